@@ -1,0 +1,172 @@
+#include "base/buffer.h"
+
+#include "base/alloc.h"
+#include "base/utf8.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FIRST_ROOM = 1024, MAX_PATH = 4096 };
+
+static char *
+reserve(fd_buffer *buffer, size_t size)
+{
+    if (buffer->status != FD_OK) {
+        return NULL;
+    }
+    if (buffer->room - buffer->size < size) {
+        size_t room = buffer->room > 0 ? buffer->room : FIRST_ROOM;
+        while (room - buffer->size < size) {
+            room *= 2;
+        }
+        char *bytes = fd_realloc(buffer->bytes, room);
+        if (bytes == NULL) {
+            buffer->status = FD_ENOMEM;
+            return NULL;
+        }
+        buffer->bytes = bytes;
+        buffer->room = room;
+    }
+    return buffer->bytes + buffer->size;
+}
+
+void
+fd_buffer_clear(fd_buffer *buffer)
+{
+    fd_free(buffer->bytes);
+    *buffer = (fd_buffer){NULL, 0, 0, FD_OK};
+}
+
+void
+fd_buffer_bytes(fd_buffer *buffer, const void *bytes, size_t size)
+{
+    char *to = reserve(buffer, size);
+    if (to != NULL && size > 0) {
+        memcpy(to, bytes, size);
+        buffer->size += size;
+    }
+}
+
+void
+fd_buffer_text(fd_buffer *buffer, const char *text)
+{
+    fd_buffer_bytes(buffer, text, strlen(text));
+}
+
+void
+fd_buffer_format(fd_buffer *buffer, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    int size = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (size > 0) {
+        size_t whole = (size_t)size;
+        fd_buffer_bytes(buffer, text,
+                        whole < sizeof text ? whole : sizeof text - 1);
+    }
+}
+
+void
+fd_buffer_u64(fd_buffer *buffer, uint64_t value)
+{
+    char digits[20];
+    size_t at = sizeof digits;
+    do {
+        digits[--at] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value > 0);
+    fd_buffer_bytes(buffer, digits + at, sizeof digits - at);
+}
+
+static void
+json_escape(fd_buffer *buffer, unsigned char c)
+{
+    switch (c) {
+    case '"': fd_buffer_text(buffer, "\\\""); break;
+    case '\\': fd_buffer_text(buffer, "\\\\"); break;
+    case '\n': fd_buffer_text(buffer, "\\n"); break;
+    case '\t': fd_buffer_text(buffer, "\\t"); break;
+    default: fd_buffer_format(buffer, "\\u%04x", c);
+    }
+}
+
+void
+fd_buffer_json(fd_buffer *buffer, const char *text, size_t size)
+{
+    fd_buffer_text(buffer, "\"");
+    size_t at = 0;
+    while (at < size) {
+        unsigned char c = (unsigned char)text[at];
+        size_t length = fd_utf8_length(text + at, size - at);
+        if (c < 0x20 || c == '"' || c == '\\' || c == 0x7f) {
+            json_escape(buffer, c);
+            length = 1;
+        }
+        else if (length == 0) {
+            fd_buffer_text(buffer, "\xEF\xBF\xBD");
+            length = 1;
+        }
+        else {
+            fd_buffer_bytes(buffer, text + at, length);
+        }
+        at += length;
+    }
+    fd_buffer_text(buffer, "\"");
+}
+
+static fd_status
+write_all(int fd, const char *bytes, size_t size)
+{
+    while (size > 0) {
+        ssize_t written = write(fd, bytes, size);
+        if (written < 0 && errno != EINTR) {
+            return FD_EIO;
+        }
+        if (written > 0) {
+            bytes += written;
+            size -= (size_t)written;
+        }
+    }
+    return FD_OK;
+}
+
+fd_status
+fd_buffer_save(const fd_buffer *buffer, const char *path, fd_error *error)
+{
+    if (buffer->status != FD_OK) {
+        return fd_fail(error, buffer->status, "%s: %s", path,
+                       fd_status_name(buffer->status));
+    }
+    char temporary[MAX_PATH];
+    int size = snprintf(temporary, sizeof temporary, "%s.%ld.tmp", path,
+                        (long)getpid());
+    if (size < 0 || (size_t)size >= sizeof temporary) {
+        return fd_fail(error, FD_EIO, "%s: the path is too long", path);
+    }
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        return fd_fail(error, FD_EIO, "%s: cannot write: %s", path,
+                       strerror(errno));
+    }
+    fd_status status = write_all(fd, buffer->bytes, buffer->size);
+    int reason = errno;
+    if (close(fd) != 0 && status == FD_OK) {
+        status = FD_EIO;
+        reason = errno;
+    }
+    if (status == FD_OK && rename(temporary, path) != 0) {
+        status = FD_EIO;
+        reason = errno;
+    }
+    if (status != FD_OK) {
+        unlink(temporary);
+        return fd_fail(error, status, "%s: cannot write: %s", path,
+                       strerror(reason));
+    }
+    return FD_OK;
+}

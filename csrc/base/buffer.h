@@ -1,0 +1,40 @@
+/* A growing byte buffer for text and files. A failed allocation is remembered
+ * in `status` and later writes do nothing, so that a writer checks once, at
+ * the end. The owner frees it with fd_buffer_clear. */
+#ifndef FD_BUFFER_H
+#define FD_BUFFER_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct fd_buffer {
+    char *bytes; /* owned; not NUL-terminated */
+    size_t size;
+    size_t room;
+    fd_status status;
+} fd_buffer;
+
+/* Zero-initialised memory is an empty buffer. */
+void fd_buffer_clear(fd_buffer *buffer);
+
+void fd_buffer_bytes(fd_buffer *buffer, const void *bytes, size_t size);
+void fd_buffer_text(fd_buffer *buffer, const char *text);
+void fd_buffer_format(fd_buffer *buffer, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* A decimal integer, our own digits: snprintf takes ten times as long and a
+ * dump writes a million of them. */
+void fd_buffer_u64(fd_buffer *buffer, uint64_t value);
+
+/* A JSON string with its quotes. Invalid UTF-8 becomes U+FFFD, byte by byte;
+ * control characters are escaped. */
+void fd_buffer_json(fd_buffer *buffer, const char *text, size_t size);
+
+/* Write the whole buffer to `path`: a temporary file beside it, then rename,
+ * so that a reader sees the old file or the new one and nothing between. */
+fd_status fd_buffer_save(const fd_buffer *buffer, const char *path,
+                         fd_error *error);
+
+#endif

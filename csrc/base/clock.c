@@ -1,0 +1,95 @@
+#include "base/clock.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { EXACT_AFTER_NS = 2000000, TRIES = 5 };
+
+bool fd_clock_is_tsc;
+static fd_anchor first;
+
+static uint64_t
+read_ns(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+/* The kernel keeps `tsc` as its own clock source only while the counter runs
+ * at one rate on all processors. */
+static bool
+kernel_trusts_tsc(void)
+{
+#if defined(__x86_64__)
+    char name[16] = "";
+    FILE *file = fopen("/sys/devices/system/clocksource/clocksource0/"
+                       "current_clocksource", "re");
+    if (file == NULL) {
+        return false;
+    }
+    bool trusted = fgets(name, sizeof name, file) != NULL
+                   && strcmp(name, "tsc\n") == 0;
+    fclose(file);
+    return trusted;
+#else
+    return false;
+#endif
+}
+
+void
+fd_clock_init(void)
+{
+    fd_clock_is_tsc = kernel_trusts_tsc();
+    first = fd_clock_anchor();
+}
+
+/* The narrowest of several tries: a preempted one reads the clocks at two
+ * different times. */
+fd_anchor
+fd_clock_anchor(void)
+{
+    fd_anchor best = {0, 0, 0, 0};
+    uint64_t narrowest = UINT64_MAX;
+    for (int i = 0; i < TRIES; i++) {
+        uint64_t before = fd_clock_ticks();
+        fd_anchor anchor = {
+            .monotonic_ns = read_ns(CLOCK_MONOTONIC),
+            .realtime_ns = read_ns(CLOCK_REALTIME),
+            .boottime_ns = read_ns(CLOCK_BOOTTIME),
+        };
+        uint64_t width = fd_clock_ticks() - before;
+        if (width < narrowest) {
+            narrowest = width;
+            anchor.ticks = before + width / 2;
+            best = anchor;
+        }
+    }
+    return best;
+}
+
+double
+fd_clock_rate(const fd_anchor *from, const fd_anchor *to, double otherwise)
+{
+    if (to->monotonic_ns < from->monotonic_ns + EXACT_AFTER_NS) {
+        return otherwise;
+    }
+    return (double)(to->ticks - from->ticks) * 1e9
+           / (double)(to->monotonic_ns - from->monotonic_ns);
+}
+
+double
+fd_clock_hertz(void)
+{
+    if (!fd_clock_is_tsc) {
+        return 1e9;
+    }
+    fd_anchor now = fd_clock_anchor();
+    uint64_t passed = now.monotonic_ns - first.monotonic_ns;
+    if (passed < EXACT_AFTER_NS) {
+        struct timespec rest = {0, (long)(EXACT_AFTER_NS - passed)};
+        nanosleep(&rest, NULL);
+        now = fd_clock_anchor();
+    }
+    return fd_clock_rate(&first, &now, 1e9);
+}

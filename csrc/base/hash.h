@@ -1,0 +1,28 @@
+/* Hash functions for our own tables. Not for untrusted keys that must resist
+ * collision attacks: a collision costs time, never a wrong answer. */
+#ifndef FD_HASH_H
+#define FD_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Mix one word: multiply by an odd constant and fold the high half down
+ * (Fibonacci hashing), so that pointers and small integers both spread. */
+static inline uint64_t
+fd_hash_word(uint64_t x)
+{
+    x *= UINT64_C(0x9E3779B97F4A7C15);
+    return x ^ (x >> 32);
+}
+
+/* Continue a hash over several words. */
+static inline uint64_t
+fd_hash_next(uint64_t seed, uint64_t x)
+{
+    return fd_hash_word((seed << 1 | seed >> 63) ^ x);
+}
+
+/* Hash of `size` bytes, eight at a time. */
+uint64_t fd_hash_bytes(const void *bytes, size_t size);
+
+#endif

@@ -1,0 +1,36 @@
+/* What a function of the lower layers answers. Nothing below capture/ knows
+ * Python: a status travels up and module/errors.c turns it into an exception.
+ *
+ * An fd_error carries the one line a user reads: what happened, where, and
+ * what to do. Functions that can fail on input or on the file system take one;
+ * functions that can only run out of memory or of room answer a status alone.
+ */
+#ifndef FD_STATUS_H
+#define FD_STATUS_H
+
+#include <stdarg.h>
+
+typedef enum fd_status {
+    FD_OK = 0,
+    FD_ENOMEM,   /* an allocation failed */
+    FD_EFULL,    /* a bound of the recording is reached (max_mb, disk) */
+    FD_EIO,      /* the operating system refused; errno is in the message */
+    FD_EFORMAT,  /* bytes that are not what they claim to be */
+    FD_EVERSION, /* written by a newer version than this one reads */
+    FD_EINVAL,   /* the caller asked for something that makes no sense */
+    FD_ECONFLICT /* two inputs that may not be put together */
+} fd_status;
+
+typedef struct fd_error {
+    char text[512];
+} fd_error;
+
+/* The plain name of a status, for messages and tests. Never NULL. */
+const char *fd_status_name(fd_status status);
+
+/* Write the message (printf rules) and answer `status`, so that a failing
+ * function ends in one line. `error` may be NULL. */
+fd_status fd_fail(fd_error *error, fd_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,12 @@
+/* UTF-8 as RFC 3629 defines it: no surrogates, no overlong forms, at most
+ * U+10FFFF. */
+#ifndef FD_UTF8_H
+#define FD_UTF8_H
+
+#include <stddef.h>
+
+/* Bytes of the valid sequence at the start of `text`, 0 when it is invalid
+ * or cut off. */
+size_t fd_utf8_length(const char *text, size_t size);
+
+#endif

@@ -1,0 +1,26 @@
+#include "base/vector.h"
+
+enum { FIRST_ROOM = 16 };
+
+fd_status
+fd_vector_grow(void **list, uint32_t count, uint32_t *room, size_t size,
+               size_t more)
+{
+    if (*room - count >= more) {
+        return FD_OK;
+    }
+    size_t wanted = *room > 0 ? *room : FIRST_ROOM;
+    while (wanted - count < more) {
+        wanted *= 2;
+    }
+    if (wanted > UINT32_MAX) {
+        return FD_ENOMEM;
+    }
+    void *grown = fd_realloc(*list, wanted * size);
+    if (grown == NULL) {
+        return FD_ENOMEM;
+    }
+    *list = grown;
+    *room = (uint32_t)wanted;
+    return FD_OK;
+}
