@@ -1,0 +1,86 @@
+/* The memory-mapped file below a recording: one address range, reserved at
+ * full size, backed chunk by chunk.
+ *
+ *   base                                   base + room
+ *   | header | chunk | chunk | ... |  not backed yet  |
+ *                                  ^ header->file_bytes
+ *
+ * Disk space is allocated when a chunk is made, so that a full disk is a
+ * status here and never a SIGBUS later. Without a path (or when the path
+ * cannot be written) the same range is anonymous memory.
+ *
+ * The owner serialises fd_file_chunk; reading records needs no lock.
+ */
+#ifndef FD_FILE_H
+#define FD_FILE_H
+
+#include "base/status.h"
+#include "store/format.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct fd_file {
+    char *base;   /* the mapping; stays mapped until fd_file_clear */
+    size_t room;  /* bytes of address space, the bound on the file */
+    int fd;       /* -1 when in memory */
+    char *path;   /* owned; NULL when in memory */
+} fd_file;
+
+/* Create and lock the file. An existing file whose writer is gone is
+ * replaced; a live one is FD_ECONFLICT. `path` NULL: in memory. */
+fd_status fd_file_create(fd_file *file, const char *path, size_t max_bytes,
+                         fd_error *error);
+
+/* Give back what follows the last chunk and close the descriptor. The mapping
+ * stays: a thread that is late may still write to records it owns. */
+void fd_file_finish(fd_file *file);
+
+/* Replace the mapping by private zero pages and forget the file, so that
+ * nothing written through old pointers reaches it. The address range stays
+ * reserved for ever. Safe in a forked child. */
+void fd_file_detach(fd_file *file);
+
+/* Release everything, the address range too: only when no other thread can
+ * hold a pointer into it. */
+void fd_file_clear(fd_file *file);
+
+/* A new chunk of at least `bytes`, its header filled in. FD_EFULL when max_mb
+ * or the disk is exhausted; the file is unchanged then. */
+fd_status fd_file_chunk(fd_file *file, uint32_t kind, uint32_t record_bytes,
+                        size_t bytes, uint32_t owner, fd_chunk **chunk);
+
+static inline fd_header *
+fd_file_header(const fd_file *file)
+{
+    return (fd_header *)file->base;
+}
+
+static inline void *
+fd_file_record(const fd_file *file, uint32_t id)
+{
+    return file->base + (size_t)id * FD_ID_UNIT;
+}
+
+static inline uint32_t
+fd_file_id(const fd_file *file, const void *record)
+{
+    return (uint32_t)((size_t)((const char *)record - file->base)
+                      / FD_ID_UNIT);
+}
+
+static inline void *
+fd_chunk_records(fd_chunk *chunk)
+{
+    return (char *)chunk + sizeof(fd_chunk);
+}
+
+/* Count something that was lost; any thread. */
+static inline void
+fd_file_count(const fd_file *file, int counter)
+{
+    atomic_fetch_add_explicit(&fd_file_header(file)->counters[counter], 1,
+                              memory_order_relaxed);
+}
+
+#endif

@@ -1,0 +1,328 @@
+/* The recording file, byte by byte: the records and nothing else. The text
+ * version with the reasons is docs/format.md; the two change together.
+ *
+ *   0        4096
+ *   +--------+---------+---------+-------------+----
+ *   | header | chunk   | chunk   | chunk       | ...      up to file_bytes
+ *   +--------+---------+---------+-------------+----
+ *             [ chunk header 64 B | record | record | ... | unused ]
+ *
+ * A record never moves. The id of a record is its byte offset / 64; the id of
+ * a string is its byte offset / 8. Id 0 is "none" everywhere, because the
+ * header lives there. All numbers are little-endian. Times are ticks of the
+ * clock in the header.
+ */
+#ifndef FD_FORMAT_H
+#define FD_FORMAT_H
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the recording is little-endian and written by plain stores"
+#endif
+
+#define FD_FILE_MAGIC "fastdisp"
+#define FD_CHUNK_MAGIC UINT64_C(0x6b6e756863646600) /* "\0fdchunk" */
+
+enum {
+    FD_FILE_VERSION = 1,
+    FD_PAGE = 4096,
+    FD_MAX_MB = 1024, /* node ids fit 24 bits, see FD_ENTRY_NODE_SHIFT */
+    FD_ID_UNIT = 64,
+    FD_STRING_UNIT = 8,
+    FD_STEPS_KEPT = 256,
+    FD_STEP_TOP = 8,
+    FD_COUNTERS = 32
+};
+
+/* Kinds of chunks. A reader skips kinds it does not know. */
+enum {
+    FD_CHUNK_STRINGS = 1,
+    FD_CHUNK_NODES = 2,
+    FD_CHUNK_MODULES = 3,
+    FD_CHUNK_CONTEXTS = 4, /* hot: updated on every call, one owner each */
+    FD_CHUNK_SPREADS = 5,  /* cold: updated once a step, parallel to a hot */
+    FD_CHUNK_THREADS = 6,
+    FD_CHUNK_STACK = 7,
+    FD_CHUNK_STEPS = 8,
+    FD_CHUNK_META = 9
+};
+
+/* Kinds of nodes. */
+enum {
+    FD_NODE_PYTHON = 1,
+    FD_NODE_OP = 2,
+    FD_NODE_AUTOGRAD = 3,
+    FD_NODE_RANGE = 4,
+    FD_NODE_JOB = 5,
+    FD_NODE_MODULE = 6,
+    FD_NODE_THREAD = 7,
+    FD_NODE_OVERFLOW = 8, /* <overflow>, <folded>, <lost> */
+    FD_NODE_KINDS = 9
+};
+
+/* Phases of a training step. A context keeps the phase of its parent unless
+ * that is FD_PHASE_OTHER. */
+enum {
+    FD_PHASE_OTHER = 0,
+    FD_PHASE_FORWARD = 1,
+    FD_PHASE_BACKWARD = 2,
+    FD_PHASE_OPTIMIZER = 3,
+    FD_PHASE_DATA = 4,
+    FD_PHASES = 5,
+    FD_PHASE_SLOTS = 8
+};
+
+/* Where a function's file came from. */
+enum {
+    FD_FROM_USER = 0,
+    FD_FROM_SITE = 1,     /* an installed package */
+    FD_FROM_STDLIB = 2,
+    FD_FROM_GENERATED = 3 /* <string>, <frozen ...>, <eval_with_key> */
+};
+
+/* Bits of fd_node.flags. */
+enum {
+    FD_NODE_PHASE = 0x07,    /* the phase this node opens */
+    FD_NODE_FOLD = 0x08,     /* what it calls is counted in one <folded> */
+    FD_NODE_DROPPED = 0x10   /* keep= said no: contracted, has no context */
+};
+
+/* Bits of fd_context.flags. */
+enum {
+    FD_CONTEXT_PHASE = 0x07,
+    FD_CONTEXT_ABSORBS = 0x08, /* every call below is counted here */
+    FD_CONTEXT_FOLDS = 0x10,   /* calls below go to one absorbing child */
+    FD_CONTEXT_ASYNC = 0x20,   /* self is a duration of its own, not part of
+                                  the sums of its parents */
+    FD_CONTEXT_HIDDEN = 0x40   /* calls that no hook saw (constructors on
+                                  3.13), known from what they called */
+};
+
+/* How a step was recognised, weakest first. A stronger source, once seen,
+ * silences the weaker ones. */
+enum {
+    FD_STEPS_NONE = 0,
+    FD_STEPS_OPTIMIZER = 1,
+    FD_STEPS_ENGINE = 2,
+    FD_STEPS_PROFILER = 3,
+    FD_STEPS_EXPLICIT = 4
+};
+
+enum {
+    FD_STATE_RUNNING = 1, /* also what a killed process leaves behind */
+    FD_STATE_PAUSED = 2,  /* outside the steps that are recorded */
+    FD_STATE_STOPPED = 3,
+    FD_STATE_KILLED = 4   /* never in a file: readers conclude it */
+};
+
+/* fd_header.counters: everything that was dropped, capped or unattributed. */
+enum {
+    FD_COUNT_NODES_FULL,       /* functions that found no room for a node */
+    FD_COUNT_STRINGS_FULL,     /* texts cut to "" for want of room */
+    FD_COUNT_MODULES_FULL,
+    FD_COUNT_DISK_FULL,        /* refused chunk allocations */
+    FD_COUNT_DEEP_STACK,       /* times the C stack or entry stack ended */
+    FD_COUNT_HIDDEN_FRAMES,    /* frames no hook saw, found by their callees */
+    FD_COUNT_END_WITHOUT_START,
+    FD_COUNT_ASYNC_LOST,       /* asynchronous records that never ended */
+    FD_COUNT_ORIGIN_NEAR,      /* origin found at the nearest lower number */
+    FD_COUNT_ORIGIN_OLD,       /* its ring entry was overwritten */
+    FD_COUNT_ORIGIN_NONE,      /* no numbered op at or shortly before it */
+    FD_COUNT_ORIGIN_THREAD,    /* its forward thread was not recorded */
+    FD_COUNT_ORIGIN_MISFIT,    /* names of op and autograd node do not fit */
+    FD_COUNT_ACCUMULATE,       /* AccumulateGrad: belongs to no call site */
+    FD_COUNT_HOOK_LOST,        /* times another tool took the evaluator */
+    FD_COUNT_RANGES_FOLDED,    /* range names folded to a pattern */
+    FD_COUNT_RECURSION_FOLDED, /* contexts joined with an ancestor */
+    FD_COUNT_THREADS_FULL,     /* threads that found no room for a tree */
+    FD_COUNT_USED
+};
+
+typedef struct fd_file_anchor {
+    uint64_t ticks;
+    uint64_t monotonic_ns;
+    uint64_t realtime_ns;
+    uint64_t boottime_ns;
+} fd_file_anchor;
+
+typedef struct fd_header {
+    char magic[8];
+    uint32_t version;
+    uint32_t header_bytes; /* FD_PAGE; the first chunk starts there */
+    _Atomic uint64_t file_bytes; /* end of the last chunk */
+    uint64_t max_bytes;
+    uint8_t id[16];     /* random, one per recording */
+    uint8_t zero[16];   /* the header doubles as context 0, whose hints lie
+                           here: no callee, no children */
+    uint8_t boot_id[16];
+    uint32_t state;     /* FD_STATE_* */
+    uint32_t timing;    /* 0: counts only, all times are 0 */
+    uint32_t rank;
+    uint32_t world;
+    uint32_t pid;
+    uint32_t steps_source;
+    uint64_t steps;     /* steps that have ended */
+    uint64_t first_step; /* number of the first one (run --steps A:B) */
+    double hertz;       /* ticks per second, best known */
+    fd_file_anchor start;
+    fd_file_anchor stop;  /* all 0 until stopped */
+    uint64_t recorded;    /* ticks between starts and stops so far */
+    uint64_t resumed;     /* tick of the latest start; 0 while paused */
+    _Atomic uint64_t counters[FD_COUNTERS];
+} fd_header;
+
+typedef struct fd_chunk {
+    uint64_t magic;
+    uint64_t offset;   /* of this header in the file: detects torn copies */
+    uint64_t bytes;    /* whole chunk, a multiple of FD_PAGE */
+    uint32_t kind;
+    uint32_t record_bytes; /* 1 for strings */
+    uint32_t capacity;     /* records that fit */
+    _Atomic uint32_t used; /* written last, by release store */
+    uint32_t owner;        /* id of the thread record, 0 if shared */
+    uint32_t partner;      /* contexts: id of the spreads chunk */
+    uint8_t unused[16];
+} fd_chunk;
+
+/* A string: this, then `size` bytes of UTF-8 and a NUL, padded to 8. */
+typedef struct fd_string {
+    uint32_t size;
+    uint32_t hash;
+    char bytes[];
+} fd_string;
+
+typedef struct fd_node {
+    uint8_t kind;
+    uint8_t from;      /* FD_FROM_* */
+    uint16_t strip;    /* leading bytes of `file` that differ by host */
+    uint32_t flags;
+    uint32_t file;     /* string ids; 0 where the kind has none */
+    uint32_t class_name;
+    uint32_t name;
+    uint32_t qualified; /* __qualname__ */
+    uint32_t package;
+    uint32_t line;     /* first line of the function */
+    uint32_t hash;     /* of the fields that make it different from others */
+    uint32_t unused[7];
+} fd_node;
+
+typedef struct fd_module {
+    uint32_t parent; /* enclosing module, 0 for a root */
+    uint32_t name;   /* path below the parent, "blocks.3" */
+    uint32_t class_name;
+    uint32_t unused[13];
+} fd_module;
+
+/* One path of calls. The second half is the writer's own: hints that make the
+ * next lookup a comparison. Readers ignore them. */
+typedef struct fd_context {
+    uint32_t parent;
+    uint32_t node;
+    uint32_t module;
+    uint32_t origin;  /* forward context whose gradient this computes */
+    uint64_t calls;
+    uint64_t resumes; /* of generators and coroutines */
+    uint64_t self;    /* ticks */
+    uint32_t flags;
+    uint32_t spread;     /* id of its fd_spread */
+    uint32_t callee;     /* writer: code or node this was entered for */
+    uint32_t receiver;   /* writer: class that was looked at */
+    uint32_t last_child; /* writer: most recent child */
+    uint32_t successor;  /* writer: sibling that followed last time */
+} fd_context;
+
+/* What one context did per step. Minimum, maximum and sums are over the steps
+ * in which it was active. */
+typedef struct fd_spread {
+    uint64_t self_mark;  /* writer: fd_context.self at the last step end */
+    uint32_t calls_mark; /* writer: fd_context.calls + resumes, low bits */
+    uint32_t steps;      /* steps in which it was active */
+    uint64_t pending;    /* writer: ticks of its children this step */
+    double self_squares;  /* sum of squares, ticks^2 */
+    double total_squares;
+    float self_min;
+    float self_max;
+    float total_min;
+    float total_max;
+    uint32_t last_step;  /* number of the last step in which it was active */
+    uint32_t unused;
+} fd_spread;
+
+typedef struct fd_thread_record {
+    uint64_t last;          /* tick of the thread's latest event */
+    _Atomic uint32_t depth; /* open entries */
+    uint32_t capacity;      /* of the stack chunk, in entries */
+    uint64_t stack;         /* offset of its first entry */
+    uint32_t root;          /* context */
+    uint32_t running;       /* 1 while a thread is attached */
+    uint32_t role;          /* string */
+    uint32_t system_id;     /* the kernel's thread id, the latest one */
+    uint64_t attached;      /* tick at which the present thread took over */
+    uint64_t covered;       /* ticks of the threads before it */
+    uint64_t served;        /* threads so far */
+    uint64_t unused[8];
+} fd_thread_record;
+
+/* One open call. Entry 0 is the outermost. */
+typedef struct fd_entry {
+    uint64_t start; /* tick; 0 without timing */
+    uint64_t owner; /* writer: frame or record that opened it */
+    uint32_t context;
+    uint32_t flags; /* FD_ENTRY_* */
+} fd_entry;
+
+enum {
+    FD_ENTRY_FRAME = 1,       /* a Python frame */
+    FD_ENTRY_UNHOOKED = 2,    /* a frame whose end no hook will report */
+    FD_ENTRY_CONTRACTED = 4,  /* a dropped frame: runs in its caller's context,
+                                 uncounted */
+    FD_ENTRY_OP = 8,          /* an operator or autograd node */
+    FD_ENTRY_RANGE = 16,      /* a range; may outlive the frame it began in */
+    FD_ENTRY_PENDING = 32,    /* a range that is no context yet: `context` is
+                                 its caller's and the bits from
+                                 FD_ENTRY_NODE_SHIFT up are its node */
+    FD_ENTRY_ENGINE = 64,     /* autograd prepares a node; not one yet */
+    FD_ENTRY_ENTERS = 128,    /* a frame of __enter__: what it opens is its
+                                 caller's */
+    FD_ENTRY_NODE_SHIFT = 8
+};
+
+typedef struct fd_step_top {
+    uint32_t context;
+    float self; /* ticks in this step */
+} fd_step_top;
+
+/* A ring: step n is record n % FD_STEPS_KEPT. */
+typedef struct fd_step {
+    uint64_t number;
+    uint64_t begin; /* ticks */
+    uint64_t end;
+    uint64_t phases[FD_PHASE_SLOTS]; /* self ticks of the stepping thread */
+    fd_step_top top[FD_STEP_TOP];    /* most expensive contexts, by self */
+} fd_step;
+
+/* A fact about the run: two strings, the value is JSON. The last one with a
+ * key counts. */
+typedef struct fd_meta {
+    uint32_t key;
+    uint32_t value;
+} fd_meta;
+
+static_assert(sizeof(fd_header) <= FD_PAGE, "the header is one page");
+static_assert(offsetof(fd_header, zero) == offsetof(fd_context, callee),
+              "context 0 has no hints");
+static_assert(sizeof(fd_chunk) == 64, "records start on an id boundary");
+static_assert(sizeof(fd_string) == 8, "string header");
+static_assert(sizeof(fd_node) == 64, "node record");
+static_assert(sizeof(fd_module) == 64, "module record");
+static_assert(sizeof(fd_context) == 64, "one cache line");
+static_assert(sizeof(fd_spread) == 64, "spread record");
+static_assert(sizeof(fd_thread_record) == 128, "thread record");
+static_assert(sizeof(fd_entry) == 24, "stack entry");
+static_assert(sizeof(fd_step) == 152, "step record");
+
+#endif

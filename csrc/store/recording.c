@@ -1,0 +1,213 @@
+#include "store/recording.h"
+
+#include "base/alloc.h"
+#include "store/tree.h"
+
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+enum {
+    THREAD_CHUNK = 4 * 1024,
+    META_CHUNK = 4 * 1024,
+    MEGABYTE = 1024 * 1024
+};
+
+/* Three quarters for the file, the rest for the indexes beside it and the
+ * rings of forward numbers. A context costs 128 bytes of file. */
+fd_limits
+fd_limits_of(size_t max_mb)
+{
+    size_t bytes = max_mb * MEGABYTE / 4 * 3;
+    size_t contexts = bytes / 3 * 2 / (sizeof(fd_context) + sizeof(fd_spread));
+    size_t scale = contexts < 256 * 1024 ? contexts : 256 * 1024;
+    return (fd_limits){
+        .max_bytes = bytes,
+        .max_strings = (uint32_t)(scale * 64),
+        .max_nodes = (uint32_t)(scale / 4),
+        .max_modules = (uint32_t)(scale / 4),
+        .max_contexts = (uint32_t)contexts,
+    };
+}
+
+static void
+identify(fd_header *header)
+{
+    if (getrandom(header->id, sizeof header->id, 0)
+        != (ssize_t)sizeof header->id) {
+        fd_anchor now = fd_clock_anchor();
+        memcpy(header->id, &now.realtime_ns, sizeof now.realtime_ns);
+        memcpy(header->id + 8, &header->pid, sizeof header->pid);
+    }
+}
+
+static uint32_t
+special_node(fd_recording *recording, const char *name)
+{
+    fd_node_spec spec = {.kind = FD_NODE_OVERFLOW, .name = name};
+    return fd_nodes_add(&recording->nodes, &spec, NULL);
+}
+
+/* The step ring is one chunk made at once: a step never allocates. */
+static fd_status
+plant(fd_recording *recording)
+{
+    fd_chunk *chunk;
+    fd_status status = fd_file_chunk(
+        &recording->file, FD_CHUNK_STEPS, sizeof(fd_step),
+        sizeof(fd_chunk) + FD_STEPS_KEPT * sizeof(fd_step), 0, &chunk);
+    if (status != FD_OK) {
+        return status;
+    }
+    chunk->capacity = FD_STEPS_KEPT;
+    chunk->used = FD_STEPS_KEPT;
+    recording->steps = fd_chunk_records(chunk);
+    recording->folded_node = special_node(recording, "<folded>");
+    recording->overflow_node = special_node(recording, "<overflow>");
+    return recording->overflow_node != 0 ? FD_OK : FD_EFULL;
+}
+
+fd_status
+fd_recording_open(fd_recording **recording, const char *path,
+                  const fd_limits *limits, fd_error *error)
+{
+    fd_recording *made = fd_calloc(1, sizeof *made);
+    if (made == NULL) {
+        return fd_fail(error, FD_ENOMEM, "out of memory");
+    }
+    fd_status status = fd_file_create(&made->file, path, limits->max_bytes,
+                                      error);
+    if (status != FD_OK) {
+        fd_free(made);
+        return status;
+    }
+    made->limits = *limits;
+    pthread_mutex_init(&made->lock, NULL);
+    fd_file *file = &made->file;
+    fd_strings_init(&made->strings, file, limits->max_strings);
+    fd_nodes_init(&made->nodes, file, &made->strings, limits->max_nodes);
+    fd_modules_init(&made->modules, file, &made->strings,
+                    limits->max_modules);
+    made->threads = fd_pool_of(file, FD_CHUNK_THREADS,
+                               sizeof(fd_thread_record), THREAD_CHUNK);
+    made->meta = fd_pool_of(file, FD_CHUNK_META, sizeof(fd_meta), META_CHUNK);
+    identify(fd_file_header(file));
+    status = plant(made);
+    if (status != FD_OK) {
+        fd_recording_free(made);
+        return fd_fail(error, status, "%s: %s", path != NULL ? path : "memory",
+                       fd_status_name(status));
+    }
+    *recording = made;
+    return FD_OK;
+}
+
+static fd_file_anchor
+anchor_now(void)
+{
+    fd_anchor now = fd_clock_anchor();
+    return (fd_file_anchor){now.ticks, now.monotonic_ns, now.realtime_ns,
+                            now.boottime_ns};
+}
+
+void
+fd_recording_resume(fd_recording *recording)
+{
+    fd_header *header = fd_file_header(&recording->file);
+    if (header->start.ticks == 0) {
+        header->start = anchor_now();
+    }
+    header->hertz = fd_clock_hertz();
+    header->resumed = fd_clock_ticks();
+    header->state = FD_STATE_RUNNING;
+}
+
+/* Threads may still be running; their hooks have been told to keep out. */
+static void
+settle_all(fd_recording *recording, uint64_t now)
+{
+    pthread_mutex_lock(&recording->lock);
+    for (fd_tree *tree = recording->trees; tree != NULL; tree = tree->next) {
+        fd_tree_settle(tree, now);
+    }
+    pthread_mutex_unlock(&recording->lock);
+}
+
+void
+fd_recording_pause(fd_recording *recording)
+{
+    fd_header *header = fd_file_header(&recording->file);
+    uint64_t now = fd_clock_ticks();
+    if (header->state == FD_STATE_RUNNING) {
+        settle_all(recording, now);
+        header->recorded += now - header->resumed;
+        header->resumed = 0;
+    }
+    header->hertz = fd_clock_hertz();
+    header->state = FD_STATE_PAUSED;
+}
+
+void
+fd_recording_stop(fd_recording *recording)
+{
+    fd_recording_pause(recording);
+    fd_header *header = fd_file_header(&recording->file);
+    header->stop = anchor_now();
+    header->state = FD_STATE_STOPPED;
+}
+
+void
+fd_recording_note(fd_recording *recording, const char *key, const char *json)
+{
+    pthread_mutex_lock(&recording->lock);
+    fd_meta *meta = fd_pool_reserve(&recording->meta, 1);
+    if (meta != NULL) {
+        meta->key = fd_strings_add(&recording->strings, key, strlen(key));
+        meta->value = fd_strings_add(&recording->strings, json, strlen(json));
+        fd_pool_publish(&recording->meta, 1);
+    }
+    pthread_mutex_unlock(&recording->lock);
+}
+
+uint32_t
+fd_recording_node(fd_recording *recording, const fd_node_spec *spec,
+                  bool *added)
+{
+    pthread_mutex_lock(&recording->lock);
+    uint32_t id = fd_nodes_add(&recording->nodes, spec, added);
+    pthread_mutex_unlock(&recording->lock);
+    return id;
+}
+
+uint32_t
+fd_recording_module(fd_recording *recording, uint32_t parent,
+                    const char *name, const char *class_name)
+{
+    pthread_mutex_lock(&recording->lock);
+    uint32_t id = fd_modules_add(&recording->modules, parent, name,
+                                 class_name);
+    pthread_mutex_unlock(&recording->lock);
+    return id;
+}
+
+void
+fd_recording_detach(fd_recording *recording)
+{
+    fd_file_detach(&recording->file);
+}
+
+void
+fd_recording_free(fd_recording *recording)
+{
+    while (recording->trees != NULL) {
+        fd_tree *tree = recording->trees;
+        recording->trees = tree->next;
+        fd_tree_free(tree);
+    }
+    fd_strings_clear(&recording->strings);
+    fd_nodes_clear(&recording->nodes);
+    fd_modules_clear(&recording->modules);
+    fd_file_clear(&recording->file);
+    pthread_mutex_destroy(&recording->lock);
+    fd_free(recording);
+}

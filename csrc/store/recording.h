@@ -1,0 +1,73 @@
+/* One recording: the file and the tables in it, shared by all threads of the
+ * process. The trees (tree.h) hold what each thread did.
+ *
+ * Everything that adds to a shared table takes `lock` for a moment; under it
+ * no Python runs and nothing waits for another lock. The hot path takes none.
+ */
+#ifndef FD_RECORDING_H
+#define FD_RECORDING_H
+
+#include "base/clock.h"
+#include "store/modules.h"
+#include "store/nodes.h"
+
+#include <pthread.h>
+
+typedef struct fd_limits {
+    size_t max_bytes;      /* file and memory together */
+    uint32_t max_strings;  /* bytes */
+    uint32_t max_nodes;
+    uint32_t max_modules;
+    uint32_t max_contexts;
+} fd_limits;
+
+/* The bounds that follow from max_mb. */
+fd_limits fd_limits_of(size_t max_mb);
+
+typedef struct fd_recording {
+    fd_file file;
+    pthread_mutex_t lock;
+    fd_limits limits;
+    fd_strings strings;
+    fd_nodes nodes;
+    fd_modules modules;
+    fd_pool threads; /* fd_thread_record */
+    fd_pool meta;    /* fd_meta */
+    fd_step *steps;  /* the ring in the file */
+    struct fd_tree *trees; /* owned, linked by fd_tree.next */
+    _Atomic uint32_t contexts;
+    uint32_t folded_node;
+    uint32_t overflow_node;
+} fd_recording;
+
+/* Start a recording at `path`, or in memory when `path` is NULL. */
+fd_status fd_recording_open(fd_recording **recording, const char *path,
+                            const fd_limits *limits, fd_error *error);
+
+/* Begin or continue to record at this instant: the file says so. */
+void fd_recording_resume(fd_recording *recording);
+
+/* Every running thread's time is brought up to this instant. */
+void fd_recording_pause(fd_recording *recording);
+
+/* The same for good. fd_file_finish closes the file. */
+void fd_recording_stop(fd_recording *recording);
+
+/* Store a fact about the run; `json` is its value as JSON text. */
+void fd_recording_note(fd_recording *recording, const char *key,
+                       const char *json);
+
+/* A node, under the lock. */
+uint32_t fd_recording_node(fd_recording *recording, const fd_node_spec *spec,
+                           bool *added);
+uint32_t fd_recording_module(fd_recording *recording, uint32_t parent,
+                             const char *name, const char *class_name);
+
+/* Forget the file: nothing reaches it any more. For a forked child and before
+ * the next recording of this process replaces this one. */
+void fd_recording_detach(fd_recording *recording);
+
+/* Free everything; no thread may hold a pointer into it. */
+void fd_recording_free(fd_recording *recording);
+
+#endif
