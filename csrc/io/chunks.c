@@ -1,0 +1,237 @@
+#include "io/chunks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool
+fd_chunks_match(const void *bytes, size_t size)
+{
+    return size >= sizeof(FD_FILE_MAGIC) - 1
+           && memcmp(bytes, FD_FILE_MAGIC, sizeof(FD_FILE_MAGIC) - 1) == 0;
+}
+
+static fd_status
+map_file(fd_chunks *chunks, const char *path, fd_error *error)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat info;
+    if (fd < 0 || fstat(fd, &info) != 0) {
+        fd_status status = fd_fail(error, FD_EIO, "%s: %s", path,
+                                   strerror(errno));
+        if (fd >= 0) {
+            close(fd);
+        }
+        return status;
+    }
+    chunks->size = (size_t)info.st_size;
+    chunks->writer_lives = flock(fd, LOCK_SH | LOCK_NB) != 0;
+    void *base = chunks->size == 0 ? MAP_FAILED
+                                   : mmap(NULL, chunks->size, PROT_READ,
+                                          MAP_SHARED, fd, 0);
+    close(fd);
+    if (chunks->size == 0) {
+        return fd_fail(error, FD_EFORMAT, "%s: the file is empty", path);
+    }
+    if (base == MAP_FAILED) {
+        return fd_fail(error, FD_EIO, "%s: cannot map: %s", path,
+                       strerror(errno));
+    }
+    chunks->base = base;
+    chunks->mapped = true;
+    return FD_OK;
+}
+
+static fd_status
+check_header(const fd_chunks *chunks, const char *path, fd_error *error)
+{
+    const fd_header *header = fd_chunks_header(chunks);
+    if (!fd_chunks_match(chunks->base, chunks->size)) {
+        return fd_fail(error, FD_EFORMAT, "%s: not a fastdispatch recording",
+                       path);
+    }
+    if (chunks->size < FD_PAGE) {
+        return fd_fail(error, FD_EFORMAT,
+                       "%s: cut off within the header, nothing is readable",
+                       path);
+    }
+    if (header->version > FD_FILE_VERSION) {
+        return fd_fail(error, FD_EVERSION,
+                       "%s: version %u of the format, this fastdispatch reads "
+                       "up to %u: upgrade it",
+                       path, header->version, FD_FILE_VERSION);
+    }
+    if (header->version == 0 || header->header_bytes != FD_PAGE) {
+        return fd_fail(error, FD_EFORMAT, "%s: the header is damaged", path);
+    }
+    return FD_OK;
+}
+
+/* Size of the records of a kind, 0 for kinds this version does not know. */
+static uint32_t
+record_bytes_of(uint32_t kind)
+{
+    switch (kind) {
+    case FD_CHUNK_STRINGS: return 1;
+    case FD_CHUNK_NODES: return sizeof(fd_node);
+    case FD_CHUNK_MODULES: return sizeof(fd_module);
+    case FD_CHUNK_CONTEXTS: return sizeof(fd_context);
+    case FD_CHUNK_SPREADS: return sizeof(fd_spread);
+    case FD_CHUNK_THREADS: return sizeof(fd_thread_record);
+    case FD_CHUNK_STACK: return sizeof(fd_entry);
+    case FD_CHUNK_STEPS: return sizeof(fd_step);
+    case FD_CHUNK_META: return sizeof(fd_meta);
+    default: return 0;
+    }
+}
+
+static bool
+is_chunk(const fd_chunks *chunks, size_t at)
+{
+    const fd_chunk *chunk = (const fd_chunk *)(chunks->base + at);
+    return at + sizeof *chunk <= chunks->size
+           && chunk->magic == FD_CHUNK_MAGIC && chunk->offset == at
+           && chunk->bytes >= FD_PAGE && chunk->bytes % FD_PAGE == 0
+           && chunk->bytes <= SIZE_MAX / 2 - at && chunk->record_bytes > 0
+           && (record_bytes_of(chunk->kind) == 0
+               || record_bytes_of(chunk->kind) == chunk->record_bytes);
+}
+
+static fd_status
+add_chunk(fd_chunks *chunks, size_t at)
+{
+    const fd_chunk *chunk = (const fd_chunk *)(chunks->base + at);
+    size_t end = at + chunk->bytes;
+    if (end > chunks->size) {
+        chunks->truncated = true;
+        end = chunks->size;
+    }
+    size_t fit = (end - at - sizeof *chunk) / chunk->record_bytes;
+    uint32_t used = atomic_load_explicit(
+        (_Atomic uint32_t *)(uintptr_t)&chunk->used, memory_order_acquire);
+    fd_chunk_view view = {chunk, chunk + 1, used <= fit ? used : (uint32_t)fit};
+    fd_status status = fd_vector_push(&chunks->list, view);
+    for (size_t page = at / FD_PAGE; status == FD_OK
+                                     && page < (end + FD_PAGE - 1) / FD_PAGE;
+         page++) {
+        chunks->by_page[page] = chunks->list.count;
+    }
+    return status;
+}
+
+static fd_status
+scan(fd_chunks *chunks)
+{
+    size_t pages = (chunks->size + FD_PAGE - 1) / FD_PAGE;
+    size_t end = fd_chunks_header(chunks)->file_bytes;
+    chunks->by_page = fd_calloc(pages, sizeof *chunks->by_page);
+    if (chunks->by_page == NULL) {
+        return FD_ENOMEM;
+    }
+    if (end > chunks->size || end < FD_PAGE) {
+        chunks->truncated = true;
+        end = chunks->size;
+    }
+    size_t at = FD_PAGE;
+    while (at < end) {
+        if (!is_chunk(chunks, at)) {
+            chunks->damaged++;
+            at += FD_PAGE;
+            continue;
+        }
+        if (add_chunk(chunks, at) != FD_OK) {
+            return FD_ENOMEM;
+        }
+        at += ((const fd_chunk *)(chunks->base + at))->bytes;
+    }
+    return FD_OK;
+}
+
+static fd_status
+check(fd_chunks *chunks, const char *name, fd_error *error)
+{
+    fd_status status = check_header(chunks, name, error);
+    if (status == FD_OK) {
+        status = scan(chunks);
+        if (status != FD_OK) {
+            fd_fail(error, status, "%s: out of memory", name);
+        }
+    }
+    if (status != FD_OK) {
+        fd_chunks_close(chunks);
+    }
+    return status;
+}
+
+fd_status
+fd_chunks_open(fd_chunks *chunks, const char *path, fd_error *error)
+{
+    *chunks = (fd_chunks){.base = NULL};
+    fd_status status = map_file(chunks, path, error);
+    return status == FD_OK ? check(chunks, path, error) : status;
+}
+
+fd_status
+fd_chunks_view(fd_chunks *chunks, const void *base, size_t size,
+               fd_error *error)
+{
+    *chunks = (fd_chunks){.base = base, .size = size, .writer_lives = true};
+    return check(chunks, "this recording", error);
+}
+
+void
+fd_chunks_close(fd_chunks *chunks)
+{
+    if (chunks->mapped) {
+        munmap((void *)(uintptr_t)chunks->base, chunks->size);
+    }
+    fd_vector_clear(&chunks->list);
+    fd_free(chunks->by_page);
+    *chunks = (fd_chunks){.base = NULL};
+}
+
+static const fd_chunk_view *
+chunk_at(const fd_chunks *chunks, uint32_t kind, size_t at)
+{
+    uint32_t index = at < chunks->size ? chunks->by_page[at / FD_PAGE] : 0;
+    if (index == 0 || chunks->list.list[index - 1].header->kind != kind) {
+        return NULL;
+    }
+    return &chunks->list.list[index - 1];
+}
+
+const void *
+fd_chunks_record(const fd_chunks *chunks, uint32_t kind, uint32_t id)
+{
+    size_t at = (size_t)id * FD_ID_UNIT;
+    const fd_chunk_view *view = id == 0 ? NULL : chunk_at(chunks, kind, at);
+    if (view == NULL || chunks->base + at < (const char *)view->records) {
+        return NULL;
+    }
+    size_t offset = (size_t)(chunks->base + at - (const char *)view->records);
+    size_t record = view->header->record_bytes;
+    return offset % record == 0 && offset / record < view->used
+               ? chunks->base + at
+               : NULL;
+}
+
+const fd_string *
+fd_chunks_string(const fd_chunks *chunks, uint32_t id)
+{
+    size_t at = (size_t)id * FD_STRING_UNIT;
+    const fd_chunk_view *view
+        = id == 0 ? NULL : chunk_at(chunks, FD_CHUNK_STRINGS, at);
+    if (view == NULL || chunks->base + at < (const char *)view->records) {
+        return NULL;
+    }
+    size_t offset = (size_t)(chunks->base + at - (const char *)view->records);
+    const fd_string *string = (const fd_string *)(chunks->base + at);
+    return offset + sizeof *string <= view->used
+                   && string->size < view->used - offset - sizeof *string
+               ? string
+               : NULL;
+}

@@ -1,0 +1,17 @@
+/* Many traces into one. The result depends on the set of recordings alone:
+ * not on the order of the calls, nor on what was merged before. */
+#ifndef FD_MERGE_H
+#define FD_MERGE_H
+
+#include "io/trace.h"
+
+/* Add everything of `from` to `into` (not sorted yet). `name` is what messages
+ * call it. FD_ECONFLICT, and `into` unchanged: a rank is there already, or the
+ * two are of different runs. Call fd_trace_sort when all are in. */
+fd_status fd_merge_add(fd_trace *into, const fd_trace *from, const char *name,
+                       fd_error *error);
+
+/* The run a rank belongs to, as JSON text; "" when it does not say. */
+const char *fd_merge_run_id(const fd_trace *trace, const fd_trace_rank *rank);
+
+#endif

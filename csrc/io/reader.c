@@ -1,0 +1,241 @@
+#include "io/reader.h"
+
+#include "io/reading.h"
+#include "io/sort.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static fd_status
+read_step(fd_reading *r, const fd_step *step)
+{
+    uint64_t start = fd_chunks_header(&r->file)->start.ticks;
+    fd_trace_step made = {.number = step->number};
+    made.begin = step->begin > start ? fd_reading_ns(r, step->begin - start)
+                                     : 0;
+    made.end = step->end > start ? fd_reading_ns(r, step->end - start) : 0;
+    for (int i = 0; i < FD_PHASES; i++) {
+        made.phases[i] = fd_reading_ns(r, step->phases[i]);
+    }
+    fd_status status = fd_vector_push(&r->rank->latest, made);
+    for (int i = 0; i < FD_STEP_TOP && status == FD_OK; i++) {
+        fd_trace_top top = {
+            .step = step->number,
+            .context = fd_reading_context(r, step->top[i].context),
+            .self = fd_reading_ns(r, (uint64_t)step->top[i].self),
+        };
+        if (top.context != 0) {
+            status = fd_vector_push(&r->rank->tops, top);
+        }
+    }
+    return status;
+}
+
+/* Step n is at place n % size of the ring: oldest first is by number. */
+static fd_status
+read_steps(fd_reading *r)
+{
+    fd_status status = FD_OK;
+    FOR_EACH_CHUNK(r, FD_CHUNK_STEPS, view) {
+        const fd_step *steps = view->records;
+        uint32_t oldest = 0;
+        for (uint32_t i = 1; i < view->used; i++) {
+            if (steps[i].end != 0 && steps[i].number < steps[oldest].number) {
+                oldest = i;
+            }
+        }
+        for (uint32_t i = 0; i < view->used && status == FD_OK; i++) {
+            const fd_step *step = &steps[(oldest + i) % view->used];
+            if (step->end != 0) {
+                status = read_step(r, step);
+            }
+        }
+    }
+    return status;
+}
+
+static fd_status
+put_meta(fd_reading *r, const fd_trace_meta *meta)
+{
+    for (uint32_t i = 0; i < r->rank->meta.count; i++) {
+        if (r->rank->meta.list[i].key == meta->key) {
+            r->rank->meta.list[i].json = meta->json;
+            return FD_OK;
+        }
+    }
+    return fd_vector_push(&r->rank->meta, *meta);
+}
+
+static fd_status
+read_meta(fd_reading *r)
+{
+    fd_status status = FD_OK;
+    FOR_EACH_CHUNK(r, FD_CHUNK_META, view) {
+        const fd_meta *list = view->records;
+        for (uint32_t i = 0; i < view->used && status == FD_OK; i++) {
+            fd_trace_meta meta;
+            status = fd_reading_text(r, list[i].key, 0, &meta.key);
+            if (status == FD_OK) {
+                status = fd_reading_text(r, list[i].value, 0, &meta.json);
+            }
+            if (status == FD_OK && meta.key != 0 && meta.json != 0) {
+                status = put_meta(r, &meta);
+            }
+        }
+    }
+    return status;
+}
+
+static void
+hexadecimal(const uint8_t bytes[16], char text[33])
+{
+    for (int i = 0; i < 16; i++) {
+        snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+    }
+}
+
+static fd_status
+note(fd_reading *r, const char *line)
+{
+    uint32_t id;
+    fd_status status = fd_text_pool_add(&r->trace->texts, line, strlen(line),
+                                        &id);
+    return status == FD_OK ? fd_vector_push(&r->rank->notes, id) : status;
+}
+
+static fd_status
+note_damage(fd_reading *r)
+{
+    char line[128];
+    fd_status status = FD_OK;
+    if (r->file.truncated) {
+        status = note(r, "the file is cut short: its last records are lost");
+    }
+    if (status == FD_OK && r->file.damaged > 0) {
+        snprintf(line, sizeof line, "%u damaged pages were left out",
+                 r->file.damaged);
+        status = note(r, line);
+    }
+    if (status == FD_OK && r->lost != 0) {
+        status = note(r, "calls whose callers are lost hang below <lost>");
+    }
+    return status;
+}
+
+/* Ticks per nanosecond: from the two anchors when there are two. */
+static void
+read_header(fd_reading *r)
+{
+    const fd_header *header = fd_chunks_header(&r->file);
+    fd_trace_rank *rank = r->rank;
+    double hertz = header->hertz;
+    if (header->stop.monotonic_ns > header->start.monotonic_ns + 1000000) {
+        hertz = (double)(header->stop.ticks - header->start.ticks) * 1e9
+                / (double)(header->stop.monotonic_ns
+                           - header->start.monotonic_ns);
+    }
+    r->ns_per_tick = hertz > 1e6 && hertz < 1e12 ? 1e9 / hertz : 1.0;
+    rank->rank = header->rank;
+    rank->world = header->world;
+    rank->pid = header->pid;
+    rank->timing = header->timing;
+    rank->state = header->state;
+    if (header->state != FD_STATE_STOPPED && !r->file.writer_lives) {
+        rank->state = FD_STATE_KILLED;
+    }
+    rank->steps = header->steps;
+    rank->steps_source = header->steps_source;
+    rank->start = header->start;
+    rank->start.ticks = fd_reading_ns(r, header->start.ticks);
+    rank->file_bytes = header->file_bytes;
+    hexadecimal(header->id, rank->id);
+    hexadecimal(header->boot_id, rank->boot_id);
+    for (int i = 0; i < FD_COUNTERS; i++) {
+        rank->counters[i] = header->counters[i];
+    }
+}
+
+/* A killed process did not say how long it recorded: up to its last event. */
+static void
+read_duration(fd_reading *r)
+{
+    const fd_header *header = fd_chunks_header(&r->file);
+    uint64_t ticks = header->recorded;
+    uint64_t last = 0;
+    FOR_EACH_CHUNK(r, FD_CHUNK_THREADS, view) {
+        const fd_thread_record *records = view->records;
+        for (uint32_t i = 0; i < view->used; i++) {
+            last = records[i].last > last ? records[i].last : last;
+        }
+    }
+    if (header->resumed != 0 && last > header->resumed) {
+        ticks += last - header->resumed;
+    }
+    r->rank->recorded = fd_reading_ns(r, ticks);
+}
+
+static fd_status
+read_all(fd_reading *r)
+{
+    fd_status (*const parts[])(fd_reading *) = {
+        fd_read_shared, fd_read_contexts, fd_read_threads,
+        read_steps,     read_meta,        note_damage,
+    };
+    read_header(r);
+    fd_status status = FD_OK;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && status == FD_OK;
+         i++) {
+        status = parts[i](r);
+    }
+    read_duration(r);
+    return status == FD_OK ? fd_trace_sort(r->trace) : status;
+}
+
+static void
+clear(fd_reading *r)
+{
+    fd_chunks_close(&r->file);
+    fd_map_clear(&r->nodes);
+    fd_map_clear(&r->modules);
+    fd_map_clear(&r->contexts);
+    fd_vector_clear(&r->raw);
+    fd_vector_clear(&r->records);
+    fd_vector_clear(&r->owners);
+    fd_free(r->map);
+}
+
+/* The chunks are open; they are closed here. */
+static fd_status
+read_chunks(fd_reading *r, fd_trace **trace, const char *name,
+            fd_error *error)
+{
+    r->trace = fd_trace_new();
+    r->rank = r->trace != NULL ? fd_trace_add_rank(r->trace) : NULL;
+    fd_status status = r->rank != NULL ? read_all(r) : FD_ENOMEM;
+    if (status != FD_OK) {
+        fd_trace_free(r->trace);
+        r->trace = NULL;
+        fd_fail(error, status, "%s: %s", name, fd_status_name(status));
+    }
+    clear(r);
+    *trace = r->trace;
+    return status;
+}
+
+fd_status
+fd_reader_read(fd_trace **trace, const char *path, fd_error *error)
+{
+    fd_reading r = {.trace = NULL};
+    fd_status status = fd_chunks_open(&r.file, path, error);
+    return status == FD_OK ? read_chunks(&r, trace, path, error) : status;
+}
+
+fd_status
+fd_reader_read_memory(fd_trace **trace, const void *base, size_t size,
+                      fd_error *error)
+{
+    fd_reading r = {.trace = NULL};
+    fd_status status = fd_chunks_view(&r.file, base, size, error);
+    return status == FD_OK ? read_chunks(&r, trace, "this recording", error)
+                           : status;
+}

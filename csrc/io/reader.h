@@ -1,0 +1,16 @@
+/* From a recording file to a trace. */
+#ifndef FD_READER_H
+#define FD_READER_H
+
+#include "io/trace.h"
+
+/* Read a recording, finished, live or left by a killed process. What is
+ * damaged is left out and named in the rank's notes; paths whose beginning is
+ * lost hang below <lost>. The trace is sorted. */
+fd_status fd_reader_read(fd_trace **trace, const char *path, fd_error *error);
+
+/* The same for a recording that this process has in memory. */
+fd_status fd_reader_read_memory(fd_trace **trace, const void *base,
+                                size_t size, fd_error *error);
+
+#endif

@@ -1,0 +1,62 @@
+/* One reading of a recording file, in parts: what they share. Private to
+ * reader.c and read_*.c. */
+#ifndef FD_READING_H
+#define FD_READING_H
+
+#include "base/map.h"
+#include "io/chunks.h"
+#include "io/trace.h"
+
+/* Ids of the file on the left, of the trace on the right. */
+typedef struct fd_reading {
+    fd_chunks file;
+    fd_trace *trace;
+    fd_trace_rank *rank;
+    double ns_per_tick;
+    fd_map nodes;
+    fd_map modules;
+    fd_map contexts; /* file id -> index into raw */
+    FD_VECTOR(fd_trace_context) raw;
+    FD_VECTOR(const fd_context *) records; /* parallel to raw */
+    FD_VECTOR(uint32_t) owners;            /* thread id, parallel to raw */
+    uint32_t *map; /* owned; raw index -> context of the trace */
+    uint32_t lost; /* raw index of <lost>, 0 before it is needed */
+} fd_reading;
+
+/* Every chunk of a kind; `view` walks them. */
+#define FOR_EACH_CHUNK(r, wanted, view)                                       \
+    for (const fd_chunk_view *view = (r)->file.list.list;                     \
+         view < (r)->file.list.list + (r)->file.list.count; view++)           \
+        if (view->header->kind == (wanted))
+
+static inline uint32_t
+fd_reading_id(const fd_reading *r, const void *record)
+{
+    return (uint32_t)((size_t)((const char *)record - r->file.base)
+                      / FD_ID_UNIT);
+}
+
+static inline uint64_t
+fd_reading_ns(const fd_reading *r, uint64_t ticks)
+{
+    return (uint64_t)((double)ticks * r->ns_per_tick + 0.5);
+}
+
+/* The trace's context for one of the file, 0 when it was left out. */
+static inline uint32_t
+fd_reading_context(const fd_reading *r, uint32_t id)
+{
+    return r->map[fd_map_get(&r->contexts, id)];
+}
+
+/* The trace's text for a string of the file, without its first `skip` bytes;
+ * 0 when the string is damaged. */
+fd_status fd_reading_text(fd_reading *r, uint32_t id, size_t skip,
+                          uint32_t *to);
+
+/* The parts, in the order of reading. */
+fd_status fd_read_shared(fd_reading *r);   /* nodes and modules */
+fd_status fd_read_contexts(fd_reading *r); /* the tree, and its figures */
+fd_status fd_read_threads(fd_reading *r);  /* and what they had open */
+
+#endif

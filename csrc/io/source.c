@@ -1,0 +1,362 @@
+#include "io/source.h"
+
+#include "io/chunks.h"
+#include "io/load.h"
+#include "io/merge.h"
+#include "io/reader.h"
+#include "io/sort.h"
+
+#include <cjson/cJSON.h>
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { HEAD = 64 };
+
+typedef struct candidate {
+    char *path; /* owned */
+    uint32_t world;
+} candidate;
+
+/* One directory being read. */
+typedef struct directory {
+    fd_trace *trace;
+    FD_VECTOR(candidate) candidates;
+    FD_VECTOR(char *) notes; /* owned: what was left out */
+} directory;
+
+static fd_status
+open_file(fd_trace **trace, const char *path, fd_error *error)
+{
+    char head[HEAD] = "";
+    FILE *file = fopen(path, "rbe");
+    if (file == NULL) {
+        return fd_fail(error, FD_EIO, "%s: %s", path, strerror(errno));
+    }
+    size_t size = fread(head, 1, sizeof head, file);
+    fclose(file);
+    if (size == 0) {
+        return fd_fail(error, FD_EFORMAT, "%s: the file is empty", path);
+    }
+    if (fd_chunks_match(head, size)) {
+        return fd_reader_read(trace, path, error);
+    }
+    size_t at = 0;
+    while (at < size && isspace((unsigned char)head[at])) {
+        at++;
+    }
+    if (at < size && head[at] == '{') {
+        return fd_load(trace, path, error);
+    }
+    return fd_fail(error, FD_EFORMAT,
+                   "%s: neither a recording (.fd) nor a dump (.json) of "
+                   "fastdispatch",
+                   path);
+}
+
+static void
+leave_out(directory *d, const char *line)
+{
+    char *copy = fd_malloc(strlen(line) + 1);
+    if (copy != NULL) {
+        strcpy(copy, line);
+        if (fd_vector_push(&d->notes, copy) != FD_OK) {
+            fd_free(copy);
+        }
+    }
+}
+
+/* A file that cannot be read does not spoil the others. */
+static fd_status
+add_file(directory *d, const char *path)
+{
+    fd_trace *one = NULL;
+    fd_error error = {""};
+    fd_status status = open_file(&one, path, &error);
+    if (status == FD_OK) {
+        status = fd_merge_add(d->trace, one, path, &error);
+    }
+    fd_trace_free(one);
+    if (status != FD_OK && status != FD_ENOMEM) {
+        char line[sizeof error.text + 16];
+        snprintf(line, sizeof line, "left out: %s", error.text);
+        leave_out(d, line);
+        status = FD_OK;
+    }
+    return status;
+}
+
+static bool
+join(char to[PATH_MAX], const char *folder, const char *name)
+{
+    int size = snprintf(to, PATH_MAX, "%s/%s", folder, name);
+    return size > 0 && size < PATH_MAX;
+}
+
+static cJSON *
+read_manifest(const char *folder)
+{
+    char path[PATH_MAX];
+    FILE *file = join(path, folder, "manifest.json") ? fopen(path, "rbe")
+                                                     : NULL;
+    if (file == NULL) {
+        return NULL;
+    }
+    fd_buffer text = {.bytes = NULL};
+    char block[4096];
+    size_t got;
+    while ((got = fread(block, 1, sizeof block, file)) > 0) {
+        fd_buffer_bytes(&text, block, got);
+    }
+    fclose(file);
+    cJSON *manifest = text.size == 0 || text.status != FD_OK
+                          ? NULL
+                          : cJSON_ParseWithLength(text.bytes, text.size);
+    fd_buffer_clear(&text);
+    return manifest;
+}
+
+/* Whether the manifest, if there is one, names this file. */
+static bool
+is_named(const cJSON *manifest, const char *name)
+{
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(manifest, "ranks");
+    const cJSON *item;
+    if (!cJSON_IsArray(list)) {
+        return true;
+    }
+    cJSON_ArrayForEach(item, list)
+    {
+        const cJSON *file = cJSON_GetObjectItemCaseSensitive(item, "file");
+        if (cJSON_IsString(file) && strcmp(file->valuestring, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+ends_with(const char *name, const char *suffix)
+{
+    size_t size = strlen(name);
+    size_t tail = strlen(suffix);
+    return size > tail && strcmp(name + size - tail, suffix) == 0;
+}
+
+/* Which of two recordings of one rank counts: the one that knew of more ranks
+ * (a launcher that spawned the ranks knows of none), then "rank00000.fd" before
+ * "rank00000.4711.fd", which a second process of the same rank wrote. */
+static int
+by_weight(const void *left, const void *right)
+{
+    const candidate *a = left;
+    const candidate *b = right;
+    if (a->world != b->world) {
+        return a->world > b->world ? -1 : 1;
+    }
+    size_t size_a = strlen(a->path);
+    size_t size_b = strlen(b->path);
+    return size_a != size_b ? (size_a < size_b ? -1 : 1)
+                            : strcmp(a->path, b->path);
+}
+
+/* Ranks that the recording knew of; 0 for what is no recording. */
+static uint32_t
+world_of(const char *path)
+{
+    fd_header header;
+    FILE *file = fopen(path, "rbe");
+    size_t size = file == NULL ? 0 : fread(&header, 1, sizeof header, file);
+    if (file != NULL) {
+        fclose(file);
+    }
+    return size == sizeof header && fd_chunks_match(header.magic, size)
+               ? header.world
+               : 0;
+}
+
+static fd_status
+add_candidate(directory *d, const char *path)
+{
+    char *copy = fd_malloc(strlen(path) + 1);
+    if (copy == NULL) {
+        return FD_ENOMEM;
+    }
+    strcpy(copy, path);
+    fd_status status = fd_vector_push(&d->candidates,
+                                      (candidate){copy, world_of(path)});
+    if (status != FD_OK) {
+        fd_free(copy);
+    }
+    return status;
+}
+
+static fd_status
+add_candidates(directory *d)
+{
+    fd_status status = FD_OK;
+    if (d->candidates.count > 0) {
+        qsort(d->candidates.list, d->candidates.count,
+              sizeof *d->candidates.list, by_weight);
+    }
+    for (uint32_t i = 0; i < d->candidates.count && status == FD_OK; i++) {
+        status = add_file(d, d->candidates.list[i].path);
+    }
+    return status;
+}
+
+static fd_status add_folder(directory *d, const char *folder, bool nested,
+                            fd_error *error);
+
+static fd_status
+add_entry(directory *d, const char *folder, const char *name, bool nested,
+          const cJSON *manifest, fd_error *error)
+{
+    char path[PATH_MAX];
+    struct stat info;
+    if (!join(path, folder, name) || stat(path, &info) != 0) {
+        return FD_OK;
+    }
+    if (S_ISDIR(info.st_mode)) {
+        return !nested && strncmp(name, "machine", 7) == 0
+                   ? add_folder(d, path, true, error)
+                   : FD_OK;
+    }
+    if (!ends_with(name, ".fd")) {
+        return FD_OK;
+    }
+    if (!is_named(manifest, name)) {
+        char line[PATH_MAX + 64];
+        snprintf(line, sizeof line,
+                 "left out: %s: not named in manifest.json, so of an earlier "
+                 "run",
+                 path);
+        leave_out(d, line);
+        return FD_OK;
+    }
+    return add_candidate(d, path);
+}
+
+static fd_status
+add_folder(directory *d, const char *folder, bool nested, fd_error *error)
+{
+    struct dirent **entries;
+    int count = scandir(folder, &entries, NULL, alphasort);
+    if (count < 0) {
+        return fd_fail(error, FD_EIO, "%s: %s", folder, strerror(errno));
+    }
+    cJSON *manifest = read_manifest(folder);
+    fd_status status = FD_OK;
+    for (int i = 0; i < count; i++) {
+        if (status == FD_OK) {
+            status = add_entry(d, folder, entries[i]->d_name, nested,
+                               manifest, error);
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    cJSON_Delete(manifest);
+    return status;
+}
+
+static fd_status
+add_notes(directory *d)
+{
+    fd_trace_rank *first = &d->trace->ranks.list[0];
+    for (uint32_t i = 1; i < d->trace->ranks.count; i++) {
+        fd_trace_rank *rank = &d->trace->ranks.list[i];
+        first = rank->rank < first->rank ? rank : first;
+    }
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < d->notes.count && status == FD_OK; i++) {
+        uint32_t id;
+        status = fd_text_pool_add(&d->trace->texts, d->notes.list[i],
+                                  strlen(d->notes.list[i]), &id);
+        if (status == FD_OK) {
+            status = fd_vector_push(&first->notes, id);
+        }
+    }
+    return status;
+}
+
+static fd_status
+open_directory(fd_trace **trace, const char *path, fd_error *error)
+{
+    directory d = {.trace = fd_trace_new()};
+    fd_status status = d.trace == NULL ? FD_ENOMEM
+                                       : add_folder(&d, path, false, error);
+    if (status == FD_OK) {
+        status = add_candidates(&d);
+    }
+    if (status == FD_OK && d.trace->ranks.count == 0) {
+        status = fd_fail(error, FD_EFORMAT, "%s: %s", path,
+                         d.notes.count > 0
+                             ? d.notes.list[0]
+                             : "no recording (*.fd) in this directory");
+    }
+    if (status == FD_OK) {
+        status = add_notes(&d);
+    }
+    for (uint32_t i = 0; i < d.notes.count; i++) {
+        fd_free(d.notes.list[i]);
+    }
+    fd_vector_clear(&d.notes);
+    for (uint32_t i = 0; i < d.candidates.count; i++) {
+        fd_free(d.candidates.list[i].path);
+    }
+    fd_vector_clear(&d.candidates);
+    if (status != FD_OK) {
+        fd_trace_free(d.trace);
+        d.trace = NULL;
+    }
+    *trace = d.trace;
+    return status;
+}
+
+static fd_status
+open_one(fd_trace **trace, const char *path, fd_error *error)
+{
+    struct stat info;
+    *trace = NULL;
+    if (stat(path, &info) != 0) {
+        return fd_fail(error, FD_EIO, "%s: %s", path, strerror(errno));
+    }
+    return S_ISDIR(info.st_mode) ? open_directory(trace, path, error)
+                                 : open_file(trace, path, error);
+}
+
+fd_status
+fd_source_open_all(fd_trace **trace, const char *const *paths, size_t count,
+                   fd_error *error)
+{
+    fd_trace *merged = fd_trace_new();
+    fd_status status = merged != NULL ? FD_OK : FD_ENOMEM;
+    for (size_t i = 0; i < count && status == FD_OK; i++) {
+        fd_trace *one;
+        status = open_one(&one, paths[i], error);
+        if (status == FD_OK) {
+            status = fd_merge_add(merged, one, paths[i], error);
+        }
+        fd_trace_free(one);
+    }
+    if (status == FD_OK) {
+        status = fd_trace_sort(merged);
+    }
+    if (status != FD_OK) {
+        fd_trace_free(merged);
+        merged = NULL;
+    }
+    *trace = merged;
+    return status;
+}
+
+fd_status
+fd_source_open(fd_trace **trace, const char *path, fd_error *error)
+{
+    return fd_source_open_all(trace, &path, 1, error);
+}

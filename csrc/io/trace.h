@@ -1,0 +1,166 @@
+/* A trace: recordings in memory, as everything that reads them sees them.
+ *
+ *     nodes     functions, operators, ...       shared by all ranks
+ *     modules   nn.Module instances             shared
+ *     contexts  the tree of call paths          shared
+ *     ranks     who recorded, and the figures of each context there
+ *
+ * One recording is a trace with one rank; a merge has several. Index 0 of
+ * nodes, modules and contexts is "none". A parent's index is lower than its
+ * children's. Times are nanoseconds. Thread-compatible, no Python.
+ */
+#ifndef FD_TRACE_H
+#define FD_TRACE_H
+
+#include "io/texts.h"
+#include "store/format.h"
+
+#include <stdbool.h>
+
+typedef struct fd_trace_node {
+    uint8_t kind; /* FD_NODE_* */
+    uint8_t from; /* FD_FROM_* */
+    bool ambiguous; /* another line has the same key; fd_trace_sort sets it */
+    uint32_t file; /* texts; without the part that differs by host */
+    uint32_t class_name;
+    uint32_t name;
+    uint32_t qualified;
+    uint32_t package;
+    uint32_t line;
+} fd_trace_node;
+
+typedef struct fd_trace_module {
+    uint32_t parent;
+    uint32_t name; /* below the parent: "blocks.3" */
+    uint32_t class_name;
+} fd_trace_module;
+
+typedef struct fd_trace_context {
+    uint32_t parent;
+    uint32_t node;
+    uint32_t module;
+    uint32_t origin;
+    uint32_t flags; /* FD_CONTEXT_* */
+} fd_trace_context;
+
+/* What one context did on one rank. The spread is over the steps in which it
+ * was active: sums of squares in ns^2. */
+typedef struct fd_figure {
+    uint32_t context;
+    uint32_t steps;
+    uint32_t last_step;
+    uint64_t calls;
+    uint64_t resumes;
+    uint64_t self;
+    uint64_t stepped; /* of self: within ended steps */
+    uint64_t self_min;
+    uint64_t self_max;
+    uint64_t total_min;
+    uint64_t total_max;
+    double self_squares;
+    double total_squares;
+} fd_figure;
+
+/* A call that was open when the recording ended or was read. */
+typedef struct fd_open_call {
+    uint32_t thread; /* index into the rank's threads */
+    uint32_t context;
+    uint64_t age; /* ns since it was opened */
+} fd_open_call;
+
+typedef struct fd_trace_thread {
+    uint32_t role; /* text */
+    uint32_t system_id;
+    uint32_t root; /* context */
+    bool running;
+    uint64_t served;  /* threads that had this role in turn */
+    uint64_t covered; /* ns between their starts and ends */
+    uint64_t self;    /* sum of self over its tree: equal to covered */
+} fd_trace_thread;
+
+typedef struct fd_trace_step {
+    uint64_t number;
+    uint64_t begin; /* ns since the start of the recording */
+    uint64_t end;
+    uint64_t phases[FD_PHASES]; /* self time of the stepping thread */
+} fd_trace_step;
+
+/* One of the most expensive contexts of a step. */
+typedef struct fd_trace_top {
+    uint64_t step;
+    uint32_t context;
+    uint64_t self;
+} fd_trace_top;
+
+typedef struct fd_trace_meta {
+    uint32_t key;  /* texts; the value is JSON */
+    uint32_t json;
+} fd_trace_meta;
+
+typedef struct fd_trace_rank {
+    uint32_t rank;
+    uint32_t world;
+    uint32_t pid;
+    uint32_t state;  /* FD_STATE_*; RUNNING also after a kill */
+    uint32_t timing; /* 0: counts only */
+    uint32_t steps_source;
+    uint64_t steps; /* ended steps */
+    uint64_t recorded; /* ns during which it recorded */
+    uint64_t file_bytes;
+    char id[33];      /* of the recording, hexadecimal */
+    char boot_id[33];
+    fd_file_anchor start; /* ticks field: ns of the tick clock */
+    uint64_t counters[FD_COUNTERS];
+    FD_VECTOR(fd_figure) figures; /* by context, each once */
+    FD_VECTOR(fd_trace_thread) threads;
+    FD_VECTOR(fd_open_call) open;
+    FD_VECTOR(fd_trace_step) latest; /* the last steps, oldest first */
+    FD_VECTOR(fd_trace_top) tops;    /* of those steps */
+    FD_VECTOR(fd_trace_meta) meta;
+    FD_VECTOR(uint32_t) notes; /* texts: what was damaged, one line each */
+} fd_trace_rank;
+
+typedef struct fd_trace {
+    fd_text_pool texts;
+    FD_VECTOR(fd_trace_node) nodes;
+    FD_VECTOR(fd_trace_module) modules;
+    FD_VECTOR(fd_trace_context) contexts;
+    FD_VECTOR(fd_trace_rank) ranks; /* by rank */
+    bool sorted; /* by fd_trace_sort; nothing can be added any more */
+    fd_index node_index;
+    fd_index module_index;
+    fd_index context_index;
+} fd_trace;
+
+/* An empty trace; NULL when memory is out. */
+fd_trace *fd_trace_new(void);
+void fd_trace_free(fd_trace *trace);
+
+/* Add or find; the ids inside must be the trace's own. */
+fd_status fd_trace_add_node(fd_trace *trace, const fd_trace_node *node,
+                            uint32_t *id);
+fd_status fd_trace_add_module(fd_trace *trace, const fd_trace_module *module,
+                              uint32_t *id);
+fd_status fd_trace_add_context(fd_trace *trace,
+                               const fd_trace_context *context, uint32_t *id);
+
+/* An empty rank at the end of the list; NULL when memory is out. */
+fd_trace_rank *fd_trace_add_rank(fd_trace *trace);
+void fd_trace_rank_clear(fd_trace_rank *rank);
+
+/* Sum `more` into the figure of its context. */
+void fd_figure_add(fd_figure *figure, const fd_figure *more);
+
+/* The key text of a node, and the full name of a module ("blocks.3.attn");
+ * appended. */
+void fd_trace_node_key(const fd_trace *trace, uint32_t node, fd_buffer *to);
+void fd_trace_module_name(const fd_trace *trace, uint32_t module,
+                          fd_buffer *to);
+
+static inline const char *
+fd_trace_text(const fd_trace *trace, uint32_t id)
+{
+    return fd_text_pool_get(&trace->texts, id);
+}
+
+#endif
