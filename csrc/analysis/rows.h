@@ -1,0 +1,29 @@
+/* Tables: one row a group. */
+#ifndef FD_ROWS_H
+#define FD_ROWS_H
+
+#include "analysis/groups.h"
+#include "analysis/totals.h"
+
+/* Nanoseconds. In a recursion the total, the operators and the backward time
+ * of the outermost call count, those of the calls inside are part of them. */
+typedef struct fd_row {
+    uint64_t calls;
+    uint64_t resumes;
+    uint64_t ops;
+    uint64_t self;
+    uint64_t total;
+    int64_t backward;
+    uint64_t async;
+    uint64_t hidden; /* of calls: those no hook saw */
+    double step_mean; /* of the total, over all steps of the ranks */
+    double step_deviation; /* standard deviation; of several contexts the sum,
+                              as if they moved together */
+} fd_row;
+
+typedef FD_VECTOR(fd_row) fd_rows; /* by group; entry 0 unused */
+
+fd_status fd_rows_sum(fd_rows *rows, const fd_trace *trace,
+                      const fd_groups *groups, const fd_totals *totals);
+
+#endif

@@ -1,0 +1,169 @@
+#include "analysis/totals.h"
+
+#include <string.h>
+
+static void
+add_figure(fd_total *total, const fd_figure *figure, uint32_t flags)
+{
+    total->calls += figure->calls;
+    total->resumes += figure->resumes;
+    if ((flags & FD_CONTEXT_ASYNC) != 0) {
+        total->async += figure->self;
+        return;
+    }
+    total->self += figure->self;
+    total->self_stepped += figure->stepped;
+    total->self_squares += figure->self_squares;
+    total->total_squares += figure->total_squares;
+    total->steps = figure->steps > total->steps ? figure->steps
+                                                : total->steps;
+}
+
+static void
+add_ranks(fd_totals *totals, const fd_trace *trace, int rank)
+{
+    for (uint32_t i = 0; i < trace->ranks.count; i++) {
+        const fd_trace_rank *from = &trace->ranks.list[i];
+        if (rank != FD_ALL_RANKS && (uint32_t)rank != i) {
+            continue;
+        }
+        totals->steps += from->steps;
+        for (uint32_t k = 0; k < from->figures.count; k++) {
+            const fd_figure *figure = &from->figures.list[k];
+            add_figure(&totals->list[figure->context], figure,
+                       trace->contexts.list[figure->context].flags);
+        }
+    }
+}
+
+/* A parent's index is lower than its children's: one pass from the end. */
+static void
+sum_up(fd_total *list, const fd_trace *trace)
+{
+    for (uint32_t i = trace->contexts.count; i-- > 1;) {
+        const fd_trace_context *context = &trace->contexts.list[i];
+        fd_total *above = &list[context->parent];
+        list[i].total += list[i].self;
+        list[i].total_stepped += list[i].self_stepped;
+        if (trace->nodes.list[context->node].kind == FD_NODE_OP) {
+            list[i].ops += list[i].calls;
+        }
+        above->total += list[i].total;
+        above->total_stepped += list[i].total_stepped;
+        above->ops += list[i].ops;
+    }
+}
+
+static bool
+is_accumulate(const fd_trace *trace, const fd_trace_context *context)
+{
+    const fd_trace_node *node = &trace->nodes.list[context->node];
+    return strstr(fd_trace_text(trace, node->name), "AccumulateGrad") != NULL;
+}
+
+static uint32_t
+depth_of(const fd_trace *trace, uint32_t id)
+{
+    uint32_t depth = 0;
+    for (; id != 0; id = trace->contexts.list[id].parent) {
+        depth++;
+    }
+    return depth;
+}
+
+/* The lowest context above both; 0 when they are in different trees. */
+static uint32_t
+common_ancestor(const fd_trace *trace, uint32_t a, uint32_t b)
+{
+    uint32_t deep_a = depth_of(trace, a);
+    uint32_t deep_b = depth_of(trace, b);
+    for (; deep_a > deep_b; deep_a--) {
+        a = trace->contexts.list[a].parent;
+    }
+    for (; deep_b > deep_a; deep_b--) {
+        b = trace->contexts.list[b].parent;
+    }
+    while (a != b) {
+        a = trace->contexts.list[a].parent;
+        b = trace->contexts.list[b].parent;
+    }
+    return a;
+}
+
+/* The nearest autograd context strictly above, 0 without. */
+static uint32_t
+enclosing_autograd(const fd_trace *trace, uint32_t id)
+{
+    do {
+        id = trace->contexts.list[id].parent;
+    } while (id != 0
+             && trace->nodes.list[trace->contexts.list[id].node].kind
+                    != FD_NODE_AUTOGRAD);
+    return id;
+}
+
+/* Credit one autograd context to its origin. When it ran inside another one
+ * (checkpointing recomputes a forward and runs its backward), both lie in the
+ * backward time of whatever encloses both origins: count it once there. */
+static void
+credit(fd_totals *totals, const fd_trace *trace, uint32_t id)
+{
+    const fd_trace_context *context = &trace->contexts.list[id];
+    int64_t time = (int64_t)totals->list[id].total;
+    uint32_t outer = enclosing_autograd(trace, id);
+    if (outer == 0) {
+        totals->coverage.autograd += (uint64_t)time;
+        if (is_accumulate(trace, context)) {
+            totals->coverage.accumulate += (uint64_t)time;
+        }
+        else if (context->origin != 0) {
+            totals->coverage.attributed += (uint64_t)time;
+        }
+    }
+    if (context->origin == 0) {
+        return;
+    }
+    totals->list[context->origin].backward += time;
+    uint32_t outer_origin = outer == 0 ? 0
+                                       : trace->contexts.list[outer].origin;
+    if (outer_origin != 0) {
+        uint32_t both = common_ancestor(trace, context->origin, outer_origin);
+        totals->list[both].backward -= time;
+    }
+}
+
+static void
+attribute_backward(fd_totals *totals, const fd_trace *trace)
+{
+    for (uint32_t i = 1; i < trace->contexts.count; i++) {
+        const fd_trace_context *context = &trace->contexts.list[i];
+        if (trace->nodes.list[context->node].kind == FD_NODE_AUTOGRAD) {
+            credit(totals, trace, i);
+        }
+    }
+    for (uint32_t i = trace->contexts.count; i-- > 1;) {
+        uint32_t parent = trace->contexts.list[i].parent;
+        totals->list[parent].backward += totals->list[i].backward;
+    }
+}
+
+fd_status
+fd_totals_sum(fd_totals *totals, const fd_trace *trace, int rank)
+{
+    *totals = (fd_totals){
+        .list = fd_calloc(trace->contexts.count, sizeof *totals->list)};
+    if (totals->list == NULL) {
+        return FD_ENOMEM;
+    }
+    add_ranks(totals, trace, rank);
+    sum_up(totals->list, trace);
+    attribute_backward(totals, trace);
+    return FD_OK;
+}
+
+void
+fd_totals_clear(fd_totals *totals)
+{
+    fd_free(totals->list);
+    *totals = (fd_totals){.list = NULL};
+}
