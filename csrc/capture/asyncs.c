@@ -1,0 +1,46 @@
+#include "capture/asyncs.h"
+
+void
+fd_asyncs_init(fd_asyncs *asyncs)
+{
+    *asyncs = (fd_asyncs){.lock = PTHREAD_MUTEX_INITIALIZER};
+}
+
+void
+fd_asyncs_begin(fd_asyncs *asyncs, const fd_file *file, const void *record,
+                fd_context *context)
+{
+    pthread_mutex_lock(&asyncs->lock);
+    context->flags |= FD_CONTEXT_ASYNC;
+    context->calls++;
+    fd_async *slot = NULL;
+    for (int i = 0; i < FD_ASYNCS_OPEN && slot == NULL; i++) {
+        if (asyncs->open[i].record == NULL) {
+            slot = &asyncs->open[i];
+        }
+    }
+    if (slot != NULL) {
+        *slot = (fd_async){record, context, fd_clock_ticks()};
+    }
+    else {
+        fd_file_count(file, FD_COUNT_ASYNC_LOST);
+    }
+    pthread_mutex_unlock(&asyncs->lock);
+}
+
+bool
+fd_asyncs_end(fd_asyncs *asyncs, const void *record, bool timed)
+{
+    bool found = false;
+    pthread_mutex_lock(&asyncs->lock);
+    for (int i = 0; i < FD_ASYNCS_OPEN && !found; i++) {
+        fd_async *slot = &asyncs->open[i];
+        found = slot->record == record;
+        if (found) {
+            slot->context->self += timed ? fd_clock_ticks() - slot->start : 0;
+            slot->record = NULL;
+        }
+    }
+    pthread_mutex_unlock(&asyncs->lock);
+    return found;
+}

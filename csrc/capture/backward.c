@@ -1,0 +1,63 @@
+#include "capture/backward.h"
+
+#include "capture/layout.h"
+#include "capture/node_calls.h"
+#include "capture/texts.h"
+
+static const char ANNOUNCEMENT[] = "autograd::engine::evaluate_function: ";
+
+bool
+fd_backward_is_announcement(const void *record)
+{
+    return fd_record_byte(record, FD_RECORD_SCOPE) == FD_SCOPE_FUNCTION
+           && strncmp(fd_record_text(record), ANNOUNCEMENT,
+                      sizeof ANNOUNCEMENT - 1) == 0;
+}
+
+void
+fd_backward_announce(fd_thread *thread, const void *record, bool timed)
+{
+    fd_thread_tick(thread, timed);
+    fd_node_push(thread->tree, thread->tree->current, record,
+                 FD_ENTRY_ENGINE);
+}
+
+static uint32_t
+origin_of(const fd_thread *thread, const void *record, const char *name)
+{
+    static const char accumulate[] = "AccumulateGrad";
+    const fd_session *session = thread->session;
+    const fd_file *file = &session->recording->file;
+    int64_t number = (int64_t)fd_record_word(record, fd_record_layout->sequence);
+    if (number < 0 || strstr(name, accumulate) != NULL) {
+        fd_file_count(file, FD_COUNT_ACCUMULATE);
+        return 0;
+    }
+    return fd_origins_find(&session->origins, file,
+                           fd_record_word(record, fd_record_layout->forward_thread),
+                           (uint64_t)number, name);
+}
+
+/* The engine announces a node, prepares it, runs it, hands its results on:
+ * from its own record to the end of the announcement is one call of it. */
+void
+fd_backward_start(fd_thread *thread, const void *record, bool timed)
+{
+    fd_tree *tree = thread->tree;
+    const char *name = fd_record_text(record);
+    uint32_t node = fd_texts_node(thread, FD_NODE_AUTOGRAD, name);
+    uint32_t origin = origin_of(thread, record, name);
+    fd_thread_tick(thread, timed);
+    uint32_t depth = fd_tree_depth(tree);
+    fd_entry *top = depth > 0 ? &tree->stack[depth - 1] : NULL;
+    fd_context *context = fd_node_enter(tree, node, origin);
+    if (top != NULL && (top->flags & FD_ENTRY_ENGINE) != 0) {
+        top->start = tree->record->last;
+        top->context = fd_tree_id(tree, context);
+        top->flags = FD_ENTRY_OP;
+        tree->current = context;
+    }
+    else {
+        fd_node_push(tree, context, record, FD_ENTRY_OP);
+    }
+}

@@ -1,0 +1,17 @@
+/* Autograd nodes: which forward call made them, and where their time goes. */
+#ifndef FD_BACKWARD_H
+#define FD_BACKWARD_H
+
+#include "capture/session.h"
+
+/* The engine announces a node with a record of this prefix, prepares it, runs
+ * it (a record of its own) and hands its results on. */
+bool fd_backward_is_announcement(const void *record);
+
+/* The announcement: not a call yet, but the call ends with it. */
+void fd_backward_announce(fd_thread *thread, const void *record, bool timed);
+
+/* The node itself. */
+void fd_backward_start(fd_thread *thread, const void *record, bool timed);
+
+#endif

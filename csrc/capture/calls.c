@@ -1,0 +1,278 @@
+#include "capture/calls.h"
+
+#include "base/alloc.h"
+#include "capture/guard.h"
+#include "store/stack.h"
+
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Frames a match can add without asking for memory. */
+enum { SHORT_WALK = 64 };
+
+static void
+tick(const fd_thread *thread)
+{
+    if (thread->session->timed) {
+        fd_tree_tick(thread->tree, fd_clock_ticks());
+    }
+}
+
+/* The context of a call from here, noted as the one that comes next. */
+static fd_context *
+context_of(fd_tree *tree, const fd_function *function, const fd_code *known)
+{
+    fd_context *context = fd_tree_unfolded(tree, tree->current,
+                                           &function->callee);
+    context->callee = known->id;
+    context->receiver = function->receiver;
+    fd_tree_note(tree, fd_tree_id(tree, context));
+    return context;
+}
+
+/* A call without room for an entry runs in its caller's context. */
+static void
+push(fd_thread *thread, fd_context *context, const fd_frame *frame,
+     uint32_t flags)
+{
+    if (fd_stack_make_room(thread->tree)) {
+        fd_tree_push(thread->tree, context, fd_tree_id(thread->tree, context),
+                     frame, flags);
+    }
+}
+
+uint32_t
+fd_calls_enter(fd_thread *thread, PyCodeObject *code, const fd_code *known,
+               fd_frame *frame)
+{
+    tick(thread);
+    uint32_t depth = fd_tree_depth(thread->tree);
+    fd_context *context = fd_tree_absorbing(thread->tree,
+                                            thread->tree->current);
+    if (context == NULL || fd_function_unfolds(thread, code, known)) {
+        fd_function function = fd_function_of(thread, code, known, frame);
+        if (function.dropped) {
+            push(thread, thread->tree->current, frame,
+                 FD_ENTRY_FRAME | FD_ENTRY_CONTRACTED);
+            return depth;
+        }
+        context = context_of(thread->tree, &function, known);
+    }
+    if ((known->special & FD_CODE_GENERATOR) != 0
+        && fd_frame_is_resumed(frame)) {
+        context->resumes++;
+    }
+    else {
+        context->calls++;
+    }
+    push(thread, context, frame,
+         (known->special & FD_CODE_ENTERS) != 0
+             ? FD_ENTRY_FRAME | FD_ENTRY_ENTERS
+             : FD_ENTRY_FRAME);
+    return depth;
+}
+
+void
+fd_calls_leave(fd_thread *thread, uint32_t depth, const fd_frame *frame,
+               const fd_frame *caller)
+{
+    fd_tree *tree = thread->tree;
+    tick(thread);
+    int64_t at = depth;
+    if (depth >= fd_tree_depth(tree)
+        || tree->stack[depth].owner != (uintptr_t)frame) {
+        at = fd_stack_find(tree, frame, FD_ENTRY_FRAME);
+    }
+    if (at >= 0) {
+        fd_stack_close(tree, (uint32_t)at);
+    }
+    thread->frame = at >= 0 ? caller : NULL;
+}
+
+/* Constructors that 3.13 enters without asking the evaluator hook. */
+static bool
+is_hidden(const PyCodeObject *code)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return PyUnicode_CompareWithASCIIString(code->co_name, "__init__") == 0;
+#else
+    (void)code;
+    return false;
+#endif
+}
+
+static void
+push_unhooked(fd_thread *thread, fd_frame *frame, bool synced)
+{
+    PyCodeObject *code = fd_frame_code(frame);
+    const fd_code *known = fd_code_of(thread, code);
+    if (known == NULL || (known->special & FD_CODE_PLUMBING) != 0) {
+        return;
+    }
+    fd_function function = fd_function_of(thread, code, known, frame);
+    uint32_t flags = FD_ENTRY_FRAME | FD_ENTRY_UNHOOKED;
+    fd_tree *tree = thread->tree;
+    fd_context *context = fd_tree_absorbing(tree, tree->current);
+    if (context != NULL) {
+        push(thread, context, frame, flags);
+        return;
+    }
+    context = tree->current;
+    if (function.dropped) {
+        flags |= FD_ENTRY_CONTRACTED;
+    }
+    else {
+        context = context_of(thread->tree, &function, known);
+    }
+    if (synced && is_hidden(code)) {
+        context->flags |= FD_CONTEXT_HIDDEN;
+        context->calls++;
+        fd_file_count(&thread->tree->recording->file, FD_COUNT_HIDDEN_FRAMES);
+    }
+    push(thread, context, frame, flags);
+}
+
+/* Python frames from `current` out to the first that has an entry; `at`
+ * becomes that entry, -1 without. */
+static uint32_t
+count_unknown(const fd_tree *tree, fd_frame *current, int64_t *at)
+{
+    uint32_t count = 0;
+    *at = -1;
+    for (fd_frame *frame = current; frame != NULL;
+         frame = fd_frame_python(frame->previous)) {
+        *at = fd_stack_find(tree, frame, FD_ENTRY_FRAME);
+        if (*at >= 0) {
+            break;
+        }
+        count++;
+    }
+    return count;
+}
+
+void
+fd_calls_match(fd_thread *thread, fd_frame *current)
+{
+    int64_t at;
+    fd_frame *few[SHORT_WALK];
+    fd_frame *frame = fd_frame_python(current);
+    uint32_t count = count_unknown(thread->tree, frame, &at);
+    fd_frame **frames = count <= SHORT_WALK
+                            ? few
+                            : fd_malloc(count * sizeof(fd_frame *));
+    bool synced = thread->synced == fd_process_generation();
+    tick(thread);
+    fd_stack_close(thread->tree, (uint32_t)(at + 1));
+    thread->frame = frame;
+    thread->unhooked = frame;
+    if (frames == NULL) {
+        return; /* the call joins the innermost frame that is known */
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        frames[i] = frame;
+        frame = fd_frame_python(frame->previous);
+    }
+    while (count > 0) {
+        push_unhooked(thread, frames[--count], synced);
+    }
+    if (frames != few) {
+        fd_free(frames);
+    }
+}
+
+/* The name of the threading.Thread whose bootstrap is the outermost frame;
+ * read from its dict, no code of the program runs. */
+static const char *
+python_name(fd_thread *thread, fd_frame *innermost)
+{
+    fd_frame *outermost = innermost;
+    for (fd_frame *frame = innermost; frame != NULL;
+         frame = fd_frame_python(frame->previous)) {
+        outermost = frame;
+    }
+    const PyCodeObject *code = outermost != NULL ? fd_frame_code(outermost)
+                                                 : NULL;
+    if (code == NULL
+        || PyUnicode_CompareWithASCIIString(code->co_name, "_bootstrap") != 0
+        || outermost->localsplus[0] == NULL) {
+        return NULL;
+    }
+    fd_guard guard = fd_guard_enter(thread);
+    PyObject *self = fd_unboxed(outermost->localsplus[0]);
+    PyObject *attributes = self != NULL ? PyObject_GenericGetDict(self, NULL)
+                                        : NULL;
+    PyObject *name = attributes != NULL && PyDict_Check(attributes)
+                         ? PyDict_GetItemString(attributes, "_name")
+                         : NULL;
+    const char *text = name != NULL && PyUnicode_Check(name)
+                           ? PyUnicode_AsUTF8(name)
+                           : NULL;
+    PyErr_Clear();
+    Py_XDECREF(attributes); /* the thread object holds it, and the name */
+    fd_guard_leave(&guard);
+    return text;
+}
+
+static bool
+thread_is_main(void)
+{
+    return syscall(SYS_gettid) == getpid();
+}
+
+/* A new generation: start with an empty stack and the frames there are. */
+static bool
+synchronise(fd_thread *thread, fd_session *session, PyThreadState *state,
+            fd_frame *caller, fd_frame *frame)
+{
+    const char *name = python_name(thread, caller != NULL ? caller : frame);
+    uint32_t generation = fd_process_generation();
+    bool attached = fd_thread_attach(thread, session, name);
+    thread->state = name != NULL || thread_is_main() ? state : NULL;
+    thread->frame = NULL;
+    thread->unhooked = NULL;
+    if (attached) {
+        fd_tree_start(thread->tree);
+    }
+    if (attached && session->calls != FD_CALLS_OFF) {
+        fd_calls_match(thread, caller);
+    }
+    thread->synced = generation;
+    return attached;
+}
+
+fd_verdict
+fd_calls_prepare(PyThreadState *state, fd_frame *caller, fd_frame *frame)
+{
+    fd_session *session = fd_process_active();
+    fd_thread *thread = session != NULL && session->running ? fd_thread_get()
+                                                            : NULL;
+    if (thread == NULL || thread->busy) {
+        return FD_LEAVE_OUT;
+    }
+    if (thread->synced != fd_process_generation()) {
+        synchronise(thread, session, state, caller, frame);
+    }
+    if (thread->tree == NULL || thread->serial != session->serial) {
+        return FD_LEAVE_OUT;
+    }
+    if ((const char *)__builtin_frame_address(0) < thread->stack_low) {
+        fd_file_count(&session->recording->file, FD_COUNT_DEEP_STACK);
+        return FD_TOO_DEEP;
+    }
+    if (caller != thread->frame && session->calls != FD_CALLS_OFF) {
+        fd_calls_match(thread, caller);
+    }
+    fd_stack_settle(thread->tree);
+    thread->generation = thread->tree->pending == 0 ? thread->synced : 0;
+    return FD_RECORD;
+}
+
+fd_thread *
+fd_calls_ready(void)
+{
+    PyThreadState *state = PyThreadState_Get();
+    fd_frame *caller = fd_frame_python(fd_frame_current(state));
+    return fd_calls_prepare(state, caller, NULL) == FD_RECORD ? fd_thread_self
+                                                              : NULL;
+}

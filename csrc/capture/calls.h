@@ -1,0 +1,66 @@
+/* The open stack as Python calls change it: everything but the shortest path,
+ * which lives in the hooks themselves. Needs the GIL. */
+#ifndef FD_CALLS_H
+#define FD_CALLS_H
+
+#include "capture/functions.h"
+
+typedef enum fd_verdict {
+    FD_RECORD,    /* go ahead, the thread is in order */
+    FD_LEAVE_OUT, /* evaluate without recording */
+    FD_TOO_DEEP   /* evaluate with all hooks off until this call returns */
+} fd_verdict;
+
+/* Look after whatever keeps an event off the shortest path: a thread seen for
+ * the first time, a new generation, frames that no hook saw, open ranges, the
+ * end of the C stack. `caller` is the innermost Python frame that runs, `frame`
+ * the one about to (NULL: none, an operator or a range). */
+fd_verdict fd_calls_prepare(PyThreadState *state, fd_frame *caller,
+                            fd_frame *frame);
+
+/* The calling thread, ready for an event that is no Python call; NULL: leave
+ * the event out. */
+fd_thread *fd_calls_ready(void);
+
+/* Whether `context` is what the last call of this code object with this class
+ * went to. */
+static inline bool
+fd_calls_is(const fd_context *context, const fd_code *known,
+            const PyTypeObject *type)
+{
+    return context->callee == known->id
+           && fd_classes_is(&fd_process.classes, context->receiver, type);
+}
+
+/* The context of a call that repeats the one before it, or the one that
+ * followed that last time; NULL for any other. */
+static inline fd_context *
+fd_calls_repeated(const fd_tree *tree, const fd_code *known,
+                  const PyTypeObject *type)
+{
+    fd_context *latest = fd_tree_latest(tree);
+    fd_context *successor = fd_tree_successor(tree, latest);
+    if (fd_calls_is(successor, known, type)) {
+        return successor;
+    }
+    return fd_calls_is(latest, known, type) ? latest : NULL;
+}
+
+/* Open the call of `frame` and answer its depth; the caller evaluates and
+ * then calls fd_calls_leave with it. */
+uint32_t fd_calls_enter(fd_thread *thread, PyCodeObject *code,
+                        const fd_code *known, fd_frame *frame);
+
+/* Close the entry of `frame`, opened at `depth`, and what it left open above.
+ * Ranges that outlive it move to its caller, `caller`. When the entry is gone
+ * (another greenlet ran meanwhile) the next event looks at the frames anew. */
+void fd_calls_leave(fd_thread *thread, uint32_t depth, const fd_frame *frame,
+                    const fd_frame *caller);
+
+/* Make the stack agree with the thread's Python frames, of which `current` is
+ * the innermost: entries of frames that are gone are closed, frames without an
+ * entry get one. Calls that began before this are not counted, but for the
+ * constructors that 3.13 hides from the hook. */
+void fd_calls_match(fd_thread *thread, fd_frame *current);
+
+#endif

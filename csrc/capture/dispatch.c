@@ -1,0 +1,302 @@
+#include "capture/dispatch.h"
+
+#include "capture/calls.h"
+#include "capture/libtorch.h"
+#include "capture/node_calls.h"
+#include "capture/ranges.h"
+#include "capture/texts.h"
+
+#include <string.h>
+
+int
+fd_dispatch_init(fd_dispatch *dispatch)
+{
+    PyObject *torch = PyImport_ImportModule("torch._C");
+    if (torch == NULL) {
+        return -1;
+    }
+    dispatch->autograd_node = PyObject_GetAttrString(torch,
+                                                     "_current_autograd_node");
+    Py_DECREF(torch);
+    return dispatch->autograd_node == NULL ? -1 : 0;
+}
+
+int
+fd_dispatch_traverse(fd_dispatch *dispatch, visitproc visit, void *arg)
+{
+    Py_VISIT(dispatch->autograd_node);
+    for (uint32_t i = 0; i < dispatch->list.count; i++) {
+        Py_VISIT(dispatch->list.list[i].function);
+        Py_VISIT(dispatch->list.list[i].call);
+    }
+    return 0;
+}
+
+void
+fd_dispatch_clear(fd_dispatch *dispatch)
+{
+    Py_CLEAR(dispatch->autograd_node);
+    for (uint32_t i = 0; i < dispatch->list.count; i++) {
+        fd_dispatched *known = &dispatch->list.list[i];
+        Py_CLEAR(known->function);
+        Py_CLEAR(known->call);
+        Py_CLEAR(known->name);
+    }
+    fd_vector_clear(&dispatch->list);
+    fd_map_clear(&dispatch->by_address);
+}
+
+/* "aten::add" of OpOverload aten.add.Tensor, without the overload, as records
+ * have it; what is no OpOverload (a higher-order operator) by its name. */
+static PyObject *
+name_of(PyObject *function)
+{
+    PyObject *schema = PyObject_GetAttrString(function, "_schema");
+    PyObject *name = schema == NULL ? NULL
+                                    : PyObject_GetAttrString(schema, "name");
+    Py_XDECREF(schema);
+    if (name == NULL) {
+        PyErr_Clear();
+        name = PyObject_CallMethod(function, "name", NULL);
+    }
+    return name;
+}
+
+static int8_t
+range_effect(const char *name)
+{
+    if (strncmp(name, "profiler::_record_function_enter", 32) == 0) {
+        return 1;
+    }
+    return strncmp(name, "profiler::_record_function_exit", 31) == 0 ? -1 : 0;
+}
+
+static fd_dispatched *
+meet(fd_dispatch *dispatch, PyObject *function)
+{
+    fd_dispatched met = {.function = function};
+    met.name = name_of(function);
+    const char *text = met.name == NULL ? NULL : PyUnicode_AsUTF8(met.name);
+    if (text == NULL) {
+        Py_XDECREF(met.name);
+        return NULL;
+    }
+    met.range = range_effect(text);
+    met.call = PyObject_GetAttrString(function, "_op");
+    if (met.call == NULL) {
+        PyErr_Clear();
+        met.call = Py_NewRef(function);
+    }
+    if (fd_vector_push(&dispatch->list, met) != FD_OK
+        || fd_map_put(&dispatch->by_address, (uintptr_t)function,
+                      dispatch->list.count) != FD_OK) {
+        Py_DECREF(met.name);
+        Py_DECREF(met.call);
+        PyErr_NoMemory();
+        return NULL;
+    }
+    Py_INCREF(function);
+    return &dispatch->list.list[dispatch->list.count - 1];
+}
+
+static fd_dispatched *
+look_up(fd_dispatch *dispatch, PyObject *function)
+{
+    uint32_t at = fd_map_get(&dispatch->by_address, (uintptr_t)function);
+    return at != 0 ? &dispatch->list.list[at - 1] : meet(dispatch, function);
+}
+
+static PyObject *
+run(const fd_dispatched *known, PyObject *args, PyObject *kwargs)
+{
+    return PyObject_Call(known->call, args,
+                         kwargs == Py_None ? NULL : kwargs);
+}
+
+static uint32_t
+node_of(fd_dispatched *known, fd_thread *thread)
+{
+    fd_session *session = thread->session;
+    if (known->serial != session->serial) {
+        known->serial = session->serial;
+        known->node = fd_operators_add(&session->operators,
+                                       session->recording,
+                                       (uintptr_t)known->function,
+                                       PyUnicode_AsUTF8(known->name));
+    }
+    return known->node;
+}
+
+/* The node was made before we are called: if the counter has moved since the
+ * last operator, the number before it is this operator's. */
+static void
+note_number(fd_dispatch *dispatch, fd_thread *thread)
+{
+    if (fd_torch.next_number == NULL) {
+        return;
+    }
+    uint64_t next = fd_torch.next_number();
+    if (next != dispatch->number && next > 0) {
+        fd_node_number(thread, next - 1, fd_torch.current_thread());
+    }
+    dispatch->number = next;
+}
+
+/* ---- backward ---- */
+
+/* Autograd runs its nodes below the function that started it, or on a thread
+ * of its own; below any other function an operator is that function's. */
+static bool
+directly_in_engine(const fd_thread *thread)
+{
+    const fd_tree *tree = thread->tree;
+    const fd_node *node = fd_file_record(&tree->recording->file,
+                                         tree->current->node);
+    return node->kind == FD_NODE_THREAD
+           || (node->kind == FD_NODE_PYTHON
+               && (node->flags & FD_NODE_PHASE) == FD_PHASE_BACKWARD);
+}
+
+static uint64_t
+number_of(PyObject *node)
+{
+    PyObject *object = PyObject_CallMethod(node, "_sequence_nr", NULL);
+    uint64_t number = object == NULL ? UINT64_MAX
+                                     : PyLong_AsUnsignedLongLongMask(object);
+    Py_XDECREF(object);
+    PyErr_Clear();
+    return number;
+}
+
+static uint32_t
+origin_of(const fd_thread *thread, uint64_t number, const char *name)
+{
+    const fd_session *session = thread->session;
+    const fd_file *file = &session->recording->file;
+    if (number == UINT64_MAX || strstr(name, "AccumulateGrad") != NULL) {
+        fd_file_count(file, FD_COUNT_ACCUMULATE);
+        return 0;
+    }
+    return fd_origins_find(&session->origins, file, session->origins.first,
+                           number, name);
+}
+
+/* One call of a node is all operators in a row that it runs. */
+static fd_context *
+autograd_context(fd_dispatch *dispatch, fd_thread *thread, PyObject *node,
+                 const char *name)
+{
+    uint64_t number = number_of(node);
+    uint32_t id = fd_texts_node(thread, FD_NODE_AUTOGRAD, name);
+    fd_context *context = fd_node_enter(thread->tree, id,
+                                        origin_of(thread, number, name));
+    bool same = dispatch->autograd_number == number
+                && dispatch->autograd_address == (uintptr_t)node;
+    context->calls -= same;
+    dispatch->autograd_number = number;
+    dispatch->autograd_address = (uintptr_t)node;
+    return context;
+}
+
+/* The context of the autograd node that is running, entered for the operator
+ * that is about to run; NULL when there is none. */
+static fd_context *
+enter_autograd(fd_dispatch *dispatch, fd_thread *thread)
+{
+    if (!directly_in_engine(thread)) {
+        return NULL;
+    }
+    fd_context *context = NULL;
+    PyObject *node = PyObject_CallNoArgs(dispatch->autograd_node);
+    PyObject *name = node == NULL || node == Py_None
+                         ? NULL
+                         : PyObject_CallMethod(node, "name", NULL);
+    const char *text = name == NULL ? NULL : PyUnicode_AsUTF8(name);
+    if (text != NULL) {
+        context = autograd_context(dispatch, thread, node, text);
+        fd_node_push(thread->tree, context, node, FD_ENTRY_OP);
+    }
+    PyErr_Clear();
+    Py_XDECREF(name);
+    Py_XDECREF(node);
+    return context;
+}
+
+/* ---- the call ---- */
+
+static void
+begin_range(fd_thread *thread, PyObject *args, bool timed)
+{
+    PyObject *name = PyTuple_GET_SIZE(args) > 0 ? PyTuple_GET_ITEM(args, 0)
+                                                : NULL;
+    const char *text = name != NULL && PyUnicode_Check(name)
+                           ? PyUnicode_AsUTF8(name)
+                           : NULL;
+    if (text != NULL) {
+        fd_range_start(thread, text, NULL, timed);
+    }
+    PyErr_Clear();
+}
+
+/* Ranges of one thread end in reverse order. */
+static void
+end_range(fd_thread *thread, bool timed)
+{
+    int64_t at = fd_stack_find(thread->tree, NULL, FD_ENTRY_RANGE);
+    if (at >= 0) {
+        fd_range_end(thread, (uint32_t)at, timed);
+    }
+}
+
+static void
+leave(fd_thread *thread, uint32_t generation, uint32_t depth, bool timed)
+{
+    if (fd_process_generation() == generation) {
+        fd_thread_tick(thread, timed);
+        fd_stack_close(thread->tree, depth);
+    }
+}
+
+static PyObject *
+record(fd_dispatch *dispatch, fd_dispatched *known, fd_thread *thread,
+       PyObject *args, PyObject *kwargs)
+{
+    bool timed = thread->session->timed;
+    uint32_t generation = thread->synced;
+    int8_t range = known->range;
+    fd_tree *tree = thread->tree;
+    fd_thread_tick(thread, timed);
+    uint32_t depth = fd_tree_depth(tree);
+    enter_autograd(dispatch, thread);
+    fd_node_push(tree, fd_node_enter(tree, node_of(known, thread), 0), known,
+                 FD_ENTRY_OP);
+    note_number(dispatch, thread);
+    PyObject *result = run(known, args, kwargs);
+    leave(thread, generation, depth, timed);
+    if (range != 0 && fd_process_generation() == generation) {
+        if (range > 0 && result != NULL) {
+            begin_range(thread, args, timed);
+        }
+        else if (range < 0) {
+            end_range(thread, timed);
+        }
+    }
+    return result;
+}
+
+PyObject *
+fd_dispatch_call(fd_dispatch *dispatch, PyObject *function, PyObject *args,
+                 PyObject *kwargs)
+{
+    fd_dispatched *known = look_up(dispatch, function);
+    if (known == NULL) {
+        return NULL;
+    }
+    known->calls++;
+    const fd_session *session = fd_process_active();
+    fd_thread *thread = session != NULL && session->ops != FD_OPS_RECORD
+                            ? fd_calls_ready()
+                            : NULL;
+    return thread == NULL ? run(known, args, kwargs)
+                          : record(dispatch, known, thread, args, kwargs);
+}

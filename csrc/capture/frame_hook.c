@@ -1,0 +1,236 @@
+#include "capture/frame_hook.h"
+
+#include "capture/calls.h"
+#include "capture/events.h"
+#include "capture/guard.h"
+#include "capture/records.h"
+
+#define FD_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+
+/* The evaluator that was there before ours, NULL for CPython's own. */
+static _PyFrameEvalFunction next_evaluator;
+
+static inline PyObject *
+evaluate(PyThreadState *state, fd_frame *frame, int throwing)
+{
+    if (FD_UNLIKELY(next_evaluator != NULL)) {
+        return next_evaluator(state, frame, throwing);
+    }
+    return fd_frame_evaluate(state, frame, throwing);
+}
+
+/* The C stack is short. CPython's own evaluator runs nested Python calls
+ * without C recursion, so let it: hooks off until this call returns. */
+static PyObject *
+evaluate_deep(PyThreadState *state, fd_frame *frame, int throwing)
+{
+    PyInterpreterState *interpreter = state->interp;
+    _PyFrameEvalFunction ours
+        = _PyInterpreterState_GetEvalFrameFunc(interpreter);
+    _PyInterpreterState_SetEvalFrameFunc(interpreter,
+                                         _PyEval_EvalFrameDefault);
+    PyObject *result = fd_frame_evaluate(state, frame, throwing);
+    if (fd_process_active() != NULL
+        && _PyInterpreterState_GetEvalFrameFunc(interpreter)
+               == _PyEval_EvalFrameDefault) {
+        _PyInterpreterState_SetEvalFrameFunc(interpreter, ours);
+    }
+    return result;
+}
+
+/* A frame that is no node: keep the identity of the innermost frame right. */
+static PyObject *
+evaluate_plumbing(PyThreadState *state, fd_frame *frame, int throwing,
+                  fd_thread *thread)
+{
+    uint32_t generation = thread->synced;
+    const fd_frame *caller = thread->frame;
+    thread->frame = frame;
+    PyObject *result = evaluate(state, frame, throwing);
+    if (fd_process_generation() == generation) {
+        thread->frame = caller;
+    }
+    return result;
+}
+
+static PyObject *
+evaluate_recorded(PyThreadState *state, fd_frame *frame, int throwing,
+                  fd_thread *thread, const fd_code *known)
+{
+    uint32_t generation = thread->synced;
+    const fd_frame *caller = thread->frame;
+    uint32_t depth = fd_calls_enter(thread, fd_frame_code(frame), known,
+                                    frame);
+    thread->frame = frame;
+    if ((known->special & FD_CODE_MAKES_NODE) != 0) {
+        fd_records_makes_node(thread);
+    }
+    PyObject *result = evaluate(state, frame, throwing);
+    if (fd_process_generation() == generation) {
+        fd_calls_leave(thread, depth, frame, caller);
+    }
+    return result;
+}
+
+/* Every call that is not the plain repetition of one seen before. */
+static __attribute__((noinline)) PyObject *
+evaluate_other(PyThreadState *state, fd_frame *frame, int throwing)
+{
+    fd_thread *thread = fd_thread_self;
+    const fd_code *known = fd_code_of(thread, fd_frame_code(frame));
+    if (known == NULL) {
+        return evaluate(state, frame, throwing);
+    }
+    uint16_t special = known->special; /* `known` may die in the call */
+    if ((special & FD_CODE_PLUMBING) != 0) {
+        return evaluate_plumbing(state, frame, throwing, thread);
+    }
+    if ((special & FD_CODE_EVENTS) == 0) {
+        return evaluate_recorded(state, frame, throwing, thread, known);
+    }
+    fd_events_called(thread, special);
+    PyObject *result = evaluate_recorded(state, frame, throwing, thread,
+                                         known);
+    fd_events_returned(thread, special);
+    return result;
+}
+
+/* The same call as last time, from the same place: no look-up, no lock, no
+ * allocation, one cache line of the recording. */
+static inline PyObject *
+record(PyThreadState *state, fd_frame *frame, int throwing, const bool timed)
+{
+    fd_thread *thread = fd_thread_self;
+    uint32_t generation = fd_process_generation();
+    if (FD_UNLIKELY(thread == NULL || thread->generation != generation
+                    || thread->frame != fd_frame_current(state)
+                    || (const char *)__builtin_frame_address(0)
+                           < thread->stack_low)) {
+        fd_verdict verdict = fd_calls_prepare(
+            state, fd_frame_python(fd_frame_current(state)), frame);
+        if (verdict != FD_RECORD) {
+            return verdict == FD_TOO_DEEP
+                       ? evaluate_deep(state, frame, throwing)
+                       : evaluate(state, frame, throwing);
+        }
+        thread = fd_thread_self;
+        generation = thread->synced;
+    }
+    const fd_code *known = fd_code_known(fd_frame_code(frame));
+    if (FD_UNLIKELY(known == NULL || known->special != 0)) {
+        return evaluate_other(state, frame, throwing);
+    }
+    fd_tree *tree = thread->tree;
+    uint32_t depth = fd_tree_depth(tree);
+    const PyTypeObject *type
+        = known->slot < 0 ? NULL : Py_TYPE(frame->localsplus[known->slot]);
+    fd_context *context = fd_calls_repeated(tree, known, type);
+    if (FD_UNLIKELY(context == NULL || depth == tree->record->capacity)) {
+        return evaluate_other(state, frame, throwing);
+    }
+    if (timed) {
+        fd_tree_tick(tree, fd_clock_ticks());
+    }
+    fd_context *parent = tree->current;
+    const fd_frame *caller = thread->frame;
+    uint32_t id = fd_tree_id(tree, context);
+    parent->last_child = id;
+    context->calls++;
+    fd_tree_push(tree, context, id, frame, FD_ENTRY_FRAME);
+    thread->frame = frame;
+
+    PyObject *result = evaluate(state, frame, throwing);
+
+    if (FD_UNLIKELY(fd_process_generation() != generation)) {
+        return result;
+    }
+    if (FD_UNLIKELY(fd_tree_depth(tree) != depth + 1
+                    || tree->stack[depth].owner != (uintptr_t)frame)) {
+        fd_calls_leave(thread, depth, frame, caller);
+        return result;
+    }
+    if (timed) {
+        fd_tree_tick(tree, fd_clock_ticks());
+    }
+    fd_tree_return(tree, depth, parent);
+    thread->frame = caller;
+    return result;
+}
+
+static PyObject *
+timed_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
+{
+    return record(state, frame, throwing, true);
+}
+
+static PyObject *
+counting_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
+{
+    return record(state, frame, throwing, false);
+}
+
+static PyObject *
+watching_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
+{
+    fd_thread *thread = fd_thread_get();
+    if (thread == NULL || thread->busy || fd_process_active() == NULL) {
+        return evaluate(state, frame, throwing);
+    }
+    const fd_code *known = fd_code_of(thread, fd_frame_code(frame));
+    if (known == NULL || (known->special & FD_CODE_EVENTS) == 0) {
+        return evaluate(state, frame, throwing);
+    }
+    uint16_t special = known->special;
+    fd_events_called(thread, special);
+    PyObject *result = evaluate(state, frame, throwing);
+    fd_events_returned(thread, special);
+    return result;
+}
+
+static bool
+is_ours(_PyFrameEvalFunction evaluator)
+{
+    return evaluator == timed_evaluator || evaluator == counting_evaluator
+           || evaluator == watching_evaluator;
+}
+
+static _PyFrameEvalFunction
+evaluator_of(fd_hook hook)
+{
+    switch (hook) {
+    case FD_HOOK_TIMED: return timed_evaluator;
+    case FD_HOOK_COUNTED: return counting_evaluator;
+    case FD_HOOK_WATCHING: return watching_evaluator;
+    }
+    return counting_evaluator;
+}
+
+void
+fd_frame_hook_install(fd_hook hook)
+{
+    PyInterpreterState *interpreter = PyInterpreterState_Get();
+    _PyFrameEvalFunction before
+        = _PyInterpreterState_GetEvalFrameFunc(interpreter);
+    if (!is_ours(before)) {
+        next_evaluator = before != _PyEval_EvalFrameDefault ? before : NULL;
+    }
+    _PyInterpreterState_SetEvalFrameFunc(interpreter, evaluator_of(hook));
+}
+
+void
+fd_frame_hook_remove(void)
+{
+    PyInterpreterState *interpreter = PyInterpreterState_Get();
+    if (is_ours(_PyInterpreterState_GetEvalFrameFunc(interpreter))) {
+        _PyInterpreterState_SetEvalFrameFunc(
+            interpreter, next_evaluator != NULL ? next_evaluator
+                                                : _PyEval_EvalFrameDefault);
+    }
+}
+
+bool
+fd_frame_hook_is_first(void)
+{
+    return is_ours(
+        _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get()));
+}

@@ -1,0 +1,24 @@
+/* The PEP 523 evaluator: sees every Python call of every thread. */
+#ifndef FD_FRAME_HOOK_H
+#define FD_FRAME_HOOK_H
+
+#include "capture/pyframe.h"
+
+typedef enum fd_hook {
+    FD_HOOK_TIMED,   /* record calls and times */
+    FD_HOOK_COUNTED, /* record calls */
+    FD_HOOK_WATCHING /* record nothing, see where steps end */
+} fd_hook;
+
+/* Put our evaluator in front of the one that is there, or exchange one of
+ * ours for another. Needs the GIL. */
+void fd_frame_hook_install(fd_hook hook);
+
+/* Take it out again if it is still in front; otherwise it stays where another
+ * tool holds it, and lets every frame pass. Needs the GIL. */
+void fd_frame_hook_remove(void);
+
+/* Whether ours is the evaluator in front. */
+bool fd_frame_hook_is_first(void);
+
+#endif

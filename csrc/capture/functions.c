@@ -1,0 +1,162 @@
+#include "capture/functions.h"
+
+#include "base/buffer.h"
+#include "capture/guard.h"
+#include "capture/rules.h"
+
+/* Text of a name; a lone surrogate in it cannot be UTF-8. */
+static const char *
+text_of(PyObject *name)
+{
+    const char *text = PyUnicode_AsUTF8(name);
+    if (text == NULL) {
+        PyErr_Clear();
+        return "<undecodable>";
+    }
+    return text;
+}
+
+/* A filter that fails keeps everything. */
+static bool
+asked_to_keep(fd_thread *thread, uint32_t node)
+{
+    fd_session *session = thread->session;
+    const fd_file *file = &session->recording->file;
+    fd_buffer text = {.bytes = NULL};
+    fd_node_key(file, fd_file_record(file, node), &text);
+    PyObject *key = PyUnicode_DecodeUTF8(text.bytes, (Py_ssize_t)text.size,
+                                         "replace");
+    fd_buffer_clear(&text);
+    PyObject *answer = key == NULL ? NULL
+                                   : fd_session_call(session, thread,
+                                                     session->keep, key);
+    Py_XDECREF(key);
+    int kept = answer != NULL ? PyObject_IsTrue(answer) : 1;
+    Py_XDECREF(answer);
+    PyErr_Clear();
+    return kept != 0;
+}
+
+static uint32_t
+add_node(fd_thread *thread, const PyCodeObject *code,
+         const PyTypeObject *type)
+{
+    fd_session *session = thread->session;
+    const char *file = text_of(code->co_filename);
+    const char *name = text_of(code->co_name);
+    const char *qualified = text_of(code->co_qualname);
+    fd_place place;
+    fd_paths_place(&session->paths, file, &place);
+    uint32_t flags = fd_rules_node(file, qualified);
+    if (!session->fold) {
+        flags &= ~(uint32_t)FD_NODE_FOLD;
+    }
+    fd_node_spec spec = {
+        .kind = FD_NODE_PYTHON,
+        .from = place.from,
+        .strip = place.strip,
+        .flags = flags,
+        .line = code->co_firstlineno > 0 ? (uint32_t)code->co_firstlineno : 0,
+        .file = file,
+        .class_name = type != NULL ? fd_class_name(type) : NULL,
+        .name = name,
+        .qualified = qualified,
+        .package = place.package,
+    };
+    bool added;
+    uint32_t node = fd_recording_node(session->recording, &spec, &added);
+    if (added && node != 0 && session->keep != NULL
+        && !asked_to_keep(thread, node)) {
+        fd_node *record = fd_file_record(&session->recording->file, node);
+        record->flags |= FD_NODE_DROPPED;
+    }
+    return node;
+}
+
+static uint32_t
+class_of(const fd_code *known, const fd_frame *frame, PyTypeObject **type)
+{
+    *type = fd_receiver_type(known, frame);
+    return *type != NULL ? fd_classes_add(&fd_process.classes, *type) : 0;
+}
+
+static uint32_t
+node_of(fd_thread *thread, const PyCodeObject *code, const fd_code *known,
+        uint32_t class_id, const PyTypeObject *type)
+{
+    fd_session *session = thread->session;
+    uint64_t key = (uint64_t)known->id << 32 | class_id;
+    uint32_t node = fd_map_get(&session->nodes, key);
+    if (node == 0) {
+        bool counts = class_id != 0 && fd_receiver_counts(known, code, type);
+        node = add_node(thread, code, counts ? type : NULL);
+        if (node != 0) {
+            fd_map_put(&session->nodes, key, node);
+        }
+    }
+    return node;
+}
+
+/* The module instance, when this is the forward of one. */
+static uint32_t
+module_of(fd_thread *thread, const fd_code *known, const fd_frame *frame,
+          uint32_t class_id)
+{
+    fd_instances *instances = &thread->session->instances;
+    if ((known->special & FD_CODE_FORWARD) == 0
+        || !fd_receiver_is_instance(known)
+        || !fd_process.classes.known.list[class_id].is_module) {
+        return 0;
+    }
+    PyObject *self = fd_receiver_value(known, frame);
+    return fd_instances_module(instances, thread->tree, self);
+}
+
+const fd_code *
+fd_code_of(fd_thread *thread, PyCodeObject *code)
+{
+    const fd_code *known = fd_code_known(code);
+    if (known == NULL) {
+        fd_guard guard = fd_guard_enter(thread);
+        known = fd_code_add(code);
+        fd_guard_leave(&guard);
+    }
+    return known;
+}
+
+bool
+fd_function_unfolds(fd_thread *thread, const PyCodeObject *code,
+                    const fd_code *known)
+{
+    if ((known->special & FD_CODE_BODY) == 0) {
+        return false;
+    }
+    fd_place place;
+    fd_guard guard = fd_guard_enter(thread);
+    fd_paths_place(&thread->session->paths, text_of(code->co_filename),
+                   &place);
+    fd_guard_leave(&guard);
+    return place.from == FD_FROM_USER;
+}
+
+fd_function
+fd_function_of(fd_thread *thread, PyCodeObject *code, const fd_code *known,
+               const fd_frame *frame)
+{
+    fd_session *session = thread->session;
+    fd_function function = {.dropped = false};
+    PyTypeObject *type;
+    fd_guard guard = fd_guard_enter(thread);
+    function.receiver = class_of(known, frame, &type);
+    function.callee.node = node_of(thread, code, known, function.receiver,
+                                   type);
+    function.callee.module = module_of(thread, known, frame,
+                                       function.receiver);
+    fd_guard_leave(&guard);
+    if (function.callee.node != 0) {
+        const fd_node *node = fd_file_record(&session->recording->file,
+                                             function.callee.node);
+        function.dropped = (node->flags & FD_NODE_DROPPED) != 0;
+    }
+    return function;
+}

@@ -1,0 +1,62 @@
+#include "capture/libtorch.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+
+fd_libtorch fd_torch;
+
+static int
+is_libtorch(struct dl_phdr_info *info, size_t size, void *path)
+{
+    (void)size;
+    const char *name = strrchr(info->dlpi_name, '/');
+    if (name == NULL || strcmp(name, "/libtorch_cpu.so") != 0) {
+        return 0;
+    }
+    *(const char **)path = info->dlpi_name;
+    return 1;
+}
+
+/* Python loads extension libraries privately, so RTLD_DEFAULT does not see
+ * them; a handle to the loaded one does. */
+static void *
+loaded_library(void)
+{
+    const char *path = NULL;
+    dl_iterate_phdr(is_libtorch, &path);
+    return path == NULL ? NULL : dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+}
+
+fd_status
+fd_libtorch_find(fd_error *error)
+{
+    const struct {
+        void *function;
+        const char *symbol;
+    } wanted[] = {
+        {&fd_torch.add_global_callback,
+         "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE"},
+        {&fd_torch.add_thread_callback,
+         "_ZN2at22addThreadLocalCallbackENS_22RecordFunctionCallbackE"},
+        {&fd_torch.remove_callback, "_ZN2at14removeCallbackEm"},
+        {&fd_torch.record_name, "_ZNK2at14RecordFunction4nameEv"},
+        {&fd_torch.record_is_async, "_ZNK2at14RecordFunction7isAsyncEv"},
+        {&fd_torch.current_thread,
+         "_ZN2at14RecordFunction15currentThreadIdEv"},
+        {&fd_torch.next_number, "_ZN2at15sequence_number4peekEv"},
+    };
+    void *library = loaded_library();
+    if (library == NULL) {
+        return fd_fail(error, FD_EINVAL, "PyTorch is not loaded");
+    }
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        void *address = dlsym(library, wanted[i].symbol);
+        if (address == NULL) {
+            return fd_fail(error, FD_EINVAL, "libtorch_cpu.so has no %s",
+                           wanted[i].symbol);
+        }
+        memcpy(wanted[i].function, &address, sizeof address);
+    }
+    return FD_OK;
+}

@@ -1,0 +1,43 @@
+/* What we use of PyTorch's C++ library, found at run time in the copy that
+ * the program has loaded. We never load it, and build without its headers. */
+#ifndef FD_LIBTORCH_H
+#define FD_LIBTORCH_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* at::RecordFunctionCallback, passed by value. Callers pad it with zeros, so
+ * that a version that appends fields reads zeros. Source: ATen/
+ * record_function.h, the same from 2.4 to 2.13. */
+typedef struct fd_record_callback {
+    void *(*start)(void **result, const void *record);
+    void (*end)(const void *record, void *context);
+    double sampling_probability;
+    bool scopes[10];
+    bool needs_inputs;
+    bool needs_outputs;
+    bool needs_ids;
+    char zero[27];
+} fd_record_callback;
+
+typedef struct fd_libtorch {
+    uint64_t (*add_global_callback)(fd_record_callback callback);
+    uint64_t (*add_thread_callback)(fd_record_callback callback);
+    void (*remove_callback)(uint64_t handle);
+    const char *(*record_name)(const void *record);
+    bool (*record_is_async)(const void *record);
+    uint64_t (*current_thread)(void);
+    uint64_t (*next_number)(void); /* of the next autograd node here */
+} fd_libtorch;
+
+/* Callbacks get no pointer of ours. Filled in by fd_libtorch_find before the
+ * first one, constant from then on. */
+extern fd_libtorch fd_torch;
+
+/* Look the functions up. FD_EINVAL with the missing one named: PyTorch is not
+ * loaded, or too different. */
+fd_status fd_libtorch_find(fd_error *error);
+
+#endif

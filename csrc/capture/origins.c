@@ -1,0 +1,151 @@
+#include "capture/origins.h"
+
+#include "base/alloc.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum {
+    MAX_RINGS = 9, /* 8 MB in all, within the memory quarter of max_mb */
+    MAX_NAME = 128
+};
+
+void
+fd_origins_clear(fd_origins *origins)
+{
+    for (int i = 0; i < FD_RINGS; i++) {
+        fd_free(origins->rings[i]);
+        origins->rings[i] = NULL;
+    }
+}
+
+fd_ring *
+fd_origins_ring(fd_origins *origins, uint64_t thread)
+{
+    if (thread >= FD_RINGS) {
+        return NULL;
+    }
+    fd_ring *ring = origins->rings[thread];
+    if (ring != NULL) {
+        return ring;
+    }
+    uint32_t before = atomic_fetch_add(&origins->count, 1);
+    if (before >= MAX_RINGS) {
+        return NULL;
+    }
+    uint32_t size = before == 0 ? FD_RING_MAIN : FD_RING_OTHER;
+    ring = fd_calloc(1, sizeof *ring + size * sizeof ring->entries[0]);
+    if (ring != NULL) {
+        ring->mask = size - 1;
+        origins->first = before == 0 ? thread : origins->first;
+        atomic_store_explicit(&origins->rings[thread], ring,
+                              memory_order_release);
+    }
+    return ring;
+}
+
+/* Lower-case letters and digits of the last component, without a trailing
+ * "Backward0": "aten::native_layer_norm" and "NativeLayerNormBackward0" are
+ * both "nativelayernorm". */
+static size_t
+plain_name(const char *name, char plain[MAX_NAME])
+{
+    const char *colon = strrchr(name, ':');
+    size_t size = 0;
+    for (const char *at = colon != NULL ? colon + 1 : name;
+         *at != '\0' && size < MAX_NAME - 1; at++) {
+        if (isalnum((unsigned char)*at)) {
+            plain[size++] = (char)tolower((unsigned char)*at);
+        }
+    }
+    plain[size] = '\0';
+    char *suffix = strstr(plain, "backward");
+    if (suffix != NULL && suffix > plain) {
+        *suffix = '\0';
+        size = (size_t)(suffix - plain);
+    }
+    return size;
+}
+
+/* Whether an operator of this name can have made this autograd node: one
+ * plain name begins with the other. In-place operations on views make nodes
+ * of two fixed names. */
+static bool
+fits(const char *autograd, const char *operator_name)
+{
+    char a[MAX_NAME];
+    char b[MAX_NAME];
+    size_t size = plain_name(autograd, a);
+    size_t other = plain_name(operator_name, b);
+    if (strcmp(a, "copyslices") == 0 || strcmp(a, "asstrided") == 0) {
+        return true;
+    }
+    return strncmp(a, b, size < other ? size : other) == 0;
+}
+
+static bool
+context_fits(const fd_file *file, uint32_t id, const char *name)
+{
+    const fd_context *context = fd_file_record(file, id);
+    const fd_node *node = fd_file_record(file, context->node);
+    const char *text = node->kind == FD_NODE_PYTHON
+                           ? fd_strings_text(file, node->class_name)
+                           : fd_strings_text(file, node->name);
+    return fits(name, text);
+}
+
+/* The context left under exactly this number, else 0. */
+static uint32_t
+exact(const fd_ring *ring, uint64_t number)
+{
+    uint64_t entry = atomic_load_explicit(&ring->entries[number & ring->mask],
+                                          memory_order_relaxed);
+    return (uint32_t)(entry >> 32) == (uint32_t)number ? (uint32_t)entry : 0;
+}
+
+static uint32_t
+nearest(const fd_ring *ring, const fd_file *file, uint64_t number,
+        const char *name)
+{
+    uint32_t first = 0;
+    for (uint64_t back = 1; back <= FD_ORIGIN_REACH && back <= number;
+         back++) {
+        uint32_t context = exact(ring, number - back);
+        if (context != 0 && context_fits(file, context, name)) {
+            return context;
+        }
+        first = first != 0 ? first : context;
+    }
+    return first;
+}
+
+static int
+cause_of_miss(const fd_ring *ring, uint64_t number)
+{
+    uint64_t entry = ring->entries[number & ring->mask];
+    bool overwritten = (uint32_t)(entry >> 32) > (uint32_t)number;
+    return overwritten ? FD_COUNT_ORIGIN_OLD : FD_COUNT_ORIGIN_NONE;
+}
+
+uint32_t
+fd_origins_find(const fd_origins *origins, const fd_file *file,
+                uint64_t thread, uint64_t number, const char *name)
+{
+    const fd_ring *ring
+        = thread < FD_RINGS
+              ? atomic_load_explicit(&origins->rings[thread],
+                                     memory_order_acquire)
+              : NULL;
+    if (ring == NULL) {
+        fd_file_count(file, FD_COUNT_ORIGIN_THREAD);
+        return 0;
+    }
+    uint32_t context = exact(ring, number);
+    if (context != 0) {
+        return context;
+    }
+    context = nearest(ring, file, number, name);
+    fd_file_count(file, context != 0 ? FD_COUNT_ORIGIN_NEAR
+                                     : cause_of_miss(ring, number));
+    return context;
+}

@@ -1,0 +1,41 @@
+/* The one piece of mutable state outside a session. An evaluator hook and a
+ * record-function callback get no pointer of ours from their callers, so what
+ * they need first must lie at a fixed place: whether anything records, and
+ * the tables of code objects and classes, whose ids outlive a recording. */
+#ifndef FD_PROCESS_H
+#define FD_PROCESS_H
+
+#include "capture/classes.h"
+
+#include <stdatomic.h>
+
+typedef struct fd_process_state {
+    /* Changes at every start, stop and window edge. A thread whose copy
+     * differs has to look; a thread whose copy is equal can go ahead. */
+    _Atomic uint32_t generation;
+    _Atomic(struct fd_session *) active; /* NULL: nothing records */
+    struct fd_session *retired; /* owned; see fd_session_retire */
+    struct fd_session *forking; /* its lock is held across fork */
+    uint32_t sessions;          /* serials given out */
+
+    char *own_folder; /* owned; of our Python files, which are no nodes */
+    fd_classes classes;
+    Py_ssize_t code_index; /* our slot in co_extra */
+    uint32_t codes;        /* ids given to code objects, never reused */
+} fd_process_state;
+
+extern fd_process_state fd_process;
+
+static inline uint32_t
+fd_process_generation(void)
+{
+    return atomic_load_explicit(&fd_process.generation, memory_order_relaxed);
+}
+
+static inline struct fd_session *
+fd_process_active(void)
+{
+    return atomic_load_explicit(&fd_process.active, memory_order_acquire);
+}
+
+#endif

@@ -1,0 +1,167 @@
+/* Every difference between CPython versions that the hooks meet: the shape of
+ * an interpreter frame, the current frame of a thread, the C recursion count.
+ * The only file that opens CPython's internal headers. Include it first.
+ *
+ * In the evaluator hook the new frame is not linked yet: the thread's current
+ * frame is the caller, and frame->previous must not be read. After evaluation
+ * (3.12+) the frame is gone: take what you need before. */
+#ifndef FD_PYFRAME_H
+#define FD_PYFRAME_H
+
+#ifndef Py_BUILD_CORE
+#define Py_BUILD_CORE 1
+#define FD_UNDO_BUILD_CORE
+#endif
+#include <Python.h>
+#include <internal/pycore_frame.h>
+#ifdef FD_UNDO_BUILD_CORE
+#undef Py_BUILD_CORE
+#undef FD_UNDO_BUILD_CORE
+#endif
+
+#include <stdbool.h>
+
+#if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x030E0000
+#error "fastdispatch knows the frames of CPython 3.11, 3.12 and 3.13 only"
+#endif
+#ifdef Py_GIL_DISABLED
+#error "fastdispatch needs the GIL: its tables of functions rely on it"
+#endif
+
+typedef struct _PyInterpreterFrame fd_frame;
+
+static inline PyCodeObject *
+fd_frame_code(const fd_frame *frame)
+{
+#if PY_VERSION_HEX >= 0x030D0000 /* f_code became f_executable */
+    return (PyCodeObject *)frame->f_executable;
+#else
+    return frame->f_code;
+#endif
+}
+
+/* The function object; its closure holds the free variables. */
+static inline PyFunctionObject *
+fd_frame_function(const fd_frame *frame)
+{
+#if PY_VERSION_HEX >= 0x030C0000 /* f_func became f_funcobj */
+    return (PyFunctionObject *)frame->f_funcobj;
+#else
+    return frame->f_func;
+#endif
+}
+
+/* False for the frames that 3.12+ puts between C and Python, and between a call
+ * of a class and its __init__: those have no function. The latter's code is
+ * one static object, told by its file name being its name. */
+static inline bool
+fd_frame_is_python(const fd_frame *frame)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    const PyCodeObject *code = fd_frame_code(frame);
+    return frame->owner != FRAME_OWNED_BY_CSTACK
+           && PyCode_Check((const PyObject *)code)
+           && code->co_filename != code->co_name;
+#else
+    (void)frame;
+    return true;
+#endif
+}
+
+/* A generator or coroutine that continues (its first run included), as
+ * opposed to the call that creates it. */
+static inline bool
+fd_frame_is_resumed(const fd_frame *frame)
+{
+    return frame->owner == FRAME_OWNED_BY_GENERATOR;
+}
+
+/* The nearest Python frame at or above `frame`. */
+static inline fd_frame *
+fd_frame_python(fd_frame *frame)
+{
+    while (frame != NULL && !fd_frame_is_python(frame)) {
+        frame = frame->previous;
+    }
+    return frame;
+}
+
+static inline fd_frame *
+fd_frame_current(const PyThreadState *thread)
+{
+#if PY_VERSION_HEX >= 0x030D0000 /* _PyCFrame is gone */
+    return thread->current_frame;
+#else
+    return thread->cframe->current_frame;
+#endif
+}
+
+/* Evaluate, at the C recursion price of an inlined call. A hooked call costs
+ * two units of c_recursion_remaining where an unhooked one costs none: 3.12
+ * would raise RecursionError after 750 calls. The real stack is guarded by
+ * the hook itself (fd_thread.stack_low). */
+static inline PyObject *
+fd_frame_evaluate(PyThreadState *thread, fd_frame *frame, int throwing)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    thread->c_recursion_remaining += 2;
+    PyObject *result = _PyEval_EvalFrameDefault(thread, frame, throwing);
+    thread->c_recursion_remaining -= 2;
+    return result;
+#else
+    return _PyEval_EvalFrameDefault(thread, frame, throwing);
+#endif
+}
+
+/* The first of our two words per code object (see code.h), without the call
+ * that _PyCode_GetExtra is. Verified against it when the module loads. */
+static inline void *
+fd_frame_code_extra(const PyCodeObject *code, Py_ssize_t index)
+{
+    const struct {
+        Py_ssize_t size;
+        void *extras[1];
+    } *block = code->co_extra;
+    return block != NULL && block->size > index ? block->extras[index] : NULL;
+}
+
+/* The value of a local that may have been boxed for closures; may be NULL. */
+static inline PyObject *
+fd_unboxed(PyObject *value)
+{
+    return value != NULL && PyCell_Check(value) ? PyCell_GET(value) : value;
+}
+
+/* The pending exception, normalised, as a new reference; it is pending no
+ * more. NULL when there was none. */
+static inline PyObject *
+fd_take_exception(void)
+{
+#if PY_VERSION_HEX >= 0x030C0000 /* exceptions became one object */
+    return PyErr_GetRaisedException();
+#else
+    PyObject *type;
+    PyObject *value;
+    PyObject *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    if (traceback != NULL) {
+        PyException_SetTraceback(value, traceback);
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(traceback);
+    return value;
+#endif
+}
+
+#if PY_VERSION_HEX >= 0x030C0000
+#define fd_code_request_index PyUnstable_Eval_RequestCodeExtraIndex
+#define fd_code_get_extra PyUnstable_Code_GetExtra
+#define fd_code_set_extra PyUnstable_Code_SetExtra
+#else
+#define fd_code_request_index _PyEval_RequestCodeExtraIndex
+#define fd_code_get_extra _PyCode_GetExtra
+#define fd_code_set_extra _PyCode_SetExtra
+#endif
+
+#endif

@@ -1,0 +1,211 @@
+#include "capture/records.h"
+
+#include "capture/backward.h"
+#include "capture/layout.h"
+#include "capture/native_thread.h"
+#include "capture/node_calls.h"
+#include "capture/ranges.h"
+#include "capture/texts.h"
+
+/* Of the callbacks that PyTorch holds; 0: not listening. */
+static uint64_t handle;
+
+static inline void
+start_operator(fd_thread *thread, const void *record, bool timed)
+{
+    fd_session *session = thread->session;
+    uint64_t schema = fd_record_word(record, FD_RECORD_FUNCTION);
+    uint32_t node = fd_operators_find(&session->operators, schema);
+    if (__builtin_expect(node == 0, false)) {
+        node = fd_operators_add(&session->operators, session->recording,
+                                schema, fd_torch.record_name(record));
+    }
+    fd_thread_tick(thread, timed);
+    fd_tree *tree = thread->tree;
+    fd_node_push(tree, fd_node_enter(tree, node, 0), record, FD_ENTRY_OP);
+    int64_t number = (int64_t)fd_record_word(record, fd_record_layout->sequence);
+    if (number >= 0) {
+        fd_node_number(thread, (uint64_t)number,
+                       fd_record_word(record, FD_RECORD_THREAD));
+    }
+}
+
+static void
+start_range(fd_thread *thread, const void *record, bool timed)
+{
+    if (fd_torch.record_is_async(record)) {
+        fd_range_start_async(thread, fd_record_text(record), record, timed);
+    }
+    else {
+        fd_range_start(thread, fd_record_text(record), record, timed);
+    }
+}
+
+/* An operation that C++ code names by text. */
+static void
+start_named(fd_thread *thread, const void *record, bool timed)
+{
+    uint32_t node = fd_texts_node(thread, FD_NODE_OP, fd_record_text(record));
+    fd_thread_tick(thread, timed);
+    fd_node_push(thread->tree, fd_node_enter(thread->tree, node, 0), record,
+                 FD_ENTRY_OP);
+}
+
+static __attribute__((noinline)) void
+start_other(fd_thread *thread, const void *record, bool timed)
+{
+    if (fd_record_byte(record, FD_RECORD_SCOPE) == FD_SCOPE_BACKWARD) {
+        fd_backward_start(thread, record, timed);
+    }
+    else if (fd_record_has_schema(record)) {
+        start_operator(thread, record, timed);
+    }
+    else if (fd_backward_is_announcement(record)) {
+        fd_backward_announce(thread, record, timed);
+    }
+    else if (fd_record_byte(record, FD_RECORD_SCOPE) == FD_SCOPE_FUNCTION) {
+        start_named(thread, record, timed);
+    }
+    else {
+        start_range(thread, record, timed);
+    }
+}
+
+static inline void *
+start(void **result, const void *record, bool timed)
+{
+    *result = NULL;
+    fd_thread *thread = fd_native_ready();
+    if (thread == NULL) {
+        return result;
+    }
+    if (fd_record_byte(record, FD_RECORD_SCOPE) == FD_SCOPE_FUNCTION
+        && fd_record_has_schema(record)) {
+        start_operator(thread, record, timed);
+    }
+    else {
+        start_other(thread, record, timed);
+    }
+    return result;
+}
+
+/* An end that is not the topmost entry's, or has none. The record of an
+ * autograd node ends before its announcement does, and with that the call. */
+static __attribute__((noinline)) void
+end_other(fd_thread *thread, const void *record, bool timed)
+{
+    fd_tree *tree = thread->tree;
+    int64_t at = fd_stack_find(tree, record, ~(uint32_t)FD_ENTRY_FRAME);
+    if (at >= 0) {
+        fd_range_end(thread, (uint32_t)at, timed);
+    }
+    else if (fd_record_byte(record, FD_RECORD_SCOPE) != FD_SCOPE_BACKWARD
+             && !fd_asyncs_end(&thread->session->asyncs, record, timed)) {
+        fd_file_count(&tree->recording->file, FD_COUNT_END_WITHOUT_START);
+    }
+}
+
+static inline void
+end(const void *record, bool timed)
+{
+    fd_thread *thread = fd_thread_self;
+    if (thread == NULL || thread->synced != fd_process_generation()
+        || thread->tree == NULL || thread->busy) {
+        return;
+    }
+    fd_tree *tree = thread->tree;
+    uint32_t depth = fd_tree_depth(tree);
+    if (__builtin_expect(
+            depth == 0 || tree->stack[depth - 1].owner != (uintptr_t)record
+                || tree->stack[depth - 1].flags != FD_ENTRY_OP,
+            false)) {
+        end_other(thread, record, timed);
+        return;
+    }
+    fd_thread_tick(thread, timed);
+    fd_tree_truncate(tree, depth - 1);
+}
+
+static void *
+timed_start(void **result, const void *record)
+{
+    return start(result, record, true);
+}
+
+static void
+timed_end(const void *record, void *context)
+{
+    (void)context;
+    end(record, true);
+}
+
+static void *
+counted_start(void **result, const void *record)
+{
+    return start(result, record, false);
+}
+
+static void
+counted_end(const void *record, void *context)
+{
+    (void)context;
+    end(record, false);
+}
+
+fd_status
+fd_records_attach(fd_session *session, fd_thread *thread, PyObject *probe,
+                  fd_error *error)
+{
+#if !defined(__x86_64__)
+    /* A C++ object comes back through a hidden pointer whose register is not
+     * one a C function can name on other processors. */
+    return fd_fail(error, FD_EINVAL, "records are read on x86-64 only");
+#endif
+    fd_status status = fd_libtorch_find(error);
+    if (status != FD_OK || fd_record_layout != NULL) {
+        return status;
+    }
+    status = fd_layout_probe_begin();
+    if (status != FD_OK) {
+        return fd_fail(error, status, "PyTorch takes no callback");
+    }
+    PyObject *answer = fd_session_call(session, thread, probe, NULL);
+    uint64_t number = answer != NULL ? PyLong_AsUnsignedLongLong(answer) : 0;
+    status = fd_layout_probe_end(number, error);
+    Py_XDECREF(answer);
+    return answer == NULL ? fd_fail(error, FD_EINVAL, "the self-test raised")
+                          : status;
+}
+
+void
+fd_records_listen(bool timed)
+{
+    if (handle != 0) {
+        return;
+    }
+    fd_record_callback callback = {
+        .start = timed ? timed_start : counted_start,
+        .end = timed ? timed_end : counted_end,
+        .sampling_probability = 1.0,
+    };
+    memset(callback.scopes, 1, sizeof callback.scopes);
+    handle = fd_torch.add_global_callback(callback);
+}
+
+void
+fd_records_ignore(void)
+{
+    if (handle != 0) {
+        fd_torch.remove_callback(handle);
+        handle = 0;
+    }
+}
+
+void
+fd_records_makes_node(fd_thread *thread)
+{
+    if (handle != 0) {
+        fd_node_number(thread, fd_torch.next_number(),
+                       fd_torch.current_thread());
+    }
+}

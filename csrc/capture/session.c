@@ -1,0 +1,315 @@
+#include "capture/session.h"
+
+#include "base/alloc.h"
+#include "capture/calls.h"
+#include "capture/frame_hook.h"
+#include "capture/guard.h"
+#include "capture/monitor.h"
+#include "capture/records.h"
+
+fd_process_state fd_process;
+
+static void
+free_session(fd_session *session)
+{
+    if (session == NULL) {
+        return;
+    }
+    fd_paths_clear(&session->paths);
+    fd_operators_clear(&session->operators);
+    fd_origins_clear(&session->origins);
+    fd_map_clear(&session->nodes);
+    if (session->recording != NULL) {
+        fd_recording_free(session->recording);
+    }
+    fd_free(session);
+}
+
+fd_status
+fd_session_open(fd_session **session, const char *path, size_t max_mb,
+                bool timed, fd_error *error)
+{
+    fd_session *made = fd_calloc(1, sizeof *made);
+    if (made == NULL) {
+        return fd_fail(error, FD_ENOMEM, "out of memory");
+    }
+    fd_limits limits = fd_limits_of(max_mb);
+    fd_status status = fd_recording_open(&made->recording, path, &limits,
+                                         error);
+    if (status != FD_OK) {
+        free_session(made);
+        return status;
+    }
+    made->serial = ++fd_process.sessions;
+    made->timed = timed;
+    fd_file_header(&made->recording->file)->timing = timed;
+    fd_steps_init(&made->steps, made->recording);
+    fd_asyncs_init(&made->asyncs);
+    *session = made;
+    return FD_OK;
+}
+
+PyObject *
+fd_session_call(fd_session *session, fd_thread *thread, PyObject *function,
+                PyObject *argument)
+{
+    fd_guard guard = fd_guard_enter(thread);
+    PyObject *answer = argument == NULL
+                           ? PyObject_CallNoArgs(function)
+                           : PyObject_CallOneArg(function, argument);
+    if (answer == NULL) {
+        PyObject *error = fd_take_exception();
+        if (session->error == NULL) {
+            session->error = error;
+        }
+        else {
+            Py_XDECREF(error);
+        }
+    }
+    fd_guard_leave(&guard);
+    return answer;
+}
+
+/* What the schedule wants with the running step. A schedule that fails
+ * records. */
+static long
+action(fd_session *session, fd_thread *thread)
+{
+    if (session->schedule == NULL) {
+        return FD_ACTION_RECORD;
+    }
+    PyObject *step = PyLong_FromUnsignedLongLong(session->step);
+    PyObject *answer = step == NULL ? NULL
+                                    : fd_session_call(session, thread,
+                                                      session->schedule,
+                                                      step);
+    fd_guard guard = fd_guard_enter(thread);
+    PyObject *number = answer == NULL ? NULL : PyNumber_Index(answer);
+    if (number == NULL && answer != NULL) {
+        PyErr_Clear(); /* torch.profiler.ProfilerAction is an Enum */
+        number = PyObject_GetAttrString(answer, "value");
+    }
+    long value = number == NULL ? FD_ACTION_RECORD : PyLong_AsLong(number);
+    PyErr_Clear();
+    Py_XDECREF(number);
+    Py_XDECREF(answer);
+    Py_XDECREF(step);
+    fd_guard_leave(&guard);
+    return value;
+}
+
+static void
+next_generation(void)
+{
+    atomic_fetch_add(&fd_process.generation, 1);
+}
+
+static void
+install(const fd_session *session, bool watching)
+{
+    fd_hook hook = watching         ? FD_HOOK_WATCHING
+                   : session->timed ? FD_HOOK_TIMED
+                                    : FD_HOOK_COUNTED;
+    if (session->calls == FD_CALLS_FRAME) {
+        fd_frame_hook_install(hook);
+    }
+    else if (session->calls == FD_CALLS_MONITOR) {
+        fd_monitor_install(hook);
+    }
+}
+
+static void
+uninstall(const fd_session *session)
+{
+    if (session->calls == FD_CALLS_FRAME) {
+        fd_frame_hook_remove();
+    }
+    else if (session->calls == FD_CALLS_MONITOR) {
+        fd_monitor_remove();
+    }
+}
+
+static void
+resume(fd_session *session)
+{
+    fd_recording_resume(session->recording);
+    fd_steps_begin(&session->steps, session->step, fd_clock_ticks());
+    session->running = true;
+    next_generation();
+    install(session, false);
+    fd_calls_ready(); /* this thread's path, from the start */
+    if (session->ops == FD_OPS_RECORD) {
+        fd_records_listen(session->timed);
+    }
+}
+
+/* Hooks first: no thread may write once the recording is settled. */
+static void
+pause_recording(fd_session *session)
+{
+    session->running = false;
+    next_generation();
+    fd_records_ignore();
+    fd_recording_pause(session->recording);
+}
+
+fd_status
+fd_session_start(fd_session *session)
+{
+    fd_thread *thread = fd_thread_get();
+    if (thread == NULL) {
+        return FD_ENOMEM;
+    }
+    if (fd_process_active() != NULL) {
+        return FD_ECONFLICT;
+    }
+    session->step = 0;
+    atomic_store(&fd_process.active, session);
+    session->wanted = action(session, thread);
+    if (session->wanted >= FD_ACTION_RECORD) {
+        resume(session);
+    }
+    else {
+        fd_recording_pause(session->recording);
+        install(session, true);
+    }
+    return FD_OK;
+}
+
+void
+fd_session_stop(fd_session *session)
+{
+    if (fd_process_active() != session) {
+        return;
+    }
+    if (session->running) {
+        pause_recording(session);
+    }
+    atomic_store(&fd_process.active, NULL);
+    uninstall(session);
+    fd_recording_stop(session->recording);
+}
+
+void
+fd_session_finish(fd_session *session)
+{
+    if (fd_process_active() != session) {
+        fd_file_finish(&session->recording->file);
+    }
+}
+
+/* The recorded window ended with this step. */
+static void
+window_ended(fd_session *session, fd_thread *thread, long ended)
+{
+    if (ended == FD_ACTION_SAVE && session->on_ready != NULL) {
+        Py_XDECREF(fd_session_call(session, thread, session->on_ready, NULL));
+    }
+}
+
+static void
+turn(fd_session *session, fd_thread *thread, long ended)
+{
+    session->wanted = action(session, thread);
+    bool record = session->wanted >= FD_ACTION_RECORD;
+    if (session->running && (!record || ended == FD_ACTION_SAVE)) {
+        pause_recording(session);
+        window_ended(session, thread, ended);
+        if (!record) {
+            install(session, true);
+        }
+    }
+    if (record && !session->running && fd_process_active() == session) {
+        resume(session);
+    }
+}
+
+void
+fd_session_step(fd_session *session, fd_thread *thread, uint32_t source)
+{
+    fd_header *header = fd_file_header(&session->recording->file);
+    if (thread->busy || source < header->steps_source) {
+        return;
+    }
+    bool stronger = source > header->steps_source;
+    if (session->running && thread->serial == session->serial
+        && thread->tree != NULL) {
+        fd_steps_end(&session->steps, thread->tree, source);
+    }
+    header->steps_source = source;
+    session->step = stronger ? 1 : session->step + 1;
+    if (session->schedule != NULL) {
+        turn(session, thread, session->wanted);
+    }
+}
+
+void
+fd_session_changed(fd_session *session, fd_thread *thread)
+{
+    if (session->on_change != NULL) {
+        Py_XDECREF(fd_session_call(session, thread, session->on_change, NULL));
+    }
+}
+
+void
+fd_session_retire(fd_session *session)
+{
+    fd_instances_clear(&session->instances);
+    Py_CLEAR(session->keep);
+    Py_CLEAR(session->schedule);
+    Py_CLEAR(session->on_change);
+    Py_CLEAR(session->on_ready);
+    Py_CLEAR(session->error);
+    fd_recording_detach(session->recording);
+    free_session(fd_process.retired);
+    fd_process.retired = session;
+}
+
+/* ---- fork ---- */
+
+static void
+before_fork(void)
+{
+    fd_process.forking = fd_process_active();
+    if (fd_process.forking != NULL) {
+        pthread_mutex_lock(&fd_process.forking->recording->lock);
+    }
+}
+
+static void
+after_fork_in_parent(void)
+{
+    if (fd_process.forking != NULL) {
+        pthread_mutex_unlock(&fd_process.forking->recording->lock);
+    }
+}
+
+/* First of all the mapping: a single call recorded here would be in the
+ * parent's file. */
+static void
+after_fork_in_child(void)
+{
+    if (fd_process.forking != NULL) {
+        fd_recording_detach(fd_process.forking->recording);
+        atomic_store(&fd_process.active, NULL);
+        next_generation();
+        pthread_mutex_unlock(&fd_process.forking->recording->lock);
+    }
+}
+
+int
+fd_session_init(void)
+{
+    if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child)
+        != 0) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    return 0;
+}
+
+void
+fd_session_forked(void)
+{
+    fd_frame_hook_remove();
+}

@@ -1,0 +1,99 @@
+/* One recording session: a recording and what capture needs to fill it. At
+ * most one session is active in a process. */
+#ifndef FD_SESSION_H
+#define FD_SESSION_H
+
+#include "capture/asyncs.h"
+#include "capture/instances.h"
+#include "capture/operators.h"
+#include "capture/origins.h"
+#include "capture/paths.h"
+#include "capture/thread.h"
+#include "store/steps.h"
+
+typedef enum fd_calls_source {
+    FD_CALLS_OFF,
+    FD_CALLS_FRAME,
+    FD_CALLS_MONITOR
+} fd_calls_source;
+
+typedef enum fd_ops_source {
+    FD_OPS_OFF,
+    FD_OPS_RECORD,
+    FD_OPS_DISPATCH
+} fd_ops_source;
+
+typedef struct fd_session {
+    uint32_t serial;         /* tells it from a freed one at its address */
+    fd_recording *recording; /* owned */
+    fd_steps steps;
+    fd_paths paths;
+    fd_instances instances;
+    fd_operators operators;
+    fd_origins origins;
+    fd_asyncs asyncs;
+    fd_map nodes;     /* code id << 32 | class id -> node */
+    bool fold;        /* imports and compilers in one <folded> */
+    bool timed;
+    bool running;     /* false between the windows of a schedule */
+    fd_calls_source calls;
+    fd_ops_source ops;
+    uint64_t step;    /* number of the running step */
+    long wanted;      /* what the schedule said of it */
+
+    /* Owned. Called with the collector off and hooks blind, never in the
+     * middle of an event. */
+    PyObject *keep;     /* keep(key) -> bool, or NULL */
+    PyObject *schedule; /* schedule(step) -> action, or NULL */
+    PyObject *on_change; /* called when PyTorch has been imported, or a process
+                            group made */
+    PyObject *on_ready; /* called when a window of the schedule ends */
+    PyObject *error;    /* the first exception that one of them raised */
+} fd_session;
+
+/* What a schedule answers for a step: the values of
+ * torch.profiler.ProfilerAction. */
+enum {
+    FD_ACTION_NONE = 0,
+    FD_ACTION_WARMUP = 1,
+    FD_ACTION_RECORD = 2,
+    FD_ACTION_SAVE = 3
+};
+
+/* A session that records to `path`, or in memory when `path` is NULL. */
+fd_status fd_session_open(fd_session **session, const char *path,
+                          size_t max_mb, bool timed, fd_error *error);
+
+/* Make the session the active one and record its first step, if its schedule
+ * wants it. FD_ECONFLICT when another session is active. Needs the GIL, as all
+ * below. */
+fd_status fd_session_start(fd_session *session);
+
+/* Stop for good: hooks out, times settled. Notes can still be added. */
+void fd_session_stop(fd_session *session);
+
+/* Close the file of a stopped session. */
+void fd_session_finish(fd_session *session);
+
+/* A step ended, as seen through `source` (FD_STEPS_*). */
+void fd_session_step(fd_session *session, fd_thread *thread, uint32_t source);
+
+/* PyTorch has been imported, or a process group made. */
+void fd_session_changed(fd_session *session, fd_thread *thread);
+
+/* Call one of the session's functions, without argument when that is NULL.
+ * What it raises is kept in session->error, and the answer is NULL. */
+PyObject *fd_session_call(fd_session *session, fd_thread *thread,
+                          PyObject *function, PyObject *argument);
+
+/* Nobody will look at the session again. Its memory goes when the next one is
+ * retired: a thread on its way out of a callback may still look. */
+void fd_session_retire(fd_session *session);
+
+/* Once per process: hooks for fork. -1 with an exception. */
+int fd_session_init(void);
+
+/* In a forked child, with the GIL: the evaluator goes too. */
+void fd_session_forked(void);
+
+#endif

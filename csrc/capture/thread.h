@@ -1,0 +1,45 @@
+/* What the hooks know about the thread they run on. One per OS thread that
+ * was ever seen, found by thread-local storage, used by that thread alone. */
+#ifndef FD_THREAD_H
+#define FD_THREAD_H
+
+#include "capture/process.h"
+#include "store/tree.h"
+
+typedef struct fd_thread {
+    /* Equal to fd_process.generation while an event may take the shortest
+     * path; 0 when this thread has something to settle first. */
+    uint32_t generation;
+    uint32_t synced;       /* the generation its stack was built for */
+    const fd_frame *frame; /* innermost Python frame of the stack */
+    const fd_frame *unhooked; /* innermost frame whose end no hook reports */
+    const char *stack_low; /* C stack below this address: do not go deeper */
+    fd_tree *tree;         /* borrowed from the recording */
+    struct fd_session *session; /* whose tree this is */
+    uint32_t serial;            /* of that session */
+    struct fd_ring *ring;  /* of forward numbers; NULL before the first op */
+    PyThreadState *state;  /* of a thread that Python made, else NULL */
+    fd_index names;        /* text of ranges and autograd nodes -> node */
+    uint32_t step_nesting; /* open calls whose end may end a step */
+    bool ring_refused;     /* there was no room for one */
+    bool busy;             /* inside our own slow path */
+} fd_thread;
+
+/* initial-exec: one load per access. A pointer's worth of the static TLS
+ * space that glibc keeps for libraries loaded late. */
+extern __thread fd_thread *fd_thread_self
+    __attribute__((tls_model("initial-exec")));
+
+/* Make the pthread key whose destructor releases trees. -1 with an
+ * exception. */
+int fd_thread_init(void);
+
+/* The calling thread's record, made when new; NULL when memory is out. */
+fd_thread *fd_thread_get(void);
+
+/* Give the thread a tree of this session if it has none. `python_name` as in
+ * fd_role_of. False: no room, the thread is not recorded. */
+bool fd_thread_attach(fd_thread *thread, struct fd_session *session,
+                      const char *python_name);
+
+#endif
