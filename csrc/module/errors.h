@@ -1,0 +1,12 @@
+/* From a status of the lower layers to a Python exception, in one place. */
+#ifndef FD_MODULE_ERRORS_H
+#define FD_MODULE_ERRORS_H
+
+#include "base/status.h"
+#include "module/state.h"
+
+/* Raise: MemoryError for FD_ENOMEM, else fastdispatch.Error with the line of
+ * `error`. Answers NULL, so that a function ends in one line. */
+PyObject *fd_raise(PyObject *module, fd_status status, const fd_error *error);
+
+#endif

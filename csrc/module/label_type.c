@@ -1,0 +1,97 @@
+/* fastdispatch._core.label: a named range of the program. */
+#include "capture/calls.h"
+#include "capture/ranges.h"
+#include "module/state.h"
+#include "store/stack.h"
+
+typedef struct label_object {
+    PyObject_HEAD
+    PyObject *name; /* owned str */
+} label_object;
+
+static PyObject *
+label_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"name", NULL};
+    PyObject *name;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U:label", names, &name)) {
+        return NULL;
+    }
+    label_object *self = (label_object *)type->tp_alloc(type, 0);
+    if (self != NULL) {
+        self->name = Py_NewRef(name);
+    }
+    return (PyObject *)self;
+}
+
+static void
+label_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    Py_XDECREF(((label_object *)self)->name);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *
+label_enter(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    fd_thread *thread = fd_calls_ready();
+    const char *name = PyUnicode_AsUTF8(((label_object *)self)->name);
+    if (name == NULL) {
+        return NULL;
+    }
+    if (thread != NULL) {
+        fd_range_start(thread, name, self, thread->session->timed);
+    }
+    return Py_NewRef(self);
+}
+
+static PyObject *
+label_exit(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+    (void)args;
+    (void)count;
+    fd_thread *thread = fd_calls_ready();
+    int64_t at = thread == NULL
+                     ? -1
+                     : fd_stack_find(thread->tree, self, FD_ENTRY_RANGE);
+    if (at >= 0) {
+        fd_range_end(thread, (uint32_t)at, thread->session->timed);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"__enter__", label_enter, METH_NOARGS, NULL},
+    {"__exit__", (PyCFunction)(void (*)(void))label_exit, METH_FASTCALL, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_doc,
+     "label(name)\n--\n\n"
+     "A context manager: what runs inside is recorded below a range of this\n"
+     "name. Costs one function call when nothing records."},
+    {Py_tp_new, label_new},
+    {Py_tp_dealloc, label_dealloc},
+    {Py_tp_methods, methods},
+    {0, NULL},
+};
+
+static PyType_Spec spec = {
+    .name = "fastdispatch._core.label",
+    .basicsize = sizeof(label_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = slots,
+};
+
+int
+fd_label_type_init(PyObject *module)
+{
+    fd_module_state *state = fd_module_state_of(module);
+    state->label = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec,
+                                                            NULL);
+    return state->label == NULL ? -1 : PyModule_AddType(module, state->label);
+}

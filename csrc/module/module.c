@@ -1,0 +1,142 @@
+/* fastdispatch._core: module creation and nothing else. */
+#include "capture/process.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "capture/code.h"
+#include "capture/session.h"
+#include "capture/thread.h"
+#include "module/state.h"
+
+#include <string.h>
+
+static bool
+prepare_process(void)
+{
+    static bool prepared;
+    if (!prepared) {
+        fd_clock_init();
+        prepared = fd_classes_init(&fd_process.classes) == 0
+                   && fd_code_init() == 0 && fd_thread_init() == 0
+                   && fd_session_init() == 0;
+    }
+    return prepared;
+}
+
+static PyObject *
+after_fork(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    fd_session_forked();
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+set_own_folder(PyObject *module, PyObject *path)
+{
+    (void)module;
+    PyObject *bytes = NULL;
+    if (!PyUnicode_FSConverter(path, &bytes)) {
+        return NULL;
+    }
+    char *copy = fd_malloc((size_t)PyBytes_GET_SIZE(bytes) + 1);
+    if (copy != NULL) {
+        strcpy(copy, PyBytes_AS_STRING(bytes));
+        fd_free(fd_process.own_folder);
+        fd_process.own_folder = copy;
+    }
+    Py_DECREF(bytes);
+    if (copy == NULL) {
+        return PyErr_NoMemory();
+    }
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+    {"set_own_folder", set_own_folder, METH_O,
+     PyDoc_STR("set_own_folder(path)\n--\n\n"
+               "Functions of files below this folder are never nodes.")},
+    {"after_fork", after_fork, METH_NOARGS,
+     PyDoc_STR("after_fork()\n--\n\n"
+               "Take the evaluator out of a forked child.")},
+    {NULL, NULL, 0, NULL},
+};
+
+static int
+execute(PyObject *module)
+{
+    fd_module_state *state = fd_module_state_of(module);
+    if (!prepare_process()) {
+        return -1;
+    }
+    state->error = PyErr_NewExceptionWithDoc(
+        "fastdispatch.Error",
+        "Input or a request that fastdispatch cannot take. The text is one\n"
+        "line: what happened, where, and what to do.",
+        NULL, NULL);
+    if (state->error == NULL
+        || PyModule_AddObjectRef(module, "Error", state->error) < 0) {
+        return -1;
+    }
+    int (*const types[])(PyObject *) = {
+        fd_session_type_init, fd_trace_type_init, fd_dispatch_type_init,
+        fd_label_type_init};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (types[i](module) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int
+traverse(PyObject *module, visitproc visit, void *arg)
+{
+    fd_module_state *state = fd_module_state_of(module);
+    Py_VISIT(state->error);
+    Py_VISIT(state->session);
+    Py_VISIT(state->dispatch);
+    Py_VISIT(state->trace);
+    Py_VISIT(state->label);
+    return 0;
+}
+
+static int
+clear(PyObject *module)
+{
+    fd_module_state *state = fd_module_state_of(module);
+    Py_CLEAR(state->error);
+    Py_CLEAR(state->session);
+    Py_CLEAR(state->dispatch);
+    Py_CLEAR(state->trace);
+    Py_CLEAR(state->label);
+    return 0;
+}
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, execute},
+#if PY_VERSION_HEX >= 0x030C0000 /* the slot is new; one evaluator, one GIL */
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+    {0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "fastdispatch._core",
+    .m_doc = PyDoc_STR("The C core of fastdispatch."),
+    .m_size = sizeof(fd_module_state),
+    .m_methods = functions,
+    .m_slots = slots,
+    .m_traverse = traverse,
+    .m_clear = clear,
+};
+
+PyMODINIT_FUNC PyInit__core(void);
+
+PyMODINIT_FUNC
+PyInit__core(void)
+{
+    return PyModuleDef_Init(&definition);
+}

@@ -1,0 +1,374 @@
+/* fastdispatch._core.Session: one recording session. */
+#include "capture/layout.h"
+#include "capture/records.h"
+#include "capture/session.h"
+#include "io/reader.h"
+#include "module/errors.h"
+#include "module/trace_type.h"
+
+typedef struct session_object {
+    PyObject_HEAD
+    fd_session *session; /* owned */
+} session_object;
+
+static PyObject *
+module_of(PyObject *self)
+{
+    return PyType_GetModule(Py_TYPE(self));
+}
+
+static fd_session *
+session_of(PyObject *self)
+{
+    return ((session_object *)self)->session;
+}
+
+static fd_thread *
+this_thread(void)
+{
+    fd_thread *thread = fd_thread_get();
+    if (thread == NULL) {
+        PyErr_NoMemory();
+    }
+    return thread;
+}
+
+/* [(prefix, from), ...] into the session's paths. */
+static int
+add_prefixes(fd_session *session, PyObject *prefixes)
+{
+    PyObject *list = PySequence_Fast(prefixes, "prefixes must be a sequence");
+    if (list == NULL) {
+        return -1;
+    }
+    int result = 0;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); i++) {
+        const char *prefix;
+        int from;
+        if (!PyArg_ParseTuple(PySequence_Fast_GET_ITEM(list, i), "si",
+                              &prefix, &from)) {
+            result = -1;
+            break;
+        }
+        if (fd_paths_add(&session->paths, prefix, (uint8_t)from) != FD_OK) {
+            PyErr_NoMemory();
+            result = -1;
+            break;
+        }
+    }
+    Py_DECREF(list);
+    return result;
+}
+
+static PyObject *
+optional(PyObject *value)
+{
+    return value == NULL || value == Py_None ? NULL : Py_NewRef(value);
+}
+
+static PyObject *
+session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"path",   "max_mb",   "timing",   "calls",
+                            "fold",   "prefixes", "rank",     "world",
+                            "keep",   "schedule", "on_change", "on_ready",
+                            NULL};
+    PyObject *path = Py_None;
+    PyObject *prefixes = NULL;
+    PyObject *keep = NULL;
+    PyObject *schedule = NULL;
+    PyObject *on_change = NULL;
+    PyObject *on_ready = NULL;
+    int max_mb = 64;
+    int timing = 1;
+    int calls = FD_CALLS_FRAME;
+    int fold = 1;
+    unsigned int rank = 0;
+    unsigned int world = 1;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O$ipipOIIOOOO:Session",
+                                     names, &path, &max_mb, &timing, &calls,
+                                     &fold, &prefixes, &rank, &world, &keep,
+                                     &schedule, &on_change, &on_ready)) {
+        return NULL;
+    }
+    PyObject *bytes = NULL;
+    if (path != Py_None && !PyUnicode_FSConverter(path, &bytes)) {
+        return NULL;
+    }
+    PyObject *module = PyType_GetModule(type);
+    session_object *self = (session_object *)type->tp_alloc(type, 0);
+    fd_error error = {""};
+    fd_status status = self == NULL
+                           ? FD_ENOMEM
+                           : fd_session_open(&self->session,
+                                             bytes != NULL
+                                                 ? PyBytes_AS_STRING(bytes)
+                                                 : NULL,
+                                             (size_t)max_mb, timing, &error);
+    Py_XDECREF(bytes);
+    if (status != FD_OK) {
+        Py_XDECREF(self);
+        return fd_raise(module, status, &error);
+    }
+    fd_session *session = self->session;
+    session->calls = (fd_calls_source)calls;
+    session->fold = fold;
+    fd_header *header = fd_file_header(&session->recording->file);
+    header->rank = rank;
+    header->world = world;
+    session->keep = optional(keep);
+    session->schedule = optional(schedule);
+    session->on_change = optional(on_change);
+    session->on_ready = optional(on_ready);
+    if (prefixes != NULL && add_prefixes(session, prefixes) < 0) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    return (PyObject *)self;
+}
+
+static int
+session_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    const fd_session *session = session_of(self);
+    Py_VISIT(Py_TYPE(self));
+    if (session != NULL) {
+        Py_VISIT(session->keep);
+        Py_VISIT(session->schedule);
+        Py_VISIT(session->on_change);
+        Py_VISIT(session->on_ready);
+        Py_VISIT(session->error);
+    }
+    return 0;
+}
+
+static int
+session_clear(PyObject *self)
+{
+    fd_session *session = session_of(self);
+    if (session != NULL && fd_process_active() != session) {
+        Py_CLEAR(session->keep);
+        Py_CLEAR(session->schedule);
+        Py_CLEAR(session->on_change);
+        Py_CLEAR(session->on_ready);
+        Py_CLEAR(session->error);
+    }
+    return 0;
+}
+
+static void
+session_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    fd_session *session = session_of(self);
+    if (session != NULL) {
+        fd_session_stop(session);
+        fd_session_finish(session);
+        fd_session_retire(session);
+    }
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *
+session_start(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    fd_status status = fd_session_start(session_of(self));
+    if (status == FD_ECONFLICT) {
+        fd_error error = {"this process is recording already: stop the "
+                          "running CallGraph first"};
+        return fd_raise(module_of(self), status, &error);
+    }
+    if (status != FD_OK) {
+        return fd_raise(module_of(self), status, NULL);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+session_stop(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    fd_session_stop(session_of(self));
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+session_finish(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    fd_session_finish(session_of(self));
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+session_step(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    fd_thread *thread = this_thread();
+    if (thread == NULL) {
+        return NULL;
+    }
+    if (fd_process_active() == session_of(self)) {
+        fd_session_step(session_of(self), thread, FD_STEPS_EXPLICIT);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+session_set_rank(PyObject *self, PyObject *args)
+{
+    unsigned int rank;
+    unsigned int world;
+    if (!PyArg_ParseTuple(args, "II:set_rank", &rank, &world)) {
+        return NULL;
+    }
+    fd_header *header = fd_file_header(&session_of(self)->recording->file);
+    header->rank = rank;
+    header->world = world;
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+session_note(PyObject *self, PyObject *args)
+{
+    const char *key;
+    const char *json;
+    if (!PyArg_ParseTuple(args, "ss:note", &key, &json)) {
+        return NULL;
+    }
+    fd_recording_note(session_of(self)->recording, key, json);
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+session_attach_records(PyObject *self, PyObject *probe)
+{
+    fd_session *session = session_of(self);
+    fd_thread *thread = this_thread();
+    fd_error error = {""};
+    if (thread == NULL) {
+        return NULL;
+    }
+    fd_status status = fd_records_attach(session, thread, probe, &error);
+    if (status != FD_OK) {
+        return fd_raise(module_of(self), status, &error);
+    }
+    session->ops = FD_OPS_RECORD;
+    if (session->running) {
+        fd_records_listen(session->timed);
+    }
+    return PyUnicode_FromString(fd_record_layout->name);
+}
+
+static PyObject *
+session_trace(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    const fd_file *file = &session_of(self)->recording->file;
+    fd_trace *trace = NULL;
+    fd_error error = {""};
+    fd_status status = fd_reader_read_memory(
+        &trace, file->base, fd_file_header(file)->file_bytes, &error);
+    return status == FD_OK ? fd_trace_object(module_of(self), trace)
+                           : fd_raise(module_of(self), status, &error);
+}
+
+static PyObject *
+session_stats(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    const fd_recording *recording = session_of(self)->recording;
+    const fd_header *header = fd_file_header(&recording->file);
+    return Py_BuildValue(
+        "{s:k,s:I,s:I,s:I,s:I,s:I,s:k,s:I}", "bytes",
+        (unsigned long)header->file_bytes, "nodes", recording->nodes.pool.count,
+        "edges", recording->nodes.edges.count, "contexts",
+        (unsigned int)recording->contexts, "modules",
+        recording->modules.pool.count, "threads", recording->threads.count,
+        "steps", (unsigned long)header->steps, "steps_source",
+        header->steps_source);
+}
+
+static PyObject *
+session_get_path(PyObject *self, void *closure)
+{
+    (void)closure;
+    const char *path = session_of(self)->recording->file.path;
+    return path == NULL ? Py_NewRef(Py_None) : PyUnicode_DecodeFSDefault(path);
+}
+
+static PyObject *
+session_get_active(PyObject *self, void *closure)
+{
+    (void)closure;
+    return PyBool_FromLong(fd_process_active() == session_of(self));
+}
+
+static PyObject *
+session_get_error(PyObject *self, void *closure)
+{
+    (void)closure;
+    PyObject *error = session_of(self)->error;
+    return Py_NewRef(error != NULL ? error : Py_None);
+}
+
+static PyMethodDef methods[] = {
+    {"start", session_start, METH_NOARGS, PyDoc_STR("Begin to record.")},
+    {"stop", session_stop, METH_NOARGS,
+     PyDoc_STR("Stop for good; notes can still be added.")},
+    {"finish", session_finish, METH_NOARGS,
+     PyDoc_STR("Close the file of a stopped session.")},
+    {"step", session_step, METH_NOARGS, PyDoc_STR("End a training step.")},
+    {"set_rank", session_set_rank, METH_VARARGS,
+     PyDoc_STR("set_rank(rank, world): who this process turned out to be.")},
+    {"note", session_note, METH_VARARGS,
+     PyDoc_STR("note(key, json): store a fact about the run.")},
+    {"attach_records", session_attach_records, METH_O,
+     PyDoc_STR("attach_records(probe) -> name of the layout found.")},
+    {"trace", session_trace, METH_NOARGS,
+     PyDoc_STR("The recording so far, as a Trace.")},
+    {"stats", session_stats, METH_NOARGS,
+     PyDoc_STR("Sizes of the recording's tables.")},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef properties[] = {
+    {"path", session_get_path, NULL, PyDoc_STR("The file, or None."), NULL},
+    {"active", session_get_active, NULL,
+     PyDoc_STR("Whether this is the session that records."), NULL},
+    {"error", session_get_error, NULL,
+     PyDoc_STR("The first exception of keep, schedule or a handler."), NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_doc, "One recording session."},
+    {Py_tp_new, session_new},
+    {Py_tp_traverse, session_traverse},
+    {Py_tp_clear, session_clear},
+    {Py_tp_dealloc, session_dealloc},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, properties},
+    {0, NULL},
+};
+
+static PyType_Spec spec = {
+    .name = "fastdispatch._core.Session",
+    .basicsize = sizeof(session_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC
+             | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = slots,
+};
+
+int
+fd_session_type_init(PyObject *module)
+{
+    fd_module_state *state = fd_module_state_of(module);
+    state->session = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec,
+                                                              NULL);
+    return state->session == NULL ? -1 : PyModule_AddType(module,
+                                                          state->session);
+}

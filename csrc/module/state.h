@@ -1,0 +1,27 @@
+/* What the module object owns. */
+#ifndef FD_MODULE_STATE_H
+#define FD_MODULE_STATE_H
+
+#include <Python.h>
+
+typedef struct fd_module_state {
+    PyObject *error;         /* owned; fastdispatch.Error */
+    PyTypeObject *session;   /* owned */
+    PyTypeObject *dispatch;  /* owned */
+    PyTypeObject *trace;     /* owned */
+    PyTypeObject *label;     /* owned */
+} fd_module_state;
+
+static inline fd_module_state *
+fd_module_state_of(PyObject *module)
+{
+    return PyModule_GetState(module);
+}
+
+/* Each part adds its type or functions. -1 with an exception. */
+int fd_session_type_init(PyObject *module);
+int fd_trace_type_init(PyObject *module);
+int fd_dispatch_type_init(PyObject *module);
+int fd_label_type_init(PyObject *module);
+
+#endif

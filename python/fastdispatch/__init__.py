@@ -1,0 +1,32 @@
+"""Record a PyTorch training run and see its call graph.
+
+    import fastdispatch
+
+    with fastdispatch.CallGraph():
+        pretrain(...)
+
+and then, in a shell, ``fastdispatch report fastdispatch-out``.
+"""
+
+from fastdispatch._core import Error, label, set_own_folder
+from fastdispatch.callgraph import CallGraph, dump
+from fastdispatch.dispatch import DispatchMode
+from fastdispatch.schedule import schedule
+from fastdispatch.trace import Trace, load, merge
+from fastdispatch.version import __version__
+
+set_own_folder(__path__[0])
+del set_own_folder
+
+__all__ = [
+    "CallGraph",
+    "DispatchMode",
+    "Error",
+    "Trace",
+    "__version__",
+    "dump",
+    "label",
+    "load",
+    "merge",
+    "schedule",
+]

@@ -1,0 +1,81 @@
+"""What one recorded event costs on this machine, so that a recording can state its own price.
+
+The cost of a Python call is that of an empty function, recorded minus plain; the cost of an operator is that of one
+that does next to nothing. Both are minima over short loops, taken once per process while nothing records.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import cache
+from time import perf_counter_ns
+
+from fastdispatch import _core, probe
+from fastdispatch.dispatch import DispatchMode
+
+_CALLS, _OPERATORS, _REPEATS = 1000, 100, 15
+
+# Not in a file of this package: those are no nodes.
+_PROGRAM = """
+def empty(): pass
+def loop(count):
+    for _ in range(count): empty()
+"""
+
+
+def _best(work: Callable[[], object]) -> int:
+    times = []
+    for _ in range(_REPEATS):
+        begin = perf_counter_ns()
+        work()
+        times.append(perf_counter_ns() - begin)
+    return min(times)
+
+
+def _recorded(work: Callable[[], object], **options: object) -> int:
+    """The time ``work`` takes while a recording in memory runs."""
+    session = _core.Session(None, max_mb=1, **options)
+    session.start()
+    try:
+        if options["calls"] == 0:
+            session.attach_records(probe.run)
+        work()
+        return _best(work)
+    finally:
+        session.stop()
+
+
+@cache
+def call_cost(timing: bool) -> float:
+    """Nanoseconds a recorded Python call adds."""
+    namespace: dict[str, Callable[[int], None]] = {}
+    exec(compile(_PROGRAM, "<calibration>", "exec"), namespace)
+
+    def work() -> None:
+        namespace["loop"](_CALLS)
+
+    work()
+    return max(_recorded(work, timing=timing, calls=1) - _best(work), 0) / _CALLS
+
+
+@cache
+def operator_cost(timing: bool, source: str) -> float:
+    """Nanoseconds a recorded operator adds; PyTorch's own part of it included. PyTorch must be imported."""
+    torch = sys.modules["torch"]
+    tensor = torch.ones(1)
+
+    def work() -> None:
+        for _ in range(_OPERATORS):
+            tensor.view(1)
+
+    with torch.no_grad():
+        work()
+        plain = _best(work)
+        if source == "dispatch":
+            with DispatchMode():
+                work()
+                recorded = _best(work)
+        else:
+            recorded = _recorded(work, timing=timing, calls=0)
+    return max(recorded - plain, 0) / _OPERATORS

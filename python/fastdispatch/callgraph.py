@@ -1,0 +1,322 @@
+"""``CallGraph``: records the calls of this process while it is open."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+
+from fastdispatch import _core, files
+from fastdispatch.calibration import call_cost, operator_cost
+from fastdispatch.environment import facts, prefixes, rank_and_world, run_id, torch_distributed, torch_version
+from fastdispatch.keep import Keep, keep_function
+from fastdispatch.operators import Operators
+from fastdispatch.schedule import Schedule, window
+
+_CALLS = {"off": 0, "frame": 1, "monitor": 2}
+_OPS = ("auto", "record", "dispatch", "off")
+_MAX_MB = 1024
+
+#: The graph that records this process; there is at most one.
+_current: CallGraph | None = None
+
+
+def _choice(name: str, value: str, choices: Sequence[str]) -> str:
+    if value not in choices:
+        raise _core.Error(f"{name}={value!r}: one of {', '.join(choices)}")
+    return value
+
+
+class CallGraph:
+    """Record which function calls which, down to the operators, with counts and times.
+
+    Parameters
+    ----------
+    out:
+        The run directory; this process writes ``rankNNNNN.fd`` there. ``None`` records in memory only.
+    calls:
+        How Python calls are seen: ``"frame"`` (an evaluator hook, PEP 523), ``"monitor"`` (``sys.monitoring``, Python
+        3.12 and later), ``"off"``, or ``"auto"``, which is ``"frame"``.
+    ops:
+        How operators are seen: ``"record"`` (PyTorch's record functions; x86-64), ``"dispatch"`` (a dispatch mode),
+        ``"off"``, or ``"auto"``: record where its self-test passes, else dispatch. The recording says which and why.
+    timing:
+        ``False`` counts calls and takes no times, at about two thirds of the cost.
+    keep:
+        Which Python functions become nodes: a callable that gets the key ``file:[Class]:function`` and answers yes or
+        no, or globs of which one must match (``"!glob"`` excludes). It is asked once per function. A dropped function
+        is contracted: what it calls is called by its caller. With ``keep`` nothing is folded.
+    schedule, steps:
+        Which steps are recorded: a function of the step number like :func:`fastdispatch.schedule`, or ``"A:B"``.
+    ranks:
+        Record on these ranks only; on others nothing is installed. Default: ``FASTDISPATCH_RANKS``, else all.
+    on_trace_ready:
+        Called with this object at the end of each recorded window of the schedule.
+    max_mb:
+        Bound on the file and the memory beside it, 1 to 1024. What finds no room is counted in ``<overflow>``.
+    gather:
+        At the end, send this rank's recording to rank 0 over torch.distributed and store it there (for hosts that
+        share no disk). Every rank must stop then; the only option that communicates.
+
+    Raises :class:`fastdispatch.Error` for options that make no sense and when this process records already.
+    """
+
+    def __init__(
+        self,
+        out: str | os.PathLike[str] | None = "fastdispatch-out",
+        *,
+        calls: str = "auto",
+        ops: str = "auto",
+        timing: bool = True,
+        keep: Keep | None = None,
+        schedule: Schedule | None = None,
+        steps: str | tuple[int, int] | None = None,
+        ranks: Sequence[int] | None = None,
+        on_trace_ready: Callable[[CallGraph], object] | None = None,
+        max_mb: int = 64,
+        gather: bool = False,
+    ) -> None:
+        if schedule is not None and steps is not None:
+            raise _core.Error("schedule and steps both say which steps to record: give one of them")
+        if not 1 <= max_mb <= _MAX_MB:
+            raise _core.Error(f"max_mb={max_mb}: 1 to {_MAX_MB}")
+        self._out = out
+        self._calls = _choice("calls", calls, ("auto", *_CALLS))
+        if calls == "monitor" and sys.version_info < (3, 12):
+            raise _core.Error("calls='monitor' needs Python 3.12 or later: use calls='frame'")
+        self._ops = _choice("ops", ops, _OPS)
+        self._timing = timing
+        self._keep = keep_function(keep)
+        self._schedule = schedule if steps is None else window(steps)
+        self._ranks = ranks if ranks is not None else _ranks_of_environment()
+        self._on_trace_ready = on_trace_ready
+        self._max_mb = max_mb
+        self._gather = gather
+        self._session: _core.Session | None = None
+        self._operators: Operators | None = None
+        self._region: _core.label | None = None  # when another graph records already
+        self._rank, self._world = 0, 1
+        self._run_id = ""
+        self._path: Path | None = None  # where the recording will be
+        self._ambient = False  # started by `run` or FASTDISPATCH=1: an inner CallGraph is a region of it
+
+    def __enter__(self) -> CallGraph:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Begin to record. Inside ``fastdispatch run`` this labels a region of the recording there is."""
+        global _current
+        if self._session is not None:
+            raise _core.Error("this CallGraph has been started already: make a new one")
+        if _current is not None:
+            if not _current._ambient:
+                raise _core.Error("this process is recording already: stop the running CallGraph first")
+            self._region = _core.label("CallGraph")
+            self._region.__enter__()
+            return
+        self._rank, self._world = rank_and_world()
+        self._run_id = run_id()
+        if self._ranks is not None and self._rank not in self._ranks:
+            return
+        session = self._open()
+        self._session = session
+        self._note(facts() | {"run_id": self._run_id, "options": self._options(), "cost_ns": {"python_call": call_cost(self._timing)}})
+        _current = self
+        atexit.register(self.stop)
+        try:
+            session.start()
+            self._look()
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Finish the recording. Stopping twice, or what never started, does nothing."""
+        global _current
+        if self._region is not None:
+            self._region.__exit__(None, None, None)
+            self._region = None
+        session = self._session
+        if session is None or _current is not self:
+            return
+        if self._operators is not None:
+            self._operators.detach()
+        session.stop()
+        _current = None
+        atexit.unregister(self.stop)
+        self._note_end()
+        session.finish()
+        self._place()
+        if self._gather:
+            self._send()
+        self._warn()
+
+    def step(self) -> None:
+        """End a training step. Once called, it alone says where steps end."""
+        if self._recording is not None:
+            self._recording.step()
+
+    def stats(self) -> dict[str, int]:
+        """How much there is so far: bytes, nodes, edges, contexts, modules, threads, steps."""
+        return self._recording.stats() if self._recording is not None else {}
+
+    def dump(self, path: str | os.PathLike[str]) -> None:
+        """Write what was recorded so far as JSON (see ``docs/dump.md``)."""
+        if self._recording is None:
+            raise _core.Error("nothing was recorded: start the CallGraph first")
+        self._recording.trace().dump(path)
+
+    @property
+    def path(self) -> str | None:
+        """The file of this process; ``None`` in memory and where nothing is recorded."""
+        path = self._recorder._path if self._recorder is not None else None
+        return None if path is None else str(path)
+
+    @property
+    def _recorder(self) -> CallGraph | None:
+        """The graph that records for this one: another one where this is a region of it."""
+        return _current if self._region is not None else self
+
+    @property
+    def _recording(self) -> _core.Session | None:
+        return self._recorder._session if self._recorder is not None else None
+
+    # -- starting ----------------------------------------------------------------------------------------------------
+
+    def _open(self) -> _core.Session:
+        options = {
+            "max_mb": self._max_mb,
+            "timing": self._timing,
+            "calls": _CALLS[self._calls_source()],
+            "fold": self._keep is None,
+            "prefixes": prefixes(),
+            "rank": self._rank,
+            "world": self._world,
+            "keep": self._keep,
+            "schedule": self._schedule,
+            "on_change": self._look,
+            "on_ready": self._ready if self._on_trace_ready is not None else None,
+        }
+        if self._out is None:
+            return _core.Session(None, **options)
+        try:
+            self._path = files.prepare(self._out, self._rank)
+            session = _core.Session(files.local_place(self._path), **options)
+            files.register(self._path, self._rank, self._world, self._run_id)
+        except (_core.Error, OSError) as error:
+            warnings.warn(f"fastdispatch: {error}; recording in memory instead", RuntimeWarning, stacklevel=4)
+            self._path = None
+            session = _core.Session(None, **options)
+        return session
+
+    def _calls_source(self) -> str:
+        return "frame" if self._calls == "auto" else self._calls
+
+    def _options(self) -> dict[str, object]:
+        return {
+            "calls": self._calls_source(),
+            "ops": self._ops,
+            "timing": self._timing,
+            "keep": self._keep is not None,
+            "schedule": self._schedule is not None,
+            "max_mb": self._max_mb,
+        }
+
+    def _look(self) -> None:
+        """Something new may be there: operators to listen to, a process group that says who we are."""
+        if self._session is None:
+            return
+        if "torch" in sys.modules and self._ops != "off" and self._operators is None:
+            self._operators = Operators(self._session, self._ops)
+            self._note({"ops": self._operators.source, "ops_reason": self._operators.reason, "torch": torch_version()})
+        if torch_distributed() is not None:
+            self._rank, self._world = rank_and_world()
+            self._session.set_rank(self._rank, self._world)
+
+    def _note(self, notes: dict[str, object]) -> None:
+        if self._session is not None:
+            for key, value in notes.items():
+                self._session.note(key, json.dumps(value))
+
+    # -- ending ------------------------------------------------------------------------------------------------------
+
+    def _ready(self) -> None:
+        if self._on_trace_ready is not None:
+            self._on_trace_ready(self)
+
+    def _note_end(self) -> None:
+        """What an operator costs, which takes a moment in which nothing records."""
+        self._look()
+        if self._operators is not None:
+            costs = {
+                "python_call": call_cost(self._timing),
+                "operator": operator_cost(self._timing, self._operators.source),
+            }
+            self._note({"cost_ns": costs})
+
+    def _place(self) -> None:
+        """The finished file where it belongs, under the name of its rank."""
+        if self._path is None or self._session is None or self._session.path is None:
+            return
+        try:
+            if Path(self._session.path) != self._path:
+                files.move(Path(self._session.path), self._path)
+            self._path = files.rename(self._path, self._rank, self._world, self._run_id)
+        except OSError as error:
+            warnings.warn(f"fastdispatch: the recording stays at {self._session.path}: {error}", stacklevel=3)
+            self._path = Path(self._session.path)
+
+    def _send(self) -> None:
+        distributed = torch_distributed()
+        if distributed is not None and self._path is not None:
+            from fastdispatch.gather import gather_recordings
+
+            gather_recordings(distributed, self._path)
+
+    def _warn(self) -> None:
+        error = self._session.error if self._session is not None else None
+        if error is not None:
+            warnings.warn(f"fastdispatch: a function given to CallGraph failed: {error!r}", RuntimeWarning, stacklevel=3)
+
+
+def _ranks_of_environment() -> list[int] | None:
+    text = os.environ.get("FASTDISPATCH_RANKS", "")
+    try:
+        return [int(part) for part in text.split(",")] if text else None
+    except ValueError:
+        raise _core.Error(f"FASTDISPATCH_RANKS={text}: rank numbers with commas between them, like 0,3") from None
+
+
+def current() -> CallGraph | None:
+    """The graph that records this process."""
+    return _current
+
+
+def dump(path: str | os.PathLike[str]) -> None:
+    """Write what this process has recorded so far as JSON."""
+    if _current is None:
+        raise _core.Error("this process is not recording: use CallGraph or `fastdispatch run`")
+    _current.dump(path)
+
+
+def _after_fork() -> None:
+    """A forked child records nothing: its hooks are off, the file is its parent's."""
+    global _current
+    if _current is not None:
+        atexit.unregister(_current.stop)
+        _current = None
+        _core.after_fork()
+
+
+os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,47 @@
+"""The command line: one module a command, each with ``add(commands)`` and a function of the parsed arguments."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import NoReturn
+
+from fastdispatch import Error, __version__
+
+#: In the order of the help text.
+COMMANDS = ("run", "report", "svg", "merge", "dump", "export")
+
+BAD_INPUT = 2
+
+
+class _Parser(argparse.ArgumentParser):
+    """A mistake is one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(BAD_INPUT, f"fastdispatch: {message} (see {self.prog} --help)\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    top = _Parser(prog="fastdispatch", description="See what a PyTorch training run does.")
+    top.add_argument("--version", action="version", version=f"fastdispatch {__version__}")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name in COMMANDS:
+        import_module(f"fastdispatch.cli.{name}").add(commands)
+    return top
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; answers the exit status: 0 success, 1 a check failed, 2 bad input."""
+    arguments = parser().parse_args(argv)
+    try:
+        return arguments.function(arguments) or 0
+    except Error as error:
+        print(f"fastdispatch: {error}", file=sys.stderr)
+        return BAD_INPUT
+    except BrokenPipeError:
+        # Whoever read our output has seen enough. Nothing may be written at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0

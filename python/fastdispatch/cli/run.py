@@ -1,0 +1,167 @@
+"""``fastdispatch run``: record a program as ``python`` would run it."""
+
+from __future__ import annotations
+
+import argparse
+import atexit
+import os
+import pkgutil
+import runpy
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import CodeType, ModuleType, TracebackType
+
+import fastdispatch
+from fastdispatch import Error
+from fastdispatch.callgraph import CallGraph
+from fastdispatch.environment import run_id
+from fastdispatch.summary import summary_lines
+
+_OWN_FOLDER = fastdispatch.__path__[0] + os.sep
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "run",
+        help="record a program: run [options] script.py ... | -m module ...",
+        usage="fastdispatch run [options] (script.py | -m module) [arguments ...]",
+        description="Run a program as `python` would, and record its call graph.",
+    )
+    parser.add_argument("-o", "--out", default=os.environ.get("FASTDISPATCH_OUT", "fastdispatch-out"), metavar="DIR")
+    parser.add_argument("--ops", default="auto", choices=("auto", "record", "dispatch", "off"))
+    parser.add_argument("--calls", default="auto", choices=("auto", "frame", "monitor", "off"))
+    parser.add_argument("--no-timing", action="store_true", help="count calls, take no times")
+    parser.add_argument("--keep", action="append", metavar="GLOB", help="functions to keep; !GLOB drops; repeatable")
+    parser.add_argument("--steps", metavar="A:B", help="record steps A to B-1 only")
+    parser.add_argument("--ranks", metavar="R,...", help="record on these ranks only")
+    parser.add_argument("--max-mb", type=int, default=64, metavar="N")
+    parser.add_argument("--no-children", action="store_true", help="leave out processes that multiprocessing spawns")
+    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing at the end")
+    parser.add_argument("-m", dest="is_module", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    parser.set_defaults(function=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if not arguments.program:
+        raise Error("run: no program given: fastdispatch run script.py, or fastdispatch run -m module")
+    graph = CallGraph(
+        arguments.out,
+        ops=arguments.ops,
+        calls=arguments.calls,
+        timing=not arguments.no_timing,
+        keep=arguments.keep,
+        steps=arguments.steps,
+        ranks=_ranks(arguments.ranks),
+        max_mb=arguments.max_mb,
+    )
+    graph._ambient = True
+    if not arguments.no_children:
+        _tell_children(arguments)
+    program = _module(arguments.program) if arguments.is_module else _script(arguments.program)
+    atexit.register(_finish, graph, arguments.quiet)
+    try:
+        graph.start()
+        program()
+    except SystemExit:
+        raise
+    except BaseException:
+        sys.excepthook = _without_our_frames(sys.excepthook)
+        raise
+    return 0
+
+
+def _ranks(text: str | None) -> list[int] | None:
+    try:
+        return None if text is None else [int(part) for part in text.split(",")]
+    except ValueError:
+        raise Error(f"--ranks {text}: rank numbers with commas between them, like 0,3") from None
+
+
+def _tell_children(arguments: argparse.Namespace) -> None:
+    """Processes that multiprocessing spawns are ranks of their own often enough: they record too."""
+    options = [f"ops={arguments.ops}", f"calls={arguments.calls}", f"max_mb={arguments.max_mb}"]
+    options += ["timing=0"] if arguments.no_timing else []
+    os.environ["FASTDISPATCH"] = "children"
+    os.environ.setdefault("FASTDISPATCH_RUN_ID", run_id())
+    os.environ["FASTDISPATCH_OUT"] = os.path.abspath(arguments.out)
+    os.environ["FASTDISPATCH_OPTIONS"] = ",".join(options)
+    if arguments.steps:
+        os.environ["FASTDISPATCH_STEPS"] = arguments.steps
+    if arguments.ranks:
+        os.environ["FASTDISPATCH_RANKS"] = arguments.ranks
+
+
+def _finish(graph: CallGraph, quiet: bool) -> None:
+    graph.stop()
+    if not quiet and graph.path is not None:
+        for line in summary_lines(graph.path):
+            print(f"fastdispatch: {line}", file=sys.stderr)
+
+
+# -- as `python` does --------------------------------------------------------------------------------------------------
+
+
+def _fresh_main() -> ModuleType:
+    module = ModuleType("__main__")
+    module.__dict__.update(__builtins__=__builtins__, __annotations__={}, __spec__=None, __loader__=None)
+    sys.modules["__main__"] = module
+    return module
+
+
+def _module(program: list[str]) -> Callable[[], object]:
+    sys.argv = ["-m", *program[1:]]
+    sys.path[0] = os.getcwd()
+    _fresh_main()
+    return lambda: runpy._run_module_as_main(program[0])
+
+
+def _script(program: list[str]) -> Callable[[], object]:
+    script = program[0]
+    sys.argv = list(program)
+    if os.path.isdir(script) or script.endswith((".zip", ".pyz")):
+        sys.path[0] = script
+        _fresh_main()
+        return lambda: runpy._run_module_as_main("__main__", False)
+    code = _code(script)
+    sys.path[0] = str(Path(script).resolve().parent)
+    module = _fresh_main()
+    module.__dict__.update(__file__=os.path.abspath(script), __cached__=None)
+    return lambda: exec(code, module.__dict__)
+
+
+def _code(script: str) -> CodeType:
+    """Of a source or a compiled file. A syntax error is reported as `python` reports it."""
+    try:
+        with open(script, "rb") as file:
+            code = pkgutil.read_code(file)
+            if code is not None:
+                return code
+            file.seek(0)
+            source = file.read()
+    except OSError as error:
+        raise Error(f"can't open file {script!r}: {error.strerror}") from None
+    try:
+        return compile(source, os.path.abspath(script), "exec", dont_inherit=True)
+    except SyntaxError as error:
+        sys.excepthook(SyntaxError, error.with_traceback(None), None)
+        raise SystemExit(1) from None
+
+
+_ExceptHook = Callable[[type[BaseException], BaseException, TracebackType | None], object]
+
+
+def _without_our_frames(hook: _ExceptHook) -> _ExceptHook:
+    """The program's traceback, from its own first frame on."""
+
+    def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        first = trace
+        at = trace
+        while at is not None:
+            if at.tb_frame.f_code.co_filename.startswith(_OWN_FOLDER):
+                first = at.tb_next
+            at = at.tb_next
+        hook(kind, error.with_traceback(first), first)
+
+    return show

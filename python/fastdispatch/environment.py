@@ -1,0 +1,131 @@
+"""What a recording says about the process that wrote it, and where it goes."""
+
+from __future__ import annotations
+
+import os
+import platform
+import site
+import socket
+import sys
+import sysconfig
+import uuid
+from pathlib import Path
+from types import ModuleType
+
+# Where files come from, as numbered in csrc/store/format.h.
+FROM_USER, FROM_SITE, FROM_STDLIB = range(3)
+
+_RANK_VARIABLES = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK")
+_WORLD_VARIABLES = ("WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE")
+_RUN_VARIABLES = ("TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "SLURM_STEP_ID", "MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE")
+
+# Types in /proc/self/mountinfo on which a mapped file that is written all the time is unsafe or slow.
+_NETWORK_FILE_SYSTEMS = {"nfs", "nfs4", "cifs", "smb3", "lustre", "gpfs", "ceph", "beegfs", "9p", "afs"}
+
+
+def _integer(names: tuple[str, ...]) -> int | None:
+    for name in names:
+        value = os.environ.get(name, "")
+        if value.isdigit():
+            return int(value)
+    return None
+
+
+def torch_distributed() -> ModuleType | None:
+    """``torch.distributed`` when the program has imported and initialised it; we import nothing."""
+    module = sys.modules.get("torch.distributed")
+    ready = module is not None and getattr(module, "is_available", lambda: False)() and module.is_initialized()
+    return module if ready else None
+
+
+def rank_and_world() -> tuple[int, int]:
+    """From torch.distributed if it is initialised, else from the launcher's variables, else 0 of 1."""
+    distributed = torch_distributed()
+    if distributed is not None:
+        return distributed.get_rank(), distributed.get_world_size()
+    rank = _integer(_RANK_VARIABLES) or 0
+    return rank, max(_integer(_WORLD_VARIABLES) or 1, rank + 1)
+
+
+def run_id() -> str:
+    """The same on every rank of a run, another one for another run as far as can be told.
+
+    In this order: ``FASTDISPATCH_RUN_ID``; what the ranks agree on through the store of torch.distributed when that is
+    initialised (one request, nobody waits for anybody); the launcher's variables; the process that spawned this one.
+    """
+    given = os.environ.get("FASTDISPATCH_RUN_ID")
+    return given or _agreed_run_id() or _launched_run_id() or _spawned_run_id() or uuid.uuid4().hex[:12]
+
+
+def _agreed_run_id() -> str | None:
+    distributed = torch_distributed()
+    if distributed is None:
+        return None
+    try:
+        store = distributed.distributed_c10d._get_default_store()
+        return store.compare_set("fastdispatch/run_id", "", uuid.uuid4().hex[:12]).decode()
+    except (AttributeError, RuntimeError):
+        return None
+
+
+def _launched_run_id() -> str | None:
+    told = [f"{name}={os.environ[name]}" for name in _RUN_VARIABLES if name in os.environ]
+    return uuid.uuid5(uuid.NAMESPACE_URL, " ".join(told)).hex[:12] if len(told) > 1 else None
+
+
+def _spawned_run_id() -> str | None:
+    multiprocessing = sys.modules.get("multiprocessing.process")  # loaded in every process that it spawned
+    parent = multiprocessing.parent_process() if multiprocessing is not None else None
+    if parent is None:
+        return None
+    try:
+        started = Path(f"/proc/{parent.pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except OSError:
+        started = ""
+    return uuid.uuid5(uuid.NAMESPACE_URL, f"{socket.gethostname()} {parent.pid} {started}").hex[:12]
+
+
+def prefixes() -> list[tuple[str, int]]:
+    """Folders whose path differs from host to host, with where their files come from."""
+    found = [(path, FROM_STDLIB) for path in {sysconfig.get_paths()["stdlib"], sysconfig.get_paths()["platstdlib"]}]
+    sites = {*site.getsitepackages(), site.getusersitepackages()}
+    sites |= {sysconfig.get_paths()["purelib"], sysconfig.get_paths()["platlib"]}
+    sites |= {path for path in sys.path if path.rstrip("/").endswith(("site-packages", "dist-packages"))}
+    found += [(path, FROM_SITE) for path in sorted(sites)]
+    known = {path for path, _ in found}
+    found += [(os.path.abspath(path), FROM_USER) for path in [*sys.path, os.getcwd()] if os.path.isdir(path or ".")]
+    return [(path, kind) for path, kind in found if path not in known or kind != FROM_USER]
+
+
+def torch_version() -> str | None:
+    """Of the PyTorch that the program has imported."""
+    return str(sys.modules["torch"].__version__) if "torch" in sys.modules else None
+
+
+def facts() -> dict[str, object]:
+    """Facts for the recording's meta; every value is JSON."""
+    from fastdispatch.version import __version__
+
+    return {
+        "fastdispatch": __version__,
+        "python": platform.python_version(),
+        "implementation": platform.python_implementation(),
+        "torch": torch_version(),
+        "host": socket.gethostname(),
+        "machine": platform.machine(),
+        "kernel": platform.release(),
+        "command": [sys.executable, *sys.orig_argv[1:]],
+        "folder": os.getcwd(),
+    }
+
+
+def network_file_system(folder: Path) -> str | None:
+    """The name of the network file system that holds ``folder``, None for a local one."""
+    try:
+        mounts = Path("/proc/self/mountinfo").read_text()
+    except OSError:
+        return None
+    device = os.stat(folder).st_dev
+    wanted = f"{os.major(device)}:{os.minor(device)}"
+    kinds = {line.split(" - ")[1].split()[0] for line in mounts.splitlines() if line.split()[2] == wanted}
+    return next((kind for kind in sorted(kinds) if kind in _NETWORK_FILE_SYSTEMS or kind.startswith("fuse.")), None)

@@ -1,0 +1,112 @@
+"""The run directory: where a process records, and the manifest that names the files of one run."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import socket
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from fastdispatch._core import Error
+from fastdispatch.environment import network_file_system
+
+MANIFEST = "manifest.json"
+
+
+def recording_name(rank: int) -> str:
+    return f"rank{rank:05d}.fd"
+
+
+def prepare(out: str | os.PathLike[str], rank: int) -> Path:
+    """The path to record to: ``out/rankNNNNN.fd``, with the process id when another process has that one."""
+    folder = Path(out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Error(f"{folder}: cannot make the run directory: {error.strerror}") from None
+    path = folder / recording_name(rank)
+    return path.with_suffix(f".{os.getpid()}.fd") if is_live(path) else path
+
+
+def is_live(path: Path) -> bool:
+    """Whether a running process records to ``path``: it holds the lock of the file."""
+    try:
+        with open(path, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def local_place(path: Path) -> Path:
+    """Where to record while running: ``path`` itself, or a local file when that is on a network file system."""
+    if network_file_system(path.parent) is None:
+        return path
+    place = Path("/dev/shm") if os.access("/dev/shm", os.W_OK) else Path(tempfile.gettempdir())
+    return place / f"fastdispatch-{os.getuid()}-{os.getpid()}-{path.name}"
+
+
+def move(path: Path, target: Path) -> None:
+    """Put a finished recording where it belongs; readers see the whole file or none."""
+    temporary = target.with_name(f"{target.name}.{os.getpid()}.tmp")
+    shutil.copyfile(path, temporary)
+    os.replace(temporary, target)
+    path.unlink()
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    with open(folder / ".manifest.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _read(path: Path) -> dict[str, object]:
+    try:
+        manifest = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+    return manifest if isinstance(manifest, dict) and isinstance(manifest.get("ranks"), list) else {}
+
+
+def register(path: Path, rank: int, world: int, run: str) -> None:
+    """Name ``path`` in the manifest of its folder.
+
+    A run begins anew, and the finished files of the run before are named no more, when the run's id is another one or
+    when this rank is there already and its process is gone.
+    """
+    entry = {"rank": rank, "file": path.name, "host": socket.gethostname(), "pid": os.getpid(), "started": time.time()}
+    with _locked(path.parent):
+        manifest = _read(path.parent / MANIFEST)
+        ranks = manifest.get("ranks", [])
+        repeated = any(old.get("file") == path.name for old in ranks)
+        if manifest.get("run_id") != run or repeated:
+            ranks = [old for old in ranks if is_live(path.parent / old["file"])]
+        ranks = [old for old in ranks if old.get("file") != path.name]
+        ranks = sorted([*ranks, entry], key=lambda each: (each["rank"], each["file"]))
+        manifest = {"format": "fastdispatch.run", "version": 1, "run_id": run, "world": world, "ranks": ranks}
+        temporary = path.parent / f".{MANIFEST}.{os.getpid()}"
+        temporary.write_text(json.dumps(manifest, indent=1) + "\n")
+        os.replace(temporary, path.parent / MANIFEST)
+
+
+def rename(path: Path, rank: int, world: int, run: str) -> Path:
+    """A rank that became known only after the start: give the recording its name."""
+    target = path.with_name(recording_name(rank))
+    if target == path or is_live(target):
+        return path
+    os.replace(path, target)
+    with _locked(path.parent):
+        manifest = _read(path.parent / MANIFEST)
+        manifest["ranks"] = [old for old in manifest.get("ranks", []) if old.get("pid") != os.getpid()]
+        (path.parent / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
+    register(target, rank, world, run)
+    return target

@@ -1,0 +1,26 @@
+"""The operators of the self-test that decides how to read PyTorch's records.
+
+``csrc/capture/layout.c`` listens while :func:`run` runs and knows what it must
+see: a multiplication that is numbered for autograd, one that is not, a range,
+and the backward of the first, called directly so that no autograd thread is
+started. Nothing random is drawn and no default is touched.
+"""
+
+from __future__ import annotations
+
+
+def run() -> int:
+    """Run the operators; answer the autograd number the first one got."""
+    import torch
+    from torch.utils._python_dispatch import _disable_current_modes
+
+    with _disable_current_modes(), torch.inference_mode(False), torch.enable_grad():
+        x = torch.ones(2, requires_grad=True)
+        number = torch._C._autograd._get_sequence_nr()
+        y = x * 2.0
+        with torch.no_grad():
+            x * 2.0
+        with torch.profiler.record_function("fastdispatch.probe"):
+            pass
+        y.grad_fn(torch.ones(2))
+    return number

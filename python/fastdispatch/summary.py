@@ -1,0 +1,60 @@
+"""What a recording says about itself in a line or two: its size and its own price."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastdispatch.trace import Trace, load
+
+#: Kinds of nodes whose calls pass a hook of ours, with the name of their cost in the recording's meta.
+_HOOKED = {"python": "python_call", "op": "operator", "autograd": "operator", "range": "operator"}
+
+
+def overhead(trace: Trace, index: int) -> float | None:
+    """Nanoseconds that recording cost the rank at ``index`` of ``trace.ranks``: its events times their calibrated
+    cost; ``None`` when nothing was calibrated."""
+    costs: dict[str, Any] = trace.ranks[index]["meta"].get("cost_ns") or {}
+    kinds = trace.nodes["kind"]
+    contexts = trace.core.contexts(index)
+    total = 0.0
+    for node, calls, resumes in zip(contexts["node"], contexts["calls"], contexts["resumes"], strict=True):
+        cost = costs.get(_HOOKED.get(kinds[node], ""))
+        total += (calls + resumes) * (cost or 0.0)
+    return total if costs else None
+
+
+def share_of_overhead(trace: Trace, index: int) -> float | None:
+    """The same as a share of the recorded time, 0 to 1."""
+    cost, recorded = overhead(trace, index), trace.ranks[index]["recorded"]
+    return None if cost is None or not recorded else min(cost / recorded, 1.0)
+
+
+def grouped(number: int) -> str:
+    """``12 345``"""
+    return f"{number:,}".replace(",", "\u202f")
+
+
+def seconds(nanoseconds: float) -> str:
+    """With a unit that keeps two to four digits: ``41.2 s``, ``7.31 ms``."""
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        if nanoseconds >= size:
+            return f"{nanoseconds / size:.3g} {unit}" if nanoseconds < 1000 * size else f"{nanoseconds / size:.0f} {unit}"
+    return f"{nanoseconds:.0f} ns"
+
+
+def summary_lines(path: str) -> list[str]:
+    """Two lines about a finished recording: what is in it and what to type next."""
+    trace = load(path)
+    rank = trace.ranks[0]
+    used = sum(1 for kind in trace.nodes["kind"] if kind in _HOOKED)
+    edges = len(trace.edges["caller"])
+    paths = len(trace.contexts["node"])
+    share = share_of_overhead(trace, 0)
+    price = "" if share is None else f"; our own cost {share:.1%} of {seconds(rank['recorded'])}"
+    steps = f"{rank['steps']} steps, " if rank["steps_source"] != "none" else ""
+    folder = path.rpartition("/")[0] or "."
+    return [
+        f"{steps}rank {rank['rank']} of {rank['world']}: {grouped(used)} functions and operators, "
+        f"{grouped(edges)} edges, {grouped(paths)} paths{price}",
+        f"{path} ({rank['file_bytes'] / 1e6:.1f} MB).  Look: fastdispatch report | svg {folder}",
+    ]

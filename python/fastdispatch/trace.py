@@ -1,0 +1,115 @@
+"""Reading recordings back: ``load`` and ``merge``."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from fastdispatch import _core
+
+if TYPE_CHECKING:
+    import pandas
+
+Columns = dict[str, list[Any]]
+
+PathLike = str | os.PathLike[str]
+
+
+class Trace:
+    """A recording, or several merged. Times are nanoseconds; a table is a dict of columns of equal length.
+
+    ``pandas.DataFrame(trace.nodes)`` and the like work as they are.
+    """
+
+    def __init__(self, core: _core.Trace) -> None:
+        self.core = core
+
+    @cached_property
+    def nodes(self) -> Columns:
+        """One row a function, operator, range, ...: kind, key, file, class, name, qualified, package, line, from."""
+        return self.core.nodes()
+
+    @cached_property
+    def modules(self) -> Columns:
+        """One row an ``nn.Module`` instance: path (``blocks.3.attn``), class, parent (row, -1: none), name."""
+        return self.core.modules()
+
+    @cached_property
+    def contexts(self) -> Columns:
+        """One row a call path: parent, node, module, origin (rows, -1: none), flags, calls, resumes, self, total, ops,
+        backward, async, steps; summed over ranks."""
+        return self.core.contexts()
+
+    @cached_property
+    def edges(self) -> Columns:
+        """One row a caller and callee (rows of ``nodes``, -1: the outside), with calls and total time."""
+        rows = self.core.table("node")["node"]
+        edges = self.core.edges("node")
+        for end in ("caller", "callee"):
+            edges[end] = [rows[group] if group >= 0 else -1 for group in edges[end]]
+        return edges
+
+    @cached_property
+    def ranks(self) -> list[dict[str, Any]]:
+        """One entry a rank: who recorded, how long, what was dropped, threads, open calls, the latest steps, meta."""
+        ranks = self.core.ranks()
+        for rank in ranks:
+            rank["meta"] = {key: json.loads(value) for key, value in rank["meta"].items()}
+        return ranks
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """Facts about the run, as its first rank recorded them."""
+        return self.ranks[0]["meta"] if self.ranks else {}
+
+    def table(self, by: str = "function", rank: int | None = None) -> Columns:
+        """Sums by ``function``, ``operator``, ``module``, ``package`` or ``node``, over all ranks or one of them."""
+        return self.core.table(by, self._index(rank))
+
+    def graph(self, by: str = "function", rank: int | None = None) -> Columns:
+        """Caller and callee (rows of ``table(by)``, -1: the outside), calls and total, of those groups."""
+        return self.core.edges(by, self._index(rank))
+
+    def coverage(self, rank: int | None = None) -> dict[str, int]:
+        """Backward time: ``autograd`` in all, ``accumulate`` (AccumulateGrad), ``attributed`` to a forward call."""
+        return self.core.coverage(self._index(rank))
+
+    def dump(self, path: PathLike) -> None:
+        """Write as JSON; ``load`` gives an equal trace back."""
+        self.core.dump(path)
+
+    def to_pandas(self) -> dict[str, pandas.DataFrame]:
+        """``nodes``, ``modules``, ``contexts`` and ``edges`` as data frames (needs pandas)."""
+        from pandas import DataFrame
+
+        return {name: DataFrame(getattr(self, name)) for name in ("nodes", "modules", "contexts", "edges")}
+
+    def _index(self, rank: int | None) -> int:
+        if rank is None:
+            return -1
+        for index, found in enumerate(self.ranks):
+            if found["rank"] == rank:
+                return index
+        known = ", ".join(str(found["rank"]) for found in self.ranks)
+        raise _core.Error(f"rank {rank} is not in this trace, which has {known}")
+
+
+def load(path: PathLike | Sequence[PathLike]) -> Trace:
+    """Read a recording, a dump, a merge or a run directory (its ranks merged), or several of them.
+
+    Raises :class:`fastdispatch.Error` with one line when that is not what it is.
+    """
+    paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
+    return Trace(_core.Trace(paths))
+
+
+def merge(inputs: Iterable[PathLike], output: PathLike) -> None:
+    """Merge recordings, dumps, merges and run directories into one JSON file.
+
+    The order does not matter, nor does what was merged before: ranks are kept apart. The same rank twice, or ranks of
+    different runs, raise :class:`fastdispatch.Error`.
+    """
+    _core.Trace(list(inputs)).dump(output)
