@@ -1,0 +1,89 @@
+"""A real program that is not ours: a DeepSpeed pipeline, recorded on both stages, merged and drawn."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+
+import pytest
+
+import fastdispatch
+from tests import processes
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("deepspeed")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    ranks = [
+        processes.start(
+            "deepspeed_alexnet.py",
+            folder,
+            RANK=str(rank),
+            WORLD_SIZE="2",
+            MASTER_ADDR="127.0.0.1",
+            MASTER_PORT=str(port),
+        )
+        for rank in range(2)
+    ]
+    for rank in ranks:
+        _, errors = rank.communicate(timeout=300)
+        assert rank.returncode == 0, errors
+    return folder
+
+
+def edges_of(trace: fastdispatch.Trace, rank: int | None = None) -> set[tuple[str, str]]:
+    where = trace.table("function", rank)["where"]
+    graph = trace.graph("function", rank)
+    return {
+        (where[caller], where[callee])
+        for caller, callee, calls in zip(graph["caller"], graph["callee"], graph["calls"], strict=True)
+        if caller >= 0 and calls
+    }
+
+
+def test_both_stages_are_recorded_step_by_step(run: Path) -> None:
+    trace = fastdispatch.load(run)
+    for rank in trace.ranks:
+        assert (rank["state"], rank["steps"], rank["steps_source"]) == ("stopped", 3, "engine")
+        assert not rank["notes"]
+    engine = "deepspeed/runtime/pipe/engine.py:[PipelineEngine]"
+    table = trace.table("function")
+    calls = dict(zip(table["where"], table["calls"], strict=True))
+    assert calls[f"{engine}:train_batch"] == 2 * 3
+    assert calls[f"{engine}:_exec_forward_pass"] == 2 * 3 * 4
+    assert calls[f"{engine}:_exec_backward_pass"] == 2 * 3 * 4
+    assert calls[f"{engine}:_exec_send_activations"] == 3 * 4  # stage 0 alone
+    assert (f"{engine}:train_batch", f"{engine}:_exec_schedule") in edges_of(trace)
+
+
+def test_the_merge_has_every_edge_of_each_rank(run: Path, tmp_path: Path) -> None:
+    merged = tmp_path / "merged.json"
+    fastdispatch.merge([run / "rank00001.fd", run / "rank00000.fd"], merged)
+    trace = fastdispatch.load(merged)
+    both = edges_of(trace)
+    for rank in (0, 1):
+        alone = edges_of(fastdispatch.load(run / f"rank{rank:05d}.fd"))
+        assert alone == edges_of(trace, rank)
+        assert alone < both
+    coverage = trace.coverage()
+    assert coverage["attributed"] >= 0.99 * (coverage["autograd"] - coverage["accumulate"])
+
+
+def test_it_is_reported_and_drawn(run: Path, tmp_path: Path) -> None:
+    report = processes.fastdispatch("report", run)
+    assert report.returncode == 0, report.stderr
+    assert "train_batch" in report.stdout
+    for style in ("classic", "default"):
+        picture = tmp_path / f"{style}.svg"
+        result = processes.fastdispatch("svg", run, "-o", picture, "--style", style)
+        assert result.returncode == 0, result.stderr
+        assert "train_batch" in picture.read_text()
+    result = processes.fastdispatch("export", "callgraph", run, "-o", tmp_path)
+    assert result.returncode == 0, result.stderr
+    graph = json.loads((tmp_path / "call_graph_0.json").read_text())
+    assert graph["nodes"] == sorted(graph["nodes"])
+    assert any("PipelineEngine" in edge and "train_batch->" in edge for edge in graph["edges"])

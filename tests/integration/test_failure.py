@@ -1,0 +1,259 @@
+"""What can go wrong costs the recording, never the program, and says so in one line."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import fastdispatch
+from tests import processes, programs
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    with fastdispatch.CallGraph(tmp_path / "run", ops="off") as graph:
+        programs.classes()
+    assert graph.path is not None
+    return Path(graph.path)
+
+
+def error_of(*arguments: object) -> str:
+    """The one line of a command that gets bad input."""
+    result = processes.fastdispatch(*arguments)
+    assert result.returncode == 2, result.stderr
+    assert result.stdout == ""
+    assert len(result.stderr.splitlines()) == 1
+    return result.stderr
+
+
+@pytest.mark.parametrize("command", (["report"], ["dump", "-o", "out.json"], ["merge", "-o", "out.json"]), ids=str)
+def test_files_that_are_no_recordings(command: list[str], tmp_path: Path, recording: Path) -> None:
+    files = {
+        "empty": b"",
+        "foreign": b"\x7fELF something else",
+        "json": b'{"format": "something else"}',
+        "broken json": b'{"format": ',
+        "cut header": recording.read_bytes()[:100],
+        "newer": recording.read_bytes()[:8] + b"\xff\x00\x00\x00" + recording.read_bytes()[12:],
+    }
+    for name, content in files.items():
+        path = tmp_path / name
+        path.write_bytes(content)
+        assert str(path) in error_of(*command[:1], path, *command[1:])
+    assert "upgrade" in error_of(command[0], tmp_path / "newer", *command[1:])
+    assert "missing" in error_of(command[0], tmp_path / "missing", *command[1:])
+    (tmp_path / "nothing").mkdir()
+    assert "no recording" in error_of(command[0], tmp_path / "nothing", *command[1:])
+
+
+def test_a_truncated_recording_is_read_as_far_as_it_goes(tmp_path: Path, recording: Path) -> None:
+    content = recording.read_bytes()
+    whole = fastdispatch.load(recording)
+    for size in range(4096, len(content), 4096):
+        cut = tmp_path / "cut.fd"
+        cut.write_bytes(content[:size])
+        trace = fastdispatch.load(cut)
+        assert trace.ranks[0]["notes"]
+        assert sum(trace.contexts["calls"]) <= sum(whole.contexts["calls"])
+
+
+def test_a_damaged_chunk_costs_what_is_in_it(tmp_path: Path, recording: Path) -> None:
+    content = bytearray(recording.read_bytes())
+    first_contexts = content.index(b"\x00fdchunk", 4096)
+    while int.from_bytes(content[first_contexts + 24 : first_contexts + 28], "little") != 2:  # nodes
+        first_contexts = content.index(b"\x00fdchunk", first_contexts + 8)
+    content[first_contexts : first_contexts + 8] = b"damaged!"
+    damaged = tmp_path / "damaged.fd"
+    damaged.write_bytes(content)
+    trace = fastdispatch.load(damaged)
+    assert any("damaged" in note for note in trace.ranks[0]["notes"])
+    assert "<lost>" in trace.nodes["name"]
+    assert sum(trace.contexts["calls"]) == sum(fastdispatch.load(recording).contexts["calls"])
+
+
+def test_two_processes_with_one_rank_never_write_one_file(tmp_path: Path) -> None:
+    first = processes.start("endless.py", tmp_path, "calls")
+    second = processes.start("endless.py", tmp_path, "calls")
+    for process in (first, second):
+        assert process.stdout is not None
+        assert process.stdout.readline() == "under way\n"
+    for process in (first, second):
+        process.kill()
+        process.communicate()
+    names = sorted(path.name for path in tmp_path.glob("*.fd"))
+    assert len(names) == 2
+    assert "rank00000.fd" in names
+    trace = fastdispatch.load(tmp_path)
+    assert len(trace.ranks) == 1
+    assert any("rank 0 is there already" in note for note in trace.ranks[0]["notes"])
+    assert "rank 0 is there already" in error_of("merge", *tmp_path.glob("*.fd"), "-o", tmp_path / "merged.json")
+
+
+def test_a_run_directory_serves_the_next_run(tmp_path: Path) -> None:
+    for world in (2, 1):
+        for rank in range(world):
+            command = [sys.executable, "-c", f"import fastdispatch; fastdispatch.CallGraph({str(tmp_path)!r}).start()"]
+            changes = {"RANK": str(rank), "WORLD_SIZE": str(world), "MASTER_ADDR": "localhost", "MASTER_PORT": "1"}
+            subprocess.run(command, env=processes.environment(**changes), check=True)
+        trace = fastdispatch.load(tmp_path)
+        assert [rank["rank"] for rank in trace.ranks] == list(range(world))
+    assert any("earlier run" in note for note in trace.ranks[0]["notes"])
+
+
+def test_runs_are_not_mixed(tmp_path: Path) -> None:
+    for rank, run in ((0, "monday"), (1, "tuesday")):
+        command = [sys.executable, "-c", f"import fastdispatch; fastdispatch.CallGraph({str(tmp_path / run)!r}).start()"]
+        environment = processes.environment(RANK=str(rank), WORLD_SIZE="2", FASTDISPATCH_RUN_ID=run)
+        subprocess.run(command, env=environment, check=True)
+    line = error_of("merge", tmp_path / "monday", tmp_path / "tuesday", "-o", tmp_path / "merged.json")
+    assert "monday" in line and "tuesday" in line
+
+
+def test_an_unwritable_directory_records_in_memory_with_one_warning(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.warns(RuntimeWarning, match="recording in memory") as warned,
+        fastdispatch.CallGraph(tmp_path / "file" / "run", ops="off") as graph,
+    ):
+        programs.classes()
+    assert len(warned) == 1
+    assert graph.path is None
+    graph.dump(tmp_path / "dump.json")
+    assert "classes" in fastdispatch.load(tmp_path / "dump.json").nodes["name"]
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Path:
+    """A file system of one megabyte."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place], check=True)
+    yield place
+    subprocess.run(["umount", "-l", place], check=True)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="making a small file system needs root")
+def test_a_full_disk_costs_the_recording_and_not_the_program(small_disk: Path) -> None:
+    result = processes.run("full_disk.py", small_disk / "run", small_disk / "filler")
+    assert result.stdout.startswith("done")
+    trace = fastdispatch.load(small_disk / "run")
+    assert trace.ranks[0]["counters"]["disk_full"] > 0
+    assert "<overflow>" in trace.nodes["name"]
+    functions = [calls for calls, node in zip(trace.contexts["calls"], trace.contexts["node"], strict=True)
+                 if trace.nodes["name"][node].startswith(("function_", "<overflow>"))]
+    assert sum(functions) >= 3000  # every call is somewhere
+
+
+def test_entering_twice_nested_and_from_two_threads(tmp_path: Path) -> None:
+    graph = fastdispatch.CallGraph(None, ops="off")
+    with graph:
+        with pytest.raises(fastdispatch.Error, match="started already"):
+            graph.start()
+        with pytest.raises(fastdispatch.Error, match="recording already"), fastdispatch.CallGraph(None):
+            raise AssertionError("entered")
+        errors: list[BaseException] = []
+
+        def enter() -> None:
+            try:
+                fastdispatch.CallGraph(None).start()
+            except fastdispatch.Error as error:
+                errors.append(error)
+
+        thread = threading.Thread(target=enter)
+        thread.start()
+        thread.join()
+        assert len(errors) == 1
+        programs.leaf(1)
+    with pytest.raises(fastdispatch.Error, match="started already"):
+        graph.start()
+    graph.stop()
+    trace = fastdispatch.Trace(graph._session.trace())
+    assert "leaf" in trace.nodes["name"]
+
+
+def test_an_exception_inside_the_block_passes_and_is_recorded(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), fastdispatch.CallGraph(tmp_path, ops="off"):
+        programs.leaf(1)
+        raise ZeroDivisionError
+    trace = fastdispatch.load(tmp_path)
+    assert trace.ranks[0]["state"] == "stopped"
+    assert "leaf" in trace.nodes["name"]
+
+
+@pytest.mark.parametrize(("kind", "status"), (("plain", 0), ("with torch", 0), ("exit in block", 5), ("hook stays", 0)))
+def test_the_interpreter_ends_well_with_everything_hooked(kind: str, status: int, tmp_path: Path) -> None:
+    process = processes.start("shutdown.py", tmp_path, kind)
+    output, errors = process.communicate(timeout=120)
+    assert process.returncode == status
+    assert errors == ""
+    assert output == ("" if status else "end\n")
+    trace = fastdispatch.load(tmp_path)
+    assert trace.ranks[0]["state"] == ("killed" if kind == "hook stays" else "stopped")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    (
+        ({"ops": "all"}, "ops='all'"),
+        ({"calls": "none"}, "calls='none'"),
+        ({"max_mb": 0}, "max_mb=0"),
+        ({"max_mb": 5000}, "max_mb=5000"),
+        ({"steps": "x:y"}, "steps=x:y"),
+        ({"steps": "5:5"}, "empty"),
+        ({"steps": "1:2", "schedule": lambda step: 3}, "give one"),
+        ({"keep": []}, "keep"),
+        ({"keep": [""]}, "keep"),
+    ),
+    ids=str,
+)
+def test_options_that_make_no_sense(options: dict[str, object], words: str) -> None:
+    with pytest.raises(fastdispatch.Error, match=words):
+        fastdispatch.CallGraph(None, **options)
+
+
+def test_schedule_arguments() -> None:
+    with pytest.raises(fastdispatch.Error, match="active=0"):
+        fastdispatch.schedule(wait=1, warmup=1, active=0)
+    with pytest.raises(fastdispatch.Error, match="wait=-1"):
+        fastdispatch.schedule(wait=-1, warmup=1, active=1)
+
+
+def test_ranks_of_the_environment(tmp_path: Path) -> None:
+    program = f"import fastdispatch, sys\nfastdispatch.CallGraph({str(tmp_path)!r}).start()"
+    for ranks, expected in (("0", False), ("0,1", True)):
+        changes = {"RANK": "1", "WORLD_SIZE": "2", "FASTDISPATCH_RANKS": ranks}
+        subprocess.run([sys.executable, "-c", program], env=processes.environment(**changes), check=True)
+        assert (tmp_path / "rank00001.fd").exists() == expected
+    environment = processes.environment(FASTDISPATCH_RANKS="one")
+    result = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+    assert "FASTDISPATCH_RANKS=one" in result.stderr
+
+
+def test_a_failing_keep_filter_keeps_and_warns_once() -> None:
+    def keep(key: str) -> bool:
+        raise LookupError(key)
+
+    with (
+        pytest.warns(RuntimeWarning, match="LookupError") as warned,
+        fastdispatch.CallGraph(None, ops="off", keep=keep) as graph,
+    ):
+        programs.classes()
+    assert len(warned) == 1
+    assert "leaf" in fastdispatch.Trace(graph._session.trace()).nodes["name"]
+
+
+def test_a_recording_can_be_copied_while_it_is_written(tmp_path: Path) -> None:
+    with fastdispatch.CallGraph(tmp_path / "run", ops="off") as graph:
+        programs.classes()
+        assert graph.path is not None
+        shutil.copy(graph.path, tmp_path / "copy.fd")
+        live = fastdispatch.load(graph.path)
+    assert live.ranks[0]["state"] == "running"
+    assert "classes" in live.nodes["name"]
+    assert fastdispatch.load(tmp_path / "copy.fd").ranks[0]["state"] == "killed"

@@ -1,0 +1,85 @@
+"""Operators of both back ends against the stack recorder, and against each other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from functools import cache
+
+import pytest
+import torch
+
+import fastdispatch
+from tests.oracle.differences import DISPATCH_ONLY, RECORD_ONLY, is_composite
+from tests.oracle.recorded import Recorded
+from tests.oracle.stacks import StackRecorder
+from tests.training import make_step
+
+
+def work(step, count: int = 3) -> None:
+    for _ in range(count):
+        step()
+
+
+def record(step, ops: str) -> fastdispatch.Trace:
+    with fastdispatch.CallGraph(None, ops=ops, keep="*") as graph:
+        work(step)
+    return fastdispatch.Trace(graph._session.trace())
+
+
+@pytest.fixture(scope="module")
+def oracle() -> StackRecorder:
+    _, step = make_step()
+    step()
+    recorder = StackRecorder(work)
+    with recorder:
+        work(step)
+    return recorder
+
+
+def test_dispatch_equals_the_stack_recorder(oracle: StackRecorder) -> None:
+    _, step = make_step()
+    step()
+    recorded = Recorded(record(step, "dispatch"), "work")
+    assert recorded.edges_to_operators() == oracle.edges()
+    assert recorded.operators() == oracle.operators
+
+
+def leave_out(counts: Counter[tuple[str, str]], names: Iterable[str]) -> Counter[tuple[str, str]]:
+    return Counter({key: n for key, n in counts.items() if key[1] not in names})
+
+
+def test_back_ends_agree_but_for_the_named_differences() -> None:
+    _, step = make_step()
+    step()
+    dispatch = Recorded(record(step, "dispatch"), "work").operators()
+    dispatched = Recorded(record(step, "record"), "work").dispatched(cache(is_composite))
+    named = {*DISPATCH_ONLY, *RECORD_ONLY}
+    assert leave_out(dispatched, named) == leave_out(dispatch, named)
+    assert {name for _, name in dispatch - dispatched} == DISPATCH_ONLY.keys()
+    assert {name for _, name in dispatched - dispatch} == RECORD_ONLY.keys()
+
+
+def test_record_has_the_edges_of_the_stack_recorder(oracle: StackRecorder) -> None:
+    """Every edge on a path that ends in an operator both can see; and ours beyond those end in operators that PyTorch
+    takes apart without a trace (a ``.to()`` that changes nothing)."""
+    _, step = make_step()
+    step()
+    recorded = Recorded(record(step, "record"), "work")
+    assert oracle.edges(leave_out=DISPATCH_ONLY) <= recorded.edges_to_operators()
+    visible = recorded.edges_to_operators(lambda name: name not in RECORD_ONLY and not is_composite(name))
+    assert visible <= oracle.edges()
+
+
+def test_both_back_ends_draw_the_same_python_graph() -> None:
+    _, step = make_step()
+    step()
+    graphs = []
+    for ops in ("record", "dispatch"):
+        with fastdispatch.CallGraph(None, ops=ops) as graph:
+            work(step)
+        trace = fastdispatch.Trace(graph._session.trace())
+        keys = trace.table("function")["where"]
+        edges = trace.graph("function")
+        graphs.append({(keys[a], keys[b]) for a, b in zip(edges["caller"], edges["callee"], strict=True) if a >= 0})
+    assert graphs[0] == graphs[1]

@@ -1,0 +1,380 @@
+"""What a recording holds: windows of steps, kept functions, modules, threads, bounds."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+import fastdispatch
+from tests import programs
+from tests.training import make_step
+
+
+def trace_of(graph: fastdispatch.CallGraph) -> fastdispatch.Trace:
+    return fastdispatch.Trace(graph._session.trace())
+
+
+def calls_of(trace: fastdispatch.Trace) -> Counter[str]:
+    table = trace.table("function")
+    return Counter(dict(zip(table["where"], table["calls"], strict=True)))
+
+
+# -- steps -------------------------------------------------------------------------------------------------------------
+
+
+def test_steps_end_where_the_outermost_optimizer_returns() -> None:
+    _, step = make_step()
+    step()
+    with fastdispatch.CallGraph(None) as graph:
+        for _ in range(10):
+            step()
+    rank = trace_of(graph).ranks[0]
+    assert (rank["steps"], rank["steps_source"]) == (10, "optimizer")
+    assert rank["latest_steps"]["number"] == list(range(10))
+
+
+def test_explicit_steps_silence_the_optimizer_from_their_first_on() -> None:
+    _, step = make_step()
+    with fastdispatch.CallGraph(None) as graph:
+        for _ in range(5):
+            step()
+            step()  # gradient accumulation: two optimizer steps a training step
+            graph.step()
+    rank = trace_of(graph).ranks[0]
+    assert (rank["steps"], rank["steps_source"]) == (5, "explicit")
+
+
+def test_without_an_optimizer_there_are_no_steps() -> None:
+    with fastdispatch.CallGraph(None) as graph:
+        torch.ones(2) + 1
+    rank = trace_of(graph).ranks[0]
+    assert (rank["steps"], rank["steps_source"]) == (0, "none")
+
+
+def test_steps_of_the_profiler() -> None:
+    _, step = make_step()
+    with (
+        fastdispatch.CallGraph(None) as graph,
+        torch.profiler.profile(
+            activities=[torch.profiler.ProfilerActivity.CPU], schedule=torch.profiler.schedule(wait=1, warmup=1, active=9)
+        ) as profiler,
+    ):
+        for _ in range(4):
+            step()
+            profiler.step()
+    rank = trace_of(graph).ranks[0]
+    assert rank["steps_source"] == "profiler"
+    assert rank["steps"] >= 3
+
+
+def test_the_spread_over_steps_is_that_of_the_steps(tmp_path: Path) -> None:
+    """Minimum, maximum and sum of squares of a function whose time per step is known to differ."""
+
+    def burn(n: int) -> int:
+        return sum(i * i for i in range(n))
+
+    with fastdispatch.CallGraph(tmp_path, ops="off") as graph:
+        for n in (1, 200, 40, 10):
+            burn(1000 * n)
+            graph.step()
+    trace = fastdispatch.load(tmp_path)
+    names = [trace.nodes["name"][node] for node in trace.contexts["node"]]
+    figures = trace.core.figures(0)
+    row = next(i for i, context in enumerate(figures["context"]) if names[context] == "burn")
+    assert figures["steps"][row] == 4
+    assert figures["total_min"][row] < figures["total_max"][row] / 50
+    assert figures["total_max"][row] <= math.sqrt(figures["total_squares"][row]) <= 2 * figures["total_max"][row]
+    durations = [end - begin for begin, end in zip(*(trace.ranks[0]["latest_steps"][c] for c in ("begin", "end")))]
+    assert max(durations) == durations[1] >= figures["total_max"][row] * 0.999
+    top = trace.ranks[0]["step_tops"]
+    heaviest = next(context for step, context in zip(top["step"], top["context"], strict=True) if step == 1)
+    assert names[heaviest] in ("burn", "<genexpr>")
+
+
+def test_phases_of_a_step_add_up_to_it() -> None:
+    _, step = make_step(layers=4)
+    step()
+    with fastdispatch.CallGraph(None) as graph:
+        for _ in range(5):
+            step()
+    steps = trace_of(graph).ranks[0]["latest_steps"]
+    phases = ("other", "forward", "backward", "optimizer", "data")
+    for i in range(1, 5):
+        assert sum(steps[name][i] for name in phases) == pytest.approx(steps["end"][i] - steps["begin"][i], rel=0.01)
+    whole = sum(steps["end"]) - sum(steps["begin"])
+    for name in ("forward", "backward", "optimizer"):
+        assert sum(steps[name]) > 0.02 * whole
+
+
+def test_a_schedule_records_its_windows_and_tells_when_each_is_done() -> None:
+    ready: list[int] = []
+    _, step = make_step()
+
+    def on_ready(graph: fastdispatch.CallGraph) -> None:
+        ready.append(graph.stats()["steps"])
+
+    schedule = fastdispatch.schedule(wait=1, warmup=1, active=2, repeat=2, skip_first=1)
+    with fastdispatch.CallGraph(None, schedule=schedule, on_trace_ready=on_ready) as graph:
+        for _ in range(12):
+            step()
+    trace = trace_of(graph)
+    assert ready == [2, 4]
+    assert trace.ranks[0]["latest_steps"]["number"] == [3, 4, 7, 8]
+    assert calls_of(trace)["pretrain.py:[]:train_step"] == 4
+
+
+def test_a_schedule_of_torch_profiler_and_explicit_steps() -> None:
+    schedule = torch.profiler.schedule(wait=1, warmup=0, active=2, repeat=1)
+    with fastdispatch.CallGraph(None, ops="off", schedule=schedule) as graph:
+        for n in range(6):
+            for _ in range(10**n):
+                programs.leaf(n)
+            graph.step()
+    assert calls_of(trace_of(graph))["tests/programs.py:[]:leaf"] == 10 + 100
+
+
+def test_nothing_is_hooked_once_the_schedule_is_over_and_the_graph_stopped() -> None:
+    with fastdispatch.CallGraph(None, ops="off", steps="0:1") as graph:
+        programs.leaf(1)
+        graph.step()
+        programs.classes()
+    assert "classes" not in trace_of(graph).nodes["name"]
+
+
+# -- keep --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_dropped_function_is_contracted() -> None:
+    def edges(keep) -> set[tuple[str, str]]:
+        with fastdispatch.CallGraph(None, ops="off", keep=keep) as graph:
+            programs.classes()
+        trace = trace_of(graph)
+        names = trace.nodes["name"]
+        return {
+            (names[a], names[b])
+            for a, b in zip(trace.edges["caller"], trace.edges["callee"], strict=True)
+            if a >= 0 and "programs" in trace.nodes["file"][b] and "programs" in trace.nodes["file"][a]
+        }
+
+    everything = edges("*")
+    assert ("closure", "inner") not in everything and ("inner", "method") in everything
+    dropped = edges(["*", "!*:method"])
+    assert not [edge for edge in dropped if "method" in edge]
+    assert ("inner", "leaf") in dropped and ("doubled", "leaf") in dropped
+    assert edges(lambda key: not key.endswith(":method")) == dropped
+
+
+def test_the_filter_is_asked_once_a_function() -> None:
+    asked: Counter[str] = Counter()
+
+    def keep(key: str) -> bool:
+        asked[key] += 1
+        return "leaf" in key
+
+    with fastdispatch.CallGraph(None, ops="off", keep=keep):
+        for _ in range(3):
+            programs.classes()
+    assert asked["tests/programs.py:[Derived]:method"] == 2  # Base's and Derived's: one key, two functions
+    assert asked["tests/programs.py:[Base]:method"] == 1
+    assert max(asked.values()) == 2
+
+
+def test_imports_are_folded_and_the_programs_own_modules_are_not(tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "own_module.py").write_text("import xml.dom.minidom\ndef made(): pass\nmade()\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with fastdispatch.CallGraph(None, ops="off") as graph:
+        __import__("own_module")
+    trace = trace_of(graph)
+    names = trace.nodes["name"]
+    assert "<folded>" in names
+    assert "made" in names
+    assert not [file for file in trace.nodes["file"] if "minidom" in file]
+    folded = trace.table("node")
+    assert folded["calls"][folded["where"].index("<folded>")] > 100
+
+
+# -- modules -----------------------------------------------------------------------------------------------------------
+
+
+class Shared(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Linear(4, 4)
+        self.again = self.first
+        self.bag = nn.ModuleDict({"a": nn.ModuleList([nn.ReLU(), nn.Linear(4, 4)])})
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.again(self.first(x))
+        for layer in self.bag["a"]:
+            x = layer(x)
+        return Outside()(x)
+
+
+class Outside(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+
+def test_module_instances_have_the_names_of_named_modules() -> None:
+    model, step = make_step(layers=3)
+    with fastdispatch.CallGraph(None) as graph:
+        step()
+    recorded = {path for path in trace_of(graph).modules["path"] if path}
+    leaves = {name for name, module in model.named_modules() if name and not isinstance(module, nn.ModuleList)}
+    assert recorded == leaves
+
+
+def test_shared_nested_and_recreated_modules() -> None:
+    with fastdispatch.CallGraph(None) as graph:
+        for _ in range(3):
+            Shared()(torch.ones(1, 4))
+    trace = trace_of(graph)
+    named = set(zip(trace.modules["path"], trace.modules["class"], strict=True))
+    assert named == {
+        ("", "Shared"), ("", "Outside"), ("first", "Linear"), ("bag.a.0", "ReLU"), ("bag.a.1", "Linear"),
+    }
+    table = trace.table("module")
+    calls = dict(zip(table["where"], table["calls"], strict=True))
+    assert calls["first"] == 6
+
+
+def test_module_patterns_fold_repeats() -> None:
+    _, step = make_step(layers=3)
+    with fastdispatch.CallGraph(None) as graph:
+        step()
+    table = trace_of(graph).table("module")
+    instances = dict(zip(table["where"], table["instances"], strict=True))
+    assert instances["blocks.*.attn.qkv"] == 3
+    assert instances["wte"] == 1
+
+
+# -- threads and ranges ------------------------------------------------------------------------------------------------
+
+
+def test_thread_roles() -> None:
+    with fastdispatch.CallGraph(None, ops="off") as graph:
+        programs.threads()
+    roles = trace_of(graph).ranks[0]["threads"]["role"]
+    assert set(roles) == {"main", "worker-*"}
+    assert sum(trace_of(graph).ranks[0]["threads"]["served"]) == 5
+
+
+def test_two_thousand_short_threads_cost_no_more_than_one(tmp_path: Path) -> None:
+    with fastdispatch.CallGraph(tmp_path, ops="off") as graph:
+        for _ in range(2000):
+            thread = threading.Thread(target=programs.leaf, args=(1,))
+            thread.start()
+            thread.join()
+        assert graph.stats()["bytes"] < 2_000_000
+    trace = fastdispatch.load(tmp_path)
+    assert calls_of(trace)["tests/programs.py:[]:leaf"] == 2000
+    assert sum(trace.ranks[0]["threads"]["served"]) == 2001
+
+
+def test_a_thousand_changing_range_names_are_folded(tmp_path: Path) -> None:
+    with fastdispatch.CallGraph(tmp_path) as graph:
+        for n in range(1000):
+            with torch.profiler.record_function(f"batch {n} of epoch {n // 100}"):
+                pass
+        assert graph.stats()["bytes"] < 2_000_000
+    trace = fastdispatch.load(tmp_path)
+    ranges = [name for name, kind in zip(trace.nodes["name"], trace.nodes["kind"], strict=True) if kind == "range"]
+    assert "batch * of epoch *" in ranges
+    assert len(ranges) == 17
+    table = trace.table("node")
+    calls = dict(zip(table["where"], table["calls"], strict=True))
+    assert calls["batch * of epoch *"] == 1000 - 16
+    assert trace.ranks[0]["counters"]["ranges_folded"] == 1000 - 16
+
+
+def test_ranges_belong_to_the_function_that_uses_them() -> None:
+    def with_record_function() -> None:
+        with torch.profiler.record_function("inner work"):
+            programs.leaf(1)
+
+    def with_label() -> None:
+        with fastdispatch.label("labelled"):
+            programs.leaf(2)
+
+    def with_nested() -> None:
+        with torch.profiler.record_function("outer"), torch.profiler.record_function("inner"):
+            programs.leaf(3)
+
+    for ops in ("record", "dispatch"):
+        with fastdispatch.CallGraph(None, ops=ops) as graph:
+            with_record_function()
+            with_label()
+            with_nested()
+        trace = trace_of(graph)
+        names = trace.nodes["name"]
+        edges = {(names[a], names[b]) for a, b in zip(trace.edges["caller"], trace.edges["callee"], strict=True)}
+        for edge in (
+            ("with_record_function", "inner work"), ("inner work", "leaf"),
+            ("with_label", "labelled"), ("labelled", "leaf"),
+            ("with_nested", "outer"), ("outer", "inner"), ("inner", "leaf"),
+        ):
+            assert edge in edges, (ops, edge)
+        table = trace.table("node")
+        calls = dict(zip(table["where"], table["calls"], strict=True))
+        assert [calls[name] for name in ("inner work", "labelled", "outer", "inner")] == [1, 1, 1, 1]
+
+
+# -- bounds ------------------------------------------------------------------------------------------------------------
+
+
+def test_ten_thousand_steps_need_no_more_room_than_a_hundred(tmp_path: Path) -> None:
+    model = nn.Linear(4, 4)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    def step() -> None:
+        optimizer.zero_grad()
+        model(torch.ones(1, 4)).sum().backward()
+        optimizer.step()
+
+    with fastdispatch.CallGraph(tmp_path) as graph:
+        for n in range(10_000):
+            step()
+            if n == 99:
+                early = graph.stats()["bytes"]
+        assert graph.stats()["bytes"] - early <= 256 * 1024
+        assert graph.stats()["steps"] == 10_000
+    assert len(fastdispatch.load(tmp_path).ranks[0]["latest_steps"]["number"]) == 256
+
+
+def test_past_the_bound_calls_go_to_overflow_and_none_is_lost(tmp_path: Path) -> None:
+    space: dict[str, object] = {"depth": 0}
+    source = "".join(f"def f{n}(g=None):\n    return g and g()\n" for n in range(400))
+    exec(compile(source, "<many>", "exec"), space)
+    functions = [space[f"f{n}"] for n in range(400)]
+    calls = 0
+    with fastdispatch.CallGraph(tmp_path, ops="off", max_mb=1) as graph:
+        for outer in functions:
+            for inner in functions[:100]:
+                outer(inner)
+                calls += 2
+        assert graph.stats()["bytes"] <= 1024 * 1024
+    trace = fastdispatch.load(tmp_path)
+    table = trace.table("node")
+    rows = {where: n for where, n in zip(table["where"], table["calls"], strict=True)}
+    overflow = rows["<overflow>"]
+    assert overflow > 10_000
+    assert sum(n for where, n in rows.items() if where.startswith("<many>")) + overflow == calls
+
+
+def test_a_program_that_makes_types_and_modules_for_ever_stays_bounded() -> None:
+    with fastdispatch.CallGraph(None, ops="off", max_mb=4) as graph:
+        for n in range(3000):
+            kind = type(f"Kind{n}", (programs.Base,), {})
+            kind(n).method()
+            Outside()(torch.ones(1))
+        assert graph.stats()["bytes"] <= 4 * 1024 * 1024
+        assert graph.stats()["modules"] < 10
+    table = trace_of(graph).table("node")
+    calls = dict(zip(table["where"], table["calls"], strict=True))
+    assert 3000 <= calls["tests/programs.py:[]:leaf"] + calls["<overflow>"] <= 4 * 3000

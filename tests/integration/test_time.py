@@ -1,0 +1,175 @@
+"""Times: self times add up to the time there was, also after a kill and for windows inside nested calls."""
+
+from __future__ import annotations
+
+import random
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import fastdispatch
+from tests import processes, programs
+from tests.oracle.recorded import Recorded
+
+
+def check_times(trace: fastdispatch.Trace) -> None:
+    """Per thread the self times equal the time it was there, within 0.5 %, and no time is negative."""
+    assert min(trace.contexts["self"]) >= 0
+    assert max(trace.contexts["self"]) < 10**12
+    threads = trace.ranks[0]["threads"]
+    for covered, own in zip(threads["covered"], threads["self"], strict=True):
+        assert own == pytest.approx(covered, rel=0.005, abs=100_000)
+
+
+def run_for(seconds: float, work: Callable[[], object]) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        work()
+
+
+def test_self_times_add_up_to_the_wall_time() -> None:
+    begin = time.monotonic_ns()
+    with fastdispatch.CallGraph(None, ops="off") as graph:
+        run_for(0.3, programs.classes)
+        time.sleep(0.05)
+        programs.threads()
+    wall = time.monotonic_ns() - begin
+    trace = fastdispatch.Trace(graph._session.trace())
+    check_times(trace)
+    main = trace.ranks[0]["threads"]["role"].index("main")
+    assert trace.ranks[0]["threads"]["covered"][main] == pytest.approx(trace.ranks[0]["recorded"], rel=0.005)
+    assert trace.ranks[0]["recorded"] <= wall
+
+
+def test_a_sleep_is_charged_to_the_function_that_sleeps() -> None:
+    def sleeper() -> None:
+        time.sleep(0.2)
+
+    with fastdispatch.CallGraph(None, ops="off") as graph:
+        sleeper()
+    table = fastdispatch.Trace(graph._session.trace()).table("function")
+    row = next(i for i, where in enumerate(table["where"]) if where.endswith(":sleeper"))
+    assert table["self"][row] == pytest.approx(0.2e9, rel=0.05)
+
+
+def test_without_timing_there_are_counts_and_no_times() -> None:
+    with fastdispatch.CallGraph(None, ops="off", timing=False) as graph:
+        programs.classes()
+    trace = fastdispatch.Trace(graph._session.trace())
+    assert sum(trace.contexts["self"]) == 0
+    assert sum(trace.contexts["calls"]) > 50
+
+
+@pytest.mark.parametrize("kind", ("calls", "train"))
+def test_a_killed_process_leaves_a_whole_recording(kind: str, tmp_path: Path) -> None:
+    seed = random.Random(kind)
+    for trial in range(25):
+        process = processes.start("endless.py", tmp_path / str(trial), kind)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "under way\n"
+        time.sleep(seed.uniform(0, 0.05))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        trace = fastdispatch.load(tmp_path / str(trial))
+        assert trace.ranks[0]["state"] == "killed"
+        assert not trace.ranks[0]["notes"]
+        check_times(trace)
+        check_open_calls(trace, "train" if kind == "train" else "work")
+
+
+def check_open_calls(trace: fastdispatch.Trace, innermost: str) -> None:
+    """The open calls of each thread are one path of the tree, with ages that shrink inwards."""
+    names = [trace.nodes["name"][node] for node in trace.contexts["node"]]
+    opened = trace.ranks[0]["open"]
+    for thread in set(opened["thread"]):
+        rows = [row for row, owner in enumerate(opened["thread"]) if owner == thread]
+        contexts = [opened["context"][row] for row in rows]
+        ages = [opened["age"][row] for row in rows]
+        assert ages == sorted(ages, reverse=True)
+        assert innermost in [names[context] for context in contexts]
+        for outer, inner in zip(contexts, contexts[1:], strict=False):
+            assert outer == inner or outer in ancestors(trace, inner)
+
+
+def ancestors(trace: fastdispatch.Trace, context: int) -> set[int]:
+    found = set()
+    while (context := trace.contexts["parent"][context]) >= 0:
+        found.add(context)
+    return found
+
+
+def test_starting_and_stopping_inside_nested_calls_makes_no_false_edges() -> None:
+    """Every edge of many short recordings, begun and ended at any depth, is an edge of the program."""
+    graphs: list[fastdispatch.CallGraph] = []
+    calls = 0
+
+    def toggle() -> None:
+        nonlocal calls
+        calls += 1
+        if calls % 3 == 0:
+            graphs.append(fastdispatch.CallGraph(None, ops="off", keep="*"))
+            graphs[-1].start()
+        elif calls % 3 == 2 and graphs:
+            graphs[-1].stop()
+
+    def inner(depth: int) -> None:
+        toggle()
+        if depth > 0:
+            (inner if depth % 2 else outer)(depth - 1)
+        toggle()
+
+    def outer(depth: int) -> None:
+        inner(depth)
+        toggle()
+
+    for depth in range(12):
+        outer(depth)
+    graphs[-1].stop()
+    true_edges = {("outer", "inner"), ("inner", "inner"), ("inner", "outer"), ("inner", "toggle"), ("outer", "toggle")}
+    for graph in graphs:
+        trace = fastdispatch.Trace(graph._session.trace())
+        check_times(trace)
+        names = trace.nodes["name"]
+        edges = {(names[a], names[b]) for a, b in zip(trace.edges["caller"], trace.edges["callee"], strict=True)}
+        own = {edge for edge in edges if set(edge) <= {"outer", "inner", "toggle"}}
+        assert own <= true_edges
+    assert len(graphs) > 20
+
+
+def test_stopping_from_another_thread_while_calls_are_open() -> None:
+    inside = threading.Event()
+    stopped = threading.Event()
+
+    def wait() -> None:
+        inside.set()
+        stopped.wait(10)
+        programs.leaf(1)
+
+    graph = fastdispatch.CallGraph(None, ops="off", keep="*")
+    graph.start()
+    thread = threading.Thread(target=wait)
+    thread.start()
+    inside.wait(10)
+    stopper = threading.Thread(target=graph.stop)
+    stopper.start()
+    stopper.join(10)
+    stopped.set()
+    thread.join(10)
+    trace = fastdispatch.Trace(graph._session.trace())
+    check_times(trace)
+    assert trace.ranks[0]["state"] == "stopped"
+    assert Recorded(trace, "wait").calls()["tests/programs.py:[]:leaf"] == 0
+    assert "wait" in [trace.nodes["name"][trace.contexts["node"][c]] for c in trace.ranks[0]["open"]["context"]]
+
+
+def test_forked_children_leave_the_recording_unchanged(tmp_path: Path) -> None:
+    processes.run("forking.py", tmp_path)
+    trace = fastdispatch.load(tmp_path)
+    assert "only_in_workers" not in trace.nodes["name"]
+    assert "aten::cumsum" not in trace.nodes["name"]
+    assert trace.ranks[0]["state"] == "stopped"
+    assert len(list(tmp_path.glob("*.fd"))) == 1

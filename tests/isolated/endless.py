@@ -1,0 +1,51 @@
+"""Trains for ever, in nested calls of several threads, until it is killed. Prints a line once it is under way."""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+import fastdispatch
+
+
+def leaf(n: int) -> int:
+    return n + 1
+
+
+def middle(n: int) -> int:
+    return sum(leaf(i) for i in range(n % 7))
+
+
+def work() -> None:
+    n = 0
+    while True:
+        n += 1
+        middle(n)
+
+
+def train() -> None:
+    import torch
+
+    torch.set_num_threads(1)
+    model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    steps = 0
+    while True:
+        optimizer.zero_grad()
+        model(torch.ones(4, 8)).sum().backward()
+        optimizer.step()
+        steps += 1
+        if steps == 3:
+            print("under way", flush=True)
+
+
+def main() -> None:
+    fastdispatch.CallGraph(sys.argv[1]).start()
+    if sys.argv[2] == "train":
+        train()
+    threading.Thread(target=work, daemon=True, name="worker").start()
+    print("under way", flush=True)
+    work()
+
+
+main()

@@ -1,0 +1,20 @@
+"""Records to a file system that is full, and goes on training. Arguments: run directory, file to fill it with."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+
+import fastdispatch
+
+graph = fastdispatch.CallGraph(sys.argv[1], max_mb=64)
+graph.start()
+with contextlib.suppress(OSError), open(sys.argv[2], "wb", buffering=0) as filler:
+    while True:
+        filler.write(b"x" * 4096)
+space: dict[str, object] = {}
+for n in range(3000):
+    exec(f"def function_{n}():\n    return {n}\n", space)
+    assert space[f"function_{n}"]() == n
+graph.stop()
+print("done", graph.stats()["contexts"])

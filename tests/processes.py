@@ -1,0 +1,40 @@
+"""Running programs of ``tests/isolated`` and the command line."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+ISOLATED = ROOT / "tests" / "isolated"
+
+
+def environment(**changes: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("FASTDISPATCH", "RANK", "WORLD"))}
+    return kept | {"OMP_NUM_THREADS": "1"} | changes
+
+
+def start(program: str, *arguments: object, **changes: str) -> subprocess.Popen[str]:
+    """A program of tests/isolated, its output piped."""
+    command = [sys.executable, str(ISOLATED / program), *map(str, arguments)]
+    return subprocess.Popen(
+        command, env=environment(**changes), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+
+
+def run(program: str, *arguments: object, **changes: str) -> subprocess.CompletedProcess[str]:
+    """Run a program of tests/isolated to its end, which must be a good one."""
+    process = start(program, *arguments, **changes)
+    output, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
+
+
+def fastdispatch(*arguments: object, folder: Path | None = None, **changes: str) -> subprocess.CompletedProcess[str]:
+    """The command line, whatever its exit status."""
+    command = [sys.executable, "-m", "fastdispatch", *map(str, arguments)]
+    return subprocess.run(
+        command, env=environment(**changes), text=True, capture_output=True, timeout=300, cwd=folder, check=False
+    )
