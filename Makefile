@@ -1,0 +1,64 @@
+# Two commands set everything up: `make demo` and `make test`.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+OPS    ?= auto
+OUT    ?= fastdispatch-out
+TORCH  := torch==2.13.0
+SOURCES := $(shell find csrc python -name '*.[ch]' -o -name '*.py' -o -name '*.pth' -o -name '*.pyi') setup.py pyproject.toml
+
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+# A demo and a test run on few cores: one thread a rank.
+export OMP_NUM_THREADS = 1
+export MKL_NUM_THREADS = 1
+
+.PHONY: help demo test test-c lint bench bench-peers clean
+
+help: ## This list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+
+demo: $(VENV)/.torch $(VENV)/.install ## Train a small GPT on two ranks under the recorder and show what it did
+	@docs/examples/gpt/demo.sh $(BIN) $(OPS) $(OUT)
+
+test: $(VENV)/.torch $(VENV)/.tools $(VENV)/.install test-c lint ## All tests
+	$(BIN)/python -m pytest
+
+test-c: $(VENV)/.system ## The C layers without an interpreter: plain, sanitizers, failing allocator
+	$(MAKE) -C tests/c
+
+lint: $(VENV)/.tools ## Structure of the tree, style of the Python files
+	$(BIN)/ruff check python tests benchmarks docs
+	$(BIN)/ruff format --check python tests benchmarks docs
+	$(BIN)/mypy
+
+bench: $(VENV)/.torch $(VENV)/.install $(VENV)/.peers ## Costs as ratios to the untraced run, beside the peers
+	$(BIN)/python -m benchmarks
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "fastdispatch needs Python 3.11 or later: make PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)
+
+# Packages of the system: cJSON to build, Graphviz to draw.
+$(VENV)/.system: $(VENV)/bin/python
+	@sh docs/examples/system-packages.sh
+	@touch $@
+
+$(VENV)/.torch: $(VENV)/bin/python
+	$(BIN)/pip install -q $(TORCH) numpy
+	@touch $@
+
+$(VENV)/.tools: $(VENV)/bin/python pyproject.toml
+	$(BIN)/pip install -q 'pytest>=8' 'pytest-timeout>=2' 'hypothesis>=6.100' 'jsonschema>=4.20' 'pandas>=2.2' ruff mypy
+	@touch $@
+
+$(VENV)/.peers: $(VENV)/bin/python
+	$(BIN)/pip install -q viztracer==1.1.1
+	@touch $@
+
+$(VENV)/.install: $(VENV)/.system $(SOURCES)
+	$(BIN)/pip install -q 'setuptools>=77' wheel
+	FASTDISPATCH_DEV=1 $(BIN)/pip install -q --no-build-isolation .
+	@touch $@
+
+clean: ## Remove what was built and written
+	rm -rf build dist $(VENV) $(OUT) *.egg-info python/*.egg-info tests/c/build
