@@ -187,7 +187,15 @@ def test_an_exception_inside_the_block_passes_and_is_recorded(tmp_path: Path) ->
     assert "leaf" in trace.nodes["name"]
 
 
-@pytest.mark.parametrize(("kind", "status"), (("plain", 0), ("with torch", 0), ("exit in block", 5), ("hook stays", 0)))
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    (
+        ("plain", 0),
+        pytest.param("with torch", 0, marks=pytest.mark.torch),
+        ("exit in block", 5),
+        ("hook stays", 0),
+    ),
+)
 def test_the_interpreter_ends_well_with_everything_hooked(kind: str, status: int, tmp_path: Path) -> None:
     process = processes.start("shutdown.py", tmp_path, kind)
     output, errors = process.communicate(timeout=120)
