@@ -23,10 +23,10 @@ demo: $(VENV)/.torch $(VENV)/.install ## Train a small GPT on two ranks under th
 test: $(VENV)/.torch $(VENV)/.tools $(VENV)/.install test-c lint test-versions test-sanitized ## All tests
 	$(BIN)/python -m pytest
 
-test-c: $(VENV)/.system ## The C layers without an interpreter: plain, sanitizers, failing allocator
+test-c: $(VENV)/bin/python ## The C layers without an interpreter: plain, sanitizers, failing allocator
 	$(MAKE) -C tests/c
 
-test-versions: $(VENV)/.system ## Everything that needs no PyTorch, on Python 3.12 and 3.13 where they are installed
+test-versions: $(VENV)/bin/python ## Everything that needs no PyTorch, on Python 3.12 and 3.13 where they are installed
 	$(PYTHON) tests/versions.py $(VENV)/versions 3.12 3.13
 
 test-sanitized: $(VENV)/.tools $(VENV)/.install ## The extension under AddressSanitizer and UBSan, on real calls and operators
@@ -42,12 +42,8 @@ bench: $(VENV)/.torch $(VENV)/.install $(VENV)/.peers ## Costs as ratios to the 
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "fastdispatch needs Python 3.11 or later: make PYTHON=python3.11")'
+	@sh docs/examples/system-packages.sh $(PYTHON)
 	$(PYTHON) -m venv $(VENV)
-
-# Packages of the system: cJSON to build, Graphviz to draw.
-$(VENV)/.system: $(VENV)/bin/python
-	@sh docs/examples/system-packages.sh
-	@touch $@
 
 $(VENV)/.torch: $(VENV)/bin/python
 	$(BIN)/pip install -q $(TORCH) numpy
@@ -63,7 +59,7 @@ $(VENV)/.peers: $(VENV)/bin/python
 	$(BIN)/pip install -q viztracer==1.1.1
 	@touch $@
 
-$(VENV)/.install: $(VENV)/.system $(SOURCES)
+$(VENV)/.install: $(VENV)/bin/python $(SOURCES)
 	$(BIN)/pip install -q 'setuptools>=77' wheel
 	FASTDISPATCH_DEV=1 $(BIN)/pip install -q --no-build-isolation .
 	@touch $@
