@@ -51,6 +51,7 @@ class Report:
             "schema": SCHEMA,
             "path": self.path,
             "unit": "ns",
+            "timing": self.timing,
             **asdict(self.facts),
             **{name: getattr(self.wanted, name) for name in ("by", "sort", "rank")},
             "rows": None if self.listing is None else [asdict(row) for row in self.listing.rows],
@@ -68,7 +69,9 @@ def report(trace: Trace, path: str, wanted: Wanted) -> Report:
     name = wanted.callers or wanted.callees
     if name is not None:
         side = "callers" if wanted.callers is not None else "callees"
-        made.neighbours = neighbours(trace, wanted.by, wanted.rank, name, side, wanted.top)
+        made.neighbours = neighbours(
+            trace, wanted.by, wanted.rank, name, side, wanted.top, whole=whole, hide=wanted.hide
+        )
     elif wanted.tree:
         made.tree = tree(
             trace,

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from fastdispatch._core import Error
 from fastdispatch.trace import Columns, Trace
-from fastdispatch.views.report_rows import Row, row
+from fastdispatch.views.report_rows import Row, row, wrappers
 
 _LISTED = 8
 
 
 @dataclass
 class Neighbour:
-    """A caller or callee of a function: the calls between the two and the time of those calls, in nanoseconds."""
+    """A caller or callee of a function: the calls between the two and the time of those calls, in nanoseconds.
+
+    ``through``: keys of the library functions between the two that only pass the call on, from the caller on.
+    """
 
     where: str
     kind: str
     calls: int
     total: int
+    through: list[str]
 
 
 @dataclass
@@ -32,27 +37,63 @@ class Neighbours:
     more: int
 
 
-def neighbours(trace: Trace, by: str, rank: int | None, name: str, side: str, top: int | None) -> Neighbours:
-    """``side`` is ``callers`` or ``callees``. Raises Error where ``name`` is no row's or several rows'."""
+def neighbours(
+    trace: Trace, by: str, rank: int | None, name: str, side: str, top: int | None, *, whole: int, hide: bool
+) -> Neighbours:
+    """``side`` is ``callers`` or ``callees``. With ``hide``, library functions that only pass a call on are looked
+    through. Raises Error where ``name`` is no row's or several rows'."""
     table = trace.table(by, rank)
     index = find(trace, table, name)
-    graph = trace.graph(by, rank)
-    here, there = ("callee", "caller") if side == "callers" else ("caller", "callee")
-    edges = [
-        (-total, -calls, other)
-        for this, other, calls, total in zip(*(graph[c] for c in (here, there, "calls", "total")), strict=True)
-        if this == index
-    ]
-    edges.sort()
-    shown = edges if top is None else edges[:top]
-    rows = [_neighbour(trace, table, other, -calls, -total) for total, calls, other in shown]
-    return Neighbours(side, row(trace, table, index), rows, len(edges) - len(shown))
+    finder = _Finder(trace, by, rank, table, whole, hide)
+    found = finder.callers(index) if side == "callers" else finder.callees(index)
+    found.sort(key=lambda neighbour: (-neighbour.total, -neighbour.calls, neighbour.where))
+    shown = found if top is None else found[:top]
+    return Neighbours(side, row(trace, table, index), shown, len(found) - len(shown))
 
 
-def _neighbour(trace: Trace, table: Columns, index: int, calls: int, total: int) -> Neighbour:
-    if index < 0:
-        return Neighbour("<outside>", "none", calls, total)
-    return Neighbour(table["where"][index], trace.nodes["kind"][table["node"][index]], calls, total)
+class _Finder:
+    def __init__(self, trace: Trace, by: str, rank: int | None, table: Columns, whole: int, hide: bool) -> None:
+        self.trace, self.table = trace, table
+        self.passes = wrappers(trace, by, rank, table, whole) if hide else {}
+        graph = trace.graph(by, rank)
+        self.into: dict[int, list[tuple[int, int, int]]] = {}  # callee -> caller, calls, total
+        self.out: dict[int, list[tuple[int, int, int]]] = {}
+        for caller, callee, calls, total in zip(
+            *(graph[name] for name in ("caller", "callee", "calls", "total")), strict=True
+        ):
+            self.into.setdefault(callee, []).append((caller, calls, total))
+            self.out.setdefault(caller, []).append((callee, calls, total))
+
+    def callers(self, index: int) -> list[Neighbour]:
+        found: dict[int, Neighbour] = {}
+        waiting: list[tuple[int, tuple[int, ...]]] = [(index, ())]
+        while waiting:
+            at, through = waiting.pop()
+            for caller, calls, total in self.into.get(at, ()):
+                if self.passes.get(caller) == at and caller != index and caller not in through:
+                    waiting.append((caller, (caller, *through)))
+                else:
+                    self.add(found, caller, calls, total, through)
+        return list(found.values())
+
+    def callees(self, index: int) -> list[Neighbour]:
+        found: dict[int, Neighbour] = {}
+        for callee, calls, total in self.out.get(index, ()):
+            through: list[int] = []
+            while callee in self.passes and callee != index and callee not in through:
+                through.append(callee)
+                callee = self.passes[callee]
+            self.add(found, callee, calls, total, through)
+        return list(found.values())
+
+    def add(self, found: dict[int, Neighbour], index: int, calls: int, total: int, through: Iterable[int]) -> None:
+        where = self.table["where"]
+        if index not in found:
+            kind = self.trace.nodes["kind"][self.table["node"][index]] if index >= 0 else "none"
+            found[index] = Neighbour(where[index] if index >= 0 else "<outside>", kind, 0, 0, [])
+        found[index].calls += calls
+        found[index].total += total
+        found[index].through += [where[i] for i in through if where[i] not in found[index].through]
 
 
 def find(trace: Trace, table: Columns, name: str) -> int:

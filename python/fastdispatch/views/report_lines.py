@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
 from fastdispatch.summary import grouped, seconds
 from fastdispatch.views.report import Report
@@ -83,7 +84,8 @@ def foot(report: Report) -> Iterator[str]:
     facts = report.facts
     if report.neighbours is not None and report.neighbours.more:
         yield f"{grouped(report.neighbours.more)} more (--top N)"
-    lines = [*_backward(report), *_special(facts), *_unseen(report), *_missing(facts.ranks), *_open(facts)]
+    about = [] if report.neighbours is not None else [*_backward(report), *_special(facts), *_unseen(report)]
+    lines = [*about, *_missing(facts.ranks), *_open(facts)]
     if lines:
         yield ""
     yield from lines
@@ -181,7 +183,8 @@ def _backward(report: Report) -> Iterator[str]:
     if backward.accumulate:
         share = 100 * backward.accumulate / backward.autograd
         calls = f", {grouped(backward.accumulate_calls)} calls" if backward.accumulate_calls else ""
-        yield f"  AccumulateGrad, which no call site has: {seconds(backward.accumulate)}, {share:.1f} % of autograd{calls}"
+        time = seconds(backward.accumulate)
+        yield f"  AccumulateGrad, which no call site has: {time}, {share:.1f} % of autograd{calls}"
     if backward.engine:
         yield f"  the engine itself, waiting included: {seconds(backward.engine)}"
     if backward.misses:
@@ -220,17 +223,25 @@ def _missing(ranks: Iterable[Rank]) -> Iterator[str]:
 
 
 def _open(facts: Facts) -> Iterator[str]:
-    """The stacks at the end of the recording, the latest call last."""
+    """Where the threads of ranks are that did not end well, the innermost call last."""
+    states = {rank.rank: rank.state for rank in facts.ranks}
     stacks: dict[tuple[int, str, int], list[OpenCall]] = {}
     for call in facts.open:
-        stacks.setdefault((call.rank, call.thread, call.thread_id), []).append(call)
-    states = {rank.rank: rank.state for rank in facts.ranks}
+        if states[call.rank] != "stopped":
+            stacks.setdefault((call.rank, call.thread, call.thread_id), []).append(call)
     for number, ((rank, thread, _), calls) in enumerate(stacks.items()):
         if number == _LISTED:
-            yield f"open calls of {len(stacks) - _LISTED} more threads (--json has them)"
+            yield f"open calls of {len(stacks) - _LISTED} more threads: --rank N, --json"
             return
-        yield f"open when rank {rank} was {'read' if states[rank] in ('running', 'paused') else states[rank]}, thread {thread}:"
-        if len(calls) > _OPEN_SHOWN:
-            yield f"  {'':>9}  {len(calls) - _OPEN_SHOWN} calls above"
-        for call in calls[-_OPEN_SHOWN:]:
-            yield f"  {seconds(call.age) if call.age else '':>9}  {call.where}"
+        yield f"open calls of rank {rank} ({states[rank]}), thread {thread}, with their time so far:"
+        yield from _stack(calls)
+
+
+def _stack(calls: Sequence[OpenCall]) -> Iterator[str]:
+    """Calls of one function right below each other are one line, with the time of the outermost."""
+    levels = [list(same) for _, same in groupby(calls, key=lambda call: call.where)]
+    if len(levels) > _OPEN_SHOWN:
+        yield f"  {'':>9}  ({sum(map(len, levels[:-_OPEN_SHOWN]))} calls further out)"
+    for same in levels[-_OPEN_SHOWN:]:
+        count = f"   x {len(same)}" if len(same) > 1 else ""
+        yield f"  {seconds(same[0].age) if same[0].age else '':>9}  {same[0].where}{count}"

@@ -126,7 +126,7 @@ def _hide(
     figure, total, backward = table[column], table["total"], table["backward"]
     small_figure = SMALL * max(figure, default=0)
     small_time = SMALL * whole
-    passing = _pass_on(trace, rank, table, whole)
+    passing = wrappers(trace, "function", rank, table, whole)
     left, small, pass_on = [], Counter[str](), 0
     for i in indexes:
         node = table["node"][i]
@@ -141,16 +141,22 @@ def _hide(
     return left, Hidden(dict(small.most_common()), pass_on)
 
 
-def _pass_on(trace: Trace, rank: int | None, table: Columns, whole: int) -> set[int]:
-    """Rows whose own time is small and of whose total one callee has nearly everything: wrappers."""
+def wrappers(trace: Trace, by: str, rank: int | None, table: Columns, whole: int) -> dict[int, int]:
+    """Rows of library functions that only pass a call on, with the row of the callee that gets it."""
     if whole <= 0:
-        return set()
-    graph = trace.graph("function", rank)
-    total, own = table["total"], table["self"]
+        return {}
+    graph = trace.graph(by, rank)
+    total, own, node = table["total"], table["self"], table["node"]
+    kinds = trace.nodes["kind"]
     return {
-        caller
+        caller: callee
         for caller, callee, time in zip(graph["caller"], graph["callee"], graph["total"], strict=True)
-        if caller >= 0 and caller != callee and own[caller] <= KEPT * whole and time >= PASSED_ON * total[caller] > 0
+        if caller >= 0
+        and caller != callee
+        and own[caller] <= KEPT * whole
+        and time >= PASSED_ON * total[caller] > 0
+        and kinds[node[callee]] != "overflow"
+        and is_library(trace, node[caller])
     }
 
 
@@ -169,10 +175,10 @@ def _add_modules(trace: Trace, rank: int | None, table: Columns, chosen: Iterabl
     contexts = trace.contexts if rank is None else trace.core.contexts(trace.index(rank))
     pairs = set(zip(contexts["node"], contexts["module"], strict=True))
     found: dict[int, Counter[str]] = {}
-    paths, classes = trace.modules["path"], trace.modules["class"]
+    paths = trace.modules["path"]
     for node, module in pairs:
-        if module >= 0:
-            found.setdefault(node, Counter())[module_pattern(paths[module]) or classes[module]] += 1
+        if module >= 0 and paths[module]:  # a root has no name but its class, which the key has
+            found.setdefault(node, Counter())[module_pattern(paths[module])] += 1
     for i, made in zip(chosen, rows, strict=True):
         patterns = found.get(table["node"][i], Counter())
         made.modules = [Modules(pattern, count) for pattern, count in sorted(patterns.items())]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from textwrap import fill
 from typing import IO
 
 from rich.console import Console
@@ -12,13 +13,13 @@ from rich.text import Text
 
 from fastdispatch.summary import grouped, seconds
 from fastdispatch.views.report import Report
+from fastdispatch.views.report_find import Neighbours
 from fastdispatch.views.report_lines import foot, head, hidden_line
 from fastdispatch.views.report_rows import Row
 from fastdispatch.views.report_tree import Branch
 
 #: Lines that go into a pipe are never folded.
 _ENDLESS = 100_000
-_GAP = 3
 _NARROWEST = 24
 _ASCII = str.maketrans({"\u202f": " ", "│": "|", "├": "|", "└": "`", "─": "-", "±": "~"})
 
@@ -26,9 +27,9 @@ _ASCII = str.maketrans({"\u202f": " ", "│": "|", "├": "|", "└": "`", "─"
 def print_report(report: Report, file: IO[str], *, times: bool) -> None:
     """Draw a report: shares, or ``times`` in their place."""
     console = Console(file=file, highlight=False)
-    if not console.is_terminal and "COLUMNS" not in os.environ:
-        console.width = _ENDLESS
-    drawing = _Drawing(report, console.width, times and report.timing)
+    endless = not console.is_terminal and "COLUMNS" not in os.environ
+    drawing = _Drawing(report, _ENDLESS if endless else console.width, times and report.timing)
+    console.width = _ENDLESS  # all that is longer than a line has been folded before
     with console.capture() as capture:
         for part in drawing.parts():
             console.print(part)
@@ -48,17 +49,25 @@ class _Drawing:
         self.report = report
         self.width = width
         self.times = times
+        self.gap = 3 if width >= 100 else 2
 
-    def parts(self) -> Iterable[Text | Table]:
-        yield from (Text(_printable(line), style="dim") for line in head(self.report))
+    def parts(self) -> Iterator[Text | Table]:
+        yield from (self.sentence(line, "dim") for line in head(self.report))
         if self.report.listing is not None:
             yield self.listing(self.report.listing.rows)
-            yield from map(Text, hidden_line(self.report))
+            yield from map(self.sentence, hidden_line(self.report))
         elif self.report.tree is not None:
             yield self.tree(self.report.tree)
         elif self.report.neighbours is not None:
-            yield self.neighbours()
-        yield from (Text(_printable(line)) for line in foot(self.report))
+            yield self.neighbours(self.report.neighbours)
+        yield from map(self.sentence, foot(self.report))
+
+    def sentence(self, line: str, style: str = "") -> Text:
+        under = " " * (len(line) - len(line.lstrip()) + 2)
+        folded = fill(
+            _printable(line), self.width, subsequent_indent=under, break_long_words=False, break_on_hyphens=False
+        )
+        return Text(folded, style=style)
 
     # -- tables ------------------------------------------------------------------------------------------------------
 
@@ -73,7 +82,7 @@ class _Drawing:
             if self.report.facts.backward.autograd > 0 and wanted.by != "package":
                 figures.append(("backward", [self.time(row.backward) for row in rows]))
             if self.steps and (self.times or wanted.sort == "spread") and (wide or wanted.sort == "spread"):
-                figures.append(("a step", [seconds(row.step_mean) if row.step_mean else "" for row in rows]))
+                figures.append(("per step", [seconds(row.step_mean) if row.step_mean else "" for row in rows]))
             if self.steps and (wide or wanted.sort == "spread"):
                 figures.append(("spread", [seconds(row.step_deviation) if row.step_deviation else "" for row in rows]))
         if any(row.unseen_calls for row in rows):
@@ -85,30 +94,30 @@ class _Drawing:
         if self.report.timing:
             figures.append(("CPU self", [self.time(row.self) for row in rows]))
             figures.append(("CPU total", [self.time(row.total) for row in rows]))
+            if any(row.backward > 0 for row in rows):
+                figures.append(("backward", [self.time(row.backward) for row in rows]))
         labels = []
         for guide, row in zip(_guides(rows), rows, strict=True):
             labels.append((guide, self.where(row.where, _instances(row.module, row.instances))))
         return self.table(figures, [where for _, where in labels], [guide for guide, _ in labels])
 
-    def neighbours(self) -> Table:
-        found = self.report.neighbours
-        assert found is not None
+    def neighbours(self, found: Neighbours) -> Table:
         rows = found.rows
         figures = [("calls", [grouped(found.of.calls + found.of.resumes), *(grouped(row.calls) for row in rows)])]
         if self.report.timing:
             figures.append(("CPU total", [self.time(found.of.total), *(self.time(row.total) for row in rows)]))
         arrow = "called by " if found.side == "callers" else "calls "
         where = [self.where(found.of.where, self.suffix(found.of))]
-        where += [self.where(row.where, "") for row in rows]
+        where += [self.where(row.where, _through(len(row.through))) for row in rows]
         return self.table(figures, where, ["", *("  " + arrow for _ in rows)])
 
     def table(self, figures: list[tuple[str, list[str]]], where: list[Text], guides: list[str] | None = None) -> Table:
         """Figures keep their width; what is left is for ``where``, which folds."""
-        table = Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, header_style="bold")
+        table = Table(box=None, padding=(0, self.gap, 0, 0), pad_edge=False, header_style="bold")
         used = 0
         for name, values in figures:
             table.add_column(name, justify="right", no_wrap=True)
-            used += max(map(len, [name, *values])) + _GAP
+            used += max(map(len, [name, *values])) + self.gap
         table.add_column("where", no_wrap=True)
         room = max(self.width - used, _NARROWEST)
         for i, text in enumerate(where):
@@ -156,6 +165,10 @@ def _instances(pattern: str, count: int) -> str:
     return f"{pattern} x {count}" if count > 1 else pattern
 
 
+def _through(wrappers: int) -> str:
+    return f"through {wrappers} wrapper{'s' if wrappers > 1 else ''}" if wrappers else ""
+
+
 def _guides(rows: Sequence[Branch]) -> list[str]:
     """The lines of the tree in front of each row, two characters a level."""
     guides = [""] * len(rows)
@@ -171,21 +184,26 @@ def _guides(rows: Sequence[Branch]) -> list[str]:
     return guides
 
 
+def _break(line: str) -> int:
+    """Where a line that is full is cut: after a separator that is not too far to the left, a dot as the last choice."""
+    for signs in ("/: ", "._"):
+        at = max(line.rfind(sign) for sign in signs) + 1
+        if at > len(line) // 3:
+            return at
+    return len(line)
+
+
 def _fold(guide: str, text: Text, room: int) -> Text:
     """The text in lines that fit, broken after a separator where there is one; the guide in front of each."""
     space = max(room - len(guide), _NARROWEST)
     lines = []
     while len(text) > space:
-        plain = text.plain[:space]
-        at = max(plain.rfind(sign) for sign in "/:. ") + 1
-        cut = at if at > space // 3 else space
+        cut = _break(text.plain[:space])
         lines.append(text[:cut])
         text = text[cut:]
+        while text.plain.startswith(" "):
+            text = text[1:]
     lines.append(text)
-    under = guide.replace("├ ", "│ ").replace("└ ", "  ")
-    if not guide.strip("│├└ "):
-        fronts = [guide, *([under] * (len(lines) - 1))]
-    else:
-        fronts = [guide, *([" " * len(guide)] * (len(lines) - 1))]
-    folded = [Text(front, style="dim") + line for front, line in zip(fronts, lines, strict=True)]
-    return Text("\n").join(folded)
+    under = guide.replace("├ ", "│ ").replace("└ ", "  ") if set(guide) <= set("│├└ ") else " " * len(guide)
+    fronts = [guide, *([under] * (len(lines) - 1))]
+    return Text("\n").join(Text(front, style="dim") + line for front, line in zip(fronts, lines, strict=True))

@@ -49,15 +49,16 @@ class _Forest:
         for context, parent in enumerate(self.figures["parent"]):
             self.children.setdefault(parent, []).append(context)
 
+    def kind(self, contexts: list[int]) -> str:
+        return str(self.trace.nodes["kind"][self.figures["node"][contexts[0]]])
+
     def sum(self, contexts: Iterable[int], figure: str) -> int:
         column = self.figures[figure]
         return sum(column[context] for context in contexts)
 
     def pattern(self, context: int) -> str:
         module = self.figures["module"][context]
-        if module < 0:
-            return ""
-        return self.patterns[module] or self.trace.modules["class"][module]
+        return self.patterns[module] if module >= 0 else ""
 
     def below(self, contexts: list[int]) -> list[list[int]]:
         """The callees of contexts that are shown as one, those of one node and module pattern joined."""
@@ -77,9 +78,9 @@ class _Forest:
             return None
         callees = self.below(contexts)
         heaviest = max(callees, key=lambda group: self.sum(group, "total"), default=None)
-        if heaviest is None or self.sum(heaviest, "total") < PASSED_ON * total:
+        if heaviest is None or self.kind(heaviest) == "overflow":
             return None
-        return heaviest
+        return heaviest if self.sum(heaviest, "total") >= PASSED_ON * total else None
 
 
 def tree(
@@ -92,7 +93,8 @@ def tree(
     everything = sum(forest.figures["calls"]) if by_calls else whole
     cut = _Cut(figure, least * everything, depth, whole, not all_)
     roots = forest.below([-1])
-    roots.sort(key=lambda group: -forest.sum(group, figure))
+    keys = trace.nodes["key"]
+    roots.sort(key=lambda group: (keys[forest.figures["node"][group[0]]] != "main", -forest.sum(group, figure)))
     rows: list[Branch] = []
     waiting = [(group, 0) for group in reversed(roots)]
     while waiting:
