@@ -21,7 +21,7 @@ from fastdispatch.views.report_tree import Branch
 #: Lines that go into a pipe are never folded.
 _ENDLESS = 100_000
 _NARROWEST = 24
-_ASCII = str.maketrans({"\u202f": " ", "│": "|", "├": "|", "└": "`", "─": "-", "±": "~"})
+_ASCII = str.maketrans({"\u202f": " ", "│": "|", "├": "|", "└": "`", "─": "-", "«": "<"})
 
 
 def print_report(report: Report, file: IO[str], *, times: bool) -> None:
@@ -195,7 +195,9 @@ def _break(line: str) -> int:
 
 def _fold(guide: str, text: Text, room: int) -> Text:
     """The text in lines that fit, broken after a separator where there is one; the guide in front of each."""
-    space = max(room - len(guide), _NARROWEST)
+    if len(guide) > room - _NARROWEST:  # too deep for this width: the lines of the outer levels go
+        guide = "« " + guide[len(guide) - (room - _NARROWEST) + 2 :]
+    space = room - len(guide)
     lines = []
     while len(text) > space:
         cut = _break(text.plain[:space])
@@ -204,6 +206,6 @@ def _fold(guide: str, text: Text, room: int) -> Text:
         while text.plain.startswith(" "):
             text = text[1:]
     lines.append(text)
-    under = guide.replace("├ ", "│ ").replace("└ ", "  ") if set(guide) <= set("│├└ ") else " " * len(guide)
+    under = guide.replace("├ ", "│ ").replace("└ ", "  ") if set(guide) <= set("│├└« ") else " " * len(guide)
     fronts = [guide, *([under] * (len(lines) - 1))]
     return Text("\n").join(Text(front, style="dim") + line for front, line in zip(fronts, lines, strict=True))

@@ -49,6 +49,15 @@ class _Forest:
         for context, parent in enumerate(self.figures["parent"]):
             self.children.setdefault(parent, []).append(context)
 
+    def add_calls_below(self) -> None:
+        """A column for cutting where there are no times: the calls of a context and of all below it."""
+        below = list(self.figures["calls"])
+        parents = self.figures["parent"]
+        for context in range(len(below) - 1, -1, -1):  # a parent comes before its children
+            if parents[context] >= 0:
+                below[parents[context]] += below[context]
+        self.figures = self.figures | {"calls_below": below}
+
     def kind(self, contexts: list[int]) -> str:
         return str(self.trace.nodes["kind"][self.figures["node"][contexts[0]]])
 
@@ -89,7 +98,9 @@ def tree(
     """Rows of at least ``least`` (a share of everything: time, or calls where there are no times), down to ``depth``
     levels. Unless ``all_``, library functions that only pass on to one callee are left out."""
     forest = _Forest(trace, rank)
-    figure = "calls" if by_calls else "total"
+    if by_calls:
+        forest.add_calls_below()
+    figure = "calls_below" if by_calls else "total"
     everything = sum(forest.figures["calls"]) if by_calls else whole
     cut = _Cut(figure, least * everything, depth, whole, not all_)
     roots = forest.below([-1])
@@ -102,7 +113,7 @@ def tree(
         group, passed = _skip(forest, group, cut)
         callees = sorted(forest.below(group), key=lambda callee: -forest.sum(callee, figure))
         inside = cut.depth is None or level + 1 < cut.depth
-        kept = [callee for callee in callees if inside and forest.sum(callee, figure) >= max(cut.least, 1)]
+        kept = [callee for callee in callees if inside and forest.sum(callee, figure) >= cut.least]
         rows.append(_branch(forest, group, level, passed, callees[len(kept) :]))
         waiting += [(callee, level + 1) for callee in reversed(kept)]
     return rows
