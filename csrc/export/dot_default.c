@@ -3,6 +3,7 @@
 #include "export/text.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { TITLE = 44, WHERE = 34 };
@@ -160,33 +161,37 @@ write_box(const fd_dot_picture *p, uint32_t at)
 }
 
 static void
-write_cluster(const fd_dot_picture *p, uint32_t package, const palette *look)
+write_cluster(const fd_dot_picture *p, uint32_t region, uint32_t package)
 {
+    const palette *look = &palettes[package % PALETTES];
     const char *name = fd_groups_label(&p->graph->packages, package);
-    fd_buffer_format(p->to, "subgraph cluster_%u {\n", package);
-    fd_buffer_text(p->to, "  label=\"");
+    fd_buffer_format(p->to, "subgraph cluster_%u {\n  label=\"", region);
     fd_text_dot(p->to, name, strlen(name), TITLE);
-    fd_buffer_format(p->to, "\" tooltip=\"");
+    fd_buffer_text(p->to, "\" tooltip=\"");
     fd_text_dot(p->to, name, strlen(name), TITLE);
-    fd_buffer_format(p->to, "\" bgcolor=\"%s\" color=\"%s\"\n", look->back,
-                     look->line);
+    fd_buffer_format(p->to,
+                     "\" bgcolor=\"%s\" color=\"%s\" labelloc=t "
+                     "fontcolor=\"#5B6570\"\n",
+                     look->back, look->line);
     for (uint32_t i = 0; i < p->graph->boxes.count; i++) {
-        if (p->graph->boxes.list[i].package == package) {
+        if (p->graph->boxes.list[i].region == region) {
             write_box(p, i);
         }
     }
     fd_buffer_text(p->to, "}\n");
 }
 
-static bool
-is_first_of_package(const fd_graph *graph, uint32_t at)
+static void
+write_clusters(const fd_dot_picture *p)
 {
-    for (uint32_t i = 0; i < at; i++) {
-        if (graph->boxes.list[i].package == graph->boxes.list[at].package) {
-            return false;
+    uint32_t written = 0; /* regions are numbered as boxes meet them */
+    for (uint32_t i = 0; i < p->graph->boxes.count; i++) {
+        const fd_box *box = &p->graph->boxes.list[i];
+        if (box->region > written) {
+            written = box->region;
+            write_cluster(p, written, box->package);
         }
     }
-    return true;
 }
 
 static uint64_t
@@ -216,27 +221,79 @@ write_edges(const fd_dot_picture *p)
     }
 }
 
+/* "hidden: 325 functions of torch, ..." */
 static void
-write_hidden(const fd_dot_picture *p, uint32_t count, const char *what)
+hidden(const fd_dot_picture *p, uint32_t *parts, uint32_t count,
+       const char *what)
 {
-    if (count > 0) {
-        fd_buffer_text(p->to, ", ");
-        fd_text_count(p->to, count);
-        fd_buffer_format(p->to, " %s", what);
+    if (count == 0) {
+        return;
     }
+    fd_buffer_text(p->to, *parts == 0 ? "<BR ALIGN=\"LEFT\"/>hidden: " : ", ");
+    fd_text_count(p->to, count);
+    fd_buffer_format(p->to, " %s", what);
+    ++*parts;
+}
+
+/* The share that all small functions are below: what was asked for, or more
+ * when there were too many, in tenths of a percent. */
+static double
+small_percent(const fd_dot_picture *p)
+{
+    const fd_folding *folding = &p->graph->folding;
+    double largest = 100 * share(p, folding->small);
+    return largest < folding->min_percent ? folding->min_percent
+                                          : floor(largest * 10 + 1) / 10;
+}
+
+static void
+write_hidden(const fd_dot_picture *p)
+{
+    const uint32_t *functions = p->graph->folding.functions;
+    const uint32_t *operators = p->graph->folding.operators;
+    uint32_t parts = 0;
+    char small[64];
+    snprintf(small, sizeof small, "under %g %%", small_percent(p));
+    hidden(p, &parts, functions[FD_FOLDED_TORCH], "functions of torch");
+    hidden(p, &parts, functions[FD_FOLDED_OTHER], "of the standard library");
+    hidden(p, &parts, functions[FD_SMALL] + operators[FD_SMALL], small);
+    hidden(p, &parts, functions[FD_JOINED] + operators[FD_JOINED],
+           "joined (--contract)");
+    hidden(p, &parts, functions[FD_DELETED] + operators[FD_DELETED],
+           "deleted (--hide)");
+    fd_buffer_text(p->to, parts > 0 ? "<BR ALIGN=\"LEFT\"/>" : "");
+}
+
+static void
+write_facts(const fd_dot_picture *p)
+{
+    const fd_trace *trace = p->trace;
+    int rank = p->options->rank;
+    if (rank >= 0) {
+        fd_buffer_format(p->to, "rank %u", trace->ranks.list[rank].rank);
+    }
+    else {
+        fd_buffer_format(p->to, "%u rank%s", trace->ranks.count,
+                         trace->ranks.count == 1 ? "" : "s");
+    }
+    if (p->graph->timed) {
+        fd_buffer_text(p->to, ", ");
+        fd_text_time(p->to, p->graph->whole);
+        fd_buffer_text(p->to, " of CPU time in main threads. Colour: time in "
+                              "the function and what is folded into it.");
+    }
+    fd_buffer_format(p->to, " Width of lines: %s.",
+                     p->options->weight == FD_WEIGHT_CALLS || !p->graph->timed
+                         ? "calls"
+                         : "time");
 }
 
 static void
 write_legend(const fd_dot_picture *p)
 {
-    const fd_graph *graph = p->graph;
-    const uint32_t *functions = graph->folding.functions;
     fd_buffer_text(p->to, "label=<<FONT POINT-SIZE=\"11\" COLOR=\"#444C55\">");
-    fd_text_count(p->to, graph->boxes.count);
-    fd_buffer_text(p->to, " boxes");
-    write_hidden(p, functions[FD_FOLDED_TORCH], "functions of torch");
-    write_hidden(p, functions[FD_FOLDED_OTHER], "of the standard library");
-    write_hidden(p, functions[FD_SMALL], "small");
+    write_facts(p);
+    write_hidden(p);
     fd_buffer_text(p->to, "</FONT>>\n");
 }
 
@@ -246,20 +303,14 @@ fd_dot_default(const fd_dot_picture *p)
     fd_buffer_text(
         p->to,
         "digraph callgraph {\n"
-        "graph [fontname=\"Helvetica,Arial,sans-serif\", fontsize=12, "
+        "graph [fontname=\"Helvetica,Arial,sans-serif\", fontsize=11, "
         "labelloc=b, labeljust=l, ranksep=0.35, nodesep=0.2, style=rounded]\n"
         "node [shape=box, style=\"rounded,filled\", color=\"#8893A0\", "
         "fontname=\"Helvetica,Arial,sans-serif\", fontsize=13, "
         "margin=\"0.1,0.05\"]\n"
         "edge [color=\"#5F6B7A\", arrowsize=0.7]\n");
     write_legend(p);
-    uint32_t clusters = 0;
-    for (uint32_t i = 0; i < p->graph->boxes.count; i++) {
-        if (is_first_of_package(p->graph, i)) {
-            write_cluster(p, p->graph->boxes.list[i].package,
-                          &palettes[clusters++ % PALETTES]);
-        }
-    }
+    write_clusters(p);
     write_edges(p);
     fd_buffer_text(p->to, "}\n");
 }

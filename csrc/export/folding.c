@@ -7,7 +7,7 @@
 
 enum { MAX_FUNCTIONS = 60, MAX_OPERATORS = 40 };
 
-static const double DEFAULT_MIN_PERCENT = 0.5;
+static const double DEFAULT_MIN_PERCENT = 0.1;
 
 /* Per context: what its path has met so far. */
 enum {
@@ -114,18 +114,6 @@ walk_context(folder *f, uint32_t id)
     }
 }
 
-static bool
-is_wanted_operator(const folder *f, const fd_trace_context *context)
-{
-    if (f->options->ops == FD_OPS_TOP) {
-        uint32_t at = context->parent;
-        uint8_t kind = f->trace->nodes.list[f->trace->contexts.list[at].node]
-                           .kind;
-        return kind != FD_NODE_OP && kind != FD_NODE_AUTOGRAD;
-    }
-    return f->options->ops == FD_OPS_ALL;
-}
-
 /* Fates before any name or figure is looked at. */
 static void
 start(folder *f)
@@ -145,7 +133,7 @@ start(folder *f)
         }
         else if ((node->kind == FD_NODE_OP
                   || node->kind == FD_NODE_AUTOGRAD)
-                 && is_wanted_operator(f, context)) {
+                 && f->options->ops != FD_OPS_NONE) {
             *fate = FD_DRAWN;
         }
     }
@@ -238,6 +226,7 @@ fold_small(folder *f, uint64_t whole)
     bool limited = f->options->min_percent < 0;
     double percent = limited ? DEFAULT_MIN_PERCENT : f->options->min_percent;
     double least = percent / 100 * (double)whole;
+    f->folding->min_percent = percent;
     uint64_t last[2] = {0, 0};
     fd_status status = FD_OK;
     if (limited) {

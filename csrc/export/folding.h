@@ -27,7 +27,9 @@ typedef struct fd_folding {
     uint8_t *fates;     /* owned; fd_fate by group of FD_BY_NODE */
     uint32_t functions[FD_FATES]; /* how many Python functions and ranges */
     uint32_t operators[FD_FATES];
-    uint64_t small;     /* the largest total below the threshold */
+    double min_percent; /* the threshold that was asked for */
+    uint64_t small;     /* the largest total that was dropped as small; may
+                           lie above the threshold, when there were too many */
 } fd_folding;
 
 /* `rows` of `groups` by node; `whole` is what the percent are of. */

@@ -1,6 +1,7 @@
 #include "export/graph.h"
 
 #include "base/map.h"
+#include "export/regions.h"
 
 #include <string.h>
 
@@ -70,10 +71,28 @@ leave_out_absent(fd_groups *groups, const fd_totals *totals,
     return FD_OK;
 }
 
-static fd_status
-group_all(fd_graph *graph, const fd_trace *trace, int rank)
+/* FD_OPS_TOP: what operators call is contracted, and an operator's figures
+ * are those of the calls by Python. */
+static void
+leave_out_nested(fd_groups *groups, const fd_trace *trace)
 {
-    fd_status status = fd_totals_sum(&graph->totals, trace, rank);
+    for (uint32_t i = 1; i < trace->contexts.count; i++) {
+        const fd_trace_context *context = &trace->contexts.list[i];
+        uint32_t above = trace->contexts.list[context->parent].node;
+        uint8_t kind = trace->nodes.list[context->node].kind;
+        uint8_t of_above = trace->nodes.list[above].kind;
+        if ((kind == FD_NODE_OP || kind == FD_NODE_AUTOGRAD)
+            && (of_above == FD_NODE_OP || of_above == FD_NODE_AUTOGRAD)) {
+            groups->of_context[i] = 0;
+        }
+    }
+}
+
+static fd_status
+group_all(fd_graph *graph, const fd_trace *trace,
+          const fd_export_options *options)
+{
+    fd_status status = fd_totals_sum(&graph->totals, trace, options->rank);
     if (status == FD_OK) {
         status = fd_groups_make(&graph->groups, trace, FD_BY_NODE);
     }
@@ -91,6 +110,9 @@ group_all(fd_graph *graph, const fd_trace *trace, int rank)
     if (!graph->timed) {
         calls_for_times(&graph->totals, trace);
         graph->whole = whole_of(&graph->totals, trace);
+    }
+    if (options->ops == FD_OPS_TOP) {
+        leave_out_nested(&graph->groups, trace);
     }
     status = leave_out_absent(&graph->groups, &graph->totals, trace);
     return status == FD_OK ? fd_rows_sum(&graph->rows, trace, &graph->groups,
@@ -197,7 +219,7 @@ fd_graph_make(fd_graph *graph, const fd_trace *trace,
               const fd_export_options *options)
 {
     *graph = (fd_graph){.whole = 0};
-    fd_status status = group_all(graph, trace, options->rank);
+    fd_status status = group_all(graph, trace, options);
     if (status == FD_OK) {
         status = fd_folding_make(&graph->folding, trace, &graph->groups,
                                  &graph->rows, graph->whole, options);
@@ -213,6 +235,9 @@ fd_graph_make(fd_graph *graph, const fd_trace *trace,
     }
     if (status == FD_OK) {
         status = make_edges(graph, trace);
+    }
+    if (status == FD_OK) {
+        status = fd_regions_make(graph);
     }
     if (status != FD_OK) {
         fd_graph_clear(graph);

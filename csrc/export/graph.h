@@ -13,6 +13,7 @@
 typedef struct fd_box {
     uint32_t group;     /* in fd_graph.groups */
     uint32_t package;   /* group in fd_graph.packages */
+    uint32_t region;    /* regions are numbered from 1 */
     uint32_t pattern;   /* group in fd_graph.modules; 0: of no module, or of
                            several patterns */
     uint32_t instances; /* modules whose forward it is */
@@ -27,6 +28,7 @@ typedef struct fd_graph {
     fd_rows rows;       /* of groups */
     fd_folding folding;
     FD_VECTOR(fd_box) boxes; /* in the order of the call tree */
+    uint32_t regions;
     uint32_t *box_of;   /* owned; by group, index into boxes + 1 */
     fd_edges edges;     /* between groups with boxes */
     uint64_t whole;     /* ns that shares refer to: of the main threads */
