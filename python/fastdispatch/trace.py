@@ -81,6 +81,36 @@ class Trace:
         """Write as JSON; ``load`` gives an equal trace back."""
         self.core.dump(path)
 
+    def export(
+        self,
+        format: str,
+        *,
+        rank: int | None = None,
+        style: str = "default",
+        weight: str = "time",
+        ops: str = "none",
+        hide: Iterable[str] = (),
+        contract: Iterable[str] = (),
+        min_percent: float | None = None,
+        all: bool = False,
+    ) -> bytes:
+        """The file of another program: ``callgraph`` (JSON) or ``dot`` (Graphviz); docs/export.md says what is in it.
+
+        The options are those of ``fastdispatch svg``. ``ops``: ``none``, ``top`` or ``all``. ``hide`` and ``contract``
+        are globs of keys or packages. ``min_percent`` is of the time, None the default.
+        """
+        return self.core.export(
+            format,
+            rank=self._index(rank),
+            style=style,
+            weight=weight,
+            ops=ops,
+            hide=tuple(hide),
+            contract=tuple(contract),
+            min_percent=-1.0 if min_percent is None else float(min_percent),
+            all=all,
+        )
+
     def to_pandas(self) -> dict[str, pandas.DataFrame]:
         """``nodes``, ``modules``, ``contexts`` and ``edges`` as data frames (needs pandas)."""
         from pandas import DataFrame
