@@ -1,0 +1,4 @@
+#ifndef FIXTURES_H
+#define FIXTURES_H
+typedef int fixture_nothing;
+#endif
