@@ -66,6 +66,12 @@ def cjson():
     return found or {}
 
 
+def variant():
+    """The folder below build/: objects made with other options are never taken for these."""
+    switches = [name for name in ("DEV", "DEBUG", "SANITIZE") if switched_on(f"FASTDISPATCH_{name}")]
+    return "-".join(switches).lower() or "plain"
+
+
 def flags():
     options = ["-std=c11", "-D_GNU_SOURCE", "-fvisibility=hidden", "-g"]
     if switched_on("FASTDISPATCH_DEV"):
@@ -118,4 +124,8 @@ class BuildWithStartup(build_py):
         return [*super().get_outputs(include_bytecode), str(Path(self.build_lib) / "fastdispatch-startup.pth")]
 
 
-setup(ext_modules=[extension()], cmdclass={"build_py": BuildWithStartup})
+setup(
+    ext_modules=[extension()],
+    cmdclass={"build_py": BuildWithStartup},
+    options={"build": {"build_base": f"build/{variant()}"}},
+)
