@@ -206,10 +206,10 @@ check_run(const check_test *tests, size_t count, int argc, char **argv)
     long runs = 0;
     for (size_t i = 0; i < count; i++) {
         state.failed = false;
-        if (failing) {
+        if (failing && !tests[i].once) {
             runs += run_refusing(&tests[i]);
         }
-        else {
+        else if (!failing) {
             run_once(&tests[i], 0, false);
         }
         failed = failed || state.failed;

@@ -16,7 +16,8 @@
  * it and all later ones. Then a test may end early with FD_ENOMEM; it must not
  * crash, leak, or go on with a wrong answer. Tests of the recording proper are
  * marked ABSORBS: there a failed allocation loses a name or a path and the
- * call goes on, so their later checks may fail.
+ * call goes on, so their later checks may fail. Tests marked ONCE are not
+ * repeated: their threads allocate in another order each time.
  */
 #ifndef CHECK_H
 #define CHECK_H
@@ -31,10 +32,12 @@ typedef struct check_test {
     const char *name;
     void (*run)(void);
     bool absorbs;
+    bool once;
 } check_test;
 
-#define TEST(test) {#test, test, false}
-#define ABSORBS(test) {#test, test, true}
+#define TEST(test) {#test, test, false, false}
+#define ABSORBS(test) {#test, test, true, false}
+#define ONCE(test) {#test, test, false, true}
 #define RUN(...)                                                              \
     int main(int argc, char **argv)                                           \
     {                                                                         \
