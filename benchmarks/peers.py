@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,9 +29,9 @@ def recorded(**options: Any) -> Callable[[], AbstractContextManager[object]]:
 
     @contextmanager
     def side() -> Iterator[fastdispatch.CallGraph]:
-        with tempfile.TemporaryDirectory(prefix="fastdispatch-bench-") as folder:
-            with fastdispatch.CallGraph(folder, **options) as graph:
-                yield graph
+        temporary = tempfile.TemporaryDirectory(prefix="fastdispatch-bench-")
+        with temporary as folder, fastdispatch.CallGraph(folder, **options) as graph:
+            yield graph
 
     return side
 
@@ -144,6 +144,5 @@ def stack_script() -> Iterator[None]:
                 callee = caller
             return func(*args, **(kwargs or {}))
 
-    with ExitStack() as stack:
-        stack.enter_context(Stacks())
+    with Stacks():
         yield
