@@ -63,7 +63,7 @@ def main() -> int:
     if arguments.child:
         _child(arguments.child, Effort(arguments.quick))
         return 0
-    console = Console(soft_wrap=True)
+    console = Console() if sys.stdout.isatty() else Console(width=160)
     jobs = [(sys.executable, subject, subject) for subject in arguments.only or SUBJECTS]
     jobs += [(python, "calls", f"calls under {python}") for python in arguments.python]
     results: dict[str, Result] = {}
