@@ -52,7 +52,7 @@ $(VENV)/.tools: $(VENV)/bin/python pyproject.toml
 	@touch $@
 
 $(VENV)/.peers: $(VENV)/bin/python
-	$(BIN)/pip install -q viztracer==1.1.1
+	$(BIN)/pip install -q viztracer==1.1.1 transformers==5.23.0
 	@touch $@
 
 $(VENV)/.install: $(VENV)/.system $(SOURCES)

@@ -53,7 +53,8 @@ def _measure(python: str, subject: str, quick: bool) -> tuple[dict[str, object],
     try:
         done = subprocess.run(command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     except (OSError, subprocess.CalledProcessError) as error:
-        sys.exit(f"benchmarks: {subject} under {python} failed: {error}")
+        print(f"benchmarks: {subject} under {python} failed: {error}", file=sys.stderr)
+        sys.exit(2)
     answer = json.loads(done.stdout.splitlines()[-1])
     return answer["machine"], from_json(answer["result"])
 
