@@ -229,8 +229,8 @@ fd_frame_hook_remove(void)
 }
 
 bool
-fd_frame_hook_is_first(void)
+fd_frame_hook_is_lost(void)
 {
-    return is_ours(
-        _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get()));
+    return _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get())
+           == _PyEval_EvalFrameDefault;
 }

@@ -20,6 +20,12 @@ trace_of(PyObject *self)
     return ((trace_object *)self)->trace;
 }
 
+fd_trace *
+fd_trace_of(PyObject *self)
+{
+    return trace_of(self);
+}
+
 static PyObject *
 module_of(PyObject *self)
 {
@@ -181,6 +187,12 @@ rank_fits(PyObject *self, int rank)
     PyErr_Format(PyExc_IndexError, "rank index %d: the trace has %u ranks",
                  rank, (unsigned)trace->ranks.count);
     return false;
+}
+
+bool
+fd_trace_rank_fits(PyObject *self, int rank)
+{
+    return rank_fits(self, rank);
 }
 
 static PyObject *
@@ -485,6 +497,11 @@ static PyMethodDef methods[] = {
     {"coverage", trace_coverage, METH_VARARGS,
      PyDoc_STR("coverage(rank=-1) -> backward time and how much of it has an "
                "origin")},
+    {"export", (PyCFunction)(void (*)(void))fd_trace_export,
+     METH_VARARGS | METH_KEYWORDS,
+     PyDoc_STR("export(format, *, rank=-1, style='default', weight='time', "
+               "ops='none', hide=(), contract=(), min_percent=-1.0, "
+               "all=False) -> bytes")},
     {NULL, NULL, 0, NULL},
 };
 

@@ -8,4 +8,13 @@
 /* Takes the trace over, in failure too. */
 PyObject *fd_trace_object(PyObject *module, fd_trace *trace);
 
+/* The trace of a Trace object; borrowed. */
+fd_trace *fd_trace_of(PyObject *self);
+
+/* Whether `rank` is an index of its ranks or FD_ALL_RANKS, else IndexError. */
+bool fd_trace_rank_fits(PyObject *self, int rank);
+
+/* Trace.export(format, *, ...) -> bytes */
+PyObject *fd_trace_export(PyObject *self, PyObject *args, PyObject *kwargs);
+
 #endif

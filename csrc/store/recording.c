@@ -124,6 +124,9 @@ fd_recording_open(fd_recording **recording, const char *path,
     identify_boot(fd_file_header(file));
     status = plant(made);
     if (status != FD_OK) {
+        if (path != NULL) {
+            unlink(path);
+        }
         fd_recording_free(made);
         return fd_fail(error, status, "%s: %s", path != NULL ? path : "memory",
                        fd_status_name(status));

@@ -83,6 +83,8 @@ class CallGraph:
     ) -> None:
         if schedule is not None and steps is not None:
             raise _core.Error("schedule and steps both say which steps to record: give one of them")
+        if gather and ranks is not None:
+            raise _core.Error("gather needs every rank, ranks leaves some out: give one of them")
         if not 1 <= max_mb <= _MAX_MB:
             raise _core.Error(f"max_mb={max_mb}: 1 to {_MAX_MB}")
         self._out = out
@@ -279,10 +281,14 @@ class CallGraph:
 
     def _send(self) -> None:
         distributed = torch_distributed()
-        if distributed is not None and self._path is not None:
-            from fastdispatch.gather import gather_recordings
+        if distributed is None:
+            return
+        from fastdispatch.gather import gather_recordings
 
-            gather_recordings(distributed, self._path)
+        try:
+            gather_recordings(distributed, self._path, self._run_id)
+        except (RuntimeError, OSError, _core.Error) as error:
+            warnings.warn(f"fastdispatch: the recordings were not gathered: {error}", RuntimeWarning, stacklevel=3)
 
     def _warn(self) -> None:
         error = self._session.error if self._session is not None else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import subprocess
@@ -186,7 +187,15 @@ def test_an_exception_inside_the_block_passes_and_is_recorded(tmp_path: Path) ->
     assert "leaf" in trace.nodes["name"]
 
 
-@pytest.mark.parametrize(("kind", "status"), (("plain", 0), ("with torch", 0), ("exit in block", 5), ("hook stays", 0)))
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    (
+        ("plain", 0),
+        pytest.param("with torch", 0, marks=pytest.mark.torch),
+        ("exit in block", 5),
+        ("hook stays", 0),
+    ),
+)
 def test_the_interpreter_ends_well_with_everything_hooked(kind: str, status: int, tmp_path: Path) -> None:
     process = processes.start("shutdown.py", tmp_path, kind)
     output, errors = process.communicate(timeout=120)
@@ -257,3 +266,21 @@ def test_a_recording_can_be_copied_while_it_is_written(tmp_path: Path) -> None:
     assert live.ranks[0]["state"] == "running"
     assert "classes" in live.nodes["name"]
     assert fastdispatch.load(tmp_path / "copy.fd").ranks[0]["state"] == "killed"
+
+
+def test_an_evaluator_that_another_tool_took_out_comes_back_with_the_next_step() -> None:
+    """A tool that held CPython's evaluator when recording began restores it when it is done."""
+    python = ctypes.pythonapi
+    python.PyInterpreterState_Get.restype = ctypes.c_void_p
+    python._PyInterpreterState_SetEvalFrameFunc.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+    default = ctypes.cast(python._PyEval_EvalFrameDefault, ctypes.c_void_p)
+    with fastdispatch.CallGraph(None, ops="off", calls="frame") as graph:
+        programs.leaf(1)
+        python._PyInterpreterState_SetEvalFrameFunc(python.PyInterpreterState_Get(), default)
+        programs.leaf(2)
+        graph.step()
+        programs.leaf(3)
+    trace = fastdispatch.Trace(graph._session.trace())
+    table = trace.table("function")
+    assert dict(zip(table["where"], table["calls"], strict=True))["tests/programs.py:[]:leaf"] == 2
+    assert trace.ranks[0]["counters"]["hook_lost"] == 1

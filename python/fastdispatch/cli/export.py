@@ -1,2 +1,53 @@
-def add(commands):
-    pass
+"""``fastdispatch export``: a recording in the formats of other programs."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from fastdispatch import Error, Trace, load
+from fastdispatch.cli.output import write
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("export", help="a recording in another format", description=__doc__)
+    formats = parser.add_subparsers(dest="format", metavar="FORMAT", required=True)
+    callgraph = formats.add_parser(
+        "callgraph",
+        help="call_graph_<rank>.json: two sorted lists, functions and 'caller->callee'",
+        description="call_graph_<rank>.json, one a rank: two sorted lists of strings, functions and 'caller->callee'.",
+    )
+    callgraph.add_argument("path", metavar="PATH", help="a recording, run directory, dump or merge")
+    callgraph.add_argument(
+        "-o", dest="output", required=True, metavar="PATH", help="a folder, or FILE.json for one rank"
+    )
+    callgraph.add_argument("--ops", action="store_true", help="operators too")
+    callgraph.add_argument("--rank", type=int, metavar="N", help="this rank alone")
+    callgraph.set_defaults(function=export_callgraph)
+
+
+def export_callgraph(arguments: argparse.Namespace) -> None:
+    trace = load(arguments.path)
+    ranks = ranks_of(trace) if arguments.rank is None else [arguments.rank]
+    ops = "all" if arguments.ops else "none"
+    texts = {rank: trace.export("callgraph", rank=rank, ops=ops) for rank in ranks}
+    output = Path(arguments.output)
+    if output.suffix != ".json" or output.is_dir():
+        make_folder(output)
+        for rank, text in texts.items():
+            write(output / f"call_graph_{rank}.json", text)
+    elif len(ranks) == 1:
+        write(output, texts[ranks[0]])
+    else:
+        raise Error(f"{output}: one file cannot hold {len(ranks)} ranks: give -o a folder, or choose one with --rank")
+
+
+def ranks_of(trace: Trace) -> list[int]:
+    return [rank["rank"] for rank in trace.ranks]
+
+
+def make_folder(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Error(f"{path}: cannot make the folder: {error.strerror}") from None

@@ -1,0 +1,25 @@
+#include "export/dot.h"
+
+#include "export/dot_styles.h"
+
+fd_status
+fd_export_dot(const fd_trace *trace, const fd_export_options *options,
+              fd_buffer *to, fd_error *error)
+{
+    (void)error;
+    fd_graph graph;
+    fd_status status = fd_graph_make(&graph, trace, options);
+    if (status != FD_OK) {
+        return status;
+    }
+    fd_dot_picture picture = {.trace = trace, .options = options,
+                              .graph = &graph, .to = to};
+    if (options->style == FD_STYLE_CLASSIC) {
+        fd_dot_classic(&picture);
+    }
+    else {
+        fd_dot_default(&picture);
+    }
+    fd_graph_clear(&graph);
+    return to->status;
+}

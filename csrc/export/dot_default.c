@@ -1,0 +1,316 @@
+#include "export/dot_styles.h"
+
+#include "export/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TITLE = 44, WHERE = 34 };
+
+typedef struct palette {
+    const char *back;
+    const char *line;
+} palette;
+
+/* Of the clusters, in the order in which packages appear. */
+static const palette palettes[] = {
+    {"#EEF4FB", "#A9C4E4"}, {"#FBF4EA", "#E2C9A0"}, {"#EFF8F0", "#A9D3AE"},
+    {"#F6F0FA", "#CBB3DE"}, {"#FBEFF2", "#E3B1BE"}, {"#EEF7F8", "#A5CFD4"}};
+enum { PALETTES = sizeof palettes / sizeof *palettes };
+
+static double
+share(const fd_dot_picture *p, uint64_t part)
+{
+    double whole = (double)p->graph->whole;
+    double found = whole > 0 ? (double)part / whole : 0;
+    return found < 1 ? found : 1;
+}
+
+/* From white to orange-red with the time spent here. The root of the share:
+ * half of all time in one box is rare, and 5 % must be seen. */
+static void
+heat(const fd_dot_picture *p, const fd_box *box)
+{
+    double at = sqrt(share(p, box->own));
+    int green = (int)lround(255 - 150 * at);
+    int blue = (int)lround(255 - 215 * at);
+    fd_buffer_format(p->to, "#FF%02X%02X", (unsigned)green, (unsigned)blue);
+}
+
+static const fd_trace_node *
+node_of(const fd_dot_picture *p, const fd_box *box)
+{
+    return &p->trace->nodes.list[
+        p->graph->groups.list.list[box->group].node];
+}
+
+static const char *
+base_name(const char *file)
+{
+    const char *slash = strrchr(file, '/');
+    return slash == NULL ? file : slash + 1;
+}
+
+/* "GPT.forward"; a script's own code is named by its file. */
+static void
+title(const fd_dot_picture *p, const fd_trace_node *node)
+{
+    fd_buffer text = {.bytes = NULL};
+    const char *name = fd_trace_text(p->trace, node->name);
+    const char *class_name = fd_trace_text(p->trace, node->class_name);
+    if (strcmp(name, "<module>") == 0) {
+        name = base_name(fd_trace_text(p->trace, node->file));
+    }
+    if (class_name[0] != '\0') {
+        fd_buffer_text(&text, class_name);
+        fd_buffer_text(&text, ".");
+    }
+    fd_buffer_text(&text, name);
+    fd_buffer_format(&text, node->ambiguous ? "@%u" : "", node->line);
+    p->to->status = text.status != FD_OK ? text.status : p->to->status;
+    fd_text_html(p->to, text.bytes, text.size, TITLE);
+    fd_buffer_clear(&text);
+}
+
+/* The end of a path says more than its beginning. */
+static void
+where(const fd_dot_picture *p, const char *file)
+{
+    size_t size = strlen(file);
+    const char *from = size > WHERE ? strchr(file + size - WHERE, '/') : file;
+    from = from == NULL ? base_name(file) : from;
+    fd_buffer_text(p->to, from != file ? "\xE2\x80\xA6" : "");
+    fd_text_html(p->to, from, strlen(from), 2 * WHERE);
+}
+
+/* Lines below the title. Graphviz takes no empty FONT. */
+static void
+open_line(const fd_dot_picture *p, const char *colour)
+{
+    fd_buffer_format(p->to, "<BR/><FONT POINT-SIZE=\"10\" COLOR=\"%s\">",
+                     colour);
+}
+
+static void
+close_line(const fd_dot_picture *p)
+{
+    fd_buffer_text(p->to, "</FONT>");
+}
+
+static void
+module_line(const fd_dot_picture *p, const fd_box *box)
+{
+    open_line(p, "#5B6570");
+    if (box->pattern != 0) {
+        const char *text = fd_groups_label(&p->graph->modules, box->pattern);
+        fd_text_html(p->to, text, strlen(text), TITLE);
+        fd_buffer_format(p->to, " \xC3\x97 %u", box->instances);
+    }
+    else {
+        fd_buffer_format(p->to, "%u modules", box->instances);
+    }
+    close_line(p);
+}
+
+static void
+figures_line(const fd_dot_picture *p, const fd_row *row)
+{
+    open_line(p, "#20262E");
+    if (p->graph->timed) {
+        fd_text_percent(p->to, row->total, p->graph->whole);
+        fd_buffer_text(p->to, " \xC2\xB7 ");
+    }
+    fd_text_count(p->to, row->calls);
+    fd_buffer_text(p->to, row->calls == 1 ? " call" : " calls");
+    close_line(p);
+}
+
+static void
+label(const fd_dot_picture *p, const fd_box *box)
+{
+    const fd_trace_node *node = node_of(p, box);
+    const char *file = fd_trace_text(p->trace, node->file);
+    const char *name = fd_trace_text(p->trace, node->name);
+    fd_buffer_text(p->to, "<<B>");
+    title(p, node);
+    fd_buffer_text(p->to, "</B>");
+    if (file[0] != '\0' && strcmp(name, "<module>") != 0) {
+        open_line(p, "#5B6570");
+        where(p, file);
+        close_line(p);
+    }
+    if (box->instances > 1) {
+        module_line(p, box);
+    }
+    figures_line(p, fd_graph_row(p->graph, box));
+    fd_buffer_text(p->to, ">");
+}
+
+static void
+write_box(const fd_dot_picture *p, uint32_t at)
+{
+    const fd_box *box = &p->graph->boxes.list[at];
+    fd_buffer_format(p->to, "  n%u [fillcolor=\"", at + 1);
+    heat(p, box);
+    fd_buffer_text(p->to, "\", label=");
+    label(p, box);
+    fd_buffer_text(p->to, ", tooltip=");
+    fd_dot_box_tooltip(p, box);
+    fd_buffer_text(p->to, "]\n");
+}
+
+static void
+write_cluster(const fd_dot_picture *p, uint32_t region, uint32_t package)
+{
+    const palette *look = &palettes[package % PALETTES];
+    const char *name = fd_groups_label(&p->graph->packages, package);
+    fd_buffer_format(p->to, "subgraph cluster_%u {\n  label=\"", region);
+    fd_text_dot(p->to, name, strlen(name), TITLE);
+    fd_buffer_text(p->to, "\" tooltip=\"");
+    fd_text_dot(p->to, name, strlen(name), TITLE);
+    fd_buffer_format(p->to,
+                     "\" bgcolor=\"%s\" color=\"%s\" labelloc=t "
+                     "fontcolor=\"#5B6570\"\n",
+                     look->back, look->line);
+    for (uint32_t i = 0; i < p->graph->boxes.count; i++) {
+        if (p->graph->boxes.list[i].region == region) {
+            write_box(p, i);
+        }
+    }
+    fd_buffer_text(p->to, "}\n");
+}
+
+static void
+write_clusters(const fd_dot_picture *p)
+{
+    uint32_t written = 0; /* regions are numbered as boxes meet them */
+    for (uint32_t i = 0; i < p->graph->boxes.count; i++) {
+        const fd_box *box = &p->graph->boxes.list[i];
+        if (box->region > written) {
+            written = box->region;
+            write_cluster(p, written, box->package);
+        }
+    }
+}
+
+static uint64_t
+size_of(const fd_dot_picture *p, const fd_edge *edge)
+{
+    return p->options->weight == FD_WEIGHT_CALLS ? edge->calls : edge->total;
+}
+
+static void
+write_edges(const fd_dot_picture *p)
+{
+    uint64_t largest = 1;
+    for (uint32_t i = 0; i < p->graph->edges.count; i++) {
+        uint64_t size = size_of(p, &p->graph->edges.list[i]);
+        largest = size > largest ? size : largest;
+    }
+    for (uint32_t i = 0; i < p->graph->edges.count; i++) {
+        const fd_edge *edge = &p->graph->edges.list[i];
+        double at = sqrt((double)size_of(p, edge) / (double)largest);
+        fd_buffer_format(p->to,
+                         "n%u -> n%u [penwidth=%.2f, weight=%d, tooltip=",
+                         p->graph->box_of[edge->caller],
+                         p->graph->box_of[edge->callee], 0.7 + 4.3 * at,
+                         1 + (int)(20 * at));
+        fd_dot_edge_tooltip(p, edge);
+        fd_buffer_text(p->to, "]\n");
+    }
+}
+
+/* "hidden: 325 functions of torch, ..." */
+static void
+hidden(const fd_dot_picture *p, uint32_t *parts, uint32_t count,
+       const char *what)
+{
+    if (count == 0) {
+        return;
+    }
+    fd_buffer_text(p->to, *parts == 0 ? "<BR ALIGN=\"LEFT\"/>hidden: " : ", ");
+    fd_text_count(p->to, count);
+    fd_buffer_format(p->to, " %s", what);
+    ++*parts;
+}
+
+/* The share that all small functions are below: what was asked for, or more
+ * when there were too many, in tenths of a percent. */
+static double
+small_percent(const fd_dot_picture *p)
+{
+    const fd_folding *folding = &p->graph->folding;
+    double largest = 100 * share(p, folding->small);
+    return largest < folding->min_percent ? folding->min_percent
+                                          : floor(largest * 10 + 1) / 10;
+}
+
+static void
+write_hidden(const fd_dot_picture *p)
+{
+    const uint32_t *functions = p->graph->folding.functions;
+    const uint32_t *operators = p->graph->folding.operators;
+    uint32_t parts = 0;
+    char small[64];
+    snprintf(small, sizeof small, "under %g %%", small_percent(p));
+    hidden(p, &parts, functions[FD_FOLDED_TORCH], "functions of torch");
+    hidden(p, &parts, functions[FD_FOLDED_OTHER], "of the standard library");
+    hidden(p, &parts, functions[FD_SMALL] + operators[FD_SMALL], small);
+    hidden(p, &parts, functions[FD_JOINED] + operators[FD_JOINED],
+           "joined (--contract)");
+    hidden(p, &parts, functions[FD_DELETED] + operators[FD_DELETED],
+           "deleted (--hide)");
+    fd_buffer_text(p->to, parts > 0 ? "<BR ALIGN=\"LEFT\"/>" : "");
+}
+
+static void
+write_facts(const fd_dot_picture *p)
+{
+    const fd_trace *trace = p->trace;
+    int rank = p->options->rank;
+    if (rank >= 0) {
+        fd_buffer_format(p->to, "rank %u", trace->ranks.list[rank].rank);
+    }
+    else {
+        fd_buffer_format(p->to, "%u rank%s", trace->ranks.count,
+                         trace->ranks.count == 1 ? "" : "s");
+    }
+    if (p->graph->timed) {
+        fd_buffer_text(p->to, ", ");
+        fd_text_time(p->to, p->graph->whole);
+        fd_buffer_text(p->to, " of CPU time in main threads. Colour: time in "
+                              "the function and what is folded into it.");
+    }
+    fd_buffer_format(p->to, " Width of lines: %s.",
+                     p->options->weight == FD_WEIGHT_CALLS || !p->graph->timed
+                         ? "calls"
+                         : "time");
+}
+
+static void
+write_legend(const fd_dot_picture *p)
+{
+    fd_buffer_text(p->to, "label=<<FONT POINT-SIZE=\"11\" COLOR=\"#444C55\">");
+    write_facts(p);
+    write_hidden(p);
+    fd_buffer_text(p->to, "</FONT>>\n");
+}
+
+void
+fd_dot_default(const fd_dot_picture *p)
+{
+    fd_buffer_text(
+        p->to,
+        "digraph callgraph {\n"
+        "graph [fontname=\"Helvetica,Arial,sans-serif\", fontsize=11, "
+        "labelloc=b, labeljust=l, ranksep=0.35, nodesep=0.2, style=rounded]\n"
+        "node [shape=box, style=\"rounded,filled\", color=\"#8893A0\", "
+        "fontname=\"Helvetica,Arial,sans-serif\", fontsize=13, "
+        "margin=\"0.1,0.05\"]\n"
+        "edge [color=\"#5F6B7A\", arrowsize=0.7]\n");
+    write_legend(p);
+    write_clusters(p);
+    write_edges(p);
+    fd_buffer_text(p->to, "}\n");
+}

@@ -1,0 +1,25 @@
+/* The two ways to draw a graph. Failures stay in picture->to->status. */
+#ifndef FD_EXPORT_DOT_STYLES_H
+#define FD_EXPORT_DOT_STYLES_H
+
+#include "export/graph.h"
+
+typedef struct fd_dot_picture {
+    const fd_trace *trace; /* borrowed, all of them */
+    const fd_export_options *options;
+    const fd_graph *graph;
+    fd_buffer *to;
+} fd_dot_picture;
+
+/* Drawn like the call graphs of Megatron-DeepSpeed that people know. */
+void fd_dot_classic(const fd_dot_picture *picture);
+
+/* Packages as clusters, time as colour and line width, figures as tooltips,
+ * a legend that says what is hidden. */
+void fd_dot_default(const fd_dot_picture *picture);
+
+/* Tooltips, the same in both: a box, an edge; with their quotes. */
+void fd_dot_box_tooltip(const fd_dot_picture *picture, const fd_box *box);
+void fd_dot_edge_tooltip(const fd_dot_picture *picture, const fd_edge *edge);
+
+#endif

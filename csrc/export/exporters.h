@@ -1,0 +1,53 @@
+/* The formats that a trace can be written in. To add one: a file pair that
+ * writes a trace into a buffer, and a row in exporters.c.
+ *
+ * Exporters take a finished, sorted trace, change nothing in it and never
+ * open a file. Thread-compatible, no Python. */
+#ifndef FD_EXPORTERS_H
+#define FD_EXPORTERS_H
+
+#include "base/buffer.h"
+#include "io/trace.h"
+
+typedef enum fd_export_style { FD_STYLE_DEFAULT, FD_STYLE_CLASSIC } fd_export_style;
+
+typedef enum fd_export_weight { FD_WEIGHT_TIME, FD_WEIGHT_CALLS } fd_export_weight;
+
+typedef enum fd_export_ops {
+    FD_OPS_NONE,
+    FD_OPS_TOP, /* those that Python calls, not what they call in turn */
+    FD_OPS_ALL
+} fd_export_ops;
+
+/* Globs: '*' any text, '?' one character, everything else (brackets too: they
+ * are part of a key) itself. They match whole keys and whole package names. */
+typedef struct fd_export_globs {
+    const char *const *list; /* borrowed */
+    size_t count;
+} fd_export_globs;
+
+typedef struct fd_export_options {
+    int rank; /* index into trace->ranks, or FD_ALL_RANKS */
+    fd_export_style style;
+    fd_export_weight weight;
+    fd_export_ops ops;
+    fd_export_globs hide;     /* deleted, with the edges at them */
+    fd_export_globs contract; /* joined: their callees go to their callers */
+    double min_percent; /* of the time; functions below are folded.
+                           Negative: a default */
+    bool all;           /* nothing is folded */
+} fd_export_options;
+
+typedef fd_status fd_export(const fd_trace *trace,
+                            const fd_export_options *options, fd_buffer *to,
+                            fd_error *error);
+
+typedef struct fd_exporter {
+    const char *name;
+    fd_export *write;
+} fd_exporter;
+
+/* NULL when there is no such format. */
+const fd_exporter *fd_exporter_find(const char *name);
+
+#endif

@@ -1,0 +1,15 @@
+/* Regions: the clusters of a picture. Boxes of one package that call each
+ * other. One cluster for all of a package would turn a path that leaves the
+ * package and comes back (train_step -> DistributedDataParallel.forward ->
+ * GPT.forward) upside down: the layout keeps a cluster in one place. */
+#ifndef FD_EXPORT_REGIONS_H
+#define FD_EXPORT_REGIONS_H
+
+#include "export/graph.h"
+
+/* Sets the region of every box: that of its main caller when both are of one
+ * package, else one that it shares with the boxes of its package whose main
+ * callers are in the same region. */
+fd_status fd_regions_make(fd_graph *graph);
+
+#endif

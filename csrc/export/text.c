@@ -1,0 +1,176 @@
+#include "export/text.h"
+
+#include "base/utf8.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool
+fd_glob_matches(const char *glob, const char *text)
+{
+    const char *star = NULL; /* the last one, and where it may end next */
+    const char *retry = NULL;
+    while (*text != '\0') {
+        if (*glob == '*') {
+            star = glob++;
+            retry = text;
+        }
+        else if (*glob == '?' || *glob == *text) {
+            glob++;
+            text++;
+        }
+        else if (star != NULL) {
+            glob = star + 1;
+            text = ++retry;
+        }
+        else {
+            return false;
+        }
+    }
+    while (*glob == '*') {
+        glob++;
+    }
+    return *glob == '\0';
+}
+
+/* How many bytes at the start of `text` are one character that XML allows,
+ * 0 without: XML knows no controls and neither U+FFFE nor U+FFFF. */
+static size_t
+character(const char *text, size_t size)
+{
+    unsigned char first = (unsigned char)text[0];
+    size_t length = fd_utf8_length(text, size);
+    bool control = first < 0x20 || first == 0x7F;
+    bool not_a_character = length == 3 && first == 0xEF
+                           && (unsigned char)text[1] == 0xBF
+                           && (unsigned char)text[2] >= 0xBE;
+    return control || not_a_character ? 0 : length;
+}
+
+typedef const char *escaping(char one);
+
+static void
+escaped(fd_buffer *to, const char *text, size_t size, size_t limit,
+        escaping *escape)
+{
+    size_t written = 0;
+    for (size_t at = 0; at < size; written++) {
+        if (written == limit) {
+            fd_buffer_text(to, "\xE2\x80\xA6");
+            return;
+        }
+        const char *instead = escape(text[at]);
+        size_t length = character(text + at, size - at);
+        if (instead != NULL) {
+            fd_buffer_text(to, instead);
+        }
+        else if (length == 0) {
+            fd_buffer_text(to, "\xEF\xBF\xBD");
+        }
+        else {
+            fd_buffer_bytes(to, text + at, length);
+        }
+        at += length > 0 ? length : 1;
+    }
+}
+
+/* Graphviz decodes entities in labels and passes them on in tooltips. */
+static const char *
+escape_dot(char one)
+{
+    switch (one) {
+    case '"':
+        return "\\\"";
+    case '\\':
+        return "\\\\";
+    case '\n':
+        return "\\n";
+    case '&':
+        return "&amp;";
+    case '<':
+        return "&lt;";
+    case '>':
+        return "&gt;";
+    default:
+        return NULL;
+    }
+}
+
+static const char *
+escape_html(char one)
+{
+    switch (one) {
+    case '"':
+        return "&quot;";
+    case '\n':
+        return " ";
+    case '&':
+        return "&amp;";
+    case '<':
+        return "&lt;";
+    case '>':
+        return "&gt;";
+    default:
+        return NULL;
+    }
+}
+
+void
+fd_text_dot(fd_buffer *to, const char *text, size_t size, size_t limit)
+{
+    escaped(to, text, size, limit, escape_dot);
+}
+
+void
+fd_text_html(fd_buffer *to, const char *text, size_t size, size_t limit)
+{
+    escaped(to, text, size, limit, escape_html);
+}
+
+/* Three digits of a value that is at least 0. */
+static void
+three_digits(fd_buffer *to, double value, const char *unit)
+{
+    int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+    fd_buffer_format(to, "%.*f %s", decimals, value, unit);
+}
+
+void
+fd_text_time(fd_buffer *to, uint64_t nanoseconds)
+{
+    double value = (double)nanoseconds;
+    if (value < 999.5) {
+        fd_buffer_format(to, "%.0f ns", value);
+    }
+    else if (value < 999.5e3) {
+        three_digits(to, value / 1e3, "\xC2\xB5s");
+    }
+    else if (value < 999.5e6) {
+        three_digits(to, value / 1e6, "ms");
+    }
+    else {
+        three_digits(to, value / 1e9, "s");
+    }
+}
+
+void
+fd_text_count(fd_buffer *to, uint64_t count)
+{
+    char digits[24];
+    int size = snprintf(digits, sizeof digits, "%llu",
+                        (unsigned long long)count);
+    for (int i = 0; i < size; i++) {
+        if (i > 0 && (size - i) % 3 == 0) {
+            fd_buffer_text(to, " ");
+        }
+        fd_buffer_bytes(to, &digits[i], 1);
+    }
+}
+
+void
+fd_text_percent(fd_buffer *to, uint64_t part, uint64_t whole)
+{
+    double percent = whole > 0 ? 100 * (double)part / (double)whole : 0;
+    int decimals = percent >= 99.95 || part == 0 ? 0 : percent < 0.1 ? 2 : 1;
+    fd_buffer_format(to, "%.*f %%", decimals, percent);
+}

@@ -1,0 +1,122 @@
+/* Trace.export(): the options of a format from Python's. */
+#include "module/errors.h"
+
+#include "analysis/totals.h"
+#include "export/exporters.h"
+#include "module/trace_type.h"
+
+/* The index of a name in a list that ends in NULL; -1 with ValueError. */
+static int
+choose(const char *what, const char *name, const char *const *names)
+{
+    for (int i = 0; names[i] != NULL; i++) {
+        if (strcmp(names[i], name) == 0) {
+            return i;
+        }
+    }
+    PyErr_Format(PyExc_ValueError, "%s=%s is unknown", what, name);
+    return -1;
+}
+
+static bool
+choose_all(fd_export_options *options, const char *style, const char *weight,
+           const char *ops)
+{
+    static const char *const styles[] = {"default", "classic", NULL};
+    static const char *const weights[] = {"time", "calls", NULL};
+    static const char *const operators[] = {"none", "top", "all", NULL};
+    int of_style = choose("style", style, styles);
+    int of_weight = of_style < 0 ? -1 : choose("weight", weight, weights);
+    int of_ops = of_weight < 0 ? -1 : choose("ops", ops, operators);
+    if (of_ops < 0) {
+        return false;
+    }
+    options->style = (fd_export_style)of_style;
+    options->weight = (fd_export_weight)of_weight;
+    options->ops = (fd_export_ops)of_ops;
+    return true;
+}
+
+/* The texts of a tuple of str, borrowed from it; the list is the caller's. */
+static bool
+take_globs(PyObject *tuple, fd_export_globs *globs)
+{
+    size_t count = (size_t)PyTuple_GET_SIZE(tuple);
+    const char **list = fd_calloc(count + 1, sizeof *list);
+    if (list == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    *globs = (fd_export_globs){.list = list, .count = count};
+    for (size_t i = 0; i < count; i++) {
+        list[i] = PyUnicode_AsUTF8(PyTuple_GET_ITEM(tuple, (Py_ssize_t)i));
+        if (list[i] == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void
+free_globs(fd_export_globs *globs)
+{
+    fd_free((void *)(uintptr_t)globs->list);
+}
+
+static PyObject *
+written(PyObject *self, const fd_exporter *exporter,
+      const fd_export_options *options)
+{
+    fd_buffer text = {.bytes = NULL};
+    fd_error error = {""};
+    fd_status status;
+    PyObject *bytes = NULL;
+    Py_BEGIN_ALLOW_THREADS
+    status = exporter->write(fd_trace_of(self), options, &text, &error);
+    Py_END_ALLOW_THREADS
+    if (status != FD_OK) {
+        fd_raise(PyType_GetModule(Py_TYPE(self)), status, &error);
+    }
+    else {
+        bytes = PyBytes_FromStringAndSize(text.bytes, (Py_ssize_t)text.size);
+    }
+    fd_buffer_clear(&text);
+    return bytes;
+}
+
+PyObject *
+fd_trace_export(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"format", "rank", "style", "weight", "ops", "hide",
+                            "contract", "min_percent", "all", NULL};
+    const char *format;
+    const char *style = "default";
+    const char *weight = "time";
+    const char *ops = "none";
+    PyObject *hide = NULL;
+    PyObject *contract = NULL;
+    int all = 0;
+    fd_export_options options = {.rank = FD_ALL_RANKS, .min_percent = -1};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|$isssO!O!dp:export",
+                                     names, &format, &options.rank, &style,
+                                     &weight, &ops, &PyTuple_Type, &hide,
+                                     &PyTuple_Type, &contract,
+                                     &options.min_percent, &all)
+        || !fd_trace_rank_fits(self, options.rank)
+        || !choose_all(&options, style, weight, ops)) {
+        return NULL;
+    }
+    options.all = all != 0;
+    const fd_exporter *exporter = fd_exporter_find(format);
+    if (exporter == NULL) {
+        return PyErr_Format(PyExc_ValueError, "format=%s is unknown", format);
+    }
+    PyObject *made = NULL;
+    if ((hide == NULL || take_globs(hide, &options.hide))
+        && (contract == NULL || take_globs(contract, &options.contract))) {
+        made = written(self, exporter, &options);
+    }
+    free_globs(&options.hide);
+    free_globs(&options.contract);
+    return made;
+}
