@@ -8,9 +8,9 @@ import tempfile
 from pathlib import Path
 from time import perf_counter
 
-import fastdispatch
 import torch
 
+import fastdispatch
 from benchmarks.figures import Result
 from benchmarks.measure import Effort, quiet
 

@@ -13,7 +13,6 @@ from time import perf_counter
 from unittest import mock
 
 import fastdispatch
-
 from benchmarks.figures import Result
 from benchmarks.measure import Effort, quiet, ratios
 

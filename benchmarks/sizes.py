@@ -8,7 +8,6 @@ import tempfile
 from pathlib import Path
 
 import fastdispatch
-
 from benchmarks import peers
 from benchmarks.figures import Result
 from benchmarks.measure import Effort

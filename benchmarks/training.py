@@ -6,9 +6,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import fastdispatch
 import torch
 
+import fastdispatch
 from benchmarks import peers
 from benchmarks.figures import Result
 from benchmarks.measure import Effort, Side, Times, interleave, ratios

@@ -5,8 +5,9 @@ from __future__ import annotations
 import tempfile
 from time import perf_counter
 
-import fastdispatch
 import torch
+
+import fastdispatch
 
 
 def main() -> None:
