@@ -36,10 +36,7 @@ fd_load_nodes(fd_loading *l, const cJSON *document)
     const fd_trace_node *nodes = from.list;
     for (uint32_t i = 0; i < from.count && status == FD_OK; i++) {
         uint32_t id = 0;
-        if (i > 0 && (nodes[i].kind == 0 || nodes[i].kind >= FD_NODE_KINDS)) {
-            status = fd_loading_wrong(l, "nodes.kind", "unknown kind");
-        }
-        else if (i > 0) {
+        if (i > 0) {
             status = fd_trace_add_node(l->trace, &nodes[i], &id);
         }
         if (status == FD_OK) {

@@ -78,6 +78,18 @@ fd_loading_number(const fd_loading *l, const cJSON *json, const char *name,
                                   "a whole number is missing or out of range");
 }
 
+/* Numbers that stand for names are those of a name. */
+static bool
+is_named(const fd_column *column, uint64_t value)
+{
+    for (uint64_t i = 0; column->names[i] != NULL; i++) {
+        if (i == value) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static fd_status
 load_column(const fd_loading *l, const fd_table *table,
             const fd_column *column, const cJSON *values, fd_loading_rows *to)
@@ -95,7 +107,8 @@ load_column(const fd_loading *l, const fd_table *table,
             return fd_loading_wrong(l, where,
                                     "more values than in the first column");
         }
-        if (!cell_value(l, column->type, item, &value)) {
+        if (!cell_value(l, column->type, item, &value)
+            || (column->names != NULL && !is_named(column, value))) {
             return fd_loading_wrong(l, where,
                                     "a value has the wrong type or range");
         }

@@ -1,6 +1,10 @@
 #include "io/graft.h"
 #include "io/reading.h"
 
+#include <math.h>
+
+static const float LARGEST = 1e18F; /* ticks, a decade of them */
+
 static fd_status
 push_raw(fd_reading *r, const fd_trace_context *context,
          const fd_context *record, uint32_t owner)
@@ -106,12 +110,25 @@ graft_contexts(fd_reading *r)
     return status;
 }
 
+/* Numbers of a damaged file can be none at all. */
+static bool
+is_sound(const fd_spread *spread)
+{
+    return spread->steps > 0 && isfinite(spread->self_squares)
+           && isfinite(spread->total_squares) && spread->self_squares >= 0
+           && spread->total_squares >= 0 && spread->self_min >= 0
+           && spread->total_min >= 0 && spread->self_max < LARGEST
+           && spread->total_max < LARGEST
+           && spread->self_min <= spread->self_max
+           && spread->total_min <= spread->total_max;
+}
+
 static void
 add_spread(const fd_reading *r, const fd_context *record, fd_figure *figure)
 {
     const fd_spread *spread = fd_chunks_record(&r->file, FD_CHUNK_SPREADS,
                                                record->spread);
-    if (spread == NULL || spread->steps == 0) {
+    if (spread == NULL || !is_sound(spread)) {
         return;
     }
     double ns = r->ns_per_tick;

@@ -17,7 +17,9 @@ add_node(fd_reading *r, const fd_node *node)
 {
     fd_trace_node made = {.kind = (uint8_t)(node->kind < FD_NODE_KINDS ? node->kind
                                                                : 0),
-                          .from = node->from,
+                          .from = (uint8_t)(node->from <= FD_FROM_GENERATED
+                                                ? node->from
+                                                : FD_FROM_USER),
                           .line = node->line};
     uint32_t id;
     fd_status status = fd_reading_text(r, node->file, node->strip, &made.file);

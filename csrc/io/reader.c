@@ -3,6 +3,7 @@
 #include "io/reading.h"
 #include "io/sort.h"
 
+#include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +78,35 @@ put_meta(fd_reading *r, const fd_trace_meta *meta)
     return fd_vector_push(&r->rank->meta, *meta);
 }
 
+/* The value as a dump spells it, so that a recording and its dump are equal;
+ * what is no JSON becomes a JSON string. */
+static fd_status
+read_json(fd_reading *r, uint32_t id, uint32_t *to)
+{
+    const fd_string *string = fd_chunks_string(&r->file, id);
+    *to = 0;
+    if (string == NULL) {
+        return FD_OK;
+    }
+    fd_buffer text = {.bytes = NULL};
+    cJSON *value = cJSON_ParseWithLength(string->bytes, string->size);
+    char *spelled = value != NULL ? cJSON_PrintUnformatted(value) : NULL;
+    if (spelled != NULL) {
+        fd_buffer_text(&text, spelled);
+    }
+    else {
+        fd_buffer_json(&text, string->bytes, string->size);
+    }
+    cJSON_free(spelled);
+    cJSON_Delete(value);
+    fd_status status = text.status;
+    if (status == FD_OK) {
+        status = fd_text_pool_add(&r->trace->texts, text.bytes, text.size, to);
+    }
+    fd_buffer_clear(&text);
+    return status;
+}
+
 static fd_status
 read_meta(fd_reading *r)
 {
@@ -87,7 +117,7 @@ read_meta(fd_reading *r)
             fd_trace_meta meta;
             status = fd_reading_text(r, list[i].key, 0, &meta.key);
             if (status == FD_OK) {
-                status = fd_reading_text(r, list[i].value, 0, &meta.json);
+                status = read_json(r, list[i].value, &meta.json);
             }
             if (status == FD_OK && meta.key != 0 && meta.json != 0) {
                 status = put_meta(r, &meta);

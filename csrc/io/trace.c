@@ -72,6 +72,23 @@ same_node(const fd_trace_node *a, const fd_trace_node *b)
            && a->line == b->line;
 }
 
+/* What is no part of a node's identity may differ from host to host (where a
+ * package is installed): the least counts, so that the order does not. */
+static void
+settle_node(const fd_trace *trace, fd_trace_node *node,
+            const fd_trace_node *other)
+{
+    if (strcmp(fd_trace_text(trace, other->qualified),
+               fd_trace_text(trace, node->qualified)) < 0) {
+        node->qualified = other->qualified;
+    }
+    if (strcmp(fd_trace_text(trace, other->package),
+               fd_trace_text(trace, node->package)) < 0) {
+        node->package = other->package;
+    }
+    node->from = other->from < node->from ? other->from : node->from;
+}
+
 fd_status
 fd_trace_add_node(fd_trace *trace, const fd_trace_node *node, uint32_t *id)
 {
@@ -81,6 +98,7 @@ fd_trace_add_node(fd_trace *trace, const fd_trace_node *node, uint32_t *id)
     fd_probe probe = fd_index_probe(&trace->node_index, hash);
     while ((*id = fd_index_next(&trace->node_index, &probe)) != 0) {
         if (same_node(&trace->nodes.list[*id], node)) {
+            settle_node(trace, &trace->nodes.list[*id], node);
             return FD_OK;
         }
     }

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from fastdispatch import _core, files
 from fastdispatch.calibration import call_cost, operator_cost
@@ -200,7 +201,7 @@ class CallGraph:
     # -- starting ----------------------------------------------------------------------------------------------------
 
     def _open(self) -> _core.Session:
-        options = {
+        options: dict[str, Any] = {
             "max_mb": self._max_mb,
             "timing": self._timing,
             "calls": _CALLS[self._calls_source()],

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from fastdispatch._core import Error
 from fastdispatch.environment import network_file_system
@@ -69,7 +70,7 @@ def _locked(folder: Path) -> Iterator[None]:
         yield
 
 
-def _read(path: Path) -> dict[str, object]:
+def _read(path: Path) -> dict[str, Any]:
     try:
         manifest = json.loads(path.read_text())
     except (OSError, ValueError):
