@@ -444,3 +444,23 @@ def test_reports_of_a_dump_and_of_its_recording_are_equal(recording: Path, tmp_p
     fastdispatch.merge([recording], tmp_path / "merged.json")
     assert printed(tmp_path / "merged.json").splitlines()[1:] == printed(recording).splitlines()[1:]
     assert os.path.getsize(tmp_path / "merged.json") > 0
+
+
+@pytest.mark.skipif(sys.version_info < (3, 13), reason="from Python 3.13 on, constructors that are called often")
+def test_constructors_that_no_hook_sees_are_named(tmp_path: Path) -> None:
+    def work() -> None:
+        for _ in range(300):
+            programs.Derived(1).method()
+            programs.WithMeta()
+
+    with fastdispatch.CallGraph(tmp_path, ops="off"):
+        work()
+    counters = fastdispatch.load(tmp_path).ranks[0]["counters"]
+    unseen = [special for special in made(tmp_path).facts.special if special.what == "unseen"]
+    assert sum(special.calls for special in unseen) == counters["hidden_frames"] > 0
+    assert all(special.where.endswith(":__init__") for special in unseen)
+    text = printed(tmp_path, width=None)
+    assert "shows to no hook" in text
+    assert f"{unseen[0].where} ({grouped(unseen[0].calls)} calls" in text
+    rows = {row.where: row.unseen_calls for row in made(tmp_path).listing.rows}
+    assert rows[unseen[0].where] == unseen[0].calls

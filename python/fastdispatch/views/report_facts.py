@@ -73,7 +73,8 @@ class Backward:
 
 @dataclass
 class Special:
-    """A node that is in no row of its own or needs a word: ``what`` is folded, asynchronous, compiled or scripted."""
+    """A node that is in no row of its own or needs a word: ``what`` is folded, asynchronous, compiled or scripted, or
+    unseen (calls that no hook saw, known from what they called)."""
 
     what: str
     where: str
@@ -185,9 +186,11 @@ def _special(trace: Trace, table: Columns) -> list[Special]:
     kinds, classes = trace.nodes["kind"], trace.nodes["class"]
     names = trace.nodes["name"]
     found = []
-    for where, node, calls, own, total, asynchronous in zip(
-        *(table[name] for name in ("where", "node", "calls", "self", "total", "async")), strict=True
+    for where, node, calls, own, total, asynchronous, unseen in zip(
+        *(table[name] for name in ("where", "node", "calls", "self", "total", "async", "hidden")), strict=True
     ):
+        if unseen:
+            found.append(Special("unseen", where, unseen, total))
         if kinds[node] == "overflow":
             found.append(Special("folded", where, calls, own))
         elif asynchronous:
