@@ -448,10 +448,13 @@ def test_reports_of_a_dump_and_of_its_recording_are_equal(recording: Path, tmp_p
 
 @pytest.mark.skipif(sys.version_info < (3, 13), reason="from Python 3.13 on, constructors that are called often")
 def test_constructors_that_no_hook_sees_are_named(tmp_path: Path) -> None:
+    class Made:
+        def __init__(self) -> None:
+            cheap()
+
     def work() -> None:
-        for _ in range(300):
-            programs.Derived(1).method()
-            programs.WithMeta()
+        for _ in range(50):
+            Made()
 
     with fastdispatch.CallGraph(tmp_path, ops="off"):
         work()
@@ -464,3 +467,16 @@ def test_constructors_that_no_hook_sees_are_named(tmp_path: Path) -> None:
     assert f"{unseen[0].where} ({grouped(unseen[0].calls)} calls" in text
     rows = {row.where: row.unseen_calls for row in made(tmp_path).listing.rows}
     assert rows[unseen[0].where] == unseen[0].calls
+
+
+@pytest.mark.parametrize("value", (None, 3, "text", [1], {"a": None}, {"python_call": "x"}), ids=str)
+def test_meta_of_the_wrong_type(value: object, recording: Path, tmp_path: Path) -> None:
+    path = tmp_path / "dump.json"
+    fastdispatch.load(recording).dump(path)
+    dump = json.loads(path.read_text())
+    meta = dump["ranks"][0]["meta"]
+    assert "cost_ns" in meta
+    dump["ranks"][0]["meta"] = dict.fromkeys(meta, value)
+    path.write_text(json.dumps(dump))
+    assert key("cheap") in printed(path)
+    json.dumps(made(path).as_json())

@@ -208,4 +208,4 @@ def _fold(guide: str, text: Text, room: int) -> Text:
     lines.append(text)
     under = guide.replace("├ ", "│ ").replace("└ ", "  ") if set(guide) <= set("│├└« ") else " " * len(guide)
     fronts = [guide, *([under] * (len(lines) - 1))]
-    return Text("\n").join(Text(front, style="dim") + line for front, line in zip(fronts, lines, strict=True))
+    return Text("\n").join(Text.assemble((front, "dim"), line) for front, line in zip(fronts, lines, strict=True))
