@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import io
 import json
@@ -179,6 +180,10 @@ def test_a_hundred_percent_is_the_main_thread(tmp_path: Path) -> None:
     assert found.whole == rank["threads"]["self"][main_thread] > 0
     assert "100 % = " + seconds(found.whole) + ": the main thread; other threads" in printed(tmp_path, width=None)
     assert sum(thread.count for thread in found.threads) == 5
+    rows = {row.where: row for row in made(tmp_path).listing.rows}
+    assert rows["tests/programs.py:[]:threads"].threads == ["main"]
+    assert rows["tests/programs.py:[]:work"].threads == ["worker-*"]
+    assert line_of(printed(tmp_path, top=None), "tests/programs.py:[]:work   in worker-*")
 
 
 def test_counts_without_times(tmp_path: Path) -> None:
@@ -233,6 +238,28 @@ def test_the_drawn_tree(tmp_path: Path) -> None:
         "│ └ " + key("cheap"),
         "│   └ " + key("spend"),
     ]
+
+
+def test_callees_reached_through_different_wrappers_are_one_branch(tmp_path: Path) -> None:
+    class Nothing(contextlib.ContextDecorator):
+        def __enter__(self) -> None: ...
+
+        def __exit__(self, *error: object) -> None: ...
+
+    dispatched, decorated = functools.singledispatch(spend), Nothing()(spend)
+
+    def work() -> None:
+        dispatched(50)
+        decorated(50)
+
+    dispatched(0)
+    with fastdispatch.CallGraph(tmp_path, ops="off"):
+        in_thread(work)
+    branches = made(tmp_path, tree=True).tree
+    assert [branch.calls for branch in branches if branch.where == key("spend")] == [2]
+    assert next(branch.passed for branch in branches if branch.where == key("spend")) == 1
+    everything = made(tmp_path, tree=True, hide=False).tree
+    assert [branch.calls for branch in everything if branch.where == key("spend")] == [1, 1]
 
 
 # -- callers and callees -----------------------------------------------------------------------------------------------
@@ -460,10 +487,10 @@ def test_constructors_that_no_hook_sees_are_named(tmp_path: Path) -> None:
         work()
     counters = fastdispatch.load(tmp_path).ranks[0]["counters"]
     unseen = [special for special in made(tmp_path).facts.special if special.what == "unseen"]
-    assert sum(special.calls for special in unseen) == counters["hidden_frames"] > 0
+    assert sum(special.calls for special in unseen) >= counters["hidden_frames"] > 0
     assert all(special.where.endswith(":__init__") for special in unseen)
     text = printed(tmp_path, width=None)
-    assert "shows to no hook" in text
+    assert "often shows to no hook" in text
     assert f"{unseen[0].where} ({grouped(unseen[0].calls)} calls" in text
     rows = {row.where: row.unseen_calls for row in made(tmp_path).listing.rows}
     assert rows[unseen[0].where] == unseen[0].calls
