@@ -377,6 +377,31 @@ def test_ranks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "rank 5 is not in this trace" in capsys.readouterr().err
 
 
+def test_ranks_that_ended_differently(tmp_path: Path) -> None:
+    rank_of_two(tmp_path, 0)
+    process = processes.start("endless.py", tmp_path, "calls", RANK="1", WORLD_SIZE="2", FASTDISPATCH_RUN_ID="one")
+    assert process.stdout is not None
+    assert process.stdout.readline() == "under way\n"
+    process.kill()
+    process.communicate()
+    text = printed(tmp_path, width=None)
+    assert "stopped: rank 0, killed: rank 1" in text
+    assert "open calls of rank 1 (killed)" in text
+    assert "open calls of rank 0" not in text
+
+
+@pytest.mark.parametrize("arguments", ([], ["--tree"], ["--json"], ["--by", "package"], ["--time"]), ids=str)
+def test_a_recording_of_nothing(arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with fastdispatch.CallGraph(tmp_path, ops="off", steps="5:6"):
+        program()
+    assert main(["report", str(tmp_path), *arguments]) == 0
+    text = capsys.readouterr().out
+    if arguments == ["--json"]:
+        assert json.loads(text)["rows"] == []
+    else:
+        assert "no time was recorded" in text
+
+
 # -- how it is printed -------------------------------------------------------------------------------------------------
 
 

@@ -18,6 +18,7 @@ from fastdispatch.cli import main
 from fastdispatch.summary import grouped, seconds
 from fastdispatch.views.report import Report
 from fastdispatch.views.report_rows import Modules
+from tests import processes
 from tests.training import make_step
 from tests.unit.test_report import SCHEMA, line_of, made, printed
 
@@ -158,3 +159,20 @@ def test_scripted_modules_are_opaque(tmp_path: Path) -> None:
     (special,) = [special for special in found.facts.special if special.what == "scripted"]
     assert special.calls == 3
     assert "scripted, opaque" in printed(tmp_path)
+
+
+def test_a_training_that_was_killed(tmp_path: Path) -> None:
+    process = processes.start("endless.py", tmp_path, "train")
+    assert process.stdout is not None
+    assert process.stdout.readline() == "under way\n"
+    process.kill()
+    process.communicate()
+    result = processes.fastdispatch("report", tmp_path)
+    assert result.returncode == 0, result.stderr
+    found = made(tmp_path).facts
+    assert (found.ranks[0].state, found.ranks[0].steps_source) == ("killed", "optimizer")
+    assert found.ranks[0].steps >= 2
+    assert f"{found.ranks[0].steps} steps (by Optimizer.step), killed" in result.stdout
+    (train,) = [call for call in found.open if call.where.endswith("endless.py:[]:train")]
+    assert f"{seconds(train.age)}  {train.where}" in result.stdout
+    assert found.backward.coverage > 0.9

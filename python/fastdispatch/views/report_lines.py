@@ -56,7 +56,12 @@ def head(report: Report) -> Iterator[str]:
     """What was recorded, what 100 % is, what it cost."""
     facts = report.facts
     yield f"{report.path}: {_ranks(facts.ranks)}{_command(facts.ranks)}"
-    yield _whole(facts) if report.timing else "counts only: times were not taken"
+    if report.timing:
+        yield _whole(facts)
+    elif any(rank.timing for rank in facts.ranks):
+        yield "no time was recorded: nothing ran while it recorded"
+    else:
+        yield "counts only: times were not taken (timing=False)"
     yield _price(facts)
     yield ""
 
