@@ -56,7 +56,7 @@ $(VENV)/.tools: $(VENV)/.torch pyproject.toml
 	@touch $@
 
 $(VENV)/.peers: $(VENV)/bin/python
-	$(BIN)/pip install -q viztracer==1.1.1
+	$(BIN)/pip install -q viztracer==1.1.1 transformers==5.23.0
 	@touch $@
 
 $(VENV)/.install: $(VENV)/bin/python $(SOURCES)

@@ -4,6 +4,7 @@
 #include "io/sort.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static fd_status
@@ -31,26 +32,36 @@ read_step(fd_reading *r, const fd_step *step)
     return status;
 }
 
-/* Step n is at place n % size of the ring: oldest first is by number. */
+static int
+by_number(const void *left, const void *right)
+{
+    uint64_t a = (*(const fd_step *const *)left)->number;
+    uint64_t b = (*(const fd_step *const *)right)->number;
+    return a < b ? -1 : a > b;
+}
+
+/* Step n is at place n % size of the ring, and a schedule leaves gaps: the
+ * order is by number. */
 static fd_status
 read_steps(fd_reading *r)
 {
+    FD_VECTOR(const fd_step *) ended = {NULL, 0, 0};
     fd_status status = FD_OK;
     FOR_EACH_CHUNK(r, FD_CHUNK_STEPS, view) {
         const fd_step *steps = view->records;
-        uint32_t oldest = 0;
-        for (uint32_t i = 1; i < view->used; i++) {
-            if (steps[i].end != 0 && steps[i].number < steps[oldest].number) {
-                oldest = i;
-            }
-        }
         for (uint32_t i = 0; i < view->used && status == FD_OK; i++) {
-            const fd_step *step = &steps[(oldest + i) % view->used];
-            if (step->end != 0) {
-                status = read_step(r, step);
+            if (steps[i].end != 0) {
+                status = fd_vector_push(&ended, &steps[i]);
             }
         }
     }
+    if (ended.count > 0) {
+        qsort(ended.list, ended.count, sizeof *ended.list, by_number);
+    }
+    for (uint32_t i = 0; i < ended.count && status == FD_OK; i++) {
+        status = read_step(r, ended.list[i]);
+    }
+    fd_vector_clear(&ended);
     return status;
 }
 

@@ -271,7 +271,7 @@ session_trace(PyObject *self, PyObject *unused)
     fd_trace *trace = NULL;
     fd_error error = {""};
     fd_status status = fd_reader_read_memory(
-        &trace, file->base, fd_file_header(file)->file_bytes, &error);
+        &trace, file->base, file->room, &error);
     return status == FD_OK ? fd_trace_object(module_of(self), trace)
                            : fd_raise(module_of(self), status, &error);
 }

@@ -133,7 +133,10 @@ class CallGraph:
             return
         session = self._open()
         self._session = session
-        self._note(facts() | {"run_id": self._run_id, "options": self._options(), "cost_ns": {"python_call": call_cost(self._timing)}})
+        self._note(
+            facts()
+            | {"run_id": self._run_id, "options": self._options(), "cost_ns": {"python_call": call_cost(self._timing)}}
+        )
         _current = self
         atexit.register(self.stop)
         try:
@@ -293,7 +296,9 @@ class CallGraph:
     def _warn(self) -> None:
         error = self._session.error if self._session is not None else None
         if error is not None:
-            warnings.warn(f"fastdispatch: a function given to CallGraph failed: {error!r}", RuntimeWarning, stacklevel=3)
+            warnings.warn(
+                f"fastdispatch: a function given to CallGraph failed: {error!r}", RuntimeWarning, stacklevel=3
+            )
 
 
 def _ranks_of_environment() -> list[int] | None:

@@ -101,7 +101,7 @@ class Trace:
         """
         return self.core.export(
             format,
-            rank=self._index(rank),
+            rank=self.index(rank),
             style=style,
             weight=weight,
             ops=ops,

@@ -37,7 +37,12 @@ def test_a_source_distribution_installs_where_no_torch_is(tmp_path: Path) -> Non
     # -S: no site-packages, so neither PyTorch nor rich is there.
     environment = processes.environment(PYTHONPATH=str(target))
     result = subprocess.run(
-        [sys.executable, "-S", "-c", PROGRAM], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-S", "-c", PROGRAM],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert "'work'" in result.stdout, result.stderr
 

@@ -109,7 +109,11 @@ def test_a_run_directory_serves_the_next_run(tmp_path: Path) -> None:
 
 def test_runs_are_not_mixed(tmp_path: Path) -> None:
     for rank, run in ((0, "monday"), (1, "tuesday")):
-        command = [sys.executable, "-c", f"import fastdispatch; fastdispatch.CallGraph({str(tmp_path / run)!r}).start()"]
+        command = [
+            sys.executable,
+            "-c",
+            f"import fastdispatch; fastdispatch.CallGraph({str(tmp_path / run)!r}).start()",
+        ]
         environment = processes.environment(RANK=str(rank), WORLD_SIZE="2", FASTDISPATCH_RUN_ID=run)
         subprocess.run(command, env=environment, check=True)
     line = error_of("merge", tmp_path / "monday", tmp_path / "tuesday", "-o", tmp_path / "merged.json")
@@ -146,8 +150,11 @@ def test_a_full_disk_costs_the_recording_and_not_the_program(small_disk: Path) -
     trace = fastdispatch.load(small_disk / "run")
     assert trace.ranks[0]["counters"]["disk_full"] > 0
     assert "<overflow>" in trace.nodes["name"]
-    functions = [calls for calls, node in zip(trace.contexts["calls"], trace.contexts["node"], strict=True)
-                 if trace.nodes["name"][node].startswith(("function_", "<overflow>"))]
+    functions = [
+        calls
+        for calls, node in zip(trace.contexts["calls"], trace.contexts["node"], strict=True)
+        if trace.nodes["name"][node].startswith(("function_", "<overflow>"))
+    ]
     assert sum(functions) >= 3000  # every call is somewhere
 
 
@@ -240,7 +247,9 @@ def test_ranks_of_the_environment(tmp_path: Path) -> None:
         subprocess.run([sys.executable, "-c", program], env=processes.environment(**changes), check=True)
         assert (tmp_path / "rank00001.fd").exists() == expected
     environment = processes.environment(FASTDISPATCH_RANKS="one")
-    result = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False
+    )
     assert "FASTDISPATCH_RANKS=one" in result.stderr
 
 

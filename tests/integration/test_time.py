@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import signal
 import threading
@@ -94,7 +95,7 @@ def check_open_calls(trace: fastdispatch.Trace, innermost: str) -> None:
         ages = [opened["age"][row] for row in rows]
         assert ages == sorted(ages, reverse=True)
         assert innermost in [names[context] for context in contexts]
-        for outer, inner in zip(contexts, contexts[1:], strict=False):
+        for outer, inner in itertools.pairwise(contexts):
             assert outer == inner or outer in ancestors(trace, inner)
 
 
