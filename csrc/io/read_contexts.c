@@ -1,6 +1,8 @@
 #include "io/graft.h"
 #include "io/reading.h"
 
+#include <float.h>
+
 static fd_status
 push_raw(fd_reading *r, const fd_trace_context *context,
          const fd_context *record, uint32_t owner)
@@ -106,6 +108,13 @@ graft_contexts(fd_reading *r)
     return status;
 }
 
+/* A sum of squares as a damaged file has it: JSON knows no infinity. */
+static double
+squares(double sum)
+{
+    return sum > 0 && sum <= DBL_MAX ? sum : 0;
+}
+
 static void
 add_spread(const fd_reading *r, const fd_context *record, fd_figure *figure)
 {
@@ -118,12 +127,12 @@ add_spread(const fd_reading *r, const fd_context *record, fd_figure *figure)
     figure->steps = spread->steps;
     figure->last_step = spread->last_step;
     figure->stepped = fd_reading_ns(r, spread->self_mark);
-    figure->self_min = (uint64_t)(spread->self_min * ns + 0.5);
-    figure->self_max = (uint64_t)(spread->self_max * ns + 0.5);
-    figure->total_min = (uint64_t)(spread->total_min * ns + 0.5);
-    figure->total_max = (uint64_t)(spread->total_max * ns + 0.5);
-    figure->self_squares = spread->self_squares * ns * ns;
-    figure->total_squares = spread->total_squares * ns * ns;
+    figure->self_min = fd_reading_whole(spread->self_min * ns);
+    figure->self_max = fd_reading_whole(spread->self_max * ns);
+    figure->total_min = fd_reading_whole(spread->total_min * ns);
+    figure->total_max = fd_reading_whole(spread->total_max * ns);
+    figure->self_squares = squares(spread->self_squares * ns * ns);
+    figure->total_squares = squares(spread->total_squares * ns * ns);
 }
 
 /* Threads of one role share contexts of the trace: their figures add up. */
