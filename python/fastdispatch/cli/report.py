@@ -10,8 +10,8 @@ from fastdispatch import Error, load
 
 _TOP, _LEAST = 20, 1.0
 
-_DESCRIPTION = """What a recording holds: a table of functions, operators, modules or packages, the tree of call paths, or
-the callers and callees of one function. Shares are of the time of the main threads, as the second line says."""
+_DESCRIPTION = """What a recording holds: a table of functions, operators, modules or packages, the tree of call paths,
+or the callers and callees of one function. Shares are of the time of the main threads, as the second line says."""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -72,8 +72,7 @@ def run(arguments: argparse.Namespace) -> None:
     )
     made = report(load(arguments.path), arguments.path, wanted)
     if arguments.json:
-        json.dump(made.as_json(), sys.stdout, indent=1)
-        print()
+        print(json.dumps(made.as_json()))
         return
     from fastdispatch.views.report_text import print_report
 
