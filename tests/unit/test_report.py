@@ -21,7 +21,8 @@ import fastdispatch
 from fastdispatch.cli import main
 from fastdispatch.summary import grouped, overhead, seconds
 from fastdispatch.views.report import Report, Wanted, report
-from fastdispatch.views.report_facts import facts
+from fastdispatch.views.report_facts import _NO_LOSS, facts
+from fastdispatch.views.report_lines import _DROPPED, _MISSES
 from fastdispatch.views.report_rows import module_pattern
 from fastdispatch.views.report_text import print_report
 from tests import processes, programs
@@ -346,6 +347,11 @@ def test_what_was_dropped_is_said(tmp_path: Path) -> None:
     assert f"dropped: {grouped(dropped['nodes_full'])} functions found no room" in printed(tmp_path)
     overflow = [special for special in found.special if special.where == "<overflow>"]
     assert overflow[0].calls > 0
+
+
+def test_every_counter_has_its_words(recording: Path) -> None:
+    known = {*_DROPPED, *_MISSES, *_NO_LOSS}
+    assert set(fastdispatch.load(recording).ranks[0]["counters"]) == known
 
 
 def test_damage_is_said(tmp_path: Path, recording: Path) -> None:

@@ -112,8 +112,9 @@ def tree(
         group, level, passed = waiting.pop()
         callees = forest.below(group)
         inside = cut.depth is None or level + 1 < cut.depth
-        kept = [callee for callee in callees if inside and forest.sum(callee, figure) >= cut.least]
-        small = [callee for callee in callees if callee not in kept]
+        kept, small = [], []
+        for callee in callees:
+            (kept if inside and forest.sum(callee, figure) >= cut.least else small).append(callee)
         rows.append(_branch(forest, group, level, passed, small))
         shown = _joined(forest, [_skip(forest, callee, cut) for callee in kept])
         shown.sort(key=lambda callee: forest.sum(callee[0], figure))
