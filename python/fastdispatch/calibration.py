@@ -1,13 +1,15 @@
 """What one recorded event costs on this machine, so that a recording can state its own price.
 
 The cost of a Python call is that of an empty function, recorded minus plain; the cost of an operator is that of one
-that does next to nothing. Both are minima over short loops, taken once per process while nothing records.
+that does next to nothing. Both are minima over short loops in alternating rounds, so that a busy machine slows both
+sides alike, taken once per process while nothing records.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import cache
 from time import perf_counter_ns
 from typing import Any
@@ -15,7 +17,7 @@ from typing import Any
 from fastdispatch import _core, probe
 from fastdispatch.dispatch import DispatchMode
 
-_CALLS, _OPERATORS, _REPEATS = 1000, 100, 15
+_CALLS, _OPERATORS, _REPEATS, _ROUNDS = 1000, 100, 5, 4
 
 # Not in a file of this package: those are no nodes.
 _PROGRAM = """
@@ -34,17 +36,24 @@ def _best(work: Callable[[], object]) -> int:
     return min(times)
 
 
-def _recorded(work: Callable[[], object], **options: Any) -> int:
+def _recorded(work: Callable[[], object], *, timing: bool, calls: int, ops: str) -> int:
     """The time ``work`` takes while a recording in memory runs."""
-    session = _core.Session(None, max_mb=1, **options)
+    session = _core.Session(None, max_mb=1, timing=timing, calls=calls)
     session.start()
     try:
-        if options["calls"] == 0:
+        if ops == "record":
             session.attach_records(probe.run)
-        work()
-        return _best(work)
+        with DispatchMode() if ops == "dispatch" else nullcontext():
+            work()
+            return _best(work)
     finally:
         session.stop()
+
+
+def _added(recorded: Callable[[], int], plain: Callable[[], int], count: int) -> float:
+    """Nanoseconds that recording adds to one of ``count`` events."""
+    rounds = [(recorded(), plain()) for _ in range(_ROUNDS)]
+    return max(min(with_it for with_it, _ in rounds) - min(without for _, without in rounds), 0) / count
 
 
 @cache
@@ -57,7 +66,7 @@ def call_cost(timing: bool) -> float:
         namespace["loop"](_CALLS)
 
     work()
-    return max(_recorded(work, timing=timing, calls=1) - _best(work), 0) / _CALLS
+    return _added(lambda: _recorded(work, timing=timing, calls=1, ops="off"), lambda: _best(work), _CALLS)
 
 
 @cache
@@ -72,11 +81,4 @@ def operator_cost(timing: bool, source: str) -> float:
 
     with torch.no_grad():
         work()
-        plain = _best(work)
-        if source == "dispatch":
-            with DispatchMode():
-                work()
-                recorded = _best(work)
-        else:
-            recorded = _recorded(work, timing=timing, calls=0)
-    return max(recorded - plain, 0) / _OPERATORS
+        return _added(lambda: _recorded(work, timing=timing, calls=0, ops=source), lambda: _best(work), _OPERATORS)

@@ -141,8 +141,8 @@ class CallGraph:
         _current = self
         atexit.register(self.stop)
         try:
+            self._look()  # before the start: what it calls is no part of the program
             session.start()
-            self._look()
         except BaseException:
             self.stop()
             raise

@@ -112,7 +112,8 @@ def tree(
         group, level, passed = waiting.pop()
         callees = forest.below(group)
         inside = cut.depth is None or level + 1 < cut.depth
-        kept, small = [], []
+        kept: list[list[int]] = []
+        small: list[list[int]] = []
         for callee in callees:
             (kept if inside and forest.sum(callee, figure) >= cut.least else small).append(callee)
         rows.append(_branch(forest, group, level, passed, small))
