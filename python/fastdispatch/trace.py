@@ -63,8 +63,8 @@ class Trace:
     @cached_property
     def ranks(self) -> list[dict[str, Any]]:
         """One dict a rank, by rank: who recorded (rank, world, pid, id, ...), state (``stopped``, ``killed``, ...),
-        recorded (ns), steps, steps_source, counters of what was dropped, notes, meta, and the tables threads, open (calls that
-        were open; age in ns), latest_steps (ns since the start) and step_tops."""
+        recorded (ns), steps, steps_source, counters of what was dropped, notes, meta, and the tables threads, open
+        (calls that were open; age in ns), latest_steps (ns since the start) and step_tops."""
         ranks = self.core.ranks()
         for rank in ranks:
             rank["meta"] = {key: json.loads(value) for key, value in rank["meta"].items()}
@@ -89,8 +89,8 @@ class Trace:
         return self.core.edges(by, self.index(rank))
 
     def coverage(self, rank: int | None = None) -> dict[str, int]:
-        """Backward time, ns: ``autograd`` in all, of which ``accumulate`` (AccumulateGrad, of no call) and ``attributed``
-        to a forward call."""
+        """Backward time, ns: ``autograd`` in all, of which ``accumulate`` (AccumulateGrad, of no call) and
+        ``attributed`` to a forward call."""
         return self.core.coverage(self.index(rank))
 
     def dump(self, path: PathLike) -> None:
