@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import repeat
 
 from benchmarks import peers
@@ -12,7 +12,7 @@ from benchmarks.measure import Effort, Side, added, interleave, ratios
 
 # Ours at most this part of a peer's added cost; counts at most this part of times.
 _OF_PEER, _OF_TIMED = 1 / 4.5, 0.75
-_CALLS = 20_000
+_CALLS = 4_000
 
 
 class Leaf:
@@ -72,7 +72,19 @@ def _tree(count: int) -> Callable[[], None]:
     return work
 
 
-_WORKS = {"method": _method, "function": _function, "tree": _tree}
+def _resumes(count: int) -> Iterator[None]:
+    yield from repeat(None, count)
+
+
+def _generator(count: int) -> Callable[[], None]:
+    def work() -> None:
+        for _ in _resumes(count):
+            pass
+
+    return work
+
+
+_WORKS = {"method": _method, "function": _function, "tree": _tree, "generator": _generator}
 
 
 def _sides(result: Result) -> dict[str, Side]:
@@ -96,13 +108,15 @@ def measure(effort: Effort) -> Result:
     sides = _sides(result)
     for name, make in _WORKS.items():
         count = effort.scaled(_CALLS) // 8 * 8
-        times = interleave(sides, make(count), effort, turns=5, repeats=5)
+        times = interleave(sides, make(count), effort, turns=24, repeats=3)
         costs = {side: added(times, side, count) for side in sides if side != "plain"}
         ours, counted = costs["fastdispatch"], costs["fastdispatch, timing=False"]
+        is_call = name != "generator"  # a resume is no call: no bar
         for peer in ("cProfile", "VizTracer"):
             if peer in costs:
-                result.add(f"{name}: added cost, ours / {peer}", ratios(ours, costs[peer]), "x", _OF_PEER)
-        result.add(f"{name}: timing=False / timed", ratios(counted, ours), "x", _OF_TIMED)
+                bar = _OF_PEER if is_call else None
+                result.add(f"{name}: added cost, ours / {peer}", ratios(ours, costs[peer]), "x", bar)
+        result.add(f"{name}: timing=False / timed", ratios(counted, ours), "x", _OF_TIMED if is_call else None)
         result.add(f"{name}: untraced", [time / count for time in times["plain"]], "ns")
         for side, cost in costs.items():
             result.add(f"{name}: added by {side}", cost, "ns")

@@ -12,7 +12,7 @@ from benchmarks.figures import Result
 from benchmarks.measure import Effort, Side, added, interleave, ratios
 
 _OF_CALLBACK, _OF_MODE = 1.45, 0.85
-_OPERATORS = 2_000
+_OPERATORS = 1_000
 
 
 def _view(count: int) -> Callable[[], None]:
@@ -54,7 +54,7 @@ def measure(effort: Effort) -> Result:
         result.skip("empty callback", "no C compiler: set CC")
     for name, make in {"view": _view, "multiply with gradients": _multiply}.items():
         count = effort.scaled(_OPERATORS)
-        times = interleave(sides, make(count), effort, turns=4, repeats=4)
+        times = interleave(sides, make(count), effort, turns=16, repeats=3)
         costs = {side: added(times, side, count) for side in sides if side != "plain"}
         if "empty callback" in costs:
             of_callback = ratios(costs["record"], costs["empty callback"])

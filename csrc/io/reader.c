@@ -24,7 +24,8 @@ read_step(fd_reading *r, const fd_step *step)
         fd_trace_top top = {
             .step = step->number,
             .context = fd_reading_context(r, step->top[i].context),
-            .self = fd_reading_ns(r, (uint64_t)step->top[i].self),
+            .self = fd_reading_whole((double)step->top[i].self
+                                     * r->ns_per_tick),
         };
         if (top.context != 0) {
             status = fd_vector_push(&r->rank->tops, top);
@@ -180,12 +181,14 @@ read_header(fd_reading *r)
     rank->world = header->world;
     rank->pid = header->pid;
     rank->timing = header->timing;
-    rank->state = header->state;
+    rank->state = header->state <= FD_STATE_STOPPED ? header->state : 0;
     if (header->state != FD_STATE_STOPPED && !r->file.writer_lives) {
         rank->state = FD_STATE_KILLED;
     }
     rank->steps = header->steps;
-    rank->steps_source = header->steps_source;
+    rank->steps_source = header->steps_source <= FD_STEPS_EXPLICIT
+                             ? header->steps_source
+                             : FD_STEPS_NONE;
     rank->start = header->start;
     rank->start.ticks = fd_reading_ns(r, header->start.ticks);
     rank->file_bytes = header->file_bytes;

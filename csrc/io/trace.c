@@ -72,21 +72,27 @@ same_node(const fd_trace_node *a, const fd_trace_node *b)
            && a->line == b->line;
 }
 
-/* What is no part of a node's identity may differ from host to host (where a
- * package is installed): the least counts, so that the order does not. */
+/* The lesser of two texts; any text before none. */
 static void
-settle_node(const fd_trace *trace, fd_trace_node *node,
+settle_text(const fd_trace *trace, uint32_t *kept, uint32_t other)
+{
+    if (*kept == 0
+        || (other != 0 && other != *kept
+            && strcmp(fd_trace_text(trace, other), fd_trace_text(trace, *kept))
+                   < 0)) {
+        *kept = other;
+    }
+}
+
+/* Two ranks may describe one node differently (one has the package installed):
+ * what stays must not depend on who came first. */
+static void
+settle_node(const fd_trace *trace, fd_trace_node *kept,
             const fd_trace_node *other)
 {
-    if (strcmp(fd_trace_text(trace, other->qualified),
-               fd_trace_text(trace, node->qualified)) < 0) {
-        node->qualified = other->qualified;
-    }
-    if (strcmp(fd_trace_text(trace, other->package),
-               fd_trace_text(trace, node->package)) < 0) {
-        node->package = other->package;
-    }
-    node->from = other->from < node->from ? other->from : node->from;
+    kept->from = other->from < kept->from ? other->from : kept->from;
+    settle_text(trace, &kept->qualified, other->qualified);
+    settle_text(trace, &kept->package, other->package);
 }
 
 fd_status

@@ -2,8 +2,8 @@
 
 ``FASTDISPATCH=1`` records every Python process, ``FASTDISPATCH=children`` (what ``fastdispatch run`` sets) those that
 multiprocessing spawns. ``FASTDISPATCH_OUT``, ``FASTDISPATCH_RANKS``, ``FASTDISPATCH_STEPS=A:B`` and
-``FASTDISPATCH_OPTIONS=ops=dispatch,timing=0`` are the options. A mistake in them is one line on standard error, never
-an exception: the process is somebody's training.
+``FASTDISPATCH_OPTIONS=ops=dispatch,timing=0`` are the options. A mistake in them is one line on standard error,
+never an exception: the process is somebody's training.
 """
 
 from __future__ import annotations

@@ -17,16 +17,25 @@ _HOOKED = {
 }
 
 
+#: Nanoseconds; a cost above is no measurement.
+_DEAREST = 1e9
+
+
+def mapping(value: object) -> dict[str, Any]:
+    """A value of a recording's meta that should be a JSON object, and is not where somebody wrote it by hand."""
+    return value if isinstance(value, dict) else {}
+
+
 def overhead(trace: Trace, index: int) -> float | None:
     """Nanoseconds that recording cost the rank at ``index`` of ``trace.ranks``: its events times their calibrated
     cost; ``None`` when nothing was calibrated."""
-    costs: dict[str, Any] = trace.ranks[index]["meta"].get("cost_ns") or {}
+    costs = mapping(trace.ranks[index]["meta"].get("cost_ns"))
     kinds = trace.nodes["kind"]
     table = trace.core.table("node", index)
     total = 0.0
     for node, calls, resumes in zip(table["node"], table["calls"], table["resumes"], strict=True):
         cost = costs.get(_HOOKED.get(kinds[node], ""))
-        total += (calls + resumes) * (cost or 0.0)
+        total += (calls + resumes) * (cost if isinstance(cost, (int, float)) and 0 <= cost < _DEAREST else 0.0)
     return total if costs else None
 
 

@@ -1,11 +1,15 @@
 #include "fixtures.h"
 
+#include "base/utf8.h"
 #include "io/dump.h"
+#include "io/load.h"
 #include "io/reader.h"
 #include "io/sort.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum { FIRST_NS = 1000000 };
 
@@ -382,6 +386,106 @@ fixture_figure(const fd_trace *trace, uint32_t rank, uint32_t context)
         }
     }
     return (fd_figure){.context = 0};
+}
+
+fd_status
+fixture_load(fd_trace **trace, const void *bytes, size_t size,
+             fd_error *error)
+{
+    char path[64];
+    int fd = memfd_create("document", MFD_CLOEXEC);
+    *trace = NULL;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    fd_status status = fixture_write(path, bytes, size);
+    if (status == FD_OK) {
+        status = fd_load(trace, path, error);
+    }
+    close(fd);
+    return status;
+}
+
+fd_status
+fixture_dump(const fd_trace *trace, fd_buffer *to)
+{
+    fd_dump(trace, to);
+    fd_buffer_bytes(to, "", 1);
+    to->size -= to->status == FD_OK;
+    return to->status;
+}
+
+static bool
+sound_texts(const fd_text_pool *pool)
+{
+    for (uint32_t id = 1; id < pool->texts.count; id++) {
+        const char *at = fd_text_pool_get(pool, id);
+        size_t left = fd_text_pool_size(pool, id);
+        while (left > 0) {
+            size_t length = fd_utf8_length(at, left);
+            if (length == 0 || *at == '\0') {
+                return false;
+            }
+            at += length;
+            left -= length;
+        }
+    }
+    return true;
+}
+
+static bool
+sound_tables(const fd_trace *trace)
+{
+    bool sound = true;
+    for (uint32_t i = 1; i < trace->nodes.count; i++) {
+        const fd_trace_node *node = &trace->nodes.list[i];
+        sound = sound && node->kind > 0 && node->kind < FD_NODE_KINDS
+                && node->from <= FD_FROM_GENERATED;
+    }
+    for (uint32_t i = 1; i < trace->modules.count; i++) {
+        sound = sound && trace->modules.list[i].parent < i;
+    }
+    for (uint32_t i = 1; i < trace->contexts.count; i++) {
+        const fd_trace_context *context = &trace->contexts.list[i];
+        sound = sound && context->parent < i && context->node > 0
+                && context->node < trace->nodes.count
+                && context->module < trace->modules.count
+                && context->origin < trace->contexts.count;
+    }
+    return sound;
+}
+
+static bool
+sound_rank(const fd_trace *trace, const fd_trace_rank *rank)
+{
+    uint32_t count = trace->contexts.count;
+    bool sound = rank->state <= FD_STATE_KILLED
+                 && rank->steps_source <= FD_STEPS_EXPLICIT;
+    for (uint32_t i = 0; i < rank->figures.count; i++) {
+        uint32_t context = rank->figures.list[i].context;
+        sound = sound && context > 0 && context < count
+                && rank->figures.list[i].self_squares >= 0;
+    }
+    for (uint32_t i = 0; i < rank->threads.count; i++) {
+        sound = sound && rank->threads.list[i].root < count;
+    }
+    for (uint32_t i = 0; i < rank->open.count; i++) {
+        sound = sound && rank->open.list[i].context < count
+                && rank->open.list[i].thread < rank->threads.count;
+    }
+    for (uint32_t i = 0; i < rank->tops.count; i++) {
+        sound = sound && rank->tops.list[i].context < count;
+    }
+    return sound;
+}
+
+bool
+fixture_sound(const fd_trace *trace)
+{
+    bool sound = trace->sorted && sound_texts(&trace->texts)
+                 && sound_tables(trace);
+    for (uint32_t i = 0; i < trace->ranks.count; i++) {
+        sound = sound && sound_rank(trace, &trace->ranks.list[i]);
+    }
+    return sound;
 }
 
 fd_status

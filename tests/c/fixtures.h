@@ -81,6 +81,17 @@ uint32_t fixture_find(const fd_trace *trace, const char *name);
 fd_figure fixture_figure(const fd_trace *trace, uint32_t rank,
                          uint32_t context);
 
+/* Load a document that lies in memory. */
+fd_status fixture_load(fd_trace **trace, const void *bytes, size_t size,
+                       fd_error *error);
+
+/* Dump, with a NUL behind it that does not count. */
+fd_status fixture_dump(const fd_trace *trace, fd_buffer *to);
+
+/* What everything that reads a trace relies on: ids in range, parents first,
+ * names for all values, texts that are UTF-8. */
+bool fixture_sound(const fd_trace *trace);
+
 /* Whole files. */
 fd_status fixture_read(const char *path, fd_buffer *to);
 fd_status fixture_write(const char *path, const void *bytes, size_t size);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import io
 import json
@@ -20,7 +21,8 @@ import fastdispatch
 from fastdispatch.cli import main
 from fastdispatch.summary import grouped, overhead, seconds
 from fastdispatch.views.report import Report, Wanted, report
-from fastdispatch.views.report_facts import facts
+from fastdispatch.views.report_facts import _NO_LOSS, facts
+from fastdispatch.views.report_lines import _DROPPED, _MISSES
 from fastdispatch.views.report_rows import module_pattern
 from fastdispatch.views.report_text import print_report
 from tests import processes, programs
@@ -179,6 +181,10 @@ def test_a_hundred_percent_is_the_main_thread(tmp_path: Path) -> None:
     assert found.whole == rank["threads"]["self"][main_thread] > 0
     assert "100 % = " + seconds(found.whole) + ": the main thread; other threads" in printed(tmp_path, width=None)
     assert sum(thread.count for thread in found.threads) == 5
+    rows = {row.where: row for row in made(tmp_path).listing.rows}
+    assert rows["tests/programs.py:[]:threads"].threads == ["main"]
+    assert rows["tests/programs.py:[]:work"].threads == ["worker-*"]
+    assert line_of(printed(tmp_path, top=None), "tests/programs.py:[]:work   in worker-*")
 
 
 def test_counts_without_times(tmp_path: Path) -> None:
@@ -233,6 +239,28 @@ def test_the_drawn_tree(tmp_path: Path) -> None:
         "│ └ " + key("cheap"),
         "│   └ " + key("spend"),
     ]
+
+
+def test_callees_reached_through_different_wrappers_are_one_branch(tmp_path: Path) -> None:
+    class Nothing(contextlib.ContextDecorator):
+        def __enter__(self) -> None: ...
+
+        def __exit__(self, *error: object) -> None: ...
+
+    dispatched, decorated = functools.singledispatch(spend), Nothing()(spend)
+
+    def work() -> None:
+        dispatched(50)
+        decorated(50)
+
+    dispatched(0)
+    with fastdispatch.CallGraph(tmp_path, ops="off"):
+        in_thread(work)
+    branches = made(tmp_path, tree=True).tree
+    assert [branch.calls for branch in branches if branch.where == key("spend")] == [2]
+    assert next(branch.passed for branch in branches if branch.where == key("spend")) == 1
+    everything = made(tmp_path, tree=True, hide=False).tree
+    assert [branch.calls for branch in everything if branch.where == key("spend")] == [1, 1]
 
 
 # -- callers and callees -----------------------------------------------------------------------------------------------
@@ -321,6 +349,11 @@ def test_what_was_dropped_is_said(tmp_path: Path) -> None:
     assert overflow[0].calls > 0
 
 
+def test_every_counter_has_its_words(recording: Path) -> None:
+    known = {*_DROPPED, *_MISSES, *_NO_LOSS}
+    assert set(fastdispatch.load(recording).ranks[0]["counters"]) == known
+
+
 def test_damage_is_said(tmp_path: Path, recording: Path) -> None:
     content = (recording / "rank00000.fd").read_bytes()
     cut = tmp_path / "cut.fd"
@@ -348,6 +381,31 @@ def test_ranks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "ranks 0-1 of 2" in printed(tmp_path)
     assert main(["report", str(tmp_path), "--rank", "5"]) == 2
     assert "rank 5 is not in this trace" in capsys.readouterr().err
+
+
+def test_ranks_that_ended_differently(tmp_path: Path) -> None:
+    rank_of_two(tmp_path, 0)
+    process = processes.start("endless.py", tmp_path, "calls", RANK="1", WORLD_SIZE="2", FASTDISPATCH_RUN_ID="one")
+    assert process.stdout is not None
+    assert process.stdout.readline() == "under way\n"
+    process.kill()
+    process.communicate()
+    text = printed(tmp_path, width=None)
+    assert "stopped: rank 0, killed: rank 1" in text
+    assert "open calls of rank 1 (killed)" in text
+    assert "open calls of rank 0" not in text
+
+
+@pytest.mark.parametrize("arguments", ([], ["--tree"], ["--json"], ["--by", "package"], ["--time"]), ids=str)
+def test_a_recording_of_nothing(arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with fastdispatch.CallGraph(tmp_path, ops="off", steps="5:6"):
+        program()
+    assert main(["report", str(tmp_path), *arguments]) == 0
+    text = capsys.readouterr().out
+    if arguments == ["--json"]:
+        assert json.loads(text)["rows"] == []
+    else:
+        assert "no time was recorded" in text
 
 
 # -- how it is printed -------------------------------------------------------------------------------------------------
@@ -444,3 +502,39 @@ def test_reports_of_a_dump_and_of_its_recording_are_equal(recording: Path, tmp_p
     fastdispatch.merge([recording], tmp_path / "merged.json")
     assert printed(tmp_path / "merged.json").splitlines()[1:] == printed(recording).splitlines()[1:]
     assert os.path.getsize(tmp_path / "merged.json") > 0
+
+
+@pytest.mark.skipif(sys.version_info < (3, 13), reason="from Python 3.13 on, constructors that are called often")
+def test_constructors_that_no_hook_sees_are_named(tmp_path: Path) -> None:
+    class Made:
+        def __init__(self) -> None:
+            cheap()
+
+    def work() -> None:
+        for _ in range(50):
+            Made()
+
+    with fastdispatch.CallGraph(tmp_path, ops="off"):
+        work()
+    counters = fastdispatch.load(tmp_path).ranks[0]["counters"]
+    unseen = [special for special in made(tmp_path).facts.special if special.what == "unseen"]
+    assert sum(special.calls for special in unseen) >= counters["hidden_frames"] > 0
+    assert all(special.where.endswith(":__init__") for special in unseen)
+    text = printed(tmp_path, width=None)
+    assert "often shows to no hook" in text
+    assert f"{unseen[0].where} ({grouped(unseen[0].calls)} calls" in text
+    rows = {row.where: row.unseen_calls for row in made(tmp_path).listing.rows}
+    assert rows[unseen[0].where] == unseen[0].calls
+
+
+@pytest.mark.parametrize("value", (None, 3, "text", [1], {"a": None}, {"python_call": "x"}), ids=str)
+def test_meta_of_the_wrong_type(value: object, recording: Path, tmp_path: Path) -> None:
+    path = tmp_path / "dump.json"
+    fastdispatch.load(recording).dump(path)
+    dump = json.loads(path.read_text())
+    meta = dump["ranks"][0]["meta"]
+    assert "cost_ns" in meta
+    dump["ranks"][0]["meta"] = dict.fromkeys(meta, value)
+    path.write_text(json.dumps(dump))
+    assert key("cheap") in printed(path)
+    json.dumps(made(path).as_json())

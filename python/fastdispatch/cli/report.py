@@ -8,11 +8,14 @@ import sys
 
 from fastdispatch import Error, load
 
-_TOP = 20
+_TOP, _LEAST = 20, 1.0
+
+_DESCRIPTION = """What a recording holds: a table of functions, operators, modules or packages, the tree of call paths,
+or the callers and callees of one function. Shares are of the time of the main threads, as the second line says."""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("report", help="a table or tree of a recording", description=__doc__)
+    parser = commands.add_parser("report", help="a table or tree of a recording", description=_DESCRIPTION)
     parser.add_argument("path", metavar="PATH", help="a recording, a run directory, a dump or a merge")
     parser.add_argument("--by", choices=("function", "operator", "module", "package"), help="what a row is")
     parser.add_argument(
@@ -25,7 +28,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--all", action="store_true", help="all rows; hide nothing of libraries")
     parser.add_argument("--tree", action="store_true", help="the tree of call paths")
     parser.add_argument("--depth", type=_count, metavar="N", help="levels of the tree")
-    parser.add_argument("--min", type=_percent, default=1.0, metavar="PERCENT", help="smallest branch; default: 1")
+    parser.add_argument("--min", type=_percent, metavar="PERCENT", help="smallest branch; default: 1, with --json 0")
     parser.add_argument("--callers", metavar="NAME", help="who calls the function whose key has NAME in it")
     parser.add_argument("--callees", metavar="NAME", help="whom it calls")
     parser.add_argument("--rank", type=int, metavar="N", help="one rank only")
@@ -63,14 +66,13 @@ def run(arguments: argparse.Namespace) -> None:
         rank=arguments.rank,
         tree=arguments.tree,
         depth=arguments.depth,
-        least=arguments.min / 100,
+        least=(arguments.min if arguments.min is not None else 0.0 if arguments.json else _LEAST) / 100,
         callers=arguments.callers,
         callees=arguments.callees,
     )
     made = report(load(arguments.path), arguments.path, wanted)
     if arguments.json:
-        json.dump(made.as_json(), sys.stdout, indent=1)
-        print()
+        print(json.dumps(made.as_json()))
         return
     from fastdispatch.views.report_text import print_report
 

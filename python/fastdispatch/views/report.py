@@ -57,7 +57,7 @@ class Report:
             "rows": None if self.listing is None else [asdict(row) for row in self.listing.rows],
             "more": 0 if self.listing is None else self.listing.more,
             "hidden": None if self.listing is None else asdict(self.listing.hidden),
-            "tree": None if self.tree is None else [asdict(branch) for branch in self.tree],
+            "tree": None if self.tree is None else [vars(branch) for branch in self.tree],
             "neighbours": None if self.neighbours is None else asdict(self.neighbours),
         }
 

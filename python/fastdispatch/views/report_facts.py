@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from fastdispatch.summary import overhead
+from fastdispatch.summary import mapping, overhead
 from fastdispatch.trace import Columns, Trace
 
 #: Counters of the ranks that say where backward time found no forward call.
@@ -73,7 +73,8 @@ class Backward:
 
 @dataclass
 class Special:
-    """A node that is in no row of its own or needs a word: ``what`` is folded, asynchronous, compiled or scripted."""
+    """A node that is in no row of its own or needs a word: ``what`` is folded, asynchronous, compiled or scripted, or
+    unseen (calls that no hook saw, known from what they called)."""
 
     what: str
     where: str
@@ -126,6 +127,8 @@ def facts(trace: Trace, rank: int | None) -> Facts:
 def _rank(trace: Trace, index: int) -> Rank:
     entry = trace.ranks[index]
     meta = entry["meta"]
+    options = mapping(meta.get("options"))
+    command = meta.get("command")
     cost = overhead(trace, index)
     return Rank(
         **{name: entry[name] for name in ("rank", "world", "pid", "state", "timing", "recorded")},
@@ -133,18 +136,17 @@ def _rank(trace: Trace, index: int) -> Rank:
         host=str(meta.get("host") or ""),
         overhead=None if cost is None else round(cost),
         operators=str(meta.get("ops") or "off"),
-        operators_reason=str(meta.get("ops_reason") or _why_no_operators(meta)),
-        calls=str((meta.get("options") or {}).get("calls") or ""),
+        operators_reason=str(meta.get("ops_reason") or _why_no_operators(options)),
+        calls=str(options.get("calls") or ""),
         python=str(meta.get("python") or ""),
-        torch=meta.get("torch"),
-        command=[str(word) for word in meta.get("command") or []],
+        torch=str(meta["torch"]) if meta.get("torch") else None,
+        command=[str(word) for word in command] if isinstance(command, list) else [],
         dropped={name: count for name, count in entry["counters"].items() if count and name not in _NO_LOSS},
     )
 
 
-def _why_no_operators(meta: dict[str, Any]) -> str:
-    asked = (meta.get("options") or {}).get("ops")
-    return "asked for" if asked == "off" else "PyTorch was not imported"
+def _why_no_operators(options: dict[str, Any]) -> str:
+    return "asked for" if options.get("ops") == "off" else "PyTorch was not imported"
 
 
 def _threads(entries: list[dict[str, Any]]) -> list[Thread]:
@@ -185,9 +187,11 @@ def _special(trace: Trace, table: Columns) -> list[Special]:
     kinds, classes = trace.nodes["kind"], trace.nodes["class"]
     names = trace.nodes["name"]
     found = []
-    for where, node, calls, own, total, asynchronous in zip(
-        *(table[name] for name in ("where", "node", "calls", "self", "total", "async")), strict=True
+    for where, node, calls, own, total, asynchronous, unseen in zip(
+        *(table[name] for name in ("where", "node", "calls", "self", "total", "async", "hidden")), strict=True
     ):
+        if unseen:
+            found.append(Special("unseen", where, unseen, total))
         if kinds[node] == "overflow":
             found.append(Special("folded", where, calls, own))
         elif asynchronous:

@@ -45,6 +45,7 @@ _SPECIAL = {
     "compiled": "compiled, opaque: what was inlined is not seen",
     "folded": "folded: calls counted together, below imports and compilers",
     "scripted": "scripted, opaque: only operators are seen",
+    "unseen": "constructors that Python 3.13 often shows to no hook, known from what they called",
 }
 
 _LISTED = 4
@@ -55,7 +56,12 @@ def head(report: Report) -> Iterator[str]:
     """What was recorded, what 100 % is, what it cost."""
     facts = report.facts
     yield f"{report.path}: {_ranks(facts.ranks)}{_command(facts.ranks)}"
-    yield _whole(facts) if report.timing else "counts only: times were not taken"
+    if report.timing:
+        yield _whole(facts)
+    elif any(rank.timing for rank in facts.ranks):
+        yield "no time was recorded: nothing ran while it recorded"
+    else:
+        yield "counts only: times were not taken (timing=False)"
     yield _price(facts)
     yield ""
 
@@ -84,7 +90,7 @@ def foot(report: Report) -> Iterator[str]:
     facts = report.facts
     if report.neighbours is not None and report.neighbours.more:
         yield f"{grouped(report.neighbours.more)} more (--top N)"
-    about = [] if report.neighbours is not None else [*_backward(report), *_special(facts), *_unseen(report)]
+    about = [] if report.neighbours is not None else [*_backward(report), *_special(facts)]
     lines = [*about, *_missing(facts.ranks), *_open(facts)]
     if lines:
         yield ""
@@ -203,12 +209,6 @@ def _special(facts: Facts) -> Iterator[str]:
 def _special_item(special: Special) -> str:
     time = f", {seconds(special.time)}" if special.time else ""
     return f"{special.where} ({grouped(special.calls)} calls{time})"
-
-
-def _unseen(report: Report) -> Iterator[str]:
-    rows = report.listing.rows if report.listing is not None else []
-    if any(row.unseen_calls for row in rows):
-        yield "unseen: of calls, those that Python 3.13 shows to no hook; known from what they called"
 
 
 def _missing(ranks: Iterable[Rank]) -> Iterator[str]:

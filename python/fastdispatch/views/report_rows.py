@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from fastdispatch.trace import Columns, Trace
@@ -57,6 +57,7 @@ class Row:
     step_mean: int  # of the total per step
     step_deviation: int
     modules: list[Modules] = field(default_factory=list)
+    threads: list[str] = field(default_factory=list)  # roles of the threads it ran in
 
 
 @dataclass
@@ -88,8 +89,8 @@ def listing(trace: Trace, by: str, rank: int | None, sort: str, top: int | None,
     indexes.sort(key=lambda i: (-figure[i], -table["total"][i], -table["calls"][i], where[i]))
     chosen = indexes if top is None else indexes[:top]
     rows = [row(trace, table, i) for i in chosen]
-    if by == "function":
-        _add_modules(trace, rank, table, chosen, rows)
+    if by in ("function", "operator"):
+        _add_places(trace, rank, table, chosen, rows)
     return Listing(rows, len(indexes) - len(chosen), hidden)
 
 
@@ -168,17 +169,22 @@ def module_pattern(path: str) -> str:
     return _NUMBER.sub("*", path)
 
 
-def _add_modules(trace: Trace, rank: int | None, table: Columns, chosen: Iterable[int], rows: list[Row]) -> None:
-    """For which modules the functions of ``rows`` ran."""
-    if not trace.modules["path"]:
-        return
+def _add_places(trace: Trace, rank: int | None, table: Columns, chosen: Sequence[int], rows: Iterable[Row]) -> None:
+    """For which modules and in which threads the functions of ``rows`` ran."""
     contexts = trace.contexts if rank is None else trace.core.contexts(trace.index(rank))
-    pairs = set(zip(contexts["node"], contexts["module"], strict=True))
-    found: dict[int, Counter[str]] = {}
-    paths = trace.modules["path"]
-    for node, module in pairs:
-        if module >= 0 and paths[module]:  # a root has no name but its class, which the key has
-            found.setdefault(node, Counter())[module_pattern(paths[module])] += 1
+    nodes, keys, paths = contexts["node"], trace.nodes["key"], trace.modules["path"]
+    roots: list[int] = []  # of each context the node of its thread
+    for node, parent in zip(nodes, contexts["parent"], strict=True):  # a parent comes before its children
+        roots.append(roots[parent] if parent >= 0 else node)
+    wanted = {table["node"][i] for i in chosen}
+    modules: dict[int, Counter[str]] = {node: Counter() for node in wanted}
+    threads: dict[int, set[str]] = {node: set() for node in wanted}
+    for node, module, root in set(zip(nodes, contexts["module"], roots, strict=True)):
+        if node in wanted:
+            threads[node].add(keys[root])
+            if module >= 0 and paths[module]:  # a root has no name but its class, which the key has
+                modules[node][module_pattern(paths[module])] += 1
     for i, made in zip(chosen, rows, strict=True):
-        patterns = found.get(table["node"][i], Counter())
-        made.modules = [Modules(pattern, count) for pattern, count in sorted(patterns.items())]
+        node = table["node"][i]
+        made.modules = [Modules(pattern, count) for pattern, count in sorted(modules[node].items())]
+        made.threads = sorted(threads[node])

@@ -140,14 +140,18 @@ class _Drawing:
         return f"{share:.1f} %" if share >= 0.05 else "<0.1 %"
 
     def suffix(self, row: Row) -> str:
-        """For which modules a function ran, how many were folded into a pattern."""
+        """For which modules a function ran, how many were folded into a pattern, and in which other threads."""
         if self.report.wanted.by == "module":
             return f"x {row.instances}" if row.instances > 1 else ""
+        words = ""
         if len(row.modules) == 1:
-            return _instances(row.modules[0].pattern, row.modules[0].instances)
-        if row.modules:
-            return f"{sum(each.instances for each in row.modules)} modules"
-        return ""
+            words = _instances(row.modules[0].pattern, row.modules[0].instances)
+        elif row.modules:
+            words = f"{sum(each.instances for each in row.modules)} modules"
+        if row.threads and self.report.facts.whole_role not in row.threads:
+            words += "   in " if words else "in "
+            words += row.threads[0] if len(row.threads) == 1 else f"{len(row.threads)} other threads"
+        return words
 
     def where(self, key: str, suffix: str) -> Text:
         """``file:[Class]:function``, the function in bold."""
@@ -208,4 +212,4 @@ def _fold(guide: str, text: Text, room: int) -> Text:
     lines.append(text)
     under = guide.replace("├ ", "│ ").replace("└ ", "  ") if set(guide) <= set("│├└« ") else " " * len(guide)
     fronts = [guide, *([under] * (len(lines) - 1))]
-    return Text("\n").join(Text(front, style="dim") + line for front, line in zip(fronts, lines, strict=True))
+    return Text("\n").join(Text.assemble((front, "dim"), line) for front, line in zip(fronts, lines, strict=True))

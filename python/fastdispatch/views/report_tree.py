@@ -107,19 +107,24 @@ def tree(
     keys = trace.nodes["key"]
     roots.sort(key=lambda group: (keys[forest.figures["node"][group[0]]] != "main", -forest.sum(group, figure)))
     rows: list[Branch] = []
-    waiting = [(group, 0) for group in reversed(roots)]
+    waiting = [(group, 0, passed) for group, passed in reversed([_skip(forest, group, cut) for group in roots])]
     while waiting:
-        group, level = waiting.pop()
-        group, passed = _skip(forest, group, cut)
-        callees = sorted(forest.below(group), key=lambda callee: -forest.sum(callee, figure))
+        group, level, passed = waiting.pop()
+        callees = forest.below(group)
         inside = cut.depth is None or level + 1 < cut.depth
-        kept = [callee for callee in callees if inside and forest.sum(callee, figure) >= cut.least]
-        rows.append(_branch(forest, group, level, passed, callees[len(kept) :]))
-        waiting += [(callee, level + 1) for callee in reversed(kept)]
+        kept: list[list[int]] = []
+        small: list[list[int]] = []
+        for callee in callees:
+            (kept if inside and forest.sum(callee, figure) >= cut.least else small).append(callee)
+        rows.append(_branch(forest, group, level, passed, small))
+        shown = _joined(forest, [_skip(forest, callee, cut) for callee in kept])
+        shown.sort(key=lambda callee: forest.sum(callee[0], figure))
+        waiting += [(callee, level + 1, passed) for callee, passed in shown]
     return rows
 
 
 def _skip(forest: _Forest, group: list[int], cut: _Cut) -> tuple[list[int], int]:
+    """The group, or what it only passes on to, and how many calls on the way that are."""
     passed = 0
     while cut.pass_on:
         callee = forest.passes_on(group, cut.whole)
@@ -127,6 +132,16 @@ def _skip(forest: _Forest, group: list[int], cut: _Cut) -> tuple[list[int], int]
             break
         group, passed = callee, passed + 1
     return group, passed
+
+
+def _joined(forest: _Forest, groups: Iterable[tuple[list[int], int]]) -> list[tuple[list[int], int]]:
+    """Callees that were reached through different wrappers are one."""
+    found: dict[tuple[int, str], tuple[list[int], int]] = {}
+    for group, passed in groups:
+        name = forest.figures["node"][group[0]], forest.pattern(group[0])
+        same, most = found.get(name, ([], 0))
+        found[name] = same + group, max(most, passed)
+    return list(found.values())
 
 
 def _branch(forest: _Forest, group: list[int], level: int, passed: int, small: list[list[int]]) -> Branch:
