@@ -30,9 +30,9 @@ class Session:
     """One recording session (csrc/module/session_type.c). At most one per process records.
 
     ``path``: the file, or None for memory. ``max_mb``: bound on file and memory. ``calls``: 0 off, 1 evaluator hook,
-    2 ``sys.monitoring``. ``fold``: imports and compilers are one ``<folded>``. ``prefixes``: folders that differ by host,
-    with where their files come from (0 project, 1 site, 2 stdlib). ``keep(key)`` says whether a function becomes a
-    node, ``schedule(step)`` gives a ``torch.profiler.ProfilerAction`` or its number. ``on_change()`` is called when
+    2 ``sys.monitoring``. ``fold``: imports and compilers are one ``<folded>``. ``prefixes``: folders that differ by
+    host, with where their files come from (0 project, 1 site, 2 stdlib). ``keep(key)`` says whether a function becomes
+    a node, ``schedule(step)`` gives a ``torch.profiler.ProfilerAction`` or its number. ``on_change()`` is called when
     PyTorch or a process group has appeared, ``on_ready()`` at the end of a window of the schedule.
 
     Raises :class:`Error` when the file cannot be made or another process records there.
@@ -92,7 +92,7 @@ class Session:
         """The recording so far, as a Trace."""
 
     def stats(self) -> dict[str, int]:
-        """bytes, nodes, edges, contexts, modules, threads, steps so far, steps_source (its number in docs/format.md)."""
+        """bytes, nodes, edges, contexts, modules, threads, steps, steps_source (its number, docs/format.md)."""
 
 @final
 class Trace:

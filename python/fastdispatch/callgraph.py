@@ -118,7 +118,10 @@ class CallGraph:
         self.stop()
 
     def start(self) -> None:
-        """Begin to record. Inside ``fastdispatch run`` this labels a region of the recording there is."""
+        """Begin to record. Inside ``fastdispatch run`` this labels a region of the recording there is.
+
+        Raises :class:`fastdispatch.Error` when this object was started before or another one records.
+        """
         global _current
         if self._session is not None:
             raise _core.Error("this CallGraph has been started already: make a new one")
@@ -174,11 +177,15 @@ class CallGraph:
             self._recording.step()
 
     def stats(self) -> dict[str, int]:
-        """How much there is so far: bytes, nodes, edges, contexts, modules, threads, steps."""
+        """How much there is so far: bytes, nodes, edges, contexts, modules, threads, steps; empty where nothing is
+        recorded."""
         return self._recording.stats() if self._recording is not None else {}
 
     def dump(self, path: str | os.PathLike[str]) -> None:
-        """Write what was recorded so far as JSON (see ``docs/dump.md``)."""
+        """Write what was recorded so far as JSON (see ``docs/dump.md``).
+
+        Raises :class:`fastdispatch.Error` where nothing was recorded or the file cannot be written.
+        """
         if self._recording is None:
             raise _core.Error("nothing was recorded: start the CallGraph first")
         self._recording.trace().dump(path)
@@ -316,7 +323,7 @@ def current() -> CallGraph | None:
 
 
 def dump(path: str | os.PathLike[str]) -> None:
-    """Write what this process has recorded so far as JSON."""
+    """Write what this process has recorded so far as JSON. Raises :class:`fastdispatch.Error` where it does not."""
     if _current is None:
         raise _core.Error("this process is not recording: use CallGraph or `fastdispatch run`")
     _current.dump(path)

@@ -17,7 +17,8 @@ class DispatchMode(_core.DispatchMode):
             model(x)
         print(mode.calls)  # {"aten::addmm": 12, ...}
 
-    Unlike a mode written in Python it leaves ``torch.compile``d code compiled. PyTorch must be imported.
+    ``calls`` counts since the mode was made. Unlike a mode written in Python it leaves ``torch.compile``d code as it
+    is. Raises ``ImportError`` without PyTorch.
     """
 
     def __enter__(self) -> DispatchMode:

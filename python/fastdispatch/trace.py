@@ -21,7 +21,9 @@ PathLike = str | os.PathLike[str]
 class Trace:
     """A recording, or several merged. Times are nanoseconds; a table is a dict of columns of equal length.
 
-    ``pandas.DataFrame(trace.nodes)`` and the like work as they are.
+    ``pandas.DataFrame(trace.nodes)`` and the like work as they are. Rows count from 0; a column of rows of another
+    table has -1 for none. Where a method takes ``rank``, that is the rank's number, ``None`` the sum over all;
+    a rank that is not in the trace raises :class:`fastdispatch.Error`.
     """
 
     def __init__(self, core: _core.Trace) -> None:
@@ -29,7 +31,8 @@ class Trace:
 
     @cached_property
     def nodes(self) -> Columns:
-        """One row a function, operator, range, ...: kind, key, file, class, name, qualified, package, line, from."""
+        """One row a function, operator, range, ...: kind, from (names), file, class, name, qualified, package, key
+        (texts; the key is ``file:[class]:name``, or the name of what is no Python function), line (0: none)."""
         return self.core.nodes()
 
     @cached_property
@@ -39,13 +42,18 @@ class Trace:
 
     @cached_property
     def contexts(self) -> Columns:
-        """One row a call path: parent, node, module, origin (rows, -1: none), flags, calls, resumes, self, total, ops,
-        backward, async, steps; summed over ranks."""
+        """One row a call path, parents first; summed over ranks.
+
+        parent, node, module, origin (rows), flags (docs/format.md); calls and resumes (of generators); self, and total
+        with all below (ns); ops (calls of operators at or below); backward (ns of autograd that this and all below
+        caused, in no total); async (ns, in no total); steps in which it was active.
+        """
         return self.core.contexts()
 
     @cached_property
     def edges(self) -> Columns:
-        """One row a caller and callee (rows of ``nodes``, -1: the outside), with calls and total time."""
+        """One row a caller and callee (rows of ``nodes``, -1: the outside), with calls and total (ns; a recursion
+        counts once)."""
         rows = self.core.table("node")["node"]
         edges = self.core.edges("node")
         for end in ("caller", "callee"):
@@ -54,7 +62,9 @@ class Trace:
 
     @cached_property
     def ranks(self) -> list[dict[str, Any]]:
-        """One entry a rank: who recorded, how long, what was dropped, threads, open calls, the latest steps, meta."""
+        """One dict a rank, by rank: who recorded (rank, world, pid, id, ...), state (``stopped``, ``killed``, ...),
+        recorded (ns), steps, steps_source, counters of what was dropped, notes, meta, and the tables threads, open
+        (calls that were open; age in ns), latest_steps (ns since the start) and step_tops."""
         ranks = self.core.ranks()
         for rank in ranks:
             rank["meta"] = {key: json.loads(value) for key, value in rank["meta"].items()}
@@ -66,7 +76,12 @@ class Trace:
         return self.ranks[0]["meta"] if self.ranks else {}
 
     def table(self, by: str = "function", rank: int | None = None) -> Columns:
-        """Sums by ``function``, ``operator``, ``module``, ``package`` or ``node``, over all ranks or one of them."""
+        """Sums by ``function``, ``operator``, ``module``, ``package`` or ``node``: one row a group.
+
+        where (text), node (row of one of its nodes), instances, calls, resumes, ops, self, total, backward, async (ns),
+        hidden (calls that no hook saw), step_mean and step_deviation of the total (ns). Any other ``by`` raises
+        ``ValueError``.
+        """
         return self.core.table(by, self.index(rank))
 
     def graph(self, by: str = "function", rank: int | None = None) -> Columns:
@@ -74,11 +89,12 @@ class Trace:
         return self.core.edges(by, self.index(rank))
 
     def coverage(self, rank: int | None = None) -> dict[str, int]:
-        """Backward time: ``autograd`` in all, ``accumulate`` (AccumulateGrad), ``attributed`` to a forward call."""
+        """Backward time, ns: ``autograd`` in all, of which ``accumulate`` (AccumulateGrad, of no call) and
+        ``attributed`` to a forward call."""
         return self.core.coverage(self.index(rank))
 
     def dump(self, path: PathLike) -> None:
-        """Write as JSON; ``load`` gives an equal trace back."""
+        """Write as JSON (docs/dump.md); ``load`` gives an equal trace back. Raises Error where it cannot be written."""
         self.core.dump(path)
 
     def export(

@@ -276,6 +276,7 @@ def test_a_recording_of_counts(tmp_path: Path) -> None:
         programs.classes()
     found = agree(tmp_path / "rank00000.fd")
     assert not found.header["timing"]
+    assert found.header["boot_id"] == Path("/proc/sys/kernel/random/boot_id").read_text().strip().replace("-", "")
     assert sum(own for _, _, own in found.figures.values()) == 0
 
 
