@@ -13,7 +13,7 @@ typedef struct palette {
     const char *line;
 } palette;
 
-/* Of the clusters, in the order in which packages appear. */
+/* Of the clusters: a reader's own code, torch, other packages in turn. */
 static const palette palettes[] = {
     {"#EEF4FB", "#A9C4E4"}, {"#FBF4EA", "#E2C9A0"}, {"#EFF8F0", "#A9D3AE"},
     {"#F6F0FA", "#CBB3DE"}, {"#FBEFF2", "#E3B1BE"}, {"#EEF7F8", "#A5CFD4"}};
@@ -121,8 +121,7 @@ figures_line(const fd_dot_picture *p, const fd_row *row)
         fd_text_percent(p->to, row->total, p->graph->whole);
         fd_buffer_text(p->to, " \xC2\xB7 ");
     }
-    fd_text_count(p->to, row->calls);
-    fd_buffer_text(p->to, row->calls == 1 ? " call" : " calls");
+    fd_dot_calls(p->to, row->calls);
     close_line(p);
 }
 
@@ -158,13 +157,28 @@ write_box(const fd_dot_picture *p, uint32_t at)
     fd_buffer_text(p->to, ", tooltip=");
     fd_dot_box_tooltip(p, box);
     fd_buffer_text(p->to, "]\n");
+    if (box->above != 0) {
+        fd_buffer_format(p->to, "  n%u -> n%u [style=invis, weight=0]\n",
+                         box->above, at + 1);
+    }
+}
+
+static const palette *
+look_of(const char *package, uint32_t number)
+{
+    if (strcmp(package, "project") == 0) {
+        return &palettes[0];
+    }
+    return strcmp(package, "torch") == 0
+               ? &palettes[1]
+               : &palettes[2 + number % (PALETTES - 2)];
 }
 
 static void
 write_cluster(const fd_dot_picture *p, uint32_t region, uint32_t package)
 {
-    const palette *look = &palettes[package % PALETTES];
     const char *name = fd_groups_label(&p->graph->packages, package);
+    const palette *look = look_of(name, package);
     fd_buffer_format(p->to, "subgraph cluster_%u {\n  label=\"", region);
     fd_text_dot(p->to, name, strlen(name), TITLE);
     fd_buffer_text(p->to, "\" tooltip=\"");
@@ -256,6 +270,7 @@ write_hidden(const fd_dot_picture *p)
     snprintf(small, sizeof small, "under %g %%", small_percent(p));
     hidden(p, &parts, functions[FD_FOLDED_TORCH], "functions of torch");
     hidden(p, &parts, functions[FD_FOLDED_OTHER], "of the standard library");
+    hidden(p, &parts, functions[FD_FOLDED_INNER], "comprehensions and wrappers");
     hidden(p, &parts, functions[FD_SMALL] + operators[FD_SMALL], small);
     hidden(p, &parts, functions[FD_JOINED] + operators[FD_JOINED],
            "joined (--contract)");

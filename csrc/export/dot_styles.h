@@ -18,6 +18,9 @@ void fd_dot_classic(const fd_dot_picture *picture);
  * a legend that says what is hidden. */
 void fd_dot_default(const fd_dot_picture *picture);
 
+/* "1 call", "2 000 calls"; of what never returned nor began: "running". */
+void fd_dot_calls(fd_buffer *to, uint64_t count);
+
 /* Tooltips, the same in both: a box, an edge; with their quotes. */
 void fd_dot_box_tooltip(const fd_dot_picture *picture, const fd_box *box);
 void fd_dot_edge_tooltip(const fd_dot_picture *picture, const fd_edge *edge);

@@ -12,4 +12,8 @@
  * callers are in the same region. */
 fd_status fd_regions_make(fd_graph *graph);
 
+/* Sets fd_box.above. Twenty boxes that call nothing drawn, side by side, make
+ * a picture nobody can read: those of a region are put on several lines. */
+fd_status fd_regions_stack(fd_graph *graph);
+
 #endif
