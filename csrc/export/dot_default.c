@@ -1,5 +1,6 @@
 #include "export/dot_styles.h"
 
+#include "export/regions.h"
 #include "export/text.h"
 
 #include <math.h>
@@ -214,25 +215,54 @@ size_of(const fd_dot_picture *p, const fd_edge *edge)
     return p->options->weight == FD_WEIGHT_CALLS ? edge->calls : edge->total;
 }
 
+/* How hard Graphviz pulls at an edge. Inside a cluster the expensive path is
+ * drawn straight. Between clusters it is the deepest caller that counts: the
+ * layout may draw such edges upwards, and a cluster belongs below its callers
+ * and not beside them. */
+static int
+pull(const fd_dot_picture *p, const fd_edge *edge, const uint32_t *depths,
+     double size)
+{
+    const fd_graph *graph = p->graph;
+    const fd_box *caller = &graph->boxes.list[graph->box_of[edge->caller] - 1];
+    const fd_box *callee = &graph->boxes.list[graph->box_of[edge->callee] - 1];
+    if (caller->region == callee->region) {
+        return 1 + (int)(20 * size);
+    }
+    return caller->depth + 1 == depths[callee->region] ? 20 : 1;
+}
+
+static void
+write_edge(const fd_dot_picture *p, const fd_edge *edge,
+           const uint32_t *depths, uint64_t largest)
+{
+    double size = sqrt((double)size_of(p, edge) / (double)largest);
+    fd_buffer_format(p->to, "n%u -> n%u [penwidth=%.2f, weight=%d, tooltip=",
+                     p->graph->box_of[edge->caller],
+                     p->graph->box_of[edge->callee], 0.7 + 4.3 * size,
+                     pull(p, edge, depths, size));
+    fd_dot_edge_tooltip(p, edge);
+    fd_buffer_text(p->to, "]\n");
+}
+
 static void
 write_edges(const fd_dot_picture *p)
 {
     uint64_t largest = 1;
+    uint32_t *depths = fd_calloc(p->graph->regions + 1, sizeof *depths);
+    if (depths == NULL) {
+        p->to->status = FD_ENOMEM;
+        return;
+    }
+    fd_regions_depths(p->graph, depths);
     for (uint32_t i = 0; i < p->graph->edges.count; i++) {
         uint64_t size = size_of(p, &p->graph->edges.list[i]);
         largest = size > largest ? size : largest;
     }
     for (uint32_t i = 0; i < p->graph->edges.count; i++) {
-        const fd_edge *edge = &p->graph->edges.list[i];
-        double at = sqrt((double)size_of(p, edge) / (double)largest);
-        fd_buffer_format(p->to,
-                         "n%u -> n%u [penwidth=%.2f, weight=%d, tooltip=",
-                         p->graph->box_of[edge->caller],
-                         p->graph->box_of[edge->callee], 0.7 + 4.3 * at,
-                         1 + (int)(20 * at));
-        fd_dot_edge_tooltip(p, edge);
-        fd_buffer_text(p->to, "]\n");
+        write_edge(p, &p->graph->edges.list[i], depths, largest);
     }
+    fd_free(depths);
 }
 
 /* "hidden: 325 functions of torch, ..." */
