@@ -183,7 +183,7 @@ write_cluster(const fd_dot_picture *p, uint32_t region, uint32_t package)
     fd_buffer_format(p->to, "subgraph cluster_%u {\n  label=\"", region);
     fd_text_dot(p->to, name, strlen(name), TITLE);
     fd_buffer_text(p->to, "\" tooltip=\"");
-    fd_text_dot(p->to, name, strlen(name), TITLE);
+    fd_text_tooltip(p->to, name, strlen(name), TITLE);
     fd_buffer_format(p->to,
                      "\" bgcolor=\"%s\" color=\"%s\" labelloc=t "
                      "fontcolor=\"#5B6570\"\n",
@@ -298,7 +298,9 @@ write_hidden(const fd_dot_picture *p)
     uint32_t parts = 0;
     char small[64];
     snprintf(small, sizeof small, "under %g %%", small_percent(p));
-    hidden(p, &parts, functions[FD_FOLDED_TORCH], "functions of torch");
+    hidden(p, &parts, functions[FD_FOLDED_TORCH],
+           functions[FD_FOLDED_TORCH] == 1 ? "function of torch"
+                                           : "functions of torch");
     hidden(p, &parts, functions[FD_FOLDED_OTHER], "of the standard library");
     hidden(p, &parts, functions[FD_FOLDED_INNER], "comprehensions and wrappers");
     hidden(p, &parts, functions[FD_SMALL] + operators[FD_SMALL], small);
@@ -345,15 +347,16 @@ write_legend(const fd_dot_picture *p)
 void
 fd_dot_default(const fd_dot_picture *p)
 {
-    fd_buffer_text(
+    fd_buffer_format(
         p->to,
         "digraph callgraph {\n"
         "graph [fontname=\"Helvetica,Arial,sans-serif\", fontsize=11, "
-        "labelloc=b, labeljust=l, ranksep=0.35, nodesep=0.2, style=rounded]\n"
+        "labelloc=b, labeljust=l, ranksep=0.35, nodesep=0.2, style=rounded%s]\n"
         "node [shape=box, style=\"rounded,filled\", color=\"#8893A0\", "
         "fontname=\"Helvetica,Arial,sans-serif\", fontsize=13, "
         "margin=\"0.1,0.05\"]\n"
-        "edge [color=\"#5F6B7A\", arrowsize=0.7]\n");
+        "edge [color=\"#5F6B7A\", arrowsize=0.7]\n",
+        fd_dot_limits(p->graph));
     write_legend(p);
     write_clusters(p);
     write_edges(p);

@@ -18,7 +18,11 @@ void fd_dot_classic(const fd_dot_picture *picture);
  * a legend that says what is hidden. */
 void fd_dot_default(const fd_dot_picture *picture);
 
-/* "1 call", "2 000 calls"; of what never returned nor began: "running". */
+/* Further attributes of the graph, so that the layout of a large one ends:
+ * Graphviz takes a minute for 3 000 boxes without them and seconds with. */
+const char *fd_dot_limits(const fd_graph *graph);
+
+/* "1 call", "2 000 calls"; of none: "already running". */
 void fd_dot_calls(fd_buffer *to, uint64_t count);
 
 /* Tooltips, the same in both: a box, an edge; with their quotes. */

@@ -11,7 +11,7 @@ static void
 name(const fd_dot_picture *p, uint32_t group)
 {
     const char *key = fd_groups_label(&p->graph->groups, group);
-    fd_text_dot(p->to, key, strlen(key), TOOLTIP_NAME);
+    fd_text_tooltip(p->to, key, strlen(key), TOOLTIP_NAME);
 }
 
 void
