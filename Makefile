@@ -12,7 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export OMP_NUM_THREADS = 1
 export MKL_NUM_THREADS = 1
 
-.PHONY: help demo test test-c lint bench bench-peers clean
+.PHONY: help demo test test-c test-versions test-sanitized lint bench bench-peers clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -20,11 +20,17 @@ help: ## This list
 demo: $(VENV)/.torch $(VENV)/.install ## Train a small GPT on two ranks under the recorder and show what it did
 	@docs/examples/gpt/demo.sh $(BIN) $(OPS) $(OUT)
 
-test: $(VENV)/.torch $(VENV)/.tools $(VENV)/.install test-c lint ## All tests
+test: $(VENV)/.torch $(VENV)/.tools $(VENV)/.install test-c lint test-versions test-sanitized ## All tests
 	$(BIN)/python -m pytest
 
-test-c: $(VENV)/.system ## The C layers without an interpreter: plain, sanitizers, failing allocator
+test-c: $(VENV)/bin/python ## The C layers without an interpreter: plain, sanitizers, failing allocator
 	$(MAKE) -C tests/c
+
+test-versions: $(VENV)/bin/python ## Everything that needs no PyTorch, on Python 3.12 and 3.13 where they are installed
+	$(PYTHON) tests/versions.py $(VENV)/versions 3.12 3.13
+
+test-sanitized: $(VENV)/.tools $(VENV)/.install ## The extension under AddressSanitizer and UBSan, on real calls and operators
+	tests/sanitized.sh $(BIN)/python $(VENV)/sanitized
 
 lint: $(VENV)/.tools ## Structure of the tree, style of the Python files
 	$(BIN)/ruff check python tests benchmarks docs
@@ -36,26 +42,24 @@ bench: $(VENV)/.torch $(VENV)/.install $(VENV)/.peers ## Costs as ratios to the 
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "fastdispatch needs Python 3.11 or later: make PYTHON=python3.11")'
+	@sh docs/examples/system-packages.sh $(PYTHON)
 	$(PYTHON) -m venv $(VENV)
-
-# Packages of the system: cJSON to build, Graphviz to draw.
-$(VENV)/.system: $(VENV)/bin/python
-	@sh docs/examples/system-packages.sh
-	@touch $@
 
 $(VENV)/.torch: $(VENV)/bin/python
 	$(BIN)/pip install -q $(TORCH) numpy
 	@touch $@
 
-$(VENV)/.tools: $(VENV)/bin/python pyproject.toml
-	$(BIN)/pip install -q 'pytest>=8' 'pytest-timeout>=2' 'hypothesis>=6.100' 'jsonschema>=4.20' 'pandas>=2.2' ruff mypy
+$(VENV)/.tools: $(VENV)/.torch pyproject.toml
+	$(BIN)/pip install -q 'pytest>=8' 'pytest-timeout>=2' 'hypothesis>=6.100' 'jsonschema>=4.20' 'pandas>=2.2' greenlet ruff mypy
+	$(BIN)/pip install -q setuptools wheel py-cpuinfo
+	DS_BUILD_OPS=0 DS_ACCELERATOR=cpu $(BIN)/pip install -q --no-build-isolation deepspeed==0.19.8
 	@touch $@
 
 $(VENV)/.peers: $(VENV)/bin/python
-	$(BIN)/pip install -q viztracer==1.1.1
+	$(BIN)/pip install -q viztracer==1.1.1 transformers==5.23.0
 	@touch $@
 
-$(VENV)/.install: $(VENV)/.system $(SOURCES)
+$(VENV)/.install: $(VENV)/bin/python $(SOURCES)
 	$(BIN)/pip install -q 'setuptools>=77' wheel
 	FASTDISPATCH_DEV=1 $(BIN)/pip install -q --no-build-isolation .
 	@touch $@

@@ -60,10 +60,22 @@ def cjson_from_pkg_config():
 
 
 def cjson():
-    found = cjson_in(os.environ.get("CJSON_DIR")) or cjson_in(os.environ.get("CONDA_PREFIX")) or cjson_from_pkg_config()
-    if found is None and not Path("/usr/include/cjson/cJSON.h").is_file():
+    told = os.environ.get("CJSON_DIR")
+    if told:
+        found = cjson_in(told)
+    else:
+        found = cjson_in(os.environ.get("CONDA_PREFIX")) or cjson_from_pkg_config()
+        if found is None and Path("/usr/include/cjson/cJSON.h").is_file():
+            found = {}
+    if found is None:
         sys.exit(NO_CJSON)
-    return found or {}
+    return found
+
+
+def variant():
+    """The folder below build/: objects made with other options are never taken for these."""
+    switches = [name for name in ("DEV", "DEBUG", "SANITIZE") if switched_on(f"FASTDISPATCH_{name}")]
+    return "-".join(switches).lower() or "plain"
 
 
 def flags():
@@ -114,8 +126,15 @@ class BuildWithStartup(build_py):
         target = Path(self.build_lib) / "fastdispatch-startup.pth"
         self.copy_file(str(ROOT / "python" / "fastdispatch-startup.pth"), str(target))
 
+    def get_source_files(self):
+        return [*super().get_source_files(), "python/fastdispatch-startup.pth"]
+
     def get_outputs(self, include_bytecode=1):
         return [*super().get_outputs(include_bytecode), str(Path(self.build_lib) / "fastdispatch-startup.pth")]
 
 
-setup(ext_modules=[extension()], cmdclass={"build_py": BuildWithStartup})
+setup(
+    ext_modules=[extension()],
+    cmdclass={"build_py": BuildWithStartup},
+    options={"build": {"build_base": f"build/{variant()}"}},
+)

@@ -1,8 +1,10 @@
-"""Shared by all tests: the example GPT as a module, small enough for a test."""
+"""Shared by all tests: the example GPT as a module, and what is left out where PyTorch is not installed."""
 
 from __future__ import annotations
 
+import re
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -12,15 +14,25 @@ EXAMPLES = ROOT / "docs" / "examples"
 
 sys.path.insert(0, str(EXAMPLES / "gpt"))
 
-try:
-    import torch
-except ImportError:  # Python versions for which the tests install no PyTorch
-    torch = None
+#: Other Python versions run the tests without PyTorch; under the main one nothing may be missing.
+WITHOUT_TORCH = find_spec("torch") is None
+NEEDS_MORE = re.compile(r"^(?:import|from) (?:torch|pandas|pretrain|tests\.training)\b", re.MULTILINE)
 
-if torch is not None:
+if not WITHOUT_TORCH:
+    import torch
+
     torch.set_num_threads(1)  # tests run on few cores, beside each other
-else:
-    collect_ignore_glob = ["**/torch_*", "**/test_*torch*.py"]
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    wanted = WITHOUT_TORCH and collection_path.name.startswith("test_") and collection_path.suffix == ".py"
+    return True if wanted and NEEDS_MORE.search(collection_path.read_text()) else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    left_out = [item for item in items if WITHOUT_TORCH and item.get_closest_marker("torch")]
+    items[:] = [item for item in items if item not in left_out]
+    config.hook.pytest_deselected(items=left_out)
 
 
 @pytest.fixture

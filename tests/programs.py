@@ -49,7 +49,7 @@ class Base:
 
 
 class Derived(Base):
-    def method(s) -> int:  # noqa: N805
+    def method(s) -> int:
         return super().method()
 
 
@@ -72,7 +72,7 @@ def classes() -> None:
         made.method()
         made.closure()()
         kind.static(2)
-        made.doubled
+        assert made.doubled
         made[4]
         made(5)
     sorted([Base(3), Derived(1), Base(2)])
@@ -166,7 +166,9 @@ def callbacks() -> None:
 
 def executed() -> None:
     space: dict[str, object] = {"leaf": leaf}
-    exec("def made(x):\n    return leaf(x)\nmade(1)\nclass C:\n    def m(self):\n        return made(2)\nC().m()", space)
+    exec(
+        "def made(x):\n    return leaf(x)\nmade(1)\nclass C:\n    def m(self):\n        return made(2)\nC().m()", space
+    )
     eval("made(3)", space)
 
 

@@ -119,8 +119,11 @@ new_group(grouping_state *s, fd_grouping grouping,
     if (status != FD_OK) {
         return status;
     }
-    /* Label 0 is the empty text: still a group of its own. */
-    *group = fd_map_get(&s->by_label, (uint64_t)label + 1);
+    /* Label 0 is the empty text: still a group of its own. Nodes of two kinds
+     * can have one label. */
+    *group = grouping == FD_BY_NODE
+                 ? 0
+                 : fd_map_get(&s->by_label, (uint64_t)label + 1);
     if (*group == 0) {
         fd_group made = {.label = label, .node = context->node};
         *group = s->groups->list.count;

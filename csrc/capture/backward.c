@@ -38,6 +38,17 @@ origin_of(const fd_thread *thread, const void *record, const char *name)
                            (uint64_t)number, name);
 }
 
+/* Once per context: an origin found by its number alone may be wrong where
+ * code we do not know creates autograd nodes. */
+static void
+check_fit(const fd_thread *thread, uint32_t origin, const char *name)
+{
+    const fd_file *file = &thread->session->recording->file;
+    if (!fd_origins_fit(file, origin, name)) {
+        fd_file_count(file, FD_COUNT_ORIGIN_MISFIT);
+    }
+}
+
 /* The engine announces a node, prepares it, runs it, hands its results on:
  * from its own record to the end of the announcement is one call of it. */
 void
@@ -51,6 +62,9 @@ fd_backward_start(fd_thread *thread, const void *record, bool timed)
     uint32_t depth = fd_tree_depth(tree);
     fd_entry *top = depth > 0 ? &tree->stack[depth - 1] : NULL;
     fd_context *context = fd_node_enter(tree, node, origin);
+    if (context->calls == 1 && origin != 0) {
+        check_fit(thread, origin, name);
+    }
     if (top != NULL && (top->flags & FD_ENTRY_ENGINE) != 0) {
         top->start = tree->record->last;
         top->context = fd_tree_id(tree, context);

@@ -31,6 +31,37 @@ context_of(fd_tree *tree, const fd_function *function, const fd_code *known)
     return context;
 }
 
+/* The same without any look-up, when this call repeats the one before it or
+ * the one that followed that last time; NULL otherwise. A module's forward is
+ * looked up always: its class does not tell which instance it is. */
+static fd_context *
+repeated(fd_tree *tree, const fd_code *known, const fd_frame *frame)
+{
+    if ((known->special & (FD_CODE_FORWARD | FD_CODE_BODY)) != 0) {
+        return NULL;
+    }
+    fd_context *context = fd_calls_repeated(tree, known,
+                                            fd_receiver_type(known, frame));
+    if (context != NULL) {
+        tree->current->last_child = fd_tree_id(tree, context);
+    }
+    return context;
+}
+
+/* The context of any other call; NULL for a function that is left out. */
+static fd_context *
+looked_up(fd_thread *thread, PyCodeObject *code, const fd_code *known,
+          const fd_frame *frame)
+{
+    fd_tree *tree = thread->tree;
+    fd_context *context = fd_tree_absorbing(tree, tree->current);
+    if (context != NULL && !fd_function_unfolds(thread, code, known)) {
+        return context;
+    }
+    fd_function function = fd_function_of(thread, code, known, frame);
+    return function.dropped ? NULL : context_of(tree, &function, known);
+}
+
 /* A call without room for an entry runs in its caller's context. */
 static void
 push(fd_thread *thread, fd_context *context, const fd_frame *frame,
@@ -48,16 +79,14 @@ fd_calls_enter(fd_thread *thread, PyCodeObject *code, const fd_code *known,
 {
     tick(thread);
     uint32_t depth = fd_tree_depth(thread->tree);
-    fd_context *context = fd_tree_absorbing(thread->tree,
-                                            thread->tree->current);
-    if (context == NULL || fd_function_unfolds(thread, code, known)) {
-        fd_function function = fd_function_of(thread, code, known, frame);
-        if (function.dropped) {
-            push(thread, thread->tree->current, frame,
-                 FD_ENTRY_FRAME | FD_ENTRY_CONTRACTED);
-            return depth;
-        }
-        context = context_of(thread->tree, &function, known);
+    fd_context *context = repeated(thread->tree, known, frame);
+    if (context == NULL) {
+        context = looked_up(thread, code, known, frame);
+    }
+    if (context == NULL) {
+        push(thread, thread->tree->current, frame,
+             FD_ENTRY_FRAME | FD_ENTRY_CONTRACTED);
+        return depth;
     }
     if ((known->special & FD_CODE_GENERATOR) != 0
         && fd_frame_is_resumed(frame)) {

@@ -96,8 +96,10 @@ evaluate_other(PyThreadState *state, fd_frame *frame, int throwing)
 }
 
 /* The same call as last time, from the same place: no look-up, no lock, no
- * allocation, one cache line of the recording. */
-static inline PyObject *
+ * allocation, one cache line of the recording. Always inlined: `timed` as an
+ * argument at run time costs a test and a spilled register on either side of
+ * the call, a seventh of the whole. */
+static inline __attribute__((always_inline)) PyObject *
 record(PyThreadState *state, fd_frame *frame, int throwing, const bool timed)
 {
     fd_thread *thread = fd_thread_self;
@@ -229,8 +231,8 @@ fd_frame_hook_remove(void)
 }
 
 bool
-fd_frame_hook_is_first(void)
+fd_frame_hook_is_lost(void)
 {
-    return is_ours(
-        _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get()));
+    return _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get())
+           == _PyEval_EvalFrameDefault;
 }

@@ -18,7 +18,8 @@ void fd_frame_hook_install(fd_hook hook);
  * tool holds it, and lets every frame pass. Needs the GIL. */
 void fd_frame_hook_remove(void);
 
-/* Whether ours is the evaluator in front. */
-bool fd_frame_hook_is_first(void);
+/* Whether CPython's own evaluator is back although nobody took ours out: a
+ * tool that was in front restored what it had found. Needs the GIL. */
+bool fd_frame_hook_is_lost(void);
 
 #endif

@@ -83,8 +83,8 @@ fits(const char *autograd, const char *operator_name)
     return strncmp(a, b, size < other ? size : other) == 0;
 }
 
-static bool
-context_fits(const fd_file *file, uint32_t id, const char *name)
+bool
+fd_origins_fit(const fd_file *file, uint32_t id, const char *name)
 {
     const fd_context *context = fd_file_record(file, id);
     const fd_node *node = fd_file_record(file, context->node);
@@ -111,7 +111,7 @@ nearest(const fd_ring *ring, const fd_file *file, uint64_t number,
     for (uint64_t back = 1; back <= FD_ORIGIN_REACH && back <= number;
          back++) {
         uint32_t context = exact(ring, number - back);
-        if (context != 0 && context_fits(file, context, name)) {
+        if (context != 0 && fd_origins_fit(file, context, name)) {
             return context;
         }
         first = first != 0 ? first : context;

@@ -49,4 +49,8 @@ fd_ring_put(fd_ring *ring, uint64_t number, uint32_t context)
 uint32_t fd_origins_find(const fd_origins *origins, const fd_file *file,
                          uint64_t thread, uint64_t number, const char *name);
 
+/* Whether the function or operator of a context can, by its name, have created
+ * an autograd node called `name`. */
+bool fd_origins_fit(const fd_file *file, uint32_t context, const char *name);
+
 #endif

@@ -224,6 +224,17 @@ turn(fd_session *session, fd_thread *thread, long ended)
     }
 }
 
+/* Started inside a region of another tool that holds the evaluator, ours goes
+ * when that region ends. */
+static void
+keep_hook(const fd_session *session)
+{
+    if (session->calls == FD_CALLS_FRAME && fd_frame_hook_is_lost()) {
+        fd_file_count(&session->recording->file, FD_COUNT_HOOK_LOST);
+        install(session, !session->running);
+    }
+}
+
 void
 fd_session_step(fd_session *session, fd_thread *thread, uint32_t source)
 {
@@ -231,6 +242,7 @@ fd_session_step(fd_session *session, fd_thread *thread, uint32_t source)
     if (thread->busy || source < header->steps_source) {
         return;
     }
+    keep_hook(session);
     bool stronger = source > header->steps_source;
     if (session->running && thread->serial == session->serial
         && thread->tree != NULL) {

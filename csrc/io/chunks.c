@@ -15,28 +15,37 @@ fd_chunks_match(const void *bytes, size_t size)
            && memcmp(bytes, FD_FILE_MAGIC, sizeof(FD_FILE_MAGIC) - 1) == 0;
 }
 
+/* How much to map: a live file may grow up to its own bound meanwhile. */
+static size_t
+room_of(const fd_chunks *chunks)
+{
+    fd_header header;
+    size_t most = (size_t)FD_MAX_MB << 20;
+    if (!chunks->writer_lives
+        || pread(chunks->fd, &header, sizeof header, 0)
+               != (ssize_t)sizeof header
+        || header.max_bytes < chunks->size || header.max_bytes > most) {
+        return chunks->size;
+    }
+    return header.max_bytes;
+}
+
 static fd_status
 map_file(fd_chunks *chunks, const char *path, fd_error *error)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct stat info;
-    if (fd < 0 || fstat(fd, &info) != 0) {
-        fd_status status = fd_fail(error, FD_EIO, "%s: %s", path,
-                                   strerror(errno));
-        if (fd >= 0) {
-            close(fd);
-        }
-        return status;
+    chunks->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (chunks->fd < 0 || fstat(chunks->fd, &info) != 0) {
+        return fd_fail(error, FD_EIO, "%s: %s", path, strerror(errno));
     }
-    chunks->size = (size_t)info.st_size;
-    chunks->writer_lives = flock(fd, LOCK_SH | LOCK_NB) != 0;
-    void *base = chunks->size == 0 ? MAP_FAILED
-                                   : mmap(NULL, chunks->size, PROT_READ,
-                                          MAP_SHARED, fd, 0);
-    close(fd);
-    if (chunks->size == 0) {
+    if (info.st_size == 0) {
         return fd_fail(error, FD_EFORMAT, "%s: the file is empty", path);
     }
+    chunks->size = (size_t)info.st_size;
+    chunks->writer_lives = flock(chunks->fd, LOCK_SH | LOCK_NB) != 0;
+    chunks->room = room_of(chunks);
+    void *base = mmap(NULL, chunks->room, PROT_READ, MAP_SHARED, chunks->fd,
+                      0);
     if (base == MAP_FAILED) {
         return fd_fail(error, FD_EIO, "%s: cannot map: %s", path,
                        strerror(errno));
@@ -123,32 +132,70 @@ add_chunk(fd_chunks *chunks, size_t at)
     return status;
 }
 
-static fd_status
-scan(fd_chunks *chunks)
+/* The round in which the use counts of a kind are taken. */
+static int
+round_of(uint32_t kind)
 {
-    size_t pages = (chunks->size + FD_PAGE - 1) / FD_PAGE;
+    switch (kind) {
+    case FD_CHUNK_STRINGS: return 3;
+    case FD_CHUNK_NODES:
+    case FD_CHUNK_MODULES:
+    case FD_CHUNK_SPREADS: return 2;
+    case FD_CHUNK_CONTEXTS: return 1;
+    default: return 0;
+    }
+}
+
+/* The end of the last chunk by now. The file is as long before its header
+ * says so. */
+static size_t
+end_of(fd_chunks *chunks)
+{
     size_t end = fd_chunks_header(chunks)->file_bytes;
-    chunks->by_page = fd_calloc(pages, sizeof *chunks->by_page);
-    if (chunks->by_page == NULL) {
-        return FD_ENOMEM;
+    struct stat info;
+    if (chunks->fd >= 0 && fstat(chunks->fd, &info) == 0) {
+        size_t size = (size_t)info.st_size;
+        chunks->size = size < chunks->room ? size : chunks->room;
     }
     if (end > chunks->size || end < FD_PAGE) {
         chunks->truncated = true;
         end = chunks->size;
     }
+    return end;
+}
+
+static fd_status
+scan_round(fd_chunks *chunks, int round)
+{
+    size_t end = end_of(chunks);
     size_t at = FD_PAGE;
+    chunks->damaged = 0;
     while (at < end) {
         if (!is_chunk(chunks, at)) {
             chunks->damaged++;
             at += FD_PAGE;
             continue;
         }
-        if (add_chunk(chunks, at) != FD_OK) {
+        const fd_chunk *chunk = (const fd_chunk *)(chunks->base + at);
+        if (round_of(chunk->kind) == round
+            && add_chunk(chunks, at) != FD_OK) {
             return FD_ENOMEM;
         }
-        at += ((const fd_chunk *)(chunks->base + at))->bytes;
+        at += chunk->bytes;
     }
     return FD_OK;
+}
+
+static fd_status
+scan(fd_chunks *chunks)
+{
+    size_t pages = (chunks->room + FD_PAGE - 1) / FD_PAGE;
+    chunks->by_page = fd_calloc(pages, sizeof *chunks->by_page);
+    fd_status status = chunks->by_page != NULL ? FD_OK : FD_ENOMEM;
+    for (int round = 0; round <= 3 && status == FD_OK; round++) {
+        status = scan_round(chunks, round);
+    }
+    return status;
 }
 
 static fd_status
@@ -161,6 +208,21 @@ check(fd_chunks *chunks, const char *name, fd_error *error)
             fd_fail(error, status, "%s: out of memory", name);
         }
     }
+    return status;
+}
+
+fd_status
+fd_chunks_open(fd_chunks *chunks, const char *path, fd_error *error)
+{
+    *chunks = (fd_chunks){.fd = -1};
+    fd_status status = map_file(chunks, path, error);
+    if (status == FD_OK) {
+        status = check(chunks, path, error);
+    }
+    if (chunks->fd >= 0) {
+        close(chunks->fd);
+        chunks->fd = -1;
+    }
     if (status != FD_OK) {
         fd_chunks_close(chunks);
     }
@@ -168,30 +230,30 @@ check(fd_chunks *chunks, const char *name, fd_error *error)
 }
 
 fd_status
-fd_chunks_open(fd_chunks *chunks, const char *path, fd_error *error)
-{
-    *chunks = (fd_chunks){.base = NULL};
-    fd_status status = map_file(chunks, path, error);
-    return status == FD_OK ? check(chunks, path, error) : status;
-}
-
-fd_status
 fd_chunks_view(fd_chunks *chunks, const void *base, size_t size,
                fd_error *error)
 {
-    *chunks = (fd_chunks){.base = base, .size = size, .writer_lives = true};
-    return check(chunks, "this recording", error);
+    *chunks = (fd_chunks){.base = base,
+                          .size = size,
+                          .room = size,
+                          .fd = -1,
+                          .writer_lives = true};
+    fd_status status = check(chunks, "this recording", error);
+    if (status != FD_OK) {
+        fd_chunks_close(chunks);
+    }
+    return status;
 }
 
 void
 fd_chunks_close(fd_chunks *chunks)
 {
     if (chunks->mapped) {
-        munmap((void *)(uintptr_t)chunks->base, chunks->size);
+        munmap((void *)(uintptr_t)chunks->base, chunks->room);
     }
     fd_vector_clear(&chunks->list);
     fd_free(chunks->by_page);
-    *chunks = (fd_chunks){.base = NULL};
+    *chunks = (fd_chunks){.fd = -1};
 }
 
 static const fd_chunk_view *

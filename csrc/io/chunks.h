@@ -1,6 +1,10 @@
 /* A recording file, checked chunk by chunk, for reading. The bytes may come
  * from anywhere: a live process that goes on writing, one that was killed, a
- * copy cut short, another program. Nothing outside the file is touched. */
+ * copy cut short, another program. Nothing outside the file is touched.
+ *
+ * A writer that goes on publishes strings before nodes before contexts before
+ * threads. Use counts are taken the other way round, each kind with the chunks
+ * there are by then, so that whatever a record refers to is in the list. */
 #ifndef FD_CHUNKS_H
 #define FD_CHUNKS_H
 
@@ -17,7 +21,9 @@ typedef struct fd_chunk_view {
 
 typedef struct fd_chunks {
     const char *base;
-    size_t size;
+    size_t size; /* of the file; grows while a live one is opened */
+    size_t room; /* bytes that are mapped */
+    int fd;      /* while it is opened; -1 without a file */
     bool mapped; /* base is ours to unmap */
     bool writer_lives;
     uint32_t damaged; /* pages that are no chunk although they should be */
@@ -32,7 +38,8 @@ bool fd_chunks_match(const void *bytes, size_t size);
 fd_status fd_chunks_open(fd_chunks *chunks, const char *path,
                          fd_error *error);
 
-/* The same for a recording that this process has in memory. */
+/* The same for a recording that this process has in memory; `size` may be its
+ * whole room, what is in use the header says. */
 fd_status fd_chunks_view(fd_chunks *chunks, const void *base, size_t size,
                          fd_error *error);
 void fd_chunks_close(fd_chunks *chunks);

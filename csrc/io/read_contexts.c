@@ -1,6 +1,10 @@
 #include "io/graft.h"
 #include "io/reading.h"
 
+/* A decade of ticks, and a sum of squares that stays finite in nanoseconds. */
+static const float LARGEST = 1e18F;
+static const double LARGEST_SUM = 1e300;
+
 static fd_status
 push_raw(fd_reading *r, const fd_trace_context *context,
          const fd_context *record, uint32_t owner)
@@ -106,22 +110,35 @@ graft_contexts(fd_reading *r)
     return status;
 }
 
+/* Numbers of a damaged file can be none at all. */
+static bool
+is_sound(const fd_spread *spread)
+{
+    return spread->steps > 0 && spread->self_squares >= 0
+           && spread->self_squares < LARGEST_SUM && spread->total_squares >= 0
+           && spread->total_squares < LARGEST_SUM && spread->self_min >= 0
+           && spread->total_min >= 0 && spread->self_max < LARGEST
+           && spread->total_max < LARGEST
+           && spread->self_min <= spread->self_max
+           && spread->total_min <= spread->total_max;
+}
+
 static void
 add_spread(const fd_reading *r, const fd_context *record, fd_figure *figure)
 {
     const fd_spread *spread = fd_chunks_record(&r->file, FD_CHUNK_SPREADS,
                                                record->spread);
-    if (spread == NULL || spread->steps == 0) {
+    if (spread == NULL || !is_sound(spread)) {
         return;
     }
     double ns = r->ns_per_tick;
     figure->steps = spread->steps;
     figure->last_step = spread->last_step;
     figure->stepped = fd_reading_ns(r, spread->self_mark);
-    figure->self_min = (uint64_t)(spread->self_min * ns + 0.5);
-    figure->self_max = (uint64_t)(spread->self_max * ns + 0.5);
-    figure->total_min = (uint64_t)(spread->total_min * ns + 0.5);
-    figure->total_max = (uint64_t)(spread->total_max * ns + 0.5);
+    figure->self_min = fd_reading_whole(spread->self_min * ns);
+    figure->self_max = fd_reading_whole(spread->self_max * ns);
+    figure->total_min = fd_reading_whole(spread->total_min * ns);
+    figure->total_max = fd_reading_whole(spread->total_max * ns);
     figure->self_squares = spread->self_squares * ns * ns;
     figure->total_squares = spread->total_squares * ns * ns;
 }

@@ -28,7 +28,8 @@ static fd_status
 read_open_calls(fd_reading *r, const fd_thread_record *record, uint32_t depth)
 {
     uint64_t end = record->stack + (uint64_t)depth * sizeof(fd_entry);
-    if (record->stack < FD_PAGE || end > r->file.size || end < record->stack) {
+    if (record->stack < FD_PAGE || record->stack % sizeof(uint64_t) != 0
+        || end > r->file.size || end < record->stack) {
         return FD_OK;
     }
     const fd_entry *entries = (const fd_entry *)(r->file.base + record->stack);

@@ -3,7 +3,9 @@
 #include "io/reading.h"
 #include "io/sort.h"
 
+#include <cjson/cJSON.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static fd_status
@@ -22,7 +24,8 @@ read_step(fd_reading *r, const fd_step *step)
         fd_trace_top top = {
             .step = step->number,
             .context = fd_reading_context(r, step->top[i].context),
-            .self = fd_reading_ns(r, (uint64_t)step->top[i].self),
+            .self = fd_reading_whole((double)step->top[i].self
+                                     * r->ns_per_tick),
         };
         if (top.context != 0) {
             status = fd_vector_push(&r->rank->tops, top);
@@ -31,26 +34,36 @@ read_step(fd_reading *r, const fd_step *step)
     return status;
 }
 
-/* Step n is at place n % size of the ring: oldest first is by number. */
+static int
+by_number(const void *left, const void *right)
+{
+    uint64_t a = (*(const fd_step *const *)left)->number;
+    uint64_t b = (*(const fd_step *const *)right)->number;
+    return a < b ? -1 : a > b;
+}
+
+/* Step n is at place n % size of the ring, and a schedule leaves gaps: the
+ * order is by number. */
 static fd_status
 read_steps(fd_reading *r)
 {
+    FD_VECTOR(const fd_step *) ended = {NULL, 0, 0};
     fd_status status = FD_OK;
     FOR_EACH_CHUNK(r, FD_CHUNK_STEPS, view) {
         const fd_step *steps = view->records;
-        uint32_t oldest = 0;
-        for (uint32_t i = 1; i < view->used; i++) {
-            if (steps[i].end != 0 && steps[i].number < steps[oldest].number) {
-                oldest = i;
-            }
-        }
         for (uint32_t i = 0; i < view->used && status == FD_OK; i++) {
-            const fd_step *step = &steps[(oldest + i) % view->used];
-            if (step->end != 0) {
-                status = read_step(r, step);
+            if (steps[i].end != 0) {
+                status = fd_vector_push(&ended, &steps[i]);
             }
         }
     }
+    if (ended.count > 0) {
+        qsort(ended.list, ended.count, sizeof *ended.list, by_number);
+    }
+    for (uint32_t i = 0; i < ended.count && status == FD_OK; i++) {
+        status = read_step(r, ended.list[i]);
+    }
+    fd_vector_clear(&ended);
     return status;
 }
 
@@ -66,6 +79,35 @@ put_meta(fd_reading *r, const fd_trace_meta *meta)
     return fd_vector_push(&r->rank->meta, *meta);
 }
 
+/* The value as a dump spells it, so that a recording and its dump are equal;
+ * what is no JSON becomes a JSON string. */
+static fd_status
+read_json(fd_reading *r, uint32_t id, uint32_t *to)
+{
+    const fd_string *string = fd_chunks_string(&r->file, id);
+    *to = 0;
+    if (string == NULL) {
+        return FD_OK;
+    }
+    fd_buffer text = {.bytes = NULL};
+    cJSON *value = cJSON_ParseWithLength(string->bytes, string->size);
+    char *spelled = value != NULL ? cJSON_PrintUnformatted(value) : NULL;
+    if (spelled != NULL) {
+        fd_buffer_text(&text, spelled);
+    }
+    else {
+        fd_buffer_json(&text, string->bytes, string->size);
+    }
+    cJSON_free(spelled);
+    cJSON_Delete(value);
+    fd_status status = text.status;
+    if (status == FD_OK) {
+        status = fd_text_pool_add(&r->trace->texts, text.bytes, text.size, to);
+    }
+    fd_buffer_clear(&text);
+    return status;
+}
+
 static fd_status
 read_meta(fd_reading *r)
 {
@@ -76,7 +118,7 @@ read_meta(fd_reading *r)
             fd_trace_meta meta;
             status = fd_reading_text(r, list[i].key, 0, &meta.key);
             if (status == FD_OK) {
-                status = fd_reading_text(r, list[i].value, 0, &meta.json);
+                status = read_json(r, list[i].value, &meta.json);
             }
             if (status == FD_OK && meta.key != 0 && meta.json != 0) {
                 status = put_meta(r, &meta);
@@ -139,12 +181,14 @@ read_header(fd_reading *r)
     rank->world = header->world;
     rank->pid = header->pid;
     rank->timing = header->timing;
-    rank->state = header->state;
+    rank->state = header->state <= FD_STATE_STOPPED ? header->state : 0;
     if (header->state != FD_STATE_STOPPED && !r->file.writer_lives) {
         rank->state = FD_STATE_KILLED;
     }
     rank->steps = header->steps;
-    rank->steps_source = header->steps_source;
+    rank->steps_source = header->steps_source <= FD_STEPS_EXPLICIT
+                             ? header->steps_source
+                             : FD_STEPS_NONE;
     rank->start = header->start;
     rank->start.ticks = fd_reading_ns(r, header->start.ticks);
     rank->file_bytes = header->file_bytes;

@@ -36,10 +36,18 @@ fd_reading_id(const fd_reading *r, const void *record)
                       / FD_ID_UNIT);
 }
 
+/* A damaged file holds any number: what is no time is 0, what is too long is
+ * the longest. */
+static inline uint64_t
+fd_reading_whole(double ns)
+{
+    return !(ns > 0) ? 0 : ns >= 0x1p64 ? UINT64_MAX : (uint64_t)(ns + 0.5);
+}
+
 static inline uint64_t
 fd_reading_ns(const fd_reading *r, uint64_t ticks)
 {
-    return (uint64_t)((double)ticks * r->ns_per_tick + 0.5);
+    return fd_reading_whole((double)ticks * r->ns_per_tick);
 }
 
 /* The trace's context for one of the file, 0 when it was left out. */
@@ -50,7 +58,8 @@ fd_reading_context(const fd_reading *r, uint32_t id)
 }
 
 /* The trace's text for a string of the file, without its first `skip` bytes;
- * 0 when the string is damaged. */
+ * 0 when the string is damaged. Bytes that are no UTF-8, and NULs, become
+ * U+FFFD, so that a text of a trace is the same text in a dump of it. */
 fd_status fd_reading_text(fd_reading *r, uint32_t id, size_t skip,
                           uint32_t *to);
 

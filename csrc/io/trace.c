@@ -72,6 +72,29 @@ same_node(const fd_trace_node *a, const fd_trace_node *b)
            && a->line == b->line;
 }
 
+/* The lesser of two texts; any text before none. */
+static void
+settle_text(const fd_trace *trace, uint32_t *kept, uint32_t other)
+{
+    if (*kept == 0
+        || (other != 0 && other != *kept
+            && strcmp(fd_trace_text(trace, other), fd_trace_text(trace, *kept))
+                   < 0)) {
+        *kept = other;
+    }
+}
+
+/* Two ranks may describe one node differently (one has the package installed):
+ * what stays must not depend on who came first. */
+static void
+settle_node(const fd_trace *trace, fd_trace_node *kept,
+            const fd_trace_node *other)
+{
+    kept->from = other->from < kept->from ? other->from : kept->from;
+    settle_text(trace, &kept->qualified, other->qualified);
+    settle_text(trace, &kept->package, other->package);
+}
+
 fd_status
 fd_trace_add_node(fd_trace *trace, const fd_trace_node *node, uint32_t *id)
 {
@@ -81,6 +104,7 @@ fd_trace_add_node(fd_trace *trace, const fd_trace_node *node, uint32_t *id)
     fd_probe probe = fd_index_probe(&trace->node_index, hash);
     while ((*id = fd_index_next(&trace->node_index, &probe)) != 0) {
         if (same_node(&trace->nodes.list[*id], node)) {
+            settle_node(trace, &trace->nodes.list[*id], node);
             return FD_OK;
         }
     }

@@ -131,11 +131,14 @@ get_calls(PyObject *self, void *closure)
 
 static PyMethodDef methods[] = {
     {"__torch_dispatch__", (PyCFunction)(void (*)(void))torch_dispatch,
-     METH_FASTCALL, PyDoc_STR("Called by PyTorch for every operator.")},
+     METH_FASTCALL, PyDoc_STR("__torch_dispatch__($self, func, types, args=(), kwargs=None, "
+               "/)\n--\n\nCalled by PyTorch for every operator.")},
     {"is_infra_mode", answer_false, METH_NOARGS,
-     PyDoc_STR("False: a mode of the user's, as PyTorch sees it.")},
+     PyDoc_STR("is_infra_mode($self, /)\n--\n\n"
+               "False: a mode of the user's, as PyTorch sees it.")},
     {"ignore_compile_internals", answer_true, METH_NOARGS,
-     PyDoc_STR("True: compiled code stays compiled under this mode.")},
+     PyDoc_STR("ignore_compile_internals($self, /)\n--\n\n"
+               "True: compiled code stays compiled under this mode.")},
     {NULL, NULL, 0, NULL},
 };
 
@@ -150,7 +153,8 @@ static PyGetSetDef properties[] = {
 };
 
 static PyType_Slot slots[] = {
-    {Py_tp_doc, "The object on PyTorch's stack of dispatch modes."},
+    {Py_tp_doc, "DispatchMode()\n--\n\n"
+                "The object on PyTorch's stack of dispatch modes."},
     {Py_tp_new, dispatch_new},
     {Py_tp_traverse, dispatch_traverse},
     {Py_tp_clear, dispatch_clear},

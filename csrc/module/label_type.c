@@ -64,8 +64,10 @@ label_exit(PyObject *self, PyObject *const *args, Py_ssize_t count)
 }
 
 static PyMethodDef methods[] = {
-    {"__enter__", label_enter, METH_NOARGS, NULL},
-    {"__exit__", (PyCFunction)(void (*)(void))label_exit, METH_FASTCALL, NULL},
+    {"__enter__", label_enter, METH_NOARGS,
+     PyDoc_STR("__enter__($self, /)\n--\n\nThe range begins.")},
+    {"__exit__", (PyCFunction)(void (*)(void))label_exit, METH_FASTCALL,
+     PyDoc_STR("__exit__($self, /, *unused)\n--\n\nThe range ends.")},
     {NULL, NULL, 0, NULL},
 };
 

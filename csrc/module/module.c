@@ -55,10 +55,10 @@ set_own_folder(PyObject *module, PyObject *path)
 
 static PyMethodDef functions[] = {
     {"set_own_folder", set_own_folder, METH_O,
-     PyDoc_STR("set_own_folder(path)\n--\n\n"
+     PyDoc_STR("set_own_folder($module, path, /)\n--\n\n"
                "Functions of files below this folder are never nodes.")},
     {"after_fork", after_fork, METH_NOARGS,
-     PyDoc_STR("after_fork()\n--\n\n"
+     PyDoc_STR("after_fork($module, /)\n--\n\n"
                "Take the evaluator out of a forked child.")},
     {NULL, NULL, 0, NULL},
 };

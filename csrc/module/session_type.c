@@ -271,7 +271,7 @@ session_trace(PyObject *self, PyObject *unused)
     fd_trace *trace = NULL;
     fd_error error = {""};
     fd_status status = fd_reader_read_memory(
-        &trace, file->base, fd_file_header(file)->file_bytes, &error);
+        &trace, file->base, file->room, &error);
     return status == FD_OK ? fd_trace_object(module_of(self), trace)
                            : fd_raise(module_of(self), status, &error);
 }
@@ -316,22 +316,31 @@ session_get_error(PyObject *self, void *closure)
 }
 
 static PyMethodDef methods[] = {
-    {"start", session_start, METH_NOARGS, PyDoc_STR("Begin to record.")},
+    {"start", session_start, METH_NOARGS,
+     PyDoc_STR("start($self, /)\n--\n\nBegin to record.")},
     {"stop", session_stop, METH_NOARGS,
-     PyDoc_STR("Stop for good; notes can still be added.")},
+     PyDoc_STR("stop($self, /)\n--\n\n"
+               "Stop for good; notes can still be added.")},
     {"finish", session_finish, METH_NOARGS,
-     PyDoc_STR("Close the file of a stopped session.")},
-    {"step", session_step, METH_NOARGS, PyDoc_STR("End a training step.")},
+     PyDoc_STR("finish($self, /)\n--\n\n"
+               "Close the file of a stopped session.")},
+    {"step", session_step, METH_NOARGS,
+     PyDoc_STR("step($self, /)\n--\n\nEnd a training step.")},
     {"set_rank", session_set_rank, METH_VARARGS,
-     PyDoc_STR("set_rank(rank, world): who this process turned out to be.")},
+     PyDoc_STR("set_rank($self, rank, world, /)\n--\n\n"
+               "Who this process turned out to be.")},
     {"note", session_note, METH_VARARGS,
-     PyDoc_STR("note(key, json): store a fact about the run.")},
+     PyDoc_STR("note($self, key, json, /)\n--\n\n"
+               "Store a fact about the run; `json` is its value as text.")},
     {"attach_records", session_attach_records, METH_O,
-     PyDoc_STR("attach_records(probe) -> name of the layout found.")},
+     PyDoc_STR("attach_records($self, probe, /)\n--\n\n"
+               "Listen to PyTorch's records; answers the layout found.")},
     {"trace", session_trace, METH_NOARGS,
-     PyDoc_STR("The recording so far, as a Trace.")},
+     PyDoc_STR("trace($self, /)\n--\n\n"
+               "The recording so far, as a Trace.")},
     {"stats", session_stats, METH_NOARGS,
-     PyDoc_STR("Sizes of the recording's tables.")},
+     PyDoc_STR("stats($self, /)\n--\n\n"
+               "Sizes of the recording's tables.")},
     {NULL, NULL, 0, NULL},
 };
 
@@ -345,7 +354,11 @@ static PyGetSetDef properties[] = {
 };
 
 static PyType_Slot slots[] = {
-    {Py_tp_doc, "One recording session."},
+    {Py_tp_doc,
+     "Session(path=None, *, max_mb=64, timing=True, calls=1, fold=True,\n"
+     "        prefixes=(), rank=0, world=1, keep=None, schedule=None,\n"
+     "        on_change=None, on_ready=None)\n--\n\n"
+     "One recording session."},
     {Py_tp_new, session_new},
     {Py_tp_traverse, session_traverse},
     {Py_tp_clear, session_clear},

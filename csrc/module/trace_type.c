@@ -481,32 +481,40 @@ trace_coverage(PyObject *self, PyObject *args)
 }
 
 static PyMethodDef methods[] = {
-    {"dump", trace_dump, METH_O, PyDoc_STR("dump(path): write as JSON.")},
-    {"nodes", trace_nodes, METH_NOARGS, PyDoc_STR("nodes() -> columns")},
-    {"modules", trace_modules, METH_NOARGS, PyDoc_STR("modules() -> columns")},
+    {"dump", trace_dump, METH_O,
+     PyDoc_STR("dump($self, path, /)\n--\n\nWrite as JSON.")},
+    {"nodes", trace_nodes, METH_NOARGS,
+     PyDoc_STR("nodes($self, /)\n--\n\nColumns, a row a node.")},
+    {"modules", trace_modules, METH_NOARGS,
+     PyDoc_STR("modules($self, /)\n--\n\nColumns, a row a module instance.")},
     {"contexts", trace_contexts, METH_VARARGS,
-     PyDoc_STR("contexts(rank=-1) -> columns, figures summed over ranks")},
-    {"ranks", trace_ranks, METH_NOARGS, PyDoc_STR("ranks() -> list of dict")},
+     PyDoc_STR("contexts($self, rank=-1, /)\n--\n\n"
+               "Columns, a row a path of calls; -1 sums over ranks.")},
+    {"ranks", trace_ranks, METH_NOARGS,
+     PyDoc_STR("ranks($self, /)\n--\n\nOne dict a rank.")},
     {"figures", trace_figures, METH_VARARGS,
-     PyDoc_STR("figures(rank) -> columns of one rank")},
+     PyDoc_STR("figures($self, rank, /)\n--\n\nColumns of one rank.")},
     {"table", trace_table, METH_VARARGS,
-     PyDoc_STR("table(by='function', rank=-1) -> columns, a row a group")},
+     PyDoc_STR("table($self, by='function', rank=-1, /)\n--\n\n"
+               "Columns, a row a group.")},
     {"edges", trace_edges, METH_VARARGS,
-     PyDoc_STR("edges(by='function', rank=-1) -> columns; caller and callee "
-               "are rows of table(by)")},
+     PyDoc_STR("edges($self, by='function', rank=-1, /)\n--\n\n"
+               "Columns; caller and callee are rows of table(by).")},
     {"coverage", trace_coverage, METH_VARARGS,
-     PyDoc_STR("coverage(rank=-1) -> backward time and how much of it has an "
-               "origin")},
+     PyDoc_STR("coverage($self, rank=-1, /)\n--\n\n"
+               "Backward time and how much of it has an origin.")},
     {"export", (PyCFunction)(void (*)(void))fd_trace_export,
      METH_VARARGS | METH_KEYWORDS,
-     PyDoc_STR("export(format, *, rank=-1, style='default', weight='time', "
-               "ops='none', hide=(), contract=(), min_percent=-1.0, "
-               "all=False) -> bytes")},
+     PyDoc_STR("export($self, format, *, rank=-1, style='default',\n"
+               "       weight='time', ops='none', hide=(), contract=(),\n"
+               "       min_percent=-1.0, all=False)\n--\n\n"
+               "The file of another program, as bytes.")},
     {NULL, NULL, 0, NULL},
 };
 
 static PyType_Slot slots[] = {
-    {Py_tp_doc, "Trace(paths): recordings, dumps, directories, merged."},
+    {Py_tp_doc, "Trace(paths)\n--\n\n"
+                "Recordings, dumps and directories, merged."},
     {Py_tp_new, trace_new},
     {Py_tp_dealloc, trace_dealloc},
     {Py_tp_methods, methods},

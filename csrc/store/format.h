@@ -133,7 +133,7 @@ enum {
     FD_COUNT_ORIGIN_OLD,       /* its ring entry was overwritten */
     FD_COUNT_ORIGIN_NONE,      /* no numbered op at or shortly before it */
     FD_COUNT_ORIGIN_THREAD,    /* its forward thread was not recorded */
-    FD_COUNT_ORIGIN_MISFIT,    /* names of op and autograd node do not fit */
+    FD_COUNT_ORIGIN_MISFIT,    /* contexts whose name and origin's do not fit */
     FD_COUNT_ACCUMULATE,       /* AccumulateGrad: belongs to no call site */
     FD_COUNT_HOOK_LOST,        /* times another tool took the evaluator */
     FD_COUNT_RANGES_FOLDED,    /* range names folded to a pattern */

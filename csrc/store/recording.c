@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "store/tree.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -38,6 +39,34 @@ identify(fd_header *header)
         fd_anchor now = fd_clock_anchor();
         memcpy(header->id, &now.realtime_ns, sizeof now.realtime_ns);
         memcpy(header->id + 8, &header->pid, sizeof header->pid);
+    }
+}
+
+static int
+digit_of(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                                                                 : -1;
+}
+
+/* The kernel's id of this boot: hosts of one id share the monotonic clock.
+ * 32 hexadecimal digits and dashes; all 0 where there is none to read. */
+static void
+identify_boot(fd_header *header)
+{
+    char text[64];
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd < 0 ? 0 : read(fd, text, sizeof text);
+    uint32_t digits = 0;
+    for (ssize_t i = 0; i < size && digits < 32; i++) {
+        int digit = digit_of(text[i]);
+        if (digit >= 0) {
+            uint8_t *byte = &header->boot_id[digits++ / 2];
+            *byte = (uint8_t)(*byte << 4 | digit);
+        }
+    }
+    if (fd >= 0) {
+        close(fd);
     }
 }
 
@@ -92,8 +121,12 @@ fd_recording_open(fd_recording **recording, const char *path,
                                sizeof(fd_thread_record), THREAD_CHUNK);
     made->meta = fd_pool_of(file, FD_CHUNK_META, sizeof(fd_meta), META_CHUNK);
     identify(fd_file_header(file));
+    identify_boot(fd_file_header(file));
     status = plant(made);
     if (status != FD_OK) {
+        if (path != NULL) {
+            unlink(path);
+        }
         fd_recording_free(made);
         return fd_fail(error, status, "%s: %s", path != NULL ? path : "memory",
                        fd_status_name(status));

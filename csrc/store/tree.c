@@ -59,8 +59,9 @@ find(const fd_tree *tree, uint32_t parent, const fd_callee *callee,
 }
 
 /* A new chunk of contexts gets a parallel chunk of spreads. Without room for
- * the spreads the contexts still count; their steps are not compared. */
-static fd_status
+ * the spreads the contexts still count; their steps are not compared. The
+ * list has a place for it. */
+static void
 pair_chunk(fd_tree *tree)
 {
     fd_chunk *hot = tree->contexts.chunk;
@@ -71,19 +72,21 @@ pair_chunk(fd_tree *tree)
         hot->partner = fd_file_id(&tree->recording->file, cold);
         cold->used = cold->capacity; /* zero until a step ends */
     }
-    return fd_vector_push(&tree->chunks, hot);
+    tree->chunks.list[tree->chunks.count++] = hot;
 }
 
 static fd_context *
 reserve(fd_tree *tree)
 {
     const fd_chunk *before = tree->contexts.chunk;
-    fd_context *context = fd_pool_reserve(&tree->contexts, 1);
-    if (context == NULL) {
+    /* First the place in the list: a chunk that is not in it would never have
+     * its steps closed. */
+    if (fd_vector_reserve(&tree->chunks, 1) != FD_OK) {
         return NULL;
     }
-    if (tree->contexts.chunk != before && pair_chunk(tree) != FD_OK) {
-        return NULL;
+    fd_context *context = fd_pool_reserve(&tree->contexts, 1);
+    if (context != NULL && tree->contexts.chunk != before) {
+        pair_chunk(tree);
     }
     return context;
 }

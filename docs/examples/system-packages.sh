@@ -1,11 +1,17 @@
 #!/bin/sh
-# What the build and the pictures need from the system: cJSON (libcjson-dev), Graphviz, a C compiler.
+# What the build and the pictures need from the system: cJSON, Graphviz, a C compiler, Python's headers and venv.
 # Installs them as root on Debian and Ubuntu; otherwise says what is missing, in one line.
+# Usage: system-packages.sh PYTHON
+python=$1
 missing=""
-[ -f /usr/include/cjson/cJSON.h ] || [ -n "$CJSON_DIR" ] || [ -f "$CONDA_PREFIX/include/cjson/cJSON.h" ] ||
-	pkg-config --exists libcjson 2>/dev/null || missing="$missing libcjson-dev"
+[ -f /usr/include/cjson/cJSON.h ] || [ -f "$CJSON_DIR/include/cjson/cJSON.h" ] ||
+	[ -f "$CONDA_PREFIX/include/cjson/cJSON.h" ] || pkg-config --exists libcjson 2>/dev/null ||
+	missing="$missing libcjson-dev"
 command -v dot >/dev/null || missing="$missing graphviz"
-command -v cc >/dev/null || missing="$missing gcc"
+command -v gcc >/dev/null || missing="$missing gcc libc6-dev"
+"$python" -c 'import ensurepip' 2>/dev/null || missing="$missing python3-venv"
+header=$("$python" -c 'import sysconfig; print(sysconfig.get_paths()["include"])')/Python.h
+[ -f "$header" ] || missing="$missing python3-dev"
 [ -z "$missing" ] && exit 0
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
 	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $missing >/dev/null && exit 0

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from time import perf_counter_ns
+from typing import Any
 
 from fastdispatch import _core, probe
 from fastdispatch.dispatch import DispatchMode
@@ -33,7 +34,7 @@ def _best(work: Callable[[], object]) -> int:
     return min(times)
 
 
-def _recorded(work: Callable[[], object], **options: object) -> int:
+def _recorded(work: Callable[[], object], **options: Any) -> int:
     """The time ``work`` takes while a recording in memory runs."""
     session = _core.Session(None, max_mb=1, **options)
     session.start()

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from fastdispatch import _core, files
 from fastdispatch.calibration import call_cost, operator_cost
@@ -83,6 +84,8 @@ class CallGraph:
     ) -> None:
         if schedule is not None and steps is not None:
             raise _core.Error("schedule and steps both say which steps to record: give one of them")
+        if gather and ranks is not None:
+            raise _core.Error("gather needs every rank, ranks leaves some out: give one of them")
         if not 1 <= max_mb <= _MAX_MB:
             raise _core.Error(f"max_mb={max_mb}: 1 to {_MAX_MB}")
         self._out = out
@@ -131,7 +134,10 @@ class CallGraph:
             return
         session = self._open()
         self._session = session
-        self._note(facts() | {"run_id": self._run_id, "options": self._options(), "cost_ns": {"python_call": call_cost(self._timing)}})
+        self._note(
+            facts()
+            | {"run_id": self._run_id, "options": self._options(), "cost_ns": {"python_call": call_cost(self._timing)}}
+        )
         _current = self
         atexit.register(self.stop)
         try:
@@ -195,7 +201,7 @@ class CallGraph:
     # -- starting ----------------------------------------------------------------------------------------------------
 
     def _open(self) -> _core.Session:
-        options = {
+        options: dict[str, Any] = {
             "max_mb": self._max_mb,
             "timing": self._timing,
             "calls": _CALLS[self._calls_source()],
@@ -279,15 +285,21 @@ class CallGraph:
 
     def _send(self) -> None:
         distributed = torch_distributed()
-        if distributed is not None and self._path is not None:
-            from fastdispatch.gather import gather_recordings
+        if distributed is None:
+            return
+        from fastdispatch.gather import gather_recordings
 
-            gather_recordings(distributed, self._path)
+        try:
+            gather_recordings(distributed, self._path, self._run_id)
+        except (RuntimeError, OSError, _core.Error) as error:
+            warnings.warn(f"fastdispatch: the recordings were not gathered: {error}", RuntimeWarning, stacklevel=3)
 
     def _warn(self) -> None:
         error = self._session.error if self._session is not None else None
         if error is not None:
-            warnings.warn(f"fastdispatch: a function given to CallGraph failed: {error!r}", RuntimeWarning, stacklevel=3)
+            warnings.warn(
+                f"fastdispatch: a function given to CallGraph failed: {error!r}", RuntimeWarning, stacklevel=3
+            )
 
 
 def _ranks_of_environment() -> list[int] | None:

@@ -63,7 +63,7 @@ def _agreed_run_id() -> str | None:
         return None
     try:
         store = distributed.distributed_c10d._get_default_store()
-        return store.compare_set("fastdispatch/run_id", "", uuid.uuid4().hex[:12]).decode()
+        return str(store.compare_set("fastdispatch/run_id", "", uuid.uuid4().hex[:12]).decode())
     except (AttributeError, RuntimeError):
         return None
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from fastdispatch._core import Error
 from fastdispatch.environment import network_file_system
@@ -69,7 +70,7 @@ def _locked(folder: Path) -> Iterator[None]:
         yield
 
 
-def _read(path: Path) -> dict[str, object]:
+def _read(path: Path) -> dict[str, Any]:
     try:
         manifest = json.loads(path.read_text())
     except (OSError, ValueError):
@@ -77,13 +78,19 @@ def _read(path: Path) -> dict[str, object]:
     return manifest if isinstance(manifest, dict) and isinstance(manifest.get("ranks"), list) else {}
 
 
-def register(path: Path, rank: int, world: int, run: str) -> None:
-    """Name ``path`` in the manifest of its folder.
+def register(path: Path, rank: int, world: int, run: str, host: str | None = None, pid: int | None = None) -> None:
+    """Name ``path`` in the manifest of its folder, as written by this process or by the one given.
 
     A run begins anew, and the finished files of the run before are named no more, when the run's id is another one or
     when this rank is there already and its process is gone.
     """
-    entry = {"rank": rank, "file": path.name, "host": socket.gethostname(), "pid": os.getpid(), "started": time.time()}
+    entry = {
+        "rank": rank,
+        "file": path.name,
+        "host": host or socket.gethostname(),
+        "pid": pid or os.getpid(),
+        "started": time.time(),
+    }
     with _locked(path.parent):
         manifest = _read(path.parent / MANIFEST)
         ranks = manifest.get("ranks", [])

@@ -6,15 +6,17 @@ from pathlib import Path
 from types import ModuleType
 
 from fastdispatch import files
+from fastdispatch.trace import load
 
 
-def gather_recordings(distributed: ModuleType, path: Path) -> None:
-    """Send this rank's finished file to rank 0, which stores those it has not got. Collective: every rank calls it."""
+def gather_recordings(distributed: ModuleType, path: Path | None, run: str) -> None:
+    """Send this rank's finished file to rank 0, which stores those it has not got. Collective: every rank calls it,
+    also one without a file."""
     import torch
 
     rank, world = distributed.get_rank(), distributed.get_world_size()
     device = "cuda" if distributed.get_backend() == "nccl" else "cpu"
-    content = torch.frombuffer(bytearray(path.read_bytes()), dtype=torch.uint8).to(device)
+    content = torch.frombuffer(bytearray(path.read_bytes() if path else b"\0"), dtype=torch.uint8).to(device)
     sizes = [torch.zeros(1, dtype=torch.int64, device=device) for _ in range(world)]
     distributed.all_gather(sizes, torch.tensor([content.numel()], device=device))
     largest = int(max(size.item() for size in sizes))
@@ -23,6 +25,14 @@ def gather_recordings(distributed: ModuleType, path: Path) -> None:
     received = [torch.empty_like(padded) for _ in range(world)] if rank == 0 else None
     distributed.gather(padded, received, dst=0)
     for other, data in enumerate(received or []):
-        target = path.with_name(files.recording_name(other))
-        if other != 0 and not target.exists():
-            target.write_bytes(data[: int(sizes[other].item())].cpu().numpy().tobytes())
+        size = int(sizes[other].item())
+        if path is not None and other != 0 and size > 1:
+            _store(path.with_name(files.recording_name(other)), data[:size].cpu().numpy().tobytes(), run)
+
+
+def _store(target: Path, content: bytes, run: str) -> None:
+    if target.exists():  # the ranks share a disk
+        return
+    target.write_bytes(content)
+    sent = load(target).ranks[0]
+    files.register(target, sent["rank"], sent["world"], run, sent["meta"].get("host"), sent["pid"])

@@ -16,7 +16,7 @@ def run() -> int:
 
     with _disable_current_modes(), torch.inference_mode(False), torch.enable_grad():
         x = torch.ones(2, requires_grad=True)
-        number = torch._C._autograd._get_sequence_nr()
+        number: int = torch._C._autograd._get_sequence_nr()
         y = x * 2.0
         with torch.no_grad():
             x * 2.0

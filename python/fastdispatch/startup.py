@@ -2,23 +2,24 @@
 
 ``FASTDISPATCH=1`` records every Python process, ``FASTDISPATCH=children`` (what ``fastdispatch run`` sets) those that
 multiprocessing spawns. ``FASTDISPATCH_OUT``, ``FASTDISPATCH_RANKS``, ``FASTDISPATCH_STEPS=A:B`` and
-``FASTDISPATCH_OPTIONS=ops=dispatch,timing=0`` are the options. A mistake in them is one line on standard error, never an exception:
-the process is somebody's training.
+``FASTDISPATCH_OPTIONS=ops=dispatch,timing=0`` are the options. A mistake in them is one line on standard error,
+never an exception: the process is somebody's training.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 
 def is_spawned_by_multiprocessing() -> bool:
     return any("multiprocessing.spawn" in argument for argument in sys.orig_argv)
 
 
-def options_of(text: str) -> dict[str, object]:
+def options_of(text: str) -> dict[str, Any]:
     """``"ops=dispatch,timing=0"`` as arguments of CallGraph; numbers are numbers, 0 and 1 serve as no and yes."""
-    options: dict[str, object] = {}
+    options: dict[str, Any] = {}
     for part in filter(None, text.split(",")):
         name, equals, value = part.partition("=")
         if not equals:

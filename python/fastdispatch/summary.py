@@ -6,20 +6,36 @@ from typing import Any
 
 from fastdispatch.trace import Trace, load
 
-#: Kinds of nodes whose calls pass a hook of ours, with the name of their cost in the recording's meta.
-_HOOKED = {"python": "python_call", "op": "operator", "autograd": "operator", "range": "operator"}
+#: Kinds of nodes whose calls pass a hook of ours, with the name of their cost in the recording's meta. Calls that are
+#: counted in a ``<folded>`` were hooked like any other.
+_HOOKED = {
+    "python": "python_call",
+    "overflow": "python_call",
+    "op": "operator",
+    "autograd": "operator",
+    "range": "operator",
+}
+
+
+#: Nanoseconds; a cost above is no measurement.
+_DEAREST = 1e9
+
+
+def mapping(value: object) -> dict[str, Any]:
+    """A value of a recording's meta that should be a JSON object, and is not where somebody wrote it by hand."""
+    return value if isinstance(value, dict) else {}
 
 
 def overhead(trace: Trace, index: int) -> float | None:
     """Nanoseconds that recording cost the rank at ``index`` of ``trace.ranks``: its events times their calibrated
     cost; ``None`` when nothing was calibrated."""
-    costs: dict[str, Any] = trace.ranks[index]["meta"].get("cost_ns") or {}
+    costs = mapping(trace.ranks[index]["meta"].get("cost_ns"))
     kinds = trace.nodes["kind"]
-    contexts = trace.core.contexts(index)
+    table = trace.core.table("node", index)
     total = 0.0
-    for node, calls, resumes in zip(contexts["node"], contexts["calls"], contexts["resumes"], strict=True):
+    for node, calls, resumes in zip(table["node"], table["calls"], table["resumes"], strict=True):
         cost = costs.get(_HOOKED.get(kinds[node], ""))
-        total += (calls + resumes) * (cost or 0.0)
+        total += (calls + resumes) * (cost if isinstance(cost, (int, float)) and 0 <= cost < _DEAREST else 0.0)
     return total if costs else None
 
 
@@ -37,8 +53,9 @@ def grouped(number: int) -> str:
 def seconds(nanoseconds: float) -> str:
     """With a unit that keeps two to four digits: ``41.2 s``, ``7.31 ms``."""
     for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
-        if nanoseconds >= size:
-            return f"{nanoseconds / size:.3g} {unit}" if nanoseconds < 1000 * size else f"{nanoseconds / size:.0f} {unit}"
+        number = nanoseconds / size
+        if number >= 0.9995:
+            return f"{number:.3g} {unit}" if number < 999.5 else f"{grouped(round(number))} {unit}"
     return f"{nanoseconds:.0f} ns"
 
 
@@ -46,11 +63,11 @@ def summary_lines(path: str) -> list[str]:
     """Two lines about a finished recording: what is in it and what to type next."""
     trace = load(path)
     rank = trace.ranks[0]
-    used = sum(1 for kind in trace.nodes["kind"] if kind in _HOOKED)
+    used = sum(1 for kind in trace.nodes["kind"] if kind in _HOOKED and kind != "overflow")
     edges = len(trace.edges["caller"])
     paths = len(trace.contexts["node"])
     share = share_of_overhead(trace, 0)
-    price = "" if share is None else f"; our own cost {share:.1%} of {seconds(rank['recorded'])}"
+    price = "" if share is None else f"; our own cost {100 * share:.1f} % of {seconds(rank['recorded'])}"
     steps = f"{rank['steps']} steps, " if rank["steps_source"] != "none" else ""
     folder = path.rpartition("/")[0] or "."
     return [

@@ -67,15 +67,15 @@ class Trace:
 
     def table(self, by: str = "function", rank: int | None = None) -> Columns:
         """Sums by ``function``, ``operator``, ``module``, ``package`` or ``node``, over all ranks or one of them."""
-        return self.core.table(by, self._index(rank))
+        return self.core.table(by, self.index(rank))
 
     def graph(self, by: str = "function", rank: int | None = None) -> Columns:
         """Caller and callee (rows of ``table(by)``, -1: the outside), calls and total, of those groups."""
-        return self.core.edges(by, self._index(rank))
+        return self.core.edges(by, self.index(rank))
 
     def coverage(self, rank: int | None = None) -> dict[str, int]:
         """Backward time: ``autograd`` in all, ``accumulate`` (AccumulateGrad), ``attributed`` to a forward call."""
-        return self.core.coverage(self._index(rank))
+        return self.core.coverage(self.index(rank))
 
     def dump(self, path: PathLike) -> None:
         """Write as JSON; ``load`` gives an equal trace back."""
@@ -101,7 +101,7 @@ class Trace:
         """
         return self.core.export(
             format,
-            rank=self._index(rank),
+            rank=self.index(rank),
             style=style,
             weight=weight,
             ops=ops,
@@ -117,7 +117,8 @@ class Trace:
 
         return {name: DataFrame(getattr(self, name)) for name in ("nodes", "modules", "contexts", "edges")}
 
-    def _index(self, rank: int | None) -> int:
+    def index(self, rank: int | None) -> int:
+        """Of rank number ``rank`` in ``ranks``; -1 for all. Raises Error where it is not there."""
         if rank is None:
             return -1
         for index, found in enumerate(self.ranks):

@@ -158,6 +158,26 @@ def test_origins_are_the_operators_of_the_same_name() -> None:
         name = node.lower().removesuffix("0").removesuffix("backward")
         fits = operator.startswith(name) or name.startswith(operator)
         assert fits, (node, key)
+    assert record(gpt).ranks[0]["counters"]["origin_misfit"] == 0
+
+
+def test_an_origin_whose_name_does_not_fit_is_counted() -> None:
+    """The node of ``aten::exp`` takes the name of another function."""
+
+    class Sine(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x: Tensor) -> Tensor:
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, gradient: Tensor) -> Tensor:
+            return gradient
+
+    def renamed() -> None:
+        Sine._backward_cls.__name__ = "RenamedBackward"
+        Sine.apply(torch.randn(4, requires_grad=True)).sum().backward()
+
+    assert record(renamed).ranks[0]["counters"]["origin_misfit"] == 1
 
 
 def test_backward_time_of_a_module_is_that_of_its_own_operators() -> None:

@@ -11,6 +11,8 @@ import pytest
 import fastdispatch
 from tests import processes
 
+pytestmark = pytest.mark.torch
+
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import subprocess
@@ -108,7 +109,11 @@ def test_a_run_directory_serves_the_next_run(tmp_path: Path) -> None:
 
 def test_runs_are_not_mixed(tmp_path: Path) -> None:
     for rank, run in ((0, "monday"), (1, "tuesday")):
-        command = [sys.executable, "-c", f"import fastdispatch; fastdispatch.CallGraph({str(tmp_path / run)!r}).start()"]
+        command = [
+            sys.executable,
+            "-c",
+            f"import fastdispatch; fastdispatch.CallGraph({str(tmp_path / run)!r}).start()",
+        ]
         environment = processes.environment(RANK=str(rank), WORLD_SIZE="2", FASTDISPATCH_RUN_ID=run)
         subprocess.run(command, env=environment, check=True)
     line = error_of("merge", tmp_path / "monday", tmp_path / "tuesday", "-o", tmp_path / "merged.json")
@@ -145,8 +150,11 @@ def test_a_full_disk_costs_the_recording_and_not_the_program(small_disk: Path) -
     trace = fastdispatch.load(small_disk / "run")
     assert trace.ranks[0]["counters"]["disk_full"] > 0
     assert "<overflow>" in trace.nodes["name"]
-    functions = [calls for calls, node in zip(trace.contexts["calls"], trace.contexts["node"], strict=True)
-                 if trace.nodes["name"][node].startswith(("function_", "<overflow>"))]
+    functions = [
+        calls
+        for calls, node in zip(trace.contexts["calls"], trace.contexts["node"], strict=True)
+        if trace.nodes["name"][node].startswith(("function_", "<overflow>"))
+    ]
     assert sum(functions) >= 3000  # every call is somewhere
 
 
@@ -186,7 +194,15 @@ def test_an_exception_inside_the_block_passes_and_is_recorded(tmp_path: Path) ->
     assert "leaf" in trace.nodes["name"]
 
 
-@pytest.mark.parametrize(("kind", "status"), (("plain", 0), ("with torch", 0), ("exit in block", 5), ("hook stays", 0)))
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    (
+        ("plain", 0),
+        pytest.param("with torch", 0, marks=pytest.mark.torch),
+        ("exit in block", 5),
+        ("hook stays", 0),
+    ),
+)
 def test_the_interpreter_ends_well_with_everything_hooked(kind: str, status: int, tmp_path: Path) -> None:
     process = processes.start("shutdown.py", tmp_path, kind)
     output, errors = process.communicate(timeout=120)
@@ -231,7 +247,9 @@ def test_ranks_of_the_environment(tmp_path: Path) -> None:
         subprocess.run([sys.executable, "-c", program], env=processes.environment(**changes), check=True)
         assert (tmp_path / "rank00001.fd").exists() == expected
     environment = processes.environment(FASTDISPATCH_RANKS="one")
-    result = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False
+    )
     assert "FASTDISPATCH_RANKS=one" in result.stderr
 
 
@@ -257,3 +275,21 @@ def test_a_recording_can_be_copied_while_it_is_written(tmp_path: Path) -> None:
     assert live.ranks[0]["state"] == "running"
     assert "classes" in live.nodes["name"]
     assert fastdispatch.load(tmp_path / "copy.fd").ranks[0]["state"] == "killed"
+
+
+def test_an_evaluator_that_another_tool_took_out_comes_back_with_the_next_step() -> None:
+    """A tool that held CPython's evaluator when recording began restores it when it is done."""
+    python = ctypes.pythonapi
+    python.PyInterpreterState_Get.restype = ctypes.c_void_p
+    python._PyInterpreterState_SetEvalFrameFunc.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+    default = ctypes.cast(python._PyEval_EvalFrameDefault, ctypes.c_void_p)
+    with fastdispatch.CallGraph(None, ops="off", calls="frame") as graph:
+        programs.leaf(1)
+        python._PyInterpreterState_SetEvalFrameFunc(python.PyInterpreterState_Get(), default)
+        programs.leaf(2)
+        graph.step()
+        programs.leaf(3)
+    trace = fastdispatch.Trace(graph._session.trace())
+    table = trace.table("function")
+    assert dict(zip(table["where"], table["calls"], strict=True))["tests/programs.py:[]:leaf"] == 2
+    assert trace.ranks[0]["counters"]["hook_lost"] == 1

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from functools import cache
 
 import pytest
-import torch
 
 import fastdispatch
 from tests.oracle.differences import DISPATCH_ONLY, RECORD_ONLY, is_composite

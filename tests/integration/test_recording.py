@@ -62,7 +62,8 @@ def test_steps_of_the_profiler() -> None:
     with (
         fastdispatch.CallGraph(None) as graph,
         torch.profiler.profile(
-            activities=[torch.profiler.ProfilerActivity.CPU], schedule=torch.profiler.schedule(wait=1, warmup=1, active=9)
+            activities=[torch.profiler.ProfilerActivity.CPU],
+            schedule=torch.profiler.schedule(wait=1, warmup=1, active=9),
         ) as profiler,
     ):
         for _ in range(4):
@@ -90,7 +91,8 @@ def test_the_spread_over_steps_is_that_of_the_steps(tmp_path: Path) -> None:
     assert figures["steps"][row] == 4
     assert figures["total_min"][row] < figures["total_max"][row] / 50
     assert figures["total_max"][row] <= math.sqrt(figures["total_squares"][row]) <= 2 * figures["total_max"][row]
-    durations = [end - begin for begin, end in zip(*(trace.ranks[0]["latest_steps"][c] for c in ("begin", "end")))]
+    latest = trace.ranks[0]["latest_steps"]
+    durations = [end - begin for begin, end in zip(latest["begin"], latest["end"], strict=True)]
     assert max(durations) == durations[1] >= figures["total_max"][row] * 0.999
     top = trace.ranks[0]["step_tops"]
     heaviest = next(context for step, context in zip(top["step"], top["context"], strict=True) if step == 1)
@@ -237,7 +239,11 @@ def test_shared_nested_and_recreated_modules() -> None:
     trace = trace_of(graph)
     named = set(zip(trace.modules["path"], trace.modules["class"], strict=True))
     assert named == {
-        ("", "Shared"), ("", "Outside"), ("first", "Linear"), ("bag.a.0", "ReLU"), ("bag.a.1", "Linear"),
+        ("", "Shared"),
+        ("", "Outside"),
+        ("first", "Linear"),
+        ("bag.a.0", "ReLU"),
+        ("bag.a.1", "Linear"),
     }
     table = trace.table("module")
     calls = dict(zip(table["where"], table["calls"], strict=True))
@@ -315,9 +321,13 @@ def test_ranges_belong_to_the_function_that_uses_them() -> None:
         names = trace.nodes["name"]
         edges = {(names[a], names[b]) for a, b in zip(trace.edges["caller"], trace.edges["callee"], strict=True)}
         for edge in (
-            ("with_record_function", "inner work"), ("inner work", "leaf"),
-            ("with_label", "labelled"), ("labelled", "leaf"),
-            ("with_nested", "outer"), ("outer", "inner"), ("inner", "leaf"),
+            ("with_record_function", "inner work"),
+            ("inner work", "leaf"),
+            ("with_label", "labelled"),
+            ("labelled", "leaf"),
+            ("with_nested", "outer"),
+            ("outer", "inner"),
+            ("inner", "leaf"),
         ):
             assert edge in edges, (ops, edge)
         table = trace.table("node")

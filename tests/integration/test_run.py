@@ -161,6 +161,7 @@ def test_an_inner_callgraph_is_a_region_of_the_outer_recording(tmp_path: Path) -
     assert fastdispatch.load(tmp_path / "dump.json").nodes["name"]
 
 
+@pytest.mark.torch
 def test_steps_under_run(tmp_path: Path) -> None:
     text = (
         "import torch\nm = torch.nn.Linear(2, 2)\no = torch.optim.SGD(m.parameters(), lr=0.1)\n"
@@ -177,6 +178,7 @@ def test_steps_under_run(tmp_path: Path) -> None:
     assert trace.ranks[0]["steps_source"] == "optimizer"
 
 
+@pytest.mark.torch
 def test_torchrun(tmp_path: Path) -> None:
     text = "import torch.distributed as dist\ndist.init_process_group('gloo')\nprint(dist.get_rank())\n"
     text += "dist.barrier()\ndist.destroy_process_group()"

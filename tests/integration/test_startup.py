@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import fastdispatch
 from tests import processes
 
@@ -71,6 +73,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.torch
 def test_run_records_the_ranks_that_multiprocessing_spawns(tmp_path: Path) -> None:
     """Their ranks are known only once they have joined the group: the files get their names at the end."""
     (tmp_path / "program.py").write_text(SPAWN)

@@ -16,7 +16,8 @@ def middle(n: int) -> int:
     return sum(leaf(i) for i in range(n % 7))
 
 
-def work() -> None:
+def work(under_way: threading.Barrier) -> None:
+    under_way.wait()
     n = 0
     while True:
         n += 1
@@ -43,9 +44,9 @@ def main() -> None:
     fastdispatch.CallGraph(sys.argv[1]).start()
     if sys.argv[2] == "train":
         train()
-    threading.Thread(target=work, daemon=True, name="worker").start()
-    print("under way", flush=True)
-    work()
+    under_way = threading.Barrier(2, action=lambda: print("under way", flush=True))
+    threading.Thread(target=work, args=(under_way,), daemon=True, name="worker").start()
+    work(under_way)
 
 
 main()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator
 
@@ -44,7 +45,7 @@ class Recorded:
             (caller, callee)
             for i, path in self._below_root("op")
             if wanted(self._name(i))
-            for callee, caller in zip(path, path[1:], strict=False)
+            for callee, caller in itertools.pairwise(path)
         }
 
     def operators(self) -> Counter[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections import Counter, defaultdict
 from collections.abc import Callable, Container
-from itertools import dropwhile
+from itertools import dropwhile, pairwise
 from typing import Any
 
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -34,7 +34,7 @@ class StackRecorder(TorchDispatchMode):
             path.append(self._keys.key(info.frame))
             if info.frame.f_code is self._root:
                 break
-        for callee, caller in zip(path, path[1:], strict=False):
+        for callee, caller in pairwise(path):
             self.edges_to[func._schema.name].add((caller, callee))
         self.operators[path[0], func._schema.name] += 1
         return func(*args, **(kwargs or {}))

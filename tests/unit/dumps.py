@@ -1,109 +1,139 @@
-"""Hand-made traces: a call tree written down as nested tuples becomes a dump that ``fastdispatch.load`` reads."""
+"""Dumps made up by hypothesis: a few ranks with small call trees, as docs/dump.md describes them."""
 
 from __future__ import annotations
 
-import json
+import re
 from pathlib import Path
 from typing import Any
 
-MILLISECOND = 1_000_000
+from hypothesis import strategies as st
 
-#: key, calls, own milliseconds, what it calls; the key is file:[Class]:name, or kind:name for other kinds
-Call = tuple[Any, ...]
+ROOT = Path(__file__).parent.parent.parent
+EXACT = 2**53
 
-KINDS = {"op": 2, "autograd": 3, "range": 4, "thread": 7}
-STDLIB, SITE = 2, 1
-STEP_COLUMNS = ("number", "begin", "end", "other", "forward", "backward", "optimizer", "data")
+#: What a call can be of: kind, file, class, name, line. Two differ in the line alone, two in the kind.
+CALLEES = (
+    (1, "model.py", "GPT", "forward", 3),
+    (1, "model.py", "", "helper", 9),
+    (1, "model.py", "", "helper", 40),
+    (1, "a \u00e4\u4f60\U0001f600 \"'<>&\\.py", "", "<lambda>", 1),
+    (2, "", "", "aten::add", 0),
+    (3, "", "", "AddBackward0", 0),
+    (4, "", "", "aten::add", 0),
+)
+#: They follow from what is called; asynchronous are ranges only.
+FLAGS = (1, 8, 16, 64, 0, 2, 32, 0)
+MODULES = ((-1, "", "GPT"), (0, "blocks.0", "Block"), (0, "blocks.1", "Block"), (1, "attn", "Attention"))
+COUNTERS = re.findall(
+    r'"(\w+)"', (ROOT / "csrc" / "io" / "columns.c").read_text().split("fd_counter_names[] = {")[1].split("NULL")[0]
+)
+
+whole = st.one_of(st.integers(0, 1000), st.integers(EXACT - 2, EXACT + 2), st.integers(0, 2**64 - 1))
+narrow = st.integers(0, 2**32 - 1)
+squares = st.floats(0, 1e30, allow_nan=False)
 
 
-class Dump:
-    """One rank a tree. Trees may share calls; nodes and contexts are numbered as they come."""
+def outside(number: int) -> int | str:
+    return str(number) if number > EXACT else number
 
-    def __init__(self, *trees: list[Call], timing: bool = True) -> None:
-        self.strings = [""]
-        self.nodes: dict[tuple[Any, ...], int] = {}
-        self.contexts: dict[tuple[int, int], int] = {}
-        self.timing = timing
-        self.figures: list[dict[int, tuple[int, int]]] = []
-        for tree in trees:
-            self.figures.append({})
-            root = self.add(-1, ("thread:main", 0, 0, tree))
-            self.root = root
 
-    def text(self, text: str) -> int:
-        if text not in self.strings:
-            self.strings.append(text)
-        return self.strings.index(text)
+@st.composite
+def trees(draw: st.DrawFn) -> list[tuple[int, int, int, int]]:
+    """Parent, callee, module, origin of every context, parents first; no two the same."""
+    rows = [(-1, -1, -1, -1)]
+    for _ in range(draw(st.integers(0, 12))):
+        row = (
+            draw(st.integers(0, len(rows) - 1)),
+            draw(st.integers(0, len(CALLEES) - 1)),
+            draw(st.integers(-1, len(MODULES) - 1)),
+            draw(st.integers(-1, len(rows) - 1)),
+        )
+        if row not in rows:
+            rows.append(row)
+    return rows
 
-    def node(self, key: str) -> int:
-        kind, _, name = key.partition(":")
-        if kind in KINDS:
-            columns = (KINDS[kind], 0, 0, 0, self.text(name), self.text(name), 0, 0)
-        else:
-            file, owner, name = key.replace(":[", "\0").replace("]:", "\0").split("\0")
-            package = file.partition("/")[0] if "/" in file else "project"
-            origin = {"torch": SITE, "deepspeed": SITE, "megatron": SITE, "stdlib": STDLIB}.get(package, 0)
-            qualified = f"{owner}.{name}" if owner else name
-            texts = [self.text(part) for part in (file, owner, name, qualified, package)]
-            columns = (1, origin, *texts, 1)
-        return self.nodes.setdefault(columns, len(self.nodes))
 
-    def add(self, parent: int, call: Call) -> int:
-        key, calls, own, children = (*call, [])[:4]
-        context = self.contexts.setdefault((parent, self.node(key)), len(self.contexts))
-        before = self.figures[-1].get(context, (0, 0))
-        self.figures[-1][context] = (before[0] + calls, before[1] + int(own * MILLISECOND))
-        for child in children:
-            self.add(context, child)
-        return context
+@st.composite
+def figures(draw: st.DrawFn, contexts: int) -> dict[str, list[Any]]:
+    ran = sorted({0, *draw(st.sets(st.integers(0, contexts - 1)))})
+    columns: dict[str, list[Any]] = {"context": ran}
+    for name in ("calls", "resumes", "self", "stepped", "self_min", "self_max", "total_min", "total_max"):
+        columns[name] = [outside(draw(whole)) for _ in ran]
+    columns["calls"] = [draw(st.integers(1, 1000)) for _ in ran]
+    for name in ("steps", "last_step"):
+        columns[name] = [draw(narrow) for _ in ran]
+    for name in ("self_squares", "total_squares"):
+        columns[name] = [draw(squares) for _ in ran]
+    return columns
 
-    def rank(self, number: int) -> dict[str, Any]:
-        figures = sorted(self.figures[number].items())
-        zeros = [0] * len(figures)
-        columns = ("stepped", "steps", "last_step", "self_min", "self_max", "self_squares")
-        columns += ("total_min", "total_max", "total_squares")
-        table = {
-            "context": [context for context, _ in figures],
-            "calls": [calls for _, (calls, _) in figures],
-            "resumes": zeros,
-            "self": [own for _, (_, own) in figures],
-        } | {column: zeros for column in columns}
-        everything = sum(table["self"])
-        return {
-            "rank": number, "world": len(self.figures), "pid": 1, "id": f"{number:032x}", "boot_id": "0" * 32,
-            "state": "stopped", "timing": self.timing, "steps_source": "none", "steps": 0, "recorded": everything,
-            "file_bytes": 0, "start": {"ticks": 0, "monotonic": 0, "boottime": 0, "realtime": 0}, "meta": {},
-            "counters": {}, "notes": [],
-            "threads": {
-                "role": [self.text("main")], "system_id": [1], "root": [self.root], "running": [False],
-                "served": [1], "covered": [everything], "self": [everything],
-            },
-            "open": {"thread": [], "context": [], "age": []},
-            "latest_steps": {c: [] for c in STEP_COLUMNS},
-            "step_tops": {"step": [], "context": [], "self": []},
-            "figures": table,
-        }  # fmt: skip
 
-    def write(self, path: Path) -> Path:
-        ranks = [self.rank(number) for number in range(len(self.figures))]
-        names = ("kind", "from", "file", "class", "name", "qualified", "package", "line")
-        contexts = list(self.contexts)
-        nodes = list(self.nodes)
-        nothing = [-1] * len(contexts)
-        document = {
-            "format": "fastdispatch.trace",
-            "version": 1,
-            "strings": self.strings,
-            "nodes": {name: [node[i] for node in nodes] for i, name in enumerate(names)},
-            "modules": {"parent": [], "name": [], "class": []},
-            "contexts": {
-                "parent": [parent for parent, _ in contexts],
-                "node": [node for _, node in contexts],
-                "module": nothing,
-                "origin": nothing,
-                "flags": [0] * len(contexts),
-            },
-            "ranks": ranks,
-        }
-        path.write_text(json.dumps(document))
-        return path
+@st.composite
+def ranks(draw: st.DrawFn, number: int, contexts: int) -> dict[str, Any]:
+    """Texts of threads are places of ``document``'s strings."""
+    rank: dict[str, Any] = {name: draw(narrow) for name in ("world", "pid")}
+    rank |= {"rank": number, "id": f"{draw(st.integers(0, 2**64)):032x}", "boot_id": "0" * 32}
+    rank |= {"state": draw(st.sampled_from(["stopped", "killed", "running"])), "timing": draw(st.booleans())}
+    rank |= {"steps_source": draw(st.sampled_from(["none", "explicit"]))}
+    rank |= {name: outside(draw(whole)) for name in ("steps", "recorded", "file_bytes")}
+    rank["start"] = {name: outside(draw(whole)) for name in ("ticks", "monotonic", "boottime", "realtime")}
+    texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=5)
+    rank["meta"] = draw(
+        st.dictionaries(texts, st.one_of(st.booleans(), texts, st.lists(st.integers(0, 99))), max_size=2)
+    )
+    rank["counters"] = {name: outside(draw(whole)) for name in COUNTERS}
+    rank["notes"] = draw(st.lists(texts, max_size=2))
+    rank["threads"] = {"role": [1], "system_id": [7], "root": [0], "running": [draw(st.booleans())]}
+    rank["threads"] |= {name: [outside(draw(whole))] for name in ("served", "covered", "self")}
+    opened = draw(st.lists(st.integers(0, contexts - 1), max_size=2))
+    rank["open"] = {"thread": [0 for _ in opened], "context": opened, "age": [outside(draw(whole)) for _ in opened]}
+    numbers = sorted(draw(st.sets(st.integers(0, 2**60), max_size=2)))
+    rank["latest_steps"] = {"number": [outside(step) for step in numbers]}
+    for name in ("begin", "end", "other", "forward", "backward", "optimizer", "data"):
+        rank["latest_steps"][name] = [outside(draw(whole)) for _ in numbers]
+    rank["step_tops"] = {"step": [outside(step) for step in numbers], "context": [0 for _ in numbers]}
+    rank["step_tops"]["self"] = [outside(draw(whole)) for _ in numbers]
+    rank["figures"] = draw(figures(contexts))
+    return rank
+
+
+@st.composite
+def documents(draw: st.DrawFn, numbers: tuple[int, ...]) -> dict[str, Any]:
+    """A dump of the ranks with these numbers."""
+    rows = draw(trees())
+    callees = [(7, "", "", "main", 0), *CALLEES]
+    strings = ["", "main", *sorted({text for _, *texts, _ in callees for text in texts if text not in ("", "main")})]
+    strings += sorted({text for _, *texts in MODULES for text in texts} - set(strings))
+    place = {text: at for at, text in enumerate(strings)}
+    #: The same node may have another package on another host.
+    packages = [draw(st.sampled_from(["", "main"])) for _ in callees]
+    nodes = {
+        "kind": [kind for kind, *_ in callees],
+        "from": [draw(st.integers(0, 3)) for _ in callees],
+        "file": [place[file] for _, file, *_ in callees],
+        "class": [place[name] for _, _, name, *_ in callees],
+        "name": [place[name] for _, _, _, name, _ in callees],
+        "qualified": [0 for _ in callees],
+        "package": [place[package] for package in packages],
+        "line": [line for *_, line in callees],
+    }
+    modules = {
+        "parent": [parent for parent, _, _ in MODULES],
+        "name": [place[name] for _, name, _ in MODULES],
+        "class": [place[name] for _, _, name in MODULES],
+    }
+    contexts = {
+        "parent": [row[0] for row in rows],
+        "node": [row[1] + 1 for row in rows],
+        "module": [row[2] for row in rows],
+        "origin": [row[3] for row in rows],
+        "flags": [FLAGS[row[1]] for row in rows],
+    }
+    return {
+        "format": "fastdispatch.trace",
+        "version": 1,
+        "strings": strings,
+        "nodes": nodes,
+        "modules": modules,
+        "contexts": contexts,
+        "ranks": [draw(ranks(number, len(rows))) for number in numbers],
+    }

@@ -9,7 +9,7 @@ import pytest
 
 import fastdispatch
 from tests import processes, programs
-from tests.unit.dumps import Dump
+from tests.unit.call_trees import Dump
 
 STEP = ("train.py:[]:step", 3, 1, [("torch/nn.py:[Net]:_call_impl", 3, 1, [("op:aten::mm", 6, 2)])])
 

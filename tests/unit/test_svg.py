@@ -14,7 +14,7 @@ import pytest
 
 import fastdispatch
 from tests import processes
-from tests.unit.dumps import Dump
+from tests.unit.call_trees import Dump
 
 GOLD = Path(__file__).parent.parent / "gold" / "svg"
 

@@ -1,2 +1,79 @@
-def add(commands):
-    pass
+"""``fastdispatch report``: a table of functions, operators, modules or packages; a tree; callers and callees."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from fastdispatch import Error, load
+
+_TOP, _LEAST = 20, 1.0
+
+_DESCRIPTION = """What a recording holds: a table of functions, operators, modules or packages, the tree of call paths,
+or the callers and callees of one function. Shares are of the time of the main threads, as the second line says."""
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("report", help="a table or tree of a recording", description=_DESCRIPTION)
+    parser.add_argument("path", metavar="PATH", help="a recording, a run directory, a dump or a merge")
+    parser.add_argument("--by", choices=("function", "operator", "module", "package"), help="what a row is")
+    parser.add_argument(
+        "--sort",
+        default="total",
+        choices=("calls", "ops", "self", "total", "backward", "spread"),
+        help="default: total",
+    )
+    parser.add_argument("--top", type=_count, metavar="N", help=f"rows to show; default: {_TOP}, with --json all")
+    parser.add_argument("--all", action="store_true", help="all rows; hide nothing of libraries")
+    parser.add_argument("--tree", action="store_true", help="the tree of call paths")
+    parser.add_argument("--depth", type=_count, metavar="N", help="levels of the tree")
+    parser.add_argument("--min", type=_percent, metavar="PERCENT", help="smallest branch; default: 1, with --json 0")
+    parser.add_argument("--callers", metavar="NAME", help="who calls the function whose key has NAME in it")
+    parser.add_argument("--callees", metavar="NAME", help="whom it calls")
+    parser.add_argument("--rank", type=int, metavar="N", help="one rank only")
+    parser.add_argument("--time", action="store_true", help="times in place of shares")
+    parser.add_argument("--json", action="store_true", help="everything as JSON, times in nanoseconds")
+    parser.set_defaults(function=run)
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text}: at least 1")
+    return number
+
+
+def _percent(text: str) -> float:
+    number = float(text)
+    if not 0 <= number <= 100:
+        raise argparse.ArgumentTypeError(f"{text}: 0 to 100")
+    return number
+
+
+def run(arguments: argparse.Namespace) -> None:
+    from fastdispatch.views.report import Wanted, report
+
+    if sum((arguments.tree, arguments.callers is not None, arguments.callees is not None)) > 1:
+        raise Error("--tree, --callers and --callees are three views: give one")
+    neighbours = arguments.callers is not None or arguments.callees is not None
+    everything = arguments.all or arguments.json
+    wanted = Wanted(
+        by=arguments.by or ("node" if neighbours else "function"),
+        sort=arguments.sort,
+        top=arguments.top if everything else arguments.top or _TOP,
+        hide=not everything,
+        rank=arguments.rank,
+        tree=arguments.tree,
+        depth=arguments.depth,
+        least=(arguments.min if arguments.min is not None else 0.0 if arguments.json else _LEAST) / 100,
+        callers=arguments.callers,
+        callees=arguments.callees,
+    )
+    made = report(load(arguments.path), arguments.path, wanted)
+    if arguments.json:
+        print(json.dumps(made.as_json()))
+        return
+    from fastdispatch.views.report_text import print_report
+
+    print_report(made, sys.stdout, times=arguments.time)

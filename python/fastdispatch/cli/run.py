@@ -114,7 +114,7 @@ def _module(program: list[str]) -> Callable[[], object]:
     sys.argv = ["-m", *program[1:]]
     sys.path[0] = os.getcwd()
     _fresh_main()
-    return lambda: runpy._run_module_as_main(program[0])
+    return lambda: runpy._run_module_as_main(program[0])  # type: ignore[attr-defined]
 
 
 def _script(program: list[str]) -> Callable[[], object]:
@@ -123,7 +123,7 @@ def _script(program: list[str]) -> Callable[[], object]:
     if os.path.isdir(script) or script.endswith((".zip", ".pyz")):
         sys.path[0] = script
         _fresh_main()
-        return lambda: runpy._run_module_as_main("__main__", False)
+        return lambda: runpy._run_module_as_main("__main__", False)  # type: ignore[attr-defined]
     code = _code(script)
     sys.path[0] = str(Path(script).resolve().parent)
     module = _fresh_main()
@@ -135,7 +135,7 @@ def _code(script: str) -> CodeType:
     """Of a source or a compiled file. A syntax error is reported as `python` reports it."""
     try:
         with open(script, "rb") as file:
-            code = pkgutil.read_code(file)
+            code: CodeType | None = pkgutil.read_code(file)
             if code is not None:
                 return code
             file.seek(0)

@@ -1,0 +1,1 @@
+"""What recording costs: time, memory, files. ``python -m benchmarks``, or ``make bench``."""

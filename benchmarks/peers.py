@@ -1,0 +1,148 @@
+"""The tools that we compare with, each as a context manager, set up as their own manuals say."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import fastdispatch
+
+HERE = Path(__file__).parent
+
+
+def plain() -> AbstractContextManager[None]:
+    """Nothing at all: what everything is compared with."""
+    return nullcontext()
+
+
+def recorded(**options: Any) -> Callable[[], AbstractContextManager[object]]:
+    """Ours, into a real file."""
+
+    @contextmanager
+    def side() -> Iterator[fastdispatch.CallGraph]:
+        temporary = tempfile.TemporaryDirectory(prefix="fastdispatch-bench-")
+        with temporary as folder, fastdispatch.CallGraph(folder, **options) as graph:
+            yield graph
+
+    return side
+
+
+def c_profile() -> AbstractContextManager[object]:
+    """CPython's own deterministic profiler."""
+    import cProfile
+
+    return cProfile.Profile()
+
+
+def viz_tracer(*, c_functions: bool) -> Callable[[], AbstractContextManager[object]]:
+    """VizTracer with its default buffer, one tracer for all turns: so its pages are in memory already.
+
+    Without C functions it does less than by default and is the closer comparison: we do not record them either.
+    """
+    from viztracer import VizTracer
+
+    tracer = VizTracer(verbose=0, ignore_c_function=not c_functions)
+
+    @contextmanager
+    def side() -> Iterator[None]:
+        tracer.start()
+        try:
+            yield
+        finally:
+            tracer.stop()
+            tracer.clear()
+
+    return side
+
+
+def installed(name: str) -> bool:
+    return find_spec(name) is not None
+
+
+# -- PyTorch's ---------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _empty_callback_library() -> ctypes.CDLL:
+    """benchmarks/empty_callback.c, compiled once per process."""
+    with tempfile.TemporaryDirectory(prefix="fastdispatch-bench-") as folder:
+        library = Path(folder) / "empty_callback.so"
+        compiler = os.environ.get("CC", "cc")
+        subprocess.run([compiler, "-O2", "-shared", "-fPIC", "-o", library, HERE / "empty_callback.c"], check=True)
+        return ctypes.CDLL(str(library))
+
+
+def can_compile() -> bool:
+    return shutil.which(os.environ.get("CC", "cc")) is not None
+
+
+@contextmanager
+def empty_callback() -> Iterator[None]:
+    """PyTorch's record functions, listened to by a C function that does nothing."""
+    import torch
+
+    library = ctypes.CDLL(str(Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"))
+    add = ctypes.cast(library["_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE"], ctypes.c_void_p)
+    remove = library["_ZN2at14removeCallbackEm"]
+    add_empty = _empty_callback_library().add_empty_callback
+    add_empty.restype, add_empty.argtypes = ctypes.c_uint64, [ctypes.c_void_p]
+    remove.restype, remove.argtypes = None, [ctypes.c_uint64]
+    handle = add_empty(add)
+    try:
+        yield
+    finally:
+        remove(handle)
+
+
+def empty_mode() -> AbstractContextManager[object]:
+    """The least that a dispatch mode written in Python can do."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Empty(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+            return func(*args, **(kwargs or {}))
+
+    return Empty()
+
+
+def torch_profiler(**options: bool) -> Callable[[], AbstractContextManager[object]]:
+    """torch.profiler on the CPU; its own work after the end is not timed."""
+
+    def side() -> AbstractContextManager[object]:
+        from torch.profiler import ProfilerActivity, profile
+
+        return profile(activities=[ProfilerActivity.CPU], **options)
+
+    return side
+
+
+@contextmanager
+def stack_script() -> Iterator[None]:
+    """What people write today: the Python stack of every operator, in a Python dispatch mode."""
+    import inspect
+
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    edges: set[tuple[str, str]] = set()
+
+    class Stacks(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+            callee = str(func)
+            for info in inspect.stack()[1:]:
+                owner = type(info.frame.f_locals["self"]).__name__ if "self" in info.frame.f_locals else ""
+                caller = f"{info.filename}:[{owner}]:{info.function}"
+                edges.add((caller, callee))
+                callee = caller
+            return func(*args, **(kwargs or {}))
+
+    with Stacks():
+        yield

@@ -1,0 +1,1 @@
+"""Programs that the benchmarks record in a process of their own."""

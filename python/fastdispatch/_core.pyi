@@ -1,0 +1,193 @@
+"""The C core, as Python sees it: csrc/module.
+
+Tables are dicts of columns of one length, in the order of the document (docs/dump.md). Rows count from 0; references
+to rows are numbers, -1 for none. Times are nanoseconds. Whatever has a ``rank`` takes the place of a rank in
+:meth:`Trace.ranks`, not its number, and -1 for the sum over all.
+
+These classes check little and explain little: programs use :mod:`fastdispatch`, which wraps them.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, Self, SupportsIndex, final
+
+from typing_extensions import disjoint_base
+
+_Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+_Columns = dict[str, list[Any]]
+
+class Error(Exception):
+    """Input or a request that fastdispatch cannot take. The text is one line: what happened, where, and what to do."""
+
+def set_own_folder(path: _Path, /) -> None:
+    """Functions of files below this folder are never nodes."""
+
+def after_fork() -> None:
+    """Take the evaluator out of a forked child. Its recording is gone from it already."""
+
+@final
+class Session:
+    """One recording session (csrc/module/session_type.c). At most one per process records.
+
+    ``path``: the file, or None for memory. ``max_mb``: bound on file and memory. ``calls``: 0 off, 1 evaluator hook,
+    2 ``sys.monitoring``. ``fold``: imports and compilers are one ``<folded>``. ``prefixes``: folders that differ by host,
+    with where their files come from (0 project, 1 site, 2 stdlib). ``keep(key)`` says whether a function becomes a
+    node, ``schedule(step)`` gives a ``torch.profiler.ProfilerAction`` or its number. ``on_change()`` is called when
+    PyTorch or a process group has appeared, ``on_ready()`` at the end of a window of the schedule.
+
+    Raises :class:`Error` when the file cannot be made or another process records there.
+    """
+
+    def __new__(
+        cls,
+        path: _Path | None = None,
+        *,
+        max_mb: int = 64,
+        timing: bool = True,
+        calls: int = 1,
+        fold: bool = True,
+        prefixes: Sequence[tuple[str, int]] = (),
+        rank: int = 0,
+        world: int = 1,
+        keep: Callable[[str], object] | None = None,
+        schedule: Callable[[int], object] | None = None,
+        on_change: Callable[[], object] | None = None,
+        on_ready: Callable[[], object] | None = None,
+    ) -> Self: ...
+    @property
+    def path(self) -> str | None:
+        """The file, or None."""
+    @property
+    def active(self) -> bool:
+        """Whether this is the session that records."""
+    @property
+    def error(self) -> BaseException | None:
+        """The first exception of keep, schedule or a handler."""
+
+    def start(self) -> None:
+        """Begin to record. :class:`Error` when this process is recording already."""
+
+    def stop(self) -> None:
+        """Stop for good; notes can still be added. Twice is once."""
+
+    def finish(self) -> None:
+        """Close the file of a stopped session."""
+
+    def step(self) -> None:
+        """End a training step; nothing when the session is not active."""
+
+    def set_rank(self, rank: int, world: int, /) -> None:
+        """Who this process turned out to be."""
+
+    def note(self, key: str, json: str, /) -> None:
+        """Store a fact about the run; ``json`` is its value as JSON text. The last one with a key counts."""
+
+    def attach_records(self, probe: Callable[[], int], /) -> str:
+        """Listen to PyTorch's records from now on; answers the name of the layout found.
+
+        ``probe`` is :func:`fastdispatch.probe.run`. :class:`Error` when this PyTorch cannot be read, with the reason.
+        """
+
+    def trace(self) -> Trace:
+        """The recording so far, as a Trace."""
+
+    def stats(self) -> dict[str, int]:
+        """bytes, nodes, edges, contexts, modules, threads, steps so far, steps_source (its number in docs/format.md)."""
+
+@final
+class Trace:
+    """Recordings in memory, as columns (csrc/module/trace_type.c).
+
+    ``paths`` are recordings, dumps, merges and run directories, merged. Raises :class:`Error` with one line for what
+    is none of them, for a rank that is there twice and for ranks of different runs.
+    """
+
+    def __new__(cls, paths: Sequence[_Path]) -> Self: ...
+    def dump(self, path: _Path, /) -> None:
+        """Write as JSON; the file is there as a whole or not at all. :class:`Error` when it cannot be written."""
+
+    def nodes(self) -> _Columns:
+        """kind, from (names), file, class, name, qualified, package (texts), line, key (text)."""
+
+    def modules(self) -> _Columns:
+        """parent (row), name, class, path (texts)."""
+
+    def contexts(self, rank: SupportsIndex = -1, /) -> _Columns:
+        """parent, node, module, origin (rows), flags, calls, resumes, self, total, ops, backward, async, steps.
+
+        ``IndexError`` for a rank that is not there, here and below.
+        """
+
+    def ranks(self) -> list[dict[str, Any]]:
+        """One dict a rank, by rank: scalars, ``meta`` (values are JSON texts), ``counters``, ``notes`` and the tables
+        ``threads``, ``open``, ``latest_steps``, ``step_tops``."""
+
+    def figures(self, rank: SupportsIndex, /) -> _Columns:
+        """What one rank recorded per context, as in a dump. ``ValueError`` for -1."""
+
+    def table(self, by: str = "function", rank: SupportsIndex = -1, /) -> _Columns:
+        """Sums by node, function, operator, module or package: where (text), node (row), instances, calls, resumes,
+        ops, self, total, backward, async, hidden, step_mean, step_deviation. ``ValueError`` for another ``by``."""
+
+    def edges(self, by: str = "function", rank: SupportsIndex = -1, /) -> _Columns:
+        """caller (-1: called by nothing in the graph), callee (rows of ``table(by)``), calls, total."""
+
+    def coverage(self, rank: SupportsIndex = -1, /) -> dict[str, int]:
+        """Backward time: ``autograd`` in all, ``accumulate`` (AccumulateGrad), ``attributed`` to a forward call."""
+
+    def export(
+        self,
+        format: str,
+        *,
+        rank: SupportsIndex = -1,
+        style: str = "default",
+        weight: str = "time",
+        ops: str = "none",
+        hide: tuple[str, ...] = (),
+        contract: tuple[str, ...] = (),
+        min_percent: float = -1.0,
+        all: bool = False,
+    ) -> bytes:
+        """The file of another program: ``callgraph`` or ``dot``. ``min_percent`` is of the time, negative the default.
+        ``ValueError`` for an option that is none."""
+
+@disjoint_base
+class DispatchMode:
+    """The object on PyTorch's stack of dispatch modes (csrc/module/dispatch_type.c).
+
+    ``ImportError`` without PyTorch.
+    """
+
+    def __new__(cls) -> Self: ...
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None, /
+    ) -> Any:
+        """Called by PyTorch for every operator: record the call, run it, answer its result."""
+
+    def is_infra_mode(self) -> bool:
+        """False: a mode of the user's, as PyTorch sees it."""
+
+    def ignore_compile_internals(self) -> bool:
+        """True: compiled code stays compiled under this mode."""
+
+    @property
+    def supports_higher_order_operators(self) -> bool:
+        """True: they are run as any other."""
+    @property
+    def _dispatch_key(self) -> None:
+        """None: no infra mode."""
+    @property
+    def calls(self) -> dict[str, int]:
+        """Calls of each operator so far, by name such as ``aten::add``."""
+
+@final
+class label:
+    """A context manager: what runs inside is recorded below a range of this name. Costs one function call when nothing
+    records. ``TypeError`` when the name is no string."""
+
+    def __new__(cls, name: str) -> Self: ...
+    def __enter__(self) -> Self:
+        """The range begins."""
+
+    def __exit__(self, /, *unused: object) -> None:
+        """The range ends. Exceptions pass."""

@@ -1,0 +1,224 @@
+#include "check.h"
+
+#include "base/alloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Runs with a refused allocation per test and way of refusing; tests with more
+ * allocations are sampled, and the report says so. */
+enum { MOST_RUNS = 250 };
+
+typedef struct check_state {
+    const check_test *test;
+    bool failed;
+    long calls;       /* allocations so far in this run */
+    long refuse;      /* the one to refuse, from 1; 0: none */
+    bool refuse_rest; /* and all after it */
+    bool refused;
+    uint64_t clock;
+} check_state;
+
+static check_state state;
+
+/* The linker sends the allocations and clock readings of all other files here
+ * (--wrap). */
+void *__real_fd_malloc(size_t size);
+void *__real_fd_calloc(size_t count, size_t size);
+void *__real_fd_realloc(void *block, size_t size);
+int __real_clock_gettime(clockid_t clock, struct timespec *now);
+void *__wrap_fd_malloc(size_t size);
+void *__wrap_fd_calloc(size_t count, size_t size);
+void *__wrap_fd_realloc(void *block, size_t size);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
+
+static bool
+refuses(void)
+{
+    state.calls++;
+    bool hit = state.refuse > 0
+               && (state.calls == state.refuse
+                   || (state.refuse_rest && state.calls > state.refuse));
+    state.refused = state.refused || hit;
+    return hit;
+}
+
+void *
+__wrap_fd_malloc(size_t size)
+{
+    return refuses() ? NULL : __real_fd_malloc(size);
+}
+
+void *
+__wrap_fd_calloc(size_t count, size_t size)
+{
+    return refuses() ? NULL : __real_fd_calloc(count, size);
+}
+
+void *
+__wrap_fd_realloc(void *block, size_t size)
+{
+    return refuses() ? NULL : __real_fd_realloc(block, size);
+}
+
+int
+__wrap_clock_gettime(clockid_t clock, struct timespec *now)
+{
+    if (state.clock == 0) {
+        return __real_clock_gettime(clock, now);
+    }
+    now->tv_sec = (time_t)(state.clock / 1000000000);
+    now->tv_nsec = (long)(state.clock % 1000000000);
+    return 0;
+}
+
+void
+check_clock(uint64_t ns)
+{
+    state.clock = ns;
+}
+
+uint64_t
+check_clock_now(void)
+{
+    return state.clock;
+}
+
+bool
+check_refused(void)
+{
+    return state.refused;
+}
+
+static void
+fail(const char *file, int line)
+{
+    state.failed = true;
+    fprintf(stderr, "%s:%d: %s: ", file, line, state.test->name);
+    if (state.refuse > 0) {
+        fprintf(stderr, "(allocation %ld refused%s) ", state.refuse,
+                state.refuse_rest ? ", and all later ones" : "");
+    }
+}
+
+/* A check that a lost allocation may fail. */
+static bool
+excused(void)
+{
+    return state.refused && state.test->absorbs;
+}
+
+bool
+check_true(bool held, const char *what, const char *file, int line)
+{
+    if (!held && !excused()) {
+        fail(file, line);
+        fprintf(stderr, "%s does not hold\n", what);
+    }
+    return held;
+}
+
+bool
+check_equal(int64_t got, int64_t wanted, const char *what, const char *file,
+            int line)
+{
+    if (got != wanted && !excused()) {
+        fail(file, line);
+        fprintf(stderr, "%s is %lld, not %lld\n", what, (long long)got,
+                (long long)wanted);
+    }
+    return got == wanted;
+}
+
+bool
+check_same(const char *got, const char *wanted, const char *what,
+           const char *file, int line)
+{
+    bool same = got != NULL && strcmp(got, wanted) == 0;
+    if (!same && !excused()) {
+        fail(file, line);
+        fprintf(stderr, "%s is \"%s\", not \"%s\"\n", what,
+                got != NULL ? got : "(null)", wanted);
+    }
+    return same;
+}
+
+bool
+check_status(fd_status got, fd_status wanted, const char *what,
+             const char *file, int line)
+{
+    bool lost = state.refused && (got == FD_ENOMEM || excused());
+    if (got != wanted && !lost) {
+        fail(file, line);
+        fprintf(stderr, "%s is \"%s\", not \"%s\"\n", what,
+                fd_status_name(got), fd_status_name(wanted));
+    }
+    return got == wanted;
+}
+
+static void
+run_once(const check_test *test, long refuse, bool refuse_rest)
+{
+    size_t before = fd_alloc_in_use();
+    bool failed = state.failed;
+    state = (check_state){.test = test,
+                          .refuse = refuse,
+                          .refuse_rest = refuse_rest};
+    test->run();
+    state.refuse = 0;
+    size_t after = fd_alloc_in_use();
+    if (after != before) {
+        state.refuse = refuse;
+        fail("leak", 0);
+        fprintf(stderr, "%zu bytes were not given back\n", after - before);
+    }
+    state.failed = state.failed || failed;
+}
+
+/* How many runs it took. */
+static long
+run_refusing(const check_test *test)
+{
+    run_once(test, 0, false);
+    long calls = state.calls;
+    long stride = (calls + MOST_RUNS - 1) / MOST_RUNS;
+    long runs = 0;
+    for (long at = 1; at <= calls && !state.failed; at += stride) {
+        run_once(test, at, false);
+        run_once(test, at, true);
+        runs += 2;
+    }
+    if (stride > 1) {
+        printf("  %s: %ld allocations, one in %ld was refused\n", test->name,
+               calls, stride);
+    }
+    return runs;
+}
+
+int
+check_run(const check_test *tests, size_t count, int argc, char **argv)
+{
+    bool failing = argc > 1 && strcmp(argv[1], "--fail") == 0;
+    const char *name = strrchr(argv[0], '/');
+    bool failed = false;
+    long runs = 0;
+    for (size_t i = 0; i < count; i++) {
+        state.failed = false;
+        if (failing && !tests[i].once) {
+            runs += run_refusing(&tests[i]);
+        }
+        else if (!failing) {
+            run_once(&tests[i], 0, false);
+        }
+        failed = failed || state.failed;
+    }
+    printf("%-20s %zu tests%s", name != NULL ? name + 1 : argv[0], count,
+           failed ? ", FAILED" : "");
+    if (failing) {
+        printf(", %ld runs with a refused allocation", runs);
+    }
+    printf("\n");
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,96 @@
+/* Our own few test macros. A test is a void function; what it owns is declared
+ * with CLEAN, so that a failing line can leave at once and nothing leaks.
+ *
+ *     static void
+ *     grows(void)
+ *     {
+ *         CLEAN(fd_map_clear) fd_map map = {.entries = NULL};
+ *         OK(fd_map_put(&map, 7, 1));
+ *         EQUAL(fd_map_get(&map, 7), 1);
+ *     }
+ *
+ *     RUN(TEST(grows))
+ *
+ * The program runs its tests once. With --fail it runs each again and again,
+ * with the 1st, 2nd, 3rd ... allocation refused, first that one alone and then
+ * it and all later ones. Then a test may end early with FD_ENOMEM; it must not
+ * crash, leak, or go on with a wrong answer. Tests of the recording proper are
+ * marked ABSORBS: there a failed allocation loses a name or a path and the
+ * call goes on, so their later checks may fail. Tests marked ONCE are not
+ * repeated: their threads allocate in another order each time.
+ */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct check_test {
+    const char *name;
+    void (*run)(void);
+    bool absorbs;
+    bool once;
+} check_test;
+
+#define TEST(test) {#test, test, false, false}
+#define ABSORBS(test) {#test, test, true, false}
+#define ONCE(test) {#test, test, false, true}
+#define RUN(...)                                                              \
+    int main(int argc, char **argv)                                           \
+    {                                                                         \
+        static const check_test tests[] = {__VA_ARGS__};                      \
+        return check_run(tests, sizeof tests / sizeof *tests, argc, argv);    \
+    }
+
+int check_run(const check_test *tests, size_t count, int argc, char **argv);
+
+#define CLEAN(function) __attribute__((cleanup(function)))
+
+/* Each leaves the test when it does not hold. */
+#define CHECK(condition)                                                      \
+    do {                                                                      \
+        if (!check_true((condition), #condition, __FILE__, __LINE__)) {       \
+            return;                                                           \
+        }                                                                     \
+    } while (0)
+#define EQUAL(got, wanted)                                                    \
+    do {                                                                      \
+        if (!check_equal((int64_t)(got), (int64_t)(wanted), #got, __FILE__,   \
+                         __LINE__)) {                                         \
+            return;                                                           \
+        }                                                                     \
+    } while (0)
+#define SAME(got, wanted)                                                     \
+    do {                                                                      \
+        if (!check_same((got), (wanted), #got, __FILE__, __LINE__)) {         \
+            return;                                                           \
+        }                                                                     \
+    } while (0)
+#define STATUS(call, wanted)                                                  \
+    do {                                                                      \
+        if (!check_status((call), (wanted), #call, __FILE__, __LINE__)) {     \
+            return;                                                           \
+        }                                                                     \
+    } while (0)
+#define OK(call) STATUS(call, FD_OK)
+
+bool check_true(bool held, const char *what, const char *file, int line);
+bool check_equal(int64_t got, int64_t wanted, const char *what,
+                 const char *file, int line);
+bool check_same(const char *got, const char *wanted, const char *what,
+                const char *file, int line);
+bool check_status(fd_status got, fd_status wanted, const char *what,
+                  const char *file, int line);
+
+/* Whether an allocation was refused in this run of the test. */
+bool check_refused(void);
+
+/* Let CLOCK_MONOTONIC and the others stand still at `ns`; 0: the real ones
+ * again. Every test starts with the real ones. */
+void check_clock(uint64_t ns);
+uint64_t check_clock_now(void);
+
+#endif

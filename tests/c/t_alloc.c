@@ -1,0 +1,83 @@
+#include "check.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+static void
+counts_what_is_in_use(void)
+{
+    size_t before = fd_alloc_in_use();
+    char *block = fd_malloc(1000);
+    STATUS(block != NULL ? FD_OK : FD_ENOMEM, FD_OK);
+    bool counted = fd_alloc_in_use() >= before + 1000;
+    char *grown = fd_realloc(block, 100000);
+    bool regrown = grown == NULL || fd_alloc_in_use() >= before + 100000;
+    fd_free(grown != NULL ? grown : block);
+    CHECK(counted);
+    CHECK(regrown);
+    EQUAL(fd_alloc_in_use(), before);
+    STATUS(grown != NULL ? FD_OK : FD_ENOMEM, FD_OK);
+}
+
+static void
+calloc_is_zero(void)
+{
+    unsigned char *block = fd_calloc(100, 3);
+    STATUS(block != NULL ? FD_OK : FD_ENOMEM, FD_OK);
+    int sum = 0;
+    for (int i = 0; i < 300; i++) {
+        sum += block[i];
+    }
+    fd_free(block);
+    EQUAL(sum, 0);
+}
+
+static void
+nothing_is_a_block(void)
+{
+    void *none = fd_malloc(0);
+    void *empty = fd_calloc(0, 8);
+    bool both = none != NULL && empty != NULL;
+    fd_free(none);
+    fd_free(empty);
+    fd_free(NULL);
+    STATUS(both ? FD_OK : FD_ENOMEM, FD_OK);
+}
+
+/* AddressSanitizer would print a warning for each of these. */
+static void
+impossible_sizes(void)
+{
+#ifndef __SANITIZE_ADDRESS__
+    volatile size_t huge = SIZE_MAX / 2;
+    size_t before = fd_alloc_in_use();
+    CHECK(fd_malloc(huge) == NULL);
+    CHECK(fd_calloc(huge, 4) == NULL);
+    EQUAL(fd_alloc_in_use(), before);
+#endif
+}
+
+static void
+fails_after(void)
+{
+    void *blocks[4];
+    fd_alloc_fail_after(2);
+    blocks[0] = fd_malloc(8);
+    blocks[1] = fd_calloc(1, 8);
+    blocks[2] = fd_malloc(8);
+    blocks[3] = fd_realloc(blocks[0], 64);
+    fd_alloc_fail_after(-1);
+    void *after = fd_malloc(8);
+    bool as_asked = blocks[0] != NULL && blocks[1] != NULL && after != NULL;
+    bool kept = blocks[2] == NULL && blocks[3] == NULL;
+    fd_free(blocks[0]);
+    fd_free(blocks[1]);
+    fd_free(blocks[2]);
+    fd_free(after);
+    STATUS(as_asked ? FD_OK : FD_ENOMEM, FD_OK);
+    CHECK(kept);
+}
+
+RUN(TEST(counts_what_is_in_use), TEST(calloc_is_zero),
+    TEST(nothing_is_a_block), TEST(impossible_sizes), TEST(fails_after))

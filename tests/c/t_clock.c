@@ -1,0 +1,69 @@
+#include "check.h"
+
+#include "base/clock.h"
+
+#include <math.h>
+
+static void
+sleep_ms(long ms)
+{
+    struct timespec rest = {0, ms * 1000000};
+    nanosleep(&rest, NULL);
+}
+
+static void
+ticks_do_not_go_back(void)
+{
+    fd_clock_init();
+    uint64_t last = fd_clock_ticks();
+    for (int i = 0; i < 10000; i++) {
+        uint64_t now = fd_clock_ticks();
+        CHECK(now >= last);
+        last = now;
+    }
+}
+
+/* An anchor's tick lies between ticks read before and after it, and its three
+ * clocks are those of the kernel. */
+static void
+anchors_are_in_time(void)
+{
+    fd_clock_init();
+    uint64_t before = fd_clock_ticks();
+    struct timespec real;
+    clock_gettime(CLOCK_REALTIME, &real);
+    fd_anchor anchor = fd_clock_anchor();
+    CHECK(before <= anchor.ticks && anchor.ticks <= fd_clock_ticks());
+    int64_t off = (int64_t)(anchor.realtime_ns / 1000000000) - real.tv_sec;
+    CHECK(off >= 0 && off <= 2);
+    CHECK(anchor.boottime_ns >= anchor.monotonic_ns);
+}
+
+/* Two ways to the same frequency: our calibration and a long baseline. */
+static void
+calibration(void)
+{
+    fd_clock_init();
+    fd_anchor from = fd_clock_anchor();
+    double hertz = fd_clock_hertz();
+    CHECK(hertz > 1e8 && hertz < 1e11);
+    CHECK(fd_clock_is_tsc || fabs(hertz - 1e9) < 1);
+    sleep_ms(30);
+    fd_anchor to = fd_clock_anchor();
+    double slow = fd_clock_rate(&from, &to, 0);
+    CHECK(fabs(slow / hertz - 1) < 2e-3);
+}
+
+static void
+rate_needs_a_distance(void)
+{
+    fd_anchor from = {1000, 5000000, 0, 0};
+    fd_anchor near = {2000, 5000000 + 1999999, 0, 0};
+    fd_anchor far = {6001000, 5000000 + 2000000, 0, 0};
+    CHECK(fabs(fd_clock_rate(&from, &near, 7) - 7) < 1e-9);
+    CHECK(fabs(fd_clock_rate(&from, &far, 7) - 3e9) < 1);
+    CHECK(fabs(fd_clock_rate(&far, &from, 7) - 7) < 1e-9);
+}
+
+RUN(TEST(ticks_do_not_go_back), TEST(anchors_are_in_time), TEST(calibration),
+    TEST(rate_needs_a_distance))

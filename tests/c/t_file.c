@@ -1,0 +1,184 @@
+#include "check.h"
+
+#include "store/file.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MB = 1024 * 1024 };
+
+static void
+header_and_chunks(void)
+{
+    CLEAN(fd_file_clear) fd_file file = {.fd = -1};
+    OK(fd_file_create(&file, "plain.fd", MB, NULL));
+    const fd_header *header = fd_file_header(&file);
+    CHECK(memcmp(header->magic, FD_FILE_MAGIC, 8) == 0);
+    EQUAL(header->version, FD_FILE_VERSION);
+    EQUAL(header->max_bytes, MB);
+    EQUAL(header->file_bytes, FD_PAGE);
+    fd_chunk *chunk;
+    OK(fd_file_chunk(&file, FD_CHUNK_NODES, 64, 5000, 9, &chunk));
+    EQUAL(chunk->offset, FD_PAGE);
+    EQUAL(chunk->bytes, 2 * FD_PAGE);
+    EQUAL(chunk->capacity, (2 * FD_PAGE - 64) / 64);
+    EQUAL(chunk->kind, FD_CHUNK_NODES);
+    EQUAL(chunk->owner, 9);
+    EQUAL(chunk->used, 0);
+    EQUAL(header->file_bytes, 3 * FD_PAGE);
+    struct stat info;
+    CHECK(stat("plain.fd", &info) == 0);
+    EQUAL(info.st_size, 3 * FD_PAGE);
+    const char *record = fd_chunk_records(chunk);
+    EQUAL(fd_file_id(&file, record), (FD_PAGE + 64) / 64);
+    CHECK(fd_file_record(&file, (FD_PAGE + 64) / 64) == record);
+}
+
+static void
+bound_is_counted(void)
+{
+    CLEAN(fd_file_clear) fd_file file = {.fd = -1};
+    OK(fd_file_create(&file, NULL, 4 * FD_PAGE, NULL));
+    fd_chunk *chunk;
+    OK(fd_file_chunk(&file, FD_CHUNK_META, 8, 2 * FD_PAGE, 0, &chunk));
+    STATUS(fd_file_chunk(&file, FD_CHUNK_META, 8, 2 * FD_PAGE, 0, &chunk),
+           FD_EFULL);
+    EQUAL(fd_file_header(&file)->counters[FD_COUNT_DISK_FULL], 1);
+    EQUAL(fd_file_header(&file)->file_bytes, 3 * FD_PAGE);
+    OK(fd_file_chunk(&file, FD_CHUNK_META, 8, FD_PAGE, 0, &chunk));
+}
+
+/* The disk is full (a limit on the size of files stands for it): a status,
+ * the file unchanged, no signal when the mapping is written to. */
+static void
+full_disk(void)
+{
+    CLEAN(fd_file_clear) fd_file file = {.fd = -1};
+    struct rlimit old;
+    getrlimit(RLIMIT_FSIZE, &old);
+    signal(SIGXFSZ, SIG_IGN);
+    struct rlimit small = {2 * FD_PAGE, old.rlim_max};
+    OK(fd_file_create(&file, "full.fd", MB, NULL));
+    setrlimit(RLIMIT_FSIZE, &small);
+    fd_chunk *first;
+    fd_chunk *second;
+    fd_status fits = fd_file_chunk(&file, FD_CHUNK_META, 8, FD_PAGE, 0,
+                                   &first);
+    fd_status full = fd_file_chunk(&file, FD_CHUNK_META, 8, FD_PAGE, 0,
+                                   &second);
+    setrlimit(RLIMIT_FSIZE, &old);
+    OK(fits);
+    STATUS(full, FD_EFULL);
+    EQUAL(fd_file_header(&file)->counters[FD_COUNT_DISK_FULL], 1);
+    EQUAL(fd_file_header(&file)->file_bytes, 2 * FD_PAGE);
+    memset(fd_chunk_records(first), 1, FD_PAGE - sizeof *first);
+}
+
+/* No room for the header even: nothing is left behind. */
+static void
+full_from_the_start(void)
+{
+    CLEAN(fd_file_clear) fd_file file = {.fd = -1};
+    struct rlimit old;
+    getrlimit(RLIMIT_FSIZE, &old);
+    signal(SIGXFSZ, SIG_IGN);
+    struct rlimit none = {0, old.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &none);
+    fd_error error = {""};
+    fd_status status = fd_file_create(&file, "none.fd", MB, &error);
+    setrlimit(RLIMIT_FSIZE, &old);
+    STATUS(status, FD_EFULL);
+    SAME(error.text, "none.fd: no space left on the disk");
+    CHECK(access("none.fd", F_OK) != 0);
+}
+
+static void
+cannot_create(void)
+{
+    CLEAN(fd_file_clear) fd_file file = {.fd = -1};
+    fd_error error = {""};
+    STATUS(fd_file_create(&file, "absent/a.fd", MB, &error), FD_EIO);
+    CHECK(strstr(error.text, "absent/a.fd: cannot create") != NULL);
+    CHECK(file.base == NULL && file.path == NULL);
+}
+
+static void
+live_file_is_not_taken(void)
+{
+    CLEAN(fd_file_clear) fd_file file = {.fd = -1};
+    CLEAN(fd_file_clear) fd_file other = {.fd = -1};
+    OK(fd_file_create(&file, "live.fd", MB, NULL));
+    fd_error error = {""};
+    STATUS(fd_file_create(&other, "live.fd", MB, &error), FD_ECONFLICT);
+    SAME(error.text, "live.fd: another running process records there");
+    fd_file_finish(&file);
+    OK(fd_file_create(&other, "live.fd", MB, NULL));
+}
+
+/* After the end a late thread's stores go nowhere, and harm nobody. */
+static void
+finish_keeps_what_is_there(void)
+{
+    CLEAN(fd_file_clear) fd_file file = {.fd = -1};
+    OK(fd_file_create(&file, "done.fd", MB, NULL));
+    fd_chunk *chunk;
+    OK(fd_file_chunk(&file, FD_CHUNK_META, 8, FD_PAGE, 0, &chunk));
+    memcpy(fd_chunk_records(chunk), "12345678", 8);
+    fd_file_finish(&file);
+    EQUAL(file.fd, -1);
+    struct stat info;
+    CHECK(stat("done.fd", &info) == 0);
+    EQUAL(info.st_size, 2 * FD_PAGE);
+    file.base[2 * FD_PAGE] = 'x';
+    memcpy(fd_chunk_records(chunk), "late", 4);
+    CHECK(memcmp(fd_chunk_records(chunk), "late5678", 8) == 0);
+    OK(fd_file_chunk(&file, FD_CHUNK_META, 8, FD_PAGE, 0, &chunk));
+    CHECK(stat("done.fd", &info) == 0);
+    EQUAL(info.st_size, 2 * FD_PAGE);
+}
+
+static bool
+file_starts_with(const char *path, const char *text)
+{
+    char head[8] = "";
+    int fd = open(path, O_RDONLY);
+    bool same = fd >= 0 && pread(fd, head, 8, 0) == 8
+                && memcmp(head, text, 8) == 0;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return same;
+}
+
+/* A forked child lets go: its stores do not reach the file, and its parent
+ * keeps the lock. */
+static void
+detach_in_a_child(void)
+{
+    CLEAN(fd_file_clear) fd_file file = {.fd = -1};
+    CLEAN(fd_file_clear) fd_file other = {.fd = -1};
+    OK(fd_file_create(&file, "forked.fd", MB, NULL));
+    pid_t child = fork();
+    if (child == 0) {
+        fd_file_detach(&file);
+        bool zero = file.base[0] == 0;
+        memcpy(file.base, "childish", 8);
+        _exit(zero ? 0 : 1);
+    }
+    int result = -1;
+    waitpid(child, &result, 0);
+    EQUAL(result, 0);
+    CHECK(file_starts_with("forked.fd", FD_FILE_MAGIC));
+    STATUS(fd_file_create(&other, "forked.fd", MB, NULL), FD_ECONFLICT);
+}
+
+RUN(TEST(header_and_chunks), TEST(bound_is_counted), TEST(full_disk),
+    TEST(full_from_the_start), TEST(cannot_create),
+    TEST(live_file_is_not_taken), TEST(finish_keeps_what_is_there),
+    TEST(detach_in_a_child))

@@ -1,0 +1,72 @@
+#include "check.h"
+
+#include "base/hash.h"
+
+#include <string.h>
+
+/* The most keys that fall into one of `slots` slots (a power of two). */
+static int
+fullest(const uint64_t *hashes, int count, uint32_t slots)
+{
+    static uint16_t filled[4096];
+    int most = 0;
+    memset(filled, 0, sizeof filled);
+    for (int i = 0; i < count; i++) {
+        uint16_t *slot = &filled[(uint32_t)hashes[i] & (slots - 1)];
+        ++*slot;
+        most = *slot > most ? *slot : most;
+    }
+    return most;
+}
+
+static void
+words_spread(void)
+{
+    static uint64_t hashes[4096];
+    for (uint64_t i = 0; i < 4096; i++) {
+        hashes[i] = fd_hash_word(i + 1);
+    }
+    CHECK(fullest(hashes, 4096, 4096) <= 12);
+    for (uint64_t i = 0; i < 4096; i++) {
+        hashes[i] = fd_hash_word(UINT64_C(0x7f0012340000) + 64 * i);
+    }
+    CHECK(fullest(hashes, 4096, 4096) <= 12);
+}
+
+static void
+order_of_words_matters(void)
+{
+    CHECK(fd_hash_next(fd_hash_word(1), 2) != fd_hash_next(fd_hash_word(2), 1));
+    CHECK(fd_hash_next(0, 1) != fd_hash_next(1, 0));
+}
+
+/* Every length around the word size, every byte counts. */
+static void
+every_byte_counts(void)
+{
+    char text[32] = "the quick brown fox jumps over";
+    for (size_t size = 1; size <= 30; size++) {
+        uint64_t whole = fd_hash_bytes(text, size);
+        CHECK(whole != fd_hash_bytes(text, size - 1));
+        for (size_t i = 0; i < size; i++) {
+            text[i] ^= 1;
+            CHECK(fd_hash_bytes(text, size) != whole);
+            text[i] ^= 1;
+        }
+        CHECK(fd_hash_bytes(text, size) == whole);
+    }
+}
+
+/* A NUL more or less is another text; the start need not be aligned. */
+static void
+size_and_place(void)
+{
+    char bytes[24] = "";
+    CHECK(fd_hash_bytes(bytes, 8) != fd_hash_bytes(bytes, 9));
+    CHECK(fd_hash_bytes(bytes, 0) == fd_hash_bytes("", 0));
+    memcpy(bytes + 1, "operator", 9);
+    CHECK(fd_hash_bytes(bytes + 1, 8) == fd_hash_bytes("operator", 8));
+}
+
+RUN(TEST(words_spread), TEST(order_of_words_matters), TEST(every_byte_counts),
+    TEST(size_and_place))

@@ -1,0 +1,55 @@
+#include "check.h"
+
+#include "base/map.h"
+
+static void
+missing_is_zero(void)
+{
+    CLEAN(fd_map_clear) fd_map map = {NULL, 0, 0};
+    EQUAL(fd_map_get(&map, 1), 0);
+    OK(fd_map_put(&map, 1, 9));
+    EQUAL(fd_map_get(&map, 2), 0);
+}
+
+static void
+grows_and_keeps_all(void)
+{
+    CLEAN(fd_map_clear) fd_map map = {NULL, 0, 0};
+    for (uint32_t i = 1; i <= 5000; i++) {
+        OK(fd_map_put(&map, (uint64_t)i << 32 | 7, i));
+    }
+    EQUAL(map.count, 5000);
+    for (uint32_t i = 1; i <= 5000; i++) {
+        EQUAL(fd_map_get(&map, (uint64_t)i << 32 | 7), i);
+    }
+    EQUAL(fd_map_get(&map, UINT64_C(5001) << 32 | 7), 0);
+}
+
+static void
+put_replaces(void)
+{
+    CLEAN(fd_map_clear) fd_map map = {NULL, 0, 0};
+    OK(fd_map_put(&map, UINT64_MAX, 1));
+    OK(fd_map_put(&map, UINT64_MAX, 2));
+    EQUAL(fd_map_get(&map, UINT64_MAX), 2);
+    EQUAL(map.count, 1);
+}
+
+static void
+failed_put_changes_nothing(void)
+{
+    CLEAN(fd_map_clear) fd_map map = {NULL, 0, 0};
+    for (uint32_t i = 1; i <= 200; i++) {
+        uint32_t count = map.count;
+        fd_status status = fd_map_put(&map, i, i);
+        if (status != FD_OK) {
+            EQUAL(map.count, count);
+            EQUAL(fd_map_get(&map, i), 0);
+            EQUAL(fd_map_get(&map, count), count);
+            OK(status);
+        }
+    }
+}
+
+RUN(TEST(missing_is_zero), TEST(grows_and_keeps_all), TEST(put_replaces),
+    TEST(failed_put_changes_nothing))

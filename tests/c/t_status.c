@@ -1,0 +1,39 @@
+#include "check.h"
+
+#include <string.h>
+
+static void
+every_status_has_a_name(void)
+{
+    for (int i = FD_OK; i <= FD_ECONFLICT; i++) {
+        const char *name = fd_status_name((fd_status)i);
+        CHECK(strcmp(name, "unknown status") != 0);
+        for (int k = FD_OK; k < i; k++) {
+            CHECK(strcmp(name, fd_status_name((fd_status)k)) != 0);
+        }
+    }
+    SAME(fd_status_name((fd_status)99), "unknown status");
+}
+
+static void
+fail_writes_and_answers(void)
+{
+    fd_error error = {""};
+    EQUAL(fd_fail(&error, FD_EIO, "%s: %d", "a.fd", 7), FD_EIO);
+    SAME(error.text, "a.fd: 7");
+    EQUAL(fd_fail(NULL, FD_EFULL, "unheard"), FD_EFULL);
+}
+
+static void
+long_messages_are_cut(void)
+{
+    fd_error error;
+    char text[2000];
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    EQUAL(fd_fail(&error, FD_EIO, "%s", text), FD_EIO);
+    EQUAL(strlen(error.text), sizeof error.text - 1);
+}
+
+RUN(TEST(every_status_has_a_name), TEST(fail_writes_and_answers),
+    TEST(long_messages_are_cut))

@@ -1,0 +1,68 @@
+#include "check.h"
+
+#include "base/vector.h"
+
+typedef FD_VECTOR(uint64_t) numbers;
+
+static void
+clear(numbers *of)
+{
+    fd_vector_clear(of);
+}
+
+static void
+push_keeps_all(void)
+{
+    CLEAN(clear) numbers n = {NULL, 0, 0};
+    for (uint32_t i = 0; i < 1000; i++) {
+        OK(fd_vector_push(&n, (uint64_t)i * i));
+    }
+    EQUAL(n.count, 1000);
+    CHECK(n.room >= 1000);
+    for (uint32_t i = 0; i < 1000; i++) {
+        EQUAL(n.list[i], (uint64_t)i * i);
+    }
+}
+
+static void
+reserve_makes_room_once(void)
+{
+    CLEAN(clear) numbers n = {NULL, 0, 0};
+    OK(fd_vector_reserve(&n, 100));
+    CHECK(n.room >= 100);
+    EQUAL(n.count, 0);
+    const uint64_t *list = n.list;
+    for (uint32_t i = 0; i < 100; i++) {
+        OK(fd_vector_push(&n, i));
+    }
+    CHECK(n.list == list);
+}
+
+/* Counts are 32 bits: more is refused, not wrapped around. */
+static void
+too_many(void)
+{
+    CLEAN(clear) numbers n = {NULL, 0, 0};
+    OK(fd_vector_push(&n, 1));
+    EQUAL(fd_vector_reserve(&n, (size_t)UINT32_MAX), FD_ENOMEM);
+    EQUAL(n.count, 1);
+    EQUAL(n.list[0], 1);
+}
+
+static void
+failed_push_changes_nothing(void)
+{
+    CLEAN(clear) numbers n = {NULL, 0, 0};
+    for (uint32_t i = 0; i < 100; i++) {
+        uint32_t count = n.count;
+        fd_status status = fd_vector_push(&n, i);
+        if (status != FD_OK) {
+            EQUAL(n.count, count);
+            CHECK(count == 0 || n.list[count - 1] == count - 1);
+            OK(status);
+        }
+    }
+}
+
+RUN(TEST(push_keeps_all), TEST(reserve_makes_room_once), TEST(too_many),
+    TEST(failed_push_changes_nothing))

@@ -1,0 +1,54 @@
+"""Building and installing the package, without PyTorch."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import processes
+
+PROGRAM = """
+import fastdispatch
+def work(): return 1
+with fastdispatch.CallGraph("out"):
+    work()
+print(sorted(fastdispatch.load("out").nodes["name"]))
+"""
+
+
+def setup(*arguments: object, **changes: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "setup.py", "-q", *map(str, arguments)]
+    return subprocess.run(
+        command, cwd=processes.ROOT, env=processes.environment(**changes), capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.torch
+def test_a_source_distribution_installs_where_no_torch_is(tmp_path: Path) -> None:
+    assert setup("sdist", "-d", tmp_path).returncode == 0
+    (archive,) = tmp_path.glob("*.tar.gz")
+    target = tmp_path / "site"
+    install = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--target", target]
+    subprocess.run([*install, archive], check=True, capture_output=True)
+    assert (target / "fastdispatch-startup.pth").is_file()
+    # -S: no site-packages, so neither PyTorch nor rich is there.
+    environment = processes.environment(PYTHONPATH=str(target))
+    result = subprocess.run(
+        [sys.executable, "-S", "-c", PROGRAM],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "'work'" in result.stdout, result.stderr
+
+
+def test_a_cjson_that_is_not_there_is_named(tmp_path: Path) -> None:
+    result = setup("build", "--build-base", tmp_path, CJSON_DIR=str(tmp_path))
+    assert result.returncode == 1
+    for place in ("CJSON_DIR", "CONDA_PREFIX", "pkg-config", "apt-get install libcjson-dev"):
+        assert place in result.stderr

@@ -1,0 +1,178 @@
+"""What ``fastdispatch report`` says about training: modules, backward time, opaque regions."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import jsonschema
+import pytest
+import torch
+from torch import nn
+
+import fastdispatch
+from fastdispatch.cli import main
+from fastdispatch.summary import grouped, seconds
+from fastdispatch.views.report import Report
+from fastdispatch.views.report_rows import Modules
+from tests import processes
+from tests.training import make_step
+from tests.unit.test_report import SCHEMA, line_of, made, printed
+
+STEPS, LAYERS = 5, 3
+
+
+@pytest.fixture(scope="module")
+def training(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small GPT trained for a few steps."""
+    folder = tmp_path_factory.mktemp("run")
+    _, step = make_step(layers=LAYERS)
+    step()
+    with fastdispatch.CallGraph(folder):
+        for _ in range(STEPS):
+            step()
+    return folder
+
+
+def record(folder: Path, work: Callable[[], object]) -> Report:
+    with fastdispatch.CallGraph(folder):
+        work()
+    return made(folder, hide=False)
+
+
+def test_functions_name_the_modules_they_ran_for(training: Path) -> None:
+    rows = {row.where.rpartition("/")[2]: row for row in made(training).listing.rows}
+    assert rows["pretrain.py:[Block]:forward"].modules == [Modules("blocks.*", LAYERS)]
+    assert rows["pretrain.py:[Block]:forward"].calls == STEPS * LAYERS
+    linear = {(each.pattern, each.instances) for each in rows["linear.py:[Linear]:forward"].modules}
+    names = ("attn.qkv", "attn.proj", "mlp.fc", "mlp.proj")
+    assert linear == {(f"blocks.*.{name}", LAYERS) for name in names} | {("head", 1)}
+    text = printed(training, top=None)
+    assert line_of(text, f"blocks.* x {LAYERS}").split()[0] == str(STEPS * LAYERS)
+    assert line_of(text, f"{4 * LAYERS + 1} modules").split()[0] == str(STEPS * (4 * LAYERS + 1))
+
+
+def test_modules_are_folded_to_patterns(training: Path) -> None:
+    rows = {row.where: row for row in made(training, by="module").listing.rows}
+    assert (rows["blocks.*.attn"].instances, rows["blocks.*.attn"].calls) == (LAYERS, STEPS * LAYERS)
+    assert rows["GPT"].calls == STEPS
+    assert "blocks.*.attn   x 3" in printed(training, by="module")
+    branches = made(training, tree=True, least=0.0, depth=None).tree
+    blocks = [branch for branch in branches if branch.where.endswith("[Block]:forward")]
+    assert [(branch.module, branch.instances, branch.calls) for branch in blocks] == [
+        ("blocks.*", LAYERS, STEPS * LAYERS)
+    ]
+
+
+def test_wrappers_of_modules_are_hidden(training: Path) -> None:
+    some = [row.where for row in made(training).listing.rows]
+    assert not any(where.endswith("[GPT]:_call_impl") for where in some)
+    assert any(row.where.endswith("[GPT]:_call_impl") for row in made(training, hide=False).listing.rows)
+    callers = made(training, by="node", callers="[MLP]:forward").neighbours.rows
+    assert [row.where.rpartition("/")[2] for row in callers] == ["pretrain.py:[Block]:forward"]
+    assert [wrapper.rpartition(":")[2] for wrapper in callers[0].through] == ["_wrapped_call_impl", "_call_impl"]
+
+
+def test_backward_time_and_how_much_of_it_is_attributed(training: Path) -> None:
+    trace = fastdispatch.load(training)
+    coverage = trace.coverage()
+    found = made(training).facts.backward
+    assert (found.autograd, found.accumulate, found.attributed) == tuple(coverage.values())
+    assert found.coverage == coverage["attributed"] / (coverage["autograd"] - coverage["accumulate"]) > 0.99
+    assert found.accumulate_calls == trace.ranks[0]["counters"]["accumulate_grad"]
+    text = printed(training, width=None)
+    assert f"backward: {seconds(found.autograd)} of autograd, attributed to forward code: " in text
+    assert f"{100 * found.coverage:.1f} %" in text
+    line = next(line for line in text.splitlines() if "AccumulateGrad" in line)
+    assert seconds(found.accumulate) in line
+    assert f"{grouped(found.accumulate_calls)} calls" in line
+    row = next(row for row in made(training).listing.rows if row.where.endswith("[GPT]:forward"))
+    shares = re.findall(r"([\d.]+) %", line_of(text, row.where))
+    assert shares[2] == f"{100 * row.backward / made(training).facts.whole:.1f}"
+
+
+def test_misses_are_told_by_cause(tmp_path: Path) -> None:
+    loss = (torch.randn(64, 64, requires_grad=True).exp() * 2).sum()  # before anything is recorded
+    found = record(tmp_path, loss.backward).facts
+    counters = fastdispatch.load(tmp_path).ranks[0]["counters"]
+    causes = {name: count for name, count in counters.items() if name in ("origin_none", "origin_thread") and count}
+    assert causes
+    assert found.backward.misses == causes
+    assert found.backward.coverage == 0
+    assert "  without a forward call: " in printed(tmp_path, width=None)
+
+
+def test_operators_and_what_saw_them(training: Path) -> None:
+    rows = {row.where: row for row in made(training, by="operator").listing.rows}
+    assert rows["aten::linear"].calls == STEPS * (4 * LAYERS + 1)
+    assert rows["AddmmBackward0"].kind == "autograd"
+    rank = fastdispatch.load(training).ranks[0]
+    assert f"operators: {rank['meta']['ops']} ({rank['meta']['ops_reason']})" in printed(training, width=None)
+
+
+def test_packages_are_recognised(training: Path) -> None:
+    rows = {row.where: row for row in made(training, by="package").listing.rows}
+    assert {"project", "torch", "aten::", "autograd"} <= set(rows)
+    assert "threads" not in rows
+
+
+def test_steps_and_where_they_come_from(training: Path) -> None:
+    assert f"{STEPS} steps (by Optimizer.step)" in printed(training, width=None)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    (
+        [],
+        ["--by", "operator"],
+        ["--by", "module"],
+        ["--tree"],
+        ["--callers", "aten::linear"],
+        ["--callees", "train_step"],
+    ),
+    ids=str,
+)
+def test_json_fits_its_schema(arguments: list[str], training: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(training), "--json", *arguments]) == 0
+    jsonschema.validate(json.loads(capsys.readouterr().out), json.loads(SCHEMA.read_text()))
+
+
+def test_compiled_regions_are_opaque(tmp_path: Path) -> None:
+    compiled = torch.compile(lambda x: x.sin() + 1, backend="eager")
+    compiled(torch.ones(3))
+    found = record(tmp_path, lambda: [compiled(torch.ones(3)) for _ in range(4)])
+    regions = [special for special in found.facts.special if special.what == "compiled"]
+    assert sum(region.calls for region in regions) == 4
+    assert f"compiled, opaque: what was inlined is not seen: {regions[0].where} (4 calls" in printed(
+        tmp_path, width=None
+    )
+
+
+def test_scripted_modules_are_opaque(tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        scripted = torch.jit.script(nn.Linear(4, 4))
+    found = record(tmp_path, lambda: [scripted(torch.ones(2, 4)) for _ in range(3)])
+    (special,) = [special for special in found.facts.special if special.what == "scripted"]
+    assert special.calls == 3
+    assert "scripted, opaque" in printed(tmp_path)
+
+
+def test_a_training_that_was_killed(tmp_path: Path) -> None:
+    process = processes.start("endless.py", tmp_path, "train")
+    assert process.stdout is not None
+    assert process.stdout.readline() == "under way\n"
+    process.kill()
+    process.communicate()
+    result = processes.fastdispatch("report", tmp_path)
+    assert result.returncode == 0, result.stderr
+    found = made(tmp_path).facts
+    assert (found.ranks[0].state, found.ranks[0].steps_source) == ("killed", "optimizer")
+    assert found.ranks[0].steps >= 2
+    assert f"{found.ranks[0].steps} steps (by Optimizer.step), killed" in result.stdout
+    (train,) = [call for call in found.open if call.where.endswith("endless.py:[]:train")]
+    assert f"{seconds(train.age)}  {train.where}" in result.stdout
+    assert found.backward.coverage > 0.9

@@ -1,0 +1,56 @@
+"""Build the package and run its tests on other versions of Python, without PyTorch.
+
+Usage: versions.py FOLDER VERSION...   One environment per version is kept in FOLDER.
+A version that is not on this machine is named and left out.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("pytest>=8", "pytest-timeout>=2", "hypothesis>=6.100", "jsonschema>=4.20", "greenlet", "rich>=13.7")
+
+
+def interpreter(version: str) -> str | None:
+    """The newest Python of this version on the path or among pyenv's."""
+    found = shutil.which(f"python{version}")
+    # A shim of pyenv exists for versions that are not switched on.
+    if found and subprocess.run([found, "-c", ""], capture_output=True, check=False).returncode == 0:
+        return found
+    versions = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    kept = sorted(versions.glob(f"{version}.*/bin/python"), key=lambda path: int(path.parts[-3].split(".")[2]))
+    return str(kept[-1]) if kept else None
+
+
+def run(*command: object, **environment: str) -> None:
+    subprocess.run([str(part) for part in command], cwd=ROOT, env=os.environ | environment, check=True)
+
+
+def check(version: str, folder: Path) -> bool:
+    python = interpreter(version)
+    if python is None:
+        print(f"Python {version} is not installed here: not tested with it")
+        return True
+    home = (folder / version).resolve()
+    installed = home / "bin" / "python"
+    if not installed.exists():
+        run(python, "-m", "venv", home)
+    run(installed, "-m", "pip", "install", "-q", "setuptools>=77", "wheel", *PACKAGES)
+    run(installed, "-m", "pip", "install", "-q", "--no-build-isolation", "--no-deps", ".", FASTDISPATCH_DEV="1")
+    print(f"Python {version}", flush=True)
+    return subprocess.run([installed, "-m", "pytest", "tests"], cwd=ROOT, check=False).returncode == 0
+
+
+def main() -> int:
+    folder = Path(sys.argv[1])
+    results = [check(version, folder) for version in sys.argv[2:]]
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
