@@ -132,7 +132,9 @@ new_group(grouping_state *s, fd_grouping grouping,
             status = fd_map_put(&s->by_label, (uint64_t)label + 1, *group);
         }
     }
-    s->groups->list.list[*group].members++;
+    if (status == FD_OK) {
+        s->groups->list.list[*group].members++;
+    }
     return status;
 }
 

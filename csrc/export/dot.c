@@ -2,6 +2,16 @@
 
 #include "export/dot_styles.h"
 
+enum { LARGE = 250 };
+
+const char *
+fd_dot_limits(const fd_graph *graph)
+{
+    return graph->boxes.count < LARGE
+               ? ""
+               : ", splines=line, nslimit=0.2, nslimit1=0.2, mclimit=0.05";
+}
+
 fd_status
 fd_export_dot(const fd_trace *trace, const fd_export_options *options,
               fd_buffer *to, fd_error *error)

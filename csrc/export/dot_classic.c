@@ -1,17 +1,16 @@
 #include "export/dot_styles.h"
 
-#include "base/hash.h"
 #include "export/text.h"
 
 #include <string.h>
 
 enum {
     COLOURS = 10,
-    LINE = 120,    /* characters of one path component */
-    LARGE = 250,   /* boxes: from here on edges are straight lines */
+    LINE = 120 /* characters of one path component */
 };
 
-/* Ten colours that can be told apart beside each other. */
+/* Of the edges, by the box that they leave; boxes are numbered along the
+ * call tree, so neighbours differ. */
 static const char *const colours[COLOURS] = {
     "#E6194B", "#3CB44B", "#4363D8", "#F58231", "#911EB4",
     "#008080", "#F032E6", "#9A6324", "#000075", "#808000"};
@@ -41,14 +40,6 @@ fill(const fd_dot_picture *p, const fd_box *box)
     return in_folder(file, "deepspeed") ? "#FA8D89" : "#C0C0C0";
 }
 
-/* By its text: the same in every picture, whatever else is drawn. */
-static const char *
-colour_of_source(const char *key)
-{
-    uint64_t hash = fd_hash_bytes(key, strlen(key));
-    return colours[(hash >> 33) % COLOURS];
-}
-
 /* One path component a line; ':' ends a line too. */
 static void
 label(fd_buffer *to, const char *key)
@@ -75,9 +66,7 @@ fd_dot_classic(const fd_dot_picture *p)
                      "graph [bgcolor=gray, ratio=compress%s]\n"
                      "node [shape=plaintext, style=filled, fontsize=16]\n"
                      "edge [penwidth=2.0]\n",
-                     graph->boxes.count < LARGE
-                         ? ""
-                         : ", splines=line, nslimit=1, nslimit1=1, mclimit=0.2");
+                     fd_dot_limits(graph));
     for (uint32_t i = 0; i < graph->boxes.count; i++) {
         const fd_box *box = &graph->boxes.list[i];
         fd_buffer_format(p->to, "n%u [fillcolor=\"%s\", label=", i + 1,
@@ -89,11 +78,10 @@ fd_dot_classic(const fd_dot_picture *p)
     }
     for (uint32_t i = 0; i < graph->edges.count; i++) {
         const fd_edge *edge = &graph->edges.list[i];
-        const char *source = fd_groups_label(&graph->groups, edge->caller);
+        uint32_t source = graph->box_of[edge->caller];
         fd_buffer_format(p->to, "n%u -> n%u [color=\"%s\", tooltip=",
-                         graph->box_of[edge->caller],
-                         graph->box_of[edge->callee],
-                         colour_of_source(source));
+                         source, graph->box_of[edge->callee],
+                         colours[source % COLOURS]);
         fd_dot_edge_tooltip(p, edge);
         fd_buffer_text(p->to, "]\n");
     }

@@ -1,9 +1,9 @@
 #include "export/dot_styles.h"
 
+#include "export/regions.h"
 #include "export/text.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { TITLE = 44, WHERE = 34 };
@@ -13,26 +13,18 @@ typedef struct palette {
     const char *line;
 } palette;
 
-/* Of the clusters, in the order in which packages appear. */
+/* Of the clusters: a reader's own code, torch, other packages in turn. */
 static const palette palettes[] = {
     {"#EEF4FB", "#A9C4E4"}, {"#FBF4EA", "#E2C9A0"}, {"#EFF8F0", "#A9D3AE"},
     {"#F6F0FA", "#CBB3DE"}, {"#FBEFF2", "#E3B1BE"}, {"#EEF7F8", "#A5CFD4"}};
 enum { PALETTES = sizeof palettes / sizeof *palettes };
-
-static double
-share(const fd_dot_picture *p, uint64_t part)
-{
-    double whole = (double)p->graph->whole;
-    double found = whole > 0 ? (double)part / whole : 0;
-    return found < 1 ? found : 1;
-}
 
 /* From white to orange-red with the time spent here. The root of the share:
  * half of all time in one box is rare, and 5 % must be seen. */
 static void
 heat(const fd_dot_picture *p, const fd_box *box)
 {
-    double at = sqrt(share(p, box->own));
+    double at = sqrt(fd_dot_share(p, box->own));
     int green = (int)lround(255 - 150 * at);
     int blue = (int)lround(255 - 215 * at);
     fd_buffer_format(p->to, "#FF%02X%02X", (unsigned)green, (unsigned)blue);
@@ -121,8 +113,7 @@ figures_line(const fd_dot_picture *p, const fd_row *row)
         fd_text_percent(p->to, row->total, p->graph->whole);
         fd_buffer_text(p->to, " \xC2\xB7 ");
     }
-    fd_text_count(p->to, row->calls);
-    fd_buffer_text(p->to, row->calls == 1 ? " call" : " calls");
+    fd_dot_calls(p->to, row->calls);
     close_line(p);
 }
 
@@ -158,17 +149,32 @@ write_box(const fd_dot_picture *p, uint32_t at)
     fd_buffer_text(p->to, ", tooltip=");
     fd_dot_box_tooltip(p, box);
     fd_buffer_text(p->to, "]\n");
+    if (box->above != 0) {
+        fd_buffer_format(p->to, "  n%u -> n%u [style=invis, weight=0]\n",
+                         box->above, at + 1);
+    }
+}
+
+static const palette *
+look_of(const char *package, uint32_t number)
+{
+    if (strcmp(package, "project") == 0) {
+        return &palettes[0];
+    }
+    return strcmp(package, "torch") == 0
+               ? &palettes[1]
+               : &palettes[2 + number % (PALETTES - 2)];
 }
 
 static void
 write_cluster(const fd_dot_picture *p, uint32_t region, uint32_t package)
 {
-    const palette *look = &palettes[package % PALETTES];
     const char *name = fd_groups_label(&p->graph->packages, package);
+    const palette *look = look_of(name, package);
     fd_buffer_format(p->to, "subgraph cluster_%u {\n  label=\"", region);
     fd_text_dot(p->to, name, strlen(name), TITLE);
     fd_buffer_text(p->to, "\" tooltip=\"");
-    fd_text_dot(p->to, name, strlen(name), TITLE);
+    fd_text_tooltip(p->to, name, strlen(name), TITLE);
     fd_buffer_format(p->to,
                      "\" bgcolor=\"%s\" color=\"%s\" labelloc=t "
                      "fontcolor=\"#5B6570\"\n",
@@ -200,116 +206,70 @@ size_of(const fd_dot_picture *p, const fd_edge *edge)
     return p->options->weight == FD_WEIGHT_CALLS ? edge->calls : edge->total;
 }
 
+/* How hard Graphviz pulls at an edge. Inside a cluster the expensive path is
+ * drawn straight. Between clusters it is the deepest caller that counts: the
+ * layout may draw such edges upwards, and a cluster belongs below its callers
+ * and not beside them. */
+static int
+pull(const fd_dot_picture *p, const fd_edge *edge, const uint32_t *depths,
+     double size)
+{
+    const fd_graph *graph = p->graph;
+    const fd_box *caller = &graph->boxes.list[graph->box_of[edge->caller] - 1];
+    const fd_box *callee = &graph->boxes.list[graph->box_of[edge->callee] - 1];
+    if (caller->region == callee->region) {
+        return 1 + (int)(20 * size);
+    }
+    return caller->depth + 1 == depths[callee->region] ? 20 : 1;
+}
+
+static void
+write_edge(const fd_dot_picture *p, const fd_edge *edge,
+           const uint32_t *depths, uint64_t largest)
+{
+    double size = sqrt((double)size_of(p, edge) / (double)largest);
+    fd_buffer_format(p->to, "n%u -> n%u [penwidth=%.2f, weight=%d, tooltip=",
+                     p->graph->box_of[edge->caller],
+                     p->graph->box_of[edge->callee], 0.7 + 4.3 * size,
+                     pull(p, edge, depths, size));
+    fd_dot_edge_tooltip(p, edge);
+    fd_buffer_text(p->to, "]\n");
+}
+
 static void
 write_edges(const fd_dot_picture *p)
 {
     uint64_t largest = 1;
+    uint32_t *depths = fd_calloc(p->graph->regions + 1, sizeof *depths);
+    if (depths == NULL) {
+        p->to->status = FD_ENOMEM;
+        return;
+    }
+    fd_regions_depths(p->graph, depths);
     for (uint32_t i = 0; i < p->graph->edges.count; i++) {
         uint64_t size = size_of(p, &p->graph->edges.list[i]);
         largest = size > largest ? size : largest;
     }
     for (uint32_t i = 0; i < p->graph->edges.count; i++) {
-        const fd_edge *edge = &p->graph->edges.list[i];
-        double at = sqrt((double)size_of(p, edge) / (double)largest);
-        fd_buffer_format(p->to,
-                         "n%u -> n%u [penwidth=%.2f, weight=%d, tooltip=",
-                         p->graph->box_of[edge->caller],
-                         p->graph->box_of[edge->callee], 0.7 + 4.3 * at,
-                         1 + (int)(20 * at));
-        fd_dot_edge_tooltip(p, edge);
-        fd_buffer_text(p->to, "]\n");
+        write_edge(p, &p->graph->edges.list[i], depths, largest);
     }
-}
-
-/* "hidden: 325 functions of torch, ..." */
-static void
-hidden(const fd_dot_picture *p, uint32_t *parts, uint32_t count,
-       const char *what)
-{
-    if (count == 0) {
-        return;
-    }
-    fd_buffer_text(p->to, *parts == 0 ? "<BR ALIGN=\"LEFT\"/>hidden: " : ", ");
-    fd_text_count(p->to, count);
-    fd_buffer_format(p->to, " %s", what);
-    ++*parts;
-}
-
-/* The share that all small functions are below: what was asked for, or more
- * when there were too many, in tenths of a percent. */
-static double
-small_percent(const fd_dot_picture *p)
-{
-    const fd_folding *folding = &p->graph->folding;
-    double largest = 100 * share(p, folding->small);
-    return largest < folding->min_percent ? folding->min_percent
-                                          : floor(largest * 10 + 1) / 10;
-}
-
-static void
-write_hidden(const fd_dot_picture *p)
-{
-    const uint32_t *functions = p->graph->folding.functions;
-    const uint32_t *operators = p->graph->folding.operators;
-    uint32_t parts = 0;
-    char small[64];
-    snprintf(small, sizeof small, "under %g %%", small_percent(p));
-    hidden(p, &parts, functions[FD_FOLDED_TORCH], "functions of torch");
-    hidden(p, &parts, functions[FD_FOLDED_OTHER], "of the standard library");
-    hidden(p, &parts, functions[FD_SMALL] + operators[FD_SMALL], small);
-    hidden(p, &parts, functions[FD_JOINED] + operators[FD_JOINED],
-           "joined (--contract)");
-    hidden(p, &parts, functions[FD_DELETED] + operators[FD_DELETED],
-           "deleted (--hide)");
-    fd_buffer_text(p->to, parts > 0 ? "<BR ALIGN=\"LEFT\"/>" : "");
-}
-
-static void
-write_facts(const fd_dot_picture *p)
-{
-    const fd_trace *trace = p->trace;
-    int rank = p->options->rank;
-    if (rank >= 0) {
-        fd_buffer_format(p->to, "rank %u", trace->ranks.list[rank].rank);
-    }
-    else {
-        fd_buffer_format(p->to, "%u rank%s", trace->ranks.count,
-                         trace->ranks.count == 1 ? "" : "s");
-    }
-    if (p->graph->timed) {
-        fd_buffer_text(p->to, ", ");
-        fd_text_time(p->to, p->graph->whole);
-        fd_buffer_text(p->to, " of CPU time in main threads. Colour: time in "
-                              "the function and what is folded into it.");
-    }
-    fd_buffer_format(p->to, " Width of lines: %s.",
-                     p->options->weight == FD_WEIGHT_CALLS || !p->graph->timed
-                         ? "calls"
-                         : "time");
-}
-
-static void
-write_legend(const fd_dot_picture *p)
-{
-    fd_buffer_text(p->to, "label=<<FONT POINT-SIZE=\"11\" COLOR=\"#444C55\">");
-    write_facts(p);
-    write_hidden(p);
-    fd_buffer_text(p->to, "</FONT>>\n");
+    fd_free(depths);
 }
 
 void
 fd_dot_default(const fd_dot_picture *p)
 {
-    fd_buffer_text(
+    fd_buffer_format(
         p->to,
         "digraph callgraph {\n"
         "graph [fontname=\"Helvetica,Arial,sans-serif\", fontsize=11, "
-        "labelloc=b, labeljust=l, ranksep=0.35, nodesep=0.2, style=rounded]\n"
+        "labelloc=b, labeljust=l, ranksep=0.35, nodesep=0.2, style=rounded%s]\n"
         "node [shape=box, style=\"rounded,filled\", color=\"#8893A0\", "
         "fontname=\"Helvetica,Arial,sans-serif\", fontsize=13, "
         "margin=\"0.1,0.05\"]\n"
-        "edge [color=\"#5F6B7A\", arrowsize=0.7]\n");
-    write_legend(p);
+        "edge [color=\"#5F6B7A\", arrowsize=0.7]\n",
+        fd_dot_limits(p->graph));
+    fd_dot_legend(p);
     write_clusters(p);
     write_edges(p);
     fd_buffer_text(p->to, "}\n");

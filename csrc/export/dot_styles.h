@@ -18,6 +18,19 @@ void fd_dot_classic(const fd_dot_picture *picture);
  * a legend that says what is hidden. */
 void fd_dot_default(const fd_dot_picture *picture);
 
+/* The label of the default picture: what was recorded, what is hidden. */
+void fd_dot_legend(const fd_dot_picture *picture);
+
+/* Of the time that shares refer to; at most 1 (other threads have more). */
+double fd_dot_share(const fd_dot_picture *picture, uint64_t part);
+
+/* Further attributes of the graph, so that the layout of a large one ends:
+ * Graphviz takes a minute for 3 000 boxes without them and seconds with. */
+const char *fd_dot_limits(const fd_graph *graph);
+
+/* "1 call", "2 000 calls"; of none: "already running". */
+void fd_dot_calls(fd_buffer *to, uint64_t count);
+
 /* Tooltips, the same in both: a box, an edge; with their quotes. */
 void fd_dot_box_tooltip(const fd_dot_picture *picture, const fd_box *box);
 void fd_dot_edge_tooltip(const fd_dot_picture *picture, const fd_edge *edge);

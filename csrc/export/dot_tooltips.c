@@ -11,14 +11,18 @@ static void
 name(const fd_dot_picture *p, uint32_t group)
 {
     const char *key = fd_groups_label(&p->graph->groups, group);
-    fd_text_dot(p->to, key, strlen(key), TOOLTIP_NAME);
+    fd_text_tooltip(p->to, key, strlen(key), TOOLTIP_NAME);
 }
 
-static void
-calls(const fd_dot_picture *p, uint64_t count)
+void
+fd_dot_calls(fd_buffer *to, uint64_t count)
 {
-    fd_text_count(p->to, count);
-    fd_buffer_text(p->to, count == 1 ? " call" : " calls");
+    if (count == 0) {
+        fd_buffer_text(to, "already running");
+        return;
+    }
+    fd_text_count(to, count);
+    fd_buffer_text(to, count == 1 ? " call" : " calls");
 }
 
 static void
@@ -51,7 +55,7 @@ fd_dot_box_tooltip(const fd_dot_picture *p, const fd_box *box)
     fd_buffer_text(p->to, "\"");
     name(p, box->group);
     fd_buffer_text(p->to, "\\n");
-    calls(p, row->calls);
+    fd_dot_calls(p->to, row->calls);
     if (row->resumes > 0) {
         fd_buffer_text(p->to, ", ");
         fd_text_count(p->to, row->resumes);
@@ -76,7 +80,7 @@ fd_dot_edge_tooltip(const fd_dot_picture *p, const fd_edge *edge)
     fd_buffer_text(p->to, " -&gt; ");
     name(p, edge->callee);
     fd_buffer_text(p->to, "\\n");
-    calls(p, edge->calls);
+    fd_dot_calls(p->to, edge->calls);
     if (p->graph->timed) {
         duration(p, "total", edge->total);
     }

@@ -9,9 +9,15 @@
 #include "base/buffer.h"
 #include "io/trace.h"
 
-typedef enum fd_export_style { FD_STYLE_DEFAULT, FD_STYLE_CLASSIC } fd_export_style;
+typedef enum fd_export_style {
+    FD_STYLE_DEFAULT,
+    FD_STYLE_CLASSIC
+} fd_export_style;
 
-typedef enum fd_export_weight { FD_WEIGHT_TIME, FD_WEIGHT_CALLS } fd_export_weight;
+typedef enum fd_export_weight {
+    FD_WEIGHT_TIME,
+    FD_WEIGHT_CALLS
+} fd_export_weight;
 
 typedef enum fd_export_ops {
     FD_OPS_NONE,

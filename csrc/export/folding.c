@@ -92,6 +92,24 @@ opened_by_reader(const folder *f, const fd_trace_context *context)
     return node->kind == FD_NODE_PYTHON && !is_framework(f->trace, node);
 }
 
+/* Parts of the function around them (Python 3.12 has no frames for most
+ * comprehensions), and the functions that decorators make: all calls of all
+ * decorated functions would meet in one box. */
+static bool
+is_inner(const fd_trace *trace, const fd_trace_node *node)
+{
+    static const char *const comprehensions[] = {
+        "<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>", NULL};
+    static const char *const wrappers[] = {"inner", "decorate_context",
+                                           "decorated", NULL};
+    const char *name = fd_trace_text(trace, node->name);
+    bool local = strstr(fd_trace_text(trace, node->qualified), "<locals>.")
+                 != NULL;
+    return one_of(name, comprehensions)
+           || (local && (strstr(name, "wrap") != NULL
+                         || one_of(name, wrappers)));
+}
+
 static void
 walk_context(folder *f, uint32_t id)
 {
@@ -100,6 +118,7 @@ walk_context(folder *f, uint32_t id)
     uint8_t *fate = &f->folding->fates[f->groups->of_context[id]];
     uint8_t met = f->met[context->parent];
     bool drawn = false;
+    bool inner = false;
     if (node->kind == FD_NODE_RANGE) {
         drawn = opened_by_reader(f, context);
     }
@@ -107,10 +126,11 @@ walk_context(folder *f, uint32_t id)
         bool framework = is_framework(f->trace, node);
         drawn = !framework || (met == IN_CODE && is_public(f->trace, node));
         met = !framework ? IN_CODE : drawn ? IN_LIBRARY : met;
+        inner = !framework && is_inner(f->trace, node);
     }
     f->met[id] = met;
     if (drawn) {
-        *fate = FD_DRAWN;
+        *fate = inner ? FD_FOLDED_INNER : FD_DRAWN;
     }
 }
 

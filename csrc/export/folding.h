@@ -17,6 +17,7 @@ typedef enum fd_fate {
     FD_LEFT_OUT, /* a thread, an operator that nobody asked for */
     FD_FOLDED_TORCH,
     FD_FOLDED_OTHER, /* standard library, generated code */
+    FD_FOLDED_INNER, /* comprehensions, wrappers of decorators */
     FD_SMALL,   /* below the threshold */
     FD_JOINED,  /* --contract */
     FD_DELETED, /* --hide */

@@ -239,6 +239,9 @@ fd_graph_make(fd_graph *graph, const fd_trace *trace,
     if (status == FD_OK) {
         status = fd_regions_make(graph);
     }
+    if (status == FD_OK) {
+        status = fd_regions_stack(graph);
+    }
     if (status != FD_OK) {
         fd_graph_clear(graph);
     }

@@ -12,4 +12,12 @@
  * callers are in the same region. */
 fd_status fd_regions_make(fd_graph *graph);
 
+/* Sets fd_box.depth and fd_box.above. Twenty boxes that call nothing drawn,
+ * side by side, make a picture nobody can read: those of a region are put on
+ * several lines. */
+fd_status fd_regions_stack(fd_graph *graph);
+
+/* By region: the depth of the deepest box outside that calls into it, + 1. */
+void fd_regions_depths(const fd_graph *graph, uint32_t *depths);
+
 #endif

@@ -96,12 +96,24 @@ escape_dot(char one)
     }
 }
 
+/* Graphviz takes "\\N" in a tooltip and in HTML apart twice, and how often
+ * depends on its version. */
+#define FULL_WIDTH_BACKSLASH "\xEF\xBC\xBC"
+
+static const char *
+escape_tooltip(char one)
+{
+    return one == '\\' ? FULL_WIDTH_BACKSLASH : escape_dot(one);
+}
+
 static const char *
 escape_html(char one)
 {
     switch (one) {
     case '"':
         return "&quot;";
+    case '\\':
+        return FULL_WIDTH_BACKSLASH;
     case '\n':
         return " ";
     case '&':
@@ -119,6 +131,12 @@ void
 fd_text_dot(fd_buffer *to, const char *text, size_t size, size_t limit)
 {
     escaped(to, text, size, limit, escape_dot);
+}
+
+void
+fd_text_tooltip(fd_buffer *to, const char *text, size_t size, size_t limit)
+{
+    escaped(to, text, size, limit, escape_tooltip);
 }
 
 void

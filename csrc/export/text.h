@@ -10,11 +10,13 @@
  * No backtracking beyond the last star: at most size * size steps. */
 bool fd_glob_matches(const char *glob, const char *text);
 
-/* Append a text for the inside of "..." in dot, where an escape means the
- * same in labels and tooltips, or for HTML-like labels. At most `limit`
- * characters, then an ellipsis. What is no character of XML (bad UTF-8,
- * controls) becomes U+FFFD. */
+/* Append a text for the inside of "..." in dot: a label or a tooltip, or for
+ * an HTML-like label. At most `limit` characters, then an ellipsis. What is
+ * no character of XML (bad UTF-8, controls) becomes U+FFFD; a backslash
+ * becomes a full-width one where Graphviz knows no way to write it. */
 void fd_text_dot(fd_buffer *to, const char *text, size_t size, size_t limit);
+void fd_text_tooltip(fd_buffer *to, const char *text, size_t size,
+                     size_t limit);
 void fd_text_html(fd_buffer *to, const char *text, size_t size, size_t limit);
 
 /* "1.24 s", "80 ms", "3.1 us": three digits. */

@@ -1,0 +1,109 @@
+"""Hand-made traces: a call tree written down as nested tuples becomes a dump that ``fastdispatch.load`` reads."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+MILLISECOND = 1_000_000
+
+#: key, calls, own milliseconds, what it calls; the key is file:[Class]:name, or kind:name for other kinds
+Call = tuple[Any, ...]
+
+KINDS = {"op": 2, "autograd": 3, "range": 4, "thread": 7}
+STDLIB, SITE = 2, 1
+STEP_COLUMNS = ("number", "begin", "end", "other", "forward", "backward", "optimizer", "data")
+
+
+class Dump:
+    """One rank a tree. Trees may share calls; nodes and contexts are numbered as they come."""
+
+    def __init__(self, *trees: list[Call], timing: bool = True) -> None:
+        self.strings = [""]
+        self.nodes: dict[tuple[Any, ...], int] = {}
+        self.contexts: dict[tuple[int, int], int] = {}
+        self.timing = timing
+        self.figures: list[dict[int, tuple[int, int]]] = []
+        for tree in trees:
+            self.figures.append({})
+            root = self.add(-1, ("thread:main", 0, 0, tree))
+            self.root = root
+
+    def text(self, text: str) -> int:
+        if text not in self.strings:
+            self.strings.append(text)
+        return self.strings.index(text)
+
+    def node(self, key: str) -> int:
+        kind, _, name = key.partition(":")
+        if kind in KINDS:
+            columns = (KINDS[kind], 0, 0, 0, self.text(name), self.text(name), 0, 0)
+        else:
+            file, owner, name = key.replace(":[", "\0").replace("]:", "\0").split("\0")
+            package = file.partition("/")[0] if "/" in file else "project"
+            origin = {"torch": SITE, "deepspeed": SITE, "megatron": SITE, "stdlib": STDLIB}.get(package, 0)
+            qualified = f"{owner}.{name}" if owner else name
+            texts = [self.text(part) for part in (file, owner, name, qualified, package)]
+            columns = (1, origin, *texts, 1)
+        return self.nodes.setdefault(columns, len(self.nodes))
+
+    def add(self, parent: int, call: Call) -> int:
+        key, calls, own, children = (*call, [])[:4]
+        context = self.contexts.setdefault((parent, self.node(key)), len(self.contexts))
+        before = self.figures[-1].get(context, (0, 0))
+        self.figures[-1][context] = (before[0] + calls, before[1] + int(own * MILLISECOND))
+        for child in children:
+            self.add(context, child)
+        return context
+
+    def rank(self, number: int) -> dict[str, Any]:
+        figures = sorted(self.figures[number].items())
+        zeros = [0] * len(figures)
+        columns = ("stepped", "steps", "last_step", "self_min", "self_max", "self_squares")
+        columns += ("total_min", "total_max", "total_squares")
+        table = {
+            "context": [context for context, _ in figures],
+            "calls": [calls for _, (calls, _) in figures],
+            "resumes": zeros,
+            "self": [own for _, (_, own) in figures],
+        } | {column: zeros for column in columns}
+        everything = sum(table["self"])
+        return {
+            "rank": number, "world": len(self.figures), "pid": 1, "id": f"{number:032x}", "boot_id": "0" * 32,
+            "state": "stopped", "timing": self.timing, "steps_source": "none", "steps": 0, "recorded": everything,
+            "file_bytes": 0, "start": {"ticks": 0, "monotonic": 0, "boottime": 0, "realtime": 0}, "meta": {},
+            "counters": {}, "notes": [],
+            "threads": {
+                "role": [self.text("main")], "system_id": [1], "root": [self.root], "running": [False],
+                "served": [1], "covered": [everything], "self": [everything],
+            },
+            "open": {"thread": [], "context": [], "age": []},
+            "latest_steps": {c: [] for c in STEP_COLUMNS},
+            "step_tops": {"step": [], "context": [], "self": []},
+            "figures": table,
+        }  # fmt: skip
+
+    def write(self, path: Path) -> Path:
+        ranks = [self.rank(number) for number in range(len(self.figures))]
+        names = ("kind", "from", "file", "class", "name", "qualified", "package", "line")
+        contexts = list(self.contexts)
+        nodes = list(self.nodes)
+        nothing = [-1] * len(contexts)
+        document = {
+            "format": "fastdispatch.trace",
+            "version": 1,
+            "strings": self.strings,
+            "nodes": {name: [node[i] for node in nodes] for i, name in enumerate(names)},
+            "modules": {"parent": [], "name": [], "class": []},
+            "contexts": {
+                "parent": [parent for parent, _ in contexts],
+                "node": [node for _, node in contexts],
+                "module": nothing,
+                "origin": nothing,
+                "flags": [0] * len(contexts),
+            },
+            "ranks": ranks,
+        }
+        path.write_text(json.dumps(document))
+        return path
