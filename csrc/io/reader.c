@@ -1,5 +1,6 @@
 #include "io/reader.h"
 
+#include "io/json_text.h"
 #include "io/reading.h"
 #include "io/sort.h"
 
@@ -67,6 +68,28 @@ put_meta(fd_reading *r, const fd_trace_meta *meta)
     return fd_vector_push(&r->rank->meta, *meta);
 }
 
+/* Spelled as a dump spells it. */
+static fd_status
+read_json(fd_reading *r, uint32_t id, uint32_t *to)
+{
+    const fd_string *string = fd_chunks_string(&r->file, id);
+    fd_buffer text = {.bytes = NULL};
+    *to = 0;
+    if (string == NULL || string->size == 0) {
+        return FD_OK;
+    }
+    fd_status status = fd_reading_text(r, id, 0, to);
+    if (status == FD_OK) {
+        fd_json_text(&text, fd_trace_text(r->trace, *to));
+        status = text.status;
+    }
+    if (status == FD_OK) {
+        status = fd_text_pool_add(&r->trace->texts, text.bytes, text.size, to);
+    }
+    fd_buffer_clear(&text);
+    return status;
+}
+
 static fd_status
 read_meta(fd_reading *r)
 {
@@ -77,7 +100,7 @@ read_meta(fd_reading *r)
             fd_trace_meta meta;
             status = fd_reading_text(r, list[i].key, 0, &meta.key);
             if (status == FD_OK) {
-                status = fd_reading_text(r, list[i].value, 0, &meta.json);
+                status = read_json(r, list[i].value, &meta.json);
             }
             if (status == FD_OK && meta.key != 0 && meta.json != 0) {
                 status = put_meta(r, &meta);
