@@ -15,6 +15,7 @@ one_spelling(void)
         {"{\"half", "\"{\\\"half\""},
         {"", "\"\""},
         {"1e999", "null"},
+        {"\x7f", "\"\x7f\""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLEAN(fd_buffer_clear) fd_buffer once = {.bytes = NULL};
