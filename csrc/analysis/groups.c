@@ -44,6 +44,7 @@ module_pattern(const fd_trace *trace, uint32_t module, fd_buffer *to)
         fd_buffer_text(to, end < name.size ? "." : "");
         at = end + 1;
     }
+    to->status = to->status == FD_OK ? name.status : to->status;
     fd_buffer_clear(&name);
 }
 

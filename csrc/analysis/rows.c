@@ -27,7 +27,8 @@ add_outermost(fd_row *row, const fd_total *total, uint64_t steps)
 {
     row->ops += total->ops;
     row->total += total->total;
-    row->backward += total->backward;
+    row->backward = (int64_t)((uint64_t)row->backward
+                              + (uint64_t)total->backward);
     if (steps > 0) {
         row->step_mean += (double)total->total_stepped / (double)steps;
         row->step_deviation += deviation(total->total_squares,

@@ -102,6 +102,13 @@ enclosing_autograd(const fd_trace *trace, uint32_t id)
     return id;
 }
 
+/* Wraps around where a document has impossible times, as unsigned sums do. */
+static void
+add(int64_t *sum, int64_t more)
+{
+    *sum = (int64_t)((uint64_t)*sum + (uint64_t)more);
+}
+
 /* Credit one autograd context to its origin. When it ran inside another one
  * (checkpointing recomputes a forward and runs its backward), both lie in the
  * backward time of whatever encloses both origins: count it once there. */
@@ -123,12 +130,12 @@ credit(fd_totals *totals, const fd_trace *trace, uint32_t id)
     if (context->origin == 0) {
         return;
     }
-    totals->list[context->origin].backward += time;
+    add(&totals->list[context->origin].backward, time);
     uint32_t outer_origin = outer == 0 ? 0
                                        : trace->contexts.list[outer].origin;
     if (outer_origin != 0) {
         uint32_t both = common_ancestor(trace, context->origin, outer_origin);
-        totals->list[both].backward -= time;
+        add(&totals->list[both].backward, (int64_t)(0 - (uint64_t)time));
     }
 }
 
@@ -143,7 +150,7 @@ attribute_backward(fd_totals *totals, const fd_trace *trace)
     }
     for (uint32_t i = trace->contexts.count; i-- > 1;) {
         uint32_t parent = trace->contexts.list[i].parent;
-        totals->list[parent].backward += totals->list[i].backward;
+        add(&totals->list[parent].backward, totals->list[i].backward);
     }
 }
 

@@ -142,8 +142,6 @@ note_number(fd_dispatch *dispatch, fd_thread *thread)
     dispatch->number = next;
 }
 
-/* ---- backward ---- */
-
 /* Autograd runs its nodes below the function that started it, or on a thread
  * of its own; below any other function an operator is that function's. */
 static bool
@@ -221,8 +219,6 @@ enter_autograd(fd_dispatch *dispatch, fd_thread *thread)
     Py_XDECREF(node);
     return context;
 }
-
-/* ---- the call ---- */
 
 static void
 begin_range(fd_thread *thread, PyObject *args, bool timed)

@@ -277,8 +277,6 @@ fd_session_retire(fd_session *session)
     fd_process.retired = session;
 }
 
-/* ---- fork ---- */
-
 static void
 before_fork(void)
 {

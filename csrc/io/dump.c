@@ -1,8 +1,9 @@
 #include "io/dump.h"
 
 #include "io/columns.h"
+#include "io/json_text.h"
 
-#include <cjson/cJSON.h>
+#include <stdio.h>
 #include <string.h>
 
 static const uint64_t EXACT = UINT64_C(1) << 53; /* of a JSON number */
@@ -21,6 +22,24 @@ integer(fd_buffer *to, uint64_t value)
     fd_buffer_text(to, quote);
     fd_buffer_u64(to, value);
     fd_buffer_text(to, quote);
+}
+
+/* The traced program may have chosen a locale in which printf writes "0,5". */
+static void
+decimal(fd_buffer *to, double number)
+{
+    char text[32];
+    int size = snprintf(text, sizeof text, "%.17g", number);
+    bool pointed = false;
+    for (int i = 0; i < size; i++) {
+        if (strchr("0123456789+-e", text[i]) != NULL) {
+            fd_buffer_bytes(to, &text[i], 1);
+        }
+        else if (!pointed) {
+            fd_buffer_bytes(to, ".", 1);
+            pointed = true;
+        }
+    }
 }
 
 static void
@@ -43,7 +62,7 @@ cell(fd_buffer *to, const fd_column *column, const void *row)
             fd_buffer_bytes(to, "0", 1);
         }
         else {
-            fd_buffer_format(to, "%.17g", number);
+            decimal(to, number);
         }
         break;
     case FD_COLUMN_BOOL:
@@ -94,22 +113,6 @@ write_text(fd_buffer *to, const fd_trace *trace, uint32_t id)
                    fd_text_pool_size(&trace->texts, id));
 }
 
-/* Through cJSON, so that it is valid and always spelled the same way. */
-static void
-write_json(fd_buffer *to, const char *json)
-{
-    cJSON *value = cJSON_Parse(json);
-    char *text = value != NULL ? cJSON_PrintUnformatted(value) : NULL;
-    if (text != NULL) {
-        fd_buffer_text(to, text);
-    }
-    else {
-        fd_buffer_json(to, json, strlen(json));
-    }
-    cJSON_free(text);
-    cJSON_Delete(value);
-}
-
 static void
 write_meta(fd_buffer *to, const fd_trace *trace, const fd_trace_rank *rank)
 {
@@ -119,7 +122,7 @@ write_meta(fd_buffer *to, const fd_trace *trace, const fd_trace_rank *rank)
         fd_buffer_text(to, i > 0 ? ",\n" : "");
         write_text(to, trace, rank->meta.list[i].key);
         fd_buffer_text(to, ":");
-        write_json(to, fd_trace_text(trace, rank->meta.list[i].json));
+        fd_json_text(to, fd_trace_text(trace, rank->meta.list[i].json));
     }
     fd_buffer_text(to, "}");
 }

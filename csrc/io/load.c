@@ -3,6 +3,7 @@
 #include "io/loading.h"
 #include "io/sort.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -67,6 +68,16 @@ read_file(const char *path, char **text, size_t *size, fd_error *error)
     return FD_OK;
 }
 
+static bool
+only_space(const char *text, size_t size)
+{
+    while (size > 0 && isspace((unsigned char)*text)) {
+        text++;
+        size--;
+    }
+    return size == 0;
+}
+
 static fd_status
 parse(const char *path, cJSON **document, fd_error *error)
 {
@@ -79,9 +90,12 @@ parse(const char *path, cJSON **document, fd_error *error)
     const char *end = NULL;
     *document =
         text == NULL ? NULL : cJSON_ParseWithLengthOpts(text, size, &end, 0);
-    if (*document == NULL) {
+    size_t at = end != NULL ? (size_t)(end - text) : 0;
+    if (*document == NULL || !only_space(text + at, size - at)) {
+        cJSON_Delete(*document);
+        *document = NULL;
         status = fd_fail(error, FD_EFORMAT, "%s: not valid JSON at byte %zu",
-                         path, end != NULL ? (size_t)(end - text) : 0);
+                         path, at);
     }
     fd_free(text);
     return status;

@@ -189,10 +189,10 @@ load_meta(fd_loading *l, const cJSON *json, fd_trace_rank *rank)
             cJSON_free(text);
             return FD_ENOMEM;
         }
-        status = fd_text_pool_add(&l->trace->texts, item->string,
+        status = fd_text_pool_add_clean(&l->trace->texts, item->string,
                                   strlen(item->string), &made.key);
         if (status == FD_OK) {
-            status = fd_text_pool_add(&l->trace->texts, text, strlen(text),
+            status = fd_text_pool_add_clean(&l->trace->texts, text, strlen(text),
                                       &made.json);
         }
         cJSON_free(text);
@@ -216,7 +216,7 @@ load_notes(fd_loading *l, const cJSON *json, fd_trace_rank *rank)
         if (!cJSON_IsString(item)) {
             return fd_loading_wrong(l, "notes", "not a string");
         }
-        if (fd_text_pool_add(&l->trace->texts, item->valuestring,
+        if (fd_text_pool_add_clean(&l->trace->texts, item->valuestring,
                              strlen(item->valuestring), &id)
                 != FD_OK
             || fd_vector_push(&rank->notes, id) != FD_OK) {

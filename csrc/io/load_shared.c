@@ -18,7 +18,7 @@ fd_load_strings(fd_loading *l, const cJSON *document)
         if (!cJSON_IsString(item)) {
             return fd_loading_wrong(l, "strings", "not a string");
         }
-        if (fd_text_pool_add(&l->trace->texts, item->valuestring,
+        if (fd_text_pool_add_clean(&l->trace->texts, item->valuestring,
                              strlen(item->valuestring), &id)
                 != FD_OK
             || fd_vector_push(&l->texts, id) != FD_OK) {
@@ -36,7 +36,10 @@ fd_load_nodes(fd_loading *l, const cJSON *document)
     const fd_trace_node *nodes = from.list;
     for (uint32_t i = 0; i < from.count && status == FD_OK; i++) {
         uint32_t id = 0;
-        if (i > 0) {
+        if (i > 0 && nodes[i].kind == 0) {
+            status = fd_loading_wrong(l, "nodes.kind", "unknown kind");
+        }
+        else if (i > 0) {
             status = fd_trace_add_node(l->trace, &nodes[i], &id);
         }
         if (status == FD_OK) {

@@ -1,38 +1,4 @@
-#include "base/utf8.h"
 #include "io/reading.h"
-
-static bool
-is_clean(const char *text, size_t size)
-{
-    size_t length = 1;
-    for (size_t at = 0; at < size && length > 0; at += length) {
-        length = text[at] == '\0' ? 0 : fd_utf8_length(text + at, size - at);
-    }
-    return length > 0;
-}
-
-static fd_status
-add_repaired(fd_text_pool *pool, const char *text, size_t size, uint32_t *to)
-{
-    fd_buffer clean = {.bytes = NULL};
-    for (size_t at = 0; at < size;) {
-        size_t length = text[at] == '\0' ? 0
-                                         : fd_utf8_length(text + at, size - at);
-        if (length == 0) {
-            fd_buffer_text(&clean, "\xEF\xBF\xBD");
-            length = 1;
-        }
-        else {
-            fd_buffer_bytes(&clean, text + at, length);
-        }
-        at += length;
-    }
-    fd_status status = clean.status == FD_OK
-                           ? fd_text_pool_add(pool, clean.bytes, clean.size, to)
-                           : clean.status;
-    fd_buffer_clear(&clean);
-    return status;
-}
 
 fd_status
 fd_reading_text(fd_reading *r, uint32_t id, size_t skip, uint32_t *to)
@@ -42,11 +8,8 @@ fd_reading_text(fd_reading *r, uint32_t id, size_t skip, uint32_t *to)
         *to = 0;
         return FD_OK;
     }
-    const char *text = string->bytes + skip;
-    size_t size = string->size - skip;
-    return is_clean(text, size)
-               ? fd_text_pool_add(&r->trace->texts, text, size, to)
-               : add_repaired(&r->trace->texts, text, size, to);
+    return fd_text_pool_add_clean(&r->trace->texts, string->bytes + skip,
+                                  string->size - skip, to);
 }
 
 static fd_status

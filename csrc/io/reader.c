@@ -1,9 +1,9 @@
 #include "io/reader.h"
 
+#include "io/json_text.h"
 #include "io/reading.h"
 #include "io/sort.h"
 
-#include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,28 +79,21 @@ put_meta(fd_reading *r, const fd_trace_meta *meta)
     return fd_vector_push(&r->rank->meta, *meta);
 }
 
-/* The value as a dump spells it, so that a recording and its dump are equal;
- * what is no JSON becomes a JSON string. */
+/* Spelled as a dump spells it. */
 static fd_status
 read_json(fd_reading *r, uint32_t id, uint32_t *to)
 {
     const fd_string *string = fd_chunks_string(&r->file, id);
+    fd_buffer text = {.bytes = NULL};
     *to = 0;
-    if (string == NULL) {
+    if (string == NULL || string->size == 0) {
         return FD_OK;
     }
-    fd_buffer text = {.bytes = NULL};
-    cJSON *value = cJSON_ParseWithLength(string->bytes, string->size);
-    char *spelled = value != NULL ? cJSON_PrintUnformatted(value) : NULL;
-    if (spelled != NULL) {
-        fd_buffer_text(&text, spelled);
+    fd_status status = fd_reading_text(r, id, 0, to);
+    if (status == FD_OK) {
+        fd_json_text(&text, fd_trace_text(r->trace, *to));
+        status = text.status;
     }
-    else {
-        fd_buffer_json(&text, string->bytes, string->size);
-    }
-    cJSON_free(spelled);
-    cJSON_Delete(value);
-    fd_status status = text.status;
     if (status == FD_OK) {
         status = fd_text_pool_add(&r->trace->texts, text.bytes, text.size, to);
     }

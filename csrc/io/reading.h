@@ -58,8 +58,7 @@ fd_reading_context(const fd_reading *r, uint32_t id)
 }
 
 /* The trace's text for a string of the file, without its first `skip` bytes;
- * 0 when the string is damaged. Bytes that are no UTF-8, and NULs, become
- * U+FFFD, so that a text of a trace is the same text in a dump of it. */
+ * 0 when the string is damaged. */
 fd_status fd_reading_text(fd_reading *r, uint32_t id, size_t skip,
                           uint32_t *to);
 

@@ -59,16 +59,19 @@ open_file(fd_trace **trace, const char *path, fd_error *error)
                    path);
 }
 
-static void
+static fd_status
 leave_out(directory *d, const char *line)
 {
     char *copy = fd_malloc(strlen(line) + 1);
-    if (copy != NULL) {
-        strcpy(copy, line);
-        if (fd_vector_push(&d->notes, copy) != FD_OK) {
-            fd_free(copy);
-        }
+    if (copy == NULL) {
+        return FD_ENOMEM;
     }
+    strcpy(copy, line);
+    fd_status status = fd_vector_push(&d->notes, copy);
+    if (status != FD_OK) {
+        fd_free(copy);
+    }
+    return status;
 }
 
 /* A file that cannot be read does not spoil the others. */
@@ -85,8 +88,7 @@ add_file(directory *d, const char *path)
     if (status != FD_OK && status != FD_ENOMEM) {
         char line[sizeof error.text + 16];
         snprintf(line, sizeof line, "left out: %s", error.text);
-        leave_out(d, line);
-        status = FD_OK;
+        status = leave_out(d, line);
     }
     return status;
 }
@@ -98,14 +100,16 @@ join(char to[PATH_MAX], const char *folder, const char *name)
     return size > 0 && size < PATH_MAX;
 }
 
-static cJSON *
-read_manifest(const char *folder)
+/* NULL without one; a damaged one is noted, and names nothing. */
+static fd_status
+read_manifest(directory *d, const char *folder, cJSON **manifest)
 {
     char path[PATH_MAX];
     FILE *file = join(path, folder, "manifest.json") ? fopen(path, "rbe")
                                                      : NULL;
+    *manifest = NULL;
     if (file == NULL) {
-        return NULL;
+        return FD_OK;
     }
     fd_buffer text = {.bytes = NULL};
     char block[4096];
@@ -114,11 +118,22 @@ read_manifest(const char *folder)
         fd_buffer_bytes(&text, block, got);
     }
     fclose(file);
-    cJSON *manifest = text.size == 0 || text.status != FD_OK
-                          ? NULL
-                          : cJSON_ParseWithLength(text.bytes, text.size);
+    fd_status status = text.status;
+    if (status == FD_OK) {
+        *manifest = text.size == 0
+                        ? NULL
+                        : cJSON_ParseWithLength(text.bytes, text.size);
+    }
     fd_buffer_clear(&text);
-    return manifest;
+    if (status == FD_OK && *manifest == NULL) {
+        char line[PATH_MAX + 64];
+        snprintf(line, sizeof line,
+                 "left out: %s: not valid JSON, all recordings beside it are "
+                 "read",
+                 path);
+        status = leave_out(d, line);
+    }
+    return status;
 }
 
 /* Whether the manifest, if there is one, names this file. */
@@ -236,8 +251,7 @@ add_entry(directory *d, const char *folder, const char *name, bool nested,
                  "left out: %s: not named in manifest.json, so of an earlier "
                  "run",
                  path);
-        leave_out(d, line);
-        return FD_OK;
+        return leave_out(d, line);
     }
     return add_candidate(d, path);
 }
@@ -250,8 +264,8 @@ add_folder(directory *d, const char *folder, bool nested, fd_error *error)
     if (count < 0) {
         return fd_fail(error, FD_EIO, "%s: %s", folder, strerror(errno));
     }
-    cJSON *manifest = read_manifest(folder);
-    fd_status status = FD_OK;
+    cJSON *manifest;
+    fd_status status = read_manifest(d, folder, &manifest);
     for (int i = 0; i < count; i++) {
         if (status == FD_OK) {
             status = add_entry(d, folder, entries[i]->d_name, nested,

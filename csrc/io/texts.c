@@ -1,7 +1,9 @@
 #include "io/texts.h"
 
 #include "base/hash.h"
+#include "base/utf8.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 void
@@ -53,4 +55,45 @@ fd_text_pool_add(fd_text_pool *pool, const char *text, size_t size,
     }
     *id = pool->texts.count - 1;
     return fd_index_add(&pool->index, hash, *id);
+}
+
+static bool
+is_clean(const char *text, size_t size)
+{
+    size_t length = 1;
+    for (size_t at = 0; at < size && length > 0; at += length) {
+        length = text[at] == '\0' ? 0 : fd_utf8_length(text + at, size - at);
+    }
+    return length > 0;
+}
+
+static fd_status
+add_repaired(fd_text_pool *pool, const char *text, size_t size, uint32_t *to)
+{
+    fd_buffer clean = {.bytes = NULL};
+    for (size_t at = 0; at < size;) {
+        size_t length = text[at] == '\0' ? 0
+                                         : fd_utf8_length(text + at, size - at);
+        if (length == 0) {
+            fd_buffer_text(&clean, "\xEF\xBF\xBD");
+            length = 1;
+        }
+        else {
+            fd_buffer_bytes(&clean, text + at, length);
+        }
+        at += length;
+    }
+    fd_status status = clean.status == FD_OK
+                           ? fd_text_pool_add(pool, clean.bytes, clean.size, to)
+                           : clean.status;
+    fd_buffer_clear(&clean);
+    return status;
+}
+
+fd_status
+fd_text_pool_add_clean(fd_text_pool *pool, const char *text, size_t size,
+                       uint32_t *id)
+{
+    return is_clean(text, size) ? fd_text_pool_add(pool, text, size, id)
+                                : add_repaired(pool, text, size, id);
 }

@@ -24,6 +24,11 @@ void fd_text_pool_clear(fd_text_pool *pool);
 fd_status fd_text_pool_add(fd_text_pool *pool, const char *text, size_t size,
                            uint32_t *id);
 
+/* The same for bytes from outside: what is no UTF-8, and NULs, become U+FFFD,
+ * so that a text of a trace is the same text in a dump of it. */
+fd_status fd_text_pool_add_clean(fd_text_pool *pool, const char *text,
+                                 size_t size, uint32_t *id);
+
 /* The text of an id; "" for 0 and for ids that do not exist. Valid until the
  * next add. */
 static inline const char *

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "capture/code.h"
+#include "capture/interpreters.h"
 #include "capture/session.h"
 #include "capture/thread.h"
 #include "module/state.h"
@@ -116,9 +117,7 @@ clear(PyObject *module)
 
 static PyModuleDef_Slot slots[] = {
     {Py_mod_exec, execute},
-#if PY_VERSION_HEX >= 0x030C0000 /* the slot is new; one evaluator, one GIL */
-    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
-#endif
+    FD_ONE_INTERPRETER
     {0, NULL},
 };
 

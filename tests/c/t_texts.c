@@ -53,4 +53,21 @@ thousands(void)
     }
 }
 
-RUN(TEST(each_once), TEST(none_and_unknown), TEST(thousands))
+static void
+cleaned(void)
+{
+    CLEAN(fd_text_pool_clear) fd_text_pool pool = {.bytes = {.bytes = NULL}};
+    uint32_t id;
+    OK(fd_text_pool_add_clean(&pool, "\xC3\xA9 ok", 5, &id));
+    SAME(fd_text_pool_get(&pool, id), "\xC3\xA9 ok");
+    OK(fd_text_pool_add_clean(&pool, "a\0b\xFF", 4, &id));
+    SAME(fd_text_pool_get(&pool, id), "a\xEF\xBF\xBD"
+                                      "b\xEF\xBF\xBD");
+    OK(fd_text_pool_add_clean(&pool, "\xC3", 1, &id));
+    SAME(fd_text_pool_get(&pool, id), "\xEF\xBF\xBD");
+    OK(fd_text_pool_add_clean(&pool, "", 0, &id));
+    EQUAL(id, 0);
+}
+
+RUN(TEST(each_once), TEST(none_and_unknown), TEST(thousands),
+    TEST(cleaned))

@@ -1,0 +1,88 @@
+#include "fuzz.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t state = 88172645463325252;
+
+static uint64_t
+next(void)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state;
+}
+
+/* A place that holds something: most of a recording is empty. */
+static size_t
+somewhere(const fd_buffer *seed)
+{
+    size_t at = 0;
+    for (int i = 0; i < 50; i++) {
+        at = next() % seed->size;
+        if (seed->bytes[at] != 0) {
+            break;
+        }
+    }
+    size_t shifted = at + next() % 9;
+    return shifted < seed->size ? shifted : at;
+}
+
+static void
+mutate(const fd_buffer *seed, char *bytes, size_t *size)
+{
+    static const uint64_t odd[] = {0,         1,          UINT32_MAX,
+                                   UINT64_MAX, INT64_MAX, 0x7FF8000000000000,
+                                   4096,      1U << 31};
+    static const char json[] = "[]{},:\"-0129e.\\ufalse\x80\xFF";
+    size_t at = somewhere(seed);
+    size_t from = somewhere(seed);
+    size_t room = *size - (at < *size ? at : *size);
+    size_t length = next() % 65;
+    switch (next() % 7) {
+    case 0: bytes[at] = (char)(bytes[at] ^ 1 << next() % 8); break;
+    case 1: bytes[at] = (char)next(); break;
+    case 2:
+        memcpy(bytes + at, &odd[next() % 8], room < 8 ? room : 8);
+        break;
+    case 3:
+        length = length < room ? length : room;
+        memcpy(bytes + at, seed->bytes + from,
+               length < seed->size - from ? length : seed->size - from);
+        break;
+    case 4: bytes[at] = json[next() % (sizeof json - 1)]; break;
+    case 5: memset(bytes + at, (int)next(), length < room ? length : room);
+        break;
+    default:
+        if (next() % 8 == 0) {
+            *size = at;
+        }
+    }
+}
+
+int
+main(int argc, char **argv)
+{
+    long runs = argc > 1 ? strtol(argv[1], NULL, 10) : 2000;
+    fd_buffer seed = {.bytes = NULL};
+    if (fuzz_seed(&seed) != FD_OK) {
+        return EXIT_FAILURE;
+    }
+    LLVMFuzzerTestOneInput((const uint8_t *)seed.bytes, seed.size);
+    char *bytes = malloc(seed.size);
+    for (long i = 0; i < runs; i++) {
+        size_t size = seed.size;
+        memcpy(bytes, seed.bytes, size);
+        for (uint64_t n = 1 + next() % 4; n > 0 && size == seed.size; n--) {
+            mutate(&seed, bytes, &size);
+        }
+        LLVMFuzzerTestOneInput((const uint8_t *)bytes, size);
+    }
+    printf("%-20s %ld mutations of a seed of %zu bytes\n",
+           strrchr(argv[0], '/') + 1, runs, seed.size);
+    free(bytes);
+    fd_buffer_clear(&seed);
+    return EXIT_SUCCESS;
+}

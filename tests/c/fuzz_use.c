@@ -1,0 +1,48 @@
+#include "fuzz.h"
+
+#include "analysis/edges.h"
+#include "analysis/rows.h"
+
+#include <stdlib.h>
+
+static void
+must(bool held)
+{
+    if (!held) {
+        abort();
+    }
+}
+
+static void
+use_analysis(const fd_trace *trace)
+{
+    fd_totals totals;
+    must(fd_totals_sum(&totals, trace, FD_ALL_RANKS) == FD_OK);
+    for (int by = FD_BY_NODE; by <= FD_BY_PACKAGE; by++) {
+        fd_groups groups;
+        fd_rows rows = {NULL, 0, 0};
+        fd_edges edges = {NULL, 0, 0};
+        must(fd_groups_make(&groups, trace, (fd_grouping)by) == FD_OK);
+        must(fd_rows_sum(&rows, trace, &groups, &totals) == FD_OK);
+        must(fd_edges_sum(&edges, trace, &groups, &totals) == FD_OK);
+        fd_vector_clear(&rows);
+        fd_vector_clear(&edges);
+        fd_groups_clear(&groups);
+    }
+    fd_totals_clear(&totals);
+}
+
+void
+fuzz_use(const fd_trace *trace)
+{
+    fd_buffer text = {.bytes = NULL};
+    fd_trace *again = NULL;
+    bool same = false;
+    must(fixture_sound(trace));
+    use_analysis(trace);
+    must(fixture_dump(trace, &text) == FD_OK);
+    must(fixture_load(&again, text.bytes, text.size, NULL) == FD_OK);
+    must(fixture_same(trace, again, &same) == FD_OK && same);
+    fd_trace_free(again);
+    fd_buffer_clear(&text);
+}

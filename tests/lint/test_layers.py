@@ -1,0 +1,165 @@
+"""The structure of the C tree: who may include whom, how large things get, what is exported."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sysconfig
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from .tree import BELOW_PYTHON, LAYERS, ROOT, code, layer, name, sources
+
+MAX_FILE_LINES = 600
+MAX_FUNCTION_LINES = 60  # the longest today: session_new, 59
+
+# The only mutable data at file scope: the allocator's and the clock's own state, process.h, and what a hook of the
+# whole process must find without a pointer of ours.
+MUTABLE = {
+    "csrc/base/alloc.c": {"in_use", "remaining"},
+    "csrc/base/clock.c": {"fd_clock_is_tsc", "first"},
+    "csrc/capture/frame_hook.c": {"next_evaluator"},
+    "csrc/capture/libtorch.c": {"fd_torch"},
+    "csrc/capture/monitor.c": {"tool", "purpose"},
+    "csrc/capture/records.c": {"handle"},
+    "csrc/capture/session.c": {"fd_process"},
+    "csrc/capture/thread.c": {"fd_thread_self", "at_exit"},
+}
+# Tables that CPython wants writable.
+PYTHON_TABLES = re.compile(r"^static (struct )?Py\w+ ")
+
+
+def includes(path: Path) -> list[str]:
+    return re.findall(r'^#\s*include\s+"([^"]+)"', path.read_text(encoding="utf-8"), re.M)
+
+
+@pytest.mark.parametrize("path", sources(".c", ".h"), ids=name)
+def test_includes_point_to_the_same_or_an_earlier_folder(path: Path) -> None:
+    own = LAYERS.index(layer(path))
+    for target in includes(path):
+        assert (ROOT / "csrc" / target).is_file(), f'"{target}" is not below csrc/'
+        assert LAYERS.index(target.split("/")[0]) <= own, f'{layer(path)}/ may not include "{target}"'
+
+
+def test_python_starts_at_capture() -> None:
+    for path in sources(".c", ".h"):
+        if layer(path) in BELOW_PYTHON:
+            text = code(path)
+            assert not re.search(r"#\s*include\s+<Python\.h>|\bPy(_|[A-Z])", text), name(path)
+
+
+def test_versions_of_python_are_told_apart_in_capture() -> None:
+    for path in sources(".c", ".h"):
+        if layer(path) != "capture":
+            assert not re.search(r"PY_(VERSION_HEX|MINOR_VERSION|MAJOR_VERSION)", code(path)), name(path)
+
+
+def test_a_library_does_not_print_or_exit() -> None:
+    names = "v?f?printf|puts|perror|exit|_exit|_Exit|abort|system|popen|alloca|gets|strtok"
+    forbidden = re.compile(rf"(?<!\w)({names})\s*\(")
+    for path in sources(".c", ".h"):
+        # __attribute__((format(printf, ...))) is no call.
+        text = re.sub(r"format\(printf", "format(", code(path))
+        found = forbidden.search(text)
+        assert found is None, f"{name(path)}: {found.group(1)}" if found else ""
+
+
+def file_scope(path: Path) -> list[str]:
+    """Definitions of variables at file scope: lines that start at column 0, in or out of static."""
+    definition = re.compile(
+        r"^(?:static\s+)?(?:_Thread_local\s+|__thread\s+)?(?!typedef|extern|return|struct\s+\w+\s*\{|enum|union|static_assert)"
+        r"[A-Za-z_][\w ]*[\s*]+(?:const\s+)?(\w+)(?:\[[^\]]*\])*\s*(?:__attribute__.*)?(?:=|;|$)"
+    )
+    found = []
+    for line in code(path).splitlines():
+        match = definition.match(line)
+        if match is None or PYTHON_TABLES.match(line) or re.search(r"\bconst\b", line):
+            continue
+        if re.search(r"[=;\]]|__thread|_Thread_local", line) and "(" not in line.split("=")[0]:
+            found.append(match.group(1))
+    return found
+
+
+@pytest.mark.parametrize("path", sources(".c"), ids=name)
+def test_no_mutable_data_at_file_scope(path: Path) -> None:
+    assert set(file_scope(path)) == MUTABLE.get(name(path), set())
+
+
+@pytest.mark.parametrize("path", sources(".h"), ids=name)
+def test_headers_are_guarded(path: Path) -> None:
+    guard = re.search(r"^#ifndef (FD_\w+_H)\n#define (\w+)\n", path.read_text(encoding="utf-8"), re.M)
+    assert guard is not None and guard.group(1) == guard.group(2)
+    assert path.read_text(encoding="utf-8").rstrip().endswith("#endif")
+
+
+def test_guards_differ() -> None:
+    guards = [re.search(r"^#ifndef (\w+)", path.read_text(encoding="utf-8"), re.M) for path in sources(".h")]
+    names = [guard.group(1) for guard in guards if guard]
+    assert len(names) == len(set(names))
+
+
+def test_files_stay_readable() -> None:
+    for path in sources(".c", ".h") + sources(".c", ".h", below="tests/c"):
+        count = len(path.read_text(encoding="utf-8").splitlines())
+        assert count < MAX_FILE_LINES, f"{name(path)}: {count} lines"
+
+
+def functions(path: Path) -> list[tuple[str, int]]:
+    """Names and lines of the functions of a file: a name at column 0, then its body."""
+    found = []
+    start, title = 0, ""
+    for number, line in enumerate(code(path).splitlines(), 1):
+        head = re.match(r"^(\w+)\(", line)
+        if head:
+            start, title = number, head.group(1)
+        elif line.startswith("}") and title:
+            found.append((title, number - start + 1))
+            title = ""
+    return found
+
+
+def test_functions_stay_short() -> None:
+    found = [(lines, name(path), title) for path in sources(".c") for title, lines in functions(path)]
+    assert len(found) > 500
+    longest = max(found)
+    assert longest[0] <= MAX_FUNCTION_LINES, longest
+    lengths = sorted(lines for lines, _, _ in found)
+    assert lengths[len(lengths) // 2] <= 15
+
+
+def test_every_file_below_capture_has_a_test() -> None:
+    missing = [
+        name(path)
+        for path in sources(".c")
+        if layer(path) in BELOW_PYTHON and not (ROOT / "tests" / "c" / f"t_{path.stem}.c").is_file()
+    ]
+    assert missing == []
+
+
+def test_every_test_runs_its_tests() -> None:
+    for path in sources(".c", below="tests/c"):
+        if path.name.startswith("t_"):
+            text = code(path)
+            defined = set(re.findall(r"^static void\n(\w+)\(void\)$", text, re.M))
+            run = set(re.findall(r"\b(?:TEST|ABSORBS|ONCE)\((\w+)\)", text))
+            assert run and defined == run, f"{name(path)}: {defined ^ run}"
+
+
+def test_no_banners() -> None:
+    banner = re.compile(r"^\s*(/\*|//|#)\s*[-=*#]{3,}", re.M)
+    for path in sources(".c", ".h") + sources(".c", ".h", ".py", below="tests") + sources(".py", below="python"):
+        if name(path) != "csrc/module/trace_type.c":  # to be split
+            assert not banner.search(path.read_text(encoding="utf-8")), name(path)
+
+
+def test_only_the_module_is_exported() -> None:
+    spec = find_spec("fastdispatch._core")
+    if spec is None or spec.origin is None or shutil.which("nm") is None:
+        pytest.skip("needs the built extension and nm")
+    assert spec.origin.endswith(sysconfig.get_config_var("EXT_SUFFIX"))
+    table = subprocess.run(["nm", "-D", "--defined-only", spec.origin], capture_output=True, text=True, check=True)
+    exported = {line.split()[-1] for line in table.stdout.splitlines()}
+    assert exported == {"PyInit__core"}
