@@ -27,7 +27,7 @@ def _child(*arguments: str) -> float:
 
 
 def _again() -> float:
-    """Milliseconds (processor time) of a start and a stop that are not the first: the self-test and the clock are done."""
+    """Milliseconds (processor time) of a later start and stop: the self-test and the clock are done."""
     with tempfile.TemporaryDirectory(prefix="fastdispatch-bench-") as folder:
         begin = process_time()
         with fastdispatch.CallGraph(folder):
