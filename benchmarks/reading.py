@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from unittest import mock
 
 import fastdispatch
@@ -30,9 +30,10 @@ def _program(functions: int) -> Callable[[int], None]:
 
 
 def _milliseconds(work: Callable[[], object]) -> float:
-    begin = perf_counter()
+    """Of processor time: nothing here waits for a disk."""
+    begin = process_time()
     work()
-    return (perf_counter() - begin) * 1e3
+    return (process_time() - begin) * 1e3
 
 
 def _several(effort: Effort, work: Callable[[], object]) -> list[float]:
@@ -73,7 +74,11 @@ def _command(result: Result, effort: Effort, recording: Path) -> None:
     if subprocess.run(command, check=False, capture_output=True).returncode != 0:
         result.skip("report", "the command failed")
         return
-    run = _several(effort, lambda: subprocess.run(command, check=True, stdout=subprocess.DEVNULL))
+    run = []
+    for _ in range(effort.rounds):
+        begin = perf_counter()
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        run.append((perf_counter() - begin) * 1e3)
     result.add("fastdispatch report, the whole command", run, "ms")
 
 

@@ -33,10 +33,10 @@ def _size(program: Path, *arguments: object) -> tuple[float, str]:
     with tempfile.TemporaryDirectory(prefix="fastdispatch-bench-") as folder:
         path = _recorded(folder, program, *arguments)
         trace = fastdispatch.load(path)
-        kinds = trace.nodes["kind"]
+        names = trace.nodes["name"]
         nodes, calls = trace.contexts["node"], trace.contexts["calls"]
-        overflow = sum(count for node, count in zip(nodes, calls, strict=True) if kinds[node] == "overflow")
-        note = f"{len(kinds)} nodes, {len(nodes)} contexts, {overflow} calls found no room"
+        overflow = sum(count for node, count in zip(nodes, calls, strict=True) if names[node] == "<overflow>")
+        note = f"{len(names)} nodes, {len(nodes)} contexts, {overflow} calls found no room"
         return path.stat().st_size / MB, note
 
 

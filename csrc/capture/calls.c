@@ -1,6 +1,7 @@
 #include "capture/calls.h"
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "capture/guard.h"
 #include "store/stack.h"
 
@@ -31,20 +32,38 @@ context_of(fd_tree *tree, const fd_function *function, const fd_code *known)
     return context;
 }
 
-/* The same without any look-up, when this call repeats the one before it or
- * the one that followed that last time; NULL otherwise. A module's forward is
- * looked up always: its class does not tell which instance it is. */
+/* Where to keep the context of a call from here. */
+static uint32_t *
+recent_slot(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
+{
+    uint64_t place = (uint64_t)fd_tree_id(tree, tree->current) << 32
+                     | known->id;
+    uint64_t hash = fd_hash_next(fd_hash_word(place), (uintptr_t)type);
+    return &tree->recent[hash % FD_TREE_RECENT];
+}
+
+/* The context of a call made from here before, without the look-ups: the
+ * latest child, the one that followed it last time, or the one in the slot.
+ * NULL when it is none of these. A module's forward is looked up always: its
+ * class does not tell which instance it is. */
 static fd_context *
-repeated(fd_tree *tree, const fd_code *known, const fd_frame *frame)
+repeated(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
 {
     if ((known->special & (FD_CODE_FORWARD | FD_CODE_BODY)) != 0) {
         return NULL;
     }
-    fd_context *context = fd_calls_repeated(tree, known,
-                                            fd_receiver_type(known, frame));
+    fd_context *context = fd_calls_repeated(tree, known, type);
     if (context != NULL) {
         tree->current->last_child = fd_tree_id(tree, context);
+        return context;
     }
+    uint32_t id = *recent_slot(tree, known, type);
+    context = fd_tree_context(tree, id);
+    if (context->parent != fd_tree_id(tree, tree->current)
+        || !fd_calls_is(context, known, type)) {
+        return NULL;
+    }
+    fd_tree_note(tree, id);
     return context;
 }
 
@@ -59,7 +78,13 @@ looked_up(fd_thread *thread, PyCodeObject *code, const fd_code *known,
         return context;
     }
     fd_function function = fd_function_of(thread, code, known, frame);
-    return function.dropped ? NULL : context_of(tree, &function, known);
+    if (function.dropped) {
+        return NULL;
+    }
+    uint32_t *slot = recent_slot(tree, known, fd_receiver_type(known, frame));
+    context = context_of(tree, &function, known);
+    *slot = fd_tree_id(tree, context);
+    return context;
 }
 
 /* A call without room for an entry runs in its caller's context. */
@@ -79,7 +104,8 @@ fd_calls_enter(fd_thread *thread, PyCodeObject *code, const fd_code *known,
 {
     tick(thread);
     uint32_t depth = fd_tree_depth(thread->tree);
-    fd_context *context = repeated(thread->tree, known, frame);
+    fd_context *context = repeated(thread->tree, known,
+                                   fd_receiver_type(known, frame));
     if (context == NULL) {
         context = looked_up(thread, code, known, frame);
     }

@@ -30,6 +30,8 @@ typedef struct fd_alias {
     uint32_t target; /* the context it is counted in */
 } fd_alias;
 
+enum { FD_TREE_RECENT = 512 };
+
 typedef struct fd_tree {
     /* Hot: what the hooks touch on every event. */
     char *base;               /* the recording's mapping */
@@ -45,6 +47,9 @@ typedef struct fd_tree {
     FD_VECTOR(fd_alias) aliases; /* recursion folded to an ancestor */
     fd_pool contexts;
     FD_VECTOR(fd_chunk *) chunks; /* of contexts, in order of creation */
+    /* Contexts by hash of what called them, one a slot: a hint that the hook
+     * checks before it looks anything up. */
+    uint32_t recent[FD_TREE_RECENT];
     struct fd_tree *next;
 } fd_tree;
 
