@@ -9,7 +9,7 @@
 
 /* Runs with a refused allocation per test and way of refusing; tests with more
  * allocations are sampled, and the report says so. */
-enum { MOST_RUNS = 250 };
+enum { MOST_RUNS = 100 };
 
 typedef struct check_state {
     const check_test *test;
