@@ -14,6 +14,16 @@ fd_trace *fd_trace_of(PyObject *self);
 /* Whether `rank` is an index of its ranks or FD_ALL_RANKS, else IndexError. */
 bool fd_trace_rank_fits(PyObject *self, int rank);
 
+/* Methods; module/trace_type.c has their signatures. */
+PyObject *fd_trace_nodes(PyObject *self, PyObject *unused);
+PyObject *fd_trace_modules(PyObject *self, PyObject *unused);
+PyObject *fd_trace_contexts(PyObject *self, PyObject *args);
+PyObject *fd_trace_ranks(PyObject *self, PyObject *unused);
+PyObject *fd_trace_figures(PyObject *self, PyObject *args);
+PyObject *fd_trace_table(PyObject *self, PyObject *args);
+PyObject *fd_trace_edges(PyObject *self, PyObject *args);
+PyObject *fd_trace_coverage(PyObject *self, PyObject *args);
+
 /* Trace.export(format, *, ...) -> bytes */
 PyObject *fd_trace_export(PyObject *self, PyObject *args, PyObject *kwargs);
 
