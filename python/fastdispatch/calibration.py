@@ -12,7 +12,6 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from functools import cache
 from time import perf_counter_ns
-from typing import Any
 
 from fastdispatch import _core, probe
 from fastdispatch.dispatch import DispatchMode
