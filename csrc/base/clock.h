@@ -40,17 +40,26 @@ double fd_clock_hertz(void);
 double fd_clock_rate(const fd_anchor *from, const fd_anchor *to,
                      double otherwise);
 
+/* What fd_clock_ticks answers, for callers that know which it is. */
 static inline uint64_t
-fd_clock_ticks(void)
+fd_clock_ticks_of(bool tsc)
 {
 #if defined(__x86_64__)
-    if (__builtin_expect(fd_clock_is_tsc, true)) {
+    if (tsc) {
         return __rdtsc();
     }
+#else
+    (void)tsc;
 #endif
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+static inline uint64_t
+fd_clock_ticks(void)
+{
+    return fd_clock_ticks_of(__builtin_expect(fd_clock_is_tsc, true));
 }
 
 #endif

@@ -42,10 +42,22 @@ recent_slot(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
     return &tree->recent[hash % FD_TREE_RECENT];
 }
 
-/* The context of a call made from here before, without the look-ups: the
- * latest child, the one that followed it last time, or the one in the slot.
- * NULL when it is none of these. A module's forward is looked up always: its
- * class does not tell which instance it is. */
+fd_context *
+fd_calls_recent(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
+{
+    uint32_t id = *recent_slot(tree, known, type);
+    fd_context *context = fd_tree_context(tree, id);
+    if (context->parent != fd_tree_id(tree, tree->current)
+        || !fd_calls_is(context, known, type)) {
+        return NULL;
+    }
+    fd_tree_note(tree, id);
+    return context;
+}
+
+/* The context of a call made from here before, without the look-ups. A
+ * module's forward is looked up always: its class does not tell which instance
+ * it is. */
 static fd_context *
 repeated(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
 {
@@ -53,17 +65,10 @@ repeated(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
         return NULL;
     }
     fd_context *context = fd_calls_repeated(tree, known, type);
-    if (context != NULL) {
-        tree->current->last_child = fd_tree_id(tree, context);
-        return context;
+    if (context == NULL) {
+        return fd_calls_recent(tree, known, type);
     }
-    uint32_t id = *recent_slot(tree, known, type);
-    context = fd_tree_context(tree, id);
-    if (context->parent != fd_tree_id(tree, tree->current)
-        || !fd_calls_is(context, known, type)) {
-        return NULL;
-    }
-    fd_tree_note(tree, id);
+    tree->current->last_child = fd_tree_id(tree, context);
     return context;
 }
 

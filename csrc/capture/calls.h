@@ -46,6 +46,11 @@ fd_calls_repeated(const fd_tree *tree, const fd_code *known,
     return fd_calls_is(latest, known, type) ? latest : NULL;
 }
 
+/* The context of a call made from here before, if its slot still has it. The
+ * prediction is corrected. */
+fd_context *fd_calls_recent(fd_tree *tree, const fd_code *known,
+                            const PyTypeObject *type);
+
 /* Open the call of `frame` and answer its depth; the caller evaluates and
  * then calls fd_calls_leave with it. */
 uint32_t fd_calls_enter(fd_thread *thread, PyCodeObject *code,

@@ -95,12 +95,15 @@ evaluate_other(PyThreadState *state, fd_frame *frame, int throwing)
     return result;
 }
 
+typedef enum evaluator_clock { NO_CLOCK, TSC, OTHER_CLOCK } evaluator_clock;
+
 /* The same call as last time, from the same place: no look-up, no lock, no
- * allocation, one cache line of the recording. Always inlined: `timed` as an
+ * allocation, one cache line of the recording. Always inlined: the clock as an
  * argument at run time costs a test and a spilled register on either side of
  * the call, a seventh of the whole. */
 static inline __attribute__((always_inline)) PyObject *
-record(PyThreadState *state, fd_frame *frame, int throwing, const bool timed)
+record(PyThreadState *state, fd_frame *frame, int throwing,
+       const evaluator_clock clock)
 {
     fd_thread *thread = fd_thread_self;
     uint32_t generation = fd_process_generation();
@@ -127,11 +130,14 @@ record(PyThreadState *state, fd_frame *frame, int throwing, const bool timed)
     const PyTypeObject *type
         = known->slot < 0 ? NULL : Py_TYPE(frame->localsplus[known->slot]);
     fd_context *context = fd_calls_repeated(tree, known, type);
+    if (FD_UNLIKELY(context == NULL)) {
+        context = fd_calls_recent(tree, known, type);
+    }
     if (FD_UNLIKELY(context == NULL || depth == tree->record->capacity)) {
         return evaluate_other(state, frame, throwing);
     }
-    if (timed) {
-        fd_tree_tick(tree, fd_clock_ticks());
+    if (clock != NO_CLOCK) {
+        fd_tree_tick(tree, fd_clock_ticks_of(clock == TSC));
     }
     fd_context *parent = tree->current;
     const fd_frame *caller = thread->frame;
@@ -151,8 +157,8 @@ record(PyThreadState *state, fd_frame *frame, int throwing, const bool timed)
         fd_calls_leave(thread, depth, frame, caller);
         return result;
     }
-    if (timed) {
-        fd_tree_tick(tree, fd_clock_ticks());
+    if (clock != NO_CLOCK) {
+        fd_tree_tick(tree, fd_clock_ticks_of(clock == TSC));
     }
     fd_tree_return(tree, depth, parent);
     thread->frame = caller;
@@ -162,13 +168,19 @@ record(PyThreadState *state, fd_frame *frame, int throwing, const bool timed)
 static PyObject *
 timed_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
 {
-    return record(state, frame, throwing, true);
+    return record(state, frame, throwing, TSC);
+}
+
+static PyObject *
+slow_clock_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
+{
+    return record(state, frame, throwing, OTHER_CLOCK);
 }
 
 static PyObject *
 counting_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
 {
-    return record(state, frame, throwing, false);
+    return record(state, frame, throwing, NO_CLOCK);
 }
 
 static PyObject *
@@ -192,7 +204,8 @@ watching_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
 static bool
 is_ours(_PyFrameEvalFunction evaluator)
 {
-    return evaluator == timed_evaluator || evaluator == counting_evaluator
+    return evaluator == timed_evaluator || evaluator == slow_clock_evaluator
+           || evaluator == counting_evaluator
            || evaluator == watching_evaluator;
 }
 
@@ -200,7 +213,8 @@ static _PyFrameEvalFunction
 evaluator_of(fd_hook hook)
 {
     switch (hook) {
-    case FD_HOOK_TIMED: return timed_evaluator;
+    case FD_HOOK_TIMED:
+        return fd_clock_is_tsc ? timed_evaluator : slow_clock_evaluator;
     case FD_HOOK_COUNTED: return counting_evaluator;
     case FD_HOOK_WATCHING: return watching_evaluator;
     }
