@@ -94,6 +94,10 @@ def _sides(result: Result) -> dict[str, Side]:
         "fastdispatch, timing=False": peers.recorded(ops="off", timing=False),
         "cProfile": peers.c_profile,
     }
+    if peers.can_compile():
+        sides["an empty hook"] = peers.empty_hook
+    else:
+        result.skip("an empty hook", "no C compiler")
     if sys.version_info >= (3, 12):
         sides["fastdispatch, calls=monitor"] = peers.recorded(ops="off", calls="monitor")
     if peers.installed("viztracer"):

@@ -6,6 +6,7 @@ import ctypes
 import os
 import shutil
 import subprocess
+import sysconfig
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -64,21 +65,33 @@ def viz_tracer(*, c_functions: bool) -> Callable[[], AbstractContextManager[obje
     return side
 
 
+@cache
+def _library(source: str, loader: Callable[[str], ctypes.CDLL] = ctypes.CDLL) -> ctypes.CDLL:
+    """A C file of this folder, compiled once per process."""
+    with tempfile.TemporaryDirectory(prefix="fastdispatch-bench-") as folder:
+        library = str(Path(folder) / f"{source}.so")
+        include = f"-I{sysconfig.get_paths()['include']}"
+        command = [os.environ.get("CC", "cc"), "-O2", "-shared", "-fPIC", include, "-o", library, str(HERE / source)]
+        subprocess.run(command, check=True)
+        return loader(library)
+
+
+@contextmanager
+def empty_hook() -> Iterator[None]:
+    """An evaluator hook that passes every call on: what no hook of its kind can be cheaper than."""
+    library = _library("empty_hook.c", ctypes.PyDLL)
+    library.hook(1)
+    try:
+        yield
+    finally:
+        library.hook(0)
+
+
 def installed(name: str) -> bool:
     return find_spec(name) is not None
 
 
 # -- PyTorch's ---------------------------------------------------------------------------------------------------------
-
-
-@cache
-def _empty_callback_library() -> ctypes.CDLL:
-    """benchmarks/empty_callback.c, compiled once per process."""
-    with tempfile.TemporaryDirectory(prefix="fastdispatch-bench-") as folder:
-        library = Path(folder) / "empty_callback.so"
-        compiler = os.environ.get("CC", "cc")
-        subprocess.run([compiler, "-O2", "-shared", "-fPIC", "-o", library, HERE / "empty_callback.c"], check=True)
-        return ctypes.CDLL(str(library))
 
 
 def can_compile() -> bool:
@@ -93,7 +106,7 @@ def empty_callback() -> Iterator[None]:
     library = ctypes.CDLL(str(Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"))
     add = ctypes.cast(library["_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE"], ctypes.c_void_p)
     remove = library["_ZN2at14removeCallbackEm"]
-    add_empty = _empty_callback_library().add_empty_callback
+    add_empty = _library("empty_callback.c").add_empty_callback
     add_empty.restype, add_empty.argtypes = ctypes.c_uint64, [ctypes.c_void_p]
     remove.restype, remove.argtypes = None, [ctypes.c_uint64]
     handle = add_empty(add)

@@ -1,0 +1,19 @@
+/* The least that an evaluator hook (PEP 523) can cost: one that passes every
+ * call on. CPython then no longer runs Python calls inside its own loop.
+ * Compiled and called by benchmarks/peers.py with the GIL held. */
+#define Py_BUILD_CORE 1
+#include <Python.h>
+#include <internal/pycore_frame.h>
+
+static PyObject *
+pass_on(PyThreadState *state, struct _PyInterpreterFrame *frame, int throwing)
+{
+    return _PyEval_EvalFrameDefault(state, frame, throwing);
+}
+
+void
+hook(int on)
+{
+    _PyInterpreterState_SetEvalFrameFunc(
+        PyInterpreterState_Get(), on ? pass_on : _PyEval_EvalFrameDefault);
+}
