@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { MOST_ROWS = 512, DEEPEST = 8 };
+enum { MOST_ROWS = 512, DEEPEST = 9 };
 
 static fd_status
 add_text(fd_trace *trace, const char *text, size_t size, uint32_t *id)
@@ -108,22 +108,35 @@ add_call(fd_trace *trace, const picture_call *calls, uint32_t at,
                            : status;
 }
 
+/* Callers before those that they call, origins before what they made. */
+static fd_status
+add_calls(fd_trace *trace, const picture_call *calls, uint32_t count,
+          bool turned)
+{
+    uint32_t ids[MOST_ROWS + 1] = {0};
+    fd_status status = FD_OK;
+    for (uint32_t pass = 0; pass < 2 * DEEPEST; pass++) {
+        for (uint32_t i = 0; i < count && status == FD_OK; i++) {
+            uint32_t at = turned ? count - 1 - i : i;
+            if (calls[at].depth == pass % DEEPEST
+                && (calls[at].origin != 0) == (pass >= DEEPEST)) {
+                status = add_call(trace, calls, at, ids);
+            }
+        }
+    }
+    return status;
+}
+
 fd_status
 picture_make(picture *p, const picture_call *calls, uint32_t count,
              bool turned)
 {
-    uint32_t ids[MOST_ROWS + 1] = {0};
     *p = (picture){.trace = fd_trace_new()};
     p->options = (fd_export_options){.rank = FD_ALL_RANKS,
                                      .min_percent = -1};
     fd_status status = p->trace != NULL ? FD_OK : FD_ENOMEM;
-    for (uint32_t depth = 0; depth <= DEEPEST; depth++) {
-        for (uint32_t i = 0; i < count && status == FD_OK; i++) {
-            uint32_t at = turned ? count - 1 - i : i;
-            if (calls[at].depth == depth) {
-                status = add_call(p->trace, calls, at, ids);
-            }
-        }
+    if (status == FD_OK) {
+        status = add_calls(p->trace, calls, count, turned);
     }
     return status == FD_OK ? fd_trace_sort(p->trace) : status;
 }
@@ -220,4 +233,10 @@ picture_has(const picture *p, const char *part)
 {
     const char *at = strstr(p->text.bytes, part);
     return at != NULL && strstr(at + 1, part) == NULL;
+}
+
+bool
+picture_lacks(const picture *p, const char *part)
+{
+    return strstr(p->text.bytes, part) == NULL;
 }

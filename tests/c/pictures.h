@@ -20,7 +20,7 @@ typedef struct picture_call {
     uint32_t line;
     const char *qualified; /* NULL: "" */
     const char *module;    /* below the one root module "GPT"; NULL: none */
-    uint32_t origin;       /* row, from 1; it must be less deep */
+    uint32_t origin;       /* row, from 1; then this one calls nothing */
     uint32_t rank;
 } picture_call;
 
@@ -67,7 +67,8 @@ fd_edge picture_edge(const picture *p, const char *caller,
                      const char *callee);
 int picture_fate(const picture *p, const char *key);
 
-/* Whether the text has this, once. */
+/* Whether the text has this once, or not at all. */
 bool picture_has(const picture *p, const char *part);
+bool picture_lacks(const picture *p, const char *part);
 
 #endif
