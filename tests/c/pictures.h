@@ -52,7 +52,7 @@ void picture_clear(picture *p);
 #define PICTURE(p, calls)                                                     \
     picture_make(p, calls, sizeof(calls) / sizeof *(calls), false)
 
-/* Make the graph, or the text in a format, by the options; again if need be. */
+/* The graph, or the text in a format, by the options; again if need be. */
 fd_status picture_graph(picture *p);
 fd_status picture_write(picture *p, const char *format);
 

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#define TWENTY "12345678901234567890"
 #define FIGURES(calls, percent)                                               \
     "\\n" calls "\\ntotal 100 ns (100 ns, " percent ")"                       \
     "\\nself 100 ns (100 ns, " percent ")"                                    \
@@ -94,6 +95,7 @@ labels(void)
         {USER(0, "a\"b.py::<lambda>", 1, 1), .line = 3},
         {USER(0, "a\"b.py::<lambda>", 1, 1), .line = 4},
         {USER(0, "c\\d.py::f", 1, 1)},
+        {USER(0, TWENTY TWENTY TWENTY TWENTY TWENTY TWENTY "1/x.py::g", 1, 1)},
         {OP(0, "aten::mm", 1, 1)},
         {OTHER(0, FD_NODE_RANGE, "range", 1, 1)},
     };
@@ -102,6 +104,8 @@ labels(void)
     CHECK(picture_has(&p, "label=\"a\\\"b.py\\n[]\\n&lt;lambda&gt;@3\""));
     CHECK(picture_has(&p, "label=\"a\\\"b.py\\n[]\\n&lt;lambda&gt;@4\""));
     CHECK(picture_has(&p, "label=\"c\\\\d.py\\n[]\\nf\""));
+    CHECK(picture_has(&p, "label=\"" TWENTY TWENTY TWENTY TWENTY TWENTY TWENTY
+                          "\xE2\x80\xA6\\nx.py\\n"));
     CHECK(picture_lacks(&p, "aten") && picture_lacks(&p, "range"));
     p.options.ops = FD_OPS_ALL;
     OK(picture_write(&p, "dot"));

@@ -1,10 +1,10 @@
 #include "check.h"
 #include "pictures.h"
 
-
 #define GRAY "<BR/><FONT POINT-SIZE=\"10\" COLOR=\"#5B6570\">"
 #define DARK "<BR/><FONT POINT-SIZE=\"10\" COLOR=\"#20262E\">"
 #define DOT " \xC2\xB7 "
+#define TEN "1234567890"
 #define MORE "\xE2\x80\xA6"
 
 #define HEAD                                                                  \
@@ -98,6 +98,8 @@ places(void)
         {USER(0, "x/a_name_of_more_than_thirty_four_characters.py::c", 1,
               10)},
         {USER(0, "<b>.py::d", 1, 10)},
+        {USER(0, "x_megatron/core/models/gpt/model.py::e", 1, 10)},
+        {USER(0, "y/" TEN TEN TEN TEN TEN TEN "12345678.py::f", 1, 10)},
     };
     CLEAN(picture_clear) picture p = {.trace = NULL};
     OK(DRAWN(&p, paths));
@@ -106,6 +108,9 @@ places(void)
     CHECK(picture_has(&p, GRAY MORE "a_name_of_more_than_thirty_four_"
                                "characters.py</FONT>"));
     CHECK(picture_has(&p, GRAY "&lt;b&gt;.py</FONT>"));
+    CHECK(picture_has(&p, GRAY MORE "/core/models/gpt/model.py</FONT>"));
+    CHECK(picture_has(&p, GRAY MORE TEN TEN TEN TEN TEN TEN "12345678" MORE
+                               "</FONT>"));
 }
 
 static void

@@ -89,6 +89,9 @@ ranks(void)
     OK(legend(&p));
     SAME(p.text.bytes, START "2 ranks, 140 ns" TIMED "time." BREAK
                        "hidden: 2 functions of torch" BREAK END);
+    p.options.rank = 0;
+    OK(legend(&p));
+    CHECK(picture_has(&p, ">rank 0, 110 ns of"));
     p.options.rank = 1;
     OK(legend(&p));
     SAME(p.text.bytes, START "rank 7, 30 ns" TIMED "time." END);

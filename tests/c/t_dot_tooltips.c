@@ -42,14 +42,29 @@ exact_figures(void)
          "3 operators below"
          "\\ntotal 10.0 \xC2\xB5s (10 000 ns, 50.0 %)"
          "\\nself 4.00 \xC2\xB5s (4 000 ns, 20.0 %)"
-         "\\nself and what is folded into it 10.0 \xC2\xB5s (10 000 ns, 50.0 %)"
+         "\\nself and what is folded into it 10.0 \xC2\xB5s (10 000 ns, "
+         "50.0 %)"
          "\\nbackward of what it made 6.00 \xC2\xB5s (6 000 ns, 30.0 %)\"");
     OK(box_tooltip(&p, "train.py:[]:main"));
-    CHECK(picture_has(&p, "main\\nalready running, 3 operators below\\ntotal "));
+    CHECK(picture_has(&p, "\\nalready running, 3 operators below\\n"));
     OK(edge_tooltip(&p, "train.py:[]:main", "model.py:[GPT]:forward"));
     SAME(p.text.bytes,
          "\"train.py:[]:main -&gt; model.py:[GPT]:forward\\n1 502 calls"
          "\\ntotal 10.0 \xC2\xB5s (10 000 ns, 50.0 %)\"");
+}
+
+static void
+one_of_each(void)
+{
+    static const picture_call one[] = {
+        {USER(0, "a.py::f", 1, 4), .resumes = 1},
+        {OP(1, "aten::mm", 1, 4)},
+    };
+    CLEAN(picture_clear) picture p = {.trace = NULL};
+    OK(PICTURE(&p, one));
+    OK(picture_graph(&p));
+    OK(box_tooltip(&p, "a.py:[]:f"));
+    CHECK(picture_has(&p, "\\n1 call, 1 resume, 1 operator below\\n"));
 }
 
 static void
@@ -104,5 +119,5 @@ odd_names(void)
     EQUAL(end + 1 - p.text.bytes, 1 + 1000 + 2 + 0 + 1 + 1 + 3);
 }
 
-RUN(TEST(exact_figures), TEST(counts_of_calls), TEST(without_times),
-    TEST(odd_names))
+RUN(TEST(exact_figures), TEST(one_of_each), TEST(counts_of_calls),
+    TEST(without_times), TEST(odd_names))

@@ -99,12 +99,14 @@ drawn_for_one_path(void)
         {TORCH(1, "torch/a.py::public", 1, 100)},
         {TORCH(2, "torch/a.py::second", 1, 100)},
         {TORCH(1, "torch/a.py::second", 1, 100)},
+        {TORCH(1, "torch/a.py::<lambda>", 1, 100)},
     };
     CLEAN(picture_clear) picture p = {.trace = NULL};
     OK(PICTURE(&p, paths));
     OK(picture_graph(&p));
     EQUAL(picture_fate(&p, "torch/a.py:[]:second"), FD_DRAWN);
-    EQUAL(p.graph.folding.functions[FD_FOLDED_TORCH], 0);
+    EQUAL(picture_fate(&p, "torch/a.py:[]:<lambda>"), FD_FOLDED_TORCH);
+    EQUAL(p.graph.folding.functions[FD_FOLDED_TORCH], 1);
     EQUAL(picture_edge(&p, "torch/a.py:[]:public", "torch/a.py:[]:second")
               .calls, 1);
 }
@@ -114,7 +116,8 @@ wrappers_of_decorators(void)
 {
     static const picture_call wrapped[] = {
         {USER(0, "a.py::f", 1, 100)},
-        {USER(1, "a.py::wrapper", 1, 100), .qualified = "timed.<locals>.wrapper"},
+        {USER(1, "a.py::wrapper", 1, 100),
+         .qualified = "timed.<locals>.wrapper"},
         {USER(1, "a.py::wrap_model", 1, 100), .qualified = "wrap_model"},
         {USER(1, "a.py::inner", 1, 100), .qualified = "timed.<locals>.inner"},
         {USER(1, "a.py::step", 1, 100), .qualified = "timed.<locals>.step"},
@@ -172,6 +175,24 @@ all_and_classic_fold_nothing(void)
     }
 }
 
+/* Less than a tick was measured; without a threshold it is drawn. */
+static void
+instants_are_drawn(void)
+{
+    static const picture_call instant[] = {
+        {USER(0, "train.py::main", 1, 100)},
+        {USER(1, "train.py::instant", 1, 0)},
+    };
+    CLEAN(picture_clear) picture p = {.trace = NULL};
+    OK(PICTURE(&p, instant));
+    p.options.min_percent = 0;
+    OK(picture_graph(&p));
+    EQUAL(picture_fate(&p, "train.py:[]:instant"), FD_DRAWN);
+    p.options.min_percent = -1;
+    OK(picture_graph(&p));
+    EQUAL(picture_fate(&p, "train.py:[]:instant"), FD_SMALL);
+}
+
 static void
 a_threshold_of_the_whole(void)
 {
@@ -192,7 +213,7 @@ a_threshold_of_the_whole(void)
 
 enum { CROWD = 70 };
 
-/* 70 functions of 100, 101, ... 169 ns and as many operators. */
+/* 70 functions of 100, 101, ... ns and as many operators of 200, 201, ... */
 static fd_status
 crowd(picture *p, char names[2 * CROWD][24])
 {
@@ -202,7 +223,7 @@ crowd(picture *p, char names[2 * CROWD][24])
         snprintf(names[CROWD + i], sizeof names[i], "aten::o%u", i);
         calls[1 + i] = (picture_call){USER(1, names[i], 1, 100 + i)};
         calls[1 + CROWD + i]
-            = (picture_call){OP(1, names[CROWD + i], 1, 100 + i)};
+            = (picture_call){OP(1, names[CROWD + i], 1, 200 + i)};
     }
     calls[1 + 60].self = calls[1 + 10].self; /* two share the last place */
     return picture_make(p, calls, 2 * CROWD + 1, false);
@@ -224,7 +245,7 @@ a_crowd_raises_the_threshold(void)
     EQUAL(picture_fate(&p, "a.py:[]:f9"), FD_SMALL);
     EQUAL(p.graph.folding.operators[FD_DRAWN], 40);
     EQUAL(p.graph.folding.operators[FD_SMALL], 30);
-    EQUAL(p.graph.folding.small, 129);
+    EQUAL(p.graph.folding.small, 229);
     p.options.min_percent = 0; /* who asks for all gets all */
     OK(picture_graph(&p));
     EQUAL(p.graph.folding.functions[FD_DRAWN], 71);
@@ -277,5 +298,6 @@ RUN(TEST(what_a_reader_looks_for_is_drawn),
     TEST(the_rest_is_counted_by_reason), TEST(a_framework_alone_is_folded),
     TEST(drawn_for_one_path), TEST(wrappers_of_decorators),
     TEST(ranges_of_a_reader), TEST(all_and_classic_fold_nothing),
-    TEST(a_threshold_of_the_whole), TEST(a_crowd_raises_the_threshold),
+    TEST(instants_are_drawn), TEST(a_threshold_of_the_whole),
+    TEST(a_crowd_raises_the_threshold),
     TEST(globs_decide_last), TEST(only_what_the_rank_met_is_counted))

@@ -103,6 +103,25 @@ operators_that_python_calls(void)
           800);
 }
 
+/* Python that an operator calls is no part of it. */
+static void
+python_below_operators(void)
+{
+    static const picture_call hooks[] = {
+        {USER(0, "a.py::main", 1, 10)},
+        {OP(1, "aten::linear", 1, 10)},
+        {OP(2, "aten::mm", 1, 10)},
+        {USER(3, "a.py::hook", 1, 10)},
+    };
+    CLEAN(picture_clear) picture p = {.trace = NULL};
+    OK(PICTURE(&p, hooks));
+    p.options.ops = FD_OPS_TOP;
+    OK(picture_graph(&p));
+    EQUAL(p.graph.boxes.count, 3);
+    EQUAL(picture_edge(&p, "aten::linear", "a.py:[]:hook").total, 10);
+    EQUAL(picture_box(&p, "aten::linear")->own, 20);
+}
+
 static void
 modules_of_a_forward(void)
 {
@@ -136,7 +155,8 @@ without_times(void)
         {OTHER(0, FD_NODE_THREAD, "main", 0, 0)},
         {USER(1, "m.py::main", 1, 0)},
         {USER(2, "m.py::step", 10, 0), .resumes = 5},
-        {TORCH(3, "torch/a.py::_x", 100, 0)},
+        {TORCH(3, "torch/a.py::_x", 60, 0)},
+        {TORCH(3, "torch/a.py::_y", 40, 0)},
     };
     CLEAN(picture_clear) picture p = {.trace = NULL};
     OK(PICTURE(&p, counted));
@@ -191,17 +211,25 @@ present_without_calls(void)
     static const picture_call early[] = {
         {USER(0, "t.py::early", 0, 0)},
         {USER(1, "t.py::step", 1, 10)},
+        {USER(1, "t.py::part", 0, 5)},
+        {USER(1, "t.py::instant", 1, 0)},
+        {USER(1, "t.py::generator", 0, 0), .resumes = 1},
         {USER(0, "t.py::never", 0, 0)},
     };
     CLEAN(picture_clear) picture p = {.trace = NULL};
     OK(PICTURE(&p, early));
+    p.options.all = true;
     OK(picture_graph(&p));
+    EQUAL(picture_calls(&p, "t.py:[]:part"), 0);
+    EQUAL(picture_calls(&p, "t.py:[]:instant"), 1);
+    EQUAL(picture_calls(&p, "t.py:[]:generator"), 0);
     EQUAL(picture_calls(&p, "t.py:[]:early"), 0);
     EQUAL(picture_calls(&p, "t.py:[]:never"), -1);
 }
 
 RUN(TEST(contraction_keeps_sums), TEST(all_time_is_somewhere),
     TEST(deleted_with_their_edges), TEST(operators_that_python_calls),
-    TEST(modules_of_a_forward), TEST(without_times),
-    TEST(whole_without_a_main_thread), TEST(one_rank_of_two),
+    TEST(python_below_operators), TEST(modules_of_a_forward),
+    TEST(without_times), TEST(whole_without_a_main_thread),
+    TEST(one_rank_of_two),
     TEST(present_without_calls))

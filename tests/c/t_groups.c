@@ -87,22 +87,29 @@ module_patterns(void)
     }
 }
 
-/* Two nodes with one label (the same function on two lines unmarked, or an
- * empty name) share a group. */
+/* Nodes of two kinds stay apart even if their labels are equal; in all other
+ * groupings equal labels are one group. */
 static void
 labels_join(void)
 {
     CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
-    CLEAN(fd_groups_clear) fd_groups groups = {.of_context = NULL};
+    CLEAN(fd_groups_clear) fd_groups nodes = {.of_context = NULL};
+    CLEAN(fd_groups_clear) fd_groups packages = {.of_context = NULL};
     OK(trace != NULL ? FD_OK : FD_ENOMEM);
     uint32_t one;
     uint32_t two;
+    uint32_t three;
     OK(fixture_add(trace, 0, FD_NODE_OP, "", 1, 1, &one));
     OK(fixture_add(trace, 0, FD_NODE_RANGE, "", 1, 1, &two));
-    OK(fd_groups_make(&groups, trace, FD_BY_NODE));
-    EQUAL(groups.list.count, 2);
-    EQUAL(groups.of_context[one], groups.of_context[two]);
-    EQUAL(groups.list.list[1].members, 2);
+    OK(fixture_add(trace, 0, FD_NODE_OP, "op", 1, 1, &three));
+    OK(fd_groups_make(&nodes, trace, FD_BY_NODE));
+    EQUAL(nodes.list.count, 4);
+    CHECK(nodes.of_context[one] != nodes.of_context[two]);
+    SAME(fd_groups_label(&nodes, nodes.of_context[two]), "");
+    OK(fd_groups_make(&packages, trace, FD_BY_PACKAGE));
+    EQUAL(packages.list.count, 3);
+    EQUAL(packages.of_context[one], packages.of_context[three]);
+    EQUAL(packages.list.list[1].members, 2);
 }
 
 RUN(TEST(labels_by_grouping), TEST(members_and_contexts),

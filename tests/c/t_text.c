@@ -77,6 +77,9 @@ no_characters_of_xml(void)
                   99);
     OK(to.status);
     SAME(got, "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x94\xA5");
+    got = written(&to, fd_text_dot, WIDE "\xEF\xBF\xBC", 99);
+    OK(to.status);
+    SAME(got, WIDE "\xEF\xBF\xBC");
     fd_text_dot(&to, "x\0y", 3, 99);
     OK(to.status);
     EQUAL(memcmp(to.bytes + to.size - 5, "x" UNKNOWN "y", 5), 0);
