@@ -59,7 +59,11 @@ title(const fd_dot_picture *p, const fd_trace_node *node)
         fd_buffer_text(&text, ".");
     }
     fd_buffer_text(&text, name);
-    fd_buffer_format(&text, node->ambiguous ? "@%u" : "", node->line);
+    if (node->ambiguous) {
+        fd_buffer_format(&text, "@%u", node->line);
+    }
+    /* record_function("") is legal; Graphviz takes no empty B either. */
+    fd_buffer_text(&text, text.size == 0 ? "(no name)" : "");
     p->to->status = text.status != FD_OK ? text.status : p->to->status;
     fd_text_html(p->to, text.bytes, text.size, TITLE);
     fd_buffer_clear(&text);

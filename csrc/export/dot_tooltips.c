@@ -48,6 +48,17 @@ timed_part(const fd_dot_picture *p, const fd_box *box, const fd_row *row)
     }
 }
 
+static void
+further(const fd_dot_picture *p, uint64_t count, const char *one,
+        const char *many)
+{
+    if (count > 0) {
+        fd_buffer_text(p->to, ", ");
+        fd_text_count(p->to, count);
+        fd_buffer_text(p->to, count == 1 ? one : many);
+    }
+}
+
 void
 fd_dot_box_tooltip(const fd_dot_picture *p, const fd_box *box)
 {
@@ -56,16 +67,8 @@ fd_dot_box_tooltip(const fd_dot_picture *p, const fd_box *box)
     name(p, box->group);
     fd_buffer_text(p->to, "\\n");
     fd_dot_calls(p->to, row->calls);
-    if (row->resumes > 0) {
-        fd_buffer_text(p->to, ", ");
-        fd_text_count(p->to, row->resumes);
-        fd_buffer_text(p->to, " resumes");
-    }
-    if (row->ops > 0) {
-        fd_buffer_text(p->to, ", ");
-        fd_text_count(p->to, row->ops);
-        fd_buffer_text(p->to, " operators below");
-    }
+    further(p, row->resumes, " resume", " resumes");
+    further(p, row->ops, " operator below", " operators below");
     if (p->graph->timed) {
         timed_part(p, box, row);
     }

@@ -33,18 +33,17 @@ fd_glob_matches(const char *glob, const char *text)
     return *glob == '\0';
 }
 
-/* How many bytes at the start of `text` are one character that XML allows,
- * 0 without: XML knows no controls and neither U+FFFE nor U+FFFF. */
-static size_t
-character(const char *text, size_t size)
+/* Whether XML allows this character of `length` bytes, 0 of bad UTF-8: XML
+ * knows no controls and neither U+FFFE nor U+FFFF. */
+static bool
+is_xml(const char *text, size_t length)
 {
     unsigned char first = (unsigned char)text[0];
-    size_t length = fd_utf8_length(text, size);
     bool control = first < 0x20 || first == 0x7F;
     bool not_a_character = length == 3 && first == 0xEF
                            && (unsigned char)text[1] == 0xBF
                            && (unsigned char)text[2] >= 0xBE;
-    return control || not_a_character ? 0 : length;
+    return length > 0 && !control && !not_a_character;
 }
 
 typedef const char *escaping(char one);
@@ -60,15 +59,15 @@ escaped(fd_buffer *to, const char *text, size_t size, size_t limit,
             return;
         }
         const char *instead = escape(text[at]);
-        size_t length = character(text + at, size - at);
+        size_t length = fd_utf8_length(text + at, size - at);
         if (instead != NULL) {
             fd_buffer_text(to, instead);
         }
-        else if (length == 0) {
-            fd_buffer_text(to, "\xEF\xBF\xBD");
+        else if (is_xml(text + at, length)) {
+            fd_buffer_bytes(to, text + at, length);
         }
         else {
-            fd_buffer_bytes(to, text + at, length);
+            fd_buffer_text(to, "\xEF\xBF\xBD");
         }
         at += length > 0 ? length : 1;
     }

@@ -62,6 +62,7 @@ mutate(const fd_buffer *seed, char *bytes, size_t *size)
     }
 }
 
+/* RUNS, or --seed FILE: write the seed, for libFuzzer to start from. */
 int
 main(int argc, char **argv)
 {
@@ -69,6 +70,11 @@ main(int argc, char **argv)
     fd_buffer seed = {.bytes = NULL};
     if (fuzz_seed(&seed) != FD_OK) {
         return EXIT_FAILURE;
+    }
+    if (argc > 2 && strcmp(argv[1], "--seed") == 0) {
+        fd_status status = fixture_write(argv[2], seed.bytes, seed.size);
+        fd_buffer_clear(&seed);
+        return status == FD_OK ? EXIT_SUCCESS : EXIT_FAILURE;
     }
     LLVMFuzzerTestOneInput((const uint8_t *)seed.bytes, seed.size);
     char *bytes = malloc(seed.size);

@@ -1,0 +1,115 @@
+#include "check.h"
+#include "pictures.h"
+
+static const picture_call run[] = {
+    {OTHER(0, FD_NODE_THREAD, "main", 0, 0)},
+    {USER(1, "train.py::step", 1, 10)},
+    {OTHER(2, FD_NODE_RANGE, "evaluate", 1, 10)},
+    {TORCH(3, "torch/nn/module.py:GPT:_call_impl", 2, 5)},
+    {OP(4, "aten::linear", 2, 5)},
+    {USER(5, "hook.py::on_linear", 2, 1)},
+    {USER(2, "a.py::B", 1, 1)},
+    {USER(2, "a.py::_", 1, 1)},
+};
+
+/* By bytes: capitals before '_' before small letters, ".py:" before "/". */
+static void
+two_sorted_lists(void)
+{
+    CLEAN(picture_clear) picture p = {.trace = NULL};
+    OK(PICTURE(&p, run));
+    OK(picture_write(&p, "callgraph"));
+    SAME(p.text.bytes,
+         "{\"nodes\":[\n"
+         "\"a.py:[]:B\",\n"
+         "\"a.py:[]:_\",\n"
+         "\"hook.py:[]:on_linear\",\n"
+         "\"torch/nn/module.py:[GPT]:_call_impl\",\n"
+         "\"train.py:[]:step\"],\n"
+         "\"edges\":[\n"
+         "\"torch/nn/module.py:[GPT]:_call_impl->hook.py:[]:on_linear\",\n"
+         "\"train.py:[]:step->a.py:[]:B\",\n"
+         "\"train.py:[]:step->a.py:[]:_\",\n"
+         "\"train.py:[]:step->torch/nn/module.py:[GPT]:_call_impl\"]}\n");
+    EQUAL(p.text.bytes[p.text.size - 1], '\n');
+}
+
+static void
+operators_when_asked(void)
+{
+    CLEAN(picture_clear) picture p = {.trace = NULL};
+    OK(PICTURE(&p, run));
+    p.options.ops = FD_OPS_ALL;
+    OK(picture_write(&p, "callgraph"));
+    CHECK(picture_has(&p, "\"a.py:[]:_\",\n\"aten::linear\",\n\"hook.py"));
+    CHECK(picture_has(&p, "\"aten::linear->hook.py:[]:on_linear\""));
+    CHECK(picture_has(&p, "_call_impl->aten::linear\""));
+    CHECK(picture_lacks(&p, "_call_impl->hook.py"));
+}
+
+/* Nothing is folded for being small or of a library, whatever the style. */
+static void
+only_what_is_asked_is_dropped(void)
+{
+    CLEAN(picture_clear) picture p = {.trace = NULL};
+    static const char *const hooks[] = {"hook*"};
+    static const char *const steps[] = {"*_call_impl"};
+    OK(PICTURE(&p, run));
+    p.options.hide = (fd_export_globs){hooks, 1};
+    p.options.contract = (fd_export_globs){steps, 1};
+    OK(picture_write(&p, "callgraph"));
+    SAME(p.text.bytes,
+         "{\"nodes\":[\n\"a.py:[]:B\",\n\"a.py:[]:_\",\n"
+         "\"train.py:[]:step\"],\n"
+         "\"edges\":[\n\"train.py:[]:step->a.py:[]:B\",\n"
+         "\"train.py:[]:step->a.py:[]:_\"]}\n");
+}
+
+static void
+names_are_json(void)
+{
+    CLEAN(picture_clear) picture p = {.trace = NULL};
+    static const picture_call odd[] = {
+        {USER(0, "a\"b.py::<lambda>", 1, 10), .line = 7},
+        {USER(1, "a\"b.py::<lambda>", 1, 10), .line = 9},
+        {USER(1, "\xC3\xA9\\\n.py::f", 1, 10)},
+    };
+    OK(PICTURE(&p, odd));
+    OK(picture_write(&p, "callgraph"));
+    SAME(p.text.bytes,
+         "{\"nodes\":[\n\"a\\\"b.py:[]:<lambda>@7\",\n"
+         "\"a\\\"b.py:[]:<lambda>@9\",\n\"\xC3\xA9\\\\\\n.py:[]:f\"],\n"
+         "\"edges\":[\n"
+         "\"a\\\"b.py:[]:<lambda>@7->a\\\"b.py:[]:<lambda>@9\",\n"
+         "\"a\\\"b.py:[]:<lambda>@7->\xC3\xA9\\\\\\n.py:[]:f\"]}\n");
+}
+
+static void
+of_one_rank(void)
+{
+    CLEAN(picture_clear) picture p = {.trace = NULL};
+    static const picture_call ranks[] = {
+        {USER(0, "t.py::both", 1, 1)},
+        {USER(1, "t.py::zero", 1, 1)},
+        {USER(0, "t.py::both", 1, 1), .rank = 1},
+        {USER(1, "t.py::one", 1, 1), .rank = 1},
+    };
+    OK(PICTURE(&p, ranks));
+    p.options.rank = 1;
+    OK(picture_write(&p, "callgraph"));
+    SAME(p.text.bytes, "{\"nodes\":[\n\"t.py:[]:both\",\n\"t.py:[]:one\"],\n"
+                       "\"edges\":[\n\"t.py:[]:both->t.py:[]:one\"]}\n");
+}
+
+static void
+nothing_recorded(void)
+{
+    CLEAN(picture_clear) picture p = {.trace = NULL};
+    OK(picture_make(&p, NULL, 0, false));
+    OK(picture_write(&p, "callgraph"));
+    SAME(p.text.bytes, "{\"nodes\":[],\n\"edges\":[]}\n");
+}
+
+RUN(TEST(two_sorted_lists), TEST(operators_when_asked),
+    TEST(only_what_is_asked_is_dropped), TEST(names_are_json),
+    TEST(of_one_rank), TEST(nothing_recorded))
