@@ -95,6 +95,15 @@ evaluate_other(PyThreadState *state, fd_frame *frame, int throwing)
     return result;
 }
 
+/* Of a call made from here before; NULL when it has to be looked up. */
+static inline fd_context *
+known_context(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
+{
+    fd_context *context = fd_calls_repeated(tree, known, type);
+    return FD_UNLIKELY(context == NULL) ? fd_calls_recent(tree, known, type)
+                                        : context;
+}
+
 typedef enum evaluator_clock { NO_CLOCK, TSC, OTHER_CLOCK } evaluator_clock;
 
 /* The same call as last time, from the same place: no look-up, no lock, no
@@ -129,10 +138,7 @@ record(PyThreadState *state, fd_frame *frame, int throwing,
     uint32_t depth = fd_tree_depth(tree);
     const PyTypeObject *type
         = known->slot < 0 ? NULL : Py_TYPE(frame->localsplus[known->slot]);
-    fd_context *context = fd_calls_repeated(tree, known, type);
-    if (FD_UNLIKELY(context == NULL)) {
-        context = fd_calls_recent(tree, known, type);
-    }
+    fd_context *context = known_context(tree, known, type);
     if (FD_UNLIKELY(context == NULL || depth == tree->record->capacity)) {
         return evaluate_other(state, frame, throwing);
     }
