@@ -44,3 +44,16 @@ fd_asyncs_end(fd_asyncs *asyncs, const void *record, bool timed)
     pthread_mutex_unlock(&asyncs->lock);
     return found;
 }
+
+void
+fd_asyncs_forget(fd_asyncs *asyncs, const fd_file *file)
+{
+    pthread_mutex_lock(&asyncs->lock);
+    for (int i = 0; i < FD_ASYNCS_OPEN; i++) {
+        if (asyncs->open[i].record != NULL) {
+            fd_file_count(file, FD_COUNT_ASYNC_LOST);
+            asyncs->open[i].record = NULL;
+        }
+    }
+    pthread_mutex_unlock(&asyncs->lock);
+}

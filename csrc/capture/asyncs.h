@@ -25,6 +25,9 @@ void fd_asyncs_init(fd_asyncs *asyncs);
 void fd_asyncs_begin(fd_asyncs *asyncs, const fd_file *file,
                      const void *record, fd_context *context);
 
+/* Recording pauses: what is open now ends unseen, and is counted as lost. */
+void fd_asyncs_forget(fd_asyncs *asyncs, const fd_file *file);
+
 /* False when `record` is none of ours. */
 bool fd_asyncs_end(fd_asyncs *asyncs, const void *record, bool timed);
 

@@ -150,6 +150,7 @@ pause_recording(fd_session *session)
     session->running = false;
     next_generation();
     fd_records_ignore();
+    fd_asyncs_forget(&session->asyncs, &session->recording->file);
     fd_recording_pause(session->recording);
 }
 

@@ -128,7 +128,7 @@ enum {
     FD_COUNT_DEEP_STACK,       /* times the C stack or entry stack ended */
     FD_COUNT_HIDDEN_FRAMES,    /* frames no hook saw, found by their callees */
     FD_COUNT_END_WITHOUT_START,
-    FD_COUNT_ASYNC_LOST,       /* asynchronous records that never ended */
+    FD_COUNT_ASYNC_LOST,       /* asynchronous records whose end was missed */
     FD_COUNT_ORIGIN_NEAR,      /* origin found at the nearest lower number */
     FD_COUNT_ORIGIN_OLD,       /* its ring entry was overwritten */
     FD_COUNT_ORIGIN_NONE,      /* no numbered op at or shortly before it */

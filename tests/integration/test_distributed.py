@@ -1,0 +1,66 @@
+"""Process groups of two: ``gather=True`` between hosts that share no disk (here two folders), work left open."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+import fastdispatch
+
+
+def join(rank: int, folder: str) -> None:
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=2)
+
+
+def gathered(rank: int, folder: str) -> None:
+    join(rank, folder)
+    with fastdispatch.CallGraph(f"{folder}/host{rank}", gather=True):
+        torch.ones(3).add_(rank)
+    dist.destroy_process_group()
+
+
+def test_rank_0_gets_every_recording_and_names_it(tmp_path: Path) -> None:
+    mp.spawn(gathered, (str(tmp_path),), nprocs=2)
+    trace = fastdispatch.load(tmp_path / "host0")
+    assert [rank["rank"] for rank in trace.ranks] == [0, 1]
+    manifest = json.loads((tmp_path / "host0" / "manifest.json").read_text())
+    assert [entry["file"] for entry in manifest["ranks"]] == ["rank00000.fd", "rank00001.fd"]
+    assert manifest["ranks"][1]["pid"] == trace.ranks[1]["pid"]
+    sent = (tmp_path / "host1" / "rank00001.fd").read_bytes()
+    assert (tmp_path / "host0" / "rank00001.fd").read_bytes() == sent
+
+
+def test_it_needs_every_rank() -> None:
+    with pytest.raises(fastdispatch.Error, match="gather needs every rank"):
+        fastdispatch.CallGraph(None, gather=True, ranks=[0])
+
+
+def left_open(rank: int, folder: str) -> None:
+    """Rank 0 starts a collective that can end only when rank 1 joins it, after rank 0 has stopped recording."""
+    join(rank, folder)
+    store = dist.distributed_c10d._get_default_store()
+    tensor = torch.ones(3)
+    if rank == 0:
+        with fastdispatch.CallGraph(folder) as graph:
+            work = dist.all_reduce(tensor, async_op=True)
+            while "gloo:all_reduce" not in fastdispatch.load(graph.path).nodes["name"]:
+                time.sleep(0.01)  # another thread starts it
+        store.set("stopped", "1")
+        work.wait()
+    else:
+        store.wait(["stopped"])
+        dist.all_reduce(tensor)
+    assert tensor.tolist() == [2, 2, 2]
+    dist.destroy_process_group()
+
+
+def test_asynchronous_work_that_is_open_at_the_end_is_counted(tmp_path: Path) -> None:
+    mp.spawn(left_open, (str(tmp_path),), nprocs=2)
+    assert fastdispatch.load(tmp_path).ranks[0]["counters"]["async_lost"] == 1
