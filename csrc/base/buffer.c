@@ -43,8 +43,8 @@ fd_buffer_clear(fd_buffer *buffer)
 void
 fd_buffer_bytes(fd_buffer *buffer, const void *bytes, size_t size)
 {
-    char *to = reserve(buffer, size);
-    if (to != NULL && size > 0) {
+    char *to = size > 0 ? reserve(buffer, size) : NULL;
+    if (to != NULL) {
         memcpy(to, bytes, size);
         buffer->size += size;
     }

@@ -23,10 +23,12 @@ typedef struct fd_reading {
     uint32_t lost; /* raw index of <lost>, 0 before it is needed */
 } fd_reading;
 
-/* Every chunk of a kind; `view` walks them. */
+/* Every chunk of a kind; `view` walks them. No list, no arithmetic on it: that
+ * is undefined even for + 0. */
 #define FOR_EACH_CHUNK(r, wanted, view)                                       \
     for (const fd_chunk_view *view = (r)->file.list.list;                     \
-         view < (r)->file.list.list + (r)->file.list.count; view++)           \
+         view != NULL && view < (r)->file.list.list + (r)->file.list.count;   \
+         view++)                                                              \
         if (view->header->kind == (wanted))
 
 static inline uint32_t
