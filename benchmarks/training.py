@@ -100,12 +100,12 @@ def _short_step(result: Result, effort: Effort) -> None:
     result.add(
         "short step: untraced", interleave({"plain": peers.plain}, step, effort)["plain"], "ns", None, _events(step)
     )
-    times = interleave(_ours(result), step, effort, turns=12, repeats=2)
+    times = interleave(_ours(result), step, effort, turns=8, repeats=10)
     _report(result, "short step", times, _SHORT)
     if "empty callback" in times:
         result.add("short step: ours above the empty callback", _above(times), "x", _ABOVE_CALLBACK)
     others = {"plain": peers.plain, **_others(result)}
-    _report(result, "short step", interleave(others, step, effort, turns=2, repeats=2), None)
+    _report(result, "short step", interleave(others, step, effort, turns=2, repeats=8), None)
     script = {"plain": peers.plain, "inspect.stack() script": peers.stack_script}
     _report(result, "short step", interleave(script, step, effort, turns=1, repeats=1), None)
 
@@ -113,7 +113,7 @@ def _short_step(result: Result, effort: Effort) -> None:
 def _long_step(result: Result, effort: Effort) -> None:
     step = _step(batch=8, context=64, width=128, heads=4)
     sides = _ours(result)
-    times = interleave(sides, step, effort, turns=4, repeats=1)
+    times = interleave(sides, step, effort, turns=4, repeats=4)
     result.add("long step: untraced", times["plain"], "ns", None, _events(step))
     _report(result, "long step", times, _LONG)
 
