@@ -33,7 +33,9 @@ def test_the_package_is_typed(tmp_path: Path) -> None:
 
 @needs_mypy
 def test_the_stub_is_the_module(tmp_path: Path) -> None:
-    checked = module_of("mypy.stubtest", "fastdispatch._core", folder=tmp_path)
+    # It reads no configuration of its own accord.
+    config = ("--mypy-config-file", "pyproject.toml")
+    checked = module_of("mypy.stubtest", "fastdispatch._core", *config, folder=tmp_path)
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
