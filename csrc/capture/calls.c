@@ -167,7 +167,8 @@ push_unhooked(fd_thread *thread, fd_frame *frame, bool synced)
 {
     PyCodeObject *code = fd_frame_code(frame);
     const fd_code *known = fd_code_of(thread, code);
-    if (known == NULL || (known->special & FD_CODE_PLUMBING) != 0) {
+    if (known == NULL
+        || (known->special & (FD_CODE_PLUMBING | FD_CODE_MUTED)) != 0) {
         return;
     }
     fd_function function = fd_function_of(thread, code, known, frame);

@@ -53,6 +53,20 @@ evaluate_plumbing(PyThreadState *state, fd_frame *frame, int throwing,
     return result;
 }
 
+/* Nothing below this frame is recorded; its time is its caller's. */
+static PyObject *
+evaluate_muted(PyThreadState *state, fd_frame *frame, int throwing,
+               fd_thread *thread)
+{
+    uint32_t generation = thread->generation;
+    thread->busy = true;
+    thread->generation = 0;
+    PyObject *result = evaluate(state, frame, throwing);
+    thread->busy = false;
+    thread->generation = generation;
+    return result;
+}
+
 static PyObject *
 evaluate_recorded(PyThreadState *state, fd_frame *frame, int throwing,
                   fd_thread *thread, const fd_code *known)
@@ -84,6 +98,9 @@ evaluate_other(PyThreadState *state, fd_frame *frame, int throwing)
     uint16_t special = known->special; /* `known` may die in the call */
     if ((special & FD_CODE_PLUMBING) != 0) {
         return evaluate_plumbing(state, frame, throwing, thread);
+    }
+    if ((special & FD_CODE_MUTED) != 0) {
+        return evaluate_muted(state, frame, throwing, thread);
     }
     if ((special & FD_CODE_EVENTS) == 0) {
         return evaluate_recorded(state, frame, throwing, thread, known);

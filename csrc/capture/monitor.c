@@ -47,6 +47,12 @@ enter(fd_thread *thread, PyCodeObject *code, fd_frame *frame)
         return;
     }
     uint16_t special = known->special;
+    if ((special & FD_CODE_MUTED) != 0) {
+        thread->muted = frame;
+        thread->busy = true;
+        thread->generation = 0;
+        return;
+    }
     if ((special & FD_CODE_PLUMBING) == 0
         && !repeat(thread, known, frame)) {
         if ((special & FD_CODE_EVENTS) != 0) {
@@ -73,6 +79,19 @@ leave(fd_thread *thread, const fd_frame *frame, fd_frame *caller)
     else {
         fd_calls_leave(thread, depth, frame, caller);
     }
+}
+
+/* Whether this is the end of the muted frame. */
+static bool
+unmute(const fd_frame *frame)
+{
+    fd_thread *thread = fd_thread_self;
+    if (thread == NULL || thread->muted != frame) {
+        return false;
+    }
+    thread->muted = NULL;
+    thread->busy = false;
+    return true;
 }
 
 /* Ready to record this event of `frame`; NULL: leave it out. */
@@ -125,7 +144,7 @@ on_leave(PyObject *module, PyObject *const *args, Py_ssize_t count)
     PyThreadState *state = PyThreadState_Get();
     fd_frame *frame = fd_frame_current(state);
     fd_frame *caller = fd_frame_python(frame->previous);
-    if (purpose != FD_HOOK_WATCHING) {
+    if (!unmute(frame) && purpose != FD_HOOK_WATCHING) {
         fd_thread *thread = ready(state, frame, NULL);
         if (thread != NULL) {
             leave(thread, frame, caller);

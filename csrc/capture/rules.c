@@ -14,8 +14,12 @@ typedef struct fd_rule {
 
 /* The first rule that matches counts. */
 static const fd_rule rules[] = {
-    /* What PyTorch runs around a dispatch mode, three frames per operator. */
-    {"torch/_library/simple_registry.py", NULL, FD_CODE_PLUMBING, 0},
+    /* What PyTorch runs around a dispatch mode: three frames per operator, and
+     * dozens at the first sight of each, when its Python object is made. */
+    {"torch/_library/simple_registry.py", NULL, FD_CODE_MUTED, 0},
+    {"torch/_ops.py", "_Ops.__getattr__", FD_CODE_MUTED, 0},
+    {"torch/_ops.py", "_OpNamespace.__getattr__", FD_CODE_MUTED, 0},
+    {"torch/_ops.py", "OpOverloadPacket.__getattr__", FD_CODE_MUTED, 0},
 
     /* What starts a program for `python -m`. */
     {"<frozen runpy>", NULL, FD_CODE_PLUMBING, 0},

@@ -22,7 +22,8 @@ typedef struct fd_thread {
     fd_index names;        /* text of ranges and autograd nodes -> node */
     uint32_t step_nesting; /* open calls whose end may end a step */
     bool ring_refused;     /* there was no room for one */
-    bool busy;             /* inside our own slow path */
+    const fd_frame *muted; /* see FD_CODE_MUTED; of the monitor only */
+    bool busy;             /* inside our own slow path, or muted */
 } fd_thread;
 
 /* initial-exec: one load per access. A pointer's worth of the static TLS

@@ -47,3 +47,42 @@ def test_counts_equal_those_of_setprofile(program: Callable[[], None], source: s
         assert all(key.endswith(":__init__") for key in missing)
     else:
         assert not missing
+
+
+LOOK_UP = """
+class _Ops:
+    def __getattr__(self, name):
+        return helper(name)
+def helper(name):
+    if name == "missing":
+        raise AttributeError(name)
+    return name
+"""
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_what_pytorch_does_to_look_an_operator_up_is_left_out(source: str) -> None:
+    """A file of PyTorch's name: neither the look-up nor what it calls is a node, and what follows it is."""
+    space: dict[str, object] = {}
+    exec(compile(LOOK_UP, "site-packages/torch/_ops.py", "exec"), space)
+    ops = space["_Ops"]()  # type: ignore[operator]
+
+    def work() -> None:
+        assert ops.aten == "aten"
+        programs.leaf(1)
+        with pytest.raises(AttributeError):
+            _ = ops.missing
+        programs.leaf(2)
+
+    trace = record(work, calls=source)
+    names = trace.nodes["name"]
+    assert "helper" not in names
+    assert "__getattr__" not in names
+    leaf = names.index("leaf")
+    assert sum(c for c, n in zip(trace.contexts["calls"], trace.contexts["node"], strict=True) if n == leaf) == 2
+    callers = [
+        trace.nodes["name"][trace.contexts["node"][trace.contexts["parent"][i]]]
+        for i, n in enumerate(trace.contexts["node"])
+        if n == leaf
+    ]
+    assert callers == ["work"]

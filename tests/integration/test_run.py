@@ -188,3 +188,21 @@ def test_torchrun(tmp_path: Path) -> None:
     trace = fastdispatch.load(tmp_path / "fastdispatch-out")
     assert [(rank["rank"], rank["world"]) for rank in trace.ranks] == [(1, 2)]
     assert "c10d::barrier" in trace.nodes["name"]
+
+
+@pytest.mark.torch
+def test_both_operator_back_ends_see_the_same_python_graph(tmp_path: Path, examples: Path) -> None:
+    def python_edges(ops: str) -> dict[tuple[str, str], int]:
+        out = tmp_path / ops
+        result = processes.fastdispatch("run", "--out", out, "--ops", ops, examples / "gpt/pretrain.py", "--steps", 2)
+        assert result.returncode == 0, result.stderr
+        trace = fastdispatch.load(out)
+        table, graph = trace.table("function"), trace.graph("function")
+        python = [trace.nodes["kind"][node] == "python" for node in table["node"]]
+        return {
+            (table["where"][caller], table["where"][callee]): calls
+            for caller, callee, calls in zip(graph["caller"], graph["callee"], graph["calls"], strict=True)
+            if caller >= 0 and python[caller] and python[callee]
+        }
+
+    assert python_edges("record") == python_edges("dispatch")
