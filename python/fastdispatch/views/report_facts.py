@@ -187,13 +187,14 @@ def _special(trace: Trace, table: Columns) -> list[Special]:
     kinds, classes = trace.nodes["kind"], trace.nodes["class"]
     names = trace.nodes["name"]
     found = []
-    for where, node, calls, own, total, asynchronous, unseen in zip(
-        *(table[name] for name in ("where", "node", "calls", "self", "total", "async", "hidden")), strict=True
+    columns = ("where", "node", "calls", "resumes", "self", "total", "async", "hidden")
+    for where, node, calls, resumes, own, total, asynchronous, unseen in zip(
+        *(table[name] for name in columns), strict=True
     ):
         if unseen:
             found.append(Special("unseen", where, unseen, total))
         if kinds[node] == "overflow":
-            found.append(Special("folded", where, calls, own))
+            found.append(Special("folded", where, calls + resumes, own))  # as its row in the table has it
         elif asynchronous:
             found.append(Special("asynchronous", where, calls, asynchronous))
         elif kinds[node] == "op" and where.startswith(_COMPILED):
