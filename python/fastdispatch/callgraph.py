@@ -224,9 +224,9 @@ class CallGraph:
         if self._out is None:
             return _core.Session(None, **options)
         try:
-            self._path = files.prepare(self._out, self._rank)
-            session = _core.Session(files.local_place(self._path), **options)
-            files.register(self._path, self._rank, self._world, self._run_id)
+            with files.claimed(self._out, self._rank) as self._path:
+                session = _core.Session(files.local_place(self._path), **options)
+                files.register(self._path, self._rank, self._world, self._run_id)
         except (_core.Error, OSError) as error:
             warnings.warn(f"fastdispatch: {error}; recording in memory instead", RuntimeWarning, stacklevel=4)
             self._path = None

@@ -24,15 +24,28 @@ def recording_name(rank: int) -> str:
     return f"rank{rank:05d}.fd"
 
 
-def prepare(out: str | os.PathLike[str], rank: int) -> Path:
-    """The path to record to: ``out/rankNNNNN.fd``, with the process id when another process has that one."""
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold the run directory's lock. Not twice in one process."""
+    with open(folder / ".manifest.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def claimed(out: str | os.PathLike[str], rank: int) -> Iterator[Path]:
+    """The path to record to: ``out/rankNNNNN.fd``, with the process id when another process has that one.
+
+    One process at a time is in here: the file is made and registered before the next one looks.
+    """
     folder = Path(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise Error(f"{folder}: cannot make the run directory: {error.strerror}") from None
-    path = folder / recording_name(rank)
-    return path.with_suffix(f".{os.getpid()}.fd") if is_live(path) else path
+    with locked(folder):
+        path = folder / recording_name(rank)
+        yield path.with_suffix(f".{os.getpid()}.fd") if is_live(path) else path
 
 
 def is_live(path: Path) -> bool:
@@ -63,13 +76,6 @@ def move(path: Path, target: Path) -> None:
     path.unlink()
 
 
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    with open(folder / ".manifest.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
 def _read(path: Path) -> dict[str, Any]:
     try:
         manifest = json.loads(path.read_text())
@@ -79,7 +85,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def register(path: Path, rank: int, world: int, run: str, host: str | None = None, pid: int | None = None) -> None:
-    """Name ``path`` in the manifest of its folder, as written by this process or by the one given.
+    """Name ``path`` in the manifest of its folder, whose lock is held, as written by this process or by the one given.
 
     A run begins anew, and the finished files of the run before are named no more, when the run's id is another one or
     when this rank is there already and its process is gone.
@@ -91,29 +97,30 @@ def register(path: Path, rank: int, world: int, run: str, host: str | None = Non
         "pid": pid or os.getpid(),
         "started": time.time(),
     }
-    with _locked(path.parent):
-        manifest = _read(path.parent / MANIFEST)
-        ranks = manifest.get("ranks", [])
-        repeated = any(old.get("file") == path.name for old in ranks)
-        if manifest.get("run_id") != run or repeated:
-            ranks = [old for old in ranks if is_live(path.parent / old["file"])]
-        ranks = [old for old in ranks if old.get("file") != path.name]
-        ranks = sorted([*ranks, entry], key=lambda each: (each["rank"], each["file"]))
-        manifest = {"format": "fastdispatch.run", "version": 1, "run_id": run, "world": world, "ranks": ranks}
-        temporary = path.parent / f".{MANIFEST}.{os.getpid()}"
-        temporary.write_text(json.dumps(manifest, indent=1) + "\n")
-        os.replace(temporary, path.parent / MANIFEST)
+    manifest = _read(path.parent / MANIFEST)
+    ranks = manifest.get("ranks", [])
+    repeated = any(old.get("file") == path.name for old in ranks)
+    if manifest.get("run_id") != run or repeated:
+        ranks = [old for old in ranks if is_live(path.parent / old["file"])]
+    ranks = [old for old in ranks if old.get("file") != path.name]
+    ranks = sorted([*ranks, entry], key=lambda each: (each["rank"], each["file"]))
+    manifest = {"format": "fastdispatch.run", "version": 1, "run_id": run, "world": world, "ranks": ranks}
+    temporary = path.parent / f".{MANIFEST}.{os.getpid()}"
+    temporary.write_text(json.dumps(manifest, indent=1) + "\n")
+    os.replace(temporary, path.parent / MANIFEST)
 
 
 def rename(path: Path, rank: int, world: int, run: str) -> Path:
     """A rank that became known only after the start: give the recording its name."""
     target = path.with_name(recording_name(rank))
-    if target == path or is_live(target):
+    if target == path:
         return path
-    os.replace(path, target)
-    with _locked(path.parent):
+    with locked(path.parent):
+        if is_live(target):
+            return path
+        os.replace(path, target)
         manifest = _read(path.parent / MANIFEST)
         manifest["ranks"] = [old for old in manifest.get("ranks", []) if old.get("pid") != os.getpid()]
         (path.parent / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
-    register(target, rank, world, run)
+        register(target, rank, world, run)
     return target

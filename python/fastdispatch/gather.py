@@ -35,4 +35,5 @@ def _store(target: Path, content: bytes, run: str) -> None:
         return
     target.write_bytes(content)
     sent = load(target).ranks[0]
-    files.register(target, sent["rank"], sent["world"], run, sent["meta"].get("host"), sent["pid"])
+    with files.locked(target.parent):
+        files.register(target, sent["rank"], sent["world"], run, sent["meta"].get("host"), sent["pid"])
