@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -38,3 +39,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture
 def examples() -> Path:
     return EXAMPLES
+
+
+@pytest.fixture
+def every_tool_id_is_taken() -> Iterator[None]:
+    for tool in (2, 3, 4):
+        sys.monitoring.use_tool_id(tool, "test")
+    yield
+    for tool in (2, 3, 4):
+        sys.monitoring.free_tool_id(tool)

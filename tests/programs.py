@@ -79,6 +79,42 @@ def classes() -> None:
     WithMeta()
 
 
+class Leaf:
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+
+class Nest(Leaf):
+    def __init__(self, value: int) -> None:
+        super().__init__(value)
+        self.leaf = Leaf(leaf(value))
+
+
+class Refuser:
+    def __init__(self, value: int) -> None:
+        if value % 3:
+            raise ValueError(value)
+
+
+def constructors() -> None:
+    """Classes called from places where they are called often, which 3.13 specialises."""
+    for i in range(60):
+        Leaf(i)
+        Nest(i)
+        with contextlib.suppress(ValueError):
+            Refuser(i)
+        for kind in (Leaf, Nest, Base):
+            kind(i)
+    for _ in range(4):
+
+        class Local:
+            def __init__(self, value: int) -> None:
+                self.value = value
+
+        for j in range(20):
+            Local(j)
+
+
 def recursion() -> None:
     def fibonacci(n: int) -> int:
         return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
@@ -203,4 +239,15 @@ def fresh_code() -> None:
         (lambda: leaf(i))()
 
 
-PLAIN = (classes, recursion, generators, coroutines, exceptions, callbacks, executed, contexts, fresh_code)
+PLAIN = (
+    classes,
+    constructors,
+    recursion,
+    generators,
+    coroutines,
+    exceptions,
+    callbacks,
+    executed,
+    contexts,
+    fresh_code,
+)

@@ -134,6 +134,17 @@ fd_calls_enter(fd_thread *thread, PyCodeObject *code, const fd_code *known,
 }
 
 void
+fd_calls_enter_unhooked(fd_thread *thread, PyCodeObject *code,
+                        const fd_code *known, fd_frame *frame)
+{
+    uint32_t depth = fd_calls_enter(thread, code, known, frame);
+    if (fd_tree_depth(thread->tree) > depth) {
+        thread->tree->stack[depth].flags |= FD_ENTRY_UNHOOKED;
+    }
+    thread->frame = frame;
+}
+
+void
 fd_calls_leave(fd_thread *thread, uint32_t depth, const fd_frame *frame,
                const fd_frame *caller)
 {

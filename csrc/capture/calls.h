@@ -22,6 +22,22 @@ fd_verdict fd_calls_prepare(PyThreadState *state, fd_frame *caller,
  * the event out. */
 fd_thread *fd_calls_ready(void);
 
+/* The calling thread, ready for an event of sys.monitoring: `frame` was entered
+ * from `caller`, or `caller` itself is about to end (`frame` NULL). NULL: leave
+ * the event out. */
+static inline fd_thread *
+fd_calls_monitored(PyThreadState *state, fd_frame *caller, fd_frame *frame)
+{
+    fd_thread *thread = fd_thread_self;
+    if (thread != NULL && thread->generation == fd_process_generation()
+        && thread->frame == caller) {
+        return thread;
+    }
+    return fd_calls_prepare(state, caller, frame) == FD_RECORD
+               ? fd_thread_self
+               : NULL;
+}
+
 /* Whether `context` is what the last call of this code object with this class
  * went to. */
 static inline bool
@@ -55,6 +71,10 @@ fd_context *fd_calls_recent(fd_tree *tree, const fd_code *known,
  * then calls fd_calls_leave with it. */
 uint32_t fd_calls_enter(fd_thread *thread, PyCodeObject *code,
                         const fd_code *known, fd_frame *frame);
+
+/* The same for a frame that the evaluator hook was not asked for. */
+void fd_calls_enter_unhooked(fd_thread *thread, PyCodeObject *code,
+                             const fd_code *known, fd_frame *frame);
 
 /* Close the entry of `frame`, opened at `depth`, and what it left open above.
  * Ranges that outlive it move to its caller, `caller`. When the entry is gone

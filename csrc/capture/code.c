@@ -1,13 +1,19 @@
 #include "capture/code.h"
 
 #include "base/alloc.h"
+#include "capture/constructors.h"
 #include "capture/rules.h"
 
 #include <string.h>
 
+/* Called with NULL for code that another tool has put a word to and we not. */
 static void
-forget(void *known)
+forget(void *extra)
 {
+    fd_code *known = extra;
+    if (known != NULL && known->constructor) {
+        fd_constructors_forget(known);
+    }
     fd_free(known);
 }
 
@@ -148,6 +154,7 @@ fd_code_add(PyCodeObject *code)
         fd_free(known);
         return NULL;
     }
+    known->constructor = fd_constructors_add(code, known);
     return known;
 }
 

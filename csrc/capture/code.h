@@ -39,6 +39,7 @@ typedef struct fd_code {
     int16_t slot;     /* of the receiver; -1 for FD_RECEIVER_NONE */
     uint16_t special; /* FD_CODE_*; 0 for nearly all code */
     uint8_t receiver; /* FD_RECEIVER_* */
+    bool constructor; /* see constructors.h */
 } fd_code;
 
 /* Reserve the slot. -1 with an exception. */

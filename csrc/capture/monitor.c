@@ -2,11 +2,11 @@
 
 #include "capture/calls.h"
 #include "capture/events.h"
+#include "capture/monitoring.h"
 #include "capture/records.h"
 
 #if PY_VERSION_HEX >= 0x030C0000 /* sys.monitoring */
 
-/* sys.monitoring calls back without a pointer of ours. */
 static int tool = -1;
 static fd_hook purpose;
 
@@ -94,20 +94,6 @@ unmute(const fd_frame *frame)
     return true;
 }
 
-/* Ready to record this event of `frame`; NULL: leave it out. */
-static fd_thread *
-ready(PyThreadState *state, fd_frame *caller, fd_frame *frame)
-{
-    fd_thread *thread = fd_thread_self;
-    if (thread != NULL && thread->generation == fd_process_generation()
-        && (thread->frame == caller || thread->frame == frame)) {
-        return thread;
-    }
-    return fd_calls_prepare(state, caller, frame) == FD_RECORD
-               ? fd_thread_self
-               : NULL;
-}
-
 static PyObject *
 on_enter(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
@@ -118,7 +104,7 @@ on_enter(PyObject *module, PyObject *const *args, Py_ssize_t count)
     fd_frame *caller = fd_frame_python(frame->previous);
     PyCodeObject *code = (PyCodeObject *)args[0];
     if (purpose != FD_HOOK_WATCHING) {
-        fd_thread *thread = ready(state, caller, frame);
+        fd_thread *thread = fd_calls_monitored(state, caller, frame);
         if (thread != NULL) {
             enter(thread, code, frame);
         }
@@ -145,7 +131,7 @@ on_leave(PyObject *module, PyObject *const *args, Py_ssize_t count)
     fd_frame *frame = fd_frame_current(state);
     fd_frame *caller = fd_frame_python(frame->previous);
     if (!unmute(frame) && purpose != FD_HOOK_WATCHING) {
-        fd_thread *thread = ready(state, frame, NULL);
+        fd_thread *thread = fd_calls_monitored(state, frame, NULL);
         if (thread != NULL) {
             leave(thread, frame, caller);
         }
@@ -157,81 +143,20 @@ on_leave(PyObject *module, PyObject *const *args, Py_ssize_t count)
     Py_RETURN_NONE;
 }
 
-static PyMethodDef callbacks[] = {
-    {"on_enter", (PyCFunction)(void (*)(void))on_enter, METH_FASTCALL, NULL},
-    {"on_leave", (PyCFunction)(void (*)(void))on_leave, METH_FASTCALL, NULL},
+static PyMethodDef on_enter_method = {
+    "on_enter", (PyCFunction)(void (*)(void))on_enter, METH_FASTCALL, NULL};
+static PyMethodDef on_leave_method = {
+    "on_leave", (PyCFunction)(void (*)(void))on_leave, METH_FASTCALL, NULL};
+
+static fd_monitored events[] = {
+    {"PY_START", &on_enter_method, false, 0},
+    {"PY_RESUME", &on_enter_method, false, 0},
+    {"PY_THROW", &on_enter_method, false, 0},
+    {"PY_RETURN", &on_leave_method, false, 0},
+    {"PY_YIELD", &on_leave_method, false, 0},
+    {"PY_UNWIND", &on_leave_method, false, 0},
 };
-
-/* Names in sys.monitoring.events, with the callback for each. */
-static const struct {
-    const char *name;
-    int callback;
-} events[] = {
-    {"PY_START", 0},  {"PY_RESUME", 0}, {"PY_THROW", 0},
-    {"PY_RETURN", 1}, {"PY_YIELD", 1},  {"PY_UNWIND", 1},
-};
-
-static PyObject *
-monitoring(void)
-{
-    PyObject *module = PySys_GetObject("monitoring"); /* borrowed */
-    if (module == NULL) {
-        PyErr_SetString(PyExc_RuntimeError, "sys.monitoring is missing");
-    }
-    return module;
-}
-
-static int
-done(PyObject *result)
-{
-    Py_XDECREF(result);
-    return result == NULL ? -1 : 0;
-}
-
-/* The ids that no standard tool has, then the profiler's. */
-static int
-claim_tool(PyObject *module)
-{
-    static const int ids[] = {3, 4, 2};
-    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
-        if (done(PyObject_CallMethod(module, "use_tool_id", "is", ids[i],
-                                     "fastdispatch")) == 0) {
-            return ids[i];
-        }
-        PyErr_Clear();
-    }
-    PyErr_SetString(PyExc_RuntimeError,
-                    "no free sys.monitoring tool id: use calls='frame'");
-    return -1;
-}
-
-static int
-register_events(PyObject *module, int id)
-{
-    PyObject *names = PyObject_GetAttrString(module, "events");
-    long mask = 0;
-    int result = names == NULL ? -1 : 0;
-    for (size_t i = 0; i < sizeof events / sizeof *events && result == 0;
-         i++) {
-        PyObject *event = PyObject_GetAttrString(names, events[i].name);
-        PyObject *callback = PyCFunction_New(&callbacks[events[i].callback],
-                                             NULL);
-        if (event == NULL || callback == NULL) {
-            result = -1;
-        }
-        else {
-            mask |= PyLong_AsLong(event);
-            result = done(PyObject_CallMethod(module, "register_callback",
-                                              "iOO", id, event, callback));
-        }
-        Py_XDECREF(event);
-        Py_XDECREF(callback);
-    }
-    Py_XDECREF(names);
-    return result < 0 ? -1
-                      : done(PyObject_CallMethod(module, "set_events", "il",
-                                                 id, mask));
-}
+enum { EVENTS = sizeof events / sizeof *events };
 
 int
 fd_monitor_install(fd_hook hook)
@@ -240,34 +165,17 @@ fd_monitor_install(fd_hook hook)
     if (tool >= 0) {
         return 0;
     }
-    PyObject *module = monitoring();
-    int id = module == NULL ? -1 : claim_tool(module);
-    if (id < 0) {
-        return -1;
-    }
-    tool = id;
-    if (register_events(module, id) < 0) {
-        PyObject *error = fd_take_exception();
-        fd_monitor_remove();
-        Py_XDECREF(error);
-        PyErr_SetString(PyExc_RuntimeError,
-                        "sys.monitoring refused our callbacks");
-        return -1;
-    }
-    return 0;
+    tool = fd_monitoring_open(events, EVENTS);
+    return tool < 0 ? -1 : 0;
 }
 
 void
 fd_monitor_remove(void)
 {
-    PyObject *module = tool >= 0 ? monitoring() : NULL;
-    if (module != NULL) {
-        done(PyObject_CallMethod(module, "set_events", "ii", tool, 0));
-        PyErr_Clear();
-        done(PyObject_CallMethod(module, "free_tool_id", "i", tool));
-        PyErr_Clear();
+    if (tool >= 0) {
+        fd_monitoring_close(tool, events, EVENTS);
+        tool = -1;
     }
-    tool = -1;
 }
 
 #else

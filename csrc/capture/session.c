@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "capture/calls.h"
+#include "capture/constructors.h"
 #include "capture/frame_hook.h"
 #include "capture/guard.h"
 #include "capture/monitor.h"
@@ -123,6 +124,7 @@ uninstall(const fd_session *session)
 {
     if (session->calls == FD_CALLS_FRAME) {
         fd_frame_hook_remove();
+        fd_constructors_release();
     }
     else if (session->calls == FD_CALLS_MONITOR) {
         fd_monitor_remove();
@@ -132,6 +134,9 @@ uninstall(const fd_session *session)
 static void
 resume(fd_session *session)
 {
+    if (session->calls == FD_CALLS_FRAME) {
+        fd_constructors_watch(); /* takes its time: before the clock runs */
+    }
     fd_recording_resume(session->recording);
     fd_steps_begin(&session->steps, session->step, fd_clock_ticks());
     session->running = true;
@@ -217,6 +222,7 @@ turn(fd_session *session, fd_thread *thread, long ended)
         pause_recording(session);
         window_ended(session, thread, ended);
         if (!record) {
+            fd_constructors_release();
             install(session, true);
         }
     }
@@ -323,4 +329,6 @@ void
 fd_session_forked(void)
 {
     fd_frame_hook_remove();
+    fd_monitor_remove();
+    fd_constructors_release();
 }

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable
 
@@ -39,14 +41,70 @@ def test_counts_equal_those_of_setprofile(program: Callable[[], None], source: s
     recorded = Recorded(record(program, calls=source), program.__name__)
     # A generator that is created runs nothing yet: setprofile does not see that call, we count it.
     calls = Counter({key: n for key, n in recorded.calls().items() if key not in counter.resumes})
-    missing = counter.calls - calls
-    assert calls <= counter.calls
+    assert calls == counter.calls
     assert recorded.calls("resumes") == counter.resumes
-    if source == "frame" and sys.version_info >= (3, 13):
-        # The evaluator hook of 3.13 is not asked for constructors that are called often.
-        assert all(key.endswith(":__init__") for key in missing)
-    else:
-        assert not missing
+
+
+MONITORING = pytest.mark.skipif(sys.version_info < (3, 13), reason="the hook sees every constructor before 3.13")
+
+
+@MONITORING
+def test_constructors_past_the_hook_have_their_callees() -> None:
+    programs.constructors()  # every place is specialised before the recording begins
+    trace = record(programs.constructors)
+    assert sum(trace.ranks[0]["counters"].values()) == 0
+    nodes, contexts = trace.nodes, trace.contexts
+    name = [f"{nodes['class'][node]}.{nodes['name'][node]}" for node in contexts["node"]]
+    edges = {(name[contexts["parent"][i]], name[i]) for i in range(1, len(name)) if contexts["calls"][i]}
+    assert {edge for edge in edges if edge[0] == "Nest.__init__"} == {
+        ("Nest.__init__", "Nest.__init__"),  # of its base class
+        ("Nest.__init__", "Leaf.__init__"),
+        ("Nest.__init__", ".leaf"),
+    }
+    assert {edge[0] for edge in edges if edge[1] == "Refuser.__init__"} == {".constructors"}
+    assert not any(edge[0] == "Refuser.__init__" for edge in edges)
+
+
+@MONITORING
+def test_a_constructor_past_the_hook_that_raises_has_ended() -> None:
+    def waits_after_a_refusal() -> None:
+        for i in range(40):
+            with contextlib.suppress(ValueError):
+                programs.Refuser(i)
+        time.sleep(0.05)
+
+    waits_after_a_refusal()
+    trace = record(waits_after_a_refusal)
+    names = [trace.nodes["name"][node] for node in trace.contexts["node"]]
+    assert trace.contexts["self"][names.index("waits_after_a_refusal")] >= 50_000_000
+
+
+@MONITORING
+def test_nothing_is_left_in_sys_monitoring() -> None:
+    monitoring = sys.monitoring
+    record(programs.constructors)
+    assert [monitoring.get_tool(tool) for tool in range(6)] == [None] * 6
+    for tool in (2, 3, 4):
+        monitoring.use_tool_id(tool, "test")
+        assert monitoring.get_events(tool) == 0
+        assert monitoring.get_local_events(tool, programs.Leaf.__init__.__code__) == 0
+        assert monitoring.register_callback(tool, monitoring.events.PY_START, None) is None
+        monitoring.free_tool_id(tool)
+
+
+@MONITORING
+@pytest.mark.usefixtures("every_tool_id_is_taken")
+def test_without_a_tool_id_constructors_are_found_by_what_they_call() -> None:
+    trace = record(programs.constructors)
+    assert trace.ranks[0]["counters"]["hidden_frames"] > 0
+    nodes = trace.nodes
+    hidden = {
+        f"{nodes['class'][node]}.{nodes['name'][node]}"
+        for node, flags in zip(trace.contexts["node"], trace.contexts["flags"], strict=True)
+        if flags & 0x40
+    }
+    assert "Nest.__init__" in hidden
+    assert all(name.endswith(".__init__") for name in hidden)
 
 
 LOOK_UP = """

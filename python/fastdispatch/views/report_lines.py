@@ -45,7 +45,7 @@ _SPECIAL = {
     "compiled": "compiled, opaque: what was inlined is not seen",
     "folded": "folded: calls counted together, below imports and compilers",
     "scripted": "scripted, opaque: only operators are seen",
-    "unseen": "constructors that Python 3.13 often shows to no hook, known from what they called",
+    "unseen": "constructors that Python 3.13 enters past the hook, known from what they called: at least so many calls",
 }
 
 _LISTED = 4

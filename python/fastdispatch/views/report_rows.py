@@ -53,7 +53,7 @@ class Row:
     total: int
     backward: int
     asynchronous: int
-    unseen_calls: int  # of calls: those no hook saw (constructors on Python 3.13)
+    unseen_calls: int  # of a function some of whose calls no hook saw: a lower bound
     step_mean: int  # of the total per step
     step_deviation: int
     modules: list[Modules] = field(default_factory=list)

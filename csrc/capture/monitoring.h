@@ -1,0 +1,25 @@
+/* sys.monitoring (PEP 669, Python 3.12 and later): a tool id of our own, its
+ * callbacks, its events. Needs the GIL. */
+#ifndef FD_MONITORING_H
+#define FD_MONITORING_H
+
+#include "capture/pyframe.h"
+
+typedef struct fd_monitored {
+    const char *event; /* a name in sys.monitoring.events */
+    PyMethodDef *callback;
+    bool local; /* only code that is asked reports it; else all code does */
+    long bit;   /* of the event, filled in by fd_monitoring_open */
+} fd_monitored;
+
+/* Claim a tool id and have these events reported. The id, or -1 with an
+ * exception: none is free. */
+int fd_monitoring_open(fd_monitored *events, size_t count);
+
+/* Give the id back. Local events must be gone, no exception pending. */
+void fd_monitoring_close(int tool, const fd_monitored *events, size_t count);
+
+/* The local events that this code is to report. -1 with an exception. */
+int fd_monitoring_set_local(int tool, PyCodeObject *code, long events);
+
+#endif
