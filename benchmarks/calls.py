@@ -72,6 +72,19 @@ def _tree(count: int) -> Callable[[], None]:
     return work
 
 
+class Made:
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+
+def _constructor(count: int) -> Callable[[], None]:
+    def work() -> None:
+        for _ in repeat(None, count):
+            Made(1)
+
+    return work
+
+
 def _resumes(count: int) -> Iterator[None]:
     yield from repeat(None, count)
 
@@ -84,7 +97,13 @@ def _generator(count: int) -> Callable[[], None]:
     return work
 
 
-_WORKS = {"method": _method, "function": _function, "tree": _tree, "generator": _generator}
+_WORKS = {
+    "method": _method,
+    "function": _function,
+    "tree": _tree,
+    "constructor": _constructor,
+    "generator": _generator,
+}
 
 
 def _sides(result: Result) -> dict[str, Side]:
