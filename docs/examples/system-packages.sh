@@ -1,8 +1,18 @@
 #!/bin/sh
 # What the build and the pictures need from the system: cJSON, Graphviz, a C compiler, Python's headers and venv.
 # Installs them as root on Debian and Ubuntu; otherwise says what is missing, in one line.
-# Usage: system-packages.sh PYTHON
+# Usage: system-packages.sh PYTHON [PROGRAM...]
+# Each PROGRAM is a package that only some tests use: they are skipped where it is missing and cannot be installed.
 python=$1
+shift
+install() {
+	[ "$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq &&
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$@" >/dev/null
+}
+for program; do
+	command -v "$program" >/dev/null || install --no-install-recommends "$program" ||
+		echo "fastdispatch: $program is not installed: the tests that use it will be skipped" >&2
+done
 missing=""
 [ -f /usr/include/cjson/cJSON.h ] || [ -f "$CJSON_DIR/include/cjson/cJSON.h" ] ||
 	[ -f "$CONDA_PREFIX/include/cjson/cJSON.h" ] || pkg-config --exists libcjson 2>/dev/null ||
@@ -13,8 +23,7 @@ command -v gcc >/dev/null || missing="$missing gcc libc6-dev"
 header=$("$python" -c 'import sysconfig; print(sysconfig.get_paths()["include"])')/Python.h
 [ -f "$header" ] || missing="$missing python3-dev"
 [ -z "$missing" ] && exit 0
-if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $missing >/dev/null && exit 0
-fi
+# shellcheck disable=SC2086 # one word per package
+install $missing && exit 0
 echo "fastdispatch: please install these packages of your system, then try again:$missing" >&2
 exit 1

