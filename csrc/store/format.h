@@ -48,7 +48,8 @@ enum {
     FD_CHUNK_THREADS = 6,
     FD_CHUNK_STACK = 7,
     FD_CHUNK_STEPS = 8,
-    FD_CHUNK_META = 9
+    FD_CHUNK_META = 9,
+    FD_CHUNK_EVENTS = 10 /* of the timeline, one owner each */
 };
 
 /* Kinds of nodes. */
@@ -185,7 +186,8 @@ typedef struct fd_chunk {
     _Atomic uint32_t used; /* written last, by release store */
     uint32_t owner;        /* id of the thread record, 0 if shared */
     uint32_t partner;      /* contexts: id of the spreads chunk */
-    uint8_t unused[16];
+    _Atomic uint64_t first; /* events: how many of this thread came before */
+    uint8_t unused[8];
 } fd_chunk;
 
 /* A string: this, then `size` bytes of UTF-8 and a NUL, padded to 8. */
@@ -264,7 +266,9 @@ typedef struct fd_thread_record {
     uint64_t attached;      /* tick at which the present thread took over */
     uint64_t covered;       /* ticks of the threads before it */
     uint64_t served;        /* threads so far */
-    uint64_t unused[8];
+    uint64_t events;        /* of the timeline, written or lost */
+    uint64_t events_lost;   /* found no room, or were overwritten */
+    uint64_t unused[6];
 } fd_thread_record;
 
 /* One open call. Entry 0 is the outermost. */
@@ -289,6 +293,22 @@ enum {
     FD_ENTRY_ENTERS = 128,    /* a frame of __enter__: what it opens is its
                                  caller's */
     FD_ENTRY_NODE_SHIFT = 8
+};
+
+/* Something that has ended: a line of the timeline. A thread's events are in
+ * the order of their ends. */
+typedef struct fd_event {
+    uint64_t start; /* tick */
+    uint64_t ticks; /* how long */
+    uint32_t context;
+    uint16_t kind;   /* FD_EVENT_* */
+    uint16_t source; /* steps: FD_STEPS_*; of the weaker ones there are none */
+} fd_event;
+
+enum {
+    FD_EVENT_CALL = 1,
+    FD_EVENT_ASYNC = 2, /* of a context of any thread, in no order */
+    FD_EVENT_STEP = 3   /* `context`: the step's number, low half */
 };
 
 typedef struct fd_step_top {
@@ -323,6 +343,7 @@ static_assert(sizeof(fd_context) == 64, "one cache line");
 static_assert(sizeof(fd_spread) == 64, "spread record");
 static_assert(sizeof(fd_thread_record) == 128, "thread record");
 static_assert(sizeof(fd_entry) == 24, "stack entry");
+static_assert(sizeof(fd_event) == 24, "event record");
 static_assert(sizeof(fd_step) == 152, "step record");
 
 #endif

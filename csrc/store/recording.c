@@ -28,6 +28,7 @@ fd_limits_of(size_t max_mb)
         .max_nodes = (uint32_t)(scale / 4),
         .max_modules = (uint32_t)(scale / 4),
         .max_contexts = (uint32_t)contexts,
+        .max_events = bytes / 2,
     };
 }
 
@@ -111,6 +112,7 @@ fd_recording_open(fd_recording **recording, const char *path,
         return status;
     }
     made->limits = *limits;
+    made->timeline.max_bytes = limits->max_events;
     pthread_mutex_init(&made->lock, NULL);
     fd_file *file = &made->file;
     fd_strings_init(&made->strings, file, limits->max_strings);

@@ -8,6 +8,7 @@
 #define FD_RECORDING_H
 
 #include "base/clock.h"
+#include "store/timeline.h"
 #include "store/modules.h"
 #include "store/nodes.h"
 
@@ -19,6 +20,7 @@ typedef struct fd_limits {
     uint32_t max_nodes;
     uint32_t max_modules;
     uint32_t max_contexts;
+    size_t max_events; /* bytes */
 } fd_limits;
 
 /* The bounds that follow from max_mb. */
@@ -35,6 +37,7 @@ typedef struct fd_recording {
     fd_pool meta;    /* fd_meta */
     fd_step *steps;  /* the ring in the file */
     struct fd_tree *trees; /* owned, linked by fd_tree.next */
+    fd_timeline timeline; /* set before the first thread is attached */
     _Atomic uint32_t contexts;
     uint32_t folded_node;
     uint32_t overflow_node;

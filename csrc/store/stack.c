@@ -52,6 +52,11 @@ fd_stack_close(fd_tree *tree, uint32_t depth)
 {
     uint32_t top = fd_tree_depth(tree);
     uint32_t kept = depth;
+    for (uint32_t at = top; at-- > depth;) {
+        if ((tree->stack[at].flags & FD_ENTRY_RANGE) == 0) {
+            fd_tree_ended(tree, at);
+        }
+    }
     for (uint32_t at = depth; at < top; at++) {
         if ((tree->stack[at].flags & FD_ENTRY_RANGE) != 0) {
             tree->stack[kept++] = tree->stack[at];
@@ -64,6 +69,7 @@ void
 fd_stack_remove(fd_tree *tree, uint32_t at)
 {
     uint32_t top = fd_tree_depth(tree);
+    fd_tree_ended(tree, at);
     memmove(&tree->stack[at], &tree->stack[at + 1],
             (top - at - 1) * sizeof *tree->stack);
     rebase(tree, at, top - 1);

@@ -175,5 +175,11 @@ fd_steps_end(fd_steps *steps, fd_tree *tree, uint32_t source)
         end_step(steps, tree, header);
     }
     pthread_mutex_unlock(&recording->lock);
+    if (counts && tree->events.chunk != NULL) {
+        const fd_step *step = slot(recording, steps->number - 1);
+        fd_tree_event(tree, (fd_event){step->begin, step->end - step->begin,
+                                       (uint32_t)step->number, FD_EVENT_STEP,
+                                       (uint16_t)source});
+    }
     return counts;
 }

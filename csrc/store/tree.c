@@ -256,6 +256,40 @@ fd_tree_child(fd_tree *tree, fd_context *parent, const fd_callee *callee)
                              : fd_tree_unfolded(tree, parent, callee);
 }
 
+void
+fd_tree_event(fd_tree *tree, fd_event event)
+{
+    fd_events *events = &tree->events;
+    fd_recording *recording = tree->recording;
+    fd_event *at = events->next;
+    if (at == events->end && !events->full) {
+        pthread_mutex_lock(&recording->lock);
+        at = fd_events_room(events, &recording->timeline, &recording->file,
+                            tree->record);
+        pthread_mutex_unlock(&recording->lock);
+    }
+    tree->record->events++;
+    if (at == NULL || at == events->end) {
+        tree->record->events_lost++;
+        return;
+    }
+    fd_events_put(events, at, event);
+}
+
+void
+fd_tree_ended(fd_tree *tree, uint32_t at)
+{
+    enum { NO_CALL = FD_ENTRY_CONTRACTED | FD_ENTRY_PENDING | FD_ENTRY_ENGINE };
+    const fd_entry *entry = &tree->stack[at];
+    if (tree->events.chunk == NULL || (entry->flags & NO_CALL) != 0) {
+        return;
+    }
+    fd_tree_called(tree, entry, fd_tree_context(tree, entry->context),
+                   (entry->flags & FD_ENTRY_FRAME) != 0 ? FD_TIMELINE_PYTHON
+                   : (entry->flags & FD_ENTRY_OP) != 0  ? FD_TIMELINE_OPS
+                                                        : FD_TIMELINE_RANGES);
+}
+
 static fd_status
 new_stack(fd_tree *tree, uint32_t bytes)
 {
@@ -315,6 +349,8 @@ plant(fd_tree *tree, const char *role)
         return FD_EFULL;
     }
     tree->record->root = id;
+    fd_events_open(&tree->events, &recording->timeline, &recording->file,
+                   tree->record);
     fd_pool_publish(&recording->threads, 1);
     return FD_OK;
 }
@@ -374,7 +410,7 @@ fd_tree_attach(fd_recording *recording, const char *role, uint32_t system_id)
 void
 fd_tree_start(fd_tree *tree)
 {
-    fd_tree_truncate(tree, 0);
+    fd_tree_close(tree, 0); /* open when the last window ended */
     tree->pending = 0;
     tree->record->attached = fd_clock_ticks();
     tree->record->last = tree->record->attached;
@@ -400,7 +436,9 @@ fd_tree_release(fd_tree *tree)
     fd_recording *recording = tree->recording;
     pthread_mutex_lock(&recording->lock);
     fd_tree_settle(tree, fd_clock_ticks());
-    fd_tree_truncate(tree, 0);
+    pthread_mutex_unlock(&recording->lock);
+    fd_tree_close(tree, 0); /* may need the lock for its timeline */
+    pthread_mutex_lock(&recording->lock);
     tree->record->running = 0;
     pthread_mutex_unlock(&recording->lock);
 }
@@ -411,5 +449,6 @@ fd_tree_free(fd_tree *tree)
     fd_index_clear(&tree->index);
     fd_vector_clear(&tree->aliases);
     fd_vector_clear(&tree->chunks);
+    fd_events_clear(&tree->events);
     fd_free(tree);
 }

@@ -40,6 +40,8 @@ typedef struct fd_tree {
     fd_thread_record *record; /* in the file */
     uint32_t pending;         /* open ranges that have no context yet */
 
+    fd_events events; /* the timeline; empty without */
+
     fd_recording *recording; /* borrowed */
     fd_context *root;
     fd_context *overflow; /* made with the root: there is always room for it */
@@ -141,7 +143,34 @@ fd_tree_push(fd_tree *tree, fd_context *context, uint32_t id,
     tree->current = context;
 }
 
-/* Close the topmost entry, at `depth`, whose caller is known. */
+/* Add to the timeline, which there is. */
+void fd_tree_event(fd_tree *tree, fd_event event);
+
+/* A call ends that is no part of a folded one: its line of the timeline. */
+static inline void
+fd_tree_called(fd_tree *tree, const fd_entry *entry, const fd_context *context,
+               int kind)
+{
+    uint64_t ticks = tree->record->last - entry->start;
+    if (ticks < tree->events.shortest[kind]
+        || (context->flags & FD_CONTEXT_ABSORBS) != 0) {
+        return;
+    }
+    fd_event event = {entry->start, ticks, entry->context, FD_EVENT_CALL, 0};
+    if (__builtin_expect(tree->events.next == tree->events.end, false)) {
+        fd_tree_event(tree, event);
+        return;
+    }
+    tree->record->events++;
+    fd_events_put(&tree->events, tree->events.next, event);
+}
+
+/* The entry at this depth ends, whatever it is: its line, if there is a
+ * timeline. */
+void fd_tree_ended(fd_tree *tree, uint32_t at);
+
+/* Close the topmost entry, at `depth`, whose caller is known. The timeline is
+ * the caller's part. */
 static inline void
 fd_tree_return(fd_tree *tree, uint32_t depth, fd_context *caller)
 {
@@ -149,7 +178,7 @@ fd_tree_return(fd_tree *tree, uint32_t depth, fd_context *caller)
     tree->current = caller;
 }
 
-/* Close every entry from `depth` up. */
+/* Make `depth` the depth: what is above was moved, or is of no call. */
 static inline void
 fd_tree_truncate(fd_tree *tree, uint32_t depth)
 {
@@ -157,6 +186,18 @@ fd_tree_truncate(fd_tree *tree, uint32_t depth)
     tree->current = depth == 0 ? tree->root
                                : fd_tree_context(tree,
                                                  tree->stack[depth - 1].context);
+}
+
+/* Close every entry from `depth` up. */
+static inline void
+fd_tree_close(fd_tree *tree, uint32_t depth)
+{
+    if (__builtin_expect(tree->events.chunk != NULL, false)) {
+        for (uint32_t at = fd_tree_depth(tree); at-- > depth;) {
+            fd_tree_ended(tree, at);
+        }
+    }
+    fd_tree_truncate(tree, depth);
 }
 
 /* The latest child of the running context, and the sibling that followed it

@@ -123,7 +123,7 @@ disk_fills_up(void)
     }
     fixture_stop(&f);
     setrlimit(RLIMIT_FSIZE, &old);
-    OK(fd_reader_read(&trace, "filling.fd", NULL));
+    OK(fd_reader_read(&trace, "filling.fd", false, NULL));
     CHECK(trace->ranks.list[0].counters[FD_COUNT_DISK_FULL] > 0);
     EQUAL(trace->ranks.list[0].threads.list[0].self, 20000);
     EQUAL(trace->ranks.list[0].threads.list[0].covered, 20000);
@@ -145,7 +145,7 @@ in_a_child_it_is_forgotten(void)
     fixture_stop(&f);
     fd_recording_detach(f.recording);
     f.main->root->self = 1;
-    OK(fd_reader_read(&trace, "detached.fd", NULL));
+    OK(fd_reader_read(&trace, "detached.fd", false, NULL));
     EQUAL(fixture_figure(trace, 0, fixture_find(trace, "aten::linear")).self,
           100);
 }
@@ -197,7 +197,7 @@ complete_at_any_moment(void)
     fd_status status = FD_OK;
     while (status == FD_OK && whole && (copies < 3 || r.go != 0)) {
         fd_trace *trace = NULL;
-        status = fd_reader_read(&trace, "moving.fd", NULL);
+        status = fd_reader_read(&trace, "moving.fd", false, NULL);
         whole = status == FD_OK && is_whole(trace);
         fd_trace_free(trace);
         copies++;
