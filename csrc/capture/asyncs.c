@@ -29,20 +29,28 @@ fd_asyncs_begin(fd_asyncs *asyncs, const fd_file *file, const void *record,
 }
 
 bool
-fd_asyncs_end(fd_asyncs *asyncs, const void *record, bool timed)
+fd_asyncs_end(fd_asyncs *asyncs, fd_tree *tree, const void *record,
+              bool timed)
 {
-    bool found = false;
+    fd_async ended = {.record = NULL};
+    uint64_t ticks = 0;
     pthread_mutex_lock(&asyncs->lock);
-    for (int i = 0; i < FD_ASYNCS_OPEN && !found; i++) {
+    for (int i = 0; i < FD_ASYNCS_OPEN && ended.record == NULL; i++) {
         fd_async *slot = &asyncs->open[i];
-        found = slot->record == record;
-        if (found) {
-            slot->context->self += timed ? fd_clock_ticks() - slot->start : 0;
+        if (slot->record == record) {
+            ticks = timed ? fd_clock_ticks() - slot->start : 0;
+            slot->context->self += ticks;
+            ended = *slot;
             slot->record = NULL;
         }
     }
     pthread_mutex_unlock(&asyncs->lock);
-    return found;
+    if (ended.record != NULL && tree->events.chunk != NULL) {
+        fd_tree_event(tree, (fd_event){ended.start, ticks,
+                                       fd_tree_id(tree, ended.context),
+                                       FD_EVENT_ASYNC, 0});
+    }
+    return ended.record != NULL;
 }
 
 void

@@ -28,7 +28,8 @@ void fd_asyncs_begin(fd_asyncs *asyncs, const fd_file *file,
 /* Recording pauses: what is open now ends unseen, and is counted as lost. */
 void fd_asyncs_forget(fd_asyncs *asyncs, const fd_file *file);
 
-/* False when `record` is none of ours. */
-bool fd_asyncs_end(fd_asyncs *asyncs, const void *record, bool timed);
+/* `record` ends, on the thread of `tree`. False when it is none of ours. */
+bool fd_asyncs_end(fd_asyncs *asyncs, fd_tree *tree, const void *record,
+                   bool timed);
 
 #endif

@@ -121,7 +121,13 @@ known_context(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
                                         : context;
 }
 
-typedef enum evaluator_clock { NO_CLOCK, TSC, OTHER_CLOCK } evaluator_clock;
+/* TSC_TIMELINE and OTHER_CLOCK write the timeline where there is one. */
+typedef enum evaluator_clock {
+    NO_CLOCK,
+    TSC,
+    TSC_TIMELINE,
+    OTHER_CLOCK
+} evaluator_clock;
 
 /* The same call as last time, from the same place: no look-up, no lock, no
  * allocation, one cache line of the recording. Always inlined: the clock as an
@@ -160,7 +166,7 @@ record(PyThreadState *state, fd_frame *frame, int throwing,
         return evaluate_other(state, frame, throwing);
     }
     if (clock != NO_CLOCK) {
-        fd_tree_tick(tree, fd_clock_ticks_of(clock == TSC));
+        fd_tree_tick(tree, fd_clock_ticks_of(clock != OTHER_CLOCK));
     }
     fd_context *parent = tree->current;
     const fd_frame *caller = thread->frame;
@@ -181,7 +187,11 @@ record(PyThreadState *state, fd_frame *frame, int throwing,
         return result;
     }
     if (clock != NO_CLOCK) {
-        fd_tree_tick(tree, fd_clock_ticks_of(clock == TSC));
+        fd_tree_tick(tree, fd_clock_ticks_of(clock != OTHER_CLOCK));
+    }
+    if (clock > TSC && tree->events.chunk != NULL) {
+        fd_tree_called(tree, &tree->stack[depth], tree->current,
+                       FD_TIMELINE_PYTHON);
     }
     fd_tree_return(tree, depth, parent);
     thread->frame = caller;
@@ -192,6 +202,12 @@ static PyObject *
 timed_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
 {
     return record(state, frame, throwing, TSC);
+}
+
+static PyObject *
+timeline_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
+{
+    return record(state, frame, throwing, TSC_TIMELINE);
 }
 
 static PyObject *
@@ -227,7 +243,8 @@ watching_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
 static bool
 is_ours(_PyFrameEvalFunction evaluator)
 {
-    return evaluator == timed_evaluator || evaluator == slow_clock_evaluator
+    return evaluator == timed_evaluator || evaluator == timeline_evaluator
+           || evaluator == slow_clock_evaluator
            || evaluator == counting_evaluator
            || evaluator == watching_evaluator;
 }
@@ -238,6 +255,8 @@ evaluator_of(fd_hook hook)
     switch (hook) {
     case FD_HOOK_TIMED:
         return fd_clock_is_tsc ? timed_evaluator : slow_clock_evaluator;
+    case FD_HOOK_TIMELINE:
+        return fd_clock_is_tsc ? timeline_evaluator : slow_clock_evaluator;
     case FD_HOOK_COUNTED: return counting_evaluator;
     case FD_HOOK_WATCHING: return watching_evaluator;
     }

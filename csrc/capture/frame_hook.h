@@ -6,6 +6,7 @@
 
 typedef enum fd_hook {
     FD_HOOK_TIMED,   /* record calls and times */
+    FD_HOOK_TIMELINE, /* the same, and when each call was */
     FD_HOOK_COUNTED, /* record calls */
     FD_HOOK_WATCHING /* record nothing, see where steps end */
 } fd_hook;

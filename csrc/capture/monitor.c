@@ -73,7 +73,7 @@ leave(fd_thread *thread, const fd_frame *frame, fd_frame *caller)
     uint32_t depth = fd_tree_depth(tree);
     if (depth > 0 && tree->stack[depth - 1].owner == (uintptr_t)frame) {
         tick(thread);
-        fd_tree_truncate(tree, depth - 1);
+        fd_tree_close(tree, depth - 1);
         thread->frame = caller;
     }
     else {

@@ -30,7 +30,7 @@ fd_native_drop_ended_frames(fd_thread *thread)
     }
     int64_t at = fd_stack_find(tree, frame, FD_ENTRY_FRAME);
     if (at >= 0) {
-        fd_tree_truncate(tree, (uint32_t)at + 1);
+        fd_tree_close(tree, (uint32_t)at + 1);
         thread->frame = frame;
         thread->unhooked = frame;
     }

@@ -100,7 +100,8 @@ end_other(fd_thread *thread, const void *record, bool timed)
         fd_range_end(thread, (uint32_t)at, timed);
     }
     else if (fd_record_byte(record, FD_RECORD_SCOPE) != FD_SCOPE_BACKWARD
-             && !fd_asyncs_end(&thread->session->asyncs, record, timed)) {
+             && !fd_asyncs_end(&thread->session->asyncs, tree, record,
+                               timed)) {
         fd_file_count(&tree->recording->file, FD_COUNT_END_WITHOUT_START);
     }
 }
@@ -123,7 +124,7 @@ end(const void *record, bool timed)
         return;
     }
     fd_thread_tick(thread, timed);
-    fd_tree_truncate(tree, depth - 1);
+    fd_tree_close(tree, depth - 1);
 }
 
 static void *

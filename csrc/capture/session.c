@@ -108,9 +108,10 @@ next_generation(void)
 static void
 install(const fd_session *session, bool watching)
 {
-    fd_hook hook = watching         ? FD_HOOK_WATCHING
-                   : session->timed ? FD_HOOK_TIMED
-                                    : FD_HOOK_COUNTED;
+    fd_hook hook = watching                           ? FD_HOOK_WATCHING
+                   : session->recording->timeline.on  ? FD_HOOK_TIMELINE
+                   : session->timed                   ? FD_HOOK_TIMED
+                                                      : FD_HOOK_COUNTED;
     if (session->calls == FD_CALLS_FRAME) {
         fd_frame_hook_install(hook);
     }
