@@ -94,6 +94,7 @@ record_bytes_of(uint32_t kind)
     case FD_CHUNK_STACK: return sizeof(fd_entry);
     case FD_CHUNK_STEPS: return sizeof(fd_step);
     case FD_CHUNK_META: return sizeof(fd_meta);
+    case FD_CHUNK_EVENTS: return sizeof(fd_event);
     default: return 0;
     }
 }

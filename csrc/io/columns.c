@@ -78,6 +78,8 @@ static const fd_column threads[] = {
     COLUMN(fd_trace_thread, "served", U64, served),
     COLUMN(fd_trace_thread, "covered", U64, covered),
     COLUMN(fd_trace_thread, "self", U64, self),
+    COLUMN(fd_trace_thread, "events", U64, events),
+    COLUMN(fd_trace_thread, "events_lost", U64, events_lost),
 };
 
 static const fd_column open_calls[] = {

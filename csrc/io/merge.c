@@ -144,6 +144,7 @@ copy_rank(fd_trace_rank *to, const fd_trace_rank *from)
     status |= COPY(to, from, open);
     status |= COPY(to, from, latest);
     status |= COPY(to, from, tops);
+    status |= COPY(to, from, events);
     status |= COPY(to, from, meta);
     status |= COPY(to, from, notes);
     return status == FD_OK ? FD_OK : FD_ENOMEM;
@@ -166,6 +167,12 @@ renumber_rank(fd_trace_rank *rank, const maps *m)
     }
     for (uint32_t i = 0; i < rank->tops.count; i++) {
         rank->tops.list[i].context = m->contexts[rank->tops.list[i].context];
+    }
+    for (uint32_t i = 0; i < rank->events.count; i++) {
+        fd_trace_event *event = &rank->events.list[i];
+        if (event->kind != FD_EVENT_STEP) {
+            event->context = m->contexts[event->context];
+        }
     }
     for (uint32_t i = 0; i < rank->meta.count; i++) {
         rank->meta.list[i].key = m->texts[rank->meta.list[i].key];

@@ -24,15 +24,26 @@ sum_trees(const fd_reading *r, fd_map *places, uint64_t *ticks)
     return FD_OK;
 }
 
-static fd_status
-read_open_calls(fd_reading *r, const fd_thread_record *record, uint32_t depth)
+const fd_entry *
+fd_reading_stack(const fd_reading *r, const fd_thread_record *record,
+                 uint32_t *depth)
 {
-    uint64_t end = record->stack + (uint64_t)depth * sizeof(fd_entry);
-    if (record->stack < FD_PAGE || record->stack % sizeof(uint64_t) != 0
+    *depth = record->depth;
+    uint64_t end = record->stack + (uint64_t)*depth * sizeof(fd_entry);
+    if (record->running == 0 || *depth > record->capacity
+        || record->stack < FD_PAGE || record->stack % sizeof(uint64_t) != 0
         || end > r->file.size || end < record->stack) {
-        return FD_OK;
+        *depth = 0;
+        return NULL;
     }
-    const fd_entry *entries = (const fd_entry *)(r->file.base + record->stack);
+    return (const fd_entry *)(r->file.base + record->stack);
+}
+
+static fd_status
+read_open_calls(fd_reading *r, const fd_thread_record *record)
+{
+    uint32_t depth;
+    const fd_entry *entries = fd_reading_stack(r, record, &depth);
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < depth && status == FD_OK; i++) {
         const fd_entry *entry = &entries[i];
@@ -62,15 +73,14 @@ read_thread(fd_reading *r, const fd_thread_record *record, uint64_t self)
         .served = record->served,
         .covered = fd_reading_ns(r, record->covered + running),
         .self = fd_reading_ns(r, self),
+        .events = record->events,
+        .events_lost = record->events_lost,
     };
     fd_status status = fd_reading_text(r, record->role, 0, &thread.role);
     if (status == FD_OK) {
         status = fd_vector_push(&r->rank->threads, thread);
     }
-    uint32_t depth = record->depth;
-    return status == FD_OK && thread.running && depth <= record->capacity
-               ? read_open_calls(r, record, depth)
-               : status;
+    return status == FD_OK ? read_open_calls(r, record) : status;
 }
 
 fd_status

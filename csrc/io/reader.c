@@ -215,7 +215,7 @@ static fd_status
 read_all(fd_reading *r)
 {
     fd_status (*const parts[])(fd_reading *) = {
-        fd_read_shared, fd_read_contexts, fd_read_threads,
+        fd_read_shared, fd_read_contexts, fd_read_threads, fd_read_events,
         read_steps,     read_meta,        note_damage,
     };
     read_header(r);
@@ -260,18 +260,19 @@ read_chunks(fd_reading *r, fd_trace **trace, const char *name,
 }
 
 fd_status
-fd_reader_read(fd_trace **trace, const char *path, fd_error *error)
+fd_reader_read(fd_trace **trace, const char *path, bool timeline,
+               fd_error *error)
 {
-    fd_reading r = {.trace = NULL};
+    fd_reading r = {.timeline = timeline};
     fd_status status = fd_chunks_open(&r.file, path, error);
     return status == FD_OK ? read_chunks(&r, trace, path, error) : status;
 }
 
 fd_status
 fd_reader_read_memory(fd_trace **trace, const void *base, size_t size,
-                      fd_error *error)
+                      bool timeline, fd_error *error)
 {
-    fd_reading r = {.trace = NULL};
+    fd_reading r = {.timeline = timeline};
     fd_status status = fd_chunks_view(&r.file, base, size, error);
     return status == FD_OK ? read_chunks(&r, trace, "this recording", error)
                            : status;

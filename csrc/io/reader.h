@@ -6,11 +6,14 @@
 
 /* Read a recording, finished, live or left by a killed process. What is
  * damaged is left out and named in the rank's notes; paths whose beginning is
- * lost hang below <lost>. The trace is sorted. */
-fd_status fd_reader_read(fd_trace **trace, const char *path, fd_error *error);
+ * lost hang below <lost>. The trace is sorted. The timeline, 24 bytes an event,
+ * is read only where it is wanted. */
+fd_status fd_reader_read(fd_trace **trace, const char *path, bool timeline,
+                         fd_error *error);
 
 /* The same for a recording that this process has in memory. */
 fd_status fd_reader_read_memory(fd_trace **trace, const void *base,
-                                size_t size, fd_error *error);
+                                size_t size, bool timeline,
+                                fd_error *error);
 
 #endif

@@ -21,6 +21,7 @@ typedef struct fd_reading {
     FD_VECTOR(uint32_t) owners;            /* thread id, parallel to raw */
     uint32_t *map; /* owned; raw index -> context of the trace */
     uint32_t lost; /* raw index of <lost>, 0 before it is needed */
+    bool timeline; /* wanted */
 } fd_reading;
 
 /* Every chunk of a kind; `view` walks them. No list, no arithmetic on it: that
@@ -59,6 +60,11 @@ fd_reading_context(const fd_reading *r, uint32_t id)
     return r->map[fd_map_get(&r->contexts, id)];
 }
 
+/* The open stack of a running thread; depth 0 when there is none to trust. */
+const fd_entry *fd_reading_stack(const fd_reading *r,
+                                 const fd_thread_record *record,
+                                 uint32_t *depth);
+
 /* The trace's text for a string of the file, without its first `skip` bytes;
  * 0 when the string is damaged. */
 fd_status fd_reading_text(fd_reading *r, uint32_t id, size_t skip,
@@ -68,5 +74,6 @@ fd_status fd_reading_text(fd_reading *r, uint32_t id, size_t skip,
 fd_status fd_read_shared(fd_reading *r);   /* nodes and modules */
 fd_status fd_read_contexts(fd_reading *r); /* the tree, and its figures */
 fd_status fd_read_threads(fd_reading *r);  /* and what they had open */
+fd_status fd_read_events(fd_reading *r);   /* if the timeline is wanted */
 
 #endif

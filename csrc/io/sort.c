@@ -212,6 +212,12 @@ renumber_rank(fd_trace_rank *rank, const uint32_t *place)
     for (uint32_t i = 0; i < rank->tops.count; i++) {
         rank->tops.list[i].context = place[rank->tops.list[i].context];
     }
+    for (uint32_t i = 0; i < rank->events.count; i++) {
+        fd_trace_event *event = &rank->events.list[i];
+        if (event->kind != FD_EVENT_STEP) {
+            event->context = place[event->context];
+        }
+    }
 }
 
 /* Put element ids[i] at place i. */

@@ -26,12 +26,13 @@ typedef struct candidate {
 /* One directory being read. */
 typedef struct directory {
     fd_trace *trace;
+    bool timeline; /* wanted */
     FD_VECTOR(candidate) candidates;
     FD_VECTOR(char *) notes; /* owned: what was left out */
 } directory;
 
 static fd_status
-open_file(fd_trace **trace, const char *path, fd_error *error)
+open_file(fd_trace **trace, const char *path, bool timeline, fd_error *error)
 {
     char head[HEAD] = "";
     FILE *file = fopen(path, "rbe");
@@ -44,7 +45,7 @@ open_file(fd_trace **trace, const char *path, fd_error *error)
         return fd_fail(error, FD_EFORMAT, "%s: the file is empty", path);
     }
     if (fd_chunks_match(head, size)) {
-        return fd_reader_read(trace, path, error);
+        return fd_reader_read(trace, path, timeline, error);
     }
     size_t at = 0;
     while (at < size && isspace((unsigned char)head[at])) {
@@ -80,7 +81,7 @@ add_file(directory *d, const char *path)
 {
     fd_trace *one = NULL;
     fd_error error = {""};
-    fd_status status = open_file(&one, path, &error);
+    fd_status status = open_file(&one, path, d->timeline, &error);
     if (status == FD_OK) {
         status = fd_merge_add(d->trace, one, path, &error);
     }
@@ -299,9 +300,10 @@ add_notes(directory *d)
 }
 
 static fd_status
-open_directory(fd_trace **trace, const char *path, fd_error *error)
+open_directory(fd_trace **trace, const char *path, bool timeline,
+               fd_error *error)
 {
-    directory d = {.trace = fd_trace_new()};
+    directory d = {.trace = fd_trace_new(), .timeline = timeline};
     fd_status status = d.trace == NULL ? FD_ENOMEM
                                        : add_folder(&d, path, false, error);
     if (status == FD_OK) {
@@ -333,26 +335,26 @@ open_directory(fd_trace **trace, const char *path, fd_error *error)
 }
 
 static fd_status
-open_one(fd_trace **trace, const char *path, fd_error *error)
+open_one(fd_trace **trace, const char *path, bool timeline, fd_error *error)
 {
     struct stat info;
     *trace = NULL;
     if (stat(path, &info) != 0) {
         return fd_fail(error, FD_EIO, "%s: %s", path, strerror(errno));
     }
-    return S_ISDIR(info.st_mode) ? open_directory(trace, path, error)
-                                 : open_file(trace, path, error);
+    return S_ISDIR(info.st_mode) ? open_directory(trace, path, timeline, error)
+                                 : open_file(trace, path, timeline, error);
 }
 
 fd_status
 fd_source_open_all(fd_trace **trace, const char *const *paths, size_t count,
-                   fd_error *error)
+                   bool timeline, fd_error *error)
 {
     fd_trace *merged = fd_trace_new();
     fd_status status = merged != NULL ? FD_OK : FD_ENOMEM;
     for (size_t i = 0; i < count && status == FD_OK; i++) {
         fd_trace *one;
-        status = open_one(&one, paths[i], error);
+        status = open_one(&one, paths[i], timeline, error);
         if (status == FD_OK) {
             status = fd_merge_add(merged, one, paths[i], error);
         }
@@ -370,7 +372,8 @@ fd_source_open_all(fd_trace **trace, const char *const *paths, size_t count,
 }
 
 fd_status
-fd_source_open(fd_trace **trace, const char *path, fd_error *error)
+fd_source_open(fd_trace **trace, const char *path, bool timeline,
+               fd_error *error)
 {
-    return fd_source_open_all(trace, &path, 1, error);
+    return fd_source_open_all(trace, &path, 1, timeline, error);
 }

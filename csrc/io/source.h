@@ -8,11 +8,12 @@
  * its manifest.json names (all *.fd without one), and those of its machine*
  * folders, merged. In a directory, files that cannot be read and ranks that
  * occur twice are left out and named in the notes of the first rank. The
- * trace is sorted. */
-fd_status fd_source_open(fd_trace **trace, const char *path, fd_error *error);
+ * trace is sorted. Only recordings have a timeline. */
+fd_status fd_source_open(fd_trace **trace, const char *path, bool timeline,
+                         fd_error *error);
 
 /* Open and merge several. */
 fd_status fd_source_open_all(fd_trace **trace, const char *const *paths,
-                             size_t count, fd_error *error);
+                             size_t count, bool timeline, fd_error *error);
 
 #endif

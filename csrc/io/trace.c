@@ -32,6 +32,7 @@ fd_trace_rank_clear(fd_trace_rank *rank)
     fd_vector_clear(&rank->open);
     fd_vector_clear(&rank->latest);
     fd_vector_clear(&rank->tops);
+    fd_vector_clear(&rank->events);
     fd_vector_clear(&rank->meta);
     fd_vector_clear(&rank->notes);
 }

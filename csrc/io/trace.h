@@ -76,6 +76,8 @@ typedef struct fd_trace_thread {
     uint64_t served;  /* threads that had this role in turn */
     uint64_t covered; /* ns between their starts and ends */
     uint64_t self;    /* sum of self over its tree: equal to covered */
+    uint64_t events;  /* of the timeline, kept or lost */
+    uint64_t events_lost;
 } fd_trace_thread;
 
 typedef struct fd_trace_step {
@@ -84,6 +86,18 @@ typedef struct fd_trace_step {
     uint64_t end;
     uint64_t phases[FD_PHASES]; /* self time of the stepping thread */
 } fd_trace_step;
+
+/* A line of the timeline. */
+typedef struct fd_trace_event {
+    uint64_t start; /* ns since the start of the recording */
+    uint64_t duration;
+    uint32_t context; /* FD_EVENT_STEP: the step's number */
+    uint16_t thread;  /* index into the rank's threads */
+    uint16_t kind;    /* FD_EVENT_*, or FD_EVENT_OPEN */
+} fd_trace_event;
+
+/* A call that had not ended; its duration is its age. Never in a file. */
+enum { FD_EVENT_OPEN = 255 };
 
 /* One of the most expensive contexts of a step. */
 typedef struct fd_trace_top {
@@ -116,6 +130,8 @@ typedef struct fd_trace_rank {
     FD_VECTOR(fd_open_call) open;
     FD_VECTOR(fd_trace_step) latest; /* the last steps, oldest first */
     FD_VECTOR(fd_trace_top) tops;    /* of those steps */
+    FD_VECTOR(fd_trace_event) events; /* where the timeline was asked for;
+                                         by thread, then by end */
     FD_VECTOR(fd_trace_meta) meta;
     FD_VECTOR(uint32_t) notes; /* texts: what was damaged, one line each */
 } fd_trace_rank;

@@ -3,6 +3,7 @@
 #include "base/utf8.h"
 #include "io/dump.h"
 #include "io/load.h"
+#include "io/merge.h"
 #include "io/reader.h"
 #include "io/sort.h"
 
@@ -13,8 +14,9 @@
 
 enum { FIRST_NS = 1000000 };
 
-fd_status
-fixture_open(fixture *f, const char *path, size_t max_mb)
+static fd_status
+open_recording(fixture *f, const char *path, size_t max_mb,
+               const fd_timeline *timeline)
 {
     *f = (fixture){.recording = NULL};
     check_clock(FIRST_NS);
@@ -33,8 +35,92 @@ fixture_open(fixture *f, const char *path, size_t max_mb)
     fd_recording_resume(f->recording);
     fd_steps_init(&f->steps, f->recording);
     fd_steps_begin(&f->steps, 0, check_clock_now());
+    f->recording->timeline = *timeline;
     f->main = fixture_thread(f, "main");
     return f->main != NULL ? FD_OK : FD_ENOMEM;
+}
+
+fd_status
+fixture_open(fixture *f, const char *path, size_t max_mb)
+{
+    return open_recording(f, path, max_mb, &(fd_timeline){.on = false});
+}
+
+fd_status
+fixture_open_timeline(fixture *f, const fd_timeline *timeline)
+{
+    fd_status status = open_recording(f, NULL, 4, timeline);
+    return status == FD_OK && f->main->events.chunk == NULL ? FD_ENOMEM
+                                                            : status;
+}
+
+static void
+put(fixture *f, uint64_t start, uint64_t end, const fd_context *context,
+    uint16_t kind)
+{
+    uint64_t origin = fd_file_header(&f->recording->file)->start.ticks;
+    fd_tree_event(f->main, (fd_event){origin + start, end - start,
+                                      fd_tree_id(f->main, context), kind, 0});
+}
+
+static void
+perform(fixture *f)
+{
+    fd_callee forward = {
+        fixture_function(f, "forward", 0),
+        fd_recording_module(f->recording, 0, "", "GPT"), 0};
+    fd_context *work = fd_tree_child(
+        f->main, f->main->current,
+        &(fd_callee){fixture_node(f, FD_NODE_RANGE, "gloo"), 0, 0});
+    work->calls += 2;
+    work->flags |= FD_CONTEXT_ASYNC;
+    fixture_enter_node(f->main, fixture_function(f, "train", 0));
+    fixture_work(10);
+    fixture_enter(f->main, forward);
+    fixture_work(10);
+    fixture_enter_node(f->main, fixture_node(f, FD_NODE_OP, "aten::mm"));
+    put(f, 5, 25, work, FD_EVENT_ASYNC);
+    fixture_work(10);
+    fixture_leave(f->main);
+    fixture_work(10);
+    fixture_leave(f->main);
+    fixture_work(20);
+    fixture_enter_node(f->main, fixture_function(f, "\"open\"", 0));
+    put(f, 15, 50, work, FD_EVENT_ASYNC);
+    fixture_work(30);
+    fd_steps_end(&f->steps, f->main, FD_STEPS_ENGINE);
+    fixture_work(10);
+    fd_tree_tick(f->main, check_clock_now());
+}
+
+fd_status
+fixture_timeline(fd_trace **trace, bool one_host)
+{
+    fd_trace *ranks[2] = {NULL, NULL};
+    fd_status status = FD_OK;
+    *trace = fd_trace_new();
+    for (uint32_t i = 0; i < 2 && status == FD_OK; i++) {
+        fixture f = {.recording = NULL};
+        fd_timeline all = {.on = true};
+        status = *trace != NULL ? fixture_open_timeline(&f, &all) : FD_ENOMEM;
+        if (status == FD_OK) {
+            fd_header *header = fd_file_header(&f.recording->file);
+            header->rank = i;
+            header->world = 2;
+            header->boot_id[0] = (uint8_t)(one_host ? 7 : 7 + i);
+            header->start.boottime_ns = 5000 + 1000 * i;
+            header->start.realtime_ns = 900000 + 2000 * i;
+            perform(&f);
+            status = fd_reader_read_memory(&ranks[i], f.recording->file.base,
+                                           fixture_bytes(&f), true, NULL);
+        }
+        if (status == FD_OK) {
+            status = fd_merge_add(*trace, ranks[i], "rank", NULL);
+        }
+        fixture_clear(&f);
+        fd_trace_free(ranks[i]);
+    }
+    return status == FD_OK ? fd_trace_sort(*trace) : status;
 }
 
 void
@@ -109,7 +195,7 @@ void
 fixture_leave(fd_tree *tree)
 {
     fd_tree_tick(tree, check_clock_now());
-    fd_tree_truncate(tree, fd_tree_depth(tree) - 1);
+    fd_tree_close(tree, fd_tree_depth(tree) - 1);
 }
 
 void
@@ -287,7 +373,7 @@ fixture_trace(fd_trace **trace, uint32_t rank, const char *run)
     fd_status status = record(&f, NULL, rank, run);
     if (status == FD_OK) {
         status = fd_reader_read_memory(trace, f.recording->file.base,
-                                       fixture_bytes(&f), NULL);
+                                       fixture_bytes(&f), false, NULL);
     }
     fixture_clear(&f);
     return status;

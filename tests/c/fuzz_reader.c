@@ -12,7 +12,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fd_error error;
     char *copy = malloc(size > 0 ? size : 1); /* aligned, and ends exactly */
     memcpy(copy, data, size);
-    if (fd_reader_read_memory(&trace, copy, size, &error) == FD_OK) {
+    if (fd_reader_read_memory(&trace, copy, size, false, &error) == FD_OK) {
         fuzz_use(trace);
     }
     fd_trace_free(trace);

@@ -9,7 +9,7 @@ static fd_status
 read_back(const fixture *f, fd_trace **trace)
 {
     return fd_reader_read_memory(trace, f->recording->file.base,
-                                 fixture_bytes(f), NULL);
+                                 fixture_bytes(f), false, NULL);
 }
 
 static fd_context *

@@ -85,7 +85,7 @@ ring_and_facts_settle(void)
         fd_steps_end(&f.steps, f.main, FD_STEPS_PROFILER);
     }
     OK(fd_reader_read_memory(&trace, f.recording->file.base,
-                             fixture_bytes(&f), NULL));
+                             fixture_bytes(&f), false, NULL));
     const fd_trace_rank *rank = &trace->ranks.list[0];
     EQUAL(rank->meta.count, 1);
     SAME(fd_trace_text(trace, rank->meta.list[0].json), "2");
@@ -104,11 +104,11 @@ states(void)
     CLEAN(fd_buffer_clear) fd_buffer bytes = {.bytes = NULL};
     OK(fixture_open(&f, "state.fd", 4));
     OK(fixture_train(&f, 0));
-    OK(fd_reader_read(&live, "state.fd", NULL));
+    OK(fd_reader_read(&live, "state.fd", false, NULL));
     EQUAL(live->ranks.list[0].state, FD_STATE_RUNNING);
     OK(fixture_read("state.fd", &bytes));
     OK(fixture_write("killed.fd", bytes.bytes, bytes.size));
-    OK(fd_reader_read(&killed, "killed.fd", NULL));
+    OK(fd_reader_read(&killed, "killed.fd", false, NULL));
     EQUAL(killed->ranks.list[0].state, FD_STATE_KILLED);
     EQUAL(killed->ranks.list[0].recorded, 950);
     EQUAL(killed->ranks.list[0].open.count, 1);
@@ -121,12 +121,12 @@ unreadable(void)
 {
     fd_trace *trace = NULL;
     fd_error error;
-    STATUS(fd_reader_read(&trace, "none.fd", &error), FD_EIO);
+    STATUS(fd_reader_read(&trace, "none.fd", false, &error), FD_EIO);
     CHECK(trace == NULL);
     OK(fixture_write("text.fd", "hello", 5));
-    STATUS(fd_reader_read(&trace, "text.fd", &error), FD_EFORMAT);
+    STATUS(fd_reader_read(&trace, "text.fd", false, &error), FD_EFORMAT);
     SAME(error.text, "text.fd: not a fastdispatch recording");
-    STATUS(fd_reader_read_memory(&trace, "fastdisp", 8, &error), FD_EFORMAT);
+    STATUS(fd_reader_read_memory(&trace, "fastdisp", 8, false, &error), FD_EFORMAT);
     CHECK(strstr(error.text, "this recording: cut off") != NULL);
 }
 
@@ -147,7 +147,7 @@ survives(const char *bytes, size_t size, bool *has_notes)
     fd_error error = {""};
     fd_buffer dump = {.bytes = NULL};
     memcpy(copy, bytes, size);
-    fd_status status = fd_reader_read_memory(&trace, copy, size, &error);
+    fd_status status = fd_reader_read_memory(&trace, copy, size, false, &error);
     bool good = status == FD_OK ? fixture_sound(trace)
                                 : error.text[0] != '\0' && trace == NULL;
     if (status == FD_OK) {
@@ -227,7 +227,7 @@ orphans_are_kept(void)
     CHECK(f.main->chunks.count >= 2);
     f.main->chunks.list[0]->magic = 0;
     OK(fd_reader_read_memory(&trace, f.recording->file.base,
-                             fixture_bytes(&f), NULL));
+                             fixture_bytes(&f), false, NULL));
     uint32_t lost = fixture_find(trace, "<lost>");
     CHECK(lost != 0 && trace->contexts.list[lost].parent == 0);
     uint32_t child = fixture_find(trace, "child");

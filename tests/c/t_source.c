@@ -29,10 +29,10 @@ files_of_all_forms(void)
     CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
     bool same;
     OK(fixture_recorded("one.fd", 0, "run"));
-    OK(fd_source_open(&from_fd, "one.fd", NULL));
+    OK(fd_source_open(&from_fd, "one.fd", false, NULL));
     OK(fixture_dump(from_fd, &text));
     OK(fd_buffer_save(&text, "one.json", NULL));
-    OK(fd_source_open(&from_json, "one.json", NULL));
+    OK(fd_source_open(&from_json, "one.json", false, NULL));
     OK(fixture_same(from_fd, from_json, &same));
     CHECK(same);
 }
@@ -62,7 +62,7 @@ what_is_refused(void)
         if (cases[i].text != NULL) {
             OK(text_file(cases[i].path, cases[i].text));
         }
-        STATUS(fd_source_open(&trace, cases[i].path, &error),
+        STATUS(fd_source_open(&trace, cases[i].path, false, &error),
                cases[i].status);
         SAME(error.text, cases[i].message);
         CHECK(trace == NULL);
@@ -70,7 +70,7 @@ what_is_refused(void)
     fd_trace *trace = NULL;
     fd_error error = {""};
     mkdir("nothing", 0777);
-    STATUS(fd_source_open(&trace, "nothing", &error), FD_EFORMAT);
+    STATUS(fd_source_open(&trace, "nothing", false, &error), FD_EFORMAT);
     SAME(error.text, "nothing: no recording (*.fd) in this directory");
 }
 
@@ -86,7 +86,7 @@ directory_with_a_bad_file(void)
     OK(text_file("mixed/notes.txt", "not ours"));
     mkdir("mixed/other", 0777);
     OK(fixture_recorded("mixed/other/rank00003.fd", 3, NULL));
-    OK(fd_source_open(&trace, "mixed", NULL));
+    OK(fd_source_open(&trace, "mixed", false, NULL));
     EQUAL(trace->ranks.count, 2);
     EQUAL(trace->ranks.list[0].notes.count, 1);
     SAME(note(trace, 0), "left out: mixed/rank00002.fd: cut off within the "
@@ -102,7 +102,7 @@ manifest_names_the_run(void)
     OK(fixture_recorded("named/rank00007.fd", 7, NULL));
     OK(text_file("named/manifest.json",
                  "{\"ranks\":[{\"rank\":0,\"file\":\"rank00000.fd\"},7]}"));
-    OK(fd_source_open(&trace, "named", NULL));
+    OK(fd_source_open(&trace, "named", false, NULL));
     EQUAL(trace->ranks.count, 1);
     SAME(note(trace, 0), "left out: named/rank00007.fd: not named in "
                          "manifest.json, so of an earlier run");
@@ -115,7 +115,7 @@ damaged_manifest(void)
     mkdir("torn", 0777);
     OK(fixture_recorded("torn/rank00000.fd", 0, NULL));
     OK(text_file("torn/manifest.json", "{\"ranks\":[{\"ra"));
-    OK(fd_source_open(&trace, "torn", NULL));
+    OK(fd_source_open(&trace, "torn", false, NULL));
     EQUAL(trace->ranks.count, 1);
     SAME(note(trace, 0), "left out: torn/manifest.json: not valid JSON, all "
                          "recordings beside it are read");
@@ -132,7 +132,7 @@ folders_of_machines(void)
     OK(fixture_recorded("cluster/machine-a/rank00000.fd", 0, NULL));
     OK(fixture_recorded("cluster/machine-b/rank00001.fd", 1, NULL));
     OK(fixture_recorded("cluster/machine-b/machine-c/rank00002.fd", 2, NULL));
-    OK(fd_source_open(&trace, "cluster", NULL));
+    OK(fd_source_open(&trace, "cluster", false, NULL));
     EQUAL(trace->ranks.count, 2);
     EQUAL(trace->ranks.list[1].rank, 1);
     EQUAL(trace->ranks.list[0].notes.count, 0);
@@ -146,7 +146,7 @@ one_rank_twice(void)
     mkdir("twice", 0777);
     OK(fixture_recorded("twice/rank00000.4711.fd", 0, NULL));
     OK(fixture_recorded("twice/rank00000.fd", 0, NULL));
-    OK(fd_source_open(&trace, "twice", NULL));
+    OK(fd_source_open(&trace, "twice", false, NULL));
     EQUAL(trace->ranks.count, 1);
     CHECK(strstr(note(trace, 0), "left out: twice/rank00000.4711.fd: rank 0 "
                                  "is there already")
@@ -165,12 +165,12 @@ several_paths(void)
     const char *const forth[] = {"a.fd", "b.fd"};
     const char *const back[] = {"b.fd", "a.fd"};
     const char *const twice[] = {"a.fd", "a.fd"};
-    OK(fd_source_open_all(&one, forth, 2, NULL));
-    OK(fd_source_open_all(&two, back, 2, NULL));
+    OK(fd_source_open_all(&one, forth, 2, false, NULL));
+    OK(fd_source_open_all(&two, back, 2, false, NULL));
     OK(fixture_same(one, two, &same));
     CHECK(same);
     fd_trace *none = NULL;
-    STATUS(fd_source_open_all(&none, twice, 2, &error), FD_ECONFLICT);
+    STATUS(fd_source_open_all(&none, twice, 2, false, &error), FD_ECONFLICT);
     CHECK(none == NULL);
 }
 

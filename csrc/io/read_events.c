@@ -1,0 +1,150 @@
+#include "io/reading.h"
+
+#include <stdlib.h>
+
+/* A chunk of events as it was when it was looked at: its thread may be filling
+ * it anew. */
+typedef struct run {
+    const fd_chunk_view *view;
+    uint64_t first; /* how many events of the thread came before */
+} run;
+
+typedef FD_VECTOR(run) run_list;
+
+static int
+by_first(const void *left, const void *right)
+{
+    uint64_t a = ((const run *)left)->first;
+    uint64_t b = ((const run *)right)->first;
+    return a < b ? -1 : a > b;
+}
+
+static fd_status
+find_runs(const fd_reading *r, uint32_t owner, run_list *runs)
+{
+    fd_status status = FD_OK;
+    FOR_EACH_CHUNK(r, FD_CHUNK_EVENTS, view) {
+        if (view->header->owner == owner && status == FD_OK) {
+            uint64_t first = atomic_load_explicit(&view->header->first,
+                                                  memory_order_acquire);
+            status = fd_vector_push(runs, (run){view, first});
+        }
+    }
+    if (runs->count > 0) {
+        qsort(runs->list, runs->count, sizeof *runs->list, by_first);
+    }
+    return status;
+}
+
+/* Start and end are rounded, not the duration: what lies inside another in
+ * ticks lies inside it in nanoseconds. */
+static fd_trace_event
+event_of(const fd_reading *r, uint64_t start, uint64_t ticks, uint16_t thread,
+         uint16_t kind)
+{
+    uint64_t origin = fd_chunks_header(&r->file)->start.ticks;
+    uint64_t since = start > origin ? start - origin : 0;
+    uint64_t begin = fd_reading_ns(r, since);
+    uint64_t end = since + ticks >= since ? fd_reading_ns(r, since + ticks)
+                                          : begin;
+    return (fd_trace_event){.start = begin,
+                            .duration = end - begin,
+                            .thread = thread,
+                            .kind = kind};
+}
+
+static fd_status
+read_event(fd_reading *r, const fd_event *event, uint16_t thread)
+{
+    const fd_header *header = fd_chunks_header(&r->file);
+    fd_trace_event made = event_of(r, event->start, event->ticks, thread,
+                                   event->kind);
+    if (event->kind == FD_EVENT_STEP) {
+        made.context = event->context;
+        return event->source == header->steps_source
+                   ? fd_vector_push(&r->rank->events, made)
+                   : FD_OK;
+    }
+    made.context = fd_reading_context(r, event->context);
+    if (made.context == 0
+        || (event->kind != FD_EVENT_CALL && event->kind != FD_EVENT_ASYNC)) {
+        r->rank->threads.list[thread].events_lost++;
+        return FD_OK;
+    }
+    return fd_vector_push(&r->rank->events, made);
+}
+
+static fd_status
+read_run(fd_reading *r, const run *one, uint16_t thread)
+{
+    const fd_event *events = one->view->records;
+    const fd_chunk *header = one->view->header;
+    uint32_t before = r->rank->events.count;
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < one->view->used && status == FD_OK; i++) {
+        status = read_event(r, &events[i], thread);
+    }
+    atomic_thread_fence(memory_order_acquire);
+    if (header->used < one->view->used || header->first != one->first) {
+        r->rank->threads.list[thread].events_lost += one->view->used;
+        r->rank->events.count = before; /* filled anew meanwhile */
+    }
+    return status;
+}
+
+/* Innermost first: all of them "end" now. */
+static fd_status
+read_open(fd_reading *r, const fd_thread_record *record, uint16_t thread)
+{
+    enum {
+        NO_CALL = FD_ENTRY_CONTRACTED | FD_ENTRY_PENDING | FD_ENTRY_ENGINE
+    };
+    uint32_t depth;
+    const fd_entry *entries = fd_reading_stack(r, record, &depth);
+    fd_status status = FD_OK;
+    for (uint32_t i = depth; i-- > 0 && status == FD_OK;) {
+        uint64_t start = entries[i].start;
+        fd_trace_event open = event_of(
+            r, start, record->last > start ? record->last - start : 0, thread,
+            FD_EVENT_OPEN);
+        open.context = fd_reading_context(r, entries[i].context);
+        if (open.context != 0 && start != 0
+            && (entries[i].flags & NO_CALL) == 0) {
+            status = fd_vector_push(&r->rank->events, open);
+        }
+    }
+    return status;
+}
+
+static fd_status
+read_thread(fd_reading *r, const fd_thread_record *record, uint16_t thread)
+{
+    run_list runs = {NULL, 0, 0};
+    fd_status status = find_runs(r, fd_reading_id(r, record), &runs);
+    for (uint32_t i = 0; i < runs.count && status == FD_OK; i++) {
+        status = read_run(r, &runs.list[i], thread);
+    }
+    if (status == FD_OK && runs.count > 0) {
+        status = read_open(r, record, thread);
+    }
+    fd_vector_clear(&runs);
+    return status;
+}
+
+fd_status
+fd_read_events(fd_reading *r)
+{
+    fd_status status = FD_OK;
+    uint32_t thread = 0;
+    if (!r->timeline) {
+        return FD_OK;
+    }
+    FOR_EACH_CHUNK(r, FD_CHUNK_THREADS, view) {
+        const fd_thread_record *records = view->records;
+        for (uint32_t i = 0; i < view->used && status == FD_OK
+                             && thread < UINT16_MAX; i++) {
+            status = read_thread(r, &records[i], (uint16_t)thread++);
+        }
+    }
+    return status;
+}
