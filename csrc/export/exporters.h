@@ -42,6 +42,7 @@ typedef struct fd_export_options {
     double min_percent; /* of the time; functions below are folded.
                            Negative: a default */
     bool all;           /* nothing is folded */
+    bool named_durations; /* timelines: durations are part of the names */
 } fd_export_options;
 
 typedef fd_status fd_export(const fd_trace *trace,

@@ -66,13 +66,41 @@ optional(PyObject *value)
     return value == NULL || value == Py_None ? NULL : Py_NewRef(value);
 }
 
+/* None, or (overwrites, shortest of Python calls, operators, ranges) in ns;
+ * -1: none of them. */
+static int
+take_timeline(PyObject *value, void *to)
+{
+    fd_timeline *timeline = to;
+    int overwrites;
+    double shortest[FD_TIMELINE_KINDS];
+    if (value == Py_None) {
+        return 1;
+    }
+    if (!PyArg_ParseTuple(value, "pddd", &overwrites,
+                          &shortest[FD_TIMELINE_PYTHON],
+                          &shortest[FD_TIMELINE_OPS],
+                          &shortest[FD_TIMELINE_RANGES])) {
+        return 0;
+    }
+    timeline->on = true;
+    timeline->overwrites = overwrites != 0;
+    for (int i = 0; i < FD_TIMELINE_KINDS; i++) {
+        timeline->shortest[i] = shortest[i] < 0
+                                    ? UINT64_MAX
+                                    : (uint64_t)(shortest[i]
+                                                 * fd_clock_hertz() / 1e9);
+    }
+    return 1;
+}
+
 static PyObject *
 session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"path",   "max_mb",   "timing",   "calls",
                             "fold",   "prefixes", "rank",     "world",
                             "keep",   "schedule", "on_change", "on_ready",
-                            NULL};
+                            "timeline", NULL};
     PyObject *path = Py_None;
     PyObject *prefixes = NULL;
     PyObject *keep = NULL;
@@ -85,10 +113,12 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     int fold = 1;
     unsigned int rank = 0;
     unsigned int world = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O$ipipOIIOOOO:Session",
+    fd_timeline timeline = {.on = false};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O$ipipOIIOOOOO&:Session",
                                      names, &path, &max_mb, &timing, &calls,
                                      &fold, &prefixes, &rank, &world, &keep,
-                                     &schedule, &on_change, &on_ready)) {
+                                     &schedule, &on_change, &on_ready,
+                                     take_timeline, &timeline)) {
         return NULL;
     }
     PyObject *bytes = NULL;
@@ -113,6 +143,8 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     fd_session *session = self->session;
     session->calls = (fd_calls_source)calls;
     session->fold = fold;
+    timeline.max_bytes = session->recording->timeline.max_bytes;
+    session->recording->timeline = timeline;
     fd_header *header = fd_file_header(&session->recording->file);
     header->rank = rank;
     header->world = world;
@@ -264,14 +296,19 @@ session_attach_records(PyObject *self, PyObject *probe)
 }
 
 static PyObject *
-session_trace(PyObject *self, PyObject *unused)
+session_trace(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    (void)unused;
+    static char *names[] = {"timeline", NULL};
+    int timeline = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$p:trace", names,
+                                     &timeline)) {
+        return NULL;
+    }
     const fd_file *file = &session_of(self)->recording->file;
     fd_trace *trace = NULL;
     fd_error error = {""};
     fd_status status = fd_reader_read_memory(
-        &trace, file->base, file->room, &error);
+        &trace, file->base, file->room, timeline != 0, &error);
     return status == FD_OK ? fd_trace_object(module_of(self), trace)
                            : fd_raise(module_of(self), status, &error);
 }
@@ -335,8 +372,9 @@ static PyMethodDef methods[] = {
     {"attach_records", session_attach_records, METH_O,
      PyDoc_STR("attach_records($self, probe, /)\n--\n\n"
                "Listen to PyTorch's records; answers the layout found.")},
-    {"trace", session_trace, METH_NOARGS,
-     PyDoc_STR("trace($self, /)\n--\n\n"
+    {"trace", (PyCFunction)(void (*)(void))session_trace,
+     METH_VARARGS | METH_KEYWORDS,
+     PyDoc_STR("trace($self, /, *, timeline=False)\n--\n\n"
                "The recording so far, as a Trace.")},
     {"stats", session_stats, METH_NOARGS,
      PyDoc_STR("stats($self, /)\n--\n\n"
@@ -357,7 +395,7 @@ static PyType_Slot slots[] = {
     {Py_tp_doc,
      "Session(path=None, *, max_mb=64, timing=True, calls=1, fold=True,\n"
      "        prefixes=(), rank=0, world=1, keep=None, schedule=None,\n"
-     "        on_change=None, on_ready=None)\n--\n\n"
+     "        on_change=None, on_ready=None, timeline=None)\n--\n\n"
      "One recording session."},
     {Py_tp_new, session_new},
     {Py_tp_traverse, session_traverse},

@@ -88,7 +88,8 @@ PyObject *
 fd_trace_export(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"format", "rank", "style", "weight", "ops", "hide",
-                            "contract", "min_percent", "all", NULL};
+                            "contract", "min_percent", "all",
+                            "named_durations", NULL};
     const char *format;
     const char *style = "default";
     const char *weight = "time";
@@ -96,17 +97,19 @@ fd_trace_export(PyObject *self, PyObject *args, PyObject *kwargs)
     PyObject *hide = NULL;
     PyObject *contract = NULL;
     int all = 0;
+    int named_durations = 0;
     fd_export_options options = {.rank = FD_ALL_RANKS, .min_percent = -1};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|$isssO!O!dp:export",
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|$isssO!O!dpp:export",
                                      names, &format, &options.rank, &style,
                                      &weight, &ops, &PyTuple_Type, &hide,
                                      &PyTuple_Type, &contract,
-                                     &options.min_percent, &all)
+                                     &options.min_percent, &all, &named_durations)
         || !fd_trace_rank_fits(self, options.rank)
         || !choose_all(&options, style, weight, ops)) {
         return NULL;
     }
     options.all = all != 0;
+    options.named_durations = named_durations != 0;
     const fd_exporter *exporter = fd_exporter_find(format);
     if (exporter == NULL) {
         return PyErr_Format(PyExc_ValueError, "format=%s is unknown", format);

@@ -57,7 +57,7 @@ encoded_paths(PyObject *paths)
 }
 
 static fd_status
-open_paths(PyObject *list, fd_trace **trace, fd_error *error)
+open_paths(PyObject *list, bool timeline, fd_trace **trace, fd_error *error)
 {
     Py_ssize_t count = PyList_GET_SIZE(list);
     const char **paths = fd_malloc((size_t)count * sizeof *paths);
@@ -69,7 +69,7 @@ open_paths(PyObject *list, fd_trace **trace, fd_error *error)
     }
     fd_status status;
     Py_BEGIN_ALLOW_THREADS
-    status = fd_source_open_all(trace, paths, (size_t)count, error);
+    status = fd_source_open_all(trace, paths, (size_t)count, timeline, error);
     Py_END_ALLOW_THREADS
     fd_free(paths);
     return status;
@@ -78,10 +78,11 @@ open_paths(PyObject *list, fd_trace **trace, fd_error *error)
 static PyObject *
 trace_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"paths", NULL};
+    static char *names[] = {"paths", "timeline", NULL};
     PyObject *paths;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:Trace", names,
-                                     &paths)) {
+    int timeline = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$p:Trace", names,
+                                     &paths, &timeline)) {
         return NULL;
     }
     PyObject *list = encoded_paths(paths);
@@ -90,7 +91,7 @@ trace_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     }
     fd_trace *trace = NULL;
     fd_error error = {""};
-    fd_status status = open_paths(list, &trace, &error);
+    fd_status status = open_paths(list, timeline != 0, &trace, &error);
     Py_DECREF(list);
     if (status != FD_OK) {
         return fd_raise(PyType_GetModule(type), status, &error);
@@ -175,7 +176,7 @@ static PyMethodDef methods[] = {
 };
 
 static PyType_Slot slots[] = {
-    {Py_tp_doc, "Trace(paths)\n--\n\n"
+    {Py_tp_doc, "Trace(paths, *, timeline=False)\n--\n\n"
                 "Recordings, dumps and directories, merged."},
     {Py_tp_new, trace_new},
     {Py_tp_dealloc, trace_dealloc},

@@ -1,0 +1,429 @@
+#include "export/perfetto.h"
+
+#include "analysis/slices.h"
+#include "export/proto.h"
+#include "export/slice_names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Field numbers of perfetto.protos. */
+enum {
+    TRACE_PACKET = 1,
+    PACKET_CLOCK_SNAPSHOT = 6,
+    PACKET_TIMESTAMP = 8,
+    PACKET_SEQUENCE = 10,
+    PACKET_TRACK_EVENT = 11,
+    PACKET_INTERNED = 12,
+    PACKET_FLAGS = 13,
+    PACKET_CLOCK = 58,
+    PACKET_DEFAULTS = 59,
+    PACKET_TRACK = 60,
+    PACKET_FIRST = 87,
+    CLOCKS = 1,
+    CLOCK_ID = 1,
+    CLOCK_TIMESTAMP = 2,
+    CLOCK_INCREMENTAL = 3,
+    TRACK_UUID = 1,
+    TRACK_NAME = 2,
+    TRACK_PROCESS = 3,
+    TRACK_THREAD = 4,
+    TRACK_PARENT = 5,
+    PROCESS_PID = 1,
+    PROCESS_SORT = 3,
+    PROCESS_NAME = 6,
+    PROCESS_LABEL = 8,
+    THREAD_PID = 1,
+    THREAD_TID = 2,
+    THREAD_SORT = 3,
+    THREAD_NAME = 5,
+    EVENT_CATEGORY_IID = 3,
+    EVENT_NOTE = 4,
+    EVENT_TYPE = 9,
+    EVENT_NAME_IID = 10,
+    EVENT_TRACK = 11,
+    EVENT_NAME = 23,
+    NOTE_BOOL = 2,
+    NOTE_NAME = 10,
+    INTERNED_CATEGORY = 1,
+    INTERNED_NAME = 2,
+    INTERNED_IID = 1,
+    INTERNED_TEXT = 2
+};
+
+enum {
+    STATE_CLEARED = 1,
+    STATE_NEEDED = 2,
+    TYPE_BEGIN = 1,
+    TYPE_END = 2,
+    TYPE_INSTANT = 3,
+    BOOTTIME = 6,
+    INCREMENTAL = 64 /* a clock of the sequence: every time is the ns since the
+                        packet before */
+};
+
+/* Ids that no two ranks of a run share, whichever files they are in. Those of
+ * sequences are in every packet, so the usual ones are short. */
+enum {
+    IDS_PER_RANK = 1 << 17,
+    FIRST_LANE = 1 << 16,
+    SHORT_SEQUENCES = 16, /* of a rank */
+    FIRST_LONG_SEQUENCE = 1 << 28
+};
+
+typedef struct writer {
+    const fd_trace *trace;
+    const fd_trace_rank *rank;
+    fd_slice_names names;
+    bool *named;        /* owned; names interned on this sequence */
+    bool *categorised;  /* owned; the same of categories */
+    uint32_t ids;       /* those of this rank begin here */
+    uint64_t base;      /* boot time of its start, on the first rank's clock */
+    uint32_t sequence;
+    fd_buffer *to;
+    fd_buffer packet;   /* scratch */
+    fd_buffer message;
+    fd_buffer inner;
+} writer;
+
+static void
+send(writer *w)
+{
+    fd_proto_number(&w->packet, PACKET_SEQUENCE, w->sequence);
+    fd_proto_message(w->to, TRACE_PACKET, &w->packet);
+}
+
+static void
+write_clock(writer *w)
+{
+    const int clocks[] = {INCREMENTAL, BOOTTIME};
+    for (int i = 0; i < 2; i++) {
+        fd_proto_number(&w->inner, CLOCK_ID, (uint64_t)clocks[i]);
+        fd_proto_number(&w->inner, CLOCK_TIMESTAMP, w->base);
+        if (clocks[i] == INCREMENTAL) {
+            fd_proto_number(&w->inner, CLOCK_INCREMENTAL, 1);
+        }
+        fd_proto_message(&w->message, CLOCKS, &w->inner);
+    }
+    fd_proto_message(&w->packet, PACKET_CLOCK_SNAPSHOT, &w->message);
+    send(w);
+}
+
+/* Every sequence has its own texts, clock and track. */
+static void
+begin_sequence(writer *w, uint32_t number, uint32_t track)
+{
+    w->sequence = number < SHORT_SEQUENCES
+                      ? w->rank->rank * SHORT_SEQUENCES + number + 1
+                      : FIRST_LONG_SEQUENCE + w->ids + number;
+    memset(w->named, 0, w->names.names.texts.count);
+    memset(w->categorised, 0, w->names.categories.texts.count);
+    fd_proto_number(&w->packet, PACKET_FIRST, 1);
+    fd_proto_number(&w->packet, PACKET_FLAGS, STATE_CLEARED);
+    fd_proto_number(&w->message, PACKET_CLOCK, INCREMENTAL);
+    fd_proto_number(&w->inner, EVENT_TRACK, track);
+    fd_proto_message(&w->message, PACKET_TRACK_EVENT, &w->inner);
+    fd_proto_message(&w->packet, PACKET_DEFAULTS, &w->message);
+    send(w);
+    write_clock(w);
+}
+
+static uint32_t
+process_track(const writer *w)
+{
+    return w->ids + IDS_PER_RANK;
+}
+
+static uint32_t
+thread_track(const writer *w, uint32_t thread)
+{
+    return w->ids + thread + 1;
+}
+
+static void
+write_process(writer *w)
+{
+    fd_buffer text = {.bytes = NULL};
+    fd_rank_label(w->trace, w->rank, &text);
+    fd_proto_number(&w->inner, PROCESS_PID, w->rank->rank + 1);
+    fd_proto_number(&w->inner, PROCESS_SORT, w->rank->rank);
+    fd_proto_bytes(&w->inner, PROCESS_NAME, text.bytes, text.size);
+    text.size = 0;
+    fd_buffer_format(&text, "pid %u", w->rank->pid);
+    fd_proto_bytes(&w->inner, PROCESS_LABEL, text.bytes, text.size);
+    fd_proto_number(&w->message, TRACK_UUID, process_track(w));
+    fd_proto_message(&w->message, TRACK_PROCESS, &w->inner);
+    fd_proto_message(&w->packet, PACKET_TRACK, &w->message);
+    send(w);
+    fd_buffer_clear(&text);
+}
+
+static void
+write_thread_track(writer *w, uint32_t thread)
+{
+    const fd_trace_thread *of = &w->rank->threads.list[thread];
+    fd_proto_number(&w->inner, THREAD_PID, w->rank->rank + 1);
+    fd_proto_number(&w->inner, THREAD_TID, thread_track(w, thread));
+    fd_proto_number(&w->inner, THREAD_SORT, thread);
+    fd_proto_text(&w->inner, THREAD_NAME, fd_trace_text(w->trace, of->role));
+    fd_proto_number(&w->message, TRACK_UUID, thread_track(w, thread));
+    fd_proto_message(&w->message, TRACK_THREAD, &w->inner);
+    fd_proto_message(&w->packet, PACKET_TRACK, &w->message);
+    send(w);
+}
+
+static void
+write_lane(writer *w, uint32_t track, const char *name)
+{
+    fd_proto_number(&w->message, TRACK_UUID, track);
+    fd_proto_text(&w->message, TRACK_NAME, name);
+    fd_proto_number(&w->message, TRACK_PARENT, process_track(w));
+    fd_proto_message(&w->packet, PACKET_TRACK, &w->message);
+    send(w);
+}
+
+/* The texts of a slice, in the packet of the first slice that has them. */
+static void
+intern(writer *w, uint32_t id, bool *seen, const fd_text_pool *texts,
+       uint32_t field)
+{
+    if (!seen[id]) {
+        seen[id] = true;
+        fd_proto_number(&w->inner, INTERNED_IID, id);
+        fd_proto_text(&w->inner, INTERNED_TEXT, fd_text_pool_get(texts, id));
+        fd_proto_message(&w->message, field, &w->inner);
+    }
+}
+
+/* One write for all of a packet but its texts: there are millions. */
+static void
+write_edge(writer *w, const fd_trace_event *event, uint64_t delta, bool begins)
+{
+    uint8_t body[96];
+    uint8_t inner[48];
+    uint8_t *end = fd_proto_put_field(inner, EVENT_TYPE,
+                                      begins ? TYPE_BEGIN : TYPE_END);
+    if (begins) {
+        fd_slice_name name = w->names.of_context[event->context];
+        end = fd_proto_put_field(end, EVENT_CATEGORY_IID, name.category);
+        end = fd_proto_put_field(end, EVENT_NAME_IID, name.name);
+        intern(w, name.category, w->categorised, &w->names.categories,
+               INTERNED_CATEGORY);
+        intern(w, name.name, w->named, &w->names.names, INTERNED_NAME);
+    }
+    if (begins && event->kind == FD_EVENT_OPEN) {
+        static const uint8_t open[] = {NOTE_BOOL << 3, 1,
+                                       NOTE_NAME << 3 | FD_PROTO_BYTES, 4,
+                                       'o', 'p', 'e', 'n'};
+        *end++ = EVENT_NOTE << 3 | FD_PROTO_BYTES;
+        *end++ = sizeof open;
+        memcpy(end, open, sizeof open);
+        end += sizeof open;
+    }
+    uint8_t *at = fd_proto_put_field(body, PACKET_TIMESTAMP, delta);
+    at = fd_proto_put_field(at, PACKET_SEQUENCE, w->sequence);
+    if (begins) {
+        at = fd_proto_put_field(at, PACKET_FLAGS, STATE_NEEDED);
+    }
+    *at++ = PACKET_TRACK_EVENT << 3 | FD_PROTO_BYTES;
+    *at++ = (uint8_t)(end - inner);
+    memcpy(at, inner, (size_t)(end - inner));
+    at += end - inner;
+    if (w->message.size > 0) {
+        fd_buffer_bytes(&w->packet, body, (size_t)(at - body));
+        fd_proto_message(&w->packet, PACKET_INTERNED, &w->message);
+        fd_proto_message(w->to, TRACE_PACKET, &w->packet);
+        return;
+    }
+    uint8_t head[8];
+    uint8_t *after = fd_proto_put(head, TRACE_PACKET << 3 | FD_PROTO_BYTES);
+    after = fd_proto_put(after, (uint64_t)(at - body));
+    fd_buffer_bytes(w->to, head, (size_t)(after - head));
+    fd_buffer_bytes(w->to, body, (size_t)(at - body));
+}
+
+/* An event by name on any track, in absolute time: few, and in any order. */
+static void
+write_named(writer *w, uint32_t track, uint64_t type, const char *name,
+            uint64_t time)
+{
+    fd_proto_number(&w->message, EVENT_TYPE, type);
+    fd_proto_number(&w->message, EVENT_TRACK, track);
+    if (name != NULL) {
+        fd_proto_text(&w->message, EVENT_NAME, name);
+    }
+    fd_proto_number(&w->packet, PACKET_TIMESTAMP, w->base + time);
+    fd_proto_number(&w->packet, PACKET_CLOCK, BOOTTIME);
+    fd_proto_message(&w->packet, PACKET_TRACK_EVENT, &w->message);
+    send(w);
+}
+
+static void
+write_lost(writer *w, uint32_t thread, uint64_t time)
+{
+    uint64_t lost = w->rank->threads.list[thread].events_lost;
+    if (lost > 0) {
+        fd_buffer text = {.bytes = NULL};
+        fd_buffer_format(&text, "%llu calls found no room in the timeline",
+                         (unsigned long long)lost);
+        fd_buffer_bytes(&text, "", 1);
+        if (text.status == FD_OK) {
+            write_named(w, thread_track(w, thread), TYPE_INSTANT, text.bytes,
+                        time);
+        }
+        fd_buffer_clear(&text);
+    }
+}
+
+static fd_status
+write_thread(writer *w, uint32_t thread, const fd_trace_event *events,
+             uint32_t count)
+{
+    fd_slices slices;
+    fd_slice_edge edge;
+    uint64_t last = 0;
+    fd_status status = fd_slices_make(&slices, events, count);
+    if (status != FD_OK) {
+        return status;
+    }
+    begin_sequence(w, thread + 1, thread_track(w, thread));
+    write_thread_track(w, thread);
+    while (fd_slices_next(&slices, &edge)) {
+        write_edge(w, &events[edge.event], edge.time - last, edge.begins);
+        last = edge.time;
+    }
+    write_lost(w, thread, last);
+    fd_slices_clear(&slices);
+    return FD_OK;
+}
+
+static void
+write_steps(writer *w)
+{
+    uint32_t track = process_track(w) - 1;
+    bool any = false;
+    for (uint32_t i = 0; i < w->rank->events.count; i++) {
+        const fd_trace_event *event = &w->rank->events.list[i];
+        char name[32];
+        if (event->kind == FD_EVENT_STEP) {
+            if (!any) {
+                write_lane(w, track, "Steps");
+                any = true;
+            }
+            snprintf(name, sizeof name, "step %u", event->context);
+            write_named(w, track, TYPE_BEGIN, name, event->start);
+            write_named(w, track, TYPE_END, NULL,
+                        event->start + event->duration);
+        }
+    }
+}
+
+static int
+by_start(const void *left, const void *right)
+{
+    const fd_trace_event *a = *(const fd_trace_event *const *)left;
+    const fd_trace_event *b = *(const fd_trace_event *const *)right;
+    return a->start < b->start ? -1 : a->start > b->start;
+}
+
+typedef FD_VECTOR(const fd_trace_event *) event_list;
+typedef FD_VECTOR(uint64_t) lane_list;
+
+/* Work that overlaps is in different lanes: the first that is free. */
+static fd_status
+write_async(writer *w, const fd_trace_event *event, lane_list *lanes)
+{
+    uint32_t lane = 0;
+    while (lane < lanes->count && lanes->list[lane] > event->start) {
+        lane++;
+    }
+    uint32_t track = w->ids + FIRST_LANE + lane;
+    if (lane == lanes->count) {
+        if (fd_vector_push(lanes, 0) != FD_OK) {
+            return FD_ENOMEM;
+        }
+        write_lane(w, track, "Asynchronous work");
+    }
+    lanes->list[lane] = event->start + event->duration;
+    write_named(w, track, TYPE_BEGIN,
+                fd_text_pool_get(&w->names.names,
+                                 w->names.of_context[event->context].name),
+                event->start);
+    write_named(w, track, TYPE_END, NULL, lanes->list[lane]);
+    return FD_OK;
+}
+
+static fd_status
+write_asyncs(writer *w)
+{
+    event_list list = {NULL, 0, 0};
+    lane_list lanes = {NULL, 0, 0}; /* when each is free again */
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < w->rank->events.count && status == FD_OK; i++) {
+        const fd_trace_event *event = &w->rank->events.list[i];
+        if (event->kind == FD_EVENT_ASYNC) {
+            status = fd_vector_push(&list, event);
+        }
+    }
+    if (list.count > 0) {
+        qsort(list.list, list.count, sizeof(fd_trace_event *), by_start);
+    }
+    for (uint32_t i = 0; i < list.count && status == FD_OK; i++) {
+        status = write_async(w, list.list[i], &lanes);
+    }
+    fd_vector_clear(&list);
+    fd_vector_clear(&lanes);
+    return status;
+}
+
+static fd_status
+write_rank(writer *w)
+{
+    const fd_trace_event *events = w->rank->events.list;
+    uint32_t count = w->rank->events.count;
+    w->ids = w->rank->rank * (IDS_PER_RANK + 1);
+    w->base = (uint64_t)((int64_t)w->trace->ranks.list[0].start.boottime_ns
+                         + fd_rank_offset(w->trace, w->rank));
+    begin_sequence(w, 0, process_track(w));
+    write_process(w);
+    write_steps(w);
+    fd_status status = write_asyncs(w);
+    for (uint32_t i = 0, next; i < count && status == FD_OK; i = next) {
+        next = i;
+        while (next < count && events[next].thread == events[i].thread) {
+            next++;
+        }
+        status = write_thread(w, events[i].thread, events + i, next - i);
+    }
+    return status;
+}
+
+fd_status
+fd_export_perfetto(const fd_trace *trace, const fd_export_options *options,
+                   fd_buffer *to, fd_error *error)
+{
+    writer w = {.trace = trace, .to = to};
+    fd_status status = fd_timeline_check(trace, options->rank, error);
+    if (status == FD_OK) {
+        status = fd_slice_names_make(&w.names, trace);
+    }
+    if (status == FD_OK) {
+        w.named = fd_malloc(w.names.names.texts.count + 1);
+        w.categorised = fd_malloc(w.names.categories.texts.count + 1);
+        status = w.named != NULL && w.categorised != NULL ? FD_OK
+                                                          : FD_ENOMEM;
+    }
+    for (uint32_t i = 0; i < trace->ranks.count && status == FD_OK; i++) {
+        if (options->rank == FD_ALL_RANKS || options->rank == (int)i) {
+            w.rank = &trace->ranks.list[i];
+            status = write_rank(&w);
+        }
+    }
+    fd_slice_names_clear(&w.names);
+    fd_free(w.named);
+    fd_free(w.categorised);
+    fd_buffer_clear(&w.packet);
+    fd_buffer_clear(&w.message);
+    fd_buffer_clear(&w.inner);
+    return status == FD_OK ? to->status : status;
+}

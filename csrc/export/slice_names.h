@@ -1,0 +1,39 @@
+/* What the slices of a timeline are called:
+ *
+ *     Python function   blocks.3 [Block]:forward   of pretrain.py
+ *     operator          aten::mm                   of op
+ */
+#ifndef FD_SLICE_NAMES_H
+#define FD_SLICE_NAMES_H
+
+#include "analysis/totals.h"
+
+typedef struct fd_slice_name {
+    uint32_t name;     /* numbered from 1, as they appear */
+    uint32_t category; /* the same; the file of a function, else the kind */
+} fd_slice_name;
+
+typedef struct fd_slice_names {
+    fd_text_pool names;
+    fd_text_pool categories; /* few, so that their numbers are short */
+    fd_slice_name *of_context; /* owned */
+} fd_slice_names;
+
+fd_status fd_slice_names_make(fd_slice_names *names, const fd_trace *trace);
+void fd_slice_names_clear(fd_slice_names *names);
+
+/* FD_EINVAL with one line where no rank that is asked for has a timeline. */
+fd_status fd_timeline_check(const fd_trace *trace, int rank, fd_error *error);
+
+/* "rank 3", with the host when the recording knows it; appended. */
+void fd_rank_label(const fd_trace *trace, const fd_trace_rank *rank,
+                   fd_buffer *to);
+
+/* Nanoseconds to add to times of this rank so that all are on the clock of the
+ * first: exact on one host, the wall clocks' difference across hosts. */
+int64_t fd_rank_offset(const fd_trace *trace, const fd_trace_rank *rank);
+
+/* The offset of the rank that started first: where a timeline begins. */
+int64_t fd_first_offset(const fd_trace *trace);
+
+#endif
