@@ -12,6 +12,7 @@ from fastdispatch._core import Error, label, set_own_folder
 from fastdispatch.callgraph import CallGraph, dump
 from fastdispatch.dispatch import DispatchMode
 from fastdispatch.schedule import schedule
+from fastdispatch.timeline import Timeline
 from fastdispatch.trace import Trace, load, merge
 from fastdispatch.version import __version__
 
@@ -22,6 +23,7 @@ __all__ = [
     "CallGraph",
     "DispatchMode",
     "Error",
+    "Timeline",
     "Trace",
     "__version__",
     "dump",

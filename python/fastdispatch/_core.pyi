@@ -34,6 +34,8 @@ class Session:
     host, with where their files come from (0 project, 1 site, 2 stdlib). ``keep(key)`` says whether a function becomes
     a node, ``schedule(step)`` gives a ``torch.profiler.ProfilerAction`` or its number. ``on_change()`` is called when
     PyTorch or a process group has appeared, ``on_ready()`` at the end of a window of the schedule.
+    ``timeline``: whether the latest events overwrite the oldest, and the least duration (ns) of Python calls, operators
+    and ranges, negative for none.
 
     Raises :class:`Error` when the file cannot be made or another process records there.
     """
@@ -53,6 +55,7 @@ class Session:
         schedule: Callable[[int], object] | None = None,
         on_change: Callable[[], object] | None = None,
         on_ready: Callable[[], object] | None = None,
+        timeline: tuple[bool, float, float, float] | None = None,
     ) -> Self: ...
     @property
     def path(self) -> str | None:
@@ -88,7 +91,7 @@ class Session:
         ``probe`` is :func:`fastdispatch.probe.run`. :class:`Error` when this PyTorch cannot be read, with the reason.
         """
 
-    def trace(self) -> Trace:
+    def trace(self, *, timeline: bool = False) -> Trace:
         """The recording so far, as a Trace."""
 
     def stats(self) -> dict[str, int]:
@@ -102,7 +105,7 @@ class Trace:
     is none of them, for a rank that is there twice and for ranks of different runs.
     """
 
-    def __new__(cls, paths: Sequence[_Path]) -> Self: ...
+    def __new__(cls, paths: Sequence[_Path], *, timeline: bool = False) -> Self: ...
     def dump(self, path: _Path, /) -> None:
         """Write as JSON; the file is there as a whole or not at all. :class:`Error` when it cannot be written."""
 
@@ -147,9 +150,12 @@ class Trace:
         contract: tuple[str, ...] = (),
         min_percent: float = -1.0,
         all: bool = False,
+        named_durations: bool = False,
     ) -> bytes:
-        """The file of another program: ``callgraph`` or ``dot``. ``min_percent`` is of the time, negative the default.
-        ``ValueError`` for an option that is none."""
+        """The file of another program: ``callgraph``, ``dot``, ``chrome`` or ``perfetto``.
+
+        ``min_percent`` is of the time, negative the default. ``ValueError`` for an option that is none, :class:`Error`
+        without a timeline where one is needed."""
 
 @disjoint_base
 class DispatchMode:

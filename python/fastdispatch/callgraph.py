@@ -18,6 +18,7 @@ from fastdispatch.environment import facts, prefixes, rank_and_world, run_id, to
 from fastdispatch.keep import Keep, keep_function
 from fastdispatch.operators import Operators
 from fastdispatch.schedule import Schedule, window
+from fastdispatch.timeline import Timeline, timeline_of
 
 _CALLS = {"off": 0, "frame": 1, "monitor": 2}
 _OPS = ("auto", "record", "dispatch", "off")
@@ -48,6 +49,8 @@ class CallGraph:
         ``"off"``, or ``"auto"``: record where its self-test passes, else dispatch. The recording says which and why.
     timing:
         ``False`` counts calls and takes no times, at about two thirds of the cost.
+    timeline:
+        Also when each call was: ``True``, kinds of calls (``"ops,python>50us"``), or a :class:`fastdispatch.Timeline`.
     keep:
         Which Python functions become nodes: a callable that gets the key ``file:[Class]:function`` and answers yes or
         no, or globs of which one must match (``"!glob"`` excludes). It is asked once per function. A dropped function
@@ -74,6 +77,7 @@ class CallGraph:
         calls: str = "auto",
         ops: str = "auto",
         timing: bool = True,
+        timeline: bool | str | Timeline = False,
         keep: Keep | None = None,
         schedule: Schedule | None = None,
         steps: str | tuple[int, int] | None = None,
@@ -94,6 +98,9 @@ class CallGraph:
             raise _core.Error("calls='monitor' needs Python 3.12 or later: use calls='frame'")
         self._ops = _choice("ops", ops, _OPS)
         self._timing = timing
+        self._timeline = timeline_of(timeline)
+        if self._timeline is not None and not timing:
+            raise _core.Error("a timeline is made of times: leave timing=False out")
         self._keep = keep_function(keep)
         self._schedule = schedule if steps is None else window(steps)
         self._ranks = ranks if ranks is not None else _ranks_of_environment()
@@ -218,6 +225,7 @@ class CallGraph:
             "world": self._world,
             "keep": self._keep,
             "schedule": self._schedule,
+            "timeline": None if self._timeline is None else self._timeline.core(),
             "on_change": self._look,
             "on_ready": self._ready if self._on_trace_ready is not None else None,
         }
@@ -241,6 +249,7 @@ class CallGraph:
             "calls": self._calls_source(),
             "ops": self._ops,
             "timing": self._timing,
+            "timeline": None if self._timeline is None else self._timeline.what,
             "keep": self._keep is not None,
             "schedule": self._schedule is not None,
             "max_mb": self._max_mb,

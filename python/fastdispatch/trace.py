@@ -109,10 +109,13 @@ class Trace:
         contract: Iterable[str] = (),
         min_percent: float | None = None,
         all: bool = False,
+        named_durations: bool = False,
     ) -> bytes:
-        """The file of another program: ``callgraph`` (JSON) or ``dot`` (Graphviz); docs/export.md says what is in it.
+        """The file of another program: ``callgraph`` (JSON), ``dot`` (Graphviz), ``chrome`` or ``perfetto`` (timelines,
+        of a trace loaded with ``timeline=True``); docs/export.md and docs/timeline.md say what is in it.
 
-        The options are those of ``fastdispatch svg``. ``ops``: ``none``, ``top`` or ``all``. ``hide`` and ``contract``
+        ``named_durations``: a chrome timeline has them in the names. The other options are those of ``fastdispatch
+        svg``. ``ops``: ``none``, ``top`` or ``all``. ``hide`` and ``contract``
         are globs of keys or packages. ``min_percent`` is of the time, None the default.
         """
         return self.core.export(
@@ -125,6 +128,7 @@ class Trace:
             contract=tuple(contract),
             min_percent=-1.0 if min_percent is None else float(min_percent),
             all=all,
+            named_durations=named_durations,
         )
 
     def to_pandas(self) -> dict[str, pandas.DataFrame]:
@@ -144,13 +148,15 @@ class Trace:
         raise _core.Error(f"rank {rank} is not in this trace, which has {known}")
 
 
-def load(path: PathLike | Sequence[PathLike]) -> Trace:
+def load(path: PathLike | Sequence[PathLike], *, timeline: bool = False) -> Trace:
     """Read a recording, a dump, a merge or a run directory (its ranks merged), or several of them.
+
+    With ``timeline`` what recordings have of one is read too (24 bytes a call), for ``export``.
 
     Raises :class:`fastdispatch.Error` with one line when that is not what it is.
     """
     paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
-    return Trace(_core.Trace(paths))
+    return Trace(_core.Trace(paths, timeline=timeline))
 
 
 def merge(inputs: Iterable[PathLike], output: PathLike) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 
@@ -41,7 +42,7 @@ def train() -> None:
 
 
 def main() -> None:
-    fastdispatch.CallGraph(sys.argv[1]).start()
+    fastdispatch.CallGraph(sys.argv[1], timeline=bool(os.environ.get("FASTDISPATCH_TEST_TIMELINE"))).start()
     if sys.argv[2] == "train":
         train()
     under_way = threading.Barrier(2, action=lambda: print("under way", flush=True))

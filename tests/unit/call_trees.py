@@ -76,7 +76,7 @@ class Dump:
             "counters": {}, "notes": [],
             "threads": {
                 "role": [self.text("main")], "system_id": [1], "root": [self.root], "running": [False],
-                "served": [1], "covered": [everything], "self": [everything],
+                "served": [1], "covered": [everything], "self": [everything], "events": [0], "events_lost": [0],
             },
             "open": {"thread": [], "context": [], "age": []},
             "latest_steps": {c: [] for c in STEP_COLUMNS},

@@ -83,7 +83,7 @@ def ranks(draw: st.DrawFn, number: int, contexts: int) -> dict[str, Any]:
     rank["counters"] = {name: outside(draw(whole)) for name in COUNTERS}
     rank["notes"] = draw(st.lists(texts, max_size=2))
     rank["threads"] = {"role": [1], "system_id": [7], "root": [0], "running": [draw(st.booleans())]}
-    rank["threads"] |= {name: [outside(draw(whole))] for name in ("served", "covered", "self")}
+    rank["threads"] |= {name: [outside(draw(whole))] for name in ("served", "covered", "self", "events", "events_lost")}
     opened = draw(st.lists(st.integers(0, contexts - 1), max_size=2))
     rank["open"] = {"thread": [0 for _ in opened], "context": opened, "age": [outside(draw(whole)) for _ in opened]}
     numbers = sorted(draw(st.sets(st.integers(0, 2**60), max_size=2)))

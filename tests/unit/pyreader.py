@@ -166,13 +166,14 @@ class Reader:
 
     def read_threads(self) -> None:
         for at, _ in self.records(THREADS):
-            last, depth, capacity, stack, root, running, role, system, attached, covered, served = self.at(
-                "<QIIQIIIIQQQ", at
+            last, depth, capacity, stack, root, running, role, system, attached, covered, served, events, lost = (
+                self.at("<QIIQIIIIQQQQQ", at)
             )
             live = last - attached if attached and last > attached else 0
             self.recording.threads.append(
                 {"role": self.text(role), "system_id": system, "running": running != 0, "served": served, "root": root,
-                 "covered": self.ns(covered + live), "self": self.ns(self.ticks.get(at // ID, 0))}
+                 "covered": self.ns(covered + live), "self": self.ns(self.ticks.get(at // ID, 0)), "events": events,
+                 "events_lost": lost}
             )  # fmt: skip
             for i in range(depth if running and depth <= capacity else 0):
                 start, _, context, flags = self.at("<QQII", stack + 24 * i)

@@ -66,7 +66,7 @@ C_TYPES = {
 def test_the_tables_are_those_of_the_compiler(tmp_path: Path) -> None:
     structs = documented()
     sizes = compiled(structs, tmp_path)
-    assert len(structs) == 13
+    assert len(structs) == 14
     for struct, (size, fields) in structs.items():
         assert sizes[struct] == (0, size), struct
         for name, (at, wide, _) in fields.items():
@@ -200,7 +200,7 @@ def agree(path: Path) -> pyreader.Recording:
     ):
         assert found.header[name] == rank[name], name
     assert found.header["counters"] == tuple(rank["counters"].values())
-    for name in ("role", "system_id", "running", "served", "covered", "self"):
+    for name in ("role", "system_id", "running", "served", "covered", "self", "events", "events_lost"):
         assert [thread[name] for thread in found.threads] == rank["threads"][name], name
     assert [ours[thread["root"]] for thread in found.threads] == [theirs[row] for row in rank["threads"]["root"]]
     opened = zip(*(rank["open"][name] for name in ("thread", "context", "age")), strict=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gzip
 from pathlib import Path
 
 from fastdispatch import Error, Trace, load
@@ -24,6 +25,29 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     callgraph.add_argument("--ops", action="store_true", help="operators too")
     callgraph.add_argument("--rank", type=int, metavar="N", help="this rank alone")
     callgraph.set_defaults(function=export_callgraph)
+    add_timeline(formats, "perfetto", "a timeline for ui.perfetto.dev, native")
+    chrome = add_timeline(formats, "chrome", "a timeline for chrome://tracing, Perfetto and other readers of its JSON")
+    chrome.add_argument("--durations", choices=("args", "name"), default="args", help="name: as part of the names, too")
+
+
+def add_timeline(
+    formats: argparse._SubParsersAction[argparse.ArgumentParser], name: str, what: str
+) -> argparse.ArgumentParser:
+    parser = formats.add_parser(name, help=what, description=f"Write {what}. Record with --timeline first.")
+    parser.add_argument("path", metavar="PATH", help="a recording or run directory")
+    parser.add_argument("-o", dest="output", required=True, metavar="FILE", help="ending in .gz: compressed")
+    parser.add_argument("--rank", type=int, metavar="N", help="this rank alone")
+    parser.set_defaults(function=export_timeline)
+    return parser
+
+
+def export_timeline(arguments: argparse.Namespace) -> None:
+    trace = load(arguments.path, timeline=True)
+    named = getattr(arguments, "durations", "args") == "name"
+    content = trace.export(arguments.format, rank=arguments.rank, named_durations=named)
+    if arguments.output.endswith(".gz"):
+        content = gzip.compress(content, compresslevel=6, mtime=0)
+    write(arguments.output, content)
 
 
 def export_callgraph(arguments: argparse.Namespace) -> None:

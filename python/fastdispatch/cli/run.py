@@ -17,6 +17,7 @@ from fastdispatch import Error
 from fastdispatch.callgraph import CallGraph
 from fastdispatch.environment import run_id
 from fastdispatch.summary import summary_lines
+from fastdispatch.timeline import Timeline
 
 _OWN_FOLDER = fastdispatch.__path__[0] + os.sep
 
@@ -32,6 +33,10 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--ops", default="auto", choices=("auto", "record", "dispatch", "off"))
     parser.add_argument("--calls", default="auto", choices=("auto", "frame", "monitor", "off"))
     parser.add_argument("--no-timing", action="store_true", help="count calls, take no times")
+    parser.add_argument("--timeline", action="store_const", const=Timeline().what, help="also when each call was")
+    parser.add_argument(
+        "--timeline-of", dest="timeline", metavar="WHAT", help="of these kinds of calls only: ops,python>50us"
+    )
     parser.add_argument("--keep", action="append", metavar="GLOB", help="functions to keep; !GLOB drops; repeatable")
     parser.add_argument("--steps", metavar="A:B", help="record steps A to B-1 only")
     parser.add_argument("--ranks", metavar="R,...", help="record on these ranks only")
@@ -51,6 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         ops=arguments.ops,
         calls=arguments.calls,
         timing=not arguments.no_timing,
+        timeline=arguments.timeline or False,
         keep=arguments.keep,
         steps=arguments.steps,
         ranks=_ranks(arguments.ranks),
@@ -83,6 +89,7 @@ def _tell_children(arguments: argparse.Namespace) -> None:
     """Processes that multiprocessing spawns are ranks of their own often enough: they record too."""
     options = [f"ops={arguments.ops}", f"calls={arguments.calls}", f"max_mb={arguments.max_mb}"]
     options += ["timing=0"] if arguments.no_timing else []
+    options += [f"timeline={arguments.timeline.replace(',', '+')}"] if arguments.timeline else []
     os.environ["FASTDISPATCH"] = "children"
     os.environ.setdefault("FASTDISPATCH_RUN_ID", run_id())
     os.environ["FASTDISPATCH_OUT"] = os.path.abspath(arguments.out)

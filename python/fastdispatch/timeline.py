@@ -1,0 +1,63 @@
+"""Which calls get a line of the timeline, and what happens when there is no room for more."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from fastdispatch._core import Error
+
+_KINDS = ("python", "ops", "ranges")
+_UNITS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
+_PART = re.compile(r"(\w+)(?:>([\d.]+)(ns|us|ms|s))?")
+_WHEN_FULL = ("stop", "overwrite")
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """When each call was, not only how long all of them took: 24 bytes a call in the recording.
+
+    Parameters
+    ----------
+    what:
+        Kinds of calls with commas (or ``+``) between them: ``python``, ``ops`` (operators and autograd nodes),
+        ``ranges``; each may have a least duration: ``"ops,python>50us"``. Units are ns, us, ms and s.
+    when_full:
+        Events may take half of the recording's ``max_mb``. Then ``"stop"`` keeps the oldest, ``"overwrite"`` the latest
+        of each thread. How many are lost is in the recording and in the pictures made of it.
+
+    Raises :class:`fastdispatch.Error` for what is none of these.
+    """
+
+    what: str = "python,ops,ranges"
+    when_full: str = "stop"
+
+    def __post_init__(self) -> None:
+        self.shortest()
+        if self.when_full not in _WHEN_FULL:
+            raise Error(f"when_full={self.when_full!r}: one of {', '.join(_WHEN_FULL)}")
+
+    def shortest(self) -> dict[str, float]:
+        """Least duration in nanoseconds by kind; kinds that are left out are missing."""
+        found = {}
+        for part in re.split(r"[,+]", self.what):
+            match = _PART.fullmatch(part.strip())
+            if match is None or match[1] not in _KINDS:
+                raise Error(f"timeline={self.what!r}: {part!r}: write {', '.join(_KINDS)}, or with a time, python>50us")
+            found[match[1]] = float(match[2]) * _UNITS[match[3]] if match[2] else 0.0
+        return found
+
+    def core(self) -> tuple[bool, float, float, float]:
+        """As _core.Session takes it: a kind that is left out is negative."""
+        shortest = self.shortest()
+        python, ops, ranges = (shortest.get(kind, -1.0) for kind in _KINDS)
+        return self.when_full == "overwrite", python, ops, ranges
+
+
+def timeline_of(value: bool | int | str | Timeline) -> Timeline | None:
+    """What ``CallGraph(timeline=...)`` was given; None for no timeline."""
+    if isinstance(value, Timeline):
+        return value
+    if isinstance(value, str):
+        return Timeline(value)
+    return Timeline() if value else None

@@ -1,0 +1,147 @@
+"""Timelines of real training in the real readers: the Perfetto trace processor, its interface, chrome://tracing."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+from pathlib import Path
+
+import pytest
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+import fastdispatch
+from tests.consumers.browser import catapult_warnings, needs_chromium, show
+from tests.consumers.perfetto import assert_clean, decode, open_trace, query
+from tests.training import make_step
+
+RANKS, STEPS = 2, 4
+
+SLICES = """
+    select slice.name as name, slice.ts as begin, slice.ts + slice.dur as end, process.pid as pid, track.name as track
+    from slice join track on slice.track_id = track.id
+    left join thread_track on slice.track_id = thread_track.id left join thread using (utid)
+    left join process_track on slice.track_id = process_track.id
+    join process on process.upid = coalesce(thread.upid, process_track.upid)
+"""
+
+
+def train(rank: int, folder: str) -> None:
+    torch.set_num_threads(1)
+    os.environ.update(RANK=str(rank), WORLD_SIZE=str(RANKS))
+    dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=RANKS)
+    model, step = make_step(layers=1)
+    with fastdispatch.CallGraph(f"{folder}/run", timeline=True) as graph:
+        for _ in range(STEPS):
+            step()
+            for parameter in model.parameters():
+                dist.all_reduce(parameter.grad)
+            graph.step()
+    dist.destroy_process_group()
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("timeline")
+    mp.spawn(train, (str(folder),), nprocs=RANKS)
+    return folder / "run"
+
+
+@pytest.fixture(scope="module")
+def trace(run: Path) -> fastdispatch.Trace:
+    return fastdispatch.load(run, timeline=True)
+
+
+@pytest.fixture(scope="module")
+def native(trace: fastdispatch.Trace, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("native") / "run.pftrace"
+    path.write_bytes(trace.export("perfetto"))
+    return path
+
+
+@pytest.fixture(scope="module")
+def chrome(trace: fastdispatch.Trace, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("chrome") / "run.json"
+    path.write_bytes(trace.export("chrome"))
+    return path
+
+
+def expected(chrome: Path) -> list[tuple[int, str, int]]:
+    """Process, name and duration of every slice, asynchronous ones too, by the JSON itself."""
+    events = json.loads(chrome.read_text())["traceEvents"]
+    found = [(e["pid"], e["name"], round(e["dur"] * 1000)) for e in events if e["ph"] == "X"]
+    begun = {(e["pid"], e["id2"]["local"]): e for e in events if e["ph"] == "b"}
+    ended = {(e["pid"], e["id2"]["local"]): e for e in events if e["ph"] == "e"}
+    assert begun.keys() == ended.keys()
+    found += [(e["pid"], e["name"], round((ended[i]["ts"] - e["ts"]) * 1000)) for i, e in begun.items()]
+    return sorted(found)
+
+
+def test_both_forms_hold_every_event(trace: fastdispatch.Trace, native: Path, chrome: Path) -> None:
+    wanted = expected(chrome)
+    threads = [rank["threads"] for rank in trace.ranks]
+    opened = sum(map(len, (rank["open"]["thread"] for rank in trace.ranks)))
+    steps_of_the_optimizer = RANKS  # one each before step() was called, which alone counts from then on
+    assert len(wanted) == sum(sum(table["events"]) for table in threads) + opened - steps_of_the_optimizer
+    assert sum(sum(table["events_lost"]) for table in threads) == 0
+    for path in (native, chrome):
+        with open_trace(path) as processor:
+            assert_clean(processor)
+            rows = query(processor, SLICES)
+            assert sorted((row["pid"], row["name"], row["end"] - row["begin"]) for row in rows) == wanted
+
+
+def test_a_plain_slice_takes_at_most_30_bytes(native: Path) -> None:
+    """Its begin and its end; the first one of a name has the name besides."""
+    sizes = [
+        packet.ByteSize() + 2  # tag and length
+        for packet in decode(native).packet
+        if packet.HasField("track_event") and not packet.HasField("interned_data")
+    ]
+    assert len(sizes) > 10_000
+    assert 2 * sum(sizes) <= 30 * len(sizes)
+
+
+def test_a_collective_runs_at_one_time_on_all_ranks_and_in_its_step(native: Path) -> None:
+    with open_trace(native) as processor:
+        rows = query(processor, SLICES)
+        assert query(processor, "select name from process where pid > 0 order by pid") == [
+            {"name": f"rank {rank} | {os.uname().nodename}"} for rank in range(RANKS)
+        ]
+    by_rank = [
+        sorted(
+            (row["begin"], row["end"]) for row in rows if row["pid"] == rank + 1 and row["name"] == "gloo:all_reduce"
+        )
+        for rank in range(RANKS)
+    ]
+    counts = {len(found) for found in by_rank}
+    assert len(counts) == 1
+    assert counts.pop() % STEPS == 0
+    for one, other in zip(*by_rank, strict=True):
+        assert max(one[0], other[0]) <= min(one[1], other[1])
+    for rank in range(RANKS):
+        steps = sorted(
+            (r["begin"], r["end"], r["name"]) for r in rows if r["pid"] == rank + 1 and r["track"] == "Steps"
+        )
+        assert [name for _, _, name in steps] == [f"step {n}" for n in range(STEPS)]
+        assert all(before[1] <= after[0] for before, after in itertools.pairwise(steps))
+        within = [sum(begin <= one and two <= end for one, two in by_rank[rank]) for begin, end, _ in steps]
+        assert within == [len(by_rank[rank]) // STEPS] * STEPS
+
+
+def test_one_rank_alone(trace: fastdispatch.Trace, tmp_path: Path) -> None:
+    path = tmp_path / "one.json"
+    path.write_bytes(trace.export("chrome", rank=1))
+    document = json.loads(path.read_text())
+    assert {event["pid"] for event in document["traceEvents"]} == {2}
+    assert document["distributedInfo"] == {"rank": 1, "world_size": RANKS}
+
+
+@needs_chromium
+def test_people_can_look_at_it(native: Path, chrome: Path, tmp_path: Path) -> None:
+    titles = show(native, tmp_path / "timeline.png")
+    assert {"Steps", "Asynchronous work"} <= set(titles)
+    assert sum(title.startswith(("rank 0", "rank 1")) for title in titles) == RANKS
+    assert catapult_warnings(chrome) == []
