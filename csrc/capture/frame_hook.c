@@ -129,6 +129,14 @@ typedef enum evaluator_clock {
     OTHER_CLOCK
 } evaluator_clock;
 
+static inline __attribute__((always_inline)) void
+tick(fd_tree *tree, const evaluator_clock clock)
+{
+    if (clock != NO_CLOCK) {
+        fd_tree_tick(tree, fd_clock_ticks_of(clock != OTHER_CLOCK));
+    }
+}
+
 /* The same call as last time, from the same place: no look-up, no lock, no
  * allocation, one cache line of the recording. Always inlined: the clock as an
  * argument at run time costs a test and a spilled register on either side of
@@ -165,9 +173,7 @@ record(PyThreadState *state, fd_frame *frame, int throwing,
     if (FD_UNLIKELY(context == NULL || depth == tree->record->capacity)) {
         return evaluate_other(state, frame, throwing);
     }
-    if (clock != NO_CLOCK) {
-        fd_tree_tick(tree, fd_clock_ticks_of(clock != OTHER_CLOCK));
-    }
+    tick(tree, clock);
     fd_context *parent = tree->current;
     const fd_frame *caller = thread->frame;
     uint32_t id = fd_tree_id(tree, context);
@@ -186,9 +192,7 @@ record(PyThreadState *state, fd_frame *frame, int throwing,
         fd_calls_leave(thread, depth, frame, caller);
         return result;
     }
-    if (clock != NO_CLOCK) {
-        fd_tree_tick(tree, fd_clock_ticks_of(clock != OTHER_CLOCK));
-    }
+    tick(tree, clock);
     if (clock > TSC && tree->events.chunk != NULL) {
         fd_tree_called(tree, &tree->stack[depth], tree->current,
                        FD_TIMELINE_PYTHON);

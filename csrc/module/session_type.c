@@ -94,6 +94,29 @@ take_timeline(PyObject *value, void *to)
     return 1;
 }
 
+/* A new object with an open session; `path` may be None. */
+static PyObject *
+session_opened(PyTypeObject *type, PyObject *path, int max_mb, int timing)
+{
+    PyObject *bytes = NULL;
+    if (path != Py_None && !PyUnicode_FSConverter(path, &bytes)) {
+        return NULL;
+    }
+    session_object *self = (session_object *)type->tp_alloc(type, 0);
+    const char *place = bytes != NULL ? PyBytes_AS_STRING(bytes) : NULL;
+    fd_error error = {""};
+    fd_status status = self == NULL ? FD_ENOMEM
+                                    : fd_session_open(&self->session, place,
+                                                      (size_t)max_mb, timing,
+                                                      &error);
+    Py_XDECREF(bytes);
+    if (status != FD_OK) {
+        Py_XDECREF(self);
+        return fd_raise(PyType_GetModule(type), status, &error);
+    }
+    return (PyObject *)self;
+}
+
 static PyObject *
 session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
@@ -121,26 +144,11 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
                                      take_timeline, &timeline)) {
         return NULL;
     }
-    PyObject *bytes = NULL;
-    if (path != Py_None && !PyUnicode_FSConverter(path, &bytes)) {
+    PyObject *self = session_opened(type, path, max_mb, timing);
+    if (self == NULL) {
         return NULL;
     }
-    PyObject *module = PyType_GetModule(type);
-    session_object *self = (session_object *)type->tp_alloc(type, 0);
-    fd_error error = {""};
-    fd_status status = self == NULL
-                           ? FD_ENOMEM
-                           : fd_session_open(&self->session,
-                                             bytes != NULL
-                                                 ? PyBytes_AS_STRING(bytes)
-                                                 : NULL,
-                                             (size_t)max_mb, timing, &error);
-    Py_XDECREF(bytes);
-    if (status != FD_OK) {
-        Py_XDECREF(self);
-        return fd_raise(module, status, &error);
-    }
-    fd_session *session = self->session;
+    fd_session *session = session_of(self);
     session->calls = (fd_calls_source)calls;
     session->fold = fold;
     timeline.max_bytes = session->recording->timeline.max_bytes;
@@ -156,7 +164,7 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         Py_DECREF(self);
         return NULL;
     }
-    return (PyObject *)self;
+    return self;
 }
 
 static int

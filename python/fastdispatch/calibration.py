@@ -35,9 +35,13 @@ def _best(work: Callable[[], object]) -> int:
     return min(times)
 
 
-def _recorded(work: Callable[[], object], *, timing: bool, calls: int, ops: str) -> int:
+#: Every event of every kind, into the same memory again and again.
+_EVENTS = (True, 0.0, 0.0, 0.0)
+
+
+def _recorded(work: Callable[[], object], *, timing: bool, events: bool, calls: int, ops: str) -> int:
     """The time ``work`` takes while a recording in memory runs."""
-    session = _core.Session(None, max_mb=1, timing=timing, calls=calls)
+    session = _core.Session(None, max_mb=1, timing=timing, calls=calls, timeline=_EVENTS if events else None)
     session.start()
     try:
         if ops == "record":
@@ -56,8 +60,8 @@ def _added(recorded: Callable[[], int], plain: Callable[[], int], count: int) ->
 
 
 @cache
-def call_cost(timing: bool) -> float:
-    """Nanoseconds a recorded Python call adds."""
+def call_cost(timing: bool, events: bool = False) -> float:
+    """Nanoseconds a recorded Python call adds, with its event in the timeline or without."""
     namespace: dict[str, Callable[[int], None]] = {}
     exec(compile(_PROGRAM, "<calibration>", "exec"), namespace)
 
@@ -65,11 +69,13 @@ def call_cost(timing: bool) -> float:
         namespace["loop"](_CALLS)
 
     work()
-    return _added(lambda: _recorded(work, timing=timing, calls=1, ops="off"), lambda: _best(work), _CALLS)
+    return _added(
+        lambda: _recorded(work, timing=timing, events=events, calls=1, ops="off"), lambda: _best(work), _CALLS
+    )
 
 
 @cache
-def operator_cost(timing: bool, source: str) -> float:
+def operator_cost(source: str, timing: bool, events: bool = False) -> float:
     """Nanoseconds a recorded operator adds; PyTorch's own part of it included. PyTorch must be imported."""
     torch = sys.modules["torch"]
     tensor = torch.ones(1)
@@ -80,4 +86,8 @@ def operator_cost(timing: bool, source: str) -> float:
 
     with torch.no_grad():
         work()
-        return _added(lambda: _recorded(work, timing=timing, calls=0, ops=source), lambda: _best(work), _OPERATORS)
+        return _added(
+            lambda: _recorded(work, timing=timing, events=events, calls=0, ops=source),
+            lambda: _best(work),
+            _OPERATORS,
+        )

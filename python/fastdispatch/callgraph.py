@@ -146,7 +146,11 @@ class CallGraph:
         self._session = session
         self._note(
             facts()
-            | {"run_id": self._run_id, "options": self._options(), "cost_ns": {"python_call": call_cost(self._timing)}}
+            | {
+                "run_id": self._run_id,
+                "options": self._options(),
+                "cost_ns": {"python_call": call_cost(*self._price())},
+            }
         )
         _current = self
         atexit.register(self.stop)
@@ -266,6 +270,10 @@ class CallGraph:
             self._rank, self._world = rank_and_world()
             self._session.set_rank(self._rank, self._world)
 
+    def _price(self) -> tuple[bool, bool]:
+        """What makes an event dearer: times, a line in the timeline."""
+        return self._timing, self._timeline is not None
+
     def _note(self, notes: dict[str, object]) -> None:
         if self._session is not None:
             for key, value in notes.items():
@@ -282,8 +290,8 @@ class CallGraph:
         self._look()
         if self._operators is not None:
             costs = {
-                "python_call": call_cost(self._timing),
-                "operator": operator_cost(self._timing, self._operators.source),
+                "python_call": call_cost(*self._price()),
+                "operator": operator_cost(self._operators.source, *self._price()),
             }
             self._note({"cost_ns": costs})
 

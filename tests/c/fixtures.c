@@ -3,7 +3,6 @@
 #include "base/utf8.h"
 #include "io/dump.h"
 #include "io/load.h"
-#include "io/merge.h"
 #include "io/reader.h"
 #include "io/sort.h"
 
@@ -52,75 +51,6 @@ fixture_open_timeline(fixture *f, const fd_timeline *timeline)
     fd_status status = open_recording(f, NULL, 4, timeline);
     return status == FD_OK && f->main->events.chunk == NULL ? FD_ENOMEM
                                                             : status;
-}
-
-static void
-put(fixture *f, uint64_t start, uint64_t end, const fd_context *context,
-    uint16_t kind)
-{
-    uint64_t origin = fd_file_header(&f->recording->file)->start.ticks;
-    fd_tree_event(f->main, (fd_event){origin + start, end - start,
-                                      fd_tree_id(f->main, context), kind, 0});
-}
-
-static void
-perform(fixture *f)
-{
-    fd_callee forward = {
-        fixture_function(f, "forward", 0),
-        fd_recording_module(f->recording, 0, "", "GPT"), 0};
-    fd_context *work = fd_tree_child(
-        f->main, f->main->current,
-        &(fd_callee){fixture_node(f, FD_NODE_RANGE, "gloo"), 0, 0});
-    work->calls += 2;
-    work->flags |= FD_CONTEXT_ASYNC;
-    fixture_enter_node(f->main, fixture_function(f, "train", 0));
-    fixture_work(10);
-    fixture_enter(f->main, forward);
-    fixture_work(10);
-    fixture_enter_node(f->main, fixture_node(f, FD_NODE_OP, "aten::mm"));
-    put(f, 5, 25, work, FD_EVENT_ASYNC);
-    fixture_work(10);
-    fixture_leave(f->main);
-    fixture_work(10);
-    fixture_leave(f->main);
-    fixture_work(20);
-    fixture_enter_node(f->main, fixture_function(f, "\"open\"", 0));
-    put(f, 15, 50, work, FD_EVENT_ASYNC);
-    fixture_work(30);
-    fd_steps_end(&f->steps, f->main, FD_STEPS_ENGINE);
-    fixture_work(10);
-    fd_tree_tick(f->main, check_clock_now());
-}
-
-fd_status
-fixture_timeline(fd_trace **trace, bool one_host)
-{
-    fd_trace *ranks[2] = {NULL, NULL};
-    fd_status status = FD_OK;
-    *trace = fd_trace_new();
-    for (uint32_t i = 0; i < 2 && status == FD_OK; i++) {
-        fixture f = {.recording = NULL};
-        fd_timeline all = {.on = true};
-        status = *trace != NULL ? fixture_open_timeline(&f, &all) : FD_ENOMEM;
-        if (status == FD_OK) {
-            fd_header *header = fd_file_header(&f.recording->file);
-            header->rank = i;
-            header->world = 2;
-            header->boot_id[0] = (uint8_t)(one_host ? 7 : 7 + i);
-            header->start.boottime_ns = 5000 + 1000 * i;
-            header->start.realtime_ns = 900000 + 2000 * i;
-            perform(&f);
-            status = fd_reader_read_memory(&ranks[i], f.recording->file.base,
-                                           fixture_bytes(&f), true, NULL);
-        }
-        if (status == FD_OK) {
-            status = fd_merge_add(*trace, ranks[i], "rank", NULL);
-        }
-        fixture_clear(&f);
-        fd_trace_free(ranks[i]);
-    }
-    return status == FD_OK ? fd_trace_sort(*trace) : status;
 }
 
 void

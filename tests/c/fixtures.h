@@ -23,16 +23,6 @@ fd_status fixture_open(fixture *f, const char *path, size_t max_mb);
 /* In memory, with a timeline. */
 fd_status fixture_open_timeline(fixture *f, const fd_timeline *timeline);
 
-/* The timeline of two ranks, on one host unless told otherwise, as a trace:
- *
- *   rank 0   main     train 0 .. 100                 ns since its start
- *                     ├─ [GPT]:forward 10 .. 40      module of class GPT
- *                     │   └─ aten::mm 20 .. 30
- *                     └─ "open" 60 ..                not ended
- *                     gloo 5 .. 25 and 15 .. 50      asynchronous
- *                     step 0: 0 .. 90
- *   rank 1            the same, started 1000 ns later */
-fd_status fixture_timeline(fd_trace **trace, bool one_host);
 void fixture_clear(fixture *f);
 
 /* Stop the recording and close its file. */

@@ -1,5 +1,5 @@
 #include "check.h"
-#include "fixtures.h"
+#include "timelines.h"
 
 #include "export/slice_names.h"
 

@@ -26,10 +26,11 @@ def train(steps: int, around: Callable[[Callable[[], float]], float]) -> tuple[l
     return losses, gradients
 
 
+@pytest.mark.parametrize("timeline", (False, True), ids=("plain", "timeline"))
 @pytest.mark.parametrize("ops", BACK_ENDS)
-def test_losses_and_gradients_are_bit_identical(ops: str) -> None:
+def test_losses_and_gradients_are_bit_identical(ops: str, timeline: bool) -> None:
     plain = train(20, lambda step: step())
-    with fastdispatch.CallGraph(None, ops=ops):
+    with fastdispatch.CallGraph(None, ops=ops, timeline=timeline):
         recorded = train(20, lambda step: step())
     assert recorded[0] == plain[0]
     assert all(torch.equal(a, b) for a, b in zip(recorded[1], plain[1], strict=True))

@@ -150,6 +150,19 @@ def test_what_finds_no_room_is_counted_and_shown(when_full: str) -> None:
     assert trace.contexts["calls"][names(trace).index("leaf")] == calls
 
 
+def test_the_report_says_what_was_lost(tmp_path: Path) -> None:
+    def work() -> None:
+        for i in range(40_000):
+            programs.leaf(i)
+
+    with fastdispatch.CallGraph(tmp_path, ops="off", timeline=True, max_mb=1) as graph:
+        work()
+    lost = fastdispatch.load(tmp_path).ranks[0]["threads"]["events_lost"][0]
+    assert graph.path is not None
+    report = command("report", tmp_path).stdout.replace("\u202f", "")
+    assert f"dropped: {lost} calls found no room in the timeline (rank 0)" in report
+
+
 def test_every_window_of_a_schedule_is_there() -> None:
     def work(graph: fastdispatch.CallGraph) -> None:
         for i in range(6):

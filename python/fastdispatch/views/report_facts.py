@@ -130,6 +130,7 @@ def _rank(trace: Trace, index: int) -> Rank:
     options = mapping(meta.get("options"))
     command = meta.get("command")
     cost = overhead(trace, index)
+    counters = entry["counters"] | {"events_lost": sum(entry["threads"]["events_lost"])}
     return Rank(
         **{name: entry[name] for name in ("rank", "world", "pid", "state", "timing", "recorded")},
         **{name: entry[name] for name in ("steps", "steps_source", "file_bytes", "notes")},
@@ -141,7 +142,7 @@ def _rank(trace: Trace, index: int) -> Rank:
         python=str(meta.get("python") or ""),
         torch=str(meta["torch"]) if meta.get("torch") else None,
         command=[str(word) for word in command] if isinstance(command, list) else [],
-        dropped={name: count for name, count in entry["counters"].items() if count and name not in _NO_LOSS},
+        dropped={name: count for name, count in counters.items() if count and name not in _NO_LOSS},
     )
 
 

@@ -31,6 +31,7 @@ _DROPPED = {
     "ranges_folded": "range names were folded to a pattern",
     "recursion_folded": "recursive paths were joined with a path above",
     "threads_full": "threads found no room and are not recorded",
+    "events_lost": "calls found no room in the timeline",
 }
 
 _MISSES = {

@@ -1,0 +1,18 @@
+/* A timeline to test with. */
+#ifndef TIMELINES_H
+#define TIMELINES_H
+
+#include "fixtures.h"
+
+/* The timeline of two ranks, on one host unless told otherwise, as a trace:
+ *
+ *   rank 0   main     train 0 .. 100                 ns since its start
+ *                     ├─ [GPT]:forward 10 .. 40      module of class GPT
+ *                     │   └─ aten::mm 20 .. 30
+ *                     └─ "open" 60 ..                not ended
+ *                     gloo 5 .. 25 and 15 .. 50      asynchronous
+ *                     step 0: 0 .. 90
+ *   rank 1            the same, started 1000 ns later */
+fd_status fixture_timeline(fd_trace **trace, bool one_host);
+
+#endif
