@@ -1,15 +1,13 @@
 #include "base/buffer.h"
 
 #include "base/alloc.h"
+#include "base/new_file.h"
 #include "base/utf8.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { FIRST_ROOM = 1024, MAX_PATH = 4096 };
+enum { FIRST_ROOM = 1024 };
 
 static char *
 reserve(fd_buffer *buffer, size_t size)
@@ -119,22 +117,6 @@ fd_buffer_json(fd_buffer *buffer, const char *text, size_t size)
     fd_buffer_text(buffer, "\"");
 }
 
-static fd_status
-write_all(int fd, const char *bytes, size_t size)
-{
-    while (size > 0) {
-        ssize_t written = write(fd, bytes, size);
-        if (written < 0 && errno != EINTR) {
-            return FD_EIO;
-        }
-        if (written > 0) {
-            bytes += written;
-            size -= (size_t)written;
-        }
-    }
-    return FD_OK;
-}
-
 fd_status
 fd_buffer_save(const fd_buffer *buffer, const char *path, fd_error *error)
 {
@@ -142,31 +124,15 @@ fd_buffer_save(const fd_buffer *buffer, const char *path, fd_error *error)
         return fd_fail(error, buffer->status, "%s: %s", path,
                        fd_status_name(buffer->status));
     }
-    char temporary[MAX_PATH];
-    int size = snprintf(temporary, sizeof temporary, "%s.%ld.tmp", path,
-                        (long)getpid());
-    if (size < 0 || (size_t)size >= sizeof temporary) {
-        return fd_fail(error, FD_EIO, "%s: the path is too long", path);
-    }
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0) {
-        return fd_fail(error, FD_EIO, "%s: cannot write: %s", path,
-                       strerror(errno));
-    }
-    fd_status status = write_all(fd, buffer->bytes, buffer->size);
-    int reason = errno;
-    if (close(fd) != 0 && status == FD_OK) {
-        status = FD_EIO;
-        reason = errno;
-    }
-    if (status == FD_OK && rename(temporary, path) != 0) {
-        status = FD_EIO;
-        reason = errno;
-    }
+    fd_new_file file;
+    fd_status status = fd_new_file_open(&file, path, error);
     if (status != FD_OK) {
-        unlink(temporary);
-        return fd_fail(error, status, "%s: cannot write: %s", path,
-                       strerror(reason));
+        return status;
     }
-    return FD_OK;
+    status = fd_new_file_write(&file, buffer->bytes, buffer->size, error);
+    if (status != FD_OK) {
+        fd_new_file_drop(&file);
+        return status;
+    }
+    return fd_new_file_keep(&file, error);
 }

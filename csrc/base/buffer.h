@@ -32,8 +32,7 @@ void fd_buffer_u64(fd_buffer *buffer, uint64_t value);
  * control characters are escaped. */
 void fd_buffer_json(fd_buffer *buffer, const char *text, size_t size);
 
-/* Write the whole buffer to `path`: a temporary file beside it, then rename,
- * so that a reader sees the old file or the new one and nothing between. */
+/* Write the whole buffer to `path`, at once (base/new_file.h). */
 fd_status fd_buffer_save(const fd_buffer *buffer, const char *path,
                          fd_error *error);
 

@@ -1,0 +1,53 @@
+#include "check.h"
+#include "fixtures.h"
+
+#include "base/new_file.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static void
+appears_as_a_whole(void)
+{
+    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
+    fd_new_file file;
+    OK(fixture_write("kept", "old", 3));
+    OK(fd_new_file_open(&file, "kept", NULL));
+    OK(fd_new_file_write(&file, "new ", 4, NULL));
+    fd_status read = fixture_read("kept", &text);
+    bool old = text.size == 3;
+    OK(fd_new_file_write(&file, "text", 4, NULL));
+    OK(fd_new_file_keep(&file, NULL));
+    OK(read);
+    CHECK(old);
+    text.size = 0;
+    OK(fixture_read("kept", &text));
+    EQUAL(text.size, 8);
+    CHECK(access(file.temporary, F_OK) != 0);
+}
+
+static void
+leaves_nothing(void)
+{
+    fd_new_file file;
+    OK(fd_new_file_open(&file, "dropped", NULL));
+    fd_new_file_drop(&file);
+    CHECK(access("dropped", F_OK) != 0 && access(file.temporary, F_OK) != 0);
+}
+
+static void
+says_why_not(void)
+{
+    static char endless[5000];
+    fd_new_file file;
+    fd_error error = {""};
+    memset(endless, 'x', sizeof endless - 1);
+    STATUS(fd_new_file_open(&file, "no/where", &error), FD_EIO);
+    SAME(error.text, "no/where: cannot write: No such file or directory");
+    STATUS(fd_new_file_open(&file, endless, &error), FD_EIO);
+    OK(fd_new_file_open(&file, ".", &error));
+    STATUS(fd_new_file_keep(&file, &error), FD_EIO);
+    CHECK(access(file.temporary, F_OK) != 0);
+}
+
+RUN(TEST(appears_as_a_whole), TEST(leaves_nothing), TEST(says_why_not))
