@@ -2,6 +2,7 @@
 
 Environment:
   CJSON_DIR               folder with include/cjson/cJSON.h and lib/
+  ZLIB_DIR                folder with include/zlib.h and lib/
   FASTDISPATCH_DEV=1      compiler warnings are errors
   FASTDISPATCH_DEBUG=1    -O0 -g3 with assertions
   FASTDISPATCH_SANITIZE=1 AddressSanitizer and UndefinedBehaviorSanitizer
@@ -33,21 +34,31 @@ conda: conda install -c conda-forge cjson) or point CJSON_DIR at it.
 """
 
 
+NO_ZLIB = """
+fastdispatch needs the zlib library (libz) and its header, and found neither in
+  1. ZLIB_DIR       a folder with include/zlib.h and lib/libz.so
+  2. CONDA_PREFIX   an active conda environment with the package zlib
+  3. pkg-config     zlib
+Install it (Debian, Ubuntu: apt-get install zlib1g-dev; Fedora: dnf install zlib-devel;
+conda: conda install -c conda-forge zlib) or point ZLIB_DIR at it.
+"""
+
+
 def switched_on(name):
     return os.environ.get(name, "") not in ("", "0")
 
 
-def cjson_in(folder):
-    """Compiler and linker options for a cJSON below `folder`, None without one."""
-    if not folder or not (Path(folder) / "include" / "cjson" / "cJSON.h").is_file():
+def library_in(folder, header):
+    """Compiler and linker options for a library below `folder`, None without its header."""
+    if not folder or not (Path(folder) / "include" / header).is_file():
         return None
     lib = str(Path(folder) / "lib")
     return {"include_dirs": [str(Path(folder) / "include")], "library_dirs": [lib], "runtime_library_dirs": [lib]}
 
 
-def cjson_from_pkg_config():
+def from_pkg_config(package):
     def ask(option):
-        return shlex.split(subprocess.check_output(["pkg-config", option, "libcjson"], text=True))
+        return shlex.split(subprocess.check_output(["pkg-config", option, package], text=True))
 
     try:
         includes, libs = ask("--cflags-only-I"), ask("--libs-only-L")
@@ -59,17 +70,25 @@ def cjson_from_pkg_config():
     return {"include_dirs": folders, "library_dirs": [flag[2:] for flag in libs]}
 
 
-def cjson():
-    told = os.environ.get("CJSON_DIR")
+def library(variable, header, package, message):
+    """Options for a library: where the variable says, else in the places that `message` lists."""
+    told = os.environ.get(variable)
     if told:
-        found = cjson_in(told)
+        found = library_in(told, header)
     else:
-        found = cjson_in(os.environ.get("CONDA_PREFIX")) or cjson_from_pkg_config()
-        if found is None and Path("/usr/include/cjson/cJSON.h").is_file():
+        found = library_in(os.environ.get("CONDA_PREFIX"), header) or from_pkg_config(package)
+        if found is None and (Path("/usr/include") / header).is_file():
             found = {}
     if found is None:
-        sys.exit(NO_CJSON)
+        sys.exit(message)
     return found
+
+
+def libraries():
+    cjson = library("CJSON_DIR", "cjson/cJSON.h", "libcjson", NO_CJSON)
+    zlib = library("ZLIB_DIR", "zlib.h", "zlib", NO_ZLIB)
+    keys = ("include_dirs", "library_dirs", "runtime_library_dirs")
+    return {key: list(dict.fromkeys([*cjson.get(key, []), *zlib.get(key, [])])) for key in keys}
 
 
 def variant():
@@ -98,13 +117,13 @@ def extension():
     sources = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "csrc").rglob("*.c"))
     headers = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "csrc").rglob("*.h"))
     compile_args, link_args = flags()
-    found = cjson()
+    found = libraries()
     return Extension(
         "fastdispatch._core",
         sources=sources,
         depends=headers,
-        include_dirs=["csrc", *found.pop("include_dirs", [])],
-        libraries=["cjson"],
+        include_dirs=["csrc", *found.pop("include_dirs")],
+        libraries=["cjson", "z"],
         # CPython's own headers do not pass our warnings.
         extra_compile_args=[*compile_args, f"-isystem{python_include()}"],
         extra_link_args=link_args,

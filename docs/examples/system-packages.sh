@@ -1,5 +1,5 @@
 #!/bin/sh
-# What the build and the pictures need from the system: cJSON, Graphviz, a C compiler, Python's headers and venv.
+# What the build and the pictures need from the system: cJSON, zlib, Graphviz, a C compiler, Python's headers and venv.
 # Installs them as root on Debian and Ubuntu; otherwise says what is missing, in one line.
 # Usage: system-packages.sh PYTHON [PROGRAM...]
 # Each PROGRAM is a package that only some tests use: they are skipped where it is missing and cannot be installed.
@@ -17,6 +17,8 @@ missing=""
 [ -f /usr/include/cjson/cJSON.h ] || [ -f "$CJSON_DIR/include/cjson/cJSON.h" ] ||
 	[ -f "$CONDA_PREFIX/include/cjson/cJSON.h" ] || pkg-config --exists libcjson 2>/dev/null ||
 	missing="$missing libcjson-dev"
+[ -f /usr/include/zlib.h ] || [ -f "$ZLIB_DIR/include/zlib.h" ] || [ -f "$CONDA_PREFIX/include/zlib.h" ] ||
+	pkg-config --exists zlib 2>/dev/null || missing="$missing zlib1g-dev"
 command -v dot >/dev/null || missing="$missing graphviz"
 command -v gcc >/dev/null || missing="$missing gcc libc6-dev"
 "$python" -c 'import ensurepip' 2>/dev/null || missing="$missing python3-venv"

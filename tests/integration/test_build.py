@@ -52,3 +52,10 @@ def test_a_cjson_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert result.returncode == 1
     for place in ("CJSON_DIR", "CONDA_PREFIX", "pkg-config", "apt-get install libcjson-dev"):
         assert place in result.stderr
+
+
+def test_a_zlib_that_is_not_there_is_named(tmp_path: Path) -> None:
+    result = setup("build", "--build-base", tmp_path, ZLIB_DIR=str(tmp_path))
+    assert result.returncode == 1
+    for place in ("ZLIB_DIR", "CONDA_PREFIX", "pkg-config", "apt-get install zlib1g-dev"):
+        assert place in result.stderr

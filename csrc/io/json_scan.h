@@ -1,0 +1,76 @@
+/* JSON in memory, checked and taken apart without building anything: values are
+ * spans of the text. Small faults that programs write are repaired where the
+ * value is copied, and counted: NaN and Infinity (null), control characters and
+ * lone backslashes in strings (escaped), bytes that are no UTF-8 (U+FFFD). */
+#ifndef FD_JSON_SCAN_H
+#define FD_JSON_SCAN_H
+
+#include "base/buffer.h"
+#include "base/vector.h"
+
+#include <stdbool.h>
+
+enum { FD_SCAN_DEPTH = 512, FD_SCAN_REPAIRS = 4096 };
+
+typedef enum fd_scan_result {
+    FD_SCAN_OK,
+    FD_SCAN_DONE, /* the object has no more members */
+    FD_SCAN_CUT,  /* the text ends within the value */
+    FD_SCAN_BAD,  /* not JSON, and no fault to repair */
+    FD_SCAN_DEEP, /* nested deeper than FD_SCAN_DEPTH */
+    FD_SCAN_ENOMEM
+} fd_scan_result;
+
+typedef struct fd_span {
+    const char *from;
+    const char *to;
+} fd_span;
+
+typedef struct fd_repair {
+    fd_span bad;
+    char good[8];
+} fd_repair;
+
+typedef struct fd_scan {
+    const char *at;
+    const char *end;
+    FD_VECTOR(fd_repair) repairs; /* in the order of the text */
+    bool forgets;                 /* repairs need not be kept */
+} fd_scan;
+
+/* Start at `at`, without repairs. */
+void fd_scan_begin(fd_scan *scan, const char *at, const char *end);
+void fd_scan_clear(fd_scan *scan);
+
+/* Each goes to behind what it found; after a fault `at` is not before it. */
+void fd_scan_space(fd_scan *scan);
+fd_scan_result fd_scan_value(fd_scan *scan);
+
+/* One character after any space, which must be `wanted`. */
+fd_scan_result fd_scan_mark(fd_scan *scan, char wanted);
+
+/* The next member of an object, behind its '{' or its last value: the name
+ * (without quotes), and `at` stands at the value. */
+fd_scan_result fd_scan_member(fd_scan *scan, bool first, fd_span *name);
+
+/* Find a member of an object by name; the last one counts. */
+bool fd_scan_find(fd_span object, const char *name, fd_span *value);
+
+/* Append a part of the text, repaired. */
+void fd_scan_copy(const fd_scan *scan, fd_span part, fd_buffer *to);
+
+static inline size_t
+fd_span_size(fd_span span)
+{
+    return (size_t)(span.to - span.from);
+}
+
+bool fd_span_is(fd_span span, const char *text);
+
+/* What a string says, without its quotes; other values as they are. */
+fd_span fd_span_inside(fd_span value);
+
+/* An unsigned integer, whole and in range. */
+bool fd_span_u64(fd_span value, uint64_t *number);
+
+#endif
