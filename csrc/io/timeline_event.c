@@ -1,0 +1,273 @@
+#include "io/timeline_event.h"
+
+#include "io/decimal.h"
+
+#include <string.h>
+
+/* Phases whose `id` joins events. Other ids (counters, objects) count within
+ * their process. */
+static const char JOINED[] = "stfbneSTFp";
+
+static void
+note(fd_timeline_event *event, fd_timeline_kind kind, fd_span value)
+{
+    if (event->count < FD_TIMELINE_FIELDS) {
+        event->fields[event->count++] = (fd_timeline_field){kind, value};
+    }
+}
+
+/* {"local": id} or {"global": id} */
+static void
+note_id2(fd_timeline_event *event, fd_span object)
+{
+    fd_span local;
+    fd_span global;
+    bool has_local = fd_scan_find(object, "local", &local);
+    bool has_global = fd_scan_find(object, "global", &global);
+    if (has_global && (!has_local || global.from < local.from)) {
+        note(event, FD_TIMELINE_ID, global);
+        has_global = false;
+    }
+    if (has_local) {
+        note(event, FD_TIMELINE_ID, local);
+    }
+    if (has_global) {
+        note(event, FD_TIMELINE_ID, global);
+    }
+}
+
+static void
+note_member(fd_timeline_event *event, fd_span key, fd_span value)
+{
+    const char *k = key.from;
+    switch (fd_span_size(key)) {
+    case 2:
+        if (k[0] == 'p' && k[1] == 'h') {
+            fd_span inside = fd_span_inside(value);
+            event->phase = fd_span_size(inside) == 1 ? *inside.from : 0;
+        }
+        else if (k[0] == 't' && k[1] == 's') {
+            event->ts = value;
+            note(event, FD_TIMELINE_TS, value);
+        }
+        else if (k[0] == 'i' && k[1] == 'd') {
+            note(event, FD_TIMELINE_ID, value);
+        }
+        break;
+    case 3:
+        if (memcmp(k, "pid", 3) == 0) {
+            event->pid = value;
+            note(event, FD_TIMELINE_PID, value);
+        }
+        else if (memcmp(k, "tid", 3) == 0) {
+            note(event, FD_TIMELINE_TID, value);
+        }
+        else if (memcmp(k, "id2", 3) == 0) {
+            note_id2(event, value);
+        }
+        break;
+    case 4:
+        if (memcmp(k, "name", 4) == 0) {
+            event->name = value;
+        }
+        else if (memcmp(k, "args", 4) == 0) {
+            event->args = value;
+        }
+        break;
+    case 7:
+        if (memcmp(k, "bind_id", 7) == 0) {
+            note(event, FD_TIMELINE_BIND_ID, value);
+        }
+        break;
+    default: break;
+    }
+}
+
+fd_scan_result
+fd_timeline_event_scan(fd_scan *scan, fd_timeline_event *event)
+{
+    event->whole.from = scan->at;
+    event->empty = true;
+    event->phase = 0;
+    event->count = 0;
+    event->name = event->args = event->ts = event->pid = (fd_span){NULL, NULL};
+    fd_scan_result result = fd_scan_mark(scan, '{');
+    while (result == FD_SCAN_OK) {
+        fd_span key;
+        result = fd_scan_member(scan, event->empty, &key);
+        if (result == FD_SCAN_OK) {
+            event->empty = false;
+            const char *from = scan->at;
+            result = fd_scan_value(scan);
+            note_member(event, key, (fd_span){from, scan->at});
+        }
+    }
+    event->whole.to = scan->at;
+    return result == FD_SCAN_DONE ? FD_SCAN_OK : result;
+}
+
+/* One event on its way out. */
+typedef struct writing {
+    const fd_timeline_event *event;
+    const fd_scan *scan;
+    int64_t shift_ns;
+    fd_timeline_ids *ids;
+    uint32_t pid;
+    fd_buffer *to;
+} writing;
+
+/* Programs give rows about processes a time of 0: that may not go below. */
+static fd_status
+write_ts(writing *w, fd_span value)
+{
+    bool quoted = *value.from == '"';
+    size_t before = w->to->size;
+    fd_buffer_bytes(w->to, "\"", quoted);
+    size_t from = w->to->size;
+    if (!fd_decimal_shift(fd_span_inside(value), w->shift_ns, w->to)) {
+        w->to->size = before;
+        return FD_EFORMAT;
+    }
+    if (w->event->phase == 'M' && w->to->status == FD_OK
+        && w->to->bytes[from] == '-') {
+        w->to->size = from;
+        fd_buffer_text(w->to, "0");
+    }
+    fd_buffer_bytes(w->to, "\"", quoted);
+    return FD_OK;
+}
+
+static fd_status
+write_tid(writing *w, fd_span value, fd_buffer *rows)
+{
+    uint32_t number;
+    fd_status status = fd_timeline_ids_thread(w->ids, w->pid, value, w->scan,
+                                              &number, rows);
+    if (status == FD_OK) {
+        fd_buffer_u64(w->to, number);
+    }
+    return status;
+}
+
+static fd_status
+write_field(writing *w, const fd_timeline_field *field, fd_buffer *rows)
+{
+    switch (field->kind) {
+    case FD_TIMELINE_PID: fd_buffer_u64(w->to, w->pid); return FD_OK;
+    case FD_TIMELINE_TS: return write_ts(w, field->value);
+    case FD_TIMELINE_TID: return write_tid(w, field->value, rows);
+    case FD_TIMELINE_ID:
+    case FD_TIMELINE_BIND_ID: break;
+    }
+    fd_timeline_ids_flow(w->ids, field->value, w->to);
+    return FD_OK;
+}
+
+static bool
+stays(const writing *w, const fd_timeline_field *field)
+{
+    char phase = w->event->phase;
+    switch (field->kind) {
+    case FD_TIMELINE_TID: return fd_timeline_ids_keeps(field->value);
+    case FD_TIMELINE_TS: return w->shift_ns == 0;
+    case FD_TIMELINE_ID: return phase == 0 || strchr(JOINED, phase) == NULL;
+    case FD_TIMELINE_PID:
+    case FD_TIMELINE_BIND_ID: break;
+    }
+    return false;
+}
+
+static void
+copy(writing *w, const char *from, const char *to)
+{
+    if (w->scan->repairs.count > 0) {
+        fd_scan_copy(w->scan, (fd_span){from, to}, w->to);
+    }
+    else {
+        fd_buffer_bytes(w->to, from, (size_t)(to - from));
+    }
+}
+
+static fd_status
+write_fields(writing *w, fd_buffer *rows)
+{
+    const fd_timeline_event *event = w->event;
+    const char *at = event->whole.from;
+    fd_buffer_text(w->to, ",\n");
+    if (event->pid.from == NULL) {
+        fd_buffer_text(w->to, "{\"pid\":");
+        fd_buffer_u64(w->to, w->pid);
+        fd_buffer_text(w->to, event->empty ? "" : ",");
+        at++;
+    }
+    for (uint32_t i = 0; i < event->count; i++) {
+        const fd_timeline_field *field = &event->fields[i];
+        if (!stays(w, field)) {
+            copy(w, at, field->value.from);
+            fd_status status = write_field(w, field, rows);
+            if (status != FD_OK) {
+                return status;
+            }
+            at = field->value.to;
+        }
+    }
+    copy(w, at, event->whole.to);
+    return w->to->status;
+}
+
+/* The row is kept in the table of processes and written with it. */
+static bool
+take_over(const fd_timeline_event *event, const fd_scan *scan,
+          fd_timeline_ids *ids, uint32_t process, fd_status *status)
+{
+    fd_span value;
+    int64_t thousandths;
+    fd_span what = fd_span_inside(event->name);
+    if (event->phase != 'M' || event->args.from == NULL
+        || event->name.from == NULL) {
+        return false;
+    }
+    if (fd_span_is(what, "process_name")
+        && fd_scan_find(event->args, "name", &value)) {
+        *status = fd_timeline_ids_name(ids, process, value, scan);
+        return true;
+    }
+    if (fd_span_is(what, "process_sort_index")
+        && fd_scan_find(event->args, "sort_index", &value)
+        && fd_decimal_ns(fd_span_inside(value), &thousandths)) {
+        ids->processes.list[process].sort_index = thousandths;
+        ids->processes.list[process].sorted = true;
+        return true;
+    }
+    return fd_span_is(what, "process_name")
+           || fd_span_is(what, "process_sort_index");
+}
+
+fd_status
+fd_timeline_event_write(const fd_timeline_event *event, const fd_scan *scan,
+                        int64_t shift_ns, fd_timeline_ids *ids, fd_buffer *to)
+{
+    static const char zero[] = "0";
+    /* Viewers take an event without a pid as one of process 0. */
+    fd_span pid = event->pid.from != NULL ? event->pid
+                                          : (fd_span){zero, zero + 1};
+    uint32_t process;
+    fd_status status = fd_timeline_ids_process(ids, pid, scan, &process);
+    if (status != FD_OK || take_over(event, scan, ids, process, &status)) {
+        return status;
+    }
+    size_t before = to->size;
+    fd_buffer rows = {.bytes = NULL};
+    writing w = {event, scan, shift_ns, ids,
+                 ids->processes.list[process].pid, to};
+    status = write_fields(&w, &rows);
+    if (status == FD_OK) {
+        fd_buffer_bytes(to, rows.bytes, rows.size);
+        status = rows.status != FD_OK ? rows.status : to->status;
+    }
+    else {
+        to->size = before;
+    }
+    fd_buffer_clear(&rows);
+    return status;
+}

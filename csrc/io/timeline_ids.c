@@ -1,0 +1,270 @@
+#include "io/timeline_ids.h"
+
+#include "base/hash.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const uint32_t FIRST_TID = UINT32_MAX - UINT16_MAX;
+
+void
+fd_timeline_ids_clear(fd_timeline_ids *ids)
+{
+    fd_text_pool_clear(&ids->pids);
+    fd_text_pool_clear(&ids->tids);
+    fd_text_pool_clear(&ids->names);
+    fd_vector_clear(&ids->processes);
+    fd_map_clear(&ids->threads);
+    fd_buffer_clear(&ids->scratch);
+}
+
+/* 17 and "17" are the same to viewers. */
+static fd_status
+add_process(fd_timeline_ids *ids, fd_span pid, const fd_scan *scan,
+            uint32_t *process)
+{
+    uint64_t number;
+    fd_span text = fd_span_inside(pid);
+    if (ids->pids.texts.count >= FD_TIMELINE_MOST_PIDS) {
+        return FD_EFULL;
+    }
+    fd_status status = fd_text_pool_add(&ids->pids, text.from,
+                                        fd_span_size(text), process);
+    while (status == FD_OK && ids->processes.count <= *process) {
+        status = fd_vector_push(&ids->processes, (fd_timeline_process){0});
+    }
+    if (status != FD_OK || ids->processes.list[*process].pid != 0) {
+        return status;
+    }
+    ids->processes.list[*process].pid =
+        *process < FD_TIMELINE_PIDS - 1
+            ? ids->rank * FD_TIMELINE_PIDS + *process + 1
+            : (*ids->spare_pid)++;
+    return fd_span_u64(text, &number)
+               ? FD_OK
+               : fd_timeline_ids_name(ids, *process, pid, scan);
+}
+
+fd_status
+fd_timeline_ids_process(fd_timeline_ids *ids, fd_span pid,
+                        const fd_scan *scan, uint32_t *process)
+{
+    size_t size = fd_span_size(pid);
+    if (size == ids->last_size && size > 0
+        && memcmp(pid.from, ids->last, size) == 0) {
+        *process = ids->last_process;
+        return FD_OK;
+    }
+    fd_status status = add_process(ids, pid, scan, process);
+    if (status == FD_OK && size <= sizeof ids->last) {
+        memcpy(ids->last, pid.from, size);
+        ids->last_size = (uint32_t)size;
+        ids->last_process = *process;
+    }
+    return status;
+}
+
+bool
+fd_timeline_ids_keeps(fd_span tid)
+{
+    uint64_t number;
+    return fd_span_u64(tid, &number) && number < FIRST_TID;
+}
+
+static void
+begin_row(fd_buffer *rows, const char *name, uint32_t pid, uint32_t tid)
+{
+    fd_buffer_text(rows, ",\n{\"ph\":\"M\",\"name\":\"");
+    fd_buffer_text(rows, name);
+    fd_buffer_text(rows, "\",\"pid\":");
+    fd_buffer_u64(rows, pid);
+    fd_buffer_text(rows, ",\"tid\":");
+    fd_buffer_u64(rows, tid);
+    fd_buffer_text(rows, ",\"args\":{");
+}
+
+/* The inside of a JSON string that says what the value says. */
+static fd_status
+spell(fd_timeline_ids *ids, fd_span value, const fd_scan *scan)
+{
+    fd_buffer *scratch = &ids->scratch;
+    scratch->size = 0;
+    if (*value.from == '"') {
+        fd_scan_copy(scan, fd_span_inside(value), scratch);
+    }
+    else {
+        fd_buffer_json(scratch, value.from, fd_span_size(value));
+        scratch->size -= scratch->status == FD_OK ? 2 : 0;
+        if (scratch->status == FD_OK) {
+            memmove(scratch->bytes, scratch->bytes + 1, scratch->size);
+        }
+    }
+    return scratch->status;
+}
+
+fd_status
+fd_timeline_ids_thread(fd_timeline_ids *ids, uint32_t pid, fd_span tid,
+                       const fd_scan *scan, uint32_t *number, fd_buffer *rows)
+{
+    uint64_t plain;
+    fd_span text = fd_span_inside(tid);
+    if (fd_span_u64(text, &plain) && plain < FIRST_TID) {
+        *number = (uint32_t)plain;
+        return FD_OK;
+    }
+    if (ids->tids.texts.count >= UINT16_MAX) {
+        return FD_EFULL;
+    }
+    uint32_t id;
+    fd_status status = fd_text_pool_add(&ids->tids, text.from,
+                                        fd_span_size(text), &id);
+    *number = FIRST_TID + id;
+    uint64_t key = (uint64_t)pid << 32 | *number;
+    if (status != FD_OK || id == 0 || fd_map_get(&ids->threads, key) != 0) {
+        return status; /* the empty text is no name for Perfetto */
+    }
+    status = spell(ids, tid, scan);
+    if (status == FD_OK) {
+        status = fd_map_put(&ids->threads, key, 1);
+    }
+    if (status == FD_OK) {
+        begin_row(rows, "thread_name", pid, *number);
+        fd_buffer_text(rows, "\"name\":\"");
+        fd_buffer_bytes(rows, ids->scratch.bytes, ids->scratch.size);
+        fd_buffer_text(rows, "\"}}");
+    }
+    return status;
+}
+
+static int
+hex_digit(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+/* As viewers read the id of a flow: a string is hexadecimal. */
+static bool
+hex_number(fd_span text, uint64_t *number)
+{
+    const char *at = text.from;
+    at += fd_span_size(text) > 2 && at[0] == '0' && (at[1] | 0x20) == 'x' ? 2
+                                                                         : 0;
+    if (at == text.to || text.to - at > 16) {
+        return false;
+    }
+    *number = 0;
+    for (; at < text.to; at++) {
+        int digit = hex_digit(*at);
+        if (digit < 0) {
+            return false;
+        }
+        *number = *number << 4 | (uint64_t)digit;
+    }
+    return true;
+}
+
+static uint64_t
+flow(const fd_timeline_ids *ids, fd_span id)
+{
+    uint64_t most = UINT64_MAX / ids->inputs - 1;
+    uint64_t number;
+    fd_span text = fd_span_inside(id);
+    bool known = *id.from == '"' ? hex_number(text, &number)
+                                 : fd_span_u64(id, &number);
+    if (!known) {
+        number = fd_hash_bytes(text.from, fd_span_size(text));
+    }
+    if (number > most) {
+        number = fd_hash_word(number) % most;
+    }
+    return number * ids->inputs + ids->place;
+}
+
+void
+fd_timeline_ids_flow(const fd_timeline_ids *ids, fd_span id, fd_buffer *to)
+{
+    static const char digits[] = "0123456789abcdef";
+    uint64_t number = flow(ids, id);
+    char text[20];
+    size_t at = sizeof text;
+    text[--at] = '"';
+    do {
+        text[--at] = digits[number & 15];
+        number >>= 4;
+    } while (number > 0);
+    text[--at] = 'x';
+    text[--at] = '0';
+    text[--at] = '"';
+    fd_buffer_bytes(to, text + at, sizeof text - at);
+}
+
+fd_status
+fd_timeline_ids_name(fd_timeline_ids *ids, uint32_t process, fd_span name,
+                     const fd_scan *scan)
+{
+    fd_status status = spell(ids, name, scan);
+    return status == FD_OK
+               ? fd_text_pool_add(&ids->names, ids->scratch.bytes,
+                                  ids->scratch.size,
+                                  &ids->processes.list[process].name)
+               : status;
+}
+
+typedef struct ranked {
+    int64_t sort_index;
+    uint32_t process;
+} ranked;
+
+static int
+by_sort_index(const void *left, const void *right)
+{
+    const ranked *a = left;
+    const ranked *b = right;
+    return a->sort_index != b->sort_index
+               ? (a->sort_index < b->sort_index ? -1 : 1)
+               : (a->process < b->process ? -1 : 1);
+}
+
+static void
+process_rows(const fd_timeline_ids *ids, uint32_t process, uint32_t place,
+             fd_buffer *rows)
+{
+    const fd_timeline_process *p = &ids->processes.list[process];
+    begin_row(rows, "process_name", p->pid, 0);
+    fd_buffer_format(rows, "\"name\":\"rank %u", (unsigned)ids->rank);
+    if (p->name != 0) {
+        fd_buffer_text(rows, " | ");
+        fd_buffer_bytes(rows, fd_text_pool_get(&ids->names, p->name),
+                        fd_text_pool_size(&ids->names, p->name));
+    }
+    fd_buffer_text(rows, "\"}}");
+    begin_row(rows, "process_sort_index", p->pid, 0);
+    place = place < FD_TIMELINE_PIDS ? place : FD_TIMELINE_PIDS - 1;
+    fd_buffer_format(rows, "\"sort_index\":%u}}",
+                     (unsigned)(ids->rank * FD_TIMELINE_PIDS + place));
+}
+
+fd_status
+fd_timeline_ids_rows(fd_timeline_ids *ids, fd_buffer *rows)
+{
+    FD_VECTOR(ranked) order = {NULL, 0, 0};
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < ids->processes.count && status == FD_OK; i++) {
+        const fd_timeline_process *p = &ids->processes.list[i];
+        if (p->pid != 0) {
+            int64_t index = p->sorted ? p->sort_index : INT64_MAX;
+            status = fd_vector_push(&order, (ranked){index, i});
+        }
+    }
+    if (status == FD_OK && order.count > 0) {
+        qsort(order.list, order.count, sizeof *order.list, by_sort_index);
+        for (uint32_t i = 0; i < order.count; i++) {
+            process_rows(ids, order.list[i].process, i, rows);
+        }
+    }
+    fd_vector_clear(&order);
+    return status == FD_OK ? rows->status : status;
+}

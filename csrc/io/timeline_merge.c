@@ -1,0 +1,364 @@
+#include "io/timeline_merge.h"
+
+#include "base/alloc.h"
+#include "io/bytes_out.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the inputs say beside their events waits in memory until those are
+ * written. */
+enum { PROGRESS_STEP = 1 << 24, MOST_METADATA = 16 << 20 };
+
+typedef struct merging {
+    const fd_timeline_request *request;
+    FD_VECTOR(fd_timeline_input *) inputs; /* those used, by rank */
+    fd_bytes_out *out;
+    fd_buffer *text;    /* of `out` */
+    fd_buffer metadata; /* "<rank>":{...}, ... */
+    char unit[8];       /* displayTimeUnit of the first that has one, quoted */
+    bool has_base;
+    int64_t base_ns;
+    uint32_t spare_pid;
+    uint64_t events;
+    uint64_t done; /* bytes of the inputs read */
+    uint64_t told;
+    uint64_t total;
+    fd_error *error;
+} merging;
+
+const char *
+fd_timeline_align_name(fd_timeline_align align)
+{
+    switch (align) {
+    case FD_ALIGN_WALL: return "wall";
+    case FD_ALIGN_START: return "start";
+    case FD_ALIGN_NONE: break;
+    }
+    return "none";
+}
+
+static bool
+is_wanted(const fd_timeline_request *request, uint32_t rank)
+{
+    for (size_t i = 0; i < request->rank_count; i++) {
+        if (request->ranks[i] == rank) {
+            return true;
+        }
+    }
+    return request->ranks == NULL;
+}
+
+static int
+by_rank(const void *left, const void *right)
+{
+    const fd_timeline_input *a = *(const fd_timeline_input *const *)left;
+    const fd_timeline_input *b = *(const fd_timeline_input *const *)right;
+    return a->rank != b->rank ? (a->rank < b->rank ? -1 : 1)
+                              : strcmp(a->path, b->path);
+}
+
+/* A file that cannot be opened is an error of the request; one that is no
+ * trace is told and left out. */
+static fd_status
+survey_input(merging *m, fd_timeline_input *input)
+{
+    fd_timeline_survey *survey = &input->survey;
+    fd_status status = fd_timeline_survey_read(
+        survey, input->path, m->request->align == FD_ALIGN_START, m->error);
+    if (status != FD_OK) {
+        return status;
+    }
+    input->rank = survey->has_rank ? survey->rank : input->rank;
+    input->left_out = survey->is_trace && !is_wanted(m->request, input->rank);
+    input->used = survey->is_trace && !input->left_out;
+    memcpy(input->trouble, survey->trouble, sizeof input->trouble);
+    return input->used ? fd_vector_push(&m->inputs, input) : FD_OK;
+}
+
+static fd_status
+check_ranks(merging *m)
+{
+    qsort(m->inputs.list, m->inputs.count, sizeof *m->inputs.list, by_rank);
+    for (uint32_t i = 1; i < m->inputs.count; i++) {
+        const fd_timeline_input *a = m->inputs.list[i - 1];
+        const fd_timeline_input *b = m->inputs.list[i];
+        if (a->rank == b->rank) {
+            return fd_fail(m->error, FD_ECONFLICT,
+                           "rank %u is there twice: %s and %s",
+                           (unsigned)a->rank, a->path, b->path);
+        }
+    }
+    return FD_OK;
+}
+
+static fd_status
+survey_all(merging *m, fd_timeline_input *inputs, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        fd_status status = survey_input(m, &inputs[i]);
+        if (status != FD_OK) {
+            return status;
+        }
+    }
+    if (m->inputs.count > 0) {
+        return check_ranks(m);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (inputs[i].trouble[0] != '\0') {
+            return fd_fail(m->error, FD_EFORMAT, "%s: %s", inputs[i].path,
+                           inputs[i].trouble);
+        }
+    }
+    return fd_fail(m->error, FD_EINVAL, "no trace of these ranks");
+}
+
+/* The earliest base of all is that of the merge. An input without one keeps
+ * its times: what its clock counts from is not known. */
+static void
+align_all(merging *m)
+{
+    fd_timeline_align align = m->request->align;
+    for (uint32_t i = 0; i < m->inputs.count; i++) {
+        const fd_timeline_survey *survey = &m->inputs.list[i]->survey;
+        if (survey->has_base && align == FD_ALIGN_WALL
+            && (!m->has_base || survey->base_ns < m->base_ns)) {
+            m->has_base = true;
+            m->base_ns = survey->base_ns;
+        }
+    }
+    for (uint32_t i = 0; i < m->inputs.count; i++) {
+        fd_timeline_input *input = m->inputs.list[i];
+        const fd_timeline_survey *survey = &input->survey;
+        if (align == FD_ALIGN_WALL && survey->has_base) {
+            input->align = align;
+            input->shift_ns = survey->base_ns - m->base_ns;
+        }
+        if (align == FD_ALIGN_START && survey->has_first
+            && survey->first_ns > INT64_MIN) {
+            input->align = align;
+            input->shift_ns = -survey->first_ns;
+        }
+    }
+}
+
+static void
+keep_member(merging *m, fd_timeline_input *input, bool *any, fd_span key,
+            fd_span value, const fd_scan *scan)
+{
+    fd_buffer *to = &m->metadata;
+    if (to->size + fd_span_size(value) > MOST_METADATA) {
+        input->lost++;
+        input->lost_bytes += fd_span_size(value);
+        snprintf(input->trouble, sizeof input->trouble,
+                 "more than 16 MB beside the events of all inputs");
+        return;
+    }
+    fd_buffer_text(to, *any ? ",\n" : "");
+    fd_buffer_text(to, "\"");
+    fd_scan_copy(scan, key, to);
+    fd_buffer_text(to, "\":");
+    fd_scan_copy(scan, value, to);
+    input->repaired += scan->repairs.count;
+    *any = true;
+    if (fd_span_is(key, "displayTimeUnit") && m->unit[0] == '\0'
+        && (fd_span_is(value, "\"ms\"") || fd_span_is(value, "\"ns\""))) {
+        memcpy(m->unit, value.from, fd_span_size(value));
+    }
+}
+
+/* An event without a time that can be read, or of a process too many, is lost
+ * like a damaged one. */
+static fd_status
+copy_event(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
+           const fd_timeline_reader *reader)
+{
+    const fd_timeline_event *event = &reader->event;
+    size_t before = m->text->size;
+    fd_status status = fd_timeline_event_write(event, &reader->scan,
+                                               input->shift_ns, ids, m->text);
+    if (status == FD_EFORMAT || status == FD_EFULL) {
+        input->lost++;
+        input->lost_bytes += fd_span_size(event->whole);
+        if (input->trouble[0] == '\0') {
+            snprintf(input->trouble, sizeof input->trouble, "%s",
+                     status == FD_EFULL
+                         ? "more than 65535 processes or threads"
+                         : "an event whose ts is no number");
+        }
+        return FD_OK;
+    }
+    input->events++;
+    input->repaired += reader->scan.repairs.count;
+    if (m->events == 0 && m->text->size > before) {
+        m->text->bytes[before] = ' '; /* no comma before the first */
+    }
+    m->events += m->text->size > before;
+    return status == FD_OK ? fd_bytes_out_flow(m->out, m->error) : status;
+}
+
+static fd_status
+tell(merging *m, uint64_t read)
+{
+    const fd_timeline_request *request = m->request;
+    if (request->progress == NULL || m->done + read < m->told) {
+        return FD_OK;
+    }
+    m->told = m->done + read + PROGRESS_STEP;
+    return request->progress(request->context, m->done + read, m->total)
+               ? FD_OK
+               : fd_fail(m->error, FD_EINVAL, "stopped");
+}
+
+static fd_status
+copy_items(merging *m, fd_timeline_input *input, fd_timeline_reader *reader,
+           fd_timeline_ids *ids)
+{
+    bool any = false;
+    fd_status status = FD_OK;
+    fd_timeline_item item;
+    while (status == FD_OK
+           && (item = fd_timeline_reader_next(reader)) != FD_TIMELINE_END) {
+        if (item == FD_TIMELINE_MEMBER) {
+            keep_member(m, input, &any, reader->key, reader->value,
+                        &reader->scan);
+        }
+        else {
+            status = copy_event(m, input, ids, reader);
+        }
+        if (status == FD_OK) {
+            status = tell(m, reader->in.read);
+        }
+    }
+    return status != FD_OK ? status : reader->status;
+}
+
+static fd_status
+copy_input(merging *m, uint32_t place)
+{
+    fd_timeline_input *input = m->inputs.list[place];
+    fd_timeline_reader reader;
+    fd_timeline_ids ids = {.rank = input->rank,
+                           .place = place,
+                           .inputs = m->inputs.count,
+                           .spare_pid = &m->spare_pid};
+    fd_buffer_format(&m->metadata, "%s\"%u\":{", place > 0 ? ",\n" : "",
+                     (unsigned)input->rank);
+    fd_status status = fd_timeline_reader_open(&reader, input->path, m->error);
+    if (status == FD_OK) {
+        status = copy_items(m, input, &reader, &ids);
+    }
+    if (status == FD_OK) {
+        size_t before = m->text->size;
+        status = fd_timeline_ids_rows(&ids, m->text);
+        if (m->events == 0 && m->text->size > before) {
+            m->text->bytes[before] = ' ';
+            m->events = 1;
+        }
+    }
+    fd_buffer_text(&m->metadata, "}");
+    input->lost += reader.lost;
+    input->lost_bytes += reader.lost_bytes;
+    if (reader.trouble[0] != '\0') {
+        memcpy(input->trouble, reader.trouble, sizeof input->trouble);
+    }
+    m->done += reader.in.size;
+    fd_timeline_ids_clear(&ids);
+    fd_timeline_reader_close(&reader);
+    return status;
+}
+
+static void
+write_rank(fd_buffer *to, const fd_timeline_input *input)
+{
+    fd_buffer_text(to, "{\"file\":");
+    fd_buffer_json(to, input->path, strlen(input->path));
+    fd_buffer_format(to,
+                     ",\"rank\":%u,\"events\":%" PRIu64 ",\"lost\":%" PRIu64
+                     ",\"lost_bytes\":%" PRIu64 ",\"repaired\":%" PRIu64
+                     ",\"trouble\":",
+                     (unsigned)input->rank, input->events, input->lost,
+                     input->lost_bytes, input->repaired);
+    fd_buffer_json(to, input->trouble, strlen(input->trouble));
+    fd_buffer_format(to, ",\"align\":\"%s\",\"offset_ns\":%" PRId64 "}",
+                     fd_timeline_align_name(input->align), input->shift_ns);
+}
+
+static void
+write_end(merging *m)
+{
+    fd_buffer *to = m->text;
+    fd_buffer_text(to, "\n],\n\"displayTimeUnit\":");
+    fd_buffer_text(to, m->unit[0] != '\0' ? m->unit : "\"ms\"");
+    if (m->has_base) {
+        fd_buffer_format(to, ",\n\"baseTimeNanoseconds\":%" PRId64,
+                         m->base_ns);
+    }
+    fd_buffer_text(to, ",\n\"ranks\":[\n");
+    for (uint32_t i = 0; i < m->inputs.count; i++) {
+        fd_buffer_text(to, i > 0 ? ",\n" : "");
+        write_rank(to, m->inputs.list[i]);
+    }
+    fd_buffer_text(to, "\n],\n\"metadata\":{");
+    fd_buffer_bytes(to, m->metadata.bytes, m->metadata.size);
+    fd_buffer_text(to, "}}\n");
+    to->status = m->metadata.status != FD_OK ? m->metadata.status : to->status;
+}
+
+/* When there is not one event and an input was damaged, there is nothing to
+ * write. */
+static fd_status
+check_use(const merging *m)
+{
+    for (uint32_t i = 0; i < m->inputs.count && m->events == 0; i++) {
+        const fd_timeline_input *input = m->inputs.list[i];
+        if (input->lost > 0) {
+            return fd_fail(m->error, FD_EFORMAT, "%s: %s", input->path,
+                           input->trouble);
+        }
+    }
+    return FD_OK;
+}
+
+static fd_status
+write_all(merging *m)
+{
+    fd_status status;
+    m->out = fd_bytes_out_open(m->request->output, &status, m->error);
+    if (status != FD_OK) {
+        return status;
+    }
+    m->text = fd_bytes_out_text(m->out);
+    m->spare_pid = FD_TIMELINE_RANKS * (uint32_t)FD_TIMELINE_PIDS;
+    fd_buffer_text(m->text, "{\"traceEvents\":[");
+    for (uint32_t i = 0; i < m->inputs.count; i++) {
+        m->total += m->inputs.list[i]->survey.size;
+    }
+    for (uint32_t i = 0; i < m->inputs.count && status == FD_OK; i++) {
+        status = copy_input(m, i);
+    }
+    status = status == FD_OK ? check_use(m) : status;
+    if (status == FD_OK) {
+        write_end(m);
+        return fd_bytes_out_keep(m->out, m->error);
+    }
+    fd_bytes_out_drop(m->out);
+    return status;
+}
+
+fd_status
+fd_timeline_merge(const fd_timeline_request *request,
+                  fd_timeline_input *inputs, uint32_t count, fd_error *error)
+{
+    merging m = {.request = request, .error = error};
+    fd_status status = survey_all(&m, inputs, count);
+    if (status == FD_OK) {
+        align_all(&m);
+        status = write_all(&m);
+    }
+    fd_buffer_clear(&m.metadata);
+    fd_vector_clear(&m.inputs);
+    return status;
+}

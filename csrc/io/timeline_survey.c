@@ -1,0 +1,104 @@
+#include "io/timeline_survey.h"
+
+#include "io/decimal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool
+find_number(fd_span object, const char *name, uint64_t most, uint64_t *number)
+{
+    fd_span value;
+    return fd_scan_find(object, name, &value) && fd_span_u64(value, number)
+           && *number <= most;
+}
+
+static void
+take_base(fd_timeline_survey *survey, uint64_t base)
+{
+    survey->has_base = base <= INT64_MAX;
+    survey->base_ns = survey->has_base ? (int64_t)base : 0;
+}
+
+static void
+take_member(fd_timeline_survey *survey, fd_span key, fd_span value)
+{
+    uint64_t number;
+    if (fd_span_is(key, "baseTimeNanoseconds") && fd_span_u64(value, &number)) {
+        take_base(survey, number);
+    }
+    else if (fd_span_is(key, "viztracer_metadata") && !survey->has_base
+             && find_number(value, "baseTimeNanoseconds", INT64_MAX,
+                            &number)) {
+        take_base(survey, number);
+    }
+    else if (fd_span_is(key, "distributedInfo")) {
+        survey->has_rank = find_number(value, "rank", FD_TIMELINE_RANKS - 1,
+                                       &number);
+        survey->rank = survey->has_rank ? (uint32_t)number : 0;
+        bool told = find_number(value, "world_size", FD_TIMELINE_RANKS,
+                                &number);
+        survey->world = told ? (uint32_t)number : 0;
+    }
+}
+
+static void
+take_event(fd_timeline_survey *survey, const fd_timeline_event *event)
+{
+    int64_t ns;
+    if (event->ts.from != NULL && event->phase != 'M'
+        && fd_decimal_ns(fd_span_inside(event->ts), &ns)
+        && (!survey->has_first || ns < survey->first_ns)) {
+        survey->has_first = true;
+        survey->first_ns = ns;
+    }
+}
+
+/* Answers whether reading stopped at an event while more may be told behind
+ * them all. */
+static bool
+read_items(fd_timeline_survey *survey, fd_timeline_reader *reader,
+           bool to_the_end)
+{
+    fd_timeline_item item;
+    while ((item = fd_timeline_reader_next(reader)) != FD_TIMELINE_END) {
+        if (item == FD_TIMELINE_MEMBER) {
+            take_member(survey, reader->key, reader->value);
+        }
+        else if (to_the_end) {
+            take_event(survey, &reader->event);
+        }
+        else if (reader->is_trace) {
+            return !survey->has_base && !reader->bare;
+        }
+    }
+    return false;
+}
+
+fd_status
+fd_timeline_survey_read(fd_timeline_survey *survey, const char *path,
+                        bool find_first, fd_error *error)
+{
+    static const char *const later[] = {"\"baseTimeNanoseconds\"",
+                                        "\"distributedInfo\""};
+    fd_timeline_reader reader;
+    *survey = (fd_timeline_survey){.is_trace = false};
+    fd_status status = fd_timeline_reader_open(&reader, path, error);
+    if (status == FD_OK && read_items(survey, &reader, find_first)
+        && fd_bytes_in_find(&reader.in, later, 2)) {
+        fd_timeline_reader_close(&reader);
+        status = fd_timeline_reader_open(&reader, path, error);
+        if (status == FD_OK) {
+            read_items(survey, &reader, true);
+        }
+    }
+    survey->is_trace = reader.is_trace;
+    survey->size = reader.in.size;
+    snprintf(survey->trouble, sizeof survey->trouble, "%s",
+             reader.is_trace            ? ""
+             : reader.trouble[0] != '\0' ? reader.trouble
+                                         : "no traceEvents in it");
+    status = status != FD_OK ? status : reader.status;
+    fd_timeline_reader_close(&reader);
+    return status;
+}
