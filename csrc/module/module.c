@@ -8,6 +8,7 @@
 #include "capture/session.h"
 #include "capture/thread.h"
 #include "module/state.h"
+#include "module/timeline.h"
 
 #include <string.h>
 
@@ -61,6 +62,11 @@ static PyMethodDef functions[] = {
     {"after_fork", after_fork, METH_NOARGS,
      PyDoc_STR("after_fork($module, /)\n--\n\n"
                "Take the evaluator out of a forked child.")},
+    {"timeline_merge", (PyCFunction)(void (*)(void))fd_timeline_merge_py,
+     METH_VARARGS | METH_KEYWORDS,
+     PyDoc_STR("timeline_merge($module, inputs, output, *, align='wall',\n"
+               "               ranks=None, progress=None)\n--\n\n"
+               "Chrome traces of many ranks into one.")},
     {NULL, NULL, 0, NULL},
 };
 

@@ -25,6 +25,22 @@ def set_own_folder(path: _Path, /) -> None:
 def after_fork() -> None:
     """Take the evaluator out of a forked child. Its recording is gone from it already."""
 
+def timeline_merge(
+    inputs: list[tuple[str, int]],
+    output: _Path,
+    *,
+    align: str = "wall",
+    ranks: list[int] | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> list[dict[str, Any]]:
+    """Chrome traces of many ranks into one (docs/timeline-merge.md); gzip when ``output`` ends in .gz.
+
+    ``inputs``: files, each with the rank that its name suggests. ``align``: none, wall or start. ``progress(done,
+    total)`` is told bytes of input. Answers a dict an input: file, rank, used, left_out, world, events, lost,
+    lost_bytes, repaired, trouble, align, offset_ns. Raises :class:`Error` with one line when a rank is there twice, a
+    file cannot be read or written, or nothing in the inputs can be used.
+    """
+
 @final
 class Session:
     """One recording session (csrc/module/session_type.c). At most one per process records.

@@ -1,0 +1,197 @@
+/* timeline_merge(): arguments from Python's, results to dicts. */
+#include "module/timeline.h"
+
+#include "base/alloc.h"
+#include "io/timeline_merge.h"
+#include "module/errors.h"
+
+/* What the arguments own while the merge runs. */
+typedef struct arguments {
+    PyObject *output;         /* owned; bytes */
+    PyObject *paths;          /* owned; list of bytes */
+    PyObject *progress;       /* borrowed; NULL: none */
+    fd_timeline_input *inputs; /* owned */
+    uint32_t count;
+    uint32_t *ranks; /* owned; NULL: all */
+    size_t rank_count;
+    fd_timeline_align align;
+    bool raised; /* the callback did */
+} arguments;
+
+static void
+clear(arguments *a)
+{
+    Py_XDECREF(a->output);
+    Py_XDECREF(a->paths);
+    fd_free(a->inputs);
+    fd_free(a->ranks);
+}
+
+/* A whole number from 0 on that can be a rank. */
+static bool
+take_rank(PyObject *object, uint32_t *rank)
+{
+    unsigned long number = PyLong_AsUnsignedLong(object);
+    if (PyErr_Occurred() == NULL && number >= FD_TIMELINE_RANKS) {
+        PyErr_Format(PyExc_ValueError, "rank %lu is too large", number);
+    }
+    *rank = (uint32_t)number;
+    return PyErr_Occurred() == NULL;
+}
+
+static bool
+take_inputs(arguments *a, PyObject *list)
+{
+    Py_ssize_t count = PyList_GET_SIZE(list);
+    a->paths = PyList_New(count);
+    a->inputs = fd_calloc((size_t)count, sizeof *a->inputs);
+    a->count = (uint32_t)count;
+    if (a->paths == NULL || a->inputs == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *path;
+        PyObject *rank;
+        PyObject *bytes = NULL;
+        if (!PyArg_ParseTuple(PyList_GET_ITEM(list, i), "OO", &path, &rank)
+            || !take_rank(rank, &a->inputs[i].rank)
+            || !PyUnicode_FSConverter(path, &bytes)) {
+            return false;
+        }
+        PyList_SET_ITEM(a->paths, i, bytes);
+        a->inputs[i].path = PyBytes_AS_STRING(bytes);
+    }
+    return true;
+}
+
+static bool
+take_ranks(arguments *a, PyObject *list)
+{
+    if (list == Py_None) {
+        return true;
+    }
+    if (!PyList_Check(list)) {
+        PyErr_SetString(PyExc_TypeError, "ranks must be a list or None");
+        return false;
+    }
+    a->rank_count = (size_t)PyList_GET_SIZE(list);
+    a->ranks = fd_calloc(a->rank_count, sizeof *a->ranks);
+    if (a->ranks == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    for (size_t i = 0; i < a->rank_count; i++) {
+        if (!take_rank(PyList_GET_ITEM(list, (Py_ssize_t)i), &a->ranks[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool
+take_align(arguments *a, const char *name)
+{
+    for (int align = FD_ALIGN_NONE; align <= FD_ALIGN_START; align++) {
+        a->align = (fd_timeline_align)align;
+        if (strcmp(name, fd_timeline_align_name(a->align)) == 0) {
+            return true;
+        }
+    }
+    PyErr_Format(PyExc_ValueError, "align=%s is unknown", name);
+    return false;
+}
+
+/* Called without the GIL. A signal, such as Ctrl-C, stops the merge too. */
+static bool
+tell(void *context, uint64_t done, uint64_t total)
+{
+    arguments *a = context;
+    PyGILState_STATE state = PyGILState_Ensure();
+    a->raised = PyErr_CheckSignals() != 0;
+    if (!a->raised && a->progress != NULL) {
+        PyObject *answer = PyObject_CallFunction(
+            a->progress, "KK", (unsigned long long)done,
+            (unsigned long long)total);
+        a->raised = answer == NULL;
+        Py_XDECREF(answer);
+    }
+    PyGILState_Release(state);
+    return !a->raised;
+}
+
+static PyObject *
+row(const fd_timeline_input *input, PyObject *path)
+{
+    return Py_BuildValue(
+        "{s:N,s:I,s:O,s:O,s:I,s:K,s:K,s:K,s:K,s:s,s:s,s:L}", "file",
+        PyUnicode_DecodeFSDefault(PyBytes_AS_STRING(path)), "rank",
+        (unsigned)input->rank, "used", input->used ? Py_True : Py_False,
+        "left_out", input->left_out ? Py_True : Py_False, "world",
+        (unsigned)input->survey.world, "events",
+        (unsigned long long)input->events, "lost",
+        (unsigned long long)input->lost, "lost_bytes",
+        (unsigned long long)input->lost_bytes, "repaired",
+        (unsigned long long)input->repaired, "trouble", input->trouble,
+        "align", fd_timeline_align_name(input->align), "offset_ns",
+        (long long)input->shift_ns);
+}
+
+static PyObject *
+rows(const arguments *a)
+{
+    PyObject *list = PyList_New((Py_ssize_t)a->count);
+    for (uint32_t i = 0; list != NULL && i < a->count; i++) {
+        PyObject *one = row(&a->inputs[i], PyList_GET_ITEM(a->paths, i));
+        if (one == NULL) {
+            Py_CLEAR(list);
+            break;
+        }
+        PyList_SET_ITEM(list, (Py_ssize_t)i, one);
+    }
+    return list;
+}
+
+static PyObject *
+merge(PyObject *module, arguments *a)
+{
+    fd_timeline_request request = {.output = PyBytes_AS_STRING(a->output),
+                                   .align = a->align,
+                                   .ranks = a->ranks,
+                                   .rank_count = a->rank_count,
+                                   .progress = tell,
+                                   .context = a};
+    fd_error error = {""};
+    fd_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = fd_timeline_merge(&request, a->inputs, a->count, &error);
+    Py_END_ALLOW_THREADS
+    if (a->raised) {
+        return NULL;
+    }
+    return status == FD_OK ? rows(a) : fd_raise(module, status, &error);
+}
+
+PyObject *
+fd_timeline_merge_py(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"inputs", "output", "align", "ranks", "progress",
+                            NULL};
+    arguments a = {.output = NULL};
+    PyObject *inputs;
+    PyObject *ranks = Py_None;
+    PyObject *progress = Py_None;
+    const char *align = "wall";
+    PyObject *made = NULL;
+    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O!O&|$sOO:timeline_merge",
+                                    names, &PyList_Type, &inputs,
+                                    PyUnicode_FSConverter, &a.output, &align,
+                                    &ranks, &progress)
+        && take_align(&a, align) && take_inputs(&a, inputs)
+        && take_ranks(&a, ranks)) {
+        a.progress = progress == Py_None ? NULL : progress;
+        made = merge(module, &a);
+    }
+    clear(&a);
+    return made;
+}

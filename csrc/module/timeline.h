@@ -1,0 +1,11 @@
+/* Functions on timelines. */
+#ifndef FD_MODULE_TIMELINE_H
+#define FD_MODULE_TIMELINE_H
+
+#include "module/state.h"
+
+/* timeline_merge(inputs, output, *, align, ranks, progress) -> list[dict] */
+PyObject *fd_timeline_merge_py(PyObject *module, PyObject *args,
+                               PyObject *kwargs);
+
+#endif

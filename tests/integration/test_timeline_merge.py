@@ -1,0 +1,459 @@
+"""``fastdispatch timeline merge``: what goes in comes out, apart by rank, exact in time, whatever state it is in."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import resource
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import processes
+
+Event = dict[str, Any]
+Trace = dict[str, Any]
+
+BASE = 1_790_857_026_000_000_000
+JOINED = "stfbneSTFp"
+
+
+def merge(*arguments: object, status: int = 0) -> list[str]:
+    """The lines on stderr."""
+    done = processes.fastdispatch("timeline", "merge", *arguments)
+    assert done.returncode == status, done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stderr.splitlines()
+
+
+def merged(folder: Path, *arguments: object) -> Trace:
+    out = folder / "merged.json"
+    assert merge(*arguments, "-o", out) == []
+    return load(out)
+
+
+def load(path: Path) -> Trace:
+    """Numbers as they are written."""
+    content = path.read_bytes()
+    return json.loads(gzip.decompress(content) if path.suffix == ".gz" else content, parse_float=Decimal)
+
+
+def write(path: Path, trace: object) -> Path:
+    path.write_text(json.dumps(trace))
+    return path
+
+
+def event(**keys: Any) -> Event:
+    return {"ph": "X", "name": "work", "pid": 1, "tid": 1, "ts": 1, "dur": 1} | keys
+
+
+def is_ours(each: Event) -> bool:
+    return each["ph"] == "M" and each["name"] in ("process_name", "process_sort_index")
+
+
+def content(events: list[Event]) -> Counter[str]:
+    """What a merge may not change of events that are no rows about processes."""
+    rewritten = ("pid", "tid", "ts", "id", "id2", "bind_id")
+    kept = [{key: value for key, value in each.items() if key not in rewritten} for each in events if not is_ours(each)]
+    return Counter(json.dumps(each, sort_keys=True, default=str) for each in kept)
+
+
+def generated(rank: int, count: int = 300) -> Trace:
+    """A trace with everything in it that is rewritten, and much that is not."""
+    choose = random.Random(rank)
+    events: list[Event] = [
+        {"ph": "M", "name": "process_name", "pid": 4711, "tid": 0, "args": {"name": f"python \u00e9 {rank}"}},
+        {"ph": "M", "name": "process_labels", "pid": 4711, "tid": 0, "args": {"labels": "CPU"}},
+        {"ph": "M", "name": "process_sort_index", "pid": 0, "tid": 0, "args": {"sort_index": 5_000_000}},
+        {"ph": "M", "name": "thread_name", "pid": 4711, "tid": 4711, "args": {"name": "main"}},
+    ]
+    for at in range(count):
+        phase = choose.choice("XXXXiCstfbneNOD")
+        pid = choose.choice([4711, 0, "Spans", "", -5])
+        each = event(ph=phase, pid=pid, tid=choose.choice([1, 'a "thread"', 2**40]), ts=at + choose.random())
+        each["name"] = choose.choice(["aten::add", '\u0000\ud800 \\ "', "void f<int, 4>()"])
+        each["args"] = {"big": 2**63 + at, "pid": 7, "ts": 1.5, "nested": [{"id": at}, [], {}], "small": 1e-7}
+        if choose.random() < 0.5 or phase in JOINED:
+            each["id"] = choose.choice([at, hex(at), f"x{at}", 2**64 - 1 - at])
+        if phase in "ben" and choose.random() < 0.5:
+            each["id2"] = {"local": at}
+        if phase == "X" and choose.random() < 0.3:
+            each["bind_id"] = hex(at)
+        events.append(each)
+    info = {"backend": "nccl", "rank": rank, "world_size": 3}
+    return {
+        "distributedInfo": info,
+        "baseTimeNanoseconds": BASE + rank * 1_000_000_007,
+        "traceEvents": events,
+        "z": [1],
+    }
+
+
+@pytest.fixture
+def ranks(tmp_path: Path) -> list[Trace]:
+    (tmp_path / "in").mkdir()
+    traces = [generated(rank) for rank in range(3)]
+    for rank, trace in enumerate(traces):
+        write(tmp_path / "in" / f"{rank}.json", trace)
+    return [load(tmp_path / "in" / f"{rank}.json") for rank in range(3)]
+
+
+def rank_of(each: Event) -> int:
+    return (each["pid"] - 1) // 1024
+
+
+def test_every_event_is_kept(tmp_path: Path, ranks: list[Trace]) -> None:
+    trace = merged(tmp_path, tmp_path / "in")
+    for rank, before in enumerate(ranks):
+        after = [each for each in trace["traceEvents"] if rank_of(each) == rank]
+        named = [each for each in after if each["ph"] == "M" and each["name"] == "thread_name" and each["tid"] != 4711]
+        rest = [each for each in after if each not in named]
+        assert content(rest) == content(before["traceEvents"])
+        assert {each["args"]["name"] for each in named} == {'a "thread"', str(2**40)}
+        assert trace["ranks"][rank]["events"] == len(before["traceEvents"])
+        expected = {key: value for key, value in before.items() if key != "traceEvents"}
+        assert trace["metadata"][str(rank)] == expected
+
+
+def test_values_are_kept_byte_for_byte(tmp_path: Path) -> None:
+    text = '{"big":123456789012345678901,"f":1.50E+01,"s":"\\u00e9\\/\\ud800\\u0000","x":[1 , 2.0]}'
+    (tmp_path / "r0.json").write_text(f'{{"a":{text},"traceEvents":[{{"ph":"X","args":{text}}}]}}')
+    merged(tmp_path, tmp_path / "r0.json")
+    assert (tmp_path / "merged.json").read_text().count(text) == 2
+
+
+def test_ids_of_ranks_never_meet(tmp_path: Path, ranks: list[Trace]) -> None:
+    trace = merged(tmp_path, tmp_path / "in")
+    seen: dict[str, int] = {}
+    for each in trace["traceEvents"]:
+        ids = [each.get("bind_id"), *(each.get("id2", {}).values()), each.get("id") if each["ph"] in JOINED else None]
+        for number in filter(None, ids):
+            assert number.startswith("0x") and int(number, 16) < 2**64
+            assert seen.setdefault(number, rank_of(each)) == rank_of(each)
+    assert len(seen) > 300
+    assert all(0 < each["pid"] < 2**32 and 0 <= each["tid"] < 2**32 for each in trace["traceEvents"] if "tid" in each)
+
+
+def test_ids_within_a_rank_join_as_before(tmp_path: Path, ranks: list[Trace]) -> None:
+    trace = merged(tmp_path, tmp_path / "in")
+    for rank, before in enumerate(ranks):
+        pairs = set()
+        old = [each for each in before["traceEvents"] if not is_ours(each)]
+        new = [each for each in trace["traceEvents"] if rank_of(each) == rank and not is_ours(each)]
+        new = [each for each in new if each["ph"] != "M" or each["name"] != "thread_name" or each["tid"] == 4711]
+        for a, b in zip(old, new, strict=True):
+            assert a["ph"] == b["ph"]
+            if a["ph"] in JOINED and "id" in a:
+                same = int(a["id"], 16) if isinstance(a["id"], str) and a["id"].startswith("0x") else a["id"]
+                pairs.add((same, b["id"]))
+        assert len({a for a, _ in pairs}) == len({b for _, b in pairs}) == len(pairs)
+
+
+def test_times_are_exact(tmp_path: Path, ranks: list[Trace]) -> None:
+    trace = merged(tmp_path, tmp_path / "in")
+    assert trace["baseTimeNanoseconds"] == BASE
+    for rank, before in enumerate(ranks):
+        shift = Decimal(rank * 1_000_000_007) / 1000
+        old = [Decimal(each["ts"]) + shift for each in before["traceEvents"] if "ts" in each]
+        new = [Decimal(each["ts"]) for each in trace["traceEvents"] if "ts" in each and rank_of(each) == rank]
+        assert new == old
+
+
+def test_other_alignments(tmp_path: Path, ranks: list[Trace]) -> None:
+    trace = merged(tmp_path, tmp_path / "in", "--align", "start")
+    for rank in range(3):
+        begin = min(each["ts"] for each in trace["traceEvents"] if "ts" in each and rank_of(each) == rank)
+        assert 0 <= begin < Decimal("0.001")  # a whole number of nanoseconds is taken off
+    trace = merged(tmp_path, tmp_path / "in", "--align", "none")
+    new = [each["ts"] for each in trace["traceEvents"] if "ts" in each]
+    assert new == [each["ts"] for before in ranks for each in before["traceEvents"] if "ts" in each]
+    assert {row["align"] for row in trace["ranks"]} == {"none"}
+
+
+def test_viztracer_says_its_base_at_the_end(tmp_path: Path) -> None:
+    late = {"traceEvents": [event(ts=5)], "viztracer_metadata": {"baseTimeNanoseconds": BASE + 1}}
+    early = {"baseTimeNanoseconds": BASE, "traceEvents": [event(ts=5)]}
+    trace = merged(tmp_path, write(tmp_path / "r0.json", late), write(tmp_path / "r1.json", early))
+    assert [row["offset_ns"] for row in trace["ranks"]] == [1, 0]
+    assert trace["traceEvents"][0]["ts"] == Decimal("5.001")
+
+
+def test_without_a_common_clock_it_says_so(tmp_path: Path) -> None:
+    inputs = [
+        write(tmp_path / "r0.json", [event(ts=5)]),
+        write(tmp_path / "r1.json", {"baseTimeNanoseconds": BASE, "traceEvents": [event(ts=5)]}),
+    ]
+    (line,) = merge(*inputs, "-o", tmp_path / "out.json")
+    assert "no common clock" in line and "r0.json" in line
+
+
+def test_processes_are_named_and_in_order(tmp_path: Path, ranks: list[Trace]) -> None:
+    trace = merged(tmp_path, tmp_path / "in")
+    rows = [each for each in trace["traceEvents"] if is_ours(each)]
+    names = {each["pid"]: each["args"]["name"] for each in rows if each["name"] == "process_name"}
+    order = {each["pid"]: each["args"]["sort_index"] for each in rows if each["name"] == "process_sort_index"}
+    assert len(rows) == 2 * len(names) == 2 * len(order) == 30
+    in_order = [names[pid] for pid in sorted(names, key=order.__getitem__)]
+    assert [int(name.split()[1]) for name in in_order] == [0] * 5 + [1] * 5 + [2] * 5
+    assert {"rank 1 | python \u00e9 1", "rank 1 | Spans", "rank 1"} <= set(names.values())
+    assert in_order[5] == "rank 1"  # the only one with an index of its own
+
+
+def test_the_same_bytes_each_time_and_in_gzip(tmp_path: Path, ranks: list[Trace]) -> None:
+    packed = tmp_path / "in" / "out.json.gz"
+    first = merged(tmp_path, tmp_path / "in")
+    assert merge(tmp_path / "in", "-o", packed) == []
+    bytes_of_one = packed.read_bytes()
+    assert load(packed) == first
+    assert merge(tmp_path / "in", "-o", packed) == []  # now the folder holds the output
+    assert packed.read_bytes() == bytes_of_one
+
+
+def test_packed_inputs(tmp_path: Path, ranks: list[Trace]) -> None:
+    (tmp_path / "packed").mkdir()
+    for path in (tmp_path / "in").iterdir():
+        (tmp_path / "packed" / f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+    plain, packed = merged(tmp_path, tmp_path / "in"), merged(tmp_path, tmp_path / "packed")
+    assert packed["traceEvents"] == plain["traceEvents"]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("trace_rank0.json", "trace_rank1.json", "trace_rank10.json"),
+        ("4_r0.json", "3_r1.json", "2_r10.json"),
+        ("host-0.json", "host-1.json", "host-10.pt.trace.json"),
+        ("v1_Rank-0.json", "v1_Rank-1.json", "v1_Rank-10.json"),
+    ],
+)
+def test_ranks_from_names(tmp_path: Path, names: tuple[str, ...]) -> None:
+    for name in names:
+        write(tmp_path / name, [event(name=name)])
+    out = tmp_path / "out.json.gz"
+    (line,) = merge(tmp_path, "-o", out)
+    assert line == "fastdispatch: no trace of rank 2-9"
+    assert [(row["rank"], Path(row["file"]).name) for row in load(out)["ranks"]] == list(
+        zip((0, 1, 10), names, strict=True)
+    )
+
+
+def test_ranks_from_places(tmp_path: Path) -> None:
+    paths = [write(tmp_path / f"{name}.json", [event()]) for name in ("b", "a")]
+    trace = merged(tmp_path, *paths)
+    assert [row["file"] for row in trace["ranks"]] == list(map(str, paths))
+
+
+def test_chosen_ranks(tmp_path: Path, ranks: list[Trace]) -> None:
+    trace = merged(tmp_path, tmp_path / "in", "--ranks", "0,2-2")
+    assert [row["rank"] for row in trace["ranks"]] == [0, 2]
+    (line,) = merge(tmp_path / "in", "--ranks", "1-4", "-o", tmp_path / "out.json")
+    assert line == "fastdispatch: no trace of rank 3-4"
+    (line,) = merge(tmp_path / "in", "--ranks", "7", "-o", tmp_path / "out.json", status=2)
+    assert "no trace of these ranks" in line
+    (line,) = merge(tmp_path / "in", "--ranks", "3-1", "-o", tmp_path / "out.json", status=2)
+    assert "no list of ranks" in line
+
+
+def test_a_rank_that_is_there_twice(tmp_path: Path) -> None:
+    paths = [write(tmp_path / name, [event()]) for name in ("a_r1.json", "b_r1.json")]
+    (line,) = merge(*paths, "-o", tmp_path / "out.json", status=2)
+    assert line == f"fastdispatch: rank 1 is there twice: {paths[0]} and {paths[1]}"
+    assert not (tmp_path / "out.json").exists()
+
+
+WHOLE = json.dumps({"traceEvents": [event(name=f"n{at}") for at in range(3)]})
+PACKED = gzip.compress(WHOLE.encode() * 1, mtime=0)
+
+#: What is wrong -> the bytes, how many events are kept, and what is said.
+BAD = {
+    "truncated": (WHOLE[:-60].encode(), 2, "cut short"),
+    "no end": (WHOLE[:-1].encode(), 3, "cut short"),
+    "corrupt": (WHOLE.replace('"name": "n1"', '"name" "n1"').encode(), 2, "not JSON"),
+    "a quote lost": (WHOLE.replace('"n1"', '"n1').encode(), 2, "not JSON"),
+    "zeros": (WHOLE[:-60].encode() + bytes(60), 2, "not JSON"),
+    "deep": (WHOLE.replace('"n1"', "[" * 600 + "]" * 600).encode(), 2, "nested deeper than 512 levels"),
+    "gzip cut short": (PACKED[:-12], None, "the gzip data is cut short"),
+    "gzip corrupt": (PACKED[:-6] + b"xx" + PACKED[-4:], 3, "the gzip data is corrupt"),
+    "more behind it": (WHOLE.encode() + b"{}", 3, "not JSON"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_what_is_whole_is_kept(tmp_path: Path, what: str) -> None:
+    content, kept, said = BAD[what]
+    (tmp_path / "r0.json").write_bytes(content)
+    write(tmp_path / "r1.json", [event(name="other")])
+    out = tmp_path / "out.json"
+    (line,) = merge(tmp_path / "r0.json", tmp_path / "r1.json", "-o", out)
+    assert line.startswith(f"fastdispatch: {tmp_path}/r0.json: {said}") and "1 damaged place, " in line
+    row = load(out)["ranks"][0]
+    assert row["lost"] == 1 and row["trouble"].startswith(said)
+    assert row["events"] == kept or (kept is None and row["events"] < 3)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\n", b"hello", b"{}", b"[]", b"[1]", b'{"traceEvents":', b"\x1f\x8b", b"\xff"]
+)
+def test_what_is_no_trace_is_left_out(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "r1.json").write_bytes(content)
+    (line,) = merge(tmp_path / "r1.json", "-o", tmp_path / "out.json", status=2)
+    assert line.startswith(f"fastdispatch: {tmp_path}/r1.json: ")
+    assert not (tmp_path / "out.json").exists()
+    write(tmp_path / "r0.json", [event()])
+    (line,) = merge(tmp_path / "r0.json", tmp_path / "r1.json", "-o", tmp_path / "out.json")
+    assert line.startswith(f"fastdispatch: {tmp_path}/r1.json: left out: ")
+
+
+def test_faults_that_are_repaired(tmp_path: Path) -> None:
+    text = (
+        '\ufeff[{"ph":"X","name":"a\nb","dur":1,\r\n"args":{"x":NaN,"y":[-Infinity,Infinity],"p":"C:\\dir","q":"\\""}}]'
+    )
+    (tmp_path / "r0.json").write_text(text)
+    (line,) = merge(tmp_path / "r0.json", "-o", tmp_path / "out.json")
+    assert line.endswith("r0.json: 5 values that were no JSON were repaired")
+    each = load(tmp_path / "out.json")["traceEvents"][0]
+    assert (each["name"], each["dur"]) == ("a\nb", 1)
+    assert each["args"] == {"x": None, "y": [None, None], "p": "C:\\dir", "q": '"'}
+
+
+@pytest.mark.parametrize("cut", range(0, 400, 7))
+def test_cut_anywhere(tmp_path: Path, cut: int) -> None:
+    """Never a crash, and what is written is always JSON."""
+    text = json.dumps(generated(0, 20)).encode()
+    at = len(text) * cut // 400
+    for name, content in (("plain", text[:at]), ("packed", gzip.compress(text)[: at // 5])):
+        path = tmp_path / f"{name}_r0.json"
+        path.write_bytes(content)
+        done = subprocess.run(
+            [sys.executable, "-c", MERGE, str(tmp_path / "out.json"), str(path)], capture_output=True, text=True
+        )
+        assert done.returncode in (0, 1), done.stderr
+        if done.returncode == 0:
+            assert load(tmp_path / "out.json")["ranks"][0]["rank"] == 0
+
+
+MERGE = """
+import sys
+from fastdispatch._core import Error, timeline_merge
+try:
+    timeline_merge([(path, rank) for rank, path in enumerate(sys.argv[2:])], sys.argv[1])
+except Error as error:
+    assert "\\n" not in str(error)
+    sys.exit(1)
+"""
+
+
+def test_paths_that_cannot_be_read_or_written(tmp_path: Path) -> None:
+    good = write(tmp_path / "r0.json", [event()])
+    cases = [
+        ([tmp_path / "absent.json", "-o", tmp_path / "out.json"], "No such file"),
+        ([tmp_path / "empty", "-o", tmp_path / "out.json"], "no trace (*.json, *.json.gz) in this folder"),
+        ([good, "-o", tmp_path / "no" / "where.json"], "cannot write: No such file"),
+        ([good, "-o", tmp_path / "empty"], "cannot write: Is a directory"),
+    ]
+    (tmp_path / "empty").mkdir()
+    for arguments, said in cases:
+        (line,) = merge(*arguments, status=2)
+        assert said in line
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "r0.json"]
+
+
+def limit_files() -> None:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
+
+
+def test_a_thousand_ranks(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for rank in range(1024):
+        write(tmp_path / "in" / f"rank{rank}.json", {"traceEvents": [event(args={"rank": rank}), event(ph="s", id=1)]})
+    command = [sys.executable, "-m", "fastdispatch", "timeline", "merge", "in", "-o", "out.json"]
+    subprocess.run(command, cwd=tmp_path, env=processes.environment(), preexec_fn=limit_files, check=True)
+    trace = load(tmp_path / "out.json")
+    assert [row["rank"] for row in trace["ranks"]] == list(range(1024))
+    slices = [each for each in trace["traceEvents"] if each["ph"] == "X"]
+    assert [each["args"]["rank"] for each in slices] == [rank_of(each) for each in slices] == list(range(1024))
+    assert len({each["id"] for each in trace["traceEvents"] if each["ph"] == "s"}) == 1024
+
+
+def test_memory_does_not_grow_with_the_input(tmp_path: Path) -> None:
+    """80 MB, one with a base behind the events, which is read twice."""
+    line = json.dumps(event(name="n" * 500)) + ",\n"
+    with (tmp_path / "r0.json").open("w") as file:
+        file.write('{"traceEvents":[\n' + line * 140_000 + line.rstrip(",\n") + '],"baseTimeNanoseconds":1}')
+    program = f"{MERGE}\nprint(open('/proc/self/status').read().split('VmHWM:')[1].split()[0])"
+    command = [sys.executable, "-c", program, str(tmp_path / "out.json"), str(tmp_path / "r0.json")]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=processes.environment())
+    assert int(done.stdout) < 64 * 1024
+
+
+def test_progress_and_its_exceptions(tmp_path: Path) -> None:
+    from fastdispatch._core import timeline_merge
+
+    path = tmp_path / "r0.json"
+    path.write_text("[" + (json.dumps(event(name="n" * 1000)) + ",") * 40_000)
+    told: list[tuple[int, int]] = []
+    timeline_merge([(str(path), 0)], tmp_path / "out.json", progress=lambda *each: told.append(each))
+    assert len(told) >= 3 and all(done <= total == path.stat().st_size for done, total in told)
+    (tmp_path / "out.json").unlink()
+    with pytest.raises(ZeroDivisionError):
+        timeline_merge([(str(path), 0)], tmp_path / "out.json", progress=lambda *_: 1 / 0)
+    assert os.listdir(tmp_path) == ["r0.json"]
+
+
+def test_a_bar_in_a_terminal(tmp_path: Path) -> None:
+    import pty
+
+    write(tmp_path / "r0.json", [event()])
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "fastdispatch", "timeline", "merge", "r0.json", "-o", "out.json"]
+    environment = processes.environment(TERM="xterm")
+    done = subprocess.run(command, cwd=tmp_path, env=environment, stderr=theirs, check=False)
+    os.close(theirs)
+    shown = os.read(ours, 1 << 16)
+    os.close(ours)
+    assert done.returncode == 0 and b"merging" in shown
+
+
+@pytest.mark.parametrize("call", ["timeline_merge([], 'x', align='no')", "timeline_merge([('x', -1)], 'x')"])
+def test_arguments_are_checked(call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from fastdispatch import _core
+
+    monkeypatch.chdir(tmp_path)
+    check: Callable[[], object] = eval(f"lambda: core.{call}", {"core": _core})
+    with pytest.raises((ValueError, OverflowError)):
+        check()
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.torch
+def test_four_ranks_of_a_real_training(tmp_path: Path) -> None:
+    processes.run("profiled_ranks.py", tmp_path / "in")
+    before = [load(tmp_path / "in" / f"trace_{rank}.json") for rank in range(4)]
+    trace = merged(tmp_path, tmp_path / "in")
+    earliest = min(each["baseTimeNanoseconds"] for each in before)
+    for rank, one in enumerate(before):
+        assert one["distributedInfo"]["rank"] == rank
+        shift = Decimal(one["baseTimeNanoseconds"] - earliest) / 1000
+        old = [each for each in one["traceEvents"] if each["ph"] == "X"]
+        new = [each for each in trace["traceEvents"] if each["ph"] == "X" and rank_of(each) == rank]
+        assert len(old) > 100
+        for a, b in zip(old, new, strict=True):
+            assert (a["name"], a["dur"], a.get("args")) == (b["name"], b["dur"], b.get("args"))
+            assert Decimal(a["ts"]) + shift == Decimal(b["ts"])
+            assert b["tid"] == a["tid"] or isinstance(a["tid"], str)
+    # The collectives of all ranks happened at one time.
+    reduced = sorted(
+        (each for each in trace["traceEvents"] if each["name"] == "gloo:all_reduce"), key=lambda each: each["ts"]
+    )
+    rounds = [[each for each in reduced if rank_of(each) == rank] for rank in range(4)]
+    assert len(rounds[0]) >= 3
+    for of_all in zip(*rounds, strict=True):
+        assert max(each["ts"] for each in of_all) < min(each["ts"] + each["dur"] for each in of_all)
