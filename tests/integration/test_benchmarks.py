@@ -18,6 +18,9 @@ BARS = {
     "operators": ["view: added cost, dispatch / empty Python mode"],
     "lifecycle": ["first start and stop of a process", "a later start and stop"],
     "reading": ["dump"],
+    "merging": [
+        f"{kind}: {name}" for kind in ("plain", "kineto") for name in ("memory, with Python", "ours / Python's json")
+    ],
 }
 
 
