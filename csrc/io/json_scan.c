@@ -79,9 +79,10 @@ find_odd(const char *at, const char *end)
                        & EVERY(0x80);
         if (odd != 0) {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-            at += __builtin_ctzll(odd) / 8;
-#endif
+            return at + __builtin_ctzll(odd) / 8;
+#else
             break;
+#endif
         }
     }
     while (at < end && !is_odd(*at)) {

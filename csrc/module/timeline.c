@@ -54,7 +54,7 @@ take_inputs(arguments *a, PyObject *list)
         PyObject *path;
         PyObject *rank;
         PyObject *bytes = NULL;
-        if (!PyArg_ParseTuple(PyList_GET_ITEM(list, i), "OO", &path, &rank)
+        if (!PyArg_Parse(PyList_GET_ITEM(list, i), "(OO)", &path, &rank)
             || !take_rank(rank, &a->inputs[i].rank)
             || !PyUnicode_FSConverter(path, &bytes)) {
             return false;

@@ -110,13 +110,8 @@ def warnings(rows: Sequence[dict[str, Any]], wanted: Sequence[int] | None, align
     for row in rows:
         if not row["used"] and not row["left_out"]:
             yield f"{row['file']}: left out: {row['trouble']}"
-        elif row["lost"]:
-            yield (
-                f"{row['file']}: {row['trouble']}: {row['lost']} damaged {'place' if row['lost'] == 1 else 'places'}, "
-                f"{row['lost_bytes']} bytes lost, {row['events']} events kept"
-            )
-        if row["repaired"]:
-            yield f"{row['file']}: {row['repaired']} values that were no JSON were repaired"
+        elif row["lost"] or row["repaired"]:
+            yield f"{row['file']}: {', '.join(faults(row))}"
     if align != "none" and len({row["align"] for row in used}) > 1:
         files = [row["file"] for row in used if row["align"] == "none"]
         named = ", ".join(files[:3]) + (" ..." if len(files) > 3 else "")
@@ -126,6 +121,17 @@ def warnings(rows: Sequence[dict[str, Any]], wanted: Sequence[int] | None, align
     missing = [rank for rank in expected if rank not in there]
     if missing:
         yield f"no trace of rank {spans(missing)}"
+
+
+def faults(row: dict[str, Any]) -> Iterator[str]:
+    """What an input lost, and what is no longer as it was."""
+    if row["lost"]:
+        places = "place" if row["lost"] == 1 else "places"
+        yield f"{row['trouble']}: {row['lost']} damaged {places}"
+        yield f"{row['lost_bytes']} bytes lost"
+        yield f"{row['events']} events kept"
+    if row["repaired"]:
+        yield f"{row['repaired']} values that were no JSON repaired"
 
 
 def spans(ranks: Sequence[int]) -> str:
