@@ -138,24 +138,30 @@ write_ts(writing *w, fd_span value)
 }
 
 static fd_status
-write_tid(writing *w, fd_span value, fd_buffer *rows)
+write_tid(writing *w, fd_span value)
 {
-    uint32_t number;
+    uint32_t place;
     fd_status status = fd_timeline_ids_thread(w->ids, w->pid, value, w->scan,
-                                              &number, rows);
+                                              &place);
     if (status == FD_OK) {
-        fd_buffer_u64(w->to, number);
+        fd_timeline_thread *thread = &w->ids->threads.list[place];
+        thread->named = thread->named
+                        || (w->event->phase == 'M'
+                            && w->event->name.from != NULL
+                            && fd_span_is(fd_span_inside(w->event->name),
+                                          "thread_name"));
+        fd_buffer_u64(w->to, thread->tid);
     }
     return status;
 }
 
 static fd_status
-write_field(writing *w, const fd_timeline_field *field, fd_buffer *rows)
+write_field(writing *w, const fd_timeline_field *field)
 {
     switch (field->kind) {
     case FD_TIMELINE_PID: fd_buffer_u64(w->to, w->pid); return FD_OK;
     case FD_TIMELINE_TS: return write_ts(w, field->value);
-    case FD_TIMELINE_TID: return write_tid(w, field->value, rows);
+    case FD_TIMELINE_TID: return write_tid(w, field->value);
     case FD_TIMELINE_ID:
     case FD_TIMELINE_BIND_ID: break;
     }
@@ -168,10 +174,10 @@ stays(const writing *w, const fd_timeline_field *field)
 {
     char phase = w->event->phase;
     switch (field->kind) {
-    case FD_TIMELINE_TID: return fd_timeline_ids_keeps(field->value);
     case FD_TIMELINE_TS: return w->shift_ns == 0;
     case FD_TIMELINE_ID: return phase == 0 || strchr(JOINED, phase) == NULL;
     case FD_TIMELINE_PID:
+    case FD_TIMELINE_TID:
     case FD_TIMELINE_BIND_ID: break;
     }
     return false;
@@ -189,7 +195,7 @@ copy(writing *w, const char *from, const char *to)
 }
 
 static fd_status
-write_fields(writing *w, fd_buffer *rows)
+write_fields(writing *w)
 {
     const fd_timeline_event *event = w->event;
     const char *at = event->whole.from;
@@ -204,7 +210,7 @@ write_fields(writing *w, fd_buffer *rows)
         const fd_timeline_field *field = &event->fields[i];
         if (!stays(w, field)) {
             copy(w, at, field->value.from);
-            fd_status status = write_field(w, field, rows);
+            fd_status status = write_field(w, field);
             if (status != FD_OK) {
                 return status;
             }
@@ -257,17 +263,11 @@ fd_timeline_event_write(const fd_timeline_event *event, const fd_scan *scan,
         return status;
     }
     size_t before = to->size;
-    fd_buffer rows = {.bytes = NULL};
     writing w = {event, scan, shift_ns, ids,
                  ids->processes.list[process].pid, to};
-    status = write_fields(&w, &rows);
-    if (status == FD_OK) {
-        fd_buffer_bytes(to, rows.bytes, rows.size);
-        status = rows.status != FD_OK ? rows.status : to->status;
-    }
-    else {
+    status = write_fields(&w);
+    if (status != FD_OK) {
         to->size = before;
     }
-    fd_buffer_clear(&rows);
     return status;
 }

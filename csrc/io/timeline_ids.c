@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const uint32_t FIRST_TID = UINT32_MAX - UINT16_MAX;
-
 void
 fd_timeline_ids_clear(fd_timeline_ids *ids)
 {
@@ -14,7 +12,8 @@ fd_timeline_ids_clear(fd_timeline_ids *ids)
     fd_text_pool_clear(&ids->tids);
     fd_text_pool_clear(&ids->names);
     fd_vector_clear(&ids->processes);
-    fd_map_clear(&ids->threads);
+    fd_vector_clear(&ids->threads);
+    fd_map_clear(&ids->thread_of);
     fd_buffer_clear(&ids->scratch);
 }
 
@@ -64,13 +63,6 @@ fd_timeline_ids_process(fd_timeline_ids *ids, fd_span pid,
     return status;
 }
 
-bool
-fd_timeline_ids_keeps(fd_span tid)
-{
-    uint64_t number;
-    return fd_span_u64(tid, &number) && number < FIRST_TID;
-}
-
 static void
 begin_row(fd_buffer *rows, const char *name, uint32_t pid, uint32_t tid)
 {
@@ -102,37 +94,54 @@ spell(fd_timeline_ids *ids, fd_span value, const fd_scan *scan)
     return scratch->status;
 }
 
-fd_status
-fd_timeline_ids_thread(fd_timeline_ids *ids, uint32_t pid, fd_span tid,
-                       const fd_scan *scan, uint32_t *number, fd_buffer *rows)
+/* 17 and "17" are one thread. */
+static fd_status
+add_thread(fd_timeline_ids *ids, uint32_t pid, fd_span tid,
+           const fd_scan *scan, uint64_t key, uint32_t text)
 {
     uint64_t plain;
-    fd_span text = fd_span_inside(tid);
-    if (fd_span_u64(text, &plain) && plain < FIRST_TID) {
-        *number = (uint32_t)plain;
-        return FD_OK;
+    fd_timeline_thread made = {.pid = pid, .tid = (*ids->spare_tid)++};
+    fd_status status = FD_OK;
+    if (text != 0) { /* the empty text is no name for Perfetto */
+        status = spell(ids, tid, scan);
+        fd_buffer name = {.bytes = NULL};
+        fd_buffer_text(&name, fd_span_u64(fd_span_inside(tid), &plain) ? "tid "
+                                                                       : "");
+        fd_buffer_bytes(&name, ids->scratch.bytes, ids->scratch.size);
+        status = status == FD_OK ? name.status : status;
+        if (status == FD_OK) {
+            status = fd_text_pool_add(&ids->names, name.bytes, name.size,
+                                      &made.was);
+        }
+        fd_buffer_clear(&name);
     }
-    if (ids->tids.texts.count >= UINT16_MAX) {
+    if (status == FD_OK) {
+        status = fd_vector_push(&ids->threads, made);
+    }
+    return status == FD_OK
+               ? fd_map_put(&ids->thread_of, key, ids->threads.count)
+               : status;
+}
+
+fd_status
+fd_timeline_ids_thread(fd_timeline_ids *ids, uint32_t pid, fd_span tid,
+                       const fd_scan *scan, uint32_t *thread)
+{
+    uint32_t text;
+    fd_span inside = fd_span_inside(tid);
+    if (ids->tids.texts.count >= FD_TIMELINE_MOST_TIDS
+        || ids->threads.count >= FD_TIMELINE_MOST_TIDS) {
         return FD_EFULL;
     }
-    uint32_t id;
-    fd_status status = fd_text_pool_add(&ids->tids, text.from,
-                                        fd_span_size(text), &id);
-    *number = FIRST_TID + id;
-    uint64_t key = (uint64_t)pid << 32 | *number;
-    if (status != FD_OK || id == 0 || fd_map_get(&ids->threads, key) != 0) {
-        return status; /* the empty text is no name for Perfetto */
+    fd_status status = fd_text_pool_add(&ids->tids, inside.from,
+                                        fd_span_size(inside), &text);
+    uint64_t key = (uint64_t)pid << 32 | (text + 1);
+    uint32_t found = fd_map_get(&ids->thread_of, key);
+    if (status == FD_OK && found == 0) {
+        status = add_thread(ids, pid, tid, scan, key, text);
+        found = ids->threads.count;
     }
-    status = spell(ids, tid, scan);
-    if (status == FD_OK) {
-        status = fd_map_put(&ids->threads, key, 1);
-    }
-    if (status == FD_OK) {
-        begin_row(rows, "thread_name", pid, *number);
-        fd_buffer_text(rows, "\"name\":\"");
-        fd_buffer_bytes(rows, ids->scratch.bytes, ids->scratch.size);
-        fd_buffer_text(rows, "\"}}");
-    }
+    *thread = found - 1;
     return status;
 }
 
@@ -247,6 +256,21 @@ process_rows(const fd_timeline_ids *ids, uint32_t process, uint32_t place,
                      (unsigned)(ids->rank * FD_TIMELINE_PIDS + place));
 }
 
+static void
+thread_rows(const fd_timeline_ids *ids, fd_buffer *rows)
+{
+    for (uint32_t i = 0; i < ids->threads.count; i++) {
+        const fd_timeline_thread *thread = &ids->threads.list[i];
+        if (!thread->named && thread->was != 0) {
+            begin_row(rows, "thread_name", thread->pid, thread->tid);
+            fd_buffer_text(rows, "\"name\":\"");
+            fd_buffer_bytes(rows, fd_text_pool_get(&ids->names, thread->was),
+                            fd_text_pool_size(&ids->names, thread->was));
+            fd_buffer_text(rows, "\"}}");
+        }
+    }
+}
+
 fd_status
 fd_timeline_ids_rows(fd_timeline_ids *ids, fd_buffer *rows)
 {
@@ -266,5 +290,6 @@ fd_timeline_ids_rows(fd_timeline_ids *ids, fd_buffer *rows)
         }
     }
     fd_vector_clear(&order);
+    thread_rows(ids, rows);
     return status == FD_OK ? rows->status : status;
 }

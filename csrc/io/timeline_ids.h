@@ -2,8 +2,10 @@
  *
  *   pid    rank * 1024 + k + 1, the k-th process of the input; a process beyond
  *          the 1023rd gets a number behind those of all ranks
- *   tid    stays when it is an integer below 2^32 - 2^16; others get a number from
- *          there on, and a thread_name row
+ *   tid    3 000 000 000 + k, the k-th thread of the whole merge: Perfetto takes
+ *          equal ones of different processes for one thread, and one that equals a
+ *          pid for that process's main thread. A thread without a name of its own
+ *          gets a thread_name row that says its old tid
  *   flow   id * inputs + place of the input, as "0x..." (both viewers take it for
  *          the same number; JavaScript would round a plain one): no two inputs meet,
  *          and within one they differ as before. What is no number, or too large, is
@@ -18,8 +20,11 @@
 enum {
     FD_TIMELINE_RANKS = 1 << 21,
     FD_TIMELINE_PIDS = 1024, /* of a rank */
-    FD_TIMELINE_MOST_PIDS = 1 << 16
+    FD_TIMELINE_MOST_PIDS = 1 << 16,
+    FD_TIMELINE_MOST_TIDS = 1 << 20
 };
+
+#define FD_TIMELINE_FIRST_TID UINT32_C(3000000000)
 
 typedef struct fd_timeline_process {
     uint32_t pid; /* 0: not seen */
@@ -27,6 +32,13 @@ typedef struct fd_timeline_process {
     bool sorted;
     int64_t sort_index;
 } fd_timeline_process;
+
+typedef struct fd_timeline_thread {
+    uint32_t pid;
+    uint32_t tid;
+    uint32_t was; /* in `names`: what its old tid makes it be called; 0: nothing */
+    bool named;
+} fd_timeline_thread;
 
 typedef struct fd_timeline_ids {
     uint32_t rank;
@@ -37,7 +49,9 @@ typedef struct fd_timeline_ids {
     fd_text_pool tids;
     fd_text_pool names;
     FD_VECTOR(fd_timeline_process) processes; /* by their id in `pids` */
-    fd_map threads; /* pid << 32 | tid of rows that were written */
+    uint32_t *spare_tid; /* borrowed: the tid of the next new thread */
+    FD_VECTOR(fd_timeline_thread) threads;
+    fd_map thread_of; /* pid << 32 | text in `tids` + 1 -> its place + 1 */
     char last[24];  /* the pid asked for last, as it is spelled */
     uint32_t last_size;
     uint32_t last_process;
@@ -51,14 +65,10 @@ void fd_timeline_ids_clear(fd_timeline_ids *ids);
 fd_status fd_timeline_ids_process(fd_timeline_ids *ids, fd_span pid,
                                   const fd_scan *scan, uint32_t *process);
 
-/* Whether a tid may stay. */
-bool fd_timeline_ids_keeps(fd_span tid);
-
-/* The number of another tid. The row with its name is appended to `rows` the
- * first time. */
+/* The thread of a tid, as an index into `threads`. FD_EFULL: too many. */
 fd_status fd_timeline_ids_thread(fd_timeline_ids *ids, uint32_t pid,
                                  fd_span tid, const fd_scan *scan,
-                                 uint32_t *number, fd_buffer *rows);
+                                 uint32_t *thread);
 
 /* Append the id of a flow or of an asynchronous event. */
 void fd_timeline_ids_flow(const fd_timeline_ids *ids, fd_span id,
@@ -68,7 +78,8 @@ void fd_timeline_ids_flow(const fd_timeline_ids *ids, fd_span id,
 fd_status fd_timeline_ids_name(fd_timeline_ids *ids, uint32_t process,
                                fd_span name, const fd_scan *scan);
 
-/* Append the rows of all processes: name, place in the order. */
+/* Append the rows of all processes: name, place in the order; and the names of
+ * threads that have none. */
 fd_status fd_timeline_ids_rows(fd_timeline_ids *ids, fd_buffer *rows);
 
 #endif

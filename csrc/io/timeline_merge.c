@@ -22,6 +22,7 @@ typedef struct merging {
     bool has_base;
     int64_t base_ns;
     uint32_t spare_pid;
+    uint32_t spare_tid;
     uint64_t events;
     uint64_t done; /* bytes of the inputs read */
     uint64_t told;
@@ -185,7 +186,7 @@ copy_event(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
         if (input->trouble[0] == '\0') {
             snprintf(input->trouble, sizeof input->trouble, "%s",
                      status == FD_EFULL
-                         ? "more than 65535 processes or threads"
+                         ? "more than 65535 processes or 2^20 threads"
                          : "an event whose ts is no number");
         }
         return FD_OK;
@@ -243,7 +244,8 @@ copy_input(merging *m, uint32_t place)
     fd_timeline_ids ids = {.rank = input->rank,
                            .place = place,
                            .inputs = m->inputs.count,
-                           .spare_pid = &m->spare_pid};
+                           .spare_pid = &m->spare_pid,
+                           .spare_tid = &m->spare_tid};
     fd_buffer_format(&m->metadata, "%s\"%u\":{", place > 0 ? ",\n" : "",
                      (unsigned)input->rank);
     fd_status status = fd_timeline_reader_open(&reader, input->path, m->error);
@@ -332,6 +334,7 @@ write_all(merging *m)
     }
     m->text = fd_bytes_out_text(m->out);
     m->spare_pid = FD_TIMELINE_RANKS * (uint32_t)FD_TIMELINE_PIDS;
+    m->spare_tid = FD_TIMELINE_FIRST_TID;
     fd_buffer_text(m->text, "{\"traceEvents\":[");
     for (uint32_t i = 0; i < m->inputs.count; i++) {
         m->total += m->inputs.list[i]->survey.size;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 static uint32_t spare_pid = 1U << 31;
+static uint32_t spare_tid;
 
 /* What becomes of an event of rank 1 (pid 1026), second of two inputs. */
 static fd_status
@@ -13,8 +14,10 @@ rewrite(const char *text, int64_t shift_ns, fd_buffer *to)
 {
     fd_scan scan = {.at = NULL};
     fd_timeline_event event;
+    spare_tid = FD_TIMELINE_FIRST_TID;
     fd_timeline_ids ids = {
-        .rank = 1, .place = 1, .inputs = 2, .spare_pid = &spare_pid};
+        .rank = 1, .place = 1, .inputs = 2, .spare_pid = &spare_pid,
+        .spare_tid = &spare_tid};
     fd_scan_begin(&scan, text, text + strlen(text));
     fd_scan_result result = fd_timeline_event_scan(&scan, &event);
     fd_status status = result == FD_SCAN_OK
@@ -64,9 +67,9 @@ what_is_rewritten(void)
          ",\n{\"id2\":{\"global\":\"0x5\",\"local\":\"0x3\"},\"ph\":\"e\","
          "\"pid\":1026}"},
         {"{\"pid\":1,\"tid\":\"T\"}", 0,
-         ",\n{\"pid\":1026,\"tid\":4294901761},\n{\"ph\":\"M\","
-         "\"name\":\"thread_name\",\"pid\":1026,\"tid\":4294901761,"
-         "\"args\":{\"name\":\"T\"}}"},
+         ",\n{\"pid\":1026,\"tid\":3000000000}"},
+        {"{\"tid\":7,\"pid\":1}", 0,
+         ",\n{\"tid\":3000000000,\"pid\":1026}"},
         {"{\"args\":{\"x\":NaN,\"y\":9007199254740993},\"pid\":1}", 0,
          ",\n{\"args\":{\"x\":null,\"y\":9007199254740993},\"pid\":1026}"},
         {"{\"ph\":\"M\",\"name\":\"process_labels\",\"pid\":1}", 0,
@@ -108,7 +111,8 @@ static void
 rows_about_processes_are_taken_over(void)
 {
     CLEAN(fd_timeline_ids_clear) fd_timeline_ids ids = {
-        .rank = 1, .inputs = 1, .spare_pid = &spare_pid};
+        .rank = 1, .inputs = 1, .spare_pid = &spare_pid,
+        .spare_tid = &spare_tid};
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     OK(take_row(&ids,
                 "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":5,"

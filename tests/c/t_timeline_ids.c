@@ -53,35 +53,42 @@ very_many_processes(void)
            FD_EFULL);
 }
 
+static uint32_t
+tid_of(fd_timeline_ids *ids, uint32_t pid, const char *tid)
+{
+    static const fd_scan whole = {.at = NULL};
+    uint32_t place;
+    fd_status status = fd_timeline_ids_thread(ids, pid, span(tid), &whole,
+                                              &place);
+    return status == FD_OK ? ids->threads.list[place].tid : 0;
+}
+
 static void
 threads(void)
 {
-    static const fd_scan whole = {.at = NULL};
     CLEAN(fd_timeline_ids_clear) fd_timeline_ids ids = {.rank = 0};
     CLEAN(fd_buffer_clear) fd_buffer rows = {.bytes = NULL};
-    uint32_t tid;
-    CHECK(fd_timeline_ids_keeps(span("4294901759")));
-    CHECK(!fd_timeline_ids_keeps(span("4294901760")));
-    CHECK(!fd_timeline_ids_keeps(span("\"7\"")));
-    OK(fd_timeline_ids_thread(&ids, 2, span("\"7\""), &whole, &tid, &rows));
-    EQUAL(tid, 7);
-    OK(fd_timeline_ids_thread(&ids, 2, span("\"a\\\"b\""), &whole, &tid,
-                              &rows));
-    EQUAL(tid, 4294901761);
-    OK(fd_timeline_ids_thread(&ids, 2, span("\"a\\\"b\""), &whole, &tid,
-                              &rows));
-    EQUAL(tid, 4294901761);
-    OK(fd_timeline_ids_thread(&ids, 2, span("-1"), &whole, &tid, &rows));
-    EQUAL(tid, 4294901762);
-    OK(fd_timeline_ids_thread(&ids, 2, span("\"\""), &whole, &tid, &rows));
-    EQUAL(tid, 4294901760);
+    static const char *const spelled[] = {"7", "\"a\\\"b\"", "-1", "\"\""};
+    uint32_t spare = FD_TIMELINE_FIRST_TID;
+    ids.spare_tid = &spare;
+    for (uint32_t i = 0; i < 4; i++) {
+        uint32_t tid = tid_of(&ids, 2, spelled[i]);
+        if (tid == 0) {
+            return; /* refused */
+        }
+        EQUAL(tid, FD_TIMELINE_FIRST_TID + i);
+    }
+    EQUAL(tid_of(&ids, 2, "\"7\""), FD_TIMELINE_FIRST_TID);
+    EQUAL(tid_of(&ids, 3, "7"), FD_TIMELINE_FIRST_TID + 4);
+    ids.threads.list[4].named = true;
+    OK(fd_timeline_ids_rows(&ids, &rows));
     fd_buffer_bytes(&rows, "", 1);
     OK(rows.status);
+#define ROW ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":2,\"tid\":"
     SAME(rows.bytes,
-         ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":2,"
-         "\"tid\":4294901761,\"args\":{\"name\":\"a\\\"b\"}}"
-         ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":2,"
-         "\"tid\":4294901762,\"args\":{\"name\":\"-1\"}}");
+         ROW "3000000000,\"args\":{\"name\":\"tid 7\"}}"
+         ROW "3000000001,\"args\":{\"name\":\"a\\\"b\"}}"
+         ROW "3000000002,\"args\":{\"name\":\"-1\"}}");
 }
 
 static void
@@ -157,5 +164,5 @@ rows_of_processes(void)
          "\"tid\":0,\"args\":{\"sort_index\":1025}}");
 }
 
-RUN(TEST(processes), TEST(very_many_processes), TEST(threads), TEST(flows),
+RUN(TEST(processes), TEST(very_many_processes), ABSORBS(threads), TEST(flows),
     TEST(hashed_flows), TEST(rows_of_processes))

@@ -9,11 +9,13 @@
 
 #define BASE(ns) "{\"baseTimeNanoseconds\":" #ns ","
 #define EVENT(ts) "{\"ph\":\"X\",\"pid\":9,\"tid\":1,\"ts\":" #ts ",\"dur\":1}"
-#define ROWS(rank, pid, place)                                                \
+#define ROWS(rank, pid, place, tid)                                           \
     "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":" #pid                   \
     ",\"tid\":0,\"args\":{\"name\":\"rank " #rank "\"}},\n"                   \
     "{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":" #pid             \
-    ",\"tid\":0,\"args\":{\"sort_index\":" #place "}}"
+    ",\"tid\":0,\"args\":{\"sort_index\":" #place "}},\n"                     \
+    "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":" #pid ",\"tid\":" #tid    \
+    ",\"args\":{\"name\":\"tid 1\"}}"
 #define RANK(file, rank, align, offset)                                       \
     "{\"file\":\"" file "\",\"rank\":" #rank ",\"events\":1,\"lost\":0,"      \
     "\"lost_bytes\":0,\"repaired\":0,\"trouble\":\"\",\"align\":\"" align     \
@@ -63,10 +65,10 @@ byte_for_byte(void)
     OK(two_ranks(FD_ALIGN_WALL, &to));
     SAME(to.bytes,
          "{\"traceEvents\":[ \n"
-         "{\"ph\":\"X\",\"pid\":2,\"tid\":1,\"ts\":2.000,\"dur\":1},\n"
-         ROWS(0, 2, 0) ",\n"
-         "{\"ph\":\"X\",\"pid\":1026,\"tid\":1,\"ts\":5,\"dur\":1},\n"
-         ROWS(1, 1026, 1024) "\n"
+         "{\"ph\":\"X\",\"pid\":2,\"tid\":3000000000,\"ts\":2.000,\"dur\":1},\n"
+         ROWS(0, 2, 0, 3000000000) ",\n"
+         "{\"ph\":\"X\",\"pid\":1026,\"tid\":3000000001,\"ts\":5,\"dur\":1},\n"
+         ROWS(1, 1026, 1024, 3000000001) "\n"
          "],\n\"displayTimeUnit\":\"ns\",\n\"baseTimeNanoseconds\":1000,\n"
          "\"ranks\":[\n" RANK("a.json", 0, "wall", 1000) ",\n"
          RANK("b.json", 1, "wall", 0) "\n],\n"
@@ -85,8 +87,8 @@ other_alignments(void)
     CHECK(strstr(none.bytes, "\"ts\":5,") != NULL);
     CHECK(strstr(none.bytes, RANK("b.json", 1, "none", 0)) != NULL);
     OK(two_ranks(FD_ALIGN_START, &start));
-    CHECK(strstr(start.bytes, "\"pid\":2,\"tid\":1,\"ts\":0.000,") != NULL);
-    CHECK(strstr(start.bytes, "\"pid\":1026,\"tid\":1,\"ts\":0.000,")
+    CHECK(strstr(start.bytes, "\"pid\":2,\"tid\":3000000000,\"ts\":0.000,") != NULL);
+    CHECK(strstr(start.bytes, "\"pid\":1026,\"tid\":3000000001,\"ts\":0.000,")
           != NULL);
     CHECK(strstr(start.bytes, RANK("b.json", 1, "start", -5000)) != NULL);
 }

@@ -106,6 +106,11 @@ def ranks(tmp_path: Path) -> list[Trace]:
     return [load(tmp_path / "in" / f"{rank}.json") for rank in range(3)]
 
 
+def is_added(each: Event) -> bool:
+    """A name for a thread that had none."""
+    return each["ph"] == "M" and each["name"] == "thread_name" and each["args"]["name"] != "main"
+
+
 def rank_of(each: Event) -> int:
     return (each["pid"] - 1) // 1024
 
@@ -114,10 +119,10 @@ def test_every_event_is_kept(tmp_path: Path, ranks: list[Trace]) -> None:
     trace = merged(tmp_path, tmp_path / "in")
     for rank, before in enumerate(ranks):
         after = [each for each in trace["traceEvents"] if rank_of(each) == rank]
-        named = [each for each in after if each["ph"] == "M" and each["name"] == "thread_name" and each["tid"] != 4711]
+        named = [each for each in after if is_added(each)]
         rest = [each for each in after if each not in named]
         assert content(rest) == content(before["traceEvents"])
-        assert {each["args"]["name"] for each in named} == {'a "thread"', str(2**40)}
+        assert {each["args"]["name"] for each in named} == {'a "thread"', "tid 0", "tid 1", f"tid {2**40}"}
         assert trace["ranks"][rank]["events"] == len(before["traceEvents"])
         expected = {key: value for key, value in before.items() if key != "traceEvents"}
         assert trace["metadata"][str(rank)] == expected
@@ -139,6 +144,12 @@ def test_ids_of_ranks_never_meet(tmp_path: Path, ranks: list[Trace]) -> None:
             assert number.startswith("0x") and int(number, 16) < 2**64
             assert seen.setdefault(number, rank_of(each)) == rank_of(each)
     assert len(seen) > 300
+    process_of: dict[int, int] = {}
+    for each in trace["traceEvents"]:
+        if each.get("tid"):  # 0: of rows about processes
+            assert each["tid"] >= 3_000_000_000
+            assert process_of.setdefault(each["tid"], each["pid"]) == each["pid"]
+    assert len(process_of) > 30
     assert all(0 < each["pid"] < 2**32 and 0 <= each["tid"] < 2**32 for each in trace["traceEvents"] if "tid" in each)
 
 
@@ -148,7 +159,7 @@ def test_ids_within_a_rank_join_as_before(tmp_path: Path, ranks: list[Trace]) ->
         pairs = set()
         old = [each for each in before["traceEvents"] if not is_ours(each)]
         new = [each for each in trace["traceEvents"] if rank_of(each) == rank and not is_ours(each)]
-        new = [each for each in new if each["ph"] != "M" or each["name"] != "thread_name" or each["tid"] == 4711]
+        new = [each for each in new if not is_added(each)]
         for a, b in zip(old, new, strict=True):
             assert a["ph"] == b["ph"]
             if a["ph"] in JOINED and "id" in a:
@@ -448,6 +459,7 @@ def test_four_ranks_of_a_real_training(tmp_path: Path) -> None:
     before = [load(tmp_path / "in" / f"trace_{rank}.json") for rank in range(4)]
     trace = merged(tmp_path, tmp_path / "in")
     earliest = min(each["baseTimeNanoseconds"] for each in before)
+    tids: dict[object, int] = {}
     for rank, one in enumerate(before):
         assert one["distributedInfo"]["rank"] == rank
         shift = Decimal(one["baseTimeNanoseconds"] - earliest) / 1000
@@ -457,7 +469,8 @@ def test_four_ranks_of_a_real_training(tmp_path: Path) -> None:
         for a, b in zip(old, new, strict=True):
             assert (a["name"], a["dur"], a.get("args")) == (b["name"], b["dur"], b.get("args"))
             assert Decimal(a["ts"]) + shift == Decimal(b["ts"])
-            assert b["tid"] == a["tid"] or isinstance(a["tid"], str)
+            assert tids.setdefault((rank, a["pid"], a["tid"]), b["tid"]) == b["tid"]
+    assert len(set(tids.values())) == len(tids)
     # The collectives of all ranks happened at one time.
     reduced = sorted(
         (each for each in trace["traceEvents"] if each["name"] == "gloo:all_reduce"), key=lambda each: each["ts"]

@@ -13,6 +13,7 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 
 import fastdispatch
+from tests import processes
 from tests.consumers.browser import catapult_warnings, needs_chromium, show
 from tests.consumers.perfetto import assert_clean, decode, open_trace, query
 from tests.training import make_step
@@ -129,6 +130,24 @@ def test_a_collective_runs_at_one_time_on_all_ranks_and_in_its_step(native: Path
         assert all(before[1] <= after[0] for before, after in itertools.pairwise(steps))
         within = [sum(begin <= one and two <= end for one, two in by_rank[rank]) for begin, end, _ in steps]
         assert within == [len(by_rank[rank]) // STEPS] * STEPS
+
+
+def test_a_merge_of_profiles_loses_nothing_in_the_reader(tmp_path: Path) -> None:
+    """Of torch.profiler on four ranks: every slice of every rank, each thread on a track of its own."""
+    processes.run("profiled_ranks.py", tmp_path / "in")
+    done = processes.fastdispatch("timeline", "merge", tmp_path / "in", "-o", tmp_path / "merged.json")
+    assert done.returncode == 0, done.stderr
+    inputs = [json.loads(path.read_text())["traceEvents"] for path in sorted((tmp_path / "in").glob("*.json"))]
+    with open_trace(tmp_path / "merged.json") as processor:
+        assert_clean(processor)
+        rows = query(processor, "select count(*) as slices from slice")
+        tracks = query(
+            processor,
+            "select count(distinct utid) as tracks from slice join thread_track on track_id = thread_track.id",
+        )
+    assert rows == [{"slices": sum(event["ph"] in "Xi" for events in inputs for event in events)}]
+    threads = [{(str(e["pid"]), str(e["tid"])) for e in events if e["ph"] == "X"} for events in inputs]
+    assert tracks == [{"tracks": sum(map(len, threads))}]
 
 
 def test_one_rank_alone(trace: fastdispatch.Trace, tmp_path: Path) -> None:
