@@ -41,6 +41,18 @@ void fd_slices_clear(fd_slices *slices);
 /* The next edge; false after the last. */
 bool fd_slices_next(fd_slices *slices, fd_slice_edge *edge);
 
+/* The end of the events of one thread that begin at `from`. */
+static inline uint32_t
+fd_events_of_thread(const fd_trace_event *events, uint32_t count,
+                    uint32_t from)
+{
+    uint32_t end = from;
+    while (end < count && events[end].thread == events[from].thread) {
+        end++;
+    }
+    return end;
+}
+
 static inline bool
 fd_event_is_call(const fd_trace_event *event)
 {

@@ -389,10 +389,7 @@ write_rank(writer *w)
     write_steps(w);
     fd_status status = write_asyncs(w);
     for (uint32_t i = 0, next; i < count && status == FD_OK; i = next) {
-        next = i;
-        while (next < count && events[next].thread == events[i].thread) {
-            next++;
-        }
+        next = fd_events_of_thread(events, count, i);
         status = write_thread(w, events[i].thread, events + i, next - i);
     }
     return status;
