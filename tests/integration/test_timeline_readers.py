@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -148,6 +150,32 @@ def test_a_merge_of_profiles_loses_nothing_in_the_reader(tmp_path: Path) -> None
     assert rows == [{"slices": sum(event["ph"] in "Xi" for events in inputs for event in events)}]
     threads = [{(str(e["pid"]), str(e["tid"])) for e in events if e["ph"] == "X"} for events in inputs]
     assert tracks == [{"tracks": sum(map(len, threads))}]
+
+
+@pytest.mark.parametrize("ops", ("record", "dispatch"))
+def test_every_call_of_a_training_is_one_slice(ops: str) -> None:
+    _, step = make_step(layers=1)
+    step()
+    with fastdispatch.CallGraph(None, ops=ops, timeline=True) as graph:
+        step()
+        step()
+    assert graph._session is not None
+    trace = fastdispatch.Trace(graph._session.trace(timeline=True))
+    nodes, contexts = trace.nodes, trace.contexts
+    calls: Counter[str] = Counter()
+    for node, called, resumed in zip(contexts["node"], contexts["calls"], contexts["resumes"], strict=True):
+        if nodes["kind"][node] in ("op", "python"):
+            calls[nodes["name"][node]] += called + resumed
+    kinds = dict(zip(nodes["name"], nodes["kind"], strict=True))
+    slices = Counter(
+        name
+        for event in json.loads(trace.export("chrome"))["traceEvents"]
+        if event["ph"] == "X" and "args" not in event and event["cat"] != "step"
+        for name in [re.split(r"[ ]|(?<=\]):", event["name"])[-1]]
+        if kinds[name] in ("op", "python")
+    )
+    assert slices == +calls
+    assert sum(slices.values()) > 1000
 
 
 def test_one_rank_alone(trace: fastdispatch.Trace, tmp_path: Path) -> None:
