@@ -250,8 +250,8 @@ def test_callees_reached_through_different_wrappers_are_one_branch(tmp_path: Pat
     dispatched, decorated = functools.singledispatch(spend), Nothing()(spend)
 
     def work() -> None:
-        dispatched(50)
-        decorated(50)
+        dispatched(500)
+        decorated(500)
 
     dispatched(0)
     with fastdispatch.CallGraph(tmp_path, ops="off"):
