@@ -1,13 +1,12 @@
 #include "io/bytes_in.h"
 
-#include "base/alloc.h"
+#include "io/zlib_memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 enum { BLOCK = 1 << 18, PACKED = 1 << 16, LONGEST_TEXT = 64 };
 
@@ -15,20 +14,6 @@ struct fd_unpacking {
     z_stream stream;
     unsigned char packed[PACKED];
 };
-
-static void *
-allocate(void *unused, unsigned count, unsigned size)
-{
-    (void)unused;
-    return fd_malloc((size_t)count * size);
-}
-
-static void
-release(void *unused, void *block)
-{
-    (void)unused;
-    fd_free(block);
-}
 
 static size_t
 read_file(fd_bytes_in *in, void *to, size_t room)
@@ -52,7 +37,7 @@ start_unpacking(fd_bytes_in *in)
     if (u == NULL) {
         return FD_ENOMEM;
     }
-    u->stream = (z_stream){.zalloc = allocate, .zfree = release};
+    u->stream = fd_zlib_stream();
     if (inflateInit2(&u->stream, 15 + 16) != Z_OK) {
         fd_free(u);
         return FD_ENOMEM;

@@ -1,11 +1,10 @@
 #include "io/bytes_out.h"
 
-#include "base/alloc.h"
 #include "base/new_file.h"
+#include "io/zlib_memory.h"
 
 #include <stdbool.h>
 #include <string.h>
-#include <zlib.h>
 
 enum {
     ENOUGH = 1 << 18,
@@ -21,20 +20,6 @@ struct fd_bytes_out {
     z_stream stream;
     unsigned char packed[PACKED];
 };
-
-static void *
-allocate(void *unused, unsigned count, unsigned size)
-{
-    (void)unused;
-    return fd_malloc((size_t)count * size);
-}
-
-static void
-release(void *unused, void *block)
-{
-    (void)unused;
-    fd_free(block);
-}
 
 static void
 clear(fd_bytes_out *out)
@@ -53,7 +38,7 @@ prepare(fd_bytes_out *out, const char *path)
     if (size < 3 || strcmp(path + size - 3, ".gz") != 0) {
         return FD_OK;
     }
-    out->stream = (z_stream){.zalloc = allocate, .zfree = release};
+    out->stream = fd_zlib_stream();
     out->packs = deflateInit2(&out->stream, LEVEL, Z_DEFLATED, 15 + 16, 9,
                               Z_DEFAULT_STRATEGY)
                  == Z_OK;
