@@ -23,8 +23,8 @@ class Timeline:
         Kinds of calls with commas (or ``+``) between them: ``python``, ``ops`` (operators and autograd nodes),
         ``ranges``; each may have a least duration: ``"ops,python>50us"``. Units are ns, us, ms and s.
     when_full:
-        Events may take half of the recording's ``max_mb``. Then ``"stop"`` keeps the oldest, ``"overwrite"`` the latest
-        of each thread. How many are lost is in the recording and in the pictures made of it.
+        Events may take half of the recording's file, three eighths of ``max_mb``. Then ``"stop"`` keeps the oldest,
+        ``"overwrite"`` the latest of each thread. How many are lost is in the recording and in the pictures made of it.
 
     Raises :class:`fastdispatch.Error` for what is none of these.
     """
