@@ -2,7 +2,7 @@
 #include "module/timeline.h"
 
 #include "base/alloc.h"
-#include "io/timeline_merge.h"
+#include "timeline/merge.h"
 #include "module/errors.h"
 
 /* What the arguments own while the merge runs. */

@@ -8,7 +8,7 @@
 #define FD_RECORDING_H
 
 #include "base/clock.h"
-#include "store/timeline.h"
+#include "store/events.h"
 #include "store/modules.h"
 #include "store/nodes.h"
 

@@ -1,6 +1,6 @@
 #include "fuzz.h"
 
-#include "io/timeline_merge.h"
+#include "timeline/merge.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "check.h"
 
-#include "io/timeline_event.h"
+#include "timeline/event.h"
 
 #include <stdio.h>
 #include <string.h>

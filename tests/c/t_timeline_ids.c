@@ -1,6 +1,6 @@
 #include "check.h"
 
-#include "io/timeline_ids.h"
+#include "timeline/ids.h"
 
 #include <string.h>
 

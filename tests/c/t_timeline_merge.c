@@ -1,7 +1,7 @@
 #include "check.h"
 #include "fixtures.h"
 
-#include "io/timeline_merge.h"
+#include "timeline/merge.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "check.h"
 #include "fixtures.h"
 
-#include "io/timeline_reader.h"
+#include "timeline/reader.h"
 
 #include <string.h>
 

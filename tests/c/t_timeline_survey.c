@@ -1,7 +1,7 @@
 #include "check.h"
 #include "fixtures.h"
 
-#include "io/timeline_survey.h"
+#include "timeline/survey.h"
 
 #include <stdio.h>
 #include <string.h>

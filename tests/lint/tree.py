@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
-LAYERS = ("base", "store", "io", "analysis", "export", "gpu", "capture", "module")
-BELOW_PYTHON = LAYERS[: LAYERS.index("gpu")]
+LAYERS = ("base", "store", "io", "analysis", "export", "timeline", "gpu", "capture", "module")
+BELOW_PYTHON = LAYERS[: LAYERS.index("capture")]
 
 
 @cache

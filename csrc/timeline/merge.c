@@ -1,4 +1,4 @@
-#include "io/timeline_merge.h"
+#include "timeline/merge.h"
 
 #include "base/alloc.h"
 #include "io/bytes_out.h"

@@ -1,4 +1,4 @@
-#include "io/timeline_reader.h"
+#include "timeline/reader.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "io/timeline_ids.h"
+#include "timeline/ids.h"
 
 #include "base/hash.h"
 

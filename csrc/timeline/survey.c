@@ -1,4 +1,4 @@
-#include "io/timeline_survey.h"
+#include "timeline/survey.h"
 
 #include "io/decimal.h"
 

@@ -7,8 +7,8 @@
  * When the share of the file is used up, later events are lost, or the oldest
  * chunk of the thread is filled anew; either is counted in the thread record.
  * The owner alone writes; a new chunk takes the recording's lock. */
-#ifndef FD_TIMELINE_H
-#define FD_TIMELINE_H
+#ifndef FD_STORE_EVENTS_H
+#define FD_STORE_EVENTS_H
 
 #include "base/vector.h"
 #include "store/file.h"

@@ -3,7 +3,7 @@
 #ifndef FD_TIMELINE_MERGE_H
 #define FD_TIMELINE_MERGE_H
 
-#include "io/timeline_survey.h"
+#include "timeline/survey.h"
 
 typedef enum fd_timeline_align {
     FD_ALIGN_NONE, /* times as they are */

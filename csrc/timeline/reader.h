@@ -7,7 +7,7 @@
 #define FD_TIMELINE_READER_H
 
 #include "io/bytes_in.h"
-#include "io/timeline_event.h"
+#include "timeline/event.h"
 
 typedef enum fd_timeline_item {
     FD_TIMELINE_END,

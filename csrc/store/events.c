@@ -1,4 +1,4 @@
-#include "store/timeline.h"
+#include "store/events.h"
 
 enum {
     FIRST_CHUNK = 8 * 1024, /* bytes; for threads that do little */

@@ -2,7 +2,7 @@
 #ifndef FD_TIMELINE_SURVEY_H
 #define FD_TIMELINE_SURVEY_H
 
-#include "io/timeline_reader.h"
+#include "timeline/reader.h"
 
 typedef struct fd_timeline_survey {
     bool is_trace;

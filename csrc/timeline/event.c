@@ -1,4 +1,4 @@
-#include "io/timeline_event.h"
+#include "timeline/event.h"
 
 #include "io/decimal.h"
 

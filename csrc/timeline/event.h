@@ -3,7 +3,7 @@
 #ifndef FD_TIMELINE_EVENT_H
 #define FD_TIMELINE_EVENT_H
 
-#include "io/timeline_ids.h"
+#include "timeline/ids.h"
 
 /* More than one event can have, unless it has a key twice. */
 enum { FD_TIMELINE_FIELDS = 12 };

@@ -1,0 +1,143 @@
+"""``fastdispatch timeline merge``: traces of many ranks into one."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from fastdispatch import Error
+from fastdispatch._core import timeline_merge
+
+#: Of a trace whose name says no rank: greater numbers are times or process ids.
+MOST_RANKS = 1 << 21
+
+
+def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    merge = actions.add_parser(
+        "merge",
+        help="Chrome traces of many ranks into one",
+        description="Chrome traces (torch.profiler, VizTracer, others; plain or gzip) of many ranks into one.",
+    )
+    merge.add_argument("paths", nargs="+", metavar="PATH", help="traces, or folders with *.json and *.json.gz")
+    merge.add_argument("-o", dest="output", required=True, metavar="FILE", help="gzip when it ends in .gz")
+    merge.add_argument("--ranks", type=parse_ranks, metavar="LIST", help="these alone, as in 0,2-3")
+    merge.add_argument(
+        "--align",
+        choices=("none", "wall", "start"),
+        default="wall",
+        help="by the wall clock (default), each from its begin, or times as they are",
+    )
+    merge.set_defaults(function=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    files = list_files(arguments.paths, arguments.output)
+    inputs = [(str(path), rank_in_name(path.name, place)) for place, path in enumerate(files)]
+    with progress_bar() as progress:
+        rows = timeline_merge(inputs, arguments.output, align=arguments.align, ranks=arguments.ranks, progress=progress)
+    for line in warnings(rows, arguments.ranks, arguments.align):
+        print(f"fastdispatch: {line}", file=sys.stderr)
+
+
+def parse_ranks(text: str) -> list[int]:
+    """``0,2-3`` as numbers."""
+    ranks: set[int] = set()
+    for part in text.split(","):
+        bounds = re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip())
+        first, last = (int(bounds[1]), int(bounds[2] or bounds[1])) if bounds else (1, 0)
+        if not 0 <= first <= last < MOST_RANKS:
+            raise argparse.ArgumentTypeError(f"{text!r} is no list of ranks, such as 0,2-3")
+        ranks.update(range(first, last + 1))
+    return sorted(ranks)
+
+
+def list_files(paths: Iterable[str], output: str) -> list[Path]:
+    """Files as given, those of folders in natural order. What an earlier merge wrote there is no input."""
+    files: list[Path] = []
+    for path in map(Path, paths):
+        if not path.is_dir():
+            files.append(path)
+            continue
+        target = os.path.realpath(output)
+        found = [each for each in path.iterdir() if each.name.endswith((".json", ".json.gz")) and each.is_file()]
+        found = [each for each in found if os.path.realpath(each) != target]
+        if not found:
+            raise Error(f"{path}: no trace (*.json, *.json.gz) in this folder")
+        files += sorted(found, key=lambda each: natural(each.name))
+    return files
+
+
+def natural(name: str) -> tuple[list[tuple[int, str]], str]:
+    """A key that sorts ``r2`` before ``r10``."""
+    parts = re.findall(r"\d+|\D+", name)
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts], name
+
+
+def rank_in_name(name: str, place: int) -> int:
+    """The number after ``rank`` or ``r``, else the last number, else the place among the inputs."""
+    for pattern in (r"rank[-_=.]?(\d+)", r"(?<![a-z])r[-_=.]?(\d+)", r"(\d+)\D*$"):
+        found = re.findall(pattern, name.lower(), re.ASCII)
+        if found and int(found[-1]) < MOST_RANKS:
+            return int(found[-1])
+    return place
+
+
+@contextmanager
+def progress_bar() -> Iterator[Callable[[int, int], None] | None]:
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("merging"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("merging")
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def warnings(rows: Sequence[dict[str, Any]], wanted: Sequence[int] | None, align: str) -> Iterator[str]:
+    """A line for each input that is not whole, and one for ranks that are not there."""
+    used = [row for row in rows if row["used"]]
+    for row in rows:
+        if not row["used"] and not row["left_out"]:
+            yield f"{row['file']}: left out: {row['trouble']}"
+        elif row["lost"] or row["repaired"]:
+            yield f"{row['file']}: {', '.join(faults(row))}"
+    if align != "none" and len({row["align"] for row in used}) > 1:
+        files = [row["file"] for row in used if row["align"] == "none"]
+        named = ", ".join(files[:3]) + (" ..." if len(files) > 3 else "")
+        yield f"no common clock: the times of {named} were left as they are"
+    there = {row["rank"] for row in used}
+    expected = wanted or range(max([*(row["world"] for row in used), max(there, default=-1) + 1]))
+    missing = [rank for rank in expected if rank not in there]
+    if missing:
+        yield f"no trace of rank {spans(missing)}"
+
+
+def faults(row: dict[str, Any]) -> Iterator[str]:
+    """What an input lost, and what is no longer as it was."""
+    if row["lost"]:
+        places = "place" if row["lost"] == 1 else "places"
+        yield f"{row['trouble']}: {row['lost']} damaged {places}"
+        yield f"{row['lost_bytes']} bytes lost"
+        yield f"{row['events']} events kept"
+    if row["repaired"]:
+        yield f"{row['repaired']} values that were no JSON repaired"
+
+
+def spans(ranks: Sequence[int]) -> str:
+    """Sorted numbers as ``1, 4-6``."""
+    runs: list[list[int]] = []
+    for rank in ranks:
+        if runs and rank == runs[-1][1] + 1:
+            runs[-1][1] = rank
+        else:
+            runs.append([rank, rank])
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
