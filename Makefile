@@ -12,7 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export OMP_NUM_THREADS = 1
 export MKL_NUM_THREADS = 1
 
-.PHONY: help demo test test-c test-versions test-sanitized lint bench bench-peers clean
+.PHONY: help demo test test-python test-c test-versions test-sanitized lint bench bench-peers clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -20,7 +20,10 @@ help: ## This list
 demo: $(VENV)/.torch $(VENV)/.install ## Train a small GPT on two ranks under the recorder and show what it did
 	@docs/examples/gpt/demo.sh $(BIN) $(OPS) $(OUT)
 
-test: $(VENV)/.torch $(VENV)/.tools $(VENV)/.install test-c lint test-versions test-sanitized ## All tests
+test: $(VENV)/.torch $(VENV)/.tools $(VENV)/.install ## All tests
+	$(MAKE) -j2 --output-sync=line test-python test-c lint test-versions test-sanitized
+
+test-python: $(VENV)/.tools $(VENV)/.install ## Tests of the package on real training
 	$(BIN)/python -m pytest
 
 test-c: $(VENV)/bin/python ## The C layers without an interpreter: plain, sanitizers, failing allocator
@@ -61,7 +64,7 @@ $(VENV)/.peers: $(VENV)/bin/python
 	$(BIN)/pip install -q viztracer==1.1.1 transformers==5.23.0
 	@touch $@
 
-$(VENV)/.install: $(VENV)/bin/python $(SOURCES)
+$(VENV)/.install: $(VENV)/bin/python $(SOURCES) | $(VENV)/.torch
 	$(BIN)/pip install -q 'setuptools>=77' wheel
 	FASTDISPATCH_DEV=1 $(BIN)/pip install -q --no-build-isolation .
 	@touch $@
