@@ -24,8 +24,10 @@ static struct {
 
 /* libstdc++'s C++11 string ABI, and the one before it. */
 static const fd_layout layouts[] = {
-    {"C++11 strings", 192, 200, 304},
-    {"old strings", 168, 176, 280},
+    {"C++11 strings", 192, 200, 304, 312},
+    {"old strings", 168, 176, 280, 288},
+    {"C++11 strings, no ids", 192, 200, 304, 0},
+    {"old strings, no ids", 168, 176, 280, 0},
 };
 
 static void *
@@ -52,7 +54,11 @@ fd_status
 fd_layout_probe_begin(void)
 {
     fd_record_callback callback = {
-        .start = start, .end = end, .sampling_probability = 1.0};
+        .start = start,
+        .end = end,
+        .sampling_probability = 1.0,
+        .needs_ids = true,
+    };
     memset(callback.scopes, 1, sizeof callback.scopes);
     probe.count = 0;
     probe.handle = fd_torch.add_thread_callback(callback);
@@ -101,12 +107,22 @@ is_backward(const fd_layout *layout, const uint8_t *record, uint64_t number)
                   == fd_torch.current_thread();
 }
 
+/* PyTorch numbers records as they come. */
+static bool
+has_ids(const fd_layout *layout, const uint8_t *earlier, const uint8_t *later)
+{
+    uint64_t first = fd_record_word(earlier, layout->id);
+    return layout->id == 0
+           || (first != 0 && first < fd_record_word(later, layout->id));
+}
+
 /* probe.py runs mul twice: with gradients, then without. */
 static bool
 explains(const fd_layout *layout, uint64_t number)
 {
     return is_op(layout, nth("aten::mul", 0), number)
            && is_op(layout, nth("aten::mul", 1), UINT64_MAX)
+           && has_ids(layout, nth("aten::mul", 0), nth("aten::mul", 1))
            && is_range(layout, nth("fastdispatch.probe", 0))
            && is_backward(layout, nth("MulBackward0", 0), number);
 }

@@ -13,6 +13,7 @@ typedef struct fd_layout {
     uint16_t variant;        /* 1: `function` is a schema, 0: it is text */
     uint16_t sequence;       /* int64: autograd number, -1 without */
     uint16_t forward_thread; /* uint64, autograd nodes only */
+    uint16_t id; /* uint64: number of the record, 0 where nobody asked for */
 } fd_layout;
 
 /* The same in every layout we know. */
@@ -46,6 +47,15 @@ fd_record_byte(const void *record, int offset)
 /* The layout of this PyTorch; NULL before a self-test has passed, constant from
  * then on. */
 extern const fd_layout *fd_record_layout;
+
+/* The number that torch.profiler calls "Record function id"; 0 without. */
+static inline uint64_t
+fd_record_id(const void *record)
+{
+    return fd_record_layout->id != 0
+               ? fd_record_word(record, fd_record_layout->id)
+               : 0;
+}
 
 /* Whether the record is of an operator with a schema, and not of a text. */
 static inline bool

@@ -106,6 +106,19 @@ end_other(fd_thread *thread, const void *record, bool timed)
     }
 }
 
+/* The call that has just ended has a number where torch.profiler gave it
+ * one. */
+static void
+identify(fd_tree *tree, const fd_entry *ended, uint64_t id)
+{
+    if (id != 0) {
+        fd_tree_event(tree, (fd_event){.start = ended->start,
+                                       .ticks = id,
+                                       .context = ended->context,
+                                       .kind = FD_EVENT_RECORD});
+    }
+}
+
 static inline void
 end(const void *record, bool timed)
 {
@@ -125,6 +138,9 @@ end(const void *record, bool timed)
     }
     fd_thread_tick(thread, timed);
     fd_tree_close(tree, depth - 1);
+    if (__builtin_expect(tree->events.chunk != NULL, false)) {
+        identify(tree, &tree->stack[depth - 1], fd_record_id(record));
+    }
 }
 
 static void *
@@ -179,7 +195,7 @@ fd_records_attach(fd_session *session, fd_thread *thread, PyObject *probe,
 }
 
 void
-fd_records_listen(bool timed)
+fd_records_listen(bool timed, bool numbers)
 {
     if (handle != 0) {
         return;
@@ -188,6 +204,7 @@ fd_records_listen(bool timed)
         .start = timed ? timed_start : counted_start,
         .end = timed ? timed_end : counted_end,
         .sampling_probability = 1.0,
+        .needs_ids = numbers,
     };
     memset(callback.scopes, 1, sizeof callback.scopes);
     handle = fd_torch.add_global_callback(callback);

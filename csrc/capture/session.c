@@ -145,7 +145,8 @@ resume(fd_session *session)
     install(session, false);
     fd_calls_ready(); /* this thread's path, from the start */
     if (session->ops == FD_OPS_RECORD) {
-        fd_records_listen(session->timed);
+        fd_records_listen(session->timed,
+                          session->recording->timeline.numbers);
     }
 }
 

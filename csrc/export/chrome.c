@@ -86,9 +86,10 @@ write_track(writer *w, uint32_t tid, const char *name)
     write_place(w, "thread_sort_index", tid, tid);
 }
 
+/* Up to its arguments. */
 static void
-write_slice(writer *w, uint32_t tid, const char *name, size_t size,
-            const char *category, uint64_t start, uint64_t end, bool open)
+begin_slice(writer *w, uint32_t tid, const char *name, size_t size,
+            const char *category, uint64_t start, uint64_t end)
 {
     next_event(w);
     fd_buffer_text(w->to, "{\"ph\":\"X\",\"pid\":");
@@ -108,17 +109,28 @@ write_slice(writer *w, uint32_t tid, const char *name, size_t size,
     }
     fd_buffer_text(w->to, "\",\"cat\":\"");
     fd_buffer_text(w->to, category);
-    fd_buffer_text(w->to, open ? "\",\"args\":{\"open\":true}}" : "\"}");
+    fd_buffer_text(w->to, "\"");
 }
 
 static void
 write_event(writer *w, uint32_t tid, const fd_trace_event *event,
-            uint64_t start)
+            uint64_t start, uint64_t record_id)
 {
     fd_slice_name name = w->names.of_context[event->context];
-    write_slice(w, tid, w->json[name.name].bytes, w->json[name.name].size,
+    begin_slice(w, tid, w->json[name.name].bytes, w->json[name.name].size,
                 w->json_categories[name.category].bytes, start,
-                event->start + event->duration, event->kind == FD_EVENT_OPEN);
+                event->start + event->duration);
+    if (event->kind == FD_EVENT_OPEN) {
+        fd_buffer_text(w->to, ",\"args\":{\"open\":true}}");
+    }
+    else if (record_id != 0) {
+        fd_buffer_text(w->to, ",\"args\":{\"Record function id\":");
+        fd_buffer_u64(w->to, record_id);
+        fd_buffer_text(w->to, "}}");
+    }
+    else {
+        fd_buffer_text(w->to, "}");
+    }
 }
 
 static void
@@ -152,8 +164,10 @@ write_thread(writer *w, uint32_t thread, const fd_trace_event *events,
     write_track(w, thread_track(w, thread), fd_trace_text(w->trace, of->role));
     while (fd_slices_next(&slices, &edge)) {
         if (edge.begins) {
-            write_event(w, thread_track(w, thread), &events[edge.event],
-                        edge.time);
+            const fd_trace_event *event = &events[edge.event];
+            uint32_t place = (uint32_t)(event - w->rank->events.list);
+            write_event(w, thread_track(w, thread), event, edge.time,
+                        fd_trace_record_id(w->rank, place));
         }
     }
     write_lost(w, thread, edge.time);
@@ -174,8 +188,9 @@ write_steps(writer *w)
                 any = true;
             }
             snprintf(name, sizeof name, "step %u", event->context);
-            write_slice(w, steps_track(w), name, strlen(name), "step",
-                        event->start, event->start + event->duration, false);
+            begin_slice(w, steps_track(w), name, strlen(name), "step",
+                        event->start, event->start + event->duration);
+            fd_buffer_text(w->to, "}");
         }
     }
 }

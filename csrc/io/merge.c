@@ -145,6 +145,7 @@ copy_rank(fd_trace_rank *to, const fd_trace_rank *from)
     status |= COPY(to, from, latest);
     status |= COPY(to, from, tops);
     status |= COPY(to, from, events);
+    status |= COPY(to, from, record_ids);
     status |= COPY(to, from, meta);
     status |= COPY(to, from, notes);
     return status == FD_OK ? FD_OK : FD_ENOMEM;

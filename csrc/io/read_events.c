@@ -53,6 +53,27 @@ event_of(const fd_reading *r, uint64_t start, uint64_t ticks, uint16_t thread,
                             .kind = kind};
 }
 
+/* Not an event of its own: it follows the call it is of, unless that was too
+ * short to be kept. */
+static fd_status
+read_record_id(fd_reading *r, const fd_event *event, uint16_t thread)
+{
+    fd_trace_rank *rank = r->rank;
+    fd_trace_event call = event_of(r, event->start, 0, thread, FD_EVENT_CALL);
+    const fd_trace_event *last
+        = rank->events.count > 0
+              ? &rank->events.list[rank->events.count - 1]
+              : NULL;
+    rank->threads.list[thread].events--;
+    if (last == NULL || last->kind != FD_EVENT_CALL || last->thread != thread
+        || last->start != call.start
+        || last->context != fd_reading_context(r, event->context)) {
+        return FD_OK;
+    }
+    return fd_vector_push(&rank->record_ids,
+                          (fd_trace_record){rank->events.count - 1, event->ticks});
+}
+
 static fd_status
 read_event(fd_reading *r, const fd_event *event, uint16_t thread)
 {
@@ -64,6 +85,9 @@ read_event(fd_reading *r, const fd_event *event, uint16_t thread)
         return event->source == header->steps_source
                    ? fd_vector_push(&r->rank->events, made)
                    : FD_OK;
+    }
+    if (event->kind == FD_EVENT_RECORD) {
+        return read_record_id(r, event, thread);
     }
     made.context = fd_reading_context(r, event->context);
     if (made.context == 0
@@ -80,6 +104,7 @@ read_run(fd_reading *r, const run *one, uint16_t thread)
     const fd_event *events = one->view->records;
     const fd_chunk *header = one->view->header;
     uint32_t before = r->rank->events.count;
+    uint32_t ids_before = r->rank->record_ids.count;
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < one->view->used && status == FD_OK; i++) {
         status = read_event(r, &events[i], thread);
@@ -88,6 +113,7 @@ read_run(fd_reading *r, const run *one, uint16_t thread)
     if (header->used < one->view->used || header->first != one->first) {
         r->rank->threads.list[thread].events_lost += one->view->used;
         r->rank->events.count = before; /* filled anew meanwhile */
+        r->rank->record_ids.count = ids_before;
     }
     return status;
 }

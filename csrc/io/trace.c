@@ -33,6 +33,7 @@ fd_trace_rank_clear(fd_trace_rank *rank)
     fd_vector_clear(&rank->latest);
     fd_vector_clear(&rank->tops);
     fd_vector_clear(&rank->events);
+    fd_vector_clear(&rank->record_ids);
     fd_vector_clear(&rank->meta);
     fd_vector_clear(&rank->notes);
 }
@@ -236,4 +237,24 @@ fd_trace_module_name(const fd_trace *trace, uint32_t id, fd_buffer *to)
                                          trace->modules.list[path[depth]].name));
         fd_buffer_text(to, depth > 0 ? "." : "");
     }
+}
+
+uint64_t
+fd_trace_record_id(const fd_trace_rank *rank, uint32_t event)
+{
+    uint32_t low = 0;
+    uint32_t high = rank->record_ids.count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (rank->record_ids.list[middle].event < event) {
+            low = middle + 1;
+        }
+        else {
+            high = middle;
+        }
+    }
+    return low < rank->record_ids.count
+                   && rank->record_ids.list[low].event == event
+               ? rank->record_ids.list[low].id
+               : 0;
 }

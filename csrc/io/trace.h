@@ -99,6 +99,12 @@ typedef struct fd_trace_event {
 /* A call that had not ended; its duration is its age. Never in a file. */
 enum { FD_EVENT_OPEN = 255 };
 
+/* What torch.profiler calls the "Record function id" of a call. */
+typedef struct fd_trace_record {
+    uint32_t event; /* index into the rank's events */
+    uint64_t id;
+} fd_trace_record;
+
 /* One of the most expensive contexts of a step. */
 typedef struct fd_trace_top {
     uint64_t step;
@@ -132,6 +138,7 @@ typedef struct fd_trace_rank {
     FD_VECTOR(fd_trace_top) tops;    /* of those steps */
     FD_VECTOR(fd_trace_event) events; /* where the timeline was asked for;
                                          by thread, then by end */
+    FD_VECTOR(fd_trace_record) record_ids; /* by event */
     FD_VECTOR(fd_trace_meta) meta;
     FD_VECTOR(uint32_t) notes; /* texts: what was damaged, one line each */
 } fd_trace_rank;
@@ -172,6 +179,9 @@ void fd_figure_add(fd_figure *figure, const fd_figure *more);
 void fd_trace_node_key(const fd_trace *trace, uint32_t node, fd_buffer *to);
 void fd_trace_module_name(const fd_trace *trace, uint32_t module,
                           fd_buffer *to);
+
+/* Of an event; 0 without. */
+uint64_t fd_trace_record_id(const fd_trace_rank *rank, uint32_t event);
 
 static inline const char *
 fd_trace_text(const fd_trace *trace, uint32_t id)

@@ -66,18 +66,19 @@ optional(PyObject *value)
     return value == NULL || value == Py_None ? NULL : Py_NewRef(value);
 }
 
-/* None, or (overwrites, shortest of Python calls, operators, ranges) in ns;
- * -1: none of them. */
+/* None, or (overwrites, numbers, shortest of Python calls, operators, ranges)
+ * in ns; -1: none of them. */
 static int
 take_timeline(PyObject *value, void *to)
 {
     fd_timeline *timeline = to;
     int overwrites;
+    int numbers;
     double shortest[FD_TIMELINE_KINDS];
     if (value == Py_None) {
         return 1;
     }
-    if (!PyArg_ParseTuple(value, "pddd", &overwrites,
+    if (!PyArg_ParseTuple(value, "ppddd", &overwrites, &numbers,
                           &shortest[FD_TIMELINE_PYTHON],
                           &shortest[FD_TIMELINE_OPS],
                           &shortest[FD_TIMELINE_RANGES])) {
@@ -85,6 +86,7 @@ take_timeline(PyObject *value, void *to)
     }
     timeline->on = true;
     timeline->overwrites = overwrites != 0;
+    timeline->numbers = numbers != 0;
     for (int i = 0; i < FD_TIMELINE_KINDS; i++) {
         timeline->shortest[i] = shortest[i] < 0
                                     ? UINT64_MAX
@@ -298,7 +300,8 @@ session_attach_records(PyObject *self, PyObject *probe)
     }
     session->ops = FD_OPS_RECORD;
     if (session->running) {
-        fd_records_listen(session->timed);
+        fd_records_listen(session->timed,
+                          session->recording->timeline.numbers);
     }
     return PyUnicode_FromString(fd_record_layout->name);
 }

@@ -25,6 +25,7 @@ enum {
 typedef struct fd_timeline {
     bool on;
     bool overwrites; /* the oldest; otherwise the newest are lost */
+    bool numbers;    /* calls of operators, as torch.profiler does */
     uint64_t shortest[FD_TIMELINE_KINDS]; /* ticks; what is shorter is left
                                              out. UINT64_MAX: all of it */
     size_t max_bytes;

@@ -308,7 +308,9 @@ typedef struct fd_event {
 enum {
     FD_EVENT_CALL = 1,
     FD_EVENT_ASYNC = 2, /* of a context of any thread, in no order */
-    FD_EVENT_STEP = 3   /* `context`: the step's number, low half */
+    FD_EVENT_STEP = 3,  /* `context`: the step's number, low half */
+    FD_EVENT_RECORD = 8 /* the call of this context and start that ended just
+                           before has the number `ticks` for torch.profiler */
 };
 
 typedef struct fd_step_top {

@@ -15,6 +15,7 @@ from time import perf_counter_ns
 
 from fastdispatch import _core, probe
 from fastdispatch.dispatch import DispatchMode
+from fastdispatch.timeline import Timeline
 
 _CALLS, _OPERATORS, _REPEATS, _ROUNDS = 1000, 100, 5, 4
 
@@ -36,7 +37,7 @@ def _best(work: Callable[[], object]) -> int:
 
 
 #: Every event of every kind, into the same memory again and again.
-_EVENTS = (True, 0.0, 0.0, 0.0)
+_EVENTS = Timeline(when_full="overwrite").core()
 
 
 def _recorded(work: Callable[[], object], *, timing: bool, events: bool, calls: int, ops: str) -> int:

@@ -25,12 +25,17 @@ class Timeline:
     when_full:
         Events may take half of the recording's file, three eighths of ``max_mb``. Then ``"stop"`` keeps the oldest,
         ``"overwrite"`` the latest of each thread. How many are lost is in the recording and in the pictures made of it.
+    numbers:
+        PyTorch numbers every operator while it is recorded, which torch.profiler writes as ``Record function id`` and
+        so do we: ``timeline merge`` ties the two by arrows. 24 bytes more an operator. Where an
+        ``ExecutionTraceObserver`` runs there are numbers without this.
 
     Raises :class:`fastdispatch.Error` for what is none of these.
     """
 
     what: str = "python,ops,ranges"
     when_full: str = "stop"
+    numbers: bool = False
 
     def __post_init__(self) -> None:
         self.shortest()
@@ -47,11 +52,11 @@ class Timeline:
             found[match[1]] = float(match[2]) * _UNITS[match[3]] if match[2] else 0.0
         return found
 
-    def core(self) -> tuple[bool, float, float, float]:
+    def core(self) -> tuple[bool, bool, float, float, float]:
         """As _core.Session takes it: a kind that is left out is negative."""
         shortest = self.shortest()
         python, ops, ranges = (shortest.get(kind, -1.0) for kind in _KINDS)
-        return self.when_full == "overwrite", python, ops, ranges
+        return self.when_full == "overwrite", self.numbers, python, ops, ranges
 
 
 def timeline_of(value: bool | int | str | Timeline) -> Timeline | None:

@@ -63,6 +63,21 @@ the_whole_file_of_one_rank(void)
 }
 
 static void
+numbers_of_torch_profiler(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    OK(fixture_timeline(&trace, true));
+    OK(fd_vector_push(&trace->ranks.list[1].record_ids,
+                      (fd_trace_record){1, UINT64_C(1) << 40}));
+    OK(export_as(trace, &(fd_export_options){.rank = 1}, &to, NULL));
+    CHECK(strstr(to.bytes,
+                 "\"name\":\"aten::mm\",\"cat\":\"op\","
+                 "\"args\":{\"Record function id\":1099511627776}}")
+          != NULL);
+}
+
+static void
 durations_in_names(void)
 {
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
@@ -130,6 +145,7 @@ no_timeline(void)
 }
 
 RUN(ABSORBS(the_whole_file_of_one_rank), ABSORBS(durations_in_names),
+    ABSORBS(numbers_of_torch_profiler),
     ABSORBS(ranks_of_other_hosts),
     ABSORBS(a_later_rank_that_started_first), ABSORBS(losses_are_in_the_picture),
     ABSORBS(no_timeline))

@@ -66,6 +66,33 @@ what_does_not_count(void)
     EQUAL(trace->ranks.list[0].threads.list[0].events_lost, 2);
 }
 
+/* As torch.profiler numbers calls: each after the call it is of. */
+static void
+numbers_of_calls(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    OK(fixture_open_timeline(&f, &(fd_timeline){.on = true}));
+    uint32_t node = fixture_function(&f, "a", 0);
+    for (uint64_t i = 0; i < 3; i++) {
+        fixture_enter_node(f.main, node);
+        fd_event number = {f.main->stack[0].start + (i == 1), 70 + i,
+                           f.main->stack[0].context, FD_EVENT_RECORD, 0};
+        fixture_work(5);
+        fixture_leave(f.main);
+        fd_tree_event(f.main, number);
+    }
+    OK(fd_reader_read_memory(&trace, f.recording->file.base,
+                             fixture_bytes(&f), true, NULL));
+    const fd_trace_rank *rank = &trace->ranks.list[0];
+    EQUAL(rank->events.count, 3);
+    EQUAL(rank->threads.list[0].events, 3);
+    EQUAL(fd_trace_record_id(rank, 0), 70);
+    EQUAL(fd_trace_record_id(rank, 1), 0); /* of a call that is not there */
+    EQUAL(fd_trace_record_id(rank, 2), 72);
+    EQUAL(fd_trace_record_id(rank, 3), 0);
+}
+
 static void
 chunks_in_their_order(void)
 {
@@ -92,4 +119,4 @@ chunks_in_their_order(void)
 
 RUN(ABSORBS(calls_steps_work_and_what_is_open),
     ABSORBS(only_where_it_is_wanted), ABSORBS(what_does_not_count),
-    ABSORBS(chunks_in_their_order))
+    ABSORBS(numbers_of_calls), ABSORBS(chunks_in_their_order))

@@ -1,0 +1,66 @@
+"""fastdispatch and torch.profiler at the same time, in one process."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fastdispatch
+
+pytestmark = pytest.mark.torch
+
+
+def numbered(path: Path) -> dict[int, dict[str, Any]]:
+    events = json.loads(path.read_text())["traceEvents"]
+    found = [event for event in events if event.get("args", {}).get("Record function id")]
+    numbers = {event["args"]["Record function id"]: event for event in found}
+    assert len(numbers) == len(found)
+    return numbers
+
+
+def run(folder: Path, *, numbers: bool) -> None:
+    import torch
+    from torch.profiler import ProfilerActivity, profile
+
+    model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    timeline = fastdispatch.Timeline(numbers=numbers)
+    graph = fastdispatch.CallGraph(str(folder / "out"), ops="record", timeline=timeline)
+    with graph, profile(activities=[ProfilerActivity.CPU]) as profiler:
+        for _ in range(3):
+            model(torch.ones(4, 8)).sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    profiler.export_chrome_trace(str(folder / "rank0.json"))
+    trace = fastdispatch.load(str(folder / "out"), timeline=True)
+    (folder / "own.json").write_bytes(trace.export("chrome"))
+
+
+def test_both_record_every_operator(tmp_path: Path) -> None:
+    run(tmp_path, numbers=False)
+    theirs = json.loads((tmp_path / "rank0.json").read_text())["traceEvents"]
+    counts = Counter(event["name"] for event in theirs if event.get("cat") == "cpu_op" and "aten::" in event["name"])
+    trace = fastdispatch.load(str(tmp_path / "out"))
+    assert counts["aten::addmm"] == 6
+    assert numbered(tmp_path / "own.json") == {}
+    calls = Counter[str]()
+    names, nodes = trace.nodes["name"], trace.contexts["node"]
+    for row in range(len(nodes)):
+        calls[names[nodes[row]]] += trace.contexts["calls"][row]
+    assert {name: calls[name] for name in counts} == counts
+
+
+def test_numbers_of_operators_are_torch_profilers(tmp_path: Path) -> None:
+    run(tmp_path, numbers=True)
+    ours, theirs = numbered(tmp_path / "own.json"), numbered(tmp_path / "rank0.json")
+    assert sum(event["name"] == "aten::addmm" for event in ours.values()) == 6
+    # A call of an autograd node is known by the engine's announcement of it.
+    announced = "autograd::engine::evaluate_function: "
+    for number, event in ours.items():
+        assert theirs[number]["name"].removeprefix(announced) == event["name"]
+    left = {event["name"] for number, event in theirs.items() if number not in ours}
+    assert all("aten::" not in name and announced not in name for name in left)
