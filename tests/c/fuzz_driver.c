@@ -62,7 +62,24 @@ mutate(const fd_buffer *seed, char *bytes, size_t *size)
     }
 }
 
-/* RUNS, or --seed FILE: write the seed, for libFuzzer to start from. */
+/* What libFuzzer found worth keeping, once more. */
+static int
+replay(char **paths, int count)
+{
+    for (int i = 0; i < count; i++) {
+        fd_buffer input = {.bytes = NULL};
+        if (fixture_read(paths[i], &input) != FD_OK) {
+            return EXIT_FAILURE;
+        }
+        LLVMFuzzerTestOneInput((const uint8_t *)input.bytes, input.size);
+        fd_buffer_clear(&input);
+    }
+    printf("%d inputs of the corpus\n", count);
+    return EXIT_SUCCESS;
+}
+
+/* RUNS; or --seed FILE: write the seed, for libFuzzer to start from; or
+ * --replay FILE... */
 int
 main(int argc, char **argv)
 {
@@ -70,6 +87,10 @@ main(int argc, char **argv)
     fd_buffer seed = {.bytes = NULL};
     if (fuzz_seed(&seed) != FD_OK) {
         return EXIT_FAILURE;
+    }
+    if (argc > 2 && strcmp(argv[1], "--replay") == 0) {
+        fd_buffer_clear(&seed);
+        return replay(argv + 2, argc - 2);
     }
     if (argc > 2 && strcmp(argv[1], "--seed") == 0) {
         fd_status status = fixture_write(argv[2], seed.bytes, seed.size);
