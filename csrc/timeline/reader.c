@@ -9,8 +9,18 @@ fd_status
 fd_timeline_reader_open(fd_timeline_reader *reader, const char *path,
                         fd_error *error)
 {
+    fd_error why = {""};
     *reader = (fd_timeline_reader){.first = true};
-    return fd_bytes_in_open(&reader->in, path, error);
+    fd_status status = fd_timeline_source_open(&reader->in, path,
+                                               &reader->source, &why);
+    if (status == FD_OK || status == FD_ENOMEM) {
+        return status;
+    }
+    if (reader->source == NULL) {
+        return fd_fail(error, status, "%s", why.text);
+    }
+    snprintf(reader->trouble, sizeof reader->trouble, "%.127s", why.text);
+    return fd_fail(error, status, "%s: %.300s", path, why.text);
 }
 
 void

@@ -1,13 +1,14 @@
-/* A Chrome trace of any size, piece by piece: the events of its array, and the
- * other members of its top-level object.
+/* A timeline of any kind and size (timeline/source.h) as a Chrome trace, piece
+ * by piece: the events of its array, and the other members of its top-level
+ * object.
  *
  * Where the text is damaged, reading goes on at the next object with a "ph"
  * that follows "}," and everything between is lost and counted. */
 #ifndef FD_TIMELINE_READER_H
 #define FD_TIMELINE_READER_H
 
-#include "io/bytes_in.h"
 #include "timeline/event.h"
+#include "timeline/source.h"
 
 typedef enum fd_timeline_item {
     FD_TIMELINE_END,
@@ -25,6 +26,7 @@ typedef enum fd_timeline_state {
 
 typedef struct fd_timeline_reader {
     fd_bytes_in in;
+    const fd_timeline_source *source; /* what it was before */
     fd_scan scan; /* of the item: its repairs */
     fd_span key;  /* with their text valid until the next item */
     fd_span value;
@@ -41,7 +43,8 @@ typedef struct fd_timeline_reader {
     char trouble[128];   /* the first one, in words; "" */
 } fd_timeline_reader;
 
-/* Close it in any case. */
+/* Close it in any case, and do not move it. FD_EFORMAT: of a known kind, but
+ * nothing in it can be read; `trouble` says why, the error the path too. */
 fd_status fd_timeline_reader_open(fd_timeline_reader *reader, const char *path,
                                   fd_error *error);
 void fd_timeline_reader_close(fd_timeline_reader *reader);

@@ -98,6 +98,7 @@ fd_timeline_survey_read(fd_timeline_survey *survey, const char *path,
              reader.is_trace            ? ""
              : reader.trouble[0] != '\0' ? reader.trouble
                                          : "no traceEvents in it");
+    status = status == FD_EFORMAT ? FD_OK : status;
     status = status != FD_OK ? status : reader.status;
     fd_timeline_reader_close(&reader);
     return status;

@@ -182,6 +182,75 @@ what_cannot_be_opened(void)
     SAME(error.text, "/dev/null: not a file");
 }
 
+/* Pieces of `step` numbers up to `count`; then the end, or a failure. */
+typedef struct making {
+    unsigned made;
+    unsigned step;
+    unsigned count;
+    fd_status status;
+    unsigned released;
+} making;
+
+static fd_status
+make(void *context, fd_buffer *to, fd_error *error)
+{
+    making *m = context;
+    for (unsigned i = 0; i < m->step && m->made < m->count; i++, m->made++) {
+        fd_buffer_u64(to, m->made);
+        fd_buffer_text(to, "\n");
+    }
+    return m->made < m->count || m->status == FD_OK
+               ? FD_OK
+               : fd_fail(error, m->status, "no more");
+}
+
+static void
+release(void *context)
+{
+    making *m = context;
+    m->released++;
+}
+
+static void
+what_is_made_as_it_is_read(void)
+{
+    static const unsigned steps[] = {1, 7, 10000, 200000};
+    for (size_t i = 0; i < 8; i++) {
+        CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
+        CLEAN(fd_buffer_clear) fd_buffer got = {.bytes = NULL};
+        CLEAN(fd_bytes_in_close) fd_bytes_in in;
+        making m = {.step = steps[i % 4],
+                    .count = 100000,
+                    .status = i < 4 ? FD_OK : FD_EFORMAT};
+        numbers(&text, m.count);
+        OK(text.status);
+        OK(fd_bytes_in_produced(&in, make, release, &m));
+        OK(drain(&in, &got));
+        EQUAL(got.size, text.size);
+        CHECK(memcmp(got.bytes, text.bytes, got.size) == 0);
+        SAME(in.trouble != NULL ? in.trouble : "", i < 4 ? "" : "no more");
+        CHECK(in.ended);
+        fd_bytes_in_close(&in);
+        EQUAL(m.released, 1);
+    }
+}
+
+/* A maker whose memory is out says so, and the reader of it too. */
+static void
+made_without_memory(void)
+{
+    CLEAN(fd_bytes_in_close) fd_bytes_in in;
+    making m = {.step = 1, .count = 1, .status = FD_ENOMEM};
+    fd_status status = fd_bytes_in_produced(&in, make, release, &m);
+    if (status != FD_OK) {
+        EQUAL(m.released, 1);
+    }
+    OK(status);
+    CHECK(!fd_bytes_in_more(&in));
+    STATUS(in.status, FD_ENOMEM);
+}
+
 RUN(TEST(plain_and_packed_are_the_same), TEST(keeps_what_is_needed),
     TEST(damaged_gzip), TEST(members_of_gzip), TEST(finds_across_windows),
+    TEST(what_is_made_as_it_is_read), TEST(made_without_memory),
     TEST(what_cannot_be_opened))

@@ -1,0 +1,57 @@
+#include "timeline/source.h"
+
+#include <string.h>
+
+/* Enough for every kind to be known by. */
+enum { HEAD = 1 << 16 };
+
+/* A packet of a Perfetto trace: field 1, its length, and a field of its own.
+ * JSON after a line's end begins with a bracket. */
+static bool
+is_perfetto(const char *path, const char *head, size_t size)
+{
+    (void)path;
+    return size > 1 && head[0] == '\n' && strchr(" \r\n\t[{", head[1]) == NULL;
+}
+
+static fd_status
+open_perfetto(fd_bytes_in *in, const char *path, fd_error *error)
+{
+    (void)in;
+    (void)path;
+    return fd_fail(error, FD_EFORMAT, "native Perfetto: not yet");
+}
+
+static const fd_timeline_source sources[] = {
+    {"Perfetto", is_perfetto, open_perfetto},
+    {"Chrome JSON", NULL, NULL},
+};
+
+enum { LAST = sizeof sources / sizeof *sources - 1 };
+
+static const fd_timeline_source *
+find(const char *path, const char *head, size_t size)
+{
+    for (int i = 0; i < LAST; i++) {
+        if (sources[i].matches(path, head, size)) {
+            return &sources[i];
+        }
+    }
+    return &sources[LAST];
+}
+
+fd_status
+fd_timeline_source_open(fd_bytes_in *in, const char *path,
+                        const fd_timeline_source **source, fd_error *error)
+{
+    *source = NULL;
+    fd_status status = fd_bytes_in_open(in, path, error);
+    while (status == FD_OK && in->end - in->at < HEAD
+           && fd_bytes_in_more(in)) {
+    }
+    if (status != FD_OK || in->status != FD_OK) {
+        return status != FD_OK ? status : in->status;
+    }
+    *source = find(path, in->at, (size_t)(in->end - in->at));
+    return (*source)->open != NULL ? (*source)->open(in, path, error) : FD_OK;
+}
