@@ -9,11 +9,31 @@
 
 /* Readers take equal thread ids of different processes for one thread: a rank
  * has ids of its own. */
-enum { IDS_PER_RANK = 100000 };
+enum { IDS_PER_RANK = 100000, PIECE = 1 << 17 };
 
-typedef struct writer {
+/* What comes next. */
+typedef enum chrome_part {
+    PART_HEAD,
+    PART_RANK, /* its rows */
+    PART_STEPS,
+    PART_ASYNC,
+    PART_THREAD, /* its rows */
+    PART_CALLS,
+    PART_FOOT,
+    PART_END
+} chrome_part;
+
+struct fd_chrome {
     const fd_trace *trace;
     const fd_trace_rank *rank;
+    uint32_t at;   /* of the ranks */
+    int only;      /* this one, or FD_ALL_RANKS */
+    chrome_part part;
+    uint32_t event;  /* of the rank: where the part is */
+    uint32_t thread; /* of the rank, whose events begin there */
+    uint32_t count;  /* of them */
+    fd_slices slices;
+    uint64_t last;    /* ns: its latest edge */
     fd_slice_names names;
     fd_buffer *json; /* owned; every name as a JSON string without its first
                         quote and its last */
@@ -21,8 +41,11 @@ typedef struct writer {
     int64_t offset;  /* ns from the earliest start of a rank to this one's */
     bool named_durations;
     bool first;
-    fd_buffer *to;
-} writer;
+    fd_buffer *to; /* borrowed while a piece is written */
+    size_t enough; /* its size then */
+};
+
+typedef struct fd_chrome writer;
 
 static uint32_t
 steps_track(const writer *w)
@@ -134,64 +157,19 @@ write_event(writer *w, uint32_t tid, const fd_trace_event *event,
 }
 
 static void
-write_lost(writer *w, uint32_t thread, uint64_t time)
+write_lost(writer *w)
 {
-    uint64_t lost = w->rank->threads.list[thread].events_lost;
+    uint64_t lost = w->rank->threads.list[w->thread].events_lost;
     if (lost > 0) {
         next_event(w);
         fd_buffer_format(w->to,
                          "{\"ph\":\"i\",\"s\":\"t\",\"pid\":%u,\"tid\":%u,"
                          "\"name\":\"%llu calls found no room in the "
                          "timeline\",\"ts\":",
-                         w->rank->rank + 1, thread_track(w, thread),
+                         w->rank->rank + 1, thread_track(w, w->thread),
                          (unsigned long long)lost);
-        write_us(w->to, (int64_t)time + w->offset);
+        write_us(w->to, (int64_t)w->last + w->offset);
         fd_buffer_text(w->to, "}");
-    }
-}
-
-static fd_status
-write_thread(writer *w, uint32_t thread, const fd_trace_event *events,
-             uint32_t count)
-{
-    const fd_trace_thread *of = &w->rank->threads.list[thread];
-    fd_slices slices;
-    fd_slice_edge edge = {.time = 0};
-    fd_status status = fd_slices_make(&slices, events, count);
-    if (status != FD_OK) {
-        return status;
-    }
-    write_track(w, thread_track(w, thread), fd_trace_text(w->trace, of->role));
-    while (fd_slices_next(&slices, &edge)) {
-        if (edge.begins) {
-            const fd_trace_event *event = &events[edge.event];
-            uint32_t place = (uint32_t)(event - w->rank->events.list);
-            write_event(w, thread_track(w, thread), event, edge.time,
-                        fd_trace_record_id(w->rank, place));
-        }
-    }
-    write_lost(w, thread, edge.time);
-    fd_slices_clear(&slices);
-    return FD_OK;
-}
-
-static void
-write_steps(writer *w)
-{
-    bool any = false;
-    for (uint32_t i = 0; i < w->rank->events.count; i++) {
-        const fd_trace_event *event = &w->rank->events.list[i];
-        char name[32];
-        if (event->kind == FD_EVENT_STEP) {
-            if (!any) {
-                write_track(w, steps_track(w), "Steps");
-                any = true;
-            }
-            snprintf(name, sizeof name, "step %u", event->context);
-            begin_slice(w, steps_track(w), name, strlen(name), "step",
-                        event->start, event->start + event->duration);
-            fd_buffer_text(w->to, "}");
-        }
     }
 }
 
@@ -217,11 +195,39 @@ write_async(writer *w, const fd_trace_event *event, uint32_t number)
     }
 }
 
-static fd_status
-write_rank(writer *w)
+static void
+write_step(writer *w, const fd_trace_event *event)
 {
-    const fd_trace_event *events = w->rank->events.list;
-    uint32_t count = w->rank->events.count;
+    char name[32];
+    snprintf(name, sizeof name, "step %u", event->context);
+    begin_slice(w, steps_track(w), name, strlen(name), "step", event->start,
+                event->start + event->duration);
+    fd_buffer_text(w->to, "}");
+}
+
+static void
+begin_part(writer *w, chrome_part part)
+{
+    w->part = part;
+    w->event = 0;
+    w->thread = 0;
+}
+
+/* The first rank that is asked for, from `at` on. */
+static void
+begin_rank(writer *w)
+{
+    while (w->at < w->trace->ranks.count && w->only != FD_ALL_RANKS
+           && w->only != (int)w->at) {
+        w->at++;
+    }
+    w->rank = &w->trace->ranks.list[w->at];
+    begin_part(w, w->at < w->trace->ranks.count ? PART_RANK : PART_FOOT);
+}
+
+static fd_status
+rank_part(writer *w)
+{
     fd_buffer label = {.bytes = NULL};
     w->offset = fd_rank_offset(w->trace, w->rank) - fd_first_offset(w->trace);
     fd_rank_label(w->trace, w->rank, &label);
@@ -229,17 +235,99 @@ write_rank(writer *w)
     write_place(w, "process_sort_index", 0, w->rank->rank);
     fd_status status = label.status;
     fd_buffer_clear(&label);
-    write_steps(w);
-    for (uint32_t i = 0; i < count; i++) {
-        if (events[i].kind == FD_EVENT_ASYNC) {
-            write_async(w, &events[i], i);
+    begin_part(w, PART_STEPS);
+    return status;
+}
+
+static fd_status
+steps_part(writer *w)
+{
+    const fd_trace_event *events = w->rank->events.list;
+    bool any = false;
+    for (; w->event < w->rank->events.count; w->event++) {
+        if (events[w->event].kind == FD_EVENT_STEP) {
+            if (!any) {
+                write_track(w, steps_track(w), "Steps");
+                any = true;
+            }
+            write_step(w, &events[w->event]);
         }
     }
-    for (uint32_t i = 0, next; i < count && status == FD_OK; i = next) {
-        next = fd_events_of_thread(events, count, i);
-        status = write_thread(w, events[i].thread, events + i, next - i);
+    begin_part(w, PART_ASYNC);
+    return FD_OK;
+}
+
+static fd_status
+async_part(writer *w)
+{
+    const fd_trace_event *events = w->rank->events.list;
+    for (; w->event < w->rank->events.count; w->event++) {
+        if (events[w->event].kind == FD_EVENT_ASYNC) {
+            write_async(w, &events[w->event], w->event);
+            if (w->to->size >= w->enough) {
+                w->event++;
+                return FD_OK;
+            }
+        }
     }
+    begin_part(w, PART_THREAD);
+    return FD_OK;
+}
+
+/* Of a thread that kept nothing, what it lost is shown all the same. */
+static fd_status
+thread_part(writer *w)
+{
+    const fd_trace_rank *rank = w->rank;
+    if (w->thread == rank->threads.count) {
+        w->at++;
+        begin_rank(w);
+        return FD_OK;
+    }
+    const fd_trace_thread *thread = &rank->threads.list[w->thread];
+    const fd_trace_event *events = rank->events.list + w->event;
+    bool has_any = w->event < rank->events.count
+                   && events->thread == w->thread;
+    uint32_t count = has_any ? fd_events_of_thread(rank->events.list,
+                                                   rank->events.count,
+                                                   w->event)
+                                   - w->event
+                             : 0;
+    if (count == 0 && thread->events_lost == 0) {
+        w->thread++;
+        return FD_OK;
+    }
+    fd_status status = fd_slices_make(&w->slices, events, count);
+    write_track(w, thread_track(w, w->thread),
+                fd_trace_text(w->trace, thread->role));
+    w->last = 0;
+    w->part = PART_CALLS;
+    w->count = count;
     return status;
+}
+
+static fd_status
+calls_part(writer *w)
+{
+    const fd_trace_event *events = w->rank->events.list + w->event;
+    uint32_t track = thread_track(w, w->thread);
+    fd_slice_edge edge;
+    while (fd_slices_next(&w->slices, &edge)) {
+        w->last = edge.time;
+        if (edge.begins) {
+            write_event(w, track, &events[edge.event], edge.time,
+                        fd_trace_record_id(w->rank, w->event + edge.event));
+            if (w->to->size >= w->enough) {
+                return FD_OK;
+            }
+        }
+    }
+    write_lost(w);
+    fd_slices_clear(&w->slices);
+    w->event += w->count;
+    w->thread++;
+    w->part = PART_THREAD;
+    return FD_OK;
 }
 
 static fd_status
@@ -278,54 +366,106 @@ clear_all(const fd_text_pool *texts, fd_buffer *json)
     fd_free(json);
 }
 
-static void
-clear(writer *w)
+static fd_status
+head_part(writer *w)
 {
-    clear_all(&w->names.names, w->json);
-    clear_all(&w->names.categories, w->json_categories);
-    fd_slice_names_clear(&w->names);
+    const fd_trace *trace = w->trace;
+    const fd_trace_rank *first =
+        &trace->ranks.list[w->only < 0 ? 0 : w->only];
+    fd_buffer_format(w->to,
+                     "{\"displayTimeUnit\":\"ns\","
+                     "\"baseTimeNanoseconds\":%llu,"
+                     "\"distributedInfo\":{\"rank\":%u,\"world_size\":%u},\n"
+                     "\"traceEvents\":[",
+                     (unsigned long long)trace->ranks.list[0]
+                             .start.realtime_ns
+                         + (unsigned long long)fd_first_offset(trace),
+                     first->rank, first->world);
+    begin_rank(w);
+    return FD_OK;
 }
 
-static void
-write_foot(writer *w, int rank)
+static fd_status
+foot_part(writer *w)
 {
-    const fd_trace_rank *first = &w->trace->ranks.list[rank < 0 ? 0 : rank];
-    fd_buffer_format(w->to,
-                     "\n],\"displayTimeUnit\":\"ns\","
-                     "\"baseTimeNanoseconds\":%llu,"
-                     "\"distributedInfo\":{\"rank\":%u,\"world_size\":%u}}\n",
-                     (unsigned long long)w->trace->ranks.list[0]
-                             .start.realtime_ns
-                         + (unsigned long long)fd_first_offset(w->trace),
-                     first->rank, first->world);
+    fd_buffer_text(w->to, "\n]}\n");
+    w->part = PART_END;
+    return FD_OK;
+}
+
+fd_chrome *
+fd_chrome_open(const fd_trace *trace, const fd_export_options *options,
+               fd_status *status)
+{
+    fd_chrome *chrome = fd_calloc(1, sizeof *chrome);
+    if (chrome == NULL) {
+        *status = FD_ENOMEM;
+        return NULL;
+    }
+    chrome->trace = trace;
+    chrome->only = options->rank;
+    chrome->first = true;
+    chrome->named_durations = options->named_durations;
+    *status = fd_slice_names_make(&chrome->names, trace);
+    if (*status == FD_OK) {
+        *status = escape_all(&chrome->names.names, &chrome->json);
+    }
+    if (*status == FD_OK) {
+        *status = escape_all(&chrome->names.categories,
+                             &chrome->json_categories);
+    }
+    if (*status != FD_OK) {
+        fd_chrome_close(chrome);
+        return NULL;
+    }
+    return chrome;
+}
+
+fd_status
+fd_chrome_next(fd_chrome *chrome, fd_buffer *to)
+{
+    static fd_status (*const parts[])(writer *w) = {
+        [PART_HEAD] = head_part,     [PART_RANK] = rank_part,
+        [PART_STEPS] = steps_part,   [PART_ASYNC] = async_part,
+        [PART_THREAD] = thread_part, [PART_CALLS] = calls_part,
+        [PART_FOOT] = foot_part,
+    };
+    size_t before = to->size;
+    fd_status status = FD_OK;
+    chrome->to = to;
+    chrome->enough = before + PIECE;
+    while (status == FD_OK && to->status == FD_OK && chrome->part != PART_END
+           && (to->size == before || chrome->part == PART_RANK)) {
+        status = parts[chrome->part](chrome);
+    }
+    return status == FD_OK ? to->status : status;
+}
+
+void
+fd_chrome_close(fd_chrome *chrome)
+{
+    if (chrome != NULL) {
+        clear_all(&chrome->names.names, chrome->json);
+        clear_all(&chrome->names.categories, chrome->json_categories);
+        fd_slice_names_clear(&chrome->names);
+        fd_slices_clear(&chrome->slices);
+        fd_free(chrome);
+    }
 }
 
 fd_status
 fd_export_chrome(const fd_trace *trace, const fd_export_options *options,
                  fd_buffer *to, fd_error *error)
 {
-    writer w = {.trace = trace,
-                .to = to,
-                .first = true,
-                .named_durations = options->named_durations};
+    size_t before;
     fd_status status = fd_timeline_check(trace, options->rank, error);
-    if (status == FD_OK) {
-        status = fd_slice_names_make(&w.names, trace);
-    }
-    if (status == FD_OK) {
-        status = escape_all(&w.names.names, &w.json);
-    }
-    if (status == FD_OK) {
-        status = escape_all(&w.names.categories, &w.json_categories);
-    }
-    fd_buffer_text(to, "{\"traceEvents\":[");
-    for (uint32_t i = 0; i < trace->ranks.count && status == FD_OK; i++) {
-        if (options->rank == FD_ALL_RANKS || options->rank == (int)i) {
-            w.rank = &trace->ranks.list[i];
-            status = write_rank(&w);
-        }
-    }
-    write_foot(&w, options->rank);
-    clear(&w);
-    return status == FD_OK ? to->status : status;
+    fd_chrome *chrome = status == FD_OK
+                            ? fd_chrome_open(trace, options, &status)
+                            : NULL;
+    do {
+        before = to->size;
+        status = status == FD_OK ? fd_chrome_next(chrome, to) : status;
+    } while (status == FD_OK && to->size > before);
+    fd_chrome_close(chrome);
+    return status;
 }

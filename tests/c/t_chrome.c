@@ -2,7 +2,7 @@
 #include "timelines.h"
 
 #include "analysis/totals.h"
-#include "export/exporters.h"
+#include "export/chrome.h"
 
 #include <string.h>
 
@@ -26,7 +26,9 @@ the_whole_file_of_one_rank(void)
 #define ROW "\"pid\":2,\"tid\":200001,"
 #define WORK ROW "\"id2\":{\"local\":\"0x"
     SAME(to.bytes,
-         "{\"traceEvents\":[\n"
+         "{\"displayTimeUnit\":\"ns\",\"baseTimeNanoseconds\":900000,"
+         "\"distributedInfo\":{\"rank\":1,\"world_size\":2},\n"
+         "\"traceEvents\":[\n"
          "{\"ph\":\"M\",\"pid\":2,\"tid\":0,\"name\":\"process_name\","
          "\"args\":{\"name\":\"rank 1\"}},\n"
          "{\"ph\":\"M\",\"pid\":2,\"tid\":0,\"name\":\"process_sort_index\","
@@ -58,8 +60,7 @@ the_whole_file_of_one_rank(void)
          "{\"ph\":\"X\"," ROW "\"ts\":1.060,\"dur\":0.040,"
          "\"name\":\"\\\"open\\\"\",\"cat\":\"train.py\","
          "\"args\":{\"open\":true}}\n"
-         "],\"displayTimeUnit\":\"ns\",\"baseTimeNanoseconds\":900000,"
-         "\"distributedInfo\":{\"rank\":1,\"world_size\":2}}\n");
+         "]}\n");
 }
 
 static void
@@ -132,6 +133,54 @@ losses_are_in_the_picture(void)
 }
 
 static void
+losses_of_a_thread_that_kept_nothing(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    OK(fixture_timeline(&trace, true));
+    fd_trace_thread more = trace->ranks.list[0].threads.list[0];
+    more.events_lost = 18;
+    OK(fd_vector_push(&trace->ranks.list[0].threads, more));
+    OK(export_as(trace, &(fd_export_options){.rank = 0}, &to, NULL));
+    CHECK(strstr(to.bytes, "\"tid\":100002,\"name\":\"18 calls found no room "
+                           "in the timeline\",\"ts\":0.000}\n]") != NULL);
+}
+
+/* The first piece needs no timeline. */
+static void
+piece_by_piece(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    CLEAN(fd_buffer_clear) fd_buffer whole = {.bytes = NULL};
+    CLEAN(fd_buffer_clear) fd_buffer pieces = {.bytes = NULL};
+    CLEAN(fd_buffer_clear) fd_buffer first = {.bytes = NULL};
+    fd_export_options options = {.rank = FD_ALL_RANKS};
+    fd_status status;
+    size_t before;
+    int count = 0;
+    OK(fixture_timeline(&trace, true));
+    OK(fd_export_chrome(trace, &options, &whole, NULL));
+    fd_chrome *chrome = fd_chrome_open(trace, &options, &status);
+    do {
+        before = pieces.size;
+        count++;
+    } while (status == FD_OK
+             && (status = fd_chrome_next(chrome, &pieces)) == FD_OK
+             && pieces.size > before);
+    fd_chrome_close(chrome);
+    OK(status);
+    CHECK(count > 5);
+    EQUAL(pieces.size, whole.size);
+    CHECK(memcmp(pieces.bytes, whole.bytes, whole.size) == 0);
+    trace->ranks.list[0].events.count = 0;
+    chrome = fd_chrome_open(trace, &options, &status);
+    status = status == FD_OK ? fd_chrome_next(chrome, &first) : status;
+    fd_chrome_close(chrome);
+    OK(status);
+    CHECK(first.size > 0 && memcmp(first.bytes, whole.bytes, first.size) == 0);
+}
+
+static void
 no_timeline(void)
 {
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
@@ -148,4 +197,5 @@ RUN(ABSORBS(the_whole_file_of_one_rank), ABSORBS(durations_in_names),
     ABSORBS(numbers_of_torch_profiler),
     ABSORBS(ranks_of_other_hosts),
     ABSORBS(a_later_rank_that_started_first), ABSORBS(losses_are_in_the_picture),
+    ABSORBS(losses_of_a_thread_that_kept_nothing), ABSORBS(piece_by_piece),
     ABSORBS(no_timeline))
