@@ -19,8 +19,7 @@ typedef struct merging {
     fd_buffer *text;    /* of `out` */
     fd_buffer metadata; /* "<rank>":{...}, ... */
     char unit[8];       /* displayTimeUnit of the first that has one, quoted */
-    bool has_base;
-    int64_t base_ns;
+    fd_timeline_clock clock;
     uint32_t spare_pid;
     uint32_t spare_tid;
     uint64_t events;
@@ -29,17 +28,6 @@ typedef struct merging {
     uint64_t total;
     fd_error *error;
 } merging;
-
-const char *
-fd_timeline_align_name(fd_timeline_align align)
-{
-    switch (align) {
-    case FD_ALIGN_WALL: return "wall";
-    case FD_ALIGN_START: return "start";
-    case FD_ALIGN_NONE: break;
-    }
-    return "none";
-}
 
 static bool
 is_wanted(const fd_timeline_request *request, uint32_t rank)
@@ -114,35 +102,6 @@ survey_all(merging *m, fd_timeline_input *inputs, uint32_t count)
         }
     }
     return fd_fail(m->error, FD_EINVAL, "no trace of these ranks");
-}
-
-/* The earliest base of all is that of the merge. An input without one keeps
- * its times: what its clock counts from is not known. */
-static void
-align_all(merging *m)
-{
-    fd_timeline_align align = m->request->align;
-    for (uint32_t i = 0; i < m->inputs.count; i++) {
-        const fd_timeline_survey *survey = &m->inputs.list[i]->survey;
-        if (survey->has_base && align == FD_ALIGN_WALL
-            && (!m->has_base || survey->base_ns < m->base_ns)) {
-            m->has_base = true;
-            m->base_ns = survey->base_ns;
-        }
-    }
-    for (uint32_t i = 0; i < m->inputs.count; i++) {
-        fd_timeline_input *input = m->inputs.list[i];
-        const fd_timeline_survey *survey = &input->survey;
-        if (align == FD_ALIGN_WALL && survey->has_base) {
-            input->align = align;
-            input->shift_ns = survey->base_ns - m->base_ns;
-        }
-        if (align == FD_ALIGN_START && survey->has_first
-            && survey->first_ns > INT64_MIN) {
-            input->align = align;
-            input->shift_ns = -survey->first_ns;
-        }
-    }
 }
 
 static void
@@ -294,9 +253,9 @@ write_end(merging *m)
     fd_buffer *to = m->text;
     fd_buffer_text(to, "\n],\n\"displayTimeUnit\":");
     fd_buffer_text(to, m->unit[0] != '\0' ? m->unit : "\"ms\"");
-    if (m->has_base) {
+    if (m->clock.has_base) {
         fd_buffer_format(to, ",\n\"baseTimeNanoseconds\":%" PRId64,
-                         m->base_ns);
+                         m->clock.base_ns);
     }
     fd_buffer_text(to, ",\n\"ranks\":[\n");
     for (uint32_t i = 0; i < m->inputs.count; i++) {
@@ -358,7 +317,8 @@ fd_timeline_merge(const fd_timeline_request *request,
     merging m = {.request = request, .error = error};
     fd_status status = survey_all(&m, inputs, count);
     if (status == FD_OK) {
-        align_all(&m);
+        fd_timeline_align_all(m.inputs.list, m.inputs.count, request->align,
+                              &m.clock);
         status = write_all(&m);
     }
     fd_buffer_clear(&m.metadata);
