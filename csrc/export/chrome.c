@@ -1,6 +1,7 @@
 #include "export/chrome.h"
 
 #include "analysis/slices.h"
+#include "export/chrome_head.h"
 #include "export/slice_names.h"
 #include "export/text.h"
 
@@ -369,18 +370,7 @@ clear_all(const fd_text_pool *texts, fd_buffer *json)
 static fd_status
 head_part(writer *w)
 {
-    const fd_trace *trace = w->trace;
-    const fd_trace_rank *first =
-        &trace->ranks.list[w->only < 0 ? 0 : w->only];
-    fd_buffer_format(w->to,
-                     "{\"displayTimeUnit\":\"ns\","
-                     "\"baseTimeNanoseconds\":%llu,"
-                     "\"distributedInfo\":{\"rank\":%u,\"world_size\":%u},\n"
-                     "\"traceEvents\":[",
-                     (unsigned long long)trace->ranks.list[0]
-                             .start.realtime_ns
-                         + (unsigned long long)fd_first_offset(trace),
-                     first->rank, first->world);
+    fd_chrome_head(w->trace, w->only, w->to);
     begin_rank(w);
     return FD_OK;
 }

@@ -2,6 +2,7 @@
 
 #include "base/map.h"
 #include "io/columns.h"
+#include "io/json_scan.h"
 
 #include <string.h>
 
@@ -98,27 +99,30 @@ fd_timeline_check(const fd_trace *trace, int rank, fd_error *error)
                    "--timeline`");
 }
 
-/* The text of a fact that is a JSON string; NULL without. */
-static const char *
-fact(const fd_trace *trace, const fd_trace_rank *rank, const char *key)
+/* " | " and what a fact says, when there is one. */
+static void
+add_fact(const fd_trace *trace, const fd_trace_rank *rank, const char *key,
+         fd_buffer *to)
 {
     for (uint32_t i = 0; i < rank->meta.count; i++) {
         const fd_trace_meta *meta = &rank->meta.list[i];
         if (strcmp(fd_trace_text(trace, meta->key), key) == 0) {
-            return fd_trace_text(trace, meta->json);
+            const char *json = fd_trace_text(trace, meta->json);
+            size_t before = to->size;
+            fd_buffer_text(to, " | ");
+            if (!fd_span_words((fd_span){json, json + strlen(json)}, to)) {
+                to->size = before;
+            }
         }
     }
-    return NULL;
 }
 
 void
 fd_rank_label(const fd_trace *trace, const fd_trace_rank *rank, fd_buffer *to)
 {
-    const char *host = fact(trace, rank, "host");
     fd_buffer_format(to, "rank %u", rank->rank);
-    if (host != NULL && host[0] == '"' && strchr(host, '\\') == NULL) {
-        fd_buffer_format(to, " | %.*s", (int)strlen(host) - 2, host + 1);
-    }
+    add_fact(trace, rank, "host", to);
+    add_fact(trace, rank, "coordinates", to);
 }
 
 int64_t

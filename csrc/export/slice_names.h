@@ -25,7 +25,8 @@ void fd_slice_names_clear(fd_slice_names *names);
 /* FD_EINVAL with one line where no rank that is asked for has a timeline. */
 fd_status fd_timeline_check(const fd_trace *trace, int rank, fd_error *error);
 
-/* "rank 3", with the host when the recording knows it; appended. */
+/* "rank 3 | node7 | pipe 1, data 0", what the recording knows of it; appended.
+ * Its place comes from the fact "coordinates". */
 void fd_rank_label(const fd_trace *trace, const fd_trace_rank *rank,
                    fd_buffer *to);
 

@@ -32,6 +32,8 @@ typedef struct fd_bytes_in {
     uint64_t before; /* bytes of content before the window */
     uint64_t read;   /* bytes of the file, packed ones where it is packed */
     uint64_t size;   /* of the file when it was opened */
+    uint64_t lost;   /* what was made lacks so many things, once there is
+                        trouble */
     int fd;
     bool ended;
     fd_status status;       /* FD_ENOMEM once memory was out */
@@ -46,7 +48,7 @@ void fd_bytes_in_close(fd_bytes_in *in);
 
 /* Content that is made instead of read. `release` (may be NULL) ends the
  * context when it is closed, or at once when this fails. Whoever makes it sets
- * `size`, and `read` as it goes on: how far it is. */
+ * `size`, `read` as it goes on, and `lost`. */
 fd_status fd_bytes_in_produced(fd_bytes_in *in, fd_produce *produce,
                                void (*release)(void *context), void *context);
 

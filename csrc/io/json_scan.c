@@ -424,6 +424,45 @@ fd_span_inside(fd_span value)
     return quoted ? (fd_span){value.from + 1, value.to - 1} : value;
 }
 
+static bool
+is_plain(fd_span value)
+{
+    return fd_span_size(value) > 0 && *value.from != '{' && *value.from != '['
+           && memchr(value.from, '\\', fd_span_size(value)) == NULL;
+}
+
+bool
+fd_span_words(fd_span value, fd_buffer *to)
+{
+    size_t before = to->size;
+    fd_scan scan = {.at = value.from, .end = value.to, .forgets = true};
+    if (is_plain(value)) {
+        value = fd_span_inside(value);
+        fd_buffer_bytes(to, value.from, fd_span_size(value));
+        return true;
+    }
+    fd_span name;
+    fd_scan_result result = fd_scan_mark(&scan, '{');
+    for (bool first = true; result == FD_SCAN_OK; first = false) {
+        result = fd_scan_member(&scan, first, &name);
+        const char *from = scan.at;
+        result = result == FD_SCAN_OK ? fd_scan_value(&scan) : result;
+        fd_span each = {from, scan.at};
+        if (result == FD_SCAN_OK && is_plain(name) && is_plain(each)) {
+            each = fd_span_inside(each);
+            fd_buffer_text(to, first ? "" : ", ");
+            fd_buffer_bytes(to, name.from, fd_span_size(name));
+            fd_buffer_text(to, " ");
+            fd_buffer_bytes(to, each.from, fd_span_size(each));
+        }
+        else if (result == FD_SCAN_OK) {
+            result = FD_SCAN_BAD;
+        }
+    }
+    to->size = result == FD_SCAN_DONE ? to->size : before;
+    return result == FD_SCAN_DONE && to->size > before;
+}
+
 bool
 fd_span_u64(fd_span value, uint64_t *number)
 {

@@ -124,9 +124,10 @@ static PyObject *
 row(const fd_timeline_input *input, PyObject *path)
 {
     return Py_BuildValue(
-        "{s:N,s:I,s:O,s:O,s:I,s:K,s:K,s:K,s:K,s:s,s:s,s:L}", "file",
+        "{s:N,s:I,s:s,s:s,s:O,s:O,s:I,s:K,s:K,s:K,s:K,s:s,s:s,s:L}", "file",
         PyUnicode_DecodeFSDefault(PyBytes_AS_STRING(path)), "rank",
-        (unsigned)input->rank, "used", input->used ? Py_True : Py_False,
+        (unsigned)input->rank, "format", input->survey.format, "program",
+        input->survey.program, "used", input->used ? Py_True : Py_False,
         "left_out", input->left_out ? Py_True : Py_False, "world",
         (unsigned)input->survey.world, "events",
         (unsigned long long)input->events, "lost",

@@ -19,6 +19,8 @@ typedef struct fd_timeline_input {
     uint32_t rank;
     bool used; /* a trace, of a rank that was asked for */
     bool left_out; /* of a rank that was not asked for */
+    bool beside;   /* another input is of the same rank */
+    char label[FD_TIMELINE_NAME * 2 + 32]; /* of its processes */
     fd_timeline_survey survey;
     fd_timeline_align align;
     int64_t shift_ns;

@@ -35,9 +35,10 @@ add_process(fd_timeline_ids *ids, fd_span pid, const fd_scan *scan,
     if (status != FD_OK || ids->processes.list[*process].pid != 0) {
         return status;
     }
+    uint32_t number_in_rank = ids->first + *process;
     ids->processes.list[*process].pid =
-        *process < FD_TIMELINE_PIDS - 1
-            ? ids->rank * FD_TIMELINE_PIDS + *process + 1
+        number_in_rank < FD_TIMELINE_PIDS - 1
+            ? ids->rank * FD_TIMELINE_PIDS + number_in_rank + 1
             : (*ids->spare_pid)++;
     return fd_span_u64(text, &number)
                ? FD_OK
@@ -237,20 +238,51 @@ by_sort_index(const void *left, const void *right)
                : (a->process < b->process ? -1 : 1);
 }
 
+/* What a name says beside the beginning of the label, which it may repeat:
+ * "python" of "rank 3 | node7 | python" where that is "rank 3 | node7". */
+static fd_span
+beside_label(fd_span name, fd_span label)
+{
+    static const char mark[] = " | ";
+    for (const char *end = label.to; end > label.from; end--) {
+        size_t size = (size_t)(end - label.from);
+        bool part = end == label.to
+                    || (label.to - end > 3 && memcmp(end, mark, 3) == 0);
+        if (!part || fd_span_size(name) < size
+            || memcmp(name.from, label.from, size) != 0) {
+            continue;
+        }
+        name.from += size;
+        if (name.from == name.to) {
+            return name;
+        }
+        if (fd_span_size(name) > 3 && memcmp(name.from, mark, 3) == 0) {
+            name.from += 3;
+            return name;
+        }
+        name.from -= size;
+    }
+    return name;
+}
+
 static void
 process_rows(const fd_timeline_ids *ids, uint32_t process, uint32_t place,
-             fd_buffer *rows)
+             fd_span label, fd_buffer *rows)
 {
     const fd_timeline_process *p = &ids->processes.list[process];
+    const char *own = fd_text_pool_get(&ids->names, p->name);
+    fd_span name = beside_label(
+        (fd_span){own, own + fd_text_pool_size(&ids->names, p->name)}, label);
     begin_row(rows, "process_name", p->pid, 0);
-    fd_buffer_format(rows, "\"name\":\"rank %u", (unsigned)ids->rank);
-    if (p->name != 0) {
-        fd_buffer_text(rows, " | ");
-        fd_buffer_bytes(rows, fd_text_pool_get(&ids->names, p->name),
-                        fd_text_pool_size(&ids->names, p->name));
-    }
+    fd_buffer_text(rows, "\"name\":\"");
+    fd_buffer_bytes(rows, label.from, fd_span_size(label));
+    fd_buffer_text(rows, ids->program[0] != '\0' ? " | " : "");
+    fd_buffer_text(rows, ids->program);
+    fd_buffer_text(rows, fd_span_size(name) > 0 ? " | " : "");
+    fd_buffer_bytes(rows, name.from, fd_span_size(name));
     fd_buffer_text(rows, "\"}}");
     begin_row(rows, "process_sort_index", p->pid, 0);
+    place += ids->first;
     place = place < FD_TIMELINE_PIDS ? place : FD_TIMELINE_PIDS - 1;
     fd_buffer_format(rows, "\"sort_index\":%u}}",
                      (unsigned)(ids->rank * FD_TIMELINE_PIDS + place));
@@ -275,7 +307,9 @@ fd_status
 fd_timeline_ids_rows(fd_timeline_ids *ids, fd_buffer *rows)
 {
     FD_VECTOR(ranked) order = {NULL, 0, 0};
-    fd_status status = FD_OK;
+    fd_buffer label = {.bytes = NULL};
+    fd_buffer_json(&label, ids->label, strlen(ids->label));
+    fd_status status = label.status;
     for (uint32_t i = 0; i < ids->processes.count && status == FD_OK; i++) {
         const fd_timeline_process *p = &ids->processes.list[i];
         if (p->pid != 0) {
@@ -286,9 +320,13 @@ fd_timeline_ids_rows(fd_timeline_ids *ids, fd_buffer *rows)
     if (status == FD_OK && order.count > 0) {
         qsort(order.list, order.count, sizeof *order.list, by_sort_index);
         for (uint32_t i = 0; i < order.count; i++) {
-            process_rows(ids, order.list[i].process, i, rows);
+            process_rows(ids, order.list[i].process, i,
+                         (fd_span){label.bytes + 1,
+                                   label.bytes + label.size - 1},
+                         rows);
         }
     }
+    fd_buffer_clear(&label);
     fd_vector_clear(&order);
     thread_rows(ids, rows);
     return status == FD_OK ? rows->status : status;

@@ -1,7 +1,7 @@
 /* What makes the ids of one input of a merge differ from those of all others.
  *
- *   pid    rank * 1024 + k + 1, the k-th process of the input; a process beyond
- *          the 1023rd gets a number behind those of all ranks
+ *   pid    rank * 1024 + k + 1, the k-th process of the rank's inputs; a process
+ *          beyond the 1023rd gets a number behind those of all ranks
  *   tid    3 000 000 000 + k, the k-th thread of the whole merge: Perfetto takes
  *          equal ones of different processes for one thread, and one that equals a
  *          pid for that process's main thread. A thread without a name of its own
@@ -44,6 +44,9 @@ typedef struct fd_timeline_ids {
     uint32_t rank;
     uint64_t place; /* among the inputs */
     uint64_t inputs;
+    const char *label;   /* borrowed: what its processes are called */
+    const char *program; /* borrowed: the same, where that is not enough; "" */
+    uint32_t first;      /* processes of other inputs of this rank */
     uint32_t *spare_pid; /* borrowed: the next pid behind those of all ranks */
     fd_text_pool pids;   /* as the input spells them */
     fd_text_pool tids;

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "io/bytes_out.h"
+#include "timeline/inputs.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@ enum { PROGRESS_STEP = 1 << 24, MOST_METADATA = 16 << 20 };
 
 typedef struct merging {
     const fd_timeline_request *request;
-    FD_VECTOR(fd_timeline_input *) inputs; /* those used, by rank */
+    fd_timeline_inputs inputs; /* those used, by rank */
     fd_bytes_out *out;
     fd_buffer *text;    /* of `out` */
     fd_buffer metadata; /* "<rank>":{...}, ... */
@@ -22,87 +23,13 @@ typedef struct merging {
     fd_timeline_clock clock;
     uint32_t spare_pid;
     uint32_t spare_tid;
+    uint32_t processes; /* of the input before */
     uint64_t events;
     uint64_t done; /* bytes of the inputs read */
     uint64_t told;
     uint64_t total;
     fd_error *error;
 } merging;
-
-static bool
-is_wanted(const fd_timeline_request *request, uint32_t rank)
-{
-    for (size_t i = 0; i < request->rank_count; i++) {
-        if (request->ranks[i] == rank) {
-            return true;
-        }
-    }
-    return request->ranks == NULL;
-}
-
-static int
-by_rank(const void *left, const void *right)
-{
-    const fd_timeline_input *a = *(const fd_timeline_input *const *)left;
-    const fd_timeline_input *b = *(const fd_timeline_input *const *)right;
-    return a->rank != b->rank ? (a->rank < b->rank ? -1 : 1)
-                              : strcmp(a->path, b->path);
-}
-
-/* A file that cannot be opened is an error of the request; one that is no
- * trace is told and left out. */
-static fd_status
-survey_input(merging *m, fd_timeline_input *input)
-{
-    fd_timeline_survey *survey = &input->survey;
-    fd_status status = fd_timeline_survey_read(
-        survey, input->path, m->request->align == FD_ALIGN_START, m->error);
-    if (status != FD_OK) {
-        return status;
-    }
-    input->rank = survey->has_rank ? survey->rank : input->rank;
-    input->left_out = survey->is_trace && !is_wanted(m->request, input->rank);
-    input->used = survey->is_trace && !input->left_out;
-    memcpy(input->trouble, survey->trouble, sizeof input->trouble);
-    return input->used ? fd_vector_push(&m->inputs, input) : FD_OK;
-}
-
-static fd_status
-check_ranks(merging *m)
-{
-    qsort(m->inputs.list, m->inputs.count, sizeof *m->inputs.list, by_rank);
-    for (uint32_t i = 1; i < m->inputs.count; i++) {
-        const fd_timeline_input *a = m->inputs.list[i - 1];
-        const fd_timeline_input *b = m->inputs.list[i];
-        if (a->rank == b->rank) {
-            return fd_fail(m->error, FD_ECONFLICT,
-                           "rank %u is there twice: %s and %s",
-                           (unsigned)a->rank, a->path, b->path);
-        }
-    }
-    return FD_OK;
-}
-
-static fd_status
-survey_all(merging *m, fd_timeline_input *inputs, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        fd_status status = survey_input(m, &inputs[i]);
-        if (status != FD_OK) {
-            return status;
-        }
-    }
-    if (m->inputs.count > 0) {
-        return check_ranks(m);
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        if (inputs[i].trouble[0] != '\0') {
-            return fd_fail(m->error, FD_EFORMAT, "%s: %s", inputs[i].path,
-                           inputs[i].trouble);
-        }
-    }
-    return fd_fail(m->error, FD_EINVAL, "no trace of these ranks");
-}
 
 static void
 keep_member(merging *m, fd_timeline_input *input, bool *any, fd_span key,
@@ -195,6 +122,26 @@ copy_items(merging *m, fd_timeline_input *input, fd_timeline_reader *reader,
     return status != FD_OK ? status : reader->status;
 }
 
+/* What keeps two inputs of one rank apart. */
+static const char *
+program_beside(const fd_timeline_input *input)
+{
+    return !input->beside ? ""
+           : input->survey.program[0] != '\0' ? input->survey.program
+                                              : "another program";
+}
+
+/* Their processes are counted on. */
+static uint32_t
+first_process(const merging *m, uint32_t place)
+{
+    return place > 0
+                   && m->inputs.list[place - 1]->rank
+                          == m->inputs.list[place]->rank
+               ? m->processes
+               : 0;
+}
+
 static fd_status
 copy_input(merging *m, uint32_t place)
 {
@@ -203,10 +150,14 @@ copy_input(merging *m, uint32_t place)
     fd_timeline_ids ids = {.rank = input->rank,
                            .place = place,
                            .inputs = m->inputs.count,
+                           .label = input->label,
+                           .program = program_beside(input),
+                           .first = first_process(m, place),
                            .spare_pid = &m->spare_pid,
                            .spare_tid = &m->spare_tid};
-    fd_buffer_format(&m->metadata, "%s\"%u\":{", place > 0 ? ",\n" : "",
-                     (unsigned)input->rank);
+    fd_buffer_format(&m->metadata, "%s\"%u%s%s\":{", place > 0 ? ",\n" : "",
+                     (unsigned)input->rank, input->beside ? " " : "",
+                     ids.program);
     fd_status status = fd_timeline_reader_open(&reader, input->path, m->error);
     if (status == FD_OK) {
         status = copy_items(m, input, &reader, &ids);
@@ -226,6 +177,7 @@ copy_input(merging *m, uint32_t place)
         memcpy(input->trouble, reader.trouble, sizeof input->trouble);
     }
     m->done += reader.in.size;
+    m->processes = ids.processes.count;
     fd_timeline_ids_clear(&ids);
     fd_timeline_reader_close(&reader);
     return status;
@@ -237,11 +189,11 @@ write_rank(fd_buffer *to, const fd_timeline_input *input)
     fd_buffer_text(to, "{\"file\":");
     fd_buffer_json(to, input->path, strlen(input->path));
     fd_buffer_format(to,
-                     ",\"rank\":%u,\"events\":%" PRIu64 ",\"lost\":%" PRIu64
+                     ",\"rank\":%u,\"program\":\"%s\",\"events\":%" PRIu64 ",\"lost\":%" PRIu64
                      ",\"lost_bytes\":%" PRIu64 ",\"repaired\":%" PRIu64
                      ",\"trouble\":",
-                     (unsigned)input->rank, input->events, input->lost,
-                     input->lost_bytes, input->repaired);
+                     (unsigned)input->rank, input->survey.program,
+                     input->events, input->lost, input->lost_bytes, input->repaired);
     fd_buffer_json(to, input->trouble, strlen(input->trouble));
     fd_buffer_format(to, ",\"align\":\"%s\",\"offset_ns\":%" PRId64 "}",
                      fd_timeline_align_name(input->align), input->shift_ns);
@@ -315,7 +267,8 @@ fd_timeline_merge(const fd_timeline_request *request,
                   fd_timeline_input *inputs, uint32_t count, fd_error *error)
 {
     merging m = {.request = request, .error = error};
-    fd_status status = survey_all(&m, inputs, count);
+    fd_status status = fd_timeline_inputs_find(request, inputs, count,
+                                               &m.inputs, error);
     if (status == FD_OK) {
         fd_timeline_align_all(m.inputs.list, m.inputs.count, request->align,
                               &m.clock);

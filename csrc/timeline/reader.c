@@ -10,6 +10,7 @@ fd_timeline_reader_open(fd_timeline_reader *reader, const char *path,
                         fd_error *error)
 {
     fd_error why = {""};
+    size_t size = strlen(path);
     *reader = (fd_timeline_reader){.first = true};
     fd_status status = fd_timeline_source_open(&reader->in, path,
                                                &reader->source, &why);
@@ -19,8 +20,11 @@ fd_timeline_reader_open(fd_timeline_reader *reader, const char *path,
     if (reader->source == NULL) {
         return fd_fail(error, status, "%s", why.text);
     }
-    snprintf(reader->trouble, sizeof reader->trouble, "%.127s", why.text);
-    return fd_fail(error, status, "%s: %.300s", path, why.text);
+    bool named = strncmp(why.text, path, size) == 0
+                 && strncmp(why.text + size, ": ", 2) == 0;
+    const char *text = why.text + (named ? size + 2 : 0);
+    snprintf(reader->trouble, sizeof reader->trouble, "%.127s", text);
+    return fd_fail(error, status, "%s: %.300s", path, text);
 }
 
 void
@@ -77,6 +81,9 @@ begin_damage(fd_timeline_reader *r, fd_scan_result result)
 {
     r->lost++;
     r->damage = fd_bytes_in_offset(&r->in, r->in.at);
+    if (r->trouble[0] == '\0' && r->in.lost > 0) {
+        snprintf(r->trouble, sizeof r->trouble, "%.127s", r->in.trouble);
+    }
     if (r->trouble[0] == '\0') {
         snprintf(r->trouble, sizeof r->trouble, "%s at byte %llu",
                  reason(r, result),
@@ -271,6 +278,7 @@ finish(fd_timeline_reader *r)
     if (result == FD_SCAN_BAD || r->in.trouble != NULL) {
         begin_damage(r, result);
         lose_rest(r);
+        r->lost += r->in.lost > 0 ? r->in.lost - 1 : 0;
     }
 }
 

@@ -1,5 +1,7 @@
 #include "timeline/source.h"
 
+#include "timeline/from_recording.h"
+
 #include <string.h>
 
 /* Enough for every kind to be known by. */
@@ -22,7 +24,28 @@ open_perfetto(fd_bytes_in *in, const char *path, fd_error *error)
     return fd_fail(error, FD_EFORMAT, "native Perfetto: not yet");
 }
 
+/* A dump, or a merge of dumps. */
+static bool
+is_dump(const char *path, const char *head, size_t size)
+{
+    static const char begin[] = "{\"format\":\"fastdispatch.trace\"";
+    (void)path;
+    return size >= sizeof begin - 1
+           && memcmp(head, begin, sizeof begin - 1) == 0;
+}
+
+static fd_status
+open_dump(fd_bytes_in *in, const char *path, fd_error *error)
+{
+    (void)in;
+    (void)path;
+    return fd_fail(error, FD_EFORMAT,
+                   "a dump holds no timeline: give its recording (.fd)");
+}
+
 static const fd_timeline_source sources[] = {
+    {"recording", fd_timeline_is_recording, fd_timeline_from_recording},
+    {"dump", is_dump, open_dump},
     {"Perfetto", is_perfetto, open_perfetto},
     {"Chrome JSON", NULL, NULL},
 };

@@ -19,14 +19,13 @@ typedef struct fd_timeline_source {
     bool (*matches)(const char *path, const char *head, size_t size);
     /* `in` stands at the begin of the file's bytes and becomes the text: it is
      * moved to where the producer keeps it, or closed. NULL: they are the text.
-     * After a failure `in` is closed as ever. The message does without the
-     * path; FD_EFORMAT: not one that can be read. */
+     * After a failure `in` is closed as ever. FD_EFORMAT: not one that can be
+     * read. */
     fd_status (*open)(fd_bytes_in *in, const char *path, fd_error *error);
 } fd_timeline_source;
 
 /* Open `path`; close `in` in any case. `*source` is what it turned out to be:
- * Chrome JSON is what nothing else is. The message is without the path once
- * `*source` is set; before, that is NULL. */
+ * Chrome JSON is what nothing else is; NULL: it cannot be opened. */
 fd_status fd_timeline_source_open(fd_bytes_in *in, const char *path,
                                   const fd_timeline_source **source,
                                   fd_error *error);

@@ -21,9 +21,38 @@ take_base(fd_timeline_survey *survey, uint64_t base)
 }
 
 static void
+take_words(char to[FD_TIMELINE_NAME], fd_span value)
+{
+    fd_buffer words = {.bytes = NULL};
+    if (fd_span_words(value, &words) && words.status == FD_OK
+        && words.size < FD_TIMELINE_NAME) {
+        memcpy(to, words.bytes, words.size);
+        to[words.size] = '\0';
+    }
+    fd_buffer_clear(&words);
+}
+
+/* Whose it is, by members that no other program writes. */
+static void
+take_program(fd_timeline_survey *survey, fd_span key)
+{
+    static const char *const members[][2] = {
+        {"recordings", FD_TIMELINE_OURS},   {"jobs", "Paddle"},
+        {"deviceProperties", "torch.profiler"}, {"trace_id", "torch.profiler"},
+        {"traceName", "torch.profiler"},    {"viztracer_metadata", "VizTracer"},
+    };
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        if (fd_span_is(key, members[i][0])) {
+            survey->program = members[i][1];
+        }
+    }
+}
+
+static void
 take_member(fd_timeline_survey *survey, fd_span key, fd_span value)
 {
     uint64_t number;
+    take_program(survey, key);
     if (fd_span_is(key, "baseTimeNanoseconds") && fd_span_u64(value, &number)) {
         take_base(survey, number);
     }
@@ -32,6 +61,12 @@ take_member(fd_timeline_survey *survey, fd_span key, fd_span value)
                             &number)) {
         take_base(survey, number);
     }
+    else if (fd_span_is(key, "host_name") || fd_span_is(key, "hostname")) {
+        take_words(survey->host, value);
+    }
+    else if (fd_span_is(key, "coordinates")) {
+        take_words(survey->place, value);
+    }
     else if (fd_span_is(key, "distributedInfo")) {
         survey->has_rank = find_number(value, "rank", FD_TIMELINE_RANKS - 1,
                                        &number);
@@ -39,6 +74,10 @@ take_member(fd_timeline_survey *survey, fd_span key, fd_span value)
         bool told = find_number(value, "world_size", FD_TIMELINE_RANKS,
                                 &number);
         survey->world = told ? (uint32_t)number : 0;
+        fd_span place;
+        if (fd_scan_find(value, "coordinates", &place)) {
+            take_words(survey->place, place);
+        }
     }
 }
 
@@ -82,7 +121,7 @@ fd_timeline_survey_read(fd_timeline_survey *survey, const char *path,
     static const char *const later[] = {"\"baseTimeNanoseconds\"",
                                         "\"distributedInfo\""};
     fd_timeline_reader reader;
-    *survey = (fd_timeline_survey){.is_trace = false};
+    *survey = (fd_timeline_survey){.program = "", .format = ""};
     fd_status status = fd_timeline_reader_open(&reader, path, error);
     if (status == FD_OK && read_items(survey, &reader, find_first)
         && fd_bytes_in_find(&reader.in, later, 2)) {
@@ -94,11 +133,12 @@ fd_timeline_survey_read(fd_timeline_survey *survey, const char *path,
     }
     survey->is_trace = reader.is_trace;
     survey->size = reader.in.size;
+    survey->format = reader.source != NULL ? reader.source->name : "";
     snprintf(survey->trouble, sizeof survey->trouble, "%s",
              reader.is_trace            ? ""
              : reader.trouble[0] != '\0' ? reader.trouble
                                          : "no traceEvents in it");
-    status = status == FD_EFORMAT ? FD_OK : status;
+    status = status == FD_EFORMAT || status == FD_EVERSION ? FD_OK : status;
     status = status != FD_OK ? status : reader.status;
     fd_timeline_reader_close(&reader);
     return status;

@@ -4,8 +4,18 @@
 
 #include "timeline/reader.h"
 
+/* Longer names are not taken. */
+enum { FD_TIMELINE_NAME = 96 };
+
+/* The program whose traces may be of the same ranks as another's. */
+#define FD_TIMELINE_OURS "fastdispatch"
+
 typedef struct fd_timeline_survey {
     bool is_trace;
+    const char *program; /* that wrote it; "": not known */
+    const char *format;  /* of the file */
+    char host[FD_TIMELINE_NAME];  /* "": not said, as the one below */
+    char place[FD_TIMELINE_NAME]; /* "pipe 1, data 0" */
     bool has_rank; /* distributedInfo says it */
     uint32_t rank;
     uint32_t world; /* 0: not said */

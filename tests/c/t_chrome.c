@@ -25,9 +25,9 @@ the_whole_file_of_one_rank(void)
     OK(export_as(trace, &(fd_export_options){.rank = 1}, &to, NULL));
 #define ROW "\"pid\":2,\"tid\":200001,"
 #define WORK ROW "\"id2\":{\"local\":\"0x"
-    SAME(to.bytes,
-         "{\"displayTimeUnit\":\"ns\",\"baseTimeNanoseconds\":900000,"
-         "\"distributedInfo\":{\"rank\":1,\"world_size\":2},\n"
+    char *head_end = strstr(to.bytes, "\"traceEvents\"");
+    CHECK(head_end != NULL);
+    SAME(head_end,
          "\"traceEvents\":[\n"
          "{\"ph\":\"M\",\"pid\":2,\"tid\":0,\"name\":\"process_name\","
          "\"args\":{\"name\":\"rank 1\"}},\n"

@@ -155,5 +155,33 @@ unsigned_numbers(void)
     }
 }
 
+static void
+words_of_values(void)
+{
+    static const char *const cases[][2] = {
+        {"\"node7\"", "node7"},
+        {"17", "17"},
+        {"{\"pipe\":1,\"data\":\"x\"}", "pipe 1, data x"},
+        {"{}", "-"},
+        {"[1]", "-"},
+        {"{\"a\":1,\"b\":[]}", "-"},
+        {"{\"a\":\"\\\"\"}", "-"},
+        {"\"\\\"\"", "-"},
+        {"", "-"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+        const char *text = cases[i][0];
+        if (!fd_span_words((fd_span){text, text + strlen(text)}, &to)) {
+            EQUAL(to.size, 0);
+            fd_buffer_text(&to, "-");
+        }
+        fd_buffer_bytes(&to, "", 1);
+        OK(to.status);
+        SAME(to.bytes, cases[i][1]);
+    }
+}
+
 RUN(TEST(values), TEST(odd_bytes_at_any_place), TEST(nesting_has_a_limit),
-    TEST(repairs_have_a_limit), TEST(members), TEST(unsigned_numbers))
+    TEST(repairs_have_a_limit), TEST(members), TEST(unsigned_numbers),
+    TEST(words_of_values))

@@ -56,13 +56,18 @@ labels_and_offsets_of_ranks(void)
     trace->ranks.list[1].start.boottime_ns = 4200;
     EQUAL(fd_first_offset(trace), -800);
     fd_trace_meta host = {.key = 0};
+    fd_trace_meta place = {.key = 0};
     OK(fd_text_pool_add(&trace->texts, "host", 4, &host.key));
     OK(fd_text_pool_add(&trace->texts, "\"node7\"", 7, &host.json));
     OK(fd_vector_push(&trace->ranks.list[1].meta, host));
+    OK(fd_text_pool_add(&trace->texts, "coordinates", 11, &place.key));
+    OK(fd_text_pool_add(&trace->texts, "{\"pipe\":1,\"data\":0}", 19,
+                        &place.json));
+    OK(fd_vector_push(&trace->ranks.list[1].meta, place));
     fd_rank_label(trace, &trace->ranks.list[1], &label);
+    fd_buffer_bytes(&label, "", 1);
     OK(label.status);
-    EQUAL(label.size, strlen("rank 1 | node7"));
-    CHECK(memcmp(label.bytes, "rank 1 | node7", label.size) == 0);
+    SAME(label.bytes, "rank 1 | node7 | pipe 1, data 0");
 }
 
 RUN(TEST(names_and_categories), TEST(modules_are_part_of_the_name),

@@ -14,7 +14,7 @@ static void
 processes(void)
 {
     static const fd_scan whole = {.at = NULL};
-    CLEAN(fd_timeline_ids_clear) fd_timeline_ids ids = {.rank = 3};
+    CLEAN(fd_timeline_ids_clear) fd_timeline_ids ids = {.rank = 3, .label = "rank 3", .program = ""};
     uint32_t spare = 1U << 31;
     uint32_t process;
     uint32_t again;
@@ -33,7 +33,7 @@ static void
 very_many_processes(void)
 {
     static const fd_scan whole = {.at = NULL};
-    CLEAN(fd_timeline_ids_clear) fd_timeline_ids ids = {.rank = 3};
+    CLEAN(fd_timeline_ids_clear) fd_timeline_ids ids = {.rank = 3, .label = "rank 3", .program = ""};
     CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
     uint32_t spare = 1U << 31;
     ids.spare_pid = &spare;
@@ -66,7 +66,7 @@ tid_of(fd_timeline_ids *ids, uint32_t pid, const char *tid)
 static void
 threads(void)
 {
-    CLEAN(fd_timeline_ids_clear) fd_timeline_ids ids = {.rank = 0};
+    CLEAN(fd_timeline_ids_clear) fd_timeline_ids ids = {.rank = 0, .label = "rank 0", .program = ""};
     CLEAN(fd_buffer_clear) fd_buffer rows = {.bytes = NULL};
     static const char *const spelled[] = {"7", "\"a\\\"b\"", "-1", "\"\""};
     uint32_t spare = FD_TIMELINE_FIRST_TID;
@@ -142,7 +142,7 @@ static void
 rows_of_processes(void)
 {
     static const fd_scan whole = {.at = NULL};
-    CLEAN(fd_timeline_ids_clear) fd_timeline_ids ids = {.rank = 1};
+    CLEAN(fd_timeline_ids_clear) fd_timeline_ids ids = {.rank = 1, .label = "rank 1", .program = ""};
     CLEAN(fd_buffer_clear) fd_buffer rows = {.bytes = NULL};
     uint32_t process;
     OK(fd_timeline_ids_process(&ids, span("\"GPU\""), &whole, &process));

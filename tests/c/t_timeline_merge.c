@@ -17,7 +17,8 @@
     "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":" #pid ",\"tid\":" #tid    \
     ",\"args\":{\"name\":\"tid 1\"}}"
 #define RANK(file, rank, align, offset)                                       \
-    "{\"file\":\"" file "\",\"rank\":" #rank ",\"events\":1,\"lost\":0,"      \
+    "{\"file\":\"" file "\",\"rank\":" #rank                                 \
+    ",\"program\":\"\",\"events\":1,\"lost\":0,"                            \
     "\"lost_bytes\":0,\"repaired\":0,\"trouble\":\"\",\"align\":\"" align     \
     "\",\"offset_ns\":" #offset "}"
 

@@ -43,6 +43,36 @@ perform(fixture *f)
     fd_tree_tick(f->main, check_clock_now());
 }
 
+static fd_status
+record(fixture *f, uint32_t rank, bool one_host)
+{
+    fd_timeline all = {.on = true};
+    fd_status status = fixture_open_timeline(f, &all);
+    if (status == FD_OK) {
+        fd_header *header = fd_file_header(&f->recording->file);
+        header->rank = rank;
+        header->world = 2;
+        header->boot_id[0] = (uint8_t)(one_host ? 7 : 7 + rank);
+        header->start.boottime_ns = 5000 + 1000 * rank;
+        header->start.realtime_ns = 900000 + 2000 * rank;
+        perform(f);
+    }
+    return status;
+}
+
+fd_status
+fixture_timeline_file(const char *path, uint32_t rank)
+{
+    fixture f = {.recording = NULL};
+    fd_status status = record(&f, rank, true);
+    if (status == FD_OK) {
+        status = fixture_write(path, f.recording->file.base,
+                               fixture_bytes(&f));
+    }
+    fixture_clear(&f);
+    return status;
+}
+
 fd_status
 fixture_timeline(fd_trace **trace, bool one_host)
 {
@@ -51,16 +81,8 @@ fixture_timeline(fd_trace **trace, bool one_host)
     *trace = fd_trace_new();
     for (uint32_t i = 0; i < 2 && status == FD_OK; i++) {
         fixture f = {.recording = NULL};
-        fd_timeline all = {.on = true};
-        status = *trace != NULL ? fixture_open_timeline(&f, &all) : FD_ENOMEM;
+        status = *trace != NULL ? record(&f, i, one_host) : FD_ENOMEM;
         if (status == FD_OK) {
-            fd_header *header = fd_file_header(&f.recording->file);
-            header->rank = i;
-            header->world = 2;
-            header->boot_id[0] = (uint8_t)(one_host ? 7 : 7 + i);
-            header->start.boottime_ns = 5000 + 1000 * i;
-            header->start.realtime_ns = 900000 + 2000 * i;
-            perform(&f);
             status = fd_reader_read_memory(&ranks[i], f.recording->file.base,
                                            fixture_bytes(&f), true, NULL);
         }

@@ -15,4 +15,7 @@
  *   rank 1            the same, started 1000 ns later */
 fd_status fixture_timeline(fd_trace **trace, bool one_host);
 
+/* One of those ranks as a file. */
+fd_status fixture_timeline_file(const char *path, uint32_t rank);
+
 #endif

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import sys
@@ -13,9 +14,13 @@ from typing import Any
 
 from fastdispatch import Error
 from fastdispatch._core import timeline_merge
+from fastdispatch.files import MANIFEST
 
 #: Of a trace whose name says no rank: greater numbers are times or process ids.
 MOST_RANKS = 1 << 21
+
+#: Of the files in a folder that are taken.
+ENDINGS = (".fd", ".json", ".json.gz")
 
 
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -42,7 +47,7 @@ def run(arguments: argparse.Namespace) -> None:
     with progress_bar() as progress:
         rows = timeline_merge(inputs, arguments.output, align=arguments.align, ranks=arguments.ranks, progress=progress)
     for line in warnings(rows, arguments.ranks, arguments.align):
-        print(f"fastdispatch: {line}", file=sys.stderr)
+        tell(line)
 
 
 def parse_ranks(text: str) -> list[int]:
@@ -64,13 +69,39 @@ def list_files(paths: Iterable[str], output: str) -> list[Path]:
         if not path.is_dir():
             files.append(path)
             continue
-        target = os.path.realpath(output)
-        found = [each for each in path.iterdir() if each.name.endswith((".json", ".json.gz")) and each.is_file()]
-        found = [each for each in found if os.path.realpath(each) != target]
+        found = list(in_folder(path, os.path.realpath(output)))
         if not found:
-            raise Error(f"{path}: no trace (*.json, *.json.gz) in this folder")
-        files += sorted(found, key=lambda each: natural(each.name))
+            raise Error(f"{path}: no timeline (*.fd, *.json, *.json.gz) in this folder")
+        files += found
     return files
+
+
+def in_folder(folder: Path, output: str, nested: bool = False) -> Iterator[Path]:
+    """The timelines of a folder: of a run directory the recordings that its manifest names, as every command does."""
+    named = manifest(folder)
+    for path in sorted(folder.iterdir(), key=lambda each: natural(each.name)):
+        if path.is_dir():
+            if path.name.startswith("machine") and not nested:
+                yield from in_folder(path, output, nested=True)
+        elif path.name == MANIFEST or not path.name.endswith(ENDINGS) or os.path.realpath(path) == output:
+            continue
+        elif path.suffix == ".fd" and named is not None and path.name not in named:
+            tell(f"{path}: left out: not named in {MANIFEST}, so of an earlier run")
+        else:
+            yield path
+
+
+def manifest(folder: Path) -> set[str] | None:
+    """The recordings of the run that is in a folder; None without such a list."""
+    try:
+        ranks = json.loads((folder / MANIFEST).read_text())["ranks"]
+        return {str(each["file"]) for each in ranks}
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def tell(line: str) -> None:
+    print(f"fastdispatch: {line}", file=sys.stderr)
 
 
 def natural(name: str) -> tuple[list[tuple[int, str]], str]:
@@ -123,11 +154,13 @@ def warnings(rows: Sequence[dict[str, Any]], wanted: Sequence[int] | None, align
 
 def faults(row: dict[str, Any]) -> Iterator[str]:
     """What an input lost, and what is no longer as it was."""
-    if row["lost"]:
+    if row["lost"] and row["format"] == "Chrome JSON":
         places = "place" if row["lost"] == 1 else "places"
         yield f"{row['trouble']}: {row['lost']} damaged {places}"
         yield f"{row['lost_bytes']} bytes lost"
         yield f"{row['events']} events kept"
+    elif row["lost"]:
+        yield f"{row['trouble']}; {row['events']} events kept"
     if row["repaired"]:
         yield f"{row['repaired']} values that were no JSON repaired"
 

@@ -1,0 +1,14 @@
+/* A recording of ours as the text of a Chrome trace. It is loaded when its
+ * events are asked for and freed behind the last: one is in memory at a time. */
+#ifndef FD_TIMELINE_FROM_RECORDING_H
+#define FD_TIMELINE_FROM_RECORDING_H
+
+#include "io/bytes_in.h"
+
+/* As fd_timeline_source has them. What a recording lost (calls without room,
+ * damaged parts) becomes the trouble at its end. */
+bool fd_timeline_is_recording(const char *path, const char *head, size_t size);
+fd_status fd_timeline_from_recording(fd_bytes_in *in, const char *path,
+                                     fd_error *error);
+
+#endif

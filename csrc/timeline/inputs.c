@@ -1,0 +1,148 @@
+#include "timeline/inputs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool
+is_wanted(const fd_timeline_request *request, uint32_t rank)
+{
+    for (size_t i = 0; i < request->rank_count; i++) {
+        if (request->ranks[i] == rank) {
+            return true;
+        }
+    }
+    return request->ranks == NULL;
+}
+
+static bool
+is_ours(const fd_timeline_input *input)
+{
+    return strcmp(input->survey.program, FD_TIMELINE_OURS) == 0;
+}
+
+/* Of one rank ours come first. Of two of ours that which knew of more ranks (a
+ * launcher that spawned them knows of none), then "rank00000.fd" before
+ * "rank00000.4711.fd", which a second process of the same rank wrote. */
+static int
+by_rank(const void *left, const void *right)
+{
+    const fd_timeline_input *a = *(const fd_timeline_input *const *)left;
+    const fd_timeline_input *b = *(const fd_timeline_input *const *)right;
+    if (a->rank != b->rank) {
+        return a->rank < b->rank ? -1 : 1;
+    }
+    if (is_ours(a) != is_ours(b)) {
+        return is_ours(a) ? -1 : 1;
+    }
+    if (is_ours(a) && a->survey.world != b->survey.world) {
+        return a->survey.world > b->survey.world ? -1 : 1;
+    }
+    size_t size_a = strlen(a->path);
+    size_t size_b = strlen(b->path);
+    return is_ours(a) && size_a != size_b ? (size_a < size_b ? -1 : 1)
+                                          : strcmp(a->path, b->path);
+}
+
+/* A file that cannot be opened is an error of the request; one that is no
+ * trace is told and left out. */
+static fd_status
+survey_input(const fd_timeline_request *request, fd_timeline_input *input,
+             fd_timeline_inputs *used, fd_error *error)
+{
+    fd_timeline_survey *survey = &input->survey;
+    fd_status status = fd_timeline_survey_read(
+        survey, input->path, request->align == FD_ALIGN_START, error);
+    if (status != FD_OK) {
+        return status;
+    }
+    input->rank = survey->has_rank ? survey->rank : input->rank;
+    input->left_out = survey->is_trace && !is_wanted(request, input->rank);
+    input->used = survey->is_trace && !input->left_out;
+    memcpy(input->trouble, survey->trouble, sizeof input->trouble);
+    return input->used ? fd_vector_push(used, input) : FD_OK;
+}
+
+static bool
+of_one_folder(const fd_timeline_input *a, const fd_timeline_input *b)
+{
+    const char *end_a = strrchr(a->path, '/');
+    const char *end_b = strrchr(b->path, '/');
+    size_t size = end_a == NULL ? 0 : (size_t)(end_a - a->path);
+    return (end_a == NULL) == (end_b == NULL)
+           && (end_a == NULL
+               || ((size_t)(end_b - b->path) == size
+                   && memcmp(a->path, b->path, size) == 0));
+}
+
+/* Drops what a run directory has twice. */
+static fd_status
+check_ranks(fd_timeline_inputs *used, fd_error *error)
+{
+    uint32_t kept = 0;
+    qsort(used->list, used->count, sizeof *used->list, by_rank);
+    for (uint32_t i = 0; i < used->count; i++) {
+        fd_timeline_input *b = used->list[i];
+        fd_timeline_input *a = kept > 0 ? used->list[kept - 1] : NULL;
+        bool again = a != NULL && a->rank == b->rank;
+        if (again && is_ours(a) && is_ours(b) && of_one_folder(a, b)) {
+            b->used = false;
+            snprintf(b->trouble, sizeof b->trouble,
+                     "rank %u is there already", (unsigned)b->rank);
+            continue;
+        }
+        if (again && is_ours(a) == is_ours(b)) {
+            return fd_fail(error, FD_ECONFLICT,
+                           "rank %u is there twice: %s and %s",
+                           (unsigned)a->rank, a->path, b->path);
+        }
+        if (again) {
+            a->beside = b->beside = true;
+        }
+        used->list[kept++] = b;
+    }
+    used->count = kept;
+    return FD_OK;
+}
+
+/* "rank 3 | node7 | pipe 1, data 0". */
+static void
+label(fd_timeline_input *input)
+{
+    const fd_timeline_survey *survey = &input->survey;
+    snprintf(input->label, sizeof input->label, "rank %u%s%s%s%s",
+             (unsigned)input->rank, survey->host[0] != '\0' ? " | " : "",
+             survey->host, survey->place[0] != '\0' ? " | " : "",
+             survey->place);
+}
+
+static fd_status
+nothing_to_use(fd_timeline_input *inputs, uint32_t count, fd_error *error)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (inputs[i].trouble[0] != '\0') {
+            return fd_fail(error, FD_EFORMAT, "%s: %s", inputs[i].path,
+                           inputs[i].trouble);
+        }
+    }
+    return fd_fail(error, FD_EINVAL, "no trace of these ranks");
+}
+
+fd_status
+fd_timeline_inputs_find(const fd_timeline_request *request,
+                        fd_timeline_input *inputs, uint32_t count,
+                        fd_timeline_inputs *used, fd_error *error)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < count && status == FD_OK; i++) {
+        status = survey_input(request, &inputs[i], used, error);
+    }
+    if (status == FD_OK && used->count == 0) {
+        return nothing_to_use(inputs, count, error);
+    }
+    status = status == FD_OK ? check_ranks(used, error) : status;
+    for (uint32_t i = 0; i < used->count && status == FD_OK; i++) {
+        label(used->list[i]);
+    }
+    return status;
+}

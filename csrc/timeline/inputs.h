@@ -1,0 +1,19 @@
+/* Which inputs of a merge are used, of which rank each is, and what its
+ * processes are called. */
+#ifndef FD_TIMELINE_INPUTS_H
+#define FD_TIMELINE_INPUTS_H
+
+#include "base/vector.h"
+#include "timeline/merge.h"
+
+typedef FD_VECTOR(fd_timeline_input *) fd_timeline_inputs;
+
+/* Survey them all: those used, by rank. A recording of ours and a trace of
+ * another program may be of one rank, in this order; two recordings of one
+ * run directory may, and the lesser is left out. FD_ECONFLICT: a rank is there
+ * twice. FD_EFORMAT, FD_EINVAL: nothing to use. */
+fd_status fd_timeline_inputs_find(const fd_timeline_request *request,
+                                  fd_timeline_input *inputs, uint32_t count,
+                                  fd_timeline_inputs *used, fd_error *error);
+
+#endif
