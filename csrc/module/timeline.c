@@ -14,6 +14,12 @@ typedef struct arguments {
     uint32_t count;
     uint32_t *ranks; /* owned; NULL: all */
     size_t rank_count;
+    uint32_t *devices; /* owned; NULL: all */
+    size_t device_count;
+    bool has_steps;
+    uint64_t steps[2];
+    bool paddle;
+    bool named_durations;
     fd_timeline_align align;
     bool raised; /* the callback did */
 } arguments;
@@ -25,6 +31,7 @@ clear(arguments *a)
     Py_XDECREF(a->paths);
     fd_free(a->inputs);
     fd_free(a->ranks);
+    fd_free(a->devices);
 }
 
 /* A whole number from 0 on that can be a rank. */
@@ -65,27 +72,47 @@ take_inputs(arguments *a, PyObject *list)
     return true;
 }
 
+/* A list of ranks or devices. */
 static bool
-take_ranks(arguments *a, PyObject *list)
+take_numbers(PyObject *list, const char *name, uint32_t **numbers,
+             size_t *count)
 {
     if (list == Py_None) {
         return true;
     }
     if (!PyList_Check(list)) {
-        PyErr_SetString(PyExc_TypeError, "ranks must be a list or None");
+        PyErr_Format(PyExc_TypeError, "%s must be a list or None", name);
         return false;
     }
-    a->rank_count = (size_t)PyList_GET_SIZE(list);
-    a->ranks = fd_calloc(a->rank_count, sizeof *a->ranks);
-    if (a->ranks == NULL) {
+    *count = (size_t)PyList_GET_SIZE(list);
+    *numbers = fd_calloc(*count + 1, sizeof **numbers);
+    if (*numbers == NULL) {
         PyErr_NoMemory();
         return false;
     }
-    for (size_t i = 0; i < a->rank_count; i++) {
-        if (!take_rank(PyList_GET_ITEM(list, (Py_ssize_t)i), &a->ranks[i])) {
+    for (size_t i = 0; i < *count; i++) {
+        if (!take_rank(PyList_GET_ITEM(list, (Py_ssize_t)i),
+                       &(*numbers)[i])) {
             return false;
         }
     }
+    return true;
+}
+
+static bool
+take_steps(arguments *a, PyObject *pair)
+{
+    unsigned long long first;
+    unsigned long long end;
+    if (pair == Py_None) {
+        return true;
+    }
+    if (!PyArg_Parse(pair, "(KK)", &first, &end)) {
+        return false;
+    }
+    a->has_steps = true;
+    a->steps[0] = first;
+    a->steps[1] = end;
     return true;
 }
 
@@ -124,13 +151,14 @@ static PyObject *
 row(const fd_timeline_input *input, PyObject *path)
 {
     return Py_BuildValue(
-        "{s:N,s:I,s:s,s:s,s:O,s:O,s:I,s:K,s:K,s:K,s:K,s:s,s:s,s:L}", "file",
+        "{s:N,s:I,s:s,s:s,s:O,s:O,s:I,s:K,s:K,s:K,s:K,s:K,s:s,s:s,s:L}", "file",
         PyUnicode_DecodeFSDefault(PyBytes_AS_STRING(path)), "rank",
         (unsigned)input->rank, "format", input->survey.format, "program",
         input->survey.program, "used", input->used ? Py_True : Py_False,
         "left_out", input->left_out ? Py_True : Py_False, "world",
         (unsigned)input->survey.world, "events",
-        (unsigned long long)input->events, "lost",
+        (unsigned long long)input->events, "filtered",
+        (unsigned long long)input->filtered, "lost",
         (unsigned long long)input->lost, "lost_bytes",
         (unsigned long long)input->lost_bytes, "repaired",
         (unsigned long long)input->repaired, "trouble", input->trouble,
@@ -160,6 +188,13 @@ merge(PyObject *module, arguments *a)
                                    .align = a->align,
                                    .ranks = a->ranks,
                                    .rank_count = a->rank_count,
+                                   .devices = a->devices,
+                                   .device_count = a->device_count,
+                                   .has_steps = a->has_steps,
+                                   .first_step = a->steps[0],
+                                   .end_step = a->steps[1],
+                                   .paddle = a->paddle,
+                                   .named_durations = a->named_durations,
                                    .progress = tell,
                                    .context = a};
     fd_error error = {""};
@@ -176,20 +211,29 @@ merge(PyObject *module, arguments *a)
 PyObject *
 fd_timeline_merge_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"inputs", "output", "align", "ranks", "progress",
+    static char *names[] = {"inputs", "output", "align", "ranks", "devices",
+                            "steps", "paddle", "named_durations", "progress",
                             NULL};
     arguments a = {.output = NULL};
     PyObject *inputs;
     PyObject *ranks = Py_None;
+    PyObject *devices = Py_None;
+    PyObject *steps = Py_None;
     PyObject *progress = Py_None;
+    int paddle = 0;
+    int named_durations = 0;
     const char *align = "wall";
     PyObject *made = NULL;
-    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O!O&|$sOO:timeline_merge",
-                                    names, &PyList_Type, &inputs,
-                                    PyUnicode_FSConverter, &a.output, &align,
-                                    &ranks, &progress)
+    if (PyArg_ParseTupleAndKeywords(
+            args, kwargs, "O!O&|$sOOOppO:timeline_merge", names, &PyList_Type,
+            &inputs, PyUnicode_FSConverter, &a.output, &align, &ranks,
+            &devices, &steps, &paddle, &named_durations, &progress)
         && take_align(&a, align) && take_inputs(&a, inputs)
-        && take_ranks(&a, ranks)) {
+        && take_numbers(ranks, "ranks", &a.ranks, &a.rank_count)
+        && take_numbers(devices, "devices", &a.devices, &a.device_count)
+        && take_steps(&a, steps)) {
+        a.paddle = paddle != 0;
+        a.named_durations = named_durations != 0;
         a.progress = progress == Py_None ? NULL : progress;
         made = merge(module, &a);
     }

@@ -24,7 +24,9 @@ typedef struct fd_timeline_input {
     fd_timeline_survey survey;
     fd_timeline_align align;
     int64_t shift_ns;
+    struct fd_timeline_windows *windows; /* owned by the merge; NULL: all */
     uint64_t events;
+    uint64_t filtered;   /* events of other steps and devices */
     uint64_t lost;       /* damaged places */
     uint64_t lost_bytes; /* in them */
     uint64_t repaired;   /* values that were no JSON */

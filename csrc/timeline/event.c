@@ -1,5 +1,6 @@
 #include "timeline/event.h"
 
+#include "export/text.h"
 #include "io/decimal.h"
 
 #include <string.h>
@@ -65,10 +66,17 @@ note_member(fd_timeline_event *event, fd_span key, fd_span value)
         else if (memcmp(k, "id2", 3) == 0) {
             note_id2(event, value);
         }
+        else if (memcmp(k, "dur", 3) == 0) {
+            event->dur = value;
+        }
+        else if (memcmp(k, "cat", 3) == 0) {
+            event->cat = value;
+        }
         break;
     case 4:
         if (memcmp(k, "name", 4) == 0) {
             event->name = value;
+            note(event, FD_TIMELINE_NAMED, value);
         }
         else if (memcmp(k, "args", 4) == 0) {
             event->args = value;
@@ -90,7 +98,8 @@ fd_timeline_event_scan(fd_scan *scan, fd_timeline_event *event)
     event->empty = true;
     event->phase = 0;
     event->count = 0;
-    event->name = event->args = event->ts = event->pid = (fd_span){NULL, NULL};
+    event->name = event->cat = event->args = (fd_span){NULL, NULL};
+    event->ts = event->dur = event->pid = (fd_span){NULL, NULL};
     fd_scan_result result = fd_scan_mark(scan, '{');
     while (result == FD_SCAN_OK) {
         fd_span key;
@@ -155,6 +164,39 @@ write_tid(writing *w, fd_span value)
     return status;
 }
 
+static void
+copy(writing *w, const char *from, const char *to)
+{
+    if (w->scan->repairs.count > 0) {
+        fd_scan_copy(w->scan, (fd_span){from, to}, w->to);
+    }
+    else {
+        fd_buffer_bytes(w->to, from, (size_t)(to - from));
+    }
+}
+
+static bool
+is_named(const writing *w, int64_t *duration)
+{
+    const fd_timeline_event *event = w->event;
+    return w->ids->named_durations && event->phase == 'X'
+           && *event->name.from == '"' && event->dur.from != NULL
+           && fd_decimal_ns(fd_span_inside(event->dur), duration)
+           && *duration >= 0;
+}
+
+/* "forward (12.3 ms)" */
+static void
+write_name(writing *w, fd_span value)
+{
+    int64_t duration = 0;
+    is_named(w, &duration);
+    copy(w, value.from, value.to - 1);
+    fd_buffer_text(w->to, " (");
+    fd_text_time(w->to, (uint64_t)duration);
+    fd_buffer_text(w->to, ")\"");
+}
+
 static fd_status
 write_field(writing *w, const fd_timeline_field *field)
 {
@@ -162,6 +204,7 @@ write_field(writing *w, const fd_timeline_field *field)
     case FD_TIMELINE_PID: fd_buffer_u64(w->to, w->pid); return FD_OK;
     case FD_TIMELINE_TS: return write_ts(w, field->value);
     case FD_TIMELINE_TID: return write_tid(w, field->value);
+    case FD_TIMELINE_NAMED: write_name(w, field->value); return FD_OK;
     case FD_TIMELINE_ID:
     case FD_TIMELINE_BIND_ID: break;
     }
@@ -173,25 +216,16 @@ static bool
 stays(const writing *w, const fd_timeline_field *field)
 {
     char phase = w->event->phase;
+    int64_t duration;
     switch (field->kind) {
     case FD_TIMELINE_TS: return w->shift_ns == 0;
     case FD_TIMELINE_ID: return phase == 0 || strchr(JOINED, phase) == NULL;
+    case FD_TIMELINE_NAMED: return !is_named(w, &duration);
     case FD_TIMELINE_PID:
     case FD_TIMELINE_TID:
     case FD_TIMELINE_BIND_ID: break;
     }
     return false;
-}
-
-static void
-copy(writing *w, const char *from, const char *to)
-{
-    if (w->scan->repairs.count > 0) {
-        fd_scan_copy(w->scan, (fd_span){from, to}, w->to);
-    }
-    else {
-        fd_buffer_bytes(w->to, from, (size_t)(to - from));
-    }
 }
 
 static fd_status
@@ -249,16 +283,35 @@ take_over(const fd_timeline_event *event, const fd_scan *scan,
            || fd_span_is(what, "process_sort_index");
 }
 
+/* Viewers take an event without a pid as one of process 0. */
+static fd_status
+find_process(const fd_timeline_event *event, const fd_scan *scan,
+             fd_timeline_ids *ids, uint32_t *process)
+{
+    static const char zero[] = "0";
+    fd_span pid = event->pid.from != NULL ? event->pid
+                                          : (fd_span){zero, zero + 1};
+    return fd_timeline_ids_process(ids, pid, scan, process);
+}
+
+fd_status
+fd_timeline_event_drop(const fd_timeline_event *row, const fd_scan *scan,
+                       fd_timeline_ids *ids)
+{
+    uint32_t process;
+    fd_status status = find_process(row, scan, ids, &process);
+    if (status == FD_OK) {
+        ids->processes.list[process].dropped = true;
+    }
+    return status == FD_EFULL ? FD_OK : status;
+}
+
 fd_status
 fd_timeline_event_write(const fd_timeline_event *event, const fd_scan *scan,
                         int64_t shift_ns, fd_timeline_ids *ids, fd_buffer *to)
 {
-    static const char zero[] = "0";
-    /* Viewers take an event without a pid as one of process 0. */
-    fd_span pid = event->pid.from != NULL ? event->pid
-                                          : (fd_span){zero, zero + 1};
     uint32_t process;
-    fd_status status = fd_timeline_ids_process(ids, pid, scan, &process);
+    fd_status status = find_process(event, scan, ids, &process);
     if (status != FD_OK || take_over(event, scan, ids, process, &status)) {
         return status;
     }

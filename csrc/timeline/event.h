@@ -13,7 +13,8 @@ typedef enum fd_timeline_kind {
     FD_TIMELINE_TID,
     FD_TIMELINE_TS,
     FD_TIMELINE_ID,     /* id, id2: of a flow or of an asynchronous event only */
-    FD_TIMELINE_BIND_ID /* always of a flow */
+    FD_TIMELINE_BIND_ID, /* always of a flow */
+    FD_TIMELINE_NAMED    /* the name */
 } fd_timeline_kind;
 
 typedef struct fd_timeline_field {
@@ -25,9 +26,11 @@ typedef struct fd_timeline_event {
     fd_span whole; /* with its braces */
     bool empty;
     char phase; /* 0: no text of one character */
-    fd_span name;
+    fd_span name; /* {NULL, NULL}: it has none, as those below */
+    fd_span cat;
     fd_span args;
     fd_span ts;
+    fd_span dur;
     fd_span pid;
     uint32_t count;
     fd_timeline_field fields[FD_TIMELINE_FIELDS]; /* in the order of the text */
@@ -42,5 +45,9 @@ fd_scan_result fd_timeline_event_scan(fd_scan *scan, fd_timeline_event *event);
 fd_status fd_timeline_event_write(const fd_timeline_event *event,
                                   const fd_scan *scan, int64_t shift_ns,
                                   fd_timeline_ids *ids, fd_buffer *to);
+
+/* The process of a row that was left out has no rows. */
+fd_status fd_timeline_event_drop(const fd_timeline_event *row,
+                                 const fd_scan *scan, fd_timeline_ids *ids);
 
 #endif

@@ -312,7 +312,7 @@ fd_timeline_ids_rows(fd_timeline_ids *ids, fd_buffer *rows)
     fd_status status = label.status;
     for (uint32_t i = 0; i < ids->processes.count && status == FD_OK; i++) {
         const fd_timeline_process *p = &ids->processes.list[i];
-        if (p->pid != 0) {
+        if (p->pid != 0 && !p->dropped) {
             int64_t index = p->sorted ? p->sort_index : INT64_MAX;
             status = fd_vector_push(&order, (ranked){index, i});
         }

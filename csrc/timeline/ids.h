@@ -30,6 +30,7 @@ typedef struct fd_timeline_process {
     uint32_t pid; /* 0: not seen */
     uint32_t name; /* in `names`: inside of a JSON string; 0: none */
     bool sorted;
+    bool dropped; /* has no rows */
     int64_t sort_index;
 } fd_timeline_process;
 
@@ -46,6 +47,7 @@ typedef struct fd_timeline_ids {
     uint64_t inputs;
     const char *label;   /* borrowed: what its processes are called */
     const char *program; /* borrowed: the same, where that is not enough; "" */
+    bool named_durations; /* of slices, in their names */
     uint32_t first;      /* processes of other inputs of this rank */
     uint32_t *spare_pid; /* borrowed: the next pid behind those of all ranks */
     fd_text_pool pids;   /* as the input spells them */

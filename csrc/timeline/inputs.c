@@ -1,5 +1,8 @@
 #include "timeline/inputs.h"
 
+#include "base/alloc.h"
+#include "timeline/filter.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,4 +148,64 @@ fd_timeline_inputs_find(const fd_timeline_request *request,
         label(used->list[i]);
     }
     return status;
+}
+
+static fd_status
+find_steps(const fd_timeline_request *request, fd_timeline_input *input,
+           fd_error *error)
+{
+    input->windows = fd_calloc(1, sizeof *input->windows);
+    if (input->windows == NULL) {
+        return FD_ENOMEM;
+    }
+    fd_status status = fd_timeline_windows_find(
+        input->windows, input->path, request->first_step, request->end_step,
+        error);
+    if (status == FD_OK && !input->windows->all.any) {
+        input->used = false;
+        snprintf(input->trouble, sizeof input->trouble,
+                 "none of these steps in it");
+    }
+    return status;
+}
+
+static void
+clear_input(fd_timeline_input *input)
+{
+    if (input->windows != NULL) {
+        fd_timeline_windows_clear(input->windows);
+        fd_free(input->windows);
+        input->windows = NULL;
+    }
+}
+
+fd_status
+fd_timeline_inputs_find_steps(const fd_timeline_request *request,
+                              fd_timeline_inputs *used, fd_error *error)
+{
+    fd_status status = FD_OK;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < used->count; i++) {
+        fd_timeline_input *input = used->list[i];
+        status = status == FD_OK ? find_steps(request, input, error) : status;
+        if (input->used) {
+            used->list[kept++] = input;
+        }
+        else {
+            clear_input(input);
+        }
+    }
+    used->count = kept;
+    return status == FD_OK && kept == 0
+               ? fd_fail(error, FD_EINVAL, "none of these steps in any input")
+               : status;
+}
+
+void
+fd_timeline_inputs_clear(fd_timeline_inputs *used)
+{
+    for (uint32_t i = 0; i < used->count; i++) {
+        clear_input(used->list[i]);
+    }
+    fd_vector_clear(used);
 }

@@ -16,4 +16,13 @@ fd_status fd_timeline_inputs_find(const fd_timeline_request *request,
                                   fd_timeline_input *inputs, uint32_t count,
                                   fd_timeline_inputs *used, fd_error *error);
 
+/* Find when the steps that are wanted were in each input; those that have none
+ * are left out. FD_EINVAL: none has any. */
+fd_status fd_timeline_inputs_find_steps(const fd_timeline_request *request,
+                                        fd_timeline_inputs *used,
+                                        fd_error *error);
+
+/* Free what that found. */
+void fd_timeline_inputs_clear(fd_timeline_inputs *used);
+
 #endif

@@ -2,7 +2,8 @@
 
 #include "base/alloc.h"
 #include "io/bytes_out.h"
-#include "timeline/inputs.h"
+#include "timeline/filter.h"
+#include "timeline/paddle_profile.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -101,9 +102,11 @@ tell(merging *m, uint64_t read)
 
 static fd_status
 copy_items(merging *m, fd_timeline_input *input, fd_timeline_reader *reader,
-           fd_timeline_ids *ids)
+           fd_timeline_ids *ids, fd_timeline_filter *filter)
 {
     bool any = false;
+    bool keeps = true;
+    bool filters = filter->windows != NULL || m->request->devices != NULL;
     fd_status status = FD_OK;
     fd_timeline_item item;
     while (status == FD_OK
@@ -113,7 +116,16 @@ copy_items(merging *m, fd_timeline_input *input, fd_timeline_reader *reader,
                         &reader->scan);
         }
         else {
-            status = copy_event(m, input, ids, reader);
+            status = filters ? fd_timeline_filter_keeps(filter, &reader->event,
+                                                        &keeps)
+                             : FD_OK;
+            if (status == FD_OK && keeps) {
+                status = copy_event(m, input, ids, reader);
+            }
+            else if (status == FD_OK && reader->event.phase == 'M') {
+                status = fd_timeline_event_drop(&reader->event, &reader->scan,
+                                                ids);
+            }
         }
         if (status == FD_OK) {
             status = tell(m, reader->in.read);
@@ -147,11 +159,14 @@ copy_input(merging *m, uint32_t place)
 {
     fd_timeline_input *input = m->inputs.list[place];
     fd_timeline_reader reader;
+    fd_timeline_filter filter = {.request = m->request,
+                                 .windows = input->windows};
     fd_timeline_ids ids = {.rank = input->rank,
                            .place = place,
                            .inputs = m->inputs.count,
                            .label = input->label,
                            .program = program_beside(input),
+                           .named_durations = m->request->named_durations,
                            .first = first_process(m, place),
                            .spare_pid = &m->spare_pid,
                            .spare_tid = &m->spare_tid};
@@ -160,7 +175,7 @@ copy_input(merging *m, uint32_t place)
                      ids.program);
     fd_status status = fd_timeline_reader_open(&reader, input->path, m->error);
     if (status == FD_OK) {
-        status = copy_items(m, input, &reader, &ids);
+        status = copy_items(m, input, &reader, &ids, &filter);
     }
     if (status == FD_OK) {
         size_t before = m->text->size;
@@ -178,6 +193,8 @@ copy_input(merging *m, uint32_t place)
     }
     m->done += reader.in.size;
     m->processes = ids.processes.count;
+    input->filtered = filter.left_out;
+    fd_timeline_filter_clear(&filter);
     fd_timeline_ids_clear(&ids);
     fd_timeline_reader_close(&reader);
     return status;
@@ -189,11 +206,13 @@ write_rank(fd_buffer *to, const fd_timeline_input *input)
     fd_buffer_text(to, "{\"file\":");
     fd_buffer_json(to, input->path, strlen(input->path));
     fd_buffer_format(to,
-                     ",\"rank\":%u,\"program\":\"%s\",\"events\":%" PRIu64 ",\"lost\":%" PRIu64
+                     ",\"rank\":%u,\"program\":\"%s\",\"events\":%" PRIu64
+                     ",\"filtered\":%" PRIu64 ",\"lost\":%" PRIu64
                      ",\"lost_bytes\":%" PRIu64 ",\"repaired\":%" PRIu64
                      ",\"trouble\":",
                      (unsigned)input->rank, input->survey.program,
-                     input->events, input->lost, input->lost_bytes, input->repaired);
+                     input->events, input->filtered, input->lost,
+                     input->lost_bytes, input->repaired);
     fd_buffer_json(to, input->trouble, strlen(input->trouble));
     fd_buffer_format(to, ",\"align\":\"%s\",\"offset_ns\":%" PRId64 "}",
                      fd_timeline_align_name(input->align), input->shift_ns);
@@ -269,12 +288,18 @@ fd_timeline_merge(const fd_timeline_request *request,
     merging m = {.request = request, .error = error};
     fd_status status = fd_timeline_inputs_find(request, inputs, count,
                                                &m.inputs, error);
+    if (status == FD_OK && request->has_steps && !request->paddle) {
+        status = fd_timeline_inputs_find_steps(request, &m.inputs, error);
+    }
     if (status == FD_OK) {
         fd_timeline_align_all(m.inputs.list, m.inputs.count, request->align,
                               &m.clock);
-        status = write_all(&m);
+        status = request->paddle
+                     ? fd_timeline_paddle_profile(request, &m.inputs, &m.clock,
+                                                  error)
+                     : write_all(&m);
     }
     fd_buffer_clear(&m.metadata);
-    fd_vector_clear(&m.inputs);
+    fd_timeline_inputs_clear(&m.inputs);
     return status;
 }

@@ -1,5 +1,6 @@
 #include "timeline/source.h"
 
+#include "timeline/from_paddle.h"
 #include "timeline/from_recording.h"
 
 #include <string.h>
@@ -47,6 +48,7 @@ static const fd_timeline_source sources[] = {
     {"recording", fd_timeline_is_recording, fd_timeline_from_recording},
     {"dump", is_dump, open_dump},
     {"Perfetto", is_perfetto, open_perfetto},
+    {"log of Paddle", fd_timeline_is_paddle, fd_timeline_from_paddle},
     {"Chrome JSON", NULL, NULL},
 };
 

@@ -37,7 +37,7 @@ static void
 take_program(fd_timeline_survey *survey, fd_span key)
 {
     static const char *const members[][2] = {
-        {"recordings", FD_TIMELINE_OURS},   {"jobs", "Paddle"},
+        {"recordings", FD_TIMELINE_OURS},   {"paddle", "Paddle"},
         {"deviceProperties", "torch.profiler"}, {"trace_id", "torch.profiler"},
         {"traceName", "torch.profiler"},    {"viztracer_metadata", "VizTracer"},
     };

@@ -31,14 +31,20 @@ def timeline_merge(
     *,
     align: str = "wall",
     ranks: list[int] | None = None,
+    devices: list[int] | None = None,
+    steps: tuple[int, int] | None = None,
+    paddle: bool = False,
+    named_durations: bool = False,
     progress: Callable[[int, int], object] | None = None,
 ) -> list[dict[str, Any]]:
-    """Chrome traces of many ranks into one (docs/timeline-merge.md); gzip when ``output`` ends in .gz.
+    """Timelines of many ranks into one (docs/timeline-merge.md); gzip when ``output`` ends in .gz.
 
-    ``inputs``: files, each with the rank that its name suggests. ``align``: none, wall or start. ``progress(done,
-    total)`` is told bytes of input. Answers a dict an input: file, rank, used, left_out, world, events, lost,
-    lost_bytes, repaired, trouble, align, offset_ns. Raises :class:`Error` with one line when a rank is there twice, a
-    file cannot be read or written, or nothing in the inputs can be used.
+    ``inputs``: files, each with the rank that its name suggests. ``align``: none, wall or start. ``devices``: GPUs to
+    keep. ``steps``: the first one to keep and the one behind the last. ``paddle``: the two files of Paddle's tool, into
+    the folder ``output``. ``progress(done, total)`` is told bytes of input. Answers a dict an input: file, rank, format,
+    program, used, left_out, world, events, filtered (left out by ``devices`` and ``steps``), lost, lost_bytes, repaired,
+    trouble, align, offset_ns. Raises :class:`Error` with one line when a rank is there twice, a file cannot be read or
+    written, or nothing in the inputs can be used.
     """
 
 @final

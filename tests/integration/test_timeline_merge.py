@@ -372,7 +372,7 @@ def test_paths_that_cannot_be_read_or_written(tmp_path: Path) -> None:
     good = write(tmp_path / "r0.json", [event()])
     cases = [
         ([tmp_path / "absent.json", "-o", tmp_path / "out.json"], "No such file"),
-        ([tmp_path / "empty", "-o", tmp_path / "out.json"], "no timeline (*.fd, *.json, *.json.gz) in this folder"),
+        ([tmp_path / "empty", "-o", tmp_path / "out.json"], "no timeline (*.fd, *.json, *.json.gz, workerlog.N) in"),
         ([good, "-o", tmp_path / "no" / "where.json"], "cannot write: No such file"),
         ([good, "-o", tmp_path / "empty"], "cannot write: Is a directory"),
     ]

@@ -14,40 +14,117 @@ from typing import Any
 
 from fastdispatch import Error
 from fastdispatch._core import timeline_merge
+from fastdispatch.cli.export import make_folder
 from fastdispatch.files import MANIFEST
 
 #: Of a trace whose name says no rank: greater numbers are times or process ids.
 MOST_RANKS = 1 << 21
 
+MOST_STEPS = (1 << 64) - 1
+
 #: Of the files in a folder that are taken.
 ENDINGS = (".fd", ".json", ".json.gz")
+
+#: The log of a worker of Paddle.
+LOG = re.compile(r"workerlog\.(\d{1,5})", re.ASCII)
 
 
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     merge = actions.add_parser(
         "merge",
-        help="Chrome traces of many ranks into one",
-        description="Chrome traces (torch.profiler, VizTracer, others; plain or gzip) of many ranks into one.",
+        help="timelines of many ranks into one",
+        description="Timelines of many ranks into one: our recordings, Chrome traces (torch.profiler, VizTracer, others; "
+        "plain or gzip), logs of Paddle (workerlog.N).",
     )
-    merge.add_argument("paths", nargs="+", metavar="PATH", help="traces, or folders with *.json and *.json.gz")
-    merge.add_argument("-o", dest="output", required=True, metavar="FILE", help="gzip when it ends in .gz")
+    merge.add_argument("paths", nargs="*", metavar="PATH", help="timelines, or folders of them")
+    merge.add_argument("--log_dir", "--log-dir", action="append", default=[], metavar="DIR", help="the same as PATH")
+    merge.add_argument("-o", dest="output", metavar="FILE", help="gzip when it ends in .gz; with --paddle a folder")
     merge.add_argument("--ranks", type=parse_ranks, metavar="LIST", help="these alone, as in 0,2-3")
+    merge.add_argument("--devices", type=parse_ranks, metavar="LIST", help="these GPUs alone, workerlog.N of these N")
+    merge.add_argument("--steps", type=parse_steps, metavar="A:B", help="what begins in steps A to before B")
+    merge.add_argument(
+        "--multi_machine", "--multi-machine", action="store_true", help="of a folder only its folders machine*"
+    )
     merge.add_argument(
         "--align",
         choices=("none", "wall", "start"),
         default="wall",
         help="by the wall clock (default), each from its begin, or times as they are",
     )
+    merge.add_argument(
+        "--durations", choices=("args", "name"), help="name: as part of the names, too (default with --paddle)"
+    )
+    merge.add_argument(
+        "--paddle",
+        action="store_true",
+        help="write pipeline_profile.json and pipeline_profile_perfetto.json, as Paddle's tool does",
+    )
     merge.set_defaults(function=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    files = list_files(arguments.paths, arguments.output)
-    inputs = [(str(path), rank_in_name(path.name, place)) for place, path in enumerate(files)]
+    paths = [*arguments.paths, *arguments.log_dir]
+    if not paths:
+        raise Error("timeline merge: give a PATH")
+    output = arguments.output or (paddle_folder(paths) if arguments.paddle else None)
+    if output is None:
+        raise Error("timeline merge: give the output with -o FILE")
+    files = list_files(paths, output, arguments.multi_machine)
+    inputs = list(with_ranks(files, arguments.devices))
+    if arguments.paddle:
+        make_folder(Path(output))
     with progress_bar() as progress:
-        rows = timeline_merge(inputs, arguments.output, align=arguments.align, ranks=arguments.ranks, progress=progress)
-    for line in warnings(rows, arguments.ranks, arguments.align):
+        rows = timeline_merge(
+            inputs,
+            output,
+            align=arguments.align,
+            ranks=arguments.ranks,
+            devices=arguments.devices,
+            steps=arguments.steps,
+            paddle=arguments.paddle,
+            named_durations=(arguments.durations or ("name" if arguments.paddle else "args")) == "name",
+            progress=progress,
+        )
+    for line in warnings(rows, arguments.ranks, arguments.align, alone=arguments.devices is None):
         tell(line)
+
+
+def paddle_folder(paths: Sequence[str]) -> str:
+    """Where Paddle's tool writes: into the folder of logs."""
+    path = Path(paths[0])
+    return str(path if path.is_dir() else path.parent)
+
+
+def with_ranks(files: Sequence[Path], devices: Sequence[int] | None) -> Iterator[tuple[str, int]]:
+    """Each file with the rank that its name suggests. Logs of several folders are of so many machines, in the order of
+    the folders, with equally many devices."""
+    logs = [path for path in files if LOG.fullmatch(path.name)]
+    folders = list(dict.fromkeys(path.parent for path in logs))
+    per_machine = 1 + max((device_of(path) for path in logs), default=0)
+    for folder in folders:
+        there = {device_of(path) for path in logs if path.parent == folder}
+        missing = [device for device in devices or () if device not in there]
+        if missing:
+            tell(f"{folder}: no log of device {spans(missing)} (workerlog.N)")
+    for place, path in enumerate(files):
+        if path not in logs:
+            yield str(path), rank_in_name(path.name, place)
+        elif devices is None or device_of(path) in devices:
+            yield str(path), folders.index(path.parent) * per_machine + device_of(path)
+
+
+def device_of(log: Path) -> int:
+    found = LOG.fullmatch(log.name)
+    return int(found[1]) if found else 0
+
+
+def parse_steps(text: str) -> tuple[int, int]:
+    """``A:B``; either may be missing."""
+    bounds = re.fullmatch(r"(\d*):(\d*)", text, re.ASCII)
+    first, end = (int(bounds[1] or 0), int(bounds[2] or MOST_STEPS)) if bounds else (1, 0)
+    if not 0 <= first < end <= MOST_STEPS:
+        raise argparse.ArgumentTypeError(f"{text!r} is no range of steps, such as 5:8")
+    return first, end
 
 
 def parse_ranks(text: str) -> list[int]:
@@ -62,7 +139,7 @@ def parse_ranks(text: str) -> list[int]:
     return sorted(ranks)
 
 
-def list_files(paths: Iterable[str], output: str) -> list[Path]:
+def list_files(paths: Iterable[str], output: str, multi_machine: bool = False) -> list[Path]:
     """Files as given, those of folders in natural order. What an earlier merge wrote there is no input."""
     files: list[Path] = []
     for path in map(Path, paths):
@@ -70,8 +147,11 @@ def list_files(paths: Iterable[str], output: str) -> list[Path]:
             files.append(path)
             continue
         found = list(in_folder(path, os.path.realpath(output)))
+        if multi_machine:
+            found = [each for each in found if each.parent != path]
         if not found:
-            raise Error(f"{path}: no timeline (*.fd, *.json, *.json.gz) in this folder")
+            where = "its folders machine*" if multi_machine else "this folder"
+            raise Error(f"{path}: no timeline (*.fd, *.json, *.json.gz, workerlog.N) in {where}")
         files += found
     return files
 
@@ -83,12 +163,19 @@ def in_folder(folder: Path, output: str, nested: bool = False) -> Iterator[Path]
         if path.is_dir():
             if path.name.startswith("machine") and not nested:
                 yield from in_folder(path, output, nested=True)
-        elif path.name == MANIFEST or not path.name.endswith(ENDINGS) or os.path.realpath(path) == output:
+        elif not is_timeline(path.name) or os.path.realpath(path) == output:
             continue
         elif path.suffix == ".fd" and named is not None and path.name not in named:
             tell(f"{path}: left out: not named in {MANIFEST}, so of an earlier run")
         else:
             yield path
+
+
+def is_timeline(name: str) -> bool:
+    """Paddle's tool, and ours, write pictures among the logs."""
+    return bool(LOG.fullmatch(name)) or (
+        name.endswith(ENDINGS) and name != MANIFEST and not name.startswith("pipeline_profile")
+    )
 
 
 def manifest(folder: Path) -> set[str] | None:
@@ -133,13 +220,15 @@ def progress_bar() -> Iterator[Callable[[int, int], None] | None]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def warnings(rows: Sequence[dict[str, Any]], wanted: Sequence[int] | None, align: str) -> Iterator[str]:
-    """A line for each input that is not whole, and one for ranks that are not there."""
+def warnings(
+    rows: Sequence[dict[str, Any]], wanted: Sequence[int] | None, align: str, alone: bool = True
+) -> Iterator[str]:
+    """A line for each input that is not whole, and one for ranks that are not there (unless some were not asked for)."""
     used = [row for row in rows if row["used"]]
     for row in rows:
         if not row["used"] and not row["left_out"]:
             yield f"{row['file']}: left out: {row['trouble']}"
-        elif row["lost"] or row["repaired"]:
+        elif row["used"] and (row["lost"] or row["repaired"]):
             yield f"{row['file']}: {', '.join(faults(row))}"
     if align != "none" and len({row["align"] for row in used}) > 1:
         files = [row["file"] for row in used if row["align"] == "none"]
@@ -148,7 +237,7 @@ def warnings(rows: Sequence[dict[str, Any]], wanted: Sequence[int] | None, align
     there = {row["rank"] for row in used}
     expected = wanted or range(max([*(row["world"] for row in used), max(there, default=-1) + 1]))
     missing = [rank for rank in expected if rank not in there]
-    if missing:
+    if missing and alone:
         yield f"no trace of rank {spans(missing)}"
 
 
