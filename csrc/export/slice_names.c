@@ -108,10 +108,11 @@ add_fact(const fd_trace *trace, const fd_trace_rank *rank, const char *key,
         const fd_trace_meta *meta = &rank->meta.list[i];
         if (strcmp(fd_trace_text(trace, meta->key), key) == 0) {
             const char *json = fd_trace_text(trace, meta->json);
-            size_t before = to->size;
-            fd_buffer_text(to, " | ");
-            if (!fd_span_words((fd_span){json, json + strlen(json)}, to)) {
-                to->size = before;
+            char words[256];
+            if (fd_span_words((fd_span){json, json + strlen(json)}, words,
+                              sizeof words)) {
+                fd_buffer_text(to, " | ");
+                fd_buffer_text(to, words);
             }
         }
     }

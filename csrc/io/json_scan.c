@@ -431,15 +431,28 @@ is_plain(fd_span value)
            && memchr(value.from, '\\', fd_span_size(value)) == NULL;
 }
 
-bool
-fd_span_words(fd_span value, fd_buffer *to)
+/* Append to a C string. */
+static bool
+add_word(fd_span word, char *to, size_t room)
 {
-    size_t before = to->size;
+    size_t size = strlen(to);
+    word = fd_span_inside(word);
+    if (fd_span_size(word) >= room - size) {
+        return false;
+    }
+    memcpy(to + size, word.from, fd_span_size(word));
+    to[size + fd_span_size(word)] = '\0';
+    return true;
+}
+
+bool
+fd_span_words(fd_span value, char *to, size_t room)
+{
+    static const char marks[] = ", ";
     fd_scan scan = {.at = value.from, .end = value.to, .forgets = true};
+    to[0] = '\0';
     if (is_plain(value)) {
-        value = fd_span_inside(value);
-        fd_buffer_bytes(to, value.from, fd_span_size(value));
-        return true;
+        return add_word(value, to, room);
     }
     fd_span name;
     fd_scan_result result = fd_scan_mark(&scan, '{');
@@ -448,19 +461,18 @@ fd_span_words(fd_span value, fd_buffer *to)
         const char *from = scan.at;
         result = result == FD_SCAN_OK ? fd_scan_value(&scan) : result;
         fd_span each = {from, scan.at};
-        if (result == FD_SCAN_OK && is_plain(name) && is_plain(each)) {
-            each = fd_span_inside(each);
-            fd_buffer_text(to, first ? "" : ", ");
-            fd_buffer_bytes(to, name.from, fd_span_size(name));
-            fd_buffer_text(to, " ");
-            fd_buffer_bytes(to, each.from, fd_span_size(each));
-        }
-        else if (result == FD_SCAN_OK) {
+        if (result == FD_SCAN_OK
+            && !(is_plain(name) && is_plain(each)
+                 && add_word((fd_span){marks, marks + (first ? 0 : 2)}, to,
+                             room)
+                 && add_word(name, to, room)
+                 && add_word((fd_span){marks + 1, marks + 2}, to, room)
+                 && add_word(each, to, room))) {
             result = FD_SCAN_BAD;
         }
     }
-    to->size = result == FD_SCAN_DONE ? to->size : before;
-    return result == FD_SCAN_DONE && to->size > before;
+    to[0] = result == FD_SCAN_DONE ? to[0] : '\0';
+    return to[0] != '\0';
 }
 
 bool

@@ -70,10 +70,10 @@ bool fd_span_is(fd_span span, const char *text);
 /* What a string says, without its quotes; other values as they are. */
 fd_span fd_span_inside(fd_span value);
 
-/* Append what a value says: "pipe 1, data 0" of {"pipe":1,"data":0}, a text
- * without its quotes, a number as it is. False, and nothing, of all else and
- * of what has escapes. */
-bool fd_span_words(fd_span value, fd_buffer *to);
+/* What a value says, as a C string: "pipe 1, data 0" of {"pipe":1,"data":0}, a
+ * text without its quotes, a number as it is. False, and "", of all else, of
+ * what has escapes and of what has no room. */
+bool fd_span_words(fd_span value, char *to, size_t room);
 
 /* An unsigned integer, whole and in range. */
 bool fd_span_u64(fd_span value, uint64_t *number);

@@ -20,18 +20,6 @@ take_base(fd_timeline_survey *survey, uint64_t base)
     survey->base_ns = survey->has_base ? (int64_t)base : 0;
 }
 
-static void
-take_words(char to[FD_TIMELINE_NAME], fd_span value)
-{
-    fd_buffer words = {.bytes = NULL};
-    if (fd_span_words(value, &words) && words.status == FD_OK
-        && words.size < FD_TIMELINE_NAME) {
-        memcpy(to, words.bytes, words.size);
-        to[words.size] = '\0';
-    }
-    fd_buffer_clear(&words);
-}
-
 /* Whose it is, by members that no other program writes. */
 static void
 take_program(fd_timeline_survey *survey, fd_span key)
@@ -62,10 +50,10 @@ take_member(fd_timeline_survey *survey, fd_span key, fd_span value)
         take_base(survey, number);
     }
     else if (fd_span_is(key, "host_name") || fd_span_is(key, "hostname")) {
-        take_words(survey->host, value);
+        fd_span_words(value, survey->host, FD_TIMELINE_NAME);
     }
     else if (fd_span_is(key, "coordinates")) {
-        take_words(survey->place, value);
+        fd_span_words(value, survey->place, FD_TIMELINE_NAME);
     }
     else if (fd_span_is(key, "distributedInfo")) {
         survey->has_rank = find_number(value, "rank", FD_TIMELINE_RANKS - 1,
@@ -76,7 +64,7 @@ take_member(fd_timeline_survey *survey, fd_span key, fd_span value)
         survey->world = told ? (uint32_t)number : 0;
         fd_span place;
         if (fd_scan_find(value, "coordinates", &place)) {
-            take_words(survey->place, place);
+            fd_span_words(place, survey->place, FD_TIMELINE_NAME);
         }
     }
 }

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -103,3 +105,245 @@ def test_files_of_an_earlier_run_and_dumps(run: Path, tmp_path: Path) -> None:
         "rank00009.fd: left out: not named in manifest.json, so of an earlier run",
         "a.json: left out: a dump holds no timeline: give its recording (.fd)",
     ]
+
+
+# Logs of Paddle. The patterns are those of its tool.
+LINE = re.compile(
+    r"Profiler Info: Job \((\d+)\), type = (\w+), micro_batch_id = (\d+), "
+    r"job_start_time = (\d+.\d+), job_end_time = (\d+.\d+)"
+)
+EPOCH_US = 1_697_793_307_000_000
+STEP_US = 100_000
+
+
+def job_line(number: int, kind: str, micro_batch: int, start_us: int, end_us: int) -> str:
+    times = ", ".join(
+        f"job_{name}_time = {us // 1000}.{us % 1000:03d}456" for name, us in (("start", start_us), ("end", end_us))
+    )
+    return (
+        f"I1020 09:15:07.265326 22317 standalone_executor.cc:217] Profiler Info: Job ({number}), type = {kind}, "
+        f"micro_batch_id = {micro_batch}, {times}\n"
+    )
+
+
+def log(
+    stage: int = 0, steps: Iterable[int] = range(3), variant: str = "list", late_us: int = 0, first: int = 0
+) -> str:
+    """Of steps with two micro-batches. Three versions of Paddle number jobs in three ways."""
+    text = f"INFO: Schedule Profiler start at step {first} and end at step 9\n" if first else "hello\n"
+    for step in steps:
+        at = EPOCH_US + step * STEP_US + stage * 7000 + late_us
+        kinds = [("forward", 0), ("forward", 1), ("backward", 0), ("backward", 1), ("optimizer", 0)]
+        seen: dict[str, int] = {}
+        for place, (kind, micro_batch) in enumerate(kinds):
+            of_kind = seen.setdefault(kind, 0)
+            number = {"list": place, "type": of_kind, "micro_batch": micro_batch}[variant]
+            text += job_line(number, kind, micro_batch, at + place * 10_000, at + place * 10_000 + 9_000 + place)
+            seen[kind] += 1
+    return text
+
+
+def write_logs(folder: Path, logs: dict[str, str]) -> Path:
+    for name, text in logs.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+def pictures(folder: Path, *arguments: object, told: int = 0) -> tuple[list[Event], list[Event]]:
+    lines = merge("--paddle", *arguments)
+    assert len(lines) == told, lines
+    plain, numbered = (
+        json.loads((folder / name).read_text(), parse_float=Decimal)["traceEvents"]
+        for name in ("pipeline_profile.json", "pipeline_profile_perfetto.json")
+    )
+    return plain, numbered
+
+
+def jobs(events: Iterable[Event]) -> dict[Any, list[tuple[str, Decimal, Decimal]]]:
+    """Type, begin and end of the jobs of each row."""
+    rows: dict[Any, list[tuple[str, Decimal, Decimal]]] = {}
+    begun: dict[Any, Event] = {}
+    for each in events:
+        if each["ph"] == "B":
+            assert each["tid"] not in begun
+            begun[each["tid"]] = each
+        elif each["ph"] == "E":
+            begin = begun.pop(each["tid"])
+            assert begin["name"] == each["name"] and begin["cat"] == each["cat"]
+            rows.setdefault(each["tid"], []).append((each["cat"], begin["ts"], each["ts"]))
+    assert not begun
+    return rows
+
+
+def steps_of(events: Iterable[Event]) -> list[str]:
+    return [each["name"].split(" ")[0] for each in events if each["ph"] == "B" and each["cat"] == "step"]
+
+
+@pytest.mark.parametrize("variant", ["list", "type", "micro_batch"])
+def test_paddle_intervals_are_those_of_its_patterns(tmp_path: Path, variant: str) -> None:
+    logs = {f"machine{i}/workerlog.{d}": log(stage=2 * i + d, variant=variant) for i in range(2) for d in range(2)}
+    write_logs(tmp_path, logs)
+    plain, numbered = pictures(tmp_path, "--log_dir", tmp_path, "--multi_machine", "--devices", "0,1")
+    rows, by_number = jobs(plain), jobs(numbered)
+    for place, (name, text) in enumerate(logs.items()):
+        machine, device = name[7], name[-1]
+        found = [(kind, Decimal(a) * 1000, Decimal(b) * 1000) for _, kind, _, a, b in LINE.findall(text)]
+        assert len(found) == 15
+        assert rows[f"GPU{device}(machine:{machine})"] == by_number[2334 + place] == found
+    names = [each["name"].split(" ")[0] for each in plain if each["ph"] == "B" and each["tid"] == "GPU0(machine:0)"]
+    numbers = [f"{kind}_{number}" for number, kind, *_ in LINE.findall(logs["machine0/workerlog.0"])]
+    assert names == numbers
+    rows_named = {each["tid"]: each["args"]["name"] for each in numbered if each["ph"] == "M"}
+    assert rows_named == {2333: "STEP"} | {
+        2334 + 2 * i + d: f"GPU:{d}(machine:{i})" for i in range(2) for d in range(2)
+    }
+    assert {each["cat"]: each.get("cname") for each in plain} == {
+        "forward": "thread_state_running",
+        "backward": "rail_idle",
+        "optimizer": "rail_response",
+        "step": "thread_state_unknown",
+    }
+
+
+def test_paddle_names_say_durations(tmp_path: Path) -> None:
+    write_logs(tmp_path, {"workerlog.0": log()})
+    plain, _ = pictures(tmp_path, tmp_path)
+    assert plain[0]["name"] == "forward_0 (9.000 ms)" and plain[2]["name"] == "forward_1 (9.001 ms)"
+    plain, _ = pictures(tmp_path, tmp_path, "--durations", "args")
+    assert plain[0]["name"] == "forward_0"
+
+
+def test_paddle_defect_1_steps_have_their_numbers(tmp_path: Path) -> None:
+    """Only one of the workers says which was the first."""
+    write_logs(tmp_path, {"workerlog.0": log(), "workerlog.1": log(stage=1, first=5)})
+    plain, _ = pictures(tmp_path, tmp_path)
+    assert steps_of(plain) == ["step5", "step6", "step7"]
+    assert {each["args"]["step"] for each in plain if "args" in each} == {5, 6, 7}
+
+
+def test_paddle_defect_2_devices_that_do_not_begin_at_0(tmp_path: Path) -> None:
+    write_logs(tmp_path, {f"workerlog.{device}": log(stage=device) for device in range(4)})
+    plain, numbered = pictures(tmp_path, "--log_dir", tmp_path, "--devices", "2,3")
+    assert set(jobs(plain)) == {"GPU2", "GPU3", "Step"}
+    assert set(jobs(numbered)) == {2333, 2334, 2335}
+    assert [each["args"]["name"] for each in numbered if each["ph"] == "M"] == ["STEP", "GPU:2", "GPU:3"]
+
+
+def test_paddle_defect_3_a_single_machine(tmp_path: Path) -> None:
+    write_logs(tmp_path, {"machine0/workerlog.0": log()})
+    plain, numbered = pictures(tmp_path, tmp_path, "--multi_machine")
+    assert set(jobs(plain)) == {"GPU0(machine:0)", "Step"}
+    assert set(jobs(numbered)) == {2333, 2334}
+    assert "GPU:0(machine:0)" in {each["args"]["name"] for each in numbered if each["ph"] == "M"}
+
+
+def test_paddle_defect_4_machines_in_their_order(tmp_path: Path) -> None:
+    """Also found without the flag."""
+    stages = {f"machine{i}": i for i in (10, 2, 0, 1)}
+    write_logs(tmp_path, {f"{name}/workerlog.0": log(stage=stage) for name, stage in stages.items()})
+    plain, _ = pictures(tmp_path, tmp_path)
+    begins = [rows[0][1] for name, rows in jobs(plain).items() if name != "Step"]
+    assert [name for name in jobs(plain)] == [f"GPU0(machine:{i})" for i in range(4)] + ["Step"]
+    assert begins == sorted(begins)
+
+
+def test_paddle_defect_5_clocks_of_machines(tmp_path: Path) -> None:
+    write_logs(tmp_path, {"machine0/workerlog.0": log(), "machine1/workerlog.0": log(late_us=10_000_000)})
+    plain, _ = pictures(tmp_path, tmp_path, "--align", "start")
+    rows = jobs(plain)
+    assert rows["GPU0(machine:0)"] == rows["GPU0(machine:1)"]
+    assert len(rows["Step"]) == 3 and rows["Step"][0][2] == rows["GPU0(machine:0)"][4][2]
+
+
+def test_paddle_defect_6_missing_logs(tmp_path: Path) -> None:
+    write_logs(tmp_path, {"workerlog.0": log()})
+    (line,) = merge("--paddle", tmp_path, "--devices", "0,7")
+    assert line == f"fastdispatch: {tmp_path}: no log of device 7 (workerlog.N)"
+    lines = merge("--paddle", tmp_path, "--devices", "7", status=2)
+    assert len(lines) == 2 and "no trace of these" in lines[1]
+
+
+def test_paddle_defect_7_arguments(tmp_path: Path) -> None:
+    write_logs(tmp_path, {"workerlog.0": log()})
+    plain, _ = pictures(tmp_path, tmp_path)
+    assert plain[2]["args"] == {"job": 1, "micro_batch": 1, "step": 0}
+
+
+def test_paddle_defect_8_prints_on_the_same_line(tmp_path: Path) -> None:
+    lines = log(steps=range(2)).splitlines(keepends=True)
+    lines[1] = f"loss: 3.25{lines[1].rstrip()}42 tokens\r\n"  # digits of another print
+    lines[3] = lines[3].replace("type = ", "type\n = ")
+    lines[4] = lines[4].replace("job_start_time = ", "job_start_time = -")
+    write_logs(tmp_path, {"workerlog.0": "".join(lines)})
+    (line,) = merge("--paddle", tmp_path)
+    assert line.endswith("workerlog.0: 2 jobs that cannot be read, the first in line 4; 8 events kept")
+    plain = json.loads((tmp_path / "pipeline_profile.json").read_text(), parse_float=Decimal)["traceEvents"]
+    assert jobs(plain)["GPU0"][0] == ("forward", EPOCH_US + Decimal("0.456"), EPOCH_US + Decimal("9000.456"))
+    assert len(jobs(plain)["GPU0"]) == 8
+
+
+def test_paddle_defect_9_a_worker_that_lost_a_step(tmp_path: Path) -> None:
+    write_logs(tmp_path, {"workerlog.0": log(), "workerlog.1": log(stage=1, steps=(1, 2))})
+    plain, _ = pictures(tmp_path, tmp_path)
+    rows = jobs(plain)
+    assert [end - begin < STEP_US for _, begin, end in rows["Step"]] == [True] * 3
+    assert [each["args"]["step"] for each in plain if each["tid"] == "GPU1" and "args" in each] == [1] * 5 + [2] * 5
+
+
+def test_paddle_defect_10_logs_are_timelines_as_any_other(tmp_path: Path) -> None:
+    """So that statistics are made of them as of all."""
+    write_logs(tmp_path / "in", {f"machine{i}/workerlog.{d}": log(stage=2 * i + d) for i in range(2) for d in range(2)})
+    trace = merged(tmp_path, tmp_path / "in")
+    names = named(trace["traceEvents"], "process_name")
+    assert list(names.values()) == [f"rank {2 * i + d} | machine{i} | GPU {d}" for i in range(2) for d in range(2)]
+    threads = named(trace["traceEvents"], "thread_name")
+    of_jobs = [each for each in slices(trace["traceEvents"]) if threads[each["tid"]] == "Jobs"]
+    assert len(of_jobs) == 4 * 15 and all({"job", "micro_batch", "step"} <= each["args"].keys() for each in of_jobs)
+    of_steps = [each["name"] for each in slices(trace["traceEvents"]) if threads[each["tid"]] == "Steps"]
+    assert of_steps == ["step 0", "step 1", "step 2"] * 4
+
+
+def test_steps_of_every_kind(run: Path, tmp_path: Path) -> None:
+    """Of a recording, of a log, of torch.profiler; one input has none of them."""
+    write_logs(tmp_path / "in", {"workerlog.5": log()})
+    shutil.copy(run / "rank00000.fd", tmp_path / "in")
+    step = {"ph": "X", "pid": 1, "tid": 1, "dur": 10}
+    events = [step | {"name": f"ProfilerStep#{at}", "ts": 10 * at} for at in range(4)]
+    events += [step | {"name": "op", "ts": 10 * at + 5} for at in range(4)]
+    for name, trace in (("r6.json", events), ("r7.json", [step | {"name": "op", "ts": 1}])):
+        (tmp_path / "in" / name).write_text(json.dumps({"traceEvents": trace, "baseTimeNanoseconds": 1}))
+    lines = merge(tmp_path / "in", "--steps", "1:3", "-o", tmp_path / "out.json")
+    assert [line.rpartition("/")[2] for line in lines if "/" in line] == [
+        "r7.json: left out: none of these steps in it"
+    ]
+    trace = json.loads((tmp_path / "out.json").read_text())
+    by_rank: dict[int, list[str]] = {}
+    for each in slices(trace["traceEvents"]):
+        by_rank.setdefault((each["pid"] - 1) // 1024, []).append(each["name"])
+    assert {name for name in by_rank[0] if name.startswith("step ")} == {"step 1", "step 2"}
+    assert by_rank[0].count("work") == 20
+    assert {name for name in by_rank[5] if name.startswith("step ")} == {"step 1", "step 2"} and len(by_rank[5]) == 12
+    assert by_rank[6] == ["ProfilerStep#1", "ProfilerStep#2", "op", "op"]
+    assert [row["filtered"] for row in trace["ranks"]][1:] == [6, 4]
+    (line,) = merge(tmp_path / "in", "--steps", "70:80", "-o", tmp_path / "no.json", status=2)
+    assert "none of these steps in any input" in line
+    (line,) = merge(tmp_path / "in", "--steps", "3:1", "-o", tmp_path / "no.json", status=2)
+    assert "no range of steps" in line
+
+
+def test_durations_in_names(tmp_path: Path) -> None:
+    events = [{"ph": "X", "name": 'a"é', "ts": 0, "dur": 1500}, {"ph": "i", "name": "b", "ts": 0}]
+    (tmp_path / "r0.json").write_text(json.dumps(events))
+    trace = merged(tmp_path, tmp_path / "r0.json", "--durations", "name")
+    assert [each["name"] for each in trace["traceEvents"][:2]] == ['a"é (1.50 ms)', "b"]
+
+
+def test_gpus_that_are_wanted(tmp_path: Path) -> None:
+    rows = [{"ph": "M", "name": "process_name", "pid": gpu, "args": {"name": "python"}} for gpu in range(2)]
+    rows += [{"ph": "M", "name": "process_labels", "pid": gpu, "args": {"labels": f"GPU {gpu}"}} for gpu in range(2)]
+    kernels = [{"ph": "X", "cat": "kernel", "name": f"k{gpu}", "pid": gpu, "ts": 1, "dur": 1} for gpu in range(2)]
+    (tmp_path / "r0.json").write_text(json.dumps([*rows, *kernels, {"ph": "X", "name": "op", "pid": 9, "ts": 1}]))
+    trace = merged(tmp_path, tmp_path / "r0.json", "--devices", "1")
+    assert [each["name"] for each in slices(trace["traceEvents"])] == ["k1", "op"]
+    assert len(named(trace["traceEvents"], "process_name")) == 2
