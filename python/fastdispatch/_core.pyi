@@ -41,10 +41,10 @@ def timeline_merge(
 
     ``inputs``: files, each with the rank that its name suggests. ``align``: none, wall or start. ``devices``: GPUs to
     keep. ``steps``: the first one to keep and the one behind the last. ``paddle``: the two files of Paddle's tool, into
-    the folder ``output``. ``progress(done, total)`` is told bytes of input. Answers a dict an input: file, rank, format,
-    program, used, left_out, world, events, filtered (left out by ``devices`` and ``steps``), lost, lost_bytes, repaired,
-    trouble, align, offset_ns. Raises :class:`Error` with one line when a rank is there twice, a file cannot be read or
-    written, or nothing in the inputs can be used.
+    the folder ``output``. ``progress(done, total)`` is told bytes of input. Answers a dict an input: file, rank,
+    format, program, used, left_out, world, events, filtered (left out by ``devices`` and ``steps``), lost, lost_bytes,
+    repaired, trouble, align, offset_ns. Raises :class:`Error` with one line when a rank is there twice, a file cannot
+    be read or written, or nothing in the inputs can be used.
     """
 
 @final

@@ -26,16 +26,49 @@ use_merged(uint64_t events)
     must(again.lost == 0 && again.repaired == 0 && again.events >= events);
 }
 
+/* The same bytes as the log of a worker: by its name it is one. */
+static void
+use_log(const uint8_t *data, size_t size)
+{
+    fd_timeline_input input = {.path = "workerlog.1", .rank = 1};
+    fd_timeline_request request = {.output = "merged.json",
+                                   .align = FD_ALIGN_WALL};
+    must(fixture_write("workerlog.1", data, size) == FD_OK);
+    fd_status status = fd_timeline_merge(&request, &input, 1, NULL);
+    if (status == FD_OK) {
+        use_merged(input.events);
+        input = (fd_timeline_input){.path = "workerlog.1", .rank = 1};
+        request = (fd_timeline_request){.output = ".",
+                                        .paddle = true,
+                                        .named_durations = true,
+                                        .align = FD_ALIGN_WALL};
+        must(fd_timeline_merge(&request, &input, 1, NULL) == FD_OK);
+        input = (fd_timeline_input){.path = "pipeline_profile_perfetto.json"};
+        request = (fd_timeline_request){.output = "again.json"};
+        must(fd_timeline_merge(&request, &input, 1, NULL) == FD_OK);
+        must(input.lost == 0 && input.repaired == 0);
+    }
+    must(status == FD_OK || status == FD_EFORMAT);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    static const uint32_t device = 1;
     fd_timeline_input inputs[] = {{.path = "damaged.json", .rank = 1},
                                   {.path = "whole.json", .rank = 0}};
     fd_timeline_request request = {.output = "merged.json",
                                    .align = size % 2 == 0 ? FD_ALIGN_WALL
-                                                          : FD_ALIGN_START};
+                                                          : FD_ALIGN_START,
+                                   .has_steps = size % 3 == 0,
+                                   .end_step = 3,
+                                   .devices = size % 5 == 0 ? &device : NULL,
+                                   .device_count = 1,
+                                   .named_durations = size % 7 == 0};
     fd_error error = {""};
-    static const char whole[] = "{\"traceEvents\":[{\"ph\":\"X\",\"ts\":1}]}";
+    static const char whole[] =
+        "{\"traceEvents\":[{\"ph\":\"X\",\"ts\":1,\"dur\":1,\"name\":"
+        "\"ProfilerStep#1\"}]}";
     must(fixture_write("damaged.json", data, size) == FD_OK);
     must(fixture_write("whole.json", whole, sizeof whole - 1) == FD_OK);
     fd_status status = fd_timeline_merge(&request, inputs, 2, &error);
@@ -43,10 +76,12 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         use_merged(inputs[1].events);
     }
     must(status == FD_OK || status == FD_ECONFLICT);
+    use_log(data, size);
     return 0;
 }
 
-/* Of every kind of event, every number and text, and every place for a fact. */
+/* Of every kind of event, every number and text, every place for a fact, and
+ * what Paddle's profiler writes. */
 fd_status
 fuzz_seed(fd_buffer *to)
 {
@@ -69,6 +104,14 @@ fuzz_seed(fd_buffer *to)
         "\"a \\\"thread\\\"\",\"ts\":-1.5,\"name\":\"\\ud800\\u0000\\\\\"},\n"
         "{\"ph\":\"X\",\"bind_id\":18446744073709551615,\"ts\":0,\"tid\":-1},"
         "\n{\"ph\":\"C\",\"pid\":\"\",\"ts\":3,\"args\":{\"n\":-Infinity}}\n"
-        "],\"traceName\":\"C:\\path\\r1.json\",\"displayTimeUnit\":\"ns\"}");
+        ",{\"ph\":\"X\",\"name\":\"ProfilerStep#2\",\"ts\":1,\"dur\":5},\n"
+        "{\"ph\":\"B\",\"name\":\"b\",\"ts\":2},{\"ph\":\"E\",\"ts\":3},\n"
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"args\":{\"device\":1}}\n"
+        "],\"log\":[\"Schedule Profiler start at step 5 and end at step 8\",\n"
+        "\"Profiler Info: Job (0), type = forward, micro_batch_id = 0, "
+        "job_start_time = 1697793307213.760986, job_end_time = "
+        "1697793307254.006104\",\n\"Profiler Info: Job (1), type = optimizer,"
+        " micro_batch_id = 1, job_start_time = 1697793307255.000001, "
+        "job_end_time = 1697793307256.5\"],\"traceName\":\"C:\\path\\r1.json\",\"displayTimeUnit\":\"ns\"}");
     return to->status;
 }

@@ -33,8 +33,8 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     merge = actions.add_parser(
         "merge",
         help="timelines of many ranks into one",
-        description="Timelines of many ranks into one: our recordings, Chrome traces (torch.profiler, VizTracer, others; "
-        "plain or gzip), logs of Paddle (workerlog.N).",
+        description="Timelines of many ranks into one: recordings, Chrome traces (torch.profiler, VizTracer, others), "
+        "plain or gzip, and logs of Paddle (workerlog.N).",
     )
     merge.add_argument("paths", nargs="*", metavar="PATH", help="timelines, or folders of them")
     merge.add_argument("--log_dir", "--log-dir", action="append", default=[], metavar="DIR", help="the same as PATH")
@@ -223,7 +223,7 @@ def progress_bar() -> Iterator[Callable[[int, int], None] | None]:
 def warnings(
     rows: Sequence[dict[str, Any]], wanted: Sequence[int] | None, align: str, alone: bool = True
 ) -> Iterator[str]:
-    """A line for each input that is not whole, and one for ranks that are not there (unless some were not asked for)."""
+    """A line for each input that is not whole, and one for ranks that are not there, unless ``alone`` is false."""
     used = [row for row in rows if row["used"]]
     for row in rows:
         if not row["used"] and not row["left_out"]:
