@@ -65,8 +65,10 @@ static PyMethodDef functions[] = {
     {"timeline_merge", (PyCFunction)(void (*)(void))fd_timeline_merge_py,
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("timeline_merge($module, inputs, output, *, align='wall',\n"
-               "               ranks=None, progress=None)\n--\n\n"
-               "Chrome traces of many ranks into one.")},
+               "               ranks=None, devices=None, steps=None,\n"
+               "               paddle=False, named_durations=False,\n"
+               "               progress=None)\n--\n\n"
+               "Timelines of many ranks into one.")},
     {NULL, NULL, 0, NULL},
 };
 
