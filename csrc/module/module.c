@@ -69,6 +69,11 @@ static PyMethodDef functions[] = {
                "               paddle=False, named_durations=False,\n"
                "               progress=None)\n--\n\n"
                "Timelines of many ranks into one.")},
+    {"timeline_stats", (PyCFunction)(void (*)(void))fd_timeline_stats_py,
+     METH_VARARGS | METH_KEYWORDS,
+     PyDoc_STR("timeline_stats($module, inputs, *, ranks=None,\n"
+               "               progress=None)\n--\n\n"
+               "Figures of traces of many ranks.")},
     {NULL, NULL, 0, NULL},
 };
 

@@ -8,4 +8,7 @@
 PyObject *fd_timeline_merge_py(PyObject *module, PyObject *args,
                                PyObject *kwargs);
 
+PyObject *fd_timeline_stats_py(PyObject *module, PyObject *args,
+                               PyObject *kwargs);
+
 #endif
