@@ -74,6 +74,15 @@ static PyMethodDef functions[] = {
      PyDoc_STR("timeline_stats($module, inputs, *, ranks=None,\n"
                "               progress=None)\n--\n\n"
                "Figures of traces of many ranks.")},
+    {"timeline_check", (PyCFunction)(void (*)(void))fd_timeline_check_py,
+     METH_VARARGS | METH_KEYWORDS,
+     PyDoc_STR("timeline_check($module, path, *, progress=None)\n--\n\n"
+               "What is wrong with a trace, and where.")},
+    {"timeline_cut", (PyCFunction)(void (*)(void))fd_timeline_cut_py,
+     METH_VARARGS | METH_KEYWORDS,
+     PyDoc_STR("timeline_cut($module, path, output, begin, end, *,\n"
+               "             steps=False, progress=None)\n--\n\n"
+               "A part of a trace, by time or by steps.")},
     {NULL, NULL, 0, NULL},
 };
 

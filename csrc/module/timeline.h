@@ -8,7 +8,16 @@
 PyObject *fd_timeline_merge_py(PyObject *module, PyObject *args,
                                PyObject *kwargs);
 
+/* timeline_stats(inputs, *, ranks, progress) -> dict */
 PyObject *fd_timeline_stats_py(PyObject *module, PyObject *args,
                                PyObject *kwargs);
+
+/* timeline_check(path, *, progress) -> dict */
+PyObject *fd_timeline_check_py(PyObject *module, PyObject *args,
+                               PyObject *kwargs);
+
+/* timeline_cut(path, output, begin, end, *, steps, progress) -> dict */
+PyObject *fd_timeline_cut_py(PyObject *module, PyObject *args,
+                             PyObject *kwargs);
 
 #endif

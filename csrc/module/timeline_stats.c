@@ -4,16 +4,16 @@
 #include "base/alloc.h"
 #include "timeline/stats.h"
 #include "module/errors.h"
+#include "module/telling.h"
 
 /* What the arguments own while the files are read. */
 typedef struct arguments {
     PyObject *paths;      /* owned; list of bytes */
-    PyObject *progress;   /* borrowed; NULL: none */
     fd_stats_file *files; /* owned */
     uint32_t count;
     uint32_t *ranks; /* owned; NULL: all */
     size_t rank_count;
-    bool raised; /* the callback did */
+    fd_telling telling;
 } arguments;
 
 static bool
@@ -60,24 +60,6 @@ take_ranks(arguments *a, PyObject *list)
         }
     }
     return a->ranks != NULL || PyErr_NoMemory() != NULL;
-}
-
-/* Called without the GIL. A signal, such as Ctrl-C, stops it too. */
-static bool
-tell(void *context, uint64_t done, uint64_t total)
-{
-    arguments *a = context;
-    PyGILState_STATE state = PyGILState_Ensure();
-    a->raised = PyErr_CheckSignals() != 0;
-    if (!a->raised && a->progress != NULL) {
-        PyObject *answer = PyObject_CallFunction(
-            a->progress, "KK", (unsigned long long)done,
-            (unsigned long long)total);
-        a->raised = answer == NULL;
-        Py_XDECREF(answer);
-    }
-    PyGILState_Release(state);
-    return !a->raised;
 }
 
 /* Put a new reference into a dict; false with an exception set. */
@@ -289,8 +271,8 @@ count(PyObject *module, arguments *a)
 {
     fd_stats_request request = {.ranks = a->ranks,
                                 .rank_count = a->rank_count,
-                                .progress = tell,
-                                .context = a};
+                                .progress = fd_tell,
+                                .context = &a->telling};
     fd_stats stats;
     fd_error error = {""};
     fd_status status;
@@ -298,7 +280,7 @@ count(PyObject *module, arguments *a)
     Py_BEGIN_ALLOW_THREADS
     status = fd_timeline_stats(&request, a->files, a->count, &stats, &error);
     Py_END_ALLOW_THREADS
-    if (!a->raised) {
+    if (!a->telling.raised) {
         made = status == FD_OK ? answer(a, &stats)
                                : fd_raise(module, status, &error);
     }
@@ -319,7 +301,7 @@ fd_timeline_stats_py(PyObject *module, PyObject *args, PyObject *kwargs)
                                     names, &PyList_Type, &inputs, &ranks,
                                     &progress)
         && take_files(&a, inputs) && take_ranks(&a, ranks)) {
-        a.progress = progress == Py_None ? NULL : progress;
+        a.telling.progress = progress;
         made = count(module, &a);
     }
     Py_XDECREF(a.paths);

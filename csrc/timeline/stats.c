@@ -153,7 +153,10 @@ tally_slice(counting *c, const fd_timeline_rank *rank, const fd_slice *slice)
     key = (fd_tally_key){.of = FD_TALLY_NAME,
                          .cat = slice->cat,
                          .name = slice->name};
-    if (status == FD_OK) {
+    bool counted = (slice->kind
+                    & (FD_IS_STEP | FD_IS_GPU_STEP | FD_IS_AROUND))
+                   != 0;
+    if (status == FD_OK && !counted) {
         status = fd_tally_add(tally, &key, duration);
     }
     return status == FD_OK && slice->kind & FD_IS_JOB

@@ -47,6 +47,39 @@ def timeline_merge(
     be read or written, or nothing in the inputs can be used.
     """
 
+def timeline_stats(
+    inputs: list[tuple[str, int]],
+    *,
+    ranks: list[int] | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> dict[str, Any]:
+    """Figures of traces of many ranks (docs/timeline-stats.md), times in nanoseconds.
+
+    ``inputs``: files, each with the rank that its name suggests; ``ranks``: these alone. Answers ``files``, ``ranks``,
+    ``steps`` (of a rank; step None: all its time), ``jobs``, ``categories``, ``names``, ``collectives`` (lists of
+    dicts; texts are spelled as inside of a JSON string), ``base_ns``, ``error`` (of percentiles, relative), and what
+    did not fit: ``gap_ns``, ``closed_ns``, ``steps_left_out``, ``values_left_out``, ``collectives_left_out``. Raises
+    :class:`Error` when a file cannot be read, a rank is in two files, or there is nothing to count.
+    """
+
+def timeline_check(path: _Path, *, progress: Callable[[int, int], object] | None = None) -> dict[str, Any]:
+    """What is wrong with a trace (docs/timeline-stats.md): ``whole``, ``events``, ``lost_bytes``, ``left_out``,
+    ``passes``, ``trouble``, and ``faults``, each with kind, broken, count, what, remedy and the ``first`` places (byte,
+    event). Raises :class:`Error` when it cannot be read or is no trace."""
+
+def timeline_cut(
+    path: _Path,
+    output: _Path,
+    begin: int | None,
+    end: int | None,
+    *,
+    steps: bool = False,
+    progress: Callable[[int, int], object] | None = None,
+) -> dict[str, Any]:
+    """The part of a trace from ``begin`` up to ``end``: nanoseconds since its start, or numbers of ``steps``; None: no
+    bound. Answers events, kept, rows (of metadata), flows_left, timeless, lost, lost_bytes, repaired, trouble. Raises
+    :class:`Error`, and writes nothing, when there is nothing in between."""
+
 @final
 class Session:
     """One recording session (csrc/module/session_type.c). At most one per process records.

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from fastdispatch.cli import timeline_merge
+from fastdispatch.cli import timeline_check, timeline_cut, timeline_merge, timeline_stats
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("timeline", help="what happened when, on all ranks", description=__doc__)
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     timeline_merge.add(actions)
+    timeline_stats.add(actions)
+    timeline_check.add(actions)
+    timeline_cut.add(actions)
