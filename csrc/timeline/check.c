@@ -99,6 +99,7 @@ name_process(checking *c, const fd_timeline_facts *facts, process *of,
         fault(c, FD_FAULT_TWO_NAMES, place);
     }
     of->name = id;
+    of->first = of->first.event == 0 ? place : of->first;
     return status;
 }
 

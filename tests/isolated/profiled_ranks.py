@@ -9,7 +9,7 @@ import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
 from torch.nn.parallel import DistributedDataParallel
-from torch.profiler import ProfilerActivity, profile
+from torch.profiler import ProfilerAction, ProfilerActivity, profile
 
 RANKS = 4
 
@@ -23,11 +23,14 @@ def train(rank: int, folder: str) -> None:
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     model(torch.ones(2, 16)).sum().backward()
     dist.barrier()
-    with profile(activities=[ProfilerActivity.CPU], record_shapes=True) as profiler:
+    with profile(
+        activities=[ProfilerActivity.CPU], record_shapes=True, schedule=lambda step: ProfilerAction.RECORD
+    ) as profiler:
         for _ in range(3):
             optimizer.zero_grad()
             model(torch.rand(8, 16)).pow(2).sum().backward()
             optimizer.step()
+            profiler.step()
         dist.barrier()
     profiler.export_chrome_trace(f"{folder}/trace_{rank}.json")
     dist.destroy_process_group()
