@@ -107,8 +107,13 @@ job_kind(fd_span cat, fd_span name)
     static const char *const talking[] = {
         "send", "recv", "receive", "all_reduce", "allreduce", "all_gather",
         "allgather", "reduce_scatter", "broadcast", "p2p", NULL};
+    /* Functions may have such names, too: their category is a file. */
+    static const char *const marks[] = {"", "user_annotation", "range", NULL};
     fd_span type = fd_timeline_job_type(name);
-    if (!fd_span_is(cat, "job") && !is_one_of(type, types)) {
+    bool same = fd_span_size(cat) == fd_span_size(type)
+                && memcmp(cat.from, type.from, fd_span_size(cat)) == 0;
+    if (!fd_span_is(cat, "job")
+        && !(is_one_of(type, types) && (same || is_one_of(cat, marks)))) {
         return 0;
     }
     return FD_IS_JOB

@@ -298,7 +298,7 @@ add_rank(counting *c, uint32_t place)
     for (uint32_t i = 0; i < stats->ranks.count; i++) {
         if (stats->ranks.list[i].rank == rank->rank) {
             return fd_fail(c->error, FD_ECONFLICT,
-                           "%s: rank %u is in another file, too",
+                           "%s: rank %u is in another file, too: merge them first",
                            c->file->path, (unsigned)rank->rank);
         }
     }

@@ -41,6 +41,8 @@ kinds(void)
         {"forward", "forward_3", FD_IS_JOB},
         {"job", "anything mb4", FD_IS_JOB},
         {"job", "send_forward mb4", FD_IS_JOB | FD_IS_COMMUNICATION},
+        {"range", "backward", FD_IS_JOB},
+        {"a.py", "backward", 0},
         {"a.py", "[GPT]:forward", 0},
         {"", "", 0},
     };

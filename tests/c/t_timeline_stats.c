@@ -142,7 +142,8 @@ what_is_refused(void)
         {"{\"traceEvents\":[]}", "{\"traceEvents\":[]}", FD_EINVAL,
          "no slices in these traces"},
         {"[" SLICE(1, "", "a", 1, 1) "]", "[" SLICE(1, "", "a", 1, 1) "]",
-         FD_ECONFLICT, "b.json: rank 0 is in another file, too"},
+         FD_ECONFLICT, "b.json: rank 0 is in another file, too: merge them "
+         "first"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLEAN(fd_stats_clear) fd_stats stats = {.has_base = false};

@@ -8,7 +8,7 @@ import math
 import random
 from collections import defaultdict
 from decimal import Decimal
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from statistics import median, pstdev
 from typing import Any
@@ -130,7 +130,7 @@ def steps_of(events: list[Event], shift: int, category: str) -> dict[int, Span]:
             start = ns(each["ts"]) + shift
             made[int(each["name"][13:])] = start, start + ns(each["dur"])
     ordered = sorted(made.items(), key=lambda item: item[1])
-    for (number, (start, end)), (_, (after, _)) in zip(ordered, ordered[1:], strict=False):
+    for (number, (start, end)), (_, (after, _)) in pairwise(ordered):
         made[number] = start, min(end, after)
     return made
 
@@ -151,9 +151,9 @@ def compare(made: dict[str, Any], traces: dict[int, dict[str, Any]], gpu: bool) 
             own[step][rank] = expected["busy"] - expected["exposed"]
             count += 1
         for each in events:
-            if each["ph"] == "X" and each["cat"] not in ("Trace", "gpu_user_annotation"):
-                if not each["name"].startswith("ProfilerStep#"):
-                    durations[each["cat"], each["name"]].append(ns(each["dur"]))
+            is_work = each["ph"] == "X" and each["cat"] not in ("Trace", "gpu_user_annotation")
+            if is_work and not each["name"].startswith("ProfilerStep#"):
+                durations[each["cat"], each["name"]].append(ns(each["dur"]))
     assert count == len(rows) > 0
     for row in made["stragglers"]:
         values = own[row["step"]]
@@ -339,9 +339,15 @@ def test_the_table_and_the_picture(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "rank 1: 5 calls found no room in its timeline" in out
     picture = ElementTree.parse(tmp_path / "a.svg").getroot()
     texts = ["".join(text.itertext()) for text in picture.iter("{http://www.w3.org/2000/svg}text")]
-    assert {"rank 0", "rank 1", "rank 2", "compute", "exposed communication", "idle", "time since the first step, ms"} <= {
-        *texts
-    }
+    assert {
+        "rank 0",
+        "rank 1",
+        "rank 2",
+        "compute",
+        "exposed communication",
+        "idle",
+        "time since the first step, ms",
+    } <= {*texts}
     bars = [bar for bar in picture.iter("{http://www.w3.org/2000/svg}g")]
     assert len(bars) == 18
     assert sum("straggler" in (bar[0].text or "") for bar in bars) == out.count("▲ rank")
@@ -374,30 +380,57 @@ def test_check_says_what_and_where(tmp_path: Path, capsys: pytest.CaptureFixture
     assert any("overlap on a thread" in line and line.endswith("(event 2)") for line in lines)
 
 
-@pytest.mark.parametrize(
-    ("events", "fault"),
-    [
-        ([event(ts=0, dur=10), event(ts=5, dur=10)], "overlap"),
-        ([event(ts=-5, dur=10)], "negative"),
-        ([event(ts="x")], "time"),
-        ([event(), event(ph="C", args={"n": "x"})], "counter"),
-        ([event(ts=0, dur=9), event(ph="f", id=1, bp="e", ts=3)], "flow-start"),
-        ([event(ts=10, dur=20), event(ts=10, dur=5), event(ts=30, dur=0)], None),
-        ([event(ph="B", ts=1), event(ph="B", ts=2), event(ph="E", ts=2), event(ph="E", ts=3)], None),
-    ],
-    ids=["overlap", "negative", "time", "counter", "flow", "nested", "pairs"],
-)
-def test_check_agrees_with_perfetto(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], events: list[Event], fault: str | None
-) -> None:
-    named = {"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "a"}}
-    path = write(tmp_path / "a.json", {"traceEvents": [named, *events, event(name="sound", tid=2)]})
-    call("check", path, "--json", status=0 if fault is None else 1)
+NAMED = {"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "a"}}
+
+#: What Perfetto counts for each kind of fault.
+COUNTED = {
+    "overlap": "slice_drop_overlapping_complete_event",
+    "negative": "trace_sorter_negative_timestamp_dropped",
+    "duration": "json_parser_failure",
+    "flow-start": "flow_end_without_start",
+}
+
+
+def test_check_finds_what_perfetto_loses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    events = [
+        *(event(ts=ts, dur=10) for ts in (0, 5, 8)),
+        event(ts=-5, dur=10, tid=2),
+        {key: value for key, value in event(tid=3).items() if key != "dur"},
+        event(ph="B", name="a", ts=10, tid=4),
+        event(ph="B", name="b", ts=20, tid=4),
+        event(ph="E", name="a", ts=20, tid=4),
+        event(ph="E", name="b", ts=30, tid=4),
+        *(event(ts=0, dur=9, tid=5) for _ in "x"),
+        *(event(ph="f", id=number, bp="e", ts=3, tid=5) for number in (1, 2, 3, 4)),
+    ]
+    path = write(tmp_path / "a.json", {"traceEvents": [NAMED, *events]})
+    call("check", path, "--json", status=1)
     (file,) = json.loads(capsys.readouterr().out)["files"]
-    assert [row["kind"] for row in file["faults"]] == ([] if fault is None else [fault])
+    found = {row["kind"]: row["count"] for row in file["faults"]}
+    assert found == {"overlap": 2, "negative": 1, "duration": 1, "end": 1, "begin": 1, "flow-start": 4}
     with open_trace(path) as processor:
-        lost = "select sum(value) as n from stats where severity in ('error', 'data_loss') or name like 'flow_%'"
-        assert (query(processor, lost)[0]["n"] > 0) == (fault is not None)
+        for kind, name in COUNTED.items():
+            assert query(processor, f"select value from stats where name = '{name}'") == [{"value": found[kind]}], kind
+
+
+def test_what_check_finds_whole_perfetto_keeps(tmp_path: Path) -> None:
+    events = [
+        event(ts=10, dur=5),
+        event(ts=10, dur=20),
+        event(ts=30, dur=0),
+        *(event(ph=phase, ts=ts, tid=2) for phase, ts in (("B", 1), ("B", 2), ("E", 2), ("E", 3))),
+        event(ph="s", id=1, ts=12),
+        event(ph="f", id=1, ts=30, bp="e"),
+        event(ph="C", ts=1, args={"n": 1.5}),
+        event(ph="b", id=7, ts=1),
+        event(ph="e", id=7, ts=9),
+    ]
+    path = write(tmp_path / "a.json.gz", {"traceEvents": [NAMED, *events]})
+    call("check", path)
+    with open_trace(path) as processor:
+        assert_clean(processor)
+        assert query(processor, "select count(*) as n from slice") == [{"n": 6}]
+        assert query(processor, "select count(*) as n from flow") == [{"n": 1}]
 
 
 BAD = {

@@ -78,7 +78,9 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def told(made: dict[str, Any]) -> list[str]:
-    parts = [f"{grouped(made['kept'])} events and {grouped(made['rows'])} rows of metadata of {grouped(made['events'])} kept"]
+    parts = [
+        f"{grouped(made['kept'])} events and {grouped(made['rows'])} rows of metadata of {grouped(made['events'])} kept"
+    ]
     if made["flows_left"]:
         parts.append(f"{grouped(made['flows_left'])} flow events left out whose flow goes beyond the window")
     if made["timeless"]:

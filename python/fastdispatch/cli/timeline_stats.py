@@ -71,4 +71,3 @@ def warnings(files: Sequence[dict[str, Any]]) -> Iterator[str]:
             faults.append(f"{row['timeless']} slices whose time is no number")
         if faults:
             yield f"{row['file']}: {', '.join(faults)}"
-

@@ -1,4 +1,4 @@
-"""Figures of a timeline as plain values: what is printed, drawn, and becomes JSON (``docs/timeline-stats.schema.json``)."""
+"""Figures of a timeline as plain values: printed, drawn, and as JSON (``docs/timeline-stats.schema.json``)."""
 
 from __future__ import annotations
 
@@ -67,7 +67,9 @@ def stats(made: Row) -> Stats:
         ranks=ranks,
         steps=steps,
         stragglers=stragglers,
-        jobs=sorted(made["jobs"], key=lambda row: [-1 if row[key] is None else row[key] for key in JOB] + [row["type"]]),
+        jobs=sorted(
+            made["jobs"], key=lambda row: [-1 if row[key] is None else row[key] for key in JOB] + [row["type"]]
+        ),
         categories=sorted(made["categories"], key=lambda row: (row["rank"], -row["total"], row["category"])),
         names=sorted(made["names"], key=lambda row: (-row["total"], row["category"], row["name"])),
         collectives=sorted(made["collectives"], key=itemgetter("group", "name")),

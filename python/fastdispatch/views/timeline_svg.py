@@ -11,7 +11,7 @@ from fastdispatch.views.timeline_stats import Row, Stats, own
 WIDTH, LEFT, RIGHT, TOP = 1160, 84, 24, 116
 #: The narrowest bar in which shares can be told apart.
 NARROWEST = 14
-ROOM = 760  # for all rows, where they are many
+ROOM = 900  # for all rows, where they are many
 
 STYLE = """
 text { font-family: 'Helvetica Neue', Helvetica, Arial, sans-serif; fill: #1b1f24; font-size: 12px }
@@ -38,7 +38,7 @@ def picture(made: Stats) -> str:
     """SVG. Too many steps for the width: those in a row that took longest, and a note that says so."""
     rows, note = window(made)
     ranks = sorted({row["rank"] for row in rows})
-    height = max(11, min(44, ROOM // len(ranks)))
+    height = max(13, min(44, ROOM // len(ranks)))
     first, last = min(row["start"] for row in rows), max(row["end"] for row in rows)
     scale = (WIDTH - LEFT - RIGHT) / max(last - first, 1)
     bottom = TOP + height * len(ranks)
@@ -82,14 +82,16 @@ def window(made: Stats) -> tuple[list[Row], str]:
     lengths = [span[numbers[at + most - 1]][1] - span[numbers[at]][0] for at in range(len(numbers) - most + 1)]
     at = max(range(len(lengths)), key=lengths.__getitem__)
     chosen = set(numbers[at : at + most])
-    note = f"steps {numbers[at]} to {numbers[at + most - 1]} of {grouped(len(numbers))}: the {most} in a row that took longest"
+    note = f"steps {numbers[at]} to {numbers[at + most - 1]} of {grouped(len(numbers))}: "
+    note += f"the {most} in a row that took longest"
     return [row for row in made.steps if row["step"] in chosen], note
 
 
 def headings(made: Stats, note: str, marks: bool) -> Iterator[str]:
     count = len(made.ranks)
     yield f'<text class="title" x="{LEFT}" y="28">Steps by rank</text>'
-    told = f"{count} rank{'s' if count > 1 else ''}, {grouped(len(made.stragglers))} steps; the height of a colour is its share of the step"
+    told = f"{count} rank{'s' if count > 1 else ''}, {grouped(len(made.stragglers))} steps; "
+    told += "the height of a colour is its share of the step"
     yield f'<text class="note" x="{LEFT + 128}" y="28">{escape(told)}{escape("; " + note if note else "")}</text>'
     x = LEFT
     copies = any(other(row) for row in (*made.steps, *made.ranks))
@@ -108,8 +110,9 @@ def other(row: Row) -> int:
     return int(row["busy"] - row["compute"] - row["exposed"])
 
 
-def triangle(x: float, y: float) -> str:
-    return f"M{x:.1f},{y:.1f} l6,11 h-12 z"
+def triangle(x: float, y: float, size: float = 11) -> str:
+    half = size * 6 / 11
+    return f"M{x:.1f},{y:.1f} l{half:.1f},{size:.1f} h{-2 * half:.1f} z"
 
 
 def bar(row: Row, x: float, width: float, top: float, height: float, slow: bool) -> Iterator[str]:
@@ -127,14 +130,15 @@ def bar(row: Row, x: float, width: float, top: float, height: float, slow: bool)
     frame = "step slow" if slow else "step"
     yield f'<rect class="{frame}" x="{x:.2f}" y="{top:.2f}" width="{wide:.2f}" height="{height:.2f}"/>'
     if slow:
-        yield f'<path class="mark" d="{triangle(x + max(8, min(wide / 2, wide - 8)), top + 2)}" stroke="#fff"/>'
+        yield f'<path class="mark" d="{triangle(x + max(wide / 2, 6), top + 1, min(11, height - 2))}" stroke="#fff"/>'
     yield "</g>"
 
 
 def words(row: Row, slow: bool) -> str:
     name = "all its time" if row["step"] is None else f"step {row['step']}"
     figures = ", ".join(f"{key} {seconds(row[key])}" for key in ("compute", "communication", "exposed", "idle"))
-    return f"rank {row['rank']}, {name}: {seconds(row['duration'])}; {figures}{'; straggler, own work ' + seconds(own(row)) if slow else ''}"
+    mark = f"; straggler, own work {seconds(own(row))}" if slow else ""
+    return f"rank {row['rank']}, {name}: {seconds(row['duration'])}; {figures}{mark}"
 
 
 def axis(first: int, last: int, scale: float, bottom: float) -> Iterator[str]:
@@ -165,7 +169,9 @@ def numbers(rows: Sequence[Row], first: int, scale: float) -> Iterator[str]:
     free = 0.0
     rank = min(row["rank"] for row in rows)
     yield f'<text class="note small" x="{LEFT - 8}" y="{TOP - 12}" text-anchor="end">step</text>'
-    for row in sorted((row for row in rows if row["rank"] == rank and row["step"] is not None), key=lambda row: row["start"]):
+    for row in sorted(
+        (row for row in rows if row["rank"] == rank and row["step"] is not None), key=lambda row: row["start"]
+    ):
         x = LEFT + (row["start"] - first + row["duration"] / 2) * scale
         half = 4 + 3.5 * len(str(row["step"]))
         if x - half >= free:

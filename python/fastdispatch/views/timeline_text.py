@@ -139,17 +139,31 @@ def figures(row: Row) -> list[str]:
 
 def jobs(rows: Sequence[Row]) -> Table:
     cells = [
-        [str(row["rank"]), "" if row["stage"] is None else str(row["stage"]), *figures(row), row["type"]] for row in rows
+        [str(row["rank"]), "" if row["stage"] is None else str(row["stage"]), *figures(row), row["type"]]
+        for row in rows
     ]
     return table(["rank", "stage", *FIGURES, "job"], cells, ["job"])
 
 
 def names(rows: Sequence[Row]) -> Table:
-    return table([*FIGURES, "category", "name"], [[*figures(r), r["category"], r["name"]] for r in rows], ["category", "name"])
+    return table(
+        [*FIGURES, "category", "name"], [[*figures(r), r["category"], r["name"]] for r in rows], ["category", "name"]
+    )
 
 
 def collectives(rows: Sequence[Row]) -> Table:
-    columns = ["matched", "ranks", "begin p50", "begin max", "end p50", "end max", "worst", "unmatched", "name", "group"]
+    columns = [
+        "matched",
+        "ranks",
+        "begin p50",
+        "begin max",
+        "end p50",
+        "end max",
+        "worst",
+        "unmatched",
+        "name",
+        "group",
+    ]
     cells = []
     for row in rows:
         begin, end = row["begin"], row["end"]
@@ -163,7 +177,8 @@ def collectives(rows: Sequence[Row]) -> Table:
 def foot(made: Stats) -> Iterator[str]:
     """What the figures mean, and what is missing in them."""
     bases = sorted({row["basis"] for row in made.ranks}, key=list(_BASIS).index)
-    yield f"Compute is {' or '.join(_BASIS[basis] for basis in bases)}; percentiles within {share(made.relative_error, 1)}"
+    compute = " or ".join(_BASIS[basis] for basis in bases)
+    yield f"Compute is {compute}; percentiles within {share(made.relative_error, 1)}"
     if any(row["marked"] for row in made.stragglers):
         yield "▲ own work (busy without exposed communication) more than 10 % above the median of the ranks"
     for row in made.ranks:
