@@ -39,7 +39,8 @@ struct fd_chrome {
     fd_buffer *json; /* owned; every name as a JSON string without its first
                         quote and its last */
     fd_buffer *json_categories; /* the same */
-    int64_t offset;  /* ns from the earliest start of a rank to this one's */
+    fd_export_options options;
+    fd_clock_map clock; /* from times of the rank to those of the file */
     bool named_durations;
     bool first;
     fd_buffer *to; /* borrowed while a piece is written */
@@ -78,6 +79,12 @@ write_us(fd_buffer *to, int64_t ns)
     fd_buffer_text(to, ns < 0 ? "-" : "");
     fd_buffer_u64(to, size / 1000);
     fd_buffer_bytes(to, decimals, 4);
+}
+
+static int64_t
+shown(const writer *w, uint64_t time)
+{
+    return fd_clock_apply(&w->clock, (int64_t)time);
 }
 
 static void
@@ -121,9 +128,9 @@ begin_slice(writer *w, uint32_t tid, const char *name, size_t size,
     fd_buffer_text(w->to, ",\"tid\":");
     fd_buffer_u64(w->to, tid);
     fd_buffer_text(w->to, ",\"ts\":");
-    write_us(w->to, (int64_t)start + w->offset);
+    write_us(w->to, shown(w, start));
     fd_buffer_text(w->to, ",\"dur\":");
-    write_us(w->to, (int64_t)(end - start));
+    write_us(w->to, shown(w, end) - shown(w, start));
     fd_buffer_text(w->to, ",\"name\":\"");
     fd_buffer_bytes(w->to, name, size);
     if (w->named_durations) {
@@ -169,7 +176,7 @@ write_lost(writer *w)
                          "timeline\",\"ts\":",
                          w->rank->rank + 1, thread_track(w, w->thread),
                          (unsigned long long)lost);
-        write_us(w->to, (int64_t)w->last + w->offset);
+        write_us(w->to, shown(w, w->last));
         fd_buffer_text(w->to, "}");
     }
 }
@@ -187,8 +194,7 @@ write_async(writer *w, const fd_trace_event *event, uint32_t number)
                          "\"id2\":{\"local\":\"0x%x\"},\"ts\":",
                          end ? 'e' : 'b', w->rank->rank + 1,
                          thread_track(w, event->thread), number);
-        write_us(w->to, (int64_t)(event->start + (end ? event->duration : 0))
-                            + w->offset);
+        write_us(w->to, shown(w, event->start + (end ? event->duration : 0)));
         fd_buffer_text(w->to, ",\"name\":\"");
         fd_buffer_bytes(w->to, w->json[name.name].bytes,
                         w->json[name.name].size);
@@ -226,11 +232,21 @@ begin_rank(writer *w)
     begin_part(w, w->at < w->trace->ranks.count ? PART_RANK : PART_FOOT);
 }
 
+static fd_clock_map
+clock_of(const writer *w)
+{
+    return w->options.clocks != NULL
+               ? w->options.clocks[w->at].map
+               : (fd_clock_map){.offset_ns
+                                = fd_rank_offset(w->trace, w->rank)
+                                  - fd_first_offset(w->trace)};
+}
+
 static fd_status
 rank_part(writer *w)
 {
     fd_buffer label = {.bytes = NULL};
-    w->offset = fd_rank_offset(w->trace, w->rank) - fd_first_offset(w->trace);
+    w->clock = clock_of(w);
     fd_rank_label(w->trace, w->rank, &label);
     write_row(w, "process_name", 0, label.bytes, label.size);
     write_place(w, "process_sort_index", 0, w->rank->rank);
@@ -370,7 +386,7 @@ clear_all(const fd_text_pool *texts, fd_buffer *json)
 static fd_status
 head_part(writer *w)
 {
-    fd_chrome_head(w->trace, w->only, w->to);
+    fd_chrome_head(w->trace, &w->options, w->to);
     begin_rank(w);
     return FD_OK;
 }
@@ -394,6 +410,7 @@ fd_chrome_open(const fd_trace *trace, const fd_export_options *options,
     }
     chrome->trace = trace;
     chrome->only = options->rank;
+    chrome->options = *options;
     chrome->first = true;
     chrome->named_durations = options->named_durations;
     *status = fd_slice_names_make(&chrome->names, trace);

@@ -62,20 +62,46 @@ write_fact(const fd_trace *trace, const fd_trace_rank *rank, const char *key,
     }
 }
 
-void
-fd_chrome_head(const fd_trace *trace, int only, fd_buffer *to)
+/* What a merge needs to know of the clock of a file with one rank. */
+static void
+write_clock(const fd_trace *trace, const fd_trace_rank *rank, fd_buffer *to)
 {
+    const char *facts = fd_rank_fact(trace, rank, "clock");
+    int64_t offset = fd_rank_offset(trace, rank) - fd_first_offset(trace);
+    fd_buffer_format(to,
+                     "\"clock\":{\"boot_id\":\"%s\",\"boottime_ns\":%" PRId64,
+                     rank->boot_id,
+                     (int64_t)rank->start.boottime_ns - offset);
+    bool any = facts != NULL && facts[0] == '{' && facts[1] != '}';
+    fd_buffer_text(to, any ? "," : "}");
+    fd_buffer_text(to, any ? facts + 1 : "");
+    fd_buffer_text(to, ",\n");
+}
+
+void
+fd_chrome_head(const fd_trace *trace, const fd_export_options *options,
+               fd_buffer *to)
+{
+    int only = options->rank;
     const fd_trace_rank *ranks = trace->ranks.list;
     const fd_trace_rank *first = &ranks[only < 0 ? 0 : only];
     fd_buffer_format(to,
                      "{\"displayTimeUnit\":\"ns\","
                      "\"baseTimeNanoseconds\":%" PRIu64 ","
                      "\"distributedInfo\":{\"rank\":%u,\"world_size\":%u},\n",
-                     ranks[0].start.realtime_ns
-                         + (uint64_t)fd_first_offset(trace),
+                     options->clocks != NULL
+                         ? (uint64_t)options->clocks_base_ns
+                         : ranks[0].start.realtime_ns
+                               + (uint64_t)fd_first_offset(trace),
                      first->rank, first->world);
     write_fact(trace, first, "host", "host_name", to);
     write_fact(trace, first, "coordinates", "coordinates", to);
+    if (only != FD_ALL_RANKS || trace->ranks.count == 1) {
+        write_clock(trace, first, to);
+    }
+    if (options->clocks != NULL) {
+        fd_export_write_clocks(trace, options, to);
+    }
     fd_buffer_text(to, "\"recordings\":[");
     for (uint32_t i = 0; i < trace->ranks.count; i++) {
         if (only == FD_ALL_RANKS || only == (int)i) {

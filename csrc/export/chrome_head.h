@@ -3,10 +3,11 @@
 #ifndef FD_CHROME_HEAD_H
 #define FD_CHROME_HEAD_H
 
+#include "export/exporters.h"
 #include "io/trace.h"
 
-/* Append it up to the begin of the events. `only` is an index into the ranks
- * or FD_ALL_RANKS; there is at least one. */
-void fd_chrome_head(const fd_trace *trace, int only, fd_buffer *to);
+/* Append it up to the begin of the events. There is at least one rank. */
+void fd_chrome_head(const fd_trace *trace, const fd_export_options *options,
+                    fd_buffer *to);
 
 #endif

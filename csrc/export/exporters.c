@@ -8,10 +8,10 @@
 #include <string.h>
 
 static const fd_exporter exporters[] = {
-    {"callgraph", fd_export_callgraph},
-    {"chrome", fd_export_chrome},
-    {"dot", fd_export_dot},
-    {"perfetto", fd_export_perfetto},
+    {"callgraph", fd_export_callgraph, false},
+    {"chrome", fd_export_chrome, true},
+    {"dot", fd_export_dot, false},
+    {"perfetto", fd_export_perfetto, true},
 };
 
 const fd_exporter *
@@ -23,4 +23,42 @@ fd_exporter_find(const char *name)
         }
     }
     return NULL;
+}
+
+static void
+write_known(fd_buffer *to, const char *name, bool known, int64_t ns)
+{
+    if (known) {
+        fd_buffer_format(to, ",\"%s\":%lld", name, (long long)ns);
+    }
+    else {
+        fd_buffer_format(to, ",\"%s\":null", name);
+    }
+}
+
+void
+fd_export_write_clocks(const fd_trace *trace, const fd_export_options *options,
+                       fd_buffer *to)
+{
+    for (uint32_t i = 0; i < trace->ranks.count; i++) {
+        const fd_export_clock *clock = &options->clocks[i];
+        int64_t drift = clock->map.drift_ppt;
+        fd_buffer_format(to,
+                         "%s\n{\"rank\":%u,\"align\":\"%s\",\"offset_ns\":%lld,"
+                         "\"at_ns\":%lld,\"drift_ppb\":%s%lld.%03lld",
+                         i > 0 ? "," : "\"ranks\":[",
+                         (unsigned)trace->ranks.list[i].rank, clock->method,
+                         (long long)clock->map.offset_ns,
+                         (long long)clock->map.at_ns, drift < 0 ? "-" : "",
+                         (long long)(drift < 0 ? -drift : drift) / 1000,
+                         (long long)(drift < 0 ? -drift : drift) % 1000);
+        write_known(to, "uncertainty_ns",
+                    clock->uncertainty_ns != FD_CLOCK_UNKNOWN,
+                    clock->uncertainty_ns);
+        write_known(to, "residual_ns", clock->has_residual,
+                    clock->residual_ns);
+        fd_buffer_format(to, ",\"violations\":%llu}",
+                         (unsigned long long)clock->violations);
+    }
+    fd_buffer_text(to, "\n],\n");
 }

@@ -6,6 +6,7 @@
 #ifndef FD_EXPORTERS_H
 #define FD_EXPORTERS_H
 
+#include "analysis/clock_fit.h"
 #include "base/buffer.h"
 #include "io/trace.h"
 
@@ -32,6 +33,16 @@ typedef struct fd_export_globs {
     size_t count;
 } fd_export_globs;
 
+/* How the times of a rank become those of all. */
+typedef struct fd_export_clock {
+    fd_clock_map map;
+    const char *method; /* static */
+    int64_t uncertainty_ns; /* or FD_CLOCK_UNKNOWN */
+    bool has_residual;
+    int64_t residual_ns; /* against the next best method */
+    uint64_t violations; /* effects before their causes */
+} fd_export_clock;
+
 typedef struct fd_export_options {
     int rank; /* index into trace->ranks, or FD_ALL_RANKS */
     fd_export_style style;
@@ -42,6 +53,9 @@ typedef struct fd_export_options {
     double min_percent; /* of the time; functions below are folded.
                            Negative: a default */
     bool all;           /* nothing is folded */
+    const fd_export_clock *clocks; /* timelines: borrowed; by index of rank;
+                                      NULL: one host, or the wall clock */
+    int64_t clocks_base_ns; /* with them: what time 0 is, since 1970 */
     bool named_durations; /* timelines: durations are part of the names */
 } fd_export_options;
 
@@ -52,7 +66,13 @@ typedef fd_status fd_export(const fd_trace *trace,
 typedef struct fd_exporter {
     const char *name;
     fd_export *write;
+    bool is_timeline;
 } fd_exporter;
+
+/* "ranks":[{"rank":0,"align":"reference",...},...], : how the clocks were made
+ * one; appended. */
+void fd_export_write_clocks(const fd_trace *trace,
+                            const fd_export_options *options, fd_buffer *to);
 
 /* NULL when there is no such format. */
 const fd_exporter *fd_exporter_find(const char *name);

@@ -79,6 +79,8 @@ typedef struct writer {
     bool *categorised;  /* owned; the same of categories */
     uint32_t ids;       /* those of this rank begin here */
     uint64_t base;      /* boot time of its start, on the first rank's clock */
+    fd_clock_map drift; /* of its times since then */
+    const fd_export_clock *clocks; /* of all ranks; NULL: hosts' own */
     uint32_t sequence;
     fd_buffer *to;
     fd_buffer packet;   /* scratch */
@@ -140,6 +142,33 @@ thread_track(const writer *w, uint32_t thread)
     return w->ids + thread + 1;
 }
 
+/* "clock pingpong: offset 12 ns, drift -3.000 ppb, within 900 ns" */
+static void
+write_clock_label(const writer *w, fd_buffer *to)
+{
+    const fd_export_clock *clock = &w->clocks[w->rank
+                                              - w->trace->ranks.list];
+    fd_buffer_format(to, "clock %s: offset %lld ns, drift %lld ppb",
+                     clock->method, (long long)clock->map.offset_ns,
+                     (long long)clock->map.drift_ppt / 1000);
+    if (clock->uncertainty_ns != FD_CLOCK_UNKNOWN) {
+        fd_buffer_format(to, ", within %lld ns",
+                         (long long)clock->uncertainty_ns);
+    }
+    if (clock->has_residual) {
+        fd_buffer_format(to, ", residual %lld ns",
+                         (long long)clock->residual_ns);
+    }
+}
+
+/* Ns since the rank's start. One snapshot corrects the offset of a clock; its
+ * drift is in the times. */
+static uint64_t
+shown(const writer *w, uint64_t time)
+{
+    return (uint64_t)fd_clock_apply(&w->drift, (int64_t)time);
+}
+
 static void
 write_process(writer *w)
 {
@@ -151,6 +180,11 @@ write_process(writer *w)
     text.size = 0;
     fd_buffer_format(&text, "pid %u", w->rank->pid);
     fd_proto_bytes(&w->inner, PROCESS_LABEL, text.bytes, text.size);
+    if (w->clocks != NULL) {
+        text.size = 0;
+        write_clock_label(w, &text);
+        fd_proto_bytes(&w->inner, PROCESS_LABEL, text.bytes, text.size);
+    }
     fd_proto_number(&w->message, TRACK_UUID, process_track(w));
     fd_proto_message(&w->message, TRACK_PROCESS, &w->inner);
     fd_proto_message(&w->packet, PACKET_TRACK, &w->message);
@@ -252,7 +286,7 @@ write_named(writer *w, uint32_t track, uint64_t type, const char *name,
     if (name != NULL) {
         fd_proto_text(&w->message, EVENT_NAME, name);
     }
-    fd_proto_number(&w->packet, PACKET_TIMESTAMP, w->base + time);
+    fd_proto_number(&w->packet, PACKET_TIMESTAMP, w->base + shown(w, time));
     fd_proto_number(&w->packet, PACKET_CLOCK, BOOTTIME);
     fd_proto_message(&w->packet, PACKET_TRACK_EVENT, &w->message);
     send(w);
@@ -289,7 +323,8 @@ write_thread(writer *w, uint32_t thread, const fd_trace_event *events,
     begin_sequence(w, thread + 1, thread_track(w, thread));
     write_thread_track(w, thread);
     while (fd_slices_next(&slices, &edge)) {
-        write_edge(w, &events[edge.event], edge.time - last, edge.begins);
+        write_edge(w, &events[edge.event], shown(w, edge.time) - shown(w, last),
+                   edge.begins);
         last = edge.time;
     }
     write_lost(w, thread, last);
@@ -376,14 +411,30 @@ write_asyncs(writer *w)
     return status;
 }
 
+/* The clock of all is that of the first rank. */
+static void
+set_clock(writer *w)
+{
+    const fd_trace_rank *first = &w->trace->ranks.list[0];
+    int64_t start = (int64_t)first->start.boottime_ns;
+    if (w->clocks == NULL) {
+        w->base = (uint64_t)(start + fd_rank_offset(w->trace, w->rank));
+        return;
+    }
+    const fd_clock_map *map = &w->clocks[w->rank - first].map;
+    int64_t zero = fd_clock_apply(map, 0);
+    w->base = (uint64_t)(start + zero - fd_clock_apply(&w->clocks[0].map, 0));
+    w->drift = *map;
+    w->drift.offset_ns += -zero;
+}
+
 static fd_status
 write_rank(writer *w)
 {
     const fd_trace_event *events = w->rank->events.list;
     uint32_t count = w->rank->events.count;
     w->ids = w->rank->rank * (IDS_PER_RANK + 1);
-    w->base = (uint64_t)((int64_t)w->trace->ranks.list[0].start.boottime_ns
-                         + fd_rank_offset(w->trace, w->rank));
+    set_clock(w);
     begin_sequence(w, 0, process_track(w));
     write_process(w);
     write_steps(w);
@@ -399,7 +450,7 @@ fd_status
 fd_export_perfetto(const fd_trace *trace, const fd_export_options *options,
                    fd_buffer *to, fd_error *error)
 {
-    writer w = {.trace = trace, .to = to};
+    writer w = {.trace = trace, .clocks = options->clocks, .to = to};
     fd_status status = fd_timeline_check(trace, options->rank, error);
     if (status == FD_OK) {
         status = fd_slice_names_make(&w.names, trace);

@@ -99,6 +99,19 @@ fd_timeline_check(const fd_trace *trace, int rank, fd_error *error)
                    "--timeline`");
 }
 
+const char *
+fd_rank_fact(const fd_trace *trace, const fd_trace_rank *rank,
+             const char *key)
+{
+    for (uint32_t i = 0; i < rank->meta.count; i++) {
+        const fd_trace_meta *meta = &rank->meta.list[i];
+        if (strcmp(fd_trace_text(trace, meta->key), key) == 0) {
+            return fd_trace_text(trace, meta->json);
+        }
+    }
+    return NULL;
+}
+
 /* " | " and what a fact says, when there is one. */
 static void
 add_fact(const fd_trace *trace, const fd_trace_rank *rank, const char *key,

@@ -30,6 +30,10 @@ fd_status fd_timeline_check(const fd_trace *trace, int rank, fd_error *error);
 void fd_rank_label(const fd_trace *trace, const fd_trace_rank *rank,
                    fd_buffer *to);
 
+/* The last fact with a key, as JSON; NULL without. */
+const char *fd_rank_fact(const fd_trace *trace, const fd_trace_rank *rank,
+                         const char *key);
+
 /* Nanoseconds to add to times of this rank so that all are on the clock of the
  * first: exact on one host, the wall clocks' difference across hosts. */
 int64_t fd_rank_offset(const fd_trace *trace, const fd_trace_rank *rank);

@@ -67,7 +67,7 @@ static PyMethodDef functions[] = {
      PyDoc_STR("timeline_merge($module, inputs, output, *, align='wall',\n"
                "               ranks=None, devices=None, steps=None,\n"
                "               paddle=False, named_durations=False,\n"
-               "               progress=None)\n--\n\n"
+               "               progress=None, strict=False)\n--\n\n"
                "Timelines of many ranks into one.")},
     {"timeline_stats", (PyCFunction)(void (*)(void))fd_timeline_stats_py,
      METH_VARARGS | METH_KEYWORDS,
@@ -104,7 +104,7 @@ execute(PyObject *module)
     }
     int (*const types[])(PyObject *) = {
         fd_session_type_init, fd_trace_type_init, fd_dispatch_type_init,
-        fd_label_type_init};
+        fd_label_type_init, fd_ping_types_init};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         if (types[i](module) < 0) {
             return -1;

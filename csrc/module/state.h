@@ -23,5 +23,6 @@ int fd_session_type_init(PyObject *module);
 int fd_trace_type_init(PyObject *module);
 int fd_dispatch_type_init(PyObject *module);
 int fd_label_type_init(PyObject *module);
+int fd_ping_types_init(PyObject *module);
 
 #endif

@@ -21,6 +21,7 @@ typedef struct arguments {
     bool paddle;
     bool named_durations;
     fd_timeline_align align;
+    int strict;
     bool raised; /* the callback did */
 } arguments;
 
@@ -116,17 +117,22 @@ take_steps(arguments *a, PyObject *pair)
     return true;
 }
 
-static bool
-take_align(arguments *a, const char *name)
+int
+fd_take_align(PyObject *value, void *to)
 {
-    for (int align = FD_ALIGN_NONE; align <= FD_ALIGN_START; align++) {
-        a->align = (fd_timeline_align)align;
-        if (strcmp(name, fd_timeline_align_name(a->align)) == 0) {
-            return true;
+    const char *name = PyUnicode_AsUTF8(value);
+    for (int align = FD_ALIGN_NONE; name != NULL && align < FD_ALIGN_ASKED;
+         align++) {
+        if (strcmp(name, fd_timeline_align_name((fd_timeline_align)align))
+            == 0) {
+            *(fd_timeline_align *)to = (fd_timeline_align)align;
+            return 1;
         }
     }
-    PyErr_Format(PyExc_ValueError, "align=%s is unknown", name);
-    return false;
+    if (name != NULL) {
+        PyErr_Format(PyExc_ValueError, "align=%s is unknown", name);
+    }
+    return 0;
 }
 
 /* Called without the GIL. A signal, such as Ctrl-C, stops the merge too. */
@@ -148,11 +154,18 @@ tell(void *context, uint64_t done, uint64_t total)
 }
 
 static PyObject *
+known(bool is_known, int64_t ns)
+{
+    return is_known ? PyLong_FromLongLong(ns) : Py_NewRef(Py_None);
+}
+
+static PyObject *
 row(const fd_timeline_input *input, PyObject *path)
 {
     return Py_BuildValue(
-        "{s:N,s:I,s:s,s:s,s:O,s:O,s:I,s:K,s:K,s:K,s:K,s:K,s:s,s:s,s:L}", "file",
-        PyUnicode_DecodeFSDefault(PyBytes_AS_STRING(path)), "rank",
+        "{s:N,s:I,s:s,s:s,s:O,s:O,s:I,s:K,s:K,s:K,s:K,s:K,s:s,s:s,s:L,s:L,s:d,"
+        "s:N,s:N,s:K}",
+        "file", PyUnicode_DecodeFSDefault(PyBytes_AS_STRING(path)), "rank",
         (unsigned)input->rank, "format", input->survey.format, "program",
         input->survey.program, "used", input->used ? Py_True : Py_False,
         "left_out", input->left_out ? Py_True : Py_False, "world",
@@ -163,7 +176,12 @@ row(const fd_timeline_input *input, PyObject *path)
         (unsigned long long)input->lost_bytes, "repaired",
         (unsigned long long)input->repaired, "trouble", input->trouble,
         "align", fd_timeline_align_name(input->align), "offset_ns",
-        (long long)input->shift_ns);
+        (long long)input->clock.offset_ns, "at_ns",
+        (long long)input->clock.at_ns, "drift_ppb",
+        (double)input->clock.drift_ppt / 1000, "uncertainty_ns",
+        known(fd_timeline_is_calibrated(input), input->uncertainty_ns),
+        "residual_ns", known(input->has_residual, input->residual_ns),
+        "violations", (unsigned long long)input->violations);
 }
 
 static PyObject *
@@ -186,6 +204,7 @@ merge(PyObject *module, arguments *a)
 {
     fd_timeline_request request = {.output = PyBytes_AS_STRING(a->output),
                                    .align = a->align,
+                                   .strict = a->strict != 0,
                                    .ranks = a->ranks,
                                    .rank_count = a->rank_count,
                                    .devices = a->devices,
@@ -213,8 +232,8 @@ fd_timeline_merge_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"inputs", "output", "align", "ranks", "devices",
                             "steps", "paddle", "named_durations", "progress",
-                            NULL};
-    arguments a = {.output = NULL};
+                            "strict", NULL};
+    arguments a = {.align = FD_ALIGN_WALL};
     PyObject *inputs;
     PyObject *ranks = Py_None;
     PyObject *devices = Py_None;
@@ -222,13 +241,13 @@ fd_timeline_merge_py(PyObject *module, PyObject *args, PyObject *kwargs)
     PyObject *progress = Py_None;
     int paddle = 0;
     int named_durations = 0;
-    const char *align = "wall";
     PyObject *made = NULL;
     if (PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O!O&|$sOOOppO:timeline_merge", names, &PyList_Type,
-            &inputs, PyUnicode_FSConverter, &a.output, &align, &ranks,
-            &devices, &steps, &paddle, &named_durations, &progress)
-        && take_align(&a, align) && take_inputs(&a, inputs)
+            args, kwargs, "O!O&|$O&OOOppOp:timeline_merge", names,
+            &PyList_Type, &inputs, PyUnicode_FSConverter, &a.output,
+            fd_take_align, &a.align, &ranks, &devices, &steps, &paddle,
+            &named_durations, &progress, &a.strict)
+        && take_inputs(&a, inputs)
         && take_numbers(ranks, "ranks", &a.ranks, &a.rank_count)
         && take_numbers(devices, "devices", &a.devices, &a.device_count)
         && take_steps(&a, steps)) {

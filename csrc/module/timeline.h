@@ -20,4 +20,7 @@ PyObject *fd_timeline_check_py(PyObject *module, PyObject *args,
 PyObject *fd_timeline_cut_py(PyObject *module, PyObject *args,
                              PyObject *kwargs);
 
+/* For an argument: from the name of an alignment to an fd_timeline_align. */
+int fd_take_align(PyObject *value, void *to);
+
 #endif

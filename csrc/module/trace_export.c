@@ -3,7 +3,9 @@
 
 #include "analysis/totals.h"
 #include "export/exporters.h"
+#include "module/timeline.h"
 #include "module/trace_type.h"
+#include "timeline/recordings.h"
 
 /* The index of a name in a list that ends in NULL; -1 with ValueError. */
 static int
@@ -63,16 +65,47 @@ free_globs(fd_export_globs *globs)
     fd_free((void *)(uintptr_t)globs->list);
 }
 
+/* How clocks are made one, where several ranks are written. */
+typedef struct alignment {
+    fd_timeline_align align;
+    bool strict;
+} alignment;
+
+static fd_status
+write_aligned(const fd_trace *trace, const fd_exporter *exporter,
+              fd_export_options options, alignment how, fd_buffer *to,
+              fd_error *error)
+{
+    bool many = options.rank == FD_ALL_RANKS && trace->ranks.count > 1;
+    fd_status status = FD_OK;
+    fd_export_clock *clocks = NULL;
+    if (many && exporter->is_timeline) {
+        clocks = fd_calloc(trace->ranks.count, sizeof *clocks);
+        status = clocks == NULL
+                     ? FD_ENOMEM
+                     : fd_timeline_align_trace(trace, how.align, how.strict,
+                                               clocks, &options.clocks_base_ns,
+                                               error);
+        options.clocks = clocks;
+    }
+    if (status == FD_OK) {
+        status = exporter->write(trace, &options, to, error);
+    }
+    fd_free(clocks);
+    return status;
+}
+
 static PyObject *
 written(PyObject *self, const fd_exporter *exporter,
-      const fd_export_options *options)
+        const fd_export_options *options, alignment how)
 {
     fd_buffer text = {.bytes = NULL};
     fd_error error = {""};
     fd_status status;
     PyObject *bytes = NULL;
     Py_BEGIN_ALLOW_THREADS
-    status = exporter->write(fd_trace_of(self), options, &text, &error);
+    status = write_aligned(fd_trace_of(self), exporter, *options, how, &text,
+                           &error);
     Py_END_ALLOW_THREADS
     if (status != FD_OK) {
         fd_raise(PyType_GetModule(Py_TYPE(self)), status, &error);
@@ -89,7 +122,7 @@ fd_trace_export(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"format", "rank", "style", "weight", "ops", "hide",
                             "contract", "min_percent", "all",
-                            "named_durations", NULL};
+                            "named_durations", "align", "strict", NULL};
     const char *format;
     const char *style = "default";
     const char *weight = "time";
@@ -98,16 +131,20 @@ fd_trace_export(PyObject *self, PyObject *args, PyObject *kwargs)
     PyObject *contract = NULL;
     int all = 0;
     int named_durations = 0;
+    int strict = 0;
+    alignment how = {.align = FD_ALIGN_AUTO};
     fd_export_options options = {.rank = FD_ALL_RANKS, .min_percent = -1};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|$isssO!O!dpp:export",
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|$isssO!O!dppO&p:export",
                                      names, &format, &options.rank, &style,
                                      &weight, &ops, &PyTuple_Type, &hide,
                                      &PyTuple_Type, &contract,
-                                     &options.min_percent, &all, &named_durations)
+                                     &options.min_percent, &all, &named_durations,
+                                     fd_take_align, &how.align, &strict)
         || !fd_trace_rank_fits(self, options.rank)
         || !choose_all(&options, style, weight, ops)) {
         return NULL;
     }
+    how.strict = strict != 0;
     options.all = all != 0;
     options.named_durations = named_durations != 0;
     const fd_exporter *exporter = fd_exporter_find(format);
@@ -117,7 +154,7 @@ fd_trace_export(PyObject *self, PyObject *args, PyObject *kwargs)
     PyObject *made = NULL;
     if ((hide == NULL || take_globs(hide, &options.hide))
         && (contract == NULL || take_globs(contract, &options.contract))) {
-        made = written(self, exporter, &options);
+        made = written(self, exporter, &options, how);
     }
     free_globs(&options.hide);
     free_globs(&options.contract);

@@ -170,7 +170,8 @@ static PyMethodDef methods[] = {
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("export($self, format, *, rank=-1, style='default',\n"
                "       weight='time', ops='none', hide=(), contract=(),\n"
-               "       min_percent=-1.0, all=False, named_durations=False)\n--\n\n"
+               "       min_percent=-1.0, all=False, named_durations=False,\n"
+               "       align='auto', strict=False)\n--\n\n"
                "The file of another program, as bytes.")},
     {NULL, NULL, 0, NULL},
 };

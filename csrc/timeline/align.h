@@ -1,4 +1,4 @@
-/* The clocks of all inputs of a merge made one. */
+/* The clocks of all inputs of a merge made one: docs/clocks.md says how. */
 #ifndef FD_TIMELINE_ALIGN_H
 #define FD_TIMELINE_ALIGN_H
 
@@ -7,7 +7,14 @@
 typedef enum fd_timeline_align {
     FD_ALIGN_NONE, /* times as they are */
     FD_ALIGN_WALL, /* by baseTimeNanoseconds */
-    FD_ALIGN_START /* each input begins at 0 */
+    FD_ALIGN_START, /* each input begins at 0 */
+    FD_ALIGN_AUTO,  /* the best there is, by rank */
+    FD_ALIGN_PINGPONG,
+    FD_ALIGN_COLLECTIVE,
+    FD_ALIGN_P2P,
+    FD_ALIGN_ASKED, /* those above can be asked for */
+    FD_ALIGN_HOST = FD_ALIGN_ASKED, /* found: the clock of another input */
+    FD_ALIGN_REFERENCE /* found: the others are aligned with it */
 } fd_timeline_align;
 
 const char *fd_timeline_align_name(fd_timeline_align align);
@@ -22,8 +29,12 @@ typedef struct fd_timeline_input {
     bool beside;   /* another input is of the same rank */
     char label[FD_TIMELINE_NAME * 2 + 32]; /* of its processes */
     fd_timeline_survey survey;
-    fd_timeline_align align;
-    int64_t shift_ns;
+    fd_timeline_align align; /* as it was done */
+    fd_clock_map clock;      /* from its times to those of the merge */
+    int64_t uncertainty_ns;  /* of that; or FD_CLOCK_UNKNOWN */
+    bool has_residual;
+    int64_t residual_ns; /* against the next best way */
+    uint64_t violations; /* effects before their causes */
     struct fd_timeline_windows *windows; /* owned by the merge; NULL: all */
     uint64_t events;
     uint64_t filtered;   /* events of other steps and devices */
@@ -39,8 +50,20 @@ typedef struct fd_timeline_clock {
     int64_t base_ns; /* since 1970 */
 } fd_timeline_clock;
 
-/* Set `align` and `shift_ns` of all inputs that are used. */
-void fd_timeline_align_all(fd_timeline_input *const *inputs, uint32_t count,
-                           fd_timeline_align align, fd_timeline_clock *clock);
+/* What a survey must look for. */
+fd_timeline_wish fd_timeline_align_wish(fd_timeline_align align,
+                                        uint32_t count);
+
+/* Set `align`, `clock` and what is known of it, of all inputs. */
+fd_status fd_timeline_align_all(fd_timeline_input *const *inputs,
+                                uint32_t count, fd_timeline_align align,
+                                fd_timeline_clock *clock);
+
+/* Whether it is known how good the alignment is. */
+bool fd_timeline_is_calibrated(const fd_timeline_input *input);
+
+/* FD_EINVAL with one line that names the ranks of which it is not. */
+fd_status fd_timeline_align_check(fd_timeline_input *const *inputs,
+                                  uint32_t count, fd_error *error);
 
 #endif

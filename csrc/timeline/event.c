@@ -56,7 +56,11 @@ note_member(fd_timeline_event *event, fd_span key, fd_span value)
         }
         break;
     case 3:
-        if (memcmp(k, "pid", 3) == 0) {
+        if (memcmp(k, "dur", 3) == 0) {
+            event->dur = value;
+            note(event, FD_TIMELINE_DUR, value);
+        }
+        else if (memcmp(k, "pid", 3) == 0) {
             event->pid = value;
             note(event, FD_TIMELINE_PID, value);
         }
@@ -119,21 +123,34 @@ fd_timeline_event_scan(fd_scan *scan, fd_timeline_event *event)
 typedef struct writing {
     const fd_timeline_event *event;
     const fd_scan *scan;
-    int64_t shift_ns;
+    const fd_clock_map *clock;
     fd_timeline_ids *ids;
     uint32_t pid;
     fd_buffer *to;
 } writing;
 
+/* What is added to a time, in whole nanoseconds: digits below stay. */
+static int64_t
+shift_at(const writing *w, int64_t ns)
+{
+    int64_t shift;
+    return __builtin_sub_overflow(fd_clock_apply(w->clock, ns), ns, &shift)
+               ? 0
+               : shift;
+}
+
 /* Programs give rows about processes a time of 0: that may not go below. */
 static fd_status
 write_ts(writing *w, fd_span value)
 {
+    int64_t ns = 0;
     bool quoted = *value.from == '"';
     size_t before = w->to->size;
     fd_buffer_bytes(w->to, "\"", quoted);
     size_t from = w->to->size;
-    if (!fd_decimal_shift(fd_span_inside(value), w->shift_ns, w->to)) {
+    if ((w->clock->drift_ppt != 0
+         && !fd_decimal_ns(fd_span_inside(value), &ns))
+        || !fd_decimal_shift(fd_span_inside(value), shift_at(w, ns), w->to)) {
         w->to->size = before;
         return FD_EFORMAT;
     }
@@ -144,6 +161,29 @@ write_ts(writing *w, fd_span value)
     }
     fd_buffer_bytes(w->to, "\"", quoted);
     return FD_OK;
+}
+
+/* The end of a slice is a time too: where clocks drift its length is as much
+ * longer or shorter, or slices would no longer nest. */
+static void
+write_dur(writing *w, fd_span value)
+{
+    int64_t ts;
+    int64_t dur;
+    bool quoted = *value.from == '"';
+    size_t before = w->to->size;
+    fd_buffer_bytes(w->to, "\"", quoted);
+    if (!fd_decimal_ns(fd_span_inside(w->event->ts), &ts)
+        || !fd_decimal_ns(fd_span_inside(value), &dur) || dur < 0
+        || ts > INT64_MAX - dur
+        || !fd_decimal_shift(fd_span_inside(value),
+                             shift_at(w, ts + dur) - shift_at(w, ts),
+                             w->to)) {
+        w->to->size = before;
+        fd_scan_copy(w->scan, value, w->to);
+        return;
+    }
+    fd_buffer_bytes(w->to, "\"", quoted);
 }
 
 static fd_status
@@ -203,6 +243,7 @@ write_field(writing *w, const fd_timeline_field *field)
     switch (field->kind) {
     case FD_TIMELINE_PID: fd_buffer_u64(w->to, w->pid); return FD_OK;
     case FD_TIMELINE_TS: return write_ts(w, field->value);
+    case FD_TIMELINE_DUR: write_dur(w, field->value); return FD_OK;
     case FD_TIMELINE_TID: return write_tid(w, field->value);
     case FD_TIMELINE_NAMED: write_name(w, field->value); return FD_OK;
     case FD_TIMELINE_ID:
@@ -218,7 +259,10 @@ stays(const writing *w, const fd_timeline_field *field)
     char phase = w->event->phase;
     int64_t duration;
     switch (field->kind) {
-    case FD_TIMELINE_TS: return w->shift_ns == 0;
+    case FD_TIMELINE_TS:
+        return w->clock->offset_ns == 0 && w->clock->drift_ppt == 0;
+    case FD_TIMELINE_DUR:
+        return w->clock->drift_ppt == 0 || w->event->ts.from == NULL;
     case FD_TIMELINE_ID: return phase == 0 || strchr(JOINED, phase) == NULL;
     case FD_TIMELINE_NAMED: return !is_named(w, &duration);
     case FD_TIMELINE_PID:
@@ -308,7 +352,8 @@ fd_timeline_event_drop(const fd_timeline_event *row, const fd_scan *scan,
 
 fd_status
 fd_timeline_event_write(const fd_timeline_event *event, const fd_scan *scan,
-                        int64_t shift_ns, fd_timeline_ids *ids, fd_buffer *to)
+                        const fd_clock_map *clock, fd_timeline_ids *ids,
+                        fd_buffer *to)
 {
     uint32_t process;
     fd_status status = find_process(event, scan, ids, &process);
@@ -316,7 +361,7 @@ fd_timeline_event_write(const fd_timeline_event *event, const fd_scan *scan,
         return status;
     }
     size_t before = to->size;
-    writing w = {event, scan, shift_ns, ids,
+    writing w = {event, scan, clock, ids,
                  ids->processes.list[process].pid, to};
     status = write_fields(&w);
     if (status != FD_OK) {

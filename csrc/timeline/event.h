@@ -3,6 +3,7 @@
 #ifndef FD_TIMELINE_EVENT_H
 #define FD_TIMELINE_EVENT_H
 
+#include "analysis/clock_fit.h"
 #include "timeline/ids.h"
 
 /* More than one event can have, unless it has a key twice. */
@@ -12,6 +13,7 @@ typedef enum fd_timeline_kind {
     FD_TIMELINE_PID,
     FD_TIMELINE_TID,
     FD_TIMELINE_TS,
+    FD_TIMELINE_DUR,
     FD_TIMELINE_ID,     /* id, id2: of a flow or of an asynchronous event only */
     FD_TIMELINE_BIND_ID, /* always of a flow */
     FD_TIMELINE_NAMED    /* the name */
@@ -43,7 +45,8 @@ fd_scan_result fd_timeline_event_scan(fd_scan *scan, fd_timeline_event *event);
  * taken over into `ids` and not written: all have new ones at the end. FD_EFORMAT: its time is none; FD_EFULL: too many
  * processes or threads; both leave `to` as it was. */
 fd_status fd_timeline_event_write(const fd_timeline_event *event,
-                                  const fd_scan *scan, int64_t shift_ns,
+                                  const fd_scan *scan,
+                                  const fd_clock_map *clock,
                                   fd_timeline_ids *ids, fd_buffer *to);
 
 /* The process of a row that was left out has no rows. */

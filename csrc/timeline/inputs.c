@@ -51,11 +51,12 @@ by_rank(const void *left, const void *right)
  * trace is told and left out. */
 static fd_status
 survey_input(const fd_timeline_request *request, fd_timeline_input *input,
-             fd_timeline_inputs *used, fd_error *error)
+             uint32_t count, fd_timeline_inputs *used, fd_error *error)
 {
     fd_timeline_survey *survey = &input->survey;
     fd_status status = fd_timeline_survey_read(
-        survey, input->path, request->align == FD_ALIGN_START, error);
+        survey, input->path, fd_timeline_align_wish(request->align, count),
+        error);
     if (status != FD_OK) {
         return status;
     }
@@ -138,7 +139,7 @@ fd_timeline_inputs_find(const fd_timeline_request *request,
 {
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < count && status == FD_OK; i++) {
-        status = survey_input(request, &inputs[i], used, error);
+        status = survey_input(request, &inputs[i], count, used, error);
     }
     if (status == FD_OK && used->count == 0) {
         return nothing_to_use(inputs, count, error);

@@ -66,7 +66,7 @@ copy_event(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
     const fd_timeline_event *event = &reader->event;
     size_t before = m->text->size;
     fd_status status = fd_timeline_event_write(event, &reader->scan,
-                                               input->shift_ns, ids, m->text);
+                                               &input->clock, ids, m->text);
     if (status == FD_EFORMAT || status == FD_EFULL) {
         input->lost++;
         input->lost_bytes += fd_span_size(event->whole);
@@ -201,6 +201,36 @@ copy_input(merging *m, uint32_t place)
 }
 
 static void
+write_known(fd_buffer *to, const char *name, bool known, int64_t ns)
+{
+    fd_buffer_format(to, ",\"%s\":", name);
+    if (known) {
+        fd_buffer_format(to, "%" PRId64, ns);
+    }
+    else {
+        fd_buffer_text(to, "null");
+    }
+}
+
+static void
+write_alignment(fd_buffer *to, const fd_timeline_input *input)
+{
+    int64_t drift = input->clock.drift_ppt;
+    fd_buffer_format(to,
+                     ",\"align\":\"%s\",\"offset_ns\":%" PRId64
+                     ",\"at_ns\":%" PRId64 ",\"drift_ppb\":%s%" PRId64
+                     ".%03" PRId64,
+                     fd_timeline_align_name(input->align),
+                     input->clock.offset_ns, input->clock.at_ns,
+                     drift < 0 ? "-" : "", (drift < 0 ? -drift : drift) / 1000,
+                     (drift < 0 ? -drift : drift) % 1000);
+    write_known(to, "uncertainty_ns", fd_timeline_is_calibrated(input),
+                input->uncertainty_ns);
+    write_known(to, "residual_ns", input->has_residual, input->residual_ns);
+    fd_buffer_format(to, ",\"violations\":%" PRIu64 "}", input->violations);
+}
+
+static void
 write_rank(fd_buffer *to, const fd_timeline_input *input)
 {
     fd_buffer_text(to, "{\"file\":");
@@ -214,8 +244,7 @@ write_rank(fd_buffer *to, const fd_timeline_input *input)
                      input->events, input->filtered, input->lost,
                      input->lost_bytes, input->repaired);
     fd_buffer_json(to, input->trouble, strlen(input->trouble));
-    fd_buffer_format(to, ",\"align\":\"%s\",\"offset_ns\":%" PRId64 "}",
-                     fd_timeline_align_name(input->align), input->shift_ns);
+    write_alignment(to, input);
 }
 
 static void
@@ -292,12 +321,20 @@ fd_timeline_merge(const fd_timeline_request *request,
         status = fd_timeline_inputs_find_steps(request, &m.inputs, error);
     }
     if (status == FD_OK) {
-        fd_timeline_align_all(m.inputs.list, m.inputs.count, request->align,
-                              &m.clock);
+        status = fd_timeline_align_all(m.inputs.list, m.inputs.count,
+                                       request->align, &m.clock);
+    }
+    if (status == FD_OK && request->strict) {
+        status = fd_timeline_align_check(m.inputs.list, m.inputs.count, error);
+    }
+    if (status == FD_OK) {
         status = request->paddle
                      ? fd_timeline_paddle_profile(request, &m.inputs, &m.clock,
                                                   error)
                      : write_all(&m);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        fd_timeline_survey_clear(&inputs[i].survey);
     }
     fd_buffer_clear(&m.metadata);
     fd_timeline_inputs_clear(&m.inputs);

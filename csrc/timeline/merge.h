@@ -15,6 +15,7 @@ typedef struct fd_timeline_request {
     const uint32_t *devices; /* GPUs that are wanted; NULL: all */
     size_t device_count;
     fd_timeline_align align;
+    bool strict; /* FD_EINVAL where it is not known how good that is */
     const uint32_t *ranks; /* those wanted; NULL: all */
     size_t rank_count;
     /* Told now and then how many bytes of how many are read; false stops the

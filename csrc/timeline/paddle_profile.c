@@ -89,7 +89,7 @@ survey_row(profile *p, row *r)
     fd_timeline_item item;
     span step;
     fd_span value;
-    int64_t shift = r->input->shift_ns;
+    const fd_clock_map *clock = &r->input->clock;
     fd_status status = fd_timeline_reader_open(&reader, r->input->path,
                                                p->error);
     while (status == FD_OK
@@ -103,8 +103,8 @@ survey_row(profile *p, row *r)
         }
         else if (fd_timeline_is_step(&reader.event, &step.number, &step.begin,
                                      &step.end)) {
-            step.begin += shift;
-            step.end += shift;
+            step.begin = fd_clock_apply(clock, step.begin);
+            step.end = fd_clock_apply(clock, step.end);
             status = fd_vector_push(&p->steps, step);
             r->count++;
         }
@@ -339,8 +339,8 @@ write_event(profile *p, row *r, const fd_timeline_event *event)
     bool wanted = write_args(p, r, event->args, &args);
     fd_status status = args.status;
     if (wanted && status == FD_OK) {
-        made.begin += r->input->shift_ns;
-        made.end += r->input->shift_ns;
+        made.begin = fd_clock_apply(&r->input->clock, made.begin);
+        made.end = fd_clock_apply(&r->input->clock, made.end);
         made.name = fd_span_inside(event->name);
         made.type = fd_span_inside(event->cat);
         made.args = (fd_span){args.bytes, args.bytes + args.size};

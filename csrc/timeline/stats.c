@@ -350,8 +350,8 @@ survey_all(counting *c, fd_stats_file *files, uint32_t count)
     bool any = false;
     for (uint32_t i = 0; i < count; i++) {
         fd_timeline_survey *survey = &files[i].survey;
-        fd_status status = fd_timeline_survey_read(survey, files[i].path,
-                                                   false, c->error);
+        fd_status status = fd_timeline_survey_read(
+            survey, files[i].path, (fd_timeline_wish){.sync = 0}, c->error);
         if (status != FD_OK) {
             return status;
         }

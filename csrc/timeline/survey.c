@@ -81,44 +81,78 @@ take_event(fd_timeline_survey *survey, const fd_timeline_event *event)
     }
 }
 
-/* Answers whether reading stopped at an event while more may be told behind
- * them all. */
+/* Whether no event behind this one need be looked at. */
 static bool
+is_enough(const fd_timeline_survey *survey, const fd_timeline_reader *reader,
+          fd_timeline_wish wish)
+{
+    const fd_timeline_sync *sync = &survey->sync;
+    return !wish.first
+           && (wish.sync == 0
+               || (sync->parts.count + sync->messages.count == 0
+                   && fd_bytes_in_offset(&reader->in, reader->in.at)
+                          > FD_TIMELINE_SYNC_BYTES));
+}
+
+/* `more`: whether reading stopped at an event while more may be told behind
+ * them all. */
+static fd_status
 read_items(fd_timeline_survey *survey, fd_timeline_reader *reader,
-           bool to_the_end)
+           fd_timeline_wish wish, bool to_the_end, bool *more)
 {
     fd_timeline_item item;
-    while ((item = fd_timeline_reader_next(reader)) != FD_TIMELINE_END) {
+    fd_status status = FD_OK;
+    *more = false;
+    while (status == FD_OK
+           && (item = fd_timeline_reader_next(reader)) != FD_TIMELINE_END) {
         if (item == FD_TIMELINE_MEMBER) {
             take_member(survey, reader->key, reader->value);
+            status = fd_timeline_sync_member(&survey->sync, reader->key,
+                                             reader->value);
+            continue;
         }
-        else if (to_the_end) {
-            take_event(survey, &reader->event);
+        take_event(survey, &reader->event);
+        if (wish.sync > 0) {
+            status = fd_timeline_sync_event(&survey->sync, &reader->event);
         }
-        else if (reader->is_trace) {
-            return !survey->has_base && !reader->bare;
+        if (!to_the_end && reader->is_trace
+            && is_enough(survey, reader, wish)) {
+            *more = !survey->has_base && !reader->bare;
+            break;
         }
     }
-    return false;
+    return status;
+}
+
+static fd_status
+read_twice(fd_timeline_survey *survey, fd_timeline_reader *reader,
+           const char *path, fd_timeline_wish wish, fd_error *error)
+{
+    static const char *const later[] = {"\"baseTimeNanoseconds\"",
+                                        "\"distributedInfo\""};
+    bool more = false;
+    fd_status status = fd_timeline_reader_open(reader, path, error);
+    if (status == FD_OK) {
+        status = read_items(survey, reader, wish, false, &more);
+    }
+    if (status == FD_OK && more && fd_bytes_in_find(&reader->in, later, 2)) {
+        fd_timeline_reader_close(reader);
+        fd_timeline_sync_clear(&survey->sync);
+        status = fd_timeline_reader_open(reader, path, error);
+        if (status == FD_OK) {
+            status = read_items(survey, reader, wish, true, &more);
+        }
+    }
+    return status;
 }
 
 fd_status
 fd_timeline_survey_read(fd_timeline_survey *survey, const char *path,
-                        bool find_first, fd_error *error)
+                        fd_timeline_wish wish, fd_error *error)
 {
-    static const char *const later[] = {"\"baseTimeNanoseconds\"",
-                                        "\"distributedInfo\""};
     fd_timeline_reader reader;
     *survey = (fd_timeline_survey){.program = "", .format = ""};
-    fd_status status = fd_timeline_reader_open(&reader, path, error);
-    if (status == FD_OK && read_items(survey, &reader, find_first)
-        && fd_bytes_in_find(&reader.in, later, 2)) {
-        fd_timeline_reader_close(&reader);
-        status = fd_timeline_reader_open(&reader, path, error);
-        if (status == FD_OK) {
-            read_items(survey, &reader, true);
-        }
-    }
+    fd_status status = read_twice(survey, &reader, path, wish, error);
     survey->is_trace = reader.is_trace;
     survey->size = reader.in.size;
     survey->format = reader.source != NULL ? reader.source->name : "";
@@ -129,5 +163,12 @@ fd_timeline_survey_read(fd_timeline_survey *survey, const char *path,
     status = status == FD_EFORMAT || status == FD_EVERSION ? FD_OK : status;
     status = status != FD_OK ? status : reader.status;
     fd_timeline_reader_close(&reader);
-    return status;
+    return status == FD_OK ? fd_timeline_sync_settle(&survey->sync, wish.sync)
+                           : status;
+}
+
+void
+fd_timeline_survey_clear(fd_timeline_survey *survey)
+{
+    fd_timeline_sync_clear(&survey->sync);
 }

@@ -3,6 +3,7 @@
 #define FD_TIMELINE_SURVEY_H
 
 #include "timeline/reader.h"
+#include "timeline/sync.h"
 
 /* Longer names are not taken. */
 enum { FD_TIMELINE_NAME = 96 };
@@ -23,13 +24,24 @@ typedef struct fd_timeline_survey {
     int64_t base_ns;
     bool has_first;
     int64_t first_ns;  /* the earliest time of an event */
+    fd_timeline_sync sync; /* owned; where it was asked for */
     uint64_t size;     /* of the file */
     char trouble[128]; /* why it is no trace; "" */
 } fd_timeline_survey;
 
+/* What is wanted beside that. */
+typedef struct fd_timeline_wish {
+    bool first;    /* the earliest event */
+    uint32_t sync; /* at most so many moments to align clocks by; 0: none */
+} fd_timeline_wish;
+
+/* Of a trace that shows no such moment within so many bytes no more is read. */
+enum { FD_TIMELINE_SYNC_BYTES = 64 << 20 };
+
 /* Reads no further than the begin of the events when the base is told before
- * them and the earliest event is not asked for. */
+ * them and nothing more is wished for. Clear it in any case. */
 fd_status fd_timeline_survey_read(fd_timeline_survey *survey, const char *path,
-                                  bool find_first, fd_error *error);
+                                  fd_timeline_wish wish, fd_error *error);
+void fd_timeline_survey_clear(fd_timeline_survey *survey);
 
 #endif

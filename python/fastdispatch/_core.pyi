@@ -36,15 +36,18 @@ def timeline_merge(
     paddle: bool = False,
     named_durations: bool = False,
     progress: Callable[[int, int], object] | None = None,
+    strict: bool = False,
 ) -> list[dict[str, Any]]:
     """Timelines of many ranks into one (docs/timeline-merge.md); gzip when ``output`` ends in .gz.
 
-    ``inputs``: files, each with the rank that its name suggests. ``align``: none, wall or start. ``devices``: GPUs to
-    keep. ``steps``: the first one to keep and the one behind the last. ``paddle``: the two files of Paddle's tool, into
-    the folder ``output``. ``progress(done, total)`` is told bytes of input. Answers a dict an input: file, rank,
-    format, program, used, left_out, world, events, filtered (left out by ``devices`` and ``steps``), lost, lost_bytes,
-    repaired, trouble, align, offset_ns. Raises :class:`Error` with one line when a rank is there twice, a file cannot
-    be read or written, or nothing in the inputs can be used.
+    ``inputs``: files, each with the rank that its name suggests. ``align``: none, wall, start, auto, pingpong,
+    collective or p2p (docs/clocks.md); ``strict`` refuses inputs whose clocks may be off by an unknown time.
+    ``devices``: GPUs to keep. ``steps``: the first one to keep and the one behind the last. ``paddle``: the two files
+    of Paddle's tool, into the folder ``output``. ``progress(done, total)`` is told bytes of input. Answers a dict an
+    input: file, rank, format, program, used, left_out, world, events, filtered (left out by ``devices`` and
+    ``steps``), lost, lost_bytes, repaired, trouble, align, offset_ns, at_ns, drift_ppb, uncertainty_ns and residual_ns
+    (None: unknown), violations. Raises :class:`Error` with one line when a rank is there twice, a file cannot be read
+    or written, or nothing in the inputs can be used.
     """
 
 def timeline_stats(
@@ -206,11 +209,14 @@ class Trace:
         min_percent: float = -1.0,
         all: bool = False,
         named_durations: bool = False,
+        align: str = "auto",
+        strict: bool = False,
     ) -> bytes:
         """The file of another program: ``callgraph``, ``dot``, ``chrome`` or ``perfetto``.
 
-        ``min_percent`` is of the time, negative the default. ``ValueError`` for an option that is none, :class:`Error`
-        without a timeline where one is needed."""
+        ``min_percent`` is of the time, negative the default. ``align`` and ``strict``: how clocks of several ranks in
+        one timeline are made one, as in :func:`timeline_merge`. ``ValueError`` for an option that is none,
+        :class:`Error` without a timeline where one is needed."""
 
 @disjoint_base
 class DispatchMode:
@@ -252,3 +258,28 @@ class label:
 
     def __exit__(self, /, *unused: object) -> None:
         """The range ends. Exceptions pass."""
+
+@final
+class ClockAnswerer:
+    """A thread that tells this machine's clock to who knows the token (csrc/module/ping_types.c, docs/clocks.md).
+
+    ``token``: 16 bytes, else ``ValueError``. Raises :class:`Error` where no port can be opened.
+    """
+
+    def __new__(cls, token: bytes) -> Self: ...
+    @property
+    def port(self) -> int:
+        """Where it listens, on every address of the machine."""
+
+    def close(self) -> None:
+        """Answer no more."""
+
+@final
+class ClockAsker:
+    """A thread that asks for another machine's clock now and then. ``addresses`` are numeric, the first that answers
+    is taken. ``ValueError`` for a token that has not 16 bytes; raises :class:`Error` where no thread can be started."""
+
+    def __new__(cls, addresses: list[str], port: int, token: bytes) -> Self: ...
+    def finish(self) -> tuple[list[tuple[int, int, int]], str]:
+        """Ask once more and end, within some 20 ms: (sent, answered, received), ns of CLOCK_BOOTTIME, ours, theirs
+        and ours; and why there are none."""

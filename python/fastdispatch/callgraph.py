@@ -9,11 +9,12 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import TracebackType
+from types import ModuleType, TracebackType
 from typing import Any
 
 from fastdispatch import _core, files
 from fastdispatch.calibration import call_cost, operator_cost
+from fastdispatch.clocks import Pings
 from fastdispatch.environment import facts, prefixes, rank_and_world, run_id, torch_distributed, torch_version
 from fastdispatch.keep import Keep, keep_function
 from fastdispatch.operators import Operators
@@ -109,6 +110,7 @@ class CallGraph:
         self._gather = gather
         self._session: _core.Session | None = None
         self._operators: Operators | None = None
+        self._pings: Pings | None = None
         self._region: _core.label | None = None  # when another graph records already
         self._rank, self._world = 0, 1
         self._run_id = ""
@@ -266,9 +268,22 @@ class CallGraph:
         if "torch" in sys.modules and self._ops != "off" and self._operators is None:
             self._operators = Operators(self._session, self._ops)
             self._note({"ops": self._operators.source, "ops_reason": self._operators.reason, "torch": torch_version()})
-        if torch_distributed() is not None:
+        distributed = torch_distributed()
+        if distributed is not None:
             self._rank, self._world = rank_and_world()
             self._session.set_rank(self._rank, self._world)
+            self._start_pings(distributed)
+
+    def _start_pings(self, distributed: ModuleType) -> None:
+        """Where the timeline shall show ranks of several hosts. Nothing waits for another rank."""
+        one_host = os.environ.get("LOCAL_WORLD_SIZE", "") == str(self._world)
+        if self._pings is not None or self._timeline is None or self._world == 1 or one_host:
+            return
+        try:
+            store = distributed.distributed_c10d._get_default_store()
+        except (AttributeError, RuntimeError):
+            return
+        self._pings = Pings(store, self._rank, self._world)
 
     def _price(self) -> tuple[bool, bool]:
         """What makes an event dearer: times, a line in the timeline."""
@@ -286,8 +301,10 @@ class CallGraph:
             self._on_trace_ready(self)
 
     def _note_end(self) -> None:
-        """What an operator costs, which takes a moment in which nothing records."""
+        """What an operator costs, which takes a moment in which nothing records; and what pings told."""
         self._look()
+        if self._pings is not None:
+            self._note({"clock": self._pings.end()})
         if self._operators is not None:
             costs = {
                 "python_call": call_cost(*self._price()),

@@ -110,13 +110,16 @@ class Trace:
         min_percent: float | None = None,
         all: bool = False,
         named_durations: bool = False,
+        align: str = "auto",
+        strict: bool = False,
     ) -> bytes:
         """The file of another program: ``callgraph`` (JSON), ``dot`` (Graphviz), ``chrome`` or ``perfetto`` (timelines,
         of a trace loaded with ``timeline=True``); docs/export.md and docs/timeline.md say what is in it.
 
-        ``named_durations``: a chrome timeline has them in the names. The other options are those of ``fastdispatch
-        svg``. ``ops``: ``none``, ``top`` or ``all``. ``hide`` and ``contract``
-        are globs of keys or packages. ``min_percent`` is of the time, None the default.
+        ``named_durations``: a chrome timeline has them in the names. ``align``: how the clocks of ranks on several
+        hosts are made one in a timeline (docs/clocks.md); ``strict`` refuses when it is not known how good that is. The
+        other options are those of ``fastdispatch svg``. ``ops``: ``none``, ``top`` or ``all``. ``hide`` and
+        ``contract`` are globs of keys or packages. ``min_percent`` is of the time, None the default.
         """
         return self.core.export(
             format,
@@ -129,6 +132,8 @@ class Trace:
             min_percent=-1.0 if min_percent is None else float(min_percent),
             all=all,
             named_durations=named_durations,
+            align=align,
+            strict=strict,
         )
 
     def to_pandas(self) -> dict[str, pandas.DataFrame]:

@@ -1,6 +1,7 @@
 #include "check.h"
 #include "timelines.h"
 
+#include "analysis/totals.h"
 #include "export/chrome_head.h"
 #include "io/columns.h"
 
@@ -32,7 +33,7 @@ facts_and_clocks(void)
     OK(add_fact(trace, "coordinates", "{\"pipe\":1}"));
     OK(fd_text_pool_add(&trace->texts, "a \"note\"", 8, &note));
     OK(fd_vector_push(&trace->ranks.list[1].notes, note));
-    fd_chrome_head(trace, 1, &to);
+    fd_chrome_head(trace, &(fd_export_options){.rank = 1}, &to);
     fd_buffer_bytes(&to, "", 1);
     OK(to.status);
     const fd_trace_rank *rank = &trace->ranks.list[1];
@@ -41,13 +42,14 @@ facts_and_clocks(void)
              "{\"displayTimeUnit\":\"ns\",\"baseTimeNanoseconds\":900000,"
              "\"distributedInfo\":{\"rank\":1,\"world_size\":2},\n"
              "\"host_name\":\"node7\",\n\"coordinates\":{\"pipe\":1},\n"
+             "\"clock\":{\"boot_id\":\"%s\",\"boottime_ns\":5000},\n"
              "\"recordings\":[\n{\"rank\":1,\"world_size\":2,\"pid\":%u,"
              "\"id\":\"%s\",\"state\":\"%s\",\"boot_id\":\"%s\","
              "\"start\":{\"monotonic\":%llu,\"boottime\":6000,"
              "\"realtime\":902000},\n\"notes\":[\"a \\\"note\\\"\"],"
              "\"facts\":{\"host\":\"node7\",\"coordinates\":{\"pipe\":1}}}"
              "\n],\n\"traceEvents\":[",
-             rank->pid, rank->id, fd_state_names[rank->state], rank->boot_id,
+             rank->boot_id, rank->pid, rank->id, fd_state_names[rank->state], rank->boot_id,
              (unsigned long long)rank->start.monotonic_ns);
     SAME(to.bytes, wanted);
 }
@@ -58,7 +60,7 @@ of_all_ranks(void)
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     OK(fixture_timeline(&trace, true));
-    fd_chrome_head(trace, -1, &to);
+    fd_chrome_head(trace, &(fd_export_options){.rank = FD_ALL_RANKS}, &to);
     fd_buffer_bytes(&to, "", 1);
     OK(to.status);
     CHECK(strstr(to.bytes, "\"rank\":0,\"world_size\":2},\n") != NULL);

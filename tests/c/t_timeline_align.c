@@ -10,11 +10,11 @@ by_the_wall(void)
     fd_timeline_input c = {.survey = {.has_first = true, .first_ns = 7}};
     fd_timeline_input *inputs[] = {&a, &b, &c};
     fd_timeline_clock clock;
-    fd_timeline_align_all(inputs, 3, FD_ALIGN_WALL, &clock);
+    OK(fd_timeline_align_all(inputs, 3, FD_ALIGN_WALL, &clock));
     CHECK(clock.has_base && clock.base_ns == 1000);
-    CHECK(a.align == FD_ALIGN_WALL && a.shift_ns == 1000);
-    CHECK(b.align == FD_ALIGN_WALL && b.shift_ns == 0);
-    CHECK(c.align == FD_ALIGN_NONE && c.shift_ns == 0);
+    CHECK(a.align == FD_ALIGN_WALL && a.clock.offset_ns == 1000);
+    CHECK(b.align == FD_ALIGN_WALL && b.clock.offset_ns == 0);
+    CHECK(c.align == FD_ALIGN_NONE && c.clock.offset_ns == 0);
 }
 
 static void
@@ -24,10 +24,10 @@ by_the_start(void)
     fd_timeline_input b = {.survey = {.has_first = true, .first_ns = 7}};
     fd_timeline_input *inputs[] = {&a, &b};
     fd_timeline_clock clock;
-    fd_timeline_align_all(inputs, 2, FD_ALIGN_START, &clock);
+    OK(fd_timeline_align_all(inputs, 2, FD_ALIGN_START, &clock));
     CHECK(!clock.has_base);
-    CHECK(a.align == FD_ALIGN_NONE && a.shift_ns == 0);
-    CHECK(b.align == FD_ALIGN_START && b.shift_ns == -7);
+    CHECK(a.align == FD_ALIGN_NONE && a.clock.offset_ns == 0);
+    CHECK(b.align == FD_ALIGN_START && b.clock.offset_ns == -7);
 }
 
 RUN(TEST(by_the_wall), TEST(by_the_start))

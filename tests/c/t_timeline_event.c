@@ -10,7 +10,7 @@ static uint32_t spare_tid;
 
 /* What becomes of an event of rank 1 (pid 1026), second of two inputs. */
 static fd_status
-rewrite(const char *text, int64_t shift_ns, fd_buffer *to)
+rewrite_by(const char *text, fd_clock_map clock, fd_buffer *to)
 {
     fd_scan scan = {.at = NULL};
     fd_timeline_event event;
@@ -21,7 +21,7 @@ rewrite(const char *text, int64_t shift_ns, fd_buffer *to)
     fd_scan_begin(&scan, text, text + strlen(text));
     fd_scan_result result = fd_timeline_event_scan(&scan, &event);
     fd_status status = result == FD_SCAN_OK
-                           ? fd_timeline_event_write(&event, &scan, shift_ns,
+                           ? fd_timeline_event_write(&event, &scan, &clock,
                                                      &ids, to)
                        : result == FD_SCAN_ENOMEM ? FD_ENOMEM
                                                   : FD_EINVAL;
@@ -32,6 +32,32 @@ rewrite(const char *text, int64_t shift_ns, fd_buffer *to)
     fd_timeline_ids_clear(&ids);
     fd_scan_clear(&scan);
     return status;
+}
+
+static fd_status
+rewrite(const char *text, int64_t shift_ns, fd_buffer *to)
+{
+    return rewrite_by(text, (fd_clock_map){.offset_ns = shift_ns}, to);
+}
+
+/* Begins and ends are mapped by themselves, so that slices nest as before. */
+static void
+clocks_that_drift(void)
+{
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    const fd_clock_map fast = {1000000, 5000, 100000000}; /* 100 ppm */
+    OK(rewrite_by("{\"ts\":2001000.5,\"dur\":3000000,\"ph\":\"X\"}", fast, &to));
+    SAME(to.bytes, ",\n{\"pid\":1026,\"ts\":2001205.500,\"dur\":3000300.000,"
+                   "\"ph\":\"X\"}");
+    to.size = 0;
+    OK(rewrite_by("{\"dur\":\"7\",\"ts\":\"1000\"}", fast, &to));
+    SAME(to.bytes, ",\n{\"pid\":1026,\"dur\":\"7.001\",\"ts\":\"1005.000\"}");
+    to.size = 0;
+    OK(rewrite_by("{\"dur\":7}", fast, &to));
+    SAME(to.bytes, ",\n{\"pid\":1026,\"dur\":7}");
+    to.size = 0;
+    OK(rewrite_by("{\"dur\":\"x\",\"ts\":1}", fast, &to));
+    SAME(to.bytes, ",\n{\"pid\":1026,\"dur\":\"x\",\"ts\":5.900}");
 }
 
 static void
@@ -147,6 +173,6 @@ no_event(void)
     STATUS(rewrite("{\"a\":1", 0, &to), FD_EINVAL);
 }
 
-RUN(TEST(what_is_rewritten), TEST(a_time_that_is_none_loses_the_event),
+RUN(TEST(clocks_that_drift), TEST(what_is_rewritten), TEST(a_time_that_is_none_loses_the_event),
     TEST(rows_about_processes_are_taken_over), TEST(keys_again_and_again),
     TEST(no_event))

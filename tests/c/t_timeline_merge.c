@@ -20,7 +20,8 @@
     "{\"file\":\"" file "\",\"rank\":" #rank                                 \
     ",\"program\":\"\",\"events\":1,\"filtered\":0,\"lost\":0,"             \
     "\"lost_bytes\":0,\"repaired\":0,\"trouble\":\"\",\"align\":\"" align     \
-    "\",\"offset_ns\":" #offset "}"
+    "\",\"offset_ns\":" #offset ",\"at_ns\":0,\"drift_ppb\":0.000,"     \
+    "\"uncertainty_ns\":null,\"residual_ns\":null,\"violations\":0}"
 
 static fd_status
 text_file(const char *path, const char *text)

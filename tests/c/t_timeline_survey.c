@@ -9,9 +9,10 @@
 static fd_status
 survey(const char *text, bool find_first, fd_timeline_survey *found)
 {
+    const fd_timeline_wish wish = {.first = find_first};
     fd_status status = fixture_write("trace.json", text, strlen(text));
     return status == FD_OK ? fd_timeline_survey_read(found, "trace.json",
-                                                     find_first, NULL)
+                                                     wish, NULL)
                            : status;
 }
 
@@ -83,7 +84,8 @@ no_traces(void)
         SAME(found.trouble, cases[i][1]);
     }
     fd_timeline_survey found;
-    STATUS(fd_timeline_survey_read(&found, "absent", false, NULL), FD_EIO);
+    STATUS(fd_timeline_survey_read(&found, "absent",
+                                   (fd_timeline_wish){.sync = 0}, NULL), FD_EIO);
 }
 
 RUN(TEST(what_is_told), TEST(first_event), TEST(no_traces))

@@ -7,7 +7,8 @@ import gzip
 from pathlib import Path
 
 from fastdispatch import Error, Trace, load
-from fastdispatch.cli.output import write
+from fastdispatch.cli.output import make_folder, write
+from fastdispatch.cli.timeline_merge import ALIGNMENTS
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -37,6 +38,8 @@ def add_timeline(
     parser.add_argument("path", metavar="PATH", help="a recording or run directory")
     parser.add_argument("-o", dest="output", required=True, metavar="FILE", help="ending in .gz: compressed")
     parser.add_argument("--rank", type=int, metavar="N", help="this rank alone")
+    parser.add_argument("--align", choices=ALIGNMENTS, default="auto", help="how clocks of several ranks are made one")
+    parser.add_argument("--strict", action="store_true", help="refuse ranks whose clocks may be off by an unknown time")
     parser.set_defaults(function=export_timeline)
     return parser
 
@@ -44,7 +47,9 @@ def add_timeline(
 def export_timeline(arguments: argparse.Namespace) -> None:
     trace = load(arguments.path, timeline=True)
     named = getattr(arguments, "durations", "args") == "name"
-    content = trace.export(arguments.format, rank=arguments.rank, named_durations=named)
+    content = trace.export(
+        arguments.format, rank=arguments.rank, named_durations=named, align=arguments.align, strict=arguments.strict
+    )
     if arguments.output.endswith(".gz"):
         content = gzip.compress(content, compresslevel=6, mtime=0)
     write(arguments.output, content)
@@ -68,10 +73,3 @@ def export_callgraph(arguments: argparse.Namespace) -> None:
 
 def ranks_of(trace: Trace) -> list[int]:
     return [rank["rank"] for rank in trace.ranks]
-
-
-def make_folder(path: Path) -> None:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise Error(f"{path}: cannot make the folder: {error.strerror}") from None

@@ -18,3 +18,10 @@ def write(path: str | os.PathLike[str], content: bytes) -> None:
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise Error(f"{target}: cannot write: {error.strerror}") from None
+
+
+def make_folder(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Error(f"{path}: cannot make the folder: {error.strerror}") from None

@@ -14,8 +14,10 @@ from typing import Any
 
 from fastdispatch import Error
 from fastdispatch._core import timeline_merge
-from fastdispatch.cli.export import make_folder
+from fastdispatch.cli.output import make_folder
 from fastdispatch.files import MANIFEST
+
+ALIGNMENTS = ("auto", "none", "wall", "pingpong", "collective", "p2p", "start")
 
 #: Of a trace whose name says no rank: greater numbers are times or process ids.
 MOST_RANKS = 1 << 21
@@ -47,9 +49,9 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     merge.add_argument(
         "--align",
-        choices=("none", "wall", "start"),
-        default="wall",
-        help="by the wall clock (default), each from its begin, or times as they are",
+        choices=ALIGNMENTS,
+        default="auto",
+        help="how clocks are made one: the best way there is by rank (default), or one of the others",
     )
     merge.add_argument(
         "--durations", choices=("args", "name"), help="name: as part of the names, too (default with --paddle)"
@@ -59,6 +61,7 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         action="store_true",
         help="write pipeline_profile.json and pipeline_profile_perfetto.json, as Paddle's tool does",
     )
+    merge.add_argument("--strict", action="store_true", help="refuse ranks whose clocks may be off by an unknown time")
     merge.set_defaults(function=run)
 
 
@@ -84,6 +87,7 @@ def run(arguments: argparse.Namespace) -> None:
             paddle=arguments.paddle,
             named_durations=(arguments.durations or ("name" if arguments.paddle else "args")) == "name",
             progress=progress,
+            strict=arguments.strict,
         )
     for line in warnings(rows, arguments.ranks, arguments.align, alone=arguments.devices is None):
         tell(line)
@@ -230,10 +234,13 @@ def warnings(
             yield f"{row['file']}: left out: {row['trouble']}"
         elif row["used"] and (row["lost"] or row["repaired"]):
             yield f"{row['file']}: {', '.join(faults(row))}"
-    if align != "none" and len({row["align"] for row in used}) > 1:
-        files = [row["file"] for row in used if row["align"] == "none"]
+    files = [row["file"] for row in used if row["align"] == "none"]
+    if align != "none" and len(files) < len(used) and files:
         named = ", ".join(files[:3]) + (" ..." if len(files) > 3 else "")
         yield f"no common clock: the times of {named} were left as they are"
+    guessed = [row["rank"] for row in used if row["align"] == "wall"]
+    if align in ("pingpong", "collective", "p2p") and guessed:
+        yield f"no {align} to align rank {spans(guessed)} by: the wall clock was taken"
     there = {row["rank"] for row in used}
     expected = wanted or range(max([*(row["world"] for row in used), max(there, default=-1) + 1]))
     missing = [rank for rank in expected if rank not in there]

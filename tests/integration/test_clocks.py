@@ -1,0 +1,243 @@
+"""Clocks of ranks that are seconds apart and drift, made one again."""
+
+from __future__ import annotations
+
+import json
+import random
+import socket
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fastdispatch import load
+from tests import processes
+
+RANKS = 4
+BASE = 1_790_857_026_000_000_000
+SKEWS = {
+    rank: (0, 0) if rank == 0 else (random.Random(rank).uniform(-1e10, 1e10), 1e-4 * (-1) ** rank)
+    for rank in range(RANKS)
+}
+
+Event = dict[str, Any]
+
+
+def shown(rank: int, time: float) -> int:
+    """What the rank's clock shows at a true time, in ns."""
+    offset, drift = SKEWS[rank]
+    return round(time + offset + drift * time)
+
+
+def delay(choose: random.Random) -> float:
+    return 1000 * min(20 + choose.expovariate(1 / 45), 200)
+
+
+def slice_of(rank: int, name: str, begin: float, end: float, **args: Any) -> Event:
+    ts, dur = shown(rank, begin), shown(rank, end) - shown(rank, begin)
+    return {"ph": "X", "name": name, "pid": 1, "tid": 1, "ts": ts / 1000, "dur": dur / 1000, "args": args}
+
+
+def marks(rank: int) -> list[Event]:
+    """The same true moments on every rank."""
+    return [slice_of(rank, "mark", second * 1e9, second * 1e9 + 1000, at=second) for second in range(1, 100, 7)]
+
+
+def collectives() -> dict[int, list[Event]]:
+    choose = random.Random(1)
+    events: dict[int, list[Event]] = {rank: [] for rank in range(RANKS)}
+    for number in range(100):
+        begins = [number * 1e9 + choose.expovariate(1 / 500e3) for _ in range(RANKS)]
+        for rank, begin in enumerate(begins):
+            end = max(begins) + delay(choose)
+            events[rank].append(slice_of(rank, "gloo:all_reduce", begin, end, **{"Input Dims": [[72]]}))
+    return events
+
+
+def messages() -> dict[int, list[Event]]:
+    """Forward and back through a pipeline."""
+    choose = random.Random(2)
+    events: dict[int, list[Event]] = {rank: [] for rank in range(RANKS)}
+    for number in range(100):
+        for rank in range(RANKS - 1):
+            for source, target, when in ((rank, rank + 1, 0.1), (rank + 1, rank, 0.6)):
+                sent = (number + when + rank / 100) * 1e9
+                got = sent + delay(choose)
+                events[source].append(slice_of(source, "send", sent, sent + 5000, peer=target))
+                events[target].append(slice_of(target, "recv", sent - 50000, got, peer=source))
+    return events
+
+
+def pings(rank: int) -> list[list[int]]:
+    choose = random.Random(rank)
+    found = []
+    for start in (1e9, 99e9):
+        for number in range(16):
+            sent = start + number * 1e6
+            there = sent + delay(choose)
+            found.append([0, shown(rank, sent), shown(0, there), shown(rank, there + delay(choose))])
+    return found
+
+
+def write(folder: Path, events: dict[int, list[Event]], members: Callable[[int], dict[str, Any]]) -> Path:
+    folder.mkdir()
+    for rank in range(RANKS):
+        trace = {"traceEvents": [*marks(rank), *events.get(rank, [])], "distributedInfo": {"rank": rank}}
+        (folder / f"{rank}.json").write_text(json.dumps(trace | {"baseTimeNanoseconds": BASE} | members(rank)))
+    return folder
+
+
+def merge(folder: Path, *arguments: object, status: int = 0) -> dict[str, Any]:
+    out = folder.with_suffix(".merged")
+    done = processes.fastdispatch("timeline", "merge", folder, "-o", out, *arguments)
+    assert done.returncode == status, done.stderr
+    return json.loads(out.read_text(), parse_float=Decimal) if status == 0 else {"line": done.stderr}
+
+
+def errors(trace: dict[str, Any]) -> list[float]:
+    """Of each rank: the furthest that its marks are from those of rank 0, in ns."""
+    times: dict[int, dict[int, Decimal]] = {rank: {} for rank in range(RANKS)}
+    for event in trace["traceEvents"]:
+        if event["name"] == "mark":
+            times[(event["pid"] - 1) // 1024][event["args"]["at"]] = event["ts"] * 1000
+    middle = sorted(times[0])[4:-4]
+    return [max(abs(float(times[rank][at] - times[0][at])) for at in middle) for rank in range(RANKS)]
+
+
+def no_members(rank: int) -> dict[str, Any]:
+    return {}
+
+
+def test_collectives(tmp_path: Path) -> None:
+    folder = write(tmp_path / "in", collectives(), no_members)
+    wrong = merge(folder, "--align", "wall")
+    assert min(errors(wrong)[1:]) > 1e6
+    for way in ("collective", "auto"):
+        trace = merge(folder, "--align", way, "--strict")
+        assert max(errors(trace)) < 5000
+        assert [row["align"] for row in trace["ranks"]] == ["reference"] + ["collective"] * 3
+        assert all(row["violations"] == 0 for row in trace["ranks"])
+        assert all(
+            error <= row["uncertainty_ns"] for error, row in zip(errors(trace)[1:], trace["ranks"][1:], strict=True)
+        )
+        assert all(abs(row["drift_ppb"] + Decimal(SKEWS[row["rank"]][1] * 1e9)) < 500 for row in trace["ranks"])
+    assert merge(folder) == trace
+    assert "not known of rank 0, 1, 2, 3" in merge(folder, "--align", "wall", "--strict", status=2)["line"]
+
+
+def test_messages(tmp_path: Path) -> None:
+    folder = write(tmp_path / "in", messages(), no_members)
+    trace = merge(folder)
+    assert [row["align"] for row in trace["ranks"]] == ["reference"] + ["p2p"] * 3
+    assert all(row["violations"] == 0 for row in trace["ranks"])
+    assert all(
+        error <= row["uncertainty_ns"] < 100_000
+        for error, row in zip(errors(trace)[1:], trace["ranks"][1:], strict=True)
+    )
+
+
+def test_pings(tmp_path: Path) -> None:
+    def clock(rank: int) -> dict[str, Any]:
+        return {"clock": {"boot_id": f"{rank:032x}", "boottime_ns": 0, "pings": pings(rank)[: 64 * rank]}}
+
+    folder = write(tmp_path / "in", collectives(), clock)
+    trace = merge(folder, "--strict")
+    assert [row["align"] for row in trace["ranks"]] == ["reference"] + ["pingpong"] * 3
+    for error, row in zip(errors(trace)[1:], trace["ranks"][1:], strict=True):
+        trips = [received - sent for _, sent, _, received in pings(row["rank"])]
+        best = max(min(trips[:16]), min(trips[16:]))
+        assert error <= row["uncertainty_ns"] <= best / 2 + 1
+        assert abs(row["residual_ns"]) < row["uncertainty_ns"] + 5000  # the collectives agree
+
+
+@pytest.mark.parametrize("way", ["none", "start"])
+def test_what_is_not_calibrated_is_refused(tmp_path: Path, way: str) -> None:
+    folder = write(tmp_path / "in", {}, no_members)
+    assert "docs/clocks.md" in merge(folder, "--align", way, "--strict", status=2)["line"]
+    assert [row["uncertainty_ns"] for row in merge(folder, "--align", way)["ranks"]] == [None] * RANKS
+
+
+def test_one_host_is_exact(tmp_path: Path) -> None:
+    def clock(rank: int) -> dict[str, Any]:
+        return {"clock": {"boot_id": "ab", "boottime_ns": 1000 * rank}, "baseTimeNanoseconds": BASE + rank}
+
+    trace = merge(write(tmp_path / "in", {}, clock), "--strict")
+    assert [row["align"] for row in trace["ranks"]] == ["reference"] + ["host"] * 3
+    assert [row["offset_ns"] for row in trace["ranks"]] == [0, 1000, 2000, 3000]
+    assert {row["uncertainty_ns"] for row in trace["ranks"]} == {0}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four ranks that take each other for other hosts."""
+    folder = tmp_path_factory.mktemp("run")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    processes.run("clocked_ranks.py", folder, port, RANKS)
+    return folder
+
+
+def reductions(trace: dict[str, Any], key: Callable[[Event], bool]) -> list[list[tuple[float, float]]]:
+    """Of each collective of all ranks: when it was on each."""
+    lanes: dict[int, list[tuple[float, float]]] = {}
+    begun: dict[str, float] = {}
+    for event in trace["traceEvents"]:
+        if event["name"] == "gloo:all_reduce" and key(event):
+            if event["ph"] == "b":
+                begun[event["id2"]["local"]] = event["ts"]
+                continue
+            span = (begun[event["id2"]["local"]], event["ts"]) if event["ph"] == "e" else (0, 0)
+            span = (event["ts"], event["ts"] + event["dur"]) if event["ph"] == "X" else span
+            lanes.setdefault(event["pid"], []).append(span)
+    assert len(lanes) == RANKS
+    return [list(times) for times in zip(*map(sorted, lanes.values()), strict=True)]
+
+
+def overlaps(collectives: list[list[tuple[float, float]]]) -> int:
+    return sum(max(begin for begin, _ in times) <= min(end for _, end in times) for times in collectives)
+
+
+def test_pings_of_real_ranks(run: Path) -> None:
+    """Their clocks are one in truth: what they measure must be 0 within what they state."""
+    trace = load(run, timeline=True)
+    exact, pinged = (
+        {row["rank"]: row for row in json.loads(trace.export("chrome", align=way, strict=True))["ranks"]}
+        for way in ("auto", "pingpong")
+    )
+    assert [row["align"] for row in exact.values()] == ["reference"] + ["host"] * 3
+    assert [row["align"] for row in pinged.values()] == ["reference"] + ["pingpong"] * 3
+    for rank, row in exact.items():
+        assert row["uncertainty_ns"] == row["violations"] == 0
+        if rank > 0:
+            trips = [received - sent for _, sent, _, received in trace.ranks[rank]["meta"]["clock"]["pings"]]
+            assert abs(row["residual_ns"]) <= pinged[rank]["uncertainty_ns"]
+            assert min(trips) / 2 <= pinged[rank]["uncertainty_ns"] + 1 and len(trips) >= 4
+    assert trace.ranks[0]["meta"]["clock"] == {}
+
+
+def test_collectives_of_real_ranks_overlap(run: Path, tmp_path: Path) -> None:
+    own = json.loads(load(run, timeline=True).export("chrome", align="collective"))
+    assert all(row["violations"] == 0 for row in own["ranks"])
+    reduced = reductions(own, lambda event: True)
+    assert len(reduced) == 8 and overlaps(reduced) == 8
+    foreign = merge_traces(run, tmp_path / "merged.json")
+    assert [row["align"] for row in foreign["ranks"]] == ["reference"] + ["collective"] * 3
+    reduced = reductions(foreign, lambda event: event["ph"] == "X")
+    assert len(reduced) == 8 and overlaps(reduced) == 8
+    assert all(row["violations"] == 0 for row in foreign["ranks"])
+
+
+def merge_traces(run: Path, out: Path) -> dict[str, Any]:
+    """Of torch.profiler, after one rank's clock was put 3 s ahead."""
+    paths = sorted(run.glob("trace_*.json"))
+    wrong = json.loads(paths[2].read_text())
+    wrong["baseTimeNanoseconds"] += 3_000_000_000
+    paths[2] = out.with_name("trace_2.json")
+    paths[2].write_text(json.dumps(wrong))
+    done = processes.fastdispatch("timeline", "merge", *paths, "-o", out, "--align", "collective")
+    assert done.returncode == 0, done.stderr
+    trace: dict[str, Any] = json.loads(out.read_text())
+    return trace
