@@ -1,66 +1,13 @@
 #include "export/perfetto.h"
 
 #include "analysis/slices.h"
+#include "export/perfetto_fields.h"
 #include "export/proto.h"
 #include "export/slice_names.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Field numbers of perfetto.protos. */
-enum {
-    TRACE_PACKET = 1,
-    PACKET_CLOCK_SNAPSHOT = 6,
-    PACKET_TIMESTAMP = 8,
-    PACKET_SEQUENCE = 10,
-    PACKET_TRACK_EVENT = 11,
-    PACKET_INTERNED = 12,
-    PACKET_FLAGS = 13,
-    PACKET_CLOCK = 58,
-    PACKET_DEFAULTS = 59,
-    PACKET_TRACK = 60,
-    PACKET_FIRST = 87,
-    CLOCKS = 1,
-    CLOCK_ID = 1,
-    CLOCK_TIMESTAMP = 2,
-    CLOCK_INCREMENTAL = 3,
-    TRACK_UUID = 1,
-    TRACK_NAME = 2,
-    TRACK_PROCESS = 3,
-    TRACK_THREAD = 4,
-    TRACK_PARENT = 5,
-    PROCESS_PID = 1,
-    PROCESS_SORT = 3,
-    PROCESS_NAME = 6,
-    PROCESS_LABEL = 8,
-    THREAD_PID = 1,
-    THREAD_TID = 2,
-    THREAD_SORT = 3,
-    THREAD_NAME = 5,
-    EVENT_CATEGORY_IID = 3,
-    EVENT_NOTE = 4,
-    EVENT_TYPE = 9,
-    EVENT_NAME_IID = 10,
-    EVENT_TRACK = 11,
-    EVENT_NAME = 23,
-    NOTE_BOOL = 2,
-    NOTE_NAME = 10,
-    INTERNED_CATEGORY = 1,
-    INTERNED_NAME = 2,
-    INTERNED_IID = 1,
-    INTERNED_TEXT = 2
-};
-
-enum {
-    STATE_CLEARED = 1,
-    STATE_NEEDED = 2,
-    TYPE_BEGIN = 1,
-    TYPE_END = 2,
-    TYPE_INSTANT = 3,
-    BOOTTIME = 6,
-    INCREMENTAL = 64 /* a clock of the sequence: every time is the ns since the
-                        packet before */
-};
 
 /* Ids that no two ranks of a run share, whichever files they are in. Those of
  * sequences are in every packet, so the usual ones are short. */
@@ -91,23 +38,23 @@ typedef struct writer {
 static void
 send(writer *w)
 {
-    fd_proto_number(&w->packet, PACKET_SEQUENCE, w->sequence);
-    fd_proto_message(w->to, TRACE_PACKET, &w->packet);
+    fd_proto_number(&w->packet, FD_PB_PACKET_SEQUENCE, w->sequence);
+    fd_proto_message(w->to, FD_PB_TRACE_PACKET, &w->packet);
 }
 
 static void
 write_clock(writer *w)
 {
-    const int clocks[] = {INCREMENTAL, BOOTTIME};
+    const int clocks[] = {FD_PB_INCREMENTAL, FD_PB_BOOTTIME};
     for (int i = 0; i < 2; i++) {
-        fd_proto_number(&w->inner, CLOCK_ID, (uint64_t)clocks[i]);
-        fd_proto_number(&w->inner, CLOCK_TIMESTAMP, w->base);
-        if (clocks[i] == INCREMENTAL) {
-            fd_proto_number(&w->inner, CLOCK_INCREMENTAL, 1);
+        fd_proto_number(&w->inner, FD_PB_CLOCK_ID, (uint64_t)clocks[i]);
+        fd_proto_number(&w->inner, FD_PB_CLOCK_TIMESTAMP, w->base);
+        if (clocks[i] == FD_PB_INCREMENTAL) {
+            fd_proto_number(&w->inner, FD_PB_CLOCK_INCREMENTAL, 1);
         }
-        fd_proto_message(&w->message, CLOCKS, &w->inner);
+        fd_proto_message(&w->message, FD_PB_CLOCKS, &w->inner);
     }
-    fd_proto_message(&w->packet, PACKET_CLOCK_SNAPSHOT, &w->message);
+    fd_proto_message(&w->packet, FD_PB_PACKET_CLOCK_SNAPSHOT, &w->message);
     send(w);
 }
 
@@ -120,12 +67,12 @@ begin_sequence(writer *w, uint32_t number, uint32_t track)
                       : FIRST_LONG_SEQUENCE + w->ids + number;
     memset(w->named, 0, w->names.names.texts.count);
     memset(w->categorised, 0, w->names.categories.texts.count);
-    fd_proto_number(&w->packet, PACKET_FIRST, 1);
-    fd_proto_number(&w->packet, PACKET_FLAGS, STATE_CLEARED);
-    fd_proto_number(&w->message, PACKET_CLOCK, INCREMENTAL);
-    fd_proto_number(&w->inner, EVENT_TRACK, track);
-    fd_proto_message(&w->message, PACKET_TRACK_EVENT, &w->inner);
-    fd_proto_message(&w->packet, PACKET_DEFAULTS, &w->message);
+    fd_proto_number(&w->packet, FD_PB_PACKET_FIRST, 1);
+    fd_proto_number(&w->packet, FD_PB_PACKET_FLAGS, FD_PB_STATE_CLEARED);
+    fd_proto_number(&w->message, FD_PB_PACKET_CLOCK, FD_PB_INCREMENTAL);
+    fd_proto_number(&w->inner, FD_PB_EVENT_TRACK, track);
+    fd_proto_message(&w->message, FD_PB_PACKET_TRACK_EVENT, &w->inner);
+    fd_proto_message(&w->packet, FD_PB_PACKET_DEFAULTS, &w->message);
     send(w);
     write_clock(w);
 }
@@ -174,20 +121,20 @@ write_process(writer *w)
 {
     fd_buffer text = {.bytes = NULL};
     fd_rank_label(w->trace, w->rank, &text);
-    fd_proto_number(&w->inner, PROCESS_PID, w->rank->rank + 1);
-    fd_proto_number(&w->inner, PROCESS_SORT, w->rank->rank);
-    fd_proto_bytes(&w->inner, PROCESS_NAME, text.bytes, text.size);
+    fd_proto_number(&w->inner, FD_PB_PROCESS_PID, w->rank->rank + 1);
+    fd_proto_number(&w->inner, FD_PB_PROCESS_SORT, w->rank->rank);
+    fd_proto_bytes(&w->inner, FD_PB_PROCESS_NAME, text.bytes, text.size);
     text.size = 0;
     fd_buffer_format(&text, "pid %u", w->rank->pid);
-    fd_proto_bytes(&w->inner, PROCESS_LABEL, text.bytes, text.size);
+    fd_proto_bytes(&w->inner, FD_PB_PROCESS_LABEL, text.bytes, text.size);
     if (w->clocks != NULL) {
         text.size = 0;
         write_clock_label(w, &text);
-        fd_proto_bytes(&w->inner, PROCESS_LABEL, text.bytes, text.size);
+        fd_proto_bytes(&w->inner, FD_PB_PROCESS_LABEL, text.bytes, text.size);
     }
-    fd_proto_number(&w->message, TRACK_UUID, process_track(w));
-    fd_proto_message(&w->message, TRACK_PROCESS, &w->inner);
-    fd_proto_message(&w->packet, PACKET_TRACK, &w->message);
+    fd_proto_number(&w->message, FD_PB_TRACK_UUID, process_track(w));
+    fd_proto_message(&w->message, FD_PB_TRACK_PROCESS, &w->inner);
+    fd_proto_message(&w->packet, FD_PB_PACKET_TRACK, &w->message);
     send(w);
     fd_buffer_clear(&text);
 }
@@ -196,23 +143,23 @@ static void
 write_thread_track(writer *w, uint32_t thread)
 {
     const fd_trace_thread *of = &w->rank->threads.list[thread];
-    fd_proto_number(&w->inner, THREAD_PID, w->rank->rank + 1);
-    fd_proto_number(&w->inner, THREAD_TID, thread_track(w, thread));
-    fd_proto_number(&w->inner, THREAD_SORT, thread);
-    fd_proto_text(&w->inner, THREAD_NAME, fd_trace_text(w->trace, of->role));
-    fd_proto_number(&w->message, TRACK_UUID, thread_track(w, thread));
-    fd_proto_message(&w->message, TRACK_THREAD, &w->inner);
-    fd_proto_message(&w->packet, PACKET_TRACK, &w->message);
+    fd_proto_number(&w->inner, FD_PB_THREAD_PID, w->rank->rank + 1);
+    fd_proto_number(&w->inner, FD_PB_THREAD_TID, thread_track(w, thread));
+    fd_proto_number(&w->inner, FD_PB_THREAD_SORT, thread);
+    fd_proto_text(&w->inner, FD_PB_THREAD_NAME, fd_trace_text(w->trace, of->role));
+    fd_proto_number(&w->message, FD_PB_TRACK_UUID, thread_track(w, thread));
+    fd_proto_message(&w->message, FD_PB_TRACK_THREAD, &w->inner);
+    fd_proto_message(&w->packet, FD_PB_PACKET_TRACK, &w->message);
     send(w);
 }
 
 static void
 write_lane(writer *w, uint32_t track, const char *name)
 {
-    fd_proto_number(&w->message, TRACK_UUID, track);
-    fd_proto_text(&w->message, TRACK_NAME, name);
-    fd_proto_number(&w->message, TRACK_PARENT, process_track(w));
-    fd_proto_message(&w->packet, PACKET_TRACK, &w->message);
+    fd_proto_number(&w->message, FD_PB_TRACK_UUID, track);
+    fd_proto_text(&w->message, FD_PB_TRACK_NAME, name);
+    fd_proto_number(&w->message, FD_PB_TRACK_PARENT, process_track(w));
+    fd_proto_message(&w->packet, FD_PB_PACKET_TRACK, &w->message);
     send(w);
 }
 
@@ -223,8 +170,8 @@ intern(writer *w, uint32_t id, bool *seen, const fd_text_pool *texts,
 {
     if (!seen[id]) {
         seen[id] = true;
-        fd_proto_number(&w->inner, INTERNED_IID, id);
-        fd_proto_text(&w->inner, INTERNED_TEXT, fd_text_pool_get(texts, id));
+        fd_proto_number(&w->inner, FD_PB_INTERNED_IID, id);
+        fd_proto_text(&w->inner, FD_PB_INTERNED_TEXT, fd_text_pool_get(texts, id));
         fd_proto_message(&w->message, field, &w->inner);
     }
 }
@@ -235,42 +182,42 @@ write_edge(writer *w, const fd_trace_event *event, uint64_t delta, bool begins)
 {
     uint8_t body[96];
     uint8_t inner[48];
-    uint8_t *end = fd_proto_put_field(inner, EVENT_TYPE,
-                                      begins ? TYPE_BEGIN : TYPE_END);
+    uint8_t *end = fd_proto_put_field(inner, FD_PB_EVENT_TYPE,
+                                      begins ? FD_PB_TYPE_BEGIN : FD_PB_TYPE_END);
     if (begins) {
         fd_slice_name name = w->names.of_context[event->context];
-        end = fd_proto_put_field(end, EVENT_CATEGORY_IID, name.category);
-        end = fd_proto_put_field(end, EVENT_NAME_IID, name.name);
+        end = fd_proto_put_field(end, FD_PB_EVENT_CATEGORY_IID, name.category);
+        end = fd_proto_put_field(end, FD_PB_EVENT_NAME_IID, name.name);
         intern(w, name.category, w->categorised, &w->names.categories,
-               INTERNED_CATEGORY);
-        intern(w, name.name, w->named, &w->names.names, INTERNED_NAME);
+               FD_PB_INTERNED_CATEGORY);
+        intern(w, name.name, w->named, &w->names.names, FD_PB_INTERNED_NAME);
     }
     if (begins && event->kind == FD_EVENT_OPEN) {
-        static const uint8_t open[] = {NOTE_BOOL << 3, 1,
-                                       NOTE_NAME << 3 | FD_PROTO_BYTES, 4,
+        static const uint8_t open[] = {FD_PB_NOTE_BOOL << 3, 1,
+                                       FD_PB_NOTE_NAME << 3 | FD_PROTO_BYTES, 4,
                                        'o', 'p', 'e', 'n'};
-        *end++ = EVENT_NOTE << 3 | FD_PROTO_BYTES;
+        *end++ = FD_PB_EVENT_NOTE << 3 | FD_PROTO_BYTES;
         *end++ = sizeof open;
         memcpy(end, open, sizeof open);
         end += sizeof open;
     }
-    uint8_t *at = fd_proto_put_field(body, PACKET_TIMESTAMP, delta);
-    at = fd_proto_put_field(at, PACKET_SEQUENCE, w->sequence);
+    uint8_t *at = fd_proto_put_field(body, FD_PB_PACKET_TIMESTAMP, delta);
+    at = fd_proto_put_field(at, FD_PB_PACKET_SEQUENCE, w->sequence);
     if (begins) {
-        at = fd_proto_put_field(at, PACKET_FLAGS, STATE_NEEDED);
+        at = fd_proto_put_field(at, FD_PB_PACKET_FLAGS, FD_PB_STATE_NEEDED);
     }
-    *at++ = PACKET_TRACK_EVENT << 3 | FD_PROTO_BYTES;
+    *at++ = FD_PB_PACKET_TRACK_EVENT << 3 | FD_PROTO_BYTES;
     *at++ = (uint8_t)(end - inner);
     memcpy(at, inner, (size_t)(end - inner));
     at += end - inner;
     if (w->message.size > 0) {
         fd_buffer_bytes(&w->packet, body, (size_t)(at - body));
-        fd_proto_message(&w->packet, PACKET_INTERNED, &w->message);
-        fd_proto_message(w->to, TRACE_PACKET, &w->packet);
+        fd_proto_message(&w->packet, FD_PB_PACKET_INTERNED, &w->message);
+        fd_proto_message(w->to, FD_PB_TRACE_PACKET, &w->packet);
         return;
     }
     uint8_t head[8];
-    uint8_t *after = fd_proto_put(head, TRACE_PACKET << 3 | FD_PROTO_BYTES);
+    uint8_t *after = fd_proto_put(head, FD_PB_TRACE_PACKET << 3 | FD_PROTO_BYTES);
     after = fd_proto_put(after, (uint64_t)(at - body));
     fd_buffer_bytes(w->to, head, (size_t)(after - head));
     fd_buffer_bytes(w->to, body, (size_t)(at - body));
@@ -281,14 +228,14 @@ static void
 write_named(writer *w, uint32_t track, uint64_t type, const char *name,
             uint64_t time)
 {
-    fd_proto_number(&w->message, EVENT_TYPE, type);
-    fd_proto_number(&w->message, EVENT_TRACK, track);
+    fd_proto_number(&w->message, FD_PB_EVENT_TYPE, type);
+    fd_proto_number(&w->message, FD_PB_EVENT_TRACK, track);
     if (name != NULL) {
-        fd_proto_text(&w->message, EVENT_NAME, name);
+        fd_proto_text(&w->message, FD_PB_EVENT_NAME, name);
     }
-    fd_proto_number(&w->packet, PACKET_TIMESTAMP, w->base + shown(w, time));
-    fd_proto_number(&w->packet, PACKET_CLOCK, BOOTTIME);
-    fd_proto_message(&w->packet, PACKET_TRACK_EVENT, &w->message);
+    fd_proto_number(&w->packet, FD_PB_PACKET_TIMESTAMP, w->base + shown(w, time));
+    fd_proto_number(&w->packet, FD_PB_PACKET_CLOCK, FD_PB_BOOTTIME);
+    fd_proto_message(&w->packet, FD_PB_PACKET_TRACK_EVENT, &w->message);
     send(w);
 }
 
@@ -302,7 +249,7 @@ write_lost(writer *w, uint32_t thread, uint64_t time)
                          (unsigned long long)lost);
         fd_buffer_bytes(&text, "", 1);
         if (text.status == FD_OK) {
-            write_named(w, thread_track(w, thread), TYPE_INSTANT, text.bytes,
+            write_named(w, thread_track(w, thread), FD_PB_TYPE_INSTANT, text.bytes,
                         time);
         }
         fd_buffer_clear(&text);
@@ -346,8 +293,8 @@ write_steps(writer *w)
                 any = true;
             }
             snprintf(name, sizeof name, "step %u", event->context);
-            write_named(w, track, TYPE_BEGIN, name, event->start);
-            write_named(w, track, TYPE_END, NULL,
+            write_named(w, track, FD_PB_TYPE_BEGIN, name, event->start);
+            write_named(w, track, FD_PB_TYPE_END, NULL,
                         event->start + event->duration);
         }
     }
@@ -380,11 +327,11 @@ write_async(writer *w, const fd_trace_event *event, lane_list *lanes)
         write_lane(w, track, "Asynchronous work");
     }
     lanes->list[lane] = event->start + event->duration;
-    write_named(w, track, TYPE_BEGIN,
+    write_named(w, track, FD_PB_TYPE_BEGIN,
                 fd_text_pool_get(&w->names.names,
                                  w->names.of_context[event->context].name),
                 event->start);
-    write_named(w, track, TYPE_END, NULL, lanes->list[lane]);
+    write_named(w, track, FD_PB_TYPE_END, NULL, lanes->list[lane]);
     return FD_OK;
 }
 

@@ -65,7 +65,7 @@ static PyMethodDef functions[] = {
     {"timeline_merge", (PyCFunction)(void (*)(void))fd_timeline_merge_py,
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("timeline_merge($module, inputs, output, *, align='wall',\n"
-               "               ranks=None, devices=None, steps=None,\n"
+               "               ranks=None, sorted=False, devices=None, steps=None,\n"
                "               paddle=False, named_durations=False,\n"
                "               progress=None, strict=False)\n--\n\n"
                "Timelines of many ranks into one.")},

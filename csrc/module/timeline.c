@@ -22,6 +22,7 @@ typedef struct arguments {
     bool named_durations;
     fd_timeline_align align;
     int strict;
+    int sorted;
     bool raised; /* the callback did */
 } arguments;
 
@@ -164,7 +165,7 @@ row(const fd_timeline_input *input, PyObject *path)
 {
     return Py_BuildValue(
         "{s:N,s:I,s:s,s:s,s:O,s:O,s:I,s:K,s:K,s:K,s:K,s:K,s:s,s:s,s:L,s:L,s:d,"
-        "s:N,s:N,s:K}",
+        "s:N,s:N,s:K,s:K,s:K,s:K,s:K,s:K,s:K}",
         "file", PyUnicode_DecodeFSDefault(PyBytes_AS_STRING(path)), "rank",
         (unsigned)input->rank, "format", input->survey.format, "program",
         input->survey.program, "used", input->used ? Py_True : Py_False,
@@ -181,7 +182,13 @@ row(const fd_timeline_input *input, PyObject *path)
         (double)input->clock.drift_ppt / 1000, "uncertainty_ns",
         known(fd_timeline_is_calibrated(input), input->uncertainty_ns),
         "residual_ns", known(input->has_residual, input->residual_ns),
-        "violations", (unsigned long long)input->violations);
+        "violations", (unsigned long long)input->violations, "aside",
+        (unsigned long long)input->native.aside, "crossed",
+        (unsigned long long)input->native.crossed, "alone",
+        (unsigned long long)input->native.alone, "skipped",
+        (unsigned long long)input->native.skipped, "early",
+        (unsigned long long)input->native.early, "others",
+        (unsigned long long)input->native.others);
 }
 
 static PyObject *
@@ -214,6 +221,7 @@ merge(PyObject *module, arguments *a)
                                    .end_step = a->steps[1],
                                    .paddle = a->paddle,
                                    .named_durations = a->named_durations,
+                                   .sorted = a->sorted != 0,
                                    .progress = tell,
                                    .context = a};
     fd_error error = {""};
@@ -230,9 +238,9 @@ merge(PyObject *module, arguments *a)
 PyObject *
 fd_timeline_merge_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"inputs", "output", "align", "ranks", "devices",
-                            "steps", "paddle", "named_durations", "progress",
-                            "strict", NULL};
+    static char *names[] = {"inputs", "output", "align", "ranks", "sorted",
+                            "devices", "steps", "paddle", "named_durations",
+                            "progress", "strict", NULL};
     arguments a = {.align = FD_ALIGN_WALL};
     PyObject *inputs;
     PyObject *ranks = Py_None;
@@ -243,10 +251,10 @@ fd_timeline_merge_py(PyObject *module, PyObject *args, PyObject *kwargs)
     int named_durations = 0;
     PyObject *made = NULL;
     if (PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O!O&|$O&OOOppOp:timeline_merge", names,
+            args, kwargs, "O!O&|$O&OpOOppOp:timeline_merge", names,
             &PyList_Type, &inputs, PyUnicode_FSConverter, &a.output,
-            fd_take_align, &a.align, &ranks, &devices, &steps, &paddle,
-            &named_durations, &progress, &a.strict)
+            fd_take_align, &a.align, &ranks, &a.sorted, &devices, &steps,
+            &paddle, &named_durations, &progress, &a.strict)
         && take_inputs(&a, inputs)
         && take_numbers(ranks, "ranks", &a.ranks, &a.rank_count)
         && take_numbers(devices, "devices", &a.devices, &a.device_count)

@@ -2,6 +2,7 @@
 #ifndef FD_TIMELINE_ALIGN_H
 #define FD_TIMELINE_ALIGN_H
 
+#include "timeline/perfetto_writer.h"
 #include "timeline/survey.h"
 
 typedef enum fd_timeline_align {
@@ -42,6 +43,7 @@ typedef struct fd_timeline_input {
     uint64_t lost_bytes; /* in them */
     uint64_t repaired;   /* values that were no JSON */
     char trouble[128];   /* the first damage, in words; "" */
+    fd_perfetto_counts native; /* of native output, or of a native input */
 } fd_timeline_input;
 
 /* What time 0 of the merge is. */

@@ -42,6 +42,11 @@ note_member(fd_timeline_event *event, fd_span key, fd_span value)
 {
     const char *k = key.from;
     switch (fd_span_size(key)) {
+    case 1:
+        if (*k == 's') {
+            event->scope = value;
+        }
+        break;
     case 2:
         if (k[0] == 'p' && k[1] == 'h') {
             fd_span inside = fd_span_inside(value);
@@ -53,6 +58,9 @@ note_member(fd_timeline_event *event, fd_span key, fd_span value)
         }
         else if (k[0] == 'i' && k[1] == 'd') {
             note(event, FD_TIMELINE_ID, value);
+        }
+        else if (k[0] == 'b' && k[1] == 'p') {
+            event->binds = value;
         }
         break;
     case 3:
@@ -102,8 +110,9 @@ fd_timeline_event_scan(fd_scan *scan, fd_timeline_event *event)
     event->empty = true;
     event->phase = 0;
     event->count = 0;
-    event->name = event->cat = event->args = (fd_span){NULL, NULL};
-    event->ts = event->dur = event->pid = (fd_span){NULL, NULL};
+    event->name = event->cat = event->args = event->pid
+        = (fd_span){NULL, NULL};
+    event->ts = event->dur = event->scope = event->binds = event->pid;
     fd_scan_result result = fd_scan_mark(scan, '{');
     while (result == FD_SCAN_OK) {
         fd_span key;
@@ -351,13 +360,25 @@ fd_timeline_event_drop(const fd_timeline_event *row, const fd_scan *scan,
 }
 
 fd_status
+fd_timeline_event_process(const fd_timeline_event *event, const fd_scan *scan,
+                          fd_timeline_ids *ids, uint32_t *process, bool *taken)
+{
+    fd_status status = find_process(event, scan, ids, process);
+    *taken = status == FD_OK
+             && take_over(event, scan, ids, *process, &status);
+    return status;
+}
+
+fd_status
 fd_timeline_event_write(const fd_timeline_event *event, const fd_scan *scan,
                         const fd_clock_map *clock, fd_timeline_ids *ids,
                         fd_buffer *to)
 {
     uint32_t process;
-    fd_status status = find_process(event, scan, ids, &process);
-    if (status != FD_OK || take_over(event, scan, ids, process, &status)) {
+    bool taken;
+    fd_status status = fd_timeline_event_process(event, scan, ids, &process,
+                                                 &taken);
+    if (status != FD_OK || taken) {
         return status;
     }
     size_t before = to->size;

@@ -34,6 +34,8 @@ typedef struct fd_timeline_event {
     fd_span ts;
     fd_span dur;
     fd_span pid;
+    fd_span scope; /* "s", of an instant */
+    fd_span binds; /* "bp" */
     uint32_t count;
     fd_timeline_field fields[FD_TIMELINE_FIELDS]; /* in the order of the text */
 } fd_timeline_event;
@@ -52,5 +54,11 @@ fd_status fd_timeline_event_write(const fd_timeline_event *event,
 /* The process of a row that was left out has no rows. */
 fd_status fd_timeline_event_drop(const fd_timeline_event *row,
                                  const fd_scan *scan, fd_timeline_ids *ids);
+
+/* The process of an event, as an index into `ids->processes`; `taken`: it was
+ * a row about the process, and is taken over. */
+fd_status fd_timeline_event_process(const fd_timeline_event *event,
+                                    const fd_scan *scan, fd_timeline_ids *ids,
+                                    uint32_t *process, bool *taken);
 
 #endif

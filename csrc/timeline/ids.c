@@ -176,8 +176,8 @@ hex_number(fd_span text, uint64_t *number)
     return true;
 }
 
-static uint64_t
-flow(const fd_timeline_ids *ids, fd_span id)
+uint64_t
+fd_timeline_ids_number(const fd_timeline_ids *ids, fd_span id)
 {
     uint64_t most = UINT64_MAX / ids->inputs - 1;
     uint64_t number;
@@ -197,7 +197,7 @@ void
 fd_timeline_ids_flow(const fd_timeline_ids *ids, fd_span id, fd_buffer *to)
 {
     static const char digits[] = "0123456789abcdef";
-    uint64_t number = flow(ids, id);
+    uint64_t number = fd_timeline_ids_number(ids, id);
     char text[20];
     size_t at = sizeof text;
     text[--at] = '"';
@@ -223,16 +223,11 @@ fd_timeline_ids_name(fd_timeline_ids *ids, uint32_t process, fd_span name,
                : status;
 }
 
-typedef struct ranked {
-    int64_t sort_index;
-    uint32_t process;
-} ranked;
-
 static int
 by_sort_index(const void *left, const void *right)
 {
-    const ranked *a = left;
-    const ranked *b = right;
+    const fd_timeline_placed *a = left;
+    const fd_timeline_placed *b = right;
     return a->sort_index != b->sort_index
                ? (a->sort_index < b->sort_index ? -1 : 1)
                : (a->process < b->process ? -1 : 1);
@@ -265,27 +260,59 @@ beside_label(fd_span name, fd_span label)
     return name;
 }
 
+void
+fd_timeline_ids_title(const fd_timeline_ids *ids, fd_span label, fd_span name,
+                      fd_buffer *to)
+{
+    name = beside_label(name, label);
+    fd_buffer_bytes(to, label.from, fd_span_size(label));
+    fd_buffer_text(to, ids->program[0] != '\0' ? " | " : "");
+    fd_buffer_text(to, ids->program);
+    fd_buffer_text(to, fd_span_size(name) > 0 ? " | " : "");
+    fd_buffer_bytes(to, name.from, fd_span_size(name));
+}
+
+uint32_t
+fd_timeline_ids_place(const fd_timeline_ids *ids, uint32_t place)
+{
+    place += ids->first;
+    place = place < FD_TIMELINE_PIDS ? place : FD_TIMELINE_PIDS - 1;
+    return ids->rank * FD_TIMELINE_PIDS + place;
+}
+
 static void
 process_rows(const fd_timeline_ids *ids, uint32_t process, uint32_t place,
              fd_span label, fd_buffer *rows)
 {
     const fd_timeline_process *p = &ids->processes.list[process];
     const char *own = fd_text_pool_get(&ids->names, p->name);
-    fd_span name = beside_label(
-        (fd_span){own, own + fd_text_pool_size(&ids->names, p->name)}, label);
+    fd_span name = {own, own + fd_text_pool_size(&ids->names, p->name)};
     begin_row(rows, "process_name", p->pid, 0);
     fd_buffer_text(rows, "\"name\":\"");
-    fd_buffer_bytes(rows, label.from, fd_span_size(label));
-    fd_buffer_text(rows, ids->program[0] != '\0' ? " | " : "");
-    fd_buffer_text(rows, ids->program);
-    fd_buffer_text(rows, fd_span_size(name) > 0 ? " | " : "");
-    fd_buffer_bytes(rows, name.from, fd_span_size(name));
+    fd_timeline_ids_title(ids, label, name, rows);
     fd_buffer_text(rows, "\"}}");
     begin_row(rows, "process_sort_index", p->pid, 0);
-    place += ids->first;
-    place = place < FD_TIMELINE_PIDS ? place : FD_TIMELINE_PIDS - 1;
     fd_buffer_format(rows, "\"sort_index\":%u}}",
-                     (unsigned)(ids->rank * FD_TIMELINE_PIDS + place));
+                     (unsigned)fd_timeline_ids_place(ids, place));
+}
+
+fd_status
+fd_timeline_ids_order(const fd_timeline_ids *ids, fd_timeline_order *order)
+{
+    order->count = 0;
+    for (uint32_t i = 0; i < ids->processes.count; i++) {
+        const fd_timeline_process *p = &ids->processes.list[i];
+        int64_t index = p->sorted ? p->sort_index : INT64_MAX;
+        if (p->pid != 0 && !p->dropped
+            && fd_vector_push(order, (fd_timeline_placed){index, i})
+                   != FD_OK) {
+            return FD_ENOMEM;
+        }
+    }
+    if (order->count > 0) {
+        qsort(order->list, order->count, sizeof *order->list, by_sort_index);
+    }
+    return FD_OK;
 }
 
 static void
@@ -306,25 +333,15 @@ thread_rows(const fd_timeline_ids *ids, fd_buffer *rows)
 fd_status
 fd_timeline_ids_rows(fd_timeline_ids *ids, fd_buffer *rows)
 {
-    FD_VECTOR(ranked) order = {NULL, 0, 0};
+    fd_timeline_order order = {NULL, 0, 0};
     fd_buffer label = {.bytes = NULL};
     fd_buffer_json(&label, ids->label, strlen(ids->label));
     fd_status status = label.status;
-    for (uint32_t i = 0; i < ids->processes.count && status == FD_OK; i++) {
-        const fd_timeline_process *p = &ids->processes.list[i];
-        if (p->pid != 0 && !p->dropped) {
-            int64_t index = p->sorted ? p->sort_index : INT64_MAX;
-            status = fd_vector_push(&order, (ranked){index, i});
-        }
-    }
-    if (status == FD_OK && order.count > 0) {
-        qsort(order.list, order.count, sizeof *order.list, by_sort_index);
-        for (uint32_t i = 0; i < order.count; i++) {
-            process_rows(ids, order.list[i].process, i,
-                         (fd_span){label.bytes + 1,
-                                   label.bytes + label.size - 1},
-                         rows);
-        }
+    status = status == FD_OK ? fd_timeline_ids_order(ids, &order) : status;
+    for (uint32_t i = 0; i < order.count && status == FD_OK; i++) {
+        process_rows(ids, order.list[i].process, i,
+                     (fd_span){label.bytes + 1, label.bytes + label.size - 1},
+                     rows);
     }
     fd_buffer_clear(&label);
     fd_vector_clear(&order);

@@ -75,13 +75,35 @@ fd_status fd_timeline_ids_thread(fd_timeline_ids *ids, uint32_t pid,
                                  fd_span tid, const fd_scan *scan,
                                  uint32_t *thread);
 
-/* Append the id of a flow or of an asynchronous event. */
+/* The id of a flow or of an asynchronous event: its number, and appended as
+ * text. */
+uint64_t fd_timeline_ids_number(const fd_timeline_ids *ids, fd_span id);
 void fd_timeline_ids_flow(const fd_timeline_ids *ids, fd_span id,
                           fd_buffer *to);
 
 /* What a row of the input says about a process. */
 fd_status fd_timeline_ids_name(fd_timeline_ids *ids, uint32_t process,
                                fd_span name, const fd_scan *scan);
+
+typedef struct fd_timeline_placed {
+    int64_t sort_index;
+    uint32_t process;
+} fd_timeline_placed;
+
+typedef FD_VECTOR(fd_timeline_placed) fd_timeline_order;
+
+/* Replace `order` (owned by the caller) by all processes as they lie below
+ * each other. */
+fd_status fd_timeline_ids_order(const fd_timeline_ids *ids,
+                                fd_timeline_order *order);
+
+/* The sort index of the k-th of them. */
+uint32_t fd_timeline_ids_place(const fd_timeline_ids *ids, uint32_t place);
+
+/* Append what a process is called: the label, the program, and what its own name
+ * says beside them, all in one spelling. */
+void fd_timeline_ids_title(const fd_timeline_ids *ids, fd_span label,
+                           fd_span name, fd_buffer *to);
 
 /* Append the rows of all processes: name, place in the order; and the names of
  * threads that have none. */

@@ -2,8 +2,13 @@
 
 #include "base/alloc.h"
 #include "io/bytes_out.h"
+#include "io/decimal.h"
 #include "timeline/filter.h"
+#include "timeline/inputs.h"
 #include "timeline/paddle_profile.h"
+#include "timeline/perfetto_copy.h"
+#include "timeline/perfetto_reader.h"
+#include "timeline/sorter.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,6 +24,9 @@ typedef struct merging {
     fd_timeline_inputs inputs; /* those used, by rank */
     fd_bytes_out *out;
     fd_buffer *text;    /* of `out` */
+    fd_sorter *sorter;  /* owned; NULL: events stay in their own order */
+    fd_perfetto_writer *native; /* owned; NULL: the output is Chrome JSON */
+    fd_perfetto_spare spare;
     fd_buffer metadata; /* "<rank>":{...}, ... */
     char unit[8];       /* displayTimeUnit of the first that has one, quoted */
     fd_timeline_clock clock;
@@ -31,6 +39,22 @@ typedef struct merging {
     uint64_t total;
     fd_error *error;
 } merging;
+
+bool
+fd_timeline_is_native(const char *path)
+{
+    static const char *const ends[] = {".pftrace", ".perfetto-trace"};
+    size_t size = strlen(path);
+    size -= size > 3 && strcmp(path + size - 3, ".gz") == 0 ? 3 : 0;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        size_t length = strlen(ends[i]);
+        if (size >= length
+            && memcmp(path + size - length, ends[i], length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
 
 static void
 keep_member(merging *m, fd_timeline_input *input, bool *any, fd_span key,
@@ -57,6 +81,52 @@ keep_member(merging *m, fd_timeline_input *input, bool *any, fd_span key,
     }
 }
 
+/* What was appended from `from` on takes its place among all events. */
+static fd_status
+put_aside(merging *m, size_t from, int64_t time_ns)
+{
+    fd_status status = m->text->status;
+    if (status == FD_OK && m->text->size > from) {
+        status = fd_sorter_add(m->sorter, time_ns, 0, m->text->bytes + from,
+                               m->text->size - from, m->error);
+        m->text->size = from;
+    }
+    return status;
+}
+
+/* Rows of metadata and what has no time come before all others. */
+static int64_t
+time_of(const fd_timeline_event *event, const fd_clock_map *clock)
+{
+    int64_t ns;
+    return event->phase == 'M' || event->ts.from == NULL
+                   || !fd_decimal_ns(fd_span_inside(event->ts), &ns)
+               ? INT64_MIN
+               : fd_clock_apply(clock, ns);
+}
+
+static fd_status
+write_sorted(merging *m)
+{
+    fd_sorted item;
+    fd_status status;
+    bool first = true;
+    while ((status = fd_sorter_next(m->sorter, &item, m->error)) == FD_OK
+           && item.bytes != NULL) {
+        size_t before = m->text->size;
+        fd_buffer_bytes(m->text, item.bytes, item.size);
+        if (first && m->text->status == FD_OK) {
+            m->text->bytes[before] = ' '; /* no comma before the first */
+        }
+        first = false;
+        status = fd_bytes_out_flow(m->out, m->error);
+        if (status != FD_OK) {
+            break;
+        }
+    }
+    return status;
+}
+
 /* An event without a time that can be read, or of a process too many, is lost
  * like a damaged one. */
 static fd_status
@@ -65,8 +135,12 @@ copy_event(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
 {
     const fd_timeline_event *event = &reader->event;
     size_t before = m->text->size;
-    fd_status status = fd_timeline_event_write(event, &reader->scan,
-                                               &input->clock, ids, m->text);
+    fd_status status =
+        m->native != NULL
+            ? fd_perfetto_writer_event(m->native, event, &reader->scan,
+                                       &input->clock, ids, m->error)
+            : fd_timeline_event_write(event, &reader->scan, &input->clock,
+                                      ids, m->text);
     if (status == FD_EFORMAT || status == FD_EFULL) {
         input->lost++;
         input->lost_bytes += fd_span_size(event->whole);
@@ -80,10 +154,13 @@ copy_event(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
     }
     input->events++;
     input->repaired += reader->scan.repairs.count;
-    if (m->events == 0 && m->text->size > before) {
+    if (m->events == 0 && m->text->size > before && m->sorter == NULL) {
         m->text->bytes[before] = ' '; /* no comma before the first */
     }
-    m->events += m->text->size > before;
+    m->events += m->native != NULL || m->text->size > before;
+    if (status == FD_OK && m->sorter != NULL) {
+        return put_aside(m, before, time_of(event, &input->clock));
+    }
     return status == FD_OK ? fd_bytes_out_flow(m->out, m->error) : status;
 }
 
@@ -111,6 +188,12 @@ copy_items(merging *m, fd_timeline_input *input, fd_timeline_reader *reader,
     fd_timeline_item item;
     while (status == FD_OK
            && (item = fd_timeline_reader_next(reader)) != FD_TIMELINE_END) {
+        uint64_t number;
+        if (item == FD_TIMELINE_MEMBER
+            && fd_span_is(reader->key, "otherPackets")
+            && fd_span_u64(reader->value, &number)) {
+            input->native.others = number;
+        }
         if (item == FD_TIMELINE_MEMBER) {
             keep_member(m, input, &any, reader->key, reader->value,
                         &reader->scan);
@@ -154,6 +237,78 @@ first_process(const merging *m, uint32_t place)
                : 0;
 }
 
+static void
+describe(const fd_timeline_input *input, char *label, size_t room)
+{
+    snprintf(label, room, "%.160s: %s, %+" PRId64 " ns", input->path,
+             fd_timeline_align_name(input->align), input->clock.offset_ns);
+}
+
+static fd_perfetto_clock
+clock_of(const merging *m, const fd_timeline_input *input)
+{
+    bool has_base = m->clock.has_base && input->align != FD_ALIGN_NONE
+                    && input->align != FD_ALIGN_START;
+    return (fd_perfetto_clock){.shift_ns = input->clock.offset_ns,
+                               .has_base = has_base,
+                               .base_ns = m->clock.base_ns};
+}
+
+static fd_status
+end_native(merging *m, fd_timeline_input *input, const fd_timeline_ids *ids)
+{
+    char label[256];
+    describe(input, label, sizeof label);
+    return fd_perfetto_writer_end(m->native, ids, clock_of(m, input), label,
+                                  &input->native, m->error);
+}
+
+static fd_status
+end_text(merging *m, fd_timeline_ids *ids)
+{
+    size_t before = m->text->size;
+    fd_status status = fd_timeline_ids_rows(ids, m->text);
+    if (m->events == 0 && m->text->size > before) {
+        m->text->bytes[before] = m->sorter == NULL ? ' ' : ',';
+        m->events = 1;
+    }
+    return status == FD_OK && m->sorter != NULL
+               ? put_aside(m, before, INT64_MIN)
+               : status;
+}
+
+/* From native to native: packets, which are not taken apart into events. */
+static fd_status
+copy_packets(merging *m, fd_timeline_input *input, fd_timeline_ids *ids)
+{
+    fd_perfetto_copy copy;
+    char label[256];
+    describe(input, label, sizeof label);
+    fd_status status = fd_perfetto_copy_open(&copy, input->path, ids,
+                                             &m->spare, m->error);
+    if (status == FD_OK) {
+        fd_perfetto_copy_begin(&copy, clock_of(m, input), m->text);
+    }
+    while (status == FD_OK && fd_perfetto_copy_next(&copy, m->text, &status)) {
+        status = fd_bytes_out_flow(m->out, m->error);
+        status = status == FD_OK ? tell(m, copy.packets.in.read) : status;
+    }
+    if (status == FD_OK) {
+        fd_perfetto_copy_end(&copy, label, m->text);
+    }
+    input->events = copy.copied;
+    m->events += copy.copied;
+    input->lost += copy.packets.lost;
+    input->lost_bytes += copy.packets.lost_bytes;
+    if (copy.packets.trouble[0] != '\0') {
+        snprintf(input->trouble, sizeof input->trouble, "%s",
+                 copy.packets.trouble);
+    }
+    m->done += copy.packets.in.size;
+    fd_perfetto_copy_close(&copy);
+    return status;
+}
+
 static fd_status
 copy_input(merging *m, uint32_t place)
 {
@@ -173,17 +328,20 @@ copy_input(merging *m, uint32_t place)
     fd_buffer_format(&m->metadata, "%s\"%u%s%s\":{", place > 0 ? ",\n" : "",
                      (unsigned)input->rank, input->beside ? " " : "",
                      ids.program);
+    if (m->native != NULL
+        && strcmp(input->survey.format, FD_PERFETTO_FORMAT) == 0) {
+        fd_status copied = copy_packets(m, input, &ids);
+        m->processes = ids.processes.count;
+        fd_timeline_ids_clear(&ids);
+        return copied;
+    }
     fd_status status = fd_timeline_reader_open(&reader, input->path, m->error);
     if (status == FD_OK) {
         status = copy_items(m, input, &reader, &ids, &filter);
     }
     if (status == FD_OK) {
-        size_t before = m->text->size;
-        status = fd_timeline_ids_rows(&ids, m->text);
-        if (m->events == 0 && m->text->size > before) {
-            m->text->bytes[before] = ' ';
-            m->events = 1;
-        }
+        status = m->native != NULL ? end_native(m, input, &ids)
+                                   : end_text(m, &ids);
     }
     fd_buffer_text(&m->metadata, "}");
     input->lost += reader.lost;
@@ -294,7 +452,15 @@ write_all(merging *m)
     m->text = fd_bytes_out_text(m->out);
     m->spare_pid = FD_TIMELINE_RANKS * (uint32_t)FD_TIMELINE_PIDS;
     m->spare_tid = FD_TIMELINE_FIRST_TID;
-    fd_buffer_text(m->text, "{\"traceEvents\":[");
+    if (fd_timeline_is_native(m->request->output)) {
+        m->spare = (fd_perfetto_spare){1, 1};
+        m->native = fd_perfetto_writer_new(m->out, m->request->output,
+                                           &m->spare);
+        status = m->native != NULL ? FD_OK : FD_ENOMEM;
+    }
+    else {
+        fd_buffer_text(m->text, "{\"traceEvents\":[");
+    }
     for (uint32_t i = 0; i < m->inputs.count; i++) {
         m->total += m->inputs.list[i]->survey.size;
     }
@@ -302,8 +468,13 @@ write_all(merging *m)
         status = copy_input(m, i);
     }
     status = status == FD_OK ? check_use(m) : status;
+    if (status == FD_OK && m->sorter != NULL) {
+        status = write_sorted(m);
+    }
     if (status == FD_OK) {
-        write_end(m);
+        if (m->native == NULL) {
+            write_end(m);
+        }
         return fd_bytes_out_keep(m->out, m->error);
     }
     fd_bytes_out_drop(m->out);
@@ -319,6 +490,11 @@ fd_timeline_merge(const fd_timeline_request *request,
                                                &m.inputs, error);
     if (status == FD_OK && request->has_steps && !request->paddle) {
         status = fd_timeline_inputs_find_steps(request, &m.inputs, error);
+    }
+    if (status == FD_OK && request->sorted
+        && !fd_timeline_is_native(request->output)) {
+        m.sorter = fd_sorter_new(request->output, FD_SORTER_BUDGET);
+        status = m.sorter != NULL ? FD_OK : FD_ENOMEM;
     }
     if (status == FD_OK) {
         status = fd_timeline_align_all(m.inputs.list, m.inputs.count,
@@ -336,6 +512,8 @@ fd_timeline_merge(const fd_timeline_request *request,
     for (uint32_t i = 0; i < count; i++) {
         fd_timeline_survey_clear(&inputs[i].survey);
     }
+    fd_sorter_free(m.sorter);
+    fd_perfetto_writer_free(m.native);
     fd_buffer_clear(&m.metadata);
     fd_timeline_inputs_clear(&m.inputs);
     return status;

@@ -6,7 +6,8 @@
 #include "timeline/align.h"
 
 typedef struct fd_timeline_request {
-    const char *output; /* with `paddle` a folder */
+    const char *output; /* native Perfetto when its name says so; with
+                           `paddle` a folder */
     bool paddle; /* the files of timeline/paddle_profile.h instead */
     bool named_durations; /* durations are part of the names of slices */
     bool has_steps;       /* only what began in the steps from */
@@ -18,11 +19,16 @@ typedef struct fd_timeline_request {
     bool strict; /* FD_EINVAL where it is not known how good that is */
     const uint32_t *ranks; /* those wanted; NULL: all */
     size_t rank_count;
+    bool sorted; /* all events by time; else file by file in their own order */
     /* Told now and then how many bytes of how many are read; false stops the
      * merge with FD_EINVAL. May be NULL. */
     bool (*progress)(void *context, uint64_t done, uint64_t total);
     void *context;
 } fd_timeline_request;
+
+/* Whether a file of this name is a native Perfetto trace: .pftrace or
+ * .perfetto-trace, and .gz may follow. */
+bool fd_timeline_is_native(const char *path);
 
 /* A rank that is there twice is FD_ECONFLICT; inputs none of which holds a
  * trace, FD_EFORMAT: then nothing is written. */

@@ -2,28 +2,12 @@
 
 #include "timeline/from_paddle.h"
 #include "timeline/from_recording.h"
+#include "timeline/perfetto_reader.h"
 
 #include <string.h>
 
 /* Enough for every kind to be known by. */
 enum { HEAD = 1 << 16 };
-
-/* A packet of a Perfetto trace: field 1, its length, and a field of its own.
- * JSON after a line's end begins with a bracket. */
-static bool
-is_perfetto(const char *path, const char *head, size_t size)
-{
-    (void)path;
-    return size > 1 && head[0] == '\n' && strchr(" \r\n\t[{", head[1]) == NULL;
-}
-
-static fd_status
-open_perfetto(fd_bytes_in *in, const char *path, fd_error *error)
-{
-    (void)in;
-    (void)path;
-    return fd_fail(error, FD_EFORMAT, "native Perfetto: not yet");
-}
 
 /* A dump, or a merge of dumps. */
 static bool
@@ -47,7 +31,7 @@ open_dump(fd_bytes_in *in, const char *path, fd_error *error)
 static const fd_timeline_source sources[] = {
     {"recording", fd_timeline_is_recording, fd_timeline_from_recording},
     {"dump", is_dump, open_dump},
-    {"Perfetto", is_perfetto, open_perfetto},
+    {FD_PERFETTO_FORMAT, fd_perfetto_matches, fd_perfetto_open},
     {"log of Paddle", fd_timeline_is_paddle, fd_timeline_from_paddle},
     {"Chrome JSON", NULL, NULL},
 };

@@ -117,7 +117,9 @@ read_items(fd_timeline_survey *survey, fd_timeline_reader *reader,
         }
         if (!to_the_end && reader->is_trace
             && is_enough(survey, reader, wish)) {
-            *more = !survey->has_base && !reader->bare;
+            /* What is no Chrome JSON tells all it knows first. */
+            *more = !survey->has_base && !reader->bare
+                    && reader->source->open == NULL;
             break;
         }
     }

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Decimal
 from pathlib import Path
 from typing import Any
 
@@ -228,6 +228,48 @@ def test_the_same_bytes_each_time_and_in_gzip(tmp_path: Path, ranks: list[Trace]
     assert packed.read_bytes() == bytes_of_one
 
 
+def test_sorted(tmp_path: Path, ranks: list[Trace]) -> None:
+    plain, in_order = merged(tmp_path, tmp_path / "in"), merged(tmp_path, tmp_path / "in", "--sorted")
+    first = (tmp_path / "merged.json").read_bytes()
+    assert merged(tmp_path, tmp_path / "in", "--sorted") == in_order
+    assert (tmp_path / "merged.json").read_bytes() == first
+
+    def place(each: Event) -> tuple[int, Decimal]:
+        return (
+            (0, Decimal(0)) if each["ph"] == "M" else (1, Decimal(each["ts"]).quantize(Decimal("0.001"), ROUND_FLOOR))
+        )
+
+    assert in_order["traceEvents"] == sorted(plain["traceEvents"], key=place)
+    assert {key: value for key, value in in_order.items() if key != "traceEvents"} == {
+        key: value for key, value in plain.items() if key != "traceEvents"
+    }
+
+
+def test_a_disk_that_is_full_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    write(tmp_path / "r0.json", [event(ts=at, args={"text": "x" * 300}) for at in range(80_000)])
+    command = [sys.executable, "-m", "fastdispatch", "timeline", "merge", "--sorted", "r0.json", "-o", "out/out.json"]
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env=processes.environment(TMPDIR=""),
+        preexec_fn=little_room,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line == (
+        "fastdispatch: out: cannot keep what is being sorted: File too large (TMPDIR chooses another folder)"
+    )
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def little_room() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+
+
 def test_packed_inputs(tmp_path: Path, ranks: list[Trace]) -> None:
     (tmp_path / "packed").mkdir()
     for path in (tmp_path / "in").iterdir():
@@ -372,7 +414,7 @@ def test_paths_that_cannot_be_read_or_written(tmp_path: Path) -> None:
     good = write(tmp_path / "r0.json", [event()])
     cases = [
         ([tmp_path / "absent.json", "-o", tmp_path / "out.json"], "No such file"),
-        ([tmp_path / "empty", "-o", tmp_path / "out.json"], "no timeline (*.fd, *.json, *.json.gz, workerlog.N) in"),
+        ([tmp_path / "empty", "-o", tmp_path / "out.json"], "no timeline (*.fd, *.json, *.json.gz, *.pftrace, "),
         ([good, "-o", tmp_path / "no" / "where.json"], "cannot write: No such file"),
         ([good, "-o", tmp_path / "empty"], "cannot write: Is a directory"),
     ]

@@ -25,7 +25,16 @@ MOST_RANKS = 1 << 21
 MOST_STEPS = (1 << 64) - 1
 
 #: Of the files in a folder that are taken.
-ENDINGS = (".fd", ".json", ".json.gz")
+ENDINGS = (".fd", *(kind + end for kind in (".json", ".pftrace", ".perfetto-trace") for end in ("", ".gz")))
+#: What does not come out as it was, in a native trace or from one.
+NATIVE = {
+    "aside": "slices overlap others of their thread and lie beside them",
+    "crossed": "slices end with the one they began in",
+    "alone": "ends without a begin left out",
+    "skipped": "events that have no native form left out",
+    "early": "events before time 0 left out",
+    "others": "packets that hold no events left out",
+}
 
 #: The log of a worker of Paddle.
 LOG = re.compile(r"workerlog\.(\d{1,5})", re.ASCII)
@@ -40,7 +49,7 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     merge.add_argument("paths", nargs="*", metavar="PATH", help="timelines, or folders of them")
     merge.add_argument("--log_dir", "--log-dir", action="append", default=[], metavar="DIR", help="the same as PATH")
-    merge.add_argument("-o", dest="output", metavar="FILE", help="gzip when it ends in .gz; with --paddle a folder")
+    merge.add_argument("-o", dest="output", metavar="FILE", help="native Perfetto when it ends in .pftrace or .perfetto-trace, gzip with .gz; with --paddle a folder")
     merge.add_argument("--ranks", type=parse_ranks, metavar="LIST", help="these alone, as in 0,2-3")
     merge.add_argument("--devices", type=parse_ranks, metavar="LIST", help="these GPUs alone, workerlog.N of these N")
     merge.add_argument("--steps", type=parse_steps, metavar="A:B", help="what begins in steps A to before B")
@@ -62,6 +71,7 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="write pipeline_profile.json and pipeline_profile_perfetto.json, as Paddle's tool does",
     )
     merge.add_argument("--strict", action="store_true", help="refuse ranks whose clocks may be off by an unknown time")
+    merge.add_argument("--sorted", action="store_true", help="all events by time, not file by file")
     merge.set_defaults(function=run)
 
 
@@ -82,6 +92,7 @@ def run(arguments: argparse.Namespace) -> None:
             output,
             align=arguments.align,
             ranks=arguments.ranks,
+            sorted=arguments.sorted,
             devices=arguments.devices,
             steps=arguments.steps,
             paddle=arguments.paddle,
@@ -155,7 +166,7 @@ def list_files(paths: Iterable[str], output: str, multi_machine: bool = False) -
             found = [each for each in found if each.parent != path]
         if not found:
             where = "its folders machine*" if multi_machine else "this folder"
-            raise Error(f"{path}: no timeline (*.fd, *.json, *.json.gz, workerlog.N) in {where}")
+            raise Error(f"{path}: no timeline ({', '.join('*' + end for end in ENDINGS)}, workerlog.N) in {where}")
         files += found
     return files
 
@@ -234,6 +245,9 @@ def warnings(
             yield f"{row['file']}: left out: {row['trouble']}"
         elif row["used"] and (row["lost"] or row["repaired"]):
             yield f"{row['file']}: {', '.join(faults(row))}"
+        others = [f"{row[key]} {what}" for key, what in NATIVE.items() if row[key]]
+        if others:
+            yield f"{row['file']}: {', '.join(others)}"
     files = [row["file"] for row in used if row["align"] == "none"]
     if align != "none" and len(files) < len(used) and files:
         named = ", ".join(files[:3]) + (" ..." if len(files) > 3 else "")

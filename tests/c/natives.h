@@ -1,0 +1,18 @@
+/* Merges from and to native Perfetto traces, for tests. */
+#ifndef NATIVES_H
+#define NATIVES_H
+
+#include "fixtures.h"
+
+#include "timeline/merge.h"
+
+/* Write `text` to "in.json", merge it into "native.pftrace", and that into
+ * "out.json" or, natively, "again.pftrace" and from there. `back` is the text
+ * of out.json and a NUL. */
+fd_status native_round(const char *text, bool copy, fd_timeline_input *input,
+                       fd_buffer *back);
+
+fd_status native_merge(const char *from, const char *to,
+                       fd_timeline_input *input);
+
+#endif

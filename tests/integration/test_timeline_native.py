@@ -1,0 +1,172 @@
+"""``fastdispatch timeline merge`` from and to native Perfetto traces, in the real trace processor."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
+
+from tests import processes
+from tests.consumers.perfetto import assert_clean, decode, open_trace, query
+
+SLICES = """
+    select s.name as name, s.ts as ts, s.dur as dur, s.depth as depth, thread.name as thread, process.name as process,
+        (select group_concat(substr(flat_key, instr(flat_key, '.') + 1)
+                 || '=' || coalesce(string_value, int_value, real_value), ';' order by flat_key, id)
+         from args where args.arg_set_id = s.arg_set_id and flat_key not like 'legacy%') as args
+    from slice s left join thread_track on s.track_id = thread_track.id left join thread using (utid)
+    left join process_track on s.track_id = process_track.id
+    left join process on process.upid = coalesce(thread.upid, process_track.upid)
+"""
+FLOWS = """
+    select a.name as begin, a.ts as begin_ts, b.name as end, b.ts as end_ts
+    from flow join slice a on slice_out = a.id join slice b on slice_in = b.id
+"""
+COUNTERS = "select track.name as name, ts, value from counter join track on track.id = track_id"
+
+
+def merge(*arguments: object) -> list[str]:
+    done = processes.fastdispatch("timeline", "merge", *arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stderr.splitlines()
+
+
+def found(path: Path) -> list[Counter[tuple[Any, ...]]]:
+    """Slices, arrows and counters, as the trace processor has them."""
+    with open_trace(path) as processor:
+        assert_clean(processor)
+        return [Counter(tuple(row.values()) for row in query(processor, sql)) for sql in (SLICES, FLOWS, COUNTERS)]
+
+
+def rank(number: int, count: int = 400) -> dict[str, Any]:
+    """Slices within each other on two threads, children first; arrows, counters, what runs beside."""
+    events: list[dict[str, Any]] = [
+        {"ph": "M", "name": "process_name", "pid": 70 + number, "tid": 0, "args": {"name": "python \u00e9"}},
+        {"ph": "M", "name": "thread_name", "pid": 70 + number, "tid": 1, "args": {"name": "main"}},
+    ]
+    for at in range(count):
+        here = {"pid": 70 + number, "tid": 1 + at % 2}
+        start = at * 10 + number
+        inner = {"ph": "X", "cat": "op", "name": f"op {at % 7}", "ts": start + 2.125, "dur": 3.5, **here}
+        inner["args"] = {
+            "at": at,
+            "big": 2**62 + at,
+            "real": at + 0.25,
+            "list": [at, {"deep": "t\u00e9"}],
+            "none": None,
+        }
+        outer = {"ph": "X", "cat": "step", "name": "outer", "ts": start, "dur": 10, "args": {"yes": True}, **here}
+        events += [inner, outer]
+        if at % 5 == 0:
+            events.append({"ph": "s", "cat": "go", "name": "go", "id": at, "ts": start + 2.5, **here})
+            events.append(
+                {"ph": "f", "bp": "e", "cat": "go", "name": "go", "id": at, "ts": start + 13, "pid": 70 + number}
+            )
+            events[-1]["tid"] = 2 - at % 2
+            events.append({"ph": "C", "name": "memory", "ts": start, "args": {"used": at, "free": 0.5}, **here})
+            events.append({"ph": "i", "s": "t", "name": "mark", "ts": start + 9, **here})
+        if at % 8 == 0:
+            span = {"cat": "load", "name": "load", "id2": {"local": hex(at)}, **here}
+            events += [{"ph": "b", "ts": start, **span}, {"ph": "e", "ts": start + 25, **span}]
+            events += [{"ph": "B", "name": "begun", "ts": start + 6, **here}, {"ph": "E", "ts": start + 8, **here}]
+    return {"baseTimeNanoseconds": 10**18 + number * 10**6, "traceEvents": events}
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("ranks")
+    for number in range(2):
+        (folder / f"r{number}.json").write_text(
+            json.dumps(rank(number), ensure_ascii=False)
+        )  # its reader of JSON leaves escapes as they are
+    return folder
+
+
+@pytest.fixture(scope="module")
+def chrome(inputs: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Counter[tuple[Any, ...]]]:
+    path = tmp_path_factory.mktemp("chrome") / "out.json"
+    assert merge(inputs, "-o", path) == []
+    tables = found(path)
+    assert [sum(table.values()) for table in tables] == [2 * 980, 2 * 80, 2 * 160]
+    return tables
+
+
+@pytest.mark.parametrize("name", ["out.pftrace", "out.perfetto-trace.gz"])
+def test_native_output_holds_what_chrome_output_does(
+    tmp_path: Path, inputs: Path, chrome: list[Counter[tuple[Any, ...]]], name: str
+) -> None:
+    assert merge(inputs, "-o", tmp_path / name) == []
+    first = (tmp_path / name).read_bytes()
+    assert found(tmp_path / name) == chrome
+    assert merge(inputs, "-o", tmp_path / name) == []
+    assert (tmp_path / name).read_bytes() == first
+
+
+def test_a_correction_is_one_clock_snapshot(tmp_path: Path, inputs: Path) -> None:
+    packets = []
+    for align in ("none", "wall"):
+        merge(inputs, "--align", align, "-o", tmp_path / "out.pftrace")
+        packets.append(decode(tmp_path / "out.pftrace").packet)
+    differ = [(a, b) for a, b in zip(*packets, strict=True) if a != b]
+    described = [(a, b) for a, b in differ if b.HasField("track_descriptor")]  # labels say the shift
+    clocks = [b.clock_snapshot for _, b in differ if b.HasField("clock_snapshot")]
+    assert len(clocks) == len({b.trusted_packet_sequence_id for _, b in differ}) == 2
+    assert len(differ) == len(clocks) + len(described)
+    shifts = [{clock.clock_id: clock.timestamp for clock in snapshot.clocks} for snapshot in clocks]
+    assert [clock[6] - clock[64] for clock in shifts] == [0, 10**6]
+
+
+def test_native_inputs(tmp_path: Path, inputs: Path, chrome: list[Counter[tuple[Any, ...]]]) -> None:
+    """To either form, from plain files, gzip and packets within packets, each through another merge."""
+    (tmp_path / "in").mkdir()
+    for number in range(2):
+        merge(inputs / f"r{number}.json", "-o", tmp_path / "in" / f"r{number}.pftrace")
+    plain = (tmp_path / "in" / "r0.pftrace").read_bytes()
+    packed = Trace()
+    packed.packet.add(compressed_packets=zlib.compress(plain))
+    (tmp_path / "in" / "r0.pftrace").write_bytes(packed.SerializeToString())
+    other = (tmp_path / "in" / "r1.pftrace").read_bytes()
+    (tmp_path / "in" / "r1.pftrace").rename(tmp_path / "r1")
+    (tmp_path / "in" / "r1.pftrace.gz").write_bytes(gzip.compress(other))
+    for name in ("out.json", "out.pftrace"):
+        assert merge(tmp_path / "in", "-o", tmp_path / name) == []
+        assert found(tmp_path / name) == chrome
+
+
+def test_what_is_not_understood_is_kept_or_told(tmp_path: Path, inputs: Path) -> None:
+    trace = Trace()
+    merge(inputs / "r0.json", "-o", tmp_path / "r0.pftrace")
+    trace.ParseFromString((tmp_path / "r0.pftrace").read_bytes())
+    trace.packet.add(timestamp=5).ftrace_events.cpu = 3
+    (tmp_path / "r0.pftrace").write_bytes(trace.SerializeToString())
+    merge(tmp_path / "r0.pftrace", "-o", tmp_path / "out.pftrace")
+    assert sum(packet.HasField("ftrace_events") for packet in decode(tmp_path / "out.pftrace").packet) == 1
+    (line,) = merge(tmp_path / "r0.pftrace", "-o", tmp_path / "out.json")
+    assert line.endswith("r0.pftrace: 1 packets that hold no events left out")
+
+
+def test_a_native_file_cut_short(tmp_path: Path, inputs: Path) -> None:
+    merge(inputs / "r0.json", "-o", tmp_path / "r0.pftrace")
+    content = (tmp_path / "r0.pftrace").read_bytes()
+    (tmp_path / "r0.pftrace").write_bytes(content[:-7])
+    for name in ("out.json", "out.pftrace"):
+        (line,) = merge(tmp_path / "r0.pftrace", "-o", tmp_path / name)
+        assert "r0.pftrace: cut short before byte" in line and "events kept" in line
+
+
+def test_slices_that_overlap_get_a_lane(tmp_path: Path) -> None:
+    events = [{"ph": "X", "name": f"n{at}", "pid": 1, "tid": 1, "ts": at, "dur": 3} for at in range(100)]
+    (tmp_path / "r0.json").write_text(json.dumps(events))
+    (line,) = merge(tmp_path / "r0.json", "-o", tmp_path / "out.pftrace")
+    assert line.endswith("r0.json: 66 slices overlap others of their thread and lie beside them")
+    with open_trace(tmp_path / "out.pftrace") as processor:
+        assert_clean(processor)
+        rows = query(processor, "select name, ts, dur from slice order by ts")
+        assert rows == [{"name": f"n{at}", "ts": at * 1000, "dur": 3000} for at in range(100)]
+        assert query(processor, "select count(distinct track_id) as tracks from slice") == [{"tracks": 3}]
