@@ -37,6 +37,26 @@ note_id2(fd_timeline_event *event, fd_span object)
     }
 }
 
+/* Keys of two letters. */
+static void
+note_pair(fd_timeline_event *event, const char *k, fd_span value)
+{
+    if (k[0] == 'p' && k[1] == 'h') {
+        fd_span inside = fd_span_inside(value);
+        event->phase = fd_span_size(inside) == 1 ? *inside.from : 0;
+    }
+    else if (k[0] == 't' && k[1] == 's') {
+        event->ts = value;
+        note(event, FD_TIMELINE_TS, value);
+    }
+    else if (k[0] == 'i' && k[1] == 'd') {
+        note(event, FD_TIMELINE_ID, value);
+    }
+    else if (k[0] == 'b' && k[1] == 'p') {
+        event->binds = value;
+    }
+}
+
 static void
 note_member(fd_timeline_event *event, fd_span key, fd_span value)
 {
@@ -47,22 +67,7 @@ note_member(fd_timeline_event *event, fd_span key, fd_span value)
             event->scope = value;
         }
         break;
-    case 2:
-        if (k[0] == 'p' && k[1] == 'h') {
-            fd_span inside = fd_span_inside(value);
-            event->phase = fd_span_size(inside) == 1 ? *inside.from : 0;
-        }
-        else if (k[0] == 't' && k[1] == 's') {
-            event->ts = value;
-            note(event, FD_TIMELINE_TS, value);
-        }
-        else if (k[0] == 'i' && k[1] == 'd') {
-            note(event, FD_TIMELINE_ID, value);
-        }
-        else if (k[0] == 'b' && k[1] == 'p') {
-            event->binds = value;
-        }
-        break;
+    case 2: note_pair(event, k, value); break;
     case 3:
         if (memcmp(k, "dur", 3) == 0) {
             event->dur = value;
@@ -77,9 +82,6 @@ note_member(fd_timeline_event *event, fd_span key, fd_span value)
         }
         else if (memcmp(k, "id2", 3) == 0) {
             note_id2(event, value);
-        }
-        else if (memcmp(k, "dur", 3) == 0) {
-            event->dur = value;
         }
         else if (memcmp(k, "cat", 3) == 0) {
             event->cat = value;

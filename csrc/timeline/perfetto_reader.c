@@ -152,9 +152,9 @@ take_event(reading *r, const fd_perfetto_packet *packet, fd_buffer *to)
     if (status != FD_OK) {
         return status;
     }
-    event.track = fd_perfetto_track_of(&r->tables, uuid);
+    event.track = fd_perfetto_track_of(&r->tables, uuid, &status);
     if (event.track == NULL) {
-        return FD_OK;
+        return status;
     }
     status = r->text ? fd_perfetto_event_put(&event) : FD_OK;
     fd_proto_field f;

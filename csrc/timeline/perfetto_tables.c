@@ -31,15 +31,18 @@ key_of(uint64_t uuid)
 }
 
 fd_perfetto_track *
-fd_perfetto_track_of(fd_perfetto_tables *t, uint64_t uuid)
+fd_perfetto_track_of(fd_perfetto_tables *t, uint64_t uuid, fd_status *status)
 {
     uint32_t place = fd_map_get(&t->track_of, key_of(uuid));
     if (place == 0) {
         fd_perfetto_track made = {.uuid = uuid, .unit = 1};
-        if (t->tracks.count >= FD_PERFETTO_MOST_TRACKS
-            || fd_vector_push(&t->tracks, made) != FD_OK
+        if (t->tracks.count >= FD_PERFETTO_MOST_TRACKS) {
+            return NULL;
+        }
+        if (fd_vector_push(&t->tracks, made) != FD_OK
             || fd_map_put(&t->track_of, key_of(uuid), t->tracks.count)
                    != FD_OK) {
+            *status = FD_ENOMEM;
             return NULL;
         }
         place = t->tracks.count;
@@ -184,9 +187,9 @@ take_track(fd_perfetto_tables *t, const fd_proto_field *message)
     if (r.bad) {
         return FD_EFORMAT;
     }
-    fd_perfetto_track *track = fd_perfetto_track_of(t, uuid);
+    fd_perfetto_track *track = fd_perfetto_track_of(t, uuid, &status);
     if (track == NULL) {
-        return FD_OK;
+        return status;
     }
     r = fd_proto_read(message->bytes, message->size);
     while (fd_proto_next(&r, &f) && status == FD_OK) {

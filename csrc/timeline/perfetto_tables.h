@@ -85,9 +85,11 @@ fd_status fd_perfetto_tables_take(fd_perfetto_tables *tables,
                                   const char *bytes, size_t size,
                                   fd_perfetto_packet *packet);
 
-/* NULL: not known, and no room to make it. */
+/* NULL: not known, and no room to make it; `*status` says when that is for want
+ * of memory. */
 fd_perfetto_track *fd_perfetto_track_of(fd_perfetto_tables *tables,
-                                        uint64_t uuid);
+                                        uint64_t uuid,
+                                        fd_status *status);
 
 /* The pid of a track or of what is around it; false: none. */
 bool fd_perfetto_pid_of(fd_perfetto_tables *tables,

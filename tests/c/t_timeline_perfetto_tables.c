@@ -46,8 +46,9 @@ tracks_and_texts(void)
     uint32_t pid = 0;
     OK(take(&t, "\xE2\x03\x08\x08\x07\x1A\x04\x08\x11\x32\x00", 11, &p));
     OK(take(&t, "\xE2\x03\x07\x08\x08\x28\x07\x12\x01L", 10, &p));
-    fd_perfetto_track *lane = fd_perfetto_track_of(&t, 8);
-    STATUS(lane != NULL ? FD_OK : FD_ENOMEM, FD_OK);
+    fd_status status = FD_OK;
+    fd_perfetto_track *lane = fd_perfetto_track_of(&t, 8, &status);
+    OK(status);
     EQUAL(lane->kind, FD_PERFETTO_OTHER);
     CHECK(fd_perfetto_pid_of(&t, lane, &pid));
     EQUAL(pid, 17);
