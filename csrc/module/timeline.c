@@ -164,14 +164,15 @@ static PyObject *
 row(const fd_timeline_input *input, PyObject *path)
 {
     return Py_BuildValue(
-        "{s:N,s:I,s:s,s:s,s:O,s:O,s:I,s:K,s:K,s:K,s:K,s:K,s:s,s:s,s:L,s:L,s:d,"
-        "s:N,s:N,s:K,s:K,s:K,s:K,s:K,s:K,s:K}",
+        "{s:N,s:I,s:s,s:s,s:O,s:O,s:I,s:K,s:K,s:K,s:K,s:K,s:K,s:s,s:s,s:L,s:L,"
+        "s:d,s:N,s:N,s:K,s:K,s:K,s:K,s:K,s:K,s:K}",
         "file", PyUnicode_DecodeFSDefault(PyBytes_AS_STRING(path)), "rank",
         (unsigned)input->rank, "format", input->survey.format, "program",
         input->survey.program, "used", input->used ? Py_True : Py_False,
         "left_out", input->left_out ? Py_True : Py_False, "world",
         (unsigned)input->survey.world, "events",
-        (unsigned long long)input->events, "filtered",
+        (unsigned long long)input->events, "arrows",
+        (unsigned long long)input->arrows, "filtered",
         (unsigned long long)input->filtered, "lost",
         (unsigned long long)input->lost, "lost_bytes",
         (unsigned long long)input->lost_bytes, "repaired",

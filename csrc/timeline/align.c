@@ -191,6 +191,29 @@ choose_reference(const aligning *a)
     return 0;
 }
 
+/* Viewers hold microseconds in a double, which 2^40 of them leave room for a
+ * nanosecond in. Where inputs have zeros of their own and the first event comes
+ * later than that, time 0 is a day before it: of a file only some events were
+ * looked at. */
+static int64_t
+near_events(const aligning *a, int64_t least, int64_t most)
+{
+    static const int64_t far = INT64_C(1) << 50;
+    static const int64_t day = INT64_C(86400) * 1000000000;
+    int64_t first = INT64_MAX;
+    for (uint32_t i = 0; i < a->count; i++) {
+        const fd_timeline_input *input = a->inputs[i];
+        if (is_done(input) && input->survey.has_first) {
+            int64_t ns = fd_clock_apply(&input->clock, input->survey.first_ns);
+            first = ns < first ? ns : first;
+        }
+    }
+    return most > least && first < INT64_MAX && first > far
+                   && first - far > least
+               ? first - day
+               : least;
+}
+
 /* Time 0 of the merge is where the first input has its own, so that none has
  * times below that. An input that could not be aligned keeps its times. */
 static void
@@ -198,13 +221,16 @@ move_base(aligning *a)
 {
     const fd_timeline_survey *reference = &a->inputs[a->reference]->survey;
     int64_t least = 0;
+    int64_t most = 0;
     if (!reference->has_base) {
         return;
     }
     for (uint32_t i = 0; i < a->count; i++) {
         int64_t zero = fd_clock_apply(&a->inputs[i]->clock, 0);
         least = is_done(a->inputs[i]) && zero < least ? zero : least;
+        most = is_done(a->inputs[i]) && zero > most ? zero : most;
     }
+    least = near_events(a, least, most);
     a->clock->has_base = !__builtin_add_overflow(reference->base_ns, least,
                                                  &a->clock->base_ns);
     const fd_clock_map back = {.offset_ns = -least};

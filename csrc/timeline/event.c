@@ -78,6 +78,7 @@ note_member(fd_timeline_event *event, fd_span key, fd_span value)
             note(event, FD_TIMELINE_PID, value);
         }
         else if (memcmp(k, "tid", 3) == 0) {
+            event->tid = value;
             note(event, FD_TIMELINE_TID, value);
         }
         else if (memcmp(k, "id2", 3) == 0) {
@@ -113,7 +114,7 @@ fd_timeline_event_scan(fd_scan *scan, fd_timeline_event *event)
     event->phase = 0;
     event->count = 0;
     event->name = event->cat = event->args = event->pid
-        = (fd_span){NULL, NULL};
+        = event->tid = (fd_span){NULL, NULL};
     event->ts = event->dur = event->scope = event->binds = event->pid;
     fd_scan_result result = fd_scan_mark(scan, '{');
     while (result == FD_SCAN_OK) {

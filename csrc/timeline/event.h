@@ -34,6 +34,7 @@ typedef struct fd_timeline_event {
     fd_span ts;
     fd_span dur;
     fd_span pid;
+    fd_span tid;
     fd_span scope; /* "s", of an instant */
     fd_span binds; /* "bp" */
     uint32_t count;

@@ -9,6 +9,7 @@
 #include "timeline/perfetto_copy.h"
 #include "timeline/perfetto_reader.h"
 #include "timeline/sorter.h"
+#include "timeline/ties.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,6 +34,7 @@ typedef struct merging {
     uint32_t spare_pid;
     uint32_t spare_tid;
     uint32_t processes; /* of the input before */
+    fd_timeline_ties ties;
     uint64_t events;
     uint64_t done; /* bytes of the inputs read */
     uint64_t told;
@@ -131,15 +133,14 @@ write_sorted(merging *m)
  * like a damaged one. */
 static fd_status
 copy_event(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
-           const fd_timeline_reader *reader)
+           const fd_timeline_event *event, const fd_scan *scan)
 {
-    const fd_timeline_event *event = &reader->event;
     size_t before = m->text->size;
     fd_status status =
         m->native != NULL
-            ? fd_perfetto_writer_event(m->native, event, &reader->scan,
+            ? fd_perfetto_writer_event(m->native, event, scan,
                                        &input->clock, ids, m->error)
-            : fd_timeline_event_write(event, &reader->scan, &input->clock,
+            : fd_timeline_event_write(event, scan, &input->clock,
                                       ids, m->text);
     if (status == FD_EFORMAT || status == FD_EFULL) {
         input->lost++;
@@ -153,7 +154,7 @@ copy_event(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
         return FD_OK;
     }
     input->events++;
-    input->repaired += reader->scan.repairs.count;
+    input->repaired += scan->repairs.count;
     if (m->events == 0 && m->text->size > before && m->sorter == NULL) {
         m->text->bytes[before] = ' '; /* no comma before the first */
     }
@@ -162,6 +163,31 @@ copy_event(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
         return put_aside(m, before, time_of(event, &input->clock));
     }
     return status == FD_OK ? fd_bytes_out_flow(m->out, m->error) : status;
+}
+
+/* The arrow between this call and the same of another program. */
+static fd_status
+copy_tie(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
+         const fd_timeline_event *event)
+{
+    if (!fd_timeline_ties_find(&m->ties, event)) {
+        return FD_OK;
+    }
+    const fd_buffer *text = &m->ties.text;
+    fd_scan scan = {.at = NULL};
+    fd_timeline_event arrow;
+    uint64_t place = ids->place;
+    fd_scan_begin(&scan, text->bytes, text->bytes + text->size);
+    fd_status status = FD_OK;
+    if (fd_timeline_event_scan(&scan, &arrow) == FD_SCAN_OK) {
+        ids->place = m->ties.place;
+        status = copy_event(m, input, ids, &arrow, &scan);
+        ids->place = place;
+        input->events--;
+        input->arrows++;
+    }
+    fd_scan_clear(&scan);
+    return status;
 }
 
 static fd_status
@@ -203,7 +229,11 @@ copy_items(merging *m, fd_timeline_input *input, fd_timeline_reader *reader,
                                                         &keeps)
                              : FD_OK;
             if (status == FD_OK && keeps) {
-                status = copy_event(m, input, ids, reader);
+                status = copy_event(m, input, ids, &reader->event,
+                                    &reader->scan);
+                if (status == FD_OK) {
+                    status = copy_tie(m, input, ids, &reader->event);
+                }
             }
             else if (status == FD_OK && reader->event.phase == 'M') {
                 status = fd_timeline_event_drop(&reader->event, &reader->scan,
@@ -309,6 +339,19 @@ copy_packets(merging *m, fd_timeline_input *input, fd_timeline_ids *ids)
     return status;
 }
 
+/* A recording comes before the other trace of its rank. */
+static fd_timeline_tying
+tying_of(const merging *m, uint32_t place)
+{
+    const fd_timeline_input *input = m->inputs.list[place];
+    if (!input->beside) {
+        return FD_TYING_NOTHING;
+    }
+    return place > 0 && m->inputs.list[place - 1]->rank == input->rank
+               ? FD_TYING_ENDS
+               : FD_TYING_STARTS;
+}
+
 static fd_status
 copy_input(merging *m, uint32_t place)
 {
@@ -325,6 +368,8 @@ copy_input(merging *m, uint32_t place)
                            .first = first_process(m, place),
                            .spare_pid = &m->spare_pid,
                            .spare_tid = &m->spare_tid};
+    fd_timeline_ties_begin(&m->ties, tying_of(m, place), place,
+                           &input->clock);
     fd_buffer_format(&m->metadata, "%s\"%u%s%s\":{", place > 0 ? ",\n" : "",
                      (unsigned)input->rank, input->beside ? " " : "",
                      ids.program);
@@ -395,11 +440,11 @@ write_rank(fd_buffer *to, const fd_timeline_input *input)
     fd_buffer_json(to, input->path, strlen(input->path));
     fd_buffer_format(to,
                      ",\"rank\":%u,\"program\":\"%s\",\"events\":%" PRIu64
-                     ",\"filtered\":%" PRIu64 ",\"lost\":%" PRIu64
+                     ",\"arrows\":%" PRIu64 ",\"filtered\":%" PRIu64 ",\"lost\":%" PRIu64
                      ",\"lost_bytes\":%" PRIu64 ",\"repaired\":%" PRIu64
                      ",\"trouble\":",
                      (unsigned)input->rank, input->survey.program,
-                     input->events, input->filtered, input->lost,
+                     input->events, input->arrows, input->filtered, input->lost,
                      input->lost_bytes, input->repaired);
     fd_buffer_json(to, input->trouble, strlen(input->trouble));
     write_alignment(to, input);
@@ -514,6 +559,7 @@ fd_timeline_merge(const fd_timeline_request *request,
     }
     fd_sorter_free(m.sorter);
     fd_perfetto_writer_free(m.native);
+    fd_timeline_ties_clear(&m.ties);
     fd_buffer_clear(&m.metadata);
     fd_timeline_inputs_clear(&m.inputs);
     return status;

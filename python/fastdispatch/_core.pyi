@@ -42,16 +42,15 @@ def timeline_merge(
     """Timelines of many ranks into one (docs/timeline-merge.md); gzip when ``output`` ends in .gz.
 
     ``output``: native Perfetto when its name ends in .pftrace or .perfetto-trace (and .gz), else Chrome JSON.
-    ``sorted``: all events by time, with a temporary file.
-    ``inputs``: files, each with the rank that its name suggests. ``align``: none, wall, start, auto, pingpong,
-    collective or p2p (docs/clocks.md); ``strict`` refuses inputs whose clocks may be off by an unknown time.
-    ``devices``: GPUs to keep. ``steps``: the first one to keep and the one behind the last. ``paddle``: the two files
-    of Paddle's tool, into the folder ``output``. ``progress(done, total)`` is told bytes of input. Answers a dict an
-    input: file, rank, format, program, used, left_out, world, events, filtered (left out by ``devices`` and
-    ``steps``), lost, lost_bytes, repaired, trouble, align, offset_ns, at_ns, drift_ppb, uncertainty_ns and residual_ns
-    (None: unknown), violations, and what did not come out as it was in or from a native trace: aside, crossed,
-    alone, skipped, early, others. Raises :class:`Error` with one line when a rank is there twice, a file cannot be read
-    or written, or nothing in the inputs can be used.
+    ``sorted``: all events by time, with a temporary file. ``inputs``: files, each with the rank that its name
+    suggests. ``align``: none, wall, start, auto, pingpong, collective or p2p (docs/clocks.md); ``strict`` refuses
+    inputs whose clocks may be off by an unknown time. ``devices``: GPUs to keep. ``steps``: the first one to keep and
+    the one behind the last. ``paddle``: the two files of Paddle's tool, into the folder ``output``. ``progress(done,
+    total)`` is told bytes of input. Answers a dict an input: file, rank, format, program, used, left_out, world,
+    events, arrows, filtered (left out by ``devices`` and ``steps``), lost, lost_bytes, repaired, trouble, align,
+    offset_ns, at_ns, drift_ppb, uncertainty_ns and residual_ns (None: unknown), violations, and what did not come out
+    as it was in or from a native trace: aside, crossed, alone, skipped, early, others. Raises :class:`Error` with one
+    line when a rank is there twice, a file cannot be read or written, or nothing in the inputs can be used.
     """
 
 def timeline_stats(

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 import fastdispatch
+from fastdispatch.cli import main
+from tests.consumers.perfetto import assert_clean, open_trace, query
 
 pytestmark = pytest.mark.torch
 
@@ -64,3 +66,25 @@ def test_numbers_of_operators_are_torch_profilers(tmp_path: Path) -> None:
         assert theirs[number]["name"].removeprefix(announced) == event["name"]
     left = {event["name"] for number, event in theirs.items() if number not in ours}
     assert all("aten::" not in name and announced not in name for name in left)
+
+
+def test_a_merge_ties_the_two(tmp_path: Path) -> None:
+    run(tmp_path, numbers=True)
+    target = tmp_path / "merged.json"
+    main(["timeline", "merge", str(tmp_path / "out"), str(tmp_path / "rank0.json"), "-o", str(target)])
+    ours = numbered(tmp_path / "own.json")
+    with open_trace(target) as trace:
+        assert_clean(trace)
+        tied = query(
+            trace,
+            """select s.name as a, t.name as b, p.name as process_a, q.name as process_b from flow
+            join slice s on flow.slice_out = s.id join slice t on flow.slice_in = t.id
+            join thread_track tt on s.track_id = tt.id join thread using (utid) join process p using (upid)
+            join thread_track uu on t.track_id = uu.id join thread v on uu.utid = v.utid
+            join process q on v.upid = q.upid where p.name != q.name""",
+        )
+    assert len(tied) == len(ours)
+    announced = "autograd::engine::evaluate_function: "
+    for row in tied:
+        assert row["a"].removeprefix(announced) == row["b"].removeprefix(announced)
+        assert {"fastdispatch", "torch.profiler"} <= set((row["process_a"] + " | " + row["process_b"]).split(" | "))
