@@ -208,10 +208,9 @@ near_events(const aligning *a, int64_t least, int64_t most)
             first = ns < first ? ns : first;
         }
     }
-    return most > least && first < INT64_MAX && first > far
-                   && first - far > least
-               ? first - day
-               : least;
+    bool is_far = most > least && first < INT64_MAX
+                  && least < INT64_MAX - far && first > least + far;
+    return is_far ? first - day : least;
 }
 
 /* Time 0 of the merge is where the first input has its own, so that none has

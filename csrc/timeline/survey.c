@@ -87,7 +87,10 @@ is_enough(const fd_timeline_survey *survey, const fd_timeline_reader *reader,
           fd_timeline_wish wish)
 {
     const fd_timeline_sync *sync = &survey->sync;
-    return !wish.first
+    bool timed = survey->has_first
+                 || fd_bytes_in_offset(&reader->in, reader->in.at)
+                        > FD_TIMELINE_FIRST_BYTES;
+    return !wish.first && timed
            && (wish.sync == 0
                || (sync->parts.count + sync->messages.count == 0
                    && fd_bytes_in_offset(&reader->in, reader->in.at)

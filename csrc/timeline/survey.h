@@ -23,7 +23,7 @@ typedef struct fd_timeline_survey {
     bool has_base;  /* baseTimeNanoseconds: of PyTorch, or in the facts of VizTracer */
     int64_t base_ns;
     bool has_first;
-    int64_t first_ns;  /* the earliest time of an event */
+    int64_t first_ns;  /* the earliest time of an event that was read */
     fd_timeline_sync sync; /* owned; where it was asked for */
     uint64_t size;     /* of the file */
     char trouble[128]; /* why it is no trace; "" */
@@ -34,6 +34,9 @@ typedef struct fd_timeline_wish {
     bool first;    /* the earliest event */
     uint32_t sync; /* at most so many moments to align clocks by; 0: none */
 } fd_timeline_wish;
+
+/* An event that has a time is looked for in so many bytes. */
+enum { FD_TIMELINE_FIRST_BYTES = 1 << 20 };
 
 /* Of a trace that shows no such moment within so many bytes no more is read. */
 enum { FD_TIMELINE_SYNC_BYTES = 64 << 20 };

@@ -18,7 +18,7 @@
     ",\"args\":{\"name\":\"tid 1\"}}"
 #define RANK(file, rank, align, offset)                                       \
     "{\"file\":\"" file "\",\"rank\":" #rank                                 \
-    ",\"program\":\"\",\"events\":1,\"filtered\":0,\"lost\":0,"             \
+    ",\"program\":\"\",\"events\":1,\"arrows\":0,\"filtered\":0,\"lost\":0,"             \
     "\"lost_bytes\":0,\"repaired\":0,\"trouble\":\"\",\"align\":\"" align     \
     "\",\"offset_ns\":" #offset ",\"at_ns\":0,\"drift_ppb\":0.000,"     \
     "\"uncertainty_ns\":null,\"residual_ns\":null,\"violations\":0}"
