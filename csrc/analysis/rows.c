@@ -27,6 +27,8 @@ add_outermost(fd_row *row, const fd_total *total, uint64_t steps)
 {
     row->ops += total->ops;
     row->total += total->total;
+    row->gpu_total += total->gpu_total;
+    row->gpu_starved += total->gpu_starved;
     row->backward = (int64_t)((uint64_t)row->backward
                               + (uint64_t)total->backward);
     if (steps > 0) {
@@ -53,6 +55,8 @@ fd_rows_sum(fd_rows *rows, const fd_trace *trace, const fd_groups *groups,
         row->resumes += total->resumes;
         row->self += total->self;
         row->async += total->async;
+        row->gpu_calls += total->gpu_calls;
+        row->gpu_self += total->gpu_self;
         if ((trace->contexts.list[i].flags & FD_CONTEXT_HIDDEN) != 0) {
             row->hidden += total->calls;
         }

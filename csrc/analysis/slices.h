@@ -56,7 +56,8 @@ fd_events_of_thread(const fd_trace_event *events, uint32_t count,
 static inline bool
 fd_event_is_call(const fd_trace_event *event)
 {
-    return event->kind == FD_EVENT_CALL || event->kind == FD_EVENT_OPEN;
+    return event->kind == FD_EVENT_CALL || event->kind == FD_EVENT_OPEN
+           || event->kind == FD_EVENT_JOB;
 }
 
 #endif

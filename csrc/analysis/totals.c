@@ -20,6 +20,15 @@ add_figure(fd_total *total, const fd_figure *figure, uint32_t flags)
 }
 
 static void
+add_gpu(fd_total *total, const fd_gpu_figure *figure)
+{
+    total->gpu_calls += figure->calls;
+    total->gpu_self += figure->self;
+    total->gpu_starved += figure->starved;
+    total->gpu_launch_bound += figure->launch_bound;
+}
+
+static void
 add_ranks(fd_totals *totals, const fd_trace *trace, int rank)
 {
     for (uint32_t i = 0; i < trace->ranks.count; i++) {
@@ -32,6 +41,10 @@ add_ranks(fd_totals *totals, const fd_trace *trace, int rank)
             const fd_figure *figure = &from->figures.list[k];
             add_figure(&totals->list[figure->context], figure,
                        trace->contexts.list[figure->context].flags);
+        }
+        for (uint32_t k = 0; k < from->gpu.count; k++) {
+            add_gpu(&totals->list[from->gpu.list[k].context],
+                    &from->gpu.list[k]);
         }
     }
 }
@@ -48,6 +61,9 @@ sum_up(fd_total *list, const fd_trace *trace)
         if (trace->nodes.list[context->node].kind == FD_NODE_OP) {
             list[i].ops += list[i].calls;
         }
+        list[i].gpu_total += list[i].gpu_self;
+        above->gpu_total += list[i].gpu_total;
+        above->gpu_starved += list[i].gpu_starved;
         above->total += list[i].total;
         above->total_stepped += list[i].total_stepped;
         above->ops += list[i].ops;

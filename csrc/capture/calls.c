@@ -156,6 +156,7 @@ fd_calls_leave(fd_thread *thread, uint32_t depth, const fd_frame *frame,
         at = fd_stack_find(tree, frame, FD_ENTRY_FRAME);
     }
     if (at >= 0) {
+        fd_thread_end_marks(thread, (uint32_t)at, true);
         fd_stack_close(tree, (uint32_t)at);
     }
     thread->frame = at >= 0 ? caller : NULL;

@@ -31,6 +31,7 @@ enum {
     FD_CODE_MAKES_NODE = 256, /* Function.apply: makes an autograd node */
     FD_CODE_ENTERS = 512,   /* __enter__, __aenter__: see store/stack.h */
     FD_CODE_MUTED = 1024,   /* no node, nor is anything it calls */
+    FD_CODE_NVTX = 2048,    /* see nvtx.h */
     FD_CODE_EVENTS = FD_CODE_CHANGES | FD_CODE_OPTIMIZER | FD_CODE_ENGINE
 };
 

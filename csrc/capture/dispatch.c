@@ -176,7 +176,8 @@ origin_of(const fd_thread *thread, uint64_t number, const char *name)
         return 0;
     }
     return fd_origins_find(&session->origins, file, session->origins.first,
-                           number, name);
+                           number, name)
+        .context;
 }
 
 /* One call of a node is all operators in a row that it runs. */
@@ -248,6 +249,7 @@ static void
 leave(fd_thread *thread, uint32_t generation, uint32_t depth, bool timed)
 {
     if (fd_process_generation() == generation) {
+        fd_thread_end_marks(thread, depth, true);
         fd_thread_tick(thread, timed);
         fd_stack_close(thread->tree, depth);
     }
@@ -266,6 +268,9 @@ record(fd_dispatch *dispatch, fd_dispatched *known, fd_thread *thread,
     enter_autograd(dispatch, thread);
     fd_node_push(tree, fd_node_enter(tree, node_of(known, thread), 0), known,
                  FD_ENTRY_OP);
+    if (thread->session->marks.sampling) {
+        fd_marks_begin(thread);
+    }
     note_number(dispatch, thread);
     PyObject *result = run(known, args, kwargs);
     leave(thread, generation, depth, timed);

@@ -3,6 +3,7 @@
 #include "capture/calls.h"
 #include "capture/events.h"
 #include "capture/guard.h"
+#include "capture/nvtx.h"
 #include "capture/records.h"
 
 #define FD_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
@@ -76,13 +77,37 @@ evaluate_recorded(PyThreadState *state, fd_frame *frame, int throwing,
     uint32_t depth = fd_calls_enter(thread, fd_frame_code(frame), known,
                                     frame);
     thread->frame = frame;
+    if (fd_marks_frames(&thread->session->marks)
+        && fd_tree_depth(thread->tree) > depth) {
+        fd_marks_look(thread);
+        fd_marks_begin(thread);
+    }
     if ((known->special & FD_CODE_MAKES_NODE) != 0) {
         fd_records_makes_node(thread);
     }
     PyObject *result = evaluate(state, frame, throwing);
     if (fd_process_generation() == generation) {
         fd_calls_leave(thread, depth, frame, caller);
+        if (fd_marks_frames(&thread->session->marks)) {
+            fd_marks_look(thread);
+        }
     }
+    return result;
+}
+
+/* What the argument was is gone when the frame is. */
+static PyObject *
+evaluate_nvtx(PyThreadState *state, fd_frame *frame, int throwing,
+              fd_thread *thread, const fd_code *known)
+{
+    uint32_t generation = thread->synced;
+    fd_nvtx_call call = fd_nvtx_called(frame);
+    PyObject *result = evaluate_recorded(state, frame, throwing, thread,
+                                         known);
+    if (result != NULL && fd_process_generation() == generation) {
+        fd_nvtx_returned(thread, &call, result);
+    }
+    Py_XDECREF(call.argument);
     return result;
 }
 
@@ -101,6 +126,9 @@ evaluate_other(PyThreadState *state, fd_frame *frame, int throwing)
     }
     if ((special & FD_CODE_MUTED) != 0) {
         return evaluate_muted(state, frame, throwing, thread);
+    }
+    if ((special & FD_CODE_NVTX) != 0) {
+        return evaluate_nvtx(state, frame, throwing, thread, known);
     }
     if ((special & FD_CODE_EVENTS) == 0) {
         return evaluate_recorded(state, frame, throwing, thread, known);
@@ -121,12 +149,14 @@ known_context(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
                                         : context;
 }
 
-/* TSC_TIMELINE and OTHER_CLOCK write the timeline where there is one. */
+/* TSC_TIMELINE and OTHER_CLOCK write the timeline where there is one; MARKED
+ * takes no shortest path. */
 typedef enum evaluator_clock {
     NO_CLOCK,
     TSC,
     TSC_TIMELINE,
-    OTHER_CLOCK
+    OTHER_CLOCK,
+    MARKED
 } evaluator_clock;
 
 static inline __attribute__((always_inline)) void
@@ -162,7 +192,8 @@ record(PyThreadState *state, fd_frame *frame, int throwing,
         generation = thread->synced;
     }
     const fd_code *known = fd_code_known(fd_frame_code(frame));
-    if (FD_UNLIKELY(known == NULL || known->special != 0)) {
+    if (clock == MARKED
+        || FD_UNLIKELY(known == NULL || known->special != 0)) {
         return evaluate_other(state, frame, throwing);
     }
     fd_tree *tree = thread->tree;
@@ -215,6 +246,12 @@ timeline_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
 }
 
 static PyObject *
+marked_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
+{
+    return record(state, frame, throwing, MARKED);
+}
+
+static PyObject *
 slow_clock_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
 {
     return record(state, frame, throwing, OTHER_CLOCK);
@@ -249,6 +286,7 @@ is_ours(_PyFrameEvalFunction evaluator)
 {
     return evaluator == timed_evaluator || evaluator == timeline_evaluator
            || evaluator == slow_clock_evaluator
+           || evaluator == marked_evaluator
            || evaluator == counting_evaluator
            || evaluator == watching_evaluator;
 }
@@ -261,6 +299,7 @@ evaluator_of(fd_hook hook)
         return fd_clock_is_tsc ? timed_evaluator : slow_clock_evaluator;
     case FD_HOOK_TIMELINE:
         return fd_clock_is_tsc ? timeline_evaluator : slow_clock_evaluator;
+    case FD_HOOK_MARKED: return marked_evaluator;
     case FD_HOOK_COUNTED: return counting_evaluator;
     case FD_HOOK_WATCHING: return watching_evaluator;
     }

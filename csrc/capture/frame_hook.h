@@ -7,6 +7,7 @@
 typedef enum fd_hook {
     FD_HOOK_TIMED,   /* record calls and times */
     FD_HOOK_TIMELINE, /* the same, and when each call was */
+    FD_HOOK_MARKED,  /* the same, and on the GPU: see marks.h */
     FD_HOOK_COUNTED, /* record calls */
     FD_HOOK_WATCHING /* record nothing, see where steps end */
 } fd_hook;

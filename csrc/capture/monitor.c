@@ -3,6 +3,7 @@
 #include "capture/calls.h"
 #include "capture/events.h"
 #include "capture/monitoring.h"
+#include "capture/nvtx.h"
 #include "capture/records.h"
 
 #if PY_VERSION_HEX >= 0x030C0000 /* sys.monitoring */
@@ -23,7 +24,8 @@ static bool
 repeat(fd_thread *thread, const fd_code *known, fd_frame *frame)
 {
     fd_tree *tree = thread->tree;
-    if (known->special != 0 || fd_tree_depth(tree) == tree->record->capacity) {
+    if (known->special != 0 || fd_tree_depth(tree) == tree->record->capacity
+        || fd_marks_frames(&thread->session->marks)) {
         return false;
     }
     fd_context *context = fd_calls_repeated(tree, known,
@@ -58,7 +60,12 @@ enter(fd_thread *thread, PyCodeObject *code, fd_frame *frame)
         if ((special & FD_CODE_EVENTS) != 0) {
             fd_events_called(thread, special);
         }
-        fd_calls_enter(thread, code, known, frame);
+        uint32_t depth = fd_calls_enter(thread, code, known, frame);
+        if (fd_marks_frames(&thread->session->marks)
+            && fd_tree_depth(thread->tree) > depth) {
+            fd_marks_look(thread);
+            fd_marks_begin(thread);
+        }
     }
     thread->frame = frame;
     if ((special & FD_CODE_MAKES_NODE) != 0) {
@@ -72,12 +79,27 @@ leave(fd_thread *thread, const fd_frame *frame, fd_frame *caller)
     fd_tree *tree = thread->tree;
     uint32_t depth = fd_tree_depth(tree);
     if (depth > 0 && tree->stack[depth - 1].owner == (uintptr_t)frame) {
+        fd_thread_end_marks(thread, depth - 1, false);
         tick(thread);
         fd_tree_close(tree, depth - 1);
         thread->frame = caller;
     }
     else {
         fd_calls_leave(thread, depth, frame, caller);
+    }
+    if (fd_marks_frames(&thread->session->marks)) {
+        fd_marks_look(thread);
+    }
+}
+
+/* The frame still has its argument. What its exception ends did nothing. */
+static void
+tell_nvtx(fd_thread *thread, const fd_frame *frame, PyObject *result)
+{
+    if (!PyExceptionInstance_Check(result)) {
+        fd_nvtx_call call = fd_nvtx_called(frame);
+        fd_nvtx_returned(thread, &call, result);
+        Py_XDECREF(call.argument);
     }
 }
 
@@ -130,13 +152,17 @@ on_leave(PyObject *module, PyObject *const *args, Py_ssize_t count)
     PyThreadState *state = PyThreadState_Get();
     fd_frame *frame = fd_frame_current(state);
     fd_frame *caller = fd_frame_python(frame->previous);
+    const fd_code *known = fd_code_known((const PyCodeObject *)args[0]);
     if (!unmute(frame) && purpose != FD_HOOK_WATCHING) {
         fd_thread *thread = fd_calls_monitored(state, frame, NULL);
         if (thread != NULL) {
             leave(thread, frame, caller);
         }
+        if (thread != NULL && known != NULL
+            && (known->special & FD_CODE_NVTX) != 0) {
+            tell_nvtx(thread, frame, args[2]);
+        }
     }
-    const fd_code *known = fd_code_known((const PyCodeObject *)args[0]);
     if (known != NULL && (known->special & FD_CODE_EVENTS) != 0) {
         tell_return(known->special);
     }

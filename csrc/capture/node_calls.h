@@ -64,8 +64,9 @@ fd_node_number(fd_thread *thread, uint64_t number, uint64_t torch_thread)
         fd_node_first_number(thread, number, torch_thread);
     }
     else {
-        fd_ring_put(thread->ring, number,
-                    fd_tree_id(thread->tree, thread->tree->current));
+        const fd_tree *tree = thread->tree;
+        fd_ring_put(thread->ring, number, fd_tree_id(tree, tree->current),
+                    tree->record->last);
     }
 }
 

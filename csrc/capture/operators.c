@@ -95,10 +95,10 @@ fold_digits(const char *name, char folded[MAX_NAME])
 
 /* Under the lock: is this one name too many of its family? */
 static bool
-too_many(fd_operators *operators, const fd_recording *recording,
+too_many(fd_operators *operators, const fd_recording *recording, uint8_t kind,
          const char *folded)
 {
-    uint64_t family = fd_hash_bytes(folded, strlen(folded)) | 1;
+    uint64_t family = (fd_hash_bytes(folded, strlen(folded)) ^ kind) | 1;
     uint32_t names = fd_map_get(&operators->families, family);
     if (names >= FD_RANGE_NAMES) {
         fd_file_count(&recording->file, FD_COUNT_RANGES_FOLDED);
@@ -108,18 +108,39 @@ too_many(fd_operators *operators, const fd_recording *recording,
     return false;
 }
 
+/* The phase that a job opens, by its kind. */
+static uint32_t
+phase_of(uint8_t kind, const char *name)
+{
+    static const struct {
+        const char *name;
+        uint32_t phase;
+    } phases[] = {{"forward", FD_PHASE_FORWARD},
+                  {"backward", FD_PHASE_BACKWARD},
+                  {"optimizer", FD_PHASE_OPTIMIZER},
+                  {"load", FD_PHASE_DATA}};
+    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) {
+        if (kind == FD_NODE_JOB && strcmp(phases[i].name, name) == 0) {
+            return phases[i].phase;
+        }
+    }
+    return FD_PHASE_OTHER;
+}
+
 uint32_t
 fd_operators_range(fd_operators *operators, fd_recording *recording,
-                   const char *name)
+                   uint8_t kind, const char *name)
 {
     char folded[MAX_NAME];
     fold_digits(name, folded);
-    fd_node_spec spec = {.kind = FD_NODE_RANGE, .name = name};
+    fd_node_spec spec = {.kind = kind,
+                         .name = name,
+                         .flags = phase_of(kind, name)};
     pthread_mutex_lock(&recording->lock);
     uint32_t node = fd_nodes_find(&recording->nodes, &spec);
     if (node == 0) {
         if (strcmp(folded, name) != 0
-            && too_many(operators, recording, folded)) {
+            && too_many(operators, recording, kind, folded)) {
             spec.name = folded;
         }
         node = fd_nodes_add(&recording->nodes, &spec, NULL);

@@ -48,10 +48,10 @@ fd_operators_find(const fd_operators *operators, uintptr_t schema)
 uint32_t fd_operators_add(fd_operators *operators, fd_recording *recording,
                           uintptr_t schema, const char *name);
 
-/* The node of a range. Past FD_RANGE_NAMES names that differ only in their
- * digits, further ones share the node with '*' for the digits. */
+/* The node of a range or job. Past FD_RANGE_NAMES names that differ only in
+ * their digits, further ones share the node with '*' for the digits. */
 enum { FD_RANGE_NAMES = 16 };
 uint32_t fd_operators_range(fd_operators *operators, fd_recording *recording,
-                            const char *name);
+                            uint8_t kind, const char *name);
 
 #endif

@@ -34,9 +34,11 @@ fd_origins_ring(fd_origins *origins, uint64_t thread)
         return NULL;
     }
     uint32_t size = before == 0 ? FD_RING_MAIN : FD_RING_OTHER;
-    ring = fd_calloc(1, sizeof *ring + size * sizeof ring->entries[0]);
+    size_t words = origins->keeps_starts ? 2 * (size_t)size : size;
+    ring = fd_calloc(1, sizeof *ring + words * sizeof ring->entries[0]);
     if (ring != NULL) {
         ring->mask = size - 1;
+        ring->starts = origins->keeps_starts ? &ring->entries[size] : NULL;
         origins->first = before == 0 ? thread : origins->first;
         atomic_store_explicit(&origins->rings[thread], ring,
                               memory_order_release);
@@ -94,27 +96,36 @@ fd_origins_fit(const fd_file *file, uint32_t id, const char *name)
     return fits(name, text);
 }
 
-/* The context left under exactly this number, else 0. */
-static uint32_t
+/* What was left under exactly this number. */
+static fd_origin
 exact(const fd_ring *ring, uint64_t number)
 {
-    uint64_t entry = atomic_load_explicit(&ring->entries[number & ring->mask],
-                                          memory_order_relaxed);
-    return (uint32_t)(entry >> 32) == (uint32_t)number ? (uint32_t)entry : 0;
+    uint64_t place = number & ring->mask;
+    uint64_t entry = atomic_load_explicit(&ring->entries[place],
+                                          memory_order_acquire);
+    if ((uint32_t)(entry >> 32) != (uint32_t)number) {
+        return (fd_origin){0, 0};
+    }
+    uint64_t start = ring->starts == NULL
+                         ? 0
+                         : atomic_load_explicit(&ring->starts[place],
+                                                memory_order_relaxed);
+    return (fd_origin){(uint32_t)entry, start};
 }
 
-static uint32_t
+static fd_origin
 nearest(const fd_ring *ring, const fd_file *file, uint64_t number,
         const char *name)
 {
-    uint32_t first = 0;
+    fd_origin first = {0, 0};
     for (uint64_t back = 1; back <= FD_ORIGIN_REACH && back <= number;
          back++) {
-        uint32_t context = exact(ring, number - back);
-        if (context != 0 && fd_origins_fit(file, context, name)) {
-            return context;
+        fd_origin origin = exact(ring, number - back);
+        if (origin.context != 0
+            && fd_origins_fit(file, origin.context, name)) {
+            return origin;
         }
-        first = first != 0 ? first : context;
+        first = first.context != 0 ? first : origin;
     }
     return first;
 }
@@ -127,7 +138,7 @@ cause_of_miss(const fd_ring *ring, uint64_t number)
     return overwritten ? FD_COUNT_ORIGIN_OLD : FD_COUNT_ORIGIN_NONE;
 }
 
-uint32_t
+fd_origin
 fd_origins_find(const fd_origins *origins, const fd_file *file,
                 uint64_t thread, uint64_t number, const char *name)
 {
@@ -138,14 +149,14 @@ fd_origins_find(const fd_origins *origins, const fd_file *file,
               : NULL;
     if (ring == NULL) {
         fd_file_count(file, FD_COUNT_ORIGIN_THREAD);
-        return 0;
+        return (fd_origin){0, 0};
     }
-    uint32_t context = exact(ring, number);
-    if (context != 0) {
-        return context;
+    fd_origin origin = exact(ring, number);
+    if (origin.context != 0) {
+        return origin;
     }
-    context = nearest(ring, file, number, name);
-    fd_file_count(file, context != 0 ? FD_COUNT_ORIGIN_NEAR
-                                     : cause_of_miss(ring, number));
-    return context;
+    origin = nearest(ring, file, number, name);
+    fd_file_count(file, origin.context != 0 ? FD_COUNT_ORIGIN_NEAR
+                                            : cause_of_miss(ring, number));
+    return origin;
 }

@@ -20,6 +20,8 @@ enum {
 
 typedef struct fd_ring {
     uint32_t mask;
+    _Atomic uint64_t *starts; /* ticks, of the operators; NULL: nobody asked.
+                                 Behind the entries, in one block */
     _Atomic uint64_t entries[]; /* number << 32 | context */
 } fd_ring;
 
@@ -27,6 +29,7 @@ typedef struct fd_origins {
     _Atomic(fd_ring *) rings[FD_RINGS]; /* owned */
     _Atomic uint32_t count;
     uint64_t first; /* thread whose ring was made first */
+    bool keeps_starts; /* for the arrows of a timeline; set before the first */
 } fd_origins;
 
 void fd_origins_clear(fd_origins *origins);
@@ -36,18 +39,27 @@ void fd_origins_clear(fd_origins *origins);
 fd_ring *fd_origins_ring(fd_origins *origins, uint64_t thread);
 
 static inline void
-fd_ring_put(fd_ring *ring, uint64_t number, uint32_t context)
+fd_ring_put(fd_ring *ring, uint64_t number, uint32_t context, uint64_t start)
 {
-    atomic_store_explicit(&ring->entries[number & ring->mask],
-                          number << 32 | context, memory_order_relaxed);
+    uint64_t place = number & ring->mask;
+    if (__builtin_expect(ring->starts != NULL, false)) {
+        atomic_store_explicit(&ring->starts[place], start,
+                              memory_order_relaxed);
+    }
+    atomic_store_explicit(&ring->entries[place], number << 32 | context,
+                          memory_order_release);
 }
+
+typedef struct fd_origin {
+    uint32_t context; /* 0: not known; the cause is counted */
+    uint64_t start;   /* of the call; 0 where that is not kept */
+} fd_origin;
 
 /* The context that created autograd node `number`, called `name`, of a forward
  * thread: the one that left this number, else the nearest lower one whose
- * operator's name fits, else the nearest. 0 when it is not known; the cause is
- * counted in the recording. */
-uint32_t fd_origins_find(const fd_origins *origins, const fd_file *file,
-                         uint64_t thread, uint64_t number, const char *name);
+ * operator's name fits, else the nearest. */
+fd_origin fd_origins_find(const fd_origins *origins, const fd_file *file,
+                          uint64_t thread, uint64_t number, const char *name);
 
 /* Whether the function or operator of a context can, by its name, have created
  * an autograd node called `name`. */

@@ -71,13 +71,14 @@ start_other(fd_thread *thread, const void *record, bool timed)
     }
 }
 
-static inline void *
+/* Answers the thread; NULL: the record was left out. */
+static inline fd_thread *
 start(void **result, const void *record, bool timed)
 {
     *result = NULL;
     fd_thread *thread = fd_native_ready();
     if (thread == NULL) {
-        return result;
+        return NULL;
     }
     if (fd_record_byte(record, FD_RECORD_SCOPE) == FD_SCOPE_FUNCTION
         && fd_record_has_schema(record)) {
@@ -86,7 +87,7 @@ start(void **result, const void *record, bool timed)
     else {
         start_other(thread, record, timed);
     }
-    return result;
+    return thread;
 }
 
 /* An end that is not the topmost entry's, or has none. The record of an
@@ -120,7 +121,7 @@ identify(fd_tree *tree, const fd_entry *ended, uint64_t id)
 }
 
 static inline void
-end(const void *record, bool timed)
+end(const void *record, bool timed, bool marked)
 {
     fd_thread *thread = fd_thread_self;
     if (thread == NULL || thread->synced != fd_process_generation()
@@ -136,6 +137,9 @@ end(const void *record, bool timed)
         end_other(thread, record, timed);
         return;
     }
+    if (marked) {
+        fd_thread_end_marks(thread, depth - 1, false);
+    }
     fd_thread_tick(thread, timed);
     fd_tree_close(tree, depth - 1);
     if (__builtin_expect(tree->events.chunk != NULL, false)) {
@@ -146,27 +150,62 @@ end(const void *record, bool timed)
 static void *
 timed_start(void **result, const void *record)
 {
-    return start(result, record, true);
+    start(result, record, true);
+    return result;
 }
 
 static void
 timed_end(const void *record, void *context)
 {
     (void)context;
-    end(record, true);
+    end(record, true, false);
+}
+
+/* The entry of an autograd node is that of its announcement. */
+static void
+mark(fd_thread *thread, const void *record)
+{
+    const fd_tree *tree = thread->tree;
+    uint32_t depth = fd_tree_depth(tree);
+    const fd_entry *top = depth > 0 ? &tree->stack[depth - 1] : NULL;
+    if (top != NULL && top->flags == FD_ENTRY_OP
+        && (top->owner == (uintptr_t)record
+            || fd_record_byte(record, FD_RECORD_SCOPE) == FD_SCOPE_BACKWARD)) {
+        fd_marks_begin(thread);
+    }
+}
+
+/* In every step, sampled or not: to exchange callbacks is to lose operators of
+ * other threads. */
+static void *
+marked_start(void **result, const void *record)
+{
+    fd_thread *thread = start(result, record, true);
+    if (thread != NULL && thread->session->marks.sampling) {
+        mark(thread, record);
+    }
+    return result;
+}
+
+static void
+marked_end(const void *record, void *context)
+{
+    (void)context;
+    end(record, true, true);
 }
 
 static void *
 counted_start(void **result, const void *record)
 {
-    return start(result, record, false);
+    start(result, record, false);
+    return result;
 }
 
 static void
 counted_end(const void *record, void *context)
 {
     (void)context;
-    end(record, false);
+    end(record, false, false);
 }
 
 fd_status
@@ -195,16 +234,20 @@ fd_records_attach(fd_session *session, fd_thread *thread, PyObject *probe,
 }
 
 void
-fd_records_listen(bool timed, bool numbers)
+fd_records_listen(const fd_session *session)
 {
+    bool timed = session->timed;
+    bool marked = session->marks.gpu != NULL;
     if (handle != 0) {
         return;
     }
     fd_record_callback callback = {
-        .start = timed ? timed_start : counted_start,
-        .end = timed ? timed_end : counted_end,
+        .start = marked  ? marked_start
+                 : timed ? timed_start
+                         : counted_start,
+        .end = marked ? marked_end : timed ? timed_end : counted_end,
         .sampling_probability = 1.0,
-        .needs_ids = numbers,
+        .needs_ids = session->recording->timeline.numbers,
     };
     memset(callback.scopes, 1, sizeof callback.scopes);
     handle = fd_torch.add_global_callback(callback);

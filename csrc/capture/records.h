@@ -13,7 +13,7 @@ fd_status fd_records_attach(fd_session *session, fd_thread *thread,
                             PyObject *probe, fd_error *error);
 
 /* Start and stop to listen; cheap, safe while other threads run operators. */
-void fd_records_listen(bool timed, bool numbers);
+void fd_records_listen(const fd_session *session);
 void fd_records_ignore(void);
 
 /* Function.apply is about to make an autograd node: the node's origin is the

@@ -31,6 +31,11 @@ static const fd_rule rules[] = {
     {"torch/distributed/distributed_c10d.py", "init_process_group",
      FD_CODE_CHANGES, 0},
 
+    {"torch/cuda/nvtx.py", "range_push", FD_CODE_NVTX, 0},
+    {"torch/cuda/nvtx.py", "range_pop", FD_CODE_NVTX, 0},
+    {"torch/cuda/nvtx.py", "range_start", FD_CODE_NVTX, 0},
+    {"torch/cuda/nvtx.py", "range_end", FD_CODE_NVTX, 0},
+
     /* The compiler, not the code it compiled. */
     {"torch/_dynamo/convert_frame.py", NULL, 0, FD_NODE_FOLD},
     {"torch/_dynamo/eval_frame.py", NULL, 0, 0},

@@ -20,6 +20,7 @@ free_session(fd_session *session)
     fd_operators_clear(&session->operators);
     fd_origins_clear(&session->origins);
     fd_map_clear(&session->nodes);
+    fd_marks_plan_clear(&session->marks); /* writes to the recording */
     if (session->recording != NULL) {
         fd_recording_free(session->recording);
     }
@@ -109,6 +110,7 @@ static void
 install(const fd_session *session, bool watching)
 {
     fd_hook hook = watching                           ? FD_HOOK_WATCHING
+                   : fd_marks_frames(&session->marks) ? FD_HOOK_MARKED
                    : session->recording->timeline.on  ? FD_HOOK_TIMELINE
                    : session->timed                   ? FD_HOOK_TIMED
                                                       : FD_HOOK_COUNTED;
@@ -141,12 +143,13 @@ resume(fd_session *session)
     fd_recording_resume(session->recording);
     fd_steps_begin(&session->steps, session->step, fd_clock_ticks());
     session->running = true;
+    session->unhooked = false;
     next_generation();
+    fd_marks_window(session, fd_thread_self);
     install(session, false);
     fd_calls_ready(); /* this thread's path, from the start */
     if (session->ops == FD_OPS_RECORD) {
-        fd_records_listen(session->timed,
-                          session->recording->timeline.numbers);
+        fd_records_listen(session);
     }
 }
 
@@ -158,6 +161,7 @@ pause_recording(fd_session *session)
     next_generation();
     fd_records_ignore();
     fd_asyncs_forget(&session->asyncs, &session->recording->file);
+    fd_marks_pause(session);
     fd_recording_pause(session->recording);
 }
 
@@ -195,6 +199,7 @@ fd_session_stop(fd_session *session)
     }
     atomic_store(&fd_process.active, NULL);
     uninstall(session);
+    fd_marks_stop(session);
     fd_recording_stop(session->recording);
 }
 
@@ -238,9 +243,26 @@ turn(fd_session *session, fd_thread *thread, long ended)
 static void
 keep_hook(const fd_session *session)
 {
-    if (session->calls == FD_CALLS_FRAME && fd_frame_hook_is_lost()) {
+    if (session->calls == FD_CALLS_FRAME && !session->unhooked
+        && fd_frame_hook_is_lost()) {
         fd_file_count(&session->recording->file, FD_COUNT_HOOK_LOST);
         install(session, !session->running);
+    }
+}
+
+/* Listening anew loses what other threads start at this instant: only when
+ * CUDA is found. Evaluators change under the GIL. */
+static void
+sample(fd_session *session, fd_thread *thread)
+{
+    bool marked = session->marks.gpu != NULL;
+    if (!session->running || !fd_marks_step(session, thread)) {
+        return;
+    }
+    install(session, false);
+    if (session->ops == FD_OPS_RECORD && !marked) {
+        fd_records_ignore();
+        fd_records_listen(session);
     }
 }
 
@@ -248,7 +270,11 @@ void
 fd_session_step(fd_session *session, fd_thread *thread, uint32_t source)
 {
     fd_header *header = fd_file_header(&session->recording->file);
-    if (thread->busy || source < header->steps_source) {
+    if (thread->busy) {
+        return;
+    }
+    if (source < header->steps_source) {
+        sample(session, thread); /* torch.profiler ends its steps elsewhere */
         return;
     }
     keep_hook(session);
@@ -261,6 +287,28 @@ fd_session_step(fd_session *session, fd_thread *thread, uint32_t source)
     session->step = stronger ? 1 : session->step + 1;
     if (session->schedule != NULL) {
         turn(session, thread, session->wanted);
+    }
+    sample(session, thread);
+}
+
+void
+fd_session_record(fd_session *session, bool record, uint64_t step)
+{
+    if (fd_process_active() != session || session->schedule != NULL) {
+        return;
+    }
+    if (!record && session->running) {
+        pause_recording(session);
+        uninstall(session);
+        session->unhooked = true;
+    }
+    else if (record && !session->running) {
+        session->step = step;
+        resume(session);
+    }
+    else if (record && session->steps.number != step) {
+        session->step = step;
+        fd_steps_begin(&session->steps, step, fd_clock_ticks());
     }
 }
 
@@ -281,6 +329,8 @@ fd_session_retire(fd_session *session)
     Py_CLEAR(session->on_change);
     Py_CLEAR(session->on_ready);
     Py_CLEAR(session->error);
+    Py_CLEAR(session->marks.in_use);
+    fd_current_stream_clear(&session->marks.stream);
     fd_recording_detach(session->recording);
     free_session(fd_process.retired);
     fd_process.retired = session;

@@ -5,6 +5,7 @@
 
 #include "capture/asyncs.h"
 #include "capture/instances.h"
+#include "capture/marks.h"
 #include "capture/operators.h"
 #include "capture/origins.h"
 #include "capture/paths.h"
@@ -32,10 +33,12 @@ typedef struct fd_session {
     fd_operators operators;
     fd_origins origins;
     fd_asyncs asyncs;
+    fd_marks_plan marks;
     fd_map nodes;     /* code id << 32 | class id -> node */
     bool fold;        /* imports and compilers in one <folded> */
     bool timed;
     bool running;     /* false between the windows of a schedule */
+    bool unhooked;    /* paused by fd_session_record, no hook watches */
     fd_calls_source calls;
     fd_ops_source ops;
     uint64_t step;    /* number of the running step */
@@ -78,6 +81,10 @@ void fd_session_finish(fd_session *session);
 /* A step ended, as seen through `source` (FD_STEPS_*). */
 void fd_session_step(fd_session *session, fd_thread *thread, uint32_t source);
 
+/* Record from now on, in step `step`, or nothing until the next call: outside
+ * there is no hook. Of an active session without a schedule. */
+void fd_session_record(fd_session *session, bool record, uint64_t step);
+
 /* PyTorch has been imported, or a process group made. */
 void fd_session_changed(fd_session *session, fd_thread *thread);
 
@@ -85,6 +92,17 @@ void fd_session_changed(fd_session *session, fd_thread *thread);
  * What it raises is kept in session->error, and the answer is NULL. */
 PyObject *fd_session_call(fd_session *session, fd_thread *thread,
                           PyObject *function, PyObject *argument);
+
+/* Entries are about to end: so do their marks on the GPU, if there are any. */
+static inline void
+fd_thread_end_marks(fd_thread *thread, uint32_t at, bool above)
+{
+    if (__builtin_expect(thread->marks != NULL
+                             && thread->marks->open.count > 0,
+                         false)) {
+        fd_marks_end(thread, at, above);
+    }
+}
 
 /* Nobody will look at the session again. Its memory goes when the next one is
  * retired: a thread on its way out of a callback may still look. */

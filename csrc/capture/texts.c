@@ -23,9 +23,9 @@ find(const fd_thread *thread, uint8_t kind, const char *text, size_t size,
 static uint32_t
 add(fd_session *session, uint8_t kind, const char *text)
 {
-    if (kind == FD_NODE_RANGE) {
+    if (kind == FD_NODE_RANGE || kind == FD_NODE_JOB) {
         return fd_operators_range(&session->operators, session->recording,
-                                  text);
+                                  kind, text);
     }
     fd_node_spec spec = {.kind = kind, .name = text};
     return fd_recording_node(session->recording, &spec, NULL);

@@ -28,6 +28,7 @@ leave(void *value)
         fd_tree_release(thread->tree);
     }
     fd_index_clear(&thread->names);
+    fd_marks_free(thread->marks);
     fd_free(thread);
 }
 

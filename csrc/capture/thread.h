@@ -22,6 +22,7 @@ typedef struct fd_thread {
     fd_index names;        /* text of ranges and autograd nodes -> node */
     uint32_t step_nesting; /* open calls whose end may end a step */
     bool ring_refused;     /* there was no room for one */
+    struct fd_marks *marks; /* owned: open on the GPU; NULL before the first */
     const fd_frame *muted; /* see FD_CODE_MUTED; of the monitor only */
     bool busy;             /* inside our own slow path, or muted */
 } fd_thread;

@@ -2,7 +2,10 @@
 
 #include "analysis/slices.h"
 #include "export/chrome_head.h"
+#include "export/flows.h"
+#include "export/job_names.h"
 #include "export/slice_names.h"
+#include "export/streams.h"
 #include "export/text.h"
 
 #include <stdio.h>
@@ -10,7 +13,7 @@
 
 /* Readers take equal thread ids of different processes for one thread: a rank
  * has ids of its own. */
-enum { IDS_PER_RANK = 100000, PIECE = 1 << 17 };
+enum { IDS_PER_RANK = 100000, FIRST_STREAM = 80000, PIECE = 1 << 17 };
 
 /* What comes next. */
 typedef enum chrome_part {
@@ -20,6 +23,8 @@ typedef enum chrome_part {
     PART_ASYNC,
     PART_THREAD, /* its rows */
     PART_CALLS,
+    PART_STREAM, /* its rows */
+    PART_INTERVALS,
     PART_FOOT,
     PART_END
 } chrome_part;
@@ -34,15 +39,18 @@ struct fd_chrome {
     uint32_t thread; /* of the rank, whose events begin there */
     uint32_t count;  /* of them */
     fd_slices slices;
+    fd_streams streams; /* of the rank; `thread` is the place in them */
     uint64_t last;    /* ns: its latest edge */
     fd_slice_names names;
-    fd_buffer *json; /* owned; every name as a JSON string without its first
-                        quote and its last */
+    fd_buffer *json; /* owned; every name */
     fd_buffer *json_categories; /* the same */
     fd_export_options options;
     fd_clock_map clock; /* from times of the rank to those of the file */
-    bool named_durations;
+    fd_export_durations durations;
+    bool no_flows;
+    fd_flows flows; /* of the rank */
     bool first;
+    fd_buffer scratch;
     fd_buffer *to; /* borrowed while a piece is written */
     size_t enough; /* its size then */
 };
@@ -117,10 +125,9 @@ write_track(writer *w, uint32_t tid, const char *name)
     write_place(w, "thread_sort_index", tid, tid);
 }
 
-/* Up to its arguments. */
+/* Up to the name. */
 static void
-begin_slice(writer *w, uint32_t tid, const char *name, size_t size,
-            const char *category, uint64_t start, uint64_t end)
+begin_slice(writer *w, uint32_t tid, uint64_t start, uint64_t end)
 {
     next_event(w);
     fd_buffer_text(w->to, "{\"ph\":\"X\",\"pid\":");
@@ -131,9 +138,18 @@ begin_slice(writer *w, uint32_t tid, const char *name, size_t size,
     write_us(w->to, shown(w, start));
     fd_buffer_text(w->to, ",\"dur\":");
     write_us(w->to, shown(w, end) - shown(w, start));
-    fd_buffer_text(w->to, ",\"name\":\"");
+    fd_buffer_text(w->to, ",\"name\":");
+}
+
+/* Up to its arguments. */
+static void
+write_slice(writer *w, uint32_t tid, const char *name, size_t size,
+            const char *category, uint64_t start, uint64_t end)
+{
+    begin_slice(w, tid, start, end);
+    fd_buffer_text(w->to, "\"");
     fd_buffer_bytes(w->to, name, size);
-    if (w->named_durations) {
+    if (w->durations == FD_DURATIONS_NAME) {
         fd_buffer_text(w->to, " (");
         fd_text_time(w->to, end - start);
         fd_buffer_text(w->to, ")");
@@ -144,11 +160,37 @@ begin_slice(writer *w, uint32_t tid, const char *name, size_t size,
 }
 
 static void
+write_job(writer *w, uint32_t tid, const fd_trace_event *event, uint64_t start)
+{
+    const fd_trace_job *job = &w->rank->jobs.list[event->context];
+    fd_job_number numbers[FD_JOB_NUMBERS];
+    int count = fd_job_numbers(job, numbers);
+    w->scratch.size = 0;
+    fd_job_name(w->trace, job, &w->scratch);
+    if (w->durations != FD_DURATIONS_ARGS) {
+        fd_job_duration(job, &w->scratch);
+    }
+    begin_slice(w, tid, start, event->start + event->duration);
+    fd_buffer_json(w->to, w->scratch.bytes, w->scratch.size);
+    fd_buffer_text(w->to, ",\"cat\":\"job\",\"args\":{");
+    for (int i = 0; i < count; i++) {
+        fd_buffer_format(w->to, "%s\"%s\":%llu", i > 0 ? "," : "",
+                         numbers[i].name,
+                         (unsigned long long)numbers[i].value);
+    }
+    fd_buffer_text(w->to, job->open ? ",\"open\":true}}" : "}}");
+}
+
+static void
 write_event(writer *w, uint32_t tid, const fd_trace_event *event,
             uint64_t start, uint64_t record_id)
 {
+    if (event->kind == FD_EVENT_JOB) {
+        write_job(w, tid, event, start);
+        return;
+    }
     fd_slice_name name = w->names.of_context[event->context];
-    begin_slice(w, tid, w->json[name.name].bytes, w->json[name.name].size,
+    write_slice(w, tid, w->json[name.name].bytes, w->json[name.name].size,
                 w->json_categories[name.category].bytes, start,
                 event->start + event->duration);
     if (event->kind == FD_EVENT_OPEN) {
@@ -164,19 +206,55 @@ write_event(writer *w, uint32_t tid, const fd_trace_event *event,
     }
 }
 
+/* One end of an arrow, of the slice that begins here. */
 static void
-write_lost(writer *w)
+write_flow(writer *w, const char *name, uint32_t tid, uint64_t time,
+           uint64_t id, bool ends)
 {
-    uint64_t lost = w->rank->threads.list[w->thread].events_lost;
+    next_event(w);
+    fd_buffer_format(w->to,
+                     "{\"ph\":\"%s,\"cat\":\"%s\",\"name\":\"%s\","
+                     "\"pid\":%u,\"tid\":%u,\"id\":%llu,\"ts\":",
+                     ends ? "f\",\"bp\":\"e\"" : "s\"", name, name,
+                     w->rank->rank + 1, tid, (unsigned long long)id);
+    write_us(w->to, shown(w, time));
+    fd_buffer_text(w->to, "}");
+}
+
+/* Those from forward to backward have numbers and names as PyTorch's. */
+static void
+write_flows(writer *w, uint32_t tid, uint64_t time, uint32_t event)
+{
+    uint32_t rank = w->rank->rank;
+    uint32_t flow;
+    uint32_t end = fd_flows_from(&w->flows, event, &flow);
+    for (; flow < end; flow++) {
+        write_flow(w, "fwdbwd", tid, time, fd_flow_id(rank, flow), false);
+    }
+    uint32_t into = fd_flows_to(&w->flows, event);
+    if (into != 0) {
+        write_flow(w, "fwdbwd", tid, time, fd_flow_id(rank, into - 1), true);
+    }
+    uint32_t launch = fd_streams_flow_of_call(&w->streams, event);
+    if (launch != 0 && !w->no_flows) {
+        write_flow(w, "launch", tid, time, fd_launch_id(rank, launch), false);
+    }
+}
+
+/* What was lost, on a track ('t') or across those of the process ('p'). */
+static void
+write_lost(writer *w, char scope, uint32_t tid, uint64_t lost,
+           const char *what, uint64_t time)
+{
     if (lost > 0) {
         next_event(w);
         fd_buffer_format(w->to,
-                         "{\"ph\":\"i\",\"s\":\"t\",\"pid\":%u,\"tid\":%u,"
-                         "\"name\":\"%llu calls found no room in the "
+                         "{\"ph\":\"i\",\"s\":\"%c\",\"pid\":%u,\"tid\":%u,"
+                         "\"name\":\"%llu %s found no room in the "
                          "timeline\",\"ts\":",
-                         w->rank->rank + 1, thread_track(w, w->thread),
-                         (unsigned long long)lost);
-        write_us(w->to, shown(w, w->last));
+                         scope, w->rank->rank + 1, tid,
+                         (unsigned long long)lost, what);
+        write_us(w->to, shown(w, time));
         fd_buffer_text(w->to, "}");
     }
 }
@@ -207,7 +285,7 @@ write_step(writer *w, const fd_trace_event *event)
 {
     char name[32];
     snprintf(name, sizeof name, "step %u", event->context);
-    begin_slice(w, steps_track(w), name, strlen(name), "step", event->start,
+    write_slice(w, steps_track(w), name, strlen(name), "step", event->start,
                 event->start + event->duration);
     fd_buffer_text(w->to, "}");
 }
@@ -250,10 +328,17 @@ rank_part(writer *w)
     fd_rank_label(w->trace, w->rank, &label);
     write_row(w, "process_name", 0, label.bytes, label.size);
     write_place(w, "process_sort_index", 0, w->rank->rank);
+    write_lost(w, 'p', steps_track(w),
+               w->rank->counters[FD_COUNT_GPU_EVENTS_LOST], "GPU intervals",
+               0);
     fd_status status = label.status;
     fd_buffer_clear(&label);
     begin_part(w, PART_STEPS);
-    return status;
+    fd_flows_clear(&w->flows);
+    if (status == FD_OK && !w->no_flows) {
+        status = fd_flows_make(&w->flows, w->rank);
+    }
+    return status == FD_OK ? fd_streams_make(&w->streams, w->rank) : status;
 }
 
 static fd_status
@@ -297,8 +382,7 @@ thread_part(writer *w)
 {
     const fd_trace_rank *rank = w->rank;
     if (w->thread == rank->threads.count) {
-        w->at++;
-        begin_rank(w);
+        begin_part(w, PART_STREAM);
         return FD_OK;
     }
     const fd_trace_thread *thread = &rank->threads.list[w->thread];
@@ -334,12 +418,14 @@ calls_part(writer *w)
         if (edge.begins) {
             write_event(w, track, &events[edge.event], edge.time,
                         fd_trace_record_id(w->rank, w->event + edge.event));
+            write_flows(w, track, edge.time, w->event + edge.event);
             if (w->to->size >= w->enough) {
                 return FD_OK;
             }
         }
     }
-    write_lost(w);
+    write_lost(w, 't', track, w->rank->threads.list[w->thread].events_lost,
+               "events", w->last);
     fd_slices_clear(&w->slices);
     w->event += w->count;
     w->thread++;
@@ -347,40 +433,56 @@ calls_part(writer *w)
     return FD_OK;
 }
 
-static fd_status
-escape(const char *plain, fd_buffer *to)
+static uint32_t
+stream_track(const writer *w)
 {
-    fd_buffer quoted = {.bytes = NULL};
-    fd_buffer_json(&quoted, plain, strlen(plain));
-    if (quoted.status == FD_OK) {
-        fd_buffer_bytes(to, quoted.bytes + 1, quoted.size - 2);
-        fd_buffer_bytes(to, "", 1);
-        to->size--;
+    return steps_track(w) + FIRST_STREAM + w->thread;
+}
+
+static fd_status
+stream_part(writer *w)
+{
+    char name[FD_STREAM_NAME];
+    if (w->thread == w->streams.tracks.count) {
+        fd_streams_clear(&w->streams);
+        w->at++;
+        begin_rank(w);
+        return FD_OK;
     }
-    fd_status status = quoted.status == FD_OK ? to->status : quoted.status;
-    fd_buffer_clear(&quoted);
+    const fd_stream_track *track = &w->streams.tracks.list[w->thread];
+    fd_status status = fd_slices_make(&w->slices,
+                                      w->streams.events + track->first,
+                                      track->count);
+    fd_stream_name(track, name);
+    write_track(w, stream_track(w), name);
+    w->part = PART_INTERVALS;
     return status;
 }
 
-/* Escaping once a text, not once a slice. */
 static fd_status
-escape_all(const fd_text_pool *texts, fd_buffer **json)
+intervals_part(writer *w)
 {
-    *json = fd_calloc(texts->texts.count + 1, sizeof **json);
-    fd_status status = *json != NULL ? FD_OK : FD_ENOMEM;
-    for (uint32_t i = 0; i < texts->texts.count && status == FD_OK; i++) {
-        status = escape(fd_text_pool_get(texts, i), &(*json)[i]);
+    uint32_t first = w->streams.tracks.list[w->thread].first;
+    fd_slice_edge edge;
+    while (fd_slices_next(&w->slices, &edge)) {
+        uint32_t event = first + edge.event;
+        uint32_t flow = w->no_flows ? 0 : w->streams.flows[event];
+        if (edge.begins) {
+            write_event(w, stream_track(w), &w->streams.events[event],
+                        edge.time, 0);
+        }
+        if (edge.begins && flow != 0) {
+            write_flow(w, "launch", stream_track(w), edge.time,
+                       fd_launch_id(w->rank->rank, flow), true);
+        }
+        if (w->to->size >= w->enough) {
+            return FD_OK;
+        }
     }
-    return status;
-}
-
-static void
-clear_all(const fd_text_pool *texts, fd_buffer *json)
-{
-    for (uint32_t i = 0; json != NULL && i < texts->texts.count; i++) {
-        fd_buffer_clear(&json[i]);
-    }
-    fd_free(json);
+    fd_slices_clear(&w->slices);
+    w->thread++;
+    w->part = PART_STREAM;
+    return FD_OK;
 }
 
 static fd_status
@@ -412,14 +514,15 @@ fd_chrome_open(const fd_trace *trace, const fd_export_options *options,
     chrome->only = options->rank;
     chrome->options = *options;
     chrome->first = true;
-    chrome->named_durations = options->named_durations;
+    chrome->durations = options->durations;
+    chrome->no_flows = options->no_flows;
     *status = fd_slice_names_make(&chrome->names, trace);
     if (*status == FD_OK) {
-        *status = escape_all(&chrome->names.names, &chrome->json);
+        *status = fd_slice_texts_json(&chrome->names.names, &chrome->json);
     }
     if (*status == FD_OK) {
-        *status = escape_all(&chrome->names.categories,
-                             &chrome->json_categories);
+        *status = fd_slice_texts_json(&chrome->names.categories,
+                                      &chrome->json_categories);
     }
     if (*status != FD_OK) {
         fd_chrome_close(chrome);
@@ -435,6 +538,7 @@ fd_chrome_next(fd_chrome *chrome, fd_buffer *to)
         [PART_HEAD] = head_part,     [PART_RANK] = rank_part,
         [PART_STEPS] = steps_part,   [PART_ASYNC] = async_part,
         [PART_THREAD] = thread_part, [PART_CALLS] = calls_part,
+        [PART_STREAM] = stream_part, [PART_INTERVALS] = intervals_part,
         [PART_FOOT] = foot_part,
     };
     size_t before = to->size;
@@ -445,6 +549,7 @@ fd_chrome_next(fd_chrome *chrome, fd_buffer *to)
            && (to->size == before || chrome->part == PART_RANK)) {
         status = parts[chrome->part](chrome);
     }
+    status = status == FD_OK ? chrome->scratch.status : status;
     return status == FD_OK ? to->status : status;
 }
 
@@ -452,10 +557,13 @@ void
 fd_chrome_close(fd_chrome *chrome)
 {
     if (chrome != NULL) {
-        clear_all(&chrome->names.names, chrome->json);
-        clear_all(&chrome->names.categories, chrome->json_categories);
+        fd_slice_texts_free(&chrome->names.names, chrome->json);
+        fd_slice_texts_free(&chrome->names.categories, chrome->json_categories);
         fd_slice_names_clear(&chrome->names);
         fd_slices_clear(&chrome->slices);
+        fd_buffer_clear(&chrome->scratch);
+        fd_flows_clear(&chrome->flows);
+        fd_streams_clear(&chrome->streams);
         fd_free(chrome);
     }
 }

@@ -26,6 +26,13 @@ typedef enum fd_export_ops {
     FD_OPS_ALL
 } fd_export_ops;
 
+/* Timelines: which names have their slice's duration in them. */
+typedef enum fd_export_durations {
+    FD_DURATIONS_JOBS,
+    FD_DURATIONS_NAME, /* all */
+    FD_DURATIONS_ARGS  /* none */
+} fd_export_durations;
+
 /* Globs: '*' any text, '?' one character, everything else (brackets too: they
  * are part of a key) itself. They match whole keys and whole package names. */
 typedef struct fd_export_globs {
@@ -56,7 +63,8 @@ typedef struct fd_export_options {
     const fd_export_clock *clocks; /* timelines: borrowed; by index of rank;
                                       NULL: one host, or the wall clock */
     int64_t clocks_base_ns; /* with them: what time 0 is, since 1970 */
-    bool named_durations; /* timelines: durations are part of the names */
+    fd_export_durations durations;
+    bool no_flows; /* timelines: no arrows from forward to backward */
 } fd_export_options;
 
 typedef fd_status fd_export(const fd_trace *trace,

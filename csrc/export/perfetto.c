@@ -1,19 +1,22 @@
 #include "export/perfetto.h"
 
 #include "analysis/slices.h"
+#include "export/flows.h"
+#include "export/job_names.h"
 #include "export/perfetto_fields.h"
 #include "export/proto.h"
 #include "export/slice_names.h"
+#include "export/streams.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
 
 /* Ids that no two ranks of a run share, whichever files they are in. Those of
  * sequences are in every packet, so the usual ones are short. */
 enum {
     IDS_PER_RANK = 1 << 17,
     FIRST_LANE = 1 << 16,
+    FIRST_STREAM = FIRST_LANE + (1 << 15),
     SHORT_SEQUENCES = 16, /* of a rank */
     FIRST_LONG_SEQUENCE = 1 << 28
 };
@@ -24,15 +27,19 @@ typedef struct writer {
     fd_slice_names names;
     bool *named;        /* owned; names interned on this sequence */
     bool *categorised;  /* owned; the same of categories */
+    fd_streams streams; /* of the rank */
     uint32_t ids;       /* those of this rank begin here */
     uint64_t base;      /* boot time of its start, on the first rank's clock */
     fd_clock_map drift; /* of its times since then */
     const fd_export_clock *clocks; /* of all ranks; NULL: hosts' own */
     uint32_t sequence;
+    bool no_flows;
+    fd_flows flows;     /* owned; of this rank */
     fd_buffer *to;
     fd_buffer packet;   /* scratch */
     fd_buffer message;
     fd_buffer inner;
+    fd_buffer event;
 } writer;
 
 static void
@@ -176,10 +183,76 @@ intern(writer *w, uint32_t id, bool *seen, const fd_text_pool *texts,
     }
 }
 
-/* One write for all of a packet but its texts: there are millions. */
+/* Few, so that its texts are not interned. Its arrows are in `event`. */
+static void
+write_job(writer *w, const fd_trace_event *event, uint64_t delta)
+{
+    const fd_trace_job *job = &w->rank->jobs.list[event->context];
+    fd_job_number numbers[FD_JOB_NUMBERS];
+    int count = fd_job_numbers(job, numbers);
+    fd_buffer name = {.bytes = NULL};
+    fd_job_name(w->trace, job, &name);
+    fd_proto_number(&w->event, FD_PB_EVENT_TYPE, FD_PB_TYPE_BEGIN);
+    fd_proto_text(&w->event, FD_PB_EVENT_CATEGORY, "job");
+    fd_proto_bytes(&w->event, FD_PB_EVENT_NAME, name.bytes, name.size);
+    for (int i = 0; i < count; i++) {
+        fd_proto_number(&w->inner, FD_PB_NOTE_UINT, numbers[i].value);
+        fd_proto_text(&w->inner, FD_PB_NOTE_NAME, numbers[i].name);
+        fd_proto_message(&w->event, FD_PB_EVENT_NOTE, &w->inner);
+    }
+    if (job->open) {
+        fd_proto_number(&w->inner, FD_PB_NOTE_BOOL, 1);
+        fd_proto_text(&w->inner, FD_PB_NOTE_NAME, "open");
+        fd_proto_message(&w->event, FD_PB_EVENT_NOTE, &w->inner);
+    }
+    fd_proto_number(&w->packet, FD_PB_PACKET_TIMESTAMP, delta);
+    fd_proto_number(&w->packet, FD_PB_PACKET_FLAGS, FD_PB_STATE_NEEDED);
+    fd_proto_message(&w->packet, FD_PB_PACKET_TRACK_EVENT, &w->event);
+    send(w);
+    w->to->status = name.status != FD_OK ? name.status : w->to->status;
+    fd_buffer_clear(&name);
+}
+
+/* An arrow at the beginning of a slice, as a field of its event to come. */
+static void
+write_flow(writer *w, uint32_t field, uint64_t id)
+{
+    uint8_t bytes[10];
+    uint8_t *at = fd_proto_put(bytes, field << 3 | FD_PROTO_FIXED64);
+    for (int i = 0; i < 8; i++) {
+        *at++ = (uint8_t)(id >> 8 * i);
+    }
+    fd_buffer_bytes(&w->event, bytes, (size_t)(at - bytes));
+}
+
+static void
+write_flows(writer *w, uint32_t event)
+{
+    uint32_t rank = w->rank->rank;
+    uint32_t flow;
+    uint32_t last = fd_flows_from(&w->flows, event, &flow);
+    for (; flow < last; flow++) {
+        write_flow(w, FD_PB_EVENT_FLOWS, fd_flow_id(rank, flow));
+    }
+    uint32_t into = fd_flows_to(&w->flows, event);
+    if (into != 0) {
+        write_flow(w, FD_PB_EVENT_LAST_FLOWS, fd_flow_id(rank, into - 1));
+    }
+    uint32_t launch = fd_streams_flow_of_call(&w->streams, event);
+    if (launch != 0 && !w->no_flows) {
+        write_flow(w, FD_PB_EVENT_FLOWS, fd_launch_id(rank, launch));
+    }
+}
+
+/* One write for all of a packet but its texts and arrows: there are
+ * millions. */
 static void
 write_edge(writer *w, const fd_trace_event *event, uint64_t delta, bool begins)
 {
+    if (begins && event->kind == FD_EVENT_JOB) {
+        write_job(w, event, delta);
+        return;
+    }
     uint8_t body[96];
     uint8_t inner[48];
     uint8_t *end = fd_proto_put_field(inner, FD_PB_EVENT_TYPE,
@@ -205,6 +278,16 @@ write_edge(writer *w, const fd_trace_event *event, uint64_t delta, bool begins)
     at = fd_proto_put_field(at, FD_PB_PACKET_SEQUENCE, w->sequence);
     if (begins) {
         at = fd_proto_put_field(at, FD_PB_PACKET_FLAGS, FD_PB_STATE_NEEDED);
+    }
+    if (w->event.size > 0) {
+        fd_buffer_bytes(&w->event, inner, (size_t)(end - inner));
+        fd_buffer_bytes(&w->packet, body, (size_t)(at - body));
+        fd_proto_message(&w->packet, FD_PB_PACKET_TRACK_EVENT, &w->event);
+        if (w->message.size > 0) {
+            fd_proto_message(&w->packet, FD_PB_PACKET_INTERNED, &w->message);
+        }
+        fd_proto_message(w->to, FD_PB_TRACE_PACKET, &w->packet);
+        return;
     }
     *at++ = FD_PB_PACKET_TRACK_EVENT << 3 | FD_PROTO_BYTES;
     *at++ = (uint8_t)(end - inner);
@@ -240,17 +323,16 @@ write_named(writer *w, uint32_t track, uint64_t type, const char *name,
 }
 
 static void
-write_lost(writer *w, uint32_t thread, uint64_t time)
+write_lost(writer *w, uint32_t track, uint64_t lost, const char *what,
+           uint64_t time)
 {
-    uint64_t lost = w->rank->threads.list[thread].events_lost;
     if (lost > 0) {
         fd_buffer text = {.bytes = NULL};
-        fd_buffer_format(&text, "%llu calls found no room in the timeline",
-                         (unsigned long long)lost);
+        fd_buffer_format(&text, "%llu %s found no room in the timeline",
+                         (unsigned long long)lost, what);
         fd_buffer_bytes(&text, "", 1);
         if (text.status == FD_OK) {
-            write_named(w, thread_track(w, thread), FD_PB_TYPE_INSTANT, text.bytes,
-                        time);
+            write_named(w, track, FD_PB_TYPE_INSTANT, text.bytes, time);
         }
         fd_buffer_clear(&text);
     }
@@ -270,11 +352,49 @@ write_thread(writer *w, uint32_t thread, const fd_trace_event *events,
     begin_sequence(w, thread + 1, thread_track(w, thread));
     write_thread_track(w, thread);
     while (fd_slices_next(&slices, &edge)) {
+        const fd_trace_event *event = &events[edge.event];
+        uint32_t place = (uint32_t)(event - w->rank->events.list);
+        if (edge.begins) {
+            write_flows(w, place);
+        }
+        write_edge(w, event, shown(w, edge.time) - shown(w, last),
+                   edge.begins);
+        last = edge.time;
+    }
+    write_lost(w, thread_track(w, thread),
+               w->rank->threads.list[thread].events_lost, "events", last);
+    fd_slices_clear(&slices);
+    return FD_OK;
+}
+
+static fd_status
+write_stream(writer *w, uint32_t number)
+{
+    const fd_streams *streams = &w->streams;
+    const fd_stream_track *of = &streams->tracks.list[number];
+    const fd_trace_event *events = streams->events + of->first;
+    uint32_t track = w->ids + FIRST_STREAM + number;
+    char name[FD_STREAM_NAME];
+    fd_slices slices;
+    fd_slice_edge edge;
+    uint64_t last = 0;
+    fd_status status = fd_slices_make(&slices, events, of->count);
+    if (status != FD_OK) {
+        return status;
+    }
+    fd_stream_name(of, name);
+    begin_sequence(w, w->rank->threads.count + 1 + number, track);
+    write_lane(w, track, name);
+    while (fd_slices_next(&slices, &edge)) {
+        uint32_t flow = streams->flows[of->first + edge.event];
+        if (edge.begins && flow != 0 && !w->no_flows) {
+            write_flow(w, FD_PB_EVENT_LAST_FLOWS,
+                       fd_launch_id(w->rank->rank, flow));
+        }
         write_edge(w, &events[edge.event], shown(w, edge.time) - shown(w, last),
                    edge.begins);
         last = edge.time;
     }
-    write_lost(w, thread, last);
     fd_slices_clear(&slices);
     return FD_OK;
 }
@@ -384,12 +504,22 @@ write_rank(writer *w)
     set_clock(w);
     begin_sequence(w, 0, process_track(w));
     write_process(w);
+    write_lost(w, process_track(w),
+               w->rank->counters[FD_COUNT_GPU_EVENTS_LOST], "GPU intervals",
+               0);
     write_steps(w);
     fd_status status = write_asyncs(w);
+    if (status == FD_OK) {
+        status = fd_streams_make(&w->streams, w->rank);
+    }
     for (uint32_t i = 0, next; i < count && status == FD_OK; i = next) {
         next = fd_events_of_thread(events, count, i);
         status = write_thread(w, events[i].thread, events + i, next - i);
     }
+    for (uint32_t i = 0; i < w->streams.tracks.count && status == FD_OK; i++) {
+        status = write_stream(w, i);
+    }
+    fd_streams_clear(&w->streams);
     return status;
 }
 
@@ -397,7 +527,10 @@ fd_status
 fd_export_perfetto(const fd_trace *trace, const fd_export_options *options,
                    fd_buffer *to, fd_error *error)
 {
-    writer w = {.trace = trace, .clocks = options->clocks, .to = to};
+    writer w = {.trace = trace,
+                .clocks = options->clocks,
+                .no_flows = options->no_flows,
+                .to = to};
     fd_status status = fd_timeline_check(trace, options->rank, error);
     if (status == FD_OK) {
         status = fd_slice_names_make(&w.names, trace);
@@ -411,7 +544,10 @@ fd_export_perfetto(const fd_trace *trace, const fd_export_options *options,
     for (uint32_t i = 0; i < trace->ranks.count && status == FD_OK; i++) {
         if (options->rank == FD_ALL_RANKS || options->rank == (int)i) {
             w.rank = &trace->ranks.list[i];
-            status = write_rank(&w);
+            status = options->no_flows ? FD_OK
+                                       : fd_flows_make(&w.flows, w.rank);
+            status = status == FD_OK ? write_rank(&w) : status;
+            fd_flows_clear(&w.flows);
         }
     }
     fd_slice_names_clear(&w.names);
@@ -420,5 +556,6 @@ fd_export_perfetto(const fd_trace *trace, const fd_export_options *options,
     fd_buffer_clear(&w.packet);
     fd_buffer_clear(&w.message);
     fd_buffer_clear(&w.inner);
+    fd_buffer_clear(&w.event);
     return status == FD_OK ? to->status : status;
 }

@@ -161,3 +161,38 @@ fd_first_offset(const fd_trace *trace)
     }
     return first;
 }
+
+static fd_status
+escape(const char *plain, fd_buffer *to)
+{
+    fd_buffer quoted = {.bytes = NULL};
+    fd_buffer_json(&quoted, plain, strlen(plain));
+    if (quoted.status == FD_OK) {
+        fd_buffer_bytes(to, quoted.bytes + 1, quoted.size - 2);
+        fd_buffer_bytes(to, "", 1);
+        to->size--;
+    }
+    fd_status status = quoted.status == FD_OK ? to->status : quoted.status;
+    fd_buffer_clear(&quoted);
+    return status;
+}
+
+fd_status
+fd_slice_texts_json(const fd_text_pool *texts, fd_buffer **json)
+{
+    *json = fd_calloc(texts->texts.count + 1, sizeof **json);
+    fd_status status = *json != NULL ? FD_OK : FD_ENOMEM;
+    for (uint32_t i = 0; i < texts->texts.count && status == FD_OK; i++) {
+        status = escape(fd_text_pool_get(texts, i), &(*json)[i]);
+    }
+    return status;
+}
+
+void
+fd_slice_texts_free(const fd_text_pool *texts, fd_buffer *json)
+{
+    for (uint32_t i = 0; json != NULL && i < texts->texts.count; i++) {
+        fd_buffer_clear(&json[i]);
+    }
+    fd_free(json);
+}

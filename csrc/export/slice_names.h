@@ -22,6 +22,11 @@ typedef struct fd_slice_names {
 fd_status fd_slice_names_make(fd_slice_names *names, const fd_trace *trace);
 void fd_slice_names_clear(fd_slice_names *names);
 
+/* Each text as a JSON string without its first quote and its last: escaped
+ * once a text, not once a slice. What is made is to be freed, failed or not. */
+fd_status fd_slice_texts_json(const fd_text_pool *texts, fd_buffer **json);
+void fd_slice_texts_free(const fd_text_pool *texts, fd_buffer *json);
+
 /* FD_EINVAL with one line where no rank that is asked for has a timeline. */
 fd_status fd_timeline_check(const fd_trace *trace, int rank, fd_error *error);
 

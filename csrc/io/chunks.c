@@ -95,6 +95,9 @@ record_bytes_of(uint32_t kind)
     case FD_CHUNK_STEPS: return sizeof(fd_step);
     case FD_CHUNK_META: return sizeof(fd_meta);
     case FD_CHUNK_EVENTS: return sizeof(fd_event);
+    case FD_CHUNK_JOBS: return sizeof(fd_job);
+    case FD_CHUNK_GPU: return sizeof(fd_gpu_record);
+    case FD_CHUNK_GPU_EVENTS: return sizeof(fd_gpu_event);
     default: return 0;
     }
 }
@@ -142,7 +145,8 @@ round_of(uint32_t kind)
     case FD_CHUNK_NODES:
     case FD_CHUNK_MODULES:
     case FD_CHUNK_SPREADS: return 2;
-    case FD_CHUNK_CONTEXTS: return 1;
+    case FD_CHUNK_CONTEXTS:
+    case FD_CHUNK_JOBS: return 1;
     default: return 0;
     }
 }

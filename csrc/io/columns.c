@@ -20,7 +20,9 @@ const char *const fd_counter_names[] = {
     "origin_old",       "origin_none",   "origin_thread",
     "origin_misfit",    "accumulate_grad", "hook_lost",
     "ranges_folded",    "recursion_folded", "threads_full",
-    NULL};
+    "jobs_full",        "gpu_captured",  "gpu_lost",
+    "gpu_dropped",      "gpu_shifted",   "gpu_unfinished",
+    "gpu_events_lost",  NULL};
 
 #define COLUMN(struct_type, name, type, field)                                \
     {name, FD_COLUMN_##type, offsetof(struct_type, field), NULL}
@@ -70,6 +72,15 @@ static const fd_column figures[] = {
     COLUMN(fd_figure, "total_squares", DOUBLE, total_squares),
 };
 
+static const fd_column gpu[] = {
+    COLUMN(fd_gpu_figure, "context", INDEX, context),
+    COLUMN(fd_gpu_figure, "calls", U64, calls),
+    COLUMN(fd_gpu_figure, "total", U64, total),
+    COLUMN(fd_gpu_figure, "self", U64, self),
+    COLUMN(fd_gpu_figure, "starved", U64, starved),
+    COLUMN(fd_gpu_figure, "launch_bound", U64, launch_bound),
+};
+
 static const fd_column threads[] = {
     COLUMN(fd_trace_thread, "role", TEXT, role),
     COLUMN(fd_trace_thread, "system_id", U32, system_id),
@@ -99,6 +110,20 @@ static const fd_column steps[] = {
     COLUMN(fd_trace_step, "data", U64, phases[FD_PHASE_DATA]),
 };
 
+static const fd_column jobs[] = {
+    COLUMN(fd_trace_job, "kind", TEXT, kind),
+    COLUMN(fd_trace_job, "context", INDEX, context),
+    COLUMN(fd_trace_job, "thread", U32, thread),
+    COLUMN(fd_trace_job, "step", U64, step),
+    COLUMN(fd_trace_job, "micro_batch", INDEX, micro_batch),
+    COLUMN(fd_trace_job, "stage", INDEX, stage),
+    COLUMN(fd_trace_job, "chunk", INDEX, chunk),
+    COLUMN(fd_trace_job, "peer", INDEX, peer),
+    COLUMN(fd_trace_job, "start", U64, start),
+    COLUMN(fd_trace_job, "duration", U64, duration),
+    COLUMN(fd_trace_job, "open", BOOL, open),
+};
+
 static const fd_column tops[] = {
     COLUMN(fd_trace_top, "step", U64, step),
     COLUMN(fd_trace_top, "context", INDEX, context),
@@ -111,11 +136,13 @@ const fd_table fd_modules_table = TABLE("modules", modules, fd_trace_module,
 const fd_table fd_contexts_table = TABLE("contexts", contexts,
                                          fd_trace_context, true);
 const fd_table fd_figures_table = TABLE("figures", figures, fd_figure, false);
+const fd_table fd_gpu_table = TABLE("gpu", gpu, fd_gpu_figure, false);
 const fd_table fd_threads_table = TABLE("threads", threads, fd_trace_thread,
                                         false);
 const fd_table fd_open_table = TABLE("open", open_calls, fd_open_call, false);
 const fd_table fd_steps_table = TABLE("latest_steps", steps, fd_trace_step,
                                       false);
+const fd_table fd_jobs_table = TABLE("jobs", jobs, fd_trace_job, false);
 const fd_table fd_tops_table = TABLE("step_tops", tops, fd_trace_top, false);
 
 static_assert(sizeof fd_counter_names / sizeof *fd_counter_names

@@ -45,10 +45,12 @@ extern const fd_table fd_nodes_table;
 extern const fd_table fd_modules_table;
 extern const fd_table fd_contexts_table;
 extern const fd_table fd_figures_table;
+extern const fd_table fd_gpu_table;
 extern const fd_table fd_threads_table;
 extern const fd_table fd_open_table;
 extern const fd_table fd_steps_table;
 extern const fd_table fd_tops_table;
+extern const fd_table fd_jobs_table; /* in no dump */
 
 /* The value of a cell as an unsigned number (indexes as they are inside). */
 uint64_t fd_cell(const fd_column *column, const void *row);

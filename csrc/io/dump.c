@@ -207,6 +207,10 @@ write_rank(fd_buffer *to, const fd_trace *trace, const fd_trace_rank *rank)
     fd_buffer_text(to, ",\n");
     write_table(to, &fd_figures_table, rank->figures.list,
                 rank->figures.count);
+    if (rank->gpu.count > 0) {
+        fd_buffer_text(to, ",\n");
+        write_table(to, &fd_gpu_table, rank->gpu.list, rank->gpu.count);
+    }
     fd_buffer_text(to, "}");
 }
 

@@ -57,9 +57,17 @@ load_rank_tables(const fd_loading *l, const cJSON *json, fd_trace_rank *rank)
     LOAD_INTO(&rank->open, &fd_open_table, "context");
     LOAD_INTO(&rank->latest, &fd_steps_table, "");
     LOAD_INTO(&rank->tops, &fd_tops_table, "context");
+    if (cJSON_GetObjectItemCaseSensitive(json, fd_gpu_table.name) != NULL) {
+        LOAD_INTO(&rank->gpu, &fd_gpu_table, "context");
+    }
     for (uint32_t i = 0; i < rank->figures.count; i++) {
         if (rank->figures.list[i].context == 0) {
             return fd_loading_wrong(l, "figures.context", "no such context");
+        }
+    }
+    for (uint32_t i = 0; i < rank->gpu.count; i++) {
+        if (rank->gpu.list[i].context == 0) {
+            return fd_loading_wrong(l, "gpu.context", "no such context");
         }
     }
     for (uint32_t i = 0; i < rank->open.count; i++) {

@@ -140,12 +140,16 @@ static fd_status
 copy_rank(fd_trace_rank *to, const fd_trace_rank *from)
 {
     fd_status status = COPY(to, from, figures);
+    status |= COPY(to, from, gpu);
     status |= COPY(to, from, threads);
     status |= COPY(to, from, open);
     status |= COPY(to, from, latest);
     status |= COPY(to, from, tops);
     status |= COPY(to, from, events);
     status |= COPY(to, from, record_ids);
+    status |= COPY(to, from, jobs);
+    status |= COPY(to, from, flows);
+    status |= COPY(to, from, gpu_events);
     status |= COPY(to, from, meta);
     status |= COPY(to, from, notes);
     return status == FD_OK ? FD_OK : FD_ENOMEM;
@@ -157,6 +161,13 @@ renumber_rank(fd_trace_rank *rank, const maps *m)
     for (uint32_t i = 0; i < rank->figures.count; i++) {
         fd_figure *figure = &rank->figures.list[i];
         figure->context = m->contexts[figure->context];
+    }
+    for (uint32_t i = 0; i < rank->gpu.count; i++) {
+        rank->gpu.list[i].context = m->contexts[rank->gpu.list[i].context];
+    }
+    for (uint32_t i = 0; i < rank->gpu_events.count; i++) {
+        fd_trace_gpu_event *event = &rank->gpu_events.list[i];
+        event->context = m->contexts[event->context];
     }
     for (uint32_t i = 0; i < rank->threads.count; i++) {
         fd_trace_thread *thread = &rank->threads.list[i];
@@ -171,9 +182,14 @@ renumber_rank(fd_trace_rank *rank, const maps *m)
     }
     for (uint32_t i = 0; i < rank->events.count; i++) {
         fd_trace_event *event = &rank->events.list[i];
-        if (event->kind != FD_EVENT_STEP) {
+        if (fd_event_has_context(event)) {
             event->context = m->contexts[event->context];
         }
+    }
+    for (uint32_t i = 0; i < rank->jobs.count; i++) {
+        fd_trace_job *job = &rank->jobs.list[i];
+        job->kind = m->texts[job->kind];
+        job->context = m->contexts[job->context];
     }
     for (uint32_t i = 0; i < rank->meta.count; i++) {
         rank->meta.list[i].key = m->texts[rank->meta.list[i].key];

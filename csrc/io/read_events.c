@@ -11,6 +11,8 @@ typedef struct run {
 
 typedef FD_VECTOR(run) run_list;
 
+static const uint32_t NO_JOB = UINT32_MAX;
+
 static int
 by_first(const void *left, const void *right)
 {
@@ -74,6 +76,20 @@ read_record_id(fd_reading *r, const fd_event *event, uint16_t thread)
                           (fd_trace_record){rank->events.count - 1, event->ticks});
 }
 
+/* The line of a job, of which the jobs of the rank know the rest. */
+static fd_status
+read_job_event(fd_reading *r, uint32_t id, fd_trace_event event)
+{
+    uint32_t job = fd_map_get(&r->jobs, id);
+    if (job == 0) {
+        r->rank->threads.list[event.thread].events_lost++;
+        return FD_OK;
+    }
+    event.kind = FD_EVENT_JOB;
+    event.context = job - 1;
+    return fd_vector_push(&r->rank->events, event);
+}
+
 static fd_status
 read_event(fd_reading *r, const fd_event *event, uint16_t thread)
 {
@@ -88,6 +104,12 @@ read_event(fd_reading *r, const fd_event *event, uint16_t thread)
     }
     if (event->kind == FD_EVENT_RECORD) {
         return read_record_id(r, event, thread);
+    }
+    if (event->kind == FD_EVENT_FLOW) {
+        return fd_read_flow(r, event, thread);
+    }
+    if (event->kind == FD_EVENT_JOB) {
+        return read_job_event(r, event->context, made);
     }
     made.context = fd_reading_context(r, event->context);
     if (made.context == 0
@@ -105,6 +127,7 @@ read_run(fd_reading *r, const run *one, uint16_t thread)
     const fd_chunk *header = one->view->header;
     uint32_t before = r->rank->events.count;
     uint32_t ids_before = r->rank->record_ids.count;
+    uint32_t flows_before = r->flows.count;
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < one->view->used && status == FD_OK; i++) {
         status = read_event(r, &events[i], thread);
@@ -114,8 +137,25 @@ read_run(fd_reading *r, const run *one, uint16_t thread)
         r->rank->threads.list[thread].events_lost += one->view->used;
         r->rank->events.count = before; /* filled anew meanwhile */
         r->rank->record_ids.count = ids_before;
+        r->flows.count = flows_before;
     }
     return status;
+}
+
+/* The job that an entry of the open stack is; NO_JOB: none. */
+static uint32_t
+open_job(const fd_reading *r, const fd_entry *entry, const fd_trace_event *at)
+{
+    uint32_t job = 0;
+    while (job < r->rank->jobs.count
+           && (!r->rank->jobs.list[job].open
+               || r->rank->jobs.list[job].thread != at->thread
+               || r->rank->jobs.list[job].start != at->start)) {
+        job++;
+    }
+    return (entry->flags & FD_ENTRY_RANGE) != 0 && job < r->rank->jobs.count
+               ? job
+               : NO_JOB;
 }
 
 /* Innermost first: all of them "end" now. */
@@ -134,7 +174,13 @@ read_open(fd_reading *r, const fd_thread_record *record, uint16_t thread)
             r, start, record->last > start ? record->last - start : 0, thread,
             FD_EVENT_OPEN);
         open.context = fd_reading_context(r, entries[i].context);
-        if (open.context != 0 && start != 0
+        uint32_t job = open_job(r, &entries[i], &open);
+        if (job != NO_JOB) {
+            open.kind = FD_EVENT_JOB;
+            open.context = job;
+            status = fd_vector_push(&r->rank->events, open);
+        }
+        else if (open.context != 0 && start != 0
             && (entries[i].flags & NO_CALL) == 0) {
             status = fd_vector_push(&r->rank->events, open);
         }

@@ -215,8 +215,9 @@ static fd_status
 read_all(fd_reading *r)
 {
     fd_status (*const parts[])(fd_reading *) = {
-        fd_read_shared, fd_read_contexts, fd_read_threads, fd_read_events,
-        read_steps,     read_meta,        note_damage,
+        fd_read_shared, fd_read_contexts, fd_read_threads, fd_read_jobs,
+        fd_read_events, fd_read_flows,    fd_read_gpu,     read_steps,
+        read_meta,      note_damage,
     };
     read_header(r);
     fd_status status = FD_OK;
@@ -235,6 +236,9 @@ clear(fd_reading *r)
     fd_map_clear(&r->nodes);
     fd_map_clear(&r->modules);
     fd_map_clear(&r->contexts);
+    fd_map_clear(&r->jobs);
+    fd_map_clear(&r->threads);
+    fd_vector_clear(&r->flows);
     fd_vector_clear(&r->raw);
     fd_vector_clear(&r->records);
     fd_vector_clear(&r->owners);

@@ -8,6 +8,12 @@
 #include "io/trace.h"
 
 /* Ids of the file on the left, of the trace on the right. */
+typedef struct fd_raw_flow {
+    uint64_t ends[2]; /* ns; where the two calls begin: from, to */
+    uint32_t contexts[2];
+    uint16_t threads[2];
+} fd_raw_flow;
+
 typedef struct fd_reading {
     fd_chunks file;
     fd_trace *trace;
@@ -21,6 +27,9 @@ typedef struct fd_reading {
     FD_VECTOR(uint32_t) owners;            /* thread id, parallel to raw */
     uint32_t *map; /* owned; raw index -> context of the trace */
     uint32_t lost; /* raw index of <lost>, 0 before it is needed */
+    fd_map threads; /* file id -> place among the threads, plus 1 */
+    fd_map jobs;   /* file id -> index into rank->jobs, plus 1 */
+    FD_VECTOR(fd_raw_flow) flows; /* found among the events */
     bool timeline; /* wanted */
 } fd_reading;
 
@@ -74,6 +83,10 @@ fd_status fd_reading_text(fd_reading *r, uint32_t id, size_t skip,
 fd_status fd_read_shared(fd_reading *r);   /* nodes and modules */
 fd_status fd_read_contexts(fd_reading *r); /* the tree, and its figures */
 fd_status fd_read_threads(fd_reading *r);  /* and what they had open */
+fd_status fd_read_jobs(fd_reading *r);
+fd_status fd_read_flow(fd_reading *r, const fd_event *event, uint16_t thread);
+fd_status fd_read_flows(fd_reading *r);    /* those found, when all is read */
 fd_status fd_read_events(fd_reading *r);   /* if the timeline is wanted */
+fd_status fd_read_gpu(fd_reading *r);      /* the same for its lines */
 
 #endif

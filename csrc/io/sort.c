@@ -185,6 +185,13 @@ by_figure(const void *a, const void *b)
 }
 
 static int
+by_gpu_figure(const void *a, const void *b)
+{
+    return by_number(((const fd_gpu_figure *)a)->context,
+                     ((const fd_gpu_figure *)b)->context);
+}
+
+static int
 by_rank(const void *left, const void *right)
 {
     const fd_trace_rank *a = left;
@@ -203,6 +210,17 @@ renumber_rank(fd_trace_rank *rank, const uint32_t *place)
         qsort(rank->figures.list, rank->figures.count,
               sizeof *rank->figures.list, by_figure);
     }
+    for (uint32_t i = 0; i < rank->gpu.count; i++) {
+        rank->gpu.list[i].context = place[rank->gpu.list[i].context];
+    }
+    if (rank->gpu.count > 0) {
+        qsort(rank->gpu.list, rank->gpu.count, sizeof *rank->gpu.list,
+              by_gpu_figure);
+    }
+    for (uint32_t i = 0; i < rank->gpu_events.count; i++) {
+        fd_trace_gpu_event *event = &rank->gpu_events.list[i];
+        event->context = place[event->context];
+    }
     for (uint32_t i = 0; i < rank->threads.count; i++) {
         rank->threads.list[i].root = place[rank->threads.list[i].root];
     }
@@ -214,9 +232,12 @@ renumber_rank(fd_trace_rank *rank, const uint32_t *place)
     }
     for (uint32_t i = 0; i < rank->events.count; i++) {
         fd_trace_event *event = &rank->events.list[i];
-        if (event->kind != FD_EVENT_STEP) {
+        if (fd_event_has_context(event)) {
             event->context = place[event->context];
         }
+    }
+    for (uint32_t i = 0; i < rank->jobs.count; i++) {
+        rank->jobs.list[i].context = place[rank->jobs.list[i].context];
     }
 }
 

@@ -28,12 +28,16 @@ void
 fd_trace_rank_clear(fd_trace_rank *rank)
 {
     fd_vector_clear(&rank->figures);
+    fd_vector_clear(&rank->gpu);
     fd_vector_clear(&rank->threads);
     fd_vector_clear(&rank->open);
     fd_vector_clear(&rank->latest);
     fd_vector_clear(&rank->tops);
     fd_vector_clear(&rank->events);
     fd_vector_clear(&rank->record_ids);
+    fd_vector_clear(&rank->jobs);
+    fd_vector_clear(&rank->flows);
+    fd_vector_clear(&rank->gpu_events);
     fd_vector_clear(&rank->meta);
     fd_vector_clear(&rank->notes);
 }

@@ -61,6 +61,27 @@ typedef struct fd_figure {
     double total_squares;
 } fd_figure;
 
+/* What calls of one context were to a GPU, in sampled steps (docs/gpu.md). */
+typedef struct fd_gpu_figure {
+    uint32_t context;
+    uint64_t calls; /* with an interval */
+    uint64_t total; /* ns of the intervals */
+    uint64_t self;  /* less those inside them on the same stream */
+    uint64_t starved;
+    uint64_t launch_bound; /* intervals */
+} fd_gpu_figure;
+
+/* An interval: a line of the timeline of a stream. */
+typedef struct fd_trace_gpu_event {
+    uint64_t host;  /* ns since the start of the recording: its launch */
+    uint64_t start; /* and when the GPU began */
+    uint64_t duration;
+    uint32_t context;
+    uint16_t thread; /* that launched it */
+    uint16_t device;
+    uint16_t stream;
+} fd_trace_gpu_event;
+
 /* A call that was open when the recording ended or was read. */
 typedef struct fd_open_call {
     uint32_t thread; /* index into the rank's threads */
@@ -91,7 +112,8 @@ typedef struct fd_trace_step {
 typedef struct fd_trace_event {
     uint64_t start; /* ns since the start of the recording */
     uint64_t duration;
-    uint32_t context; /* FD_EVENT_STEP: the step's number */
+    uint32_t context; /* FD_EVENT_STEP: the step's number; FD_EVENT_JOB:
+                         index into the rank's jobs */
     uint16_t thread;  /* index into the rank's threads */
     uint16_t kind;    /* FD_EVENT_*, or FD_EVENT_OPEN */
 } fd_trace_event;
@@ -104,6 +126,33 @@ typedef struct fd_trace_record {
     uint32_t event; /* index into the rank's events */
     uint64_t id;
 } fd_trace_record;
+static inline bool
+fd_event_has_context(const fd_trace_event *event)
+{
+    return event->kind != FD_EVENT_STEP && event->kind != FD_EVENT_JOB;
+}
+
+/* One unit of a pipeline schedule. */
+typedef struct fd_trace_job {
+    uint32_t kind;    /* text: forward, ... */
+    uint32_t context; /* 0: none, or not known yet */
+    uint32_t thread;  /* index into the rank's threads */
+    uint64_t step;
+    uint32_t micro_batch; /* plus 1, as those below; 0: none */
+    uint32_t stage;
+    uint32_t chunk;
+    uint32_t peer;
+    uint64_t start; /* ns since the start of the recording */
+    uint64_t duration;
+    bool open; /* had not ended; its duration is its age */
+} fd_trace_job;
+
+/* An arrow between two calls, from forward to backward: indexes into the
+ * rank's events. */
+typedef struct fd_trace_flow {
+    uint32_t from;
+    uint32_t to;
+} fd_trace_flow;
 
 /* One of the most expensive contexts of a step. */
 typedef struct fd_trace_top {
@@ -132,6 +181,7 @@ typedef struct fd_trace_rank {
     fd_file_anchor start; /* ticks field: ns of the tick clock */
     uint64_t counters[FD_COUNTERS];
     FD_VECTOR(fd_figure) figures; /* by context, each once */
+    FD_VECTOR(fd_gpu_figure) gpu; /* the same; empty where there is none */
     FD_VECTOR(fd_trace_thread) threads;
     FD_VECTOR(fd_open_call) open;
     FD_VECTOR(fd_trace_step) latest; /* the last steps, oldest first */
@@ -139,6 +189,10 @@ typedef struct fd_trace_rank {
     FD_VECTOR(fd_trace_event) events; /* where the timeline was asked for;
                                          by thread, then by end */
     FD_VECTOR(fd_trace_record) record_ids; /* by event */
+    FD_VECTOR(fd_trace_gpu_event) gpu_events; /* where asked for */
+    FD_VECTOR(fd_trace_job) jobs;     /* by start */
+    FD_VECTOR(fd_trace_flow) flows;   /* of the timeline */
+    uint64_t flows_lost; /* one of their calls is not in the timeline */
     FD_VECTOR(fd_trace_meta) meta;
     FD_VECTOR(uint32_t) notes; /* texts: what was damaged, one line each */
 } fd_trace_rank;

@@ -6,7 +6,9 @@
 #include "capture/code.h"
 #include "capture/interpreters.h"
 #include "capture/session.h"
+#include "gpu/cudart.h"
 #include "capture/thread.h"
+#include "module/errors.h"
 #include "module/state.h"
 #include "module/timeline.h"
 
@@ -55,6 +57,17 @@ set_own_folder(PyObject *module, PyObject *path)
     Py_RETURN_NONE;
 }
 
+static PyObject *
+gpu_runtime(PyObject *module, PyObject *unused)
+{
+    (void)unused;
+    fd_cudart cuda;
+    fd_error error = {""};
+    fd_status status = fd_cudart_find(&cuda, &error);
+    return status == FD_OK ? PyUnicode_FromString(cuda.library)
+                           : fd_raise(module, status, &error);
+}
+
 static PyMethodDef functions[] = {
     {"set_own_folder", set_own_folder, METH_O,
      PyDoc_STR("set_own_folder($module, path, /)\n--\n\n"
@@ -62,6 +75,9 @@ static PyMethodDef functions[] = {
     {"after_fork", after_fork, METH_NOARGS,
      PyDoc_STR("after_fork($module, /)\n--\n\n"
                "Take the evaluator out of a forked child.")},
+    {"gpu_runtime", gpu_runtime, METH_NOARGS,
+     PyDoc_STR("gpu_runtime($module, /)\n--\n\n"
+               "The CUDA library that this process has loaded.")},
     {"timeline_merge", (PyCFunction)(void (*)(void))fd_timeline_merge_py,
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("timeline_merge($module, inputs, output, *, align='wall',\n"
@@ -104,7 +120,7 @@ execute(PyObject *module)
     }
     int (*const types[])(PyObject *) = {
         fd_session_type_init, fd_trace_type_init, fd_dispatch_type_init,
-        fd_label_type_init, fd_ping_types_init};
+        fd_label_type_init, fd_job_type_init, fd_ping_types_init};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         if (types[i](module) < 0) {
             return -1;
@@ -122,6 +138,7 @@ traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->dispatch);
     Py_VISIT(state->trace);
     Py_VISIT(state->label);
+    Py_VISIT(state->job);
     return 0;
 }
 
@@ -134,6 +151,7 @@ clear(PyObject *module)
     Py_CLEAR(state->dispatch);
     Py_CLEAR(state->trace);
     Py_CLEAR(state->label);
+    Py_CLEAR(state->job);
     return 0;
 }
 

@@ -66,8 +66,8 @@ optional(PyObject *value)
     return value == NULL || value == Py_None ? NULL : Py_NewRef(value);
 }
 
-/* None, or (overwrites, numbers, shortest of Python calls, operators, ranges)
- * in ns; -1: none of them. */
+/* None, or (overwrites, numbers, shortest of Python calls, operators, ranges,
+ * jobs) in ns; -1: none of them. */
 static int
 take_timeline(PyObject *value, void *to)
 {
@@ -78,10 +78,11 @@ take_timeline(PyObject *value, void *to)
     if (value == Py_None) {
         return 1;
     }
-    if (!PyArg_ParseTuple(value, "ppddd", &overwrites, &numbers,
+    if (!PyArg_ParseTuple(value, "ppdddd", &overwrites, &numbers,
                           &shortest[FD_TIMELINE_PYTHON],
                           &shortest[FD_TIMELINE_OPS],
-                          &shortest[FD_TIMELINE_RANGES])) {
+                          &shortest[FD_TIMELINE_RANGES],
+                          &shortest[FD_TIMELINE_JOBS])) {
         return 0;
     }
     timeline->on = true;
@@ -155,6 +156,8 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     session->fold = fold;
     timeline.max_bytes = session->recording->timeline.max_bytes;
     session->recording->timeline = timeline;
+    session->origins.keeps_starts
+        = timeline.on && timeline.shortest[FD_TIMELINE_OPS] != UINT64_MAX;
     fd_header *header = fd_file_header(&session->recording->file);
     header->rank = rank;
     header->world = world;
@@ -180,6 +183,7 @@ session_traverse(PyObject *self, visitproc visit, void *arg)
         Py_VISIT(session->on_change);
         Py_VISIT(session->on_ready);
         Py_VISIT(session->error);
+        Py_VISIT(session->marks.in_use);
     }
     return 0;
 }
@@ -194,6 +198,7 @@ session_clear(PyObject *self)
         Py_CLEAR(session->on_change);
         Py_CLEAR(session->on_ready);
         Py_CLEAR(session->error);
+        Py_CLEAR(session->marks.in_use);
     }
     return 0;
 }
@@ -260,6 +265,18 @@ session_step(PyObject *self, PyObject *unused)
 }
 
 static PyObject *
+session_record(PyObject *self, PyObject *args)
+{
+    int record;
+    unsigned long long step;
+    if (!PyArg_ParseTuple(args, "pK:record", &record, &step)) {
+        return NULL;
+    }
+    fd_session_record(session_of(self), record != 0, step);
+    Py_RETURN_NONE;
+}
+
+static PyObject *
 session_set_rank(PyObject *self, PyObject *args)
 {
     unsigned int rank;
@@ -300,10 +317,51 @@ session_attach_records(PyObject *self, PyObject *probe)
     }
     session->ops = FD_OPS_RECORD;
     if (session->running) {
-        fd_records_listen(session->timed,
-                          session->recording->timeline.numbers);
+        fd_records_listen(session);
     }
     return PyUnicode_FromString(fd_record_layout->name);
+}
+
+/* Texts of a list, copied. */
+static int
+take_globs(fd_marks_plan *plan, PyObject *globs)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(globs); i++) {
+        Py_ssize_t size;
+        const char *text = PyUnicode_AsUTF8AndSize(PyList_GET_ITEM(globs, i),
+                                                   &size);
+        char *copy = text == NULL ? NULL : fd_malloc((size_t)size + 1);
+        if (copy == NULL || fd_vector_push(&plan->globs, copy) != FD_OK) {
+            fd_free(copy);
+            return text == NULL ? -1 : (PyErr_NoMemory(), -1);
+        }
+        memcpy(copy, text, (size_t)size + 1);
+    }
+    return 0;
+}
+
+static PyObject *
+session_sample_gpu(PyObject *self, PyObject *args)
+{
+    int ops;
+    int modules;
+    int functions;
+    int jobs;
+    fd_marks_plan *plan = &session_of(self)->marks;
+    PyObject *globs;
+    PyObject *in_use;
+    if (!PyArg_ParseTuple(args, "I(pppp)O!O:sample_gpu", &plan->every, &ops, &modules, &functions, &jobs,
+                          &PyList_Type, &globs, &in_use)
+        || take_globs(plan, globs) < 0) {
+        return NULL;
+    }
+    plan->ops = ops;
+    plan->modules = modules;
+    plan->functions = functions;
+    plan->jobs = jobs;
+    Py_XSETREF(plan->in_use, Py_NewRef(in_use));
+    plan->wanted = true;
+    Py_RETURN_NONE;
 }
 
 static PyObject *
@@ -374,6 +432,9 @@ static PyMethodDef methods[] = {
                "Close the file of a stopped session.")},
     {"step", session_step, METH_NOARGS,
      PyDoc_STR("step($self, /)\n--\n\nEnd a training step.")},
+    {"record", session_record, METH_VARARGS,
+     PyDoc_STR("record($self, record, step, /)\n--\n\n"
+               "Go on in this step, or pause without any hook.")},
     {"set_rank", session_set_rank, METH_VARARGS,
      PyDoc_STR("set_rank($self, rank, world, /)\n--\n\n"
                "Who this process turned out to be.")},
@@ -383,6 +444,9 @@ static PyMethodDef methods[] = {
     {"attach_records", session_attach_records, METH_O,
      PyDoc_STR("attach_records($self, probe, /)\n--\n\n"
                "Listen to PyTorch's records; answers the layout found.")},
+    {"sample_gpu", session_sample_gpu, METH_VARARGS,
+     PyDoc_STR("sample_gpu($self, every, kinds, globs, in_use, /)\n"
+               "--\n\nTime calls on the GPU, in some steps.")},
     {"trace", (PyCFunction)(void (*)(void))session_trace,
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("trace($self, /, *, timeline=False)\n--\n\n"

@@ -10,6 +10,7 @@ typedef struct fd_module_state {
     PyTypeObject *dispatch;  /* owned */
     PyTypeObject *trace;     /* owned */
     PyTypeObject *label;     /* owned */
+    PyTypeObject *job;       /* owned */
 } fd_module_state;
 
 static inline fd_module_state *
@@ -23,6 +24,7 @@ int fd_session_type_init(PyObject *module);
 int fd_trace_type_init(PyObject *module);
 int fd_dispatch_type_init(PyObject *module);
 int fd_label_type_init(PyObject *module);
+int fd_job_type_init(PyObject *module);
 int fd_ping_types_init(PyObject *module);
 
 #endif

@@ -22,20 +22,23 @@ choose(const char *what, const char *name, const char *const *names)
 
 static bool
 choose_all(fd_export_options *options, const char *style, const char *weight,
-           const char *ops)
+           const char *ops, const char *durations)
 {
     static const char *const styles[] = {"default", "classic", NULL};
     static const char *const weights[] = {"time", "calls", NULL};
     static const char *const operators[] = {"none", "top", "all", NULL};
+    static const char *const places[] = {"jobs", "name", "args", NULL};
     int of_style = choose("style", style, styles);
     int of_weight = of_style < 0 ? -1 : choose("weight", weight, weights);
     int of_ops = of_weight < 0 ? -1 : choose("ops", ops, operators);
-    if (of_ops < 0) {
+    int place = of_ops < 0 ? -1 : choose("durations", durations, places);
+    if (place < 0) {
         return false;
     }
     options->style = (fd_export_style)of_style;
     options->weight = (fd_export_weight)of_weight;
     options->ops = (fd_export_ops)of_ops;
+    options->durations = (fd_export_durations)place;
     return true;
 }
 
@@ -122,7 +125,7 @@ fd_trace_export(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"format", "rank", "style", "weight", "ops", "hide",
                             "contract", "min_percent", "all",
-                            "named_durations", "align", "strict", NULL};
+                            "durations", "flows", "align", "strict", NULL};
     const char *format;
     const char *style = "default";
     const char *weight = "time";
@@ -130,23 +133,26 @@ fd_trace_export(PyObject *self, PyObject *args, PyObject *kwargs)
     PyObject *hide = NULL;
     PyObject *contract = NULL;
     int all = 0;
-    int named_durations = 0;
+    const char *durations = "jobs";
+    int flows = 1;
     int strict = 0;
     alignment how = {.align = FD_ALIGN_AUTO};
     fd_export_options options = {.rank = FD_ALL_RANKS, .min_percent = -1};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|$isssO!O!dppO&p:export",
-                                     names, &format, &options.rank, &style,
-                                     &weight, &ops, &PyTuple_Type, &hide,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs,
+                                     "s|$isssO!O!dpspO&p:export", names,
+                                     &format, &options.rank, &style, &weight,
+                                     &ops, &PyTuple_Type, &hide,
                                      &PyTuple_Type, &contract,
-                                     &options.min_percent, &all, &named_durations,
-                                     fd_take_align, &how.align, &strict)
+                                     &options.min_percent, &all, &durations,
+                                     &flows, fd_take_align, &how.align,
+                                     &strict)
         || !fd_trace_rank_fits(self, options.rank)
-        || !choose_all(&options, style, weight, ops)) {
+        || !choose_all(&options, style, weight, ops, durations)) {
         return NULL;
     }
     how.strict = strict != 0;
     options.all = all != 0;
-    options.named_durations = named_durations != 0;
+    options.no_flows = flows == 0;
     const fd_exporter *exporter = fd_exporter_find(format);
     if (exporter == NULL) {
         return PyErr_Format(PyExc_ValueError, "format=%s is unknown", format);

@@ -49,7 +49,7 @@ static PyObject *
 rank_of(const fd_trace *trace, const fd_trace_rank *rank)
 {
     PyObject *made = Py_BuildValue(
-        "{s:I,s:I,s:I,s:s,s:s,s:s,s:O,s:s,s:K,s:K,s:K,s:K,s:K,s:K}", "rank",
+        "{s:I,s:I,s:I,s:s,s:s,s:s,s:O,s:s,s:K,s:K,s:K,s:K,s:K,s:K,s:I,s:K}", "rank",
         rank->rank, "world", rank->world, "pid", rank->pid, "id", rank->id,
         "boot_id", rank->boot_id, "state", fd_state_names[rank->state],
         "timing", rank->timing != 0 ? Py_True : Py_False, "steps_source",
@@ -59,7 +59,8 @@ rank_of(const fd_trace *trace, const fd_trace_rank *rank)
         (unsigned long long)rank->file_bytes, "start_realtime",
         (unsigned long long)rank->start.realtime_ns, "start_monotonic",
         (unsigned long long)rank->start.monotonic_ns, "start_ticks",
-        (unsigned long long)rank->start.ticks);
+        (unsigned long long)rank->start.ticks, "flows", rank->flows.count,
+        "flows_lost", (unsigned long long)rank->flows_lost);
     const fd_text_pool *texts = &trace->texts;
     made = fd_columns_with(made, "counters", counters_of(rank));
     made = fd_columns_with(made, "meta", meta_of(trace, rank));
@@ -73,6 +74,9 @@ rank_of(const fd_trace *trace, const fd_trace_rank *rank)
     made = fd_columns_with(made, "latest_steps",
                            fd_columns(&fd_steps_table, rank->latest.list,
                                       rank->latest.count, texts));
+    made = fd_columns_with(made, "gpu",
+                           fd_columns(&fd_gpu_table, rank->gpu.list,
+                                      rank->gpu.count, texts));
     return fd_columns_with(made, "step_tops",
                            fd_columns(&fd_tops_table, rank->tops.list,
                                       rank->tops.count, texts));
@@ -95,20 +99,38 @@ fd_trace_ranks(PyObject *self, PyObject *unused)
     return list;
 }
 
-PyObject *
-fd_trace_figures(PyObject *self, PyObject *args)
+/* The rank that the arguments name; NULL with an exception. */
+static const fd_trace_rank *
+rank_in(PyObject *self, PyObject *args, const char *format)
 {
     int rank;
-    if (!PyArg_ParseTuple(args, "i:figures", &rank)
+    if (!PyArg_ParseTuple(args, format, &rank)
         || !fd_trace_rank_fits(self, rank)) {
         return NULL;
     }
-    const fd_trace *trace = fd_trace_of(self);
     if (rank == FD_ALL_RANKS) {
-        PyErr_SetString(PyExc_ValueError, "figures are per rank");
+        PyErr_SetString(PyExc_ValueError, "this table is per rank");
         return NULL;
     }
-    const fd_trace_rank *from = &trace->ranks.list[rank];
-    return fd_columns(&fd_figures_table, from->figures.list,
-                      from->figures.count, &trace->texts);
+    return &fd_trace_of(self)->ranks.list[rank];
+}
+
+PyObject *
+fd_trace_figures(PyObject *self, PyObject *args)
+{
+    const fd_trace_rank *rank = rank_in(self, args, "i:figures");
+    return rank == NULL ? NULL
+                        : fd_columns(&fd_figures_table, rank->figures.list,
+                                     rank->figures.count,
+                                     &fd_trace_of(self)->texts);
+}
+
+PyObject *
+fd_trace_jobs(PyObject *self, PyObject *args)
+{
+    const fd_trace_rank *rank = rank_in(self, args, "i:jobs");
+    return rank == NULL ? NULL
+                        : fd_columns(&fd_jobs_table, rank->jobs.list,
+                                     rank->jobs.count,
+                                     &fd_trace_of(self)->texts);
 }

@@ -34,6 +34,12 @@ static const fd_column total_columns[] = {
     {"ops", FD_COLUMN_U64, offsetof(fd_total, ops), NULL},
     {"backward", FD_COLUMN_I64, offsetof(fd_total, backward), NULL},
     {"async", FD_COLUMN_U64, offsetof(fd_total, async), NULL},
+    {"gpu_calls", FD_COLUMN_U64, offsetof(fd_total, gpu_calls), NULL},
+    {"gpu_self", FD_COLUMN_U64, offsetof(fd_total, gpu_self), NULL},
+    {"gpu_total", FD_COLUMN_U64, offsetof(fd_total, gpu_total), NULL},
+    {"gpu_starved", FD_COLUMN_U64, offsetof(fd_total, gpu_starved), NULL},
+    {"gpu_launch_bound", FD_COLUMN_U64, offsetof(fd_total, gpu_launch_bound),
+     NULL},
     {"steps", FD_COLUMN_U32, offsetof(fd_total, steps), NULL},
 };
 static const fd_table totals_table = {

@@ -166,12 +166,15 @@ static PyMethodDef methods[] = {
     {"coverage", fd_trace_coverage, METH_VARARGS,
      PyDoc_STR("coverage($self, rank=-1, /)\n--\n\n"
                "Backward time and how much of it has an origin.")},
+    {"jobs", fd_trace_jobs, METH_VARARGS,
+     PyDoc_STR("jobs($self, rank, /)\n--\n\n"
+               "Columns, a row a job of one rank.")},
     {"export", (PyCFunction)(void (*)(void))fd_trace_export,
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("export($self, format, *, rank=-1, style='default',\n"
                "       weight='time', ops='none', hide=(), contract=(),\n"
-               "       min_percent=-1.0, all=False, named_durations=False,\n"
-               "       align='auto', strict=False)\n--\n\n"
+               "       min_percent=-1.0, all=False, durations='jobs',\n"
+               "       flows=True, align='auto', strict=False)\n--\n\n"
                "The file of another program, as bytes.")},
     {NULL, NULL, 0, NULL},
 };

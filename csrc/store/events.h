@@ -18,6 +18,7 @@ enum {
     FD_TIMELINE_PYTHON,
     FD_TIMELINE_OPS, /* operators and autograd nodes */
     FD_TIMELINE_RANGES,
+    FD_TIMELINE_JOBS,
     FD_TIMELINE_KINDS
 };
 

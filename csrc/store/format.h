@@ -49,7 +49,10 @@ enum {
     FD_CHUNK_STACK = 7,
     FD_CHUNK_STEPS = 8,
     FD_CHUNK_META = 9,
-    FD_CHUNK_EVENTS = 10 /* of the timeline, one owner each */
+    FD_CHUNK_EVENTS = 10, /* of the timeline, one owner each */
+    FD_CHUNK_GPU = 11,    /* cold: what contexts were to a GPU */
+    FD_CHUNK_GPU_EVENTS = 12,
+    FD_CHUNK_JOBS = 13 /* one owner each */
 };
 
 /* Kinds of nodes. */
@@ -140,6 +143,15 @@ enum {
     FD_COUNT_RANGES_FOLDED,    /* range names folded to a pattern */
     FD_COUNT_RECURSION_FOLDED, /* contexts joined with an ancestor */
     FD_COUNT_THREADS_FULL,     /* threads that found no room for a tree */
+    FD_COUNT_JOBS_FULL,        /* jobs that found no room for a record */
+    FD_COUNT_GPU_CAPTURED,     /* calls not timed: their stream is captured */
+    FD_COUNT_GPU_LOST,         /* calls not timed for want of room, or because
+                                  another thread was at the same device, or the
+                                  program had an error of CUDA's waiting */
+    FD_COUNT_GPU_DROPPED,      /* intervals whose end was not seen */
+    FD_COUNT_GPU_SHIFTED,      /* that seemed to start before their launch */
+    FD_COUNT_GPU_UNFINISHED,   /* that the GPU had not passed at the end */
+    FD_COUNT_GPU_EVENTS_LOST,  /* found no room in the timeline */
     FD_COUNT_USED
 };
 
@@ -309,9 +321,65 @@ enum {
     FD_EVENT_CALL = 1,
     FD_EVENT_ASYNC = 2, /* of a context of any thread, in no order */
     FD_EVENT_STEP = 3,  /* `context`: the step's number, low half */
+    FD_EVENT_FLOW = 6, /* the call of this context that begins at `start` is
+                          the backward of the call of its origin that began
+                          at tick `ticks` */
+    FD_EVENT_JOB = 7,   /* `context`: the id of its fd_job */
     FD_EVENT_RECORD = 8 /* the call of this context and start that ended just
                            before has the number `ticks` for torch.profiler */
 };
+
+/* One unit of a pipeline schedule: written when it begins, final when it has
+ * ended. A number that may be absent is stored plus 1, and 0 is none. */
+typedef struct fd_job {
+    uint64_t start; /* tick */
+    uint64_t ticks; /* how long; 0 while FD_JOB_OPEN */
+    uint32_t node;  /* its kind is the name */
+    uint32_t context; /* 0 until it has ended */
+    uint32_t thread; /* record */
+    uint32_t flags;  /* FD_JOB_* */
+    uint64_t step;
+    uint32_t micro_batch; /* plus 1, as the four below */
+    uint32_t stage;
+    uint32_t chunk;
+    uint32_t peer;
+    uint32_t buffer;
+    uint32_t device; /* of the GPU interval */
+    uint64_t bytes;  /* moved between stages; 0: not known */
+    uint64_t gpu_start; /* tick; 0: no interval */
+    uint64_t gpu_ticks;
+    uint64_t object; /* writer: who opened it */
+    uint64_t unused[4];
+} fd_job;
+
+enum {
+    FD_JOB_OPEN = 1 /* has not ended */
+};
+
+/* What the calls of one context on the host were to the GPU, in ns: only those
+ * of the sampled steps. */
+typedef struct fd_gpu_record {
+    uint32_t context;
+    uint32_t unused;
+    uint64_t calls;        /* with an interval */
+    uint64_t total;        /* sum of the intervals */
+    uint64_t self;         /* less those inside them on the same stream */
+    uint64_t starved;      /* the stream stood still before calls it makes */
+    uint64_t launch_bound; /* intervals that ended when the host did */
+    uint64_t unused2[2];
+} fd_gpu_record;
+
+/* One interval: a line of the timeline of a stream. */
+typedef struct fd_gpu_event {
+    uint64_t host;  /* tick of the first mark's launch */
+    uint64_t start; /* tick at which the GPU passed it */
+    uint64_t ticks; /* until it passed the second */
+    uint32_t context;
+    uint32_t thread; /* that launched it: id of its record */
+    uint16_t device;
+    uint16_t stream; /* in the order in which they were met */
+    uint32_t unused;
+} fd_gpu_event;
 
 typedef struct fd_step_top {
     uint32_t context;
@@ -335,6 +403,7 @@ typedef struct fd_meta {
 } fd_meta;
 
 static_assert(sizeof(fd_header) <= FD_PAGE, "the header is one page");
+static_assert(sizeof(fd_job) == 2 * FD_ID_UNIT, "a job has an id");
 static_assert(offsetof(fd_header, zero) == offsetof(fd_context, callee),
               "context 0 has no hints");
 static_assert(sizeof(fd_chunk) == 64, "records start on an id boundary");
@@ -346,6 +415,8 @@ static_assert(sizeof(fd_spread) == 64, "spread record");
 static_assert(sizeof(fd_thread_record) == 128, "thread record");
 static_assert(sizeof(fd_entry) == 24, "stack entry");
 static_assert(sizeof(fd_event) == 24, "event record");
+static_assert(sizeof(fd_gpu_record) == 64, "GPU figure record");
+static_assert(sizeof(fd_gpu_event) == 40, "GPU event record");
 static_assert(sizeof(fd_step) == 152, "step record");
 
 #endif

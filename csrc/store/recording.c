@@ -29,6 +29,7 @@ fd_limits_of(size_t max_mb)
         .max_modules = (uint32_t)(scale / 4),
         .max_contexts = (uint32_t)contexts,
         .max_events = bytes / 2,
+        .max_jobs = bytes / 8,
     };
 }
 

@@ -21,6 +21,7 @@ typedef struct fd_limits {
     uint32_t max_modules;
     uint32_t max_contexts;
     size_t max_events; /* bytes */
+    size_t max_jobs;   /* bytes */
 } fd_limits;
 
 /* The bounds that follow from max_mb. */
@@ -38,6 +39,7 @@ typedef struct fd_recording {
     fd_step *steps;  /* the ring in the file */
     struct fd_tree *trees; /* owned, linked by fd_tree.next */
     fd_timeline timeline; /* set before the first thread is attached */
+    size_t job_bytes;
     _Atomic uint32_t contexts;
     uint32_t folded_node;
     uint32_t overflow_node;

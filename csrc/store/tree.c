@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "store/jobs.h"
 
 #include <string.h>
 
@@ -276,18 +277,38 @@ fd_tree_event(fd_tree *tree, fd_event event)
     fd_events_put(events, at, event);
 }
 
+/* A job without a record has no line of the timeline either. */
+static bool
+is_job(const fd_tree *tree, const fd_context *context)
+{
+    const fd_node *node = fd_file_record(&tree->recording->file,
+                                         context->node);
+    return node->kind == FD_NODE_JOB;
+}
+
 void
 fd_tree_ended(fd_tree *tree, uint32_t at)
 {
     enum { NO_CALL = FD_ENTRY_CONTRACTED | FD_ENTRY_PENDING | FD_ENTRY_ENGINE };
     const fd_entry *entry = &tree->stack[at];
-    if (tree->events.chunk == NULL || (entry->flags & NO_CALL) != 0) {
+    if (tree->events.chunk == NULL) {
         return;
     }
-    fd_tree_called(tree, entry, fd_tree_context(tree, entry->context),
-                   (entry->flags & FD_ENTRY_FRAME) != 0 ? FD_TIMELINE_PYTHON
-                   : (entry->flags & FD_ENTRY_OP) != 0  ? FD_TIMELINE_OPS
-                                                        : FD_TIMELINE_RANGES);
+    fd_job *job = fd_jobs_of(tree, entry);
+    if (job != NULL) {
+        fd_jobs_end(tree, entry, job);
+        return;
+    }
+    if ((entry->flags & NO_CALL) != 0) {
+        return;
+    }
+    const fd_context *context = fd_tree_context(tree, entry->context);
+    int kind = (entry->flags & FD_ENTRY_FRAME) != 0 ? FD_TIMELINE_PYTHON
+               : (entry->flags & FD_ENTRY_OP) != 0  ? FD_TIMELINE_OPS
+                                                    : FD_TIMELINE_RANGES;
+    if (kind != FD_TIMELINE_RANGES || !is_job(tree, context)) {
+        fd_tree_called(tree, entry, context, kind);
+    }
 }
 
 static fd_status

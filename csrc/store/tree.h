@@ -41,6 +41,7 @@ typedef struct fd_tree {
     uint32_t pending;         /* open ranges that have no context yet */
 
     fd_events events; /* the timeline; empty without */
+    fd_pool jobs;     /* empty before the first one */
 
     fd_recording *recording; /* borrowed */
     fd_context *root;

@@ -72,7 +72,7 @@ end(recording *r, fd_error *error)
         return FD_OK;
     }
     char text[64];
-    snprintf(text, sizeof text, "%llu calls found no room in the timeline",
+    snprintf(text, sizeof text, "%llu events found no room in the timeline",
              (unsigned long long)calls);
     const char *note = rank->notes.count > 0
                            ? fd_trace_text(r->trace, rank->notes.list[0])

@@ -90,7 +90,7 @@ fd_timeline_outline_event(fd_timeline_outline *outline,
     if ((facts->phase == 'i' || facts->phase == 'I') && facts->named
         && fd_span_numbered(facts->name, "", " ", &number)
         && memmem(facts->name.from, fd_span_size(facts->name),
-                  " calls found no room", 20) != NULL) {
+                  " events found no room", 21) != NULL) {
         of->sums.calls_lost += number;
     }
     status = fd_timeline_slices_take(&outline->slices, facts, &slice, &whole);

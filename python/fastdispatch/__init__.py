@@ -8,9 +8,11 @@
 and then, in a shell, ``fastdispatch report fastdispatch-out``.
 """
 
-from fastdispatch._core import Error, label, set_own_folder
+from fastdispatch._core import Error, job, label, set_own_folder
 from fastdispatch.callgraph import CallGraph, dump
 from fastdispatch.dispatch import DispatchMode
+from fastdispatch.gpu import Gpu
+from fastdispatch.profiler_range import job_schedule_profiler_range
 from fastdispatch.schedule import schedule
 from fastdispatch.timeline import Timeline
 from fastdispatch.trace import Trace, load, merge
@@ -23,10 +25,13 @@ __all__ = [
     "CallGraph",
     "DispatchMode",
     "Error",
+    "Gpu",
     "Timeline",
     "Trace",
     "__version__",
     "dump",
+    "job",
+    "job_schedule_profiler_range",
     "label",
     "load",
     "merge",

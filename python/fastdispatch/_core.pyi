@@ -25,6 +25,9 @@ def set_own_folder(path: _Path, /) -> None:
 def after_fork() -> None:
     """Take the evaluator out of a forked child. Its recording is gone from it already."""
 
+def gpu_runtime() -> str:
+    """The CUDA library that this process has loaded, by name. :class:`Error` with the reason without one."""
+
 def timeline_merge(
     inputs: list[tuple[str, int]],
     output: _Path,
@@ -96,7 +99,7 @@ class Session:
     a node, ``schedule(step)`` gives a ``torch.profiler.ProfilerAction`` or its number. ``on_change()`` is called when
     PyTorch or a process group has appeared, ``on_ready()`` at the end of a window of the schedule.
     ``timeline``: whether the latest events overwrite the oldest, whether operators are numbered, and the least duration
-    (ns) of Python calls, operators and ranges, negative for none.
+    (ns) of Python calls, operators, ranges and jobs, negative for none.
 
     Raises :class:`Error` when the file cannot be made or another process records there.
     """
@@ -116,7 +119,7 @@ class Session:
         schedule: Callable[[int], object] | None = None,
         on_change: Callable[[], object] | None = None,
         on_ready: Callable[[], object] | None = None,
-        timeline: tuple[bool, bool, float, float, float] | None = None,
+        timeline: tuple[bool, bool, float, float, float, float] | None = None,
     ) -> Self: ...
     @property
     def path(self) -> str | None:
@@ -140,6 +143,10 @@ class Session:
     def step(self) -> None:
         """End a training step; nothing when the session is not active."""
 
+    def record(self, record: bool, step: int, /) -> None:
+        """Record from now on, in step ``step``, or pause without any hook until the next call. Nothing when the session
+        is not active or has a schedule."""
+
     def set_rank(self, rank: int, world: int, /) -> None:
         """Who this process turned out to be."""
 
@@ -151,6 +158,17 @@ class Session:
 
         ``probe`` is :func:`fastdispatch.probe.run`. :class:`Error` when this PyTorch cannot be read, with the reason.
         """
+
+    def sample_gpu(
+        self,
+        every: int,
+        kinds: tuple[bool, bool, bool, bool],
+        globs: list[str],
+        in_use: Callable[[], bool],
+        /,
+    ) -> None:
+        """Time calls on the GPU in one step out of ``every``, from the start on: operators, modules, functions, jobs,
+        and what ``globs`` match, once ``in_use()`` says that CUDA is in use."""
 
     def trace(self, *, timeline: bool = False) -> Trace:
         """The recording so far, as a Trace."""
@@ -177,21 +195,27 @@ class Trace:
         """parent (row), name, class, path (texts)."""
 
     def contexts(self, rank: SupportsIndex = -1, /) -> _Columns:
-        """parent, node, module, origin (rows), flags, calls, resumes, self, total, ops, backward, async, steps.
+        """parent, node, module, origin (rows), flags, calls, resumes, self, total, ops, backward, async, gpu_calls,
+        gpu_self, gpu_total, gpu_starved, gpu_launch_bound, steps.
 
         ``IndexError`` for a rank that is not there, here and below.
         """
 
     def ranks(self) -> list[dict[str, Any]]:
         """One dict a rank, by rank: scalars, ``meta`` (values are JSON texts), ``counters``, ``notes`` and the tables
-        ``threads``, ``open``, ``latest_steps``, ``step_tops``."""
+        ``threads``, ``open``, ``latest_steps``, ``step_tops``, ``gpu``."""
 
     def figures(self, rank: SupportsIndex, /) -> _Columns:
         """What one rank recorded per context, as in a dump. ``ValueError`` for -1."""
 
+    def jobs(self, rank: SupportsIndex, /) -> _Columns:
+        """kind (text), context (row), thread, step, micro_batch, stage, chunk, peer (-1: none), start, duration, open
+        of one rank. ``ValueError`` for -1."""
+
     def table(self, by: str = "function", rank: SupportsIndex = -1, /) -> _Columns:
         """Sums by node, function, operator, module or package: where (text), node (row), instances, calls, resumes,
-        ops, self, total, backward, async, hidden, step_mean, step_deviation. ``ValueError`` for another ``by``."""
+        ops, self, total, backward, async, hidden, gpu_calls, gpu_self, gpu_total, gpu_starved,
+        step_mean, step_deviation. ``ValueError`` for another ``by``."""
 
     def edges(self, by: str = "function", rank: SupportsIndex = -1, /) -> _Columns:
         """caller (-1: called by nothing in the graph), callee (rows of ``table(by)``), calls, total."""
@@ -211,7 +235,8 @@ class Trace:
         contract: tuple[str, ...] = (),
         min_percent: float = -1.0,
         all: bool = False,
-        named_durations: bool = False,
+        durations: str = "jobs",
+        flows: bool = True,
         align: str = "auto",
         strict: bool = False,
     ) -> bytes:
@@ -261,6 +286,30 @@ class label:
 
     def __exit__(self, /, *unused: object) -> None:
         """The range ends. Exceptions pass."""
+
+@final
+class job:
+    """A context manager: what runs inside is one unit of a pipeline schedule, one row of :meth:`Trace.jobs` where the
+    timeline has jobs.
+
+    ``kind``: load, forward, backward, send, receive, reduce, optimizer, or any other text. ``mb`` is the micro-batch,
+    ``peer`` the other stage or rank of a transfer; all from 0, None where they say nothing. Costs one function call
+    when nothing records. ``TypeError`` for what is no string or number, ``ValueError`` for a negative one.
+    """
+
+    def __new__(
+        cls,
+        kind: str,
+        mb: SupportsIndex | None = None,
+        stage: SupportsIndex | None = None,
+        chunk: SupportsIndex | None = None,
+        peer: SupportsIndex | None = None,
+    ) -> Self: ...
+    def __enter__(self) -> Self:
+        """The job begins."""
+
+    def __exit__(self, /, *unused: object) -> None:
+        """The job ends. Exceptions pass."""
 
 @final
 class ClockAnswerer:

@@ -16,6 +16,7 @@ from fastdispatch import _core, files
 from fastdispatch.calibration import call_cost, operator_cost
 from fastdispatch.clocks import Pings
 from fastdispatch.environment import facts, prefixes, rank_and_world, run_id, torch_distributed, torch_version
+from fastdispatch.gpu import Gpu, gpu_of
 from fastdispatch.keep import Keep, keep_function
 from fastdispatch.operators import Operators
 from fastdispatch.schedule import Schedule, window
@@ -52,6 +53,11 @@ class CallGraph:
         ``False`` counts calls and takes no times, at about two thirds of the cost.
     timeline:
         Also when each call was: ``True``, kinds of calls (``"ops,python>50us"``), or a :class:`fastdispatch.Timeline`.
+    jobs:
+        ``True`` adds jobs to the timeline, or makes one of jobs alone: when each :class:`fastdispatch.job` was.
+    gpu:
+        Time on the GPU, of one step in 100: ``"auto"`` where PyTorch uses CUDA, ``"off"``, ``"require"`` (an error
+        where there is no GPU), or a :class:`fastdispatch.Gpu` that says of which calls and how often.
     keep:
         Which Python functions become nodes: a callable that gets the key ``file:[Class]:function`` and answers yes or
         no, or globs of which one must match (``"!glob"`` excludes). It is asked once per function. A dropped function
@@ -79,6 +85,8 @@ class CallGraph:
         ops: str = "auto",
         timing: bool = True,
         timeline: bool | str | Timeline = False,
+        jobs: bool = False,
+        gpu: str | Gpu = "auto",
         keep: Keep | None = None,
         schedule: Schedule | None = None,
         steps: str | tuple[int, int] | None = None,
@@ -99,9 +107,12 @@ class CallGraph:
             raise _core.Error("calls='monitor' needs Python 3.12 or later: use calls='frame'")
         self._ops = _choice("ops", ops, _OPS)
         self._timing = timing
-        self._timeline = timeline_of(timeline)
+        self._timeline = timeline_of(timeline, jobs)
         if self._timeline is not None and not timing:
             raise _core.Error("a timeline is made of times: leave timing=False out")
+        self._gpu = gpu_of(gpu)
+        if self._gpu is not None and self._gpu.require and not timing:
+            raise _core.Error("gpu='require' takes times: leave timing=False out")
         self._keep = keep_function(keep)
         self._schedule = schedule if steps is None else window(steps)
         self._ranks = ranks if ranks is not None else _ranks_of_environment()
@@ -115,6 +126,8 @@ class CallGraph:
         self._rank, self._world = 0, 1
         self._run_id = ""
         self._path: Path | None = None  # where the recording will be
+        self._iterating = False  # inside an iteration of job_schedule_profiler_range ...
+        self._stepped = False  # ... that step() has ended
         self._ambient = False  # started by `run` or FASTDISPATCH=1: an inner CallGraph is a region of it
 
     def __enter__(self) -> CallGraph:
@@ -144,7 +157,11 @@ class CallGraph:
         self._run_id = run_id()
         if self._ranks is not None and self._rank not in self._ranks:
             return
+        if self._gpu is not None:
+            self._gpu.check()
         session = self._open()
+        if self._gpu is not None:
+            self._gpu.attach(session)
         self._session = session
         self._note(
             facts()
@@ -186,8 +203,23 @@ class CallGraph:
 
     def step(self) -> None:
         """End a training step. Once called, it alone says where steps end."""
-        if self._recording is not None:
-            self._recording.step()
+        if self._recorder is not None and self._recorder._session is not None:
+            self._recorder._stepped = True
+            self._recorder._session.step()
+
+    def iterate(self, record: bool, number: int | None) -> None:
+        """What :class:`fastdispatch.job_schedule_profiler_range` says at the edges of its iterations.
+
+        Iteration ``number`` begins (None: the last one has ended) and is recorded or not; a schedule, where there is
+        one, decides instead. The iteration before is a step: it ends now unless ``step()`` ended it.
+        """
+        if self._session is None:
+            return
+        if self._iterating and not self._stepped:
+            self._session.step()
+        self._iterating, self._stepped = number is not None, False
+        self._look()
+        self._session.record(record, number or 0)
 
     def stats(self) -> dict[str, int]:
         """How much there is so far: bytes, nodes, edges, contexts, modules, threads, steps; empty where nothing is
@@ -256,6 +288,7 @@ class CallGraph:
             "ops": self._ops,
             "timing": self._timing,
             "timeline": None if self._timeline is None else self._timeline.what,
+            "gpu": None if self._gpu is None else self._gpu.text,
             "keep": self._keep is not None,
             "schedule": self._schedule is not None,
             "max_mb": self._max_mb,

@@ -18,12 +18,15 @@ class _HasValue(Protocol):
 Schedule = Callable[[int], SupportsIndex | _HasValue]
 
 
-def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0) -> Callable[[int], int]:
+def schedule(
+    *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
+) -> Callable[[int], int]:
     """A schedule with the meaning of :func:`torch.profiler.schedule`.
 
     Steps are counted from 0. The first ``skip_first`` are left out; then cycles of ``wait`` and ``warmup`` steps that
     are not recorded and ``active`` steps that are follow each other, ``repeat`` times (0: until the end). What is
-    recorded adds up in one recording; ``on_trace_ready`` is called at the end of each cycle.
+    recorded adds up in one recording; ``on_trace_ready`` is called at the end of each cycle. With ``skip_first_wait``
+    the first cycle does not wait.
 
     Raises :class:`fastdispatch.Error` for negative numbers and for ``active=0``.
     """
@@ -34,9 +37,11 @@ def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first
         raise Error(f"schedule: active={active}: at least one step must be recorded")
 
     def action(step: int) -> int:
-        step -= skip_first
+        if step < skip_first:
+            return NONE
+        step += wait - skip_first if skip_first_wait else -skip_first
         cycle = wait + warmup + active
-        if step < 0 or (repeat > 0 and step >= repeat * cycle):
+        if repeat > 0 and step >= repeat * cycle:
             return NONE
         place = step % cycle
         if place < wait:

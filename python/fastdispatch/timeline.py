@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fastdispatch._core import Error
 
-_KINDS = ("python", "ops", "ranges")
+_KINDS = ("python", "ops", "ranges", "jobs")
 _UNITS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 _PART = re.compile(r"(\w+)(?:>([\d.]+)(ns|us|ms|s))?")
 _WHEN_FULL = ("stop", "overwrite")
@@ -21,7 +21,7 @@ class Timeline:
     ----------
     what:
         Kinds of calls with commas (or ``+``) between them: ``python``, ``ops`` (operators and autograd nodes),
-        ``ranges``; each may have a least duration: ``"ops,python>50us"``. Units are ns, us, ms and s.
+        ``ranges``, ``jobs``; each may have a least duration: ``"ops,python>50us"``. Units are ns, us, ms and s.
     when_full:
         Events may take half of the recording's file, three eighths of ``max_mb``. Then ``"stop"`` keeps the oldest,
         ``"overwrite"`` the latest of each thread. How many are lost is in the recording and in the pictures made of it.
@@ -33,7 +33,7 @@ class Timeline:
     Raises :class:`fastdispatch.Error` for what is none of these.
     """
 
-    what: str = "python,ops,ranges"
+    what: str = "python,ops,ranges,jobs"
     when_full: str = "stop"
     numbers: bool = False
 
@@ -52,17 +52,17 @@ class Timeline:
             found[match[1]] = float(match[2]) * _UNITS[match[3]] if match[2] else 0.0
         return found
 
-    def core(self) -> tuple[bool, bool, float, float, float]:
+    def core(self) -> tuple[bool, bool, float, float, float, float]:
         """As _core.Session takes it: a kind that is left out is negative."""
         shortest = self.shortest()
-        python, ops, ranges = (shortest.get(kind, -1.0) for kind in _KINDS)
-        return self.when_full == "overwrite", self.numbers, python, ops, ranges
+        python, ops, ranges, jobs = (shortest.get(kind, -1.0) for kind in _KINDS)
+        return self.when_full == "overwrite", self.numbers, python, ops, ranges, jobs
 
 
-def timeline_of(value: bool | int | str | Timeline) -> Timeline | None:
-    """What ``CallGraph(timeline=...)`` was given; None for no timeline."""
-    if isinstance(value, Timeline):
-        return value
+def timeline_of(value: bool | int | str | Timeline, jobs: bool = False) -> Timeline | None:
+    """What ``CallGraph(timeline=..., jobs=...)`` was given; None for no timeline."""
     if isinstance(value, str):
-        return Timeline(value)
-    return Timeline() if value else None
+        value = Timeline(value)
+    if not isinstance(value, Timeline):
+        return Timeline() if value else Timeline("jobs") if jobs else None
+    return replace(value, what=f"{value.what},jobs") if jobs and "jobs" not in value.shortest() else value

@@ -46,7 +46,8 @@ class Trace:
 
         parent, node, module, origin (rows), flags (docs/format.md); calls and resumes (of generators); self, and total
         with all below (ns); ops (calls of operators at or below); backward (ns of autograd that this and all below
-        caused, in no total); async (ns, in no total); steps in which it was active.
+        caused, in no total); async (ns, in no total); gpu_calls, gpu_self, gpu_total, gpu_starved, gpu_launch_bound (of
+        sampled steps, docs/gpu.md; ns, and numbers of calls); steps in which it was active.
         """
         return self.core.contexts()
 
@@ -63,8 +64,9 @@ class Trace:
     @cached_property
     def ranks(self) -> list[dict[str, Any]]:
         """One dict a rank, by rank: who recorded (rank, world, pid, id, ...), state (``stopped``, ``killed``, ...),
-        recorded (ns), steps, steps_source, counters of what was dropped, notes, meta, and the tables threads, open
-        (calls that were open; age in ns), latest_steps (ns since the start) and step_tops."""
+        recorded (ns), steps, steps_source, counters of what was dropped, notes, meta, flows and flows_lost (arrows of a
+        timeline, and those of which an end is not there), and the tables threads, open (calls that were open; age in
+        ns), latest_steps (ns since the start) and step_tops."""
         ranks = self.core.ranks()
         for rank in ranks:
             rank["meta"] = {key: json.loads(value) for key, value in rank["meta"].items()}
@@ -79,7 +81,8 @@ class Trace:
         """Sums by ``function``, ``operator``, ``module``, ``package`` or ``node``: one row a group.
 
         where (text), node (row of one of its nodes), instances, calls, resumes, ops, self, total, backward, async (ns),
-        hidden (calls that no hook saw), step_mean and step_deviation of the total (ns). Any other ``by`` raises
+        hidden (calls that no hook saw), gpu_calls, gpu_self, gpu_total, gpu_starved (of sampled
+        steps), step_mean and step_deviation of the total (ns). Any other ``by`` raises
         ``ValueError``.
         """
         return self.core.table(by, self.index(rank))
@@ -92,6 +95,17 @@ class Trace:
         """Backward time, ns: ``autograd`` in all, of which ``accumulate`` (AccumulateGrad, of no call) and
         ``attributed`` to a forward call."""
         return self.core.coverage(self.index(rank))
+
+    def jobs(self, rank: int | None = None) -> Columns:
+        """One row a :class:`fastdispatch.job` of a recording with a timeline of jobs, by start.
+
+        kind (text), context (row), thread (row of the rank's threads), step, micro_batch, stage, chunk, peer (-1:
+        none), start (ns since the start of the recording), duration (ns), open (had not ended; duration is its age).
+        ``rank`` may be left out where there is one only; a dump has no jobs.
+        """
+        if rank is None and len(self.ranks) != 1:
+            raise _core.Error(f"the trace has {len(self.ranks)} ranks: say of which one, jobs(rank)")
+        return self.core.jobs(0 if rank is None else self.index(rank))
 
     def dump(self, path: PathLike) -> None:
         """Write as JSON (docs/dump.md); ``load`` gives an equal trace back. Raises Error where it cannot be written."""
@@ -109,16 +123,19 @@ class Trace:
         contract: Iterable[str] = (),
         min_percent: float | None = None,
         all: bool = False,
-        named_durations: bool = False,
+        durations: str = "jobs",
+        flows: bool = True,
         align: str = "auto",
         strict: bool = False,
     ) -> bytes:
         """The file of another program: ``callgraph`` (JSON), ``dot`` (Graphviz), ``chrome`` or ``perfetto`` (timelines,
         of a trace loaded with ``timeline=True``); docs/export.md and docs/timeline.md say what is in it.
 
-        ``named_durations``: a chrome timeline has them in the names. ``align``: how the clocks of ranks on several
-        hosts are made one in a timeline (docs/clocks.md); ``strict`` refuses when it is not known how good that is. The
-        other options are those of ``fastdispatch svg``. ``ops``: ``none``, ``top`` or ``all``. ``hide`` and
+        ``durations``: which names of a chrome timeline have them: those of ``jobs``, ``name`` (all), ``args`` (none).
+        ``flows``: whether a timeline has arrows from operators to the autograd nodes they made.
+        ``align``: how the clocks of ranks on several hosts are made one in a timeline (docs/clocks.md); ``strict``
+        refuses when it is not known how good that is.
+        The other options are those of ``fastdispatch svg``. ``ops``: ``none``, ``top`` or ``all``. ``hide`` and
         ``contract`` are globs of keys or packages. ``min_percent`` is of the time, None the default.
         """
         return self.core.export(
@@ -131,7 +148,8 @@ class Trace:
             contract=tuple(contract),
             min_percent=-1.0 if min_percent is None else float(min_percent),
             all=all,
-            named_durations=named_durations,
+            durations=durations,
+            flows=flows,
             align=align,
             strict=strict,
         )

@@ -86,7 +86,7 @@ durations_in_names(void)
     OK(fixture_timeline(&trace, true));
     OK(export_as(trace,
                  &(fd_export_options){.rank = FD_ALL_RANKS,
-                                      .named_durations = true},
+                                      .durations = FD_DURATIONS_NAME},
                  &to, NULL));
     CHECK(strstr(to.bytes, "\"name\":\"aten::mm (10 ns)\"") != NULL);
     CHECK(strstr(to.bytes, "\"name\":\"step 0 (90 ns)\"") != NULL);
@@ -120,6 +120,65 @@ a_later_rank_that_started_first(void)
     CHECK(strstr(to.bytes, "\"baseTimeNanoseconds\":899200,") != NULL);
 }
 
+static fd_status
+add_job_and_interval(const fd_trace *trace, fd_trace_rank *rank)
+{
+    uint32_t forward = fixture_find(trace, "forward");
+    uint32_t mm = fixture_find(trace, "aten::mm");
+    uint32_t job = 0;
+    uint32_t call = 0;
+    for (uint32_t i = 0; i < rank->events.count; i++) {
+        const fd_trace_event *event = &rank->events.list[i];
+        job = event->kind == FD_EVENT_CALL && event->context == forward ? i : job;
+        call = event->kind == FD_EVENT_CALL && event->context == mm ? i : call;
+    }
+    fd_status status = fd_vector_push(
+        &rank->jobs, ((fd_trace_job){.context = forward, .duration = 30}));
+    if (status == FD_OK) {
+        rank->events.list[job].kind = FD_EVENT_JOB;
+        rank->events.list[job].context = 0;
+        status = fd_vector_push(&rank->flows,
+                                ((fd_trace_flow){.from = call, .to = job}));
+    }
+    return status != FD_OK ? status
+                           : fd_vector_push(&rank->gpu_events,
+                                            ((fd_trace_gpu_event){.host = 25,
+                                                                  .start = 40,
+                                                                  .duration = 10,
+                                                                  .context = mm}));
+}
+
+/* Its clock is 5 us behind and loses a third. */
+static void
+all_that_is_shown_is_aligned(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    const fd_export_clock clocks[] = {
+        {.method = "reference"},
+        {.method = "pingpong",
+         .map = {.offset_ns = 5000, .drift_ppt = 500000000000}}};
+    OK(fixture_timeline(&trace, true));
+    OK(add_job_and_interval(trace, &trace->ranks.list[1]));
+    OK(export_as(trace,
+                 &(fd_export_options){.rank = 1, .clocks = clocks}, &to, NULL));
+    CHECK(strstr(to.bytes, ROW "\"ts\":5.015,\"dur\":0.045,") != NULL);
+    CHECK(strstr(to.bytes, ROW "\"ts\":5.030,\"dur\":0.015,") != NULL);
+    CHECK(strstr(to.bytes, "\"tid\":280000,\"ts\":5.060,\"dur\":0.015,") != NULL);
+    const char *const ends[] = {
+        "\"s\",\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\"," ROW
+        "\"id\":4294967297,\"ts\":5.030}",
+        "\"bp\":\"e\",\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\"," ROW
+        "\"id\":4294967297,\"ts\":5.015}",
+        "\"s\",\"cat\":\"launch\",\"name\":\"launch\"," ROW
+        "\"id\":6442450945,\"ts\":5.030}",
+        "\"cat\":\"launch\",\"name\":\"launch\",\"pid\":2,\"tid\":280000,"
+        "\"id\":6442450945,\"ts\":5.060}"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        CHECK(strstr(to.bytes, ends[i]) != NULL);
+    }
+}
+
 static void
 losses_are_in_the_picture(void)
 {
@@ -128,8 +187,16 @@ losses_are_in_the_picture(void)
     OK(fixture_timeline(&trace, true));
     trace->ranks.list[0].threads.list[0].events_lost = 17;
     OK(export_as(trace, &(fd_export_options){.rank = 0}, &to, NULL));
-    CHECK(strstr(to.bytes, "\"name\":\"17 calls found no room in the "
+    CHECK(strstr(to.bytes, "\"name\":\"17 events found no room in the "
                            "timeline\",\"ts\":0.100}") != NULL);
+    CHECK(strstr(to.bytes, "GPU intervals") == NULL);
+    to.size = 0;
+    trace->ranks.list[0].counters[FD_COUNT_GPU_EVENTS_LOST] = 19;
+    OK(export_as(trace, &(fd_export_options){.rank = 0}, &to, NULL));
+    CHECK(strstr(to.bytes, "{\"ph\":\"i\",\"s\":\"p\",\"pid\":1,"
+                           "\"tid\":100000,\"name\":\"19 GPU intervals "
+                           "found no room in the timeline\",\"ts\":")
+          != NULL);
 }
 
 static void
@@ -142,7 +209,7 @@ losses_of_a_thread_that_kept_nothing(void)
     more.events_lost = 18;
     OK(fd_vector_push(&trace->ranks.list[0].threads, more));
     OK(export_as(trace, &(fd_export_options){.rank = 0}, &to, NULL));
-    CHECK(strstr(to.bytes, "\"tid\":100002,\"name\":\"18 calls found no room "
+    CHECK(strstr(to.bytes, "\"tid\":100002,\"name\":\"18 events found no room "
                            "in the timeline\",\"ts\":0.000}\n]") != NULL);
 }
 
@@ -197,5 +264,6 @@ RUN(ABSORBS(the_whole_file_of_one_rank), ABSORBS(durations_in_names),
     ABSORBS(numbers_of_torch_profiler),
     ABSORBS(ranks_of_other_hosts),
     ABSORBS(a_later_rank_that_started_first), ABSORBS(losses_are_in_the_picture),
+    ABSORBS(all_that_is_shown_is_aligned),
     ABSORBS(losses_of_a_thread_that_kept_nothing), ABSORBS(piece_by_piece),
     ABSORBS(no_timeline))

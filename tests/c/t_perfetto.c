@@ -27,6 +27,8 @@ typedef struct census {
     uint32_t cleared;
     uint32_t tracks;
     uint32_t needed;
+    uint32_t arrows;  /* ends of them */
+    uint64_t elapsed; /* ns: the sum of incremental times */
 } census;
 
 static void
@@ -34,6 +36,11 @@ read_event(const uint8_t *at, const uint8_t *end, census *found)
 {
     while (at < end) {
         uint64_t tag = number(&at);
+        if ((tag & 7) == 1) {
+            found->arrows += tag >> 3 == 47 || tag >> 3 == 48;
+            at += 8;
+            continue;
+        }
         uint64_t value = number(&at);
         if ((tag & 7) == 2) {
             at += value;
@@ -48,6 +55,8 @@ read_event(const uint8_t *at, const uint8_t *end, census *found)
 static void
 read_packet(const uint8_t *at, const uint8_t *end, census *found)
 {
+    uint64_t time = 0;
+    bool absolute = false;
     found->packets++;
     while (at < end) {
         uint64_t tag = number(&at);
@@ -55,18 +64,22 @@ read_packet(const uint8_t *at, const uint8_t *end, census *found)
         if (tag >> 3 == 11) {
             read_event(at, at + value, found);
         }
+        time = tag >> 3 == 8 ? value : time;
+        absolute = absolute || tag >> 3 == 58;
         found->tracks += tag >> 3 == 60;
         found->cleared += tag >> 3 == 13 && value == 1;
         found->needed += tag >> 3 == 13 && value == 2;
         at += (tag & 7) == 2 ? value : 0;
     }
+    found->elapsed += absolute ? 0 : time;
 }
 
 static fd_status
-take_census(const fd_trace *trace, int rank, census *found, fd_error *error)
+take_aligned(const fd_trace *trace, int rank, const fd_export_clock *clocks,
+             census *found, fd_error *error)
 {
     fd_buffer to = {.bytes = NULL};
-    fd_export_options options = {.rank = rank};
+    fd_export_options options = {.rank = rank, .clocks = clocks};
     fd_status status = fd_exporter_find("perfetto")->write(trace, &options,
                                                            &to, error);
     const uint8_t *at = (const uint8_t *)to.bytes;
@@ -80,6 +93,12 @@ take_census(const fd_trace *trace, int rank, census *found, fd_error *error)
     }
     fd_buffer_clear(&to);
     return status;
+}
+
+static fd_status
+take_census(const fd_trace *trace, int rank, census *found, fd_error *error)
+{
+    return take_aligned(trace, rank, NULL, found, error);
 }
 
 static void
@@ -98,6 +117,31 @@ packets_of_all_ranks(void)
     EQUAL(found.begins, 7);
 }
 
+/* A clock that loses a third: of a thread up to 100 ns and a stream to 50. */
+static void
+streams_are_aligned(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    const fd_export_clock clocks[]
+        = {{.method = "reference"},
+           {.method = "pingpong",
+            .map = {.offset_ns = 5000, .drift_ppt = 500000000000}}};
+    census found;
+    OK(fixture_timeline(&trace, true));
+    OK(fd_vector_push(&trace->ranks.list[1].gpu_events,
+                      ((fd_trace_gpu_event){
+                          .host = 25,
+                          .start = 40,
+                          .duration = 10,
+                          .context = fixture_find(trace, "aten::mm")})));
+    OK(take_census(trace, 1, &found, NULL));
+    EQUAL(found.elapsed, 100 + 50);
+    EQUAL(found.arrows, 2);
+    OK(take_aligned(trace, 1, clocks, &found, NULL));
+    EQUAL(found.elapsed, 150 + 75);
+    EQUAL(found.arrows, 2);
+}
+
 static void
 no_timeline(void)
 {
@@ -109,4 +153,5 @@ no_timeline(void)
     CHECK(strstr(error.text, "no timeline") != NULL);
 }
 
-RUN(ABSORBS(packets_of_all_ranks), ABSORBS(no_timeline))
+RUN(ABSORBS(packets_of_all_ranks), ABSORBS(streams_are_aligned),
+    ABSORBS(no_timeline))

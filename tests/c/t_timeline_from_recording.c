@@ -71,10 +71,10 @@ losses_are_told(void)
     OK(fixture_write("rank00001.fd", file.bytes, file.size));
     OK(read_all("rank00001.fd", &ours, &reader));
     EQUAL(reader.lost, 17);
-    SAME(reader.trouble, "17 calls found no room in the timeline");
+    SAME(reader.trouble, "17 events found no room in the timeline");
     fd_buffer_bytes(&ours, "", 1);
     OK(ours.status);
-    CHECK(strstr(ours.bytes, "\"17 calls found no room in the timeline\"")
+    CHECK(strstr(ours.bytes, "\"17 events found no room in the timeline\"")
           != NULL);
 }
 

@@ -35,7 +35,7 @@ ranks(void)
     OK(event(&o, SLICE(7, "op", "aten::mm", 5, 1)));
     OK(event(&o, SLICE(1, "op", "aten::mm", 2, 3)));
     OK(event(&o, SLICE(2, "kernel", "ncclDevKernel", 9, 3)));
-    OK(event(&o, "{\"ph\":\"i\",\"pid\":1,\"name\":\"12 calls found no room "
+    OK(event(&o, "{\"ph\":\"i\",\"pid\":1,\"name\":\"12 events found no room "
                  "in the timeline\",\"ts\":99}"));
     OK(event(&o, NAME(1, "rank 3 | a")));
     OK(event(&o, NAME(2, "rank 3 | a")));

@@ -102,9 +102,55 @@ def test_a_plain_slice_takes_at_most_30_bytes(native: Path) -> None:
         packet.ByteSize() + 2  # tag and length
         for packet in decode(native).packet
         if packet.HasField("track_event") and not packet.HasField("interned_data")
+        if not packet.track_event.flow_ids and not packet.track_event.terminating_flow_ids
     ]
     assert len(sizes) > 10_000
     assert 2 * sum(sizes) <= 30 * len(sizes)
+
+
+ARROWS = """
+    select a.name as operator, b.name as node, a.ts as made, b.ts as run, thread_a.upid as from_rank,
+    thread_b.upid as to_rank from flow join slice a on a.id = slice_out join slice b on b.id = slice_in
+    left join thread_track track_a on track_a.id = a.track_id left join thread thread_a on thread_a.utid = track_a.utid
+    left join thread_track track_b on track_b.id = b.track_id left join thread thread_b on thread_b.utid = track_b.utid
+"""
+
+
+def test_every_node_with_an_origin_has_an_arrow_from_its_operator(
+    trace: fastdispatch.Trace, native: Path, chrome: Path
+) -> None:
+    kinds, names = trace.nodes["kind"], trace.nodes["name"]
+    contexts = trace.contexts
+    wanted: Counter[tuple[str, str]] = Counter()
+    for node, origin, calls in zip(contexts["node"], contexts["origin"], contexts["calls"], strict=True):
+        if kinds[node] == "autograd" and origin >= 0:
+            wanted[names[contexts["node"][origin]], names[node]] += calls
+    assert sum(wanted.values()) > 100
+    for path in (native, chrome):
+        with open_trace(path) as processor:
+            rows = query(processor, ARROWS)
+        assert all(row["made"] < row["run"] and row["from_rank"] == row["to_rank"] for row in rows)
+        assert Counter((row["operator"], row["node"]) for row in rows) == wanted
+    assert sum(rank["flows"] for rank in trace.ranks) == sum(wanted.values())
+    assert [rank["flows_lost"] for rank in trace.ranks] == [0] * RANKS
+    for form in ("perfetto", "chrome"):
+        plain = trace.export(form, flows=False)
+        assert b"fwdbwd" not in plain
+        assert len(plain) < (native if form == "perfetto" else chrome).stat().st_size
+
+
+def test_arrows_without_one_of_their_ends_are_counted() -> None:
+    _, step = make_step(layers=1)
+    step()
+    with fastdispatch.CallGraph(None, timeline="ops>20us", ops="record") as graph:
+        step()
+    rank = fastdispatch.Trace(graph._session.trace(timeline=True)).ranks[0]
+    assert rank["flows_lost"] > 0
+    counters = rank["counters"]
+    contexts = fastdispatch.Trace(graph._session.trace()).contexts
+    known = sum(calls for calls, origin in zip(contexts["calls"], contexts["origin"], strict=True) if origin >= 0)
+    assert rank["flows"] + rank["flows_lost"] == known
+    assert counters["origin_none"] == 0
 
 
 def test_a_collective_runs_at_one_time_on_all_ranks_and_in_its_step(native: Path) -> None:
@@ -192,3 +238,38 @@ def test_people_can_look_at_it(native: Path, chrome: Path, tmp_path: Path) -> No
     assert {"Steps", "Asynchronous work"} <= set(titles)
     assert sum(title.startswith(("rank 0", "rank 1")) for title in titles) == RANKS
     assert catapult_warnings(chrome) == []
+
+
+JOBS = """
+    select slice.name as name, slice.dur as duration, extract_arg(slice.arg_set_id, 'debug.step') as step,
+    extract_arg(slice.arg_set_id, 'debug.micro_batch') as micro_batch,
+    extract_arg(slice.arg_set_id, 'debug.peer') as peer from slice where category = 'job' order by slice.ts
+"""
+
+
+def test_jobs_are_slices_with_their_numbers(tmp_path: Path) -> None:
+    with fastdispatch.CallGraph(tmp_path / "run", timeline=True) as graph:
+        for mb in range(3):
+            with fastdispatch.job("forward", mb):
+                torch.ones(3) + mb
+            with fastdispatch.job("send", mb, peer=1):
+                pass
+        graph.step()
+        with fastdispatch.job("optimizer"):
+            pass
+    trace = fastdispatch.load(tmp_path / "run", timeline=True)
+    jobs = trace.jobs()
+    for form, durations in (("perfetto", "args"), ("chrome", "args")):
+        path = tmp_path / form
+        path.write_bytes(trace.export(form, durations=durations))
+        with open_trace(path) as processor:
+            assert_clean(processor)
+            rows = query(processor, JOBS.replace("debug", "debug" if form == "perfetto" else "args"))
+        assert [row["name"] for row in rows] == [
+            *("forward mb0", "send mb0", "forward mb1", "send mb1"),
+            *("forward mb2", "send mb2", "optimizer"),
+        ]
+        for name in ("duration", "step"):
+            assert [row[name] for row in rows] == jobs[name]
+        for name in ("micro_batch", "peer"):
+            assert [row[name] for row in rows] == [None if value < 0 else value for value in jobs[name]]

@@ -331,12 +331,12 @@ def test_the_table_and_the_picture(tmp_path: Path, capsys: pytest.CaptureFixture
     kernel = next(e for e in slow["traceEvents"] if e["name"] == "gemm" and 3100 < e["ts"] < 3200)
     kernel["dur"] = 800
     for rank, trace in enumerate((gpu_trace(0), gpu_trace(1), slow)):
-        trace["traceEvents"].append(event(ph="i", name="5 calls found no room in the timeline", pid=0))
+        trace["traceEvents"].append(event(ph="i", name="5 events found no room in the timeline", pid=0))
         write(tmp_path / f"r{rank}.json", trace)
     call("stats", tmp_path, "--svg", tmp_path / "a.svg")
     out = capsys.readouterr().out
     assert "▲ rank 2" in out and "ncclDevKernel_AllReduce" in out and "kernels on the GPU" in out
-    assert "rank 1: 5 calls found no room in its timeline" in out
+    assert "rank 1: 5 events found no room in its timeline" in out
     picture = ElementTree.parse(tmp_path / "a.svg").getroot()
     texts = ["".join(text.itertext()) for text in picture.iter("{http://www.w3.org/2000/svg}text")]
     assert {

@@ -146,7 +146,7 @@ def test_what_finds_no_room_is_counted_and_shown(when_full: str) -> None:
     assert 0 < lost < calls
     assert (rows[0]["name"] == "work") == (when_full == "overwrite")
     notes = [event["name"] for event in chrome(trace)["traceEvents"] if event["ph"] == "i"]
-    assert notes == [f"{lost} calls found no room in the timeline"]
+    assert notes == [f"{lost} events found no room in the timeline"]
     assert trace.contexts["calls"][names(trace).index("leaf")] == calls
 
 
@@ -160,7 +160,7 @@ def test_the_report_says_what_was_lost(tmp_path: Path) -> None:
     lost = fastdispatch.load(tmp_path).ranks[0]["threads"]["events_lost"][0]
     assert graph.path is not None
     report = command("report", tmp_path).stdout.replace("\u202f", "")
-    assert f"dropped: {lost} calls found no room in the timeline (rank 0)" in report
+    assert f"dropped: {lost} events found no room in the timeline (rank 0)" in report
 
 
 def test_every_window_of_a_schedule_is_there() -> None:

@@ -28,7 +28,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     callgraph.set_defaults(function=export_callgraph)
     add_timeline(formats, "perfetto", "a timeline for ui.perfetto.dev, native")
     chrome = add_timeline(formats, "chrome", "a timeline for chrome://tracing, Perfetto and other readers of its JSON")
-    chrome.add_argument("--durations", choices=("args", "name"), default="args", help="name: as part of the names, too")
+    chrome.add_argument(
+        "--durations", choices=("jobs", "name", "args"), default="jobs", help="in the names of jobs, of all, of none"
+    )
 
 
 def add_timeline(
@@ -38,6 +40,7 @@ def add_timeline(
     parser.add_argument("path", metavar="PATH", help="a recording or run directory")
     parser.add_argument("-o", dest="output", required=True, metavar="FILE", help="ending in .gz: compressed")
     parser.add_argument("--rank", type=int, metavar="N", help="this rank alone")
+    parser.add_argument("--no-flows", action="store_true", help="no arrows from operators to autograd nodes")
     parser.add_argument("--align", choices=ALIGNMENTS, default="auto", help="how clocks of several ranks are made one")
     parser.add_argument("--strict", action="store_true", help="refuse ranks whose clocks may be off by an unknown time")
     parser.set_defaults(function=export_timeline)
@@ -46,9 +49,14 @@ def add_timeline(
 
 def export_timeline(arguments: argparse.Namespace) -> None:
     trace = load(arguments.path, timeline=True)
-    named = getattr(arguments, "durations", "args") == "name"
+    durations = getattr(arguments, "durations", "jobs")
     content = trace.export(
-        arguments.format, rank=arguments.rank, named_durations=named, align=arguments.align, strict=arguments.strict
+        arguments.format,
+        rank=arguments.rank,
+        durations=durations,
+        flows=not arguments.no_flows,
+        align=arguments.align,
+        strict=arguments.strict,
     )
     if arguments.output.endswith(".gz"):
         content = gzip.compress(content, compresslevel=6, mtime=0)

@@ -21,7 +21,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--sort",
         default="total",
-        choices=("calls", "ops", "self", "total", "backward", "spread"),
+        choices=("calls", "ops", "self", "total", "backward", "spread", "gpu"),
         help="default: total",
     )
     parser.add_argument("--top", type=_count, metavar="N", help=f"rows to show; default: {_TOP}, with --json all")

@@ -37,8 +37,16 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--timeline-of", dest="timeline", metavar="WHAT", help="of these kinds of calls only: ops,python>50us"
     )
+    parser.add_argument(
+        "--gpu",
+        default="auto",
+        metavar="WHAT",
+        help="auto (default), off, require, or which calls in one step out of how many: ops+modules@10",
+    )
     parser.add_argument("--keep", action="append", metavar="GLOB", help="functions to keep; !GLOB drops; repeatable")
     parser.add_argument("--steps", metavar="A:B", help="record steps A to B-1 only")
+    parser.add_argument("--job_schedule_profiler_start", type=int, metavar="A", help="with ..._end B: --steps A:B")
+    parser.add_argument("--job_schedule_profiler_end", type=int, metavar="B", help=argparse.SUPPRESS)
     parser.add_argument("--ranks", metavar="R,...", help="record on these ranks only")
     parser.add_argument("--max-mb", type=int, default=64, metavar="N")
     parser.add_argument("--no-children", action="store_true", help="leave out processes that multiprocessing spawns")
@@ -51,12 +59,14 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(arguments: argparse.Namespace) -> int:
     if not arguments.program:
         raise Error("run: no program given: fastdispatch run script.py, or fastdispatch run -m module")
+    arguments.steps = _steps(arguments)
     graph = CallGraph(
         arguments.out,
         ops=arguments.ops,
         calls=arguments.calls,
         timing=not arguments.no_timing,
         timeline=arguments.timeline or False,
+        gpu=arguments.gpu,
         keep=arguments.keep,
         steps=arguments.steps,
         ranks=_ranks(arguments.ranks),
@@ -78,6 +88,17 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _steps(arguments: argparse.Namespace) -> str | None:
+    """The window, from either of its spellings; PaddlePaddle's may begin before step 0."""
+    begin, end = arguments.job_schedule_profiler_start, arguments.job_schedule_profiler_end
+    steps: str | None = arguments.steps
+    if begin is None and end is None:
+        return steps
+    if steps is not None:
+        raise Error("--steps and --job_schedule_profiler_start both say which steps to record: give one of them")
+    return f"{max(begin or 0, 0)}:{'' if end is None else end}"
+
+
 def _ranks(text: str | None) -> list[int] | None:
     try:
         return None if text is None else [int(part) for part in text.split(",")]
@@ -90,6 +111,7 @@ def _tell_children(arguments: argparse.Namespace) -> None:
     options = [f"ops={arguments.ops}", f"calls={arguments.calls}", f"max_mb={arguments.max_mb}"]
     options += ["timing=0"] if arguments.no_timing else []
     options += [f"timeline={arguments.timeline.replace(',', '+')}"] if arguments.timeline else []
+    options += [f"gpu={arguments.gpu.replace(',', '+')}"] if arguments.gpu != "auto" else []
     os.environ["FASTDISPATCH"] = "children"
     os.environ.setdefault("FASTDISPATCH_RUN_ID", run_id())
     os.environ["FASTDISPATCH_OUT"] = os.path.abspath(arguments.out)

@@ -31,7 +31,14 @@ _DROPPED = {
     "ranges_folded": "range names were folded to a pattern",
     "recursion_folded": "recursive paths were joined with a path above",
     "threads_full": "threads found no room and are not recorded",
-    "events_lost": "calls found no room in the timeline",
+    "jobs_full": "jobs found no room for a record",
+    "events_lost": "events found no room in the timeline",
+    "gpu_captured": "calls not timed on the GPU: their stream was being captured",
+    "gpu_lost": "calls not timed on the GPU: no room, or another thread or an error of CUDA's in the way",
+    "gpu_dropped": "GPU intervals whose end was not seen",
+    "gpu_shifted": "GPU intervals seemed to start before their launch and were moved to it",
+    "gpu_unfinished": "GPU intervals that the GPU had not passed at the end",
+    "gpu_events_lost": "GPU intervals found no room in the timeline",
 }
 
 _MISSES = {

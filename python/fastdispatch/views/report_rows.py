@@ -17,6 +17,7 @@ SORTS = {
     "total": "total",
     "backward": "backward",
     "spread": "step_deviation",
+    "gpu": "gpu_total",
 }
 
 #: Library functions below this share of everything are hidden.
@@ -56,6 +57,10 @@ class Row:
     unseen_calls: int  # of a function some of whose calls no hook saw: a lower bound
     step_mean: int  # of the total per step
     step_deviation: int
+    gpu_calls: int  # in sampled steps, as the next three
+    gpu_self: int
+    gpu_total: int
+    gpu_starved: int
     modules: list[Modules] = field(default_factory=list)
     threads: list[str] = field(default_factory=list)  # roles of the threads it ran in
 
@@ -107,6 +112,10 @@ def row(trace: Trace, table: Columns, index: int) -> Row:
         unseen_calls=table["hidden"][index],
         step_mean=round(table["step_mean"][index]),
         step_deviation=round(table["step_deviation"][index]),
+        gpu_calls=table["gpu_calls"][index],
+        gpu_self=table["gpu_self"][index],
+        gpu_total=table["gpu_total"][index],
+        gpu_starved=table["gpu_starved"][index],
     )
 
 

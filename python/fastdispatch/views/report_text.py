@@ -85,6 +85,9 @@ class _Drawing:
                 figures.append(("per step", [seconds(row.step_mean) if row.step_mean else "" for row in rows]))
             if self.steps and (wide or wanted.sort == "spread"):
                 figures.append(("spread", [seconds(row.step_deviation) if row.step_deviation else "" for row in rows]))
+        for name, column in (("GPU self", "gpu_self"), ("GPU total", "gpu_total"), ("starved", "gpu_starved")):
+            if any(getattr(row, column) for row in rows):  # of sampled steps: times, no shares of all steps
+                figures.append((name, [seconds(getattr(row, column)) if getattr(row, column) else "" for row in rows]))
         if any(row.unseen_calls for row in rows):
             figures.append(("unseen", [grouped(row.unseen_calls) if row.unseen_calls else "" for row in rows]))
         return self.table(figures, [self.where(row.where, self.suffix(row)) for row in rows])

@@ -183,7 +183,7 @@ def foot(made: Stats) -> Iterator[str]:
         yield "▲ own work (busy without exposed communication) more than 10 % above the median of the ranks"
     for row in made.ranks:
         if row["calls_lost"]:
-            yield f"rank {row['rank']}: {grouped(row['calls_lost'])} calls found no room in its timeline"
+            yield f"rank {row['rank']}: {grouped(row['calls_lost'])} events found no room in its timeline"
         if row["places_lost"]:
             yield f"rank {row['rank']}: {grouped(row['places_lost'])} damaged places in its trace"
     bounds = made.bounds

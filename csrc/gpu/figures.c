@@ -1,0 +1,117 @@
+#include "gpu/figures.h"
+
+enum { FIRST_CHUNK = 4 * 1024 };
+
+void
+fd_gpu_figures_init(fd_gpu_figures *figures, fd_recording *recording)
+{
+    *figures = (fd_gpu_figures){.recording = recording};
+    pthread_mutex_init(&figures->lock, NULL);
+    figures->pool = fd_pool_of(&recording->file, FD_CHUNK_GPU,
+                               sizeof(fd_gpu_record), FIRST_CHUNK);
+    figures->events = fd_pool_of(&recording->file, FD_CHUNK_GPU_EVENTS,
+                                 sizeof(fd_gpu_event), FIRST_CHUNK);
+}
+
+void
+fd_gpu_figures_clear(fd_gpu_figures *figures)
+{
+    pthread_mutex_destroy(&figures->lock);
+    fd_map_clear(&figures->records);
+}
+
+/* Under both locks. */
+static fd_gpu_record *
+append(fd_gpu_figures *figures, uint32_t context)
+{
+    fd_gpu_record *record = fd_pool_reserve(&figures->pool, 1);
+    uint32_t id = fd_file_id(&figures->recording->file, record);
+    if (record == NULL
+        || fd_map_put(&figures->records, context, id) != FD_OK) {
+        return NULL;
+    }
+    *record = (fd_gpu_record){.context = context};
+    fd_pool_publish(&figures->pool, 1);
+    return record;
+}
+
+/* NULL: there is no room, which is counted. */
+static fd_gpu_record *
+record_of(fd_gpu_figures *figures, uint32_t context)
+{
+    fd_recording *recording = figures->recording;
+    uint32_t id = fd_map_get(&figures->records, context);
+    if (id != 0) {
+        return fd_file_record(&recording->file, id);
+    }
+    pthread_mutex_lock(&recording->lock);
+    fd_gpu_record *record = append(figures, context);
+    pthread_mutex_unlock(&recording->lock);
+    if (record == NULL) {
+        fd_file_count(&recording->file, FD_COUNT_GPU_LOST);
+    }
+    return record;
+}
+
+/* Intervals share what the file has for the timeline with the calls. */
+static fd_gpu_event *
+room_for_event(fd_gpu_figures *figures)
+{
+    fd_timeline *timeline = &figures->recording->timeline;
+    const fd_chunk *before = figures->events.chunk;
+    bool full = before == NULL || before->used == before->capacity;
+    if (full
+        && timeline->bytes + figures->events.next_bytes
+               > timeline->max_bytes) {
+        return NULL;
+    }
+    fd_gpu_event *event = fd_pool_reserve(&figures->events, 1);
+    if (event != NULL && figures->events.chunk != before) {
+        timeline->bytes += figures->events.chunk->bytes;
+    }
+    return event;
+}
+
+static void
+add_event(fd_gpu_figures *figures, const fd_gpu_event *event)
+{
+    fd_recording *recording = figures->recording;
+    pthread_mutex_lock(&recording->lock);
+    fd_gpu_event *place = room_for_event(figures);
+    if (place != NULL) {
+        *place = *event;
+        fd_pool_publish(&figures->events, 1);
+    }
+    pthread_mutex_unlock(&recording->lock);
+    if (place == NULL) {
+        fd_file_count(&recording->file, FD_COUNT_GPU_EVENTS_LOST);
+    }
+}
+
+void
+fd_gpu_figures_add(fd_gpu_figures *figures, const fd_gpu_sample *sample)
+{
+    pthread_mutex_lock(&figures->lock);
+    fd_gpu_record *record = record_of(figures, sample->event.context);
+    if (record != NULL) {
+        record->calls++;
+        record->total += sample->total;
+        record->self += sample->self;
+        record->launch_bound += sample->launch_bound;
+    }
+    if (figures->recording->timeline.on) {
+        add_event(figures, &sample->event);
+    }
+    pthread_mutex_unlock(&figures->lock);
+}
+
+void
+fd_gpu_figures_starve(fd_gpu_figures *figures, uint32_t context, uint64_t ns)
+{
+    pthread_mutex_lock(&figures->lock);
+    fd_gpu_record *record = record_of(figures, context);
+    if (record != NULL) {
+        record->starved += ns;
+    }
+    pthread_mutex_unlock(&figures->lock);
+}

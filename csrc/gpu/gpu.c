@@ -1,0 +1,194 @@
+#include "gpu/gpu.h"
+
+#include "base/buffer.h"
+
+#include <time.h>
+#include <unistd.h>
+
+enum { ATTEMPTS_TO_CLOSE = 100 };
+
+fd_status
+fd_gpu_open(fd_gpu **gpu, fd_recording *recording, fd_error *error)
+{
+    fd_cudart cuda;
+    fd_status status = fd_cudart_find(&cuda, error);
+    if (status != FD_OK) {
+        return status;
+    }
+    fd_gpu *made = fd_calloc(1, sizeof *made);
+    if (made == NULL) {
+        return fd_fail(error, FD_ENOMEM, "out of memory");
+    }
+    made->cuda = cuda;
+    made->process = getpid();
+    fd_gpu_figures_init(&made->figures, recording);
+    pthread_mutex_init(&made->lock, NULL);
+    *gpu = made;
+    return FD_OK;
+}
+
+/* Under the lock. */
+static fd_gpu_device *
+add(fd_gpu *gpu, int number)
+{
+    fd_gpu_device *device = gpu->devices[number];
+    if (device == NULL) {
+        device = fd_malloc(sizeof *device);
+    }
+    if (device != NULL && gpu->devices[number] == NULL) {
+        fd_gpu_device_init(device, &gpu->cuda, &gpu->figures, number);
+        device->starves = gpu->starves;
+        gpu->devices[number] = device;
+    }
+    return device;
+}
+
+fd_gpu_device *
+fd_gpu_current(fd_gpu *gpu)
+{
+    int number = -1;
+    if (!fd_cuda_is_clean(&gpu->cuda)
+        || fd_cuda_answer(&gpu->cuda, gpu->cuda.get_device(&number))
+               != FD_CUDA_SUCCESS
+        || number < 0 || number >= FD_GPU_DEVICES) {
+        return NULL;
+    }
+    fd_gpu_device *device = atomic_load_explicit(&gpu->devices[number],
+                                                 memory_order_acquire);
+    if (device == NULL) {
+        pthread_mutex_lock(&gpu->lock);
+        device = add(gpu, number);
+        pthread_mutex_unlock(&gpu->lock);
+    }
+    return device;
+}
+
+/* Asking about an event of another device makes CUDA come up on the current
+ * one, which costs memory: only from a device that is in use. */
+static bool
+may_ask(fd_gpu *gpu)
+{
+    int number = -1;
+    return fd_cuda_is_clean(&gpu->cuda)
+           && fd_cuda_answer(&gpu->cuda, gpu->cuda.get_device(&number))
+                  == FD_CUDA_SUCCESS
+           && number >= 0 && number < FD_GPU_DEVICES
+           && gpu->devices[number] != NULL;
+}
+
+static void
+drain(fd_gpu *gpu, bool grows)
+{
+    int number = -1;
+    if (!may_ask(gpu)) {
+        return;
+    }
+    gpu->cuda.get_device(&number);
+    for (int i = 0; i < FD_GPU_DEVICES; i++) {
+        fd_gpu_device *device = gpu->devices[i];
+        if (device != NULL) {
+            fd_gpu_device_drain(device, grows && i == number);
+        }
+    }
+}
+
+void
+fd_gpu_drain(fd_gpu *gpu)
+{
+    drain(gpu, true);
+}
+
+static bool
+is_busy(fd_gpu *gpu)
+{
+    bool busy = false;
+    for (int i = 0; i < FD_GPU_DEVICES; i++) {
+        fd_gpu_device *device = gpu->devices[i];
+        busy = busy || (device != NULL && fd_gpu_device_is_busy(device));
+    }
+    return busy;
+}
+
+void
+fd_gpu_wait(fd_gpu *gpu, int patience_ms)
+{
+    const struct timespec pause = {0, 1000000};
+    drain(gpu, false);
+    for (int i = 0; i < patience_ms && may_ask(gpu) && is_busy(gpu); i++) {
+        nanosleep(&pause, NULL);
+        drain(gpu, false);
+    }
+}
+
+static void
+describe(const fd_gpu_device *device, fd_buffer *text)
+{
+    double width = device->anchors.count == 0
+                       ? 0
+                       : (double)fd_gpu_anchors_latest(&device->anchors)->width;
+    fd_buffer_format(text,
+                     "{\"device\": %d, \"streams\": %u, \"marks\": %llu, "
+                     "\"events\": %u, \"uncertainty_ns\": %.0f",
+                     device->number, device->streams.count,
+                     (unsigned long long)device->marks, device->pool.made,
+                     width / 2 / device->ticks_per_ns);
+    if (device->error != 0) {
+        fd_buffer_format(text,
+                         ", \"error\": \"%s failed with error %d: the GPU is "
+                         "not timed from there on\"",
+                         device->failing, device->error);
+    }
+    fd_buffer_format(text, "}");
+}
+
+static void
+note(fd_gpu *gpu)
+{
+    fd_buffer text = {.bytes = NULL};
+    const char *comma = "";
+    fd_buffer_format(&text, "{\"library\": \"%s\", \"devices\": [",
+                     gpu->cuda.library);
+    for (int i = 0; i < FD_GPU_DEVICES; i++) {
+        const fd_gpu_device *device = gpu->devices[i];
+        if (device != NULL) {
+            fd_buffer_format(&text, "%s", comma);
+            describe(device, &text);
+            comma = ", ";
+        }
+    }
+    fd_buffer_bytes(&text, "]}", 3); /* with its NUL */
+    if (text.status == FD_OK) {
+        fd_recording_note(gpu->figures.recording, "gpu_devices", text.bytes);
+    }
+    fd_buffer_clear(&text);
+}
+
+void
+fd_gpu_close(fd_gpu *gpu)
+{
+    const struct timespec pause = {0, 1000000};
+    note(gpu);
+    for (int i = 0; i < FD_GPU_DEVICES; i++) {
+        fd_gpu_device *device = gpu->devices[i];
+        for (int k = 0; device != NULL && k < ATTEMPTS_TO_CLOSE
+                        && !fd_gpu_device_close(device); k++) {
+            nanosleep(&pause, NULL);
+        }
+    }
+}
+
+void
+fd_gpu_free(fd_gpu *gpu)
+{
+    bool alive = gpu->process == getpid() && fd_cuda_is_clean(&gpu->cuda);
+    for (int i = 0; i < FD_GPU_DEVICES; i++) {
+        fd_gpu_device *device = gpu->devices[i];
+        if (device != NULL) {
+            fd_gpu_device_clear(device, alive);
+            fd_free(device);
+        }
+    }
+    fd_gpu_figures_clear(&gpu->figures);
+    pthread_mutex_destroy(&gpu->lock);
+    fd_free(gpu);
+}

@@ -1,0 +1,41 @@
+/* Timing on the GPUs of one recording: the runtime, its devices, and what the
+ * recording says of them. */
+#ifndef FD_GPU_H
+#define FD_GPU_H
+
+#include "gpu/device.h"
+
+enum { FD_GPU_DEVICES = 32 };
+
+typedef struct fd_gpu {
+    fd_cudart cuda;
+    fd_gpu_figures figures;
+    bool starves; /* of the devices */
+    int process;  /* whose CUDA it is: not that of a forked child */
+    pthread_mutex_t lock; /* while a device is added */
+    _Atomic(fd_gpu_device *) devices[FD_GPU_DEVICES]; /* owned */
+} fd_gpu;
+
+/* Use the runtime that is loaded. FD_EINVAL with the reason without one;
+ * calls nothing of CUDA's. */
+fd_status fd_gpu_open(fd_gpu **gpu, fd_recording *recording, fd_error *error);
+
+/* The current device of this thread, made known when new; NULL when CUDA does
+ * not say, its number is too high, or memory is out. */
+fd_gpu_device *fd_gpu_current(fd_gpu *gpu);
+
+/* Between two steps: take in what all devices have passed. */
+void fd_gpu_drain(fd_gpu *gpu);
+
+/* Poll until every mark is passed, for so many milliseconds at most. Takes no
+ * lock that a hook would miss. */
+void fd_gpu_wait(fd_gpu *gpu, int patience_ms);
+
+/* For good: no more marks, and the recording says what was used and what went
+ * wrong. */
+void fd_gpu_close(fd_gpu *gpu);
+
+/* Free everything. No hook runs any more. */
+void fd_gpu_free(fd_gpu *gpu);
+
+#endif

@@ -1,0 +1,52 @@
+#include "check.h"
+
+#include "gpu/cudart.h"
+#include "standin/cudart.h"
+
+#include <string.h>
+
+/* The runtime that is there already is found by its name and called. */
+static void
+finds_what_is_loaded(void)
+{
+    standin_reset();
+    fd_cudart cuda;
+    OK(fd_cudart_find(&cuda, NULL));
+    SAME(cuda.library, "libcudart.so.13");
+    int device = -1;
+    CHECK(cudaSetDevice(1) == 0);
+    EQUAL(cuda.get_device(&device), 0);
+    EQUAL(device, 1);
+    void *event;
+    EQUAL(cuda.event_create(&event, 0), 0);
+    EQUAL(cuda.event_record(event, NULL), 0);
+    EQUAL(cuda.event_query(event), 0);
+    EQUAL(cuda.event_destroy(event), 0);
+    EQUAL(standin_calls("cudaEventRecord"), 1);
+}
+
+/* "Not ready" is an error to the runtime's own book-keeping: a program that
+ * looks at its last error after us must not find it. */
+static void
+leaves_no_error(void)
+{
+    standin_reset();
+    standin_clock(1000);
+    standin_launch(NULL, 1000000);
+    fd_cudart cuda;
+    OK(fd_cudart_find(&cuda, NULL));
+    void *event;
+    EQUAL(cuda.event_create(&event, 0), 0);
+    EQUAL(cuda.event_record(event, NULL), 0);
+    EQUAL(cuda.event_query(event), FD_CUDA_NOT_READY);
+    EQUAL(cudaPeekAtLastError(), FD_CUDA_NOT_READY);
+    EQUAL(fd_cuda_answer(&cuda, cuda.event_query(event)), FD_CUDA_NOT_READY);
+    EQUAL(cudaPeekAtLastError(), 0);
+    CHECK(fd_cuda_is_clean(&cuda));
+    standin_leave_error(9);
+    CHECK(!fd_cuda_is_clean(&cuda));
+    EQUAL(cudaGetLastError(), 9);
+    EQUAL(cuda.event_destroy(event), 0);
+}
+
+RUN(TEST(finds_what_is_loaded), TEST(leaves_no_error))

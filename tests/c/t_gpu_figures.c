@@ -1,0 +1,61 @@
+#include "fixtures.h"
+
+#include "gpu/figures.h"
+
+static const fd_gpu_record *
+record(const fd_gpu_figures *figures, uint32_t at)
+{
+    const fd_gpu_record *records = fd_chunk_records(figures->pool.chunk);
+    return &records[at];
+}
+
+/* A record a context, whoever comes first. */
+static void
+adds_up(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    OK(fixture_open(&f, NULL, 4));
+    CLEAN(fd_gpu_figures_clear) fd_gpu_figures figures;
+    fd_gpu_figures_init(&figures, f.recording);
+    fd_gpu_figures_starve(&figures, 200, 40);
+    fd_gpu_sample sample = {.event = {.context = 100},
+                            .total = 30,
+                            .self = 10,
+                            .launch_bound = true};
+    fd_gpu_figures_add(&figures, &sample);
+    sample.launch_bound = false;
+    fd_gpu_figures_add(&figures, &sample);
+    fd_gpu_figures_starve(&figures, 200, 2);
+    EQUAL(figures.pool.count, 2);
+    EQUAL(record(&figures, 0)->context, 200);
+    EQUAL(record(&figures, 0)->starved, 42);
+    EQUAL(record(&figures, 0)->calls, 0);
+    EQUAL(record(&figures, 1)->calls, 2);
+    EQUAL(record(&figures, 1)->total, 60);
+    EQUAL(record(&figures, 1)->self, 20);
+    EQUAL(record(&figures, 1)->launch_bound, 1);
+    EQUAL(figures.events.count, 0);
+}
+
+/* Lines of the timeline until its share of the file is used up. */
+static void
+events_are_bounded(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    fd_timeline timeline = {.on = true};
+    OK(fixture_open_timeline(&f, &timeline));
+    f.recording->timeline.max_bytes = f.recording->timeline.bytes + 8192;
+    CLEAN(fd_gpu_figures_clear) fd_gpu_figures figures;
+    fd_gpu_figures_init(&figures, f.recording);
+    fd_gpu_sample sample = {.event = {.context = 100, .start = 7}};
+    for (int i = 0; i < 1000; i++) {
+        fd_gpu_figures_add(&figures, &sample);
+    }
+    uint32_t room = (4096 - sizeof(fd_chunk)) / sizeof(fd_gpu_event);
+    EQUAL(figures.events.count, room);
+    const fd_header *header = fd_file_header(&f.recording->file);
+    EQUAL(header->counters[FD_COUNT_GPU_EVENTS_LOST], 1000 - room);
+    EQUAL(record(&figures, 0)->calls, 1000);
+}
+
+RUN(ABSORBS(adds_up), ABSORBS(events_are_bounded))

@@ -1,0 +1,110 @@
+#include "fixtures.h"
+
+#include "gpu/gpu.h"
+#include "standin/cudart.h"
+
+#include <string.h>
+
+static void
+free_gpu(fd_gpu **gpu)
+{
+    if (*gpu != NULL) {
+        fd_gpu_close(*gpu);
+        fd_gpu_free(*gpu);
+    }
+}
+
+static uint32_t
+run(fd_gpu *gpu)
+{
+    fd_gpu_device *device = fd_gpu_current(gpu);
+    if (device == NULL) {
+        return 0;
+    }
+    fd_gpu_call call = {.stream = NULL};
+    uint32_t slot = fd_gpu_device_begin(device, &call);
+    if (slot != 0) {
+        fd_gpu_device_end(device, slot, 16);
+    }
+    return slot;
+}
+
+static const char *
+note(const fixture *f)
+{
+    if (f->recording->meta.chunk == NULL) {
+        return ""; /* an allocation was refused */
+    }
+    const fd_meta *meta = fd_chunk_records(f->recording->meta.chunk);
+    return fd_strings_text(&f->recording->file, meta->value);
+}
+
+/* Each device has its own pool, and errors of one leave the other alone. */
+static void
+two_devices(void)
+{
+    standin_reset();
+    CLEAN(fixture_clear) fixture f;
+    OK(fixture_open(&f, NULL, 8));
+    CLEAN(free_gpu) fd_gpu *gpu = NULL;
+    OK(fd_gpu_open(&gpu, f.recording, NULL));
+    CHECK(run(gpu) != 0);
+    CHECK(cudaSetDevice(1) == 0);
+    CHECK(run(gpu) != 0);
+    standin_fail("cudaEventRecord", 1, 719, 0);
+    EQUAL(run(gpu), 0);
+    CHECK(cudaSetDevice(0) == 0);
+    CHECK(run(gpu) != 0);
+    fd_gpu_drain(gpu);
+    fd_gpu_wait(gpu, 100);
+    fd_gpu_close(gpu);
+    EQUAL(gpu->devices[1]->error, 719);
+    EQUAL(gpu->devices[0]->error, 0);
+    EQUAL(gpu->devices[0]->marks, 4);
+    EQUAL(gpu->devices[1]->marks, 2);
+    CHECK(strstr(note(&f), "{\"device\": 0, \"streams\": 1, \"marks\": 4")
+          != NULL);
+    CHECK(strstr(note(&f), "cudaEventRecord failed with error 719") != NULL);
+    EQUAL(cudaPeekAtLastError(), 0);
+}
+
+/* A runtime without a driver says so at the first call. */
+static void
+no_device(void)
+{
+    standin_reset();
+    CLEAN(fixture_clear) fixture f;
+    OK(fixture_open(&f, NULL, 8));
+    CLEAN(free_gpu) fd_gpu *gpu = NULL;
+    OK(fd_gpu_open(&gpu, f.recording, NULL));
+    standin_devices(0);
+    CHECK(fd_gpu_current(gpu) == NULL);
+    fd_gpu_drain(gpu);
+    fd_gpu_wait(gpu, 5);
+    EQUAL(cudaPeekAtLastError(), 0);
+    fd_gpu_close(gpu);
+    SAME(note(&f), "{\"library\": \"libcudart.so.13\", \"devices\": []}");
+    standin_devices(2);
+}
+
+/* A GPU that does not finish is waited for no longer than said. */
+static void
+gives_up(void)
+{
+    standin_reset();
+    CLEAN(fixture_clear) fixture f;
+    OK(fixture_open(&f, NULL, 8));
+    CLEAN(free_gpu) fd_gpu *gpu = NULL;
+    OK(fd_gpu_open(&gpu, f.recording, NULL));
+    CHECK(run(gpu) != 0);
+    standin_launch(NULL, UINT64_C(3600000000000));
+    CHECK(run(gpu) != 0);
+    fd_gpu_wait(gpu, 5);
+    fd_gpu_close(gpu);
+    EQUAL(run(gpu), 0);
+    EQUAL(fd_file_header(&f.recording->file)
+              ->counters[FD_COUNT_GPU_UNFINISHED], 1);
+    EQUAL(standin_calls("cudaEventSynchronize"), 0);
+}
+
+RUN(ABSORBS(two_devices), ABSORBS(no_device), ABSORBS(gives_up))

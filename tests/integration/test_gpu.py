@@ -1,0 +1,271 @@
+"""GPU intervals end to end, on the stand-in CUDA runtime of ``tests/standin``: hooks, file, tables.
+
+None of it needs a GPU."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fastdispatch
+from tests import processes
+
+pytestmark = [
+    pytest.mark.torch,
+    pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler for the stand-in"),
+]
+
+ROOT = Path(__file__).parent.parent.parent
+WORK = 300_000  # ns of "kernel" in standin::work
+COUNTERS = ("captured", "lost", "dropped", "shifted", "unfinished", "events_lost")
+
+
+Runs = Callable[[str], "Run"]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    """The recordings that tests/isolated/gpu_training.py makes, by name."""
+    folder = tmp_path_factory.mktemp("standin")
+    for source, name in (("cudart.c", "libcudart.so.13"), ("c10_cuda.c", "libc10_cuda.so")):
+        command = ["cc", "-O2", "-fPIC", "-shared", f"-Wl,-soname,{name}", "-o", folder / name]
+        subprocess.run([*command, ROOT / "tests" / "standin" / source], check=True)
+    done = processes.run("gpu_training.py", folder, folder / "out")
+    said = json.loads(done.stdout)
+    return lambda name: Run(said[name], folder / "out" / name)
+
+
+class Run:
+    def __init__(self, said: dict[str, Any], out: Path) -> None:
+        self.said = said
+        self.out = out
+        self.trace = fastdispatch.load(out)
+        self.rank = self.trace.ranks[0]
+        self.counters = {name: self.rank["counters"][f"gpu_{name}"] for name in COUNTERS}
+        self.contexts = self.trace.contexts
+        nodes = self.trace.nodes
+        self.names = [nodes["key"][node] for node in self.contexts["node"]]
+        self.kinds = [nodes["kind"][node] for node in self.contexts["node"]]
+
+    def rows(self, *kinds: str) -> list[int]:
+        return [row for row, kind in enumerate(self.kinds) if kind in kinds]
+
+    def row(self, name: str) -> int:
+        (row,) = (row for row, found in enumerate(self.names) if found.endswith(name))
+        return row
+
+
+def check_sums(run: Run) -> None:
+    """Totals are sums over subtrees of self, and what was measured agrees."""
+    contexts = run.contexts
+    totals = list(contexts["gpu_self"])
+    for row in range(len(totals) - 1, -1, -1):
+        if contexts["parent"][row] >= 0:
+            totals[contexts["parent"][row]] += totals[row]
+    assert totals == contexts["gpu_total"]
+    measured = dict(zip(run.rank["gpu"]["context"], run.rank["gpu"]["total"], strict=True))
+    for row, total in measured.items():
+        if contexts["gpu_calls"][row]:
+            # Nested intervals are rounded one by one.
+            assert abs(total - contexts["gpu_total"][row]) <= 20 + contexts["gpu_calls"][row], run.names[row]
+
+
+def test_operators_of_sampled_steps(runs: Runs) -> None:
+    run = runs("sampled")  # steps 1, 4 and 7 of 10
+    assert run.said["waits"] == 0
+    assert run.counters == dict.fromkeys(COUNTERS, 0)
+    assert run.rank["meta"]["gpu_steps"] == 3
+    calls, timed = run.contexts["calls"], run.contexts["gpu_calls"]
+    assert len(run.rows("op", "autograd")) > 80
+    for row in run.rows("op", "autograd"):
+        assert (calls[row] % 10, timed[row]) == (0, calls[row] // 10 * 3), run.names[row]
+    assert not any(timed[row] for row in run.rows("python", "thread", "range"))
+    (device,) = run.rank["meta"]["gpu_devices"]["devices"]
+    assert (device["device"], device["streams"], device["marks"]) == (0, 1, 2 * sum(timed))
+    check_sums(run)
+
+
+def test_kernels_are_timed_where_they_are_launched(runs: Runs) -> None:
+    run = runs("all")
+    contexts = run.contexts
+    forward = run.row("[Net]:forward")
+    backward = [contexts["gpu_total"][row] for row, kind in enumerate(run.kinds) if kind == "thread"]
+    assert contexts["gpu_total"][forward] >= 10 * WORK
+    assert sum(backward) == sum(contexts["gpu_self"])
+    function = run.trace.table("function")
+    row = function["where"].index(next(key for key in function["where"] if key.endswith("[Net]:forward")))
+    assert function["gpu_total"][row] == contexts["gpu_total"][forward]
+    assert function["gpu_calls"][row] == 0
+    assert run.rank["meta"]["gpu_steps"] == 10
+
+
+def test_modules_functions_and_globs(runs: Runs) -> None:
+    run = runs("named")
+    timed = {name: count for name, count in zip(run.names, run.contexts["gpu_calls"], strict=True) if count}
+    keys = {name.rpartition("/")[2]: count for name, count in timed.items()}
+    assert keys == {
+        "gpu_training.py:[]:train_step": 5,
+        "gpu_training.py:[Net]:forward": 5,
+        "linear.py:[Linear]:forward": 5,
+    }
+    assert sum(run.contexts["gpu_calls"]) == 5 + 5 + 2 * 5  # two Linears
+    assert not any(run.contexts["gpu_starved"])  # launches between marks are not seen
+    assert run.counters == dict.fromkeys(COUNTERS, 0)
+    check_sums(run)
+    assert run.contexts["gpu_total"][run.row("train_step")] >= 5 * WORK
+
+
+def test_jobs(runs: Runs) -> None:
+    run = runs("jobs")  # steps 1, 3, 5, 7 and 9
+    (forward,) = run.rows("job")
+    assert run.contexts["calls"][forward] == 10
+    assert [count for count in run.contexts["gpu_calls"] if count] == [run.contexts["gpu_calls"][forward]] == [5]
+    assert run.contexts["gpu_total"][forward] >= 5 * WORK
+    check_sums(run)
+
+
+def test_the_dispatch_back_end(runs: Runs) -> None:
+    run = runs("dispatch")
+    calls, timed = run.contexts["calls"], run.contexts["gpu_calls"]
+    counts = {run.names[row]: (calls[row], timed[row]) for row in run.rows("op") if "profiler::" not in run.names[row]}
+    assert len(counts) > 10
+    assert {name for name, (all_of, some) in counts.items() if some * 10 != all_of * 3} == set()
+    assert run.counters == dict.fromkeys(COUNTERS, 0)
+
+
+def test_streams_as_python_knows_them(runs: Runs) -> None:
+    """A PyTorch without the C++ function: the stream is asked for where the GIL is held."""
+    run = runs("old")
+    calls, timed = run.contexts["calls"], run.contexts["gpu_calls"]
+    assert run.said["asked"] > 100
+    for row in run.rows("op", "autograd"):
+        assert timed[row] == calls[row] // 10 * 3, run.names[row]
+
+
+def test_an_exception_in_the_middle(runs: Runs) -> None:
+    run = runs("raise")
+    work = run.row("standin::work")
+    assert run.contexts["calls"][work] == run.contexts["gpu_calls"][work] == 10
+    assert run.counters["lost"] == run.counters["unfinished"] == 0
+    assert run.said["losses"][4] == 0.0
+    check_sums(run)
+
+
+def test_an_error_ends_timing_and_nothing_else(runs: Runs) -> None:
+    sound = runs("all")
+    run = runs("error")
+    assert run.said["losses"] == sound.said["losses"]
+    assert run.said["error"] == 700  # the program still finds it
+    (device,) = run.rank["meta"]["gpu_devices"]["devices"]
+    assert device["error"] == "cudaEventRecord failed with error 700: the GPU is not timed from there on"
+    calls, others = run.contexts["calls"], sound.contexts["calls"]
+    assert sum(calls[row] for row in run.rows("op")) == sum(others[row] for row in sound.rows("op"))
+    assert run.counters["lost"] > 0
+    assert run.said["records"] < sound.said["records"]
+
+
+def test_without_a_gpu_nothing_is_asked(tmp_path: Path) -> None:
+    with fastdispatch.CallGraph(tmp_path / "out", gpu=fastdispatch.Gpu(every=1)) as graph:
+        for _ in range(3):
+            graph.step()
+    trace = fastdispatch.load(tmp_path / "out")
+    assert trace.ranks[0]["gpu"]["context"] == []
+    assert "gpu_devices" not in trace.meta
+
+
+@pytest.mark.parametrize(
+    ("gpu", "problem"),
+    [
+        ("require", "no CUDA runtime is loaded in this process"),
+        ("sometimes@many", "one of off, auto, require"),
+        ("ops,@5", "write ops, modules, functions, jobs or globs"),
+        ("ops@0", "one step out of how many"),
+    ],
+)
+def test_requests_that_make_no_sense(tmp_path: Path, gpu: str, problem: str) -> None:
+    with pytest.raises(fastdispatch.Error, match=problem):
+        fastdispatch.CallGraph(tmp_path / "out", gpu=gpu).start()
+    assert not (tmp_path / "out").exists()
+
+
+def real_runtimes() -> list[Path]:
+    return sorted(Path("/usr/local").glob("cuda*/lib*/libcudart.so.1?"))
+
+
+@pytest.mark.skipif(not real_runtimes(), reason="no libcudart below /usr/local")
+def test_the_real_runtime_without_a_driver(tmp_path: Path) -> None:
+    """It is found, says that there is no device, and the training goes on without."""
+    program = f"""
+import ctypes, json
+cuda = ctypes.CDLL({str(real_runtimes()[-1])!r}, mode=ctypes.RTLD_GLOBAL)
+import torch, fastdispatch
+if cuda.cudaGetDevice(ctypes.byref(ctypes.c_int())) == 0:
+    print(json.dumps("a driver"))
+    raise SystemExit
+before = cuda.cudaGetLastError()  # it keeps saying so
+try:
+    fastdispatch.CallGraph({str(tmp_path / "a")!r}, gpu="require").start()
+except fastdispatch.Error as error:
+    said = str(error)
+torch.cuda.is_initialized = lambda: True
+torch._C._cuda_getCurrentRawStream = lambda device: 0
+with fastdispatch.CallGraph({str(tmp_path / "b")!r}, gpu=fastdispatch.Gpu(every=1)) as graph:
+    for _ in range(3):
+        torch.ones(3).sum()
+        graph.step()
+print(json.dumps([said, cuda.cudaGetLastError() == before]))
+"""
+    environment = processes.environment(PYTHONPATH=str(ROOT / "python"))
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    answer = json.loads(done.stdout)
+    if answer == "a driver":
+        pytest.skip("there is a driver here")
+    assert "torch.cuda.is_available() is false" in answer[0]
+    assert answer[1]
+    trace = fastdispatch.load(tmp_path / "b")
+    assert trace.ranks[0]["gpu"]["context"] == []
+    assert trace.meta["gpu_devices"]["devices"] == []
+    assert "aten::sum" in trace.nodes["name"]
+
+
+def test_the_stand_in_is_not_in_this_process() -> None:
+    with pytest.raises(OSError):
+        ctypes.CDLL("libcudart.so.13", mode=ctypes.RTLD_LOCAL | 4)  # RTLD_NOLOAD
+
+
+def test_streams_in_the_real_trace_processor(runs: Runs, tmp_path: Path) -> None:
+    """Every interval is a slice of its stream, with an arrow from the call that launched it."""
+    from tests.consumers.perfetto import assert_clean, open_trace, query
+
+    run = runs("all")
+    trace = fastdispatch.load(run.out, timeline=True)
+    count = sum(run.contexts["gpu_calls"])
+    assert count > 800
+    for form, name in (("perfetto", "t.pftrace"), ("chrome", "t.json")):
+        (tmp_path / name).write_bytes(trace.export(form))
+        with open_trace(tmp_path / name) as processor:
+            assert_clean(processor)
+            assert query(processor, ON_STREAM) == [{"n": count}]
+            arrows = count + trace.ranks[0]["flows"]
+            assert query(processor, "select count(*) as n from flow") == [{"n": arrows}]
+            (joined,) = query(processor, JOINED)
+            # Chrome's arrows end at times, and of slices that begin at one time readers put the longest first: the one
+            # that follows intervals of no length (the clock is as coarse as CUDA's) gives its arrow to one of them.
+            assert joined["n"] == count if form == "perfetto" else joined["n"] > 0.95 * count
+
+
+ON_STREAM = """
+select count(*) as n from slice join track on track.id = track_id
+left join thread_track on thread_track.id = track.id left join thread using (utid)
+where coalesce(track.name, thread.name) = 'GPU 0 stream 0'"""
+JOINED = """
+select count(*) as n from flow join slice a on a.id = slice_out join slice b on b.id = slice_in
+where a.name = b.name and b.ts >= a.ts and a.track_id != b.track_id"""

@@ -1,0 +1,105 @@
+"""Trainings on the CPU that believe in a GPU: the stand-ins of tests/standin are its CUDA runtime.
+
+Arguments: folder of the libraries, folder for the recordings. Prints one JSON object, by the names of RUNS.
+"""
+
+import ctypes
+import json
+import sys
+
+import torch
+
+import fastdispatch
+
+folder, out = sys.argv[1:]
+cuda = ctypes.CDLL(f"{folder}/libcudart.so.13", mode=ctypes.RTLD_GLOBAL)
+cuda.standin_calls.restype = ctypes.c_uint64
+cuda.standin_launch.argtypes = [ctypes.c_void_p, ctypes.c_uint64]
+torch.cuda.is_initialized = torch.cuda.is_available = lambda: True
+
+RUNS = {  # contexts, every, what else is to happen
+    "old": ("ops", 3, ""),  # first, while there is no libc10_cuda: the stream is asked of Python
+    "sampled": ("ops", 3, ""),
+    "all": ("ops", 1, "timeline"),
+    "jobs": ("jobs", 2, "timeline"),
+    "named": ("modules,*:train_step", 2, ""),
+    "dispatch": ("ops", 3, "dispatch"),
+    "raise": ("ops,functions", 1, "raise"),
+    "error": ("ops", 1, "error"),
+}
+trouble = ""
+losses: list[float] = []
+asked: list[int] = []
+
+
+@torch.library.custom_op("standin::work", mutates_args=())
+def work(x: torch.Tensor) -> torch.Tensor:
+    cuda.standin_launch(None, 300_000)
+    if trouble == "raise" and len(losses) == 4:
+        raise ValueError("in the middle")
+    return x.clone()
+
+
+work.register_autograd(lambda context, gradient: gradient)
+
+
+class Net(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = torch.nn.Linear(8, 8), torch.nn.Linear(8, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.second(work(torch.relu(self.first(x))))
+
+
+def train_step(net: Net, x: torch.Tensor) -> None:
+    """Without an optimizer of PyTorch's: the first one that is made imports its compiler, for two seconds."""
+    net.zero_grad()
+    with fastdispatch.job("forward", len(losses), stage=0):
+        loss = net(x).square().mean()
+    losses.append(loss.item())
+    loss.backward()
+    with torch.no_grad():
+        for weight in net.parameters():
+            weight.sub_(0.1 * weight.grad)
+
+
+def train(graph: fastdispatch.CallGraph, net: Net, x: torch.Tensor) -> None:
+    for _ in range(10):
+        if trouble == "error" and len(losses) == 4:
+            cuda.standin_fail(b"cudaEventRecord", 5, 700, 1)
+        try:
+            train_step(net, x)
+        except ValueError:
+            losses.append(0.0)
+        graph.step()
+
+
+def run(name: str) -> dict[str, object]:
+    global trouble
+    contexts, every, trouble = RUNS[name]
+    losses.clear()
+    cuda.standin_reset()
+    torch.manual_seed(0)
+    net = Net()
+    x = torch.randn(4, 8)
+    ops = "dispatch" if trouble == "dispatch" else "record"
+    gpu = fastdispatch.Gpu(contexts, every, require=True)
+    with fastdispatch.CallGraph(f"{out}/{name}", gpu=gpu, ops=ops, timeline=trouble == "timeline") as graph:
+        train(graph, net, x)
+    waits = (b"cudaEventSynchronize", b"cudaStreamSynchronize", b"cudaDeviceSynchronize")
+    return {
+        "losses": list(losses),
+        "waits": sum(map(cuda.standin_calls, waits)),
+        "records": cuda.standin_calls(b"cudaEventRecord"),
+        "error": cuda.cudaGetLastError(),
+        "asked": len(asked),
+    }
+
+
+torch._C._cuda_getCurrentRawStream = lambda device: asked.append(device) or 0
+said = {"old": run("old")}
+ctypes.CDLL(f"{folder}/libc10_cuda.so", mode=ctypes.RTLD_GLOBAL)
+asked.clear()
+said |= {name: run(name) for name in RUNS if name != "old"}
+print(json.dumps(said))

@@ -1,0 +1,207 @@
+"""job_schedule_profiler_range: PaddlePaddle's truth table, and what is recorded while it is true."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fastdispatch
+from fastdispatch import job_schedule_profiler_range
+from tests import processes, programs
+
+# As published: (start, end, exit_after_prof) and the iterations of range(10) that are true.
+TABLE = (
+    ((3, 6, False), [3, 4, 5]),
+    ((0, 5, False), [0, 1, 2, 3, 4]),
+    ((-1, 2, False), [0, 1]),
+    ((8, 20, False), [8, 9]),
+    ((5, 5, True), []),
+    ((6, 3, True), []),
+    ((-1, -1, True), []),
+    ((20, 30, True), []),
+)
+
+
+def loop(*arguments: Any, count: int = 10) -> tuple[list[int], int]:
+    """The iterations that are true, and how many there were."""
+    found, done = [], 0
+    for i in range(count):
+        with job_schedule_profiler_range(i, *arguments) as on:
+            assert type(on) is bool
+            programs.leaf(i)
+            found += [i] if on else []
+            done += 1
+    return found, done
+
+
+@pytest.mark.parametrize(("arguments", "wanted"), TABLE, ids=str)
+def test_the_truth_table(arguments: Any, wanted: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FASTDISPATCH_OUT", str(tmp_path / "out"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("fastdispatch.profiler_range._windows", 0)
+    assert loop(*arguments) == (wanted, 10)
+    if wanted and wanted[-1] < 9:
+        assert len(wanted) == fastdispatch.load(tmp_path / "out").ranks[0]["steps"]
+    with job_schedule_profiler_range(99, 0, 0) as on:  # ends what (8, 20) has left open
+        assert not on
+    assert list(tmp_path.glob("*")) == ([tmp_path / "out"] if wanted else [])
+
+
+def test_it_exits_after_the_last_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FASTDISPATCH_OUT", str(tmp_path))
+    monkeypatch.setattr("fastdispatch.profiler_range._windows", 0)
+    done = []
+    with pytest.raises(SystemExit) as raised:
+        for i in range(10):
+            with job_schedule_profiler_range(i, 2, 4):
+                done.append(i)
+    assert (done, raised.value.code) == ([0, 1, 2, 3], None)
+    rank = fastdispatch.load(tmp_path).ranks[0]
+    assert (rank["state"], rank["latest_steps"]["number"]) == ("stopped", [2, 3])
+
+
+def test_an_exception_passes_and_is_not_replaced_by_the_exit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FASTDISPATCH_OUT", str(tmp_path))
+    monkeypatch.setattr("fastdispatch.profiler_range._windows", 0)
+    with pytest.raises(ZeroDivisionError), job_schedule_profiler_range(3, 2, 4):
+        _ = 1 // 0
+    assert fastdispatch.load(tmp_path).ranks[0]["state"] == "stopped"
+    with fastdispatch.CallGraph(None, ops="off"):
+        pass  # nothing records any more
+
+
+def test_its_recording_has_a_timeline_of_those_iterations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FASTDISPATCH_OUT", str(tmp_path / "out"))
+    monkeypatch.setattr("fastdispatch.profiler_range._windows", 0)
+    for start in (2, 5):
+        for i in range(7):
+            window = job_schedule_profiler_range(i, start_step=start, stop_step=start + 2, exit_after_prof=False)
+            with window, fastdispatch.job("forward", i):
+                programs.leaf(i)
+            programs.recursion()
+    for start, name in ((2, "out"), (5, "out-2")):
+        trace = fastdispatch.load(tmp_path / name, timeline=True)
+        jobs = trace.jobs()
+        assert jobs["micro_batch"] == jobs["step"] == [start, start + 1]
+        calls = dict(
+            zip((trace.nodes["name"][n] for n in trace.contexts["node"]), trace.contexts["calls"], strict=True)
+        )
+        assert (calls["forward"], calls["leaf"]) == (2, 2)
+        assert trace.table()["where"].count("programs.py:[]:leaf") <= 1
+        # What runs between two iterations is in their window, what runs after the last one is not.
+        assert trace.ranks[0]["latest_steps"]["number"] == [start, start + 1]
+        assert b'"forward mb' in trace.export("chrome")
+
+
+def test_its_recording_takes_the_gpu_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FASTDISPATCH_OUT", str(tmp_path / "out"))
+    window = job_schedule_profiler_range(0, 0, 1, exit_after_prof=False, gpu="sometimes@many")
+    with pytest.raises(fastdispatch.Error, match="one of off, auto, require"):
+        window.__enter__()
+    assert not (tmp_path / "out").exists()
+    with job_schedule_profiler_range(1, 0, 1, gpu="sometimes@many") as on:  # nothing is started
+        assert not on
+
+
+def test_it_drives_the_graph_that_records() -> None:
+    seen = []
+    with fastdispatch.CallGraph(None, ops="off", timeline="jobs") as graph:
+        assert graph._session is not None
+        for i in range(10, 18):
+            with job_schedule_profiler_range(i, 12, 14, exit_after_prof=False) as on:
+                seen.append(on)
+                with fastdispatch.job("forward", i):
+                    programs.leaf(i)
+            programs.recursion()
+    trace = fastdispatch.Trace(graph._session.trace(timeline=True))
+    assert seen == [False, False, True, True, False, False, False, False]
+    assert trace.jobs()["micro_batch"] == [12, 13]
+    assert trace.jobs()["step"] == [12, 13]
+    calls = dict(zip((trace.nodes["name"][n] for n in trace.contexts["node"]), trace.contexts["calls"], strict=True))
+    assert calls["leaf"] == 2
+    assert trace.ranks[0]["counters"]["hook_lost"] == 0
+
+
+def test_outside_there_is_no_hook() -> None:
+    """Where the evaluator is CPython's own, calls cost what they cost without us."""
+    with fastdispatch.CallGraph(None, ops="off") as graph:
+        assert graph._session is not None
+        with job_schedule_profiler_range(0, 1, 3, exit_after_prof=False):
+            before = graph.stats()["contexts"]
+            programs.classes()
+            assert graph.stats()["contexts"] == before
+        with job_schedule_profiler_range(1, 1, 3, exit_after_prof=False):
+            programs.classes()
+            assert graph.stats()["contexts"] > before
+
+
+def test_steps_are_counted_once_where_the_program_counts_them() -> None:
+    with fastdispatch.CallGraph(None, ops="off") as graph:
+        for i in range(5):
+            with job_schedule_profiler_range(i, 0, 9):
+                programs.leaf(i)
+                graph.step()
+    assert graph.stats()["steps"] == 5
+    with fastdispatch.CallGraph(None, ops="off", steps="1:3") as graph:  # its own window decides
+        for i in range(5):
+            with job_schedule_profiler_range(i, 0, 9) as on:
+                assert on
+                programs.leaf(i)
+    assert graph.stats()["steps"] == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [((0,), {}), ((0, 1), {}), ((0, 1, 2), {"start_step": 1}), ((0, 1), {"start_step": 1}), ((0, "1", 2), {})],
+    ids=str,
+)
+def test_bad_arguments(arguments: Any, options: Any) -> None:
+    with pytest.raises(TypeError):
+        job_schedule_profiler_range(*arguments, **options)
+
+
+PROGRAM = """
+import fastdispatch
+for i in range(6):
+    with fastdispatch.job_schedule_profiler_range(i, 2, 4) as on:
+        print(i, on)
+print("never")
+"""
+
+
+def test_a_program_ends_well_and_its_recording_too(tmp_path: Path) -> None:
+    (tmp_path / "loop.py").write_text(PROGRAM)
+    done = subprocess.run(
+        [sys.executable, "loop.py"], env=processes.environment(), cwd=tmp_path, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "0 False\n1 False\n2 True\n3 True\n"
+    assert fastdispatch.load(tmp_path / "fastdispatch-out").ranks[0]["latest_steps"]["number"] == [2, 3]
+    recorded = processes.fastdispatch("run", "-q", "-o", tmp_path / "run", tmp_path / "loop.py")
+    assert (recorded.returncode, recorded.stdout, recorded.stderr) == (0, done.stdout, "")
+    assert fastdispatch.load(tmp_path / "run").ranks[0]["latest_steps"]["number"] == [2, 3]
+
+
+def test_its_options_are_those_of_steps(tmp_path: Path) -> None:
+    script = tmp_path / "loop.py"
+    script.write_text("from fastdispatch.callgraph import current\nfor i in range(6): current().step()\n")
+    for number, (options, steps) in enumerate(
+        {("1", "3"): [1, 2], ("-1", "2"): [0, 1], (None, "2"): [0, 1], ("4", None): [4, 5]}.items()
+    ):
+        start = [] if options[0] is None else [f"--job_schedule_profiler_start={options[0]}"]
+        end = [] if options[1] is None else ["--job_schedule_profiler_end", options[1]]
+        out = tmp_path / str(number)
+        assert processes.fastdispatch("run", "-q", "-o", out, *start, *end, script).returncode == 0
+        assert fastdispatch.load(out).ranks[0]["latest_steps"]["number"] == steps
+    for wrong in (("3", "3"), ("-1", "-1")):
+        bad = processes.fastdispatch(
+            "run", f"--job_schedule_profiler_start={wrong[0]}", f"--job_schedule_profiler_end={wrong[1]}", script
+        )
+        assert (bad.returncode, bad.stderr.count("\n")) == (2, 1)
+        assert "the window is empty" in bad.stderr
+    both = processes.fastdispatch("run", "--steps", "1:2", "--job_schedule_profiler_end", "3", script)
+    assert (both.returncode, both.stderr.count("\n")) == (2, 1)
