@@ -49,7 +49,12 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     merge.add_argument("paths", nargs="*", metavar="PATH", help="timelines, or folders of them")
     merge.add_argument("--log_dir", "--log-dir", action="append", default=[], metavar="DIR", help="the same as PATH")
-    merge.add_argument("-o", dest="output", metavar="FILE", help="native Perfetto when it ends in .pftrace or .perfetto-trace, gzip with .gz; with --paddle a folder")
+    merge.add_argument(
+        "-o",
+        dest="output",
+        metavar="FILE",
+        help="native Perfetto when it ends in .pftrace or .perfetto-trace, gzip with .gz; with --paddle a folder",
+    )
     merge.add_argument("--ranks", type=parse_ranks, metavar="LIST", help="these alone, as in 0,2-3")
     merge.add_argument("--devices", type=parse_ranks, metavar="LIST", help="these GPUs alone, workerlog.N of these N")
     merge.add_argument("--steps", type=parse_steps, metavar="A:B", help="what begins in steps A to before B")
