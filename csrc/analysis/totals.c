@@ -2,8 +2,27 @@
 
 #include <string.h>
 
+static uint64_t
+difference(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+/* The self time with the mean of the other steps in place of the slowest. */
+static uint64_t
+steady_self(const fd_figure *figure)
+{
+    if (figure->steps < 2) {
+        return figure->self;
+    }
+    uint64_t others = difference(figure->stepped, figure->self_max);
+    return others + others / (figure->steps - 1)
+           + difference(figure->self, figure->stepped);
+}
+
 static void
-add_figure(fd_total *total, const fd_figure *figure, uint32_t flags)
+add_figure(fd_total *total, const fd_figure *figure, uint32_t flags,
+           bool steady)
 {
     total->calls += figure->calls;
     total->resumes += figure->resumes;
@@ -11,7 +30,7 @@ add_figure(fd_total *total, const fd_figure *figure, uint32_t flags)
         total->async += figure->self;
         return;
     }
-    total->self += figure->self;
+    total->self += steady ? steady_self(figure) : figure->self;
     total->self_stepped += figure->stepped;
     total->self_squares += figure->self_squares;
     total->total_squares += figure->total_squares;
@@ -29,7 +48,7 @@ add_gpu(fd_total *total, const fd_gpu_figure *figure)
 }
 
 static void
-add_ranks(fd_totals *totals, const fd_trace *trace, int rank)
+add_ranks(fd_totals *totals, const fd_trace *trace, int rank, bool steady)
 {
     for (uint32_t i = 0; i < trace->ranks.count; i++) {
         const fd_trace_rank *from = &trace->ranks.list[i];
@@ -40,7 +59,7 @@ add_ranks(fd_totals *totals, const fd_trace *trace, int rank)
         for (uint32_t k = 0; k < from->figures.count; k++) {
             const fd_figure *figure = &from->figures.list[k];
             add_figure(&totals->list[figure->context], figure,
-                       trace->contexts.list[figure->context].flags);
+                       trace->contexts.list[figure->context].flags, steady);
         }
         for (uint32_t k = 0; k < from->gpu.count; k++) {
             add_gpu(&totals->list[from->gpu.list[k].context],
@@ -170,18 +189,30 @@ attribute_backward(fd_totals *totals, const fd_trace *trace)
     }
 }
 
-fd_status
-fd_totals_sum(fd_totals *totals, const fd_trace *trace, int rank)
+static fd_status
+sum(fd_totals *totals, const fd_trace *trace, int rank, bool steady)
 {
     *totals = (fd_totals){
         .list = fd_calloc(trace->contexts.count, sizeof *totals->list)};
     if (totals->list == NULL) {
         return FD_ENOMEM;
     }
-    add_ranks(totals, trace, rank);
+    add_ranks(totals, trace, rank, steady);
     sum_up(totals->list, trace);
     attribute_backward(totals, trace);
     return FD_OK;
+}
+
+fd_status
+fd_totals_sum(fd_totals *totals, const fd_trace *trace, int rank)
+{
+    return sum(totals, trace, rank, false);
+}
+
+fd_status
+fd_totals_sum_steady(fd_totals *totals, const fd_trace *trace, int rank)
+{
+    return sum(totals, trace, rank, true);
 }
 
 void

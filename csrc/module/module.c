@@ -9,6 +9,7 @@
 #include "gpu/cudart.h"
 #include "capture/thread.h"
 #include "module/errors.h"
+#include "module/partition.h"
 #include "module/state.h"
 #include "module/timeline.h"
 
@@ -78,6 +79,9 @@ static PyMethodDef functions[] = {
     {"gpu_runtime", gpu_runtime, METH_NOARGS,
      PyDoc_STR("gpu_runtime($module, /)\n--\n\n"
                "The CUDA library that this process has loaded.")},
+    {"partition", fd_partition_py, METH_VARARGS,
+     PyDoc_STR("partition($module, sums, stages, method, /)\n--\n\n"
+               "Cut layers into stages.")},
     {"timeline_merge", (PyCFunction)(void (*)(void))fd_timeline_merge_py,
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("timeline_merge($module, inputs, output, *, align='wall',\n"
@@ -120,7 +124,8 @@ execute(PyObject *module)
     }
     int (*const types[])(PyObject *) = {
         fd_session_type_init, fd_trace_type_init, fd_dispatch_type_init,
-        fd_label_type_init, fd_job_type_init, fd_ping_types_init};
+        fd_label_type_init, fd_job_type_init, fd_ping_types_init,
+        fd_plan_type_init};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         if (types[i](module) < 0) {
             return -1;
@@ -139,6 +144,7 @@ traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->trace);
     Py_VISIT(state->label);
     Py_VISIT(state->job);
+    Py_VISIT(state->plan);
     return 0;
 }
 
@@ -152,6 +158,7 @@ clear(PyObject *module)
     Py_CLEAR(state->trace);
     Py_CLEAR(state->label);
     Py_CLEAR(state->job);
+    Py_CLEAR(state->plan);
     return 0;
 }
 

@@ -11,6 +11,7 @@ typedef struct fd_module_state {
     PyTypeObject *trace;     /* owned */
     PyTypeObject *label;     /* owned */
     PyTypeObject *job;       /* owned */
+    PyTypeObject *plan;      /* owned */
 } fd_module_state;
 
 static inline fd_module_state *
@@ -26,5 +27,6 @@ int fd_dispatch_type_init(PyObject *module);
 int fd_label_type_init(PyObject *module);
 int fd_job_type_init(PyObject *module);
 int fd_ping_types_init(PyObject *module);
+int fd_plan_type_init(PyObject *module);
 
 #endif

@@ -50,13 +50,17 @@ PyObject *
 fd_trace_contexts(PyObject *self, PyObject *args)
 {
     int rank = FD_ALL_RANKS;
+    int steady = 0;
     const fd_trace *trace = fd_trace_of(self);
     fd_totals totals;
-    if (!PyArg_ParseTuple(args, "|i:contexts", &rank)
+    if (!PyArg_ParseTuple(args, "|ip:contexts", &rank, &steady)
         || !fd_trace_rank_fits(self, rank)) {
         return NULL;
     }
-    if (fd_totals_sum(&totals, trace, rank) != FD_OK) {
+    fd_status status = steady != 0
+                           ? fd_totals_sum_steady(&totals, trace, rank)
+                           : fd_totals_sum(&totals, trace, rank);
+    if (status != FD_OK) {
         return PyErr_NoMemory();
     }
     PyObject *columns = fd_columns(&fd_contexts_table, trace->contexts.list,

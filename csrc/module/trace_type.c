@@ -151,7 +151,7 @@ static PyMethodDef methods[] = {
     {"modules", fd_trace_modules, METH_NOARGS,
      PyDoc_STR("modules($self, /)\n--\n\nColumns, a row a module instance.")},
     {"contexts", fd_trace_contexts, METH_VARARGS,
-     PyDoc_STR("contexts($self, rank=-1, /)\n--\n\n"
+     PyDoc_STR("contexts($self, rank=-1, steady=False, /)\n--\n\n"
                "Columns, a row a path of calls; -1 sums over ranks.")},
     {"ranks", fd_trace_ranks, METH_NOARGS,
      PyDoc_STR("ranks($self, /)\n--\n\nOne dict a rank.")},

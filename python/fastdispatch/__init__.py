@@ -8,6 +8,9 @@
 and then, in a shell, ``fastdispatch report fastdispatch-out``.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from fastdispatch._core import Error, job, label, set_own_folder
 from fastdispatch.callgraph import CallGraph, dump
 from fastdispatch.dispatch import DispatchMode
@@ -18,8 +21,19 @@ from fastdispatch.timeline import Timeline
 from fastdispatch.trace import Trace, load, merge
 from fastdispatch.version import __version__
 
+if TYPE_CHECKING:
+    from fastdispatch import pipeline
+
 set_own_folder(__path__[0])
 del set_own_folder
+
+
+def __getattr__(name: str) -> Any:
+    """``pipeline`` is imported when it is used: programs that are recorded do without."""
+    if name == "pipeline":
+        return import_module("fastdispatch.pipeline")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "CallGraph",
@@ -35,5 +49,6 @@ __all__ = [
     "label",
     "load",
     "merge",
+    "pipeline",
     "schedule",
 ]

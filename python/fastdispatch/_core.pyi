@@ -28,6 +28,14 @@ def after_fork() -> None:
 def gpu_runtime() -> str:
     """The CUDA library that this process has loaded, by name. :class:`Error` with the reason without one."""
 
+def partition(sums: list[float], stages: int, method: str, /) -> list[int]:
+    """Cut layers into stages: ``stages`` + 1 places, the first 0, the last the number of layers.
+
+    ``sums[i]`` is the weight of the first ``i`` layers, 0 for none. ``method``: uniform, balanced (the spread of stages
+    as DeepSpeed keeps it small) or bottleneck (the heaviest stage as light as possible). Raises :class:`Error` with one
+    line for weights that are negative or no numbers, no stage, more than 32 768 weighed layers or 1 048 576 stages.
+    """
+
 def timeline_merge(
     inputs: list[tuple[str, int]],
     output: _Path,
@@ -194,10 +202,11 @@ class Trace:
     def modules(self) -> _Columns:
         """parent (row), name, class, path (texts)."""
 
-    def contexts(self, rank: SupportsIndex = -1, /) -> _Columns:
+    def contexts(self, rank: SupportsIndex = -1, steady: bool = False, /) -> _Columns:
         """parent, node, module, origin (rows), flags, calls, resumes, self, total, ops, backward, async, gpu_calls,
         gpu_self, gpu_total, gpu_starved, gpu_launch_bound, steps.
 
+        ``steady``: the slowest step of each path counts like the mean of its others in self, total and backward.
         ``IndexError`` for a rank that is not there, here and below.
         """
 
@@ -245,6 +254,37 @@ class Trace:
         ``min_percent`` is of the time, negative the default. ``align`` and ``strict``: how clocks of several ranks in
         one timeline are made one, as in :func:`timeline_merge`. ``ValueError`` for an option that is none,
         :class:`Error` without a timeline where one is needed."""
+
+@final
+class Plan:
+    """The plan of a pipeline schedule (csrc/module/plan_type.c).
+
+    ``chunks`` and ``group`` 0: as the schedule has them. ``ValueError`` for a schedule that is none, :class:`Error`
+    with one line for what no engine would run.
+    """
+
+    def __new__(cls, schedule: str, stages: int, micro_batches: int, chunks: int = 0, group: int = 0) -> Self: ...
+    def numbers(self) -> dict[str, Any]:
+        """schedule, stages, micro_batches, chunks, group, steps; lists, one a stage: buffers, in_flight."""
+
+    def table(self, stage: SupportsIndex, /) -> str:
+        """A stage on one line. ``IndexError`` for a stage that is not there, here and below."""
+
+    def jobs(self) -> _Columns:
+        """stage (global), step, kind, mb, buffer, rank, chunk, peer; -1 for none."""
+
+    def json(self, figures: str, /) -> str:
+        """The document (docs/pipeline-plan.schema.json); ``figures`` is the JSON of that member."""
+
+    def train_step(self, stage: int, step: int, /) -> tuple[int, bool]:
+        """Micro-batch, out of range where nothing is computed, and whether forward, by DeepSpeed's TrainSchedule."""
+
+    def replay(self, prices: dict[str, list[int]], *, blocking: bool = False, times: bool = False) -> dict[str, Any]:
+        """Play the plan. ``prices``: by kind, whole times of one job, one a global stage; no kind, no time.
+
+        Answers makespan, the lists busy, first, last (a stage), critical (rows of jobs), with ``times`` also begin and
+        end (a job). ``ValueError`` for prices that are none, :class:`Error` where it cannot be played.
+        """
 
 @disjoint_base
 class DispatchMode:

@@ -115,6 +115,42 @@ ranks_one_or_all(void)
     EQUAL(all.coverage.autograd, 2 * second.coverage.autograd);
 }
 
+/* Three steps of 500, 30 and 50 ns, 7 ns after the last of them: the slowest
+ * counts like the mean of the others, in sums and backward time too. */
+static void
+steady_without_the_slowest_step(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+    CLEAN(fd_totals_clear) fd_totals totals = {.list = NULL};
+    OK(trace != NULL ? FD_OK : FD_ENOMEM);
+    uint32_t forward;
+    uint32_t linear;
+    uint32_t back;
+    OK(fixture_add(trace, 0, FD_NODE_PYTHON, "forward", 3, 9, &forward));
+    OK(fixture_add(trace, forward, FD_NODE_OP, "linear", 3, 587, &linear));
+    OK(fixture_add(trace, 0, FD_NODE_AUTOGRAD, "Back", 3, 87, &back));
+    trace->contexts.list[back].origin = linear;
+    fd_figure *figures = trace->ranks.list[0].figures.list;
+    figures[0].steps = 1; /* too few to know */
+    figures[0].stepped = 9;
+    figures[0].self_max = 9;
+    figures[1].steps = 3;
+    figures[1].stepped = 580;
+    figures[1].self_max = 500;
+    figures[2].steps = 2;
+    figures[2].stepped = 87;
+    figures[2].self_max = 90; /* single precision rounds */
+    OK(fd_totals_sum_steady(&totals, trace, 0));
+    EQUAL(totals.list[linear].self, 80 + 40 + 7);
+    EQUAL(totals.list[linear].backward, 0);
+    EQUAL(totals.list[forward].total, 9 + 127);
+    EQUAL(totals.list[linear].calls, 3);
+    fd_totals_clear(&totals);
+    OK(fd_totals_sum(&totals, trace, 0));
+    EQUAL(totals.list[forward].total, 9 + 587);
+    EQUAL(totals.list[linear].backward, 87);
+}
+
 /* Impossible times of a hostile document wrap around; nothing breaks. */
 static void
 impossible_times(void)
@@ -137,4 +173,5 @@ impossible_times(void)
 
 RUN(TEST(sums_of_a_recording), TEST(backward_attribution),
     TEST(nested_backward), TEST(asynchronous_is_apart),
-    TEST(ranks_one_or_all), TEST(impossible_times))
+    TEST(ranks_one_or_all), TEST(steady_without_the_slowest_step),
+    TEST(impossible_times))

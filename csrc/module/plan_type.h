@@ -1,0 +1,18 @@
+/* fastdispatch._core.Plan, split over files like Trace. */
+#ifndef FD_MODULE_PLAN_TYPE_H
+#define FD_MODULE_PLAN_TYPE_H
+
+#include <Python.h>
+
+#include "analysis/plan.h"
+
+/* Borrowed from the object. */
+const fd_plan *fd_plan_of(PyObject *self);
+
+/* A new list. */
+PyObject *fd_number_list(const uint32_t *numbers, uint32_t count);
+
+/* plan_replay.c */
+PyObject *fd_plan_replay(PyObject *self, PyObject *args, PyObject *kwargs);
+
+#endif

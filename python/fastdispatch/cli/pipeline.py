@@ -1,0 +1,14 @@
+"""``fastdispatch pipeline``: which layers a stage has, what runs when."""
+
+from __future__ import annotations
+
+import argparse
+
+from fastdispatch.cli import pipeline_partition, pipeline_plan
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("pipeline", help="stages: their layers, what runs when", description=__doc__)
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    pipeline_partition.add(actions)
+    pipeline_plan.add(actions)

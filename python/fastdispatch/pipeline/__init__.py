@@ -1,0 +1,23 @@
+"""Pipelines: which layers each stage has, what a schedule makes it do, and what that would take.
+
+plan = fastdispatch.pipeline.plan("1f1b", stages=4, micro_batches=8)
+print(plan.table(0))
+print(plan.replay().bubble_of_total)
+"""
+
+from fastdispatch.pipeline.layouts import megatron_layout, split_points, with_parts
+from fastdispatch.pipeline.partition import partition
+from fastdispatch.pipeline.plan import SCHEDULES, Job, Plan, Replay, TrainStep, plan
+
+__all__ = [
+    "SCHEDULES",
+    "Job",
+    "Plan",
+    "Replay",
+    "TrainStep",
+    "megatron_layout",
+    "partition",
+    "plan",
+    "split_points",
+    "with_parts",
+]

@@ -1,0 +1,126 @@
+"""Layers of a pipeline, whatever they are given as: what they are called, how many parameters they have."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from numbers import Integral, Real
+from typing import Any
+
+from fastdispatch._core import Error
+from fastdispatch.pipeline.errors import PipelineNotImplementedError
+
+Number = int | float
+
+
+@dataclass(frozen=True)
+class Layers:
+    """One entry a layer: the object (a spec, module, function or number), its name as ``type:REGEX`` sees it (None:
+    without one) and as DeepSpeed prints it."""
+
+    items: Sequence[Any]
+    names: Sequence[str | None]
+    shown: Sequence[str]
+    loss: Any = None
+    #: The layers are numbers, and these are the weights.
+    numbers: list[Number] | None = None
+    #: Where torch finds them: "3", "blocks.3".
+    paths: Sequence[str] = field(default=())
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @cached_property
+    def parameters(self) -> list[int]:
+        """Trainable parameters of each layer. A spec is built for it and dropped, one at a time."""
+        return [_parameters(item) for item in self.items]
+
+
+def layers_of(given: Any) -> Layers:
+    """The layers of a ``PipelineModule``, ``nn.Sequential`` or ``ModuleList``, or of anything that lists layers or
+    weights."""
+    # DeepSpeed's module keeps what it was given: a rank has built its own stage alone.
+    items = list(given._layer_specs) if hasattr(given, "_layer_specs") else _listed(given)
+    for index, item in enumerate(items):
+        if _is(item, "PipelineModule"):
+            raise PipelineNotImplementedError("RECURSIVE BUILD NOT YET IMPLEMENTED")
+        if not (isinstance(item, Real) or is_spec(item) or callable(item)):
+            raise Error(f"layer {index} is {item!r}: neither a weight nor a layer")
+    numbers = [_number(item) for item in items if isinstance(item, Real)]
+    if numbers and len(numbers) < len(items):
+        raise Error("layers: numbers and layers are mixed: give weights, or layers")
+    return Layers(
+        items=items,
+        names=[type_name(item) for item in items],
+        shown=[shown_name(item) for item in items],
+        loss=getattr(given, "loss_fn", None),
+        numbers=numbers if numbers or not items else None,
+        paths=[str(index) for index in range(len(items))],
+    )
+
+
+def weights_of(given: Iterable[Any]) -> list[Number]:
+    """Numbers, one a layer."""
+    weights = []
+    for index, item in enumerate(_listed(given)):
+        if not isinstance(item, Real):
+            raise Error(f"layer {index}: its weight is {item!r}: not a number")
+        weights.append(_number(item))
+    return weights
+
+
+def type_name(item: Any) -> str | None:
+    """What ``type:REGEX`` is looked for in: the class of a spec or module, the name of a function."""
+    if _is(item, "LayerSpec"):
+        return str(item.typename.__name__)
+    if is_module(item):
+        return type(item).__name__
+    return getattr(item, "__name__", None)
+
+
+def shown_name(item: Any) -> str:
+    """As DeepSpeed prints a layer."""
+    return type_name(item) or str(item)
+
+
+def is_module(item: Any) -> bool:
+    """Whether it is an ``nn.Module``. There is none in a process that has not imported PyTorch."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(item, torch.nn.Module)
+
+
+def is_spec(item: Any) -> bool:
+    """Whether it is DeepSpeed's ``LayerSpec``."""
+    return _is(item, "LayerSpec")
+
+
+def _is(item: Any, name: str) -> bool:
+    pipe = sys.modules.get("deepspeed.runtime.pipe.module")
+    return pipe is not None and isinstance(item, getattr(pipe, name))
+
+
+def _listed(given: Any) -> list[Any]:
+    if hasattr(given, "tolist"):  # an array or a tensor
+        given = given.tolist()
+    try:
+        return list(given)
+    except TypeError:
+        what = type(given).__name__
+        raise Error(f"layers: {what} is no row of layers: give nn.Sequential or a list of layers") from None
+
+
+def _number(item: Real) -> Number:
+    return int(item) if isinstance(item, Integral) else float(item)
+
+
+def _parameters(item: Any) -> int:
+    if _is(item, "LayerSpec"):
+        import torch
+
+        with torch.random.fork_rng(devices=[]):  # random numbers of the program stay as they are
+            return _parameters(item.build())
+    if is_module(item):
+        return sum(each.numel() for each in item.parameters() if each.requires_grad)
+    return 0

@@ -1,0 +1,208 @@
+"""Which layers each stage of a pipeline has."""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+from fastdispatch import _core
+from fastdispatch._core import Error
+from fastdispatch.pipeline.errors import PipelineNotImplementedError, PipelineRuntimeError
+from fastdispatch.pipeline.layers import Layers, Number, layers_of, weights_of
+from fastdispatch.pipeline.times import recorded_layers, times_of
+from fastdispatch.trace import Trace, load
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Layers, what they weigh, and where they are cut."""
+
+    method: str
+    layers: Layers
+    weights: Sequence[Number]
+    #: Of the weights: "parameters", "ns", "layers", "matches", or "" for numbers that were given.
+    unit: str
+    parts: list[int]
+    #: What the user should know about the weights, a line each.
+    notes: Sequence[str] = ()
+
+    @property
+    def stage_weights(self) -> list[Number]:
+        """The sum of each stage."""
+        return [sum(self.weights[first:last]) for first, last in zip(self.parts, self.parts[1:], strict=False)]
+
+
+def partition(
+    layers: Any,
+    stages: int | None = None,
+    method: str = "parameters",
+    *,
+    weights: Any = None,
+    topology: Any = None,
+    world_size: int | None = None,
+    within: str | None = None,
+) -> list[int]:
+    """Where to cut a row of layers: ``stages`` + 1 plain ints; stage ``k`` has ``layers[parts[k]:parts[k + 1]]``.
+
+    Parameters
+    ----------
+    layers:
+        Weights (numbers from 0 on); or layers: DeepSpeed's ``PipelineModule``, an ``nn.Sequential``, a list of
+        ``LayerSpec``, modules and functions; or a recording: a path or a :class:`fastdispatch.Trace`.
+    stages:
+        From 1 on. None takes ``topology.get_dim("pipe")``.
+    method:
+        In any case of letters. As in DeepSpeed ``"uniform"`` (equal numbers of layers), ``"parameters"`` (trainable
+        parameters) and ``"type:REGEX"`` (layers whose class or function name matches) give the cuts DeepSpeed gives.
+        ``"profile"`` does the same with measured time: nanoseconds of forward and backward. ``"bottleneck"`` makes the
+        heaviest stage as light as possible.
+    weights:
+        For ``profile`` and ``bottleneck``: numbers, one a layer, or a recording of a run of these layers. None: the
+        layers' own, which are the numbers, the times of a recording, or (``bottleneck``) parameters.
+    topology:
+        DeepSpeed's; only its ``pipe`` dimension is read.
+    world_size:
+        Ranks of the job, which the stages must divide.
+    within:
+        Of a recording: the module whose numbered children the layers are, such as ``"blocks"``. None takes
+        DeepSpeed's ``PipelineModule``, or where most time was spent.
+
+    With fewer layers than stages the last stages are empty. Raises :class:`fastdispatch.Error` with one line; where
+    DeepSpeed raises ``RuntimeError`` or ``NotImplementedError`` it is one of these too, in DeepSpeed's words.
+    """
+    done = cut(layers, stages, method, weights=weights, topology=topology, world_size=world_size, within=within)
+    for note in done.notes:
+        warnings.warn(note, stacklevel=2)
+    return done.parts
+
+
+def cut(
+    layers: Any,
+    stages: int | None = None,
+    method: str = "parameters",
+    *,
+    weights: Any = None,
+    topology: Any = None,
+    world_size: int | None = None,
+    within: str | None = None,
+) -> Partition:
+    """``partition`` with all that it knows."""
+    count = _stages(stages, topology, world_size)
+    row, own, unit, notes = _read(layers, within)
+    lowered = method.lower()
+    chosen: Sequence[Number]
+    if lowered == "uniform":
+        chosen, unit, rule = [1] * len(row), "layers", "uniform"
+        _no_weights(method, weights)
+    elif lowered.startswith("type:"):
+        chosen, unit, rule = _matches(row, lowered.split(":")[1]), "matches", "balanced"
+        _no_weights(method, weights)
+    elif lowered in ("parameters", "profile", "bottleneck"):
+        if weights is not None:
+            own, unit, more = _given(row, weights)
+            notes = [*notes, *more]
+        chosen, unit = _own(row, own, unit, lowered)
+        rule = "bottleneck" if lowered == "bottleneck" else "balanced"
+    else:
+        raise PipelineNotImplementedError(f"Partitioning method {lowered} not implemented.")
+    return Partition(method, row, chosen, unit, _core.partition(_sums(chosen), count, rule), notes)
+
+
+def stage_report(done: Partition, loss: Any = None, weights: Sequence[str] | None = None) -> str:
+    """What DeepSpeed prints on its first rank: the method, the layers of each stage, the loss (the layers' own where
+    none is given). ``weights``: a text behind each layer."""
+    lines = [f"Partitioning pipeline stages with method {done.method}"]
+    width = max((len(name) for name in done.layers.shown), default=0)
+    for stage, (first, last) in enumerate(zip(done.parts, done.parts[1:], strict=False)):
+        lines.append(f"stage={stage} layers={last - first}")
+        for at in range(first, last):
+            name = done.layers.shown[at]
+            lines.append(f"    {at:2d}: {name}" if weights is None else f"    {at:2d}: {name:{width}}  {weights[at]}")
+    loss = loss or done.layers.loss
+    if loss:
+        lines.append(f"  loss: {getattr(loss, '__name__', type(loss).__name__)}")
+    return "\n".join(lines) + "\n"
+
+
+def is_recording(given: Any) -> bool:
+    return isinstance(given, (str, os.PathLike, Trace))
+
+
+def _stages(stages: int | None, topology: Any, world_size: int | None) -> int:
+    if topology is not None:
+        return int(topology.get_dim("pipe"))
+    if stages is None:
+        raise PipelineRuntimeError("must provide num_stages or topology")
+    if stages < 1:
+        raise Error(f"{stages} stages: at least one")
+    if world_size is not None and world_size % stages != 0:
+        raise PipelineRuntimeError(f"num_stages ({stages}) must divide distributed world size ({world_size})")
+    return stages
+
+
+def _read(layers: Any, within: str | None) -> tuple[Layers, list[Number] | None, str, list[str]]:
+    """The layers, the weights that come with them (None: parameters, if asked for), their unit, notes."""
+    if is_recording(layers):
+        trace = layers if isinstance(layers, Trace) else load(layers)
+        row, times, notes = recorded_layers(trace, within)
+        return row, list(times), "ns", notes
+    row = layers_of(layers)
+    return row, row.numbers, "", []
+
+
+def _given(row: Layers, weights: Any) -> tuple[list[Number], str, list[str]]:
+    if is_recording(weights):
+        times, notes = times_of(row, weights if isinstance(weights, Trace) else load(weights))
+        return list(times), "ns", notes
+    numbers = weights_of(weights)
+    if len(numbers) != len(row):
+        raise Error(f"{len(numbers)} weights for {len(row)} layers")
+    return numbers, "", []
+
+
+def _own(row: Layers, own: list[Number] | None, unit: str, method: str) -> tuple[Sequence[Number], str]:
+    if own is None:
+        if method == "profile":
+            raise Error("method profile: no measured times: give a recording of these layers, weights=PATH")
+        return row.parameters, "parameters"
+    if method == "parameters" and unit == "ns":
+        raise Error("method parameters: a recording has times and no parameters: use profile or bottleneck")
+    return own, unit
+
+
+def _no_weights(method: str, weights: Any) -> None:
+    if weights is not None:
+        raise Error(f"method {method}: weights are for profile and bottleneck")
+
+
+def _matches(layers: Layers, expression: str) -> list[Number]:
+    """1 for a layer whose name the expression finds. It is lower-cased and ends at the second colon, as in DeepSpeed:
+    ``\\D`` means ``\\d`` here."""
+    try:
+        compiled = re.compile(expression, re.IGNORECASE)
+    except re.error as error:
+        raise Error(f"method type:{expression}: no regular expression: {error}") from None
+    found: list[Number] = [int(name is not None and compiled.search(name) is not None) for name in layers.names]
+    if not any(found):
+        raise PipelineRuntimeError(f"Partitioning '{expression}' found no valid layers to partition.")
+    return found
+
+
+def _sums(weights: Iterable[Number]) -> list[float]:
+    """Sums of the first 0, 1, 2, ... weights: whole numbers exactly, others in order as doubles."""
+    numbers = list(weights)
+    if not all(isinstance(number, int) for number in numbers):
+        numbers = [_double(number) + 0.0 for number in numbers]  # -0.0 is 0.0
+    return [0.0, *map(_double, accumulate(numbers))]
+
+
+def _double(number: Number) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return float("inf") if number > 0 else float("-inf")

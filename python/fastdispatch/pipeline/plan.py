@@ -1,0 +1,290 @@
+"""``plan``: the table of a pipeline schedule, and the schedule played with given times (docs/pipeline-plan.md)."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import cached_property, partial
+from itertools import repeat
+from typing import Any, NamedTuple
+
+from fastdispatch import _core
+
+SCHEDULES = (
+    "deepspeed-train",
+    "deepspeed-inference",
+    "deepspeed-dp",
+    "gpipe",
+    "1f1b",
+    "interleaved",
+    "zb-h1",
+    "zb-v",
+)
+
+Time = int | float | Fraction
+Times = Time | Sequence[Time]
+
+#: Ticks of the longest time where a common unit would be finer: 2^24 jobs still add up in 64 bits.
+_FINEST = 1 << 36
+_LONGEST = 10**15
+
+
+class Job(NamedTuple):
+    """One instruction of a plan. -1 for what it has not."""
+
+    stage: int  #: global: the place of the chunk in the model; with one chunk the stage
+    step: int  #: of its stage, from 0
+    kind: str  #: LM F B I W SA RA SG RG RT RD OPT
+    mb: int  #: micro-batch, from 0
+    buffer: int  #: DeepSpeed's buffer_id
+    rank: int  #: the stage of the pipeline that does it, 0 to stages - 1
+    chunk: int  #: of that stage, from 0
+    peer: int  #: of a transfer: the global stage at the other end
+
+
+class TrainStep(NamedTuple):
+    """What DeepSpeed's ``TrainSchedule`` works out for a step."""
+
+    step: int
+    even_step: bool
+    even_stage: bool
+    mb: int  #: below 0 or from ``micro_batches`` on where the step computes nothing
+    forward: bool
+
+
+class Replay:
+    """A plan played with given times, exactly: numbers are fractions, lists have one item a stage.
+
+    Made by :meth:`Plan.replay`.
+    """
+
+    def __init__(
+        self,
+        play: Callable[..., dict[str, Any]],
+        tick: Fraction,
+        in_flight: list[int],
+        times: dict[str, list[Fraction]],
+        blocking: bool,
+    ) -> None:
+        found = play()
+        self._play = play
+        self._tick = tick
+        #: By kind the times that were given, one a global stage.
+        self.times = times
+        #: Whether transfers were played as blocking.
+        self.blocking = blocking
+        #: From the begin of the first job to the end of the last.
+        self.makespan: Fraction = found["makespan"] * tick
+        #: In F, B, I and W.
+        self.busy = self._scaled(found["busy"])
+        #: makespan - busy.
+        self.idle = [self.makespan - busy for busy in self.busy]
+        spans = zip(found["first"], found["last"], found["busy"], strict=True)
+        #: What of it is between a stage's own first and last computation.
+        self.waits = self._scaled([last - first - busy for first, last, busy in spans])
+        #: Most forward passes, over all chunks, that no backward pass (W) has followed yet.
+        self.in_flight = in_flight
+        #: Rows of the plan, first to last, none of which could take longer without the whole taking longer.
+        self.critical: list[int] = found["critical"]
+
+    def _scaled(self, numbers: Sequence[int]) -> list[Fraction]:
+        known = {each: each * self._tick for each in set(numbers)}
+        return [known[each] for each in numbers]
+
+    @cached_property
+    def _jobs(self) -> dict[str, Any]:
+        return self._play(times=True)
+
+    @cached_property
+    def begin(self) -> list[Fraction]:
+        """One a row of the plan. A send begins when its data is there, a receive when its stage is ready for it."""
+        return self._scaled(self._jobs["begin"])
+
+    @cached_property
+    def end(self) -> list[Fraction]:
+        """One a row of the plan."""
+        return self._scaled(self._jobs["end"])
+
+    @property
+    def bubble_of_total(self) -> Fraction:
+        """Idle time as a share of all time, over all stages."""
+        total = self.makespan * len(self.busy)
+        return sum(self.idle, Fraction()) / total if total else Fraction()
+
+    @property
+    def bubble_of_ideal(self) -> Fraction:
+        """Idle time as a share of the time in computations, over all stages (the convention of Megatron's paper)."""
+        busy = sum(self.busy, Fraction())
+        return sum(self.idle, Fraction()) / busy if busy else Fraction()
+
+    def figures(self) -> dict[str, Any]:
+        """As in :meth:`Plan.to_json`."""
+        exact = {
+            "makespan": self.makespan,
+            "bubble_of_total": self.bubble_of_total,
+            "bubble_of_ideal": self.bubble_of_ideal,
+        }
+        per_stage = zip(self.busy, self.idle, self.waits, self.in_flight, strict=True)
+        return {
+            "times": {kind: [float(each) for each in times] for kind, times in self.times.items()},
+            "transfers": "blocking" if self.blocking else "overlapped",
+            **{name: float(value) for name, value in exact.items()},
+            "exact": {name: str(value) for name, value in exact.items()},
+            "stages": [
+                {"busy": float(busy), "idle": float(idle), "waits": float(waits), "in_flight": in_flight}
+                for busy, idle, waits, in_flight in per_stage
+            ],
+        }
+
+
+class Plan:
+    """What each stage of a pipeline does, in its order. Made by :func:`plan`.
+
+    A stage is one process of the pipeline. Where it holds several chunks of the model, these are numbered along the
+    model as global stages.
+    """
+
+    def __init__(self, core: _core.Plan) -> None:
+        self._core = core
+        self._numbers = core.numbers()
+        self.schedule: str = self._numbers["schedule"]
+        self.stages: int = self._numbers["stages"]
+        self.micro_batches: int = self._numbers["micro_batches"]
+        self.chunks: int = self._numbers["chunks"]
+        self.group: int = self._numbers["group"]
+        self.steps: int = self._numbers["steps"]
+
+    def __repr__(self) -> str:
+        chunks = f", {self.chunks} chunks a stage" if self.chunks > 1 else ""
+        return f"<Plan {self.schedule}: {self.stages} stages, {self.micro_batches} micro-batches{chunks}>"
+
+    def _stage(self, stage: int) -> int:
+        if not 0 <= stage < self.stages:
+            raise _core.Error(f"stage {stage}: the plan has stages 0 to {self.stages - 1}")
+        return stage
+
+    def table(self, stage: int) -> str:
+        """A stage on one line. DeepSpeed: ``LM0 F0|SA0|-``, all instructions with the numbers of buffers, steps apart.
+        Else the computations with micro-batches, ``F0 F1 B0``, with the global stage before them where a stage has
+        several chunks, ``0F0 2F0 2B0``."""
+        return self._core.table(self._stage(stage))
+
+    def buffers(self, stage: int) -> int:
+        """Buffers of a stage: DeepSpeed's ``num_pipe_buffers``, else the most chunks of micro-batches in flight."""
+        found: int = self._numbers["buffers"][self._stage(stage)]
+        return found
+
+    @cached_property
+    def rows(self) -> list[Job]:
+        """All jobs, stage by stage, each in its order."""
+        return list(map(tuple.__new__, repeat(Job), zip(*self._core.jobs().values(), strict=True)))
+
+    def train_steps(self, stage: int) -> list[TrainStep]:
+        """Each step of a stage as DeepSpeed's ``TrainSchedule`` sees it, those without a computation too."""
+        if self.schedule != "deepspeed-train":
+            raise _core.Error(f"{self.schedule} has no steps of TrainSchedule; deepspeed-train has")
+        place = self._stage(stage)
+        about = (self._core.train_step(place, step) for step in range(self.steps))
+        return [TrainStep(step, step % 2 == 0, place % 2 == 0, *found) for step, found in enumerate(about)]
+
+    def replay(
+        self,
+        forward: Times = 1,
+        backward: Times = 2,
+        *,
+        backward_input: Times | None = None,
+        backward_weight: Times | None = None,
+        transfer: Times = 0,
+        blocking: bool = False,
+    ) -> Replay:
+        """Play the plan with the times of one micro-batch, in any unit.
+
+        A time is a number for all stages, one a stage, or one a global stage. The first two are of a whole stage and
+        parted evenly among its chunks. Without ``backward_input`` and ``backward_weight`` each is half of ``backward``.
+        A ``transfer`` is counted at its receiver. By default transfers run beside the work; with ``blocking`` both ends
+        wait for each other. All else takes no time. Exact for integers, fractions and short decimals.
+
+        Raises :class:`fastdispatch.Error` for times that are negative or no numbers, and where the engines of the
+        schedule have no blocking transfers.
+        """
+        half = [each / 2 for each in self._times("backward", backward)]
+        prices = {
+            "F": self._times("forward", forward),
+            "B": self._times("backward", backward),
+            "I": half if backward_input is None else self._times("backward_input", backward_input),
+            "W": half if backward_weight is None else self._times("backward_weight", backward_weight),
+            "RA": self._times("transfer", transfer, whole=False),
+        }
+        prices["RG"] = prices["RA"]
+        tick = _tick([each for times in prices.values() for each in times])
+        ticks = {kind: [round(each / tick) for each in times] for kind, times in prices.items()}
+        play = partial(self._core.replay, ticks, blocking=blocking)
+        return Replay(play, tick, self._numbers["in_flight"], prices, blocking)
+
+    def _times(self, name: str, times: Times, whole: bool = True) -> list[Fraction]:
+        """One a global stage."""
+        given = [times] * self.stages if isinstance(times, (int, float, Fraction)) else list(times)
+        if len(given) not in (self.stages, self.stages * self.chunks):
+            chunked = "" if self.chunks == 1 else f", or {self.stages * self.chunks}: one a chunk"
+            raise _core.Error(f"{name}: {len(given)} times; give 1, or {self.stages}: one a stage{chunked}")
+        exact = [_exact(name, each) for each in given]
+        if len(exact) == self.stages * self.chunks:
+            return exact
+        share = self.chunks if whole else 1
+        holders = [*range(self.stages)] * self.chunks
+        if self.schedule == "zb-v":
+            holders[self.stages :] = reversed(range(self.stages))
+        return [exact[holder] / share for holder in holders]
+
+    def to_json(self) -> str:
+        """The plan and its figures for F = 1 and B = 2 as JSON text (docs/pipeline-plan.schema.json)."""
+        return self.document(self.replay())
+
+    def document(self, replay: Replay) -> str:
+        """The same with the figures of ``replay``."""
+        return self._core.json(json.dumps(replay.figures()))
+
+
+def plan(schedule: str, stages: int, micro_batches: int, chunks: int = 1, *, group: int | None = None) -> Plan:
+    """The plan of a schedule: one of ``SCHEDULES``.
+
+    Parameters
+    ----------
+    stages:
+        Processes of the pipeline.
+    micro_batches:
+        Micro-batches of one step of the optimizer.
+    chunks:
+        Pieces of the model that each stage holds: 2 or more for ``interleaved``, for ``zb-v`` always 2, else 1.
+    group:
+        ``interleaved``: how many micro-batches go through a chunk before the stage turns to its next (Megatron's
+        ``microbatch_group_size_per_vp_stage``). By default as many as there are stages; where the micro-batches are no
+        multiple of that, what PyTorch makes of them.
+
+    Raises :class:`fastdispatch.Error` for what no engine would run.
+    """
+    if schedule not in SCHEDULES:
+        raise _core.Error(f"schedule {schedule!r} is unknown: one of {', '.join(SCHEDULES)}")
+    given = {"stages": stages, "micro_batches": micro_batches, "chunks": chunks, "group": 1 if group is None else group}
+    for name, value in given.items():
+        if not 1 <= value < 1 << 31:
+            raise _core.Error(f"{name}={value}: a number from 1 to 2147483647")
+    return Plan(_core.Plan(schedule, stages, micro_batches, chunks, group or 0))
+
+
+def _exact(name: str, time: Time) -> Fraction:
+    """A decimal as it is written: 0.1 is a tenth."""
+    if isinstance(time, float) and not math.isfinite(time):
+        raise _core.Error(f"{name}={time}: a time is a number from 0 to 1e15")
+    exact = Fraction(repr(float(time))) if isinstance(time, float) else Fraction(time)
+    if not 0 <= exact <= _LONGEST:
+        raise _core.Error(f"{name}={exact}: a time is a number from 0 to 1e15")
+    return exact
+
+
+def _tick(times: Sequence[Fraction]) -> Fraction:
+    """A unit of which all times are whole multiples, or nearly where it would be too fine."""
+    exact = Fraction(1, math.lcm(*(each.denominator for each in times)))
+    return max(exact, max(times) / _FINEST)

@@ -1,0 +1,236 @@
+"""Measured time of each layer, from a recording in which the layers are modules."""
+
+from __future__ import annotations
+
+import functools
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from types import CodeType
+from typing import Any
+
+from fastdispatch._core import Error
+from fastdispatch.pipeline.layers import Layers, is_module, is_spec
+from fastdispatch.trace import Trace
+
+
+@dataclass
+class Time:
+    """Of one module or function, summed over ranks. Nanoseconds."""
+
+    calls: int = 0
+    forward: int = 0
+    backward: int = 0
+
+    @property
+    def mean(self) -> int:
+        """Forward and backward of one call: ranks need not have recorded the same number of steps."""
+        return max(0, round((self.forward + self.backward) / self.calls)) if self.calls else 0
+
+
+@dataclass(frozen=True)
+class Row:
+    """Modules with numbers for names in one module: a pipeline, ``nn.Sequential`` or ``ModuleList``."""
+
+    parent: int  # row of Trace.modules
+    prefix: str  # between the parent and the number: "blocks" of a ModuleList, which is never called
+    path: str
+    modules: dict[int, int]  # number -> row of Trace.modules
+
+
+class Times:
+    """What a recording says about modules and functions. The slowest step of each path counts like the mean of the
+    others: most often the first one, which loads libraries and allocates."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.contexts = trace.core.contexts(-1, True)
+
+    @cached_property
+    def inside_autograd(self) -> list[bool]:
+        """By context. A forward in there is one that checkpointing computes again: part of the backward."""
+        autograd = [kind == "autograd" for kind in self.trace.nodes["kind"]]
+        inside: list[bool] = []
+        for parent in self.contexts["parent"]:
+            inside.append(parent >= 0 and (inside[parent] or autograd[self.contexts["node"][parent]]))
+        return inside
+
+    @cached_property
+    def nearest(self) -> list[int]:
+        """By context: the module around it (row), not counting itself; -1: none."""
+        found: list[int] = []
+        modules = self.contexts["module"]
+        for parent in self.contexts["parent"]:
+            found.append(-1 if parent < 0 else modules[parent] if modules[parent] >= 0 else found[parent])
+        return found
+
+    @cached_property
+    def modules(self) -> dict[int, Time]:
+        """By row of ``Trace.modules``. Calls of a module in itself are part of the outermost."""
+        times: dict[int, Time] = defaultdict(Time)
+        for context, module in enumerate(self.contexts["module"]):
+            if module >= 0 and not self._is_inside(context, module):
+                self._add(times[module], context)
+        return times
+
+    def function(self, code: CodeType, caller: int) -> Time:
+        """Of the function with this code, where a forward of module ``caller`` calls it and no other module does."""
+        nodes = self.trace.nodes
+        wanted = {
+            node
+            for node, (name, line, file) in enumerate(zip(nodes["name"], nodes["line"], nodes["file"], strict=True))
+            if name == code.co_name and line == code.co_firstlineno and file and code.co_filename.endswith(file)
+        }
+        time = Time()
+        for context, node in enumerate(self.contexts["node"]):
+            if node in wanted and self.nearest[context] == caller:
+                self._add(time, context)
+        return time
+
+    def rows(self) -> list[Row]:
+        """All rows of numbered modules, those of DeepSpeed's ``PipelineModule`` first, then by time."""
+        modules = self.trace.modules
+        found: dict[tuple[int, str], dict[int, int]] = defaultdict(dict)
+        for module, (parent, name) in enumerate(zip(modules["parent"], modules["name"], strict=True)):
+            prefix, _, last = name.rpartition(".")
+            if last.isdecimal() and self.modules[module].calls:
+                found[parent, prefix][int(last)] = module
+        rows = []
+        for (parent, prefix), members in found.items():
+            above = modules["path"][parent] if parent >= 0 else ""
+            rows.append(Row(parent, prefix, ".".join(part for part in (above, prefix) if part), members))
+        return sorted(rows, key=self._order)
+
+    def _order(self, row: Row) -> tuple[bool, int]:
+        pipeline = row.parent >= 0 and self.trace.modules["class"][row.parent] == "PipelineModule"
+        times = [self.modules[module] for module in row.modules.values()]
+        return not pipeline, -sum(time.forward + time.backward for time in times)
+
+    def _is_inside(self, context: int, module: int) -> bool:
+        above = self.contexts["parent"][context]
+        while above >= 0 and self.contexts["module"][above] != module:
+            above = self.contexts["parent"][above]
+        return bool(above >= 0)
+
+    def _add(self, time: Time, context: int) -> None:
+        columns = self.contexts
+        time.backward += columns["backward"][context]
+        if self.inside_autograd[context]:
+            time.backward += columns["total"][context]
+        else:
+            time.calls += columns["calls"][context]
+            time.forward += columns["total"][context]
+
+
+def recorded_layers(trace: Trace, within: str | None = None) -> tuple[Layers, list[int], list[str]]:
+    """The layers of a recording, their times in nanoseconds, and what there is to say about them.
+
+    ``within``: the module whose numbered children they are; None chooses.
+    """
+    times = _times(trace)
+    row = _choose(times.rows(), within)
+    modules = trace.modules
+    count = max(row.modules) + 1
+    names = [modules["class"][row.modules[at]] if at in row.modules else None for at in range(count)]
+    path = f"{row.prefix}." if row.prefix else ""
+    layers = Layers(
+        items=names,
+        names=names,
+        shown=[name or "<no module>" for name in names],
+        paths=[f"{path}{at}" for at in range(count)],
+    )
+    weights = [times.modules[row.modules[at]].mean if at in row.modules else 0 for at in range(count)]
+    return layers, weights, list(_notes(trace, row, names))
+
+
+def times_of(layers: Layers, trace: Trace) -> tuple[list[int], list[str]]:
+    """Nanoseconds of a call, forward and backward, of each of these layers in a recording of them, and what there is to
+    say. Functions are found by their code; those without Python code count as 0."""
+    times = _times(trace)
+    row = _match(layers, times)
+    weights = [_mean(item, at, layers, times, row) for at, item in enumerate(layers.items)]
+    return weights, []
+
+
+def _times(trace: Trace) -> Times:
+    if not any(rank["timing"] for rank in trace.ranks):
+        raise Error("the recording has counts and no times: record with timing=True")
+    return Times(trace)
+
+
+def _choose(rows: Sequence[Row], within: str | None) -> Row:
+    if not rows:
+        raise Error("no layers in the recording: no PipelineModule, nn.Sequential or ModuleList ran in it")
+    if within is None:
+        return rows[0]
+    for row in rows:
+        if row.path == within:
+            return row
+    known = ", ".join(repr(row.path) for row in rows[:5]) + (", ..." if len(rows) > 5 else "")
+    raise Error(f"no layers within {within!r} in the recording: there are some within {known}")
+
+
+def _notes(trace: Trace, row: Row, names: Sequence[str | None]) -> list[str]:
+    notes = []
+    missing = [at for at, name in enumerate(names) if name is None]
+    if missing:
+        listed = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")
+        notes.append(f"layers {listed} are functions or shared modules: weight 0; give the model for their times")
+    tied = {
+        name
+        for parent, name in zip(trace.modules["parent"], trace.modules["name"], strict=True)
+        if parent == row.parent and name.startswith("tied_modules.")
+    }
+    if tied:
+        notes.append(f"{', '.join(sorted(tied))}: a recording does not say where tied layers lie; give the model, too")
+    absent = sorted(set(range(max(rank["world"] for rank in trace.ranks))) - {rank["rank"] for rank in trace.ranks})
+    if absent:
+        notes.append(f"no recording of rank {', '.join(map(str, absent[:5]))}: layers that ran only there are missing")
+    return notes
+
+
+def _match(layers: Layers, times: Times) -> Row:
+    """The row of modules that has the classes of these layers at their numbers."""
+    classes = times.trace.modules["class"]
+    wrong = "it has no numbered modules"
+    for row in times.rows():
+        expected = {at: layers.names[at] for at in row.modules if at < len(layers)}
+        differing = [at for at, name in expected.items() if classes[row.modules[at]] != name]
+        if max(row.modules) >= len(layers):
+            wrong = f"{row.path or 'the model'} has a layer {max(row.modules)}"
+        elif differing:
+            at = differing[0]
+            wrong = f"layer {at} of {row.path or 'the model'} is a {classes[row.modules[at]]}, not {layers.names[at]}"
+        else:
+            return row
+    raise Error(f"the recording is not one of these layers: {wrong}")
+
+
+def _mean(item: Any, at: int, layers: Layers, times: Times, row: Row) -> int:
+    """Of the layer at place ``at``."""
+    run = getattr(item, "forward_fn", None) if is_spec(item) else item
+    if is_module(item) or run is None:
+        module = _module(item, at, layers, times, row)
+        if module is None:
+            raise Error(
+                f"layer {at} ({layers.shown[at]}) never ran in the recording: give the recordings of all stages"
+            )
+        return times.modules[module].mean
+    while isinstance(run, functools.partial):
+        run = run.func
+    code = getattr(run, "__code__", None)
+    return times.function(code, row.parent).mean if isinstance(code, CodeType) else 0
+
+
+def _module(item: Any, at: int, layers: Layers, times: Times, row: Row) -> int | None:
+    key = getattr(item, "key", None) if is_spec(item) else None
+    if key is not None:
+        modules = times.trace.modules
+        for module, (parent, name) in enumerate(zip(modules["parent"], modules["name"], strict=True)):
+            if parent == row.parent and name == f"tied_modules.{key}":
+                return module
+        return None
+    # A module with several places was named by the first.
+    first = next(place for place, other in enumerate(layers.items) if other is item) if is_module(item) else at
+    return row.modules.get(first)

@@ -1,0 +1,68 @@
+#include "check.h"
+#include "plans.h"
+
+static void
+gpipe(void)
+{
+    TABLES("gpipe", 2, 3, "F0 F1 F2 B0 B1 B2", "F0 F1 F2 B0 B1 B2");
+    TABLES("gpipe", 1, 1, "F0 B0");
+}
+
+static void
+one_by_one(void)
+{
+    TABLES("1f1b", 3, 4, "F0 F1 F2 B0 F3 B1 B2 B3", "F0 F1 B0 F2 B1 F3 B2 B3",
+           "F0 B0 F1 B1 F2 B2 F3 B3");
+    TABLES("1f1b", 3, 1, "F0 B0", "F0 B0", "F0 B0");
+}
+
+static void
+interleaved(void)
+{
+    TABLES("interleaved", 2, 4,
+           "0F0 0F1 2F0 2F1 0F2 2B0 0F3 2B1 2F2 0B0 2F3 0B1 2B2 2B3 0B2 0B3",
+           "1F0 1F1 3F0 3B0 3F1 3B1 1F2 1B0 1F3 1B1 3F2 3B2 3F3 3B3 1B2 1B3");
+}
+
+/* A last group that is shorter: 5 micro-batches in groups of 3 and 2. */
+static void
+short_group(void)
+{
+    fd_plan_request request = {.schedule = FD_SCHEDULE_INTERLEAVED,
+                               .stages = 2,
+                               .micro_batches = 5,
+                               .chunks = 2,
+                               .group = 3};
+    CLEAN(fd_plan_clear) fd_plan plan = {.first = NULL};
+    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
+    OK(fd_plan_make(&plan, &request, NULL));
+    const char *got = plan_table(&plan, 1, &text);
+    OK(text.status);
+    SAME(got, "1F0 1F1 1F2 3F0 3B0 3F1 3B1 3F2 3B2 1F3 1B0 1F4 1B1 3F3 1B2 3F4"
+              " 3B3 3B4 1B3 1B4");
+}
+
+/* A transfer stands beside its computation, between two stages alone. */
+static void
+transfers(void)
+{
+    CLEAN(fd_plan_clear) fd_plan plan = {.first = NULL};
+    CLEAN(fd_plan_clear) fd_plan alone = {.first = NULL};
+    OK(plan_of(&plan, "1f1b", 3, 1));
+    static const fd_job_kind kinds[] = {FD_JOB_RA, FD_JOB_F, FD_JOB_SA,
+                                        FD_JOB_RG, FD_JOB_B, FD_JOB_SG};
+    static const int peers[] = {0, -1, 2, 2, -1, 0};
+    EQUAL(plan.first[2] - plan.first[1], 6);
+    for (uint32_t i = 0; i < 6; i++) {
+        const fd_plan_job *job = &plan.jobs.list[plan.first[1] + i];
+        EQUAL(job->kind, kinds[i]);
+        EQUAL(job->peer, peers[i]);
+        EQUAL(job->step, i / 3);
+        EQUAL(job->buffer, -1);
+    }
+    OK(plan_of(&alone, "interleaved", 1, 2));
+    EQUAL(alone.jobs.count, 8);
+}
+
+RUN(TEST(gpipe), TEST(one_by_one), TEST(interleaved), TEST(short_group),
+    TEST(transfers))

@@ -1,0 +1,85 @@
+"""``pipeline.partition`` beside the installed DeepSpeed, and a DeepSpeed pipeline cut by measured time."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fastdispatch
+from fastdispatch.cli import main
+from tests import processes
+
+pytestmark = pytest.mark.torch
+
+
+@pytest.fixture(scope="module")
+def both() -> dict[str, Any]:
+    output = processes.run("deepspeed_cuts.py", 2000).stdout
+    return json.loads(output.splitlines()[-1])
+
+
+def test_cuts_of_random_weights_are_those_of_deepspeed(both: dict[str, Any]) -> None:
+    assert len(both["cuts"]) == 2 * 2001
+    assert [case for case in both["cuts"] if case[2] != case[3]] == []
+    assert both["rng"]
+
+
+def test_the_print_out_is_that_of_deepspeed(both: dict[str, Any]) -> None:
+    assert len(both["reports"]) == 3 * 6 * 4
+    for theirs, ours in both["reports"]:
+        assert ours == theirs
+    assert sum("  loss: cross_entropy\n" in ours for _, ours in both["reports"]) == 24
+    assert all(ours.startswith("Partitioning pipeline stages with method ") for _, ours in both["reports"])
+
+
+def test_errors_have_the_words_of_deepspeed(both: dict[str, Any]) -> None:
+    for theirs, ours in both["errors"]:
+        assert ours == theirs
+    assert [theirs for theirs, _ in both["errors"]] == [
+        "runtime: must provide num_stages or topology",
+        "runtime: num_stages (2) must divide distributed world size (1)",
+        "not there: RECURSIVE BUILD NOT YET IMPLEMENTED",
+        "not there: Partitioning method balanced not implemented.",
+        r"runtime: Partitioning 'conv\d' found no valid layers to partition.",
+        "no error",
+        [0, 1, 2],
+    ]
+
+
+def test_a_pipeline_cut_by_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Parameters put all dear layers on the first stage. After a run of it each stage has half of the time, trains the
+    same, and records the layers it was given."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        place = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
+    ranks = [processes.start("deepspeed_partition.py", tmp_path, RANK=str(rank), **place) for rank in range(2)]
+    found, printed = [], []
+    for rank in ranks:
+        output, errors = rank.communicate(timeout=300)
+        assert rank.returncode == 0, errors
+        printed.append(output)
+        found.append(json.loads(output.splitlines()[-1]))
+    first, last = found
+    assert first["before"] == last["before"] == [0, 7, 9]
+    assert first["after"] == last["after"] == [0, 4, 9]
+    assert first["loaded"] == ["0", "1", "2", "3"] and last["loaded"] == ["4", "6", "7", "8"]
+    assert first["losses"][0] == pytest.approx(first["losses"][1])
+    assert "Partitioning pipeline stages with method parts\nstage=0 layers=4\n     0: Dear\n" in printed[0]
+    assert "     5: dearer\n" in printed[0] and "  loss: MSELoss\n" in printed[0]
+    assert "stage=" not in printed[1]
+
+    trace = fastdispatch.load(tmp_path / "after")
+    modules = trace.table("node")
+    ran = [calls for where, calls in zip(modules["where"], modules["calls"], strict=True) if "[Dear]:forward" in where]
+    assert ran == [3 * 4 * 5]
+    assert main(["pipeline", "partition", str(tmp_path / "before"), "-n", "2", "--report"]) == 0
+    shown, told = capsys.readouterr()
+    assert re.findall(r"\d+: (.*)", shown) == [*5 * ["Dear"], "<no module>", *3 * ["Linear"]]
+    assert told.startswith("fastdispatch: layers 5 are functions or shared modules")
+    assert main(["pipeline", "partition", str(tmp_path / "before" / "rank00000.fd"), "-n", "2"]) == 0
+    assert "no recording of rank 1: layers that ran only there are missing" in capsys.readouterr().err

@@ -1,0 +1,155 @@
+"""What DeepSpeed and we make of the same layers: cuts of random weights, what is printed, texts of errors.
+
+The last line of the output is JSON. Argument: how many random cases. DeepSpeed is asked without a process group
+where it lets us.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+import json
+import logging
+import os
+import random
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+os.environ.setdefault("DS_ACCELERATOR", "cpu")
+
+import deepspeed
+import torch
+from deepspeed.pipe import LayerSpec, PipelineModule, TiedLayerSpec
+from deepspeed.runtime.utils import partition_balanced, partition_uniform
+from deepspeed.utils import logger
+from torch import nn
+
+from fastdispatch.pipeline import partition
+from fastdispatch.pipeline.partition import cut, stage_report
+
+
+def random_weights() -> list[float]:
+    kinds: list[Callable[[], float]] = [
+        lambda: random.randint(0, 3),
+        lambda: random.randint(0, 10**9),
+        lambda: random.random(),
+        lambda: random.choice((0, 1)),
+        lambda: random.choice((0.1, 0.2, 0.3, 1e-9, 1e9)),
+        lambda: random.randint(0, 9) * 10 ** random.randint(0, 17),
+    ]
+    kind = random.choice(kinds)
+    return [kind() for _ in range(random.randint(0, 14))]
+
+
+def cuts(cases: int) -> Iterator[tuple[list[float], int, list[int], list[int]]]:
+    """Weights, stages, DeepSpeed's cuts, ours."""
+    random.seed(11)
+    fixed = [([2**60, 1, 1, 1, 2**60 - 3], 2)]
+    for weights, stages in [*fixed, *((random_weights(), random.randint(1, 7)) for _ in range(cases))]:
+        yield weights, stages, list(map(int, partition_balanced(weights, stages))), partition(weights, stages)
+        uniform = partition_uniform(len(weights), stages)
+        yield weights, stages, list(map(int, uniform)), partition(weights, stages, "uniform")
+
+
+def scale(x: torch.Tensor) -> torch.Tensor:
+    return x * 2
+
+
+def frozen() -> nn.Module:
+    return nn.Linear(300, 300).requires_grad_(False)
+
+
+def models() -> Iterator[tuple[list[Any], Any]]:
+    """Layers and a loss."""
+    tied = TiedLayerSpec("embed", nn.Embedding, 50, 16)
+    out = TiedLayerSpec("embed", nn.Embedding, 50, 16, forward_fn=lambda module, x: x @ module.weight.T)
+    yield (
+        [scale, tied, *(LayerSpec(nn.Linear, 16, 16) for _ in range(8)), frozen(), LayerSpec(nn.LayerNorm, 16), out],
+        nn.functional.cross_entropy,
+    )
+    yield [nn.Linear(8, 80), lambda x: x + 1, nn.ReLU(), nn.Linear(80, 8), torch.relu], nn.CrossEntropyLoss()
+    yield [nn.Sequential(nn.Linear(4, 4), nn.ReLU()), functools.partial, nn.Tanh(), nn.Linear(4, 4)], None
+
+
+METHODS = ("uniform", "parameters", "Parameters", "type:Linear", "type:LINEAR|relu:Tanh", "type:e")
+
+
+class Lines(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(record.getMessage())
+
+
+def theirs(layers: list[Any], loss: Any, method: str, stages: int) -> str:
+    """What DeepSpeed prints on rank 0."""
+    module = PipelineModule.__new__(PipelineModule)
+    nn.Module.__init__(module)
+    module.num_stages, module.global_rank, module.loss_fn = stages, 0, loss
+    module._layer_specs, module._num_layers, module._local_start, module._local_stop = layers, len(layers), 0, None
+    module._topo = SimpleNamespace(get_coord=lambda rank: SimpleNamespace(pipe=rank))
+    heard = Lines()
+    logger.setLevel(logging.INFO)
+    logger.addHandler(heard)
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        module._partition_layers(method=method)
+    logger.removeHandler(heard)
+    logger.setLevel(logging.WARNING)
+    return "\n".join([*heard.lines, printed.getvalue()])
+
+
+def reports() -> Iterator[tuple[str, str]]:
+    for layers, loss in models():
+        for method in METHODS:
+            for stages in (1, 2, 3, 6):
+                yield theirs(layers, loss, method, stages), stage_report(cut(layers, stages, method), loss)
+
+
+def caught(call: Callable[..., Any], *arguments: Any, **options: Any) -> str:
+    try:
+        call(*arguments, **options)
+    except (RuntimeError, NotImplementedError) as error:
+        return f"{'not there' if isinstance(error, NotImplementedError) else 'runtime'}: {error}"
+    return "no error"
+
+
+def errors() -> Iterator[tuple[str, str]]:
+    """Of both, for a module of one process, and for one stage too many."""
+    deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False  # it would be compiled first
+    os.environ.update(RANK="0", LOCAL_RANK="0", WORLD_SIZE="1")
+    with tempfile.NamedTemporaryFile() as store:
+        one = {"rank": 0, "world_size": 1, "auto_mpi_discovery": False}
+        deepspeed.init_distributed(dist_backend="gloo", init_method=f"file://{store.name}", **one)
+        layers = [nn.Linear(2, 2), nn.ReLU()]
+        inner = PipelineModule(layers, num_stages=1)
+        yield caught(PipelineModule, layers), caught(partition, layers)
+        yield caught(PipelineModule, layers, num_stages=2), caught(partition, layers, 2, world_size=1)
+        yield caught(PipelineModule, [inner], num_stages=1), caught(partition, [inner], 1)
+        for method in ("Balanced", r"type:Conv\D:x", "type:"):
+            wrong = {"num_stages": 1, "partition_method": method}
+            yield caught(PipelineModule, layers, **wrong), caught(partition, layers, 1, method)
+        yield partition(inner, 2), partition(layers, 2)  # a built module is its layers
+        torch.distributed.destroy_process_group()
+
+
+def random_numbers_stay() -> bool:
+    """Whether layers are built without the program's random numbers."""
+    state = torch.random.get_rng_state()
+    partition([LayerSpec(nn.Linear, 4, 4) for _ in range(3)], 2)
+    return torch.equal(state, torch.random.get_rng_state())
+
+
+def main() -> None:
+    found = {"cuts": list(cuts(int(sys.argv[1]))), "reports": list(reports()), "rng": random_numbers_stay()}
+    with contextlib.redirect_stdout(io.StringIO()):
+        found["errors"] = list(errors())
+    print(json.dumps(found))
+
+
+main()
