@@ -14,8 +14,8 @@ text_of(fd_perfetto_tables *tables, const char *bytes, size_t size,
     fd_perfetto_event event = {.tables = tables, .time = 1234567,
                                .message = &message, .any = &any, .to = to};
     fd_status status = fd_perfetto_event_read(&event, &uuid);
-    event.track = status == FD_OK ? fd_perfetto_track_of(tables, uuid) : NULL;
-    status = status == FD_OK && event.track == NULL ? FD_ENOMEM : status;
+    event.track = status == FD_OK ? fd_perfetto_track_of(tables, uuid, &status)
+                                  : NULL;
     status = status == FD_OK ? fd_perfetto_event_put(&event) : status;
     fd_buffer_bytes(to, "", 1);
     return status == FD_OK ? to->status : status;
@@ -51,8 +51,8 @@ on_and_beside_threads(void)
     };
     CLEAN(fd_perfetto_tables_clear) fd_perfetto_tables t = {.has_base = false};
     fd_status status = FD_OK;
-    fd_perfetto_track *track = fd_perfetto_track_of(&t, 9);
-    STATUS(track != NULL ? FD_OK : FD_ENOMEM, FD_OK);
+    fd_perfetto_track *track = fd_perfetto_track_of(&t, 9, &status);
+    OK(status);
     track->has_pid = true;
     track->pid = 3;
     track->tid = 4;
