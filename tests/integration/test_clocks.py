@@ -200,6 +200,7 @@ def overlaps(collectives: list[list[tuple[float, float]]]) -> int:
     return sum(max(begin for begin, _ in times) <= min(end for _, end in times) for times in collectives)
 
 
+@pytest.mark.torch
 def test_pings_of_real_ranks(run: Path) -> None:
     """Their clocks are one in truth: what they measure must be 0 within what they state."""
     trace = load(run, timeline=True)
@@ -218,6 +219,7 @@ def test_pings_of_real_ranks(run: Path) -> None:
     assert trace.ranks[0]["meta"]["clock"] == {}
 
 
+@pytest.mark.torch
 def test_collectives_of_real_ranks_overlap(run: Path, tmp_path: Path) -> None:
     own = json.loads(load(run, timeline=True).export("chrome", align="collective"))
     assert all(row["violations"] == 0 for row in own["ranks"])

@@ -223,7 +223,7 @@ with fastdispatch.CallGraph({str(tmp_path / "b")!r}, gpu=fastdispatch.Gpu(every=
         graph.step()
 print(json.dumps([said, cuda.cudaGetLastError() == before]))
 """
-    environment = processes.environment(PYTHONPATH=str(ROOT / "python"))
+    environment = processes.environment()
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
     answer = json.loads(done.stdout)
     if answer == "a driver":
