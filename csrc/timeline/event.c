@@ -227,11 +227,23 @@ copy(writing *w, const char *from, const char *to)
     }
 }
 
+/* Jobs of ours have their duration in the name already. */
+static bool
+says_duration(const fd_timeline_event *event)
+{
+    static const char end[] = " ms)\"";
+    enum { SIZE = sizeof end - 1 };
+    return event->cat.from != NULL && fd_span_is(event->cat, "\"job\"")
+           && fd_span_size(event->name) > SIZE
+           && memcmp(event->name.to - SIZE, end, SIZE) == 0;
+}
+
 static bool
 is_named(const writing *w, int64_t *duration)
 {
     const fd_timeline_event *event = w->event;
     return w->ids->named_durations && event->phase == 'X'
+           && !says_duration(event)
            && *event->name.from == '"' && event->dur.from != NULL
            && fd_decimal_ns(fd_span_inside(event->dur), duration)
            && *duration >= 0;

@@ -339,6 +339,14 @@ def test_durations_in_names(tmp_path: Path) -> None:
     assert [each["name"] for each in trace["traceEvents"][:2]] == ['a"é (1.50 ms)', "b"]
 
 
+def test_jobs_of_a_recording_say_their_duration_once(tmp_path: Path) -> None:
+    with fastdispatch.CallGraph(tmp_path / "out", jobs=True), fastdispatch.job("forward", mb=3):
+        pass
+    trace = merged(tmp_path, tmp_path / "out", "--durations", "name")
+    (name,) = (each["name"] for each in slices(trace["traceEvents"]) if each["cat"] == "job")
+    assert re.fullmatch(r"forward mb3 \(\d+\.\d+ ms\)", name)
+
+
 def test_gpus_that_are_wanted(tmp_path: Path) -> None:
     rows = [{"ph": "M", "name": "process_name", "pid": gpu, "args": {"name": "python"}} for gpu in range(2)]
     rows += [{"ph": "M", "name": "process_labels", "pid": gpu, "args": {"labels": f"GPU {gpu}"}} for gpu in range(2)]
