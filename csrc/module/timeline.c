@@ -2,14 +2,14 @@
 #include "module/timeline.h"
 
 #include "base/alloc.h"
-#include "timeline/merge.h"
 #include "module/errors.h"
+#include "module/telling.h"
+#include "timeline/merge.h"
 
 /* What the arguments own while the merge runs. */
 typedef struct arguments {
     PyObject *output;         /* owned; bytes */
     PyObject *paths;          /* owned; list of bytes */
-    PyObject *progress;       /* borrowed; NULL: none */
     fd_timeline_input *inputs; /* owned */
     uint32_t count;
     uint32_t *ranks; /* owned; NULL: all */
@@ -23,7 +23,7 @@ typedef struct arguments {
     fd_timeline_align align;
     int strict;
     int sorted;
-    bool raised; /* the callback did */
+    fd_telling telling;
 } arguments;
 
 static void
@@ -136,24 +136,6 @@ fd_take_align(PyObject *value, void *to)
     return 0;
 }
 
-/* Called without the GIL. A signal, such as Ctrl-C, stops the merge too. */
-static bool
-tell(void *context, uint64_t done, uint64_t total)
-{
-    arguments *a = context;
-    PyGILState_STATE state = PyGILState_Ensure();
-    a->raised = PyErr_CheckSignals() != 0;
-    if (!a->raised && a->progress != NULL) {
-        PyObject *answer = PyObject_CallFunction(
-            a->progress, "KK", (unsigned long long)done,
-            (unsigned long long)total);
-        a->raised = answer == NULL;
-        Py_XDECREF(answer);
-    }
-    PyGILState_Release(state);
-    return !a->raised;
-}
-
 static PyObject *
 known(bool is_known, int64_t ns)
 {
@@ -223,14 +205,14 @@ merge(PyObject *module, arguments *a)
                                    .paddle = a->paddle,
                                    .named_durations = a->named_durations,
                                    .sorted = a->sorted != 0,
-                                   .progress = tell,
-                                   .context = a};
+                                   .progress = fd_tell,
+                                   .context = &a->telling};
     fd_error error = {""};
     fd_status status;
     Py_BEGIN_ALLOW_THREADS
     status = fd_timeline_merge(&request, a->inputs, a->count, &error);
     Py_END_ALLOW_THREADS
-    if (a->raised) {
+    if (a->telling.raised) {
         return NULL;
     }
     return status == FD_OK ? rows(a) : fd_raise(module, status, &error);
@@ -262,7 +244,7 @@ fd_timeline_merge_py(PyObject *module, PyObject *args, PyObject *kwargs)
         && take_steps(&a, steps)) {
         a.paddle = paddle != 0;
         a.named_durations = named_durations != 0;
-        a.progress = progress == Py_None ? NULL : progress;
+        a.telling.progress = progress;
         made = merge(module, &a);
     }
     clear(&a);

@@ -45,8 +45,9 @@ typedef struct fd_timeline_event {
 fd_scan_result fd_timeline_event_scan(fd_scan *scan, fd_timeline_event *event);
 
 /* Append ",\n" and the event. A row about the name or place of a process is
- * taken over into `ids` and not written: all have new ones at the end. FD_EFORMAT: its time is none; FD_EFULL: too many
- * processes or threads; both leave `to` as it was. */
+ * taken over into `ids` and not written: all have new ones at the end.
+ * FD_EFORMAT: its time is none; FD_EFULL: too many processes or threads; both
+ * leave `to` as it was. */
 fd_status fd_timeline_event_write(const fd_timeline_event *event,
                                   const fd_scan *scan,
                                   const fd_clock_map *clock,
