@@ -115,13 +115,20 @@ static const fd_column jobs[] = {
     COLUMN(fd_trace_job, "context", INDEX, context),
     COLUMN(fd_trace_job, "thread", U32, thread),
     COLUMN(fd_trace_job, "step", U64, step),
+    COLUMN(fd_trace_job, "iteration", INDEX, iteration),
     COLUMN(fd_trace_job, "micro_batch", INDEX, micro_batch),
     COLUMN(fd_trace_job, "stage", INDEX, stage),
     COLUMN(fd_trace_job, "chunk", INDEX, chunk),
     COLUMN(fd_trace_job, "peer", INDEX, peer),
+    COLUMN(fd_trace_job, "buffer", INDEX, buffer),
+    COLUMN(fd_trace_job, "bytes", U64, bytes),
+    COLUMN(fd_trace_job, "flags", U32, flags),
     COLUMN(fd_trace_job, "start", U64, start),
     COLUMN(fd_trace_job, "duration", U64, duration),
     COLUMN(fd_trace_job, "open", BOOL, open),
+    COLUMN(fd_trace_job, "device", INDEX, device),
+    COLUMN(fd_trace_job, "gpu_start", U64, gpu_start),
+    COLUMN(fd_trace_job, "gpu_duration", U64, gpu_duration),
 };
 
 static const fd_column tops[] = {

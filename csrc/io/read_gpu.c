@@ -90,9 +90,57 @@ read_events(fd_reading *r)
     return status;
 }
 
+/* The job that was open on the thread when the interval was launched; jobs
+ * are in the order of their starts. NULL: it was of none. */
+static fd_trace_job *
+job_of(const fd_trace_rank *rank, const fd_trace_gpu_event *event)
+{
+    uint32_t low = 0;
+    uint32_t high = rank->jobs.count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (rank->jobs.list[middle].start <= event->host) {
+            low = middle + 1;
+        }
+        else {
+            high = middle;
+        }
+    }
+    while (low > 0) {
+        fd_trace_job *job = &rank->jobs.list[--low];
+        if (job->context == event->context && job->thread == event->thread) {
+            return event->host - job->start <= job->duration ? job : NULL;
+        }
+    }
+    return NULL;
+}
+
+/* The first interval of a job is the job's. */
+static void
+give_to_jobs(fd_reading *r)
+{
+    for (uint32_t i = 0; i < r->rank->gpu_events.count; i++) {
+        const fd_trace_gpu_event *event = &r->rank->gpu_events.list[i];
+        uint32_t node = r->trace->contexts.list[event->context].node;
+        fd_trace_job *job
+            = r->trace->nodes.list[node].kind == FD_NODE_JOB
+                  ? job_of(r->rank, event)
+                  : NULL;
+        if (job != NULL && job->device == 0) {
+            job->device = (uint32_t)event->device + 1;
+            job->gpu_start = event->start;
+            job->gpu_duration = event->duration;
+        }
+    }
+}
+
 fd_status
 fd_read_gpu(fd_reading *r)
 {
     fd_status status = read_figures(r);
-    return status == FD_OK && r->timeline ? read_events(r) : status;
+    if (status == FD_OK && r->timeline) {
+        status = read_events(r);
+        give_to_jobs(r);
+    }
+    return status;
 }

@@ -142,8 +142,15 @@ typedef struct fd_trace_job {
     uint32_t stage;
     uint32_t chunk;
     uint32_t peer;
+    uint32_t buffer;
+    uint32_t iteration; /* of the engine */
+    uint32_t flags; /* FD_JOB_* */
+    uint32_t device;    /* of the GPU interval */
+    uint64_t bytes; /* 0: not known */
     uint64_t start; /* ns since the start of the recording */
     uint64_t duration;
+    uint64_t gpu_start; /* the same, of the first GPU interval; */
+    uint64_t gpu_duration; /* both 0 without */
     bool open; /* had not ended; its duration is its age */
 } fd_trace_job;
 

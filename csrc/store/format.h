@@ -339,21 +339,30 @@ typedef struct fd_job {
     uint32_t thread; /* record */
     uint32_t flags;  /* FD_JOB_* */
     uint64_t step;
-    uint32_t micro_batch; /* plus 1, as the four below */
+    uint32_t micro_batch; /* plus 1, as the four below and `iteration` */
     uint32_t stage;
     uint32_t chunk;
     uint32_t peer;
     uint32_t buffer;
-    uint32_t device; /* of the GPU interval */
-    uint64_t bytes;  /* moved between stages; 0: not known */
-    uint64_t gpu_start; /* tick; 0: no interval */
-    uint64_t gpu_ticks;
+    uint32_t unused;
+    uint64_t bytes; /* moved between stages; 0: not known */
+    uint64_t unused2[2];
     uint64_t object; /* writer: who opened it */
-    uint64_t unused[4];
+    uint32_t iteration; /* plus 1 */
+    uint32_t unused3;
+    uint64_t unused4[3];
 } fd_job;
 
+/* Bits of fd_job.flags. */
 enum {
-    FD_JOB_OPEN = 1 /* has not ended */
+    FD_JOB_OPEN = 1,      /* has not ended */
+    FD_JOB_EVAL = 2,      /* of an evaluation */
+    FD_JOB_EXCEPTION = 4, /* ended by one */
+    FD_JOB_POSTED = 8,    /* a transfer begun here and waited for elsewhere */
+    FD_JOB_FUSED = 16,    /* one call, two jobs: this one and its neighbour */
+    FD_JOB_LOCAL = 32,    /* a transfer with both ends on this rank */
+    FD_JOB_ATTACHED = 64, /* a rule made it, not the program */
+    FD_JOB_UNPLANNED = 128 /* the schedule has no such job here */
 };
 
 /* What the calls of one context on the host were to the GPU, in ns: only those

@@ -41,7 +41,7 @@ fd_jobs_begin(fd_tree *tree, const fd_job *what)
     *job = *what;
     job->start = tree->record->last;
     job->thread = fd_file_id(&tree->recording->file, tree->record);
-    job->flags = FD_JOB_OPEN;
+    job->flags |= FD_JOB_OPEN;
     fd_pool_publish(&tree->jobs, 1);
     return job;
 }

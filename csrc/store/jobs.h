@@ -15,7 +15,7 @@
 #include "store/tree.h"
 
 /* The record of a job that begins now, for an entry of `tree`: `what` without
- * its start, thread and flags. NULL: no timeline of jobs, or (counted) no
+ * its start and thread. NULL: no timeline of jobs, or (counted) no
  * room. */
 fd_job *fd_jobs_begin(fd_tree *tree, const fd_job *what);
 

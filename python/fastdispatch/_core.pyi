@@ -218,8 +218,9 @@ class Trace:
         """What one rank recorded per context, as in a dump. ``ValueError`` for -1."""
 
     def jobs(self, rank: SupportsIndex, /) -> _Columns:
-        """kind (text), context (row), thread, step, micro_batch, stage, chunk, peer (-1: none), start, duration, open
-        of one rank. ``ValueError`` for -1."""
+        """kind (text), context (row), thread, step, iteration, micro_batch, stage, chunk, peer, buffer (-1: none),
+        bytes, flags (``FD_JOB_*``, see docs/format.md), start, duration, open, device (-1: none), gpu_start,
+        gpu_duration (0: none) of one rank. ``ValueError`` for -1."""
 
     def table(self, by: str = "function", rank: SupportsIndex = -1, /) -> _Columns:
         """Sums by node, function, operator, module or package: where (text), node (row), instances, calls, resumes,

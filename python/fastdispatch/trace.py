@@ -99,8 +99,10 @@ class Trace:
     def jobs(self, rank: int | None = None) -> Columns:
         """One row a :class:`fastdispatch.job` of a recording with a timeline of jobs, by start.
 
-        kind (text), context (row), thread (row of the rank's threads), step, micro_batch, stage, chunk, peer (-1:
-        none), start (ns since the start of the recording), duration (ns), open (had not ended; duration is its age).
+        kind (text), context (row), thread (row of the rank's threads), step, iteration (of the engine), micro_batch,
+        stage, chunk, peer, buffer (-1: none), bytes (0: not known), flags (fd_job in docs/format.md), start (ns since
+        the start of the recording), duration (ns), open (had not ended; duration is its age), and where the trace was
+        loaded with ``timeline=True`` its first interval on a GPU: device (-1: none), gpu_start, gpu_duration (ns).
         ``rank`` may be left out where there is one only; a dump has no jobs.
         """
         if rank is None and len(self.ranks) != 1:

@@ -2,6 +2,8 @@
 
 #include "gpu/figures.h"
 #include "io/reader.h"
+#include "store/jobs.h"
+#include "store/stack.h"
 
 static void
 put(fixture *f, fd_gpu_figures *figures, uint32_t context, uint64_t ns)
@@ -57,4 +59,51 @@ figures_and_events(void)
     EQUAL(rank->gpu_events.list[1].stream, 2);
 }
 
-RUN(ABSORBS(figures_and_events))
+/* The job that was open when it was launched has the interval; one launched
+ * outside, or of what is no job, is nobody's. */
+static void
+of_jobs(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    fd_timeline timeline = {.on = true};
+    OK(fixture_open_timeline(&f, &timeline));
+    f.recording->timeline.max_bytes = 1 << 20;
+    CLEAN(fd_gpu_figures_clear) fd_gpu_figures figures;
+    fd_gpu_figures_init(&figures, f.recording);
+    uint32_t node = fixture_node(&f, FD_NODE_JOB, "F");
+    uint32_t id = 0;
+    for (uint32_t i = 1; i <= 3; i++) {
+        fixture_work(100);
+        fd_tree_tick(f.main, check_clock_now());
+        fd_job *job = fd_jobs_begin(f.main, &(fd_job){.node = node,
+                                                      .micro_batch = i});
+        fd_stack_push_range(f.main, node, job);
+        fd_stack_settle_to(f.main, 0);
+        id = f.main->stack[0].context;
+        if (i != 2) {
+            put(&f, &figures, id, 40 + i);
+            put(&f, &figures, id, 70);
+        }
+        fixture_work(50);
+        fd_tree_tick(f.main, check_clock_now());
+        fd_stack_remove(f.main, 0);
+    }
+    fixture_work(10);
+    put(&f, &figures, id, 99);
+    fixture_stop(&f);
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    OK(fd_reader_read_memory(&trace, f.recording->file.base,
+                             f.recording->file.room, true, NULL));
+    const fd_trace_rank *rank = &trace->ranks.list[0];
+    const fd_trace_job *job = rank->jobs.list;
+    EQUAL(rank->jobs.count, 3);
+    EQUAL(rank->gpu_events.count, 5);
+    EQUAL(job[0].device, 2);
+    EQUAL(job[0].gpu_start, job[0].start + 10);
+    EQUAL(job[0].gpu_duration, 41);
+    EQUAL(job[1].device, 0);
+    EQUAL(job[1].gpu_duration, 0);
+    EQUAL(job[2].gpu_duration, 43);
+}
+
+RUN(ABSORBS(figures_and_events), ABSORBS(of_jobs))

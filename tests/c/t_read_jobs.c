@@ -19,6 +19,10 @@ perform(fixture *f)
     fd_job *job = fd_jobs_begin(f->main, &(fd_job){.node = forward,
                                                    .micro_batch = 4,
                                                    .stage = 1,
+                                                   .buffer = 3,
+                                                   .iteration = 6,
+                                                   .bytes = 4096,
+                                                   .flags = FD_JOB_ATTACHED,
                                                    .step = 7});
     fd_stack_push_range(f->main, forward, job);
     fd_stack_settle_to(f->main, 1);
@@ -58,6 +62,11 @@ each_with_its_numbers(void)
     EQUAL(job->step, 7);
     EQUAL(job->micro_batch, 4);
     EQUAL(job->stage, 1);
+    EQUAL(job->buffer, 3);
+    EQUAL(job->iteration, 6);
+    EQUAL(job->bytes, 4096);
+    EQUAL(job->flags, FD_JOB_ATTACHED);
+    EQUAL(job->device, 0);
     EQUAL(job->start, 10);
     EQUAL(job->duration, 20);
     CHECK(!job->open);
@@ -67,6 +76,7 @@ each_with_its_numbers(void)
     EQUAL(job[1].start, 30);
     EQUAL(job[1].duration, 10);
     CHECK(job[1].open);
+    EQUAL(job[1].flags, FD_JOB_OPEN);
     EQUAL(rank->events.count, 0);
 }
 

@@ -47,6 +47,8 @@ def test_each_job_is_a_row_with_its_numbers(options: dict[str, Any]) -> None:
     assert jobs["stage"] == [1, -1, 1, -1, -1] * 2
     assert jobs["chunk"] == [0, -1, 0, -1, -1] * 2
     assert jobs["peer"] == [-1, 2, -1, 2, -1] * 2
+    assert jobs["iteration"] == jobs["buffer"] == jobs["device"] == [-1] * 10
+    assert jobs["flags"] == jobs["bytes"] == jobs["gpu_start"] == jobs["gpu_duration"] == [0] * 10
     assert not any(jobs["open"])
     nodes = trace.nodes
     context_of = trace.contexts["node"]
