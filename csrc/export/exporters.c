@@ -3,7 +3,11 @@
 #include "export/callgraph.h"
 #include "export/chrome.h"
 #include "export/dot.h"
+#include "export/folded.h"
+#include "export/graphml.h"
 #include "export/perfetto.h"
+#include "export/pprof.h"
+#include "export/speedscope.h"
 
 #include <string.h>
 
@@ -11,7 +15,11 @@ static const fd_exporter exporters[] = {
     {"callgraph", fd_export_callgraph, false},
     {"chrome", fd_export_chrome, true},
     {"dot", fd_export_dot, false},
+    {"folded", fd_export_folded, false},
+    {"graphml", fd_export_graphml, false},
     {"perfetto", fd_export_perfetto, true},
+    {"pprof", fd_export_pprof, false},
+    {"speedscope", fd_export_speedscope, false},
 };
 
 const fd_exporter *

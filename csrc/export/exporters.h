@@ -17,7 +17,8 @@ typedef enum fd_export_style {
 
 typedef enum fd_export_weight {
     FD_WEIGHT_TIME,
-    FD_WEIGHT_CALLS
+    FD_WEIGHT_CALLS,
+    FD_WEIGHT_GPU /* flame graphs alone */
 } fd_export_weight;
 
 typedef enum fd_export_ops {

@@ -126,6 +126,18 @@ escape_html(char one)
     }
 }
 
+static const char *
+escape_xml(char one)
+{
+    return one == '\\' ? "\\" : escape_html(one);
+}
+
+void
+fd_text_xml(fd_buffer *to, const char *text, size_t size)
+{
+    escaped(to, text, size, SIZE_MAX, escape_xml);
+}
+
 void
 fd_text_dot(fd_buffer *to, const char *text, size_t size, size_t limit)
 {

@@ -250,7 +250,8 @@ class Trace:
         align: str = "auto",
         strict: bool = False,
     ) -> bytes:
-        """The file of another program: ``callgraph``, ``dot``, ``chrome`` or ``perfetto``.
+        """The file of another program: ``callgraph``, ``dot``, ``graphml``, ``folded``, ``speedscope``, ``pprof``,
+        ``chrome`` or ``perfetto``.
 
         ``min_percent`` is of the time, negative the default. ``align`` and ``strict``: how clocks of several ranks in
         one timeline are made one, as in :func:`timeline_merge`. ``ValueError`` for an option that is none,

@@ -131,12 +131,14 @@ class Trace:
         strict: bool = False,
     ) -> bytes:
         """The file of another program: ``callgraph`` (JSON), ``dot`` (Graphviz), ``chrome`` or ``perfetto`` (timelines,
-        of a trace loaded with ``timeline=True``); docs/export.md and docs/timeline.md say what is in it.
+        of a trace loaded with ``timeline=True``), ``folded``, ``speedscope``, ``pprof`` (flame graphs) or ``graphml``;
+        docs/export.md and docs/timeline.md say what is in it.
 
         ``durations``: which names of a chrome timeline have them: those of ``jobs``, ``name`` (all), ``args`` (none).
         ``flows``: whether a timeline has arrows from operators to the autograd nodes they made.
         ``align``: how the clocks of ranks on several hosts are made one in a timeline (docs/clocks.md); ``strict``
         refuses when it is not known how good that is.
+        ``weight``: ``time`` or ``calls``; of ``folded`` and ``speedscope`` also ``gpu``.
         The other options are those of ``fastdispatch svg``. ``ops``: ``none``, ``top`` or ``all``. ``hide`` and
         ``contract`` are globs of keys or packages. ``min_percent`` is of the time, None the default.
         """

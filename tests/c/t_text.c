@@ -63,6 +63,17 @@ escapes(void)
 }
 
 static void
+xml(void)
+{
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    static const char text[] = "a\"\\<&>\x01";
+    fd_text_xml(&to, text, sizeof text - 1);
+    fd_buffer_bytes(&to, "", 1);
+    OK(to.status);
+    SAME(to.bytes, "a&quot;\\&lt;&amp;&gt;" UNKNOWN);
+}
+
+static void
 no_characters_of_xml(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
@@ -163,6 +174,6 @@ percents(void)
                    "100 %|150 %|");
 }
 
-RUN(TEST(globs), TEST(many_stars_end), TEST(escapes),
+RUN(TEST(globs), TEST(many_stars_end), TEST(escapes), TEST(xml),
     TEST(no_characters_of_xml), TEST(limits), TEST(times), TEST(counts),
     TEST(percents))

@@ -6,9 +6,15 @@ import argparse
 import gzip
 from pathlib import Path
 
-from fastdispatch import Error, Trace, load
+from fastdispatch import Error, Trace, load, tables
 from fastdispatch.cli.output import make_folder, write
 from fastdispatch.cli.timeline_merge import ALIGNMENTS
+
+FLAMES = {
+    "folded": "a line a stack and its weight, for flamegraph.pl, inferno and others",
+    "speedscope": "call trees for speedscope.app, one a thread",
+    "pprof": "samples with calls, time and GPU time for pprof and what reads its profiles",
+}
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -26,6 +32,10 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     callgraph.add_argument("--ops", action="store_true", help="operators too")
     callgraph.add_argument("--rank", type=int, metavar="N", help="this rank alone")
     callgraph.set_defaults(function=export_callgraph)
+    for name, what in FLAMES.items():
+        add_flame(formats, name, what)
+    add_graphml(formats)
+    add_tables(formats)
     add_timeline(formats, "perfetto", "a timeline for ui.perfetto.dev, native")
     chrome = add_timeline(formats, "chrome", "a timeline for chrome://tracing, Perfetto and other readers of its JSON")
     chrome.add_argument(
@@ -47,6 +57,60 @@ def add_timeline(
     return parser
 
 
+def add_flame(formats: argparse._SubParsersAction[argparse.ArgumentParser], name: str, what: str) -> None:
+    parser = formats.add_parser(name, help=what, description=f"Write {what}.")
+    add_common(parser)
+    if name != "pprof":
+        parser.add_argument("--weight", choices=("time", "calls", "gpu"), default="time", help="what makes a call wide")
+    parser.set_defaults(function=export_one)
+
+
+def add_graphml(formats: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    what = "the call graph for networkx, yEd, Gephi"
+    parser = formats.add_parser("graphml", help=what, description=f"Write {what}: functions and calls, nothing folded.")
+    add_common(parser)
+    parser.add_argument(
+        "--ops", choices=("none", "top", "all"), default="all", help="operators: none, those that Python calls, all"
+    )
+    parser.set_defaults(function=export_one)
+
+
+def add_tables(formats: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    csv = formats.add_parser("csv", help="one table", description="Write one table, a line a row.")
+    add_common(csv)
+    csv.add_argument("--table", choices=tables.NAMES, default="functions", help="which one")
+    csv.set_defaults(function=export_csv)
+    sqlite = formats.add_parser("sqlite", help="all tables, for SQL", description="Write all tables as a database.")
+    sqlite.add_argument("path", metavar="PATH", help="a recording, run directory, dump or merge")
+    sqlite.add_argument("-o", dest="output", required=True, metavar="FILE", help="replaced as a whole")
+    sqlite.set_defaults(function=export_sqlite)
+
+
+def add_common(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", metavar="PATH", help="a recording, run directory, dump or merge")
+    parser.add_argument("-o", dest="output", required=True, metavar="FILE", help="ending in .gz: compressed")
+    parser.add_argument("--rank", type=int, metavar="N", help="this rank alone")
+
+
+def export_one(arguments: argparse.Namespace) -> None:
+    options = {name: getattr(arguments, name) for name in ("weight", "ops") if hasattr(arguments, name)}
+    write_file(arguments.output, load(arguments.path).export(arguments.format, rank=arguments.rank, **options))
+
+
+def export_csv(arguments: argparse.Namespace) -> None:
+    table = tables.table(load(arguments.path), arguments.table, arguments.rank)
+    write_file(arguments.output, tables.to_csv(table).encode())
+
+
+def export_sqlite(arguments: argparse.Namespace) -> None:
+    tables.to_sqlite(load(arguments.path, timeline=True), arguments.output)
+
+
+def write_file(path: str, content: bytes) -> None:
+    """At once; compressed, always to the same bytes, when the name says so."""
+    write(path, gzip.compress(content, compresslevel=6, mtime=0) if path.endswith(".gz") else content)
+
+
 def export_timeline(arguments: argparse.Namespace) -> None:
     trace = load(arguments.path, timeline=True)
     durations = getattr(arguments, "durations", "jobs")
@@ -58,9 +122,7 @@ def export_timeline(arguments: argparse.Namespace) -> None:
         align=arguments.align,
         strict=arguments.strict,
     )
-    if arguments.output.endswith(".gz"):
-        content = gzip.compress(content, compresslevel=6, mtime=0)
-    write(arguments.output, content)
+    write_file(arguments.output, content)
 
 
 def export_callgraph(arguments: argparse.Namespace) -> None:

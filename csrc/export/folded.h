@@ -1,0 +1,13 @@
+/* Folded stacks, "main;step;forward 123" a line: docs/export.md. */
+#ifndef FD_EXPORT_FOLDED_H
+#define FD_EXPORT_FOLDED_H
+
+#include "export/exporters.h"
+
+/* https://github.com/brendangregg/FlameGraph: what flamegraph.pl, inferno and
+ * speedscope read. */
+fd_status fd_export_folded(const fd_trace *trace,
+                           const fd_export_options *options, fd_buffer *to,
+                           fd_error *error);
+
+#endif

@@ -1,0 +1,14 @@
+/* The format of pprof: docs/export.md. */
+#ifndef FD_EXPORT_PPROF_H
+#define FD_EXPORT_PPROF_H
+
+#include "export/exporters.h"
+
+/* https://github.com/google/pprof/blob/main/proto/profile.proto, not
+ * compressed: a sample for each context, with its calls, its own time and its
+ * own time on a GPU. */
+fd_status fd_export_pprof(const fd_trace *trace,
+                          const fd_export_options *options, fd_buffer *to,
+                          fd_error *error);
+
+#endif

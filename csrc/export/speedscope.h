@@ -1,0 +1,13 @@
+/* The format of speedscope.app: docs/export.md. */
+#ifndef FD_EXPORT_SPEEDSCOPE_H
+#define FD_EXPORT_SPEEDSCOPE_H
+
+#include "export/exporters.h"
+
+/* https://www.speedscope.app/file-format-schema.json: an evented profile for
+ * each thread of each rank. */
+fd_status fd_export_speedscope(const fd_trace *trace,
+                               const fd_export_options *options,
+                               fd_buffer *to, fd_error *error);
+
+#endif

@@ -1,0 +1,236 @@
+"""``export folded | speedscope | pprof | graphml | csv | sqlite``, read by programs that are not ours."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import gzip
+import importlib.util
+import io
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import fastdispatch
+from fastdispatch import tables
+from tests import processes
+from tests.unit.call_trees import Dump
+
+#: Call trees are written down in milliseconds.
+MS = 1_000_000
+
+HOSTILE = 'a.py:[]:</script>;"é\u202e&'
+STEP = ("train.py:[]:step", 3, 11, [("nn.py:[Net]:forward", 3, 5, [("op:aten::mm", 6, 20)]), (HOSTILE, 1, 2)])
+
+#: What https://www.speedscope.app/file-format-schema.json asks of a file with evented profiles.
+SPEEDSCOPE = {
+    "type": "object",
+    "required": ["$schema", "profiles", "shared"],
+    "properties": {
+        "$schema": {"const": "https://www.speedscope.app/file-format-schema.json"},
+        "exporter": {"type": "string"},
+        "shared": {
+            "type": "object",
+            "required": ["frames"],
+            "properties": {
+                "frames": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "required": ["name"],
+                        "properties": {
+                            "name": {"type": "string"},
+                            "file": {"type": "string"},
+                            "line": {"type": "number"},
+                            "col": {"type": "number"},
+                        },
+                        "additionalProperties": False,
+                    },
+                }
+            },
+        },
+        "profiles": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["type", "name", "unit", "startValue", "endValue", "events"],
+                "properties": {
+                    "type": {"const": "evented"},
+                    "unit": {"enum": ["none", "nanoseconds"]},
+                    "events": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "required": ["type", "frame", "at"],
+                            "properties": {
+                                "type": {"enum": ["O", "C"]},
+                                "frame": {"type": "integer", "minimum": 0},
+                                "at": {"type": "number"},
+                            },
+                            "additionalProperties": False,
+                        },
+                    },
+                },
+            },
+        },
+    },
+}
+
+
+@pytest.fixture
+def dump(tmp_path: Path) -> Path:
+    return Dump([STEP], [("train.py:[]:step", 1, 4)]).write(tmp_path / "dump.json")
+
+
+def export(*arguments: object) -> None:
+    result = processes.fastdispatch("export", *arguments)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+
+
+def stacks_of(profile: dict[str, Any], frames: list[dict[str, Any]]) -> dict[tuple[str, ...], int]:
+    """Own time of each stack, as the viewer adds it up."""
+    own: dict[tuple[str, ...], int] = {}
+    stack: list[str] = []
+    at = profile["startValue"]
+    for event in profile["events"]:
+        own[tuple(stack)] = own.get(tuple(stack), 0) + event["at"] - at
+        at = event["at"]
+        if event["type"] == "O":
+            stack.append(frames[event["frame"]]["name"])
+        else:
+            assert stack.pop() == frames[event["frame"]]["name"]
+    assert not stack and at == profile["endValue"]
+    return {names: time for names, time in own.items() if time}
+
+
+def test_folded_stacks_of_all_ranks(dump: Path, tmp_path: Path) -> None:
+    export("folded", dump, "-o", tmp_path / "stacks.txt")
+    lines = dict(line.rsplit(" ", 1) for line in (tmp_path / "stacks.txt").read_text().splitlines())
+    assert lines == {
+        "main;train.py:[]:step": f"{15 * MS}",
+        "main;train.py:[]:step;nn.py:[Net]:forward": f"{5 * MS}",
+        "main;train.py:[]:step;nn.py:[Net]:forward;aten::mm": f"{20 * MS}",
+        "main;train.py:[]:step;" + HOSTILE.replace(";", ":"): f"{2 * MS}",
+    }
+
+
+def test_speedscope_adds_up_to_what_was_recorded(dump: Path, tmp_path: Path) -> None:
+    export("speedscope", dump, "-o", tmp_path / "profile.json")
+    document = json.loads((tmp_path / "profile.json").read_text())
+    jsonschema.validate(document, SPEEDSCOPE)
+    frames = document["shared"]["frames"]
+    assert [profile["name"] for profile in document["profiles"]] == ["rank 0: main", "rank 1: main"]
+    assert stacks_of(document["profiles"][0], frames) == {
+        ("main", "step"): 11 * MS,
+        ("main", "step", "Net.forward"): 5 * MS,
+        ("main", "step", "Net.forward", "aten::mm"): 20 * MS,
+        ("main", "step", HOSTILE.split(":", 2)[2]): 2 * MS,
+    }
+    assert stacks_of(document["profiles"][1], frames) == {("main", "step"): 4 * MS}
+
+
+def published_profile() -> Any:
+    """The message ``perftools.profiles.Profile`` as a package on PyPI publishes it: its module is older than what
+    protobuf runs, the description inside is not."""
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+    folder = importlib.util.find_spec("pypprof").submodule_search_locations[0]  # type: ignore[union-attr, index]
+    tree = ast.parse((Path(folder) / "profile_pb2.py").read_text())
+    texts = [
+        keyword.value.args[0].value
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call)
+        for keyword in call.keywords
+        if keyword.arg == "serialized_pb" and isinstance(keyword.value, ast.Call)
+    ]
+    description = descriptor_pb2.FileDescriptorProto.FromString(texts[0].encode("latin1"))
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(description)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName("perftools.profiles.Profile"))
+
+
+def test_pprof_says_the_same(dump: Path, tmp_path: Path) -> None:
+    pytest.importorskip("google.protobuf")
+    export("pprof", dump, "-o", tmp_path / "profile.pb.gz")
+    profile = published_profile().FromString(gzip.decompress((tmp_path / "profile.pb.gz").read_bytes()))
+    texts = profile.string_table
+    functions = {one.id: texts[one.name] for one in profile.function}
+    names = {one.id: functions[one.line[0].function_id] for one in profile.location}
+    assert texts[0] == ""
+    assert [(texts[one.type], texts[one.unit]) for one in profile.sample_type] == [
+        ("calls", "count"),
+        ("cpu", "nanoseconds"),
+        ("gpu", "nanoseconds"),
+    ]
+    assert texts[profile.default_sample_type] == "cpu"
+    found = {tuple(names[one] for one in sample.location_id): list(sample.value) for sample in profile.sample}
+    step = ("train.py:[]:step", "main")
+    assert found == {
+        step: [4, 15 * MS, 0],
+        ("nn.py:[Net]:forward", *step): [3, 5 * MS, 0],
+        ("aten::mm", "nn.py:[Net]:forward", *step): [6, 20 * MS, 0],
+        (HOSTILE, *step): [1, 2 * MS, 0],
+    }
+
+
+def test_networkx_reads_the_graph(dump: Path, tmp_path: Path) -> None:
+    networkx = pytest.importorskip("networkx")
+    export("graphml", dump, "-o", tmp_path / "graph.graphml")
+    graph = networkx.read_graphml(tmp_path / "graph.graphml")
+    keys = networkx.get_node_attributes(graph, "key")
+    assert set(keys.values()) == {"train.py:[]:step", "nn.py:[Net]:forward", "aten::mm", HOSTILE}
+    edges = {(keys[a], keys[b]): figures for a, b, figures in graph.edges(data=True)}
+    assert edges[("nn.py:[Net]:forward", "aten::mm")] == {"calls": 6, "total_ns": 20 * MS}
+    assert len(edges) == 3
+    export("graphml", dump, "--ops", "none", "-o", tmp_path / "python.graphml")
+    assert len(networkx.read_graphml(tmp_path / "python.graphml")) == 3
+
+
+@pytest.mark.parametrize("name", tables.NAMES)
+def test_every_table_as_csv(dump: Path, tmp_path: Path, name: str) -> None:
+    export("csv", dump, "--table", name, "-o", tmp_path / "table.csv")
+    rows = list(csv.reader(io.StringIO((tmp_path / "table.csv").read_text())))
+    columns = tables.table(fastdispatch.load(dump), name)
+    assert rows[0] == list(columns)
+    assert rows[1:] == [[str(value) for value in row] for row in zip(*columns.values(), strict=True)]
+    assert name in ("modules", "steps", "jobs") or len(rows) > 1
+
+
+def test_one_query_answers_who_is_slow(dump: Path, tmp_path: Path) -> None:
+    for _ in range(2):
+        export("sqlite", dump, "-o", tmp_path / "run.sqlite")
+    database = sqlite3.connect(tmp_path / "run.sqlite")
+    slowest = database.execute(
+        "SELECT key, sum(figures.self) FROM figures JOIN contexts ON context = contexts.id"
+        " JOIN nodes ON node = nodes.id WHERE rank = 0 GROUP BY key ORDER BY 2 DESC LIMIT 2"
+    ).fetchall()
+    assert slowest == [("aten::mm", 20 * MS), ("train.py:[]:step", 11 * MS)]
+    trace = fastdispatch.load(dump)
+    for name, columns in tables.all_tables(trace):
+        count = len(next(iter(columns.values())))
+        assert database.execute(f"SELECT count(*) FROM {name}").fetchone() == (count,)
+    database.close()
+    assert [path.name for path in tmp_path.iterdir() if "run" in path.name] == ["run.sqlite"]
+
+
+def test_bad_input_is_one_line(dump: Path, tmp_path: Path) -> None:
+    for arguments, said in (
+        (["csv", dump, "--table", "nodes", "--rank", 0, "-o", tmp_path / "x"], "nodes are of all ranks"),
+        (["sqlite", dump, "-o", tmp_path / "no" / "x"], "cannot write"),
+        (["folded", dump, "--rank", 9, "-o", tmp_path / "x"], "rank 9 is not in this trace"),
+    ):
+        result = processes.fastdispatch("export", *arguments)
+        assert result.returncode == 2
+        assert result.stderr.count("\n") == 1 and said in result.stderr
+    trace = fastdispatch.load(dump)
+    with pytest.raises(fastdispatch.Error, match="not by GPU"):
+        trace.export("dot", weight="gpu")
+
+
+def test_equal_content_is_equal_bytes(dump: Path) -> None:
+    for name in ("folded", "speedscope", "pprof", "graphml"):
+        assert fastdispatch.load(dump).export(name) == fastdispatch.load(dump).export(name)
