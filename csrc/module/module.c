@@ -125,7 +125,7 @@ execute(PyObject *module)
     int (*const types[])(PyObject *) = {
         fd_session_type_init, fd_trace_type_init, fd_dispatch_type_init,
         fd_label_type_init, fd_job_type_init, fd_ping_types_init,
-        fd_plan_type_init};
+        fd_plan_type_init, fd_graph_type_init};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         if (types[i](module) < 0) {
             return -1;
@@ -145,6 +145,7 @@ traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->label);
     Py_VISIT(state->job);
     Py_VISIT(state->plan);
+    Py_VISIT(state->graph);
     return 0;
 }
 
@@ -159,6 +160,7 @@ clear(PyObject *module)
     Py_CLEAR(state->label);
     Py_CLEAR(state->job);
     Py_CLEAR(state->plan);
+    Py_CLEAR(state->graph);
     return 0;
 }
 

@@ -12,6 +12,7 @@ typedef struct fd_module_state {
     PyTypeObject *label;     /* owned */
     PyTypeObject *job;       /* owned */
     PyTypeObject *plan;      /* owned */
+    PyTypeObject *graph;     /* owned */
 } fd_module_state;
 
 static inline fd_module_state *
@@ -28,5 +29,6 @@ int fd_label_type_init(PyObject *module);
 int fd_job_type_init(PyObject *module);
 int fd_ping_types_init(PyObject *module);
 int fd_plan_type_init(PyObject *module);
+int fd_graph_type_init(PyObject *module);
 
 #endif

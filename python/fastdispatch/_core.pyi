@@ -288,6 +288,20 @@ class Plan:
         end (a job). ``ValueError`` for prices that are none, :class:`Error` where it cannot be played.
         """
 
+@final
+class Graph:
+    """A model as a graph of layers, from its text or JSON (csrc/module/graph_type.c). ``where`` begins messages.
+
+    :class:`Error` with one line for what is neither, for unknown nodes, cycles, and figures that are no figures.
+    """
+
+    def __new__(cls, text: bytes, where: str = "graph") -> Self: ...
+    def text(self) -> str:
+        """The text that planners exchange."""
+
+    def json(self) -> str:
+        """The document (docs/pipeline-graph.schema.json)."""
+
 @disjoint_base
 class DispatchMode:
     """The object on PyTorch's stack of dispatch modes (csrc/module/dispatch_type.c).

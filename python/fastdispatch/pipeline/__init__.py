@@ -5,13 +5,16 @@ print(plan.table(0))
 print(plan.replay().bubble_of_total)
 """
 
+from fastdispatch.pipeline.graph import Graph, Node
 from fastdispatch.pipeline.layouts import megatron_layout, split_points, with_parts
 from fastdispatch.pipeline.partition import partition
 from fastdispatch.pipeline.plan import SCHEDULES, Job, Plan, Replay, TrainStep, plan
 
 __all__ = [
     "SCHEDULES",
+    "Graph",
     "Job",
+    "Node",
     "Plan",
     "Replay",
     "TrainStep",

@@ -1,0 +1,12 @@
+/* fastdispatch._core.Graph, split over files like Trace. */
+#ifndef FD_MODULE_GRAPH_TYPE_H
+#define FD_MODULE_GRAPH_TYPE_H
+
+#include <Python.h>
+
+#include "planner/model.h"
+
+/* Borrowed from the object. */
+const fd_model *fd_model_of(PyObject *self);
+
+#endif

@@ -1,0 +1,157 @@
+"""``Graph``: a model as a graph of layers with what they cost (docs/pipeline-graph.md)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from fastdispatch import _core
+from fastdispatch.cli.output import write
+
+SCHEMA = "fastdispatch-graph/1"
+
+
+@dataclass(frozen=True)
+class Node:
+    """One layer, or one operation between layers."""
+
+    id: str
+    name: str  #: what it is, for a module its repr; the "desc" of other planners
+    forward_ms: float = 0.0  #: milliseconds of one forward
+    backward_ms: float = 0.0
+    output_bytes: Sequence[float] = ()  #: of each output
+    parameter_bytes: float = 0.0
+    stage: int | None = None  #: from 0 on
+    forward_spread_ms: float | None = None  #: how far steps lie apart; None: not known
+    backward_spread_ms: float | None = None
+    saved_bytes: float | None = None  #: kept from forward to backward; None: not known
+    about: Mapping[str, Any] = field(default_factory=dict)  #: facts that only the JSON form has
+
+    @property
+    def activation_bytes(self) -> float:
+        """Of all outputs."""
+        return float(sum(self.output_bytes))
+
+
+class Graph:
+    """A model as a graph without cycles. It does not change.
+
+    Parameters
+    ----------
+    nodes:
+        Their order is kept.
+    edges:
+        (from, to), by id. Among the edges to a node their order is that of its arguments; two equal edges are two
+        arguments.
+    about:
+        Facts on the whole that only the JSON form has.
+
+    Raises :class:`fastdispatch.Error` for ids that are there twice or not at all, cycles, and figures that are negative
+    or not finite.
+    """
+
+    def __init__(
+        self, nodes: Iterable[Node], edges: Iterable[tuple[str, str]] = (), about: Mapping[str, Any] | None = None
+    ) -> None:
+        document = {
+            "schema": SCHEMA,
+            "about": about or {},
+            "nodes": [asdict(node) for node in nodes],
+            "edges": [list(edge) for edge in edges],
+        }
+        try:
+            text = json.dumps(document, ensure_ascii=False, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise _core.Error(f"graph: {error}") from None
+        self._core = _core.Graph(text.encode(errors="surrogatepass"))
+
+    @classmethod
+    def parse(cls, text: str | bytes, where: str = "graph") -> Graph:
+        """From its text or JSON. Messages begin with ``where`` and the line."""
+        made = cls.__new__(cls)
+        made._core = _core.Graph(text.encode() if isinstance(text, str) else text, where)
+        return made
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Graph:
+        """From a file of either form."""
+        try:
+            content = Path(path).read_bytes()
+        except OSError as error:
+            raise _core.Error(f"{os.fspath(path)}: cannot read: {error.strerror}") from None
+        return cls.parse(content, os.fspath(path))
+
+    def to_text(self) -> str:
+        """What other planners read; without a newline at its end."""
+        return self._core.text()
+
+    def to_json(self) -> str:
+        """docs/pipeline-graph.schema.json."""
+        return self._core.json()
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """JSON where the name ends in ``.json``, else the text."""
+        text = self.to_json() if os.fspath(path).endswith(".json") else self.to_text()
+        write(path, text.encode())
+
+    @cached_property
+    def _document(self) -> dict[str, Any]:
+        document: dict[str, Any] = json.loads(self.to_json())
+        return document
+
+    @property
+    def about(self) -> dict[str, Any]:
+        found: dict[str, Any] = self._document.get("about", {})
+        return found
+
+    @cached_property
+    def nodes(self) -> list[Node]:
+        """In the order of the file."""
+        made = [Node(**node) for node in self._document["nodes"]]
+        return [replace(node, output_bytes=tuple(node.output_bytes)) for node in made]
+
+    @cached_property
+    def edges(self) -> list[tuple[str, str]]:
+        """(from, to) by id, in the order of the file."""
+        return [(first, second) for first, second in self._document["edges"]]
+
+    @cached_property
+    def _by_id(self) -> dict[str, Node]:
+        return {node.id: node for node in self.nodes}
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __repr__(self) -> str:
+        return f"<Graph: {len(self.nodes)} nodes, {len(self.edges)} edges>"
+
+    def __getitem__(self, id: str) -> Node:
+        """A node by its id; KeyError."""
+        return self._by_id[id]
+
+    def inputs(self, id: str) -> list[str]:
+        """Ids of the nodes whose outputs a node takes, in the order of its arguments."""
+        return self._neighbours[0][id]
+
+    def outputs(self, id: str) -> list[str]:
+        """Ids of the nodes that take the output of a node, in the order of the edges."""
+        return self._neighbours[1][id]
+
+    @cached_property
+    def _neighbours(self) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+        inputs: dict[str, list[str]] = {node.id: [] for node in self.nodes}
+        outputs: dict[str, list[str]] = {node.id: [] for node in self.nodes}
+        for first, second in self.edges:
+            inputs[second].append(first)
+            outputs[first].append(second)
+        return inputs, outputs
+
+    def with_stages(self, stages: Mapping[str, int | None]) -> Graph:
+        """The same graph with other stages: by id; nodes that are not named have none."""
+        nodes = [replace(node, stage=stages.get(node.id)) for node in self.nodes]
+        return Graph(nodes, self.edges, self.about)

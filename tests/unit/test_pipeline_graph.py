@@ -1,0 +1,94 @@
+"""Graphs of models: text, JSON, Python, each from the others."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+import fastdispatch
+from fastdispatch.pipeline import Graph, Node
+
+ROOT = Path(__file__).parent.parent.parent
+jsonschema = pytest.importorskip("jsonschema")
+SCHEMA = json.loads((ROOT / "docs" / "pipeline-graph.schema.json").read_text())
+
+
+def random_graph(seed: int) -> Graph:
+    draw = random.Random(seed)
+    count = draw.randrange(1, 30)
+    names = ["ReLU(inplace)", 'odd "name"', "a -- b", "Ä\u2028", "LSTM(2, 3, mode='x')"]
+    nodes = [
+        Node(
+            f"node{place}",
+            draw.choice(names),
+            draw.random() * 10,
+            draw.choice([0, 1.5, 1e-9, 1e20]),
+            tuple(float(draw.randrange(1 << 40)) for _ in range(draw.randrange(1, 4))),
+            float(draw.randrange(1 << 50)),
+            stage=draw.choice([None, 0, 7]),
+        )
+        for place in draw.sample(range(count), count)
+    ]
+    edges = [sorted(draw.sample(range(count), 2)) for _ in range(2 * count) if count > 1]
+    return Graph(nodes, [(f"node{first}", f"node{second}") for first, second in edges])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_text_and_json_say_the_same(seed: int, tmp_path: Path) -> None:
+    graph = random_graph(seed)
+    jsonschema.validate(json.loads(graph.to_json()), SCHEMA)
+    for name in ("graph.txt", "graph.json"):
+        graph.write(tmp_path / name)
+        back = Graph.read(tmp_path / name)
+        assert back.nodes == graph.nodes
+        assert back.edges == graph.edges
+        assert back.to_text() == graph.to_text()
+        assert back.to_json() == graph.to_json()
+
+
+def test_what_only_json_has() -> None:
+    node = Node("a", "Two\nlines", saved_bytes=8.0, forward_spread_ms=0.25, about={"dtype": {"weight": "bfloat16"}})
+    graph = Graph([node], about={"steps": 5})
+    jsonschema.validate(json.loads(graph.to_json()), SCHEMA)
+    back = Graph.parse(graph.to_json())
+    assert back.nodes == [node]
+    assert back.about == {"steps": 5}
+    assert Graph.parse(graph.to_text()).nodes == [Node("a", "Twolines", output_bytes=(0.0,))]
+
+
+def test_neighbours_and_stages() -> None:
+    graph = Graph(map(lambda id: Node(id, "x"), "cab"), [("b", "c"), ("a", "c"), ("a", "b"), ("b", "c")])
+    assert graph.inputs("c") == ["b", "a", "b"]
+    assert graph.outputs("a") == ["c", "b"]
+    assert graph["a"].stage is None
+    staged = graph.with_stages({"a": 0, "c": 1})
+    assert [node.stage for node in staged.nodes] == [1, 0, None]
+    assert staged.edges == graph.edges
+
+
+@pytest.mark.parametrize(
+    ("nodes", "edges", "message"),
+    [
+        ([Node("a", "x"), Node("a", "y")], [], "graph: nodes[1]: node 'a' is there already"),
+        ([Node("a", "x")], [("a", "z")], "graph: edges[0]: an edge of an unknown node: 'z'"),
+        ([Node("a", "x")], [("a", "a")], "graph: a cycle: a needs a"),
+        ([Node("a", "x", forward_ms=-1)], [], "graph: nodes[0].forward_ms: a number from 0 on"),
+        ([Node("a", "x", forward_ms=float("nan"))], [], "Out of range float values are not JSON compliant"),
+        ([Node("a", "\ud800")], [], "graph: nodes[0]: a text is no UTF-8"),
+    ],
+)
+def test_what_is_no_graph(nodes: list[Node], edges: list[tuple[str, str]], message: str) -> None:
+    with pytest.raises(fastdispatch.Error) as error:
+        Graph(nodes, edges)
+    assert message in str(error.value)
+
+
+def test_files_that_are_not_there_or_not_right(tmp_path: Path) -> None:
+    with pytest.raises(fastdispatch.Error, match="cannot read: No such file"):
+        Graph.read(tmp_path / "none.txt")
+    (tmp_path / "bad.txt").write_text("node1 -- x\n")
+    with pytest.raises(fastdispatch.Error, match=r"bad\.txt:1: neither a node"):
+        Graph.read(tmp_path / "bad.txt")
