@@ -13,7 +13,15 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("pytest>=8", "pytest-timeout>=2", "hypothesis>=6.100", "jsonschema>=4.20", "greenlet", "rich>=13.7")
+PACKAGES = (
+    "pytest>=8",
+    "pytest-timeout>=2",
+    "hypothesis>=6.100",
+    "jsonschema>=4.20",
+    "greenlet",
+    "rich>=13.7",
+    "jinja2>=3.1",
+)
 
 
 def interpreter(version: str) -> str | None:

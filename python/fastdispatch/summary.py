@@ -73,5 +73,5 @@ def summary_lines(path: str) -> list[str]:
     return [
         f"{steps}rank {rank['rank']} of {rank['world']}: {grouped(used)} functions and operators, "
         f"{grouped(edges)} edges, {grouped(paths)} paths{price}",
-        f"{path} ({rank['file_bytes'] / 1e6:.1f} MB).  Look: fastdispatch report | svg {folder}",
+        f"{path} ({rank['file_bytes'] / 1e6:.1f} MB).  Look: fastdispatch report | html | svg {folder}",
     ]

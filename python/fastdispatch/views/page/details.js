@@ -1,0 +1,78 @@
+// The panel beside the views: everything about the selected function.
+
+import { button, el } from "./dom.js";
+import { figure, grouped, share } from "./format.js";
+import { places } from "./places.js";
+import { set, state } from "./state.js";
+import { byNode, figures, label, modulesOf, trace, weight } from "./trace.js";
+
+const NEIGHBOURS = 8;
+
+/** Callers and callees with calls and the chosen figure, each `[node, calls, value]`, the heaviest first. */
+function neighbours(node) {
+    const { contexts, order, end } = trace;
+    const { total } = figures();
+    const calls = figures("calls").own;
+    const callers = new Map();
+    const callees = new Map();
+    const add = (map, other, c, value) => {
+        const entry = map.get(other) ?? [other, 0, 0];
+        entry[1] += calls[c];
+        entry[2] += value;
+        map.set(other, entry);
+    };
+    let outside = 0; // in `order`: behind the outermost call of the node
+    for (let at = 0; at < trace.count; at++) {
+        const c = order[at];
+        const parent = contexts.parent[c];
+        if (parent >= 0 && contexts.node[parent] === node) add(callees, contexts.node[c], c, total[c]);
+        if (contexts.node[c] !== node) continue;
+        if (parent >= 0) add(callers, contexts.node[parent], c, at < outside ? 0 : total[c]);
+        outside = Math.max(outside, end[c]);
+    }
+    return [callers, callees].map((map) => [...map.values()].sort((a, b) => b[2] - a[2] || b[1] - a[1] || a[0] - b[0]));
+}
+
+function listOf(heading, list, whole, unit) {
+    const rows = list.slice(0, NEIGHBOURS).map(([node, calls, value]) => el("li", {},
+        el("button", { type: "button", class: "name", onclick: () => set({ node }), title: trace.nodes.key[node].slice(0, 500) },
+            el("i", { class: `swatch package-${trace.nodeColour[node]}` }), label(node).slice(0, 120)),
+        el("span", { class: "quiet" }, `${grouped(calls)} calls · ${value ? `${figure(value, unit)} · ${share(value, whole)}` : "0 %"}`)));
+    const rest = list.length - rows.length;
+    return el("section", {}, el("h3", {}, heading),
+        list.length === 0 ? el("p", { class: "quiet" }, "none") : el("ul", { class: "plain" }, ...rows),
+        rest > 0 ? el("p", { class: "quiet" }, `and ${rest} more`) : null);
+}
+
+function sums(node) {
+    const rows = [];
+    for (const { id, label: name, unit, whole } of trace.weights) {
+        const { own, total } = byNode(id);
+        if (!own[node] && !total[node]) continue;
+        const value = id === "calls" ? own[node] : total[node];
+        const itself = id !== "calls" && own[node] ? ` (itself ${figure(own[node], unit)})` : "";
+        rows.push(el("dt", {}, name), el("dd", {}, `${figure(value, unit)}${itself}`, id === "calls" ? "" : el("span", { class: "quiet" }, ` ${share(value, whole)}`)));
+    }
+    return el("dl", {}, ...rows);
+}
+
+export function details(host) {
+    const { node } = state;
+    if (node < 0 || node >= trace.nodes.rows) {
+        host.replaceChildren();
+        return;
+    }
+    const { nodes } = trace;
+    const { unit } = weight();
+    const { whole } = byNode(weight().id);
+    const [callers, callees] = neighbours(node);
+    const modules = modulesOf(node).map(([pattern, count]) => (count > 1 ? `${pattern} × ${count}` : pattern));
+    host.replaceChildren(
+        el("header", {}, el("h2", { dir: "auto" }, label(node).slice(0, 300)), button("×", () => set({ node: -1 }), { "aria-label": "Clear the selection", class: "close" })),
+        el("p", { class: "key" }, nodes.key[node].slice(0, 2000)),
+        el("p", {}, el("i", { class: `swatch package-${trace.nodeColour[node]}` }), `${nodes.kind[node]} of ${nodes.package[node] || "no package"}`.slice(0, 200)),
+        places(node),
+        modules.length > 0 ? el("p", {}, el("span", { class: "quiet" }, "modules "), modules.slice(0, 12).join(", ") + (modules.length > 12 ? `, and ${modules.length - 12} more` : "")) : "",
+        sums(node),
+        listOf("Callers", callers, whole, unit), listOf("Callees", callees, whole, unit));
+}

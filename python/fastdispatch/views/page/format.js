@@ -1,0 +1,41 @@
+// Numbers as people read them.
+
+const UNITS = [["s", 1e9], ["ms", 1e6], ["µs", 1e3]];
+
+/** `12 345`, with narrow spaces. */
+export function grouped(number) {
+    return String(Math.round(number)).replace(/\B(?=(\d{3})+$)/g, "\u202f");
+}
+
+/** Nanoseconds with a unit that keeps three digits: `41.2 s`, `7.31 ms`. */
+export function seconds(nanoseconds) {
+    for (const [unit, size] of UNITS) {
+        const number = nanoseconds / size;
+        if (number >= 0.9995) return `${number < 999.5 ? Number(number.toPrecision(3)) : grouped(number)} ${unit}`;
+    }
+    return `${Math.round(nanoseconds)} ns`;
+}
+
+export function figure(value, unit) {
+    return unit === "ns" ? seconds(value) : grouped(value);
+}
+
+export function share(part, whole) {
+    if (!whole || !part) return "0 %";
+    const percent = (100 * part) / whole;
+    return percent < 0.01 ? "< 0.01 %" : `${percent.toFixed(percent < 9.995 ? 2 : 1)} %`;
+}
+
+export function counted(number, one, many = `${one}s`) {
+    return `${grouped(number)} ${number === 1 ? one : many}`;
+}
+
+/** `_` becomes a space: names of counters and facts. */
+export function words(name) {
+    return name.replaceAll("_", " ");
+}
+
+/** The part of a key that fits beside others: the name with its class. */
+export function shortName(className, name) {
+    return className ? `${className}.${name}` : name;
+}

@@ -1,0 +1,165 @@
+// The page: tabs, search and filters, the view of now.
+
+import { about } from "./about.js";
+import { block } from "./blocks.js";
+import { button, el, options } from "./dom.js";
+import { counted, figure, share } from "./format.js";
+import { details } from "./details.js";
+import { flame } from "./flame.js";
+import { found, matches } from "./search.js";
+import { listen, reset, restore, set, state } from "./state.js";
+import { table } from "./table.js";
+import { open, trace, weight } from "./trace.js";
+import { hideTip } from "./tip.js";
+
+// In the order of their tabs. One has id, title, mount(host), update(), and where not every page has it load(block),
+// which answers whether this one has.
+const views = [flame, table, about];
+
+const LEAST = [0, 0.1, 0.5, 1, 2, 5, 10];
+
+const parts = Object.fromEntries(["tabs", "weight", "query", "answer", "package", "kind", "phase", "min", "theme", "reset", "views", "details", "legend"]
+    .map((name) => [name, document.getElementById(name)]));
+
+const hosts = new Map(); // of the views that were opened
+let present = [];
+
+function names(list) {
+    return [...new Set(list)].sort();
+}
+
+function fillChoices() {
+    options(parts.weight, trace.weights.map(({ id, label }) => [id, label]), weight().id);
+    options(parts.package, [["", "any package"], ...trace.packages.map((name) => [name, name.slice(0, 60)])], state.package);
+    options(parts.kind, [["", "any kind"], ...names(trace.nodes.kind ?? []).map((name) => [name, name])], state.kind);
+    const used = new Set(trace.contexts.phase);
+    const phases = trace.about.phases.filter((_, index) => used.has(index));
+    options(parts.phase, [["", "any phase"], ...phases.map((name) => [name, name])], state.phase);
+    options(parts.min, LEAST.map((percent) => [String(percent), percent ? `≥ ${percent} %` : "any share"]), String(state.min));
+}
+
+function fillTabs() {
+    parts.tabs.replaceChildren(...present.map((view, index) => button(view.title, () => set({ view: view.id }), {
+        role: "tab", id: `tab-${view.id}`, title: `${view.title} (${index + 1})`,
+    })));
+}
+
+function showTabs() {
+    for (const view of present) {
+        const tab = document.getElementById(`tab-${view.id}`);
+        tab.setAttribute("aria-selected", String(view.id === state.view));
+        tab.tabIndex = view.id === state.view ? 0 : -1;
+    }
+}
+
+function answer() {
+    const matched = matches();
+    if (matched === null) {
+        parts.answer.textContent = "";
+        return;
+    }
+    const { functions, value, whole } = found(matched);
+    parts.answer.textContent = `${counted(functions, "function")} · ${figure(value, weight().unit)} · ${share(value, whole)}`;
+}
+
+function legend() {
+    const seen = new Map();
+    for (const name of trace.packages) {
+        const colour = trace.colourOf(name);
+        if (name !== "threads" && (colour > 0 || !seen.has(0))) seen.set(colour, colour > 0 ? name : "other");
+    }
+    const entries = [...seen].sort(([a], [b]) => (a || 99) - (b || 99));
+    parts.legend.replaceChildren(...entries.map(([colour, name]) => el("span", {}, el("i", { class: `swatch package-${colour}` }), name.slice(0, 40))));
+}
+
+/** Bring the view of now up to date; it is made when it is first looked at. */
+function render() {
+    const view = present.find(({ id }) => id === state.view) ?? present[0];
+    for (const [id, host] of hosts) host.hidden = id !== view.id;
+    let host = hosts.get(view.id);
+    if (host === undefined) {
+        host = el("section", { class: "view", id: `view-${view.id}`, role: "tabpanel", "aria-labelledby": `tab-${view.id}` });
+        hosts.set(view.id, host);
+        parts.views.append(host);
+        view.mount(host);
+    }
+    parts.details.hidden = view.id === "about" || state.node < 0;
+    view.update();
+    details(parts.details);
+}
+
+function changed(names) {
+    hideTip();
+    if (names.has("theme")) document.documentElement.dataset.theme = state.theme;
+    if (parts.query.value !== state.query) parts.query.value = state.query;
+    for (const name of ["package", "kind", "phase", "min"]) parts[name].value = String(state[name]);
+    parts.weight.value = weight().id;
+    showTabs();
+    answer();
+    render();
+}
+
+function keys(event) {
+    const typing = event.target.closest("input:not([type=checkbox]), select, textarea");
+    if (event.key === "Escape" && typing) {
+        typing.blur();
+        return;
+    }
+    if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "/") {
+        parts.query.focus();
+        parts.query.select();
+        event.preventDefault();
+    }
+    const view = present[Number(event.key) - 1];
+    if (view) set({ view: view.id });
+}
+
+function walkTabs(event) {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    const at = present.findIndex(({ id }) => id === state.view);
+    const view = present[(at + step + present.length) % present.length];
+    set({ view: view.id });
+    document.getElementById(`tab-${view.id}`).focus();
+    event.stopPropagation();
+}
+
+function turnTheme() {
+    const dark = state.theme ? state.theme === "dark" : window.matchMedia("(prefers-color-scheme: dark)").matches;
+    set({ theme: dark ? "light" : "dark" });
+}
+
+function connect() {
+    parts.query.addEventListener("input", () => set({ query: parts.query.value }));
+    parts.weight.addEventListener("change", () => set({ weight: parts.weight.value }));
+    for (const name of ["package", "kind", "phase"]) parts[name].addEventListener("change", () => set({ [name]: parts[name].value }));
+    parts.min.addEventListener("change", () => set({ min: Number(parts.min.value) }));
+    parts.theme.addEventListener("click", turnTheme);
+    parts.reset.addEventListener("click", reset);
+    parts.tabs.addEventListener("keydown", walkTabs);
+    document.addEventListener("keydown", keys);
+    window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", render);
+}
+
+async function start() {
+    restore();
+    open(await block("data-core"));
+    const every = await Promise.all(views.map(async (view) => (view.load ? await view.load(block) : true)));
+    present = views.filter((_, index) => every[index]);
+    if (!present.some(({ id }) => id === state.view)) state.view = present[0].id;
+    document.documentElement.dataset.theme = state.theme;
+    fillChoices();
+    fillTabs();
+    legend();
+    connect();
+    listen(changed);
+    changed(new Set());
+    performance.mark("answered");
+    document.body.dataset.ready = "yes";
+}
+
+start().catch((error) => {
+    parts.views.replaceChildren(el("p", { class: "status bad" }, `⚠ This page cannot be shown: ${error.message}`));
+    throw error;
+});

@@ -1,0 +1,29 @@
+// Where a function is written: its file, and a link that opens it in an editor.
+
+import { button, copy, el } from "./dom.js";
+import { trace } from "./trace.js";
+
+/** Filled from the block "data-source": by file as the recording names it, `{ path }`, and texts by node. */
+export const sources = { paths: {}, texts: {} };
+
+/** "model.py:47", and the file on the disk of who made the page, where it was found. */
+export function placeOf(node) {
+    const { nodes } = trace;
+    if (!nodes.file[node] || !nodes.line[node]) return null;
+    const path = Object.hasOwn(sources.paths, nodes.file[node]) ? sources.paths[nodes.file[node]] : null;
+    return { text: `${nodes.file[node]}:${nodes.line[node]}`, path, line: nodes.line[node] };
+}
+
+export function places(node) {
+    const place = placeOf(node);
+    if (place === null) return "";
+    const full = place.path === null ? place.text : `${place.path}:${place.line}`;
+    return el("p", { class: "place" },
+        place.path === null ? "" : el("a", { href: editor(place), title: "Open in Visual Studio Code" }, "open in editor"),
+        el("code", {}, full.slice(0, 1000)),
+        button("copy", () => copy(full), { "aria-label": "Copy the place" }));
+}
+
+function editor({ path, line }) {
+    return `vscode://file${path.split("/").map(encodeURIComponent).join("/")}:${line}`;
+}

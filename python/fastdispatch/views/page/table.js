@@ -1,0 +1,124 @@
+// The table view: a row a function, sorted and filtered; copied as text or CSV.
+
+import { button, copy, el } from "./dom.js";
+import { counted, figure, share } from "./format.js";
+import { listed } from "./search.js";
+import { set, state } from "./state.js";
+import { byNode, label, trace, weight } from "./trace.js";
+
+const PAGE = 300; // rows at a time
+
+let body;
+let head;
+let note;
+let more;
+let shown = PAGE;
+let sorted = [];
+let listing = "";
+
+/** Figures beside a name: `value(node)`. Only those that anything was recorded of. */
+function columns() {
+    const of = (id, part) => byNode(id)[part];
+    const list = [{ id: "calls", label: "Calls", unit: "count", cells: of("calls", "own") }];
+    for (const { id, label, unit } of trace.weights) {
+        if (id === "calls") continue;
+        if (unit === "ns" && id !== "async") list.push({ id: `${id}.own`, label: `${label}, self`, unit, cells: of(id, "own") });
+        list.push({ id, label: unit === "ns" ? `${label}, total` : label, unit, cells: of(id, "total") });
+    }
+    return list;
+}
+
+function order(rows, list) {
+    const text = { name: trace.nodes.key, package: trace.nodes.package, kind: trace.nodes.kind }[state.sort];
+    const chosen = list.find((column) => column.id === state.sort) ?? list.find((column) => column.id === weight().id);
+    const compare = text
+        ? (a, b) => (text[a] < text[b] ? 1 : text[a] > text[b] ? -1 : 0)
+        : (a, b) => chosen.cells[b] - chosen.cells[a];
+    const sign = state.ascending ? -1 : 1;
+    return rows.sort((a, b) => sign * compare(a, b) || a - b);
+}
+
+function heading(id, label, number) {
+    const active = (state.sort || weight().id) === id;
+    const turn = () => set({ sort: id, ascending: active ? !state.ascending : false });
+    return el("th", { scope: "col", class: number ? "number" : "", "aria-sort": active ? (state.ascending ? "ascending" : "descending") : null },
+        button(label, turn), active ? (state.ascending ? " ▲" : " ▼") : "");
+}
+
+function row(node, list, bar) {
+    const { nodes } = trace;
+    const where = el("button", { type: "button", class: "name", onclick: () => set({ node }), title: nodes.key[node].slice(0, 500) },
+        el("i", { class: `swatch package-${trace.nodeColour[node]}` }), el("b", {}, label(node).slice(0, 200)),
+        el("span", { class: "quiet" }, nodes.file[node] ? `${nodes.file[node]}:${nodes.line[node]}`.slice(-120) : ""));
+    return el("tr", { class: node === state.node ? "selected" : "", "data-node": node },
+        el("th", { scope: "row" }, where),
+        el("td", {}, nodes.package[node].slice(0, 40)),
+        el("td", {}, nodes.kind[node]),
+        el("td", { class: "bar" }, el("meter-bar", { style: { width: `${Math.min(100, 100 * bar.total[node] / bar.whole)}%` } }), share(bar.total[node], bar.whole)),
+        ...list.map(({ cells, unit }) => el("td", { class: "number" }, cells[node] ? figure(cells[node], unit) : "")));
+}
+
+function draw() {
+    const list = columns();
+    const { rows, hidden } = listed();
+    sorted = order(rows, list);
+    const bar = byNode(weight().id);
+    bar.whole ||= 1;
+    head.replaceChildren(el("tr", {}, heading("name", "Function"), heading("package", "Package"), heading("kind", "Kind"),
+        el("th", { scope: "col" }, `Share of ${weight().label}`), ...list.map(({ id, label }) => heading(id, label, true))));
+    const focused = document.activeElement?.closest("tr[data-node]")?.dataset.node;
+    body.replaceChildren(...sorted.slice(0, shown).map((node) => row(node, list, bar)));
+    if (focused !== undefined) body.querySelector(`tr[data-node="${focused}"] button`)?.focus();
+    more.hidden = sorted.length <= shown;
+    note.textContent = `${counted(sorted.length, "row")}${shown < sorted.length ? `, the first ${shown} shown` : ""}`
+        + (hidden ? `; ${hidden} below ${state.min} % not shown` : "");
+}
+
+/** All rows of the table as text, a separator between cells. */
+function text(separator, quote) {
+    const { nodes } = trace;
+    const list = columns();
+    const { total, whole } = byNode(weight().id);
+    const lines = [["function", "package", "kind", `share of ${weight().id}`, ...list.map((column) => `${column.id}${column.unit === "ns" ? " (ns)" : ""}`)]];
+    for (const node of sorted) {
+        lines.push([nodes.key[node], nodes.package[node], nodes.kind[node], (total[node] / (whole || 1)).toFixed(6), ...list.map(({ cells }) => cells[node])]);
+    }
+    return `${lines.map((line) => line.map(quote).join(separator)).join("\n")}\n`;
+}
+
+/** As RFC 4180 says; what a spreadsheet would take for a formula is text. */
+function csvCell(value) {
+    let cell = String(value);
+    if (/^[=+\-@\t\r]/.test(cell) && typeof value === "string") cell = `'${cell}`;
+    return /[",\n\r]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
+}
+
+/** Up and down walk the rows. */
+function key(event) {
+    const step = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" }[event.key];
+    const next = step && event.target.closest("tr")?.[step]?.querySelector("button.name");
+    if (!next) return;
+    next.focus();
+    event.preventDefault();
+}
+
+function mount(host) {
+    head = el("thead");
+    body = el("tbody", { onkeydown: key });
+    note = el("span", { class: "quiet", "aria-live": "polite" });
+    more = button("Show more rows", () => { shown += PAGE; draw(); });
+    host.append(
+        el("div", { class: "viewbar" }, note, el("span", { class: "spring" }),
+            button("Copy as text", () => copy(text("\t", (cell) => String(cell).replace(/[\t\n\r]/g, " ")))),
+            button("Copy as CSV", () => copy(text(",", csvCell)))),
+        el("div", { class: "scroller" }, el("table", { class: "figures" }, head, body), more));
+}
+
+function update() {
+    const now = [state.query, state.package, state.kind, state.phase, state.min, state.weight, state.sort, state.ascending].join("\n");
+    if (now !== listing) shown = PAGE;
+    listing = now;
+    draw();
+}
+
+export const table = { id: "table", title: "Table", mount, update };

@@ -1,0 +1,164 @@
+// The recording: tables as they are in the page, the tree of contexts, sums over it.
+//
+//     context   0 ─┬─ 1 ── 2        parents come before their children
+//                  └─ 3             order: 0 1 2 3    end: 4 3 3 4
+
+import { state } from "./state.js";
+
+/** Filled by `open`. */
+export const trace = { nodes: null, contexts: null, modules: null, about: null, weights: [], packages: [] };
+
+const COLOURS = 7;
+const PLAIN = ["threads", "folded", ""]; // have no colour of their own
+
+/** Take the tables of the block "data-core". */
+export function open({ values, tables }) {
+    Object.assign(trace, tables, values);
+    const { contexts } = trace;
+    trace.count = contexts.rows;
+    contexts.parent ??= new Int32Array(contexts.rows);
+    contexts.node ??= new Uint8Array(contexts.rows);
+    contexts.module ??= new Uint8Array(contexts.rows);
+    contexts.phase ??= new Uint8Array(contexts.rows);
+    trace.nodes.line ??= new Uint8Array(trace.nodes.rows);
+    Object.assign(trace, children(contexts.parent, contexts.rows));
+    listPackages();
+    trace.ranks = trace.about.ranks.map((rank, index) => ({ ...rank, table: tables[`rank${index}`] }));
+}
+
+/** First child and next sibling of each row (-1: none), and all rows below a row: `order` from `place` to `end`. */
+function children(parent, count) {
+    const first = new Int32Array(count).fill(-1);
+    const next = new Int32Array(count).fill(-1);
+    const roots = [];
+    for (let row = count - 1; row >= 0; row--) {
+        if (parent[row] >= 0) {
+            next[row] = first[parent[row]];
+            first[parent[row]] = row;
+        } else {
+            roots.unshift(row);
+        }
+    }
+    const order = new Int32Array(count);
+    const place = new Int32Array(count);
+    const end = new Int32Array(count);
+    let at = 0;
+    for (const root of roots) {
+        let row = root;
+        for (;;) {
+            place[row] = at;
+            order[at++] = row;
+            if (first[row] >= 0) {
+                row = first[row];
+                continue;
+            }
+            end[row] = at;
+            while (row !== root && next[row] < 0) {
+                row = parent[row];
+                end[row] = at;
+            }
+            if (row === root) break;
+            row = next[row];
+        }
+    }
+    return { first, next, roots, order, place, end };
+}
+
+/** Packages by their time, each with a colour: the user's own code first, rare ones share the last. */
+function listPackages() {
+    const { nodes, contexts } = trace;
+    const figure = contexts.time ?? contexts.calls;
+    const sums = new Map();
+    for (const name of nodes.package) if (!sums.has(name)) sums.set(name, 0);
+    for (let c = 0; c < trace.count; c++) {
+        const name = nodes.package[contexts.node[c]];
+        sums.set(name, sums.get(name) + (figure ? figure[c] : 0));
+    }
+    const fixed = ["project", "torch", "aten", "autograd", "stdlib"];
+    const rest = [...sums.keys()].filter((name) => !fixed.includes(name) && !PLAIN.includes(name));
+    rest.sort((a, b) => sums.get(b) - sums.get(a) || (a < b ? -1 : 1));
+    const colours = new Map([...fixed, ...rest].slice(0, COLOURS).map((name, index) => [name, index + 1]));
+    trace.packages = [...sums.keys()].sort((a, b) => sums.get(b) - sums.get(a) || (a < b ? -1 : 1));
+    trace.colourOf = (name) => colours.get(name) ?? 0;
+    trace.nodeColour = Uint8Array.from(nodes.package, trace.colourOf);
+}
+
+/** The weight that is chosen, or the first. */
+export function weight() {
+    return trace.weights.find(({ id }) => id === state.weight) ?? trace.weights[0] ?? NO_WEIGHT;
+}
+
+const NO_WEIGHT = { id: "", label: "nothing", unit: "count", about: "", whole: 0 };
+
+const sums = new Map();
+
+/** Of each context its own figure and that with all below, of the phase that is chosen: `{ own, total, whole }`. */
+export function figures(id = weight().id, phase = state.phase) {
+    const key = `${id} ${phase}`;
+    if (!sums.has(key)) sums.set(key, summed(id, phase));
+    return sums.get(key);
+}
+
+function summed(id, phase) {
+    const own = new Float64Array(trace.count);
+    const column = trace.contexts[id];
+    const wanted = trace.about.phases.indexOf(phase);
+    for (let c = 0; c < trace.count && column; c++) {
+        if (wanted < 0 || trace.contexts.phase[c] === wanted) own[c] = column[c];
+    }
+    const total = own.slice();
+    let everything = 0;
+    for (let c = trace.count - 1; c >= 0; c--) {
+        everything += own[c];
+        if (trace.contexts.parent[c] >= 0) total[trace.contexts.parent[c]] += total[c];
+    }
+    const whole = trace.weights.find((each) => each.id === id)?.whole ?? 0;
+    return { own, total, whole: whole || everything, everything };
+}
+
+/** The same sorted into groups, `of[context]` (-1: none): a recursion counts once. */
+export function grouped(of, count, id = weight().id, phase = state.phase) {
+    const { own, total, whole } = figures(id, phase);
+    const sum = { own: new Float64Array(count), total: new Float64Array(count), whole };
+    const active = new Int32Array(count); // where the outermost call of a group ends, in `order`
+    for (let at = 0; at < trace.count; at++) {
+        const c = trace.order[at];
+        const group = of[c];
+        if (group < 0) continue;
+        sum.own[group] += own[c];
+        if (at >= active[group]) {
+            sum.total[group] += total[c];
+            active[group] = trace.end[c];
+        }
+    }
+    return sum;
+}
+
+const tables = new Map();
+
+/** A figure by function. */
+export function byNode(id, phase = state.phase) {
+    const key = `${id} ${phase}`;
+    if (!tables.has(key)) tables.set(key, grouped(trace.contexts.node, trace.nodes.rows, id, phase));
+    return tables.get(key);
+}
+
+/** A node as a person names it; modules are beside it where they are known. */
+export function label(node) {
+    const { nodes } = trace;
+    const className = nodes.class[node];
+    return className ? `${className}.${nodes.name[node]}` : nodes.name[node];
+}
+
+/** Patterns of the modules that a function ran for, `[pattern, instances]`. */
+export function modulesOf(node) {
+    const found = new Map();
+    for (let c = 0; c < trace.count; c++) {
+        const module = trace.contexts.module[c];
+        if (trace.contexts.node[c] !== node || module < 0 || !trace.modules.rows) continue;
+        const pattern = trace.modules.pattern[module] || trace.modules.class[module];
+        if (!found.has(pattern)) found.set(pattern, new Set());
+        found.get(pattern).add(module);
+    }
+    return [...found].map(([pattern, instances]) => [pattern, instances.size]);
+}

@@ -1,0 +1,1 @@
+"""The page of ``fastdispatch html`` in the browser that people have."""

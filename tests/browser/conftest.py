@@ -1,0 +1,35 @@
+"""One browser for all, and the recordings that are shown in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import fastdispatch
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[object]:
+    """Gone before other tests start theirs: one thread can have but one."""
+    from playwright.sync_api import sync_playwright
+
+    from tests.consumers.browser import PATIENCE, chromium
+
+    if chromium() is None:
+        pytest.skip("Chromium is not installed")
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"], timeout=PATIENCE)
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="package")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dump of next to nothing."""
+    path = tmp_path_factory.mktemp("template") / "dump.json"
+    with fastdispatch.CallGraph(None, ops="off") as graph:
+        Path(".").exists()
+    graph.dump(path)
+    return path

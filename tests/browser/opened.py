@@ -1,0 +1,104 @@
+"""A page opened from the disk in a headless Chromium without a network, and large or strange recordings to show."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Page, Request
+
+#: Milliseconds that a page may take for one thing, on a machine that does much else.
+PATIENCE = 60_000
+
+READY = "document.body.dataset.ready === 'yes'"
+
+
+@contextmanager
+def opened(browser: Browser, file: Path, fragment: str = "") -> Iterator[Page]:
+    """The page, ready. Fails where it asks for anything but itself, throws, or writes an error to the console."""
+    faults: list[str] = []
+
+    def asked(request: Request) -> None:
+        if request.url.split("#")[0] != file.as_uri():
+            faults.append(f"asked for {request.url}")
+
+    context = browser.new_context(viewport={"width": 1400, "height": 860}, offline=True)
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE)
+    page.on("request", asked)
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("console", lambda message: faults.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("dialog", lambda dialog: faults.append(f"dialog {dialog.message}"))
+    page.goto(f"{file.as_uri()}#{fragment}")
+    page.wait_for_function(READY)
+    yield page
+    context.close()
+    assert not faults, "\n".join(faults)
+
+
+def look(page: Page, **state: object) -> None:
+    """Go to another state, as an edited address does."""
+    words = "&".join(f"{name}={value}" for name, value in state.items())
+    page.evaluate("words => { location.hash = words; }", words)
+    page.wait_for_timeout(50)
+
+
+class Dump:
+    """A dump of one rank (docs/dump.md), made call by call."""
+
+    def __init__(self, template: Path) -> None:
+        """``template`` is any dump: what is around the tables is taken from it."""
+        self.document: dict[str, Any] = json.loads(template.read_text())
+        self.strings: dict[str, int] = {"": 0}
+        self.nodes: dict[tuple[Any, ...], int] = {}
+        self.rows: list[tuple[int, ...]] = []
+
+    def text(self, text: str) -> int:
+        return self.strings.setdefault(text, len(self.strings))
+
+    def call(self, parent: int, kind: int, file: str, class_name: str, name: str, package: str, **more: int) -> int:
+        """One path of calls; ``more`` may have line, flags, calls and own (ns)."""
+        node = (kind, file, class_name, name, package, more.get("line", 0))
+        at = self.nodes.setdefault(node, len(self.nodes))
+        self.rows.append((parent, at, more.get("flags", 0), more.get("calls", 1), more.get("own", 1000)))
+        return len(self.rows) - 1
+
+    def save(self, path: Path) -> Path:
+        texts = [[self.text(text) for text in node[1:5]] for node in self.nodes]
+        count = len(self.rows)
+        rank = self.document["ranks"][0]
+        figures = {name: [0] * count for name in rank["figures"]}
+        figures |= {"context": list(range(count)), "calls": [row[3] for row in self.rows]}
+        figures["self"] = [row[4] for row in self.rows]
+        everything = sum(figures["self"])
+        role = self.text("main")
+        threads = {name: [0] for name in rank["threads"]} | {"role": [role], "running": [True], "served": [1]}
+        threads |= {"self": [everything], "covered": [everything]}
+        rank |= {"figures": figures, "threads": threads, "open": {name: [] for name in rank["open"]}}
+        rank |= {"recorded": everything}
+        self.document |= {
+            "nodes": {
+                "kind": [node[0] for node in self.nodes],
+                "from": [0] * len(texts),
+                "file": [text[0] for text in texts],
+                "class": [text[1] for text in texts],
+                "name": [text[2] for text in texts],
+                "qualified": [0] * len(texts),
+                "package": [text[3] for text in texts],
+                "line": [node[5] for node in self.nodes],
+            },
+            "contexts": {
+                "parent": [row[0] for row in self.rows],
+                "node": [row[1] for row in self.rows],
+                "module": [-1] * count,
+                "origin": [-1] * count,
+                "flags": [row[2] for row in self.rows],
+            },
+            "modules": {name: [] for name in self.document["modules"]},
+            "strings": list(self.strings),
+        }
+        path.write_text(json.dumps(self.document))
+        return path

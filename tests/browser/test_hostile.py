@@ -1,0 +1,70 @@
+"""Names that try to be markup, to break out of the data or to turn the line around are shown as they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+import fastdispatch
+from fastdispatch.views.html import Wanted, page
+from tests.browser.opened import Dump, look, opened
+
+BREAKOUT = "</script><script>window.broken=1</script><img src=x onerror='window.broken=1'>"
+NAMES = (
+    BREAKOUT,
+    "\"quotes\" 'both' `back` \\ & &amp; {{ 7 * 7 }} ${window.broken=1} %s",
+    "\U0001f600 \u4f60\u597d e\u0301",
+    "\u202eright to left\u202c \u05e9\u05dc\u05d5\u05dd",
+    "x" * 10_000,
+    "__proto__",
+    "=cmd|' /C calc'!A0",
+    "\x01\x7f\u2028line\u2029paragraph",
+)
+VIEWS = ("flame", "graph", "table", "modules", "source", "ranks", "about")
+
+
+@pytest.fixture(scope="module")
+def strange(tmp_path_factory: pytest.TempPathFactory, template: Path) -> Path:
+    folder = tmp_path_factory.mktemp("hostile")
+    dump = Dump(template)
+    at = dump.call(-1, 7, "", "", "main", "")
+    for name in NAMES:
+        at = dump.call(at, 1, f"{name}.py", name, name, name, line=7)
+        dump.call(at, 2, "", "", name, "")
+    dump.document["ranks"][0] |= {"notes": list(NAMES), "meta": {"command": list(NAMES), "host": NAMES[0]}}
+    path = dump.save(folder / "strange.json")
+    file = folder / "strange.html"
+    file.write_bytes(page(fastdispatch.load(path), f"{BREAKOUT}/{BREAKOUT}", Wanted()))
+    return file
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_names_are_text_and_nothing_runs(browser: Browser, strange: Path, view: str) -> None:
+    with opened(browser, strange, f"view={view}") as shown:
+        for node in (1, 2, 7):
+            look(shown, view=view, node=node)
+        assert shown.evaluate("window.broken") is None
+        assert shown.locator("img").count() == 0
+        assert shown.locator("script:not([type])").count() == 1
+
+
+def test_names_are_there_in_full(browser: Browser, strange: Path) -> None:
+    with opened(browser, strange, "view=table&sort=name") as shown:
+        names = shown.locator("#view-table tbody button.name").all_inner_texts()
+        for name in NAMES:
+            start = name[:20].strip()
+            assert any(start in text for text in names) or "\x01" in name, name
+        assert shown.locator("h1").get_attribute("title") == f"{BREAKOUT}/{BREAKOUT}"
+        shown.fill("#query", "</script>")
+        assert shown.locator("#answer").inner_text().startswith("2 functions")
+        look(shown, view="about")
+        assert BREAKOUT in shown.locator("#view-about").inner_text()
+
+
+def test_the_file_has_no_name_outside_its_data(strange: Path) -> None:
+    text = strange.read_text()
+    assert "window.broken=1</script>" not in text
+    assert text.count("<script>") == 1
+    assert "x" * 1000 not in text

@@ -1,0 +1,179 @@
+"""The page of the example GPT: every view, every way to look."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pretrain
+import pytest
+from playwright.sync_api import Browser, Page
+
+import fastdispatch
+from fastdispatch.views.html import Wanted, page
+from tests.browser.opened import look, opened
+
+pytestmark = pytest.mark.torch
+
+LAYERS, STEPS = 2, 2
+
+
+@pytest.fixture(scope="module")
+def gpt(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with a recording of it, and the page."""
+    folder = tmp_path_factory.mktemp("gpt")
+    with fastdispatch.CallGraph(folder, timeline=True):
+        pretrain.pretrain(STEPS, 2, pretrain.Config(layers=LAYERS))
+    (folder / "page.html").write_bytes(page(fastdispatch.load(folder, timeline=True), str(folder), Wanted()))
+    return folder
+
+
+def node_of(folder: Path, key: str) -> int:
+    return fastdispatch.load(folder).nodes["key"].index(key)
+
+
+def answer(shown: Page) -> str:
+    return shown.locator("#answer").inner_text()
+
+
+def test_the_page_is_small(gpt: Path) -> None:
+    assert (gpt / "page.html").stat().st_size < 10**6
+
+
+def test_search_says_how_many_and_what_share(gpt: Path, browser: Browser) -> None:
+    trace = fastdispatch.load(gpt)
+    nodes = [node for node, key in enumerate(trace.nodes["key"]) if "aten::linear" in key]
+    with opened(browser, gpt / "page.html") as shown:
+        shown.keyboard.press("/")
+        shown.keyboard.type("aten::linear")
+        assert answer(shown).startswith(f"{len(nodes)} function")
+        assert float(answer(shown).split("·")[2].split()[0]) > 0
+        assert "query=aten%3A%3Alinear" in shown.url
+        shown.keyboard.press("Escape")
+        shown.locator("#reset").click()
+        assert answer(shown) == ""
+
+
+def test_zoom_by_keyboard_and_back(gpt: Path, browser: Browser) -> None:
+    with opened(browser, gpt / "page.html") as shown:
+        shown.locator("#view-flame canvas").focus()
+        for name in ("ArrowDown", "ArrowDown", "ArrowDown", "Enter"):
+            shown.keyboard.press(name)
+        assert "zoom=" in shown.url
+        zoomed = shown.locator("#view-flame .crumb").count()
+        assert zoomed > 1
+        shown.keyboard.press("Backspace")
+        assert shown.locator("#view-flame .crumb").count() == zoomed - 1
+        shown.locator("#view-flame .crumb").first.click()
+        assert "zoom=" not in shown.url
+        assert shown.locator("#details h2").count() == 1
+
+
+def test_callers_are_the_same_time_turned_around(gpt: Path, browser: Browser) -> None:
+    with opened(browser, gpt / "page.html") as shown:
+        forwards = shown.locator("#view-flame .crumbs").inner_text()
+        look(shown, reverse=1)
+        assert shown.locator("#view-flame .crumbs").inner_text() == forwards
+        assert shown.locator("#view-flame input[name=reverse]").is_checked()
+
+
+@pytest.mark.parametrize("weight", ["backward", "calls", "ops"])
+def test_other_weights(gpt: Path, browser: Browser, weight: str) -> None:
+    with opened(browser, gpt / "page.html", f"weight={weight}&phase=forward") as shown:
+        assert shown.locator("#weight").input_value() == weight
+        assert shown.locator("#phase").input_value() == "forward"
+        assert "everything" in shown.locator("#view-flame .crumbs").inner_text()
+
+
+def test_the_table_has_the_figures_of_the_report(gpt: Path, browser: Browser) -> None:
+    trace = fastdispatch.load(gpt)
+    node = node_of(gpt, "pretrain.py:[Block]:forward")
+    table = trace.table("node")
+    calls = table["calls"][table["node"].index(node)]
+    with opened(browser, gpt / "page.html", "view=table&query=pretrain.py%20block%20forward") as shown:
+        row = shown.locator("#view-table tbody tr").first
+        assert "Block.forward" in row.inner_text()
+        assert f"\t{calls}\t" in row.inner_text().replace("\n", "\t")
+        row.locator("button.name").click()
+        assert f"node={node}" in shown.url
+        assert "pretrain.py:[Block]:forward" in shown.locator("#details").inner_text()
+        assert f"blocks.* \u00d7 {LAYERS}" in shown.locator("#details").inner_text()
+        shown.locator("#view-table th button", has_text="Calls").click()
+        assert "sort=calls" in shown.url
+        assert shown.locator("#view-table th[aria-sort=descending]").inner_text().startswith("Calls")
+
+
+def test_the_table_is_filtered_and_copied(gpt: Path, browser: Browser) -> None:
+    with opened(browser, gpt / "page.html", "view=table&kind=op&package=aten&query=_back") as shown:
+        rows = shown.locator("#view-table tbody tr")
+        assert 2 < rows.count() < 60
+        assert all(text == "op" for text in shown.locator("#view-table tbody td:nth-child(3)").all_inner_texts())
+        shown.evaluate("navigator.clipboard.writeText = text => { window.copied = text; return Promise.resolve(); }")
+        shown.locator("button", has_text="Copy as CSV").click()
+        lines = shown.evaluate("window.copied").strip().split("\n")
+        assert len(lines) == rows.count() + 1
+        assert lines[0].startswith("function,package,kind,")
+        shown.select_option("#min", "10")
+        assert rows.count() == 0
+        assert "below 10 % not shown" in shown.locator("#view-table").inner_text()
+
+
+def test_the_address_opens_the_page_as_it_was(gpt: Path, browser: Browser) -> None:
+    node = node_of(gpt, "pretrain.py:[Attention]:forward")
+    state = f"view=table&weight=backward&query=forward&package=project&node={node}&sort=calls&theme=dark"
+    with opened(browser, gpt / "page.html", state) as shown:
+        assert shown.locator("#query").input_value() == "forward"
+        assert shown.locator("#package").input_value() == "project"
+        assert shown.locator("tr.selected").count() == 1
+        assert shown.locator("#tab-table").get_attribute("aria-selected") == "true"
+        dark = shown.evaluate("getComputedStyle(document.body).backgroundColor")
+        shown.locator("#theme").click()
+        assert shown.evaluate("getComputedStyle(document.body).backgroundColor") != dark
+        address = shown.url
+        shown.keyboard.press("1")
+        assert shown.locator("#view-flame").is_visible()
+        shown.go_back()
+        assert shown.url == address
+        assert shown.locator("#view-table").is_visible()
+
+
+def test_everything_can_be_reached_by_keyboard_and_the_focus_is_seen(gpt: Path, browser: Browser) -> None:
+    with opened(browser, gpt / "page.html") as shown:
+        reached = set()
+        for _ in range(40):
+            shown.keyboard.press("Tab")
+            reached.add(shown.evaluate("document.activeElement.id || document.activeElement.tagName"))
+            if shown.evaluate("document.activeElement !== document.body"):
+                assert shown.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
+        assert {
+            "tab-flame",
+            "theme",
+            "query",
+            "weight",
+            "package",
+            "kind",
+            "phase",
+            "min",
+            "reset",
+            "CANVAS",
+        } <= reached
+        shown.locator("#tab-flame").focus()
+        shown.keyboard.press("ArrowRight")
+        assert "view=" in shown.url
+
+
+def test_about_says_what_was_recorded(gpt: Path, browser: Browser) -> None:
+    with opened(browser, gpt / "page.html", "view=about") as shown:
+        text = shown.locator("#view-about").inner_text()
+        for word in ("Nothing was dropped", "torch", "2.13", "Own cost", "Attributed to forward calls", "100 %"):
+            assert word in text
+
+
+def test_scripts_are_modules_of_our_own() -> None:
+    folder = Path(__file__).parents[2] / "python/fastdispatch/views/page"
+    for file in folder.glob("*.js"):
+        text = file.read_text()
+        assert not any(
+            word in text for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(")
+        )
+        assert "http://" not in text.replace("http://www.w3.org/", "") and "https://" not in text, file
+        assert len(text.splitlines()) <= 400, file
