@@ -42,9 +42,7 @@ def train() -> None:
 
 
 def main() -> None:
-    timeline = os.environ.get("FASTDISPATCH_TEST_TIMELINE", "")
-    megabytes = int(os.environ.get("FASTDISPATCH_TEST_MB", "64"))
-    fastdispatch.CallGraph(sys.argv[1], timeline=timeline == "1" or timeline or False, max_mb=megabytes).start()
+    fastdispatch.CallGraph(sys.argv[1], timeline=bool(os.environ.get("FASTDISPATCH_TEST_TIMELINE"))).start()
     if sys.argv[2] == "train":
         train()
     under_way = threading.Barrier(2, action=lambda: print("under way", flush=True))

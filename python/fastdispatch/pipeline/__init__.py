@@ -5,6 +5,7 @@ print(plan.table(0))
 print(plan.replay().bubble_of_total)
 """
 
+from fastdispatch.pipeline.convert import convert
 from fastdispatch.pipeline.graph import Graph, Node
 from fastdispatch.pipeline.layouts import megatron_layout, split_points, with_parts
 from fastdispatch.pipeline.partition import partition
@@ -18,6 +19,7 @@ __all__ = [
     "Plan",
     "Replay",
     "TrainStep",
+    "convert",
     "megatron_layout",
     "partition",
     "plan",

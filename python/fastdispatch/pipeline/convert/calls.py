@@ -1,0 +1,146 @@
+"""Calls with placeholders, ``torch.add(%0, %1, alpha=2)``: ``%0`` is the value of a node's first edge.
+
+Read as Python's syntax and checked part by part, so that nothing but arithmetic, items, and known functions and methods
+of tensors gets into a program.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+
+from fastdispatch import Error
+
+_PLACEHOLDER = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|%(\d+)""")
+_NAME = re.compile(r"_fd_(\d+)")
+_MODULES = ("torch", "torch.nn.functional", "torch.special", "torch.linalg")
+
+#: Functions and methods without effects but on their arguments. With an underscore behind it they write the first.
+_NAMES = """
+abs absolute acos adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d
+add addbmm addcdiv addcmul addmm addmv all alpha_dropout amax amin any arange argmax argmin argsort asin atan atan2
+avg_pool1d avg_pool2d avg_pool3d baddbmm batch_norm bfloat16 bilinear bitwise_and bitwise_not bitwise_or bmm bool
+broadcast_to bucketize cat cdist ceil celu chunk clamp clamp_max clamp_min clip clone complex concat concatenate
+constant_pad_nd contiguous conv1d conv2d conv3d conv_transpose1d conv_transpose2d cos cosh cosine_similarity cross
+cross_entropy cummax cummin cumprod cumsum detach diag diagonal diff dim div divide dot double dropout dropout1d
+dropout2d dsplit einsum elu embedding embedding_bag eq erf erfc exp exp2 expand expand_as expm1 eye fill flatten flip
+float float_power floor floor_divide fmod frac full full_like gather ge gelu getitem glu greater group_norm gt half
+hardsigmoid hardswish hardtanh hsplit index_select instance_norm int interpolate inverse is_floating_point isfinite
+isinf isnan item kthvalue l1_loss layer_norm le leaky_relu lerp less linear linspace local_response_norm log log10
+log1p log2 log_softmax logaddexp logical_and logical_not logical_or logsigmoid logsumexp long lt masked_fill
+masked_select matmul max max_pool1d max_pool2d max_pool3d maximum mean median meshgrid min minimum mish mm mode
+moveaxis movedim mse_loss mul multiply mv nan_to_num narrow ne neg negative new_full new_ones new_zeros nll_loss norm
+normalize numel one_hot ones ones_like outer pad permute pixel_shuffle pixel_unshuffle polar pow prelu prod quantile
+ravel reciprocal relu relu6 remainder renorm repeat repeat_interleave reshape reshape_as rms_norm roll rot90 round
+rrelu rsqrt rsub scaled_dot_product_attention scatter scatter_add searchsorted select selu shape sigmoid sign silu sin
+sinh size slice softmax softmin softplus softshrink softsign sort split sqrt square squeeze stack std sub subtract sum
+swapaxes swapdims t take take_along_dim tan tanh tanhshrink tensor_split threshold tile to topk trace transpose tril
+triu true_divide trunc type type_as unbind unflatten unfold unsqueeze upsample var var_mean view view_as vsplit where
+zeros zeros_like
+"""
+_KNOWN = frozenset(_NAMES.split())
+
+_INERT = (
+    *(ast.Expression, ast.Constant, ast.Tuple, ast.List, ast.Slice, ast.Subscript, ast.UnaryOp, ast.BinOp, ast.Compare),
+    *(ast.Load, ast.operator, ast.unaryop, ast.cmpop, ast.keyword),
+)
+
+
+class Call:
+    """An expression over the inputs of a node."""
+
+    def __init__(self, text: str, start: str = ""):
+        """``start``: what is called where the text is but arguments in parentheses."""
+        source = _PLACEHOLDER.sub(lambda match: match[1] or f"_fd_{match[2]}", text.strip())
+        self.bare = source.startswith("(") and start != ""
+        try:
+            self._tree = ast.parse(f"{start}{source}" if self.bare else source, mode="eval")
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            raise Error(f"its call is no expression: {text[:60]}") from None
+        _check(self._tree.body, start if self.bare else None)
+        self.uses = sorted({int(_NAME.fullmatch(name.id)[1]) for name in self._names()})  # type: ignore[index]
+
+    def _names(self) -> list[ast.Name]:
+        return [each for each in ast.walk(self._tree) if isinstance(each, ast.Name) and _NAME.fullmatch(each.id)]
+
+    @property
+    def written(self) -> int | None:
+        """The input that it writes, if any: that of ``%0.add_(...)`` and ``torch.relu_(%0)``."""
+        call = self._tree.body
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr.endswith("_"):
+            targets = call.args if _is_torch(call.func) else [call.func.value]
+            found = _NAME.fullmatch(targets[0].id) if targets and isinstance(targets[0], ast.Name) else None
+            return int(found[1]) if found else None
+        return None
+
+    @property
+    def is_size(self) -> bool:
+        """Whether it answers a number for sure."""
+        call = self._tree.body
+        method = call.func.attr if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else ""
+        return method in ("dim", "numel", "item") or (method == "size" and bool(getattr(call, "args", None)))
+
+    def source(self, names: Sequence[str]) -> str:
+        """As Python, with these names for the inputs."""
+        return _NAME.sub(lambda match: names[int(match[1])], ast.unparse(self._tree))
+
+
+def _dotted(node: ast.expr) -> str | None:
+    """``torch.nn.functional`` of ``torch.nn.functional.relu``; None for a method."""
+    names = []
+    inner: ast.expr = node
+    while isinstance(inner, ast.Attribute):
+        names.append(inner.attr)
+        inner = inner.value
+    if isinstance(inner, ast.Name) and inner.id == "torch":
+        return ".".join(["torch", *reversed(names[1:])])
+    return None
+
+
+def _check(node: ast.expr, start: str | None) -> None:
+    """Refuse what is neither data nor a known function."""
+    stack: list[ast.AST] = [node]
+    while stack:
+        each = stack.pop()
+        if isinstance(each, ast.Call):
+            if start is None or ast.unparse(each.func) != start:
+                _check_function(each.func)
+                stack += [each.func.value] if isinstance(each.func, ast.Attribute) and not _is_torch(each.func) else []
+            stack += [*each.args, *(keyword.value for keyword in each.keywords)]
+        elif isinstance(each, ast.Attribute):
+            if not (
+                each.attr in ("shape", "T", "mT", "dtype", "device")
+                or (_dotted(each) == "torch" and _is_type(each.attr))
+            ):
+                raise Error(f"its call takes .{each.attr}, which is not known")
+            stack += [] if _is_torch(each) else [each.value]
+        elif isinstance(each, ast.Name):
+            if not _NAME.fullmatch(each.id):
+                raise Error(f"its call takes {each.id}, which is not known")
+        elif isinstance(each, _INERT):
+            stack += list(ast.iter_child_nodes(each))
+        else:
+            raise Error(f"its call has a {type(each).__name__}, which is not known")
+
+
+def _is_torch(node: ast.expr) -> bool:
+    return _dotted(node) is not None
+
+
+def _is_type(name: str) -> bool:
+    return (
+        re.fullmatch(
+            r"(bool|b?float|double|half|long|int|short|u?int|complex|strided|channels_last|contiguous_format|preserve_format)\d*",
+            name,
+        )
+        is not None
+    )
+
+
+def _check_function(function: ast.expr) -> None:
+    if not isinstance(function, ast.Attribute):
+        raise Error(f"its call calls {ast.unparse(function)[:40]}, which is not known")
+    module = _dotted(function)
+    if function.attr.rstrip("_") not in _KNOWN or (module is not None and module not in _MODULES):
+        raise Error(f"its call calls {ast.unparse(function)[:40]}, which is not known")

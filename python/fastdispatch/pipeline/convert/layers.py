@@ -1,0 +1,108 @@
+"""The graph that is converted: what each node is, in which stage, on what it works."""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from fastdispatch import Error
+from fastdispatch.pipeline.graph import Graph
+
+
+@dataclass(frozen=True)
+class Node:
+    """One layer, operator or input of a model."""
+
+    id: str
+    desc: str
+    stage: int | None = None
+    #: What the text form has no place for: "call", "module", "tied".
+    about: Mapping[str, object] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """As messages name it."""
+        text = self.desc if len(self.desc) <= 60 else f"{self.desc[:57]}..."
+        return f"{self.id} ({text})"
+
+
+@dataclass
+class LayerGraph:
+    """Nodes in the order of their lines, edges in the order of theirs: for one node the order of its arguments."""
+
+    nodes: dict[str, Node] = field(default_factory=dict)
+    sources_of: dict[str, list[str]] = field(default_factory=dict)
+    targets_of: dict[str, list[str]] = field(default_factory=dict)
+    #: Targets of edges, each where its first edge stands.
+    in_order_of_edges: dict[str, None] = field(default_factory=dict)
+
+    def add(self, node: Node) -> None:
+        self.nodes[node.id] = node
+        self.sources_of.setdefault(node.id, [])
+        self.targets_of.setdefault(node.id, [])
+
+    def connect(self, source: str, target: str) -> None:
+        self.sources_of[target].append(source)
+        self.targets_of[source].append(target)
+        self.in_order_of_edges.setdefault(target)
+
+    def remove(self, id: str) -> None:
+        for target in self.targets_of.pop(id):
+            self.sources_of[target].remove(id)
+        for source in self.sources_of.pop(id):
+            self.targets_of[source].remove(id)
+        del self.nodes[id]
+        self.in_order_of_edges.pop(id, None)
+
+    def without_dead_items(self) -> LayerGraph:
+        """Without the items of tuples that nobody reads, which profiles have many of. One pass, as published."""
+        dead = [id for id, targets in self.targets_of.items() if not targets and _is_item(self.nodes[id])]
+        for id in dead:
+            self.remove(id)
+        return self
+
+    def ordered(self) -> list[Node]:
+        """Sources before targets, lower stages and numbers first."""
+        waiting = {id: len(sources) for id, sources in self.sources_of.items()}
+        ready = [(*self._rank(id), id) for id, count in waiting.items() if not count]
+        heapq.heapify(ready)
+        order = []
+        while ready:
+            id = heapq.heappop(ready)[-1]
+            order.append(self.nodes[id])
+            for target in self.targets_of[id]:
+                waiting[target] -= 1
+                if not waiting[target]:
+                    heapq.heappush(ready, (*self._rank(target), target))
+        if len(order) < len(self.nodes):
+            stuck = next(self.nodes[id] for id, count in waiting.items() if count)
+            raise Error(f"{stuck}: lies on a cycle or behind one")
+        return order
+
+    def _rank(self, id: str) -> tuple[int, list[tuple[int, int | str]]]:
+        stage = self.nodes[id].stage
+        return (-1 if stage is None else stage, natural(id))
+
+
+def _is_item(node: Node) -> bool:
+    return node.desc.startswith("__getitem__")
+
+
+def natural(text: str) -> list[tuple[int, int | str]]:
+    """A key for sorting in which node10 comes after node9."""
+    return [(0, int(part)) if part.isdigit() else (1, part) for part in re.split(r"([0-9]+)", text) if part]
+
+
+def in_order(ids: Iterable[str]) -> list[str]:
+    return sorted(ids, key=natural)
+
+
+def from_graph(given: Graph) -> LayerGraph:
+    """The graph that was read, by id."""
+    graph = LayerGraph()
+    for node in given.nodes:
+        graph.add(Node(node.id, node.name, node.stage, node.about))
+    for source, target in given.edges:
+        graph.connect(source, target)
+    return graph

@@ -1,0 +1,158 @@
+"""The default package: the published file set and interface, with code that is right for every graph."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from fastdispatch import Error
+from fastdispatch.pipeline.convert import compat
+from fastdispatch.pipeline.convert.compat import Written
+from fastdispatch.pipeline.convert.emit import emit_stage, emit_whole, wires
+from fastdispatch.pipeline.convert.naming import check_names
+from fastdispatch.pipeline.convert.plan import Plan
+from fastdispatch.pipeline.convert.templates import Templates
+from fastdispatch.pipeline.convert.ties import Ties
+
+_WEIGHTS = '''\
+"""Where the weights of every stage come from, and what loads them."""
+
+#: Stage, its layer, the node it was made from, and the module of the original model, where the graph names it.
+LAYERS = (%(layers)s)
+
+#: Places of one parameter: (stage, name). A name without a dot is a module with all its parameters.
+SHARED = (%(shared)s)
+
+
+def state_of(number, stage, state, modules=None):
+    """The part of the original model's ``state_dict()`` that belongs to a stage, under the stage's names.
+
+    ``modules``: node to module of the original model, for graphs that do not name them.
+    """
+    found = {}
+    for each, layer, node, module in LAYERS:
+        names = [name for name in stage.state_dict() if name == layer or name.startswith(f"{layer}.")]
+        if each != number or not names:
+            continue
+        module = (modules or {}).get(node, module)
+        if module is None:
+            raise KeyError(f"the graph does not say which module {node} is: give modules={{{node!r}: ...}}")
+        found.update({name: state[module + name[len(layer):]] for name in names})
+    return found
+
+
+def load(stages, state, modules=None):
+    """Load all stages, in their order. Every parameter must be there."""
+    for number, stage in enumerate(stages):
+        stage.load_state_dict(state_of(number, stage, state, modules), strict=False)
+'''
+
+
+def ties_of(plan: Plan) -> Ties:
+    declared = [
+        (stage.index, node)
+        for stage in plan.stages
+        for node in stage.nodes
+        if plan.operators[node.id].declare is not None
+    ]
+    return Ties(declared, plan.names)
+
+
+def write(plan: Plan, name: str, arch: str, replicas: Sequence[int] | None, templates: Templates) -> Written:
+    """All files of the package."""
+    imported = {statement.split()[-1] for each in plan.operators.values() for statement in each.imports}
+    check_names(name, arch, sorted(imported))
+    count = len(plan.stages)
+    if replicas is not None and len(replicas) != count:
+        raise Error(f"--stage_to_num_ranks_map has {len(replicas)} stages, the graph has {count}")
+    ties = ties_of(plan)
+    written = Written(warnings=[*plan.notes])
+    layers: list[tuple[int, str, str, str | None]] = []
+    for stage in plan.stages:
+        file = f"stage{stage.index}" if count > 1 else arch
+        made = emit_stage(plan, stage, f"Stage{stage.index}" if count > 1 else name, ties)
+        written.files[f"{file}.py"] = _tidy(templates.model.fill(made.fields))
+        written.lines.append(f"Done generating {file}.py...")
+        for id, layer in made.layers.items():
+            module = plan.graph.nodes[id].about.get("module")
+            layers.append((stage.index, layer, id, module if isinstance(module, str) else None))
+            written.layers.setdefault(id, []).append((stage.index, layer))
+    written.shared = ties.groups
+    written.inputs = {plan.names.wire(id): id for id in plan.inputs}
+    written.outputs = {_answer(plan, id): id for id in plan.outputs}
+    if count > 1:
+        written.files[f"{arch}.py"] = _tidy(templates.model.fill(emit_whole(plan, name, ties)))
+        written.lines.append("Done with sub-graph fusion...")
+    written.files["weights.py"] = _WEIGHTS % {
+        "layers": _rows([*dict.fromkeys(layers)]),
+        "shared": _rows([tuple(group) for group in ties.groups]),
+    }
+    written.files["__init__.py"] = templates.init.fill(_init(plan, name, arch))
+    for file, fields in compat.configurations(count, None if replicas is None else [*replicas]).items():
+        written.files[file] = _with_depths(templates.conf.fill(fields), file, _depths(file, count, replicas))
+    return written
+
+
+def _rows(rows: Sequence[object]) -> str:
+    return "".join(f"\n    {row!r}," for row in rows) + "\n" if rows else ""
+
+
+def _tidy(text: str) -> str:
+    """Without the blanks that empty fields leave."""
+    lines = [line.rstrip() for line in text.splitlines()]
+    kept = [line for at, line in enumerate(lines) if line or at == 0 or lines[at - 1]]
+    return "\n".join(kept).rstrip() + "\n"
+
+
+def _init(plan: Plan, name: str, arch: str) -> Mapping[str, str]:
+    names = plan.names
+    count = len(plan.stages)
+    rows = []
+    for stage in plan.stages:
+        given = [_answer(plan, id) for id in stage.gives]
+        maker = f"Stage{stage.index}()" if count > 1 else f"{name}()"
+        rows.append(f"({maker}, {_quoted(wires(names, stage.reads, stage.index))}, {_quoted(given)})")
+    last = next(id for id in reversed(plan.outputs) if id in plan.stages[_last(plan)].gives)
+    loss = _answer(plan, last)
+    stages = [f"from .stage{index} import Stage{index}" for index in range(count)] if count > 1 else []
+    return {
+        "arch": arch,
+        "import_statements": "\n".join([f"from .{arch} import {name}", *stages]),
+        "model": ",\n        ".join([*rows, f'(criterion, ["{loss}"], ["loss"])']),
+        "full_model": f"{name}()",
+    }
+
+
+def _answer(plan: Plan, id: str) -> str:
+    """What runtimes call a value that a stage gives."""
+    return "output" if len(plan.stages) == 1 and len(plan.outputs) == 1 else plan.names.value(id)
+
+
+def _last(plan: Plan) -> int:
+    """The last stage that makes an output of the model."""
+    return max(stage.index for stage in plan.stages if any(id in plan.outputs for id in stage.gives))
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return json.dumps([*names])
+
+
+def _depths(file: str, count: int, replicas: Sequence[int] | None) -> dict[str, int]:
+    """Micro-batches that each stage starts before its first backward."""
+    if file == "dp_conf.json":
+        return {"0": 0}
+    ranks = [1] * count if file == "mp_conf.json" or replicas is None else [*replicas]
+    total = sum(ranks)
+    return {str(stage): (total - 1 - sum(ranks[:stage])) // ranks[stage] for stage in range(count)}
+
+
+def _with_depths(text: str, file: str, depths: Mapping[str, int]) -> str:
+    """The configuration with ``stage_to_depth_map``, which the published template has no field for."""
+    try:
+        content = json.loads(text)
+    except ValueError:
+        return text  # somebody's own template may be no JSON
+    if not isinstance(content, dict) or "stage_to_depth_map" in content:
+        return text
+    content["stage_to_depth_map"] = depths
+    return "{\n" + ",\n".join(f"    {json.dumps(key)}: {json.dumps(value)}" for key, value in content.items()) + "\n}\n"

@@ -1,0 +1,83 @@
+"""Data to try a model with: as the user says, or as the layers behind an input want it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from fastdispatch import Error
+from fastdispatch.pipeline.convert.describe import Description, describe
+from fastdispatch.pipeline.convert.plan import Plan
+
+_FORM = re.compile(r"(?P<shape>\d+(?:x\d+)*)(?::(?P<dtype>\w+)(?::(?P<end>\d+))?)?")
+_HINT = "say with --inputs what goes in, as 2x3x32x32 or 4x8:int64:100 (numbers below 100), with commas between inputs"
+
+#: Of a class: the shape of a small input, from its arguments.
+_SHAPES: dict[str, Callable[[list[int]], tuple[int, ...]]] = {
+    "Linear": lambda a: (4, a[0]),
+    "Conv1d": lambda a: (2, a[0], 32),
+    "Conv2d": lambda a: (2, a[0], 32, 32),
+    "Conv3d": lambda a: (2, a[0], 8, 8, 8),
+    "BatchNorm1d": lambda a: (4, a[0]),
+    "BatchNorm2d": lambda a: (2, a[0], 16, 16),
+    "LSTM": lambda a: (5, 2, a[0]),
+    "GRU": lambda a: (5, 2, a[0]),
+    "RNN": lambda a: (5, 2, a[0]),
+    "Bilinear": lambda a: (4, a[0]),
+}
+
+
+def samples(text: str | None, plan: Plan) -> list[Any]:
+    """One tensor an input of the model."""
+    import torch
+
+    generator = torch.Generator().manual_seed(7)
+    forms = text.split(",") if text else [_guess(plan, id) for id in plan.inputs]
+    if len(forms) != len(plan.inputs):
+        raise Error(f"--inputs {text}: {len(forms)} of {len(plan.inputs)} inputs")
+    return [_make(form.strip(), generator) for form in forms]
+
+
+def _make(form: str, generator: Any) -> Any:
+    import torch
+
+    found = _FORM.fullmatch(form)
+    dtype = getattr(torch, (found["dtype"] if found else None) or "float32", None)
+    if found is None or not isinstance(dtype, torch.dtype):
+        raise Error(f"--inputs: {form!r}: {_HINT}")
+    shape = tuple(map(int, found["shape"].split("x")))
+    if dtype.is_floating_point:
+        return torch.randn(shape, generator=generator, dtype=torch.float32).to(dtype)
+    return torch.randint(0, int(found["end"] or 2), shape, generator=generator).to(dtype)
+
+
+def _guess(plan: Plan, id: str) -> str:
+    about = plan.graph.nodes[id].about
+    shape, dtype = about.get("shape"), about.get("dtype")
+    if isinstance(shape, list) and shape and all(isinstance(each, int) for each in shape):
+        return "x".join(map(str, shape)) + (f":{dtype}" if isinstance(dtype, str) else "")
+    for found in _behind(plan, id):
+        values = [*found.args, *found.keywords.values()]
+        numbers = [int(value) for value in values if re.fullmatch(r"\d+", value)]
+        if found.name == "Embedding":
+            return f"4x8:int64:{numbers[0]}"
+        if found.name in _SHAPES and numbers:
+            return "x".join(map(str, _SHAPES[found.name](numbers)))
+    raise Error(f"{plan.graph.nodes[id]}: its shape is not known: {_HINT}")
+
+
+def _behind(plan: Plan, id: str) -> Iterator[Description]:
+    """Layers that read a value, nearest first."""
+    waiting, seen = [id], {id}
+    while waiting:
+        here = waiting.pop(0)
+        for target in plan.graph.targets_of[here]:
+            if target in seen:
+                continue
+            seen.add(target)
+            waiting.append(target)
+            try:
+                yield describe(plan.graph.nodes[target].desc)
+            except Error:
+                continue

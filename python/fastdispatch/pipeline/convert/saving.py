@@ -1,0 +1,62 @@
+"""Put a package into a folder without losing what somebody changed there.
+
+``.pipeline-convert.json`` has a digest of every file as it was written. A file that is no longer so was edited; one
+that is not in the list is somebody else's. Neither is overwritten without force.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from fastdispatch import Error
+from fastdispatch.cli.output import make_folder, write
+
+LIST = ".pipeline-convert.json"
+SCHEMA = "fastdispatch-package/1"
+
+
+def save(folder: Path, files: Mapping[str, str], *, force: bool, keep: bool, listed: bool) -> list[str]:
+    """All files or none; with ``keep`` all but those that were changed, which are answered. ``listed``: beside the list
+    of digests, which a published package does not have."""
+    contents = {name: text.encode() for name, text in files.items()}
+    known = _known(folder)
+    changed = [name for name, content in contents.items() if _differs(folder / name, content, known.get(name))]
+    if force:
+        changed = []
+    if changed and not keep:
+        names = ", ".join(changed)
+        raise Error(f"{folder}: {names}: changed since it was written, or not written by this; --force overwrites")
+    make_folder(folder)
+    for name, content in contents.items():
+        if name not in changed:
+            write(folder / name, content)
+    if listed:
+        digests = {name: _digest(content) for name, content in contents.items()}
+        write(folder / LIST, json.dumps({"schema": SCHEMA, "files": digests}, indent=1).encode())
+    return changed
+
+
+def _differs(path: Path, content: bytes, digest: str | None) -> bool:
+    try:
+        there = path.read_bytes()
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise Error(f"{path}: cannot read: {error.strerror}") from None
+    return there != content and _digest(there) != digest
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _known(folder: Path) -> dict[str, str]:
+    try:
+        found = json.loads((folder / LIST).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    files = found.get("files") if isinstance(found, dict) else None
+    return files if isinstance(files, dict) else {}

@@ -1,0 +1,84 @@
+"""Parameters with several places in a model: one module called twice, or one weight in two modules.
+
+A node says so in its facts: ``"module": "decoder.embed"`` where two nodes have the same one, and
+``"tied": {"weight": "decoder.embed.weight"}`` where one of its parameters is also another's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from fastdispatch import Error
+from fastdispatch.pipeline.convert.layers import Node
+from fastdispatch.pipeline.convert.naming import Names
+
+#: (stage, name of the parameter or layer in the stage)
+Place = tuple[int, str]
+
+
+class Ties:
+    """Which layers and parameters are one."""
+
+    def __init__(self, places: Iterable[tuple[int, Node]], names: Names):
+        """``places``: the declared nodes of every stage."""
+        self._layers: dict[tuple[int, str], str] = {}
+        self._modules: dict[str, list[Place]] = {}
+        self._weights: dict[str, list[Place]] = {}
+        for stage, node in places:
+            module = node.about.get("module")
+            layer = names.layer(node.id)
+            if isinstance(module, str) and module:
+                first = next((place for place in self._modules.get(module, []) if place[0] == stage), None)
+                if first is not None:
+                    self._layers[stage, node.id] = first[1]
+                    continue
+                self._modules.setdefault(module, []).append((stage, layer))
+            self._tied(stage, node, layer)
+
+    def _tied(self, stage: int, node: Node, layer: str) -> None:
+        tied = node.about.get("tied", {})
+        if not isinstance(tied, Mapping) or not all(
+            isinstance(each, str) and _is_path(name) for name, each in tied.items()
+        ):
+            raise Error(f'{node}: "tied" is no object of parameter names')
+        for name, original in tied.items():
+            self._weights.setdefault(str(original), []).append((stage, f"{layer}.{name}"))
+
+    def layer(self, stage: int, id: str) -> str | None:
+        """The layer of an earlier node of the stage that is the same module."""
+        return self._layers.get((stage, id))
+
+    @property
+    def groups(self) -> list[list[Place]]:
+        """Places of one parameter, the first of which is the one that stays. A place without a dot is a module."""
+        modules = dict(self._modules)
+        groups = [places for places in modules.values() if len(places) > 1]
+        for original, places in self._weights.items():
+            module, _, name = original.rpartition(".")
+            home = [(stage, f"{layer}.{name}") for stage, layer in modules.get(module, [])[:1]]
+            group = [*home, *(place for place in places if place not in home)]
+            if len(group) > 1:
+                groups.append(sorted(group))
+        return groups
+
+    def statements(self, stage: int) -> list[str]:
+        """Of the constructor of a stage: two names for one parameter."""
+        found = []
+        for group in self.groups:
+            own = [name for each, name in group if each == stage]
+            found += [f"self.{name} = self.{own[0]}" for name in own[1:]]
+        return found
+
+    def across(self) -> list[str]:
+        """Of the constructor of the whole: parameters of several stages."""
+        found = []
+        for group in self.groups:
+            home, name = group[0]
+            found += [
+                f"self.stage{each}.{other} = self.stage{home}.{name}" for each, other in group[1:] if each != home
+            ]
+        return found
+
+
+def _is_path(name: object) -> bool:
+    return isinstance(name, str) and all(part.isidentifier() for part in name.split("."))

@@ -1,0 +1,306 @@
+"""Run the stages of a package and the whole graph in one class on the same data, and compare bit for bit.
+
+Stages run as on ranks of their own: what crosses a border is detached, and its gradient is handed back. Gradients of
+one tensor are added from the last stage to the first, as the engine adds them in one graph.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fastdispatch import Error
+from fastdispatch.pipeline.convert import package
+from fastdispatch.pipeline.convert.compat import Written
+from fastdispatch.pipeline.convert.imports import Import
+from fastdispatch.pipeline.convert.layers import LayerGraph
+from fastdispatch.pipeline.convert.plan import plan
+from fastdispatch.pipeline.convert.samples import samples
+from fastdispatch.pipeline.convert.templates import Templates
+
+_SEED = 20
+_WHOLE = "the whole"
+
+
+class Broken(Error):
+    """The package itself fails."""
+
+
+@dataclass
+class Verdict:
+    """What was equal, and a line for each thing that was not."""
+
+    equal: dict[str, int] = field(default_factory=dict)
+    faults: list[str] = field(default_factory=list)
+
+    def check(self, kind: str, what: str, split: Any, whole: Any) -> None:
+        """Two tensors; None is a gradient of zeros."""
+        import torch
+
+        if split is None and whole is None:
+            return
+        split, whole = (torch.zeros_like(b) if a is None else a for a, b in ((split, whole), (whole, split)))
+        if split.shape != whole.shape or split.dtype != whole.dtype:
+            self.faults.append(f"{what}: {_form(split)} in stages, {_form(whole)} in the whole")
+        elif not torch.equal(split.nan_to_num(), whole.nan_to_num()):
+            worst = (split.double() - whole.double()).abs().max().item()
+            self.faults.append(f"{what}: differs by up to {worst:.3g} of {whole.double().abs().max().item():.3g}")
+        else:
+            self.equal[kind] = self.equal.get(kind, 0) + 1
+
+    def __str__(self) -> str:
+        return ", ".join(f"{count} {kind}{'' if count == 1 else 's'}" for kind, count in self.equal.items())
+
+
+def _form(tensor: Any) -> str:
+    return f"{'x'.join(map(str, tensor.shape)) or 'one'} {str(tensor.dtype).removeprefix('torch.')}"
+
+
+def verify(
+    folder: Path, written: Written, graph: LayerGraph, imports: Mapping[str, Import], inputs: str | None, *, train: bool
+) -> Verdict:
+    """Compare the package in ``folder``, which may have been edited since it was written.
+
+    ``inputs``: shapes of the model's inputs, ``2x3x32x32,4x8:int64:100``; guessed from the layers behind them if not
+    given. ``train``: with dropout and batch statistics."""
+    whole_plan = plan(graph, imports, whole=True)
+    names = package.write(whole_plan, "Whole", "whole", None, Templates())
+    with tempfile.TemporaryDirectory() as place:
+        for name, text in names.files.items():
+            (Path(place) / name).write_text(text, encoding="utf-8")
+        whole = _model(Path(place), _WHOLE)[0][0]
+    given = dict(zip(names.inputs.values(), samples(inputs, whole_plan), strict=True))
+    verdict = Verdict()
+    try:
+        _check(verdict, _model(folder, str(folder)), written, whole, names, given, train=train)
+    except Broken as error:
+        verdict.faults.append(str(error))
+    return verdict
+
+
+def _check(
+    verdict: Verdict,
+    rows: list[Any],
+    written: Written,
+    whole: Any,
+    names: Written,
+    given: Mapping[str, Any],
+    *,
+    train: bool,
+) -> None:
+    """Run both."""
+    import torch
+
+    stages = [row[0] for row in rows]
+    _share(stages, written)
+    _copy_state(stages, written, whole, names, verdict)
+    for module in (whole, *stages):
+        module.train(train)
+    nodes = list(names.outputs.values())
+    answers, gradients = _run_whole(whole, list(given.values()), len(nodes))
+    expected = dict(zip(nodes, answers, strict=True))
+    order = dict(zip(nodes, gradients, strict=True))
+    split = _Split(rows, {name: given[id] for name, id in written.inputs.items()})
+    split.forward()
+    for name, id in written.outputs.items():
+        found = split.values.get(name)
+        if not isinstance(found, torch.Tensor):
+            verdict.faults.append(f"output {name}: is a {type(found).__name__}")
+        else:
+            verdict.check("output", f"output {name}", found, expected[id])
+    split.backward({name: order[id] for name, id in written.outputs.items()})
+    _compare(verdict, split, stages, written, whole, names, given)
+
+
+def _model(folder: Path, what: str) -> list[Any]:
+    """The rows of ``model()`` without the criterion."""
+    with _imported(folder, what) as module:
+        return list(_guarded(what, lambda: module.model(None)))[:-1]
+
+
+@contextmanager
+def _imported(folder: Path, what: str) -> Iterator[Any]:
+    """A package from anywhere, under a name of its own, which is gone afterwards."""
+    name = "_fastdispatch_verified"
+    spec = importlib.util.spec_from_file_location(
+        name, folder / "__init__.py", submodule_search_locations=[str(folder)]
+    )
+    if spec is None or spec.loader is None or not (folder / "__init__.py").exists():
+        raise Error(f"{folder}: no package: there is no __init__.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    here = str(Path.cwd())
+    added = here not in sys.path
+    sys.path[:0] = [here] if added else []
+    written, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        loader = spec.loader
+        _guarded(what, lambda: loader.exec_module(module))
+        yield module
+    finally:
+        sys.dont_write_bytecode = written
+        if added:
+            sys.path.remove(here)
+        for each in [each for each in sys.modules if each == name or each.startswith(f"{name}.")]:
+            del sys.modules[each]
+
+
+def _guarded(what: str, call: Any) -> Any:
+    """Run code of the package; its errors are one line."""
+    try:
+        return call()
+    except Exception as error:
+        words = " ".join(str(error).split())
+        raise (Error if what == _WHOLE else Broken)(f"{what}: {type(error).__name__}: {words}") from None
+
+
+def _entries(stages: Sequence[Any], written: Written) -> Iterator[tuple[str, int, str, str]]:
+    """(node, stage, layer, name of a parameter or buffer in it)."""
+    for id, places in written.layers.items():
+        for stage, layer in places:
+            for name in stages[stage].state_dict():
+                if name == layer or name.startswith(f"{layer}."):
+                    yield id, stage, layer, name[len(layer) :]
+
+
+def _share(stages: Sequence[Any], written: Written) -> None:
+    """Equal values at all places of one parameter."""
+    for (home, first), *others in written.shared:
+        source = stages[home].state_dict()
+        for stage, other in others:
+            state = stages[stage].state_dict()
+            for name, value in source.items():
+                if name == first or name.startswith(f"{first}."):
+                    state[other + name[len(first) :]].copy_(value)
+
+
+def _copy_state(stages: Sequence[Any], written: Written, whole: Any, names: Written, verdict: Verdict) -> None:
+    """The weights of the stages into the whole."""
+    state = whole.state_dict()
+    missing = set(state)
+    for node, stage, layer, rest in _entries(stages, written):
+        own = names.layers[node][0][1] + rest
+        value = stages[stage].state_dict()[layer + rest]
+        if own not in state or state[own].shape != value.shape:
+            verdict.faults.append(f"stage {stage}: {layer}{rest} is {_form(value)}, {node} has none such")
+        else:
+            state[own].copy_(value)
+            missing.discard(own)
+    if missing:
+        verdict.faults.append(f"no stage has the weights of {', '.join(sorted(missing)[:5])}")
+
+
+def _run_whole(whole: Any, given: list[Any], count: int) -> tuple[list[Any], list[Any]]:
+    """Answers, and the gradients that were put into them."""
+    import torch
+
+    for tensor in given:
+        tensor.requires_grad_(tensor.is_floating_point())
+    torch.manual_seed(_SEED)
+    answer = _guarded(_WHOLE, lambda: whole(*given))
+    answers = [answer] if count == 1 else [*answer]
+    for each in answers:
+        if not isinstance(each, torch.Tensor):
+            raise Error(f"the whole answers a {type(each).__name__}: only tensors can be compared")
+    gradients = [torch.randn_like(each) if each.requires_grad else None for each in answers]
+    roots = [(a, g) for a, g in zip(answers, gradients, strict=True) if g is not None]
+    if roots:
+        torch.autograd.backward(*map(list, zip(*roots, strict=True)))
+    return answers, gradients
+
+
+@dataclass
+class _Split:
+    """Stages on their own: values by the names of ``model()``."""
+
+    rows: list[Any]
+    inputs: dict[str, Any]
+    values: dict[str, Any] = field(default_factory=dict)
+    #: Of each stage: what it read, detached, and what it gave.
+    read: list[dict[str, Any]] = field(default_factory=list)
+    gave: list[dict[str, Any]] = field(default_factory=list)
+    gradients: dict[str, Any] = field(default_factory=dict)
+
+    def forward(self) -> None:
+        import torch
+
+        self.values.update({name: value.detach() for name, value in self.inputs.items()})
+        torch.manual_seed(_SEED)
+        for index, (module, reads, gives) in enumerate(self.rows):
+            for name in reads:
+                if name not in self.values:
+                    raise Broken(f"stage {index}: reads {name}, which no earlier stage gives")
+            leaves = {name: _leaf(self.values[name]) for name in reads}
+            answer = _guarded(f"stage {index}", lambda m=module, v=leaves: m(*v.values()))
+            answers = [answer] if len(gives) == 1 else [*answer] if isinstance(answer, (tuple, list)) else []
+            if len(answers) != len(gives):
+                raise Broken(f"stage {index}: gives {len(answers) or 1} values, model() says {len(gives)}")
+            self.read.append(leaves)
+            self.gave.append(dict(zip(gives, answers, strict=True)))
+            self.values.update(self.gave[-1])
+
+    def backward(self, gradients: Mapping[str, Any]) -> None:
+        import torch
+
+        shapes = {name: getattr(value, "shape", None) for name, value in self.values.items()}
+        known = {name: value for name, value in gradients.items() if value is not None and value.shape == shapes[name]}
+        for index in reversed(range(len(self.rows))):
+            gave, read = self.gave[index], self.read[index]
+            roots = [(gave[name], known[name]) for name in gave if name in known and gave[name].requires_grad]
+            roots += [(leaf, known[name]) for name, leaf in read.items() if name in known and leaf.requires_grad]
+            if roots:
+                tensors, values = map(list, zip(*roots, strict=True))
+                _guarded(f"stage {index}: backward", lambda t=tensors, v=values: torch.autograd.backward(t, v))
+            for name, leaf in read.items():
+                if isinstance(leaf, torch.Tensor) and leaf.grad is not None:
+                    known[name] = leaf.grad
+        self.gradients = known
+
+
+def _leaf(value: Any) -> Any:
+    import torch
+
+    if not isinstance(value, torch.Tensor):
+        return value
+    return value.detach().requires_grad_(value.is_floating_point() or value.is_complex())
+
+
+def _compare(
+    verdict: Verdict,
+    split: _Split,
+    stages: Sequence[Any],
+    written: Written,
+    whole: Any,
+    names: Written,
+    given: Mapping[str, Any],
+) -> None:
+    """Gradients and buffers."""
+    for name, node in written.inputs.items():
+        if given[node].requires_grad:
+            verdict.check("input gradient", f"gradient of {name}", split.gradients.get(name), given[node].grad)
+    expected = dict(whole.named_parameters(remove_duplicate=False))
+    buffers = dict(whole.named_buffers(remove_duplicate=False))
+    found: dict[str, Any] = {}
+    what: dict[str, str] = {}
+    for node, stage, layer, rest in _entries(stages, written):
+        own = names.layers[node][0][1] + rest
+        parameter = dict(stages[stage].named_parameters(remove_duplicate=False)).get(layer + rest)
+        if parameter is not None and own in expected:
+            key = str(id(expected[own]))
+            what.setdefault(key, own)
+            found.setdefault(key, {})[id(parameter)] = parameter.grad
+        elif own in buffers:
+            value = dict(stages[stage].named_buffers(remove_duplicate=False))[layer + rest]
+            verdict.check("buffer", f"stage {stage}: {layer}{rest} ({node})", value, buffers[own])
+    for key, parts in found.items():
+        total = None
+        for each in reversed([part for part in parts.values() if part is not None]):
+            total = each if total is None else total + each
+        own = what[key]
+        verdict.check("parameter gradient", f"gradient of {own}", total, expected[own].grad)
