@@ -33,3 +33,18 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
         Path(".").exists()
     graph.dump(path)
     return path
+
+
+@pytest.fixture(scope="package")
+def gpt(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a recording of the example and its page: two layers, two steps, when each call was."""
+    import pretrain
+
+    from fastdispatch.views.html import Wanted, page
+
+    folder = tmp_path_factory.mktemp("gpt")
+    with fastdispatch.CallGraph(folder, timeline=True):
+        pretrain.pretrain(2, 2, pretrain.Config(layers=2))
+    made = page(fastdispatch.load(folder, timeline=True), str(folder), Wanted(source=True))
+    (folder / "page.html").write_bytes(made)
+    return folder

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, Request
 #: Milliseconds that a page may take for one thing, on a machine that does much else.
 PATIENCE = 60_000
 
-READY = "document.body.dataset.ready === 'yes'"
+READY = "body[data-ready=yes]"
 
 
 @contextmanager
@@ -33,7 +33,7 @@ def opened(browser: Browser, file: Path, fragment: str = "") -> Iterator[Page]:
     page.on("console", lambda message: faults.append(message.text) if message.type in ("error", "warning") else None)
     page.on("dialog", lambda dialog: faults.append(f"dialog {dialog.message}"))
     page.goto(f"{file.as_uri()}#{fragment}")
-    page.wait_for_function(READY)
+    page.wait_for_selector(READY)
     yield page
     context.close()
     assert not faults, "\n".join(faults)

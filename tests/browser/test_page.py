@@ -4,27 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pretrain
 import pytest
 from playwright.sync_api import Browser, Page
 
 import fastdispatch
-from fastdispatch.views.html import Wanted, page
 from tests.browser.opened import look, opened
 
 pytestmark = pytest.mark.torch
 
-LAYERS, STEPS = 2, 2
-
-
-@pytest.fixture(scope="module")
-def gpt(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder with a recording of it, and the page."""
-    folder = tmp_path_factory.mktemp("gpt")
-    with fastdispatch.CallGraph(folder, timeline=True):
-        pretrain.pretrain(STEPS, 2, pretrain.Config(layers=LAYERS))
-    (folder / "page.html").write_bytes(page(fastdispatch.load(folder, timeline=True), str(folder), Wanted()))
-    return folder
+LAYERS = 2
 
 
 def node_of(folder: Path, key: str) -> int:

@@ -7,7 +7,7 @@ import argparse
 from fastdispatch import load
 from fastdispatch.cli.output import write
 
-_DESCRIPTION = """One file that shows the recording in a browser: flame graph, tables, callers and callees. It
+_DESCRIPTION = """One file that shows the recording in a browser: flame graph, call graph, tables, modules, ranks. It
 opens from a disk, needs no network, and holds all its data."""
 
 
@@ -15,6 +15,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("html", help="a page to look at it in a browser", description=_DESCRIPTION)
     parser.add_argument("path", metavar="PATH", help="a recording, run directory, dump or merge")
     parser.add_argument("-o", dest="output", required=True, metavar="FILE", help="the page")
+    parser.add_argument("--source", action="store_true", help="with the text of functions whose files are found here")
     parser.add_argument("--max-mb", type=_megabytes, default=16.0, metavar="N", help="size of the file; default: 16")
     parser.set_defaults(function=run)
 
@@ -29,5 +30,5 @@ def _megabytes(text: str) -> float:
 def run(arguments: argparse.Namespace) -> None:
     from fastdispatch.views.html import Wanted, page
 
-    wanted = Wanted(most=int(arguments.max_mb * 1e6))
+    wanted = Wanted(source=arguments.source, most=int(arguments.max_mb * 1e6))
     write(arguments.output, page(load(arguments.path, timeline=True), arguments.path, wanted))

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from fastdispatch import Error
 from fastdispatch.trace import Columns, Trace
 from fastdispatch.version import __version__
-from fastdispatch.views import html_data
+from fastdispatch.views import html_data, html_source
 from fastdispatch.views.html_blocks import block
 from fastdispatch.views.html_scripts import script, text_of
 
@@ -23,8 +23,9 @@ _MEGABYTE = 10**6
 
 @dataclass
 class Wanted:
-    """What a page is asked for. ``most``: bytes."""
+    """What a page is asked for. ``source``: with texts of functions. ``most``: bytes."""
 
+    source: bool = False
     most: int = 16 * _MEGABYTE
 
 
@@ -39,7 +40,7 @@ def page(trace: Trace, path: str, wanted: Wanted) -> bytes:
 def _blocks(trace: Trace, path: str, wanted: Wanted) -> dict[str, str]:
     kept: Columns = html_data.contexts(trace)
     values, tables = html_data.core(trace, path, 0, kept)
-    return {"data-core": block(values, tables)}
+    return {"data-core": block(values, tables), "data-source": block(*html_source.block_of(trace, wanted.source))}
 
 
 def _hash(text: str) -> str:

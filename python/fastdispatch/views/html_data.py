@@ -11,6 +11,7 @@ from typing import Any
 
 from fastdispatch.summary import mapping
 from fastdispatch.trace import Columns, Trace
+from fastdispatch.views import html_layout
 from fastdispatch.views.report_facts import Facts, facts
 from fastdispatch.views.report_rows import module_pattern
 
@@ -131,14 +132,16 @@ def by_rank(trace: Trace) -> dict[str, Columns]:
 def core(trace: Trace, path: str, left_out: int, kept: Columns) -> tuple[dict[str, Any], dict[str, Columns]]:
     """Values and tables of the block that every page has; ``kept`` are the contexts of the page."""
     said = facts(trace, None)
+    named = nodes(trace)
     values = {
         "about": about(trace, path, said) | {"left_out": left_out},
         "weights": weights(kept, said.whole),
+        "layout": html_layout.packages(named, kept),
     }
     table = trace.table("module")
     per_module = {name: table[name] for name in ("where", "instances", "calls", "ops", "self", "total", "backward")}
     return values, {
-        "nodes": nodes(trace),
+        "nodes": named,
         "modules": modules(trace),
         "contexts": kept,
         "per_module": per_module,

@@ -36,6 +36,6 @@ def _add(name: str, done: dict[str, str]) -> None:
         if other not in done:
             _add(other, done)
     exports = ", ".join(found for _, found in _EXPORT.findall(text))
-    body = _IMPORT.sub(lambda found: f"const {{{found[1]}}} = {found[2]}_js;\n", text)
+    body = _IMPORT.sub(lambda found: f"const {{{found[1].replace(' as ', ': ')}}} = {found[2]}_js;\n", text)
     body = _EXPORT.sub(r"\1 \2", body)
     done[name] = f"const {name}_js = (() => {{\n{body}return {{ {exports} }};\n}})();\n"

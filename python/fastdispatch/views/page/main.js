@@ -7,14 +7,18 @@ import { counted, figure, share } from "./format.js";
 import { details } from "./details.js";
 import { flame } from "./flame.js";
 import { found, matches } from "./search.js";
+import { graph } from "./graph.js";
 import { listen, reset, restore, set, state } from "./state.js";
 import { table } from "./table.js";
+import { modules } from "./modules.js";
+import { ranks } from "./ranks.js";
+import { source } from "./source.js";
 import { open, trace, weight } from "./trace.js";
 import { hideTip } from "./tip.js";
 
 // In the order of their tabs. One has id, title, mount(host), update(), and where not every page has it load(block),
 // which answers whether this one has.
-const views = [flame, table, about];
+const views = [flame, graph, table, modules, source, ranks, about];
 
 const LEAST = [0, 0.1, 0.5, 1, 2, 5, 10];
 

@@ -3,14 +3,14 @@
 import { button, copy, el } from "./dom.js";
 import { trace } from "./trace.js";
 
-/** Filled from the block "data-source": by file as the recording names it, `{ path }`, and texts by node. */
-export const sources = { paths: {}, texts: {} };
+/** Filled from the block "data-source": the path of each file that was found, texts by node. */
+export const sources = { paths: Object.create(null), texts: new Map(), any: false };
 
 /** "model.py:47", and the file on the disk of who made the page, where it was found. */
 export function placeOf(node) {
     const { nodes } = trace;
     if (!nodes.file[node] || !nodes.line[node]) return null;
-    const path = Object.hasOwn(sources.paths, nodes.file[node]) ? sources.paths[nodes.file[node]] : null;
+    const path = sources.paths[nodes.file[node]] ?? null;
     return { text: `${nodes.file[node]}:${nodes.line[node]}`, path, line: nodes.line[node] };
 }
 

@@ -1,0 +1,255 @@
+// The graph view: packages, unfolded by a click into files, classes and functions; who calls whom, and how much.
+
+import { button, el, svg } from "./dom.js";
+import { counted, figure, grouped, share } from "./format.js";
+import { allGroups, drawnOf, edgesBetween, leaf, opened, openText, pathOf } from "./groups.js";
+import { layered } from "./layers.js";
+import { matches } from "./search.js";
+import { set, state } from "./state.js";
+import { hideTip, showTip } from "./tip.js";
+import { grouped as sumsBy, modulesOf, trace, weight } from "./trace.js";
+
+const [WIDTH, HEIGHT, PAD] = [206, 48, 24];
+const LEAST = 0.02; // percent, where no share is asked for
+const MOST_BOXES = 60;
+const MOST_EDGES = 220;
+const LETTERS = 26;
+
+let bar;
+let scroller;
+let note;
+let made; // the drawing of now: { boxes, edges, routes, places, sums, whole }
+let scale = 1;
+let fit = true;
+
+/** What is drawn: the heaviest groups and edges, around the focus where there is one; the rest is counted. */
+function choose() {
+    const groups = allGroups();
+    const { ofNode, ofContext } = drawnOf();
+    const sums = sumsBy(ofContext, groups.length);
+    let edges = edgesBetween(ofContext);
+    const matched = matches();
+    const lit = new Set();
+    if (matched) ofNode.forEach((group, node) => { if (group >= 0 && matched[node]) lit.add(group); });
+    let ids = [...new Set(ofNode)].filter((id) => id >= 0 && sums.total[id] > 0);
+    const focus = state.focus >= 0 && state.focus < groups.length ? pathOf(state.focus).find((at) => ids.includes(at)) ?? -1 : -1;
+    if (focus >= 0) ids = around(focus, edges, state.depth);
+    const all = ids.length;
+    const least = ((state.min || LEAST) / 100) * sums.whole;
+    ids = ids.filter((id) => id === focus || sums.total[id] >= least);
+    ids.sort((a, b) => sums.total[b] - sums.total[a] || a - b);
+    ids = ids.slice(0, MOST_BOXES);
+    const drawn = new Set(ids);
+    edges = edges.filter(({ from, to }) => drawn.has(from) && drawn.has(to));
+    edges.sort((a, b) => b.value - a.value || b.calls - a.calls || a.from - b.from || a.to - b.to);
+    const kept = edges.slice(0, MOST_EDGES);
+    return { ids, edges: kept, sums, whole: sums.whole || 1, lit: matched ? lit : null, focus, ofNode,
+        hidden: all - ids.length, hiddenEdges: edges.length - kept.length };
+}
+
+/** Callers of callers up and callees of callees down to a depth. */
+function around(focus, edges, depth) {
+    const found = new Set([focus]);
+    for (const [near, far] of [["from", "to"], ["to", "from"]]) {
+        let front = new Set([focus]);
+        for (let step = 0; step < depth; step++) {
+            front = new Set(edges.filter((edge) => front.has(edge[near])).map((edge) => edge[far]).filter((id) => !found.has(id)));
+            front.forEach((id) => found.add(id));
+        }
+    }
+    return [...found];
+}
+
+/** The way that most of the weight goes: groups and edges. */
+function heaviest({ ids, edges, sums }) {
+    const called = new Set(edges.map(({ to }) => to));
+    const starts = ids.filter((id) => !called.has(id));
+    let at = (starts.length > 0 ? starts : ids).reduce((best, id) => (sums.total[id] > sums.total[best] ? id : best), (starts[0] ?? ids[0]));
+    const path = new Set([at]);
+    const ways = new Set();
+    for (;;) {
+        const next = edges.find((edge) => edge.from === at && !path.has(edge.to));
+        if (next === undefined) return { path, ways };
+        ways.add(next);
+        at = next.to;
+        path.add(at);
+    }
+}
+
+/** Places as Graphviz had them where the page is as it was made, else our own. */
+function lay({ ids, edges, sums, focus }) {
+    const boxes = ids.map((id) => ({ id, width: WIDTH, height: HEIGHT, weight: sums.total[id] }));
+    const ready = trace.layout ?? {};
+    const label = (id) => allGroups()[id].label;
+    if (focus >= 0 || state.open !== "" || !ready.boxes || !ids.every((id) => Object.hasOwn(ready.boxes, label(id)))) {
+        const laid = layered(boxes, edges);
+        return { ...laid, routes: laid.routes.map(curve) };
+    }
+    const places = new Map(ids.map((id) => [id, { x: ready.boxes[label(id)][0], y: ready.boxes[label(id)][1] }]));
+    const ways = new Map(ready.edges.map(([from, to, points]) => [`${from}\n${to}`, points]));
+    const routes = edges.map(({ from, to }) => splines(ways.get(`${label(from)}\n${label(to)}`)));
+    const points = ready.edges.flatMap((edge) => edge[2]);
+    for (const { x, y } of places.values()) points.push([x, y], [x + WIDTH, y + HEIGHT]);
+    const [xs, ys] = [0, 1].map((side) => points.map((point) => point[side]));
+    const [left, top] = [Math.min(...xs), Math.min(...ys)];
+    return { places, routes, left, top, width: Math.max(...xs) - left, height: Math.max(...ys) - top };
+}
+
+/** Graphviz's own: a point, then three a piece. */
+function splines(points) {
+    if (!points) return "";
+    let text = `M${points[0]}`;
+    for (let i = 1; i + 2 < points.length; i += 3) text += ` C${points[i]} ${points[i + 1]} ${points[i + 2]}`;
+    return text;
+}
+
+function curve(points) {
+    let text = `M${points[0][0]},${points[0][1]}`;
+    for (let i = 1; i < points.length; i++) {
+        const [[x0, y0], [x1, y1]] = [points[i - 1], points[i]];
+        const bend = Math.abs(x1 - x0) < 1 ? 40 : (x1 - x0) / 2;
+        text += ` C${x0 + bend},${y0} ${x1 - bend},${y1} ${x1},${y1}`;
+    }
+    return text;
+}
+
+function edgeOf(edge, way, chosen, most) {
+    const part = most ? edge.value / most : 0;
+    const { unit, label } = weight();
+    const names = `${allGroups()[edge.from].label} → ${allGroups()[edge.to].label}`;
+    return svg("path", {
+        d: way, class: `edge${chosen ? " heaviest" : ""}`, "marker-end": "url(#arrow)",
+        "stroke-width": (0.8 + 6 * Math.sqrt(part)).toFixed(2), "stroke-opacity": (0.25 + 0.75 * Math.sqrt(part)).toFixed(2),
+        style: { stroke: `color-mix(in oklab, var(--heat) ${Math.round(100 * Math.sqrt(part))}%, var(--faint))` },
+        onmousemove: (event) => showTip(event, [names, `${grouped(edge.calls)} calls`, `${label}: ${figure(edge.value, unit)} (${share(edge.value, made.whole)})`]),
+        onmouseleave: hideTip,
+    });
+}
+
+function shorten(text, letters) {
+    if (text.length <= letters) return text;
+    return text.includes("/") ? `…${text.slice(1 - letters)}` : `${text.slice(0, letters - 1)}…`;
+}
+
+function second(group) {
+    if (group.node < 0) return counted(group.functions, "function");
+    const [pattern] = modulesOf(group.node);
+    return pattern && pattern[1] > 1 ? `${shorten(pattern[0], 12)} × ${pattern[1]}` : "";
+}
+
+function boxOf(id) {
+    const group = allGroups()[id];
+    const { x, y } = made.places.get(id);
+    const value = made.sums.total[id];
+    const selected = state.node >= 0 && made.ofNode[state.node] === id;
+    const kinds = ["box", `level-${group.level}`, selected && "selected", made.lit && !made.lit.has(id) && "unlit",
+        made.heavy?.path.has(id) && "heaviest", made.focus === id && "focus"].filter(Boolean);
+    const hint = group.inside.length > 0 ? "Enter unfolds" : "Enter selects";
+    return svg("g", {
+        class: kinds.join(" "), transform: `translate(${x},${y})`, tabindex: "0", role: "button", "data-group": id,
+        "aria-label": `${group.level} ${group.label}, ${share(value, made.whole)}. ${hint}`.slice(0, 300),
+        onclick: () => act(group), onkeydown: (event) => key(event, group),
+        onmousemove: (event) => showTip(event, [group.node >= 0 ? trace.nodes.key[group.node] : group.label,
+            `${weight().label}: ${figure(value, weight().unit)} (${share(value, made.whole)})`,
+            `itself: ${figure(made.sums.own[id], weight().unit)}`, `${group.level} of ${counted(group.functions, "function")}`]),
+        onmouseleave: hideTip,
+    },
+    svg("rect", { width: WIDTH, height: HEIGHT, rx: 7 }),
+    svg("rect", { class: `stripe package-${group.colour}`, width: 7, height: HEIGHT - 2, x: 1, y: 1, rx: 3 }),
+    svg("rect", { class: "meter", x: 14, y: HEIGHT - 8, height: 3, rx: 1.5, width: Math.max(1, (WIDTH - 24) * Math.min(1, value / made.whole)) }),
+    svg("text", { x: 15, y: 18, class: "label" }, shorten(group.label, group.inside.length > 0 ? LETTERS - 3 : LETTERS)),
+    svg("text", { x: 15, y: 34, class: "small" }, [share(value, made.whole), second(group)].filter(Boolean).join(" · ")),
+    group.inside.length > 0 ? svg("text", { x: WIDTH - 17, y: 19, class: "plus", "aria-hidden": "true" }, "+") : null);
+}
+
+function act(group) {
+    if (group.inside.length > 0) set({ open: openText([...opened(), group.id]), node: state.node });
+    else set({ node: group.node });
+}
+
+/** Fold the group that this one is in, with all below. */
+function fold(parent) {
+    set({ open: openText([...opened()].filter((id) => !pathOf(id).includes(parent))) });
+    focusOn(parent);
+}
+
+function focusOn(id) {
+    scroller.querySelector(`[data-group="${id}"]`)?.focus();
+}
+
+function key(event, group) {
+    const near = (side, other) => made.edges.find((edge) => edge[side] === group.id)?.[other];
+    const beside = (step) => {
+        const at = made.places.get(group.id);
+        const column = made.ids.filter((id) => Math.abs(made.places.get(id).x - at.x) < WIDTH / 2).sort((a, b) => made.places.get(a).y - made.places.get(b).y);
+        return column[column.indexOf(group.id) + step];
+    };
+    const walk = { ArrowLeft: () => near("to", "from"), ArrowRight: () => near("from", "to"), ArrowUp: () => beside(-1), ArrowDown: () => beside(1) }[event.key];
+    if (walk) focusOn(walk());
+    else if (event.key === "Enter" || event.key === " ") act(group);
+    else if (event.key === "Backspace" && group.parent >= 0) fold(group.parent);
+    else if (event.key === "f" || event.key === "F") set({ focus: state.focus === group.id ? -1 : group.id });
+    else return;
+    event.preventDefault();
+}
+
+function draw() {
+    const focused = document.activeElement?.closest?.("[data-group]")?.dataset.group;
+    made = choose();
+    if (made.ids.length === 0) {
+        scroller.replaceChildren(el("p", { class: "quiet" }, "Nothing has this weight in this phase and share."));
+        tools();
+        return;
+    }
+    Object.assign(made, lay(made));
+    made.heavy = state.heaviest ? heaviest(made) : null;
+    const most = made.edges[0]?.value ?? 0;
+    const [width, height] = [made.width + 2 * PAD, made.height + 2 * PAD];
+    const picture = svg("svg", { viewBox: `${(made.left ?? 0) - PAD} ${(made.top ?? 0) - PAD} ${width} ${height}`, class: made.heavy ? "graph with-path" : "graph", role: "group", "aria-label": "Call graph" },
+        svg("defs", {}, svg("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 9, markerHeight: 9, markerUnits: "userSpaceOnUse", orient: "auto" },
+            svg("path", { d: "M0,0.5 L8,4 L0,7.5 z", class: "head" }))),
+        ...made.edges.map((edge, i) => edgeOf(edge, made.routes[i], made.heavy?.ways.has(edge), most)).reverse(),
+        ...made.ids.map(boxOf));
+    scroller.replaceChildren(picture);
+    if (fit) scale = Math.min(1.25, (scroller.clientWidth - 4) / width, Math.max(0.5, (scroller.clientHeight - 4) / height));
+    picture.setAttribute("width", Math.round(width * scale));
+    picture.setAttribute("height", Math.round(height * scale));
+    if (focused !== undefined) focusOn(focused);
+    tools();
+}
+
+function sized(factor) {
+    fit = factor === 0;
+    scale *= factor || 1;
+    draw();
+}
+
+function tools() {
+    const groups = allGroups();
+    const chips = [...opened()].map((id) => button(`− ${shorten(groups[id].label, 24)}`, () => fold(id), { class: "crumb", title: `Fold ${groups[id].label}`.slice(0, 200) }));
+    const selected = leaf(state.node);
+    const target = state.focus >= 0 ? state.focus : selected;
+    bar.replaceChildren(
+        el("span", { class: "crumbs" }, el("span", { class: "quiet" }, chips.length > 0 ? "unfolded" : "click a box to unfold it"), ...chips),
+        el("span", { class: "spring" }),
+        button("Heaviest path", () => set({ heaviest: !state.heaviest }), { "aria-pressed": String(state.heaviest) }),
+        button("Focus", () => set(state.focus >= 0 ? { focus: -1 } : { focus: target, open: openText([...opened(), ...pathOf(target).slice(0, -1)]) }),
+            { "aria-pressed": String(state.focus >= 0), disabled: target < 0, title: "The selected function with its callers and callees (F on a box)" }),
+        el("label", {}, el("span", { class: "quiet" }, "depth "), el("input", { type: "number", name: "depth", min: 1, max: 9, value: state.depth, disabled: state.focus < 0,
+            onchange: (event) => set({ depth: Math.max(1, Math.min(9, Number(event.target.value) || 1)) }) })),
+        button("Fold all", () => set({ open: "", focus: -1 }), { disabled: state.open === "" && state.focus < 0 }),
+        button("−", () => sized(0.8), { "aria-label": "Smaller" }), button("+", () => sized(1.25), { "aria-label": "Larger" }), button("Fit", () => sized(0)));
+    const { hidden, hiddenEdges } = made;
+    note.textContent = `${counted(made.ids.length, "box", "boxes")}, ${counted(made.edges.length, "edge")}`
+        + (hidden ? `; ${counted(hidden, "lighter box", "lighter boxes")} not drawn` : "")
+        + (hiddenEdges ? `; ${counted(hiddenEdges, "lighter edge")} not drawn` : "");
+}
+
+function mount(host) {
+    bar = el("div", { class: "viewbar" });
+    scroller = el("div", { class: "scroller" });
+    note = el("p", { class: "note", "aria-live": "polite" });
+    host.append(bar, scroller, note);
+}
+
+export const graph = { id: "graph", title: "Graph", mount, update: draw };

@@ -1,0 +1,154 @@
+// The modules view: the model's own tree with what each part took, forward and backward.
+
+import { el } from "./dom.js";
+import { counted, figure, share } from "./format.js";
+import { set, state } from "./state.js";
+import { trace } from "./trace.js";
+
+let body;
+let note;
+const folded = new Set(); // paths
+let rows = []; // { path, name, className, instances, depth, figures, inside }
+
+/** Rows in the order of the tree. Those between two that ran (`blocks`, a ModuleList) have no figures. */
+function build() {
+    const { per_module: sums, modules } = trace;
+    const found = new Map();
+    const classes = new Map();
+    for (let m = 0; m < modules.rows; m++) {
+        const pattern = modules.pattern[m];
+        if (!classes.has(pattern)) classes.set(pattern, new Set());
+        classes.get(pattern).add(modules.class[m]);
+    }
+    const roots = new Map();
+    for (let m = 0; m < modules.rows; m++) if (modules.parent[m] < 0) roots.set(modules.class[m], "");
+    for (let row = 0; row < sums.rows; row++) {
+        const where = sums.where[row];
+        const isRoot = roots.has(where) && !classes.has(where);
+        const number = (name) => (sums[name] ? sums[name][row] : 0);
+        found.set(isRoot ? "" : where, {
+            path: where, name: isRoot ? where : where.split(".").at(-1), className: isRoot ? "" : [...(classes.get(where) ?? [])].join(", "),
+            instances: number("instances"), calls: number("calls"), ops: number("ops"),
+            self: number("self"), total: number("total"), backward: number("backward"),
+        });
+    }
+    const paths = [...found.keys()].sort(byPath);
+    const depths = new Map();
+    rows = paths.map((path) => {
+        const entry = found.get(path);
+        const above = nearest(path, found);
+        depths.set(path, above === null ? 0 : depths.get(above) + 1);
+        if (path !== "") entry.name = above === null || above === "" ? path : path.slice(above.length + 1);
+        return { ...entry, key: path, above, depth: depths.get(path), inside: 0 };
+    });
+    const byKey = new Map(rows.map((row) => [row.key, row]));
+    for (const row of rows) if (row.above !== null) byKey.get(row.above).inside += 1;
+}
+
+/** The longest path above this one that has a row. */
+function nearest(path, found) {
+    if (path === "") return null;
+    const parts = path.split(".");
+    for (let count = parts.length - 1; count > 0; count--) {
+        const above = parts.slice(0, count).join(".");
+        if (found.has(above)) return above;
+    }
+    return found.has("") ? "" : null;
+}
+
+function byPath(a, b) {
+    const [one, other] = [a.split("."), b.split(".")];
+    for (let i = 0; i < Math.min(one.length, other.length); i++) {
+        if (one[i] !== other[i]) return one[i] < other[i] ? -1 : 1;
+    }
+    return a === "" ? -1 : b === "" ? 1 : one.length - other.length;
+}
+
+function shown() {
+    const hidden = new Set();
+    const words = state.query.toLowerCase().split(/\s+/).filter(Boolean);
+    return rows.filter((row) => {
+        if (row.above !== null && (hidden.has(row.above) || folded.has(row.above))) {
+            hidden.add(row.key);
+            return words.length > 0 && matching(row, words);
+        }
+        return words.length === 0 || matching(row, words);
+    });
+}
+
+function matching(row, words) {
+    const text = `${row.path} ${row.className}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+}
+
+/** The forward function of a module: what a click selects. */
+function forwardOf(row) {
+    const { contexts, modules, nodes } = trace;
+    for (let c = 0; c < trace.count; c++) {
+        const m = contexts.module[c];
+        if (m < 0 || !modules.rows || nodes.kind[contexts.node[c]] !== "python") continue;
+        if (row.key === "" ? modules.parent[m] < 0 && modules.class[m] === row.name : modules.pattern[m] === row.key) return contexts.node[c];
+    }
+    return -1;
+}
+
+function bar(value, whole, unit) {
+    return el("td", { class: "bar number" }, el("meter-bar", { style: { width: `${Math.min(100, 100 * value / (whole || 1))}%` } }), value ? figure(value, unit) : "");
+}
+
+function turn(row) {
+    if (folded.has(row.key)) folded.delete(row.key);
+    else folded.add(row.key);
+    draw();
+    body.querySelector(`tr[data-path="${CSS.escape(row.key)}"] button`)?.focus();
+}
+
+function line(row, forward, backward) {
+    const closed = folded.has(row.key);
+    const mark = row.inside > 0 ? (closed ? "▸" : "▾") : "·";
+    return el("tr", { "data-path": row.key, "aria-level": row.depth + 1, "aria-expanded": row.inside > 0 ? String(!closed) : null, onkeydown: (event) => key(event, row) },
+        el("th", { scope: "row", style: { paddingLeft: `${9 + 20 * row.depth}px` } },
+            el("button", { type: "button", class: "twist", onclick: () => turn(row), disabled: row.inside === 0, "aria-label": closed ? "Unfold" : "Fold" }, mark),
+            el("button", { type: "button", class: "name", onclick: () => set({ node: forwardOf(row) }) }, el("b", {}, row.name.slice(0, 200)),
+                el("span", { class: "quiet" }, [row.className.slice(0, 120), row.instances > 1 ? `× ${row.instances}` : ""].filter(Boolean).join("  ")))),
+        bar(row.total, forward, "ns"), el("td", { class: "number" }, row.self ? figure(row.self, "ns") : ""),
+        bar(row.backward, backward, "ns"),
+        el("td", { class: "number" }, share(row.total + row.backward, forward + backward)),
+        el("td", { class: "number" }, row.ops ? figure(row.ops, "count") : ""), el("td", { class: "number" }, figure(row.calls, "count")));
+}
+
+/** Arrows walk, left folds, right unfolds. */
+function key(event, row) {
+    const steps = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" };
+    if (steps[event.key]) event.currentTarget[steps[event.key]]?.querySelector("button.name").focus();
+    else if (event.key === "ArrowLeft" && row.inside > 0 && !folded.has(row.key)) turn(row);
+    else if (event.key === "ArrowRight" && folded.has(row.key)) turn(row);
+    else return;
+    event.preventDefault();
+}
+
+function draw() {
+    const top = rows.filter((row) => row.above === null);
+    const forward = top.reduce((sum, row) => sum + row.total, 0);
+    const backward = top.reduce((sum, row) => sum + Math.max(row.backward, 0), 0);
+    const list = shown();
+    body.replaceChildren(...list.map((row) => line(row, forward, backward)));
+    note.textContent = `${counted(trace.modules.rows, "module")} in ${counted(rows.length, "row")}, repeats joined; forward ${figure(forward, "ns")}, backward ${figure(backward, "ns")}`;
+}
+
+function mount(host) {
+    build();
+    body = el("tbody");
+    note = el("span", { class: "quiet" });
+    const heads = [["Module", ""], ["Forward", "Time of its forward, with all below"], ["Self", "In its own frame, neither in operators nor in other functions"],
+        ["Backward", "Autograd time that its forward caused"], ["Share", "Of forward and backward of the whole model"], ["Operators", "Calls of operators at or below"], ["Calls", "Of its forward"]];
+    host.append(el("div", { class: "viewbar" }, note),
+        el("div", { class: "scroller" }, el("table", { class: "figures", role: "treegrid" },
+            el("thead", {}, el("tr", {}, ...heads.map(([label, title], i) => el("th", { scope: "col", title, class: i > 0 ? "number" : "" }, label)))), body)));
+}
+
+async function load() {
+    return trace.per_module.rows > 0;
+}
+
+export const modules = { id: "modules", title: "Modules", load, mount, update: draw };

@@ -1,0 +1,182 @@
+"""Graph, modules, source of the example GPT; ranks of a merge."""
+
+from __future__ import annotations
+
+import json
+import re
+from copy import deepcopy
+from pathlib import Path
+
+import pretrain
+import pytest
+from playwright.sync_api import Browser, Page
+
+import fastdispatch
+from fastdispatch.views import html_layout
+from fastdispatch.views.html import Wanted, page
+from tests.browser.opened import Dump, look, opened
+
+pytestmark = pytest.mark.torch
+
+LAYERS = 2
+
+
+def boxes(shown: Page) -> dict[str, str]:
+    """Labels of the boxes, and what each says in full."""
+    labels = shown.locator("#view-graph .box .label").all_text_contents()
+    return dict(
+        zip(labels, shown.locator("#view-graph .box").evaluate_all("l => l.map(b => b.ariaLabel)"), strict=True)
+    )
+
+
+def numbers(shown: Page) -> list[int]:
+    return [int(word) for word in re.findall(r"\d+", shown.locator("#view-graph .note").inner_text())]
+
+
+def box(shown: Page, label: str) -> object:
+    return shown.locator("#view-graph .box").filter(has=shown.locator(f"text.label:text-is('{label}')"))
+
+
+def test_the_graph_unfolds_from_packages_to_functions_and_back(gpt: Path, browser: Browser) -> None:
+    with opened(browser, gpt / "page.html", "view=graph") as shown:
+        packages = boxes(shown)
+        assert {"project", "torch", "aten"} <= set(packages)
+        assert all(text.startswith("package") for text in packages.values())
+        assert numbers(shown)[0] == len(packages)
+        for label, inside in (("project", "pretrain.py"), ("pretrain.py", "Block"), ("Block", "forward")):
+            box(shown, label).click()
+            assert inside in boxes(shown)
+            assert label not in boxes(shown)
+        assert f"blocks.* \u00d7 {LAYERS}" in shown.locator("#view-graph").inner_text()
+        box(shown, "forward").click()
+        assert shown.locator("#details .key").inner_text() == "pretrain.py:[Block]:forward"
+        shown.locator("#view-graph .crumb", has_text="project").click()
+        assert boxes(shown) == packages
+
+
+def test_focus_shows_callers_and_callees_to_a_depth(gpt: Path, browser: Browser) -> None:
+    trace = fastdispatch.load(gpt)
+    node = trace.nodes["key"].index("pretrain.py:[Block]:forward")
+    with opened(browser, gpt / "page.html", f"view=graph&node={node}") as shown:
+        shown.locator("#view-graph button", has_text="Focus").click()
+        near = set(boxes(shown))
+        assert "forward" in near
+        shown.fill("#view-graph input[name=depth]", "3")
+        shown.keyboard.press("Enter")
+        assert near < set(boxes(shown))
+        address = shown.url
+    with opened(browser, gpt / "page.html", address.split("#")[1]) as shown:
+        assert near < set(boxes(shown))
+        shown.locator("#view-graph button", has_text="Fold all").click()
+        assert "project" in boxes(shown)
+
+
+def test_the_graph_walks_by_keyboard(gpt: Path, browser: Browser) -> None:
+    with opened(browser, gpt / "page.html", "view=graph") as shown:
+        box(shown, "project").focus()
+        shown.keyboard.press("ArrowRight")
+        assert "project" not in shown.evaluate("document.activeElement.ariaLabel")
+        box(shown, "project").focus()
+        shown.keyboard.press("Enter")
+        box(shown, "pretrain.py").focus()
+        shown.keyboard.press("Backspace")
+        assert "package project" in shown.evaluate("document.activeElement.ariaLabel")
+
+
+def test_the_heaviest_path_and_what_is_hidden(gpt: Path, browser: Browser) -> None:
+    with opened(browser, gpt / "page.html", "view=graph&heaviest=1") as shown:
+        assert shown.locator("#view-graph .box.heaviest").count() >= 2
+        assert (
+            shown.locator("#view-graph path.heaviest").count() == shown.locator("#view-graph .box.heaviest").count() - 1
+        )
+        count = len(boxes(shown))
+        hidden = sum(numbers(shown)[2:3])
+        look(shown, view="graph", min=10)
+        assert len(boxes(shown)) + numbers(shown)[2] == count + hidden
+        look(shown, view="graph", query="aten")
+        assert shown.locator("#view-graph .box:not(.unlit) .label").all_text_contents() == ["aten"]
+
+
+def test_without_graphviz_the_page_has_a_layout_of_its_own(
+    gpt: Path, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(html_layout, "packages", lambda nodes, contexts: {})
+    file = gpt / "plain.html"
+    file.write_bytes(page(fastdispatch.load(gpt), str(gpt), Wanted()))
+    with opened(browser, gpt / "page.html", "view=graph") as shown:
+        packages = boxes(shown)
+    with opened(browser, file, "view=graph") as shown:
+        assert boxes(shown) == packages
+        places = shown.locator("#view-graph .box").evaluate_all("l => l.map(b => b.getBoundingClientRect().toJSON())")
+        for i, one in enumerate(places):
+            for other in places[:i]:
+                assert (
+                    one["left"] >= other["right"]
+                    or other["left"] >= one["right"]
+                    or one["top"] >= other["bottom"]
+                    or other["top"] >= one["bottom"]
+                )
+
+
+def test_modules_are_the_tree_of_the_model(gpt: Path, browser: Browser) -> None:
+    table = fastdispatch.load(gpt).table("module")
+    with opened(browser, gpt / "page.html", "view=modules") as shown:
+        rows = shown.locator("#view-modules tbody tr")
+        assert rows.count() == len(table["where"])
+        names = rows.locator("b").all_inner_texts()
+        assert names[0] == "GPT"
+        assert names[1:3] == ["blocks.*", "attn"]
+        block = rows.nth(1)
+        assert f"Block \u00d7 {LAYERS}" in re.sub(r"\s+", " ", block.inner_text())
+        assert str(table["calls"][table["where"].index("blocks.*")]) in block.inner_text().split()
+        block.locator("button.name").click()
+        assert "Block" in shown.locator("#details h2").inner_text()
+        block.locator("button.twist").click()
+        assert "attn" not in rows.locator("b").all_inner_texts()
+        shown.keyboard.press("ArrowRight")
+        assert rows.count() == len(table["where"])
+
+
+def test_source_has_the_place_and_the_text(gpt: Path, browser: Browser) -> None:
+    node = fastdispatch.load(gpt).nodes["key"].index("pretrain.py:[Block]:forward")
+    with opened(browser, gpt / "page.html", f"view=source&node={node}") as shown:
+        text = shown.locator("#view-source pre").inner_text()
+        assert "x = x + self.attn(self.ln1(x))" in text
+        assert "class GPT" not in text
+        link = shown.locator("#view-source .place a").get_attribute("href")
+        assert link.startswith(f"vscode://file{Path(pretrain.__file__).resolve()}:")
+
+
+def test_without_source_there_is_no_text(gpt: Path, browser: Browser) -> None:
+    made = page(fastdispatch.load(gpt), str(gpt), Wanted())
+    file = gpt / "no-source.html"
+    file.write_bytes(made)
+    node = fastdispatch.load(gpt).nodes["key"].index("pretrain.py:[Block]:forward")
+    with opened(browser, file, f"view=source&node={node}") as shown:
+        assert "made without --source" in shown.locator("#view-source").inner_text()
+        assert shown.locator("#view-source .place code").inner_text().split("/")[-1].startswith("pretrain.py:")
+
+
+def test_ranks_have_a_strip_and_the_slowest_is_named(browser: Browser, template: Path, tmp_path: Path) -> None:
+    dump = Dump(template)
+    root = dump.call(-1, 7, "", "", "main", "")
+    step = dump.call(root, 1, "train.py", "", "step", "project", line=3, own=1000)
+    dump.call(step, 1, "train.py", "", "slow", "project", line=9, own=10_000)
+    path = dump.save(tmp_path / "ranks.json")
+    document = json.loads(path.read_text())
+    for rank in (1, 2):
+        more = deepcopy(document["ranks"][0]) | {"rank": rank, "id": f"{rank:032x}"}
+        more["figures"]["self"][2] *= 1 + rank
+        document["ranks"].append(more)
+    path.write_text(json.dumps(document))
+    file = tmp_path / "ranks.html"
+    file.write_bytes(page(fastdispatch.load(path), "ranks.json", Wanted()))
+    with opened(browser, file, "view=ranks") as shown:
+        first = shown.locator("#view-ranks tbody tr").filter(has_text="slow")
+        assert first.locator("td").all_inner_texts()[:4] == ["10 µs", "20 µs", "30 µs", "rank 2"]
+        first.locator("button").click()
+        strips = shown.locator("#view-ranks .strip")
+        assert strips.count() == 3
+        assert strips.first.locator(".rank").count() == 3
+        assert "slowest" in strips.first.locator(".rank.slowest").inner_text()
+        assert "min 10 µs · median 20 µs · max 30 µs (rank 2)" in strips.first.inner_text()
