@@ -68,6 +68,9 @@ static bool
 parse(fd_span number, decimal *d)
 {
     const char *at = number.from;
+    if (at == number.to) {
+        return false; /* of an event without it: both NULL */
+    }
     *d = (decimal){.negative = at < number.to && *at == '-'};
     at += d->negative;
     if (!is_digit(at, number.to) || !take_digits(d, &at, number.to)) {

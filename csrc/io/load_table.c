@@ -60,9 +60,9 @@ cell_value(const fd_loading *l, fd_column_type type, const cJSON *json,
     case FD_COLUMN_BOOL:
         *value = cJSON_IsTrue(json) != 0;
         return cJSON_IsBool(json);
-    case FD_COLUMN_DOUBLE:
+    case FD_COLUMN_DOUBLE: /* sums of squares */
         memcpy(value, &number, sizeof *value);
-        return cJSON_IsNumber(json) && isfinite(number);
+        return cJSON_IsNumber(json) && number >= 0 && isfinite(number);
     }
     return false;
 }

@@ -76,6 +76,8 @@ in_nanoseconds(void)
         EQUAL(good, cases[i].good);
         CHECK(!good || ns == cases[i].ns);
     }
+    int64_t ns;
+    CHECK(!fd_decimal_ns((fd_span){NULL, NULL}, &ns));
 }
 
 RUN(TEST(shifted), TEST(in_nanoseconds))

@@ -57,6 +57,8 @@ wrong_facts(void)
         {"\"context\":[1]", "\"context\":[77]", "step_tops: no such"},
         {"\"context\":[0,1]", "\"context\":[0,3]", "figures: no such"},
         {"\"context\":[0,1]", "\"context\":[0,-1]", "figures.context: no"},
+        {"\"self_squares\":[0,2.5]", "\"self_squares\":[0,-2.5]",
+         "figures.self_squares: a value"},
         {"\"thread\":[0]", "\"thread\":[1]", "open.thread: no such thread"},
     };
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
