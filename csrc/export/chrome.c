@@ -57,6 +57,12 @@ struct fd_chrome {
 
 typedef struct fd_chrome writer;
 
+/* What a slice has to do with a launch; number 0: nothing. */
+typedef struct launch_end {
+    uint32_t number;
+    bool is_interval; /* that was launched, else the call that did */
+} launch_end;
+
 static uint32_t
 steps_track(const writer *w)
 {
@@ -125,9 +131,11 @@ write_track(writer *w, uint32_t tid, const char *name)
     write_place(w, "thread_sort_index", tid, tid);
 }
 
-/* Up to the name. */
+/* Up to the name. A launch is tied to its slices by their own fields: of slices
+ * that begin at one time readers give an event's arrow to the innermost. */
 static void
-begin_slice(writer *w, uint32_t tid, uint64_t start, uint64_t end)
+begin_slice(writer *w, uint32_t tid, uint64_t start, uint64_t end,
+            launch_end launch)
 {
     next_event(w);
     fd_buffer_text(w->to, "{\"ph\":\"X\",\"pid\":");
@@ -138,15 +146,22 @@ begin_slice(writer *w, uint32_t tid, uint64_t start, uint64_t end)
     write_us(w->to, shown(w, start));
     fd_buffer_text(w->to, ",\"dur\":");
     write_us(w->to, shown(w, end) - shown(w, start));
+    if (launch.number != 0) {
+        fd_buffer_format(w->to, ",\"bind_id\":\"0x%llx\",\"%s\":true",
+                         (unsigned long long)fd_launch_id(w->rank->rank,
+                                                          launch.number),
+                         launch.is_interval ? "flow_in" : "flow_out");
+    }
     fd_buffer_text(w->to, ",\"name\":");
 }
 
 /* Up to its arguments. */
 static void
 write_slice(writer *w, uint32_t tid, const char *name, size_t size,
-            const char *category, uint64_t start, uint64_t end)
+            const char *category, uint64_t start, uint64_t end,
+            launch_end launch)
 {
-    begin_slice(w, tid, start, end);
+    begin_slice(w, tid, start, end, launch);
     fd_buffer_text(w->to, "\"");
     fd_buffer_bytes(w->to, name, size);
     if (w->durations == FD_DURATIONS_NAME) {
@@ -160,7 +175,8 @@ write_slice(writer *w, uint32_t tid, const char *name, size_t size,
 }
 
 static void
-write_job(writer *w, uint32_t tid, const fd_trace_event *event, uint64_t start)
+write_job(writer *w, uint32_t tid, const fd_trace_event *event, uint64_t start,
+          launch_end launch)
 {
     const fd_trace_job *job = &w->rank->jobs.list[event->context];
     fd_job_number numbers[FD_JOB_NUMBERS];
@@ -170,7 +186,7 @@ write_job(writer *w, uint32_t tid, const fd_trace_event *event, uint64_t start)
     if (w->durations != FD_DURATIONS_ARGS) {
         fd_job_duration(job, &w->scratch);
     }
-    begin_slice(w, tid, start, event->start + event->duration);
+    begin_slice(w, tid, start, event->start + event->duration, launch);
     fd_buffer_json(w->to, w->scratch.bytes, w->scratch.size);
     fd_buffer_text(w->to, ",\"cat\":\"job\",\"args\":{");
     for (int i = 0; i < count; i++) {
@@ -183,16 +199,16 @@ write_job(writer *w, uint32_t tid, const fd_trace_event *event, uint64_t start)
 
 static void
 write_event(writer *w, uint32_t tid, const fd_trace_event *event,
-            uint64_t start, uint64_t record_id)
+            uint64_t start, uint64_t record_id, launch_end launch)
 {
     if (event->kind == FD_EVENT_JOB) {
-        write_job(w, tid, event, start);
+        write_job(w, tid, event, start, launch);
         return;
     }
     fd_slice_name name = w->names.of_context[event->context];
     write_slice(w, tid, w->json[name.name].bytes, w->json[name.name].size,
                 w->json_categories[name.category].bytes, start,
-                event->start + event->duration);
+                event->start + event->duration, launch);
     if (event->kind == FD_EVENT_OPEN) {
         fd_buffer_text(w->to, ",\"args\":{\"open\":true}}");
     }
@@ -208,36 +224,30 @@ write_event(writer *w, uint32_t tid, const fd_trace_event *event,
 
 /* One end of an arrow, of the slice that begins here. */
 static void
-write_flow(writer *w, const char *name, uint32_t tid, uint64_t time,
-           uint64_t id, bool ends)
+write_flow(writer *w, uint32_t tid, uint64_t time, uint32_t number, bool ends)
 {
     next_event(w);
     fd_buffer_format(w->to,
-                     "{\"ph\":\"%s,\"cat\":\"%s\",\"name\":\"%s\","
+                     "{\"ph\":\"%s,\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\","
                      "\"pid\":%u,\"tid\":%u,\"id\":%llu,\"ts\":",
-                     ends ? "f\",\"bp\":\"e\"" : "s\"", name, name,
-                     w->rank->rank + 1, tid, (unsigned long long)id);
+                     ends ? "f\",\"bp\":\"e\"" : "s\"", w->rank->rank + 1, tid,
+                     (unsigned long long)fd_flow_id(w->rank->rank, number));
     write_us(w->to, shown(w, time));
     fd_buffer_text(w->to, "}");
 }
 
-/* Those from forward to backward have numbers and names as PyTorch's. */
+/* Those from forward to backward have names as PyTorch's. */
 static void
 write_flows(writer *w, uint32_t tid, uint64_t time, uint32_t event)
 {
-    uint32_t rank = w->rank->rank;
     uint32_t flow;
     uint32_t end = fd_flows_from(&w->flows, event, &flow);
     for (; flow < end; flow++) {
-        write_flow(w, "fwdbwd", tid, time, fd_flow_id(rank, flow), false);
+        write_flow(w, tid, time, flow, false);
     }
     uint32_t into = fd_flows_to(&w->flows, event);
     if (into != 0) {
-        write_flow(w, "fwdbwd", tid, time, fd_flow_id(rank, into - 1), true);
-    }
-    uint32_t launch = fd_streams_flow_of_call(&w->streams, event);
-    if (launch != 0 && !w->no_flows) {
-        write_flow(w, "launch", tid, time, fd_launch_id(rank, launch), false);
+        write_flow(w, tid, time, into - 1, true);
     }
 }
 
@@ -286,7 +296,7 @@ write_step(writer *w, const fd_trace_event *event)
     char name[32];
     snprintf(name, sizeof name, "step %u", event->context);
     write_slice(w, steps_track(w), name, strlen(name), "step", event->start,
-                event->start + event->duration);
+                event->start + event->duration, (launch_end){0});
     fd_buffer_text(w->to, "}");
 }
 
@@ -414,11 +424,15 @@ calls_part(writer *w)
     uint32_t track = thread_track(w, w->thread);
     fd_slice_edge edge;
     while (fd_slices_next(&w->slices, &edge)) {
+        uint32_t event = w->event + edge.event;
         w->last = edge.time;
         if (edge.begins) {
+            launch_end launch = {
+                w->no_flows ? 0 : fd_streams_flow_of_call(&w->streams, event),
+                false};
             write_event(w, track, &events[edge.event], edge.time,
-                        fd_trace_record_id(w->rank, w->event + edge.event));
-            write_flows(w, track, edge.time, w->event + edge.event);
+                        fd_trace_record_id(w->rank, event), launch);
+            write_flows(w, track, edge.time, event);
             if (w->to->size >= w->enough) {
                 return FD_OK;
             }
@@ -466,14 +480,10 @@ intervals_part(writer *w)
     fd_slice_edge edge;
     while (fd_slices_next(&w->slices, &edge)) {
         uint32_t event = first + edge.event;
-        uint32_t flow = w->no_flows ? 0 : w->streams.flows[event];
+        launch_end launch = {w->no_flows ? 0 : w->streams.flows[event], true};
         if (edge.begins) {
             write_event(w, stream_track(w), &w->streams.events[event],
-                        edge.time, 0);
-        }
-        if (edge.begins && flow != 0) {
-            write_flow(w, "launch", stream_track(w), edge.time,
-                       fd_launch_id(w->rank->rank, flow), true);
+                        edge.time, 0, launch);
         }
         if (w->to->size >= w->enough) {
             return FD_OK;

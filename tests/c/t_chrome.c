@@ -170,10 +170,10 @@ all_that_is_shown_is_aligned(void)
         "\"id\":4294967297,\"ts\":5.030}",
         "\"bp\":\"e\",\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\"," ROW
         "\"id\":4294967297,\"ts\":5.015}",
-        "\"s\",\"cat\":\"launch\",\"name\":\"launch\"," ROW
-        "\"id\":6442450945,\"ts\":5.030}",
-        "\"cat\":\"launch\",\"name\":\"launch\",\"pid\":2,\"tid\":280000,"
-        "\"id\":6442450945,\"ts\":5.060}"};
+        ROW "\"ts\":5.030,\"dur\":0.015,\"bind_id\":\"0x180000001\","
+        "\"flow_out\":true,",
+        "\"tid\":280000,\"ts\":5.060,\"dur\":0.015,\"bind_id\":"
+        "\"0x180000001\",\"flow_in\":true,"};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         CHECK(strstr(to.bytes, ends[i]) != NULL);
     }
