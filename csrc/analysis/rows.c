@@ -13,9 +13,8 @@ inside_own_group(const fd_trace *trace, const fd_groups *groups, uint32_t id)
     return at != 0;
 }
 
-/* Over all steps: one in which nothing happened counts as 0. */
-static double
-deviation(double squares, uint64_t sum, uint64_t steps)
+double
+fd_deviation(double squares, uint64_t sum, uint64_t steps)
 {
     double mean = (double)sum / (double)steps;
     double variance = squares / (double)steps - mean * mean;
@@ -33,8 +32,8 @@ add_outermost(fd_row *row, const fd_total *total, uint64_t steps)
                               + (uint64_t)total->backward);
     if (steps > 0) {
         row->step_mean += (double)total->total_stepped / (double)steps;
-        row->step_deviation += deviation(total->total_squares,
-                                         total->total_stepped, steps);
+        row->step_deviation += fd_deviation(total->total_squares,
+                                            total->total_stepped, steps);
     }
 }
 

@@ -27,6 +27,10 @@ typedef struct fd_row {
 
 typedef FD_VECTOR(fd_row) fd_rows; /* by group; entry 0 unused */
 
+/* The standard deviation over all steps: one in which nothing happened counts
+ * as 0. */
+double fd_deviation(double squares, uint64_t sum, uint64_t steps);
+
 fd_status fd_rows_sum(fd_rows *rows, const fd_trace *trace,
                       const fd_groups *groups, const fd_totals *totals);
 

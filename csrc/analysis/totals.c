@@ -8,21 +8,24 @@ difference(uint64_t a, uint64_t b)
     return a > b ? a - b : 0;
 }
 
-/* The self time with the mean of the other steps in place of the slowest. */
-static uint64_t
-steady_self(const fd_figure *figure)
+/* The figure without its slowest step: the mean of the others in its place. */
+static fd_figure
+steady(const fd_figure *figure)
 {
-    if (figure->steps < 2) {
-        return figure->self;
+    fd_figure made = *figure;
+    if (figure->steps >= 2) {
+        uint64_t others = difference(figure->stepped, figure->self_max);
+        uint64_t mean = others / (figure->steps - 1);
+        double most = (double)figure->self_max;
+        made.stepped = others + mean;
+        made.self = made.stepped + difference(figure->self, figure->stepped);
+        made.self_squares += (double)mean * (double)mean - most * most;
     }
-    uint64_t others = difference(figure->stepped, figure->self_max);
-    return others + others / (figure->steps - 1)
-           + difference(figure->self, figure->stepped);
+    return made;
 }
 
 static void
-add_figure(fd_total *total, const fd_figure *figure, uint32_t flags,
-           bool steady)
+add_figure(fd_total *total, const fd_figure *figure, uint32_t flags)
 {
     total->calls += figure->calls;
     total->resumes += figure->resumes;
@@ -30,7 +33,7 @@ add_figure(fd_total *total, const fd_figure *figure, uint32_t flags,
         total->async += figure->self;
         return;
     }
-    total->self += steady ? steady_self(figure) : figure->self;
+    total->self += figure->self;
     total->self_stepped += figure->stepped;
     total->self_squares += figure->self_squares;
     total->total_squares += figure->total_squares;
@@ -48,7 +51,7 @@ add_gpu(fd_total *total, const fd_gpu_figure *figure)
 }
 
 static void
-add_ranks(fd_totals *totals, const fd_trace *trace, int rank, bool steady)
+add_ranks(fd_totals *totals, const fd_trace *trace, int rank, bool evened)
 {
     for (uint32_t i = 0; i < trace->ranks.count; i++) {
         const fd_trace_rank *from = &trace->ranks.list[i];
@@ -58,8 +61,9 @@ add_ranks(fd_totals *totals, const fd_trace *trace, int rank, bool steady)
         totals->steps += from->steps;
         for (uint32_t k = 0; k < from->figures.count; k++) {
             const fd_figure *figure = &from->figures.list[k];
-            add_figure(&totals->list[figure->context], figure,
-                       trace->contexts.list[figure->context].flags, steady);
+            fd_figure made = evened ? steady(figure) : *figure;
+            add_figure(&totals->list[figure->context], &made,
+                       trace->contexts.list[figure->context].flags);
         }
         for (uint32_t k = 0; k < from->gpu.count; k++) {
             add_gpu(&totals->list[from->gpu.list[k].context],
@@ -190,14 +194,14 @@ attribute_backward(fd_totals *totals, const fd_trace *trace)
 }
 
 static fd_status
-sum(fd_totals *totals, const fd_trace *trace, int rank, bool steady)
+sum(fd_totals *totals, const fd_trace *trace, int rank, bool evened)
 {
     *totals = (fd_totals){
         .list = fd_calloc(trace->contexts.count, sizeof *totals->list)};
     if (totals->list == NULL) {
         return FD_ENOMEM;
     }
-    add_ranks(totals, trace, rank, steady);
+    add_ranks(totals, trace, rank, evened);
     sum_up(totals->list, trace);
     attribute_backward(totals, trace);
     return FD_OK;

@@ -43,10 +43,10 @@ enum { FD_ALL_RANKS = -1 };
 /* Sum up one rank (an index into trace->ranks) or all of them. */
 fd_status fd_totals_sum(fd_totals *totals, const fd_trace *trace, int rank);
 
-/* The same, but in self, total and backward the slowest step of each context
- * counts like the mean of its other steps: most often the first one, in which
- * libraries load, allocate and choose. Contexts of fewer than two steps are as
- * they are. */
+/* The same, but in self, total, backward and the spread of self the slowest
+ * step of each context counts like the mean of its other steps: most often
+ * the first one, in which libraries load, allocate and choose. Contexts of
+ * fewer than two steps are as they are. */
 fd_status fd_totals_sum_steady(fd_totals *totals, const fd_trace *trace,
                                int rank);
 

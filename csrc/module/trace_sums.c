@@ -48,8 +48,8 @@ static const fd_table edges_table = {
 static const char *const grouping_names[] = {"node", "function", "operator",
                                              "module", "package", NULL};
 
-static bool
-find_grouping(const char *name, fd_grouping *grouping)
+bool
+fd_take_grouping(const char *name, fd_grouping *grouping)
 {
     for (int i = 0; grouping_names[i] != NULL; i++) {
         if (strcmp(grouping_names[i], name) == 0) {
@@ -109,7 +109,7 @@ summarise(PyObject *self, PyObject *args, summary *sum)
     const fd_trace *trace = fd_trace_of(self);
     if (!PyArg_ParseTuple(args, "|si", &by, &rank)
         || !fd_trace_rank_fits(self, rank)
-        || !find_grouping(by, &grouping)) {
+        || !fd_take_grouping(by, &grouping)) {
         return NULL;
     }
     fd_totals totals = {.list = NULL};

@@ -166,6 +166,11 @@ static PyMethodDef methods[] = {
     {"coverage", fd_trace_coverage, METH_VARARGS,
      PyDoc_STR("coverage($self, rank=-1, /)\n--\n\n"
                "Backward time and how much of it has an origin.")},
+    {"diff", (PyCFunction)(void (*)(void))fd_trace_diff,
+     METH_VARARGS | METH_KEYWORDS,
+     PyDoc_STR("diff($self, after, /, *, rank=-1, after_rank=-1, by='node',\n"
+               "     threshold=0.1, same_speed=False)\n--\n\n"
+               "What changed, a row a group and a row a pair of them.")},
     {"jobs", fd_trace_jobs, METH_VARARGS,
      PyDoc_STR("jobs($self, rank, /)\n--\n\n"
                "Columns, a row a job of one rank.")},

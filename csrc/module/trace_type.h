@@ -2,7 +2,7 @@
 #ifndef FD_MODULE_TRACE_TYPE_H
 #define FD_MODULE_TRACE_TYPE_H
 
-#include "io/trace.h"
+#include "analysis/groups.h"
 #include "module/state.h"
 
 /* Takes the trace over, in failure too. */
@@ -24,6 +24,10 @@ PyObject *fd_trace_jobs(PyObject *self, PyObject *args);
 PyObject *fd_trace_table(PyObject *self, PyObject *args);
 PyObject *fd_trace_edges(PyObject *self, PyObject *args);
 PyObject *fd_trace_coverage(PyObject *self, PyObject *args);
+PyObject *fd_trace_diff(PyObject *self, PyObject *args, PyObject *kwargs);
+
+/* Of node, function, ...: false with ValueError. */
+bool fd_take_grouping(const char *name, fd_grouping *grouping);
 
 /* Trace.export(format, *, ...) -> bytes */
 PyObject *fd_trace_export(PyObject *self, PyObject *args, PyObject *kwargs);

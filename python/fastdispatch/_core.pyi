@@ -230,6 +230,25 @@ class Trace:
     def edges(self, by: str = "function", rank: SupportsIndex = -1, /) -> _Columns:
         """caller (-1: called by nothing in the graph), callee (rows of ``table(by)``), calls, total."""
 
+    def diff(
+        self,
+        after: Self,
+        /,
+        *,
+        rank: SupportsIndex = -1,
+        after_rank: SupportsIndex = -1,
+        by: str = "node",
+        threshold: float = 0.1,
+        same_speed: bool = False,
+    ) -> dict[str, Any]:
+        """What changed from this trace to another (csrc/analysis/diff.h), of a step each, ns.
+
+        ``rows``: columns key, kind, said (bits: new, gone, calls, slower, faster), and with _before and _after calls,
+        self, total, backward, async, gpu, spread (of self, by module of total). ``calls``: caller (-1: the outside),
+        callee (rows), said, calls_before, calls_after. ``steps`` and ``whole`` (time of a step) of each, ``speed``:
+        what all has in common, taken out unless ``same_speed``. ``threshold``: a share. ``ValueError`` for a ``by``
+        that is none."""
+
     def coverage(self, rank: SupportsIndex = -1, /) -> dict[str, int]:
         """Backward time: ``autograd`` in all, ``accumulate`` (AccumulateGrad), ``attributed`` to a forward call."""
 

@@ -1,0 +1,109 @@
+"""``diff`` on real training: equal runs, planted changes, a slow rank."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import fastdispatch
+from fastdispatch.diff import Diff
+from tests import processes
+
+torch = pytest.importorskip("torch")
+
+STEPS, LAYERS = 20, 6
+
+
+class Layer(torch.nn.Module):
+    """Work in Python, as a tokenizer or a scheduler has."""
+
+    def __init__(self, item: bool = False, rounds: int = 4000) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(128, 128)
+        self.item, self.rounds = item, rounds
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.work()
+        x = torch.relu(self.linear(x))
+        if self.item:
+            x.mean().item()
+        return x
+
+    def work(self) -> None:
+        for _ in range(self.rounds):
+            pass
+
+
+class Slow(Layer):
+    def work(self) -> None:
+        for _ in range(self.rounds):
+            pass
+
+
+def record(folder: Path, **changes: object) -> fastdispatch.Trace:
+    slow = changes.pop("slow", 4000)
+    layers = [Layer(**changes) for _ in range(LAYERS - 1)] + [Slow(rounds=slow, **changes)]  # type: ignore[arg-type]
+    model = torch.nn.Sequential(*layers)
+    optimizer = torch.optim.SGD(model.parameters(), 1e-6)
+    with fastdispatch.CallGraph(folder) as graph:
+        for _ in range(STEPS):
+            optimizer.zero_grad()
+            model(torch.ones(32, 128)).sum().backward()
+            optimizer.step()
+            graph.step()
+    return fastdispatch.load(folder)
+
+
+@pytest.fixture(scope="module")
+def equal_runs(tmp_path_factory: pytest.TempPathFactory) -> list[fastdispatch.Trace]:
+    folder = tmp_path_factory.mktemp("equal")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    record(folder / "warm")
+    runs = [record(folder / str(number)) for number in range(11)]
+    torch.set_num_threads(threads)
+    return runs
+
+
+def test_ten_pairs_of_equal_runs_do_not_differ(equal_runs: list[fastdispatch.Trace]) -> None:
+    for before, after in pairwise(equal_runs):
+        diff = Diff(before, after)
+        assert [(row.key, sorted(row.said)) for row in diff.changed()] == []
+        assert [call.as_json() for call in diff.changed_calls()] == []
+        assert len(diff.rows) > 50
+
+
+def test_one_item_a_layer_is_found(equal_runs: list[fastdispatch.Trace], tmp_path: Path) -> None:
+    diff = Diff(equal_runs[0], record(tmp_path / "run", item=True))
+    found = {(c.caller.key if c.caller else "", c.callee.key): c.calls.change for c in diff.changed_calls()}
+    forward = next(caller for caller, callee in found if callee == "aten::item" and "[Layer]" in caller)
+    assert forward.endswith("[Layer]:forward")
+    assert found[(forward, "aten::item")] == LAYERS - 1
+    assert found[(forward, "aten::mean")] == LAYERS - 1
+    assert all(change > 0 for change in found.values())
+
+
+def test_a_module_that_is_a_third_slower_is_found(equal_runs: list[fastdispatch.Trace], tmp_path: Path) -> None:
+    diff = Diff(equal_runs[-1], record(tmp_path / "run", slow=5800))
+    assert [row.key.rpartition(":")[0][-6:] for row in diff.changed()] == ["[Slow]"]
+    assert diff.changed()[0].said == {"slower"}
+    assert diff.changed_calls() == []
+
+
+def test_a_slow_rank_is_told_from_those_that_wait_for_it(tmp_path: Path) -> None:
+    ranks = [
+        processes.start("slow_rank.py", tmp_path / "run", tmp_path / "meet", RANK=str(rank), WORLD_SIZE="3")
+        for rank in range(3)
+    ]
+    assert [(rank.communicate(timeout=120)[1], rank.returncode) for rank in ranks] == [("", 0)] * 3
+    result = processes.fastdispatch("diff", tmp_path / "run", "--ranks", "outliers", "--json")
+    document = json.loads(result.stdout)
+    assert document["slow"] == [1]
+    (diff,) = document["diffs"]
+    slower = [row["key"] for row in diff["rows"] if "slower" in row["said"]]
+    assert slower[0].endswith("slow_rank.py:[]:load_batch")
+    printed = processes.fastdispatch("diff", tmp_path / "run", "--ranks", "outliers").stdout
+    assert printed.startswith("rank 1 is slow: ")

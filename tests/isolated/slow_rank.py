@@ -1,0 +1,33 @@
+"""DDP on gloo, RANK of WORLD_SIZE, into argv[1]; rank 1 loads its batches slowly. argv[2]: a file to meet at."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+import torch
+import torch.distributed as dist
+
+import fastdispatch
+
+rank = int(os.environ["RANK"])
+dist.init_process_group(
+    "gloo", init_method=f"file://{sys.argv[2]}", rank=rank, world_size=int(os.environ["WORLD_SIZE"])
+)
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(64, 64))
+optimizer = torch.optim.SGD(model.parameters(), 1e-3)
+
+
+def load_batch() -> torch.Tensor:
+    time.sleep(0.06 if rank == 1 else 0.02)
+    return torch.ones(8, 64)
+
+
+with fastdispatch.CallGraph(sys.argv[1]) as graph:
+    for _ in range(8):
+        model(load_batch()).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        graph.step()
+dist.destroy_process_group()

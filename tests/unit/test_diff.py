@@ -1,0 +1,183 @@
+"""``diff`` and its gate, on call trees that are written down."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import fastdispatch
+from fastdispatch.diff import Diff
+from fastdispatch.gate import Budget, matches
+from fastdispatch.ranks import RankTimes, judge
+from tests import processes
+from tests.unit.call_trees import Dump
+
+MS = 1_000_000
+SCHEMA = json.loads((Path(__file__).parent.parent.parent / "docs" / "diff.schema.json").read_text())
+
+
+def forward(*inside: object, own: int = 50) -> tuple[object, ...]:
+    return ("model.py:[Block]:forward", 6, own, list(inside))
+
+
+BEFORE = [("train.py:[]:step", 3, 30, [forward(("op:aten::mm", 6, 200)), ("train.py:[]:log", 3, 20)])]
+AFTER = [("train.py:[]:step", 3, 30, [forward(("op:aten::mm", 6, 200), ("op:aten::item", 6, 1), own=90)])]
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> tuple[Path, Path]:
+    return Dump(BEFORE).write(tmp_path / "monday.json"), Dump(AFTER).write(tmp_path / "tuesday.json")
+
+
+@pytest.fixture
+def diff(paths: tuple[Path, Path]) -> Diff:
+    return Diff(fastdispatch.load(paths[0]), fastdispatch.load(paths[1]))
+
+
+def test_what_changed(diff: Diff) -> None:
+    assert [(row.key, row.said) for row in diff.changed()] == [
+        ("model.py:[Block]:forward", {"slower"}),
+        ("train.py:[]:log", {"gone", "calls", "faster"}),
+        ("aten::item", {"new", "calls"}),
+    ]
+    slower = diff.changed()[0]
+    assert (slower.self.before, slower.self.after, diff.speed) == (50 * MS, 90 * MS, 1.0)
+    assert [(c.caller and c.caller.key, c.callee.key, c.calls.change) for c in diff.changed_calls()] == [
+        ("model.py:[Block]:forward", "aten::item", 6),
+        ("train.py:[]:step", "train.py:[]:log", -3),
+    ]
+
+
+def test_a_run_and_itself(paths: tuple[Path, Path]) -> None:
+    trace = fastdispatch.load(paths[0])
+    same = Diff(trace, trace)
+    assert (same.changed(), same.changed_calls(), len(same.rows)) == ([], [], 5)
+
+
+def test_the_printed_form(paths: tuple[Path, Path]) -> None:
+    result = processes.fastdispatch("diff", *paths)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.splitlines()[3:] == [
+        " + 6 calls          model.py:[Block]:forward -> aten::item  (new)",
+        " - 3 calls          train.py:[]:step -> train.py:[]:log  (gone)",
+        " + 80% self         model.py:[Block]:forward   50 ms -> 90 ms, spread 0 ns",
+        " - gone             train.py:[]:log   3 calls, 20 ms self",
+        "3 of 6 functions and operators are as before",
+    ]
+
+
+def test_json_by_its_schema(paths: tuple[Path, Path]) -> None:
+    for options in ([], ["--all"], ["--by", "package"], ["--by", "module"]):
+        result = processes.fastdispatch("diff", *paths, "--json", *options)
+        jsonschema.validate(json.loads(result.stdout), SCHEMA)
+    everything = json.loads(processes.fastdispatch("diff", *paths, "--json", "--all").stdout)
+    assert len(everything["rows"]) == 6
+
+
+KEPT = """new_operators = true
+step = 50
+forbid = ["*:[Attention]:* -> aten::item"]
+[calls]
+"aten::mm" = 6
+[time]
+"*" = 100
+"""
+
+BROKEN = """forbid = [
+    "*:[Other]:* -> *",
+    "* -> aten::item",
+]
+new_operators = false
+step = 5
+[calls]
+"aten::mm" = 7
+[time]
+"*:[Block]:*" = 20
+"""
+
+
+def test_a_gate_that_is_kept(paths: tuple[Path, Path], tmp_path: Path) -> None:
+    (tmp_path / "budget.toml").write_text(KEPT)
+    result = processes.fastdispatch("diff", *paths, "--gate", tmp_path / "budget.toml")
+    assert (result.returncode, result.stdout.splitlines()[-1]) == (0, "gate: kept")
+
+
+def test_a_gate_names_the_lines_that_are_broken(paths: tuple[Path, Path], tmp_path: Path) -> None:
+    budget = tmp_path / "budget.toml"
+    budget.write_text(BROKEN)
+    result = processes.fastdispatch("diff", *paths, "--gate", budget)
+    assert result.returncode == 1
+    assert result.stdout.splitlines()[-6:] == [
+        f" ! +7.0% a step, 5 % allowed   {budget}:6",
+        f" ! 6 calls of aten::mm, 7 expected   {budget}:8",
+        f" ! +80% time  model.py:[Block]:forward, 20 % allowed   {budget}:10",
+        f" ! aten::item is new   {budget}:5",
+        f" ! 6 calls  model.py:[Block]:forward -> aten::item   {budget}:3",
+        "gate: 5 lines broken",
+    ]
+    document = json.loads(processes.fastdispatch("diff", *paths, "--gate", budget, "--json").stdout)
+    jsonschema.validate(document, SCHEMA)
+    assert [one["line"] for one in document["gate"]["broken"]] == [6, 8, 10, 5, 3]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a = ", "no TOML"),
+        ("tme = 3", "budget.toml:1: tme is unknown"),
+        ("step = true", "another kind"),
+        ('forbid = "a -> b"', "another kind"),
+        ('forbid = ["a->b"]', "write 'CALLER -> CALLEE'"),
+        ('[calls]\n"a" = -1', "budget.toml:2: a: -1 is no number from 0"),
+    ],
+)
+def test_a_budget_that_is_none(paths: tuple[Path, Path], tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "budget.toml").write_text(text)
+    result = processes.fastdispatch("diff", *paths, "--gate", tmp_path / "budget.toml")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.count("\n") == 1 and said in result.stderr
+
+
+def test_bad_requests_are_one_line(paths: tuple[Path, Path], tmp_path: Path) -> None:
+    for arguments, said in (
+        ([paths[0]], "give two recordings, or one and --ranks"),
+        ([*paths, "--ranks", "0,1"], "give two recordings"),
+        ([paths[0], "--ranks", "0"], "two numbers such as 0,5"),
+        ([paths[0], "--ranks", "0,1"], "rank 1 is not in this trace"),
+        ([*paths, "--gate", tmp_path / "none"], "cannot read"),
+        ([paths[0], tmp_path / "none.json"], "none.json"),
+    ):
+        result = processes.fastdispatch("diff", *arguments)
+        assert result.returncode == 2, arguments
+        assert result.stderr.count("\n") == 1 and said in result.stderr
+
+
+def test_brackets_of_keys_are_no_classes() -> None:
+    assert matches("*:[GPT]:*", "model.py:[GPT]:forward") and not matches("*:[GPT]:*", "model.py:[G]:forward")
+    assert matches("aten::m?", "aten::mm") and not matches("aten::m?", "aten::m")
+
+
+def test_two_ranks_of_one_run(tmp_path: Path) -> None:
+    path = Dump([("train.py:[]:step", 3, 100)], [("train.py:[]:step", 3, 200)], [("train.py:[]:step", 3, 101)]).write(
+        tmp_path / "run.json"
+    )
+    result = processes.fastdispatch("diff", path, "--ranks", "0,1")
+    assert " + 100% self        train.py:[]:step   100 ms -> 200 ms, spread 0 ns" in result.stdout.splitlines()
+    outliers = json.loads(processes.fastdispatch("diff", path, "--ranks", "outliers", "--json").stdout)
+    assert (outliers["slow"], outliers["typical"], len(outliers["diffs"])) == ([1], 2, 1)
+    jsonschema.validate(outliers["diffs"][0], SCHEMA)
+
+
+def test_who_comes_last_waits_least() -> None:
+    found = [RankTimes(0, 100e6, 40e6), RankTimes(1, 100e6, 2e6), RankTimes(2, 100e6, 41e6)]
+    assert judge(found).slow == [1]
+    assert judge([RankTimes(r, 100e6, 5e6) for r in range(4)]).slow == []
+    assert judge([RankTimes(0, 100e6, 0)]).slow == []
+
+
+def test_a_budget_counts_exactly(diff: Diff, tmp_path: Path) -> None:
+    (tmp_path / "b.toml").write_text('[calls]\n"aten::*" = 12\n')
+    assert Budget(str(tmp_path / "b.toml")).broken(diff) == []
