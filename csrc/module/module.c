@@ -9,6 +9,7 @@
 #include "capture/thread.h"
 #include "gpu/cudart.h"
 #include "module/errors.h"
+#include "module/et.h"
 #include "module/partition.h"
 #include "module/state.h"
 #include "module/timeline.h"
@@ -103,6 +104,15 @@ static PyMethodDef functions[] = {
      PyDoc_STR("timeline_cut($module, path, output, begin, end, *,\n"
                "             steps=False, progress=None)\n--\n\n"
                "A part of a trace, by time or by steps.")},
+    {"et_convert", (PyCFunction)(void (*)(void))fd_et_convert_py,
+     METH_VARARGS | METH_KEYWORDS,
+     PyDoc_STR("et_convert($module, path, output, *, edges=255, rank=-1,\n"
+               "           timeline=False)\n--\n\n"
+               "An execution trace in another form.")},
+    {"et_info", (PyCFunction)(void (*)(void))fd_et_info_py,
+     METH_VARARGS | METH_KEYWORDS,
+     PyDoc_STR("et_info($module, path, *, edges=255, rank=-1)\n--\n\n"
+               "What an execution trace holds.")},
     {NULL, NULL, 0, NULL},
 };
 

@@ -97,6 +97,17 @@ def timeline_cut(
     bound. Answers events, kept, rows (of metadata), flows_left, timeless, lost, lost_bytes, repaired, trouble. Raises
     :class:`Error`, and writes nothing, when there is nothing in between."""
 
+def et_convert(
+    path: _Path, output: _Path, *, edges: int = 255, rank: int = -1, timeline: bool = False
+) -> dict[str, Any]:
+    """An execution trace (PyTorch's JSON or Chakra's .et) in the form that the end of ``output`` says: .et, .json, each
+    with .gz; with ``timeline`` .json is a Chrome trace. ``edges`` is a mask of kinds: 1 order, 2 launch, 4 stream,
+    8 event, 16 sync, 32 group, 64 data, 128 given; ``rank`` counts where the file names none. Answers what
+    :func:`et_info` does. Raises :class:`Error` for what is no trace and for other ends."""
+
+def et_info(path: _Path, *, edges: int = 255, rank: int = -1) -> dict[str, Any]:
+    """What an execution trace holds, as ``docs/et-info.schema.json`` describes it. Raises :class:`Error`."""
+
 @final
 class Session:
     """One recording session (csrc/module/session_type.c). At most one per process records.

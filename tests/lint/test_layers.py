@@ -133,7 +133,7 @@ def test_functions_stay_short() -> None:
 
 def test_every_file_below_capture_has_a_test() -> None:
     def test_of(path: Path) -> Path:
-        folder = f"{layer(path)}_" if layer(path) in ("planner", "timeline", "gpu") else ""
+        folder = f"{layer(path)}_" if layer(path) in ("planner", "timeline", "et", "gpu") else ""
         return ROOT / "tests" / "c" / f"t_{folder}{path.stem}.c"
 
     missing = [name(path) for path in sources(".c") if layer(path) in BELOW_PYTHON and not test_of(path).is_file()]

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
-LAYERS = ("base", "store", "io", "analysis", "planner", "export", "timeline", "gpu", "capture", "module")
+LAYERS = ("base", "store", "io", "analysis", "planner", "export", "timeline", "et", "gpu", "capture", "module")
 BELOW_PYTHON = LAYERS[: LAYERS.index("capture")]
 
 

@@ -12,7 +12,7 @@ from typing import NoReturn
 from fastdispatch import Error, __version__
 
 #: In the order of the help text.
-COMMANDS = ("run", "report", "html", "svg", "diff", "merge", "dump", "export", "timeline", "pipeline")
+COMMANDS = ("run", "report", "html", "svg", "diff", "merge", "dump", "export", "timeline", "et", "pipeline")
 
 BAD_INPUT = 2
 

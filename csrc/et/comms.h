@@ -1,0 +1,15 @@
+/* Which nodes communicate, and what: one node of each communication, the one
+ * nearest to the wire, with its group, size and peers. */
+#ifndef FD_ET_COMMS_H
+#define FD_ET_COMMS_H
+
+#include "et/graph.h"
+
+/* Types of nodes, and their communication. Nodes whose file says so
+ * (FD_ET_WRITTEN) stay as they are. */
+fd_status fd_et_find_comms(fd_et *et);
+
+/* The bytes of one element of a dtype as PyTorch spells it; 0: not known. */
+uint32_t fd_et_item_size(const char *dtype);
+
+#endif

@@ -1,0 +1,138 @@
+#include "et/file.h"
+
+#include "et/chakra_reader.h"
+#include "et/chakra_writer.h"
+#include "et/comms.h"
+#include "et/edges.h"
+#include "et/groups.h"
+#include "et/order.h"
+#include "et/pytorch_reader.h"
+#include "et/pytorch_writer.h"
+#include "et/times.h"
+#include "et/timeline.h"
+
+#include <string.h>
+
+/* Enough to know a file by. */
+enum { HEAD = 1 << 16 };
+
+const char *
+fd_et_format_name(fd_et_format format)
+{
+    static const char *const names[] = {"PyTorch execution trace",
+                                        "Chakra execution trace",
+                                        "Chrome trace", "unknown"};
+    return names[format];
+}
+
+static fd_et_format
+sniff(fd_bytes_in *in)
+{
+    while (in->end - in->at < HEAD && fd_bytes_in_more(in)) {
+    }
+    const char *at = in->at;
+    while (at < in->end && strchr(" \r\n\t", *at) != NULL && *at != '\0') {
+        at++;
+    }
+    /* A length of 123 and a message look like "{": the message decides. */
+    if (fd_et_is_chakra(in->at, (size_t)(in->end - in->at))) {
+        return FD_ET_CHAKRA;
+    }
+    return at < in->end && *at == '{' ? FD_ET_PYTORCH : FD_ET_UNKNOWN;
+}
+
+static fd_status
+read_any(fd_et *et, fd_bytes_in *in, const char *path, fd_et_format *format,
+         fd_error *error)
+{
+    *format = sniff(in);
+    if (in->status != FD_OK) {
+        return in->status;
+    }
+    switch (*format) {
+    case FD_ET_CHAKRA: return fd_et_read_chakra(et, in);
+    case FD_ET_PYTORCH: return fd_et_read_pytorch(et, in, path, error);
+    case FD_ET_CHROME:
+    case FD_ET_UNKNOWN: break;
+    }
+    return fd_fail(error, FD_EFORMAT, "%s: %s", path,
+                   in->at == in->end
+                       ? "empty"
+                       : "no execution trace: neither PyTorch's JSON nor "
+                         "Chakra's .et");
+}
+
+fd_status
+fd_et_complete(fd_et *et, uint32_t kinds)
+{
+    fd_status status = fd_et_find_groups(et);
+    if (status == FD_OK) {
+        status = fd_et_find_comms(et);
+    }
+    if (status == FD_OK) {
+        status = fd_et_fill_times(et);
+    }
+    if (status == FD_OK) {
+        status = fd_et_find_edges(et, kinds);
+    }
+    return status == FD_OK ? fd_et_arrange(et) : status;
+}
+
+fd_status
+fd_et_load(fd_et *et, const char *path, uint32_t kinds, fd_et_format *format,
+           fd_error *error)
+{
+    fd_bytes_in in;
+    *et = (fd_et){.rank = -1};
+    *format = FD_ET_UNKNOWN;
+    fd_status status = fd_bytes_in_open(&in, path, error);
+    if (status == FD_OK) {
+        status = read_any(et, &in, path, format, error);
+    }
+    fd_bytes_in_close(&in);
+    if (status == FD_OK) {
+        status = fd_et_finish(et);
+    }
+    return status == FD_OK ? fd_et_complete(et, kinds) : status;
+}
+
+static fd_et_format
+format_of(const char *path, bool timeline)
+{
+    size_t size = strlen(path);
+    if (size > 3 && strcmp(path + size - 3, ".gz") == 0) {
+        size -= 3;
+    }
+    if (size > 3 && memcmp(path + size - 3, ".et", 3) == 0 && !timeline) {
+        return FD_ET_CHAKRA;
+    }
+    if (size > 5 && memcmp(path + size - 5, ".json", 5) == 0) {
+        return timeline ? FD_ET_CHROME : FD_ET_PYTORCH;
+    }
+    return FD_ET_UNKNOWN;
+}
+
+fd_status
+fd_et_save(const fd_et *et, const char *path, bool timeline, fd_error *error)
+{
+    fd_status status;
+    fd_et_format format = format_of(path, timeline);
+    if (format == FD_ET_UNKNOWN) {
+        return fd_fail(error, FD_EINVAL, "%s: write a name that ends in %s",
+                       path,
+                       timeline ? ".json or .json.gz"
+                                : ".et, .et.gz, .json or .json.gz");
+    }
+    fd_bytes_out *out = fd_bytes_out_open(path, &status, error);
+    if (status != FD_OK) {
+        return status;
+    }
+    status = format == FD_ET_CHAKRA    ? fd_et_write_chakra(et, out, error)
+             : format == FD_ET_PYTORCH ? fd_et_write_pytorch(et, out, error)
+                                       : fd_et_write_timeline(et, out, error);
+    if (status == FD_OK) {
+        return fd_bytes_out_keep(out, error);
+    }
+    fd_bytes_out_drop(out);
+    return status;
+}

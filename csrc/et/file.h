@@ -1,0 +1,29 @@
+/* Execution traces in files of any kind. */
+#ifndef FD_ET_FILE_H
+#define FD_ET_FILE_H
+
+#include "et/graph.h"
+
+typedef enum fd_et_format {
+    FD_ET_PYTORCH, /* JSON, linked or not */
+    FD_ET_CHAKRA,  /* .et */
+    FD_ET_CHROME,  /* a timeline: for output only */
+    FD_ET_UNKNOWN
+} fd_et_format;
+
+const char *fd_et_format_name(fd_et_format format);
+
+/* Read `path`, gzip or not: nodes, types, communication and the edges of these
+ * kinds, arranged (et/order.h). Clear `et` in any case. */
+fd_status fd_et_load(fd_et *et, const char *path, uint32_t kinds,
+                     fd_et_format *format, fd_error *error);
+
+/* What is left to do for nodes that come from elsewhere. */
+fd_status fd_et_complete(fd_et *et, uint32_t kinds);
+
+/* By the end of the name, ".gz" aside: .et, .json; with `timeline` .json is a
+ * Chrome trace. FD_EINVAL: another end. */
+fd_status fd_et_save(const fd_et *et, const char *path, bool timeline,
+                     fd_error *error);
+
+#endif

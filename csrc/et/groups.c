@@ -1,0 +1,116 @@
+#include "et/groups.h"
+
+#include "io/json_string.h"
+
+#include <string.h>
+
+static fd_status
+add_text(fd_et *et, fd_span object, const char *name, uint32_t *text)
+{
+    fd_span value;
+    fd_buffer said = {.bytes = NULL};
+    *text = 0;
+    if (!fd_scan_find(object, name, &value)) {
+        return FD_OK;
+    }
+    fd_json_string(fd_span_inside(value), &said);
+    fd_status status = said.status;
+    if (status == FD_OK && said.size > 0) {
+        status = fd_text_pool_add_clean(&et->texts, said.bytes, said.size,
+                                        text);
+    }
+    fd_buffer_clear(&said);
+    return status;
+}
+
+static bool
+is_known(const fd_et *et, uint32_t name)
+{
+    for (uint32_t i = 0; i < et->groups.count; i++) {
+        if (et->groups.list[i].name == name) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static fd_status
+add_group(fd_et *et, fd_span object)
+{
+    fd_et_group group = {.size = 0};
+    fd_span value;
+    uint64_t size;
+    fd_status status = add_text(et, object, "pg_name", &group.name);
+    if (status == FD_OK) {
+        status = add_text(et, object, "pg_desc", &group.about);
+    }
+    if (status == FD_OK) {
+        status = add_text(et, object, "ranks", &group.ranks);
+    }
+    if (fd_scan_find(object, "group_size", &value)
+        || fd_scan_find(object, "pg_size", &value)) {
+        group.size = fd_span_u64(value, &size) ? (uint32_t)size : 0;
+    }
+    if (status != FD_OK || group.name == 0 || is_known(et, group.name)) {
+        return status;
+    }
+    return fd_vector_push(&et->groups, group);
+}
+
+fd_status
+fd_et_add_groups(fd_et *et, fd_span list)
+{
+    fd_scan scan = {.at = list.from, .end = list.to, .forgets = true};
+    fd_status status = FD_OK;
+    fd_scan_result result = fd_scan_mark(&scan, '[');
+    while (status == FD_OK && result == FD_SCAN_OK) {
+        fd_scan_space(&scan);
+        const char *from = scan.at;
+        if (fd_scan_value(&scan) != FD_SCAN_OK) {
+            break;
+        }
+        if (*from == '{') {
+            status = add_group(et, (fd_span){from, scan.at});
+        }
+        result = fd_scan_mark(&scan, ',');
+    }
+    return status;
+}
+
+/* A list of one text that is JSON, or that JSON. */
+static fd_status
+add_from(fd_et *et, uint32_t values)
+{
+    fd_buffer text = {.bytes = NULL};
+    const char *from = fd_et_text(et, values);
+    const char *quote = strchr(from, '"');
+    const char *end = from + strlen(from);
+    while (end > from && end[-1] != '"') {
+        end--;
+    }
+    if (quote == NULL || end <= quote + 1) {
+        return FD_OK;
+    }
+    fd_json_string((fd_span){quote + 1, end - 1}, &text);
+    fd_status status = text.status;
+    if (status == FD_OK && text.size > 0) {
+        status = fd_et_add_groups(
+            et, (fd_span){text.bytes, text.bytes + text.size});
+    }
+    fd_buffer_clear(&text);
+    return status;
+}
+
+fd_status
+fd_et_find_groups(fd_et *et)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
+        const fd_et_node *node = &et->nodes.list[i];
+        const char *name = fd_et_text(et, node->name);
+        if (strstr(name, "process_group:init") != NULL) {
+            status = add_from(et, node->in.values);
+        }
+    }
+    return status;
+}

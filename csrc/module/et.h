@@ -1,0 +1,23 @@
+/* Functions on execution traces. */
+#ifndef FD_MODULE_ET_H
+#define FD_MODULE_ET_H
+
+#include "et/file.h"
+#include "module/state.h"
+
+/* et_convert(path, output, *, edges, rank, timeline) -> dict */
+PyObject *fd_et_convert_py(PyObject *module, PyObject *args,
+                           PyObject *kwargs);
+
+/* et_info(path, *, edges, rank) -> dict */
+PyObject *fd_et_info_py(PyObject *module, PyObject *args, PyObject *kwargs);
+
+/* What is known of a trace, as a dict; NULL with an exception. */
+PyObject *fd_et_answer(const fd_et *et, fd_et_format format);
+
+/* Put a new reference into a dict; false with an exception set. */
+bool fd_et_put(PyObject *dict, const char *name, PyObject *value);
+
+PyObject *fd_et_py_text(const fd_et *et, uint32_t id);
+
+#endif

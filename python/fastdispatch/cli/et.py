@@ -1,0 +1,14 @@
+"""``fastdispatch et``: execution traces of PyTorch and Chakra."""
+
+from __future__ import annotations
+
+import argparse
+
+from fastdispatch.cli import et_convert, et_info
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("et", help="execution traces of PyTorch and Chakra", description=__doc__)
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    for command in (et_convert, et_info):
+        command.add(actions)

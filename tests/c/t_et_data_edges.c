@@ -1,0 +1,42 @@
+#include "traces.h"
+
+static const uint32_t data = 1U << FD_ET_DATA;
+
+static void
+reads_and_writes(void)
+{
+    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
+    CLEAN(fd_et_clear) fd_et et;
+    traces_small(&text);
+    OK(traces_load(&et, "a.json", &text, data, NULL));
+    EQUAL(traces_edge(&et, 5, 6), data); /* the innermost wrote y */
+    EQUAL(traces_edge(&et, 6, 7), data); /* written in place */
+    EQUAL(traces_edge(&et, 6, 8), data); /* a view writes nothing */
+    EQUAL(traces_edge(&et, 7, 8), 0);
+    EQUAL(traces_edge(&et, 6, 9), data);
+    EQUAL(traces_edge(&et, 4, 5), 0); /* within itself */
+    EQUAL(et.edges.count, 5);         /* and 6 -> 20 */
+}
+
+/* What was read is written only afterwards. */
+static void
+written_after_read(void)
+{
+    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
+    CLEAN(fd_et_clear) fd_et et;
+    traces_begin(&text);
+    traces_node(&text, 3, 1, "r", "r(Tensor x)", "[[1,5,0,3,4,\"cpu\"]]",
+                "[]");
+    traces_node(&text, 4, 1, "w", "w(Tensor(a!) x)", "[[1,5,0,3,4,\"cpu\"]]",
+                "[[1,5,0,3,4,\"cpu\"]]");
+    traces_node(&text, 5, 1, "w", "w(Tensor(a!) x)", "[[1,5,0,3,4,\"cpu\"]]",
+                "[[1,5,0,3,4,\"cpu\"]]");
+    traces_end(&text);
+    OK(traces_load(&et, "a.json", &text, data, NULL));
+    EQUAL(traces_edge(&et, 4, 5), data);
+    EQUAL(et.nodes.count, 3);
+    EQUAL(traces_edge(&et, 3, 4), data);
+    EQUAL(et.edges.count, 2);
+}
+
+RUN(TEST(reads_and_writes), TEST(written_after_read))

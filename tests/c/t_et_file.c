@@ -1,0 +1,27 @@
+#include "traces.h"
+
+static void
+by_name(void)
+{
+    CLEAN(fd_et_clear) fd_et et;
+    CLEAN(fd_et_clear) fd_et again = {.rank = -1};
+    fd_et_format format;
+    fd_error error;
+    static const char *const names[] = {"a.et", "a.et.gz", "a.json",
+                                        "a.json.gz"};
+    OK(traces_loaded(&et));
+    for (int i = 0; i < 4; i++) {
+        fd_et_clear(&again);
+        OK(fd_et_save(&et, names[i], false, NULL));
+        OK(fd_et_load(&again, names[i], FD_ET_ALL_KINDS, &format, NULL));
+        EQUAL(format, i < 2 ? FD_ET_CHAKRA : FD_ET_PYTORCH);
+        EQUAL(again.nodes.count, 10);
+    }
+    STATUS(fd_et_save(&et, "a.et", true, &error), FD_EINVAL);
+    fd_et_clear(&again);
+    STATUS(fd_et_load(&again, "absent.et", FD_ET_ALL_KINDS, &format, &error),
+           FD_EIO);
+    SAME(fd_et_format_name(FD_ET_CHAKRA), "Chakra execution trace");
+}
+
+RUN(TEST(by_name))

@@ -1,0 +1,86 @@
+#include "traces.h"
+
+static fd_status
+add(fd_et *et, uint64_t id, uint64_t parent)
+{
+    fd_et_node *node = fd_et_add(et);
+    if (node == NULL) {
+        return FD_ENOMEM;
+    }
+    node->id = id;
+    node->parent_id = parent;
+    return FD_OK;
+}
+
+static void
+sorted(void)
+{
+    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
+    OK(add(&et, 9, 3));
+    OK(add(&et, 3, 1));
+    OK(add(&et, 1, 1));
+    OK(fd_vector_push(&et.given, (fd_et_given){0, 1U << FD_ET_GIVEN, 3}));
+    OK(fd_vector_push(&et.given, (fd_et_given){0, 1U << FD_ET_GIVEN, 77}));
+    OK(fd_et_finish(&et));
+    EQUAL(et.nodes.list[0].id, 1);
+    EQUAL(et.nodes.list[2].id, 9);
+    EQUAL(et.nodes.list[2].parent, 2);
+    EQUAL(et.nodes.list[0].parent, 0);
+    EQUAL(et.edges.count, 1);
+    EQUAL(et.edges.list[0].from, 1);
+    EQUAL(et.edges.list[0].to, 2);
+    EQUAL(et.faults.dangling, 1);
+    EQUAL(et.faults.orphans, 0);
+}
+
+static void
+damaged(void)
+{
+    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
+    OK(add(&et, 1, 1));
+    OK(add(&et, 5, 1));
+    OK(add(&et, 5, 1));  /* again */
+    OK(add(&et, 7, 66)); /* whose parent is not there */
+    OK(add(&et, 8, 9));  /* round in a circle */
+    OK(add(&et, 9, 8));
+    OK(fd_et_finish(&et));
+    EQUAL(et.nodes.count, 6);
+    EQUAL(et.faults.duplicates, 1);
+    EQUAL(et.nodes.list[5].id, 10);
+    EQUAL(et.faults.orphans, 2);
+    for (uint32_t i = 0; i < et.nodes.count; i++) {
+        uint32_t steps = 0;
+        for (uint32_t at = i + 1; at != 0; steps++) {
+            at = et.nodes.list[at - 1].parent;
+        }
+        CHECK(steps < 4);
+    }
+}
+
+static void
+kinds_of_one_pair(void)
+{
+    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
+    OK(fd_et_add_edge(&et, 0, 1, FD_ET_DATA));
+    OK(fd_et_add_edge(&et, 1, 1, FD_ET_DATA)); /* none */
+    OK(fd_et_add_edge(&et, 0, 1, FD_ET_ORDER));
+    fd_et_sort_edges(&et);
+    EQUAL(et.edges.count, 1);
+    EQUAL(et.edges.list[0].kinds, 1 << FD_ET_DATA | 1 << FD_ET_ORDER);
+}
+
+static void
+communication(void)
+{
+    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
+    OK(add(&et, 1, 1));
+    CHECK(fd_et_comm_of(&et, et.nodes.list) == NULL);
+    fd_et_comm *comm = fd_et_make_comm(&et, 0);
+    STATUS(comm != NULL ? FD_OK : FD_ENOMEM, FD_OK);
+    CHECK(comm == fd_et_make_comm(&et, 0));
+    CHECK(fd_et_comm_of(&et, et.nodes.list) == comm);
+    EQUAL(comm->bytes, -1);
+    SAME(fd_et_attr_text(&et, et.nodes.list, "none"), "");
+}
+
+RUN(TEST(sorted), TEST(damaged), TEST(kinds_of_one_pair), TEST(communication))

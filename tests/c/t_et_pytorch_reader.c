@@ -1,0 +1,81 @@
+#include "traces.h"
+
+#include <string.h>
+
+static void
+whole(void)
+{
+    CLEAN(fd_et_clear) fd_et et;
+    OK(traces_loaded(&et));
+    EQUAL(et.nodes.count, 10);
+    EQUAL(et.pid, 7);
+    EQUAL(et.start_ts, 5);
+    EQUAL(et.finish_ts, 9);
+    CHECK(et.finished);
+    SAME(fd_et_text(&et, et.schema), "1.1.1-chakra.0.0.4");
+    EQUAL(et.faults.lost, 0);
+    EQUAL(traces_find(&et, 5)->parent, fd_et_place(&et, 4));
+}
+
+/* Cut at every byte: what was whole is there, and the rest is counted. */
+static void
+cut_short(void)
+{
+    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
+    traces_small(&text);
+    OK(text.status);
+    for (size_t size = 110; size < text.size; size += 37) {
+        CLEAN(fd_et_clear) fd_et et;
+        fd_buffer part = {.bytes = text.bytes, .size = size};
+        OK(traces_load(&et, "cut.json", &part, FD_ET_ALL_KINDS, NULL));
+        CHECK(et.nodes.count <= 10);
+        CHECK(et.faults.lost == 1 || et.nodes.count == 10);
+        CHECK(size < 1500 || et.nodes.count >= 2);
+        CHECK(strstr(et.faults.trouble, "cut short at byte") != NULL
+              || et.finished);
+    }
+}
+
+static void
+damaged(void)
+{
+    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
+    CLEAN(fd_et_clear) fd_et et;
+    traces_begin(&text);
+    traces_more(&text, 1, 1, "a", "");
+    fd_buffer_text(&text, ",\n {\"id\": 2, \"name\": 5 5},\n {\"id\": 3, !}");
+    traces_more(&text, 4, 1, "b", "");
+    traces_end(&text);
+    OK(traces_load(&et, "bad.json", &text, FD_ET_ALL_KINDS, NULL));
+    EQUAL(et.nodes.count, 2);
+    EQUAL(et.faults.lost, 2);
+    CHECK(et.faults.lost_bytes > 30);
+    CHECK(et.finished);
+}
+
+static void
+none(void)
+{
+    static const struct {
+        const char *text;
+        const char *said;
+    } cases[] = {
+        {"", "x.json: empty"},
+        {"{}", "x.json: no execution trace: it has no \"nodes\""},
+        {"{\"traceEvents\": []}",
+         "x.json: no execution trace: it has no \"nodes\""},
+        {"[1]", "x.json: no execution trace: neither PyTorch's JSON nor "
+                "Chakra's .et"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CLEAN(fd_et_clear) fd_et et;
+        CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
+        fd_error error;
+        fd_buffer_text(&text, cases[i].text);
+        STATUS(traces_load(&et, "x.json", &text, FD_ET_ALL_KINDS, &error),
+               FD_EFORMAT);
+        SAME(error.text, cases[i].said);
+    }
+}
+
+RUN(TEST(whole), TEST(cut_short), TEST(damaged), TEST(none))

@@ -1,0 +1,52 @@
+#include "traces.h"
+
+#include "fixtures.h"
+
+#include <string.h>
+
+static void
+round_trip(void)
+{
+    CLEAN(fd_et_clear) fd_et et;
+    CLEAN(fd_et_clear) fd_et again = {.rank = -1};
+    fd_et_format format;
+    OK(traces_loaded(&et));
+    fd_et_node *node = &et.nodes.list[5];
+    OK(fd_text_pool_add(&et.texts, "a \"b\"\n", 6, &node->name));
+    node->flags |= FD_ET_TIMED;
+    node->start_ns = 1234567;
+    node->dur_ns = 2000;
+    node->self_ns = -5;
+    node->thread = 99;
+    OK(fd_et_add_edge(&et, 2, 9, FD_ET_SYNC));
+    fd_et_sort_edges(&et);
+    OK(fd_et_save(&et, "b.json.gz", false, NULL));
+    OK(fd_et_load(&again, "b.json.gz", FD_ET_ALL_KINDS, &format, NULL));
+    EQUAL(format, FD_ET_PYTORCH);
+    EQUAL(again.nodes.count, et.nodes.count);
+    EQUAL(again.faults.lost + again.faults.repaired + again.faults.wrong, 0);
+    const fd_et_node *read = &again.nodes.list[5];
+    SAME(fd_et_text(&again, read->name), "a \"b\"\n");
+    EQUAL(read->start_ns, 1234567);
+    EQUAL(read->dur_ns, 2000);
+    EQUAL(read->self_ns, -5);
+    EQUAL(read->thread, 99);
+    EQUAL(read->rf_id, node->rf_id);
+    CHECK((traces_edge(&again, 3, 20) & 1U << FD_ET_SYNC) != 0);
+}
+
+/* Lists that are no JSON, as Python spells them, do not break the document. */
+static void
+odd_lists(void)
+{
+    CLEAN(fd_et_clear) fd_et et;
+    CLEAN(fd_buffer_clear) fd_buffer file = {.bytes = NULL};
+    OK(traces_loaded(&et));
+    OK(fd_text_pool_add(&et.texts, "[True, 'x']", 11,
+                        &et.nodes.list[4].in.values));
+    OK(fd_et_save(&et, "b.json", false, NULL));
+    OK(fixture_read("b.json", &file));
+    CHECK(memmem(file.bytes, file.size, "[\"[True, 'x']\"]", 15) != NULL);
+}
+
+RUN(TEST(round_trip), TEST(odd_lists))

@@ -1,0 +1,156 @@
+"""Execution traces on the command line: read, converted, counted, and what is wrong with them told."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fastdispatch import cli
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def node(number: int, parent: int, name: str, schema: str = "", **more: Any) -> dict[str, Any]:
+    lists: dict[str, list[Any]] = {"values": [], "shapes": [], "types": [], "strides": []}
+    values = {"rf_id": number + 100, "fw_parent": 0, "seq_id": -1, "scope": 0, "tid": 1, "fw_tid": 0}
+    attrs = [{"name": name, "type": "uint64", "value": value} for name, value in values.items()]
+    attrs.append({"name": "op_schema", "type": "string", "value": schema})
+    return {
+        "id": number,
+        "name": name,
+        "ctrl_deps": parent,
+        "inputs": lists,
+        "outputs": lists,
+        "attrs": attrs,
+    } | more
+
+
+def document(*nodes: dict[str, Any], schema: str = "1.1.1-chakra.0.0.4") -> dict[str, Any]:
+    roots = [
+        node(1, 1, "[pytorch|profiler|execution_trace|process]"),
+        node(2, 1, "[pytorch|profiler|execution_trace|thread]"),
+    ]
+    head = {"schema": schema, "pid": 7, "time": "2026-11-22 05:02:45", "start_ts": 5}
+    return head | {"nodes": [*nodes, *roots], "finish_ts": 9}
+
+
+def write(path: Path, content: dict[str, Any] | str) -> Path:
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    nodes = (node(4, 3, "aten::addmm", "aten::addmm()"), node(3, 2, 'say "hi"\n'), node(5, 2, "gloo:all_reduce"))
+    return write(tmp_path / "et_3.json", document(*nodes))
+
+
+def info(capsys: pytest.CaptureFixture[str], *paths: object) -> list[dict[str, Any]]:
+    assert cli.main(["et", "info", "--json", *map(str, paths)]) == 0
+    made: dict[str, Any] = json.loads(capsys.readouterr().out)
+    files: list[dict[str, Any]] = made["files"]
+    return files
+
+
+@pytest.mark.parametrize("end", [".et", ".et.gz", ".json", ".json.gz"])
+def test_there_and_back(trace: Path, end: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    there = tmp_path / f"there{end}"
+    assert cli.main(["et", "convert", str(trace), "-o", str(there)]) == 0
+    capsys.readouterr()
+    before, after = info(capsys, trace, there)
+    same = ("nodes", "dependencies", "edges", "types", "communication", "operators", "schema")
+    assert {key: before[key] for key in same} == {key: after[key] for key in same}
+    assert before["nodes"] == 5
+    assert before["edges"]["order"] == 3
+    assert before["communication"] == {"ALL_REDUCE": {"count": 1, "bytes": 0, "ns": 0}}
+    assert (there.read_bytes()[:2] == b"\x1f\x8b") == end.endswith(".gz")
+
+
+def test_the_json_is_what_its_schema_says(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads((ROOT / "docs" / "et-info.schema.json").read_text())
+    assert cli.main(["et", "info", "--json", str(trace)]) == 0
+    jsonschema.validate(json.loads(capsys.readouterr().out), schema)
+
+
+def test_tables(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["et", "info", str(trace)]) == 0
+    output = capsys.readouterr().out
+    assert "ALL_REDUCE" in output
+    assert "order" in output
+
+
+def test_many_ranks(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for rank in (2, 10):
+        write(tmp_path / f"et_{rank}.json", json.loads(trace.read_text()))
+    write(tmp_path / "kineto_3.json", {"schemaVersion": 1, "traceEvents": []})
+    assert cli.main(["et", "convert", str(tmp_path), "-o", str(tmp_path / "out")]) == 0
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["trace.10.et", "trace.2.et", "trace.3.et"]
+    assert cli.main(["et", "convert", str(tmp_path), "-o", str(tmp_path / "r%03d.json.gz")]) == 0
+    assert json.loads(gzip.decompress((tmp_path / "r010.json.gz").read_bytes()))["pid"] == 7
+    capsys.readouterr()
+    assert [row["rank"] for row in info(capsys, tmp_path / "out")] == [2, 3, 10]
+    assert cli.main(["et", "convert", str(tmp_path / "out"), "-o", str(tmp_path / "one.et")]) == 2
+    assert "write %d where the rank goes" in capsys.readouterr().err
+
+
+def test_edges_are_chosen(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["et", "convert", str(trace), "-o", str(tmp_path / "a.et"), "--edges=-order"]) == 0
+    capsys.readouterr()
+    assert info(capsys, tmp_path / "a.et")[0]["dependencies"] == 0
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(["et", "info", str(trace), "--edges", "order,nonsense"])
+    assert stopped.value.code == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "empty"),
+        ("[]", "neither PyTorch's JSON nor Chakra's .et"),
+        ('{"traceEvents": []}', 'it has no "nodes"'),
+    ],
+)
+def test_what_is_no_trace(content: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path / "x.json", content)
+    for command in (["info", str(path)], ["convert", str(path), "-o", str(tmp_path / "y.et")]):
+        assert cli.main(["et", *command]) == 2
+        errors = capsys.readouterr().err
+        assert said in errors and str(path) in errors and errors.count("\n") == 1
+    assert not (tmp_path / "y.et").exists()
+
+
+def test_damage_is_told_and_the_rest_kept(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = json.dumps(document(node(3, 2, "a"), node(4, 77, "b"), node(4, 2, "c"), node(5, 2, "gloo:strange")))
+    text = text.replace('"name": "a"', '"name": "quotes "within""')
+    path = write(tmp_path / "x.json", text[:-40])
+    assert cli.main(["et", "convert", str(path), "-o", str(tmp_path / "y.et")]) == 0
+    errors = capsys.readouterr().err
+    for said in (
+        "cut short at byte",
+        "1 names and values that were no JSON repaired",
+        "1 nodes whose id came before",
+        "nodes whose parent is not there",
+    ):
+        assert said in errors
+    assert info(capsys, tmp_path / "y.et")[0]["nodes"] == 5
+
+
+def test_a_timeline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    timed = document(
+        node(3, 2, "a", ts=10, inclusive_dur=5),
+        node(4, 3, "k", ts=12, inclusive_dur=9, cat="kernel", stream=7),
+    )
+    path = write(tmp_path / "et_1.json", timed)
+    output = tmp_path / "t.json"
+    assert cli.main(["et", "convert", str(path), "-o", str(output), "--timeline"]) == 0
+    events = json.loads(output.read_text())["traceEvents"]
+    slices = {event["name"]: event for event in events if event["ph"] == "X"}
+    assert (slices["a"]["ts"], slices["a"]["dur"], slices["k"]["ts"]) == (10.0, 5.0, 12.0)
+    assert [event["ph"] for event in events if event.get("cat") == "launch"] == ["s", "f"]
+    assert cli.main(["timeline", "check", str(output)]) == 0
+    assert cli.main(["et", "convert", str(path), "-o", str(tmp_path / "t.et"), "--timeline"]) == 2
