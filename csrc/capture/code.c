@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "capture/constructors.h"
+#include "capture/job_rules.h"
 #include "capture/rules.h"
 
 #include <string.h>
@@ -11,9 +12,17 @@ static void
 forget(void *extra)
 {
     fd_code *known = extra;
-    if (known != NULL && known->constructor) {
+    if (known == NULL) {
+        return;
+    }
+    if (known->constructor) {
         fd_constructors_forget(known);
     }
+    if (known->next != NULL) {
+        known->next->link = known->link;
+    }
+    *known->link = known->next;
+    fd_job_site_free(known->jobs);
     fd_free(known);
 }
 
@@ -138,6 +147,23 @@ classify(const PyCodeObject *code, fd_code *known)
     known->special |= fd_rules_code(code);
 }
 
+static void
+look_for_jobs(fd_code *known)
+{
+    fd_job_site_free(known->jobs);
+    known->jobs = fd_job_site_of(known->code);
+    known->special &= (uint16_t)~FD_CODE_JOB;
+    known->special |= known->jobs != NULL ? FD_CODE_JOB : 0;
+}
+
+void
+fd_code_look_again(void)
+{
+    for (fd_code *at = fd_process.known; at != NULL; at = at->next) {
+        look_for_jobs(at);
+    }
+}
+
 const fd_code *
 fd_code_add(PyCodeObject *code)
 {
@@ -147,13 +173,22 @@ fd_code_add(PyCodeObject *code)
     }
     known->id = ++fd_process.codes;
     known->slot = -1;
+    known->code = code;
     classify(code, known);
+    look_for_jobs(known);
     if (fd_code_set_extra((PyObject *)code, fd_process.code_index, known)
         != 0) {
         PyErr_Clear();
+        fd_job_site_free(known->jobs);
         fd_free(known);
         return NULL;
     }
+    known->next = fd_process.known;
+    known->link = &fd_process.known;
+    if (known->next != NULL) {
+        known->next->link = &known->next;
+    }
+    fd_process.known = known;
     known->constructor = fd_constructors_add(code, known);
     return known;
 }

@@ -32,6 +32,7 @@ enum {
     FD_CODE_ENTERS = 512,   /* __enter__, __aenter__: see store/stack.h */
     FD_CODE_MUTED = 1024,   /* no node, nor is anything it calls */
     FD_CODE_NVTX = 2048,    /* see nvtx.h */
+    FD_CODE_JOB = 4096,     /* an engine's: see job_rules.h */
     FD_CODE_EVENTS = FD_CODE_CHANGES | FD_CODE_OPTIMIZER | FD_CODE_ENGINE
 };
 
@@ -41,6 +42,10 @@ typedef struct fd_code {
     uint16_t special; /* FD_CODE_*; 0 for nearly all code */
     uint8_t receiver; /* FD_RECEIVER_* */
     bool constructor; /* see constructors.h */
+    PyCodeObject *code; /* borrowed: it frees us */
+    struct fd_job_site *jobs; /* owned; where FD_CODE_JOB is set */
+    struct fd_code *next;     /* of all that are known */
+    struct fd_code **link;    /* what points here */
 } fd_code;
 
 /* Reserve the slot. -1 with an exception. */
@@ -56,6 +61,9 @@ fd_code_known(const PyCodeObject *code)
 /* Look at a code object for the first time. NULL when memory is out. Keeps a
  * pending exception. */
 const fd_code *fd_code_add(PyCodeObject *code);
+
+/* There are other rules about jobs now: look at all known code once more. */
+void fd_code_look_again(void);
 
 /* The object that decides the class, borrowed; NULL when it is unbound. */
 PyObject *fd_receiver_value(const fd_code *known, const fd_frame *frame);

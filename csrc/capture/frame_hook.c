@@ -68,6 +68,21 @@ evaluate_muted(PyThreadState *state, fd_frame *frame, int throwing,
     return result;
 }
 
+/* A call that rules know: what it is to a pipeline lies inside its entry. */
+static PyObject *
+evaluate_job(PyThreadState *state, fd_frame *frame, int throwing,
+             fd_thread *thread, const fd_code *known)
+{
+    uint32_t generation = thread->synced;
+    fd_pipeline_call call;
+    fd_pipeline_called(thread, known->jobs, frame, &call);
+    PyObject *result = evaluate(state, frame, throwing);
+    if (fd_process_generation() == generation) {
+        fd_pipeline_returned(thread, &call, result);
+    }
+    return result;
+}
+
 static PyObject *
 evaluate_recorded(PyThreadState *state, fd_frame *frame, int throwing,
                   fd_thread *thread, const fd_code *known)
@@ -85,7 +100,10 @@ evaluate_recorded(PyThreadState *state, fd_frame *frame, int throwing,
     if ((known->special & FD_CODE_MAKES_NODE) != 0) {
         fd_records_makes_node(thread);
     }
-    PyObject *result = evaluate(state, frame, throwing);
+    PyObject *result = (known->special & FD_CODE_JOB) == 0
+                           ? evaluate(state, frame, throwing)
+                           : evaluate_job(state, frame, throwing, thread,
+                                          known);
     if (fd_process_generation() == generation) {
         fd_calls_leave(thread, depth, frame, caller);
         if (fd_marks_frames(&thread->session->marks)) {

@@ -14,6 +14,9 @@ fd_job_start(fd_thread *thread, const char *kind, const fd_job *what,
     job.node = fd_texts_node(thread, FD_NODE_JOB, kind);
     job.step = thread->session->steps.number;
     job.object = (uintptr_t)object;
+    if (thread->session->pipeline != NULL) {
+        job.iteration = fd_pipeline_iteration(thread->session->pipeline);
+    }
     fd_thread_tick(thread, timed);
     if (job.node != 0 && fd_stack_make_room(tree)) {
         const fd_job *made = fd_jobs_begin(tree, &job);

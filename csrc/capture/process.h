@@ -5,6 +5,7 @@
 #ifndef FD_PROCESS_H
 #define FD_PROCESS_H
 
+#include "base/vector.h"
 #include "capture/classes.h"
 
 #include <stdatomic.h>
@@ -22,6 +23,8 @@ typedef struct fd_process_state {
     fd_classes classes;
     Py_ssize_t code_index; /* our slot in co_extra */
     uint32_t codes;        /* ids given to code objects, never reused */
+    struct fd_code *known; /* what is known of them, newest first */
+    FD_VECTOR(struct fd_job_rule *) job_rules; /* owned; the user's */
 } fd_process_state;
 
 extern fd_process_state fd_process;

@@ -20,6 +20,7 @@ free_session(fd_session *session)
     fd_operators_clear(&session->operators);
     fd_origins_clear(&session->origins);
     fd_map_clear(&session->nodes);
+    fd_pipeline_free(session->pipeline);
     fd_marks_plan_clear(&session->marks); /* writes to the recording */
     if (session->recording != NULL) {
         fd_recording_free(session->recording);
@@ -162,6 +163,9 @@ pause_recording(fd_session *session)
     fd_records_ignore();
     fd_asyncs_forget(&session->asyncs, &session->recording->file);
     fd_marks_pause(session);
+    if (session->pipeline != NULL) {
+        fd_pipeline_pause(session->pipeline);
+    }
     fd_recording_pause(session->recording);
 }
 
@@ -330,6 +334,9 @@ fd_session_retire(fd_session *session)
     Py_CLEAR(session->on_ready);
     Py_CLEAR(session->error);
     Py_CLEAR(session->marks.in_use);
+    if (session->pipeline != NULL) {
+        Py_CLEAR(session->pipeline->on_pipeline);
+    }
     fd_current_stream_clear(&session->marks.stream);
     fd_recording_detach(session->recording);
     free_session(fd_process.retired);

@@ -9,6 +9,7 @@
 #include "capture/operators.h"
 #include "capture/origins.h"
 #include "capture/paths.h"
+#include "capture/pipeline.h"
 #include "capture/thread.h"
 #include "store/steps.h"
 
@@ -34,6 +35,7 @@ typedef struct fd_session {
     fd_origins origins;
     fd_asyncs asyncs;
     fd_marks_plan marks;
+    fd_pipeline *pipeline; /* owned; NULL where the timeline has no jobs */
     fd_map nodes;     /* code id << 32 | class id -> node */
     bool fold;        /* imports and compilers in one <folded> */
     bool timed;

@@ -11,6 +11,7 @@
 #include "module/errors.h"
 #include "module/et.h"
 #include "module/partition.h"
+#include "module/pipeline.h"
 #include "module/state.h"
 #include "module/timeline.h"
 
@@ -80,6 +81,12 @@ static PyMethodDef functions[] = {
     {"gpu_runtime", gpu_runtime, METH_NOARGS,
      PyDoc_STR("gpu_runtime($module, /)\n--\n\n"
                "The CUDA library that this process has loaded.")},
+    {"pipeline_rule", (PyCFunction)(void (*)(void))fd_pipeline_rule,
+     METH_VARARGS | METH_KEYWORDS,
+     PyDoc_STR("pipeline_rule($module, path_suffix, qualname, kind, *,\n"
+               "              mb=None, stage=None, chunk=None, peer=None,\n"
+               "              buffer=None, when=None)\n--\n\n"
+               "Calls of a function are jobs of a pipeline.")},
     {"partition", fd_partition_py, METH_VARARGS,
      PyDoc_STR("partition($module, sums, stages, method, /)\n--\n\n"
                "Cut layers into stages.")},

@@ -4,6 +4,7 @@
 #include "capture/session.h"
 #include "io/reader.h"
 #include "module/errors.h"
+#include "module/pipeline.h"
 #include "module/trace_type.h"
 
 typedef struct session_object {
@@ -184,6 +185,9 @@ session_traverse(PyObject *self, visitproc visit, void *arg)
         Py_VISIT(session->on_ready);
         Py_VISIT(session->error);
         Py_VISIT(session->marks.in_use);
+        if (session->pipeline != NULL) {
+            Py_VISIT(session->pipeline->on_pipeline);
+        }
     }
     return 0;
 }
@@ -199,6 +203,9 @@ session_clear(PyObject *self)
         Py_CLEAR(session->on_ready);
         Py_CLEAR(session->error);
         Py_CLEAR(session->marks.in_use);
+        if (session->pipeline != NULL) {
+            Py_CLEAR(session->pipeline->on_pipeline);
+        }
     }
     return 0;
 }
@@ -365,6 +372,19 @@ session_sample_gpu(PyObject *self, PyObject *args)
 }
 
 static PyObject *
+session_attach_pipeline(PyObject *self, PyObject *on_pipeline)
+{
+    return fd_pipeline_attach(session_of(self), on_pipeline);
+}
+
+static PyObject *
+session_pipeline(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return fd_pipeline_facts(session_of(self));
+}
+
+static PyObject *
 session_trace(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"timeline", NULL};
@@ -447,6 +467,12 @@ static PyMethodDef methods[] = {
     {"sample_gpu", session_sample_gpu, METH_VARARGS,
      PyDoc_STR("sample_gpu($self, every, kinds, globs, in_use, /)\n"
                "--\n\nTime calls on the GPU, in some steps.")},
+    {"attach_pipeline", session_attach_pipeline, METH_O,
+     PyDoc_STR("attach_pipeline($self, on_pipeline, /)\n--\n\n"
+               "Make jobs of what pipeline engines do.")},
+    {"pipeline", session_pipeline, METH_NOARGS,
+     PyDoc_STR("pipeline($self, /)\n--\n\n"
+               "What was seen of a pipeline engine, or None.")},
     {"trace", (PyCFunction)(void (*)(void))session_trace,
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("trace($self, /, *, timeline=False)\n--\n\n"

@@ -61,11 +61,10 @@ fd_jobs_find(const fd_tree *tree, const void *object)
 
 /* `ticks` before `flags`: a reader that finds the job ended finds its end. */
 void
-fd_jobs_end(fd_tree *tree, const fd_entry *entry, fd_job *job)
+fd_jobs_close(fd_tree *tree, fd_job *job, uint32_t context)
 {
     uint64_t ticks = tree->record->last - job->start;
-    bool pending = (entry->flags & FD_ENTRY_PENDING) != 0;
-    job->context = pending ? 0 : entry->context;
+    job->context = context;
     job->ticks = ticks;
     atomic_thread_fence(memory_order_release);
     job->flags &= ~(uint32_t)FD_JOB_OPEN;
@@ -74,4 +73,11 @@ fd_jobs_end(fd_tree *tree, const fd_entry *entry, fd_job *job)
             job->start, ticks, fd_file_id(&tree->recording->file, job),
             FD_EVENT_JOB, 0});
     }
+}
+
+void
+fd_jobs_end(fd_tree *tree, const fd_entry *entry, fd_job *job)
+{
+    bool pending = (entry->flags & FD_ENTRY_PENDING) != 0;
+    fd_jobs_close(tree, job, pending ? 0 : entry->context);
 }

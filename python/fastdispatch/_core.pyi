@@ -36,6 +36,21 @@ def partition(sums: list[float], stages: int, method: str, /) -> list[int]:
     line for weights that are negative or no numbers, no stage, more than 32 768 weighed layers or 1 048 576 stages.
     """
 
+def pipeline_rule(
+    path_suffix: str,
+    qualname: str,
+    kind: str,
+    *,
+    mb: str | None = None,
+    stage: str | None = None,
+    chunk: str | None = None,
+    peer: str | None = None,
+    buffer: str | None = None,
+    when: str | None = None,
+) -> None:
+    """Calls of this function are jobs from now on: :func:`fastdispatch.pipeline.rule` (csrc/capture/job_rules.c).
+    :class:`Error` for a source that is none, or an empty name."""
+
 def timeline_merge(
     inputs: list[tuple[str, int]],
     output: _Path,
@@ -177,6 +192,18 @@ class Session:
 
         ``probe`` is :func:`fastdispatch.probe.run`. :class:`Error` when this PyTorch cannot be read, with the reason.
         """
+
+    def attach_pipeline(self, on_pipeline: Callable[[tuple[str, object]], tuple[int, int, int] | None], /) -> None:
+        """Make jobs of what pipeline engines do (csrc/capture/pipeline.c).
+
+        ``on_pipeline((engine, object or None))`` is called in the first iteration and answers which process this is, of
+        how many, and the stages with their chunks, -1 for what it does not know.
+        """
+
+    def pipeline(self) -> dict[str, Any] | None:
+        """engine, iterations, class, schedule (of the plan they are compared with), stages (chunks counted), processes,
+        micro_batches, difference (one line), rules (engine, path, qualified name, whether one matched); None where
+        nothing looks for engines. What is not known is None."""
 
     def sample_gpu(
         self,

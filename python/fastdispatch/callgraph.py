@@ -15,6 +15,7 @@ from typing import Any
 from fastdispatch import _core, files
 from fastdispatch.calibration import call_cost, operator_cost
 from fastdispatch.clocks import Pings
+from fastdispatch.engines import Engines
 from fastdispatch.environment import facts, prefixes, rank_and_world, run_id, torch_distributed, torch_version
 from fastdispatch.gpu import Gpu, gpu_of
 from fastdispatch.keep import Keep, keep_function
@@ -54,7 +55,8 @@ class CallGraph:
     timeline:
         Also when each call was: ``True``, kinds of calls (``"ops,python>50us"``), or a :class:`fastdispatch.Timeline`.
     jobs:
-        ``True`` adds jobs to the timeline, or makes one of jobs alone: when each :class:`fastdispatch.job` was.
+        ``True`` adds jobs to the timeline, or makes one of jobs alone: when each :class:`fastdispatch.job` was, and
+        each job of a pipeline engine (DeepSpeed, torch.distributed.pipelining, Megatron; docs/pipeline-jobs.md).
     gpu:
         Time on the GPU, of one step in 100: ``"auto"`` where PyTorch uses CUDA, ``"off"``, ``"require"`` (an error
         where there is no GPU), or a :class:`fastdispatch.Gpu` that says of which calls and how often.
@@ -122,6 +124,7 @@ class CallGraph:
         self._session: _core.Session | None = None
         self._operators: Operators | None = None
         self._pings: Pings | None = None
+        self._engines: Engines | None = None
         self._region: _core.label | None = None  # when another graph records already
         self._rank, self._world = 0, 1
         self._run_id = ""
@@ -163,6 +166,8 @@ class CallGraph:
         if self._gpu is not None:
             self._gpu.attach(session)
         self._session = session
+        if self._timeline is not None and "jobs" in self._timeline.shortest():
+            self._engines = Engines(session, self._note)
         self._note(
             facts()
             | {
@@ -306,6 +311,8 @@ class CallGraph:
             self._rank, self._world = rank_and_world()
             self._session.set_rank(self._rank, self._world)
             self._start_pings(distributed)
+        if self._engines is not None:
+            self._engines.look()
 
     def _start_pings(self, distributed: ModuleType) -> None:
         """Where the timeline shall show ranks of several hosts. Nothing waits for another rank."""

@@ -10,6 +10,7 @@ from fastdispatch.pipeline.graph import Graph, Node
 from fastdispatch.pipeline.layouts import megatron_layout, split_points, with_parts
 from fastdispatch.pipeline.partition import partition
 from fastdispatch.pipeline.plan import SCHEDULES, Job, Plan, Replay, TrainStep, plan
+from fastdispatch.pipeline.rules import rule
 
 __all__ = [
     "SCHEDULES",
@@ -23,6 +24,7 @@ __all__ = [
     "megatron_layout",
     "partition",
     "plan",
+    "rule",
     "split_points",
     "with_parts",
 ]

@@ -1,0 +1,393 @@
+#include "capture/pipeline_jobs.h"
+
+#include "base/alloc.h"
+#include "capture/guard.h"
+#include "capture/session.h"
+#include "store/jobs.h"
+
+#include <stdio.h>
+#include <string.h>
+
+fd_schedule
+fd_pipeline_schedule(const fd_pipeline *pipeline)
+{
+    static const struct {
+        const char *name;
+        fd_schedule schedule;
+        bool eval;
+    } classes[] = {
+        {"TrainSchedule", FD_SCHEDULE_DEEPSPEED_TRAIN, false},
+        {"InferenceSchedule", FD_SCHEDULE_DEEPSPEED_INFERENCE, true},
+        {"DataParallelSchedule", FD_SCHEDULE_DEEPSPEED_DP, false},
+        {"ScheduleGPipe", FD_SCHEDULE_GPIPE, false},
+        {"Schedule1F1B", FD_SCHEDULE_1F1B, false},
+        {"ScheduleInterleaved1F1B", FD_SCHEDULE_INTERLEAVED, false},
+        {"ScheduleZBVZeroBubble", FD_SCHEDULE_ZB_V, false},
+        {"forward_backward_no_pipelining", FD_SCHEDULE_1F1B, false},
+        {"forward_backward_pipelining_without_interleaving", FD_SCHEDULE_1F1B,
+         false},
+        {"forward_backward_pipelining_with_interleaving",
+         FD_SCHEDULE_INTERLEAVED, false},
+    };
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
+        if (strcmp(classes[i].name, pipeline->name) == 0
+            && classes[i].eval == pipeline->eval) {
+            return classes[i].schedule;
+        }
+    }
+    return FD_SCHEDULES;
+}
+
+static void
+plan(fd_pipeline *pipeline)
+{
+    fd_plan_request request = {.schedule = fd_pipeline_schedule(pipeline)};
+    pipeline->planned = false;
+    if (request.schedule == FD_SCHEDULES || pipeline->micro_batches <= 0
+        || pipeline->processes <= 0
+        || pipeline->globals < pipeline->processes) {
+        return;
+    }
+    request.stages = (uint32_t)pipeline->processes;
+    request.micro_batches = (uint32_t)pipeline->micro_batches;
+    request.chunks = (uint32_t)(pipeline->globals / pipeline->processes);
+    if (pipeline->plan.first == NULL
+        || memcmp(&request, &pipeline->request, sizeof request) != 0) {
+        fd_plan_clear(&pipeline->plan);
+        pipeline->request = request;
+        if (fd_plan_make(&pipeline->plan, &request, NULL) != FD_OK) {
+            fd_plan_clear(&pipeline->plan);
+            return;
+        }
+    }
+    pipeline->planned = true;
+}
+
+static void
+take(int64_t *to, int64_t number)
+{
+    *to = number >= 0 ? number : *to;
+}
+
+static void
+name_schedule(fd_pipeline *pipeline, const fd_job_site *site,
+              const fd_frame *frame)
+{
+    PyObject *object = fd_source_object(&site->sources[FD_FIELD_PLAN], frame);
+    const char *name = object != NULL
+                           ? fd_class_name(Py_TYPE(object))
+                           : PyUnicode_AsUTF8(fd_frame_code(frame)->co_name);
+    snprintf(pipeline->name, sizeof pipeline->name, "%s",
+             name != NULL ? name : "");
+    Py_XDECREF(object);
+    PyErr_Clear();
+}
+
+static void
+read_pipeline(fd_pipeline *pipeline, const fd_job_site *site,
+              const fd_frame *frame)
+{
+    const fd_source *sources = site->sources;
+    take(&pipeline->micro_batches,
+         fd_source_number(&sources[FD_FIELD_MICRO_BATCH], frame));
+    take(&pipeline->globals, fd_source_number(&sources[FD_FIELD_STAGE],
+                                              frame));
+    take(&pipeline->processes, fd_source_number(&sources[FD_FIELD_CHUNK],
+                                                frame));
+    if (pipeline->processes < 0) {
+        pipeline->processes = pipeline->globals;
+    }
+    name_schedule(pipeline, site, frame);
+    plan(pipeline);
+}
+
+/* What only the engine's own functions tell: asked once, by Python code of
+ * ours, with hooks blind. */
+static void
+ask(fd_thread *thread, const fd_job_site *site, const fd_frame *frame)
+{
+    fd_session *session = thread->session;
+    fd_pipeline *pipeline = session->pipeline;
+    if (pipeline->asked || pipeline->on_pipeline == NULL) {
+        return;
+    }
+    pipeline->asked = true;
+    const fd_source self = {.from = FD_SOURCE_VALUE, .slot = 0};
+    bool method = strchr(site->rule->qualified, '.') != NULL;
+    PyObject *owner = method ? fd_source_object(&self, frame) : NULL;
+    PyObject *argument = Py_BuildValue(
+        "(sO)", fd_job_engine_name(site->rule->engine),
+        owner != NULL ? owner : Py_None);
+    PyObject *answer = argument == NULL
+                           ? NULL
+                           : fd_session_call(session, thread,
+                                             pipeline->on_pipeline, argument);
+    long long place;
+    long long processes;
+    long long globals;
+    if (answer != NULL && PyTuple_Check(answer)
+        && PyArg_ParseTuple(answer, "LLL", &place, &processes, &globals)) {
+        take(&pipeline->place, place);
+        take(&pipeline->processes, processes);
+        take(&pipeline->globals, globals);
+    }
+    PyErr_Clear();
+    Py_XDECREF(answer);
+    Py_XDECREF(argument);
+    Py_XDECREF(owner);
+}
+
+static void
+begin_iteration(fd_thread *thread, const fd_job_site *site,
+                const fd_frame *frame, fd_pipeline_call *call)
+{
+    fd_pipeline *pipeline = thread->session->pipeline;
+    call->outermost = pipeline->nesting++ == 0;
+    if (!call->outermost) {
+        return;
+    }
+    pipeline->iterations++;
+    pipeline->engine = site->rule->engine;
+    pipeline->eval = fd_source_holds(&site->sources[FD_FIELD_EVAL], frame,
+                                     false);
+    pipeline->failed = false;
+    pipeline->executed.count = 0;
+    pipeline->records.count = 0;
+    pipeline->prepared.count = 0;
+    pipeline->posted.count = 0;
+    fd_pipeline_recount(pipeline);
+    ask(thread, site, frame);
+    read_pipeline(pipeline, site, frame);
+    fd_found_job job = {.kind = "ITER",
+                        .planned = FD_JOB_KINDS,
+                        .micro_batch = -1,
+                        .stage = -1,
+                        .chunk = -1,
+                        .peer = -1,
+                        .buffer = -1,
+                        .flags = site->rule->flags};
+    fd_pipeline_open(thread, &job, false, call);
+}
+
+/* Which process of the plan this is: the one that holds what ran here. */
+static int64_t
+place_of(const fd_pipeline *pipeline)
+{
+    if (pipeline->place >= 0) {
+        return pipeline->place;
+    }
+    for (uint32_t i = 0; i < pipeline->executed.count; i++) {
+        int16_t stage = pipeline->executed.list[i].stage;
+        if (stage >= 0
+            && (uint32_t)stage < fd_plan_globals(&pipeline->plan)) {
+            return fd_plan_holder(&pipeline->plan, (uint32_t)stage);
+        }
+    }
+    return -1;
+}
+
+static void
+compare(fd_pipeline *pipeline)
+{
+    char text[FD_PIPELINE_TEXT - 32];
+    int64_t place = pipeline->planned && !pipeline->failed ? place_of(pipeline)
+                                                           : -1;
+    if (place < 0 || place >= pipeline->plan.stages
+        || fd_executed_compare(pipeline->executed.list,
+                               pipeline->executed.count, &pipeline->plan,
+                               (uint32_t)place, text, sizeof text)
+               != FD_OK) {
+        return;
+    }
+    for (uint32_t i = 0; i < pipeline->executed.count; i++) {
+        if (pipeline->executed.list[i].unplanned
+            && pipeline->records.list[i] != NULL) {
+            pipeline->records.list[i]->flags |= FD_JOB_UNPLANNED;
+        }
+    }
+    if (text[0] != '\0' && pipeline->difference[0] == '\0') {
+        snprintf(pipeline->difference, sizeof pipeline->difference,
+                 "iteration %u, %s", pipeline->iterations - 1, text);
+        pipeline->changed = true;
+    }
+}
+
+static void
+summarize(fd_pipeline *pipeline)
+{
+    fd_pipeline_summary *summary = &pipeline->summary;
+    summary->engine = pipeline->engine;
+    summary->trained = !pipeline->eval;
+    summary->planned = pipeline->planned;
+    summary->schedule = pipeline->plan.schedule;
+    summary->globals = pipeline->globals;
+    summary->processes = pipeline->processes;
+    summary->micro_batches = pipeline->micro_batches;
+    memcpy(summary->name, pipeline->name, sizeof summary->name);
+}
+
+/* Facts change with the first iteration, and with the first that differs. */
+static void
+end_iteration(fd_thread *thread, const fd_pipeline_call *call, bool raised)
+{
+    fd_session *session = thread->session;
+    fd_pipeline *pipeline = session->pipeline;
+    pipeline->nesting -= pipeline->nesting > 0;
+    if (!call->outermost) {
+        return;
+    }
+    if (!raised) {
+        compare(pipeline);
+    }
+    if (!pipeline->eval || !pipeline->summary.trained) {
+        summarize(pipeline);
+    }
+    pipeline->eval = false;
+    if (pipeline->changed) {
+        pipeline->changed = false;
+        fd_session_changed(session, thread);
+    }
+}
+
+/* The first rule that holds; of several the last one that has no condition. */
+static const fd_job_site *
+chosen(const fd_job_site *site, const fd_frame *frame)
+{
+    while (site != NULL
+           && !fd_source_holds(&site->sources[FD_FIELD_WHEN], frame, true)) {
+        site = site->next;
+    }
+    return site;
+}
+
+static void
+note_match(fd_pipeline *pipeline, const fd_job_site *site)
+{
+    if (fd_map_get(&pipeline->matched, site->number + 1) == 0) {
+        fd_map_put(&pipeline->matched, site->number + 1, 1);
+        pipeline->changed = true;
+    }
+}
+
+/* Where no iteration says so, counting starts anew with every step. */
+static void
+look_at_step(fd_thread *thread)
+{
+    fd_pipeline *pipeline = thread->session->pipeline;
+    uint64_t step = thread->session->steps.number;
+    if (pipeline->nesting == 0 && pipeline->step != step) {
+        pipeline->step = step;
+        fd_pipeline_recount(pipeline);
+    }
+}
+
+static void
+called(fd_thread *thread, const fd_job_site *site, fd_frame *frame,
+       fd_pipeline_call *call)
+{
+    fd_pipeline *pipeline = thread->session->pipeline;
+    fd_found_job job;
+    call->role = site->rule->role;
+    note_match(pipeline, site);
+    look_at_step(thread);
+    switch (site->rule->role) {
+    case FD_ROLE_JOB:
+        fd_pipeline_begin(thread, site, frame, call);
+        break;
+    case FD_ROLE_ITERATION:
+        begin_iteration(thread, site, frame, call);
+        break;
+    case FD_ROLE_SCHEDULE:
+        read_pipeline(pipeline, site, frame);
+        break;
+    case FD_ROLE_PREPARE:
+        fd_pipeline_read(site, frame, &job);
+        call->transfer = (fd_transfer){fd_job_kind_named(site->rule->kinds),
+                                       job.micro_batch, job.stage, NULL};
+        break;
+    case FD_ROLE_POST:
+        fd_pipeline_post(thread, call);
+        break;
+    case FD_ROLE_WAIT:
+        fd_pipeline_wait(thread, site, frame, call);
+        break;
+    }
+}
+
+void
+fd_pipeline_called(fd_thread *thread, const fd_job_site *site, fd_frame *frame,
+                   fd_pipeline_call *call)
+{
+    *call = (fd_pipeline_call){.role = FD_ROLE_JOB};
+    if (thread->session->pipeline == NULL) {
+        return;
+    }
+    fd_guard guard = fd_guard_enter(thread);
+    const fd_job_site *fitting = chosen(site, frame);
+    if (fitting != NULL) {
+        called(thread, fitting, frame, call);
+    }
+    fd_guard_leave(&guard);
+}
+
+void
+fd_pipeline_returned(fd_thread *thread, fd_pipeline_call *call,
+                     const PyObject *result)
+{
+    fd_pipeline *pipeline = thread->session->pipeline;
+    if (pipeline == NULL) {
+        return;
+    }
+    fd_pipeline_close(thread, call, result == NULL ? FD_JOB_EXCEPTION : 0);
+    if (call->role == FD_ROLE_PREPARE) {
+        fd_pipeline_prepared(pipeline, &call->transfer, result);
+    }
+    else if (call->role == FD_ROLE_POST) {
+        fd_pipeline_posted(pipeline, result);
+    }
+    else if (call->role == FD_ROLE_ITERATION) {
+        end_iteration(thread, call, result == NULL);
+    }
+}
+
+void
+fd_pipeline_pause(fd_pipeline *pipeline)
+{
+    for (uint32_t i = pipeline->open.count; i-- > 0;) {
+        const fd_open_job *open = &pipeline->open.list[i];
+        fd_jobs_close(open->tree, open->job, open->context);
+    }
+    pipeline->open.count = 0;
+    pipeline->nesting = 0;
+    pipeline->eval = false;
+}
+
+fd_pipeline *
+fd_pipeline_new(void)
+{
+    fd_pipeline *pipeline = fd_calloc(1, sizeof *pipeline);
+    if (pipeline != NULL) {
+        pipeline->globals = -1;
+        pipeline->processes = -1;
+        pipeline->place = -1;
+        pipeline->micro_batches = -1;
+    }
+    return pipeline;
+}
+
+void
+fd_pipeline_free(fd_pipeline *pipeline)
+{
+    if (pipeline == NULL) {
+        return;
+    }
+    fd_plan_clear(&pipeline->plan);
+    fd_vector_clear(&pipeline->counts);
+    fd_vector_clear(&pipeline->prepared);
+    fd_vector_clear(&pipeline->posted);
+    fd_vector_clear(&pipeline->open);
+    fd_vector_clear(&pipeline->executed);
+    fd_vector_clear(&pipeline->records);
+    fd_map_clear(&pipeline->matched);
+    fd_free(pipeline);
+}

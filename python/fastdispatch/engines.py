@@ -1,0 +1,155 @@
+"""What a pipeline engine says of itself: where this process is, which layers it has, which rules fit.
+
+Asked once, in the first iteration that is seen; the engine is not kept alive, and nothing of it changes.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any
+
+from fastdispatch import _core
+
+_VERSIONS = {"deepspeed": "deepspeed", "torch": "torch", "megatron": "megatron.core"}
+
+Place = tuple[int, int, int]  # this process, processes, stages with chunks; -1: not known
+
+
+class Engines:
+    """The facts ``coordinates`` and ``pipeline`` of a recording."""
+
+    def __init__(self, session: _core.Session, note: Callable[[dict[str, object]], None]) -> None:
+        self._session = session
+        self._note = note
+        self._told: dict[str, Any] = {}  # by the engine
+        session.attach_pipeline(self.begin)
+
+    def begin(self, what: tuple[str, object]) -> Place | None:
+        """The first iteration begins: of which engine, and its object if it has one."""
+        engine, owner = what
+        describe = _DESCRIBE.get(engine)
+        if describe is None:
+            return None
+        try:
+            place, coordinates, self._told = describe(owner)
+        except Exception as error:  # another version's attributes; the program must not see it
+            self._told = {"note": f"the engine could not be asked: {error!r}"}
+            return None
+        if coordinates:
+            self._note({"coordinates": coordinates})
+        return place
+
+    def look(self) -> None:
+        """An iteration has told something new, or the recording ends."""
+        seen = self._session.pipeline()
+        if seen is None or not (seen["iterations"] or any(rule[3] for rule in seen["rules"])):
+            return
+        engine = seen["engine"] if seen["iterations"] else "user"
+        globals_, processes = seen["stages"], seen["processes"]
+        facts: dict[str, object] = {
+            "engine": engine,
+            "version": _version(engine),
+            "schedule": seen["schedule"],
+            "class": seen["class"] or None,
+            "stages": processes or globals_,
+            "chunks": globals_ // processes if globals_ and processes else None,
+            "micro_batches": seen["micro_batches"],
+            "held": [],
+            "layers": [],
+            "tied": {},
+            "rules": _rules(engine, seen["rules"]),
+            "difference": seen["difference"],
+            "note": None if seen["schedule"] else f"no plan of {seen['class'] or 'what ran'}: nothing to compare with",
+        }
+        self._note({"pipeline": facts | self._told})
+
+
+def _version(engine: str) -> str | None:
+    module = sys.modules.get(_VERSIONS.get(engine, ""))
+    version = getattr(module, "__version__", None)
+    return None if version is None else str(version)
+
+
+def _rules(engine: str, rules: list[tuple[str, str, str, bool]]) -> dict[str, list[str]]:
+    """The rules of the engine and of the user that matched, and those whose function is not there."""
+    mine = [rule for rule in rules if rule[0] in (engine, "user")]
+    matched = {name for _, _, name, did in mine if did}
+    missing = {name for _, path, name, _ in mine if name not in matched and not _exists(path, name)}
+    return {"matched": sorted(matched), "missing": sorted(missing)}
+
+
+def _exists(path: str, name: str) -> bool:
+    """Whether a module that is loaded from ``path`` defines ``name``. What is inside a function cannot be told."""
+    if "<locals>" in name:
+        return True
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None) if isinstance(module, ModuleType) else None
+        if isinstance(file, str) and f"/{file}".endswith(f"/{path.lstrip('/')}"):
+            return _defines(vars(module), name.split("."))
+    return False
+
+
+def _defines(names: Mapping[str, object], parts: list[str]) -> bool:
+    found = names.get(parts[0])
+    if found is None or len(parts) == 1:
+        return found is not None
+    return isinstance(found, type) and _defines(vars(found), parts[1:])
+
+
+Described = tuple[Place | None, dict[str, int], dict[str, Any]]
+
+
+def _deepspeed(engine: Any) -> Described:
+    grid, module = engine.grid, engine.module
+    parts = [int(part) for part in module.parts]
+    names = [_layer_name(layer) for layer in module._layer_specs]
+    stages = range(len(parts) - 1)
+    layers = [
+        {"stage": i, "first": parts[i], "end": parts[i + 1], "names": names[parts[i] : parts[i + 1]]} for i in stages
+    ]
+    tied: dict[str, list[int]] = {}
+    for i in stages:
+        keys = {str(layer.key) for layer in module._layer_specs[parts[i] : parts[i + 1]] if hasattr(layer, "key")}
+        for key in sorted(keys):
+            tied.setdefault(key, []).append(i)
+    coordinates = {
+        "pipe": int(grid.get_pipe_parallel_rank()),
+        "data": int(grid.get_data_parallel_rank()),
+        "model": int(grid.get_slice_parallel_rank()),
+    }
+    return None, coordinates, {"held": [int(engine.stage_id)], "layers": layers, "tied": tied}
+
+
+def _layer_name(layer: Any) -> str:
+    kind = getattr(layer, "typename", None)
+    if kind is not None:
+        return str(kind.__name__)
+    name = getattr(layer, "__name__", None)  # of a function
+    return str(name) if name is not None else type(layer).__name__
+
+
+def _torch(schedule: Any) -> Described:
+    stages = getattr(schedule, "_stages", None) or [schedule._stage]
+    held = sorted(int(stage.stage_index) for stage in stages)
+    coordinates = {"pipe": int(stages[0].group_rank)}
+    return None, coordinates, {"held": held, "has_backward": bool(schedule._has_backward)}
+
+
+def _megatron(_: object) -> Described:
+    state = sys.modules.get("megatron.core.parallel_state")
+    if state is None or not state.model_parallel_is_initialized():
+        return None, {}, {}
+    place, processes = state.get_pipeline_model_parallel_rank(), state.get_pipeline_model_parallel_world_size()
+    chunks = state.get_virtual_pipeline_model_parallel_world_size() or 1
+    coordinates = {
+        "pipe": place,
+        "data": state.get_data_parallel_rank(),
+        "model": state.get_tensor_model_parallel_rank(),
+    }
+    held = [place + chunk * processes for chunk in range(chunks)]
+    return (place, processes, processes * chunks), coordinates, {"held": held}
+
+
+_DESCRIBE: dict[str, Callable[[Any], Described]] = {"deepspeed": _deepspeed, "torch": _torch, "megatron": _megatron}

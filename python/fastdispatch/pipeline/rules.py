@@ -1,0 +1,35 @@
+"""Rules of one's own: which functions of an engine are jobs of a pipeline."""
+
+from __future__ import annotations
+
+from fastdispatch import _core
+
+
+def rule(
+    path_suffix: str,
+    qualname: str,
+    kind: str,
+    *,
+    mb: str | None = None,
+    stage: str | None = None,
+    chunk: str | None = None,
+    peer: str | None = None,
+    buffer: str | None = None,
+    when: str | None = None,
+) -> None:
+    """From now on each call of a function is a job, where the timeline has jobs (docs/pipeline-jobs.md).
+
+    ``path_suffix`` is the end of its file's path (``engine/steps.py``), ``qualname`` its ``__qualname__``
+    (``Engine.forward``), ``kind`` that of the job: ``F``, ``B``, ``SA``..., any text, two with a plus between them for
+    a call that does both, ``ITER`` for a whole batch. The others say where a number comes from: ``arg:NAME`` (a
+    parameter), ``attr:NAME`` (of the first parameter), both with further attributes behind points, ``count`` (how many
+    of this kind and stage there were in the iteration, or step), or a number. ``when``: the rule counts for calls where
+    this is true (``!arg:NAME``: false). Attributes are read as they are stored; a property gives no number.
+
+    Of an ITER ``mb``, ``stage`` and ``chunk`` say how many micro-batches, stages (with chunks) and processes there are.
+    The first rule that fits counts, yours before those that are built in. Raises :class:`fastdispatch.Error` for what
+    is no rule.
+    """
+    _core.pipeline_rule(
+        path_suffix, qualname, kind, mb=mb, stage=stage, chunk=chunk, peer=peer, buffer=buffer, when=when
+    )

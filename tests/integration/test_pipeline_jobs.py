@@ -1,0 +1,206 @@
+"""Pipelines of real engines: their jobs without a change to the program, as planned and matched."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fastdispatch
+from fastdispatch import pipeline
+from tests import pipelines
+
+pytestmark = pytest.mark.torch
+
+OPEN, EVAL, EXCEPTION, POSTED, FUSED, LOCAL, ATTACHED, UNPLANNED = (1 << bit for bit in range(8))
+MICRO_BATCHES = 4
+
+
+class Run:
+    """Recordings of all ranks, and what the programs said."""
+
+    def __init__(self, path: Path, told: list[list[dict[str, Any]]]) -> None:
+        self.path, self.told = path, told
+        self.trace = fastdispatch.load(path)
+        self.jobs = [self.trace.jobs(rank) for rank in range(len(self.trace.ranks))]
+        self.facts = [rank["meta"]["pipeline"] for rank in self.trace.ranks]
+        self.coordinates = [rank["meta"]["coordinates"] for rank in self.trace.ranks]
+
+
+@pytest.fixture(scope="module")
+def deepspeed(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("deepspeed")
+    return Run(folder, pipelines.record("deepspeed", folder, 2, 2))
+
+
+@pytest.fixture(scope="module")
+def four_stages(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("four")
+    return Run(folder, pipelines.record("deepspeed", folder, 4, 4))
+
+
+TORCH = {"GPipe": "gpipe", "1F1B": "1f1b", "Interleaved1F1B": "interleaved", "ZBVZeroBubble": "zb-v", "LoopedBFS": None}
+
+
+@pytest.fixture(scope="module")
+def torch_runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
+    folder = tmp_path_factory.mktemp("torch")
+    told = pipelines.record("torch", folder, 2, *TORCH)
+    return {name: Run(folder / name, told) for name in TORCH}
+
+
+def check_flags(run: Run) -> None:
+    for jobs in run.jobs:
+        assert all(flags & ATTACHED for flags in jobs["flags"])
+        assert not any(flags & (OPEN | EXCEPTION | UNPLANNED) for flags in jobs["flags"])
+        assert not any(jobs["open"])
+        assert min(jobs["iteration"]) == 0
+
+
+def check_transfers(run: Run, stages: int, iterations: int) -> None:
+    """Of G global stages 2 M (G - 1) in each iteration, and for each send one receive that ends after it began."""
+    for iteration in range(iterations):
+        sends, receives = pipelines.transfers(run.jobs, iteration)
+        assert sends == receives
+        assert len(sends) == 2 * MICRO_BATCHES * (stages - 1)
+
+
+def table(run: Run, rank: int, iteration: int) -> str:
+    jobs = pipelines.rows(run.jobs[rank], iteration=iteration)
+    return " ".join(
+        f"{job['kind']}{job['buffer'] if job['buffer'] >= 0 else ''}" for job in jobs if job["kind"] != "ITER"
+    )
+
+
+def check_deepspeed(run: Run, stages: int) -> None:
+    train = pipeline.plan("deepspeed-train", stages, MICRO_BATCHES)
+    inference = pipeline.plan("deepspeed-inference", stages, MICRO_BATCHES)
+    for stage in range(stages):
+        for iteration in (0, 1):
+            assert table(run, stage, iteration).split() == train.table(stage).replace("|", " ").replace("-", "").split()
+        assert table(run, stage, 2).split() == inference.table(stage).replace("|", " ").replace("-", "").split()
+        jobs = run.jobs[stage]
+        assert {row["stage"] for row in pipelines.rows(jobs) if row["kind"] != "ITER"} == {stage}
+        assert [row["flags"] & EVAL for row in pipelines.rows(jobs, kind="ITER")] == [0, 0, EVAL]
+        for kind in "FB":
+            assert [row["micro_batch"] for row in pipelines.rows(jobs, kind=kind, iteration=1)] == [0, 1, 2, 3]
+    check_flags(run)
+    check_transfers(run, stages, 2)
+    sends, receives = pipelines.transfers(run.jobs, 2)
+    assert sends == receives
+    assert len(sends) == MICRO_BATCHES * (stages - 1)
+
+
+def test_deepspeed_does_what_it_plans(deepspeed: Run) -> None:
+    check_deepspeed(deepspeed, 2)
+    for rank, facts in enumerate(deepspeed.facts):
+        assert deepspeed.coordinates[rank] == {"pipe": rank, "data": 0, "model": 0}
+        assert (facts["engine"], facts["schedule"], facts["class"]) == ("deepspeed", "deepspeed-train", "TrainSchedule")
+        assert (facts["stages"], facts["chunks"], facts["micro_batches"], facts["held"]) == (2, 1, 4, [rank])
+        assert facts["difference"] is None
+        assert facts["rules"]["missing"] == []
+        assert "PipelineEngine._exec_forward_pass" in facts["rules"]["matched"]
+        assert [(layer["first"], layer["end"]) for layer in facts["layers"]] == [(0, 4), (4, 7)]
+        assert facts["layers"][1]["names"] == ["Linear", "ReLU", "Slow"]
+
+
+def test_four_stages_of_deepspeed(four_stages: Run) -> None:
+    check_deepspeed(four_stages, 4)
+
+
+def test_the_engine_is_as_it_was(deepspeed: Run) -> None:
+    for rank in deepspeed.told:
+        assert rank[-1]["same"]
+    losses = [rank[-1]["losses"] for rank in deepspeed.told]
+    assert losses[0] == losses[1]
+
+
+def test_jobs_lie_in_their_iteration_and_make_no_nodes(deepspeed: Run) -> None:
+    for jobs in deepspeed.jobs:
+        for batch in pipelines.rows(jobs, kind="ITER"):
+            end = batch["start"] + batch["duration"]
+            for row in pipelines.rows(jobs, iteration=batch["iteration"]):
+                assert batch["start"] <= row["start"]
+                assert row["start"] + row["duration"] <= end
+    nodes, contexts = deepspeed.trace.nodes, deepspeed.trace.contexts
+    called = {nodes["name"][contexts["node"][row["context"]]] for row in pipelines.rows(deepspeed.jobs[0], kind="F")}
+    assert called == {"_exec_forward_pass"}
+    assert not [
+        key
+        for key, kind in zip(nodes["key"], nodes["kind"], strict=True)
+        if kind == "job" and key == "F" and key in contexts
+    ]
+
+
+def joined(order: list[tuple[int, str, int]]) -> list[tuple[int, str, int]]:
+    """I and W right behind each other are B."""
+    made: list[tuple[int, str, int]] = []
+    for stage, kind, mb in order:
+        if kind == "W" and made and made[-1] == (stage, "I", mb):
+            made[-1] = (stage, "B", mb)
+        elif kind in ("F", "B", "I", "W"):
+            made.append((stage, kind, mb))
+    return made
+
+
+@pytest.mark.parametrize("name", TORCH)
+def test_torch_does_what_it_plans(torch_runs: dict[str, Run], name: str) -> None:
+    run = torch_runs[name]
+    chunks = 1 if name in ("GPipe", "1F1B") else 2
+    check_flags(run)
+    check_transfers(run, 2 * chunks, 2)
+    for rank, facts in enumerate(run.facts):
+        assert (facts["engine"], facts["schedule"]) == ("torch", TORCH[name])
+        assert (facts["stages"], facts["chunks"], facts["micro_batches"]) == (2, chunks, 4)
+        assert facts["difference"] is None
+        assert facts["rules"]["missing"] == []
+        assert run.coordinates[rank] == {"pipe": rank}
+        jobs = pipelines.rows(run.jobs[rank], iteration=1)
+        for stage in facts["held"]:
+            assert [job["micro_batch"] for job in jobs if (job["kind"], job["stage"]) == ("F", stage)] == [0, 1, 2, 3]
+        assert {job["stage"] for job in jobs if job["kind"] == "F"} == set(facts["held"])
+    assert (run.facts[0]["note"] is None) == (TORCH[name] is not None)
+
+
+@pytest.mark.parametrize("name", [name for name, plan in TORCH.items() if plan is not None])
+def test_its_computations_are_in_the_order_of_the_plan(torch_runs: dict[str, Run], name: str) -> None:
+    run = torch_runs[name]
+    plan = pipeline.plan(TORCH[name], 2, MICRO_BATCHES, 1 if name in ("GPipe", "1F1B") else 2)
+    for rank, jobs in enumerate(run.jobs):
+        held = run.facts[rank]["held"]
+        planned = joined([(job.stage, job.kind, job.mb) for job in plan.rows if job.stage in held])
+        executed = [(row["stage"], row["kind"], row["micro_batch"]) for row in pipelines.rows(jobs, iteration=1)]
+        assert joined(executed) == planned
+
+
+def test_transfers_inside_a_rank_are_local(torch_runs: dict[str, Run]) -> None:
+    run = torch_runs["ZBVZeroBubble"]  # stages 1 and 2 are both of rank 1
+    local = [row for row in pipelines.rows(run.jobs[1], iteration=0) if row["flags"] & LOCAL]
+    assert len(local) == 4 * MICRO_BATCHES
+    assert {(row["kind"], row["stage"], row["peer"]) for row in local} == {
+        ("SA", 1, 2),
+        ("RA", 2, 1),
+        ("SG", 2, 1),
+        ("RG", 1, 2),
+    }
+    assert all(row["flags"] & FUSED for row in local)
+    assert not [row for row in pipelines.rows(run.jobs[0]) if row["flags"] & LOCAL]
+    posted = [row for row in pipelines.rows(run.jobs[0]) if row["flags"] & POSTED]
+    assert {row["kind"] for row in posted} == {"SA", "SG"}
+
+
+def test_an_evaluation_has_no_backward_passes(torch_runs: dict[str, Run]) -> None:
+    for name in ("GPipe", "1F1B"):
+        for jobs in torch_runs[name].jobs:
+            kinds = [row["kind"] for row in pipelines.rows(jobs, iteration=2)]
+            assert kinds.count("F") == MICRO_BATCHES
+            assert "B" not in kinds
+
+
+def test_facts_are_json_in_a_merge(deepspeed: Run, tmp_path: Path) -> None:
+    fastdispatch.merge([deepspeed.path], tmp_path / "merged.json")
+    merged = fastdispatch.load(tmp_path / "merged.json")
+    assert [rank["meta"]["pipeline"]["held"] for rank in merged.ranks] == [[0], [1]]
+    json.dumps(merged.ranks[0]["meta"]["pipeline"])

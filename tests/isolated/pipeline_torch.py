@@ -1,0 +1,67 @@
+"""Pipelines of torch.distributed.pipelining: two batches trained, one evaluated. Arguments: folder, names of schedules.
+
+Each schedule has a run directory of its name in the folder. Schedules with one stage a rank get one, those shaped like
+a V stages r and 2W-1-r, the others r and r+W. Ranks are processes with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT,
+over gloo.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.pipelining import PipelineStage
+from torch.distributed.pipelining.schedules import PipelineScheduleSingle, get_schedule_class
+
+import fastdispatch
+
+ITERATIONS, MICRO_BATCHES, MICRO_BATCH, WIDTH = 2, 4, 2, 16
+V_SHAPED = ("ZBVZeroBubble", "DualPipeV")
+
+
+def stages_of(name: str, rank: int, world: int) -> list[int]:
+    if issubclass(get_schedule_class(name), PipelineScheduleSingle):
+        return [rank]
+    return [rank, 2 * world - 1 - rank if name in V_SHAPED else rank + world]
+
+
+def schedule_of(name: str, rank: int, world: int) -> tuple[object, list[int], int]:
+    held = stages_of(name, rank, world)
+    count = world * len(held)
+    stages = []
+    for index in held:
+        torch.manual_seed(index)
+        part = nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.ReLU())
+        stages.append(PipelineStage(part, index, count, torch.device("cpu")))
+    kind = get_schedule_class(name)
+    loss = nn.MSELoss()
+    return kind(stages[0] if len(stages) == 1 else stages, MICRO_BATCHES, loss_fn=loss), held, count
+
+
+def batch(schedule: object, held: list[int], count: int, method: str = "step") -> float | None:
+    inputs = torch.randn(MICRO_BATCHES * MICRO_BATCH, WIDTH, generator=torch.Generator().manual_seed(1))
+    losses: list[torch.Tensor] = []
+    last = {"target": inputs, "losses": losses} if count - 1 in held else {}
+    getattr(schedule, method)(*([inputs] if 0 in held else []), **last)
+    return float(sum(losses)) if losses else None
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo")
+    rank, world = dist.get_rank(), dist.get_world_size()
+    for name in sys.argv[2:]:
+        schedule, held, count = schedule_of(name, rank, world)
+        with fastdispatch.CallGraph(os.path.join(sys.argv[1], name), jobs=True, max_mb=32):
+            losses = [batch(schedule, held, count) for _ in range(ITERATIONS)]
+            if len(held) == 1:
+                losses.append(batch(schedule, held, count, "eval"))
+        print(json.dumps({"schedule": name, "losses": losses}))
+    dist.destroy_process_group()
+
+
+main()

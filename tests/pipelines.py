@@ -1,0 +1,51 @@
+"""Real pipelines on gloo ranks, recorded: the programs tests/isolated/pipeline_*.py."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+from tests import processes
+
+SENDS = {"SA": "RA", "SG": "RG"}
+
+
+def record(program: str, folder: Path, world: int, *arguments: object, **changes: str) -> list[list[dict[str, Any]]]:
+    """Run ``tests/isolated/pipeline_PROGRAM.py FOLDER ARGUMENTS`` on so many ranks; per rank the JSON lines it said."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    shared = {"WORLD_SIZE": str(world), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port} | changes
+    ranks = [
+        processes.start(f"pipeline_{program}.py", folder, *arguments, RANK=str(rank), LOCAL_RANK=str(rank), **shared)
+        for rank in range(world)
+    ]
+    told = []
+    for rank in ranks:
+        output, errors = rank.communicate(timeout=300)
+        assert rank.returncode == 0, errors
+        told.append([json.loads(line) for line in output.splitlines() if line.startswith("{")])
+    return told
+
+
+def rows(jobs: dict[str, list[Any]], **wanted: object) -> list[dict[str, Any]]:
+    """The rows of ``Trace.jobs`` in which these columns have these values."""
+    names = list(jobs)
+    table = [dict(zip(names, row, strict=True)) for row in zip(*jobs.values(), strict=True)]
+    return [row for row in table if all(row[name] == value for name, value in wanted.items())]
+
+
+def transfers(tables: list[dict[str, list[Any]]], iteration: int) -> tuple[set[Any], set[Any]]:
+    """The sends of all ranks in an iteration, and the receives, as (direction, from, to, micro-batch); each once."""
+    sends, receives = [], []
+    for row in (row for table in tables for row in rows(table, iteration=iteration)):
+        if row["kind"] in SENDS:
+            sends.append((row["kind"], row["stage"], row["peer"], row["micro_batch"]))
+        elif row["kind"] in SENDS.values():
+            sent = "SA" if row["kind"] == "RA" else "SG"
+            receives.append((sent, row["peer"], row["stage"], row["micro_batch"]))
+    assert len(set(sends)) == len(sends)
+    assert len(set(receives)) == len(receives)
+    return set(sends), set(receives)

@@ -1,0 +1,247 @@
+"""Rules of one's own: an engine that nobody knows, recorded as a pipeline."""
+
+from __future__ import annotations
+
+import gc
+import importlib.util
+import sys
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import fastdispatch
+from fastdispatch import pipeline
+from tests.pipelines import rows
+
+EXCEPTION, FUSED, ATTACHED = 4, 16, 64
+
+ENGINE = """
+class Stage:
+    shared = 7
+
+    def __init__(self, index):
+        self.index, self.read = index, 0
+
+    @property
+    def computed(self):
+        self.read += 1
+        return 3
+
+    def __getattr__(self, name):
+        raise RuntimeError("no attribute may be asked for here")
+
+
+class Slots:
+    __slots__ = ("index",)
+
+    def __init__(self, index):
+        self.index = index
+
+    def forward(self, mb):
+        pass
+
+
+class Engine:
+    def __init__(self, index, stages=2):
+        self.stage, self.stages = Stage(index), stages
+
+    def forward(self, mb, fail=False):
+        if fail:
+            raise ValueError("planted")
+
+    def backward(self, full=True):
+        pass
+
+    def exchange(self):
+        pass
+
+    def guarded(self, mb):
+        pass
+
+    def batch(self, micro_batches, fail=False):
+        for mb in range(micro_batches):
+            self.forward(mb, fail)
+        for mb in range(micro_batches):
+            self.backward(full=mb % 2 == 0)
+        self.exchange()
+
+
+def free(mb):
+    pass
+"""
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
+    path = tmp_path_factory.mktemp("rules") / "nobodys" / "engine.py"
+    path.parent.mkdir()
+    path.write_text(ENGINE)
+    spec = importlib.util.spec_from_file_location("nobodys_engine", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules["nobodys_engine"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    with fastdispatch.CallGraph(None, ops="off", jobs=True):  # known before there is a rule
+        module.Engine(0).batch(1)
+    file = "nobodys/engine.py"
+    pipeline.rule(file, "Engine.batch", "ITER", mb="arg:micro_batches", stage="attr:stages", chunk="attr:stages")
+    pipeline.rule(
+        file, "Engine.forward", "F", mb="arg:mb", stage="attr:stage.index", buffer="5", chunk="attr:stage.shared"
+    )
+    pipeline.rule(file, "Engine.backward", "B", mb="count", stage="attr:stage.index", when="arg:full")
+    pipeline.rule(file, "Engine.backward", "I", mb="count", stage="attr:stage.index", when="!arg:full")
+    pipeline.rule(file, "Engine.exchange", "SA+RG", stage="attr:stage.index")
+    pipeline.rule(
+        file, "Engine.guarded", "look", mb="attr:stage.computed", stage="attr:nothing", peer="attr:stage.nothing"
+    )
+    pipeline.rule(file, "Slots.forward", "slot", mb="attr:index")
+    pipeline.rule(file, "free", "free", mb="arg:mb", stage="arg:nothing")
+    yield module
+    del sys.modules["nobodys_engine"]
+
+
+def record(program: Any, **options: Any) -> fastdispatch.Trace:
+    with fastdispatch.CallGraph(None, ops="off", **({"jobs": True} | options)) as graph:
+        program()
+    assert graph._session is not None
+    return fastdispatch.Trace(graph._session.trace(timeline=True))
+
+
+def test_every_number_comes_from_where_the_rule_says(engine: ModuleType) -> None:
+    made = engine.Engine(1)
+    trace = record(lambda: [made.batch(3), made.batch(2)])
+    jobs = rows(trace.jobs())
+    assert [job["kind"] for job in jobs] == ["ITER", *"FFFBIB", "SA", "RG", "ITER", *"FFBI", "SA", "RG"]
+    assert [job["iteration"] for job in jobs] == [0] * 9 + [1] * 7
+    assert [job["micro_batch"] for job in jobs] == [-1, 0, 1, 2, 0, 0, 1, -1, -1, -1, 0, 1, 0, 0, -1, -1]
+    assert {job["stage"] for job in jobs if job["kind"] != "ITER"} == {1}
+    forward = rows(trace.jobs(), kind="F")
+    assert {(job["buffer"], job["chunk"]) for job in forward} == {(5, 7)}
+    assert {job["flags"] for job in forward} == {ATTACHED}
+    assert [(job["peer"], job["flags"]) for job in jobs if job["kind"] in ("SA", "RG")] == [(2, ATTACHED | FUSED)] * 4
+    assert rows(trace.jobs(), kind="SA")[0]["start"] == rows(trace.jobs(), kind="RG")[0]["start"]
+    facts = trace.ranks[0]["meta"]["pipeline"]
+    assert (facts["engine"], facts["stages"], facts["micro_batches"], facts["schedule"]) == ("user", 2, 2, None)
+    assert "no plan of" in facts["note"]
+    assert {"Engine.forward", "Engine.batch"} <= set(facts["rules"]["matched"])
+
+
+def test_nothing_of_the_program_runs(engine: ModuleType) -> None:
+    made = engine.Engine(0)
+    trace = record(lambda: made.guarded(1))
+    (job,) = rows(trace.jobs())
+    assert (job["micro_batch"], job["stage"], job["peer"]) == (-1, -1, -1)
+    assert made.stage.read == 0
+    other = record(lambda: [engine.Slots(4).forward(0), engine.free(6), engine.free("no number"), engine.free(2**40)])
+    assert [job["micro_batch"] for job in rows(other.jobs())] == [4, 6, -1, -1]
+
+
+def test_exceptions_end_jobs_and_pass(engine: ModuleType) -> None:
+    def program() -> None:
+        with pytest.raises(ValueError, match="planted"):
+            engine.Engine(0).batch(2, fail=True)
+        engine.Engine(0).batch(1)
+
+    jobs = rows(record(program).jobs())
+    assert [job["kind"] for job in jobs[:2]] == ["ITER", "F"]
+    assert [job["flags"] & EXCEPTION for job in jobs[:3]] == [EXCEPTION, EXCEPTION, 0]
+    assert [job["iteration"] for job in jobs if job["kind"] == "ITER"] == [0, 1]
+    assert not any(job["open"] for job in jobs)
+
+
+def test_the_engine_is_not_kept_alive(engine: ModuleType) -> None:
+    with fastdispatch.CallGraph(None, ops="off", jobs=True):
+        made = engine.Engine(0)
+        made.batch(2)
+        alive = weakref.ref(made)
+        del made
+        gc.collect()
+        assert alive() is None
+
+
+def test_jobs_of_rules_and_of_the_program_in_one_recording(engine: ModuleType) -> None:
+    def program() -> None:
+        pipeline.rule("nobodys/engine.py", "Engine.late", "late")
+        made = engine.Engine(0)
+
+        class Mixed(engine.Engine):  # type: ignore[name-defined,misc]
+            def exchange(self) -> None:
+                with fastdispatch.job("send", mb=1, peer=1):
+                    super().exchange()
+
+        Mixed(0).batch(1)
+        with fastdispatch.job("outside"):
+            made.forward(0)
+
+    trace = record(program)
+    jobs = rows(trace.jobs())
+    assert [(job["kind"], job["iteration"]) for job in jobs] == [
+        ("ITER", 0),
+        ("F", 0),
+        ("B", 0),
+        ("send", 0),
+        ("SA", 0),
+        ("RG", 0),
+        ("outside", -1),
+        ("F", -1),
+    ]
+    assert [job["flags"] for job in jobs if job["kind"] in ("send", "outside")] == [0, 0]
+    assert trace.ranks[0]["meta"]["pipeline"]["rules"]["missing"] == ["Engine.late"]
+
+
+def test_the_call_graph_is_the_same_without(engine: ModuleType) -> None:
+    def keys(trace: fastdispatch.Trace) -> list[str]:
+        return sorted(trace.nodes["key"][node] for node in trace.contexts["node"])
+
+    made = engine.Engine(0)
+    plain, with_jobs = record(lambda: made.batch(2), jobs=False), record(lambda: made.batch(2))
+    assert keys(plain) == keys(with_jobs)
+    assert plain.jobs()["kind"] == []
+    assert "pipeline" not in plain.ranks[0]["meta"]
+
+
+def test_a_window_that_ends_ends_its_jobs(engine: ModuleType) -> None:
+    with fastdispatch.CallGraph(None, ops="off", jobs=True) as graph:
+
+        class Ending(engine.Engine):  # type: ignore[name-defined,misc]
+            def exchange(self) -> None:
+                graph.stop()
+
+        session = graph._session
+        Ending(0).batch(1)
+    assert session is not None
+    jobs = rows(fastdispatch.Trace(session.trace(timeline=True)).jobs())
+    assert [job["kind"] for job in jobs] == ["ITER", "F", "B"]
+    assert not any(job["open"] for job in jobs)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"mb": "argument:mb"}, 'rule: mb="argument:mb": arg:NAME, attr:NAME, count or a number'),
+        ({"stage": "attr:a.b.c"}, 'rule: stage="attr:a.b.c": arg:NAME, attr:NAME, count or a number'),
+        ({"when": "arg:"}, 'rule: when="arg:": arg:NAME, attr:NAME, count or a number'),
+        ({"kind": ""}, "must not be empty"),
+    ],
+    ids=str,
+)
+def test_what_is_no_rule(changes: dict[str, str], message: str) -> None:
+    with pytest.raises(fastdispatch.Error) as error:
+        pipeline.rule(**({"path_suffix": "a.py", "qualname": "f", "kind": "F"} | changes))  # type: ignore[arg-type]
+    assert message in str(error.value)
+    with pytest.raises(TypeError):
+        pipeline.rule("a.py", "f", None)  # type: ignore[arg-type]
+
+
+def test_a_path_ends_at_a_folder(tmp_path: Path, engine: ModuleType) -> None:
+    """``xnobodys/engine.py`` is another file."""
+    path = tmp_path / "xnobodys" / "engine.py"
+    path.parent.mkdir()
+    path.write_text(ENGINE)
+    names: dict[str, Any] = {}
+    exec(compile(path.read_text(), str(path), "exec"), names)
+    assert record(lambda: names["Engine"](0).batch(2)).jobs()["kind"] == []
