@@ -2,6 +2,7 @@
 
 #include "analysis/slices.h"
 #include "export/chrome_head.h"
+#include "export/chrome_tracks.h"
 #include "export/flows.h"
 #include "export/job_names.h"
 #include "export/slice_names.h"
@@ -82,19 +83,6 @@ next_event(writer *w)
     w->first = false;
 }
 
-/* Nanoseconds as microseconds with three decimals, by integers alone. */
-static void
-write_us(fd_buffer *to, int64_t ns)
-{
-    uint64_t size = ns < 0 ? (uint64_t)-ns : (uint64_t)ns;
-    char decimals[5] = {'.', (char)('0' + size / 100 % 10),
-                        (char)('0' + size / 10 % 10), (char)('0' + size % 10),
-                        '\0'};
-    fd_buffer_text(to, ns < 0 ? "-" : "");
-    fd_buffer_u64(to, size / 1000);
-    fd_buffer_bytes(to, decimals, 4);
-}
-
 static int64_t
 shown(const writer *w, uint64_t time)
 {
@@ -143,9 +131,9 @@ begin_slice(writer *w, uint32_t tid, uint64_t start, uint64_t end,
     fd_buffer_text(w->to, ",\"tid\":");
     fd_buffer_u64(w->to, tid);
     fd_buffer_text(w->to, ",\"ts\":");
-    write_us(w->to, shown(w, start));
+    fd_chrome_us(w->to, shown(w, start));
     fd_buffer_text(w->to, ",\"dur\":");
-    write_us(w->to, shown(w, end) - shown(w, start));
+    fd_chrome_us(w->to, shown(w, end) - shown(w, start));
     if (launch.number != 0) {
         fd_buffer_format(w->to, ",\"bind_id\":\"0x%llx\",\"%s\":true",
                          (unsigned long long)fd_launch_id(w->rank->rank,
@@ -178,17 +166,19 @@ static void
 write_job(writer *w, uint32_t tid, const fd_trace_event *event, uint64_t start,
           launch_end launch)
 {
+    bool on_stream = w->part == PART_INTERVALS;
     const fd_trace_job *job = &w->rank->jobs.list[event->context];
     fd_job_number numbers[FD_JOB_NUMBERS];
     int count = fd_job_numbers(job, numbers);
     w->scratch.size = 0;
     fd_job_name(w->trace, job, &w->scratch);
     if (w->durations != FD_DURATIONS_ARGS) {
-        fd_job_duration(job, &w->scratch);
+        fd_job_duration(event->duration, &w->scratch);
     }
     begin_slice(w, tid, start, event->start + event->duration, launch);
     fd_buffer_json(w->to, w->scratch.bytes, w->scratch.size);
-    fd_buffer_text(w->to, ",\"cat\":\"job\",\"args\":{");
+    fd_buffer_format(w->to, ",\"cat\":\"%s\",\"args\":{",
+                     on_stream ? FD_JOB_ON_STREAM : FD_JOB_CATEGORY);
     for (int i = 0; i < count; i++) {
         fd_buffer_format(w->to, "%s\"%s\":%llu", i > 0 ? "," : "",
                          numbers[i].name,
@@ -232,7 +222,7 @@ write_flow(writer *w, uint32_t tid, uint64_t time, uint32_t number, bool ends)
                      "\"pid\":%u,\"tid\":%u,\"id\":%llu,\"ts\":",
                      ends ? "f\",\"bp\":\"e\"" : "s\"", w->rank->rank + 1, tid,
                      (unsigned long long)fd_flow_id(w->rank->rank, number));
-    write_us(w->to, shown(w, time));
+    fd_chrome_us(w->to, shown(w, time));
     fd_buffer_text(w->to, "}");
 }
 
@@ -264,7 +254,7 @@ write_lost(writer *w, char scope, uint32_t tid, uint64_t lost,
                          "timeline\",\"ts\":",
                          scope, w->rank->rank + 1, tid,
                          (unsigned long long)lost, what);
-        write_us(w->to, shown(w, time));
+        fd_chrome_us(w->to, shown(w, time));
         fd_buffer_text(w->to, "}");
     }
 }
@@ -282,7 +272,7 @@ write_async(writer *w, const fd_trace_event *event, uint32_t number)
                          "\"id2\":{\"local\":\"0x%x\"},\"ts\":",
                          end ? 'e' : 'b', w->rank->rank + 1,
                          thread_track(w, event->thread), number);
-        write_us(w->to, shown(w, event->start + (end ? event->duration : 0)));
+        fd_chrome_us(w->to, shown(w, event->start + (end ? event->duration : 0)));
         fd_buffer_text(w->to, ",\"name\":\"");
         fd_buffer_bytes(w->to, w->json[name.name].bytes,
                         w->json[name.name].size);
@@ -343,6 +333,12 @@ rank_part(writer *w)
                0);
     fd_status status = label.status;
     fd_buffer_clear(&label);
+    fd_chrome_tracks tracks = {w->trace, w->rank, &w->clock,
+                               steps_track(w) + FIRST_STREAM - 1,
+                               steps_track(w)};
+    if (status == FD_OK) {
+        status = fd_chrome_tracks_write(&tracks, w->to);
+    }
     begin_part(w, PART_STEPS);
     fd_flows_clear(&w->flows);
     if (status == FD_OK && !w->no_flows) {

@@ -12,14 +12,19 @@ typedef struct fd_job_number {
     uint64_t value;
 } fd_job_number;
 
-enum { FD_JOB_NUMBERS = 5 };
+enum { FD_JOB_NUMBERS = 7 };
+
+/* Of the slice of a job, and of that of its interval on a GPU: whoever counts
+ * jobs by their category counts each once. */
+#define FD_JOB_CATEGORY "job"
+#define FD_JOB_ON_STREAM "gpu_job"
 
 /* Appended. */
 void fd_job_name(const fd_trace *trace, const fd_trace_job *job,
                  fd_buffer *to);
 
 /* " (12.345 ms)", appended: always in milliseconds. */
-void fd_job_duration(const fd_trace_job *job, fd_buffer *to);
+void fd_job_duration(uint64_t ns, fd_buffer *to);
 
 /* Those that the job has; answers how many. */
 int fd_job_numbers(const fd_trace_job *job,

@@ -4,6 +4,7 @@
 #include "export/flows.h"
 #include "export/job_names.h"
 #include "export/perfetto_fields.h"
+#include "export/perfetto_tracks.h"
 #include "export/proto.h"
 #include "export/slice_names.h"
 #include "export/streams.h"
@@ -17,6 +18,8 @@ enum {
     IDS_PER_RANK = 1 << 17,
     FIRST_LANE = 1 << 16,
     FIRST_STREAM = FIRST_LANE + (1 << 15),
+    FIRST_COUNTER = FIRST_STREAM + (1 << 14),
+    COUNTERS = (1 << 14) - 2,
     SHORT_SEQUENCES = 16, /* of a rank */
     FIRST_LONG_SEQUENCE = 1 << 28
 };
@@ -33,6 +36,7 @@ typedef struct writer {
     fd_clock_map drift; /* of its times since then */
     const fd_export_clock *clocks; /* of all ranks; NULL: hosts' own */
     uint32_t sequence;
+    bool on_stream; /* not on a thread */
     bool no_flows;
     fd_flows flows;     /* owned; of this rank */
     fd_buffer *to;
@@ -193,7 +197,8 @@ write_job(writer *w, const fd_trace_event *event, uint64_t delta)
     fd_buffer name = {.bytes = NULL};
     fd_job_name(w->trace, job, &name);
     fd_proto_number(&w->event, FD_PB_EVENT_TYPE, FD_PB_TYPE_BEGIN);
-    fd_proto_text(&w->event, FD_PB_EVENT_CATEGORY, "job");
+    fd_proto_text(&w->event, FD_PB_EVENT_CATEGORY,
+                  w->on_stream ? FD_JOB_ON_STREAM : FD_JOB_CATEGORY);
     fd_proto_bytes(&w->event, FD_PB_EVENT_NAME, name.bytes, name.size);
     for (int i = 0; i < count; i++) {
         fd_proto_number(&w->inner, FD_PB_NOTE_UINT, numbers[i].value);
@@ -508,7 +513,15 @@ write_rank(writer *w)
                w->rank->counters[FD_COUNT_GPU_EVENTS_LOST], "GPU intervals",
                0);
     write_steps(w);
-    fd_status status = write_asyncs(w);
+    fd_perfetto_tracks tracks = {w->trace,          w->rank,
+                                 w->base,           w->drift,
+                                 w->sequence,       process_track(w),
+                                 process_track(w) - 2, w->ids + FIRST_COUNTER,
+                                 COUNTERS};
+    fd_status status = fd_perfetto_tracks_write(&tracks, w->to);
+    if (status == FD_OK) {
+        status = write_asyncs(w);
+    }
     if (status == FD_OK) {
         status = fd_streams_make(&w->streams, w->rank);
     }
@@ -516,9 +529,11 @@ write_rank(writer *w)
         next = fd_events_of_thread(events, count, i);
         status = write_thread(w, events[i].thread, events + i, next - i);
     }
+    w->on_stream = true;
     for (uint32_t i = 0; i < w->streams.tracks.count && status == FD_OK; i++) {
         status = write_stream(w, i);
     }
+    w->on_stream = false;
     fd_streams_clear(&w->streams);
     return status;
 }

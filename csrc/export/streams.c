@@ -93,6 +93,11 @@ add(fd_streams *streams, const fd_trace_rank *rank,
                                               .context = event->context,
                                               .kind = FD_EVENT_CALL};
     uint32_t call = call_of(rank, event);
+    if (call != FD_NO_SLICE
+        && rank->events.list[call].kind == FD_EVENT_JOB) {
+        streams->events[place].kind = FD_EVENT_JOB;
+        streams->events[place].context = rank->events.list[call].context;
+    }
     if (call != FD_NO_SLICE && streams->of_calls[call] == 0) {
         streams->flows[place] = ++streams->flow_count;
         streams->of_calls[call] = streams->flow_count;

@@ -109,12 +109,13 @@ packets_of_all_ranks(void)
     OK(fixture_timeline(&trace, true));
     OK(take_census(trace, FD_ALL_RANKS, &found, NULL));
     EQUAL(found.cleared, 4); /* a rank and its thread, twice */
-    EQUAL(found.begins, 2 * 7);
-    EQUAL(found.ends, 2 * 7);
+    EQUAL(found.begins, 2 * (7 + 2)); /* two phases of a step */
+    EQUAL(found.ends, 2 * (7 + 2));
     EQUAL(found.needed, 2 * 4); /* slices with interned names */
-    EQUAL(found.tracks, 2 * (1 + 1 + 1 + 2)); /* overlapping work: two lanes */
+    /* Steps, phases, the thread, overlapping work on two lanes. */
+    EQUAL(found.tracks, 2 * (1 + 1 + 1 + 1 + 2));
     OK(take_census(trace, 0, &found, NULL));
-    EQUAL(found.begins, 7);
+    EQUAL(found.begins, 9);
 }
 
 /* A clock that loses a third: of a thread up to 100 ns and a stream to 50. */

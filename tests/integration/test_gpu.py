@@ -17,6 +17,7 @@ import pytest
 
 import fastdispatch
 from tests import processes
+from tests.processes import fastdispatch as command
 
 pytestmark = [
     pytest.mark.torch,
@@ -130,6 +131,35 @@ def test_jobs(runs: Runs) -> None:
     assert [count for count in run.contexts["gpu_calls"] if count] == [run.contexts["gpu_calls"][forward]] == [5]
     assert run.contexts["gpu_total"][forward] >= 5 * WORK
     check_sums(run)
+
+
+def test_jobs_know_their_interval(runs: Runs, tmp_path: Path) -> None:
+    """In Trace.jobs, beside the job's slice, and as a slice of its stream, which is no second job."""
+    from tests.consumers.perfetto import assert_clean, open_trace, query
+
+    trace = fastdispatch.load(runs("jobs").out, timeline=True)
+    jobs = trace.jobs(0)
+    assert jobs["micro_batch"] == list(range(10))
+    assert jobs["device"] == [-1, 0] * 5  # every second step
+    for row in range(1, 10, 2):
+        assert jobs["gpu_start"][row] >= jobs["start"][row]
+        assert jobs["gpu_duration"][row] >= WORK
+    for form, name in (("perfetto", "jobs.pftrace"), ("chrome", "jobs.json")):
+        path = tmp_path / name
+        path.write_bytes(trace.export(form))
+        with open_trace(path) as processor:
+            assert_clean(processor)
+            counts = {row["category"]: row["n"] for row in query(processor, CATEGORIES)}
+            assert (counts["job"], counts["gpu_job"]) == (10, 5)
+            intervals = {(row["name"].partition(" (")[0], row["gpu_ns"]) for row in query(processor, OF_JOBS)}
+            wanted = {(f"forward mb{row}", jobs["gpu_duration"][row]) for row in range(1, 10, 2)}
+            assert intervals == wanted
+            (flights,) = query(processor, IN_FLIGHT)
+            assert (flights["most"], flights["least"]) == (1, 0)
+            assert flights["n"] == 10  # up and down
+    stats = command("timeline", "stats", path, "--json")
+    assert stats.returncode == 0, stats.stderr
+    assert max(row["count"] for row in json.loads(stats.stdout)["jobs"]) == 10
 
 
 def test_the_dispatch_back_end(runs: Runs) -> None:
@@ -267,6 +297,13 @@ def test_streams_in_the_real_trace_processor(runs: Runs, tmp_path: Path) -> None
     assert found[1:] == [found[0]] * 3
 
 
+CATEGORIES = "select category, count(*) as n from slice group by category"
+OF_JOBS = """
+select slice.name, args.int_value as gpu_ns from slice join args using (arg_set_id)
+where category in ('job', 'gpu_job') and args.key in ('debug.gpu_ns', 'args.gpu_ns')"""
+IN_FLIGHT = """
+select count(*) as n, max(value) as most, min(value) as least from counter
+join counter_track on counter_track.id = track_id where counter_track.name like 'GPU 0 marked calls in flight%'"""
 ON_STREAM = """
 select count(*) as n from slice join track on track.id = track_id
 left join thread_track on thread_track.id = track.id left join thread using (utid)

@@ -29,7 +29,9 @@ def chrome(trace: fastdispatch.Trace, **options: Any) -> dict[str, Any]:
 
 
 def slices(trace: fastdispatch.Trace) -> list[Slice]:
-    return [event for event in chrome(trace)["traceEvents"] if event["ph"] == "X" and event["cat"] != "step"]
+    return [
+        event for event in chrome(trace)["traceEvents"] if event["ph"] == "X" and event["cat"] not in ("step", "phase")
+    ]
 
 
 def record(work: Callable[[], object], **options: Any) -> fastdispatch.Trace:
