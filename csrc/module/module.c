@@ -99,7 +99,7 @@ static PyMethodDef functions[] = {
                "Timelines of many ranks into one.")},
     {"timeline_stats", (PyCFunction)(void (*)(void))fd_timeline_stats_py,
      METH_VARARGS | METH_KEYWORDS,
-     PyDoc_STR("timeline_stats($module, inputs, *, ranks=None,\n"
+     PyDoc_STR("timeline_stats($module, inputs, *, align='wall', ranks=None,\n"
                "               progress=None)\n--\n\n"
                "Figures of traces of many ranks.")},
     {"timeline_check", (PyCFunction)(void (*)(void))fd_timeline_check_py,

@@ -9,8 +9,9 @@
 /* What the arguments own while the files are read. */
 typedef struct arguments {
     PyObject *paths;      /* owned; list of bytes */
-    fd_stats_file *files; /* owned */
+    fd_timeline_input *files; /* owned */
     uint32_t count;
+    fd_timeline_align align;
     uint32_t *ranks; /* owned; NULL: all */
     size_t rank_count;
     fd_telling telling;
@@ -114,12 +115,18 @@ file_rows(const arguments *a)
 {
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list != NULL && i < a->count; i++) {
-        const fd_stats_file *file = &a->files[i];
+        const fd_timeline_input *file = &a->files[i];
         PyObject *row = Py_BuildValue(
-            "{s:N,s:O,s:I,s:L,s:K,s:K,s:K,s:K,s:K,s:K,s:s}", "file",
+            "{s:N,s:O,s:I,s:I,s:s,s:L,s:N,s:K,s:K,s:K,s:K,s:K,s:K,s:s}", "file",
             PyUnicode_DecodeFSDefault(file->path), "used",
-            file->used ? Py_True : Py_False, "world", file->survey.world,
-            "offset_ns", (long long)file->shift_ns, "events",
+            file->used ? Py_True : Py_False, "rank", file->rank, "world",
+            file->survey.world,
+            "align", fd_timeline_align_name(file->align), "offset_ns",
+            (long long)file->clock.offset_ns, "uncertainty_ns",
+            file->used && fd_timeline_is_calibrated(file)
+                ? PyLong_FromLongLong(file->uncertainty_ns)
+                : Py_NewRef(Py_None),
+            "events",
             (unsigned long long)file->events, "lost",
             (unsigned long long)file->lost, "lost_bytes",
             (unsigned long long)file->lost_bytes, "repaired",
@@ -269,7 +276,8 @@ answer(const arguments *a, const fd_stats *stats)
 static PyObject *
 count(PyObject *module, arguments *a)
 {
-    fd_stats_request request = {.ranks = a->ranks,
+    fd_stats_request request = {.align = a->align,
+                                .ranks = a->ranks,
                                 .rank_count = a->rank_count,
                                 .progress = fd_tell,
                                 .context = &a->telling};
@@ -291,15 +299,15 @@ count(PyObject *module, arguments *a)
 PyObject *
 fd_timeline_stats_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"inputs", "ranks", "progress", NULL};
-    arguments a = {.paths = NULL};
+    static char *names[] = {"inputs", "align", "ranks", "progress", NULL};
+    arguments a = {.align = FD_ALIGN_WALL};
     PyObject *inputs;
     PyObject *ranks = Py_None;
     PyObject *progress = Py_None;
     PyObject *made = NULL;
-    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O!|$OO:timeline_stats",
-                                    names, &PyList_Type, &inputs, &ranks,
-                                    &progress)
+    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O!|$O&OO:timeline_stats",
+                                    names, &PyList_Type, &inputs,
+                                    fd_take_align, &a.align, &ranks, &progress)
         && take_files(&a, inputs) && take_ranks(&a, ranks)) {
         a.telling.progress = progress;
         made = count(module, &a);

@@ -43,6 +43,8 @@ typedef struct fd_timeline_input {
     uint64_t lost;       /* damaged places */
     uint64_t lost_bytes; /* in them */
     uint64_t repaired;   /* values that were no JSON */
+    uint64_t unpaired;   /* for figures: begins or ends without the other */
+    uint64_t timeless;   /* for figures: slices whose ts or dur is no number */
     char trouble[128];   /* the first damage, in words; "" */
     fd_perfetto_counts native; /* of native output, or of a native input */
 } fd_timeline_input;

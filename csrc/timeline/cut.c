@@ -106,7 +106,8 @@ take_outline(cutting *c, const fd_timeline_reader *reader, bool is_event)
         c->has_first = true;
     }
     return c->request->steps
-               ? fd_timeline_outline_event(&c->outline, &facts, 0)
+               ? fd_timeline_outline_event(&c->outline, &facts,
+                                           &(fd_clock_map){0})
                : FD_OK;
 }
 

@@ -37,7 +37,7 @@ widen(fd_timeline_rank *sums, int64_t first, int64_t last)
 }
 
 static fd_status
-take_slice(fd_timeline_outline *outline, const fd_slice *slice, int64_t shift)
+take_slice(fd_timeline_outline *outline, const fd_slice *slice)
 {
     fd_timeline_rank *sums = &outline->processes.list[slice->process].sums;
     bool gpu = (slice->kind & FD_IS_GPU_STEP) != 0;
@@ -45,7 +45,7 @@ take_slice(fd_timeline_outline *outline, const fd_slice *slice, int64_t shift)
     sums->kinds |= slice->kind;
     sums->kinds |= (slice->kind & both) == both ? FD_HAS_GPU_COLLECTIVES : 0;
     if ((slice->kind & FD_IS_AROUND) == 0) {
-        widen(sums, slice->start + shift, slice->end + shift);
+        widen(sums, slice->start, slice->end);
     }
     if ((slice->kind & (FD_IS_STEP | FD_IS_GPU_STEP)) == 0) {
         return FD_OK;
@@ -55,15 +55,15 @@ take_slice(fd_timeline_outline *outline, const fd_slice *slice, int64_t shift)
         return FD_OK;
     }
     return fd_vector_push(&outline->steps,
-                          (fd_timeline_step){slice->step,
-                                             slice->start + shift,
-                                             slice->end + shift,
-                                             slice->process, gpu});
+                          (fd_timeline_step){slice->step, slice->start,
+                                             slice->end, slice->process,
+                                             gpu});
 }
 
 fd_status
 fd_timeline_outline_event(fd_timeline_outline *outline,
-                          const fd_timeline_facts *facts, int64_t shift)
+                          const fd_timeline_facts *facts,
+                          const fd_clock_map *clock)
 {
     uint32_t process;
     uint64_t number;
@@ -94,8 +94,11 @@ fd_timeline_outline_event(fd_timeline_outline *outline,
         of->sums.calls_lost += number;
     }
     status = fd_timeline_slices_take(&outline->slices, facts, &slice, &whole);
-    return status == FD_OK && whole ? take_slice(outline, &slice, shift)
-                                    : status;
+    if (status != FD_OK || !whole) {
+        return status;
+    }
+    fd_slice_move(&slice, clock);
+    return take_slice(outline, &slice);
 }
 
 /* "ranks" of a merge: what each input had lost. */

@@ -49,10 +49,10 @@ typedef struct fd_timeline_outline {
 
 void fd_timeline_outline_clear(fd_timeline_outline *outline);
 
-/* An item of the reader. Times are `shift` later than the file says. */
+/* An item of the reader. `clock` is from the times of the file to those told. */
 fd_status fd_timeline_outline_event(fd_timeline_outline *outline,
                                     const fd_timeline_facts *facts,
-                                    int64_t shift);
+                                    const fd_clock_map *clock);
 fd_status fd_timeline_outline_member(fd_timeline_outline *outline,
                                      fd_span key, fd_span value);
 

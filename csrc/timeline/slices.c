@@ -277,3 +277,18 @@ fd_timeline_slices_take(fd_timeline_slices *slices,
     return status == FD_OK && phase != 'X' ? begin(slices, key, slice)
                                            : status;
 }
+
+static int64_t
+moved(const fd_clock_map *clock, int64_t ns)
+{
+    const int64_t most = 2 * FD_SLICES_TIME;
+    int64_t to = fd_clock_apply(clock, ns);
+    return to > most ? most : to < -most ? -most : to;
+}
+
+void
+fd_slice_move(fd_slice *slice, const fd_clock_map *clock)
+{
+    slice->start = moved(clock, slice->start);
+    slice->end = moved(clock, slice->end);
+}

@@ -3,6 +3,7 @@
 #ifndef FD_TIMELINE_SLICES_H
 #define FD_TIMELINE_SLICES_H
 
+#include "analysis/clock_fit.h"
 #include "base/map.h"
 #include "io/texts.h"
 #include "timeline/kinds.h"
@@ -67,5 +68,8 @@ fd_status fd_timeline_slices_process(fd_timeline_slices *slices, fd_span pid,
 fd_status fd_timeline_slices_take(fd_timeline_slices *slices,
                                   const fd_timeline_facts *facts,
                                   fd_slice *slice, bool *whole);
+
+/* From the file's clock to another, as far as FD_SLICES_TIME on top of its own. */
+void fd_slice_move(fd_slice *slice, const fd_clock_map *clock);
 
 #endif

@@ -1,5 +1,7 @@
 #include "timeline/stats.h"
 
+#include "timeline/inputs.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +11,7 @@ enum { PROGRESS_STEP = 1 << 24 };
 typedef struct counting {
     const fd_stats_request *request;
     fd_stats *stats;
-    fd_stats_file *file;
+    fd_timeline_input *file;
     fd_timeline_outline outline; /* of the file */
     uint64_t done; /* bytes of the files read; every one is read twice */
     uint64_t told;
@@ -176,8 +178,7 @@ take_slice(counting *c, fd_slice *slice)
     if (!is_wanted(c->request, rank->rank)) {
         return FD_OK;
     }
-    slice->start += c->file->shift_ns;
-    slice->end += c->file->shift_ns;
+    fd_slice_move(slice, &c->file->clock);
     fd_status status = tally_slice(c, rank, slice);
     if (status == FD_OK) {
         status = fd_lanes_add(&stats->lanes, place, slice->thread,
@@ -202,7 +203,7 @@ take_for_outline(counting *c, const fd_timeline_reader *reader, bool is_event)
                                           reader->value);
     }
     fd_timeline_facts_read(&facts, &reader->event);
-    return fd_timeline_outline_event(&c->outline, &facts, c->file->shift_ns);
+    return fd_timeline_outline_event(&c->outline, &facts, &c->file->clock);
 }
 
 static fd_status
@@ -247,7 +248,7 @@ read_file(counting *c, take_item *take)
 {
     fd_timeline_reader reader;
     fd_timeline_item item;
-    fd_stats_file *file = c->file;
+    fd_timeline_input *file = c->file;
     fd_status status = fd_timeline_reader_open(&reader, file->path, c->error);
     while (status == FD_OK
            && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
@@ -341,54 +342,41 @@ count_file(counting *c)
     return status;
 }
 
-/* Times are told from the earliest base of all. */
+/* Which of them are traces, and their clocks made one. */
 static fd_status
-survey_all(counting *c, fd_stats_file *files, uint32_t count)
+prepare(counting *c, fd_timeline_input *inputs, uint32_t count,
+        fd_timeline_inputs *used)
 {
-    fd_stats *stats = c->stats;
-    const fd_stats_file *bad = NULL;
-    bool any = false;
-    for (uint32_t i = 0; i < count; i++) {
-        fd_timeline_survey *survey = &files[i].survey;
-        fd_status status = fd_timeline_survey_read(
-            survey, files[i].path, (fd_timeline_wish){.sync = 0}, c->error);
-        if (status != FD_OK) {
-            return status;
-        }
-        files[i].used = survey->is_trace;
-        files[i].rank = survey->has_rank ? survey->rank : files[i].rank;
-        memcpy(files[i].trouble, survey->trouble, sizeof files[i].trouble);
-        any = any || survey->is_trace;
-        bad = !survey->is_trace && bad == NULL ? &files[i] : bad;
-        c->total += survey->is_trace ? 2 * survey->size : 0;
-        if (survey->has_base
-            && (!stats->has_base || survey->base_ns < stats->base_ns)) {
-            stats->has_base = true;
-            stats->base_ns = survey->base_ns;
-        }
+    const fd_timeline_request request = {.align = c->request->align};
+    fd_timeline_clock clock = {.has_base = false};
+    fd_status status = fd_timeline_inputs_find(&request, inputs, count, used,
+                                               c->error);
+    if (status == FD_OK) {
+        status = fd_timeline_align_all(used->list, used->count, request.align,
+                                       &clock);
     }
     for (uint32_t i = 0; i < count; i++) {
-        int64_t later = files[i].survey.base_ns - stats->base_ns;
-        files[i].shift_ns = !files[i].survey.has_base ? 0
-                            : later < FD_SLICES_TIME  ? later
-                                                      : FD_SLICES_TIME;
+        c->total += inputs[i].used ? 2 * inputs[i].survey.size : 0;
+        fd_timeline_survey_clear(&inputs[i].survey);
     }
-    return any || bad == NULL ? FD_OK
-                              : fd_fail(c->error, FD_EFORMAT, "%s: %s",
-                                        bad->path, bad->trouble);
+    c->stats->has_base = clock.has_base;
+    c->stats->base_ns = clock.base_ns;
+    return status;
 }
 
 fd_status
-fd_timeline_stats(const fd_stats_request *request, fd_stats_file *files,
+fd_timeline_stats(const fd_stats_request *request, fd_timeline_input *inputs,
                   uint32_t count, fd_stats *stats, fd_error *error)
 {
     counting c = {.request = request, .stats = stats, .error = error};
+    fd_timeline_inputs used = {.list = NULL};
     *stats = (fd_stats){.has_base = false};
-    fd_status status = survey_all(&c, files, count);
-    for (uint32_t i = 0; i < count && status == FD_OK; i++) {
-        c.file = &files[i];
-        status = c.file->used ? count_file(&c) : FD_OK;
+    fd_status status = prepare(&c, inputs, count, &used);
+    for (uint32_t i = 0; i < used.count && status == FD_OK; i++) {
+        c.file = used.list[i];
+        status = count_file(&c);
     }
+    fd_timeline_inputs_clear(&used);
     if (status == FD_OK && stats->ranks.count == 0) {
         status = fd_fail(error, FD_EINVAL,
                          request->ranks != NULL

@@ -3,28 +3,11 @@
 #ifndef FD_TIMELINE_STATS_H
 #define FD_TIMELINE_STATS_H
 
+#include "timeline/align.h"
 #include "timeline/lanes.h"
 #include "timeline/outline.h"
 #include "timeline/skew.h"
-#include "timeline/survey.h"
 #include "timeline/tally.h"
-
-/* The caller sets the path and the rank it guesses from it; the rest is what
- * came of it. */
-typedef struct fd_stats_file {
-    const char *path; /* borrowed */
-    uint32_t rank;
-    bool used; /* a trace */
-    fd_timeline_survey survey;
-    int64_t shift_ns; /* to the clock of all */
-    uint64_t events;
-    uint64_t lost; /* damaged places */
-    uint64_t lost_bytes;
-    uint64_t repaired;
-    uint64_t unpaired; /* begins or ends without the other */
-    uint64_t timeless; /* slices whose ts or dur is no number */
-    char trouble[128]; /* the first damage, in words; "" */
-} fd_stats_file;
 
 /* What counts as computing: docs/timeline-stats.md. */
 typedef enum fd_stats_basis {
@@ -55,6 +38,7 @@ typedef struct fd_stats_step {
 } fd_stats_step;
 
 typedef struct fd_stats_request {
+    fd_timeline_align align;
     const uint32_t *ranks; /* those wanted; NULL: all */
     size_t rank_count;
     /* Told now and then how many bytes of how many are read; false stops it
@@ -77,9 +61,10 @@ typedef struct fd_stats {
 
 void fd_stats_clear(fd_stats *stats);
 
-/* FD_ECONFLICT: a rank is in two files. FD_EFORMAT: there is no trace. */
+/* Of the inputs the caller sets path and rank, as for a merge. FD_ECONFLICT: a
+ * rank is in two of them. FD_EFORMAT: there is no trace. */
 fd_status fd_timeline_stats(const fd_stats_request *request,
-                            fd_stats_file *files, uint32_t count,
+                            fd_timeline_input *inputs, uint32_t count,
                             fd_stats *stats, fd_error *error);
 
 #endif

@@ -82,12 +82,14 @@ def timeline_merge(
 def timeline_stats(
     inputs: list[tuple[str, int]],
     *,
+    align: str = "wall",
     ranks: list[int] | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> dict[str, Any]:
     """Figures of traces of many ranks (docs/timeline-stats.md), times in nanoseconds.
 
-    ``inputs``: files, each with the rank that its name suggests; ``ranks``: these alone. Answers ``files``, ``ranks``,
+    ``inputs``: files, each with the rank that its name suggests; ``align``: how their clocks become one, as for
+    :func:`timeline_merge`; ``ranks``: these alone. Answers ``files``, ``ranks``,
     ``steps`` (of a rank; step None: all its time), ``jobs``, ``categories``, ``names``, ``collectives`` (lists of
     dicts; texts are spelled as inside of a JSON string), ``base_ns``, ``error`` (of percentiles, relative), and what
     did not fit: ``gap_ns``, ``closed_ns``, ``steps_left_out``, ``values_left_out``, ``collectives_left_out``. Raises

@@ -18,8 +18,8 @@ static void
 use_stats(void)
 {
     fd_stats stats;
-    fd_stats_file file = {.path = "damaged.json"};
-    fd_stats_request request = {.ranks = NULL};
+    fd_timeline_input file = {.path = "damaged.json"};
+    fd_stats_request request = {.align = FD_ALIGN_AUTO};
     fd_status status = fd_timeline_stats(&request, &file, 1, &stats, NULL);
     must(status == FD_OK || status == FD_EFORMAT || status == FD_EINVAL);
     for (uint32_t i = 0; i < stats.steps.count; i++) {

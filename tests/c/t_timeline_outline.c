@@ -10,7 +10,8 @@ event(fd_timeline_outline *outline, const char *text)
     fd_timeline_facts facts;
     fd_timeline_event each = {.whole = {text, text + strlen(text)}};
     fd_timeline_facts_read(&facts, &each);
-    return fd_timeline_outline_event(outline, &facts, 1000);
+    return fd_timeline_outline_event(outline, &facts,
+                                     &(fd_clock_map){.offset_ns = 1000});
 }
 
 static fd_status

@@ -165,5 +165,19 @@ groups(void)
     CHECK(keys[0] != keys[1] && keys[1] == keys[2] && keys[0] != keys[3]);
 }
 
+static void
+moved(void)
+{
+    fd_slice slice = {.start = 1000000, .end = 2000000};
+    const fd_clock_map drifts = {.offset_ns = 7, .drift_ppt = 1000000000};
+    fd_slice_move(&slice, &drifts);
+    EQUAL(slice.start, 1001007);
+    EQUAL(slice.end, 2002007);
+    const fd_clock_map far = {.offset_ns = INT64_MIN};
+    fd_slice_move(&slice, &far);
+    EQUAL(slice.start, -2 * FD_SLICES_TIME);
+    EQUAL(slice.end, -2 * FD_SLICES_TIME);
+}
+
 RUN(TEST(complete), TEST(by_thread), TEST(by_id), ONCE(many_ids), TEST(times),
-    TEST(groups))
+    TEST(groups), TEST(moved))

@@ -43,15 +43,15 @@ static void
 figures(void)
 {
     CLEAN(fd_stats_clear) fd_stats stats = {.has_base = false};
-    fd_stats_file files[] = {{.path = "r0.json"}, {.path = "r1.json", .rank = 1}};
-    fd_stats_request request = {.ranks = NULL};
+    fd_timeline_input files[] = {{.path = "r0.json"}, {.path = "r1.json", .rank = 1}};
+    fd_stats_request request = {.align = FD_ALIGN_WALL};
     OK(write_rank("r0.json", "1000"));
     OK(write_rank("r1.json", "3000"));
     OK(fd_timeline_stats(&request, files, 2, &stats, NULL));
     EQUAL(stats.ranks.count, 2);
     EQUAL(stats.ranks.list[0].basis, FD_BASIS_GPU);
     EQUAL(stats.steps.count, 4);
-    EQUAL(files[1].shift_ns, 2000);
+    EQUAL(files[1].clock.offset_ns, 2000);
     EQUAL(files[1].events, 7);
     const fd_stats_step *step = &stats.steps.list[3];
     EQUAL(step->number, 4);
@@ -81,7 +81,7 @@ wanted_ranks(void)
     static const uint32_t none[] = {9};
     CLEAN(fd_stats_clear) fd_stats stats = {.has_base = false};
     fd_error error;
-    fd_stats_file files[] = {{.path = "r0.json"}, {.path = "r1.json", .rank = 1}};
+    fd_timeline_input files[] = {{.path = "r0.json"}, {.path = "r1.json", .rank = 1}};
     fd_stats_request request = {.ranks = one, .rank_count = 1};
     OK(write_rank("r0.json", "1000"));
     OK(write_rank("r1.json", "3000"));
@@ -115,8 +115,8 @@ bases(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLEAN(fd_stats_clear) fd_stats stats = {.has_base = false};
         CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
-        fd_stats_file file = {.path = "a.json"};
-        fd_stats_request request = {.ranks = NULL};
+        fd_timeline_input file = {.path = "a.json"};
+        fd_stats_request request = {.align = FD_ALIGN_WALL};
         fd_buffer_format(&text, "[%s]", cases[i].slice);
         OK(text.status);
         OK(fixture_write("a.json", text.bytes, text.size));
@@ -134,21 +134,28 @@ what_is_refused(void)
     static const struct {
         const char *first;
         const char *second;
+        uint32_t rank; /* of the second */
         fd_status status;
         const char *message;
     } cases[] = {
-        {"", "{}", FD_EFORMAT, "a.json: empty"},
-        {"[]", "[" SLICE(1, "", "a", 1, 1) "]", FD_OK, ""},
-        {"{\"traceEvents\":[]}", "{\"traceEvents\":[]}", FD_EINVAL,
+        {"", "{}", 1, FD_EFORMAT, "a.json: empty"},
+        {"[]", "[" SLICE(1, "", "a", 1, 1) "]", 1, FD_OK, ""},
+        {"{\"traceEvents\":[]}", "{\"traceEvents\":[]}", 1, FD_EINVAL,
          "no slices in these traces"},
-        {"[" SLICE(1, "", "a", 1, 1) "]", "[" SLICE(1, "", "a", 1, 1) "]",
+        {"[" SLICE(1, "", "a", 1, 1) "]", "[" SLICE(1, "", "a", 1, 1) "]", 0,
+         FD_ECONFLICT, "rank 0 is there twice: a.json and b.json"},
+        {"[" SLICE(1, "", "a", 1, 1) "]",
+         "[" SLICE(1, "", "a", 1, 1) ",{\"ph\":\"M\",\"pid\":1,\"name\":"
+         "\"process_name\",\"args\":{\"name\":\"rank 0\"}}]", 1,
          FD_ECONFLICT, "b.json: rank 0 is in another file, too: merge them "
          "first"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLEAN(fd_stats_clear) fd_stats stats = {.has_base = false};
-        fd_stats_file files[] = {{.path = "a.json"}, {.path = "b.json"}};
-        fd_stats_request request = {.ranks = NULL};
+        fd_timeline_input files[] = {{.path = "a.json"},
+                                     {.path = "b.json",
+                                      .rank = cases[i].rank}};
+        fd_stats_request request = {.align = FD_ALIGN_WALL};
         fd_error error = {""};
         OK(text_file("a.json", cases[i].first));
         OK(text_file("b.json", cases[i].second));
@@ -162,8 +169,8 @@ static void
 damage(void)
 {
     CLEAN(fd_stats_clear) fd_stats stats = {.has_base = false};
-    fd_stats_file file = {.path = "a.json"};
-    fd_stats_request request = {.ranks = NULL};
+    fd_timeline_input file = {.path = "a.json"};
+    fd_stats_request request = {.align = FD_ALIGN_WALL};
     OK(text_file("a.json", "{\"traceEvents\":[" SLICE(1, "op", "a", 1, 1) ","
                            "{\"ph\":\"B\",\"ts\":2,\"name\":\"b\"},"
                            "{\"ph\":\"E\",\"ts\":2,\"tid\":9},"
@@ -187,7 +194,7 @@ static void
 progress_can_stop_it(void)
 {
     CLEAN(fd_stats_clear) fd_stats stats = {.has_base = false};
-    fd_stats_file file = {.path = "a.json"};
+    fd_timeline_input file = {.path = "a.json"};
     fd_stats_request request = {.progress = stop};
     OK(text_file("a.json", "[" SLICE(1, "", "a", 1, 1) "]"));
     STATUS(fd_timeline_stats(&request, &file, 1, &stats, NULL), FD_EINVAL);

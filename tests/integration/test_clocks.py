@@ -127,6 +127,26 @@ def test_collectives(tmp_path: Path) -> None:
     assert "not known of rank 0, 1, 2, 3" in merge(folder, "--align", "wall", "--strict", status=2)["line"]
 
 
+def figures(folder: Path, *arguments: str) -> dict[str, Any]:
+    done = processes.fastdispatch("timeline", "stats", folder, "--json", *arguments)
+    assert done.returncode == 0, done.stderr
+    made: dict[str, Any] = json.loads(done.stdout)
+    return made
+
+
+def test_figures_of_files_are_on_the_clock_of_their_merge(tmp_path: Path) -> None:
+    folder = write(tmp_path / "in", collectives(), no_members)
+    rows = merge(folder)["ranks"]
+    made = figures(folder)
+    for file, row in zip(made["files"], rows, strict=True):
+        assert (file["rank"], file["align"]) == (row["rank"], row["align"])
+        assert (file["offset_ns"], file["uncertainty_ns"]) == (row["offset_ns"], row["uncertainty_ns"])
+    (ended,) = (row["end"] for row in made["collectives"])
+    assert ended["max"] < 200_000 + 2 * 5000  # delays differ by 180 us, clocks by less than 5 each
+    (apart,) = (row["end"] for row in figures(folder, "--align", "wall")["collectives"])
+    assert apart["p50"] > 1e9
+
+
 def test_messages(tmp_path: Path) -> None:
     folder = write(tmp_path / "in", messages(), no_members)
     trace = merge(folder)

@@ -61,12 +61,7 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     merge.add_argument(
         "--multi_machine", "--multi-machine", action="store_true", help="of a folder only its folders machine*"
     )
-    merge.add_argument(
-        "--align",
-        choices=ALIGNMENTS,
-        default="auto",
-        help="how clocks are made one: the best way there is by rank (default), or one of the others",
-    )
+    add_align(merge)
     merge.add_argument(
         "--durations", choices=("args", "name"), help="name: as part of the names, too (default with --paddle)"
     )
@@ -78,6 +73,15 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     merge.add_argument("--strict", action="store_true", help="refuse ranks whose clocks may be off by an unknown time")
     merge.add_argument("--sorted", action="store_true", help="all events by time, not file by file")
     merge.set_defaults(function=run)
+
+
+def add_align(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--align",
+        choices=ALIGNMENTS,
+        default="auto",
+        help="how clocks are made one: the best way there is by rank (default), or one of the others",
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -253,6 +257,15 @@ def warnings(
         others = [f"{row[key]} {what}" for key, what in NATIVE.items() if row[key]]
         if others:
             yield f"{row['file']}: {', '.join(others)}"
+    yield from clock_warnings(used, align)
+    there = {row["rank"] for row in used}
+    expected = wanted or range(max([*(row["world"] for row in used), max(there, default=-1) + 1]))
+    missing = [rank for rank in expected if rank not in there]
+    if missing and alone:
+        yield f"no trace of rank {spans(missing)}"
+
+
+def clock_warnings(used: Sequence[dict[str, Any]], align: str) -> Iterator[str]:
     files = [row["file"] for row in used if row["align"] == "none"]
     if align != "none" and len(files) < len(used) and files:
         named = ", ".join(files[:3]) + (" ..." if len(files) > 3 else "")
@@ -260,11 +273,6 @@ def warnings(
     guessed = [row["rank"] for row in used if row["align"] == "wall"]
     if align in ("pingpong", "collective", "p2p") and guessed:
         yield f"no {align} to align rank {spans(guessed)} by: the wall clock was taken"
-    there = {row["rank"] for row in used}
-    expected = wanted or range(max([*(row["world"] for row in used), max(there, default=-1) + 1]))
-    missing = [rank for rank in expected if rank not in there]
-    if missing and alone:
-        yield f"no trace of rank {spans(missing)}"
 
 
 def faults(row: dict[str, Any]) -> Iterator[str]:

@@ -10,7 +10,14 @@ from typing import Any
 
 from fastdispatch._core import timeline_stats
 from fastdispatch.cli.output import write
-from fastdispatch.cli.timeline_merge import list_files, parse_ranks, progress_bar, rank_in_name
+from fastdispatch.cli.timeline_merge import (
+    add_align,
+    clock_warnings,
+    list_files,
+    parse_ranks,
+    progress_bar,
+    rank_in_name,
+)
 
 _TOP = 20
 
@@ -23,6 +30,7 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     stats.add_argument("paths", nargs="+", metavar="PATH", help="a merged trace, traces of ranks, or folders of them")
     stats.add_argument("--ranks", type=parse_ranks, metavar="LIST", help="these alone, as in 0,2-3")
+    add_align(stats)
     stats.add_argument("--top", type=_count, default=_TOP, metavar="N", help=f"rows of a table; default: {_TOP}")
     stats.add_argument("--json", action="store_true", help="everything as JSON, times in nanoseconds")
     stats.add_argument("--svg", metavar="FILE", help="also draw the steps of the ranks")
@@ -42,8 +50,8 @@ def run(arguments: argparse.Namespace) -> None:
     files = list_files(arguments.paths, arguments.svg or "")
     inputs = [(str(path), rank_in_name(path.name, place)) for place, path in enumerate(files)]
     with progress_bar() as progress:
-        made = stats(timeline_stats(inputs, ranks=arguments.ranks, progress=progress))
-    for line in warnings(made.files):
+        made = stats(timeline_stats(inputs, align=arguments.align, ranks=arguments.ranks, progress=progress))
+    for line in warnings(made.files, arguments.align):
         print(f"fastdispatch: {line}", file=sys.stderr)
     if arguments.svg:
         from fastdispatch.views.timeline_svg import picture
@@ -57,7 +65,8 @@ def run(arguments: argparse.Namespace) -> None:
     print_stats(made, sys.stdout, arguments.top)
 
 
-def warnings(files: Sequence[dict[str, Any]]) -> Iterator[str]:
+def warnings(files: Sequence[dict[str, Any]], align: str) -> Iterator[str]:
+    yield from clock_warnings([row for row in files if row["used"]], align)
     for row in files:
         if not row["used"]:
             yield f"{row['file']}: left out: {row['trouble']}"
