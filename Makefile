@@ -59,6 +59,8 @@ $(VENV)/.tools: $(VENV)/.torch pyproject.toml
 	$(BIN)/pip install -q setuptools wheel py-cpuinfo networkx
 	$(BIN)/pip install -q --no-deps --no-build-isolation pypprof==0.0.1
 	DS_BUILD_OPS=0 DS_ACCELERATOR=cpu $(BIN)/pip install -q --no-build-isolation deepspeed==0.19.8
+	$(BIN)/pip install -q --no-deps megatron-core==0.16.1
+	$(BIN)/pip install -q packaging einops pyyaml
 	@touch $@
 
 $(VENV)/.peers: $(VENV)/bin/python

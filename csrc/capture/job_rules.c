@@ -47,10 +47,11 @@
             .micro_batch = "count", .when = condition                         \
     }
 
-#define FUSED(name, kind, condition)                                          \
+/* One of several that a call may make at once. */
+#define MAYBE(name, kind, condition)                                          \
     {                                                                         \
         P2P, "P2PCommunicator." name, kind, .engine = FD_ENGINE_MEGATRON,     \
-            .flags = FD_JOB_FUSED, .micro_batch = "count", .when = condition  \
+            .micro_batch = "count", .when = condition, .also = true           \
     }
 
 #define BATCH(name)                                                           \
@@ -89,9 +90,9 @@ static const fd_job_rule built_in[] = {
              .micro_batch = "arg:bwd_chunk_id"),
     OF_STAGE("perform_reduce_grad", "RD"),
     OF_STAGE("set_local_fwd_input", "SA+RA", .micro_batch = "arg:mb_index",
-             .flags = FD_JOB_FUSED | FD_JOB_LOCAL),
+             .flags = FD_JOB_LOCAL),
     OF_STAGE("set_local_bwd_input", "SG+RG", .micro_batch = "arg:mb_index",
-             .flags = FD_JOB_FUSED | FD_JOB_LOCAL),
+             .flags = FD_JOB_LOCAL),
     OF_STAGE("get_fwd_recv_ops", "RA", .micro_batch = "arg:fwd_chunk_id",
              .role = FD_ROLE_PREPARE),
     OF_STAGE("get_fwd_send_ops", "SA", .micro_batch = "arg:fwd_chunk_id",
@@ -112,12 +113,24 @@ static const fd_job_rule built_in[] = {
      .micro_batch = "arg:current_microbatch", .chunk = "arg:vp_stage"},
     {MEGATRON, "backward_step", "B", .engine = FD_ENGINE_MEGATRON,
      .micro_batch = "count"},
+    MAYBE("send_forward_recv_forward", "SA", "arg:output_tensor"),
+    MAYBE("send_forward_recv_forward", "RA", "arg:recv_prev"),
+    MAYBE("send_backward_recv_backward", "SG", "arg:input_tensor_grad"),
+    MAYBE("send_backward_recv_backward", "RG", "arg:recv_next"),
+    MAYBE("send_forward_backward_recv_forward_backward", "SA",
+          "arg:output_tensor"),
+    MAYBE("send_forward_backward_recv_forward_backward", "SG",
+          "arg:input_tensor_grad"),
+    MAYBE("send_forward_backward_recv_forward_backward", "RA",
+          "arg:recv_prev"),
+    MAYBE("send_forward_backward_recv_forward_backward", "RG",
+          "arg:recv_next"),
     P2P_METHOD("recv_forward", "RA", "!arg:is_first_stage"),
     P2P_METHOD("recv_backward", "RG", "!arg:is_last_stage"),
     P2P_METHOD("send_forward", "SA", "!arg:is_last_stage"),
     P2P_METHOD("send_backward", "SG", "!arg:is_first_stage"),
-    FUSED("send_forward_recv_backward", "SA+RG", "!arg:is_last_stage"),
-    FUSED("send_backward_recv_forward", "SG+RA", "!arg:is_first_stage"),
+    P2P_METHOD("send_forward_recv_backward", "SA+RG", "!arg:is_last_stage"),
+    P2P_METHOD("send_backward_recv_forward", "SG+RA", "!arg:is_first_stage"),
 };
 
 enum { BUILT_IN = sizeof built_in / sizeof *built_in };

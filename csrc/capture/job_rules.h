@@ -54,6 +54,7 @@ typedef struct fd_job_rule {
     const char *plan; /* the object whose class is the schedule; the code's
                          own name where there is none */
     const char *eval; /* the batch is evaluated where this holds */
+    bool also; /* rules behind it may count as well */
 } fd_job_rule;
 
 enum {

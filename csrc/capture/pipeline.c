@@ -14,24 +14,21 @@ fd_pipeline_schedule(const fd_pipeline *pipeline)
     static const struct {
         const char *name;
         fd_schedule schedule;
-        bool eval;
     } classes[] = {
-        {"TrainSchedule", FD_SCHEDULE_DEEPSPEED_TRAIN, false},
-        {"InferenceSchedule", FD_SCHEDULE_DEEPSPEED_INFERENCE, true},
-        {"DataParallelSchedule", FD_SCHEDULE_DEEPSPEED_DP, false},
-        {"ScheduleGPipe", FD_SCHEDULE_GPIPE, false},
-        {"Schedule1F1B", FD_SCHEDULE_1F1B, false},
-        {"ScheduleInterleaved1F1B", FD_SCHEDULE_INTERLEAVED, false},
-        {"ScheduleZBVZeroBubble", FD_SCHEDULE_ZB_V, false},
-        {"forward_backward_no_pipelining", FD_SCHEDULE_1F1B, false},
-        {"forward_backward_pipelining_without_interleaving", FD_SCHEDULE_1F1B,
-         false},
+        {"TrainSchedule", FD_SCHEDULE_DEEPSPEED_TRAIN},
+        {"InferenceSchedule", FD_SCHEDULE_DEEPSPEED_INFERENCE},
+        {"DataParallelSchedule", FD_SCHEDULE_DEEPSPEED_DP},
+        {"ScheduleGPipe", FD_SCHEDULE_GPIPE},
+        {"Schedule1F1B", FD_SCHEDULE_1F1B},
+        {"ScheduleInterleaved1F1B", FD_SCHEDULE_INTERLEAVED},
+        {"ScheduleZBVZeroBubble", FD_SCHEDULE_ZB_V},
+        {"forward_backward_no_pipelining", FD_SCHEDULE_1F1B},
+        {"forward_backward_pipelining_without_interleaving", FD_SCHEDULE_1F1B},
         {"forward_backward_pipelining_with_interleaving",
-         FD_SCHEDULE_INTERLEAVED, false},
+         FD_SCHEDULE_INTERLEAVED},
     };
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
-        if (strcmp(classes[i].name, pipeline->name) == 0
-            && classes[i].eval == pipeline->eval) {
+        if (strcmp(classes[i].name, pipeline->name) == 0) {
             return classes[i].schedule;
         }
     }
@@ -186,12 +183,16 @@ place_of(const fd_pipeline *pipeline)
     return -1;
 }
 
+/* Evaluations run a part of their plan, DeepSpeed's have one of their own. */
 static void
 compare(fd_pipeline *pipeline)
 {
     char text[FD_PIPELINE_TEXT - 32];
-    int64_t place = pipeline->planned && !pipeline->failed ? place_of(pipeline)
-                                                           : -1;
+    bool inference = pipeline->plan.schedule == FD_SCHEDULE_DEEPSPEED_INFERENCE;
+    int64_t place = pipeline->planned && !pipeline->failed
+                            && pipeline->eval == inference
+                        ? place_of(pipeline)
+                        : -1;
     if (place < 0 || place >= pipeline->plan.stages
         || fd_executed_compare(pipeline->executed.list,
                                pipeline->executed.count, &pipeline->plan,
@@ -249,17 +250,6 @@ end_iteration(fd_thread *thread, const fd_pipeline_call *call, bool raised)
     }
 }
 
-/* The first rule that holds; of several the last one that has no condition. */
-static const fd_job_site *
-chosen(const fd_job_site *site, const fd_frame *frame)
-{
-    while (site != NULL
-           && !fd_source_holds(&site->sources[FD_FIELD_WHEN], frame, true)) {
-        site = site->next;
-    }
-    return site;
-}
-
 static void
 note_match(fd_pipeline *pipeline, const fd_job_site *site)
 {
@@ -314,6 +304,15 @@ called(fd_thread *thread, const fd_job_site *site, fd_frame *frame,
     }
 }
 
+/* One call, several jobs, one interval. */
+static void
+fuse(const fd_pipeline_call *call)
+{
+    for (uint32_t i = 0; i < call->count; i++) {
+        call->jobs[i]->flags |= FD_JOB_FUSED;
+    }
+}
+
 void
 fd_pipeline_called(fd_thread *thread, const fd_job_site *site, fd_frame *frame,
                    fd_pipeline_call *call)
@@ -323,9 +322,15 @@ fd_pipeline_called(fd_thread *thread, const fd_job_site *site, fd_frame *frame,
         return;
     }
     fd_guard guard = fd_guard_enter(thread);
-    const fd_job_site *fitting = chosen(site, frame);
-    if (fitting != NULL) {
-        called(thread, fitting, frame, call);
+    bool more = true;
+    for (; site != NULL && more; site = site->next) {
+        if (fd_source_holds(&site->sources[FD_FIELD_WHEN], frame, true)) {
+            called(thread, site, frame, call);
+            more = site->rule->also;
+        }
+    }
+    if (call->role == FD_ROLE_JOB && call->count > 1) {
+        fuse(call);
     }
     fd_guard_leave(&guard);
 }

@@ -84,9 +84,6 @@ fd_pipeline_rule(PyObject *module, PyObject *args, PyObject *kwargs)
     if (strcmp(rule.kinds, "ITER") == 0) {
         rule.role = FD_ROLE_ITERATION;
     }
-    if (strchr(rule.kinds, '+') != NULL) {
-        rule.flags = FD_JOB_FUSED;
-    }
     fd_error error = {""};
     fd_status status = fd_job_rules_add(&rule, &error);
     if (status != FD_OK) {

@@ -6,11 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 import fastdispatch
 from fastdispatch import pipeline
-from tests import pipelines
+from tests import pipelines, processes
 
 pytestmark = pytest.mark.torch
 
@@ -49,6 +50,12 @@ def torch_runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
     folder = tmp_path_factory.mktemp("torch")
     told = pipelines.record("torch", folder, 2, *TORCH)
     return {name: Run(folder / name, told) for name in TORCH}
+
+
+@pytest.fixture(scope="module", params=[1, 2], ids=["1F1B", "interleaved"])
+def megatron(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("megatron")
+    return Run(folder, pipelines.record("megatron", folder, 2, request.param))
 
 
 def check_flags(run: Run) -> None:
@@ -173,6 +180,68 @@ def test_its_computations_are_in_the_order_of_the_plan(torch_runs: dict[str, Run
         planned = joined([(job.stage, job.kind, job.mb) for job in plan.rows if job.stage in held])
         executed = [(row["stage"], row["kind"], row["micro_batch"]) for row in pipelines.rows(jobs, iteration=1)]
         assert joined(executed) == planned
+
+
+def test_megatron_does_what_it_plans(megatron: Run) -> None:
+    chunks = len(megatron.facts[0]["held"])
+    check_flags(megatron)
+    check_transfers(megatron, 2 * chunks, 2)
+    schedule = "1f1b" if chunks == 1 else "interleaved"
+    plan = pipeline.plan(schedule, 2, MICRO_BATCHES, chunks)
+    for rank, facts in enumerate(megatron.facts):
+        assert (facts["engine"], facts["schedule"], facts["difference"]) == ("megatron", schedule, None)
+        assert (facts["stages"], facts["chunks"], facts["micro_batches"]) == (2, chunks, 4)
+        assert facts["rules"]["missing"] == []
+        assert megatron.coordinates[rank] == {"pipe": rank, "data": 0, "model": 0}
+        planned = joined([(job.stage, job.kind, job.mb) for job in plan.rows if job.stage in facts["held"]])
+        rows = pipelines.rows(megatron.jobs[rank], iteration=1)
+        assert joined([(row["stage"], row["kind"], row["micro_batch"]) for row in rows]) == planned
+        fused = [(row["start"], row["duration"]) for row in rows if row["flags"] & FUSED]
+        assert min(fused.count(interval) for interval in fused) >= 2
+    sends, receives = pipelines.transfers(megatron.jobs, 2)  # the evaluation
+    assert sends == receives
+    assert len(sends) == MICRO_BATCHES * (2 * chunks - 1)
+
+
+def test_the_flow_of_calls_has_the_stages(deepspeed: Run) -> None:
+    made = pipeline.flow(deepspeed.trace)
+    stages = {(edge.caller.rpartition(":")[2], edge.callee.rpartition(":")[2]): edge.stages for edge in made.edges}
+    assert made.stages == [0, 1]
+    assert stages["initialize", "__init__"] == stages["train_batch", "_exec_schedule"] == {0, 1}
+    assert stages["train_batch", "_train_schedule"] == {0, 1}
+    both, first, last = {0, 1}, {0}, {1}
+    for name, where in {
+        "_exec_load_micro_batch": both,
+        "_exec_forward_pass": both,
+        "_exec_backward_pass": both,
+        "_exec_send_activations": first,
+        "_exec_recv_grads": first,
+        "_exec_recv_activations": last,
+        "_exec_send_grads": last,
+        "_exec_reduce_tied_grads": both,
+        "_exec_reduce_grads": both,
+        "_exec_optimizer_step": both,
+    }.items():
+        assert stages["_exec_schedule", name] == where
+    whole = {(edge.caller, edge.callee) for edge in made.edges}
+    for rank in range(2):
+        alone = pipeline.flow(fastdispatch.load(deepspeed.path / f"rank{rank:05d}.fd"))
+        assert {(edge.caller, edge.callee) for edge in alone.edges} < whole
+        assert alone.stages == [rank]
+
+
+def test_the_flow_on_the_command_line(deepspeed: Run, tmp_path: Path) -> None:
+    result = processes.fastdispatch("pipeline", "flow", deepspeed.path)
+    assert result.returncode == 0, result.stderr
+    assert "_exec_send_grads" in result.stdout
+    result = processes.fastdispatch("pipeline", "flow", deepspeed.path, "--json")
+    document = json.loads(result.stdout)
+    jsonschema.validate(document, json.loads((processes.ROOT / "docs" / "pipeline-flow.schema.json").read_text()))
+    with fastdispatch.CallGraph(tmp_path / "none", ops="off"):
+        json.dumps({})
+    result = processes.fastdispatch("pipeline", "flow", tmp_path / "none")
+    assert result.returncode == 2
+    assert "no function of a pipeline engine was called" in result.stderr
 
 
 def test_transfers_inside_a_rank_are_local(torch_runs: dict[str, Run]) -> None:

@@ -6,6 +6,7 @@ print(plan.replay().bubble_of_total)
 """
 
 from fastdispatch.pipeline.convert import convert
+from fastdispatch.pipeline.flow import Edge, Flow, flow
 from fastdispatch.pipeline.graph import Graph, Node
 from fastdispatch.pipeline.layouts import megatron_layout, split_points, with_parts
 from fastdispatch.pipeline.partition import partition
@@ -14,6 +15,8 @@ from fastdispatch.pipeline.rules import rule
 
 __all__ = [
     "SCHEDULES",
+    "Edge",
+    "Flow",
     "Graph",
     "Job",
     "Node",
@@ -21,6 +24,7 @@ __all__ = [
     "Replay",
     "TrainStep",
     "convert",
+    "flow",
     "megatron_layout",
     "partition",
     "plan",

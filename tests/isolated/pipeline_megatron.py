@@ -1,0 +1,106 @@
+"""Megatron core's schedules on linear layers: two batches trained, one evaluated. Arguments: run directory, chunks.
+
+Ranks are processes with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, over gloo. What Megatron asks of CUDA goes to
+the CPU; the model is ours, schedules and transfers are Megatron's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+os.environ["TORCHDYNAMO_DISABLE"] = "1"  # Megatron compiles its small functions
+
+import torch
+import torch.distributed as dist
+from megatron.core import parallel_state
+from megatron.core.model_parallel_config import ModelParallelConfig
+from megatron.core.pipeline_parallel import schedules
+from megatron.core.transformer.enums import ModelType
+from torch import nn
+from torch.overrides import TorchFunctionMode
+
+import fastdispatch
+
+ITERATIONS, MICRO_BATCHES, MICRO_BATCH, LENGTH, WIDTH = 2, 4, 2, 4, 8
+
+
+class OnCpu(TorchFunctionMode):
+    def __torch_function__(self, function: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = dict(kwargs or {})
+        if "cuda" in str(kwargs.get("device", "")):
+            kwargs["device"] = "cpu"
+        return function(*args, **kwargs)
+
+
+class Chunk(nn.Module):
+    """One chunk of the model, as Megatron's schedules see it."""
+
+    def __init__(self, config: ModelParallelConfig, vp_stage: int | None) -> None:
+        super().__init__()
+        self.config, self.vp_stage = config, vp_stage
+        self.model_type = ModelType.encoder_or_decoder
+        self.layer = nn.Linear(WIDTH, WIDTH)
+        self.given: torch.Tensor | None = None
+
+    def set_input_tensor(self, tensors: Any) -> None:
+        self.given = tensors[0] if isinstance(tensors, list) else tensors
+
+    def forward(self, first: torch.Tensor) -> torch.Tensor:
+        return self.layer(first if self.given is None else self.given)
+
+
+def forward_step(data: Any, model: nn.Module, *_: object) -> Any:
+    output = model(torch.ones(LENGTH, MICRO_BATCH, WIDTH))
+    return output, lambda result: (result.square().mean(), {"loss": float(result.square().mean())})
+
+
+def config_of(world: int, chunks: int) -> ModelParallelConfig:
+    config = ModelParallelConfig(
+        pipeline_model_parallel_size=world,
+        virtual_pipeline_model_parallel_size=chunks if chunks > 1 else None,
+        pipeline_dtype=torch.float32,
+        batch_p2p_comm=False,
+        gradient_accumulation_fusion=False,
+        deallocate_pipeline_outputs=False,
+        microbatch_group_size_per_vp_stage=world,
+    )
+    config.hidden_size = WIDTH
+    config.fine_grained_activation_offloading = False
+    return config
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    torch.cuda.current_device = lambda: torch.device("cpu")  # type: ignore[assignment,return-value]
+    dist.init_process_group("gloo")
+    world, chunks = dist.get_world_size(), int(sys.argv[2])
+    virtual = chunks if chunks > 1 else None
+    parallel_state.initialize_model_parallel(
+        pipeline_model_parallel_size=world, virtual_pipeline_model_parallel_size=virtual
+    )
+    config = config_of(world, chunks)
+    torch.manual_seed(dist.get_rank())
+    model = [Chunk(config, chunk if virtual else None) for chunk in range(chunks)]
+    run = schedules.get_forward_backward_func()
+    with OnCpu(), fastdispatch.CallGraph(sys.argv[1], jobs=True, max_mb=32):
+        losses = [
+            run(
+                forward_step_func=forward_step,
+                data_iterator=[None] * chunks,
+                model=model,
+                num_microbatches=MICRO_BATCHES,
+                seq_length=LENGTH,
+                micro_batch_size=MICRO_BATCH,
+                forward_only=iteration == ITERATIONS,
+            )
+            for iteration in range(ITERATIONS + 1)
+        ]
+    print(json.dumps({"losses": losses}))
+    dist.destroy_process_group()
+
+
+main()
