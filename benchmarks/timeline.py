@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from time import process_time
 
@@ -11,10 +12,14 @@ import fastdispatch
 from benchmarks import calls, peers
 from benchmarks.figures import Result
 from benchmarks.measure import Effort, Side, added, interleave, quiet
+from fastdispatch import pipeline
 
 # Of what the same call costs without a timeline; bytes; ns a slice of 1.5 and 5 M slices a second.
 _OF_CALL, _NATIVE_BYTES, _CHROME_NS, _NATIVE_NS = 0.7, 30, 1e9 / 1.5e6, 1e9 / 5e6
 _CALLS, _SLICES = 4_000, 1_000_000
+
+#: Of a context manager that does nothing, recorded as well; of a call that no rule knows.
+_OF_CONTEXT, _OF_PLAIN_CALL = 10, 10
 
 
 def _events(result: Result, effort: Effort) -> None:
@@ -66,9 +71,60 @@ def _exports(result: Result, effort: Effort) -> None:
     result.add("perfetto: bytes a slice", [size], "count", _NATIVE_BYTES)
 
 
+class _Nothing:
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+class _Engine:
+    stage = 1
+
+    def known(self, mb: int) -> None:
+        pass
+
+    def unknown(self, mb: int) -> None:
+        pass
+
+
+def _contexts(make: Callable[[], AbstractContextManager[object]], count: int) -> Callable[[], None]:
+    def work() -> None:
+        for _ in range(count):
+            with make():
+                pass
+
+    return work
+
+
+def _each(function: Callable[[int], None], count: int) -> Callable[[], None]:
+    def work() -> None:
+        for mb in range(count):
+            function(mb)
+
+    return work
+
+
+def _jobs(result: Result, effort: Effort) -> None:
+    count, engine = effort.scaled(_CALLS), _Engine()
+    pipeline.rule("benchmarks/timeline.py", "_Engine.known", "F", mb="arg:mb", stage="attr:stage")
+    marks, rules = [], []
+    for _ in range(effort.rounds):
+        with fastdispatch.CallGraph(None, ops="off", jobs=True):
+            job = _nanoseconds(_contexts(lambda: fastdispatch.job("F", mb=3, stage=1), count), count)
+            marks.append(job / _nanoseconds(_contexts(_Nothing, count), count))
+            known = _nanoseconds(_each(engine.known, count), count)
+            rules.append(known / _nanoseconds(_each(engine.unknown, count), count))
+    result.add("a job mark / a plain context", marks, "x", _OF_CONTEXT)
+    result.add("a call that is a job by a rule / one that is not", rules, "x", _OF_PLAIN_CALL)
+
+
 def measure(effort: Effort) -> Result:
     result = Result()
     with quiet():
         _exports(result, effort)
     _events(result, effort)
+    with quiet():
+        _jobs(result, effort)
     return result
