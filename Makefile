@@ -12,7 +12,9 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export OMP_NUM_THREADS = 1
 export MKL_NUM_THREADS = 1
 
-.PHONY: help demo test test-python test-c test-versions test-sanitized lint bench bench-peers clean
+CHAKRA := $(VENV)/chakra
+
+.PHONY: help demo test test-consumers test-python test-c test-versions test-sanitized lint bench bench-peers clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -25,6 +27,9 @@ test: $(VENV)/.torch $(VENV)/.tools $(VENV)/.install ## All tests
 
 test-python: $(VENV)/.tools $(VENV)/.install ## Tests of the package on real training
 	$(BIN)/python -m pytest
+
+test-consumers: $(VENV)/.tools $(VENV)/.install $(CHAKRA)/.install ## The public tools for Chakra on our execution traces
+	CHAKRA=$(CHAKRA)/bin $(BIN)/python -m pytest tests/chakra
 
 test-c: $(VENV)/bin/python ## The C layers without an interpreter: plain, sanitizers, failing allocator
 	$(MAKE) -C tests/c
@@ -61,6 +66,13 @@ $(VENV)/.tools: $(VENV)/.torch pyproject.toml
 	DS_BUILD_OPS=0 DS_ACCELERATOR=cpu $(BIN)/pip install -q --no-build-isolation deepspeed==0.19.8
 	$(BIN)/pip install -q --no-deps megatron-core==0.16.1
 	$(BIN)/pip install -q packaging einops pyyaml
+	@touch $@
+
+# pandas 3 breaks HolisticTraceAnalysis, whose wheel has et_replay, which mlc-chakra needs, under another name.
+$(CHAKRA)/.install: $(VENV)/bin/python
+	$(PYTHON) -m venv $(CHAKRA)
+	$(CHAKRA)/bin/pip install -q mlc-chakra==1.0.0 'pandas<3'
+	cd $(CHAKRA)/lib/python3*/site-packages && ln -sf param_bench/et_replay et_replay
 	@touch $@
 
 $(VENV)/.peers: $(VENV)/bin/python

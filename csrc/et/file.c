@@ -79,8 +79,7 @@ fd_et_complete(fd_et *et, uint32_t kinds)
 }
 
 fd_status
-fd_et_load(fd_et *et, const char *path, uint32_t kinds, fd_et_format *format,
-           fd_error *error)
+fd_et_read(fd_et *et, const char *path, fd_et_format *format, fd_error *error)
 {
     fd_bytes_in in;
     *et = (fd_et){.rank = -1};
@@ -90,9 +89,14 @@ fd_et_load(fd_et *et, const char *path, uint32_t kinds, fd_et_format *format,
         status = read_any(et, &in, path, format, error);
     }
     fd_bytes_in_close(&in);
-    if (status == FD_OK) {
-        status = fd_et_finish(et);
-    }
+    return status == FD_OK ? fd_et_finish(et) : status;
+}
+
+fd_status
+fd_et_load(fd_et *et, const char *path, uint32_t kinds, fd_et_format *format,
+           fd_error *error)
+{
+    fd_status status = fd_et_read(et, path, format, error);
     return status == FD_OK ? fd_et_complete(et, kinds) : status;
 }
 

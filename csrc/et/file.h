@@ -18,6 +18,10 @@ const char *fd_et_format_name(fd_et_format format);
 fd_status fd_et_load(fd_et *et, const char *path, uint32_t kinds,
                      fd_et_format *format, fd_error *error);
 
+/* Read `path` and no more: nodes by id. Clear `et` in any case. */
+fd_status fd_et_read(fd_et *et, const char *path, fd_et_format *format,
+                     fd_error *error);
+
 /* What is left to do for nodes that come from elsewhere. */
 fd_status fd_et_complete(fd_et *et, uint32_t kinds);
 

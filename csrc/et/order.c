@@ -296,8 +296,8 @@ rename_places(fd_et *et, const uint32_t *order, const uint32_t *now,
     }
 }
 
-static fd_status
-renumber(fd_et *et, const uint32_t *order)
+fd_status
+fd_et_renumber(fd_et *et, const uint32_t *order)
 {
     uint32_t count = et->nodes.count;
     uint32_t *now = fd_malloc(((size_t)count + 1) * sizeof *now);
@@ -336,7 +336,7 @@ fd_et_arrange(fd_et *et)
     fd_status status = order == NULL ? FD_ENOMEM
                                      : fd_et_sort_order(et, order);
     if (status == FD_OK && !ascends(et)) {
-        status = renumber(et, order);
+        status = fd_et_renumber(et, order);
     }
     fd_free(order);
     return status;

@@ -15,4 +15,7 @@ fd_status fd_et_sort_order(fd_et *et, uint32_t *order);
  * and from parents to children: kept where they do already, else from 1 on. */
 fd_status fd_et_arrange(fd_et *et);
 
+/* Nodes in this order, with ids from 1 on. */
+fd_status fd_et_renumber(fd_et *et, const uint32_t *order);
+
 #endif

@@ -1,6 +1,7 @@
 #include "et/pytorch_writer.h"
 
 #include "et/chakra_fields.h"
+#include "io/json_scan.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -11,6 +12,7 @@ typedef struct writing {
     const fd_et *et;
     fd_buffer *to;
     uint32_t edge; /* the next one */
+    bool trusted;  /* lists came from JSON */
 } writing;
 
 static void
@@ -48,6 +50,16 @@ put_odd_list(writing *w, uint32_t text)
     fd_buffer_text(w->to, "]");
 }
 
+static bool
+is_list(const char *list, size_t size)
+{
+    fd_scan scan = {.at = list, .end = list + size};
+    bool good = list[0] == '[' && fd_scan_value(&scan) == FD_SCAN_OK
+                && scan.at == scan.end && scan.repairs.count == 0;
+    fd_scan_clear(&scan);
+    return good;
+}
+
 /* A list as it stands. Other programs' .et files have Python's spelling of
  * lists, which is no JSON: then as one text in a list. */
 static void
@@ -58,9 +70,8 @@ put_list(writing *w, const char *name, uint32_t text)
     if (text == 0) {
         fd_buffer_text(w->to, "[]");
     }
-    else if (list[0] == '[' && strchr(list, '\'') == NULL
-             && strstr(list, "True") == NULL && strstr(list, "False") == NULL
-             && strstr(list, "None") == NULL) {
+    else if (w->trusted
+             || is_list(list, fd_text_pool_size(&w->et->texts, text))) {
         fd_buffer_bytes(w->to, list,
                         fd_text_pool_size(&w->et->texts, text));
     }
@@ -242,7 +253,9 @@ put_node(writing *w, uint32_t place)
 fd_status
 fd_et_write_pytorch(const fd_et *et, fd_bytes_out *out, fd_error *error)
 {
-    writing w = {.et = et, .to = fd_bytes_out_text(out)};
+    bool written = et->nodes.count > 0
+                   && (et->nodes.list[0].flags & FD_ET_WRITTEN) != 0;
+    writing w = {.et = et, .to = fd_bytes_out_text(out), .trusted = !written};
     fd_status status = FD_OK;
     fd_buffer_format(w.to, "{\"schema\":\"%s\",\"pid\":%" PRIu64 ",\"time\":",
                      schema, et->pid);

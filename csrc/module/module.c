@@ -116,6 +116,11 @@ static PyMethodDef functions[] = {
      PyDoc_STR("et_convert($module, path, output, *, edges=255, rank=-1,\n"
                "           timeline=False)\n--\n\n"
                "An execution trace in another form.")},
+    {"et_link", (PyCFunction)(void (*)(void))fd_et_link_py,
+     METH_VARARGS | METH_KEYWORDS,
+     PyDoc_STR("et_link($module, path, kineto, output, *, edges=255,\n"
+               "        rank=-1)\n--\n\n"
+               "An execution trace and the Kineto trace of its rank.")},
     {"et_info", (PyCFunction)(void (*)(void))fd_et_info_py,
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("et_info($module, path, *, edges=255, rank=-1)\n--\n\n"

@@ -122,6 +122,11 @@ def et_convert(
     8 event, 16 sync, 32 group, 64 data, 128 given; ``rank`` counts where the file names none. Answers what
     :func:`et_info` does. Raises :class:`Error` for what is no trace and for other ends."""
 
+def et_link(path: _Path, kineto: _Path, output: _Path, *, edges: int = 255, rank: int = -1) -> dict[str, Any]:
+    """PyTorch's execution trace with the times, threads, kernels and waits of a Kineto trace of the same rank,
+    in the form that the end of ``output`` says. Answers what :func:`et_info` does and ``link``: how many operators were
+    linked, and how many were not for which reason. Raises :class:`Error`."""
+
 def et_info(path: _Path, *, edges: int = 255, rank: int = -1) -> dict[str, Any]:
     """What an execution trace holds, as ``docs/et-info.schema.json`` describes it. Raises :class:`Error`."""
 

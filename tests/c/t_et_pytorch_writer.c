@@ -44,6 +44,7 @@ odd_lists(void)
     OK(traces_loaded(&et));
     OK(fd_text_pool_add(&et.texts, "[True, 'x']", 11,
                         &et.nodes.list[4].in.values));
+    et.nodes.list[0].flags |= FD_ET_WRITTEN; /* as from a .et */
     OK(fd_et_save(&et, "b.json", false, NULL));
     OK(fixture_read("b.json", &file));
     CHECK(memmem(file.bytes, file.size, "[\"[True, 'x']\"]", 15) != NULL);

@@ -154,3 +154,29 @@ def test_a_timeline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert [event["ph"] for event in events if event.get("cat") == "launch"] == ["s", "f"]
     assert cli.main(["timeline", "check", str(output)]) == 0
     assert cli.main(["et", "convert", str(path), "-o", str(tmp_path / "t.et"), "--timeline"]) == 2
+
+
+def operator(number: int, name: str, ts: float, dur: float) -> dict[str, Any]:
+    args = {"Record function id": number + 100, "External id": number}
+    return {"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 50, "ts": ts, "dur": dur, "args": args}
+
+
+def test_linked(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    events = [operator(3, 'say "hi"\n', 10, 5), operator(4, "aten::other", 11, 2), operator(9, "only here", 30, 1)]
+    kineto = write(tmp_path / "kineto_3.json", {"distributedInfo": {"rank": 1}, "traceEvents": events})
+    output = tmp_path / "linked.json"
+    assert cli.main(["et", "link", str(trace), str(kineto), "-o", str(output)]) == 0
+    errors = capsys.readouterr().err
+    for said in (
+        "2 nodes of the execution trace are not in the Kineto trace",
+        "1 operators of the Kineto trace are not in the execution trace",
+        "104 is aten::addmm in one and aten::other in the other",
+    ):
+        assert said in errors
+    row = info(capsys, output)[0]
+    assert (row["timed"] > 0, row["nodes"], row["faults"]["lost"]) == (True, 5, 0)
+    nodes = {each["name"]: each for each in json.loads(output.read_text())["nodes"]}
+    assert (nodes['say "hi"\n']["ts"], nodes['say "hi"\n']["inclusive_dur"]) == (10, 5)
+    assert cli.main(["et", "link", str(tmp_path), str(tmp_path / "absent"), "-o", str(output)]) == 2
+    assert cli.main(["et", "link", str(trace), str(trace), "-o", str(output)]) == 2
+    assert "no traceEvents" in capsys.readouterr().err
