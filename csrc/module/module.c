@@ -12,6 +12,7 @@
 #include "module/et.h"
 #include "module/partition.h"
 #include "module/pipeline.h"
+#include "module/pipeline_report.h"
 #include "module/state.h"
 #include "module/timeline.h"
 
@@ -90,6 +91,12 @@ static PyMethodDef functions[] = {
     {"partition", fd_partition_py, METH_VARARGS,
      PyDoc_STR("partition($module, sums, stages, method, /)\n--\n\n"
                "Cut layers into stages.")},
+    {"pipeline_report", (PyCFunction)(void (*)(void))fd_pipeline_report_py,
+     METH_VARARGS | METH_KEYWORDS,
+     PyDoc_STR("pipeline_report($module, trace, known, *, schedule=None,\n"
+               "                iterations=None, strict=False, layers=None,\n"
+               "                weights=None)\n--\n\n"
+               "Where the time of a pipeline goes.")},
     {"timeline_merge", (PyCFunction)(void (*)(void))fd_timeline_merge_py,
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("timeline_merge($module, inputs, output, *, align='wall',\n"

@@ -51,6 +51,25 @@ def pipeline_rule(
     """Calls of this function are jobs from now on: :func:`fastdispatch.pipeline.rule` (csrc/capture/job_rules.c).
     :class:`Error` for a source that is none, or an empty name."""
 
+def pipeline_report(
+    trace: Trace,
+    known: list[tuple[int, int, int]],
+    *,
+    schedule: str | None = None,
+    iterations: tuple[int, int] | None = None,
+    strict: bool = False,
+    layers: list[int] | None = None,
+    weights: list[float] | None = None,
+) -> dict[str, Any]:
+    """Where the time of a pipeline goes (csrc/module/pipeline_report.c).
+
+    ``known``: of each rank of the trace its place, data and model coordinates, -1 for what is not known.
+    ``iterations``: the first and one past the last. ``layers``: the first of each global stage, and one past the last;
+    ``weights``: what each is worth. Answers tables as columns; times are ns on one clock. :class:`Error` for iterations
+    that were not recorded, and with ``strict`` for clocks that are not aligned; ``ValueError`` for lists of other
+    lengths.
+    """
+
 def timeline_merge(
     inputs: list[tuple[str, int]],
     output: _Path,

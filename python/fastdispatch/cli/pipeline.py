@@ -1,10 +1,10 @@
-"""``fastdispatch pipeline``: which layers a stage has, what runs when."""
+"""``fastdispatch pipeline``: which layers a stage has, what runs when, where the time goes."""
 
 from __future__ import annotations
 
 import argparse
 
-from fastdispatch.cli import pipeline_convert, pipeline_flow, pipeline_partition, pipeline_plan
+from fastdispatch.cli import pipeline_convert, pipeline_flow, pipeline_partition, pipeline_plan, pipeline_report
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -14,3 +14,4 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     pipeline_flow.add(actions)
     pipeline_partition.add(actions)
     pipeline_plan.add(actions)
+    pipeline_report.add(actions)

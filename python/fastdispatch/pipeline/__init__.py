@@ -11,6 +11,7 @@ from fastdispatch.pipeline.graph import Graph, Node
 from fastdispatch.pipeline.layouts import megatron_layout, split_points, with_parts
 from fastdispatch.pipeline.partition import partition
 from fastdispatch.pipeline.plan import SCHEDULES, Job, Plan, Replay, TrainStep, plan
+from fastdispatch.pipeline.report import Report, report
 from fastdispatch.pipeline.rules import rule
 
 __all__ = [
@@ -22,12 +23,14 @@ __all__ = [
     "Node",
     "Plan",
     "Replay",
+    "Report",
     "TrainStep",
     "convert",
     "flow",
     "megatron_layout",
     "partition",
     "plan",
+    "report",
     "rule",
     "split_points",
     "with_parts",

@@ -16,7 +16,7 @@ _MOST = 50_000
 _LEFT, _RIGHT, _ROW, _GAP, _TOP = 74, 110, 30, 6, 54
 _UNIT, _WIDEST, _NARROWEST = 26.0, 8000.0, 520.0
 
-_KINDS = {
+KINDS = {
     "F": "forward",
     "B": "backward",
     "I": "backward, inputs alone",
@@ -24,7 +24,7 @@ _KINDS = {
 }
 
 #: Kinds are told apart by what is drawn over the colour: nothing, stripes one way, the other way, dots.
-_PATTERNS = """<defs>
+PATTERNS = """<defs>
 <pattern id="B" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">\
 <rect width="2" height="7" fill="#fff" fill-opacity=".3"/></pattern>
 <pattern id="I" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(-45)">\
@@ -41,9 +41,9 @@ def draw(made: Plan, replay: Replay) -> str:
     """
     if made.steps * made.stages > _MOST:
         raise Error(f"a picture of {made.steps * made.stages} steps shows nothing; draw a plan with at most {_MOST}")
-    boxes = [(job, at) for at, job in enumerate(made.rows) if job.kind in _KINDS]
+    boxes = [(job, at) for at, job in enumerate(made.rows) if job.kind in KINDS]
     scale = _scale(replay)
-    kinds = [kind for kind in _KINDS if any(job.kind == kind for job, _ in boxes)]
+    kinds = [kind for kind in KINDS if any(job.kind == kind for job, _ in boxes)]
     words = [*_captions(made, replay, kinds)]
     width = _LEFT + max(float(replay.makespan) * scale, _NARROWEST) + _RIGHT
     bottom = _TOP + made.stages * (_ROW + _GAP)
@@ -51,7 +51,7 @@ def draw(made: Plan, replay: Replay) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height}"'
         f' viewBox="0 0 {width:.0f} {height}" font-family="Helvetica,Arial,sans-serif" font-size="12">',
-        _PATTERNS,
+        PATTERNS,
         '<rect width="100%" height="100%" fill="#fff"/>',
         f'<text x="{_LEFT}" y="24" font-size="16" font-weight="bold">{escape(_title(made))}</text>',
         *_rows(made, replay, scale),
@@ -105,10 +105,10 @@ def _box(job: Job, replay: Replay, at: int, scale: float, made: Plan) -> str:
     begin, end = replay.begin[at], replay.end[at]
     x, width = _LEFT + float(begin) * scale, float(end - begin) * scale
     y, height = _y(job.rank), _ROW
-    fill, ink = _colours(job.mb, job.kind)
+    fill, ink = colours(job.mb, job.kind)
     where = f'x="{x:.1f}" y="{y}" width="{width:.1f}" height="{height}"'
     chunk = f" in chunk {job.chunk}" if made.chunks > 1 else ""
-    tip = f"{_KINDS[job.kind]} of micro-batch {job.mb} on stage {job.rank}{chunk}, {_brief(begin)} to {_brief(end)}"
+    tip = f"{KINDS[job.kind]} of micro-batch {job.mb} on stage {job.rank}{chunk}, {_brief(begin)} to {_brief(end)}"
     drawn = [f"<g><title>{tip}</title>", f'<rect {where} fill="{fill}" stroke="#fff" stroke-width=".8"/>']
     if job.kind != "F":
         drawn.append(f'<rect {where} fill="url(#{job.kind})"/>')
@@ -126,7 +126,7 @@ def _box(job: Job, replay: Replay, at: int, scale: float, made: Plan) -> str:
     return "".join(drawn) + "</g>"
 
 
-def _colours(mb: int, kind: str) -> tuple[str, str]:
+def colours(mb: int, kind: str) -> tuple[str, str]:
     """Of a box and its number: a hue for each micro-batch, neighbours far apart; forward light, backward dark."""
     hue = mb * 0.381966 % 1
     if kind == "F":
@@ -184,10 +184,10 @@ def _axis(replay: Replay, scale: float, bottom: int) -> Iterator[str]:
 
 def _legend(made: Plan, kinds: list[str], y: int) -> Iterator[str]:
     x = float(_LEFT)
-    entries = [(_colours(0, kind)[0], kind, _KINDS[kind], 0) for kind in kinds]
+    entries = [(colours(0, kind)[0], kind, KINDS[kind], 0) for kind in kinds]
     entries.append(("#ececec", "F", "idle", 0))
     if made.chunks > 1:
-        entries.append((_colours(0, "F")[0], "F", "bar: chunk 1" if made.chunks == 2 else "bars: chunks from 1 on", 4))
+        entries.append((colours(0, "F")[0], "F", "bar: chunk 1" if made.chunks == 2 else "bars: chunks from 1 on", 4))
     for fill, kind, text, bar in entries:
         yield f'<rect x="{x}" y="{y}" width="22" height="16" fill="{fill}"/>'
         if kind != "F":

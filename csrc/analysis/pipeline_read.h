@@ -1,0 +1,23 @@
+/* The jobs of a recording or a merge as a pipeline. */
+#ifndef FD_PIPELINE_READ_H
+#define FD_PIPELINE_READ_H
+
+#include "analysis/clock_fit.h"
+#include "analysis/pipeline.h"
+#include "io/trace.h"
+
+/* What is known of a rank beside its jobs. */
+typedef struct fd_pipe_known {
+    int32_t place; /* -1: not known, as those below */
+    int32_t data;
+    int32_t model;
+    int64_t unsure;     /* ns that its clock may be off */
+    fd_clock_map clock; /* from its times to those of all */
+} fd_pipe_known;
+
+/* `known` has one a rank of the trace. Jobs of evaluations are counted and
+ * left out. The pipeline is settled, and to be cleared in any case. */
+fd_status fd_pipe_read(fd_pipe *p, const fd_trace *trace,
+                           const fd_pipe_known *known);
+
+#endif

@@ -1,0 +1,27 @@
+/* Which schedule the ranks of a pipeline followed, and how long each of its
+ * jobs took: the plan with measured times. */
+#ifndef FD_PIPELINE_SCHEDULE_H
+#define FD_PIPELINE_SCHEDULE_H
+
+#include "analysis/pipeline_idle.h"
+#include "analysis/replay.h"
+
+typedef struct fd_pipe_schedule {
+    bool known;   /* else all below is empty but `micro_batches` */
+    bool blocking; /* transfers make both ends wait */
+    uint32_t micro_batches;
+    fd_plan plan;     /* owned */
+    int64_t *times;   /* owned; a job of the plan: mean ns, with the launch
+                         gap before it; transfers without waiting */
+    int64_t *prices[FD_JOB_KINDS]; /* owned; the same by global stage */
+    char difference[160]; /* the first place where the order is another than
+                             that of the schedule that was named; "" */
+} fd_pipe_schedule;
+
+/* `named` is what the engine said, FD_SCHEDULES: nothing; then all schedules
+ * are tried. The drawn iteration is compared. To be cleared in any case. */
+fd_status fd_pipe_find_schedule(fd_pipe_schedule *found, const fd_pipe *p,
+                               const fd_pipe_idle *idle, fd_schedule named);
+void fd_pipe_schedule_clear(fd_pipe_schedule *found);
+
+#endif

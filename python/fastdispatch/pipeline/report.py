@@ -1,0 +1,485 @@
+"""``report``: where the time of a pipeline goes, stage by stage (docs/pipeline-report.md)."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from statistics import fmean, median
+from typing import Any
+
+from fastdispatch import _core
+from fastdispatch._core import Error
+from fastdispatch.pipeline.plan import SCHEDULES
+from fastdispatch.pipeline.times import recorded_layers
+from fastdispatch.trace import Columns, PathLike, Trace, load
+
+SCHEMA = "fastdispatch-pipeline-report/1"
+
+#: Why a stage is idle; with ``busy`` they add up to its time, exactly.
+CAUSES = (
+    "warm_up",
+    "steady",
+    "cool_down",
+    "transfer",
+    "launch",
+    "load",
+    "reduce",
+    "optimizer",
+    "unmatched",
+    "other",
+)
+#: Of them those in which another rank is waited for.
+WAITING = ("warm_up", "steady", "cool_down")
+#: What may be different in ``Report.what_if``.
+CHANGES = (
+    "stage_faster",
+    "balanced",
+    "overlapped_transfers",
+    "double_micro_batches",
+    "schedule",
+    "move_layer",
+)
+PHASES = ("forward", "backward", "optimizer", "data", "other")
+
+Row = dict[str, Any]
+
+
+class Report:
+    """What is known of a pipeline from the jobs its ranks recorded. Times are nanoseconds. Made by :func:`report`."""
+
+    def __init__(
+        self,
+        made: dict[str, Any],
+        engine: Row | None,
+        facts: list[Row],
+        notes: Sequence[str],
+        phases: list[Row],
+    ) -> None:
+        self._made = made
+        #: What ran: name, version, class, as the recording has it; None: not known.
+        self.engine = engine
+        self._facts = facts
+        self._notes = notes
+        #: Of an engine without stages: a row a rank, ns of a mean step.
+        self.phases = phases
+        #: Processes of a pipeline, global stages of one of them, copies of the pipeline.
+        self.stages: int = made["stages"]
+        self.chunks: int = made["chunks"]
+        self.lines: int = made["lines"]
+        #: name (None: unknown), difference, micro_batches; with a name blocking, held, buffers (one a stage), and the
+        #: replays ideal, stages, base (makespan, of_total, of_ideal).
+        self.schedule: Row = made["schedule"]
+        #: The iteration of ``jobs``, ``stretches`` and ``path``: of those looked at the one in the middle by length.
+        self.drawn: int | None = made["drawn"]
+        #: Of it all jobs; ``other`` is the row of the other end of a transfer, -1: none.
+        self.jobs: Columns = made["jobs"]
+        #: Of it all time of all ranks: rank, start, end, part (``busy`` or one of ``CAUSES``), job (row, -1),
+        #: waits_for (rank, -1).
+        self.stretches: Columns = made["stretches"]
+        #: The critical path of it, end to end; of ``drawn_line``.
+        self.path: Columns = made["path"]
+        self.drawn_line: int = made["drawn_line"]
+        #: A row a rank and iteration: start, end, held, bytes, whole, chosen, busy and ``CAUSES``.
+        self.shares: Columns = made["shares"]
+
+    @cached_property
+    def chosen(self) -> list[Row]:
+        """Rows of ``shares`` that count."""
+        return [row for row in rows_of(self.shares) if row["chosen"]]
+
+    @cached_property
+    def iterations(self) -> list[int]:
+        """That count."""
+        return sorted({row["iteration"] for row in self.chosen})
+
+    @cached_property
+    def _line(self) -> dict[int, int]:
+        return dict(zip(self._made["ranks"]["rank"], self._made["ranks"]["line"], strict=True))
+
+    @cached_property
+    def _windows(self) -> dict[tuple[int, int], tuple[int, int]]:
+        """Begin and end by line and iteration."""
+        return {(self._line[row["rank"]], row["iteration"]): (row["start"], row["end"]) for row in self.chosen}
+
+    @cached_property
+    def step(self) -> float:
+        """From the first begin of a job to the last end, mean of the iterations."""
+        return fmean(end - start for start, end in self._windows.values()) if self._windows else 0.0
+
+    @cached_property
+    def period(self) -> float | None:
+        """From the begin of an iteration to that of the next; None: no two in a row."""
+        apart = [
+            self._windows[line, number + 1][0] - start
+            for (line, number), (start, _) in self._windows.items()
+            if (line, number + 1) in self._windows
+        ]
+        return fmean(apart) if apart else None
+
+    @cached_property
+    def ranks(self) -> list[Row]:
+        """A row a rank: rank, stage (its place), line, data, model, jobs, open, killed, moved_ns, unsure_ns; and of a
+        mean iteration busy, idle, ``CAUSES``, waits_for (by stage), held, bytes (most)."""
+        by_rank: dict[int, list[Row]] = defaultdict(list)
+        for row in self.chosen:
+            by_rank[row["rank"]].append(row)
+        made = []
+        for row, waits in zip(rows_of(self._made["ranks"]), self._made["waits"], strict=True):
+            shares = by_rank[row["rank"]]
+            sums = {part: sum(share[part] for share in shares) for part in ("busy", *CAUSES)}
+            count = max(len(shares), 1)
+            time = sum(share["end"] - share["start"] for share in shares)
+            made.append(
+                row
+                | {part: value / count for part, value in sums.items()}
+                | {
+                    "time": time / count,
+                    "idle": (time - sums["busy"]) / count,
+                    "waits_for": {stage: wait / count for stage, wait in enumerate(waits) if wait},
+                    "held": max((share["held"] for share in shares), default=0),
+                    "bytes": max((share["bytes"] for share in shares), default=0),
+                }
+            )
+        return made
+
+    @cached_property
+    def table(self) -> list[Row]:
+        """A row a stage, over its replicas: stage, ranks, busy, idle and causes, share of idle, imbalance (busy over
+        the mean of all stages), waits_for, held and held_planned, bytes, buffers, layers, tied."""
+        found = []
+        for stage in range(self.stages):
+            ranks = [row for row in self.ranks if row["stage"] == stage and row["time"]]
+            if ranks:
+                found.append(self._stage(stage, ranks))
+        mean = fmean(row["busy"] for row in found) if found else 0
+        for row in found:
+            row["imbalance"] = row["busy"] / mean if mean else None
+        return found
+
+    def _stage(self, stage: int, ranks: list[Row]) -> Row:
+        waits: dict[int, float] = defaultdict(float)
+        for row in ranks:
+            for other, wait in row["waits_for"].items():
+                waits[other] += wait / len(ranks)
+        known = self.schedule["name"] is not None and stage < len(self.schedule["held"])
+        parts = {part: fmean(row[part] for row in ranks) for part in ("time", "busy", "idle", *CAUSES)}
+        return {
+            "stage": stage,
+            "ranks": [row["rank"] for row in ranks],
+            **parts,
+            "idle_share": parts["idle"] / parts["time"],
+            "waits_for": dict(waits),
+            "held": max(row["held"] for row in ranks),
+            "held_planned": self.schedule["held"][stage] if known else None,
+            "bytes": max(row["bytes"] for row in ranks),
+            "buffers": self.schedule["buffers"][stage] if known else None,
+            **self._layers_of({row["rank"] for row in ranks}),
+        }
+
+    def _layers_of(self, ranks: set[int]) -> Row:
+        for facts in self._facts:
+            if facts["rank"] in ranks:
+                held = facts.get("held") or []
+                tied = {key: stages for key, stages in (facts.get("tied") or {}).items() if set(stages) & set(held)}
+                layers = [row for row in facts.get("layers") or [] if row["stage"] in held]
+                return {"global_stages": held, "layers": layers, "tied": tied}
+        return {"global_stages": [], "layers": [], "tied": {}}
+
+    @property
+    def bubble_of_total(self) -> float:
+        """Idle time as a share of all time, over all ranks and iterations that count."""
+        time = sum(row["time"] for row in self.ranks)
+        return sum(row["idle"] for row in self.ranks) / time if time else 0.0
+
+    @property
+    def bubble_of_ideal(self) -> float:
+        """Idle time as a share of the time in computations."""
+        busy = sum(row["busy"] for row in self.ranks)
+        return sum(row["idle"] for row in self.ranks) / busy if busy else 0.0
+
+    @cached_property
+    def transfers(self) -> list[Row]:
+        """Of the iteration drawn: a row a transfer that was matched, by its id (iteration, ``A`` or ``G``, lower global
+        stage, micro-batch): sender and receiver (ranks), bytes, local, and what each end spent waiting and moving."""
+        jobs = rows_of(self.jobs)
+        ends: dict[tuple[int, str, int, int, int], dict[str, list[Row]]] = defaultdict(lambda: {"S": [], "R": []})
+        for job in jobs:
+            if job["other"] >= 0:
+                sends = job["kind"][0] == "S"
+                sender = job if sends else jobs[job["other"]]
+                key = (job["iteration"], job["kind"][1], min(job["stage"], job["peer"]), job["micro_batch"])
+                ends[(*key, self._line[sender["rank"]])][job["kind"][0]].append(job)
+        return [self._transfer(key, both["S"], both["R"]) for key, both in sorted(ends.items()) if all(both.values())]
+
+    def _transfer(self, key: tuple[int, str, int, int, int], sends: list[Row], receives: list[Row]) -> Row:
+        sender, receiver = sends[0], receives[0]
+        return {
+            "iteration": key[0],
+            "direction": key[1],
+            "stage": key[2],
+            "micro_batch": key[3],
+            "line": key[4],
+            "sender": sender["rank"],
+            "receiver": receiver["rank"],
+            "from": sender["stage"],
+            "to": receiver["stage"],
+            "bytes": max(sender["bytes"], receiver["bytes"]),
+            "local": sender["rank"] == receiver["rank"],
+            "start": max(sender["start"], receiver["start"]),
+            "end": max(job["end"] for job in receives),
+            **{f"send_{what}": value for what, value in _spent(sends).items()},
+            **{f"receive_{what}": value for what, value in _spent(receives).items()},
+        }
+
+    @cached_property
+    def links(self) -> list[Row]:
+        """Transfers from one stage to another: from, to (global), count, and medians of what they took and both ends
+        waited."""
+        groups: dict[tuple[int, int], list[Row]] = defaultdict(list)
+        for row in self.transfers:
+            if not row["local"]:
+                groups[row["from"], row["to"]].append(row)
+        return [
+            {
+                "from": sender,
+                "to": receiver,
+                "count": len(rows),
+                "bytes": sum(row["bytes"] for row in rows),
+                "transfer": median(row["receive_transfer"] for row in rows),
+                "send_wait": sum(row["send_wait"] for row in rows),
+                "receive_wait": sum(row["receive_wait"] for row in rows),
+            }
+            for (sender, receiver), rows in sorted(groups.items())
+        ]
+
+    @cached_property
+    def critical(self) -> list[Row]:
+        """What the critical path consists of: stage, part (``busy`` or a cause), ns and share, most first."""
+        stage_of = {row["rank"]: row["stage"] for row in self.ranks}
+        sums: dict[tuple[int, str], int] = defaultdict(int)
+        for piece in rows_of(self.path):
+            sums[stage_of[piece["rank"]], piece["part"]] += piece["end"] - piece["start"]
+        whole = sum(sums.values())
+        made = [{"stage": k, "part": part, "ns": ns, "share": ns / whole} for (k, part), ns in sums.items()]
+        return sorted(made, key=lambda row: (-row["ns"], row["stage"], row["part"]))
+
+    @cached_property
+    def replicas(self) -> list[Row]:
+        """Copies of a stage compared: stage, ranks with busy and idle, the slowest, its busy over their median."""
+        made = []
+        for stage in range(self.stages):
+            ranks = [row for row in self.ranks if row["stage"] == stage and row["time"]]
+            if len(ranks) > 1:
+                slowest = max(ranks, key=lambda row: row["busy"])
+                middle = median(row["busy"] for row in ranks)
+                made.append(
+                    {
+                        "stage": stage,
+                        "ranks": [{key: row[key] for key in ("rank", "line", "busy", "idle")} for row in ranks],
+                        "slowest": slowest["rank"],
+                        "of_median": slowest["busy"] / middle if middle else None,
+                    }
+                )
+        return made
+
+    @cached_property
+    def what_if(self) -> list[Row]:
+        """Changes and what a step would save, ns and share (below 0: it would take longer), most first."""
+        base = self.schedule["base"]["makespan"] if self.schedule["name"] else 0
+        made = []
+        for row in rows_of(self._made["what_if"]):
+            change = row["change"]
+            row["schedule"] = SCHEDULES[row["schedule"]] if change == "schedule" else None
+            for key in ("stage", "to", "layer"):
+                row[key] = None if row[key] < 0 else row[key]
+            row["share"] = row["saves"] / base if base else 0.0
+            made.append(row | {"words": _words(row)})
+        return sorted(made, key=lambda row: -row["saves"])
+
+    @cached_property
+    def unmatched(self) -> list[Row]:
+        """Transfers whose other end is not in the recording."""
+        return rows_of(self._made["alone"])
+
+    @cached_property
+    def open(self) -> list[Row]:
+        """Jobs that had not ended: where a process was killed or hung."""
+        return rows_of(self._made["open"])
+
+    @cached_property
+    def counts(self) -> Row:
+        """matched and local transfers, early (received before they were sent: clocks are off), evals (jobs of
+        evaluations, left out), unknown and aimless (jobs of no kind; sends that do not say where to)."""
+        return {key: self._made[key] for key in ("matched", "local", "early", "evals", "unknown", "aimless")}
+
+    @cached_property
+    def notes(self) -> list[str]:
+        """What the figures do not cover, a sentence each."""
+        from fastdispatch.pipeline.sentences import notes
+
+        return [*self._notes, *notes(self, self._made)]
+
+    @cached_property
+    def sentences(self) -> list[str]:
+        """What it comes to, in words."""
+        from fastdispatch.pipeline.sentences import sentences
+
+        return [*sentences(self)]
+
+    def figures(self) -> dict[str, Any]:
+        """As in :meth:`to_json`."""
+        return {
+            "schema": SCHEMA,
+            "sentences": self.sentences,
+            "notes": self.notes,
+            "engine": self.engine,
+            "stages": self.stages,
+            "chunks": self.chunks,
+            "lines": self.lines,
+            "schedule": self.schedule,
+            "iterations": {
+                "recorded": sorted(set(self.shares["iteration"])),
+                "chosen": self.iterations,
+                "drawn": self.drawn,
+                "line": self.drawn_line,
+            },
+            "step": self.step,
+            "period": self.period,
+            "bubble": {"of_total": self.bubble_of_total, "of_ideal": self.bubble_of_ideal},
+            "table": self.table,
+            "ranks": self.ranks,
+            "replicas": self.replicas,
+            "transfers": self.counts | {"unmatched": self.unmatched, "links": self.links, "list": self.transfers},
+            "critical": self.critical,
+            "phases": self.phases,
+            "what_if": self.what_if,
+            "open": self.open,
+            "jobs": self.jobs,
+            "stretches": self.stretches,
+            "path": self.path,
+        }
+
+    def to_json(self) -> str:
+        """docs/pipeline-report.schema.json."""
+        return json.dumps(self.figures())
+
+
+def report(
+    run: Trace | PathLike | Sequence[PathLike],
+    *,
+    iterations: tuple[int, int] | None = None,
+    strict: bool = False,
+) -> Report:
+    """Where the time of a pipeline goes.
+
+    Parameters
+    ----------
+    run:
+        Recordings of its ranks: a run directory, files, or a loaded :class:`fastdispatch.Trace`.
+    iterations:
+        The first, and one past the last, of the engine's count. By default all that were recorded whole, but the first
+        where there are more: it loads libraries and allocates.
+    strict:
+        Refuse ranks whose clocks are not known to be one.
+
+    Raises :class:`fastdispatch.Error` where no rank recorded a job of a pipeline.
+    """
+    trace = run if isinstance(run, Trace) else load(run)
+    facts = [{"rank": rank["rank"], **(rank["meta"].get("pipeline") or {})} for rank in trace.ranks]
+    layers, weights, notes = layers_of(facts, trace)
+    named = {each.get("schedule") for each in facts} & set(SCHEDULES)
+    made = _core.pipeline_report(
+        trace.core,
+        [_coordinates(rank["meta"].get("coordinates") or {}) for rank in trace.ranks],
+        schedule=named.pop() if len(named) == 1 else None,
+        iterations=iterations,
+        strict=strict,
+        layers=layers,
+        weights=weights,
+    )
+    engines = [each for each in facts if each.get("engine")]
+    engine = {key: engines[0].get(key) for key in ("engine", "version", "class")} if engines else None
+    phases: list[Row] = []
+    if not made["ranks"]["rank"]:
+        if "DeepSpeedEngine" not in trace.nodes["class"]:
+            raise Error("no pipeline engine found: the recording has no jobs; record with jobs=True or mark them")
+        phases = phases_of(trace)
+        notes.append("DeepSpeed ran without a pipeline: there are no stages, every rank has the whole model")
+    return Report(made, engine, facts, [*notes, *_missing(trace, made)], phases)
+
+
+def phases_of(trace: Trace) -> list[Row]:
+    """A row a rank: steps, and of a mean step ns and those of its phases, of the steps that the recording kept."""
+    rows = []
+    for rank in trace.ranks:
+        steps = rank["latest_steps"]
+        count = len(steps["begin"])
+        sums = {phase: sum(steps[phase]) / max(count, 1) for phase in PHASES}
+        spans = [end - begin for begin, end in zip(steps["begin"], steps["end"], strict=True)]
+        rows.append({"rank": rank["rank"], "steps": count, "step": fmean(spans) if spans else 0.0, **sums})
+    return rows
+
+
+def layers_of(facts: Sequence[Row], trace: Trace) -> tuple[list[int] | None, list[float] | None, list[str]]:
+    """The first layer of each global stage, and one past the last; what each layer weighs, None: not measured."""
+    spans = {row["stage"]: (row["first"], row["end"]) for each in facts for row in each.get("layers") or []}
+    if not spans or sorted(spans) != [*range(len(spans))]:
+        return None, None, []
+    cuts = [spans[stage][0] for stage in range(len(spans))] + [spans[len(spans) - 1][1]]
+    if any(spans[stage][1] != cuts[stage + 1] for stage in spans) or sorted(cuts) != cuts:
+        return None, None, []
+    try:
+        _, weights, _ = recorded_layers(trace)
+    except Error:
+        weights = []
+    if len(weights) < cuts[-1] or not any(weights):
+        return cuts, None, ["layers were not timed: those of a stage count as alike"]
+    return cuts, [float(weight) for weight in weights], []
+
+
+def rows_of(columns: Columns) -> list[Row]:
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+
+
+def _coordinates(known: Row) -> tuple[int, int, int]:
+    return known.get("pipe", -1), known.get("data", -1), known.get("model", -1)
+
+
+def _missing(trace: Trace, made: dict[str, Any]) -> Iterable[str]:
+    world = max(rank["world"] for rank in trace.ranks)
+    there = {rank["rank"] for rank in trace.ranks}
+    absent = sorted(set(range(world)) - there) if world <= 1 << 20 else []
+    if absent:
+        listed = ", ".join(map(str, absent[:8])) + (", ..." if len(absent) > 8 else "")
+        yield f"no recording of rank {listed} of {world}: what they did, and transfers to them, are missing"
+    for rank in trace.ranks:
+        yield from rank["notes"][:3]
+    idle = sorted(there - set(made["ranks"]["rank"]))
+    if idle:
+        yield f"no jobs on rank {', '.join(map(str, idle[:8]))}"
+
+
+def _spent(jobs: list[Row]) -> dict[str, int]:
+    """Of one end: posting is neither waiting nor moving."""
+    kept = [job for job in jobs if not job["posted"]]
+    return {
+        "wait": sum(job["ready"] - job["start"] for job in kept),
+        "transfer": sum(job["end"] - job["ready"] for job in kept),
+    }
+
+
+def _words(row: Row) -> str:
+    match row["change"]:
+        case "stage_faster":
+            return f"stage {row['stage']} computes 10 % faster"
+        case "balanced":
+            return "all stages compute for equally long"
+        case "overlapped_transfers":
+            return "transfers run beside the work"
+        case "double_micro_batches":
+            return "twice the micro-batches a step (time by micro-batch)"
+        case "move_layer":
+            return f"layer {row['layer']} moves from stage {row['stage']} to stage {row['to']}"
+    return f"schedule {row['schedule']}"

@@ -1,0 +1,134 @@
+#include "check.h"
+#include "pipelines.h"
+
+static void
+kinds_by_name_and_word(void)
+{
+    EQUAL(fd_pipe_kind_named("rt"), FD_JOB_RT);
+    EQUAL(fd_pipe_kind_named("Forward"), FD_JOB_F);
+    EQUAL(fd_pipe_kind_named("OPTIMIZER"), FD_JOB_OPT);
+    EQUAL(fd_pipe_kind_named("ITER"), FD_PIPE_WHOLE);
+    EQUAL(fd_pipe_kind_named("UNSHARD"), FD_PIPE_OTHER);
+    for (uint8_t kind = 0; kind < FD_JOB_KINDS; kind++) {
+        EQUAL(fd_pipe_kind_named(fd_job_kind_name((fd_job_kind)kind)), kind);
+        SAME(fd_pipe_kind_names[kind], fd_job_kind_name((fd_job_kind)kind));
+    }
+}
+
+static fd_status
+add_rank(fd_pipe *p, uint32_t rank, int32_t data)
+{
+    return fd_pipeline_add_rank(
+        p, &(fd_pipe_rank){.rank = rank, .place = -1, .data = data});
+}
+
+/* Sends say which way by their peer; at the ends there is only one. */
+static void
+sends_find_their_way(void)
+{
+    CLEAN(fd_pipe_clear) fd_pipe p = {.lines = 0};
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        OK(add_rank(&p, rank, -1));
+        OK(pipeline_job(&p, "send", (int32_t)rank, 0, 0, 1));
+        OK(pipeline_job(&p, "receive", (int32_t)rank, 0, 1, 2));
+        OK(pipeline_job(&p, "RG", (int32_t)rank, 0, 2, 3));
+    }
+    OK(fd_pipeline_settle(&p));
+    EQUAL(p.stages, 3);
+    EQUAL(p.jobs.list[0].kind, FD_JOB_SA);
+    EQUAL(p.jobs.list[0].peer, 1);
+    EQUAL(p.jobs.list[1].kind, FD_JOB_RG);
+    EQUAL(p.jobs.list[2].peer, 1);
+    EQUAL(p.jobs.list[3].kind, FD_PIPE_OTHER);
+    EQUAL(p.aimless, 2);
+    EQUAL(p.jobs.list[6].kind, FD_JOB_SG);
+    EQUAL(p.jobs.list[6].peer, 1);
+    EQUAL(p.jobs.list[8].peer, -1);
+}
+
+static void
+stages_that_nobody_named(void)
+{
+    CLEAN(fd_pipe_clear) fd_pipe p = {.lines = 0};
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        OK(add_rank(&p, rank, -1));
+        OK(pipeline_job(&p, "forward", -1, 0, 0, 1));
+    }
+    OK(fd_pipeline_settle(&p));
+    CHECK(p.guessed);
+    EQUAL(p.stages, 2);
+    EQUAL(p.jobs.list[1].stage, 1);
+    EQUAL(p.ranks.list[1].place, 1);
+}
+
+/* Replicas: by coordinates, or by their order. */
+static void
+lines(void)
+{
+    for (int known = 0; known < 2; known++) {
+        CLEAN(fd_pipe_clear) fd_pipe p = {.lines = 0};
+        for (uint32_t rank = 0; rank < 4; rank++) {
+            OK(add_rank(&p, rank, known ? 1 - (int32_t)(rank % 2) : -1));
+            OK(pipeline_job(&p, "F", (int32_t)(rank / 2), 0, 0, 1));
+        }
+        OK(fd_pipeline_settle(&p));
+        EQUAL(p.lines, 2);
+        EQUAL(p.stages, 2);
+        EQUAL(p.ranks.list[0].line, p.ranks.list[2].line);
+        EQUAL(p.ranks.list[1].line, p.ranks.list[3].line);
+        CHECK(p.ranks.list[0].line != p.ranks.list[1].line);
+    }
+}
+
+/* Cells hold each job once, by iteration and begin. */
+static void
+cells(void)
+{
+    CLEAN(fd_pipe_clear) fd_pipe p = {.lines = 0};
+    pipeline_wish wish = {.schedule = "interleaved",
+                          .stages = 2,
+                          .micro_batches = 4,
+                          .moves = true,
+                          .iterations = 3};
+    OK(pipeline_played(&p, &wish));
+    OK(fd_pipeline_settle(&p));
+    EQUAL(p.iterations.count, 3);
+    EQUAL(p.chunks, 2);
+    EQUAL(p.globals, 4);
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < 2; i++) {
+        for (uint32_t j = 0; j < 3; j++) {
+            fd_pipe_cell cell = fd_pipeline_cell(&p, i, j);
+            EQUAL(cell.first, next);
+            CHECK(cell.end > cell.first);
+            next = cell.end;
+            for (uint32_t k = cell.first; k < cell.end; k++) {
+                EQUAL(p.jobs.list[k].iteration, j);
+                CHECK(k == cell.first
+                      || p.jobs.list[k - 1].start <= p.jobs.list[k].start);
+            }
+        }
+    }
+    EQUAL(next, p.jobs.count);
+}
+
+/* A stage past all bounds is none; a rank without jobs is in no cell. */
+static void
+nonsense(void)
+{
+    CLEAN(fd_pipe_clear) fd_pipe p = {.lines = 0};
+    OK(add_rank(&p, 0, -1));
+    OK(pipeline_job(&p, "F", 1 << 20, 0, 0, 1));
+    OK(pipeline_job(&p, "F", 1, 0, 0, 1));
+    OK(add_rank(&p, 1, -1));
+    OK(fd_pipeline_settle(&p));
+    EQUAL(p.globals, 2);
+    EQUAL(p.jobs.list[0].stage, 1);
+    EQUAL(p.ranks.list[1].place, -1);
+    CLEAN(fd_pipe_clear) fd_pipe none = {.lines = 0};
+    OK(fd_pipeline_settle(&none));
+    EQUAL(none.iterations.count, 0);
+}
+
+RUN(TEST(kinds_by_name_and_word), TEST(sends_find_their_way),
+    TEST(stages_that_nobody_named), TEST(lines), TEST(cells), TEST(nonsense))

@@ -1,0 +1,78 @@
+#include "check.h"
+#include "pipelines.h"
+
+static const fd_schedule all[] = {
+    FD_SCHEDULE_DEEPSPEED_TRAIN, FD_SCHEDULE_DEEPSPEED_INFERENCE,
+    FD_SCHEDULE_GPIPE,           FD_SCHEDULE_1F1B,
+    FD_SCHEDULE_INTERLEAVED,     FD_SCHEDULE_ZB_H1,
+    FD_SCHEDULE_ZB_V};
+
+/* By its order; and replayed it takes as long as it took. */
+static void
+each_is_told(void)
+{
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
+        pipeline_wish wish = {.schedule = fd_schedule_name(all[i]),
+                              .stages = 3,
+                              .micro_batches = 6,
+                              .moves = true,
+                              .iterations = 3};
+        OK(pipeline_reported(&r, &wish, FD_SCHEDULES));
+        CHECK(r.schedule.known);
+        EQUAL(r.schedule.plan.schedule, all[i]);
+        EQUAL(r.schedule.micro_batches, 6);
+        EQUAL(r.ifs.base.makespan,
+              r.idle.shares[1].end - r.idle.shares[1].start);
+    }
+}
+
+static void
+another_than_was_named(void)
+{
+    CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
+    pipeline_wish wish = {.schedule = "gpipe", .stages = 2,
+                          .micro_batches = 4};
+    OK(pipeline_reported(&r, &wish, FD_SCHEDULE_1F1B));
+    CHECK(!r.schedule.known);
+    SAME(r.schedule.difference, "rank 0: F of micro-batch 2 on stage 0 where"
+                                " the schedule has B of micro-batch 0 on"
+                                " stage 0");
+    EQUAL(r.ifs.list.count, 0);
+}
+
+static void
+one_that_is_none(void)
+{
+    CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
+    fd_pipe *p = &r.pipeline;
+    OK(fd_pipeline_add_rank(p, &(fd_pipe_rank){.place = -1, .data = -1}));
+    OK(pipeline_job(p, "B", 0, 1, 0, 10));
+    OK(pipeline_job(p, "F", 0, 0, 10, 20));
+    OK(fd_pipeline_settle(p));
+    OK(fd_pipeline_report(&r, &(fd_pipe_request){.named = FD_SCHEDULES},
+                          NULL));
+    CHECK(!r.schedule.known);
+    SAME(r.schedule.difference, "");
+    EQUAL(r.schedule.micro_batches, 2);
+}
+
+/* The host was late by 5 before the second pass: part of what it takes. */
+static void
+with_its_launch_gaps(void)
+{
+    CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
+    fd_pipe *p = &r.pipeline;
+    OK(fd_pipeline_add_rank(p, &(fd_pipe_rank){.place = -1, .data = -1}));
+    OK(pipeline_job(p, "F", 0, 0, 0, 10));
+    OK(pipeline_job(p, "B", 0, 0, 15, 35));
+    OK(fd_pipeline_settle(p));
+    OK(fd_pipeline_report(&r, &(fd_pipe_request){.named = FD_SCHEDULES},
+                          NULL));
+    CHECK(r.schedule.known);
+    EQUAL(r.schedule.prices[FD_JOB_B][0], 25);
+    EQUAL(r.ifs.base.makespan, 35);
+}
+
+RUN(TEST(each_is_told), TEST(another_than_was_named), TEST(one_that_is_none),
+    TEST(with_its_launch_gaps))

@@ -1,0 +1,141 @@
+"""``pipeline report`` on pipelines of gloo ranks: a slow stage, a slow sender, a rank that dies or is missing."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+import socket
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+
+import fastdispatch
+from fastdispatch import pipeline
+from fastdispatch.pipeline.report import CAUSES, rows_of
+from tests import processes
+
+SCHEMA = json.loads((Path(__file__).parent.parent.parent / "docs" / "pipeline-report.schema.json").read_text())
+STAGES, BATCHES = 3, 4
+RUNS = {"stage": ["slow-stage=1"], "sender": ["slow-sender=1", "die=2"]}
+
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="gloo is PyTorch's")
+
+
+def port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Both at once: what they wait for is mostly sleep."""
+    made, started = {}, []
+    for name, planted in RUNS.items():
+        made[name] = tmp_path_factory.mktemp(name)
+        place = {"WORLD_SIZE": str(STAGES), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port())}
+        for rank in range(STAGES):
+            arguments = (made[name], STAGES, BATCHES, *planted)
+            started.append(processes.start("pipeline_ranks.py", *arguments, RANK=str(rank), **place))
+    for at, process in enumerate(started):
+        _, errors = process.communicate(timeout=120)
+        assert process.returncode == 0 or at >= STAGES, errors
+    return made
+
+
+def command(*arguments: object, status: int = 0) -> str:
+    done = processes.fastdispatch("pipeline", "report", *arguments)
+    assert done.returncode == status, done.stderr
+    return done.stdout if status == 0 else done.stderr
+
+
+def test_the_slow_stage_is_named(runs: dict[str, Path]) -> None:
+    made = pipeline.report(runs["stage"])
+    assert (made.stages, made.schedule["name"], made.schedule["micro_batches"]) == (STAGES, "deepspeed-train", BATCHES)
+    assert any(text.startswith("stage 1 is the slowest") for text in made.sentences)
+    assert any("of the step for stage 1" in text for text in made.sentences)
+    assert not any("slow sender" in text for text in made.sentences)
+    gains = {row["stage"]: row["saves"] for row in made.what_if if row["change"] == "stage_faster"}
+    assert gains[1] == max(gains.values())
+    assert made.critical[0]["stage"] == 1
+    assert made.critical[0]["part"] == "busy"
+    for row in (made.table[0], made.table[2]):
+        assert max(row["waits_for"], key=row["waits_for"].__getitem__) == 1
+
+
+def test_parts_and_pieces_add_up(runs: dict[str, Path]) -> None:
+    made = pipeline.report(runs["stage"], iterations=(0, 3))
+    assert made.iterations == [0, 1, 2]
+    for row in rows_of(made.shares):
+        assert row["busy"] + sum(row[cause] for cause in CAUSES) == row["end"] - row["start"]
+    for row in (*made.table, *made.ranks):
+        assert row["idle"] == pytest.approx(sum(row[cause] for cause in CAUSES))
+    path = rows_of(made.path)
+    assert all(before["end"] == after["start"] for before, after in pairwise(path))
+    drawn = next(row for row in rows_of(made.shares) if row["iteration"] == made.drawn)
+    assert (path[0]["start"], path[-1]["end"]) == (drawn["start"], drawn["end"])
+    assert 0 < made.bubble_of_total < 1
+    assert made.bubble_of_ideal == pytest.approx(made.bubble_of_total / (1 - made.bubble_of_total))
+
+
+def test_each_transfer_has_both_ends(runs: dict[str, Path]) -> None:
+    made = pipeline.report(runs["stage"])
+    assert made.counts["matched"] == 3 * 2 * BATCHES * (STAGES - 1)
+    assert made.unmatched == []
+    ids = {(row["direction"], row["stage"], row["micro_batch"]) for row in made.transfers}
+    assert ids == {(way, stage, mb) for way in "AG" for stage in range(STAGES - 1) for mb in range(BATCHES)}
+    for row in made.transfers:
+        assert abs(row["from"] - row["to"]) == 1
+        assert (row["from"] < row["to"]) == (row["direction"] == "A")
+        assert min(row["send_wait"], row["receive_wait"]) == 0
+    assert [row["held"] for row in made.table] == [row["held_planned"] for row in made.table] == [3, 2, 1]
+
+
+def test_the_slow_sender_and_the_rank_that_died(runs: dict[str, Path]) -> None:
+    made = pipeline.report(runs["sender"])
+    assert any(text.startswith("stage 1 is a slow sender") for text in made.sentences)
+    assert 2 not in made.iterations
+    assert made.iterations
+    notes = "\n".join(made.notes)
+    assert "rank 2 did not end its recording" in notes
+    assert "rank 2 was in" in notes
+    assert [job["rank"] for job in made.open if job["rank"] == 2]
+
+
+def test_a_rank_is_missing(runs: dict[str, Path], tmp_path: Path) -> None:
+    for file in runs["stage"].glob("rank0000[02]*"):
+        shutil.copy(file, tmp_path)
+    made = pipeline.report(tmp_path)
+    assert any("no recording of rank 1 of 3" in text for text in made.notes)
+    assert any("no recording of stage 1" in text for text in made.notes)
+    assert len(made.unmatched) == 3 * 2 * 2 * BATCHES
+    assert sum(row["unmatched"] for row in made.table) > 0
+
+
+def test_the_command(runs: dict[str, Path], tmp_path: Path) -> None:
+    picture = tmp_path / "pipeline.svg"
+    document: dict[str, Any] = json.loads(command(runs["stage"], "--json", "--svg", picture))
+    jsonschema.validate(document, SCHEMA)
+    jsonschema.validate(json.loads(pipeline.report(runs["sender"]).to_json()), SCHEMA)
+    titles = [title.text or "" for title in ElementTree.parse(picture).iter("{http://www.w3.org/2000/svg}title")]
+    for stage in range(STAGES):
+        for kind in "FB":
+            assert sum(title.startswith(f"{kind} of micro-batch") and f"stage {stage}:" in title for title in titles)
+    text = command(runs["stage"])
+    assert "* stage 1 is the slowest" in text
+    assert "theory: equal stages, transfers free" in text
+    assert "stage 1 computes 10 % faster" in command(runs["stage"], "--what-if", "stage_faster")
+
+
+def test_bad_input(runs: dict[str, Path], tmp_path: Path) -> None:
+    with fastdispatch.CallGraph(tmp_path):
+        pass
+    assert "no pipeline engine found" in command(tmp_path, status=2)
+    assert "no iteration from 7 up to 9" in command(runs["stage"], "--iterations", "7:9", status=2)
+    command(runs["stage"], "--iterations", "5:2", status=2)
+    assert "no such file" in command(tmp_path / "none", status=2).lower()
