@@ -161,7 +161,7 @@ BARE = "class %(module_name)s(torch.nn.Module):\n    def __init__(self):\n      
 BARE += "    def forward(self, %(inputs)s):\n        %(function_definition)s\n"
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(graphs())
 def test_stages_compute_what_the_graph_says(graph: Graph) -> None:
     values = expected(graph)
@@ -172,7 +172,7 @@ def test_stages_compute_what_the_graph_says(graph: Graph) -> None:
             exec(text, space)
     exec(made.files["net.py"], space)
     answer = space["Net"]()(Symbol("input"))
-    answers = answer if isinstance(answer, tuple) else (answer,)
+    answers = answer if len(made.outputs) > 1 else (answer,)
     found = [each.read() if isinstance(each, Symbol) else each for each in answers]
     assert found == [values[id] for id in made.outputs.values()]
 

@@ -15,6 +15,7 @@ from fastdispatch.pipeline.convert.compat import Written
 from fastdispatch.pipeline.convert.imports import read_imports
 from fastdispatch.pipeline.convert.layers import from_graph
 from fastdispatch.pipeline.convert.saving import save
+from fastdispatch.pipeline.convert.targets import TARGETS
 from fastdispatch.pipeline.convert.templates import Templates, template
 from fastdispatch.pipeline.convert.verify import Verdict, verify
 from fastdispatch.pipeline.graph import Graph
@@ -35,6 +36,9 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     needed.add_argument("--stage_to_num_ranks_map", metavar="MAP", help="replicas of every stage in order: 0:3,1:1")
     for name in ("model", "init", "conf"):
         needed.add_argument(f"--{name}_template_filename", metavar="FILE", help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--target", choices=TARGETS, default="package", metavar="TARGET", help="package, or beside it torch, deepspeed"
+    )
     parser.add_argument("--compat", action="store_true", help="the published converter's files, faults included")
     parser.add_argument(
         "--import",
@@ -47,7 +51,7 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--verify", action="store_true", help="run the stages against the whole, also where FOLDER was edited"
     )
-    parser.add_argument("--inputs", metavar="SHAPES", help="of the model, to verify with: 2x3x32x32,4x8:int64:100")
+    parser.add_argument("--inputs", metavar="SHAPES", help="of the model: 2x3x32x32,4x8:int64:100@1")
     parser.add_argument("--eval", action="store_true", help="verify without dropout and batch statistics")
     parser.add_argument("--force", action="store_true", help="overwrite files that were changed since")
     parser.add_argument("--json", action="store_true", help="what was written, as JSON")
@@ -56,6 +60,7 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     graph = Graph.read(arguments.profile_filename)
+    folder = Path(arguments.output_directory)
     written = convert(
         graph,
         arguments.model_name,
@@ -64,8 +69,10 @@ def run(arguments: argparse.Namespace) -> int:
         imports=arguments.imports,
         templates=_templates(arguments),
         published=arguments.compat,
+        target=arguments.target,
+        folder=folder,
+        inputs=arguments.inputs,
     )
-    folder = Path(arguments.output_directory)
     kept = save(folder, written.files, force=arguments.force, keep=arguments.verify, listed=not arguments.compat)
     notes = [*written.warnings, *(f"{folder / name}: was changed: left as it is" for name in kept)]
     verdict = _verdict(arguments, folder, written, graph) if arguments.verify else None

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
+from fastdispatch import Error
 from fastdispatch.pipeline.convert import compat, package
 from fastdispatch.pipeline.convert.compat import Written
 from fastdispatch.pipeline.convert.imports import read_imports
 from fastdispatch.pipeline.convert.layers import from_graph
 from fastdispatch.pipeline.convert.plan import plan
+from fastdispatch.pipeline.convert.targets import TARGETS, add_program
 from fastdispatch.pipeline.convert.templates import Templates
 from fastdispatch.pipeline.graph import Graph
 
@@ -22,6 +26,9 @@ def convert(
     imports: Iterable[str] = (),
     templates: Templates | None = None,
     published: bool = False,
+    target: str = "package",
+    folder: str | os.PathLike[str] = "package",
+    inputs: str | None = None,
 ) -> Written:
     """The files of a package and what is to be said of them (docs/pipeline-convert.md).
 
@@ -37,11 +44,21 @@ def convert(
         ``Name=module:Class(args)``: how classes outside torch.nn are made.
     published:
         The published converter's files, faults included.
+    target:
+        "package"; "torch" and "deepspeed" add a program that trains it.
+    folder, inputs:
+        For these programs: where the package will lie, and shapes of the inputs of a micro-batch as in ``--inputs``.
 
     Raises :class:`fastdispatch.Error` for a node that cannot be converted, with the reason.
     """
     layers = from_graph(graph)
     used = templates or Templates()
+    if target not in TARGETS or (published and target != "package"):
+        raise Error(f"target {target}: there are {', '.join(TARGETS)}, the first alone in the published form")
     if published:
         return compat.write(layers, name, arch, None if replicas is None else [*replicas], used)
-    return package.write(plan(layers, read_imports(imports)), name, arch, replicas, used)
+    made = plan(layers, read_imports(imports))
+    written = package.write(made, name, arch, replicas, used)
+    if target != "package":
+        add_program(written, made, target, Path(folder), name, inputs)
+    return written

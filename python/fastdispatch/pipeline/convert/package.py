@@ -11,6 +11,7 @@ from fastdispatch.pipeline.convert.compat import Written
 from fastdispatch.pipeline.convert.emit import emit_stage, emit_whole, wires
 from fastdispatch.pipeline.convert.naming import check_names
 from fastdispatch.pipeline.convert.plan import Plan
+from fastdispatch.pipeline.convert.rows import rows
 from fastdispatch.pipeline.convert.templates import Templates
 from fastdispatch.pipeline.convert.ties import Ties
 
@@ -84,17 +85,13 @@ def write(plan: Plan, name: str, arch: str, replicas: Sequence[int] | None, temp
         written.files[f"{arch}.py"] = _tidy(templates.model.fill(emit_whole(plan, name, ties)))
         written.lines.append("Done with sub-graph fusion...")
     written.files["weights.py"] = _WEIGHTS % {
-        "layers": _rows([*dict.fromkeys(layers)]),
-        "shared": _rows([tuple(group) for group in ties.groups]),
+        "layers": rows([*dict.fromkeys(layers)]),
+        "shared": rows([tuple(group) for group in ties.groups]),
     }
     written.files["__init__.py"] = templates.init.fill(_init(plan, name, arch))
     for file, fields in compat.configurations(count, None if replicas is None else [*replicas]).items():
         written.files[file] = _with_depths(templates.conf.fill(fields), file, _depths(file, count, replicas))
     return written
-
-
-def _rows(rows: Sequence[object]) -> str:
-    return "".join(f"\n    {row!r}," for row in rows) + "\n" if rows else ""
 
 
 def _tidy(text: str) -> str:

@@ -10,7 +10,7 @@ from fastdispatch import Error
 from fastdispatch.pipeline.convert.describe import Description, describe
 from fastdispatch.pipeline.convert.plan import Plan
 
-_FORM = re.compile(r"(?P<shape>\d+(?:x\d+)*)(?::(?P<dtype>\w+)(?::(?P<end>\d+))?)?")
+_FORM = re.compile(r"(?P<shape>\d+(?:x\d+)*)(?::(?P<dtype>\w+)(?::(?P<end>\d+))?)?(?:@(?P<dim>\d))?")
 _HINT = "say with --inputs what goes in, as 2x3x32x32 or 4x8:int64:100 (numbers below 100), with commas between inputs"
 
 #: Of a class: the shape of a small input, from its arguments.
@@ -28,28 +28,47 @@ _SHAPES: dict[str, Callable[[list[int]], tuple[int, ...]]] = {
 }
 
 
+#: (shape, dtype, end of integers, dimension of the batch)
+Form = tuple[tuple[int, ...], str, int, int]
+
+
+def forms(text: str | None, plan: Plan) -> list[Form]:
+    """What goes into each input of the model."""
+    parts = text.split(",") if text else [_guess(plan, id) for id in plan.inputs]
+    if len(parts) != len(plan.inputs):
+        raise Error(f"--inputs {text}: {len(parts)} of {len(plan.inputs)} inputs")
+    return [_read(part.strip()) for part in parts]
+
+
 def samples(text: str | None, plan: Plan) -> list[Any]:
     """One tensor an input of the model."""
     import torch
 
     generator = torch.Generator().manual_seed(7)
-    forms = text.split(",") if text else [_guess(plan, id) for id in plan.inputs]
-    if len(forms) != len(plan.inputs):
-        raise Error(f"--inputs {text}: {len(forms)} of {len(plan.inputs)} inputs")
-    return [_make(form.strip(), generator) for form in forms]
+    found = []
+    for shape, name, end, _ in forms(text, plan):
+        dtype = getattr(torch, name, None)
+        if not isinstance(dtype, torch.dtype):
+            raise Error(f"--inputs: torch has no dtype {name}: {_HINT}")
+        value = (
+            torch.randn
+            if dtype.is_floating_point
+            else lambda size, generator, end=end: torch.randint(end, size, generator=generator)
+        )
+        found.append(value(shape, generator=generator).to(dtype))
+    return found
 
 
-def _make(form: str, generator: Any) -> Any:
-    import torch
+def _read(text: str) -> Form:
+    found = _FORM.fullmatch(text)
+    shape = tuple(map(int, found["shape"].split("x"))) if found else ()
+    dim = int(found["dim"] or 0) if found else 0
+    if found is None or dim >= len(shape):
+        raise Error(f"--inputs: {text!r}: {_HINT}")
+    return shape, found["dtype"] or "float32", max(int(found["end"] or 2), 1), dim
 
-    found = _FORM.fullmatch(form)
-    dtype = getattr(torch, (found["dtype"] if found else None) or "float32", None)
-    if found is None or not isinstance(dtype, torch.dtype):
-        raise Error(f"--inputs: {form!r}: {_HINT}")
-    shape = tuple(map(int, found["shape"].split("x")))
-    if dtype.is_floating_point:
-        return torch.randn(shape, generator=generator, dtype=torch.float32).to(dtype)
-    return torch.randint(0, int(found["end"] or 2), shape, generator=generator).to(dtype)
+
+_SEQUENCES = ("LSTM", "GRU", "RNN")
 
 
 def _guess(plan: Plan, id: str) -> str:
@@ -63,7 +82,7 @@ def _guess(plan: Plan, id: str) -> str:
         if found.name == "Embedding":
             return f"4x8:int64:{numbers[0]}"
         if found.name in _SHAPES and numbers:
-            return "x".join(map(str, _SHAPES[found.name](numbers)))
+            return "x".join(map(str, _SHAPES[found.name](numbers))) + ("@1" if found.name in _SEQUENCES else "")
     raise Error(f"{plan.graph.nodes[id]}: its shape is not known: {_HINT}")
 
 

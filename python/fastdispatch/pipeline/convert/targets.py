@@ -1,0 +1,109 @@
+"""Programs for other engines from the same plan: the package, and beside it what trains it on one rank a stage."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Sequence
+from pathlib import Path
+from string import Template
+
+from fastdispatch import Error
+from fastdispatch.pipeline.convert.compat import Written
+from fastdispatch.pipeline.convert.emit import wires
+from fastdispatch.pipeline.convert.plan import Plan, crossing
+from fastdispatch.pipeline.convert.programs import CARRY, DEEPSPEED, TORCH
+from fastdispatch.pipeline.convert.rows import rows
+from fastdispatch.pipeline.convert.samples import forms
+
+_SINGLE = "each.backward()"
+
+#: Name on the command line -> program, its file, and what differs between engines.
+_PROGRAMS: dict[str, tuple[Template, dict[str, str]]] = {
+    "torch": (
+        TORCH,
+        {
+            "program": "train_torch",
+            "imports": "from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleGPipe\n"
+            "from torch.distributed.pipelining.microbatch import TensorChunkSpec",
+            "unsplit_backward": _SINGLE,
+            # As the schedules scale gradients.
+            "unsplit_scale": "for each in model.parameters():\n        if each.grad is not None:\n"
+            "            each.grad.div_(count)",
+            "options": 'parser.add_argument("--schedule", choices=SCHEDULES, default="1f1b")',
+        },
+    ),
+    "deepspeed": (
+        DEEPSPEED,
+        {
+            "program": "train_deepspeed",
+            "imports": "import deepspeed\nfrom deepspeed.pipe import LayerSpec, PipelineModule",
+            "unsplit_backward": "(each / count).backward()",
+            "unsplit_scale": "",
+            "options": 'parser.add_argument("--local_rank", help=argparse.SUPPRESS)',
+        },
+    ),
+}
+
+TARGETS = ("package", *_PROGRAMS)
+
+
+def add_program(written: Written, plan: Plan, target: str, folder: Path, name: str, inputs: str | None) -> None:
+    """Add the program of an engine to a package that is to lie in ``folder``."""
+    package = folder.resolve().name
+    if not package.isidentifier() or keyword.iskeyword(package):
+        raise Error(f"-o {folder}: the programs of --target {target} import the folder: {package} is no name in Python")
+    if len(plan.stages) < 2:
+        raise Error(f"--target {target}: the graph has one stage")
+    borders = crossing(plan)
+    _check_tensors(plan, borders, target)
+    template, texts = _PROGRAMS[target]
+    written.files["carry.py"] = CARRY.substitute(stages=rows(_stages(plan, borders)))
+    fields = {
+        **texts,
+        "name": name,
+        "count": str(len(plan.stages)),
+        "package": package,
+        "inputs": rows(forms(inputs, plan)),
+        "split_points": rows(_split_points(plan)),
+    }
+    text = template.substitute(fields)
+    written.files[f"{texts['program']}.py"] = "\n".join(line.rstrip() for line in text.split("\n"))
+    written.lines.append(f"torchrun --nproc-per-node {len(plan.stages)} -m {package}.{texts['program']} --check")
+
+
+def _check_tensors(plan: Plan, borders: Sequence[Sequence[str]], target: str) -> None:
+    for number, border in enumerate(borders, 1):
+        for id in border:
+            if id in plan.operators and plan.operators[id].kind == "tuple":
+                node = plan.graph.nodes[id]
+                raise Error(
+                    f"{node}: gives a tuple, which crosses to stage {number}: --target {target} carries tensors"
+                )
+
+
+def _stages(plan: Plan, borders: Sequence[Sequence[str]]) -> list[tuple[tuple[str, ...], ...]]:
+    """Of each stage: given, reads, makes, hands on."""
+    names = plan.names
+    found: list[tuple[tuple[str, ...], ...]] = []
+    for stage in plan.stages:
+        given = [names.wire(id) for id in plan.inputs] if stage.index == 0 else _values(plan, borders[stage.index - 1])
+        hands = plan.outputs if stage.index == len(borders) else borders[stage.index]
+        reads = wires(names, stage.reads, stage.index)
+        found.append((tuple(given), tuple(reads), tuple(_values(plan, stage.gives)), tuple(_values(plan, hands))))
+    return found
+
+
+def _values(plan: Plan, ids: Sequence[str]) -> list[str]:
+    return [plan.names.value(id) for id in ids]
+
+
+def _split_points(plan: Plan) -> list[str]:
+    """The first module of each stage but the first, by its name in the model, or else in the whole class."""
+    found = []
+    for stage in plan.stages[1:]:
+        declared = [node for node in stage.nodes if plan.operators[node.id].declare is not None]
+        if declared:
+            module = declared[0].about.get("module")
+            own = f"stage{stage.index}.{plan.names.layer(declared[0].id)}"
+            found.append(module if isinstance(module, str) else own)
+    return found

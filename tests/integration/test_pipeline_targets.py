@@ -1,0 +1,138 @@
+"""Three targets of one plan are trained on gloo ranks: the losses are those of the unsplit model, bit for bit."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+import fastdispatch
+from fastdispatch.pipeline import Graph, Node, convert
+from tests import processes
+
+#: Skips over a stage, writes in place, an output of the first stage, integers, a weight in two stages.
+LAYERS = [
+    ("Input0", 0, [], {}),
+    ("Linear(8, 8)", 0, [0], {"module": "two"}),
+    ("ReLU(inplace=True)", 0, [1], {}),
+    ("Linear(8, 8)", 1, [2], {}),
+    ("Add", 1, [3, 2], {}),
+    ("LSTM(8, 8)", 1, [4], {}),
+    ("__getitem__(0)", 2, [5], {}),
+    ("Mul", 2, [6, 2], {}),
+    ("Linear(8, 8)", 2, [7], {"module": "z", "tied": {"weight": "two.weight"}}),
+    ("Add", 2, [8, 2], {}),
+    ("Tanh()", 0, [1], {}),
+    ("Input1", 0, [], {}),
+    ("Embedding(10, 8)", 2, [11], {}),
+    ("Add", 2, [12, 9], {}),
+]
+INPUTS = "4x8,4:int64:10"
+
+
+def graph_of(layers: list, stages: int) -> Graph:
+    nodes = [
+        Node(f"node{at}", name, stage=min(stage, stages - 1), about=about)
+        for at, (name, stage, _, about) in enumerate(layers)
+    ]
+    edges = [(f"node{source}", f"node{at}") for at, (_, _, sources, _) in enumerate(layers) for source in sources]
+    return Graph(nodes, edges)
+
+
+def write(graph: Graph, folder: Path, **options: object) -> None:
+    folder.mkdir()
+    made = convert(graph, "Net", "net", folder=folder, **options)  # type: ignore[arg-type]
+    for name, text in made.files.items():
+        (folder / name).write_text(text)
+
+
+def run_ranks(command: list[str], folder: Path, count: int) -> str:
+    """What the last rank prints."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+    ranks = [
+        subprocess.Popen(
+            [sys.executable, *command],
+            env=processes.environment(
+                RANK=str(rank),
+                LOCAL_RANK=str(rank),
+                WORLD_SIZE=str(count),
+                MASTER_ADDR="127.0.0.1",
+                MASTER_PORT=port,
+                DS_ACCELERATOR="cpu",
+                PYTHONPATH=path,
+            ),
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(count)
+    ]
+    answers = [rank.communicate(timeout=300) for rank in ranks]
+    for rank, (_, errors) in zip(ranks, answers, strict=True):
+        assert rank.returncode == 0, errors
+    return answers[-1][0]
+
+
+@pytest.mark.parametrize(("target", "stages"), [("torch", 3), ("deepspeed", 2)])
+def test_losses_are_those_of_the_unsplit_model(target: str, stages: int, tmp_path: Path) -> None:
+    write(graph_of(LAYERS, stages), tmp_path / "net_of_ranks", target=target, inputs=INPUTS)
+    printed = run_ranks(["-m", f"net_of_ranks.train_{target}", "--check", "--steps", "3"], tmp_path, stages)
+    assert printed.count(": equal\n") == 3 and "DIFFERENT" not in printed
+
+
+def test_the_package_trains_by_its_own_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = [LAYERS[0], *((name, stage, sources, {}) for name, stage, sources, _ in LAYERS[1:10])]
+    write(graph_of(row, 2), tmp_path / "net_by_conf")
+    program = str(Path(__file__).parent.parent / "isolated" / "package_ranks.py")
+    printed = run_ranks([program, str(tmp_path / "net_by_conf")], tmp_path, 2)
+    monkeypatch.syspath_prepend(tmp_path)
+    torch.manual_seed(0)
+    model = importlib.import_module("net_by_conf").full_model()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    losses = []
+    for step in range(3):
+        loss = model(torch.randn(4, 8, generator=torch.Generator().manual_seed(step))).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert [float(line) for line in printed.split()] == losses
+
+
+@pytest.mark.parametrize(
+    ("layers", "stages", "options", "reason"),
+    [
+        (LAYERS, 1, {}, "the graph has one stage"),
+        (LAYERS, 3, {"folder": "a-b"}, "a-b is no name in Python"),
+        (LAYERS, 3, {"inputs": "4x8"}, "1 of 2 inputs"),
+        (LAYERS, 3, {"inputs": "4x8@2,4"}, "'4x8@2'"),
+        (LAYERS, 3, {"published": True}, "target torch"),
+        (
+            [*LAYERS[:6], ("Sequential(  (0): Identity())", 2, [5], {})],
+            3,
+            {"inputs": "4x8"},
+            "gives a tuple, which crosses",
+        ),
+        ([LAYERS[0], ("Tanh()", 0, [0], {}), ("Tanh()", 1, [1], {})], 2, {}, "its shape is not known"),
+    ],
+)
+def test_what_cannot_be_carried_is_refused(layers: list, stages: int, options: dict, reason: str) -> None:
+    with pytest.raises(fastdispatch.Error) as caught:
+        convert(
+            graph_of(layers, stages),
+            "Net",
+            "net",
+            target="torch",
+            **{"inputs": INPUTS, **options} if "its shape" not in reason else options,
+        )
+    assert reason in str(caught.value)
