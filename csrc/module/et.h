@@ -15,6 +15,13 @@ PyObject *fd_et_info_py(PyObject *module, PyObject *args, PyObject *kwargs);
 /* et_link(path, kineto, output, *, edges, rank) -> dict */
 PyObject *fd_et_link_py(PyObject *module, PyObject *args, PyObject *kwargs);
 
+/* et_check(inputs) -> dict */
+PyObject *fd_et_check_py(PyObject *module, PyObject *args);
+
+/* et_estimate(inputs, scales, *, bandwidth, latency_ns) -> dict */
+PyObject *fd_et_estimate_py(PyObject *module, PyObject *args,
+                            PyObject *kwargs);
+
 /* What is known of a trace, as a dict; NULL with an exception. */
 PyObject *fd_et_answer(const fd_et *et, fd_et_format format);
 

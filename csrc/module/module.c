@@ -128,6 +128,14 @@ static PyMethodDef functions[] = {
      PyDoc_STR("et_link($module, path, kineto, output, *, edges=255,\n"
                "        rank=-1)\n--\n\n"
                "An execution trace and the Kineto trace of its rank.")},
+    {"et_check", fd_et_check_py, METH_VARARGS,
+     PyDoc_STR("et_check($module, inputs, /)\n--\n\n"
+               "Execution traces of all ranks compared.")},
+    {"et_estimate", (PyCFunction)(void (*)(void))fd_et_estimate_py,
+     METH_VARARGS | METH_KEYWORDS,
+     PyDoc_STR("et_estimate($module, inputs, scales, *, bandwidth=1.0,\n"
+               "            latency_ns=0)\n--\n\n"
+               "How long the traces of all ranks would take.")},
     {"et_info", (PyCFunction)(void (*)(void))fd_et_info_py,
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("et_info($module, path, *, edges=255, rank=-1)\n--\n\n"

@@ -146,6 +146,24 @@ def et_link(path: _Path, kineto: _Path, output: _Path, *, edges: int = 255, rank
     in the form that the end of ``output`` says. Answers what :func:`et_info` does and ``link``: how many operators were
     linked, and how many were not for which reason. Raises :class:`Error`."""
 
+def et_check(inputs: list[tuple[str, int]], /) -> dict[str, Any]:
+    """Execution traces of all ranks, each with the rank that counts where the file names none, compared: whether
+    collectives and messages match. Answers files (each what :func:`et_info` does), collectives and messages that match,
+    unknown_peers, and mismatches: what, group, number, one and other with rank, node id, name and bytes. Raises
+    :class:`Error`."""
+
+def et_estimate(
+    inputs: list[tuple[str, int]],
+    scales: list[tuple[str, float]],
+    *,
+    bandwidth: float = 1.0,
+    latency_ns: int = 0,
+) -> dict[str, Any]:
+    """Execution traces of all ranks played again: nodes of these names take so many times as long, communication is
+    ``bandwidth`` times as fast and takes ``latency_ns`` more. Answers measured_ns, replayed_ns (without changes),
+    predicted_ns, steps, ranks, matched, mismatches, broken, untimed and critical_path: name (None: between operators),
+    rank, count, ns, longest first. Raises :class:`Error` where there are no times."""
+
 def et_info(path: _Path, *, edges: int = 255, rank: int = -1) -> dict[str, Any]:
     """What an execution trace holds, as ``docs/et-info.schema.json`` describes it. Raises :class:`Error`."""
 

@@ -180,3 +180,66 @@ def test_linked(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert cli.main(["et", "link", str(tmp_path), str(tmp_path / "absent"), "-o", str(output)]) == 2
     assert cli.main(["et", "link", str(trace), str(trace), "-o", str(output)]) == 2
     assert "no traceEvents" in capsys.readouterr().err
+
+
+@pytest.fixture
+def ranks(tmp_path: Path) -> list[Path]:
+    """Two ranks; the second comes 20 us later to the all-reduce, and both leave it at 150."""
+    paths = []
+    for rank in (0, 1):
+        come = 100 + 20 * rank
+        nodes = (
+            node(3, 2, "aten::mm", "aten::mm()", ts=50, inclusive_dur=come - 55, exclusive_dur=come - 55),
+            node(4, 2, "gloo:all_reduce", ts=come, inclusive_dur=150 - come, exclusive_dur=150 - come),
+        )
+        paths.append(write(tmp_path / f"rank{rank}.json", document(*nodes)))
+    return paths
+
+
+def test_ranks_that_match(ranks: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["et", "check", *map(str, ranks)]) == 0
+    assert "1 collectives on all ranks of their groups" in capsys.readouterr().out
+
+
+def test_ranks_that_do_not(ranks: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
+    ranks[1].write_text(ranks[1].read_text().replace("all_reduce", "broadcast"))
+    assert cli.main(["et", "check", *map(str, ranks)]) == 1
+    said = "collective 1: rank 0 is in gloo:all_reduce (node 4), rank 1 in gloo:broadcast (node 4)"
+    assert said in capsys.readouterr().out
+    assert cli.main(["et", "check", "--json", *map(str, ranks)]) == 1
+    made = json.loads(capsys.readouterr().out)
+    assert (made["good"], made["mismatches"][0]["what"], made["files"][0]["whole"]) == (False, "kind", True)
+    ranks[1].write_text(ranks[1].read_text()[:-30])
+    assert cli.main(["et", "check", str(ranks[1])]) == 1
+    assert "broken" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "predicted"),
+    [
+        ([], 100_000),
+        (["--bandwidth", "2x"], 85_000),  # 30 us from when the last rank comes
+        (["--latency", "5us"], 105_000),
+        (["--scale", "aten::mm=0.5"], 67_500),  # the last rank comes 32.5 us earlier
+        (["--scale", "aten::mm=0.5", "--bandwidth", "0.5"], 97_500),
+    ],
+)
+def test_estimates(options: list[str], predicted: int, ranks: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["et", "estimate", "--json", *map(str, ranks), *options]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert (made["measured_ns"], made["replayed_ns"], made["matched"]) == (100_000, 100_000, 1)
+    assert made["predicted_ns"] == predicted
+    assert sum(row["ns"] for row in made["critical_path"]) == predicted
+
+
+def test_an_estimate_for_people(ranks: list[Path], trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["et", "estimate", *map(str, ranks)]) == 0
+    output = capsys.readouterr().out
+    assert "error +0.00%" in output
+    assert "aten::mm" in output
+    assert cli.main(["et", "estimate", str(trace)]) == 2
+    assert "link them with Kineto traces first" in capsys.readouterr().err
+    for wrong in (["--scale", "aten::mm"], ["--bandwidth", "0"], ["--latency", "5"]):
+        with pytest.raises(SystemExit) as stopped:
+            cli.main(["et", "estimate", str(trace), *wrong])
+        assert stopped.value.code == 2
