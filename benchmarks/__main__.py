@@ -18,7 +18,7 @@ from benchmarks.figures import Result, from_json, write
 from benchmarks.measure import Effort
 from benchmarks.table import show
 
-SUBJECTS = ("calls", "timeline", "operators", "training", "sizes", "lifecycle", "reading", "merging", "traces")
+SUBJECTS = ("calls", "timeline", "operators", "training", "sizes", "lifecycle", "reading", "merging", "traces", "gpu")
 ROOT = Path(__file__).parent.parent
 
 

@@ -1,0 +1,36 @@
+"""benchmarks/gpu: says that there is no GPU, and measures what it promises on the stand-in CUDA runtime."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests import processes
+
+pytestmark = [
+    pytest.mark.torch,
+    pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler for the stand-in"),
+]
+
+
+def test_its_figures(tmp_path: Path) -> None:
+    for source, name in (("cudart.c", "libcudart.so.13"), ("c10_cuda.c", "libc10_cuda.so")):
+        command = ["cc", "-O2", "-fPIC", "-shared", f"-Wl,-soname,{name}", "-o", tmp_path / name]
+        subprocess.run([*command, processes.ROOT / "tests" / "standin" / source], check=True)
+    said = json.loads(processes.run("gpu_benchmark.py", tmp_path).stdout.splitlines()[-1])
+    assert said["without"]["figures"] == []
+    assert said["without"]["skipped"] == ["gpu: PyTorch has no GPU to use here (torch.cuda.is_available() is false)"]
+    figures = {figure["name"]: figure for figure in said["with"]["figures"]}
+    sides = ("no marks", "1 step in 100", "modules, every step", "operators, every step")
+    for name in ("step: untraced", *(f"step: {side} / untraced" for side in sides)):
+        assert figures[name]["value"] > 0
+    assert "drain: a mark" in figures
+    assert figures["calls added to a step: cudaEventRecord"]["value"] > 50  # two an operator
+    for name in ("cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize"):
+        waits = figures[f"calls added to a step: {name}"]
+        assert (waits["value"], waits["bar"], waits["met"]) == (0, 0, True)
+    assert said["with"]["skipped"] == ["intervals beside kernels: torch.profiler saw no kernel"]
