@@ -340,6 +340,101 @@ sticky_errors_end_it(void)
     CHECK(cudaGetLastError() == 700 || check_refused());
 }
 
+/* It answers nothing any more, with marks queued and a call open: what was
+ * taken in stays, the rest is counted, and nothing is asked again. */
+static void
+a_gpu_goes_away(void)
+{
+    CLEAN(bench_clear) bench b;
+    OK(bench_open(&b, 0));
+    run(&b, NULL, 16, 100);
+    settle(&b);
+    run(&b, NULL, 16, 100);
+    run(&b, NULL, 16, 100);
+    uint32_t open = begin(&b, NULL, 0);
+    standin_fail("cudaEventQuery", 1, 719, 1);
+    settle(&b);
+    CHECK((b.device.failed && b.device.error == 719) || check_refused());
+    if (open != 0) {
+        fd_gpu_device_end(&b.device, open, 16);
+    }
+    EQUAL(begin(&b, NULL, 0), 0);
+    CHECK(!fd_gpu_device_is_busy(&b.device) || check_refused());
+    uint64_t asked = standin_calls("cudaEventQuery");
+    settle(&b);
+    CHECK(fd_gpu_device_close(&b.device));
+    EQUAL(standin_calls("cudaEventQuery"), asked);
+    EQUAL(figure(&b, 16).calls, 1);
+    EQUAL(counter(&b, FD_COUNT_GPU_UNFINISHED), 2);
+    EQUAL(counter(&b, FD_COUNT_GPU_DROPPED), 1);
+    EQUAL(counter(&b, FD_COUNT_GPU_LOST), 1);
+    CHECK(never_synchronised());
+}
+
+enum { THREADS = 4, EACH = 2000 };
+
+typedef struct worker {
+    bench *b;
+    uint32_t context;
+    cuda_stream stream;
+    pthread_t thread;
+    bool started;
+} worker;
+
+static void *
+work(void *argument)
+{
+    const worker *self = argument;
+    for (int i = 0; i < EACH; i++) {
+        run(self->b, self->stream, self->context, 10);
+        if (i % 100 == 0) {
+            fd_gpu_device_drain(&self->b->device, true);
+        }
+    }
+    return NULL;
+}
+
+/* Who does not get the device's lock goes without: every call is timed or
+ * counted, and all events come back. */
+static void
+several_threads_at_once(void)
+{
+    CLEAN(bench_clear) bench b;
+    OK(bench_open(&b, 0));
+    worker workers[THREADS];
+    for (uint32_t i = 0; i < THREADS; i++) {
+        workers[i] = (worker){.b = &b, .context = i + 1};
+        cudaStreamCreateWithFlags(&workers[i].stream,
+                                  FD_CUDA_STREAM_NON_BLOCKING);
+        workers[i].started = pthread_create(&workers[i].thread, NULL, work,
+                                            &workers[i])
+                             == 0;
+    }
+    uint64_t calls = 0;
+    uint64_t wanted = 0;
+    for (uint32_t i = 0; i < THREADS; i++) {
+        if (workers[i].started) {
+            pthread_join(workers[i].thread, NULL);
+            wanted += EACH;
+        }
+    }
+    settle(&b);
+    settle(&b);
+    CHECK(fd_gpu_device_close(&b.device));
+    for (uint32_t i = 0; i < THREADS; i++) {
+        calls += figure(&b, i + 1).calls;
+        cudaStreamDestroy(workers[i].stream);
+    }
+    EQUAL(b.device.error, 0);
+    CHECK(calls > 0);
+    EQUAL(calls + counter(&b, FD_COUNT_GPU_LOST)
+              + counter(&b, FD_COUNT_GPU_DROPPED)
+              + counter(&b, FD_COUNT_GPU_UNFINISHED),
+          wanted);
+    EQUAL(b.device.pool.free.count, b.device.pool.made);
+    CHECK(never_synchronised());
+}
+
 static void
 drops_what_never_ends(void)
 {
@@ -389,7 +484,8 @@ no_start_before_its_launch(void)
 }
 
 RUN(ABSORBS(measures), ABSORBS(streams_are_apart), ABSORBS(starves),
-    ABSORBS(gaps_do_not_starve), ABSORBS(busy_streams_do_not_starve), ONCE(a_million_marks),
+    ABSORBS(gaps_do_not_starve), ABSORBS(busy_streams_do_not_starve), ONCE(a_million_marks), ABSORBS(a_gpu_goes_away),
+    ONCE(several_threads_at_once),
     ABSORBS(a_dry_pool_loses), ABSORBS(captured_streams_are_left_alone),
     ABSORBS(capture_in_between), ABSORBS(user_errors_stay),
     ABSORBS(sticky_errors_end_it), ABSORBS(drops_what_never_ends),

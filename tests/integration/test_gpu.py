@@ -202,6 +202,40 @@ def test_an_error_ends_timing_and_nothing_else(runs: Runs) -> None:
     assert run.said["records"] < sound.said["records"]
 
 
+#: The driver's names of the functions that are called, as csrc/gpu/cudart.c has them.
+DRIVER = {
+    "cudaEventCreateWithFlags": "cuEventCreate",
+    "cudaEventRecord": "cuEventRecord",
+    "cudaEventQuery": "cuEventQuery",
+    "cudaEventElapsedTime": "cuEventElapsedTime",
+    "cudaEventDestroy": "cuEventDestroy_v2",
+    "cudaStreamCreateWithFlags": "cuStreamCreate",
+    "cudaStreamDestroy": "cuStreamDestroy_v2",
+    "cudaStreamIsCapturing": "cuStreamIsCapturing",
+    "cudaGetDevice": "cuCtxGetDevice",
+    "cudaThreadExchangeStreamCaptureMode": "cuThreadExchangeStreamCaptureMode",
+}
+
+
+def test_the_driver_serves_where_no_runtime_is_loaded(runs: Runs, tmp_path: Path) -> None:
+    """As in programs that have the runtime linked in: the stand-in under the driver's names."""
+    build = ["cc", "-O2", "-fPIC", "-shared", *(f"-D{name}={other}" for name, other in DRIVER.items())]
+    source = ROOT / "tests" / "standin" / "cudart.c"
+    subprocess.run(
+        [*build, "-Wl,-soname,libcuda.so.1", "-o", tmp_path / "libcuda.so.1", source], check=True, cwd=source.parent
+    )
+    streams = ["cc", "-O2", "-fPIC", "-shared", "-Wl,-soname,libc10_cuda.so", "-o", tmp_path / "libc10_cuda.so"]
+    subprocess.run([*streams, source.with_name("c10_cuda.c")], check=True)
+    done = processes.run("gpu_training.py", tmp_path, tmp_path / "out", "all", "libcuda.so.1")
+    run, same = Run(json.loads(done.stdout)["all"], tmp_path / "out" / "all"), runs("all")
+    assert run.rank["meta"]["gpu_devices"]["library"] == "libcuda.so.1"
+    assert run.said["losses"] == same.said["losses"]
+    assert run.said["waits"] == 0
+    assert sum(run.contexts["gpu_calls"]) == sum(same.contexts["gpu_calls"]) > 800
+    assert run.counters == dict.fromkeys(COUNTERS, 0)
+    check_sums(run)
+
+
 def test_without_a_gpu_nothing_is_asked(tmp_path: Path) -> None:
     with fastdispatch.CallGraph(tmp_path / "out", gpu=fastdispatch.Gpu(every=1)) as graph:
         for _ in range(3):

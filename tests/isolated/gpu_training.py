@@ -1,6 +1,7 @@
 """Trainings on the CPU that believe in a GPU: the stand-ins of tests/standin are its CUDA runtime.
 
-Arguments: folder of the libraries, folder for the recordings. Prints one JSON object, by the names of RUNS.
+Arguments: folder of the libraries, folder for the recordings, and perhaps the name of the only run and the library that
+it runs on. Prints one JSON object, by the names of RUNS.
 """
 
 import ctypes
@@ -11,8 +12,8 @@ import torch
 
 import fastdispatch
 
-folder, out = sys.argv[1:]
-cuda = ctypes.CDLL(f"{folder}/libcudart.so.13", mode=ctypes.RTLD_GLOBAL)
+folder, out, only, library = sys.argv[1:] if len(sys.argv) == 5 else (*sys.argv[1:], "", "libcudart.so.13")
+cuda = ctypes.CDLL(f"{folder}/{library}", mode=ctypes.RTLD_GLOBAL)
 cuda.standin_calls.restype = ctypes.c_uint64
 cuda.standin_launch.argtypes = [ctypes.c_void_p, ctypes.c_uint64]
 torch.cuda.is_initialized = torch.cuda.is_available = lambda: True
@@ -98,8 +99,8 @@ def run(name: str) -> dict[str, object]:
 
 
 torch._C._cuda_getCurrentRawStream = lambda device: asked.append(device) or 0
-said = {"old": run("old")}
+said = {"old": run("old")} if not only else {}
 ctypes.CDLL(f"{folder}/libc10_cuda.so", mode=ctypes.RTLD_GLOBAL)
 asked.clear()
-said |= {name: run(name) for name in RUNS if name != "old"}
+said |= {name: run(name) for name in RUNS if (name == only if only else name != "old")}
 print(json.dumps(said))
