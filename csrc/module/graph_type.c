@@ -96,6 +96,13 @@ static PyMethodDef methods[] = {
      PyDoc_STR("text($self, /)\n--\n\nThe text planners exchange.")},
     {"json", graph_json, METH_NOARGS,
      PyDoc_STR("json($self, /)\n--\n\nThe document.")},
+    {"optimize", (PyCFunction)(void (*)(void))fd_graph_optimize,
+     METH_VARARGS | METH_KEYWORDS,
+     PyDoc_STR("optimize($self, machines, bandwidths, *, ratio=0,\n"
+               "         straight=False, fewer=False, true_cut=False,\n"
+               "         memory=0, room=0, optimizer=0, in_flight=0,\n"
+               "         most_states=0, second=False, gains=False)\n--\n\n"
+               "The pipeline of least time.")},
     {NULL, NULL, 0, NULL},
 };
 

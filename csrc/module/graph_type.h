@@ -9,4 +9,7 @@
 /* Borrowed from the object. */
 const fd_model *fd_model_of(PyObject *self);
 
+/* graph_optimize.c */
+PyObject *fd_graph_optimize(PyObject *self, PyObject *args, PyObject *kwargs);
+
 #endif

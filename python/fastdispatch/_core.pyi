@@ -403,6 +403,31 @@ class Graph:
     def json(self) -> str:
         """The document (docs/pipeline-graph.schema.json)."""
 
+    def optimize(
+        self,
+        machines: list[int],
+        bandwidths: list[float],
+        *,
+        ratio: float = 0,
+        straight: bool = False,
+        fewer: bool = False,
+        true_cut: bool = False,
+        memory: int = 0,
+        room: float = 0,
+        optimizer: float = 0,
+        in_flight: int = 0,
+        most_states: int = 0,
+        second: bool = False,
+        gains: bool = False,
+    ) -> dict[str, Any]:
+        """The pipeline of least time. A number of machines and bytes a second for each level; ``ratio`` 0: sending
+        activations is free; ``memory`` 0 to 3: no bound, PipeDream's, asynchronous, synchronous.
+
+        Answers layers, states, complete, single_machine_s, data_parallel_s, best and second (time_s, bound_s, unused,
+        stages), one_more_s, twice_bandwidth_s, stage_of_node (-1: none). ``ValueError`` for levels that do not fit,
+        :class:`Error` where there is no such plan.
+        """
+
 @disjoint_base
 class DispatchMode:
     """The object on PyTorch's stack of dispatch modes (csrc/module/dispatch_type.c).

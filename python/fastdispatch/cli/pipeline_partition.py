@@ -11,25 +11,34 @@ from pathlib import Path
 from typing import Any
 
 from fastdispatch import Error
+from fastdispatch.cli import pipeline_optimize
 from fastdispatch.pipeline.layers import Number, is_module, is_spec
 from fastdispatch.pipeline.layouts import megatron_layout, split_points
 from fastdispatch.pipeline.partition import Partition, cut, stage_report
 
 _DESCRIPTION = """Cut a row of layers into the stages of a pipeline. INPUT is a file of weights (a JSON list, or one
 number a line), a recording or run directory of a model whose layers are numbered modules, or MODULE:ATTRIBUTE, a model
-or a function without arguments that makes one: nn.Sequential, PipelineModule, or a list of layers."""
+or a function without arguments that makes one: nn.Sequential, PipelineModule, or a list of layers. For
+--method pipedream INPUT is a graph of layers."""
 
 SCHEMA = "fastdispatch-partition/1"
 
 
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = actions.add_parser("partition", help="cut layers into stages", description=_DESCRIPTION)
-    parser.add_argument("input", metavar="INPUT")
-    parser.add_argument("-n", "--stages", type=int, metavar="STAGES", help="number of stages")
+    parser.add_argument("input", nargs="?", metavar="INPUT")
+    parser.add_argument(
+        "-n",
+        "--stages",
+        "--all_num_machines",
+        nargs="+",
+        metavar="STAGES",
+        help="number of stages; pipedream: machines, a number a level, the innermost first",
+    )
     parser.add_argument(
         "--method",
         metavar="METHOD",
-        help="uniform, parameters (default), type:REGEX, profile (default for a recording), bottleneck",
+        help="uniform, parameters (default), type:REGEX, profile (default for a recording), bottleneck; or pipedream",
     )
     parser.add_argument("--times", metavar="PATH", help="weigh the layers of a model by a recording of it")
     parser.add_argument("--within", metavar="MODULE", help="of a recording: whose numbered children are the layers")
@@ -38,15 +47,22 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--weights", action="store_true", help="what each layer weighs, behind its name")
     parser.add_argument("--report", action="store_true", help="the list of layers alone, as DeepSpeed prints it")
     parser.add_argument("--json", action="store_true", help="everything as JSON")
+    pipeline_optimize.add(parser)
     parser.set_defaults(function=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    given = read(arguments.input)
+    path, counts = inputs(arguments)
+    if arguments.method == "pipedream":
+        pipeline_optimize.run(arguments, path, counts)
+        return
+    if len(counts) > 1:
+        raise Error(f"-n {' '.join(map(str, counts))}: one number of stages (several are levels of --method pipedream)")
+    given = read(path)
     recording = isinstance(given, Path)
     done = cut(
         given,
-        arguments.stages,
+        counts[0] if counts else None,
         arguments.method or ("profile" if recording or arguments.times else "parameters"),
         weights=arguments.times,
         world_size=arguments.world_size,
@@ -61,6 +77,24 @@ def run(arguments: argparse.Namespace) -> None:
     print(stage_report(done, loss, weight_texts(done) if arguments.weights else None), end="")
     if not arguments.report:
         print("\n".join(summary(done)))
+
+
+def inputs(arguments: argparse.Namespace) -> tuple[str, list[int]]:
+    """INPUT, which may stand behind an option that takes several numbers, and the numbers of -n."""
+    counts, found = pipeline_optimize.numbers(arguments.stages or [])
+    arguments.network_bandwidths, more = pipeline_optimize.numbers(arguments.network_bandwidths or [])
+    named = [*found, *more, *([arguments.input] if arguments.input else [])]
+    named += [arguments.profile_filename] if arguments.profile_filename else []
+    if len(named) != 1:
+        raise Error(
+            f"one INPUT is needed, and {len(named)} are given: {' '.join(named)}" if named else "INPUT is missing"
+        )
+    if arguments.method == "pipedream" and not counts:
+        raise Error("-n is missing: how many machines")
+    try:
+        return named[0], [int(text) for text in counts]
+    except ValueError:
+        raise Error(f"-n {' '.join(counts)}: whole numbers") from None
 
 
 def read(text: str) -> Any:

@@ -9,6 +9,7 @@ from fastdispatch.pipeline.convert import convert
 from fastdispatch.pipeline.flow import Edge, Flow, flow
 from fastdispatch.pipeline.graph import Graph, Node
 from fastdispatch.pipeline.layouts import megatron_layout, split_points, with_parts
+from fastdispatch.pipeline.optimize import Optimum, optimize
 from fastdispatch.pipeline.partition import partition
 from fastdispatch.pipeline.plan import SCHEDULES, Job, Plan, Replay, TrainStep, plan
 from fastdispatch.pipeline.report import Report, report
@@ -21,6 +22,7 @@ __all__ = [
     "Graph",
     "Job",
     "Node",
+    "Optimum",
     "Plan",
     "Replay",
     "Report",
@@ -28,6 +30,7 @@ __all__ = [
     "convert",
     "flow",
     "megatron_layout",
+    "optimize",
     "partition",
     "plan",
     "report",

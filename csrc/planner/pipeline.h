@@ -1,0 +1,50 @@
+/* From a model to its pipeline: layers, states, the optimum, and what would
+ * change it. */
+#ifndef FD_PIPELINE_H
+#define FD_PIPELINE_H
+
+#include "planner/optimum.h"
+
+typedef struct fd_pipeline_request {
+    fd_costs costs;
+    uint32_t most_states; /* 0: as many as take a second or two */
+    bool second;          /* look for the second best too */
+    bool gains;           /* and for what would help */
+} fd_pipeline_request;
+
+typedef struct fd_pipeline {
+    fd_layers layers;
+    fd_states states;
+    fd_optimum best;
+    fd_optimum second;    /* lacks a cut of the best, or has one where the best
+                             has none; time INFINITY: none, or not asked for */
+    double one_more;      /* seconds with a machine more at the outermost level;
+                             INFINITY: not asked for */
+    double twice;         /* seconds with twice the bandwidth */
+} fd_pipeline;
+
+/* FD_EINVAL: no layers, figures out of range, fewer places to cut than
+ * stages, or no room: the message says in which stage, and how much is
+ * missing. To be cleared in any case. */
+fd_status fd_pipeline_find(fd_pipeline *pipeline, const fd_model *model,
+                           const fd_pipeline_request *request,
+                           fd_error *error);
+void fd_pipeline_clear(fd_pipeline *pipeline);
+
+/* The first and the last layer of a block by id in the order of planning, and
+ * how many it has. */
+typedef struct fd_block_ends {
+    const char *first; /* borrowed from the model */
+    const char *last;
+    uint32_t layers;
+} fd_block_ends;
+
+fd_block_ends fd_pipeline_ends(const fd_pipeline *pipeline,
+                               const fd_model *model, fd_block block);
+
+/* The stage of each node of the model among those of level 0; nodes left out
+ * of planning are with what takes or makes their output. */
+fd_status fd_pipeline_stages(const fd_pipeline *pipeline,
+                             const fd_model *model, int32_t *stages);
+
+#endif

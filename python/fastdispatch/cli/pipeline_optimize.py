@@ -1,0 +1,184 @@
+"""``fastdispatch pipeline partition --method pipedream``: the pipeline of least time for a graph."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from fastdispatch import Error
+from fastdispatch.cli.output import make_folder, write
+from fastdispatch.pipeline.graph import Graph
+from fastdispatch.pipeline.optimize import MEMORY, Optimum, Stage, optimize
+
+_BOUND_BY = {
+    "compute": "computing",
+    "reduce": "the all-reduce of gradients",
+    "in": "receiving activations",
+    "out": "sending activations",
+}
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Its options, by the names of the published optimizer where that has them."""
+    group = parser.add_argument_group("pipedream", "INPUT is a graph (docs/pipeline-graph.md); -n machines a level")
+    group.add_argument("-f", "--profile_filename", metavar="GRAPH", help="the same as INPUT")
+    group.add_argument(
+        "-b", "--network_bandwidths", nargs="+", metavar="BYTES", help="a second, one a level (default 1e9)"
+    )
+    group.add_argument("-s", "--memory_size", type=float, default=16e9, metavar="BYTES", help="default: 16e9")
+    group.add_argument("-o", "--output_directory", metavar="DIR", help="write gpus=N.txt, .json, .dot (.svg)")
+    group.add_argument("--straight_pipeline", action="store_true", help="a machine a stage")
+    group.add_argument("--use_memory_constraint", action="store_true", help="the same as --memory published")
+    group.add_argument("--use_fewer_machines", action="store_true", help="machines may be left over")
+    group.add_argument(
+        "--activation_compression_ratio", type=float, metavar="R", help="without it sending activations is free"
+    )
+    group.add_argument(
+        "--cut", choices=("published", "true"), default="published", help="how bytes at a cut are counted"
+    )
+    group.add_argument("--memory", choices=MEMORY, help="what must fit in -s")
+    group.add_argument(
+        "--optimizer-bytes", type=float, default=2.0, metavar="X", help="a byte of parameters; default 2"
+    )
+    group.add_argument("--in-flight", type=int, metavar="N", help="micro-batches in flight at most")
+    group.add_argument("--max-states", type=int, metavar="N", help="places to cut that are looked at")
+    group.add_argument("--second", action="store_true", help="the second best plan too")
+    group.add_argument("--explain", action="store_true", help="what a machine more or twice the bandwidth would give")
+    group.add_argument("--each", action="store_true", help="times for 1, 2, ... machines of the outermost level")
+    group.add_argument("--svg", metavar="FILE", help="a picture of the stages; .dot: its source")
+
+
+def numbers(texts: list[str]) -> tuple[list[str], list[str]]:
+    """Leading numbers, and what an option with several values took of others."""
+    for place, text in enumerate(texts):
+        try:
+            float(text)
+        except ValueError:
+            return texts[:place], texts[place:]
+    return texts, []
+
+
+def run(arguments: argparse.Namespace, path: str, machines: list[int]) -> None:
+    graph = Graph.read(path)
+    speeds = [float(text) for text in arguments.network_bandwidths or ["1e9"]]
+    found = _solve(arguments, graph, machines, speeds, second=arguments.second, gains=arguments.explain)
+    each = _each(arguments, graph, machines, speeds) if arguments.each else []
+    if not found.complete:
+        print(
+            f"fastdispatch: {path}: too many places to cut: {found.states} on two chains were looked at; "
+            f"no plan takes less than {found.bound_s:g} s (--max-states)",
+            file=sys.stderr,
+        )
+    if arguments.output_directory:
+        _save(found, Path(arguments.output_directory))
+    if arguments.svg:
+        _draw(found, Path(arguments.svg))
+    if arguments.json:
+        extra = {"each": [{"machines": count, "time_per_stage_s": time} for count, time in each]} if each else {}
+        print(json.dumps(found.to_dict() | extra))
+        return
+    print("\n".join(_lines(found, arguments)))
+    for count, time in each:
+        print(f"{count:6d} machines  {_seconds(time) if time is not None else 'no plan'}")
+
+
+def _solve(
+    arguments: argparse.Namespace, graph: Graph, machines: list[int], speeds: list[float], **more: bool
+) -> Optimum:
+    return optimize(
+        graph,
+        machines,
+        speeds,
+        compression=arguments.activation_compression_ratio,
+        straight=arguments.straight_pipeline,
+        fewer=arguments.use_fewer_machines,
+        cut=arguments.cut,
+        memory=arguments.memory or ("published" if arguments.use_memory_constraint else "none"),
+        memory_size=arguments.memory_size,
+        optimizer_bytes=arguments.optimizer_bytes,
+        in_flight=arguments.in_flight,
+        max_states=arguments.max_states,
+        **more,
+    )
+
+
+def _each(
+    arguments: argparse.Namespace, graph: Graph, machines: list[int], speeds: list[float]
+) -> list[tuple[int, float | None]]:
+    made: list[tuple[int, float | None]] = []
+    for count in range(1, machines[-1] + 1):
+        try:
+            made.append((count, _solve(arguments, graph, [*machines[:-1], count], speeds).time_per_stage_s))
+        except Error:
+            made.append((count, None))
+    return made
+
+
+def _save(found: Optimum, folder: Path) -> None:
+    make_folder(folder)
+    stem = f"gpus={math.prod(found.machines)}"
+    found.graph.write(folder / f"{stem}.txt")
+    write(folder / f"{stem}.json", json.dumps(found.to_dict()).encode())
+    _draw(found, folder / f"{stem}.dot")
+
+
+def _draw(found: Optimum, path: Path) -> None:
+    from fastdispatch.views.pipeline_graph import dot_of
+    from fastdispatch.views.svg import layout
+
+    source = dot_of(found.graph, [_title(stage, place) for place, stage in enumerate(found.leaves)])
+    write(path, source if path.suffix == ".dot" else layout(source))
+
+
+def _title(stage: Stage, place: int) -> str:
+    machines = f" on {stage['replicas']} machines" if stage["replicas"] > 1 else ""
+    return f"stage {place}{machines}: {_seconds(stage['time_s'])}"
+
+
+def _lines(found: Optimum, arguments: argparse.Namespace) -> Iterator[str]:
+    gain = found.single_machine_s / found.time_per_stage_s if found.time_per_stage_s else 0
+    yield f"one machine    {_seconds(found.single_machine_s)}"
+    yield f"data parallel  {_seconds(found.data_parallel_s)}"
+    yield f"pipeline       {_seconds(found.time_per_stage_s)}, {gain:.2f} times one machine"
+    if found.unused:
+        yield f"machines of the outermost level not used: {found.unused}"
+    yield ""
+    yield from _table(found.stages, "")
+    if found.second is not None:
+        yield f"second best: {_seconds(found.second['time_per_stage_s'])}"
+        yield from _table(found.second["stages"], "")
+    if arguments.explain:
+        yield _gain(found, found.one_more_s, "one machine more")
+        yield _gain(found, found.twice_bandwidth_s, "twice the bandwidth")
+
+
+def _gain(found: Optimum, time: float | None, what: str) -> str:
+    if time is None:
+        return f"{what}: no such plan"
+    saved = 1 - time / found.time_per_stage_s if found.time_per_stage_s else 0
+    if abs(saved) < 1e-9:
+        return f"{what} would change nothing"
+    return f"{what} would make it {_seconds(time)}, {abs(saved):.1%} {'less' if saved > 0 else 'more'}"
+
+
+def _table(stages: list[Stage], indent: str) -> Iterator[str]:
+    slowest = max(stage["time_s"] for stage in stages)
+    for place, stage in enumerate(stages):
+        mark = " <- the slowest" if stage["time_s"] >= slowest * (1 - 1e-12) else ""
+        ends = stage["first_node"] if stage["layers"] == 1 else f"{stage['first_node']} .. {stage['last_node']}"
+        memory = f", {stage['memory_bytes'] / 1e9:.3g} GB" if stage["memory_bytes"] else ""
+        yield (
+            f"{indent}stage {place}: {stage['layers']} layers ({ends}) on {stage['replicas']}, "
+            f"{_seconds(stage['time_s'])}{memory}, bound by {_BOUND_BY[stage['bound_by']]}{mark}"
+        )
+        if "stages" in stage:
+            yield from _table(stage["stages"], indent + "  ")
+
+
+def _seconds(time: Any) -> str:
+    return f"{time * 1e3:.6g} ms"

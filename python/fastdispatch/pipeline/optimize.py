@@ -1,0 +1,191 @@
+"""``optimize``: the pipeline of least time for a graph of layers (docs/pipeline-optimize.md)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+from fastdispatch import _core
+from fastdispatch.pipeline.graph import Graph
+
+SCHEMA = "fastdispatch-optimum/1"
+MEMORY = ("none", "published", "stashed", "flushed")
+
+Stage = dict[str, Any]
+
+
+class Optimum:
+    """The pipeline of least time. Made by :func:`optimize`. Times are in seconds."""
+
+    def __init__(self, graph: Graph, machines: list[int], bandwidths: list[float], found: dict[str, Any]) -> None:
+        self._found = found
+        self._graph = graph
+        self.machines = machines
+        self.bandwidths = bandwidths
+        self.layers: int = found["layers"]
+        #: Places to cut that were looked at; whether these are all there are.
+        self.states: int = found["states"]
+        self.complete: bool = found["complete"]
+        self.single_machine_s: float = found["single_machine_s"]
+        #: One step of the pipeline once it is full: T of the published optimizer.
+        self.time_per_stage_s: float = found["best"]["time_s"]
+        #: No plan is quicker; the same but where ``complete`` is false.
+        self.bound_s: float = found["best"]["bound_s"]
+        self.data_parallel_s: float = found["data_parallel_s"]
+        #: Machines of the outermost level that are left over.
+        self.unused: int = found["best"]["unused"]
+        #: With a machine more at the outermost level, with twice the bandwidth; None: not asked for, or no such plan.
+        self.one_more_s: float | None = found["one_more_s"]
+        self.twice_bandwidth_s: float | None = found["twice_bandwidth_s"]
+
+    def __repr__(self) -> str:
+        shape = "-".join(str(stage["replicas"]) for stage in self.stages)
+        return f"<Optimum: {self.time_per_stage_s:g} s a step, stages on {shape} machines>"
+
+    @cached_property
+    def stages(self) -> list[Stage]:
+        """Of the outermost level; with several levels each has its ``stages`` of the level below."""
+        return _nested(self._found["best"]["stages"], len(self.machines))
+
+    @cached_property
+    def leaves(self) -> list[Stage]:
+        """Of the innermost level, in the order of layers: what ``stage`` of a node counts."""
+        return _leaves(self.stages)
+
+    @property
+    def second(self) -> dict[str, Any] | None:
+        """The best of the plans that lack one of the cuts of this one, or that are cut where this one is not at all:
+        ``time_per_stage_s`` and ``stages``."""
+        found = self._found["second"]
+        if found is None:
+            return None
+        return {"time_per_stage_s": found["time_s"], "stages": _nested(found["stages"], len(self.machines))}
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The graph with the stage of each node."""
+        nodes = (node.id for node in self._graph.nodes)
+        stages = (None if stage < 0 else stage for stage in self._found["stage_of_node"])
+        return self._graph.with_stages(dict(zip(nodes, stages, strict=True)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """docs/pipeline-optimize.schema.json."""
+        return {
+            "schema": SCHEMA,
+            "machines": self.machines,
+            "bandwidths": self.bandwidths,
+            "layers": self.layers,
+            "states": self.states,
+            "complete": self.complete,
+            "single_machine_s": self.single_machine_s,
+            "time_per_stage_s": self.time_per_stage_s,
+            "bound_s": self.bound_s,
+            "data_parallel_s": self.data_parallel_s,
+            "unused": self.unused,
+            "stages": self.stages,
+            "second": self.second,
+            "one_more_s": self.one_more_s,
+            "twice_bandwidth_s": self.twice_bandwidth_s,
+        }
+
+
+def _nested(flat: list[Stage], levels: int) -> list[Stage]:
+    made = [{name: stage[name] for name in stage if name not in ("level", "parent")} for stage in flat]
+    for stage, new in zip(flat, made, strict=True):
+        new["bound_by"] = _bound_by(stage)
+        if stage["level"] + 1 < levels:
+            made[stage["parent"]].setdefault("stages", []).append(new)
+    return [new for stage, new in zip(flat, made, strict=True) if stage["level"] + 1 == levels]
+
+
+def _leaves(stages: list[Stage]) -> list[Stage]:
+    return [leaf for stage in stages for leaf in (_leaves(stage["stages"]) if "stages" in stage else [stage])]
+
+
+def _bound_by(stage: Stage) -> str:
+    """What a stage would have to do less of to be quicker."""
+    work = {name: stage[f"{name}_s"] for name in ("compute", "reduce", "in", "out")}
+    transfer = max(("in", "out"), key=lambda name: work[name])
+    if work[transfer] > work["compute"] + work["reduce"]:
+        return transfer
+    return "compute" if work["compute"] >= work["reduce"] else "reduce"
+
+
+def optimize(
+    graph: Graph,
+    machines: int | Sequence[int],
+    bandwidths: float | Sequence[float] = 1e9,
+    *,
+    compression: float | None = None,
+    straight: bool = False,
+    fewer: bool = False,
+    cut: str = "published",
+    memory: str = "none",
+    memory_size: float = 16e9,
+    optimizer_bytes: float = 2.0,
+    in_flight: int | None = None,
+    max_states: int | None = None,
+    second: bool = False,
+    gains: bool = False,
+) -> Optimum:
+    """The pipeline of least time by the objective of PipeDream.
+
+    Parameters
+    ----------
+    machines, bandwidths:
+        A number a level, innermost first; bytes a second.
+    compression:
+        By what activations shrink when they are sent. None: sending them takes no time, as in the published optimizer.
+    straight:
+        One machine a stage.
+    fewer:
+        Machines may be left over.
+    cut:
+        "published" counts some tensors at a cut that nobody needs any more; "true" counts each that crosses.
+    memory:
+        "none"; "published": activations and parameters once for each machine after; "stashed": weights, gradients and
+        optimizer, and a version of the weights and the saved activations for each micro-batch in flight (asynchronous);
+        "flushed": the same with one version of the weights (synchronous).
+    memory_size, optimizer_bytes, in_flight:
+        Bytes of a machine; bytes of optimizer state for each byte of parameters; at most so many in flight.
+    max_states:
+        Of a graph with more places to cut only chains of them are looked at; then ``complete`` is false.
+    second, gains:
+        Look for the second best, and for what a machine more or twice the bandwidth would give.
+
+    Raises :class:`fastdispatch.Error` where there is no such plan: more stages than layers, no room (which stage lacks
+    how much), and for figures out of range.
+    """
+    levels = [machines] if isinstance(machines, int) else list(machines)
+    speeds = [float(bandwidths)] if isinstance(bandwidths, (int, float)) else [float(each) for each in bandwidths]
+    if len(levels) != len(speeds):
+        raise _core.Error(f"{len(levels)} numbers of machines and {len(speeds)} bandwidths: one of each a level")
+    if any(not 1 <= each < 1 << 32 for each in levels):
+        raise _core.Error(f"machines {levels}: numbers from 1 on")
+    if cut not in ("published", "true"):
+        raise _core.Error(f"cut {cut!r}: published or true")
+    if memory not in MEMORY:
+        raise _core.Error(f"memory {memory!r}: one of {', '.join(MEMORY)}")
+    if compression is not None and not (compression > 0 and math.isfinite(compression)):
+        raise _core.Error(f"compression {compression}: a number above 0")
+    for name, count in (("in_flight", in_flight), ("max_states", max_states)):
+        if count is not None and not 1 <= count < 1 << 31:
+            raise _core.Error(f"{name} {count}: a number from 1 on")
+    found = graph._core.optimize(
+        levels,
+        speeds,
+        ratio=compression or 0.0,
+        straight=straight,
+        fewer=fewer,
+        true_cut=cut == "true",
+        memory=MEMORY.index(memory),
+        room=float(memory_size),
+        optimizer=float(optimizer_bytes),
+        in_flight=in_flight or 0,
+        most_states=max_states or 0,
+        second=second,
+        gains=gains,
+    )
+    return Optimum(graph, levels, speeds, found)

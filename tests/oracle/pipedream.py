@@ -1,0 +1,184 @@
+"""The objective of PipeDream's optimizer, written down from its definition: slow, and nothing clever.
+
+States are sets of layers closed under what they need; the recursion runs over all pairs of them. Only what the C core
+also takes from the definition is shared: the first source is the one of the least id.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from functools import cache
+from itertools import combinations, pairwise
+
+from fastdispatch.pipeline import Graph, Node
+
+State = frozenset[str]
+
+
+def key(id: str) -> list[tuple[int, int | str]]:
+    return [(0, int(part)) if part.isdigit() else (1, part) for part in re.findall(r"\d+|\D+", id)]
+
+
+class Model:
+    def __init__(self, graph: Graph) -> None:
+        gone = {node.id for node in graph.nodes if node.name.startswith("Input") and not graph.inputs(node.id)}
+        gone |= {node.id for node in graph.nodes if node.name.startswith("__getitem__") and not graph.outputs(node.id)}
+        self.nodes: dict[str, Node] = {node.id: node for node in graph.nodes if node.id not in gone}
+        self.parents = {id: {each for each in graph.inputs(id) if each not in gone} for id in self.nodes}
+        self.children = {id: {each for each in graph.outputs(id) if each not in gone} for id in self.nodes}
+        self.within = {id: self._needed(id) for id in self.nodes}
+        self.states = self._family()
+        self.whole = max(self.states, key=len)
+
+    def _needed(self, id: str) -> State:
+        found = {id}
+        todo = [id]
+        while todo:
+            more = self.parents[todo.pop()] - found
+            found |= more
+            todo += more
+        return frozenset(found)
+
+    def _family(self) -> list[State]:
+        sources = sorted((id for id in self.nodes if not self.parents[id]), key=key)
+        states = {self.within[sources[0]]}
+        todo = list(states)
+        while todo:
+            state = todo.pop()
+            more = {child for id in state for child in self.children[id]} - state
+            if not more:
+                more = {source for source in sources if source not in state}
+                more = {min(more, key=key)} if more else set()
+            for id in more:
+                new = state | self.within[id]
+                if new not in states:
+                    states.add(new)
+                    todo.append(new)
+        return sorted(states, key=len)
+
+    def time(self, ids: State) -> float:
+        return sum((self.nodes[id].forward_ms + self.nodes[id].backward_ms) / 1000 for id in ids)
+
+    def parameters(self, ids: State) -> float:
+        return sum(self.nodes[id].parameter_bytes for id in ids)
+
+    def activations(self, ids: State) -> float:
+        return sum(self.nodes[id].activation_bytes for id in ids)
+
+    def cut(self, state: State, true: bool) -> float:
+        if true:
+            found = {id for id in state if not self.children[id] or self.children[id] - state}
+        else:
+            found = {id for id in state if not self.children[id] & state}
+            for last in list(found):
+                found |= {id for id in self.within[last] if self.children[id] - self.within[last]}
+        return sum(self.nodes[id].activation_bytes for id in found)
+
+
+def solve(
+    graph: Graph,
+    machines: list[int],
+    bandwidths: list[float],
+    *,
+    compression: float | None = None,
+    straight: bool = False,
+    fewer: bool = False,
+    true_cut: bool = False,
+    memory: float | None = None,
+) -> float:
+    """T in seconds; infinite where there is no plan."""
+    model = Model(graph)
+    empty: State = frozenset()
+    cuts = {state: model.cut(state, true_cut) for state in model.states}
+
+    @cache
+    def block(level: int, start: State, end: State) -> float:
+        if level == 0:
+            return model.time(end - start)
+        return least(level - 1, start, end, machines[level - 1])
+
+    def fits(level: int, start: State, end: State, count: int, after: int) -> bool:
+        size = model.parameters(end - start) + model.activations(end - start)
+        return memory is None or math.ceil(after / count) * size <= memory
+
+    @cache
+    def least(level: int, start: State, end: State, count: int) -> float:
+        speed = bandwidths[level]
+        width = machines[level - 1] if level else 1
+        best = math.inf
+        if (count == 1 or not straight) and fits(level, start, end, count, machines[level] - count):
+            reduce = 4 * (count - 1) * model.parameters(end - start) / (speed * count) / width
+            best = (block(level, start, end) + reduce) / count
+        if fewer and count > 1:
+            best = min(best, least(level, start, end, count - 1))
+        for cut in model.states:
+            if not (start < cut < end):
+                continue
+            for back in range(1, 2 if straight else count):
+                if count == back or not fits(level, cut, end, back, machines[level] - count):
+                    continue
+                reduce = 4 * (back - 1) * model.parameters(end - cut) / (speed * back)
+                stage = (block(level, cut, end) + reduce / (width if true_cut else 1)) / back
+                if compression is not None:
+                    stage = max(stage, 2 * cuts[cut] / (speed * back * compression))
+                    if end != model.whole:
+                        stage = max(stage, 2 * cuts[end] / (speed * back * compression))
+                best = min(best, max(least(level, start, cut, count - back), stage))
+        return best
+
+    return least(len(machines) - 1, empty, model.whole, machines[-1])
+
+
+def tried(graph: Graph, machines: int, bandwidth: float, compression: float | None = None) -> float:
+    """T on one level by trying all plans: every chain of states, every way to share the machines out."""
+    model = Model(graph)
+    inner = [state for state in model.states if state != model.whole]
+    best = math.inf
+    for stages in range(1, machines + 1):
+        for chosen in combinations(inner, stages - 1):
+            chain = [frozenset(), *chosen, model.whole]
+            if all(before < after for before, after in pairwise(chain)):
+                for shares in _shares(machines, stages):
+                    best = min(best, _plan_time(model, chain, shares, bandwidth, compression))
+    return best
+
+
+def _shares(machines: int, stages: int) -> list[list[int]]:
+    if stages == 1:
+        return [[machines]]
+    return [
+        [first, *rest] for first in range(1, machines - stages + 2) for rest in _shares(machines - first, stages - 1)
+    ]
+
+
+def _plan_time(
+    model: Model, chain: list[State], shares: list[int], bandwidth: float, compression: float | None
+) -> float:
+    times = []
+    for place, count in enumerate(shares):
+        block = chain[place + 1] - chain[place]
+        times.append((model.time(block) + 4 * (count - 1) * model.parameters(block) / (bandwidth * count)) / count)
+        if compression is not None and place > 0:
+            for state in (chain[place], chain[place + 1])[: 1 if chain[place + 1] == model.whole else 2]:
+                times.append(2 * model.cut(state, False) / (bandwidth * count * compression))
+    return max(times)
+
+
+def recomputed(graph: Graph, stages: list[dict], bandwidth: float, compression: float | None, true_cut: bool) -> float:
+    """T of a plan of one level, from the stages of the graph's nodes alone."""
+    model = Model(graph)
+    stage_of = {node.id: node.stage for node in graph.nodes}
+    assert all(stage_of[id] is not None for id in model.nodes)
+    assert all(stage_of[first] <= stage_of[second] for first, second in graph.edges), "an edge goes backwards"
+    times = []
+    for place, stage in enumerate(stages):
+        block = frozenset(id for id in model.nodes if stage_of[id] == place)
+        before = frozenset(id for id in model.nodes if stage_of[id] < place)
+        assert len(block) == stage["layers"]
+        count = stage["replicas"]
+        times.append((model.time(block) + 4 * (count - 1) * model.parameters(block) / (bandwidth * count)) / count)
+        if compression is not None and place > 0:
+            for state in (before, before | block)[: 1 if place + 1 == len(stages) else 2]:
+                times.append(2 * model.cut(state, true_cut) / (bandwidth * count * compression))
+    return max(times)

@@ -1,0 +1,240 @@
+"""Pipelines of least time: against a slow solver, against all plans, and what commands print."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import shutil
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+import fastdispatch
+from fastdispatch.cli import main
+from fastdispatch.pipeline import Graph, Node, optimize
+from tests import models
+from tests.oracle import pipedream
+
+ROOT = Path(__file__).parent.parent.parent
+jsonschema = pytest.importorskip("jsonschema")
+SCHEMA = json.loads((ROOT / "docs" / "pipeline-optimize.schema.json").read_text())
+
+
+def same(found: float, wanted: float) -> bool:
+    return math.isclose(found, wanted, rel_tol=1e-9)
+
+
+def time_of(graph: Graph, machines: list[int], bandwidths: list[float], **options: object) -> float:
+    try:
+        return optimize(graph, machines, bandwidths, **options).time_per_stage_s  # type: ignore[arg-type]
+    except fastdispatch.Error:
+        return math.inf
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_as_the_slow_solver(seed: int) -> None:
+    draw = random.Random(seed)
+    graph = models.scattered(draw.randrange(1, 11), seed)
+    bandwidth = draw.choice([1e8, 1e9, 1e10])
+    options = {
+        "compression": draw.choice([None, 1.0, 4.0]),
+        "straight": draw.random() < 0.2,
+        "fewer": draw.random() < 0.3,
+    }
+    machines, bandwidths = ([draw.randrange(1, 7)], [bandwidth])
+    if seed % 4 == 0:
+        machines, bandwidths = [draw.randrange(1, 4), draw.randrange(1, 4)], [1e10, bandwidth]
+    room = draw.choice([None, 3e7, 1e8])
+    for cut in ("published", "true"):
+        found = time_of(
+            graph,
+            machines,
+            bandwidths,
+            cut=cut,
+            memory="none" if room is None else "published",
+            memory_size=room or 1,
+            **options,
+        )
+        wanted = pipedream.solve(graph, machines, bandwidths, true_cut=cut == "true", memory=room, **options)  # type: ignore[arg-type]
+        assert same(found, wanted)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_plan_is_quicker(seed: int) -> None:
+    draw = random.Random(100 + seed)
+    graph = models.scattered(draw.randrange(4, 13), seed) if seed % 2 else models.chain(9, seed)
+    for machines, compression in product((2, 4), (None, 1.0)):
+        found = optimize(graph, machines, 1e9, compression=compression)
+        assert same(found.time_per_stage_s, pipedream.tried(graph, machines, 1e9, compression))
+
+
+@pytest.mark.parametrize(
+    "graph", [models.residual(3), models.translation(2), models.branchy(2, (1, 3, 2)), models.chain(30)]
+)
+def test_plans_are_what_they_say(graph: Graph) -> None:
+    for machines, compression, cut in product((3, 8), (None, 1.0), ("published", "true")):
+        found = optimize(graph, machines, 1e9, compression=compression, cut=cut)
+        assert found.complete
+        assert sum(stage["replicas"] for stage in found.stages) == machines
+        again = pipedream.recomputed(found.graph, found.stages, 1e9, compression, cut == "true")
+        assert same(found.time_per_stage_s, again)
+        for stage in found.stages:
+            work = stage["compute_s"] + stage["reduce_s"]
+            assert stage["time_s"] == max(work, stage["in_s"], stage["out_s"])
+
+
+#: What the published optimizer says of its own profiles: T in seconds.
+KNOWN = [
+    ("vgg16", [4], {"compression": 1.0}, 0.205520896),
+    ("vgg16", [8], {"compression": 1.0}, 0.10383317028571429),
+    ("vgg16", [8], {}, 0.09351323),
+    ("vgg16", [4, 4], {"compression": 1.0}, 0.06974994146666666),
+    ("vgg16", [4, 4], {}, 0.04434587146666666),
+    ("vgg16", [4], {"compression": 1.0, "straight": True}, 0.411041792),
+    ("resnet18", [8], {"compression": 1.0}, 0.05078332704),
+    ("resnet18", [16], {"compression": 1.0}, 0.025690112),
+    ("resnet18", [4, 4], {}, 0.01709254),
+    ("gnmt", [4], {}, 0.025868),
+    ("gnmt", [8], {"compression": 1.0}, 0.019285),
+    ("gnmt", [16], {}, 0.018379575537190083),
+    ("gnmt", [16], {"compression": 1.0, "straight": True}, 0.024641536),
+    ("gnmt", [16], {"compression": 1.0, "straight": True, "cut": "true"}, 0.019285),
+]
+
+
+@pytest.mark.parametrize(("name", "machines", "options", "wanted"), KNOWN)
+def test_known_times(name: str, machines: list[int], options: dict[str, object], wanted: float) -> None:
+    graph = Graph.read(ROOT / "tests" / "gold" / "pipeline" / f"{name}.txt")
+    assert same(time_of(graph, machines, [1e9] if len(machines) == 1 else [1e10, 1e9], **options), wanted)
+
+
+def test_a_true_cut_is_never_worse() -> None:
+    better = 0
+    for seed in range(30):
+        graph = models.scattered(14, seed)
+        published = optimize(graph, 4, 3e9, compression=1.0).time_per_stage_s
+        true = optimize(graph, 4, 3e9, compression=1.0, cut="true").time_per_stage_s
+        assert true <= published * (1 + 1e-12)
+        better += true < published * (1 - 1e-6)
+    assert better > 0
+
+
+def test_the_order_of_lines_does_not_matter() -> None:
+    graph = models.translation(3)
+    first = optimize(graph, 8, 1e9, compression=1.0)
+    for seed in range(5):
+        draw = random.Random(seed)
+        nodes, edges = graph.nodes[:], graph.edges[:]
+        draw.shuffle(nodes)
+        draw.shuffle(edges)
+        again = optimize(Graph(nodes, edges), 8, 1e9, compression=1.0)
+        assert again.to_dict() == first.to_dict()
+        assert {node.id: node.stage for node in again.graph.nodes} == {
+            node.id: node.stage for node in first.graph.nodes
+        }
+
+
+def test_second_best_and_gains() -> None:
+    graph = models.chain(8, 3)
+    found = optimize(graph, 3, 1e10, second=True, gains=True)
+    assert found.second is not None
+    assert found.second["time_per_stage_s"] >= found.time_per_stage_s
+    cuts = {stage["last"] for stage in found.stages}
+    assert {stage["last"] for stage in found.second["stages"]} != cuts
+    assert found.one_more_s == optimize(graph, 4, 1e10).time_per_stage_s
+    assert found.twice_bandwidth_s == optimize(graph, 3, 2e10).time_per_stage_s
+
+
+def test_memory_of_stages() -> None:
+    nodes = [Node(f"n{place}", "Linear()", 1, 2, (1e6,), 4e6) for place in range(4)]
+    graph = Graph(nodes, [(f"n{place}", f"n{place + 1}") for place in range(3)])
+    found = optimize(graph, 4, 1e9, straight=True, memory="stashed", memory_size=1e9)
+    # Weights for each in flight, gradients, two bytes of optimizer a byte; activations for each in flight.
+    assert [stage["memory_bytes"] for stage in found.stages] == [4e6 * (n + 3) + n * 1e6 for n in (4, 3, 2, 1)]
+    flushed = optimize(graph, 4, 1e9, straight=True, memory="flushed", memory_size=1e9, in_flight=2)
+    assert [stage["memory_bytes"] for stage in flushed.stages] == [4e6 * 4 + n * 1e6 for n in (2, 2, 2, 1)]
+    with pytest.raises(fastdispatch.Error, match=r"stage 0 \(1 layers, n0 to n0\) lacks 2\.2e\+07 bytes"):
+        optimize(graph, 4, 1e9, straight=True, memory="stashed", memory_size=1e7)
+
+
+def test_parts_that_do_not_hang_together() -> None:
+    nodes = [Node(f"n{place}", "Linear()", 1, 1) for place in range(6)]
+    graph = Graph(nodes, [("n0", "n1"), ("n2", "n3"), ("n4", "n5")])
+    found = optimize(graph, 3, 1e9, straight=True)
+    assert same(found.time_per_stage_s, 0.004)
+    assert sorted(node.stage or 0 for node in found.graph.nodes) == [0, 0, 1, 1, 2, 2]
+
+
+def test_more_states_than_may_be() -> None:
+    graph = models.branchy(3, (3, 5, 4))
+    full = optimize(graph, 4, 1e9)
+    few = optimize(graph, 4, 1e9, max_states=50)
+    assert full.complete and not few.complete
+    assert few.bound_s <= full.time_per_stage_s <= few.time_per_stage_s
+    assert few.states < 60 < full.states
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("-n 9 --straight_pipeline {graph}", "9 stages of at least one layer: the graph has 8 layers"),
+        ("-n 2 2 {graph}", "2 numbers of machines and 1 bandwidths: one of each a level"),
+        ("-n 2 -b 0 {graph}", "bandwidth 0 at level 1: bytes a second, above 0"),
+        ("-n 0 {graph}", "machines [0]: numbers from 1 on"),
+        ("-n 5000 {graph}", "5000 machines at level 1: from 1 on, and at most 4096 over all levels"),
+        ("-n two {graph}", "one INPUT is needed, and 2 are given: two {graph}"),
+        ("-n 2.5 {graph}", "-n 2.5: whole numbers"),
+        ("{graph}", "-n is missing: how many machines"),
+        ("-n 2", "INPUT is missing"),
+        ("-n 2 --activation_compression_ratio -1 {graph}", "compression -1.0: a number above 0"),
+        ("-n 2 none.txt", "none.txt: cannot read: No such file or directory"),
+    ],
+)
+def test_bad_requests(
+    arguments: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    models.chain(8).write(tmp_path / "graph.txt")
+    monkeypatch.chdir(tmp_path)
+    words = ["pipeline", "partition", "--method", "pipedream", *arguments.format(graph="graph.txt").split()]
+    assert run(words) == 2
+    assert capsys.readouterr().err == f"fastdispatch: {message.format(graph='graph.txt')}\n"
+
+
+def run(words: list[str]) -> int:
+    try:
+        return main(words) or 0
+    except SystemExit as done:
+        return int(done.code or 0)
+
+
+def test_what_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "graph.txt"
+    models.residual(2).write(path)
+    words = ["pipeline", "partition", "--method", "pipedream", "-n", "2", "2", "-b", "1e10", "1e9", str(path)]
+    assert run([*words, "--json", "--second", "--explain", "--each"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    jsonschema.validate(document, SCHEMA)
+    assert [each["machines"] for each in document["each"]] == [1, 2]
+    assert document["each"][1]["time_per_stage_s"] == document["time_per_stage_s"]
+    assert run([*words, "-o", str(tmp_path / "out"), "--explain", "--svg", str(tmp_path / "graph.dot")]) == 0
+    text = capsys.readouterr().out
+    assert "the slowest" in text and "bound by" in text and "twice the bandwidth would" in text
+    saved = Graph.read(tmp_path / "out" / "gpus=4.txt")
+    assert None not in {node.stage for node in saved.nodes}
+    jsonschema.validate(json.loads((tmp_path / "out" / "gpus=4.json").read_text()), SCHEMA)
+    picture = (tmp_path / "graph.dot").read_text()
+    assert picture.count("subgraph cluster_") == len({node.stage for node in saved.nodes})
+    crossing = [1 for first, second in saved.edges if saved[first].stage != saved[second].stage]
+    assert picture.count("fontcolor=") == len(crossing) > 0
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz draws it")
+def test_odd_names_are_drawn(tmp_path: Path) -> None:
+    from fastdispatch.views.pipeline_graph import dot_of
+    from fastdispatch.views.svg import layout
+
+    nodes = [Node('a"b', 'Odd("\\n<b>&")', stage=0), Node("c\\", "x", stage=1), Node("é", "y")]
+    picture = layout(dot_of(Graph(nodes, [('a"b', "c\\")])))
+    assert b"&lt;b&gt;&amp;" in picture
