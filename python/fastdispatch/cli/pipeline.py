@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from fastdispatch.cli import pipeline_convert, pipeline_flow, pipeline_partition, pipeline_plan, pipeline_report
+from fastdispatch.cli import (
+    pipeline_convert,
+    pipeline_flow,
+    pipeline_partition,
+    pipeline_plan,
+    pipeline_profile,
+    pipeline_report,
+)
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -14,4 +21,5 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     pipeline_flow.add(actions)
     pipeline_partition.add(actions)
     pipeline_plan.add(actions)
+    pipeline_profile.add(actions)
     pipeline_report.add(actions)

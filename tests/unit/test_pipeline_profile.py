@@ -1,0 +1,172 @@
+"""``pipeline profile``: a model measured as a graph of layers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch import nn  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
+
+from fastdispatch import Error  # noqa: E402
+from fastdispatch.cli import main  # noqa: E402
+from fastdispatch.pipeline import Graph, Node, optimize  # noqa: E402
+from fastdispatch.pipeline.measure import profile  # noqa: E402
+
+SETUP = """
+import torch
+from torch import nn
+
+def setup():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 4))
+    return model, (torch.ones(2, 8),)
+
+def wrong():
+    return 3
+"""
+
+
+class Model(nn.Module):
+    """What models do between modules: residual adds, functions, tuples, keyword arguments, shared weights, buffers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(10, 4)
+        self.recurrent = nn.LSTM(4, 4, batch_first=True)
+        self.norm = nn.BatchNorm1d(4)
+        self.drop = nn.Dropout(0.5)
+        self.own = nn.Parameter(torch.ones(4, 4, dtype=torch.bfloat16))
+        self.register_buffer("scale", torch.ones(4))
+        self.head = nn.Linear(4, 10, bias=False)
+        self.head.weight = self.embedding.weight
+
+    def forward(self, tokens: torch.Tensor, *, mask: torch.Tensor) -> dict[str, torch.Tensor]:
+        x = self.embedding(tokens)
+        y, (hidden, _) = self.recurrent(x)
+        y = F.relu(y + x) * self.scale
+        y = self.norm(y.transpose(1, 2)).transpose(1, 2)
+        y = self.drop((y @ self.own.float()) * mask)
+        return {"logits": self.head(torch.cat([y, y], 1)), "hidden": hidden}
+
+
+@pytest.fixture(scope="module")
+def measured() -> Iterator[tuple[Graph, Model]]:
+    torch.manual_seed(0)
+    model = Model()
+    yield profile(model, (torch.ones(2, 3, dtype=torch.long),), {"mask": torch.ones(2, 3, 1)}, steps=3), model
+
+
+def named(graph: Graph, start: str) -> list[Node]:
+    return [node for node in graph.nodes if node.name.startswith(start)]
+
+
+def sources(graph: Graph, node: Node) -> list[str]:
+    return [graph[id].name.split("(")[0] for id in graph.inputs(node.id)]
+
+
+def test_all_that_runs_is_there(measured: tuple[Graph, Model]) -> None:
+    graph, _ = measured
+    assert [node.name.split("(")[0] for node in graph.nodes] == [
+        *("Input0", "Embedding", "LSTM", "__getitem__", "Add", "relu", "Mul", "Transpose", "BatchNorm1d", "Transpose"),
+        *("float", "matmul", "Input1", "Mul", "Dropout", "Concat", "Linear"),
+    ]
+    assert sources(graph, named(graph, "Add")[0]) == ["__getitem__", "Embedding"]
+    assert sources(graph, named(graph, "Concat(1)")[0]) == ["Dropout", "Dropout"]
+    assert sources(graph, named(graph, "Mul")[1]) == ["matmul", "Input1"]
+
+
+def test_sizes_are_those_of_the_dtype(measured: tuple[Graph, Model]) -> None:
+    graph, _ = measured
+    assert named(graph, "Input0")[0].output_bytes == (2 * 3 * 8,)
+    assert named(graph, "LSTM")[0].output_bytes == (96.0, 32.0, 32.0)
+    embedding, head = named(graph, "Embedding")[0], named(graph, "Linear")[0]
+    assert embedding.parameter_bytes == 10 * 4 * 4
+    assert head.parameter_bytes == 0
+    assert head.about["shares_parameters_with"] == [embedding.id]
+    assert named(graph, "float")[0].about["parameter_bytes"] == {"bfloat16": 32}
+    assert named(graph, "Mul")[0].about["buffer_bytes"] == 16
+    assert embedding.about["module"] == "embedding"
+
+
+def test_times_and_what_is_kept(measured: tuple[Graph, Model]) -> None:
+    graph, _ = measured
+    for name in ("LSTM", "BatchNorm1d", "Linear", "relu", "matmul"):
+        node = named(graph, name)[0]
+        assert node.forward_ms > 0 and node.backward_ms > 0, name
+        assert node.forward_spread_ms is not None and node.backward_spread_ms is not None
+    assert named(graph, "Add")[0].saved_bytes == 0
+    assert named(graph, "relu")[0].saved_bytes == 96
+    assert graph.about["steps"] == 3
+    assert optimize(graph, 2, 1e9).time_per_stage_s > 0
+
+
+def test_the_model_is_left_as_it_was() -> None:
+    torch.manual_seed(1)
+    model = Model()
+    inputs = (torch.ones(2, 3, dtype=torch.long),)
+    mask = {"mask": torch.ones(2, 3, 1)}
+    model(*inputs, **mask)["logits"].sum().backward()
+    state = {name: value.clone() for name, value in model.state_dict().items()}
+    grad = model.own.grad
+    before = torch.get_rng_state()
+    profile(model, inputs, mask, steps=1, warmup=0)
+    assert all(torch.equal(value, state[name]) for name, value in model.state_dict().items())
+    assert model.own.grad is grad
+    assert torch.equal(torch.get_rng_state(), before)
+    assert all(not module._forward_hooks and not module._forward_pre_hooks for module in model.modules())
+
+
+def test_watching_changes_no_result() -> None:
+    found = []
+
+    def loss(result: dict[str, torch.Tensor]) -> torch.Tensor:
+        found.append(result["logits"].detach().clone())
+        return result["logits"].square().sum()
+
+    model = Model().eval()
+    inputs = torch.ones(2, 3, dtype=torch.long)
+    profile(model, (inputs,), {"mask": torch.ones(2, 3, 1)}, loss=loss, steps=1)
+    wanted = model(inputs, mask=torch.ones(2, 3, 1))["logits"]
+    assert len(found) == 4
+    assert all(torch.equal(each, wanted) for each in found)
+
+
+class Fickle(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+        self.calls = 0
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.calls += 1
+        return self.layer(x) if self.calls % 2 else self.layer(x).relu()
+
+
+def test_what_cannot_be_measured() -> None:
+    with pytest.raises(Error, match="step 1 does other things"):
+        profile(Fickle(), (torch.ones(1, 2),))
+    with pytest.raises(Error, match="needs a gradient: give a loss"):
+        profile(nn.Identity(), (torch.ones(1, 2),))
+    with pytest.raises(Error, match="0 steps after 2"):
+        profile(nn.Identity(), (torch.ones(1, 2),), steps=0)
+
+
+def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "to_profile.py").write_text(SETUP)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert not main(["pipeline", "profile", "to_profile:setup", "-o", "graph.txt", "--steps", "2"])
+    assert "4 layers and operations, 3 edges" in capsys.readouterr().out
+    graph = Graph.read("graph.txt")
+    assert [node.name.split("(")[0] for node in graph.nodes] == ["Input0", "Linear", "ReLU", "Linear"]
+    assert not main(["pipeline", "profile", "to_profile:setup", "--json", "--steps", "1"])
+    assert json.loads(capsys.readouterr().out)["schema"] == "fastdispatch-graph/1"
+    for name, message in (("wrong", "answer the model and a tuple"), ("none", "has no attribute 'none'")):
+        assert main(["pipeline", "profile", f"to_profile:{name}"]) == 2
+        assert message in capsys.readouterr().err
