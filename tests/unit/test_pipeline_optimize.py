@@ -147,6 +147,22 @@ def test_second_best_and_gains() -> None:
     assert found.twice_bandwidth_s == optimize(graph, 3, 2e10).time_per_stage_s
 
 
+def test_a_schedule_of_these_stages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nodes = [Node(f"n{place}", "Linear()", 1, 2) for place in range(4)]
+    graph = Graph(nodes, [(f"n{place}", f"n{place + 1}") for place in range(3)])
+    found = optimize(graph, 4, 1e9, straight=True)
+    # (M + S - 1)(F + B)
+    assert same(float(found.replay("1f1b", 8)[1].makespan), 11 * 0.003)
+    assert found.replay("zb-v", 8)[0].chunks == 2
+    with pytest.raises(fastdispatch.Error, match="3 stages are no multiple of 2 chunks"):
+        optimize(graph, 3, 1e9, straight=True).replay("interleaved", 6)
+    graph.write(tmp_path / "graph.txt")
+    words = ["pipeline", "partition", "--method", "pipedream", "-n", "4", "--straight_pipeline", "--schedule", "1f1b"]
+    assert run([*words, str(tmp_path / "graph.txt"), "--schedule-svg", str(tmp_path / "plan.svg")]) == 0
+    assert "1f1b, 8 micro-batches: 33 ms, bubble 27.3%" in capsys.readouterr().out
+    assert (tmp_path / "plan.svg").read_text().startswith("<")
+
+
 def test_memory_of_stages() -> None:
     nodes = [Node(f"n{place}", "Linear()", 1, 2, (1e6,), 4e6) for place in range(4)]
     graph = Graph(nodes, [(f"n{place}", f"n{place + 1}") for place in range(3)])

@@ -50,6 +50,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--second", action="store_true", help="the second best plan too")
     group.add_argument("--explain", action="store_true", help="what a machine more or twice the bandwidth would give")
     group.add_argument("--each", action="store_true", help="times for 1, 2, ... machines of the outermost level")
+    group.add_argument("--schedule", metavar="NAME", help="play a synchronous schedule with these stages: 1f1b, ...")
+    group.add_argument("--micro-batches", type=int, default=8, metavar="M", help="of that schedule (default 8)")
+    group.add_argument("--schedule-svg", metavar="FILE", help="a picture of it")
     group.add_argument("--svg", metavar="FILE", help="a picture of the stages; .dot: its source")
 
 
@@ -78,11 +81,18 @@ def run(arguments: argparse.Namespace, path: str, machines: list[int]) -> None:
         _save(found, Path(arguments.output_directory))
     if arguments.svg:
         _draw(found, Path(arguments.svg))
+    if arguments.schedule_svg:
+        from fastdispatch.views.pipeline_plan import draw
+
+        made, replay = found.replay(arguments.schedule or "1f1b", arguments.micro_batches)
+        write(arguments.schedule_svg, draw(made, replay).encode())
     if arguments.json:
         extra = {"each": [{"machines": count, "time_per_stage_s": time} for count, time in each]} if each else {}
         print(json.dumps(found.to_dict() | extra))
         return
     print("\n".join(_lines(found, arguments)))
+    if arguments.schedule:
+        print("\n".join(_played(found, arguments)))
     for count, time in each:
         print(f"{count:6d} machines  {_seconds(time) if time is not None else 'no plan'}")
 
@@ -155,6 +165,12 @@ def _lines(found: Optimum, arguments: argparse.Namespace) -> Iterator[str]:
     if arguments.explain:
         yield _gain(found, found.one_more_s, "one machine more")
         yield _gain(found, found.twice_bandwidth_s, "twice the bandwidth")
+
+
+def _played(found: Optimum, arguments: argparse.Namespace) -> Iterator[str]:
+    made, replay = found.replay(arguments.schedule, arguments.micro_batches)
+    share = float(replay.bubble_of_total)
+    yield f"{made.schedule}, {made.micro_batches} micro-batches: {_seconds(float(replay.makespan))}, bubble {share:.1%}"
 
 
 def _gain(found: Optimum, time: float | None, what: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from fastdispatch import _core
 from fastdispatch.pipeline.graph import Graph
+from fastdispatch.pipeline.plan import Plan, Replay, plan
 
 SCHEMA = "fastdispatch-optimum/1"
 MEMORY = ("none", "published", "stashed", "flushed")
@@ -69,6 +70,26 @@ class Optimum:
         nodes = (node.id for node in self._graph.nodes)
         stages = (None if stage < 0 else stage for stage in self._found["stage_of_node"])
         return self._graph.with_stages(dict(zip(nodes, stages, strict=True)))
+
+    def replay(self, schedule: str, micro_batches: int) -> tuple[Plan, Replay]:
+        """What a synchronous schedule makes of these stages, each micro-batch taking what the graph says.
+
+        A stage on several machines counts as one that many times as quick; gradients are reduced after the last
+        micro-batch, outside of this. Schedules with several chunks a stage take consecutive halves of the stages.
+        """
+        forward = [0.0] * len(self.leaves)
+        backward = [0.0] * len(self.leaves)
+        for node in self.graph.nodes:
+            if node.stage is not None:
+                share = self.leaves[node.stage]["replicas"] * 1e3
+                forward[node.stage] += node.forward_ms / share
+                backward[node.stage] += node.backward_ms / share
+        chunks = 2 if schedule in ("interleaved", "zb-v") else 1
+        if len(forward) % chunks:
+            raise _core.Error(f"{schedule}: {len(forward)} stages are no multiple of {chunks} chunks")
+        made = plan(schedule, len(forward) // chunks, micro_batches, chunks)
+        transfer = [leaf["in_s"] / 2 for leaf in self.leaves]
+        return made, made.replay(forward, backward, transfer=transfer)
 
     def to_dict(self) -> dict[str, Any]:
         """docs/pipeline-optimize.schema.json."""
