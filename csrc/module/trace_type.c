@@ -174,6 +174,12 @@ static PyMethodDef methods[] = {
     {"jobs", fd_trace_jobs, METH_VARARGS,
      PyDoc_STR("jobs($self, rank, /)\n--\n\n"
                "Columns, a row a job of one rank.")},
+    {"strips", fd_trace_strips, METH_VARARGS,
+     PyDoc_STR("strips($self, rank, most, /)\n--\n\n"
+               "The timeline of one rank, its longest calls.")},
+    {"clocks", fd_trace_clocks, METH_NOARGS,
+     PyDoc_STR("clocks($self, /)\n--\n\n"
+               "How the clocks of ranks are made one.")},
     {"export", (PyCFunction)(void (*)(void))fd_trace_export,
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("export($self, format, *, rank=-1, style='default',\n"

@@ -24,6 +24,8 @@ PyObject *fd_trace_jobs(PyObject *self, PyObject *args);
 PyObject *fd_trace_table(PyObject *self, PyObject *args);
 PyObject *fd_trace_edges(PyObject *self, PyObject *args);
 PyObject *fd_trace_coverage(PyObject *self, PyObject *args);
+PyObject *fd_trace_strips(PyObject *self, PyObject *args);
+PyObject *fd_trace_clocks(PyObject *self, PyObject *unused);
 PyObject *fd_trace_diff(PyObject *self, PyObject *args, PyObject *kwargs);
 
 /* Of node, function, ...: false with ValueError. */

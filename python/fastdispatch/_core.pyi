@@ -304,6 +304,19 @@ class Trace:
         bytes, flags (``FD_JOB_*``, see docs/format.md), start, duration, open, device (-1: none), gpu_start,
         gpu_duration (0: none) of one rank. ``ValueError`` for -1."""
 
+    def strips(self, rank: SupportsIndex, most: SupportsIndex, /) -> dict[str, Any]:
+        """The timeline of one rank for a picture, the ``most`` longest calls of it. ``ValueError`` for rank -1.
+
+        ``strips``: thread (row of the rank's threads), depth, context (row), job (row of :meth:`jobs`, -1: none),
+        start and duration (ns), open, async (may overlap others). ``flows``: arrows, from and to (rows of strips).
+        ``gpu``: intervals, context, host (its launch), start, duration, thread, device, stream. ``left_out`` and
+        ``flows_left_out``: how many there were no room for.
+        """
+
+    def clocks(self) -> list[dict[str, Any]]:
+        """One dict a rank: a time t of it is ``t + offset_ns + (t - at_ns) * drift_ppt / 1e12`` on the clock of all;
+        method (docs/clocks.md), uncertainty_ns (None: not known)."""
+
     def table(self, by: str = "function", rank: SupportsIndex = -1, /) -> _Columns:
         """Sums by node, function, operator, module or package: where (text), node (row), instances, calls, resumes,
         ops, self, total, backward, async, hidden, gpu_calls, gpu_self, gpu_total, gpu_starved,

@@ -7,7 +7,7 @@ import argparse
 from fastdispatch import load
 from fastdispatch.cli.output import write
 
-_DESCRIPTION = """One file that shows the recording in a browser: flame graph, call graph, tables, modules, ranks. It
+_DESCRIPTION = """One file that shows the recording in a browser: flame graph, call graph, tables, modules, timeline, ranks. It
 opens from a disk, needs no network, and holds all its data."""
 
 

@@ -12,13 +12,14 @@ import jinja2
 from markupsafe import Markup
 
 from fastdispatch import Error
-from fastdispatch.trace import Columns, Trace
+from fastdispatch.trace import Trace
 from fastdispatch.version import __version__
-from fastdispatch.views import html_data, html_source
+from fastdispatch.views import html_data, html_source, html_timeline
 from fastdispatch.views.html_blocks import block
 from fastdispatch.views.html_scripts import script, text_of
 
 _MEGABYTE = 10**6
+_FEWEST = 1000  # slices: a timeline of fewer would tell little
 
 
 @dataclass
@@ -30,17 +31,23 @@ class Wanted:
 
 
 def page(trace: Trace, path: str, wanted: Wanted) -> bytes:
-    """Equal arguments give equal bytes. Raises Error where it cannot be made as small as it must be."""
-    made = _assembled(path, _blocks(trace, path, wanted))
-    if len(made) > wanted.most:
-        raise Error(f"{path}: the page would have {len(made) / _MEGABYTE:.1f} MB; allow more with --max-mb")
-    return made
-
-
-def _blocks(trace: Trace, path: str, wanted: Wanted) -> dict[str, str]:
-    kept: Columns = html_data.contexts(trace)
-    values, tables = html_data.core(trace, path, 0, kept)
-    return {"data-core": block(values, tables), "data-source": block(*html_source.block_of(trace, wanted.source))}
+    """Equal arguments give equal bytes. Where it would be too large the timeline is thinned out; raises Error where
+    that does not help."""
+    kept = html_data.contexts(trace)
+    source = block(*html_source.block_of(trace, wanted.source))
+    slices = html_timeline.MOST
+    while True:
+        lines = html_timeline.block_of(trace, slices)
+        capped = {} if lines is None else lines[0]["capped"]
+        blocks = {"data-core": block(*html_data.core(trace, path, kept, capped)), "data-source": source}
+        if lines is not None:
+            blocks["data-timeline"] = block(*lines)
+        made = _assembled(path, blocks)
+        if len(made) <= wanted.most:
+            return made
+        if lines is None or slices < _FEWEST:
+            raise Error(f"{path}: the page would have {len(made) / _MEGABYTE:.1f} MB; allow more with --max-mb")
+        slices //= 4
 
 
 def _hash(text: str) -> str:

@@ -129,12 +129,13 @@ def by_rank(trace: Trace) -> dict[str, Columns]:
     return tables
 
 
-def core(trace: Trace, path: str, left_out: int, kept: Columns) -> tuple[dict[str, Any], dict[str, Columns]]:
-    """Values and tables of the block that every page has; ``kept`` are the contexts of the page."""
+def core(trace: Trace, path: str, kept: Columns, capped: dict[str, int]) -> tuple[dict[str, Any], dict[str, Columns]]:
+    """Values and tables of the block that every page has; ``kept`` are the contexts of the page, ``capped``
+    counts what is not in it."""
     said = facts(trace, None)
     named = nodes(trace)
     values = {
-        "about": about(trace, path, said) | {"left_out": left_out},
+        "about": about(trace, path, said) | {"capped": capped},
         "weights": weights(kept, said.whole),
         "layout": html_layout.packages(named, kept),
     }

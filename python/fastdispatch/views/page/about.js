@@ -31,8 +31,7 @@ function losses() {
         for (const [name, count] of Object.entries(rank.dropped)) list.push([`rank ${rank.rank}`, words(name), grouped(count)]);
         for (const note of rank.notes) list.push([`rank ${rank.rank}`, note, ""]);
     }
-    if (about.left_out) list.push(["this page", "paths left out to keep it small", grouped(about.left_out)]);
-    for (const [what, count] of Object.entries(about.capped ?? {})) list.push(["this page", words(what), grouped(count)]);
+    for (const [what, count] of Object.entries(about.capped)) list.push(["this page", words(what), grouped(count)]);
     return list.length === 0
         ? status(true, "Nothing was dropped, capped or damaged.")
         : el("div", {}, status(false, `${counted(list.length, "thing")} dropped, capped or damaged.`), table(["Where", "What", "Count"], list));

@@ -13,12 +13,13 @@ import { table } from "./table.js";
 import { modules } from "./modules.js";
 import { ranks } from "./ranks.js";
 import { source } from "./source.js";
+import { timeline } from "./timeline.js";
 import { open, trace, weight } from "./trace.js";
 import { hideTip } from "./tip.js";
 
 // In the order of their tabs. One has id, title, mount(host), update(), and where not every page has it load(block),
 // which answers whether this one has.
-const views = [flame, graph, table, modules, source, ranks, about];
+const views = [flame, graph, table, modules, timeline, source, ranks, about];
 
 const LEAST = [0, 0.1, 0.5, 1, 2, 5, 10];
 

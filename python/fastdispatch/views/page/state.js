@@ -22,6 +22,7 @@ const DEFAULTS = {
     ascending: false,
     from: 0, // what of the timeline is in view, ns
     to: 0,
+    slice: -1, // the selected one of it
     theme: "",
 };
 

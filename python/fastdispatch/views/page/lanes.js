@@ -1,0 +1,97 @@
+// Lanes of the timeline: slices with absolute times, where each lane stands, what is at a point.
+
+import { trace } from "./trace.js";
+
+export const ROW = 15;
+export const HEAD = 20; // of a lane
+const TALLEST = 100; // rows
+const FOLDED = 3;
+
+/** Filled by `take`: start, duration, depth, context, job, open, launch (typed arrays), and lanes. */
+export const lines = { lanes: [], count: 0, begin: 0, end: 1, steps: null, jobs: null, flows: null };
+
+/** Tables of the block "data-timeline". */
+export function take({ values, tables }) {
+    const { slices, lanes } = tables;
+    const count = slices.rows;
+    const zeros = new Uint8Array(count);
+    Object.assign(lines, { count, jobs: tables.jobs, steps: tables.steps, flows: tables.flows, values });
+    for (const name of ["duration", "depth", "context", "job", "open", "launch", "rank"]) lines[name] = slices[name] ?? zeros;
+    lines.start = new Float64Array(count);
+    let row = 0;
+    for (let lane = 0; lane < lanes.rows; lane++) {
+        let time = lanes.base ? lanes.base[lane] : 0;
+        const from = row;
+        let depth = 0;
+        for (let i = 0; i < lanes.size[lane]; i++, row++) {
+            time += slices.start ? slices.start[row] : 0;
+            lines.start[row] = time;
+            depth = Math.max(depth, lines.depth[row]);
+        }
+        lines.lanes.push({ from, to: row, depth: depth + 1, kind: lanes.kind[lane], name: lanes.name[lane], rank: lanes.rank ? lanes.rank[lane] : 0, folded: false });
+    }
+    lines.begin = Infinity;
+    lines.end = -Infinity;
+    for (let i = 0; i < count; i++) {
+        lines.begin = Math.min(lines.begin, lines.start[i]);
+        lines.end = Math.max(lines.end, lines.start[i] + lines.duration[i]);
+    }
+}
+
+/** Give each lane its place; answers the height of all. */
+export function stack(top) {
+    let y = top;
+    for (const lane of lines.lanes) {
+        lane.y = y;
+        lane.rows = Math.min(lane.depth, lane.folded ? FOLDED : TALLEST);
+        y += HEAD + lane.rows * ROW + 6;
+    }
+    return y;
+}
+
+export function laneAt(y) {
+    return lines.lanes.find((lane) => y >= lane.y && y < lane.y + HEAD + lane.rows * ROW);
+}
+
+/** The slice at a time in the row of a lane; -1: none. */
+export function sliceAt(lane, y, time, near) {
+    const depth = Math.floor((y - lane.y - HEAD) / ROW);
+    let best = -1;
+    for (let i = lane.from; i < lane.to; i++) {
+        if (lines.depth[i] !== depth || lines.start[i] > time + near) continue;
+        if (lines.start[i] + lines.duration[i] >= time - near && (best < 0 || lines.duration[i] <= lines.duration[best] || lines.start[i] <= time)) best = i;
+    }
+    return best;
+}
+
+export function laneOf(slice) {
+    return lines.lanes.find((lane) => slice >= lane.from && slice < lane.to);
+}
+
+/** The function of a slice; -1: none. */
+export function nodeOf(slice) {
+    const context = lines.context[slice];
+    return context >= 0 && context < trace.count ? trace.contexts.node[context] : -1;
+}
+
+const SHORT = { forward: "F", backward: "B", load: "L", send: "S", receive: "R", reduce: "G", optimizer: "O" };
+
+/** "F3" */
+export function jobName(job) {
+    const { jobs } = lines;
+    const number = jobs.micro_batch ? jobs.micro_batch[job] : 0;
+    const kind = jobs.kind[job];
+    return `${SHORT[kind] ?? kind}${number >= 0 ? number : ""}`;
+}
+
+/** Times in a lane of jobs in which none ran, between the first and the last of it: `[start, end]`. */
+export function bubbles(lane) {
+    if (lane.bubbles) return lane.bubbles;
+    lane.bubbles = [];
+    let end = lines.start[lane.from];
+    for (let i = lane.from; i < lane.to; i++) {
+        if (lines.start[i] > end) lane.bubbles.push([end, lines.start[i]]);
+        end = Math.max(end, lines.start[i] + lines.duration[i]);
+    }
+    return lane.bubbles;
+}

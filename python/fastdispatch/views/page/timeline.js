@@ -1,0 +1,377 @@
+// The timeline view: when each call was, on every rank, thread and stream. W and S zoom, A and D move, a drag moves.
+
+import { button, clipped, el, fitted, variable } from "./dom.js";
+import { counted, figure, seconds, share } from "./format.js";
+import { HEAD, ROW, bubbles, jobName, laneAt, laneOf, lines, nodeOf, sliceAt, stack, take } from "./lanes.js";
+import { matches } from "./search.js";
+import { set, state } from "./state.js";
+import { hideTip, showTip } from "./tip.js";
+import { label, trace } from "./trace.js";
+
+const AXIS = 34;
+const JOBS = ["forward", "backward", "send", "receive", "load", "reduce", "optimizer"]; // by colour: 1, 2, ...
+const SETTLED = 200; // ms without a move until the address is changed
+
+let canvas;
+let scroller;
+let facts;
+let note;
+let window_ = { from: 0, to: 1 };
+let pointer = null;
+let drag = null;
+let timer = 0;
+
+function viewed() {
+    const all = { from: lines.begin, to: lines.end };
+    return state.to > state.from ? { from: lines.begin + state.from, to: lines.begin + state.to } : all;
+}
+
+/** Times to pixels and back. */
+function scaleOf(width) {
+    const perPixel = (window_.to - window_.from) / width;
+    return { x: (time) => (time - window_.from) / perPixel, time: (x) => window_.from + x * perPixel, perPixel };
+}
+
+function move(from, to) {
+    const least = 20; // ns
+    const span = Math.max(least, Math.min(to - from, lines.end - lines.begin));
+    const start = Math.max(lines.begin - span / 4, Math.min(from, lines.end - span * 0.75));
+    window_ = { from: start, to: start + span };
+    draw();
+    clearTimeout(timer);
+    timer = setTimeout(() => set({ from: Math.round(window_.from - lines.begin), to: Math.round(window_.to - lines.begin) }), SETTLED);
+}
+
+function zoom(factor, x = canvas.clientWidth / 2) {
+    const at = scaleOf(canvas.clientWidth).time(x);
+    move(at - (at - window_.from) * factor, at + (window_.to - at) * factor);
+}
+
+function pan(part) {
+    const by = (window_.to - window_.from) * part;
+    move(window_.from + by, window_.to + by);
+}
+
+function draw() {
+    const width = Math.max(scroller.clientWidth, 300);
+    const height = Math.max(stack(AXIS), scroller.clientHeight - 4);
+    const paint = fitted(canvas, width, height);
+    const at = scaleOf(width);
+    const look = Object.fromEntries(["ink", "faint", "line", "shade", "on-colour", "focus", "ground", "mark"].map((name) => [name, variable(`--${name}`)]));
+    look.colours = Array.from({ length: 8 }, (_, index) => variable(`--package-${index}`));
+    look.matched = matches();
+    paint.font = `11px ${variable("--code")}`;
+    paint.textBaseline = "middle";
+    look.letter = paint.measureText("m").width;
+    steps(paint, at, width, height, look);
+    let drawn = 0;
+    for (const lane of lines.lanes) drawn += lanePaint(paint, lane, at, width, look);
+    axis(paint, at, width, look);
+    if (state.slice >= 0 && state.slice < lines.count) arrows(paint, at, look);
+    note.textContent = `${counted(drawn, "slice")} drawn of ${counted(lines.count, "slice")}, ${seconds(window_.to - window_.from)} in view`
+        + Object.entries(lines.values.capped).map(([what, count]) => `; ${counted(count, what, what)} not in the page`).join("");
+}
+
+/** Every other step is shaded; the first rank's steps stand for all in the axis. */
+function steps(paint, at, width, height, look) {
+    const { steps } = lines;
+    const first = steps.rank ? steps.rank[0] : 0;
+    for (let i = 0; i < steps.rows; i++) {
+        if ((steps.rank ? steps.rank[i] : 0) !== first) continue;
+        const [left, right] = [at.x(steps.start ? steps.start[i] : 0), at.x(steps.end[i])];
+        if (right < 0 || left > width) continue;
+        const number = steps.number ? steps.number[i] : 0;
+        if (number % 2 === 0) {
+            paint.fillStyle = look.shade;
+            paint.fillRect(left, 0, right - left, height);
+        }
+        paint.fillStyle = look.faint;
+        paint.fillText(clipped(`step ${number}`, right - Math.max(left, 0) - 8, look.letter), Math.max(left, 0) + 4, 25);
+    }
+}
+
+function axis(paint, at, width, look) {
+    const rough = at.perPixel * 110;
+    const power = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].map((each) => each * power).find((each) => each >= rough);
+    paint.fillStyle = look.faint;
+    const first = Math.ceil((window_.from - lines.begin) / step) * step;
+    for (let time = first; time <= window_.to - lines.begin; time += step) {
+        const x = at.x(lines.begin + time);
+        paint.fillRect(x, 0, 1, 6);
+        paint.fillText(marked(time, step), x + 4, 9);
+    }
+}
+
+/** A time with as many digits as tell it from the next mark. */
+function marked(time, step) {
+    if (time === 0) return "0";
+    const [unit, size] = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]].find(([, each]) => Math.abs(time) >= each) ?? ["ns", 1];
+    return `${(time / size).toFixed(Math.max(0, Math.ceil(Math.log10(size / step) - 1e-9)))} ${unit}`;
+}
+
+function placeOf(lane) {
+    const kind = { jobs: "pipeline ", asynchronous: "asynchronous work of ", stream: "" }[lane.kind] ?? "thread ";
+    return `rank ${trace.ranks[lane.rank].rank} · ${kind}${lane.name}`;
+}
+
+function title(lane) {
+    return `${lane.folded ? "▸" : "▾"} ${placeOf(lane)}${lane.depth > lane.rows ? ` · ${lane.rows} of ${lane.depth} levels` : ""}`;
+}
+
+function lanePaint(paint, lane, at, width, look) {
+    paint.fillStyle = look.line;
+    paint.fillRect(0, lane.y, width, 1);
+    paint.fillStyle = look.ink;
+    paint.fillText(title(lane), 4, lane.y + HEAD / 2 + 1);
+    if (lane.kind === "jobs") hatch(paint, lane, at, look);
+    const last = new Float64Array(lane.rows).fill(-1);
+    let drawn = 0;
+    for (let i = lane.from; i < lane.to; i++) {
+        const depth = lines.depth[i];
+        if (depth >= lane.rows) continue;
+        const start = lines.start[i];
+        const end = start + lines.duration[i];
+        if (end < window_.from || start > window_.to) continue;
+        const left = Math.max(at.x(start), -2);
+        const right = Math.min(at.x(end), width + 2);
+        const pixel = Math.floor(right);
+        if (right - left < 1 && pixel === last[depth]) continue; // another one is there
+        last[depth] = pixel;
+        drawn += 1;
+        slicePaint(paint, i, left, lane.y + HEAD + depth * ROW, Math.max(right - left, 0.8), look);
+    }
+    return drawn;
+}
+
+function slicePaint(paint, slice, x, y, width, look) {
+    const job = lines.job[slice];
+    const node = nodeOf(slice);
+    const lit = !look.matched || (node >= 0 && look.matched[node]);
+    const colour = job >= 0 ? JOBS.indexOf(lines.jobs.kind[job]) + 1 : node >= 0 ? trace.nodeColour[node] : 0;
+    paint.globalAlpha = lit ? 1 : 0.2;
+    paint.fillStyle = look.colours[colour];
+    paint.fillRect(x, y, Math.max(width - (width > 3 ? 1 : 0), 0.6), ROW - 1);
+    paint.globalAlpha = 1;
+    if (width > 22) {
+        paint.fillStyle = lit ? look["on-colour"] : look.faint;
+        paint.fillText(clipped(nameOf(slice), width - 6, look.letter), x + 3, y + ROW / 2);
+    }
+    if (slice === state.slice || (node >= 0 && node === state.node && width > 4)) {
+        paint.strokeStyle = slice === state.slice ? look.focus : look["on-colour"];
+        paint.lineWidth = slice === state.slice ? 3 : 1;
+        paint.strokeRect(x + 0.5, y + 0.5, Math.max(width - 2, 1), ROW - 2);
+    }
+}
+
+/** Bubbles are hatched, so that they are seen without colours. */
+function hatch(paint, lane, at, look) {
+    paint.save();
+    paint.strokeStyle = look.faint;
+    paint.fillStyle = look.faint;
+    paint.lineWidth = 1;
+    for (const [start, end] of bubbles(lane)) {
+        const [left, right] = [Math.max(at.x(start), 0), Math.min(at.x(end), canvas.clientWidth)];
+        if (right - left < 2) continue;
+        const [top, bottom] = [lane.y + HEAD, lane.y + HEAD + lane.rows * ROW - 1];
+        paint.save();
+        paint.beginPath();
+        paint.rect(left, top, right - left, bottom - top);
+        paint.clip();
+        paint.beginPath();
+        for (let x = left - (bottom - top); x < right; x += 6) {
+            paint.moveTo(x, bottom);
+            paint.lineTo(x + (bottom - top), top);
+        }
+        paint.globalAlpha = 0.45;
+        paint.stroke();
+        paint.restore();
+    }
+    paint.restore();
+}
+
+/** From and to the selected slice. */
+function arrows(paint, at, look) {
+    const { flows } = lines;
+    paint.strokeStyle = look.mark;
+    paint.fillStyle = look.mark;
+    paint.lineWidth = 1.5;
+    for (let i = 0; i < flows.rows; i++) {
+        const [from, to] = [flows.from ? flows.from[i] : 0, flows.to ? flows.to[i] : 0];
+        if (from === state.slice || to === state.slice) arrow(paint, pointOf(from, at, true), pointOf(to, at, false));
+    }
+}
+
+function pointOf(slice, at, isEnd) {
+    const lane = laneOf(slice);
+    return [at.x(lines.start[slice] + (isEnd ? lines.duration[slice] : 0)), lane.y + HEAD + (Math.min(lines.depth[slice], lane.rows - 1) + 0.5) * ROW];
+}
+
+function arrow(paint, [x0, y0], [x1, y1]) {
+    const bend = Math.max(20, Math.abs(x1 - x0) / 3);
+    paint.beginPath();
+    paint.moveTo(x0, y0);
+    paint.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1, y1);
+    paint.stroke();
+    paint.beginPath();
+    paint.moveTo(x1, y1);
+    paint.lineTo(x1 - 7, y1 - 4);
+    paint.lineTo(x1 - 7, y1 + 4);
+    paint.fill();
+}
+
+function nameOf(slice) {
+    if (lines.job[slice] >= 0) return jobName(lines.job[slice]);
+    const node = nodeOf(slice);
+    if (node < 0) return "<lost>";
+    const module = trace.contexts.module[lines.context[slice]];
+    return module >= 0 && trace.modules.rows ? `${label(node)}  ${trace.modules.path[module]}` : label(node);
+}
+
+/** Every field of a slice, `[name, value]`. */
+function fields(slice) {
+    const lane = laneOf(slice);
+    const node = nodeOf(slice);
+    const list = [
+        ["Start", seconds(lines.start[slice] - lines.begin)], ["Duration", seconds(lines.duration[slice]) + (lines.open[slice] ? ", had not ended" : "")],
+        ["Lane", placeOf(lane)], ["Depth", String(lines.depth[slice])],
+    ];
+    if (node >= 0) {
+        const context = lines.context[slice];
+        list.unshift(["Key", trace.nodes.key[node].slice(0, 1000)]);
+        list.push(["Kind", trace.nodes.kind[node]], ["Phase", trace.about.phases[trace.contexts.phase[context]]]);
+    }
+    const job = lines.job[slice];
+    if (job >= 0) {
+        list.unshift(["Job", lines.jobs.kind[job]]);
+        for (const name of ["micro_batch", "stage", "chunk", "peer", "step"]) {
+            const value = lines.jobs[name] ? lines.jobs[name][job] : 0;
+            if (value >= 0) list.push([name.replace("_", "-"), String(value)]);
+        }
+    }
+    if (lane.kind === "stream") list.push(["Launched", `${seconds(lines.start[slice] - lines.launch[slice])} before`]);
+    const { uncertainty_ns: uncertainty, method } = lines.values.clocks[lane.rank];
+    if (trace.ranks.length > 1) list.push(["Clock", `${method}${uncertainty === null ? "" : `, within ${seconds(uncertainty)}`}`]);
+    return list;
+}
+
+function showFacts() {
+    const { slice } = state;
+    facts.hidden = slice < 0 || slice >= lines.count;
+    if (facts.hidden) return;
+    facts.replaceChildren(el("b", {}, nameOf(slice).slice(0, 200)), el("dl", {}, ...fields(slice).flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)])),
+        button("×", () => set({ slice: -1 }), { class: "close", "aria-label": "Close" }));
+}
+
+function hit(event) {
+    const area = canvas.getBoundingClientRect();
+    const [x, y] = [event.clientX - area.left, event.clientY - area.top];
+    const lane = laneAt(y);
+    const at = scaleOf(canvas.clientWidth);
+    const slice = lane && y >= lane.y + HEAD ? sliceAt(lane, y, at.time(x), at.perPixel * 1.5) : -1;
+    return { x, y, lane, slice, head: lane !== undefined && y < lane.y + HEAD };
+}
+
+function pressed(event) {
+    drag = { x: event.clientX, from: window_.from, to: window_.to, moved: false };
+    canvas.setPointerCapture(event.pointerId);
+}
+
+function moved(event) {
+    pointer = event.clientX - canvas.getBoundingClientRect().left;
+    if (drag && Math.abs(event.clientX - drag.x) + (drag.moved ? 9 : 0) > 4) {
+        drag.moved = true;
+        hideTip();
+        const by = (event.clientX - drag.x) * (drag.to - drag.from) / canvas.clientWidth;
+        move(drag.from - by, drag.to - by);
+        return;
+    }
+    const { slice } = hit(event);
+    if (slice >= 0) showTip(event, [nameOf(slice), ...fields(slice).slice(0, 4).map(([name, value]) => `${name}: ${value}`)]);
+    else hideTip();
+}
+
+function released(event) {
+    const was = drag;
+    drag = null;
+    if (was === null || was.moved) return;
+    const { slice, lane, head } = hit(event);
+    if (head) {
+        lane.folded = !lane.folded;
+        draw();
+    } else if (slice >= 0) {
+        set({ slice, node: nodeOf(slice) });
+    }
+}
+
+function wheel(event) {
+    if (!event.ctrlKey && !event.shiftKey) return;
+    event.preventDefault();
+    if (event.ctrlKey) zoom(1.002 ** event.deltaY, pointer ?? undefined);
+    else pan((event.deltaY || event.deltaX) / 1500);
+}
+
+/** The slice beside the selected one, in its row. */
+function beside(step) {
+    const lane = laneOf(state.slice) ?? lines.lanes[0];
+    for (let i = state.slice < 0 ? lane.from : state.slice + step; i >= lane.from && i < lane.to; i += step) {
+        if (state.slice < 0 || lines.depth[i] === lines.depth[state.slice]) return set({ slice: i, node: nodeOf(i) });
+    }
+    return undefined;
+}
+
+function key(event) {
+    const act = {
+        w: () => zoom(0.7, pointer ?? undefined), s: () => zoom(1 / 0.7, pointer ?? undefined), a: () => pan(-0.15), d: () => pan(0.15),
+        ArrowLeft: () => beside(-1), ArrowRight: () => beside(1), f: fit, "0": () => move(lines.begin, lines.end), Escape: () => set({ slice: -1 }),
+    }[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    if (act === undefined || event.ctrlKey || event.metaKey) return;
+    act();
+    event.preventDefault();
+}
+
+/** The selected slice with a little around it. */
+function fit() {
+    if (state.slice < 0) return;
+    const start = lines.start[state.slice];
+    const around = Math.max(lines.duration[state.slice], 100) * 0.2;
+    move(start - around, start + lines.duration[state.slice] + around);
+}
+
+/** What the gaps of a pipeline's stages add up to. */
+function pipelines() {
+    const list = lines.lanes.filter((lane) => lane.kind === "jobs").map((lane) => {
+        const idle = bubbles(lane).reduce((sum, [start, end]) => sum + end - start, 0);
+        let end = 0;
+        for (let i = lane.from; i < lane.to; i++) end = Math.max(end, lines.start[i] + lines.duration[i]);
+        return `rank ${trace.ranks[lane.rank].rank} ${lane.name}: ${share(idle, end - lines.start[lane.from])} without a job`;
+    });
+    return list.slice(0, 8).join(" · ");
+}
+
+function mount(host) {
+    canvas = el("canvas", { tabindex: "0", role: "application", "aria-label": "Timeline: W and S zoom, A and D move, arrows walk slices, F fits the selected one",
+        onkeydown: key, onpointerdown: pressed, onpointermove: moved, onpointerup: released, onpointerleave: () => { pointer = null; hideTip(); } });
+    canvas.addEventListener("wheel", wheel, { passive: false });
+    scroller = el("div", { class: "scroller" }, canvas);
+    facts = el("div", { class: "facts" });
+    note = el("p", { class: "note", "aria-live": "polite" });
+    host.append(el("div", { class: "viewbar" }, el("span", { class: "quiet" }, pipelines() || "W S zoom · A D or drag move · click a slice · click a lane's name to fold it"), el("span", { class: "spring" }),
+        button("−", () => zoom(1.6), { "aria-label": "Zoom out" }), button("+", () => zoom(0.625), { "aria-label": "Zoom in" }),
+        button("Selected", fit, { title: "Zoom to the selected slice (F)" }), button("All", () => move(lines.begin, lines.end), { title: "All of the time (0)" })), scroller, facts, note);
+    new ResizeObserver(() => { if (scroller.offsetParent !== null) draw(); }).observe(scroller);
+}
+
+function update() {
+    window_ = viewed();
+    showFacts();
+    draw();
+}
+
+async function load(block) {
+    const found = await block("data-timeline");
+    if (found !== null) take(found);
+    return found !== null;
+}
+
+export const timeline = { id: "timeline", title: "Timeline", load, mount, update };

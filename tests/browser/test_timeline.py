@@ -1,0 +1,177 @@
+"""The timeline: lanes, slices with all their fields, arrows, steps, pipelines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+import fastdispatch
+from fastdispatch.views.html import Wanted, page
+from tests.browser.opened import look, opened
+
+pytestmark = pytest.mark.torch
+
+MICRO_BATCHES = 3
+
+
+@pytest.fixture(scope="module")
+def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two stages, one after the other in one process."""
+    folder = tmp_path_factory.mktemp("jobs")
+    with fastdispatch.CallGraph(folder, timeline=True, jobs=True, ops="off") as graph:
+        for stage in range(2):
+            for kind in ("forward", "backward"):
+                for mb in range(MICRO_BATCHES):
+                    with fastdispatch.job(kind, mb=mb, stage=stage):
+                        sum(range(1000))
+                    sum(range(3000))
+        graph.step()
+    file = folder / "page.html"
+    file.write_bytes(page(fastdispatch.load(folder, timeline=True), str(folder), Wanted()))
+    return folder
+
+
+@pytest.fixture
+def shown(gpt: Path, browser: Browser) -> Iterator[Page]:
+    with opened(browser, gpt / "page.html", "view=timeline") as opened_page:
+        yield opened_page
+
+
+def numbers(shown: Page) -> list[int]:
+    text = shown.locator("#view-timeline .note").inner_text().replace("\u202f", "")
+    return [int(word) for word in re.findall(r"\d+", text)]
+
+
+def window(shown: Page) -> tuple[float, float]:
+    shown.wait_for_timeout(350)
+    found = dict(re.findall(r"(from|to)=(-?\d+)", shown.url))
+    return float(found["from"]), float(found["to"])
+
+
+def fields(shown: Page) -> dict[str, str]:
+    names = shown.locator("#view-timeline .facts dt").all_inner_texts()
+    return dict(zip(names, shown.locator("#view-timeline .facts dd").all_inner_texts(), strict=True))
+
+
+def test_strips_are_the_longest_of_all_calls(gpt: Path) -> None:
+    trace = fastdispatch.load(gpt, timeline=True)
+    every = trace.core.strips(0, 10**6)
+    events = sum(trace.ranks[0]["threads"]["events"]) - len(trace.ranks[0]["latest_steps"]["number"])
+    assert every["left_out"] == every["flows_left_out"] == 0
+    assert len(every["strips"]["start"]) == pytest.approx(events, rel=0.01)
+    few = trace.core.strips(0, 100)
+    assert len(few["strips"]["start"]) == 100
+    assert few["left_out"] == len(every["strips"]["start"]) - 100
+    # A call that begins while another one still runs is shown from the end of that on: a few are longer than shown.
+    assert set(sorted(every["strips"]["duration"])[-90:]) <= set(few["strips"]["duration"])
+    with pytest.raises(ValueError, match="per rank"):
+        trace.core.strips(-1, 1)
+    with pytest.raises(IndexError):
+        trace.core.strips(1, 1)
+
+
+def test_all_slices_are_there_and_those_that_can_be_seen_are_drawn(shown: Page, gpt: Path) -> None:
+    drawn, whole = numbers(shown)[:2]
+    strips = fastdispatch.load(gpt, timeline=True).core.strips(0, 10**6)["strips"]
+    assert whole == len(strips["start"])
+    assert 100 < drawn < whole
+
+
+def test_keys_and_drags_move_the_window(shown: Page) -> None:
+    canvas = shown.locator("#view-timeline canvas")
+    canvas.focus()
+    shown.keyboard.press("w")
+    first = window(shown)
+    shown.keyboard.press("d")
+    right = window(shown)
+    assert right[0] > first[0]
+    assert right[1] - right[0] == pytest.approx(first[1] - first[0], rel=0.01)
+    shown.keyboard.press("a")
+    assert window(shown)[0] == pytest.approx(first[0], abs=10)
+    shown.keyboard.press("s")
+    area = canvas.bounding_box()
+    shown.keyboard.press("w")
+    before = window(shown)
+    shown.mouse.move(area["x"] + 600, area["y"] + 60)
+    shown.mouse.down()
+    shown.mouse.move(area["x"] + 500, area["y"] + 60, steps=4)
+    shown.mouse.up()
+    assert window(shown)[0] > before[0]
+
+
+def test_a_click_shows_every_field_and_the_address_has_it(shown: Page, gpt: Path, browser: Browser) -> None:
+    area = shown.locator("#view-timeline canvas").bounding_box()
+    shown.mouse.click(area["x"] + 300, area["y"] + 34 + 20 + 7)
+    found = fields(shown)
+    assert {"Key", "Start", "Duration", "Lane", "Depth", "Kind", "Phase"} <= set(found)
+    assert found["Lane"].startswith("rank 0 · thread main")
+    assert found["Depth"] == "0"
+    assert found["Key"] == shown.locator("#details .key").inner_text()
+    address = shown.url.split("#")[1]
+    with opened(browser, gpt / "page.html", address) as again:
+        assert fields(again) == found
+        again.keyboard.press("Escape")
+
+
+def test_arrows_join_forward_and_backward(shown: Page, gpt: Path) -> None:
+    flows = fastdispatch.load(gpt, timeline=True).core.strips(0, 10**6)["flows"]
+    assert len(flows["from"]) > 20
+
+    def red() -> int:
+        return shown.evaluate(
+            """() => { const c = document.querySelector('#view-timeline canvas');
+            const copy = new OffscreenCanvas(c.width, c.height).getContext('2d', { willReadFrequently: true });
+            copy.drawImage(c, 0, 0);
+            const d = copy.getImageData(0, 0, c.width, c.height).data; let n = 0;
+            for (let i = 0; i < d.length; i += 4) if (d[i] === 179 && d[i + 1] === 38 && d[i + 2] === 30) n++;
+            return n; }"""
+        )
+
+    assert red() == 0
+    look(shown, view="timeline", slice=flows["from"][0], theme="light")
+    assert red() > 10
+
+
+def test_a_lane_folds(shown: Page) -> None:
+    drawn = numbers(shown)[0]
+    area = shown.locator("#view-timeline canvas").bounding_box()
+    shown.mouse.click(area["x"] + 40, area["y"] + 34 + 8)
+    assert numbers(shown)[0] < drawn
+
+
+def test_jobs_are_a_chart_with_bubbles(pipeline: Path, browser: Browser) -> None:
+    with opened(browser, pipeline / "page.html", "view=timeline&slice=0") as shown:
+        text = shown.locator("#view-timeline .viewbar").inner_text()
+        assert re.search(r"stage 0: \d+\.?\d* % without a job .* stage 1: ", text)
+        found = fields(shown)
+        assert (found["Job"], found["stage"], found["micro-batch"]) == ("forward", "0", "0")
+        assert found["Lane"] == "rank 0 · pipeline stage 0"
+        shown.locator("#view-timeline canvas").focus()
+        shown.keyboard.press("ArrowRight")
+        assert fields(shown)["micro-batch"] == "1"
+        shown.keyboard.press("f")
+        first, last = window(shown)
+        assert last > first
+
+
+def test_a_timeline_without_room_is_thinned_out(gpt: Path, browser: Browser) -> None:
+    trace = fastdispatch.load(gpt, timeline=True)
+    most = (gpt / "page.html").stat().st_size - 20_000
+    made = page(trace, str(gpt), Wanted(source=True, most=most))
+    assert len(made) <= most
+    file = gpt / "thin.html"
+    file.write_bytes(made)
+    with opened(browser, file, "view=about") as shown:
+        assert "slices of the timeline, shorter than all shown" in shown.locator("#view-about").inner_text()
+
+
+def test_without_a_timeline_there_is_no_such_view(gpt: Path, browser: Browser) -> None:
+    file = gpt / "still.html"
+    file.write_bytes(page(fastdispatch.load(gpt), str(gpt), Wanted()))
+    with opened(browser, file, "view=timeline") as shown:
+        assert shown.locator("#tab-timeline").count() == 0
+        assert shown.locator("#view-flame").is_visible()
