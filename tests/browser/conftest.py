@@ -13,16 +13,10 @@ import fastdispatch
 @pytest.fixture(scope="package")
 def browser() -> Iterator[object]:
     """Gone before other tests start theirs: one thread can have but one."""
-    from playwright.sync_api import sync_playwright
+    from tests.browser.opened import launched
 
-    from tests.consumers.browser import PATIENCE, chromium
-
-    if chromium() is None:
-        pytest.skip("Chromium is not installed")
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"], timeout=PATIENCE)
-        yield launched
-        launched.close()
+    with launched() as found:
+        yield found
 
 
 @pytest.fixture(scope="package")

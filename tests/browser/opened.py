@@ -8,12 +8,26 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, Request
+import pytest
+from playwright.sync_api import Browser, Page, Request, sync_playwright
+
+from tests.consumers.browser import chromium
 
 #: Milliseconds that a page may take for one thing, on a machine that does much else.
 PATIENCE = 60_000
 
 READY = "body[data-ready=yes]"
+
+
+@contextmanager
+def launched() -> Iterator[Browser]:
+    """The browser of the system. One thread can have but one."""
+    if chromium() is None:
+        pytest.skip("Chromium is not installed")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"], timeout=PATIENCE)
+        yield browser
+        browser.close()
 
 
 @contextmanager

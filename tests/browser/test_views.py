@@ -43,12 +43,12 @@ def test_the_graph_unfolds_from_packages_to_functions_and_back(gpt: Path, browse
         assert {"project", "torch", "aten"} <= set(packages)
         assert all(text.startswith("package") for text in packages.values())
         assert numbers(shown)[0] == len(packages)
-        for label, inside in (("project", "pretrain.py"), ("pretrain.py", "Block"), ("Block", "forward")):
+        for label, inside in (("project", "pretrain.py"), ("pretrain.py", "Block"), ("Block", "Block.forward")):
             box(shown, label).click()
             assert inside in boxes(shown)
             assert label not in boxes(shown)
         assert f"blocks.* \u00d7 {LAYERS}" in shown.locator("#view-graph").inner_text()
-        box(shown, "forward").click()
+        box(shown, "Block.forward").click()
         assert shown.locator("#details .key").inner_text() == "pretrain.py:[Block]:forward"
         shown.locator("#view-graph .crumb", has_text="project").click()
         assert boxes(shown) == packages
@@ -60,7 +60,7 @@ def test_focus_shows_callers_and_callees_to_a_depth(gpt: Path, browser: Browser)
     with opened(browser, gpt / "page.html", f"view=graph&node={node}") as shown:
         shown.locator("#view-graph button", has_text="Focus").click()
         near = set(boxes(shown))
-        assert "forward" in near
+        assert "Block.forward" in near
         shown.fill("#view-graph input[name=depth]", "3")
         shown.keyboard.press("Enter")
         assert near < set(boxes(shown))

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 import fastdispatch
+from fastdispatch.views.html import Wanted, page
 from tests import processes
+from tests.browser.opened import launched, look, opened
 
 pytestmark = pytest.mark.torch
 
@@ -89,3 +91,15 @@ def test_it_is_reported_and_drawn(run: Path, tmp_path: Path) -> None:
     graph = json.loads((tmp_path / "call_graph_0.json").read_text())
     assert graph["nodes"] == sorted(graph["nodes"])
     assert any("PipelineEngine" in edge and "train_batch->" in edge for edge in graph["edges"])
+
+
+def test_the_page_of_both_stages(run: Path) -> None:
+    file = run / "page.html"
+    file.write_bytes(page(fastdispatch.load(run, timeline=True), "alexnet", Wanted()))
+    with launched() as browser, opened(browser, file, "query=train_batch") as shown:
+        assert shown.locator("#answer").inner_text().split(" ")[0] != "0"
+        for view in ("graph", "table", "modules", "source", "ranks", "about"):
+            look(shown, view=view)
+            assert shown.locator(f"#view-{view}").is_visible()
+        assert "rank 1" in shown.locator("#view-ranks").text_content()
+        assert "0 of 2" in shown.locator("#view-about").inner_text()

@@ -7,8 +7,8 @@ import argparse
 from fastdispatch import load
 from fastdispatch.cli.output import write
 
-_DESCRIPTION = """One file that shows the recording in a browser: flame graph, call graph, tables, modules, timeline, ranks. It
-opens from a disk, needs no network, and holds all its data."""
+_DESCRIPTION = """One file that shows the recording in a browser: flame graph, call graph, tables, modules, timeline,
+ranks. It opens from a disk, needs no network, and holds all its data."""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

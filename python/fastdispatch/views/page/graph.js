@@ -131,6 +131,12 @@ function shorten(text, letters) {
     return text.includes("/") ? `…${text.slice(1 - letters)}` : `${text.slice(0, letters - 1)}…`;
 }
 
+/** A function that is drawn by itself says its class, too: many are called forward. */
+function named(group) {
+    const above = allGroups()[group.parent];
+    return group.level === "function" && above?.level === "class" ? `${above.label}.${group.label}` : group.label;
+}
+
 function second(group) {
     if (group.node < 0) return counted(group.functions, "function");
     const [pattern] = modulesOf(group.node);
@@ -157,7 +163,7 @@ function boxOf(id) {
     svg("rect", { width: WIDTH, height: HEIGHT, rx: 7 }),
     svg("rect", { class: `stripe package-${group.colour}`, width: 7, height: HEIGHT - 2, x: 1, y: 1, rx: 3 }),
     svg("rect", { class: "meter", x: 14, y: HEIGHT - 8, height: 3, rx: 1.5, width: Math.max(1, (WIDTH - 24) * Math.min(1, value / made.whole)) }),
-    svg("text", { x: 15, y: 18, class: "label" }, shorten(group.label, group.inside.length > 0 ? LETTERS - 3 : LETTERS)),
+    svg("text", { x: 15, y: 18, class: "label" }, shorten(named(group), group.inside.length > 0 ? LETTERS - 3 : LETTERS)),
     svg("text", { x: 15, y: 34, class: "small" }, [share(value, made.whole), second(group)].filter(Boolean).join(" · ")),
     group.inside.length > 0 ? svg("text", { x: WIDTH - 17, y: 19, class: "plus", "aria-hidden": "true" }, "+") : null);
 }
