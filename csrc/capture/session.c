@@ -8,6 +8,10 @@
 #include "capture/monitor.h"
 #include "capture/records.h"
 
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
 fd_process_state fd_process;
 
 static void
@@ -25,7 +29,23 @@ free_session(fd_session *session)
     if (session->recording != NULL) {
         fd_recording_free(session->recording);
     }
+    fd_free(session->hold);
     fd_free(session);
+}
+
+/* "rank00000.fd.off"; what a run before left there goes. */
+static char *
+hold_beside(const char *path)
+{
+    static const char ending[] = ".off";
+    size_t size = strlen(path);
+    char *hold = fd_malloc(size + sizeof ending);
+    if (hold != NULL) {
+        memcpy(hold, path, size);
+        memcpy(hold + size, ending, sizeof ending);
+        unlink(hold);
+    }
+    return hold;
 }
 
 fd_status
@@ -39,6 +59,12 @@ fd_session_open(fd_session **session, const char *path, size_t max_mb,
     fd_limits limits = fd_limits_of(max_mb);
     fd_status status = fd_recording_open(&made->recording, path, &limits,
                                          error);
+    if (status == FD_OK && path != NULL) {
+        made->hold = hold_beside(path);
+        status = made->hold == NULL
+                     ? fd_fail(error, FD_ENOMEM, "out of memory")
+                     : FD_OK;
+    }
     if (status != FD_OK) {
         free_session(made);
         return status;
@@ -78,6 +104,9 @@ fd_session_call(fd_session *session, fd_thread *thread, PyObject *function,
 static long
 action(fd_session *session, fd_thread *thread)
 {
+    if (session->held) {
+        return FD_ACTION_NONE;
+    }
     if (session->schedule == NULL) {
         return FD_ACTION_RECORD;
     }
@@ -254,6 +283,19 @@ keep_hook(const fd_session *session)
     }
 }
 
+/* Whether somebody outside has put the recording on hold, or off it, since the
+ * last step: one look at the file system. */
+static bool
+hold_changed(fd_session *session)
+{
+    int error = errno;
+    bool held = session->hold != NULL && access(session->hold, F_OK) == 0;
+    bool changed = held != session->held;
+    session->held = held;
+    errno = error;
+    return changed;
+}
+
 /* Listening anew loses what other threads start at this instant: only when
  * CUDA is found. Evaluators change under the GIL. */
 static void
@@ -289,7 +331,7 @@ fd_session_step(fd_session *session, fd_thread *thread, uint32_t source)
     }
     header->steps_source = source;
     session->step = stronger ? 1 : session->step + 1;
-    if (session->schedule != NULL) {
+    if (hold_changed(session) || session->schedule != NULL) {
         turn(session, thread, session->wanted);
     }
     sample(session, thread);
@@ -298,7 +340,8 @@ fd_session_step(fd_session *session, fd_thread *thread, uint32_t source)
 void
 fd_session_record(fd_session *session, bool record, uint64_t step)
 {
-    if (fd_process_active() != session || session->schedule != NULL) {
+    if (fd_process_active() != session || session->schedule != NULL
+        || session->held) {
         return;
     }
     if (!record && session->running) {

@@ -43,6 +43,9 @@ typedef struct fd_session {
     bool unhooked;    /* paused by fd_session_record, no hook watches */
     fd_calls_source calls;
     fd_ops_source ops;
+    bool held;        /* `hold` was there when the step began */
+    char *hold;       /* owned; the path and ".off": nothing is recorded while
+                         there is such a file. NULL: in memory */
     uint64_t step;    /* number of the running step */
     long wanted;      /* what the schedule said of it */
 

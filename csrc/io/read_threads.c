@@ -66,6 +66,7 @@ read_thread(fd_reading *r, const fd_thread_record *record, uint64_t self)
     uint64_t running = record->attached != 0 && record->last > record->attached
                            ? record->last - record->attached
                            : 0;
+    uint64_t origin = fd_chunks_header(&r->file)->start.ticks;
     fd_trace_thread thread = {
         .system_id = record->system_id,
         .root = fd_reading_context(r, record->root),
@@ -75,6 +76,9 @@ read_thread(fd_reading *r, const fd_thread_record *record, uint64_t self)
         .self = fd_reading_ns(r, self),
         .events = record->events,
         .events_lost = record->events_lost,
+        .last = record->last > origin
+                    ? fd_reading_ns(r, record->last - origin)
+                    : 0,
     };
     fd_status status = fd_reading_text(r, record->role, 0, &thread.role);
     if (status == FD_OK) {

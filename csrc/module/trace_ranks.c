@@ -45,6 +45,21 @@ notes_of(const fd_trace *trace, const fd_trace_rank *rank)
     return notes;
 }
 
+/* With what is in no dump beside it. */
+static PyObject *
+threads_of(const fd_trace_rank *rank, const fd_text_pool *texts)
+{
+    static const fd_column last[] = {
+        {"last", FD_COLUMN_U64, offsetof(fd_trace_thread, last), NULL}};
+    static const fd_table latest = {"threads", last, 1,
+                                    sizeof(fd_trace_thread), false};
+    PyObject *threads = fd_columns(&fd_threads_table, rank->threads.list,
+                                   rank->threads.count, texts);
+    return fd_columns_join(threads,
+                           fd_columns(&latest, rank->threads.list,
+                                      rank->threads.count, texts));
+}
+
 static PyObject *
 rank_of(const fd_trace *trace, const fd_trace_rank *rank)
 {
@@ -65,9 +80,7 @@ rank_of(const fd_trace *trace, const fd_trace_rank *rank)
     made = fd_columns_with(made, "counters", counters_of(rank));
     made = fd_columns_with(made, "meta", meta_of(trace, rank));
     made = fd_columns_with(made, "notes", notes_of(trace, rank));
-    made = fd_columns_with(made, "threads",
-                           fd_columns(&fd_threads_table, rank->threads.list,
-                                      rank->threads.count, texts));
+    made = fd_columns_with(made, "threads", threads_of(rank, texts));
     made = fd_columns_with(made, "open",
                            fd_columns(&fd_open_table, rank->open.list,
                                       rank->open.count, texts));

@@ -84,6 +84,11 @@ def _read(path: Path) -> dict[str, Any]:
     return manifest if isinstance(manifest, dict) and isinstance(manifest.get("ranks"), list) else {}
 
 
+def entries(folder: Path) -> list[dict[str, Any]]:
+    """What the manifest of a run directory says of its recordings; empty without one."""
+    return [each for each in _read(folder / MANIFEST).get("ranks", []) if isinstance(each.get("file"), str)]
+
+
 def register(path: Path, rank: int, world: int, run: str, host: str | None = None, pid: int | None = None) -> None:
     """Name ``path`` in the manifest of its folder, whose lock is held, as written by this process or by the one given.
 

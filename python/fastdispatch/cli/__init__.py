@@ -12,7 +12,22 @@ from typing import NoReturn
 from fastdispatch import Error, __version__
 
 #: In the order of the help text.
-COMMANDS = ("run", "report", "html", "svg", "diff", "merge", "dump", "export", "timeline", "et", "pipeline")
+COMMANDS = (
+    "run",
+    "report",
+    "html",
+    "svg",
+    "diff",
+    "top",
+    "where",
+    "switch",
+    "merge",
+    "dump",
+    "export",
+    "timeline",
+    "et",
+    "pipeline",
+)
 
 BAD_INPUT = 2
 

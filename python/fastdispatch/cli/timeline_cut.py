@@ -9,7 +9,7 @@ import sys
 from decimal import Decimal
 from typing import Any
 
-from fastdispatch import Error
+from fastdispatch import Error, load
 from fastdispatch._core import timeline_cut
 from fastdispatch.cli.timeline_merge import progress_bar
 from fastdispatch.summary import grouped
@@ -30,6 +30,9 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     window = cut.add_mutually_exclusive_group(required=True)
     window.add_argument("--time", type=parse_times, metavar="A:B", help="since the start, as in 1.5s:2s, :200ms or 3s:")
     window.add_argument("--steps", type=parse_steps, metavar="A:B", help="from step A up to and without B; N: that one")
+    window.add_argument(
+        "--last", type=parse_last, metavar="N", help="of a recording, also a running one: its last N steps"
+    )
     cut.set_defaults(function=run)
 
 
@@ -66,7 +69,25 @@ def parse_steps(text: str) -> Window:
     return begin, end
 
 
+def parse_last(text: str) -> int:
+    if not re.fullmatch(r"\d{1,9}", text, re.ASCII) or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of steps, such as 10")
+    return int(text)
+
+
+def last_steps(path: str, count: int) -> Window:
+    """The steps of a recording that ended last."""
+    rank = load(path).ranks[0]
+    if rank["steps_source"] == "none":
+        raise Error(f"{path}: no steps were found: use --time")
+    latest = rank["latest_steps"]["number"]
+    end = latest[-1] + 1 if latest else 0
+    return max(end - count, 0), end
+
+
 def run(arguments: argparse.Namespace) -> None:
+    if arguments.last is not None:
+        arguments.steps = last_steps(arguments.path, arguments.last)
     begin, end = arguments.steps or arguments.time
     if os.path.realpath(arguments.path) == os.path.realpath(arguments.output):
         raise Error(f"{arguments.output}: cannot cut a file in place: give -o another name")

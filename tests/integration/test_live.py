@@ -1,0 +1,214 @@
+"""``top``, ``where``, ``on`` and ``off`` on training that runs, hangs and is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import fastdispatch
+from fastdispatch import live
+from tests import processes
+
+pytest.importorskip("torch")
+
+
+class Ranks:
+    """Two ranks of real training that go on until they are told to end."""
+
+    def __init__(self, folder: Path) -> None:
+        self.run, self.told = folder / "run", folder / "end"
+        self.processes = [
+            processes.start(
+                "live_ranks.py",
+                self.run,
+                folder / "meet",
+                self.told,
+                RANK=str(rank),
+                WORLD_SIZE="2",
+                LOCAL_RANK=str(rank),
+            )
+            for rank in range(2)
+        ]
+        for process in self.processes:
+            assert process.stdout is not None and process.stdout.readline() == "under way\n"
+
+    def end(self) -> list[int]:
+        """How many steps each made."""
+        self.told.touch()
+        return [int(process.communicate(timeout=60)[0]) for process in self.processes]
+
+
+@pytest.fixture
+def ranks(tmp_path: Path) -> Iterator[Ranks]:
+    made = Ranks(tmp_path)
+    yield made
+    for process in made.processes:
+        process.kill()
+        process.wait(30)
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    until = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < until, "it did not come about"
+        time.sleep(0.05)
+
+
+def steps(ranks: Ranks) -> list[int]:
+    return [rank["steps"] for rank in fastdispatch.load(ranks.run).ranks]
+
+
+def grow(ranks: Ranks) -> bool:
+    before = steps(ranks)
+    wait_for(lambda: all(now > then for now, then in zip(steps(ranks), before, strict=True)))
+    return True
+
+
+def command(*arguments: object) -> str:
+    result = processes.fastdispatch(*arguments)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def test_top_says_what_runs_now(ranks: Ranks) -> None:
+    printed = command("top", ranks.run, "--once", "--interval", "0.5").splitlines()
+    assert printed[0].startswith("2 ranks, step") and "steps/s" in printed[0]
+    document = json.loads(command("top", ranks.run, "--once", "--interval", "0.5", "--json"))
+    rows = {row["key"]: row for row in document["rows"]}
+    forward = next(key for key in rows if key.endswith("live_ranks.py:[]:train_step"))
+    assert rows["c10d::allreduce_"]["calls"] > 0 and rows[forward]["total"] > rows[forward]["self"]
+    assert abs(sum(row["self"] for row in rows.values()) - 1) < 1e-6
+    since_start = json.loads(command("top", ranks.run, "--once", "--total", "--json"))
+    assert {row["key"] for row in since_start["rows"]} >= set(rows)
+    made = ranks.end()
+    assert steps(ranks) == made
+
+
+def test_off_and_on_at_steps(ranks: Ranks) -> None:
+    result = processes.fastdispatch("off", ranks.run)
+    assert (result.returncode, result.stderr) == (0, "fastdispatch: 2 recordings off from the next step\n")
+    wait_for(lambda: all(rank["state"] == "paused" for rank in fastdispatch.load(ranks.run).ranks))
+    rest = live.sample(str(ranks.run)).figures
+    time.sleep(0.2)
+    assert live.sample(str(ranks.run)).figures == rest
+    assert "no open calls" in command("where", ranks.run) or "paused" in command("where", ranks.run)
+    command("on", ranks.run / "rank00001.fd")
+    wait_for(lambda: fastdispatch.load(ranks.run).ranks[1]["state"] == "running")
+    assert fastdispatch.load(ranks.run).ranks[0]["state"] == "paused"
+    command("on", ranks.run)
+    assert grow(ranks)
+    made = ranks.end()
+    assert all(0 < recorded <= whole for recorded, whole in zip(steps(ranks), made, strict=True))
+    ended = processes.fastdispatch("off", ranks.run)
+    assert ended.returncode == 2 and "no process records there: 2 finished" in ended.stderr
+    assert not list(ranks.run.glob("*.off"))
+
+
+def test_where_shows_who_is_waited_for(ranks: Ranks) -> None:
+    os.kill(ranks.processes[1].pid, signal.SIGSTOP)
+
+    def waiting() -> bool:
+        found = [each for each in live.stacks(str(ranks.run)) if each.thread == "main" and each.rank == 0]
+        return bool(found) and "all_reduce" in " ".join(found[0].calls) and found[0].age > 3e8
+
+    wait_for(waiting)
+    lines = command("where", ranks.run).splitlines()
+    heads = [line for line in lines if not line.startswith(" ")]
+    assert len(heads) == 2
+    assert any(line.startswith("rank 0 (1 of 2): step ") for line in heads)
+    assert any("live_ranks.py:[]:agree" in line for line in lines)
+    document = json.loads(command("where", ranks.run, "--json", "--threads"))
+    (of_zero,) = [g for g in document["groups"] if g["ranks"] == [0] and g["stacks"][0]["thread"] == "main"]
+    ages = [call["ns"] for call in of_zero["stacks"][0]["stack"]]
+    assert ages == sorted(ages, reverse=True)
+    os.kill(ranks.processes[1].pid, signal.SIGCONT)
+    assert grow(ranks)
+    ranks.end()
+
+
+def test_where_a_killed_rank_was(ranks: Ranks) -> None:
+    for process in ranks.processes:
+        process.kill()
+        process.wait(30)
+    assert ", killed: step" in command("where", ranks.run)
+    assert command("top", ranks.run, "--once", "--total").startswith("2 ranks, step")
+
+
+def screen_of(terminal: int, until: bytes) -> bytes:
+    """What came to a terminal, up to and with a text."""
+    seen = b""
+    end = time.monotonic() + 60
+    while until not in seen and time.monotonic() < end:
+        if select.select([terminal], [], [], 0.2)[0]:
+            try:
+                seen += os.read(terminal, 65536)
+            except OSError:
+                break
+    assert until in seen, seen[-2000:]
+    return seen
+
+
+def test_top_in_a_terminal_and_neither_side_harms_the_other(ranks: Ranks) -> None:
+    pytest.importorskip("textual")
+    ours, theirs = pty.openpty()
+    top = subprocess.Popen(
+        [sys.executable, "-m", "fastdispatch", "top", str(ranks.run), "--interval", "0.3"],
+        stdin=theirs, stdout=theirs, stderr=theirs,
+        env=processes.environment(TERM="xterm-256color", COLUMNS="120", LINES="30"),
+    )  # fmt: skip
+    os.close(theirs)
+    screen_of(ours, b"train_step")
+    os.write(ours, b"s")
+    screen_of(ours, b"by total")
+    os.write(ours, b"f")
+    screen_of(ours, b"frozen")
+    assert grow(ranks)
+    top.kill()
+    top.wait(30)
+    os.close(ours)
+    made = ranks.end()
+    assert steps(ranks) == made
+
+
+def test_the_last_steps_of_a_recording(tmp_path: Path) -> None:
+    with fastdispatch.CallGraph(tmp_path / "run", timeline=True) as graph:
+        for number in range(7):
+            json.dumps(number)
+            graph.step()
+            if number == 5:
+                while_running = processes.fastdispatch(
+                    "timeline", "cut", graph.path, "--last", 2, "-o", tmp_path / "running.json"
+                )
+    assert while_running.returncode == 0, while_running.stderr
+    command("timeline", "cut", tmp_path / "run" / "rank00000.fd", "--last", 3, "-o", tmp_path / "last.json")
+
+    def steps_in(path: Path) -> list[str]:
+        events = json.loads(path.read_text())["traceEvents"]
+        return [event["name"] for event in events if event["name"].startswith("step ")]
+
+    assert steps_in(tmp_path / "running.json") == ["step 4", "step 5"]
+    assert steps_in(tmp_path / "last.json") == ["step 4", "step 5", "step 6"]
+
+
+def test_bad_paths_are_one_line(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for arguments, said in (
+        (["where", tmp_path / "none"], "no such recording or run directory"),
+        (["top", tmp_path / "empty", "--once"], "no recording in this folder"),
+        (["on", tmp_path / "empty"], "no recording in this folder"),
+        (["top", tmp_path, "--json"], "--json goes with --once"),
+        (["top", tmp_path, "--interval", "0"], "0.1 to 3600"),
+    ):
+        result = processes.fastdispatch(*arguments)
+        assert result.returncode == 2
+        assert result.stderr.count("\n") == 1 and said in result.stderr

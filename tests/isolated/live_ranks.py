@@ -1,0 +1,45 @@
+"""Trains on gloo, RANK of WORLD_SIZE, into argv[1] until there is a file argv[3]; argv[2]: a file to meet at."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+
+import fastdispatch
+
+rank = int(os.environ["RANK"])
+dist.init_process_group(
+    "gloo", init_method=f"file://{sys.argv[2]}", rank=rank, world_size=int(os.environ["WORLD_SIZE"])
+)
+torch.set_num_threads(1)
+model = torch.nn.Linear(32, 32)
+optimizer = torch.optim.SGD(model.parameters(), 1e-3)
+ended = torch.zeros(1)
+
+
+def train_step() -> None:
+    optimizer.zero_grad()
+    model(torch.ones(8, 32)).sum().backward()
+    optimizer.step()
+
+
+def agree() -> bool:
+    """Whether any rank has been told to end: all end in the same step."""
+    ended.fill_(Path(sys.argv[3]).exists())
+    dist.all_reduce(ended)
+    return bool(ended.item())
+
+
+with fastdispatch.CallGraph(sys.argv[1]):
+    steps = 0
+    while not agree():
+        train_step()
+        steps += 1
+        if steps == 3:
+            print("under way", flush=True)
+print(steps)
+dist.destroy_process_group()
