@@ -167,15 +167,17 @@ def test_top_in_a_terminal_and_neither_side_harms_the_other(ranks: Ranks) -> Non
         env=processes.environment(TERM="xterm-256color", COLUMNS="120", LINES="30"),
     )  # fmt: skip
     os.close(theirs)
-    screen_of(ours, b"train_step")
-    os.write(ours, b"s")
-    screen_of(ours, b"by total")
-    os.write(ours, b"f")
-    screen_of(ours, b"frozen")
-    assert grow(ranks)
-    top.kill()
-    top.wait(30)
-    os.close(ours)
+    try:
+        screen_of(ours, b"train_step")
+        os.write(ours, b"s")
+        screen_of(ours, b"by total")
+        os.write(ours, b"f")
+        screen_of(ours, b"frozen")
+        assert grow(ranks)
+    finally:
+        top.kill()
+        top.wait(30)
+        os.close(ours)
     made = ranks.end()
     assert steps(ranks) == made
 
