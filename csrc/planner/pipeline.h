@@ -1,7 +1,7 @@
 /* From a model to its pipeline: layers, states, the optimum, and what would
  * change it. */
-#ifndef FD_PIPELINE_H
-#define FD_PIPELINE_H
+#ifndef FD_PLANNER_PIPELINE_H
+#define FD_PLANNER_PIPELINE_H
 
 #include "planner/optimum.h"
 
