@@ -9,14 +9,15 @@ fd_gpu_figures_init(fd_gpu_figures *figures, fd_recording *recording)
     pthread_mutex_init(&figures->lock, NULL);
     figures->pool = fd_pool_of(&recording->file, FD_CHUNK_GPU,
                                sizeof(fd_gpu_record), FIRST_CHUNK);
-    figures->events = fd_pool_of(&recording->file, FD_CHUNK_GPU_EVENTS,
-                                 sizeof(fd_gpu_event), FIRST_CHUNK);
+    figures->events = (fd_event_ring){.kind = FD_CHUNK_GPU_EVENTS,
+                                      .record_bytes = sizeof(fd_gpu_event)};
 }
 
 void
 fd_gpu_figures_clear(fd_gpu_figures *figures)
 {
     pthread_mutex_destroy(&figures->lock);
+    fd_event_ring_clear(&figures->events);
     fd_map_clear(&figures->records);
 }
 
@@ -53,23 +54,24 @@ record_of(fd_gpu_figures *figures, uint32_t context)
     return record;
 }
 
-/* Intervals share what the file has for the timeline with the calls. */
+/* Intervals share what the file has for the timeline with the calls. Under the
+ * recording's lock. */
 static fd_gpu_event *
 room_for_event(fd_gpu_figures *figures)
 {
-    fd_timeline *timeline = &figures->recording->timeline;
-    const fd_chunk *before = figures->events.chunk;
-    bool full = before == NULL || before->used == before->capacity;
-    if (full
-        && timeline->bytes + figures->events.next_bytes
-               > timeline->max_bytes) {
-        return NULL;
+    fd_recording *recording = figures->recording;
+    const fd_chunk *chunk = figures->chunk;
+    uint32_t lost = 0;
+    if (!figures->full && (chunk == NULL || chunk->used == chunk->capacity)) {
+        figures->chunk = fd_event_ring_next(
+            &figures->events, &recording->timeline, &recording->file,
+            figures->ended, &lost);
+        figures->full = figures->chunk == NULL;
     }
-    fd_gpu_event *event = fd_pool_reserve(&figures->events, 1);
-    if (event != NULL && figures->events.chunk != before) {
-        timeline->bytes += figures->events.chunk->bytes;
-    }
-    return event;
+    fd_file_add(&recording->file, FD_COUNT_GPU_EVENTS_LOST, lost);
+    return figures->full ? NULL
+                         : (fd_gpu_event *)fd_chunk_records(figures->chunk)
+                               + figures->chunk->used;
 }
 
 static void
@@ -78,9 +80,11 @@ add_event(fd_gpu_figures *figures, const fd_gpu_event *event)
     fd_recording *recording = figures->recording;
     pthread_mutex_lock(&recording->lock);
     fd_gpu_event *place = room_for_event(figures);
+    figures->ended++;
     if (place != NULL) {
         *place = *event;
-        fd_pool_publish(&figures->events, 1);
+        atomic_store_explicit(&figures->chunk->used, figures->chunk->used + 1,
+                              memory_order_release);
     }
     pthread_mutex_unlock(&recording->lock);
     if (place == NULL) {

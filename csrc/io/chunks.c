@@ -15,12 +15,19 @@ fd_chunks_match(const void *bytes, size_t size)
            && memcmp(bytes, FD_FILE_MAGIC, sizeof(FD_FILE_MAGIC) - 1) == 0;
 }
 
+bool
+fd_chunks_match_spill(const void *bytes, size_t size)
+{
+    return size >= sizeof(FD_SPILL_MAGIC) - 1
+           && memcmp(bytes, FD_SPILL_MAGIC, sizeof(FD_SPILL_MAGIC) - 1) == 0;
+}
+
 /* How much to map: a live file may grow up to its own bound meanwhile. */
 static size_t
 room_of(const fd_chunks *chunks)
 {
     fd_header header;
-    size_t most = (size_t)FD_MAX_MB << 20;
+    size_t most = (size_t)FD_MAX_SPILL_MB << 20;
     if (!chunks->writer_lives
         || pread(chunks->fd, &header, sizeof header, 0)
                != (ssize_t)sizeof header
@@ -56,10 +63,12 @@ map_file(fd_chunks *chunks, const char *path, fd_error *error)
 }
 
 static fd_status
-check_header(const fd_chunks *chunks, const char *path, fd_error *error)
+check_header(const fd_chunks *chunks, const char *path, bool spill,
+             fd_error *error)
 {
     const fd_header *header = fd_chunks_header(chunks);
-    if (!fd_chunks_match(chunks->base, chunks->size)) {
+    if (!(spill ? fd_chunks_match_spill : fd_chunks_match)(chunks->base,
+                                                           chunks->size)) {
         return fd_fail(error, FD_EFORMAT, "%s: not a fastdispatch recording",
                        path);
     }
@@ -204,9 +213,9 @@ scan(fd_chunks *chunks)
 }
 
 static fd_status
-check(fd_chunks *chunks, const char *name, fd_error *error)
+check(fd_chunks *chunks, const char *name, bool spill, fd_error *error)
 {
-    fd_status status = check_header(chunks, name, error);
+    fd_status status = check_header(chunks, name, spill, error);
     if (status == FD_OK) {
         status = scan(chunks);
         if (status != FD_OK) {
@@ -216,13 +225,13 @@ check(fd_chunks *chunks, const char *name, fd_error *error)
     return status;
 }
 
-fd_status
-fd_chunks_open(fd_chunks *chunks, const char *path, fd_error *error)
+static fd_status
+open_file(fd_chunks *chunks, const char *path, bool spill, fd_error *error)
 {
     *chunks = (fd_chunks){.fd = -1};
     fd_status status = map_file(chunks, path, error);
     if (status == FD_OK) {
-        status = check(chunks, path, error);
+        status = check(chunks, path, spill, error);
     }
     if (chunks->fd >= 0) {
         close(chunks->fd);
@@ -235,19 +244,45 @@ fd_chunks_open(fd_chunks *chunks, const char *path, fd_error *error)
 }
 
 fd_status
-fd_chunks_view(fd_chunks *chunks, const void *base, size_t size,
-               fd_error *error)
+fd_chunks_open(fd_chunks *chunks, const char *path, fd_error *error)
+{
+    return open_file(chunks, path, false, error);
+}
+
+fd_status
+fd_chunks_open_spill(fd_chunks *chunks, const char *path, fd_error *error)
+{
+    return open_file(chunks, path, true, error);
+}
+
+static fd_status
+view(fd_chunks *chunks, const void *base, size_t size, bool spill,
+     fd_error *error)
 {
     *chunks = (fd_chunks){.base = base,
                           .size = size,
                           .room = size,
                           .fd = -1,
                           .writer_lives = true};
-    fd_status status = check(chunks, "this recording", error);
+    fd_status status = check(chunks, "this recording", spill, error);
     if (status != FD_OK) {
         fd_chunks_close(chunks);
     }
     return status;
+}
+
+fd_status
+fd_chunks_view(fd_chunks *chunks, const void *base, size_t size,
+               fd_error *error)
+{
+    return view(chunks, base, size, false, error);
+}
+
+fd_status
+fd_chunks_view_spill(fd_chunks *chunks, const void *base, size_t size,
+                     fd_error *error)
+{
+    return view(chunks, base, size, true, error);
 }
 
 void

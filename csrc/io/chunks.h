@@ -38,10 +38,17 @@ bool fd_chunks_match(const void *bytes, size_t size);
 fd_status fd_chunks_open(fd_chunks *chunks, const char *path,
                          fd_error *error);
 
+/* Whether they are those of a side file, and one opened. */
+bool fd_chunks_match_spill(const void *bytes, size_t size);
+fd_status fd_chunks_open_spill(fd_chunks *chunks, const char *path,
+                               fd_error *error);
+
 /* The same for a recording that this process has in memory; `size` may be its
  * whole room, what is in use the header says. */
 fd_status fd_chunks_view(fd_chunks *chunks, const void *base, size_t size,
                          fd_error *error);
+fd_status fd_chunks_view_spill(fd_chunks *chunks, const void *base,
+                               size_t size, fd_error *error);
 void fd_chunks_close(fd_chunks *chunks);
 
 static inline const fd_header *

@@ -1,42 +1,6 @@
 #include "io/reading.h"
 
-#include <stdlib.h>
-
-/* A chunk of events as it was when it was looked at: its thread may be filling
- * it anew. */
-typedef struct run {
-    const fd_chunk_view *view;
-    uint64_t first; /* how many events of the thread came before */
-} run;
-
-typedef FD_VECTOR(run) run_list;
-
 static const uint32_t NO_JOB = UINT32_MAX;
-
-static int
-by_first(const void *left, const void *right)
-{
-    uint64_t a = ((const run *)left)->first;
-    uint64_t b = ((const run *)right)->first;
-    return a < b ? -1 : a > b;
-}
-
-static fd_status
-find_runs(const fd_reading *r, uint32_t owner, run_list *runs)
-{
-    fd_status status = FD_OK;
-    FOR_EACH_CHUNK(r, FD_CHUNK_EVENTS, view) {
-        if (view->header->owner == owner && status == FD_OK) {
-            uint64_t first = atomic_load_explicit(&view->header->first,
-                                                  memory_order_acquire);
-            status = fd_vector_push(runs, (run){view, first});
-        }
-    }
-    if (runs->count > 0) {
-        qsort(runs->list, runs->count, sizeof *runs->list, by_first);
-    }
-    return status;
-}
 
 /* Start and end are rounded, not the duration: what lies inside another in
  * ticks lies inside it in nanoseconds. */
@@ -121,10 +85,9 @@ read_event(fd_reading *r, const fd_event *event, uint16_t thread)
 }
 
 static fd_status
-read_run(fd_reading *r, const run *one, uint16_t thread)
+read_run(fd_reading *r, const fd_run *one, uint16_t thread)
 {
     const fd_event *events = one->view->records;
-    const fd_chunk *header = one->view->header;
     uint32_t before = r->rank->events.count;
     uint32_t ids_before = r->rank->record_ids.count;
     uint32_t flows_before = r->flows.count;
@@ -132,10 +95,9 @@ read_run(fd_reading *r, const run *one, uint16_t thread)
     for (uint32_t i = 0; i < one->view->used && status == FD_OK; i++) {
         status = read_event(r, &events[i], thread);
     }
-    atomic_thread_fence(memory_order_acquire);
-    if (header->used < one->view->used || header->first != one->first) {
+    if (fd_run_is_stale(one)) {
         r->rank->threads.list[thread].events_lost += one->view->used;
-        r->rank->events.count = before; /* filled anew meanwhile */
+        r->rank->events.count = before;
         r->rank->record_ids.count = ids_before;
         r->flows.count = flows_before;
     }
@@ -191,14 +153,18 @@ read_open(fd_reading *r, const fd_thread_record *record, uint16_t thread)
 static fd_status
 read_thread(fd_reading *r, const fd_thread_record *record, uint16_t thread)
 {
-    run_list runs = {NULL, 0, 0};
-    fd_status status = find_runs(r, fd_reading_id(r, record), &runs);
+    fd_run_list runs = {NULL, 0, 0};
+    uint64_t written = record->events - record->events_lost;
+    fd_status status = fd_reading_runs(r, FD_CHUNK_EVENTS,
+                                       fd_reading_id(r, record), &runs);
     for (uint32_t i = 0; i < runs.count && status == FD_OK; i++) {
         status = read_run(r, &runs.list[i], thread);
     }
     if (status == FD_OK && runs.count > 0) {
         status = read_open(r, record, thread);
     }
+    r->rank->threads.list[thread].events_lost
+        += fd_spill_missing(r, written, &runs);
     fd_vector_clear(&runs);
     return status;
 }

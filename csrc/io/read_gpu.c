@@ -78,15 +78,48 @@ read_event(fd_reading *r, const fd_gpu_event *event)
 }
 
 static fd_status
-read_events(fd_reading *r)
+read_run(fd_reading *r, const fd_run *one)
 {
+    const fd_gpu_event *events = one->view->records;
+    uint32_t before = r->rank->gpu_events.count;
     fd_status status = FD_OK;
-    FOR_EACH_CHUNK(r, FD_CHUNK_GPU_EVENTS, view) {
-        const fd_gpu_event *events = view->records;
-        for (uint32_t i = 0; i < view->used && status == FD_OK; i++) {
-            status = read_event(r, &events[i]);
+    for (uint32_t i = 0; i < one->view->used && status == FD_OK; i++) {
+        status = read_event(r, &events[i]);
+    }
+    if (fd_run_is_stale(one)) {
+        r->rank->counters[FD_COUNT_GPU_EVENTS_LOST] += one->view->used;
+        r->rank->gpu_events.count = before;
+    }
+    return status;
+}
+
+/* Every call that has figures has a line, or one that is lost. */
+static uint64_t
+written(const fd_reading *r)
+{
+    uint64_t calls = 0;
+    uint64_t lost = r->rank->counters[FD_COUNT_GPU_EVENTS_LOST];
+    FOR_EACH_CHUNK(r, FD_CHUNK_GPU, view) {
+        const fd_gpu_record *records = view->records;
+        for (uint32_t i = 0; i < view->used; i++) {
+            calls += records[i].calls;
         }
     }
+    return calls > lost ? calls - lost : 0;
+}
+
+static fd_status
+read_events(fd_reading *r)
+{
+    fd_run_list runs = {NULL, 0, 0};
+    uint64_t lines = written(r);
+    fd_status status = fd_reading_runs(r, FD_CHUNK_GPU_EVENTS, 0, &runs);
+    for (uint32_t i = 0; i < runs.count && status == FD_OK; i++) {
+        status = read_run(r, &runs.list[i]);
+    }
+    r->rank->counters[FD_COUNT_GPU_EVENTS_LOST]
+        += fd_spill_missing(r, lines, &runs);
+    fd_vector_clear(&runs);
     return status;
 }
 

@@ -151,6 +151,12 @@ note_damage(fd_reading *r)
                  r->file.damaged);
         status = note(r, line);
     }
+    if (status == FD_OK && r->missing > 0) {
+        char text[sizeof r->trouble.text + 64];
+        snprintf(text, sizeof text, "%s: %llu events of the timeline are lost",
+                 r->trouble.text, (unsigned long long)r->missing);
+        status = note(r, text);
+    }
     if (status == FD_OK && r->lost != 0) {
         status = note(r, "calls whose callers are lost hang below <lost>");
     }
@@ -233,6 +239,7 @@ static void
 clear(fd_reading *r)
 {
     fd_chunks_close(&r->file);
+    fd_chunks_close(&r->spill);
     fd_map_clear(&r->nodes);
     fd_map_clear(&r->modules);
     fd_map_clear(&r->contexts);
@@ -245,14 +252,18 @@ clear(fd_reading *r)
     fd_free(r->map);
 }
 
-/* The chunks are open; they are closed here. */
+/* The chunks are open; they are closed here. `path` NULL: in memory. */
 static fd_status
-read_chunks(fd_reading *r, fd_trace **trace, const char *name,
+read_chunks(fd_reading *r, fd_trace **trace, const char *path,
             fd_error *error)
 {
+    const char *name = path != NULL ? path : "this recording";
+    fd_status status = r->timeline ? fd_spill_settle(r, path) : FD_OK;
     r->trace = fd_trace_new();
     r->rank = r->trace != NULL ? fd_trace_add_rank(r->trace) : NULL;
-    fd_status status = r->rank != NULL ? read_all(r) : FD_ENOMEM;
+    if (status == FD_OK) {
+        status = r->rank != NULL ? read_all(r) : FD_ENOMEM;
+    }
     if (status != FD_OK) {
         fd_trace_free(r->trace);
         r->trace = NULL;
@@ -267,17 +278,39 @@ fd_status
 fd_reader_read(fd_trace **trace, const char *path, bool timeline,
                fd_error *error)
 {
-    fd_reading r = {.timeline = timeline};
-    fd_status status = fd_chunks_open(&r.file, path, error);
-    return status == FD_OK ? read_chunks(&r, trace, path, error) : status;
+    fd_reading r = {.timeline = timeline, .spill = {.fd = -1}};
+    fd_status status = timeline ? fd_spill_open(&r, path, NULL, 0) : FD_OK;
+    if (status == FD_OK) {
+        status = fd_chunks_open(&r.file, path, error);
+    }
+    if (status != FD_OK) {
+        fd_chunks_close(&r.spill);
+        return status;
+    }
+    return read_chunks(&r, trace, path, error);
 }
 
 fd_status
 fd_reader_read_memory(fd_trace **trace, const void *base, size_t size,
                       bool timeline, fd_error *error)
 {
-    fd_reading r = {.timeline = timeline};
-    fd_status status = fd_chunks_view(&r.file, base, size, error);
-    return status == FD_OK ? read_chunks(&r, trace, "this recording", error)
-                           : status;
+    return fd_reader_read_memories(trace, (fd_memory){base, size},
+                                   (fd_memory){NULL, 0}, timeline, error);
+}
+
+fd_status
+fd_reader_read_memories(fd_trace **trace, fd_memory recording,
+                        fd_memory spill, bool timeline, fd_error *error)
+{
+    fd_reading r = {.timeline = timeline, .spill = {.fd = -1}};
+    fd_status status = fd_spill_open(&r, NULL, spill.base, spill.size);
+    if (status == FD_OK) {
+        status = fd_chunks_view(&r.file, recording.base, recording.size,
+                                error);
+    }
+    if (status != FD_OK) {
+        fd_chunks_close(&r.spill);
+        return status;
+    }
+    return read_chunks(&r, trace, NULL, error);
 }

@@ -14,8 +14,20 @@ typedef struct fd_raw_flow {
     uint16_t threads[2];
 } fd_raw_flow;
 
+/* A chunk of events as it was when it was looked at: its owner may be filling
+ * it anew. */
+typedef struct fd_run {
+    const fd_chunk_view *view;
+    uint64_t first; /* how many events of the owner came before */
+} fd_run;
+
+typedef FD_VECTOR(fd_run) fd_run_list;
+
 typedef struct fd_reading {
     fd_chunks file;
+    fd_chunks spill;  /* the side file; zero without */
+    fd_error trouble; /* why that is missing or not whole; "": it is not */
+    uint64_t missing; /* events for that reason */
     fd_trace *trace;
     fd_trace_rank *rank;
     double ns_per_tick;
@@ -35,11 +47,13 @@ typedef struct fd_reading {
 
 /* Every chunk of a kind; `view` walks them. No list, no arithmetic on it: that
  * is undefined even for + 0. */
-#define FOR_EACH_CHUNK(r, wanted, view)                                       \
-    for (const fd_chunk_view *view = (r)->file.list.list;                     \
-         view != NULL && view < (r)->file.list.list + (r)->file.list.count;   \
+#define FOR_EACH_CHUNK_OF(chunks, wanted, view)                               \
+    for (const fd_chunk_view *view = (chunks)->list.list;                     \
+         view != NULL && view < (chunks)->list.list + (chunks)->list.count;   \
          view++)                                                              \
         if (view->header->kind == (wanted))
+#define FOR_EACH_CHUNK(r, wanted, view)                                       \
+    FOR_EACH_CHUNK_OF(&(r)->file, wanted, view)
 
 static inline uint32_t
 fd_reading_id(const fd_reading *r, const void *record)
@@ -78,6 +92,26 @@ const fd_entry *fd_reading_stack(const fd_reading *r,
  * 0 when the string is damaged. */
 fd_status fd_reading_text(fd_reading *r, uint32_t id, size_t skip,
                           uint32_t *to);
+
+/* The chunks of a kind and owner, of both files, in the order of writing. */
+fd_status fd_reading_runs(const fd_reading *r, uint32_t kind, uint32_t owner,
+                          fd_run_list *runs);
+
+/* Whether a chunk was filled anew while it was read. */
+bool fd_run_is_stale(const fd_run *run);
+
+/* Open the side file of the recording at `path`: before the recording itself,
+ * so that a live writer's events refer to what will be found there. NULL: its
+ * bytes, which may be none. Then, when the recording is open: see that it is
+ * the right one. FD_ENOMEM is all that can fail. */
+fd_status fd_spill_open(fd_reading *r, const char *path, const void *base,
+                        size_t size);
+fd_status fd_spill_settle(fd_reading *r, const char *path);
+
+/* Of `written` events of an owner that found room those in `runs` are there:
+ * how many lay in what is missing of the side file. */
+uint64_t fd_spill_missing(fd_reading *r, uint64_t written,
+                          const fd_run_list *runs);
 
 /* The parts, in the order of reading. */
 fd_status fd_read_shared(fd_reading *r);   /* nodes and modules */

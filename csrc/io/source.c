@@ -54,6 +54,12 @@ open_file(fd_trace **trace, const char *path, bool timeline, fd_error *error)
     if (at < size && head[at] == '{') {
         return fd_load(trace, path, error);
     }
+    if (fd_chunks_match_spill(head, size)) {
+        return fd_fail(error, FD_EFORMAT,
+                       "%s: the side file of a recording: give the recording, "
+                       "which has its name without " FD_SPILL_SUFFIX,
+                       path);
+    }
     return fd_fail(error, FD_EFORMAT,
                    "%s: neither a recording (.fd) nor a dump (.json) of "
                    "fastdispatch",

@@ -67,19 +67,20 @@ optional(PyObject *value)
     return value == NULL || value == Py_None ? NULL : Py_NewRef(value);
 }
 
-/* None, or (overwrites, numbers, shortest of Python calls, operators, ranges,
- * jobs) in ns; -1: none of them. */
+/* None, or (overwrites, MB of the side file, numbers, shortest of Python calls,
+ * operators, ranges, jobs) in ns; -1: none of them. */
 static int
 take_timeline(PyObject *value, void *to)
 {
     fd_timeline *timeline = to;
     int overwrites;
     int numbers;
+    int spill_mb;
     double shortest[FD_TIMELINE_KINDS];
     if (value == Py_None) {
         return 1;
     }
-    if (!PyArg_ParseTuple(value, "ppdddd", &overwrites, &numbers,
+    if (!PyArg_ParseTuple(value, "pipdddd", &overwrites, &spill_mb, &numbers,
                           &shortest[FD_TIMELINE_PYTHON],
                           &shortest[FD_TIMELINE_OPS],
                           &shortest[FD_TIMELINE_RANGES],
@@ -89,6 +90,10 @@ take_timeline(PyObject *value, void *to)
     timeline->on = true;
     timeline->overwrites = overwrites != 0;
     timeline->numbers = numbers != 0;
+    timeline->max_spill = (size_t)(spill_mb < 0                 ? 0
+                                   : spill_mb < FD_MAX_SPILL_MB ? spill_mb
+                                                                : FD_MAX_SPILL_MB)
+                          << 20;
     for (int i = 0; i < FD_TIMELINE_KINDS; i++) {
         timeline->shortest[i] = shortest[i] < 0
                                     ? UINT64_MAX
@@ -155,8 +160,13 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     fd_session *session = session_of(self);
     session->calls = (fd_calls_source)calls;
     session->fold = fold;
-    timeline.max_bytes = session->recording->timeline.max_bytes;
-    session->recording->timeline = timeline;
+    fd_error error = {""};
+    fd_status status = fd_recording_plan(session->recording, &timeline,
+                                         &error);
+    if (status != FD_OK) {
+        Py_DECREF(self);
+        return fd_raise(PyType_GetModule(type), status, &error);
+    }
     session->origins.keeps_starts
         = timeline.on && timeline.shortest[FD_TIMELINE_OPS] != UINT64_MAX;
     fd_header *header = fd_file_header(&session->recording->file);
@@ -394,10 +404,14 @@ session_trace(PyObject *self, PyObject *args, PyObject *kwargs)
         return NULL;
     }
     const fd_file *file = &session_of(self)->recording->file;
+    const fd_file *spill = file->spill;
     fd_trace *trace = NULL;
     fd_error error = {""};
-    fd_status status = fd_reader_read_memory(
-        &trace, file->base, file->room, timeline != 0, &error);
+    fd_status status = fd_reader_read_memories(
+        &trace, (fd_memory){file->base, file->room},
+        spill != NULL ? (fd_memory){spill->base, spill->room}
+                      : (fd_memory){NULL, 0},
+        timeline != 0, &error);
     return status == FD_OK ? fd_trace_object(module_of(self), trace)
                            : fd_raise(module_of(self), status, &error);
 }

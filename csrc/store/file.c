@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -32,6 +34,24 @@ check_abandoned(const char *path, fd_error *error)
     return FD_OK;
 }
 
+/* The side file of the recording that is replaced. */
+static void
+drop_old_spill(const char *path)
+{
+    char side[PATH_MAX];
+    char magic[sizeof FD_SPILL_MAGIC - 1];
+    int size = snprintf(side, sizeof side, "%s%s", path, FD_SPILL_SUFFIX);
+    int fd = size < (int)sizeof side ? open(side, O_RDONLY | O_CLOEXEC) : -1;
+    if (fd < 0) {
+        return;
+    }
+    if (read(fd, magic, sizeof magic) == (ssize_t)sizeof magic
+        && memcmp(magic, FD_SPILL_MAGIC, sizeof magic) == 0) {
+        unlink(side);
+    }
+    close(fd);
+}
+
 /* Unlink first: a reader of the old recording keeps its own pages. */
 static fd_status
 open_new(fd_file *file, const char *path, fd_error *error)
@@ -41,6 +61,7 @@ open_new(fd_file *file, const char *path, fd_error *error)
         return status;
     }
     unlink(path);
+    drop_old_spill(path);
     file->path = fd_malloc(strlen(path) + 1);
     if (file->path == NULL) {
         return fd_fail(error, FD_ENOMEM, "%s: out of memory", path);
@@ -118,6 +139,32 @@ fd_file_create(fd_file *file, const char *path, size_t max_bytes,
 }
 
 fd_status
+fd_file_spill(fd_file *file, size_t max_bytes, fd_error *error)
+{
+    size_t size = strlen(file->path) + sizeof FD_SPILL_SUFFIX;
+    char *path = fd_malloc(size);
+    fd_file *spill = fd_malloc(sizeof *spill);
+    fd_status status = FD_ENOMEM;
+    if (path != NULL && spill != NULL) {
+        snprintf(path, size, "%s%s", file->path, FD_SPILL_SUFFIX);
+        status = fd_file_create(spill, path, max_bytes, error);
+    }
+    else {
+        fd_fail(error, FD_ENOMEM, "%s: out of memory", file->path);
+    }
+    fd_free(path);
+    if (status != FD_OK) {
+        fd_free(spill);
+        return status;
+    }
+    fd_header *header = fd_file_header(spill);
+    memcpy(header->id, fd_file_header(file)->id, sizeof header->id);
+    memcpy(header->magic, FD_SPILL_MAGIC, sizeof header->magic);
+    file->spill = spill;
+    return FD_OK;
+}
+
+fd_status
 fd_file_chunk(fd_file *file, uint32_t kind, uint32_t record_bytes,
               size_t bytes, uint32_t owner, fd_chunk **chunk)
 {
@@ -156,6 +203,12 @@ cover(const fd_file *file, size_t from)
 void
 fd_file_finish(fd_file *file)
 {
+    if (file->spill != NULL && file->spill->fd >= 0) {
+        if (fd_file_header(file->spill)->file_bytes == FD_PAGE) {
+            unlink(file->spill->path);
+        }
+        fd_file_finish(file->spill);
+    }
     if (file->fd >= 0) {
         cover(file, fd_file_header(file)->file_bytes);
         flock(file->fd, LOCK_UN); /* the mapping would keep the lock */
@@ -168,6 +221,9 @@ fd_file_finish(fd_file *file)
 void
 fd_file_detach(fd_file *file)
 {
+    if (file->spill != NULL) {
+        fd_file_detach(file->spill);
+    }
     if (file->base != NULL) {
         cover(file, 0);
     }
@@ -180,6 +236,10 @@ fd_file_detach(fd_file *file)
 void
 fd_file_clear(fd_file *file)
 {
+    if (file->spill != NULL) {
+        fd_file_clear(file->spill);
+        fd_free(file->spill);
+    }
     if (file->fd >= 0) {
         close(file->fd);
     }

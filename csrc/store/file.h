@@ -9,6 +9,9 @@
  * status here and never a SIGBUS later. Without a path (or when the path
  * cannot be written) the same range is anonymous memory.
  *
+ * A second file of the same shape may lie beside it, with `.events` behind its
+ * name: what becomes of the first happens to both.
+ *
  * The owner serialises fd_file_chunk; reading records needs no lock.
  */
 #ifndef FD_FILE_H
@@ -25,6 +28,7 @@ typedef struct fd_file {
     size_t room;  /* bytes of address space, the bound on the file */
     int fd;       /* -1 when in memory */
     char *path;   /* owned; NULL when in memory */
+    struct fd_file *spill; /* owned; the side file, NULL without */
 } fd_file;
 
 /* Create and lock the file. An existing file whose writer is gone is
@@ -32,8 +36,12 @@ typedef struct fd_file {
 fd_status fd_file_create(fd_file *file, const char *path, size_t max_bytes,
                          fd_error *error);
 
+/* Create the side file of a recording that has a path and an id. */
+fd_status fd_file_spill(fd_file *file, size_t max_bytes, fd_error *error);
+
 /* Give back what follows the last chunk and close the descriptor. The mapping
- * stays: a thread that is late may still write to records it owns. */
+ * stays: a thread that is late may still write to records it owns. A side file
+ * without a chunk is removed. */
 void fd_file_finish(fd_file *file);
 
 /* Replace the mapping by private zero pages and forget the file, so that
@@ -54,6 +62,13 @@ static inline fd_header *
 fd_file_header(const fd_file *file)
 {
     return (fd_header *)file->base;
+}
+
+/* Whether a chunk of so many bytes is within max_mb. */
+static inline bool
+fd_file_fits(const fd_file *file, size_t bytes)
+{
+    return bytes <= file->room - fd_file_header(file)->file_bytes;
 }
 
 static inline void *
@@ -77,10 +92,16 @@ fd_chunk_records(fd_chunk *chunk)
 
 /* Count something that was lost; any thread. */
 static inline void
+fd_file_add(const fd_file *file, int counter, uint64_t count)
+{
+    atomic_fetch_add_explicit(&fd_file_header(file)->counters[counter], count,
+                              memory_order_relaxed);
+}
+
+static inline void
 fd_file_count(const fd_file *file, int counter)
 {
-    atomic_fetch_add_explicit(&fd_file_header(file)->counters[counter], 1,
-                              memory_order_relaxed);
+    fd_file_add(file, counter, 1);
 }
 
 #endif

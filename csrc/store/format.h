@@ -25,12 +25,16 @@
 #endif
 
 #define FD_FILE_MAGIC "fastdisp"
+#define FD_SPILL_MAGIC "fdevents" /* of the side file */
+#define FD_SPILL_SUFFIX ".events" /* behind the recording's name */
+#define FD_SPILL_KEY "timeline_spill" /* the fact that names it */
 #define FD_CHUNK_MAGIC UINT64_C(0x6b6e756863646600) /* "\0fdchunk" */
 
 enum {
     FD_FILE_VERSION = 1,
     FD_PAGE = 4096,
     FD_MAX_MB = 1024, /* node ids fit 24 bits, see FD_ENTRY_NODE_SHIFT */
+    FD_MAX_SPILL_MB = 16384, /* of the side file, in which nothing has an id */
     FD_ID_UNIT = 64,
     FD_STRING_UNIT = 8,
     FD_STEPS_KEPT = 256,
@@ -198,7 +202,7 @@ typedef struct fd_chunk {
     _Atomic uint32_t used; /* written last, by release store */
     uint32_t owner;        /* id of the thread record, 0 if shared */
     uint32_t partner;      /* contexts: id of the spreads chunk */
-    _Atomic uint64_t first; /* events: how many of this thread came before */
+    _Atomic uint64_t first; /* events: how many of their owner came before */
     uint8_t unused[8];
 } fd_chunk;
 

@@ -1,6 +1,7 @@
 #include "store/recording.h"
 
 #include "base/alloc.h"
+#include "base/buffer.h"
 #include "store/tree.h"
 
 #include <fcntl.h>
@@ -136,6 +137,32 @@ fd_recording_open(fd_recording **recording, const char *path,
     }
     *recording = made;
     return FD_OK;
+}
+
+fd_status
+fd_recording_plan(fd_recording *recording, const fd_timeline *timeline,
+                  fd_error *error)
+{
+    fd_file *file = &recording->file;
+    recording->timeline = *timeline;
+    recording->timeline.max_bytes = recording->limits.max_events;
+    if (timeline->max_spill == 0 || file->path == NULL) {
+        return FD_OK;
+    }
+    fd_status status = fd_file_spill(file, timeline->max_spill, error);
+    fd_buffer name = {.bytes = NULL};
+    if (status == FD_OK) {
+        const char *slash = strrchr(file->spill->path, '/');
+        const char *text = slash != NULL ? slash + 1 : file->spill->path;
+        fd_buffer_json(&name, text, strlen(text));
+        fd_buffer_bytes(&name, "", 1);
+        status = name.status;
+    }
+    if (status == FD_OK) {
+        fd_recording_note(recording, FD_SPILL_KEY, name.bytes);
+    }
+    fd_buffer_clear(&name);
+    return status;
 }
 
 static fd_file_anchor

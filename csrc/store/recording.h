@@ -49,6 +49,12 @@ typedef struct fd_recording {
 fd_status fd_recording_open(fd_recording **recording, const char *path,
                             const fd_limits *limits, fd_error *error);
 
+/* What is wanted of the timeline, before the first thread is attached. Its
+ * share of the file follows from the limits; a recording in memory has no side
+ * file. */
+fd_status fd_recording_plan(fd_recording *recording,
+                            const fd_timeline *timeline, fd_error *error);
+
 /* Begin or continue to record at this instant: the file says so. */
 void fd_recording_resume(fd_recording *recording);
 

@@ -176,8 +176,8 @@ class Session:
     host, with where their files come from (0 project, 1 site, 2 stdlib). ``keep(key)`` says whether a function becomes
     a node, ``schedule(step)`` gives a ``torch.profiler.ProfilerAction`` or its number. ``on_change()`` is called when
     PyTorch or a process group has appeared, ``on_ready()`` at the end of a window of the schedule.
-    ``timeline``: whether the latest events overwrite the oldest, whether operators are numbered, and the least duration
-    (ns) of Python calls, operators, ranges and jobs, negative for none.
+    ``timeline``: whether the latest events overwrite the oldest, the bound on the side file in MB (0: none), whether
+    operators are numbered, and the least duration (ns) of Python calls, operators, ranges and jobs, negative for none.
 
     Raises :class:`Error` when the file cannot be made or another process records there.
     """
@@ -197,7 +197,7 @@ class Session:
         schedule: Callable[[int], object] | None = None,
         on_change: Callable[[], object] | None = None,
         on_ready: Callable[[], object] | None = None,
-        timeline: tuple[bool, bool, float, float, float, float] | None = None,
+        timeline: tuple[bool, int, bool, float, float, float, float] | None = None,
     ) -> Self: ...
     @property
     def path(self) -> str | None:

@@ -19,6 +19,9 @@ from fastdispatch.environment import network_file_system
 
 MANIFEST = "manifest.json"
 
+#: Behind the name of a recording: the file in which its timeline goes on.
+SIDE = ".events"
+
 
 def recording_name(rank: int) -> str:
     return f"rank{rank:05d}.fd"
@@ -68,8 +71,19 @@ def local_place(path: Path) -> Path:
     return place / f"fastdispatch-{os.getuid()}-{os.getpid()}-{path.name}"
 
 
+def side(path: Path) -> Path:
+    """Where the timeline of a recording goes on, if it does."""
+    return path.with_name(path.name + SIDE)
+
+
 def move(path: Path, target: Path) -> None:
-    """Put a finished recording where it belongs; readers see the whole file or none."""
+    """Put a finished recording where it belongs; readers see the whole file or none. Its side file first."""
+    if side(path).exists():
+        _move(side(path), side(target))
+    _move(path, target)
+
+
+def _move(path: Path, target: Path) -> None:
     temporary = target.with_name(f"{target.name}.{os.getpid()}.tmp")
     shutil.copyfile(path, temporary)
     os.replace(temporary, target)
@@ -123,6 +137,10 @@ def rename(path: Path, rank: int, world: int, run: str) -> Path:
     with locked(path.parent):
         if is_live(target):
             return path
+        if side(path).exists():
+            os.replace(side(path), side(target))
+        else:
+            side(target).unlink(missing_ok=True)  # of a recording that is replaced
         os.replace(path, target)
         manifest = _read(path.parent / MANIFEST)
         manifest["ranks"] = [old for old in manifest.get("ranks", []) if old.get("pid") != os.getpid()]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+from fastdispatch import files
 from fastdispatch.trace import Trace, load
 
 #: Kinds of nodes whose calls pass a hook of ours, with the name of their cost in the recording's meta. Calls that are
@@ -70,8 +72,10 @@ def summary_lines(path: str) -> list[str]:
     price = "" if share is None else f"; our own cost {100 * share:.1f} % of {seconds(rank['recorded'])}"
     steps = f"{rank['steps']} steps, " if rank["steps_source"] != "none" else ""
     folder = path.rpartition("/")[0] or "."
+    side = files.side(Path(path))
+    spilled = f" and {side.stat().st_size / 1e6:.1f} MB of timeline in {side.name}" if side.exists() else ""
     return [
         f"{steps}rank {rank['rank']} of {rank['world']}: {grouped(used)} functions and operators, "
         f"{grouped(edges)} edges, {grouped(paths)} paths{price}",
-        f"{path} ({rank['file_bytes'] / 1e6:.1f} MB).  Look: fastdispatch report | html | svg {folder}",
+        f"{path} ({rank['file_bytes'] / 1e6:.1f} MB{spilled}).  Look: fastdispatch report | html | svg {folder}",
     ]

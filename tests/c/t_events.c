@@ -8,7 +8,7 @@ enum { FIRST = (8 * 1024 - sizeof(fd_chunk)) / sizeof(fd_event) };
 static const fd_event *
 event_at(const fd_tree *tree, uint32_t chunk, uint32_t at)
 {
-    const fd_event *list = fd_chunk_records(tree->events.ring.list[chunk]);
+    const fd_event *list = fd_chunk_records(tree->events.ring.chunks.list[chunk]);
     return &list[at];
 }
 
@@ -65,7 +65,7 @@ without_room_the_newest_are_lost(void)
     for (int i = 0; i < FIRST + 9; i++) {
         call(f.main, node, 1);
     }
-    EQUAL(f.main->events.ring.count, 1);
+    EQUAL(f.main->events.ring.chunks.count, 1);
     EQUAL(f.main->record->events, FIRST + 9);
     EQUAL(f.main->record->events_lost, 9);
     EQUAL(event_at(f.main, 0, 0)->start + FIRST - 1,
@@ -82,10 +82,10 @@ chunks_grow(void)
     for (int i = 0; i < FIRST + 9; i++) {
         call(f.main, node, 1);
     }
-    EQUAL(f.main->events.ring.count, 2);
-    EQUAL(f.main->events.ring.list[1]->bytes, 16 * 1024);
-    EQUAL(f.main->events.ring.list[1]->first, FIRST);
-    EQUAL(f.main->events.ring.list[1]->used, 9);
+    EQUAL(f.main->events.ring.chunks.count, 2);
+    EQUAL(f.main->events.ring.chunks.list[1]->bytes, 16 * 1024);
+    EQUAL(f.main->events.ring.chunks.list[1]->first, FIRST);
+    EQUAL(f.main->events.ring.chunks.list[1]->used, 9);
     EQUAL(f.main->record->events_lost, 0);
 }
 
@@ -101,10 +101,10 @@ or_the_oldest_are_overwritten(void)
     for (uint32_t i = 0; i < both + 9; i++) {
         call(f.main, node, 1);
     }
-    EQUAL(f.main->events.ring.count, 2);
-    EQUAL(f.main->events.ring.list[0]->first, both);
-    EQUAL(f.main->events.ring.list[0]->used, 9);
-    EQUAL(f.main->events.ring.list[1]->first, FIRST);
+    EQUAL(f.main->events.ring.chunks.count, 2);
+    EQUAL(f.main->events.ring.chunks.list[0]->first, both);
+    EQUAL(f.main->events.ring.chunks.list[0]->used, 9);
+    EQUAL(f.main->events.ring.chunks.list[1]->first, FIRST);
     EQUAL(f.main->record->events, both + 9);
     EQUAL(f.main->record->events_lost, FIRST);
 }

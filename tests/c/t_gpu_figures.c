@@ -34,7 +34,7 @@ adds_up(void)
     EQUAL(record(&figures, 1)->total, 60);
     EQUAL(record(&figures, 1)->self, 20);
     EQUAL(record(&figures, 1)->launch_bound, 1);
-    EQUAL(figures.events.count, 0);
+    EQUAL(figures.ended, 0);
 }
 
 /* Lines of the timeline until its share of the file is used up. */
@@ -51,11 +51,37 @@ events_are_bounded(void)
     for (int i = 0; i < 1000; i++) {
         fd_gpu_figures_add(&figures, &sample);
     }
-    uint32_t room = (4096 - sizeof(fd_chunk)) / sizeof(fd_gpu_event);
-    EQUAL(figures.events.count, room);
+    uint32_t room = (8192 - sizeof(fd_chunk)) / sizeof(fd_gpu_event);
+    EQUAL(figures.events.chunks.count, 1);
+    EQUAL(figures.ended, 1000);
+    const fd_chunk *chunk = figures.events.chunks.list[0];
+    EQUAL(chunk->used, room);
     const fd_header *header = fd_file_header(&f.recording->file);
     EQUAL(header->counters[FD_COUNT_GPU_EVENTS_LOST], 1000 - room);
     EQUAL(record(&figures, 0)->calls, 1000);
 }
 
-RUN(ABSORBS(adds_up), ABSORBS(events_are_bounded))
+/* Or the latest are kept: what was in a chunk that is filled anew is lost. */
+static void
+or_overwritten(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    fd_timeline timeline = {.on = true, .overwrites = true};
+    OK(fixture_open_timeline(&f, &timeline));
+    CLEAN(fd_gpu_figures_clear) fd_gpu_figures figures;
+    fd_gpu_figures_init(&figures, f.recording);
+    uint32_t room = (8192 - sizeof(fd_chunk)) / sizeof(fd_gpu_event);
+    for (uint32_t i = 0; i < 3 * room + 5; i++) {
+        fd_gpu_sample sample = {.event = {.context = 100, .start = i}};
+        fd_gpu_figures_add(&figures, &sample);
+    }
+    CHECK(figures.chunk != NULL);
+    const fd_gpu_event *events = fd_chunk_records(figures.chunk);
+    EQUAL(figures.chunk->used, 5);
+    EQUAL(figures.chunk->first, 3 * room);
+    EQUAL(events[4].start, 3 * room + 4);
+    const fd_header *header = fd_file_header(&f.recording->file);
+    EQUAL(header->counters[FD_COUNT_GPU_EVENTS_LOST], 3 * room);
+}
+
+RUN(ABSORBS(adds_up), ABSORBS(events_are_bounded), ABSORBS(or_overwritten))

@@ -42,7 +42,9 @@ def train() -> None:
 
 
 def main() -> None:
-    fastdispatch.CallGraph(sys.argv[1], timeline=bool(os.environ.get("FASTDISPATCH_TEST_TIMELINE"))).start()
+    timeline = os.environ.get("FASTDISPATCH_TEST_TIMELINE", "")
+    megabytes = int(os.environ.get("FASTDISPATCH_TEST_MB", "64"))
+    fastdispatch.CallGraph(sys.argv[1], timeline=timeline == "1" or timeline or False, max_mb=megabytes).start()
     if sys.argv[2] == "train":
         train()
     under_way = threading.Barrier(2, action=lambda: print("under way", flush=True))

@@ -1,0 +1,55 @@
+#include "check.h"
+#include "fixtures.h"
+
+#include "io/reading.h"
+
+static void
+clear(fd_reading *r)
+{
+    fd_chunks_close(&r->file);
+}
+
+/* By what came before them, not by place; of their kind and owner only. */
+static void
+in_the_order_of_writing(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    CLEAN(clear) fd_reading r = {.spill = {.fd = -1}};
+    fd_run_list runs = {NULL, 0, 0};
+    OK(fixture_open(&f, NULL, 4));
+    static const uint64_t firsts[] = {900, 0, 300, 0};
+    fd_chunk *made[4];
+    for (int i = 0; i < 4; i++) {
+        OK(fd_file_chunk(&f.recording->file, FD_CHUNK_EVENTS,
+                         sizeof(fd_event), FD_PAGE, 5, &made[i]));
+        made[i]->first = firsts[i];
+        made[i]->used = 10;
+    }
+    fd_chunk *other;
+    OK(fd_file_chunk(&f.recording->file, FD_CHUNK_EVENTS, sizeof(fd_event),
+                     FD_PAGE, 6, &other));
+    OK(fd_file_chunk(&f.recording->file, FD_CHUNK_GPU_EVENTS,
+                     sizeof(fd_gpu_event), FD_PAGE, 5, &other));
+    OK(fd_chunks_view(&r.file, f.recording->file.base, fixture_bytes(&f),
+                      NULL));
+    fd_status status = fd_reading_runs(&r, FD_CHUNK_EVENTS, 5, &runs);
+    bool ordered = status == FD_OK && runs.count == 4
+                   && runs.list[0].view->header == made[1]
+                   && runs.list[1].view->header == made[3]
+                   && runs.list[2].view->header == made[2]
+                   && runs.list[3].view->header == made[0];
+    fd_run last = ordered ? runs.list[3] : (fd_run){NULL, 0};
+    fd_vector_clear(&runs);
+    OK(status);
+    CHECK(ordered);
+    CHECK(!fd_run_is_stale(&last));
+    made[0]->used = 11;
+    CHECK(!fd_run_is_stale(&last));
+    made[0]->used = 9;
+    CHECK(fd_run_is_stale(&last));
+    made[0]->used = 10;
+    made[0]->first = 901;
+    CHECK(fd_run_is_stale(&last));
+}
+
+RUN(TEST(in_the_order_of_writing))
