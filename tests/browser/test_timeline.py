@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 import fastdispatch
+from fastdispatch.pipeline import report
 from fastdispatch.views.html import Wanted, page
 from tests.browser.opened import look, opened
 
@@ -145,8 +146,9 @@ def test_a_lane_folds(shown: Page) -> None:
 
 def test_jobs_are_a_chart_with_bubbles(pipeline: Path, browser: Browser) -> None:
     with opened(browser, pipeline / "page.html", "view=timeline&slice=0") as shown:
-        text = shown.locator("#view-timeline .viewbar").inner_text()
-        assert re.search(r"stage 0: \d+\.?\d* % without a job .* stage 1: ", text)
+        findings = shown.locator("#view-timeline .findings li").all_inner_texts()
+        assert findings == report(pipeline).sentences[:3]
+        assert findings[0].startswith("a step takes ")
         found = fields(shown)
         assert (found["Job"], found["stage"], found["micro-batch"]) == ("forward", "0", "0")
         assert found["Lane"] == "rank 0 · pipeline stage 0"
@@ -156,6 +158,9 @@ def test_jobs_are_a_chart_with_bubbles(pipeline: Path, browser: Browser) -> None
         shown.keyboard.press("f")
         first, last = window(shown)
         assert last > first
+        look(shown, view="about")
+        assert shown.locator("#view-about h2").first.inner_text() == "The pipeline"
+        assert findings[0] in shown.locator("#view-about").inner_text()
 
 
 def test_a_timeline_without_room_is_thinned_out(gpt: Path, browser: Browser) -> None:

@@ -34,12 +34,16 @@ def page(trace: Trace, path: str, wanted: Wanted) -> bytes:
     """Equal arguments give equal bytes. Where it would be too large the timeline is thinned out; raises Error where
     that does not help."""
     kept = html_data.contexts(trace)
+    pipeline = html_timeline.findings_of(trace)
     source = block(*html_source.block_of(trace, wanted.source))
     slices = html_timeline.MOST
     while True:
         lines = html_timeline.block_of(trace, slices)
         capped = {} if lines is None else lines[0]["capped"]
-        blocks = {"data-core": block(*html_data.core(trace, path, kept, capped)), "data-source": source}
+        blocks = {
+            "data-core": block(*html_data.core(trace, path, kept, pipeline | {"capped": capped})),
+            "data-source": source,
+        }
         if lines is not None:
             blocks["data-timeline"] = block(*lines)
         made = _assembled(path, blocks)

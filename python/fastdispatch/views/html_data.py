@@ -129,13 +129,13 @@ def by_rank(trace: Trace) -> dict[str, Columns]:
     return tables
 
 
-def core(trace: Trace, path: str, kept: Columns, capped: dict[str, int]) -> tuple[dict[str, Any], dict[str, Columns]]:
-    """Values and tables of the block that every page has; ``kept`` are the contexts of the page, ``capped``
-    counts what is not in it."""
+def core(trace: Trace, path: str, kept: Columns, more: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Columns]]:
+    """Values and tables of the block that every page has; ``kept`` are the contexts of the page, ``more`` is
+    what else it says about the recording: findings, notes, capped."""
     said = facts(trace, None)
     named = nodes(trace)
     values = {
-        "about": about(trace, path, said) | {"capped": capped},
+        "about": about(trace, path, said) | more,
         "weights": weights(kept, said.whole),
         "layout": html_layout.packages(named, kept),
     }

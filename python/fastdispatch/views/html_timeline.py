@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from fastdispatch import Error
 from fastdispatch.trace import Columns, Trace
 
 #: Slices of all ranks together; the longest are taken.
@@ -77,6 +78,20 @@ def block_of(trace: Trace, most: int) -> tuple[dict[str, Any], dict[str, Columns
     values["capped"] = {f"{what} of the timeline, shorter than all shown": n for what, n in capped.items() if n}
     tables = {"lanes": lanes.lanes, "slices": lanes.slices, "flows": flows, "jobs": jobs, "steps": steps}
     return values, tables
+
+
+def findings_of(trace: Trace) -> dict[str, list[str]]:
+    """What ``pipeline report`` says of a recording with jobs, in sentences: ``findings``, and ``notes`` on what they do
+    not cover."""
+    from fastdispatch.pipeline import report
+
+    if not any(trace.core.jobs(index)["kind"] for index in range(len(trace.ranks))):
+        return {"findings": [], "notes": []}
+    try:
+        made = report(trace)
+        return {"findings": made.sentences, "notes": made.notes}
+    except Error as error:
+        return {"findings": [], "notes": [f"no report of the pipeline: {error}"]}
 
 
 class _Clock:

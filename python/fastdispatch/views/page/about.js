@@ -69,11 +69,18 @@ function special() {
     ].filter(Boolean);
 }
 
+/** Findings of the pipeline report, and what they do not cover. */
+function pipeline() {
+    const { findings, notes } = trace.about;
+    if (findings.length + notes.length === 0) return null;
+    return section("The pipeline", el("ul", { class: "findings" }, ...findings.map((text) => el("li", {}, text))),
+        ...notes.map((text) => el("p", { class: "quiet" }, text)));
+}
+
 function mount(host) {
     const { about } = trace;
     const first = about.ranks[0];
-    host.append(el("div", { class: "scroller prose" },
-        ...(about.findings ?? []).map((finding) => status(false, finding)),
+    host.append(el("div", { class: "scroller prose" }, ...[pipeline()].filter(Boolean),
         section("The recording", facts([
             ["File", about.path],
             ["Command", first?.command.join(" ")],

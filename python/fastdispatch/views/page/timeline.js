@@ -1,7 +1,7 @@
 // The timeline view: when each call was, on every rank, thread and stream. W and S zoom, A and D move, a drag moves.
 
 import { button, clipped, el, fitted, variable } from "./dom.js";
-import { counted, figure, seconds, share } from "./format.js";
+import { counted, seconds } from "./format.js";
 import { HEAD, ROW, bubbles, jobName, laneAt, laneOf, lines, nodeOf, sliceAt, stack, take } from "./lanes.js";
 import { matches } from "./search.js";
 import { set, state } from "./state.js";
@@ -338,15 +338,11 @@ function fit() {
     move(start - around, start + lines.duration[state.slice] + around);
 }
 
-/** What the gaps of a pipeline's stages add up to. */
-function pipelines() {
-    const list = lines.lanes.filter((lane) => lane.kind === "jobs").map((lane) => {
-        const idle = bubbles(lane).reduce((sum, [start, end]) => sum + end - start, 0);
-        let end = 0;
-        for (let i = lane.from; i < lane.to; i++) end = Math.max(end, lines.start[i] + lines.duration[i]);
-        return `rank ${trace.ranks[lane.rank].rank} ${lane.name}: ${share(idle, end - lines.start[lane.from])} without a job`;
-    });
-    return list.slice(0, 8).join(" · ");
+/** The findings of the pipeline report, where there are jobs; else what the hands can do. */
+function heading() {
+    const { findings } = trace.about;
+    if (findings.length === 0) return el("span", { class: "quiet" }, "W S zoom · A D or drag move · click a slice · click a lane's name to fold it");
+    return el("ul", { class: "findings" }, ...findings.slice(0, 3).map((text) => el("li", {}, text)));
 }
 
 function mount(host) {
@@ -356,7 +352,7 @@ function mount(host) {
     scroller = el("div", { class: "scroller" }, canvas);
     facts = el("div", { class: "facts" });
     note = el("p", { class: "note", "aria-live": "polite" });
-    host.append(el("div", { class: "viewbar" }, el("span", { class: "quiet" }, pipelines() || "W S zoom · A D or drag move · click a slice · click a lane's name to fold it"), el("span", { class: "spring" }),
+    host.append(el("div", { class: "viewbar" }, heading(), el("span", { class: "spring" }),
         button("−", () => zoom(1.6), { "aria-label": "Zoom out" }), button("+", () => zoom(0.625), { "aria-label": "Zoom in" }),
         button("Selected", fit, { title: "Zoom to the selected slice (F)" }), button("All", () => move(lines.begin, lines.end), { title: "All of the time (0)" })), scroller, facts, note);
     new ResizeObserver(() => { if (scroller.offsetParent !== null) draw(); }).observe(scroller);
