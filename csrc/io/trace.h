@@ -99,8 +99,8 @@ typedef struct fd_trace_thread {
     uint64_t self;    /* sum of self over its tree: equal to covered */
     uint64_t events;  /* of the timeline, kept or lost */
     uint64_t events_lost;
-    uint64_t last; /* ns since the start of the recording: its latest event;
-                      0 in what was dumped */
+    uint64_t last; /* ns since the start of the recording: its latest event,
+                      where that is running; in no dump */
 } fd_trace_thread;
 
 typedef struct fd_trace_step {

@@ -155,6 +155,7 @@ def published_profile() -> Any:
 
 def test_pprof_says_the_same(dump: Path, tmp_path: Path) -> None:
     pytest.importorskip("google.protobuf")
+    pytest.importorskip("pypprof")
     export("pprof", dump, "-o", tmp_path / "profile.pb.gz")
     profile = published_profile().FromString(gzip.decompress((tmp_path / "profile.pb.gz").read_bytes()))
     texts = profile.string_table
