@@ -20,10 +20,22 @@ fd_asyncs_begin(fd_asyncs *asyncs, const fd_file *file, const void *record,
         }
     }
     if (slot != NULL) {
-        *slot = (fd_async){record, context, fd_clock_ticks()};
+        *slot = (fd_async){record, context, fd_clock_ticks(), NULL};
     }
     else {
         fd_file_count(file, FD_COUNT_ASYNC_LOST);
+    }
+    pthread_mutex_unlock(&asyncs->lock);
+}
+
+void
+fd_asyncs_note(fd_asyncs *asyncs, const void *record, fd_op_call *call)
+{
+    pthread_mutex_lock(&asyncs->lock);
+    for (int i = 0; i < FD_ASYNCS_OPEN; i++) {
+        if (asyncs->open[i].record == record) {
+            asyncs->open[i].call = call;
+        }
     }
     pthread_mutex_unlock(&asyncs->lock);
 }
@@ -40,12 +52,15 @@ fd_asyncs_end(fd_asyncs *asyncs, fd_tree *tree, const void *record,
         if (slot->record == record) {
             ticks = timed ? fd_clock_ticks() - slot->start : 0;
             slot->context->self += ticks;
+            if (slot->call != NULL) {
+                fd_op_call_close(slot->call, fd_clock_ticks());
+            }
             ended = *slot;
             slot->record = NULL;
         }
     }
     pthread_mutex_unlock(&asyncs->lock);
-    if (ended.record != NULL && tree->events.chunk != NULL) {
+    if (ended.record != NULL && tree != NULL && tree->events.chunk != NULL) {
         fd_tree_event(tree, (fd_event){ended.start, ticks,
                                        fd_tree_id(tree, ended.context),
                                        FD_EVENT_ASYNC, 0});

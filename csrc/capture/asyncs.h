@@ -12,6 +12,7 @@ typedef struct fd_async {
     const void *record; /* NULL: free */
     fd_context *context;
     uint64_t start;
+    fd_op_call *call; /* in the file; NULL without */
 } fd_async;
 
 typedef struct fd_asyncs {
@@ -28,7 +29,10 @@ void fd_asyncs_begin(fd_asyncs *asyncs, const fd_file *file,
 /* Recording pauses: what is open now ends unseen, and is counted as lost. */
 void fd_asyncs_forget(fd_asyncs *asyncs, const fd_file *file);
 
-/* `record` ends, on the thread of `tree`. False when it is none of ours. */
+/* What `record`, which has begun, is for execution traces. */
+void fd_asyncs_note(fd_asyncs *asyncs, const void *record, fd_op_call *call);
+
+/* `record` ends, on the thread of `tree`; NULL: one that is not ours. False when it is none of ours. */
 bool fd_asyncs_end(fd_asyncs *asyncs, fd_tree *tree, const void *record,
                    bool timed);
 

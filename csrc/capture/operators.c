@@ -56,6 +56,18 @@ grown(fd_operators *operators)
     return table;
 }
 
+static void
+remember(fd_operators *operators, uintptr_t schema, uint32_t id)
+{
+    fd_operator_table *table = operators->table;
+    if (table == NULL || 2 * table->count > table->mask) {
+        table = grown(operators);
+    }
+    if (id != 0 && table != NULL) {
+        place(table, schema, id);
+    }
+}
+
 uint32_t
 fd_operators_add(fd_operators *operators, fd_recording *recording,
                  uintptr_t schema, const char *name)
@@ -65,16 +77,24 @@ fd_operators_add(fd_operators *operators, fd_recording *recording,
     if (node == 0) {
         fd_node_spec spec = {.kind = FD_NODE_OP, .name = name};
         node = fd_nodes_add(&recording->nodes, &spec, NULL);
-        fd_operator_table *table = operators->table;
-        if (table == NULL || 2 * table->count > table->mask) {
-            table = grown(operators);
-        }
-        if (node != 0 && table != NULL) {
-            place(table, schema, node);
-        }
+        remember(operators, schema, node);
     }
     pthread_mutex_unlock(&recording->lock);
     return node;
+}
+
+uint32_t
+fd_operators_add_text(fd_operators *operators, fd_recording *recording,
+                      uintptr_t schema, const char *text)
+{
+    pthread_mutex_lock(&recording->lock);
+    uint32_t id = fd_operators_find(operators, schema);
+    if (id == 0) {
+        id = fd_strings_add(&recording->strings, text, strlen(text));
+        remember(operators, schema, id);
+    }
+    pthread_mutex_unlock(&recording->lock);
+    return id;
 }
 
 static void

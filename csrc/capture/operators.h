@@ -48,6 +48,11 @@ fd_operators_find(const fd_operators *operators, uintptr_t schema)
 uint32_t fd_operators_add(fd_operators *operators, fd_recording *recording,
                           uintptr_t schema, const char *name);
 
+/* The same for a table of texts instead of nodes. */
+uint32_t fd_operators_add_text(fd_operators *operators,
+                               fd_recording *recording, uintptr_t schema,
+                               const char *text);
+
 /* The node of a range or job. Past FD_RANGE_NAMES names that differ only in
  * their digits, further ones share the node with '*' for the digits. */
 enum { FD_RANGE_NAMES = 16 };

@@ -4,6 +4,7 @@
 #include "capture/layout.h"
 #include "capture/native_thread.h"
 #include "capture/node_calls.h"
+#include "capture/op_calls.h"
 #include "capture/ranges.h"
 #include "capture/texts.h"
 
@@ -194,6 +195,45 @@ marked_end(const void *record, void *context)
     end(record, true, true);
 }
 
+/* An asynchronous record may end on a thread that we know nothing of. */
+static void
+end_elsewhere(const void *record, bool timed)
+{
+    fd_session *session = fd_process_active();
+    if (session != NULL && session->running) {
+        fd_asyncs_end(&session->asyncs, NULL, record, timed);
+    }
+}
+
+/* For execution traces, whether calls are timed on the GPU or not. */
+static void *
+traced_start(void **result, const void *record)
+{
+    fd_thread *thread = start(result, record, true);
+    if (thread != NULL) {
+        if (thread->session->marks.sampling) {
+            mark(thread, record);
+        }
+        fd_op_call_start(thread, record);
+    }
+    return result;
+}
+
+static void
+traced_end(const void *record, void *context)
+{
+    (void)context;
+    fd_thread *thread = fd_thread_self;
+    if (thread == NULL || thread->tree == NULL) {
+        end_elsewhere(record, true);
+        return;
+    }
+    if (thread->synced == fd_process_generation() && !thread->busy) {
+        fd_op_call_end(thread, record);
+    }
+    end(record, true, true);
+}
+
 static void *
 counted_start(void **result, const void *record)
 {
@@ -249,6 +289,13 @@ fd_records_listen(const fd_session *session)
         .sampling_probability = 1.0,
         .needs_ids = session->recording->timeline.numbers,
     };
+    if (session->operands) {
+        callback.start = traced_start;
+        callback.end = traced_end;
+        callback.needs_inputs = true;
+        callback.needs_outputs = true;
+        callback.needs_ids = true;
+    }
     memset(callback.scopes, 1, sizeof callback.scopes);
     handle = fd_torch.add_global_callback(callback);
 }

@@ -22,6 +22,7 @@ free_session(fd_session *session)
     }
     fd_paths_clear(&session->paths);
     fd_operators_clear(&session->operators);
+    fd_operators_clear(&session->schemas);
     fd_origins_clear(&session->origins);
     fd_map_clear(&session->nodes);
     fd_pipeline_free(session->pipeline);

@@ -32,6 +32,7 @@ typedef struct fd_session {
     fd_paths paths;
     fd_instances instances;
     fd_operators operators;
+    fd_operators schemas; /* the same, to texts: for execution traces */
     fd_origins origins;
     fd_asyncs asyncs;
     fd_marks_plan marks;
@@ -40,6 +41,7 @@ typedef struct fd_session {
     bool fold;        /* imports and compilers in one <folded> */
     bool timed;
     bool running;     /* false between the windows of a schedule */
+    bool operands;    /* execution traces are wanted */
     bool unhooked;    /* paused by fd_session_record, no hook watches */
     fd_calls_source calls;
     fd_ops_source ops;

@@ -105,6 +105,9 @@ record_bytes_of(uint32_t kind)
     case FD_CHUNK_META: return sizeof(fd_meta);
     case FD_CHUNK_EVENTS: return sizeof(fd_event);
     case FD_CHUNK_JOBS: return sizeof(fd_job);
+    case FD_CHUNK_OP_CALLS: return sizeof(fd_op_call);
+    case FD_CHUNK_OPERANDS: return sizeof(uint64_t);
+    case FD_CHUNK_SCHEMAS: return sizeof(fd_schema);
     case FD_CHUNK_GPU: return sizeof(fd_gpu_record);
     case FD_CHUNK_GPU_EVENTS: return sizeof(fd_gpu_event);
     default: return 0;
@@ -153,6 +156,7 @@ round_of(uint32_t kind)
     case FD_CHUNK_STRINGS: return 3;
     case FD_CHUNK_NODES:
     case FD_CHUNK_MODULES:
+    case FD_CHUNK_OPERANDS:
     case FD_CHUNK_SPREADS: return 2;
     case FD_CHUNK_CONTEXTS:
     case FD_CHUNK_JOBS: return 1;

@@ -22,7 +22,8 @@ const char *const fd_counter_names[] = {
     "ranges_folded",    "recursion_folded", "threads_full",
     "jobs_full",        "gpu_captured",  "gpu_lost",
     "gpu_dropped",      "gpu_shifted",   "gpu_unfinished",
-    "gpu_events_lost",  NULL};
+    "gpu_events_lost",  "op_calls_full", "operands_cut",
+    NULL};
 
 #define COLUMN(struct_type, name, type, field)                                \
     {name, FD_COLUMN_##type, offsetof(struct_type, field), NULL}

@@ -1,6 +1,7 @@
-/* et_convert() and et_info(). */
+/* et_convert(), et_info() and et_export(). */
 #include "module/et.h"
 
+#include "et/from_recording.h"
 #include "et/summary.h"
 #include "module/errors.h"
 
@@ -206,5 +207,55 @@ fd_et_info_py(PyObject *module, PyObject *args, PyObject *kwargs)
     PyObject *made = convert(module, PyBytes_AS_STRING(path), NULL, edges,
                              rank, false);
     Py_DECREF(path);
+    return made;
+}
+
+/* The calls of a recording, in both forms. */
+static PyObject *
+export(PyObject *module, const char *path, const char *pytorch,
+       const char *chakra, unsigned edges)
+{
+    fd_et et;
+    fd_error error = {""};
+    fd_status status;
+    PyObject *made;
+    Py_BEGIN_ALLOW_THREADS
+    status = fd_et_from_recording(&et, path, &error);
+    if (status == FD_OK) {
+        status = fd_et_complete(&et, edges);
+    }
+    if (status == FD_OK) {
+        status = fd_et_save(&et, pytorch, false, &error);
+    }
+    if (status == FD_OK) {
+        status = fd_et_save(&et, chakra, false, &error);
+    }
+    Py_END_ALLOW_THREADS
+    made = status == FD_OK ? fd_et_answer(&et, FD_ET_PYTORCH)
+                           : fd_raise(module, status, &error);
+    fd_et_clear(&et);
+    return made;
+}
+
+PyObject *
+fd_et_export_py(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"path", "pytorch", "chakra", "edges", NULL};
+    PyObject *path = NULL;
+    PyObject *pytorch = NULL;
+    PyObject *chakra = NULL;
+    unsigned edges = FD_ET_ALL_KINDS;
+    PyObject *made = NULL;
+    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O&O&O&|$I:et_export", names,
+                                    PyUnicode_FSConverter, &path,
+                                    PyUnicode_FSConverter, &pytorch,
+                                    PyUnicode_FSConverter, &chakra, &edges)) {
+        made = export(module, PyBytes_AS_STRING(path),
+                      PyBytes_AS_STRING(pytorch), PyBytes_AS_STRING(chakra),
+                      edges);
+    }
+    Py_XDECREF(path);
+    Py_XDECREF(pytorch);
+    Py_XDECREF(chakra);
     return made;
 }

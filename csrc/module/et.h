@@ -18,12 +18,12 @@ PyObject *fd_et_link_py(PyObject *module, PyObject *args, PyObject *kwargs);
 /* et_check(inputs) -> dict */
 PyObject *fd_et_check_py(PyObject *module, PyObject *args);
 
-/* et_diff(pairs, *, edges, threshold) -> dict */
-PyObject *fd_et_diff_py(PyObject *module, PyObject *args, PyObject *kwargs);
-
 /* et_estimate(inputs, scales, *, bandwidth, latency_ns) -> dict */
 PyObject *fd_et_estimate_py(PyObject *module, PyObject *args,
                             PyObject *kwargs);
+
+/* et_export(path, pytorch, chakra, *, edges) -> dict */
+PyObject *fd_et_export_py(PyObject *module, PyObject *args, PyObject *kwargs);
 
 /* What is known of a trace, as a dict; NULL with an exception. */
 PyObject *fd_et_answer(const fd_et *et, fd_et_format format);

@@ -131,10 +131,6 @@ static PyMethodDef functions[] = {
     {"et_check", fd_et_check_py, METH_VARARGS,
      PyDoc_STR("et_check($module, inputs, /)\n--\n\n"
                "Execution traces of all ranks compared.")},
-    {"et_diff", (PyCFunction)(void (*)(void))fd_et_diff_py,
-     METH_VARARGS | METH_KEYWORDS,
-     PyDoc_STR("et_diff($module, pairs, *, edges=255, threshold=0.1)\n--\n\n"
-               "What differs between two execution traces.")},
     {"et_estimate", (PyCFunction)(void (*)(void))fd_et_estimate_py,
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("et_estimate($module, inputs, scales, *, bandwidth=1.0,\n"
@@ -144,6 +140,10 @@ static PyMethodDef functions[] = {
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("et_info($module, path, *, edges=255, rank=-1)\n--\n\n"
                "What an execution trace holds.")},
+    {"et_export", (PyCFunction)(void (*)(void))fd_et_export_py,
+     METH_VARARGS | METH_KEYWORDS,
+     PyDoc_STR("et_export($module, path, pytorch, chakra, *, edges=255)\n"
+               "--\n\nExecution traces from a recording.")},
     {NULL, NULL, 0, NULL},
 };
 

@@ -4,6 +4,7 @@
 #include "capture/session.h"
 #include "io/reader.h"
 #include "module/errors.h"
+#include "module/operands.h"
 #include "module/pipeline.h"
 #include "module/trace_type.h"
 
@@ -339,6 +340,29 @@ session_attach_records(PyObject *self, PyObject *probe)
     return PyUnicode_FromString(fd_record_layout->name);
 }
 
+static PyObject *
+session_attach_operands(PyObject *self, PyObject *args)
+{
+    fd_thread *thread = this_thread();
+    return thread == NULL ? NULL
+                          : fd_session_attach_operands(module_of(self),
+                                                       session_of(self),
+                                                       thread, args);
+}
+
+static PyObject *
+session_operator_names(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return fd_session_operator_names(session_of(self));
+}
+
+static PyObject *
+session_schema(PyObject *self, PyObject *args)
+{
+    return fd_session_tell_schema(session_of(self), args);
+}
+
 /* Texts of a list, copied. */
 static int
 take_globs(fd_marks_plan *plan, PyObject *globs)
@@ -478,6 +502,17 @@ static PyMethodDef methods[] = {
     {"attach_records", session_attach_records, METH_O,
      PyDoc_STR("attach_records($self, probe, /)\n--\n\n"
                "Listen to PyTorch's records; answers the layout found.")},
+    {"attach_operands", session_attach_operands, METH_VARARGS,
+     PyDoc_STR("attach_operands($self, tensor, storage, run, /)\n--\n\n"
+               "Record what goes into operators and out, for execution "
+               "traces.")},
+    {"operator_names", session_operator_names, METH_NOARGS,
+     PyDoc_STR("operator_names($self, /)\n--\n\n"
+               "Operators with their overloads, as execution traces met "
+               "them.")},
+    {"schema", session_schema, METH_VARARGS,
+     PyDoc_STR("schema($self, name, text, /)\n--\n\n"
+               "What an operator takes and gives.")},
     {"sample_gpu", session_sample_gpu, METH_VARARGS,
      PyDoc_STR("sample_gpu($self, every, kinds, globs, in_use, /)\n"
                "--\n\nTime calls on the GPU, in some steps.")},

@@ -56,7 +56,10 @@ enum {
     FD_CHUNK_EVENTS = 10, /* of the timeline, one owner each */
     FD_CHUNK_GPU = 11,    /* cold: what contexts were to a GPU */
     FD_CHUNK_GPU_EVENTS = 12,
-    FD_CHUNK_JOBS = 13 /* one owner each */
+    FD_CHUNK_JOBS = 13, /* one owner each */
+    FD_CHUNK_OP_CALLS = 14, /* for execution traces, one owner each */
+    FD_CHUNK_OPERANDS = 15, /* of those: words */
+    FD_CHUNK_SCHEMAS = 16
 };
 
 /* Kinds of nodes. */
@@ -156,6 +159,10 @@ enum {
     FD_COUNT_GPU_SHIFTED,      /* that seemed to start before their launch */
     FD_COUNT_GPU_UNFINISHED,   /* that the GPU had not passed at the end */
     FD_COUNT_GPU_EVENTS_LOST,  /* found no room in the timeline */
+    FD_COUNT_OP_CALLS_FULL,    /* calls for execution traces, or what goes in
+                                  or out of them, that found no room */
+    FD_COUNT_OPERANDS_CUT,     /* sides of calls whose lists or texts were too
+                                  long, or could not be read */
     FD_COUNT_USED
 };
 
@@ -369,6 +376,58 @@ enum {
     FD_JOB_UNPLANNED = 128 /* the schedule has no such job here */
 };
 
+/* One call of an operator, autograd node or range, for execution traces:
+ * written when it begins, final when it has ended. */
+typedef struct fd_op_call {
+    uint64_t start; /* tick */
+    uint64_t ticks; /* how long; 0 while FD_OP_CALL_OPEN */
+    uint64_t id;    /* PyTorch's number of the record; 0: none */
+    int64_t sequence; /* autograd's number; -1: none */
+    uint64_t forward_thread; /* PyTorch's number of it; 0: none */
+    uint64_t inputs;  /* offset of the words; 0: none */
+    uint64_t outputs;
+    uint32_t input_words;
+    uint32_t output_words;
+    uint32_t parent; /* the call that encloses it on its thread; 0: none */
+    uint32_t thread; /* record */
+    uint32_t schema; /* string "aten::add.Tensor"; 0: the first operand of the
+                        inputs is its name, a text */
+    uint32_t torch_thread; /* PyTorch's number of the thread */
+    uint32_t step;  /* low half */
+    uint32_t flags; /* FD_OP_CALL_* and, from bit 8 up, at::RecordScope */
+    uint64_t unused[5];
+} fd_op_call;
+
+enum {
+    FD_OP_CALL_OPEN = 1,  /* has not ended, or nobody saw it end */
+    FD_OP_CALL_ASYNC = 2, /* may have ended on another thread */
+    FD_OP_CALL_SCOPE_SHIFT = 8
+};
+
+/* Operands: each is a word and what its kind needs. The low byte of the word
+ * is the kind, its high half a count or a number. */
+enum {
+    FD_OPERAND_TENSOR = 1, /* bits 8: dtype, 16: kind of device, 24: index of
+                              device; high half: dimensions. Then its address,
+                              that of its storage, offset, elements, sizes,
+                              strides */
+    FD_OPERAND_UNDEFINED = 2, /* a tensor that is none; then its address */
+    FD_OPERAND_NONE = 3,
+    FD_OPERAND_INT = 4,    /* then the number, as all below */
+    FD_OPERAND_DOUBLE = 5,
+    FD_OPERAND_BOOL = 6,   /* in the high half */
+    FD_OPERAND_TEXT = 7,   /* high half: bytes; then these, padded to 8 */
+    FD_OPERAND_DEVICE = 8, /* bits 16, 24 as of a tensor */
+    FD_OPERAND_LIST = 9,   /* high half: operands that follow; bit 8: cut */
+    FD_OPERAND_OTHER = 10  /* high half: PyTorch's tag; then its address */
+};
+
+/* What an operator takes and gives. */
+typedef struct fd_schema {
+    uint32_t name; /* strings: "aten::relu" */
+    uint32_t text; /* "aten::relu(Tensor self) -> Tensor" */
+} fd_schema;
+
 /* What the calls of one context on the host were to the GPU, in ns: only those
  * of the sampled steps. */
 typedef struct fd_gpu_record {
@@ -417,6 +476,8 @@ typedef struct fd_meta {
 
 static_assert(sizeof(fd_header) <= FD_PAGE, "the header is one page");
 static_assert(sizeof(fd_job) == 2 * FD_ID_UNIT, "a job has an id");
+static_assert(sizeof(fd_op_call) == 2 * FD_ID_UNIT, "a call has an id");
+static_assert(sizeof(fd_schema) == 8, "schema record");
 static_assert(offsetof(fd_header, zero) == offsetof(fd_context, callee),
               "context 0 has no hints");
 static_assert(sizeof(fd_chunk) == 64, "records start on an id boundary");

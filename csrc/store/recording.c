@@ -31,6 +31,7 @@ fd_limits_of(size_t max_mb)
         .max_contexts = (uint32_t)contexts,
         .max_events = bytes / 2,
         .max_jobs = bytes / 8,
+        .max_op_calls = bytes / 2,
     };
 }
 
@@ -124,6 +125,8 @@ fd_recording_open(fd_recording **recording, const char *path,
     made->threads = fd_pool_of(file, FD_CHUNK_THREADS,
                                sizeof(fd_thread_record), THREAD_CHUNK);
     made->meta = fd_pool_of(file, FD_CHUNK_META, sizeof(fd_meta), META_CHUNK);
+    made->schemas = fd_pool_of(file, FD_CHUNK_SCHEMAS, sizeof(fd_schema),
+                               META_CHUNK);
     identify(fd_file_header(file));
     identify_boot(fd_file_header(file));
     status = plant(made);
@@ -228,6 +231,20 @@ fd_recording_note(fd_recording *recording, const char *key, const char *json)
         meta->key = fd_strings_add(&recording->strings, key, strlen(key));
         meta->value = fd_strings_add(&recording->strings, json, strlen(json));
         fd_pool_publish(&recording->meta, 1);
+    }
+    pthread_mutex_unlock(&recording->lock);
+}
+
+void
+fd_recording_schema(fd_recording *recording, const char *name,
+                    const char *text)
+{
+    pthread_mutex_lock(&recording->lock);
+    fd_schema *schema = fd_pool_reserve(&recording->schemas, 1);
+    if (schema != NULL) {
+        schema->name = fd_strings_add(&recording->strings, name, strlen(name));
+        schema->text = fd_strings_add(&recording->strings, text, strlen(text));
+        fd_pool_publish(&recording->schemas, 1);
     }
     pthread_mutex_unlock(&recording->lock);
 }

@@ -22,6 +22,7 @@ typedef struct fd_limits {
     uint32_t max_contexts;
     size_t max_events; /* bytes */
     size_t max_jobs;   /* bytes */
+    size_t max_op_calls; /* bytes */
 } fd_limits;
 
 /* The bounds that follow from max_mb. */
@@ -40,6 +41,8 @@ typedef struct fd_recording {
     struct fd_tree *trees; /* owned, linked by fd_tree.next */
     fd_timeline timeline; /* set before the first thread is attached */
     size_t job_bytes;
+    size_t op_call_bytes;
+    fd_pool schemas; /* fd_schema */
     _Atomic uint32_t contexts;
     uint32_t folded_node;
     uint32_t overflow_node;
@@ -67,6 +70,10 @@ void fd_recording_stop(fd_recording *recording);
 /* Store a fact about the run; `json` is its value as JSON text. */
 void fd_recording_note(fd_recording *recording, const char *key,
                        const char *json);
+
+/* What the operator of this name takes and gives. */
+void fd_recording_schema(fd_recording *recording, const char *name,
+                         const char *text);
 
 /* A node, under the lock. */
 uint32_t fd_recording_node(fd_recording *recording, const fd_node_spec *spec,

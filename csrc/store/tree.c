@@ -433,6 +433,7 @@ fd_tree_start(fd_tree *tree)
 {
     fd_tree_close(tree, 0); /* open when the last window ended */
     tree->pending = 0;
+    tree->ops.open.count = 0;
     tree->record->attached = fd_clock_ticks();
     tree->record->last = tree->record->attached;
 }
@@ -471,5 +472,6 @@ fd_tree_free(fd_tree *tree)
     fd_vector_clear(&tree->aliases);
     fd_vector_clear(&tree->chunks);
     fd_events_clear(&tree->events);
+    fd_op_log_clear(&tree->ops);
     fd_free(tree);
 }

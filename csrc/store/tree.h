@@ -20,6 +20,7 @@
 #define FD_TREE_H
 
 #include "base/vector.h"
+#include "store/op_calls.h"
 #include "store/recording.h"
 
 typedef struct fd_alias {
@@ -42,6 +43,7 @@ typedef struct fd_tree {
 
     fd_events events; /* the timeline; empty without */
     fd_pool jobs;     /* empty before the first one */
+    fd_op_log ops;    /* for execution traces */
 
     fd_recording *recording; /* borrowed */
     fd_context *root;

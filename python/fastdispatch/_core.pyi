@@ -152,12 +152,6 @@ def et_check(inputs: list[tuple[str, int]], /) -> dict[str, Any]:
     unknown_peers, and mismatches: what, group, number, one and other with rank, node id, name and bytes. Raises
     :class:`Error`."""
 
-def et_diff(pairs: list[tuple[str, str, int]], *, edges: int = 255, threshold: float = 0.1) -> dict[str, Any]:
-    """Execution traces before and after, rank by rank, with the rank that counts where the files name none, compared.
-    ``edges``: a mask of kinds; ``threshold``: least change of a time, relative; below 0: times are not compared.
-    Answers what ``docs/et-diff.schema.json`` describes, but for ``schema``, ``before``, ``after`` and ``alone``. Raises
-    :class:`Error`."""
-
 def et_estimate(
     inputs: list[tuple[str, int]],
     scales: list[tuple[str, float]],
@@ -172,6 +166,10 @@ def et_estimate(
 
 def et_info(path: _Path, *, edges: int = 255, rank: int = -1) -> dict[str, Any]:
     """What an execution trace holds, as ``docs/et-info.schema.json`` describes it. Raises :class:`Error`."""
+
+def et_export(path: _Path, pytorch: _Path, chakra: _Path, *, edges: int = 255) -> dict[str, Any]:
+    """The operators of a recording that ``CallGraph(et=True)`` made, written in PyTorch's form (.json) and in Chakra's
+    (.et), each with .gz. Answers what :func:`et_info` does. Raises :class:`Error`."""
 
 @final
 class Session:
@@ -254,6 +252,16 @@ class Session:
         """engine, iterations, class, schedule (of the plan they are compared with), stages (chunks counted), processes,
         micro_batches, difference (one line), rules (engine, path, qualified name, whether one matched); None where
         nothing looks for engines. What is not known is None."""
+
+    def attach_operands(self, tensor: int, storage: int, run: Callable[[], None], /) -> None:
+        """Record what goes into operators and comes out. The self-test calls ``run``, which runs the operators of
+        ``probe.py`` on the tensor at this address with this storage. Raises :class:`Error` when it fails."""
+
+    def operator_names(self) -> list[str]:
+        """The operators that execution traces have met, as ``"aten::add.Tensor"``."""
+
+    def schema(self, name: str, text: str, /) -> None:
+        """Store what an operator takes and gives."""
 
     def sample_gpu(
         self,
@@ -421,6 +429,18 @@ class Graph:
 
     def json(self) -> str:
         """The document (docs/pipeline-graph.schema.json)."""
+
+    def order(self) -> list[int]:
+        """Places of nodes, each after what it needs; of several the first in the file."""
+
+    def compressed(self) -> Self:
+        """Branches as one node each."""
+
+    def is_series_parallel(self) -> bool:
+        """Whether it is made of nothing but rows and branches."""
+
+    def is_same(self, other: Graph, /) -> bool:
+        """Whether two graphs are the same but for ids and the order of lines. ``TypeError`` for what is no graph."""
 
     def optimize(
         self,

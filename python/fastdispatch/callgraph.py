@@ -12,11 +12,19 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
 
-from fastdispatch import _core, files
+from fastdispatch import _core, files, probe
 from fastdispatch.calibration import call_cost, operator_cost
 from fastdispatch.clocks import Pings
 from fastdispatch.engines import Engines
-from fastdispatch.environment import facts, prefixes, rank_and_world, run_id, torch_distributed, torch_version
+from fastdispatch.environment import (
+    facts,
+    prefixes,
+    process_groups,
+    rank_and_world,
+    run_id,
+    torch_distributed,
+    torch_version,
+)
 from fastdispatch.gpu import Gpu, gpu_of
 from fastdispatch.keep import Keep, keep_function
 from fastdispatch.operators import Operators
@@ -57,6 +65,9 @@ class CallGraph:
     jobs:
         ``True`` adds jobs to the timeline, or makes one of jobs alone: when each :class:`fastdispatch.job` was, and
         each job of a pipeline engine (DeepSpeed, torch.distributed.pipelining, Megatron; docs/pipeline-jobs.md).
+    et:
+        Also what goes into each operator and comes out, for ``fastdispatch et export``: give the steps with ``steps``
+        or ``schedule``, a step takes some 500 bytes an operator. Needs ``ops="record"`` and ``timing``.
     gpu:
         Time on the GPU, of one step in 100: ``"auto"`` where PyTorch uses CUDA, ``"off"``, ``"require"`` (an error
         where there is no GPU), or a :class:`fastdispatch.Gpu` that says of which calls and how often.
@@ -88,6 +99,7 @@ class CallGraph:
         timing: bool = True,
         timeline: bool | str | Timeline = False,
         jobs: bool = False,
+        et: bool = False,
         gpu: str | Gpu = "auto",
         keep: Keep | None = None,
         schedule: Schedule | None = None,
@@ -112,6 +124,9 @@ class CallGraph:
         self._timeline = timeline_of(timeline, jobs)
         if self._timeline is not None and not timing:
             raise _core.Error("a timeline is made of times: leave timing=False out")
+        if et and (not timing or ops in ("dispatch", "off")):
+            raise _core.Error("et=True needs times and ops='record': leave timing and ops out")
+        self._et = et
         self._gpu = gpu_of(gpu)
         if self._gpu is not None and self._gpu.require and not timing:
             raise _core.Error("gpu='require' takes times: leave timing=False out")
@@ -293,6 +308,7 @@ class CallGraph:
             "ops": self._ops,
             "timing": self._timing,
             "timeline": None if self._timeline is None else self._timeline.what,
+            "et": self._et,
             "gpu": None if self._gpu is None else self._gpu.text,
             "keep": self._keep is not None,
             "schedule": self._schedule is not None,
@@ -304,13 +320,15 @@ class CallGraph:
         if self._session is None:
             return
         if "torch" in sys.modules and self._ops != "off" and self._operators is None:
-            self._operators = Operators(self._session, self._ops)
+            self._operators = Operators(self._session, "record" if self._et else self._ops, self._et)
             self._note({"ops": self._operators.source, "ops_reason": self._operators.reason, "torch": torch_version()})
         distributed = torch_distributed()
         if distributed is not None:
             self._rank, self._world = rank_and_world()
             self._session.set_rank(self._rank, self._world)
             self._start_pings(distributed)
+            if self._et:
+                self._note({"process_groups": process_groups(distributed)})
         if self._engines is not None:
             self._engines.look()
 
@@ -345,6 +363,8 @@ class CallGraph:
         self._look()
         if self._pings is not None:
             self._note({"clock": self._pings.end()})
+        if self._session is not None and self._operators is not None and self._et:
+            probe.tell_schemas(self._session)
         if self._operators is not None:
             costs = {
                 "python_call": call_cost(*self._price()),

@@ -102,6 +102,15 @@ def torch_version() -> str | None:
     return str(sys.modules["torch"].__version__) if "torch" in sys.modules else None
 
 
+def process_groups(distributed: ModuleType) -> list[dict[str, object]]:
+    """As PyTorch lists them in its traces; empty where this version cannot tell."""
+    try:
+        groups: list[dict[str, object]] = distributed.distributed_c10d._world.pg_config_info
+        return [{**group, "group_size": len(list(group["ranks"]))} for group in groups]  # type: ignore[call-overload]
+    except (AttributeError, KeyError, RuntimeError, TypeError, ValueError):
+        return []
+
+
 def facts() -> dict[str, object]:
     """Facts for the recording's meta; every value is JSON."""
     from fastdispatch.version import __version__

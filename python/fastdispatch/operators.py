@@ -10,7 +10,7 @@ from fastdispatch.dispatch import DispatchMode
 class Operators:
     """The back end of a running session: ``source`` is its name, ``reason`` why it was chosen."""
 
-    def __init__(self, session: Session, wanted: str) -> None:
+    def __init__(self, session: Session, wanted: str, operands: bool = False) -> None:
         self._mode: DispatchMode | None = None
         self.source = "dispatch"
         self.reason = "asked for"
@@ -24,6 +24,8 @@ class Operators:
             else:
                 self.source = "record"
                 self.reason = f"self-test passed: {layout}"
+                if operands:
+                    probe.attach_operands(session)
                 return
         self._mode = DispatchMode()
         self._mode.push()

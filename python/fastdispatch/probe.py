@@ -3,10 +3,12 @@
 ``csrc/capture/layout.c`` listens while :func:`run` runs and knows what it must
 see: a multiplication that is numbered for autograd, one that is not, a range,
 and the backward of the first, called directly so that no autograd thread is
-started. Nothing random is drawn and no default is touched.
+started. Nothing random is drawn and no default is touched. The second part is the same for what goes into operators.
 """
 
 from __future__ import annotations
+
+from fastdispatch._core import Session
 
 
 def run() -> int:
@@ -25,3 +27,35 @@ def run() -> int:
         torch.ops.profiler._record_function_exit._RecordFunction(mark)
         y.grad_fn(torch.ones(2))
     return number
+
+
+def attach_operands(session: Session) -> None:
+    """Run the operators from which ``csrc/capture/operands.c`` learns where tensors and boxed values lie.
+
+    Raises :class:`fastdispatch.Error` where it does not find them.
+    """
+    import torch
+    from torch.utils._python_dispatch import _disable_current_modes
+
+    def run() -> None:
+        with _disable_current_modes(), torch.inference_mode(False), torch.no_grad():
+            view = torch.as_strided(tensor, (3, 1, 2), (20, 1, 5), 7)
+            torch.div(view, view, rounding_mode="floor")
+            torch.sum(view, [0], True)
+            view.fill_(0.5)
+            torch.empty([2], device="cpu")
+
+    with _disable_current_modes(), torch.inference_mode(False), torch.no_grad():
+        tensor = torch.ones(64, dtype=torch.float64, device="cpu")
+        session.attach_operands(tensor._cdata, tensor.untyped_storage()._cdata, run)
+
+
+def tell_schemas(session: Session) -> None:
+    """Store what the operators that were met take and give."""
+    import torch
+
+    for name in session.operator_names():
+        for schema in torch._C._jit_get_schemas_for_operator(name.split(".")[0]):
+            text = str(schema)
+            if text.startswith(f"{name}("):
+                session.schema(name, text)

@@ -58,7 +58,8 @@ def declared(struct: str) -> list[tuple[str, str]]:
 
 
 C_TYPES = {
-    "u8": "uint8_t", "u16": "uint16_t", "u32": "uint32_t", "u64": "uint64_t", "f32": "float", "f64": "double"
+    "u8": "uint8_t", "u16": "uint16_t", "u32": "uint32_t", "u64": "uint64_t", "i64": "int64_t", "f32": "float",
+    "f64": "double",
 }  # fmt: skip
 
 
@@ -66,7 +67,7 @@ C_TYPES = {
 def test_the_tables_are_those_of_the_compiler(tmp_path: Path) -> None:
     structs = documented()
     sizes = compiled(structs, tmp_path)
-    assert len(structs) == 17
+    assert len(structs) == 19
     for struct, (size, fields) in structs.items():
         assert sizes[struct] == (0, size), struct
         for name, (at, wide, _) in fields.items():

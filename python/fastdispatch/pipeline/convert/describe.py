@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from fastdispatch import Error
 
@@ -55,9 +54,8 @@ class Description:
         return here
 
 
-@lru_cache(maxsize=1024)
 def describe(text: str) -> Description:
-    """Read a description; an ``Error`` says what is wrong and where. Layers repeat, and so the answer is one object."""
+    """Read a description; an ``Error`` says what is wrong and where."""
     reader = _Reader(text)
     found = reader.description(0)
     reader.end()

@@ -1,0 +1,14 @@
+/* Calls of operators for execution traces: what the record back end sees,
+ * with operands, of the steps that are recorded. */
+#ifndef FD_OP_CALLS_H
+#define FD_OP_CALLS_H
+
+#include "capture/session.h"
+
+/* `record` begins, as the thread's tree has just been told. */
+void fd_op_call_start(fd_thread *thread, const void *record);
+
+/* It is about to end. Any thread. */
+void fd_op_call_end(fd_thread *thread, const void *record);
+
+#endif

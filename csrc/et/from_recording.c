@@ -1,0 +1,496 @@
+#include "et/from_recording.h"
+
+#include "base/alloc.h"
+#include "et/groups.h"
+#include "et/identities.h"
+#include "io/chunks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* The beginning or end of a call. */
+typedef struct moment {
+    uint64_t tick;
+    uint32_t call;
+    bool end;
+} moment;
+
+typedef struct making {
+    fd_et *et;
+    fd_chunks file;
+    fd_et_calls calls;  /* by start */
+    FD_VECTOR(moment) moments; /* in their order */
+    fd_et_identities identities;
+    uint32_t *tensor_ids;  /* owned; by number */
+    uint32_t *storage_ids; /* owned */
+    FD_VECTOR(uint32_t) in_ids;  /* of tensors as calls have them ... */
+    FD_VECTOR(uint32_t) of_ids;  /* ... and of their storages */
+    FD_VECTOR(uint64_t) node_ids; /* of calls */
+    fd_map places;  /* id of a record -> call + 1 */
+    fd_map threads; /* PyTorch's number + 1 -> id of its root */
+    fd_map forward; /* thread and autograd's number -> id of a node */
+    fd_map schemas; /* string of the file -> string of the file */
+    uint64_t next;  /* id */
+    double ns_per_tick;
+} making;
+
+static const fd_chunk_view *
+chunk_at(const making *m, uint64_t offset)
+{
+    uint64_t page = offset / FD_PAGE;
+    uint32_t at = offset < m->file.size ? m->file.by_page[page] : 0;
+    return at == 0 ? NULL : &m->file.list.list[at - 1];
+}
+
+static fd_words
+words_at(const making *m, uint64_t offset, uint32_t size)
+{
+    const fd_chunk_view *view = chunk_at(m, offset);
+    fd_words none = {NULL, NULL};
+    if (size == 0 || offset % sizeof(uint64_t) != 0 || view == NULL
+        || view->header->kind != FD_CHUNK_OPERANDS) {
+        return none;
+    }
+    uint64_t first = (uint64_t)((const char *)view->records - m->file.base);
+    uint64_t at = (offset - first) / sizeof(uint64_t);
+    if (offset < first || at > view->used || size > view->used - at) {
+        return none;
+    }
+    const uint64_t *words = (const uint64_t *)view->records + at;
+    return (fd_words){words, words + size};
+}
+
+static int
+by_start(const void *left, const void *right)
+{
+    const fd_op_call *a = ((const fd_et_call *)left)->raw;
+    const fd_op_call *b = ((const fd_et_call *)right)->raw;
+    if (a->start != b->start) {
+        return a->start < b->start ? -1 : 1;
+    }
+    return a < b ? -1 : a > b;
+}
+
+static int
+by_tick(const void *left, const void *right)
+{
+    const moment *a = left;
+    const moment *b = right;
+    if (a->tick != b->tick) {
+        return a->tick < b->tick ? -1 : 1;
+    }
+    if (a->call != b->call) {
+        return a->call < b->call ? -1 : 1;
+    }
+    return (int)a->end - (int)b->end;
+}
+
+static fd_status
+find_calls(making *m)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < m->file.list.count; i++) {
+        const fd_chunk_view *view = &m->file.list.list[i];
+        const fd_op_call *raw = view->records;
+        if (view->header->kind != FD_CHUNK_OP_CALLS) {
+            continue;
+        }
+        for (uint32_t j = 0; j < view->used && status == FD_OK; j++) {
+            fd_et_call call = {
+                .raw = &raw[j],
+                .in = words_at(m, raw[j].inputs, raw[j].input_words),
+                .end = UINT32_MAX,
+            };
+            if ((raw[j].flags & FD_OP_CALL_OPEN) == 0) {
+                call.out = words_at(m, raw[j].outputs, raw[j].output_words);
+            }
+            status = fd_vector_push(&m->calls, call);
+        }
+    }
+    if (status == FD_OK && m->calls.count > 0) {
+        qsort(m->calls.list, m->calls.count, sizeof *m->calls.list, by_start);
+    }
+    return status;
+}
+
+/* Who has not ended gives nothing, and has no end. */
+static fd_status
+find_moments(making *m)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < m->calls.count && status == FD_OK; i++) {
+        const fd_op_call *raw = m->calls.list[i].raw;
+        uint64_t id = (uint64_t)((const char *)raw - m->file.base);
+        status = fd_map_put(&m->places, id / FD_ID_UNIT, i + 1);
+        if (status == FD_OK) {
+            status = fd_vector_push(&m->moments, (moment){raw->start, i, false});
+        }
+        if (status == FD_OK && (raw->flags & FD_OP_CALL_OPEN) == 0) {
+            status = fd_vector_push(&m->moments, (moment){
+                raw->start + raw->ticks, i, true});
+        }
+    }
+    if (status == FD_OK && m->moments.count > 0) {
+        qsort(m->moments.list, m->moments.count, sizeof *m->moments.list,
+              by_tick);
+    }
+    for (uint32_t i = 0; i < m->moments.count && status == FD_OK; i++) {
+        const moment *at = &m->moments.list[i];
+        fd_et_call *call = &m->calls.list[at->call];
+        *(at->end ? &call->end : &call->begin) = i;
+    }
+    return status;
+}
+
+static fd_status
+find_schemas(making *m)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < m->file.list.count; i++) {
+        const fd_chunk_view *view = &m->file.list.list[i];
+        const fd_schema *schema = view->records;
+        if (view->header->kind != FD_CHUNK_SCHEMAS) {
+            continue;
+        }
+        for (uint32_t j = 0; j < view->used && status == FD_OK; j++) {
+            if (schema[j].name != 0) {
+                status = fd_map_put(&m->schemas, schema[j].name,
+                                    schema[j].text);
+            }
+        }
+    }
+    return status;
+}
+
+/* -- ids ------------------------------------------------------------------- */
+
+static void
+give_ids(making *m, uint32_t from, uint32_t to)
+{
+    for (uint32_t i = from; i < to; i++) {
+        uint32_t tensor = m->identities.tensors.list[i];
+        uint32_t storage = m->identities.storages.list[i];
+        if (tensor != 0 && m->tensor_ids[tensor] == 0) {
+            m->tensor_ids[tensor] = (uint32_t)m->next++;
+        }
+        if (storage != 0 && m->storage_ids[storage] == 0) {
+            m->storage_ids[storage] = (uint32_t)m->next++;
+        }
+        m->in_ids.list[i] = m->tensor_ids[tensor];
+        m->of_ids.list[i] = m->storage_ids[storage];
+    }
+}
+
+/* A root of its own for each thread of PyTorch's. */
+static fd_status
+give_thread(making *m, uint32_t thread)
+{
+    uint64_t key = (uint64_t)thread + 1;
+    return fd_map_get(&m->threads, key) != 0
+               ? FD_OK
+               : fd_map_put(&m->threads, key, (uint32_t)m->next++);
+}
+
+static fd_status
+number_all(making *m)
+{
+    uint32_t tensors = m->identities.tensors.count;
+    m->tensor_ids = fd_calloc(m->identities.tensor_count + 1,
+                              sizeof *m->tensor_ids);
+    m->storage_ids = fd_calloc(m->identities.storage_count + 1,
+                               sizeof *m->storage_ids);
+    if (m->tensor_ids == NULL || m->storage_ids == NULL
+        || fd_vector_reserve(&m->in_ids, tensors) != FD_OK
+        || fd_vector_reserve(&m->of_ids, tensors) != FD_OK
+        || fd_vector_reserve(&m->node_ids, m->calls.count) != FD_OK) {
+        return FD_ENOMEM;
+    }
+    fd_status status = FD_OK;
+    m->next = 2;
+    for (uint32_t i = 0; i < m->moments.count && status == FD_OK; i++) {
+        const moment *at = &m->moments.list[i];
+        const fd_et_call *call = &m->calls.list[at->call];
+        uint32_t last = at->call + 1 < m->calls.count ? call[1].first : tensors;
+        if (at->end) {
+            give_ids(m, call->outs, last);
+            continue;
+        }
+        status = give_thread(m, call->raw->torch_thread);
+        give_ids(m, call->first, call->outs);
+        m->node_ids.list[at->call] = m->next++;
+    }
+    return status;
+}
+
+/* -- nodes ----------------------------------------------------------------- */
+
+static fd_status
+put_text(fd_et *et, const char *text, size_t size, uint32_t *id)
+{
+    return fd_text_pool_add_clean(&et->texts, text, size, id);
+}
+
+/* The name: what stands before the overload, or the first operand. */
+static fd_status
+put_name(making *m, fd_et_call *call, fd_et_node *node)
+{
+    const fd_string *name = fd_chunks_string(&m->file, call->raw->schema);
+    fd_operand first;
+    if (call->raw->schema == 0) {
+        bool good = fd_words_next(&call->in, &first)
+                    && first.kind == FD_OPERAND_TEXT;
+        return put_text(m->et, good ? (const char *)first.more : "",
+                        good ? first.number : 0, &node->name);
+    }
+    if (name == NULL) {
+        return FD_OK;
+    }
+    const char *dot = memchr(name->bytes, '.', name->size);
+    fd_status status = put_text(m->et, name->bytes,
+                                dot == NULL ? name->size
+                                            : (size_t)(dot - name->bytes),
+                                &node->name);
+    const fd_string *schema = fd_chunks_string(
+        &m->file, fd_map_get(&m->schemas, call->raw->schema));
+    return status == FD_OK && schema != NULL
+               ? put_text(m->et, schema->bytes, schema->size, &node->schema)
+               : status;
+}
+
+static int64_t
+ns_of(const making *m, uint64_t tick)
+{
+    const fd_file_anchor *start = &fd_chunks_header(&m->file)->start;
+    double since = tick > start->ticks
+                       ? (double)(tick - start->ticks) * m->ns_per_tick
+                       : 0;
+    /* Of a damaged file both may be anything. */
+    return (int64_t)(start->realtime_ns & INT64_MAX >> 1)
+           + (since < 0x1p62 ? (int64_t)since : 0);
+}
+
+/* A forward operator is told by the number of the autograd node it made, and
+ * the thread that made it; the innermost is the one. */
+static fd_status
+put_forward(making *m, fd_et_node *node)
+{
+    if (node->seq < 0) {
+        return FD_OK;
+    }
+    bool backward = node->scope == 1;
+    uint64_t thread = backward ? node->fw_tid : node->tid;
+    uint64_t key = (thread << 48 ^ (uint64_t)node->seq) + 1;
+    if (backward) {
+        node->fw_parent = fd_map_get(&m->forward, key);
+        return FD_OK;
+    }
+    return node->schema == 0 || key == 0
+               ? FD_OK
+               : fd_map_put(&m->forward, key, (uint32_t)node->id);
+}
+
+static void
+put_numbers(making *m, const fd_et_call *call, fd_et_node *node)
+{
+    const fd_op_call *raw = call->raw;
+    const fd_thread_record *thread = fd_chunks_record(
+        &m->file, FD_CHUNK_THREADS, raw->thread);
+    uint32_t parent = fd_map_get(&m->places, raw->parent);
+    node->parent_id = parent != 0 && raw->parent != 0
+                          ? m->node_ids.list[parent - 1]
+                          : fd_map_get(&m->threads,
+                                       (uint64_t)raw->torch_thread + 1);
+    node->rf_id = raw->id;
+    node->seq = raw->sequence < 0 ? -1 : raw->sequence;
+    node->scope = (uint8_t)(raw->flags >> FD_OP_CALL_SCOPE_SHIFT);
+    node->tid = raw->torch_thread;
+    node->fw_tid = (uint32_t)raw->forward_thread;
+    node->thread = thread != NULL ? thread->system_id : 0;
+    if ((raw->flags & FD_OP_CALL_OPEN) == 0) {
+        node->flags |= FD_ET_TIMED;
+        node->start_ns = ns_of(m, raw->start);
+        node->dur_ns = ns_of(m, raw->start + raw->ticks) - node->start_ns;
+    }
+}
+
+static fd_operand_ids
+ids_from(const making *m, uint32_t slot)
+{
+    return (fd_operand_ids){m->in_ids.list + slot, m->of_ids.list + slot};
+}
+
+static fd_status
+put_call(making *m, uint32_t place)
+{
+    fd_et_call *call = &m->calls.list[place];
+    fd_et_node *node = fd_et_add(m->et);
+    if (node == NULL) {
+        return FD_ENOMEM;
+    }
+    node->id = m->node_ids.list[place];
+    put_numbers(m, call, node);
+    fd_status status = put_name(m, call, node);
+    if (status == FD_OK) {
+        status = put_forward(m, node);
+    }
+    if (status == FD_OK) {
+        status = fd_et_put_operands(m->et, call->in,
+                                    ids_from(m, call->first), &node->in);
+    }
+    return status != FD_OK ? status
+                           : fd_et_put_operands(m->et, call->out,
+                                                ids_from(m, call->outs),
+                                                &node->out);
+}
+
+static fd_status
+put_root(making *m, uint64_t id, uint32_t tid, const char *what)
+{
+    char name[64];
+    fd_et_node *node = fd_et_add(m->et);
+    if (node == NULL) {
+        return FD_ENOMEM;
+    }
+    node->id = id;
+    node->parent_id = 1;
+    node->seq = -1;
+    node->scope = 7;
+    node->tid = tid;
+    int size = snprintf(name, sizeof name,
+                        "[pytorch|profiler|execution_trace|%s]", what);
+    return put_text(m->et, name, (size_t)size, &node->name);
+}
+
+static fd_status
+put_roots(making *m)
+{
+    fd_status status = put_root(m, 1, 0, "process");
+    for (uint32_t i = 0; m->threads.entries != NULL && i <= m->threads.mask
+                         && status == FD_OK;
+         i++) {
+        const fd_map_entry *entry = &m->threads.entries[i];
+        if (entry->key != 0) {
+            status = put_root(m, entry->value, (uint32_t)(entry->key - 1),
+                              "thread");
+        }
+    }
+    return status;
+}
+
+/* -- what holds of all ----------------------------------------------------- */
+
+/* The last fact of this name. */
+static const fd_string *
+fact(const making *m, const char *key)
+{
+    const fd_string *value = NULL;
+    for (uint32_t i = 0; i < m->file.list.count; i++) {
+        const fd_chunk_view *view = &m->file.list.list[i];
+        const fd_meta *meta = view->records;
+        for (uint32_t j = 0;
+             view->header->kind == FD_CHUNK_META && j < view->used; j++) {
+            const fd_string *name = fd_chunks_string(&m->file, meta[j].key);
+            if (name != NULL && name->size == strlen(key)
+                && memcmp(name->bytes, key, name->size) == 0) {
+                value = fd_chunks_string(&m->file, meta[j].value);
+            }
+        }
+    }
+    return value;
+}
+
+static fd_status
+put_head(making *m)
+{
+    const fd_header *header = fd_chunks_header(&m->file);
+    fd_et *et = m->et;
+    char text[32] = "";
+    struct tm local;
+    time_t seconds = (time_t)(header->start.realtime_ns / 1000000000);
+    size_t size = localtime_r(&seconds, &local) == NULL
+                      ? 0
+                      : strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S",
+                                 &local);
+    et->pid = header->pid;
+    et->rank = header->rank;
+    et->world = header->world;
+    et->start_ts = (int64_t)(header->start.monotonic_ns / 1000000);
+    et->finish_ts = (int64_t)(header->stop.monotonic_ns / 1000000);
+    et->finished = header->state == FD_STATE_STOPPED;
+    const fd_string *groups = fact(m, "process_groups");
+    fd_status status = put_text(et, text, size, &et->time);
+    if (status == FD_OK && groups != NULL) {
+        status = fd_et_add_groups(et, (fd_span){groups->bytes,
+                                                groups->bytes + groups->size});
+    }
+    return status;
+}
+
+static fd_status
+make(making *m)
+{
+    fd_status status = find_moments(m);
+    if (status == FD_OK) {
+        status = find_schemas(m);
+    }
+    if (status == FD_OK) {
+        status = fd_et_identify(&m->calls, &m->identities);
+    }
+    if (status == FD_OK) {
+        status = number_all(m);
+    }
+    if (status == FD_OK) {
+        status = put_roots(m);
+    }
+    for (uint32_t i = 0; i < m->calls.count && status == FD_OK; i++) {
+        status = put_call(m, i);
+    }
+    if (status == FD_OK) {
+        status = put_head(m);
+    }
+    return status == FD_OK ? fd_et_finish(m->et) : status;
+}
+
+static void
+clear(making *m)
+{
+    fd_et_identities_clear(&m->identities);
+    fd_vector_clear(&m->calls);
+    fd_vector_clear(&m->moments);
+    fd_vector_clear(&m->in_ids);
+    fd_vector_clear(&m->of_ids);
+    fd_vector_clear(&m->node_ids);
+    fd_free(m->tensor_ids);
+    fd_free(m->storage_ids);
+    fd_map_clear(&m->places);
+    fd_map_clear(&m->threads);
+    fd_map_clear(&m->forward);
+    fd_map_clear(&m->schemas);
+}
+
+fd_status
+fd_et_from_recording(fd_et *et, const char *path, fd_error *error)
+{
+    making m = {.et = et};
+    *et = (fd_et){.rank = -1};
+    fd_status status = fd_chunks_open(&m.file, path, error);
+    if (status != FD_OK) {
+        return status;
+    }
+    double hertz = fd_chunks_header(&m.file)->hertz;
+    m.ns_per_tick = hertz > 0 ? 1e9 / hertz : 1;
+    status = find_calls(&m);
+    if (status == FD_OK) {
+        status = m.calls.count > 0
+                     ? make(&m)
+                     : fd_fail(error, FD_EFORMAT,
+                               "%s: no operators for execution traces: record "
+                               "with CallGraph(et=True)",
+                               path);
+    }
+    clear(&m);
+    fd_chunks_close(&m.file);
+    return status;
+}

@@ -1,0 +1,14 @@
+/* An execution trace from a recording of ours (CallGraph(et=True)), finished
+ * or cut short. */
+#ifndef FD_ET_FROM_RECORDING_H
+#define FD_ET_FROM_RECORDING_H
+
+#include "et/graph.h"
+
+/* Read `path`: nodes by id, with times; process groups. Ids are numbers of
+ * nodes, tensors and storages in one row, as they came up, like PyTorch's: a
+ * tensor that is new has a new one. FD_EFORMAT: no recording, or one without
+ * calls for execution traces. Clear `et` in any case. */
+fd_status fd_et_from_recording(fd_et *et, const char *path, fd_error *error);
+
+#endif

@@ -1,0 +1,42 @@
+/* Operands of recorded calls: words (store/format.h), one after the other, and
+ * as the lists of JSON that PyTorch writes. */
+#ifndef FD_ET_OPERANDS_H
+#define FD_ET_OPERANDS_H
+
+#include "et/graph.h"
+#include "store/format.h"
+
+/* Words of one side of a call, within a file that may be damaged. */
+typedef struct fd_words {
+    const uint64_t *at;
+    const uint64_t *end;
+} fd_words;
+
+typedef struct fd_operand {
+    uint32_t kind;   /* FD_OPERAND_* */
+    uint32_t number; /* the high half of its first word */
+    uint64_t head;
+    const uint64_t *more; /* the words behind it */
+} fd_operand;
+
+/* The next one; false at the end and where words make no sense. What a list
+ * holds comes next. */
+bool fd_words_next(fd_words *words, fd_operand *operand);
+
+/* The next one that is a tensor. */
+bool fd_words_tensor(fd_words *words, fd_operand *tensor);
+
+enum { FD_TENSOR_ADDRESS, FD_TENSOR_STORAGE, FD_TENSOR_OFFSET,
+       FD_TENSOR_ELEMENTS, FD_TENSOR_SIZES };
+
+/* Ids of the tensors of a side, in order, and of their storages. */
+typedef struct fd_operand_ids {
+    const uint32_t *tensors;
+    const uint32_t *storages;
+} fd_operand_ids;
+
+/* All of them as texts of `et`. */
+fd_status fd_et_put_operands(fd_et *et, fd_words words, fd_operand_ids ids,
+                             fd_et_io *io);
+
+#endif

@@ -1,0 +1,18 @@
+/* What sessions do for execution traces. */
+#ifndef FD_MODULE_OPERANDS_H
+#define FD_MODULE_OPERANDS_H
+
+#include "capture/session.h"
+
+/* attach_operands(tensor, storage, run): None, or an exception that says why
+ * operands cannot be read. */
+PyObject *fd_session_attach_operands(PyObject *module, fd_session *session,
+                                     fd_thread *thread, PyObject *args);
+
+/* The operators that were met, "aten::add.Tensor". */
+PyObject *fd_session_operator_names(const fd_session *session);
+
+/* schema(name, text) */
+PyObject *fd_session_tell_schema(fd_session *session, PyObject *args);
+
+#endif

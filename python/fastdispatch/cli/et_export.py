@@ -1,0 +1,60 @@
+"""``fastdispatch et export``: execution traces from recordings."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from fastdispatch import Error
+from fastdispatch._core import et_export
+from fastdispatch.cli.et_files import add_edges, each, rank_of, tell, warnings
+from fastdispatch.cli.output import make_folder
+from fastdispatch.cli.timeline_merge import in_folder
+from fastdispatch.summary import grouped
+
+
+def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    export = actions.add_parser(
+        "export",
+        help="execution traces from recordings",
+        description="The operators that CallGraph(et=True) recorded: an execution trace in PyTorch's form and one in "
+        "Chakra's for each rank.",
+    )
+    export.add_argument("paths", nargs="+", metavar="RUN", help="recordings, or run directories")
+    export.add_argument(
+        "-o", dest="output", required=True, metavar="DIR", help="folder for et_RANK.json and trace.RANK.et"
+    )
+    add_edges(export)
+    export.set_defaults(function=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    files = recordings(arguments.paths)
+    folder = Path(arguments.output)
+    make_folder(folder)
+
+    def export(place: int) -> dict[str, Any]:
+        path, rank = files[place]
+        pytorch, chakra = folder / f"et_{rank}.json", folder / f"trace.{rank}.et"
+        return et_export(path, pytorch, chakra, edges=arguments.edges)
+
+    for (path, rank), row in zip(files, each(export, len(files)), strict=True):
+        for line in warnings(row):
+            tell(f"{path}: {line}")
+        tell(
+            f"{folder / f'trace.{rank}.et'}: {grouped(row['nodes'])} nodes, {grouped(row['dependencies'])} dependencies"
+        )
+
+
+def recordings(paths: list[str]) -> list[tuple[Path, int]]:
+    """Each recording with the rank in its name, else its place."""
+    found: list[Path] = []
+    for path in map(Path, paths):
+        inside = [each for each in in_folder(path, "") if each.suffix == ".fd"] if path.is_dir() else [path]
+        if not inside:
+            raise Error(f"{path}: no recording in this folder")
+        found += inside
+    ranks = [rank_of(path.name) for path in found]
+    whole = min(ranks) >= 0 and len(set(ranks)) == len(ranks)
+    return [(path, ranks[place] if whole else place) for place, path in enumerate(found)]

@@ -1,0 +1,119 @@
+#include "traces.h"
+
+#include "fixtures.h"
+
+#include "et/from_recording.h"
+#include "store/op_calls.h"
+
+#include <string.h>
+
+/* A tensor of one float. */
+static void
+tensor(fixture *f, uint64_t address)
+{
+    const uint64_t words[] = {FD_OPERAND_TENSOR | 6 << 8 | UINT64_C(0xff) << 24,
+                              address, address + 8, 0, 1};
+    for (int i = 0; i < 5; i++) {
+        OK(fd_vector_push(&f->main->ops.words, words[i]));
+    }
+}
+
+static fd_op_call *
+begin(fixture *f, const char *schema, int64_t sequence, uint32_t scope)
+{
+    fd_recording *r = f->recording;
+    fixture_work(10);
+    fd_op_call what = {
+        .start = check_clock_now(),
+        .id = check_clock_now(),
+        .sequence = sequence,
+        .forward_thread = scope == 1,
+        .torch_thread = 1,
+        .flags = scope << FD_OP_CALL_SCOPE_SHIFT,
+        .schema = fd_strings_add(&r->strings, schema, strlen(schema)),
+    };
+    return fd_op_calls_begin(f->main, &what, schema, 1);
+}
+
+static void
+end(fixture *f, const char *schema)
+{
+    fixture_work(10);
+    fd_op_calls_end(f->main, schema, check_clock_now());
+}
+
+/* linear(a) -> b, in it mm; then mm's backward, which nobody saw end. */
+static void
+record(fixture *f, const char *path)
+{
+    static const char linear[] = "aten::linear";
+    static const char mm[] = "aten::mm.out";
+    OK(fixture_open(f, path, 4));
+    tensor(f, 0x100);
+    begin(f, linear, 0, 0);
+    tensor(f, 0x100);
+    begin(f, mm, 0, 0);
+    tensor(f, 0x200);
+    end(f, mm);
+    tensor(f, 0x200);
+    end(f, linear);
+    tensor(f, 0x200);
+    begin(f, "MmBackward0", 0, 1);
+    fd_recording_schema(f->recording, mm, "aten::mm.out(Tensor self) -> Tensor");
+    fd_recording_note(f->recording, "process_groups",
+                      "[{\"pg_name\":\"0\",\"ranks\":[0,1],\"group_size\":2}]");
+    fixture_stop(f);
+}
+
+static const fd_et_node *
+find(const fd_et *et, uint64_t id)
+{
+    uint32_t place = fd_et_place(et, id);
+    return place != 0 ? &et->nodes.list[place - 1] : NULL;
+}
+
+static void
+nodes_of_a_recording(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
+    record(&f, "a.fd");
+    OK(fd_et_from_recording(&et, "a.fd", NULL));
+    EQUAL(et.nodes.count, 5);
+    const fd_et_node *linear = find(&et, 5);
+    const fd_et_node *mm = find(&et, 6);
+    const fd_et_node *backward = find(&et, 9);
+    CHECK(linear != NULL && mm != NULL && backward != NULL);
+    SAME(fd_et_text(&et, linear->name), "aten::linear");
+    SAME(fd_et_text(&et, mm->name), "aten::mm");
+    SAME(fd_et_text(&et, mm->schema), "aten::mm.out(Tensor self) -> Tensor");
+    EQUAL(linear->parent_id, 2);
+    EQUAL(mm->parent_id, 5);
+    EQUAL(mm->dur_ns, 10);
+    EQUAL(linear->dur_ns, 30);
+    SAME(fd_et_text(&et, linear->in.values), "[[3,4,0,1,4,\"cpu\"]]");
+    SAME(fd_et_text(&et, linear->out.values), "[[7,8,0,1,4,\"cpu\"]]");
+    EQUAL(mm->out.values, linear->out.values);
+    EQUAL(backward->fw_parent, 6);
+    EQUAL(backward->flags & FD_ET_TIMED, 0);
+    EQUAL(et.groups.count, 1);
+    EQUAL(et.finished, true);
+    OK(fd_et_complete(&et, FD_ET_ALL_KINDS));
+}
+
+static void
+what_is_no_such_recording(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
+    CLEAN(fd_et_clear) fd_et none = {.rank = -1};
+    fd_error error = {""};
+    OK(fixture_open(&f, "b.fd", 4));
+    fixture_stop(&f);
+    fd_status status = fd_et_from_recording(&et, "b.fd", &error);
+    CHECK(status == FD_EFORMAT || check_refused());
+    CHECK(check_refused() || strstr(error.text, "et=True") != NULL);
+    CHECK(fd_et_from_recording(&none, "nowhere.fd", &error) != FD_OK);
+}
+
+RUN(ABSORBS(nodes_of_a_recording), ABSORBS(what_is_no_such_recording))

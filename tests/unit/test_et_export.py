@@ -1,0 +1,170 @@
+"""CallGraph(et=True) and ``fastdispatch et export``: what operators take and give, as PyTorch's own observer has it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fastdispatch
+from fastdispatch import cli
+
+torch = pytest.importorskip("torch")
+
+
+class Step:
+    """A training step with a convolution, a state of its own and an optimizer that works on lists of tensors."""
+
+    def __init__(self, label: str = 'forward "1"') -> None:
+        self.label = label
+        torch.manual_seed(1)
+        self.model = torch.nn.Sequential(
+            torch.nn.Conv2d(3, 4, 3),
+            torch.nn.BatchNorm2d(4),
+            torch.nn.ReLU(),
+            torch.nn.Flatten(),
+            torch.nn.Linear(144, 5),
+        )
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.1)
+        self.x, self.target = torch.randn(2, 3, 8, 8), torch.tensor([1, 2])
+
+    def __call__(self) -> None:
+        self.optimizer.zero_grad()
+        with torch.profiler.record_function(self.label):
+            loss = torch.nn.functional.cross_entropy(self.model(self.x), self.target)
+        loss.backward()
+        self.optimizer.step()
+
+
+def record(folder: Path, work: Callable[[fastdispatch.CallGraph], object], **options: Any) -> Path:
+    with fastdispatch.CallGraph(folder / "run", et=True, **options) as graph:
+        work(graph)
+    return folder / "run"
+
+
+def export(run: Path, *more: str) -> list[dict[str, Any]]:
+    assert cli.main(["et", "export", str(run), "-o", str(run.parent / "out"), *more]) == 0
+    return nodes_of(run.parent / "out" / "et_0.json")
+
+
+def nodes_of(path: Path) -> list[dict[str, Any]]:
+    nodes: list[dict[str, Any]] = sorted(json.loads(path.read_text())["nodes"], key=lambda node: node["id"])
+    for node in nodes:
+        node["attrs"] = {attr["name"]: attr["value"] for attr in node["attrs"]}
+    return nodes
+
+
+def anonymous(value: Any) -> Any:
+    """Values without the ids of tensors, doubles as PyTorch rounds them."""
+    if isinstance(value, list):
+        is_tensor = len(value) == 6 and isinstance(value[5], str)
+        return value[2:] if is_tensor else [anonymous(each) for each in value]
+    return round(value, 6) if isinstance(value, float) else value
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The same step, as PyTorch's observer and as we recorded it."""
+    folder = tmp_path_factory.mktemp("both")
+    step = Step("forward")  # their file is no JSON where a name has quotes
+    step()
+    observer = torch.profiler.ExecutionTraceObserver()
+    observer.register_callback(str(folder / "theirs.json"))
+
+    def observed(graph: fastdispatch.CallGraph) -> None:
+        observer.start()
+        step()
+        observer.stop()
+
+    run = record(folder, observed)
+    observer.unregister_callback()
+    return nodes_of(folder / "theirs.json"), export(run)
+
+
+def test_every_node_of_the_observer(both: tuple[list[dict[str, Any]], list[dict[str, Any]]]) -> None:
+    """Left out: fw_parent (theirs is the top of a stack, ours the forward operator), ids of tensors (theirs come
+    again when memory does), and times, which theirs does not have."""
+    theirs, ours = ({node["attrs"]["rf_id"]: node for node in nodes if node["attrs"]["rf_id"]} for nodes in both)
+    assert len(theirs) > 250
+    assert list(theirs) == list(ours)
+    calls = [{node["id"]: node["attrs"]["rf_id"] for node in nodes} for nodes in both]
+    for number, node in theirs.items():
+        own = ours[number]
+        assert own["name"] == node["name"]
+        assert calls[1][own["ctrl_deps"]] == calls[0][node["ctrl_deps"]]
+        for side in ("inputs", "outputs"):
+            for part in ("shapes", "types", "strides"):
+                assert own[side][part] == node[side][part], node["name"]
+            assert anonymous(own[side]["values"]) == anonymous(node[side]["values"]), node["name"]
+        for key in ("seq_id", "scope", "tid", "fw_tid", "op_schema"):
+            assert own["attrs"][key] == node["attrs"][key], node["name"]
+        assert own["inclusive_dur"] >= own["exclusive_dur"] >= 0
+    assert any(node["name"] == "forward" for node in ours.values())
+
+
+def test_autograd_nodes_name_the_forward_operator(both: tuple[list[dict[str, Any]], list[dict[str, Any]]]) -> None:
+    ours = {node["id"]: node for node in both[1]}
+    backward = {node["name"]: node for node in ours.values() if node["attrs"]["scope"] == 1}
+    for name, forward in {"AddmmBackward0": "aten::addmm", "NllLossBackward0": "aten::nll_loss_forward"}.items():
+        assert ours[backward[name]["attrs"]["fw_parent"]]["name"] == forward
+
+
+def test_tensors_that_die_take_their_id_with_them(tmp_path: Path) -> None:
+    def work(graph: fastdispatch.CallGraph) -> None:
+        kept = torch.ones(8)
+        for _ in range(5):
+            kept * 2.0  # gone at once: the next one is made where it was
+
+    products = [node for node in export(record(tmp_path, work)) if node["name"] == "aten::mul"]
+    kept, made = ([node[side]["values"][0] for node in products] for side in ("inputs", "outputs"))
+    assert len({tensor[0] for tensor in kept}) == 1
+    assert len({tensor[0] for tensor in made}) == len({tensor[1] for tensor in made}) == len(products) == 5
+
+
+def test_steps_of_the_window_alone(tmp_path: Path) -> None:
+    step = Step()
+
+    def work(graph: fastdispatch.CallGraph) -> None:
+        for _ in range(4):
+            step()
+            graph.step()
+
+    names = [node["name"] for node in export(record(tmp_path, work, steps="2:3"))]
+    assert names.count('forward "1"') == 1
+
+
+def test_the_program_computes_the_same(tmp_path: Path) -> None:
+    def work(step: Step) -> list[Any]:
+        for _ in range(3):
+            step()
+        return [value.clone() for value in step.model.state_dict().values()]
+
+    plain = work(Step())
+    recorded: list[Any] = []
+    record(tmp_path, lambda graph: recorded.extend(work(Step())))
+    assert all(torch.equal(a, b) for a, b in zip(plain, recorded, strict=True))
+
+
+def test_what_finds_no_room_is_counted(tmp_path: Path) -> None:
+    step = Step()
+    run = record(tmp_path, lambda graph: [step() for _ in range(6)], max_mb=1)
+    counters = fastdispatch.load(run).ranks[0]["counters"]
+    assert counters["op_calls_full"] > 0
+    assert len(export(run)) > 100
+
+
+@pytest.mark.parametrize("options", ({"ops": "dispatch"}, {"ops": "off"}, {"timing": False}), ids=str)
+def test_options_that_make_no_sense(options: dict[str, Any]) -> None:
+    with pytest.raises(fastdispatch.Error, match="et=True"):
+        fastdispatch.CallGraph(None, et=True, **options)
+
+
+def test_recordings_without_operands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with fastdispatch.CallGraph(tmp_path / "run"):
+        torch.ones(2)
+    assert cli.main(["et", "export", str(tmp_path / "run"), "-o", str(tmp_path / "out")]) == 2
+    assert "record with CallGraph(et=True)" in capsys.readouterr().err
+    assert list((tmp_path / "out").iterdir()) == []
