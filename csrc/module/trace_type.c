@@ -2,6 +2,7 @@
  * answer is in trace_tables.c, trace_ranks.c, trace_sums.c, trace_export.c. */
 #include "module/trace_type.h"
 
+#include "analysis/privacy.h"
 #include "analysis/totals.h"
 #include "io/dump.h"
 #include "io/source.h"
@@ -143,7 +144,41 @@ trace_dump(PyObject *self, PyObject *path)
     Py_RETURN_NONE;
 }
 
+typedef fd_status change(fd_trace *, const char *, size_t);
+
+static PyObject *
+trace_change(PyObject *self, PyObject *argument, change *apply)
+{
+    Py_ssize_t size;
+    const char *text = PyUnicode_AsUTF8AndSize(argument, &size);
+    if (text == NULL) {
+        return NULL;
+    }
+    if (apply(fd_trace_of(self), text, (size_t)size) != FD_OK) {
+        return PyErr_NoMemory();
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+trace_anonymize(PyObject *self, PyObject *salt)
+{
+    return trace_change(self, salt, fd_trace_anonymize);
+}
+
+static PyObject *
+trace_strip_prefix(PyObject *self, PyObject *prefix)
+{
+    return trace_change(self, prefix, fd_trace_strip_prefix);
+}
+
 static PyMethodDef methods[] = {
+    {"anonymize", trace_anonymize, METH_O,
+     PyDoc_STR("anonymize($self, salt, /)\n--\n\n"
+               "Hide the names of the user's code.")},
+    {"strip_prefix", trace_strip_prefix, METH_O,
+     PyDoc_STR("strip_prefix($self, prefix, /)\n--\n\n"
+               "Cut a prefix off files.")},
     {"dump", trace_dump, METH_O,
      PyDoc_STR("dump($self, path, /)\n--\n\nWrite as JSON.")},
     {"nodes", fd_trace_nodes, METH_NOARGS,

@@ -292,6 +292,12 @@ class Trace:
     def dump(self, path: _Path, /) -> None:
         """Write as JSON; the file is there as a whole or not at all. :class:`Error` when it cannot be written."""
 
+    def anonymize(self, salt: str, /) -> None:
+        """Put salted hashes in place of the user's names (csrc/analysis/privacy.h). Before anything else is asked."""
+
+    def strip_prefix(self, prefix: str, /) -> None:
+        """Cut ``prefix`` off the files of functions and out of facts and notes."""
+
     def nodes(self) -> _Columns:
         """kind, from (names), file, class, name, qualified, package (texts), line, key (text)."""
 

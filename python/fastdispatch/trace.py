@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from fastdispatch import _core
+from fastdispatch import _core, privacy
 
 if TYPE_CHECKING:
     import pandas
@@ -183,7 +183,7 @@ def load(path: PathLike | Sequence[PathLike], *, timeline: bool = False) -> Trac
     Raises :class:`fastdispatch.Error` with one line when that is not what it is.
     """
     paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
-    return Trace(_core.Trace(paths, timeline=timeline))
+    return Trace(privacy.apply(_core.Trace(paths, timeline=timeline)))
 
 
 def merge(inputs: Iterable[PathLike], output: PathLike) -> None:
@@ -192,4 +192,4 @@ def merge(inputs: Iterable[PathLike], output: PathLike) -> None:
     The order does not matter, nor does what was merged before: ranks are kept apart. The same rank twice, or ranks of
     different runs, raise :class:`fastdispatch.Error`.
     """
-    _core.Trace(list(inputs)).dump(output)
+    privacy.apply(_core.Trace(list(inputs))).dump(output)

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
-from fastdispatch import Error, __version__
+from fastdispatch import Error, __version__, privacy
+from fastdispatch.cli import private
 
 #: In the order of the help text.
 COMMANDS = (
@@ -45,6 +46,8 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in COMMANDS:
         import_module(f"fastdispatch.cli.{name}").add(commands)
+    for name in (*private.COMMANDS, *private.REFUSING):
+        private.add(commands.choices[name])
     return top
 
 
@@ -52,7 +55,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; answers the exit status: 0 success, 1 a check failed, 2 bad input."""
     arguments = parser().parse_args(argv)
     try:
-        return arguments.function(arguments) or 0
+        with privacy.private(private.asked(arguments)):
+            return arguments.function(arguments) or 0
     except Error as error:
         print(f"fastdispatch: {error}", file=sys.stderr)
         return BAD_INPUT

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from fastdispatch import Error, load
+from fastdispatch.privacy import shown
 
 _TOP = 20
 
@@ -57,7 +58,7 @@ def two_recordings(arguments: argparse.Namespace) -> int:
     diff = Diff(
         load(arguments.before),
         load(arguments.after),
-        names=(arguments.before, arguments.after),
+        names=(shown(arguments.before), shown(arguments.after)),
         ranks=(arguments.rank, arguments.rank),
         by=arguments.by,
         threshold=arguments.threshold / 100,
@@ -86,7 +87,7 @@ def ranks_of_one(arguments: argparse.Namespace) -> int:
         Diff(
             trace,
             trace,
-            names=(arguments.before, arguments.before),
+            names=(shown(arguments.before), shown(arguments.before)),
             ranks=pair,
             by=arguments.by,
             threshold=arguments.threshold / 100,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from fastdispatch import load
+from fastdispatch import Error, load
 from fastdispatch.cli.output import write
+from fastdispatch.privacy import is_anonymous, shown
 
 _DESCRIPTION = """One file that shows the recording in a browser: flame graph, call graph, tables, modules, timeline,
 ranks. It opens from a disk, needs no network, and holds all its data."""
@@ -30,5 +31,7 @@ def _megabytes(text: str) -> float:
 def run(arguments: argparse.Namespace) -> None:
     from fastdispatch.views.html import Wanted, page
 
+    if arguments.source and is_anonymous():
+        raise Error("html: --source shows code, --anonymize hides it: give one of them")
     wanted = Wanted(source=arguments.source, most=int(arguments.max_mb * 1e6))
-    write(arguments.output, page(load(arguments.path, timeline=True), arguments.path, wanted))
+    write(arguments.output, page(load(arguments.path, timeline=True), shown(arguments.path), wanted))

@@ -7,6 +7,7 @@ import json
 import sys
 
 from fastdispatch import Error, load
+from fastdispatch.privacy import shown
 
 _TOP, _LEAST = 20, 1.0
 
@@ -70,7 +71,7 @@ def run(arguments: argparse.Namespace) -> None:
         callers=arguments.callers,
         callees=arguments.callees,
     )
-    made = report(load(arguments.path), arguments.path, wanted)
+    made = report(load(arguments.path), shown(arguments.path), wanted)
     if arguments.json:
         print(json.dumps(made.as_json()))
         return

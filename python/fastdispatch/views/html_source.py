@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from fastdispatch.privacy import is_anonymous
 from fastdispatch.trace import Columns, Trace
 
 _LONGEST = 400  # lines of a function that are shown
@@ -27,7 +28,7 @@ def block_of(trace: Trace, with_texts: bool) -> tuple[dict[str, Any], dict[str, 
     for node, (file, line) in enumerate(zip(nodes["file"], nodes["line"], strict=True)):
         if file and line:
             of_file.setdefault(file, []).append(node)
-    folders = list(_folders(trace))
+    folders = [] if is_anonymous() else list(_folders(trace))  # where files are says who has them
     paths: dict[str, str] = {}
     texts: Columns = {"node": [], "text": []}
     for file, members in sorted(of_file.items()):

@@ -1,0 +1,46 @@
+"""``--anonymize`` and ``--strip-prefix`` of every command that writes what a recording holds (docs/privacy.md)."""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+
+from fastdispatch import Error
+from fastdispatch.privacy import Privacy
+
+#: Commands that read recordings through ``load`` and ``merge`` alone.
+COMMANDS = ("report", "html", "svg", "diff", "top", "where", "merge", "dump", "export")
+
+#: Other commands that write files; they say that they cannot.
+REFUSING = ("timeline", "et", "pipeline")
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """To a command and all below it."""
+    below = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    for action in below:
+        for each in action.choices.values():
+            add(each)
+    if not below:
+        group = parser.add_argument_group("privacy")
+        group.add_argument(
+            "--anonymize",
+            nargs="?",
+            const="",
+            metavar="SALT",
+            help="hashes for the names of your code; equal ones with the same salt; default: a new salt",
+        )
+        group.add_argument("--strip-prefix", default="", metavar="PREFIX", help="cut PREFIX off the names of files")
+
+
+def asked(arguments: argparse.Namespace) -> Privacy:
+    """Raises Error for a command that cannot."""
+    salt, prefix = getattr(arguments, "anonymize", None), getattr(arguments, "strip_prefix", "")
+    if arguments.command in REFUSING and (salt is not None or prefix):
+        raise Error(
+            f"{arguments.command}: --anonymize and --strip-prefix are for recordings: "
+            "give them to export, dump or merge and read what those write"
+        )
+    if salt == "":
+        salt = secrets.token_hex(16)
+    return Privacy(salt, prefix)

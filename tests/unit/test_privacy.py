@@ -1,0 +1,169 @@
+"""``--anonymize`` and ``--strip-prefix``: no name of the user is in any output, those of the framework are."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+import shutil
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import pytest
+
+import fastdispatch
+from fastdispatch.cli import main
+from tests import processes
+
+pytest.importorskip("torch")
+
+PROGRAM = """
+import sys
+import torch
+import fastdispatch
+
+class ZebraFunction(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2
+
+class ZebraNet(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.zebra_layers = torch.nn.ModuleList(torch.nn.Linear(4, 4) for _ in range(2))
+    def forward(self, x):
+        for layer in self.zebra_layers:
+            x = layer(x)
+        return ZebraFunction.apply(x)
+
+class ZebraOptimizer(torch.optim.SGD):
+    pass
+
+def zebra_step(model, optimizer):
+    with fastdispatch.label("zebra range"):
+        model(torch.ones(2, 4)).sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+
+namespace = {}
+exec(compile("def zebra_made(): return zebra_step(model, optimizer)", "<zebra>", "exec"), namespace)
+model = ZebraNet()
+namespace.update(zebra_step=zebra_step, model=model, optimizer=ZebraOptimizer(model.parameters(), lr=0.1))
+with fastdispatch.CallGraph(sys.argv[1], timeline=True):
+    for _ in range(3):
+        namespace["zebra_made"]()
+"""
+
+#: Every command that writes what a recording holds; FILE stands for the output.
+OUTPUTS = {
+    "report": ["report", "RUN", "--all"],
+    "report tree": ["report", "RUN", "--tree", "--json"],
+    "report paths": ["report", "RUN", "--paths", "100", "--json"],
+    "html": ["html", "RUN", "-o", "FILE"],
+    "svg": ["svg", "RUN", "-o", "FILE.svg"],
+    "diff": ["diff", "RUN", "RUN", "--all", "--json"],
+    "top": ["top", "RUN", "--once", "--total", "--rows", "1000"],
+    "where": ["where", "RUN", "--all", "--threads"],
+    "merge": ["merge", "RUN", "-o", "FILE"],
+    "dump": ["dump", "RUN", "-o", "FILE"],
+    **{
+        f"export {name}": ["export", name, "RUN", "-o", "FILE"]
+        for name in ("chrome", "perfetto", "folded", "speedscope", "pprof", "graphml", "sqlite")
+    },
+    "export callgraph": ["export", "callgraph", "RUN", "-o", "FILE.json"],
+    "export csv": ["export", "csv", "RUN", "--table", "nodes", "-o", "FILE"],
+}
+
+
+@pytest.fixture(scope="module")
+def zebra_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("zebra")
+    (folder / "zebra_train.py").write_text(PROGRAM)
+    command = [sys.executable, "zebra_train.py", "zebra_out"]
+    subprocess.run(command, env=processes.environment(), cwd=folder, check=True, timeout=120)
+    return folder / "zebra_out"
+
+
+def unpacked(content: bytes) -> bytes:
+    """With all that is compressed in it behind it."""
+    found = [gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content]
+    for text in re.findall(rb"[A-Za-z0-9+/]{200,}={0,2}", found[0]):
+        raw = base64.b64decode(text + b"=" * (-len(text) % 4))
+        for kind in (31, 15, -15):
+            try:
+                found.append(zlib.decompressobj(kind).decompress(raw))
+                break
+            except zlib.error:
+                continue
+    return b"\n".join(found)
+
+
+def made(name: str, run: Path, folder: Path, capsys: pytest.CaptureFixture[str], *options: str) -> bytes:
+    if name == "svg" and shutil.which("dot") is None:
+        pytest.skip("Graphviz is not here")
+    arguments = [word.replace("RUN", str(run)).replace("FILE", str(folder / "output")) for word in OUTPUTS[name]]
+    capsys.readouterr()
+    assert main([*arguments, *options]) == 0
+    files = sorted(each for each in folder.rglob("*") if each.is_file())
+    return capsys.readouterr().out.encode() + b"".join(unpacked(each.read_bytes()) for each in files)
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_no_name_of_the_user(
+    name: str, zebra_run: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain = made(name, zebra_run, tmp_path_factory.mktemp("plain"), capsys)
+    assert (b"<module>" if name == "where" else b"zebra_step") in plain
+    hidden = made(name, zebra_run, tmp_path_factory.mktemp("hidden"), capsys, "--anonymize", "salt")
+    assert b"zebra" not in hidden.lower()
+    host = json.dumps(fastdispatch.load(zebra_run).meta["host"]).encode()
+    assert host not in hidden
+    assert b"f_" in hidden
+    if name not in ("where", "diff"):
+        assert re.search(rb"aten::|torch|Linear", hidden)
+
+
+def test_equal_salts_give_equal_names(zebra_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, salt in (("one", "a"), ("two", "a"), ("three", "b"), ("four", ""), ("five", "")):
+        assert main(["dump", str(zebra_run), "-o", str(tmp_path / name), "--anonymize", *([salt] if salt else [])]) == 0
+    one, two, three, four, five = ((tmp_path / n).read_bytes() for n in ("one", "two", "three", "four", "five"))
+    assert one == two
+    assert len({one, three, four, five}) == 4
+    assert main(["diff", str(tmp_path / "one"), str(tmp_path / "two"), "--json"]) == 0
+    assert "f_" not in json.dumps(json.loads(capsys.readouterr().out).get("rows", []))
+
+
+def test_figures_stay(zebra_run: Path, tmp_path: Path) -> None:
+    assert main(["dump", str(zebra_run), "-o", str(tmp_path / "hidden"), "--anonymize", "salt"]) == 0
+    before, after = fastdispatch.load(zebra_run), fastdispatch.load(tmp_path / "hidden")
+    for column in ("calls", "self", "total", "backward"):
+        assert sorted(after.contexts[column]) == sorted(before.contexts[column])
+    assert {"torch/nn/modules/linear.py:[Linear]:forward", "aten::addmm", "AddmmBackward0"} <= set(after.nodes["key"])
+    rows = after.table("module")["instances"]
+    assert sorted(rows) == sorted(before.table("module")["instances"])
+
+
+def test_prefixes_are_cut(zebra_run: Path, tmp_path: Path) -> None:
+    options = ["--strip-prefix", "zebra_"]
+    assert main(["dump", str(zebra_run), "-o", str(tmp_path / "cut"), *options]) == 0
+    assert "train.py:[]:zebra_step" in fastdispatch.load(tmp_path / "cut").nodes["key"]
+
+
+@pytest.mark.parametrize("command", (["timeline", "merge", "x", "-o", "y"], ["et", "info", "x"]), ids=str)
+def test_other_files_are_refused(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*command, "--anonymize", "salt"]) == 2
+    said = capsys.readouterr().err
+    assert "--anonymize" in said
+    assert said.count("\n") == 1
+
+
+def test_source_is_no_secret(zebra_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["html", str(zebra_run), "-o", str(tmp_path / "page"), "--source", "--anonymize", "salt"]) == 2
+    assert "give one of them" in capsys.readouterr().err
+    assert not (tmp_path / "page").exists()
