@@ -8,6 +8,7 @@
 #include "export/slice_names.h"
 #include "export/streams.h"
 #include "export/text.h"
+#include "export/transfers.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -47,9 +48,8 @@ struct fd_chrome {
     fd_buffer *json_categories; /* the same */
     fd_export_options options;
     fd_clock_map clock; /* from times of the rank to those of the file */
-    fd_export_durations durations;
-    bool no_flows;
     fd_flows flows; /* of the rank */
+    fd_transfers transfers; /* of all */
     bool first;
     fd_buffer scratch;
     fd_buffer *to; /* borrowed while a piece is written */
@@ -57,12 +57,6 @@ struct fd_chrome {
 };
 
 typedef struct fd_chrome writer;
-
-/* What a slice has to do with a launch; number 0: nothing. */
-typedef struct launch_end {
-    uint32_t number;
-    bool is_interval; /* that was launched, else the call that did */
-} launch_end;
 
 static uint32_t
 steps_track(const writer *w)
@@ -90,40 +84,18 @@ shown(const writer *w, uint64_t time)
 }
 
 static void
-write_row(writer *w, const char *what, uint32_t tid, const char *text,
-          size_t size)
-{
-    next_event(w);
-    fd_buffer_format(w->to,
-                     "{\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"name\":\"%s\","
-                     "\"args\":{\"name\":",
-                     w->rank->rank + 1, tid, what);
-    fd_buffer_json(w->to, text, size);
-    fd_buffer_text(w->to, "}}");
-}
-
-static void
-write_place(writer *w, const char *what, uint32_t tid, uint32_t place)
-{
-    next_event(w);
-    fd_buffer_format(w->to,
-                     "{\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"name\":\"%s\","
-                     "\"args\":{\"sort_index\":%u}}",
-                     w->rank->rank + 1, tid, what, place);
-}
-
-static void
 write_track(writer *w, uint32_t tid, const char *name)
 {
-    write_row(w, "thread_name", tid, name, strlen(name));
-    write_place(w, "thread_sort_index", tid, tid);
+    next_event(w);
+    fd_chrome_row(w->to, w->rank, "thread", tid, name, strlen(name));
+    fd_chrome_place(w->to, w->rank, "thread", tid, tid);
 }
 
-/* Up to the name. A launch is tied to its slices by their own fields: of slices
- * that begin at one time readers give an event's arrow to the innermost. */
+/* Up to the name. Some arrows are tied to their slices by these' own fields: of
+ * slices that begin at one time readers give an event's to the innermost. */
 static void
 begin_slice(writer *w, uint32_t tid, uint64_t start, uint64_t end,
-            launch_end launch)
+            fd_arrow_end tie)
 {
     next_event(w);
     fd_buffer_text(w->to, "{\"ph\":\"X\",\"pid\":");
@@ -134,11 +106,10 @@ begin_slice(writer *w, uint32_t tid, uint64_t start, uint64_t end,
     fd_chrome_us(w->to, shown(w, start));
     fd_buffer_text(w->to, ",\"dur\":");
     fd_chrome_us(w->to, shown(w, end) - shown(w, start));
-    if (launch.number != 0) {
+    if (tie.id != 0) {
         fd_buffer_format(w->to, ",\"bind_id\":\"0x%llx\",\"%s\":true",
-                         (unsigned long long)fd_launch_id(w->rank->rank,
-                                                          launch.number),
-                         launch.is_interval ? "flow_in" : "flow_out");
+                         (unsigned long long)tie.id,
+                         tie.ends ? "flow_in" : "flow_out");
     }
     fd_buffer_text(w->to, ",\"name\":");
 }
@@ -147,12 +118,12 @@ begin_slice(writer *w, uint32_t tid, uint64_t start, uint64_t end,
 static void
 write_slice(writer *w, uint32_t tid, const char *name, size_t size,
             const char *category, uint64_t start, uint64_t end,
-            launch_end launch)
+            fd_arrow_end tie)
 {
-    begin_slice(w, tid, start, end, launch);
+    begin_slice(w, tid, start, end, tie);
     fd_buffer_text(w->to, "\"");
     fd_buffer_bytes(w->to, name, size);
-    if (w->durations == FD_DURATIONS_NAME) {
+    if (w->options.durations == FD_DURATIONS_NAME) {
         fd_buffer_text(w->to, " (");
         fd_text_time(w->to, end - start);
         fd_buffer_text(w->to, ")");
@@ -164,7 +135,7 @@ write_slice(writer *w, uint32_t tid, const char *name, size_t size,
 
 static void
 write_job(writer *w, uint32_t tid, const fd_trace_event *event, uint64_t start,
-          launch_end launch)
+          fd_arrow_end tie)
 {
     bool on_stream = w->part == PART_INTERVALS;
     const fd_trace_job *job = &w->rank->jobs.list[event->context];
@@ -172,10 +143,10 @@ write_job(writer *w, uint32_t tid, const fd_trace_event *event, uint64_t start,
     int count = fd_job_numbers(job, numbers);
     w->scratch.size = 0;
     fd_job_name(w->trace, job, &w->scratch);
-    if (w->durations != FD_DURATIONS_ARGS) {
+    if (w->options.durations != FD_DURATIONS_ARGS) {
         fd_job_duration(event->duration, &w->scratch);
     }
-    begin_slice(w, tid, start, event->start + event->duration, launch);
+    begin_slice(w, tid, start, event->start + event->duration, tie);
     fd_buffer_json(w->to, w->scratch.bytes, w->scratch.size);
     fd_buffer_format(w->to, ",\"cat\":\"%s\",\"args\":{",
                      on_stream ? FD_JOB_ON_STREAM : FD_JOB_CATEGORY);
@@ -189,16 +160,16 @@ write_job(writer *w, uint32_t tid, const fd_trace_event *event, uint64_t start,
 
 static void
 write_event(writer *w, uint32_t tid, const fd_trace_event *event,
-            uint64_t start, uint64_t record_id, launch_end launch)
+            uint64_t start, uint64_t record_id, fd_arrow_end tie)
 {
     if (event->kind == FD_EVENT_JOB) {
-        write_job(w, tid, event, start, launch);
+        write_job(w, tid, event, start, tie);
         return;
     }
     fd_slice_name name = w->names.of_context[event->context];
     write_slice(w, tid, w->json[name.name].bytes, w->json[name.name].size,
                 w->json_categories[name.category].bytes, start,
-                event->start + event->duration, launch);
+                event->start + event->duration, tie);
     if (event->kind == FD_EVENT_OPEN) {
         fd_buffer_text(w->to, ",\"args\":{\"open\":true}}");
     }
@@ -286,7 +257,7 @@ write_step(writer *w, const fd_trace_event *event)
     char name[32];
     snprintf(name, sizeof name, "step %u", event->context);
     write_slice(w, steps_track(w), name, strlen(name), "step", event->start,
-                event->start + event->duration, (launch_end){0});
+                event->start + event->duration, (fd_arrow_end){0});
     fd_buffer_text(w->to, "}");
 }
 
@@ -310,24 +281,15 @@ begin_rank(writer *w)
     begin_part(w, w->at < w->trace->ranks.count ? PART_RANK : PART_FOOT);
 }
 
-static fd_clock_map
-clock_of(const writer *w)
-{
-    return w->options.clocks != NULL
-               ? w->options.clocks[w->at].map
-               : (fd_clock_map){.offset_ns
-                                = fd_rank_offset(w->trace, w->rank)
-                                  - fd_first_offset(w->trace)};
-}
-
 static fd_status
 rank_part(writer *w)
 {
     fd_buffer label = {.bytes = NULL};
-    w->clock = clock_of(w);
+    w->clock = fd_export_clock_of(w->trace, &w->options, w->at);
     fd_rank_label(w->trace, w->rank, &label);
-    write_row(w, "process_name", 0, label.bytes, label.size);
-    write_place(w, "process_sort_index", 0, w->rank->rank);
+    next_event(w);
+    fd_chrome_row(w->to, w->rank, "process", 0, label.bytes, label.size);
+    fd_chrome_place(w->to, w->rank, "process", 0, w->rank->rank);
     write_lost(w, 'p', steps_track(w),
                w->rank->counters[FD_COUNT_GPU_EVENTS_LOST], "GPU intervals",
                0);
@@ -341,7 +303,7 @@ rank_part(writer *w)
     }
     begin_part(w, PART_STEPS);
     fd_flows_clear(&w->flows);
-    if (status == FD_OK && !w->no_flows) {
+    if (status == FD_OK && !w->options.no_flows) {
         status = fd_flows_make(&w->flows, w->rank);
     }
     return status == FD_OK ? fd_streams_make(&w->streams, w->rank) : status;
@@ -413,25 +375,67 @@ thread_part(writer *w)
     return status;
 }
 
+static uint64_t
+launch_id(const writer *w, uint32_t number)
+{
+    return number == 0 || w->options.no_flows ? 0
+                                      : fd_launch_id(w->rank->rank, number);
+}
+
+/* An end of the arrow of a transfer, as a slice of no length. */
+static void
+write_moment(writer *w, uint32_t tid, uint64_t time, const char *name,
+             fd_arrow_end tie)
+{
+    begin_slice(w, tid, time, time, tie);
+    fd_buffer_format(w->to, "\"%s\",\"cat\":\"" FD_TRANSFER_CATEGORY "\"}",
+                     name);
+}
+
+/* A slice has one tie: what sends and launches is tied to what it launched. */
+static void
+write_call(writer *w, uint32_t tid, uint32_t number, uint64_t time)
+{
+    const fd_trace_event *event = &w->rank->events.list[number];
+    uint32_t launched = fd_streams_flow_of_call(&w->streams, number);
+    fd_arrow_end launch = {launch_id(w, launched), false};
+    fd_arrow_end transfer = fd_transfers_at(&w->transfers, w->at, event);
+    bool sends = transfer.id != 0 && !transfer.ends;
+    write_event(w, tid, event, time, fd_trace_record_id(w->rank, number),
+                sends && launch.id == 0 ? transfer : launch);
+    write_flows(w, tid, time, number);
+    if (sends && launch.id != 0) {
+        write_moment(w, tid, time, "sent", transfer);
+    }
+}
+
+/* Where a job ends. */
+static void
+write_arrival(writer *w, uint32_t tid, uint32_t number)
+{
+    const fd_trace_event *event = &w->rank->events.list[number];
+    fd_arrow_end end = fd_transfers_at(&w->transfers, w->at, event);
+    if (end.id != 0 && end.ends) {
+        write_moment(w, tid, fd_transfer_arrival(event), "received", end);
+    }
+}
+
 static fd_status
 calls_part(writer *w)
 {
-    const fd_trace_event *events = w->rank->events.list + w->event;
     uint32_t track = thread_track(w, w->thread);
     fd_slice_edge edge;
     while (fd_slices_next(&w->slices, &edge)) {
         uint32_t event = w->event + edge.event;
         w->last = edge.time;
         if (edge.begins) {
-            launch_end launch = {
-                w->no_flows ? 0 : fd_streams_flow_of_call(&w->streams, event),
-                false};
-            write_event(w, track, &events[edge.event], edge.time,
-                        fd_trace_record_id(w->rank, event), launch);
-            write_flows(w, track, edge.time, event);
+            write_call(w, track, event, edge.time);
             if (w->to->size >= w->enough) {
                 return FD_OK;
             }
+        }
+        else {
+            write_arrival(w, track, event);
         }
     }
     write_lost(w, 't', track, w->rank->threads.list[w->thread].events_lost,
@@ -476,10 +480,10 @@ intervals_part(writer *w)
     fd_slice_edge edge;
     while (fd_slices_next(&w->slices, &edge)) {
         uint32_t event = first + edge.event;
-        launch_end launch = {w->no_flows ? 0 : w->streams.flows[event], true};
+        fd_arrow_end tie = {launch_id(w, w->streams.flows[event]), true};
         if (edge.begins) {
             write_event(w, stream_track(w), &w->streams.events[event],
-                        edge.time, 0, launch);
+                        edge.time, 0, tie);
         }
         if (w->to->size >= w->enough) {
             return FD_OK;
@@ -520,8 +524,6 @@ fd_chrome_open(const fd_trace *trace, const fd_export_options *options,
     chrome->only = options->rank;
     chrome->options = *options;
     chrome->first = true;
-    chrome->durations = options->durations;
-    chrome->no_flows = options->no_flows;
     *status = fd_slice_names_make(&chrome->names, trace);
     if (*status == FD_OK) {
         *status = fd_slice_texts_json(&chrome->names.names, &chrome->json);
@@ -529,6 +531,9 @@ fd_chrome_open(const fd_trace *trace, const fd_export_options *options,
     if (*status == FD_OK) {
         *status = fd_slice_texts_json(&chrome->names.categories,
                                       &chrome->json_categories);
+    }
+    if (*status == FD_OK) {
+        *status = fd_transfers_make(&chrome->transfers, trace, options);
     }
     if (*status != FD_OK) {
         fd_chrome_close(chrome);
@@ -569,6 +574,7 @@ fd_chrome_close(fd_chrome *chrome)
         fd_slices_clear(&chrome->slices);
         fd_buffer_clear(&chrome->scratch);
         fd_flows_clear(&chrome->flows);
+        fd_transfers_clear(&chrome->transfers);
         fd_streams_clear(&chrome->streams);
         fd_free(chrome);
     }

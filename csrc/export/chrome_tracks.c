@@ -16,6 +16,28 @@ fd_chrome_us(fd_buffer *to, int64_t ns)
     fd_buffer_bytes(to, decimals, 4);
 }
 
+void
+fd_chrome_row(fd_buffer *to, const fd_trace_rank *rank, const char *what,
+              uint32_t tid, const char *text, size_t size)
+{
+    fd_buffer_format(to,
+                     "{\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"name\":"
+                     "\"%s_name\",\"args\":{\"name\":",
+                     rank->rank + 1, tid, what);
+    fd_buffer_json(to, text, size);
+    fd_buffer_text(to, "}}");
+}
+
+void
+fd_chrome_place(fd_buffer *to, const fd_trace_rank *rank, const char *what,
+                uint32_t tid, uint32_t place)
+{
+    fd_buffer_format(to,
+                     ",\n{\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"name\":"
+                     "\"%s_sort_index\",\"args\":{\"sort_index\":%u}}",
+                     rank->rank + 1, tid, what, place);
+}
+
 static int64_t
 shown(const fd_chrome_tracks *tracks, uint64_t time)
 {
@@ -29,13 +51,12 @@ write_phases(const fd_chrome_tracks *tracks, fd_buffer *to)
     uint32_t pid = tracks->rank->rank + 1;
     fd_status status = fd_phase_slices_make(&slices, tracks->rank);
     if (slices.count > 0) {
-        fd_buffer_format(to,
-                         ",\n{\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"name\":"
-                         "\"thread_name\",\"args\":{\"name\":\"Time by phase\"}}"
-                         ",\n{\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"name\":"
-                         "\"thread_sort_index\",\"args\":{\"sort_index\":%u}}",
-                         pid, tracks->phases, pid, tracks->phases,
-                         tracks->place);
+        static const char name[] = "Time by phase";
+        fd_buffer_text(to, ",\n");
+        fd_chrome_row(to, tracks->rank, "thread", tracks->phases, name,
+                      sizeof name - 1);
+        fd_chrome_place(to, tracks->rank, "thread", tracks->phases,
+                        tracks->place);
     }
     for (uint32_t i = 0; i < slices.count; i++) {
         const fd_phase_slice *slice = &slices.list[i];

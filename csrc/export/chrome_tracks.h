@@ -9,6 +9,13 @@
 /* Nanoseconds as microseconds with three decimals, by integers alone. */
 void fd_chrome_us(fd_buffer *to, int64_t ns);
 
+/* Append what a "process" or "thread" is called, and after a comma which place
+ * among them it has. */
+void fd_chrome_row(fd_buffer *to, const fd_trace_rank *rank, const char *what,
+                   uint32_t tid, const char *text, size_t size);
+void fd_chrome_place(fd_buffer *to, const fd_trace_rank *rank,
+                     const char *what, uint32_t tid, uint32_t place);
+
 typedef struct fd_chrome_tracks {
     const fd_trace *trace;
     const fd_trace_rank *rank;

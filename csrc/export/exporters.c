@@ -7,6 +7,7 @@
 #include "export/graphml.h"
 #include "export/perfetto.h"
 #include "export/pprof.h"
+#include "export/slice_names.h"
 #include "export/speedscope.h"
 
 #include <string.h>
@@ -69,4 +70,31 @@ fd_export_write_clocks(const fd_trace *trace, const fd_export_options *options,
                          (unsigned long long)clock->violations);
     }
     fd_buffer_text(to, "\n],\n");
+}
+
+fd_clock_map
+fd_export_clock_of(const fd_trace *trace, const fd_export_options *options,
+                   uint32_t rank)
+{
+    const fd_trace_rank *of = &trace->ranks.list[rank];
+    return options->clocks != NULL
+               ? options->clocks[rank].map
+               : (fd_clock_map){.offset_ns = fd_rank_offset(trace, of)
+                                             - fd_first_offset(trace)};
+}
+
+void
+fd_export_clock_label(const fd_export_clock *clock, fd_buffer *to)
+{
+    fd_buffer_format(to, "clock %s: offset %lld ns, drift %lld ppb",
+                     clock->method, (long long)clock->map.offset_ns,
+                     (long long)clock->map.drift_ppt / 1000);
+    if (clock->uncertainty_ns != FD_CLOCK_UNKNOWN) {
+        fd_buffer_format(to, ", within %lld ns",
+                         (long long)clock->uncertainty_ns);
+    }
+    if (clock->has_residual) {
+        fd_buffer_format(to, ", residual %lld ns",
+                         (long long)clock->residual_ns);
+    }
 }

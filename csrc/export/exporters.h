@@ -65,7 +65,7 @@ typedef struct fd_export_options {
                                       NULL: one host, or the wall clock */
     int64_t clocks_base_ns; /* with them: what time 0 is, since 1970 */
     fd_export_durations durations;
-    bool no_flows; /* timelines: no arrows from forward to backward */
+    bool no_flows; /* timelines: no arrows */
 } fd_export_options;
 
 typedef fd_status fd_export(const fd_trace *trace,
@@ -82,6 +82,14 @@ typedef struct fd_exporter {
  * one; appended. */
 void fd_export_write_clocks(const fd_trace *trace,
                             const fd_export_options *options, fd_buffer *to);
+
+/* From times of a rank (its index) to those of a timeline. */
+fd_clock_map fd_export_clock_of(const fd_trace *trace,
+                                const fd_export_options *options,
+                                uint32_t rank);
+
+/* "clock pingpong: offset 12 ns, drift -3 ppb, within 900 ns", appended. */
+void fd_export_clock_label(const fd_export_clock *clock, fd_buffer *to);
 
 /* NULL when there is no such format. */
 const fd_exporter *fd_exporter_find(const char *name);

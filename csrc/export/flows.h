@@ -14,6 +14,12 @@ typedef struct fd_flows {
                         plus 1; 0: none */
 } fd_flows;
 
+/* What a slice has to do with an arrow; id 0: nothing. */
+typedef struct fd_arrow_end {
+    uint64_t id;
+    bool ends; /* or begins here */
+} fd_arrow_end;
+
 /* Flows are numbered from 0 by the event they come from. */
 fd_status fd_flows_make(fd_flows *flows, const fd_trace_rank *rank);
 void fd_flows_clear(fd_flows *flows);
@@ -33,8 +39,9 @@ fd_flows_to(const fd_flows *flows, uint32_t event)
     return flows->ends != NULL ? flows->ends[event] : 0;
 }
 
-/* Ids of arrows that no other rank has: of the flow of this number, and of the
- * launch of a GPU interval. Exact in a double for a million ranks. */
+/* Ids of arrows that no other rank has: of the flow of this number, of the
+ * launch of a GPU interval, and of what a job sends. Exact in a double for a
+ * million ranks. */
 static inline uint64_t
 fd_flow_id(uint32_t rank, uint32_t number)
 {
@@ -45,6 +52,12 @@ static inline uint64_t
 fd_launch_id(uint32_t rank, uint32_t number)
 {
     return (uint64_t)rank << 32 | 1u << 31 | number;
+}
+
+static inline uint64_t
+fd_transfer_id(uint32_t rank, uint32_t job)
+{
+    return (uint64_t)rank << 32 | 3u << 30 | job;
 }
 
 #endif

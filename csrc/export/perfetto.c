@@ -8,6 +8,7 @@
 #include "export/proto.h"
 #include "export/slice_names.h"
 #include "export/streams.h"
+#include "export/transfers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +40,7 @@ typedef struct writer {
     bool on_stream; /* not on a thread */
     bool no_flows;
     fd_flows flows;     /* owned; of this rank */
+    fd_transfers transfers; /* owned; of all */
     fd_buffer *to;
     fd_buffer packet;   /* scratch */
     fd_buffer message;
@@ -100,25 +102,6 @@ thread_track(const writer *w, uint32_t thread)
     return w->ids + thread + 1;
 }
 
-/* "clock pingpong: offset 12 ns, drift -3.000 ppb, within 900 ns" */
-static void
-write_clock_label(const writer *w, fd_buffer *to)
-{
-    const fd_export_clock *clock = &w->clocks[w->rank
-                                              - w->trace->ranks.list];
-    fd_buffer_format(to, "clock %s: offset %lld ns, drift %lld ppb",
-                     clock->method, (long long)clock->map.offset_ns,
-                     (long long)clock->map.drift_ppt / 1000);
-    if (clock->uncertainty_ns != FD_CLOCK_UNKNOWN) {
-        fd_buffer_format(to, ", within %lld ns",
-                         (long long)clock->uncertainty_ns);
-    }
-    if (clock->has_residual) {
-        fd_buffer_format(to, ", residual %lld ns",
-                         (long long)clock->residual_ns);
-    }
-}
-
 /* Ns since the rank's start. One snapshot corrects the offset of a clock; its
  * drift is in the times. */
 static uint64_t
@@ -140,7 +123,8 @@ write_process(writer *w)
     fd_proto_bytes(&w->inner, FD_PB_PROCESS_LABEL, text.bytes, text.size);
     if (w->clocks != NULL) {
         text.size = 0;
-        write_clock_label(w, &text);
+        fd_export_clock_label(&w->clocks[w->rank - w->trace->ranks.list],
+                              &text);
         fd_proto_bytes(&w->inner, FD_PB_PROCESS_LABEL, text.bytes, text.size);
     }
     fd_proto_number(&w->message, FD_PB_TRACK_UUID, process_track(w));
@@ -222,12 +206,14 @@ write_job(writer *w, const fd_trace_event *event, uint64_t delta)
 static void
 write_flow(writer *w, uint32_t field, uint64_t id)
 {
-    uint8_t bytes[10];
-    uint8_t *at = fd_proto_put(bytes, field << 3 | FD_PROTO_FIXED64);
-    for (int i = 0; i < 8; i++) {
-        *at++ = (uint8_t)(id >> 8 * i);
-    }
-    fd_buffer_bytes(&w->event, bytes, (size_t)(at - bytes));
+    fd_proto_fixed(&w->event, field, &id);
+}
+
+static fd_arrow_end
+transfer_of(const writer *w, const fd_trace_event *event)
+{
+    return fd_transfers_at(&w->transfers,
+                           (uint32_t)(w->rank - w->trace->ranks.list), event);
 }
 
 static void
@@ -246,6 +232,10 @@ write_flows(writer *w, uint32_t event)
     uint32_t launch = fd_streams_flow_of_call(&w->streams, event);
     if (launch != 0 && !w->no_flows) {
         write_flow(w, FD_PB_EVENT_FLOWS, fd_launch_id(rank, launch));
+    }
+    fd_arrow_end sent = transfer_of(w, &w->rank->events.list[event]);
+    if (sent.id != 0 && !sent.ends) {
+        write_flow(w, FD_PB_EVENT_FLOWS, sent.id);
     }
 }
 
@@ -343,6 +333,26 @@ write_lost(writer *w, uint32_t track, uint64_t lost, const char *what,
     }
 }
 
+/* Where a job ends: in absolute time, as it is before what was written. */
+static void
+write_arrival(writer *w, const fd_trace_event *event)
+{
+    fd_arrow_end end = transfer_of(w, event);
+    if (end.id == 0 || !end.ends) {
+        return;
+    }
+    fd_proto_number(&w->event, FD_PB_EVENT_TYPE, FD_PB_TYPE_INSTANT);
+    fd_proto_text(&w->event, FD_PB_EVENT_CATEGORY, FD_TRANSFER_CATEGORY);
+    fd_proto_text(&w->event, FD_PB_EVENT_NAME, "received");
+    write_flow(w, FD_PB_EVENT_LAST_FLOWS, end.id);
+    fd_proto_number(&w->packet, FD_PB_PACKET_TIMESTAMP,
+                    w->base + shown(w, fd_transfer_arrival(event)));
+    fd_proto_number(&w->packet, FD_PB_PACKET_CLOCK, FD_PB_BOOTTIME);
+    fd_proto_number(&w->packet, FD_PB_PACKET_FLAGS, FD_PB_STATE_NEEDED);
+    fd_proto_message(&w->packet, FD_PB_PACKET_TRACK_EVENT, &w->event);
+    send(w);
+}
+
 static fd_status
 write_thread(writer *w, uint32_t thread, const fd_trace_event *events,
              uint32_t count)
@@ -361,6 +371,9 @@ write_thread(writer *w, uint32_t thread, const fd_trace_event *events,
         uint32_t place = (uint32_t)(event - w->rank->events.list);
         if (edge.begins) {
             write_flows(w, place);
+        }
+        else {
+            write_arrival(w, event);
         }
         write_edge(w, event, shown(w, edge.time) - shown(w, last),
                    edge.begins);
@@ -556,6 +569,9 @@ fd_export_perfetto(const fd_trace *trace, const fd_export_options *options,
         status = w.named != NULL && w.categorised != NULL ? FD_OK
                                                           : FD_ENOMEM;
     }
+    if (status == FD_OK) {
+        status = fd_transfers_make(&w.transfers, trace, options);
+    }
     for (uint32_t i = 0; i < trace->ranks.count && status == FD_OK; i++) {
         if (options->rank == FD_ALL_RANKS || options->rank == (int)i) {
             w.rank = &trace->ranks.list[i];
@@ -566,6 +582,7 @@ fd_export_perfetto(const fd_trace *trace, const fd_export_options *options,
         }
     }
     fd_slice_names_clear(&w.names);
+    fd_transfers_clear(&w.transfers);
     fd_free(w.named);
     fd_free(w.categorised);
     fd_buffer_clear(&w.packet);

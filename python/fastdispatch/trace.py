@@ -135,7 +135,8 @@ class Trace:
         docs/export.md and docs/timeline.md say what is in it.
 
         ``durations``: which names of a chrome timeline have them: those of ``jobs``, ``name`` (all), ``args`` (none).
-        ``flows``: whether a timeline has arrows from operators to the autograd nodes they made.
+        ``flows``: whether a timeline has arrows: from operators to the autograd nodes they made and to their GPU
+        intervals, from sends of a pipeline to their receives.
         ``align``: how the clocks of ranks on several hosts are made one in a timeline (docs/clocks.md); ``strict``
         refuses when it is not known how good that is.
         ``weight``: ``time`` or ``calls``; of ``folded`` and ``speedscope`` also ``gpu``.

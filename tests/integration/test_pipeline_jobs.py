@@ -12,6 +12,7 @@ import pytest
 import fastdispatch
 from fastdispatch import pipeline
 from tests import pipelines, processes
+from tests.consumers.perfetto import assert_clean, open_trace, query
 
 pytestmark = pytest.mark.torch
 
@@ -242,6 +243,35 @@ def test_the_flow_on_the_command_line(deepspeed: Run, tmp_path: Path) -> None:
     result = processes.fastdispatch("pipeline", "flow", tmp_path / "none")
     assert result.returncode == 2
     assert "no function of a pipeline engine was called" in result.stderr
+
+
+TRANSFERS = """
+select c.name as receive, a.name as send, a.track_id != b.track_id as apart from flow
+join slice a on a.id = slice_out join slice b on b.id = slice_in join slice c on c.id = b.parent_id
+where a.category = 'job' and c.category = 'job' and b.category = 'transfer' and b.name = 'received'
+and b.dur = 0 and a.ts < b.ts and b.ts + 1 = c.ts + c.dur"""
+
+
+def check_arrows(run: Run, folder: Path, matched: int, local: int) -> None:
+    """From each send that a report matches an arrow to the end of its receive, in both forms, and no other."""
+    counts = pipeline.report(run.path).counts
+    assert (counts["matched"], counts["local"]) == (matched, local)
+    trace = fastdispatch.load(run.path, timeline=True)
+    for form, name in (("perfetto", "t.pftrace"), ("chrome", "t.json")):
+        options = {"durations": "args"} if form == "chrome" else {}
+        (folder / name).write_bytes(trace.export(form, **options))
+        with open_trace(folder / name) as processor:
+            assert_clean(processor)
+            assert query(processor, "select count(*) as n from flow") == [{"n": matched}]
+            arrows = query(processor, TRANSFERS)
+        assert len(arrows) == matched
+        assert sum(arrow["apart"] for arrow in arrows) == matched - local
+        assert all(arrow["receive"].replace("R", "S", 1) == arrow["send"] for arrow in arrows)
+
+
+def test_arrows_from_sends_to_receives(deepspeed: Run, torch_runs: dict[str, Run], tmp_path: Path) -> None:
+    check_arrows(deepspeed, tmp_path, 2 * 2 * MICRO_BATCHES, 0)
+    check_arrows(torch_runs["ZBVZeroBubble"], tmp_path, 2 * 2 * MICRO_BATCHES * 3, 2 * 2 * MICRO_BATCHES)
 
 
 def test_transfers_inside_a_rank_are_local(torch_runs: dict[str, Run]) -> None:

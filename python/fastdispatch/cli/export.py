@@ -50,7 +50,7 @@ def add_timeline(
     parser.add_argument("path", metavar="PATH", help="a recording or run directory")
     parser.add_argument("-o", dest="output", required=True, metavar="FILE", help="ending in .gz: compressed")
     parser.add_argument("--rank", type=int, metavar="N", help="this rank alone")
-    parser.add_argument("--no-flows", action="store_true", help="no arrows from operators to autograd nodes")
+    parser.add_argument("--no-flows", action="store_true", help="no arrows between slices")
     parser.add_argument("--align", choices=ALIGNMENTS, default="auto", help="how clocks of several ranks are made one")
     parser.add_argument("--strict", action="store_true", help="refuse ranks whose clocks may be off by an unknown time")
     parser.set_defaults(function=export_timeline)
