@@ -106,7 +106,7 @@ def process_groups(distributed: ModuleType) -> list[dict[str, object]]:
     """As PyTorch lists them in its traces; empty where this version cannot tell."""
     try:
         groups: list[dict[str, object]] = distributed.distributed_c10d._world.pg_config_info
-        return [{**group, "group_size": len(list(group["ranks"]))} for group in groups]  # type: ignore[call-overload]
+        return groups
     except (AttributeError, KeyError, RuntimeError, TypeError, ValueError):
         return []
 

@@ -26,6 +26,7 @@ def test_four_ranks(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "4 ranks: 5 collectives on all ranks of their groups" in done.stdout
     assert " 0 mismatches" in done.stdout
+    assert json.loads((tmp_path / "comm_groups.json").read_text()) == {"0": [0, 1, 2, 3]}
     for rank in range(4):
         nodes = json.loads((tmp_path / f"et_{rank}.json").read_text())["nodes"]
         names = [node["name"] for node in nodes]

@@ -7,7 +7,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 out=$1
 fd="${2:-python} -m fastdispatch"
 "${2:-python}" "$here/train.py" "$out/run"
-$fd et export "$out/run" -o "$out"
+$fd et export "$out/run" -o "$out" --layout astra-sim
 for rank in 0 1 2 3; do
     $fd timeline merge "$out/run" --ranks "$rank" -o "$out/timeline_$rank.json"
 done

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import json
+import re
 from pathlib import Path
 from typing import Any
 
 from fastdispatch import Error
 from fastdispatch._core import et_export
 from fastdispatch.cli.et_files import add_edges, each, rank_of, tell, warnings
-from fastdispatch.cli.output import make_folder
+from fastdispatch.cli.output import make_folder, write
 from fastdispatch.cli.timeline_merge import in_folder
 from fastdispatch.summary import grouped
 
@@ -25,6 +27,12 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     export.add_argument(
         "-o", dest="output", required=True, metavar="DIR", help="folder for et_RANK.json and trace.RANK.et"
     )
+    export.add_argument(
+        "--layout",
+        choices=("astra-sim",),
+        help="astra-sim: also comm_groups.json, the ranks of each process group, for --comm-group-configuration; the "
+        "prefix of the workload is DIR/trace",
+    )
     add_edges(export)
     export.set_defaults(function=run)
 
@@ -39,12 +47,24 @@ def run(arguments: argparse.Namespace) -> None:
         pytorch, chakra = folder / f"et_{rank}.json", folder / f"trace.{rank}.et"
         return et_export(path, pytorch, chakra, edges=arguments.edges)
 
-    for (path, rank), row in zip(files, each(export, len(files)), strict=True):
+    rows = each(export, len(files))
+    if arguments.layout:
+        write(folder / "comm_groups.json", (json.dumps(groups_of(rows), indent=1) + "\n").encode())
+    for (path, rank), row in zip(files, rows, strict=True):
         for line in warnings(row):
             tell(f"{path}: {line}")
         tell(
             f"{folder / f'trace.{rank}.et'}: {grouped(row['nodes'])} nodes, {grouped(row['dependencies'])} dependencies"
         )
+
+
+def groups_of(rows: list[dict[str, Any]]) -> dict[str, list[int]]:
+    """Ranks of each process group, by the name that nodes have; a group without ranks is of all."""
+    groups: dict[str, list[int]] = {}
+    for group in (group for row in rows for group in row["groups"]):
+        ranks = [int(rank) for rank in re.findall(r"\d+", group["ranks"])]
+        groups[group["name"]] = ranks or list(range(rows[0]["world"]))
+    return groups
 
 
 def recordings(paths: list[str]) -> list[tuple[Path, int]]:
