@@ -3,7 +3,9 @@
 #include "et/chakra_reader.h"
 #include "et/chakra_writer.h"
 #include "et/comms.h"
+#include "et/dot.h"
 #include "et/edges.h"
+#include "et/graphml.h"
 #include "et/groups.h"
 #include "et/order.h"
 #include "et/pytorch_reader.h"
@@ -21,7 +23,8 @@ fd_et_format_name(fd_et_format format)
 {
     static const char *const names[] = {"PyTorch execution trace",
                                         "Chakra execution trace",
-                                        "Chrome trace", "unknown"};
+                                        "Chrome trace", "GraphML",
+                                        "picture", "unknown"};
     return names[format];
 }
 
@@ -53,6 +56,8 @@ read_any(fd_et *et, fd_bytes_in *in, const char *path, fd_et_format *format,
     case FD_ET_CHAKRA: return fd_et_read_chakra(et, in);
     case FD_ET_PYTORCH: return fd_et_read_pytorch(et, in, path, error);
     case FD_ET_CHROME:
+    case FD_ET_GRAPHML:
+    case FD_ET_DOT:
     case FD_ET_UNKNOWN: break;
     }
     return fd_fail(error, FD_EFORMAT, "%s: %s", path,
@@ -103,17 +108,41 @@ fd_et_load(fd_et *et, const char *path, uint32_t kinds, fd_et_format *format,
 static fd_et_format
 format_of(const char *path, bool timeline)
 {
+    static const struct {
+        const char *end;
+        fd_et_format format;
+    } ends[] = {{".et", FD_ET_CHAKRA},
+                {".json", FD_ET_PYTORCH},
+                {".graphml", FD_ET_GRAPHML},
+                {".dot", FD_ET_DOT}};
     size_t size = strlen(path);
     if (size > 3 && strcmp(path + size - 3, ".gz") == 0) {
         size -= 3;
     }
-    if (size > 3 && memcmp(path + size - 3, ".et", 3) == 0 && !timeline) {
-        return FD_ET_CHAKRA;
-    }
-    if (size > 5 && memcmp(path + size - 5, ".json", 5) == 0) {
-        return timeline ? FD_ET_CHROME : FD_ET_PYTORCH;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        size_t end = strlen(ends[i].end);
+        if (size > end && memcmp(path + size - end, ends[i].end, end) == 0) {
+            return !timeline                         ? ends[i].format
+                   : ends[i].format == FD_ET_PYTORCH ? FD_ET_CHROME
+                                                     : FD_ET_UNKNOWN;
+        }
     }
     return FD_ET_UNKNOWN;
+}
+
+static fd_status
+write_as(const fd_et *et, fd_et_format format, fd_bytes_out *out,
+         fd_error *error)
+{
+    switch (format) {
+    case FD_ET_PYTORCH: return fd_et_write_pytorch(et, out, error);
+    case FD_ET_CHAKRA: return fd_et_write_chakra(et, out, error);
+    case FD_ET_CHROME: return fd_et_write_timeline(et, out, error);
+    case FD_ET_GRAPHML: return fd_et_write_graphml(et, out, error);
+    case FD_ET_DOT: return fd_et_write_dot(et, out);
+    case FD_ET_UNKNOWN: break;
+    }
+    return FD_EINVAL;
 }
 
 fd_status
@@ -125,15 +154,14 @@ fd_et_save(const fd_et *et, const char *path, bool timeline, fd_error *error)
         return fd_fail(error, FD_EINVAL, "%s: write a name that ends in %s",
                        path,
                        timeline ? ".json or .json.gz"
-                                : ".et, .et.gz, .json or .json.gz");
+                                : ".et, .json, .graphml or .dot, each with "
+                                  ".gz or without");
     }
     fd_bytes_out *out = fd_bytes_out_open(path, &status, error);
     if (status != FD_OK) {
         return status;
     }
-    status = format == FD_ET_CHAKRA    ? fd_et_write_chakra(et, out, error)
-             : format == FD_ET_PYTORCH ? fd_et_write_pytorch(et, out, error)
-                                       : fd_et_write_timeline(et, out, error);
+    status = write_as(et, format, out, error);
     if (status == FD_OK) {
         return fd_bytes_out_keep(out, error);
     }

@@ -7,7 +7,9 @@
 typedef enum fd_et_format {
     FD_ET_PYTORCH, /* JSON, linked or not */
     FD_ET_CHAKRA,  /* .et */
-    FD_ET_CHROME,  /* a timeline: for output only */
+    FD_ET_CHROME,  /* a timeline; this and those below for output only */
+    FD_ET_GRAPHML,
+    FD_ET_DOT,     /* a picture */
     FD_ET_UNKNOWN
 } fd_et_format;
 
@@ -25,8 +27,8 @@ fd_status fd_et_read(fd_et *et, const char *path, fd_et_format *format,
 /* What is left to do for nodes that come from elsewhere. */
 fd_status fd_et_complete(fd_et *et, uint32_t kinds);
 
-/* By the end of the name, ".gz" aside: .et, .json; with `timeline` .json is a
- * Chrome trace. FD_EINVAL: another end. */
+/* By the end of the name, ".gz" aside: .et, .json, .graphml, .dot; with
+ * `timeline` .json alone, a Chrome trace. FD_EINVAL: another end. */
 fd_status fd_et_save(const fd_et *et, const char *path, bool timeline,
                      fd_error *error);
 

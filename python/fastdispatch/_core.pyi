@@ -136,10 +136,10 @@ def timeline_cut(
 def et_convert(
     path: _Path, output: _Path, *, edges: int = 255, rank: int = -1, timeline: bool = False
 ) -> dict[str, Any]:
-    """An execution trace (PyTorch's JSON or Chakra's .et) in the form that the end of ``output`` says: .et, .json, each
-    with .gz; with ``timeline`` .json is a Chrome trace. ``edges`` is a mask of kinds: 1 order, 2 launch, 4 stream,
-    8 event, 16 sync, 32 group, 64 data, 128 given; ``rank`` counts where the file names none. Answers what
-    :func:`et_info` does. Raises :class:`Error` for what is no trace and for other ends."""
+    """An execution trace (PyTorch's JSON or Chakra's .et) in the form that the end of ``output`` says: .et, .json,
+    .graphml (all of it), .dot (folded), each with .gz; with ``timeline`` .json is a Chrome trace. ``edges`` is a mask
+    of kinds: 1 order, 2 launch, 4 stream, 8 event, 16 sync, 32 group, 64 data, 128 given; ``rank`` counts where the
+    file names none. Answers what :func:`et_info` does. Raises :class:`Error` for what is no trace, and other ends."""
 
 def et_link(path: _Path, kineto: _Path, output: _Path, *, edges: int = 255, rank: int = -1) -> dict[str, Any]:
     """PyTorch's execution trace with the times, threads, kernels and waits of a Kineto trace of the same rank,

@@ -91,7 +91,8 @@ refused(void)
     STATUS(fd_et_save(&et, "nowhere/a.et", false, &error), FD_EIO);
     STATUS(fd_et_save(&et, "a.txt", false, &error), FD_EINVAL);
     SAME(error.text,
-         "a.txt: write a name that ends in .et, .et.gz, .json or .json.gz");
+         "a.txt: write a name that ends in .et, .json, .graphml or .dot, each "
+         "with .gz or without");
 }
 
 RUN(TEST(typed), TEST(refused))

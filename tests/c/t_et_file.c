@@ -18,6 +18,11 @@ by_name(void)
         EQUAL(again.nodes.count, 10);
     }
     STATUS(fd_et_save(&et, "a.et", true, &error), FD_EINVAL);
+    STATUS(fd_et_save(&et, "a.dot", true, &error), FD_EINVAL);
+    OK(fd_et_save(&et, "a.dot.gz", false, NULL));
+    OK(fd_et_save(&et, "a.graphml", false, NULL));
+    fd_et_clear(&again);
+    STATUS(fd_et_load(&again, "a.graphml", 0, &format, &error), FD_EFORMAT);
     fd_et_clear(&again);
     STATUS(fd_et_load(&again, "absent.et", FD_ET_ALL_KINDS, &format, &error),
            FD_EIO);

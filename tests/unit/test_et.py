@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -243,3 +244,129 @@ def test_an_estimate_for_people(ranks: list[Path], trace: Path, capsys: pytest.C
         with pytest.raises(SystemExit) as stopped:
             cli.main(["et", "estimate", str(trace), *wrong])
         assert stopped.value.code == 2
+
+
+def diff(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, dict[str, Any]]:
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads((ROOT / "docs" / "et-diff.schema.json").read_text())
+    status = cli.main(["et", "diff", "--json", *map(str, arguments)])
+    made: dict[str, Any] = json.loads(capsys.readouterr().out)
+    jsonschema.validate(made, schema)
+    assert made["equal"] == (status == 0)
+    return status, made
+
+
+@pytest.fixture
+def other(tmp_path: Path, ranks: list[Path]) -> Path:
+    """The second rank again: a product of another shape that takes twice as long, and a call more."""
+    made = json.loads(ranks[1].read_text())
+    product = next(each for each in made["nodes"] if each["name"] == "aten::mm")
+    product["inputs"] = product["inputs"] | {"shapes": [[2, 3]], "types": ["Tensor(float)"]}
+    product["inclusive_dur"] *= 2
+    made["nodes"].append(node(9, 3, "aten::<b>odd[red]", "odd()"))
+    folder = tmp_path / "other"
+    folder.mkdir()
+    write(folder / "rank0.json", ranks[0].read_text())
+    write(folder / "rank1.json", made)
+    return folder
+
+
+def test_equal_traces(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    there = tmp_path / "there.et.gz"
+    assert cli.main(["et", "convert", str(trace), "-o", str(there)]) == 0
+    status, made = diff(capsys, trace, there)
+    assert (status, made["nodes"], made["paired"]) == (0, [5, 5], 5)
+    assert made["names"] == made["changed"] == made["only"] == []
+    assert made["edges"]["order"] == {"before": 3, "after": 3, "both": 3}
+    assert cli.main(["et", "diff", str(trace), str(there)]) == 0
+    assert "1 rank, 5 and 5 nodes, 5 in both: nothing differs" in capsys.readouterr().out
+
+
+def test_different_traces(tmp_path: Path, other: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, made = diff(capsys, tmp_path, other)
+    assert (status, made["ranks"], made["paired"]) == (1, 2, 8)
+    by_name = {row["name"]: row for row in made["names"]}
+    assert by_name["aten::<b>odd[red]"]["count"] == [0, 1]
+    assert by_name["aten::mm"]["ranks_with_other_times"] == {"count": 1, "first": 1}
+    assert by_name["aten::mm"]["ns"] == [110_000, 175_000]
+    [changed] = made["changed"]
+    assert (changed["what"], changed["before"]["input_shapes"]) == (["shapes", "types"], "[]")
+    assert (changed["after"]["input_shapes"], changed["after"]["id"]) == ("[[2,3]]", 3)
+    [only] = made["only"]  # all nodes of this file have new ids
+    assert (only["in"], only["parent"], only["id"], only["ranks"]) == ("after", "aten::mm", 4, {"count": 1, "first": 1})
+    assert made["edges"]["order"]["after"] == made["edges"]["order"]["before"] + 1
+    assert cli.main(["et", "diff", str(tmp_path), str(other)]) == 1
+    output = capsys.readouterr().out
+    for said in ("aten::<b>odd[red]", "[[2,3]]", "+59.1%", "they differ", "input types"):
+        assert said in output
+
+
+def test_a_diff_leaves_out_what_it_is_told_to(
+    ranks: list[Path], trace: Path, tmp_path: Path, other: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slow = json.loads(ranks[0].read_text())
+    slow["nodes"][0]["inclusive_dur"] *= 1.5
+    path = write(tmp_path / "slow.json", slow)
+    assert diff(capsys, ranks[0], path)[0] == 1
+    assert diff(capsys, ranks[0], path, "--no-times")[0] == 0
+    assert diff(capsys, ranks[0], path, "--threshold", "60")[0] == 0
+    (other / "rank1.json").rename(other / "rank7.json")
+    path.unlink()
+    trace.unlink(missing_ok=True)
+    status, made = diff(capsys, tmp_path, other)
+    assert (status, made["alone"]) == (1, {"before": [1], "after": [7]})
+
+
+def test_a_diff_of_what_is_no_trace(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    empty = write(tmp_path / "empty.json", "")
+    for arguments in ([trace, empty], [empty, trace], [trace, tmp_path / "absent.et"]):
+        assert cli.main(["et", "diff", *map(str, arguments)]) == 2
+        assert capsys.readouterr().err.count("\n") == 1
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(["et", "diff", str(trace), str(trace), "--threshold", "some"])
+    assert stopped.value.code == 2
+
+
+def test_a_graph_for_networkx(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    networkx = pytest.importorskip("networkx")
+    for end in ("graphml", "graphml.gz"):
+        output = tmp_path / f"graph.{end}"
+        assert cli.main(["et", "convert", str(trace), "-o", str(output)]) == 0
+        graph = networkx.read_graphml(output)
+        assert (len(graph), graph.number_of_edges()) == (5, 3)
+        names = {data["name"]: place for place, data in graph.nodes(data=True)}
+        assert graph.nodes[names["aten::addmm"]]["parent"] == names['say "hi" ']
+        assert graph.nodes[names["gloo:all_reduce"]]["collective"] == "ALL_REDUCE"
+        assert {data["kinds"] for _, _, data in graph.edges(data=True)} == {"order"}
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not there")
+def test_pictures(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    many = [node(number, 2, f"op{number % 300}") for number in range(3, 3003)]
+    large = write(tmp_path / "large.json", document(*many))
+    for path, boxes in ((trace, 5), (large, 120)):
+        output = tmp_path / "picture.svg"
+        assert cli.main(["et", "convert", str(path), "-o", str(output)]) == 0
+        assert output.read_text().count('class="node"') == boxes
+    assert "183 other names" in output.read_text()
+    assert cli.main(["et", "convert", str(trace), "-o", str(tmp_path / "picture.pdf")]) == 0
+    assert (tmp_path / "picture.pdf").read_bytes().startswith(b"%PDF")
+    assert cli.main(["et", "convert", str(trace), str(large), "-o", str(tmp_path / "rank%d.svg")]) == 0
+    assert len(list(tmp_path.glob("rank*.svg"))) == 2
+
+
+def test_pictures_that_cannot_be(
+    trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for output, said in (
+        ("a.svg", "Graphviz is needed to draw"),
+        ("a.png", "write a name that ends in .et"),
+        ("absent/a.dot", "absent/"),
+    ):
+        assert cli.main(["et", "convert", str(trace), "-o", str(tmp_path / output)]) == 2
+        errors = capsys.readouterr().err
+        assert said in errors and errors.count("\n") == 1
+        assert not (tmp_path / output).exists()
+    assert cli.main(["et", "convert", str(trace), "-o", str(tmp_path / "a.dot")]) == 0
+    assert cli.main(["et", "convert", str(trace), "-o", str(tmp_path / "a.svg"), "--timeline"]) == 2

@@ -18,6 +18,9 @@ from fastdispatch.cli.timeline_merge import natural
 KINDS = ("order", "launch", "stream", "event", "sync", "group", "data", "given")
 ALL = (1 << len(KINDS)) - 1
 ENDINGS = (".et", ".et.gz", ".json", ".json.gz")
+#: What traces are written as and not read from: the core writes the first, Graphviz draws the others.
+GRAPHS = (".graphml", ".graphml.gz", ".dot", ".dot.gz")
+PICTURES = (".svg", ".pdf")
 #: Traces that are in memory at a time.
 MOST_AT_ONCE = 4
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from typing import Literal
 
 from fastdispatch import Error
 
@@ -12,13 +13,14 @@ NO_GRAPHVIZ = (
 )
 
 
-def layout(dot: bytes) -> bytes:
-    """The SVG of a graph in the dot language. Raises ``Error`` with one line without Graphviz or when it fails."""
+def layout(dot: bytes, form: Literal["svg", "pdf"] = "svg") -> bytes:
+    """The picture of a graph in the dot language. Raises ``Error`` with one line without Graphviz or when it fails."""
+    end = {"svg": b"</svg>", "pdf": b"%%EOF"}[form]
     try:
-        result = subprocess.run(["dot", "-Tsvg"], input=dot, capture_output=True, check=False)
+        result = subprocess.run(["dot", f"-T{form}"], input=dot, capture_output=True, check=False)
     except OSError:
         raise Error(NO_GRAPHVIZ) from None
-    if result.returncode != 0 or not result.stdout.rstrip().endswith(b"</svg>"):
+    if result.returncode != 0 or not result.stdout.rstrip().endswith(end):
         words = result.stderr.decode(errors="replace").split()
         raise Error(f"Graphviz failed (status {result.returncode}): {' '.join(words)[:300] or 'no message'}")
     return result.stdout
