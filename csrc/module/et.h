@@ -18,6 +18,9 @@ PyObject *fd_et_link_py(PyObject *module, PyObject *args, PyObject *kwargs);
 /* et_check(inputs) -> dict */
 PyObject *fd_et_check_py(PyObject *module, PyObject *args);
 
+/* et_diff(pairs, *, edges, threshold) -> dict */
+PyObject *fd_et_diff_py(PyObject *module, PyObject *args, PyObject *kwargs);
+
 /* et_estimate(inputs, scales, *, bandwidth, latency_ns) -> dict */
 PyObject *fd_et_estimate_py(PyObject *module, PyObject *args,
                             PyObject *kwargs);

@@ -131,6 +131,10 @@ static PyMethodDef functions[] = {
     {"et_check", fd_et_check_py, METH_VARARGS,
      PyDoc_STR("et_check($module, inputs, /)\n--\n\n"
                "Execution traces of all ranks compared.")},
+    {"et_diff", (PyCFunction)(void (*)(void))fd_et_diff_py,
+     METH_VARARGS | METH_KEYWORDS,
+     PyDoc_STR("et_diff($module, pairs, *, edges=255, threshold=0.1)\n--\n\n"
+               "What differs between two execution traces.")},
     {"et_estimate", (PyCFunction)(void (*)(void))fd_et_estimate_py,
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("et_estimate($module, inputs, scales, *, bandwidth=1.0,\n"

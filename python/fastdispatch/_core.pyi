@@ -152,6 +152,12 @@ def et_check(inputs: list[tuple[str, int]], /) -> dict[str, Any]:
     unknown_peers, and mismatches: what, group, number, one and other with rank, node id, name and bytes. Raises
     :class:`Error`."""
 
+def et_diff(pairs: list[tuple[str, str, int]], *, edges: int = 255, threshold: float = 0.1) -> dict[str, Any]:
+    """Execution traces before and after, rank by rank, with the rank that counts where the files name none, compared.
+    ``edges``: a mask of kinds; ``threshold``: least change of a time, relative; below 0: times are not compared.
+    Answers what ``docs/et-diff.schema.json`` describes, but for ``schema``, ``before``, ``after`` and ``alone``. Raises
+    :class:`Error`."""
+
 def et_estimate(
     inputs: list[tuple[str, int]],
     scales: list[tuple[str, float]],
