@@ -142,23 +142,23 @@ shown(const making *m, uint32_t rank, uint64_t time)
 }
 
 /* The rank of the trace that a rank of the pipeline is: those without jobs are
- * not among the latter. */
+ * not among the latter. By place: a damaged trace may number two alike. */
 static uint32_t
-rank_of(const making *m, uint32_t at, uint32_t from)
+rank_of(const making *m, uint32_t at)
 {
-    uint32_t number = m->pipeline.ranks.list[at].rank;
-    while (m->trace->ranks.list[from].jobs.count == 0
-           || m->trace->ranks.list[from].rank != number) {
-        from++;
+    uint32_t rank = 0;
+    for (uint32_t before = 0;; rank++) {
+        if (m->trace->ranks.list[rank].jobs.count > 0 && before++ == at) {
+            return rank;
+        }
     }
-    return from;
 }
 
 static void
 tie(making *m, const fd_pipe_job *send, const fd_pipe_job *receive)
 {
-    uint32_t from = rank_of(m, send->at, send->at);
-    uint32_t to = rank_of(m, receive->at, receive->at);
+    uint32_t from = rank_of(m, send->at);
+    uint32_t to = rank_of(m, receive->at);
     uint32_t out = m->made->first[from] + send->row;
     uint32_t in = m->made->first[to] + receive->row;
     if (m->events[out] != NULL && m->events[in] != NULL
