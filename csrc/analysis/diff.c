@@ -5,8 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A change is one when it is beyond what steps of one run differ by. Steps of
- * a run are not independent, so their number does not make it smaller. */
+/* Where least steps are not known, a change is one when it is beyond what
+ * steps of one run differ by. They are not independent, so their number does
+ * not make it smaller. */
 static const double DEVIATIONS = 2;
 
 /* Of the time of a step: changes below are of no interest. */
@@ -47,16 +48,30 @@ weighted_median(const ratios *list)
     return 1;
 }
 
+typedef double figure(const fd_diff_figures *figures);
+
+static double
+time_of(const fd_diff_figures *figures)
+{
+    return figures->time;
+}
+
+static double
+least_of(const fd_diff_figures *figures)
+{
+    return figures->least;
+}
+
 /* What most of the time has in common is the machine's doing. */
 static fd_status
-find_speed(fd_diff *diff)
+find_speed(const fd_diff *diff, figure *of, double *speed)
 {
     ratios list = {NULL, 0, 0};
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < diff->rows.count && status == FD_OK; i++) {
         const fd_diff_row *row = &diff->rows.list[i];
-        double before = row->side[0].time;
-        double after = row->side[1].time;
+        double before = of(&row->side[0]);
+        double after = of(&row->side[1]);
         if ((row->said & FD_DIFF_CALLS) == 0
             && before > SPEED_SHARE * diff->whole[0] && after > 0) {
             status = fd_vector_push(&list,
@@ -66,7 +81,7 @@ find_speed(fd_diff *diff)
     if (list.count > 0) {
         qsort(list.list, list.count, sizeof *list.list, by_value);
     }
-    diff->speed = weighted_median(&list);
+    *speed = weighted_median(&list);
     fd_vector_clear(&list);
     return status;
 }
@@ -83,18 +98,37 @@ calls_said(const fd_diff *diff, double before, double after)
                     : 0;
 }
 
+/* 1: larger, -1: smaller, 0: as before. */
+static int
+direction(double before, double after, double noise)
+{
+    return after - before > noise ? 1 : before - after > noise ? -1 : 0;
+}
+
+/* A busy machine makes some steps longer, not all: what changed did so in the
+ * mean and in the least step alike. */
 static uint8_t
 time_said(const fd_diff *diff, const fd_diff_row *row, double threshold)
 {
     double before = row->side[0].time * diff->speed;
-    double change = row->side[1].time - before;
-    double noise = DEVIATIONS * hypot(row->side[0].spread * diff->speed,
-                                      row->side[1].spread);
-    double least = fmax(threshold * before,
-                        LEAST_SHARE * diff->whole[0] * diff->speed);
-    return fabs(change) <= fmax(noise, least) ? 0
-           : change > 0                       ? FD_DIFF_SLOWER
-                                              : FD_DIFF_FASTER;
+    double share = LEAST_SHARE * diff->whole[0] * diff->speed;
+    double noise = fmax(threshold * before, share);
+    if (!diff->by_least) {
+        noise = fmax(noise,
+                     DEVIATIONS * hypot(row->side[0].spread * diff->speed,
+                                        row->side[1].spread));
+    }
+    int of_mean = direction(before, row->side[1].time, noise);
+    int of_least = of_mean;
+    if (diff->by_least) {
+        double least = row->side[0].least * diff->least_speed;
+        of_least = direction(least, row->side[1].least,
+                             fmax(threshold * least, share));
+    }
+    return of_mean != of_least ? 0
+           : of_mean > 0       ? FD_DIFF_SLOWER
+           : of_mean < 0       ? FD_DIFF_FASTER
+                               : 0;
 }
 
 static fd_status
@@ -108,8 +142,13 @@ judge(fd_diff *diff, const fd_diff_request *request)
         fd_diff_call *call = &diff->calls.list[i];
         call->said = calls_said(diff, call->calls[0], call->calls[1]);
     }
-    diff->speed = 1;
-    fd_status status = request->same_speed ? FD_OK : find_speed(diff);
+    fd_status status = FD_OK;
+    if (!request->same_speed) {
+        status = find_speed(diff, time_of, &diff->speed);
+    }
+    if (!request->same_speed && diff->by_least && status == FD_OK) {
+        status = find_speed(diff, least_of, &diff->least_speed);
+    }
     for (uint32_t i = 0; i < diff->rows.count; i++) {
         fd_diff_row *row = &diff->rows.list[i];
         row->said |= time_said(diff, row, request->threshold);
@@ -120,7 +159,7 @@ judge(fd_diff *diff, const fd_diff_request *request)
 fd_status
 fd_diff_make(fd_diff *diff, const fd_diff_request *request)
 {
-    *diff = (fd_diff){.speed = 1};
+    *diff = (fd_diff){.speed = 1, .least_speed = 1};
     for (int side = 0; side < 2; side++) {
         diff->steps[side] = fd_diff_steps(&request->sides[side]);
     }
@@ -128,6 +167,8 @@ fd_diff_make(fd_diff *diff, const fd_diff_request *request)
         diff->steps[0] = 0;
         diff->steps[1] = 0;
     }
+    diff->by_least = diff->steps[0] > 1 && diff->steps[1] > 1
+                     && request->grouping != FD_BY_MODULE;
     fd_diff_join join = {.diff = diff};
     fd_status status = FD_OK;
     for (int side = 0; side < 2 && status == FD_OK; side++) {

@@ -34,7 +34,8 @@ typedef struct fd_diff_figures {
     double async;
     double gpu;
     double time;   /* what is compared: self, of modules total */
-    double spread; /* of it over steps: standard deviation */
+    double least;  /* of self: sum of the least step of each context */
+    double spread; /* of time over steps: standard deviation */
 } fd_diff_figures;
 
 /* What is said of a row or a call. */
@@ -66,8 +67,10 @@ typedef struct fd_diff {
     FD_VECTOR(fd_diff_call) calls;
     uint64_t steps[2];  /* of each side; 0, 0: whole runs are compared */
     double whole[2];    /* ns of all self time of a step */
+    bool by_least;      /* least steps are known, and compared as well */
     double speed;       /* after / before of what is alike in both: the
                            machine. Times are compared with it taken out */
+    double least_speed; /* the same of least steps */
 } fd_diff;
 
 /* To be cleared in any case. */

@@ -129,6 +129,32 @@ add_spreads(adding *a)
     }
 }
 
+/* A context that some steps are without counts as often as it is there. */
+static void
+add_least(adding *a, const fd_trace_rank *rank)
+{
+    fd_diff *diff = a->join->diff;
+    for (uint32_t i = 0; i < rank->figures.count; i++) {
+        const fd_figure *figure = &rank->figures.list[i];
+        uint32_t row = a->row_of[a->groups.of_context[figure->context]];
+        uint32_t flags = a->trace->contexts.list[figure->context].flags;
+        if (row != 0 && (flags & FD_CONTEXT_ASYNC) == 0) {
+            diff->rows.list[row - 1].side[a->side].least +=
+                (double)figure->self_min * figure->steps / a->steps;
+        }
+    }
+}
+
+static void
+add_leasts(adding *a, int rank)
+{
+    for (int i = 0; i < (int)a->trace->ranks.count; i++) {
+        if (rank == FD_ALL_RANKS || rank == i) {
+            add_least(a, &a->trace->ranks.list[i]);
+        }
+    }
+}
+
 static fd_status
 add_call(adding *a, const fd_edge *edge)
 {
@@ -182,6 +208,7 @@ fd_diff_add(fd_diff_join *join, const fd_diff_request *request, int side)
     }
     if (status == FD_OK) {
         add_spreads(&a);
+        add_leasts(&a, request->sides[side].rank);
     }
     for (uint32_t i = 0; i < a.edges.count && status == FD_OK; i++) {
         status = add_call(&a, &a.edges.list[i]);
