@@ -115,25 +115,36 @@ def test_off_and_on_at_steps(ranks: Ranks) -> None:
 
 
 def test_where_shows_who_is_waited_for(ranks: Ranks) -> None:
-    os.kill(ranks.processes[1].pid, signal.SIGSTOP)
+    stall = ranks.told.with_name(f"{ranks.told.name}.stall")
+    stall.touch()
 
-    def waiting() -> bool:
-        found = [each for each in live.stacks(str(ranks.run)) if each.thread == "main" and each.rank == 0]
-        return bool(found) and "all_reduce" in " ".join(found[0].calls) and found[0].age > 3e8
+    def stalled() -> bool:
+        found = [each for each in live.stacks(str(ranks.run)) if each.thread == "main"]
+        inside = [" ".join(each.calls) for each in found]
+        return len(found) == 2 and "all_reduce" in inside[0] and "load_batch" in inside[1] and found[0].age > 3e8
 
-    wait_for(waiting)
+    wait_for(stalled)
     lines = command("where", ranks.run).splitlines()
     heads = [line for line in lines if not line.startswith(" ")]
-    assert len(heads) == 2
-    assert any(line.startswith("rank 0 (1 of 2): step ") for line in heads)
+    assert [head.split(":")[0] for head in heads] == ["rank 0 (1 of 2)", "rank 1 (1 of 2)"]
     assert any("live_ranks.py:[]:agree" in line for line in lines)
     document = json.loads(command("where", ranks.run, "--json", "--threads"))
     (of_zero,) = [g for g in document["groups"] if g["ranks"] == [0] and g["stacks"][0]["thread"] == "main"]
     ages = [call["ns"] for call in of_zero["stacks"][0]["stack"]]
     assert ages == sorted(ages, reverse=True)
-    os.kill(ranks.processes[1].pid, signal.SIGCONT)
+    stall.unlink()
     assert grow(ranks)
     ranks.end()
+
+
+def test_a_rank_that_was_stopped_goes_on(ranks: Ranks) -> None:
+    os.kill(ranks.processes[1].pid, signal.SIGSTOP)
+    wait_for(lambda: min(each.age for each in live.stacks(str(ranks.run)) if each.thread == "main") > 3e8)
+    assert command("where", ranks.run)
+    os.kill(ranks.processes[1].pid, signal.SIGCONT)
+    assert grow(ranks)
+    made = ranks.end()
+    assert steps(ranks) == made
 
 
 def test_where_a_killed_rank_was(ranks: Ranks) -> None:

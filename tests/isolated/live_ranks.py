@@ -1,9 +1,13 @@
-"""Trains on gloo, RANK of WORLD_SIZE, into argv[1] until there is a file argv[3]; argv[2]: a file to meet at."""
+"""Trains on gloo, RANK of WORLD_SIZE, into argv[1] until there is a file argv[3]; argv[2]: a file to meet at.
+
+Rank 1 has no batch while there is a file argv[3].stall.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
+import time
 from pathlib import Path
 
 import torch
@@ -21,9 +25,15 @@ optimizer = torch.optim.SGD(model.parameters(), 1e-3)
 ended = torch.zeros(1)
 
 
+def load_batch() -> torch.Tensor:
+    while rank == 1 and Path(f"{sys.argv[3]}.stall").exists():
+        time.sleep(0.02)
+    return torch.ones(8, 32)
+
+
 def train_step() -> None:
     optimizer.zero_grad()
-    model(torch.ones(8, 32)).sum().backward()
+    model(load_batch()).sum().backward()
     optimizer.step()
 
 
