@@ -469,7 +469,14 @@ def test_module_patterns() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    ([], ["--by", "package"], ["--tree", "--min", "0"], ["--callers", "cheap"], ["--callees", ":program", "--all"]),
+    (
+        [],
+        ["--by", "package"],
+        ["--tree", "--min", "0"],
+        ["--paths"],
+        ["--callers", "cheap"],
+        ["--callees", ":program", "--all"],
+    ),
     ids=str,
 )
 def test_json_fits_its_schema(arguments: list[str], recording: Path, capsys: pytest.CaptureFixture[str]) -> None:

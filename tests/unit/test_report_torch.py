@@ -176,3 +176,67 @@ def test_a_training_that_was_killed(tmp_path: Path) -> None:
     (train,) = [call for call in found.open if call.where.endswith("endless.py:[]:train")]
     assert f"{seconds(train.age)}  {train.where}" in result.stdout
     assert found.backward.coverage > 0.9
+
+
+# -- phases and hot paths ----------------------------------------------------------------------------------------------
+
+
+def test_phases_are_found_without_marks(training: Path) -> None:
+    report = made(training)
+    phases = {phase.phase: phase for phase in report.facts.phases}
+    assert list(phases) == ["forward", "backward", "optimizer", "data", "other"]
+    rounding = len(fastdispatch.load(training).contexts["self"])  # a nanosecond each at most
+    assert sum(phase.self for phase in phases.values()) == pytest.approx(report.facts.whole, abs=rounding)
+    steps = fastdispatch.load(training).ranks[0]["latest_steps"]
+    assert len(steps["begin"]) == STEPS
+    for name, phase in phases.items():
+        assert phase.per_step == round(sum(steps[name]) / STEPS)
+        assert phase.self + rounding >= sum(steps[name])  # a step ends before the code after it
+    assert min(phases[name].per_step for name in ("forward", "backward", "optimizer")) > 0
+    assert phases["data"].self == 0
+    (line,) = (line for line in printed(training, width=None).splitlines() if line.startswith("a step of "))
+    assert re.findall(r"(\w+) [\d.]+ %", line) == ["forward", "backward", "optimizer", "other"]
+    assert sum(map(float, re.findall(r"([\d.]+) %", line))) == pytest.approx(100, abs=0.3)
+
+
+def test_hot_paths_hold_all_time_each_once(training: Path) -> None:
+    report = made(training, paths=10_000)
+    found = report.paths
+    rounding = len(fastdispatch.load(training).contexts["self"])  # a nanosecond each at most
+    assert (found.of, found.more) == ("self", 0)
+    assert found.whole == pytest.approx(report.facts.whole, abs=rounding)
+    assert sum(row.self for row in found.rows) == found.whole
+    assert len({(*row.path, row.module) for row in found.rows}) == len(found.rows)
+    weights = [row.weight for row in found.rows]
+    assert weights == sorted(weights, reverse=True)
+
+
+def test_hot_paths_fold_libraries_and_repeats(training: Path) -> None:
+    trace = fastdispatch.load(training)
+    libraries = {
+        key
+        for key, kind, source in zip(trace.nodes["key"], trace.nodes["kind"], trace.nodes["from"], strict=True)
+        if kind == "python" and source in ("site", "stdlib")
+    }
+    rows = made(training, paths=10_000).paths.rows
+    assert not any(set(row.path[:-1]) & libraries for row in rows)
+    (block,) = (row for row in rows if row.short[-1] == "Block.forward")
+    assert (block.module, block.instances, block.calls) == ("blocks.*", LAYERS, STEPS * LAYERS)
+    assert block.short[-2] == "GPT.forward"
+    operators = {
+        key for key, kind in zip(trace.nodes["key"], trace.nodes["kind"], strict=True) if kind in ("op", "autograd")
+    }
+    assert not any(set(row.path[:-1]) & operators for row in rows)
+    (linear,) = (row for row in rows if row.short[-2:] == ["MLP.forward", "aten::linear"])
+    assert (linear.calls, linear.module) == (2 * STEPS * LAYERS, "")
+
+
+def test_hot_paths_are_few(training: Path) -> None:
+    found = made(training, paths=0).paths
+    share = sum(row.weight for row in found.rows) / found.whole
+    assert len(found.rows) == 20 or share >= 0.8 > share - found.rows[-1].weight / found.whole
+    assert [row.path for row in made(training, paths=3).paths.rows] == [row.path for row in found.rows[:3]]
+    text = printed(training, width=None, paths=3)
+    assert "of the time is in these 3 paths" in text
+    assert " > " + found.rows[0].short[-2] in text
+    assert f"{grouped(len(found.rows) + found.more - 3)} more paths (--paths N)" in text

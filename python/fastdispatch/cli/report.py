@@ -1,4 +1,4 @@
-"""``fastdispatch report``: a table of functions, operators, modules or packages; a tree; callers and callees."""
+"""``fastdispatch report``: a table of functions, operators, modules or packages; a tree; hot paths; neighbours."""
 
 from __future__ import annotations
 
@@ -30,6 +30,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--tree", action="store_true", help="the tree of call paths")
     parser.add_argument("--depth", type=_count, metavar="N", help="levels of the tree")
     parser.add_argument("--min", type=_percent, metavar="PERCENT", help="smallest branch; default: 1, with --json 0")
+    parser.add_argument(
+        "--paths", type=_count, nargs="?", const=0, metavar="N", help="the N hottest paths; default: 80 %% of the time"
+    )
     parser.add_argument("--callers", metavar="NAME", help="who calls the function whose key has NAME in it")
     parser.add_argument("--callees", metavar="NAME", help="whom it calls")
     parser.add_argument("--rank", type=int, metavar="N", help="one rank only")
@@ -55,8 +58,9 @@ def _percent(text: str) -> float:
 def run(arguments: argparse.Namespace) -> None:
     from fastdispatch.views.report import Wanted, report
 
-    if sum((arguments.tree, arguments.callers is not None, arguments.callees is not None)) > 1:
-        raise Error("--tree, --callers and --callees are three views: give one")
+    views = (arguments.callers, arguments.callees, arguments.paths)
+    if arguments.tree + sum(view is not None for view in views) > 1:
+        raise Error("--tree, --paths, --callers and --callees are four views: give one")
     neighbours = arguments.callers is not None or arguments.callees is not None
     everything = arguments.all or arguments.json
     wanted = Wanted(
@@ -70,6 +74,7 @@ def run(arguments: argparse.Namespace) -> None:
         least=(arguments.min if arguments.min is not None else 0.0 if arguments.json else _LEAST) / 100,
         callers=arguments.callers,
         callees=arguments.callees,
+        paths=arguments.paths,
     )
     made = report(load(arguments.path), shown(arguments.path), wanted)
     if arguments.json:

@@ -12,11 +12,8 @@ from typing import Any
 from fastdispatch.summary import mapping
 from fastdispatch.trace import Columns, Trace
 from fastdispatch.views import html_layout
-from fastdispatch.views.report_facts import Facts, facts
+from fastdispatch.views.report_facts import PHASE_BITS, PHASES, Facts, facts
 from fastdispatch.views.report_rows import module_pattern
-
-_PHASE = 7  # bits of a context's flags (docs/format.md)
-PHASES = ("other", "forward", "backward", "optimizer", "data")
 
 #: Kinds that are no function of a package, and what they are listed under.
 _GROUPS = {"autograd": "autograd", "range": "ranges", "job": "jobs", "thread": "threads", "overflow": "folded"}
@@ -87,7 +84,7 @@ def modules(trace: Trace) -> Columns:
 def contexts(trace: Trace) -> Columns:
     found = trace.contexts
     kept: Columns = {name: found[name] for name in ("parent", "node", "module")}
-    kept["phase"] = [flags & _PHASE for flags in found["flags"]]
+    kept["phase"] = [flags & PHASE_BITS for flags in found["flags"]]
     for weight in WEIGHTS:
         column = found[weight.column]
         kept[weight.id] = own(found["parent"], column) if weight.inclusive else column

@@ -8,6 +8,7 @@ from typing import Any
 from fastdispatch.trace import Trace
 from fastdispatch.views.report_facts import Facts, facts
 from fastdispatch.views.report_find import Neighbours, neighbours
+from fastdispatch.views.report_paths import Paths, paths
 from fastdispatch.views.report_rows import Listing, listing
 from fastdispatch.views.report_tree import Branch, tree
 
@@ -28,11 +29,12 @@ class Wanted:
     least: float = 0.01  # of everything: what a branch of the tree must have
     callers: str | None = None
     callees: str | None = None
+    paths: int | None = None  # how many; 0: as many as have most of the time
 
 
 @dataclass
 class Report:
-    """One of ``listing``, ``tree`` and ``neighbours`` is there; all else is about the recording."""
+    """One of ``listing``, ``tree``, ``neighbours`` and ``paths`` is there; all else is about the recording."""
 
     path: str
     wanted: Wanted
@@ -40,6 +42,7 @@ class Report:
     listing: Listing | None = None
     tree: list[Branch] | None = None
     neighbours: Neighbours | None = None
+    paths: Paths | None = None
 
     @property
     def timing(self) -> bool:
@@ -59,6 +62,7 @@ class Report:
             "hidden": None if self.listing is None else asdict(self.listing.hidden),
             "tree": None if self.tree is None else [vars(branch) for branch in self.tree],
             "neighbours": None if self.neighbours is None else asdict(self.neighbours),
+            "paths": None if self.paths is None else asdict(self.paths),
         }
 
 
@@ -72,6 +76,8 @@ def report(trace: Trace, path: str, wanted: Wanted) -> Report:
         made.neighbours = neighbours(
             trace, wanted.by, wanted.rank, name, side, wanted.top, whole=whole, hide=wanted.hide
         )
+    elif wanted.paths is not None:
+        made.paths = paths(trace, wanted.rank, made.facts.whole_role, wanted.paths, by_calls=not made.timing)
     elif wanted.tree:
         made.tree = tree(
             trace,

@@ -8,6 +8,10 @@ from typing import Any
 from fastdispatch.summary import mapping, overhead
 from fastdispatch.trace import Columns, Trace
 
+#: By the bits of a context's flags that say in which phase of training it ran.
+PHASES = ("other", "forward", "backward", "optimizer", "data")
+PHASE_BITS = 7
+
 #: Counters of the ranks that say where backward time found no forward call.
 MISSES = ("origin_old", "origin_none", "origin_thread", "origin_misfit")
 
@@ -72,6 +76,16 @@ class Backward:
 
 
 @dataclass
+class Phase:
+    """A phase of training, found without marks of the user: its time in the main threads (all of them together are
+    ``Facts.whole``), and in the mean of the latest steps that the recording kept, 0 without."""
+
+    phase: str  # forward, backward, optimizer, data or other
+    self: int
+    per_step: int
+
+
+@dataclass
 class Special:
     """A node that is in no row of its own or needs a word: ``what`` is folded, asynchronous, compiled or scripted, or
     unseen (calls that no hook saw, known from what they called)."""
@@ -101,6 +115,7 @@ class Facts:
     whole: int  # nanoseconds that are 100 %: the main threads of the ranks
     whole_role: str
     threads: list[Thread]
+    phases: list[Phase]
     backward: Backward
     special: list[Special]
     open: list[OpenCall]
@@ -118,6 +133,7 @@ def facts(trace: Trace, rank: int | None) -> Facts:
         whole=sum(thread.self for thread in threads if thread.role == role),
         whole_role=role,
         threads=threads,
+        phases=_phases(trace, rank, entries, role),
         backward=_backward(trace, rank, entries, nodes),
         special=_special(trace, nodes),
         open=[call for entry in entries for call in _open(trace, entry)],
@@ -164,6 +180,27 @@ def _threads(entries: list[dict[str, Any]]) -> list[Thread]:
 def _main_role(threads: list[Thread]) -> str:
     """``main``, or where that was not recorded the thread with the most time."""
     return threads[0].role if threads else "main"
+
+
+def _phases(trace: Trace, rank: int | None, entries: list[dict[str, Any]], role: str) -> list[Phase]:
+    sums = dict.fromkeys(PHASES, 0)
+    contexts = trace.contexts if rank is None else trace.core.contexts(trace.index(rank))
+    for own, flags, inside in zip(contexts["self"], contexts["flags"], in_role(trace, contexts, role), strict=True):
+        if inside:
+            sums[PHASES[min(flags & PHASE_BITS, len(PHASES) - 1)]] += own
+    steps = [entry["latest_steps"] for entry in entries]
+    count = max(sum(len(each["begin"]) for each in steps), 1)
+    phases = (*PHASES[1:], PHASES[0])
+    return [Phase(phase, sums[phase], round(sum(sum(each[phase]) for each in steps) / count)) for phase in phases]
+
+
+def in_role(trace: Trace, contexts: Columns, role: str) -> list[bool]:
+    """Of each context whether it is in the tree of a thread of this role."""
+    keys = trace.nodes["key"]
+    inside: list[bool] = []
+    for node, parent in zip(contexts["node"], contexts["parent"], strict=True):  # a parent comes before its children
+        inside.append(inside[parent] if parent >= 0 else keys[node] == role)
+    return inside
 
 
 def _backward(trace: Trace, rank: int | None, entries: list[dict[str, Any]], nodes: Columns) -> Backward:

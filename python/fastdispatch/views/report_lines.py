@@ -68,6 +68,7 @@ def head(report: Report) -> Iterator[str]:
     yield f"{report.path}: {_ranks(facts.ranks)}{_command(facts.ranks)}"
     if report.timing:
         yield _whole(facts)
+        yield from _phases(facts)
     elif any(rank.timing for rank in facts.ranks):
         yield "no time was recorded: nothing ran while it recorded"
     else:
@@ -101,6 +102,8 @@ def foot(report: Report) -> Iterator[str]:
     if report.neighbours is not None and report.neighbours.more:
         yield f"{grouped(report.neighbours.more)} more (--top N)"
     about = [] if report.neighbours is not None else [*_backward(report), *_special(facts)]
+    if report.paths is not None and report.paths.more:
+        yield f"{grouped(report.paths.more)} more paths (--paths N)"
     lines = [*about, *_missing(facts.ranks), *_open(facts)]
     if lines:
         yield ""
@@ -171,6 +174,17 @@ def _whole(facts: Facts) -> str:
         rest = f" and {len(beside) - _LISTED} more" if len(beside) > _LISTED else ""
         whole += f"; other threads, waiting included: {', '.join(beside[:_LISTED])}{rest}"
     return whole
+
+
+def _phases(facts: Facts) -> Iterator[str]:
+    """Of a step where steps were kept, else of all."""
+    step = sum(phase.per_step for phase in facts.phases)
+    whole = step or facts.whole
+    times = [(phase.phase, phase.per_step if step else phase.self) for phase in facts.phases]
+    if not any(time for name, time in times if name != "other"):
+        return
+    shares = [f"{name} {100 * time / whole:.1f} %" for name, time in times if time > 0]
+    yield f"{f'a step of {seconds(step)}' if step else 'phases'}: {', '.join(shares)}"
 
 
 def _price(facts: Facts) -> str:

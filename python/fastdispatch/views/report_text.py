@@ -15,6 +15,7 @@ from fastdispatch.summary import grouped, seconds
 from fastdispatch.views.report import Report
 from fastdispatch.views.report_find import Neighbours
 from fastdispatch.views.report_lines import foot, head, hidden_line
+from fastdispatch.views.report_paths import HotPath, Paths
 from fastdispatch.views.report_rows import Row
 from fastdispatch.views.report_tree import Branch
 
@@ -58,6 +59,9 @@ class _Drawing:
             yield from map(self.sentence, hidden_line(self.report))
         elif self.report.tree is not None:
             yield self.tree(self.report.tree)
+        elif self.report.paths is not None:
+            yield self.sentence(_share_of(self.report.paths))
+            yield self.paths(self.report.paths)
         elif self.report.neighbours is not None:
             yield self.neighbours(self.report.neighbours)
         yield from map(self.sentence, foot(self.report))
@@ -113,6 +117,21 @@ class _Drawing:
         where = [self.where(found.of.where, self.suffix(found.of))]
         where += [self.where(row.where, _through(len(row.through))) for row in rows]
         return self.table(figures, where, ["", *("  " + arrow for _ in rows)])
+
+    def paths(self, found: Paths) -> Table:
+        rows = found.rows
+        figures = [("share", [f"{100 * row.weight / max(found.whole, 1):.1f} %" for row in rows])]
+        if self.report.timing:
+            figures.append(("CPU self", [seconds(row.self) for row in rows]))
+        figures.append(("calls", [grouped(row.calls) for row in rows]))
+        return self.table(figures, [self.path(row) for row in rows])
+
+    def path(self, row: HotPath) -> Text:
+        """Short names down to the last, which is whole."""
+        above = "".join(f"{name} > " for name in row.short[:-1])
+        text = Text(_printable(above), style="dim")
+        text.append_text(self.where(row.path[-1], _instances(row.module, row.instances)))
+        return text
 
     def table(self, figures: list[tuple[str, list[str]]], where: list[Text], guides: list[str] | None = None) -> Table:
         """Figures keep their width; what is left is for ``where``, which folds."""
@@ -170,6 +189,12 @@ class _Drawing:
 
 def _instances(pattern: str, count: int) -> str:
     return f"{pattern} x {count}" if count > 1 else pattern
+
+
+def _share_of(found: Paths) -> str:
+    share = 100 * sum(row.weight for row in found.rows) / max(found.whole, 1)
+    paths = "this path" if len(found.rows) == 1 else f"these {len(found.rows)} paths"
+    return f"{share:.0f} % of the {'calls' if found.of == 'calls' else 'time'} is in {paths}"
 
 
 def _through(wrappers: int) -> str:
