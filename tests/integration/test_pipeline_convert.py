@@ -20,6 +20,7 @@ from fastdispatch.cli import main
 from fastdispatch.pipeline import Graph, Node, convert
 from fastdispatch.pipeline.convert.constructors import CONSTRUCTORS
 from fastdispatch.pipeline.convert.templates import Template, Templates
+from fastdispatch.pipeline.measure import profile
 
 from . import seq2seq_standin
 
@@ -295,7 +296,7 @@ def test_weights_of_the_original_are_loaded(importable: Path) -> None:
         return Node(id, name, stage=stage, about=about)
 
     nodes = [
-        Node("1", "Input0", about={"shape": [2, 3], "dtype": "int64"}),
+        Node("1", "Input0", about={"shape": [2, 3], "dtypes": ["int64"]}),
         node("2", "Embedding(10, 4)", 0, module="embed"),
         node("3", "LayerNorm((4,), eps=1e-05)", 0, module="norm"),
         node("4", "Parameter(3, 4)", 1, module="position"),
@@ -321,6 +322,43 @@ def test_weights_of_the_original_are_loaded(importable: Path) -> None:
     assert torch.equal(whole(tokens), wanted)
     with pytest.raises(KeyError):
         weights.load([whole.stage0, whole.stage1], {"embed.weight": original.embed.weight})
+
+
+class Odd(torch.nn.Module):
+    """Calls of many kinds: keywords, turned operators, slices, comparisons, in place, two uses of one layer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.attention = torch.nn.MultiheadAttention(8, 2, batch_first=True)
+        self.twice = torch.nn.Linear(8, 8)
+        self.head = torch.nn.Linear(8, 8, bias=False)
+        self.head.weight = self.twice.weight
+
+    def forward(self, x: torch.Tensor, *, mask: torch.Tensor) -> dict[str, torch.Tensor]:
+        y, _ = self.attention(x, x, value=1 - x, need_weights=False)
+        y = torch.where(mask > 0, self.twice(y), 2.5 / (y * y + 1))
+        y = torch.relu_(self.twice(y))[:, 1:, None].squeeze(2)
+        values, _ = y.sort(dim=-1, descending=True)
+        return {"out": self.head(torch.cat([values, -y], dim=1)) @ values.transpose(-1, -2), "rest": y.sum()}
+
+
+def test_a_measured_model_is_converted_with_its_calls_and_weights(importable: Path) -> None:
+    torch.manual_seed(1)
+    model = Odd()
+    x, mask = torch.randn(2, 4, 8), torch.randn(2, 4, 8)
+    graph = profile(model, (x,), {"mask": mask}, steps=1, warmup=0)
+    parted = graph.with_stages({node.id: at * 3 // len(graph) for at, node in enumerate(graph.nodes)})
+    parted.write(importable / "odd.json")
+    attention = "MultiheadAttention=torch.nn:MultiheadAttention(8, 2, batch_first=True)"
+    assert run(importable / "odd.json", importable / "odd", "--verify", "--import", attention) == 0
+    package, weights = importlib.import_module("odd"), importlib.import_module("odd.weights")
+    whole = package.full_model()
+    weights.load([whole.stage0, whole.stage1, whole.stage2], model.state_dict())
+    wanted = model(x, mask=mask)
+    found = whole(x, mask)
+    assert {each.shape for each in found} == {each.shape for each in wanted.values()}
+    for each in wanted.values():
+        assert any(torch.equal(each, other) for other in found if other.shape == each.shape)
 
 
 def test_constructors_are_those_of_torch() -> None:

@@ -109,6 +109,15 @@ def test_the_package_trains_by_its_own_configuration(tmp_path: Path, monkeypatch
     assert [float(line) for line in printed.split()] == losses
 
 
+def test_the_example_goes_from_a_model_to_ranks(examples: Path) -> None:
+    program = [sys.executable, str(examples / "plan_and_run.py"), "--models", "resnet", "--stages", "2", "--steps", "3"]
+    done = subprocess.run(program, env=processes.environment(), text=True, capture_output=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[1].startswith("resnet on 2 ranks") and lines[2].endswith(": equal")
+    assert [line.split()[0] for line in lines[3:]] == ["stage", "0", "1"]
+
+
 @pytest.mark.parametrize(
     ("layers", "stages", "options", "reason"),
     [

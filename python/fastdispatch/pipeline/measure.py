@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode, resolve_name
 
 from fastdispatch import _core
+from fastdispatch.pipeline.call_text import function_call, module_call
 from fastdispatch.pipeline.graph import Graph, Node
 
 _CONTAINERS = (nn.Sequential, nn.ModuleList, nn.ModuleDict)
@@ -40,6 +41,9 @@ class _Watched:
     saved: int = 0
     dtypes: list[str] = field(default_factory=list)
     module: str = ""
+    call: str = ""  # docs/pipeline-convert.md
+    shape: list[int] | None = None  # of an input
+    tied: dict[str, str] = field(default_factory=dict)
 
 
 def _tensors(value: Any) -> Iterator[Tensor]:
@@ -109,7 +113,7 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]
         self._kept = 0
         self._alive: list[Any] = []  # ids stay those of these objects
         self._owned: set[Any] = set()
-        self._parameters = {id(each) for each in model.parameters()}
+        self._parameters = {id(each): name for name, each in model.named_parameters()}
         self._buffers = {id(each) for each in model.buffers()}
         self._stored = {each.untyped_storage().data_ptr() for each in model.parameters()}
         self._names = {id(module): name for name, module in model.named_modules()}
@@ -132,6 +136,7 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]
         if _has_tensors(result):
             taken = [*_tensors(args), *_tensors(kwargs)]
             layer = self._layer(_function_name(func, args, kwargs), taken)
+            layer.call = function_call(func, args, kwargs, self._is_edge)
             layer.forward = end - begin
             self._finish(layer, result, taken)
         return result
@@ -140,11 +145,21 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]
         if not self._open:
             layer = self._layer(repr(module), [*_tensors(args), *_tensors(kwargs)])
             layer.module = self._names.get(id(module), "")
+            layer.call = module_call(args, kwargs, self._is_edge)
+            layer.tied = self._tied(module, layer.module)
             layer.parameters += module.parameters()
             layer.buffers += module.buffers()
             self._open.append((layer, self.now()))
         else:
             self._open.append(self._open[-1])
+
+    def _is_edge(self, tensor: Tensor) -> bool:
+        return id(tensor) not in self._parameters and id(tensor) not in self._buffers
+
+    def _tied(self, module: nn.Module, path: str) -> dict[str, str]:
+        """Parameters that have another name in the model: their first."""
+        firsts = {name: self._parameters[id(each)] for name, each in module.named_parameters()}
+        return {name: first for name, first in firsts.items() if first != f"{path}.{name}".lstrip(".")}
 
     def leave(self, module: nn.Module, args: Any, kwargs: Any, result: Any) -> None:
         layer, begin = self._open.pop()
@@ -175,11 +190,9 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]
             self._makers[id(tensor)] = self._take_out(*self._items.pop(id(tensor)))
         if id(tensor) not in self._makers:
             count = sum(layer.name.startswith("Input") and not layer.inputs for layer in self.layers)
-            self.layers.append(
-                _Watched(
-                    f"Input{count}", [], outputs=[_bytes(tensor)], dtypes=[str(tensor.dtype).removeprefix("torch.")]
-                )
-            )
+            dtype = str(tensor.dtype).removeprefix("torch.")
+            found = _Watched(f"Input{count}", [], outputs=[_bytes(tensor)], dtypes=[dtype], shape=[*tensor.shape])
+            self.layers.append(found)
             self._makers[id(tensor)] = len(self.layers) - 1
             self._alive.append(tensor)
         return self._makers[id(tensor)]
@@ -322,6 +335,12 @@ def _graph(shape: list[_Watched], timed: list[list[_Watched]]) -> Graph:
     for place, layer in enumerate(shape):
         id = f"node{place + 1}"
         about: dict[str, Any] = {"module": layer.module} if layer.module else {}
+        if layer.call:
+            about["call"] = layer.call
+        if layer.tied:
+            about["tied"] = layer.tied
+        if layer.shape is not None:
+            about["shape"] = layer.shape
         if layer.dtypes:
             about["dtypes"] = layer.dtypes
         shared = sorted({seen[key] for key in map(_identity, layer.parameters) if seen.get(key, id) != id})

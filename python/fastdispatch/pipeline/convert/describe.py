@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from fastdispatch import Error
 
@@ -54,8 +55,9 @@ class Description:
         return here
 
 
+@lru_cache(maxsize=1024)
 def describe(text: str) -> Description:
-    """Read a description; an ``Error`` says what is wrong and where."""
+    """Read a description; an ``Error`` says what is wrong and where. Layers repeat, and so the answer is one object."""
     reader = _Reader(text)
     found = reader.description(0)
     reader.end()

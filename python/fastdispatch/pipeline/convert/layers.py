@@ -6,6 +6,7 @@ import heapq
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from fastdispatch import Error
 from fastdispatch.pipeline.graph import Graph
@@ -80,7 +81,7 @@ class LayerGraph:
             raise Error(f"{stuck}: lies on a cycle or behind one")
         return order
 
-    def _rank(self, id: str) -> tuple[int, list[tuple[int, int | str]]]:
+    def _rank(self, id: str) -> tuple[int, tuple[tuple[int, int | str], ...]]:
         stage = self.nodes[id].stage
         return (-1 if stage is None else stage, natural(id))
 
@@ -89,9 +90,10 @@ def _is_item(node: Node) -> bool:
     return node.desc.startswith("__getitem__")
 
 
-def natural(text: str) -> list[tuple[int, int | str]]:
+@lru_cache(maxsize=4096)
+def natural(text: str) -> tuple[tuple[int, int | str], ...]:
     """A key for sorting in which node10 comes after node9."""
-    return [(0, int(part)) if part.isdigit() else (1, part) for part in re.split(r"([0-9]+)", text) if part]
+    return tuple((0, int(part)) if part.isdigit() else (1, part) for part in re.split(r"([0-9]+)", text) if part)
 
 
 def in_order(ids: Iterable[str]) -> list[str]:

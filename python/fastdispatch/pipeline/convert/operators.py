@@ -46,11 +46,19 @@ def operator(node: Node, sources: Sequence[Node], imports: Mapping[str, Import])
         raise Error(f"{node}: cannot be converted: {error}") from None
 
 
+#: Whether one of the rules may fit.
+_RULED = re.compile(r"Size|View|__getitem__|Add|Mul|Concat|Transpose|hidden|self\.|Parameter|Buffer")
+
+
 def _operator(node: Node, sources: Sequence[Node], imports: Mapping[str, Import]) -> Operator:
-    for pattern, rule in _RULES.items():
-        found = re.fullmatch(pattern, node.desc)
-        if found:
-            return rule(found, sources)
+    told = node.about.get("call")
+    if isinstance(told, str) and told and not told.startswith("("):
+        return _expression(Call(told), len(sources))
+    if _RULED.match(node.desc):
+        for pattern, rule in _RULES.items():
+            found = re.fullmatch(pattern, node.desc)
+            if found:
+                return rule(found, sources)
     if _is_call(node.desc):
         return _expression(Call(node.desc), len(sources))
     return _module(node, describe(node.desc), len(sources), imports)
@@ -80,7 +88,7 @@ def _module(node: Node, found: Description, inputs: int, imports: Mapping[str, I
     known = {"kind": "tuple" if found.name in _TUPLES else "any" if found.name in imports else "tensor"}
     written = 0 if inplace and inputs else None
     pattern = node.about.get("call")
-    if isinstance(pattern, str):
+    if isinstance(pattern, str) and pattern:
         call = Call(pattern, "self._fd_layer")
         _check_uses(call, inputs)
 
@@ -202,7 +210,7 @@ _ROW = rf"(?:{_NUMBER}(?:,\s*{_NUMBER})*,?)?"
 _RULES: dict[str, Callable[[re.Match[str], Sequence[Node]], Operator]] = {
     rf"Size\(({_NUMBER})\)": _size,
     rf"View\(({_ROW})\)": _view,
-    rf"__getitem__\(({_NUMBER})\)": _item,
+    rf"__getitem__\(({_NUMBER}|'\w*')\)": _item,
     r"Add(?:\(inplace(?:=True)?\))?": _arithmetic("+"),
     r"Mul(?:\(inplace(?:=True)?\))?": _arithmetic("*"),
     rf"Concat\(({_NUMBER})\)": _concat,

@@ -100,7 +100,7 @@ def _placed(graph: LayerGraph) -> LayerGraph:
 def _move_items(graph: LayerGraph, operators: Mapping[str, Operator]) -> None:
     """Items to where their tuple is made, along chains of items; what is None to the first stage."""
     for node in graph.ordered():
-        if node.desc.startswith("__getitem__"):
+        if node.desc.startswith("__getitem__") and "call" not in node.about:
             (source,) = graph.sources_of[node.id]
             graph.nodes[node.id] = replace(node, stage=graph.nodes[source].stage)
         if node.id in operators and operators[node.id].kind == "none":

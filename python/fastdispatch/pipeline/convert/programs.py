@@ -233,7 +233,7 @@ def main():
         if rank == 0:
             schedule.step(*inputs)
         elif rank == last:
-            schedule.step(target=target, losses=losses)
+            schedule.step(target=target, losses=losses, return_outputs=False)
         else:
             schedule.step()
         add_shared(model)

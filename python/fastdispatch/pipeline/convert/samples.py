@@ -73,9 +73,11 @@ _SEQUENCES = ("LSTM", "GRU", "RNN")
 
 def _guess(plan: Plan, id: str) -> str:
     about = plan.graph.nodes[id].about
-    shape, dtype = about.get("shape"), about.get("dtype")
+    shape, dtypes = about.get("shape"), about.get("dtypes")
     if isinstance(shape, list) and shape and all(isinstance(each, int) for each in shape):
-        return "x".join(map(str, shape)) + (f":{dtype}" if isinstance(dtype, str) else "")
+        dtype = dtypes[0] if isinstance(dtypes, list) and dtypes else "float32"
+        ends = [each.args[0] for each in _behind(plan, id) if each.name == "Embedding" and each.args]
+        return f"{'x'.join(map(str, shape))}:{dtype}" + (f":{ends[0]}" if ends and "int" in str(dtype) else "")
     for found in _behind(plan, id):
         values = [*found.args, *found.keywords.values()]
         numbers = [int(value) for value in values if re.fullmatch(r"\d+", value)]
