@@ -92,3 +92,10 @@ def test_files_that_are_not_there_or_not_right(tmp_path: Path) -> None:
     (tmp_path / "bad.txt").write_text("node1 -- x\n")
     with pytest.raises(fastdispatch.Error, match=r"bad\.txt:1: neither a node"):
         Graph.read(tmp_path / "bad.txt")
+
+
+def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "graph.txt"
+    path.write_bytes(b"node1 -- \xff\xae -- forward")
+    with pytest.raises(fastdispatch.Error, match=r"graph\.txt: no text: byte 9 is no UTF-8"):
+        Graph.read(path)

@@ -74,6 +74,11 @@ class Graph:
     def parse(cls, text: str | bytes, where: str = "graph") -> Graph:
         """From its text or JSON. Messages begin with ``where`` and the line."""
         made = cls.__new__(cls)
+        if isinstance(text, bytes):
+            try:
+                text.decode()
+            except UnicodeDecodeError as error:
+                raise _core.Error(f"{where}: no text: byte {error.start} is no UTF-8") from None
         made._core = _core.Graph(text.encode() if isinstance(text, str) else text, where)
         return made
 
