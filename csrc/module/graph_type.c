@@ -3,8 +3,10 @@
 #include "module/graph_type.h"
 
 #include "module/errors.h"
+#include "module/plan_type.h"
 #include "planner/model_json.h"
 #include "planner/model_text.h"
+#include "planner/shape.h"
 
 typedef struct graph_object {
     PyObject_HEAD
@@ -91,7 +93,74 @@ graph_json(PyObject *self, PyObject *unused)
     return text_object(&text);
 }
 
+static PyObject *
+graph_compressed(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    PyTypeObject *type = Py_TYPE(self);
+    graph_object *made = (graph_object *)type->tp_alloc(type, 0);
+    if (made == NULL) {
+        return NULL;
+    }
+    fd_error error = {""};
+    fd_status status = fd_shape_compress(&made->model, fd_model_of(self));
+    if (status != FD_OK) {
+        Py_DECREF(made);
+        return fd_raise(PyType_GetModule(type), status, &error);
+    }
+    return (PyObject *)made;
+}
+
+static PyObject *
+answer(PyObject *self, fd_status status, bool yes)
+{
+    fd_error error = {""};
+    return status == FD_OK
+               ? PyBool_FromLong(yes)
+               : fd_raise(PyType_GetModule(Py_TYPE(self)), status, &error);
+}
+
+static PyObject *
+graph_is_series_parallel(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    bool yes = false;
+    fd_status status = fd_shape_is_series_parallel(fd_model_of(self), &yes);
+    return answer(self, status, yes);
+}
+
+static PyObject *
+graph_is_same(PyObject *self, PyObject *other)
+{
+    if (!Py_IS_TYPE(other, Py_TYPE(self))) {
+        PyErr_SetString(PyExc_TypeError, "a Graph");
+        return NULL;
+    }
+    bool yes = false;
+    fd_status status =
+        fd_shape_is_same(fd_model_of(self), fd_model_of(other), &yes);
+    return answer(self, status, yes);
+}
+
+static PyObject *
+graph_order(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    const fd_model *model = fd_model_of(self);
+    return fd_number_list(model->order, model->nodes.count);
+}
+
 static PyMethodDef methods[] = {
+    {"order", graph_order, METH_NOARGS,
+     PyDoc_STR("order($self, /)\n--\n\nEach node after what it needs.")},
+    {"compressed", graph_compressed, METH_NOARGS,
+     PyDoc_STR("compressed($self, /)\n--\n\nBranches as one node each.")},
+    {"is_series_parallel", graph_is_series_parallel, METH_NOARGS,
+     PyDoc_STR("is_series_parallel($self, /)\n--\n\n"
+               "Made of nothing but rows and branches.")},
+    {"is_same", graph_is_same, METH_O,
+     PyDoc_STR("is_same($self, other, /)\n--\n\n"
+               "The same but for ids and the order of lines.")},
     {"text", graph_text, METH_NOARGS,
      PyDoc_STR("text($self, /)\n--\n\nThe text planners exchange.")},
     {"json", graph_json, METH_NOARGS,

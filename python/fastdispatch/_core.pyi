@@ -442,6 +442,18 @@ class Graph:
     def json(self) -> str:
         """The document (docs/pipeline-graph.schema.json)."""
 
+    def order(self) -> list[int]:
+        """Places of nodes, each after what it needs; of several the first in the file."""
+
+    def compressed(self) -> Self:
+        """Branches as one node each."""
+
+    def is_series_parallel(self) -> bool:
+        """Whether it is made of nothing but rows and branches."""
+
+    def is_same(self, other: Graph, /) -> bool:
+        """Whether two graphs are the same but for ids and the order of lines. ``TypeError`` for what is no graph."""
+
     def optimize(
         self,
         machines: list[int],

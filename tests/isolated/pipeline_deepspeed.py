@@ -17,6 +17,7 @@ os.environ.setdefault("LOCAL_RANK", os.environ["RANK"])
 import deepspeed
 import torch
 from deepspeed.runtime.pipe.engine import PipelineEngine
+from sleeping import with_sleep
 from torch import nn
 from torch.utils.data import Dataset
 
@@ -43,7 +44,7 @@ class Slow(nn.Linear):
 
 
 def layers() -> list[nn.Module]:
-    hidden = [nn.ReLU() if i % 2 else nn.Linear(WIDTH, WIDTH) for i in range(5)]
+    hidden = [nn.ReLU() if i % 2 else with_sleep(nn.Linear(WIDTH, WIDTH)) for i in range(5)]
     return [*hidden, nn.ReLU(), Slow(WIDTH, 4)]
 
 

@@ -20,6 +20,7 @@ from megatron.core import parallel_state
 from megatron.core.model_parallel_config import ModelParallelConfig
 from megatron.core.pipeline_parallel import schedules
 from megatron.core.transformer.enums import ModelType
+from sleeping import with_sleep
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
@@ -43,7 +44,7 @@ class Chunk(nn.Module):
         super().__init__()
         self.config, self.vp_stage = config, vp_stage
         self.model_type = ModelType.encoder_or_decoder
-        self.layer = nn.Linear(WIDTH, WIDTH)
+        self.layer = with_sleep(nn.Linear(WIDTH, WIDTH))
         self.given: torch.Tensor | None = None
 
     def set_input_tensor(self, tensors: Any) -> None:

@@ -13,6 +13,7 @@ import sys
 
 import torch
 import torch.distributed as dist
+from sleeping import with_sleep
 from torch import nn
 from torch.distributed.pipelining import PipelineStage
 from torch.distributed.pipelining.schedules import PipelineScheduleSingle, get_schedule_class
@@ -35,7 +36,7 @@ def schedule_of(name: str, rank: int, world: int) -> tuple[object, list[int], in
     stages = []
     for index in held:
         torch.manual_seed(index)
-        part = nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.ReLU())
+        part = with_sleep(nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.ReLU()))
         stages.append(PipelineStage(part, index, count, torch.device("cpu")))
     kind = get_schedule_class(name)
     loss = nn.MSELoss()

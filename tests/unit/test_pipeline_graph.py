@@ -10,6 +10,7 @@ import pytest
 
 import fastdispatch
 from fastdispatch.pipeline import Graph, Node
+from tests import models
 
 ROOT = Path(__file__).parent.parent.parent
 jsonschema = pytest.importorskip("jsonschema")
@@ -99,3 +100,53 @@ def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b"node1 -- \xff\xae -- forward")
     with pytest.raises(fastdispatch.Error, match=r"graph\.txt: no text: byte 9 is no UTF-8"):
         Graph.read(path)
+
+
+def test_branches_become_one_node() -> None:
+    graph = models.residual(2)
+    small = graph.compressed()
+    # A branch of five and a shortcut of two in each of two blocks.
+    assert len(graph) - len(small) == len(graph.edges) - len(small.edges) == 2 * (4 + 1)
+    assert [node.name for node in small.nodes].count("Branch 1") == 1
+    assert small.totals()["forward_ms"] == pytest.approx(graph.totals()["forward_ms"])
+    assert small.totals()["parameter_bytes"] == graph.totals()["parameter_bytes"]
+    assert len(models.chain(9).compressed()) == 9
+
+
+@pytest.mark.parametrize(("name", "left"), [("vgg16", 41), ("resnet18", 71 - 8 * 4 - 3), ("gnmt", None)])
+def test_shapes_of_known_models(name: str, left: int | None) -> None:
+    graph = Graph.read(ROOT / "tests" / "gold" / "pipeline" / f"{name}.txt")
+    assert graph.is_series_parallel() == (name != "gnmt")
+    if left is not None:
+        assert len(graph.compressed()) == left
+
+
+def test_what_is_series_parallel() -> None:
+    assert models.branchy(3, (1, 4, 2)).is_series_parallel()
+    assert Graph([Node("a", "x")]).is_series_parallel()
+    nodes = [Node(id, "x") for id in "abcd"]
+    crossed = [("a", "b"), ("a", "c"), ("b", "c"), ("b", "d"), ("c", "d")]
+    assert not Graph(nodes, crossed).is_series_parallel()
+    assert Graph(nodes, crossed[:2] + crossed[3:]).is_series_parallel()
+
+
+def test_the_same_graph_under_other_ids() -> None:
+    graph = models.translation(3)
+    draw = random.Random(0)
+    other = {node.id: f"x{place}" for place, node in enumerate(draw.sample(graph.nodes, len(graph)))}
+    nodes = [Node(other[node.id], node.name) for node in graph.nodes]
+    edges = [(other[first], other[second]) for first, second in graph.edges]
+    draw.shuffle(nodes)
+    assert graph.is_same(Graph(nodes, draw.sample(edges, len(edges))))
+    moved = [*edges[1:], (edges[0][0], edges[-1][1])]
+    assert not graph.is_same(Graph(nodes, moved))
+    assert not graph.is_same(models.translation(2))
+
+
+def test_order_and_what_is_before() -> None:
+    graph = models.scattered(40, 3)
+    place = {node.id: at for at, node in enumerate(graph.order())}
+    assert len(place) == 40
+    assert all(place[first] < place[second] for first, second in graph.edges)
+    diamond = Graph([Node(id, "x") for id in "abcd"], [("a", "b"), ("a", "c"), ("b", "d"), ("c", "d")])
+    assert diamond.before("d") == {"a", "b", "c"} and diamond.behind("b") == {"d"} and diamond.before("a") == set()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -73,14 +73,12 @@ class Graph:
     @classmethod
     def parse(cls, text: str | bytes, where: str = "graph") -> Graph:
         """From its text or JSON. Messages begin with ``where`` and the line."""
-        made = cls.__new__(cls)
         if isinstance(text, bytes):
             try:
                 text.decode()
             except UnicodeDecodeError as error:
                 raise _core.Error(f"{where}: no text: byte {error.start} is no UTF-8") from None
-        made._core = _core.Graph(text.encode() if isinstance(text, str) else text, where)
-        return made
+        return cls._made(_core.Graph(text.encode() if isinstance(text, str) else text, where))
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Graph:
@@ -156,7 +154,55 @@ class Graph:
             outputs[first].append(second)
         return inputs, outputs
 
+    def order(self) -> list[Node]:
+        """Each node after those it needs; of several the first in the file."""
+        return [self.nodes[place] for place in self._core.order()]
+
+    def compressed(self) -> Graph:
+        """Branches as one node each: runs of nodes with one input and one output behind one that several need. Times
+        and parameters add up, the last output stays."""
+        return self._made(self._core.compressed())
+
+    def is_series_parallel(self) -> bool:
+        """Whether one edge is left when nodes with one predecessor and one successor are taken out."""
+        return self._core.is_series_parallel()
+
+    def is_same(self, other: Graph) -> bool:
+        """Whether two graphs have the same names and edges but for ids and the order of lines. Never wrong when it says
+        no; graphs that differ only in how equal layers are connected may look the same."""
+        return self._core.is_same(other._core)
+
+    def before(self, id: str) -> set[str]:
+        """Ids of all nodes that a node needs, near and far."""
+        return _reached(id, self.inputs)
+
+    def behind(self, id: str) -> set[str]:
+        """Ids of all nodes that need a node."""
+        return _reached(id, self.outputs)
+
+    def totals(self) -> dict[str, float]:
+        """Sums over all nodes: forward_ms, backward_ms, activation_bytes, parameter_bytes."""
+        names = ("forward_ms", "backward_ms", "activation_bytes", "parameter_bytes")
+        return {name: float(sum(getattr(node, name) for node in self.nodes)) for name in names}
+
+    @classmethod
+    def _made(cls, core: _core.Graph) -> Graph:
+        made = cls.__new__(cls)
+        made._core = core
+        return made
+
     def with_stages(self, stages: Mapping[str, int | None]) -> Graph:
         """The same graph with other stages: by id; nodes that are not named have none."""
         nodes = [replace(node, stage=stages.get(node.id)) for node in self.nodes]
         return Graph(nodes, self.edges, self.about)
+
+
+def _reached(id: str, following: Callable[[str], list[str]]) -> set[str]:
+    found: set[str] = set()
+    todo = [*following(id)]
+    while todo:
+        each = todo.pop()
+        if each not in found:
+            found.add(each)
+            todo += following(each)
+    return found
