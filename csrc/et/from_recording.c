@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "et/groups.h"
 #include "et/identities.h"
+#include "et/times.h"
 #include "io/chunks.h"
 
 #include <stdio.h>
@@ -450,7 +451,13 @@ make(making *m)
     if (status == FD_OK) {
         status = put_head(m);
     }
-    return status == FD_OK ? fd_et_finish(m->et) : status;
+    if (status == FD_OK) {
+        status = fd_et_finish(m->et);
+    }
+    if (status == FD_OK) {
+        fd_et_find_self(m->et);
+    }
+    return status;
 }
 
 static void

@@ -25,6 +25,14 @@ is_gpu(const fd_et_node *node)
     return (node->flags & FD_ET_GPU) != 0;
 }
 
+/* The roots of threads and of the process only enclose: they are no work. */
+static int64_t
+length_of(const fd_et_node *node)
+{
+    return (node->flags & (FD_ET_THREAD | FD_ET_PROCESS)) != 0 ? 0
+                                                               : node->dur_ns;
+}
+
 static int64_t
 measured_start(const fd_play_rank *rank, uint32_t place)
 {
@@ -34,7 +42,8 @@ measured_start(const fd_play_rank *rank, uint32_t place)
 static int64_t
 measured_end(const fd_play_rank *rank, uint32_t place)
 {
-    return measured_start(rank, place) + rank->et->nodes.list[place].dur_ns;
+    return measured_start(rank, place)
+           + length_of(&rank->et->nodes.list[place]);
 }
 
 static bool
@@ -324,7 +333,7 @@ finish(fd_play *play, uint32_t r, uint32_t place, int64_t length)
     int64_t saved = made->self_ns - scaled(made->self_ns, rank->factors[place]);
     node->end = node->start + length;
     if (!is_gpu(made)) {
-        int64_t more = length - made->dur_ns - saved;
+        int64_t more = length - length_of(made) - saved;
         node->busy = node->measured_busy + more;
         node->busy = node->busy > 0 ? node->busy : 0;
         node->end -= saved < length ? saved : length;
@@ -383,8 +392,8 @@ advance(fd_play *play, uint32_t r, const fd_et_changes *c)
             }
         }
         int64_t length = is_gpu(made)
-                             ? scaled(made->dur_ns, rank->factors[place])
-                             : made->dur_ns;
+                             ? scaled(length_of(made), rank->factors[place])
+                             : length_of(made);
         if (communicates(made)) {
             int64_t wait = node->match == 0 ? 0 : meeting->played - node->start;
             length = wait + transfer(play, r, place, c);

@@ -102,6 +102,10 @@ def test_every_node_of_the_observer(both: tuple[list[dict[str, Any]], list[dict[
         for key in ("seq_id", "scope", "tid", "fw_tid", "op_schema"):
             assert own["attrs"][key] == node["attrs"][key], node["name"]
         assert own["inclusive_dur"] >= own["exclusive_dur"] >= 0
+    inner = {node["ctrl_deps"] for node in ours.values()}
+    leaves = [node for node in ours.values() if node["id"] not in inner]
+    assert len(leaves) > 50 and all(node["exclusive_dur"] == node["inclusive_dur"] for node in leaves)
+    assert sum(node["exclusive_dur"] > 0 for node in leaves) > 50
     assert any(node["name"] == "forward" for node in ours.values())
 
 
@@ -122,6 +126,23 @@ def test_tensors_that_die_take_their_id_with_them(tmp_path: Path) -> None:
     kept, made = ([node[side]["values"][0] for node in products] for side in ("inputs", "outputs"))
     assert len({tensor[0] for tensor in kept}) == 1
     assert len({tensor[0] for tensor in made}) == len({tensor[1] for tensor in made}) == len(products) == 5
+
+
+def test_an_export_can_be_estimated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The folder has the rank as PyTorch's JSON and as .et: it is one rank."""
+    step = Step()
+    step()
+    run = record(tmp_path, lambda graph: step())
+    export(run)
+    made = []
+    for options in ([], ["--scale", "aten::conv2d=3"]):
+        capsys.readouterr()
+        assert cli.main(["et", "estimate", str(tmp_path / "out"), "--json", *options]) == 0
+        made.append(json.loads(capsys.readouterr().out))
+    assert made[0]["ranks"] == 1
+    assert abs(made[0]["replayed_ns"] / made[0]["measured_ns"] - 1) < 0.05
+    assert made[1]["predicted_ns"] > made[0]["predicted_ns"]
+    assert len(made[0]["critical_path"]) > 10
 
 
 def test_steps_of_the_window_alone(tmp_path: Path) -> None:

@@ -58,11 +58,17 @@ def list_traces(paths: Sequence[str]) -> list[tuple[str, int]]:
         found = sorted((each for each in path.iterdir() if is_trace(each)), key=lambda each: natural(each.name))
         if not found:
             raise Error(f"{path}: no execution trace in this folder")
-        files += found
+        files += once(found)
     ranks = [rank_of(path.name) for path in files]
     known = [rank for rank in ranks if rank >= 0]
     whole = len(known) == len(files) == len(set(known))
     return [(str(path), ranks[place] if whole else place) for place, path in enumerate(files)]
+
+
+def once(found: list[Path]) -> list[Path]:
+    """A rank that a folder holds in both forms counts once: as its ``.et``, which has what was linked."""
+    both = {rank_of(path.name) for path in found if ".et" in path.suffixes[-2:]} - {-1}
+    return [path for path in found if ".et" in path.suffixes[-2:] or rank_of(path.name) not in both]
 
 
 def is_trace(path: Path) -> bool:
