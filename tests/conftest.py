@@ -19,7 +19,8 @@ sys.path.insert(0, str(EXAMPLES / "gpt"))
 #: Other Python versions run the tests without PyTorch; under the main one nothing may be missing.
 WITHOUT_TORCH = find_spec("torch") is None
 NEEDS_MORE = re.compile(
-    r"^(?:import|from) (?:torch|pandas|playwright|pretrain|tests\.training|tests\.consumers)\b", re.MULTILINE
+    r"^(?:import|from) (?:torch|pandas|playwright|pretrain|tests\.training|tests\.consumers|tests\.browser)\b",
+    re.MULTILINE,
 )
 
 if not WITHOUT_TORCH:
