@@ -1,5 +1,7 @@
 #include "et/graph.h"
 
+#include "io/json_string.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +27,20 @@ fd_et_add(fd_et *et)
         return NULL;
     }
     return &et->nodes.list[et->nodes.count - 1];
+}
+
+fd_status
+fd_et_add_said(fd_et *et, fd_span inside, uint32_t *text)
+{
+    fd_buffer said = {.bytes = NULL};
+    fd_json_string(inside, &said);
+    fd_status status = said.status;
+    if (status == FD_OK) {
+        status = fd_text_pool_add_clean(&et->texts, said.bytes, said.size,
+                                        text);
+    }
+    fd_buffer_clear(&said);
+    return status;
 }
 
 fd_status

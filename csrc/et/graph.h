@@ -13,6 +13,7 @@
 
 #include "base/map.h"
 #include "base/vector.h"
+#include "io/json_scan.h"
 #include "io/texts.h"
 
 #include <stdbool.h>
@@ -171,6 +172,9 @@ void fd_et_clear(fd_et *et);
 
 /* A new node with nothing in it; NULL without memory. Valid until the next. */
 fd_et_node *fd_et_add(fd_et *et);
+
+/* The text of what a string of JSON says between its quotes. */
+fd_status fd_et_add_said(fd_et *et, fd_span inside, uint32_t *text);
 
 fd_status fd_et_add_attr(fd_et *et, fd_et_node *node, fd_et_attr attr);
 fd_status fd_et_add_edge(fd_et *et, uint32_t from, uint32_t to,

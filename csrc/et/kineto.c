@@ -2,7 +2,6 @@
 
 #include "et/groups.h"
 #include "io/decimal.h"
-#include "io/json_string.h"
 #include "timeline/reader.h"
 
 #include <stdio.h>
@@ -107,15 +106,7 @@ add_text(fd_et *et, fd_span value, uint32_t *text)
         return fd_text_pool_add_clean(&et->texts, inside.from,
                                       fd_span_size(inside), text);
     }
-    fd_buffer said = {.bytes = NULL};
-    fd_json_string(inside, &said);
-    fd_status status = said.status;
-    if (status == FD_OK) {
-        status = fd_text_pool_add_clean(&et->texts, said.bytes, said.size,
-                                        text);
-    }
-    fd_buffer_clear(&said);
-    return status;
+    return fd_et_add_said(et, inside, text);
 }
 
 static bool

@@ -3,7 +3,6 @@
 #include "et/chakra_fields.h"
 #include "et/names.h"
 #include "io/decimal.h"
-#include "io/json_string.h"
 
 #include <string.h>
 
@@ -209,15 +208,7 @@ fd_et_take_text(fd_et *et, const fd_scan *scan, fd_span value, uint32_t *text)
         return fd_text_pool_add(&et->texts, inside.from, fd_span_size(inside),
                                 text);
     }
-    fd_buffer said = {.bytes = NULL};
-    fd_json_string(inside, &said);
-    fd_status status = said.status;
-    if (status == FD_OK) {
-        status = fd_text_pool_add_clean(&et->texts, said.bytes, said.size,
-                                        text);
-    }
-    fd_buffer_clear(&said);
-    return status;
+    return fd_et_add_said(et, inside, text);
 }
 
 /* JSON as it stands, repaired. */
