@@ -10,6 +10,8 @@
 #define SCHEDULES "torch/distributed/pipelining/schedules.py"
 #define MEGATRON "megatron/core/pipeline_parallel/schedules.py"
 #define P2P "megatron/core/pipeline_parallel/p2p_communication.py"
+#define BETWEEN_STAGES "deepspeed/runtime/pipe/p2p.py"
+#define COLLECTIVES "torch/distributed/distributed_c10d.py"
 
 /* An instruction of DeepSpeed's. Of the micro-batch it is not told: the k-th of
  * a kind is of micro-batch k. */
@@ -54,6 +56,19 @@
             .micro_batch = "count", .when = condition, .also = true           \
     }
 
+/* What the functions below those of P2PCommunicator send and receive. */
+#define MOVES(name, kind, tensor)                                             \
+    {                                                                         \
+        P2P, name, kind, FD_ROLE_MOVE, FD_ENGINE_MEGATRON,                    \
+            .bytes = "arg:" tensor, .also = true                              \
+    }
+
+#define REDUCES(name, tensors)                                                \
+    {                                                                         \
+        COLLECTIVES, name, "RT+RD", FD_ROLE_MOVE, FD_ENGINE_TORCH,            \
+            .bytes = "arg:" tensors                                           \
+    }
+
 #define BATCH(name)                                                           \
     {                                                                         \
         MEGATRON, name, "ITER", FD_ROLE_ITERATION, FD_ENGINE_MEGATRON,        \
@@ -78,6 +93,10 @@ static const fd_job_rule built_in[] = {
     AT_THE_END("reduce_tied_grads", "RT"),
     AT_THE_END("reduce_grads", "RD"),
     AT_THE_END("optimizer_step", "OPT"),
+    {BETWEEN_STAGES, "send", "SA+SG", FD_ROLE_MOVE, FD_ENGINE_DEEPSPEED,
+     .bytes = "arg:tensor"},
+    {BETWEEN_STAGES, "recv", "RA+RG", FD_ROLE_MOVE, FD_ENGINE_DEEPSPEED,
+     .bytes = "arg:tensor"},
 
     BATCH_OF("PipelineScheduleSingle", "attr:_num_stages", "attr:_num_stages"),
     BATCH_OF("PipelineScheduleMulti", "attr:_num_stages",
@@ -90,9 +109,9 @@ static const fd_job_rule built_in[] = {
              .micro_batch = "arg:bwd_chunk_id"),
     OF_STAGE("perform_reduce_grad", "RD"),
     OF_STAGE("set_local_fwd_input", "SA+RA", .micro_batch = "arg:mb_index",
-             .flags = FD_JOB_LOCAL),
+             .flags = FD_JOB_LOCAL, .bytes = "arg:prev_stage_outputs"),
     OF_STAGE("set_local_bwd_input", "SG+RG", .micro_batch = "arg:mb_index",
-             .flags = FD_JOB_LOCAL),
+             .flags = FD_JOB_LOCAL, .bytes = "arg:next_stage_bwd_outputs"),
     OF_STAGE("get_fwd_recv_ops", "RA", .micro_batch = "arg:fwd_chunk_id",
              .role = FD_ROLE_PREPARE),
     OF_STAGE("get_fwd_send_ops", "SA", .micro_batch = "arg:fwd_chunk_id",
@@ -105,6 +124,11 @@ static const fd_job_rule built_in[] = {
      .flags = FD_JOB_POSTED},
     {SCHEDULES, "_wait_batch_p2p", NULL, FD_ROLE_WAIT, FD_ENGINE_TORCH,
      .plan = "arg:work"},
+    REDUCES("all_reduce", "tensor"),
+    REDUCES("all_reduce_coalesced", "tensors"),
+    REDUCES("reduce", "tensor"),
+    REDUCES("reduce_scatter", "input_list"),
+    REDUCES("reduce_scatter_tensor", "input"),
 
     BATCH("forward_backward_no_pipelining"),
     BATCH("forward_backward_pipelining_without_interleaving"),
@@ -131,6 +155,14 @@ static const fd_job_rule built_in[] = {
     P2P_METHOD("send_backward", "SG", "!arg:is_first_stage"),
     P2P_METHOD("send_forward_recv_backward", "SA+RG", "!arg:is_last_stage"),
     P2P_METHOD("send_backward_recv_forward", "SG+RA", "!arg:is_first_stage"),
+    MOVES("_p2p_ops", "SA", "tensor_send_next"),
+    MOVES("_p2p_ops", "RA", "tensor_recv_prev"),
+    MOVES("_p2p_ops", "SG", "tensor_send_prev"),
+    MOVES("_p2p_ops", "RG", "tensor_recv_next"),
+    MOVES("_batched_p2p_ops", "SA", "tensor_send_next"),
+    MOVES("_batched_p2p_ops", "RA", "tensor_recv_prev"),
+    MOVES("_batched_p2p_ops", "SG", "tensor_send_prev"),
+    MOVES("_batched_p2p_ops", "RG", "tensor_recv_next"),
 };
 
 enum { BUILT_IN = sizeof built_in / sizeof *built_in };
@@ -181,6 +213,7 @@ site_of(uint32_t number, const PyCodeObject *code)
         [FD_FIELD_CHUNK] = rule->chunk,
         [FD_FIELD_PEER] = rule->peer,
         [FD_FIELD_BUFFER] = rule->buffer,
+        [FD_FIELD_BYTES] = rule->bytes,
         [FD_FIELD_WHEN] = rule->when,
         [FD_FIELD_PLAN] = rule->plan,
         [FD_FIELD_EVAL] = rule->eval,
@@ -236,7 +269,8 @@ check(const fd_job_rule *rule, fd_error *error)
         const char *text;
     } sources[] = {{"mb", rule->micro_batch}, {"stage", rule->stage},
                    {"chunk", rule->chunk},    {"peer", rule->peer},
-                   {"buffer", rule->buffer},  {"when", rule->when}};
+                   {"buffer", rule->buffer},  {"bytes", rule->bytes},
+                   {"when", rule->when}};
     if (rule->suffix[0] == '\0' || rule->qualified[0] == '\0'
         || rule->kinds[0] == '\0') {
         return fd_fail(error, FD_EINVAL,
@@ -261,7 +295,7 @@ copy_of(const fd_job_rule *rule)
     const char *const texts[]
         = {rule->suffix, rule->qualified, rule->kinds,  rule->micro_batch,
            rule->stage,  rule->chunk,     rule->peer,   rule->buffer,
-           rule->when,   rule->plan,      rule->eval};
+           rule->bytes,  rule->when,      rule->plan,   rule->eval};
     enum { TEXTS = sizeof texts / sizeof *texts };
     size_t bytes = sizeof(fd_job_rule);
     for (int i = 0; i < TEXTS; i++) {
@@ -275,7 +309,7 @@ copy_of(const fd_job_rule *rule)
     const char **const places[TEXTS]
         = {&made->suffix, &made->qualified, &made->kinds, &made->micro_batch,
            &made->stage,  &made->chunk,     &made->peer,  &made->buffer,
-           &made->when,   &made->plan,      &made->eval};
+           &made->bytes,  &made->when,      &made->plan,  &made->eval};
     char *at = (char *)(made + 1);
     for (int i = 0; i < TEXTS; i++) {
         if (texts[i] != NULL) {

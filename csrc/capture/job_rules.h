@@ -32,8 +32,10 @@ typedef enum fd_job_role {
                           whose class is the schedule */
     FD_ROLE_PREPARE,   /* answers the transfers that the next POST begins */
     FD_ROLE_POST,      /* begins them: a job for each send */
-    FD_ROLE_WAIT       /* waits for what a POST answered: a job for each
+    FD_ROLE_WAIT,      /* waits for what a POST answered: a job for each
                           receive */
+    FD_ROLE_MOVE       /* moves `bytes` more for the innermost open job of one
+                          of its kinds */
 } fd_job_role;
 
 enum { FD_JOB_AT_ONCE = 4 }; /* kinds of one call */
@@ -50,6 +52,7 @@ typedef struct fd_job_rule {
     const char *chunk;
     const char *peer;
     const char *buffer;
+    const char *bytes; /* a number, or the tensors that are moved */
     const char *when; /* the rule counts where this holds, or cannot be told */
     const char *plan; /* the object whose class is the schedule; the code's
                          own name where there is none */
@@ -63,6 +66,7 @@ enum {
     FD_FIELD_CHUNK,
     FD_FIELD_PEER,
     FD_FIELD_BUFFER,
+    FD_FIELD_BYTES,
     FD_FIELD_WHEN,
     FD_FIELD_PLAN,
     FD_FIELD_EVAL,

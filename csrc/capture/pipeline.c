@@ -278,6 +278,12 @@ called(fd_thread *thread, const fd_job_site *site, fd_frame *frame,
     fd_pipeline *pipeline = thread->session->pipeline;
     fd_found_job job;
     call->role = site->rule->role;
+    if (call->role == FD_ROLE_MOVE) {
+        if (fd_pipeline_move(pipeline, site, frame)) {
+            note_match(pipeline, site);
+        }
+        return;
+    }
     note_match(pipeline, site);
     look_at_step(thread);
     switch (site->rule->role) {
@@ -292,8 +298,10 @@ called(fd_thread *thread, const fd_job_site *site, fd_frame *frame,
         break;
     case FD_ROLE_PREPARE:
         fd_pipeline_read(site, frame, &job);
-        call->transfer = (fd_transfer){fd_job_kind_named(site->rule->kinds),
-                                       job.micro_batch, job.stage, NULL};
+        call->transfer
+            = (fd_transfer){.kind = fd_job_kind_named(site->rule->kinds),
+                            .micro_batch = job.micro_batch,
+                            .stage = job.stage};
         break;
     case FD_ROLE_POST:
         fd_pipeline_post(thread, call);
@@ -301,6 +309,7 @@ called(fd_thread *thread, const fd_job_site *site, fd_frame *frame,
     case FD_ROLE_WAIT:
         fd_pipeline_wait(thread, site, frame, call);
         break;
+    case FD_ROLE_MOVE: break;
     }
 }
 
@@ -337,7 +346,7 @@ fd_pipeline_called(fd_thread *thread, const fd_job_site *site, fd_frame *frame,
 
 void
 fd_pipeline_returned(fd_thread *thread, fd_pipeline_call *call,
-                     const PyObject *result)
+                     PyObject *result)
 {
     fd_pipeline *pipeline = thread->session->pipeline;
     if (pipeline == NULL) {
@@ -345,7 +354,9 @@ fd_pipeline_returned(fd_thread *thread, fd_pipeline_call *call,
     }
     fd_pipeline_close(thread, call, result == NULL ? FD_JOB_EXCEPTION : 0);
     if (call->role == FD_ROLE_PREPARE) {
+        fd_guard guard = fd_guard_enter(thread);
         fd_pipeline_prepared(pipeline, &call->transfer, result);
+        fd_guard_leave(&guard);
     }
     else if (call->role == FD_ROLE_POST) {
         fd_pipeline_posted(pipeline, result);

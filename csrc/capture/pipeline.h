@@ -24,6 +24,7 @@ typedef struct fd_transfer {
     fd_job_kind kind;
     int64_t micro_batch;
     int64_t stage;
+    uint64_t bytes;
     const void *work; /* what POST answered, compared and never used */
 } fd_transfer;
 
@@ -37,6 +38,7 @@ typedef struct fd_open_job {
     fd_job *job;
     fd_tree *tree;
     uint32_t context;
+    fd_job_kind kind;
 } fd_open_job;
 
 /* The pipeline as its latest training iteration was, or the first evaluation
@@ -101,7 +103,7 @@ void fd_pipeline_called(fd_thread *thread, const fd_job_site *site,
 
 /* It answered `result`, or raised with NULL, and its entry is still there. */
 void fd_pipeline_returned(fd_thread *thread, fd_pipeline_call *call,
-                          const PyObject *result);
+                          PyObject *result);
 
 /* Recording pauses: what is open ends. */
 void fd_pipeline_pause(fd_pipeline *pipeline);

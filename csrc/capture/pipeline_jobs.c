@@ -2,6 +2,7 @@
 
 #include "capture/node_calls.h"
 #include "capture/session.h"
+#include "capture/tensors.h"
 #include "capture/texts.h"
 #include "store/jobs.h"
 
@@ -154,6 +155,7 @@ fd_pipeline_open(fd_thread *thread, fd_found_job *job, bool count_it,
         .chunk = plus_one(job->chunk),
         .peer = plus_one(job->peer),
         .buffer = plus_one(job->buffer),
+        .bytes = job->bytes,
         .flags = job->flags | FD_JOB_ATTACHED
                  | (pipeline->eval ? FD_JOB_EVAL : 0),
     };
@@ -166,7 +168,7 @@ fd_pipeline_open(fd_thread *thread, fd_found_job *job, bool count_it,
     if (record != NULL) {
         call->jobs[call->count++] = record;
         pipeline->open.list[pipeline->open.count++] = (fd_open_job){
-            record, tree, fd_tree_id(tree, tree->current)};
+            record, tree, fd_tree_id(tree, tree->current), job->planned};
     }
 }
 
@@ -206,6 +208,7 @@ fd_pipeline_read(const fd_job_site *site, const fd_frame *frame,
     job->chunk = fd_source_number(&sources[FD_FIELD_CHUNK], frame);
     job->peer = fd_source_number(&sources[FD_FIELD_PEER], frame);
     job->buffer = fd_source_number(&sources[FD_FIELD_BUFFER], frame);
+    job->bytes = fd_source_bytes(&sources[FD_FIELD_BYTES], frame);
     job->flags = site->rule->flags;
 }
 
@@ -259,6 +262,7 @@ begin_transfer(fd_thread *thread, const fd_transfer *transfer, uint32_t flags,
                         .chunk = -1,
                         .peer = -1,
                         .buffer = -1,
+                        .bytes = transfer->bytes,
                         .flags = flags};
     snprintf(job.kind, sizeof job.kind, "%s",
              fd_job_kind_name(transfer->kind));
@@ -312,10 +316,43 @@ fd_pipeline_wait(fd_thread *thread, const fd_job_site *site,
 
 void
 fd_pipeline_prepared(fd_pipeline *pipeline, const fd_transfer *transfer,
-                     const PyObject *result)
+                     PyObject *result)
 {
-    if (result != NULL && PyList_Check(result) && PyList_GET_SIZE(result) > 0
-        && fd_vector_push(&pipeline->prepared, *transfer) != FD_OK) {
+    if (result == NULL || !PyList_Check(result)
+        || PyList_GET_SIZE(result) == 0) {
+        return;
+    }
+    fd_transfer prepared = *transfer;
+    prepared.bytes = fd_tensors_bytes(result);
+    if (fd_vector_push(&pipeline->prepared, prepared) != FD_OK) {
         pipeline->failed = true;
     }
+}
+
+static fd_open_job *
+innermost(const fd_pipeline *pipeline, const char *kinds)
+{
+    for (uint32_t i = pipeline->open.count; i-- > 0;) {
+        fd_open_job *open = &pipeline->open.list[i];
+        fd_found_job one;
+        for (const char *more = kinds; more != NULL;) {
+            more = next_kind(more, &one);
+            if (one.planned == open->kind) {
+                return open;
+            }
+        }
+    }
+    return NULL;
+}
+
+bool
+fd_pipeline_move(const fd_pipeline *pipeline, const fd_job_site *site,
+                 const fd_frame *frame)
+{
+    const fd_open_job *open = innermost(pipeline, site->rule->kinds);
+    if (open == NULL) {
+        return false;
+    }
+    open->job->bytes += fd_source_bytes(&site->sources[FD_FIELD_BYTES], frame);
+    return true;
 }

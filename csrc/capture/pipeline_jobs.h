@@ -16,6 +16,7 @@ typedef struct fd_found_job {
     int64_t chunk;
     int64_t peer;
     int64_t buffer;
+    uint64_t bytes;
     uint32_t flags;
 } fd_found_job;
 
@@ -46,10 +47,15 @@ void fd_pipeline_close(fd_thread *thread, const fd_pipeline_call *call,
  * transfer. POST begins what was prepared, and has answered `work`. WAIT waits
  * for it. */
 void fd_pipeline_prepared(fd_pipeline *pipeline, const fd_transfer *transfer,
-                          const PyObject *result);
+                          PyObject *result);
 void fd_pipeline_post(fd_thread *thread, fd_pipeline_call *call);
 void fd_pipeline_posted(fd_pipeline *pipeline, const void *work);
 void fd_pipeline_wait(fd_thread *thread, const fd_job_site *site,
                       const fd_frame *frame, fd_pipeline_call *call);
+
+/* What MOVE moves is of a job that is open. False: there is none of its kinds,
+ * the function was called for something else. */
+bool fd_pipeline_move(const fd_pipeline *pipeline, const fd_job_site *site,
+                      const fd_frame *frame);
 
 #endif

@@ -1,5 +1,7 @@
 #include "capture/sources.h"
 
+#include "capture/tensors.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,8 +129,8 @@ fd_source_clear(fd_source *source)
 
 /* What the type itself says of the name runs code when it is read, unless it is
  * a slot of ours or CPython's; the instance's own dict never does. */
-static PyObject *
-attribute_of(PyObject *object, PyObject *name)
+PyObject *
+fd_source_attribute(PyObject *object, PyObject *name)
 {
     const PyObject *shared = _PyType_Lookup(Py_TYPE(object), name);
     if (shared != NULL && Py_TYPE(shared)->tp_descr_get != NULL
@@ -151,7 +153,7 @@ fd_source_object(const fd_source *source, const fd_frame *frame)
     PyObject *value = Py_XNewRef(fd_unboxed(frame->localsplus[source->slot]));
     for (int i = 0; i < FD_SOURCE_DEPTH && value != NULL
                     && source->path[i] != NULL; i++) {
-        PyObject *next = attribute_of(value, source->path[i]);
+        PyObject *next = fd_source_attribute(value, source->path[i]);
         Py_DECREF(value);
         value = next;
     }
@@ -179,6 +181,17 @@ fd_source_number(const fd_source *source, const fd_frame *frame)
     int64_t number = value != NULL ? number_of(value) : -1;
     Py_XDECREF(value);
     return number;
+}
+
+uint64_t
+fd_source_bytes(const fd_source *source, const fd_frame *frame)
+{
+    int64_t number = fd_source_number(source, frame);
+    PyObject *value = number < 0 ? fd_source_object(source, frame) : NULL;
+    uint64_t bytes = value != NULL ? fd_tensors_bytes(value)
+                                   : (uint64_t)(number > 0 ? number : 0);
+    Py_XDECREF(value);
+    return bytes;
 }
 
 bool

@@ -52,8 +52,16 @@ PyObject *fd_source_object(const fd_source *source, const fd_frame *frame);
 /* The number, -1 when there is none; FD_SOURCE_COUNT has none. */
 int64_t fd_source_number(const fd_source *source, const fd_frame *frame);
 
+/* How many bytes a call moves: the number, or those of the tensors there
+ * (tensors.h); 0: not known. */
+uint64_t fd_source_bytes(const fd_source *source, const fd_frame *frame);
+
 /* Whether it is true; `otherwise` when that cannot be told plainly. */
 bool fd_source_holds(const fd_source *source, const fd_frame *frame,
                      bool otherwise);
+
+/* An attribute as it is stored, a new reference; NULL, no exception, when
+ * reading it would run code of the program. */
+PyObject *fd_source_attribute(PyObject *object, PyObject *name);
 
 #endif

@@ -86,7 +86,7 @@ static PyMethodDef functions[] = {
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("pipeline_rule($module, path_suffix, qualname, kind, *,\n"
                "              mb=None, stage=None, chunk=None, peer=None,\n"
-               "              buffer=None, when=None)\n--\n\n"
+               "              buffer=None, bytes=None, when=None)\n--\n\n"
                "Calls of a function are jobs of a pipeline.")},
     {"partition", fd_partition_py, METH_VARARGS,
      PyDoc_STR("partition($module, sums, stages, method, /)\n--\n\n"

@@ -73,12 +73,13 @@ fd_pipeline_rule(PyObject *module, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"path_suffix", "qualname", "kind",  "mb",
                             "stage",       "chunk",    "peer",  "buffer",
-                            "when",        NULL};
+                            "bytes",       "when",     NULL};
     fd_job_rule rule = {.engine = FD_ENGINE_USER};
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "sss|$zzzzzz:pipeline_rule", names, &rule.suffix,
+            args, kwargs, "sss|$zzzzzzz:pipeline_rule", names, &rule.suffix,
             &rule.qualified, &rule.kinds, &rule.micro_batch, &rule.stage,
-            &rule.chunk, &rule.peer, &rule.buffer, &rule.when)) {
+            &rule.chunk, &rule.peer, &rule.buffer, &rule.bytes,
+            &rule.when)) {
         return NULL;
     }
     if (strcmp(rule.kinds, "ITER") == 0) {

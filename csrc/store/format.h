@@ -356,7 +356,7 @@ typedef struct fd_job {
     uint32_t peer;
     uint32_t buffer;
     uint32_t unused;
-    uint64_t bytes; /* moved between stages; 0: not known */
+    uint64_t bytes; /* moved between stages, or reduced; 0: not known */
     uint64_t unused2[2];
     uint64_t object; /* writer: who opened it */
     uint32_t iteration; /* plus 1 */

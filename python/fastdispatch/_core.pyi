@@ -46,6 +46,7 @@ def pipeline_rule(
     chunk: str | None = None,
     peer: str | None = None,
     buffer: str | None = None,
+    bytes: str | None = None,
     when: str | None = None,
 ) -> None:
     """Calls of this function are jobs from now on: :func:`fastdispatch.pipeline.rule` (csrc/capture/job_rules.c).

@@ -75,6 +75,15 @@ def check_transfers(run: Run, stages: int, iterations: int) -> None:
         assert len(sends) == 2 * MICRO_BATCHES * (stages - 1)
 
 
+def bytes_of(run: Run, *kinds: str, iteration: int) -> list[int]:
+    return [
+        row["bytes"] for jobs in run.jobs for row in pipelines.rows(jobs, iteration=iteration) if row["kind"] in kinds
+    ]
+
+
+TRANSFERRED = ("SA", "RA", "SG", "RG")
+
+
 def table(run: Run, rank: int, iteration: int) -> str:
     jobs = pipelines.rows(run.jobs[rank], iteration=iteration)
     return " ".join(
@@ -112,6 +121,19 @@ def test_deepspeed_does_what_it_plans(deepspeed: Run) -> None:
         assert "PipelineEngine._exec_forward_pass" in facts["rules"]["matched"]
         assert [(layer["first"], layer["end"]) for layer in facts["layers"]] == [(0, 4), (4, 7)]
         assert facts["layers"][1]["names"] == ["Linear", "ReLU", "Slow"]
+
+
+def test_bytes_are_those_of_the_tensors(deepspeed: Run, torch_runs: dict[str, Run], megatron: Run) -> None:
+    activation = 2 * 16 * 4  # micro-batch, width, float32
+    for run in (deepspeed, *torch_runs.values()):
+        assert set(bytes_of(run, *TRANSFERRED, iteration=1)) == {activation}
+    first = [bytes_of(deepspeed, kind, iteration=0) for kind in ("SA", "RA")]
+    assert first == [[1024 + activation, *[activation] * 3]] * 2  # what the first is like goes with it
+    assert set(bytes_of(megatron, *TRANSFERRED, iteration=1)) == {4 * 2 * 8 * 4}  # length, micro-batch, width
+    layer = 16 * 16 + 16
+    assert bytes_of(deepspeed, "RD", iteration=1) == [2 * layer * 4, (layer + 4 * 16 + 4) * 4]
+    for run in (deepspeed, megatron, torch_runs["GPipe"]):
+        assert set(bytes_of(run, "F", "B", "LM", "OPT", "ITER", iteration=1)) == {0}
 
 
 def test_four_stages_of_deepspeed(four_stages: Run) -> None:

@@ -72,6 +72,14 @@ class Engine:
 
 def free(mb):
     pass
+
+
+def sized(what):
+    pass
+
+
+def fixed():
+    pass
 """
 
 
@@ -138,6 +146,54 @@ def test_nothing_of_the_program_runs(engine: ModuleType) -> None:
     assert made.stage.read == 0
     other = record(lambda: [engine.Slots(4).forward(0), engine.free(6), engine.free("no number"), engine.free(2**40)])
     assert [job["micro_batch"] for job in rows(other.jobs())] == [4, 6, -1, -1]
+
+
+def test_bytes_are_a_number_or_those_of_tensors(engine: ModuleType) -> None:
+    pipeline.rule("nobodys/engine.py", "sized", "SA", bytes="arg:what")
+    pipeline.rule("nobodys/engine.py", "fixed", "RA", bytes="4096")
+    trace = record(
+        lambda: [engine.sized(7), engine.sized("text"), engine.sized(None), engine.fixed(), engine.sized([3])]
+    )
+    assert [job["bytes"] for job in rows(trace.jobs())] == [7, 0, 0, 4096, 0]
+
+
+@pytest.mark.torch
+def test_bytes_of_tensors_run_nothing_of_the_program(engine: ModuleType) -> None:
+    import torch
+    from torch.overrides import TorchFunctionMode
+
+    seen: list[object] = []
+
+    class Own(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            seen.append(function)
+            return super().__torch_function__(function, types, args, kwargs or {})
+
+    class Mode(TorchFunctionMode):
+        def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            seen.append(function)
+            return function(*args, **(kwargs or {}))
+
+    class Held:
+        def __init__(self, tensor: torch.Tensor) -> None:
+            self.tensor = tensor
+
+    class Asked:
+        @property
+        def tensor(self) -> torch.Tensor:
+            seen.append(self)
+            return plain
+
+    plain, own = torch.zeros(3, 5), torch.zeros(3).as_subclass(Own)
+    half, sparse = torch.zeros(7, dtype=torch.float16), torch.eye(2).to_sparse()
+    given = [plain, half, [plain, (half, None)], [Held(plain), Asked()], sparse, own, plain[1:]]
+    seen.clear()
+    pipeline.rule("nobodys/engine.py", "sized", "SA", bytes="arg:what")
+    with Mode():
+        trace = record(lambda: [engine.sized(what) for what in given])
+    assert not seen
+    assert [job["bytes"] for job in rows(trace.jobs())] == [60, 14, 74, 60, 0, 0, 40]
 
 
 def test_exceptions_end_jobs_and_pass(engine: ModuleType) -> None:

@@ -15,6 +15,7 @@ def rule(
     chunk: str | None = None,
     peer: str | None = None,
     buffer: str | None = None,
+    bytes: str | None = None,
     when: str | None = None,
 ) -> None:
     """From now on each call of a function is a job, where the timeline has jobs (docs/pipeline-jobs.md).
@@ -24,12 +25,22 @@ def rule(
     a call that does both, ``ITER`` for a whole batch. The others say where a number comes from: ``arg:NAME`` (a
     parameter), ``attr:NAME`` (of the first parameter), both with further attributes behind points, ``count`` (how many
     of this kind and stage there were in the iteration, or step), or a number. ``when``: the rule counts for calls where
-    this is true (``!arg:NAME``: false). Attributes are read as they are stored; a property gives no number.
+    this is true (``!arg:NAME``: false). Attributes are read as they are stored; a property gives no number. ``bytes``
+    is a number or names a tensor, or a list of tensors, that the call moves.
 
     Of an ITER ``mb``, ``stage`` and ``chunk`` say how many micro-batches, stages (with chunks) and processes there are.
     The first rule that fits counts, yours before those that are built in. Raises :class:`fastdispatch.Error` for what
     is no rule.
     """
     _core.pipeline_rule(
-        path_suffix, qualname, kind, mb=mb, stage=stage, chunk=chunk, peer=peer, buffer=buffer, when=when
+        path_suffix,
+        qualname,
+        kind,
+        mb=mb,
+        stage=stage,
+        chunk=chunk,
+        peer=peer,
+        buffer=buffer,
+        bytes=bytes,
+        when=when,
     )
