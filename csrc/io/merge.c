@@ -4,13 +4,7 @@
 
 #include <string.h>
 
-/* Ids of `from` on the left, of `into` on the right. */
-typedef struct maps {
-    uint32_t *texts; /* all owned */
-    uint32_t *nodes;
-    uint32_t *modules;
-    uint32_t *contexts;
-} maps;
+typedef fd_merge_ids maps;
 
 const char *
 fd_merge_run_id(const fd_trace *trace, const fd_trace_rank *rank)
@@ -69,6 +63,7 @@ map_nodes(fd_trace *into, const fd_trace *from, maps *m)
     for (uint32_t i = 1; i < from->nodes.count && status == FD_OK; i++) {
         fd_trace_node node = from->nodes.list[i];
         node.ambiguous = false;
+        node.line = m->lineless ? 0 : node.line;
         node.file = m->texts[node.file];
         node.class_name = m->texts[node.class_name];
         node.name = m->texts[node.name];
@@ -109,6 +104,37 @@ map_contexts(fd_trace *into, const fd_trace *from, maps *m)
     fd_status status = fd_graft(into, contexts, NULL, count, m->contexts);
     fd_free(contexts);
     return status;
+}
+
+fd_status
+fd_merge_shared(fd_trace *into, const fd_trace *from, fd_merge_ids *ids)
+{
+    ids->texts = fd_calloc(from->texts.texts.count + 1, sizeof *ids->texts);
+    ids->nodes = fd_calloc(from->nodes.count, sizeof *ids->nodes);
+    ids->modules = fd_calloc(from->modules.count, sizeof *ids->modules);
+    ids->contexts = fd_calloc(from->contexts.count, sizeof *ids->contexts);
+    if (ids->texts == NULL || ids->nodes == NULL || ids->modules == NULL
+        || ids->contexts == NULL) {
+        return FD_ENOMEM;
+    }
+    fd_status (*const parts[])(fd_trace *, const fd_trace *, maps *) = {
+        map_texts, map_nodes, map_modules, map_contexts};
+    fd_status status = FD_OK;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && status == FD_OK;
+         i++) {
+        status = parts[i](into, from, ids);
+    }
+    return status;
+}
+
+void
+fd_merge_ids_clear(fd_merge_ids *ids)
+{
+    fd_free(ids->texts);
+    fd_free(ids->nodes);
+    fd_free(ids->modules);
+    fd_free(ids->contexts);
+    *ids = (fd_merge_ids){.lineless = ids->lineless};
 }
 
 #define COPY(to, from, field)                                                 \
@@ -229,32 +255,14 @@ fd_merge_add(fd_trace *into, const fd_trace *from, const char *name,
     if (status != FD_OK) {
         return status;
     }
-    maps m = {
-        .texts = fd_calloc(from->texts.texts.count + 1, sizeof *m.texts),
-        .nodes = fd_calloc(from->nodes.count, sizeof *m.nodes),
-        .modules = fd_calloc(from->modules.count, sizeof *m.modules),
-        .contexts = fd_calloc(from->contexts.count, sizeof *m.contexts),
-    };
-    status = FD_ENOMEM;
-    if (m.texts != NULL && m.nodes != NULL && m.modules != NULL
-        && m.contexts != NULL) {
-        fd_status (*const parts[])(fd_trace *, const fd_trace *, maps *) = {
-            map_texts, map_nodes, map_modules, map_contexts};
-        status = FD_OK;
-        for (size_t i = 0; i < sizeof parts / sizeof *parts
-                           && status == FD_OK; i++) {
-            status = parts[i](into, from, &m);
-        }
-    }
+    maps m = {.lineless = false};
+    status = fd_merge_shared(into, from, &m);
     if (status == FD_OK) {
         status = add_ranks(into, from, &m);
     }
     if (status != FD_OK) {
         fd_fail(error, status, "%s: %s", name, fd_status_name(status));
     }
-    fd_free(m.texts);
-    fd_free(m.nodes);
-    fd_free(m.modules);
-    fd_free(m.contexts);
+    fd_merge_ids_clear(&m);
     return status;
 }

@@ -1,7 +1,8 @@
-/* Trace.diff(): two traces, or two ranks, compared. */
+/* Trace.diff() and .joined(): two traces, or two ranks, compared. */
 #include "module/trace_type.h"
 
 #include "analysis/diff.h"
+#include "analysis/diff_joined.h"
 #include "analysis/totals.h"
 #include "module/columns.h"
 
@@ -89,4 +90,27 @@ fd_trace_diff(PyObject *self, PyObject *args, PyObject *kwargs)
     PyObject *made = status == FD_OK ? found(&diff) : PyErr_NoMemory();
     fd_diff_clear(&diff);
     return made;
+}
+
+PyObject *
+fd_trace_joined(PyObject *self, PyObject *args)
+{
+    fd_diff_side sides[2] = {{.rank = FD_ALL_RANKS}, {.rank = FD_ALL_RANKS}};
+    PyObject *after;
+    if (!PyArg_ParseTuple(args, "O!|ii:joined", Py_TYPE(self), &after,
+                          &sides[0].rank, &sides[1].rank)
+        || !fd_trace_rank_fits(self, sides[0].rank)
+        || !fd_trace_rank_fits(after, sides[1].rank)) {
+        return NULL;
+    }
+    sides[0].trace = fd_trace_of(self);
+    sides[1].trace = fd_trace_of(after);
+    fd_trace *joined;
+    fd_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = fd_diff_joined(&joined, sides);
+    Py_END_ALLOW_THREADS
+    return status == FD_OK
+               ? fd_trace_object(PyType_GetModule(Py_TYPE(self)), joined)
+               : PyErr_NoMemory();
 }

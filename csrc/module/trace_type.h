@@ -27,6 +27,7 @@ PyObject *fd_trace_coverage(PyObject *self, PyObject *args);
 PyObject *fd_trace_strips(PyObject *self, PyObject *args);
 PyObject *fd_trace_clocks(PyObject *self, PyObject *unused);
 PyObject *fd_trace_diff(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *fd_trace_joined(PyObject *self, PyObject *args);
 
 /* Of node, function, ...: false with ValueError. */
 bool fd_take_grouping(const char *name, fd_grouping *grouping);

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from fastdispatch import _core
 from fastdispatch.trace import Trace
 
 #: Bits of the C core, in their order (csrc/analysis/diff.h).
@@ -113,6 +114,7 @@ class Diff:
     ) -> None:
         self.by = by
         self.threshold = threshold
+        self.traces = (before, after)
         self.found = before.core.diff(
             after.core,
             rank=before.index(ranks[0]),
@@ -155,6 +157,12 @@ class Diff:
             Call(self.rows[caller] if caller >= 0 else None, self.rows[callee], _said(said), Pair(before, after))
             for caller, callee, said, before, after in zip(*columns.values(), strict=True)
         ]
+
+    def joined(self) -> _core.Trace:
+        """Both as one trace of two ranks, 0 before and 1 after."""
+        before, after = self.traces
+        ranks = [trace.index(side.rank) for trace, side in zip(self.traces, self.sides, strict=True)]
+        return before.core.joined(after.core, *ranks)
 
     def time(self, row: Row) -> Pair:
         """What is compared: own time, of modules the whole, with the speed of the machine taken out."""

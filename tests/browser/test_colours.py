@@ -43,8 +43,17 @@ def contrast(one: str, other: str) -> float:
     return lights[1] / lights[0]
 
 
-def palette() -> dict[str, str]:
-    return dict(re.findall(r"--(package-\d): (#[0-9a-f]{6})", STYLE))
+def palette(name: str = r"package-\d") -> dict[str, str]:
+    return dict(re.findall(rf"--({name}): (#[0-9a-f]{{6}})", STYLE))
+
+
+def seen(colours: dict[str, str], vision: str) -> dict[str, Colour]:
+    def through(colour: str) -> Colour:
+        rgb = linear(colour)
+        red, green, blue = (sum(f * c for f, c in zip(row, rgb, strict=True)) for row in VISIONS[vision])
+        return lab((red, green, blue))
+
+    return {name: through(colour) for name, colour in colours.items()}
 
 
 def themes() -> list[dict[str, str]]:
@@ -55,19 +64,26 @@ def themes() -> list[dict[str, str]]:
 
 @pytest.mark.parametrize("vision", VISIONS)
 def test_packages_are_told_apart(vision: str) -> None:
-    seen = {}
-    for name, colour in palette().items():
-        rgb = linear(colour)
-        seen[name] = lab(tuple(sum(f * c for f, c in zip(row, rgb, strict=True)) for row in VISIONS[vision]))
-    assert len(seen) == 8
-    for one, other in combinations(seen, 2):
-        assert math.dist(seen[one], seen[other]) >= LEAST_DISTANCE, (one, other)
+    found = seen(palette(), vision)
+    assert len(found) == 8
+    for one, other in combinations(found, 2):
+        assert math.dist(found[one], found[other]) >= LEAST_DISTANCE, (one, other)
+
+
+@pytest.mark.parametrize("vision", VISIONS)
+def test_changes_are_told_apart(vision: str) -> None:
+    """More from less of any size, both from no change, and small from large."""
+    found = seen(palette(r"tone-[\w-]+"), vision)
+    assert len(found) == 7
+    for one, other in combinations(found, 2):
+        assert math.dist(found[one], found[other]) >= LEAST_DISTANCE, (one, other)
 
 
 def test_text_can_be_read() -> None:
     light, dark, chosen_dark = themes()
     assert dark == chosen_dark
-    assert min(contrast(colour, light["on-colour"]) for colour in palette().values()) >= 4.5
+    colours = [*palette().values(), *palette(r"tone-[\w-]+").values()]
+    assert min(contrast(colour, light["on-colour"]) for colour in colours) >= 4.5
     for theme in (light, dark):
         for ground in ("ground", "panel", "raised"):
             for ink in ("ink", "faint", "accent", "good", "bad", "mark"):

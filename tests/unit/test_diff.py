@@ -148,6 +148,8 @@ def test_bad_requests_are_one_line(paths: tuple[Path, Path], tmp_path: Path) -> 
         ([paths[0], "--ranks", "0"], "two numbers such as 0,5"),
         ([paths[0], "--ranks", "0,1"], "rank 1 is not in this trace"),
         ([*paths, "--gate", tmp_path / "none"], "cannot read"),
+        ([*paths, "--html", tmp_path / "p.html", "--by", "module"], "--html without --by module"),
+        ([paths[0], "--ranks", "outliers", "--html", tmp_path / "p.html"], "a page is of two ranks"),
         ([paths[0], tmp_path / "none.json"], "none.json"),
     ):
         result = processes.fastdispatch("diff", *arguments)
@@ -166,6 +168,9 @@ def test_two_ranks_of_one_run(tmp_path: Path) -> None:
     )
     result = processes.fastdispatch("diff", path, "--ranks", "0,1")
     assert " + 100% self        train.py:[]:step   100 ms -> 200 ms, spread 0 ns" in result.stdout.splitlines()
+    page = tmp_path / "page.html"
+    assert processes.fastdispatch("diff", path, "--ranks", "0,1", "--html", page).returncode == 0
+    assert "run.json rank 0 \u2192 run.json rank 1" in page.read_text()
     outliers = json.loads(processes.fastdispatch("diff", path, "--ranks", "outliers", "--json").stdout)
     assert (outliers["slow"], outliers["typical"], len(outliers["diffs"])) == ([1], 2, 1)
     jsonschema.validate(outliers["diffs"][0], SCHEMA)

@@ -29,6 +29,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--top", type=int, default=_TOP, metavar="N", help=f"lines of each sort; default: {_TOP}")
     parser.add_argument("--all", action="store_true", help="all lines; with --json what did not change too")
     parser.add_argument("--json", action="store_true", help="as JSON, times in nanoseconds")
+    parser.add_argument("--html", metavar="FILE", help="a page of both, coloured by what changed")
     parser.set_defaults(function=run)
 
 
@@ -42,10 +43,14 @@ def _percent(text: str) -> float:
 def run(arguments: argparse.Namespace) -> int:
     if (arguments.after is None) == (arguments.ranks is None):
         raise Error("diff: give two recordings, or one and --ranks")
+    if arguments.html is not None and arguments.by != "node":
+        raise Error(f"diff: a page has functions and modules: --html without --by {arguments.by}")
     if arguments.ranks is None:
         return two_recordings(arguments)
     if arguments.gate is not None:
         raise Error("diff: --gate compares two recordings, not ranks")
+    if arguments.html is not None and arguments.ranks == "outliers":
+        raise Error("diff: a page is of two ranks: --ranks R,S --html FILE")
     return ranks_of_one(arguments)
 
 
@@ -71,6 +76,7 @@ def two_recordings(arguments: argparse.Namespace) -> int:
         show(diff, arguments)
         if budget is not None:
             print("\n".join(gate_lines(budget, broken)))
+    save_page(diff, arguments)
     return 1 if broken else 0
 
 
@@ -95,6 +101,8 @@ def ranks_of_one(arguments: argparse.Namespace) -> int:
         )
         for pair in pairs
     ]
+    for diff in diffs:
+        save_page(diff, arguments)
     if arguments.json:
         documents: list[dict[str, Any]] = [diff.as_json(everything=arguments.all) for diff in diffs]
         print(json.dumps({"format": "fastdispatch.ranks", "version": 1} | verdict.as_json() | {"diffs": documents}))
@@ -116,3 +124,12 @@ def show(diff: Any, arguments: argparse.Namespace) -> None:
     from fastdispatch.views.diff_text import lines
 
     print("\n".join(lines(diff, top=None if arguments.all else arguments.top)))
+
+
+def save_page(diff: Any, arguments: argparse.Namespace) -> None:
+    if arguments.html is not None:
+        from fastdispatch.cli.output import write
+        from fastdispatch.views.html import Wanted
+        from fastdispatch.views.html_diff import page
+
+        write(arguments.html, page(diff, Wanted()))

@@ -46,12 +46,21 @@ def page(trace: Trace, path: str, wanted: Wanted) -> bytes:
         }
         if lines is not None:
             blocks["data-timeline"] = block(*lines)
-        made = _assembled(path, blocks)
-        if len(made) <= wanted.most:
-            return made
-        if lines is None or slices < _FEWEST:
-            raise Error(f"{path}: the page would have {len(made) / _MEGABYTE:.1f} MB; allow more with --max-mb")
+        made = _assembled(path, PurePath(path).name or "recording", blocks)
+        if len(made) <= wanted.most or lines is None or slices < _FEWEST:
+            return _bounded(path, made, wanted)
         slices //= 4
+
+
+def bounded(path: str, title: str, blocks: dict[str, str], wanted: Wanted) -> bytes:
+    """A page of these blocks. Raises Error where it would be too large."""
+    return _bounded(path, _assembled(path, title, blocks), wanted)
+
+
+def _bounded(path: str, made: bytes, wanted: Wanted) -> bytes:
+    if len(made) > wanted.most:
+        raise Error(f"{path}: the page would have {len(made) / _MEGABYTE:.1f} MB; allow more with --max-mb")
+    return made
 
 
 def _hash(text: str) -> str:
@@ -59,11 +68,11 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _assembled(path: str, blocks: dict[str, str]) -> bytes:
+def _assembled(path: str, title: str, blocks: dict[str, str]) -> bytes:
     style, code = text_of("page.css"), script()
     values: dict[str, Any] = {
         "version": __version__,
-        "title": PurePath(path).name or "recording",
+        "title": title,
         "path": path,
         "style": Markup(style),
         "style_hash": _hash(style),

@@ -81,26 +81,33 @@ def modules(trace: Trace) -> Columns:
     }
 
 
-def contexts(trace: Trace) -> Columns:
-    found = trace.contexts
+def places(found: Columns) -> Columns:
+    """Of contexts what they are, without figures."""
     kept: Columns = {name: found[name] for name in ("parent", "node", "module")}
     kept["phase"] = [flags & PHASE_BITS for flags in found["flags"]]
-    for weight in WEIGHTS:
-        column = found[weight.column]
-        kept[weight.id] = own(found["parent"], column) if weight.inclusive else column
     return kept
+
+
+def figure(found: Columns, weight: Weight) -> list[int]:
+    column = found[weight.column]
+    return own(found["parent"], column) if weight.inclusive else column
+
+
+def contexts(trace: Trace) -> Columns:
+    found = trace.contexts
+    return places(found) | {weight.id: figure(found, weight) for weight in WEIGHTS}
+
+
+def setting(trace: Trace) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Versions and options that a trace was recorded with."""
+    meta = trace.meta
+    return {name: meta[name] for name in sorted(meta) if isinstance(meta[name], str)}, mapping(meta.get("options"))
 
 
 def about(trace: Trace, path: str, said: Facts) -> dict[str, Any]:
     """What the page says about the recording as a whole; the document that ``report --json`` has around its rows."""
-    meta = trace.meta
-    return {
-        "path": path,
-        **asdict(said),
-        "versions": {name: meta[name] for name in sorted(meta) if isinstance(meta[name], str)},
-        "options": mapping(meta.get("options")),
-        "phases": PHASES,
-    }
+    versions, options = setting(trace)
+    return {"path": path, **asdict(said), "versions": versions, "options": options, "phases": PHASES}
 
 
 def weights(table: Columns, whole: int) -> list[dict[str, Any]]:

@@ -28,8 +28,8 @@ function losses() {
     const { about } = trace;
     const list = [];
     for (const rank of about.ranks) {
-        for (const [name, count] of Object.entries(rank.dropped)) list.push([`rank ${rank.rank}`, words(name), grouped(count)]);
-        for (const note of rank.notes) list.push([`rank ${rank.rank}`, note, ""]);
+        for (const [name, count] of Object.entries(rank.dropped)) list.push([named(rank), words(name), grouped(count)]);
+        for (const note of rank.notes) list.push([named(rank), note, ""]);
     }
     for (const [what, count] of Object.entries(about.capped)) list.push(["this page", words(what), grouped(count)]);
     return list.length === 0
@@ -39,7 +39,7 @@ function losses() {
 
 function ranks() {
     return table(["Rank", "Process", "Host", "State", "Recorded", "Steps", "Own cost", "Operators", "Calls"], trace.about.ranks.map((rank) => [
-        `${rank.rank} of ${rank.world}`, rank.pid, rank.host, rank.state, seconds(rank.recorded),
+        `${rank.side ? `${rank.side}: ` : ""}${rank.rank} of ${rank.world}`, rank.pid, rank.host, rank.state, seconds(rank.recorded),
         rank.steps_source === "none" ? "none found" : `${rank.steps} (${rank.steps_source})`,
         rank.overhead === null ? "not measured" : `${seconds(rank.overhead)}, ${share(rank.overhead, rank.recorded)}`,
         `${rank.operators}: ${rank.operators_reason}`, rank.calls,
@@ -77,19 +77,34 @@ function pipeline() {
         ...notes.map((text) => el("p", { class: "quiet" }, text)));
 }
 
+function commands() {
+    return ["before", "after"].map((side) => [`Command ${side}`, trace.about.ranks.find((rank) => rank.side === side)?.command.join(" ")]);
+}
+
+/** What changed, in the words of the comparison. */
+function changes() {
+    const { changes: lines } = trace.about;
+    return lines === undefined ? null : section("What changed", el("pre", { tabindex: "0", class: "lines" }, lines.join("\n")));
+}
+
+/** `rank 3`; of a comparison `before: rank 3`. */
+function named(rank) {
+    return `${rank.side ? `${rank.side}: ` : ""}rank ${rank.rank}`;
+}
+
 function mount(host) {
     const { about } = trace;
     const first = about.ranks[0];
-    host.append(el("div", { class: "scroller prose" }, ...[pipeline()].filter(Boolean),
+    host.append(el("div", { class: "scroller prose" }, ...[changes(), pipeline()].filter(Boolean),
         section("The recording", facts([
             ["File", about.path],
-            ["Command", first?.command.join(" ")],
-            ["100 %", `${seconds(about.whole)}: threads "${about.whole_role}" of ${counted(about.ranks.length, "rank")}`],
+            ...(trace.compared ? commands() : [["Command", first?.command.join(" ")]]),
+            ["100 %", trace.compared ? `the greater of both, ${trace.compared.per}, path by path` : `${seconds(about.whole)}: threads "${about.whole_role}" of ${counted(about.ranks.length, "rank")}`],
             ["Content", `${counted(trace.nodes.rows, "function or operator", "functions and operators")}, ${counted(trace.count, "path")}`],
         ])),
         section("Dropped, capped or damaged", losses()),
         section("Ranks", ranks()),
-        section("Threads", table(["Thread", "How many", "Time"], about.threads.map((thread) => [thread.role, thread.count, seconds(thread.self)]))),
+        trace.compared ? "" : section("Threads", table(["Thread", "How many", "Time"], about.threads.map((thread) => [thread.role, thread.count, seconds(thread.self)]))),
         ...[backward()].filter(Boolean), ...special(),
         section("Versions", facts(Object.entries(about.versions))),
         section("Options", facts(Object.entries(about.options).map(([name, value]) => [words(name), value]))),

@@ -1,5 +1,6 @@
 // The flame view: frames as wide as their share, callees below their callers (or the other way round).
 
+import { bothText, changeText, compares, tone, verdict } from "./change.js";
 import { button, clipped, el, fitted, variable } from "./dom.js";
 import { figure, grouped, share } from "./format.js";
 import { forest } from "./forest.js";
@@ -58,12 +59,20 @@ function textOf(frame) {
     return module ? `${label(frame.node)}  ${module}${times}` : label(frame.node) + times;
 }
 
+/** The name, and where there is room for it all the change. */
+function fittedText({ frame, width }, letter) {
+    const text = textOf(frame);
+    const all = compares() ? `${text}  ${changeText(frame.before, frame.after)}` : text;
+    return all.length * letter <= width - 8 ? all : clipped(text, width - 8, letter);
+}
+
 function draw() {
     const width = Math.max(scroller.clientWidth, 200);
     const { narrow, top, all } = lay(width);
     const height = Math.max(rows * ROW, scroller.clientHeight - 4);
     const paint = fitted(canvas, width, height);
     const colours = Array.from({ length: 8 }, (_, index) => variable(`--package-${index}`));
+    const tones = compares() ? hatched(paint) : null;
     const [ink, faint, mark, ground] = ["--on-colour", "--faint", "--mark", "--ground"].map(variable);
     const matched = matches();
     paint.font = `12px ${variable("--code")}`;
@@ -74,8 +83,11 @@ function draw() {
         const { node } = box.frame;
         const lit = !matched || matched[node];
         paint.globalAlpha = lit ? (box.passed ? 0.72 : 1) : 0.25;
-        paint.fillStyle = colours[trace.nodeColour[node]];
-        paint.fillRect(box.x, y, Math.max(box.width - 1, 0.5), ROW - 1);
+        const fills = tones ? tones[tone(box.frame.before, box.frame.after)] : [colours[trace.nodeColour[node]]];
+        for (const fill of fills) {
+            paint.fillStyle = fill;
+            paint.fillRect(box.x, y, Math.max(box.width - 1, 0.5), ROW - 1);
+        }
         paint.globalAlpha = 1;
         if (matched && lit) {
             paint.fillStyle = mark;
@@ -83,7 +95,7 @@ function draw() {
         }
         if (box.width > 26) {
             paint.fillStyle = lit ? ink : faint;
-            paint.fillText(clipped(textOf(box.frame), box.width - 8, letter), box.x + 4, y + ROW / 2);
+            paint.fillText(fittedText(box, letter), box.x + 4, y + ROW / 2);
         }
         if (node === state.node) outline(paint, box, y, ink, ground);
     }
@@ -93,6 +105,26 @@ function draw() {
     }
     crumb(top, all);
     note.textContent = narrow > 0 ? `${grouped(narrow)} frames too narrow to draw: zoom in to see them` : "";
+}
+
+/** Colours of changes, and lines that rise for more and fall for less, for who cannot tell the colours. */
+function hatched(paint) {
+    const lines = (rises) => {
+        const tile = new OffscreenCanvas(8, 8);
+        const pen = tile.getContext("2d");
+        pen.strokeStyle = "rgb(0 0 0 / 30%)";
+        for (const shift of [-8, 0, 8]) {
+            pen.moveTo(shift - 1, rises ? 9 : -1);
+            pen.lineTo(shift + 9, rises ? -1 : 9);
+        }
+        pen.stroke();
+        return paint.createPattern(tile, "repeat");
+    };
+    const [more, less] = [lines(true), lines(false)];
+    const names = (word) => [1, 2, 3].map((size) => `${word}-${size}`);
+    return Object.fromEntries([["same", [variable("--tone-same")]],
+        ...names("more").map((name) => [name, [variable(`--tone-${name}`), more]]),
+        ...names("less").map((name) => [name, [variable(`--tone-${name}`), less]])]);
 }
 
 function outline(paint, box, y, colour, ground, wide = 2) {
@@ -119,9 +151,14 @@ function crumb(top, all) {
             button(label(frame.node).slice(0, 60), () => set({ zoom: forest().address(frame), node: frame.node }), { class: "crumb" }),
         ]),
         el("span", { class: "quiet" }, top
-            ? `${figure(top.value, weight().unit)} · ${share(top.value, whole)}`
-            : `${figure(all, weight().unit)} in all threads`),
+            ? `${frameText(top)} · ${share(top.value, whole)}`
+            : compares() ? trace.compared.per : `${figure(all, weight().unit)} in all threads`),
     );
+}
+
+function frameText(frame) {
+    const { unit } = weight();
+    return compares() ? `${bothText(frame.before, frame.after, unit)} ${changeText(frame.before, frame.after)}` : figure(frame.value, unit);
 }
 
 function boxOf(frame) {
@@ -140,9 +177,12 @@ function tip(frame) {
     const { unit, label: name } = weight();
     return [
         trace.nodes.key[frame.node],
-        `${name}: ${figure(frame.value, unit)} (${share(frame.value, whole)})`,
-        state.reverse ? "" : `itself: ${figure(frame.own, unit)} (${share(frame.own, whole)})`,
-        `${grouped(frame.calls)} calls${frame.instances > 1 ? ` in ${frame.instances} instances` : ""}`,
+        compares()
+            ? `${name}: ${bothText(frame.before, frame.after, unit)} ${trace.compared.per} ${changeText(frame.before, frame.after)}`
+            : `${name}: ${figure(frame.value, unit)} (${share(frame.value, whole)})`,
+        compares() ? verdict(frame.node) : "",
+        state.reverse || compares() ? "" : `itself: ${figure(frame.own, unit)} (${share(frame.own, whole)})`,
+        `${figure(frame.calls, "count")} calls${frame.instances > 1 ? ` in ${frame.instances} instances` : ""}`,
     ];
 }
 

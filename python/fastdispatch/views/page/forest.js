@@ -1,6 +1,8 @@
 // Frames of the flame: contexts joined by function and module pattern, from callers to callees or the other way round.
-// A frame is made when it is looked at: { id, parent, node, value, own, calls, instances, module }.
+// A frame is made when it is looked at: { id, parent, node, value, own, calls, instances, module }, and in a page of two
+// recordings before and after.
 
+import { figureSides } from "./change.js";
 import { figures, trace, weight } from "./trace.js";
 import { state } from "./state.js";
 
@@ -66,10 +68,17 @@ class Callees {
             this.calls[this.of[c]] += calls[c];
         }
         this.whole = whole;
+        const sum = (column) => {
+            const sums = new Float64Array(count);
+            for (let c = 0; c < trace.count; c++) sums[this.of[c]] += column[c];
+            return sums;
+        };
+        this.sides = figureSides(weight().id)?.map((side) => ({ own: sum(side.own), total: sum(side.total) })) ?? null;
     }
 
     frame(row, parent) {
         return {
+            before: this.sides?.[0].total[row], after: this.sides?.[1].total[row],
             id: row, parent, node: trace.contexts.node[this.first[row]], module: trace.contexts.module[this.first[row]],
             value: this.total[row], own: this.own[row], calls: this.calls[row], instances: this.instances[row],
         };
@@ -111,14 +120,14 @@ class Callers {
             this.top ??= this.gathered(null, this.everything());
             return this.top;
         }
-        frame.children ??= this.gathered(frame, frame.members.map(([row, value, calls]) => [this.callees.parent[row], value, calls]));
+        frame.children ??= this.gathered(frame, frame.members.map(([row, ...figures]) => [this.callees.parent[row], ...figures]));
         return frame.children;
     }
 
     everything() {
-        const { own, calls } = this.callees;
+        const { own, calls, sides } = this.callees;
         const members = [];
-        for (let row = 0; row < own.length; row++) if (own[row] > 0) members.push([row, own[row], calls[row]]);
+        for (let row = 0; row < own.length; row++) if (own[row] > 0) members.push([row, own[row], calls[row], sides?.[0].own[row] ?? 0, sides?.[1].own[row] ?? 0]);
         return members;
     }
 
@@ -126,17 +135,19 @@ class Callers {
         const { callees } = this;
         const frames = new Map();
         for (const member of members) {
-            const [row, value, calls] = member;
+            const [row, value, calls, before, after] = member;
             if (row < 0) continue;
             const node = trace.contexts.node[callees.first[row]];
             if (!frames.has(node)) {
                 const module = trace.contexts.module[callees.first[row]];
-                frames.set(node, { id: node, parent, node, module, value: 0, own: 0, calls: 0, instances: 0, members: [] });
+                frames.set(node, { id: node, parent, node, module, value: 0, own: 0, calls: 0, before: 0, after: 0, instances: 0, members: [] });
             }
             const frame = frames.get(node);
             if (patternOf(frame.module) !== patternOf(trace.contexts.module[callees.first[row]])) frame.module = -1;
             frame.value += value;
             frame.calls += calls;
+            frame.before += before;
+            frame.after += after;
             frame.instances = Math.max(frame.instances, callees.instances[row]);
             frame.members.push(member);
         }

@@ -17,7 +17,8 @@ export function seconds(nanoseconds) {
 }
 
 export function figure(value, unit) {
-    return unit === "ns" ? seconds(value) : grouped(value);
+    if (unit === "ns") return seconds(value);
+    return Number.isInteger(value) || value >= 100 ? grouped(value) : String(Number(value.toPrecision(3)));
 }
 
 export function share(part, whole) {

@@ -1,7 +1,8 @@
 // The graph view: packages, unfolded by a click into files, classes and functions; who calls whom, and how much.
 
+import { bothText, changeText, compares, groupSides, tone } from "./change.js";
 import { button, el, svg } from "./dom.js";
-import { counted, figure, grouped, share } from "./format.js";
+import { counted, figure, share } from "./format.js";
 import { allGroups, drawnOf, edgesBetween, leaf, opened, openText, pathOf } from "./groups.js";
 import { layered } from "./layers.js";
 import { matches } from "./search.js";
@@ -27,6 +28,7 @@ function choose() {
     const groups = allGroups();
     const { ofNode, ofContext } = drawnOf();
     const sums = sumsBy(ofContext, groups.length);
+    const sides = groupSides(ofContext, groups.length, weight().id);
     let edges = edgesBetween(ofContext);
     const matched = matches();
     const lit = new Set();
@@ -43,7 +45,7 @@ function choose() {
     edges = edges.filter(({ from, to }) => drawn.has(from) && drawn.has(to));
     edges.sort((a, b) => b.value - a.value || b.calls - a.calls || a.from - b.from || a.to - b.to);
     const kept = edges.slice(0, MOST_EDGES);
-    return { ids, edges: kept, sums, whole: sums.whole || 1, lit: matched ? lit : null, focus, ofNode,
+    return { ids, edges: kept, sums, sides, whole: sums.whole || 1, lit: matched ? lit : null, focus, ofNode,
         hidden: all - ids.length, hiddenEdges: edges.length - kept.length };
 }
 
@@ -115,15 +117,31 @@ function curve(points) {
 
 function edgeOf(edge, way, chosen, most) {
     const part = most ? edge.value / most : 0;
-    const { unit, label } = weight();
+    const { label } = weight();
     const names = `${allGroups()[edge.from].label} → ${allGroups()[edge.to].label}`;
     return svg("path", {
         d: way, class: `edge${chosen ? " heaviest" : ""}`, "marker-end": "url(#arrow)",
-        "stroke-width": (0.8 + 6 * Math.sqrt(part)).toFixed(2), "stroke-opacity": (0.25 + 0.75 * Math.sqrt(part)).toFixed(2),
-        style: { stroke: `color-mix(in oklab, var(--heat) ${Math.round(100 * Math.sqrt(part))}%, var(--faint))` },
-        onmousemove: (event) => showTip(event, [names, `${grouped(edge.calls)} calls`, `${label}: ${figure(edge.value, unit)} (${share(edge.value, made.whole)})`]),
+        "stroke-width": (0.8 + 6 * Math.sqrt(part)).toFixed(2), "stroke-opacity": compares() ? 0.9 : (0.25 + 0.75 * Math.sqrt(part)).toFixed(2),
+        "stroke-dasharray": compares() ? dashes(edge) : null,
+        style: { stroke: compares() ? `color-mix(in oklab, var(--tone-${tone(edge.before, edge.after)}) 75%, var(--ink))` : `color-mix(in oklab, var(--heat) ${Math.round(100 * Math.sqrt(part))}%, var(--faint))` },
+        onmousemove: (event) => showTip(event, [names, `${figure(edge.calls, "count")} calls`, `${label}: ${valueText(edge.value, edge)}`]),
         onmouseleave: hideTip,
     });
+}
+
+/** What is new has long dashes, what is gone has dots. */
+function dashes({ before, after }) {
+    return before > 0 ? (after > 0 ? null : "2 4") : "9 4";
+}
+
+/** A figure with its share, of two recordings both and the change. */
+function valueText(value, { before, after }) {
+    const { unit } = weight();
+    return compares() ? `${bothText(before, after, unit)} ${changeText(before, after)}` : `${figure(value, unit)} (${share(value, made.whole)})`;
+}
+
+function sidesOf(id, part = "total") {
+    return { before: made.sides?.[0][part][id], after: made.sides?.[1][part][id] };
 }
 
 function shorten(text, letters) {
@@ -147,24 +165,26 @@ function boxOf(id) {
     const group = allGroups()[id];
     const { x, y } = made.places.get(id);
     const value = made.sums.total[id];
+    const change = sidesOf(id);
+    const said = compares() ? changeText(change.before, change.after) : "";
     const selected = state.node >= 0 && made.ofNode[state.node] === id;
     const kinds = ["box", `level-${group.level}`, selected && "selected", made.lit && !made.lit.has(id) && "unlit",
         made.heavy?.path.has(id) && "heaviest", made.focus === id && "focus"].filter(Boolean);
     const hint = group.inside.length > 0 ? "Enter unfolds" : "Enter selects";
     return svg("g", {
         class: kinds.join(" "), transform: `translate(${x},${y})`, tabindex: "0", role: "button", "data-group": id,
-        "aria-label": `${group.level} ${group.label}, ${share(value, made.whole)}. ${hint}`.slice(0, 300),
+        "aria-label": `${group.level} ${group.label}, ${share(value, made.whole)}${said ? `, ${said}` : ""}. ${hint}`.slice(0, 300),
         onclick: () => act(group), onkeydown: (event) => key(event, group),
         onmousemove: (event) => showTip(event, [group.node >= 0 ? trace.nodes.key[group.node] : group.label,
-            `${weight().label}: ${figure(value, weight().unit)} (${share(value, made.whole)})`,
-            `itself: ${figure(made.sums.own[id], weight().unit)}`, `${group.level} of ${counted(group.functions, "function")}`]),
+            `${weight().label}: ${valueText(value, sidesOf(id))}`,
+            `itself: ${valueText(made.sums.own[id], sidesOf(id, "own"))}`, `${group.level} of ${counted(group.functions, "function")}`]),
         onmouseleave: hideTip,
     },
     svg("rect", { width: WIDTH, height: HEIGHT, rx: 7 }),
-    svg("rect", { class: `stripe package-${group.colour}`, width: 7, height: HEIGHT - 2, x: 1, y: 1, rx: 3 }),
-    svg("rect", { class: "meter", x: 14, y: HEIGHT - 8, height: 3, rx: 1.5, width: Math.max(1, (WIDTH - 24) * Math.min(1, value / made.whole)) }),
+    svg("rect", { class: `stripe ${compares() ? `tone-${tone(change.before, change.after)}` : `package-${group.colour}`}`, width: 7, height: HEIGHT - 2, x: 1, y: 1, rx: 3 }),
+    svg("rect", { class: compares() ? "meter plain" : "meter", x: 14, y: HEIGHT - 8, height: 3, rx: 1.5, width: Math.max(1, (WIDTH - 24) * Math.min(1, value / made.whole)) }),
     svg("text", { x: 15, y: 18, class: "label" }, shorten(named(group), group.inside.length > 0 ? LETTERS - 3 : LETTERS)),
-    svg("text", { x: 15, y: 34, class: "small" }, [share(value, made.whole), second(group)].filter(Boolean).join(" · ")),
+    svg("text", { x: 15, y: 34, class: "small" }, [said, share(value, made.whole), second(group)].filter(Boolean).join(" · ")),
     group.inside.length > 0 ? svg("text", { x: WIDTH - 17, y: 19, class: "plus", "aria-hidden": "true" }, "+") : null);
 }
 

@@ -1,8 +1,9 @@
 // Functions in groups in groups: package -> file -> class -> function. Each group is one box of the graph, or unfolded
 // into those inside it.
 
+import { figureSides } from "./change.js";
 import { state } from "./state.js";
-import { figures, trace } from "./trace.js";
+import { figures, trace, weight } from "./trace.js";
 
 /** { id, parent, label, level, node (of a function, else -1), colour, inside, functions } */
 let groups = null;
@@ -66,10 +67,11 @@ export function drawnOf() {
     return { ofNode, ofContext: Int32Array.from(trace.contexts.node, (node) => ofNode[node]) };
 }
 
-/** Edges between groups, `{ from, to, calls, value }`; calls within an edge of the same two count once in its value. */
+/** Edges between groups, `{ from, to, calls, value, before, after }`; calls within an edge of the same two count once in its value. */
 export function edgesBetween(ofContext) {
     const { contexts, order, end } = trace;
     const { total } = figures();
+    const sides = figureSides(weight().id);
     const calls = figures("calls").own;
     const count = groups.length;
     const edges = new Map();
@@ -81,12 +83,14 @@ export function edgesBetween(ofContext) {
         const key = from * count + to;
         let edge = edges.get(key);
         if (edge === undefined) {
-            edge = { from, to, calls: 0, value: 0, until: 0 };
+            edge = { from, to, calls: 0, value: 0, before: 0, after: 0, until: 0 };
             edges.set(key, edge);
         }
         edge.calls += calls[c];
         if (at >= edge.until) {
             edge.value += total[c];
+            edge.before += sides?.[0].total[c] ?? 0;
+            edge.after += sides?.[1].total[c] ?? 0;
             edge.until = end[c];
         }
     }

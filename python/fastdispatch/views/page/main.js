@@ -2,13 +2,14 @@
 
 import { about } from "./about.js";
 import { block } from "./blocks.js";
+import { compares } from "./change.js";
 import { button, el, options } from "./dom.js";
 import { counted, figure, share } from "./format.js";
 import { details } from "./details.js";
 import { flame } from "./flame.js";
 import { found, matches } from "./search.js";
 import { graph } from "./graph.js";
-import { listen, reset, restore, set, state } from "./state.js";
+import { begin, listen, reset, restore, set, state } from "./state.js";
 import { table } from "./table.js";
 import { modules } from "./modules.js";
 import { ranks } from "./ranks.js";
@@ -23,7 +24,7 @@ const views = [flame, graph, table, modules, timeline, source, ranks, about];
 
 const LEAST = [0, 0.1, 0.5, 1, 2, 5, 10];
 
-const parts = Object.fromEntries(["tabs", "weight", "query", "answer", "package", "kind", "phase", "min", "theme", "reset", "views", "details", "legend"]
+const parts = Object.fromEntries(["tabs", "weight", "query", "answer", "package", "kind", "phase", "said", "min", "theme", "reset", "views", "details", "legend"]
     .map((name) => [name, document.getElementById(name)]));
 
 const hosts = new Map(); // of the views that were opened
@@ -40,6 +41,8 @@ function fillChoices() {
     const used = new Set(trace.contexts.phase);
     const phases = trace.about.phases.filter((_, index) => used.has(index));
     options(parts.phase, [["", "any phase"], ...phases.map((name) => [name, name])], state.phase);
+    if (compares()) options(parts.said, [["", "changed or not"], ["changed", "changed"], ...trace.compared.said.map((name) => [name, name])], state.said);
+    document.getElementById("said-label").hidden = !compares();
     options(parts.min, LEAST.map((percent) => [String(percent), percent ? `≥ ${percent} %` : "any share"]), String(state.min));
 }
 
@@ -67,7 +70,20 @@ function answer() {
     parts.answer.textContent = `${counted(functions, "function")} · ${figure(value, weight().unit)} · ${share(value, whole)}`;
 }
 
+/** What colours mean where two recordings are compared. */
+function changeLegend() {
+    const names = [["less-3", "▼ half or less, gone"], ["less-2", "▼ a quarter less"], ["less-1", "▼ less"], ["same", "as before"],
+        ["more-1", "▲ more"], ["more-2", "▲ a third more"], ["more-3", "▲ twice or more, new"]];
+    const [before, after] = trace.compared.names;
+    parts.legend.replaceChildren(el("span", {}, `${before} → ${after}, ${trace.compared.per}:`.slice(0, 200)),
+        ...names.map(([name, text]) => el("span", {}, el("i", { class: `swatch tone-${name}` }), text)));
+}
+
 function legend() {
+    if (compares()) {
+        changeLegend();
+        return;
+    }
     const seen = new Map();
     for (const name of trace.packages) {
         const colour = trace.colourOf(name);
@@ -97,7 +113,7 @@ function changed(names) {
     hideTip();
     if (names.has("theme")) document.documentElement.dataset.theme = state.theme;
     if (parts.query.value !== state.query) parts.query.value = state.query;
-    for (const name of ["package", "kind", "phase", "min"]) parts[name].value = String(state[name]);
+    for (const name of ["package", "kind", "phase", "said", "min"]) parts[name].value = String(state[name]);
     parts.weight.value = weight().id;
     showTabs();
     answer();
@@ -138,7 +154,7 @@ function turnTheme() {
 function connect() {
     parts.query.addEventListener("input", () => set({ query: parts.query.value }));
     parts.weight.addEventListener("change", () => set({ weight: parts.weight.value }));
-    for (const name of ["package", "kind", "phase"]) parts[name].addEventListener("change", () => set({ [name]: parts[name].value }));
+    for (const name of ["package", "kind", "phase", "said"]) parts[name].addEventListener("change", () => set({ [name]: parts[name].value }));
     parts.min.addEventListener("change", () => set({ min: Number(parts.min.value) }));
     parts.theme.addEventListener("click", turnTheme);
     parts.reset.addEventListener("click", reset);
@@ -148,8 +164,9 @@ function connect() {
 }
 
 async function start() {
-    restore();
     open(await block("data-core"));
+    if (compares()) begin({ view: "table" });
+    restore();
     const every = await Promise.all(views.map(async (view) => (view.load ? await view.load(block) : true)));
     present = views.filter((_, index) => every[index]);
     if (!present.some(({ id }) => id === state.view)) state.view = present[0].id;

@@ -1,5 +1,6 @@
 // The modules view: the model's own tree with what each part took, forward and backward.
 
+import { bothText, changeMark, compares, SIDES } from "./change.js";
 import { el } from "./dom.js";
 import { counted, figure, share } from "./format.js";
 import { set, state } from "./state.js";
@@ -30,6 +31,7 @@ function build() {
             path: where, name: isRoot ? where : where.split(".").at(-1), className: isRoot ? "" : [...(classes.get(where) ?? [])].join(", "),
             instances: number("instances"), calls: number("calls"), ops: number("ops"),
             self: number("self"), total: number("total"), backward: number("backward"),
+            sides: compares() ? Object.fromEntries(["calls", "ops", "self", "total", "backward"].map((name) => [name, SIDES.map((side) => number(`${name}.${side}`))])) : null,
         });
     }
     const paths = [...found.keys()].sort(byPath);
@@ -92,8 +94,18 @@ function forwardOf(row) {
     return -1;
 }
 
-function bar(value, whole, unit) {
-    return el("td", { class: "bar number" }, el("meter-bar", { style: { width: `${Math.min(100, 100 * value / (whole || 1))}%` } }), value ? figure(value, unit) : "");
+function bar(row, name, whole) {
+    return el("td", { class: "bar number" }, el("meter-bar", { style: { width: `${Math.min(100, 100 * Math.max(row[name], 0) / (whole || 1))}%` } }), ...number(row, name, "ns"));
+}
+
+/** A figure; of two recordings both, and the change. */
+function number(row, name, unit) {
+    if (!row[name]) return [];
+    return row.sides ? [`${bothText(...row.sides[name], unit)} `, changeMark(...row.sides[name])] : [figure(row[name], unit)];
+}
+
+function cell(row, name, unit) {
+    return el("td", { class: "number" }, ...number(row, name, unit));
 }
 
 function turn(row) {
@@ -111,10 +123,9 @@ function line(row, forward, backward) {
             el("button", { type: "button", class: "twist", onclick: () => turn(row), disabled: row.inside === 0, "aria-label": closed ? "Unfold" : "Fold" }, mark),
             el("button", { type: "button", class: "name", onclick: () => set({ node: forwardOf(row) }) }, el("b", {}, row.name.slice(0, 200)),
                 el("span", { class: "quiet" }, [row.className.slice(0, 120), row.instances > 1 ? `× ${row.instances}` : ""].filter(Boolean).join("  ")))),
-        bar(row.total, forward, "ns"), el("td", { class: "number" }, row.self ? figure(row.self, "ns") : ""),
-        bar(row.backward, backward, "ns"),
+        bar(row, "total", forward), cell(row, "self", "ns"), bar(row, "backward", backward),
         el("td", { class: "number" }, share(row.total + row.backward, forward + backward)),
-        el("td", { class: "number" }, row.ops ? figure(row.ops, "count") : ""), el("td", { class: "number" }, figure(row.calls, "count")));
+        cell(row, "ops", "count"), cell(row, "calls", "count"));
 }
 
 /** Arrows walk, left folds, right unfolds. */

@@ -1,5 +1,6 @@
 // The ranks view: one function on every rank, or the functions in which ranks differ most.
 
+import { swatch } from "./change.js";
 import { el } from "./dom.js";
 import { counted, figure, share } from "./format.js";
 import { matches } from "./search.js";
@@ -63,7 +64,7 @@ function listing() {
     const list = apart();
     const row = (each) => el("tr", { class: each.node === state.node ? "selected" : "" },
         el("th", { scope: "row" }, el("button", { type: "button", class: "name", onclick: () => set({ node: each.node }), title: trace.nodes.key[each.node].slice(0, 500) },
-            el("i", { class: `swatch package-${trace.nodeColour[each.node]}` }), el("b", {}, label(each.node).slice(0, 200)), el("span", { class: "quiet" }, trace.nodes.file[each.node].slice(-80)))),
+            swatch(each.node), el("b", {}, label(each.node).slice(0, 200)), el("span", { class: "quiet" }, trace.nodes.file[each.node].slice(-80)))),
         ...[each.min, each.median, each.max].map((value) => el("td", { class: "number" }, figure(value, "ns"))),
         el("td", { class: "number" }, `rank ${trace.ranks[each.slowest].rank}`), el("td", { class: "number" }, share(each.max - each.median, each.median || each.max)));
     return el("section", {}, el("h3", {}, "Where ranks are furthest apart"),

@@ -1,5 +1,6 @@
 // Which functions the search and the filters mean, and what share of everything they are.
 
+import { saidOf } from "./change.js";
 import { state } from "./state.js";
 import { byNode, figures, trace, weight } from "./trace.js";
 
@@ -8,14 +9,20 @@ let folded = null; // keys in lower case
 /** One byte a node: 1 where it is meant. null where nothing is asked for. */
 export function matches({ query = true } = {}) {
     const words = query ? state.query.toLowerCase().split(/\s+/).filter(Boolean) : [];
-    if (words.length === 0 && !state.package && !state.kind) return null;
+    if (words.length === 0 && !state.package && !state.kind && !state.said) return null;
     const { nodes } = trace;
     folded ??= nodes.key.map((key, node) => `${key} ${nodes.package[node]}`.toLowerCase());
     return Uint8Array.from(folded, (text, node) => Number(
         words.every((word) => text.includes(word))
         && (!state.package || nodes.package[node] === state.package)
-        && (!state.kind || nodes.kind[node] === state.kind),
+        && (!state.kind || nodes.kind[node] === state.kind)
+        && (!state.said || isSaid(node)),
     ));
+}
+
+function isSaid(node) {
+    const words = saidOf(node);
+    return state.said === "changed" ? words.length > 0 : words.includes(state.said);
 }
 
 /** `{ functions, value, whole }`: how many match, and their figure, each path once. */

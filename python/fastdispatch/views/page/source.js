@@ -1,5 +1,6 @@
 // The source view: where the selected function is written, and its text where the page has it.
 
+import { swatch } from "./change.js";
 import { el } from "./dom.js";
 import { counted } from "./format.js";
 import { matches } from "./search.js";
@@ -40,7 +41,7 @@ function fill() {
     list.replaceChildren(
         el("p", { class: "quiet" }, `${counted(all.length, "function")} with a file${all.length > LISTED ? `, the first ${LISTED} shown` : ""}`),
         ...all.slice(0, LISTED).map((node) => el("button", { type: "button", class: `name entry${node === state.node ? " selected" : ""}`, onclick: () => set({ node }) },
-            el("i", { class: `swatch package-${trace.nodeColour[node]}` }), el("b", {}, label(node).slice(0, 120)), el("span", { class: "quiet" }, `${nodes.file[node].slice(-60)}:${nodes.line[node]}`))));
+            swatch(node), el("b", {}, label(node).slice(0, 120)), el("span", { class: "quiet" }, `${nodes.file[node].slice(-60)}:${nodes.line[node]}`))));
 }
 
 function mount(host) {

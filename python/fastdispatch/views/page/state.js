@@ -8,6 +8,7 @@ const DEFAULTS = {
     package: "",
     kind: "",
     phase: "",
+    said: "", // of a comparison: changed, new, gone, ...
     min: 0, // least share, in percent
     node: -1, // the selected function
     zoom: "", // of the flame
@@ -27,6 +28,11 @@ const DEFAULTS = {
 };
 
 export const state = { ...DEFAULTS };
+
+/** What this page begins with, where it differs. */
+export function begin(defaults) {
+    Object.assign(DEFAULTS, defaults);
+}
 
 const listeners = [];
 

@@ -1,5 +1,6 @@
 // The table view: a row a function, sorted and filtered; copied as text or CSV.
 
+import { changeMark, compares, nodeSides, swatch, verdict } from "./change.js";
 import { button, copy, el } from "./dom.js";
 import { counted, figure, share } from "./format.js";
 import { listed } from "./search.js";
@@ -18,6 +19,7 @@ let listing = "";
 
 /** Figures beside a name: `value(node)`. Only those that anything was recorded of. */
 function columns() {
+    if (compares()) return changes();
     const of = (id, part) => byNode(id)[part];
     const list = [{ id: "calls", label: "Calls", unit: "count", cells: of("calls", "own") }];
     for (const { id, label, unit } of trace.weights) {
@@ -28,18 +30,39 @@ function columns() {
     return list;
 }
 
+/** Of two recordings: the chosen weight and calls of both, and the differences. */
+function changes() {
+    const { id, label, unit } = weight();
+    const list = [];
+    const add = (name, title, sides, kind, part) => {
+        const [before, after] = sides.map((side) => side[part]);
+        const shown = (cells) => ({ unit: kind, cells });
+        list.push({ id: `${name}.change`, label: `${title}, change`, ...shown(after.map((value, node) => value - before[node])), sides: [before, after] },
+            { id: `${name}.before`, label: "before", ...shown(before) }, { id: `${name}.after`, label: "after", ...shown(after) });
+    };
+    if (unit === "ns") add(`${id}.own`, `${label}, self`, nodeSides(id), unit, "own");
+    if (id !== "calls") add(id, unit === "ns" ? `${label}, total` : label, nodeSides(id), unit, "total");
+    add("calls", "Calls", nodeSides("calls"), "count", "own");
+    return list;
+}
+
+/** How far a row is up: of changes their size. */
+function rank({ cells, sides }, node) {
+    return sides ? Math.abs(cells[node]) : cells[node];
+}
+
 function order(rows, list) {
     const text = { name: trace.nodes.key, package: trace.nodes.package, kind: trace.nodes.kind }[state.sort];
-    const chosen = list.find((column) => column.id === state.sort) ?? list.find((column) => column.id === weight().id);
+    const chosen = list.find((column) => column.id === state.sort) ?? list.find((column) => column.id === weight().id) ?? list[0];
     const compare = text
         ? (a, b) => (text[a] < text[b] ? 1 : text[a] > text[b] ? -1 : 0)
-        : (a, b) => chosen.cells[b] - chosen.cells[a];
+        : (a, b) => rank(chosen, b) - rank(chosen, a);
     const sign = state.ascending ? -1 : 1;
     return rows.sort((a, b) => sign * compare(a, b) || a - b);
 }
 
-function heading(id, label, number) {
-    const active = (state.sort || weight().id) === id;
+function heading(id, label, number, first) {
+    const active = (state.sort || first) === id;
     const turn = () => set({ sort: id, ascending: active ? !state.ascending : false });
     return el("th", { scope: "col", class: number ? "number" : "", "aria-sort": active ? (state.ascending ? "ascending" : "descending") : null },
         button(label, turn), active ? (state.ascending ? " ▲" : " ▼") : "");
@@ -48,14 +71,20 @@ function heading(id, label, number) {
 function row(node, list, bar) {
     const { nodes } = trace;
     const where = el("button", { type: "button", class: "name", onclick: () => set({ node }), title: nodes.key[node].slice(0, 500) },
-        el("i", { class: `swatch package-${trace.nodeColour[node]}` }), el("b", {}, label(node).slice(0, 200)),
+        swatch(node), el("b", {}, label(node).slice(0, 200)),
         el("span", { class: "quiet" }, nodes.file[node] ? `${nodes.file[node]}:${nodes.line[node]}`.slice(-120) : ""));
     return el("tr", { class: node === state.node ? "selected" : "", "data-node": node },
         el("th", { scope: "row" }, where),
-        el("td", {}, nodes.package[node].slice(0, 40)),
-        el("td", {}, nodes.kind[node]),
+        ...(compares() ? [el("td", {}, verdict(node))] : [el("td", {}, nodes.package[node].slice(0, 40)), el("td", {}, nodes.kind[node])]),
         el("td", { class: "bar" }, el("meter-bar", { style: { width: `${Math.min(100, 100 * bar.total[node] / bar.whole)}%` } }), share(bar.total[node], bar.whole)),
-        ...list.map(({ cells, unit }) => el("td", { class: "number" }, cells[node] ? figure(cells[node], unit) : "")));
+        ...list.map((column) => el("td", { class: "number" }, cell(column, node))));
+}
+
+function cell({ cells, unit, sides }, node) {
+    if (!cells[node]) return "";
+    if (!sides) return figure(cells[node], unit);
+    const sign = cells[node] > 0 ? "+" : "−";
+    return el("span", {}, `${sign}${figure(Math.abs(cells[node]), unit)} `, changeMark(sides[0][node], sides[1][node]));
 }
 
 function draw() {
@@ -64,8 +93,12 @@ function draw() {
     sorted = order(rows, list);
     const bar = byNode(weight().id);
     bar.whole ||= 1;
-    head.replaceChildren(el("tr", {}, heading("name", "Function"), heading("package", "Package"), heading("kind", "Kind"),
-        el("th", { scope: "col" }, `Share of ${weight().label}`), ...list.map(({ id, label }) => heading(id, label, true))));
+    const first = compares() ? list[0].id : weight().id;
+    const title = (id, text, number) => heading(id, text, number, first);
+    head.replaceChildren(el("tr", {}, title("name", "Function"),
+        ...(compares() ? [el("th", { scope: "col" }, "Verdict")] : [title("package", "Package"), title("kind", "Kind")]),
+        el("th", { scope: "col" }, `Share of ${weight().label}`),
+        ...list.map(({ id, label }) => title(id, label, true))));
     const focused = document.activeElement?.closest("tr[data-node]")?.dataset.node;
     body.replaceChildren(...sorted.slice(0, shown).map((node) => row(node, list, bar)));
     if (focused !== undefined) body.querySelector(`tr[data-node="${focused}"] button`)?.focus();
@@ -79,9 +112,9 @@ function text(separator, quote) {
     const { nodes } = trace;
     const list = columns();
     const { total, whole } = byNode(weight().id);
-    const lines = [["function", "package", "kind", `share of ${weight().id}`, ...list.map((column) => `${column.id}${column.unit === "ns" ? " (ns)" : ""}`)]];
+    const lines = [["function", "package", "kind", `share of ${weight().id}`, ...(compares() ? ["verdict"] : []), ...list.map((column) => `${column.id}${column.unit === "ns" ? " (ns)" : ""}`)]];
     for (const node of sorted) {
-        lines.push([nodes.key[node], nodes.package[node], nodes.kind[node], (total[node] / (whole || 1)).toFixed(6), ...list.map(({ cells }) => cells[node])]);
+        lines.push([nodes.key[node], nodes.package[node], nodes.kind[node], (total[node] / (whole || 1)).toFixed(6), ...(compares() ? [verdict(node)] : []), ...list.map(({ cells }) => cells[node])]);
     }
     return `${lines.map((line) => line.map(quote).join(separator)).join("\n")}\n`;
 }
@@ -115,7 +148,7 @@ function mount(host) {
 }
 
 function update() {
-    const now = [state.query, state.package, state.kind, state.phase, state.min, state.weight, state.sort, state.ascending].join("\n");
+    const now = [state.query, state.package, state.kind, state.phase, state.said, state.min, state.weight, state.sort, state.ascending].join("\n");
     if (now !== listing) shown = PAGE;
     listing = now;
     draw();

@@ -21,9 +21,26 @@ export function open({ values, tables }) {
     contexts.module ??= new Uint8Array(contexts.rows);
     contexts.phase ??= new Uint8Array(contexts.rows);
     trace.nodes.line ??= new Uint8Array(trace.nodes.rows);
+    if (trace.compared) join();
     Object.assign(trace, children(contexts.parent, contexts.rows));
     listPackages();
     trace.ranks = trace.about.ranks.map((rank, index) => ({ ...rank, table: tables[`rank${index}`] }));
+}
+
+/** In a page of two recordings: figures of a step, and of each weight the greater one. */
+function join() {
+    const { contexts, per_module: modules } = trace;
+    const scaled = (table, name, factor) => Float64Array.from(table[name] ?? new Uint8Array(table.rows), (value) => value * factor);
+    for (const [id, factors] of Object.entries(trace.compared.factors)) {
+        const [before, after] = ["before", "after"].map((side, i) => scaled(contexts, `${id}.${side}`, factors[i]));
+        Object.assign(contexts, { [`${id}.before`]: before, [`${id}.after`]: after, [id]: after.map((value, c) => Math.max(value, before[c])) });
+    }
+    const { time, calls } = trace.compared.factors;
+    for (const name of ["calls", "ops", "self", "total", "backward"]) {
+        const factors = ["calls", "ops"].includes(name) ? calls : time ?? calls;
+        const [before, after] = ["before", "after"].map((side, i) => scaled(modules, `${name}.${side}`, factors[i]));
+        Object.assign(modules, { [`${name}.before`]: before, [`${name}.after`]: after, [name]: after.map((value, row) => Math.max(value, before[row])) });
+    }
 }
 
 /** First child and next sibling of each row (-1: none), and all rows below a row: `order` from `place` to `end`. */

@@ -1,0 +1,131 @@
+"""The page of a comparison: what changed is seen in every view, by its sign and not by colour alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+import fastdispatch
+from fastdispatch.diff import Diff
+from fastdispatch.views.html import Wanted
+from fastdispatch.views.html_diff import page
+from tests.browser.opened import Dump, look, opened
+
+MS = 10**6
+
+
+def recorded(template: Path, path: Path, slow: int, extra: str, line: int) -> Path:
+    """``slow`` ms in one function, and a function that only this run has; ``line`` moves all of them in their file."""
+    dump = Dump(template)
+    root = dump.call(-1, 7, "", "", "main", "")
+    step = dump.call(root, 1, "train.py", "", "step", "project", line=line, own=2 * MS)
+    dump.call(step, 1, "train.py", "Model", "slow", "project", line=line + 5, own=slow * MS, calls=4)
+    dump.call(step, 1, "train.py", "Model", "same", "project", line=line + 9, own=60 * MS, calls=4)
+    dump.call(step, 1, "train.py", "", extra, "project", line=line + 20, own=9 * MS, calls=2)
+    return dump.save(path)
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory, template: Path) -> tuple[Path, Diff]:
+    folder = tmp_path_factory.mktemp("diff")
+    paths = [
+        recorded(template, folder / "monday.json", 20, "gone_since", 3),
+        recorded(template, folder / "tuesday.json", 26, "new_now", 8),
+    ]
+    diff = Diff(*(fastdispatch.load(path) for path in paths), names=("monday.json", "tuesday.json"))
+    (folder / "page.html").write_bytes(page(diff, Wanted()))
+    return folder, diff
+
+
+@pytest.fixture
+def shown(compared: tuple[Path, Diff], browser: Browser) -> Iterator[Page]:
+    with opened(browser, compared[0] / "page.html") as opened_page:
+        yield opened_page
+
+
+def rows(shown: Page) -> dict[str, list[str]]:
+    """Cells of the table by the name of the function."""
+    found = shown.locator("#view-table tbody tr")
+    names = found.locator("th b").all_inner_texts()
+    return {name: found.nth(at).locator("td").all_inner_texts() for at, name in enumerate(names)}
+
+
+def test_the_table_comes_first_with_what_changed_most(shown: Page) -> None:
+    assert shown.locator("h1").inner_text().endswith("monday.json \u2192 tuesday.json")
+    cells = rows(shown)
+    assert set(list(cells)[:2]) == {"new_now", "gone_since"}
+    assert list(cells)[2] == "Model.slow"
+    assert cells["Model.slow"][0] == "slower"
+    assert cells["Model.slow"][2:5] == ["+6 ms \u25b2 +30 %", "20 ms", "26 ms"]
+    assert (cells["new_now"][0], cells["gone_since"][0]) == ("new", "gone")
+    assert "\u25b2 new" in cells["new_now"][2]
+    assert "\u25bc gone" in cells["gone_since"][2]
+    assert cells["Model.same"][0] == cells["Model.same"][2] == ""
+
+
+def test_what_changed_can_be_asked_for(shown: Page) -> None:
+    shown.select_option("#said", "changed")
+    assert set(rows(shown)) == {"new_now", "gone_since", "Model.slow"}
+    shown.select_option("#said", "slower")
+    assert set(rows(shown)) == {"Model.slow", "new_now"}
+    assert "said=slower" in shown.url
+    shown.select_option("#weight", "calls")
+    assert rows(shown)["new_now"][2] == "+2 \u25b2 new"
+
+
+def test_a_flame_has_both_and_says_which_way(shown: Page, compared: tuple[Path, Diff]) -> None:
+    """Colours of the frames, and stripes that rise or fall."""
+    look(shown, view="flame", theme="light")
+    colours = shown.evaluate(
+        """() => { const c = document.querySelector('#view-flame canvas');
+        const copy = new OffscreenCanvas(c.width, c.height).getContext('2d');
+        copy.drawImage(c, 0, 0);
+        const d = copy.getImageData(0, 0, c.width, c.height).data; const seen = {};
+        for (let i = 0; i < d.length; i += 4) { const k = [d[i], d[i+1], d[i+2]].join(); seen[k] = (seen[k] ?? 0) + 1; }
+        return seen; }"""
+    )
+    style = dict(
+        re.findall(
+            r"--tone-([\w-]+): #(\w{6})",
+            (Path(__file__).parents[2] / "python/fastdispatch/views/page/page.css").read_text(),
+        )
+    )
+    for name in ("same", "more-1", "more-3", "less-3"):
+        assert colours.get(",".join(str(int(style[name][at : at + 2], 16)) for at in (0, 2, 4)), 0) > 300, name
+    keys = [row.key for row in compared[1].rows]
+    assert {"train.py:[]:new_now", "train.py:[]:gone_since"} <= set(keys)
+    shown.locator("#view-flame canvas").hover(position={"x": 10, "y": 30})
+    assert "91 ms \u2192 97 ms in all \u25b2 +7 %" in shown.locator(".tip").inner_text()
+
+
+def test_boxes_and_details_have_both_figures(shown: Page) -> None:
+    look(shown, view="graph")
+    shown.locator("#view-graph .box").first.click()
+    shown.locator("#view-graph .box").first.click()
+    boxes = shown.locator("#view-graph .box").evaluate_all("l => l.map(b => b.ariaLabel)")
+    assert any("function new_now" in text and "\u25b2 new" in text for text in boxes)
+    assert any("function gone_since" in text and "\u25bc gone" in text for text in boxes)
+    assert shown.locator("#view-graph path.edge[stroke-dasharray='9 4']").count() == 1
+    assert shown.locator("#view-graph path.edge[stroke-dasharray='2 4']").count() == 1
+    look(shown, view="table", query="slow")
+    shown.locator("#view-table tbody button.name").first.click()
+    details = shown.locator("#details").inner_text()
+    assert "20 ms \u2192 26 ms" in details
+    assert "slower" in details
+
+
+def test_about_has_the_lines_of_the_comparison(shown: Page) -> None:
+    look(shown, view="about")
+    text = shown.locator("#view-about").inner_text()
+    assert "+ 30% self" in text
+    assert "before: 0 of" in text and "after: 0 of" in text
+    assert shown.locator("#tab-ranks").count() == shown.locator("#tab-timeline").count() == 0
+
+
+def test_equal_comparisons_give_equal_bytes(compared: tuple[Path, Diff]) -> None:
+    folder, diff = compared
+    assert page(diff, Wanted()) == (folder / "page.html").read_bytes()
