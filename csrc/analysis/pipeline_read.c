@@ -74,29 +74,35 @@ read_job(fd_pipe *p, const fd_trace *trace, const fd_trace_job *job,
 }
 
 fd_status
-fd_pipe_read(fd_pipe *p, const fd_trace *trace,
-                 const fd_pipe_known *known)
+fd_pipe_read_rank(fd_pipe *p, const fd_trace *trace,
+                  const fd_trace_rank *rank, const fd_pipe_known *known)
+{
+    fd_pipe_rank made = {.rank = rank->rank,
+                         .place = known->place,
+                         .data = known->data,
+                         .model = known->model,
+                         .killed = rank->state == FD_STATE_KILLED
+                                   || rank->state == FD_STATE_RUNNING,
+                         .moved = known->clock.offset_ns,
+                         .unsure = known->unsure};
+    bool gpu = is_on_gpu(trace, rank);
+    if (rank->jobs.count == 0) {
+        return FD_OK;
+    }
+    fd_status status = fd_pipeline_add_rank(p, &made);
+    for (uint32_t i = 0; i < rank->jobs.count && status == FD_OK; i++) {
+        status = read_job(p, trace, &rank->jobs.list[i], i, known, gpu);
+    }
+    return status;
+}
+
+fd_status
+fd_pipe_read(fd_pipe *p, const fd_trace *trace, const fd_pipe_known *known)
 {
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < trace->ranks.count && status == FD_OK; i++) {
-        const fd_trace_rank *rank = &trace->ranks.list[i];
-        fd_pipe_rank made = {.rank = rank->rank,
-                             .place = known[i].place,
-                             .data = known[i].data,
-                             .model = known[i].model,
-                             .killed = rank->state == FD_STATE_KILLED
-                                       || rank->state == FD_STATE_RUNNING,
-                             .moved = known[i].clock.offset_ns,
-                             .unsure = known[i].unsure};
-        bool gpu = is_on_gpu(trace, rank);
-        if (rank->jobs.count == 0) {
-            continue;
-        }
-        status = fd_pipeline_add_rank(p, &made);
-        for (uint32_t j = 0; j < rank->jobs.count && status == FD_OK; j++) {
-            status = read_job(p, trace, &rank->jobs.list[j], j, &known[i],
-                              gpu);
-        }
+        status = fd_pipe_read_rank(p, trace, &trace->ranks.list[i],
+                                   &known[i]);
     }
     return status == FD_OK ? fd_pipeline_settle(p) : status;
 }

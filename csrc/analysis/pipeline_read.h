@@ -15,9 +15,15 @@ typedef struct fd_pipe_known {
     fd_clock_map clock; /* from its times to those of all */
 } fd_pipe_known;
 
-/* `known` has one a rank of the trace. Jobs of evaluations are counted and
- * left out. The pipeline is settled, and to be cleared in any case. */
+/* Add the jobs of a rank, if it has any. Jobs of evaluations are counted and
+ * left out. */
+fd_status fd_pipe_read_rank(fd_pipe *p, const fd_trace *trace,
+                            const fd_trace_rank *rank,
+                            const fd_pipe_known *known);
+
+/* Those of all ranks: `known` has one a rank of the trace.
+ * The pipeline is settled, and to be cleared in any case. */
 fd_status fd_pipe_read(fd_pipe *p, const fd_trace *trace,
-                           const fd_pipe_known *known);
+                       const fd_pipe_known *known);
 
 #endif

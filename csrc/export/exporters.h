@@ -66,6 +66,8 @@ typedef struct fd_export_options {
     int64_t clocks_base_ns; /* with them: what time 0 is, since 1970 */
     fd_export_durations durations;
     bool no_flows; /* timelines: no arrows */
+    const struct fd_transfers *transfers; /* borrowed; those of more ranks than
+                                             the trace has; NULL: its own */
 } fd_export_options;
 
 typedef fd_status fd_export(const fd_trace *trace,

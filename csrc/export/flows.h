@@ -60,4 +60,10 @@ fd_transfer_id(uint32_t rank, uint32_t job)
     return (uint64_t)rank << 32 | 3u << 30 | job;
 }
 
+static inline bool
+fd_is_transfer_id(uint64_t id)
+{
+    return (id >> 30 & 3) == 3;
+}
+
 #endif

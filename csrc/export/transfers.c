@@ -8,32 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* While they are made. */
-typedef struct making {
-    fd_transfers *made;
-    const fd_trace *trace;
-    const fd_export_options *options;
-    fd_pipe pipeline;
-    fd_pipe_matches matches;
-    const fd_trace_event **events; /* owned; by job as `made->ends`; NULL: not
-                                      written */
-    uint32_t *takers; /* owned; by job of the pipeline, of a send the job that
-                         received it last, plus 1 */
-} making;
-
-static bool
-any_moves(const fd_trace *trace)
+bool
+fd_transfers_any(const fd_trace *trace, const fd_trace_rank *rank)
 {
-    for (uint32_t i = 0; i < trace->ranks.count; i++) {
-        const fd_trace_rank *rank = &trace->ranks.list[i];
-        for (uint32_t j = 0; j < rank->jobs.count; j++) {
-            uint8_t kind = fd_pipe_kind_named(
-                fd_trace_text(trace, rank->jobs.list[j].kind));
-            if (kind == FD_PIPE_SEND || kind == FD_PIPE_RECEIVE
-                || (kind < FD_JOB_KINDS
-                    && fd_job_is_transfer((fd_job_kind)kind))) {
-                return true;
-            }
+    for (uint32_t i = 0; i < rank->jobs.count; i++) {
+        uint8_t kind = fd_pipe_kind_named(
+            fd_trace_text(trace, rank->jobs.list[i].kind));
+        if (kind == FD_PIPE_SEND || kind == FD_PIPE_RECEIVE
+            || (kind < FD_JOB_KINDS
+                && fd_job_is_transfer((fd_job_kind)kind))) {
+            return true;
         }
     }
     return false;
@@ -51,79 +35,77 @@ coordinate(const char *json, const char *name)
     return number < 0 || number > INT16_MAX ? -1 : (int32_t)number;
 }
 
-/* Times are compared only later. */
 static fd_pipe_known
-known_of(const fd_trace *trace, const fd_trace_rank *rank)
+known_of(const fd_trace *trace, const fd_trace_rank *rank,
+         const fd_clock_map *clock)
 {
     const char *json = fd_rank_fact(trace, rank, "coordinates");
     json = json != NULL && json[0] == '{' ? json : "{}";
     return (fd_pipe_known){.place = coordinate(json, "pipe"),
                            .data = coordinate(json, "data"),
-                           .model = coordinate(json, "model")};
+                           .model = coordinate(json, "model"),
+                           .clock = *clock};
 }
 
-static fd_status
-read_pipeline(making *m)
+static bool
+holds(const fd_transfers_window *window, uint64_t time)
 {
-    uint32_t count = m->trace->ranks.count;
-    fd_pipe_known *known = fd_malloc(count * sizeof *known);
-    if (known == NULL) {
-        return FD_ENOMEM;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        known[i] = known_of(m->trace, &m->trace->ranks.list[i]);
-    }
-    fd_status status = fd_pipe_read(&m->pipeline, m->trace, known);
-    fd_free(known);
-    return status == FD_OK ? fd_pipeline_match(&m->matches, &m->pipeline)
-                           : status;
-}
-
-static fd_status
-make_room(making *m)
-{
-    uint32_t jobs = 0;
-    uint32_t count = m->trace->ranks.count;
-    m->made->first = fd_malloc(count * sizeof *m->made->first);
-    for (uint32_t i = 0; i < count && m->made->first != NULL; i++) {
-        m->made->first[i] = jobs;
-        jobs += m->trace->ranks.list[i].jobs.count;
-    }
-    m->made->ends = fd_calloc((size_t)jobs + 1, sizeof *m->made->ends);
-    m->events = fd_calloc((size_t)jobs + 1, sizeof *m->events);
-    m->takers = fd_calloc((size_t)jobs + 1, sizeof *m->takers);
-    return m->made->first != NULL && m->made->ends != NULL
-                   && m->events != NULL && m->takers != NULL
-               ? FD_OK
-               : FD_ENOMEM;
+    return (int64_t)time >= window->begin && (int64_t)time < window->end;
 }
 
 static void
-find_events(making *m)
+add_slices(fd_transfers_slice *slices, const fd_trace_rank *rank,
+           const fd_transfers_window *window)
 {
-    for (uint32_t i = 0; i < m->trace->ranks.count; i++) {
-        const fd_trace_rank *rank = &m->trace->ranks.list[i];
-        bool written = m->options->rank == FD_ALL_RANKS
-                       || m->options->rank == (int)i;
-        for (uint32_t j = 0; j < rank->events.count && written; j++) {
-            const fd_trace_event *event = &rank->events.list[j];
-            if (event->kind == FD_EVENT_JOB) {
-                m->events[m->made->first[i] + event->context] = event;
-            }
+    for (uint32_t i = 0; i < rank->events.count; i++) {
+        const fd_trace_event *event = &rank->events.list[i];
+        if (event->kind == FD_EVENT_JOB) {
+            uint64_t arrival = fd_transfer_arrival(event);
+            slices[event->context] = (fd_transfers_slice){
+                holds(window, event->start),
+                fd_clock_apply(&window->clock, (int64_t)event->start),
+                holds(window, arrival),
+                fd_clock_apply(&window->clock, (int64_t)arrival)};
         }
     }
 }
 
-/* What is received in two jobs has come when the later one ends. */
-static void
-find_takers(making *m)
+fd_status
+fd_transfers_add(fd_transfers_search *search, const fd_trace *trace,
+                 const fd_trace_rank *rank, const fd_transfers_window *window)
 {
-    const fd_pipe *p = &m->pipeline;
+    uint32_t first = search->slices.count;
+    fd_pipe_known known = known_of(trace, rank, &window->clock);
+    fd_status status = fd_vector_push(&search->ranks, rank->rank);
+    if (status == FD_OK) {
+        status = fd_vector_push(&search->first, first);
+    }
+    if (status == FD_OK && rank->jobs.count > 0) {
+        status = fd_vector_push(&search->added, search->ranks.count - 1);
+    }
+    for (uint32_t i = 0; i < rank->jobs.count && status == FD_OK; i++) {
+        status = fd_vector_push(&search->slices,
+                                (fd_transfers_slice){.shown = false});
+    }
+    if (status != FD_OK) {
+        return status;
+    }
+    if (rank->jobs.count > 0) {
+        add_slices(&search->slices.list[first], rank, window);
+    }
+    return fd_pipe_read_rank(&search->pipeline, trace, rank, &known);
+}
+
+/* What is received in two jobs has come when the later one ends. `takers`: of
+ * a send the job that received it last, plus 1. */
+static void
+find_takers(const fd_pipe *p, uint32_t *takers)
+{
     for (uint32_t i = 0; i < p->jobs.count; i++) {
         const fd_pipe_job *job = &p->jobs.list[i];
         if (fd_pipe_moves(job) && !fd_pipe_sends(job)
             && job->other != FD_NO_PIPE_JOB) {
-            uint32_t *taker = &m->takers[job->other];
+            uint32_t *taker = &takers[job->other];
             if (*taker == 0 || p->jobs.list[*taker - 1].end <= job->end) {
                 *taker = i + 1;
             }
@@ -131,81 +113,128 @@ find_takers(making *m)
     }
 }
 
-static int64_t
-shown(const making *m, uint32_t rank, uint64_t time)
+static void
+tie(fd_transfers *made, const fd_transfers_search *search,
+    const fd_pipe_job *send, const fd_pipe_job *receive)
 {
-    const fd_trace *trace = m->trace;
-    if (m->options->clocks != NULL) {
-        return fd_clock_apply(&m->options->clocks[rank].map, (int64_t)time);
+    uint32_t from = search->added.list[send->at];
+    uint32_t out = search->first.list[from] + send->row;
+    uint32_t in = search->first.list[search->added.list[receive->at]]
+                  + receive->row;
+    const fd_transfers_slice *sent = &search->slices.list[out];
+    const fd_transfers_slice *came = &search->slices.list[in];
+    if (sent->shown && came->arrives && sent->start < came->arrival) {
+        uint64_t id = fd_transfer_id(search->ranks.list[from], send->row);
+        made->ends[out] = (fd_arrow_end){id, false};
+        made->ends[in] = (fd_arrow_end){id, true};
     }
-    return (int64_t)time + fd_rank_offset(trace, &trace->ranks.list[rank]);
 }
 
-/* The rank of the trace that a rank of the pipeline is: those without jobs are
- * not among the latter. By place: a damaged trace may number two alike. */
-static uint32_t
-rank_of(const making *m, uint32_t at)
+static fd_status
+tie_all(fd_transfers *made, fd_transfers_search *search)
 {
-    uint32_t rank = 0;
-    for (uint32_t before = 0;; rank++) {
-        if (m->trace->ranks.list[rank].jobs.count > 0 && before++ == at) {
-            return rank;
+    fd_pipe *p = &search->pipeline;
+    fd_pipe_matches matches = {.matched = 0};
+    uint32_t *takers = fd_calloc((size_t)p->jobs.count + 1, sizeof *takers);
+    fd_status status = takers == NULL ? FD_ENOMEM
+                                      : fd_pipeline_match(&matches, p);
+    if (status == FD_OK) {
+        find_takers(p, takers);
+        for (uint32_t i = 0; i < p->jobs.count; i++) {
+            if (takers[i] != 0) {
+                tie(made, search, &p->jobs.list[i],
+                    &p->jobs.list[takers[i] - 1]);
+            }
         }
     }
+    fd_pipe_matches_clear(&matches);
+    fd_free(takers);
+    return status;
 }
 
-static void
-tie(making *m, const fd_pipe_job *send, const fd_pipe_job *receive)
+fd_status
+fd_transfers_find(fd_transfers *transfers, fd_transfers_search *search)
 {
-    uint32_t from = rank_of(m, send->at);
-    uint32_t to = rank_of(m, receive->at);
-    uint32_t out = m->made->first[from] + send->row;
-    uint32_t in = m->made->first[to] + receive->row;
-    if (m->events[out] != NULL && m->events[in] != NULL
-        && shown(m, from, m->events[out]->start)
-               < shown(m, to, fd_transfer_arrival(m->events[in]))) {
-        uint64_t id = fd_transfer_id(m->trace->ranks.list[from].rank,
-                                     send->row);
-        m->made->ends[out] = (fd_arrow_end){id, false};
-        m->made->ends[in] = (fd_arrow_end){id, true};
+    uint32_t ranks = search->first.count;
+    uint32_t jobs = search->slices.count;
+    fd_transfers made = {
+        .ends = fd_calloc((size_t)jobs + 1, sizeof *made.ends),
+        .first = fd_calloc((size_t)ranks + 1, sizeof *made.first)};
+    fd_status status = made.ends == NULL || made.first == NULL
+                           ? FD_ENOMEM
+                           : fd_pipeline_settle(&search->pipeline);
+    for (uint32_t i = 0; i <= ranks && status == FD_OK; i++) {
+        made.first[i] = i < ranks ? search->first.list[i] : jobs;
     }
+    if (status == FD_OK) {
+        status = tie_all(&made, search);
+    }
+    if (status != FD_OK) {
+        fd_transfers_clear(&made);
+    }
+    *transfers = made;
+    return status;
+}
+
+void
+fd_transfers_search_clear(fd_transfers_search *search)
+{
+    fd_pipe_clear(&search->pipeline);
+    fd_vector_clear(&search->ranks);
+    fd_vector_clear(&search->first);
+    fd_vector_clear(&search->added);
+    fd_vector_clear(&search->slices);
+}
+
+static bool
+any_moves(const fd_trace *trace)
+{
+    for (uint32_t i = 0; i < trace->ranks.count; i++) {
+        if (fd_transfers_any(trace, &trace->ranks.list[i])) {
+            return true;
+        }
+    }
+    return false;
 }
 
 fd_status
 fd_transfers_make(fd_transfers *transfers, const fd_trace *trace,
                   const fd_export_options *options)
 {
-    making m = {.made = transfers, .trace = trace, .options = options};
+    fd_transfers_search search = {.pipeline = {.lines = 0}};
+    fd_status status = FD_OK;
     *transfers = (fd_transfers){.ends = NULL};
+    if (options->transfers != NULL) {
+        *transfers = *options->transfers;
+        transfers->lent = true;
+        return FD_OK;
+    }
     if (options->no_flows || !any_moves(trace)) {
         return FD_OK;
     }
-    fd_status status = make_room(&m);
-    status = status == FD_OK ? read_pipeline(&m) : status;
+    for (uint32_t i = 0; i < trace->ranks.count && status == FD_OK; i++) {
+        bool written = options->rank == FD_ALL_RANKS
+                       || options->rank == (int)i;
+        fd_transfers_window window = {
+            .clock = fd_export_clock_of(trace, options, i),
+            .begin = INT64_MIN,
+            .end = written ? INT64_MAX : INT64_MIN};
+        status = fd_transfers_add(&search, trace, &trace->ranks.list[i],
+                                  &window);
+    }
     if (status == FD_OK) {
-        find_events(&m);
-        find_takers(&m);
-        for (uint32_t i = 0; i < m.pipeline.jobs.count; i++) {
-            if (m.takers[i] != 0) {
-                tie(&m, &m.pipeline.jobs.list[i],
-                    &m.pipeline.jobs.list[m.takers[i] - 1]);
-            }
-        }
+        status = fd_transfers_find(transfers, &search);
     }
-    if (status != FD_OK) {
-        fd_transfers_clear(transfers);
-    }
-    fd_pipe_matches_clear(&m.matches);
-    fd_pipe_clear(&m.pipeline);
-    fd_free(m.events);
-    fd_free(m.takers);
+    fd_transfers_search_clear(&search);
     return status;
 }
 
 void
 fd_transfers_clear(fd_transfers *transfers)
 {
-    fd_free(transfers->ends);
-    fd_free(transfers->first);
+    if (!transfers->lent) {
+        fd_free(transfers->ends);
+        fd_free(transfers->first);
+    }
     *transfers = (fd_transfers){.ends = NULL};
 }

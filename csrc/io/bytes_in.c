@@ -221,6 +221,12 @@ fd_bytes_in_produced(fd_bytes_in *in, fd_produce *produce,
     return FD_OK;
 }
 
+void *
+fd_bytes_in_context(const fd_bytes_in *in)
+{
+    return in->producing != NULL ? in->producing->context : NULL;
+}
+
 void
 fd_bytes_in_close(fd_bytes_in *in)
 {

@@ -52,6 +52,9 @@ void fd_bytes_in_close(fd_bytes_in *in);
 fd_status fd_bytes_in_produced(fd_bytes_in *in, fd_produce *produce,
                                void (*release)(void *context), void *context);
 
+/* The context of content that is made; NULL: it is read. */
+void *fd_bytes_in_context(const fd_bytes_in *in);
+
 /* Read on, and keep the bytes from `at`; moves them. False when there are no
  * more, when the window is full of them, or without memory. */
 bool fd_bytes_in_more(fd_bytes_in *in);

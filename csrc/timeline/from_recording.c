@@ -12,6 +12,7 @@ typedef struct recording {
     char *path;      /* owned */
     fd_trace *trace; /* owned; at first without its timeline */
     fd_chrome *chrome; /* owned; of that trace */
+    const fd_transfers *transfers; /* borrowed; NULL: those in the trace */
     bool whole;        /* the timeline is loaded */
     uint64_t made;     /* bytes of text */
 } recording;
@@ -31,7 +32,9 @@ release(void *context)
 static fd_status
 load(recording *r, bool timeline, fd_error *error)
 {
-    fd_export_options options = {.rank = 0};
+    fd_export_options options = {.rank = 0,
+                                 .no_flows = !timeline,
+                                 .transfers = r->transfers};
     fd_chrome_close(r->chrome);
     fd_trace_free(r->trace);
     r->chrome = NULL;
@@ -165,4 +168,11 @@ fd_timeline_from_recording(fd_bytes_in *in, const char *path, fd_error *error)
     status = fd_bytes_in_produced(in, produce, release, r);
     in->size = size;
     return status;
+}
+
+void
+fd_timeline_recording_tie(fd_bytes_in *in, const fd_transfers *transfers)
+{
+    recording *r = fd_bytes_in_context(in);
+    r->transfers = transfers;
 }

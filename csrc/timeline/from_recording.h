@@ -3,12 +3,19 @@
 #ifndef FD_TIMELINE_FROM_RECORDING_H
 #define FD_TIMELINE_FROM_RECORDING_H
 
+#include "export/transfers.h"
 #include "io/bytes_in.h"
+
+#define FD_RECORDING_FORMAT "recording"
 
 /* As fd_timeline_source has them. What a recording lost (calls without room,
  * damaged parts) becomes the trouble at its end. */
 bool fd_timeline_is_recording(const char *path, const char *head, size_t size);
 fd_status fd_timeline_from_recording(fd_bytes_in *in, const char *path,
                                      fd_error *error);
+
+/* Before the first piece of such a text: arrows of transfers are these
+ * (borrowed), not those within the recording. */
+void fd_timeline_recording_tie(fd_bytes_in *in, const fd_transfers *transfers);
 
 #endif

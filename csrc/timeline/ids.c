@@ -1,6 +1,7 @@
 #include "timeline/ids.h"
 
 #include "base/hash.h"
+#include "export/flows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -190,7 +191,8 @@ fd_timeline_ids_number(const fd_timeline_ids *ids, fd_span id)
     if (number > most) {
         number = fd_hash_word(number) % most;
     }
-    return number * ids->inputs + ids->place;
+    bool shared = ids->tied && fd_is_transfer_id(number);
+    return number * ids->inputs + (shared ? ids->inputs - 1 : ids->place);
 }
 
 void

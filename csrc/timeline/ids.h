@@ -9,7 +9,8 @@
  *   flow   id * inputs + place of the input, as "0x..." (both viewers take it for
  *          the same number; JavaScript would round a plain one): no two inputs meet,
  *          and within one they differ as before. What is no number, or too large, is
- *          hashed first. */
+ *          hashed first. Ids of transfers are made of the sender's rank already: in
+ *          recordings they keep equal, at a place behind those of all inputs */
 #ifndef FD_TIMELINE_IDS_H
 #define FD_TIMELINE_IDS_H
 
@@ -44,7 +45,8 @@ typedef struct fd_timeline_thread {
 typedef struct fd_timeline_ids {
     uint32_t rank;
     uint64_t place; /* among the inputs */
-    uint64_t inputs;
+    uint64_t inputs; /* one more where transfers are tied */
+    bool tied; /* its ids of transfers are those of other inputs too */
     const char *label;   /* borrowed: what its processes are called */
     const char *program; /* borrowed: the same, where that is not enough; "" */
     bool named_durations; /* of slices, in their names */

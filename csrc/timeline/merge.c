@@ -3,7 +3,9 @@
 #include "base/alloc.h"
 #include "io/bytes_out.h"
 #include "io/decimal.h"
+#include "timeline/between_ranks.h"
 #include "timeline/filter.h"
+#include "timeline/from_recording.h"
 #include "timeline/inputs.h"
 #include "timeline/paddle_profile.h"
 #include "timeline/perfetto_copy.h"
@@ -35,6 +37,7 @@ typedef struct merging {
     uint32_t spare_tid;
     uint32_t processes; /* of the input before */
     fd_timeline_ties ties;
+    fd_timeline_between between;
     uint64_t events;
     uint64_t done; /* bytes of the inputs read */
     uint64_t told;
@@ -352,6 +355,22 @@ tying_of(const merging *m, uint32_t place)
                : FD_TYING_STARTS;
 }
 
+/* `transfers` is needed while it is read. */
+static fd_status
+open_input(merging *m, uint32_t place, fd_timeline_reader *reader,
+           fd_timeline_ids *ids, fd_transfers *transfers)
+{
+    const char *path = m->inputs.list[place]->path;
+    fd_status status = fd_timeline_reader_open(reader, path, m->error);
+    ids->tied = status == FD_OK
+                && strcmp(reader->source->name, FD_RECORDING_FORMAT) == 0
+                && fd_timeline_between_of(&m->between, place, transfers);
+    if (ids->tied) {
+        fd_timeline_recording_tie(&reader->in, transfers);
+    }
+    return status;
+}
+
 static fd_status
 copy_input(merging *m, uint32_t place)
 {
@@ -361,7 +380,8 @@ copy_input(merging *m, uint32_t place)
                                  .windows = input->windows};
     fd_timeline_ids ids = {.rank = input->rank,
                            .place = place,
-                           .inputs = m->inputs.count,
+                           .inputs = m->inputs.count
+                                     + (m->between.places != NULL),
                            .label = input->label,
                            .program = program_beside(input),
                            .named_durations = m->request->named_durations,
@@ -380,7 +400,8 @@ copy_input(merging *m, uint32_t place)
         fd_timeline_ids_clear(&ids);
         return copied;
     }
-    fd_status status = fd_timeline_reader_open(&reader, input->path, m->error);
+    fd_transfers transfers;
+    fd_status status = open_input(m, place, &reader, &ids, &transfers);
     if (status == FD_OK) {
         status = copy_items(m, input, &reader, &ids, &filter);
     }
@@ -548,6 +569,9 @@ fd_timeline_merge(const fd_timeline_request *request,
     if (status == FD_OK && request->strict) {
         status = fd_timeline_align_check(m.inputs.list, m.inputs.count, error);
     }
+    if (status == FD_OK && !request->paddle) {
+        status = fd_timeline_between_find(&m.between, &m.inputs, error);
+    }
     if (status == FD_OK) {
         status = request->paddle
                      ? fd_timeline_paddle_profile(request, &m.inputs, &m.clock,
@@ -560,6 +584,7 @@ fd_timeline_merge(const fd_timeline_request *request,
     fd_sorter_free(m.sorter);
     fd_perfetto_writer_free(m.native);
     fd_timeline_ties_clear(&m.ties);
+    fd_timeline_between_clear(&m.between);
     fd_buffer_clear(&m.metadata);
     fd_timeline_inputs_clear(&m.inputs);
     return status;

@@ -29,7 +29,8 @@ open_dump(fd_bytes_in *in, const char *path, fd_error *error)
 }
 
 static const fd_timeline_source sources[] = {
-    {"recording", fd_timeline_is_recording, fd_timeline_from_recording},
+    {FD_RECORDING_FORMAT, fd_timeline_is_recording,
+     fd_timeline_from_recording},
     {"dump", is_dump, open_dump},
     {FD_PERFETTO_FORMAT, fd_perfetto_matches, fd_perfetto_open},
     {"log of Paddle", fd_timeline_is_paddle, fd_timeline_from_paddle},

@@ -18,6 +18,7 @@ import fastdispatch
 from fastdispatch import pipeline
 from fastdispatch.pipeline.report import CAUSES, rows_of
 from tests import processes
+from tests.consumers.perfetto import assert_clean, open_trace, query
 
 SCHEMA = json.loads((Path(__file__).parent.parent.parent / "docs" / "pipeline-report.schema.json").read_text())
 STAGES, BATCHES = 3, 4
@@ -94,6 +95,40 @@ def test_each_transfer_has_both_ends(runs: dict[str, Path]) -> None:
         assert (row["from"] < row["to"]) == (row["direction"] == "A")
         assert min(row["send_wait"], row["receive_wait"]) == 0
     assert [row["held"] for row in made.table] == [row["held_planned"] for row in made.table] == [3, 2, 1]
+
+
+FLOWS = """
+    select a.name as sent, b.name as received, p.name as sender, q.name as receiver from flow
+    join slice a on slice_out = a.id join slice b on slice_in = b.id
+    join thread_track s on a.track_id = s.id join thread t using (utid) join process p using (upid)
+    join thread_track r on b.track_id = r.id join thread u on r.utid = u.utid join process q on u.upid = q.upid
+"""
+
+
+@pytest.mark.parametrize("form", ["json", "pftrace"])
+def test_merged_timelines_have_an_arrow_for_each_transfer(runs: dict[str, Path], tmp_path: Path, form: str) -> None:
+    made = pipeline.report(runs["stage"], iterations=(0, 3))
+    path = tmp_path / f"merged.{form}"
+    done = processes.fastdispatch("timeline", "merge", runs["stage"], "-o", path)
+    assert done.returncode == 0, done.stderr
+    with open_trace(path) as processor:
+        assert_clean(processor)
+        flows = query(processor, FLOWS)
+    assert len(flows) == made.counts["matched"] == 3 * 2 * BATCHES * (STAGES - 1)
+    for flow in flows:
+        assert flow["received"] == "received"
+        assert abs(int(flow["sender"].split()[1]) - int(flow["receiver"].split()[1])) == 1
+
+
+def test_no_arrow_without_both_ends(runs: dict[str, Path], tmp_path: Path) -> None:
+    path = tmp_path / "merged.json"
+    done = processes.fastdispatch("timeline", "merge", runs["stage"], "--ranks", "1-2", "-o", path)
+    assert done.returncode == 0, done.stderr
+    events = json.loads(path.read_text())["traceEvents"]
+    starts = [event["bind_id"] for event in events if event.get("flow_out")]
+    assert len(set(starts)) == len(starts) == 3 * 2 * BATCHES
+    assert sum(event["name"].startswith("send ") for event in events) == 3 * 3 * BATCHES
+    assert sorted(starts) == sorted(event["bind_id"] for event in events if event.get("flow_in"))
 
 
 def test_the_slow_sender_and_the_rank_that_died(runs: dict[str, Path]) -> None:

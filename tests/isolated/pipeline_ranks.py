@@ -41,7 +41,7 @@ def main(out: str, stages: int, batches: int, planted: dict[str, int]) -> None:
             time.sleep(takes.get(row.kind, 0))
 
     rows = [row for row in pipeline.plan("deepspeed-train", stages, batches).rows if row.rank == stage]
-    with fastdispatch.CallGraph(out, jobs=True, ops="off") as graph:
+    with fastdispatch.CallGraph(out, jobs=True, ops="off", timeline=True) as graph:
         for step in range(STEPS):
             for place, row in enumerate(rows):
                 word = "receive" if row.kind in ("RA", "RG") else WORDS.get(row.kind, row.kind)
