@@ -32,8 +32,7 @@ typedef enum fd_job_role {
                           whose class is the schedule */
     FD_ROLE_PREPARE,   /* answers the transfers that the next POST begins */
     FD_ROLE_POST,      /* begins them: a job for each send */
-    FD_ROLE_WAIT,      /* waits for what a POST answered: a job for each
-                          receive */
+    FD_ROLE_WAIT,      /* waits for what a POST answered: a job for each */
     FD_ROLE_MOVE       /* moves `bytes` more for the innermost open job of one
                           of its kinds */
 } fd_job_role;

@@ -338,7 +338,7 @@ fd_pipeline_called(fd_thread *thread, const fd_job_site *site, fd_frame *frame,
             more = site->rule->also;
         }
     }
-    if (call->role == FD_ROLE_JOB && call->count > 1) {
+    if (call->count > 1) {
         fuse(call);
     }
     fd_guard_leave(&guard);

@@ -114,7 +114,7 @@ static void
 remember(fd_pipeline *pipeline, const fd_found_job *job, fd_job *record)
 {
     if (pipeline->nesting == 0 || job->planned == FD_JOB_KINDS
-        || (job->flags & FD_JOB_LOCAL) != 0) {
+        || (job->flags & (FD_JOB_LOCAL | FD_JOB_WAIT)) != 0) {
         return;
     }
     fd_executed ran = {.kind = (uint8_t)job->planned,
@@ -287,8 +287,7 @@ fd_pipeline_posted(fd_pipeline *pipeline, const void *work)
     for (uint32_t i = 0; i < pipeline->prepared.count && work != NULL; i++) {
         fd_transfer transfer = pipeline->prepared.list[i];
         transfer.work = work;
-        if (!fd_job_is_send(transfer.kind)
-            && fd_vector_push(&pipeline->posted, transfer) != FD_OK) {
+        if (fd_vector_push(&pipeline->posted, transfer) != FD_OK) {
             pipeline->failed = true;
         }
     }
@@ -301,16 +300,26 @@ fd_pipeline_wait(fd_thread *thread, const fd_job_site *site,
 {
     fd_pipeline *pipeline = thread->session->pipeline;
     PyObject *work = fd_source_object(&site->sources[FD_FIELD_PLAN], frame);
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < pipeline->posted.count; i++) {
-        fd_transfer transfer = pipeline->posted.list[i];
-        if (work == NULL || transfer.work != work) {
-            pipeline->posted.list[kept++] = transfer;
-            continue;
-        }
-        begin_transfer(thread, &transfer, 0, call);
+    fd_transfer *list = pipeline->posted.list;
+    uint32_t count = pipeline->posted.count;
+    uint32_t end = count;
+    while (end > 0 && list[end - 1].work != work) {
+        end--;
     }
-    pipeline->posted.count = kept;
+    uint32_t first = end; /* those of one POST lie together */
+    while (first > 0 && list[first - 1].work == work) {
+        first--;
+    }
+    for (uint32_t i = first; i < end; i++) {
+        fd_transfer transfer = list[i];
+        bool sent = fd_job_is_send(transfer.kind);
+        transfer.bytes = sent ? 0 : transfer.bytes; /* of the POST */
+        begin_transfer(thread, &transfer, sent ? FD_JOB_WAIT : 0, call);
+    }
+    for (uint32_t i = end; i < count; i++) {
+        list[first + i - end] = list[i];
+    }
+    pipeline->posted.count -= end - first;
     Py_XDECREF(work); /* the frame holds it */
 }
 

@@ -373,7 +373,8 @@ enum {
     FD_JOB_FUSED = 16,    /* one call, two jobs: this one and its neighbour */
     FD_JOB_LOCAL = 32,    /* a transfer with both ends on this rank */
     FD_JOB_ATTACHED = 64, /* a rule made it, not the program */
-    FD_JOB_UNPLANNED = 128 /* the schedule has no such job here */
+    FD_JOB_UNPLANNED = 128, /* the schedule has no such job here */
+    FD_JOB_WAIT = 256     /* the wait for a send that was POSTED before */
 };
 
 /* One call of an operator, autograd node or range, for execution traces:

@@ -16,7 +16,7 @@ from tests.consumers.perfetto import assert_clean, open_trace, query
 
 pytestmark = pytest.mark.torch
 
-OPEN, EVAL, EXCEPTION, POSTED, FUSED, LOCAL, ATTACHED, UNPLANNED = (1 << bit for bit in range(8))
+OPEN, EVAL, EXCEPTION, POSTED, FUSED, LOCAL, ATTACHED, UNPLANNED, WAIT = (1 << bit for bit in range(9))
 MICRO_BATCHES = 4
 
 
@@ -125,8 +125,14 @@ def test_deepspeed_does_what_it_plans(deepspeed: Run) -> None:
 
 def test_bytes_are_those_of_the_tensors(deepspeed: Run, torch_runs: dict[str, Run], megatron: Run) -> None:
     activation = 2 * 16 * 4  # micro-batch, width, float32
-    for run in (deepspeed, *torch_runs.values()):
-        assert set(bytes_of(run, *TRANSFERRED, iteration=1)) == {activation}
+    assert set(bytes_of(deepspeed, *TRANSFERRED, iteration=1)) == {activation}
+    for run in torch_runs.values():
+        assert all(
+            row["bytes"] == (0 if row["flags"] & WAIT else activation)
+            for jobs in run.jobs
+            for row in pipelines.rows(jobs)
+            if row["kind"] in TRANSFERRED
+        )
     first = [bytes_of(deepspeed, kind, iteration=0) for kind in ("SA", "RA")]
     assert first == [[1024 + activation, *[activation] * 3]] * 2  # what the first is like goes with it
     assert set(bytes_of(megatron, *TRANSFERRED, iteration=1)) == {4 * 2 * 8 * 4}  # length, micro-batch, width
@@ -310,6 +316,31 @@ def test_transfers_inside_a_rank_are_local(torch_runs: dict[str, Run]) -> None:
     assert not [row for row in pipelines.rows(run.jobs[0]) if row["flags"] & LOCAL]
     posted = [row for row in pipelines.rows(run.jobs[0]) if row["flags"] & POSTED]
     assert {row["kind"] for row in posted} == {"SA", "SG"}
+
+
+@pytest.mark.parametrize("name", TORCH)
+def test_each_send_that_is_posted_is_waited_for(torch_runs: dict[str, Run], name: str) -> None:
+    for jobs in torch_runs[name].jobs:
+        open_sends: dict[tuple[Any, ...], dict[str, Any]] = {}
+        waits = 0
+        for row in pipelines.rows(jobs):
+            numbers = tuple(row[column] for column in ("iteration", "kind", "stage", "peer", "micro_batch", "chunk"))
+            if row["flags"] & POSTED:
+                assert numbers not in open_sends
+                open_sends[numbers] = row
+            elif row["flags"] & WAIT:
+                posted = open_sends.pop(numbers)
+                assert posted["start"] + posted["duration"] <= row["start"]
+                waits += 1
+        assert not open_sends
+        assert waits > 0
+
+
+def test_a_report_counts_a_send_and_its_wait_once(torch_runs: dict[str, Run]) -> None:
+    for name, stages in (("GPipe", 2), ("1F1B", 2), ("LoopedBFS", 4)):
+        report = pipeline.report(torch_runs[name].path)
+        assert report.counts["matched"] == 2 * 2 * MICRO_BATCHES * (stages - 1)
+        assert not report.unmatched
 
 
 def test_an_evaluation_has_no_backward_passes(torch_runs: dict[str, Run]) -> None:
