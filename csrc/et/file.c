@@ -7,6 +7,7 @@
 #include "et/edges.h"
 #include "et/graphml.h"
 #include "et/groups.h"
+#include "et/kineto_writer.h"
 #include "et/order.h"
 #include "et/pytorch_reader.h"
 #include "et/pytorch_writer.h"
@@ -23,7 +24,8 @@ fd_et_format_name(fd_et_format format)
 {
     static const char *const names[] = {"PyTorch execution trace",
                                         "Chakra execution trace",
-                                        "Chrome trace", "GraphML",
+                                        "Chrome trace", "Kineto trace",
+                                        "GraphML",
                                         "picture", "unknown"};
     return names[format];
 }
@@ -56,6 +58,7 @@ read_any(fd_et *et, fd_bytes_in *in, const char *path, fd_et_format *format,
     case FD_ET_CHAKRA: return fd_et_read_chakra(et, in);
     case FD_ET_PYTORCH: return fd_et_read_pytorch(et, in, path, error);
     case FD_ET_CHROME:
+    case FD_ET_KINETO:
     case FD_ET_GRAPHML:
     case FD_ET_DOT:
     case FD_ET_UNKNOWN: break;
@@ -138,6 +141,7 @@ write_as(const fd_et *et, fd_et_format format, fd_bytes_out *out,
     case FD_ET_PYTORCH: return fd_et_write_pytorch(et, out, error);
     case FD_ET_CHAKRA: return fd_et_write_chakra(et, out, error);
     case FD_ET_CHROME: return fd_et_write_timeline(et, out, error);
+    case FD_ET_KINETO: return fd_et_write_kineto(et, out, error);
     case FD_ET_GRAPHML: return fd_et_write_graphml(et, out, error);
     case FD_ET_DOT: return fd_et_write_dot(et, out);
     case FD_ET_UNKNOWN: break;
@@ -145,18 +149,10 @@ write_as(const fd_et *et, fd_et_format format, fd_bytes_out *out,
     return FD_EINVAL;
 }
 
-fd_status
-fd_et_save(const fd_et *et, const char *path, bool timeline, fd_error *error)
+static fd_status
+save(const fd_et *et, const char *path, fd_et_format format, fd_error *error)
 {
     fd_status status;
-    fd_et_format format = format_of(path, timeline);
-    if (format == FD_ET_UNKNOWN) {
-        return fd_fail(error, FD_EINVAL, "%s: write a name that ends in %s",
-                       path,
-                       timeline ? ".json or .json.gz"
-                                : ".et, .json, .graphml or .dot, each with "
-                                  ".gz or without");
-    }
     fd_bytes_out *out = fd_bytes_out_open(path, &status, error);
     if (status != FD_OK) {
         return status;
@@ -167,4 +163,24 @@ fd_et_save(const fd_et *et, const char *path, bool timeline, fd_error *error)
     }
     fd_bytes_out_drop(out);
     return status;
+}
+
+fd_status
+fd_et_save_kineto(const fd_et *et, const char *path, fd_error *error)
+{
+    return save(et, path, FD_ET_KINETO, error);
+}
+
+fd_status
+fd_et_save(const fd_et *et, const char *path, bool timeline, fd_error *error)
+{
+    fd_et_format format = format_of(path, timeline);
+    if (format == FD_ET_UNKNOWN) {
+        return fd_fail(error, FD_EINVAL, "%s: write a name that ends in %s",
+                       path,
+                       timeline ? ".json or .json.gz"
+                                : ".et, .json, .graphml or .dot, each with "
+                                  ".gz or without");
+    }
+    return save(et, path, format, error);
 }

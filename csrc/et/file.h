@@ -8,6 +8,7 @@ typedef enum fd_et_format {
     FD_ET_PYTORCH, /* JSON, linked or not */
     FD_ET_CHAKRA,  /* .et */
     FD_ET_CHROME,  /* a timeline; this and those below for output only */
+    FD_ET_KINETO,  /* what torch.profiler would have written beside it */
     FD_ET_GRAPHML,
     FD_ET_DOT,     /* a picture */
     FD_ET_UNKNOWN
@@ -26,6 +27,10 @@ fd_status fd_et_read(fd_et *et, const char *path, fd_et_format *format,
 
 /* What is left to do for nodes that come from elsewhere. */
 fd_status fd_et_complete(fd_et *et, uint32_t kinds);
+
+/* As Kineto's trace, whatever the name; gzip by ".gz". */
+fd_status fd_et_save_kineto(const fd_et *et, const char *path,
+                            fd_error *error);
 
 /* By the end of the name, ".gz" aside: .et, .json, .graphml, .dot; with
  * `timeline` .json alone, a Chrome trace. FD_EINVAL: another end. */

@@ -307,6 +307,7 @@ put_numbers(making *m, const fd_et_call *call, fd_et_node *node)
     node->seq = raw->sequence < 0 ? -1 : raw->sequence;
     node->scope = (uint8_t)(raw->flags >> FD_OP_CALL_SCOPE_SHIFT);
     node->tid = raw->torch_thread;
+    node->step = raw->step + 1;
     node->fw_tid = (uint32_t)raw->forward_thread;
     node->thread = thread != NULL ? thread->system_id : 0;
     if ((raw->flags & FD_OP_CALL_OPEN) == 0) {
@@ -421,7 +422,12 @@ put_head(making *m)
     et->finish_ts = (int64_t)(header->stop.monotonic_ns / 1000000);
     et->finished = header->state == FD_STATE_STOPPED;
     const fd_string *groups = fact(m, "process_groups");
+    const fd_string *host = fact(m, "host");
     fd_status status = put_text(et, text, size, &et->time);
+    if (status == FD_OK && host != NULL) {
+        fd_span said = {host->bytes, host->bytes + host->size};
+        status = fd_et_add_said(et, fd_span_inside(said), &et->host);
+    }
     if (status == FD_OK && groups != NULL) {
         status = fd_et_add_groups(et, (fd_span){groups->bytes,
                                                 groups->bytes + groups->size});

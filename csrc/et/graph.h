@@ -52,7 +52,8 @@ typedef enum fd_et_flag {
     FD_ET_THREAD = 4,   /* the root of a thread */
     FD_ET_PROCESS = 8,  /* the root of all */
     FD_ET_GUESSED = 16, /* its times are those of what it encloses */
-    FD_ET_WRITTEN = 32  /* its type and collective stood in the file */
+    FD_ET_WRITTEN = 32, /* its type and collective stood in the file */
+    FD_ET_LINKED = 64   /* its times are those of a Kineto trace */
 } fd_et_flag;
 
 /* Of one side of a node: texts, each a JSON list. */
@@ -91,6 +92,7 @@ typedef struct fd_et_node {
     uint32_t attrs;     /* its first in `attrs` ... */
     uint32_t attr_count;
     uint32_t category;  /* text; of Kineto */
+    uint32_t step;      /* of our recording, + 1; 0: not known */
     fd_et_io in;
     fd_et_io out;
     uint8_t type;

@@ -49,11 +49,11 @@ join(linking *l, fd_kineto_op *op, uint32_t place)
         }
         return;
     }
-    if (node->thread != 0) {
+    if ((node->flags & FD_ET_LINKED) != 0) {
         l->link->again++;
         return;
     }
-    node->flags |= FD_ET_TIMED;
+    node->flags |= FD_ET_TIMED | FD_ET_LINKED;
     node->start_ns = op->start;
     node->dur_ns = op->dur;
     node->thread = op->thread;
@@ -96,9 +96,9 @@ spread_threads(linking *l)
     }
     for (uint32_t i = 0; i < et->nodes.count; i++) {
         fd_et_node *node = &et->nodes.list[i];
+        const uint8_t known = FD_ET_LINKED | FD_ET_THREAD | FD_ET_PROCESS;
+        l->link->only_et += (node->flags & known) == 0;
         if (node->thread == 0 && (node->flags & FD_ET_PROCESS) == 0) {
-            bool root = (node->flags & FD_ET_THREAD) != 0;
-            l->link->only_et += !root;
             node->thread = node->parent == 0
                                ? 0
                                : et->nodes.list[node->parent - 1].thread;

@@ -210,25 +210,42 @@ fd_et_info_py(PyObject *module, PyObject *args, PyObject *kwargs)
     return made;
 }
 
-/* The calls of a recording, in both forms. */
+/* Files of one recording. */
+typedef struct exported {
+    PyObject *path;
+    PyObject *pytorch;
+    PyObject *chakra;
+    PyObject *kineto;
+} exported;
+
+static fd_status
+save_all(const fd_et *et, const exported *e, fd_error *error)
+{
+    fd_status status = fd_et_save(et, PyBytes_AS_STRING(e->pytorch), false,
+                                  error);
+    if (status == FD_OK) {
+        status = fd_et_save(et, PyBytes_AS_STRING(e->chakra), false, error);
+    }
+    return status != FD_OK ? status
+                           : fd_et_save_kineto(
+                                 et, PyBytes_AS_STRING(e->kineto), error);
+}
+
+/* The calls of a recording, in all forms. */
 static PyObject *
-export(PyObject *module, const char *path, const char *pytorch,
-       const char *chakra, unsigned edges)
+export(PyObject *module, const exported *e, unsigned edges)
 {
     fd_et et;
     fd_error error = {""};
     fd_status status;
     PyObject *made;
     Py_BEGIN_ALLOW_THREADS
-    status = fd_et_from_recording(&et, path, &error);
+    status = fd_et_from_recording(&et, PyBytes_AS_STRING(e->path), &error);
     if (status == FD_OK) {
         status = fd_et_complete(&et, edges);
     }
     if (status == FD_OK) {
-        status = fd_et_save(&et, pytorch, false, &error);
-    }
-    if (status == FD_OK) {
-        status = fd_et_save(&et, chakra, false, &error);
+        status = save_all(&et, e, &error);
     }
     Py_END_ALLOW_THREADS
     made = status == FD_OK ? fd_et_answer(&et, FD_ET_PYTORCH)
@@ -240,22 +257,21 @@ export(PyObject *module, const char *path, const char *pytorch,
 PyObject *
 fd_et_export_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"path", "pytorch", "chakra", "edges", NULL};
-    PyObject *path = NULL;
-    PyObject *pytorch = NULL;
-    PyObject *chakra = NULL;
+    static char *names[] = {"path", "pytorch", "chakra", "kineto", "edges",
+                            NULL};
+    exported e = {.path = NULL};
     unsigned edges = FD_ET_ALL_KINDS;
     PyObject *made = NULL;
-    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O&O&O&|$I:et_export", names,
-                                    PyUnicode_FSConverter, &path,
-                                    PyUnicode_FSConverter, &pytorch,
-                                    PyUnicode_FSConverter, &chakra, &edges)) {
-        made = export(module, PyBytes_AS_STRING(path),
-                      PyBytes_AS_STRING(pytorch), PyBytes_AS_STRING(chakra),
-                      edges);
+    if (PyArg_ParseTupleAndKeywords(
+            args, kwargs, "O&O&O&O&|$I:et_export", names,
+            PyUnicode_FSConverter, &e.path, PyUnicode_FSConverter, &e.pytorch,
+            PyUnicode_FSConverter, &e.chakra, PyUnicode_FSConverter,
+            &e.kineto, &edges)) {
+        made = export(module, &e, edges);
     }
-    Py_XDECREF(path);
-    Py_XDECREF(pytorch);
-    Py_XDECREF(chakra);
+    Py_XDECREF(e.path);
+    Py_XDECREF(e.pytorch);
+    Py_XDECREF(e.chakra);
+    Py_XDECREF(e.kineto);
     return made;
 }

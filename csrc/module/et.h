@@ -25,7 +25,7 @@ PyObject *fd_et_diff_py(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *fd_et_estimate_py(PyObject *module, PyObject *args,
                             PyObject *kwargs);
 
-/* et_export(path, pytorch, chakra, *, edges) -> dict */
+/* et_export(path, pytorch, chakra, kineto, *, edges) -> dict */
 PyObject *fd_et_export_py(PyObject *module, PyObject *args, PyObject *kwargs);
 
 /* What is known of a trace, as a dict; NULL with an exception. */

@@ -146,8 +146,8 @@ static PyMethodDef functions[] = {
                "What an execution trace holds.")},
     {"et_export", (PyCFunction)(void (*)(void))fd_et_export_py,
      METH_VARARGS | METH_KEYWORDS,
-     PyDoc_STR("et_export($module, path, pytorch, chakra, *, edges=255)\n"
-               "--\n\nExecution traces from a recording.")},
+     PyDoc_STR("et_export($module, path, pytorch, chakra, kineto, *, edges=255)"
+               "\n--\n\nExecution traces from a recording.")},
     {NULL, NULL, 0, NULL},
 };
 

@@ -174,9 +174,10 @@ def et_estimate(
 def et_info(path: _Path, *, edges: int = 255, rank: int = -1) -> dict[str, Any]:
     """What an execution trace holds, as ``docs/et-info.schema.json`` describes it. Raises :class:`Error`."""
 
-def et_export(path: _Path, pytorch: _Path, chakra: _Path, *, edges: int = 255) -> dict[str, Any]:
-    """The operators of a recording that ``CallGraph(et=True)`` made, written in PyTorch's form (.json) and in Chakra's
-    (.et), each with .gz. Answers what :func:`et_info` does. Raises :class:`Error`."""
+def et_export(path: _Path, pytorch: _Path, chakra: _Path, kineto: _Path, *, edges: int = 255) -> dict[str, Any]:
+    """The operators of a recording that ``CallGraph(et=True)`` made, written in PyTorch's form (.json), in Chakra's
+    (.et) and as torch.profiler's trace beside the first, each with .gz. Answers what :func:`et_info` does. Raises
+    :class:`Error`."""
 
 @final
 class Session:

@@ -153,8 +153,22 @@ def test_steps_of_the_window_alone(tmp_path: Path) -> None:
             step()
             graph.step()
 
-    names = [node["name"] for node in export(record(tmp_path, work, steps="2:3"))]
-    assert names.count('forward "1"') == 1
+    nodes = export(record(tmp_path, work, steps="2:3"))
+    assert [node["name"] for node in nodes].count('forward "1"') == 1
+    trace = json.loads((tmp_path / "out" / "kineto" / "kineto_0.json").read_text())
+    slices = [event for event in trace["traceEvents"] if event["ph"] == "X"]
+    ours = [(event["cat"], event["name"]) for event in slices if event["args"].get("fd_stand_in")]
+    assert [cat for cat, _ in ours] == ["user_annotation", "cuda_runtime", "kernel"]
+    assert ours[0][1] == "ProfilerStep#2"
+    # Each call by its number, name and, from a common base, begin and duration.
+    base = trace["baseTimeNanoseconds"] / 1000
+    calls = {event["args"]["Record function id"]: event for event in slices if "Ev Idx" in event["args"]}
+    timed = {node["attrs"]["rf_id"]: node for node in nodes if node["attrs"]["rf_id"]}
+    assert calls.keys() == timed.keys()
+    for number, event in calls.items():
+        assert (event["name"], event["dur"]) == (timed[number]["name"], timed[number]["inclusive_dur"])
+        assert abs(base + event["ts"] - timed[number]["ts"]) < 1
+        assert event["args"]["External id"] == number
 
 
 def test_the_program_computes_the_same(tmp_path: Path) -> None:
@@ -188,4 +202,4 @@ def test_recordings_without_operands(tmp_path: Path, capsys: pytest.CaptureFixtu
         torch.ones(2)
     assert cli.main(["et", "export", str(tmp_path / "run"), "-o", str(tmp_path / "out")]) == 2
     assert "record with CallGraph(et=True)" in capsys.readouterr().err
-    assert list((tmp_path / "out").iterdir()) == []
+    assert not [path for path in (tmp_path / "out").rglob("*") if path.is_file()]

@@ -15,17 +15,24 @@ from fastdispatch.cli.output import make_folder, write
 from fastdispatch.cli.timeline_merge import in_folder
 from fastdispatch.summary import grouped
 
+#: A folder of their own: HTA takes every .json in the folder it is given for one.
+KINETO = "kineto"
+
 
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     export = actions.add_parser(
         "export",
         help="execution traces from recordings",
-        description="The operators that CallGraph(et=True) recorded: an execution trace in PyTorch's form and one in "
-        "Chakra's for each rank.",
+        description="The operators that CallGraph(et=True) recorded: for each rank an execution trace in PyTorch's "
+        "form, one in Chakra's, and the trace that torch.profiler writes beside the first.",
     )
     export.add_argument("paths", nargs="+", metavar="RUN", help="recordings, or run directories")
     export.add_argument(
-        "-o", dest="output", required=True, metavar="DIR", help="folder for et_RANK.json and trace.RANK.et"
+        "-o",
+        dest="output",
+        required=True,
+        metavar="DIR",
+        help="folder for et_RANK.json, trace.RANK.et and kineto/kineto_RANK.json",
     )
     export.add_argument(
         "--layout",
@@ -40,12 +47,12 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(arguments: argparse.Namespace) -> None:
     files = recordings(arguments.paths)
     folder = Path(arguments.output)
-    make_folder(folder)
+    make_folder(folder / KINETO)
 
     def export(place: int) -> dict[str, Any]:
         path, rank = files[place]
         pytorch, chakra = folder / f"et_{rank}.json", folder / f"trace.{rank}.et"
-        return et_export(path, pytorch, chakra, edges=arguments.edges)
+        return et_export(path, pytorch, chakra, folder / KINETO / f"kineto_{rank}.json", edges=arguments.edges)
 
     rows = each(export, len(files))
     if arguments.layout:

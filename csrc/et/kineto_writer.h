@@ -1,0 +1,14 @@
+/* A recording's trace in the form of torch.profiler's (Kineto), for programs
+ * that read that beside the execution trace: HTA, chakra_trace_link. */
+#ifndef FD_ET_KINETO_WRITER_H
+#define FD_ET_KINETO_WRITER_H
+
+#include "et/graph.h"
+#include "io/bytes_out.h"
+
+/* Operators and ranges with their times, steps, arrows; kernels with their
+ * launches, or one stand-in a step where the trace has none. */
+fd_status fd_et_write_kineto(const fd_et *et, fd_bytes_out *out,
+                             fd_error *error);
+
+#endif
