@@ -54,13 +54,15 @@ stage_dict(const fd_pipeline *pipeline, const fd_model *model,
     fd_block_ends ends = fd_pipeline_ends(pipeline, model, stage->block);
     double time = stage->cost.compute + stage->cost.reduce;
     return Py_BuildValue(
-        "{s:I,s:I,s:I,s:I,s:I,s:I,s:s,s:s,s:I,s:d,s:d,s:d,s:d,s:d,s:d,s:d}",
+        "{s:I,s:I,s:I,s:I,s:I,s:I,s:s,s:s,s:I,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:d}",
         "level", (unsigned)stage->level, "parent", (unsigned)stage->parent,
         "first", begin_of(stage->block), "last",
         (unsigned)stage->block.last + 1, "replicas",
         (unsigned)stage->machines, "after", (unsigned)stage->after,
         "first_node", ends.first, "last_node", ends.last, "layers",
-        (unsigned)ends.layers, "compute_s", stage->cost.compute, "reduce_s",
+        (unsigned)ends.layers, "forward_s",
+        fd_state_sum(pipeline->states.forward, stage->block) / stage->machines,
+        "compute_s", stage->cost.compute, "reduce_s",
         stage->cost.reduce, "in_s", stage->cost.in, "out_s", stage->cost.out,
         "time_s", fmax(time, fmax(stage->cost.in, stage->cost.out)),
         "memory_bytes", stage->memory, "parameter_bytes",
@@ -118,11 +120,30 @@ second_dict(const fd_pipeline *pipeline, const fd_model *model)
     return optimum_dict(pipeline, model, &pipeline->second);
 }
 
+/* None without a schedule. */
 static PyObject *
-answer(const fd_pipeline *pipeline, const fd_model *model)
+schedule_dict(const fd_pipeline *pipeline, const fd_pipeline_request *request)
+{
+    const fd_scheduled *found = &pipeline->scheduled;
+    if (request->micro_batches == 0) {
+        Py_RETURN_NONE;
+    }
+    return Py_BuildValue(
+        "{s:s,s:I,s:I,s:I,s:d,s:d,s:N,s:N}", "name",
+        fd_schedule_name(request->schedule), "micro_batches",
+        (unsigned)request->micro_batches, "chunks", (unsigned)found->chunks,
+        "ranks", (unsigned)found->best.ranks, "step_s", found->best.time,
+        "bound_s", found->bound, "asynchronous_s", seconds(found->beginning),
+        "second_s", seconds(request->second ? pipeline->second_step
+                                            : INFINITY));
+}
+
+static PyObject *
+answer(const fd_pipeline *pipeline, const fd_pipeline_request *request,
+       const fd_model *model)
 {
     return Py_BuildValue(
-        "{s:I,s:I,s:N,s:d,s:d,s:N,s:N,s:N,s:N,s:N}", "layers",
+        "{s:I,s:I,s:N,s:d,s:d,s:N,s:N,s:N,s:N,s:N,s:N}", "layers",
         (unsigned)pipeline->layers.count, "states",
         (unsigned)pipeline->states.count, "complete",
         PyBool_FromLong(pipeline->states.complete), "single_machine_s",
@@ -132,7 +153,26 @@ answer(const fd_pipeline *pipeline, const fd_model *model)
         second_dict(pipeline, model), "one_more_s",
         seconds(pipeline->one_more), "twice_bandwidth_s",
         seconds(pipeline->twice), "stage_of_node",
-        stage_list(pipeline, model));
+        stage_list(pipeline, model), "schedule",
+        schedule_dict(pipeline, request));
+}
+
+/* Whether there is such a schedule; NULL and no micro-batches: none. */
+static bool
+take_schedule(fd_pipeline_request *request, const char *name)
+{
+    if ((name == NULL) != (request->micro_batches == 0)) {
+        PyErr_SetString(PyExc_ValueError,
+                        "a schedule has micro-batches, and these one");
+        return false;
+    }
+    request->schedule = name == NULL ? FD_SCHEDULE_GPIPE
+                                     : fd_schedule_named(name);
+    if (request->schedule == FD_SCHEDULES) {
+        PyErr_Format(PyExc_ValueError, "schedule '%s': there is none", name);
+        return false;
+    }
+    return true;
 }
 
 PyObject *
@@ -142,7 +182,10 @@ fd_graph_optimize(PyObject *self, PyObject *args, PyObject *kwargs)
                             "straight",  "fewer",      "true_cut",
                             "memory",    "room",       "optimizer",
                             "in_flight", "most_states", "second",
-                            "gains",     NULL};
+                            "gains",     "schedule",   "micro_batches",
+                            "chunks",    "effort",     NULL};
+    const char *schedule = NULL;
+    unsigned long long effort = 0;
     PyObject *machines;
     PyObject *bandwidths;
     fd_pipeline_request request = {.second = false};
@@ -154,11 +197,13 @@ fd_graph_optimize(PyObject *self, PyObject *args, PyObject *kwargs)
     int second = 0;
     int gains = 0;
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O!O!|$dpppiddIIpp:optimize", names, &PyList_Type,
+            args, kwargs, "O!O!|$dpppiddIIppzIIK:optimize", names, &PyList_Type,
             &machines, &PyList_Type, &bandwidths, &costs->ratio, &straight,
             &fewer, &true_cut, &memory, &costs->room, &costs->optimizer,
-            &costs->in_flight, &request.most_states, &second, &gains)
-        || !take_levels(costs, machines, bandwidths)) {
+            &costs->in_flight, &request.most_states, &second, &gains,
+            &schedule, &request.micro_batches, &request.chunks, &effort)
+        || !take_levels(costs, machines, bandwidths)
+        || !take_schedule(&request, schedule)) {
         return NULL;
     }
     if (memory < FD_MEMORY_FREE || memory > FD_MEMORY_FLUSHED) {
@@ -169,6 +214,7 @@ fd_graph_optimize(PyObject *self, PyObject *args, PyObject *kwargs)
     costs->fewer = fewer != 0;
     costs->true_cut = true_cut != 0;
     costs->memory = (fd_memory_model)memory;
+    request.effort = effort;
     request.second = second != 0;
     request.gains = gains != 0;
     fd_pipeline pipeline;
@@ -180,7 +226,7 @@ fd_graph_optimize(PyObject *self, PyObject *args, PyObject *kwargs)
     Py_END_ALLOW_THREADS
     PyObject *made =
         status == FD_OK
-            ? answer(&pipeline, fd_model_of(self))
+            ? answer(&pipeline, &request, fd_model_of(self))
             : fd_raise(PyType_GetModule(Py_TYPE(self)), status, &error);
     fd_pipeline_clear(&pipeline);
     return made;

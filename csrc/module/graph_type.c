@@ -170,7 +170,9 @@ static PyMethodDef methods[] = {
      PyDoc_STR("optimize($self, machines, bandwidths, *, ratio=0,\n"
                "         straight=False, fewer=False, true_cut=False,\n"
                "         memory=0, room=0, optimizer=0, in_flight=0,\n"
-               "         most_states=0, second=False, gains=False)\n--\n\n"
+               "         most_states=0, second=False, gains=False,\n"
+               "         schedule=None, micro_batches=0, chunks=0,\n"
+               "         effort=0)\n--\n\n"
                "The pipeline of least time.")},
     {NULL, NULL, 0, NULL},
 };

@@ -121,24 +121,6 @@ try_cut(const level *l, cell *c, uint32_t cut, uint32_t back)
     }
 }
 
-/* The place in by_time behind the last state that takes at most `time`. */
-static uint32_t
-place_of_time(const fd_states *states, double time)
-{
-    uint32_t low = 0;
-    uint32_t high = states->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (states->times[states->by_time[middle]] <= time) {
-            low = middle + 1;
-        }
-        else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
 /* More than what rounding can do to sums of times. */
 static double
 slack(const fd_states *states)
@@ -163,7 +145,7 @@ try_cuts(const level *l, cell *c, uint32_t back)
     double bound = fmin(c->best, l->cap);
     double most =
         fmin(start_time(states, c->start) + front * bound + room, here);
-    for (uint32_t i = place_of_time(states, most); i-- > 0;) {
+    for (uint32_t i = fd_states_until(states, most); i-- > 0;) {
         uint32_t cut = states->by_time[i];
         bound = fmin(c->best, l->cap);
         if (states->times[cut] < here - back * l->unit * bound - room

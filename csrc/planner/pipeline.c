@@ -1,12 +1,13 @@
 #include "planner/pipeline.h"
 
 #include "planner/bits.h"
+#include "planner/synchronous.h"
 
 #include <math.h>
 #include <string.h>
 
 /* States that take a second or two: one level looks at few of them for each,
- * several levels at all pairs, and keep a number for each. */
+ * several levels and schedules at all pairs; levels keep a number for each. */
 enum { MOST_STATES = 1 << 19, MOST_STATES_LEVELS = 1 << 12 };
 
 void
@@ -16,6 +17,7 @@ fd_pipeline_clear(fd_pipeline *pipeline)
     fd_states_clear(&pipeline->states);
     fd_optimum_clear(&pipeline->best);
     fd_optimum_clear(&pipeline->second);
+    fd_scheduled_clear(&pipeline->scheduled);
 }
 
 static bool
@@ -181,7 +183,9 @@ most_states(const fd_pipeline_request *request)
     if (request->most_states > 0) {
         return request->most_states;
     }
-    return request->costs.levels > 1 ? MOST_STATES_LEVELS : MOST_STATES;
+    return request->costs.levels > 1 || request->micro_batches > 0
+               ? MOST_STATES_LEVELS
+               : MOST_STATES;
 }
 
 static fd_status
@@ -212,6 +216,10 @@ find_best(fd_pipeline *pipeline, const fd_model *model,
         best.floor = fd_least_time(costs, &pipeline->states,
                                   pipeline->layers.count);
         status = fd_optimum_find(&pipeline->best, &best, error);
+        if (status == FD_EINVAL && request->micro_batches > 0) {
+            pipeline->best.time = INFINITY;
+            status = FD_OK;
+        }
         if (status == FD_EINVAL) {
             status = tell_none(pipeline, model, costs, error);
         }
@@ -283,7 +291,17 @@ fd_pipeline_find(fd_pipeline *pipeline, const fd_model *model,
     pipeline->second.time = INFINITY;
     pipeline->one_more = INFINITY;
     pipeline->twice = INFINITY;
-    fd_status status = find_best(pipeline, model, request, error);
+    bool synchronous = request->micro_batches > 0;
+    fd_status status =
+        synchronous ? fd_synchronous_check(request, error) : FD_OK;
+    if (status == FD_OK) {
+        status = find_best(pipeline, model, request, error);
+    }
+    if (synchronous) {
+        return status == FD_OK
+                   ? fd_synchronous_find(pipeline, request, error)
+                   : status;
+    }
     if (status == FD_OK && request->second) {
         status = find_second(pipeline, &request->costs);
     }

@@ -3,13 +3,17 @@
 #ifndef FD_PLANNER_PIPELINE_H
 #define FD_PLANNER_PIPELINE_H
 
-#include "planner/optimum.h"
+#include "planner/scheduled.h"
 
 typedef struct fd_pipeline_request {
     fd_costs costs;
     uint32_t most_states; /* 0: as many as take a second or two */
     bool second;          /* look for the second best too */
     bool gains;           /* and for what would help */
+    uint32_t micro_batches; /* of a synchronous schedule; 0: asynchronous */
+    fd_schedule schedule;   /* with micro-batches */
+    uint32_t chunks;        /* a rank; 0: as the schedule has */
+    uint64_t effort;        /* of the search for it; 0: a second or two */
 } fd_pipeline_request;
 
 typedef struct fd_pipeline {
@@ -18,9 +22,12 @@ typedef struct fd_pipeline {
     fd_optimum best;
     fd_optimum second;    /* lacks a cut of the best, or has one where the best
                              has none; time INFINITY: none, or not asked for */
+    fd_scheduled scheduled; /* the best as the schedule has it */
+    double second_step;     /* of the second best under the schedule */
     double one_more;      /* seconds with a machine more at the outermost level;
                              INFINITY: not asked for */
-    double twice;         /* seconds with twice the bandwidth */
+    double twice;         /* seconds with twice the bandwidth; with a schedule
+                             both are of a step of the optimizer */
 } fd_pipeline;
 
 /* FD_EINVAL: no layers, figures out of range, fewer places to cut than

@@ -471,6 +471,23 @@ fd_states_make(fd_states *states, const fd_model *model,
     return status;
 }
 
+uint32_t
+fd_states_until(const fd_states *states, double time)
+{
+    uint32_t low = 0;
+    uint32_t high = states->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (states->times[states->by_time[middle]] <= time) {
+            low = middle + 1;
+        }
+        else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
 void
 fd_states_clear(fd_states *states)
 {

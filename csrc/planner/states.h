@@ -41,6 +41,9 @@ fd_status fd_states_make(fd_states *states, const fd_model *model,
                          const fd_layers *layers, uint32_t most);
 void fd_states_clear(fd_states *states);
 
+/* The place in by_time behind the last state that takes at most `time`. */
+uint32_t fd_states_until(const fd_states *states, double time);
+
 static inline const uint64_t *
 fd_state_set(const fd_states *states, uint32_t state)
 {

@@ -11,7 +11,8 @@ import re
 from functools import cache
 from itertools import combinations, pairwise
 
-from fastdispatch.pipeline import Graph, Node
+from fastdispatch import Error
+from fastdispatch.pipeline import Graph, Node, Plan, plan
 
 State = frozenset[str]
 
@@ -182,3 +183,77 @@ def recomputed(graph: Graph, stages: list[dict], bandwidth: float, compression: 
             for state in (before, before | block)[: 1 if place + 1 == len(stages) else 2]:
                 times.append(2 * model.cut(state, true_cut) / (bandwidth * count * compression))
     return max(times)
+
+
+def scheduled(
+    graph: Graph,
+    machines: int,
+    bandwidth: float,
+    schedule: str,
+    micro_batches: int,
+    *,
+    chunks: int = 1,
+    compression: float | None = None,
+    fewer: bool = False,
+    straight: bool = False,
+    room: float = math.inf,
+    optimizer: float = 2.0,
+) -> float:
+    """The shortest step under a schedule by trying all plans: every chain of states, every way to share the machines
+    out, each played. ``room``: bytes of a machine."""
+    model = Model(graph)
+    inner = [state for state in model.states if state != model.whole]
+    budgets = range(1, machines + 1) if fewer else [machines]
+    best = math.inf
+    for ranks in range(1, machines + 1):
+        try:
+            made = plan(schedule, ranks, micro_batches, chunks)
+        except Error:
+            continue
+        for chosen in combinations(inner, ranks * chunks - 1):
+            chain = [frozenset(), *chosen, model.whole]
+            if all(before < after for before, after in pairwise(chain)):
+                for shares in [shares for budget in budgets for shares in _shares(budget, ranks)]:
+                    if not straight or max(shares) == 1:
+                        best = min(best, _played(model, made, chain, shares, bandwidth, compression, room, optimizer))
+    return best
+
+
+def _played(
+    model: Model,
+    made: Plan,
+    chain: list[State],
+    shares: list[int],
+    bandwidth: float,
+    compression: float | None,
+    room: float,
+    optimizer: float,
+) -> float:
+    """The step of one plan; infinite where a rank has no room."""
+    holder = {row.stage: row.rank for row in made.rows}
+    forward, backward, transfer, saved = [], [], [], []
+    reduce = [0.0] * made.stages
+    kept = [0.0] * made.stages
+    for part, (before, after) in enumerate(pairwise(chain)):
+        count = shares[holder[part]]
+        block = after - before
+        ahead = sum(model.nodes[id].forward_ms / 1000 for id in block)
+        forward.append(ahead / count)
+        backward.append((model.time(block) - ahead) / count)
+        sent = 0 if part == 0 or compression is None else model.cut(before, False) / (bandwidth * count * compression)
+        transfer.append(sent)
+        saved.append(model.activations(block) / count)
+        reduce[holder[part]] += 4 * (count - 1) * model.parameters(block) / (bandwidth * count)
+        kept[holder[part]] += model.parameters(block) * (2 + optimizer)
+    freed = "W" if any(row.kind == "W" for row in made.rows) else "B"
+    held = [0.0] * made.stages
+    for row in made.rows:
+        held[row.rank] += {"F": saved[row.stage], freed: -saved[row.stage]}.get(row.kind, 0)
+        if kept[row.rank] + held[row.rank] > room:
+            return math.inf
+    played = made.replay(forward, backward, transfer=transfer, transfer_back=[*transfer[1:], 0])
+    ends = [0.0] * made.stages
+    for row, end in zip(made.rows, played.end, strict=True):
+        if row.kind in "FBIW":
+            ends[row.rank] = max(ends[row.rank], float(end))
+    return max(end + more for end, more in zip(ends, reduce, strict=True))

@@ -14,6 +14,7 @@ import pytest
 import fastdispatch
 from fastdispatch.cli import main
 from fastdispatch.pipeline import Graph, Node, optimize
+from fastdispatch.pipeline.optimize import SYNCHRONOUS
 from tests import models
 from tests.oracle import pipedream
 
@@ -159,8 +160,60 @@ def test_a_schedule_of_these_stages(tmp_path: Path, capsys: pytest.CaptureFixtur
     graph.write(tmp_path / "graph.txt")
     words = ["pipeline", "partition", "--method", "pipedream", "-n", "4", "--straight_pipeline", "--schedule", "1f1b"]
     assert run([*words, str(tmp_path / "graph.txt"), "--schedule-svg", str(tmp_path / "plan.svg")]) == 0
-    assert "1f1b, 8 micro-batches: 33 ms, bubble 27.3%" in capsys.readouterr().out
+    assert "1f1b           33 ms, 2.91 times one machine, bubble 27.3%" in capsys.readouterr().out
     assert (tmp_path / "plan.svg").read_text().startswith("<")
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_schedules_against_all_plans(seed: int) -> None:
+    draw = random.Random(seed)
+    schedule = SYNCHRONOUS[seed % len(SYNCHRONOUS)]
+    graph = models.scattered(draw.randrange(2, 8), seed)
+    machines, micro_batches = draw.randrange(1, 4), draw.randrange(1, 6)
+    bandwidth = draw.choice([1e8, 1e9, 1e10])
+    options = {
+        "compression": draw.choice([None, 1.0, 4.0]),
+        "fewer": draw.random() < 0.3,
+        "straight": draw.random() < 0.2,
+    }
+    room = draw.choice([math.inf, math.inf, 8e7, 2e8])
+    memory = {"memory": "flushed", "memory_size": room} if room < math.inf else {}
+    chunks = 2 if schedule in ("interleaved", "zb-v") else 1
+    wanted = pipedream.scheduled(
+        graph, machines, bandwidth, schedule, micro_batches, chunks=chunks, room=room, **options
+    )
+    try:
+        found = optimize(
+            graph, machines, bandwidth, schedule=schedule, micro_batches=micro_batches, **options, **memory
+        )
+    except fastdispatch.Error:
+        assert wanted == math.inf
+        return
+    about = found.schedule
+    assert about is not None and about["proven"]
+    assert same(about["step_s"], wanted)
+    busy = [0.0] * about["ranks"]
+    for rank, stage in zip(about["rank_of_stage"], found.stages, strict=True):
+        busy[rank] += micro_batches * stage["compute_s"]
+        assert stage["memory_bytes"] <= room
+    assert float(found.replay(schedule, micro_batches)[1].makespan) >= max(busy) * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("schedule", ["1f1b", "zb-h1", "zb-v"])
+def test_schedules_are_never_worse_than_without(schedule: str) -> None:
+    graph = Graph.read(ROOT / "tests" / "gold" / "pipeline" / "gnmt.txt")
+    straight = {"compression": 1.0, "straight": True}
+    found = optimize(graph, 8, 1e10, schedule=schedule, micro_batches=16, **straight)  # type: ignore[arg-type]
+    about = found.schedule
+    assert about is not None and about["bound_s"] <= about["step_s"]
+    makespan = float(found.replay(schedule, 16)[1].makespan)
+    assert same(about["step_s"], makespan)
+    without = optimize(graph, 8 * about["chunks"], 1e10, **straight)  # type: ignore[arg-type]
+    played = float(without.replay(schedule, 16)[1].makespan)
+    assert makespan <= played * (1 + 1e-9)
+    if about["chunks"] == 1:
+        assert same(about["asynchronous_s"], played)
+        assert makespan < played
 
 
 def test_memory_of_stages() -> None:
@@ -205,6 +258,12 @@ def test_more_states_than_may_be() -> None:
         ("{graph}", "-n is missing: how many machines"),
         ("-n 2", "INPUT is missing"),
         ("-n 2 --activation_compression_ratio -1 {graph}", "compression -1.0: a number above 0"),
+        (
+            "-n 2 --schedule deepspeed-dp {graph}",
+            "schedule 'deepspeed-dp': one of gpipe, 1f1b, interleaved, zb-h1, zb-v",
+        ),
+        ("-n 2 --schedule 1f1b --micro-batches 0 {graph}", "micro_batches 0: a number from 1 on"),
+        ("-n 2 2 -b 1 1 --schedule 1f1b {graph}", "1f1b: planned for one level of machines, not 2"),
         ("-n 2 none.txt", "none.txt: cannot read: No such file or directory"),
     ],
 )
@@ -234,6 +293,14 @@ def test_what_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     jsonschema.validate(document, SCHEMA)
     assert [each["machines"] for each in document["each"]] == [1, 2]
     assert document["each"][1]["time_per_stage_s"] == document["time_per_stage_s"]
+    scheduled = [word for word in words if word != "1e10"]
+    scheduled.remove("2")
+    assert run([*scheduled, "--json", "--second", "--explain", "--each", "--schedule", "zb-v"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    jsonschema.validate(document, SCHEMA)
+    assert document["each"][1]["step_s"] == document["schedule"]["step_s"]
+    assert document["second"]["step_s"] >= document["schedule"]["step_s"] * (1 - 1e-9)
+    assert document["schedule"]["rank_of_stage"] in ([0, 0], [0, 1, 1, 0])
     assert run([*words, "-o", str(tmp_path / "out"), "--explain", "--svg", str(tmp_path / "graph.dot")]) == 0
     text = capsys.readouterr().out
     assert "the slowest" in text and "bound by" in text and "twice the bandwidth would" in text

@@ -13,7 +13,7 @@ from typing import Any
 from fastdispatch import Error
 from fastdispatch.cli.output import make_folder, write
 from fastdispatch.pipeline.graph import Graph
-from fastdispatch.pipeline.optimize import MEMORY, Optimum, Stage, optimize
+from fastdispatch.pipeline.optimize import MEMORY, SYNCHRONOUS, Optimum, Stage, optimize
 
 _BOUND_BY = {
     "compute": "computing",
@@ -50,8 +50,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--second", action="store_true", help="the second best plan too")
     group.add_argument("--explain", action="store_true", help="what a machine more or twice the bandwidth would give")
     group.add_argument("--each", action="store_true", help="times for 1, 2, ... machines of the outermost level")
-    group.add_argument("--schedule", metavar="NAME", help="play a synchronous schedule with these stages: 1f1b, ...")
+    group.add_argument(
+        "--schedule", metavar="NAME", help=f"make its step short, as it is played: {', '.join(SYNCHRONOUS)}"
+    )
     group.add_argument("--micro-batches", type=int, default=8, metavar="M", help="of that schedule (default 8)")
+    group.add_argument("--chunks", type=int, metavar="V", help="stages a rank, of interleaved (default 2)")
     group.add_argument("--schedule-svg", metavar="FILE", help="a picture of it")
     group.add_argument("--svg", metavar="FILE", help="a picture of the stages; .dot: its source")
 
@@ -71,7 +74,7 @@ def run(arguments: argparse.Namespace, path: str, machines: list[int]) -> None:
     speeds = [float(text) for text in arguments.network_bandwidths or ["1e9"]]
     found = _solve(arguments, graph, machines, speeds, second=arguments.second, gains=arguments.explain)
     each = _each(arguments, graph, machines, speeds) if arguments.each else []
-    if not found.complete:
+    if not found.complete and found.schedule is None:
         print(
             f"fastdispatch: {path}: too many places to cut: {found.states} on two chains were looked at; "
             f"no plan takes less than {found.bound_s:g} s (--max-states)",
@@ -87,12 +90,11 @@ def run(arguments: argparse.Namespace, path: str, machines: list[int]) -> None:
         made, replay = found.replay(arguments.schedule or "1f1b", arguments.micro_batches)
         write(arguments.schedule_svg, draw(made, replay).encode())
     if arguments.json:
-        extra = {"each": [{"machines": count, "time_per_stage_s": time} for count, time in each]} if each else {}
+        name = "time_per_stage_s" if found.schedule is None else "step_s"
+        extra = {"each": [{"machines": count, name: time} for count, time in each]} if each else {}
         print(json.dumps(found.to_dict() | extra))
         return
     print("\n".join(_lines(found, arguments)))
-    if arguments.schedule:
-        print("\n".join(_played(found, arguments)))
     for count, time in each:
         print(f"{count:6d} machines  {_seconds(time) if time is not None else 'no plan'}")
 
@@ -113,6 +115,9 @@ def _solve(
         optimizer_bytes=arguments.optimizer_bytes,
         in_flight=arguments.in_flight,
         max_states=arguments.max_states,
+        schedule=arguments.schedule,
+        micro_batches=arguments.micro_batches,
+        chunks=arguments.chunks,
         **more,
     )
 
@@ -123,10 +128,15 @@ def _each(
     made: list[tuple[int, float | None]] = []
     for count in range(1, machines[-1] + 1):
         try:
-            made.append((count, _solve(arguments, graph, [*machines[:-1], count], speeds).time_per_stage_s))
+            made.append((count, _step(_solve(arguments, graph, [*machines[:-1], count], speeds))))
         except Error:
             made.append((count, None))
     return made
+
+
+def _step(found: Optimum) -> float:
+    """What was made short."""
+    return found.time_per_stage_s if found.schedule is None else float(found.schedule["step_s"])
 
 
 def _save(found: Optimum, folder: Path) -> None:
@@ -151,32 +161,44 @@ def _title(stage: Stage, place: int) -> str:
 
 
 def _lines(found: Optimum, arguments: argparse.Namespace) -> Iterator[str]:
-    gain = found.single_machine_s / found.time_per_stage_s if found.time_per_stage_s else 0
-    yield f"one machine    {_seconds(found.single_machine_s)}"
-    yield f"data parallel  {_seconds(found.data_parallel_s)}"
-    yield f"pipeline       {_seconds(found.time_per_stage_s)}, {gain:.2f} times one machine"
+    if found.schedule is not None:
+        yield from _scheduled(found, found.schedule)
+    else:
+        gain = found.single_machine_s / found.time_per_stage_s if found.time_per_stage_s else 0
+        yield f"one machine    {_seconds(found.single_machine_s)}"
+        yield f"data parallel  {_seconds(found.data_parallel_s)}"
+        yield f"pipeline       {_seconds(found.time_per_stage_s)}, {gain:.2f} times one machine"
     if found.unused:
         yield f"machines of the outermost level not used: {found.unused}"
     yield ""
     yield from _table(found.stages, "")
     if found.second is not None:
-        yield f"second best: {_seconds(found.second['time_per_stage_s'])}"
+        yield f"second best: {_seconds(found.second.get('step_s', found.second['time_per_stage_s']))}"
         yield from _table(found.second["stages"], "")
     if arguments.explain:
         yield _gain(found, found.one_more_s, "one machine more")
         yield _gain(found, found.twice_bandwidth_s, "twice the bandwidth")
 
 
-def _played(found: Optimum, arguments: argparse.Namespace) -> Iterator[str]:
-    made, replay = found.replay(arguments.schedule, arguments.micro_batches)
-    share = float(replay.bubble_of_total)
-    yield f"{made.schedule}, {made.micro_batches} micro-batches: {_seconds(float(replay.makespan))}, bubble {share:.1%}"
+def _scheduled(found: Optimum, about: dict[str, Any]) -> Iterator[str]:
+    step = about["step_s"]
+    one = found.single_machine_s * about["micro_batches"]
+    share = float(found.replay(about["name"], about["micro_batches"])[1].bubble_of_total)
+    yield f"one machine    {_seconds(one)} a step of {about['micro_batches']} micro-batches"
+    yield f"{about['name']:14} {_seconds(step)}, {one / step if step else 0:.2f} times one machine, bubble {share:.1%}"
+    if about["proven"]:
+        yield "               proven: no plan is shorter"
+    else:
+        bound = about["bound_s"]
+        yield f"               not proven: no plan is shorter than {_seconds(bound)} ({bound / step - 1:.1%})"
+    if about["asynchronous_s"] is not None:
+        yield f"               the plan without a schedule takes {_seconds(about['asynchronous_s'])} under it"
 
 
 def _gain(found: Optimum, time: float | None, what: str) -> str:
     if time is None:
         return f"{what}: no such plan"
-    saved = 1 - time / found.time_per_stage_s if found.time_per_stage_s else 0
+    saved = 1 - time / _step(found) if _step(found) else 0
     if abs(saved) < 1e-9:
         return f"{what} would change nothing"
     return f"{what} would make it {_seconds(time)}, {abs(saved):.1%} {'less' if saved > 0 else 'more'}"

@@ -13,6 +13,7 @@ from fastdispatch.pipeline.plan import Plan, Replay, plan
 
 SCHEMA = "fastdispatch-optimum/1"
 MEMORY = ("none", "published", "stashed", "flushed")
+SYNCHRONOUS = ("gpipe", "1f1b", "interleaved", "zb-h1", "zb-v")
 
 Stage = dict[str, Any]
 
@@ -22,6 +23,10 @@ class Optimum:
 
     def __init__(self, graph: Graph, machines: list[int], bandwidths: list[float], found: dict[str, Any]) -> None:
         self._found = found
+        #: None, or how the synchronous schedule runs that was planned for: name, micro_batches, chunks (a rank), ranks,
+        #: rank_of_stage, step_s (a step of the optimizer), bound_s (no plan is shorter), proven (this one is the
+        #: shortest), asynchronous_s (what the plan without a schedule would take under it; None: it would not run).
+        self.schedule: dict[str, Any] | None = _schedule(found["schedule"])
         self._graph = graph
         self.machines = machines
         self.bandwidths = bandwidths
@@ -43,7 +48,8 @@ class Optimum:
 
     def __repr__(self) -> str:
         shape = "-".join(str(stage["replicas"]) for stage in self.stages)
-        return f"<Optimum: {self.time_per_stage_s:g} s a step, stages on {shape} machines>"
+        step = self.time_per_stage_s if self.schedule is None else self.schedule["step_s"]
+        return f"<Optimum: {step:g} s a step, stages on {shape} machines>"
 
     @cached_property
     def stages(self) -> list[Stage]:
@@ -58,11 +64,12 @@ class Optimum:
     @property
     def second(self) -> dict[str, Any] | None:
         """The best of the plans that lack one of the cuts of this one, or that are cut where this one is not at all:
-        ``time_per_stage_s`` and ``stages``."""
+        ``time_per_stage_s`` and ``stages``, with a schedule ``step_s``."""
         found = self._found["second"]
         if found is None:
             return None
-        return {"time_per_stage_s": found["time_s"], "stages": _nested(found["stages"], len(self.machines))}
+        made = {"time_per_stage_s": found["time_s"], "stages": _nested(found["stages"], len(self.machines))}
+        return made if self.schedule is None else made | {"step_s": self._found["schedule"]["second_s"]}
 
     @cached_property
     def graph(self) -> Graph:
@@ -72,24 +79,21 @@ class Optimum:
         return self._graph.with_stages(dict(zip(nodes, stages, strict=True)))
 
     def replay(self, schedule: str, micro_batches: int) -> tuple[Plan, Replay]:
-        """What a synchronous schedule makes of these stages, each micro-batch taking what the graph says.
+        """What a synchronous schedule makes of these stages, each micro-batch taking what the planned layers take.
 
         A stage on several machines counts as one that many times as quick; gradients are reduced after the last
         micro-batch, outside of this. Schedules with several chunks a stage take consecutive halves of the stages.
         """
-        forward = [0.0] * len(self.leaves)
-        backward = [0.0] * len(self.leaves)
-        for node in self.graph.nodes:
-            if node.stage is not None:
-                share = self.leaves[node.stage]["replicas"] * 1e3
-                forward[node.stage] += node.forward_ms / share
-                backward[node.stage] += node.backward_ms / share
+        forward = [leaf["forward_s"] for leaf in self.leaves]
+        backward = [leaf["compute_s"] - leaf["forward_s"] for leaf in self.leaves]
         chunks = 2 if schedule in ("interleaved", "zb-v") else 1
+        if self.schedule is not None and self.schedule["name"] == schedule:
+            chunks = self.schedule["chunks"]
         if len(forward) % chunks:
             raise _core.Error(f"{schedule}: {len(forward)} stages are no multiple of {chunks} chunks")
         made = plan(schedule, len(forward) // chunks, micro_batches, chunks)
         transfer = [leaf["in_s"] / 2 for leaf in self.leaves]
-        return made, made.replay(forward, backward, transfer=transfer)
+        return made, made.replay(forward, backward, transfer=transfer, transfer_back=[*transfer[1:], 0])
 
     def to_dict(self) -> dict[str, Any]:
         """docs/pipeline-optimize.schema.json."""
@@ -105,11 +109,26 @@ class Optimum:
             "bound_s": self.bound_s,
             "data_parallel_s": self.data_parallel_s,
             "unused": self.unused,
+            "schedule": self.schedule,
             "stages": self.stages,
             "second": self.second,
             "one_more_s": self.one_more_s,
             "twice_bandwidth_s": self.twice_bandwidth_s,
         }
+
+
+def _schedule(found: dict[str, Any] | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    ranks, chunks = found["ranks"], found["chunks"]
+    rows = [[*range(ranks)]] * chunks
+    if found["name"] == "zb-v":
+        rows = [rows[0], rows[0][::-1]]
+    made = {name: value for name, value in found.items() if name != "second_s"}
+    return made | {
+        "rank_of_stage": [rank for row in rows for rank in row],
+        "proven": found["bound_s"] >= found["step_s"],
+    }
 
 
 def _nested(flat: list[Stage], levels: int) -> list[Stage]:
@@ -150,8 +169,11 @@ def optimize(
     max_states: int | None = None,
     second: bool = False,
     gains: bool = False,
+    schedule: str | None = None,
+    micro_batches: int = 8,
+    chunks: int | None = None,
 ) -> Optimum:
-    """The pipeline of least time by the objective of PipeDream.
+    """The pipeline of least time: by the objective of PipeDream, or with a schedule that of the shortest step under it.
 
     Parameters
     ----------
@@ -175,6 +197,10 @@ def optimize(
         Of a graph with more places to cut only chains of them are looked at; then ``complete`` is false.
     second, gains:
         Look for the second best, and for what a machine more or twice the bandwidth would give.
+    schedule, micro_batches, chunks:
+        One of ``SYNCHRONOUS``: the step of the optimizer, all micro-batches and the all-reduce of gradients, is made
+        short, as the schedule plays it; one level of machines, at most 256, and ``memory`` "none" or "flushed".
+        Chunks a rank are of "interleaved", 2 by default.
 
     Raises :class:`fastdispatch.Error` where there is no such plan: more stages than layers, no room (which stage lacks
     how much), and for figures out of range.
@@ -191,7 +217,10 @@ def optimize(
         raise _core.Error(f"memory {memory!r}: one of {', '.join(MEMORY)}")
     if compression is not None and not (compression > 0 and math.isfinite(compression)):
         raise _core.Error(f"compression {compression}: a number above 0")
-    for name, count in (("in_flight", in_flight), ("max_states", max_states)):
+    if schedule is not None and schedule not in SYNCHRONOUS:
+        raise _core.Error(f"schedule {schedule!r}: one of {', '.join(SYNCHRONOUS)}")
+    limits = {"in_flight": in_flight, "max_states": max_states, "chunks": chunks, "micro_batches": micro_batches}
+    for name, count in limits.items():
         if count is not None and not 1 <= count < 1 << 31:
             raise _core.Error(f"{name} {count}: a number from 1 on")
     found = graph._core.optimize(
@@ -208,5 +237,8 @@ def optimize(
         most_states=max_states or 0,
         second=second,
         gains=gains,
+        schedule=schedule,
+        micro_batches=0 if schedule is None else micro_batches,
+        chunks=chunks or (2 if schedule == "interleaved" else 0),
     )
     return Optimum(graph, levels, speeds, found)

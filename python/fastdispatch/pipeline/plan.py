@@ -197,14 +197,16 @@ class Plan:
         backward_input: Times | None = None,
         backward_weight: Times | None = None,
         transfer: Times = 0,
+        transfer_back: Times | None = None,
         blocking: bool = False,
     ) -> Replay:
         """Play the plan with the times of one micro-batch, in any unit.
 
         A time is a number for all stages, one a stage, or one a global stage. The first two are of a whole stage and
         parted evenly among its chunks. Without ``backward_input`` and ``backward_weight`` each is half of ``backward``.
-        A ``transfer`` is counted at its receiver. By default transfers run beside the work; with ``blocking`` both ends
-        wait for each other. All else takes no time. Exact for integers, fractions and short decimals.
+        A ``transfer`` is counted at its receiver; ``transfer_back`` is that of gradients, by default the same. By
+        default transfers run beside the work; with ``blocking`` both ends wait for each other. All else takes no time.
+        Exact for integers, fractions and short decimals.
 
         Raises :class:`fastdispatch.Error` for times that are negative or no numbers, and where the engines of the
         schedule have no blocking transfers.
@@ -217,7 +219,9 @@ class Plan:
             "W": half if backward_weight is None else self._times("backward_weight", backward_weight),
             "RA": self._times("transfer", transfer, whole=False),
         }
-        prices["RG"] = prices["RA"]
+        prices["RG"] = (
+            prices["RA"] if transfer_back is None else self._times("transfer_back", transfer_back, whole=False)
+        )
         tick = _tick([each for times in prices.values() for each in times])
         ticks = {kind: [round(each / tick) for each in times] for kind, times in prices.items()}
         play = partial(self._core.replay, ticks, blocking=blocking)
