@@ -28,13 +28,34 @@ loaded_library(void)
     return path == NULL ? NULL : dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
 }
 
+typedef struct wanted {
+    void *function; /* pointer to one */
+    const char *symbol;
+} wanted;
+
+/* In PyTorch, and in the libraries it was linked with. */
+static fd_status
+find_all(const wanted *list, size_t count, fd_error *error)
+{
+    void *library = loaded_library();
+    if (library == NULL) {
+        return fd_fail(error, FD_EINVAL, "PyTorch is not loaded");
+    }
+    for (size_t i = 0; i < count; i++) {
+        void *address = dlsym(library, list[i].symbol);
+        if (address == NULL) {
+            return fd_fail(error, FD_EINVAL, "libtorch_cpu.so has no %s",
+                           list[i].symbol);
+        }
+        memcpy(list[i].function, &address, sizeof address);
+    }
+    return FD_OK;
+}
+
 fd_status
 fd_libtorch_find(fd_error *error)
 {
-    const struct {
-        void *function;
-        const char *symbol;
-    } wanted[] = {
+    const wanted list[] = {
         {&fd_torch.add_global_callback,
          "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE"},
         {&fd_torch.add_thread_callback,
@@ -46,17 +67,22 @@ fd_libtorch_find(fd_error *error)
          "_ZN2at14RecordFunction15currentThreadIdEv"},
         {&fd_torch.next_number, "_ZN2at15sequence_number4peekEv"},
     };
-    void *library = loaded_library();
-    if (library == NULL) {
-        return fd_fail(error, FD_EINVAL, "PyTorch is not loaded");
-    }
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-        void *address = dlsym(library, wanted[i].symbol);
-        if (address == NULL) {
-            return fd_fail(error, FD_EINVAL, "libtorch_cpu.so has no %s",
-                           wanted[i].symbol);
-        }
-        memcpy(wanted[i].function, &address, sizeof address);
-    }
-    return FD_OK;
+    return find_all(list, sizeof list / sizeof *list, error);
+}
+
+#define OSTRINGSTREAM \
+    "St7__cxx1119basic_ostringstreamIcSt11char_traitsIcESaIcEE"
+
+fd_status
+fd_libtorch_find_printer(fd_error *error)
+{
+    const wanted list[] = {
+        {&fd_torch.print_schema, "_ZN3c10lsERSoRKNS_14FunctionSchemaE"},
+        {&fd_torch.begin_stream, "_ZN" OSTRINGSTREAM "C1Ev"},
+        {&fd_torch.end_stream, "_ZN" OSTRINGSTREAM "D1Ev"},
+        {&fd_torch.stream_text, "_ZNK" OSTRINGSTREAM "3strEv"},
+        {&fd_torch.end_text, "_ZNSt7__cxx1112basic_stringIcSt11char_traits"
+                             "IcESaIcEED1Ev"},
+    };
+    return find_all(list, sizeof list / sizeof *list, error);
 }

@@ -22,6 +22,13 @@ typedef struct fd_record_callback {
     char zero[27];
 } fd_record_callback;
 
+/* std::string */
+typedef struct fd_cpp_text {
+    const char *text;
+    uint64_t size;
+    uint64_t room[2];
+} fd_cpp_text;
+
 typedef struct fd_libtorch {
     uint64_t (*add_global_callback)(fd_record_callback callback);
     uint64_t (*add_thread_callback)(fd_record_callback callback);
@@ -30,6 +37,11 @@ typedef struct fd_libtorch {
     bool (*record_is_async)(const void *record);
     uint64_t (*current_thread)(void);
     uint64_t (*next_number)(void); /* of the next autograd node here */
+    void *(*print_schema)(void *stream, const void *schema);
+    void (*begin_stream)(void *stream); /* std::ostringstream */
+    void (*end_stream)(void *stream);
+    void *(*stream_text)(fd_cpp_text *text, const void *stream);
+    void (*end_text)(fd_cpp_text *text);
 } fd_libtorch;
 
 /* Callbacks get no pointer of ours. Filled in by fd_libtorch_find before the
@@ -39,5 +51,8 @@ extern fd_libtorch fd_torch;
 /* Look the functions up. FD_EINVAL with the missing one named: PyTorch is not
  * loaded, or too different. */
 fd_status fd_libtorch_find(fd_error *error);
+
+/* The same for those that only execution traces need: from print_schema on. */
+fd_status fd_libtorch_find_printer(fd_error *error);
 
 #endif

@@ -4,19 +4,32 @@
 #include "capture/operands.h"
 #include "store/op_calls.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { MOST_NAME = 256 };
 
-/* std::string, as a schema begins with two: name and overload. */
-typedef struct cpp_text {
-    const char *text;
-    uint64_t size;
-    uint64_t room[2];
-} cpp_text;
+/* What an operator takes and gives, as PyTorch prints it: kept at once, so that
+ * the recording of a killed process has it. */
+static void
+keep_schema(fd_recording *recording, const void *schema, const char *name)
+{
+    union {
+        max_align_t aligned;
+        char room[512]; /* a std::ostringstream has 376 */
+    } stream;
+    fd_cpp_text text;
+    fd_torch.begin_stream(&stream);
+    fd_torch.print_schema(&stream, schema);
+    fd_torch.stream_text(&text, &stream);
+    fd_recording_schema(recording, name, text.text);
+    fd_torch.end_text(&text);
+    fd_torch.end_stream(&stream);
+}
 
-/* "aten::add.Tensor"; "aten::relu" has no overload. */
+/* "aten::add.Tensor"; "aten::relu" has no overload. A schema begins with name
+ * and overload. */
 static uint32_t
 schema_of(fd_session *session, const void *record)
 {
@@ -25,13 +38,16 @@ schema_of(fd_session *session, const void *record)
     if (text != 0) {
         return text;
     }
-    const cpp_text *names = (const cpp_text *)(uintptr_t)address;
+    const fd_cpp_text *names = (const fd_cpp_text *)(uintptr_t)address;
     char name[MOST_NAME];
     int size = snprintf(name, sizeof name, "%s%s%s", names[0].text,
                         names[1].size > 0 ? "." : "", names[1].text);
-    return size < 0 ? 0
-                    : fd_operators_add_text(&session->schemas,
-                                            session->recording, address, name);
+    if (size < 0) {
+        return 0;
+    }
+    keep_schema(session->recording, names, name);
+    return fd_operators_add_text(&session->schemas, session->recording,
+                                 address, name);
 }
 
 static uint32_t

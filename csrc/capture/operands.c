@@ -420,6 +420,10 @@ fd_operands_attach(fd_session *session, fd_thread *thread, uint64_t tensor,
         .needs_outputs = true,
     };
     if (known.shape == 0) {
+        fd_status status = fd_libtorch_find_printer(error);
+        if (status != FD_OK) {
+            return status;
+        }
         memset(callback.scopes, 1, sizeof callback.scopes);
         memset(&probe, 0, sizeof probe);
         probe.tensor = tensor;

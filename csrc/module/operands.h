@@ -9,10 +9,4 @@
 PyObject *fd_session_attach_operands(PyObject *module, fd_session *session,
                                      fd_thread *thread, PyObject *args);
 
-/* The operators that were met, "aten::add.Tensor". */
-PyObject *fd_session_operator_names(const fd_session *session);
-
-/* schema(name, text) */
-PyObject *fd_session_tell_schema(fd_session *session, PyObject *args);
-
 #endif

@@ -350,19 +350,6 @@ session_attach_operands(PyObject *self, PyObject *args)
                                                        thread, args);
 }
 
-static PyObject *
-session_operator_names(PyObject *self, PyObject *unused)
-{
-    (void)unused;
-    return fd_session_operator_names(session_of(self));
-}
-
-static PyObject *
-session_schema(PyObject *self, PyObject *args)
-{
-    return fd_session_tell_schema(session_of(self), args);
-}
-
 /* Texts of a list, copied. */
 static int
 take_globs(fd_marks_plan *plan, PyObject *globs)
@@ -506,13 +493,6 @@ static PyMethodDef methods[] = {
      PyDoc_STR("attach_operands($self, tensor, storage, run, /)\n--\n\n"
                "Record what goes into operators and out, for execution "
                "traces.")},
-    {"operator_names", session_operator_names, METH_NOARGS,
-     PyDoc_STR("operator_names($self, /)\n--\n\n"
-               "Operators with their overloads, as execution traces met "
-               "them.")},
-    {"schema", session_schema, METH_VARARGS,
-     PyDoc_STR("schema($self, name, text, /)\n--\n\n"
-               "What an operator takes and gives.")},
     {"sample_gpu", session_sample_gpu, METH_VARARGS,
      PyDoc_STR("sample_gpu($self, every, kinds, globs, in_use, /)\n"
                "--\n\nTime calls on the GPU, in some steps.")},

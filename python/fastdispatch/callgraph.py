@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
 
-from fastdispatch import _core, files, probe
+from fastdispatch import _core, files
 from fastdispatch.calibration import call_cost, operator_cost
 from fastdispatch.clocks import Pings
 from fastdispatch.engines import Engines
@@ -363,8 +363,6 @@ class CallGraph:
         self._look()
         if self._pings is not None:
             self._note({"clock": self._pings.end()})
-        if self._session is not None and self._operators is not None and self._et:
-            probe.tell_schemas(self._session)
         if self._operators is not None:
             costs = {
                 "python_call": call_cost(*self._price()),

@@ -48,14 +48,3 @@ def attach_operands(session: Session) -> None:
     with _disable_current_modes(), torch.inference_mode(False), torch.no_grad():
         tensor = torch.ones(64, dtype=torch.float64, device="cpu")
         session.attach_operands(tensor._cdata, tensor.untyped_storage()._cdata, run)
-
-
-def tell_schemas(session: Session) -> None:
-    """Store what the operators that were met take and give."""
-    import torch
-
-    for name in session.operator_names():
-        for schema in torch._C._jit_get_schemas_for_operator(name.split(".")[0]):
-            text = str(schema)
-            if text.startswith(f"{name}("):
-                session.schema(name, text)
