@@ -329,6 +329,9 @@ describe_level(fd_et *et, uint8_t *levels, uint8_t level)
         cover(et, i, levels);
         if (call != 0) {
             levels[call - 1] = FD_ET_NO_COMM;
+            status = status == FD_OK
+                         ? fd_et_add_edge(et, call - 1, i, FD_ET_LAUNCH)
+                         : status;
         }
     }
     return status;

@@ -12,8 +12,12 @@ typedef struct storage {
     uint32_t readers[READERS]; /* since it was written, + 1; one a thread */
 } storage;
 
+/* In `works`: work of another call, looked at with that. */
+#define ELSEWHERE UINT32_MAX
+
 typedef struct finding {
     fd_et *et;
+    uint32_t *works; /* what a call started on another thread, + 1 */
     FD_VECTOR(storage) list;
     fd_map places; /* a storage's id + 1 -> its place in the list + 1 */
 } finding;
@@ -47,6 +51,23 @@ within(const fd_et *et, uint32_t node, uint32_t around)
         node = parent - 1;
     }
     return node == around;
+}
+
+/* Whether `to` waited for who touched a storage before. Work on another thread
+ * may come later, or still run: then nobody did. */
+static bool
+waited(const fd_et *et, uint32_t from, uint32_t to)
+{
+    const fd_et_node *work = &et->nodes.list[from];
+    bool timed = (work->flags & et->nodes.list[to].flags & FD_ET_TIMED) != 0;
+    if (within(et, to, from)) {
+        return false;
+    }
+    return work->comm == 0
+           || (from < to
+               && (!timed
+                   || work->start_ns + work->dur_ns
+                          <= et->nodes.list[to].start_ns));
 }
 
 /* Later readers of a thread stand for earlier ones: there is an order. */
@@ -98,7 +119,7 @@ read_inputs(finding *f, uint32_t place)
         if (s == NULL) {
             continue;
         }
-        if (s->writer != 0 && !within(et, place, s->writer - 1)) {
+        if (s->writer != 0 && waited(et, s->writer - 1, place)) {
             status = fd_et_add_edge(et, s->writer - 1, place, FD_ET_DATA);
         }
         /* What it writes itself it would wait for itself. */
@@ -117,13 +138,13 @@ write_storage(finding *f, storage *s, uint32_t place)
     if (s->writer != 0 && within(et, s->writer - 1, place)) {
         return FD_OK; /* something in it wrote */
     }
-    if (s->writer != 0 && !within(et, place, s->writer - 1)) {
+    if (s->writer != 0 && waited(et, s->writer - 1, place)) {
         status = fd_et_add_edge(et, s->writer - 1, place, FD_ET_DATA);
     }
     for (uint32_t i = 0; i < READERS && status == FD_OK; i++) {
         uint32_t reader = s->readers[i];
         if (reader != 0 && reader - 1 < place
-            && !within(et, place, reader - 1)) {
+            && waited(et, reader - 1, place)) {
             status = fd_et_add_edge(et, reader - 1, place, FD_ET_DATA);
         }
     }
@@ -131,23 +152,18 @@ write_storage(finding *f, storage *s, uint32_t place)
     return status;
 }
 
-/* An output that was an input is a view, unless the schema says that it is
- * written: "Tensor(a!)". */
+/* The tensors of a list, but those that are in `unless` too (0: none is). */
 static fd_status
-write_outputs(finding *f, uint32_t place)
+write_list(finding *f, uint32_t place, uint32_t list, uint32_t unless)
 {
     fd_et *et = f->et;
-    const fd_et_node *node = &et->nodes.list[place];
-    bool mutates = strchr(fd_et_text(et, node->schema), '!') != NULL;
-    uint32_t in = node->in.values;
-    uint32_t out = node->out.values;
-    const char *at = fd_et_text(et, out);
-    const char *end = at + fd_text_pool_size(&et->texts, out);
+    const char *at = fd_et_text(et, list);
+    const char *end = at + fd_text_pool_size(&et->texts, list);
     fd_et_tensor tensor;
     fd_status status = FD_OK;
     while (status == FD_OK && fd_et_next_tensor(&at, end, &tensor)) {
         if (tensor.storage == 0
-            || (!mutates && has_storage(et, in, tensor.storage))) {
+            || (unless != 0 && has_storage(et, unless, tensor.storage))) {
             continue;
         }
         storage *s = storage_of(f, tensor.storage, &status);
@@ -156,12 +172,67 @@ write_outputs(finding *f, uint32_t place)
     return status;
 }
 
+/* An output that was an input is a view, unless the schema says that it is
+ * written: "Tensor(a!)". What is received is written, whatever that says. */
+static fd_status
+write_outputs(finding *f, uint32_t place)
+{
+    const fd_et *et = f->et;
+    const fd_et_node *node = &et->nodes.list[place];
+    bool mutates = strchr(fd_et_text(et, node->schema), '!') != NULL;
+    bool receives = node->comm != 0
+                    && (node->type == FD_ET_COLL || node->type == FD_ET_RECV);
+    fd_status status = receives ? write_list(f, place, node->in.values, 0)
+                                : FD_OK;
+    return status != FD_OK ? status
+                           : write_list(f, place, node->out.values,
+                                        mutates || receives ? 0
+                                                            : node->in.values);
+}
+
 static bool
 touches(const fd_et *et, uint32_t place)
 {
     const fd_et_node *node = &et->nodes.list[place];
     return (node->flags & FD_ET_GPU) == 0
            && (node->schema != 0 || node->comm != 0);
+}
+
+/* Calls that started work on another thread, which has another parent. */
+static void
+find_works(finding *f)
+{
+    for (uint32_t i = 0; i < f->et->edges.count; i++) {
+        const fd_et_edge *edge = &f->et->edges.list[i];
+        if ((edge->kinds & 1U << FD_ET_LAUNCH) != 0
+            && (f->et->nodes.list[edge->to].flags & FD_ET_GPU) == 0) {
+            f->works[edge->from] = edge->to + 1;
+            f->works[edge->to] = ELSEWHERE;
+        }
+    }
+}
+
+static fd_status
+enter(finding *f, uint32_t place)
+{
+    return touches(f->et, place) && f->works[place] != ELSEWHERE
+               ? read_inputs(f, place)
+               : FD_OK;
+}
+
+static fd_status
+leave(finding *f, uint32_t place)
+{
+    if (!touches(f->et, place) || f->works[place] == ELSEWHERE) {
+        return FD_OK;
+    }
+    uint32_t work = f->works[place];
+    fd_status status = write_outputs(f, place);
+    if (work != 0 && status == FD_OK) {
+        status = read_inputs(f, work - 1);
+        status = status == FD_OK ? write_outputs(f, work - 1) : status;
+    }
+    return status;
 }
 
 /* Reads at entry, writes at exit: on the way back from what it encloses. */
@@ -177,12 +248,11 @@ visit(finding *f, const uint32_t *order, uint32_t *open)
                               : 0;
         while (depth > 0 && open[depth - 1] + 1 != parent
                && status == FD_OK) {
-            uint32_t done = open[--depth];
-            status = touches(et, done) ? write_outputs(f, done) : FD_OK;
+            status = leave(f, open[--depth]);
         }
         if (i < et->nodes.count && status == FD_OK) {
             open[depth++] = order[i];
-            status = touches(et, order[i]) ? read_inputs(f, order[i]) : FD_OK;
+            status = enter(f, order[i]);
         }
     }
     return status;
@@ -191,10 +261,16 @@ visit(finding *f, const uint32_t *order, uint32_t *open)
 fd_status
 fd_et_find_data(fd_et *et, const uint32_t *order)
 {
-    finding f = {.et = et};
-    uint32_t *open = fd_malloc(((size_t)et->nodes.count + 1) * sizeof *open);
-    fd_status status = open == NULL ? FD_ENOMEM : visit(&f, order, open);
+    size_t room = (size_t)et->nodes.count + 1;
+    finding f = {.et = et, .works = fd_calloc(room, sizeof *f.works)};
+    uint32_t *open = fd_malloc(room * sizeof *open);
+    fd_status status = FD_ENOMEM;
+    if (open != NULL && f.works != NULL) {
+        find_works(&f);
+        status = visit(&f, order, open);
+    }
     fd_free(open);
+    fd_free(f.works);
     fd_vector_clear(&f.list);
     fd_map_clear(&f.places);
     return status;

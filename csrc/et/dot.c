@@ -82,7 +82,9 @@ put_line(fd_buffer *to, const fd_et_line *line, int kind)
                      width_of(line->counts[kind]),
                      kind == FD_ET_LAUNCH ? "" : ", constraint=false");
     if (line->counts[kind] > 1) {
-        fd_buffer_format(to, ", label=\"%" PRIu64 "\", fontcolor=\"%s\"",
+        /* A label that takes part in the layout makes Graphviz fail on some
+         * graphs. */
+        fd_buffer_format(to, ", xlabel=\"%" PRIu64 "\", fontcolor=\"%s\"",
                          line->counts[kind], colours[kind]);
     }
     fd_buffer_text(to, "]\n");
@@ -99,6 +101,9 @@ more_often(const void *a, const void *b)
 {
     const drawn *one = a;
     const drawn *other = b;
+    if ((one->kind == FD_ET_DATA) != (other->kind == FD_ET_DATA)) {
+        return one->kind == FD_ET_DATA ? 1 : -1;
+    }
     if (one->count != other->count) {
         return one->count > other->count ? -1 : 1;
     }
@@ -116,7 +121,8 @@ is_drawn(const fd_et_folds *folds, int kind)
     return kind != FD_ET_ORDER || folds->folding == FD_ET_EACH;
 }
 
-/* The most frequent lines; `*left` is how many are not drawn. */
+/* The most frequent lines, tensors last: there are many of them; `*left` is how
+ * many are not drawn. */
 static fd_status
 put_lines(fd_buffer *to, const fd_et_folds *folds, uint32_t *left)
 {

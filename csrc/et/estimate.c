@@ -5,10 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* PyTorch's number for what programs mark themselves. */
+enum { USER_SCOPE = 7 };
+
 void
 fd_et_estimate_clear(fd_et_estimate *estimate)
 {
     fd_text_pool_clear(&estimate->texts);
+    fd_vector_clear(&estimate->steps);
     fd_vector_clear(&estimate->path);
 }
 
@@ -17,25 +21,119 @@ judge(const fd_et *traces, uint32_t count, fd_et_estimate *e, fd_error *error)
 {
     bool any = false;
     for (uint32_t r = 0; r < count; r++) {
-        uint64_t steps = 0;
         for (uint32_t i = 0; i < traces[r].nodes.count; i++) {
             const fd_et_node *node = &traces[r].nodes.list[i];
             bool timed = (node->flags & FD_ET_TIMED) != 0
                          && node->start_ns > 0;
             any = any || timed;
             e->untimed += !timed && (node->flags & FD_ET_PROCESS) == 0;
-            steps += (node->flags & FD_ET_GPU) == 0
-                     && strncmp(fd_et_text(&traces[r], node->name),
-                                "ProfilerStep#", 13)
-                            == 0;
         }
-        e->steps = steps > e->steps ? steps : e->steps;
     }
     return any ? FD_OK
                : fd_fail(error, FD_EINVAL,
                          "no start times in these traces: link them with "
                          "Kineto traces first (fastdispatch et link)");
 }
+
+/* -- steps ----------------------------------------------------------------- */
+
+static bool
+is_step(const fd_et *et, const fd_et_node *node)
+{
+    return (node->flags & FD_ET_GPU) == 0
+           && strncmp(fd_et_text(et, node->name), "ProfilerStep#", 13) == 0;
+}
+
+/* The step of this name, made when it is the first; NULL without memory. */
+static fd_et_step *
+step_of(fd_et_estimate *e, const fd_et *et, const fd_et_node *node)
+{
+    uint32_t name;
+    if (fd_text_pool_add(&e->texts, fd_et_text(et, node->name),
+                         fd_text_pool_size(&et->texts, node->name), &name)
+        != FD_OK) {
+        return NULL;
+    }
+    for (uint32_t i = 0; i < e->steps.count; i++) {
+        if (e->steps.list[i].name == name) {
+            return &e->steps.list[i];
+        }
+    }
+    fd_et_step step = {.name = name};
+    for (int t = 0; t < FD_ET_TELLINGS; t++) {
+        step.begin[t] = INT64_MAX;
+        step.end[t] = INT64_MIN;
+    }
+    return fd_vector_push(&e->steps, step) == FD_OK
+               ? &e->steps.list[e->steps.count - 1]
+               : NULL;
+}
+
+static void
+widen(fd_et_step *step, fd_et_telling telling, int64_t begin, int64_t end)
+{
+    step->begin[telling] = begin < step->begin[telling] ? begin
+                                                        : step->begin[telling];
+    step->end[telling] = end > step->end[telling] ? end : step->end[telling];
+}
+
+static void
+tell_node(const fd_play_rank *rank, uint32_t place, fd_et_telling telling,
+          fd_et_step *step)
+{
+    if (telling == FD_ET_MEASURED) {
+        widen(step, telling, rank->nodes[place].measured,
+              fd_play_measured_end(rank, place));
+    }
+    else {
+        widen(step, telling, rank->nodes[place].start,
+              fd_play_end(rank, place));
+    }
+}
+
+/* The steps of a rank and the kernels below them. `around` has room for all
+ * nodes: the place of the step in `steps`, + 1. */
+static fd_status
+tell_rank(const fd_play_rank *rank, fd_et_telling telling, uint32_t *around,
+          fd_et_estimate *e)
+{
+    for (uint32_t i = 0; i < rank->et->nodes.count; i++) {
+        const fd_et_node *node = &rank->et->nodes.list[i];
+        around[i] = node->parent == 0 || node->parent > i
+                        ? 0
+                        : around[node->parent - 1];
+        bool begins = is_step(rank->et, node);
+        if (begins) {
+            fd_et_step *step = step_of(e, rank->et, node);
+            if (step == NULL) {
+                return FD_ENOMEM;
+            }
+            around[i] = (uint32_t)(step - e->steps.list) + 1;
+        }
+        if (around[i] != 0
+            && (begins || (node->flags & FD_ET_GPU) != 0)) {
+            tell_node(rank, i, telling, &e->steps.list[around[i] - 1]);
+        }
+    }
+    return FD_OK;
+}
+
+static fd_status
+tell_steps(const fd_play *play, fd_et_telling telling, fd_et_estimate *e)
+{
+    fd_status status = FD_OK;
+    for (uint32_t r = 0; r < play->count && status == FD_OK; r++) {
+        size_t nodes = (size_t)play->ranks[r].et->nodes.count + 1;
+        uint32_t *around = fd_malloc(nodes * sizeof *around);
+        status = around == NULL ? FD_ENOMEM
+                                : tell_rank(&play->ranks[r], telling, around,
+                                            e);
+        fd_free(around);
+    }
+    return status;
+}
+
+/* -- the critical path ----------------------------------------------------- */
 
 /* One stretch of the path, added to those of its name and rank. */
 static fd_status
@@ -76,31 +174,89 @@ by_length(const void *a, const void *b)
                                       : 1;
 }
 
-/* From the last end back to the first begin: each node gives the time from
- * when what held it up was over. */
+/* Whose own time passes between calls: the operator around them, or nobody's,
+ * where Python runs. */
+static uint32_t
+own_time_of(const fd_et *et, uint32_t place)
+{
+    const fd_et_node *node = &et->nodes.list[place];
+    bool runs = node->scope != USER_SCOPE
+                && (node->flags & (FD_ET_THREAD | FD_ET_PROCESS)) == 0;
+    return runs ? node->name : 0;
+}
+
+typedef struct going {
+    const fd_play *play;
+    fd_et_estimate *e;
+    fd_map places;
+    fd_play_place at;
+    int64_t until; /* what came later is told */
+} going;
+
+/* The path came from `from` on, which was up to `since`. */
+static fd_status
+go(going *g, fd_play_place to, int64_t since, uint32_t name)
+{
+    const fd_et *et = g->play->ranks[g->at.rank].et;
+    int64_t until = since < g->until ? since : g->until;
+    fd_status status = add_stretch(g->e, &g->places, et, g->at.rank, name,
+                                   g->until - until);
+    g->until = until;
+    g->at = to;
+    return status;
+}
+
+/* From a node back to what held it up. */
+static fd_status
+step_back(going *g)
+{
+    const fd_play_rank *rank = &g->play->ranks[g->at.rank];
+    uint32_t place = g->at.place - 1;
+    const fd_play_node *node = &rank->nodes[place];
+    const fd_et_node *made = &rank->et->nodes.list[place];
+    const fd_play_node *kernel =
+        node->synced != 0 ? &rank->nodes[node->synced - 1] : NULL;
+    if (kernel != NULL && kernel->end > node->start
+        && kernel->end <= g->until) {
+        return go(g, (fd_play_place){g->at.rank, node->synced}, kernel->end,
+                  made->name);
+    }
+    if (node->last != 0 && node->synced == 0 && g->until > node->start
+        && fd_play_end(rank, node->last - 1) <= g->until) {
+        return go(g, (fd_play_place){g->at.rank, node->last},
+                  fd_play_end(rank, node->last - 1),
+                  own_time_of(rank->et, place));
+    }
+    if (node->held.place != 0 && node->begun <= g->until) {
+        return go(g, node->held, node->begun, made->name);
+    }
+    fd_status status = go(g, g->at, node->start, made->name);
+    if (status == FD_OK) {
+        uint32_t around = made->parent == 0
+                              ? 0
+                              : own_time_of(rank->et, made->parent - 1);
+        status = go(g, node->why, node->ready, around);
+    }
+    return status;
+}
+
+/* From the last end back to the first begin. */
 static fd_status
 find_path(const fd_play *play, fd_et_estimate *e)
 {
-    fd_map places = {.entries = NULL};
-    fd_play_place at = play->last;
-    int64_t until = play->end;
+    going g = {.play = play, .e = e, .at = play->last, .until = play->end};
+    uint32_t rank = g.at.rank;
     fd_status status = FD_OK;
-    while (status == FD_OK && at.place != 0) {
-        const fd_play_rank *rank = &play->ranks[at.rank];
-        const fd_play_node *node = &rank->nodes[at.place - 1];
-        const fd_et_node *made = &rank->et->nodes.list[at.place - 1];
-        int64_t begin = node->start < until ? node->start : until;
-        status = add_stretch(e, &places, rank->et, at.rank, made->name,
-                             until - begin);
-        int64_t ready = begin - node->delay;
-        if (status == FD_OK) {
-            status = add_stretch(e, &places, rank->et, at.rank, 0,
-                                 begin - ready);
-        }
-        until = ready;
-        at = node->why;
+    while (status == FD_OK && g.at.place != 0) {
+        rank = g.at.rank;
+        status = step_back(&g);
     }
-    fd_map_clear(&places);
+    if (status == FD_OK) {
+        /* It began later than the first. */
+        g.at.rank = rank;
+        status = go(&g, g.at, play->measured_begin, 0);
+    }
+    fd_map_clear(&g.places);
     if (status == FD_OK && e->path.count > 0) {
         qsort(e->path.list, e->path.count, sizeof *e->path.list, by_length);
     }
@@ -114,7 +270,7 @@ fd_et_estimate_make(const fd_et *traces, uint32_t count,
 {
     static const fd_et_changes none = {.bandwidth = 1};
     fd_play play;
-    *e = (fd_et_estimate){.steps = 0};
+    *e = (fd_et_estimate){.matched = 0};
     fd_status status = judge(traces, count, e, error);
     if (status != FD_OK) {
         return status;
@@ -122,12 +278,21 @@ fd_et_estimate_make(const fd_et *traces, uint32_t count,
     status = fd_play_make(&play, traces, count, ranks);
     if (status == FD_OK) {
         e->measured_ns = play.measured_end - play.measured_begin;
+        e->matched = ranks->matches;
+        status = tell_steps(&play, FD_ET_MEASURED, e);
+    }
+    if (status == FD_OK) {
         fd_play_run(&play, &none);
         e->replayed_ns = play.end - play.measured_begin;
+        status = tell_steps(&play, FD_ET_REPLAYED, e);
+    }
+    if (status == FD_OK) {
         fd_play_run(&play, changes);
         e->predicted_ns = play.end - play.measured_begin;
-        e->matched = ranks->matches;
         e->broken = play.broken;
+        status = tell_steps(&play, FD_ET_PREDICTED, e);
+    }
+    if (status == FD_OK) {
         status = find_path(&play, e);
     }
     fd_play_clear(&play);

@@ -2,7 +2,8 @@
  *
  * A thread does what it did, with the same pauses between operators; a kernel
  * begins once its launch, its stream and its events allow; a collective once
- * all ranks are in it. What was changed moves all that waits for it. */
+ * all ranks are in it that it waits for. What was changed moves all that waits
+ * for it. */
 #ifndef FD_ET_ESTIMATE_H
 #define FD_ET_ESTIMATE_H
 
@@ -22,17 +23,32 @@ typedef struct fd_et_changes {
 
 /* A stretch of the critical path, all of one name together. */
 typedef struct fd_et_stretch {
-    uint32_t name; /* text of `texts`; 0: between operators */
+    uint32_t name; /* text of `texts`; 0: not in an operator */
     uint32_t rank; /* place */
     uint64_t count;
     int64_t ns;
 } fd_et_stretch;
 
+typedef enum fd_et_telling {
+    FD_ET_MEASURED,
+    FD_ET_REPLAYED, /* without changes: how good the model is */
+    FD_ET_PREDICTED,
+    FD_ET_TELLINGS
+} fd_et_telling;
+
+/* ProfilerStep#N of all ranks: from the first begin to the last end of it and
+ * of the kernels below it. */
+typedef struct fd_et_step {
+    uint32_t name; /* text of `texts` */
+    int64_t begin[FD_ET_TELLINGS];
+    int64_t end[FD_ET_TELLINGS];
+} fd_et_step;
+
 typedef struct fd_et_estimate {
     int64_t measured_ns;  /* from the first begin to the last end */
     int64_t replayed_ns;  /* the same without changes: how good the model is */
     int64_t predicted_ns;
-    uint64_t steps;       /* ProfilerStep#N on a rank; 0: none */
+    FD_VECTOR(fd_et_step) steps; /* as the first rank that has them does */
     uint64_t matched;     /* collectives and messages played together */
     uint64_t broken;      /* those that were played alone: ranks differ */
     uint64_t untimed;     /* nodes without times: of no length */

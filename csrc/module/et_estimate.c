@@ -76,6 +76,36 @@ load_all(PyObject *module, arguments *a, fd_et_ranks *ranks)
 }
 
 static PyObject *
+text_of(const fd_et_estimate *e, uint32_t text)
+{
+    return PyUnicode_DecodeUTF8(fd_text_pool_get(&e->texts, text),
+                                (Py_ssize_t)fd_text_pool_size(&e->texts, text),
+                                "replace");
+}
+
+static PyObject *
+step_rows(const fd_et_estimate *e)
+{
+    PyObject *list = PyList_New(0);
+    for (uint32_t i = 0; list != NULL && i < e->steps.count; i++) {
+        const fd_et_step *s = &e->steps.list[i];
+        long long ns[FD_ET_TELLINGS];
+        for (int t = 0; t < FD_ET_TELLINGS; t++) {
+            ns[t] = (long long)(s->end[t] - s->begin[t]);
+        }
+        PyObject *row = Py_BuildValue(
+            "{s:N,s:L,s:L,s:L}", "name", text_of(e, s->name), "measured_ns",
+            ns[FD_ET_MEASURED], "replayed_ns", ns[FD_ET_REPLAYED],
+            "predicted_ns", ns[FD_ET_PREDICTED]);
+        if (row == NULL || PyList_Append(list, row) != 0) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(row);
+    }
+    return list;
+}
+
+static PyObject *
 path_rows(const fd_et_estimate *e, const fd_et_ranks *ranks)
 {
     PyObject *list = PyList_New(0);
@@ -83,13 +113,7 @@ path_rows(const fd_et_estimate *e, const fd_et_ranks *ranks)
         const fd_et_stretch *s = &e->path.list[i];
         PyObject *row = Py_BuildValue(
             "{s:N,s:L,s:K,s:L}", "name",
-            s->name == 0
-                ? Py_NewRef(Py_None)
-                : PyUnicode_DecodeUTF8(
-                    fd_text_pool_get(&e->texts, s->name),
-                    (Py_ssize_t)fd_text_pool_size(&e->texts, s->name),
-                    "replace"),
-            "rank", (long long)ranks->ranks.list[s->rank].rank, "count",
+            s->name == 0 ? Py_NewRef(Py_None) : text_of(e, s->name), "rank", (long long)ranks->ranks.list[s->rank].rank, "count",
             (unsigned long long)s->count, "ns", (long long)s->ns);
         if (row == NULL || PyList_Append(list, row) != 0) {
             Py_CLEAR(list);
@@ -106,7 +130,7 @@ estimate(PyObject *module, arguments *a, fd_et_ranks *ranks)
     fd_error error = {""};
     fd_status status;
     Py_BEGIN_ALLOW_THREADS
-    e = (fd_et_estimate){.steps = 0};
+    e = (fd_et_estimate){.matched = 0};
     status = fd_et_ranks_compare(ranks);
     if (status == FD_OK) {
         status = fd_et_estimate_make(a->traces, a->count, ranks, &a->changes,
@@ -117,9 +141,8 @@ estimate(PyObject *module, arguments *a, fd_et_ranks *ranks)
         status != FD_OK
             ? fd_raise(module, status, &error)
             : Py_BuildValue(
-                "{s:I,s:K,s:L,s:L,s:L,s:K,s:I,s:K,s:K,s:N}", "ranks",
-                (unsigned)a->count, "steps", (unsigned long long)e.steps,
-                "measured_ns", (long long)e.measured_ns, "replayed_ns",
+                "{s:I,s:N,s:L,s:L,s:L,s:K,s:I,s:K,s:K,s:N}", "ranks",
+                (unsigned)a->count, "steps", step_rows(&e), "measured_ns", (long long)e.measured_ns, "replayed_ns",
                 (long long)e.replayed_ns, "predicted_ns",
                 (long long)e.predicted_ns, "matched",
                 (unsigned long long)e.matched, "mismatches",

@@ -167,9 +167,8 @@ def et_estimate(
     latency_ns: int = 0,
 ) -> dict[str, Any]:
     """Execution traces of all ranks played again: nodes of these names take so many times as long, communication is
-    ``bandwidth`` times as fast and takes ``latency_ns`` more. Answers measured_ns, replayed_ns (without changes),
-    predicted_ns, steps, ranks, matched, mismatches, broken, untimed and critical_path: name (None: between operators),
-    rank, count, ns, longest first. Raises :class:`Error` where there are no times."""
+    ``bandwidth`` times as fast and takes ``latency_ns`` more. Answers what ``docs/et-estimate.schema.json`` describes,
+    but for ``schema`` and ``error``. Raises :class:`Error` where there are no times."""
 
 def et_info(path: _Path, *, edges: int = 255, rank: int = -1) -> dict[str, Any]:
     """What an execution trace holds, as ``docs/et-info.schema.json`` describes it. Raises :class:`Error`."""
@@ -264,12 +263,6 @@ class Session:
     def attach_operands(self, tensor: int, storage: int, run: Callable[[], None], /) -> None:
         """Record what goes into operators and comes out. The self-test calls ``run``, which runs the operators of
         ``probe.py`` on the tensor at this address with this storage. Raises :class:`Error` when it fails."""
-
-    def operator_names(self) -> list[str]:
-        """The operators that execution traces have met, as ``"aten::add.Tensor"``."""
-
-    def schema(self, name: str, text: str, /) -> None:
-        """Store what an operator takes and gives."""
 
     def sample_gpu(
         self,

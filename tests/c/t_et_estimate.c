@@ -41,7 +41,7 @@ predicted(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLEAN(fd_et_clear) fd_et et;
         CLEAN(fd_et_ranks_clear) fd_et_ranks ranks = {.collectives = 0};
-        CLEAN(fd_et_estimate_clear) fd_et_estimate e = {.steps = 0};
+        CLEAN(fd_et_estimate_clear) fd_et_estimate e = {.matched = 0};
         fd_et_changes changes = {&cases[i].scale, 1, 1, 0};
         OK(make(&et));
         OK(fd_et_ranks_add(&ranks, &et));
@@ -62,7 +62,7 @@ path(void)
 {
     CLEAN(fd_et_clear) fd_et et;
     CLEAN(fd_et_ranks_clear) fd_et_ranks ranks = {.collectives = 0};
-    CLEAN(fd_et_estimate_clear) fd_et_estimate e = {.steps = 0};
+    CLEAN(fd_et_estimate_clear) fd_et_estimate e = {.matched = 0};
     fd_et_changes changes = {.bandwidth = 1};
     OK(make(&et));
     OK(fd_et_ranks_add(&ranks, &et));
@@ -77,7 +77,7 @@ untimed(void)
 {
     CLEAN(fd_et_clear) fd_et et;
     CLEAN(fd_et_ranks_clear) fd_et_ranks ranks = {.collectives = 0};
-    CLEAN(fd_et_estimate_clear) fd_et_estimate e = {.steps = 0};
+    CLEAN(fd_et_estimate_clear) fd_et_estimate e = {.matched = 0};
     fd_et_changes changes = {.bandwidth = 1};
     fd_error error;
     OK(traces_loaded(&et));

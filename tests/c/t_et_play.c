@@ -30,6 +30,7 @@ make(fd_et *et, fd_et_ranks *ranks, int64_t rank, int64_t start)
         return FD_ENOMEM;
     }
     comm->type = FD_ET_ALL_REDUCE;
+    comm->src = -1;
     fd_status status = fd_et_finish(et);
     status = status == FD_OK ? fd_et_add_edge(et, 0, 1, FD_ET_ORDER) : status;
     return status == FD_OK ? fd_et_ranks_add(ranks, et) : status;
@@ -76,6 +77,40 @@ together(void)
     }
 }
 
+/* A rank that left before another came did not wait for it; and of a broadcast
+ * only those wait that are not the root, for that alone. */
+static void
+who_waits(void)
+{
+    static const fd_et_scale slower = {"op", 11};
+    static const struct {
+        int32_t type;
+        int64_t left; /* rank 0, whose operator is not scaled */
+        int64_t end;
+    } cases[] = {{FD_ET_ALL_REDUCE, 100, 200}, /* 20 from the last come */
+                 {FD_ET_ALL_REDUCE, 60, 60},
+                 {FD_ET_BROADCAST, 100, 100}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CLEAN(clear_two) fd_et traces[2] = {{.rank = 0}, {.rank = 1}};
+        CLEAN(fd_et_ranks_clear) fd_et_ranks ranks = {.collectives = 0};
+        CLEAN(fd_play_clear) fd_play play = {.ranks = NULL};
+        fd_et_changes changes = {&slower, 1, 1, 0};
+        OK(make(&traces[0], &ranks, 0, 40));
+        OK(make(&traces[1], &ranks, 1, 80));
+        traces[0].nodes.list[0].name = 0;
+        traces[0].nodes.list[1].dur_ns = cases[i].left - 40;
+        for (int r = 0; r < 2; r++) {
+            traces[r].comms.list[0].type = cases[i].type;
+            traces[r].comms.list[0].src = 0;
+        }
+        OK(fd_et_ranks_compare(&ranks));
+        OK(fd_play_make(&play, traces, 2, &ranks));
+        fd_play_run(&play, &changes);
+        EQUAL(play.ranks[0].nodes[1].end, cases[i].end);
+        EQUAL(play.ranks[1].nodes[1].end, 200);
+    }
+}
+
 /* Meetings in a circle end all the same. */
 static void
 circle(void)
@@ -85,8 +120,10 @@ circle(void)
     CLEAN(fd_play_clear) fd_play play = {.ranks = NULL};
     static const fd_et_changes none = {.bandwidth = 1};
     OK(make(&traces[0], &ranks, 0, 40));
-    OK(make(&traces[1], &ranks, 1, 80));
+    OK(make(&traces[1], &ranks, 1, 41));
     ranks.matches = 2;
+    /* Each is still in its first when the other comes to its second. */
+    traces[0].nodes.list[0].dur_ns = traces[1].nodes.list[0].dur_ns = 20;
     for (uint32_t r = 0; r < 2; r++) {
         fd_et_rank *rank = &ranks.ranks.list[r];
         fd_et_call other = rank->calls.list[0];
@@ -102,4 +139,4 @@ circle(void)
     EQUAL(play.ranks[1].at, 2);
 }
 
-RUN(TEST(together), TEST(circle))
+RUN(TEST(together), TEST(who_waits), TEST(circle))

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Four ranks train; then FOLDER has their execution traces (et_N.json), the same for simulators (trace.N.et), their
-# timelines (timeline_N.json), one of all ranks (timeline.json) and the call graph (callgraph.svg), and the ranks are
-# checked against each other. Usage: run.sh FOLDER [PYTHON]
+# timelines (timeline_N.json), one of all ranks (timeline.json), the call graph (callgraph.svg) and what waits for what on
+# rank 0 (trace_0.svg); the ranks are checked against each other, and the step is estimated with a network that is twice
+# as fast (estimate.json). Usage: run.sh FOLDER [PYTHON]
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 out=$1
@@ -13,4 +14,7 @@ for rank in 0 1 2 3; do
 done
 $fd timeline merge "$out/run" -o "$out/timeline.json"
 $fd svg "$out/run" -o "$out/callgraph.svg" --ops
+$fd et convert "$out/trace.0.et" -o "$out/trace_0.svg"
 $fd et check "$out"/trace.?.et
+$fd et estimate "$out"/trace.?.et --bandwidth 2x
+$fd et estimate "$out"/trace.?.et --bandwidth 2x --json > "$out/estimate.json"

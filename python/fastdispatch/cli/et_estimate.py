@@ -6,6 +6,7 @@ import argparse
 import json
 import math
 import re
+import statistics
 import sys
 from typing import Any
 
@@ -81,10 +82,19 @@ def run(arguments: argparse.Namespace) -> None:
     show(made, names)
 
 
+def spans_of(made: dict[str, Any]) -> list[dict[str, Any]]:
+    """The steps; the whole where there are none."""
+    return list(made["steps"]) or [made]
+
+
 def error_of(made: dict[str, Any]) -> float:
-    """Of the model: what it says without changes, against what was measured."""
-    measured: int = made["measured_ns"]
-    return (made["replayed_ns"] - measured) / measured if measured else 0.0
+    """Of the model: what it says without changes against what was measured, the median over the steps."""
+    errors = [
+        abs(span["replayed_ns"] - span["measured_ns"]) / span["measured_ns"]
+        for span in spans_of(made)
+        if span["measured_ns"] > 0
+    ]
+    return statistics.median(errors) if errors else 0.0
 
 
 def show(made: dict[str, Any], names: set[str | None]) -> None:
@@ -92,21 +102,23 @@ def show(made: dict[str, Any], names: set[str | None]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    steps = made["steps"] or 1
-    what = f"step (mean of {made['steps']})" if made["steps"] else "trace"
+    spans = spans_of(made)
+    measured, replayed, predicted = (
+        statistics.median(span[f"{what}_ns"] for span in spans) for what in ("measured", "replayed", "predicted")
+    )
+    what = f"step (median of {len(spans)})" if made["steps"] else "trace"
     console = Console(file=sys.stdout, highlight=False)
-    predicted, measured = made["predicted_ns"], made["measured_ns"]
-    change = (predicted - made["replayed_ns"]) / made["replayed_ns"] if made["replayed_ns"] else 0.0
+    change = (predicted - replayed) / replayed if replayed else 0.0
     console.print(f"{what} of {made['ranks']} ranks")
-    console.print(f"  measured   {measured / steps / 1e6:12.3f} ms")
-    console.print(f"  replayed   {made['replayed_ns'] / steps / 1e6:12.3f} ms   error {error_of(made):+.2%}")
-    console.print(f"  predicted  {predicted / steps / 1e6:12.3f} ms   {change:+.2%}")
-    console.print(f"\ncritical path, {len(names)} names")
+    console.print(f"  measured   {measured / 1e6:12.3f} ms")
+    console.print(f"  replayed   {replayed / 1e6:12.3f} ms   error {error_of(made):.2%}")
+    console.print(f"  predicted  {predicted / 1e6:12.3f} ms   {change:+.2%}")
+    console.print(f"\ncritical path of all, {made['predicted_ns'] / 1e6:.3f} ms, {len(names)} names")
     table = Table(box=None, pad_edge=False)
     for name in ("share", "ms", "times", "rank", "what"):
         table.add_column(name, justify="left" if name == "what" else "right", overflow="fold")
     for row in made["critical_path"][:_TOP]:
         name = row["name"] or "(between operators: Python, waiting)"
-        share = row["ns"] / predicted if predicted else 0.0
+        share = row["ns"] / made["predicted_ns"] if made["predicted_ns"] else 0.0
         table.add_row(f"{share:.1%}", f"{row['ns'] / 1e6:.3f}", str(row["count"]), str(row["rank"]), Text(name))
     console.print(table)

@@ -16,11 +16,14 @@ NO_GRAPHVIZ = (
 def layout(dot: bytes, form: Literal["svg", "pdf"] = "svg") -> bytes:
     """The picture of a graph in the dot language. Raises ``Error`` with one line without Graphviz or when it fails."""
     end = {"svg": b"</svg>", "pdf": b"%%EOF"}[form]
-    try:
-        result = subprocess.run(["dot", f"-T{form}"], input=dot, capture_output=True, check=False)
-    except OSError:
-        raise Error(NO_GRAPHVIZ) from None
-    if result.returncode != 0 or not result.stdout.rstrip().endswith(end):
+    words: list[str] = []
+    # It cannot always bend lines around boxes ("triangulation failed"); then they are drawn straight.
+    for options in ([], ["-Gsplines=line"]):
+        try:
+            result = subprocess.run(["dot", f"-T{form}", *options], input=dot, capture_output=True, check=False)
+        except OSError:
+            raise Error(NO_GRAPHVIZ) from None
+        if result.returncode == 0 and result.stdout.rstrip().endswith(end):
+            return result.stdout
         words = result.stderr.decode(errors="replace").split()
-        raise Error(f"Graphviz failed (status {result.returncode}): {' '.join(words)[:300] or 'no message'}")
-    return result.stdout
+    raise Error(f"Graphviz failed (status {result.returncode}): {' '.join(words)[:300] or 'no message'}")

@@ -1,0 +1,83 @@
+#include "traces.h"
+
+#include "et/estimate.h"
+
+#define T(ts, dur, self)                                                      \
+    ", \"ts\": " #ts ", \"inclusive_dur\": " #dur ", \"exclusive_dur\": " #self
+#define K(stream) ", \"cat\": \"kernel\", \"stream\": " #stream
+#define ROOT "[pytorch|profiler|execution_trace|thread]"
+
+/*     step [ p [ -- a --- b -- ] - q -- ]   p's own: 10, 10 and 10 us
+ */
+static void
+nested(fd_buffer *text)
+{
+    traces_more(text, 3, 2, "ProfilerStep#7", T(90, 100, 30));
+    traces_more(text, 4, 3, "p", T(100, 60, 30));
+    traces_more(text, 5, 4, "a", T(110, 10, 10));
+    traces_more(text, 6, 4, "b", T(130, 20, 20));
+    traces_more(text, 7, 3, "q", T(165, 10, 10));
+}
+
+/* `s` waits for the kernel, and does 10 us more then. */
+static void
+synced(fd_buffer *text)
+{
+    traces_more(text, 3, 2, "ProfilerStep#8", T(90, 80, 20));
+    traces_more(text, 4, 3, "l", T(90, 14, 14));
+    traces_more(text, 5, 4, "k", K(7) T(106, 34, 34));
+    traces_more(text, 6, 3, "s", T(105, 45, 45));
+    traces_more(text, 7, 3, "n", T(152, 8, 8) ", \"sync_dep\": [5]");
+}
+
+static const struct {
+    void (*make)(fd_buffer *text);
+    fd_et_scale scale;
+    int64_t ns;
+} cases[] = {
+    {nested, {"none", 0}, 100000},
+    {nested, {"p", 0.5}, 70000}, /* with all it encloses */
+    {nested, {"b", 0.5}, 90000},
+    {nested, {"q", 0}, 90000},
+    {nested, {"a", 3}, 120000},
+    {synced, {"none", 0}, 80000},
+    {synced, {"k", 0.5}, 63000},
+    {synced, {"k", 0}, 46000},
+    {synced, {"s", 0.5}, 75000}, /* what it does after the kernel */
+    {synced, {"l", 2}, 114000}, /* and its kernel */
+};
+
+static void
+what_changes(void)
+{
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CLEAN(fd_et_clear) fd_et et = {.rank = 0};
+        CLEAN(fd_et_ranks_clear) fd_et_ranks ranks = {.collectives = 0};
+        CLEAN(fd_et_estimate_clear) fd_et_estimate e = {.matched = 0};
+        CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
+        fd_et_changes changes = {&cases[i].scale, 1, 1, 0};
+        traces_begin(&text);
+        traces_more(&text, 2, 1, ROOT, "");
+        cases[i].make(&text);
+        traces_end(&text);
+        OK(traces_load(&et, "a.json", &text, FD_ET_ALL_KINDS, NULL));
+        OK(fd_et_ranks_add(&ranks, &et));
+        OK(fd_et_estimate_make(&et, 1, &ranks, &changes, &e, NULL));
+        EQUAL(e.measured_ns, cases[i].make == nested ? 100000 : 80000);
+        EQUAL(e.replayed_ns, e.measured_ns);
+        EQUAL(e.predicted_ns, cases[i].ns);
+        EQUAL(e.steps.count, 1);
+        const fd_et_step *step = &e.steps.list[0];
+        EQUAL(step->end[FD_ET_REPLAYED] - step->begin[FD_ET_REPLAYED],
+              e.measured_ns);
+        EQUAL(step->end[FD_ET_PREDICTED] - step->begin[FD_ET_PREDICTED],
+              cases[i].ns);
+        int64_t sum = 0;
+        for (uint32_t k = 0; k < e.path.count; k++) {
+            sum += e.path.list[k].ns;
+        }
+        EQUAL(sum, e.predicted_ns);
+    }
+}
+
+RUN(TEST(what_changes))
