@@ -141,8 +141,7 @@ copy_event(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
     size_t before = m->text->size;
     fd_status status =
         m->native != NULL
-            ? fd_perfetto_writer_event(m->native, event, scan,
-                                       &input->clock, ids, m->error)
+            ? fd_perfetto_writer_event(m->native, event, scan, ids, m->error)
             : fd_timeline_event_write(event, scan, &input->clock,
                                       ids, m->text);
     if (status == FD_EFORMAT || status == FD_EFULL) {
@@ -282,7 +281,11 @@ clock_of(const merging *m, const fd_timeline_input *input)
 {
     bool has_base = m->clock.has_base && input->align != FD_ALIGN_NONE
                     && input->align != FD_ALIGN_START;
-    return (fd_perfetto_clock){.shift_ns = input->clock.offset_ns,
+    int64_t off = input->uncertainty_ns;
+    return (fd_perfetto_clock){.map = input->clock,
+                               .step_ns = off > 0 && off < FD_PERFETTO_STEP_NS
+                                              ? off
+                                              : FD_PERFETTO_STEP_NS,
                                .has_base = has_base,
                                .base_ns = m->clock.base_ns};
 }
@@ -291,8 +294,9 @@ static fd_status
 end_native(merging *m, fd_timeline_input *input, const fd_timeline_ids *ids)
 {
     char label[256];
+    const fd_perfetto_clock clock = clock_of(m, input);
     describe(input, label, sizeof label);
-    return fd_perfetto_writer_end(m->native, ids, clock_of(m, input), label,
+    return fd_perfetto_writer_end(m->native, ids, &clock, label,
                                   &input->native, m->error);
 }
 
@@ -316,11 +320,14 @@ copy_packets(merging *m, fd_timeline_input *input, fd_timeline_ids *ids)
 {
     fd_perfetto_copy copy;
     char label[256];
+    const fd_perfetto_clock clock = clock_of(m, input);
     describe(input, label, sizeof label);
     fd_status status = fd_perfetto_copy_open(&copy, input->path, ids,
                                              &m->spare, m->error);
     if (status == FD_OK) {
-        fd_perfetto_copy_begin(&copy, clock_of(m, input), m->text);
+        status = fd_perfetto_copy_begin(&copy, &clock, input->path,
+                                        m->request->output, m->text,
+                                        m->error);
     }
     while (status == FD_OK && fd_perfetto_copy_next(&copy, m->text, &status)) {
         status = fd_bytes_out_flow(m->out, m->error);

@@ -114,6 +114,7 @@ fd_perfetto_copy_close(fd_perfetto_copy *c)
     fd_map_clear(&c->sequences);
     fd_map_clear(&c->clocked);
     fd_vector_clear(&c->described);
+    fd_perfetto_drift_close(&c->drift);
     fd_buffer_clear(&c->scratch);
     fd_buffer_clear(&c->packet);
 }
@@ -444,10 +445,41 @@ wants_clock(fd_perfetto_copy *c, bool *wants)
     return r.bad ? FD_EFORMAT : status;
 }
 
+/* From `own` on times are shifted by `offset`. */
+static void
+put_offset(const fd_perfetto_copy *c, int64_t own, int64_t offset,
+           fd_buffer *to)
+{
+    const fd_perfetto_clock *base = &c->clock;
+    const fd_perfetto_reading readings[] = {
+        {clock_of(c, FD_PB_BOOTTIME), own},
+        {FD_PB_BOOTTIME, own + offset},
+        {FD_PB_REALTIME, base->base_ns + own + offset}};
+    fd_perfetto_snapshot(to, c->sequence, readings, base->has_base ? 3 : 2);
+}
+
+/* One more offset of a clock that drifts. */
+static bool
+put_next_offset(fd_perfetto_copy *c, fd_buffer *to, fd_status *status)
+{
+    int64_t own;
+    int64_t offset;
+    bool any = fd_perfetto_drift_next(&c->drift, &own, &offset, status);
+    if (any) {
+        put_offset(c, own, offset, to);
+    }
+    return any;
+}
+
 bool
 fd_perfetto_copy_next(fd_perfetto_copy *c, fd_buffer *to, fd_status *status)
 {
     bool wants;
+    *status = FD_OK;
+    if (c->drift.times != NULL
+        && (put_next_offset(c, to, status) || *status != FD_OK)) {
+        return *status == FD_OK;
+    }
     if (!fd_packets_next(&c->packets)) {
         *status = c->packets.status;
         return false;
@@ -475,16 +507,6 @@ fd_perfetto_copy_next(fd_perfetto_copy *c, fd_buffer *to, fd_status *status)
 }
 
 static void
-put_clock(fd_buffer *snapshot, uint64_t id, int64_t time)
-{
-    fd_buffer one = {.bytes = NULL};
-    fd_proto_number(&one, FD_PB_CLOCK_ID, id);
-    fd_proto_number(&one, FD_PB_CLOCK_TIMESTAMP, (uint64_t)time);
-    fd_proto_message(snapshot, FD_PB_CLOCKS, &one);
-    fd_buffer_clear(&one);
-}
-
-static void
 send(fd_perfetto_copy *c, uint32_t field, fd_buffer *message, fd_buffer *to)
 {
     c->packet.size = 0;
@@ -493,21 +515,24 @@ send(fd_perfetto_copy *c, uint32_t field, fd_buffer *message, fd_buffer *to)
     fd_proto_message(to, FD_PB_TRACE_PACKET, &c->packet);
 }
 
-void
-fd_perfetto_copy_begin(fd_perfetto_copy *c, fd_perfetto_clock clock,
-                       fd_buffer *to)
+fd_status
+fd_perfetto_copy_begin(fd_perfetto_copy *c, const fd_perfetto_clock *clock,
+                       const char *path, const char *output, fd_buffer *to,
+                       fd_error *error)
 {
-    fd_buffer snapshot = {.bytes = NULL};
-    int64_t own = clock.shift_ns < 0 ? -clock.shift_ns : 0;
-    put_clock(&snapshot, clock_of(c, FD_PB_BOOTTIME), own);
-    put_clock(&snapshot, FD_PB_BOOTTIME, own + clock.shift_ns);
-    if (clock.has_base) {
-        put_clock(&snapshot, FD_PB_REALTIME,
-                  clock.base_ns + own + clock.shift_ns);
+    int64_t offset = clock->map.offset_ns;
+    c->sequence = c->spare->sequence++;
+    c->clock = *clock;
+    if (clock->map.drift_ppt != 0) {
+        fd_status status = fd_perfetto_drift_open(&c->drift, clock, path,
+                                                  output, error);
+        if (status == FD_OK) {
+            put_next_offset(c, to, &status);
+        }
+        return status;
     }
-    send(c, FD_PB_PACKET_CLOCK_SNAPSHOT, &snapshot, to);
-    c->spare->sequence++;
-    fd_buffer_clear(&snapshot);
+    put_offset(c, offset < 0 ? -offset : 0, offset, to);
+    return FD_OK;
 }
 
 void

@@ -5,12 +5,14 @@
  *     flows, ids, pids, tids      as in Chrome output (timeline/ids.h)
  *     names of processes          "rank N | ...", and their place
  *     clocks of the whole trace   clocks of this rank; one snapshot says how
- *                                 they lie to those of the merge
+ *                                 they lie to those of the merge, or as many
+ *                                 as drift needs
  */
 #ifndef FD_PERFETTO_COPY_H
 #define FD_PERFETTO_COPY_H
 
 #include "timeline/packets.h"
+#include "timeline/perfetto_drift.h"
 #include "timeline/perfetto_writer.h"
 
 typedef struct fd_perfetto_copy {
@@ -24,6 +26,9 @@ typedef struct fd_perfetto_copy {
     uint32_t pid;              /* of the message at hand */
     bool bare;                 /* it is a track below nothing */
     bool said;                 /* it has the name of its process */
+    fd_perfetto_clock clock; /* of the input */
+    fd_perfetto_drift drift; /* the same */
+    uint32_t sequence;       /* of the snapshots */
     fd_buffer scratch;
     fd_buffer packet;
     uint64_t copied; /* packets */
@@ -35,9 +40,12 @@ fd_status fd_perfetto_copy_open(fd_perfetto_copy *copy, const char *path,
                                 fd_error *error);
 void fd_perfetto_copy_close(fd_perfetto_copy *copy);
 
-/* Append what says how the clocks lie, and what describes them. */
-void fd_perfetto_copy_begin(fd_perfetto_copy *copy, fd_perfetto_clock clock,
-                            fd_buffer *to);
+/* Append what says how the clocks lie. With drift that is more than fits here:
+ * then the file is read for its times, which wait beside `output`. */
+fd_status fd_perfetto_copy_begin(fd_perfetto_copy *copy,
+                                 const fd_perfetto_clock *clock,
+                                 const char *path, const char *output,
+                                 fd_buffer *to, fd_error *error);
 
 /* Append the next packet; false at the end. */
 bool fd_perfetto_copy_next(fd_perfetto_copy *copy, fd_buffer *to,

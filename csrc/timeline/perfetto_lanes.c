@@ -23,6 +23,39 @@ fd_perfetto_lanes_clear(fd_perfetto_lanes *l)
     fd_buffer_clear(&l->scratch);
 }
 
+static void
+put_snapshot(fd_perfetto_lanes *l, int64_t time, fd_buffer *to)
+{
+    int64_t merged = time + l->steps.offset_ns;
+    const fd_perfetto_reading readings[] = {
+        {FD_PB_INCREMENTAL, time - l->zero},
+        {FD_PB_BOOTTIME, merged},
+        {FD_PB_REALTIME, l->clock->base_ns + merged}};
+    fd_perfetto_snapshot(to, l->sequence, readings,
+                         l->clock->has_base ? 3 : 2);
+    l->last = time;
+}
+
+void
+fd_perfetto_lanes_clock(fd_perfetto_lanes *l, const fd_perfetto_clock *clock,
+                        int64_t first, fd_buffer *to)
+{
+    l->zero = first < 0 ? first : 0;
+    l->clock = clock;
+    l->steps = fd_clock_steps_begin(&clock->map, clock->step_ns, first);
+    put_snapshot(l, first, to);
+}
+
+/* From here on times lie otherwise, as the clock drifts. */
+static void
+put_step(fd_perfetto_lanes *l, int64_t time, fd_buffer *to)
+{
+    l->steps.last = l->last;
+    if (fd_clock_steps_change(&l->steps, time)) {
+        put_snapshot(l, time, to);
+    }
+}
+
 /* One write for all of a packet but its body: there are millions. */
 static fd_status
 put(fd_perfetto_lanes *l, uint32_t track, uint32_t type, int64_t time,
@@ -32,6 +65,9 @@ put(fd_perfetto_lanes *l, uint32_t track, uint32_t type, int64_t time,
     uint8_t packet[64];
     uint8_t head[96];
     uint8_t *e = event;
+    if (time >= l->steps.due) {
+        put_step(l, time, to);
+    }
     if (type != 0) {
         e = fd_proto_put_field(e, FD_PB_EVENT_TYPE, type);
     }

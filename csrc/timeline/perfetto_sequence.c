@@ -17,7 +17,7 @@ enum {
 typedef struct sending {
     fd_perfetto_writer *w;
     const fd_timeline_ids *ids;
-    fd_perfetto_clock clock;
+    const fd_perfetto_clock *clock; /* borrowed */
     const char *label;
     fd_perfetto_counts *counts;
     fd_perfetto_lanes lanes;
@@ -35,38 +35,19 @@ send(sending *s)
     fd_proto_message(s->to, FD_PB_TRACE_PACKET, &s->packet);
 }
 
+/* The clock of the sequence counts as the input did. */
 static void
-put_clock(sending *s, uint64_t id, int64_t time)
+begin_sequence(sending *s, const fd_sorted *first)
 {
-    fd_proto_number(&s->inner, FD_PB_CLOCK_ID, id);
-    fd_proto_number(&s->inner, FD_PB_CLOCK_TIMESTAMP, (uint64_t)time);
-    if (id == FD_PB_INCREMENTAL) {
-        fd_proto_number(&s->inner, FD_PB_CLOCK_INCREMENTAL, 1);
-    }
-    fd_proto_message(&s->message, FD_PB_CLOCKS, &s->inner);
-}
-
-/* The clock of the sequence counts as the input did, from its first event on;
- * that is where the shift is. */
-static void
-begin_sequence(sending *s, int64_t first)
-{
-    int64_t shifted = first + s->clock.shift_ns;
     s->lanes.sequence = s->w->spare->sequence++;
-    s->lanes.last = first > 0 ? first : 0;
     fd_proto_number(&s->packet, FD_PB_PACKET_FIRST, 1);
     fd_proto_number(&s->packet, FD_PB_PACKET_FLAGS, FD_PB_STATE_CLEARED);
     fd_proto_number(&s->message, FD_PB_DEFAULTS_CLOCK, FD_PB_INCREMENTAL);
     fd_proto_message(&s->packet, FD_PB_PACKET_DEFAULTS, &s->message);
     send(s);
-    put_clock(s, FD_PB_INCREMENTAL, s->lanes.last);
-    put_clock(s, FD_PB_BOOTTIME, shifted);
-    if (s->clock.has_base) {
-        put_clock(s, FD_PB_REALTIME, s->clock.base_ns + shifted);
+    if (first->bytes != NULL) {
+        fd_perfetto_lanes_clock(&s->lanes, s->clock, first->key, s->to);
     }
-    s->lanes.last = first;
-    fd_proto_message(&s->packet, FD_PB_PACKET_CLOCK_SNAPSHOT, &s->message);
-    send(s);
 }
 
 static void
@@ -83,6 +64,14 @@ put_texts(sending *s, const fd_text_pool *pool, uint32_t field)
             send(s);
         }
     }
+}
+
+/* A text that was made for a field of `inner`. */
+static void
+put_made(sending *s, uint32_t field, const fd_buffer *text)
+{
+    fd_proto_bytes(&s->inner, field, text->bytes, text->size);
+    s->inner.status = text->status != FD_OK ? text->status : s->inner.status;
 }
 
 static void
@@ -104,7 +93,7 @@ put_process(sending *s, uint32_t process, uint32_t place)
                     s->ids->processes.list[process].pid);
     fd_proto_number(&s->inner, FD_PB_PROCESS_SORT,
                     fd_timeline_ids_place(s->ids, place));
-    fd_proto_bytes(&s->inner, FD_PB_PROCESS_NAME, text->bytes, text->size);
+    put_made(s, FD_PB_PROCESS_NAME, text);
     fd_proto_text(&s->inner, FD_PB_PROCESS_LABEL, s->label);
     if (p->labels != 0) {
         fd_proto_bytes(&s->inner, FD_PB_PROCESS_LABEL,
@@ -138,7 +127,7 @@ put_thread(sending *s, uint32_t thread)
         const char *was = fd_text_pool_get(&s->ids->names, known->was);
         fd_json_string((fd_span){was, was + strlen(was)}, text);
     }
-    fd_proto_bytes(&s->inner, FD_PB_THREAD_NAME, text->bytes, text->size);
+    put_made(s, FD_PB_THREAD_NAME, text);
     fd_proto_number(&s->message, FD_PB_TRACK_UUID, t->track);
     fd_proto_message(&s->message, FD_PB_TRACK_THREAD, &s->inner);
     fd_proto_message(&s->packet, FD_PB_PACKET_TRACK, &s->message);
@@ -198,12 +187,13 @@ put_tracks(sending *s)
                   w->processes.list[w->counters.list[i].process].track,
                   strchr(title, ':') + 1, true);
     }
-    if (w->global != 0) {
+    if (w->global != 0 && status == FD_OK) {
         fd_buffer *name = &w->scratch;
         name->size = 0;
         fd_buffer_format(name, "rank %u", (unsigned)s->ids->rank);
         fd_buffer_bytes(name, "", 1);
-        if (name->status == FD_OK) {
+        status = name->status;
+        if (status == FD_OK) {
             put_track(s, w->global, 0, name->bytes, false);
         }
     }
@@ -255,11 +245,9 @@ static fd_status
 skip_early(sending *s, fd_sorted *item)
 {
     fd_status status;
-    int64_t shifted;
     while ((status = fd_sorter_next(s->w->sorter, item, s->error)) == FD_OK
            && item->bytes != NULL
-           && (__builtin_add_overflow(item->key, s->clock.shift_ns, &shifted)
-               || shifted < 0)) {
+           && fd_clock_apply(&s->clock->map, item->key) < 0) {
         s->counts->early++;
     }
     return status;
@@ -274,8 +262,7 @@ put_all(sending *s)
     if (status != FD_OK) {
         return status;
     }
-    int64_t zero = s->clock.shift_ns < 0 ? -s->clock.shift_ns : 0;
-    begin_sequence(s, item.bytes != NULL ? item.key : zero);
+    begin_sequence(s, &item);
     status = put_tracks(s);
     put_texts(s, &w->texts.categories, FD_PB_INTERNED_CATEGORY);
     put_texts(s, &w->texts.names, FD_PB_INTERNED_NAME);
@@ -309,7 +296,7 @@ forget_input(fd_perfetto_writer *w)
 
 fd_status
 fd_perfetto_writer_end(fd_perfetto_writer *w, const fd_timeline_ids *ids,
-                       fd_perfetto_clock clock, const char *label,
+                       const fd_perfetto_clock *clock, const char *label,
                        fd_perfetto_counts *counts, fd_error *error)
 {
     sending s = {.w = w, .ids = ids, .clock = clock, .label = label,

@@ -19,9 +19,7 @@ typedef struct taking {
     const fd_scan *scan;
     fd_timeline_ids *ids;
     uint32_t process;
-    fd_clock_map drift;
-    int64_t told; /* ns, by the clock of the input */
-    int64_t time; /* without its drift */
+    int64_t time; /* ns, by the clock of the input */
     fd_error *error;
 } taking;
 
@@ -263,9 +261,6 @@ take_slice(taking *t)
     if (dur >= INT64_MAX - (t->time > 0 ? t->time : 0)) {
         dur = INT64_MAX - 1 - (t->time > 0 ? t->time : 0);
     }
-    else if (t->drift.drift_ppt != 0) {
-        dur = fd_clock_apply(&t->drift, t->told + dur) - t->time;
-    }
     uint64_t shorter = SECOND_SLICE - 1
                        - ((uint64_t)dur < SECOND_SLICE ? (uint64_t)dur
                                                        : SECOND_SLICE - 1);
@@ -472,12 +467,11 @@ take(taking *t)
 
 fd_status
 fd_perfetto_writer_event(fd_perfetto_writer *w, const fd_timeline_event *event,
-                         const fd_scan *scan, const fd_clock_map *clock,
-                         fd_timeline_ids *ids, fd_error *error)
+                         const fd_scan *scan, fd_timeline_ids *ids,
+                         fd_error *error)
 {
     taking t = {.w = w, .event = event, .scan = scan, .ids = ids,
-                .drift = *clock, .error = error};
-    t.drift.offset_ns = 0;
+                .error = error};
     bool taken;
     fd_status status = fd_timeline_event_process(event, scan, ids, &t.process,
                                                  &taken);
@@ -486,10 +480,9 @@ fd_perfetto_writer_event(fd_perfetto_writer *w, const fd_timeline_event *event,
     }
     if (event->phase != 'M'
         && (event->ts.from == NULL
-            || !fd_decimal_ns(fd_span_inside(event->ts), &t.told))) {
+            || !fd_decimal_ns(fd_span_inside(event->ts), &t.time))) {
         return FD_EFORMAT;
     }
-    t.time = fd_clock_apply(&t.drift, t.told);
     w->body.size = 0;
     return take(&t);
 }

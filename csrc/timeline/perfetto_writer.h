@@ -1,5 +1,6 @@
 /* Events of Chrome traces as a native Perfetto trace: a sequence of packets for
- * each input, whose one clock snapshot says by how much its times are shifted.
+ * each input with its own times, whose clock snapshot says by how much they are
+ * shifted; where its clock drifts there are more of them.
  *
  *     input ── events ── sorter ──► sequence: clock, tracks, texts, then slices
  *              │                              in the order of time
@@ -10,6 +11,7 @@
 
 #include "io/bytes_out.h"
 #include "timeline/event.h"
+#include "timeline/perfetto_clock.h"
 
 typedef struct fd_perfetto_writer fd_perfetto_writer;
 
@@ -22,12 +24,6 @@ typedef struct fd_perfetto_counts {
     uint64_t early;   /* events before time 0, left out */
     uint64_t others;  /* packets of a native input that hold no events */
 } fd_perfetto_counts;
-
-typedef struct fd_perfetto_clock {
-    int64_t shift_ns;
-    bool has_base;
-    int64_t base_ns; /* the real time of 0 after the shift */
-} fd_perfetto_clock;
 
 /* Numbers no two inputs share. */
 typedef struct fd_perfetto_spare {
@@ -42,20 +38,19 @@ fd_perfetto_writer *fd_perfetto_writer_new(fd_bytes_out *out,
                                            fd_perfetto_spare *spare);
 void fd_perfetto_writer_free(fd_perfetto_writer *writer);
 
-/* Of `clock` only the drift is taken: the offset is in the snapshot.
- * FD_EFORMAT: its time is none; FD_EFULL: too many processes or threads; both
+/* FD_EFORMAT: its time is none; FD_EFULL: too many processes or threads; both
  * leave the event out. */
 fd_status fd_perfetto_writer_event(fd_perfetto_writer *writer,
                                    const fd_timeline_event *event,
                                    const fd_scan *scan,
-                                   const fd_clock_map *clock,
                                    fd_timeline_ids *ids, fd_error *error);
 
 /* Write what the input had; the next one may begin. `label` is shown with its
  * processes. */
 fd_status fd_perfetto_writer_end(fd_perfetto_writer *writer,
                                  const fd_timeline_ids *ids,
-                                 fd_perfetto_clock clock, const char *label,
+                                 const fd_perfetto_clock *clock,
+                                 const char *label,
                                  fd_perfetto_counts *counts, fd_error *error);
 
 #endif

@@ -99,34 +99,90 @@ kind_of(const fd_timeline_event *event, fd_span name)
     return kind != 0 ? kind : 1;
 }
 
-static fd_status
-add_part(fd_timeline_sync *sync, uint64_t kind, fd_span order, int64_t begin,
-         int64_t end)
+static fd_clock_part
+make_part(uint64_t kind, const fd_timeline_event *event, int64_t begin)
 {
-    fd_clock_part part = {.kind = kind, .begin = begin, .end = end};
+    fd_clock_part part = {.kind = kind, .begin = begin};
+    fd_span order = member(event->args, "Seq");
     part.total = order.from == NULL || !fd_span_u64(order, &part.order);
-    return end >= begin && sync->parts.count < FD_TIMELINE_MOST_PARTS
+    return part;
+}
+
+static fd_status
+add_part(fd_timeline_sync *sync, fd_clock_part part, int64_t end)
+{
+    part.end = end;
+    return end >= part.begin && sync->parts.count < FD_TIMELINE_MOST_PARTS
                ? fd_vector_push(&sync->parts, part)
                : FD_OK;
 }
 
-/* Our own recordings write work of other threads as a pair of events, one
- * right after the other. */
-static fd_status
-take_pair(fd_timeline_sync *sync, const fd_timeline_event *event, fd_span name,
-          int64_t ts)
+static bool
+is_async(const fd_timeline_event *event)
 {
-    uint64_t kind = sync->pending_kind;
-    sync->pending_kind = 0;
-    if (event->phase == 'b') {
-        sync->pending_kind = kind_of(event, name);
-        sync->pending_begin = ts;
+    return event->phase == 'b' || event->phase == 'e';
+}
+
+/* What a begin shares with its end. */
+static uint64_t
+key_of(const fd_timeline_event *event, fd_span name)
+{
+    uint64_t key = hash_of((uint64_t)is_async(event), event->pid);
+    for (uint32_t i = 0; i < event->count; i++) {
+        const fd_timeline_field *field = &event->fields[i];
+        if (field->kind
+            == (is_async(event) ? FD_TIMELINE_ID : FD_TIMELINE_TID)) {
+            key = hash_of(key, field->value);
+        }
     }
-    else if (kind != 0 && kind_of(event, name) == kind) {
-        return add_part(sync, kind, (fd_span){NULL, NULL}, sync->pending_begin,
-                        ts);
+    return is_async(event) ? hash_of(key, name) : key;
+}
+
+static fd_timeline_begun *
+find_begun(fd_timeline_sync *sync, uint64_t key)
+{
+    for (uint32_t i = 0; i < sync->begun_count; i++) {
+        if (sync->begun[i].key == key) {
+            return &sync->begun[i];
+        }
     }
-    return FD_OK;
+    return NULL;
+}
+
+static void
+take_begin(fd_timeline_sync *sync, const fd_timeline_event *event,
+           fd_span name, int64_t ts)
+{
+    uint64_t kind = kind_of(event, name);
+    uint64_t key = key_of(event, name);
+    fd_timeline_begun *begun = find_begun(sync, key);
+    if (begun != NULL && !is_async(event)) {
+        begun->inner++;
+        return;
+    }
+    if (begun == NULL && kind != 0
+        && sync->begun_count < FD_TIMELINE_SYNC_OPEN) {
+        begun = &sync->begun[sync->begun_count++];
+    }
+    if (begun != NULL && kind != 0) {
+        *begun = (fd_timeline_begun){key, 0, make_part(kind, event, ts)};
+    }
+}
+
+static fd_status
+take_end(fd_timeline_sync *sync, const fd_timeline_event *event, fd_span name,
+         int64_t ts)
+{
+    fd_timeline_begun *begun = find_begun(sync, key_of(event, name));
+    if (begun == NULL || begun->inner > 0) {
+        if (begun != NULL) {
+            begun->inner--;
+        }
+        return FD_OK;
+    }
+    fd_clock_part part = begun->part;
+    *begun = sync->begun[--sync->begun_count];
+    return add_part(sync, part, ts);
 }
 
 static fd_status
@@ -204,11 +260,14 @@ take_named(fd_timeline_sync *sync, const fd_timeline_event *event,
 
 /* Most events are told from those that matter by a few bytes. */
 static bool
-may_matter(const fd_timeline_event *event, fd_span name)
+may_matter(const fd_timeline_sync *sync, const fd_timeline_event *event,
+           fd_span name)
 {
-    return event->phase != 0 && strchr("Xbe", event->phase) != NULL
+    bool may_end = sync->begun_count > 0 && event->phase != 0
+                   && strchr("BE", event->phase) != NULL;
+    return event->phase != 0 && strchr("XbeBE", event->phase) != NULL
            && event->ts.from != NULL
-           && (begins(name, "gloo:") || begins(name, "nccl")
+           && (may_end || begins(name, "gloo:") || begins(name, "nccl")
                || begins(name, "c10d::") || begins(name, "send")
                || begins(name, "rec"));
 }
@@ -218,16 +277,18 @@ fd_timeline_sync_event(fd_timeline_sync *sync, const fd_timeline_event *event)
 {
     int64_t ts;
     int64_t duration = 0;
-    if (event->name.from == NULL) {
-        return FD_OK;
-    }
-    fd_span name = fd_span_inside(event->name);
-    if (!may_matter(event, name)
+    fd_span name = event->name.from != NULL ? fd_span_inside(event->name)
+                                            : (fd_span){"", ""};
+    if (!may_matter(sync, event, name)
         || !fd_decimal_ns(fd_span_inside(event->ts), &ts)) {
         return FD_OK;
     }
+    if (event->phase == 'e' || event->phase == 'E') {
+        return take_end(sync, event, name, ts);
+    }
     if (event->phase != 'X') {
-        return take_pair(sync, event, name, ts);
+        take_begin(sync, event, name, ts);
+        return FD_OK;
     }
     if (event->dur.from == NULL
         || !fd_decimal_ns(fd_span_inside(event->dur), &duration)
@@ -243,8 +304,7 @@ fd_timeline_sync_event(fd_timeline_sync *sync, const fd_timeline_event *event)
     }
     uint64_t kind = kind_of(event, name);
     if (kind != 0) {
-        return add_part(sync, kind, member(event->args, "Seq"), ts,
-                        ts + duration);
+        return add_part(sync, make_part(kind, event, ts), ts + duration);
     }
     return take_named(sync, event, name, ts, ts + duration);
 }
@@ -255,7 +315,8 @@ fd_timeline_sync_slice(fd_timeline_sync *sync, fd_span name, int64_t begin,
 {
     const fd_timeline_event event = {.args = {NULL, NULL}};
     uint64_t kind = kind_of(&event, name);
-    return kind != 0 ? add_part(sync, kind, event.args, begin, end) : FD_OK;
+    return kind != 0 ? add_part(sync, make_part(kind, &event, begin), end)
+                     : FD_OK;
 }
 
 static bool

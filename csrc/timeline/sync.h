@@ -11,7 +11,8 @@
 enum {
     FD_TIMELINE_PARTS = 4096,      /* kept of a trace */
     FD_TIMELINE_MOST_PARTS = 1 << 18, /* looked at; later ones are not */
-    FD_TIMELINE_MOST_PINGS = 4096
+    FD_TIMELINE_MOST_PINGS = 4096,
+    FD_TIMELINE_SYNC_OPEN = 16 /* collectives begun and not ended at a time */
 };
 
 /* The two ends of a message have the same tag and order. */
@@ -29,6 +30,13 @@ typedef struct fd_timeline_ping {
     fd_clock_ping ping; /* by the clocks of the machines, since their start */
 } fd_timeline_ping;
 
+/* A collective whose end is an event of its own. */
+typedef struct fd_timeline_begun {
+    uint64_t key;   /* of its thread, or of its id */
+    uint32_t inner; /* slices begun inside and not ended */
+    fd_clock_part part;
+} fd_timeline_begun;
+
 typedef struct fd_timeline_sync {
     FD_VECTOR(fd_clock_part) parts; /* `member` is not set */
     FD_VECTOR(fd_timeline_message) messages;
@@ -39,8 +47,8 @@ typedef struct fd_timeline_sync {
     char host[64];       /* its name; "" */
 
     /* while reading: what the next event may end */
-    uint64_t pending_kind; /* of an asynchronous collective; 0: none */
-    int64_t pending_begin;
+    uint32_t begun_count;
+    fd_timeline_begun begun[FD_TIMELINE_SYNC_OPEN];
     bool receiving; /* inside c10d::recv_ */
     fd_timeline_message pending;
     int64_t pending_end;

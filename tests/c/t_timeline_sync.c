@@ -48,6 +48,7 @@ collectives(void)
     };
     OK(take(&sync, texts, sizeof texts / sizeof *texts));
     OK(fd_timeline_sync_settle(&sync, 100));
+    EQUAL(sync.begun_count, 1); /* a barrier without its end */
     EQUAL(sync.parts.count, 5);
     uint32_t twice = 0;
     uint32_t certain = 0;
@@ -62,6 +63,38 @@ collectives(void)
     }
     EQUAL(twice, 2);
     EQUAL(certain, 1);
+}
+
+#define PART(phase, lane, ts, name)                                           \
+    "{\"ph\":\"" #phase "\"," lane ",\"ts\":" #ts name "}"
+#define REDUCE ",\"name\":\"gloo:all_reduce\""
+
+static void
+ends_of_their_own(void)
+{
+    CLEAN(fd_timeline_sync_clear) fd_timeline_sync sync = {.has_boot = false};
+    static const char *const texts[] = {
+        PART(B, "\"tid\":1", 10, REDUCE),
+        PART(B, "\"tid\":1", 11, ",\"name\":\"inside\""),
+        PART(B, "\"tid\":2", 11, ",\"name\":\"beside\""),
+        PART(b, "\"id\":1", 20, REDUCE),
+        PART(b, "\"id\":2", 21, REDUCE),
+        PART(E, "\"tid\":2", 22, ""),
+        PART(E, "\"tid\":1", 23, ""),
+        PART(e, "\"id\":1", 24, REDUCE),
+        PART(E, "\"tid\":1", 25, ""),
+        PART(E, "\"tid\":1", 26, ""),
+        PART(e, "\"id\":2", 27, REDUCE),
+    };
+    static const int64_t times[][2] = {{10, 25}, {20, 24}, {21, 27}};
+    OK(take(&sync, texts, sizeof texts / sizeof *texts));
+    OK(fd_timeline_sync_settle(&sync, 100));
+    EQUAL(sync.begun_count, 0);
+    EQUAL(sync.parts.count, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        EQUAL(sync.parts.list[i].begin, times[i][0] * 1000);
+        EQUAL(sync.parts.list[i].end, times[i][1] * 1000);
+    }
 }
 
 static void
@@ -137,4 +170,4 @@ thinning(void)
     }
 }
 
-RUN(TEST(collectives), TEST(messages), TEST(members), TEST(thinning))
+RUN(TEST(collectives), TEST(ends_of_their_own), TEST(messages), TEST(members), TEST(thinning))

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
 
+from fastdispatch._core import timeline_merge
 from tests import processes
 from tests.consumers.perfetto import assert_clean, decode, open_trace, query
 
@@ -120,6 +121,75 @@ def test_a_correction_is_one_clock_snapshot(tmp_path: Path, inputs: Path) -> Non
     assert len(differ) == len(clocks) + len(described)
     shifts = [{clock.clock_id: clock.timestamp for clock in snapshot.clocks} for snapshot in clocks]
     assert [clock[6] - clock[64] for clock in shifts] == [0, 10**6]
+
+
+def drifting(number: int) -> dict[str, Any]:
+    """100 s of a clock that runs 100 ppm too fast or too slow, which collectives without delay tell."""
+    trace = rank(0, 100)
+    for at in range(0, 1000, 40):
+        reduce = {"ph": "X", "name": "gloo:all_reduce", "ts": at, "dur": 30, "pid": 70, "tid": 3}
+        trace["traceEvents"].append(reduce | {"args": {"Input Dims": [[72]]}})
+    for event in trace["traceEvents"]:
+        for key in ("ts", "dur"):
+            if key in event:
+                event[key] = round(event[key] * 1e8 * (1 + (0, 1e-4, -1e-4)[number])) / 1000
+    return trace
+
+
+def own_times(path: Path) -> list[tuple[int, int]]:
+    """What the clock of each sequence showed at its events, whatever it is for the merge."""
+    shows: dict[int, int] = {}
+    times = []
+    for packet in decode(path).packet:
+        for clock in packet.clock_snapshot.clocks:
+            if clock.clock_id == 64:
+                shows[packet.trusted_packet_sequence_id] = clock.timestamp
+        if packet.HasField("track_event"):
+            shows[packet.trusted_packet_sequence_id] += packet.timestamp
+            times.append((packet.trusted_packet_sequence_id, shows[packet.trusted_packet_sequence_id]))
+    return times
+
+
+def test_drift_is_in_snapshots_alone(tmp_path: Path) -> None:
+    """From Chrome's JSON and from native files, in the trace processor: each time within 1 us of the exact one."""
+    texts = [(str(tmp_path / f"r{number}.json"), number) for number in range(3)]
+    natives = [(str(tmp_path / f"r{number}.pftrace"), number) for number in range(3)]
+    for (text, number), native in zip(texts, natives, strict=True):
+        Path(text).write_text(json.dumps(drifting(number)))
+        timeline_merge([(text, number)], native[0])
+    timeline_merge(texts, tmp_path / "unaligned.pftrace", align="none")
+    for inputs in (natives, texts):
+        timeline_merge(inputs, tmp_path / "out.json", align="collective")
+        timeline_merge(inputs, tmp_path / "out.pftrace", align="collective")
+        trace = json.loads((tmp_path / "out.json").read_text())
+        assert [round(row["drift_ppb"] / 1000) for row in trace["ranks"]] == [0, -100, 100]
+        exact = from_chrome(trace["traceEvents"])
+        with open_trace(tmp_path / "out.pftrace") as processor:
+            assert_clean(processor)
+            found = query(processor, SLICES + " order by process.name, s.name, s.ts")
+        made = [row for row in found if row["name"] in ("outer", "gloo:all_reduce")]
+        assert len(made) == len(exact) == 3 * (100 + 25)
+        for row, (name, begin, end) in zip(made, exact, strict=True):
+            assert row["name"] == name
+            assert abs(row["ts"] - begin) <= 1001 and abs(row["ts"] + row["dur"] - end) <= 1001
+    assert own_times(tmp_path / "out.pftrace") == own_times(tmp_path / "unaligned.pftrace")
+
+
+def from_chrome(events: list[dict[str, Any]]) -> list[tuple[str, float, float]]:
+    """Name, begin and end of outer slices and collectives, by rank and name; native inputs come as B and E."""
+    open_slices: dict[Any, list[dict[str, Any]]] = {}
+    found = []
+    for event in events:
+        lane = open_slices.setdefault((event["pid"], event.get("tid")), [])
+        if event["ph"] == "E":
+            begun = lane.pop()
+            event = {**begun, "ph": "X", "dur": event["ts"] - begun["ts"]}
+        elif event["ph"] == "B":
+            lane.append(event)
+        if event["ph"] == "X" and event["name"] in ("outer", "gloo:all_reduce"):
+            rank = (event["pid"] - 1) // 1024
+            found.append((rank, event["name"], event["ts"] * 1000, (event["ts"] + event["dur"]) * 1000))
+    return [row[1:] for row in sorted(found)]
 
 
 def test_native_inputs(tmp_path: Path, inputs: Path, chrome: list[Counter[tuple[Any, ...]]]) -> None:
