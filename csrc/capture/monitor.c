@@ -71,6 +71,9 @@ enter(fd_thread *thread, PyCodeObject *code, fd_frame *frame)
     if ((special & FD_CODE_MAKES_NODE) != 0) {
         fd_records_makes_node(thread);
     }
+    if ((special & FD_CODE_JOB) != 0) {
+        fd_pipeline_entered(thread, known->jobs, frame);
+    }
 }
 
 static void
@@ -92,15 +95,13 @@ leave(fd_thread *thread, const fd_frame *frame, fd_frame *caller)
     }
 }
 
-/* The frame still has its argument. What its exception ends did nothing. */
+/* The frame still has its argument. */
 static void
 tell_nvtx(fd_thread *thread, const fd_frame *frame, PyObject *result)
 {
-    if (!PyExceptionInstance_Check(result)) {
-        fd_nvtx_call call = fd_nvtx_called(frame);
-        fd_nvtx_returned(thread, &call, result);
-        Py_XDECREF(call.argument);
-    }
+    fd_nvtx_call call = fd_nvtx_called(frame);
+    fd_nvtx_returned(thread, &call, result);
+    Py_XDECREF(call.argument);
 }
 
 /* Whether this is the end of the muted frame. */
@@ -144,28 +145,54 @@ tell_return(uint16_t special)
     }
 }
 
+/* The end of a recorded call; `result` NULL: by an exception. */
+static void
+left(PyThreadState *state, fd_frame *frame, uint16_t special, PyObject *result)
+{
+    fd_frame *caller = fd_frame_python(frame->previous);
+    fd_thread *thread = fd_calls_monitored(state, frame, NULL);
+    if (thread == NULL) {
+        return;
+    }
+    if ((special & FD_CODE_JOB) != 0) {
+        fd_pipeline_left(thread, frame, result);
+    }
+    leave(thread, frame, caller);
+    if ((special & FD_CODE_NVTX) != 0 && result != NULL) {
+        tell_nvtx(thread, frame, result);
+    }
+}
+
+static void
+ended(PyObject *code, PyObject *result)
+{
+    PyThreadState *state = PyThreadState_Get();
+    fd_frame *frame = fd_frame_current(state);
+    const fd_code *known = fd_code_known((const PyCodeObject *)code);
+    uint16_t special = known != NULL ? known->special : 0;
+    if (!unmute(frame) && purpose != FD_HOOK_WATCHING) {
+        left(state, frame, special, result);
+    }
+    if ((special & FD_CODE_EVENTS) != 0) {
+        tell_return(special);
+    }
+}
+
 static PyObject *
 on_leave(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     (void)module;
     (void)count;
-    PyThreadState *state = PyThreadState_Get();
-    fd_frame *frame = fd_frame_current(state);
-    fd_frame *caller = fd_frame_python(frame->previous);
-    const fd_code *known = fd_code_known((const PyCodeObject *)args[0]);
-    if (!unmute(frame) && purpose != FD_HOOK_WATCHING) {
-        fd_thread *thread = fd_calls_monitored(state, frame, NULL);
-        if (thread != NULL) {
-            leave(thread, frame, caller);
-        }
-        if (thread != NULL && known != NULL
-            && (known->special & FD_CODE_NVTX) != 0) {
-            tell_nvtx(thread, frame, args[2]);
-        }
-    }
-    if (known != NULL && (known->special & FD_CODE_EVENTS) != 0) {
-        tell_return(known->special);
-    }
+    ended(args[0], args[2]);
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+on_unwind(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    (void)module;
+    (void)count;
+    ended(args[0], NULL);
     Py_RETURN_NONE;
 }
 
@@ -174,13 +201,16 @@ static PyMethodDef on_enter_method = {
 static PyMethodDef on_leave_method = {
     "on_leave", (PyCFunction)(void (*)(void))on_leave, METH_FASTCALL, NULL};
 
+static PyMethodDef on_unwind_method = {
+    "on_unwind", (PyCFunction)(void (*)(void))on_unwind, METH_FASTCALL, NULL};
+
 static fd_monitored events[] = {
     {"PY_START", &on_enter_method, false, 0},
     {"PY_RESUME", &on_enter_method, false, 0},
     {"PY_THROW", &on_enter_method, false, 0},
     {"PY_RETURN", &on_leave_method, false, 0},
     {"PY_YIELD", &on_leave_method, false, 0},
-    {"PY_UNWIND", &on_leave_method, false, 0},
+    {"PY_UNWIND", &on_unwind_method, false, 0},
 };
 enum { EVENTS = sizeof events / sizeof *events };
 

@@ -367,6 +367,39 @@ fd_pipeline_returned(fd_thread *thread, fd_pipeline_call *call,
 }
 
 void
+fd_pipeline_entered(fd_thread *thread, const fd_job_site *site,
+                    fd_frame *frame)
+{
+    fd_pipeline *pipeline = thread->session->pipeline;
+    if (pipeline == NULL || fd_vector_reserve(&pipeline->entered, 1) != FD_OK) {
+        return;
+    }
+    fd_entered_call entered = {.frame = frame};
+    fd_pipeline_called(thread, site, frame, &entered.call);
+    fd_vector_push(&pipeline->entered, entered);
+}
+
+/* The latest of the frame: other threads may have entered since. */
+void
+fd_pipeline_left(fd_thread *thread, const fd_frame *frame, PyObject *result)
+{
+    fd_pipeline *pipeline = thread->session->pipeline;
+    uint32_t at = pipeline != NULL ? pipeline->entered.count : 0;
+    while (at > 0 && pipeline->entered.list[at - 1].frame != frame) {
+        at--;
+    }
+    if (at == 0) {
+        return; /* entered before a pause */
+    }
+    fd_pipeline_call call = pipeline->entered.list[at - 1].call;
+    pipeline->entered.count--;
+    for (; at <= pipeline->entered.count; at++) {
+        pipeline->entered.list[at - 1] = pipeline->entered.list[at];
+    }
+    fd_pipeline_returned(thread, &call, result);
+}
+
+void
 fd_pipeline_pause(fd_pipeline *pipeline)
 {
     for (uint32_t i = pipeline->open.count; i-- > 0;) {
@@ -374,6 +407,7 @@ fd_pipeline_pause(fd_pipeline *pipeline)
         fd_jobs_close(open->tree, open->job, open->context);
     }
     pipeline->open.count = 0;
+    pipeline->entered.count = 0;
     pipeline->nesting = 0;
     pipeline->eval = false;
 }
@@ -402,6 +436,7 @@ fd_pipeline_free(fd_pipeline *pipeline)
     fd_vector_clear(&pipeline->prepared);
     fd_vector_clear(&pipeline->posted);
     fd_vector_clear(&pipeline->open);
+    fd_vector_clear(&pipeline->entered);
     fd_vector_clear(&pipeline->executed);
     fd_vector_clear(&pipeline->records);
     fd_map_clear(&pipeline->matched);

@@ -54,6 +54,21 @@ typedef struct fd_pipeline_summary {
     char name[FD_PIPELINE_TEXT];
 } fd_pipeline_summary;
 
+/* What a call does to its end. */
+typedef struct fd_pipeline_call {
+    fd_job_role role;
+    bool outermost; /* of the iterations */
+    uint32_t count;
+    fd_job *jobs[FD_CALL_JOBS];
+    fd_transfer transfer;
+} fd_pipeline_call;
+
+/* A call whose beginning and end are told apart (sys.monitoring). */
+typedef struct fd_entered_call {
+    const fd_frame *frame;
+    fd_pipeline_call call;
+} fd_entered_call;
+
 /* Of a session. */
 typedef struct fd_pipeline {
     fd_pipeline_summary summary;
@@ -79,6 +94,7 @@ typedef struct fd_pipeline {
     FD_VECTOR(fd_transfer) prepared;
     FD_VECTOR(fd_transfer) posted;
     FD_VECTOR(fd_open_job) open;
+    FD_VECTOR(fd_entered_call) entered;
     FD_VECTOR(fd_executed) executed; /* in this iteration */
     FD_VECTOR(fd_job *) records;     /* parallel; NULL: found no room */
     fd_map matched; /* number of a rule plus 1 -> 1 */
@@ -86,15 +102,6 @@ typedef struct fd_pipeline {
                               processes, stages) or None, called in the first
                               iteration; NULL */
 } fd_pipeline;
-
-/* What a call does to its end. */
-typedef struct fd_pipeline_call {
-    fd_job_role role;
-    bool outermost; /* of the iterations */
-    uint32_t count;
-    fd_job *jobs[FD_CALL_JOBS];
-    fd_transfer transfer;
-} fd_pipeline_call;
 
 /* A call whose code has rules has been entered: `frame` is its, and its entry
  * the topmost. */
@@ -104,6 +111,12 @@ void fd_pipeline_called(fd_thread *thread, const fd_job_site *site,
 /* It answered `result`, or raised with NULL, and its entry is still there. */
 void fd_pipeline_returned(fd_thread *thread, fd_pipeline_call *call,
                           PyObject *result);
+
+/* The same where no function of ours waits for the end of the call. */
+void fd_pipeline_entered(fd_thread *thread, const fd_job_site *site,
+                         fd_frame *frame);
+void fd_pipeline_left(fd_thread *thread, const fd_frame *frame,
+                      PyObject *result);
 
 /* Recording pauses: what is open ends. */
 void fd_pipeline_pause(fd_pipeline *pipeline);

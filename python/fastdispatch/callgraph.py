@@ -183,6 +183,8 @@ class CallGraph:
         self._session = session
         if self._timeline is not None and "jobs" in self._timeline.shortest():
             self._engines = Engines(session, self._note)
+            if self._calls == "off":
+                self._engines.blind()
         self._note(
             facts()
             | {

@@ -26,6 +26,10 @@ class Engines:
         self._told: dict[str, Any] = {}  # by the engine
         session.attach_pipeline(self.begin)
 
+    def blind(self) -> None:
+        """No calls are recorded: say why there will be no jobs."""
+        self._note({"pipeline": {"note": "jobs by rule need calls='frame' or calls='monitor'"}})
+
     def begin(self, what: tuple[str, object]) -> Place | None:
         """The first iteration begins: of which engine, and its object if it has one."""
         engine, owner = what

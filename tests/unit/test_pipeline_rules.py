@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import importlib.util
 import sys
+import threading
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from fastdispatch import pipeline
 from tests.pipelines import rows
 
 EXCEPTION, FUSED, ATTACHED = 4, 16, 64
+SOURCES = ["frame", "monitor"] if sys.version_info >= (3, 12) else ["frame"]
 
 ENGINE = """
 class Stage:
@@ -61,6 +63,10 @@ class Engine:
 
     def guarded(self, mb):
         pass
+
+    def meet(self, waits):
+        for wait in waits:
+            wait()
 
     def batch(self, micro_batches, fail=False):
         for mb in range(micro_batches):
@@ -119,9 +125,10 @@ def record(program: Any, **options: Any) -> fastdispatch.Trace:
     return fastdispatch.Trace(graph._session.trace(timeline=True))
 
 
-def test_every_number_comes_from_where_the_rule_says(engine: ModuleType) -> None:
+@pytest.mark.parametrize("calls", SOURCES)
+def test_every_number_comes_from_where_the_rule_says(engine: ModuleType, calls: str) -> None:
     made = engine.Engine(1)
-    trace = record(lambda: [made.batch(3), made.batch(2)])
+    trace = record(lambda: [made.batch(3), made.batch(2)], calls=calls)
     jobs = rows(trace.jobs())
     assert [job["kind"] for job in jobs] == ["ITER", *"FFFBIB", "SA", "RG", "ITER", *"FFBI", "SA", "RG"]
     assert [job["iteration"] for job in jobs] == [0] * 9 + [1] * 7
@@ -196,13 +203,14 @@ def test_bytes_of_tensors_run_nothing_of_the_program(engine: ModuleType) -> None
     assert [job["bytes"] for job in rows(trace.jobs())] == [60, 14, 74, 60, 0, 0, 40]
 
 
-def test_exceptions_end_jobs_and_pass(engine: ModuleType) -> None:
+@pytest.mark.parametrize("calls", SOURCES)
+def test_exceptions_end_jobs_and_pass(engine: ModuleType, calls: str) -> None:
     def program() -> None:
         with pytest.raises(ValueError, match="planted"):
             engine.Engine(0).batch(2, fail=True)
         engine.Engine(0).batch(1)
 
-    jobs = rows(record(program).jobs())
+    jobs = rows(record(program, calls=calls).jobs())
     assert [job["kind"] for job in jobs[:2]] == ["ITER", "F"]
     assert [job["flags"] & EXCEPTION for job in jobs[:3]] == [EXCEPTION, EXCEPTION, 0]
     assert [job["iteration"] for job in jobs if job["kind"] == "ITER"] == [0, 1]
@@ -219,7 +227,8 @@ def test_the_engine_is_not_kept_alive(engine: ModuleType) -> None:
         assert alive() is None
 
 
-def test_jobs_of_rules_and_of_the_program_in_one_recording(engine: ModuleType) -> None:
+@pytest.mark.parametrize("calls", SOURCES)
+def test_jobs_of_rules_and_of_the_program_in_one_recording(engine: ModuleType, calls: str) -> None:
     def program() -> None:
         pipeline.rule("nobodys/engine.py", "Engine.late", "late")
         made = engine.Engine(0)
@@ -233,7 +242,7 @@ def test_jobs_of_rules_and_of_the_program_in_one_recording(engine: ModuleType) -
         with fastdispatch.job("outside"):
             made.forward(0)
 
-    trace = record(program)
+    trace = record(program, calls=calls)
     jobs = rows(trace.jobs())
     assert [(job["kind"], job["iteration"]) for job in jobs] == [
         ("ITER", 0),
@@ -260,8 +269,9 @@ def test_the_call_graph_is_the_same_without(engine: ModuleType) -> None:
     assert "pipeline" not in plain.ranks[0]["meta"]
 
 
-def test_a_window_that_ends_ends_its_jobs(engine: ModuleType) -> None:
-    with fastdispatch.CallGraph(None, ops="off", jobs=True) as graph:
+@pytest.mark.parametrize("calls", SOURCES)
+def test_a_window_that_ends_ends_its_jobs(engine: ModuleType, calls: str) -> None:
+    with fastdispatch.CallGraph(None, ops="off", jobs=True, calls=calls) as graph:
 
         class Ending(engine.Engine):  # type: ignore[name-defined,misc]
             def exchange(self) -> None:
@@ -301,3 +311,40 @@ def test_a_path_ends_at_a_folder(tmp_path: Path, engine: ModuleType) -> None:
     names: dict[str, Any] = {}
     exec(compile(path.read_text(), str(path), "exec"), names)
     assert record(lambda: names["Engine"](0).batch(2)).jobs()["kind"] == []
+
+
+@pytest.mark.parametrize("calls", SOURCES)
+def test_jobs_of_several_threads(engine: ModuleType, calls: str) -> None:
+    """Each thread's calls end where they began, whatever another one enters meanwhile."""
+    inside, go = threading.Barrier(2), threading.Barrier(2)
+
+    class Meeting(engine.Engine):  # type: ignore[name-defined,misc]
+        def __init__(self, index: int) -> None:
+            super().__init__(index)
+            self.waits = [inside.wait, go.wait]
+
+    def program() -> None:
+        made = [Meeting(index) for index in range(2)]
+        threads = [threading.Thread(target=each.meet, args=(each.waits,)) for each in made]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    pipeline.rule("nobodys/engine.py", "Engine.meet", "F", stage="attr:stage.index")
+    jobs = rows(record(program, calls=calls).jobs())
+    assert sorted((job["kind"], job["stage"], job["flags"], job["open"]) for job in jobs) == [
+        ("F", 0, ATTACHED, False),
+        ("F", 1, ATTACHED, False),
+    ]
+    assert len({job["thread"] for job in jobs}) == 2
+
+
+def test_without_calls_the_recording_says_why_there_are_no_jobs(engine: ModuleType) -> None:
+    trace = record(lambda: engine.Engine(0).batch(1), calls="off")
+    assert trace.jobs()["kind"] == []
+    with pytest.raises(fastdispatch.Error) as error:
+        pipeline.report(trace)
+    assert str(error.value) == (
+        "no pipeline engine found: the recording has no jobs; jobs by rule need calls='frame' or calls='monitor'"
+    )

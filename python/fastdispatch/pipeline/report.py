@@ -404,7 +404,8 @@ def report(
     phases: list[Row] = []
     if not made["ranks"]["rank"]:
         if "DeepSpeedEngine" not in trace.nodes["class"]:
-            raise Error("no pipeline engine found: the recording has no jobs; record with jobs=True or mark them")
+            why = next((each["note"] for each in facts if each.get("note")), "record with jobs=True or mark them")
+            raise Error(f"no pipeline engine found: the recording has no jobs; {why}")
         phases = phases_of(trace)
         notes.append("DeepSpeed ran without a pipeline: there are no stages, every rank has the whole model")
     return Report(made, engine, facts, [*notes, *_missing(trace, made)], phases)
