@@ -17,12 +17,16 @@ typedef struct study {
     uint32_t globals;
 } study;
 
+/* `posted` NULL: transfers are overlapped. */
 static fd_status
 play(fd_pipe_theory *theory, const fd_plan *plan, const int64_t *times,
-     bool blocking)
+     const bool *posted)
 {
     fd_replay replay;
-    fd_status status = fd_replay_run(&replay, plan, times, blocking, NULL);
+    fd_status status =
+        posted == NULL
+            ? fd_replay_run(&replay, plan, times, false, NULL)
+            : fd_replay_run_posted(&replay, plan, times, posted, NULL);
     if (status == FD_OK) {
         int64_t busy = 0;
         for (uint32_t i = 0; i < plan->stages; i++) {
@@ -47,10 +51,10 @@ add(study *s, const fd_pipe_if *change)
 
 /* The plan with the times now in `s->times`, against the base. */
 static fd_status
-add_played(study *s, fd_pipe_if change, bool blocking)
+add_played(study *s, fd_pipe_if change, const bool *posted)
 {
     fd_pipe_theory played;
-    fd_status status = play(&played, &s->found->plan, s->times, blocking);
+    fd_status status = play(&played, &s->found->plan, s->times, posted);
     change.saves = s->made->base.makespan - played.makespan;
     return status == FD_OK ? add(s, &change) : status;
 }
@@ -102,15 +106,15 @@ theories(study *s)
 {
     const fd_plan *plan = &s->found->plan;
     fd_status status = play(&s->made->base, plan, s->found->times,
-                            s->found->blocking);
+                            s->found->posted);
     if (status == FD_OK) {
         take_base(s);
         drop_others(s);
-        status = play(&s->made->stages, plan, s->times, false);
+        status = play(&s->made->stages, plan, s->times, NULL);
     }
     if (status == FD_OK) {
         take_balanced(s);
-        status = play(&s->made->ideal, plan, s->times, false);
+        status = play(&s->made->ideal, plan, s->times, NULL);
     }
     return status;
 }
@@ -129,7 +133,7 @@ faster(study *s, uint32_t place)
                                       .stage = (int32_t)place,
                                       .to = -1,
                                       .layer = -1},
-                      s->found->blocking);
+                      s->found->posted);
 }
 
 static fd_status
@@ -139,22 +143,24 @@ balanced(study *s)
     take_balanced(s);
     return add_played(s, (fd_pipe_if){.change = FD_IF_BALANCED, .stage = -1,
                                       .to = -1, .layer = -1},
-                      s->found->blocking);
+                      s->found->posted);
 }
 
 /* A plan of any schedule priced with means: `common` kinds or all. */
 static fd_status
 play_priced(fd_pipe_theory *played, const fd_plan *plan,
-            const fd_replay_prices *prices, bool blocking)
+            const fd_replay_prices *prices, const fd_pipe_schedule *found)
 {
     int64_t *times = fd_calloc(plan->jobs.count, sizeof *times);
+    bool *posted = fd_calloc(plan->jobs.count, sizeof *posted);
     fd_status status = FD_ENOMEM;
-    if (times != NULL) {
+    if (times != NULL && posted != NULL) {
+        bool waits = fd_pipe_schedule_posts(found, plan, posted);
         fd_replay_price(times, plan, prices);
-        status = play(played, plan, times,
-                      blocking && plan->waiting != FD_WAIT_NEVER);
+        status = play(played, plan, times, waits ? posted : NULL);
     }
     fd_free(times);
+    fd_free(posted);
     return status;
 }
 
@@ -176,10 +182,10 @@ doubled(study *s)
     fd_pipe_theory two;
     fd_status status = fd_plan_make(&plan, &request, NULL);
     if (status == FD_OK) {
-        status = play_priced(&two, &plan, &prices, found->blocking);
+        status = play_priced(&two, &plan, &prices, found);
     }
     if (status == FD_OK) {
-        status = play_priced(&one, &found->plan, &prices, found->blocking);
+        status = play_priced(&one, &found->plan, &prices, found);
     }
     if (status == FD_OK) {
         status = add(s, &(fd_pipe_if){.change = FD_IF_DOUBLED,
@@ -254,7 +260,7 @@ play_other(study *s, fd_schedule schedule, fd_pipe_theory *played)
         }
     }
     if (status == FD_OK) {
-        status = play_priced(played, &plan, &prices, found->blocking);
+        status = play_priced(played, &plan, &prices, found);
     }
     fd_free(room);
     fd_plan_clear(&plan);
@@ -334,7 +340,7 @@ moved(study *s, const fd_pipe_layers *layers, uint32_t from, uint32_t to)
                                       .stage = (int32_t)from,
                                       .to = (int32_t)to,
                                       .layer = (int32_t)layer},
-                      s->found->blocking);
+                      s->found->posted);
 }
 
 static fd_status
@@ -362,12 +368,12 @@ changes(study *s, const fd_pipe_layers *layers)
     if (status == FD_OK) {
         status = balanced(s);
     }
-    if (status == FD_OK && s->found->blocking) {
+    if (status == FD_OK && s->found->posted != NULL) {
         take_base(s);
         status = add_played(s, (fd_pipe_if){.change = FD_IF_OVERLAPPED,
                                             .stage = -1, .to = -1,
                                             .layer = -1},
-                            false);
+                            NULL);
     }
     if (status == FD_OK) {
         status = doubled(s);

@@ -1,5 +1,6 @@
 #include "analysis/pipeline_schedule.h"
 
+#include "analysis/pipeline_match.h"
 #include "analysis/pipeline_needs.h"
 
 #include <stdio.h>
@@ -196,20 +197,51 @@ add_cell(sums *s, const fd_pipe *p, const fd_pipe_idle *idle,
     }
 }
 
-static bool
-is_blocking(const fd_pipe *p, const fd_plan *plan)
+/* Of the sends that are posted the job that waits for it, plus 1. */
+static void
+find_waits(const fd_pipe *p, uint32_t *waits)
 {
-    bool some = false;
     for (uint32_t i = 0; i < p->jobs.count; i++) {
         const fd_pipe_job *job = &p->jobs.list[i];
-        if (fd_pipe_moves(job)) {
-            if ((job->marks & FD_PIPE_POSTED) != 0) {
-                return false;
-            }
-            some = true;
+        uint32_t post = fd_pipe_post(p, i);
+        if (fd_pipe_moves(job) && fd_pipe_sends(job) && post != i) {
+            waits[post] = i + 1;
         }
     }
-    return some && plan->waiting != FD_WAIT_NEVER;
+}
+
+/* Whether a stage goes on while this is on its way: it computes before it waits
+ * for it, if it does at all. What stays on a rank is not waited for. */
+static bool
+goes_on(const fd_pipe *p, const uint32_t *waits, uint32_t send)
+{
+    const fd_pipe_job *job = &p->jobs.list[send];
+    if ((job->marks & FD_PIPE_POSTED) == 0) {
+        return job->other != FD_NO_PIPE_JOB
+               && p->jobs.list[job->other].at == job->at;
+    }
+    for (uint32_t i = send + 1; i < waits[send]; i++) {
+        if (fd_pipe_computes(&p->jobs.list[i])) {
+            return true;
+        }
+    }
+    return waits[send] == 0;
+}
+
+/* Counts posted sends, and adds others up. */
+static void
+add_sends(sums *s, const fd_pipe *p, const uint32_t *waits, fd_pipe_cell cell)
+{
+    for (uint32_t i = cell.first; i < cell.end; i++) {
+        const fd_pipe_job *job = &p->jobs.list[i];
+        if (fd_pipe_moves(job) && fd_pipe_sends(job)
+            && fd_pipe_post(p, i) == i && job->stage >= 0
+            && (uint32_t)job->stage < s->globals) {
+            size_t to = slot(s, job->kind, job->stage, job->micro_batch);
+            s->time[to] += goes_on(p, waits, i) ? 1 : -1;
+            s->count[to]++;
+        }
+    }
 }
 
 /* Of a kind on a stage, over micro-batches. */
@@ -250,15 +282,29 @@ take_means(fd_pipe_schedule *found, const sums *s)
 }
 
 static fd_status
+open_sums(sums *s, const fd_pipe_schedule *found)
+{
+    s->globals = fd_plan_globals(&found->plan);
+    s->batches = found->micro_batches;
+    size_t slots = (size_t)FD_JOB_KINDS * s->globals * (s->batches + 1);
+    s->time = fd_calloc(slots, sizeof *s->time);
+    s->count = fd_calloc(slots, sizeof *s->count);
+    return s->time == NULL || s->count == NULL ? FD_ENOMEM : FD_OK;
+}
+
+static void
+close_sums(sums *s)
+{
+    fd_free(s->time);
+    fd_free(s->count);
+}
+
+static fd_status
 measure(fd_pipe_schedule *found, const fd_pipe *p,
         const fd_pipe_idle *idle)
 {
-    sums s = {.globals = fd_plan_globals(&found->plan),
-              .batches = found->micro_batches};
-    size_t slots = (size_t)FD_JOB_KINDS * s.globals * (s.batches + 1);
-    s.time = fd_calloc(slots, sizeof *s.time);
-    s.count = fd_calloc(slots, sizeof *s.count);
-    fd_status status = s.time == NULL || s.count == NULL ? FD_ENOMEM : FD_OK;
+    sums s;
+    fd_status status = open_sums(&s, found);
     for (uint32_t i = 0; i < p->ranks.count && status == FD_OK; i++) {
         for (uint32_t j = 0; j < p->iterations.count; j++) {
             if (fd_pipe_share_of(idle->shares, p, i, j)->chosen) {
@@ -269,10 +315,100 @@ measure(fd_pipe_schedule *found, const fd_pipe *p,
     if (status == FD_OK) {
         status = take_means(found, &s);
     }
-    found->blocking = is_blocking(p, &found->plan);
-    fd_free(s.time);
-    fd_free(s.count);
+    close_sums(&s);
     return status;
+}
+
+/* A send is posted where most of its kind and micro-batch were. What was not
+ * seen is not waited for. */
+static void
+take_posted(fd_pipe_schedule *found, const sums *s)
+{
+    const fd_plan *plan = &found->plan;
+    uint32_t sends = 0;
+    uint32_t posted = 0;
+    for (uint32_t i = 0; i < plan->jobs.count; i++) {
+        const fd_plan_job *job = &plan->jobs.list[i];
+        if (fd_job_is_send((fd_job_kind)job->kind)) {
+            found->posted[i] =
+                s->time[slot(s, job->kind, job->stage, job->micro_batch)] >= 0;
+            sends++;
+            posted += found->posted[i];
+        }
+    }
+    found->blocking = sends > 0 && posted == 0;
+    found->mixed = posted > 0 && posted < sends;
+}
+
+/* An engine whose transfers are in another order than the plan's may wait where
+ * that order never ends: then its sends are taken for posted. */
+static fd_status
+check_posted(fd_pipe_schedule *found)
+{
+    const fd_plan *plan = &found->plan;
+    fd_replay replay;
+    fd_status status = fd_replay_run_posted(&replay, plan, found->times,
+                                            found->posted, NULL);
+    fd_replay_clear(&replay);
+    for (uint32_t i = 0; status == FD_EINVAL && i < plan->jobs.count; i++) {
+        found->posted[i] = true;
+        found->blocking = found->mixed = false;
+    }
+    return status == FD_EINVAL ? FD_OK : status;
+}
+
+static bool
+has_moves(const fd_pipe *p)
+{
+    for (uint32_t i = 0; i < p->jobs.count; i++) {
+        if (fd_pipe_moves(&p->jobs.list[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static fd_status
+find_posted(fd_pipe_schedule *found, const fd_pipe *p,
+            const fd_pipe_idle *idle)
+{
+    sums s = {.time = NULL};
+    uint32_t *waits = fd_calloc((size_t)p->jobs.count + 1, sizeof *waits);
+    found->posted = fd_calloc(found->plan.jobs.count, sizeof *found->posted);
+    fd_status status = waits == NULL || found->posted == NULL
+                           ? FD_ENOMEM
+                           : open_sums(&s, found);
+    if (status == FD_OK) {
+        find_waits(p, waits);
+    }
+    for (uint32_t i = 0; i < p->ranks.count && status == FD_OK; i++) {
+        for (uint32_t j = 0; j < p->iterations.count; j++) {
+            if (fd_pipe_share_of(idle->shares, p, i, j)->chosen) {
+                add_sends(&s, p, waits, fd_pipeline_cell(p, i, j));
+            }
+        }
+    }
+    if (status == FD_OK) {
+        take_posted(found, &s);
+        status = check_posted(found);
+    }
+    close_sums(&s);
+    fd_free(waits);
+    return status;
+}
+
+bool
+fd_pipe_schedule_posts(const fd_pipe_schedule *found, const fd_plan *plan,
+                       bool *posted)
+{
+    if (found->posted == NULL
+        || (found->blocking && plan->waiting == FD_WAIT_NEVER)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < plan->jobs.count; i++) {
+        posted[i] = !found->blocking;
+    }
+    return true;
 }
 
 fd_status
@@ -290,6 +426,9 @@ fd_pipe_find_schedule(fd_pipe_schedule *found, const fd_pipe *p,
     if (status == FD_OK && found->known) {
         status = measure(found, p, idle);
     }
+    if (status == FD_OK && found->known && has_moves(p)) {
+        status = find_posted(found, p, idle);
+    }
     return status;
 }
 
@@ -298,6 +437,7 @@ fd_pipe_schedule_clear(fd_pipe_schedule *found)
 {
     fd_plan_clear(&found->plan);
     fd_free(found->times);
+    fd_free(found->posted);
     for (int kind = 0; kind < FD_JOB_KINDS; kind++) {
         fd_free(found->prices[kind]);
     }

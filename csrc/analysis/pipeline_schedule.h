@@ -8,7 +8,10 @@
 
 typedef struct fd_pipe_schedule {
     bool known;   /* else all below is empty but `micro_batches` */
-    bool blocking; /* transfers make both ends wait */
+    bool *posted; /* owned; a job of the plan: a send that its stage does not
+                     wait for. NULL: transfers are not among the jobs */
+    bool blocking; /* they are, and none is so */
+    bool mixed;    /* some are so and others not */
     uint32_t micro_batches;
     fd_plan plan;     /* owned */
     int64_t *times;   /* owned; a job of the plan: mean ns, with the launch
@@ -17,6 +20,11 @@ typedef struct fd_pipe_schedule {
     char difference[160]; /* the first place where the order is another than
                              that of the schedule that was named; "" */
 } fd_pipe_schedule;
+
+/* How a replay of another plan would have its transfers, for `posted` (one a
+ * job) of fd_replay_run_posted. False: overlapped. */
+bool fd_pipe_schedule_posts(const fd_pipe_schedule *found,
+                            const fd_plan *plan, bool *posted);
 
 /* `named` is what the engine said, FD_SCHEDULES: nothing; then all schedules
  * are tried. The drawn iteration is compared. To be cleared in any case. */

@@ -14,6 +14,7 @@ typedef struct player {
     const fd_plan *plan;
     const int64_t *times;
     bool blocking;
+    const bool *leaves; /* a job: a send that is not waited for; NULL: none */
     fd_replay *replay;
     uint32_t *others; /* owned, as the four below; a job */
     uint32_t *makers; /* of a send: the computation it sends the result of */
@@ -102,6 +103,13 @@ transfer_beside(player *p, place *at)
     return true;
 }
 
+static bool
+leaves(const player *p, uint32_t job)
+{
+    return p->leaves != NULL && p->leaves[job]
+           && fd_job_is_send(kind_of(p, job));
+}
+
 /* Both ends are posted: the later one begins the transfer. */
 static void
 meet(player *p, uint32_t job)
@@ -114,6 +122,9 @@ meet(player *p, uint32_t job)
         replay->cause[job] = other;
     }
     replay->end[job] = begin + transfer_time(p, job);
+    if (leaves(p, other)) {
+        replay->end[other] = replay->end[job];
+    }
 }
 
 /* Blocking: all jobs from the one at hand to `end` are posted, and done when
@@ -127,18 +138,23 @@ transfer_together(player *p, place *at, uint32_t end)
             set(p, job, at->time, at->time, at->last);
             post(p, job);
         }
-        all = all && p->posted[p->others[job]];
+        all = all && (leaves(p, job) || p->posted[p->others[job]]);
     }
     if (!all) {
         return false;
     }
     int64_t time = at->time;
+    bool first = true;
     for (uint32_t job = at->at; job < end; job++) {
+        if (leaves(p, job)) {
+            continue;
+        }
         meet(p, job);
-        if (p->replay->end[job] > time || job == at->at) {
+        if (p->replay->end[job] > time || first) {
             time = p->replay->end[job];
             at->last = job;
         }
+        first = false;
     }
     at->time = time;
     at->at = end;
@@ -150,7 +166,7 @@ static uint32_t
 batch_end(const player *p, uint32_t job, uint32_t end)
 {
     uint32_t at = job + 1;
-    while (p->plan->waiting == FD_WAIT_TOGETHER && at < end
+    while (p->plan->waiting != FD_WAIT_EACH && at < end
            && fd_job_is_transfer(kind_of(p, at))) {
         at++;
     }
@@ -212,10 +228,11 @@ find_makers(player *p)
 }
 
 static fd_status
-check(const fd_plan *plan, const int64_t *times, bool blocking,
-      fd_error *error)
+check(const player *p, fd_error *error)
 {
-    if (blocking && plan->waiting == FD_WAIT_NEVER) {
+    const fd_plan *plan = p->plan;
+    const int64_t *times = p->times;
+    if (p->blocking && p->leaves == NULL && plan->waiting == FD_WAIT_NEVER) {
         return fd_fail(error, FD_EINVAL,
                        "%s: its engines do not wait for transfers, so there is"
                        " nothing to block; play it overlapped",
@@ -306,6 +323,35 @@ allocate(player *p)
     return all ? FD_OK : FD_ENOMEM;
 }
 
+static fd_status
+run(player *p, fd_error *error)
+{
+    const fd_plan *plan = p->plan;
+    *p->replay = (fd_replay){.last = FD_NO_JOB};
+    fd_status status = allocate(p);
+    if (status == FD_OK) {
+        status = check(p, error);
+    }
+    if (status == FD_OK) {
+        status = fd_pairs_find(p->others, FD_NO_JOB, plan, error);
+    }
+    if (status == FD_OK) {
+        status = find_makers(p);
+    }
+    if (status == FD_OK) {
+        status = play(p, error);
+    }
+    if (status == FD_OK) {
+        sum(p->replay, plan);
+    }
+    fd_free(p->others);
+    fd_free(p->makers);
+    fd_free(p->posted);
+    fd_free(p->places);
+    fd_free(p->queue);
+    return status;
+}
+
 fd_status
 fd_replay_run(fd_replay *replay, const fd_plan *plan, const int64_t *times,
               bool blocking, fd_error *error)
@@ -314,29 +360,20 @@ fd_replay_run(fd_replay *replay, const fd_plan *plan, const int64_t *times,
                 .times = times,
                 .blocking = blocking,
                 .replay = replay};
-    *replay = (fd_replay){.last = FD_NO_JOB};
-    fd_status status = allocate(&p);
-    if (status == FD_OK) {
-        status = check(plan, times, blocking, error);
-    }
-    if (status == FD_OK) {
-        status = fd_pairs_find(p.others, FD_NO_JOB, plan, error);
-    }
-    if (status == FD_OK) {
-        status = find_makers(&p);
-    }
-    if (status == FD_OK) {
-        status = play(&p, error);
-    }
-    if (status == FD_OK) {
-        sum(replay, plan);
-    }
-    fd_free(p.others);
-    fd_free(p.makers);
-    fd_free(p.posted);
-    fd_free(p.places);
-    fd_free(p.queue);
-    return status;
+    return run(&p, error);
+}
+
+fd_status
+fd_replay_run_posted(fd_replay *replay, const fd_plan *plan,
+                     const int64_t *times, const bool *posted,
+                     fd_error *error)
+{
+    player p = {.plan = plan,
+                .times = times,
+                .blocking = true,
+                .leaves = posted,
+                .replay = replay};
+    return run(&p, error);
 }
 
 void

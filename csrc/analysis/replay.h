@@ -1,10 +1,12 @@
 /* A plan played with given times: when each job would begin and end, who waits,
- * and what the whole takes. Two kinds of transfers:
+ * and what the whole takes. Three kinds of transfers:
  *
  *   overlapped  data leaves when it is made, beside the work, and is there one
  *               transfer later; only a receive waits
  *   blocking    both ends wait until both have come to it, then one transfer;
  *               for each, or for all between two computations (fd_waiting)
+ *   posted      blocking, but some sends are over for their stage at once: the
+ *               transfer is from when both have come to it all the same
  *
  * Times are integers in any unit. */
 #ifndef FD_REPLAY_H
@@ -46,6 +48,12 @@ void fd_replay_price(int64_t *times, const fd_plan *plan,
 fd_status fd_replay_run(fd_replay *replay, const fd_plan *plan,
                         const int64_t *times, bool blocking, fd_error *error);
 void fd_replay_clear(fd_replay *replay);
+
+/* `posted` holds one a job; those of sends count. All false: blocking. A
+ * schedule that has no blocking transfers is played as if it had. */
+fd_status fd_replay_run_posted(fd_replay *replay, const fd_plan *plan,
+                               const int64_t *times, const bool *posted,
+                               fd_error *error);
 
 typedef FD_VECTOR(uint32_t) fd_job_list;
 

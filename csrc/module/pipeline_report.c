@@ -135,11 +135,15 @@ schedule(const fd_pipe_report *report)
         Py_XDECREF(number);
     }
     return Py_BuildValue(
-        "{s:s,s:s,s:I,s:O,s:N,s:N,s:N,s:N,s:N}", "name",
+        "{s:s,s:s,s:I,s:O,s:s,s:N,s:N,s:N,s:N,s:N}", "name",
         fd_schedule_name(found->plan.schedule), "difference",
         found->difference, "micro_batches", (unsigned)found->micro_batches,
-        "blocking", found->blocking ? Py_True : Py_False, "ideal",
-        theory(&report->ifs.ideal), "stages", theory(&report->ifs.stages),
+        "blocking", found->blocking ? Py_True : Py_False, "transfers",
+        found->posted == NULL ? "unknown"
+        : found->blocking     ? "blocking"
+        : found->mixed        ? "mixed"
+                              : "posted",
+        "ideal", theory(&report->ifs.ideal), "stages", theory(&report->ifs.stages),
         "base", theory(&report->ifs.base), "held", held, "buffers",
         fd_number_list(found->plan.buffers, found->plan.stages));
 }

@@ -19,6 +19,9 @@ _HOOKED = {
 }
 
 
+#: Of training, as the recording numbers them; columns of its steps.
+PHASES = ("other", "forward", "backward", "optimizer", "data")
+
 #: Nanoseconds; a cost above is no measurement.
 _DEAREST = 1e9
 

@@ -51,8 +51,9 @@ add_stage(fd_pipe *p, const fd_plan *plan, const fd_replay *replay,
                                 .buffer = job->buffer,
                                 .bytes = 100,
                                 .kind = job->kind};
-            if (wish->transfer == 0 && fd_pipe_sends(&made)) {
+            if ((wish->transfer == 0 || wish->posts) && fd_pipe_sends(&made)) {
                 made.marks = FD_PIPE_POSTED;
+                made.end = made.start;
             }
             status = fd_pipeline_add_job(p, &made);
         }
@@ -85,6 +86,25 @@ add_all(fd_pipe *p, const fd_plan *plan, const fd_replay *replay,
     return status;
 }
 
+static fd_status
+replay_of(fd_replay *replay, const fd_plan *plan, const int64_t *times,
+          const pipeline_wish *wish)
+{
+    if (!wish->posts) {
+        return fd_replay_run(replay, plan, times, wish->transfer > 0, NULL);
+    }
+    bool *posted = fd_calloc(plan->jobs.count, sizeof *posted);
+    for (uint32_t i = 0; posted != NULL && i < plan->jobs.count; i++) {
+        posted[i] = true;
+    }
+    fd_status status = posted == NULL
+                           ? FD_ENOMEM
+                           : fd_replay_run_posted(replay, plan, times, posted,
+                                                  NULL);
+    fd_free(posted);
+    return status;
+}
+
 fd_status
 pipeline_played(fd_pipe *p, const pipeline_wish *wish)
 {
@@ -99,8 +119,7 @@ pipeline_played(fd_pipe *p, const pipeline_wish *wish)
     }
     if (status == FD_OK) {
         price(times, &plan, wish);
-        status = fd_replay_run(&replay, &plan, times, wish->transfer > 0,
-                               NULL);
+        status = replay_of(&replay, &plan, times, wish);
     }
     if (status == FD_OK) {
         status = add_all(p, &plan, &replay, wish);

@@ -84,6 +84,56 @@ overlapped(void)
     CHECK(find(&r, FD_IF_OVERLAPPED, -1)->saves <= 32 * PIPELINE_UNIT);
 }
 
+/* Sends that are posted: F 10, B 20, a transfer 1 after both have come, in the
+ * order of GPipe. Stage 1 takes each of 4 activations when it has nothing else
+ * to do: the first at 10 to 11, then it computes until the next is fetched: 4
+ * times 11. Its first gradient is made at 10 + 44 + 20 and fetched; stage 0
+ * then takes 20 a micro-batch and fetches 3 more: 4 times 21. Overlapped, data
+ * is there but for the first of either way. */
+static void
+posted(void)
+{
+    CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
+    pipeline_wish wish = {.schedule = "gpipe",
+                          .stages = 2,
+                          .micro_batches = 4,
+                          .transfer = 1,
+                          .posts = true,
+                          .moves = true};
+    OK(pipeline_reported(&r, &wish, FD_SCHEDULES));
+    CHECK(!r.schedule.blocking && !r.schedule.mixed);
+    CHECK(r.schedule.posted != NULL);
+    EQUAL(r.ifs.base.makespan, (10 + 44 + 20 + 84) * PIPELINE_UNIT);
+    EQUAL(find(&r, FD_IF_OVERLAPPED, -1)->saves, 6 * PIPELINE_UNIT);
+}
+
+/* One send of stage 0 is posted, and waited for after the next computation. */
+static void
+mixed(void)
+{
+    CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
+    fd_pipe_request request = {.named = FD_SCHEDULES};
+    pipeline_wish wish = {.schedule = "1f1b",
+                          .stages = 2,
+                          .micro_batches = 4,
+                          .transfer = 1,
+                          .moves = true};
+    OK(pipeline_played(&r.pipeline, &wish));
+    fd_pipe_job *send = NULL;
+    for (uint32_t i = 0; i < r.pipeline.jobs.count; i++) {
+        if (r.pipeline.jobs.list[i].kind == FD_JOB_SA) {
+            send = &r.pipeline.jobs.list[i];
+            break;
+        }
+    }
+    CHECK(send != NULL);
+    send->marks = FD_PIPE_POSTED;
+    OK(fd_pipeline_settle(&r.pipeline));
+    OK(fd_pipeline_report(&r, &request, NULL));
+    CHECK(!r.schedule.blocking && r.schedule.mixed);
+    CHECK(find(&r, FD_IF_OVERLAPPED, -1) != NULL);
+}
+
 /* Stage 1 has layers 1 to 4, all alike: one of them to stage 0 or 2 makes it
  * a quarter faster. */
 static void
@@ -119,4 +169,4 @@ layers(void)
 }
 
 RUN(TEST(unbalanced), TEST(schedules_and_micro_batches), TEST(overlapped),
-    TEST(layers))
+    TEST(posted), TEST(mixed), TEST(layers))

@@ -8,6 +8,7 @@ import socket
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 import fastdispatch
@@ -18,8 +19,14 @@ pytestmark = pytest.mark.torch
 
 
 @pytest.fixture(scope="module")
-def both() -> dict[str, Any]:
-    output = processes.run("deepspeed_cuts.py", 2000).stdout
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where DeepSpeed's engine without a pipeline is recorded, once ``both`` is there."""
+    return tmp_path_factory.mktemp("plain")
+
+
+@pytest.fixture(scope="module")
+def both(plain: Path) -> dict[str, Any]:
+    output = processes.run("deepspeed_cuts.py", 2000, plain).stdout
     return json.loads(output.splitlines()[-1])
 
 
@@ -47,8 +54,30 @@ def test_errors_have_the_words_of_deepspeed(both: dict[str, Any]) -> None:
         "not there: Partitioning method balanced not implemented.",
         r"runtime: Partitioning 'conv\d' found no valid layers to partition.",
         "no error",
+        "runtime: PipelineEngine does not understand instruction Prefetch(buffer_id=1, ahead=2)",
         [0, 1, 2],
     ]
+
+
+def test_schedules_of_deepspeed_are_our_plans(both: dict[str, Any]) -> None:
+    assert len(both["tables"]) == 2 * 7 * (1 + 2 + 3 + 4 + 5)
+    assert [case for case in both["tables"] if case[0] != case[1]] == []
+
+
+def test_deepspeed_without_a_pipeline_has_phases(both: dict[str, Any], plain: Path) -> None:
+    assert both
+    result = processes.fastdispatch("pipeline", "report", plain, "--json")
+    assert result.returncode == 0, result.stderr
+    document = json.loads(result.stdout)
+    jsonschema.validate(document, json.loads((processes.ROOT / "docs" / "pipeline-report.schema.json").read_text()))
+    assert "DeepSpeed ran without a pipeline: there are no stages, every rank has the whole model" in document["notes"]
+    assert (document["stages"], document["table"], document["ranks"]) == (0, [], [])
+    [row] = document["phases"]
+    assert (row["rank"], row["steps"]) == (0, 3)
+    assert all(row[phase] > 0 for phase in ("forward", "backward", "optimizer"))
+    assert sum(row[phase] for phase in ("forward", "backward", "optimizer", "data", "other")) <= row["step"]
+    printed = processes.fastdispatch("pipeline", "report", plain).stdout
+    assert "Phases of a step" in printed and "there are no stages" in printed
 
 
 def test_a_pipeline_cut_by_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

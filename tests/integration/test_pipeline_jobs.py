@@ -302,6 +302,17 @@ def test_arrows_from_sends_to_receives(deepspeed: Run, torch_runs: dict[str, Run
     check_arrows(torch_runs["ZBVZeroBubble"], tmp_path, 2 * 2 * MICRO_BATCHES * 3, 2 * 2 * MICRO_BATCHES)
 
 
+def test_every_run_says_what_overlapping_transfers_would_save(
+    deepspeed: Run, torch_runs: dict[str, Run], megatron: Run
+) -> None:
+    for run in (deepspeed, megatron, *(torch_runs[name] for name, plan in TORCH.items() if plan is not None)):
+        made = pipeline.report(run.path)
+        assert made.schedule["transfers"] != "unknown"
+        assert [row["change"] for row in made.what_if].count("overlapped_transfers") == 1
+    assert pipeline.report(deepspeed.path).schedule["transfers"] == "blocking"
+    assert pipeline.report(torch_runs["ZBVZeroBubble"].path).schedule["transfers"] == "posted"
+
+
 def test_transfers_inside_a_rank_are_local(torch_runs: dict[str, Run]) -> None:
     run = torch_runs["ZBVZeroBubble"]  # stages 1 and 2 are both of rank 1
     local = [row for row in pipelines.rows(run.jobs[1], iteration=0) if row["flags"] & LOCAL]

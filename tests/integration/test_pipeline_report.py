@@ -6,6 +6,7 @@ import importlib.util
 import json
 import shutil
 import socket
+import struct
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -150,6 +151,27 @@ def test_a_rank_is_missing(runs: dict[str, Path], tmp_path: Path) -> None:
     assert any("no recording of stage 1" in text for text in made.notes)
     assert len(made.unmatched) == 3 * 2 * 2 * BATCHES
     assert sum(row["unmatched"] for row in made.table) > 0
+
+
+def test_clocks_that_are_not_aligned(runs: dict[str, Path], tmp_path: Path) -> None:
+    """Rank 1 is of another host, whose wall clock is five seconds ahead: transfers put it back, within what is said."""
+    right = pipeline.report(runs["stage"])
+    for file in runs["stage"].iterdir():
+        shutil.copy(file, tmp_path)
+    with (tmp_path / "rank00001.fd").open("r+b") as file:
+        header = bytearray(file.read(192))
+        header[64] ^= 1  # boot id
+        for at in (144, 176):  # when it started and stopped, since 1970
+            struct.pack_into("<Q", header, at, struct.unpack_from("<Q", header, at)[0] + 5 * 10**9)
+        file.seek(0)
+        file.write(header)
+    assert "clocks of rank 0 and rank 1 are not aligned" in command(tmp_path, "--strict", status=2)
+    made = pipeline.report(tmp_path)
+    [moved] = [row for row in made.ranks if row["unsure_ns"]]
+    assert moved["rank"] == 1 and moved["unsure_ns"] > 0
+    assert made.step == pytest.approx(right.step, abs=2 * moved["unsure_ns"])
+    assert made.counts["early"] == 0
+    assert any(text.startswith("clock of rank 1: moved by ") and "either way" in text for text in made.notes)
 
 
 def test_the_command(runs: dict[str, Path], tmp_path: Path) -> None:

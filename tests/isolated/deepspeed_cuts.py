@@ -1,7 +1,7 @@
 """What DeepSpeed and we make of the same layers: cuts of random weights, what is printed, texts of errors.
 
-The last line of the output is JSON. Argument: how many random cases. DeepSpeed is asked without a process group
-where it lets us.
+The last line of the output is JSON. Arguments: how many random cases, and a folder for the recording of an engine
+without a pipeline. DeepSpeed is asked without a process group where it lets us.
 """
 
 from __future__ import annotations
@@ -24,11 +24,14 @@ os.environ.setdefault("DS_ACCELERATOR", "cpu")
 import deepspeed
 import torch
 from deepspeed.pipe import LayerSpec, PipelineModule, TiedLayerSpec
+from deepspeed.runtime.pipe import schedule
+from deepspeed.runtime.pipe.engine import PipelineEngine
 from deepspeed.runtime.utils import partition_balanced, partition_uniform
 from deepspeed.utils import logger
 from torch import nn
 
-from fastdispatch.pipeline import partition
+import fastdispatch
+from fastdispatch.pipeline import partition, plan, table_of
 from fastdispatch.pipeline.partition import cut, stage_report
 
 
@@ -119,6 +122,36 @@ def caught(call: Callable[..., Any], *arguments: Any, **options: Any) -> str:
     return "no error"
 
 
+class Prefetch(schedule.BufferOpInstruction):
+    pass
+
+
+class Mine(schedule.TrainSchedule):
+    """The first step does what no engine knows."""
+
+    def steps(self) -> Iterator[list[Any]]:
+        yield [Prefetch(buffer_id=1, ahead=2)]
+
+
+def executed(made: Any) -> None:
+    """As DeepSpeed's engine does it, which has nothing else."""
+    engine = PipelineEngine.__new__(PipelineEngine)
+    nn.Module.__init__(engine)
+    engine.__dict__["_reserve_pipe_buffers"] = lambda count: None
+    engine._exec_schedule(made)
+
+
+def tables() -> Iterator[tuple[str, str]]:
+    """Schedules of DeepSpeed's as we read them, and our plans."""
+    names = {"deepspeed-train": schedule.TrainSchedule, "deepspeed-inference": schedule.InferenceSchedule}
+    for name, kind in names.items():
+        for stages in range(1, 6):
+            for batches in range(1, 8):
+                made = plan(name, stages, batches)
+                for stage in range(stages):
+                    yield table_of(kind(batches, stages, stage)), made.table(stage)
+
+
 def errors() -> Iterator[tuple[str, str]]:
     """Of both, for a module of one process, and for one stage too many."""
     deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False  # it would be compiled first
@@ -134,8 +167,22 @@ def errors() -> Iterator[tuple[str, str]]:
         for method in ("Balanced", r"type:Conv\D:x", "type:"):
             wrong = {"num_stages": 1, "partition_method": method}
             yield caught(PipelineModule, layers, **wrong), caught(partition, layers, 1, method)
+        mine = Mine(2, 1, 0)
+        yield caught(executed, mine), caught(table_of, mine)
         yield partition(inner, 2), partition(layers, 2)  # a built module is its layers
+        without_pipeline(sys.argv[2])
         torch.distributed.destroy_process_group()
+
+
+def without_pipeline(folder: str) -> None:
+    """Three steps of DeepSpeed's engine with the whole model."""
+    optimizer = {"type": "Adam", "params": {"torch_adam": True}}
+    model = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 1))
+    engine, *_ = deepspeed.initialize(model=model, config={"train_batch_size": 2, "optimizer": optimizer})
+    with fastdispatch.CallGraph(folder, jobs=True, ops="off"):
+        for _ in range(3):
+            engine.backward(engine(torch.ones(2, 8)).sum())
+            engine.step()
 
 
 def random_numbers_stay() -> bool:
@@ -146,7 +193,8 @@ def random_numbers_stay() -> bool:
 
 
 def main() -> None:
-    found = {"cuts": list(cuts(int(sys.argv[1]))), "reports": list(reports()), "rng": random_numbers_stay()}
+    found = {"cuts": list(cuts(int(sys.argv[1]))), "reports": list(reports()), "tables": list(tables())}
+    found["rng"] = random_numbers_stay()
     with contextlib.redirect_stdout(io.StringIO()):
         found["errors"] = list(errors())
     print(json.dumps(found))

@@ -8,6 +8,7 @@ print(plan.replay().bubble_of_total)
 from fastdispatch.pipeline.convert import convert
 from fastdispatch.pipeline.flow import Edge, Flow, flow
 from fastdispatch.pipeline.graph import Graph, Node
+from fastdispatch.pipeline.instructions import table_of
 from fastdispatch.pipeline.layouts import megatron_layout, split_points, with_parts
 from fastdispatch.pipeline.optimize import Optimum, optimize
 from fastdispatch.pipeline.partition import partition
@@ -36,5 +37,6 @@ __all__ = [
     "report",
     "rule",
     "split_points",
+    "table_of",
     "with_parts",
 ]

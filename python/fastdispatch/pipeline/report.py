@@ -13,6 +13,7 @@ from fastdispatch import _core
 from fastdispatch._core import Error
 from fastdispatch.pipeline.plan import SCHEDULES
 from fastdispatch.pipeline.times import recorded_layers
+from fastdispatch.summary import PHASES
 from fastdispatch.trace import Columns, PathLike, Trace, load
 
 SCHEMA = "fastdispatch-pipeline-report/1"
@@ -41,7 +42,6 @@ CHANGES = (
     "schedule",
     "move_layer",
 )
-PHASES = ("forward", "backward", "optimizer", "data", "other")
 
 Row = dict[str, Any]
 
@@ -68,8 +68,8 @@ class Report:
         self.stages: int = made["stages"]
         self.chunks: int = made["chunks"]
         self.lines: int = made["lines"]
-        #: name (None: unknown), difference, micro_batches; with a name blocking, held, buffers (one a stage), and the
-        #: replays ideal, stages, base (makespan, of_total, of_ideal).
+        #: name (None: unknown), difference, micro_batches; with a name blocking, transfers (how they are played), held,
+        #: buffers (one a stage), and the replays ideal, stages, base (makespan, of_total, of_ideal).
         self.schedule: Row = made["schedule"]
         #: The iteration of ``jobs``, ``stretches`` and ``path``: of those looked at the one in the middle by length.
         self.drawn: int | None = made["drawn"]
@@ -458,7 +458,7 @@ def _missing(trace: Trace, made: dict[str, Any]) -> Iterable[str]:
     for rank in trace.ranks:
         yield from rank["notes"][:3]
     idle = sorted(there - set(made["ranks"]["rank"]))
-    if idle:
+    if idle and len(idle) < len(there):
         yield f"no jobs on rank {', '.join(map(str, idle[:8]))}"
 
 

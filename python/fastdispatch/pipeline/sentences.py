@@ -79,20 +79,21 @@ def _slow_stage(made: Report) -> Iterator[str]:
 
 
 def _slow_links(made: Report) -> Iterator[str]:
-    """A sender is slow where what it sends takes longer than what others send, both ways."""
+    """A sender is slow where all it sends, both ways, takes longer than what others send: what makes a few transfers
+    slow, such as a busy machine, is not the sender."""
     by_sender: dict[int, list[float]] = {}
     for row in made.transfers:
         if not row["local"]:
             by_sender.setdefault(row["from"], []).append(row["receive_transfer"])
     if len(by_sender) < 2:
         return
-    middles = {stage: median(times) for stage, times in by_sender.items()}
-    slowest = max(middles, key=middles.__getitem__)
-    others = median(middle for stage, middle in middles.items() if stage != slowest)
-    whole = middles[slowest] * len(by_sender[slowest])  # one that the system delayed does not make it slow
-    if middles[slowest] > _SLOW_LINK * others and whole >= _LEAST * made.step:
+    quick = {stage: sorted(times)[(len(times) - 1) // 4] for stage, times in by_sender.items()}
+    slowest = max(quick, key=quick.__getitem__)
+    others = median(time for stage, time in quick.items() if stage != slowest)
+    whole = quick[slowest] * len(by_sender[slowest])
+    if quick[slowest] > _SLOW_LINK * others and whole >= _LEAST * made.step:
         yield (
-            f"stage {slowest} is a slow sender: one of its transfers takes {seconds(middles[slowest])} "
+            f"stage {slowest} is a slow sender: even a quick one of its transfers takes {seconds(quick[slowest])} "
             f"with both ends there, one of the other stages {seconds(others)}"
         )
 
@@ -124,6 +125,9 @@ def _changes(made: Report) -> Iterator[str]:
     if made.schedule["name"] is not None and made.schedule["blocking"]:
         text = "no transfer runs beside a computation: both ends wait"
         yield text + (f"; overlapping them would save {percent(overlap['share'])}" if overlap else "")
+    elif overlap is not None:
+        saved = percent(overlap["share"])
+        yield f"receivers wait while data is on its way: transfers beside the work would save {saved}"
     rest = [row for row in made.what_if if row["change"] not in ("move_layer", "overlapped_transfers")]
     for row in rest[:1]:
         if row["share"] >= _SAVES:
@@ -147,6 +151,8 @@ def notes(made: Report, raw: dict[str, Any]) -> Iterator[str]:
     yield from _ends(made, raw)
     yield from _clocks(made)
     yield from _left_out(made)
+    if made.schedule["name"] is not None and made.schedule["transfers"] == "unknown":
+        yield "transfers are not among the jobs: what overlapping them would save cannot be told"
     if made.table and made.schedule["name"] is None:
         why = f" ({made.schedule['difference']})" if made.schedule["difference"] else ""
         yield f"the order of jobs is that of no schedule we know{why}: jobs are counted, no theory and no what-if"

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fastdispatch.summary import mapping
+from fastdispatch.summary import PHASES, mapping
 from fastdispatch.trace import Columns, Trace
 from fastdispatch.views import html_layout
-from fastdispatch.views.report_facts import PHASE_BITS, PHASES, Facts, facts
+from fastdispatch.views.report_facts import PHASE_BITS, Facts, facts
 from fastdispatch.views.report_rows import module_pattern
 
 #: Kinds that are no function of a package, and what they are listed under.

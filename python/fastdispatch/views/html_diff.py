@@ -7,12 +7,13 @@ from pathlib import PurePath
 from typing import Any
 
 from fastdispatch.diff import SAID, Diff
+from fastdispatch.summary import PHASES
 from fastdispatch.trace import Columns, Trace
 from fastdispatch.views import html_data, html_source
 from fastdispatch.views.diff_text import lines
 from fastdispatch.views.html import Wanted, bounded
 from fastdispatch.views.html_blocks import block
-from fastdispatch.views.report_facts import PHASES, facts
+from fastdispatch.views.report_facts import facts
 
 _ENDS = ("before", "after")
 _MODULE = ("calls", "ops", "self", "total", "backward")

@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fastdispatch.pipeline.report import CAUSES, PHASES, Report, Row
+from fastdispatch.pipeline.report import CAUSES, Report, Row
 from fastdispatch.pipeline.sentences import percent
-from fastdispatch.summary import grouped, seconds
+from fastdispatch.summary import PHASES, grouped, seconds
 from fastdispatch.views.timeline_text import printable, section, share, table
 
 _ENDLESS = 100_000
@@ -60,6 +60,8 @@ def parts(made: Report, change: str | None) -> Iterator[Text | Table]:
 
 
 def head(made: Report) -> str:
+    if made.phases:
+        return f"DeepSpeed without a pipeline: {len(made.phases)} rank{'s' if len(made.phases) != 1 else ''}"
     engine = made.engine
     name = "" if engine is None else " ".join(str(engine[key]) for key in ("engine", "version") if engine[key]) + ", "
     schedule = made.schedule["name"] or "no schedule we know"
@@ -173,5 +175,6 @@ def signed(time: float) -> str:
 
 
 def phases(rows: Sequence[Row]) -> Table:
-    cells = [[str(row["rank"]), str(row["steps"]), *(seconds(row[key]) for key in ("step", *PHASES))] for row in rows]
-    return table(["rank", "steps", "step", *PHASES], cells)
+    names = ("step", *PHASES[1:], PHASES[0])
+    cells = [[str(row["rank"]), str(row["steps"]), *(seconds(row[key]) for key in names)] for row in rows]
+    return table(["rank", "steps", *names], cells)

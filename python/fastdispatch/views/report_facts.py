@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from fastdispatch.summary import mapping, overhead
+from fastdispatch.summary import PHASES, mapping, overhead
 from fastdispatch.trace import Columns, Trace
 
-#: By the bits of a context's flags that say in which phase of training it ran.
-PHASES = ("other", "forward", "backward", "optimizer", "data")
+#: Of a context's flags: its place in ``PHASES``.
 PHASE_BITS = 7
 
 #: Counters of the ranks that say where backward time found no forward call.
