@@ -310,7 +310,7 @@ def test_every_run_says_what_overlapping_transfers_would_save(
         assert made.schedule["transfers"] != "unknown"
         assert [row["change"] for row in made.what_if].count("overlapped_transfers") == 1
     assert pipeline.report(deepspeed.path).schedule["transfers"] == "blocking"
-    assert pipeline.report(torch_runs["ZBVZeroBubble"].path).schedule["transfers"] == "posted"
+    assert pipeline.report(torch_runs["ZBVZeroBubble"].path).schedule["transfers"] in ("posted", "mixed")
 
 
 def test_transfers_inside_a_rank_are_local(torch_runs: dict[str, Run]) -> None:
