@@ -18,7 +18,19 @@ from benchmarks.figures import Result, from_json, write
 from benchmarks.measure import Effort
 from benchmarks.table import show
 
-SUBJECTS = ("calls", "timeline", "operators", "training", "sizes", "lifecycle", "reading", "merging", "traces", "gpu")
+SUBJECTS = (
+    "calls",
+    "timeline",
+    "operators",
+    "training",
+    "sizes",
+    "lifecycle",
+    "reading",
+    "merging",
+    "traces",
+    "pipelines",
+    "gpu",
+)
 ROOT = Path(__file__).parent.parent
 
 

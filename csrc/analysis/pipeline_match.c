@@ -75,8 +75,10 @@ open_table(end_table *table, const fd_pipe *p)
     return table->slots == NULL ? FD_ENOMEM : FD_OK;
 }
 
+/* `firsts`: by job the first of its end, plus 1. */
 static fd_status
-join(fd_pipe_matches *found, fd_pipe *p, const end_table *table)
+join(fd_pipe_matches *found, fd_pipe *p, const end_table *table,
+     const uint32_t *firsts)
 {
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < p->jobs.count && status == FD_OK; i++) {
@@ -86,7 +88,7 @@ join(fd_pipe_matches *found, fd_pipe *p, const end_table *table)
         }
         bool sends = fd_pipe_sends(job);
         uint32_t other = fits(job) ? *slot_of(table, p, job, !sends) : 0;
-        uint32_t first = fits(job) ? *slot_of(table, p, job, sends) : 0;
+        uint32_t first = firsts[i];
         if (other == 0) {
             status = fd_vector_push(&found->alone, i);
             continue;
@@ -110,17 +112,20 @@ fd_status
 fd_pipeline_match(fd_pipe_matches *found, fd_pipe *p)
 {
     end_table table = {.slots = NULL};
-    fd_status status = open_table(&table, p);
+    uint32_t *firsts = fd_calloc((size_t)p->jobs.count + 1, sizeof *firsts);
+    fd_status status = firsts == NULL ? FD_ENOMEM : open_table(&table, p);
     for (uint32_t i = 0; i < p->jobs.count && status == FD_OK; i++) {
         const fd_pipe_job *job = &p->jobs.list[i];
         if (fits(job)) {
             uint32_t *slot = slot_of(&table, p, job, fd_pipe_sends(job));
             *slot = *slot == 0 ? i + 1 : *slot;
+            firsts[i] = *slot;
         }
     }
     if (status == FD_OK) {
-        status = join(found, p, &table);
+        status = join(found, p, &table, firsts);
     }
+    fd_free(firsts);
     fd_free(table.slots);
     return status;
 }

@@ -21,6 +21,11 @@ BARS = {
     "merging": [
         f"{kind}: {name}" for kind in ("plain", "kineto") for name in ("memory, with Python", "ours / Python's json")
     ],
+    "pipelines": [
+        "pipeline report, the whole command",
+        "partition of 2 000 layers in 16",
+        "plan of 64 stages, 1 024 micro-batches",
+    ],
 }
 
 

@@ -6,6 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from operator import itemgetter
 from statistics import fmean, median
 from typing import Any
 
@@ -203,35 +204,56 @@ class Report:
     def transfers(self) -> list[Row]:
         """Of the iteration drawn: a row a transfer that was matched, by its id (iteration, ``A`` or ``G``, lower global
         stage, micro-batch): sender and receiver (ranks), bytes, local, and what each end spent waiting and moving."""
-        jobs = rows_of(self.jobs)
-        ends: dict[tuple[int, str, int, int, int], dict[str, list[Row]]] = defaultdict(lambda: {"S": [], "R": []})
-        for job in jobs:
-            if job["other"] >= 0:
-                sends = job["kind"][0] == "S"
-                sender = job if sends else jobs[job["other"]]
-                key = (job["iteration"], job["kind"][1], min(job["stage"], job["peer"]), job["micro_batch"])
-                ends[(*key, self._line[sender["rank"]])][job["kind"][0]].append(job)
-        return [self._transfer(key, both["S"], both["R"]) for key, both in sorted(ends.items()) if all(both.values())]
+        jobs = self.jobs
+        others, kinds = jobs["other"], jobs["kind"]
+        sends: dict[int, list[int]] = defaultdict(list)  # by the first of an end that sends
+        receives: dict[int, list[int]] = defaultdict(list)
+        for at, other in enumerate(others):
+            if other >= 0 and kinds[at][0] == "S":
+                sends[others[other]].append(at)
+            elif other >= 0:
+                receives[other].append(at)
+        made = [self._transfer(sends[first], ends) for first, ends in receives.items()]
+        order = ("iteration", "direction", "stage", "micro_batch", "line")
+        return sorted(made, key=itemgetter(*order))
 
-    def _transfer(self, key: tuple[int, str, int, int, int], sends: list[Row], receives: list[Row]) -> Row:
-        sender, receiver = sends[0], receives[0]
+    def _transfer(self, sends: list[int], receives: list[int]) -> Row:
+        jobs, send, receive = self.jobs, sends[0], receives[0]
+        ranks, stages, ends = jobs["rank"], jobs["stage"], jobs["end"]
+        sender, receiver = ranks[send], ranks[receive]
+        from_, to = stages[send], stages[receive]
+        send_wait, send_transfer = self._spent(sends)
+        receive_wait, receive_transfer = self._spent(receives)
         return {
-            "iteration": key[0],
-            "direction": key[1],
-            "stage": key[2],
-            "micro_batch": key[3],
-            "line": key[4],
-            "sender": sender["rank"],
-            "receiver": receiver["rank"],
-            "from": sender["stage"],
-            "to": receiver["stage"],
-            "bytes": max(sender["bytes"], receiver["bytes"]),
-            "local": sender["rank"] == receiver["rank"],
-            "start": max(sender["start"], receiver["start"]),
-            "end": max(job["end"] for job in receives),
-            **{f"send_{what}": value for what, value in _spent(sends).items()},
-            **{f"receive_{what}": value for what, value in _spent(receives).items()},
+            "iteration": jobs["iteration"][send],
+            "direction": jobs["kind"][send][1],
+            "stage": min(from_, to),
+            "micro_batch": jobs["micro_batch"][send],
+            "line": self._line[sender],
+            "sender": sender,
+            "receiver": receiver,
+            "from": from_,
+            "to": to,
+            "bytes": max(jobs["bytes"][send], jobs["bytes"][receive]),
+            "local": sender == receiver,
+            "start": max(jobs["start"][send], jobs["start"][receive]),
+            "end": max(ends[at] for at in receives),
+            "send_wait": send_wait,
+            "send_transfer": send_transfer,
+            "receive_wait": receive_wait,
+            "receive_transfer": receive_transfer,
         }
+
+    def _spent(self, jobs: list[int]) -> tuple[int, int]:
+        """Of one end, waiting and moving: posting is neither."""
+        start, ready, end = self.jobs["start"], self.jobs["ready"], self.jobs["end"]
+        posted = self.jobs["posted"]
+        wait = transfer = 0
+        for at in jobs:
+            if not posted[at]:
+                wait += ready[at] - start[at]
+                transfer += end[at] - ready[at]
+        return wait, transfer
 
     @cached_property
     def links(self) -> list[Row]:
@@ -460,15 +482,6 @@ def _missing(trace: Trace, made: dict[str, Any]) -> Iterable[str]:
     idle = sorted(there - set(made["ranks"]["rank"]))
     if idle and len(idle) < len(there):
         yield f"no jobs on rank {', '.join(map(str, idle[:8]))}"
-
-
-def _spent(jobs: list[Row]) -> dict[str, int]:
-    """Of one end: posting is neither waiting nor moving."""
-    kept = [job for job in jobs if not job["posted"]]
-    return {
-        "wait": sum(job["ready"] - job["start"] for job in kept),
-        "transfer": sum(job["end"] - job["ready"] for job in kept),
-    }
 
 
 def _words(row: Row) -> str:

@@ -47,13 +47,15 @@ def parts(made: Report, change: str | None) -> Iterator[Text | Table]:
         yield from section("Bubble", bubbles(made))
         yield from section("What stages hold", holdings(made))
     if made.links:
-        yield from section("Transfers of the iteration in the middle", links(made))
+        capped = f": {_MOST} of {len(made.links)} pairs, the slowest" if len(made.links) > _MOST else ""
+        yield from section(f"Transfers of the iteration in the middle{capped}", links(made))
     if made.critical:
         yield from section("The critical path consists of", critical(made))
     if made.replicas:
         yield from section("Copies of a stage", replicas(made))
     if made.what_if:
-        yield from section("What if", changes(made, made.what_if))
+        capped = f": {_MOST} of {len(made.what_if)}, what saves most" if len(made.what_if) > _MOST else ""
+        yield from section(f"What if{capped}", changes(made, made.what_if[:_MOST]))
     yield Text("")
     for line in made.notes:
         yield Text(printable(line), style="dim")
@@ -134,6 +136,7 @@ def spans(layers: Sequence[Row]) -> str:
 
 
 def links(made: Report) -> Table:
+    slowest = sorted(made.links, key=lambda row: -row["transfer"]) if len(made.links) > _MOST else made.links
     rows = [
         [
             f"{row['from']} to {row['to']}",
@@ -143,7 +146,7 @@ def links(made: Report) -> Table:
             seconds(row["send_wait"]),
             seconds(row["receive_wait"]),
         ]
-        for row in made.links
+        for row in slowest[:_MOST]
     ]
     return table(["stage", "count", "bytes", "median transfer", "sender waited", "receiver waited"], rows)
 
