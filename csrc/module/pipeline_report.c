@@ -5,7 +5,7 @@
 #include "module/errors.h"
 #include "module/plan_type.h"
 #include "module/trace_type.h"
-#include "timeline/pipeline.h"
+#include "timeline/pipeline_aligned.h"
 
 /* What the arguments own while the report is made. */
 typedef struct arguments {

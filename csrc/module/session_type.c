@@ -3,9 +3,9 @@
 #include "capture/records.h"
 #include "capture/session.h"
 #include "io/reader.h"
+#include "module/engines.h"
 #include "module/errors.h"
 #include "module/operands.h"
-#include "module/pipeline.h"
 #include "module/trace_type.h"
 
 typedef struct session_object {

@@ -1,7 +1,7 @@
 /* The jobs of all ranks of a trace on one clock, and what is to be said of
  * them. */
-#ifndef FD_TIMELINE_PIPELINE_H
-#define FD_TIMELINE_PIPELINE_H
+#ifndef FD_TIMELINE_PIPELINE_ALIGNED_H
+#define FD_TIMELINE_PIPELINE_ALIGNED_H
 
 #include "analysis/pipeline_read.h"
 #include "analysis/pipeline_report.h"

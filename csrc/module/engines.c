@@ -1,6 +1,6 @@
 /* fastdispatch._core.pipeline_rule, Session.attach_pipeline, Session.pipeline:
  * jobs of pipeline engines. */
-#include "module/pipeline.h"
+#include "module/engines.h"
 
 #include "module/errors.h"
 

@@ -1,4 +1,4 @@
-#include "timeline/pipeline.h"
+#include "timeline/pipeline_aligned.h"
 
 #include "timeline/recordings.h"
 

@@ -1,7 +1,7 @@
 #include "check.h"
 #include "fixtures.h"
 
-#include "timeline/pipeline.h"
+#include "timeline/pipeline_aligned.h"
 
 #include <string.h>
 
