@@ -9,6 +9,7 @@ from typing import Any
 
 from tests import processes
 
+IMPORTS = {"deepspeed": "deepspeed", "megatron": "megatron.core", "torch": "torch.distributed.pipelining"}
 SENDS = {"SA": "RA", "SG": "RG"}
 WAIT = 256  # of a job's flags
 
@@ -20,7 +21,15 @@ def record(program: str, folder: Path, world: int, *arguments: object, **changes
         port = str(free.getsockname()[1])
     shared = {"WORLD_SIZE": str(world), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port} | changes
     ranks = [
-        processes.start(f"pipeline_{program}.py", folder, *arguments, RANK=str(rank), LOCAL_RANK=str(rank), **shared)
+        processes.start_warm(
+            ("torch", IMPORTS[program]),
+            f"pipeline_{program}.py",
+            folder,
+            *arguments,
+            RANK=str(rank),
+            LOCAL_RANK=str(rank),
+            **shared,
+        )
         for rank in range(world)
     ]
     told = []

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests import warm
+
 ROOT = Path(__file__).parent.parent
 ISOLATED = ROOT / "tests" / "isolated"
 
@@ -22,6 +24,11 @@ def start(program: str, *arguments: object, **changes: str) -> subprocess.Popen[
     return subprocess.Popen(
         command, env=environment(**changes), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
+
+
+def start_warm(imports: tuple[str, ...], program: str, *arguments: object, **changes: str) -> warm.Program:
+    """The same, where these modules are imported already."""
+    return warm.start(imports, [str(ISOLATED / program), *map(str, arguments)], environment(**changes))
 
 
 def run(program: str, *arguments: object, **changes: str) -> subprocess.CompletedProcess[str]:

@@ -23,7 +23,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     ranks = [
-        processes.start(
+        processes.start_warm(
+            ("torch", "deepspeed"),
             "deepspeed_alexnet.py",
             folder,
             RANK=str(rank),

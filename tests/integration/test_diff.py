@@ -90,16 +90,23 @@ def test_one_item_a_layer_is_found(equal_runs: list[fastdispatch.Trace], tmp_pat
     assert all(change > 0 for change in found.values())
 
 
-def test_a_module_that_is_a_third_slower_is_found(equal_runs: list[fastdispatch.Trace], tmp_path: Path) -> None:
-    diff = Diff(equal_runs[-1], record(tmp_path / "run", slow=5800))
-    assert [row.key.rpartition(":")[0][-6:] for row in diff.changed()] == ["[Slow]"]
-    assert diff.changed()[0].said == {"slower"}
-    assert diff.changed_calls() == []
+def test_a_module_that_is_a_third_slower_is_found(tmp_path: Path) -> None:
+    """It is named in each pair of runs, and alone in one of them: a neighbour can slow other parts too."""
+    named: list[list[str]] = []
+    while [] not in named and len(named) < 4:
+        diff = Diff(record(tmp_path / f"{len(named)}.before"), record(tmp_path / f"{len(named)}.after", slow=5800))
+        said = {row.key.rpartition(":")[0][-6:]: row.said for row in diff.changed()}
+        assert said.pop("[Slow]") == {"slower"}
+        assert diff.changed_calls() == []
+        named.append(list(said))
+    assert [] in named
 
 
 def test_a_slow_rank_is_told_from_those_that_wait_for_it(tmp_path: Path) -> None:
     ranks = [
-        processes.start("slow_rank.py", tmp_path / "run", tmp_path / "meet", RANK=str(rank), WORLD_SIZE="3")
+        processes.start_warm(
+            ("torch",), "slow_rank.py", tmp_path / "run", tmp_path / "meet", RANK=str(rank), WORLD_SIZE="3"
+        )
         for rank in range(3)
     ]
     assert [(rank.communicate(timeout=120)[1], rank.returncode) for rank in ranks] == [("", 0)] * 3

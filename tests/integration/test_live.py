@@ -28,7 +28,8 @@ class Ranks:
     def __init__(self, folder: Path) -> None:
         self.run, self.told = folder / "run", folder / "end"
         self.processes = [
-            processes.start(
+            processes.start_warm(
+                ("torch",),
                 "live_ranks.py",
                 self.run,
                 folder / "meet",

@@ -86,7 +86,10 @@ def test_a_pipeline_cut_by_time(tmp_path: Path, capsys: pytest.CaptureFixture[st
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         place = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
-    ranks = [processes.start("deepspeed_partition.py", tmp_path, RANK=str(rank), **place) for rank in range(2)]
+    imports = ("torch", "deepspeed")
+    ranks = [
+        processes.start_warm(imports, "deepspeed_partition.py", tmp_path, RANK=str(rank), **place) for rank in range(2)
+    ]
     found, printed = [], []
     for rank in ranks:
         output, errors = rank.communicate(timeout=300)

@@ -43,7 +43,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         place = {"WORLD_SIZE": str(STAGES), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port())}
         for rank in range(STAGES):
             arguments = (made[name], STAGES, BATCHES, *planted)
-            started.append(processes.start("pipeline_ranks.py", *arguments, RANK=str(rank), **place))
+            started.append(processes.start_warm(("torch",), "pipeline_ranks.py", *arguments, RANK=str(rank), **place))
     for at, process in enumerate(started):
         _, errors = process.communicate(timeout=120)
         assert process.returncode == 0 or at >= STAGES, errors

@@ -496,10 +496,9 @@ def test_arguments_are_checked(call: str, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.torch
-def test_four_ranks_of_a_real_training(tmp_path: Path) -> None:
-    processes.run("profiled_ranks.py", tmp_path / "in")
-    before = [load(tmp_path / "in" / f"trace_{rank}.json") for rank in range(4)]
-    trace = merged(tmp_path, tmp_path / "in")
+def test_four_ranks_of_a_real_training(profiles: Path, tmp_path: Path) -> None:
+    before = [load(profiles / f"trace_{rank}.json") for rank in range(4)]
+    trace = merged(tmp_path, profiles)
     earliest = min(each["baseTimeNanoseconds"] for each in before)
     tids: dict[object, int] = {}
     for rank, one in enumerate(before):

@@ -190,12 +190,11 @@ def test_a_collective_runs_at_one_time_on_all_ranks_and_in_its_step(native: Path
         assert within == [len(by_rank[rank]) // STEPS] * STEPS
 
 
-def test_a_merge_of_profiles_loses_nothing_in_the_reader(tmp_path: Path) -> None:
+def test_a_merge_of_profiles_loses_nothing_in_the_reader(profiles: Path, tmp_path: Path) -> None:
     """Of torch.profiler on four ranks: every slice of every rank, each thread on a track of its own."""
-    processes.run("profiled_ranks.py", tmp_path / "in")
-    done = processes.fastdispatch("timeline", "merge", tmp_path / "in", "-o", tmp_path / "merged.json")
+    done = processes.fastdispatch("timeline", "merge", profiles, "-o", tmp_path / "merged.json")
     assert done.returncode == 0, done.stderr
-    inputs = [json.loads(path.read_text())["traceEvents"] for path in sorted((tmp_path / "in").glob("*.json"))]
+    inputs = [json.loads(path.read_text())["traceEvents"] for path in sorted(profiles.glob("*.json"))]
     with open_trace(tmp_path / "merged.json") as processor:
         assert_clean(processor)
         rows = query(processor, "select count(*) as slices from slice")

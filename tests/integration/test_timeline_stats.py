@@ -18,7 +18,6 @@ import jsonschema
 import pytest
 
 from fastdispatch.cli import main
-from tests import processes
 from tests.consumers.perfetto import assert_clean, open_trace, query
 
 Event = dict[str, Any]
@@ -202,17 +201,16 @@ def without_files(made: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def real(profiles: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("real")
-    processes.run("profiled_ranks.py", folder / "in")
-    call("merge", folder / "in", "-o", folder / "merged.json")
+    call("merge", profiles, "-o", folder / "merged.json")
     return folder
 
 
 @pytest.mark.torch
-def test_a_real_training_as_computed_slowly(real: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    made = stats(capsys, real / "in")
-    traces = {rank: load(real / "in" / f"trace_{rank}.json") for rank in range(4)}
+def test_a_real_training_as_computed_slowly(profiles: Path, real: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = stats(capsys, profiles)
+    traces = {rank: load(profiles / f"trace_{rank}.json") for rank in range(4)}
     compare(made, traces, gpu=False)
     assert [row["basis"] for row in made["ranks"]] == ["operators"] * 4
     expected = spreads(traces, "gloo:")
@@ -224,9 +222,11 @@ def test_a_real_training_as_computed_slowly(real: Path, capsys: pytest.CaptureFi
 
 
 @pytest.mark.torch
-def test_a_real_training_is_whole_and_so_is_a_part_of_it(real: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_real_training_is_whole_and_so_is_a_part_of_it(
+    profiles: Path, real: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     part = real / "part.json.gz"
-    call("check", real / "in", real / "merged.json")
+    call("check", profiles, real / "merged.json")
     call("cut", real / "merged.json", "-o", part, "--steps", "1:2")
     call("check", part)
     trace, before = load(part), load(real / "merged.json")

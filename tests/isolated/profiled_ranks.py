@@ -38,4 +38,4 @@ def train(rank: int, folder: str) -> None:
 
 if __name__ == "__main__":
     Path(sys.argv[1]).mkdir()
-    mp.spawn(train, (sys.argv[1],), nprocs=RANKS)
+    mp.start_processes(train, (sys.argv[1],), nprocs=RANKS, start_method="fork")
