@@ -3,6 +3,7 @@
 #include "capture/calls.h"
 #include "capture/events.h"
 #include "capture/guard.h"
+#include "capture/layer_calls.h"
 #include "capture/nvtx.h"
 #include "capture/records.h"
 
@@ -129,6 +130,21 @@ evaluate_nvtx(PyThreadState *state, fd_frame *frame, int throwing,
     return result;
 }
 
+/* The forward of a module, where execution traces are wanted. */
+static PyObject *
+evaluate_layer(PyThreadState *state, fd_frame *frame, int throwing,
+               fd_thread *thread, const fd_code *known)
+{
+    uint32_t generation = thread->synced;
+    bool open = fd_layer_call_start(thread, known, frame);
+    PyObject *result = evaluate_recorded(state, frame, throwing, thread,
+                                         known);
+    if (open && fd_process_generation() == generation) {
+        fd_layer_call_end(thread, frame, result);
+    }
+    return result;
+}
+
 /* Every call that is not the plain repetition of one seen before. */
 static __attribute__((noinline)) PyObject *
 evaluate_other(PyThreadState *state, fd_frame *frame, int throwing)
@@ -147,6 +163,9 @@ evaluate_other(PyThreadState *state, fd_frame *frame, int throwing)
     }
     if ((special & FD_CODE_NVTX) != 0) {
         return evaluate_nvtx(state, frame, throwing, thread, known);
+    }
+    if ((special & FD_CODE_FORWARD) != 0 && thread->session->operands) {
+        return evaluate_layer(state, frame, throwing, thread, known);
     }
     if ((special & FD_CODE_EVENTS) == 0) {
         return evaluate_recorded(state, frame, throwing, thread, known);

@@ -22,6 +22,8 @@ enum {
     INLINE_DIMENSIONS = 5,
     FIRST_SHAPE = 40, /* where the shape of a TensorImpl may begin ... */
     LAST_SHAPE = 80,  /* ... in all versions */
+    LAST_BOX = 40,    /* where an object of Python's has its TensorImpl */
+    LAST_DATA = 64,   /* where a StorageImpl has its data */
     MOST_ELEMENTS = 4096, /* of a list, as PyTorch's observer has it */
     MOST_BYTES = 8192,    /* of a text, the same */
     MOST_DIMENSIONS = 64,
@@ -60,12 +62,13 @@ typedef struct tags {
 static struct {
     tags tags;
     uint16_t shape; /* offset in a TensorImpl; 0: not known */
+    uint16_t box;   /* the same of the TensorImpl in an object of Python's */
+    uint16_t data;  /* and of the data in a StorageImpl */
 } known;
 
 /* As in layout.c: one probe, one thread, under the GIL. */
 static struct {
-    uint64_t tensor;
-    uint64_t storage;
+    fd_operands_sample sample;
     uint64_t strided; /* what as_strided answered */
     tags tags;
     uint16_t shape;
@@ -130,8 +133,15 @@ head(uint32_t kind, uint64_t number)
     return kind | number << 32;
 }
 
-static bool
-put_number(fd_op_log *log, uint32_t kind, uint64_t high, uint64_t number)
+bool
+fd_operands_head(fd_op_log *log, uint32_t kind, uint64_t high)
+{
+    return put(log, head(kind, high));
+}
+
+bool
+fd_operands_number(fd_op_log *log, uint32_t kind, uint64_t high,
+                   uint64_t number)
 {
     return put(log, head(kind, high)) && put(log, number);
 }
@@ -160,17 +170,40 @@ device_bits(int8_t type, int8_t index)
     return (uint64_t)(uint8_t)type << 16 | (uint64_t)(uint8_t)index << 24;
 }
 
+/* The one element of a tensor without dimensions: `x + 1` has a tensor for the
+ * 1. False: it is no number, or not here. */
+static bool
+value_of(const shape *s, uint64_t storage, uint64_t *number)
+{
+    enum { INTEGER = 4, REAL = 7, BOOLEAN = 11 }; /* c10::ScalarType */
+    bool wide = s->dtype == INTEGER || s->dtype == REAL;
+    const char *data;
+    if (s->dimensions != 0 || s->elements != 1 || s->device != 0
+        || s->offset < 0 || storage == 0
+        || (!wide && s->dtype != BOOLEAN)) {
+        return false;
+    }
+    memcpy(&data, (const char *)(uintptr_t)storage + known.data, sizeof data);
+    if (data == NULL) {
+        return false;
+    }
+    size_t size = wide ? sizeof *number : 1;
+    *number = 0;
+    memcpy(number, data + (size_t)s->offset * size, size);
+    return true;
+}
+
 static bool
 put_tensor(fd_op_log *log, uint64_t address)
 {
     const char *tensor = (const char *)(uintptr_t)address;
     shape found;
     if (address == 0) {
-        return put_number(log, FD_OPERAND_UNDEFINED, 0, 0);
+        return fd_operands_number(log, FD_OPERAND_UNDEFINED, 0, 0);
     }
     memcpy(&found, tensor + known.shape, sizeof found);
     if (!found.has_device || found.dimensions > MOST_DIMENSIONS) {
-        return put_number(log, FD_OPERAND_UNDEFINED, 0, address);
+        return fd_operands_number(log, FD_OPERAND_UNDEFINED, 0, address);
     }
     uint32_t size = (uint32_t)found.dimensions;
     const int64_t *sizes = size > INLINE_DIMENSIONS ? found.elsewhere
@@ -179,8 +212,8 @@ put_tensor(fd_op_log *log, uint64_t address)
                                           ? size
                                           : INLINE_DIMENSIONS);
     uint32_t need = 5 + 2 * size;
-    if (log->words.count + need > MOST_WORDS
-        || fd_vector_reserve(&log->words, need) != FD_OK) {
+    if (log->words.count + need >= MOST_WORDS
+        || fd_vector_reserve(&log->words, need + 1) != FD_OK) {
         return false;
     }
     uint64_t *to = log->words.list + log->words.count;
@@ -193,8 +226,20 @@ put_tensor(fd_op_log *log, uint64_t address)
     to[4] = (uint64_t)found.elements;
     memcpy(&to[5], sizes, size * sizeof *sizes);
     memcpy(&to[5 + size], strides, size * sizeof *strides);
+    if (value_of(&found, to[2], &to[5 + 2 * size])) {
+        to[0] |= FD_OPERAND_VALUED;
+        need++;
+    }
     log->words.count += need;
     return true;
+}
+
+bool
+fd_operands_object(fd_op_log *log, const PyObject *tensor)
+{
+    uint64_t address;
+    memcpy(&address, (const char *)tensor + known.box, sizeof address);
+    return put_tensor(log, address);
 }
 
 static bool put_values(fd_op_log *log, value_list list, int depth);
@@ -223,10 +268,10 @@ put_value(fd_op_log *log, const value *v, int depth)
         return put(log, head(FD_OPERAND_NONE, 0));
     }
     if (v->tag == tag->integer) {
-        return put_number(log, FD_OPERAND_INT, 0, v->payload);
+        return fd_operands_number(log, FD_OPERAND_INT, 0, v->payload);
     }
     if (v->tag == tag->real) {
-        return put_number(log, FD_OPERAND_DOUBLE, 0, v->payload);
+        return fd_operands_number(log, FD_OPERAND_DOUBLE, 0, v->payload);
     }
     if (v->tag == tag->boolean) {
         return put(log, head(FD_OPERAND_BOOL, v->payload & 1));
@@ -244,7 +289,7 @@ put_value(fd_op_log *log, const value *v, int depth)
                             | device_bits((int8_t)v->payload,
                                           (int8_t)(v->payload >> 8)));
     }
-    return put_number(log, FD_OPERAND_OTHER, v->tag, v->payload);
+    return fd_operands_number(log, FD_OPERAND_OTHER, v->tag, v->payload);
 }
 
 static bool
@@ -283,17 +328,17 @@ learn_strided(value_list in)
 {
     static const uint64_t sizes[] = {3, 1, 2};
     uint64_t storage;
-    if (count_of(in) != 4 || in.begin[0].payload != probe.tensor
+    if (count_of(in) != 4 || in.begin[0].payload != probe.sample.tensor
         || in.begin[1].tag != in.begin[2].tag || in.begin[3].payload != 7) {
         return false;
     }
-    memcpy(&storage, (const char *)(uintptr_t)probe.tensor + STORAGE,
+    memcpy(&storage, (const char *)(uintptr_t)probe.sample.tensor + STORAGE,
            sizeof storage);
     probe.tags.tensor = in.begin[0].tag;
     probe.tags.list = in.begin[1].tag;
     probe.tags.integer = in.begin[3].tag;
     value_list list = boxed_list(&in.begin[1]);
-    bool good = storage == probe.storage && count_of(list) == 3;
+    bool good = storage == probe.sample.storage && count_of(list) == 3;
     for (int i = 0; good && i < 3; i++) {
         good = list.begin[i].payload == sizes[i]
                && list.begin[i].tag == probe.tags.integer;
@@ -408,9 +453,34 @@ end(const void *record, void *context)
     }
 }
 
+/* The first word from `first` to `last` that is `wanted`; 0: there is none. */
+static uint16_t
+offset_of(const void *object, uint64_t wanted, int first, int last)
+{
+    uint64_t word;
+    for (int at = first; at <= last; at += 8) {
+        memcpy(&word, (const char *)object + at, sizeof word);
+        if (word == wanted) {
+            return (uint16_t)at;
+        }
+    }
+    return 0;
+}
+
+static bool
+learn_places(const fd_operands_sample *sample)
+{
+    known.box = offset_of(sample->object, sample->tensor, sizeof(PyObject),
+                          LAST_BOX);
+    known.data = offset_of((const void *)(uintptr_t)sample->storage,
+                           sample->data, STORAGE, LAST_DATA);
+    return known.box != 0 && known.data != 0;
+}
+
 fd_status
-fd_operands_attach(fd_session *session, fd_thread *thread, uint64_t tensor,
-                   uint64_t storage, PyObject *run, fd_error *error)
+fd_operands_attach(fd_session *session, fd_thread *thread,
+                   const fd_operands_sample *sample, PyObject *run,
+                   fd_error *error)
 {
     fd_record_callback callback = {
         .start = start,
@@ -426,13 +496,12 @@ fd_operands_attach(fd_session *session, fd_thread *thread, uint64_t tensor,
         }
         memset(callback.scopes, 1, sizeof callback.scopes);
         memset(&probe, 0, sizeof probe);
-        probe.tensor = tensor;
-        probe.storage = storage;
+        probe.sample = *sample;
         uint64_t handle = fd_torch.add_thread_callback(callback);
         PyObject *answer = fd_session_call(session, thread, run, NULL);
         fd_torch.remove_callback(handle);
         Py_XDECREF(answer);
-        if (probe.passed != 2 * SHAPE - 1) {
+        if (probe.passed != 2 * SHAPE - 1 || !learn_places(sample)) {
             return fd_fail(error, FD_EINVAL,
                            "the self-test on operands failed (%#x): execution "
                            "traces need another version of PyTorch",

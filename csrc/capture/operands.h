@@ -8,10 +8,18 @@
 
 #include "capture/session.h"
 
-/* Learn the layout from the operators that `run` calls (probe.py) with the
- * tensor at this address, which has this storage. */
+/* A tensor, and where its parts are as PyTorch says. */
+typedef struct fd_operands_sample {
+    PyObject *object; /* borrowed */
+    uint64_t tensor;  /* at::TensorImpl */
+    uint64_t storage; /* at::StorageImpl */
+    uint64_t data;    /* its first element */
+} fd_operands_sample;
+
+/* Learn the layout from the operators that `run` calls (probe.py) with this
+ * tensor. */
 fd_status fd_operands_attach(fd_session *session, fd_thread *thread,
-                             uint64_t tensor, uint64_t storage, PyObject *run,
+                             const fd_operands_sample *sample, PyObject *run,
                              fd_error *error);
 
 /* Append what `record` takes, or gives, as words (store/format.h). False: some
@@ -21,5 +29,15 @@ bool fd_operands_give(fd_op_log *log, const void *record);
 
 /* Append a text. */
 bool fd_operands_text(fd_op_log *log, const char *text, size_t size);
+
+/* Append the tensor that an object of Python's is. */
+bool fd_operands_object(fd_op_log *log, const PyObject *tensor);
+
+/* Append a first word; `high` has 32 bits. */
+bool fd_operands_head(fd_op_log *log, uint32_t kind, uint64_t high);
+
+/* The same with a word behind it. */
+bool fd_operands_number(fd_op_log *log, uint32_t kind, uint64_t high,
+                        uint64_t number);
 
 #endif

@@ -25,6 +25,7 @@ free_session(fd_session *session)
     fd_operators_clear(&session->schemas);
     fd_origins_clear(&session->origins);
     fd_map_clear(&session->nodes);
+    fd_map_clear(&session->models);
     fd_pipeline_free(session->pipeline);
     fd_marks_plan_clear(&session->marks); /* writes to the recording */
     if (session->recording != NULL) {
@@ -376,6 +377,8 @@ fd_session_retire(fd_session *session)
     Py_CLEAR(session->schedule);
     Py_CLEAR(session->on_change);
     Py_CLEAR(session->on_ready);
+    Py_CLEAR(session->on_model);
+    Py_CLEAR(session->tensor);
     Py_CLEAR(session->error);
     Py_CLEAR(session->marks.in_use);
     if (session->pipeline != NULL) {

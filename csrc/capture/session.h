@@ -38,6 +38,7 @@ typedef struct fd_session {
     fd_marks_plan marks;
     fd_pipeline *pipeline; /* owned; NULL where the timeline has no jobs */
     fd_map nodes;     /* code id << 32 | class id -> node */
+    fd_map models;    /* address of a module that on_model was told -> 1 */
     bool fold;        /* imports and compilers in one <folded> */
     bool timed;
     bool running;     /* false between the windows of a schedule */
@@ -58,6 +59,9 @@ typedef struct fd_session {
     PyObject *on_change; /* called when PyTorch has been imported, or a process
                             group made */
     PyObject *on_ready; /* called when a window of the schedule ends */
+    PyObject *on_model; /* on_model(module): called when a module that no other
+                           calls is seen for the first time, or NULL */
+    PyObject *tensor;   /* torch.Tensor, where execution traces are wanted */
     PyObject *error;    /* the first exception that one of them raised */
 } fd_session;
 

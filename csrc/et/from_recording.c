@@ -1,6 +1,7 @@
 #include "et/from_recording.h"
 
 #include "base/alloc.h"
+#include "et/facts.h"
 #include "et/groups.h"
 #include "et/identities.h"
 #include "et/times.h"
@@ -35,6 +36,7 @@ typedef struct making {
     fd_map schemas; /* string of the file -> string of the file */
     uint64_t next;  /* id */
     double ns_per_tick;
+    bool layers; /* forwards of modules are nodes, operands facts */
 } making;
 
 static const fd_chunk_view *
@@ -99,6 +101,9 @@ find_calls(making *m)
             continue;
         }
         for (uint32_t j = 0; j < view->used && status == FD_OK; j++) {
+            if ((raw[j].flags & FD_OP_CALL_MODULE) != 0 && !m->layers) {
+                continue;
+            }
             fd_et_call call = {
                 .raw = &raw[j],
                 .in = words_at(m, raw[j].inputs, raw[j].input_words),
@@ -292,20 +297,39 @@ put_forward(making *m, fd_et_node *node)
                : fd_map_put(&m->forward, key, (uint32_t)node->id);
 }
 
+/* The nearest enclosing call that is a node, + 1; 0: none. */
+static uint32_t
+enclosing(const making *m, uint32_t parent)
+{
+    enum { DEEPEST = 1024 };
+    uint32_t place = fd_map_get(&m->places, parent);
+    for (int i = 0; place == 0 && parent != 0 && i < DEEPEST; i++) {
+        const fd_op_call *raw = fd_chunks_record(&m->file, FD_CHUNK_OP_CALLS,
+                                                 parent);
+        parent = raw != NULL && (raw->flags & FD_OP_CALL_MODULE) != 0
+                     ? raw->parent
+                     : 0;
+        place = fd_map_get(&m->places, parent);
+    }
+    return parent != 0 ? place : 0;
+}
+
 static void
 put_numbers(making *m, const fd_et_call *call, fd_et_node *node)
 {
     const fd_op_call *raw = call->raw;
     const fd_thread_record *thread = fd_chunks_record(
         &m->file, FD_CHUNK_THREADS, raw->thread);
-    uint32_t parent = fd_map_get(&m->places, raw->parent);
-    node->parent_id = parent != 0 && raw->parent != 0
+    uint32_t parent = enclosing(m, raw->parent);
+    node->parent_id = parent != 0
                           ? m->node_ids.list[parent - 1]
                           : fd_map_get(&m->threads,
                                        (uint64_t)raw->torch_thread + 1);
     node->rf_id = raw->id;
     node->seq = raw->sequence < 0 ? -1 : raw->sequence;
-    node->scope = (uint8_t)(raw->flags >> FD_OP_CALL_SCOPE_SHIFT);
+    node->scope = (raw->flags & FD_OP_CALL_MODULE) != 0
+                      ? FD_ET_SCOPE_MODULE
+                      : (uint8_t)(raw->flags >> FD_OP_CALL_SCOPE_SHIFT);
     node->tid = raw->torch_thread;
     node->step = raw->step + 1;
     node->fw_tid = (uint32_t)raw->forward_thread;
@@ -324,6 +348,13 @@ ids_from(const making *m, uint32_t slot)
 }
 
 static fd_status
+put_side(making *m, fd_words words, fd_operand_ids ids, fd_et_io *io)
+{
+    return m->layers ? fd_et_put_facts(m->et, words, ids, &io->values)
+                     : fd_et_put_operands(m->et, words, ids, io);
+}
+
+static fd_status
 put_call(making *m, uint32_t place)
 {
     fd_et_call *call = &m->calls.list[place];
@@ -338,13 +369,11 @@ put_call(making *m, uint32_t place)
         status = put_forward(m, node);
     }
     if (status == FD_OK) {
-        status = fd_et_put_operands(m->et, call->in,
-                                    ids_from(m, call->first), &node->in);
+        status = put_side(m, call->in, ids_from(m, call->first), &node->in);
     }
     return status != FD_OK ? status
-                           : fd_et_put_operands(m->et, call->out,
-                                                ids_from(m, call->outs),
-                                                &node->out);
+                           : put_side(m, call->out, ids_from(m, call->outs),
+                                      &node->out);
 }
 
 static fd_status
@@ -483,10 +512,10 @@ clear(making *m)
     fd_map_clear(&m->schemas);
 }
 
-fd_status
-fd_et_from_recording(fd_et *et, const char *path, fd_error *error)
+static fd_status
+read_recording(fd_et *et, const char *path, bool layers, fd_error *error)
 {
-    making m = {.et = et};
+    making m = {.et = et, .layers = layers};
     *et = (fd_et){.rank = -1};
     fd_status status = fd_chunks_open(&m.file, path, error);
     if (status != FD_OK) {
@@ -506,4 +535,16 @@ fd_et_from_recording(fd_et *et, const char *path, fd_error *error)
     clear(&m);
     fd_chunks_close(&m.file);
     return status;
+}
+
+fd_status
+fd_et_from_recording(fd_et *et, const char *path, fd_error *error)
+{
+    return read_recording(et, path, false, error);
+}
+
+fd_status
+fd_et_layers_of_recording(fd_et *et, const char *path, fd_error *error)
+{
+    return read_recording(et, path, true, error);
 }

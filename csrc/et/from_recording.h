@@ -11,4 +11,11 @@
  * calls for execution traces. Clear `et` in any case. */
 fd_status fd_et_from_recording(fd_et *et, const char *path, fd_error *error);
 
+/* The same with forwards of modules among the nodes (`rf_id` is the address of
+ * the instance), and operands as facts (et/facts.h) in `values` alone. */
+fd_status fd_et_layers_of_recording(fd_et *et, const char *path,
+                                    fd_error *error);
+
+enum { FD_ET_SCOPE_MODULE = 100 }; /* beside the values of at::RecordScope */
+
 #endif

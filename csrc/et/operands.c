@@ -15,27 +15,37 @@ typedef struct listing {
     fd_operand_ids ids;
 } listing;
 
-/* Of c10::ScalarType, by number: C++'s names, as the observer has them, and
- * bytes of an element. */
-static const struct {
-    const char *name;
-    uint8_t bytes;
-} dtypes[] = {
-    {"unsigned char", 1},      {"signed char", 1},
-    {"short", 2},              {"int", 4},
-    {"long int", 8},           {"c10::Half", 2},
-    {"float", 4},              {"double", 8},
-    {"c10::complex<c10::Half>", 4}, {"c10::complex<float>", 8},
-    {"c10::complex<double>", 16},   {"bool", 1},
-    {"c10::qint8", 1},         {"c10::quint8", 1},
-    {"c10::qint32", 4},        {"c10::BFloat16", 2},
-    {"c10::quint4x2", 1},      {"c10::quint2x4", 1},
-    {"c10::bits1x8", 1},       {"c10::bits2x4", 1},
-    {"c10::bits4x2", 1},       {"c10::bits8", 1},
-    {"c10::bits16", 2},        {"c10::Float8_e5m2", 1},
-    {"c10::Float8_e4m3fn", 1}, {"c10::Float8_e5m2fnuz", 1},
-    {"c10::Float8_e4m3fnuz", 1}, {"short unsigned int", 2},
-    {"unsigned int", 4},       {"long unsigned int", 8},
+static const fd_dtype dtypes[] = {
+    {"unsigned char", "uint8", 1},
+    {"signed char", "int8", 1},
+    {"short", "int16", 2},
+    {"int", "int32", 4},
+    {"long int", "int64", 8},
+    {"c10::Half", "float16", 2},
+    {"float", "float32", 4},
+    {"double", "float64", 8},
+    {"c10::complex<c10::Half>", "complex32", 4},
+    {"c10::complex<float>", "complex64", 8},
+    {"c10::complex<double>", "complex128", 16},
+    {"bool", "bool", 1},
+    {"c10::qint8", "qint8", 1},
+    {"c10::quint8", "quint8", 1},
+    {"c10::qint32", "qint32", 4},
+    {"c10::BFloat16", "bfloat16", 2},
+    {"c10::quint4x2", "quint4x2", 1},
+    {"c10::quint2x4", "quint2x4", 1},
+    {"c10::bits1x8", "bits1x8", 1},
+    {"c10::bits2x4", "bits2x4", 1},
+    {"c10::bits4x2", "bits4x2", 1},
+    {"c10::bits8", "bits8", 1},
+    {"c10::bits16", "bits16", 2},
+    {"c10::Float8_e5m2", "float8_e5m2", 1},
+    {"c10::Float8_e4m3fn", "float8_e4m3fn", 1},
+    {"c10::Float8_e5m2fnuz", "float8_e5m2fnuz", 1},
+    {"c10::Float8_e4m3fnuz", "float8_e4m3fnuz", 1},
+    {"short unsigned int", "uint16", 2},
+    {"unsigned int", "uint32", 4},
+    {"long unsigned int", "uint64", 8},
 };
 
 /* c10::DeviceType */
@@ -45,13 +55,22 @@ static const char *const devices[] = {
     "meta", "hpu",  "ve",     "lazy",   "ipu",    "mtia",  "privateuseone",
 };
 
+const fd_dtype *
+fd_dtype_of(const fd_operand *tensor)
+{
+    static const fd_dtype unknown = {"unknown", "unknown", 0};
+    uint32_t dtype = tensor->head >> 8 & 0xff;
+    return dtype < sizeof dtypes / sizeof *dtypes ? &dtypes[dtype] : &unknown;
+}
+
 /* Words behind the first, as many as it may have; false: none of ours. */
 static bool
 size_of(const fd_operand *operand, uint64_t *size)
 {
     switch (operand->kind) {
     case FD_OPERAND_TENSOR:
-        *size = FD_TENSOR_SIZES + 2 * (uint64_t)operand->number;
+        *size = FD_TENSOR_SIZES + 2 * (uint64_t)operand->number
+                + operand->head / FD_OPERAND_VALUED;
         return true;
     case FD_OPERAND_TEXT: *size = ((uint64_t)operand->number + 7) / 8; return true;
     case FD_OPERAND_UNDEFINED:
@@ -61,7 +80,8 @@ size_of(const fd_operand *operand, uint64_t *size)
     case FD_OPERAND_NONE:
     case FD_OPERAND_BOOL:
     case FD_OPERAND_DEVICE:
-    case FD_OPERAND_LIST: *size = 0; return true;
+    case FD_OPERAND_LIST:
+    case FD_OPERAND_DICT: *size = 0; return true;
     default: return false;
     }
 }
@@ -74,8 +94,11 @@ fd_words_next(fd_words *words, fd_operand *operand)
         return false;
     }
     uint64_t head = *words->at;
-    *operand = (fd_operand){(uint32_t)(head & 0xff), (uint32_t)(head >> 32),
-                            head, words->at + 1};
+    uint32_t kind = head & 0xff;
+    uint64_t number = kind == FD_OPERAND_TENSOR ? head & ~FD_OPERAND_VALUED
+                                                : head;
+    *operand = (fd_operand){kind, (uint32_t)(number >> 32), head,
+                            words->at + 1};
     if (!size_of(operand, &size)
         || size > (uint64_t)(words->end - operand->more)) {
         words->at = words->end;
@@ -120,8 +143,8 @@ put_numbers(fd_buffer *to, const uint64_t *numbers, uint32_t count)
     put_text(to, "]");
 }
 
-static void
-put_device(fd_buffer *to, uint64_t head)
+void
+fd_et_put_device(fd_buffer *to, uint64_t head)
 {
     uint32_t kind = head >> 16 & 0xff;
     int8_t index = (int8_t)(head >> 24 & 0xff);
@@ -144,22 +167,20 @@ put_no_shape(listing *l)
 static void
 put_tensor(listing *l, const fd_operand *operand)
 {
-    uint32_t dtype = operand->head >> 8 & 0xff;
-    size_t known = sizeof dtypes / sizeof *dtypes;
+    const fd_dtype *dtype = fd_dtype_of(operand);
     const uint64_t *sizes = operand->more + FD_TENSOR_SIZES;
     fd_buffer_format(&l->values, "[%" PRIu32 ",%" PRIu32 ",",
                      *l->ids.tensors++, *l->ids.storages++);
     put_i64(&l->values, (int64_t)operand->more[FD_TENSOR_OFFSET]);
     put_text(&l->values, ",");
     put_i64(&l->values, (int64_t)operand->more[FD_TENSOR_ELEMENTS]);
-    fd_buffer_format(&l->values, ",%d,",
-                     dtype < known ? dtypes[dtype].bytes : 0);
-    put_device(&l->values, operand->head);
+    fd_buffer_format(&l->values, ",%d,", dtype->bytes);
+    fd_et_put_device(&l->values, operand->head);
     put_text(&l->values, "]");
     put_numbers(&l->shapes, sizes, operand->number);
     put_numbers(&l->strides, sizes + operand->number, operand->number);
     put_text(&l->types, "Tensor(");
-    put_text(&l->types, dtype < known ? dtypes[dtype].name : "unknown");
+    put_text(&l->types, dtype->cpp);
     put_text(&l->types, ")");
 }
 
@@ -200,7 +221,7 @@ put_scalar(listing *l, const fd_operand *operand)
         put_text(&l->types, "String");
         break;
     case FD_OPERAND_DEVICE:
-        put_device(&l->values, operand->head);
+        fd_et_put_device(&l->values, operand->head);
         put_text(&l->types, "Device");
         break;
     case FD_OPERAND_UNDEFINED:

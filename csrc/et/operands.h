@@ -14,7 +14,8 @@ typedef struct fd_words {
 
 typedef struct fd_operand {
     uint32_t kind;   /* FD_OPERAND_* */
-    uint32_t number; /* the high half of its first word */
+    uint32_t number; /* the high half of its first word, without
+                        FD_OPERAND_VALUED */
     uint64_t head;
     const uint64_t *more; /* the words behind it */
 } fd_operand;
@@ -29,11 +30,31 @@ bool fd_words_tensor(fd_words *words, fd_operand *tensor);
 enum { FD_TENSOR_ADDRESS, FD_TENSOR_STORAGE, FD_TENSOR_OFFSET,
        FD_TENSOR_ELEMENTS, FD_TENSOR_SIZES };
 
+/* Of c10::ScalarType by number: C++'s name, as PyTorch's observer has it, that
+ * of Python, and bytes of an element; a row of "unknown" for any other. */
+typedef struct fd_dtype {
+    const char *cpp;
+    const char *name;
+    uint8_t bytes;
+} fd_dtype;
+
+const fd_dtype *fd_dtype_of(const fd_operand *tensor);
+
+/* The only element of a tensor that has FD_OPERAND_VALUED. */
+static inline uint64_t
+fd_operand_value(const fd_operand *tensor)
+{
+    return tensor->more[FD_TENSOR_SIZES + 2 * tensor->number];
+}
+
 /* Ids of the tensors of a side, in order, and of their storages. */
 typedef struct fd_operand_ids {
     const uint32_t *tensors;
     const uint32_t *storages;
 } fd_operand_ids;
+
+/* A device in the first word of an operand, as a JSON text: "cuda:0". */
+void fd_et_put_device(fd_buffer *to, uint64_t head);
 
 /* All of them as texts of `et`. */
 fd_status fd_et_put_operands(fd_et *et, fd_words words, fd_operand_ids ids,

@@ -2,6 +2,7 @@
 #include "module/et.h"
 
 #include "et/from_recording.h"
+#include "et/layer_calls.h"
 #include "et/summary.h"
 #include "module/errors.h"
 
@@ -273,5 +274,28 @@ fd_et_export_py(PyObject *module, PyObject *args, PyObject *kwargs)
     Py_XDECREF(e.pytorch);
     Py_XDECREF(e.chakra);
     Py_XDECREF(e.kineto);
+    return made;
+}
+
+PyObject *
+fd_et_layer_calls_py(PyObject *module, PyObject *path)
+{
+    fd_buffer text = {.bytes = NULL};
+    fd_error error = {""};
+    PyObject *encoded;
+    if (!PyUnicode_FSConverter(path, &encoded)) {
+        return NULL;
+    }
+    fd_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = fd_et_layer_calls(&text, PyBytes_AS_STRING(encoded), &error);
+    Py_END_ALLOW_THREADS
+    PyObject *made = status == FD_OK
+                         ? PyUnicode_DecodeUTF8(text.bytes,
+                                                (Py_ssize_t)text.size,
+                                                "replace")
+                         : fd_raise(module, status, &error);
+    fd_buffer_clear(&text);
+    Py_DECREF(encoded);
     return made;
 }

@@ -28,6 +28,9 @@ PyObject *fd_et_estimate_py(PyObject *module, PyObject *args,
 /* et_export(path, pytorch, chakra, kineto, *, edges) -> dict */
 PyObject *fd_et_export_py(PyObject *module, PyObject *args, PyObject *kwargs);
 
+/* et_layer_calls(path) -> str */
+PyObject *fd_et_layer_calls_py(PyObject *module, PyObject *path);
+
 /* What is known of a trace, as a dict; NULL with an exception. */
 PyObject *fd_et_answer(const fd_et *et, fd_et_format format);
 

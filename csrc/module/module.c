@@ -148,6 +148,9 @@ static PyMethodDef functions[] = {
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("et_export($module, path, pytorch, chakra, kineto, *, edges=255)"
                "\n--\n\nExecution traces from a recording.")},
+    {"et_layer_calls", fd_et_layer_calls_py, METH_O,
+     PyDoc_STR("et_layer_calls($module, path, /)\n--\n\n"
+               "Calls of operators and modules in a recording, as JSON.")},
     {NULL, NULL, 0, NULL},
 };
 

@@ -194,6 +194,8 @@ session_traverse(PyObject *self, visitproc visit, void *arg)
         Py_VISIT(session->schedule);
         Py_VISIT(session->on_change);
         Py_VISIT(session->on_ready);
+        Py_VISIT(session->on_model);
+        Py_VISIT(session->tensor);
         Py_VISIT(session->error);
         Py_VISIT(session->marks.in_use);
         if (session->pipeline != NULL) {
@@ -212,6 +214,7 @@ session_clear(PyObject *self)
         Py_CLEAR(session->schedule);
         Py_CLEAR(session->on_change);
         Py_CLEAR(session->on_ready);
+        Py_CLEAR(session->on_model);
         Py_CLEAR(session->error);
         Py_CLEAR(session->marks.in_use);
         if (session->pipeline != NULL) {
@@ -490,9 +493,9 @@ static PyMethodDef methods[] = {
      PyDoc_STR("attach_records($self, probe, /)\n--\n\n"
                "Listen to PyTorch's records; answers the layout found.")},
     {"attach_operands", session_attach_operands, METH_VARARGS,
-     PyDoc_STR("attach_operands($self, tensor, storage, run, /)\n--\n\n"
-               "Record what goes into operators and out, for execution "
-               "traces.")},
+     PyDoc_STR("attach_operands($self, tensor, places, run, on_model, /)\n"
+               "--\n\nRecord what goes into operators and modules and out, "
+               "for execution traces.")},
     {"sample_gpu", session_sample_gpu, METH_VARARGS,
      PyDoc_STR("sample_gpu($self, every, kinds, globs, in_use, /)\n"
                "--\n\nTime calls on the GPU, in some steps.")},

@@ -382,7 +382,8 @@ enum {
 typedef struct fd_op_call {
     uint64_t start; /* tick */
     uint64_t ticks; /* how long; 0 while FD_OP_CALL_OPEN */
-    uint64_t id;    /* PyTorch's number of the record; 0: none */
+    uint64_t id;    /* PyTorch's number of the record; 0: none. Of the forward
+                       of a module the address of the instance */
     int64_t sequence; /* autograd's number; -1: none */
     uint64_t forward_thread; /* PyTorch's number of it; 0: none */
     uint64_t inputs;  /* offset of the words; 0: none */
@@ -402,6 +403,7 @@ typedef struct fd_op_call {
 enum {
     FD_OP_CALL_OPEN = 1,  /* has not ended, or nobody saw it end */
     FD_OP_CALL_ASYNC = 2, /* may have ended on another thread */
+    FD_OP_CALL_MODULE = 4, /* no operator: the forward of an nn.Module */
     FD_OP_CALL_SCOPE_SHIFT = 8
 };
 
@@ -411,7 +413,7 @@ enum {
     FD_OPERAND_TENSOR = 1, /* bits 8: dtype, 16: kind of device, 24: index of
                               device; high half: dimensions. Then its address,
                               that of its storage, offset, elements, sizes,
-                              strides */
+                              strides; with FD_OPERAND_VALUED its only one */
     FD_OPERAND_UNDEFINED = 2, /* a tensor that is none; then its address */
     FD_OPERAND_NONE = 3,
     FD_OPERAND_INT = 4,    /* then the number, as all below */
@@ -419,9 +421,16 @@ enum {
     FD_OPERAND_BOOL = 6,   /* in the high half */
     FD_OPERAND_TEXT = 7,   /* high half: bytes; then these, padded to 8 */
     FD_OPERAND_DEVICE = 8, /* bits 16, 24 as of a tensor */
-    FD_OPERAND_LIST = 9,   /* high half: operands that follow; bit 8: cut */
-    FD_OPERAND_OTHER = 10  /* high half: PyTorch's tag; then its address */
+    FD_OPERAND_LIST = 9,   /* high half: operands that follow; bit 8: cut, 9: a
+                              tuple of Python */
+    FD_OPERAND_OTHER = 10, /* high half: PyTorch's tag; then its address */
+    FD_OPERAND_DICT = 11   /* high half: operands that follow, keys and values
+                              by turns */
 };
+
+/* In the first word of a tensor: behind the strides is the element that is all
+ * it holds, as a number (int64_t, or bits of a double). */
+#define FD_OPERAND_VALUED (UINT64_C(1) << 63)
 
 /* What an operator takes and gives. */
 typedef struct fd_schema {

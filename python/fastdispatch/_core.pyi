@@ -178,6 +178,12 @@ def et_export(path: _Path, pytorch: _Path, chakra: _Path, kineto: _Path, *, edge
     (.et) and as torch.profiler's trace beside the first, each with .gz. Answers what :func:`et_info` does. Raises
     :class:`Error`."""
 
+def et_layer_calls(path: _Path, /) -> str:
+    """The calls of operators and of modules' forwards in a recording that ``CallGraph(et=True)`` made, as JSON: rows of
+    id, parent's id, name, schema, scope (100: a module), number of the record (of a module its address), autograd's
+    number, thread, forward thread, duration (ns; -1: it did not end), inputs, outputs (``csrc/et/facts.h``). Raises
+    :class:`Error`."""
+
 @final
 class Session:
     """One recording session (csrc/module/session_type.c). At most one per process records.
@@ -260,7 +266,9 @@ class Session:
         micro_batches, difference (one line), rules (engine, path, qualified name, whether one matched); None where
         nothing looks for engines. What is not known is None."""
 
-    def attach_operands(self, tensor: int, storage: int, run: Callable[[], None], /) -> None:
+    def attach_operands(
+        self, tensor: object, places: tuple[int, int, int], run: Callable[[], None], on_model: Callable[[Any], None], /
+    ) -> None:
         """Record what goes into operators and comes out. The self-test calls ``run``, which runs the operators of
         ``probe.py`` on the tensor at this address with this storage. Raises :class:`Error` when it fails."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastdispatch import probe
+from fastdispatch import models, probe
 from fastdispatch._core import Error, Session
 from fastdispatch.dispatch import DispatchMode
 
@@ -25,7 +25,7 @@ class Operators:
                 self.source = "record"
                 self.reason = f"self-test passed: {layout}"
                 if operands:
-                    probe.attach_operands(session)
+                    probe.attach_operands(session, models.teller(session))
                 return
         self._mode = DispatchMode()
         self._mode.push()

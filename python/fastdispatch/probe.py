@@ -8,6 +8,8 @@ started. Nothing random is drawn and no default is touched. The second part is t
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from fastdispatch._core import Session
 
 
@@ -29,8 +31,9 @@ def run() -> int:
     return number
 
 
-def attach_operands(session: Session) -> None:
-    """Run the operators from which ``csrc/capture/operands.c`` learns where tensors and boxed values lie.
+def attach_operands(session: Session, on_model: Callable[[object], None]) -> None:
+    """Run the operators from which ``csrc/capture/operands.c`` learns where tensors and boxed values lie. ``on_model``
+    is called with each module that no other calls, when it is first called.
 
     Raises :class:`fastdispatch.Error` where it does not find them.
     """
@@ -47,4 +50,5 @@ def attach_operands(session: Session) -> None:
 
     with _disable_current_modes(), torch.inference_mode(False), torch.no_grad():
         tensor = torch.ones(64, dtype=torch.float64, device="cpu")
-        session.attach_operands(tensor._cdata, tensor.untyped_storage()._cdata, run)
+        places = tensor._cdata, tensor.untyped_storage()._cdata, tensor.data_ptr()
+        session.attach_operands(tensor, places, run, on_model)

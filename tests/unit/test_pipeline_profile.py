@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,10 +14,12 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
+import fastdispatch  # noqa: E402
 from fastdispatch import Error  # noqa: E402
 from fastdispatch.cli import main  # noqa: E402
 from fastdispatch.pipeline import Graph, Node, optimize  # noqa: E402
 from fastdispatch.pipeline.measure import profile  # noqa: E402
+from fastdispatch.pipeline.recorded import profile_recording  # noqa: E402
 
 SETUP = """
 import torch
@@ -55,11 +58,33 @@ class Model(nn.Module):
         return {"logits": self.head(torch.cat([y, y], 1)), "hidden": hidden}
 
 
+def inputs() -> tuple[tuple[torch.Tensor], dict[str, torch.Tensor]]:
+    return (torch.ones(2, 3, dtype=torch.long),), {"mask": torch.ones(2, 3, 1)}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Some steps of training, recorded."""
+    torch.manual_seed(0)
+    model = Model()
+    loss = nn.MSELoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    args, kwargs = inputs()
+    path = tmp_path_factory.mktemp("profile") / "run"
+    with fastdispatch.CallGraph(path, et=True):
+        for _ in range(4):
+            result = model(*args, **kwargs)
+            (loss(result["logits"], torch.zeros(2, 6, 10)) + result["hidden"].sum()).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    return path
+
+
 @pytest.fixture(scope="module")
 def measured() -> Iterator[tuple[Graph, Model]]:
     torch.manual_seed(0)
     model = Model()
-    yield profile(model, (torch.ones(2, 3, dtype=torch.long),), {"mask": torch.ones(2, 3, 1)}, steps=3), model
+    yield profile(model, *inputs(), steps=3), model
 
 
 def named(graph: Graph, start: str) -> list[Node]:
@@ -104,6 +129,112 @@ def test_times_and_what_is_kept(measured: tuple[Graph, Model]) -> None:
     assert named(graph, "relu")[0].saved_bytes == 96
     assert graph.about["steps"] == 3
     assert optimize(graph, 2, 1e9).time_per_stage_s > 0
+
+
+def test_a_recording_makes_the_same_graph(run: Path, measured: tuple[Graph, Model]) -> None:
+    graph = profile_recording(run / "rank00000.fd", warmup=1)
+    driven = measured[0]
+    assert graph.edges == driven.edges
+    for ours, theirs in zip(graph.nodes, driven.nodes, strict=True):
+        # A function of Python is known by its operator: float() is aten::to.
+        assert ours.name.split("(")[0] == {"float": "to"}.get(theirs.name.split("(")[0], theirs.name.split("(")[0])
+        assert ours.output_bytes == theirs.output_bytes, ours
+        assert ours.parameter_bytes == theirs.parameter_bytes, ours
+        assert ours.saved_bytes == theirs.saved_bytes, ours
+        calls = "" if "module" in ours.about else "call"
+        assert {**ours.about, calls: 0} == {**theirs.about, calls: 0}, ours
+    assert {node.name for node in graph.nodes if "module" in node.about} == {
+        node.name for node in driven.nodes if "module" in node.about
+    }
+    for name in ("LSTM", "BatchNorm1d", "Linear", "relu", "matmul"):
+        node = named(graph, name)[0]
+        assert node.forward_ms > 0 and node.backward_ms > 0, name
+    assert graph.about["steps"] == 3
+    assert graph.about["backward_elsewhere_ms"] > 0
+
+
+class Small(nn.Module):
+    """Numbers, slices, several outputs, arguments that are no tensors."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Linear(8, 8)
+        self.attention = nn.MultiheadAttention(8, 2, batch_first=True)
+        self.last = nn.Linear(4, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = 2 - torch.softmax(self.first(x) * 0.5, -1) / 3
+        y, _ = self.attention(y, y, x, need_weights=False)
+        left, right = y.chunk(2, dim=-1)
+        first = torch.where(left > 0, left, right)[:, 1:]
+        return self.last(first.mean(1, keepdim=True).to(torch.float64).float())
+
+
+SCRIPT = """
+import sys
+import torch
+from tests.unit.test_pipeline_profile import Small
+
+torch.manual_seed(0)
+model = Small()
+optimizer = torch.optim.SGD(model.parameters(), lr=float(sys.argv[1]))
+while True:  # until it is stopped
+    model(torch.ones(2, 5, 8)).sum().backward()
+    optimizer.step()
+    print("a step")
+"""
+
+
+def test_a_script_becomes_a_graph_that_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("train.py").write_text(SCRIPT)
+    before = list(sys.path), sys.argv
+    assert not main(["pipeline", "profile", "train.py", "-o", "graph.json", "--steps", "2", "--args", "0.1"])
+    assert (sys.path, sys.argv) == before
+    shown = capsys.readouterr().out
+    assert "a step" in shown and "medians of 2 steps" in shown
+    graph = Graph.read("graph.json")
+    calls = [node.about.get("call", "") for node in graph.nodes]
+    assert calls == [
+        *("", "", "%0 * 0.5", "%0.softmax(-1)", "%0 / 3", "2 - %0", "(%0, %1, %2, None, False)", ""),
+        *("%0.chunk(2, -1)", "", "%0 > 0", "", "torch.where(%0, %1, %2)", "%0[:, 1:]", "%0.mean([1], True)"),
+        *("%0.to(torch.float64)", "%0.to(torch.float32)", ""),
+    ]
+    stages = {node.id: int(place > 6) for place, node in enumerate(graph.nodes)}
+    graph.with_stages(stages).write("parted.json")
+    attention = "MultiheadAttention=torch.nn:MultiheadAttention(out_proj.in_features, 2, batch_first=True)"
+    options = ["-n", "Small", "-a", "small", "-o", str(tmp_path / "package"), "--import", attention, "--verify"]
+    assert not main(["pipeline", "convert", "-f", "parted.json", *options]), capsys.readouterr().err
+
+
+def test_what_is_no_recording_of_a_model(
+    tmp_path: Path, run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with fastdispatch.CallGraph("plain"):
+        torch.ones(2).sum()
+    with fastdispatch.CallGraph("bare", et=True):
+        torch.ones(2).sum()
+    Path("empty").mkdir()
+    Path("wrong.py").write_text("1 +")
+    told = {
+        "plain": "record with CallGraph(et=True)",
+        "bare": "no call of a module in it",
+        "empty": "no recording in this folder",
+        "nothing": "nothing: no recording, no SCRIPT.py, no MODULE:FUNCTION",
+        "nothing.py": "can't open file 'nothing.py'",
+        "nothing.fd": "nothing.fd",
+    }
+    for path, message in told.items():
+        assert main(["pipeline", "profile", path]) == 2
+        error = capsys.readouterr().err
+        assert message in error and error.count("\n") == 1
+    assert main(["pipeline", "profile", str(run), "--rank", "0", "--steps", "0"]) == 2
+    assert "0 steps after 2" in capsys.readouterr().err
+    assert not main(["pipeline", "profile", str(run)])
+    assert "medians of 2 steps" in capsys.readouterr().out
 
 
 def test_the_model_is_left_as_it_was() -> None:

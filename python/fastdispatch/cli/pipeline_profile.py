@@ -2,35 +2,50 @@
 
 from __future__ import annotations
 
+import _thread
 import argparse
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout, suppress
+from pathlib import Path
 from typing import Any
 
 from fastdispatch import Error
+from fastdispatch.callgraph import CallGraph
+from fastdispatch.cli.et_export import recordings
 from fastdispatch.cli.pipeline_partition import attribute, guarded
+from fastdispatch.cli.run import script, without_our_frames
 
-_DESCRIPTION = """Run a model some steps, forward and backward, and write it as a graph of layers with times and sizes.
-MODULE:FUNCTION, looked for in this folder first, is called without arguments and answers the model, a tuple of its
-arguments, and if need be a dict of keyword arguments and a function from its result to the loss."""
+_DESCRIPTION = """Write a model as a graph of layers with times and sizes. RUN is what CallGraph(et=True) recorded.
+SCRIPT.py is run under such a recording until enough steps have ended. MODULE:FUNCTION, looked for in this folder first,
+is called without arguments and answers the model, a tuple of its arguments, and if need be a dict of keyword arguments
+and a function from its result to the loss."""
 
 
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = actions.add_parser("profile", help="measure a model as a graph of layers", description=_DESCRIPTION)
-    parser.add_argument("input", metavar="MODULE:FUNCTION")
+    parser = actions.add_parser(
+        "profile",
+        help="measure a model as a graph of layers",
+        usage="fastdispatch pipeline profile (RUN | SCRIPT.py | MODULE:FUNCTION) [-o FILE] [options] [--args ...]",
+        description=_DESCRIPTION,
+    )
+    parser.add_argument("input", metavar="RUN|SCRIPT.py|MODULE:FUNCTION")
     parser.add_argument("-o", "--output", metavar="FILE", help="graph.txt, or with all there is graph.json")
-    parser.add_argument("--steps", type=int, default=5, metavar="N", help="steps that count (default 5)")
+    parser.add_argument("--steps", type=int, metavar="N", help="steps that count (default 5; of a recording all)")
     parser.add_argument("--warmup", type=int, default=2, metavar="N", help="steps before them (default 2)")
+    parser.add_argument("--rank", type=int, default=0, metavar="R", help="which one of a run (default 0)")
     parser.add_argument("--json", action="store_true", help="print the graph as JSON")
+    parser.add_argument("--args", nargs=argparse.REMAINDER, default=[], help="of the script: all that follows")
     parser.set_defaults(function=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    try:
-        from fastdispatch.pipeline.measure import profile
-    except ImportError as error:
-        raise Error(f"pipeline profile needs PyTorch: {error}") from None
-    text = arguments.input
-    made = _setup(text, guarded(text, attribute(text)))
-    graph = guarded(text, lambda: profile(*made[:3], loss=made[3], steps=arguments.steps, warmup=arguments.warmup))
+    steps = 5 if arguments.steps is None else arguments.steps
+    if steps < 1 or arguments.warmup < 0:
+        raise Error(f"profile: {steps} steps after {arguments.warmup}: at least 1 after 0")
+    graph = _graph(arguments, steps)
     if arguments.output:
         graph.write(arguments.output)
     if arguments.json:
@@ -40,8 +55,41 @@ def run(arguments: argparse.Namespace) -> None:
     saved = sum(node.saved_bytes or 0 for node in graph.nodes)
     parameters = sum(node.parameter_bytes for node in graph.nodes)
     print(f"{len(graph)} layers and operations, {len(graph.edges)} edges")
-    print(f"forward {forward:.3f} ms, backward {backward:.3f} ms: medians of {arguments.steps} steps")
+    print(f"forward {forward:.3f} ms, backward {backward:.3f} ms: medians of {graph.about['steps']} steps")
+    if graph.about.get("backward_elsewhere_ms"):
+        print(f"backward of the loss and what else is no layer: {graph.about['backward_elsewhere_ms']:.3f} ms")
     print(f"parameters {parameters / 1e6:.3f} MB, kept for backward {saved / 1e6:.3f} MB")
+
+
+def _graph(arguments: argparse.Namespace, steps: int) -> Any:
+    try:
+        from fastdispatch.pipeline.measure import profile
+        from fastdispatch.pipeline.recorded import profile_recording
+    except ImportError as error:
+        raise Error(f"pipeline profile needs PyTorch: {error}") from None
+    text, warmup = arguments.input, arguments.warmup
+    path = Path(text)
+    if path.suffix == ".py":
+        with tempfile.TemporaryDirectory() as folder:
+            with redirect_stdout(sys.stderr if arguments.json else sys.stdout):
+                _record([text, *arguments.args], folder, warmup + steps)
+            return profile_recording(_recording(folder, 0), steps=steps, warmup=warmup)
+    if arguments.args:
+        raise Error("--args: only a SCRIPT.py takes arguments")
+    if path.is_dir() or path.suffix == ".fd":
+        return profile_recording(_recording(text, arguments.rank), steps=arguments.steps, warmup=warmup)
+    if ":" not in text:
+        raise Error(f"{text}: no recording, no SCRIPT.py, no MODULE:FUNCTION")
+    made = _setup(text, guarded(text, attribute(text)))
+    return guarded(text, lambda: profile(*made[:3], loss=made[3], steps=steps, warmup=warmup))
+
+
+def _recording(path: str, rank: int) -> Path:
+    found = recordings([path])
+    chosen = [each for each, number in found if number == rank] or [each for each, _ in found if len(found) == 1]
+    if not chosen:
+        raise Error(f"{path}: no recording of rank {rank}: there are {', '.join(str(number) for _, number in found)}")
+    return chosen[0]
 
 
 def _setup(text: str, made: Any) -> tuple[Any, Any, Any, Any]:
@@ -49,3 +97,49 @@ def _setup(text: str, made: Any) -> tuple[Any, Any, Any, Any]:
     if len(parts) != 4 or not callable(parts[0]) or not isinstance(parts[1], (tuple, list)):
         raise Error(f"{text}: answer the model and a tuple of its arguments")
     return parts[0], parts[1], parts[2], parts[3]
+
+
+# -- scripts -----------------------------------------------------------------------------------------------------------
+
+
+def _record(program: list[str], folder: str, steps: int) -> None:
+    """Run a script as ``fastdispatch run`` does, with operands, and end it when its first ``steps`` have been seen."""
+    ends: list[threading.Timer] = []
+
+    def end(graph: CallGraph) -> None:
+        # Not from here: within this call an interrupt would be ours.
+        ends.append(threading.Timer(0.005, _thread.interrupt_main))
+        ends[0].start()
+
+    graph = CallGraph(folder, et=True, gpu="off", steps=(0, steps), max_mb=512, on_trace_ready=end)
+    graph._ambient = True
+    with _as_it_was():
+        run_script = script(program)
+        graph.start()
+        try:
+            _until_interrupted(run_script, ends)
+        finally:
+            graph.stop()
+
+
+def _until_interrupted(program: Callable[[], object], ends: list[threading.Timer]) -> None:
+    try:
+        with suppress(SystemExit):
+            program()
+        for timer in ends:
+            timer.cancel()
+            timer.join()
+    except BaseException as error:
+        if not ends or not isinstance(error, KeyboardInterrupt):
+            sys.excepthook = without_our_frames(sys.excepthook)
+            raise
+
+
+@contextmanager
+def _as_it_was() -> Iterator[None]:
+    """What a script finds of its own while it runs."""
+    main, argv, path = sys.modules["__main__"], sys.argv, [*sys.path]
+    try:
+        yield
+    finally:
+        sys.modules["__main__"], sys.argv, sys.path[:] = main, argv, path

@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     graph._ambient = True
     if not arguments.no_children:
         _tell_children(arguments)
-    program = _module(arguments.program) if arguments.is_module else _script(arguments.program)
+    program = _module(arguments.program) if arguments.is_module else script(arguments.program)
     atexit.register(_finish, graph, arguments.quiet)
     try:
         graph.start()
@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
     except SystemExit:
         raise
     except BaseException:
-        sys.excepthook = _without_our_frames(sys.excepthook)
+        sys.excepthook = without_our_frames(sys.excepthook)
         raise
     return 0
 
@@ -146,7 +146,7 @@ def _module(program: list[str]) -> Callable[[], object]:
     return lambda: runpy._run_module_as_main(program[0])  # type: ignore[attr-defined]
 
 
-def _script(program: list[str]) -> Callable[[], object]:
+def script(program: list[str]) -> Callable[[], object]:
     script = program[0]
     sys.argv = list(program)
     if os.path.isdir(script) or script.endswith((".zip", ".pyz")):
@@ -181,7 +181,7 @@ def _code(script: str) -> CodeType:
 _ExceptHook = Callable[[type[BaseException], BaseException, TracebackType | None], object]
 
 
-def _without_our_frames(hook: _ExceptHook) -> _ExceptHook:
+def without_our_frames(hook: _ExceptHook) -> _ExceptHook:
     """The program's traceback, from its own first frame on."""
 
     def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

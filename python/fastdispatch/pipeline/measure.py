@@ -7,11 +7,8 @@ between them, hooks on autograd nodes for backward. Tensors stay what they are; 
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
-from statistics import median
 from typing import Any
 
 import torch
@@ -19,31 +16,13 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode, resolve_name
 
 from fastdispatch import _core
+from fastdispatch.models import is_leaf
 from fastdispatch.pipeline.call_text import function_call, module_call
-from fastdispatch.pipeline.graph import Graph, Node
+from fastdispatch.pipeline.graph import Graph
+from fastdispatch.pipeline.watched import Makers, Owned, Watched, graph_of
 
-_CONTAINERS = (nn.Sequential, nn.ModuleList, nn.ModuleDict)
 _SIGNS = {"add": "Add", "__add__": "Add", "__radd__": "Add", "__iadd__": "Add(inplace)", "add_": "Add(inplace)"}
 _SIGNS |= {"mul": "Mul", "__mul__": "Mul", "__rmul__": "Mul"}
-
-
-@dataclass
-class _Watched:
-    """A layer in one step."""
-
-    name: str
-    inputs: list[int]
-    forward: float = 0.0
-    backward: float = 0.0
-    outputs: list[int] = field(default_factory=list)
-    parameters: list[nn.Parameter] = field(default_factory=list)
-    buffers: list[Tensor] = field(default_factory=list)
-    saved: int = 0
-    dtypes: list[str] = field(default_factory=list)
-    module: str = ""
-    call: str = ""  # docs/pipeline-convert.md
-    shape: list[int] | None = None  # of an input
-    tied: dict[str, str] = field(default_factory=dict)
 
 
 def _tensors(value: Any) -> Iterator[Tensor]:
@@ -82,6 +61,14 @@ def _bytes(tensor: Tensor) -> int:
     return int(tensor.numel() * tensor.element_size())
 
 
+def _dtype(tensor: Tensor) -> str:
+    return str(tensor.dtype).removeprefix("torch.")
+
+
+def _owned(tensor: Tensor) -> Owned:
+    return Owned(id(tensor), _dtype(tensor), _bytes(tensor))
+
+
 def _function_name(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
     name = getattr(function, "__name__", "") or str(resolve_name(function))
     plain = [each for each in args if not _has_tensors(each)]
@@ -104,12 +91,10 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]
 
     def __init__(self, model: nn.Module, saves: bool) -> None:
         super().__init__()
-        self.layers: list[_Watched] = []
+        self._made = Makers()
+        self.layers = self._made.layers
         self._saves = saves
-        self._open: list[tuple[_Watched, float]] = []
-        self._makers: dict[int, int] = {}
-        self._items: dict[int, tuple[int, tuple[Any, ...], Tensor]] = {}  # not yet taken out of their result
-        self._taken_out: dict[tuple[int, tuple[Any, ...]], int] = {}
+        self._open: list[tuple[Watched, float]] = []
         self._kept = 0
         self._alive: list[Any] = []  # ids stay those of these objects
         self._owned: set[Any] = set()
@@ -137,7 +122,7 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]
             taken = [*_tensors(args), *_tensors(kwargs)]
             layer = self._layer(_function_name(func, args, kwargs), taken)
             layer.call = function_call(func, args, kwargs, self._is_edge)
-            layer.forward = end - begin
+            layer.forward = (end - begin) * 1e3
             self._finish(layer, result, taken)
         return result
 
@@ -147,8 +132,8 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]
             layer.module = self._names.get(id(module), "")
             layer.call = module_call(args, kwargs, self._is_edge)
             layer.tied = self._tied(module, layer.module)
-            layer.parameters += module.parameters()
-            layer.buffers += module.buffers()
+            layer.parameters += map(_owned, module.parameters())
+            layer.buffers += map(_owned, module.buffers())
             self._open.append((layer, self.now()))
         else:
             self._open.append(self._open[-1])
@@ -164,7 +149,7 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]
     def leave(self, module: nn.Module, args: Any, kwargs: Any, result: Any) -> None:
         layer, begin = self._open.pop()
         if not self._open:
-            layer.forward = self.now() - begin
+            layer.forward = (self.now() - begin) * 1e3
             self._finish(layer, result, [*_tensors(args), *_tensors(kwargs)])
 
     def pack(self, tensor: Tensor) -> Tensor:
@@ -173,58 +158,32 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]
             self._kept += tensor.untyped_storage().nbytes()
         return tensor.detach()
 
-    def _layer(self, name: str, taken: list[Tensor]) -> _Watched:
+    def _layer(self, name: str, taken: list[Tensor]) -> Watched:
         inputs: list[int] = []
-        layer = _Watched(name, inputs)
+        layer = Watched(name, inputs)
         for tensor in taken:
             if id(tensor) in self._parameters:
-                layer.parameters.append(tensor)
+                layer.parameters.append(_owned(tensor))
             elif id(tensor) in self._buffers:
-                layer.buffers.append(tensor)
+                layer.buffers.append(_owned(tensor))
             else:
                 inputs.append(self._maker(tensor))
         return layer
 
     def _maker(self, tensor: Tensor) -> int:
-        if id(tensor) in self._items:
-            self._makers[id(tensor)] = self._take_out(*self._items.pop(id(tensor)))
-        if id(tensor) not in self._makers:
-            count = sum(layer.name.startswith("Input") and not layer.inputs for layer in self.layers)
-            dtype = str(tensor.dtype).removeprefix("torch.")
-            found = _Watched(f"Input{count}", [], outputs=[_bytes(tensor)], dtypes=[dtype], shape=[*tensor.shape])
-            self.layers.append(found)
-            self._makers[id(tensor)] = len(self.layers) - 1
-            self._alive.append(tensor)
-        return self._makers[id(tensor)]
+        self._alive.append(tensor)
+        return self._made.of(id(tensor), _bytes(tensor), _dtype(tensor), tensor.shape)
 
-    def _take_out(self, place: int, path: tuple[Any, ...], tensor: Tensor) -> int:
-        """A node for each item that leads to one of several outputs."""
-        found = place
-        for depth in range(1, len(path) + 1):
-            key = (place, path[:depth])
-            if key not in self._taken_out:
-                whole = depth == len(path)
-                sizes = [_bytes(tensor)] if whole else []
-                self.layers.append(_Watched(f"__getitem__({path[depth - 1]!r})", [found], outputs=sizes))
-                self._taken_out[key] = len(self.layers) - 1
-            found = self._taken_out[key]
-        return found
-
-    def _finish(self, layer: _Watched, result: Any, taken: list[Tensor]) -> None:
+    def _finish(self, layer: Watched, result: Any, taken: list[Tensor]) -> None:
         place = len(self.layers)
         self.layers.append(layer)
         layer.saved, self._kept = self._kept, 0
         for path, tensor in _placed(result):
-            layer.outputs.append(_bytes(tensor))
-            layer.dtypes.append(str(tensor.dtype).removeprefix("torch."))
-            self._makers[id(tensor)] = place
-            self._items.pop(id(tensor), None)
-            if path:
-                self._items[id(tensor)] = (place, path, tensor)
+            self._made.gives(place, id(tensor), path, _bytes(tensor), _dtype(tensor))
             self._alive.append(tensor)
             self._own(layer, tensor.grad_fn)
 
-    def _own(self, layer: _Watched, first: Any) -> None:
+    def _own(self, layer: Watched, first: Any) -> None:
         """The autograd nodes that the layer made: those nobody has yet."""
         todo = [first]
         while todo:
@@ -237,15 +196,9 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]
             node.register_hook(lambda inputs, grads, begun=begun: self._spent(layer, begun))
             todo += [following for following, _ in node.next_functions]
 
-    def _spent(self, layer: _Watched, begun: list[float]) -> None:
+    def _spent(self, layer: Watched, begun: list[float]) -> None:
         if begun:
-            layer.backward += self.now() - begun.pop()
-
-
-def _is_leaf(module: nn.Module) -> bool:
-    if not any(True for _ in module.children()):
-        return True
-    return type(module).__module__.startswith("torch.nn.") and not isinstance(module, _CONTAINERS)
+            layer.backward += (self.now() - begun.pop()) * 1e3
 
 
 @contextmanager
@@ -253,7 +206,7 @@ def _watching(model: nn.Module, saves: bool) -> Iterator[_Watch]:
     watch = _Watch(model, saves)
     with ExitStack() as stack:
         for module in model.modules():
-            if _is_leaf(module):
+            if is_leaf(module):
                 before = module.register_forward_pre_hook(watch.enter, with_kwargs=True, prepend=True)
                 after = module.register_forward_hook(watch.leave, with_kwargs=True)
                 stack.callback(before.remove)
@@ -312,7 +265,7 @@ def profile(
     """
     if steps < 1 or warmup < 0:
         raise _core.Error(f"profile: {steps} steps after {warmup}: at least 1 after 0")
-    watched: list[list[_Watched]] = []
+    watched: list[list[Watched]] = []
     with _left_as_it_was(model):
         for step in range(warmup + 1 + steps):
             for parameter in model.parameters():
@@ -323,69 +276,4 @@ def profile(
             (loss or _sum)(result).backward()
             if step >= warmup:
                 watched.append(watch.layers)
-    return _graph(watched[0], watched[1:])
-
-
-def _graph(shape: list[_Watched], timed: list[list[_Watched]]) -> Graph:
-    for step, layers in enumerate(timed):
-        if [(each.name, each.inputs) for each in layers] != [(each.name, each.inputs) for each in shape]:
-            raise _core.Error(f"profile: step {step + 1} does other things than the one before: its layers differ")
-    seen: dict[int, str] = {}
-    nodes = []
-    for place, layer in enumerate(shape):
-        id = f"node{place + 1}"
-        about: dict[str, Any] = {"module": layer.module} if layer.module else {}
-        if layer.call:
-            about["call"] = layer.call
-        if layer.tied:
-            about["tied"] = layer.tied
-        if layer.shape is not None:
-            about["shape"] = layer.shape
-        if layer.dtypes:
-            about["dtypes"] = layer.dtypes
-        shared = sorted({seen[key] for key in map(_identity, layer.parameters) if seen.get(key, id) != id})
-        if shared:
-            about["shares_parameters_with"] = shared
-        own = [each for each in layer.parameters if seen.setdefault(_identity(each), id) == id]
-        unique = {_identity(each): each for each in own}
-        if unique:
-            about["parameter_bytes"] = _by_dtype(unique.values())
-        if layer.buffers:
-            about["buffer_bytes"] = sum(
-                _bytes(each) for each in {_identity(each): each for each in layer.buffers}.values()
-            )
-        forward = [layers[place].forward * 1e3 for layers in timed]
-        backward = [layers[place].backward * 1e3 for layers in timed]
-        nodes.append(
-            Node(
-                id,
-                layer.name,
-                median(forward),
-                median(backward),
-                [float(size) for size in layer.outputs],
-                float(sum(_bytes(each) for each in unique.values())),
-                forward_spread_ms=_spread(forward),
-                backward_spread_ms=_spread(backward),
-                saved_bytes=float(layer.saved),
-                about=about,
-            )
-        )
-    edges = [(f"node{first + 1}", f"node{place + 1}") for place, layer in enumerate(shape) for first in layer.inputs]
-    return Graph(nodes, edges, {"steps": len(timed)})
-
-
-def _by_dtype(tensors: Iterable[Tensor]) -> dict[str, int]:
-    found: Counter[str] = Counter()
-    for tensor in tensors:
-        found[str(tensor.dtype).removeprefix("torch.")] += _bytes(tensor)
-    return dict(found)
-
-
-def _identity(tensor: Tensor) -> int:
-    return id(tensor)
-
-
-def _spread(times: list[float]) -> float:
-    """The median distance from the median."""
-    middle = median(times)
-    return median(abs(each - middle) for each in times)
+    return graph_of(watched[0], watched[1:])

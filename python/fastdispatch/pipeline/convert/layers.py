@@ -23,8 +23,9 @@ class Node:
     about: Mapping[str, object] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """As messages name it."""
-        text = self.desc if len(self.desc) <= 60 else f"{self.desc[:57]}..."
+        """As messages name it, in one line."""
+        text = " ".join(self.desc.split())
+        text = text if len(text) <= 60 else f"{text[:57]}..."
         return f"{self.id} ({text})"
 
 
