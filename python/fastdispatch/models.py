@@ -24,7 +24,7 @@ def contents(model: Any) -> dict[str, Any]:
     return {
         "class": type(model).__name__,
         "modules": [
-            [id(module), path, repr(module) if is_leaf(module) else ""]
+            [id(module), path, _told(module) if is_leaf(module) else ""]
             for path, module in model.named_modules(remove_duplicate=False)
         ],
         "parameters": [_row(name, each) for name, each in model.named_parameters(remove_duplicate=False)],
@@ -40,6 +40,13 @@ def is_leaf(module: Any) -> bool:
         return True
     containers = (nn.Sequential, nn.ModuleList, nn.ModuleDict)
     return type(module).__module__.startswith("torch.nn.") and not isinstance(module, containers)
+
+
+def _told(module: Any) -> str:
+    try:
+        return repr(module)
+    except Exception:  # the program's own: a recording must not fail for it
+        return f"{type(module).__name__}()"
 
 
 def _row(name: str, tensor: Any) -> list[Any]:

@@ -83,10 +83,11 @@ def run_ranks(command: list[str], folder: Path, count: int) -> str:
     return answers[-1][0]
 
 
-@pytest.mark.parametrize(("target", "stages"), [("torch", 3), ("deepspeed", 2)])
-def test_losses_are_those_of_the_unsplit_model(target: str, stages: int, tmp_path: Path) -> None:
-    write(graph_of(LAYERS, stages), tmp_path / "net_of_ranks", target=target, inputs=INPUTS)
-    printed = run_ranks(["-m", f"net_of_ranks.train_{target}", "--check", "--steps", "3"], tmp_path, stages)
+@pytest.mark.parametrize(("target", "replicas"), [("torch", [1, 2, 1]), ("deepspeed", [2, 2])])
+def test_losses_are_those_of_the_unsplit_model(target: str, replicas: list[int], tmp_path: Path) -> None:
+    graph = graph_of(LAYERS, len(replicas))
+    write(graph, tmp_path / "net_of_ranks", target=target, inputs=INPUTS, replicas=replicas)
+    printed = run_ranks(["-m", f"net_of_ranks.train_{target}", "--check", "--steps", "3"], tmp_path, sum(replicas))
     assert printed.count(": equal\n") == 3 and "DIFFERENT" not in printed
 
 
@@ -126,6 +127,7 @@ def test_the_example_goes_from_a_model_to_ranks(examples: Path) -> None:
         (LAYERS, 3, {"inputs": "4x8"}, "1 of 2 inputs"),
         (LAYERS, 3, {"inputs": "4x8@2,4"}, "'4x8@2'"),
         (LAYERS, 3, {"published": True}, "target torch"),
+        (LAYERS, 2, {"target": "deepspeed", "replicas": [3, 1]}, "0:3,1:1: DeepSpeed has as many replicas"),
         (
             [*LAYERS[:6], ("Sequential(  (0): Identity())", 2, [5], {})],
             3,
@@ -141,7 +143,6 @@ def test_what_cannot_be_carried_is_refused(layers: list, stages: int, options: d
             graph_of(layers, stages),
             "Net",
             "net",
-            target="torch",
-            **{"inputs": INPUTS, **options} if "its shape" not in reason else options,
+            **{"target": "torch", "inputs": INPUTS, **options} if "its shape" not in reason else {"target": "torch"},
         )
     assert reason in str(caught.value)

@@ -189,7 +189,7 @@ def test_nothing_but_known_calls_gets_into_a_program(name: str) -> None:
         ("Linear(4)", "does not say out_features"),
         ("Linear(4, 4, depth=3)", "takes no depth"),
         ("Linear(4, in_features=4)", "in_features is given twice"),
-        ("MultiheadAttention(  (out_proj): Linear(8, 8))", "does not say embed_dim and num_heads"),
+        ("MultiheadAttention(\n  (out_proj): Linear(8, 8))", "does not say embed_dim and num_heads"),
         ("View(-1)", "first size was a number"),
         ("Size(0", "cannot be read at column 7"),
         ("Add", "it has 1 input, not at least 2"),

@@ -131,7 +131,8 @@ class _Recording:
             if self._is_root(call) and f"model {call.number}" in notes:
                 roots[call.number].append(call)
         if not roots:
-            raise _core.Error(f"{where}: no call of a module in it: record training with CallGraph(et=True)")
+            advice = "record training with CallGraph(et=True), calls='frame'"
+            raise _core.Error(f"{where}: no call of a module in it: {advice}")
         sizes = {number: sum(1 for _ in self.below(calls[0])) for number, calls in roots.items()}
         largest = max(sizes, key=lambda number: sizes[number])
         return _Model.of(notes[f"model {largest}"]), roots[largest]

@@ -68,5 +68,5 @@ def convert(
     made = plan(layers, read_imports(imports))
     written = package.write(made, name, arch, replicas, used)
     if target != "package":
-        add_program(written, made, target, Path(folder), name, inputs)
+        add_program(written, made, target, Path(folder), name, inputs, replicas)
     return written

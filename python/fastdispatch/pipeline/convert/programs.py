@@ -94,7 +94,7 @@ def shared_parameters(stages, shared):
 
 #: train.py up to the engine's part.
 _HEAD = '''\
-"""Train $name on one rank a stage, in the folder above this package:
+"""Train $name on a rank for each replica of each stage, in the folder above this package:
 
     torchrun --nproc-per-node $count -m $package.$program --check
 
@@ -103,6 +103,7 @@ Edit batch() and loss(): both are examples.
 
 import argparse
 import copy
+import math
 
 import torch
 import torch.distributed as dist
@@ -114,6 +115,10 @@ from .weights import SHARED
 
 #: Of each input of one micro-batch: shape, dtype, end of integers, dimension along which micro-batches lie.
 INPUTS = ($inputs)
+#: Ranks of each stage, which share its micro-batches: first those of stage 0, then those of stage 1 ...
+REPLICAS = ($replicas)
+#: Each goes through one replica of each stage and has its own micro-batches; pipeline 5 through the third of three.
+PIPELINES = math.lcm(*REPLICAS)
 
 
 def batch(step, micro_batches):
@@ -141,16 +146,49 @@ def micro_batches_of(inputs, target, count):
 
 
 def unsplit(model, optimizer, inputs, target, count):
-    """One step of the model as it was, on one rank: the mean loss."""
-    optimizer.zero_grad()
-    losses = []
-    for given, wanted in micro_batches_of(inputs, target, count):
+    """One step of the model as it was, on one rank: the mean loss. Gradients are added up as ranks add them: those of
+    one replica, then those of all."""
+    partial, losses = {}, []
+    own = count // PIPELINES
+    for at, (given, wanted) in enumerate(micro_batches_of(inputs, target, count)):
+        optimizer.zero_grad()
         each = loss(model(*given), wanted)
         $unsplit_backward
         losses.append(each.detach())
+        for name, parameter in model.named_parameters():
+            if parameter.grad is not None:
+                replicas = partial.setdefault(name, {})
+                replica = at // own % REPLICAS[int(name.split(".")[0].removeprefix("stage"))]
+                replicas[replica] = replicas[replica] + parameter.grad if replica in replicas else parameter.grad
+    for name, parameter in model.named_parameters():
+        parts = [each for _, each in sorted(partial.get(name, {}).items())]
+        parameter.grad = sum(parts[1:], parts[0]) if parts else None
     $unsplit_scale
     optimizer.step()
-    return (sum(losses[1:], losses[0]) / count).item()
+    return mean([losses[first : first + own] for first in range(0, count, own)])
+
+
+def mean(losses):
+    """Of the losses of each pipeline."""
+    means = [sum(each[1:], each[0]) / len(each) for each in losses]
+    return (sum(means[1:], means[0]) / len(means)).item()
+
+
+def place_of(rank):
+    """The stage of a rank, and which of its replicas it is."""
+    stage = next(stage for stage in range(len(REPLICAS)) if rank < sum(REPLICAS[: stage + 1]))
+    return stage, rank - sum(REPLICAS[:stage])
+
+
+def ranks_of(pipeline):
+    return [sum(REPLICAS[:stage]) + pipeline % count for stage, count in enumerate(REPLICAS)]
+
+
+def check_ranks(micro_batches):
+    if dist.get_world_size() != sum(REPLICAS):
+        raise SystemExit(f"{dist.get_world_size()} ranks: torchrun --nproc-per-node {sum(REPLICAS)}")
+    if micro_batches % PIPELINES:
+        raise SystemExit(f"--micro-batches {micro_batches}: a multiple of {PIPELINES}")
 
 
 def without_dropout(model):
@@ -165,7 +203,7 @@ def without_dropout(model):
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=5)
-    parser.add_argument("--micro-batches", type=int, default=4)
+    parser.add_argument("--micro-batches", type=int, default=$micro_batches, help="of all replicas")
     parser.add_argument("--lr", type=float, default=0.01)
     parser.add_argument("--check", action="store_true", help="train the unsplit model too: the losses must be equal")
     $options
@@ -190,56 +228,114 @@ TORCH = Template(
 SPLIT_POINTS = ($split_points)
 
 
-def add_shared(model):
-    """Gradients of parameters that lie in several stages are added up."""
+class Groups:
+    """Who talks to whom: each pipeline, and the replicas of each stage."""
+
+    def __init__(self):
+        self.stage, self.replica = place_of(dist.get_rank())
+        groups = [dist.new_group(ranks_of(each)) for each in range(PIPELINES)]
+        #: The pipelines that go through this rank, in the order in which it runs them.
+        self.own = {each: groups[each] for each in range(PIPELINES) if dist.get_rank() in ranks_of(each)}
+        first = [sum(REPLICAS[:stage]) for stage in range(len(REPLICAS))]
+        self.replicas = [dist.new_group([*range(at, at + count)]) for at, count in zip(first, REPLICAS)][self.stage]
+
+    def gathered(self, value):
+        """A tensor of each replica of this stage, in their order."""
+        found = [torch.empty_like(value) for _ in range(REPLICAS[self.stage])]
+        dist.all_gather(found, value.contiguous(), group=self.replicas)
+        return found
+
+
+def add_up(model, groups, micro_batches, in_order):
+    """Gradients of all replicas, and of parameters that lie in several stages; the mean over micro-batches.
+    ``in_order``: of replicas, so that sums are those of one process in every bit."""
+    own = getattr(model, f"stage{groups.stage}")
+    for parameter in own.parameters() if REPLICAS[groups.stage] > 1 else ():
+        if parameter.requires_grad:
+            gradient = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+            if in_order:
+                parts = groups.gathered(gradient)
+                parameter.grad = sum(parts[1:], parts[0])
+            else:
+                dist.all_reduce(gradient, group=groups.replicas)
+                parameter.grad = gradient
+    add_shared(model, groups)
+    for parameter in own.parameters():
+        if parameter.grad is not None:
+            parameter.grad.div_(micro_batches)
+
+
+def add_shared(model, groups):
     stages = [getattr(model, f"stage{number}") for number in range(len(STAGES))]
     for numbers, parameter in shared_parameters(stages, SHARED):
         gradient = parameter.grad
-        if dist.get_rank() not in numbers or gradient is None:
+        if groups.stage not in numbers or gradient is None:
             gradient = torch.zeros_like(parameter)
-        dist.all_reduce(gradient)
-        if dist.get_rank() in numbers:
-            parameter.grad = gradient
+        for group in groups.own.values():
+            total = gradient.clone()
+            dist.all_reduce(total, group=group)
+            if groups.stage in numbers:
+                parameter.grad = total
+
+
+def train(given, groups, schedules, inputs, target):
+    """All micro-batches, one pipeline after the other: on the last stage their losses by pipeline."""
+    own = given.micro_batches // PIPELINES
+    losses = {}
+    for pipeline, schedule in schedules.items():
+        losses[pipeline] = []
+        if groups.stage == 0:
+            schedule.step(*(each.chunk(PIPELINES, dim)[pipeline] for each, (_, _, _, dim) in zip(inputs, INPUTS)))
+        elif groups.stage == len(STAGES) - 1:
+            wanted = target[pipeline * own : (pipeline + 1) * own]
+            schedule.step(target=wanted, losses=losses[pipeline], return_outputs=False)
+        else:
+            schedule.step()
+    return losses
+
+
+def mean_of_all(groups, losses):
+    """On the last stage: the mean loss of all pipelines."""
+    rows = groups.gathered(torch.stack([torch.stack(each) for each in losses.values()]))
+    return mean([[*rows[at % len(rows)][at // len(rows)]] for at in range(PIPELINES)])
 
 
 def main():
     given = arguments()
     dist.init_process_group("gloo")
-    rank, last = dist.get_rank(), len(STAGES) - 1
-    if dist.get_world_size() != len(STAGES):
-        raise SystemExit(f"{dist.get_world_size()} ranks: torchrun --nproc-per-node {len(STAGES)}")
+    check_ranks(given.micro_batches)
+    groups = Groups()
+    last = dist.get_rank() == dist.get_world_size() - 1
     torch.manual_seed(0)
     model = full_model()
     if given.check:
         without_dropout(model)
-    whole = copy.deepcopy(model) if given.check and rank == last else None
+    whole = copy.deepcopy(model) if given.check and last else None
     reference = torch.optim.SGD(whole.parameters(), lr=given.lr) if whole else None
-    own = getattr(model, f"stage{rank}")
+    own = getattr(model, f"stage{groups.stage}")
     first = micro_batches_of(*batch(0, given.micro_batches), given.micro_batches)[0][0]
     found, taken = carriers(model, first)
-    stage = PipelineStage(found[rank], rank, len(STAGES), torch.device("cpu"), *taken[rank])
-    schedule = SCHEDULES[given.schedule](
-        stage,
-        given.micro_batches,
-        loss_fn=loss,
-        args_chunk_spec=tuple(TensorChunkSpec(dim) for _, _, _, dim in INPUTS) if rank == 0 else None,
-    )
+    schedules = {}
+    for pipeline, group in groups.own.items():
+        module, number = found[groups.stage], groups.stage
+        stage = PipelineStage(module, number, len(STAGES), torch.device("cpu"), *taken[number], group=group)
+        schedules[pipeline] = SCHEDULES[given.schedule](
+            stage,
+            given.micro_batches // PIPELINES,
+            loss_fn=loss,
+            args_chunk_spec=tuple(TensorChunkSpec(dim) for _, _, _, dim in INPUTS) if number == 0 else None,
+            scale_grads=False,
+        )
     optimizer = torch.optim.SGD(own.parameters(), lr=given.lr)
     equal = True
     for step in range(given.steps):
         inputs, target = batch(step, given.micro_batches)
         optimizer.zero_grad()
-        losses = []
-        if rank == 0:
-            schedule.step(*inputs)
-        elif rank == last:
-            schedule.step(target=target, losses=losses, return_outputs=False)
-        else:
-            schedule.step()
-        add_shared(model)
+        losses = train(given, groups, schedules, inputs, target)
+        add_up(model, groups, given.micro_batches, given.check)
         optimizer.step()
-        if rank == last:
-            value = (sum(losses[1:], losses[0]) / len(losses)).item()
+        value = mean_of_all(groups, losses) if groups.stage == len(STAGES) - 1 else None
+        if last:
             wanted = unsplit(whole, reference, inputs, target, given.micro_batches) if whole else None
             equal = report(step, value, wanted) and equal
     dist.destroy_process_group()
@@ -277,16 +373,19 @@ class Pipeline(PipelineModule):
         super().__init__(specs, num_stages=len(STAGES), loss_fn=loss, partition_method="uniform")
 
     def get_tied_weights_and_groups(self):
-        """Gradients of these are added up among those ranks."""
+        """Gradients of these are added up among those ranks, one of each stage; replicas of a stage come later."""
         stages = [getattr(self._model[0], f"stage{number}") for number in range(len(STAGES))]
+        stage, replica = place_of(dist.get_rank())
         found = []
         for numbers, parameter in shared_parameters(stages, SHARED):
-            if tuple(numbers) not in self._groups:
-                self._groups[tuple(numbers)] = dist.new_group(numbers)
-            if dist.get_rank() in numbers:
+            for each in range(PIPELINES):
+                key = tuple(ranks_of(each)[number] for number in numbers)
+                if key not in self._groups:
+                    self._groups[key] = dist.new_group(key)
+            if stage in numbers:
                 if parameter.grad is None:  # the others wait for it
                     parameter.grad = torch.zeros_like(parameter)
-                found.append((parameter, self._groups[tuple(numbers)]))
+                found.append((parameter, self._groups[tuple(ranks_of(replica)[number] for number in numbers)]))
         return found
 
 
@@ -294,14 +393,15 @@ def main():
     given = arguments()
     deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False  # it would be compiled first
     deepspeed.init_distributed(dist_backend="gloo", verbose=False)
-    rank, last = dist.get_rank(), len(STAGES) - 1
-    if dist.get_world_size() != len(STAGES):
-        raise SystemExit(f"{dist.get_world_size()} ranks: torchrun --nproc-per-node {len(STAGES)}")
+    check_ranks(given.micro_batches)
+    replica = place_of(dist.get_rank())[1]
+    last = dist.get_rank() == dist.get_world_size() - 1
+    own_batches = given.micro_batches // PIPELINES
     torch.manual_seed(0)
     model = full_model()
     if given.check:
         without_dropout(model)
-    whole = copy.deepcopy(model) if given.check and rank == last else None
+    whole = copy.deepcopy(model) if given.check and last else None
     reference = torch.optim.SGD(whole.parameters(), lr=given.lr) if whole else None
     first = micro_batches_of(*batch(0, given.micro_batches), given.micro_batches)[0][0]
     net = Pipeline(model, carriers(model, first)[0])
@@ -311,7 +411,7 @@ def main():
         optimizer=torch.optim.SGD(own, lr=given.lr),
         config={
             "train_micro_batch_size_per_gpu": 1,
-            "gradient_accumulation_steps": given.micro_batches,
+            "gradient_accumulation_steps": own_batches,
             "steps_per_print": 1 << 30,
         },
     )
@@ -320,8 +420,8 @@ def main():
         inputs, target = batch(step, given.micro_batches)
         rows = micro_batches_of(inputs, target, given.micro_batches)
         rows = [(each if len(each) > 1 else each[0], wanted) for each, wanted in rows]
-        value = engine.train_batch(iter(rows)).item()
-        if rank == last:
+        value = engine.train_batch(iter(rows[replica * own_batches : (replica + 1) * own_batches])).item()
+        if last:
             wanted = unsplit(whole, reference, inputs, target, given.micro_batches) if whole else None
             equal = report(step, value, wanted) and equal
     dist.barrier()

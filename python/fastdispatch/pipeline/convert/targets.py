@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Sequence
+from math import lcm
 from pathlib import Path
 from string import Template
 
@@ -37,8 +38,9 @@ _PROGRAMS: dict[str, tuple[Template, dict[str, str]]] = {
         {
             "program": "train_deepspeed",
             "imports": "import deepspeed\nfrom deepspeed.pipe import LayerSpec, PipelineModule",
-            "unsplit_backward": "(each / count).backward()",
-            "unsplit_scale": "",
+            "unsplit_backward": "(each / own).backward()",
+            "unsplit_scale": "for each in model.parameters():\n        if each.grad is not None:\n"
+            "            each.grad.div_(PIPELINES)",
             "options": 'parser.add_argument("--local_rank", help=argparse.SUPPRESS)',
         },
     ),
@@ -47,13 +49,27 @@ _PROGRAMS: dict[str, tuple[Template, dict[str, str]]] = {
 TARGETS = ("package", *_PROGRAMS)
 
 
-def add_program(written: Written, plan: Plan, target: str, folder: Path, name: str, inputs: str | None) -> None:
+def add_program(
+    written: Written,
+    plan: Plan,
+    target: str,
+    folder: Path,
+    name: str,
+    inputs: str | None,
+    replicas: Sequence[int] | None = None,
+) -> None:
     """Add the program of an engine to a package that is to lie in ``folder``."""
     package = folder.resolve().name
     if not package.isidentifier() or keyword.iskeyword(package):
         raise Error(f"-o {folder}: the programs of --target {target} import the folder: {package} is no name in Python")
     if len(plan.stages) < 2:
         raise Error(f"--target {target}: the graph has one stage")
+    ranks = [1] * len(plan.stages) if replicas is None else [*replicas]
+    if target == "deepspeed" and len(set(ranks)) > 1:
+        told = ",".join(f"{stage}:{count}" for stage, count in enumerate(ranks))
+        raise Error(
+            f"--target deepspeed: {told}: DeepSpeed has as many replicas of every stage; --target torch takes any"
+        )
     borders = crossing(plan)
     _check_tensors(plan, borders, target)
     template, texts = _PROGRAMS[target]
@@ -61,14 +77,17 @@ def add_program(written: Written, plan: Plan, target: str, folder: Path, name: s
     fields = {
         **texts,
         "name": name,
-        "count": str(len(plan.stages)),
+        "count": str(sum(ranks)),
+        "replicas": ", ".join(map(str, ranks)),
+        # As many as the schedule 1f1b needs for each pipeline.
+        "micro_batches": str(max(4, len(plan.stages)) * lcm(*ranks)),
         "package": package,
         "inputs": rows(forms(inputs, plan)),
         "split_points": rows(_split_points(plan)),
     }
     text = template.substitute(fields)
     written.files[f"{texts['program']}.py"] = "\n".join(line.rstrip() for line in text.split("\n"))
-    written.lines.append(f"torchrun --nproc-per-node {len(plan.stages)} -m {package}.{texts['program']} --check")
+    written.lines.append(f"torchrun --nproc-per-node {sum(ranks)} -m {package}.{texts['program']} --check")
 
 
 def _check_tensors(plan: Plan, borders: Sequence[Sequence[str]], target: str) -> None:
