@@ -5,6 +5,7 @@
 #include "et/comms.h"
 #include "et/dot.h"
 #include "et/edges.h"
+#include "et/from_kineto.h"
 #include "et/graphml.h"
 #include "et/groups.h"
 #include "et/kineto_writer.h"
@@ -30,6 +31,15 @@ fd_et_format_name(fd_et_format format)
     return names[format];
 }
 
+/* Of the keys that only one of the two has, whichever comes first. */
+static bool
+is_kineto(const char *head, size_t size)
+{
+    const char *events = memmem(head, size, "\"traceEvents\"", 13);
+    const char *nodes = memmem(head, size, "\"nodes\"", 7);
+    return events != NULL && (nodes == NULL || events < nodes);
+}
+
 static fd_et_format
 sniff(fd_bytes_in *in)
 {
@@ -43,7 +53,9 @@ sniff(fd_bytes_in *in)
     if (fd_et_is_chakra(in->at, (size_t)(in->end - in->at))) {
         return FD_ET_CHAKRA;
     }
-    return at < in->end && *at == '{' ? FD_ET_PYTORCH : FD_ET_UNKNOWN;
+    return at == in->end || *at != '{' ? FD_ET_UNKNOWN
+           : is_kineto(at, (size_t)(in->end - at)) ? FD_ET_KINETO
+                                                   : FD_ET_PYTORCH;
 }
 
 static fd_status
@@ -57,8 +69,8 @@ read_any(fd_et *et, fd_bytes_in *in, const char *path, fd_et_format *format,
     switch (*format) {
     case FD_ET_CHAKRA: return fd_et_read_chakra(et, in);
     case FD_ET_PYTORCH: return fd_et_read_pytorch(et, in, path, error);
+    case FD_ET_KINETO: return FD_OK; /* once `in` is closed */
     case FD_ET_CHROME:
-    case FD_ET_KINETO:
     case FD_ET_GRAPHML:
     case FD_ET_DOT:
     case FD_ET_UNKNOWN: break;
@@ -97,7 +109,11 @@ fd_et_read(fd_et *et, const char *path, fd_et_format *format, fd_error *error)
         status = read_any(et, &in, path, format, error);
     }
     fd_bytes_in_close(&in);
-    return status == FD_OK ? fd_et_finish(et) : status;
+    if (status != FD_OK) {
+        return status;
+    }
+    return *format == FD_ET_KINETO ? fd_et_from_kineto(et, path, error)
+                                   : fd_et_finish(et);
 }
 
 fd_status

@@ -27,6 +27,11 @@ typedef struct told {
     fd_span group;
     fd_span dtype;
     fd_span elements;
+    fd_span seq;
+    fd_span values;
+    fd_span shapes;
+    fd_span types;
+    fd_span strides;
 } told;
 
 static void
@@ -43,7 +48,12 @@ read_args(fd_span args, told *t)
                   {"wait_on_cuda_event_record_corr_id", &t->record},
                   {"Process Group Name", &t->group},
                   {"dtype", &t->dtype},
-                  {"In msg nelems", &t->elements}};
+                  {"In msg nelems", &t->elements},
+                  {"Sequence number", &t->seq},
+                  {"Concrete Inputs", &t->values},
+                  {"Input Dims", &t->shapes},
+                  {"Input type", &t->types},
+                  {"Input Strides", &t->strides}};
     fd_scan scan = {.at = args.from, .end = args.to, .forgets = true};
     fd_span name;
     *t = (told){.rf_id = {NULL, NULL}};
@@ -184,6 +194,29 @@ take_kernel(fd_kineto *k, fd_et *et, const fd_timeline_event *event,
     return status == FD_OK ? fd_vector_push(&k->kernels, kernel) : status;
 }
 
+/* A list as it is. */
+static fd_status
+add_list(fd_et *et, fd_span value, uint32_t *text)
+{
+    return value.from == NULL || *value.from != '['
+               ? FD_OK
+               : fd_text_pool_add_clean(&et->texts, value.from,
+                                        fd_span_size(value), text);
+}
+
+static fd_status
+take_inputs(fd_et *et, const told *t, fd_et_io *in)
+{
+    fd_status status = add_list(et, t->values, &in->values);
+    if (status == FD_OK) {
+        status = add_list(et, t->shapes, &in->shapes);
+    }
+    if (status == FD_OK) {
+        status = add_list(et, t->types, &in->types);
+    }
+    return status == FD_OK ? add_list(et, t->strides, &in->strides) : status;
+}
+
 static fd_status
 take_op(fd_kineto *k, fd_et *et, const fd_timeline_event *event,
         const told *t, fd_kineto_op op)
@@ -191,7 +224,15 @@ take_op(fd_kineto *k, fd_et *et, const fd_timeline_event *event,
     op.rf_id = number(t->rf_id);
     op.external = number(t->external);
     op.thread = thread_of(event->tid);
+    uint64_t seq;
+    op.seq = t->seq.from != NULL && fd_span_u64(t->seq, &seq)
+                     && seq <= INT64_MAX
+                 ? (int64_t)seq
+                 : -1;
     fd_status status = add_text(et, event->name, &op.name);
+    if (status == FD_OK && k->all) {
+        status = take_inputs(et, t, &op.in);
+    }
     return status == FD_OK ? fd_vector_push(&k->ops, op) : status;
 }
 
@@ -262,12 +303,11 @@ take_member(fd_et *et, fd_span key, fd_span value)
                : FD_OK;
 }
 
-fd_status
-fd_kineto_read(fd_kineto *k, fd_et *et, const char *path, fd_error *error)
+static fd_status
+read_file(fd_kineto *k, fd_et *et, const char *path, fd_error *error)
 {
     fd_timeline_reader reader;
     fd_timeline_item item;
-    *k = (fd_kineto){.events = 0};
     fd_status status = fd_timeline_reader_open(&reader, path, error);
     while (status == FD_OK
            && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
@@ -285,4 +325,19 @@ fd_kineto_read(fd_kineto *k, fd_et *et, const char *path, fd_error *error)
     }
     fd_timeline_reader_close(&reader);
     return status;
+}
+
+fd_status
+fd_kineto_read(fd_kineto *k, fd_et *et, const char *path, fd_error *error)
+{
+    *k = (fd_kineto){.events = 0};
+    return read_file(k, et, path, error);
+}
+
+fd_status
+fd_kineto_read_all(fd_kineto *k, fd_et *et, const char *path,
+                   fd_error *error)
+{
+    *k = (fd_kineto){.all = true};
+    return read_file(k, et, path, error);
 }

@@ -11,7 +11,9 @@ typedef struct fd_kineto_op {
     uint64_t thread;
     int64_t start;
     int64_t dur;
-    uint32_t name; /* texts */
+    int64_t seq;   /* autograd's number; -1: none */
+    uint32_t name; /* text */
+    fd_et_io in;   /* where all was read */
     uint32_t place; /* of its node, + 1, once it is linked */
 } fd_kineto_op;
 
@@ -63,6 +65,7 @@ typedef struct fd_kineto {
     uint64_t timeless; /* events whose time is no number */
     uint64_t lost;     /* damaged places */
     uint64_t lost_bytes;
+    bool all; /* what operators take, too */
     char trouble[128]; /* the first one; "" */
 } fd_kineto;
 
@@ -72,5 +75,9 @@ void fd_kineto_clear(fd_kineto *kineto);
  * any case. */
 fd_status fd_kineto_read(fd_kineto *kineto, fd_et *et, const char *path,
                          fd_error *error);
+
+/* The same, and what operators take, which an execution trace has better. */
+fd_status fd_kineto_read_all(fd_kineto *kineto, fd_et *et, const char *path,
+                             fd_error *error);
 
 #endif

@@ -373,8 +373,8 @@ fd_et_link_files(fd_et *et, const char *path, const char *kineto,
     fd_status status = fd_et_read(et, path, &format, error);
     if (status == FD_OK && format != FD_ET_PYTORCH) {
         status = fd_fail(error, FD_EINVAL,
-                         "%s: a Chakra trace: give PyTorch's JSON to link",
-                         path);
+                         "%s: a %s: give PyTorch's execution trace to link",
+                         path, fd_et_format_name(format));
     }
     if (status == FD_OK) {
         status = fd_kineto_read(read, et, kineto, error);

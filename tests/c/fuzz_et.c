@@ -2,6 +2,7 @@
 #include "traces.h"
 
 #include "base/hash.h"
+#include "et/estimate.h"
 #include "et/link.h"
 #include "et/order.h"
 
@@ -30,12 +31,34 @@ sound(const fd_et *et)
     }
 }
 
+/* Played alone, and with itself as another rank. */
+static void
+play(const fd_et *et)
+{
+    static const fd_et_scale scale = {"aten::linear", 0.5};
+    fd_et_changes changes = {&scale, 1, 2, 5000};
+    fd_et both[2] = {*et, *et};
+    fd_et_ranks ranks = {.collectives = 0};
+    fd_et_estimate estimate = {.matched = 0};
+    both[1].rank = et->rank + 1;
+    for (uint32_t i = 0; i < 2; i++) {
+        must(fd_et_ranks_add(&ranks, &both[i]) == FD_OK);
+    }
+    must(fd_et_ranks_compare(&ranks) == FD_OK);
+    fd_status status = fd_et_estimate_make(both, 2, &ranks, &changes,
+                                           &estimate, NULL);
+    must(status == FD_OK || status == FD_EINVAL);
+    fd_et_estimate_clear(&estimate);
+    fd_et_ranks_clear(&ranks);
+}
+
 /* Written in each form and read again it has as many nodes; and as many edges
  * where the form holds them. */
 static void
 use(const fd_et *et)
 {
     static const char *const names[] = {"a.et", "a.json"};
+    play(et);
     for (int i = 0; i < 2; i++) {
         fd_et again;
         fd_et_format format;
@@ -98,6 +121,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     must(status == FD_OK || status == FD_EFORMAT || status == FD_EINVAL);
     if (status == FD_OK) {
         sound(&et);
+        play(&et);
     }
     fd_kineto_clear(&kineto);
     fd_et_clear(&et);

@@ -119,7 +119,8 @@ def test_edges_are_chosen(trace: Path, tmp_path: Path, capsys: pytest.CaptureFix
     [
         ("", "empty"),
         ("[]", "neither PyTorch's JSON nor Chakra's .et"),
-        ('{"traceEvents": []}', 'it has no "nodes"'),
+        ('{"pid": 1}', 'it has no "nodes"'),
+        ('{"traceEvents": []}', "a trace without operators and kernels"),
     ],
 )
 def test_what_is_no_trace(content: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -187,6 +188,31 @@ def test_linked(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert cli.main(["et", "link", str(tmp_path), str(tmp_path / "absent"), "-o", str(output)]) == 2
     assert cli.main(["et", "link", str(trace), str(trace), "-o", str(output)]) == 2
     assert "no traceEvents" in capsys.readouterr().err
+
+
+def test_a_kineto_trace_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Everything that is in it, and a line that says what is not: one file, or a folder with one a rank."""
+    for rank in (0, 1):
+        events = [
+            operator(3, "aten::mm", 10, 5),
+            operator(4, "gloo:all_reduce", 11, 2),
+            operator(5, "aten::relu", 30, 1),
+        ]
+        write(tmp_path / f"kineto_{rank}.json", {"distributedInfo": {"rank": rank}, "traceEvents": events})
+    output = tmp_path / "a.et"
+    for command in ("link", "convert"):
+        assert cli.main(["et", command, str(tmp_path / "kineto_1.json"), "-o", str(output)]) == 0
+        errors = capsys.readouterr().err
+        assert "a Kineto trace alone" in errors and "5 nodes" in errors
+        row = info(capsys, output)[0]
+        assert (row["rank"], row["operators"], row["timed"], row["dependencies"]) == (1, 0, 5, 3)
+    rows = info(capsys, tmp_path / "kineto_0.json")
+    assert (rows[0]["format"], rows[0]["end_ns"] - rows[0]["begin_ns"]) == ("Kineto trace", 21_000)
+    output.unlink()
+    assert cli.main(["et", "check", str(tmp_path)]) == 0
+    assert "1 collectives on all ranks" in capsys.readouterr().out
+    assert cli.main(["et", "link", str(tmp_path), "-o", str(tmp_path / "out")]) == 0
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["trace.0.et", "trace.1.et"]
 
 
 @pytest.fixture

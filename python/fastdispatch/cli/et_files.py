@@ -55,7 +55,8 @@ def list_traces(paths: Sequence[str]) -> list[tuple[str, int]]:
         if not path.is_dir():
             files.append(path)
             continue
-        found = sorted((each for each in path.iterdir() if is_trace(each)), key=lambda each: natural(each.name))
+        inside = sorted(path.iterdir(), key=lambda each: natural(each.name))
+        found = list(filter(is_trace, inside)) or list(filter(is_kineto, inside))
         if not found:
             raise Error(f"{path}: no execution trace in this folder")
         files += once(found)
@@ -75,12 +76,18 @@ def is_trace(path: Path) -> bool:
     """By its first bytes: a folder may hold Kineto traces too."""
     if not path.name.endswith(ENDINGS):
         return False
-    if ".et" in path.suffixes[-2:]:
-        return True
+    return ".et" in path.suffixes[-2:] or re.match(rb'\s*\{\s*"schema"\s*:', head_of(path, 256)) is not None
+
+
+def is_kineto(path: Path) -> bool:
+    return path.name.endswith((".json", ".json.gz")) and b'"traceEvents"' in head_of(path, 1 << 16)
+
+
+def head_of(path: Path, size: int) -> bytes:
     import gzip
 
     with gzip.open(path, "rb") if path.suffix == ".gz" else open(path, "rb") as file:
-        return re.match(rb'\s*\{\s*"schema"\s*:', file.read(256)) is not None
+        return file.read(size)
 
 
 def rank_of(name: str) -> int:
@@ -103,6 +110,11 @@ def tell(line: str) -> None:
 def warnings(row: dict[str, Any]) -> Iterator[str]:
     """A line for each thing that was wrong with a trace, and what became of it."""
     faults = row["faults"]
+    if row["format"] == "Kineto trace":
+        yield (
+            "a Kineto trace alone: tensors, schemas and process groups without a kernel are not in it, so neither are "
+            "dependencies of data; fastdispatch et link adds it to the execution trace of the same run"
+        )
     if faults["lost"]:
         places = "place" if faults["lost"] == 1 else "places"
         yield (

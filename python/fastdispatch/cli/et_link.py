@@ -9,6 +9,7 @@ from typing import Any
 
 from fastdispatch import Error
 from fastdispatch._core import et_link
+from fastdispatch.cli import et_convert
 from fastdispatch.cli.et_convert import name_outputs
 from fastdispatch.cli.et_files import add_edges, each, is_trace, list_traces, rank_of, tell, warnings
 from fastdispatch.cli.timeline_merge import natural
@@ -23,7 +24,12 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         '"Record function id".',
     )
     link.add_argument("et", metavar="ET", help="a trace of PyTorch's, or a folder of them, one a rank")
-    link.add_argument("kineto", metavar="KINETO", help="the trace of torch.profiler, or a folder of them")
+    link.add_argument(
+        "kineto",
+        metavar="KINETO",
+        nargs="?",
+        help="the trace of torch.profiler, or a folder of them; where there is no execution trace KINETO alone",
+    )
     link.add_argument(
         "-o",
         dest="output",
@@ -37,6 +43,9 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
+    if arguments.kineto is None:
+        et_convert.run(argparse.Namespace(**vars(arguments), paths=[arguments.et], timeline=False))
+        return
     files = list_traces([arguments.et])
     pairs = pair(files, Path(arguments.kineto))
     outputs = name_outputs(arguments.output, files, False)
