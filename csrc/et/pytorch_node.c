@@ -18,6 +18,8 @@ typedef struct parts {
     fd_span self;
     fd_span stream;
     fd_span sync;
+    fd_span event;
+    fd_span given;
     fd_span thread;
     fd_span attrs;
     fd_span schema;
@@ -54,6 +56,8 @@ field_of(parts *p, fd_span name)
         {"cat", &p->cat},
         {"pg_name", &p->group},
         {"sync_dep", &p->sync},
+        {"fd_event_dep", &p->event},
+        {"fd_given_dep", &p->given},
         {"inter_thread_dep", &p->thread},
         {"input_shapes", &p->in[1]},
         {"input_types", &p->in[2]},
@@ -444,9 +448,16 @@ build(fd_et *et, const fd_scan *scan, parts *p, uint64_t id)
     node->flags |= fd_et_root(fd_et_text(et, node->name));
     node->flags |= host ? 0 : FD_ET_GPU;
     et->faults.repaired += scan->repairs.count;
-    status = take_given(et, p->sync, 1U << FD_ET_SYNC);
-    if (status == FD_OK) {
-        status = take_given(et, p->thread, 1U << FD_ET_GIVEN);
+    const struct {
+        fd_span ids;
+        fd_et_edge_kind kind;
+    } waits[] = {{p->sync, FD_ET_SYNC},
+                 {p->event, FD_ET_EVENT},
+                 {p->given, FD_ET_GIVEN},
+                 {p->thread, FD_ET_GIVEN}};
+    status = FD_OK;
+    for (size_t i = 0; i < 4 && status == FD_OK; i++) {
+        status = take_given(et, waits[i].ids, 1U << waits[i].kind);
     }
     return status == FD_OK ? take_group(et, scan, p) : status;
 }

@@ -178,26 +178,34 @@ put_attrs(writing *w, const fd_et_node *node)
     fd_buffer_text(w->to, "]");
 }
 
-/* Ids of what a node waits for, by kind; edges of the others are found again
- * by whoever reads the file. */
+/* Ids of what a node waits for, a list a kind; edges of the others are found
+ * again by whoever reads the file. */
 static void
 put_waits(writing *w, uint32_t place)
 {
+    static const struct {
+        const char *name;
+        fd_et_edge_kind kind;
+    } lists[] = {{",\"sync_dep\":[", FD_ET_SYNC},
+                 {",\"fd_event_dep\":[", FD_ET_EVENT},
+                 {",\"fd_given_dep\":[", FD_ET_GIVEN}};
     const fd_et *et = w->et;
-    bool any = false;
-    for (; w->edge < et->edges.count && et->edges.list[w->edge].to == place;
-         w->edge++) {
-        const fd_et_edge *edge = &et->edges.list[w->edge];
-        const uint32_t wanted = 1U << FD_ET_SYNC | 1U << FD_ET_EVENT
-                                | 1U << FD_ET_GIVEN;
-        if ((edge->kinds & wanted) == 0) {
-            continue;
-        }
-        fd_buffer_text(w->to, any ? "," : ",\"sync_dep\":[");
-        fd_buffer_u64(w->to, et->nodes.list[edge->from].id);
-        any = true;
+    uint32_t first = w->edge;
+    while (w->edge < et->edges.count && et->edges.list[w->edge].to == place) {
+        w->edge++;
     }
-    fd_buffer_text(w->to, any ? "]" : "");
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        bool any = false;
+        for (uint32_t j = first; j < w->edge; j++) {
+            const fd_et_edge *edge = &et->edges.list[j];
+            if ((edge->kinds & 1U << lists[i].kind) != 0) {
+                fd_buffer_text(w->to, any ? "," : lists[i].name);
+                fd_buffer_u64(w->to, et->nodes.list[edge->from].id);
+                any = true;
+            }
+        }
+        fd_buffer_text(w->to, any ? "]" : "");
+    }
 }
 
 static void
