@@ -2,6 +2,7 @@
 
 #include "et/names.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Threads of which a storage remembers the last reader. */
@@ -74,12 +75,14 @@ waited(const fd_et *et, uint32_t from, uint32_t to)
 static void
 remember(const fd_et *et, storage *s, uint32_t place)
 {
-    uint32_t tid = et->nodes.list[place].tid;
+    const fd_et_node *node = &et->nodes.list[place];
     uint32_t slot = 0;
     for (uint32_t i = 0; i < READERS; i++) {
         uint32_t reader = s->readers[i];
         slot = i;
-        if (reader == 0 || et->nodes.list[reader - 1].tid == tid) {
+        if (reader == 0
+            || (et->nodes.list[reader - 1].tid == node->tid
+                && et->nodes.list[reader - 1].thread == node->thread)) {
             break;
         }
     }
@@ -235,11 +238,30 @@ leave(finding *f, uint32_t place)
     return status;
 }
 
-/* Reads at entry, writes at exit: on the way back from what it encloses. */
+/* The beginning or end of a call. */
+typedef struct moment {
+    int64_t time;
+    uint32_t number; /* in the order of calls */
+    uint32_t place;
+    bool end;
+} moment;
+
+typedef FD_VECTOR(moment) moments;
+
 static fd_status
-visit(finding *f, const uint32_t *order, uint32_t *open)
+note(const fd_et *et, moments *list, uint32_t place, bool end)
 {
-    fd_et *et = f->et;
+    const fd_et_node *node = &et->nodes.list[place];
+    moment at = {node->start_ns + (end ? node->dur_ns : 0), list->count, place,
+                 end};
+    return fd_vector_push(list, at);
+}
+
+/* Ends come on the way back from what a call encloses. */
+static fd_status
+list_moments(const fd_et *et, const uint32_t *order, uint32_t *open,
+             moments *list)
+{
     uint32_t depth = 0;
     fd_status status = FD_OK;
     for (uint32_t i = 0; i <= et->nodes.count && status == FD_OK; i++) {
@@ -248,12 +270,51 @@ visit(finding *f, const uint32_t *order, uint32_t *open)
                               : 0;
         while (depth > 0 && open[depth - 1] + 1 != parent
                && status == FD_OK) {
-            status = leave(f, open[--depth]);
+            status = note(et, list, open[--depth], true);
         }
         if (i < et->nodes.count && status == FD_OK) {
             open[depth++] = order[i];
-            status = enter(f, order[i]);
+            status = note(et, list, order[i], false);
         }
+    }
+    return status;
+}
+
+static int
+by_time(const void *left, const void *right)
+{
+    const moment *a = left;
+    const moment *b = right;
+    if (a->time != b->time) {
+        return a->time < b->time ? -1 : 1;
+    }
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+/* The calls of one root come after those of the one before, unless times say
+ * how they lay among each other. */
+static bool
+needs_times(const fd_et *et)
+{
+    uint32_t roots = 0;
+    for (uint32_t i = 0; i < et->nodes.count; i++) {
+        const fd_et_node *node = &et->nodes.list[i];
+        roots += (node->flags & FD_ET_THREAD) != 0;
+        if ((node->flags & (FD_ET_TIMED | FD_ET_PROCESS)) == 0) {
+            return false;
+        }
+    }
+    return roots > 1;
+}
+
+/* Reads at entry, writes at exit. */
+static fd_status
+visit(finding *f, const moments *list)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < list->count && status == FD_OK; i++) {
+        const moment *at = &list->list[i];
+        status = at->end ? leave(f, at->place) : enter(f, at->place);
     }
     return status;
 }
@@ -263,14 +324,21 @@ fd_et_find_data(fd_et *et, const uint32_t *order)
 {
     size_t room = (size_t)et->nodes.count + 1;
     finding f = {.et = et, .works = fd_calloc(room, sizeof *f.works)};
+    moments list = {NULL, 0, 0};
     uint32_t *open = fd_malloc(room * sizeof *open);
-    fd_status status = FD_ENOMEM;
-    if (open != NULL && f.works != NULL) {
+    fd_status status = open == NULL || f.works == NULL
+                           ? FD_ENOMEM
+                           : list_moments(et, order, open, &list);
+    if (status == FD_OK && list.count > 0 && needs_times(et)) {
+        qsort(list.list, list.count, sizeof *list.list, by_time);
+    }
+    if (status == FD_OK) {
         find_works(&f);
-        status = visit(&f, order, open);
+        status = visit(&f, &list);
     }
     fd_free(open);
     fd_free(f.works);
+    fd_vector_clear(&list);
     fd_vector_clear(&f.list);
     fd_map_clear(&f.places);
     return status;

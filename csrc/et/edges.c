@@ -141,14 +141,15 @@ find_streams(fd_et *et)
     return status;
 }
 
-/* Messages are not ordered among each other by their group. */
+/* By id, which is the order of begins over all threads. Messages are not
+ * ordered among each other by their group. */
 static fd_status
-find_groups(fd_et *et, const uint32_t *order)
+find_groups(fd_et *et)
 {
     fd_map last = {.entries = NULL};
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
-        const fd_et_node *node = &et->nodes.list[order[i]];
+        const fd_et_node *node = &et->nodes.list[i];
         const fd_et_comm *comm = fd_et_comm_of(et, node);
         if (comm == NULL || node->type != FD_ET_COLL) {
             continue;
@@ -156,10 +157,10 @@ find_groups(fd_et *et, const uint32_t *order)
         uint64_t key = (uint64_t)comm->group << 1 | 1;
         uint32_t before = fd_map_get(&last, key);
         if (before != 0) {
-            status = fd_et_add_edge(et, before - 1, order[i], FD_ET_GROUP);
+            status = fd_et_add_edge(et, before - 1, i, FD_ET_GROUP);
         }
         if (status == FD_OK) {
-            status = fd_map_put(&last, key, order[i] + 1);
+            status = fd_map_put(&last, key, i + 1);
         }
     }
     fd_map_clear(&last);
@@ -197,7 +198,7 @@ find_all(fd_et *et, const uint32_t *order, uint32_t kinds)
         status = find_streams(et);
     }
     if (status == FD_OK && has(kinds, FD_ET_GROUP)) {
-        status = find_groups(et, order);
+        status = find_groups(et);
     }
     if (status == FD_OK && has(kinds, FD_ET_DATA)) {
         status = fd_et_find_data(et, order);

@@ -31,7 +31,7 @@ typedef struct making {
     FD_VECTOR(uint32_t) of_ids;  /* ... and of their storages */
     FD_VECTOR(uint64_t) node_ids; /* of calls */
     fd_map places;  /* id of a record -> call + 1 */
-    fd_map threads; /* PyTorch's number + 1 -> id of its root */
+    fd_map threads; /* thread_of a call -> id of its root */
     fd_map forward; /* thread and autograd's number -> id of a node */
     fd_map schemas; /* string of the file -> string of the file */
     uint64_t next;  /* id */
@@ -189,11 +189,19 @@ give_ids(making *m, uint32_t from, uint32_t to)
     }
 }
 
-/* A root of its own for each thread of PyTorch's. */
-static fd_status
-give_thread(making *m, uint32_t thread)
+/* PyTorch's number of the thread alone is not enough: work of a backend (gloo)
+ * has that of the thread which asked for it, and runs on another one. */
+static uint64_t
+thread_of(const fd_op_call *raw)
 {
-    uint64_t key = (uint64_t)thread + 1;
+    return ((uint64_t)raw->thread << 32 | raw->torch_thread) + 1;
+}
+
+/* A root of its own for each thread. */
+static fd_status
+give_thread(making *m, const fd_op_call *raw)
+{
+    uint64_t key = thread_of(raw);
     return fd_map_get(&m->threads, key) != 0
                ? FD_OK
                : fd_map_put(&m->threads, key, (uint32_t)m->next++);
@@ -223,7 +231,7 @@ number_all(making *m)
             give_ids(m, call->outs, last);
             continue;
         }
-        status = give_thread(m, call->raw->torch_thread);
+        status = give_thread(m, call->raw);
         give_ids(m, call->first, call->outs);
         m->node_ids.list[at->call] = m->next++;
     }
@@ -314,17 +322,23 @@ enclosing(const making *m, uint32_t parent)
     return parent != 0 ? place : 0;
 }
 
+/* The operating system's number of a thread; 0: not known. */
+static uint64_t
+system_thread(const making *m, uint32_t record)
+{
+    const fd_thread_record *thread = fd_chunks_record(
+        &m->file, FD_CHUNK_THREADS, record);
+    return thread != NULL ? thread->system_id : 0;
+}
+
 static void
 put_numbers(making *m, const fd_et_call *call, fd_et_node *node)
 {
     const fd_op_call *raw = call->raw;
-    const fd_thread_record *thread = fd_chunks_record(
-        &m->file, FD_CHUNK_THREADS, raw->thread);
     uint32_t parent = enclosing(m, raw->parent);
     node->parent_id = parent != 0
                           ? m->node_ids.list[parent - 1]
-                          : fd_map_get(&m->threads,
-                                       (uint64_t)raw->torch_thread + 1);
+                          : fd_map_get(&m->threads, thread_of(raw));
     node->rf_id = raw->id;
     node->seq = raw->sequence < 0 ? -1 : raw->sequence;
     node->scope = (raw->flags & FD_OP_CALL_MODULE) != 0
@@ -333,7 +347,7 @@ put_numbers(making *m, const fd_et_call *call, fd_et_node *node)
     node->tid = raw->torch_thread;
     node->step = raw->step + 1;
     node->fw_tid = (uint32_t)raw->forward_thread;
-    node->thread = thread != NULL ? thread->system_id : 0;
+    node->thread = system_thread(m, raw->thread);
     if ((raw->flags & FD_OP_CALL_OPEN) == 0) {
         node->flags |= FD_ET_TIMED;
         node->start_ns = ns_of(m, raw->start);
@@ -376,8 +390,9 @@ put_call(making *m, uint32_t place)
                                       &node->out);
 }
 
+/* `key`: of the thread; 0: all of the process. */
 static fd_status
-put_root(making *m, uint64_t id, uint32_t tid, const char *what)
+put_root(making *m, uint64_t id, uint64_t key)
 {
     char name[64];
     fd_et_node *node = fd_et_add(m->et);
@@ -388,23 +403,25 @@ put_root(making *m, uint64_t id, uint32_t tid, const char *what)
     node->parent_id = 1;
     node->seq = -1;
     node->scope = 7;
-    node->tid = tid;
+    node->flags = key == 0 ? FD_ET_PROCESS : FD_ET_THREAD;
+    node->tid = key == 0 ? 0 : (uint32_t)(key - 1);
+    node->thread = key == 0 ? 0 : system_thread(m, (uint32_t)((key - 1) >> 32));
     int size = snprintf(name, sizeof name,
-                        "[pytorch|profiler|execution_trace|%s]", what);
+                        "[pytorch|profiler|execution_trace|%s]",
+                        key == 0 ? "process" : "thread");
     return put_text(m->et, name, (size_t)size, &node->name);
 }
 
 static fd_status
 put_roots(making *m)
 {
-    fd_status status = put_root(m, 1, 0, "process");
+    fd_status status = put_root(m, 1, 0);
     for (uint32_t i = 0; m->threads.entries != NULL && i <= m->threads.mask
                          && status == FD_OK;
          i++) {
         const fd_map_entry *entry = &m->threads.entries[i];
         if (entry->key != 0) {
-            status = put_root(m, entry->value, (uint32_t)(entry->key - 1),
-                              "thread");
+            status = put_root(m, entry->value, entry->key);
         }
     }
     return status;
