@@ -34,6 +34,7 @@ def nodes(path: str) -> list[dict[str, Any]]:
                 "start": node.start_time_micros,
                 "duration": node.duration_micros,
                 "inputs": [node.inputs.values, node.inputs.shapes, node.inputs.types],
+                "outputs": [node.outputs.values, node.outputs.shapes, node.outputs.types],
                 "attrs": attributes(node.attr),
             }
         )

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,11 +11,9 @@ import pytest
 
 from fastdispatch._core import et_convert, et_info, et_link
 from tests.chakra.pairs import write_pair
+from tests.chakra.tools import TOOLS, Node, converted, decode, linked, tool
 
-TOOLS = Path(os.environ["CHAKRA"]).absolute()
 OPERATORS = 400
-
-Node = dict[str, Any]
 
 
 class Files(NamedTuple):
@@ -26,30 +22,6 @@ class Files(NamedTuple):
     linked: Path  # by us, PyTorch's form
     chakra: Path  # the same as .et
     public: Path  # the converter's .et of our linked file
-
-
-def tool(name: str, *arguments: object, folder: Path) -> str:
-    command = [str(TOOLS / name), *map(str, arguments)]
-    done = subprocess.run(command, text=True, capture_output=True, cwd=folder, timeout=120, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout + done.stderr
-
-
-def converted(source: Path, target: Path) -> Path:
-    log = target.with_suffix(".log")
-    said = tool(
-        "chakra_converter",
-        "--log-filename",
-        log,
-        "PyTorch",
-        "--input",
-        source,
-        "--output",
-        target,
-        folder=target.parent,
-    )
-    assert "Conversion successful" in said
-    return target
 
 
 @pytest.fixture(scope="module")
@@ -62,18 +34,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
     return Files(et, kineto, linked, chakra, converted(linked, folder / "public.et"))
 
 
-@pytest.fixture(scope="module")
-def decode() -> Callable[[Path], dict[int, Node]]:
-    def read(path: Path) -> dict[int, Node]:
-        program = Path(__file__).parent / "decode.py"
-        command = [str(TOOLS / "python"), str(program), str(path)]
-        done = subprocess.run(command, text=True, capture_output=True, check=True)
-        return {node["id"]: node for node in json.loads(done.stdout)}
-
-    return read
-
-
-def test_generated_code_reads_what_we_wrote(files: Files, decode: Callable[[Path], dict[int, Node]]) -> None:
+def test_generated_code_reads_what_we_wrote(files: Files) -> None:
     """Field by field: what protobuf decodes of the .et is what stands in the JSON of the same graph."""
     nodes = decode(files.chakra)
     wanted = json.loads(files.linked.read_text())["nodes"]
@@ -101,7 +62,7 @@ def test_generated_code_reads_what_we_wrote(files: Files, decode: Callable[[Path
     assert kernels[0]["attrs"]["comm_size"] == ["int64_val", 8192]
 
 
-def test_our_dependencies_contain_the_converters(files: Files, decode: Callable[[Path], dict[int, Node]]) -> None:
+def test_our_dependencies_contain_the_converters(files: Files) -> None:
     ours, theirs = decode(files.chakra), decode(files.public)
     # It deletes nodes without dependencies: the root of the process.
     assert set(ours) - set(theirs) == {1}
@@ -120,11 +81,7 @@ def test_our_dependencies_contain_the_converters(files: Files, decode: Callable[
 
 def test_the_public_linker_takes_the_pair_as_we_do(files: Files, tmp_path: Path) -> None:
     output = tmp_path / "theirs.json"
-    tool(
-        "chakra_trace_link", "--rank", 0, "--chakra-host-trace", files.et, "--chakra-device-trace", files.kineto,
-        "--output-file", output, folder=tmp_path,
-    )  # fmt: skip
-    theirs = json.loads(output.read_text())["nodes"]
+    theirs = linked(files.et, files.kineto, output)
     ours = json.loads(files.linked.read_text())["nodes"]
     assert sorted(node["name"] for node in theirs) == sorted(node["name"] for node in ours)
 

@@ -1,0 +1,184 @@
+"""What ``et export`` writes, in the hands of the public tools: two ranks on gloo, no GPU."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections import Counter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from fastdispatch import cli
+from fastdispatch._core import et_convert, et_info, et_link
+from tests import processes
+from tests.chakra.tools import HERE, TOOLS, Node, converted, decode, linked, tool
+
+STEPS = 2
+STAND_IN = "fastdispatch stand-in: no kernel ran"
+#: What the feeder of simulators reads of each attribute: another type is read as 0.
+TYPES = {
+    "is_cpu_op": "bool_val",
+    "comm_type": "int64_val",
+    "comm_size": "int64_val",
+    "comm_src": "int32_val",
+    "pg_name": "string_val",
+    "rf_id": "int64_val",
+    "fw_parent": "int64_val",
+    "seq_id": "int64_val",
+    "scope": "int64_val",
+    "tid": "int64_val",
+    "fw_tid": "int64_val",
+    "op_schema": "string_val",
+    "stream": "int64_val",
+    "fd_edges": "bytes_val",
+}
+
+
+class Run(NamedTuple):
+    theirs: list[Node]  # as PyTorch's observer has rank 0
+    et: Path  # of rank 0
+    chakra: Path
+    kineto: Path
+    linked: list[Node]  # by the public tool
+    output: Path  # its file
+
+
+def nodes_of(path: Path) -> list[Node]:
+    nodes: list[Node] = sorted(json.loads(path.read_text())["nodes"], key=lambda node: node["id"])
+    for node in nodes:
+        node["attrs"] = {attr["name"]: attr["value"] for attr in node["attrs"]}
+    return nodes
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("recorded")
+    processes.run("et_ranks.py", folder)
+    assert cli.main(["et", "export", str(folder / "run"), "-o", str(folder)]) == 0
+    et, kineto, output = folder / "et_0.json", folder / "kineto" / "kineto_0.json", folder / "linked.json"
+    theirs = nodes_of(folder / "theirs_0.json")
+    return Run(theirs, et, folder / "trace.0.et", kineto, linked(et, kineto, output), output)
+
+
+def names(nodes: list[Node]) -> Counter[str]:
+    return Counter(node["name"] for node in nodes)
+
+
+def test_the_public_linker_takes_our_two_files(run: Run) -> None:
+    ours = nodes_of(run.et)
+    assert names(run.linked) - names(ours) == {STAND_IN: STEPS}
+    assert not names(ours) - names(run.linked)
+    assert all("inclusive_dur" in node for node in run.linked)
+    made = et_link(run.et, run.kineto, run.et.parent / "ours.json")
+    assert made["link"]["linked"] == len(ours) - len([node for node in ours if not node["attrs"]["rf_id"]])
+    assert made["link"]["only_et"] == made["link"]["renamed"] == made["link"]["alone"] == 0
+    assert names(nodes_of(run.et.parent / "ours.json")) == names(run.linked)
+
+
+def test_the_public_converter_takes_what_it_made(run: Run) -> None:
+    theirs = decode(converted(run.output, run.output.with_suffix(".et")))
+    made = et_convert(run.output, run.output.with_name("ours.et"))
+    ours = decode(run.output.with_name("ours.et"))
+    assert (made["nodes"], made["gpu"], made["faults"]["cycles"]) == (len(run.linked), STEPS, 0)
+    (root,) = set(ours) - set(theirs)  # it deletes nodes that nothing waits for and that wait for nothing
+    assert ours[root]["name"] == "[pytorch|profiler|execution_trace|process]"
+    for number, node in theirs.items():
+        assert node["name"] == ours[number]["name"]
+        assert set(node["deps"]) <= set(ours[number]["deps"]), node["name"]
+        assert set(node["parents"]) <= set(ours[number]["parents"])
+
+
+def test_jsonizer_and_visualizer_take_our_file(run: Run, tmp_path: Path) -> None:
+    nodes = et_info(run.chakra)["nodes"]
+    output, picture = tmp_path / "a.json", tmp_path / "a.graphml"
+    tool("chakra_jsonizer", "--input_filename", run.chakra, "--output_filename", output, folder=tmp_path)
+    lines = output.read_text().splitlines()
+    assert sum(line.startswith('  "id"') for line in lines) == nodes
+    said = Counter(json.loads(line.split(":", 1)[1].rstrip(",")) for line in lines if line.startswith('  "name"'))
+    assert said == names(nodes_of(run.et))
+    tool("chakra_visualizer", "--input_filename", run.chakra, "--output_filename", picture, folder=tmp_path)
+    assert picture.read_text().count("<node ") == nodes
+
+
+def test_generated_code_reads_every_field(run: Run) -> None:
+    """The .et that was written at once against the execution trace of the same recording."""
+    found, wanted = decode(run.chakra), nodes_of(run.et)
+    assert list(found) == sorted(found) == [node["id"] for node in wanted]
+    edges: Counter[int] = Counter()
+    for node in wanted:
+        made = found[node["id"]]
+        attrs = {name: value for name, (_, value) in made["attrs"].items()}
+        assert {name: kind for name, (kind, _) in made["attrs"].items() if name in TYPES} == {
+            name: kind for name, kind in TYPES.items() if name in made["attrs"]
+        }
+        assert made["name"] == node["name"]
+        assert made["parents"] == [each for each in [node["ctrl_deps"]] if each != node["id"]]
+        for key, side in (("inputs", node["inputs"]), ("outputs", node["outputs"])):
+            assert [json.loads(text or "[]") for text in made[key]] == [side[k] for k in ("values", "shapes", "types")]
+        assert json.loads(attrs.get("fd_in_strides", "[]")) == node["inputs"]["strides"]
+        assert json.loads(attrs.get("fd_out_strides", "[]")) == node["outputs"]["strides"]
+        for key in ("rf_id", "fw_parent", "seq_id", "scope", "tid", "fw_tid", "op_schema"):
+            assert attrs[key] == node["attrs"][key]
+        assert attrs["is_cpu_op"] is True
+        if node["ctrl_deps"] != node["id"]:
+            assert attrs["fd_dur_ns"] == round(node["inclusive_dur"] * 1000)
+            assert attrs["fd_self_ns"] == round(node["exclusive_dur"] * 1000)
+            assert abs(made["start"] - node["ts"]) <= 1 and abs(made["duration"] - node["exclusive_dur"]) <= 0.5
+        assert all(each < node["id"] for each in made["deps"])
+        kinds = attrs.get("fd_edges", [])
+        assert len(kinds) == len(made["deps"])
+        edges.update(bit for kind in kinds for bit in range(8) if kind >> bit & 1)
+    told = et_info(run.chakra)["edges"]
+    assert [edges[bit] for bit in range(8)] == list(told.values())
+    assert told["order"] > 300 and told["data"] > 200 and told["group"] == 3
+    moved = [(node["name"], node["type"], node["attrs"]["comm_type"][1]) for node in found.values() if node["type"] > 4]
+    assert moved == [("gloo:broadcast", 7, 5)] * 2 + [("gloo:all_reduce", 7, 0)] * 2
+    assert {node["attrs"]["pg_name"][1] for node in found.values() if node["type"] > 4} == {"0"}
+
+
+def anonymous(value: Any) -> Any:
+    """Values without the ids of tensors, doubles as PyTorch rounds them."""
+    if isinstance(value, list):
+        is_tensor = len(value) == 6 and isinstance(value[5], str)
+        return value[2:] if is_tensor else [anonymous(each) for each in value]
+    return round(value, 6) if isinstance(value, float) else value
+
+
+def test_the_observer_saw_the_same_step_with_collectives(run: Run) -> None:
+    """One difference: work of gloo runs on its own thread and has that one's root above it. PyTorch's observer takes
+    what stands open, at that moment, on the thread that asked for it."""
+    sides = run.theirs, nodes_of(run.et)
+    theirs, ours = ({node["attrs"]["rf_id"]: node for node in nodes if node["attrs"]["rf_id"]} for nodes in sides)
+    assert theirs.keys() == ours.keys()
+    calls = [{node["id"]: node["attrs"]["rf_id"] for node in nodes} for nodes in sides]
+    for number, node in theirs.items():
+        own = ours[number]
+        assert own["name"] == node["name"]
+        if node["name"].startswith("gloo:"):
+            assert calls[1][own["ctrl_deps"]] == 0
+        else:
+            assert calls[1][own["ctrl_deps"]] == calls[0][node["ctrl_deps"]]
+        for side in ("inputs", "outputs"):
+            for part in ("shapes", "types", "strides"):
+                assert own[side][part] == node[side][part], node["name"]
+            assert anonymous(own[side]["values"]) == anonymous(node[side]["values"]), node["name"]
+        for key in ("seq_id", "scope", "tid", "fw_tid", "op_schema"):
+            assert own["attrs"][key] == node["attrs"][key], node["name"]
+    assert sum(node["name"].startswith("gloo:") for node in ours.values()) == 4
+
+
+def test_hta_analyses_the_ranks(run: Run) -> None:
+    command = [str(TOOLS / "python"), str(HERE / "analyse.py"), str(run.kineto.parent)]
+    done = subprocess.run(command, text=True, capture_output=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["ranks"] == [0, 1]
+    assert found["iterations"] == [0, 1]
+    assert [row["rank"] for row in found["breakdown"]] == [0, 1]
+    assert all(row["compute_time(us)"] == STEPS for row in found["breakdown"])  # its stand-ins, 1 us each
+    assert (found["kernels"], found["launches"], found["critical"]) == ([STAND_IN], STEPS, True)
+    calls = names([node for node in nodes_of(run.et) if node["attrs"]["rf_id"]])
+    steps = {f"ProfilerStep#{step}": 1 for step in range(STEPS)}
+    assert Counter(found["names"]) == calls + Counter(steps) + Counter({"cudaLaunchKernel": STEPS})
