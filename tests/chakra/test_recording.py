@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -167,6 +168,20 @@ def test_the_observer_saw_the_same_step_with_collectives(run: Run) -> None:
         for key in ("seq_id", "scope", "tid", "fw_tid", "op_schema"):
             assert own["attrs"][key] == node["attrs"][key], node["name"]
     assert sum(node["name"].startswith("gloo:") for node in ours.values()) == 4
+
+
+def test_et_replay_runs_as_many_operators_as_of_the_observers_trace(run: Run) -> None:
+    (packages,) = (TOOLS.parent / "lib").glob("python3*/site-packages")
+    paths = run.et.parent / "theirs_0.json", run.et
+    command = [sys.executable, str(HERE / "replay.py"), str(packages), *map(str, paths)]
+    environment = processes.environment()
+    done = subprocess.run(command, text=True, capture_output=True, timeout=120, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    theirs, ours = json.loads(done.stdout)
+    assert ours["finished"] and theirs["finished"]
+    assert Counter(ours["operators"]) == Counter(theirs["operators"])
+    assert ours["skipped"] == theirs["skipped"]
+    assert len(ours["operators"]) > 100
 
 
 def test_hta_analyses_the_ranks(run: Run) -> None:
