@@ -9,6 +9,7 @@
 enum {
     NO_MEMBER = UINT32_MAX,
     ROUNDS = 8,       /* of levelling; it settles after three or four */
+    NEAR = 3,         /* to an edge: two lie on it, one is next */
     FAR_DEVIATIONS = 12,
     FAR_NS = 1000,
     MARGIN_NS = 2, /* for what is rounded */
@@ -17,9 +18,6 @@ enum {
 
 /* Standard error of a median: 1.25 sigma / sqrt(n), sigma 1.48 deviations. */
 static const double MEDIAN_ERROR = 1.858;
-
-/* Of a least delay: times the distance of the fourth one. */
-static const double LEAST_ERROR = 0.5;
 
 /* One collective on a member and on its parent. */
 typedef struct pair {
@@ -38,10 +36,11 @@ typedef struct node {
     uint32_t common; /* with the candidate */
     int64_t origin;
     bool placed;
-    bool levelled;
     fd_clock_line to_parent;    /* the median, to add to our times */
     fd_clock_line to_reference; /* to add */
+    double scatter; /* error of the median */
     double error;
+    double weight;  /* of the median, among the ways to level */
     double uncertainty;
     double moved; /* by causes and effects */
     pair *pairs; /* owned; in the order of our ends */
@@ -59,6 +58,8 @@ typedef struct fitting {
     FD_VECTOR(uint32_t) order;  /* members, parents first */
     double *last;               /* owned; by group: the last begin */
     double *first;              /* owned; by group: the first end */
+    double least_weight;        /* of the least delays */
+    double most_weight;         /* of the greatest */
     double *numbers;            /* owned; scratch */
     fd_clock_point *points;     /* owned; scratch */
 } fitting;
@@ -88,12 +89,6 @@ by_end(const void *left, const void *right)
 }
 
 static double
-since(int64_t time, int64_t origin)
-{
-    return (double)((__int128)time - origin);
-}
-
-static double
 on_line(const fd_clock_line *line, double at)
 {
     return line->value + line->slope * at;
@@ -104,7 +99,7 @@ static double
 aligned(const fitting *f, const fd_clock_part *part, int64_t time)
 {
     const node *n = &f->nodes[part->member];
-    double at = since(time, n->origin);
+    double at = fd_clock_between(time, n->origin);
     return at + on_line(&n->to_reference, at);
 }
 
@@ -146,16 +141,9 @@ part_of(const fitting *f, uint32_t group, uint32_t member)
                                                                      : NULL;
 }
 
-/* Without numbers of their own collectives are matched by their place among
- * those of a kind: only where both saw the same number of them. */
-static bool
-may_match(const fd_clock_part *a, const fd_clock_part *b)
-{
-    return a->total == b->total;
-}
-
 /* Count what every member that has no place shares with the first one of its
- * groups that has. */
+ * groups that has. Without numbers of their own collectives are matched by
+ * their place among those of a kind: only where both saw as many of them. */
 static void
 find_candidates(fitting *f)
 {
@@ -174,7 +162,7 @@ find_candidates(fitting *f)
         for (uint32_t i = f->groups.list[g];
              placed != NULL && i < f->groups.list[g + 1]; i++) {
             node *n = &f->nodes[f->parts[i].member];
-            if (!n->placed && may_match(&f->parts[i], placed)) {
+            if (!n->placed && f->parts[i].total == placed->total) {
                 n->candidate = n->candidate == NO_MEMBER ? placed->member
                                                          : n->candidate;
                 n->common += n->candidate == placed->member;
@@ -196,10 +184,11 @@ find_pairs(fitting *f, uint32_t member)
         const fd_clock_part *other = own != NULL
                                          ? part_of(f, g, n->candidate)
                                          : NULL;
-        if (other != NULL && may_match(own, other)
+        if (other != NULL && own->total == other->total
             && n->pair_count < n->common) {
-            double at = since(own->end, n->origin);
-            double there = since(other->end, f->nodes[n->candidate].origin);
+            double at = fd_clock_between(own->end, n->origin);
+            double there = fd_clock_between(other->end,
+                                            f->nodes[n->candidate].origin);
             n->pairs[n->pair_count++] = (pair){
                 (uint32_t)(own - f->parts), (uint32_t)(other - f->parts), g,
                 {at, there - at}};
@@ -281,11 +270,12 @@ is_absurd(const fitting *f, const node *n)
         const fd_clock_part *own = &f->parts[n->pairs[i].own];
         const fd_clock_part *other = &f->parts[n->pairs[i].other];
         double end = n->pairs[i].point.at;
-        double begin = since(own->begin, n->origin);
+        double begin = fd_clock_between(own->begin, n->origin);
         end += on_line(&n->to_parent, end);
         begin += on_line(&n->to_parent, begin);
-        violated += end + n->error < since(other->begin, parent->origin)
-                    || since(other->end, parent->origin) + n->error < begin;
+        double least = fd_clock_between(other->begin, parent->origin);
+        double most = fd_clock_between(other->end, parent->origin);
+        violated += end + n->scatter < least || most + n->scatter < begin;
     }
     return violated * MOST_VIOLATED > n->pair_count;
 }
@@ -319,7 +309,7 @@ place(fitting *f, uint32_t member)
     n->sloped = n->pairs[n->pair_count - 1].point.at - n->pairs[0].point.at
                 >= FD_CLOCK_SPAN_NS;
     n->to_parent = fit_pairs(f, n->pairs, n->pair_count, &deviation,
-                             &n->error);
+                             &n->scatter);
     to_reference_by_parent(f, n);
     return !is_absurd(f, n);
 }
@@ -372,48 +362,85 @@ find_extremes(fitting *f)
     }
 }
 
-/* The line of least delays from the last begin, over our own time, and its
- * error: about how far apart the least of them lie. */
+/* The line of the least delays from the last begin (side 1), or of the greatest
+ * (side -1), over our own time. */
 static fd_clock_line
-least_delays(fitting *f, const node *n, bool parents, double *error)
+edge(fitting *f, const node *n, bool parents, double side)
 {
-    size_t count = n->pair_count;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < n->pair_count; i++) {
         const pair *p = &n->pairs[i];
         const fd_clock_part *part = &f->parts[parents ? p->other : p->own];
-        f->numbers[i] = aligned(f, part, part->end) - f->last[p->group];
+        f->numbers[i] = side * (aligned(f, part, part->end)
+                                - f->last[p->group]);
         f->points[i] = (fd_clock_point){p->point.at, f->numbers[i]};
     }
-    fd_clock_line line = fd_clock_lower_line(f->points, count, n->sloped);
+    fd_clock_line line = fd_clock_lower_line(f->points, n->pair_count,
+                                             n->sloped);
+    return (fd_clock_line){side * line.value, side * line.slope};
+}
+
+/* About how far off that is: how far the next delay lies from it. */
+static double
+edge_error(fitting *f, const node *n, bool parents, double side)
+{
+    size_t count = n->pair_count;
+    fd_clock_line line = edge(f, n, parents, side);
     for (size_t i = 0; i < count; i++) {
-        f->numbers[i] -= on_line(&line, n->pairs[i].point.at);
+        f->numbers[i] -= side * on_line(&line, n->pairs[i].point.at);
     }
     fd_clock_median(f->numbers, count); /* sorts */
-    *error = f->numbers[count > 3 ? 3 : count - 1] * LEAST_ERROR;
-    return line;
+    return f->numbers[count > NEAR ? NEAR : count - 1];
 }
 
-/* Whether the least delays say more than the median does. */
+/* What each way to see a difference tells, as the inverse of its variance. An
+ * edge is as sharp as where it looks bluntest: delays are alike on all members.
+ * While clocks are apart by what medians scatter, edges look blunter than they
+ * are: medians come in later. */
 static void
-choose(fitting *f, node *n)
+weigh(fitting *f, bool medians)
 {
-    double own;
-    double other;
-    least_delays(f, n, false, &own);
-    least_delays(f, n, true, &other);
-    n->levelled = fmax(own, other) < n->error;
-    n->error = n->levelled ? fmax(own, other) : n->error;
+    double least = 0;
+    double most = 0;
+    for (uint32_t i = 1; i < f->order.count; i++) {
+        const node *n = &f->nodes[f->order.list[i]];
+        for (int parents = 0; parents < 2; parents++) {
+            least = fmax(least, edge_error(f, n, parents != 0, 1));
+            most = fmax(most, edge_error(f, n, parents != 0, -1));
+        }
+    }
+    f->least_weight = 1 / (least * least + 1);
+    f->most_weight = 1 / (most * most + 1);
+    for (uint32_t i = 1; i < f->order.count; i++) {
+        node *n = &f->nodes[f->order.list[i]];
+        n->weight = medians ? 1 / (n->scatter * n->scatter + 1) : 0;
+        n->error = 1 / sqrt(f->least_weight + f->most_weight + n->weight);
+    }
 }
 
-/* Make the least delays of a member those of its parent. */
+static void
+add_difference(fd_clock_line *to, double weight, fd_clock_line a,
+               fd_clock_line b)
+{
+    to->value += weight * (a.value - b.value);
+    to->slope += weight * (a.slope - b.slope);
+}
+
+/* Make the delays of a member those of its parent: the least, the greatest and
+ * those in the middle, by what each tells. */
 static void
 level(fitting *f, node *n)
 {
-    double error;
-    fd_clock_line own = least_delays(f, n, false, &error);
-    fd_clock_line other = least_delays(f, n, true, &error);
-    n->to_reference.value += other.value - own.value;
-    n->to_reference.slope += other.slope - own.slope;
+    const fd_clock_line now = n->to_reference;
+    fd_clock_line move = {0, 0};
+    double all = f->least_weight + f->most_weight + n->weight;
+    add_difference(&move, f->least_weight / all, edge(f, n, true, 1),
+                   edge(f, n, false, 1));
+    add_difference(&move, f->most_weight / all, edge(f, n, true, -1),
+                   edge(f, n, false, -1));
+    to_reference_by_parent(f, n);
+    add_difference(&move, n->weight / all, n->to_reference, now);
+    n->to_reference = (fd_clock_line){now.value + move.value,
+                                      now.slope + move.slope};
 }
 
 /* Parts of one that only look like a common collective stay out of it. */
@@ -463,18 +490,10 @@ refine(fitting *f)
 {
     join_parts(f);
     find_extremes(f);
-    for (uint32_t i = 1; i < f->order.count; i++) {
-        choose(f, &f->nodes[f->order.list[i]]);
-    }
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < ROUNDS && f->order.count > 1; round++) {
+        weigh(f, round >= ROUNDS / 2);
         for (uint32_t i = 1; i < f->order.count; i++) {
-            node *n = &f->nodes[f->order.list[i]];
-            if (n->levelled) {
-                level(f, n);
-            }
-            else {
-                to_reference_by_parent(f, n);
-            }
+            level(f, &f->nodes[f->order.list[i]]);
         }
         find_extremes(f);
     }
@@ -498,16 +517,6 @@ violations(const fitting *f, const node *n)
     return found;
 }
 
-static double
-least_delay(fitting *f, const node *n)
-{
-    double error;
-    fd_clock_line line = least_delays(f, n, false, &error);
-    double middle = (n->pairs[0].point.at
-                     + n->pairs[n->pair_count - 1].point.at) / 2;
-    return fmax(on_line(&line, middle), 0);
-}
-
 /* At the middle of a member's time, in whole nanoseconds. */
 static void
 conclude(fitting *f, uint32_t member, fd_clock_member *to)
@@ -515,13 +524,14 @@ conclude(fitting *f, uint32_t member, fd_clock_member *to)
     node *n = &f->nodes[member];
     const node *reference = &f->nodes[f->reference];
     const node *parent = &f->nodes[n->parent];
+    fd_clock_line least = edge(f, n, false, 1);
     double middle = (n->pairs[0].point.at
                      + n->pairs[n->pair_count - 1].point.at) / 2;
     int64_t at = n->origin + fd_clock_round(middle);
     __int128 offset = (__int128)reference->origin - n->origin
                       + fd_clock_round(on_line(&n->to_reference, middle));
-    n->uncertainty = parent->uncertainty + 2 * n->error + least_delay(f, n)
-                     + n->moved;
+    n->uncertainty = parent->uncertainty + 2 * n->error + n->moved
+                     + fmax(on_line(&least, middle), 0);
     to->found = offset >= INT64_MIN && offset <= INT64_MAX;
     to->fit.map = (fd_clock_map){
         at, (int64_t)offset, fd_clock_round(n->to_reference.slope * 1e12)};
@@ -539,7 +549,8 @@ fit(fitting *f, fd_clock_member *members)
     f->first = fd_calloc(f->groups.count + 1, sizeof *f->first);
     f->numbers = fd_calloc(f->part_count + 1, sizeof *f->numbers);
     f->points = fd_calloc(f->part_count + 1, sizeof *f->points);
-    if (f->last == NULL || f->first == NULL || f->numbers == NULL || f->points == NULL) {
+    if (f->last == NULL || f->first == NULL || f->numbers == NULL
+        || f->points == NULL) {
         return FD_ENOMEM;
     }
     f->nodes[f->reference].placed = true;

@@ -31,11 +31,11 @@ typedef struct fd_clock_member {
  * way of others where needed. Sorts the parts. `members` has room for `count`,
  * and parts have members below that.
  *
- * Two estimates are made of each, and the one with the smaller error taken:
- * the median of the differences between ends, which is best where delays are
- * alike on both and scatter evenly; and the least delays from the last begin
- * to the end, levelled, which is best where delays have a sharp lower bound.
- * The uncertainty is twice the standard error and the least delay. */
+ * Three estimates are made of each, and weighed by their errors: the median of
+ * the differences between ends, which is best where delays scatter evenly; and
+ * the least and the greatest delays from the last begin to the end, levelled,
+ * which are best where delays have sharp bounds. The uncertainty is twice the
+ * standard error and the least delay. */
 fd_status fd_clock_fit_collectives(fd_clock_part *parts, size_t part_count,
                                    uint32_t reference,
                                    fd_clock_member *members, uint32_t count);

@@ -49,8 +49,8 @@ fd_clock_round(double ns)
     return ns >= 9.2e18 ? INT64_MAX : ns <= -9.2e18 ? INT64_MIN : llrint(ns);
 }
 
-static double
-difference(int64_t a, int64_t b)
+double
+fd_clock_between(int64_t a, int64_t b)
 {
     return (double)((wide)a - b);
 }
@@ -67,7 +67,7 @@ slope_ppt(double slope)
 static double
 half_trip(const fd_clock_ping *ping)
 {
-    return difference(ping->received, ping->sent) / 2;
+    return fd_clock_between(ping->received, ping->sent) / 2;
 }
 
 static const fd_clock_ping *
@@ -100,7 +100,7 @@ fd_clock_fit_pings(const fd_clock_ping *pings, size_t count, fd_clock_fit *fit)
         to = pings[i].sent > to ? pings[i].sent : to;
     }
     int64_t half = saturated(((wide)from + to) / 2);
-    bool sloped = count > 0 && difference(to, from) >= FD_CLOCK_SPAN_NS;
+    bool sloped = count > 0 && fd_clock_between(to, from) >= FD_CLOCK_SPAN_NS;
     const fd_clock_ping *first = fastest(pings, count, from,
                                          sloped ? half : to);
     const fd_clock_ping *last = sloped ? fastest(pings, count, half, to)
@@ -116,9 +116,9 @@ fd_clock_fit_pings(const fd_clock_ping *pings, size_t count, fd_clock_fit *fit)
     double slope = 0;
     double off = half_trip(first);
     if (last != NULL && middle_of(last) > at) {
-        slope = (difference(last->answered, first->answered)
-                 - difference(middle_of(last), at))
-                / difference(middle_of(last), at);
+        slope = (fd_clock_between(last->answered, first->answered)
+                 - fd_clock_between(middle_of(last), at))
+                / fd_clock_between(middle_of(last), at);
         off = half_trip(last) > off ? half_trip(last) : off;
     }
     fit->map = (fd_clock_map){at, saturated((wide)first->answered - at),
@@ -143,8 +143,8 @@ open_at(opening *o, double slope)
     o->high = INFINITY;
     for (size_t i = 0; i < o->count; i++) {
         const fd_clock_bound *bound = &o->bounds[i];
-        double at = difference(bound->own, first->own);
-        double value = difference(bound->other, first->other) - at
+        double at = fd_clock_between(bound->own, first->own);
+        double value = fd_clock_between(bound->other, first->other) - at
                        - slope * at;
         if (bound->earlier) {
             o->high = value < o->high ? value : o->high;
@@ -183,7 +183,7 @@ span_of(const fd_clock_bound *bounds, size_t count)
     double low = 0;
     double high = 0;
     for (size_t i = 0; i < count; i++) {
-        double at = difference(bounds[i].own, bounds[0].own);
+        double at = fd_clock_between(bounds[i].own, bounds[0].own);
         low = at < low ? at : low;
         high = at > high ? at : high;
     }

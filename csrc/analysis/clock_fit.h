@@ -92,6 +92,9 @@ fd_clock_line fd_clock_lower_line(fd_clock_point *points, size_t count,
 /* Of numbers that are reordered. */
 double fd_clock_median(double *numbers, size_t count);
 
+/* a - b, which int64 may have no room for. */
+double fd_clock_between(int64_t a, int64_t b);
+
 /* Rounded, within int64. */
 int64_t fd_clock_round(double ns);
 
