@@ -532,7 +532,8 @@ write_all(merging *m)
         status = m->native != NULL ? FD_OK : FD_ENOMEM;
     }
     else {
-        fd_buffer_text(m->text, "{\"traceEvents\":[");
+        fd_buffer_format(m->text, "{\"mergedFiles\":%u,\"traceEvents\":[",
+                         (unsigned)m->inputs.count);
     }
     for (uint32_t i = 0; i < m->inputs.count; i++) {
         m->total += m->inputs.list[i]->survey.size;

@@ -66,7 +66,7 @@ byte_for_byte(void)
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     OK(two_ranks(FD_ALIGN_WALL, &to));
     SAME(to.bytes,
-         "{\"traceEvents\":[ \n"
+         "{\"mergedFiles\":2,\"traceEvents\":[ \n"
          "{\"ph\":\"X\",\"pid\":2,\"tid\":3000000000,\"ts\":2.000,\"dur\":1},\n"
          ROWS(0, 2, 0, 3000000000) ",\n"
          "{\"ph\":\"X\",\"pid\":1026,\"tid\":3000000001,\"ts\":5,\"dur\":1},\n"

@@ -520,3 +520,17 @@ def test_four_ranks_of_a_real_training(profiles: Path, tmp_path: Path) -> None:
     assert len(rounds[0]) >= 3
     for of_all in zip(*rounds, strict=True):
         assert max(each["ts"] for each in of_all) < min(each["ts"] + each["dur"] for each in of_all)
+
+
+@pytest.mark.parametrize("name", ["all.json", "all.json.gz"])
+def test_an_earlier_merge_in_the_folder_is_no_input(tmp_path: Path, name: str) -> None:
+    for rank in range(2):
+        write(tmp_path / f"rank{rank}.json", {"traceEvents": [event(name=f"n{rank}")]})
+    first = processes.fastdispatch("timeline", "merge", tmp_path, "-o", tmp_path / name)
+    assert (first.returncode, first.stderr) == (0, "")
+    again = processes.fastdispatch("timeline", "merge", tmp_path, "-o", tmp_path / "again.json")
+    assert again.returncode == 0
+    assert again.stderr.splitlines() == [
+        f"fastdispatch: {tmp_path / name}: left out: made by an earlier merge of several files"
+    ]
+    assert len(json.loads((tmp_path / "again.json").read_text())["ranks"]) == 2

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import os
 import re
 import sys
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,6 +37,9 @@ NATIVE = {
     "early": "events before time 0 left out",
     "others": "packets that hold no events left out",
 }
+
+#: What Chrome JSON of ours begins with.
+MERGED = re.compile(rb'\{"mergedFiles":(\d{1,9}),')
 
 #: The log of a worker of Paddle.
 LOG = re.compile(r"workerlog\.(\d{1,5})", re.ASCII)
@@ -173,6 +178,11 @@ def list_files(paths: Iterable[str], output: str, multi_machine: bool = False) -
         found = list(in_folder(path, os.path.realpath(output)))
         if multi_machine:
             found = [each for each in found if each.parent != path]
+        whole = [each for each in found if not is_merge(each)]
+        for each in found if whole else []:
+            if each not in whole:
+                tell(f"{each}: left out: made by an earlier merge of several files")
+        found = whole or found
         if not found:
             where = "its folders machine*" if multi_machine else "this folder"
             raise Error(f"{path}: no timeline ({', '.join('*' + end for end in ENDINGS)}, workerlog.N) in {where}")
@@ -193,6 +203,18 @@ def in_folder(folder: Path, output: str, nested: bool = False) -> Iterator[Path]
             tell(f"{path}: left out: not named in {MANIFEST}, so of an earlier run")
         else:
             yield path
+
+
+def is_merge(path: Path) -> bool:
+    """Whether it is Chrome JSON of several files that we merged: it says so first."""
+    if not path.name.endswith((".json", ".json.gz")):
+        return False
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            head = MERGED.match(file.read(40))
+    except (OSError, EOFError, zlib.error):
+        return False  # the merge says what is wrong with it
+    return head is not None and int(head[1]) > 1
 
 
 def is_timeline(name: str) -> bool:
