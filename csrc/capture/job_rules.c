@@ -10,6 +10,7 @@
 #define SCHEDULES "torch/distributed/pipelining/schedules.py"
 #define MEGATRON "megatron/core/pipeline_parallel/schedules.py"
 #define P2P "megatron/core/pipeline_parallel/p2p_communication.py"
+#define COMBINED "megatron/core/pipeline_parallel/combined_1f1b.py"
 #define BETWEEN_STAGES "deepspeed/runtime/pipe/p2p.py"
 #define COLLECTIVES "torch/distributed/distributed_c10d.py"
 
@@ -72,7 +73,8 @@
 #define BATCH(name)                                                           \
     {                                                                         \
         MEGATRON, name, "ITER", FD_ROLE_ITERATION, FD_ENGINE_MEGATRON,        \
-            .micro_batch = "arg:num_microbatches", .eval = "arg:forward_only" \
+            .micro_batch = "arg:num_microbatches",                            \
+            .eval = "arg:forward_only", .owner = "arg:model"                  \
     }
 
 static const fd_job_rule built_in[] = {
@@ -137,6 +139,13 @@ static const fd_job_rule built_in[] = {
      .micro_batch = "arg:current_microbatch", .chunk = "arg:vp_stage"},
     {MEGATRON, "backward_step", "B", .engine = FD_ENGINE_MEGATRON,
      .micro_batch = "count"},
+    {COMBINED, "combined_forward_backward_step", "F",
+     .engine = FD_ENGINE_MEGATRON, .micro_batch = "arg:current_microbatch",
+     .chunk = "arg:f_model_chunk_id", .when = "arg:f_model", .also = true,
+     .unplanned = true},
+    {COMBINED, "combined_forward_backward_step", "B",
+     .engine = FD_ENGINE_MEGATRON, .micro_batch = "count",
+     .when = "arg:b_model", .unplanned = true},
     MAYBE("send_forward_recv_forward", "SA", "arg:output_tensor"),
     MAYBE("send_forward_recv_forward", "RA", "arg:recv_prev"),
     MAYBE("send_backward_recv_backward", "SG", "arg:input_tensor_grad"),
@@ -217,6 +226,7 @@ site_of(uint32_t number, const PyCodeObject *code)
         [FD_FIELD_WHEN] = rule->when,
         [FD_FIELD_PLAN] = rule->plan,
         [FD_FIELD_EVAL] = rule->eval,
+        [FD_FIELD_OWNER] = rule->owner,
     };
     site->rule = rule;
     site->number = number;

@@ -56,7 +56,9 @@ typedef struct fd_job_rule {
     const char *plan; /* the object whose class is the schedule; the code's
                          own name where there is none */
     const char *eval; /* the batch is evaluated where this holds */
+    const char *owner; /* who is asked about the engine; NULL: `self` */
     bool also; /* rules behind it may count as well */
+    bool unplanned; /* with it the engine leaves the order of its plan */
 } fd_job_rule;
 
 enum {
@@ -69,6 +71,7 @@ enum {
     FD_FIELD_WHEN,
     FD_FIELD_PLAN,
     FD_FIELD_EVAL,
+    FD_FIELD_OWNER,
     FD_FIELDS
 };
 

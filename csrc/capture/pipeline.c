@@ -111,7 +111,8 @@ ask(fd_thread *thread, const fd_job_site *site, const fd_frame *frame)
     pipeline->asked = true;
     const fd_source self = {.from = FD_SOURCE_VALUE, .slot = 0};
     bool method = strchr(site->rule->qualified, '.') != NULL;
-    PyObject *owner = method ? fd_source_object(&self, frame) : NULL;
+    PyObject *owner = fd_source_object(
+        method ? &self : &site->sources[FD_FIELD_OWNER], frame);
     PyObject *argument = Py_BuildValue(
         "(sO)", fd_job_engine_name(site->rule->engine),
         owner != NULL ? owner : Py_None);
@@ -148,6 +149,7 @@ begin_iteration(fd_thread *thread, const fd_job_site *site,
     pipeline->eval = fd_source_holds(&site->sources[FD_FIELD_EVAL], frame,
                                      false);
     pipeline->failed = false;
+    pipeline->unplanned = false;
     pipeline->executed.count = 0;
     pipeline->records.count = 0;
     pipeline->prepared.count = 0;
@@ -190,6 +192,7 @@ compare(fd_pipeline *pipeline)
     char text[FD_PIPELINE_TEXT - 32];
     bool inference = pipeline->plan.schedule == FD_SCHEDULE_DEEPSPEED_INFERENCE;
     int64_t place = pipeline->planned && !pipeline->failed
+                            && !pipeline->unplanned
                             && pipeline->eval == inference
                         ? place_of(pipeline)
                         : -1;
@@ -219,7 +222,7 @@ summarize(fd_pipeline *pipeline)
     fd_pipeline_summary *summary = &pipeline->summary;
     summary->engine = pipeline->engine;
     summary->trained = !pipeline->eval;
-    summary->planned = pipeline->planned;
+    summary->planned = pipeline->planned && !pipeline->unplanned;
     summary->schedule = pipeline->plan.schedule;
     summary->globals = pipeline->globals;
     summary->processes = pipeline->processes;
@@ -271,6 +274,18 @@ look_at_step(fd_thread *thread)
     }
 }
 
+/* The schedule's class is then the function that says so. Its plan is good for
+ * counting: each kind alone has the plan's order. */
+static void
+note_order(fd_pipeline *pipeline, const fd_job_site *site,
+           const fd_frame *frame)
+{
+    if (site->rule->unplanned && !pipeline->unplanned) {
+        pipeline->unplanned = true;
+        name_schedule(pipeline, site, frame);
+    }
+}
+
 static void
 called(fd_thread *thread, const fd_job_site *site, fd_frame *frame,
        fd_pipeline_call *call)
@@ -288,6 +303,7 @@ called(fd_thread *thread, const fd_job_site *site, fd_frame *frame,
     look_at_step(thread);
     switch (site->rule->role) {
     case FD_ROLE_JOB:
+        note_order(pipeline, site, frame);
         fd_pipeline_begin(thread, site, frame, call);
         break;
     case FD_ROLE_ITERATION:

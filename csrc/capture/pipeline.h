@@ -78,6 +78,7 @@ typedef struct fd_pipeline {
     bool eval;
     bool asked;           /* on_pipeline has been called */
     bool failed;          /* out of memory: nothing is compared */
+    bool unplanned;       /* nor when the engine has an order of its own */
     bool changed;         /* there are facts that were not told yet */
     int64_t globals;      /* stages, chunks counted; -1: not known, as below */
     int64_t processes;

@@ -138,10 +138,43 @@ def _torch(schedule: Any) -> Described:
     stages = getattr(schedule, "_stages", None) or [schedule._stage]
     held = sorted(int(stage.stage_index) for stage in stages)
     coordinates = {"pipe": int(stages[0].group_rank)}
-    return None, coordinates, {"held": held, "has_backward": bool(schedule._has_backward)}
+    modules = {int(stage.stage_index): _unwrapped(stage.submod) for stage in stages}
+    layers = [_layers(stage, modules[stage]) for stage in held]
+    told = {"held": held, "layers": layers, "tied": _tied(modules), "has_backward": bool(schedule._has_backward)}
+    return None, coordinates, told
 
 
-def _megatron(_: object) -> Described:
+def _unwrapped(module: Any) -> Any:
+    """What is inside wrappers such as DistributedDataParallel: modules with nothing but a ``module``."""
+    while list(module._modules) == ["module"]:
+        module = module._modules["module"]
+    return module
+
+
+def _layers(stage: int, module: Any) -> dict[str, Any]:
+    """The children of a stage's module, those of its lists one by one. Of their numbers in the model it knows none."""
+    names = []
+    for name, child in module._modules.items():
+        if child is None:
+            continue
+        listed = type(child).__name__ in ("ModuleList", "ModuleDict", "Sequential")
+        inside = {f"{name}.{key}": each for key, each in child._modules.items()} if listed else {name: child}
+        names += [f"{path}: {type(each).__name__}" for path, each in inside.items()]
+    return {"stage": stage, "first": None, "end": None, "names": names}
+
+
+def _tied(modules: Mapping[int, Any]) -> dict[str, list[int]]:
+    """Parameters that several stages of this process have; by the name in the first."""
+    names: dict[int, str] = {}
+    found: dict[int, list[int]] = {}
+    for stage, module in sorted(modules.items()):
+        for name, parameter in module.named_parameters():
+            names.setdefault(id(parameter), name)
+            found.setdefault(id(parameter), []).append(stage)
+    return {names[key]: stages for key, stages in found.items() if len(stages) > 1}
+
+
+def _megatron(model: Any) -> Described:
     state = sys.modules.get("megatron.core.parallel_state")
     if state is None or not state.model_parallel_is_initialized():
         return None, {}, {}
@@ -153,7 +186,31 @@ def _megatron(_: object) -> Described:
         "model": state.get_tensor_model_parallel_rank(),
     }
     held = [place + chunk * processes for chunk in range(chunks)]
-    return (place, processes, processes * chunks), coordinates, {"held": held}
+    told: dict[str, Any] = {"held": held}
+    if model is not None:
+        parts = [_unwrapped(part) for part in (model if isinstance(model, list) else [model])]
+        told["layers"] = [_decoder_layers(stage, part) for stage, part in zip(held, parts, strict=False)]
+        shared = processes * chunks > 1 and getattr(parts[0], "share_embeddings_and_output_weights", False)
+        told["tied"] = {"embedding": [0, processes * chunks - 1]} if shared else {}
+        layout = getattr(getattr(parts[0], "config", None), "pipeline_model_parallel_layout", None)
+        told |= {} if layout is None else {"layout": str(layout)}
+    return (place, processes, processes * chunks), coordinates, told
+
+
+def _decoder_layers(stage: int, module: Any) -> dict[str, Any]:
+    """Those of Megatron's decoder, which know their numbers; of another model its children."""
+    decoder = module._modules.get("decoder")
+    if decoder is None or "layers" not in decoder._modules:
+        return _layers(stage, module)
+    layers = [layer for layer in decoder._modules["layers"]._modules.values() if hasattr(layer, "layer_number")]
+    numbers = [int(layer.layer_number) - 1 for layer in layers]
+    return {
+        "stage": stage,
+        "first": min(numbers, default=None),
+        "end": max(numbers) + 1 if numbers else None,
+        "names": [type(layer).__name__ for layer in layers],
+        "also": [name for name in ("embedding", "output_layer") if module._modules.get(name) is not None],
+    }
 
 
 _DESCRIBE: dict[str, Callable[[Any], Described]] = {"deepspeed": _deepspeed, "torch": _torch, "megatron": _megatron}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,15 @@ def four_stages(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return Run(folder, pipelines.record("deepspeed", folder, 4, 4))
 
 
-TORCH = {"GPipe": "gpipe", "1F1B": "1f1b", "Interleaved1F1B": "interleaved", "ZBVZeroBubble": "zb-v", "LoopedBFS": None}
+TORCH = {
+    "GPipe": "gpipe",
+    "1F1B": "1f1b",
+    "Interleaved1F1B": "interleaved",
+    "ZBVZeroBubble": "zb-v",
+    "LoopedBFS": None,
+    "InterleavedZeroBubble": None,
+    "DualPipeV": None,
+}
 
 
 @pytest.fixture(scope="module")
@@ -146,9 +155,9 @@ def test_four_stages_of_deepspeed(four_stages: Run) -> None:
     check_deepspeed(four_stages, 4)
 
 
-def test_the_engine_is_as_it_was(deepspeed: Run) -> None:
-    for rank in deepspeed.told:
-        assert rank[-1]["same"]
+def test_the_engines_are_as_they_were(deepspeed: Run, torch_runs: dict[str, Run], megatron: Run) -> None:
+    for run in (deepspeed, torch_runs["GPipe"], megatron):
+        assert all(said["same"] for rank in run.told for said in rank)
     losses = [rank[-1]["losses"] for rank in deepspeed.told]
     assert losses[0] == losses[1]
 
@@ -211,6 +220,19 @@ def test_its_computations_are_in_the_order_of_the_plan(torch_runs: dict[str, Run
         assert joined(executed) == planned
 
 
+@pytest.mark.parametrize("name", [name for name in TORCH if name not in ("GPipe", "1F1B")])
+def test_what_ran_is_the_order_that_the_schedule_made(torch_runs: dict[str, Run], name: str) -> None:
+    """PyTorch's own table of actions, ``(0F1;3B0)OVERLAP_F_B`` being two."""
+    run = torch_runs[name]
+    for rank, jobs in enumerate(run.jobs):
+        order = next(said["order"] for said in run.told[rank] if said["schedule"] == name)
+        planned = re.findall(r"(\d+)([FBIW])(\d+)", " ".join(order))
+        for iteration in (0, 1):
+            rows = [row for row in pipelines.rows(jobs, iteration=iteration) if row["kind"] in ("F", "B", "I", "W")]
+            assert [(str(row["stage"]), row["kind"], str(row["micro_batch"])) for row in rows] == planned
+        assert len(planned) >= 4 * MICRO_BATCHES
+
+
 def test_megatron_does_what_it_plans(megatron: Run) -> None:
     chunks = len(megatron.facts[0]["held"])
     check_flags(megatron)
@@ -230,6 +252,40 @@ def test_megatron_does_what_it_plans(megatron: Run) -> None:
     sends, receives = pipelines.transfers(megatron.jobs, 2)  # the evaluation
     assert sends == receives
     assert len(sends) == MICRO_BATCHES * (2 * chunks - 1)
+
+
+def test_megatrons_combined_steps_are_both_jobs(megatron: Run) -> None:
+    """Forward of a micro-batch and backward of the one before, in one call."""
+    made = megatron.told[0][-1]["combined"]
+    fused = ATTACHED | FUSED
+    if len(megatron.facts[0]["held"]) == 1:
+        assert made == [
+            ["F", 0, ATTACHED],
+            *(["F", 1, fused], ["B", 0, fused], ["F", 2, fused], ["B", 1, fused]),
+            ["B", 2, ATTACHED],
+        ]
+
+
+def test_layers_of_stages_and_what_they_share(torch_runs: dict[str, Run], megatron: Run) -> None:
+    for name, stages in (("1F1B", 2), ("ZBVZeroBubble", 4)):
+        run = torch_runs[name]
+        for facts in run.facts:
+            assert [(layer["stage"], layer["names"]) for layer in facts["layers"]] == [
+                (stage, ["0: Linear", "1: ReLU"]) for stage in facts["held"]
+            ]
+            assert facts["tied"] == {}
+        found = [layer for row in pipeline.report(run.path).table for layer in row["layers"]]
+        assert sorted((layer["stage"], layer["first"], layer["end"]) for layer in found) == [
+            (stage, 2 * stage, 2 * stage + 2) for stage in range(stages)
+        ]
+    chunks = len(megatron.facts[0]["held"])
+    for facts in megatron.facts:
+        assert facts["tied"] == {"embedding": [0, 2 * chunks - 1]}
+        for layer in facts["layers"]:
+            stage = layer["stage"]
+            ends = ["embedding"] * (stage == 0) + ["output_layer"] * (stage == 2 * chunks - 1)
+            assert (layer["first"], layer["end"], layer["also"]) == (2 * stage, 2 * stage + 2, ends)
+            assert layer["names"] == ["TransformerLayer"] * 2
 
 
 def test_the_flow_of_calls_has_the_stages(deepspeed: Run) -> None:

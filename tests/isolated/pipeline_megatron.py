@@ -1,7 +1,7 @@
-"""Megatron core's schedules on linear layers: two batches trained, one evaluated. Arguments: run directory, chunks.
+"""Megatron core's schedules: two batches trained, one evaluated. Arguments: run directory, chunks.
 
 Ranks are processes with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, over gloo. What Megatron asks of CUDA goes to
-the CPU; the model is ours, schedules and transfers are Megatron's.
+the CPU; schedules, transfers and model are Megatron's, but what a chunk of it computes is one linear layer.
 """
 
 from __future__ import annotations
@@ -16,10 +16,14 @@ os.environ["TORCHDYNAMO_DISABLE"] = "1"  # Megatron compiles its small functions
 
 import torch
 import torch.distributed as dist
+from identities import identities
 from megatron.core import parallel_state
-from megatron.core.model_parallel_config import ModelParallelConfig
-from megatron.core.pipeline_parallel import schedules
-from megatron.core.transformer.enums import ModelType
+from megatron.core.models.gpt import GPTModel
+from megatron.core.models.gpt.gpt_layer_specs import get_gpt_layer_local_spec
+from megatron.core.pipeline_parallel import p2p_communication, schedules
+from megatron.core.pipeline_parallel.p2p_communication import P2PCommunicator
+from megatron.core.transformer.transformer_config import TransformerConfig
+from megatron_combined import jobs_of_one_batch
 from sleeping import with_sleep
 from torch import nn
 from torch.overrides import TorchFunctionMode
@@ -34,16 +38,25 @@ class OnCpu(TorchFunctionMode):
         kwargs = dict(kwargs or {})
         if "cuda" in str(kwargs.get("device", "")):
             kwargs["device"] = "cpu"
-        return function(*args, **kwargs)
+        return args[0] if function is torch.Tensor.cuda else function(*args, **kwargs)
 
 
-class Chunk(nn.Module):
-    """One chunk of the model, as Megatron's schedules see it."""
+class Chunk(GPTModel):
+    """One chunk of a model whose parts are all there, though it computes less."""
 
-    def __init__(self, config: ModelParallelConfig, vp_stage: int | None) -> None:
-        super().__init__()
-        self.config, self.vp_stage = config, vp_stage
-        self.model_type = ModelType.encoder_or_decoder
+    def __init__(self, config: TransformerConfig, vp_stage: int | None) -> None:
+        first = parallel_state.is_pipeline_first_stage(ignore_virtual=False, vp_stage=vp_stage)
+        last = parallel_state.is_pipeline_last_stage(ignore_virtual=False, vp_stage=vp_stage)
+        super().__init__(
+            config,
+            get_gpt_layer_local_spec(),
+            vocab_size=8,
+            max_sequence_length=LENGTH,
+            pre_process=first,
+            post_process=last,
+            share_embeddings_and_output_weights=True,
+            vp_stage=vp_stage,
+        )
         self.layer = with_sleep(nn.Linear(WIDTH, WIDTH))
         self.given: torch.Tensor | None = None
 
@@ -59,8 +72,15 @@ def forward_step(data: Any, model: nn.Module, *_: object) -> Any:
     return output, lambda result: (result.square().mean(), {"loss": float(result.square().mean())})
 
 
-def config_of(world: int, chunks: int) -> ModelParallelConfig:
-    config = ModelParallelConfig(
+def config_of(world: int, chunks: int) -> TransformerConfig:
+    config = TransformerConfig(
+        num_layers=2 * world * chunks,
+        hidden_size=WIDTH,
+        num_attention_heads=2,
+        use_cpu_initialization=True,
+        bias_dropout_fusion=False,
+        bias_activation_fusion=False,
+        persist_layer_norm=False,
         pipeline_model_parallel_size=world,
         virtual_pipeline_model_parallel_size=chunks if chunks > 1 else None,
         pipeline_dtype=torch.float32,
@@ -69,7 +89,6 @@ def config_of(world: int, chunks: int) -> ModelParallelConfig:
         deallocate_pipeline_outputs=False,
         microbatch_group_size_per_vp_stage=world,
     )
-    config.hidden_size = WIDTH
     config.fine_grained_activation_offloading = False
     return config
 
@@ -85,8 +104,11 @@ def main() -> None:
     )
     config = config_of(world, chunks)
     torch.manual_seed(dist.get_rank())
-    model = [Chunk(config, chunk if virtual else None) for chunk in range(chunks)]
+    with OnCpu():
+        model = [Chunk(config, chunk if virtual else None) for chunk in range(chunks)]
     run = schedules.get_forward_backward_func()
+    engine = schedules, p2p_communication, P2PCommunicator
+    before = identities(*engine)
     with OnCpu(), fastdispatch.CallGraph(sys.argv[1], jobs=True, max_mb=32):
         losses = [
             run(
@@ -100,7 +122,8 @@ def main() -> None:
             )
             for iteration in range(ITERATIONS + 1)
         ]
-    print(json.dumps({"losses": losses}))
+    same = before == identities(*engine)
+    print(json.dumps({"losses": losses, "same": same, "combined": jobs_of_one_batch() if chunks == 1 else []}))
     dist.destroy_process_group()
 
 

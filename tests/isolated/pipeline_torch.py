@@ -13,15 +13,18 @@ import sys
 
 import torch
 import torch.distributed as dist
+from identities import identities
 from sleeping import with_sleep
 from torch import nn
-from torch.distributed.pipelining import PipelineStage
-from torch.distributed.pipelining.schedules import PipelineScheduleSingle, get_schedule_class
+from torch.distributed.pipelining import PipelineStage, schedules
+from torch.distributed.pipelining.schedules import PipelineScheduleMulti, PipelineScheduleSingle, get_schedule_class
+from torch.distributed.pipelining.stage import _PipelineStageBase
 
 import fastdispatch
 
 ITERATIONS, MICRO_BATCHES, MICRO_BATCH, WIDTH = 2, 4, 2, 16
 V_SHAPED = ("ZBVZeroBubble", "DualPipeV")
+ENGINE = (schedules, PipelineScheduleSingle, PipelineScheduleMulti, _PipelineStageBase)
 
 
 def stages_of(name: str, rank: int, world: int) -> list[int]:
@@ -55,13 +58,16 @@ def main() -> None:
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
     rank, world = dist.get_rank(), dist.get_world_size()
+    before = identities(*ENGINE)
     for name in sys.argv[2:]:
         schedule, held, count = schedule_of(name, rank, world)
         with fastdispatch.CallGraph(os.path.join(sys.argv[1], name), jobs=True, max_mb=32):
             losses = [batch(schedule, held, count) for _ in range(ITERATIONS)]
             if len(held) == 1:
                 losses.append(batch(schedule, held, count, "eval"))
-        print(json.dumps({"schedule": name, "losses": losses}))
+        order = getattr(schedule, "pipeline_order_with_comms", {}).get(rank, [])
+        same = before == identities(*ENGINE)
+        print(json.dumps({"schedule": name, "losses": losses, "order": [str(each) for each in order], "same": same}))
     dist.destroy_process_group()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from operator import itemgetter
 from statistics import fmean, median
@@ -410,6 +411,7 @@ def report(
     """
     trace = run if isinstance(run, Trace) else load(run)
     facts = [{"rank": rank["rank"], **(rank["meta"].get("pipeline") or {})} for rank in trace.ranks]
+    number_layers(facts)
     layers, weights, notes = layers_of(facts, trace)
     named = {each.get("schedule") for each in facts} & set(SCHEDULES)
     made = _core.pipeline_report(
@@ -445,18 +447,30 @@ def phases_of(trace: Trace) -> list[Row]:
     return rows
 
 
+def number_layers(facts: Sequence[Row]) -> None:
+    """Layers whose engine does not number them are counted along the model, where those of all stages are known."""
+    rows = [row for each in facts for row in each.get("layers") or []]
+    counts = {row["stage"]: len(row["names"]) for row in rows}
+    wanted = max(((each.get("stages") or 0) * (each.get("chunks") or 1) for each in facts), default=0)
+    if sorted(counts) == [*range(wanted)]:
+        for row in rows:
+            if row["first"] is None:
+                row["first"] = sum(counts[stage] for stage in range(row["stage"]))
+                row["end"] = row["first"] + counts[row["stage"]]
+
+
 def layers_of(facts: Sequence[Row], trace: Trace) -> tuple[list[int] | None, list[float] | None, list[str]]:
     """The first layer of each global stage, and one past the last; what each layer weighs, None: not measured."""
     spans = {row["stage"]: (row["first"], row["end"]) for each in facts for row in each.get("layers") or []}
-    if not spans or sorted(spans) != [*range(len(spans))]:
+    if not spans or sorted(spans) != [*range(len(spans))] or any(None in span for span in spans.values()):
         return None, None, []
     cuts = [spans[stage][0] for stage in range(len(spans))] + [spans[len(spans) - 1][1]]
     if any(spans[stage][1] != cuts[stage + 1] for stage in spans) or sorted(cuts) != cuts:
         return None, None, []
-    try:
-        _, weights, _ = recorded_layers(trace)
-    except Error:
-        weights = []
+    weights: Sequence[float] = []
+    if any(each.get("engine") == "deepspeed" for each in facts):  # the others number modules anew in each stage
+        with suppress(Error):
+            _, weights, _ = recorded_layers(trace)
     if len(weights) < cuts[-1] or not any(weights):
         return cuts, None, ["layers were not timed: those of a stage count as alike"]
     return cuts, [float(weight) for weight in weights], []

@@ -132,7 +132,13 @@ def holdings(made: Report) -> Table:
 
 
 def spans(layers: Sequence[Row]) -> str:
-    return ", ".join(f"{row['first']} to {row['end'] - 1}" if row["end"] > row["first"] else "none" for row in layers)
+    return ", ".join(_span(row) for row in layers)
+
+
+def _span(row: Row) -> str:
+    if row["first"] is None:  # not every stage is known
+        return f"{len(row['names'])} layers"
+    return f"{row['first']} to {row['end'] - 1}" if row["end"] > row["first"] else "none"
 
 
 def links(made: Report) -> Table:
