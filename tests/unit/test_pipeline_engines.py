@@ -10,6 +10,7 @@ from types import ModuleType
 import pytest
 
 import fastdispatch
+from fastdispatch import pipeline
 from tests.pipelines import rows
 
 UNPLANNED = 128
@@ -133,3 +134,11 @@ def test_an_engine_that_cannot_be_asked_is_recorded_all_the_same(engine: ModuleT
     assert "could not be asked" in trace.ranks[0]["meta"]["pipeline"]["note"]
     assert "coordinates" not in trace.ranks[0]["meta"]
     assert len(rows(trace.jobs())) == 1 + len(ORDER)
+
+
+def test_a_report_says_what_the_engine_did_not_tell(engine: ModuleType) -> None:
+    trace = record(engine, ORDER, ORDER, schedule="OwnSchedule")
+    notes = pipeline.report(trace).notes
+    assert trace.ranks[0]["meta"]["pipeline"]["note"] in notes
+    (line,) = [note for note in notes if note.startswith("this version of the engine has no ")]
+    assert "PipelineEngine._exec_recv_activations, PipelineEngine._exec_reduce_tied_grads" in line

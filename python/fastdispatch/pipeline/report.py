@@ -432,7 +432,7 @@ def report(
             raise Error(f"no pipeline engine found: the recording has no jobs; {why}")
         phases = phases_of(trace)
         notes.append("DeepSpeed ran without a pipeline: there are no stages, every rank has the whole model")
-    return Report(made, engine, facts, [*notes, *_missing(trace, made)], phases)
+    return Report(made, engine, facts, [*notes, *_told(facts), *_missing(trace, made)], phases)
 
 
 def phases_of(trace: Trace) -> list[Row]:
@@ -482,6 +482,15 @@ def rows_of(columns: Columns) -> list[Row]:
 
 def _coordinates(known: Row) -> tuple[int, int, int]:
     return known.get("pipe", -1), known.get("data", -1), known.get("model", -1)
+
+
+def _told(facts: Sequence[Row]) -> Iterable[str]:
+    """What the ranks say of their engine that limits the report, each once."""
+    yield from dict.fromkeys(str(each["note"]) for each in facts if each.get("note"))
+    missing = sorted({name for each in facts for name in (each.get("rules") or {}).get("missing") or []})
+    if missing:
+        listed = ", ".join(missing[:4]) + (", ..." if len(missing) > 4 else "")
+        yield f"this version of the engine has no {listed}: jobs that they would be are not recorded"
 
 
 def _missing(trace: Trace, made: dict[str, Any]) -> Iterable[str]:
