@@ -17,6 +17,7 @@ import fastdispatch
 from fastdispatch.cli import main
 from fastdispatch.summary import grouped, seconds
 from fastdispatch.views.report import Report
+from fastdispatch.views.report_facts import in_role
 from fastdispatch.views.report_rows import Modules
 from tests import processes
 from tests.training import make_step
@@ -129,6 +130,7 @@ def test_steps_and_where_they_come_from(training: Path) -> None:
         [],
         ["--by", "operator"],
         ["--by", "module"],
+        ["--by", "phase"],
         ["--tree"],
         ["--callers", "aten::linear"],
         ["--callees", "train_step"],
@@ -197,6 +199,27 @@ def test_phases_are_found_without_marks(training: Path) -> None:
     (line,) = (line for line in printed(training, width=None).splitlines() if line.startswith("a step of "))
     assert re.findall(r"(\w+) [\d.]+ %", line) == ["forward", "backward", "optimizer", "other"]
     assert sum(map(float, re.findall(r"([\d.]+) %", line))) == pytest.approx(100, abs=0.3)
+
+
+def test_a_row_a_phase(training: Path) -> None:
+    report = made(training, by="phase")
+    rows = {row.where: row for row in report.listing.rows}
+    phases = {phase.phase: phase for phase in report.facts.phases}
+    assert set(rows) == {"forward", "backward", "optimizer", "other"}
+    assert {name: (row.self, row.step_mean) for name, row in rows.items()} == {
+        name: (phases[name].self, phases[name].per_step) for name in rows
+    }
+    contexts, nodes = fastdispatch.load(training).contexts, fastdispatch.load(training).nodes
+    main = in_role(fastdispatch.load(training), contexts, "main")
+    every = [calls for calls, inside in zip(contexts["calls"], main, strict=True) if inside]
+    assert sum(row.calls for row in rows.values()) == sum(every)
+    assert rows["forward"].ops == sum(
+        calls
+        for calls, flags, node in zip(contexts["calls"], contexts["flags"], contexts["node"], strict=True)
+        if flags & 7 == 1 and nodes["kind"][node] == "op"
+    )
+    text = printed(training, width=None, by="phase")
+    assert re.search(r"per step +spread +where\n", text) and "CPU total" not in text
 
 
 def test_hot_paths_hold_all_time_each_once(training: Path) -> None:

@@ -1,4 +1,4 @@
-"""``fastdispatch report``: a table of functions, operators, modules or packages; a tree; hot paths; neighbours."""
+"""``fastdispatch report``: a table of functions, operators, modules, ...; a tree; hot paths; neighbours."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from fastdispatch.privacy import shown
 
 _TOP, _LEAST = 20, 1.0
 
-_DESCRIPTION = """What a recording holds: a table of functions, operators, modules or packages, the tree of call paths,
-or the callers and callees of one function. Shares are of the time of the main threads, as the second line says."""
+_DESCRIPTION = """What a recording holds: a table of functions, operators, modules, packages or phases, the tree
+of call paths, or the callers and callees of one function. Shares are of the time of the main threads, as the second
+line says."""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("report", help="a table or tree of a recording", description=_DESCRIPTION)
     parser.add_argument("path", metavar="PATH", help="a recording, a run directory, a dump or a merge")
-    parser.add_argument("--by", choices=("function", "operator", "module", "package"), help="what a row is")
+    parser.add_argument("--by", choices=("function", "operator", "module", "package", "phase"), help="what a row is")
     parser.add_argument(
         "--sort",
         default="total",
@@ -62,6 +63,8 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.tree + sum(view is not None for view in views) > 1:
         raise Error("--tree, --paths, --callers and --callees are four views: give one")
     neighbours = arguments.callers is not None or arguments.callees is not None
+    if neighbours and arguments.by == "phase":
+        raise Error("--by phase has no callers and no callees")
     everything = arguments.all or arguments.json
     wanted = Wanted(
         by=arguments.by or ("node" if neighbours else "function"),

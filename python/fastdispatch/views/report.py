@@ -9,7 +9,8 @@ from fastdispatch.trace import Trace
 from fastdispatch.views.report_facts import Facts, facts
 from fastdispatch.views.report_find import Neighbours, neighbours
 from fastdispatch.views.report_paths import Paths, paths
-from fastdispatch.views.report_rows import Listing, listing
+from fastdispatch.views.report_phases import phase_listing
+from fastdispatch.views.report_rows import SORTS, Listing, listing
 from fastdispatch.views.report_tree import Branch, tree
 
 SCHEMA = "fastdispatch-report/1"
@@ -19,7 +20,7 @@ SCHEMA = "fastdispatch-report/1"
 class Wanted:
     """What a report is asked for."""
 
-    by: str = "function"  # function, operator, module, package; for callers and callees also node
+    by: str = "function"  # function, operator, module, package, phase; for callers and callees also node
     sort: str = "total"
     top: int | None = None
     hide: bool = True
@@ -91,5 +92,8 @@ def report(trace: Trace, path: str, wanted: Wanted) -> Report:
     else:
         sort = wanted.sort if made.timing or wanted.sort in ("calls", "ops") else "calls"
         wanted.sort = sort
-        made.listing = listing(trace, wanted.by, wanted.rank, sort, wanted.top, whole=whole, hide=wanted.hide)
+        if wanted.by == "phase":
+            made.listing = phase_listing(trace, wanted.rank, made.facts, SORTS[sort])
+        else:
+            made.listing = listing(trace, wanted.by, wanted.rank, sort, wanted.top, whole=whole, hide=wanted.hide)
     return made

@@ -82,12 +82,14 @@ class _Drawing:
         figures.append(("ops", [grouped(row.ops) if row.ops else "" for row in rows]))
         if self.report.timing:
             figures.append(("CPU self", [self.time(row.self) for row in rows]))
-            figures.append(("CPU total", [self.time(row.total) for row in rows]))
-            if self.report.facts.backward.autograd > 0 and wanted.by != "package":
+            if wanted.by != "phase":
+                figures.append(("CPU total", [self.time(row.total) for row in rows]))
+            if self.report.facts.backward.autograd > 0 and wanted.by not in ("package", "phase"):
                 figures.append(("backward", [self.time(row.backward) for row in rows]))
-            if self.steps and (self.times or wanted.sort == "spread") and (wide or wanted.sort == "spread"):
+            of_steps = wanted.sort == "spread" or wanted.by == "phase"
+            if self.steps and (of_steps or (self.times and wide)):
                 figures.append(("per step", [seconds(row.step_mean) if row.step_mean else "" for row in rows]))
-            if self.steps and (wide or wanted.sort == "spread"):
+            if self.steps and (wide or of_steps):
                 figures.append(("spread", [seconds(row.step_deviation) if row.step_deviation else "" for row in rows]))
         for name, column in (("GPU self", "gpu_self"), ("GPU total", "gpu_total"), ("starved", "gpu_starved")):
             if any(getattr(row, column) for row in rows):  # of sampled steps: times, no shares of all steps
