@@ -26,6 +26,7 @@ SUBJECTS = (
     "sizes",
     "lifecycle",
     "reading",
+    "pages",
     "merging",
     "traces",
     "pipelines",

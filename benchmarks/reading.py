@@ -40,7 +40,7 @@ def _several(effort: Effort, work: Callable[[], object]) -> list[float]:
     return [_milliseconds(work) for _ in range(effort.rounds)]
 
 
-def _record(folder: Path, effort: Effort, name: str) -> Path:
+def record(folder: Path, effort: Effort, name: str) -> Path:
     """A recording of about 100 000 contexts."""
     with fastdispatch.CallGraph(folder / name, ops="off") as graph:
         _program(_FUNCTIONS)(2 if effort.quick else _DEPTH)
@@ -86,7 +86,7 @@ def measure(effort: Effort) -> Result:
     result = Result()
     with tempfile.TemporaryDirectory(prefix="fastdispatch-bench-") as name, quiet():
         folder = Path(name)
-        recording = _record(folder, effort, "one")
+        recording = record(folder, effort, "one")
         contexts = len(fastdispatch.load(recording).contexts["node"])
         size = recording.stat().st_size
         note = f"{contexts} contexts, {size / contexts:.0f} bytes each"
@@ -104,6 +104,6 @@ def _merge(result: Result, effort: Effort, folder: Path) -> None:
     ranks = []
     for rank in ("0", "1"):
         with mock.patch.dict(os.environ, RANK=rank, WORLD_SIZE="2", FASTDISPATCH_RUN_ID="reading"):
-            ranks.append(_record(folder, effort, rank))
+            ranks.append(record(folder, effort, rank))
     merged = folder / "merged.json"
     result.add("merge of two", _several(effort, lambda: fastdispatch.merge(ranks, merged)), "ms")

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser
 
 import fastdispatch
 from fastdispatch.views.html import Wanted, page
-from tests.browser.opened import Dump, opened
+from tests.browser.opened import PATIENCE, Dump, opened
 
 PATHS, FUNCTIONS = 100_000, 5_000
 MEGABYTE = 10**6
@@ -40,12 +40,14 @@ def test_the_file_is_small(large: Path) -> None:
     assert large.stat().st_size < 8 * MEGABYTE
 
 
-def test_a_search_is_answered_soon_after_opening(browser: Browser, large: Path) -> None:
-    """Two seconds are asked for; twice that is left for a machine that is busy."""
+def test_a_search_is_answered_before_anything_is_drawn(browser: Browser, large: Path) -> None:
+    """Two seconds are asked for: ``python -m benchmarks --only pages`` measures them. Here a machine may be busy."""
     with opened(browser, large, "query=function_42%20torch") as shown:
         assert shown.locator("#answer").inner_text().split(" ")[0].isdigit()
-        milliseconds = shown.evaluate("performance.now()")
-        assert shown.evaluate("performance.getEntriesByName('answered')[0].startTime") < 4000, milliseconds
+        marks = shown.evaluate("performance.getEntriesByType('mark').map(mark => [mark.name, mark.startTime])")
+        print(marks)
+        assert [name for name, _ in marks] == ["answered", "drawn"]
+        assert marks[0][1] < PATIENCE
         shown.locator("#tabs button", has_text="Table").click()
         shown.fill("#query", "")
         assert shown.locator("#view-table tbody tr").count() == 300

@@ -163,21 +163,31 @@ function connect() {
     window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", render);
 }
 
+/** When what is in the document now is on the screen: a page of which nobody looks at is not painted. */
+function painted() {
+    return document.hidden ? Promise.resolve() : new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); });
+}
+
+/** The search of the address is answered first; then come blocks that only some views need, and the view of now. */
 async function start() {
     open(await block("data-core"));
     if (compares()) begin({ view: "table" });
     restore();
+    document.documentElement.dataset.theme = state.theme;
+    fillChoices();
+    parts.query.value = state.query;
+    answer();
+    await painted();
+    performance.mark("answered");
     const every = await Promise.all(views.map(async (view) => (view.load ? await view.load(block) : true)));
     present = views.filter((_, index) => every[index]);
     if (!present.some(({ id }) => id === state.view)) state.view = present[0].id;
-    document.documentElement.dataset.theme = state.theme;
-    fillChoices();
     fillTabs();
     legend();
     connect();
     listen(changed);
     changed(new Set());
-    performance.mark("answered");
+    performance.mark("drawn");
     document.body.dataset.ready = "yes";
 }
 
