@@ -1,6 +1,7 @@
 #include "capture/instances.h"
 
 #include "capture/classes.h"
+#include "capture/parameters.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -30,30 +31,13 @@ fd_instances_clear(fd_instances *instances)
     fd_map_clear(&instances->by_module);
 }
 
-/* The dict of children, borrowed, read without running any code of the
- * program: the instance dict, then a plain dict look-up. */
-static PyObject *
-children_of(PyObject *module)
-{
-    PyObject *attributes = PyObject_GenericGetDict(module, NULL);
-    if (attributes == NULL) {
-        PyErr_Clear();
-        return NULL;
-    }
-    PyObject *children = PyDict_CheckExact(attributes)
-                             ? PyDict_GetItemString(attributes, "_modules")
-                             : NULL;
-    Py_DECREF(attributes); /* the instance holds it */
-    return children != NULL && PyDict_Check(children) ? children : NULL;
-}
-
 /* Depth first through containers; appends the path to s->name. */
 static bool
 find_below(search *s, PyObject *module, size_t used, int depth)
 {
     PyObject *children = NULL;
     if (depth < MAX_DEPTH && s->visits++ < MAX_VISITS) {
-        children = children_of(module);
+        children = fd_module_dict(module, "_modules");
     }
     Py_ssize_t at = 0;
     PyObject *key;
@@ -163,6 +147,15 @@ remember(fd_instances *instances, PyObject *self, uint32_t module)
     instances->known.list[at].module = module;
 }
 
+static void
+measure(fd_recording *recording, PyObject *self, uint32_t module)
+{
+    fd_parameters found = fd_parameters_of(self);
+    if (found.elements > 0) {
+        fd_recording_measure(recording, module, found.elements, found.bytes);
+    }
+}
+
 uint32_t
 fd_instances_module(fd_instances *instances, fd_tree *tree, PyObject *self)
 {
@@ -171,6 +164,7 @@ fd_instances_module(fd_instances *instances, fd_tree *tree, PyObject *self)
         module = name(instances, tree, self);
         if (module != 0) {
             remember(instances, self, module);
+            measure(tree->recording, self, module);
         }
     }
     return module;

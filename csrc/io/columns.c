@@ -47,6 +47,8 @@ static const fd_column modules[] = {
     COLUMN(fd_trace_module, "parent", INDEX, parent),
     COLUMN(fd_trace_module, "name", TEXT, name),
     COLUMN(fd_trace_module, "class", TEXT, class_name),
+    COLUMN(fd_trace_module, "parameters", U64, parameters),
+    COLUMN(fd_trace_module, "parameter_bytes", U64, parameter_bytes),
 };
 
 static const fd_column contexts[] = {

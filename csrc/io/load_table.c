@@ -90,12 +90,23 @@ is_named(const fd_column *column, uint64_t value)
     return false;
 }
 
+/* Columns that earlier dumps are without: all 0. */
+static bool
+is_new(const char *where)
+{
+    return strcmp(where, "modules.parameters") == 0
+           || strcmp(where, "modules.parameter_bytes") == 0;
+}
+
 static fd_status
 load_column(const fd_loading *l, const fd_table *table,
             const fd_column *column, const cJSON *values, fd_loading_rows *to)
 {
     char where[64];
     snprintf(where, sizeof where, "%s.%s", table->name, column->name);
+    if (values == NULL && is_new(where)) {
+        return FD_OK;
+    }
     if (!cJSON_IsArray(values)) {
         return fd_loading_wrong(l, where, "an array is missing");
     }

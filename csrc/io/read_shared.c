@@ -46,8 +46,9 @@ add_node(fd_reading *r, const fd_node *node)
 static fd_status
 add_module(fd_reading *r, const fd_module *module)
 {
-    fd_trace_module made = {.parent = fd_map_get(&r->modules,
-                                                 module->parent)};
+    fd_trace_module made = {.parent = fd_map_get(&r->modules, module->parent),
+                            .parameters = module->parameters,
+                            .parameter_bytes = module->parameter_bytes};
     uint32_t id;
     fd_status status = fd_reading_text(r, module->name, 0, &made.name);
     if (status == FD_OK) {

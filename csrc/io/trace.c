@@ -14,7 +14,7 @@ fd_trace_new(void)
         return NULL;
     }
     if (fd_vector_push(&trace->nodes, (fd_trace_node){.kind = 0}) != FD_OK
-        || fd_vector_push(&trace->modules, (fd_trace_module){0, 0, 0})
+        || fd_vector_push(&trace->modules, (fd_trace_module){.name = 0})
                != FD_OK
         || fd_vector_push(&trace->contexts, (fd_trace_context){.flags = 0})
                != FD_OK) {
@@ -121,6 +121,18 @@ fd_trace_add_node(fd_trace *trace, const fd_trace_node *node, uint32_t *id)
     return fd_index_add(&trace->node_index, hash, *id);
 }
 
+/* Ranks may hold parts of different sizes. */
+static void
+settle_module(fd_trace_module *kept, const fd_trace_module *other)
+{
+    if (other->parameters > kept->parameters) {
+        kept->parameters = other->parameters;
+    }
+    if (other->parameter_bytes > kept->parameter_bytes) {
+        kept->parameter_bytes = other->parameter_bytes;
+    }
+}
+
 fd_status
 fd_trace_add_module(fd_trace *trace, const fd_trace_module *module,
                     uint32_t *id)
@@ -130,7 +142,10 @@ fd_trace_add_module(fd_trace *trace, const fd_trace_module *module,
                                      | module->class_name);
     fd_probe probe = fd_index_probe(&trace->module_index, hash);
     while ((*id = fd_index_next(&trace->module_index, &probe)) != 0) {
-        if (memcmp(&trace->modules.list[*id], module, sizeof *module) == 0) {
+        fd_trace_module *known = &trace->modules.list[*id];
+        if (known->parent == module->parent && known->name == module->name
+            && known->class_name == module->class_name) {
+            settle_module(known, module);
             return FD_OK;
         }
     }

@@ -33,6 +33,9 @@ typedef struct fd_trace_module {
     uint32_t parent;
     uint32_t name; /* below the parent: "blocks.3" */
     uint32_t class_name;
+    uint64_t parameters; /* elements, those below too; the most of any rank;
+                            0: none, or not known */
+    uint64_t parameter_bytes;
 } fd_trace_module;
 
 typedef struct fd_trace_context {

@@ -239,7 +239,11 @@ typedef struct fd_module {
     uint32_t parent; /* enclosing module, 0 for a root */
     uint32_t name;   /* path below the parent, "blocks.3" */
     uint32_t class_name;
-    uint32_t unused[13];
+    uint32_t unused;
+    uint64_t parameters; /* of it and all modules below, each once; 0: not
+                            known, or none */
+    uint64_t parameter_bytes;
+    uint32_t unused2[8];
 } fd_module;
 
 /* One path of calls. The second half is the writer's own: hints that make the

@@ -80,3 +80,12 @@ fd_modules_add(fd_modules *modules, uint32_t parent, const char *name,
     }
     return id;
 }
+
+void
+fd_modules_measure(const fd_modules *modules, uint32_t id,
+                   uint64_t parameters, uint64_t bytes)
+{
+    fd_module *module = fd_file_record(modules->pool.file, id);
+    module->parameters = parameters;
+    module->parameter_bytes = bytes;
+}

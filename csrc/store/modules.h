@@ -23,4 +23,8 @@ void fd_modules_clear(fd_modules *modules);
 uint32_t fd_modules_add(fd_modules *modules, uint32_t parent, const char *name,
                         const char *class_name);
 
+/* How many elements and bytes its parameters have. */
+void fd_modules_measure(const fd_modules *modules, uint32_t id,
+                        uint64_t parameters, uint64_t bytes);
+
 #endif

@@ -271,6 +271,15 @@ fd_recording_module(fd_recording *recording, uint32_t parent,
 }
 
 void
+fd_recording_measure(fd_recording *recording, uint32_t module,
+                     uint64_t parameters, uint64_t bytes)
+{
+    pthread_mutex_lock(&recording->lock);
+    fd_modules_measure(&recording->modules, module, parameters, bytes);
+    pthread_mutex_unlock(&recording->lock);
+}
+
+void
 fd_recording_detach(fd_recording *recording)
 {
     fd_file_detach(&recording->file);

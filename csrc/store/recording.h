@@ -81,6 +81,10 @@ uint32_t fd_recording_node(fd_recording *recording, const fd_node_spec *spec,
 uint32_t fd_recording_module(fd_recording *recording, uint32_t parent,
                              const char *name, const char *class_name);
 
+/* How many elements and bytes the parameters of a module have. */
+void fd_recording_measure(fd_recording *recording, uint32_t module,
+                          uint64_t parameters, uint64_t bytes);
+
 /* Forget the file: nothing reaches it any more. For a forked child and before
  * the next recording of this process replaces this one. */
 void fd_recording_detach(fd_recording *recording);

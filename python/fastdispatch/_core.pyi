@@ -311,7 +311,7 @@ class Trace:
         """kind, from (names), file, class, name, qualified, package (texts), line, key (text)."""
 
     def modules(self) -> _Columns:
-        """parent (row), name, class, path (texts)."""
+        """parent (row), name, class, path (texts), parameters, parameter_bytes (with those of modules below)."""
 
     def contexts(self, rank: SupportsIndex = -1, steady: bool = False, /) -> _Columns:
         """parent, node, module, origin (rows), flags, calls, resumes, self, total, ops, backward, async, gpu_calls,

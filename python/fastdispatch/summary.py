@@ -64,6 +64,14 @@ def seconds(nanoseconds: float) -> str:
     return f"{nanoseconds:.0f} ns"
 
 
+def size(number: int) -> str:
+    """Bytes: ``512 B``, ``6.29 MB``."""
+    for unit, of in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if number >= 0.9995 * of:
+            return f"{number / of:.3g} {unit}"
+    return f"{number} B"
+
+
 def summary_lines(path: str) -> list[str]:
     """Two lines about a finished recording: what is in it and what to type next."""
     trace = load(path)

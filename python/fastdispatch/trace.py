@@ -37,7 +37,9 @@ class Trace:
 
     @cached_property
     def modules(self) -> Columns:
-        """One row an ``nn.Module`` instance: path (``blocks.3.attn``), class, parent (row, -1: none), name."""
+        """One row an ``nn.Module`` instance: path (``blocks.3.attn``), class, parent (row, -1: none), name,
+        parameters (elements, with those of modules below, each once; the most of any rank; 0: none, or not known) and
+        parameter_bytes."""
         return self.core.modules()
 
     @cached_property

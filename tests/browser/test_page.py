@@ -149,6 +149,27 @@ def test_everything_can_be_reached_by_keyboard_and_the_focus_is_seen(gpt: Path, 
         assert "view=" in shown.url
 
 
+def test_paper_is_light_and_has_the_view_alone(gpt: Path, browser: Browser) -> None:
+    """Of each view, of a page that is dark on the screen."""
+    node = node_of(gpt, "pretrain.py:[Block]:forward")
+    with opened(browser, gpt / "page.html", f"view=flame&theme=dark&node={node}") as shown:
+        for view in ("flame", "graph", "table", "modules", "timeline", "source", "about"):
+            look(shown, view=view, theme="dark", node=node)
+            dark = shown.evaluate("getComputedStyle(document.body).backgroundColor")
+            shown.emulate_media(media="print")
+            shown.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+            assert dark != shown.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+            assert shown.locator(f"#view-{view}").is_visible()
+            for hidden in ("#tabs", "#query", "#theme", "#view-source .list"):
+                assert not shown.locator(hidden).first.is_visible()
+            wide = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+            assert view == "table" or shown.evaluate(wide), view
+            shown.emulate_media(media="screen")
+            shown.evaluate("window.dispatchEvent(new Event('afterprint'))")
+            assert shown.evaluate("getComputedStyle(document.body).backgroundColor") == dark
+        assert shown.pdf(format="A4", landscape=True).startswith(b"%PDF")
+
+
 def test_about_says_what_was_recorded(gpt: Path, browser: Browser) -> None:
     with opened(browser, gpt / "page.html", "view=about") as shown:
         text = shown.locator("#view-about").inner_text()

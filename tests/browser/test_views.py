@@ -126,6 +126,10 @@ def test_modules_are_the_tree_of_the_model(gpt: Path, browser: Browser) -> None:
         names = rows.locator("b").all_inner_texts()
         assert names[0] == "GPT"
         assert names[1:3] == ["blocks.*", "attn"]
+        model = pretrain.GPT(pretrain.Config(layers=LAYERS))
+        elements = sum(p.numel() for p in model.parameters())
+        parameters = rows.first.locator("td").last.inner_text().replace("\u202f", "")
+        assert parameters == f"{elements} ({4 * elements / 1e6:.3g} MB)"
         block = rows.nth(1)
         assert f"Block \u00d7 {LAYERS}" in re.sub(r"\s+", " ", block.inner_text())
         assert str(table["calls"][table["where"].index("blocks.*")]) in block.inner_text().split()
@@ -180,3 +184,18 @@ def test_ranks_have_a_strip_and_the_slowest_is_named(browser: Browser, template:
         assert strips.first.locator(".rank").count() == 3
         assert "slowest" in strips.first.locator(".rank.slowest").inner_text()
         assert "min 10 µs · median 20 µs · max 30 µs (rank 2)" in strips.first.inner_text()
+        shown.locator("#tab-flame").click()
+        crumbs = shown.locator("#view-flame .crumbs")
+        assert "66 \u00b5s in all threads" in crumbs.inner_text()
+        shown.select_option("#rank", "1")
+        assert "22 \u00b5s in all threads" in crumbs.inner_text()
+        shown.locator("#tab-table").click()
+        cells = shown.locator("#view-table tbody tr").filter(has_text="slow").locator("td").all_inner_texts()
+        assert cells[2].strip() == "90.9 %"
+        assert cells[4:6] == ["20 \u00b5s", "20 \u00b5s"]
+        address = shown.url.split("#")[1]
+        assert "rank=1" in address
+    with opened(browser, file, address) as shown:
+        assert shown.locator("#rank").input_value() == "1"
+        assert shown.locator("#view-table tbody tr").filter(has_text="slow").locator("td").all_inner_texts() == cells
+        assert "itself 20 \u00b5s" in shown.locator("#details").inner_text()

@@ -37,4 +37,20 @@ bound_is_counted(void)
           1);
 }
 
-RUN(ABSORBS(named_by_place), ABSORBS(bound_is_counted))
+static void
+measured(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    OK(fixture_open(&f, NULL, 4));
+    fd_modules *modules = &f.recording->modules;
+    uint32_t root = fd_modules_add(modules, 0, "", "GPT");
+    CHECK(root != 0);
+    fd_modules_measure(modules, root, 1000, UINT64_C(1) << 40);
+    const fd_module *module = fd_file_record(&f.recording->file, root);
+    EQUAL(module->parameters, 1000);
+    EQUAL(module->parameter_bytes, UINT64_C(1) << 40);
+    EQUAL(fd_modules_add(modules, 0, "", "GPT"), root);
+    EQUAL(module->parameters, 1000);
+}
+
+RUN(ABSORBS(measured), ABSORBS(named_by_place), ABSORBS(bound_is_counted))

@@ -119,6 +119,25 @@ keys_and_module_names(void)
                      "model.py:[Block]:forward@40");
 }
 
+/* The most of any rank counts, in any order. */
+static void
+parameters_settle(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+    OK(trace != NULL ? FD_OK : FD_ENOMEM);
+    fd_trace_module module = {.parameters = 7, .parameter_bytes = 28};
+    OK(add_text(trace, "m", &module.name));
+    uint32_t id;
+    uint32_t same;
+    OK(fd_trace_add_module(trace, &module, &id));
+    module.parameters = 5;
+    module.parameter_bytes = 40;
+    OK(fd_trace_add_module(trace, &module, &same));
+    EQUAL(same, id);
+    EQUAL(trace->modules.list[id].parameters, 7);
+    EQUAL(trace->modules.list[id].parameter_bytes, 40);
+}
+
 /* Deeper than any model: the name is cut, not the program. */
 static void
 deep_modules(void)
@@ -126,7 +145,7 @@ deep_modules(void)
     CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
     CLEAN(fd_buffer_clear) fd_buffer name = {.bytes = NULL};
     OK(trace != NULL ? FD_OK : FD_ENOMEM);
-    fd_trace_module module = {0, 0, 0};
+    fd_trace_module module = {.parent = 0};
     OK(add_text(trace, "m", &module.name));
     for (uint32_t i = 0; i < 200; i++) {
         uint32_t id;
@@ -139,4 +158,4 @@ deep_modules(void)
 }
 
 RUN(TEST(add_or_find), TEST(descriptions_settle), TEST(figures_add_up),
-    TEST(keys_and_module_names), TEST(deep_modules))
+    TEST(keys_and_module_names), TEST(deep_modules), TEST(parameters_settle))

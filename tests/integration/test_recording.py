@@ -250,6 +250,62 @@ def test_shared_nested_and_recreated_modules() -> None:
     assert calls["first"] == 6
 
 
+def parameters_of(module: nn.Module) -> tuple[int, int]:
+    found = list(module.parameters())
+    return sum(p.numel() for p in found), sum(p.numel() * p.element_size() for p in found)
+
+
+def recorded_parameters(graph: fastdispatch.CallGraph) -> dict[str, tuple[int, int]]:
+    columns = trace_of(graph).modules
+    figures = zip(columns["parameters"], columns["parameter_bytes"], strict=True)
+    names = [path or name for path, name in zip(columns["path"], columns["class"], strict=True)]
+    return dict(zip(names, figures, strict=True))
+
+
+def test_modules_have_the_parameters_that_pytorch_counts() -> None:
+    """Of a model with tied weights of two types, a parameter that is none, one that only the root reaches."""
+    model, step = make_step(layers=2)
+    model.head.weight = model.wte.weight
+    model.ln.bfloat16().register_parameter("bias", None)
+    model.ln.forward = lambda x: nn.functional.layer_norm(x, x.shape[-1:])  # type: ignore[method-assign]
+    with fastdispatch.CallGraph(None) as graph:
+        step()
+    found = recorded_parameters(graph)
+    assert found.pop("GPT") == parameters_of(model)
+    assert len(found) > 15
+    assert found == {path: parameters_of(model.get_submodule(path)) for path in found}
+
+
+def test_parameters_are_asked_of_nobody_but_pytorch() -> None:
+    """Neither modes nor subclasses of tensors nor a trace that is being made see anything of it."""
+    seen: list[str] = []
+
+    class Mode(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, function, types, arguments=(), named=None):  # type: ignore[no-untyped-def]
+            seen.append(getattr(function, "__name__", ""))
+            return function(*arguments, **(named or {}))
+
+    class Loud(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, function, types, arguments=(), named=None):  # type: ignore[no-untyped-def]
+            seen.append(getattr(function, "__name__", ""))
+            return super().__torch_function__(function, types, arguments, named or {})
+
+    quiet = nn.Linear(4, 4)
+    loud = nn.Linear(4, 4)
+    loud.bias = nn.Parameter(torch.ones(4).as_subclass(Loud))
+    seen.clear()
+    with fastdispatch.CallGraph(None) as graph:
+        with Mode():
+            nn.Sequential(quiet)(torch.ones(1, 4))
+        loud(torch.ones(1, 4))
+        traced = torch.jit.trace(nn.Sequential(nn.Linear(4, 4), nn.ReLU()), torch.ones(1, 4), check_trace=False)
+    assert not {"numel", "element_size", "shape"} & set(seen)
+    assert "numel" not in str(traced.inlined_graph)
+    assert recorded_parameters(graph)["Linear"] == (16, 64)
+    assert recorded_parameters(graph)["Sequential"] == (0, 0)
+
+
 def test_module_patterns_fold_repeats() -> None:
     _, step = make_step(layers=3)
     with fastdispatch.CallGraph(None) as graph:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import base64
 import gzip
 import json
@@ -10,12 +11,13 @@ import shutil
 import subprocess
 import sys
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import fastdispatch
-from fastdispatch.cli import main
+from fastdispatch.cli import main, parser, private
 from tests import processes
 
 pytest.importorskip("torch")
@@ -55,9 +57,11 @@ namespace = {}
 exec(compile("def zebra_made(): return zebra_step(model, optimizer)", "<zebra>", "exec"), namespace)
 model = ZebraNet()
 namespace.update(zebra_step=zebra_step, model=model, optimizer=ZebraOptimizer(model.parameters(), lr=0.1))
-with fastdispatch.CallGraph(sys.argv[1], timeline=True):
-    for _ in range(3):
-        namespace["zebra_made"]()
+with fastdispatch.CallGraph(sys.argv[1], timeline=True, jobs=True):
+    for micro_batch in range(3):
+        for kind in ("forward", "backward", "zebra kind"):
+            with fastdispatch.job(kind, mb=micro_batch, stage=0):
+                namespace["zebra_made"]()
 """
 
 #: Every command that writes what a recording holds; FILE stands for the output.
@@ -67,7 +71,10 @@ OUTPUTS = {
     "report paths": ["report", "RUN", "--paths", "100", "--json"],
     "html": ["html", "RUN", "-o", "FILE"],
     "svg": ["svg", "RUN", "-o", "FILE.svg"],
+    "report modules": ["report", "RUN", "--by", "module", "--json"],
     "diff": ["diff", "RUN", "RUN", "--all", "--json"],
+    "diff page": ["diff", "RUN", "RUN", "--html", "FILE"],
+    "pipeline report": ["pipeline", "report", "RUN", "--json", "--svg", "FILE.svg"],
     "top": ["top", "RUN", "--once", "--total", "--rows", "1000"],
     "where": ["where", "RUN", "--all", "--threads"],
     "merge": ["merge", "RUN", "-o", "FILE"],
@@ -79,6 +86,13 @@ OUTPUTS = {
     "export callgraph": ["export", "callgraph", "RUN", "-o", "FILE.json"],
     "export csv": ["export", "csv", "RUN", "--table", "nodes", "-o", "FILE"],
 }
+
+
+#: What is in an output as it is, where that is no function of the program.
+NAMED = {"where": b"<module>", "report modules": b"zebra_layers", "pipeline report": b"forward"}
+
+#: Commands that show nothing of a recording, or refuse the options.
+NO_OUTPUT = {"run", "on", "off", *private.REFUSING}
 
 
 @pytest.fixture(scope="module")
@@ -114,18 +128,33 @@ def made(name: str, run: Path, folder: Path, capsys: pytest.CaptureFixture[str],
     return capsys.readouterr().out.encode() + b"".join(unpacked(each.read_bytes()) for each in files)
 
 
+def leaves(commands: argparse._SubParsersAction, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    for name, each in commands.choices.items():
+        below = [action for action in each._actions if isinstance(action, argparse._SubParsersAction)]
+        yield from leaves(below[0], (*above, name)) if below else [(*above, name)]
+
+
+def test_every_command_with_an_output_is_here() -> None:
+    (commands,) = (action for action in parser()._actions if isinstance(action, argparse._SubParsersAction))
+    every = set(leaves(commands))
+    wanted = {words for words in every if words[0] not in NO_OUTPUT} | set(private.BELOW)
+    tested = {words for words in every for line in OUTPUTS.values() if tuple(line[: len(words)]) == words}
+    assert tested == wanted
+    assert {words[0] for words in wanted} == {*private.COMMANDS, *(words[0] for words in private.BELOW)}
+
+
 @pytest.mark.parametrize("name", OUTPUTS)
 def test_no_name_of_the_user(
     name: str, zebra_run: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plain = made(name, zebra_run, tmp_path_factory.mktemp("plain"), capsys)
-    assert (b"<module>" if name == "where" else b"zebra_step") in plain
+    assert NAMED.get(name, b"zebra_step") in plain
     hidden = made(name, zebra_run, tmp_path_factory.mktemp("hidden"), capsys, "--anonymize", "salt")
     assert b"zebra" not in hidden.lower()
     host = json.dumps(fastdispatch.load(zebra_run).meta["host"]).encode()
     assert host not in hidden
-    assert b"f_" in hidden
-    if name not in ("where", "diff"):
+    assert b"f_" in hidden or name == "pipeline report"
+    if name not in ("where", "diff", "report modules", "pipeline report"):
         assert re.search(rb"aten::|torch|Linear", hidden)
 
 

@@ -11,8 +11,9 @@ from fastdispatch.privacy import Privacy
 #: Commands that read recordings through ``load`` and ``merge`` alone.
 COMMANDS = ("report", "html", "svg", "diff", "top", "where", "merge", "dump", "export")
 
-#: Other commands that write files; they say that they cannot.
+#: Other commands that write files; they say that they cannot, but for those below that read recordings as the former.
 REFUSING = ("timeline", "et", "pipeline")
+BELOW = (("pipeline", "report"),)
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +37,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 def asked(arguments: argparse.Namespace) -> Privacy:
     """Raises Error for a command that cannot."""
     salt, prefix = getattr(arguments, "anonymize", None), getattr(arguments, "strip_prefix", "")
-    if arguments.command in REFUSING and (salt is not None or prefix):
+    known = (arguments.command, getattr(arguments, "action", None)) in BELOW
+    if arguments.command in REFUSING and not known and (salt is not None or prefix):
         raise Error(
             f"{arguments.command}: --anonymize and --strip-prefix are for recordings: "
             "give them to export, dump or merge and read what those write"

@@ -36,6 +36,7 @@ def page(trace: Trace, path: str, wanted: Wanted) -> bytes:
     kept = html_data.contexts(trace)
     pipeline = html_timeline.findings_of(trace)
     source = block(*html_source.block_of(trace, wanted.source))
+    ranks = html_data.paths_by_rank(trace, kept)
     slices = html_timeline.MOST
     while True:
         lines = html_timeline.block_of(trace, slices)
@@ -44,6 +45,8 @@ def page(trace: Trace, path: str, wanted: Wanted) -> bytes:
             "data-core": block(*html_data.core(trace, path, kept, pipeline | {"capped": capped})),
             "data-source": source,
         }
+        if ranks is not None:
+            blocks["data-ranks"] = block({}, ranks)
         if lines is not None:
             blocks["data-timeline"] = block(*lines)
         made = _assembled(path, PurePath(path).name or "recording", blocks)

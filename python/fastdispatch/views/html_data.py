@@ -77,6 +77,8 @@ def modules(trace: Trace) -> Columns:
         "path": found["path"],
         "class": found["class"],
         "parent": found["parent"],
+        "parameters": found["parameters"],
+        "parameter_bytes": found["parameter_bytes"],
         "pattern": [module_pattern(path) for path in found["path"]],
     }
 
@@ -120,6 +122,22 @@ def weights(table: Columns, whole: int) -> list[dict[str, Any]]:
             shown = asdict(weight)
             used.append({name: shown[name] for name in ("id", "label", "unit", "about")} | {"whole": base})
     return used
+
+
+#: Figures of all ranks together, path by path; of more ranks there are sums by function alone.
+_MOST_FIGURES = 2_000_000
+
+
+def paths_by_rank(trace: Trace, kept: Columns) -> dict[str, Columns] | None:
+    """Figures of contexts, a table a rank, of the weights that have any; None for one rank, and for too many."""
+    used = [weight for weight in WEIGHTS if any(kept[weight.id])]
+    if len(trace.ranks) < 2 or len(trace.ranks) * len(kept["node"]) * len(used) > _MOST_FIGURES:
+        return None
+    tables = {}
+    for index in range(len(trace.ranks)):
+        found = trace.core.contexts(index)
+        tables[f"rank{index}"] = {weight.id: figure(found, weight) for weight in used}
+    return tables
 
 
 def by_rank(trace: Trace) -> dict[str, Columns]:

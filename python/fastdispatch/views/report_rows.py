@@ -61,6 +61,8 @@ class Row:
     gpu_self: int
     gpu_total: int
     gpu_starved: int
+    parameters: int = 0  # elements, of a row of modules those of all its instances and of what is below them
+    parameter_bytes: int = 0
     modules: list[Modules] = field(default_factory=list)
     threads: list[str] = field(default_factory=list)  # roles of the threads it ran in
 
@@ -96,6 +98,8 @@ def listing(trace: Trace, by: str, rank: int | None, sort: str, top: int | None,
     rows = [row(trace, table, i) for i in chosen]
     if by in ("function", "operator"):
         _add_places(trace, rank, table, chosen, rows)
+    elif by == "module":
+        _add_parameters(trace, rows)
     return Listing(rows, len(indexes) - len(chosen), hidden)
 
 
@@ -176,6 +180,20 @@ _NUMBER = re.compile(r"(?<![^.])\d+(?![^.])")
 def module_pattern(path: str) -> str:
     """``blocks.*.attn`` for ``blocks.3.attn``."""
     return _NUMBER.sub("*", path)
+
+
+def _add_parameters(trace: Trace, rows: Iterable[Row]) -> None:
+    """Instances below one another do not meet in a row: their names have as many parts."""
+    modules = trace.modules
+    elements, sizes = Counter[str](), Counter[str]()
+    for path, name, count, size in zip(
+        *(modules[column] for column in ("path", "class", "parameters", "parameter_bytes")), strict=True
+    ):
+        where = module_pattern(path) or name  # a root has no name but its class
+        elements[where] += count
+        sizes[where] += size
+    for row in rows:
+        row.parameters, row.parameter_bytes = elements[row.where], sizes[row.where]
 
 
 def _add_places(trace: Trace, rank: int | None, table: Columns, chosen: Sequence[int], rows: Iterable[Row]) -> None:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fastdispatch.summary import grouped, seconds
+from fastdispatch.summary import grouped, seconds, size
 from fastdispatch.views.report import Report
 from fastdispatch.views.report_find import Neighbours
 from fastdispatch.views.report_lines import foot, head, hidden_line
@@ -94,6 +94,9 @@ class _Drawing:
         for name, column in (("GPU self", "gpu_self"), ("GPU total", "gpu_total"), ("starved", "gpu_starved")):
             if any(getattr(row, column) for row in rows):  # of sampled steps: times, no shares of all steps
                 figures.append((name, [seconds(getattr(row, column)) if getattr(row, column) else "" for row in rows]))
+        if any(row.parameters for row in rows):
+            figures.append(("parameters", [grouped(row.parameters) if row.parameters else "" for row in rows]))
+            figures.append(("bytes", [size(row.parameter_bytes) if row.parameters else "" for row in rows]))
         if any(row.unseen_calls for row in rows):
             figures.append(("unseen", [grouped(row.unseen_calls) if row.unseen_calls else "" for row in rows]))
         return self.table(figures, [self.where(row.where, self.suffix(row)) for row in rows])

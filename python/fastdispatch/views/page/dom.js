@@ -48,6 +48,11 @@ export async function copy(text) {
     }
 }
 
+/** How high a picture of this height is drawn: as high as its place, on paper no higher than it is. */
+export function roomy(height, place) {
+    return document.documentElement.dataset.print ? height : Math.max(height, place.clientHeight - 4);
+}
+
 /** Fit a canvas to its element on this screen; answers its context, in CSS pixels. */
 export function fitted(canvas, width, height) {
     const ratio = window.devicePixelRatio || 1;

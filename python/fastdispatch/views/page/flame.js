@@ -1,7 +1,7 @@
 // The flame view: frames as wide as their share, callees below their callers (or the other way round).
 
 import { bothText, changeText, compares, tone, verdict } from "./change.js";
-import { button, clipped, el, fitted, variable } from "./dom.js";
+import { button, clipped, el, fitted, roomy, variable } from "./dom.js";
 import { figure, grouped, share } from "./format.js";
 import { forest } from "./forest.js";
 import { matches } from "./search.js";
@@ -69,7 +69,7 @@ function fittedText({ frame, width }, letter) {
 function draw() {
     const width = Math.max(scroller.clientWidth, 200);
     const { narrow, top, all } = lay(width);
-    const height = Math.max(rows * ROW, scroller.clientHeight - 4);
+    const height = roomy(rows * ROW, scroller);
     const paint = fitted(canvas, width, height);
     const colours = Array.from({ length: 8 }, (_, index) => variable(`--package-${index}`));
     const tones = compares() ? hatched(paint) : null;

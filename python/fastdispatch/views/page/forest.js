@@ -3,7 +3,7 @@
 // recordings before and after.
 
 import { figureSides } from "./change.js";
-import { figures, trace, weight } from "./trace.js";
+import { figures, rankOf, trace, weight } from "./trace.js";
 import { state } from "./state.js";
 
 /** From callers to callees. Repeats of a module (blocks.0, blocks.1, ...) are one frame where `join`. */
@@ -196,7 +196,7 @@ export function forest() {
         made.set(name, [callees, new Callers(callees)]);
     }
     const [callees, callers] = made.get(name);
-    const now = `${name} ${weight().id} ${state.phase}`;
+    const now = `${name} ${weight().id} ${state.phase} ${rankOf()}`;
     if (weighed !== now) {
         callees.top = undefined;
         callees.weigh();

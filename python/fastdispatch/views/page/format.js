@@ -31,6 +31,12 @@ export function counted(number, one, many = `${one}s`) {
     return `${grouped(number)} ${number === 1 ? one : many}`;
 }
 
+/** Bytes: `512 B`, `6.29 MB`. */
+export function bytes(number) {
+    const unit = [["GB", 1e9], ["MB", 1e6], ["kB", 1e3]].find(([, size]) => number >= 0.9995 * size);
+    return unit ? `${Number((number / unit[1]).toPrecision(3))} ${unit[0]}` : `${number} B`;
+}
+
 /** `_` becomes a space: names of counters and facts. */
 export function words(name) {
     return name.replaceAll("_", " ");

@@ -15,7 +15,7 @@ import { modules } from "./modules.js";
 import { ranks } from "./ranks.js";
 import { source } from "./source.js";
 import { timeline } from "./timeline.js";
-import { open, trace, weight } from "./trace.js";
+import { open, rankOf, trace, weight } from "./trace.js";
 import { hideTip } from "./tip.js";
 
 // In the order of their tabs. One has id, title, mount(host), update(), and where not every page has it load(block),
@@ -24,7 +24,7 @@ const views = [flame, graph, table, modules, timeline, source, ranks, about];
 
 const LEAST = [0, 0.1, 0.5, 1, 2, 5, 10];
 
-const parts = Object.fromEntries(["tabs", "weight", "query", "answer", "package", "kind", "phase", "said", "min", "theme", "reset", "views", "details", "legend"]
+const parts = Object.fromEntries(["tabs", "weight", "query", "answer", "package", "kind", "phase", "rank", "said", "min", "theme", "reset", "views", "details", "legend"]
     .map((name) => [name, document.getElementById(name)]));
 
 const hosts = new Map(); // of the views that were opened
@@ -42,6 +42,8 @@ function fillChoices() {
     const phases = trace.about.phases.filter((_, index) => used.has(index));
     options(parts.phase, [["", "any phase"], ...phases.map((name) => [name, name])], state.phase);
     if (compares()) options(parts.said, [["", "changed or not"], ["changed", "changed"], ...trace.compared.said.map((name) => [name, name])], state.said);
+    document.getElementById("rank-label").hidden = !trace.byRank;
+    options(parts.rank, [["-1", "all ranks"], ...trace.ranks.map(({ rank }, place) => [String(place), `rank ${rank}`])], String(rankOf()));
     document.getElementById("said-label").hidden = !compares();
     options(parts.min, LEAST.map((percent) => [String(percent), percent ? `≥ ${percent} %` : "any share"]), String(state.min));
 }
@@ -113,7 +115,7 @@ function changed(names) {
     hideTip();
     if (names.has("theme")) document.documentElement.dataset.theme = state.theme;
     if (parts.query.value !== state.query) parts.query.value = state.query;
-    for (const name of ["package", "kind", "phase", "said", "min"]) parts[name].value = String(state[name]);
+    for (const name of ["package", "kind", "phase", "rank", "said", "min"]) parts[name].value = String(state[name]);
     parts.weight.value = weight().id;
     showTabs();
     answer();
@@ -151,15 +153,26 @@ function turnTheme() {
     set({ theme: dark ? "light" : "dark" });
 }
 
+/** On paper it is light, and pictures are as high as they are. */
+function print(on) {
+    const { dataset } = document.documentElement;
+    dataset.theme = on ? "light" : state.theme;
+    if (on) dataset.print = "yes";
+    else delete dataset.print;
+    render();
+}
+
 function connect() {
     parts.query.addEventListener("input", () => set({ query: parts.query.value }));
     parts.weight.addEventListener("change", () => set({ weight: parts.weight.value }));
     for (const name of ["package", "kind", "phase", "said"]) parts[name].addEventListener("change", () => set({ [name]: parts[name].value }));
-    parts.min.addEventListener("change", () => set({ min: Number(parts.min.value) }));
+    for (const name of ["min", "rank"]) parts[name].addEventListener("change", () => set({ [name]: Number(parts[name].value) }));
     parts.theme.addEventListener("click", turnTheme);
     parts.reset.addEventListener("click", reset);
     parts.tabs.addEventListener("keydown", walkTabs);
     document.addEventListener("keydown", keys);
+    window.addEventListener("beforeprint", () => print(true));
+    window.addEventListener("afterprint", () => print(false));
     window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", render);
 }
 
@@ -174,7 +187,6 @@ async function start() {
     if (compares()) begin({ view: "table" });
     restore();
     document.documentElement.dataset.theme = state.theme;
-    fillChoices();
     parts.query.value = state.query;
     answer();
     await painted();
@@ -182,6 +194,7 @@ async function start() {
     const every = await Promise.all(views.map(async (view) => (view.load ? await view.load(block) : true)));
     present = views.filter((_, index) => every[index]);
     if (!present.some(({ id }) => id === state.view)) state.view = present[0].id;
+    fillChoices();
     fillTabs();
     legend();
     connect();

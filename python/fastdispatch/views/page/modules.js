@@ -2,7 +2,7 @@
 
 import { bothText, changeMark, compares, SIDES } from "./change.js";
 import { el } from "./dom.js";
-import { counted, figure, share } from "./format.js";
+import { bytes, counted, figure, grouped, share } from "./format.js";
 import { set, state } from "./state.js";
 import { trace } from "./trace.js";
 
@@ -16,10 +16,14 @@ function build() {
     const { per_module: sums, modules } = trace;
     const found = new Map();
     const classes = new Map();
+    const sizes = new Map();
     for (let m = 0; m < modules.rows; m++) {
         const pattern = modules.pattern[m];
         if (!classes.has(pattern)) classes.set(pattern, new Set());
         classes.get(pattern).add(modules.class[m]);
+        const place = pattern || modules.class[m];
+        const [elements, size] = sizes.get(place) ?? [0, 0];
+        sizes.set(place, [elements + (modules.parameters?.[m] ?? 0), size + (modules.parameter_bytes?.[m] ?? 0)]);
     }
     const roots = new Map();
     for (let m = 0; m < modules.rows; m++) if (modules.parent[m] < 0) roots.set(modules.class[m], "");
@@ -29,7 +33,7 @@ function build() {
         const number = (name) => (sums[name] ? sums[name][row] : 0);
         found.set(isRoot ? "" : where, {
             path: where, name: isRoot ? where : where.split(".").at(-1), className: isRoot ? "" : [...(classes.get(where) ?? [])].join(", "),
-            instances: number("instances"), calls: number("calls"), ops: number("ops"),
+            parameters: sizes.get(where) ?? [0, 0], instances: number("instances"), calls: number("calls"), ops: number("ops"),
             self: number("self"), total: number("total"), backward: number("backward"),
             sides: compares() ? Object.fromEntries(["calls", "ops", "self", "total", "backward"].map((name) => [name, SIDES.map((side) => number(`${name}.${side}`))])) : null,
         });
@@ -125,7 +129,8 @@ function line(row, forward, backward) {
                 el("span", { class: "quiet" }, [row.className.slice(0, 120), row.instances > 1 ? `× ${row.instances}` : ""].filter(Boolean).join("  ")))),
         bar(row, "total", forward), cell(row, "self", "ns"), bar(row, "backward", backward),
         el("td", { class: "number" }, share(row.total + row.backward, forward + backward)),
-        cell(row, "ops", "count"), cell(row, "calls", "count"));
+        cell(row, "ops", "count"), cell(row, "calls", "count"),
+        el("td", { class: "number" }, row.parameters[0] ? `${grouped(row.parameters[0])} (${bytes(row.parameters[1])})` : ""));
 }
 
 /** Arrows walk, left folds, right unfolds. */
@@ -144,7 +149,7 @@ function draw() {
     const backward = top.reduce((sum, row) => sum + Math.max(row.backward, 0), 0);
     const list = shown();
     body.replaceChildren(...list.map((row) => line(row, forward, backward)));
-    note.textContent = `${counted(trace.modules.rows, "module")} in ${counted(rows.length, "row")}, repeats joined; forward ${figure(forward, "ns")}, backward ${figure(backward, "ns")}`;
+    note.textContent = `${counted(trace.modules.rows, "module")} in ${counted(rows.length, "row")}, repeats joined${trace.ranks.length > 1 ? ", of all ranks" : ""}; forward ${figure(forward, "ns")}, backward ${figure(backward, "ns")}`;
 }
 
 function mount(host) {
@@ -152,7 +157,8 @@ function mount(host) {
     body = el("tbody");
     note = el("span", { class: "quiet" });
     const heads = [["Module", ""], ["Forward", "Time of its forward, with all below"], ["Self", "In its own frame, neither in operators nor in other functions"],
-        ["Backward", "Autograd time that its forward caused"], ["Share", "Of forward and backward of the whole model"], ["Operators", "Calls of operators at or below"], ["Calls", "Of its forward"]];
+        ["Backward", "Autograd time that its forward caused"], ["Share", "Of forward and backward of the whole model"], ["Operators", "Calls of operators at or below"], ["Calls", "Of its forward"],
+        ["Parameters", "Elements and bytes, of all instances in a row, with those of modules below"]];
     host.append(el("div", { class: "viewbar" }, note),
         el("div", { class: "scroller" }, el("table", { class: "figures", role: "treegrid" },
             el("thead", {}, el("tr", {}, ...heads.map(([label, title], i) => el("th", { scope: "col", title, class: i > 0 ? "number" : "" }, label)))), body)));

@@ -86,7 +86,8 @@ function mount(host) {
     host.append(place);
 }
 
-async function load() {
+async function load(block) {
+    trace.byRank = (await block("data-ranks"))?.tables ?? null;
     return trace.ranks.length > 1 && trace.ranks.every(({ table }) => table !== undefined);
 }
 

@@ -8,6 +8,7 @@ const DEFAULTS = {
     package: "",
     kind: "",
     phase: "",
+    rank: -1, // place of the rank whose figures are shown; -1: all together
     said: "", // of a comparison: changed, new, gone, ...
     min: 0, // least share, in percent
     node: -1, // the selected function

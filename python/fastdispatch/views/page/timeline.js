@@ -1,6 +1,6 @@
 // The timeline view: when each call was, on every rank, thread and stream. W and S zoom, A and D move, a drag moves.
 
-import { button, clipped, el, fitted, variable } from "./dom.js";
+import { button, clipped, el, fitted, roomy, variable } from "./dom.js";
 import { counted, seconds } from "./format.js";
 import { HEAD, ROW, bubbles, jobName, laneAt, laneOf, lines, nodeOf, sliceAt, stack, take } from "./lanes.js";
 import { matches } from "./search.js";
@@ -54,7 +54,7 @@ function pan(part) {
 
 function draw() {
     const width = Math.max(scroller.clientWidth, 300);
-    const height = Math.max(stack(AXIS), scroller.clientHeight - 4);
+    const height = roomy(stack(AXIS), scroller);
     const paint = fitted(canvas, width, height);
     const at = scaleOf(width);
     const look = Object.fromEntries(["ink", "faint", "line", "shade", "on-colour", "focus", "ground", "mark"].map((name) => [name, variable(`--${name}`)]));

@@ -109,16 +109,28 @@ const NO_WEIGHT = { id: "", label: "nothing", unit: "count", about: "", whole: 0
 
 const sums = new Map();
 
-/** Of each context its own figure and that with all below, of the phase that is chosen: `{ own, total, whole }`. */
-export function figures(id = weight().id, phase = state.phase) {
-    const key = `${id} ${phase}`;
-    if (!sums.has(key)) sums.set(key, summed(id, phase));
+/** The place of the rank that is chosen; -1: all. */
+export function rankOf() {
+    return trace.byRank && state.rank >= 0 && state.rank < trace.ranks.length ? state.rank : -1;
+}
+
+/** Of each context its own figure and that with all below, of the phase and the rank that are chosen:
+ * `{ own, total, whole }`. */
+export function figures(id = weight().id, phase = state.phase, rank = rankOf()) {
+    const key = `${id} ${phase} ${rank}`;
+    if (!sums.has(key)) sums.set(key, summed(id, phase, rank));
     return sums.get(key);
 }
 
-function summed(id, phase) {
+/** What 100 % of a rank's time is, as it is of all: the threads of one role, mostly main. */
+function wholeOf(id, total) {
+    if (id !== "time") return 0;
+    return trace.roots.reduce((sum, c) => sum + (trace.nodes.name[trace.contexts.node[c]] === trace.about.whole_role ? total[c] : 0), 0);
+}
+
+function summed(id, phase, rank) {
     const own = new Float64Array(trace.count);
-    const column = trace.contexts[id];
+    const column = rank < 0 ? trace.contexts[id] : trace.byRank[`rank${rank}`][id];
     const wanted = trace.about.phases.indexOf(phase);
     for (let c = 0; c < trace.count && column; c++) {
         if (wanted < 0 || trace.contexts.phase[c] === wanted) own[c] = column[c];
@@ -129,7 +141,7 @@ function summed(id, phase) {
         everything += own[c];
         if (trace.contexts.parent[c] >= 0) total[trace.contexts.parent[c]] += total[c];
     }
-    const whole = trace.weights.find((each) => each.id === id)?.whole ?? 0;
+    const whole = rank < 0 ? trace.weights.find((each) => each.id === id)?.whole ?? 0 : wholeOf(id, phase ? figures(id, "", rank).total : total);
     return { own, total, whole: whole || everything, everything };
 }
 
@@ -155,7 +167,7 @@ const tables = new Map();
 
 /** A figure by function. */
 export function byNode(id, phase = state.phase) {
-    const key = `${id} ${phase}`;
+    const key = `${id} ${phase} ${rankOf()}`;
     if (!tables.has(key)) tables.set(key, grouped(trace.contexts.node, trace.nodes.rows, id, phase));
     return tables.get(key);
 }
