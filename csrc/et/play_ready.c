@@ -150,7 +150,7 @@ least_launch(const fd_play_rank *rank, bool gpu)
             least = time;
         }
     }
-    return least;
+    return least == INT64_MAX ? 0 : least;
 }
 
 /* When the stream of a kernel, or the thread of other work, was free. */
