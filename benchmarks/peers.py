@@ -139,6 +139,20 @@ def torch_profiler(**options: bool) -> Callable[[], AbstractContextManager[objec
 
 
 @contextmanager
+def execution_trace() -> Iterator[None]:
+    """PyTorch's observer, into a real file."""
+    import torch
+
+    observer = torch.profiler.ExecutionTraceObserver()
+    with tempfile.TemporaryDirectory(prefix="fastdispatch-bench-") as folder:
+        observer.register_callback(str(Path(folder) / "et.json"))
+        observer.start()
+        yield
+        observer.stop()
+        observer.unregister_callback()
+
+
+@contextmanager
 def stack_script() -> Iterator[None]:
     """What people write today: the Python stack of every operator, in a Python dispatch mode."""
     import inspect

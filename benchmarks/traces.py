@@ -1,4 +1,7 @@
-"""Execution traces linked and converted, beside the public tools for Chakra (`make test-consumers` installs them)."""
+"""Execution traces recorded, linked and converted, beside PyTorch's observer and the public tools for Chakra.
+
+`make test-consumers` installs the tools.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+from benchmarks import peers, training
 from benchmarks.figures import Result
-from benchmarks.measure import Effort
+from benchmarks.measure import Effort, Side, interleave, ratios
 from tests.chakra.pairs import write_pair
 
 _ROOT = Path(__file__).parent.parent
@@ -51,8 +55,24 @@ def _public(tools: Path, et: Path, kineto: Path) -> tuple[float, float]:
     return _run([tools / "chakra_trace_link", *link], [tools / "chakra_converter", *convert])
 
 
+def _recording(result: Result, effort: Effort) -> None:
+    """What a recorded step of the example GPT costs. Each turn has a recording of its own: operands take room."""
+    step = training._step(batch=1, context=16, width=32, heads=2)
+    sides: dict[str, Side] = {
+        "plain": peers.plain,
+        "recording alone": peers.recorded(),
+        "et=True": peers.recorded(et=True, max_mb=256),
+        "PyTorch's observer": peers.execution_trace,
+    }
+    times = interleave(sides, step, effort, turns=2, repeats=6)
+    for side in sides:
+        if side != "plain":
+            result.add(f"a step: {side} / untraced", ratios(times[side], times["plain"]), "x")
+
+
 def measure(effort: Effort) -> Result:
     result = Result()
+    _recording(result, effort)
     tools = _tools()
     operators = 2_000 if effort.quick else _OPERATORS
     with tempfile.TemporaryDirectory() as folder:
