@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 import socket
 import subprocess
 import sys
@@ -14,7 +13,7 @@ import torch
 
 import fastdispatch
 from fastdispatch.pipeline import Graph, Node, convert
-from tests import processes
+from tests import processes, warm
 
 #: Skips over a stage, writes in place, an output of the first stage, integers, a weight in two stages.
 LAYERS = [
@@ -52,29 +51,18 @@ def write(graph: Graph, folder: Path, **options: object) -> None:
         (folder / name).write_text(text)
 
 
-def run_ranks(command: list[str], folder: Path, count: int) -> str:
+#: What programs of a target import.
+IMPORTS = {"torch": ("torch", "torch.distributed.pipelining"), "deepspeed": ("torch", "deepspeed")}
+
+
+def run_ranks(command: list[str], count: int, imports: tuple[str, ...]) -> str:
     """What the last rank prints."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
-    path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+    shared = {"WORLD_SIZE": str(count), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "DS_ACCELERATOR": "cpu"}
     ranks = [
-        subprocess.Popen(
-            [sys.executable, *command],
-            env=processes.environment(
-                RANK=str(rank),
-                LOCAL_RANK=str(rank),
-                WORLD_SIZE=str(count),
-                MASTER_ADDR="127.0.0.1",
-                MASTER_PORT=port,
-                DS_ACCELERATOR="cpu",
-                PYTHONPATH=path,
-            ),
-            cwd=folder,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        warm.start(imports, command, processes.environment(RANK=str(rank), LOCAL_RANK=str(rank), **shared))
         for rank in range(count)
     ]
     answers = [rank.communicate(timeout=300) for rank in ranks]
@@ -87,7 +75,9 @@ def run_ranks(command: list[str], folder: Path, count: int) -> str:
 def test_losses_are_those_of_the_unsplit_model(target: str, replicas: list[int], tmp_path: Path) -> None:
     graph = graph_of(LAYERS, len(replicas))
     write(graph, tmp_path / "net_of_ranks", target=target, inputs=INPUTS, replicas=replicas)
-    printed = run_ranks(["-m", f"net_of_ranks.train_{target}", "--check", "--steps", "3"], tmp_path, sum(replicas))
+    start = tmp_path / "start.py"  # as python -m does
+    start.write_text(f"import runpy\nrunpy.run_module('net_of_ranks.train_{target}', run_name='__main__')\n")
+    printed = run_ranks([str(start), "--check", "--steps", "3"], sum(replicas), IMPORTS[target])
     assert printed.count(": equal\n") == 3 and "DIFFERENT" not in printed
 
 
@@ -95,7 +85,7 @@ def test_the_package_trains_by_its_own_configuration(tmp_path: Path, monkeypatch
     row = [LAYERS[0], *((name, stage, sources, {}) for name, stage, sources, _ in LAYERS[1:10])]
     write(graph_of(row, 2), tmp_path / "net_by_conf")
     program = str(Path(__file__).parent.parent / "isolated" / "package_ranks.py")
-    printed = run_ranks([program, str(tmp_path / "net_by_conf")], tmp_path, 2)
+    printed = run_ranks([program, str(tmp_path / "net_by_conf")], 2, IMPORTS["torch"])
     monkeypatch.syspath_prepend(tmp_path)
     torch.manual_seed(0)
     model = importlib.import_module("net_by_conf").full_model()
