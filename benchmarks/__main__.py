@@ -30,6 +30,7 @@ SUBJECTS = (
     "merging",
     "traces",
     "pipelines",
+    "planning",
     "gpu",
 )
 ROOT = Path(__file__).parent.parent

@@ -1,32 +1,81 @@
-"""What planning a pipeline takes, beside the published optimizer's own times (its profiles of the same size).
-
-python -m benchmarks.planning
-"""
+"""What planning a pipeline takes, for graphs of the sizes whose times the published optimizer is known for."""
 
 from __future__ import annotations
 
-import time
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
 
-from fastdispatch.pipeline import Graph, optimize
+from benchmarks.figures import Result
+from benchmarks.measure import Effort
+from fastdispatch.pipeline import Graph
 from tests import models
 
-#: Name, graph, machines, bandwidths, seconds of the published optimizer on a graph of so many states.
-CASES: list[tuple[str, Graph, list[int], list[float], float | None]] = [
-    ("residual, as ResNet-101", models.residual(23), [16], [1e9], 6.0),
-    ("translation, as GNMT large", models.translation(8), [16], [1e9], 35.0),
-    ("residual, two levels, as ResNet-50", models.residual(13), [4, 4], [1e10, 1e9], 9.5),
-    ("branches, as Inception", models.branchy(11, (3, 9, 12, 6)), [16], [1e9], None),
+# Processor time of the search alone, and the most memory of the process.
+_PLANNED = """
+import json, resource, sys, time
+from fastdispatch.pipeline import Graph, optimize
+graph = Graph.read(sys.argv[1])
+options = json.loads(sys.argv[2])
+begin = time.process_time()
+found = optimize(graph, **options)
+took = time.process_time() - begin
+memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+step = found.time_per_stage_s if found.schedule is None else found.schedule["step_s"]
+bound = found.bound_s if found.schedule is None else found.schedule["bound_s"]
+print(json.dumps([took, memory, found.states, step, bound]))
+"""
+
+
+class _Case(NamedTuple):
+    name: str
+    graph: Callable[[int], Graph]
+    size: int
+    machines: list[int]
+    bar: float  # ms
+    memory: float | None = None  # MB, Python included
+    options: dict[str, object] | None = None
+    note: str = ""
+
+
+def _inception(blocks: int) -> Graph:
+    return models.branchy(blocks, (3, 9, 12, 6, 5))
+
+
+_CASES = [
+    _Case("as ResNet-101", models.residual, 23, [16], 50, note="published: 6 s"),
+    _Case("as GNMT large", models.translation, 8, [16], 500, 100, note="published: 35 s, 2.3 GB"),
+    _Case("as ResNet-50, two levels", models.residual, 13, [4, 4], 1000, note="published: 9.5 s"),
+    _Case("as GNMT large, two levels", models.translation, 8, [4, 4], 60_000, note="published: not in 900 s"),
+    _Case("more than Inception", _inception, 11, [16], 30_000, 256),
+    _Case("as ResNet-101, 1f1b", models.residual, 23, [4], 5000, options={"schedule": "1f1b", "micro_batches": 16}),
 ]
 
 
-def main() -> None:
-    for name, graph, machines, bandwidths, theirs in CASES:
-        begin = time.perf_counter()
-        found = optimize(graph, machines, bandwidths, compression=1.0)
-        took = time.perf_counter() - begin
-        ratio = f"{theirs / took:8.0f} times as quick" if theirs else ""
-        print(f"{name:36} {found.states:7d} states  {took * 1e3:9.1f} ms {ratio}")
+def _run(path: Path, case: _Case) -> list[float]:
+    speeds = [1e9] if len(case.machines) == 1 else [1e10, 1e9]
+    options = {"machines": case.machines, "bandwidths": speeds, "compression": 1.0, **(case.options or {})}
+    command = [sys.executable, "-c", _PLANNED, str(path), json.dumps(options)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    figures: list[float] = json.loads(done.stdout)
+    return figures
 
 
-if __name__ == "__main__":
-    main()
+def measure(effort: Effort) -> Result:
+    result = Result()
+    with tempfile.TemporaryDirectory(prefix="fastdispatch-bench-") as name:
+        for case in _CASES:
+            path = Path(name) / "graph.txt"
+            case.graph(2 if effort.quick else case.size).write(path)
+            runs = [_run(path, case) for _ in range(min(effort.rounds, 3))]
+            states, step, bound = runs[0][2:]
+            proven = "proven" if bound >= step * (1 - 1e-9) else f"{1 - bound / step:.1%} above its bound"
+            note = f"{states:.0f} states, {proven}" + (f"; {case.note}" if case.note else "")
+            result.add(case.name, [1e3 * run[0] for run in runs], "ms", case.bar, note)
+            if case.memory is not None:
+                result.add(f"{case.name}: memory, with Python", [run[1] for run in runs], "MB", case.memory)
+    return result

@@ -145,7 +145,9 @@ answer(const fd_pipeline *pipeline, const fd_pipeline_request *request,
     return Py_BuildValue(
         "{s:I,s:I,s:N,s:d,s:d,s:N,s:N,s:N,s:N,s:N,s:N}", "layers",
         (unsigned)pipeline->layers.count, "states",
-        (unsigned)pipeline->states.count, "complete",
+        (unsigned)(pipeline->states.complete ? pipeline->states.found
+                                             : pipeline->states.count),
+        "complete",
         PyBool_FromLong(pipeline->states.complete), "single_machine_s",
         pipeline->best.one_machine, "data_parallel_s",
         pipeline->best.data_parallel, "best",

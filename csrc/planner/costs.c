@@ -59,6 +59,7 @@ fd_least_time(const fd_costs *costs, const fd_states *states,
         all *= costs->machines[i];
         fastest = fmax(fastest, costs->bandwidths[i]);
     }
+    least = states->times[states->count - 1] / all;
     for (uint32_t i = 0; i < layers; i++) {
         double time = states->least_times[i];
         double best = time;

@@ -78,8 +78,9 @@ fd_cuts_of(const fd_costs *costs, const fd_states *states)
     return costs->true_cut ? states->cuts : states->wide_cuts;
 }
 
-/* No pipeline of these states is quicker, but for rounding: the layer of the most time, with
- * those that come with it, where it has as many machines as suit it. */
+/* No pipeline of these states is quicker, but for rounding: no machine is better
+ * than fully used, and no layer quicker than, with those that come with it, on
+ * as many machines as suit it. */
 double fd_least_time(const fd_costs *costs, const fd_states *states,
                      uint32_t layers);
 

@@ -364,14 +364,11 @@ static void
 add_figures(fd_optimum *optimum, const fd_optimum_request *request)
 {
     const fd_states *states = request->states;
-    double all = 1;
     optimum->one_machine = states->times[states->count - 1];
     optimum->data_parallel = data_parallel_time(&request->costs, states);
-    for (uint32_t i = 0; i < request->costs.levels; i++) {
-        all *= request->costs.machines[i];
-    }
-    optimum->bound =
-        states->complete ? optimum->time : optimum->one_machine / all;
+    optimum->bound = states->complete
+                         ? optimum->time
+                         : fmin(request->floor * (1 - 2e-12), optimum->time);
     for (uint32_t i = 0; i < optimum->stages.count; i++) {
         fd_stage *stage = &optimum->stages.list[i];
         if (stage->level == 0 && request->costs.memory != FD_MEMORY_FREE) {

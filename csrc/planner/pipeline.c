@@ -7,8 +7,14 @@
 #include <string.h>
 
 /* States that take a second or two: one level looks at few of them for each,
- * several levels and schedules at all pairs; levels keep a number for each. */
-enum { MOST_STATES = 1 << 19, MOST_STATES_LEVELS = 1 << 12 };
+ * several levels and schedules at all pairs; levels keep a number for each.
+ * Finding them takes rows of bits, of which most are often not wanted. */
+enum {
+    MOST_STATES = 1 << 19,
+    MOST_STATES_LEVELS = 1 << 12,
+    FEW_STATES = 1 << 16
+};
+#define MOST_BYTES (UINT64_C(1) << 26)
 
 void
 fd_pipeline_clear(fd_pipeline *pipeline)
@@ -91,6 +97,34 @@ ask(const fd_states *states, const fd_costs *costs, double cap)
                                 .cap = cap};
 }
 
+/* A bound on the answer that no rounding gets below. */
+static double
+loosened(double time)
+{
+    return time * (1 + 1e-9);
+}
+
+/* An optimum, looked for not far above the floor first: the less room a plan
+ * has, the fewer places a cut can have. */
+static fd_status
+find_above(fd_optimum *optimum, const fd_optimum_request *request,
+           fd_error *error)
+{
+    const fd_states *states = request->states;
+    fd_optimum_request close = *request;
+    double high = fmin(request->cap, states->times[states->count - 1]);
+    double room = high - request->floor;
+    for (double share = 1.0 / 256; room > 0 && share < 1; share *= 4) {
+        close.cap = loosened(request->floor + share * room);
+        fd_status status = fd_optimum_find(optimum, &close, error);
+        if (status != FD_EINVAL) {
+            return status;
+        }
+        fd_optimum_clear(optimum);
+    }
+    return fd_optimum_find(optimum, request, error);
+}
+
 /* The time of an optimum that is not kept; INFINITY: there is none. */
 static fd_status
 time_of(const fd_pipeline *pipeline, const fd_costs *costs, double cap,
@@ -100,17 +134,10 @@ time_of(const fd_pipeline *pipeline, const fd_costs *costs, double cap,
     fd_optimum_request request = ask(&pipeline->states, costs, cap);
     request.floor = fd_least_time(costs, &pipeline->states,
                                   pipeline->layers.count);
-    fd_status status = fd_optimum_find(&found, &request, NULL);
+    fd_status status = find_above(&found, &request, NULL);
     *time = status == FD_OK ? found.time : INFINITY;
     fd_optimum_clear(&found);
     return status == FD_EINVAL ? FD_OK : status;
-}
-
-/* A bound on the answer that no rounding gets below. */
-static double
-loosened(double time)
-{
-    return time * (1 + 1e-9);
 }
 
 /* The stage that lacks most when memory is no matter, and what it lacks. */
@@ -177,15 +204,52 @@ tell_none(fd_pipeline *pipeline, const fd_model *model, const fd_costs *costs,
                          (unsigned)pipeline->states.count - 1);
 }
 
-static uint32_t
-most_states(const fd_pipeline_request *request)
+/* `cap`: a time that a plan was found for. What else is asked for needs the
+ * states that only slower plans are cut at. */
+static fd_states_window
+window_of(const fd_pipeline *pipeline, const fd_pipeline_request *request,
+          double cap)
 {
-    if (request->most_states > 0) {
-        return request->most_states;
+    bool alone = !request->second && !request->gains
+                 && request->micro_batches == 0;
+    uint64_t row = pipeline->layers.words * sizeof(uint64_t) + 16;
+    fd_states_window window = {.found = (uint32_t)(MOST_BYTES / row),
+                               .kept = request->costs.levels > 1
+                                               || request->micro_batches > 0
+                                           ? MOST_STATES_LEVELS
+                                           : MOST_STATES,
+                               .cap = alone ? cap : INFINITY,
+                               .machines = 1};
+    if (!alone) {
+        window.found = window.kept;
     }
-    return request->costs.levels > 1 || request->micro_batches > 0
-               ? MOST_STATES_LEVELS
-               : MOST_STATES;
+    if (request->most_states > 0) {
+        window.found = request->most_states;
+        window.kept = request->most_states;
+    }
+    window.few = window.kept < FEW_STATES ? window.kept : FEW_STATES;
+    for (uint32_t i = 0; i < request->costs.levels; i++) {
+        window.machines *= request->costs.machines[i];
+    }
+    return window;
+}
+
+/* All states within a window, and the best plan with them. */
+static fd_status
+find_within(fd_pipeline *pipeline, const fd_model *model,
+            const fd_costs *costs, const fd_states_window *window, double cap)
+{
+    fd_states_clear(&pipeline->states);
+    fd_optimum_clear(&pipeline->best);
+    fd_status status =
+        fd_states_make(&pipeline->states, model, &pipeline->layers, window);
+    if (status == FD_OK) {
+        fd_optimum_request best = ask(&pipeline->states, costs, cap);
+        best.floor = fd_least_time(costs, &pipeline->states,
+                                   pipeline->layers.count);
+        status = find_above(&pipeline->best, &best, NULL);
+    }
+    return status;
 }
 
 static fd_status
@@ -193,38 +257,30 @@ find_best(fd_pipeline *pipeline, const fd_model *model,
           const fd_pipeline_request *request, fd_error *error)
 {
     const fd_costs *costs = &request->costs;
+    fd_states_window chains = {.found = 0};
     double cap = INFINITY;
     fd_status status = fd_costs_check(costs, error);
     if (status == FD_OK) {
         status = fd_layers_make(&pipeline->layers, model, error);
     }
     if (status == FD_OK) {
-        status =
-            fd_states_make(&pipeline->states, model, &pipeline->layers, 0);
+        status = fd_states_make(&pipeline->states, model, &pipeline->layers,
+                                &chains);
     }
     if (status == FD_OK) {
         status = time_of(pipeline, costs, INFINITY, &cap);
     }
-    if (status == FD_OK) {
-        fd_states_clear(&pipeline->states);
-        status = fd_states_make(&pipeline->states, model, &pipeline->layers,
-                                most_states(request));
+    if (status != FD_OK) {
+        return status;
     }
-    if (status == FD_OK) {
-        fd_optimum_request best =
-            ask(&pipeline->states, costs, loosened(cap));
-        best.floor = fd_least_time(costs, &pipeline->states,
-                                  pipeline->layers.count);
-        status = fd_optimum_find(&pipeline->best, &best, error);
-        if (status == FD_EINVAL && request->micro_batches > 0) {
-            pipeline->best.time = INFINITY;
-            status = FD_OK;
-        }
-        if (status == FD_EINVAL) {
-            status = tell_none(pipeline, model, costs, error);
-        }
+    fd_states_window window = window_of(pipeline, request, loosened(cap));
+    status = find_within(pipeline, model, costs, &window, loosened(cap));
+    if (status == FD_EINVAL && request->micro_batches > 0) {
+        pipeline->best.time = INFINITY;
+        status = FD_OK;
     }
-    return status;
+    return status == FD_EINVAL ? tell_none(pipeline, model, costs, error)
+                               : status;
 }
 
 /* The best of the plans that lack one of the cuts of the best: each in turn. */
@@ -233,8 +289,7 @@ find_second(fd_pipeline *pipeline, const fd_costs *costs)
 {
     uint32_t top = costs->levels - 1;
     fd_optimum_request request = ask(&pipeline->states, costs, INFINITY);
-    request.floor = fd_least_time(costs, &pipeline->states,
-                                  pipeline->layers.count);
+    request.floor = pipeline->best.time;
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < pipeline->best.stages.count; i++) {
         const fd_stage *stage = &pipeline->best.stages.list[i];
@@ -247,7 +302,7 @@ find_second(fd_pipeline *pipeline, const fd_costs *costs)
         request.forbidden = stage->block.first;
         request.cut_once = whole;
         fd_optimum found;
-        status = fd_optimum_find(&found, &request, NULL);
+        status = find_above(&found, &request, NULL);
         if (status == FD_OK && found.time < pipeline->second.time) {
             fd_optimum_clear(&pipeline->second);
             pipeline->second = found;

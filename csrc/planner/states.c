@@ -390,6 +390,50 @@ fill(fd_states *states, const family *f)
     return status;
 }
 
+static double
+time_of_set(const family *f, const uint64_t *set)
+{
+    double time = 0;
+    for (uint32_t word = 0; word < f->layers->words; word++) {
+        for (uint64_t left = set[word]; left != 0; left &= left - 1) {
+            uint32_t layer = word * 64 + (uint32_t)__builtin_ctzll(left);
+            time += time_of(&f->model->nodes.list[f->layers->nodes[layer]]);
+        }
+    }
+    return time;
+}
+
+/* Whether a plan within the window may be cut behind what takes `time`. */
+static bool
+is_wanted(const fd_states_window *window, double time, double whole)
+{
+    double slack = 1e-9 * whole;
+    double before = ceil((time - slack) / window->cap);
+    return whole - time
+           <= (window->machines - fmax(before, 1)) * window->cap + slack;
+}
+
+/* Rows that are wanted move to the front, the whole with them. */
+static void
+keep_wanted(family *f, const fd_states_window *window)
+{
+    uint32_t words = f->layers->words;
+    double whole = 0;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < f->layers->count; i++) {
+        whole += time_of(&f->model->nodes.list[f->layers->nodes[i]]);
+    }
+    for (uint32_t i = 0; i < f->count; i++) {
+        const uint64_t *row = row_of(f, i);
+        if (size_of(row, words) == f->layers->count
+            || is_wanted(window, time_of_set(f, row), whole)) {
+            memmove(&f->rows[(size_t)kept * words], row, words * sizeof *row);
+            kept++;
+        }
+    }
+    f->count = kept;
+}
+
 /* What holds for any states: a layer comes with itself. */
 static void
 each_alone(const family *f)
@@ -438,7 +482,7 @@ find_all(family *f, uint32_t most, bool *complete)
 
 fd_status
 fd_states_make(fd_states *states, const fd_model *model,
-               const fd_layers *layers, uint32_t most)
+               const fd_layers *layers, const fd_states_window *window)
 {
     *states = (fd_states){.count = 0};
     family f = {.model = model, .layers = layers};
@@ -451,12 +495,18 @@ fd_states_make(fd_states *states, const fd_model *model,
     bool made = f.next != NULL && work != NULL && f.least_times != NULL
                 && f.least_parameters != NULL;
     fd_status status = made ? FD_OK : FD_ENOMEM;
-    if (status == FD_OK && most > 0) {
-        status = find_all(&f, most, &states->complete);
+    if (status == FD_OK && window->found > 0) {
+        status = find_all(&f, window->found, &states->complete);
+        states->found = f.count;
+        fd_index_clear(&f.index);
     }
+    if (status == FD_OK && states->complete && f.count > window->few
+        && isfinite(window->cap)) {
+        keep_wanted(&f, window);
+    }
+    states->complete = states->complete && f.count <= window->kept;
     if (status == FD_OK && !states->complete) {
         f.count = 0;
-        fd_index_clear(&f.index);
         each_alone(&f);
         status = walk(&f, work, false);
         if (status == FD_OK) {

@@ -18,6 +18,8 @@
 
 typedef struct fd_states {
     uint32_t count;
+    uint32_t found;     /* of the family, with those that no plan within the
+                           window can be cut at; 0: not looked for */
     uint32_t words;
     bool complete;      /* false: there are more; these are a few chains */
     uint64_t *sets;     /* owned, as all below; a row a state */
@@ -35,10 +37,28 @@ typedef struct fd_states {
     double *least_parameters; /* the same in bytes */
 } fd_states;
 
-/* Chains alone, which are a part of the family, with `most` 0, and when the
- * family has more than `most`. To be cleared in any case. */
+/* Which states are worth keeping. A plan whose slowest stage takes `cap` on so
+ * many machines is cut only where some of them can do what is before, and the
+ * others the rest, in that time:
+ *
+ *     time  0   cap   2 cap   3 cap  ...           whole
+ *           |   [--]    [--]    [--]                   |
+ *                 ^ as wide as what machines times cap is more than the whole
+ *
+ * INFINITY keeps them all. */
+typedef struct fd_states_window {
+    uint32_t found; /* at most so many are found */
+    uint32_t kept;  /* and at most so many kept */
+    uint32_t few;   /* so many are kept all */
+    double cap;     /* seconds */
+    double machines;
+} fd_states_window;
+
+/* Chains alone, which are a part of the family, with `found` 0, and when the
+ * family has more than the window allows. To be cleared in any case. */
 fd_status fd_states_make(fd_states *states, const fd_model *model,
-                         const fd_layers *layers, uint32_t most);
+                         const fd_layers *layers,
+                         const fd_states_window *window);
 void fd_states_clear(fd_states *states);
 
 /* The place in by_time behind the last state that takes at most `time`. */

@@ -35,8 +35,9 @@ make(chained *c, uint32_t machines)
     if (status == FD_OK) {
         status = fd_layers_make(&c->layers, &c->model, NULL);
     }
+    fd_states_window all = {.found = 100, .kept = 100, .cap = INFINITY};
     return status == FD_OK
-               ? fd_states_make(&c->states, &c->model, &c->layers, 100)
+               ? fd_states_make(&c->states, &c->model, &c->layers, &all)
                : status;
 }
 

@@ -26,6 +26,7 @@ BARS = {
         "partition of 2 000 layers in 16",
         "plan of 64 stages, 1 024 micro-batches",
     ],
+    "planning": ["as ResNet-101", "as GNMT large", "as GNMT large: memory, with Python"],
 }
 
 

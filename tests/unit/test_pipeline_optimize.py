@@ -111,6 +111,32 @@ def test_known_times(name: str, machines: list[int], options: dict[str, object],
     assert same(time_of(graph, machines, [1e9] if len(machines) == 1 else [1e10, 1e9], **options), wanted)
 
 
+@pytest.mark.parametrize(("name", "count"), [("vgg16", 40), ("resnet18", 100), ("gnmt", 99)])
+def test_known_numbers_of_states(name: str, count: int) -> None:
+    found = optimize(Graph.read(ROOT / "tests" / "gold" / "pipeline" / f"{name}.txt"), 4, 1e9, compression=1.0)
+    assert found.states == count and found.complete
+
+
+@pytest.mark.parametrize("name", ["add_alias", "arg_order", "mha_prefix", "modern_repr", "view_const"])
+def test_hazard_graphs(name: str) -> None:
+    graph = Graph.read(ROOT / "tests" / "gold" / "convert" / f"syn_{name}.txt")
+    for machines, compression in ((2, 1.0), (3, None)):
+        found = optimize(graph, machines, 1e9, compression=compression)
+        assert same(found.time_per_stage_s, pipedream.solve(graph, [machines], [1e9], compression=compression))
+        assert same(found.time_per_stage_s, pipedream.tried(graph, machines, 1e9, compression))
+        assert same(found.time_per_stage_s, pipedream.recomputed(found.graph, found.stages, 1e9, compression, False))
+
+
+def test_windows_lose_nothing() -> None:
+    graph = models.branchy(4, (4, 5, 5, 4, 3, 4), 2)
+    alone = optimize(graph, 5, 1e9, compression=1.0)
+    every = optimize(graph, 5, 1e9, compression=1.0, gains=True)
+    assert alone.complete and every.complete and alone.states == every.states > 65_536
+    assert alone.leaves[0]["last"] < every.leaves[0]["last"]
+    assert alone.time_per_stage_s == every.time_per_stage_s == alone.bound_s
+    assert {node.id: node.stage for node in alone.graph.nodes} == {node.id: node.stage for node in every.graph.nodes}
+
+
 def test_a_true_cut_is_never_worse() -> None:
     better = 0
     for seed in range(30):
