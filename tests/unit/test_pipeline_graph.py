@@ -150,3 +150,14 @@ def test_order_and_what_is_before() -> None:
     assert all(place[first] < place[second] for first, second in graph.edges)
     diamond = Graph([Node(id, "x") for id in "abcd"], [("a", "b"), ("a", "c"), ("b", "d"), ("c", "d")])
     assert diamond.before("d") == {"a", "b", "c"} and diamond.behind("b") == {"d"} and diamond.before("a") == set()
+
+
+def test_antichains() -> None:
+    edges = [("0", id) for id in "124"] + [(id, "3") for id in "124"]
+    graph = Graph([Node(id, "x") for id in "01234"], edges)
+    assert graph.before("3") == {"0", "1", "2", "4"}
+    assert graph.augmented(["2"]) == {"0", "2"} and graph.augmented(["3"]) == {"3"}
+    assert graph.latest(["1", "3"]) == {"3"}
+    assert sorted(map(sorted, graph.next_antichains(["2"]))) == [["1", "2"], ["2", "4"], ["3"]]
+    assert len(graph.antichains()) == 9
+    assert graph.antichains()[frozenset("3")] == []

@@ -6,6 +6,8 @@ import json
 import math
 import random
 import shutil
+import signal
+import threading
 from itertools import product
 from pathlib import Path
 
@@ -337,6 +339,23 @@ def test_what_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert picture.count("subgraph cluster_") == len({node.stage for node in saved.nodes})
     crossing = [1 for first, second in saved.edges if saved[first].stage != saved[second].stage]
     assert picture.count("fontcolor=") == len(crossing) > 0
+
+
+def test_ctrl_c_ends_a_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    forever = threading.Event()
+
+    def search(*arguments: object, **options: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+        forever.wait()
+
+    monkeypatch.setattr("fastdispatch.cli.pipeline_optimize.optimize", search)
+    models.chain(3).write(tmp_path / "graph.txt")
+    words = ["pipeline", "partition", "--method", "pipedream", "-n", "2", str(tmp_path / "graph.txt")]
+    assert run(words) == 130
+    assert capsys.readouterr().err == "fastdispatch: interrupted\n"
+    forever.set()
 
 
 @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz draws it")

@@ -6,7 +6,9 @@ import argparse
 import json
 import math
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,9 @@ from fastdispatch import Error
 from fastdispatch.cli.output import make_folder, write
 from fastdispatch.pipeline.graph import Graph
 from fastdispatch.pipeline.optimize import MEMORY, SYNCHRONOUS, Optimum, Stage, optimize
+
+#: Seconds without a word.
+_PATIENCE = 0.5
 
 _BOUND_BY = {
     "compute": "computing",
@@ -102,7 +107,8 @@ def run(arguments: argparse.Namespace, path: str, machines: list[int]) -> None:
 def _solve(
     arguments: argparse.Namespace, graph: Graph, machines: list[int], speeds: list[float], **more: bool
 ) -> Optimum:
-    return optimize(
+    return _watched(
+        optimize,
         graph,
         machines,
         speeds,
@@ -120,6 +126,41 @@ def _solve(
         chunks=arguments.chunks,
         **more,
     )
+
+
+def _watched(search: Callable[..., Optimum], *arguments: Any, **options: Any) -> Optimum:
+    """The search beside the main thread, which Ctrl-C ends with status 130; a terminal shows how long it takes."""
+    done: list[Optimum] = []
+    failed: list[Exception] = []
+
+    def work() -> None:
+        try:
+            done.append(search(*arguments, **options))
+        except Exception as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=work, daemon=True)
+    try:
+        thread.start()
+        thread.join(_PATIENCE)
+        with _clock() if thread.is_alive() and sys.stderr.isatty() else nullcontext():
+            thread.join()
+    except KeyboardInterrupt:
+        print("fastdispatch: interrupted", file=sys.stderr)
+        raise SystemExit(130) from None
+    if failed:
+        raise failed[0]
+    return done[0]
+
+
+def _clock() -> AbstractContextManager[Any]:
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("planning"), TimeElapsedColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    bar.add_task("planning", total=None)
+    return bar
 
 
 def _each(

@@ -180,6 +180,38 @@ class Graph:
         """Ids of all nodes that need a node."""
         return _reached(id, self.outputs)
 
+    def augmented(self, ids: Iterable[str]) -> set[str]:
+        """The nodes of an antichain, and what before each of them is needed by more than it and what it needs."""
+        found = set(ids)
+        for id in list(found):
+            within = self.before(id) | {id}
+            found |= {each for each in within if not within.issuperset(self.outputs(each))}
+        return found | set(ids)
+
+    def latest(self, ids: Iterable[str]) -> set[str]:
+        """Those of some nodes that no other of them needs: an antichain."""
+        given = set(ids)
+        return {id for id in given if given.isdisjoint(self.behind(id))}
+
+    def next_antichains(self, ids: Iterable[str]) -> list[set[str]]:
+        """Antichains behind one: each with one more node that needs something of what it stands for."""
+        within = set(ids).union(*(self.before(id) for id in ids))
+        more = {child: None for id in self._by_id if id in within for child in self.outputs(id) if child not in within}
+        return [self.latest(self.before(child) | within | {child}) for child in more]
+
+    def antichains(self) -> dict[frozenset[str], list[frozenset[str]]]:
+        """Each antichain from the first source on, with those behind it: where a model can be cut. As many as the graph
+        has, which may be very many."""
+        first = next(node.id for node in self.nodes if not self.inputs(node.id))
+        found: dict[frozenset[str], list[frozenset[str]]] = {}
+        todo = [frozenset([first])]
+        while todo:
+            each = todo.pop()
+            if each not in found:
+                found[each] = [frozenset(ids) for ids in self.next_antichains(each)]
+                todo += found[each]
+        return found
+
     def totals(self) -> dict[str, float]:
         """Sums over all nodes: forward_ms, backward_ms, activation_bytes, parameter_bytes."""
         names = ("forward_ms", "backward_ms", "activation_bytes", "parameter_bytes")

@@ -24,10 +24,12 @@ def _bytes(size: float) -> str:
 
 def _label(node: Node) -> str:
     name = node.name if len(node.name) <= _NAME else node.name[: _NAME - 3] + "..."
-    figures = f"{node.forward_ms:.3g} + {node.backward_ms:.3g} ms"
+    figures = []
+    if node.forward_ms or node.backward_ms:
+        figures.append(f"{node.forward_ms:.3g} + {node.backward_ms:.3g} ms")
     if node.parameter_bytes:
-        figures += f", {_bytes(node.parameter_bytes)} parameters"
-    return f"{name}\n{figures}"
+        figures.append(f"{_bytes(node.parameter_bytes)} parameters")
+    return "\n".join([name, ", ".join(figures)] if figures else [name])
 
 
 def _node(node: Node) -> str:
@@ -53,8 +55,8 @@ def dot_of(graph: Graph, titles: Sequence[str] = ()) -> bytes:
     for first, second in graph.edges:
         cut = ""
         if graph[first].stage != graph[second].stage:
-            cut = (
-                f' [label="{_bytes(graph[first].activation_bytes)}", color="#c0392b", fontcolor="#c0392b", penwidth=2]'
-            )
+            size = graph[first].activation_bytes
+            label = f'label="{_bytes(size)}", ' if size else ""
+            cut = f' [{label}color="#c0392b", fontcolor="#c0392b", penwidth=2]'
         lines.append(f"{_quoted(first)} -> {_quoted(second)}{cut};")
     return ("\n".join([*lines, "}"]) + "\n").encode()
