@@ -31,8 +31,8 @@ test-python: $(VENV)/.tools $(VENV)/.install ## Tests of the package on real tra
 test-consumers: $(VENV)/.tools $(VENV)/.install $(CHAKRA)/.install ## The public tools for Chakra on our execution traces
 	CHAKRA=$(CHAKRA)/bin $(BIN)/python -m pytest tests/chakra
 
-test-c: $(VENV)/bin/python ## The C layers without an interpreter: plain, sanitizers, failing allocator
-	$(MAKE) -C tests/c
+test-c: $(VENV)/.install ## The C layers without an interpreter: plain, sanitizers, failing allocator
+	$(MAKE) -C tests/c PYTHON=$(abspath $(BIN))/python
 
 test-versions: $(VENV)/bin/python ## Everything that needs no PyTorch, on Python 3.12 and 3.13 where they are installed
 	$(PYTHON) tests/versions.py $(VENV)/versions 3.12 3.13

@@ -1,5 +1,8 @@
 """Build of the one C extension; everything declarative is in pyproject.toml.
 
+The layers that know nothing of Python are compiled once into a static library, which the extension of every Python and
+the C tests link.
+
 Environment:
   CJSON_DIR               folder with include/cjson/cJSON.h and lib/
   ZLIB_DIR                folder with include/zlib.h and lib/
@@ -12,10 +15,14 @@ import os
 import shlex
 import subprocess
 import sys
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 
 from setuptools import Extension, setup
+from setuptools.command.build_clib import build_clib
+from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
+from setuptools.modified import newer_group
 
 ROOT = Path(__file__).parent
 
@@ -107,23 +114,38 @@ def flags():
         options += ["-O2"]
     link = []
     if switched_on("FASTDISPATCH_SANITIZE"):
-        sanitize = ["-fsanitize=address,undefined", "-fno-omit-frame-pointer", "-fno-sanitize-recover=undefined"]
-        options += [*sanitize, "-O1"]
+        sanitize = ["-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize-recover=all"]
+        options += [*sanitize, "-fno-omit-frame-pointer", "-O1", "-UNDEBUG"]
         link += sanitize
     return options, link
 
 
+def files(suffix, below_python):
+    """The files of the layers that include Python.h, or of those that do not."""
+    found = (path.relative_to(ROOT) for path in (ROOT / "csrc").rglob(f"*{suffix}"))
+    return sorted(str(path) for path in found if (path.parts[1] in ("capture", "module")) != below_python)
+
+
+def layers():
+    """The static library: all below capture."""
+    found = libraries()
+    return {
+        "sources": files(".c", below_python=True),
+        "depends": files(".h", below_python=True),
+        "include_dirs": ["csrc", *found["include_dirs"]],
+        "cflags": [*flags()[0], "-fPIC"],
+    }
+
+
 def extension():
-    sources = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "csrc").rglob("*.c"))
-    headers = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "csrc").rglob("*.h"))
     compile_args, link_args = flags()
     found = libraries()
     return Extension(
         "fastdispatch._core",
-        sources=sources,
-        depends=headers,
+        sources=files(".c", below_python=False),
+        depends=[*files(".h", below_python=False), *files(".h", below_python=True)],
         include_dirs=["csrc", *found.pop("include_dirs")],
-        libraries=["cjson", "z"],
+        libraries=["fd", "cjson", "z"],
         # CPython's own headers do not pass our warnings.
         extra_compile_args=[*compile_args, f"-isystem{python_include()}"],
         extra_link_args=link_args,
@@ -135,6 +157,39 @@ def python_include():
     import sysconfig
 
     return sysconfig.get_paths()["include"]
+
+
+def compile_together(compiler):
+    """Have the compiler take as many files at once as there are cores; of itself it takes one after another."""
+    one_by_one = compiler.compile
+
+    def together(sources, *arguments, **options):
+        with ThreadPool() as pool:
+            objects = pool.map(lambda source: one_by_one([source], *arguments, **options), sources)
+        return [made for one in objects for made in one]
+
+    compiler.compile = together
+
+
+class BuildLayers(build_clib):
+    """Compile the files that changed, not all when one did."""
+
+    def build_libraries(self, libraries):
+        compile_together(self.compiler)
+        for name, info in libraries:
+            objects = self.compiler.object_filenames(info["sources"], output_dir=self.build_temp)
+            made = zip(info["sources"], objects, strict=True)
+            changed = [source for source, made in made if newer_group([source, *info["depends"]], made)]
+            self.compiler.compile(
+                changed, output_dir=self.build_temp, include_dirs=info["include_dirs"], extra_postargs=info["cflags"]
+            )
+            self.compiler.create_static_lib(objects, name, output_dir=self.build_clib)
+
+
+class BuildCore(build_ext):
+    def build_extensions(self):
+        compile_together(self.compiler)
+        super().build_extensions()
 
 
 class BuildWithStartup(build_py):
@@ -153,7 +208,12 @@ class BuildWithStartup(build_py):
 
 
 setup(
+    libraries=[("fd", layers())],
     ext_modules=[extension()],
-    cmdclass={"build_py": BuildWithStartup},
-    options={"build": {"build_base": f"build/{variant()}"}},
+    cmdclass={"build_py": BuildWithStartup, "build_clib": BuildLayers, "build_ext": BuildCore},
+    options={
+        "build": {"build_base": f"build/{variant()}"},
+        # One for every version of Python.
+        "build_clib": {"build_clib": f"build/{variant()}/layers", "build_temp": f"build/{variant()}/layers"},
+    },
 )

@@ -32,7 +32,8 @@ def test_a_source_distribution_installs_where_no_torch_is(tmp_path: Path) -> Non
     (archive,) = tmp_path.glob("*.tar.gz")
     target = tmp_path / "site"
     install = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--target", target]
-    subprocess.run([*install, archive], check=True, capture_output=True)
+    quick = processes.environment(FASTDISPATCH_DEBUG="1")
+    subprocess.run([*install, archive], check=True, capture_output=True, env=quick)
     assert (target / "fastdispatch-startup.pth").is_file()
     # -S: no site-packages, so neither PyTorch nor rich is there.
     environment = processes.environment(PYTHONPATH=str(target))
