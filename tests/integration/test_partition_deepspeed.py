@@ -81,8 +81,8 @@ def test_deepspeed_without_a_pipeline_has_phases(both: dict[str, Any], plain: Pa
 
 
 def test_a_pipeline_cut_by_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Parameters put all dear layers on the first stage. After a run of it each stage has half of the time, trains the
-    same, and records the layers it was given."""
+    """Parameters put all dear layers on the first stage. After a run of it each stage has about half of the time,
+    trains the same, and records the layers it was given."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         place = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
@@ -98,10 +98,14 @@ def test_a_pipeline_cut_by_time(tmp_path: Path, capsys: pytest.CaptureFixture[st
         found.append(json.loads(output.splitlines()[-1]))
     first, last = found
     assert first["before"] == last["before"] == [0, 7, 9]
-    assert first["after"] == last["after"] == [0, 4, 9]
-    assert first["loaded"] == ["0", "1", "2", "3"] and last["loaded"] == ["4", "6", "7", "8"]
+    cut = first["after"][1]
+    assert first["after"] == last["after"] == [0, cut, 9]
+    assert cut in (3, 4, 5)  # 4 of the times as they are; on a busy machine the naps are longer
+    names = [str(layer) for layer in range(9) if layer != 5]  # a function is no child
+    assert first["loaded"] == [name for name in names if int(name) < cut]
+    assert last["loaded"] == [name for name in names if int(name) >= cut]
     assert first["losses"][0] == pytest.approx(first["losses"][1])
-    assert "Partitioning pipeline stages with method parts\nstage=0 layers=4\n     0: Dear\n" in printed[0]
+    assert f"Partitioning pipeline stages with method parts\nstage=0 layers={cut}\n     0: Dear\n" in printed[0]
     assert "     5: dearer\n" in printed[0] and "  loss: MSELoss\n" in printed[0]
     assert "stage=" not in printed[1]
 

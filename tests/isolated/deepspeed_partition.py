@@ -54,11 +54,11 @@ class Dear(nn.Module):
 
 
 def dearer(x: torch.Tensor) -> torch.Tensor:
-    return Nap.apply(x, 0.012)
+    return Nap.apply(x, 0.014)
 
 
 def layers() -> list[Any]:
-    """Five layers of 256 parameters and 12 ms, a function of 36 ms, three layers of 65 792 parameters and no time."""
+    """Five layers of 256 parameters and 12 ms, a function of 42 ms, three layers of 65 792 parameters and no time."""
     return [*(LayerSpec(Dear) for _ in range(5)), dearer, *(LayerSpec(nn.Linear, 256, 256) for _ in range(3))]
 
 
