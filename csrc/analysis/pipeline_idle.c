@@ -188,7 +188,9 @@ run(sweep *s)
         if (i > cell.first && fd_pipeline_is_twin(job, job - 1)) {
             job->before = job[-1].before;
         }
-        s->status = fd_vector_push(&s->open, i);
+        if (s->status == FD_OK) {
+            s->status = fd_vector_push(&s->open, i);
+        }
     }
     if (s->status == FD_OK) {
         drain(s, cell.end, cell.end, s->share->end);

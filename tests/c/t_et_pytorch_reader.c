@@ -63,7 +63,7 @@ none(void)
         {"", "x.json: empty"},
         {"{}", "x.json: no execution trace: it has no \"nodes\""},
         {"{\"traceEvents\": []}",
-         "x.json: no execution trace: it has no \"nodes\""},
+         "x.json: a trace without operators and kernels"},
         {"[1]", "x.json: no execution trace: neither PyTorch's JSON nor "
                 "Chakra's .et"},
     };
