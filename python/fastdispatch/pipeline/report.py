@@ -455,8 +455,8 @@ def number_layers(facts: Sequence[Row]) -> None:
     if sorted(counts) == [*range(wanted)]:
         for row in rows:
             if row["first"] is None:
-                row["first"] = sum(counts[stage] for stage in range(row["stage"]))
-                row["end"] = row["first"] + counts[row["stage"]]
+                first = sum(counts[stage] for stage in range(row["stage"]))
+                row["first"], row["end"] = first, first + counts[row["stage"]]
 
 
 def layers_of(facts: Sequence[Row], trace: Trace) -> tuple[list[int] | None, list[float] | None, list[str]]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from statistics import pstdev
 
+from fastdispatch.summary import PHASES
 from fastdispatch.trace import Trace
-from fastdispatch.views.report_facts import PHASE_BITS, PHASES, Facts, in_role
+from fastdispatch.views.report_facts import PHASE_BITS, Facts, in_role
 from fastdispatch.views.report_rows import Hidden, Listing, Row
 
 _SUMS = ("calls", "resumes", "self", "async", "gpu_calls", "gpu_self", "gpu_starved")
