@@ -74,8 +74,8 @@ module_patterns(void)
         CLEAN(fd_groups_clear) fd_groups groups = {.of_context = NULL};
         OK(trace != NULL ? FD_OK : FD_ENOMEM);
         uint32_t id;
-        fd_trace_module root = {0, 0, 0};
-        fd_trace_module module = {1, 0, 0};
+        fd_trace_module root = {.parent = 0};
+        fd_trace_module module = {.parent = 1};
         OK(fd_trace_add_module(trace, &root, &id));
         OK(fd_text_pool_add(&trace->texts, names[i][0], strlen(names[i][0]),
                             &module.name));

@@ -132,7 +132,7 @@ unused_is_dropped(void)
     OK(trace != NULL ? FD_OK : FD_ENOMEM);
     uint32_t id;
     fd_trace_node unused = {.kind = FD_NODE_OP};
-    fd_trace_module outer = {0, 0, 0};
+    fd_trace_module outer = {.parent = 0};
     fd_trace_context context = {.flags = 0};
     OK(fd_text_pool_add(&trace->texts, "unused", 6, &unused.name));
     OK(fd_trace_add_node(trace, &unused, &id));
@@ -142,7 +142,7 @@ unused_is_dropped(void)
     OK(fd_trace_add_module(trace, &outer, &id));
     OK(fd_text_pool_add(&trace->texts, "used", 4, &outer.name));
     OK(fd_trace_add_module(trace, &outer, &id));
-    fd_trace_module inner = {id, outer.name, 0};
+    fd_trace_module inner = {.parent = id, .name = outer.name};
     OK(fd_trace_add_module(trace, &inner, &context.module));
     OK(fd_trace_add_context(trace, &context, &id));
     OK(fd_trace_sort(trace));

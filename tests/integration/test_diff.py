@@ -90,16 +90,14 @@ def test_one_item_a_layer_is_found(equal_runs: list[fastdispatch.Trace], tmp_pat
     assert all(change > 0 for change in found.values())
 
 
-def test_a_module_that_is_a_third_slower_is_found(tmp_path: Path) -> None:
-    """It is named in each pair of runs, and alone in one of them: a neighbour can slow other parts too."""
-    named: list[list[str]] = []
-    while [] not in named and len(named) < 4:
-        diff = Diff(record(tmp_path / f"{len(named)}.before"), record(tmp_path / f"{len(named)}.after", slow=5800))
-        said = {row.key.rpartition(":")[0][-6:]: row.said for row in diff.changed()}
-        assert said.pop("[Slow]") == {"slower"}
+def test_a_module_that_is_30_percent_slower_is_found(tmp_path: Path) -> None:
+    """A neighbour can slow other parts too, or the machine as a whole: in one of some pairs it is named, and alone."""
+    named: list[dict[str, set[str]]] = []
+    while {"[Slow]": {"slower"}} not in named and len(named) < 5:
+        diff = Diff(record(tmp_path / f"{len(named)}.before"), record(tmp_path / f"{len(named)}.after", slow=5200))
+        named.append({row.key.rpartition(":")[0][-6:]: row.said for row in diff.changed()})
         assert diff.changed_calls() == []
-        named.append(list(said))
-    assert [] in named
+    assert {"[Slow]": {"slower"}} in named
 
 
 def test_a_slow_rank_is_told_from_those_that_wait_for_it(tmp_path: Path) -> None:
