@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import argparse
+import signal
 import sys
 import tempfile
 import threading
@@ -139,7 +140,10 @@ def _until_interrupted(program: Callable[[], object], ends: list[threading.Timer
 def _as_it_was() -> Iterator[None]:
     """What a script finds of its own while it runs."""
     main, argv, path = sys.modules["__main__"], sys.argv, [*sys.path]
+    # A job in the background ignores interrupts, ours too.
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield
     finally:
+        signal.signal(signal.SIGINT, handler or signal.SIG_DFL)
         sys.modules["__main__"], sys.argv, sys.path[:] = main, argv, path
