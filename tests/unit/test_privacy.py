@@ -89,7 +89,7 @@ OUTPUTS = {
 
 
 #: What is in an output as it is, where that is no function of the program.
-NAMED = {"where": b"<module>", "report modules": b"zebra_layers", "pipeline report": b"forward"}
+NAMED = {"where": b"<module>", "report modules": b"zebra_layers", "pipeline report": b"fastdispatch-pipeline-report"}
 
 #: Commands that show nothing of a recording, or refuse the options.
 NO_OUTPUT = {"run", "on", "off", *private.REFUSING}
