@@ -143,7 +143,8 @@ def extension():
     return Extension(
         "fastdispatch._core",
         sources=files(".c", below_python=False),
-        depends=[*files(".h", below_python=False), *files(".h", below_python=True)],
+        # Sources of the library, too: what changes in them is to be linked.
+        depends=[*files(".h", below_python=False), *layers()["depends"], *layers()["sources"]],
         include_dirs=["csrc", *found.pop("include_dirs")],
         libraries=["fd", "cjson", "z"],
         # CPython's own headers do not pass our warnings.
