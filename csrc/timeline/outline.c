@@ -193,6 +193,9 @@ add_sums(fd_timeline_outline *outline)
         }
         process->rank = (uint32_t)(rank - outline->ranks.list);
         rank->kinds |= sums->kinds;
+        if (rank->stepper == 0 && (sums->kinds & FD_IS_STEP) != 0) {
+            rank->stepper = i + 1;
+        }
         rank->events += sums->events;
         rank->calls_lost += sums->calls_lost;
         if (sums->any) {
@@ -257,7 +260,8 @@ tidy_steps(fd_timeline_rank *rank)
     }
 }
 
-/* With work on a GPU its own steps count: the host runs ahead of it. */
+/* With work on a GPU its own steps count: the host runs ahead of it. Else
+ * those of one process: another program beside it may count from elsewhere. */
 static fd_status
 share_steps(fd_timeline_outline *outline)
 {
@@ -266,7 +270,10 @@ share_steps(fd_timeline_outline *outline)
         const fd_timeline_step *step = &outline->steps.list[i];
         uint32_t place = outline->processes.list[step->process].rank;
         fd_timeline_rank *rank = &outline->ranks.list[place];
-        if (step->gpu == ((rank->kinds & FD_IS_GPU_STEP) != 0)) {
+        bool counts = (rank->kinds & FD_IS_GPU_STEP) != 0
+                          ? step->gpu
+                          : step->process + 1 == rank->stepper;
+        if (counts) {
             status = fd_vector_push(&rank->steps, *step);
         }
     }
@@ -274,6 +281,12 @@ share_steps(fd_timeline_outline *outline)
         tidy_steps(&outline->ranks.list[i]);
     }
     return status;
+}
+
+void
+fd_timeline_outline_next(fd_timeline_outline *outline)
+{
+    fd_timeline_slices_next(&outline->slices);
 }
 
 fd_status

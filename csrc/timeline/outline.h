@@ -28,6 +28,7 @@ typedef struct fd_timeline_rank {
     bool any;
     int64_t first; /* begin of the first slice, end of the last */
     int64_t last;
+    uint32_t stepper; /* its first process that has steps, + 1 */
     FD_VECTOR(fd_timeline_step) steps; /* in order, none into the next */
 } fd_timeline_rank;
 
@@ -55,6 +56,9 @@ fd_status fd_timeline_outline_event(fd_timeline_outline *outline,
                                     const fd_clock_map *clock);
 fd_status fd_timeline_outline_member(fd_timeline_outline *outline,
                                      fd_span key, fd_span value);
+
+/* Between the items of two files of one rank. */
+void fd_timeline_outline_next(fd_timeline_outline *outline);
 
 /* After the last item: processes that do not say their rank are of `rank`. */
 fd_status fd_timeline_outline_finish(fd_timeline_outline *outline,

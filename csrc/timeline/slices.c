@@ -15,13 +15,35 @@ fd_timeline_slices_clear(fd_timeline_slices *slices)
     fd_vector_clear(&slices->open);
 }
 
-void
-fd_timeline_slices_restart(fd_timeline_slices *slices)
+static void
+go_on(fd_timeline_slices *slices, uint32_t process, uint32_t thread)
 {
     fd_text_pool texts = slices->texts;
     slices->texts = (fd_text_pool){.bytes = {.bytes = NULL}};
     fd_timeline_slices_clear(slices);
-    *slices = (fd_timeline_slices){.texts = texts};
+    *slices = (fd_timeline_slices){.first_process = process,
+                                   .first_thread = thread,
+                                   .texts = texts};
+}
+
+/* Id 0 is there before any other. */
+static uint32_t
+ids_of(const fd_text_pool *pool)
+{
+    return pool->texts.count > 0 ? pool->texts.count : 1;
+}
+
+void
+fd_timeline_slices_next(fd_timeline_slices *slices)
+{
+    go_on(slices, slices->first_process + ids_of(&slices->pids),
+          slices->first_thread + ids_of(&slices->threads));
+}
+
+void
+fd_timeline_slices_restart(fd_timeline_slices *slices)
+{
+    go_on(slices, 0, 0);
 }
 
 /* The id of a text, and of one too many what takes its place. */
@@ -46,7 +68,10 @@ fd_timeline_slices_process(fd_timeline_slices *slices, fd_span pid,
     static const char zero[] = "0";
     fd_span text = pid.from != NULL ? fd_span_inside(pid)
                                     : (fd_span){zero, zero + 1};
-    return number(&slices->pids, text, FD_TIMELINE_MOST_PIDS, process);
+    fd_status status = number(&slices->pids, text, FD_TIMELINE_MOST_PIDS,
+                              process);
+    *process += slices->first_process;
+    return status;
 }
 
 static fd_status
@@ -62,10 +87,12 @@ find_thread(fd_timeline_slices *slices, const fd_timeline_facts *facts,
         fd_buffer_bytes(scratch, tid.from, fd_span_size(tid));
     }
     fd_span text = {scratch->bytes, scratch->bytes + scratch->size};
-    return scratch->status == FD_OK
-               ? number(&slices->threads, text, FD_SLICES_THREADS,
-                        &slice->thread)
-               : scratch->status;
+    fd_status status = scratch->status == FD_OK
+                           ? number(&slices->threads, text, FD_SLICES_THREADS,
+                                    &slice->thread)
+                           : scratch->status;
+    slice->thread += slices->first_thread;
+    return status;
 }
 
 static uint64_t

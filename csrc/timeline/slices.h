@@ -42,6 +42,8 @@ typedef struct fd_slice_open {
 } fd_slice_open;
 
 typedef struct fd_timeline_slices {
+    uint32_t first_process; /* those of the files before */
+    uint32_t first_thread;
     fd_text_pool pids;
     fd_text_pool threads; /* of process and tid */
     fd_text_pool texts;
@@ -57,7 +59,11 @@ typedef struct fd_timeline_slices {
 
 void fd_timeline_slices_clear(fd_timeline_slices *slices);
 
-/* For another file: the texts stay. */
+/* For another file of the same rank: the texts stay, its processes and threads
+ * get further numbers. */
+void fd_timeline_slices_next(fd_timeline_slices *slices);
+
+/* For one of another rank: processes and threads count from 0 again. */
 void fd_timeline_slices_restart(fd_timeline_slices *slices);
 
 /* The process of an event, from 0 on. */

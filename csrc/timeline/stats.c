@@ -12,7 +12,7 @@ typedef struct counting {
     const fd_stats_request *request;
     fd_stats *stats;
     fd_timeline_input *file;
-    fd_timeline_outline outline; /* of the file */
+    fd_timeline_outline outline; /* of all files of its rank */
     uint64_t done; /* bytes of the files read; every one is read twice */
     uint64_t told;
     uint64_t total;
@@ -291,15 +291,16 @@ add_steps(counting *c, uint32_t place)
     return status;
 }
 
+/* `lost`: places in the files, where they are of one rank. */
 static fd_status
-add_rank(counting *c, uint32_t place)
+add_rank(counting *c, uint32_t place, uint64_t lost)
 {
     fd_stats *stats = c->stats;
     const fd_timeline_rank *rank = &c->outline.ranks.list[place];
     for (uint32_t i = 0; i < stats->ranks.count; i++) {
         if (stats->ranks.list[i].rank == rank->rank) {
             return fd_fail(c->error, FD_ECONFLICT,
-                           "%s: rank %u is in another file, too: merge them first",
+                           "%s: rank %u is in another file, too",
                            c->file->path, (unsigned)rank->rank);
         }
     }
@@ -307,38 +308,78 @@ add_rank(counting *c, uint32_t place)
                          .basis = basis_of(rank->kinds),
                          .events = rank->events,
                          .calls_lost = rank->calls_lost,
-                         .places_lost = rank->places_lost,
+                         .places_lost = rank->places_lost + lost,
                          .steps = rank->steps.count};
-    if (c->outline.ranks.count == 1) {
-        row.places_lost += c->file->lost;
-    }
     fd_status status = fd_vector_push(&stats->ranks, row);
     return status == FD_OK ? add_steps(c, place) : status;
 }
 
 static fd_status
-count_file(counting *c)
+outline_files(counting *c, fd_timeline_input **files, uint32_t count)
 {
-    fd_stats *stats = c->stats;
+    fd_status status = FD_OK;
     c->outline = (fd_timeline_outline){.steps_lost = 0};
-    fd_timeline_slices_restart(&stats->slices);
-    fd_status status = read_file(c, take_for_outline);
-    if (status == FD_OK) {
-        status = fd_timeline_outline_finish(&c->outline, c->file->rank);
+    for (uint32_t i = 0; i < count && status == FD_OK; i++) {
+        c->file = files[i];
+        status = read_file(c, take_for_outline);
+        fd_timeline_outline_next(&c->outline);
     }
-    if (status == FD_OK) {
+    return status == FD_OK ? fd_timeline_outline_finish(&c->outline,
+                                                        files[0]->rank)
+                           : status;
+}
+
+static fd_status
+count_slices(counting *c, fd_timeline_input **files, uint32_t count)
+{
+    fd_timeline_slices *slices = &c->stats->slices;
+    fd_status status = FD_OK;
+    fd_timeline_slices_restart(slices);
+    for (uint32_t i = 0; i < count && status == FD_OK; i++) {
+        c->file = files[i];
         status = read_file(c, take_for_figures);
+        c->file->unpaired = slices->endless + slices->open_count;
+        c->file->timeless = slices->timeless;
+        fd_timeline_slices_next(slices);
+    }
+    return status;
+}
+
+/* The files of one rank: a recording, and another program's trace beside
+ * it. */
+static fd_status
+count_files(counting *c, fd_timeline_input **files, uint32_t count)
+{
+    uint64_t lost = 0;
+    fd_status status = outline_files(c, files, count);
+    if (status == FD_OK) {
+        status = count_slices(c, files, count);
+    }
+    for (uint32_t i = 0; i < count && c->outline.ranks.count == 1; i++) {
+        lost += files[i]->lost;
     }
     for (uint32_t i = 0; i < c->outline.ranks.count && status == FD_OK; i++) {
         if (is_wanted(c->request, c->outline.ranks.list[i].rank)) {
-            status = add_rank(c, i);
+            status = add_rank(c, i, lost);
         }
     }
-    c->file->unpaired = stats->slices.endless + stats->slices.open_count;
-    c->file->timeless = stats->slices.timeless;
-    stats->steps_lost += c->outline.steps_lost;
-    fd_lanes_clear(&stats->lanes);
+    c->stats->steps_lost += c->outline.steps_lost;
+    fd_lanes_clear(&c->stats->lanes);
     fd_timeline_outline_clear(&c->outline);
+    return status;
+}
+
+static fd_status
+count_all(counting *c, const fd_timeline_inputs *used)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 0, next; i < used->count && status == FD_OK; i = next) {
+        for (next = i + 1; next < used->count
+                           && used->list[next]->rank == used->list[i]->rank;
+             next++) {
+        }
+        status = count_files(c, used->list + i, next - i);
+    }
     return status;
 }
 
@@ -372,9 +413,8 @@ fd_timeline_stats(const fd_stats_request *request, fd_timeline_input *inputs,
     fd_timeline_inputs used = {.list = NULL};
     *stats = (fd_stats){.has_base = false};
     fd_status status = prepare(&c, inputs, count, &used);
-    for (uint32_t i = 0; i < used.count && status == FD_OK; i++) {
-        c.file = used.list[i];
-        status = count_file(&c);
+    if (status == FD_OK) {
+        status = count_all(&c, &used);
     }
     fd_timeline_inputs_clear(&used);
     if (status == FD_OK && stats->ranks.count == 0) {

@@ -24,7 +24,7 @@ typedef struct fd_stats_rank {
     fd_stats_basis basis;
     uint64_t events;
     uint64_t calls_lost;  /* the recorder had no room */
-    uint64_t places_lost; /* damaged places of its file */
+    uint64_t places_lost; /* damaged places of its files */
     uint32_t steps;
 } fd_stats_rank;
 
@@ -61,8 +61,9 @@ typedef struct fd_stats {
 
 void fd_stats_clear(fd_stats *stats);
 
-/* Of the inputs the caller sets path and rank, as for a merge. FD_ECONFLICT: a
- * rank is in two of them. FD_EFORMAT: there is no trace. */
+/* Of the inputs the caller sets path and rank, as for a merge: a recording and
+ * another trace of its rank count together. FD_ECONFLICT: a rank is in two
+ * others. FD_EFORMAT: there is no trace. */
 fd_status fd_timeline_stats(const fd_stats_request *request,
                             fd_timeline_input *inputs, uint32_t count,
                             fd_stats *stats, fd_error *error);

@@ -78,6 +78,27 @@ steps(void)
     EQUAL(rank->steps.list[2].end, 56000);
 }
 
+/* Numbers of another file go on, and of two processes that count steps the
+ * first says which there are. */
+static void
+files(void)
+{
+    CLEAN(fd_timeline_outline_clear) fd_timeline_outline o = {.steps_lost = 0};
+    OK(event(&o, SLICE(1, "op", "aten::mm", 2, 3)));
+    OK(event(&o, SLICE(2, "step", "step 5", 10, 20)));
+    fd_timeline_outline_next(&o);
+    OK(event(&o, NAME(2, "rank 1")));
+    OK(event(&o, SLICE(2, "user_annotation", "ProfilerStep#7", 10, 30)));
+    fd_timeline_outline_next(&o);
+    OK(event(&o, SLICE(2, "user_annotation", "ProfilerStep#8", 40, 30)));
+    OK(fd_timeline_outline_finish(&o, 0));
+    EQUAL(o.ranks.count, 2);
+    EQUAL(o.ranks.list[0].events, 3);
+    EQUAL(o.ranks.list[0].steps.count, 1);
+    EQUAL(o.ranks.list[0].steps.list[0].number, 5);
+    EQUAL(o.ranks.list[1].steps.list[0].number, 7);
+}
+
 /* Steps of the streams count where there are any. */
 static void
 gpu_steps(void)
@@ -92,4 +113,4 @@ gpu_steps(void)
     EQUAL(o.ranks.list[0].steps.list[0].end, 86000);
 }
 
-RUN(TEST(ranks), TEST(steps), TEST(gpu_steps))
+RUN(TEST(ranks), TEST(steps), TEST(files), TEST(gpu_steps))

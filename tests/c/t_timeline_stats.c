@@ -74,6 +74,49 @@ figures(void)
     }
 }
 
+/* A recording and what another program wrote of the same rank, both with
+ * process 1 and thread 0, are one rank whose threads are apart; the recording
+ * says which steps there are. */
+static void
+two_files_of_a_rank(void)
+{
+    CLEAN(fd_stats_clear) fd_stats stats = {.has_base = false};
+    fd_timeline_input files[] = {{.path = "b.json"}, {.path = "a.json"},
+                                 {.path = "r1.json", .rank = 1}};
+    fd_stats_request request = {.align = FD_ALIGN_WALL};
+    OK(text_file("a.json", "{\"baseTimeNanoseconds\":1000,\"recordings\":[],"
+                           "\"traceEvents\":[" STEP(0, 0, 50) ","
+                           SLICE(0, "op", "aten::mm", 10, 20) ","
+                           "{\"ph\":\"B\",\"pid\":1,\"tid\":0,\"ts\":50,"
+                           "\"name\":\"open\"},{\"ph"));
+    OK(text_file("b.json", "{\"baseTimeNanoseconds\":2000,\"traceEvents\":["
+                           STEP(9, 0, 90) ","
+                           SLICE(0, "cpu_op", "c10d::barrier", 5, 20) ","
+                           "{\"ph\":\"E\",\"pid\":1,\"tid\":0,\"ts\":60},"
+                           "{\"ph\":\"X\",\"ts\":1,\"dur\":\"\"}]}"));
+    OK(write_rank("r1.json", "3000"));
+    OK(fd_timeline_stats(&request, files, 3, &stats, NULL));
+    EQUAL(stats.ranks.count, 2);
+    const fd_stats_rank *rank = &stats.ranks.list[0];
+    EQUAL(rank->basis, FD_BASIS_OPERATORS);
+    EQUAL(rank->events, 7);
+    EQUAL(rank->steps, 1);
+    EQUAL(rank->places_lost, 1);
+    EQUAL(files[0].events, 4);
+    EQUAL(files[1].events, 3);
+    EQUAL(files[0].unpaired, 1);
+    EQUAL(files[1].unpaired, 1);
+    EQUAL(files[0].timeless, 1);
+    EQUAL(files[1].timeless, 0);
+    const fd_work_sums *all = &stats.steps.list[0].work;
+    EQUAL(all->compute, 20000);
+    EQUAL(all->communication, 20000);
+    EQUAL(all->exposed, 4000);
+    EQUAL(stats.steps.list[1].number, 0);
+    EQUAL(stats.steps.list[2].rank, 1);
+    EQUAL(stats.steps.list[3].work.compute, 60000);
+}
+
 static void
 wanted_ranks(void)
 {
@@ -147,8 +190,7 @@ what_is_refused(void)
         {"[" SLICE(1, "", "a", 1, 1) "]",
          "[" SLICE(1, "", "a", 1, 1) ",{\"ph\":\"M\",\"pid\":1,\"name\":"
          "\"process_name\",\"args\":{\"name\":\"rank 0\"}}]", 1,
-         FD_ECONFLICT, "b.json: rank 0 is in another file, too: merge them "
-         "first"},
+         FD_ECONFLICT, "b.json: rank 0 is in another file, too"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLEAN(fd_stats_clear) fd_stats stats = {.has_base = false};
@@ -200,5 +242,6 @@ progress_can_stop_it(void)
     STATUS(fd_timeline_stats(&request, &file, 1, &stats, NULL), FD_EINVAL);
 }
 
-RUN(TEST(figures), TEST(wanted_ranks), TEST(bases), TEST(what_is_refused),
+RUN(TEST(figures), TEST(two_files_of_a_rank), TEST(wanted_ranks),
+    TEST(bases), TEST(what_is_refused),
     TEST(damage), TEST(progress_can_stop_it))

@@ -42,18 +42,47 @@ def run(folder: Path, *, numbers: bool) -> None:
     (folder / "own.json").write_bytes(trace.export("chrome"))
 
 
-def test_both_record_every_operator(tmp_path: Path) -> None:
-    run(tmp_path, numbers=False)
-    theirs = json.loads((tmp_path / "rank0.json").read_text())["traceEvents"]
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("plain")
+    run(folder, numbers=False)
+    return folder
+
+
+def test_both_record_every_operator(plain: Path) -> None:
+    theirs = json.loads((plain / "rank0.json").read_text())["traceEvents"]
     counts = Counter(event["name"] for event in theirs if event.get("cat") == "cpu_op" and "aten::" in event["name"])
-    trace = fastdispatch.load(str(tmp_path / "out"))
+    trace = fastdispatch.load(str(plain / "out"))
     assert counts["aten::addmm"] == 6
-    assert numbered(tmp_path / "own.json") == {}
+    assert numbered(plain / "own.json") == {}
     calls = Counter[str]()
     names, nodes = trace.nodes["name"], trace.contexts["node"]
     for row in range(len(nodes)):
         calls[names[nodes[row]]] += trace.contexts["calls"][row]
     assert {name: calls[name] for name in counts} == counts
+
+
+def test_figures_of_both_together(plain: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    both, merged = [str(plain / "out"), str(plain / "rank0.json")], str(tmp_path / "merged.json")
+    main(["timeline", "merge", *both, "-o", merged])
+    made, whole = (figures(capsys, *paths) for paths in (both, [merged]))
+    files = [row.pop("files") for row in (made, whole)]
+    assert made == whole
+    assert [(row["rank"], row["used"]) for row in files[0]] == [(0, True), (0, True)]
+    own, theirs = (json.loads((plain / name).read_text())["traceEvents"] for name in ("own.json", "rank0.json"))
+    (rank,) = made["ranks"]
+    assert rank["events"] == sum(event["ph"] != "M" for event in own + theirs)
+    assert rank["steps"] == sum(event.get("cat") == "step" for event in own)
+    assert [row["step"] for row in made["steps"]] == list(range(rank["steps"]))
+    counted = {row["category"]: row["count"] for row in made["categories"]}
+    expected = Counter(event.get("cat", "") for event in own + theirs if event["ph"] in "Xb")
+    assert counted == expected
+
+
+def figures(capsys: pytest.CaptureFixture[str], *paths: str) -> dict[str, Any]:
+    main(["timeline", "stats", "--json", *paths])
+    made: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return made
 
 
 def test_numbers_of_operators_are_torch_profilers(tmp_path: Path) -> None:
