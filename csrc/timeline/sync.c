@@ -138,53 +138,6 @@ key_of(const fd_timeline_event *event, fd_span name)
     return is_async(event) ? hash_of(key, name) : key;
 }
 
-static fd_timeline_begun *
-find_begun(fd_timeline_sync *sync, uint64_t key)
-{
-    for (uint32_t i = 0; i < sync->begun_count; i++) {
-        if (sync->begun[i].key == key) {
-            return &sync->begun[i];
-        }
-    }
-    return NULL;
-}
-
-static void
-take_begin(fd_timeline_sync *sync, const fd_timeline_event *event,
-           fd_span name, int64_t ts)
-{
-    uint64_t kind = kind_of(event, name);
-    uint64_t key = key_of(event, name);
-    fd_timeline_begun *begun = find_begun(sync, key);
-    if (begun != NULL && !is_async(event)) {
-        begun->inner++;
-        return;
-    }
-    if (begun == NULL && kind != 0
-        && sync->begun_count < FD_TIMELINE_SYNC_OPEN) {
-        begun = &sync->begun[sync->begun_count++];
-    }
-    if (begun != NULL && kind != 0) {
-        *begun = (fd_timeline_begun){key, 0, make_part(kind, event, ts)};
-    }
-}
-
-static fd_status
-take_end(fd_timeline_sync *sync, const fd_timeline_event *event, fd_span name,
-         int64_t ts)
-{
-    fd_timeline_begun *begun = find_begun(sync, key_of(event, name));
-    if (begun == NULL || begun->inner > 0) {
-        if (begun != NULL) {
-            begun->inner--;
-        }
-        return FD_OK;
-    }
-    fd_clock_part part = begun->part;
-    *begun = sync->begun[--sync->begun_count];
-    return add_part(sync, part, ts);
-}
-
 static fd_status
 add_message(fd_timeline_sync *sync, fd_timeline_message message)
 {
@@ -208,54 +161,143 @@ take_peer(fd_timeline_message *message, fd_span peer, fd_span tag)
 
 /* PyTorch says who the peer is in the operator, and when a message has come in
  * the range of the back end that begins inside. */
-static fd_status
-take_operator(fd_timeline_sync *sync, const fd_timeline_event *event,
-              fd_span name, int64_t ts, int64_t end)
+static void
+describe_operator(fd_timeline_sync *sync, const fd_timeline_event *event,
+                  fd_span name, fd_timeline_deed *deed)
 {
-    fd_timeline_message message = {.received = begins(name, "c10d::recv_"),
-                                   .time = ts};
+    fd_timeline_message *message = &deed->message;
     fd_span inputs;
     sync->receiving = false;
-    if ((!message.received && !fd_span_is(name, "c10d::send"))
+    message->received = begins(name, "c10d::recv_");
+    if ((!message->received && !fd_span_is(name, "c10d::send"))
         || event->args.from == NULL
         || !fd_scan_find(event->args, "Concrete Inputs", &inputs)
-        || !take_peer(&message, element(inputs, INPUT_PEER),
+        || !take_peer(message, element(inputs, INPUT_PEER),
                       element(inputs, INPUT_TAG))) {
-        return FD_OK;
+        return;
     }
-    if (!message.received) {
-        return add_message(sync, message);
+    deed->what = message->received ? FD_DEED_RECEIVING : FD_DEED_MESSAGE;
+    if (message->received) {
+        sync->receiving = true;
+        sync->pending = *message;
+        sync->pending_end = INT64_MAX;
     }
-    sync->receiving = true;
-    sync->pending = message;
-    sync->pending_end = end;
-    return FD_OK;
 }
 
-static fd_status
-take_received(fd_timeline_sync *sync, int64_t ts, int64_t end)
+static void
+describe_received(fd_timeline_sync *sync, fd_timeline_deed *deed)
 {
-    bool inside = sync->receiving && ts >= sync->pending.time
-                  && ts <= sync->pending_end;
+    int64_t begin = deed->message.time;
+    if (sync->receiving && begin >= sync->pending.time
+        && begin <= sync->pending_end) {
+        deed->what = FD_DEED_MESSAGE;
+        deed->message = sync->pending;
+    }
     sync->receiving = false;
-    sync->pending.time = end;
-    return inside ? add_message(sync, sync->pending) : FD_OK;
 }
 
 /* Any slice that is called send... or recv... and names its peer. */
-static fd_status
-take_named(fd_timeline_sync *sync, const fd_timeline_event *event,
-           fd_span name, int64_t ts, int64_t end)
+static void
+describe_named(const fd_timeline_event *event, fd_span name,
+               fd_timeline_deed *deed)
 {
-    bool received = begins(name, "rec");
-    fd_timeline_message message = {.received = received,
-                                   .time = received ? end : ts};
+    deed->message.received = begins(name, "rec");
+    if (!deed->message.received && !begins(name, "send")) {
+        return;
+    }
     fd_span tag = member(event->args, "tag");
     tag = tag.from != NULL ? tag : member(event->args, "micro_batch");
-    return (received || begins(name, "send"))
-                   && take_peer(&message, member(event->args, "peer"), tag)
-               ? add_message(sync, message)
-               : FD_OK;
+    if (take_peer(&deed->message, member(event->args, "peer"), tag)) {
+        deed->what = FD_DEED_MESSAGE;
+    }
+}
+
+static fd_timeline_deed
+describe(fd_timeline_sync *sync, const fd_timeline_event *event, fd_span name,
+         int64_t begin)
+{
+    fd_timeline_deed deed = {.what = FD_DEED_NONE, .message = {.time = begin}};
+    uint64_t kind = kind_of(event, name);
+    if (begins(name, "c10d::")) {
+        describe_operator(sync, event, name, &deed);
+    }
+    else if (fd_span_is(name, "gloo:recv")) {
+        describe_received(sync, &deed);
+    }
+    else if (kind != 0) {
+        deed.what = FD_DEED_PART;
+        deed.part = make_part(kind, event, begin);
+    }
+    else {
+        describe_named(event, name, &deed);
+    }
+    return deed;
+}
+
+static fd_status
+finish(fd_timeline_sync *sync, const fd_timeline_deed *deed, int64_t end)
+{
+    fd_timeline_message message = deed->message;
+    switch (deed->what) {
+    case FD_DEED_NONE: break;
+    case FD_DEED_PART: return add_part(sync, deed->part, end);
+    case FD_DEED_RECEIVING: sync->pending_end = end; break;
+    case FD_DEED_MESSAGE:
+        if (end < message.time) {
+            break;
+        }
+        message.time = message.received ? end : message.time;
+        return add_message(sync, message);
+    }
+    return FD_OK;
+}
+
+/* The last of them: others of its thread are around it. */
+static fd_timeline_begun *
+find_begun(fd_timeline_sync *sync, uint64_t key)
+{
+    for (uint32_t i = sync->begun_count; i > 0; i--) {
+        if (sync->begun[i - 1].key == key) {
+            return &sync->begun[i - 1];
+        }
+    }
+    return NULL;
+}
+
+static void
+take_begin(fd_timeline_sync *sync, const fd_timeline_event *event,
+           fd_span name, int64_t ts)
+{
+    uint64_t key = key_of(event, name);
+    fd_timeline_begun *around = find_begun(sync, key);
+    fd_timeline_deed deed = describe(sync, event, name, ts);
+    if (around != NULL && is_async(event)) {
+        around->deed = deed; /* its end never came */
+    }
+    else if (deed.what != FD_DEED_NONE
+             && sync->begun_count < FD_TIMELINE_SYNC_OPEN) {
+        sync->begun[sync->begun_count++] = (fd_timeline_begun){key, 0, deed};
+    }
+    else if (around != NULL) {
+        around->inner++;
+    }
+}
+
+static fd_status
+take_end(fd_timeline_sync *sync, const fd_timeline_event *event, fd_span name,
+         int64_t ts)
+{
+    fd_timeline_begun *begun = find_begun(sync, key_of(event, name));
+    if (begun == NULL || begun->inner > 0) {
+        if (begun != NULL) {
+            begun->inner--;
+        }
+        return FD_OK;
+    }
+    const fd_timeline_deed deed = begun->deed;
+    const fd_timeline_begun *last = &sync->begun[--sync->begun_count];
+    memmove(begun, begun + 1, (size_t)(last - begun) * sizeof *begun);
+    return finish(sync, &deed, ts);
 }
 
 /* Most events are told from those that matter by a few bytes. */
@@ -296,17 +338,8 @@ fd_timeline_sync_event(fd_timeline_sync *sync, const fd_timeline_event *event)
         || ts > INT64_MAX - duration) {
         return FD_OK;
     }
-    if (begins(name, "c10d::")) {
-        return take_operator(sync, event, name, ts, ts + duration);
-    }
-    if (fd_span_is(name, "gloo:recv")) {
-        return take_received(sync, ts, ts + duration);
-    }
-    uint64_t kind = kind_of(event, name);
-    if (kind != 0) {
-        return add_part(sync, make_part(kind, event, ts), ts + duration);
-    }
-    return take_named(sync, event, name, ts, ts + duration);
+    const fd_timeline_deed deed = describe(sync, event, name, ts);
+    return finish(sync, &deed, ts + duration);
 }
 
 fd_status

@@ -12,7 +12,7 @@ enum {
     FD_TIMELINE_PARTS = 4096,      /* kept of a trace */
     FD_TIMELINE_MOST_PARTS = 1 << 18, /* looked at; later ones are not */
     FD_TIMELINE_MOST_PINGS = 4096,
-    FD_TIMELINE_SYNC_OPEN = 16 /* collectives begun and not ended at a time */
+    FD_TIMELINE_SYNC_OPEN = 16 /* begun and not ended at a time */
 };
 
 /* The two ends of a message have the same tag and order. */
@@ -30,11 +30,23 @@ typedef struct fd_timeline_ping {
     fd_clock_ping ping; /* by the clocks of the machines, since their start */
 } fd_timeline_ping;
 
-/* A collective whose end is an event of its own. */
+/* What a slice is, before it is known when it ends. */
+typedef struct fd_timeline_deed {
+    enum {
+        FD_DEED_NONE,
+        FD_DEED_PART,
+        FD_DEED_MESSAGE,
+        FD_DEED_RECEIVING
+    } what;
+    fd_clock_part part;
+    fd_timeline_message message; /* its time is the begin */
+} fd_timeline_deed;
+
+/* One whose end is an event of its own. */
 typedef struct fd_timeline_begun {
     uint64_t key;   /* of its thread, or of its id */
     uint32_t inner; /* slices begun inside and not ended */
-    fd_clock_part part;
+    fd_timeline_deed deed;
 } fd_timeline_begun;
 
 typedef struct fd_timeline_sync {
@@ -49,7 +61,7 @@ typedef struct fd_timeline_sync {
     /* while reading: what the next event may end */
     uint32_t begun_count;
     fd_timeline_begun begun[FD_TIMELINE_SYNC_OPEN];
-    bool receiving; /* inside c10d::recv_ */
+    bool receiving; /* inside c10d::recv_, which ends at `pending_end` */
     fd_timeline_message pending;
     int64_t pending_end;
 } fd_timeline_sync;

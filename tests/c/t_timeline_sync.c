@@ -97,6 +97,44 @@ ends_of_their_own(void)
     }
 }
 
+/* A receive that is told by the range of the back end inside, and another
+ * around a collective. */
+static void
+messages_in_pairs(void)
+{
+    CLEAN(fd_timeline_sync_clear) fd_timeline_sync sync = {.has_boot = false};
+    static const char *const texts[] = {
+        PART(B, "\"tid\":1", 5, ",\"name\":\"c10d::send\",\"args\":{"
+             "\"Concrete Inputs\":[\"\",\"\",\"1\",\"7\"]}"),
+        PART(B, "\"tid\":2", 6, ",\"name\":\"c10d::recv_\",\"args\":{"
+             "\"Concrete Inputs\":[\"\",\"\",\"2\",\"7\"]}"),
+        PART(B, "\"tid\":2", 7, ",\"name\":\"gloo:recv\""),
+        PART(E, "\"tid\":1", 8, ""),
+        PART(B, "\"tid\":2", 9, ",\"name\":\"inside\""),
+        PART(E, "\"tid\":2", 10, ""),
+        PART(E, "\"tid\":2", 11, ""),
+        PART(E, "\"tid\":2", 12, ""),
+        PART(B, "\"tid\":2", 13, ",\"name\":\"gloo:recv\""), /* of nobody */
+        PART(E, "\"tid\":2", 14, ""),
+        PART(B, "\"tid\":2", 40, ",\"name\":\"recv\",\"args\":{\"peer\":3}"),
+        PART(B, "\"tid\":2", 41, REDUCE),
+        PART(E, "\"tid\":2", 43, ""),
+        PART(E, "\"tid\":2", 44, ""),
+        PART(B, "\"tid\":2", 50, ",\"name\":\"recv\",\"args\":{\"peer\":4}"),
+        PART(E, "\"tid\":2", 49, ""), /* before it began */
+    };
+    OK(take(&sync, texts, sizeof texts / sizeof *texts));
+    OK(fd_timeline_sync_settle(&sync, 100));
+    EQUAL(sync.begun_count, 0);
+    EQUAL(sync.parts.count, 1);
+    EQUAL(sync.parts.list[0].end, 43000);
+    EQUAL(sync.messages.count, 3);
+    const fd_timeline_message *list = sync.messages.list;
+    CHECK(list[0].peer == 1 && !list[0].received && list[0].time == 5000);
+    CHECK(list[1].peer == 2 && list[1].received && list[1].time == 11000);
+    CHECK(list[2].peer == 3 && list[2].received && list[2].time == 44000);
+}
+
 static void
 messages(void)
 {
@@ -170,4 +208,5 @@ thinning(void)
     }
 }
 
-RUN(TEST(collectives), TEST(ends_of_their_own), TEST(messages), TEST(members), TEST(thinning))
+RUN(TEST(collectives), TEST(ends_of_their_own), TEST(messages_in_pairs),
+    TEST(messages), TEST(members), TEST(thinning))
