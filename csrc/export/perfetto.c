@@ -3,6 +3,7 @@
 #include "analysis/slices.h"
 #include "export/flows.h"
 #include "export/job_names.h"
+#include "export/perfetto_head.h"
 #include "export/perfetto_fields.h"
 #include "export/perfetto_tracks.h"
 #include "export/proto.h"
@@ -11,7 +12,6 @@
 #include "export/transfers.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 /* Ids that no two ranks of a run share, whichever files they are in. Those of
  * sequences are in every packet, so the usual ones are short. */
@@ -33,12 +33,10 @@ typedef struct writer {
     bool *categorised;  /* owned; the same of categories */
     fd_streams streams; /* of the rank */
     uint32_t ids;       /* those of this rank begin here */
-    uint64_t base;      /* boot time of its start, on the first rank's clock */
-    fd_clock_map drift; /* of its times since then */
-    const fd_export_clock *clocks; /* of all ranks; NULL: hosts' own */
-    uint32_t sequence;
+    const fd_export_options *options;
+    fd_perfetto_clock clock; /* of the rank, from its start on */
+    fd_perfetto_ticks ticks; /* of the sequence */
     bool on_stream; /* not on a thread */
-    bool no_flows;
     fd_flows flows;     /* owned; of this rank */
     fd_transfers transfers; /* owned; of all */
     fd_buffer *to;
@@ -51,43 +49,21 @@ typedef struct writer {
 static void
 send(writer *w)
 {
-    fd_proto_number(&w->packet, FD_PB_PACKET_SEQUENCE, w->sequence);
+    fd_proto_number(&w->packet, FD_PB_PACKET_SEQUENCE, w->ticks.sequence);
     fd_proto_message(w->to, FD_PB_TRACE_PACKET, &w->packet);
-}
-
-static void
-write_clock(writer *w)
-{
-    const int clocks[] = {FD_PB_INCREMENTAL, FD_PB_BOOTTIME};
-    for (int i = 0; i < 2; i++) {
-        fd_proto_number(&w->inner, FD_PB_CLOCK_ID, (uint64_t)clocks[i]);
-        fd_proto_number(&w->inner, FD_PB_CLOCK_TIMESTAMP, w->base);
-        if (clocks[i] == FD_PB_INCREMENTAL) {
-            fd_proto_number(&w->inner, FD_PB_CLOCK_INCREMENTAL, 1);
-        }
-        fd_proto_message(&w->message, FD_PB_CLOCKS, &w->inner);
-    }
-    fd_proto_message(&w->packet, FD_PB_PACKET_CLOCK_SNAPSHOT, &w->message);
-    send(w);
 }
 
 /* Every sequence has its own texts, clock and track. */
 static void
 begin_sequence(writer *w, uint32_t number, uint32_t track)
 {
-    w->sequence = number < SHORT_SEQUENCES
-                      ? w->rank->rank * SHORT_SEQUENCES + number + 1
-                      : FIRST_LONG_SEQUENCE + w->ids + number;
+    uint32_t sequence = number < SHORT_SEQUENCES
+                            ? w->rank->rank * SHORT_SEQUENCES + number + 1
+                            : FIRST_LONG_SEQUENCE + track;
     memset(w->named, 0, w->names.names.texts.count);
     memset(w->categorised, 0, w->names.categories.texts.count);
-    fd_proto_number(&w->packet, FD_PB_PACKET_FIRST, 1);
-    fd_proto_number(&w->packet, FD_PB_PACKET_FLAGS, FD_PB_STATE_CLEARED);
-    fd_proto_number(&w->message, FD_PB_PACKET_CLOCK, FD_PB_INCREMENTAL);
-    fd_proto_number(&w->inner, FD_PB_EVENT_TRACK, track);
-    fd_proto_message(&w->message, FD_PB_PACKET_TRACK_EVENT, &w->inner);
-    fd_proto_message(&w->packet, FD_PB_PACKET_DEFAULTS, &w->message);
-    send(w);
-    write_clock(w);
+    fd_perfetto_sequence(w->to, sequence, track);
+    fd_perfetto_ticks_begin(&w->ticks, &w->clock, sequence, 0, w->to);
 }
 
 static uint32_t
@@ -102,14 +78,6 @@ thread_track(const writer *w, uint32_t thread)
     return w->ids + thread + 1;
 }
 
-/* Ns since the rank's start. One snapshot corrects the offset of a clock; its
- * drift is in the times. */
-static uint64_t
-shown(const writer *w, uint64_t time)
-{
-    return (uint64_t)fd_clock_apply(&w->drift, (int64_t)time);
-}
-
 static void
 write_process(writer *w)
 {
@@ -121,10 +89,10 @@ write_process(writer *w)
     text.size = 0;
     fd_buffer_format(&text, "pid %u", w->rank->pid);
     fd_proto_bytes(&w->inner, FD_PB_PROCESS_LABEL, text.bytes, text.size);
-    if (w->clocks != NULL) {
+    if (w->options->clocks != NULL) {
         text.size = 0;
-        fd_export_clock_label(&w->clocks[w->rank - w->trace->ranks.list],
-                              &text);
+        fd_export_clock_label(
+            &w->options->clocks[w->rank - w->trace->ranks.list], &text);
         fd_proto_bytes(&w->inner, FD_PB_PROCESS_LABEL, text.bytes, text.size);
     }
     fd_proto_number(&w->message, FD_PB_TRACK_UUID, process_track(w));
@@ -230,7 +198,7 @@ write_flows(writer *w, uint32_t event)
         write_flow(w, FD_PB_EVENT_LAST_FLOWS, fd_flow_id(rank, into - 1));
     }
     uint32_t launch = fd_streams_flow_of_call(&w->streams, event);
-    if (launch != 0 && !w->no_flows) {
+    if (launch != 0 && !w->options->no_flows) {
         write_flow(w, FD_PB_EVENT_FLOWS, fd_launch_id(rank, launch));
     }
     fd_arrow_end sent = transfer_of(w, &w->rank->events.list[event]);
@@ -242,8 +210,9 @@ write_flows(writer *w, uint32_t event)
 /* One write for all of a packet but its texts and arrows: there are
  * millions. */
 static void
-write_edge(writer *w, const fd_trace_event *event, uint64_t delta, bool begins)
+write_edge(writer *w, const fd_trace_event *event, uint64_t time, bool begins)
 {
+    uint64_t delta = fd_perfetto_ticks_pass(&w->ticks, (int64_t)time, w->to);
     if (begins && event->kind == FD_EVENT_JOB) {
         write_job(w, event, delta);
         return;
@@ -270,7 +239,7 @@ write_edge(writer *w, const fd_trace_event *event, uint64_t delta, bool begins)
         end += sizeof open;
     }
     uint8_t *at = fd_proto_put_field(body, FD_PB_PACKET_TIMESTAMP, delta);
-    at = fd_proto_put_field(at, FD_PB_PACKET_SEQUENCE, w->sequence);
+    at = fd_proto_put_field(at, FD_PB_PACKET_SEQUENCE, w->ticks.sequence);
     if (begins) {
         at = fd_proto_put_field(at, FD_PB_PACKET_FLAGS, FD_PB_STATE_NEEDED);
     }
@@ -301,25 +270,23 @@ write_edge(writer *w, const fd_trace_event *event, uint64_t delta, bool begins)
     fd_buffer_bytes(w->to, body, (size_t)(at - body));
 }
 
-/* An event by name on any track, in absolute time: few, and in any order. */
+/* An event by name on the sequence's track: few. */
 static void
-write_named(writer *w, uint32_t track, uint64_t type, const char *name,
-            uint64_t time)
+write_named(writer *w, uint64_t type, const char *name, uint64_t time)
 {
+    uint64_t delta = fd_perfetto_ticks_pass(&w->ticks, (int64_t)time, w->to);
     fd_proto_number(&w->message, FD_PB_EVENT_TYPE, type);
-    fd_proto_number(&w->message, FD_PB_EVENT_TRACK, track);
     if (name != NULL) {
         fd_proto_text(&w->message, FD_PB_EVENT_NAME, name);
     }
-    fd_proto_number(&w->packet, FD_PB_PACKET_TIMESTAMP, w->base + shown(w, time));
-    fd_proto_number(&w->packet, FD_PB_PACKET_CLOCK, FD_PB_BOOTTIME);
+    fd_proto_number(&w->packet, FD_PB_PACKET_TIMESTAMP, delta);
+    fd_proto_number(&w->packet, FD_PB_PACKET_FLAGS, FD_PB_STATE_NEEDED);
     fd_proto_message(&w->packet, FD_PB_PACKET_TRACK_EVENT, &w->message);
     send(w);
 }
 
 static void
-write_lost(writer *w, uint32_t track, uint64_t lost, const char *what,
-           uint64_t time)
+write_lost(writer *w, uint64_t lost, const char *what, uint64_t time)
 {
     if (lost > 0) {
         fd_buffer text = {.bytes = NULL};
@@ -327,13 +294,13 @@ write_lost(writer *w, uint32_t track, uint64_t lost, const char *what,
                          (unsigned long long)lost, what);
         fd_buffer_bytes(&text, "", 1);
         if (text.status == FD_OK) {
-            write_named(w, track, FD_PB_TYPE_INSTANT, text.bytes, time);
+            write_named(w, FD_PB_TYPE_INSTANT, text.bytes, time);
         }
         fd_buffer_clear(&text);
     }
 }
 
-/* Where a job ends: in absolute time, as it is before what was written. */
+/* Where a job ends; or a nanosecond later, when what it did ended with it. */
 static void
 write_arrival(writer *w, const fd_trace_event *event)
 {
@@ -341,13 +308,13 @@ write_arrival(writer *w, const fd_trace_event *event)
     if (end.id == 0 || !end.ends) {
         return;
     }
+    uint64_t delta = fd_perfetto_ticks_pass(
+        &w->ticks, (int64_t)fd_transfer_arrival(event), w->to);
     fd_proto_number(&w->event, FD_PB_EVENT_TYPE, FD_PB_TYPE_INSTANT);
     fd_proto_text(&w->event, FD_PB_EVENT_CATEGORY, FD_TRANSFER_CATEGORY);
     fd_proto_text(&w->event, FD_PB_EVENT_NAME, "received");
     write_flow(w, FD_PB_EVENT_LAST_FLOWS, end.id);
-    fd_proto_number(&w->packet, FD_PB_PACKET_TIMESTAMP,
-                    w->base + shown(w, fd_transfer_arrival(event)));
-    fd_proto_number(&w->packet, FD_PB_PACKET_CLOCK, FD_PB_BOOTTIME);
+    fd_proto_number(&w->packet, FD_PB_PACKET_TIMESTAMP, delta);
     fd_proto_number(&w->packet, FD_PB_PACKET_FLAGS, FD_PB_STATE_NEEDED);
     fd_proto_message(&w->packet, FD_PB_PACKET_TRACK_EVENT, &w->event);
     send(w);
@@ -375,12 +342,10 @@ write_thread(writer *w, uint32_t thread, const fd_trace_event *events,
         else {
             write_arrival(w, event);
         }
-        write_edge(w, event, shown(w, edge.time) - shown(w, last),
-                   edge.begins);
+        write_edge(w, event, edge.time, edge.begins);
         last = edge.time;
     }
-    write_lost(w, thread_track(w, thread),
-               w->rank->threads.list[thread].events_lost, "events", last);
+    write_lost(w, w->rank->threads.list[thread].events_lost, "events", last);
     fd_slices_clear(&slices);
     return FD_OK;
 }
@@ -395,7 +360,6 @@ write_stream(writer *w, uint32_t number)
     char name[FD_STREAM_NAME];
     fd_slices slices;
     fd_slice_edge edge;
-    uint64_t last = 0;
     fd_status status = fd_slices_make(&slices, events, of->count);
     if (status != FD_OK) {
         return status;
@@ -405,112 +369,37 @@ write_stream(writer *w, uint32_t number)
     write_lane(w, track, name);
     while (fd_slices_next(&slices, &edge)) {
         uint32_t flow = streams->flows[of->first + edge.event];
-        if (edge.begins && flow != 0 && !w->no_flows) {
+        if (edge.begins && flow != 0 && !w->options->no_flows) {
             write_flow(w, FD_PB_EVENT_LAST_FLOWS,
                        fd_launch_id(w->rank->rank, flow));
         }
-        write_edge(w, &events[edge.event], shown(w, edge.time) - shown(w, last),
-                   edge.begins);
-        last = edge.time;
+        write_edge(w, &events[edge.event], edge.time, edge.begins);
     }
     fd_slices_clear(&slices);
     return FD_OK;
-}
-
-static void
-write_steps(writer *w)
-{
-    uint32_t track = process_track(w) - 1;
-    bool any = false;
-    for (uint32_t i = 0; i < w->rank->events.count; i++) {
-        const fd_trace_event *event = &w->rank->events.list[i];
-        char name[32];
-        if (event->kind == FD_EVENT_STEP) {
-            if (!any) {
-                write_lane(w, track, "Steps");
-                any = true;
-            }
-            snprintf(name, sizeof name, "step %u", event->context);
-            write_named(w, track, FD_PB_TYPE_BEGIN, name, event->start);
-            write_named(w, track, FD_PB_TYPE_END, NULL,
-                        event->start + event->duration);
-        }
-    }
-}
-
-static int
-by_start(const void *left, const void *right)
-{
-    const fd_trace_event *a = *(const fd_trace_event *const *)left;
-    const fd_trace_event *b = *(const fd_trace_event *const *)right;
-    return a->start < b->start ? -1 : a->start > b->start;
-}
-
-typedef FD_VECTOR(const fd_trace_event *) event_list;
-typedef FD_VECTOR(uint64_t) lane_list;
-
-/* Work that overlaps is in different lanes: the first that is free. */
-static fd_status
-write_async(writer *w, const fd_trace_event *event, lane_list *lanes)
-{
-    uint32_t lane = 0;
-    while (lane < lanes->count && lanes->list[lane] > event->start) {
-        lane++;
-    }
-    uint32_t track = w->ids + FIRST_LANE + lane;
-    if (lane == lanes->count) {
-        if (fd_vector_push(lanes, 0) != FD_OK) {
-            return FD_ENOMEM;
-        }
-        write_lane(w, track, "Asynchronous work");
-    }
-    lanes->list[lane] = event->start + event->duration;
-    write_named(w, track, FD_PB_TYPE_BEGIN,
-                fd_text_pool_get(&w->names.names,
-                                 w->names.of_context[event->context].name),
-                event->start);
-    write_named(w, track, FD_PB_TYPE_END, NULL, lanes->list[lane]);
-    return FD_OK;
-}
-
-static fd_status
-write_asyncs(writer *w)
-{
-    event_list list = {NULL, 0, 0};
-    lane_list lanes = {NULL, 0, 0}; /* when each is free again */
-    fd_status status = FD_OK;
-    for (uint32_t i = 0; i < w->rank->events.count && status == FD_OK; i++) {
-        const fd_trace_event *event = &w->rank->events.list[i];
-        if (event->kind == FD_EVENT_ASYNC) {
-            status = fd_vector_push(&list, event);
-        }
-    }
-    if (list.count > 0) {
-        qsort(list.list, list.count, sizeof(fd_trace_event *), by_start);
-    }
-    for (uint32_t i = 0; i < list.count && status == FD_OK; i++) {
-        status = write_async(w, list.list[i], &lanes);
-    }
-    fd_vector_clear(&list);
-    fd_vector_clear(&lanes);
-    return status;
 }
 
 /* The clock of all is that of the first rank. */
 static void
 set_clock(writer *w)
 {
+    const fd_export_options *options = w->options;
     const fd_trace_rank *first = &w->trace->ranks.list[0];
-    int64_t start = (int64_t)first->start.boottime_ns;
-    if (w->clocks == NULL) {
-        w->base = (uint64_t)(start + fd_rank_offset(w->trace, w->rank));
-        return;
+    uint32_t place = (uint32_t)(w->rank - first);
+    const fd_clock_map zero = fd_export_clock_of(w->trace, options, 0);
+    int64_t boot = (int64_t)first->start.boottime_ns;
+    int64_t real = (int64_t)first->start.realtime_ns;
+    int64_t off = FD_CLOCK_UNKNOWN;
+    if (options->clocks != NULL) {
+        real = options->clocks_base_ns + fd_clock_apply(&zero, 0);
+        off = options->clocks[place].uncertainty_ns;
     }
-    const fd_clock_map *map = &w->clocks[w->rank - first].map;
-    int64_t zero = fd_clock_apply(map, 0);
-    w->base = (uint64_t)(start + zero - fd_clock_apply(&w->clocks[0].map, 0));
-    w->drift = *map;
-    w->drift.offset_ns += -zero;
+    w->clock = (fd_perfetto_clock){
+        .map = fd_export_clock_of(w->trace, options, place),
+        .step_ns = fd_perfetto_step(off),
+        .has_base = true,
+        .base_ns = real - boot};
+    w->clock.map.offset_ns += boot - fd_clock_apply(&zero, 0);
 }
 
 static fd_status
@@ -522,19 +411,20 @@ write_rank(writer *w)
     set_clock(w);
     begin_sequence(w, 0, process_track(w));
     write_process(w);
-    write_lost(w, process_track(w),
-               w->rank->counters[FD_COUNT_GPU_EVENTS_LOST], "GPU intervals",
+    write_lost(w, w->rank->counters[FD_COUNT_GPU_EVENTS_LOST], "GPU intervals",
                0);
-    write_steps(w);
-    fd_perfetto_tracks tracks = {w->trace,          w->rank,
-                                 w->base,           w->drift,
-                                 w->sequence,       process_track(w),
-                                 process_track(w) - 2, w->ids + FIRST_COUNTER,
-                                 COUNTERS};
+    const fd_perfetto_tracks tracks = {.trace = w->trace,
+                                       .rank = w->rank,
+                                       .names = &w->names,
+                                       .clock = &w->clock,
+                                       .sequences = FIRST_LONG_SEQUENCE,
+                                       .parent = process_track(w),
+                                       .steps = process_track(w) - 1,
+                                       .phases = process_track(w) - 2,
+                                       .lanes = w->ids + FIRST_LANE,
+                                       .first = w->ids + FIRST_COUNTER,
+                                       .room = COUNTERS};
     fd_status status = fd_perfetto_tracks_write(&tracks, w->to);
-    if (status == FD_OK) {
-        status = write_asyncs(w);
-    }
     if (status == FD_OK) {
         status = fd_streams_make(&w->streams, w->rank);
     }
@@ -551,16 +441,27 @@ write_rank(writer *w)
     return status;
 }
 
+static void
+write_origin(const writer *w)
+{
+    int only = w->options->rank;
+    const fd_trace_rank *first = &w->trace->ranks.list[only < 0 ? 0 : only];
+    char text[64];
+    snprintf(text, sizeof text, FD_PERFETTO_EXPORT, (unsigned)first->rank,
+             (unsigned)first->world);
+    fd_perfetto_origin(w->to, text);
+}
+
 fd_status
 fd_export_perfetto(const fd_trace *trace, const fd_export_options *options,
                    fd_buffer *to, fd_error *error)
 {
     writer w = {.trace = trace,
-                .clocks = options->clocks,
-                .no_flows = options->no_flows,
+                .options = options,
                 .to = to};
     fd_status status = fd_timeline_check(trace, options->rank, error);
     if (status == FD_OK) {
+        write_origin(&w);
         status = fd_slice_names_make(&w.names, trace);
     }
     if (status == FD_OK) {

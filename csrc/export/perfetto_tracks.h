@@ -1,21 +1,23 @@
-/* Tracks of one rank beside its calls, for a native trace: phases of steps,
- * and counters. In absolute times, on the sequence of the rank. */
+/* Tracks of one rank beside its calls, for a native trace: steps and their
+ * phases, asynchronous work, counters. Each is a sequence of its own. */
 #ifndef FD_PERFETTO_TRACKS_H
 #define FD_PERFETTO_TRACKS_H
 
-#include "analysis/clock_fit.h"
-#include "io/trace.h"
+#include "export/perfetto_head.h"
+#include "export/slice_names.h"
 
 typedef struct fd_perfetto_tracks {
     const fd_trace *trace;
     const fd_trace_rank *rank;
-    uint64_t base;      /* boot time of the rank's start */
-    fd_clock_map drift; /* of times since then */
-    uint32_t sequence;
+    const fd_slice_names *names;
+    const fd_perfetto_clock *clock; /* borrowed; from the rank's start on */
+    uint32_t sequences; /* and the number of a track: its sequence */
     uint32_t parent; /* track of the process */
-    uint32_t phases; /* track of the phases */
-    uint32_t first;  /* of the counters, */
-    uint32_t room;   /* and so many */
+    uint32_t steps;
+    uint32_t phases;
+    uint32_t lanes; /* the first of asynchronous work */
+    uint32_t first; /* of the counters, */
+    uint32_t room;  /* and so many */
 } fd_perfetto_tracks;
 
 /* Append their packets. */

@@ -281,13 +281,9 @@ clock_of(const merging *m, const fd_timeline_input *input)
 {
     bool has_base = m->clock.has_base && input->align != FD_ALIGN_NONE
                     && input->align != FD_ALIGN_START;
-    int64_t off = input->uncertainty_ns;
-    return (fd_perfetto_clock){.map = input->clock,
-                               .step_ns = off > 0 && off < FD_PERFETTO_STEP_NS
-                                              ? off
-                                              : FD_PERFETTO_STEP_NS,
-                               .has_base = has_base,
-                               .base_ns = m->clock.base_ns};
+    return (fd_perfetto_clock){input->clock,
+                               fd_perfetto_step(input->uncertainty_ns),
+                               has_base, m->clock.base_ns};
 }
 
 static fd_status
@@ -526,6 +522,10 @@ write_all(merging *m)
     m->spare_pid = FD_TIMELINE_RANKS * (uint32_t)FD_TIMELINE_PIDS;
     m->spare_tid = FD_TIMELINE_FIRST_TID;
     if (fd_timeline_is_native(m->request->output)) {
+        char origin[48];
+        snprintf(origin, sizeof origin, FD_PERFETTO_MERGE,
+                 (unsigned)m->inputs.count);
+        fd_perfetto_origin(m->text, origin);
         m->spare = (fd_perfetto_spare){1, 1};
         m->native = fd_perfetto_writer_new(m->out, m->request->output,
                                            &m->spare);

@@ -3,7 +3,7 @@
 #ifndef FD_PERFETTO_DRIFT_H
 #define FD_PERFETTO_DRIFT_H
 
-#include "timeline/perfetto_clock.h"
+#include "export/perfetto_head.h"
 #include "timeline/sorter.h"
 
 typedef struct fd_perfetto_drift {

@@ -23,39 +23,6 @@ fd_perfetto_lanes_clear(fd_perfetto_lanes *l)
     fd_buffer_clear(&l->scratch);
 }
 
-static void
-put_snapshot(fd_perfetto_lanes *l, int64_t time, fd_buffer *to)
-{
-    int64_t merged = time + l->steps.offset_ns;
-    const fd_perfetto_reading readings[] = {
-        {FD_PB_INCREMENTAL, time - l->zero},
-        {FD_PB_BOOTTIME, merged},
-        {FD_PB_REALTIME, l->clock->base_ns + merged}};
-    fd_perfetto_snapshot(to, l->sequence, readings,
-                         l->clock->has_base ? 3 : 2);
-    l->last = time;
-}
-
-void
-fd_perfetto_lanes_clock(fd_perfetto_lanes *l, const fd_perfetto_clock *clock,
-                        int64_t first, fd_buffer *to)
-{
-    l->zero = first < 0 ? first : 0;
-    l->clock = clock;
-    l->steps = fd_clock_steps_begin(&clock->map, clock->step_ns, first);
-    put_snapshot(l, first, to);
-}
-
-/* From here on times lie otherwise, as the clock drifts. */
-static void
-put_step(fd_perfetto_lanes *l, int64_t time, fd_buffer *to)
-{
-    l->steps.last = l->last;
-    if (fd_clock_steps_change(&l->steps, time)) {
-        put_snapshot(l, time, to);
-    }
-}
-
 /* One write for all of a packet but its body: there are millions. */
 static fd_status
 put(fd_perfetto_lanes *l, uint32_t track, uint32_t type, int64_t time,
@@ -65,17 +32,14 @@ put(fd_perfetto_lanes *l, uint32_t track, uint32_t type, int64_t time,
     uint8_t packet[64];
     uint8_t head[96];
     uint8_t *e = event;
-    if (time >= l->steps.due) {
-        put_step(l, time, to);
-    }
+    uint64_t passed = fd_perfetto_ticks_pass(&l->ticks, time, to);
     if (type != 0) {
         e = fd_proto_put_field(e, FD_PB_EVENT_TYPE, type);
     }
     e = fd_proto_put_field(e, FD_PB_EVENT_TRACK, track);
     size_t inner = (size_t)(e - event) + size;
-    uint8_t *p = fd_proto_put_field(packet, FD_PB_PACKET_TIMESTAMP,
-                                    (uint64_t)time - (uint64_t)l->last);
-    p = fd_proto_put_field(p, FD_PB_PACKET_SEQUENCE, l->sequence);
+    uint8_t *p = fd_proto_put_field(packet, FD_PB_PACKET_TIMESTAMP, passed);
+    p = fd_proto_put_field(p, FD_PB_PACKET_SEQUENCE, l->ticks.sequence);
     if (type != FD_PB_TYPE_END || size > 0) {
         p = fd_proto_put_field(p, FD_PB_PACKET_FLAGS, FD_PB_STATE_NEEDED);
     }
@@ -90,7 +54,6 @@ put(fd_perfetto_lanes *l, uint32_t track, uint32_t type, int64_t time,
     h += e - event;
     fd_buffer_bytes(to, head, (size_t)(h - head));
     fd_buffer_bytes(to, body, size);
-    l->last = time;
     return to->status;
 }
 
@@ -226,7 +189,7 @@ open_lane(fd_perfetto_lanes *l, uint32_t thread, fd_buffer *to)
     fd_proto_number(track, FD_PB_TRACK_PARENT,
                     l->lanes.list[own->list[0]].track);
     fd_proto_message(&packet, FD_PB_PACKET_TRACK, track);
-    fd_proto_number(&packet, FD_PB_PACKET_SEQUENCE, l->sequence);
+    fd_proto_number(&packet, FD_PB_PACKET_SEQUENCE, l->ticks.sequence);
     fd_status status = name.status == FD_OK ? packet.status : name.status;
     fd_proto_message(to, FD_PB_TRACE_PACKET, &packet);
     fd_buffer_clear(&packet);

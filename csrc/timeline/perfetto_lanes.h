@@ -13,7 +13,7 @@
 #define FD_PERFETTO_LANES_H
 
 #include "base/vector.h"
-#include "timeline/perfetto_clock.h"
+#include "export/perfetto_head.h"
 
 enum { FD_PERFETTO_LANES = 256 /* of a thread */ };
 
@@ -37,11 +37,7 @@ typedef struct fd_perfetto_due {
 } fd_perfetto_due;
 
 typedef struct fd_perfetto_lanes {
-    uint32_t sequence;
-    int64_t last;         /* time of the last packet */
-    int64_t zero;         /* of the sequence's clock: 0, or the first time */
-    const fd_perfetto_clock *clock; /* borrowed: from those times ... */
-    fd_clock_steps steps;           /* ... to the merge's, as it drifts */
+    fd_perfetto_ticks ticks; /* times are those of the input */
     uint32_t *spare_track; /* borrowed: the next number of a track */
     FD_VECTOR(fd_perfetto_lane) lanes;
     FD_VECTOR(fd_perfetto_numbers) threads; /* their lanes, the own one first */
@@ -56,12 +52,6 @@ void fd_perfetto_lanes_clear(fd_perfetto_lanes *lanes);
 
 /* A thread, by the number of its track: the next place from 0 on. */
 fd_status fd_perfetto_lanes_thread(fd_perfetto_lanes *lanes, uint32_t track);
-
-/* Append what says how times lie to those of the merge, from the first on; the
- * clock is used until the last of them. */
-void fd_perfetto_lanes_clock(fd_perfetto_lanes *lanes,
-                             const fd_perfetto_clock *clock, int64_t first,
-                             fd_buffer *to);
 
 /* Append packets. `body` is of a TrackEvent without type and track; times go
  * up from call to call. */

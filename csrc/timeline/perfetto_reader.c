@@ -1,6 +1,7 @@
 #include "timeline/perfetto_reader.h"
 
 #include "export/perfetto_fields.h"
+#include "export/perfetto_head.h"
 #include "timeline/packets.h"
 #include "timeline/perfetto_event.h"
 
@@ -192,10 +193,28 @@ take_packet(reading *r, fd_buffer *to, fd_status *status)
     return *status == FD_OK;
 }
 
+/* As in the Chrome form of the same. */
+static void
+put_origin(const char *origin, fd_buffer *to)
+{
+    unsigned number;
+    unsigned world;
+    if (sscanf(origin, FD_PERFETTO_MERGE, &number) == 1) {
+        fd_buffer_format(to, "\"mergedFiles\":%u,", number);
+    }
+    else if (sscanf(origin, FD_PERFETTO_EXPORT, &number, &world) == 2) {
+        fd_buffer_format(to,
+                         "\"distributedInfo\":{\"rank\":%u,\"world_size\":%u},"
+                         "\"recordings\":[],",
+                         number, world);
+    }
+}
+
 static void
 begin_text(reading *r, fd_buffer *to)
 {
     fd_buffer_text(to, "{");
+    put_origin(r->tables.origin, to);
     if (r->others > 0) {
         fd_buffer_format(to, "\"otherPackets\":%" PRIu64 ",", r->others);
     }

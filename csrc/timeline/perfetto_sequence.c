@@ -31,7 +31,8 @@ typedef struct sending {
 static void
 send(sending *s)
 {
-    fd_proto_number(&s->packet, FD_PB_PACKET_SEQUENCE, s->lanes.sequence);
+    fd_proto_number(&s->packet, FD_PB_PACKET_SEQUENCE,
+                    s->lanes.ticks.sequence);
     fd_proto_message(s->to, FD_PB_TRACE_PACKET, &s->packet);
 }
 
@@ -39,14 +40,12 @@ send(sending *s)
 static void
 begin_sequence(sending *s, const fd_sorted *first)
 {
-    s->lanes.sequence = s->w->spare->sequence++;
-    fd_proto_number(&s->packet, FD_PB_PACKET_FIRST, 1);
-    fd_proto_number(&s->packet, FD_PB_PACKET_FLAGS, FD_PB_STATE_CLEARED);
-    fd_proto_number(&s->message, FD_PB_DEFAULTS_CLOCK, FD_PB_INCREMENTAL);
-    fd_proto_message(&s->packet, FD_PB_PACKET_DEFAULTS, &s->message);
-    send(s);
+    uint32_t sequence = s->w->spare->sequence++;
+    s->lanes.ticks.sequence = sequence;
+    fd_perfetto_sequence(s->to, sequence, 0);
     if (first->bytes != NULL) {
-        fd_perfetto_lanes_clock(&s->lanes, s->clock, first->key, s->to);
+        fd_perfetto_ticks_begin(&s->lanes.ticks, s->clock, sequence,
+                                first->key, s->to);
     }
 }
 

@@ -471,6 +471,27 @@ is_known(uint32_t number)
     return false;
 }
 
+/* Of several the first: a merge has those of its inputs behind its own. */
+static bool
+take_origin(fd_perfetto_tables *t, const fd_proto_field *message)
+{
+    static const char ours[] = "fastdispatch: ";
+    const size_t least = sizeof ours - 1;
+    fd_proto_field f;
+    fd_proto_reader r = fd_proto_read(message->bytes, message->size);
+    while (fd_proto_next(&r, &f)) {
+        if (f.number == FD_PB_SYSTEM_SERVICE && f.wire == FD_PROTO_BYTES
+            && f.size >= least && f.size < sizeof t->origin
+            && memcmp(f.bytes, ours, least) == 0) {
+            if (t->origin[0] == '\0') {
+                memcpy(t->origin, f.bytes, f.size);
+            }
+            return true;
+        }
+    }
+    return false;
+}
+
 static fd_status
 take_fields(fd_perfetto_tables *t, const char *bytes, size_t size,
             fd_perfetto_packet *packet)
@@ -497,7 +518,9 @@ take_fields(fd_perfetto_tables *t, const char *bytes, size_t size,
                  && packet->from != NULL) {
             status = take_interned(t, packet->from, &f);
         }
-        else if (!is_known(f.number)) {
+        else if (!is_known(f.number)
+                 && !(f.number == FD_PB_PACKET_SYSTEM && is_bytes
+                      && take_origin(t, &f))) {
             packet->other = true;
         }
     }

@@ -66,6 +66,7 @@ typedef struct fd_perfetto_tables {
     FD_VECTOR(fd_perfetto_own_clock) clocks; /* those of the whole trace */
     bool has_base;
     int64_t base_ns; /* real time less boot time */
+    char origin[48]; /* what it says of itself if we wrote it; "" */
 } fd_perfetto_tables;
 
 void fd_perfetto_tables_clear(fd_perfetto_tables *tables);

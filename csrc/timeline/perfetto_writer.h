@@ -11,7 +11,7 @@
 
 #include "io/bytes_out.h"
 #include "timeline/event.h"
-#include "timeline/perfetto_clock.h"
+#include "export/perfetto_head.h"
 
 typedef struct fd_perfetto_writer fd_perfetto_writer;
 

@@ -12,7 +12,7 @@ typedef struct tally {
     int begins;
     int ends;
     uint64_t counted; /* sum of the values */
-    uint64_t first;   /* the earliest time */
+    uint64_t passed;  /* sum of the times since the packet before */
 } tally;
 
 static void
@@ -34,7 +34,7 @@ take_event(tally *t, const fd_proto_field *message)
 static tally
 tally_of(const fd_buffer *trace)
 {
-    tally t = {.first = UINT64_MAX};
+    tally t = {.packets = 0};
     fd_proto_reader packets = fd_proto_read(trace->bytes, trace->size);
     fd_proto_field packet;
     fd_proto_field field;
@@ -46,9 +46,8 @@ tally_of(const fd_buffer *trace)
             if (field.number == FD_PB_PACKET_TRACK_EVENT) {
                 take_event(&t, &field);
             }
-            if (field.number == FD_PB_PACKET_TIMESTAMP
-                && field.value < t.first) {
-                t.first = field.value;
+            if (field.number == FD_PB_PACKET_TIMESTAMP) {
+                t.passed += field.value;
             }
         }
     }
@@ -62,10 +61,12 @@ packets_of_phases_and_counters(void)
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     OK(trace != NULL && fd_trace_add_rank(trace) != NULL ? FD_OK : FD_ENOMEM);
     fd_trace_rank *rank = &trace->ranks.list[0];
+    const fd_perfetto_clock clock = {.map = {.offset_ns = 5000},
+                                     .step_ns = 1};
     fd_perfetto_tracks tracks = {.trace = trace,
                                  .rank = rank,
-                                 .base = 5000,
-                                 .sequence = 1,
+                                 .clock = &clock,
+                                 .sequences = 1 << 20,
                                  .parent = 10,
                                  .phases = 11,
                                  .first = 12,
@@ -89,8 +90,8 @@ packets_of_phases_and_counters(void)
     EQUAL(t.begins, 1);
     EQUAL(t.ends, 1);
     EQUAL(t.counted, 2);
-    EQUAL(t.packets, 3 + 2 + 4);
-    EQUAL(t.first, 5010);
+    EQUAL(t.packets, 3 * 3 + 2 + 4); /* a begin, a clock, a track each */
+    EQUAL(t.passed, 120 + 2 * 20);
 }
 
 RUN(TEST(packets_of_phases_and_counters))

@@ -62,4 +62,18 @@ tracks_and_texts(void)
     CHECK(p.other);
 }
 
-RUN(TEST(clocks), TEST(tracks_and_texts))
+static void
+what_we_wrote(void)
+{
+    CLEAN(fd_perfetto_tables_clear) fd_perfetto_tables t = {.has_base = false};
+    fd_perfetto_packet p;
+    OK(take(&t, "\xEA\x02\x05\x22\x03""abc", 8, &p));
+    CHECK(p.other);
+    SAME(t.origin, "");
+    OK(take(&t, "\xEA\x02\x17\x22\x15""fastdispatch: 2 files", 26, &p));
+    OK(take(&t, "\xEA\x02\x17\x22\x15""fastdispatch: 3 files", 26, &p));
+    CHECK(!p.other);
+    SAME(t.origin, "fastdispatch: 2 files");
+}
+
+RUN(TEST(clocks), TEST(tracks_and_texts), TEST(what_we_wrote))

@@ -120,6 +120,20 @@ def decode(path: Path | str) -> Trace:
     return Trace.FromString(Path(path).read_bytes())
 
 
+def own_times(path: Path) -> list[tuple[int, int]]:
+    """What the clock of each sequence showed at its events, whatever it is for the merge."""
+    shows: dict[int, int] = {}
+    times = []
+    for packet in decode(path).packet:
+        for clock in packet.clock_snapshot.clocks:
+            if clock.clock_id == 64:
+                shows[packet.trusted_packet_sequence_id] = clock.timestamp
+        if packet.HasField("track_event"):
+            shows[packet.trusted_packet_sequence_id] += packet.timestamp
+            times.append((packet.trusted_packet_sequence_id, shows[packet.trusted_packet_sequence_id]))
+    return times
+
+
 def assert_clean(processor: TraceProcessor, *, allow_open: bool = False) -> None:
     """Nothing was lost, skipped or misread in silence; there is content, with names and, unless allow_open, ends.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import socket
 from collections.abc import Callable
 from decimal import Decimal
@@ -14,6 +15,7 @@ import pytest
 
 from fastdispatch import load
 from tests import processes
+from tests.consumers.perfetto import assert_clean, open_trace, own_times, query
 
 RANKS = 4
 BASE = 1_790_857_026_000_000_000
@@ -158,6 +160,42 @@ def test_messages(tmp_path: Path) -> None:
     )
 
 
+def pairs(events: dict[int, list[Event]]) -> dict[int, list[Event]]:
+    """The same slices as begins and ends, by time."""
+    made = {}
+    for rank, slices in events.items():
+        begins = [event | {"ph": "B"} for event in slices]
+        ends = [
+            {"ph": "E", "pid": event["pid"], "tid": event["tid"], "ts": event["ts"] + event["dur"]} for event in slices
+        ]
+        made[rank] = sorted(begins + ends, key=lambda event: (event["ts"], event["ph"] == "B"))
+    return made
+
+
+def test_messages_in_pairs(tmp_path: Path) -> None:
+    """Begins and ends, and native traces, which are read as such, tell what whole slices do."""
+    slices = {
+        rank: [event | {"ts": event["ts"] + 20e6} for event in events]  # a native trace has no times below 0
+        for rank, events in messages().items()
+    }
+    folder = write(tmp_path / "in", slices, no_members)
+    expected = merge(folder)["ranks"]
+    native = tmp_path / "native"
+    native.mkdir()
+    for rank in range(RANKS):
+        merge_into(native / f"{rank}.pftrace", folder / f"{rank}.json")
+    for other in (write(tmp_path / "pairs", pairs(slices), no_members), native):
+        for row, exact in zip(merge(other)["ranks"], expected, strict=True):
+            assert row["align"] == exact["align"] and row["violations"] == 0
+            assert abs(row["offset_ns"] - exact["offset_ns"]) <= 2  # digits below a nanosecond differ
+            assert abs(row["uncertainty_ns"] - exact["uncertainty_ns"]) <= 2
+
+
+def merge_into(out: Path, *paths: Path) -> None:
+    done = processes.fastdispatch("timeline", "merge", *paths, "-o", out)
+    assert done.returncode == 0, done.stderr
+
+
 def test_pings(tmp_path: Path) -> None:
     def clock(rank: int) -> dict[str, Any]:
         return {"clock": {"boot_id": f"{rank:032x}", "boottime_ns": 0, "pings": pings(rank)[: 64 * rank]}}
@@ -237,6 +275,55 @@ def test_pings_of_real_ranks(run: Path) -> None:
             assert abs(row["residual_ns"]) <= pinged[rank]["uncertainty_ns"]
             assert min(trips) / 2 <= pinged[rank]["uncertainty_ns"] + 1 and len(trips) >= 4
     assert trace.ranks[0]["meta"]["clock"] == {}
+
+
+def with_drift(run: Path, folder: Path) -> list[Path]:
+    """The recordings, with pings of clocks that are fast or slow by 400 ppm."""
+    folder.mkdir()
+    for path in run.glob("*.fd"):
+        content = path.read_bytes()
+        for found in re.finditer(rb'"pings": ?(\[\[\d+, ?(\d+),.*?\]\])', content):
+            sent, rank = int(found[2]), int(re.findall(r"\d+", path.name)[0])
+            later = sent + 2 * 10**9
+            gained = round(2 * 10**9 * 4e-4 * (1, -1)[rank % 2])
+            made = [[0, sent, sent + 1000, sent + 2000], [0, later, later + 1000 + gained, later + 2000]]
+            text = json.dumps(made).encode()[:-1].ljust(len(found[1]) - 1) + b"]"
+            content = content[: found.start(1)] + text + content[found.end(1) :]
+        (folder / path.name).write_bytes(content)
+    return sorted(folder.iterdir())
+
+
+@pytest.mark.torch
+def test_native_exports_rewrite_no_event(run: Path, tmp_path: Path) -> None:
+    """Each rank's clock shows what it did; where it drifts snapshots say what that is, within a microsecond."""
+    trace = load(with_drift(run, tmp_path / "in"), timeline=True)
+    exact = json.loads(trace.export("chrome", align="pingpong", strict=True))
+    assert [abs(round(row["drift_ppb"] / 1000)) for row in exact["ranks"]] == [0, 400, 400, 400]
+    shown = {}
+    for align in ("none", "pingpong"):
+        path = tmp_path / f"{align}.pftrace"
+        path.write_bytes(trace.export("perfetto", align=align))
+        shown[align] = own_times(path)
+    assert shown["none"] == shown["pingpong"]
+    with open_trace(tmp_path / "pingpong.pftrace") as processor:
+        assert_clean(processor)
+        found = query(
+            processor,
+            """select s.name as name, ts as begin, ts + dur as end, pid from slice s
+            join thread_track on s.track_id = thread_track.id join thread using (utid) join process using (upid)
+            where dur >= 0 order by pid, name, ts""",
+        )
+    made = [row for row in found if row["name"] == "aten::addmm"]
+    whole = sorted(
+        (event["pid"], event["ts"], event["ts"] + event["dur"])
+        for event in exact["traceEvents"]
+        if event["ph"] == "X" and event["name"] == "aten::addmm"
+    )
+    assert len(made) == len(whole) >= 4 * 8
+    start = made[0]["begin"] - round(whole[0][1] * 1000)  # boot time where Chrome's times are 0
+    for row, (pid, begin, end) in zip(made, whole, strict=True):
+        assert row["pid"] == pid
+        assert abs(row["begin"] - start - begin * 1000) <= 1002 and abs(row["end"] - start - end * 1000) <= 1002
 
 
 @pytest.mark.torch

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from fastdispatch.cli import main
 from tests import processes
 
 Event = dict[str, Any]
@@ -522,7 +523,7 @@ def test_four_ranks_of_a_real_training(profiles: Path, tmp_path: Path) -> None:
         assert max(each["ts"] for each in of_all) < min(each["ts"] + each["dur"] for each in of_all)
 
 
-@pytest.mark.parametrize("name", ["all.json", "all.json.gz"])
+@pytest.mark.parametrize("name", ["all.json", "all.json.gz", "all.pftrace", "all.perfetto-trace.gz"])
 def test_an_earlier_merge_in_the_folder_is_no_input(tmp_path: Path, name: str) -> None:
     for rank in range(2):
         write(tmp_path / f"rank{rank}.json", {"traceEvents": [event(name=f"n{rank}")]})
@@ -533,4 +534,19 @@ def test_an_earlier_merge_in_the_folder_is_no_input(tmp_path: Path, name: str) -
     assert again.stderr.splitlines() == [
         f"fastdispatch: {tmp_path / name}: left out: made by an earlier merge of several files"
     ]
+    assert len(json.loads((tmp_path / "again.json").read_text())["ranks"]) == 2
+
+
+@pytest.mark.parametrize("name", ["all.json", "all.pftrace"])
+def test_a_cut_of_a_merge_in_the_folder_is_no_input(tmp_path: Path, name: str) -> None:
+    for rank in range(2):
+        write(tmp_path / f"rank{rank}.json", {"traceEvents": [event(name=f"n{rank}")]})
+    arguments: tuple[object, ...]
+    for arguments in (
+        ("merge", tmp_path, "-o", tmp_path / name),
+        ("cut", tmp_path / name, "-o", tmp_path / "part.json", "--time", "0s:1s"),
+        ("merge", tmp_path, "-o", tmp_path / "again.json"),
+    ):
+        assert main([str(argument) for argument in ("timeline", *arguments)]) == 0
+    assert json.loads((tmp_path / "part.json").read_text())["mergedFiles"] == 2
     assert len(json.loads((tmp_path / "again.json").read_text())["ranks"]) == 2

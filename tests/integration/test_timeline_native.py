@@ -14,7 +14,7 @@ from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
 
 from fastdispatch._core import timeline_merge
 from tests import processes
-from tests.consumers.perfetto import assert_clean, decode, open_trace, query
+from tests.consumers.perfetto import assert_clean, decode, open_trace, own_times, query
 
 SLICES = """
     select s.name as name, s.ts as ts, s.dur as dur, s.depth as depth, thread.name as thread, process.name as process,
@@ -134,20 +134,6 @@ def drifting(number: int) -> dict[str, Any]:
             if key in event:
                 event[key] = round(event[key] * 1e8 * (1 + (0, 1e-4, -1e-4)[number])) / 1000
     return trace
-
-
-def own_times(path: Path) -> list[tuple[int, int]]:
-    """What the clock of each sequence showed at its events, whatever it is for the merge."""
-    shows: dict[int, int] = {}
-    times = []
-    for packet in decode(path).packet:
-        for clock in packet.clock_snapshot.clocks:
-            if clock.clock_id == 64:
-                shows[packet.trusted_packet_sequence_id] = clock.timestamp
-        if packet.HasField("track_event"):
-            shows[packet.trusted_packet_sequence_id] += packet.timestamp
-            times.append((packet.trusted_packet_sequence_id, shows[packet.trusted_packet_sequence_id]))
-    return times
 
 
 def test_drift_is_in_snapshots_alone(tmp_path: Path) -> None:

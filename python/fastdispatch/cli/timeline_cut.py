@@ -91,6 +91,8 @@ def run(arguments: argparse.Namespace) -> None:
     begin, end = arguments.steps or arguments.time
     if os.path.realpath(arguments.path) == os.path.realpath(arguments.output):
         raise Error(f"{arguments.output}: cannot cut a file in place: give -o another name")
+    if re.search(r"\.(pftrace|perfetto-trace)(\.gz)?$", arguments.output):
+        raise Error(f"{arguments.output}: a cut is Chrome JSON: give -o a name that ends in .json or .json.gz")
     with progress_bar() as progress:
         made = timeline_cut(
             arguments.path, arguments.output, begin, end, steps=arguments.steps is not None, progress=progress

@@ -38,8 +38,8 @@ NATIVE = {
     "others": "packets that hold no events left out",
 }
 
-#: What Chrome JSON of ours begins with.
-MERGED = re.compile(rb'\{"mergedFiles":(\d{1,9}),')
+#: What a merge, or a cut of one, begins with: Chrome JSON, and a packet of a native trace.
+MERGED = re.compile(rb'\{\s?"mergedFiles":(\d{1,9}),|\x0a.{6}fastdispatch: (\d{1,9}) files', re.DOTALL)
 
 #: The log of a worker of Paddle.
 LOG = re.compile(r"workerlog\.(\d{1,5})", re.ASCII)
@@ -206,15 +206,15 @@ def in_folder(folder: Path, output: str, nested: bool = False) -> Iterator[Path]
 
 
 def is_merge(path: Path) -> bool:
-    """Whether it is Chrome JSON of several files that we merged: it says so first."""
-    if not path.name.endswith((".json", ".json.gz")):
+    """Whether we merged it of several files: it says so first."""
+    if path.suffix == ".fd" or not path.name.endswith(ENDINGS):
         return False
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            head = MERGED.match(file.read(40))
+            head = MERGED.match(file.read(48))
     except (OSError, EOFError, zlib.error):
         return False  # the merge says what is wrong with it
-    return head is not None and int(head[1]) > 1
+    return head is not None and int(head[1] or head[2]) > 1
 
 
 def is_timeline(name: str) -> bool:
