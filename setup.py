@@ -188,6 +188,10 @@ class BuildLayers(build_clib):
 
 
 class BuildCore(build_ext):
+    def run(self):
+        self.run_command("build_clib")  # of itself only `build` does, and `build_ext --inplace` has nothing to link
+        super().run()
+
     def build_extensions(self):
         compile_together(self.compiler)
         super().build_extensions()

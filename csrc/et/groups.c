@@ -8,19 +8,10 @@ static fd_status
 add_text(fd_et *et, fd_span object, const char *name, uint32_t *text)
 {
     fd_span value;
-    fd_buffer said = {.bytes = NULL};
     *text = 0;
-    if (!fd_scan_find(object, name, &value)) {
-        return FD_OK;
-    }
-    fd_json_string(fd_span_inside(value), &said);
-    fd_status status = said.status;
-    if (status == FD_OK && said.size > 0) {
-        status = fd_text_pool_add_clean(&et->texts, said.bytes, said.size,
-                                        text);
-    }
-    fd_buffer_clear(&said);
-    return status;
+    return fd_scan_find(object, name, &value)
+               ? fd_et_add_said(et, fd_span_inside(value), text)
+               : FD_OK;
 }
 
 static bool

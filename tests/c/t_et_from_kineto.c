@@ -26,17 +26,6 @@ static const char events[] =
     "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"lost\",\"ts\":60,\"dur\":1,"
     "\"args\":{\"stream\":7,\"correlation\":9}}]}";
 
-static const fd_et_node *
-named(const fd_et *et, const char *name)
-{
-    for (uint32_t i = 0; i < et->nodes.count; i++) {
-        if (strcmp(fd_et_text(et, et->nodes.list[i].name), name) == 0) {
-            return &et->nodes.list[i];
-        }
-    }
-    return traces_find(et, UINT64_MAX);
-}
-
 static void
 alone(void)
 {
@@ -49,8 +38,8 @@ alone(void)
     EQUAL(et.nodes.count, 1 + 2 + 4 + 2);
     EQUAL(et.faults.wrong, 1);
     EQUAL(et.faults.orphans, 1);
-    const fd_et_node *linear = named(&et, "aten::linear");
-    const fd_et_node *addmm = named(&et, "aten::addmm");
+    const fd_et_node *linear = traces_named(&et, "aten::linear");
+    const fd_et_node *addmm = traces_named(&et, "aten::addmm");
     EQUAL(addmm->parent_id, linear->id);
     EQUAL(addmm->rf_id, 105);
     EQUAL(addmm->seq, 8);
@@ -58,12 +47,12 @@ alone(void)
     SAME(fd_et_text(&et, addmm->in.shapes), "[[2,3]]");
     SAME(fd_et_text(&et, addmm->in.types), "[\"float\"]");
     EQUAL(linear->self_ns, 10000);
-    EQUAL(named(&et, "aten::relu")->parent_id, linear->parent_id);
-    EQUAL(named(&et, "aten::relu")->rf_id, 0);
-    EQUAL(named(&et, "gemm")->parent_id, addmm->id);
-    EQUAL(named(&et, "gloo:all_reduce")->type, FD_ET_COLL);
+    EQUAL(traces_named(&et, "aten::relu")->parent_id, linear->parent_id);
+    EQUAL(traces_named(&et, "aten::relu")->rf_id, 0);
+    EQUAL(traces_named(&et, "gemm")->parent_id, addmm->id);
+    EQUAL(traces_named(&et, "gloo:all_reduce")->type, FD_ET_COLL);
     EQUAL(traces_edge(&et, linear->id, addmm->id), 1U << FD_ET_ORDER);
-    EQUAL(traces_edge(&et, addmm->id, named(&et, "gemm")->id),
+    EQUAL(traces_edge(&et, addmm->id, traces_named(&et, "gemm")->id),
           1U << FD_ET_LAUNCH);
 }
 

@@ -41,18 +41,6 @@ link_texts(fd_et *et, const char *kineto, fd_et_link *link, fd_error *error)
     return status;
 }
 
-/* The node of a name; the test stops without it. */
-static const fd_et_node *
-named(const fd_et *et, const char *name)
-{
-    for (uint32_t i = 0; i < et->nodes.count; i++) {
-        if (strcmp(fd_et_text(et, et->nodes.list[i].name), name) == 0) {
-            return &et->nodes.list[i];
-        }
-    }
-    return traces_find(et, UINT64_MAX);
-}
-
 static void
 joined(void)
 {
@@ -84,25 +72,26 @@ joined(void)
     EQUAL(link.alone, 1);
     CHECK(strstr(link.example, "107 is aten::view in one") != NULL);
     EQUAL(et.nodes.count, 14);
-    const fd_et_node *gemm = named(&et, "gemm");
-    EQUAL(gemm->parent, fd_et_place(&et, named(&et, "aten::addmm")->id));
+    const fd_et_node *gemm = traces_named(&et, "gemm");
+    const fd_et_node *addmm = traces_named(&et, "aten::addmm");
+    EQUAL(gemm->parent, fd_et_place(&et, addmm->id));
     EQUAL(gemm->start_ns, 20000);
-    EQUAL(gemm->in.values, named(&et, "aten::addmm")->in.values);
-    EQUAL(named(&et, "aten::linear")->self_ns, 10000);
-    EQUAL(named(&et, "aten::linear")->thread, 50);
-    EQUAL(traces_edge(&et, named(&et, "aten::addmm")->id, gemm->id),
-          1U << FD_ET_LAUNCH);
-    EQUAL(traces_edge(&et, gemm->id, named(&et, "relu")->id),
+    EQUAL(gemm->in.values, addmm->in.values);
+    EQUAL(traces_named(&et, "aten::linear")->self_ns, 10000);
+    EQUAL(traces_named(&et, "aten::linear")->thread, 50);
+    EQUAL(traces_edge(&et, addmm->id, gemm->id), 1U << FD_ET_LAUNCH);
+    EQUAL(traces_edge(&et, gemm->id, traces_named(&et, "relu")->id),
           1U << FD_ET_STREAM);
-    CHECK((traces_edge(&et, named(&et, "relu")->id,
-                       named(&et, "c10d::send")->id)
+    CHECK((traces_edge(&et, traces_named(&et, "relu")->id,
+                       traces_named(&et, "c10d::send")->id)
            & 1U << FD_ET_SYNC)
           != 0);
     for (uint32_t i = 0; i < et.nodes.count; i++) {
         EQUAL(et.nodes.list[i].id, i + 1);
         CHECK((et.nodes.list[i].flags & FD_ET_TIMED) != 0 || i == 0);
     }
-    EQUAL(named(&et, "[pytorch|profiler|execution_trace|process]")->id, 1);
+    const char *process = "[pytorch|profiler|execution_trace|process]";
+    EQUAL(traces_named(&et, process)->id, 1);
 }
 
 /* On a CPU alone, without steps: nothing but times. */

@@ -3,6 +3,7 @@
 #include "fixtures.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void
 traces_begin(fd_buffer *to)
@@ -127,6 +128,17 @@ traces_find(const fd_et *et, uint64_t id)
         abort();
     }
     return &et->nodes.list[place - 1];
+}
+
+const fd_et_node *
+traces_named(const fd_et *et, const char *name)
+{
+    for (uint32_t i = 0; i < et->nodes.count; i++) {
+        if (strcmp(fd_et_text(et, et->nodes.list[i].name), name) == 0) {
+            return &et->nodes.list[i];
+        }
+    }
+    return traces_find(et, UINT64_MAX);
 }
 
 uint32_t

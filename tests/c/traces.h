@@ -38,6 +38,9 @@ fd_status traces_loaded(fd_et *et);
 /* The node of an id; stops the test when it is not there. */
 const fd_et_node *traces_find(const fd_et *et, uint64_t id);
 
+/* The first node of a name; stops the test when there is none. */
+const fd_et_node *traces_named(const fd_et *et, const char *name);
+
 /* The kinds of an edge between ids; 0: there is none. */
 uint32_t traces_edge(const fd_et *et, uint64_t from, uint64_t to);
 

@@ -15,6 +15,7 @@ import pytest
 import fastdispatch
 from fastdispatch import cli
 from tests import processes
+from tests.oracle.observed import assert_same_call, calls_of, nodes_of
 
 torch = pytest.importorskip("torch")
 
@@ -54,21 +55,6 @@ def export(run: Path, *more: str) -> list[dict[str, Any]]:
     return nodes_of(run.parent / "out" / "et_0.json")
 
 
-def nodes_of(path: Path) -> list[dict[str, Any]]:
-    nodes: list[dict[str, Any]] = sorted(json.loads(path.read_text())["nodes"], key=lambda node: node["id"])
-    for node in nodes:
-        node["attrs"] = {attr["name"]: attr["value"] for attr in node["attrs"]}
-    return nodes
-
-
-def anonymous(value: Any) -> Any:
-    """Values without the ids of tensors, doubles as PyTorch rounds them."""
-    if isinstance(value, list):
-        is_tensor = len(value) == 6 and isinstance(value[5], str)
-        return value[2:] if is_tensor else [anonymous(each) for each in value]
-    return round(value, 6) if isinstance(value, float) else value
-
-
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The same step, as PyTorch's observer and as we recorded it."""
@@ -91,20 +77,14 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[dict[str, Any]]
 def test_every_node_of_the_observer(both: tuple[list[dict[str, Any]], list[dict[str, Any]]]) -> None:
     """Left out: fw_parent (theirs is the top of a stack, ours the forward operator), ids of tensors (theirs come
     again when memory does), and times, which theirs does not have."""
-    theirs, ours = ({node["attrs"]["rf_id"]: node for node in nodes if node["attrs"]["rf_id"]} for nodes in both)
+    theirs, ours = (calls_of(nodes) for nodes in both)
     assert len(theirs) > 250
     assert list(theirs) == list(ours)
     calls = [{node["id"]: node["attrs"]["rf_id"] for node in nodes} for nodes in both]
     for number, node in theirs.items():
         own = ours[number]
-        assert own["name"] == node["name"]
+        assert_same_call(own, node)
         assert calls[1][own["ctrl_deps"]] == calls[0][node["ctrl_deps"]]
-        for side in ("inputs", "outputs"):
-            for part in ("shapes", "types", "strides"):
-                assert own[side][part] == node[side][part], node["name"]
-            assert anonymous(own[side]["values"]) == anonymous(node[side]["values"]), node["name"]
-        for key in ("seq_id", "scope", "tid", "fw_tid", "op_schema"):
-            assert own["attrs"][key] == node["attrs"][key], node["name"]
         assert own["inclusive_dur"] >= own["exclusive_dur"] >= 0
     inner = {node["ctrl_deps"] for node in ours.values()}
     leaves = [node for node in ours.values() if node["id"] not in inner]
