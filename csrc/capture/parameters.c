@@ -2,8 +2,6 @@
 
 #include "base/map.h"
 
-#include <string.h>
-
 enum {
     MAX_DEPTH = 64,
     MAX_VISITS = 100000 /* modules and parameters */
@@ -13,6 +11,7 @@ enum {
 typedef struct accessors {
     PyObject *parameter; /* types */
     PyObject *tensor;
+    PyObject *distributed; /* DTensor; NULL where nothing is distributed */
     PyObject *elements; /* methods of every tensor */
     PyObject *element_bytes;
 } accessors;
@@ -77,6 +76,7 @@ learn(accessors *torch)
     }
     torch->parameter = imported("torch.nn.parameter", "Parameter");
     torch->tensor = imported("torch", "Tensor");
+    torch->distributed = imported("torch.distributed.tensor", "DTensor");
     Py_XDECREF(base);
     PyErr_Clear();
     return torch->elements != NULL && torch->element_bytes != NULL
@@ -90,6 +90,7 @@ forget(accessors *torch)
     Py_CLEAR(torch->element_bytes);
     Py_CLEAR(torch->parameter);
     Py_CLEAR(torch->tensor);
+    Py_CLEAR(torch->distributed);
 }
 
 static uint64_t
@@ -122,19 +123,9 @@ add_parameter(counting *c, PyObject *value)
         || fd_map_put(&c->seen, address, 1) != FD_OK) {
         return;
     }
-    if (type == c->torch.parameter || type == c->torch.tensor) {
+    if (type == c->torch.parameter || type == c->torch.tensor
+        || type == c->torch.distributed) {
         add_tensor(c, value);
-    }
-    else if (strcmp(Py_TYPE(value)->tp_name, "DTensor") == 0) {
-        PyObject *name = PyUnicode_FromString("_local_tensor");
-        PyObject *local = name == NULL ? NULL
-                                       : PyObject_GenericGetAttr(value, name);
-        if (local != NULL && (PyObject *)Py_TYPE(local) == c->torch.tensor) {
-            add_tensor(c, local);
-        }
-        Py_XDECREF(name);
-        Py_XDECREF(local);
-        PyErr_Clear();
     }
 }
 

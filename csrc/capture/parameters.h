@@ -15,9 +15,11 @@ typedef struct fd_parameters {
  * program: the instance dict, then a plain dict look-up. NULL without. */
 PyObject *fd_module_dict(PyObject *module, const char *name);
 
-/* Those of `module` and of all modules below it, each parameter once. Of a
- * DTensor the part that lies here counts; of other kinds of tensors, and while
- * a torch function mode is on or a trace is made, nothing does. 0 where there
+/* Those of `module` and of all modules below it, each parameter once. A
+ * DTensor counts as a whole, wherever its parts lie: FSDP gathers those of a
+ * module before its forward, and above it they are in parts still. Of other
+ * kinds of tensors, and while a torch function mode is on or a trace is made,
+ * nothing counts. 0 where there
  * are too many modules. */
 fd_parameters fd_parameters_of(PyObject *module);
 

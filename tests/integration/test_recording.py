@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -274,6 +275,36 @@ def test_modules_have_the_parameters_that_pytorch_counts() -> None:
     assert found.pop("GPT") == parameters_of(model)
     assert len(found) > 15
     assert found == {path: parameters_of(model.get_submodule(path)) for path in found}
+
+
+@pytest.fixture
+def two_ranks() -> Iterator[object]:
+    """A mesh of which this process is the first; the other is nobody, and collectives do nothing."""
+    pytest.importorskip("torch.distributed.tensor")
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.testing._internal.distributed.fake_pg import FakeStore
+
+    torch.distributed.init_process_group("fake", store=FakeStore(), rank=0, world_size=2)
+    yield init_device_mesh("cpu", (2,))
+    torch.distributed.destroy_process_group()
+
+
+def test_parameters_in_parts_count_as_a_whole(two_ranks: object) -> None:
+    """FSDP gathers those of a module before its forward; those of modules below lie apart then."""
+    from torch.distributed.fsdp import fully_shard
+
+    model = nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 4, bias=False))
+    wanted = [parameters_of(model), parameters_of(model[0]), parameters_of(model[2])]
+    for module in (model[0], model[2], model):
+        fully_shard(module, mesh=two_ranks)
+    kinds = {type(parameter).__name__ for parameter in model.parameters()}
+    assert kinds == {"DTensor"}
+    with fastdispatch.CallGraph(None) as graph:
+        for _ in range(2):
+            model(torch.ones(3, 6)).sum().backward()
+    found = recorded_parameters(graph)
+    roots = [figures for name, figures in found.items() if "Sequential" in name]
+    assert [*roots, found["0"], found["2"]] == wanted
 
 
 def test_parameters_are_asked_of_nobody_but_pytorch() -> None:
