@@ -9,7 +9,7 @@
 typedef struct adding {
     fd_trace *into;
     const fd_diff_side *side;
-    fd_merge_ids ids;
+    const fd_merge_ids *ids; /* borrowed */
     fd_totals totals;
     uint32_t *place; /* owned; by context of `into`: of its figure, plus 1 */
 } adding;
@@ -25,7 +25,7 @@ static fd_status
 add_figure(adding *a, fd_trace_rank *rank, uint32_t context)
 {
     const fd_total *total = &a->totals.list[context];
-    uint32_t to = a->ids.contexts[context];
+    uint32_t to = a->ids->contexts[context];
     fd_figure figure = {.context = to,
                         .calls = total->calls,
                         .resumes = total->resumes,
@@ -63,13 +63,13 @@ add_rest(adding *a, fd_trace_rank *rank, const fd_trace_rank *from)
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < from->gpu.count && status == FD_OK; i++) {
         fd_gpu_figure figure = from->gpu.list[i];
-        figure.context = a->ids.contexts[figure.context];
+        figure.context = a->ids->contexts[figure.context];
         status = fd_vector_push(&rank->gpu, figure);
     }
     for (uint32_t i = 0; i < from->threads.count && status == FD_OK; i++) {
         fd_trace_thread thread = from->threads.list[i];
-        thread.role = a->ids.texts[thread.role];
-        thread.root = a->ids.contexts[thread.root];
+        thread.role = a->ids->texts[thread.role];
+        thread.root = a->ids->contexts[thread.root];
         status = fd_vector_push(&rank->threads, thread);
     }
     rank->recorded += from->recorded;
@@ -86,7 +86,6 @@ add_rank(adding *a, uint32_t number)
         return FD_ENOMEM;
     }
     rank->rank = number;
-    rank->world = 2;
     rank->state = FD_STATE_STOPPED;
     rank->steps = fd_diff_steps(a->side);
     fd_status status = add_figures(a, rank);
@@ -100,60 +99,65 @@ add_rank(adding *a, uint32_t number)
 
 /* Where functions stand now; what is gone stood where it was. */
 static void
-add_lines(const adding *a)
+add_lines(fd_trace *into, const fd_trace *from, const fd_merge_ids *ids)
 {
-    for (uint32_t i = 1; i < a->side->trace->nodes.count; i++) {
-        uint32_t line = a->side->trace->nodes.list[i].line;
+    for (uint32_t i = 1; i < from->nodes.count; i++) {
+        uint32_t line = from->nodes.list[i].line;
         if (line != 0) {
-            a->into->nodes.list[a->ids.nodes[i]].line = line;
+            into->nodes.list[ids->nodes[i]].line = line;
         }
     }
 }
 
-static void
-adding_clear(adding *a)
+static fd_status
+add_side(fd_trace *into, const fd_diff_side *side, const fd_merge_ids *ids,
+         uint32_t number)
 {
-    fd_merge_ids_clear(&a->ids);
-    fd_totals_clear(&a->totals);
-    fd_free(a->place);
+    adding a = {.into = into, .side = side, .ids = ids};
+    fd_status status = fd_totals_sum_steady(&a.totals, side->trace,
+                                            side->rank);
+    if (status == FD_OK) {
+        status = add_rank(&a, number);
+    }
+    fd_totals_clear(&a.totals);
+    fd_free(a.place);
+    return status;
 }
 
 /* Lines come last: they are part of what nodes are found by. */
 static fd_status
-add_sides(fd_trace *into, const fd_diff_side sides[2], adding made[2])
+add_sides(fd_trace *into, const fd_diff_side *sides, uint32_t count,
+          fd_merge_ids ids[2])
 {
     fd_status status = FD_OK;
-    for (uint32_t i = 0; i < 2 && status == FD_OK; i++) {
-        made[i].into = into;
-        made[i].side = &sides[i];
-        status = fd_merge_shared(into, sides[i].trace, &made[i].ids);
+    for (int i = 0; i < 2 && status == FD_OK; i++) {
+        status = fd_merge_shared(into, sides[i].trace, &ids[i]);
+    }
+    for (uint32_t i = 0; i < count && status == FD_OK; i++) {
+        status = add_side(into, &sides[i], &ids[i % 2], i);
         if (status == FD_OK) {
-            status = fd_totals_sum_steady(&made[i].totals, sides[i].trace,
-                                          sides[i].rank);
-        }
-        if (status == FD_OK) {
-            status = add_rank(&made[i], i);
+            into->ranks.list[i].world = count;
         }
     }
     for (int i = 0; i < 2 && status == FD_OK; i++) {
-        add_lines(&made[i]);
+        add_lines(into, sides[i].trace, &ids[i]);
     }
     return status;
 }
 
 fd_status
-fd_diff_joined(fd_trace **joined, const fd_diff_side sides[2])
+fd_diff_joined(fd_trace **joined, const fd_diff_side *sides, uint32_t count)
 {
-    adding made[2] = {{.ids = {.lineless = true}},
-                      {.ids = {.lineless = true}}};
+    fd_merge_ids ids[2] = {{.lineless = true}, {.lineless = true}};
     *joined = fd_trace_new();
-    fd_status status = *joined == NULL ? FD_ENOMEM
-                                       : add_sides(*joined, sides, made);
+    fd_status status = *joined == NULL
+                           ? FD_ENOMEM
+                           : add_sides(*joined, sides, count, ids);
     if (status == FD_OK) {
         status = fd_trace_sort(*joined);
     }
     for (int i = 0; i < 2; i++) {
-        adding_clear(&made[i]);
+        fd_merge_ids_clear(&ids[i]);
     }
     if (status != FD_OK) {
         fd_trace_free(*joined);

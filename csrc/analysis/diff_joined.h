@@ -1,4 +1,5 @@
-/* Two recordings as one trace of two ranks, for pictures of what changed.
+/* Two recordings as one trace of two ranks, for pictures of what changed; and
+ * of two ranks more for each pair of their ranks that is asked for.
  *
  *     before ─┐  paths of calls by the keys of their     ┌─ rank 0: before
  *             ├─ functions, no line, and by the places ──┤
@@ -11,7 +12,10 @@
 
 #include "analysis/diff.h"
 
-/* `joined` is sorted, and the caller's. */
-fd_status fd_diff_joined(fd_trace **joined, const fd_diff_side sides[2]);
+/* `joined` is sorted, and the caller's. Sides come by turns from before and
+ * after: `count` is even, those of even places are of one trace, the others of
+ * the other. */
+fd_status fd_diff_joined(fd_trace **joined, const fd_diff_side *sides,
+                         uint32_t count);
 
 #endif

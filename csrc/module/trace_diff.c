@@ -4,6 +4,7 @@
 #include "analysis/diff.h"
 #include "analysis/diff_joined.h"
 #include "analysis/totals.h"
+#include "base/alloc.h"
 #include "module/columns.h"
 
 #define SIDE(name, field)                                                     \
@@ -92,24 +93,49 @@ fd_trace_diff(PyObject *self, PyObject *args, PyObject *kwargs)
     return made;
 }
 
+/* Two ranks that are compared, or all of both. */
+static bool
+take_pair(PyObject *before, PyObject *after, PyObject *pair,
+          fd_diff_side sides[2])
+{
+    sides[0].trace = fd_trace_of(before);
+    sides[1].trace = fd_trace_of(after);
+    return PyArg_Parse(pair, "(ii)", &sides[0].rank, &sides[1].rank)
+           && fd_trace_rank_fits(before, sides[0].rank)
+           && fd_trace_rank_fits(after, sides[1].rank);
+}
+
 PyObject *
 fd_trace_joined(PyObject *self, PyObject *args)
 {
-    fd_diff_side sides[2] = {{.rank = FD_ALL_RANKS}, {.rank = FD_ALL_RANKS}};
     PyObject *after;
-    if (!PyArg_ParseTuple(args, "O!|ii:joined", Py_TYPE(self), &after,
-                          &sides[0].rank, &sides[1].rank)
-        || !fd_trace_rank_fits(self, sides[0].rank)
-        || !fd_trace_rank_fits(after, sides[1].rank)) {
+    PyObject *pairs;
+    if (!PyArg_ParseTuple(args, "O!O!:joined", Py_TYPE(self), &after,
+                          &PyList_Type, &pairs)) {
         return NULL;
     }
-    sides[0].trace = fd_trace_of(self);
-    sides[1].trace = fd_trace_of(after);
+    uint32_t count = (uint32_t)PyList_GET_SIZE(pairs);
+    if (count == 0) {
+        PyErr_SetString(PyExc_ValueError, "joined: no ranks");
+        return NULL;
+    }
+    fd_diff_side *sides = fd_calloc(2 * (size_t)count, sizeof *sides);
+    if (sides == NULL) {
+        return PyErr_NoMemory();
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (!take_pair(self, after, PyList_GET_ITEM(pairs, i),
+                       &sides[2 * (size_t)i])) {
+            fd_free(sides);
+            return NULL;
+        }
+    }
     fd_trace *joined;
     fd_status status;
     Py_BEGIN_ALLOW_THREADS
-    status = fd_diff_joined(&joined, sides);
+    status = fd_diff_joined(&joined, sides, 2 * count);
     Py_END_ALLOW_THREADS
+    fd_free(sides);
     return status == FD_OK
                ? fd_trace_object(PyType_GetModule(Py_TYPE(self)), joined)
                : PyErr_NoMemory();

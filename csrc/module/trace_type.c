@@ -207,8 +207,8 @@ static PyMethodDef methods[] = {
                "     threshold=0.1, same_speed=False)\n--\n\n"
                "What changed, a row a group and a row a pair of them.")},
     {"joined", fd_trace_joined, METH_VARARGS,
-     PyDoc_STR("joined($self, after, rank=-1, after_rank=-1, /)\n--\n\n"
-               "Two traces as one of two ranks, before and after.")},
+     PyDoc_STR("joined($self, after, pairs, /)\n--\n\n"
+               "Two traces as one, two ranks a pair of ranks.")},
     {"jobs", fd_trace_jobs, METH_VARARGS,
      PyDoc_STR("jobs($self, rank, /)\n--\n\n"
                "Columns, a row a job of one rank.")},

@@ -373,9 +373,10 @@ class Trace:
         what all has in common, taken out unless ``same_speed``. ``threshold``: a share. ``ValueError`` for a ``by``
         that is none."""
 
-    def joined(self, after: Self, rank: SupportsIndex = -1, after_rank: SupportsIndex = -1, /) -> Self:
-        """Two traces as one of two ranks, 0 before and 1 after: paths of calls joined by key, without lines
-        (csrc/analysis/diff_joined.h). Whole runs; the slowest step of each path counts like the mean of its others."""
+    def joined(self, after: Self, pairs: list[tuple[int, int]], /) -> Self:
+        """Two traces as one of two ranks for each of ``pairs`` (of ranks, -1: all), 0 before and 1 after, 2 before ...:
+        paths of calls joined by key, without lines (csrc/analysis/diff_joined.h). Whole runs; the slowest step of each
+        path counts like the mean of its others. ``ValueError`` for no pairs."""
 
     def coverage(self, rank: SupportsIndex = -1, /) -> dict[str, int]:
         """Backward time: ``autograd`` in all, ``accumulate`` (AccumulateGrad), ``attributed`` to a forward call."""

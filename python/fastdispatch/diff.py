@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -158,11 +158,12 @@ class Diff:
             for caller, callee, said, before, after in zip(*columns.values(), strict=True)
         ]
 
-    def joined(self) -> _core.Trace:
-        """Both as one trace of two ranks, 0 before and 1 after."""
+    def joined(self, ranks: Sequence[int] = ()) -> _core.Trace:
+        """Both as one trace: its rank 0 is before and 1 after, and so on by pairs for each of ``ranks`` that both
+        have."""
         before, after = self.traces
-        ranks = [trace.index(side.rank) for trace, side in zip(self.traces, self.sides, strict=True)]
-        return before.core.joined(after.core, *ranks)
+        wanted = [(self.sides[0].rank, self.sides[1].rank), *((rank, rank) for rank in ranks)]
+        return before.core.joined(after.core, [(before.index(one), after.index(other)) for one, other in wanted])
 
     def time(self, row: Row) -> Pair:
         """What is compared: own time, of modules the whole, with the speed of the machine taken out."""

@@ -18,9 +18,14 @@ from tests.browser.opened import Dump, look, opened
 MS = 10**6
 
 
-def recorded(template: Path, path: Path, slow: int, extra: str, line: int) -> Path:
+def recorded(template: Path, path: Path, slow: int, extra: str, line: int, rank: int = 0) -> Path:
     """``slow`` ms in one function, and a function that only this run has; ``line`` moves all of them in their file."""
     dump = Dump(template)
+    dump.document["ranks"][0] |= {
+        "rank": rank,
+        "world": 2,
+        "meta": {"folder": str(path.parent), "command": ["train.py"]},
+    }
     root = dump.call(-1, 7, "", "", "main", "")
     step = dump.call(root, 1, "train.py", "", "step", "project", line=line, own=2 * MS)
     dump.call(step, 1, "train.py", "Model", "slow", "project", line=line + 5, own=slow * MS, calls=4)
@@ -124,6 +129,60 @@ def test_about_has_the_lines_of_the_comparison(shown: Page) -> None:
     assert "+ 30% self" in text
     assert "before: 0 of" in text and "after: 0 of" in text
     assert shown.locator("#tab-ranks").count() == shown.locator("#tab-timeline").count() == 0
+    assert "the page of each recording has its own" in text
+    assert shown.locator("#rank").is_hidden()
+
+
+def test_changed_edges_have_a_sign(shown: Page) -> None:
+    look(shown, view="graph")
+    for label in ("project", "train.py", "Model"):
+        shown.locator("#view-graph .box").filter(has=shown.locator(f"text.label:text-is('{label}')")).click()
+    signs = shown.locator("#view-graph text.sign").all_text_contents()
+    assert signs == ["\u25b2"]  # to Model.slow: new_now and gone_since have dashes, Model.same is the same
+
+
+def test_ranks_that_both_have_can_be_chosen(tmp_path: Path, template: Path, browser: Browser) -> None:
+    sides = [
+        [recorded(template, tmp_path / f"{name}{rank}", slow, "extra", 3, rank) for rank, slow in enumerate(slows)]
+        for name, slows in (("before", (20, 20)), ("after", (20, 50)))
+    ]
+    file = tmp_path / "page.html"
+    file.write_bytes(page(Diff(*(fastdispatch.load(side) for side in sides)), Wanted()))
+    with opened(browser, file) as shown:
+        assert rows(shown)["Model.slow"][2:5] == ["+30 ms \u25b2 +75 %", "40 ms", "70 ms"]
+        assert shown.locator("#rank option").all_inner_texts() == ["all ranks", "rank 0", "rank 1"]
+        shown.select_option("#rank", label="rank 0")
+        assert rows(shown)["Model.slow"][2:5] == ["", "20 ms", "20 ms"]
+        shown.select_option("#rank", label="rank 1")
+        assert rows(shown)["Model.slow"][2:5] == ["+30 ms \u25b2 +150 %", "20 ms", "50 ms"]
+        look(shown, view="flame", rank=1)
+        shown.locator("#view-flame canvas").hover(position={"x": 10, "y": 30})
+        assert "91 ms \u2192 121 ms" in shown.locator(".tip").inner_text()
+
+
+def test_source_of_what_is_there(tmp_path: Path, template: Path, browser: Browser) -> None:
+    """What is gone has none, and does not hide that of others."""
+    sides = [
+        recorded(template, tmp_path / "before.json", 20, "gone_since", 3),
+        recorded(template, tmp_path / "after.json", 26, "new_now", 8),
+    ]
+    lines = [""] * 30
+    for line, text in (
+        (8, "def step(): pass"),
+        (13, "def slow(): pass"),
+        (17, "def same(): pass"),
+        (28, "def new_now(): 7"),
+    ):
+        lines[line - 1] = text
+    (tmp_path / "train.py").write_text("\n".join(lines))
+    file = tmp_path / "page.html"
+    file.write_bytes(page(Diff(*map(fastdispatch.load, sides)), Wanted(source=True)))
+    with opened(browser, file, "view=source&query=new_now") as shown:
+        shown.locator("#view-source button.entry").first.click()
+        assert "def new_now(): 7" in shown.locator("#view-source pre").inner_text()
+        look(shown, view="source", query="gone_since")
+        shown.locator("#view-source button.entry").first.click()
+        assert "The text is not here" in shown.locator("#view-source").inner_text()
 
 
 def test_equal_comparisons_give_equal_bytes(compared: tuple[Path, Diff]) -> None:

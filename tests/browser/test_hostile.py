@@ -8,6 +8,8 @@ import pytest
 from playwright.sync_api import Browser
 
 import fastdispatch
+from fastdispatch.diff import Diff
+from fastdispatch.views import html_diff
 from fastdispatch.views.html import Wanted, page
 from tests.browser.opened import Dump, look, opened
 
@@ -25,16 +27,20 @@ NAMES = (
 VIEWS = ("flame", "graph", "table", "modules", "source", "ranks", "about")
 
 
+def recorded(template: Path, path: Path, names: tuple[str, ...]) -> Path:
+    dump = Dump(template)
+    at = dump.call(-1, 7, "", "", "main", "")
+    for name in names:
+        at = dump.call(at, 1, f"{name}.py", name, name, name, line=7)
+        dump.call(at, 2, "", "", name, "")
+    dump.document["ranks"][0] |= {"notes": list(names), "meta": {"command": list(names), "host": names[0]}}
+    return dump.save(path)
+
+
 @pytest.fixture(scope="module")
 def strange(tmp_path_factory: pytest.TempPathFactory, template: Path) -> Path:
     folder = tmp_path_factory.mktemp("hostile")
-    dump = Dump(template)
-    at = dump.call(-1, 7, "", "", "main", "")
-    for name in NAMES:
-        at = dump.call(at, 1, f"{name}.py", name, name, name, line=7)
-        dump.call(at, 2, "", "", name, "")
-    dump.document["ranks"][0] |= {"notes": list(NAMES), "meta": {"command": list(NAMES), "host": NAMES[0]}}
-    path = dump.save(folder / "strange.json")
+    path = recorded(template, folder / "strange.json", NAMES)
     file = folder / "strange.html"
     file.write_bytes(page(fastdispatch.load(path), f"{BREAKOUT}/{BREAKOUT}", Wanted()))
     return file
@@ -48,6 +54,33 @@ def test_names_are_text_and_nothing_runs(browser: Browser, strange: Path, view: 
         assert shown.evaluate("window.broken") is None
         assert shown.locator("img").count() == 0
         assert shown.locator("script:not([type])").count() == 1
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory, template: Path) -> Path:
+    """Some of them new, some gone, some in both."""
+    folder = tmp_path_factory.mktemp("hostile_diff")
+    sides = [recorded(template, folder / f"{i}.json", names) for i, names in enumerate((NAMES[:-2], NAMES[1:]))]
+    diff = Diff(*map(fastdispatch.load, sides), names=(f"{BREAKOUT}/{BREAKOUT}", NAMES[3]))
+    file = folder / "compared.html"
+    file.write_bytes(html_diff.page(diff, Wanted()))
+    return file
+
+
+@pytest.mark.parametrize("view", ("flame", "graph", "table", "source", "about"))
+def test_names_of_a_comparison_are_text(browser: Browser, compared: Path, view: str) -> None:
+    with opened(browser, compared, f"view={view}") as shown:
+        for node in (1, 2, 7):
+            look(shown, view=view, node=node)
+        assert shown.evaluate("window.broken") is None
+        assert shown.locator("img").count() == 0
+        assert shown.locator("script:not([type])").count() == 1
+        if view == "about":
+            assert BREAKOUT in shown.locator("#view-about").inner_text()
+        if view == "table":
+            assert any(
+                BREAKOUT[:20] in text for text in shown.locator("#view-table tbody button.name").all_inner_texts()
+            )
 
 
 def test_names_are_there_in_full(browser: Browser, strange: Path) -> None:

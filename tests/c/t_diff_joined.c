@@ -43,7 +43,7 @@ join(joining *j, int after_rank)
     }
     fd_diff_side sides[2] = {{j->before.trace, FD_ALL_RANKS},
                              {j->after.trace, after_rank}};
-    return status == FD_OK ? fd_diff_joined(&j->trace, sides) : status;
+    return status == FD_OK ? fd_diff_joined(&j->trace, sides, 2) : status;
 }
 
 static fd_figure
@@ -104,7 +104,8 @@ sums_are_those_of_a_side(void)
     CLEAN(fd_totals_clear) fd_totals joined = {.list = NULL};
     OK(fixture_trace(&one, 0, "run"));
     OK(fd_diff_joined(&both, (fd_diff_side[2]){{one, FD_ALL_RANKS},
-                                               {one, FD_ALL_RANKS}}));
+                                               {one, FD_ALL_RANKS}},
+                      2));
     EQUAL(both->contexts.count, one->contexts.count);
     EQUAL(both->ranks.list[1].steps, one->ranks.list[0].steps);
     OK(fd_totals_sum_steady(&alone, one, FD_ALL_RANKS));
@@ -117,5 +118,27 @@ sums_are_those_of_a_side(void)
     }
 }
 
+/* Of each pair of ranks that is asked for two ranks more. */
+static void
+pairs_of_ranks(void)
+{
+    CLEAN(joining_clear) joining j = {.trace = NULL};
+    OK(PICTURE(&j.before, before));
+    OK(PICTURE(&j.after, after));
+    fd_diff_side sides[] = {{j.before.trace, FD_ALL_RANKS},
+                            {j.after.trace, FD_ALL_RANKS},
+                            {j.before.trace, 0},
+                            {j.after.trace, 1}};
+    OK(fd_diff_joined(&j.trace, sides, 4));
+    EQUAL(j.trace->ranks.count, 4);
+    EQUAL(j.trace->ranks.list[3].world, 4);
+    EQUAL(figure(&j, 1, "same").self, 55);
+    EQUAL(figure(&j, 2, "same").self, 20);
+    EQUAL(figure(&j, 3, "same").self, 5);
+    EQUAL(figure(&j, 3, "aten::new").self, 0);
+    CHECK(fixture_sound(j.trace));
+}
+
 RUN(TEST(paths_are_those_of_both), TEST(lines_are_those_of_now),
-    TEST(one_rank_of_a_side), TEST(sums_are_those_of_a_side))
+    TEST(one_rank_of_a_side), TEST(pairs_of_ranks),
+    TEST(sums_are_those_of_a_side))

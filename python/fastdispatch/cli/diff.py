@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from fastdispatch import Error, load
+from fastdispatch.cli.html import megabytes, wanted_of
 from fastdispatch.privacy import shown
 
 _TOP = 20
@@ -30,6 +31,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--all", action="store_true", help="all lines; with --json what did not change too")
     parser.add_argument("--json", action="store_true", help="as JSON, times in nanoseconds")
     parser.add_argument("--html", metavar="FILE", help="a page of both, coloured by what changed")
+    parser.add_argument("--source", action="store_true", help="the page has the text of functions whose files are here")
+    parser.add_argument("--max-mb", type=megabytes, default=16.0, metavar="N", help="size of the page; default: 16")
     parser.set_defaults(function=run)
 
 
@@ -43,6 +46,8 @@ def _percent(text: str) -> float:
 def run(arguments: argparse.Namespace) -> int:
     if (arguments.after is None) == (arguments.ranks is None):
         raise Error("diff: give two recordings, or one and --ranks")
+    if arguments.source and arguments.html is None:
+        raise Error("diff: --source is of the page: --html FILE --source")
     if arguments.html is not None and arguments.by != "node":
         raise Error(f"diff: a page has functions and modules: --html without --by {arguments.by}")
     if arguments.ranks is None:
@@ -129,7 +134,6 @@ def show(diff: Any, arguments: argparse.Namespace) -> None:
 def save_page(diff: Any, arguments: argparse.Namespace) -> None:
     if arguments.html is not None:
         from fastdispatch.cli.output import write
-        from fastdispatch.views.html import Wanted
         from fastdispatch.views.html_diff import page
 
-        write(arguments.html, page(diff, Wanted()))
+        write(arguments.html, page(diff, wanted_of(arguments)))

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from fastdispatch import Error, load
 from fastdispatch.cli.output import write
 from fastdispatch.privacy import is_anonymous, shown
+
+if TYPE_CHECKING:
+    from fastdispatch.views.html import Wanted
 
 _DESCRIPTION = """One file that shows the recording in a browser: flame graph, call graph, tables, modules, timeline,
 ranks. It opens from a disk, needs no network, and holds all its data."""
@@ -17,11 +21,11 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("path", metavar="PATH", help="a recording, run directory, dump or merge")
     parser.add_argument("-o", dest="output", required=True, metavar="FILE", help="the page")
     parser.add_argument("--source", action="store_true", help="with the text of functions whose files are found here")
-    parser.add_argument("--max-mb", type=_megabytes, default=16.0, metavar="N", help="size of the file; default: 16")
+    parser.add_argument("--max-mb", type=megabytes, default=16.0, metavar="N", help="size of the file; default: 16")
     parser.set_defaults(function=run)
 
 
-def _megabytes(text: str) -> float:
+def megabytes(text: str) -> float:
     number = float(text)
     if not 1 <= number <= 2000:
         raise argparse.ArgumentTypeError(f"{text}: 1 to 2000")
@@ -29,9 +33,16 @@ def _megabytes(text: str) -> float:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from fastdispatch.views.html import Wanted, page
+    from fastdispatch.views.html import page
+
+    wanted = wanted_of(arguments)
+    write(arguments.output, page(load(arguments.path, timeline=True), shown(arguments.path), wanted))
+
+
+def wanted_of(arguments: argparse.Namespace) -> Wanted:
+    """Of this command and of ``diff --html``."""
+    from fastdispatch.views.html import Wanted
 
     if arguments.source and is_anonymous():
-        raise Error("html: --source shows code, --anonymize hides it: give one of them")
-    wanted = Wanted(source=arguments.source, most=int(arguments.max_mb * 1e6))
-    write(arguments.output, page(load(arguments.path, timeline=True), shown(arguments.path), wanted))
+        raise Error(f"{arguments.command}: --source shows code, --anonymize hides it: give one of them")
+    return Wanted(source=arguments.source, most=int(arguments.max_mb * 1e6))

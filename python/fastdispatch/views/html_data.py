@@ -71,6 +71,11 @@ def nodes(trace: Trace) -> Columns:
     return kept
 
 
+def identities(found: Columns) -> list[tuple[str, ...]]:
+    """What makes functions the same in two recordings: no line."""
+    return list(zip(*(found[name] for name in ("kind", "file", "class", "name")), strict=True))
+
+
 def modules(trace: Trace) -> Columns:
     found = trace.modules
     return {
@@ -125,13 +130,13 @@ def weights(table: Columns, whole: int) -> list[dict[str, Any]]:
 
 
 #: Figures of all ranks together, path by path; of more ranks there are sums by function alone.
-_MOST_FIGURES = 2_000_000
+MOST_FIGURES = 2_000_000
 
 
 def paths_by_rank(trace: Trace, kept: Columns) -> dict[str, Columns] | None:
     """Figures of contexts, a table a rank, of the weights that have any; None for one rank, and for too many."""
     used = [weight for weight in WEIGHTS if any(kept[weight.id])]
-    if len(trace.ranks) < 2 or len(trace.ranks) * len(kept["node"]) * len(used) > _MOST_FIGURES:
+    if len(trace.ranks) < 2 or len(trace.ranks) * len(kept["node"]) * len(used) > MOST_FIGURES:
         return None
     tables = {}
     for index in range(len(trace.ranks)):

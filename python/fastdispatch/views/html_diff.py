@@ -22,13 +22,17 @@ _LINES = 40  # of what changed
 
 def page(diff: Diff, wanted: Wanted) -> bytes:
     """Equal comparisons give equal bytes. Raises Error where it would be too large."""
-    joined = Trace(diff.joined())
+    ranks = _common_ranks(diff)
+    joined = Trace(diff.joined(ranks))
+    kept = _contexts(joined)
     path = " \u2192 ".join(_named(diff))
     title = " \u2192 ".join(PurePath(name).name or name for name in _named(diff))
     blocks = {
-        "data-core": block(*_core(diff, joined, path)),
-        "data-source": block(*html_source.block_of(joined, False)),
+        "data-core": block(*_core(diff, joined, path, kept, ranks)),
+        "data-source": block(*_source(diff, joined, wanted.source)),
     }
+    if ranks:
+        blocks["data-ranks"] = block({}, _by_rank(joined, kept, len(ranks)))
     return bounded(path, title, blocks, wanted)
 
 
@@ -36,8 +40,41 @@ def _named(diff: Diff) -> list[str]:
     return [side.name if side.rank is None else f"{side.name} rank {side.rank}" for side in diff.sides]
 
 
-def _core(diff: Diff, joined: Trace, path: str) -> tuple[dict[str, Any], dict[str, Columns]]:
-    named, kept = html_data.nodes(joined), _contexts(joined)
+def _common_ranks(diff: Diff) -> list[int]:
+    """Ranks of which both sides have figures by themselves: none where the page is of one rank, or too large."""
+    before, after = ({rank["rank"] for rank in trace.ranks} for trace in diff.traces)
+    common = sorted(before & after)
+    figures = sum(len(trace.contexts["node"]) for trace in diff.traces) * len(_ENDS) * len(html_data.WEIGHTS)
+    alone = len(common) < 2 or any(side.rank is not None for side in diff.sides)
+    return [] if alone or figures * len(common) > html_data.MOST_FIGURES else common
+
+
+def _by_rank(joined: Trace, kept: Columns, count: int) -> dict[str, Columns]:
+    """Figures of each of the ranks before and after, of the weights that have any."""
+    tables: dict[str, Columns] = {}
+    for place in range(count):
+        table = tables[f"rank{place}"] = {}
+        for index, end in enumerate(_ENDS):
+            found = joined.core.contexts(2 + 2 * place + index)
+            for weight in html_data.WEIGHTS:
+                if any(kept[f"{weight.id}.{end}"]):
+                    table[f"{weight.id}.{end}"] = html_data.figure(found, weight)
+    return tables
+
+
+def _source(diff: Diff, joined: Trace, with_texts: bool) -> tuple[dict[str, Any], dict[str, Columns]]:
+    """Where functions are now; what is gone is in no file any more."""
+    before, after = diff.traces
+    now, named = (html_data.identities(trace.nodes) for trace in (after, joined))
+    there = set(now)
+    gone = [node for node, identity in enumerate(named) if identity not in there]
+    return html_source.block_of(joined, with_texts, recorded=(after, before), without=gone)
+
+
+def _core(
+    diff: Diff, joined: Trace, path: str, kept: Columns, ranks: list[int]
+) -> tuple[dict[str, Any], dict[str, Columns]]:
+    named = html_data.nodes(joined)
     said = {(row.key, row.kind): sum(1 << SAID.index(word) for word in row.said) for row in diff.rows}
     named["said"] = [said.get(node, 0) for node in zip(named["key"], named["kind"], strict=True)]
     weights = [
@@ -56,7 +93,14 @@ def _core(diff: Diff, joined: Trace, path: str) -> tuple[dict[str, Any], dict[st
             "per": "a step" if diff.by_step else "in all",
             "threshold": diff.threshold,
             "said": SAID,
-            "factors": {weight.id: _factors(diff, weight.unit == "ns" and weight.id in _ON_CPU) for weight in weights},
+            "factors": {weight.id: _factors(diff, _steps(diff, None), weight.id) for weight in weights},
+            "ranks": [
+                {
+                    "rank": rank,
+                    "factors": {weight.id: _factors(diff, _steps(diff, rank), weight.id) for weight in weights},
+                }
+                for rank in ranks
+            ],
         },
     }
     tables = {"nodes": named, "modules": html_data.modules(joined), "contexts": kept, "per_module": _modules(joined)}
@@ -67,10 +111,18 @@ def _core(diff: Diff, joined: Trace, path: str) -> tuple[dict[str, Any], dict[st
 _ON_CPU = ("time", "backward")
 
 
-def _factors(diff: Diff, on_cpu: bool) -> list[float]:
+def _steps(diff: Diff, rank: int | None) -> list[int]:
+    """Steps of both sides, or of one rank of them; 1 where figures are of whole runs."""
+    if not diff.by_step:
+        return [1, 1]
+    if rank is None:
+        return [side.steps for side in diff.sides]
+    return [trace.ranks[trace.index(rank)]["steps"] or 1 for trace in diff.traces]
+
+
+def _factors(diff: Diff, steps: list[int], weight: str) -> list[float]:
     """What figures of a whole run are multiplied by: before and after are those of a step, on one machine."""
-    steps = [side.steps if diff.by_step else 1 for side in diff.sides]
-    return [(diff.speed if on_cpu else 1.0) / steps[0], 1.0 / steps[1]]
+    return [(diff.speed if weight in _ON_CPU else 1.0) / steps[0], 1.0 / steps[1]]
 
 
 def _contexts(joined: Trace) -> Columns:

@@ -10,7 +10,7 @@ import inspect
 import os
 import sys
 import sysconfig
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +21,19 @@ _LONGEST = 400  # lines of a function that are shown
 _NO_DEFINITION = ("<", "__annotate")
 
 
-def block_of(trace: Trace, with_texts: bool) -> tuple[dict[str, Any], dict[str, Columns]]:
-    """Values and tables of the block "data-source"."""
+def block_of(
+    trace: Trace, with_texts: bool, *, recorded: Sequence[Trace] = (), without: Collection[int] = ()
+) -> tuple[dict[str, Any], dict[str, Columns]]:
+    """Values and tables of the block "data-source". ``recorded``: the recordings a trace was made of, where that has
+    no facts of its own; ``without``: nodes that are in no file any more."""
     nodes = trace.nodes
+    hidden = set(without)
     of_file: dict[str, list[int]] = {}
     for node, (file, line) in enumerate(zip(nodes["file"], nodes["line"], strict=True)):
-        if file and line:
+        if file and line and node not in hidden:
             of_file.setdefault(file, []).append(node)
-    folders = [] if is_anonymous() else list(_folders(trace))  # where files are says who has them
+    # Where files are says who has them.
+    folders = [] if is_anonymous() else [folder for each in recorded or (trace,) for folder in _folders(each)]
     paths: dict[str, str] = {}
     texts: Columns = {"node": [], "text": []}
     for file, members in sorted(of_file.items()):

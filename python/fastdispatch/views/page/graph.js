@@ -129,6 +129,20 @@ function edgeOf(edge, way, chosen, most) {
     });
 }
 
+/** A change of an edge as a sign in its middle, once it is in the document; new and gone ones are told by their dashes. */
+function signs(picture) {
+    const ways = picture.querySelectorAll("path.edge");
+    return made.edges.flatMap((edge, i) => {
+        const name = tone(edge.before, edge.after);
+        if (name === "same" || dashes(edge) !== null) return [];
+        const way = ways[ways.length - 1 - i]; // the lightest are drawn first
+        const length = way.getTotalLength();
+        if (length === 0) return [];
+        const { x, y } = way.getPointAtLength(length / 2);
+        return [svg("text", { x, y: y + 4, class: `sign tone-${name}`, "text-anchor": "middle", "aria-hidden": "true" }, changeText(edge.before, edge.after).slice(0, 1))];
+    });
+}
+
 /** What is new has long dashes, what is gone has dots. */
 function dashes({ before, after }) {
     return before > 0 ? (after > 0 ? null : "2 4") : "9 4";
@@ -237,6 +251,7 @@ function draw() {
         ...made.edges.map((edge, i) => edgeOf(edge, made.routes[i], made.heavy?.ways.has(edge), most)).reverse(),
         ...made.ids.map(boxOf));
     scroller.replaceChildren(picture);
+    if (compares()) picture.append(...signs(picture));
     if (fit) scale = Math.min(1.25, (scroller.clientWidth - 4) / width, Math.max(0.5, (scroller.clientHeight - 4) / height));
     picture.setAttribute("width", Math.round(width * scale));
     picture.setAttribute("height", Math.round(height * scale));

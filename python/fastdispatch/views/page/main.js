@@ -15,7 +15,7 @@ import { modules } from "./modules.js";
 import { ranks } from "./ranks.js";
 import { source } from "./source.js";
 import { timeline } from "./timeline.js";
-import { open, rankOf, trace, weight } from "./trace.js";
+import { open, rankList, rankOf, trace, weight } from "./trace.js";
 import { hideTip } from "./tip.js";
 
 // In the order of their tabs. One has id, title, mount(host), update(), and where not every page has it load(block),
@@ -43,7 +43,7 @@ function fillChoices() {
     options(parts.phase, [["", "any phase"], ...phases.map((name) => [name, name])], state.phase);
     if (compares()) options(parts.said, [["", "changed or not"], ["changed", "changed"], ...trace.compared.said.map((name) => [name, name])], state.said);
     document.getElementById("rank-label").hidden = !trace.byRank;
-    options(parts.rank, [["-1", "all ranks"], ...trace.ranks.map(({ rank }, place) => [String(place), `rank ${rank}`])], String(rankOf()));
+    options(parts.rank, [["-1", "all ranks"], ...rankList().map(({ rank }, place) => [String(place), `rank ${rank}`])], String(rankOf()));
     document.getElementById("said-label").hidden = !compares();
     options(parts.min, LEAST.map((percent) => [String(percent), percent ? `≥ ${percent} %` : "any share"]), String(state.min));
 }

@@ -4,7 +4,7 @@ import { bothText, changeMark, compares, SIDES } from "./change.js";
 import { el } from "./dom.js";
 import { bytes, counted, figure, grouped, share } from "./format.js";
 import { set, state } from "./state.js";
-import { trace } from "./trace.js";
+import { rankList, trace } from "./trace.js";
 
 let body;
 let note;
@@ -149,7 +149,7 @@ function draw() {
     const backward = top.reduce((sum, row) => sum + Math.max(row.backward, 0), 0);
     const list = shown();
     body.replaceChildren(...list.map((row) => line(row, forward, backward)));
-    note.textContent = `${counted(trace.modules.rows, "module")} in ${counted(rows.length, "row")}, repeats joined${trace.ranks.length > 1 ? ", of all ranks" : ""}; forward ${figure(forward, "ns")}, backward ${figure(backward, "ns")}`;
+    note.textContent = `${counted(trace.modules.rows, "module")} in ${counted(rows.length, "row")}, repeats joined${rankList().length > 1 ? ", of all ranks" : ""}; forward ${figure(forward, "ns")}, backward ${figure(backward, "ns")}`;
 }
 
 function mount(host) {

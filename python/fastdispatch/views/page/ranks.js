@@ -5,7 +5,7 @@ import { el } from "./dom.js";
 import { counted, figure, share } from "./format.js";
 import { matches } from "./search.js";
 import { set, state } from "./state.js";
-import { label, trace } from "./trace.js";
+import { join, label, trace } from "./trace.js";
 
 const FIGURES = [["total", "CPU time, total", "ns"], ["self", "CPU time, self", "ns"], ["calls", "Calls", "count"]];
 const LISTED = 200;
@@ -88,6 +88,7 @@ function mount(host) {
 
 async function load(block) {
     trace.byRank = (await block("data-ranks"))?.tables ?? null;
+    if (trace.compared && trace.byRank) trace.compared.ranks.forEach(({ factors }, place) => join(trace.byRank[`rank${place}`], factors));
     return trace.ranks.length > 1 && trace.ranks.every(({ table }) => table !== undefined);
 }
 

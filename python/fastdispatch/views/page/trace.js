@@ -21,24 +21,31 @@ export function open({ values, tables }) {
     contexts.module ??= new Uint8Array(contexts.rows);
     contexts.phase ??= new Uint8Array(contexts.rows);
     trace.nodes.line ??= new Uint8Array(trace.nodes.rows);
-    if (trace.compared) join();
+    if (trace.compared) join(contexts, trace.compared.factors);
+    if (trace.compared) joinModules();
     Object.assign(trace, children(contexts.parent, contexts.rows));
     listPackages();
     trace.ranks = trace.about.ranks.map((rank, index) => ({ ...rank, table: tables[`rank${index}`] }));
 }
 
-/** In a page of two recordings: figures of a step, and of each weight the greater one. */
-function join() {
-    const { contexts, per_module: modules } = trace;
-    const scaled = (table, name, factor) => Float64Array.from(table[name] ?? new Uint8Array(table.rows), (value) => value * factor);
-    for (const [id, factors] of Object.entries(trace.compared.factors)) {
-        const [before, after] = ["before", "after"].map((side, i) => scaled(contexts, `${id}.${side}`, factors[i]));
-        Object.assign(contexts, { [`${id}.before`]: before, [`${id}.after`]: after, [id]: after.map((value, c) => Math.max(value, before[c])) });
+function scaled(column, rows, factor) {
+    return Float64Array.from(column ?? new Uint8Array(rows), (value) => value * factor);
+}
+
+/** In a page of two recordings: figures of contexts as those of a step, and of each weight the greater one. */
+export function join(table, weights) {
+    for (const [id, factors] of Object.entries(weights)) {
+        const [before, after] = ["before", "after"].map((side, i) => scaled(table[`${id}.${side}`], trace.count, factors[i]));
+        Object.assign(table, { [`${id}.before`]: before, [`${id}.after`]: after, [id]: after.map((value, c) => Math.max(value, before[c])) });
     }
+}
+
+function joinModules() {
+    const { per_module: modules } = trace;
     const { time, calls } = trace.compared.factors;
     for (const name of ["calls", "ops", "self", "total", "backward"]) {
         const factors = ["calls", "ops"].includes(name) ? calls : time ?? calls;
-        const [before, after] = ["before", "after"].map((side, i) => scaled(modules, `${name}.${side}`, factors[i]));
+        const [before, after] = ["before", "after"].map((side, i) => scaled(modules[`${name}.${side}`], modules.rows, factors[i]));
         Object.assign(modules, { [`${name}.before`]: before, [`${name}.after`]: after, [name]: after.map((value, row) => Math.max(value, before[row])) });
     }
 }
@@ -109,9 +116,14 @@ const NO_WEIGHT = { id: "", label: "nothing", unit: "count", about: "", whole: 0
 
 const sums = new Map();
 
+/** Ranks of which there are figures path by path, in a page of two recordings those that both have. */
+export function rankList() {
+    return trace.compared ? trace.compared.ranks : trace.ranks;
+}
+
 /** The place of the rank that is chosen; -1: all. */
 export function rankOf() {
-    return trace.byRank && state.rank >= 0 && state.rank < trace.ranks.length ? state.rank : -1;
+    return trace.byRank && state.rank >= 0 && state.rank < rankList().length ? state.rank : -1;
 }
 
 /** Of each context its own figure and that with all below, of the phase and the rank that are chosen:
@@ -141,7 +153,7 @@ function summed(id, phase, rank) {
         everything += own[c];
         if (trace.contexts.parent[c] >= 0) total[trace.contexts.parent[c]] += total[c];
     }
-    const whole = rank < 0 ? trace.weights.find((each) => each.id === id)?.whole ?? 0 : wholeOf(id, phase ? figures(id, "", rank).total : total);
+    const whole = rank < 0 || trace.compared ? trace.weights.find((each) => each.id === id)?.whole ?? 0 : wholeOf(id, phase ? figures(id, "", rank).total : total);
     return { own, total, whole: whole || everything, everything };
 }
 
