@@ -1,10 +1,8 @@
 #include "analysis/privacy.h"
 
-#include "analysis/plan.h"
-#include "base/siphash.h"
+#include "analysis/names.h"
 #include "io/sort.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,52 +14,6 @@ typedef struct hiding {
     uint8_t *classes; /* owned; who has a class of this name, by text */
     uint32_t texts;   /* that there were at first */
 } hiding;
-
-/* Classes that are seldom seen to have methods of their own. */
-static const char *const known_classes[] = {
-    "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "RMSprop",
-    "SGD", "Module", "ModuleDict", "ModuleList", "Sequential",
-    "_MultiProcessingDataLoaderIter", "_SingleProcessDataLoaderIter", NULL};
-static const char *const known_spaces[] = {
-    "aten::", "prim::", "prims::", "torch::", "c10d::", "c10d_functional::",
-    "_c10d_functional::", "inductor::", "quantized::", "profiler::",
-    "torchvision::", "record_param_comms", "nccl:", "gloo:",
-    "Torch-Compiled Region", "autograd::", NULL};
-static const char *const known_ranges[] = {
-    "ProfilerStep#", "Optimizer.step#", "Optimizer.zero_grad#",
-    "enumerate(DataLoader)#", "DistributedDataParallel.", "nccl:", "gloo:",
-    NULL};
-static const char *const known_roles[] = {"main", "pin-memory", "autograd:",
-                                          NULL};
-static const char *const known_facts[] = {
-    "cost_ns", "fastdispatch", "implementation", "machine", "ops",
-    "ops_reason", "python", "torch", NULL};
-
-/* The entry that `text` begins with, or NULL. */
-static const char *
-starting(const char *const *list, const char *text)
-{
-    while (*list != NULL && strncmp(text, *list, strlen(*list)) != 0) {
-        list++;
-    }
-    return *list;
-}
-
-static bool
-is_one_of(const char *const *list, const char *text)
-{
-    while (*list != NULL && strcmp(text, *list) != 0) {
-        list++;
-    }
-    return *list != NULL;
-}
-
-static void
-append_hash(const hiding *h, fd_buffer *to, const char *text, size_t size)
-{
-    uint64_t hash = fd_siphash(h->key, text, size);
-    fd_buffer_format(to, "f_%012llx", (unsigned long long)(hash >> 16));
-}
 
 /* Put what was written in place of a text; the buffer is cleared. */
 static fd_status
@@ -82,7 +34,7 @@ hide(hiding *h, uint32_t *text)
     if (*text == 0) {
         return FD_OK;
     }
-    append_hash(h, &made, fd_trace_text(h->trace, *text),
+    fd_names_hide(h->key, &made, fd_trace_text(h->trace, *text),
                 fd_text_pool_size(&h->trace->texts, *text));
     return replace(h, text, &made);
 }
@@ -133,10 +85,6 @@ static fd_status
 learn_classes(hiding *h)
 {
     fd_status status = FD_OK;
-    for (const char *const *at = known_classes;
-         *at != NULL && status == FD_OK; at++) {
-        status = learn_class(h, *at, strlen(*at), LIBRARY);
-    }
     for (uint32_t i = 1; i < h->trace->nodes.count && status == FD_OK; i++) {
         const fd_trace_node *node = &h->trace->nodes.list[i];
         if (node->kind == FD_NODE_PYTHON) {
@@ -148,11 +96,19 @@ learn_classes(hiding *h)
     return status;
 }
 
+/* A class is the library's where nobody else has one of its name. */
+static bool
+is_known_class(const hiding *h, uint32_t text)
+{
+    int whose = text < h->texts ? h->classes[text] : 0;
+    whose |= fd_names_class(fd_trace_text(h->trace, text)) ? LIBRARY : 0;
+    return whose == LIBRARY;
+}
+
 static fd_status
 hide_class(hiding *h, uint32_t *text)
 {
-    bool known = *text < h->texts && h->classes[*text] == LIBRARY;
-    return known ? FD_OK : hide(h, text);
+    return is_known_class(h, *text) ? FD_OK : hide(h, text);
 }
 
 /* What Python or PyTorch named: <lambda>, __init__, forward. */
@@ -188,58 +144,27 @@ hide_function(hiding *h, fd_trace_node *node)
     return status == FD_OK ? hide(h, &node->qualified) : status;
 }
 
-/* "Optimizer.step#AdamW.step": the class may be the project's. */
+/* The class of an optimizer may be the project's. */
 static fd_status
 hide_range(hiding *h, uint32_t *text)
 {
     const char *name = fd_trace_text(h->trace, *text);
-    const char *known = starting(known_ranges, name);
-    if (known == NULL) {
-        return hide(h, text);
-    }
-    const char *rest = name + strlen(known);
-    size_t size = strcspn(rest, ".");
-    if (known[strlen(known) - 1] != '#'
-        || strspn(rest, "0123456789*") == strlen(rest)) {
-        return FD_OK;
+    fd_range_name parts = fd_names_range(name);
+    if (parts.owner == 0) {
+        return parts.known > 0 ? FD_OK : hide(h, text);
     }
     fd_buffer made = {.bytes = NULL};
-    fd_buffer class_name = {.bytes = NULL};
-    fd_buffer_text(&made, known);
-    append_hash(h, &made, rest, size);
-    fd_buffer_bytes(&class_name, rest, size);
+    fd_buffer owner = {.bytes = NULL};
+    fd_buffer_bytes(&made, name, parts.known);
+    fd_names_hide(h->key, &made, name + parts.known, parts.owner);
+    fd_buffer_bytes(&owner, name + parts.known, parts.owner);
     uint32_t id = 0;
-    fd_status status = replace(h, &id, &class_name);
-    bool keep = status == FD_OK
-                && ((id < h->texts && h->classes[id] == LIBRARY)
-                    || is_one_of(known_classes, fd_trace_text(h->trace, id)));
-    if (keep || status != FD_OK) {
+    fd_status status = replace(h, &id, &owner);
+    if (status != FD_OK || is_known_class(h, id)) {
         fd_buffer_clear(&made);
         return status;
     }
     return replace(h, text, &made);
-}
-
-/* PyTorch numbers its own nodes: AddmmBackward0; others have a class's name
- * and no number. */
-static bool
-is_known_autograd(const char *name)
-{
-    const char *end = strstr(name, "Backward");
-    return starting(known_spaces, name) != NULL
-           || (end != NULL && isdigit((unsigned char)end[8]) != 0
-               && end[8 + strspn(end + 8, "0123456789")] == '\0');
-}
-
-static bool
-is_known_job(const char *name)
-{
-    for (int kind = 0; kind < FD_JOB_KINDS; kind++) {
-        if (strcmp(fd_job_kind_name((fd_job_kind)kind), name) == 0) {
-            return true;
-        }
-    }
-    return false;
 }
 
 static fd_status
@@ -253,16 +178,16 @@ hide_node(hiding *h, fd_trace_node *node)
     case FD_NODE_RANGE:
         return hide_range(h, &node->name);
     case FD_NODE_OP:
-        known = starting(known_spaces, name) != NULL;
+        known = fd_names_operator(name);
         break;
     case FD_NODE_AUTOGRAD:
-        known = is_known_autograd(name);
+        known = fd_names_autograd(name);
         break;
     case FD_NODE_JOB:
-        known = is_known_job(name);
+        known = fd_names_job(name);
         break;
     case FD_NODE_THREAD:
-        known = starting(known_roles, name) != NULL;
+        known = fd_names_role(name);
         break;
     case FD_NODE_OVERFLOW:
         known = true;
@@ -285,7 +210,7 @@ hide_path(hiding *h, uint32_t *text)
             fd_buffer_bytes(&made, path, size);
         }
         else {
-            append_hash(h, &made, path, size);
+            fd_names_hide(h->key, &made, path, size);
         }
         path += size;
         if (*path == '.') {
@@ -313,6 +238,17 @@ hide_shared(hiding *h)
     return status;
 }
 
+/* What was found out about other hosts' clocks is numbers, but for what went
+ * wrong with it. */
+static bool
+is_kept(const hiding *h, const char *key, fd_trace_meta fact)
+{
+    return fd_names_fact(key)
+           || (strcmp(key, "clock") == 0
+               && strstr(fd_trace_text(h->trace, fact.json), "\"trouble\"")
+                      == NULL);
+}
+
 static fd_status
 hide_facts(hiding *h, fd_trace_rank *rank)
 {
@@ -322,13 +258,13 @@ hide_facts(hiding *h, fd_trace_rank *rank)
         fd_trace_meta fact = rank->meta.list[i];
         const char *key = fd_trace_text(h->trace, fact.key);
         bool named = strcmp(key, "host") == 0 || strcmp(key, "run_id") == 0;
-        if (!named && !is_one_of(known_facts, key)) {
+        if (!named && !is_kept(h, key, fact)) {
             continue;
         }
         if (named) {
             fd_buffer json = {.bytes = NULL};
             fd_buffer_text(&json, "\"");
-            append_hash(h, &json, fd_trace_text(h->trace, fact.json),
+            fd_names_hide(h->key, &json, fd_trace_text(h->trace, fact.json),
                         fd_text_pool_size(&h->trace->texts, fact.json));
             fd_buffer_text(&json, "\"");
             status = replace(h, &fact.json, &json);
@@ -345,13 +281,13 @@ hide_rank(hiding *h, fd_trace_rank *rank)
     fd_status status = hide_facts(h, rank);
     for (uint32_t i = 0; i < rank->threads.count && status == FD_OK; i++) {
         uint32_t *role = &rank->threads.list[i].role;
-        if (starting(known_roles, fd_trace_text(h->trace, *role)) == NULL) {
+        if (!fd_names_role(fd_trace_text(h->trace, *role))) {
             status = hide(h, role);
         }
     }
     for (uint32_t i = 0; i < rank->jobs.count && status == FD_OK; i++) {
         uint32_t *kind = &rank->jobs.list[i].kind;
-        if (!is_known_job(fd_trace_text(h->trace, *kind))) {
+        if (!fd_names_job(fd_trace_text(h->trace, *kind))) {
             status = hide(h, kind);
         }
     }
@@ -373,8 +309,7 @@ fd_status
 fd_trace_anonymize(fd_trace *trace, const char *salt, size_t size)
 {
     hiding h = {.trace = trace, .texts = trace->texts.texts.count};
-    h.key.low = fd_siphash((fd_sip_key){1, 0}, salt, size);
-    h.key.high = fd_siphash((fd_sip_key){2, 0}, salt, size);
+    h.key = fd_names_key(salt, size);
     h.classes = fd_calloc(h.texts + 1, sizeof *h.classes);
     fd_status status = h.classes == NULL ? FD_ENOMEM : learn_classes(&h);
     if (status == FD_OK) {
@@ -434,4 +369,18 @@ fd_trace_strip_prefix(fd_trace *trace, const char *prefix, size_t size)
     }
     trace->sorted = false;
     return status == FD_OK ? fd_trace_sort(trace) : status;
+}
+
+fd_status
+fd_privacy_apply(const fd_privacy *privacy, fd_trace *trace)
+{
+    fd_status status = FD_OK;
+    if (privacy->prefix != NULL) {
+        status = fd_trace_strip_prefix(trace, privacy->prefix,
+                                       strlen(privacy->prefix));
+    }
+    return status == FD_OK && privacy->salt != NULL
+               ? fd_trace_anonymize(trace, privacy->salt,
+                                    strlen(privacy->salt))
+               : status;
 }

@@ -21,4 +21,12 @@ fd_status fd_trace_anonymize(fd_trace *trace, const char *salt, size_t size);
 fd_status fd_trace_strip_prefix(fd_trace *trace, const char *prefix,
                                 size_t size);
 
+/* What is asked for of what is read; both are borrowed. */
+typedef struct fd_privacy {
+    const char *salt;   /* NULL: names stay */
+    const char *prefix; /* NULL: nothing is cut */
+} fd_privacy;
+
+fd_status fd_privacy_apply(const fd_privacy *privacy, fd_trace *trace);
+
 #endif

@@ -36,6 +36,7 @@ typedef struct making {
     fd_map schemas; /* string of the file -> string of the file */
     uint64_t next;  /* id */
     double ns_per_tick;
+    fd_et_hiding *hiding; /* borrowed; NULL: names stay */
     bool layers; /* forwards of modules are nodes, operands facts */
 } making;
 
@@ -365,7 +366,7 @@ static fd_status
 put_side(making *m, fd_words words, fd_operand_ids ids, fd_et_io *io)
 {
     return m->layers ? fd_et_put_facts(m->et, words, ids, &io->values)
-                     : fd_et_put_operands(m->et, words, ids, io);
+                     : fd_et_put_operands(m->et, words, ids, m->hiding, io);
 }
 
 static fd_status
@@ -379,6 +380,9 @@ put_call(making *m, uint32_t place)
     node->id = m->node_ids.list[place];
     put_numbers(m, call, node);
     fd_status status = put_name(m, call, node);
+    if (status == FD_OK && m->hiding != NULL) {
+        status = fd_et_hide_node(m->hiding, m->et, node);
+    }
     if (status == FD_OK) {
         status = put_forward(m, node);
     }
@@ -497,11 +501,14 @@ make(making *m)
     if (status == FD_OK) {
         status = put_roots(m);
     }
+    if (status == FD_OK) {
+        status = put_head(m);
+    }
     for (uint32_t i = 0; i < m->calls.count && status == FD_OK; i++) {
         status = put_call(m, i);
     }
-    if (status == FD_OK) {
-        status = put_head(m);
+    if (status == FD_OK && m->hiding != NULL) {
+        status = fd_et_hide_head(m->hiding, m->et);
     }
     if (status == FD_OK) {
         status = fd_et_finish(m->et);
@@ -530,9 +537,10 @@ clear(making *m)
 }
 
 static fd_status
-read_recording(fd_et *et, const char *path, bool layers, fd_error *error)
+read_recording(fd_et *et, const char *path, bool layers, fd_et_hiding *hiding,
+               fd_error *error)
 {
-    making m = {.et = et, .layers = layers};
+    making m = {.et = et, .layers = layers, .hiding = hiding};
     *et = (fd_et){.rank = -1};
     fd_status status = fd_chunks_open(&m.file, path, error);
     if (status != FD_OK) {
@@ -555,13 +563,20 @@ read_recording(fd_et *et, const char *path, bool layers, fd_error *error)
 }
 
 fd_status
-fd_et_from_recording(fd_et *et, const char *path, fd_error *error)
+fd_et_from_recording(fd_et *et, const char *path, const fd_privacy *privacy,
+                     fd_error *error)
 {
-    return read_recording(et, path, false, error);
+    const char *salt = privacy != NULL ? privacy->salt : NULL;
+    fd_et_hiding hiding = {.et = et};
+    if (salt != NULL) {
+        hiding.key = fd_names_key(salt, strlen(salt));
+    }
+    return read_recording(et, path, false, salt != NULL ? &hiding : NULL,
+                          error);
 }
 
 fd_status
 fd_et_layers_of_recording(fd_et *et, const char *path, fd_error *error)
 {
-    return read_recording(et, path, true, error);
+    return read_recording(et, path, true, NULL, error);
 }

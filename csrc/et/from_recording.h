@@ -3,13 +3,16 @@
 #ifndef FD_ET_FROM_RECORDING_H
 #define FD_ET_FROM_RECORDING_H
 
+#include "analysis/privacy.h"
 #include "et/graph.h"
 
 /* Read `path`: nodes by id, with times; process groups. Ids are numbers of
  * nodes, tensors and storages in one row, as they came up, like PyTorch's: a
  * tensor that is new has a new one. FD_EFORMAT: no recording, or one without
- * calls for execution traces. Clear `et` in any case. */
-fd_status fd_et_from_recording(fd_et *et, const char *path, fd_error *error);
+ * calls for execution traces. `privacy` NULL: names stay; there is none of a
+ * file in it. Clear `et` in any case. */
+fd_status fd_et_from_recording(fd_et *et, const char *path,
+                               const fd_privacy *privacy, fd_error *error);
 
 /* The same with forwards of modules among the nodes (`rf_id` is the address of
  * the instance), and operands as facts (et/facts.h) in `values` alone. */

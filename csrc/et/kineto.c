@@ -308,7 +308,7 @@ read_file(fd_kineto *k, fd_et *et, const char *path, fd_error *error)
 {
     fd_timeline_reader reader;
     fd_timeline_item item;
-    fd_status status = fd_timeline_reader_open(&reader, path, error);
+    fd_status status = fd_timeline_reader_open(&reader, path, NULL, error);
     while (status == FD_OK
            && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
         status = item == FD_TIMELINE_EVENT

@@ -13,6 +13,7 @@ typedef struct listing {
     fd_buffer types;
     fd_buffer strides;
     fd_operand_ids ids;
+    const fd_et_hiding *hiding; /* NULL: names stay */
 } listing;
 
 static const fd_dtype dtypes[] = {
@@ -216,7 +217,7 @@ put_scalar(listing *l, const fd_operand *operand)
         put_text(&l->types, "Bool");
         break;
     case FD_OPERAND_TEXT:
-        fd_buffer_json(&l->values, (const char *)operand->more,
+        fd_et_put_said(l->hiding, &l->values, (const char *)operand->more,
                        operand->number);
         put_text(&l->types, "String");
         break;
@@ -300,9 +301,9 @@ take(fd_et *et, fd_buffer *from, uint32_t *text)
 
 fd_status
 fd_et_put_operands(fd_et *et, fd_words words, fd_operand_ids ids,
-                   fd_et_io *io)
+                   const fd_et_hiding *hiding, fd_et_io *io)
 {
-    listing l = {.ids = ids};
+    listing l = {.ids = ids, .hiding = hiding};
     const char *between = "";
     put_all(&l, "[");
     put_text(&l.types, "[");

@@ -5,6 +5,7 @@
 #include "et/layer_calls.h"
 #include "et/summary.h"
 #include "module/errors.h"
+#include "module/private.h"
 
 bool
 fd_et_put(PyObject *dict, const char *name, PyObject *value)
@@ -217,6 +218,7 @@ typedef struct exported {
     PyObject *pytorch;
     PyObject *chakra;
     PyObject *kineto;
+    fd_private private;
 } exported;
 
 static fd_status
@@ -241,7 +243,8 @@ export(PyObject *module, const exported *e, unsigned edges)
     fd_status status;
     PyObject *made;
     Py_BEGIN_ALLOW_THREADS
-    status = fd_et_from_recording(&et, PyBytes_AS_STRING(e->path), &error);
+    status = fd_et_from_recording(&et, PyBytes_AS_STRING(e->path),
+                                  fd_private_wish(&e->private), &error);
     if (status == FD_OK) {
         status = fd_et_complete(&et, edges);
     }
@@ -259,15 +262,15 @@ PyObject *
 fd_et_export_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"path", "pytorch", "chakra", "kineto", "edges",
-                            NULL};
+                            "privacy", NULL};
     exported e = {.path = NULL};
     unsigned edges = FD_ET_ALL_KINDS;
     PyObject *made = NULL;
     if (PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O&O&O&O&|$I:et_export", names,
+            args, kwargs, "O&O&O&O&|$IO&:et_export", names,
             PyUnicode_FSConverter, &e.path, PyUnicode_FSConverter, &e.pytorch,
             PyUnicode_FSConverter, &e.chakra, PyUnicode_FSConverter,
-            &e.kineto, &edges)) {
+            &e.kineto, &edges, fd_take_private, &e.private)) {
         made = export(module, &e, edges);
     }
     Py_XDECREF(e.path);

@@ -102,21 +102,23 @@ static PyMethodDef functions[] = {
      PyDoc_STR("timeline_merge($module, inputs, output, *, align='wall',\n"
                "               ranks=None, sorted=False, devices=None, steps=None,\n"
                "               paddle=False, named_durations=False,\n"
-               "               progress=None, strict=False)\n--\n\n"
+               "               progress=None, strict=False,\n"
+               "               privacy=None)\n--\n\n"
                "Timelines of many ranks into one.")},
     {"timeline_stats", (PyCFunction)(void (*)(void))fd_timeline_stats_py,
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("timeline_stats($module, inputs, *, align='wall', ranks=None,\n"
-               "               progress=None)\n--\n\n"
+               "               progress=None, privacy=None)\n--\n\n"
                "Figures of traces of many ranks.")},
     {"timeline_check", (PyCFunction)(void (*)(void))fd_timeline_check_py,
      METH_VARARGS | METH_KEYWORDS,
-     PyDoc_STR("timeline_check($module, path, *, progress=None)\n--\n\n"
+     PyDoc_STR("timeline_check($module, path, *, progress=None,\n"
+               "               privacy=None)\n--\n\n"
                "What is wrong with a trace, and where.")},
     {"timeline_cut", (PyCFunction)(void (*)(void))fd_timeline_cut_py,
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("timeline_cut($module, path, output, begin, end, *,\n"
-               "             steps=False, progress=None)\n--\n\n"
+               "             steps=False, progress=None, privacy=None)\n--\n\n"
                "A part of a trace, by time or by steps.")},
     {"et_convert", (PyCFunction)(void (*)(void))fd_et_convert_py,
      METH_VARARGS | METH_KEYWORDS,
@@ -146,8 +148,9 @@ static PyMethodDef functions[] = {
                "What an execution trace holds.")},
     {"et_export", (PyCFunction)(void (*)(void))fd_et_export_py,
      METH_VARARGS | METH_KEYWORDS,
-     PyDoc_STR("et_export($module, path, pytorch, chakra, kineto, *, edges=255)"
-               "\n--\n\nExecution traces from a recording.")},
+     PyDoc_STR("et_export($module, path, pytorch, chakra, kineto, *,\n"
+               "          edges=255, privacy=None)\n--\n\n"
+               "Execution traces from a recording.")},
     {"et_layer_calls", fd_et_layer_calls_py, METH_O,
      PyDoc_STR("et_layer_calls($module, path, /)\n--\n\n"
                "Calls of operators and modules in a recording, as JSON.")},

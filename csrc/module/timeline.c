@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "module/errors.h"
+#include "module/private.h"
 #include "module/telling.h"
 #include "timeline/merge.h"
 
@@ -23,6 +24,7 @@ typedef struct arguments {
     fd_timeline_align align;
     int strict;
     int sorted;
+    fd_private private;
     fd_telling telling;
 } arguments;
 
@@ -63,13 +65,20 @@ take_inputs(arguments *a, PyObject *list)
         PyObject *path;
         PyObject *rank;
         PyObject *bytes = NULL;
-        if (!PyArg_Parse(PyList_GET_ITEM(list, i), "(OO)", &path, &rank)
+        PyObject *item = PyList_GET_ITEM(list, i);
+        if (!PyTuple_Check(item)) {
+            PyErr_SetString(PyExc_TypeError, "an input is a file and a rank");
+            return false;
+        }
+        if (!PyArg_ParseTuple(item, "OO|z", &path, &rank,
+                              &a->inputs[i].shown)
             || !take_rank(rank, &a->inputs[i].rank)
             || !PyUnicode_FSConverter(path, &bytes)) {
             return false;
         }
         PyList_SET_ITEM(a->paths, i, bytes);
         a->inputs[i].path = PyBytes_AS_STRING(bytes);
+        a->inputs[i].privacy = fd_private_wish(&a->private);
     }
     return true;
 }
@@ -223,7 +232,7 @@ fd_timeline_merge_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"inputs", "output", "align", "ranks", "sorted",
                             "devices", "steps", "paddle", "named_durations",
-                            "progress", "strict", NULL};
+                            "progress", "strict", "privacy", NULL};
     arguments a = {.align = FD_ALIGN_WALL};
     PyObject *inputs;
     PyObject *ranks = Py_None;
@@ -234,10 +243,11 @@ fd_timeline_merge_py(PyObject *module, PyObject *args, PyObject *kwargs)
     int named_durations = 0;
     PyObject *made = NULL;
     if (PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O!O&|$O&OpOOppOp:timeline_merge", names,
+            args, kwargs, "O!O&|$O&OpOOppOpO&:timeline_merge", names,
             &PyList_Type, &inputs, PyUnicode_FSConverter, &a.output,
             fd_take_align, &a.align, &ranks, &a.sorted, &devices, &steps,
-            &paddle, &named_durations, &progress, &a.strict)
+            &paddle, &named_durations, &progress, &a.strict, fd_take_private,
+            &a.private)
         && take_inputs(&a, inputs)
         && take_numbers(ranks, "ranks", &a.ranks, &a.rank_count)
         && take_numbers(devices, "devices", &a.devices, &a.device_count)

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "timeline/stats.h"
 #include "module/errors.h"
+#include "module/private.h"
 #include "module/telling.h"
 
 /* What the arguments own while the files are read. */
@@ -14,6 +15,7 @@ typedef struct arguments {
     fd_timeline_align align;
     uint32_t *ranks; /* owned; NULL: all */
     size_t rank_count;
+    fd_private private;
     fd_telling telling;
 } arguments;
 
@@ -38,6 +40,7 @@ take_files(arguments *a, PyObject *list)
         PyList_SET_ITEM(a->paths, i, bytes);
         a->files[i].path = PyBytes_AS_STRING(bytes);
         a->files[i].rank = rank;
+        a->files[i].privacy = fd_private_wish(&a->private);
     }
     return true;
 }
@@ -299,15 +302,17 @@ count(PyObject *module, arguments *a)
 PyObject *
 fd_timeline_stats_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"inputs", "align", "ranks", "progress", NULL};
+    static char *names[] = {"inputs", "align", "ranks", "progress",
+                            "privacy", NULL};
     arguments a = {.align = FD_ALIGN_WALL};
     PyObject *inputs;
     PyObject *ranks = Py_None;
     PyObject *progress = Py_None;
     PyObject *made = NULL;
-    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O!|$O&OO:timeline_stats",
+    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O!|$O&OOO&:timeline_stats",
                                     names, &PyList_Type, &inputs,
-                                    fd_take_align, &a.align, &ranks, &progress)
+                                    fd_take_align, &a.align, &ranks,
+                                    &progress, fd_take_private, &a.private)
         && take_files(&a, inputs) && take_ranks(&a, ranks)) {
         a.telling.progress = progress;
         made = count(module, &a);

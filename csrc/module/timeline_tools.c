@@ -4,6 +4,7 @@
 #include "timeline/check.h"
 #include "timeline/cut.h"
 #include "module/errors.h"
+#include "module/private.h"
 #include "module/telling.h"
 
 static PyObject *
@@ -63,18 +64,21 @@ check_answer(const fd_check *check)
 PyObject *
 fd_timeline_check_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"path", "progress", NULL};
+    static char *names[] = {"path", "progress", "privacy", NULL};
     PyObject *path = NULL;
+    fd_private private = {.asked = false};
     fd_telling telling = {.progress = Py_None};
     fd_check_request request = {.progress = fd_tell, .context = &telling};
     fd_check check;
     fd_error error = {""};
     fd_status status;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|$O:timeline_check",
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|$OO&:timeline_check",
                                      names, PyUnicode_FSConverter, &path,
-                                     &telling.progress)) {
+                                     &telling.progress, fd_take_private,
+                                     &private)) {
         return NULL;
     }
+    request.privacy = fd_private_wish(&private);
     Py_BEGIN_ALLOW_THREADS
     status = fd_timeline_check_file(PyBytes_AS_STRING(path), &request, &check,
                                     &error);
@@ -112,9 +116,10 @@ PyObject *
 fd_timeline_cut_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"path", "output", "begin", "end", "steps",
-                            "progress", NULL};
+                            "progress", "privacy", NULL};
     PyObject *path = NULL;
     PyObject *output = NULL;
+    fd_private private = {.asked = false};
     PyObject *from;
     PyObject *to;
     int steps = 0;
@@ -124,15 +129,17 @@ fd_timeline_cut_py(PyObject *module, PyObject *args, PyObject *kwargs)
     fd_error error = {""};
     fd_status status;
     PyObject *made = NULL;
-    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O&O&OO|$pO:timeline_cut",
+    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O&O&OO|$pOO&:timeline_cut",
                                     names, PyUnicode_FSConverter, &path,
                                     PyUnicode_FSConverter, &output, &from,
-                                    &to, &steps, &telling.progress)
+                                    &to, &steps, &telling.progress,
+                                    fd_take_private, &private)
         && take_bound(from, FD_CUT_FROM_START, &request.from)
         && take_bound(to, FD_CUT_TO_END, &request.to)) {
         request.path = PyBytes_AS_STRING(path);
         request.output = PyBytes_AS_STRING(output);
         request.steps = steps != 0;
+        request.privacy = fd_private_wish(&private);
         Py_BEGIN_ALLOW_THREADS
         status = fd_timeline_cut(&request, &cut, &error);
         Py_END_ALLOW_THREADS

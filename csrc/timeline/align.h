@@ -20,10 +20,12 @@ typedef enum fd_timeline_align {
 
 const char *fd_timeline_align_name(fd_timeline_align align);
 
-/* The caller sets the path and the rank it guesses from it; the rest is what
- * came of it. */
+/* The caller sets the path, the rank it guesses from it and how names are to
+ * be hidden; the rest is what came of it. */
 typedef struct fd_timeline_input {
     const char *path; /* borrowed */
+    const char *shown; /* what the output calls it, borrowed; NULL: its path */
+    const fd_privacy *privacy; /* borrowed; NULL: names stay */
     uint32_t rank;
     bool used; /* a trace, of a rank that was asked for */
     bool left_out; /* of a rank that was not asked for */
@@ -48,6 +50,19 @@ typedef struct fd_timeline_input {
     char trouble[128];   /* the first damage, in words; "" */
     fd_perfetto_counts native; /* of native output, or of a native input */
 } fd_timeline_input;
+
+static inline const char *
+fd_timeline_name(const fd_timeline_input *input)
+{
+    return input->shown != NULL ? input->shown : input->path;
+}
+
+static inline fd_status
+fd_timeline_input_open(const fd_timeline_input *input,
+                       fd_timeline_reader *reader, fd_error *error)
+{
+    return fd_timeline_reader_open(reader, input->path, input->privacy, error);
+}
 
 /* What time 0 of the merge is. */
 typedef struct fd_timeline_clock {

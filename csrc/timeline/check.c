@@ -348,7 +348,8 @@ read_once(checking *c, const char *path, bool *done)
     bool first = c->tracks.passes == 0;
     c->events = 0;
     fd_tracks_begin(&c->tracks);
-    fd_status status = fd_timeline_reader_open(&reader, path, c->error);
+    fd_status status = fd_timeline_reader_open(
+        &reader, path, c->request->privacy, c->error);
     while (status == FD_OK
            && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
         status = take_item(c, &reader, item == FD_TIMELINE_EVENT);

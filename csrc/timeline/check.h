@@ -6,6 +6,7 @@
 #include "timeline/tracks.h"
 
 typedef struct fd_check_request {
+    const fd_privacy *privacy; /* borrowed; NULL: names stay */
     uint32_t most_records; /* in memory at a time; 0: FD_TRACKS_RECORDS */
     /* Told now and then how many bytes of how many are read; false stops it
      * with FD_EINVAL. May be NULL. */

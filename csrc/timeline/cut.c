@@ -64,7 +64,8 @@ read_all(cutting *c, take_item *take)
     fd_cut *cut = c->cut;
     const char *path = c->request->path;
     c->place = 0;
-    fd_status status = fd_timeline_reader_open(&reader, path, c->error);
+    fd_status status = fd_timeline_reader_open(
+        &reader, path, c->request->privacy, c->error);
     while (status == FD_OK
            && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
         status = take(c, &reader, item == FD_TIMELINE_EVENT);

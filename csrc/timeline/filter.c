@@ -40,9 +40,9 @@ add_step(fd_timeline_windows *windows, const fd_timeline_event *event,
 }
 
 fd_status
-fd_timeline_windows_find(fd_timeline_windows *windows, const char *path,
-                         uint64_t first_step, uint64_t end_step,
-                         fd_error *error)
+fd_timeline_windows_find(fd_timeline_windows *windows,
+                         const fd_timeline_input *input, uint64_t first_step,
+                         uint64_t end_step, fd_error *error)
 {
     fd_timeline_reader reader;
     fd_timeline_item item;
@@ -50,7 +50,7 @@ fd_timeline_windows_find(fd_timeline_windows *windows, const char *path,
     int64_t begin;
     int64_t end;
     *windows = (fd_timeline_windows){.all = {.any = false}};
-    fd_status status = fd_timeline_reader_open(&reader, path, error);
+    fd_status status = fd_timeline_input_open(input, &reader, error);
     while (status == FD_OK
            && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
         if (item == FD_TIMELINE_EVENT

@@ -27,8 +27,9 @@ typedef struct fd_timeline_windows {
 
 /* Reads the whole file. Clear it in any case. */
 fd_status fd_timeline_windows_find(fd_timeline_windows *windows,
-                                   const char *path, uint64_t first_step,
-                                   uint64_t end_step, fd_error *error);
+                                   const fd_timeline_input *input,
+                                   uint64_t first_step, uint64_t end_step,
+                                   fd_error *error);
 void fd_timeline_windows_clear(fd_timeline_windows *windows);
 
 typedef struct fd_timeline_filter {

@@ -13,6 +13,7 @@ typedef struct recording {
     fd_trace *trace; /* owned; at first without its timeline */
     fd_chrome *chrome; /* owned; of that trace */
     const fd_transfers *transfers; /* borrowed; NULL: those in the trace */
+    const fd_privacy *privacy;     /* borrowed; NULL: names stay */
     bool whole;        /* the timeline is loaded */
     uint64_t made;     /* bytes of text */
 } recording;
@@ -41,6 +42,9 @@ load(recording *r, bool timeline, fd_error *error)
     r->trace = NULL;
     r->whole = timeline;
     fd_status status = fd_reader_read(&r->trace, r->path, timeline, error);
+    if (status == FD_OK && r->privacy != NULL) {
+        status = fd_privacy_apply(r->privacy, r->trace);
+    }
     if (status == FD_OK) {
         r->chrome = fd_chrome_open(r->trace, &options, &status);
     }
@@ -175,4 +179,13 @@ fd_timeline_recording_tie(fd_bytes_in *in, const fd_transfers *transfers)
 {
     recording *r = fd_bytes_in_context(in);
     r->transfers = transfers;
+}
+
+fd_status
+fd_timeline_recording_hide(fd_bytes_in *in, const fd_privacy *privacy,
+                           fd_error *error)
+{
+    recording *r = fd_bytes_in_context(in);
+    r->privacy = privacy;
+    return load(r, false, error);
 }

@@ -3,6 +3,7 @@
 #ifndef FD_TIMELINE_FROM_RECORDING_H
 #define FD_TIMELINE_FROM_RECORDING_H
 
+#include "analysis/privacy.h"
 #include "export/transfers.h"
 #include "io/bytes_in.h"
 
@@ -17,5 +18,10 @@ fd_status fd_timeline_from_recording(fd_bytes_in *in, const char *path,
 /* Before the first piece of such a text: arrows of transfers are these
  * (borrowed), not those within the recording. */
 void fd_timeline_recording_tie(fd_bytes_in *in, const fd_transfers *transfers);
+
+/* Likewise: names are as is asked for here (borrowed). */
+fd_status fd_timeline_recording_hide(fd_bytes_in *in,
+                                     const fd_privacy *privacy,
+                                     fd_error *error);
 
 #endif

@@ -54,9 +54,10 @@ survey_input(const fd_timeline_request *request, fd_timeline_input *input,
              uint32_t count, fd_timeline_inputs *used, fd_error *error)
 {
     fd_timeline_survey *survey = &input->survey;
-    fd_status status = fd_timeline_survey_read(
-        survey, input->path, fd_timeline_align_wish(request->align, count),
-        error);
+    fd_timeline_wish wish = fd_timeline_align_wish(request->align, count);
+    wish.privacy = input->privacy;
+    fd_status status = fd_timeline_survey_read(survey, input->path, wish,
+                                               error);
     if (status != FD_OK) {
         return status;
     }
@@ -160,8 +161,7 @@ find_steps(const fd_timeline_request *request, fd_timeline_input *input,
         return FD_ENOMEM;
     }
     fd_status status = fd_timeline_windows_find(
-        input->windows, input->path, request->first_step, request->end_step,
-        error);
+        input->windows, input, request->first_step, request->end_step, error);
     if (status == FD_OK && !input->windows->all.any) {
         input->used = false;
         snprintf(input->trouble, sizeof input->trouble,

@@ -258,22 +258,20 @@ program_beside(const fd_timeline_input *input)
                                               : "another program";
 }
 
-/* Their processes are counted on. */
-static uint32_t
-first_process(const merging *m, uint32_t place)
+/* Whether it is the other trace of the rank before. */
+static bool
+is_second(const merging *m, uint32_t place)
 {
-    return place > 0
-                   && m->inputs.list[place - 1]->rank
-                          == m->inputs.list[place]->rank
-               ? m->processes
-               : 0;
+    fd_timeline_input *const *at = m->inputs.list + place;
+    return place > 0 && at[-1]->rank == at[0]->rank;
 }
 
 static void
 describe(const fd_timeline_input *input, char *label, size_t room)
 {
-    snprintf(label, room, "%.160s: %s, %+" PRId64 " ns", input->path,
-             fd_timeline_align_name(input->align), input->clock.offset_ns);
+    snprintf(label, room, "%.160s: %s, %+" PRId64 " ns",
+             fd_timeline_name(input), fd_timeline_align_name(input->align),
+             input->clock.offset_ns);
 }
 
 static fd_perfetto_clock
@@ -353,9 +351,7 @@ tying_of(const merging *m, uint32_t place)
     if (!input->beside) {
         return FD_TYING_NOTHING;
     }
-    return place > 0 && m->inputs.list[place - 1]->rank == input->rank
-               ? FD_TYING_ENDS
-               : FD_TYING_STARTS;
+    return is_second(m, place) ? FD_TYING_ENDS : FD_TYING_STARTS;
 }
 
 /* `transfers` is needed while it is read. */
@@ -363,8 +359,8 @@ static fd_status
 open_input(merging *m, uint32_t place, fd_timeline_reader *reader,
            fd_timeline_ids *ids, fd_transfers *transfers)
 {
-    const char *path = m->inputs.list[place]->path;
-    fd_status status = fd_timeline_reader_open(reader, path, m->error);
+    fd_status status = fd_timeline_input_open(m->inputs.list[place], reader,
+                                              m->error);
     ids->tied = status == FD_OK
                 && strcmp(reader->source->name, FD_RECORDING_FORMAT) == 0
                 && fd_timeline_between_of(&m->between, place, transfers);
@@ -388,7 +384,7 @@ copy_input(merging *m, uint32_t place)
                            .label = input->label,
                            .program = program_beside(input),
                            .named_durations = m->request->named_durations,
-                           .first = first_process(m, place),
+                           .first = is_second(m, place) ? m->processes : 0,
                            .spare_pid = &m->spare_pid,
                            .spare_tid = &m->spare_tid};
     fd_timeline_ties_begin(&m->ties, tying_of(m, place), place,
@@ -460,8 +456,9 @@ write_alignment(fd_buffer *to, const fd_timeline_input *input)
 static void
 write_rank(fd_buffer *to, const fd_timeline_input *input)
 {
+    const char *name = fd_timeline_name(input);
     fd_buffer_text(to, "{\"file\":");
-    fd_buffer_json(to, input->path, strlen(input->path));
+    fd_buffer_json(to, name, strlen(name));
     fd_buffer_format(to,
                      ",\"rank\":%u,\"program\":\"%s\",\"events\":%" PRIu64
                      ",\"arrows\":%" PRIu64 ",\"filtered\":%" PRIu64 ",\"lost\":%" PRIu64

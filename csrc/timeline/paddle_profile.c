@@ -90,8 +90,7 @@ survey_row(profile *p, row *r)
     span step;
     fd_span value;
     const fd_clock_map *clock = &r->input->clock;
-    fd_status status = fd_timeline_reader_open(&reader, r->input->path,
-                                               p->error);
+    fd_status status = fd_timeline_input_open(r->input, &reader, p->error);
     while (status == FD_OK
            && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
         if (item == FD_TIMELINE_MEMBER) {
@@ -360,7 +359,7 @@ write_input(profile *p, row *r)
     fd_timeline_reader reader;
     fd_timeline_item item;
     fd_timeline_input *input = r->input;
-    fd_status status = fd_timeline_reader_open(&reader, input->path, p->error);
+    fd_status status = fd_timeline_input_open(input, &reader, p->error);
     while (status == FD_OK
            && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
         if (item == FD_TIMELINE_EVENT) {

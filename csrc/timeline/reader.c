@@ -1,19 +1,35 @@
 #include "timeline/reader.h"
 
+#include "timeline/from_recording.h"
+
 #include <stdio.h>
 #include <string.h>
 
 typedef fd_scan_result step(fd_timeline_reader *reader);
 
+static fd_status
+hide(fd_timeline_reader *reader, const fd_privacy *privacy, fd_error *error)
+{
+    return strcmp(reader->source->name, FD_RECORDING_FORMAT) == 0
+               ? fd_timeline_recording_hide(&reader->in, privacy, error)
+               : fd_fail(error, FD_EINVAL,
+                         "names are hidden in recordings alone, and this is "
+                         "none: --anonymize and --strip-prefix leave it as it "
+                         "is");
+}
+
 fd_status
 fd_timeline_reader_open(fd_timeline_reader *reader, const char *path,
-                        fd_error *error)
+                        const fd_privacy *privacy, fd_error *error)
 {
     fd_error why = {""};
     size_t size = strlen(path);
     *reader = (fd_timeline_reader){.first = true};
     fd_status status = fd_timeline_source_open(&reader->in, path,
                                                &reader->source, &why);
+    if (status == FD_OK && privacy != NULL) {
+        status = hide(reader, privacy, &why);
+    }
     if (status == FD_OK || status == FD_ENOMEM) {
         return status;
     }

@@ -7,6 +7,7 @@
 #ifndef FD_TIMELINE_READER_H
 #define FD_TIMELINE_READER_H
 
+#include "analysis/privacy.h"
 #include "timeline/event.h"
 #include "timeline/source.h"
 
@@ -44,9 +45,11 @@ typedef struct fd_timeline_reader {
 } fd_timeline_reader;
 
 /* Close it in any case, and do not move it. FD_EFORMAT: of a known kind, but
- * nothing in it can be read; `trouble` says why, the error the path too. */
+ * nothing in it can be read; `trouble` says why, the error the path too. With
+ * `privacy` (borrowed; NULL: names stay) anything but a recording of ours is
+ * FD_EINVAL. */
 fd_status fd_timeline_reader_open(fd_timeline_reader *reader, const char *path,
-                                  fd_error *error);
+                                  const fd_privacy *privacy, fd_error *error);
 void fd_timeline_reader_close(fd_timeline_reader *reader);
 
 fd_timeline_item fd_timeline_reader_next(fd_timeline_reader *reader);

@@ -136,14 +136,16 @@ read_twice(fd_timeline_survey *survey, fd_timeline_reader *reader,
     static const char *const later[] = {"\"baseTimeNanoseconds\"",
                                         "\"distributedInfo\""};
     bool more = false;
-    fd_status status = fd_timeline_reader_open(reader, path, error);
+    fd_status status = fd_timeline_reader_open(reader, path, wish.privacy,
+                                                error);
     if (status == FD_OK) {
         status = read_items(survey, reader, wish, false, &more);
     }
     if (status == FD_OK && more && fd_bytes_in_find(&reader->in, later, 2)) {
         fd_timeline_reader_close(reader);
         fd_timeline_sync_clear(&survey->sync);
-        status = fd_timeline_reader_open(reader, path, error);
+        status = fd_timeline_reader_open(reader, path, wish.privacy,
+                                                error);
         if (status == FD_OK) {
             status = read_items(survey, reader, wish, true, &more);
         }

@@ -33,6 +33,7 @@ typedef struct fd_timeline_survey {
 typedef struct fd_timeline_wish {
     bool first;    /* the earliest event */
     uint32_t sync; /* at most so many moments to align clocks by; 0: none */
+    const fd_privacy *privacy; /* borrowed; NULL: names stay */
 } fd_timeline_wish;
 
 /* An event that has a time is looked for in so many bytes. */

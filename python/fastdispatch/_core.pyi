@@ -72,7 +72,7 @@ def pipeline_report(
     """
 
 def timeline_merge(
-    inputs: list[tuple[str, int]],
+    inputs: list[tuple[str, int]] | list[tuple[str, int, str]],
     output: _Path,
     *,
     align: str = "wall",
@@ -84,19 +84,21 @@ def timeline_merge(
     named_durations: bool = False,
     progress: Callable[[int, int], object] | None = None,
     strict: bool = False,
+    privacy: tuple[str | None, str] | None = None,
 ) -> list[dict[str, Any]]:
     """Timelines of many ranks into one (docs/timeline-merge.md); gzip when ``output`` ends in .gz.
 
     ``output``: native Perfetto when its name ends in .pftrace or .perfetto-trace (and .gz), else Chrome JSON.
     ``sorted``: all events by time, with a temporary file. ``inputs``: files, each with the rank that its name
-    suggests. ``align``: none, wall, start, auto, pingpong, collective or p2p (docs/clocks.md); ``strict`` refuses
-    inputs whose clocks may be off by an unknown time. ``devices``: GPUs to keep. ``steps``: the first one to keep and
-    the one behind the last. ``paddle``: the two files of Paddle's tool, into the folder ``output``. ``progress(done,
-    total)`` is told bytes of input. Answers a dict an input: file, rank, format, program, used, left_out, world,
-    events, arrows, filtered (left out by ``devices`` and ``steps``), lost, lost_bytes, repaired, trouble, align,
-    offset_ns, at_ns, drift_ppb, uncertainty_ns and residual_ns (None: unknown), violations, and what did not come out
-    as it was in or from a native trace: aside, crossed, alone, skipped, early, others. Raises :class:`Error` with one
-    line when a rank is there twice, a file cannot be read or written, or nothing in the inputs can be used.
+    suggests, and how the output calls it where that is not its path. ``align``: none, wall, start, auto, pingpong,
+    collective or p2p (docs/clocks.md); ``strict`` refuses inputs whose clocks may be off by an unknown time.
+    ``devices``: GPUs to keep. ``steps``: the first one to keep and the one behind the last. ``paddle``: the two files
+    of Paddle's tool, into the folder ``output``. ``progress(done, total)`` is told bytes of input. Answers a dict an
+    input: file, rank, format, program, used, left_out, world, events, arrows, filtered (left out by ``devices`` and
+    ``steps``), lost, lost_bytes, repaired, trouble, align, offset_ns, at_ns, drift_ppb, uncertainty_ns and residual_ns
+    (None: unknown), violations, and what did not come out as it was in or from a native trace: aside, crossed, alone,
+    skipped, early, others. Raises :class:`Error` with one line when a rank is there twice, a file cannot be read or
+    written, or nothing in the inputs can be used.
     """
 
 def timeline_stats(
@@ -105,6 +107,7 @@ def timeline_stats(
     align: str = "wall",
     ranks: list[int] | None = None,
     progress: Callable[[int, int], object] | None = None,
+    privacy: tuple[str | None, str] | None = None,
 ) -> dict[str, Any]:
     """Figures of traces of many ranks (docs/timeline-stats.md), times in nanoseconds.
 
@@ -116,7 +119,12 @@ def timeline_stats(
     :class:`Error` when a file cannot be read, a rank is in two files, or there is nothing to count.
     """
 
-def timeline_check(path: _Path, *, progress: Callable[[int, int], object] | None = None) -> dict[str, Any]:
+def timeline_check(
+    path: _Path,
+    *,
+    progress: Callable[[int, int], object] | None = None,
+    privacy: tuple[str | None, str] | None = None,
+) -> dict[str, Any]:
     """What is wrong with a trace (docs/timeline-stats.md): ``whole``, ``events``, ``lost_bytes``, ``left_out``,
     ``passes``, ``trouble``, and ``faults``, each with kind, broken, count, what, remedy and the ``first`` places (byte,
     event). Raises :class:`Error` when it cannot be read or is no trace."""
@@ -129,6 +137,7 @@ def timeline_cut(
     *,
     steps: bool = False,
     progress: Callable[[int, int], object] | None = None,
+    privacy: tuple[str | None, str] | None = None,
 ) -> dict[str, Any]:
     """The part of a trace from ``begin`` up to ``end``: nanoseconds since its start, or numbers of ``steps``; None: no
     bound. Answers events, kept, rows (of metadata), flows_left, timeless, lost, lost_bytes, repaired, trouble. Raises
@@ -173,7 +182,15 @@ def et_estimate(
 def et_info(path: _Path, *, edges: int = 255, rank: int = -1) -> dict[str, Any]:
     """What an execution trace holds, as ``docs/et-info.schema.json`` describes it. Raises :class:`Error`."""
 
-def et_export(path: _Path, pytorch: _Path, chakra: _Path, kineto: _Path, *, edges: int = 255) -> dict[str, Any]:
+def et_export(
+    path: _Path,
+    pytorch: _Path,
+    chakra: _Path,
+    kineto: _Path,
+    *,
+    edges: int = 255,
+    privacy: tuple[str | None, str] | None = None,
+) -> dict[str, Any]:
     """The operators of a recording that ``CallGraph(et=True)`` made, written in PyTorch's form (.json), in Chakra's
     (.et) and as torch.profiler's trace beside the first, each with .gz. Answers what :func:`et_info` does. Raises
     :class:`Error`."""

@@ -1,4 +1,4 @@
-"""What outputs tell of the user: within :func:`private`, every recording that is loaded is made anonymous first."""
+"""What outputs tell of the user: within :func:`private`, every recording that is read is made anonymous first."""
 
 from __future__ import annotations
 
@@ -34,6 +34,12 @@ def private(privacy: Privacy) -> Iterator[None]:
 
 def is_anonymous() -> bool:
     return _current.get().salt is not None
+
+
+def wish() -> tuple[str | None, str] | None:
+    """What is asked for here, as functions of the core take it that read recordings themselves; None: nothing."""
+    privacy = _current.get()
+    return None if privacy == _NONE else (privacy.salt, privacy.prefix)
 
 
 def apply(core: _core.Trace) -> _core.Trace:

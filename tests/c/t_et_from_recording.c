@@ -78,7 +78,7 @@ nodes_of_a_recording(void)
     CLEAN(fixture_clear) fixture f;
     CLEAN(fd_et_clear) fd_et et = {.rank = -1};
     record(&f, "a.fd");
-    OK(fd_et_from_recording(&et, "a.fd", NULL));
+    OK(fd_et_from_recording(&et, "a.fd", NULL, NULL));
     EQUAL(et.nodes.count, 5);
     const fd_et_node *linear = find(&et, 5);
     const fd_et_node *mm = find(&et, 6);
@@ -110,10 +110,10 @@ what_is_no_such_recording(void)
     fd_error error = {""};
     OK(fixture_open(&f, "b.fd", 4));
     fixture_stop(&f);
-    fd_status status = fd_et_from_recording(&et, "b.fd", &error);
+    fd_status status = fd_et_from_recording(&et, "b.fd", NULL, &error);
     CHECK(status == FD_EFORMAT || check_refused());
     CHECK(check_refused() || strstr(error.text, "et=True") != NULL);
-    CHECK(fd_et_from_recording(&none, "nowhere.fd", &error) != FD_OK);
+    CHECK(fd_et_from_recording(&none, "nowhere.fd", NULL, &error) != FD_OK);
 }
 
 RUN(ABSORBS(nodes_of_a_recording), ABSORBS(what_is_no_such_recording))

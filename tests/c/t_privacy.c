@@ -33,6 +33,34 @@ names_of_the_user_go(void)
     EQUAL(trace->contexts.count, contexts);
 }
 
+/* Numbers about clocks stay, what went wrong with them does not. */
+static void
+facts_without_names_stay(void)
+{
+    static const struct {
+        const char *key;
+        const char *json;
+        bool stays;
+    } facts[] = {{"clock", "{\"pings\":[[0,1,2]]}", true},
+                 {"clock", "{\"trouble\":\"node7\"}", false},
+                 {"torch", "\"2.13\"", true},
+                 {"command", "[\"train.py\"]", false}};
+    static const fd_privacy privacy = {.salt = "salt"};
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+        CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+        fd_trace_meta fact;
+        OK(fixture_trace(&trace, 0, "run"));
+        trace->ranks.list[0].meta.count = 0;
+        OK(fd_text_pool_add(&trace->texts, facts[i].key, strlen(facts[i].key),
+                            &fact.key));
+        OK(fd_text_pool_add(&trace->texts, facts[i].json,
+                            strlen(facts[i].json), &fact.json));
+        OK(fd_vector_push(&trace->ranks.list[0].meta, fact));
+        OK(fd_privacy_apply(&privacy, trace));
+        EQUAL(trace->ranks.list[0].meta.count, facts[i].stays ? 1 : 0);
+    }
+}
+
 static void
 salts_part_and_join(void)
 {
@@ -65,5 +93,19 @@ prefixes_are_cut(void)
     CHECK(has_text(trace, "a.py") && !has_text(trace, "secret/a.py"));
 }
 
+static void
+nothing_is_asked(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *one = NULL;
+    CLEAN(fixture_trace_free) fd_trace *same = NULL;
+    bool equal;
+    OK(fixture_trace(&one, 0, "run"));
+    OK(fixture_trace(&same, 0, "run"));
+    OK(fd_privacy_apply(&(fd_privacy){.prefix = ""}, one));
+    OK(fixture_same(one, same, &equal));
+    CHECK(equal);
+}
+
 RUN(TEST(names_of_the_user_go), TEST(salts_part_and_join),
-    TEST(prefixes_are_cut))
+    TEST(facts_without_names_stay), TEST(prefixes_are_cut),
+    TEST(nothing_is_asked))

@@ -19,15 +19,16 @@ kept(const char *text, fd_timeline_request *request, fd_buffer *to)
     fd_timeline_reader reader;
     fd_timeline_windows windows = {.all = {.any = false}};
     fd_timeline_filter filter = {.request = request};
+    fd_timeline_input input = {.path = "trace.json"};
     fd_status status = fixture_write("trace.json", text, strlen(text));
     if (status == FD_OK && request->has_steps) {
-        status = fd_timeline_windows_find(&windows, "trace.json",
+        status = fd_timeline_windows_find(&windows, &input,
                                           request->first_step,
                                           request->end_step, NULL);
         filter.windows = &windows;
     }
     if (status == FD_OK) {
-        status = fd_timeline_reader_open(&reader, "trace.json", NULL);
+        status = fd_timeline_reader_open(&reader, "trace.json", NULL, NULL);
         while (status == FD_OK
                && fd_timeline_reader_next(&reader) == FD_TIMELINE_EVENT) {
             bool keeps;

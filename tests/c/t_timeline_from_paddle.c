@@ -25,7 +25,7 @@ static fd_status
 read_all(const char *path, fd_buffer *to, fd_timeline_reader *reader)
 {
     fd_timeline_item item;
-    fd_status status = fd_timeline_reader_open(reader, path, NULL);
+    fd_status status = fd_timeline_reader_open(reader, path, NULL, NULL);
     while (status == FD_OK
            && (item = fd_timeline_reader_next(reader)) != FD_TIMELINE_END) {
         fd_span part = item == FD_TIMELINE_EVENT ? reader->event.whole
@@ -98,7 +98,7 @@ what_is_a_log(void)
         CLEAN(fd_timeline_reader_close) fd_timeline_reader reader;
         OK(fixture_write(cases[i].path, cases[i].text,
                          strlen(cases[i].text)));
-        STATUS(fd_timeline_reader_open(&reader, cases[i].path, NULL),
+        STATUS(fd_timeline_reader_open(&reader, cases[i].path, NULL, NULL),
                FD_EFORMAT);
         SAME(reader.trouble, cases[i].trouble);
     }

@@ -37,7 +37,7 @@ what_cannot_be_opened(void)
 {
     CLEAN(fd_timeline_reader_close) fd_timeline_reader reader;
     fd_error error = {""};
-    STATUS(fd_timeline_reader_open(&reader, "absent", &error), FD_EIO);
+    STATUS(fd_timeline_reader_open(&reader, "absent", NULL, &error), FD_EIO);
     SAME(error.text, "absent: No such file or directory");
 }
 

@@ -27,6 +27,10 @@ import sys
 import torch
 import fastdispatch
 
+zebra_library = torch.library.Library("zebra", "DEF")
+zebra_library.define("twice(Tensor zebra_input, str zebra_text) -> Tensor")
+zebra_library.impl("twice", lambda x, text: x * 2, "CompositeImplicitAutograd")
+
 class ZebraFunction(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -42,7 +46,7 @@ class ZebraNet(torch.nn.Module):
     def forward(self, x):
         for layer in self.zebra_layers:
             x = layer(x)
-        return ZebraFunction.apply(x)
+        return ZebraFunction.apply(torch.ops.zebra.twice(x, "zebra operand"))
 
 class ZebraOptimizer(torch.optim.SGD):
     pass
@@ -57,7 +61,7 @@ namespace = {}
 exec(compile("def zebra_made(): return zebra_step(model, optimizer)", "<zebra>", "exec"), namespace)
 model = ZebraNet()
 namespace.update(zebra_step=zebra_step, model=model, optimizer=ZebraOptimizer(model.parameters(), lr=0.1))
-with fastdispatch.CallGraph(sys.argv[1], timeline=True, jobs=True):
+with fastdispatch.CallGraph(sys.argv[1], timeline=True, jobs=True, et=True):
     for micro_batch in range(3):
         for kind in ("forward", "backward", "zebra kind"):
             with fastdispatch.job(kind, mb=micro_batch, stage=0):
@@ -73,8 +77,15 @@ OUTPUTS = {
     "svg": ["svg", "RUN", "-o", "FILE.svg"],
     "report modules": ["report", "RUN", "--by", "module", "--json"],
     "diff": ["diff", "RUN", "RUN", "--all", "--json"],
+    "timeline merge": ["timeline", "merge", "RUN", "-o", "FILE.json"],
+    "timeline merge, native": ["timeline", "merge", "RUN", "-o", "FILE.pftrace.gz"],
+    "timeline cut": ["timeline", "cut", "RUN/rank00000.fd", "--last", "1", "-o", "FILE.json"],
+    "timeline stats": ["timeline", "stats", "RUN", "--json", "--svg", "FILE.svg"],
+    "timeline check": ["timeline", "check", "RUN", "--json"],
+    "et export": ["et", "export", "RUN", "-o", "FILE"],
     "diff page": ["diff", "RUN", "RUN", "--html", "FILE"],
     "pipeline report": ["pipeline", "report", "RUN", "--json", "--svg", "FILE.svg"],
+    "pipeline flow": ["pipeline", "flow", "RUN", "--all", "--json"],
     "top": ["top", "RUN", "--once", "--total", "--rows", "1000"],
     "where": ["where", "RUN", "--all", "--threads"],
     "merge": ["merge", "RUN", "-o", "FILE"],
@@ -89,7 +100,13 @@ OUTPUTS = {
 
 
 #: What is in an output as it is, where that is no function of the program.
-NAMED = {"where": b"<module>", "report modules": b"zebra_layers", "pipeline report": b"fastdispatch-pipeline-report"}
+NAMED = {
+    "where": b"<module>",
+    "report modules": b"zebra_layers",
+    "pipeline report": b"fastdispatch-pipeline-report",
+    "timeline check": b"zebra_out",
+    "et export": b"zebra operand",
+}
 
 #: Commands that show nothing of a recording, or refuse the options.
 NO_OUTPUT = {"run", "on", "off", *private.REFUSING}
@@ -154,7 +171,7 @@ def test_no_name_of_the_user(
     host = json.dumps(fastdispatch.load(zebra_run).meta["host"]).encode()
     assert host not in hidden
     assert b"f_" in hidden or name == "pipeline report"
-    if name not in ("where", "diff", "report modules", "pipeline report"):
+    if name not in ("where", "diff", "report modules", "pipeline report", "timeline check"):
         assert re.search(rb"aten::|torch|Linear", hidden)
 
 
@@ -184,9 +201,25 @@ def test_prefixes_are_cut(zebra_run: Path, tmp_path: Path) -> None:
     assert "train.py:[]:zebra_step" in fastdispatch.load(tmp_path / "cut").nodes["key"]
 
 
-@pytest.mark.parametrize("command", (["timeline", "merge", "x", "-o", "y"], ["et", "info", "x"]), ids=str)
-def test_other_files_are_refused(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*command, "--anonymize", "salt"]) == 2
+@pytest.mark.parametrize(
+    "command",
+    (
+        ["timeline", "merge", "RUN", "OTHER", "-o", "FILE"],
+        ["timeline", "stats", "OTHER"],
+        ["timeline", "cut", "OTHER", "--time", "0s:", "-o", "FILE"],
+        ["timeline", "check", "OTHER"],
+        ["et", "info", "OTHER"],
+    ),
+    ids=lambda command: " ".join(command[:2]),
+)
+def test_other_files_are_refused(
+    command: list[str], zebra_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other.json"
+    other.write_text('{"traceEvents":[{"ph":"X","name":"zebra","ts":1,"dur":1,"pid":1,"tid":1}]}')
+    words = {"RUN": str(zebra_run), "OTHER": str(other), "FILE": str(tmp_path / "made")}
+    assert main([*(words.get(word, word) for word in command), "--anonymize", "salt"]) == 2
+    assert not (tmp_path / "made").exists()
     said = capsys.readouterr().err
     assert "--anonymize" in said
     assert said.count("\n") == 1

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from fastdispatch import Error
+from fastdispatch import Error, privacy
 from fastdispatch._core import et_export
 from fastdispatch.cli.et_files import add_edges, each, rank_of, tell, warnings
 from fastdispatch.cli.output import make_folder, write
@@ -48,11 +48,13 @@ def run(arguments: argparse.Namespace) -> None:
     files = recordings(arguments.paths)
     folder = Path(arguments.output)
     make_folder(folder / KINETO)
+    hidden = privacy.wish()  # here: threads have no context of their caller
 
     def export(place: int) -> dict[str, Any]:
         path, rank = files[place]
         pytorch, chakra = folder / f"et_{rank}.json", folder / f"trace.{rank}.et"
-        return et_export(path, pytorch, chakra, folder / KINETO / f"kineto_{rank}.json", edges=arguments.edges)
+        kineto = folder / KINETO / f"kineto_{rank}.json"
+        return et_export(path, pytorch, chakra, kineto, edges=arguments.edges, privacy=hidden)
 
     rows = each(export, len(files))
     if arguments.layout:

@@ -8,12 +8,12 @@ import secrets
 from fastdispatch import Error
 from fastdispatch.privacy import Privacy
 
-#: Commands that read recordings through ``load`` and ``merge`` alone.
-COMMANDS = ("report", "html", "svg", "diff", "top", "where", "merge", "dump", "export")
+#: Commands that hide names of recordings; the files of other programs those of ``timeline`` refuse one by one.
+COMMANDS = ("report", "html", "svg", "diff", "top", "where", "merge", "dump", "export", "timeline")
 
-#: Other commands that write files; they say that they cannot, but for those below that read recordings as the former.
-REFUSING = ("timeline", "et", "pipeline")
-BELOW = (("pipeline", "report"),)
+#: Commands that read what is no recording, and say that they cannot; but for those below.
+REFUSING = ("et", "pipeline")
+BELOW = (("pipeline", "report"), ("pipeline", "flow"), ("et", "export"))
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -40,8 +40,8 @@ def asked(arguments: argparse.Namespace) -> Privacy:
     known = (arguments.command, getattr(arguments, "action", None)) in BELOW
     if arguments.command in REFUSING and not known and (salt is not None or prefix):
         raise Error(
-            f"{arguments.command}: --anonymize and --strip-prefix are for recordings: "
-            "give them to export, dump or merge and read what those write"
+            f"{arguments.command} {arguments.action}: --anonymize and --strip-prefix are for recordings: names in "
+            "other files stay as they are; give them to the command that writes those (export, et export, dump, merge)"
         )
     if salt == "":
         salt = secrets.token_hex(16)

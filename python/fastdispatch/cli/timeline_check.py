@@ -6,6 +6,7 @@ import argparse
 import json
 from typing import Any
 
+from fastdispatch import privacy
 from fastdispatch._core import timeline_check
 from fastdispatch.cli.timeline_merge import list_files, progress_bar
 from fastdispatch.summary import grouped
@@ -29,7 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
     files = []
     for path in list_files(arguments.paths, ""):
         with progress_bar() as progress:
-            files.append({"file": str(path), **timeline_check(path, progress=progress)})
+            found = timeline_check(path, progress=progress, privacy=privacy.wish())
+        files.append({"file": privacy.shown(str(path)), **found})
     whole = all(file["whole"] for file in files)
     if arguments.json:
         print(json.dumps({"schema": SCHEMA, "whole": whole, "files": files}))

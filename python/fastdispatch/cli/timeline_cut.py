@@ -9,7 +9,7 @@ import sys
 from decimal import Decimal
 from typing import Any
 
-from fastdispatch import Error, load
+from fastdispatch import Error, load, privacy
 from fastdispatch._core import timeline_cut
 from fastdispatch.cli.timeline_merge import progress_bar
 from fastdispatch.summary import grouped
@@ -95,7 +95,13 @@ def run(arguments: argparse.Namespace) -> None:
         raise Error(f"{arguments.output}: a cut is Chrome JSON: give -o a name that ends in .json or .json.gz")
     with progress_bar() as progress:
         made = timeline_cut(
-            arguments.path, arguments.output, begin, end, steps=arguments.steps is not None, progress=progress
+            arguments.path,
+            arguments.output,
+            begin,
+            end,
+            steps=arguments.steps is not None,
+            progress=progress,
+            privacy=privacy.wish(),
         )
     print(f"fastdispatch: {'; '.join(told(made))}", file=sys.stderr)
 

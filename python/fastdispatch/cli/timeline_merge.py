@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from fastdispatch import Error
+from fastdispatch import Error, privacy
 from fastdispatch._core import timeline_merge
 from fastdispatch.cli.output import make_folder
 from fastdispatch.files import MANIFEST
@@ -102,7 +102,7 @@ def run(arguments: argparse.Namespace) -> None:
         make_folder(Path(output))
     with progress_bar() as progress:
         rows = timeline_merge(
-            inputs,
+            [(path, rank, privacy.shown(path)) for path, rank in inputs],
             output,
             align=arguments.align,
             ranks=arguments.ranks,
@@ -113,6 +113,7 @@ def run(arguments: argparse.Namespace) -> None:
             named_durations=(arguments.durations or ("name" if arguments.paddle else "args")) == "name",
             progress=progress,
             strict=arguments.strict,
+            privacy=privacy.wish(),
         )
     for line in warnings(rows, arguments.ranks, arguments.align, alone=arguments.devices is None):
         tell(line)

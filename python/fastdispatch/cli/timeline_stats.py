@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from fastdispatch import privacy
 from fastdispatch._core import timeline_stats
 from fastdispatch.cli.output import write
 from fastdispatch.cli.timeline_merge import (
@@ -50,7 +51,12 @@ def run(arguments: argparse.Namespace) -> None:
     files = list_files(arguments.paths, arguments.svg or "")
     inputs = [(str(path), rank_in_name(path.name, place)) for place, path in enumerate(files)]
     with progress_bar() as progress:
-        made = stats(timeline_stats(inputs, align=arguments.align, ranks=arguments.ranks, progress=progress))
+        figures = timeline_stats(
+            inputs, align=arguments.align, ranks=arguments.ranks, progress=progress, privacy=privacy.wish()
+        )
+    for file in figures["files"]:
+        file["file"] = privacy.shown(file["file"])
+    made = stats(figures)
     for line in warnings(made.files, arguments.align):
         print(f"fastdispatch: {line}", file=sys.stderr)
     if arguments.svg:
