@@ -205,6 +205,7 @@ def test_the_last_steps_of_a_recording(tmp_path: Path) -> None:
                 )
     assert while_running.returncode == 0, while_running.stderr
     command("timeline", "cut", tmp_path / "run" / "rank00000.fd", "--last", 3, "-o", tmp_path / "last.json")
+    command("timeline", "merge", tmp_path / "run", "--last", 2, "-o", tmp_path / "merged.json")
 
     def steps_in(path: Path) -> list[str]:
         events = json.loads(path.read_text())["traceEvents"]
@@ -212,6 +213,7 @@ def test_the_last_steps_of_a_recording(tmp_path: Path) -> None:
 
     assert steps_in(tmp_path / "running.json") == ["step 4", "step 5"]
     assert steps_in(tmp_path / "last.json") == ["step 4", "step 5", "step 6"]
+    assert steps_in(tmp_path / "merged.json") == ["step 5", "step 6"]
 
 
 def test_bad_paths_are_one_line(tmp_path: Path) -> None:

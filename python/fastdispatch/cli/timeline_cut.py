@@ -9,9 +9,9 @@ import sys
 from decimal import Decimal
 from typing import Any
 
-from fastdispatch import Error, load, privacy
+from fastdispatch import Error, privacy
 from fastdispatch._core import timeline_cut
-from fastdispatch.cli.timeline_merge import progress_bar
+from fastdispatch.cli.timeline_merge import last_steps, parse_last, progress_bar
 from fastdispatch.summary import grouped
 
 UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
@@ -69,25 +69,9 @@ def parse_steps(text: str) -> Window:
     return begin, end
 
 
-def parse_last(text: str) -> int:
-    if not re.fullmatch(r"\d{1,9}", text, re.ASCII) or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of steps, such as 10")
-    return int(text)
-
-
-def last_steps(path: str, count: int) -> Window:
-    """The steps of a recording that ended last."""
-    rank = load(path).ranks[0]
-    if rank["steps_source"] == "none":
-        raise Error(f"{path}: no steps were found: use --time")
-    latest = rank["latest_steps"]["number"]
-    end = latest[-1] + 1 if latest else 0
-    return max(end - count, 0), end
-
-
 def run(arguments: argparse.Namespace) -> None:
     if arguments.last is not None:
-        arguments.steps = last_steps(arguments.path, arguments.last)
+        arguments.steps = last_steps([arguments.path], arguments.last)
     begin, end = arguments.steps or arguments.time
     if os.path.realpath(arguments.path) == os.path.realpath(arguments.output):
         raise Error(f"{arguments.output}: cannot cut a file in place: give -o another name")

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from fastdispatch import Error, privacy
+from fastdispatch import Error, load, privacy
 from fastdispatch._core import timeline_merge
 from fastdispatch.cli.output import make_folder
 from fastdispatch.files import MANIFEST
@@ -62,7 +62,11 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     merge.add_argument("--ranks", type=parse_ranks, metavar="LIST", help="these alone, as in 0,2-3")
     merge.add_argument("--devices", type=parse_ranks, metavar="LIST", help="these GPUs alone, workerlog.N of these N")
-    merge.add_argument("--steps", type=parse_steps, metavar="A:B", help="what begins in steps A to before B")
+    steps = merge.add_mutually_exclusive_group()
+    steps.add_argument("--steps", type=parse_steps, metavar="A:B", help="what begins in steps A to before B")
+    steps.add_argument(
+        "--last", type=parse_last, metavar="N", help="of recordings, also of running ones: their last N steps"
+    )
     merge.add_argument(
         "--multi_machine", "--multi-machine", action="store_true", help="of a folder only its folders machine*"
     )
@@ -98,6 +102,8 @@ def run(arguments: argparse.Namespace) -> None:
         raise Error("timeline merge: give the output with -o FILE")
     files = list_files(paths, output, arguments.multi_machine)
     inputs = list(with_ranks(files, arguments.devices))
+    if arguments.last is not None:
+        arguments.steps = last_steps([path for path, _ in inputs], arguments.last)
     if arguments.paddle:
         make_folder(Path(output))
     with progress_bar() as progress:
@@ -155,6 +161,25 @@ def parse_steps(text: str) -> tuple[int, int]:
     if not 0 <= first < end <= MOST_STEPS:
         raise argparse.ArgumentTypeError(f"{text!r} is no range of steps, such as 5:8")
     return first, end
+
+
+def parse_last(text: str) -> int:
+    if not re.fullmatch(r"\d{1,9}", text, re.ASCII) or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of steps, such as 10")
+    return int(text)
+
+
+def last_steps(recordings: Sequence[str], count: int) -> tuple[int, int]:
+    """The steps of recordings that ended last on all of them."""
+    ends = []
+    for path in recordings:
+        rank = load(path).ranks[0]
+        if rank["steps_source"] == "none":
+            raise Error(f"{path}: no steps were found: use --time, of several files --steps")
+        latest = rank["latest_steps"]["number"]
+        ends.append(latest[-1] + 1 if latest else 0)
+    end = min(ends)
+    return max(end - count, 0), end
 
 
 def parse_ranks(text: str) -> list[int]:
