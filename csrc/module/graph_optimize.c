@@ -143,7 +143,7 @@ answer(const fd_pipeline *pipeline, const fd_pipeline_request *request,
        const fd_model *model)
 {
     return Py_BuildValue(
-        "{s:I,s:I,s:N,s:d,s:d,s:N,s:N,s:N,s:N,s:N,s:N}", "layers",
+        "{s:I,s:I,s:N,s:d,s:d,s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "layers",
         (unsigned)pipeline->layers.count, "states",
         (unsigned)(pipeline->states.complete ? pipeline->states.found
                                              : pipeline->states.count),
@@ -153,8 +153,10 @@ answer(const fd_pipeline *pipeline, const fd_pipeline_request *request,
         pipeline->best.data_parallel, "best",
         optimum_dict(pipeline, model, &pipeline->best), "second",
         second_dict(pipeline, model), "one_more_s",
-        seconds(pipeline->one_more), "twice_bandwidth_s",
-        seconds(pipeline->twice), "stage_of_node",
+        seconds(pipeline->one_more.time), "one_more_bound_s",
+        seconds(pipeline->one_more.bound), "twice_bandwidth_s",
+        seconds(pipeline->twice.time), "twice_bandwidth_bound_s",
+        seconds(pipeline->twice.bound), "stage_of_node",
         stage_list(pipeline, model), "schedule",
         schedule_dict(pipeline, request));
 }

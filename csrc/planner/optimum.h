@@ -8,11 +8,10 @@
  *
  * The innermost level knows the layers; the next sees A[s][j][all machines] of
  * it as the time of a block. What a value depends on lies in a window: no
- * machine can be better than fully used, so that with a bound b on the answer
- * the time of k is within m' b of j's and (m - m') b of s's. A quick answer on
- * chains of states is such a bound. So is, from below, the layer that takes
- * longest in the best of cases: what is quicker than that need not be better.
- * Nothing that could make the answer smaller is left out.
+ * machine can be better than fully used, so that with a cap c on the answer the
+ * time of k is within m' c of j's and (m - m') c of s's. From below there is a
+ * floor: what is quicker than that need not be better. Nothing that could make
+ * the answer smaller is left out (planner/level.h).
  *
  * Of plans that take the same time, or are as good by that floor, the first
  * counts: one stage; else the last stage on the fewest machines, then the
@@ -36,17 +35,17 @@ typedef struct fd_stage {
 
 typedef struct fd_optimum {
     double time;        /* a step of the pipeline in seconds */
-    double bound;       /* none is quicker; `time` but for an incomplete family */
+    double bound;       /* none is quicker; set by planner/quickest.h */
     double one_machine; /* seconds */
     double data_parallel;
     uint32_t unused; /* machines of the outermost level */
+    uint64_t looked; /* steps of the search */
     FD_VECTOR(fd_stage) stages; /* outermost level first, parents before their
                                    parts, in the order of layers */
 } fd_optimum;
 
 /* `forbidden`: a state at which the outermost level may not be cut;
- * FD_NO_STATE: none. `cut_once`: it must be cut at all. FD_EINVAL: figures out
- * of range, no such plan, or none that has room. */
+ * FD_NO_STATE: none. `cut_once`: it must be cut at all. */
 typedef struct fd_optimum_request {
     const fd_states *states;
     fd_costs costs;
@@ -54,10 +53,12 @@ typedef struct fd_optimum_request {
     bool cut_once;
     double cap;   /* no plan above this is wanted; INFINITY */
     double floor; /* no plan is below this; 0 */
+    uint64_t effort; /* steps at most; 0: as many as it takes */
 } fd_optimum_request;
 
-/* To be cleared in any case. FD_EINVAL without a message: there is no such
- * plan. */
+/* FD_EINVAL: figures out of range, or without a message: there is no such plan,
+ * or none that has room. FD_EFULL: it takes more effort. To be cleared in any
+ * case. */
 fd_status fd_optimum_find(fd_optimum *optimum,
                           const fd_optimum_request *request, fd_error *error);
 void fd_optimum_clear(fd_optimum *optimum);

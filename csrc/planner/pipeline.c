@@ -1,6 +1,7 @@
 #include "planner/pipeline.h"
 
 #include "planner/bits.h"
+#include "planner/quickest.h"
 #include "planner/synchronous.h"
 
 #include <math.h>
@@ -88,68 +89,47 @@ fd_pipeline_stages(const fd_pipeline *pipeline, const fd_model *model,
     return FD_OK;
 }
 
+/* `effort` of a request is that of all states; with a schedule, of the search
+ * under it. */
 static fd_optimum_request
-ask(const fd_states *states, const fd_costs *costs, double cap)
+ask(const fd_pipeline *pipeline, const fd_pipeline_request *request,
+    const fd_costs *costs, double cap)
 {
-    return (fd_optimum_request){.states = states,
-                                .costs = *costs,
-                                .forbidden = FD_NO_STATE,
-                                .cap = cap};
+    bool own = pipeline->states.complete && request->micro_batches == 0;
+    return (fd_optimum_request){
+        .states = &pipeline->states,
+        .costs = *costs,
+        .forbidden = FD_NO_STATE,
+        .cap = cap,
+        .floor = fd_least_time(costs, &pipeline->states,
+                               pipeline->layers.count),
+        .effort = own ? request->effort : 0};
 }
 
-/* A bound on the answer that no rounding gets below. */
-static double
-loosened(double time)
-{
-    return time * (1 + 1e-9);
-}
-
-/* An optimum, looked for not far above the floor first: the less room a plan
- * has, the fewer places a cut can have. */
+/* The time of an optimum that is not kept. */
 static fd_status
-find_above(fd_optimum *optimum, const fd_optimum_request *request,
-           fd_error *error)
-{
-    const fd_states *states = request->states;
-    fd_optimum_request close = *request;
-    double high = fmin(request->cap, states->times[states->count - 1]);
-    double room = high - request->floor;
-    for (double share = 1.0 / 256; room > 0 && share < 1; share *= 4) {
-        close.cap = loosened(request->floor + share * room);
-        fd_status status = fd_optimum_find(optimum, &close, error);
-        if (status != FD_EINVAL) {
-            return status;
-        }
-        fd_optimum_clear(optimum);
-    }
-    return fd_optimum_find(optimum, request, error);
-}
-
-/* The time of an optimum that is not kept; INFINITY: there is none. */
-static fd_status
-time_of(const fd_pipeline *pipeline, const fd_costs *costs, double cap,
-        double *time)
+time_of(const fd_pipeline *pipeline, const fd_pipeline_request *request,
+        const fd_costs *costs, double cap, fd_answer *to)
 {
     fd_optimum found;
-    fd_optimum_request request = ask(&pipeline->states, costs, cap);
-    request.floor = fd_least_time(costs, &pipeline->states,
-                                  pipeline->layers.count);
-    fd_status status = find_above(&found, &request, NULL);
-    *time = status == FD_OK ? found.time : INFINITY;
+    fd_optimum_request wanted = ask(pipeline, request, costs, cap);
+    fd_status status = fd_quickest_find(&found, &wanted, NULL);
+    *to = (fd_answer){status == FD_OK ? found.time : INFINITY, found.bound};
     fd_optimum_clear(&found);
-    return status == FD_EINVAL ? FD_OK : status;
+    return status == FD_ENOMEM ? status : FD_OK;
 }
 
 /* The stage that lacks most when memory is no matter, and what it lacks. */
 static fd_status
 tell_memory(fd_pipeline *pipeline, const fd_model *model,
-            const fd_costs *costs, fd_error *error)
+            const fd_pipeline_request *request, fd_error *error)
 {
+    const fd_costs *costs = &request->costs;
     fd_costs free = *costs;
     free.memory = FD_MEMORY_FREE;
     fd_optimum found;
-    fd_optimum_request request = ask(&pipeline->states, &free, INFINITY);
-    fd_status status = fd_optimum_find(&found, &request, error);
+    fd_optimum_request without = ask(pipeline, request, &free, INFINITY);
+    fd_status status = fd_quickest_find(&found, &without, error);
     if (status == FD_OK) {
         double most = 0;
         uint32_t number = 0;
@@ -181,15 +161,23 @@ tell_memory(fd_pipeline *pipeline, const fd_model *model,
     return status;
 }
 
-static fd_status
-tell_none(fd_pipeline *pipeline, const fd_model *model, const fd_costs *costs,
-          fd_error *error)
+static double
+all_machines(const fd_costs *costs)
 {
+    double all = 1;
+    for (uint32_t i = 0; i < costs->levels; i++) {
+        all *= costs->machines[i];
+    }
+    return all;
+}
+
+static fd_status
+tell_none(fd_pipeline *pipeline, const fd_model *model,
+          const fd_pipeline_request *request, fd_error *error)
+{
+    const fd_costs *costs = &request->costs;
     if (costs->straight && !costs->fewer) {
-        double all = 1;
-        for (uint32_t i = 0; i < costs->levels; i++) {
-            all *= costs->machines[i];
-        }
+        double all = all_machines(costs);
         if (all > pipeline->layers.count) {
             return fd_fail(error, FD_EINVAL,
                            "%g stages of at least one layer: the graph has "
@@ -198,29 +186,40 @@ tell_none(fd_pipeline *pipeline, const fd_model *model, const fd_costs *costs,
         }
     }
     return costs->memory != FD_MEMORY_FREE
-               ? tell_memory(pipeline, model, costs, error)
+               ? tell_memory(pipeline, model, request, error)
                : fd_fail(error, FD_EINVAL,
                          "no plan: the graph has %u places to cut",
                          (unsigned)pipeline->states.count - 1);
 }
 
-/* `cap`: a time that a plan was found for. What else is asked for needs the
- * states that only slower plans are cut at. */
+static fd_costs
+with_one_more(const fd_costs *costs)
+{
+    fd_costs changed = *costs;
+    changed.machines[costs->levels - 1]++;
+    return changed;
+}
+
+/* `cap`: a time that a plan was found for; `more`: that with one machine more
+ * was. A schedule has no such window. */
 static fd_states_window
 window_of(const fd_pipeline *pipeline, const fd_pipeline_request *request,
-          double cap)
+          double cap, double more)
 {
-    bool alone = !request->second && !request->gains
-                 && request->micro_batches == 0;
+    bool schedule = request->micro_batches > 0;
     uint64_t row = pipeline->layers.words * sizeof(uint64_t) + 16;
+    fd_costs changed = with_one_more(&request->costs);
     fd_states_window window = {.found = (uint32_t)(MOST_BYTES / row),
-                               .kept = request->costs.levels > 1
-                                               || request->micro_batches > 0
+                               .kept = request->costs.levels > 1 || schedule
                                            ? MOST_STATES_LEVELS
                                            : MOST_STATES,
-                               .cap = alone ? cap : INFINITY,
-                               .machines = 1};
-    if (!alone) {
+                               .cap = schedule ? INFINITY : fd_loosened(cap),
+                               .machines = all_machines(&request->costs)};
+    if (request->gains) {
+        window.more_cap = fd_loosened(more);
+        window.more_machines = all_machines(&changed);
+    }
+    if (schedule) {
         window.found = window.kept;
     }
     if (request->most_states > 0) {
@@ -228,38 +227,47 @@ window_of(const fd_pipeline *pipeline, const fd_pipeline_request *request,
         window.kept = request->most_states;
     }
     window.few = window.kept < FEW_STATES ? window.kept : FEW_STATES;
-    for (uint32_t i = 0; i < request->costs.levels; i++) {
-        window.machines *= request->costs.machines[i];
-    }
     return window;
 }
 
 /* All states within a window, and the best plan with them. */
 static fd_status
 find_within(fd_pipeline *pipeline, const fd_model *model,
-            const fd_costs *costs, const fd_states_window *window, double cap)
+            const fd_pipeline_request *request,
+            const fd_states_window *window, double cap)
 {
     fd_states_clear(&pipeline->states);
     fd_optimum_clear(&pipeline->best);
     fd_status status =
         fd_states_make(&pipeline->states, model, &pipeline->layers, window);
     if (status == FD_OK) {
-        fd_optimum_request best = ask(&pipeline->states, costs, cap);
-        best.floor = fd_least_time(costs, &pipeline->states,
-                                   pipeline->layers.count);
-        status = find_above(&pipeline->best, &best, NULL);
+        fd_optimum_request best =
+            ask(pipeline, request, &request->costs, cap);
+        status = fd_quickest_find(&pipeline->best, &best, NULL);
     }
     return status;
 }
 
+/* On chains, of which a search of all states said this: none is quicker. */
 static fd_status
-find_best(fd_pipeline *pipeline, const fd_model *model,
+find_on_chains(fd_pipeline *pipeline, const fd_model *model,
+               const fd_pipeline_request *request)
+{
+    const fd_states_window chains = {.found = 0};
+    double bound = pipeline->best.bound;
+    fd_status status = find_within(pipeline, model, request, &chains, INFINITY);
+    pipeline->best.bound =
+        fmin(fmax(bound, pipeline->best.bound), pipeline->best.time);
+    return status;
+}
+
+/* Times of plans on chains, which those of all states are not above. */
+static fd_status
+find_caps(fd_pipeline *pipeline, const fd_model *model,
           const fd_pipeline_request *request, fd_error *error)
 {
-    const fd_costs *costs = &request->costs;
-    fd_states_window chains = {.found = 0};
-    double cap = INFINITY;
-    fd_status status = fd_costs_check(costs, error);
+    const fd_states_window chains = {.found = 0};
+    fd_status status = fd_costs_check(&request->costs, error);
     if (status == FD_OK) {
         status = fd_layers_make(&pipeline->layers, model, error);
     }
@@ -268,29 +276,51 @@ find_best(fd_pipeline *pipeline, const fd_model *model,
                                 &chains);
     }
     if (status == FD_OK) {
-        status = time_of(pipeline, costs, INFINITY, &cap);
+        status = time_of(pipeline, request, &request->costs, INFINITY,
+                         &pipeline->twice);
     }
-    if (status != FD_OK) {
-        return status;
+    if (status == FD_OK && request->gains) {
+        fd_costs changed = with_one_more(&request->costs);
+        status = time_of(pipeline, request, &changed, INFINITY,
+                         &pipeline->one_more);
     }
-    fd_states_window window = window_of(pipeline, request, loosened(cap));
-    status = find_within(pipeline, model, costs, &window, loosened(cap));
+    return status;
+}
+
+static fd_status
+find_best(fd_pipeline *pipeline, const fd_model *model,
+          const fd_pipeline_request *request, double cap, fd_error *error)
+{
+    fd_states_window window =
+        window_of(pipeline, request, cap, pipeline->one_more.time);
+    fd_status status =
+        find_within(pipeline, model, request, &window, fd_loosened(cap));
+    if (status == FD_EFULL) {
+        status = find_on_chains(pipeline, model, request);
+    }
+    if (status == FD_EFULL) {
+        return fd_fail(error, FD_EINVAL, "no plan was found in time");
+    }
     if (status == FD_EINVAL && request->micro_batches > 0) {
         pipeline->best.time = INFINITY;
         status = FD_OK;
     }
-    return status == FD_EINVAL ? tell_none(pipeline, model, costs, error)
-                               : status;
+    return status == FD_EINVAL
+               ? tell_none(pipeline, model, request, error)
+               : status;
 }
 
 /* The best of the plans that lack one of the cuts of the best: each in turn. */
 static fd_status
-find_second(fd_pipeline *pipeline, const fd_costs *costs)
+find_second(fd_pipeline *pipeline, const fd_pipeline_request *request)
 {
-    uint32_t top = costs->levels - 1;
-    fd_optimum_request request = ask(&pipeline->states, costs, INFINITY);
-    request.floor = pipeline->best.time;
-    fd_status status = FD_OK;
+    uint32_t top = request->costs.levels - 1;
+    fd_optimum *second = &pipeline->second;
+    fd_optimum_request other =
+        ask(pipeline, request, &request->costs, INFINITY);
+    other.floor = pipeline->best.bound;
+    fd_optimum_clear(second);
+    *second = (fd_optimum){.time = INFINITY, .bound = INFINITY};
     for (uint32_t i = 0; i < pipeline->best.stages.count; i++) {
         const fd_stage *stage = &pipeline->best.stages.list[i];
         bool whole = stage->block.first == FD_NO_STATE
@@ -299,18 +329,20 @@ find_second(fd_pipeline *pipeline, const fd_costs *costs)
             || (stage->block.first == FD_NO_STATE && !whole)) {
             continue;
         }
-        request.forbidden = stage->block.first;
-        request.cut_once = whole;
+        other.forbidden = stage->block.first;
+        other.cut_once = whole;
         fd_optimum found;
-        status = find_above(&found, &request, NULL);
-        if (status == FD_OK && found.time < pipeline->second.time) {
-            fd_optimum_clear(&pipeline->second);
-            pipeline->second = found;
-            request.cap = loosened(found.time);
+        fd_status status = fd_quickest_find(&found, &other, NULL);
+        double bound = fmin(second->bound, found.bound);
+        if (status == FD_OK && found.time < second->time) {
+            fd_optimum_clear(second);
+            *second = found;
+            other.cap = fd_loosened(found.time);
         }
         else {
             fd_optimum_clear(&found);
         }
+        second->bound = fmin(bound, second->time);
         if (status == FD_ENOMEM) {
             return status;
         }
@@ -318,22 +350,42 @@ find_second(fd_pipeline *pipeline, const fd_costs *costs)
     return FD_OK;
 }
 
+/* States were kept for plans as quick as the cap. Where the second best is not,
+ * those that are as quick as it are looked for. */
 static fd_status
-find_gains(fd_pipeline *pipeline, const fd_costs *costs)
+find_both(fd_pipeline *pipeline, const fd_model *model,
+          const fd_pipeline_request *request, double cap, fd_error *error)
 {
-    fd_costs changed = *costs;
-    changed.machines[costs->levels - 1]++;
-    double cap = INFINITY;
-    fd_status status =
-        time_of(pipeline, &changed, cap, &pipeline->one_more);
+    fd_status status = find_best(pipeline, model, request, cap, error);
+    if (status == FD_OK && request->second) {
+        status = find_second(pipeline, request);
+    }
+    const fd_states *states = &pipeline->states;
+    if (status == FD_OK && request->second && states->complete
+        && states->count < states->found
+        && pipeline->second.time > fd_loosened(cap)) {
+        status = find_best(pipeline, model, request, pipeline->second.time,
+                           error);
+        if (status == FD_OK) {
+            status = find_second(pipeline, request);
+        }
+    }
+    return status;
+}
+
+static fd_status
+find_gains(fd_pipeline *pipeline, const fd_pipeline_request *request)
+{
+    fd_costs changed = with_one_more(&request->costs);
+    fd_status status = time_of(pipeline, request, &changed, INFINITY,
+                               &pipeline->one_more);
     if (status == FD_OK) {
-        changed = *costs;
-        for (uint32_t i = 0; i < costs->levels; i++) {
+        changed = request->costs;
+        for (uint32_t i = 0; i < changed.levels; i++) {
             changed.bandwidths[i] *= 2;
         }
-        cap = loosened(pipeline->best.time);
-        status =
-            time_of(pipeline, &changed, cap, &pipeline->twice);
+        status = time_of(pipeline, request, &changed,
+                         fd_loosened(pipeline->best.time), &pipeline->twice);
     }
     return status;
 }
@@ -342,26 +394,31 @@ fd_status
 fd_pipeline_find(fd_pipeline *pipeline, const fd_model *model,
                  const fd_pipeline_request *request, fd_error *error)
 {
+    const fd_answer none = {INFINITY, INFINITY};
+    bool synchronous = request->micro_batches > 0;
     memset(pipeline, 0, sizeof *pipeline);
     pipeline->second.time = INFINITY;
-    pipeline->one_more = INFINITY;
-    pipeline->twice = INFINITY;
-    bool synchronous = request->micro_batches > 0;
+    pipeline->one_more = none;
     fd_status status =
         synchronous ? fd_synchronous_check(request, error) : FD_OK;
     if (status == FD_OK) {
-        status = find_best(pipeline, model, request, error);
+        status = find_caps(pipeline, model, request, error);
+    }
+    double cap = pipeline->twice.time;
+    pipeline->twice = none;
+    if (status != FD_OK) {
+        return status;
     }
     if (synchronous) {
+        pipeline->one_more = none;
+        status = find_best(pipeline, model, request, cap, error);
         return status == FD_OK
                    ? fd_synchronous_find(pipeline, request, error)
                    : status;
     }
-    if (status == FD_OK && request->second) {
-        status = find_second(pipeline, &request->costs);
-    }
+    status = find_both(pipeline, model, request, cap, error);
     if (status == FD_OK && request->gains) {
-        status = find_gains(pipeline, &request->costs);
+        status = find_gains(pipeline, request);
     }
     return status;
 }

@@ -13,8 +13,15 @@ typedef struct fd_pipeline_request {
     uint32_t micro_batches; /* of a synchronous schedule; 0: asynchronous */
     fd_schedule schedule;   /* with micro-batches */
     uint32_t chunks;        /* a rank; 0: as the schedule has */
-    uint64_t effort;        /* of the search for it; 0: a second or two */
+    uint64_t effort;        /* of each search; 0: some ten seconds, with a
+                               schedule one or two */
 } fd_pipeline_request;
+
+/* INFINITY: not asked for, or no such plan. */
+typedef struct fd_answer {
+    double time;
+    double bound; /* none is quicker; less where the search did not end */
+} fd_answer;
 
 typedef struct fd_pipeline {
     fd_layers layers;
@@ -24,10 +31,9 @@ typedef struct fd_pipeline {
                              has none; time INFINITY: none, or not asked for */
     fd_scheduled scheduled; /* the best as the schedule has it */
     double second_step;     /* of the second best under the schedule */
-    double one_more;      /* seconds with a machine more at the outermost level;
-                             INFINITY: not asked for */
-    double twice;         /* seconds with twice the bandwidth; with a schedule
-                             both are of a step of the optimizer */
+    fd_answer one_more;     /* with a machine more at the outermost level */
+    fd_answer twice;        /* with twice the bandwidth; with a schedule both
+                               are of a step of the optimizer */
 } fd_pipeline;
 
 /* FD_EINVAL: no layers, figures out of range, fewer places to cut than

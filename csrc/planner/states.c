@@ -309,6 +309,21 @@ sort_rows(const family *f, uint64_t *sets)
     return FD_OK;
 }
 
+/* Whether all layers outside need all inside: another state with any of them
+ * has it all. */
+static bool
+is_waist(const fd_layers *layers, const uint64_t *state)
+{
+    for (uint32_t i = 0; i < layers->count; i++) {
+        if (!fd_bits_has(state, i)
+            && !fd_bits_within(state, fd_layers_row(layers, layers->within, i),
+                               layers->words)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void
 add_up(fd_states *states, const family *f)
 {
@@ -327,6 +342,7 @@ add_up(fd_states *states, const family *f)
                     node->saved < 0 ? node->activation : node->saved;
             }
         }
+        states->waists[s] = is_waist(layers, set);
         states->cuts[s] = cut_of(f->model, layers, set, f->next, false);
         states->wide_cuts[s] = cut_of(f->model, layers, set, f->next, true);
     }
@@ -373,11 +389,13 @@ fill(fd_states *states, const family *f)
     states->words = f->layers->words;
     states->sets = fd_calloc(count * states->words, sizeof *states->sets);
     states->by_time = fd_calloc(count, sizeof *states->by_time);
+    states->waists = fd_calloc(count, sizeof *states->waists);
     double **const columns[] = {
         &states->times,      &states->forward, &states->activations,
         &states->parameters, &states->saved,   &states->cuts,
         &states->wide_cuts};
-    bool made = states->sets != NULL && states->by_time != NULL;
+    bool made = states->sets != NULL && states->by_time != NULL
+                && states->waists != NULL;
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         *columns[i] = fd_calloc(count, sizeof **columns[i]);
         made = made && *columns[i] != NULL;
@@ -403,14 +421,22 @@ time_of_set(const family *f, const uint64_t *set)
     return time;
 }
 
-/* Whether a plan within the window may be cut behind what takes `time`. */
+/* Whether a plan within the cap may be cut behind what takes `time`. */
+static bool
+is_within(double cap, double machines, double time, double whole)
+{
+    double slack = 1e-9 * whole;
+    double before = ceil((time - slack) / cap);
+    return whole - time <= (machines - fmax(before, 1)) * cap + slack;
+}
+
 static bool
 is_wanted(const fd_states_window *window, double time, double whole)
 {
-    double slack = 1e-9 * whole;
-    double before = ceil((time - slack) / window->cap);
-    return whole - time
-           <= (window->machines - fmax(before, 1)) * window->cap + slack;
+    return is_within(window->cap, window->machines, time, whole)
+           || (window->more_machines > 0
+               && is_within(window->more_cap, window->more_machines, time,
+                            whole));
 }
 
 /* Rows that are wanted move to the front, the whole with them. */
@@ -501,7 +527,7 @@ fd_states_make(fd_states *states, const fd_model *model,
         fd_index_clear(&f.index);
     }
     if (status == FD_OK && states->complete && f.count > window->few
-        && isfinite(window->cap)) {
+        && isfinite(window->cap) && isfinite(window->more_cap)) {
         keep_wanted(&f, window);
     }
     states->complete = states->complete && f.count <= window->kept;
@@ -550,6 +576,7 @@ fd_states_clear(fd_states *states)
     fd_free(states->cuts);
     fd_free(states->wide_cuts);
     fd_free(states->by_time);
+    fd_free(states->waists);
     fd_free(states->least_times);
     fd_free(states->least_parameters);
     memset(states, 0, sizeof *states);

@@ -32,6 +32,7 @@ typedef struct fd_states {
     double *cuts;       /* bytes that go on to the layers outside */
     double *wide_cuts;  /* the same as PipeDream counts it */
     uint32_t *by_time;  /* states, the quickest first */
+    bool *waists;       /* all others are before or behind it */
     double *least_times; /* a layer: the least time, in seconds, of layers that
                             come with it from a state to one that follows */
     double *least_parameters; /* the same in bytes */
@@ -45,13 +46,15 @@ typedef struct fd_states {
  *           |   [--]    [--]    [--]                   |
  *                 ^ as wide as what machines times cap is more than the whole
  *
- * INFINITY keeps them all. */
+ * or the same with more machines and their own cap. INFINITY keeps them all. */
 typedef struct fd_states_window {
     uint32_t found; /* at most so many are found */
     uint32_t kept;  /* and at most so many kept */
     uint32_t few;   /* so many are kept all */
     double cap;     /* seconds */
     double machines;
+    double more_cap;
+    double more_machines; /* 0: none */
 } fd_states_window;
 
 /* Chains alone, which are a part of the family, with `found` 0, and when the

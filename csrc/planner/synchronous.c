@@ -188,6 +188,7 @@ find_second(fd_pipeline *pipeline, const fd_pipeline_request *request)
     fd_scheduled_request other = ask(pipeline, request, &request->costs);
     const fd_chain *best = &pipeline->scheduled.best;
     fd_status status = FD_OK;
+    double bound = INFINITY;
     pipeline->second_step = INFINITY;
     for (uint32_t i = 0; i < best->count; i++) {
         if (i + 1 == best->count && best->count > 1) {
@@ -197,6 +198,7 @@ find_second(fd_pipeline *pipeline, const fd_pipeline_request *request)
         other.forbidden = best->count == 1 ? FD_NO_STATE : best->ends[i];
         fd_scheduled found;
         status = fd_scheduled_find(&found, &other, NULL);
+        bound = status == FD_OK ? fmin(bound, found.bound) : bound;
         if (status == FD_OK && found.best.time < pipeline->second_step) {
             pipeline->second_step = found.best.time;
             status = as_stages(&pipeline->second, request, &request->costs,
@@ -207,17 +209,21 @@ find_second(fd_pipeline *pipeline, const fd_pipeline_request *request)
             return status;
         }
     }
+    pipeline->second.bound = fmin(bound, pipeline->second_step);
     return FD_OK;
 }
 
 static fd_status
 step_of(const fd_pipeline *pipeline, const fd_pipeline_request *request,
-        const fd_costs *costs, double *time)
+        const fd_costs *costs, fd_answer *to)
 {
     fd_scheduled found;
     fd_scheduled_request changed = ask(pipeline, request, costs);
     fd_status status = fd_scheduled_find(&found, &changed, NULL);
-    *time = status == FD_OK ? found.best.time : INFINITY;
+    *to = (fd_answer){INFINITY, INFINITY};
+    if (status == FD_OK) {
+        *to = (fd_answer){found.best.time, found.bound};
+    }
     fd_scheduled_clear(&found);
     return status == FD_EINVAL ? FD_OK : status;
 }

@@ -504,10 +504,10 @@ class Graph:
         activations is free; ``memory`` 0 to 3: no bound, PipeDream's, asynchronous, synchronous.
 
         Answers layers, states, complete, single_machine_s, data_parallel_s, best and second (time_s, bound_s, unused,
-        stages), one_more_s, twice_bandwidth_s, stage_of_node (-1: none), schedule (None, or name, micro_batches,
-        chunks, ranks, step_s, bound_s, asynchronous_s, second_s). With a schedule the step of the optimizer is made
-        short; ``effort`` is how much is looked at. ``ValueError`` for levels that do not fit and for no schedule,
-        :class:`Error` where there is no such plan.
+        stages), one_more_s, twice_bandwidth_s and their bounds, stage_of_node (-1: none), schedule (None, or name,
+        micro_batches, chunks, ranks, step_s, bound_s, asynchronous_s, second_s). With a schedule the step of the
+        optimizer is made short; ``effort`` is how much is looked at. ``ValueError`` for levels that do not fit and for
+        no schedule, :class:`Error` where there is no such plan.
         """
 
 @disjoint_base

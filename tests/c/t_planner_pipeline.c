@@ -14,7 +14,7 @@ static void
 every_node_has_a_stage(void)
 {
     CLEAN(fd_model_clear) fd_model model = {.about = 0};
-    CLEAN(fd_pipeline_clear) fd_pipeline pipeline = {.one_more = 0};
+    CLEAN(fd_pipeline_clear) fd_pipeline pipeline = {.second_step = 0};
     fd_pipeline_request request = {
         .costs = {.levels = 1,
                   .machines = {2},
@@ -26,8 +26,9 @@ every_node_has_a_stage(void)
     OK(fd_pipeline_find(&pipeline, &model, &request, NULL));
     CHECK(fabs(pipeline.best.time - 0.004) < 1e-12);
     CHECK(fabs(pipeline.second.time - 0.006) < 1e-12);
-    CHECK(fabs(pipeline.one_more - 0.004) < 1e-12);
-    CHECK(fabs(pipeline.twice - 0.004) < 1e-12);
+    CHECK(fabs(pipeline.one_more.time - 0.004) < 1e-12);
+    CHECK(fabs(pipeline.twice.time - 0.004) < 1e-12);
+    CHECK(pipeline.twice.bound >= pipeline.twice.time);
     int32_t stages[6];
     OK(fd_pipeline_stages(&pipeline, &model, stages));
     const int32_t wanted[] = {0, 0, 0, 1, 1, 0};
@@ -66,7 +67,7 @@ no_plan_is_told(void)
     CLEAN(fd_model_clear) fd_model model = {.about = 0};
     OK(model_of(&model, CHAIN, NULL));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        CLEAN(fd_pipeline_clear) fd_pipeline pipeline = {.one_more = 0};
+        CLEAN(fd_pipeline_clear) fd_pipeline pipeline = {.second_step = 0};
         fd_pipeline_request request = {.costs = cases[i].costs};
         fd_error error = {""};
         STATUS(fd_pipeline_find(&pipeline, &model, &request, &error),
@@ -75,4 +76,20 @@ no_plan_is_told(void)
     }
 }
 
-RUN(TEST(every_node_has_a_stage), TEST(no_plan_is_told))
+/* One step is not enough to compare all states; the plan is one on chains. */
+static void
+little_effort_is_told_by_the_bound(void)
+{
+    CLEAN(fd_model_clear) fd_model model = {.about = 0};
+    CLEAN(fd_pipeline_clear) fd_pipeline pipeline = {.second_step = 0};
+    fd_pipeline_request request = {
+        .costs = {.levels = 1, .machines = {3}, .bandwidths = {1e3}},
+        .effort = 8};
+    OK(model_of(&model, CHAIN, NULL));
+    OK(fd_pipeline_find(&pipeline, &model, &request, NULL));
+    CHECK(pipeline.best.stages.count > 0);
+    CHECK(pipeline.best.bound < pipeline.best.time);
+    CHECK(pipeline.best.bound >= 0.008 / 3);
+}
+
+RUN(TEST(little_effort_is_told_by_the_bound), TEST(every_node_has_a_stage), TEST(no_plan_is_told))

@@ -9,7 +9,8 @@
     NODE("a", ONE) NODE("b", ONE) NODE("c", FIGURES(5, 5, 16, 8))             \
     NODE("d", ONE) "\ta -- b\n\ta -- c\n\tb -- d\n\tc -- d\n"
 
-#define ALL(most) ((fd_states_window){most, most, 0, INFINITY, 0})
+#define ALL(most)                                                             \
+    ((fd_states_window){.found = most, .kept = most, .cap = INFINITY})
 
 static fd_status
 states_of(fd_states *states, fd_model *model, fd_layers *layers,
@@ -87,7 +88,7 @@ only_what_a_plan_can_be_cut_at(void)
     CLEAN(fd_layers_clear) fd_layers layers = {.count = 0};
     CLEAN(fd_states_clear) fd_states states = {.count = 0};
     OK(states_of(&states, &model, &layers, DIAMOND,
-                 (fd_states_window){100, 3, 4, 0.013, 2}));
+                 (fd_states_window){100, 3, 4, 0.013, 2, 0, 0}));
     CHECK(states.complete);
     EQUAL(states.found, 5);
     EQUAL(states.count, 3);
@@ -96,6 +97,23 @@ only_what_a_plan_can_be_cut_at(void)
     EQUAL(states.sets[2], 15);
 }
 
-RUN(TEST(sets_of_a_diamond), TEST(later_sources_come_with_what_needs_them),
+/* None on two machines of 10 ms; on three of 9 ms behind 1 to 18. */
+static void
+more_where_more_machines_are_asked_for(void)
+{
+    CLEAN(fd_model_clear) fd_model model = {.about = 0};
+    CLEAN(fd_layers_clear) fd_layers layers = {.count = 0};
+    CLEAN(fd_states_clear) fd_states states = {.count = 0};
+    OK(states_of(&states, &model, &layers, DIAMOND,
+                 (fd_states_window){100, 5, 4, 0.01, 2, 0.009, 3}));
+    CHECK(states.complete);
+    EQUAL(states.count, 5);
+    const bool waists[] = {true, false, false, true, true};
+    for (uint32_t i = 0; i < 5; i++) {
+        EQUAL(states.waists[i], waists[i]);
+    }
+}
+
+RUN(TEST(more_where_more_machines_are_asked_for), TEST(sets_of_a_diamond), TEST(later_sources_come_with_what_needs_them),
     TEST(chains_when_there_are_too_many),
     TEST(only_what_a_plan_can_be_cut_at))

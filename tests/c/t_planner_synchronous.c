@@ -29,8 +29,8 @@ a_step_of_a_schedule(void)
     CHECK(fabs(pipeline.scheduled.best.time - 0.016) < 1e-12);
     CHECK(fabs(pipeline.scheduled.beginning - 0.016) < 1e-12);
     CHECK(fabs(pipeline.second_step - 0.018) < 1e-12);
-    CHECK(pipeline.one_more < 0.0161);
-    CHECK(fabs(pipeline.twice - 0.016) < 1e-12);
+    CHECK(pipeline.one_more.time < 0.0161);
+    CHECK(fabs(pipeline.twice.time - 0.016) < 1e-12);
     EQUAL(pipeline.best.stages.count, 2);
     /* Weights and gradients of two layers, two micro-batches held. */
     CHECK(fabs(pipeline.best.stages.list[0].memory - 4400) < 1e-9);

@@ -16,7 +16,7 @@ import pytest
 import fastdispatch
 from fastdispatch.cli import main
 from fastdispatch.pipeline import Graph, Node, optimize
-from fastdispatch.pipeline.optimize import SYNCHRONOUS
+from fastdispatch.pipeline.optimize import SYNCHRONOUS, Optimum
 from tests import models
 from tests.oracle import pipedream
 
@@ -40,6 +40,8 @@ def time_of(graph: Graph, machines: list[int], bandwidths: list[float], **option
 def test_as_the_slow_solver(seed: int) -> None:
     draw = random.Random(seed)
     graph = models.scattered(draw.randrange(1, 11), seed)
+    if seed % 3 == 1:
+        graph = models.branchy(2, (1, 2), seed)
     bandwidth = draw.choice([1e8, 1e9, 1e10])
     options = {
         "compression": draw.choice([None, 1.0, 4.0]),
@@ -137,6 +139,35 @@ def test_windows_lose_nothing() -> None:
     assert alone.leaves[0]["last"] < every.leaves[0]["last"]
     assert alone.time_per_stage_s == every.time_per_stage_s == alone.bound_s
     assert {node.id: node.stage for node in alone.graph.nodes} == {node.id: node.stage for node in every.graph.nodes}
+
+
+def test_a_search_that_ends_early_has_a_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    graph = models.branchy(2, (2, 3, 3))
+    best = optimize(graph, 8, 1e9, compression=1.0, second=True, gains=True)
+    assert best.second is not None and best.second["bound_s"] == best.second["time_per_stage_s"] > best.bound_s
+    assert best.one_more_bound_s == best.one_more_s and best.twice_bandwidth_bound_s == best.twice_bandwidth_s
+    search = graph._core.optimize
+    bounds = []
+    for effort in (100, 1000, 10_000, 100_000):
+        found = search([8], [1e9], ratio=1.0, effort=effort, second=True, gains=True)
+        assert found["best"]["bound_s"] <= best.time_per_stage_s <= found["best"]["time_s"]
+        assert found["one_more_bound_s"] <= (best.one_more_s or 0)
+        bounds.append(found["best"]["bound_s"])
+    assert bounds == sorted(bounds) and bounds[0] < bounds[-1] == best.bound_s
+
+    def in_haste(graph: Graph, machines: list[int], speeds: list[float], **options: object) -> Optimum:
+        return Optimum(graph, machines, speeds, search([8], [1e9], ratio=1.0, effort=100, second=True, gains=True))
+
+    monkeypatch.setattr("fastdispatch.cli.pipeline_optimize.optimize", in_haste)
+    graph.write(tmp_path / "graph.txt")
+    words = ["pipeline", "partition", "--method", "pipedream", "-n", "8", str(tmp_path / "graph.txt"), "--explain"]
+    assert run(words) == 0
+    told = capsys.readouterr()
+    assert "graph.txt: too many places to cut: " in told.err and told.err.count("\n") == 1
+    assert f"no plan takes less than {bounds[0]:g} s" in told.err
+    assert "(not proven: not less than" in told.out
 
 
 def test_a_true_cut_is_never_worse() -> None:

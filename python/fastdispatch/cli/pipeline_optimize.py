@@ -79,9 +79,10 @@ def run(arguments: argparse.Namespace, path: str, machines: list[int]) -> None:
     speeds = [float(text) for text in arguments.network_bandwidths or ["1e9"]]
     found = _solve(arguments, graph, machines, speeds, second=arguments.second, gains=arguments.explain)
     each = _each(arguments, graph, machines, speeds) if arguments.each else []
-    if not found.complete and found.schedule is None:
+    if found.schedule is None and found.bound_s < found.time_per_stage_s:
+        looked = f"{found.states} " + ("were not all compared" if found.complete else "on two chains were looked at")
         print(
-            f"fastdispatch: {path}: too many places to cut: {found.states} on two chains were looked at; "
+            f"fastdispatch: {path}: too many places to cut: {looked}; "
             f"no plan takes less than {found.bound_s:g} s (--max-states)",
             file=sys.stderr,
         )
@@ -214,11 +215,12 @@ def _lines(found: Optimum, arguments: argparse.Namespace) -> Iterator[str]:
     yield ""
     yield from _table(found.stages, "")
     if found.second is not None:
-        yield f"second best: {_seconds(found.second.get('step_s', found.second['time_per_stage_s']))}"
+        time = found.second.get("step_s", found.second["time_per_stage_s"])
+        yield f"second best: {_seconds(time)}{_unproven(time, found.second['bound_s'])}"
         yield from _table(found.second["stages"], "")
     if arguments.explain:
-        yield _gain(found, found.one_more_s, "one machine more")
-        yield _gain(found, found.twice_bandwidth_s, "twice the bandwidth")
+        yield _gain(found, found.one_more_s, found.one_more_bound_s, "one machine more")
+        yield _gain(found, found.twice_bandwidth_s, found.twice_bandwidth_bound_s, "twice the bandwidth")
 
 
 def _scheduled(found: Optimum, about: dict[str, Any]) -> Iterator[str]:
@@ -236,13 +238,18 @@ def _scheduled(found: Optimum, about: dict[str, Any]) -> Iterator[str]:
         yield f"               the plan without a schedule takes {_seconds(about['asynchronous_s'])} under it"
 
 
-def _gain(found: Optimum, time: float | None, what: str) -> str:
+def _gain(found: Optimum, time: float | None, bound: float | None, what: str) -> str:
     if time is None:
         return f"{what}: no such plan"
     saved = 1 - time / _step(found) if _step(found) else 0
+    less = _unproven(time, bound)
     if abs(saved) < 1e-9:
-        return f"{what} would change nothing"
-    return f"{what} would make it {_seconds(time)}, {abs(saved):.1%} {'less' if saved > 0 else 'more'}"
+        return f"{what} would change nothing{less}"
+    return f"{what} would make it {_seconds(time)}, {abs(saved):.1%} {'less' if saved > 0 else 'more'}{less}"
+
+
+def _unproven(time: float, bound: float | None) -> str:
+    return f" (not proven: not less than {_seconds(bound)})" if bound is not None and bound < time * (1 - 1e-9) else ""
 
 
 def _table(stages: list[Stage], indent: str) -> Iterator[str]:

@@ -37,7 +37,7 @@ class Optimum:
         self.single_machine_s: float = found["single_machine_s"]
         #: One step of the pipeline once it is full: T of the published optimizer.
         self.time_per_stage_s: float = found["best"]["time_s"]
-        #: No plan is quicker; the same but where ``complete`` is false.
+        #: No plan is quicker; the same but where ``complete`` is false, or where the search took too long.
         self.bound_s: float = found["best"]["bound_s"]
         self.data_parallel_s: float = found["data_parallel_s"]
         #: Machines of the outermost level that are left over.
@@ -45,6 +45,9 @@ class Optimum:
         #: With a machine more at the outermost level, with twice the bandwidth; None: not asked for, or no such plan.
         self.one_more_s: float | None = found["one_more_s"]
         self.twice_bandwidth_s: float | None = found["twice_bandwidth_s"]
+        #: What these cannot be below: the same but where the search for them took too long.
+        self.one_more_bound_s: float | None = found["one_more_bound_s"]
+        self.twice_bandwidth_bound_s: float | None = found["twice_bandwidth_bound_s"]
 
     def __repr__(self) -> str:
         shape = "-".join(str(stage["replicas"]) for stage in self.stages)
@@ -64,11 +67,15 @@ class Optimum:
     @property
     def second(self) -> dict[str, Any] | None:
         """The best of the plans that lack one of the cuts of this one, or that are cut where this one is not at all:
-        ``time_per_stage_s`` and ``stages``, with a schedule ``step_s``."""
+        ``time_per_stage_s``, ``bound_s`` (none of them is quicker) and ``stages``, with a schedule ``step_s``."""
         found = self._found["second"]
         if found is None:
             return None
-        made = {"time_per_stage_s": found["time_s"], "stages": _nested(found["stages"], len(self.machines))}
+        made = {
+            "time_per_stage_s": found["time_s"],
+            "bound_s": found["bound_s"],
+            "stages": _nested(found["stages"], len(self.machines)),
+        }
         return made if self.schedule is None else made | {"step_s": self._found["schedule"]["second_s"]}
 
     @cached_property
@@ -113,7 +120,9 @@ class Optimum:
             "stages": self.stages,
             "second": self.second,
             "one_more_s": self.one_more_s,
+            "one_more_bound_s": self.one_more_bound_s,
             "twice_bandwidth_s": self.twice_bandwidth_s,
+            "twice_bandwidth_bound_s": self.twice_bandwidth_bound_s,
         }
 
 

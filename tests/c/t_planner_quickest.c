@@ -1,0 +1,97 @@
+#include "models.h"
+
+#include "planner/quickest.h"
+
+#include <math.h>
+
+/* A chain of 4, 1, 1, 2, 3, 1 ms of nothing but time. */
+#define TIME(ms) FIGURES(ms, 0, 0, 0)
+#define CHAIN                                                                 \
+    NODE("a", TIME(4)) NODE("b", TIME(1)) NODE("c", TIME(1))                  \
+    NODE("d", TIME(2)) NODE("e", TIME(3)) NODE("f", TIME(1))                  \
+    "\ta -- b\n\tb -- c\n\tc -- d\n\td -- e\n\te -- f\n"
+
+static fd_status
+states_of(fd_states *states, const char *text)
+{
+    fd_model model = {.about = 0};
+    fd_layers layers = {.count = 0};
+    const fd_states_window all = {
+        .found = 100, .kept = 100, .cap = INFINITY};
+    fd_status status = model_of(&model, text, NULL);
+    if (status == FD_OK) {
+        status = fd_layers_make(&layers, &model, NULL);
+    }
+    if (status == FD_OK) {
+        status = fd_states_make(states, &model, &layers, &all);
+    }
+    fd_layers_clear(&layers);
+    fd_model_clear(&model);
+    return status;
+}
+
+static fd_status
+find(fd_optimum *best, fd_states *states, fd_optimum_request *request)
+{
+    fd_status status = states_of(states, CHAIN);
+    *best = (fd_optimum){.time = 0};
+    request->states = states;
+    request->costs = (fd_costs){.levels = 1,
+                                .machines = {3},
+                                .bandwidths = {1e9},
+                                .straight = true};
+    request->forbidden = FD_NO_STATE;
+    return status == FD_OK ? fd_quickest_find(best, request, NULL) : status;
+}
+
+static void
+as_the_optimum(void)
+{
+    CLEAN(fd_states_clear) fd_states states = {.count = 0};
+    CLEAN(fd_optimum_clear) fd_optimum best = {.time = 0};
+    CLEAN(fd_optimum_clear) fd_optimum alone = {.time = 0};
+    fd_optimum_request request = {.cap = INFINITY};
+    OK(find(&best, &states, &request));
+    CHECK(fabs(best.time - 0.004) < 1e-12);
+    CHECK(best.bound >= best.time);
+    OK(fd_optimum_find(&alone, &request, NULL));
+    CHECK(fabs(alone.time - best.time) < 1e-12);
+    EQUAL(best.stages.count, 3);
+}
+
+static void
+no_plan_within_the_cap(void)
+{
+    CLEAN(fd_states_clear) fd_states states = {.count = 0};
+    CLEAN(fd_optimum_clear) fd_optimum best = {.time = 0};
+    fd_optimum_request request = {.cap = 0.0039};
+    STATUS(find(&best, &states, &request), FD_EINVAL);
+}
+
+/* With each step more the bounds are closer, or as they were. */
+static void
+effort_ends_the_search(void)
+{
+    double least = INFINITY;
+    bool ended = false;
+    for (uint64_t effort = 1; effort < 2000; effort *= 2) {
+        CLEAN(fd_states_clear) fd_states states = {.count = 0};
+        CLEAN(fd_optimum_clear) fd_optimum best = {.time = 0};
+        fd_optimum_request request = {.cap = INFINITY, .effort = effort};
+        fd_status status = find(&best, &states, &request);
+        if (status == FD_EFULL) {
+            CHECK(best.bound <= 0.004);
+            EQUAL(best.stages.count, 0);
+            ended = true;
+            continue;
+        }
+        OK(status);
+        CHECK(best.bound <= best.time && best.time <= least);
+        least = best.time;
+    }
+    CHECK(ended);
+    CHECK(fabs(least - 0.004) < 1e-12);
+}
+
+RUN(TEST(as_the_optimum), TEST(no_plan_within_the_cap),
+    TEST(effort_ends_the_search))
