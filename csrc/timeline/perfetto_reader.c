@@ -303,19 +303,6 @@ produce(void *context, fd_buffer *to, fd_error *error)
     return FD_OK;
 }
 
-/* What the second pass must not know from the first. */
-static void
-forget_sequences(fd_perfetto_tables *t)
-{
-    for (uint32_t i = 0; i < t->sequences.count; i++) {
-        fd_map_clear(&t->sequences.list[i].interned);
-        fd_vector_clear(&t->sequences.list[i].clocks);
-    }
-    t->sequences.count = 0;
-    t->clocks.count = 0;
-    fd_map_clear(&t->sequence_of);
-}
-
 static fd_status
 read_first(reading *r, const char *path, fd_error *error)
 {
@@ -323,7 +310,7 @@ read_first(reading *r, const char *path, fd_error *error)
     while (status == FD_OK && take_packet(r, NULL, &status)) {
     }
     if (status == FD_OK) {
-        forget_sequences(&r->tables);
+        fd_perfetto_tables_rewind(&r->tables);
         fd_packets_close(&r->packets);
         r->timeless = 0;
         r->text = true;

@@ -2,7 +2,17 @@
 
 #include "export/perfetto_fields.h"
 
-enum { FIRST_OWN_CLOCK = 64, FIRST_COMMON_CLOCK = 128, MOST_CLOCKS = 256 };
+void
+fd_perfetto_tables_rewind(fd_perfetto_tables *t)
+{
+    for (uint32_t i = 0; i < t->sequences.count; i++) {
+        fd_map_clear(&t->sequences.list[i].interned);
+        fd_perfetto_clocks_clear(&t->sequences.list[i].clocks);
+    }
+    fd_vector_clear(&t->sequences);
+    fd_perfetto_clocks_clear(&t->clocks);
+    fd_map_clear(&t->sequence_of);
+}
 
 void
 fd_perfetto_tables_clear(fd_perfetto_tables *t)
@@ -10,16 +20,10 @@ fd_perfetto_tables_clear(fd_perfetto_tables *t)
     for (uint32_t i = 0; i < t->tracks.count; i++) {
         fd_vector_clear(&t->tracks.list[i].open);
     }
-    for (uint32_t i = 0; i < t->sequences.count; i++) {
-        fd_map_clear(&t->sequences.list[i].interned);
-        fd_vector_clear(&t->sequences.list[i].clocks);
-    }
+    fd_perfetto_tables_rewind(t);
     fd_text_pool_clear(&t->texts);
     fd_vector_clear(&t->tracks);
-    fd_vector_clear(&t->sequences);
-    fd_vector_clear(&t->clocks);
     fd_map_clear(&t->track_of);
-    fd_map_clear(&t->sequence_of);
 }
 
 /* A key may not be 0; that one uuid is not told from another is as likely as
@@ -218,139 +222,6 @@ take_track(fd_perfetto_tables *t, const fd_proto_field *message)
     return status;
 }
 
-static fd_perfetto_own_clock *
-find_clock(fd_perfetto_tables *t, fd_perfetto_from *from, uint32_t id)
-{
-    bool own = id >= FIRST_OWN_CLOCK && id < FIRST_COMMON_CLOCK;
-    fd_perfetto_own_clock *list = own && from != NULL ? from->clocks.list
-                                                      : t->clocks.list;
-    uint32_t count = own && from != NULL ? from->clocks.count
-                                         : t->clocks.count;
-    for (uint32_t i = 0; i < count; i++) {
-        if (list[i].id == id) {
-            return &list[i];
-        }
-    }
-    return NULL;
-}
-
-static fd_status
-set_clock(fd_perfetto_tables *t, fd_perfetto_from *from,
-          fd_perfetto_own_clock clock)
-{
-    bool own = clock.id >= FIRST_OWN_CLOCK && clock.id < FIRST_COMMON_CLOCK;
-    fd_perfetto_own_clock *known = find_clock(t, from, clock.id);
-    if (known != NULL) {
-        *known = clock;
-        return FD_OK;
-    }
-    if ((own && (from == NULL || from->clocks.count >= MOST_CLOCKS))
-        || (!own && t->clocks.count >= MOST_CLOCKS)) {
-        return FD_OK;
-    }
-    return own ? fd_vector_push(&from->clocks, clock)
-               : fd_vector_push(&t->clocks, clock);
-}
-
-static bool
-read_clock(const fd_proto_field *message, fd_perfetto_own_clock *clock)
-{
-    fd_proto_field f;
-    fd_proto_reader r = fd_proto_read(message->bytes, message->size);
-    *clock = (fd_perfetto_own_clock){.unit = 1};
-    while (fd_proto_next(&r, &f)) {
-        switch (f.number) {
-        case FD_PB_CLOCK_ID: clock->id = (uint32_t)f.value; break;
-        case FD_PB_CLOCK_TIMESTAMP: clock->at = (int64_t)f.value; break;
-        case FD_PB_CLOCK_INCREMENTAL: clock->incremental = f.value != 0; break;
-        case FD_PB_CLOCK_UNIT:
-            clock->unit = f.value != 0 ? (int64_t)f.value : 1;
-            break;
-        default: break;
-        }
-    }
-    return !r.bad;
-}
-
-/* Wrapping, as times of a file that is no good may. */
-static int64_t
-add(int64_t a, int64_t b)
-{
-    return (int64_t)((uint64_t)a + (uint64_t)b);
-}
-
-static int64_t
-scaled(int64_t value, int64_t unit)
-{
-    return (int64_t)((uint64_t)value * (uint64_t)unit);
-}
-
-/* A time of a clock in boot time; false: nothing says how they relate. */
-static bool
-to_trace(fd_perfetto_tables *t, fd_perfetto_from *from, uint32_t id,
-         int64_t value, int64_t *time)
-{
-    if (id == 0 || id == FD_PB_BOOTTIME) {
-        *time = value;
-        return true;
-    }
-    fd_perfetto_own_clock *clock = find_clock(t, from, id);
-    if (clock == NULL) {
-        return false;
-    }
-    if (clock->incremental) {
-        clock->trace = add(clock->trace, scaled(value, clock->unit));
-        *time = clock->trace;
-        return true;
-    }
-    *time = add(clock->trace, scaled(add(value, scaled(clock->at, -1)),
-                                     clock->unit));
-    return true;
-}
-
-/* All clocks of a snapshot are read at one moment: the boot time of the first
- * whose relation is known. */
-static fd_status
-take_snapshot(fd_perfetto_tables *t, fd_perfetto_from *from,
-              const fd_proto_field *message)
-{
-    fd_proto_field f;
-    fd_perfetto_own_clock clock;
-    int64_t moment = 0;
-    bool known = false;
-    fd_proto_reader r = fd_proto_read(message->bytes, message->size);
-    while (fd_proto_next(&r, &f)) {
-        if (f.number == FD_PB_CLOCKS && read_clock(&f, &clock)) {
-            int64_t time;
-            bool boot = clock.id == FD_PB_BOOTTIME;
-            if ((boot || (!known && !clock.incremental))
-                && to_trace(t, from, clock.id,
-                            boot ? clock.at : scaled(clock.at, 1), &time)) {
-                moment = time;
-                known = true;
-            }
-        }
-    }
-    if (r.bad) {
-        return FD_EFORMAT;
-    }
-    fd_status status = FD_OK;
-    r = fd_proto_read(message->bytes, message->size);
-    while (known && status == FD_OK && fd_proto_next(&r, &f)) {
-        if (f.number == FD_PB_CLOCKS && read_clock(&f, &clock)
-            && clock.id != FD_PB_BOOTTIME) {
-            clock.trace = moment;
-            status = set_clock(t, from, clock);
-            if (clock.id == FD_PB_REALTIME && !t->has_base
-                && clock.at >= moment) {
-                t->has_base = true;
-                t->base_ns = clock.at - moment;
-            }
-        }
-    }
-    return status;
-}
-
 static fd_status
 take_text(fd_perfetto_tables *t, fd_perfetto_from *from, uint32_t kind,
           const fd_proto_field *message)
@@ -393,6 +264,12 @@ take_interned(fd_perfetto_tables *t, fd_perfetto_from *from,
         }
     }
     return r.bad ? FD_EFORMAT : status;
+}
+
+static fd_perfetto_clocks *
+own_clocks(fd_perfetto_from *from)
+{
+    return from != NULL ? &from->clocks : NULL;
 }
 
 static void
@@ -505,7 +382,9 @@ take_fields(fd_perfetto_tables *t, const char *bytes, size_t size,
             status = take_track(t, &f);
         }
         else if (f.number == FD_PB_PACKET_CLOCK_SNAPSHOT && is_bytes) {
-            status = take_snapshot(t, packet->from, &f);
+            status = fd_perfetto_clocks_snapshot(&t->clocks,
+                                                 own_clocks(packet->from), &f,
+                                                 &t->has_base, &t->base_ns);
         }
         else if (f.number == FD_PB_PACKET_TRACK_EVENT && is_bytes) {
             packet->event = f;
@@ -542,8 +421,9 @@ fd_perfetto_tables_take(fd_perfetto_tables *t, const char *bytes, size_t size,
     if (status == FD_OK && packet->has_time) {
         clock = clock == 0 && packet->from != NULL ? packet->from->clock
                                                    : clock;
-        packet->lost = !to_trace(t, packet->from, clock, (int64_t)time,
-                                 &packet->time);
+        packet->lost = !fd_perfetto_clocks_boot(
+            &t->clocks, own_clocks(packet->from), clock, (int64_t)time,
+            &packet->time);
     }
     return status;
 }

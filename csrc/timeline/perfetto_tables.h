@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "export/proto.h"
 #include "io/texts.h"
+#include "timeline/perfetto_clocks.h"
 
 enum {
     FD_PERFETTO_MOST_TRACKS = 1 << 20,
@@ -40,21 +41,12 @@ typedef struct fd_perfetto_track {
     FD_VECTOR(uint32_t) open; /* texts of what began: category, name */
 } fd_perfetto_track;
 
-/* A clock that only its sequence has. */
-typedef struct fd_perfetto_own_clock {
-    uint32_t id;
-    bool incremental;
-    int64_t unit;
-    int64_t at;    /* it said this ... */
-    int64_t trace; /* ... at this boot time */
-} fd_perfetto_own_clock;
-
 typedef struct fd_perfetto_from {
     uint32_t id;
     uint32_t clock;      /* by default; 0: boot time */
     uint64_t track;      /* by default */
     fd_map interned;     /* kind and iid -> text */
-    FD_VECTOR(fd_perfetto_own_clock) clocks;
+    fd_perfetto_clocks clocks;
 } fd_perfetto_from;
 
 typedef struct fd_perfetto_tables {
@@ -63,13 +55,16 @@ typedef struct fd_perfetto_tables {
     fd_map track_of; /* uuid -> its place + 1 */
     FD_VECTOR(fd_perfetto_from) sequences;
     fd_map sequence_of; /* id + 1 -> its place + 1 */
-    FD_VECTOR(fd_perfetto_own_clock) clocks; /* those of the whole trace */
+    fd_perfetto_clocks clocks; /* those of the whole trace */
     bool has_base;
     int64_t base_ns; /* real time less boot time */
     char origin[48]; /* what it says of itself if we wrote it; "" */
 } fd_perfetto_tables;
 
 void fd_perfetto_tables_clear(fd_perfetto_tables *tables);
+
+/* Before a file is read again: what its sequences and clocks were. */
+void fd_perfetto_tables_rewind(fd_perfetto_tables *tables);
 
 /* What one packet says, once its fields are taken. */
 typedef struct fd_perfetto_packet {

@@ -158,6 +158,10 @@ def test_drift_is_in_snapshots_alone(tmp_path: Path) -> None:
         for row, (name, begin, end) in zip(made, exact, strict=True):
             assert row["name"] == name
             assert abs(row["ts"] - begin) <= 1001 and abs(row["ts"] + row["dur"] - end) <= 1001
+        timeline_merge([(str(tmp_path / "out.pftrace"), 0)], tmp_path / "again.json")
+        again = from_chrome(json.loads((tmp_path / "again.json").read_text())["traceEvents"])
+        for read, (_, begin, end) in zip(sorted(again), sorted(exact), strict=True):
+            assert abs(read[1] - begin) <= 1001 and abs(read[2] - end) <= 1001
     assert own_times(tmp_path / "out.pftrace") == own_times(tmp_path / "unaligned.pftrace")
 
 
