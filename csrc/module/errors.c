@@ -1,5 +1,7 @@
 #include "module/errors.h"
 
+#include <string.h>
+
 PyObject *
 fd_raise(PyObject *module, fd_status status, const fd_error *error)
 {
@@ -9,6 +11,12 @@ fd_raise(PyObject *module, fd_status status, const fd_error *error)
     const char *text = error != NULL && error->text[0] != '\0'
                            ? error->text
                            : fd_status_name(status);
-    PyErr_SetString(fd_module_state_of(module)->error, text);
+    /* A name in it may have been cut off within a character. */
+    PyObject *message =
+        PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+    if (message != NULL) {
+        PyErr_SetObject(fd_module_state_of(module)->error, message);
+        Py_DECREF(message);
+    }
     return NULL;
 }

@@ -5,6 +5,7 @@
 
 #include <cjson/cJSON.h>
 
+#include <math.h>
 #include <string.h>
 
 static const char schema[] = "fastdispatch-graph/";
@@ -126,6 +127,9 @@ read_numbers(const reading *r, const cJSON *object, fd_model_node *node)
     }
     if (status == FD_OK && stage > FD_MODEL_NODES_MAX) {
         status = wrong(r, "stage", "too large");
+    }
+    if (status == FD_OK && stage > floor(stage)) {
+        status = wrong(r, "stage", "a whole number");
     }
     node->stage = status == FD_OK ? (int32_t)stage : FD_NO_STAGE;
     return status;

@@ -63,6 +63,9 @@ bad_documents_are_told(void)
               ",\"output_bytes\":[],\"stage\":9999999}]}",
          "g.json: nodes[0].stage: too large"},
         {HEAD "\"nodes\":[{" NAMED TIMED
+              ",\"output_bytes\":[],\"stage\":0.5}]}",
+         "g.json: nodes[0].stage: a whole number"},
+        {HEAD "\"nodes\":[{" NAMED TIMED
               ",\"output_bytes\":[],\"saved_bytes\":1e999}]}",
          "g.json: nodes[0]: node 'a': saved is inf: a finite number from 0 "
          "on"},

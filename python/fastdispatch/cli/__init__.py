@@ -11,6 +11,7 @@ from typing import NoReturn
 
 from fastdispatch import Error, __version__, privacy
 from fastdispatch.cli import private
+from fastdispatch.cli.output import printable
 
 #: In the order of the help text.
 COMMANDS = (
@@ -58,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with privacy.private(private.asked(arguments)):
             return arguments.function(arguments) or 0
     except Error as error:
-        print(f"fastdispatch: {error}", file=sys.stderr)
+        print(f"fastdispatch: {printable(str(error))}", file=sys.stderr)
         return BAD_INPUT
     except BrokenPipeError:
         # Whoever read our output has seen enough. Nothing may be written at exit either.

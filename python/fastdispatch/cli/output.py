@@ -1,4 +1,4 @@
-"""Files that a command writes."""
+"""What a command writes."""
 
 from __future__ import annotations
 
@@ -25,3 +25,8 @@ def make_folder(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise Error(f"{path}: cannot make the folder: {error.strerror}") from None
+
+
+def printable(text: str) -> str:
+    """Names come from outside: no line breaks and nothing that a terminal acts on."""
+    return "".join(c if c.isprintable() or c == "\u202f" else repr(c)[1:-1] for c in text)

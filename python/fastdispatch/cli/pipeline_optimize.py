@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fastdispatch import Error
-from fastdispatch.cli.output import make_folder, write
+from fastdispatch.cli.output import make_folder, printable, write
 from fastdispatch.pipeline.graph import Graph
 from fastdispatch.pipeline.optimize import MEMORY, SYNCHRONOUS, Optimum, Stage, optimize
 
@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace, path: str, machines: list[int]) -> None:
         extra = {"each": [{"machines": count, name: time} for count, time in each]} if each else {}
         print(json.dumps(found.to_dict() | extra))
         return
-    print("\n".join(_lines(found, arguments)))
+    print("\n".join(map(printable, _lines(found, arguments))))
     for count, time in each:
         print(f"{count:6d} machines  {_seconds(time) if time is not None else 'no plan'}")
 

@@ -87,7 +87,10 @@ class Graph:
             content = Path(path).read_bytes()
         except OSError as error:
             raise _core.Error(f"{os.fspath(path)}: cannot read: {error.strerror}") from None
-        return cls.parse(content, os.fspath(path))
+        made = cls.parse(content, os.fspath(path))
+        if not made._core.order():
+            raise _core.Error(f"{os.fspath(path)}: no graph: there is no node in it")
+        return made
 
     def to_text(self) -> str:
         """What other planners read; without a newline at its end."""

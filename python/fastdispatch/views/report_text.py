@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from fastdispatch.cli.output import printable
 from fastdispatch.summary import grouped, seconds, size
 from fastdispatch.views.report import Report
 from fastdispatch.views.report_find import Neighbours
@@ -40,11 +41,6 @@ def print_report(report: Report, file: IO[str], *, times: bool) -> None:
     file.write(text)
 
 
-def _printable(text: str) -> str:
-    """Names come from outside: no line breaks and nothing that a terminal acts on."""
-    return "".join(c if c.isprintable() or c == "\u202f" else repr(c)[1:-1] for c in text)
-
-
 class _Drawing:
     def __init__(self, report: Report, width: int, times: bool) -> None:
         self.report = report
@@ -69,7 +65,7 @@ class _Drawing:
     def sentence(self, line: str, style: str = "") -> Text:
         under = " " * (len(line) - len(line.lstrip()) + 2)
         folded = fill(
-            _printable(line), self.width, subsequent_indent=under, break_long_words=False, break_on_hyphens=False
+            printable(line), self.width, subsequent_indent=under, break_long_words=False, break_on_hyphens=False
         )
         return Text(folded, style=style)
 
@@ -134,7 +130,7 @@ class _Drawing:
     def path(self, row: HotPath) -> Text:
         """Short names down to the last, which is whole."""
         above = "".join(f"{name} > " for name in row.short[:-1])
-        text = Text(_printable(above), style="dim")
+        text = Text(printable(above), style="dim")
         text.append_text(self.where(row.path[-1], _instances(row.module, row.instances)))
         return text
 
@@ -182,7 +178,7 @@ class _Drawing:
 
     def where(self, key: str, suffix: str) -> Text:
         """``file:[Class]:function``, the function in bold."""
-        text = Text(_printable(key))
+        text = Text(printable(key))
         at = key.rfind(":") + 1
         if "]:" in key:
             text.stylize("dim", 0, key.find(":["))

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from fastdispatch.cli.output import printable
 from fastdispatch.summary import grouped, seconds
 from fastdispatch.views.timeline_stats import Row, Stats, total
 
@@ -65,11 +66,6 @@ def longest(count: int, top: int) -> str:
 
 def largest(count: int, top: int) -> str:
     return f": the {top} of {grouped(count)} with most time" if count > top else ""
-
-
-def printable(text: str) -> str:
-    """Names come from outside: no line breaks and nothing that a terminal acts on."""
-    return "".join(c if c.isprintable() or c == "\u202f" else repr(c)[1:-1] for c in text)
 
 
 def head(made: Stats) -> str:

@@ -21,6 +21,8 @@ SCHEMA = "fastdispatch-package/1"
 def save(folder: Path, files: Mapping[str, str], *, force: bool, keep: bool, listed: bool) -> list[str]:
     """All files or none; with ``keep`` all but those that were changed, which are answered. ``listed``: beside the list
     of digests, which a published package does not have."""
+    if folder.exists() and not folder.is_dir():
+        raise Error(f"{folder}: cannot write a package: it is no folder")
     contents = {name: text.encode() for name, text in files.items()}
     known = _known(folder)
     changed = [name for name, content in contents.items() if _differs(folder / name, content, known.get(name))]

@@ -1,0 +1,162 @@
+"""Graphs that are none, plans that cannot be, files that cannot be written: one line, status 2, nothing lost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fastdispatch.cli import main
+
+FIGURES = "forward_compute_time={}, backward_compute_time=2.0, activation_size=4.0, parameter_size=8.000"
+GOOD = FIGURES.format("1.0")
+A, B = f"a -- Linear(4, 4) -- {GOOD} -- stage_id=0\n", f"b -- ReLU() -- {GOOD} -- stage_id=1\n"
+
+COMMANDS = {
+    "partition": "pipeline partition --method pipedream -n 2 {graph} -o out --svg out.dot --schedule-svg o.svg --json",
+    "convert": "pipeline convert -f {graph} -n Net -a net -o out",
+}
+
+
+def figures(text: str) -> str:
+    return f"a -- x -- {text}\n"
+
+
+TEXTS = {
+    "": ": no graph: there is no node in it",
+    "\n\r\n": ": no graph: there is no node in it",
+    f"{A}b -- ReLU()\n": ":2: neither a node",
+    f"{A}\x1b[2J\n": r" nor an edge '<TAB>ID -- ID': '\x1b[2J'",
+    f"{A}hello\n": ":2: neither a node 'ID -- NAME -- forward_compute_time=...' nor an edge '<TAB>ID -- ID': 'hello'",
+    f"{A}{A}": ":2: node 'a' is there already",
+    f"{A}{B}\ta -- c\n": ":3: an edge of an unknown node: 'c'",
+    f"{A}{B}\ta - b\n": ":3: an edge is '<TAB>ID -- ID': 'a - b'",
+    f"{A}{B}\ta -- b\n\tb -- a\n": ": a cycle: a needs b needs a",
+    f"{A}\ta -- a\n": ": a cycle: a needs a",
+    figures(FIGURES.format("-1")): ":1: forward_compute_time is negative: '-1'",
+    figures(FIGURES.format("nan")): ":1: forward_compute_time is no finite number: 'nan'",
+    figures(FIGURES.format("inf")): ":1: forward_compute_time is no finite number: 'inf'",
+    figures(FIGURES.format("1e999")): ":1: forward_compute_time is no finite number: '1e999'",
+    figures(FIGURES.format("")): ":1: forward_compute_time is no finite number: ''",
+    figures(GOOD.replace("2.0", "two")): ":1: backward_compute_time is no finite number: 'two'",
+    figures(GOOD.replace("4.0", "[1; x]")): ":1: activation_size is no finite number: 'x'",
+    figures(GOOD.replace("8.000", "-8")): ":1: parameter_size is negative: '-8'",
+    figures(GOOD.replace("parameter_size=8.000", "size=8")): ":1: expected parameter_size=: 'size=8'",
+    figures(f"{GOOD}, more=1"): ":1: too many figures: 'more=1'",
+    figures(f"{GOOD} -- stage_id=-1"): ":1: stage_id is no number from 0 on: '-1'",
+    f" -- x -- {GOOD}\n": ":1: a node has no id",
+    "a -- x\0y\n": ":1: a byte 0 in the line",
+    '{"schema": "fastdispatch-graph/1", "nodes": [': ": not valid JSON at byte",
+    '{"schema": "other/1"}': ": schema: not a graph of fastdispatch",
+    '{"schema": "fastdispatch-graph/9", "nodes": [], "edges": []}': ": version 9 of the graph",
+    '{"schema": "fastdispatch-graph/1", "nodes": [], "edges": []}': ": no graph: there is no node in it",
+    '{"schema": "fastdispatch-graph/1", "nodes": []}': ": edges: a list",
+    "[]": ":1: neither a node",
+}
+
+
+def node(**changes: object) -> dict[str, object]:
+    figures = {"forward_ms": 1.0, "backward_ms": 2.0, "output_bytes": [4], "parameter_bytes": 8}
+    return {"id": "a", "name": "ReLU()", **figures, "stage": 0, **changes}
+
+
+#: The same faults in the other form.
+DOCUMENTS: list[tuple[list[object], list[object], str]] = [
+    (["a"], [], ": nodes[0].id: a text"),
+    ([node(), node()], [], ": nodes[1]: node 'a' is there already"),
+    ([node()], [["a", "c"]], ": edges[0]: an edge of an unknown node: 'c'"),
+    ([node()], [["a"]], ": edges[0]: a list of two ids"),
+    ([node(), node(id="b")], [["a", "b"], ["b", "a"]], ": a cycle: a needs b needs a"),
+    ([node(forward_ms=-1)], [], ": nodes[0].forward_ms: a number from 0 on"),
+    ([node(backward_ms="two")], [], ": nodes[0].backward_ms: a number from 0 on"),
+    ([node(parameter_bytes=None)], [], ": nodes[0].parameter_bytes: a number from 0 on"),
+    ([node(output_bytes=[1, "x"])], [], ": nodes[0].output_bytes: numbers from 0 on"),
+    ([node(saved_bytes=-1)], [], ": nodes[0].saved_bytes: a number from 0 on"),
+    ([node(stage=-1)], [], ": nodes[0].stage: a number from 0 on"),
+    ([node(stage=0.5)], [], ": nodes[0].stage: a whole number"),
+    ([node(id=1)], [], ": nodes[0].id: a text"),
+    ([node(id="")], [], ": nodes[0]: a node has no id"),
+    ([node(id="a -- b")], [], ": nodes[0]: node 'a -- b': an id has no tab, newline or ' -- '"),
+    ([node(id="a\nb")], [], r": nodes[0]: node 'a\nb': an id has no tab, newline or ' -- '"),
+    ([node(id="a\x1b[2J"), node(id="a\x1b[2J")], [], r": nodes[1]: node 'a\x1b[2J' is there already"),
+    ([node(id="a" + 40 * "é"), node(id="a" + 40 * "é")], [], f": nodes[1]: node 'a{29 * 'é'}\ufffd' is there already"),
+    ([node(), node(id="b")], [["b", "b"]], ": a cycle: b needs b"),
+]
+CASES = [(text.encode(), message) for text, message in TEXTS.items()]
+CASES += [
+    (json.dumps({"schema": "fastdispatch-graph/1", "nodes": nodes, "edges": edges}).encode(), message)
+    for nodes, edges, message in DOCUMENTS
+]
+CASES += [
+    (CASES[-1][0].replace(b": 1.0", b": 1e999"), "nodes[0]: node 'a': forward_compute_time is inf: a finite number"),
+    (b"\x89PNG\r\n\x1a\n\x00\x00\xff\xfe", ": no text: byte 0 is no UTF-8"),
+    (b"a -- \xff\n", ": no text: byte 5 is no UTF-8"),
+]
+
+
+def refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """What a command that must fail says."""
+    try:
+        status = main(words)
+    except SystemExit as done:
+        status = done.code  # type: ignore[assignment]
+    printed = capsys.readouterr()
+    assert status == 2, printed
+    assert printed.out == ""
+    assert printed.err.startswith("fastdispatch: ") and printed.err.endswith("\n")
+    assert printed.err[:-1].isprintable()
+    return printed.err[:-1]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(("content", "message"), CASES, ids=[message for _, message in CASES])
+def test_what_is_no_graph(
+    command: str,
+    content: bytes,
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("graph.txt").write_bytes(content)
+    told = refused(COMMANDS[command].format(graph="graph.txt").split(), capsys)
+    assert told.startswith("fastdispatch: graph.txt") and message in told
+    assert [path.name for path in tmp_path.iterdir()] == ["graph.txt"]
+
+
+ELSEWHERE = {
+    "pipeline partition --method pipedream -n 2 none.txt": "none.txt: cannot read: No such file or directory",
+    "pipeline partition --method pipedream -n 2 folder": "folder: cannot read: Is a directory",
+    "pipeline partition --method pipedream -n 2 good.txt -o good.txt/out": "good.txt/out: cannot make the folder",
+    "pipeline partition --method pipedream -n 2 good.txt -o good.txt": "good.txt: cannot make the folder",
+    "pipeline partition --method pipedream -n 2 good.txt --svg none/a.dot": "none/a.dot: cannot write: No such file",
+    "pipeline partition --method pipedream -n 2 good.txt --schedule-svg none/a.svg": "none/a.svg: cannot write",
+    "pipeline partition --method pipedream -n 3 --straight_pipeline good.txt": "3 stages of at least one layer: ",
+    "pipeline partition --method pipedream -n 2 --straight_pipeline --memory flushed -s 10 good.txt": "lacks 30 bytes",
+    "pipeline partition --method pipedream -n 2 --memory flushed -s 10 --schedule 1f1b good.txt": "lacks",
+    "pipeline partition --method pipedream -n 2 -s nan --memory flushed good.txt": "memory of nan bytes",
+    "pipeline convert -f none.txt -n Net -a net -o out": "none.txt: cannot read: No such file or directory",
+    "pipeline convert -f folder -n Net -a net -o out": "folder: cannot read: Is a directory",
+    "pipeline convert -f good.txt -n Net -a net -o good.txt": "good.txt: cannot write a package: it is no folder",
+    "pipeline convert -f odd.txt -n Net -a net -o out": "b (Mine(4)): cannot be converted: torch.nn has no Mine",
+    "pipeline profile none.py": "none.py",
+    "pipeline profile none.fd": "none.fd",
+    "pipeline profile good.txt": "good.txt: no recording, no SCRIPT.py, no MODULE:FUNCTION",
+    "pipeline profile none:model": "none:model: ModuleNotFoundError",
+}
+
+
+@pytest.mark.parametrize("words", ELSEWHERE)
+def test_what_is_elsewhere_or_too_much(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("folder").mkdir()
+    Path("good.txt").write_text(f"{A}{B}\ta -- b")
+    Path("odd.txt").write_text(f"{A}{B}\ta -- b".replace("ReLU()", "Mine(4)"))
+    before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+    assert ELSEWHERE[words] in refused(words.split(), capsys)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
+    assert not any(Path("folder").iterdir()) and not Path("out").exists()
