@@ -129,7 +129,9 @@ add_spreads(adding *a)
     }
 }
 
-/* A context that some steps are without counts as often as it is there. */
+/* A context that some steps are without counts as often as it is there. One
+ * that is in a single step (imports, initialisation) has no other to tell
+ * noise by: nothing is said of its time. */
 static void
 add_least(adding *a, const fd_trace_rank *rank)
 {
@@ -138,7 +140,8 @@ add_least(adding *a, const fd_trace_rank *rank)
         const fd_figure *figure = &rank->figures.list[i];
         uint32_t row = a->row_of[a->groups.of_context[figure->context]];
         uint32_t flags = a->trace->contexts.list[figure->context].flags;
-        if (row != 0 && (flags & FD_CONTEXT_ASYNC) == 0) {
+        if (row != 0 && figure->steps > 1
+            && (flags & FD_CONTEXT_ASYNC) == 0) {
             diff->rows.list[row - 1].side[a->side].least +=
                 (double)figure->self_min * figure->steps / a->steps;
         }

@@ -80,6 +80,41 @@ what_changed_beyond_the_machine(void)
     EQUAL(row_of(&c, "aten::item")->said & FD_DIFF_NEW, FD_DIFF_NEW);
 }
 
+/* Four steps that are alike; of them `dear` is in so many. */
+static void
+in_steps(fd_trace *trace, uint32_t of_dear)
+{
+    fd_trace_rank *rank = &trace->ranks.list[0];
+    uint32_t dear = fixture_find(trace, "dear");
+    rank->steps = 4;
+    for (uint32_t i = 0; i < rank->figures.count; i++) {
+        fd_figure *figure = &rank->figures.list[i];
+        figure->steps = figure->context == dear ? of_dear : 4;
+        figure->stepped = figure->self;
+        figure->self_min = figure->self_max = figure->self / figure->steps;
+    }
+}
+
+/* What is in one step alone has nothing that noise is told by. */
+static void
+one_step_says_nothing(void)
+{
+    for (uint32_t steps = 1; steps <= 2; steps++) {
+        CLEAN(compared_clear) compared c = {.before = {.trace = NULL}};
+        OK(PICTURE(&c.before, before));
+        OK(PICTURE(&c.after, after));
+        in_steps(c.before.trace, steps);
+        in_steps(c.after.trace, steps);
+        fd_diff_request request = {.sides = {{c.before.trace, FD_ALL_RANKS},
+                                             {c.after.trace, FD_ALL_RANKS}},
+                                   .threshold = 0.1};
+        OK(fd_diff_make(&c.diff, &request));
+        EQUAL(row_of(&c, "a.py:[]:dear")->said,
+              steps == 1 ? 0 : FD_DIFF_SLOWER);
+        EQUAL(row_of(&c, "a.py:[]:same")->said, 0);
+    }
+}
+
 static void
 ranks_of_one_run_share_no_speed(void)
 {
@@ -123,5 +158,6 @@ nothing_with_nothing(void)
 }
 
 RUN(TEST(what_changed_beyond_the_machine),
-    TEST(ranks_of_one_run_share_no_speed), TEST(calls_by_their_ends),
+    TEST(one_step_says_nothing), TEST(ranks_of_one_run_share_no_speed),
+    TEST(calls_by_their_ends),
     TEST(nothing_with_nothing))
