@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -58,6 +59,27 @@ def look(page: Page, **state: object) -> None:
     words = "&".join(f"{name}={value}" for name, value in state.items())
     page.evaluate("words => { location.hash = words; }", words)
     page.wait_for_timeout(50)
+
+
+STYLE = Path(__file__).parents[2] / "python/fastdispatch/views/page/page.css"
+
+
+def painted(page: Page, canvas: str) -> dict[str, int]:
+    """Pixels of each colour of the page's style (``tone-same``, ``package-1``) on a canvas."""
+    seen = page.evaluate(
+        """canvas => { const c = document.querySelector(canvas);
+        const copy = new OffscreenCanvas(c.width, c.height).getContext('2d');
+        copy.drawImage(c, 0, 0);
+        const d = copy.getImageData(0, 0, c.width, c.height).data; const seen = {};
+        for (let i = 0; i < d.length; i += 4) { const k = [d[i], d[i+1], d[i+2]].join(); seen[k] = (seen[k] ?? 0) + 1; }
+        return seen; }""",
+        canvas,
+    )
+    style = re.findall(r"--([\w-]+): #(\w{6})", STYLE.read_text())
+    return {
+        name: seen.get(",".join(str(int(code[at : at + 2], 16)) for at in (0, 2, 4)), 0)
+        for name, code in reversed(style)
+    }
 
 
 class Dump:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import fastdispatch
 from fastdispatch.diff import Diff
 from fastdispatch.views.html import Wanted
 from fastdispatch.views.html_diff import page
-from tests.browser.opened import Dump, look, opened
+from tests.browser.opened import Dump, look, opened, painted
 
 MS = 10**6
 
@@ -85,22 +84,9 @@ def test_what_changed_can_be_asked_for(shown: Page) -> None:
 def test_a_flame_has_both_and_says_which_way(shown: Page, compared: tuple[Path, Diff]) -> None:
     """Colours of the frames, and stripes that rise or fall."""
     look(shown, view="flame", theme="light")
-    colours = shown.evaluate(
-        """() => { const c = document.querySelector('#view-flame canvas');
-        const copy = new OffscreenCanvas(c.width, c.height).getContext('2d');
-        copy.drawImage(c, 0, 0);
-        const d = copy.getImageData(0, 0, c.width, c.height).data; const seen = {};
-        for (let i = 0; i < d.length; i += 4) { const k = [d[i], d[i+1], d[i+2]].join(); seen[k] = (seen[k] ?? 0) + 1; }
-        return seen; }"""
-    )
-    style = dict(
-        re.findall(
-            r"--tone-([\w-]+): #(\w{6})",
-            (Path(__file__).parents[2] / "python/fastdispatch/views/page/page.css").read_text(),
-        )
-    )
+    colours = painted(shown, "#view-flame canvas")
     for name in ("same", "more-1", "more-3", "less-3"):
-        assert colours.get(",".join(str(int(style[name][at : at + 2], 16)) for at in (0, 2, 4)), 0) > 300, name
+        assert colours[f"tone-{name}"] > 300, name
     keys = [row.key for row in compared[1].rows]
     assert {"train.py:[]:new_now", "train.py:[]:gone_since"} <= set(keys)
     shown.locator("#view-flame canvas").hover(position={"x": 10, "y": 30})

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page
 import fastdispatch
 from fastdispatch.pipeline import report
 from fastdispatch.views.html import Wanted, page
-from tests.browser.opened import look, opened
+from tests.browser.opened import look, opened, painted
 
 pytestmark = pytest.mark.torch
 
@@ -180,3 +180,16 @@ def test_without_a_timeline_there_is_no_such_view(gpt: Path, browser: Browser) -
     with opened(browser, file, "view=timeline") as shown:
         assert shown.locator("#tab-timeline").count() == 0
         assert shown.locator("#view-flame").is_visible()
+
+
+def test_a_stage_that_receives_is_hatched_as_one_that_does_nothing(tmp_path: Path, browser: Browser) -> None:
+    with fastdispatch.CallGraph(tmp_path / "run", timeline="jobs", jobs=True, calls="off", ops="off"):
+        for kind in ("forward", "receive", "backward"):
+            with fastdispatch.job(kind, mb=0, stage=0):
+                sum(range(100_000))
+    file = tmp_path / "page.html"
+    file.write_bytes(page(fastdispatch.load(tmp_path / "run", timeline=True), "run", Wanted()))
+    with opened(browser, file, "view=timeline&theme=light") as shown:
+        colours = painted(shown, "#view-timeline canvas")
+        assert min(colours["package-1"], colours["package-2"]) > 300
+        assert colours["package-4"] == 0

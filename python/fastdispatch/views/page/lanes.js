@@ -84,14 +84,25 @@ export function jobName(job) {
     return `${SHORT[kind] ?? kind}${number >= 0 ? number : ""}`;
 }
 
-/** Times in a lane of jobs in which none ran, between the first and the last of it: `[start, end]`. */
+/** Whether a stage does nothing for itself in a slice: it waits for data, or takes them. */
+export function waits(slice) {
+    const job = lines.job[slice];
+    return job >= 0 && lines.jobs.kind[job] === "receive";
+}
+
+/** Times in a lane of jobs in which none ran but to receive, between the first and the last of it: `[start, end]`. */
 export function bubbles(lane) {
     if (lane.bubbles) return lane.bubbles;
     lane.bubbles = [];
     let end = lines.start[lane.from];
+    let last = end;
     for (let i = lane.from; i < lane.to; i++) {
+        last = Math.max(last, lines.start[i] + lines.duration[i]);
+        if (waits(i)) continue;
         if (lines.start[i] > end) lane.bubbles.push([end, lines.start[i]]);
         end = Math.max(end, lines.start[i] + lines.duration[i]);
     }
+    if (last > end) lane.bubbles.push([end, last]);
+    lane.idle = lane.bubbles.reduce((sum, [from, to]) => sum + to - from, 0) / Math.max(last - lines.start[lane.from], 1);
     return lane.bubbles;
 }

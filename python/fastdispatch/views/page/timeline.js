@@ -1,8 +1,8 @@
 // The timeline view: when each call was, on every rank, thread and stream. W and S zoom, A and D move, a drag moves.
 
 import { button, clipped, el, fitted, roomy, variable } from "./dom.js";
-import { counted, seconds } from "./format.js";
-import { HEAD, ROW, bubbles, jobName, laneAt, laneOf, lines, nodeOf, sliceAt, stack, take } from "./lanes.js";
+import { counted, seconds, share } from "./format.js";
+import { HEAD, ROW, bubbles, jobName, laneAt, laneOf, lines, nodeOf, sliceAt, stack, take, waits } from "./lanes.js";
 import { matches } from "./search.js";
 import { set, state } from "./state.js";
 import { hideTip, showTip } from "./tip.js";
@@ -116,10 +116,12 @@ function placeOf(lane) {
 }
 
 function title(lane) {
-    return `${lane.folded ? "▸" : "▾"} ${placeOf(lane)}${lane.depth > lane.rows ? ` · ${lane.rows} of ${lane.depth} levels` : ""}`;
+    const idle = lane.idle ? ` · ${share(lane.idle, 1)} hatched: waits, receives or has nothing to do` : "";
+    return `${lane.folded ? "▸" : "▾"} ${placeOf(lane)}${idle}${lane.depth > lane.rows ? ` · ${lane.rows} of ${lane.depth} levels` : ""}`;
 }
 
 function lanePaint(paint, lane, at, width, look) {
+    if (lane.kind === "jobs") bubbles(lane);
     paint.fillStyle = look.line;
     paint.fillRect(0, lane.y, width, 1);
     paint.fillStyle = look.ink;
@@ -149,12 +151,13 @@ function slicePaint(paint, slice, x, y, width, look) {
     const node = nodeOf(slice);
     const lit = !look.matched || (node >= 0 && look.matched[node]);
     const colour = job >= 0 ? JOBS.indexOf(lines.jobs.kind[job]) + 1 : node >= 0 ? trace.nodeColour[node] : 0;
-    paint.globalAlpha = lit ? 1 : 0.2;
+    const pale = waits(slice);
+    paint.globalAlpha = (lit ? 1 : 0.2) * (pale ? 0.4 : 1);
     paint.fillStyle = look.colours[colour];
     paint.fillRect(x, y, Math.max(width - (width > 3 ? 1 : 0), 0.6), ROW - 1);
     paint.globalAlpha = 1;
     if (width > 22) {
-        paint.fillStyle = lit ? look["on-colour"] : look.faint;
+        paint.fillStyle = !lit ? look.faint : pale ? look.ink : look["on-colour"];
         paint.fillText(clipped(nameOf(slice), width - 6, look.letter), x + 3, y + ROW / 2);
     }
     if (slice === state.slice || (node >= 0 && node === state.node && width > 4)) {
