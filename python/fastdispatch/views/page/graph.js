@@ -271,7 +271,7 @@ function tools() {
     const selected = leaf(state.node);
     const target = state.focus >= 0 ? state.focus : selected;
     bar.replaceChildren(
-        el("span", { class: "crumbs" }, el("span", { class: "quiet" }, chips.length > 0 ? "unfolded" : "click a box to unfold it"), ...chips),
+        el("span", { class: "crumbs" }, el("span", { class: "quiet hint" }, chips.length > 0 ? "unfolded" : "click a box to unfold it"), ...chips),
         el("span", { class: "spring" }),
         button("Heaviest path", () => set({ heaviest: !state.heaviest }), { "aria-pressed": String(state.heaviest) }),
         button("Focus", () => set(state.focus >= 0 ? { focus: -1 } : { focus: target, open: openText([...opened(), ...pathOf(target).slice(0, -1)]) }),
