@@ -84,16 +84,20 @@ def train(graph: Graph, name: str, stages: int, folder: Path, steps: int) -> Pat
     for file, text in made.files.items():
         (package / file).write_text(text)
     run = folder / f"{name}_{stages}_run"
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={stages}"]
-    command += ["-m", "fastdispatch", "run", "-q", "--timeline-of", "jobs", "-o", str(run)]
-    command += ["-m", f"{package.name}.train_torch"]
-    command += ["--check", "--steps", str(steps), "--micro-batches", str(MICRO_BATCHES)]
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, cwd=folder, env=environment, text=True, capture_output=True)
-    if done.returncode:
-        raise SystemExit(f"{name} on {stages} ranks: {done.stdout}{done.stderr}")
-    print(done.stdout.splitlines()[-1])
+    words = ["run", "-q", "--timeline-of", "jobs", "-o", str(run), "-m", f"{package.name}.train_torch"]
+    words += ["--check", "--steps", str(steps), "--micro-batches", str(MICRO_BATCHES)]
+    print(on_ranks("fastdispatch", words, stages, folder).splitlines()[-1])
     return run
+
+
+def on_ranks(module: str, words: list[str], count: int, folder: Path) -> str:
+    """Run a module on so many ranks; answers what they print."""
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={count}", "-m"]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    done = subprocess.run([*command, module, *words], cwd=folder, env=environment, text=True, capture_output=True)
+    if done.returncode:
+        raise SystemExit(f"{module} {' '.join(words)} on {count} ranks: {done.stdout}{done.stderr}")
+    return done.stdout
 
 
 def planned(graph: Graph, stage: int) -> tuple[float, float]:

@@ -100,13 +100,39 @@ def test_the_package_trains_by_its_own_configuration(tmp_path: Path, monkeypatch
     assert [float(line) for line in printed.split()] == losses
 
 
+def check_example(lines: list[str], model: str, stages: int) -> None:
+    assert lines[1].startswith(f"{model} on {stages} ranks") and lines[2].endswith(": equal")
+    assert [line.split()[0] for line in lines[3:]] == ["stage", *map(str, range(stages))]
+    for line in lines[4:]:
+        times = [float(word) for word in line.split()[1:] if word != "ms"]
+        assert len(times) == 4 and min(times) > 0
+
+
 def test_the_example_goes_from_a_model_to_ranks(examples: Path) -> None:
-    program = [sys.executable, str(examples / "plan_and_run.py"), "--models", "resnet", "--stages", "2", "--steps", "3"]
+    program = [sys.executable, str(examples / "plan_and_run.py"), "--models", "resnet", "--stages", "2", "--steps", "2"]
     done = subprocess.run(program, env=processes.environment(), text=True, capture_output=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
-    assert lines[1].startswith("resnet on 2 ranks") and lines[2].endswith(": equal")
-    assert [line.split()[0] for line in lines[3:]] == ["stage", "0", "1"]
+    check_example(done.stdout.splitlines(), "resnet", 2)
+
+
+@pytest.mark.parametrize(("model", "stages"), [("gpt", 4), ("resnet", 4)])
+def test_the_example_on_other_models_and_ranks(
+    model: str, stages: int, examples: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(examples)
+    example = importlib.import_module("plan_and_run")
+
+    def on_ranks(module: str, words: list[str], count: int, folder: Path) -> str:
+        start = folder / "start.py"
+        start.write_text(
+            f"import os, runpy\nos.chdir({str(folder)!r})\nrunpy.run_module({module!r}, run_name='__main__')\n"
+        )
+        return run_ranks([str(start), *words], count, IMPORTS["torch"])
+
+    monkeypatch.setattr(example, "on_ranks", on_ranks)
+    monkeypatch.setattr(sys, "argv", ["", "--models", model, "--stages", str(stages), "--steps", "2"])
+    example.main()
+    check_example(capsys.readouterr().out.splitlines(), model, stages)
 
 
 @pytest.mark.parametrize(
