@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,17 @@ def size(number: int) -> str:
         if number >= 0.9995 * of:
             return f"{number / of:.3g} {unit}"
     return f"{number} B"
+
+
+def spans(ranks: Sequence[int]) -> str:
+    """Sorted numbers as ``1, 4-6``."""
+    runs: list[list[int]] = []
+    for rank in ranks:
+        if runs and rank == runs[-1][1] + 1:
+            runs[-1][1] = rank
+        else:
+            runs.append([rank, rank])
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
 
 
 def summary_lines(path: str) -> list[str]:

@@ -324,6 +324,14 @@ def test_jobs_by_stage_and_step(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert rows["backward", 1, 0]["max"] == 10_000
     (rank,) = made["ranks"]
     assert rank["basis"] == "jobs" and (rank["compute"], rank["exposed"]) == (80_000, 16_000)
+    write(tmp_path / "r5.json", events)
+    write(tmp_path / "r6.json", [*events, event(name="forward_9", cat="job", ts=200, args={"stage": 0})])
+    first, second = stats(capsys, tmp_path)["stages"]
+    assert (first["stages"], first["ranks"], second["stages"], second["ranks"]) == ([0, 1], [6], [1], [4, 5])
+    assert second == {"stages": [1], "ranks": [4, 5]} | {key: 2 * rank[key] for key in second.keys() & rank.keys()}
+    call("stats", tmp_path)
+    table = capsys.readouterr().out.split("Stages")[1].splitlines()
+    assert [line.split()[:3] for line in table[2:4]] == [["0,", "1", "6"], ["1", "4-5", "152"]]
 
 
 def test_the_table_and_the_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,6 +18,7 @@ from fastdispatch import Error, load, privacy
 from fastdispatch._core import timeline_merge
 from fastdispatch.cli.output import make_folder
 from fastdispatch.files import MANIFEST
+from fastdispatch.summary import spans
 
 ALIGNMENTS = ("auto", "none", "wall", "pingpong", "collective", "p2p", "start")
 
@@ -334,14 +335,3 @@ def faults(row: dict[str, Any]) -> Iterator[str]:
         yield f"{row['trouble']}; {row['events']} events kept"
     if row["repaired"]:
         yield f"{row['repaired']} values that were no JSON repaired"
-
-
-def spans(ranks: Sequence[int]) -> str:
-    """Sorted numbers as ``1, 4-6``."""
-    runs: list[list[int]] = []
-    for rank in ranks:
-        if runs and rank == runs[-1][1] + 1:
-            runs[-1][1] = rank
-        else:
-            runs.append([rank, rank])
-    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)

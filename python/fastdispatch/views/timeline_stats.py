@@ -20,13 +20,14 @@ Row = dict[str, Any]
 
 @dataclass
 class Stats:
-    """``ranks`` with the figures of all their time, ``steps`` of each rank, and what the ranks of a step have to do
-    with each other in ``stragglers``. Times are nanoseconds from ``base_ns``."""
+    """``ranks`` with the figures of all their time, ``stages`` with those of their ranks, ``steps`` of each rank, and
+    what the ranks of a step have to do with each other in ``stragglers``. Times are nanoseconds from ``base_ns``."""
 
     base_ns: int | None
     relative_error: float
     files: list[Row]
     ranks: list[Row]
+    stages: list[Row]
     steps: list[Row]
     stragglers: list[Row]
     jobs: list[Row]
@@ -65,6 +66,7 @@ def stats(made: Row) -> Stats:
         relative_error=made["error"],
         files=made["files"],
         ranks=ranks,
+        stages=by_stage(ranks, made["jobs"]),
         steps=steps,
         stragglers=stragglers,
         jobs=sorted(
@@ -78,6 +80,7 @@ def stats(made: Row) -> Stats:
 
 
 JOB = ("rank", "stage", "step")
+SHARES = ("duration", "busy", "compute", "communication", "exposed", "overlap", "idle", "copies")
 BOUNDS = ("gap_ns", "closed_ns", "steps_left_out", "values_left_out", "collectives_left_out")
 
 
@@ -95,6 +98,22 @@ def complete(row: Row) -> None:
     row["duration"] = row["end"] - row["start"]
     row["idle"] = row["duration"] - row["busy"]
     row["overlap"] = row["communication"] - row["exposed"]
+
+
+def by_stage(ranks: list[Row], jobs: list[Row]) -> list[Row]:
+    """Ranks whose jobs are of the same stages of a pipeline, together."""
+    stages: dict[int, set[int]] = {}
+    for job in jobs:
+        if job["stage"] is not None:
+            stages.setdefault(job["rank"], set()).add(job["stage"])
+    groups: dict[tuple[int, ...], list[Row]] = {}
+    for row in ranks:
+        if row["rank"] in stages:
+            groups.setdefault(tuple(sorted(stages[row["rank"]])), []).append(row)
+    return [
+        {"stages": list(of), "ranks": [row["rank"] for row in rows], **{key: total(rows, key) for key in SHARES}}
+        for of, rows in sorted(groups.items())
+    ]
 
 
 def straggler(step: int, rows: list[Row]) -> Row:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fastdispatch.cli.output import printable
-from fastdispatch.summary import grouped, seconds
+from fastdispatch.summary import grouped, seconds, spans
 from fastdispatch.views.timeline_stats import Row, Stats, total
 
 _ENDLESS = 100_000
@@ -41,6 +41,8 @@ def print_stats(made: Stats, file: IO[str], top: int) -> None:
 def parts(made: Stats, top: int) -> Iterator[Text | Table]:
     yield Text(head(made), style="dim")
     yield ranks(made)
+    if len(made.stages) > 1:
+        yield from section("Stages", stages(made))
     if made.stragglers:
         yield from section(f"Steps{longest(len(made.stragglers), top)}", steps(made, top))
     if made.jobs:
@@ -91,18 +93,35 @@ def share(part: float, whole: float) -> str:
 
 
 def ranks(made: Stats) -> Table:
-    columns = ["rank", "steps", "time", "busy", "compute", "communication", "exposed", "idle"]
-    copies = any(row["copies"] for row in made.ranks)
-    columns += ["copies"] if copies else []
+    shown = shares(made)
+    columns = ["rank", "steps", "time", *shown]
     columns += ["straggler", "last to begin"] if len(made.ranks) > 1 else []
     rows = []
     for row in made.ranks:
         cells = [str(row["rank"]), grouped(row["steps"]), seconds(row["duration"])]
-        keys = ["busy", "compute", "communication", "exposed", "idle", *(["copies"] if copies else [])]
-        cells += [share(row[key], row["duration"]) for key in keys]
+        cells += [share(row[key], row["duration"]) for key in shown]
         cells += [str(row["straggler"]), str(row["began_last"])]
         rows.append(cells[: len(columns)])
     return table(columns, rows)
+
+
+def shares(made: Stats) -> list[str]:
+    copies = ["copies"] if any(row["copies"] for row in made.ranks) else []
+    return ["busy", "compute", "communication", "exposed", "idle", *copies]
+
+
+def stages(made: Stats) -> Table:
+    shown = shares(made)
+    rows = [
+        [
+            ", ".join(map(str, row["stages"])),
+            spans(row["ranks"]),
+            seconds(row["duration"] / len(row["ranks"])),
+            *(share(row[key], row["duration"]) for key in shown),
+        ]
+        for row in made.stages
+    ]
+    return table(["stage", "ranks", "mean time", *shown], rows)
 
 
 def steps(made: Stats, top: int) -> Table:
