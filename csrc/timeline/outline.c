@@ -193,8 +193,11 @@ add_sums(fd_timeline_outline *outline)
         }
         process->rank = (uint32_t)(rank - outline->ranks.list);
         rank->kinds |= sums->kinds;
-        if (rank->stepper == 0 && (sums->kinds & FD_IS_STEP) != 0) {
-            rank->stepper = i + 1;
+        if (rank->steps_of == 0 && (sums->kinds & FD_IS_STEP) != 0) {
+            rank->steps_of = i + 1;
+        }
+        if (rank->jobs_of == 0 && (sums->kinds & FD_IS_JOB) != 0) {
+            rank->jobs_of = i + 1;
         }
         rank->events += sums->events;
         rank->calls_lost += sums->calls_lost;
@@ -272,7 +275,7 @@ share_steps(fd_timeline_outline *outline)
         fd_timeline_rank *rank = &outline->ranks.list[place];
         bool counts = (rank->kinds & FD_IS_GPU_STEP) != 0
                           ? step->gpu
-                          : step->process + 1 == rank->stepper;
+                          : step->process + 1 == rank->steps_of;
         if (counts) {
             status = fd_vector_push(&rank->steps, *step);
         }

@@ -28,7 +28,8 @@ typedef struct fd_timeline_rank {
     bool any;
     int64_t first; /* begin of the first slice, end of the last */
     int64_t last;
-    uint32_t stepper; /* its first process that has steps, + 1 */
+    uint32_t steps_of; /* its first process that has any, + 1 */
+    uint32_t jobs_of;
     FD_VECTOR(fd_timeline_step) steps; /* in order, none into the next */
 } fd_timeline_rank;
 

@@ -161,9 +161,10 @@ tally_slice(counting *c, const fd_timeline_rank *rank, const fd_slice *slice)
     if (status == FD_OK && !counted) {
         status = fd_tally_add(tally, &key, duration);
     }
-    return status == FD_OK && slice->kind & FD_IS_JOB
-               ? tally_job(c, rank, slice)
-               : status;
+    /* Another program beside it may have the same jobs. */
+    bool is_job = (slice->kind & FD_IS_JOB) != 0
+                  && slice->process + 1 == rank->jobs_of;
+    return status == FD_OK && is_job ? tally_job(c, rank, slice) : status;
 }
 
 static fd_status

@@ -76,7 +76,7 @@ figures(void)
 
 /* A recording and what another program wrote of the same rank, both with
  * process 1 and thread 0, are one rank whose threads are apart; the recording
- * says which steps there are. */
+ * says which steps and jobs there are. */
 static void
 two_files_of_a_rank(void)
 {
@@ -87,11 +87,13 @@ two_files_of_a_rank(void)
     OK(text_file("a.json", "{\"baseTimeNanoseconds\":1000,\"recordings\":[],"
                            "\"traceEvents\":[" STEP(0, 0, 50) ","
                            SLICE(0, "op", "aten::mm", 10, 20) ","
+                           SLICE(0, "job", "forward_1", 12, 4) ","
                            "{\"ph\":\"B\",\"pid\":1,\"tid\":0,\"ts\":50,"
                            "\"name\":\"open\"},{\"ph"));
     OK(text_file("b.json", "{\"baseTimeNanoseconds\":2000,\"traceEvents\":["
                            STEP(9, 0, 90) ","
                            SLICE(0, "cpu_op", "c10d::barrier", 5, 20) ","
+                           SLICE(0, "user_annotation", "forward_1", 26, 4) ","
                            "{\"ph\":\"E\",\"pid\":1,\"tid\":0,\"ts\":60},"
                            "{\"ph\":\"X\",\"ts\":1,\"dur\":\"\"}]}"));
     OK(write_rank("r1.json", "3000"));
@@ -99,11 +101,11 @@ two_files_of_a_rank(void)
     EQUAL(stats.ranks.count, 2);
     const fd_stats_rank *rank = &stats.ranks.list[0];
     EQUAL(rank->basis, FD_BASIS_OPERATORS);
-    EQUAL(rank->events, 7);
+    EQUAL(rank->events, 9);
     EQUAL(rank->steps, 1);
     EQUAL(rank->places_lost, 1);
-    EQUAL(files[0].events, 4);
-    EQUAL(files[1].events, 3);
+    EQUAL(files[0].events, 5);
+    EQUAL(files[1].events, 4);
     EQUAL(files[0].unpaired, 1);
     EQUAL(files[1].unpaired, 1);
     EQUAL(files[0].timeless, 1);
@@ -115,6 +117,14 @@ two_files_of_a_rank(void)
     EQUAL(stats.steps.list[1].number, 0);
     EQUAL(stats.steps.list[2].rank, 1);
     EQUAL(stats.steps.list[3].work.compute, 60000);
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < stats.tally.rows.count; i++) {
+        const fd_tally_row *row = &stats.tally.rows.list[i];
+        bool counts = row->key.of == FD_TALLY_JOB && row->key.rank == 0
+                      && row->key.step == FD_NO_STEP;
+        total += counts ? row->figures.total : 0;
+    }
+    EQUAL(total, 4000); /* not both */
 }
 
 static void
