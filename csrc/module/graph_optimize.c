@@ -179,6 +179,43 @@ take_schedule(fd_pipeline_request *request, const char *name)
     return true;
 }
 
+/* Numbers of whoever looks on; None: nobody does. The view is to be released
+ * in any case. */
+static bool
+take_watch(fd_pipeline_request *request, PyObject *watch, Py_buffer *view)
+{
+    if (watch == Py_None) {
+        return true;
+    }
+    if (PyObject_GetBuffer(watch, view, PyBUF_WRITABLE) < 0) {
+        return false;
+    }
+    if (view->len < (Py_ssize_t)sizeof(fd_watch)
+        || (uintptr_t)view->buf % _Alignof(fd_watch) != 0) {
+        PyErr_SetString(PyExc_ValueError, "watch: three numbers, array('d')");
+        return false;
+    }
+    request->watch = view->buf;
+    return true;
+}
+
+static PyObject *
+search(PyObject *self, const fd_pipeline_request *request)
+{
+    fd_pipeline pipeline;
+    fd_error error = {""};
+    fd_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = fd_pipeline_find(&pipeline, fd_model_of(self), request, &error);
+    Py_END_ALLOW_THREADS
+    PyObject *made =
+        status == FD_OK
+            ? answer(&pipeline, request, fd_model_of(self))
+            : fd_raise(PyType_GetModule(Py_TYPE(self)), status, &error);
+    fd_pipeline_clear(&pipeline);
+    return made;
+}
+
 PyObject *
 fd_graph_optimize(PyObject *self, PyObject *args, PyObject *kwargs)
 {
@@ -187,11 +224,15 @@ fd_graph_optimize(PyObject *self, PyObject *args, PyObject *kwargs)
                             "memory",    "room",       "optimizer",
                             "in_flight", "most_states", "second",
                             "gains",     "schedule",   "micro_batches",
-                            "chunks",    "effort",     NULL};
+                            "chunks",    "effort",     "watch",
+                            NULL};
     const char *schedule = NULL;
     unsigned long long effort = 0;
+    PyObject *watch = Py_None;
+    Py_buffer view = {.buf = NULL};
     PyObject *machines;
     PyObject *bandwidths;
+    PyObject *made = NULL;
     fd_pipeline_request request = {.second = false};
     fd_costs *costs = &request.costs;
     int straight = 0;
@@ -201,17 +242,12 @@ fd_graph_optimize(PyObject *self, PyObject *args, PyObject *kwargs)
     int second = 0;
     int gains = 0;
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O!O!|$dpppiddIIppzIIK:optimize", names, &PyList_Type,
-            &machines, &PyList_Type, &bandwidths, &costs->ratio, &straight,
-            &fewer, &true_cut, &memory, &costs->room, &costs->optimizer,
-            &costs->in_flight, &request.most_states, &second, &gains,
-            &schedule, &request.micro_batches, &request.chunks, &effort)
-        || !take_levels(costs, machines, bandwidths)
-        || !take_schedule(&request, schedule)) {
-        return NULL;
-    }
-    if (memory < FD_MEMORY_FREE || memory > FD_MEMORY_FLUSHED) {
-        PyErr_Format(PyExc_ValueError, "memory=%d: 0 to 3", memory);
+            args, kwargs, "O!O!|$dpppiddIIppzIIKO:optimize", names,
+            &PyList_Type, &machines, &PyList_Type, &bandwidths, &costs->ratio,
+            &straight, &fewer, &true_cut, &memory, &costs->room,
+            &costs->optimizer, &costs->in_flight, &request.most_states,
+            &second, &gains, &schedule, &request.micro_batches,
+            &request.chunks, &effort, &watch)) {
         return NULL;
     }
     costs->straight = straight != 0;
@@ -221,17 +257,14 @@ fd_graph_optimize(PyObject *self, PyObject *args, PyObject *kwargs)
     request.effort = effort;
     request.second = second != 0;
     request.gains = gains != 0;
-    fd_pipeline pipeline;
-    fd_error error = {""};
-    fd_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status =
-        fd_pipeline_find(&pipeline, fd_model_of(self), &request, &error);
-    Py_END_ALLOW_THREADS
-    PyObject *made =
-        status == FD_OK
-            ? answer(&pipeline, &request, fd_model_of(self))
-            : fd_raise(PyType_GetModule(Py_TYPE(self)), status, &error);
-    fd_pipeline_clear(&pipeline);
+    if (memory < FD_MEMORY_FREE || memory > FD_MEMORY_FLUSHED) {
+        PyErr_Format(PyExc_ValueError, "memory=%d: 0 to 3", memory);
+    }
+    else if (take_levels(costs, machines, bandwidths)
+             && take_schedule(&request, schedule)
+             && take_watch(&request, watch, &view)) {
+        made = search(self, &request);
+    }
+    PyBuffer_Release(&view);
     return made;
 }

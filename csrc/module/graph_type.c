@@ -172,7 +172,7 @@ static PyMethodDef methods[] = {
                "         memory=0, room=0, optimizer=0, in_flight=0,\n"
                "         most_states=0, second=False, gains=False,\n"
                "         schedule=None, micro_batches=0, chunks=0,\n"
-               "         effort=0)\n--\n\n"
+               "         effort=0, watch=None)\n--\n\n"
                "The pipeline of least time.")},
     {NULL, NULL, 0, NULL},
 };

@@ -432,6 +432,9 @@ fd_level_fill(fd_level *l, uint32_t start, uint32_t last)
     for (uint32_t i = fd_states_until(states, before);
          i < states->count && *l->looked <= l->effort; i++) {
         uint32_t state = states->by_time[i];
+        if (l->outermost) {
+            fd_watch_done(l->watch, i, states->count);
+        }
         if (is_behind(states, state, start)
             && (state == last || is_behind(states, last, state))) {
             fill_row(l, start, state);

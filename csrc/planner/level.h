@@ -20,6 +20,7 @@
 #define FD_LEVEL_H
 
 #include "planner/costs.h"
+#include "planner/watch.h"
 
 /* How the best of a cell came about. */
 typedef struct fd_choice {
@@ -48,7 +49,8 @@ typedef struct fd_level {
     uint32_t forbidden; /* a state at which it is not; FD_NO_STATE */
     uint64_t effort;  /* steps: pairs of states, and last stages; at most ... */
     uint64_t *looked; /* ... so many so far; borrowed, of all levels */
-    double *values;     /* owned, as all below */
+    fd_watch *watch;  /* borrowed; NULL: nobody looks on */
+    double *values;   /* owned, as all below */
     fd_choice *choices;
     double *blocks; /* NULL: the innermost level */
     fd_open *open;

@@ -13,6 +13,7 @@ fill_blocks(fd_level *below, double *blocks)
     uint32_t count = below->states->count;
     for (uint32_t row = 0; row <= count; row++) {
         uint32_t start = row == 0 ? FD_NO_STATE : row - 1;
+        fd_watch_done(below->watch, row, count);
         fd_level_fill(below, start, count - 1);
         for (uint32_t state = 0; state < count; state++) {
             blocks[(size_t)row * count + state] =
@@ -41,7 +42,8 @@ make_levels(fd_level *levels, const fd_optimum_request *request,
             .cut_once = request->cut_once,
             .forbidden = request->forbidden,
             .effort = request->effort > 0 ? request->effort : UINT64_MAX,
-            .looked = looked};
+            .looked = looked,
+            .watch = request->watch};
         status = fd_level_make(&levels[i]);
         if (i > 0 && status == FD_OK) {
             levels[i].blocks =

@@ -20,6 +20,7 @@
 #define FD_OPTIMUM_H
 
 #include "planner/costs.h"
+#include "planner/watch.h"
 
 /* A stage of a level. The blocks of its `machines` are alike; within each,
  * the level below has stages of its own. */
@@ -54,6 +55,7 @@ typedef struct fd_optimum_request {
     double cap;   /* no plan above this is wanted; INFINITY */
     double floor; /* no plan is below this; 0 */
     uint64_t effort; /* steps at most; 0: as many as it takes */
+    fd_watch *watch; /* NULL: nobody looks on */
 } fd_optimum_request;
 
 /* FD_EINVAL: figures out of range, or without a message: there is no such plan,

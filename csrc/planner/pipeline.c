@@ -103,7 +103,8 @@ ask(const fd_pipeline *pipeline, const fd_pipeline_request *request,
         .cap = cap,
         .floor = fd_least_time(costs, &pipeline->states,
                                pipeline->layers.count),
-        .effort = own ? request->effort : 0};
+        .effort = own ? request->effort : 0,
+        .watch = request->watch};
 }
 
 /* The time of an optimum that is not kept. */
@@ -261,6 +262,19 @@ find_on_chains(fd_pipeline *pipeline, const fd_model *model,
     return status;
 }
 
+static fd_status
+check_sums(const fd_states *states, fd_error *error)
+{
+    uint32_t whole = states->count - 1;
+    double all = states->times[whole] + states->activations[whole]
+                 + states->parameters[whole] + states->saved[whole];
+    return isfinite(all)
+               ? FD_OK
+               : fd_fail(error, FD_EINVAL,
+                         "times or bytes of all layers add up to more than a "
+                         "number holds");
+}
+
 /* Times of plans on chains, which those of all states are not above. */
 static fd_status
 find_caps(fd_pipeline *pipeline, const fd_model *model,
@@ -274,6 +288,9 @@ find_caps(fd_pipeline *pipeline, const fd_model *model,
     if (status == FD_OK) {
         status = fd_states_make(&pipeline->states, model, &pipeline->layers,
                                 &chains);
+    }
+    if (status == FD_OK) {
+        status = check_sums(&pipeline->states, error);
     }
     if (status == FD_OK) {
         status = time_of(pipeline, request, &request->costs, INFINITY,

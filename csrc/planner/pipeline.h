@@ -15,6 +15,7 @@ typedef struct fd_pipeline_request {
     uint32_t chunks;        /* a rank; 0: as the schedule has */
     uint64_t effort;        /* of each search; 0: some ten seconds, with a
                                schedule one or two */
+    fd_watch *watch;        /* of the search at hand; NULL: nobody looks on */
 } fd_pipeline_request;
 
 /* INFINITY: not asked for, or no such plan. */

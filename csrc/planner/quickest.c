@@ -30,6 +30,7 @@ ask(search *s, double time, double floor)
     request.effort = effort - s->looked;
     request.cap = fmin(fd_loosened(time), request.cap);
     request.floor = floor;
+    fd_watch_bounds(request.watch, s->low, s->high);
     fd_status status = fd_optimum_find(&found, &request, s->error);
     s->looked += found.looked;
     if (status == FD_OK) {

@@ -376,6 +376,11 @@ carry_on(search *s, load *loads)
            && s->nodes.list[s->heap.list[0]].bound < wanted(s)) {
         const fd_rehearsal *rehearsal = NULL;
         uint32_t at = pop(s);
+        fd_watch_bounds(s->request->watch, s->nodes.list[at].bound,
+                        s->to->best.time);
+        fd_watch_done(s->request->watch,
+                      (double)(s->looked + s->trial.played),
+                      (double)effort_of(s));
         s->status =
             fd_trial_on(&s->trial, s->nodes.list[at].ranks, &rehearsal);
         if (s->status == FD_OK) {

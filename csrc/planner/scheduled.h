@@ -33,6 +33,7 @@ typedef struct fd_scheduled_request {
     uint32_t forbidden; /* a state at which it may not be cut; FD_NO_STATE */
     bool cut_once;      /* it must be cut at all */
     uint64_t effort; /* at most so many steps of search; 0: a second or two */
+    fd_watch *watch; /* NULL: nobody looks on */
 } fd_scheduled_request;
 
 typedef struct fd_scheduled {

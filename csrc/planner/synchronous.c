@@ -36,7 +36,8 @@ ask(const fd_pipeline *pipeline, const fd_pipeline_request *request,
                                   .micro_batches = request->micro_batches,
                                   .chunks = request->chunks,
                                   .forbidden = FD_NO_STATE,
-                                  .effort = request->effort};
+                                  .effort = request->effort,
+                                  .watch = request->watch};
 }
 
 /* The bytes that each rank needs, on each of its parts. */

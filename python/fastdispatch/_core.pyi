@@ -8,6 +8,7 @@ These classes check little and explain little: programs use :mod:`fastdispatch`,
 """
 
 import os
+from array import array
 from collections.abc import Callable, Sequence
 from typing import Any, Self, SupportsIndex, final
 
@@ -499,6 +500,7 @@ class Graph:
         micro_batches: int = 0,
         chunks: int = 0,
         effort: int = 0,
+        watch: array[float] | None = None,
     ) -> dict[str, Any]:
         """The pipeline of least time. A number of machines and bytes a second for each level; ``ratio`` 0: sending
         activations is free; ``memory`` 0 to 3: no bound, PipeDream's, asynchronous, synchronous.
@@ -506,8 +508,9 @@ class Graph:
         Answers layers, states, complete, single_machine_s, data_parallel_s, best and second (time_s, bound_s, unused,
         stages), one_more_s, twice_bandwidth_s and their bounds, stage_of_node (-1: none), schedule (None, or name,
         micro_batches, chunks, ranks, step_s, bound_s, asynchronous_s, second_s). With a schedule the step of the
-        optimizer is made short; ``effort`` is how much is looked at. ``ValueError`` for levels that do not fit and for
-        no schedule, :class:`Error` where there is no such plan.
+        optimizer is made short; ``effort`` is how much is looked at; ``watch`` is kept up to date: no plan is quicker,
+        a plan takes so long, share that is done. ``ValueError`` for levels that do not fit and for no schedule,
+        :class:`Error` where there is no such plan.
         """
 
 @disjoint_base

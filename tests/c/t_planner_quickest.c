@@ -50,10 +50,14 @@ as_the_optimum(void)
     CLEAN(fd_states_clear) fd_states states = {.count = 0};
     CLEAN(fd_optimum_clear) fd_optimum best = {.time = 0};
     CLEAN(fd_optimum_clear) fd_optimum alone = {.time = 0};
-    fd_optimum_request request = {.cap = INFINITY};
+    fd_watch watch = {.low = 0};
+    fd_optimum_request request = {.cap = INFINITY, .watch = &watch};
     OK(find(&best, &states, &request));
     CHECK(fabs(best.time - 0.004) < 1e-12);
     CHECK(best.bound >= best.time);
+    CHECK(watch.low > 0.003 && watch.low <= watch.high);
+    CHECK(fabs(watch.high - 0.004) < 1e-12);
+    CHECK(watch.done > 0 && watch.done <= 1);
     OK(fd_optimum_find(&alone, &request, NULL));
     CHECK(fabs(alone.time - best.time) < 1e-12);
     EQUAL(best.stages.count, 3);

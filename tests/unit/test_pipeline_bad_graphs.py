@@ -137,6 +137,7 @@ ELSEWHERE = {
     "pipeline partition --method pipedream -n 2 --straight_pipeline --memory flushed -s 10 good.txt": "lacks 30 bytes",
     "pipeline partition --method pipedream -n 2 --memory flushed -s 10 --schedule 1f1b good.txt": "lacks",
     "pipeline partition --method pipedream -n 2 -s nan --memory flushed good.txt": "memory of nan bytes",
+    "pipeline partition --method pipedream -n 2 vast.txt": "times or bytes of all layers add up to more than",
     "pipeline convert -f none.txt -n Net -a net -o out": "none.txt: cannot read: No such file or directory",
     "pipeline convert -f folder -n Net -a net -o out": "folder: cannot read: Is a directory",
     "pipeline convert -f good.txt -n Net -a net -o good.txt": "good.txt: cannot write a package: it is no folder",
@@ -156,6 +157,7 @@ def test_what_is_elsewhere_or_too_much(
     Path("folder").mkdir()
     Path("good.txt").write_text(f"{A}{B}\ta -- b")
     Path("odd.txt").write_text(f"{A}{B}\ta -- b".replace("ReLU()", "Mine(4)"))
+    Path("vast.txt").write_text(f"{A}{B}".replace("=1.0", "=1e308").replace("=2.0", "=1e308"))
     before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
     assert ELSEWHERE[words] in refused(words.split(), capsys)
     assert {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before

@@ -8,6 +8,7 @@ import random
 import shutil
 import signal
 import threading
+from array import array
 from itertools import product
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 
 import fastdispatch
 from fastdispatch.cli import main
+from fastdispatch.cli.pipeline_optimize import _between
 from fastdispatch.pipeline import Graph, Node, optimize
 from fastdispatch.pipeline.optimize import SYNCHRONOUS, Optimum
 from tests import models
@@ -370,6 +372,18 @@ def test_what_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert picture.count("subgraph cluster_") == len({node.stage for node in saved.nodes})
     crossing = [1 for first, second in saved.edges if saved[first].stage != saved[second].stage]
     assert picture.count("fontcolor=") == len(crossing) > 0
+
+
+@pytest.mark.parametrize("schedule", [None, "1f1b", "zb-v"])
+def test_a_search_can_be_watched(schedule: str | None) -> None:
+    watch = array("d", 3 * [0])
+    found = optimize(models.branchy(2, (2, 3, 3)), 5, 1e9, compression=1.0, schedule=schedule, watch=watch)
+    low, high, done = watch
+    step = found.time_per_stage_s if found.schedule is None else found.schedule["step_s"]
+    assert 0 < low <= step * (1 + 1e-9) and step <= high * (1 + 1e-9) and 0 < done <= 1
+    assert _between(low, math.inf) in _between(low, high)
+    with pytest.raises(ValueError, match="three numbers"):
+        models.chain(3)._core.optimize([2], [1e9], watch=bytearray(8))  # type: ignore[arg-type]
 
 
 def test_ctrl_c_ends_a_search(

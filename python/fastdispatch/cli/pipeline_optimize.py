@@ -7,8 +7,8 @@ import json
 import math
 import sys
 import threading
+from array import array
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -130,13 +130,14 @@ def _solve(
 
 
 def _watched(search: Callable[..., Optimum], *arguments: Any, **options: Any) -> Optimum:
-    """The search beside the main thread, which Ctrl-C ends with status 130; a terminal shows how long it takes."""
+    """The search beside the main thread, which Ctrl-C ends with status 130; a terminal shows how far it is."""
+    watch = array("d", (0, math.inf, 0))
     done: list[Optimum] = []
     failed: list[Exception] = []
 
     def work() -> None:
         try:
-            done.append(search(*arguments, **options))
+            done.append(search(*arguments, watch=watch, **options))
         except Exception as error:
             failed.append(error)
 
@@ -144,8 +145,9 @@ def _watched(search: Callable[..., Optimum], *arguments: Any, **options: Any) ->
     try:
         thread.start()
         thread.join(_PATIENCE)
-        with _clock() if thread.is_alive() and sys.stderr.isatty() else nullcontext():
-            thread.join()
+        if thread.is_alive() and sys.stderr.isatty():
+            _show(thread, watch)
+        thread.join()
     except KeyboardInterrupt:
         print("fastdispatch: interrupted", file=sys.stderr)
         raise SystemExit(130) from None
@@ -154,14 +156,21 @@ def _watched(search: Callable[..., Optimum], *arguments: Any, **options: Any) ->
     return done[0]
 
 
-def _clock() -> AbstractContextManager[Any]:
+def _show(thread: threading.Thread, watch: array[float]) -> None:
+    """A bar until the thread has ended: of the question at hand, there are several."""
     from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (SpinnerColumn(), TextColumn("planning"), TimeElapsedColumn())
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    bar.add_task("planning", total=None)
-    return bar
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("planning", total=1)
+        while thread.is_alive():
+            bar.update(task, completed=watch[2], description=_between(watch[0], watch[1]))
+            thread.join(0.1)
+
+
+def _between(low: float, high: float) -> str:
+    return f"planning: above {_seconds(low)}" + (f", at most {_seconds(high)}" if high < math.inf else "")
 
 
 def _each(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -181,6 +182,7 @@ def optimize(
     schedule: str | None = None,
     micro_batches: int = 8,
     chunks: int | None = None,
+    watch: array[float] | None = None,
 ) -> Optimum:
     """The pipeline of least time: by the objective of PipeDream, or with a schedule that of the shortest step under it.
 
@@ -210,6 +212,9 @@ def optimize(
         One of ``SYNCHRONOUS``: the step of the optimizer, all micro-batches and the all-reduce of gradients, is made
         short, as the schedule plays it; one level of machines, at most 256, and ``memory`` "none" or "flushed".
         Chunks a rank are of "interleaved", 2 by default.
+    watch:
+        ``array("d", 3 * [0])`` for another thread to look at while the search runs: a time that no plan gets below, the
+        least time so far, and which share of the question at hand is done, from 0 to 1.
 
     Raises :class:`fastdispatch.Error` where there is no such plan: more stages than layers, no room (which stage lacks
     how much), and for figures out of range.
@@ -249,5 +254,6 @@ def optimize(
         schedule=schedule,
         micro_batches=0 if schedule is None else micro_batches,
         chunks=chunks or (2 if schedule == "interleaved" else 0),
+        watch=watch,
     )
     return Optimum(graph, levels, speeds, found)
