@@ -39,6 +39,14 @@ def run(program: str, *arguments: object, **changes: str) -> subprocess.Complete
     return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
 
 
+def run_ranks(program: str, count: int, folder: Path) -> None:
+    """A program of tests/isolated on ranks 0, 1, ... at once: FOLDER RANK are its arguments."""
+    ranks = [start_warm(("torch", "torch.distributed"), program, folder, rank) for rank in range(count)]
+    for rank in ranks:
+        _, errors = rank.communicate(timeout=120)
+        assert rank.returncode == 0, errors
+
+
 def fastdispatch(*arguments: object, folder: Path | None = None, **changes: str) -> subprocess.CompletedProcess[str]:
     """The command line, whatever its exit status."""
     command = [sys.executable, "-m", "fastdispatch", *map(str, arguments)]

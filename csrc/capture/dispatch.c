@@ -269,7 +269,7 @@ record(fd_dispatch *dispatch, fd_dispatched *known, fd_thread *thread,
     fd_node_push(tree, fd_node_enter(tree, node_of(known, thread), 0), known,
                  FD_ENTRY_OP);
     if (thread->session->marks.sampling) {
-        fd_marks_begin(thread);
+        fd_marks_begin(thread, 0);
     }
     note_number(dispatch, thread);
     PyObject *result = run(known, args, kwargs);

@@ -96,7 +96,7 @@ evaluate_recorded(PyThreadState *state, fd_frame *frame, int throwing,
     if (fd_marks_frames(&thread->session->marks)
         && fd_tree_depth(thread->tree) > depth) {
         fd_marks_look(thread);
-        fd_marks_begin(thread);
+        fd_marks_begin(thread, 0);
     }
     if ((known->special & FD_CODE_MAKES_NODE) != 0) {
         fd_records_makes_node(thread);

@@ -22,7 +22,7 @@ fd_job_start(fd_thread *thread, const char *kind, const fd_job *what,
         const fd_job *made = fd_jobs_begin(tree, &job);
         fd_stack_push_range(tree, job.node, made != NULL ? made : object);
         if (thread->session->marks.sampling) {
-            fd_marks_begin(thread);
+            fd_marks_begin(thread, 0);
         }
         thread->generation = 0; /* the next event settles it */
     }

@@ -42,6 +42,8 @@ typedef struct fd_libtorch {
     void (*end_stream)(void *stream);
     void *(*stream_text)(fd_cpp_text *text, const void *stream);
     void (*end_text)(fd_cpp_text *text);
+    uint64_t process_group_table; /* what objects of c10d::ProcessGroup begin
+                                     with; 0: PyTorch was built without it */
 } fd_libtorch;
 
 /* Callbacks get no pointer of ours. Filled in by fd_libtorch_find before the

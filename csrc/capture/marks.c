@@ -250,7 +250,7 @@ around(const fd_marks *marks, const fd_gpu_device *device,
 
 static bool
 begin(const fd_thread *thread, fd_marks *marks, const fd_entry *entry,
-      uint32_t caller)
+      uint32_t caller, uint32_t traced)
 {
     const fd_marks_plan *plan = &thread->session->marks;
     uint32_t open[MOST_AROUND];
@@ -258,6 +258,7 @@ begin(const fd_thread *thread, fd_marks *marks, const fd_entry *entry,
         .caller = caller,
         .thread = fd_file_id(&thread->session->recording->file,
                              thread->tree->record),
+        .call = traced,
         .window = plan->windows,
         .around = open,
     };
@@ -277,7 +278,7 @@ begin(const fd_thread *thread, fd_marks *marks, const fd_entry *entry,
 }
 
 void
-fd_marks_begin(fd_thread *thread)
+fd_marks_begin(fd_thread *thread, uint32_t call)
 {
     const fd_session *session = thread->session;
     const fd_tree *tree = thread->tree;
@@ -291,7 +292,7 @@ fd_marks_begin(fd_thread *thread)
                                 : fd_tree_id(tree, tree->root);
     reconcile(marks, tree);
     if (is_wanted(session, marks, tree, entry)
-        && !begin(thread, marks, entry, caller)) {
+        && !begin(thread, marks, entry, caller, call)) {
         fd_file_count(&session->recording->file, FD_COUNT_GPU_LOST);
     }
 }

@@ -80,8 +80,9 @@ void fd_marks_pause(struct fd_session *session);
 /* For good. Like a pause it waits for the GPU, not for long: 2 s, and 0.2 s. */
 void fd_marks_stop(struct fd_session *session);
 
-/* The topmost entry has just been opened, in a sampled step. */
-void fd_marks_begin(struct fd_thread *thread);
+/* The topmost entry has just been opened, in a sampled step. `call`: what it is
+ * for execution traces; 0: nothing. */
+void fd_marks_begin(struct fd_thread *thread, uint32_t call);
 
 /* The entry at `at` is about to end; `above`: so are those above it, but for
  * ranges. There are open marks. */

@@ -64,7 +64,7 @@ enter(fd_thread *thread, PyCodeObject *code, fd_frame *frame)
         if (fd_marks_frames(&thread->session->marks)
             && fd_tree_depth(thread->tree) > depth) {
             fd_marks_look(thread);
-            fd_marks_begin(thread);
+            fd_marks_begin(thread, 0);
         }
     }
     thread->frame = frame;

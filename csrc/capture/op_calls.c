@@ -2,6 +2,7 @@
 
 #include "capture/layout.h"
 #include "capture/operands.h"
+#include "capture/process_groups.h"
 #include "store/op_calls.h"
 
 #include <stddef.h>
@@ -50,6 +51,15 @@ schema_of(fd_session *session, const void *record)
                                  address, name);
 }
 
+static bool
+is_of_groups(const fd_session *session, uint32_t schema)
+{
+    static const char head[] = "c10d::";
+    return schema != 0
+           && strncmp(fd_strings_text(&session->recording->file, schema), head,
+                      sizeof head - 1) == 0;
+}
+
 static uint32_t
 flags_of(const void *record)
 {
@@ -58,7 +68,7 @@ flags_of(const void *record)
     return fd_torch.record_is_async(record) ? flags | FD_OP_CALL_ASYNC : flags;
 }
 
-void
+uint32_t
 fd_op_call_start(fd_thread *thread, const void *record)
 {
     fd_session *session = thread->session;
@@ -84,6 +94,9 @@ fd_op_call_start(fd_thread *thread, const void *record)
         whole = fd_operands_text(&tree->ops, name, strlen(name));
     }
     whole = fd_operands_take(&tree->ops, record) && whole;
+    if (is_of_groups(session, call.schema)) {
+        fd_process_groups_tell(&tree->ops);
+    }
     if (!whole) {
         fd_file_count(&tree->recording->file, FD_COUNT_OPERANDS_CUT);
     }
@@ -91,6 +104,7 @@ fd_op_call_start(fd_thread *thread, const void *record)
     if (made != NULL && (made->flags & FD_OP_CALL_ASYNC) != 0) {
         fd_asyncs_note(&session->asyncs, record, made);
     }
+    return made == NULL ? 0 : fd_file_id(&tree->recording->file, made);
 }
 
 void

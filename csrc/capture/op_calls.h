@@ -5,8 +5,9 @@
 
 #include "capture/session.h"
 
-/* `record` begins, as the thread's tree has just been told. */
-void fd_op_call_start(fd_thread *thread, const void *record);
+/* `record` begins, as the thread's tree has just been told. Answers the id of
+ * its fd_op_call; 0: there was no room. */
+uint32_t fd_op_call_start(fd_thread *thread, const void *record);
 
 /* It is about to end. Any thread. */
 void fd_op_call_end(fd_thread *thread, const void *record);

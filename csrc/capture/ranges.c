@@ -14,7 +14,7 @@ fd_range_start(fd_thread *thread, const char *name, const void *owner,
     if (node != 0 && fd_stack_make_room(thread->tree)) {
         fd_stack_push_range(thread->tree, node, owner);
         if (thread->session->marks.sampling) {
-            fd_marks_begin(thread);
+            fd_marks_begin(thread, 0);
         }
         thread->generation = 0; /* the next event settles it */
     }

@@ -164,7 +164,7 @@ timed_end(const void *record, void *context)
 
 /* The entry of an autograd node is that of its announcement. */
 static void
-mark(fd_thread *thread, const void *record)
+mark(fd_thread *thread, const void *record, uint32_t call)
 {
     const fd_tree *tree = thread->tree;
     uint32_t depth = fd_tree_depth(tree);
@@ -172,7 +172,7 @@ mark(fd_thread *thread, const void *record)
     if (top != NULL && top->flags == FD_ENTRY_OP
         && (top->owner == (uintptr_t)record
             || fd_record_byte(record, FD_RECORD_SCOPE) == FD_SCOPE_BACKWARD)) {
-        fd_marks_begin(thread);
+        fd_marks_begin(thread, call);
     }
 }
 
@@ -183,7 +183,7 @@ marked_start(void **result, const void *record)
 {
     fd_thread *thread = start(result, record, true);
     if (thread != NULL && thread->session->marks.sampling) {
-        mark(thread, record);
+        mark(thread, record, 0);
     }
     return result;
 }
@@ -211,10 +211,10 @@ traced_start(void **result, const void *record)
 {
     fd_thread *thread = start(result, record, true);
     if (thread != NULL) {
+        uint32_t call = fd_op_call_start(thread, record);
         if (thread->session->marks.sampling) {
-            mark(thread, record);
+            mark(thread, record, call);
         }
-        fd_op_call_start(thread, record);
     }
     return result;
 }

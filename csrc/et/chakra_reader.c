@@ -64,6 +64,7 @@ static const attr_slot node_slots[] = {
     {"fw_tid", U32, offsetof(fd_et_node, fw_tid)},
     {"op_schema", TEXT, offsetof(fd_et_node, schema)},
     {"stream", I32, offsetof(fd_et_node, stream)},
+    {"fd_device", U8, offsetof(fd_et_node, device)},
     {"fd_start_ns", I64, offsetof(fd_et_node, start_ns)},
     {"fd_dur_ns", I64, offsetof(fd_et_node, dur_ns)},
     {"fd_self_ns", I64, offsetof(fd_et_node, self_ns)},

@@ -295,6 +295,9 @@ put_fields(writing *w, const fd_et_node *node)
     attr_number(w, FD_CHAKRA_ATTR, "is_cpu_op", FD_CHAKRA_BOOL,
                 (node->flags & FD_ET_GPU) == 0);
     number(w, "stream", node->stream);
+    if (node->device != 0) {
+        number(w, "fd_device", node->device);
+    }
 }
 
 static uint64_t

@@ -83,14 +83,22 @@ item_number(fd_span list, uint32_t n, int32_t *number)
     return true;
 }
 
-/* The place of a rank among the arguments of c10d's calls: (tensors, group,
- * rank, ...). */
-static bool
-has_rank(const char *name)
+/* The place of a rank among the arguments of c10d's calls; 0: they have none. */
+static uint32_t
+place_of_rank(const char *name)
 {
-    return strcmp(name, "c10d::send") == 0 || strcmp(name, "c10d::recv_") == 0
-           || strcmp(name, "c10d::broadcast_") == 0
-           || strcmp(name, "c10d::reduce_") == 0;
+    static const struct {
+        const char *name;
+        uint32_t place;
+    } calls[] = {{"c10d::send", 2},    {"c10d::recv_", 2},
+                 {"c10d::broadcast_", 2}, {"c10d::reduce_", 3},
+                 {"c10d::gather_", 3}, {"c10d::scatter_", 3}};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        if (strcmp(name, calls[i].name) == 0) {
+            return calls[i].place;
+        }
+    }
+    return 0;
 }
 
 static void
@@ -110,12 +118,12 @@ ask_call(const fd_et *et, const fd_et_node *call, fd_et_type type,
          fd_et_comm *comm)
 {
     fd_span values = text_span(et, call->in.values);
+    uint32_t place = place_of_rank(fd_et_text(et, call->name));
     int32_t number;
-    if (has_rank(fd_et_text(et, call->name))
-        && item_number(values, 2, &number)) {
+    if (place != 0 && item_number(values, place, &number)) {
         set_peer(comm, type, number);
         if ((type == FD_ET_SEND || type == FD_ET_RECV)
-            && item_number(values, 3, &number)) {
+            && item_number(values, place + 1, &number)) {
             comm->tag = comm->tag < 0 ? number : comm->tag;
         }
     }
@@ -187,7 +195,8 @@ ask(fd_et *et, uint32_t place, fd_et_type type, fd_et_comm *comm)
         status = ask_params(et, node, type, comm);
     }
     ask_call(et, node, type, comm);
-    if (comm->bytes < 0
+    /* What a barrier takes says where it is. */
+    if (comm->bytes < 0 && comm->type != FD_ET_BARRIER
         && fd_et_tensor_bytes(text_span(et, node->in.values), &bytes)
         && bytes <= INT64_MAX) {
         comm->bytes = (int64_t)bytes;
@@ -227,6 +236,24 @@ kind_of(const fd_et *et, uint32_t place, int32_t *coll)
     return type;
 }
 
+/* Peers are numbered in their group: their ranks in all. */
+static void
+find_peer(const fd_et *et, fd_et_type type, fd_et_comm *comm)
+{
+    int32_t *peer = type == FD_ET_SEND ? &comm->dst : &comm->src;
+    for (uint32_t i = 0; type != FD_ET_COLL && *peer >= 0
+                         && i < et->groups.count; i++) {
+        const fd_et_group *group = &et->groups.list[i];
+        int32_t rank;
+        if (group->name == comm->group
+            && item_number(text_span(et, group->ranks), (uint32_t)*peer,
+                           &rank)) {
+            *peer = rank;
+            return;
+        }
+    }
+}
+
 static fd_status
 describe(fd_et *et, uint32_t place, uint32_t call)
 {
@@ -260,6 +287,7 @@ describe(fd_et *et, uint32_t place, uint32_t call)
     if (comm.group == 0 && et->groups.count == 1) {
         comm.group = et->groups.list[0].name;
     }
+    find_peer(et, type, &comm);
     et->comms.list[et->nodes.list[place].comm - 1] = comm;
     return status;
 }
@@ -278,17 +306,34 @@ cover(const fd_et *et, uint32_t place, uint8_t *levels)
     }
 }
 
+/* Whether a call takes the first tensor of the work, if that has any: a call has
+ * what it receives beside what it sends. */
+static bool
+may_start(const fd_et *et, const fd_et_node *call, const fd_et_node *work)
+{
+    fd_et_tensor mine;
+    fd_et_tensor its;
+    fd_span values = text_span(et, work->in.values);
+    const char *at = values.from;
+    if (!fd_et_next_tensor(&at, values.to, &mine)) {
+        return true;
+    }
+    values = text_span(et, call->in.values);
+    at = values.from;
+    while (fd_et_next_tensor(&at, values.to, &its)) {
+        if (its.storage == mine.storage) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The call that started work on another thread: the last before it of its kind
  * that nothing else took, with the same tensors. 0: none. */
 static uint32_t
 call_of(const fd_et *et, const uint8_t *levels, uint32_t place)
 {
     const fd_et_node *work = &et->nodes.list[place];
-    fd_et_tensor mine;
-    fd_et_tensor its;
-    fd_span values = text_span(et, work->in.values);
-    const char *at = values.from;
-    bool any = fd_et_next_tensor(&at, values.to, &mine);
     int32_t coll;
     int32_t its_coll;
     fd_et_type type = fd_et_comm_type(fd_et_text(et, work->name), &coll);
@@ -297,12 +342,8 @@ call_of(const fd_et *et, const uint8_t *levels, uint32_t place)
             continue;
         }
         const fd_et_node *call = &et->nodes.list[i];
-        fd_span theirs = text_span(et, call->in.values);
-        const char *from = theirs.from;
-        bool has = fd_et_next_tensor(&from, theirs.to, &its);
         if (fd_et_comm_type(fd_et_text(et, call->name), &its_coll) == type
-            && its_coll == coll && has == any
-            && (!any || its.storage == mine.storage)) {
+            && its_coll == coll && may_start(et, call, work)) {
             return i + 1;
         }
     }

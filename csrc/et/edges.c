@@ -101,7 +101,7 @@ find_order(fd_et *et, const uint32_t *order)
 /* A kernel on its stream. */
 typedef struct queued {
     int64_t start;
-    int32_t stream;
+    int64_t queue;
     uint32_t place;
 } queued;
 
@@ -110,7 +110,7 @@ by_stream(const void *a, const void *b)
 {
     const queued *one = a;
     const queued *other = b;
-    return one->stream != other->stream ? (one->stream < other->stream ? -1 : 1)
+    return one->queue != other->queue   ? (one->queue < other->queue ? -1 : 1)
            : one->start != other->start ? (one->start < other->start ? -1 : 1)
            : one->place != other->place ? (one->place < other->place ? -1 : 1)
                                         : 0;
@@ -124,15 +124,15 @@ find_streams(fd_et *et)
     for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
         const fd_et_node *node = &et->nodes.list[i];
         if ((node->flags & FD_ET_GPU) != 0) {
-            status = fd_vector_push(
-                &list, (queued){node->start_ns, node->stream, i});
+            int64_t queue = fd_et_queue(node->device, node->stream);
+            status = fd_vector_push(&list, (queued){node->start_ns, queue, i});
         }
     }
     if (status == FD_OK && list.count > 0) {
         qsort(list.list, list.count, sizeof *list.list, by_stream);
     }
     for (uint32_t i = 1; i < list.count && status == FD_OK; i++) {
-        if (list.list[i].stream == list.list[i - 1].stream) {
+        if (list.list[i].queue == list.list[i - 1].queue) {
             status = fd_et_add_edge(et, list.list[i - 1].place,
                                     list.list[i].place, FD_ET_STREAM);
         }

@@ -1,28 +1,40 @@
 #include "et/from_recording.h"
 
 #include "base/alloc.h"
+#include "et/chakra_fields.h"
 #include "et/facts.h"
 #include "et/groups.h"
-#include "et/identities.h"
+#include "et/kernels.h"
+#include "et/recording_head.h"
 #include "et/times.h"
 #include "io/chunks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-/* The beginning or end of a call. */
+typedef enum event { BEGIN, LAUNCH, END } event;
+
+/* A call begins, launches something, or ends. */
 typedef struct moment {
     uint64_t tick;
     uint32_t call;
-    bool end;
+    uint32_t kernel; /* that is launched */
+    event what;
 } moment;
+
+/* What calls of a thread are below. */
+typedef struct root {
+    uint64_t id;
+    uint32_t thread; /* record */
+    uint32_t torch_thread;
+} root;
 
 typedef struct making {
     fd_et *et;
     fd_chunks file;
     fd_et_calls calls;  /* by start */
+    fd_et_kernels kernels;
     FD_VECTOR(moment) moments; /* in their order */
     fd_et_identities identities;
     uint32_t *tensor_ids;  /* owned; by number */
@@ -31,7 +43,8 @@ typedef struct making {
     FD_VECTOR(uint32_t) of_ids;  /* ... and of their storages */
     FD_VECTOR(uint64_t) node_ids; /* of calls */
     fd_map places;  /* id of a record -> call + 1 */
-    fd_map threads; /* thread_of a call -> id of its root */
+    FD_VECTOR(root) roots;
+    fd_map threads; /* record of a thread + 1 -> its root + 1 */
     fd_map forward; /* thread and autograd's number -> id of a node */
     fd_map schemas; /* string of the file -> string of the file */
     uint64_t next;  /* id */
@@ -39,32 +52,6 @@ typedef struct making {
     fd_et_hiding *hiding; /* borrowed; NULL: names stay */
     bool layers; /* forwards of modules are nodes, operands facts */
 } making;
-
-static const fd_chunk_view *
-chunk_at(const making *m, uint64_t offset)
-{
-    uint64_t page = offset / FD_PAGE;
-    uint32_t at = offset < m->file.size ? m->file.by_page[page] : 0;
-    return at == 0 ? NULL : &m->file.list.list[at - 1];
-}
-
-static fd_words
-words_at(const making *m, uint64_t offset, uint32_t size)
-{
-    const fd_chunk_view *view = chunk_at(m, offset);
-    fd_words none = {NULL, NULL};
-    if (size == 0 || offset % sizeof(uint64_t) != 0 || view == NULL
-        || view->header->kind != FD_CHUNK_OPERANDS) {
-        return none;
-    }
-    uint64_t first = (uint64_t)((const char *)view->records - m->file.base);
-    uint64_t at = (offset - first) / sizeof(uint64_t);
-    if (offset < first || at > view->used || size > view->used - at) {
-        return none;
-    }
-    const uint64_t *words = (const uint64_t *)view->records + at;
-    return (fd_words){words, words + size};
-}
 
 static int
 by_start(const void *left, const void *right)
@@ -88,7 +75,7 @@ by_tick(const void *left, const void *right)
     if (a->call != b->call) {
         return a->call < b->call ? -1 : 1;
     }
-    return (int)a->end - (int)b->end;
+    return (int)a->what - (int)b->what;
 }
 
 static fd_status
@@ -107,17 +94,51 @@ find_calls(making *m)
             }
             fd_et_call call = {
                 .raw = &raw[j],
-                .in = words_at(m, raw[j].inputs, raw[j].input_words),
+                .in = fd_words_at(&m->file, raw[j].inputs, raw[j].input_words),
                 .end = UINT32_MAX,
             };
             if ((raw[j].flags & FD_OP_CALL_OPEN) == 0) {
-                call.out = words_at(m, raw[j].outputs, raw[j].output_words);
+                call.out = fd_words_at(&m->file, raw[j].outputs, raw[j].output_words);
             }
             status = fd_vector_push(&m->calls, call);
         }
     }
     if (status == FD_OK && m->calls.count > 0) {
         qsort(m->calls.list, m->calls.count, sizeof *m->calls.list, by_start);
+    }
+    return status;
+}
+
+/* The nearest enclosing call that is a node, + 1; 0: none. */
+static uint32_t
+enclosing(const making *m, uint32_t parent)
+{
+    enum { DEEPEST = 1024 };
+    uint32_t place = fd_map_get(&m->places, parent);
+    for (int i = 0; place == 0 && parent != 0 && i < DEEPEST; i++) {
+        const fd_op_call *raw = fd_chunks_record(&m->file, FD_CHUNK_OP_CALLS,
+                                                 parent);
+        parent = raw != NULL && (raw->flags & FD_OP_CALL_MODULE) != 0
+                     ? raw->parent
+                     : 0;
+        place = fd_map_get(&m->places, parent);
+    }
+    return parent != 0 ? place : 0;
+}
+
+static fd_status
+find_launches(making *m)
+{
+    fd_status status = m->layers ? FD_OK
+                                 : fd_et_find_kernels(&m->calls, &m->kernels);
+    for (uint32_t i = 0; i < m->kernels.count && status == FD_OK; i++) {
+        fd_et_kernel *kernel = &m->kernels.list[i];
+        const fd_op_call *raw = m->calls.list[kernel->call].raw;
+        if (kernel->launch < raw->start) { /* damaged */
+            kernel->launch = raw->start;
+        }
+        status = fd_vector_push(&m->moments, (moment){
+            kernel->launch, kernel->call, i, LAUNCH});
     }
     return status;
 }
@@ -132,12 +153,19 @@ find_moments(making *m)
         uint64_t id = (uint64_t)((const char *)raw - m->file.base);
         status = fd_map_put(&m->places, id / FD_ID_UNIT, i + 1);
         if (status == FD_OK) {
-            status = fd_vector_push(&m->moments, (moment){raw->start, i, false});
+            status = fd_vector_push(&m->moments, (moment){
+                raw->start, i, 0, BEGIN});
         }
         if (status == FD_OK && (raw->flags & FD_OP_CALL_OPEN) == 0) {
             status = fd_vector_push(&m->moments, (moment){
-                raw->start + raw->ticks, i, true});
+                raw->start + raw->ticks, i, 0, END});
         }
+    }
+    for (uint32_t i = 0; i < m->calls.count; i++) {
+        m->calls.list[i].parent = enclosing(m, m->calls.list[i].raw->parent);
+    }
+    if (status == FD_OK) {
+        status = find_launches(m);
     }
     if (status == FD_OK && m->moments.count > 0) {
         qsort(m->moments.list, m->moments.count, sizeof *m->moments.list,
@@ -146,7 +174,9 @@ find_moments(making *m)
     for (uint32_t i = 0; i < m->moments.count && status == FD_OK; i++) {
         const moment *at = &m->moments.list[i];
         fd_et_call *call = &m->calls.list[at->call];
-        *(at->end ? &call->end : &call->begin) = i;
+        if (at->what != LAUNCH) {
+            *(at->what == END ? &call->end : &call->begin) = i;
+        }
     }
     return status;
 }
@@ -190,22 +220,26 @@ give_ids(making *m, uint32_t from, uint32_t to)
     }
 }
 
-/* PyTorch's number of the thread alone is not enough: work of a backend (gloo)
- * has that of the thread which asked for it, and runs on another one. */
-static uint64_t
-thread_of(const fd_op_call *raw)
-{
-    return ((uint64_t)raw->thread << 32 | raw->torch_thread) + 1;
-}
-
-/* A root of its own for each thread. */
+/* A root of its own for each thread: not by PyTorch's number of it, since work
+ * of a backend (gloo) has that of the thread which asked for it. */
 static fd_status
 give_thread(making *m, const fd_op_call *raw)
 {
-    uint64_t key = thread_of(raw);
-    return fd_map_get(&m->threads, key) != 0
-               ? FD_OK
-               : fd_map_put(&m->threads, key, (uint32_t)m->next++);
+    uint64_t key = (uint64_t)raw->thread + 1;
+    if (fd_map_get(&m->threads, key) != 0) {
+        return FD_OK;
+    }
+    root made = {m->next++, raw->thread, raw->torch_thread};
+    fd_status status = fd_vector_push(&m->roots, made);
+    return status == FD_OK ? fd_map_put(&m->threads, key, m->roots.count)
+                           : status;
+}
+
+static uint64_t
+root_of(const making *m, const fd_op_call *raw)
+{
+    uint32_t place = fd_map_get(&m->threads, (uint64_t)raw->thread + 1);
+    return m->roots.list[place - 1].id;
 }
 
 static fd_status
@@ -228,7 +262,11 @@ number_all(making *m)
         const moment *at = &m->moments.list[i];
         const fd_et_call *call = &m->calls.list[at->call];
         uint32_t last = at->call + 1 < m->calls.count ? call[1].first : tensors;
-        if (at->end) {
+        if (at->what == LAUNCH) {
+            m->kernels.list[at->kernel].id = m->next++;
+            continue;
+        }
+        if (at->what == END) {
             give_ids(m, call->outs, last);
             continue;
         }
@@ -306,23 +344,6 @@ put_forward(making *m, fd_et_node *node)
                : fd_map_put(&m->forward, key, (uint32_t)node->id);
 }
 
-/* The nearest enclosing call that is a node, + 1; 0: none. */
-static uint32_t
-enclosing(const making *m, uint32_t parent)
-{
-    enum { DEEPEST = 1024 };
-    uint32_t place = fd_map_get(&m->places, parent);
-    for (int i = 0; place == 0 && parent != 0 && i < DEEPEST; i++) {
-        const fd_op_call *raw = fd_chunks_record(&m->file, FD_CHUNK_OP_CALLS,
-                                                 parent);
-        parent = raw != NULL && (raw->flags & FD_OP_CALL_MODULE) != 0
-                     ? raw->parent
-                     : 0;
-        place = fd_map_get(&m->places, parent);
-    }
-    return parent != 0 ? place : 0;
-}
-
 /* The operating system's number of a thread; 0: not known. */
 static uint64_t
 system_thread(const making *m, uint32_t record)
@@ -336,10 +357,9 @@ static void
 put_numbers(making *m, const fd_et_call *call, fd_et_node *node)
 {
     const fd_op_call *raw = call->raw;
-    uint32_t parent = enclosing(m, raw->parent);
-    node->parent_id = parent != 0
-                          ? m->node_ids.list[parent - 1]
-                          : fd_map_get(&m->threads, thread_of(raw));
+    node->parent_id = call->parent != 0
+                          ? m->node_ids.list[call->parent - 1]
+                          : root_of(m, raw);
     node->rf_id = raw->id;
     node->seq = raw->sequence < 0 ? -1 : raw->sequence;
     node->scope = (raw->flags & FD_OP_CALL_MODULE) != 0
@@ -394,93 +414,73 @@ put_call(making *m, uint32_t place)
                                       &node->out);
 }
 
-/* `key`: of the thread; 0: all of the process. */
+/* Once groups have the names that they shall have. `first` is the place of the
+ * first call. */
 static fd_status
-put_root(making *m, uint64_t id, uint64_t key)
+put_groups(making *m, uint32_t first)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < m->calls.count && status == FD_OK; i++) {
+        status = fd_et_give_group(m->et, &m->et->nodes.list[first + i],
+                                  m->calls.list[i].in);
+    }
+    return status;
+}
+
+static fd_status
+put_calls(making *m)
+{
+    uint32_t first = m->et->nodes.count;
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < m->calls.count && status == FD_OK; i++) {
+        status = put_call(m, i);
+    }
+    if (status == FD_OK && m->hiding != NULL) {
+        status = fd_et_hide_head(m->hiding, m->et);
+    }
+    if (status == FD_OK && !m->layers) {
+        status = put_groups(m, first);
+    }
+    for (uint32_t i = 0; i < m->kernels.count && status == FD_OK; i++) {
+        const fd_et_kernel *kernel = &m->kernels.list[i];
+        fd_et_kernel_times times = {ns_of(m, kernel->launch),
+                                    ns_of(m, kernel->start),
+                                    ns_of(m, kernel->end)};
+        status = fd_et_put_kernel(m->et, kernel, first + kernel->call, times);
+    }
+    return status;
+}
+
+/* NULL: of all the process. */
+static fd_status
+put_root(making *m, const root *thread)
 {
     char name[64];
     fd_et_node *node = fd_et_add(m->et);
     if (node == NULL) {
         return FD_ENOMEM;
     }
-    node->id = id;
+    node->id = thread == NULL ? 1 : thread->id;
     node->parent_id = 1;
     node->seq = -1;
     node->scope = 7;
-    node->flags = key == 0 ? FD_ET_PROCESS : FD_ET_THREAD;
-    node->tid = key == 0 ? 0 : (uint32_t)(key - 1);
-    node->thread = key == 0 ? 0 : system_thread(m, (uint32_t)((key - 1) >> 32));
+    node->flags = thread == NULL ? FD_ET_PROCESS : FD_ET_THREAD;
+    if (thread != NULL) {
+        node->tid = thread->torch_thread;
+        node->thread = system_thread(m, thread->thread);
+    }
     int size = snprintf(name, sizeof name,
                         "[pytorch|profiler|execution_trace|%s]",
-                        key == 0 ? "process" : "thread");
+                        thread == NULL ? "process" : "thread");
     return put_text(m->et, name, (size_t)size, &node->name);
 }
 
 static fd_status
 put_roots(making *m)
 {
-    fd_status status = put_root(m, 1, 0);
-    for (uint32_t i = 0; m->threads.entries != NULL && i <= m->threads.mask
-                         && status == FD_OK;
-         i++) {
-        const fd_map_entry *entry = &m->threads.entries[i];
-        if (entry->key != 0) {
-            status = put_root(m, entry->value, entry->key);
-        }
-    }
-    return status;
-}
-
-/* -- what holds of all ----------------------------------------------------- */
-
-/* The last fact of this name. */
-static const fd_string *
-fact(const making *m, const char *key)
-{
-    const fd_string *value = NULL;
-    for (uint32_t i = 0; i < m->file.list.count; i++) {
-        const fd_chunk_view *view = &m->file.list.list[i];
-        const fd_meta *meta = view->records;
-        for (uint32_t j = 0;
-             view->header->kind == FD_CHUNK_META && j < view->used; j++) {
-            const fd_string *name = fd_chunks_string(&m->file, meta[j].key);
-            if (name != NULL && name->size == strlen(key)
-                && memcmp(name->bytes, key, name->size) == 0) {
-                value = fd_chunks_string(&m->file, meta[j].value);
-            }
-        }
-    }
-    return value;
-}
-
-static fd_status
-put_head(making *m)
-{
-    const fd_header *header = fd_chunks_header(&m->file);
-    fd_et *et = m->et;
-    char text[32] = "";
-    struct tm local;
-    time_t seconds = (time_t)(header->start.realtime_ns / 1000000000);
-    size_t size = localtime_r(&seconds, &local) == NULL
-                      ? 0
-                      : strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S",
-                                 &local);
-    et->pid = header->pid;
-    et->rank = header->rank;
-    et->world = header->world;
-    et->start_ts = (int64_t)(header->start.monotonic_ns / 1000000);
-    et->finish_ts = (int64_t)(header->stop.monotonic_ns / 1000000);
-    et->finished = header->state == FD_STATE_STOPPED;
-    const fd_string *groups = fact(m, "process_groups");
-    const fd_string *host = fact(m, "host");
-    fd_status status = put_text(et, text, size, &et->time);
-    if (status == FD_OK && host != NULL) {
-        fd_span said = {host->bytes, host->bytes + host->size};
-        status = fd_et_add_said(et, fd_span_inside(said), &et->host);
-    }
-    if (status == FD_OK && groups != NULL) {
-        status = fd_et_add_groups(et, (fd_span){groups->bytes,
-                                                groups->bytes + groups->size});
+    fd_status status = put_root(m, NULL);
+    for (uint32_t i = 0; i < m->roots.count && status == FD_OK; i++) {
+        status = put_root(m, &m->roots.list[i]);
     }
     return status;
 }
@@ -499,16 +499,13 @@ make(making *m)
         status = number_all(m);
     }
     if (status == FD_OK) {
+        status = fd_et_put_recording_head(m->et, &m->file);
+    }
+    if (status == FD_OK) {
         status = put_roots(m);
     }
     if (status == FD_OK) {
-        status = put_head(m);
-    }
-    for (uint32_t i = 0; i < m->calls.count && status == FD_OK; i++) {
-        status = put_call(m, i);
-    }
-    if (status == FD_OK && m->hiding != NULL) {
-        status = fd_et_hide_head(m->hiding, m->et);
+        status = put_calls(m);
     }
     if (status == FD_OK) {
         status = fd_et_finish(m->et);
@@ -524,6 +521,7 @@ clear(making *m)
 {
     fd_et_identities_clear(&m->identities);
     fd_vector_clear(&m->calls);
+    fd_vector_clear(&m->kernels);
     fd_vector_clear(&m->moments);
     fd_vector_clear(&m->in_ids);
     fd_vector_clear(&m->of_ids);
@@ -531,6 +529,7 @@ clear(making *m)
     fd_free(m->tensor_ids);
     fd_free(m->storage_ids);
     fd_map_clear(&m->places);
+    fd_vector_clear(&m->roots);
     fd_map_clear(&m->threads);
     fd_map_clear(&m->forward);
     fd_map_clear(&m->schemas);
@@ -541,7 +540,7 @@ read_recording(fd_et *et, const char *path, bool layers, fd_et_hiding *hiding,
                fd_error *error)
 {
     making m = {.et = et, .layers = layers, .hiding = hiding};
-    *et = (fd_et){.rank = -1};
+    *et = (fd_et){.rank = -1, .unlinked = true};
     fd_status status = fd_chunks_open(&m.file, path, error);
     if (status != FD_OK) {
         return status;

@@ -90,16 +90,23 @@ fd_et_make_comm(fd_et *et, uint32_t place)
     return &et->comms.list[node->comm - 1];
 }
 
-const char *
-fd_et_attr_text(const fd_et *et, const fd_et_node *node, const char *name)
+const fd_et_attr *
+fd_et_attr_of(const fd_et *et, const fd_et_node *node, const char *name)
 {
     for (uint32_t i = 0; i < node->attr_count; i++) {
         const fd_et_attr *attr = &et->attrs.list[node->attrs + i];
         if (strcmp(fd_et_text(et, attr->name), name) == 0) {
-            return fd_et_text(et, attr->text);
+            return attr;
         }
     }
-    return "";
+    return NULL;
+}
+
+const char *
+fd_et_attr_text(const fd_et *et, const fd_et_node *node, const char *name)
+{
+    const fd_et_attr *attr = fd_et_attr_of(et, node, name);
+    return attr != NULL ? fd_et_text(et, attr->text) : "";
 }
 
 /* A node's id, and where it is before sorting. */

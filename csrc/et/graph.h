@@ -2,7 +2,7 @@
  * (parents), and what waits for what (edges). Readers and a recording fill it;
  * writers, the check, the picture and the estimate read it.
  *
- *     nodes   one record of 200 bytes each: numbers, and ids of texts
+ *     nodes   one record of 152 bytes each: numbers, and ids of texts
  *     texts   every name, schema, argument list once
  *     edges   (from, to, kinds), sorted by `to` once they are made
  *
@@ -98,6 +98,7 @@ typedef struct fd_et_node {
     uint8_t type;
     uint8_t scope;
     uint8_t flags;
+    uint8_t device; /* that the stream is of */
 } fd_et_node;
 
 /* What a node says of its communication. */
@@ -116,6 +117,7 @@ typedef struct fd_et_group {
     uint32_t about;
     uint32_t ranks; /* a JSON list; empty: all */
     uint32_t size;
+    uint64_t address; /* in the process that recorded it; 0: not known */
 } fd_et_group;
 
 typedef struct fd_et_edge {
@@ -167,6 +169,7 @@ typedef struct fd_et {
     int64_t rank;   /* -1: not known */
     uint32_t world; /* 0: not known */
     bool finished;  /* the file says when it ended */
+    bool unlinked;  /* PyTorch's form has no kernels: a Kineto trace has them */
 } fd_et;
 
 /* Zero-initialised memory with `rank` -1 is an empty trace. */
@@ -201,6 +204,17 @@ fd_et_text(const fd_et *et, uint32_t id)
 {
     return fd_text_pool_get(&et->texts, id);
 }
+
+/* A stream of a device as one number. */
+static inline int64_t
+fd_et_queue(uint8_t device, int32_t stream)
+{
+    return (int64_t)device << 32 | (uint32_t)stream;
+}
+
+/* NULL: it has none of this name. */
+const fd_et_attr *fd_et_attr_of(const fd_et *et, const fd_et_node *node,
+                                const char *name);
 
 /* The text of an attribute, "" without it. */
 const char *fd_et_attr_text(const fd_et *et, const fd_et_node *node,

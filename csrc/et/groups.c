@@ -1,5 +1,6 @@
 #include "et/groups.h"
 
+#include "et/chakra_fields.h"
 #include "io/json_string.h"
 
 #include <string.h>
@@ -41,6 +42,9 @@ add_group(fd_et *et, fd_span object)
     if (fd_scan_find(object, "group_size", &value)
         || fd_scan_find(object, "pg_size", &value)) {
         group.size = fd_span_u64(value, &size) ? (uint32_t)size : 0;
+    }
+    if (fd_scan_find(object, "fd_address", &value)) {
+        group.address = fd_span_u64(value, &size) ? size : 0;
     }
     if (status != FD_OK || group.name == 0 || is_known(et, group.name)) {
         return status;
@@ -104,4 +108,39 @@ fd_et_find_groups(fd_et *et)
         }
     }
     return status;
+}
+
+/* The name of the group that was at this address while it was recorded; 0: none
+ * that is known. */
+static uint32_t
+group_at(const fd_et *et, uint64_t address)
+{
+    for (uint32_t i = 0; address != 0 && i < et->groups.count; i++) {
+        if (et->groups.list[i].address == address) {
+            return et->groups.list[i].name;
+        }
+    }
+    return 0;
+}
+
+fd_status
+fd_et_give_group(fd_et *et, fd_et_node *node, fd_words taken)
+{
+    static const char head[] = "c10d::";
+    fd_operand operand;
+    fd_et_attr group = {.field = FD_CHAKRA_STRING};
+    if (strncmp(fd_et_text(et, node->name), head, sizeof head - 1) != 0) {
+        return FD_OK;
+    }
+    while (group.text == 0 && fd_words_next(&taken, &operand)) {
+        group.text = operand.kind == FD_OPERAND_OTHER
+                         ? group_at(et, operand.more[0])
+                         : 0;
+    }
+    if (group.text == 0) {
+        return FD_OK;
+    }
+    fd_status status = fd_text_pool_add_clean(&et->texts, "pg_name", 7,
+                                              &group.name);
+    return status == FD_OK ? fd_et_add_attr(et, node, group) : status;
 }

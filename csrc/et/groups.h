@@ -2,7 +2,7 @@
 #ifndef FD_ET_GROUPS_H
 #define FD_ET_GROUPS_H
 
-#include "et/graph.h"
+#include "et/operands.h"
 #include "io/json_scan.h"
 
 /* From a list [{"pg_name": ..., "ranks": [...]}, ...]; those known already are
@@ -11,5 +11,9 @@ fd_status fd_et_add_groups(fd_et *et, fd_span list);
 
 /* From the label in which PyTorch writes them. */
 fd_status fd_et_find_groups(fd_et *et);
+
+/* A call of c10d's gets the attribute `pg_name`, as far as the group that it
+ * takes is known. It has no attributes so far. */
+fd_status fd_et_give_group(fd_et *et, fd_et_node *node, fd_words taken);
 
 #endif

@@ -18,6 +18,7 @@ typedef struct fd_et_call {
     const fd_op_call *raw;
     fd_words in;
     fd_words out;
+    uint32_t parent; /* the call around it, + 1; 0: none */
     uint32_t begin;
     uint32_t end;   /* UINT32_MAX: not seen */
     uint32_t first; /* its first tensor in fd_et_identities */

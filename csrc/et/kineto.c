@@ -22,6 +22,7 @@ typedef struct told {
     fd_span external;
     fd_span correlation;
     fd_span stream;
+    fd_span device;
     fd_span source;
     fd_span record;
     fd_span group;
@@ -44,6 +45,7 @@ read_args(fd_span args, told *t)
                   {"External id", &t->external},
                   {"correlation", &t->correlation},
                   {"stream", &t->stream},
+                  {"device", &t->device},
                   {"wait_on_stream", &t->source},
                   {"wait_on_cuda_event_record_corr_id", &t->record},
                   {"Process Group Name", &t->group},
@@ -177,6 +179,7 @@ take_kernel(fd_kineto *k, fd_et *et, const fd_timeline_event *event,
     kernel.correlation = number(t->correlation);
     kernel.external = number(t->external);
     kernel.stream = small(t->stream);
+    kernel.device = (uint8_t)number(t->device);
     kernel.elements = t->elements.from != NULL
                               && fd_span_u64(t->elements, &elements)
                               && elements < INT64_MAX / 64
@@ -271,7 +274,8 @@ take_event(fd_kineto *k, fd_et *et, const fd_timeline_event *event)
     }
     case SYNC: {
         fd_kineto_sync sync = {number(t.correlation), number(t.record),
-                               small(t.stream), small(t.source)};
+                               small(t.stream), small(t.source),
+                               (uint8_t)number(t.device)};
         return fd_vector_push(&k->syncs, sync);
     }
     case OTHER: break;

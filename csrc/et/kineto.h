@@ -24,6 +24,7 @@ typedef struct fd_kineto_kernel {
     int64_t dur;
     int64_t elements; /* of what is sent; -1: not said */
     int32_t stream;
+    uint8_t device;
     uint32_t name; /* texts */
     uint32_t category;
     uint32_t group;
@@ -54,6 +55,7 @@ typedef struct fd_kineto_sync {
     uint64_t record; /* of the event that a stream waited for; 0: none */
     int32_t stream;
     int32_t source;
+    uint8_t device; /* of both */
 } fd_kineto_sync;
 
 typedef struct fd_kineto {

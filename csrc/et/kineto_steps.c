@@ -39,7 +39,7 @@ find_labels(const fd_et *et, fd_kineto_steps *steps)
         if (is_call(node) && is_label(fd_et_text(et, node->name), &number)) {
             status = fd_vector_push(
                 steps, (fd_kineto_step){node->start_ns, end_of(node), number,
-                                        i + 1, 0});
+                                        i + 1, 0, false});
         }
     }
     return status;
@@ -77,7 +77,7 @@ find_recorded(const fd_et *et, const uint8_t *none, fd_kineto_steps *steps)
         if (last == NULL || node->step - 1 != last->number) {
             status = fd_vector_push(
                 steps, (fd_kineto_step){node->start_ns, end_of(node),
-                                        node->step - 1, 0, 0});
+                                        node->step - 1, 0, 0, false});
         }
         else if (end_of(node) > last->end) {
             last->end = end_of(node);
@@ -108,14 +108,18 @@ find_leaves(const fd_et *et, uint8_t *inner, const fd_kineto_steps *steps)
 {
     for (uint32_t i = et->nodes.count; i-- > 0;) {
         const fd_et_node *node = &et->nodes.list[i];
+        bool gpu = (node->flags & FD_ET_GPU) != 0;
+        bool leaf = node->schema != 0 && inner[i] == 0 && is_call(node);
+        int64_t begin = node->start_ns;
         if (node->parent != 0) {
             inner[node->parent - 1] = 1;
+            begin = gpu ? et->nodes.list[node->parent - 1].start_ns : begin;
         }
-        fd_kineto_step *step = node->schema == 0 || inner[i] != 0
-                                       || !is_call(node)
-                                   ? NULL
-                                   : step_at(steps, node->start_ns);
-        if (step != NULL
+        fd_kineto_step *step = gpu || leaf ? step_at(steps, begin) : NULL;
+        if (step != NULL && gpu) {
+            step->busy = true;
+        }
+        if (step != NULL && leaf
             && (step->leaf == 0
                 || et->nodes.list[step->leaf - 1].dur_ns <= node->dur_ns)) {
             step->leaf = i + 1;

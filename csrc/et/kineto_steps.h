@@ -11,6 +11,7 @@ typedef struct fd_kineto_step {
     uint32_t label; /* its ProfilerStep#N, + 1; 0: there is none */
     uint32_t leaf;  /* the operator that took longest and encloses nothing,
                        + 1; 0: none */
+    bool busy;      /* something in it was on a GPU */
 } fd_kineto_step;
 
 typedef FD_VECTOR(fd_kineto_step) fd_kineto_steps;

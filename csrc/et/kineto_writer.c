@@ -34,6 +34,16 @@ is_event(const fd_et_node *node)
            && (node->flags & FD_ET_GUESSED) == 0;
 }
 
+/* The call that launched a kernel; NULL: the file does not have it. */
+static const fd_et_node *
+launcher_of(const fd_et *et, const fd_et_node *kernel)
+{
+    const fd_et_node *call = kernel->parent == 0
+                                 ? NULL
+                                 : &et->nodes.list[kernel->parent - 1];
+    return call != NULL && is_event(call) ? call : NULL;
+}
+
 static uint64_t
 row_of(const fd_et_node *node)
 {
@@ -141,6 +151,26 @@ put_name(writing *w, const char *what, uint64_t pid, uint64_t row,
                      number);
 }
 
+/* A process a device, as torch.profiler has it. */
+static fd_status
+put_stream(writing *w, const fd_et_node *kernel, fd_map *seen)
+{
+    uint64_t device = UINT64_C(1) << 40 | kernel->device;
+    uint64_t queue = (UINT64_C(1) << 41)
+                     + (uint64_t)fd_et_queue(kernel->device, kernel->stream);
+    fd_status status = FD_OK;
+    if (fd_map_get(seen, device) == 0) {
+        put_name(w, "process_name", kernel->device, 0, "GPU", kernel->device);
+        status = fd_map_put(seen, device, 1);
+    }
+    if (status == FD_OK && fd_map_get(seen, queue) == 0) {
+        put_name(w, "thread_name", kernel->device, (uint64_t)kernel->stream,
+                 "stream", (uint64_t)kernel->stream);
+        status = fd_map_put(seen, queue, 1);
+    }
+    return status;
+}
+
 static fd_status
 put_names(writing *w)
 {
@@ -151,6 +181,9 @@ put_names(writing *w)
              et->rank < 0 ? 0 : (uint64_t)et->rank);
     for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
         uint64_t row = row_of(&et->nodes.list[i]);
+        if ((et->nodes.list[i].flags & FD_ET_GPU) != 0) {
+            status = put_stream(w, &et->nodes.list[i], &seen);
+        }
         if (is_event(&et->nodes.list[i]) && fd_map_get(&seen, row + 1) == 0) {
             put_name(w, "thread_name", et->pid, row, "thread", row);
             status = fd_map_put(&seen, row + 1, 1);
@@ -257,9 +290,53 @@ put_step(writing *w, const fd_kineto_step *step)
     fd_buffer_text(w->to, "\"fd_stand_in\":true}}");
 }
 
+/* One end of an arrow. */
+static void
+put_end(writing *w, const char *cat, bool begins, uint64_t number,
+        uint64_t pid, uint64_t row, int64_t time)
+{
+    fd_buffer_format(w->to,
+                     ",\n{\"ph\":\"%s\",\"cat\":\"%s\",\"name\":\"%s\","
+                     "\"id\":%" PRIu64 ",\"pid\":%" PRIu64 ",\"tid\":%" PRIu64
+                     ",\"ts\":",
+                     begins ? "s" : "f", cat, cat, number, pid, row);
+    fd_chrome_us(w->to, time - w->base);
+    fd_buffer_text(w->to, begins ? "}" : ",\"bp\":\"e\"}");
+}
+
+/* A kernel with its launch. How long that took is not known. */
+static void
+put_kernel(writing *w, const fd_et_node *node)
+{
+    const fd_et *et = w->et;
+    const fd_et_node *call = launcher_of(et, node);
+    const fd_et_attr *at = fd_et_attr_of(et, node, "fd_launch_ns");
+    if (call == NULL) {
+        return;
+    }
+    int64_t launch = at == NULL ? call->start_ns : (int64_t)at->number;
+    char args[160];
+    int size = snprintf(args, sizeof args,
+                        "\"External id\":%" PRIu64 ",\"correlation\":%" PRIu64
+                        ",\"fd_timing\":\"cuda_event\"",
+                        node->rf_id, ++w->launches);
+    begin(w, "cuda_runtime", "cudaLaunchKernel", et->pid, row_of(call), launch,
+          0);
+    fd_buffer_bytes(w->to, args, (size_t)size);
+    fd_buffer_text(w->to, "}}");
+    begin(w, "kernel", fd_et_text(et, node->name), node->device,
+          (uint64_t)node->stream, node->start_ns, node->dur_ns);
+    fd_buffer_bytes(w->to, args, (size_t)size);
+    fd_buffer_format(w->to, ",\"device\":%d,\"context\":1,\"stream\":%d}}",
+                     node->device, node->stream);
+    put_end(w, "ac2g", true, w->launches, et->pid, row_of(call), launch);
+    put_end(w, "ac2g", false, w->launches, node->device,
+            (uint64_t)node->stream, node->start_ns);
+}
+
 /* From the operator that made an autograd node to the node. */
 static void
-put_arrow(writing *w, uint32_t place, uint32_t number)
+put_arrow(writing *w, uint32_t place)
 {
     const fd_et_node *to = &w->et->nodes.list[place];
     uint32_t from = to->fw_parent == 0 ? 0
@@ -269,14 +346,8 @@ put_arrow(writing *w, uint32_t place, uint32_t number)
     }
     const fd_et_node *ends[] = {&w->et->nodes.list[from - 1], to};
     for (int i = 0; i < 2; i++) {
-        fd_buffer_format(w->to,
-                         ",\n{\"ph\":\"%s\",\"cat\":\"fwdbwd\",\"name\":"
-                         "\"fwdbwd\",\"id\":%" PRIu32 ",\"pid\":%" PRIu64
-                         ",\"tid\":%" PRIu64 ",\"ts\":",
-                         i == 0 ? "s" : "f", number, w->et->pid,
-                         row_of(ends[i]));
-        fd_chrome_us(w->to, ends[i]->start_ns - w->base);
-        fd_buffer_text(w->to, i == 0 ? "}" : ",\"bp\":\"e\"}");
+        put_end(w, "fwdbwd", i == 0, (uint64_t)place + 1, w->et->pid,
+                row_of(ends[i]), ends[i]->start_ns);
     }
 }
 
@@ -291,13 +362,16 @@ put_events(writing *w, fd_bytes_out *out, fd_error *error)
     for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
         if (is_event(&et->nodes.list[i])) {
             put_call(w, i);
-            put_arrow(w, i, i + 1);
+            put_arrow(w, i);
+        }
+        if ((et->nodes.list[i].flags & FD_ET_GPU) != 0) {
+            put_kernel(w, &et->nodes.list[i]);
         }
         status = fd_bytes_out_flow(out, error);
     }
     for (uint32_t i = 0; i < w->steps.count; i++) {
         uint32_t leaf = w->steps.list[i].leaf;
-        if (leaf != 0) {
+        if (leaf != 0 && !w->steps.list[i].busy) {
             put_stand_in(w, &et->nodes.list[leaf - 1]);
         }
     }

@@ -7,7 +7,7 @@
 #include "io/bytes_out.h"
 
 /* Operators and ranges with their times, steps, arrows; kernels with their
- * launches, or one stand-in a step where the trace has none. */
+ * launches, or one stand-in in each step that has none. */
 fd_status fd_et_write_kineto(const fd_et *et, fd_bytes_out *out,
                              fd_error *error);
 

@@ -238,6 +238,7 @@ add_kernel(linking *l, fd_kineto_kernel *kernel, uint64_t id, uint32_t parent)
     node->start_ns = kernel->start;
     node->dur_ns = node->self_ns = kernel->dur;
     node->stream = kernel->stream;
+    node->device = kernel->device;
     node->name = kernel->name;
     node->category = kernel->category;
     kernel->place = et->nodes.count;

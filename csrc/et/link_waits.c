@@ -7,7 +7,7 @@ typedef struct ended {
     int64_t end;
     int64_t launched;
     uint64_t correlation;
-    int32_t stream;
+    int64_t queue;
     uint32_t place;
 } ended;
 
@@ -44,7 +44,7 @@ by_stream(const void *a, const void *b)
 {
     const ended *one = a;
     const ended *other = b;
-    return one->stream != other->stream ? (one->stream < other->stream ? -1 : 1)
+    return one->queue != other->queue ? (one->queue < other->queue ? -1 : 1)
            : one->correlation < other->correlation
                ? -1
                : one->correlation > other->correlation;
@@ -91,7 +91,8 @@ list_kernels(waits *w)
         ended each = {kernel->start + kernel->dur,
                       call == 0 ? kernel->start
                                 : w->k->calls.list[call - 1].start,
-                      kernel->correlation, kernel->stream,
+                      kernel->correlation,
+                      fd_et_queue(kernel->device, kernel->stream),
                       kernel->place - 1};
         status = fd_vector_push(&w->by_end, each);
         if (status == FD_OK) {
@@ -163,12 +164,16 @@ ended_until(const waits *w, int64_t time)
 static fd_status
 wait_for(waits *w, const fd_kineto_call *call, uint32_t to)
 {
-    int32_t seen[LOOK_BACK];
+    int64_t seen[LOOK_BACK];
     uint32_t count = 0;
     uint32_t row = call->correlation == 0
                        ? 0
                        : fd_map_get(&w->syncs, call->correlation);
-    int32_t stream = row == 0 ? -1 : w->k->syncs.list[row - 1].stream;
+    const fd_kineto_sync *sync = row == 0 ? NULL
+                                          : &w->k->syncs.list[row - 1];
+    int64_t queue = sync == NULL || sync->stream < 0
+                        ? -1
+                        : fd_et_queue(sync->device, sync->stream);
     bool device = call->wait == FD_KINETO_DEVICE;
     uint32_t at = ended_until(w, call->start + call->dur + SLACK);
     fd_status status = FD_OK;
@@ -177,14 +182,14 @@ wait_for(waits *w, const fd_kineto_call *call, uint32_t to)
         const ended *kernel = &w->by_end.list[at];
         bool known = false;
         for (uint32_t i = 0; i < count; i++) {
-            known = known || seen[i] == kernel->stream;
+            known = known || seen[i] == kernel->queue;
         }
         if (known || kernel->launched > call->start
-            || (!device && stream >= 0 && kernel->stream != stream)) {
+            || (!device && queue >= 0 && kernel->queue != queue)) {
             continue;
         }
         status = fd_et_add_edge(w->et, kernel->place, to, FD_ET_SYNC);
-        seen[count++] = kernel->stream;
+        seen[count++] = kernel->queue;
         if (!device) {
             break;
         }
@@ -226,11 +231,11 @@ find_syncs(waits *w)
 /* The first kernel of a stream that was launched from a correlation on: its
  * place in `by_stream`. */
 static uint32_t
-first_of(const waits *w, int32_t stream, uint64_t correlation)
+first_of(const waits *w, int64_t queue, uint64_t correlation)
 {
     uint32_t low = 0;
     uint32_t high = w->by_stream.count;
-    ended wanted = {.stream = stream, .correlation = correlation};
+    ended wanted = {.queue = queue, .correlation = correlation};
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         bool before = by_stream(&w->by_stream.list[middle], &wanted) < 0;
@@ -250,11 +255,13 @@ find_events(waits *w)
             || sync->source == sync->stream) {
             continue;
         }
-        uint32_t from = first_of(w, sync->source, sync->record);
-        uint32_t to = first_of(w, sync->stream, sync->correlation);
+        int64_t source = fd_et_queue(sync->device, sync->source);
+        int64_t queue = fd_et_queue(sync->device, sync->stream);
+        uint32_t from = first_of(w, source, sync->record);
+        uint32_t to = first_of(w, queue, sync->correlation);
         if (from == 0 || to == w->by_stream.count
-            || w->by_stream.list[from - 1].stream != sync->source
-            || w->by_stream.list[to].stream != sync->stream) {
+            || w->by_stream.list[from - 1].queue != source
+            || w->by_stream.list[to].queue != queue) {
             continue;
         }
         status = fd_et_add_edge(w->et, w->by_stream.list[from - 1].place,

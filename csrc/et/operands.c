@@ -87,6 +87,32 @@ size_of(const fd_operand *operand, uint64_t *size)
     }
 }
 
+static const fd_chunk_view *
+chunk_at(const fd_chunks *file, uint64_t offset)
+{
+    uint64_t page = offset / FD_PAGE;
+    uint32_t at = offset < file->size ? file->by_page[page] : 0;
+    return at == 0 ? NULL : &file->list.list[at - 1];
+}
+
+fd_words
+fd_words_at(const fd_chunks *file, uint64_t offset, uint32_t size)
+{
+    const fd_chunk_view *view = chunk_at(file, offset);
+    fd_words none = {NULL, NULL};
+    if (size == 0 || offset % sizeof(uint64_t) != 0 || view == NULL
+        || view->header->kind != FD_CHUNK_OPERANDS) {
+        return none;
+    }
+    uint64_t first = (uint64_t)((const char *)view->records - file->base);
+    uint64_t at = (offset - first) / sizeof(uint64_t);
+    if (offset < first || at > view->used || size > view->used - at) {
+        return none;
+    }
+    const uint64_t *words = (const uint64_t *)view->records + at;
+    return (fd_words){words, words + size};
+}
+
 bool
 fd_words_next(fd_words *words, fd_operand *operand)
 {

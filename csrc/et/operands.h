@@ -4,7 +4,7 @@
 #define FD_ET_OPERANDS_H
 
 #include "et/privacy.h"
-#include "store/format.h"
+#include "io/chunks.h"
 
 /* Words of one side of a call, within a file that may be damaged. */
 typedef struct fd_words {
@@ -19,6 +19,9 @@ typedef struct fd_operand {
     uint64_t head;
     const uint64_t *more; /* the words behind it */
 } fd_operand;
+
+/* Those of a call; none where it says what cannot be. */
+fd_words fd_words_at(const fd_chunks *file, uint64_t offset, uint32_t size);
 
 /* The next one; false at the end and where words make no sense. What a list
  * holds comes next. */

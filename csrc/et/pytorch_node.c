@@ -17,6 +17,7 @@ typedef struct parts {
     fd_span dur;
     fd_span self;
     fd_span stream;
+    fd_span device;
     fd_span sync;
     fd_span event;
     fd_span given;
@@ -53,6 +54,7 @@ field_of(parts *p, fd_span name)
         {"inclusive_dur", &p->dur},
         {"exclusive_dur", &p->self},
         {"stream", &p->stream},
+        {"fd_device", &p->device},
         {"cat", &p->cat},
         {"pg_name", &p->group},
         {"sync_dep", &p->sync},
@@ -356,6 +358,9 @@ take_numbers(fd_et *et, const parts *p, fd_et_node *node)
     }
     if (p->cat.from != NULL && fd_et_take_number(et, p->stream, &number)) {
         node->stream = (int32_t)number;
+    }
+    if (fd_et_take_number(et, p->device, &number)) {
+        node->device = (uint8_t)number;
     }
 }
 

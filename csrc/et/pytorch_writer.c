@@ -190,6 +190,9 @@ put_waits(writing *w, uint32_t place)
                  {",\"fd_event_dep\":[", FD_ET_EVENT},
                  {",\"fd_given_dep\":[", FD_ET_GIVEN}};
     const fd_et *et = w->et;
+    while (w->edge < et->edges.count && et->edges.list[w->edge].to < place) {
+        w->edge++; /* of a node that is left out */
+    }
     uint32_t first = w->edge;
     while (w->edge < et->edges.count && et->edges.list[w->edge].to == place) {
         w->edge++;
@@ -230,6 +233,9 @@ put_linked(writing *w, const fd_et_node *node)
         }
         fd_buffer_text(w->to, ",\"stream\":");
         put_i64(w->to, node->stream);
+        if (node->device != 0) {
+            fd_buffer_format(w->to, ",\"fd_device\":%d", node->device);
+        }
         if (comm != NULL && comm->group != 0) {
             fd_buffer_text(w->to, ",\"pg_name\":");
             put_text(w, comm->group);
@@ -271,7 +277,9 @@ fd_et_write_pytorch(const fd_et *et, fd_bytes_out *out, fd_error *error)
     fd_buffer_format(w.to, ",\"start_ts\":%" PRId64 ",\"nodes\":[",
                      et->start_ts);
     for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
-        put_node(&w, i);
+        if (!et->unlinked || (et->nodes.list[i].flags & FD_ET_GPU) == 0) {
+            put_node(&w, i);
+        }
         status = fd_bytes_out_flow(out, error);
     }
     fd_buffer_format(w.to, "\n],\"finish_ts\":%" PRId64 "}\n", et->finish_ts);

@@ -51,7 +51,8 @@ static fd_status
 count_rows(const fd_et_node *node, fd_map *rows, fd_et_summary *s)
 {
     bool gpu = (node->flags & FD_ET_GPU) != 0;
-    uint64_t row = gpu ? (uint64_t)(uint32_t)node->stream << 2 | 1
+    uint64_t queue = (uint64_t)fd_et_queue(node->device, node->stream);
+    uint64_t row = gpu ? queue << 2 | 1
                    : node->thread != 0 ? node->thread << 2 | 2
                                        : (uint64_t)node->tid << 2 | 3;
     if ((node->flags & FD_ET_PROCESS) != 0 || fd_map_get(rows, row) != 0) {

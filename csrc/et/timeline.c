@@ -39,7 +39,8 @@ static uint64_t
 row_of(const fd_et_node *node)
 {
     if ((node->flags & FD_ET_GPU) != 0) {
-        return UINT64_C(1) << 40 | (uint32_t)node->stream;
+        return UINT64_C(1) << 40
+               | (uint64_t)fd_et_queue(node->device, node->stream);
     }
     return node->thread != 0 ? node->thread : node->tid;
 }

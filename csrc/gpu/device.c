@@ -204,6 +204,7 @@ pass_end(fd_gpu_device *device, fd_gpu_stream *stream,
                   .thread = interval->thread,
                   .device = (uint16_t)device->number,
                   .stream = interval->stream},
+        .call = interval->call,
         .total = total,
         .self = total > interval->nested ? total - interval->nested : 0,
         .launch_bound
@@ -339,6 +340,7 @@ begin(fd_gpu_device *device, const fd_gpu_call *call)
     interval->stream = (uint16_t)(stream - device->streams.list);
     interval->caller = call->caller;
     interval->thread = call->thread;
+    interval->call = call->call;
     bool first = stream->window != call->window;
     stream->window = call->window;
     if (!mark(device, stream, slot, false, first)) {

@@ -92,6 +92,20 @@ add_event(fd_gpu_figures *figures, const fd_gpu_event *event)
     }
 }
 
+/* The call may have ended long ago: nobody else writes these fields. */
+static void
+tell_call(const fd_gpu_figures *figures, const fd_gpu_sample *sample)
+{
+    const fd_gpu_event *event = &sample->event;
+    fd_op_call *call = fd_file_record(&figures->recording->file, sample->call);
+    call->gpu_launch = event->host;
+    call->gpu_start = event->start;
+    call->gpu_ticks = event->ticks;
+    call->gpu_device = event->device;
+    atomic_store_explicit(&call->gpu_stream, (uint16_t)(event->stream + 1),
+                          memory_order_release);
+}
+
 void
 fd_gpu_figures_add(fd_gpu_figures *figures, const fd_gpu_sample *sample)
 {
@@ -105,6 +119,9 @@ fd_gpu_figures_add(fd_gpu_figures *figures, const fd_gpu_sample *sample)
     }
     if (figures->recording->timeline.on) {
         add_event(figures, &sample->event);
+    }
+    if (sample->call != 0) {
+        tell_call(figures, sample);
     }
     pthread_mutex_unlock(&figures->lock);
 }

@@ -1,5 +1,6 @@
 /* What intervals add up to, in the recording: a record for each context that
- * had any, and a line of the timeline for each interval. Any thread. */
+ * had any, and each interval, as a line of the timeline and in the call for
+ * execution traces that it is of. Any thread. */
 #ifndef FD_GPU_FIGURES_H
 #define FD_GPU_FIGURES_H
 
@@ -22,6 +23,7 @@ typedef struct fd_gpu_figures {
 /* An interval that is over. */
 typedef struct fd_gpu_sample {
     fd_gpu_event event;
+    uint32_t call;  /* fd_op_call; 0: it is of none */
     uint64_t total; /* ns */
     uint64_t self;
     bool launch_bound;

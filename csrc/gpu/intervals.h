@@ -24,6 +24,7 @@ typedef struct fd_gpu_interval {
     uint32_t context;
     uint32_t caller;  /* context that made the call */
     uint32_t thread;  /* record of the thread */
+    uint32_t call;    /* for execution traces; 0: none */
     uint32_t parent;  /* interval on the same stream; 0: none */
     uint32_t next;    /* free slots: the next one */
     uint16_t holders;

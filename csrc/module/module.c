@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "capture/code.h"
 #include "capture/interpreters.h"
+#include "capture/process_groups.h"
 #include "capture/session.h"
 #include "capture/thread.h"
 #include "gpu/cudart.h"
@@ -72,6 +73,13 @@ gpu_runtime(PyObject *module, PyObject *unused)
                            : fd_raise(module, status, &error);
 }
 
+static PyObject *
+process_group_address(PyObject *module, PyObject *group)
+{
+    (void)module;
+    return PyLong_FromUnsignedLongLong(fd_process_group_of(group));
+}
+
 static PyMethodDef functions[] = {
     {"set_own_folder", set_own_folder, METH_O,
      PyDoc_STR("set_own_folder($module, path, /)\n--\n\n"
@@ -82,6 +90,9 @@ static PyMethodDef functions[] = {
     {"gpu_runtime", gpu_runtime, METH_NOARGS,
      PyDoc_STR("gpu_runtime($module, /)\n--\n\n"
                "The CUDA library that this process has loaded.")},
+    {"process_group_address", process_group_address, METH_O,
+     PyDoc_STR("process_group_address($module, group, /)\n--\n\n"
+               "By which operators of c10d's are given it.")},
     {"pipeline_rule", (PyCFunction)(void (*)(void))fd_pipeline_rule,
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("pipeline_rule($module, path_suffix, qualname, kind, *,\n"

@@ -401,7 +401,14 @@ typedef struct fd_op_call {
     uint32_t torch_thread; /* PyTorch's number of the thread */
     uint32_t step;  /* low half */
     uint32_t flags; /* FD_OP_CALL_* and, from bit 8 up, at::RecordScope */
-    uint64_t unused[5];
+    uint64_t gpu_launch; /* tick at which the first mark was recorded */
+    uint64_t gpu_start;  /* tick at which the GPU passed it */
+    uint64_t gpu_ticks;  /* until it passed the second */
+    uint16_t gpu_device;
+    _Atomic uint16_t gpu_stream; /* as of a fd_gpu_event, plus 1; 0: it was not
+                                    timed on a GPU. Written last */
+    uint32_t unused;
+    uint64_t unused2;
 } fd_op_call;
 
 enum {

@@ -29,6 +29,10 @@ def after_fork() -> None:
 def gpu_runtime() -> str:
     """The CUDA library that this process has loaded, by name. :class:`Error` with the reason without one."""
 
+def process_group_address(group: object, /) -> int:
+    """The address of a ``c10d::ProcessGroup``, by which its operators are given it; 0: it is none, or nothing is
+    recorded for execution traces."""
+
 def partition(sums: list[float], stages: int, method: str, /) -> list[int]:
     """Cut layers into stages: ``stages`` + 1 places, the first 0, the last the number of layers.
 

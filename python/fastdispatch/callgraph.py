@@ -69,8 +69,9 @@ class CallGraph:
         Also what goes into each operator and comes out, for ``fastdispatch et export``: give the steps with ``steps``
         or ``schedule``, a step takes some 500 bytes an operator. Needs ``ops="record"`` and ``timing``.
     gpu:
-        Time on the GPU, of one step in 100: ``"auto"`` where PyTorch uses CUDA, ``"off"``, ``"require"`` (an error
-        where there is no GPU), or a :class:`fastdispatch.Gpu` that says of which calls and how often.
+        Time on the GPU, of one step in 100 (with ``et`` of each): ``"auto"`` where PyTorch uses CUDA, ``"off"``,
+        ``"require"`` (an error where there is no GPU), or a :class:`fastdispatch.Gpu` that says of which calls and how
+        often.
     keep:
         Which Python functions become nodes: a callable that gets the key ``file:[Class]:function`` and answers yes or
         no, or globs of which one must match (``"!glob"`` excludes). It is asked once per function. A dropped function
@@ -127,7 +128,8 @@ class CallGraph:
         if et and (not timing or ops in ("dispatch", "off")):
             raise _core.Error("et=True needs times and ops='record': leave timing and ops out")
         self._et = et
-        self._gpu = gpu_of(gpu)
+        # A trace of some steps that lacks the kernels of most of them is of little use.
+        self._gpu = gpu_of(gpu, 1) if et else gpu_of(gpu)
         if self._gpu is not None and self._gpu.require and not timing:
             raise _core.Error("gpu='require' takes times: leave timing=False out")
         self._keep = keep_function(keep)

@@ -12,6 +12,8 @@ import uuid
 from pathlib import Path
 from types import ModuleType
 
+from fastdispatch import _core
+
 # Where files come from, as numbered in csrc/store/format.h.
 FROM_USER, FROM_SITE, FROM_STDLIB = range(3)
 
@@ -103,10 +105,12 @@ def torch_version() -> str | None:
 
 
 def process_groups(distributed: ModuleType) -> list[dict[str, object]]:
-    """As PyTorch lists them in its traces; empty where this version cannot tell."""
+    """As PyTorch lists them in its traces, and where they are; empty where this version cannot tell."""
     try:
-        groups: list[dict[str, object]] = distributed.distributed_c10d._world.pg_config_info
-        return groups
+        world = distributed.distributed_c10d._world
+        groups: list[dict[str, object]] = world.pg_config_info
+        addresses = {name: _core.process_group_address(group) for group, name in world.pg_names.items()}
+        return [group | {"fd_address": addresses.get(group["pg_name"], 0)} for group in groups]
     except (AttributeError, KeyError, RuntimeError, TypeError, ValueError):
         return []
 

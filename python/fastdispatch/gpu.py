@@ -74,18 +74,18 @@ class Gpu:
         session.sample_gpu(self.every, (ops, modules, functions, jobs), globs, is_in_use)
 
 
-def gpu_of(value: str | Gpu) -> Gpu | None:
+def gpu_of(value: str | Gpu, every: int = Gpu.every) -> Gpu | None:
     """What ``CallGraph(gpu=...)`` was given; None for none. Text: a mode, ``CONTEXTS@EVERY``, or ``require:`` before
-    that."""
+    that; ``every`` is for what does not say in which steps."""
     if isinstance(value, Gpu):
         return value
     if value in _MODES:
-        return None if value == "off" else Gpu(require=value == "require")
+        return None if value == "off" else Gpu(every=every, require=value == "require")
     required, contexts = value.startswith("require:"), value.removeprefix("require:")
-    contexts, at, every = contexts.partition("@")
-    if at and not every.isdigit():
+    contexts, at, given = contexts.partition("@")
+    if at and not given.isdigit():
         raise Error(f"gpu={value!r}: one of {', '.join(_MODES)}, or contexts and every, like ops+modules@10")
-    return Gpu(contexts, int(every) if at else Gpu.every, required)
+    return Gpu(contexts, int(given) if at else every, required)
 
 
 def is_in_use() -> bool:

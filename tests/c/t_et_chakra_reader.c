@@ -19,6 +19,7 @@ round_trip(const char *name)
     et.nodes.list[4].dur_ns = 2345;
     et.nodes.list[4].self_ns = 345;
     et.nodes.list[4].stream = -7;
+    et.nodes.list[4].device = 3;
     et.rank = 3;
     et.world = 4;
     OK(fd_et_save(&et, name, false, NULL));
@@ -39,6 +40,7 @@ round_trip(const char *name)
         EQUAL(a->rf_id, b->rf_id);
         EQUAL(a->seq, b->seq);
         EQUAL(a->stream, b->stream);
+        EQUAL(a->device, b->device);
         EQUAL(a->start_ns, b->start_ns);
         EQUAL(a->dur_ns, b->dur_ns);
         EQUAL(a->self_ns, b->self_ns);

@@ -51,6 +51,26 @@ of_kernels(void)
     EQUAL(et.edges.count, 2);
 }
 
+/* A stream of a device is none of another with the same number. */
+static void
+of_devices(void)
+{
+    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
+    CLEAN(fd_et_clear) fd_et et;
+    traces_begin(&text);
+    traces_more(&text, 2, 1, "a", ", \"ts\": 1");
+    traces_more(&text, 3, 2, "k", ", \"cat\": \"kernel\", \"stream\": 7, "
+                                  "\"ts\": 9");
+    traces_more(&text, 4, 2, "k", ", \"cat\": \"kernel\", \"stream\": 7, "
+                                  "\"fd_device\": 1, \"ts\": 10");
+    traces_more(&text, 5, 2, "k", ", \"cat\": \"kernel\", \"stream\": 7, "
+                                  "\"ts\": 11");
+    traces_end(&text);
+    OK(traces_load(&et, "d.json", &text, 1U << FD_ET_STREAM, NULL));
+    EQUAL(et.edges.count, 1);
+    EQUAL(traces_edge(&et, 3, 5), 1U << FD_ET_STREAM);
+}
+
 static void
 walked(void)
 {
@@ -64,4 +84,4 @@ walked(void)
     }
 }
 
-RUN(TEST(counted), TEST(of_kernels), TEST(walked))
+RUN(TEST(counted), TEST(of_kernels), TEST(of_devices), TEST(walked))

@@ -101,6 +101,67 @@ nodes_of_a_recording(void)
     OK(fd_et_complete(&et, FD_ET_ALL_KINDS));
 }
 
+/* linear was 40 ticks on stream 3 of device 1, mm ten of them; nothing was timed
+ * of the backward. */
+static void
+kernels_of_a_recording(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
+    OK(fixture_open(&f, "g.fd", 4));
+    tensor(&f, 0x100);
+    fd_op_call *linear = begin(&f, "aten::linear", 0, 0);
+    fd_op_call *mm = begin(&f, "aten::mm", 0, 0);
+    CHECK((linear != NULL && mm != NULL) || check_refused());
+    if (linear == NULL || mm == NULL) {
+        return;
+    }
+    linear->gpu_launch = linear->start + 1;
+    linear->gpu_start = linear->start + 100;
+    linear->gpu_ticks = 40;
+    mm->gpu_launch = mm->start + 1;
+    mm->gpu_start = linear->gpu_start + 20;
+    mm->gpu_ticks = 10;
+    linear->gpu_device = mm->gpu_device = 1;
+    linear->gpu_stream = mm->gpu_stream = 4;
+    end(&f, "aten::mm");
+    end(&f, "aten::linear");
+    fixture_stop(&f);
+    int64_t begun = (int64_t)linear->start;
+    OK(fd_et_from_recording(&et, "g.fd", NULL, NULL));
+    OK(fd_et_complete(&et, FD_ET_ALL_KINDS));
+    /* 2 thread, 3 tensor, 4 storage, 5 linear, then its launch, mm, mm's, and
+     * linear's second one. */
+    EQUAL(et.nodes.count, 7);
+    static const struct {
+        uint64_t id;
+        uint64_t parent;
+        int64_t after; /* the begin of linear */
+        int64_t dur;
+    } kernels[] = {{6, 5, 100, 20}, {8, 7, 120, 10}, {9, 5, 130, 10}};
+    const fd_et_node *call = traces_find(&et, 5);
+    for (int i = 0; i < 3; i++) {
+        const fd_et_node *node = traces_find(&et, kernels[i].id);
+        EQUAL(node->flags, FD_ET_GPU | FD_ET_TIMED);
+        EQUAL(node->parent_id, kernels[i].parent);
+        EQUAL(node->start_ns - call->start_ns, kernels[i].after);
+        EQUAL(node->dur_ns, kernels[i].dur);
+        EQUAL(node->device, 1);
+        EQUAL(node->stream, 3);
+        SAME(fd_et_attr_text(&et, node, "fd_timing"), "cuda_event");
+    }
+    const fd_et_node *second = traces_find(&et, 9);
+    SAME(fd_et_text(&et, second->name), "fastdispatch interval: aten::linear");
+    EQUAL(second->in.values, call->in.values);
+    EQUAL((int64_t)fd_et_attr_of(&et, second, "fd_launch_ns")->number
+              - call->start_ns,
+          (int64_t)(mm->start + mm->ticks) - begun);
+    EQUAL(traces_edge(&et, 5, 6), 1 << FD_ET_LAUNCH);
+    EQUAL(traces_edge(&et, 6, 8), 1 << FD_ET_STREAM);
+    EQUAL(traces_edge(&et, 8, 9), 1 << FD_ET_STREAM);
+    EQUAL(traces_edge(&et, 7, 9), 1 << FD_ET_LAUNCH);
+}
+
 static void
 what_is_no_such_recording(void)
 {
@@ -116,4 +177,5 @@ what_is_no_such_recording(void)
     CHECK(fd_et_from_recording(&none, "nowhere.fd", NULL, &error) != FD_OK);
 }
 
-RUN(ABSORBS(nodes_of_a_recording), ABSORBS(what_is_no_such_recording))
+RUN(ABSORBS(nodes_of_a_recording), ABSORBS(kernels_of_a_recording),
+    ABSORBS(what_is_no_such_recording))

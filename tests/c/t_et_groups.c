@@ -35,4 +35,33 @@ odd(void)
     SAME(fd_et_text(&et, et.groups.list[0].ranks), "[0,2]");
 }
 
-RUN(TEST(listed), TEST(odd))
+/* A call of c10d's takes a group, which has a name if it is listed. */
+static void
+given(void)
+{
+    static const char list[] = "[{\"pg_name\":\"a\"},"
+                               "{\"pg_name\":\"b\",\"fd_address\":4096}]";
+    const struct {
+        const char *name;
+        uint64_t word;
+        const char *group;
+    } calls[] = {{"c10d::send", 4096, "b"}, {"c10d::send", 0, ""},
+                 {"c10d::send", 8, ""},     {"aten::send", 4096, ""}};
+    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
+    OK(fd_et_add_groups(&et, (fd_span){list, list + sizeof list - 1}));
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        const uint64_t words[] = {FD_OPERAND_INT, 4096, FD_OPERAND_OTHER,
+                                  calls[i].word};
+        fd_et_node *node = fd_et_add(&et);
+        CHECK(node != NULL || check_refused());
+        if (node == NULL) {
+            return;
+        }
+        OK(fd_text_pool_add(&et.texts, calls[i].name, strlen(calls[i].name),
+                            &node->name));
+        OK(fd_et_give_group(&et, node, (fd_words){words, words + 4}));
+        SAME(fd_et_attr_text(&et, node, "pg_name"), calls[i].group);
+    }
+}
+
+RUN(TEST(listed), TEST(odd), TEST(given))

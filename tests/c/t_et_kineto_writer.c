@@ -68,6 +68,99 @@ written(void)
     CHECK(!holds(&file, "thread]"));
 }
 
+/* The first call was on a GPU, on two streams of device 2. */
+static fd_status
+recorded_on_gpu(fd_et *et)
+{
+    fd_status status = recorded(et);
+    uint32_t call = fd_et_place(et, 5) - 1;
+    for (int i = 0; i < 2 && status == FD_OK; i++) {
+        fd_et_node *node = fd_et_add(et);
+        if (node == NULL) {
+            return FD_ENOMEM;
+        }
+        uint32_t attrs = node->attrs;
+        *node = et->nodes.list[call];
+        node->parent_id = 5;
+        node->id = (uint64_t)(50 + i);
+        node->flags = FD_ET_GPU | FD_ET_TIMED;
+        node->start_ns += 2000;
+        node->dur_ns = 700;
+        node->stream = i;
+        node->device = 2;
+        node->thread = 0;
+        node->attrs = attrs;
+        fd_et_attr at = {.field = 9,
+                         .number = (uint64_t)node->start_ns - 1000};
+        status = fd_text_pool_add_clean(&et->texts, "fd_launch_ns", 12,
+                                        &at.name);
+        if (status == FD_OK) {
+            status = fd_et_add_attr(et, node, at);
+        }
+        if (status == FD_OK) {
+            status = fd_text_pool_add_clean(&et->texts, "k", 1, &node->name);
+        }
+    }
+    et->unlinked = true;
+    return status == FD_OK ? fd_et_finish(et) : status;
+}
+
+static void
+kernels(void)
+{
+    CLEAN(fd_buffer_clear) fd_buffer file = {.bytes = NULL};
+    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
+    OK(recorded_on_gpu(&et));
+    OK(fd_et_save_kineto(&et, "g.json", NULL));
+    OK(fixture_read("g.json", &file));
+    CHECK(holds(&file, "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":2,"
+                       "\"tid\":0,"));
+    CHECK(holds(&file, "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":"
+                       "\"cudaLaunchKernel\",\"pid\":7,\"tid\":70,\"ts\":"
+                       "12.500,\"dur\":0.000,\"args\":{\"External id\":105,"
+                       "\"correlation\":1,\"fd_timing\":\"cuda_event\"}}"));
+    CHECK(holds(&file, "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\","
+                       "\"pid\":2,\"tid\":1,\"ts\":13.500,\"dur\":0.700,"
+                       "\"args\":{\"External id\":105,\"correlation\":2,"
+                       "\"fd_timing\":\"cuda_event\",\"device\":2,"
+                       "\"context\":1,\"stream\":1}}"));
+    CHECK(holds(&file, "{\"ph\":\"f\",\"cat\":\"ac2g\",\"name\":\"ac2g\","
+                       "\"id\":2,\"pid\":2,\"tid\":1,\"ts\":13.500,"
+                       "\"bp\":\"e\"}"));
+    CHECK(!holds(&file, "stand_in: no kernel ran"));
+    CHECK(!holds(&file, "\"cat\":\"kernel\",\"name\":\"fastdispatch stand"));
+}
+
+/* PyTorch's form leaves kernels to the Kineto trace, and both linked have
+ * them, on their device and stream. */
+static void
+kernels_linked(void)
+{
+    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
+    CLEAN(fd_et_clear) fd_et again = {.rank = -1};
+    CLEAN(fd_kineto_clear) fd_kineto k = {.events = 0};
+    fd_et_link link;
+    OK(recorded_on_gpu(&et));
+    OK(fd_et_save(&et, "h.json", false, NULL));
+    OK(fd_et_save_kineto(&et, "l.json", NULL));
+    OK(fd_et_link_files(&again, "h.json", "l.json", FD_ET_ALL_KINDS, &link, &k,
+                        NULL));
+    EQUAL(link.kernels, 2);
+    EQUAL(link.alone + link.by_external, 0);
+    EQUAL(again.nodes.count, et.nodes.count);
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < again.nodes.count; i++) {
+        const fd_et_node *node = &again.nodes.list[i];
+        if ((node->flags & FD_ET_GPU) != 0) {
+            EQUAL(node->device, 2);
+            EQUAL(node->stream, (int32_t)found);
+            EQUAL(node->dur_ns, 700);
+            found++;
+        }
+    }
+    EQUAL(found, 2);
+}
+
 /* What we write we link. */
 static void
 linked(void)
@@ -90,4 +183,4 @@ linked(void)
     EQUAL(again.nodes.count, nodes + 1);
 }
 
-RUN(TEST(written), TEST(linked))
+RUN(TEST(written), TEST(kernels), TEST(kernels_linked), TEST(linked))

@@ -66,7 +66,7 @@ calls_of_modules(void)
     SAME(made.bytes,
          "[\n[3,2,\"Model\",\"\",100,77,-1,0,0,50,[],[]],\n"
          "[4,3,\"Layer\",\"\",100,78,-1,0,0,30,[],[\"result\"]],\n"
-         "[6,4,\"range\",\"\",7,1,-1,1,0,10,[],[]]]\n");
+         "[5,4,\"range\",\"\",7,1,-1,1,0,10,[],[]]]\n");
 }
 
 /* They are no nodes of an execution trace. */

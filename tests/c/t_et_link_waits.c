@@ -80,6 +80,10 @@ streams(void)
     OK(fd_vector_push(&k.syncs, (fd_kineto_sync){.correlation = 40,
                                                  .record = 3, .stream = 2,
                                                  .source = 1}));
+    /* Streams of these numbers on another device. */
+    OK(fd_vector_push(&k.syncs, (fd_kineto_sync){.correlation = 4,
+                                                 .record = 3, .stream = 2,
+                                                 .source = 1, .device = 1}));
     OK(fd_et_find_waits(&et, &k));
     EQUAL(et.edges.count, 1);
     EQUAL(traces_edge(&et, 3, 5), 1U << FD_ET_EVENT);

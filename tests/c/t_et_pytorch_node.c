@@ -33,7 +33,8 @@ of_today(void)
         "{\"name\": \"kernel_file\", \"type\": \"string\", \"value\": \"k\"},"
         "{\"name\": \"n\", \"type\": \"uint64\", \"value\": 12}], "
         "\"ts\": 10.5, \"inclusive_dur\": 3, \"exclusive_dur\": 1, "
-        "\"cat\": \"kernel\", \"stream\": 7, \"sync_dep\": [3, 4]}");
+        "\"cat\": \"kernel\", \"stream\": 7, \"fd_device\": 2, "
+        "\"sync_dep\": [3, 4]}");
     STOP(result);
     EQUAL(result, FD_SCAN_OK);
     const fd_et_node *node = et.nodes.list;
@@ -51,6 +52,7 @@ of_today(void)
     EQUAL(node->dur_ns, 3000);
     EQUAL(node->self_ns, 1000);
     EQUAL(node->stream, 7);
+    EQUAL(node->device, 2);
     EQUAL(node->flags, FD_ET_GPU | FD_ET_TIMED);
     EQUAL(et.given.count, 2);
     EQUAL(et.given.list[1].id, 4);

@@ -37,12 +37,14 @@ times(void)
                                   "\"ts\": 8, \"inclusive_dur\": 9");
     traces_more(&text, 4, 2, "k", ", \"cat\": \"kernel\", \"stream\": 8, "
                                   "\"ts\": 8, \"inclusive_dur\": 2");
+    traces_more(&text, 5, 2, "k", ", \"cat\": \"kernel\", \"stream\": 8, "
+                                  "\"ts\": 8, \"fd_device\": 1");
     traces_end(&text);
     OK(traces_load(&et, "a.json", &text, 0, NULL));
     OK(fd_et_summarize(&et, &s));
     EQUAL(s.steps, 1);
-    EQUAL(s.timed, 3);
-    EQUAL(s.streams, 2);
+    EQUAL(s.timed, 4);
+    EQUAL(s.streams, 3);
     EQUAL(s.begin_ns, 3000);
     EQUAL(s.end_ns, 17000);
 }

@@ -1,6 +1,7 @@
 #include "fixtures.h"
 
 #include "gpu/figures.h"
+#include "store/op_calls.h"
 
 static const fd_gpu_record *
 record(const fd_gpu_figures *figures, uint32_t at)
@@ -35,6 +36,32 @@ adds_up(void)
     EQUAL(record(&figures, 1)->self, 20);
     EQUAL(record(&figures, 1)->launch_bound, 1);
     EQUAL(figures.ended, 0);
+}
+
+/* An interval of a call for execution traces is told there, on stream 0 too. */
+static void
+tells_its_call(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    OK(fixture_open(&f, NULL, 4));
+    CLEAN(fd_gpu_figures_clear) fd_gpu_figures figures;
+    fd_gpu_figures_init(&figures, f.recording);
+    const fd_op_call what = {.start = 5};
+    const fd_op_call *call = fd_op_calls_begin(f.main, &what, &f, 1);
+    CHECK(call != NULL || check_refused());
+    fd_gpu_sample sample = {
+        .event = {.context = 100, .host = 6, .start = 7, .ticks = 8,
+                  .device = 1},
+        .call = call == NULL ? 0 : fd_file_id(&f.recording->file, call),
+    };
+    fd_gpu_figures_add(&figures, &sample);
+    if (call != NULL) {
+        EQUAL(call->gpu_launch, 6);
+        EQUAL(call->gpu_start, 7);
+        EQUAL(call->gpu_ticks, 8);
+        EQUAL(call->gpu_device, 1);
+        EQUAL(call->gpu_stream, 1);
+    }
 }
 
 /* Lines of the timeline until its share of the file is used up. */
@@ -84,4 +111,5 @@ or_overwritten(void)
     EQUAL(header->counters[FD_COUNT_GPU_EVENTS_LOST], 3 * room);
 }
 
-RUN(ABSORBS(adds_up), ABSORBS(events_are_bounded), ABSORBS(or_overwritten))
+RUN(ABSORBS(adds_up), ABSORBS(tells_its_call), ABSORBS(events_are_bounded),
+    ABSORBS(or_overwritten))

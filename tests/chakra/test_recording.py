@@ -1,4 +1,4 @@
-"""What ``et export`` writes, in the hands of the public tools: two ranks on gloo, no GPU."""
+"""What ``et export`` writes, in the hands of the public tools: three ranks on gloo, no GPU."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,11 +14,11 @@ import pytest
 
 from fastdispatch import cli
 from fastdispatch._core import et_convert, et_info, et_link
-from tests import processes
+from tests import processes, standin
 from tests.chakra.tools import HERE, TOOLS, Node, converted, decode, linked, tool
 from tests.oracle.observed import assert_same_call, calls_of, nodes_of
 
-STEPS = 2
+RANKS, STEPS = 3, 2  # of et_ranks.py
 STAND_IN = "fastdispatch stand-in: no kernel ran"
 #: What the feeder of simulators reads of each attribute: another type is read as 0.
 TYPES = {
@@ -50,7 +51,7 @@ class Run(NamedTuple):
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder = tmp_path_factory.mktemp("recorded")
-    processes.run("et_ranks.py", folder)
+    processes.run_ranks("et_ranks.py", RANKS, folder)
     assert cli.main(["et", "export", str(folder / "run"), "-o", str(folder)]) == 0
     et, kineto, output = folder / "et_0.json", folder / "kineto" / "kineto_0.json", folder / "linked.json"
     theirs = nodes_of(folder / "theirs_0.json")
@@ -169,11 +170,46 @@ def test_hta_analyses_the_ranks(run: Run) -> None:
     done = subprocess.run(command, text=True, capture_output=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert found["ranks"] == [0, 1]
+    assert found["ranks"] == [0, 1, 2]
     assert found["iterations"] == [0, 1]
-    assert [row["rank"] for row in found["breakdown"]] == [0, 1]
+    assert [row["rank"] for row in found["breakdown"]] == [0, 1, 2]
     assert all(row["compute_time(us)"] == STEPS for row in found["breakdown"])  # its stand-ins, 1 us each
     assert (found["kernels"], found["launches"], found["critical"]) == ([STAND_IN], STEPS, True)
     calls = names([node for node in nodes_of(run.et) if node["attrs"]["rf_id"]])
     steps = {f"ProfilerStep#{step}": 1 for step in range(STEPS)}
     assert Counter(found["names"]) == calls + Counter(steps) + Counter({"cudaLaunchKernel": STEPS})
+
+
+def test_the_public_tools_take_kernels_of_ours(tmp_path: Path) -> None:
+    """A training that believes in two GPUs: as many kernels by name, below the same calls, and no stand-in."""
+    folder = standin.build(tmp_path)
+    processes.run("gpu_training.py", folder, folder / "out", "traces", "libcudart.so.13")
+    assert cli.main(["et", "export", str(folder / "out" / "traces"), "-o", str(folder)]) == 0
+    output = folder / "linked.json"
+    made = linked(folder / "et_0.json", folder / "kineto" / "kineto_0.json", output)
+    theirs = decode(converted(output, output.with_suffix(".et"))).values()
+    ours = decode(folder / "trace.0.et")
+
+    def kernels(nodes: Iterable[Node]) -> Counter[str]:
+        return Counter(node["name"] for node in nodes if node["attrs"]["is_cpu_op"][1] is False)
+
+    wanted = kernels(ours.values())
+    assert sum(wanted.values()) > 800 and STAND_IN not in wanted
+    assert Counter(node["name"] for node in made if "cat" in node) == wanted
+    assert kernels(theirs) == wanted
+    by_id = {node["id"]: node for node in made}
+    for node in made:
+        if "cat" in node:
+            assert node["name"] == f"fastdispatch interval: {by_id[node['ctrl_deps']]['name']}"
+    for node in ours.values():
+        if node["attrs"]["is_cpu_op"][1] is False:
+            assert node["name"] == f"fastdispatch interval: {ours[node['parents'][0]]['name']}"
+            assert node["attrs"]["fd_timing"] == ["string_val", "cuda_event"]
+    done = subprocess.run(
+        [str(TOOLS / "python"), str(HERE / "analyse.py"), str(folder / "kineto")],
+        text=True, capture_output=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["launches"] == sum(wanted.values())
+    assert set(found["kernels"]) - {"others"} <= set(wanted)

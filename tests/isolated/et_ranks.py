@@ -1,22 +1,18 @@
-"""Two ranks of the smallest network train on gloo; two steps are recorded, by us and by PyTorch's observer.
-Usage: et_ranks.py FOLDER"""
+"""Three ranks on gloo: two steps of the smallest network, recorded by us and by PyTorch's observer, then each kind of
+communication once, on two groups, recorded by us. Usage: et_ranks.py FOLDER RANK"""
 
 import sys
-import tempfile
 
 import torch
 import torch.distributed as dist
-import torch.multiprocessing as mp
 
 import fastdispatch
 
-RANKS = 2
+RANKS = 3
 STEPS = 2
 
 
-def train(rank: int, folder: str, meeting: str) -> None:
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=RANKS)
+def train(rank: int, folder: str) -> None:
     network = torch.nn.Sequential(torch.nn.Linear(10, 5), torch.nn.ReLU(), torch.nn.Linear(5, 1))
     model = torch.nn.parallel.DistributedDataParallel(network)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
@@ -35,9 +31,42 @@ def train(rank: int, folder: str, meeting: str) -> None:
             step()
         observer.stop()
     observer.unregister_callback()
+
+
+def communicate(rank: int, pair: dist.ProcessGroup) -> None:
+    """In ``pair`` ranks 1 and 2 are numbers 0 and 1."""
+    x = torch.full((4, 3), float(rank))
+    parts = [torch.empty(4, 3) for _ in range(RANKS)]
+    dist.all_reduce(x)
+    dist.broadcast(x, src=1)
+    dist.reduce(x, dst=2)
+    dist.all_gather(parts, x)
+    dist.gather(x, parts if rank == 0 else None, dst=0)
+    dist.scatter(x, parts if rank == 1 else None, src=1)
+    # Rank r gives rank i the number of rows that i gets of each: 1, 2, 3.
+    dist.all_to_all_single(torch.empty(3 * (rank + 1), 2), torch.ones(6, 2), [rank + 1] * RANKS, [1, 2, 3])
+    dist.barrier()
+    if rank == 0:
+        dist.send(torch.ones(5, dtype=torch.int64), dst=1, tag=3)
+    if rank == 1:
+        dist.recv(torch.empty(5, dtype=torch.int64), src=0, tag=3)
+    if rank > 0:
+        dist.all_reduce(torch.ones(7, dtype=torch.float64), group=pair)
+        message = torch.ones(2, 2)
+        work = dist.isend(message, dst=2, group=pair) if rank == 1 else dist.irecv(message, src=1, group=pair)
+        assert work is not None
+        work.wait()
+
+
+def main(folder: str, rank: int) -> None:
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=RANKS)
+    train(rank, folder)
+    pair = dist.new_group([1, 2])
+    with fastdispatch.CallGraph(f"{folder}/comms", et=True):
+        communicate(rank, pair)
     dist.destroy_process_group()
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as meeting:
-        mp.spawn(train, args=(sys.argv[1], f"{meeting}/store"), nprocs=RANKS)
+    main(sys.argv[1], int(sys.argv[2]))

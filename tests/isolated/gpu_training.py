@@ -27,6 +27,7 @@ RUNS = {  # contexts, every, what else is to happen
     "dispatch": ("ops", 3, "dispatch"),
     "raise": ("ops,functions", 1, "raise"),
     "error": ("ops", 1, "error"),
+    "traces": ("ops", 1, "traces"),
 }
 trouble = ""
 losses: list[float] = []
@@ -35,7 +36,7 @@ asked: list[int] = []
 
 @torch.library.custom_op("standin::work", mutates_args=())
 def work(x: torch.Tensor) -> torch.Tensor:
-    cuda.standin_launch(None, 300_000)
+    cuda.standin_launch(side if trouble == "traces" else None, 300_000)
     if trouble == "raise" and len(losses) == 4:
         raise ValueError("in the middle")
     return x.clone()
@@ -50,7 +51,13 @@ class Net(torch.nn.Module):
         self.first, self.second = torch.nn.Linear(8, 8), torch.nn.Linear(8, 1)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.second(work(torch.relu(self.first(x))))
+        hidden = torch.relu(self.first(x))
+        if trouble == "traces":
+            streams.standin_use_stream(side)
+        hidden = work(hidden)
+        if trouble == "traces":
+            streams.standin_use_stream(None)
+        return self.second(hidden)
 
 
 def train_step(net: Net, x: torch.Tensor) -> None:
@@ -67,6 +74,9 @@ def train_step(net: Net, x: torch.Tensor) -> None:
 
 def train(graph: fastdispatch.CallGraph, net: Net, x: torch.Tensor) -> None:
     for _ in range(10):
+        if trouble == "traces":  # the last steps are another device's, and its default stream's
+            cuda.cudaSetDevice(len(losses) // 5)
+            side.value = None if len(losses) // 5 else made.value
         if trouble == "error" and len(losses) == 4:
             cuda.standin_fail(b"cudaEventRecord", 5, 700, 1)
         try:
@@ -86,7 +96,8 @@ def run(name: str) -> dict[str, object]:
     x = torch.randn(4, 8)
     ops = "dispatch" if trouble == "dispatch" else "record"
     gpu = fastdispatch.Gpu(contexts, every, require=True)
-    with fastdispatch.CallGraph(f"{out}/{name}", gpu=gpu, ops=ops, timeline=trouble == "timeline") as graph:
+    more = {"timeline": trouble == "timeline", "et": trouble == "traces"}
+    with fastdispatch.CallGraph(f"{out}/{name}", gpu=gpu, ops=ops, **more) as graph:
         train(graph, net, x)
     waits = (b"cudaEventSynchronize", b"cudaStreamSynchronize", b"cudaDeviceSynchronize")
     return {
@@ -100,7 +111,11 @@ def run(name: str) -> dict[str, object]:
 
 torch._C._cuda_getCurrentRawStream = lambda device: asked.append(device) or 0
 said = {"old": run("old")} if not only else {}
-ctypes.CDLL(f"{folder}/libc10_cuda.so", mode=ctypes.RTLD_GLOBAL)
+streams = ctypes.CDLL(f"{folder}/libc10_cuda.so", mode=ctypes.RTLD_GLOBAL)
+streams.standin_use_stream.argtypes = [ctypes.c_void_p]
+made, side = ctypes.c_void_p(), ctypes.c_void_p()
+if library.startswith("libcudart"):
+    cuda.cudaStreamCreateWithFlags(ctypes.byref(made), 1)
 asked.clear()
 said |= {name: run(name) for name in RUNS if (name == only if only else name != "old")}
 print(json.dumps(said))

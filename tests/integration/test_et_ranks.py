@@ -1,0 +1,121 @@
+"""Execution traces of three real ranks on gloo: what communication they hold, and what is estimated from them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import processes
+from tests.oracle.replay import Node, read, replayed
+
+pytest.importorskip("torch")
+
+RANKS = 3  # of et_ranks.py
+
+
+@pytest.fixture(scope="module")
+def traces(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folders ``run``, two steps of a training, and ``comms``, each kind of communication."""
+    folder = tmp_path_factory.mktemp("ranks")
+    processes.run_ranks("et_ranks.py", RANKS, folder)
+    for name in ("run", "comms"):
+        done = processes.fastdispatch(
+            "et", "export", folder / name, "-o", folder / "traces" / name, "--layout", "astra-sim"
+        )
+        assert done.returncode == 0, done.stderr
+        assert "cycles" not in done.stderr and "new ids" not in done.stderr
+    return folder / "traces"
+
+
+def moves(path: Path) -> list[Node]:
+    return [node for node in read(path, 0) if node.moves]
+
+
+def said(node: Node) -> tuple[Any, ...]:
+    """Name, type, collective, bytes, group, root or source, destination, tag."""
+    get = node.attrs.get
+    numbers = [get(name, -1) for name in ("comm_src", "comm_dst", "comm_tag")]
+    return (node.name, node.type, get("comm_type"), get("comm_size"), get("pg_name", b"").decode(), *numbers)
+
+
+X = 4 * 3 * 4  # bytes of a tensor that all have
+COLLECTIVES = [  # type 7 and ALL_REDUCE 0, REDUCE 1 ... of Chakra
+    ("gloo:all_reduce", 7, 0, X, "0", -1, -1, -1),
+    ("gloo:broadcast", 7, 5, X, "0", 1, -1, -1),
+    ("gloo:reduce", 7, 1, X, "0", 2, -1, -1),
+    ("gloo:all_gather", 7, 2, X, "0", -1, -1, -1),
+    ("gloo:gather", 7, 3, X, "0", 0, -1, -1),
+    ("gloo:scatter", 7, 4, X, "0", 1, -1, -1),
+    ("gloo:all_to_all", 7, 6, 48, "0", -1, -1, -1),
+    ("gloo:barrier", 7, 9, None, "0", -1, -1, -1),
+]
+MESSAGES = {  # of ranks as all are numbered, in the pair too
+    0: [("gloo:send", 5, None, 40, "0", -1, 1, 3)],
+    1: [
+        ("gloo:recv", 6, None, 40, "0", 0, -1, 3),
+        ("gloo:all_reduce", 7, 0, 56, "1", -1, -1, -1),
+        ("gloo:send", 5, None, 16, "1", -1, 2, 0),
+    ],
+    2: [
+        ("gloo:all_reduce", 7, 0, 56, "1", -1, -1, -1),
+        ("gloo:recv", 6, None, 16, "1", 1, -1, 0),
+    ],
+}
+
+
+@pytest.mark.parametrize("rank", range(RANKS))
+def test_each_communication_field_by_field(rank: int, traces: Path) -> None:
+    found = [said(node) for node in moves(traces / "comms" / f"trace.{rank}.et")]
+    wanted = COLLECTIVES + MESSAGES[rank]
+    if rank == 1:  # which has what it scatters
+        wanted = [(*row[:3], RANKS * X, *row[4:]) if row[0] == "gloo:scatter" else row for row in wanted]
+    assert found == wanted
+    # The call says how many rows go to whom and come from whom.
+    nodes = json.loads((traces / "comms" / f"et_{rank}.json").read_text())["nodes"]
+    (call,) = [node for node in nodes if node["name"] == "c10d::alltoall_base_"]
+    assert call["inputs"]["values"][3:5] == [[rank + 1] * RANKS, [1, 2, 3]]
+    assert call["inputs"]["shapes"][:2] == [[3 * (rank + 1), 2], [6, 2]]
+    slices = json.loads((traces / "comms" / "kineto" / f"kineto_{rank}.json").read_text())["traceEvents"]
+    args = [event["args"] for event in slices if "Collective name" in event.get("args", {})]
+    assert [(row["Process Group Name"], row.get("fd_bytes")) for row in args] == [(row[4], row[3]) for row in wanted]
+
+
+def test_the_ranks_match(traces: Path) -> None:
+    """In two groups, of which one numbers its ranks anew."""
+    done = processes.fastdispatch("et", "check", traces / "comms", "--json")
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["collectives"], found["messages"]) == (0, len(COLLECTIVES) + 1, 2)
+    groups = json.loads((traces / "comms" / "comm_groups.json").read_text())
+    assert groups == {"0": [0, 1, 2], "1": [1, 2]}
+    assert sorted(path.name for path in (traces / "comms").glob("*.et")) == [
+        f"trace.{rank}.et" for rank in range(RANKS)
+    ]
+
+
+CHANGES: list[tuple[list[str], dict[str, float], float, int]] = [
+    ([], {}, 1, 0),
+    (["--scale", "aten::addmm=3", "--scale", "AddmmBackward0=0.25"], {"aten::addmm": 3, "AddmmBackward0": 0.25}, 1, 0),
+    (["--bandwidth", "2x"], {}, 2, 0),
+    (["--latency", "50us", "--scale", "gloo:all_reduce=0.5"], {"gloo:all_reduce": 0.5}, 1, 50_000),
+]
+
+
+@pytest.mark.parametrize(("options", "scales", "bandwidth", "latency"), CHANGES, ids=lambda value: str(value)[:20])
+@pytest.mark.parametrize("run", ["run", "comms"])
+def test_estimates_to_the_nanosecond(
+    run: str, options: list[str], scales: dict[str, float], bandwidth: float, latency: int, traces: Path
+) -> None:
+    """As a slow program says that shares nothing with ours."""
+    paths = [traces / run / f"trace.{rank}.et" for rank in range(RANKS)]
+    done = processes.fastdispatch("et", "estimate", *paths, "--json", *options)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    whole, steps = replayed(paths, scales, bandwidth, latency)
+    assert (found["measured_ns"], found["predicted_ns"], found["broken"]) == (*whole, 0)
+    told = {step["name"]: (step["measured_ns"], step["predicted_ns"]) for step in found["steps"]}
+    assert told == steps
+    if run == "run" or not options:  # not every name is in the other
+        assert (found["predicted_ns"] == found["measured_ns"]) == (not options)
