@@ -147,7 +147,8 @@ kind_of(fd_span cat, fd_span name, uint64_t *step)
     if (kind != 0) {
         return kind;
     }
-    if (begins(cat, "gpu_") || fd_span_is(cat, "Trace")) {
+    bool sums = fd_span_is(cat, "phase") && begins(name, "phase: ");
+    if (begins(cat, "gpu_") || fd_span_is(cat, "Trace") || sums) {
         return FD_IS_AROUND;
     }
     if (begins_one_of(name, backends)) {

@@ -30,6 +30,8 @@ kinds(void)
         {"gpu_memcpy", "Memcpy HtoD", FD_IS_COPY},
         {"gpu_user_annotation", "nccl:all_reduce", FD_IS_AROUND},
         {"Trace", "PyTorch Profiler (0)", FD_IS_AROUND},
+        {"phase", "phase: other", FD_IS_AROUND},
+        {"phase", "other", 0},
         {"user_annotation", "gloo:all_reduce",
          FD_IS_COMMUNICATION | FD_IS_BACKEND | FD_IS_COLLECTIVE},
         {"cpu_op", "c10d::allreduce_",
