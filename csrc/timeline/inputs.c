@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "timeline/filter.h"
+#include "timeline/from_recording.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,9 +25,16 @@ is_ours(const fd_timeline_input *input)
     return strcmp(input->survey.program, FD_TIMELINE_OURS) == 0;
 }
 
-/* Of one rank ours come first. Of two of ours that which knew of more ranks (a
- * launcher that spawned them knows of none), then "rank00000.fd" before
- * "rank00000.4711.fd", which a second process of the same rank wrote. */
+static bool
+is_recording(const fd_timeline_input *input)
+{
+    return strcmp(input->survey.format, FD_RECORDING_FORMAT) == 0;
+}
+
+/* Of one rank ours come first. Of two of ours the recording, not what was
+ * exported of it; that which knew of more ranks (a launcher that spawned them
+ * knows of none); then "rank00000.fd" before "rank00000.4711.fd", which a second
+ * process of the same rank wrote. */
 static int
 by_rank(const void *left, const void *right)
 {
@@ -37,6 +45,9 @@ by_rank(const void *left, const void *right)
     }
     if (is_ours(a) != is_ours(b)) {
         return is_ours(a) ? -1 : 1;
+    }
+    if (is_ours(a) && is_recording(a) != is_recording(b)) {
+        return is_recording(a) ? -1 : 1;
     }
     if (is_ours(a) && a->survey.world != b->survey.world) {
         return a->survey.world > b->survey.world ? -1 : 1;

@@ -79,6 +79,20 @@ def test_recordings_are_merged_as_they_are_exported(run: Path, tmp_path: Path) -
     assert {row["program"] for row in trace["ranks"]} == {"fastdispatch"}
 
 
+def test_exports_beside_their_recordings_are_no_inputs(run: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(run, tmp_path / "run")
+    trace = fastdispatch.load(run, timeline=True)
+    for name, form in (("a.json", "chrome"), ("b.pftrace", "perfetto")):
+        (folder / name).write_bytes(trace.export(form))
+    lines = merge(folder, "-o", tmp_path / "out.json")
+    assert lines == [
+        f"fastdispatch: {folder / name}: left out: rank 0 is there already" for name in ("a.json", "b.pftrace")
+    ]
+    merge(run, "-o", tmp_path / "plain.json")
+    out, plain = (json.loads((tmp_path / name).read_text()) for name in ("out.json", "plain.json"))
+    assert out["traceEvents"] == plain["traceEvents"]
+
+
 def test_beside_a_trace_of_another_program(run: Path, tmp_path: Path) -> None:
     """Both programs read one wall clock."""
     exported = json.loads(fastdispatch.load(run, timeline=True).export("chrome"))
