@@ -95,8 +95,9 @@ def stacks_of(trace: Trace, live: bool) -> Iterable[Stack]:
     state = "killed" if rank["state"] == "running" and not live else rank["state"]
     threads, open_calls = rank["threads"], rank["open"]
     for thread, role in enumerate(threads["role"]):
-        # Since its last event a thread has been where it is: nothing wrote that down.
-        silent = now - rank["start_monotonic"] - threads["last"][thread] if live and here else 0
+        # Since its last event a thread has been where it is, where events are written down.
+        known = live and here and state == "running"
+        silent = now - rank["start_monotonic"] - threads["last"][thread] if known else 0
         lines = [
             (nodes["key"][contexts["node"][context]], nodes["kind"][contexts["node"][context]], age + max(silent, 0))
             for which, context, age in zip(*open_calls.values(), strict=True)
@@ -148,11 +149,13 @@ class Sample:
     at: float
     figures: dict[str, Figures]
     ranks: list[dict[str, Any]]
+    ended: int  # recordings whose process is gone, or has stopped them
 
 
 def sample(path: str) -> Sample:
     """All ranks of a run together, as of now."""
-    trace = load([str(each) for each in recordings(path)])
+    found = recordings(path)
+    trace = load([str(each) for each in found])
     table = trace.table("node")
     kinds = trace.nodes["kind"]
     columns = (table[name] for name in ("where", "node", "calls", "resumes", "self", "total"))
@@ -161,7 +164,8 @@ def sample(path: str) -> Sample:
         for where, node, calls, resumes, own, total in zip(*columns, strict=True)
         if kinds[node] != "thread"
     }
-    return Sample(time.monotonic(), figures, trace.ranks)
+    ended = sum(not files.is_live(each) for each in found)
+    return Sample(time.monotonic(), figures, trace.ranks, ended)
 
 
 @dataclass(frozen=True)

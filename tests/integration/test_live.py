@@ -103,6 +103,9 @@ def test_off_and_on_at_steps(ranks: Ranks) -> None:
     time.sleep(0.2)
     assert live.sample(str(ranks.run)).figures == rest
     assert "no open calls" in command("where", ranks.run) or "paused" in command("where", ranks.run)
+    ages = [[each.age for each in live.stacks(str(ranks.run))] for _ in range(2)]
+    assert ages[0] == ages[1]  # those of when it paused: where the program is since then nobody wrote down
+    assert command("top", ranks.run, "--once", "--total").startswith("2 ranks, 2 paused, step")
     command("on", ranks.run / "rank00001.fd")
     wait_for(lambda: fastdispatch.load(ranks.run).ranks[1]["state"] == "running")
     assert fastdispatch.load(ranks.run).ranks[0]["state"] == "paused"
@@ -153,7 +156,7 @@ def test_where_a_killed_rank_was(ranks: Ranks) -> None:
         process.kill()
         process.wait(30)
     assert ", killed: step" in command("where", ranks.run)
-    assert command("top", ranks.run, "--once", "--total").startswith("2 ranks, step")
+    assert command("top", ranks.run, "--once", "--total").startswith("2 ranks, 2 ended, step")
 
 
 def screen_of(terminal: int, until: bytes) -> bytes:
@@ -185,6 +188,11 @@ def test_top_in_a_terminal_and_neither_side_harms_the_other(ranks: Ranks) -> Non
         screen_of(ours, b"by total")
         os.write(ours, b"f")
         screen_of(ours, b"frozen")
+        os.write(ours, b"/")
+        screen_of(ours, b"part of a name")
+        os.write(ours, b"OPTIM")
+        drawn = screen_of(ours, b"OPTIM]").partition(b"OPTIM]")[2]
+        assert b"Optimizer." in drawn or screen_of(ours, b"Optimizer.")
         assert grow(ranks)
     finally:
         top.kill()

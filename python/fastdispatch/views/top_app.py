@@ -79,7 +79,7 @@ class Top(App[None]):
             "calls": lambda rate: -rate.calls,
             "where": lambda rate: rate.key,
         }[self.sorting]
-        rows = sorted((rate for rate in self.found if self.wanted in rate.key), key=key)
+        rows = sorted((rate for rate in self.found if self.wanted.casefold() in rate.key.casefold()), key=key)
         table = self.query_one(DataTable)
         at = table.cursor_row
         table.clear()

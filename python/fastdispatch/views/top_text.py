@@ -19,7 +19,9 @@ def head(before: Sample | None, after: Sample) -> str:
         done = max(steps) - max((rank["steps"] for rank in before.ranks), default=0)
         rate = f", {done / (after.at - before.at):.3g} steps/s"
     recorded = seconds(max(rank["recorded"] for rank in ranks))
-    return f"{len(ranks)} rank{'s' * (len(ranks) != 1)}, {span}{rate}, recorded {recorded}"
+    paused = sum(rank["state"] == "paused" for rank in ranks) if after.ended < len(ranks) else 0
+    states = "".join(f", {count} {word}" for count, word in ((paused, "paused"), (after.ended, "ended")) if count)
+    return f"{len(ranks)} rank{'s' * (len(ranks) != 1)}{states}, {span}{rate}, recorded {recorded}"
 
 
 def cells(rate: Rate) -> tuple[str, str, str, str]:
