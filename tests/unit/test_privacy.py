@@ -92,7 +92,7 @@ OUTPUTS = {
     "dump": ["dump", "RUN", "-o", "FILE"],
     **{
         f"export {name}": ["export", name, "RUN", "-o", "FILE"]
-        for name in ("chrome", "perfetto", "folded", "speedscope", "pprof", "graphml", "sqlite")
+        for name in ("chrome", "perfetto", "folded", "speedscope", "pprof", "graphml", "sqlite", "dot")
     },
     "export callgraph": ["export", "callgraph", "RUN", "-o", "FILE.json"],
     "export csv": ["export", "csv", "RUN", "--table", "nodes", "-o", "FILE"],

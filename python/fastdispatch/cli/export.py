@@ -7,6 +7,7 @@ import gzip
 from pathlib import Path
 
 from fastdispatch import Error, Trace, load, tables
+from fastdispatch.cli import svg
 from fastdispatch.cli.output import make_folder, write
 from fastdispatch.cli.timeline_merge import ALIGNMENTS
 
@@ -35,6 +36,10 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     for name, what in FLAMES.items():
         add_flame(formats, name, what)
     add_graphml(formats)
+    what = "the call graph in Graphviz's language"
+    dot = formats.add_parser("dot", help=what, description=f"Write {what}: what svg has Graphviz lay out.")
+    svg.add_options(dot, "ending in .gz: compressed")
+    dot.set_defaults(function=export_dot)
     add_tables(formats)
     add_timeline(formats, "perfetto", "a timeline for ui.perfetto.dev, native")
     chrome = add_timeline(formats, "chrome", "a timeline for chrome://tracing, Perfetto and other readers of its JSON")
@@ -95,6 +100,10 @@ def add_common(parser: argparse.ArgumentParser) -> None:
 def export_one(arguments: argparse.Namespace) -> None:
     options = {name: getattr(arguments, name) for name in ("weight", "ops") if hasattr(arguments, name)}
     write_file(arguments.output, load(arguments.path).export(arguments.format, rank=arguments.rank, **options))
+
+
+def export_dot(arguments: argparse.Namespace) -> None:
+    write_file(arguments.output, svg.dot_of(arguments))
 
 
 def export_csv(arguments: argparse.Namespace) -> None:

@@ -10,10 +10,14 @@ from fastdispatch.cli.output import write
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("svg", help="the call graph as a picture", description=__doc__)
+    add_options(parser, "the picture; FILE.dot: the text for Graphviz")
+    parser.set_defaults(function=run)
+
+
+def add_options(parser: argparse.ArgumentParser, output: str) -> None:
+    """Of this command and of ``export dot``."""
     parser.add_argument("path", metavar="PATH", help="a recording, run directory, dump or merge")
-    parser.add_argument(
-        "-o", dest="output", required=True, metavar="FILE", help="the picture; FILE.dot: the text for Graphviz"
-    )
+    parser.add_argument("-o", dest="output", required=True, metavar="FILE", help=output)
     parser.add_argument("--style", choices=("default", "classic"), default="default")
     parser.add_argument("--weight", choices=("time", "calls"), default="time", help="what makes a line wide")
     parser.add_argument(
@@ -31,7 +35,6 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--min", type=percent, metavar="PERCENT", help="fold functions below this share of the time")
     parser.add_argument("--rank", type=int, metavar="N", help="one rank; otherwise the sum of all")
     parser.add_argument("--all", action="store_true", help="fold nothing")
-    parser.set_defaults(function=run)
 
 
 def percent(text: str) -> float:
@@ -41,8 +44,9 @@ def percent(text: str) -> float:
     return value
 
 
-def run(arguments: argparse.Namespace) -> None:
-    dot = load(arguments.path).export(
+def dot_of(arguments: argparse.Namespace) -> bytes:
+    """The picture in Graphviz's language."""
+    return load(arguments.path).export(
         "dot",
         rank=arguments.rank,
         style=arguments.style,
@@ -53,6 +57,10 @@ def run(arguments: argparse.Namespace) -> None:
         min_percent=arguments.min,
         all=arguments.all,
     )
+
+
+def run(arguments: argparse.Namespace) -> None:
+    dot = dot_of(arguments)
     if str(arguments.output).endswith(".dot"):
         write(arguments.output, dot)
         return
