@@ -152,6 +152,20 @@ def test_order_and_what_is_before() -> None:
     assert diamond.before("d") == {"a", "b", "c"} and diamond.behind("b") == {"d"} and diamond.before("a") == set()
 
 
+def test_ends_ways_and_parts() -> None:
+    nodes = [Node(id, "x", 1.0, stage=stage) for id, stage in zip("abcdef", (0, 0, 1, 1, None, 0), strict=True)]
+    graph = Graph(nodes, [("a", "b"), ("b", "c"), ("a", "c"), ("c", "d"), ("f", "d"), ("a", "b")], {"steps": 5})
+    assert [node.id for node in graph.sources()] == ["a", "e", "f"]
+    assert [node.id for node in graph.sinks()] == ["d", "e"]
+    assert graph.depths() == {"a": 0, "b": 1, "c": 2, "d": 3, "e": 0, "f": 0}
+    assert graph.heights() == {"a": 3, "b": 2, "c": 1, "d": 0, "e": 0, "f": 1}
+    parts = graph.parts()
+    assert [*parts] == [None, 0, 1]
+    assert [node.id for node in parts[0].nodes] == ["a", "b", "f"] and parts[0].edges == [("a", "b"), ("a", "b")]
+    assert parts[1].edges == [("c", "d")] and parts[None].edges == [] and parts[1].about == {"steps": 5}
+    assert sum(part.totals()["forward_ms"] for part in parts.values()) == graph.totals()["forward_ms"] == 6
+
+
 def test_antichains() -> None:
     edges = [("0", id) for id in "124"] + [(id, "3") for id in "124"]
     graph = Graph([Node(id, "x") for id in "01234"], edges)

@@ -11,6 +11,7 @@ import threading
 from array import array
 from itertools import product
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -413,5 +414,7 @@ def test_odd_names_are_drawn(tmp_path: Path) -> None:
     from fastdispatch.views.svg import layout
 
     nodes = [Node('a"b', 'Odd("\\n<b>&")', stage=0), Node("c\\", "x", stage=1), Node("é", "y")]
+    nodes += [Node("\x01%s", "two\nlines\x1b[2J\ufffe")]
     picture = layout(dot_of(Graph(nodes, [('a"b', "c\\")])))
-    assert b"&lt;b&gt;&amp;" in picture
+    assert b"&lt;b&gt;&amp;" in picture and b"two lines" in picture
+    ElementTree.fromstring(picture)

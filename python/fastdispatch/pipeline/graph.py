@@ -161,6 +161,39 @@ class Graph:
         """Each node after those it needs; of several the first in the file."""
         return [self.nodes[place] for place in self._core.order()]
 
+    def sources(self) -> list[Node]:
+        """Nodes that need nothing, in the order of the file."""
+        return [node for node in self.nodes if not self.inputs(node.id)]
+
+    def sinks(self) -> list[Node]:
+        """Nodes that nothing needs, in the order of the file."""
+        return [node for node in self.nodes if not self.outputs(node.id)]
+
+    def depths(self) -> dict[str, int]:
+        """By id the most edges on a way from a source."""
+        found: dict[str, int] = {}
+        for node in self.order():
+            found[node.id] = max((found[id] + 1 for id in self.inputs(node.id)), default=0)
+        return found
+
+    def heights(self) -> dict[str, int]:
+        """By id the most edges on a way to a sink."""
+        found: dict[str, int] = {}
+        for node in reversed(self.order()):
+            found[node.id] = max((found[id] + 1 for id in self.outputs(node.id)), default=0)
+        return found
+
+    def parts(self) -> dict[int | None, Graph]:
+        """A graph a stage, in the order of the stages, with the edges within it; nodes without one are under None."""
+        stages = {node.id: node.stage for node in self.nodes}
+        edges: dict[int | None, list[tuple[str, str]]] = {stage: [] for stage in stages.values()}
+        for first, second in self.edges:
+            if stages[first] == stages[second]:
+                edges[stages[first]].append((first, second))
+        order = sorted(edges, key=lambda stage: -1 if stage is None else stage)
+        nodes = {stage: [node for node in self.nodes if node.stage == stage] for stage in order}
+        return {stage: Graph(nodes[stage], edges[stage], self.about) for stage in order}
+
     def compressed(self) -> Graph:
         """Branches as one node each: runs of nodes with one input and one output behind one that several need. Times
         and parameters add up, the last output stays."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fastdispatch.cli.output import printable
 from fastdispatch.pipeline.graph import Graph, Node
 
 _COLOURS = ("#cfe2f3", "#d9ead3", "#fff2cc", "#f4cccc", "#d9d2e9", "#d0e0e3", "#fce5cd", "#ead1dc")
@@ -11,7 +12,7 @@ _NAME = 36
 
 
 def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ") + '"'
+    return '"' + printable(text.replace("\n", " ")).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _bytes(size: float) -> str:
@@ -23,7 +24,8 @@ def _bytes(size: float) -> str:
 
 
 def _label(node: Node) -> str:
-    name = node.name if len(node.name) <= _NAME else node.name[: _NAME - 3] + "..."
+    name = node.name.replace("\n", " ")
+    name = name if len(name) <= _NAME else name[: _NAME - 3] + "..."
     figures = []
     if node.forward_ms or node.backward_ms:
         figures.append(f"{node.forward_ms:.3g} + {node.backward_ms:.3g} ms")
