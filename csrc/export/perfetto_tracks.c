@@ -90,6 +90,7 @@ write_steps(writer *w)
         const fd_trace_event *event = list.list[i];
         char name[32];
         snprintf(name, sizeof name, "step %u", event->context);
+        fd_proto_text(&w->message, FD_PB_EVENT_CATEGORY, "step");
         fd_proto_text(&w->message, FD_PB_EVENT_NAME, name);
         write_event(w, FD_PB_TYPE_BEGIN, event->start);
         write_event(w, FD_PB_TYPE_END, event->start + event->duration);
@@ -124,6 +125,7 @@ write_async(writer *w, const fd_trace_event *event, lane_list *lanes)
         begin_track(w, w->tracks->lanes + place, "Asynchronous work", false);
     }
     const fd_slice_names *names = w->tracks->names;
+    fd_proto_text(&w->message, FD_PB_EVENT_CATEGORY, "async");
     fd_proto_text(&w->message, FD_PB_EVENT_NAME,
                   fd_text_pool_get(&names->names,
                                    names->of_context[event->context].name));

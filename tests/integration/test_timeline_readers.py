@@ -16,6 +16,7 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 
 import fastdispatch
+from fastdispatch.cli import main
 from tests import processes
 from tests.consumers.browser import catapult_warnings, needs_chromium, show
 from tests.consumers.perfetto import assert_clean, decode, open_trace, query
@@ -104,6 +105,22 @@ def test_both_forms_hold_every_event(trace: fastdispatch.Trace, native: Path, ch
             assert_clean(processor)
             rows = query(processor, SLICES)
             assert sorted((row["pid"], row["name"], row["end"] - row["begin"]) for row in rows) == wanted
+
+
+def test_both_forms_have_the_same_figures(native: Path, chrome: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """But for events, of which a native slice is two, and what time 0 is."""
+    made = []
+    for path in (native, chrome):
+        assert main(["timeline", "stats", "--json", str(path)]) == 0
+        figures = json.loads(capsys.readouterr().out)
+        del figures["files"]
+        base = figures.pop("base_ns")
+        for row in (*figures["ranks"], *figures["steps"]):
+            row.update(start=base + row["start"], end=base + row["end"])
+            row.pop("events", None)
+        made.append(figures)
+    assert made[0] == made[1]
+    assert {row["step"] for row in made[0]["steps"]} == set(range(STEPS))
 
 
 def test_a_plain_slice_takes_at_most_30_bytes(native: Path) -> None:
