@@ -85,6 +85,7 @@ OUTPUTS = {
     "et export": ["et", "export", "RUN", "-o", "FILE"],
     "diff page": ["diff", "RUN", "RUN", "--html", "FILE"],
     "pipeline report": ["pipeline", "report", "RUN", "--json", "--svg", "FILE.svg"],
+    "pipeline partition": ["pipeline", "partition", "RUN", "-n", "2", "--json"],
     "pipeline flow": ["pipeline", "flow", "RUN", "--all", "--json"],
     "top": ["top", "RUN", "--once", "--total", "--rows", "1000"],
     "where": ["where", "RUN", "--all", "--threads"],
@@ -104,6 +105,7 @@ NAMED = {
     "where": b"<module>",
     "report modules": b"zebra_layers",
     "pipeline report": b"fastdispatch-pipeline-report",
+    "pipeline partition": b"zebra_layers.1",
     "timeline check": b"zebra_out",
     "et export": b"zebra operand",
 }
@@ -209,6 +211,8 @@ def test_prefixes_are_cut(zebra_run: Path, tmp_path: Path) -> None:
         ["timeline", "cut", "OTHER", "--time", "0s:", "-o", "FILE"],
         ["timeline", "check", "OTHER"],
         ["et", "info", "OTHER"],
+        ["pipeline", "partition", "NUMBERS", "-n", "2"],
+        ["pipeline", "partition", "--method", "pipedream", "-n", "2", "NUMBERS"],
     ),
     ids=lambda command: " ".join(command[:2]),
 )
@@ -217,7 +221,13 @@ def test_other_files_are_refused(
 ) -> None:
     other = tmp_path / "other.json"
     other.write_text('{"traceEvents":[{"ph":"X","name":"zebra","ts":1,"dur":1,"pid":1,"tid":1}]}')
-    words = {"RUN": str(zebra_run), "OTHER": str(other), "FILE": str(tmp_path / "made")}
+    (tmp_path / "numbers").write_text("1\n2\n3")
+    words = {
+        "NUMBERS": str(tmp_path / "numbers"),
+        "RUN": str(zebra_run),
+        "OTHER": str(other),
+        "FILE": str(tmp_path / "made"),
+    }
     assert main([*(words.get(word, word) for word in command), "--anonymize", "salt"]) == 2
     assert not (tmp_path / "made").exists()
     said = capsys.readouterr().err

@@ -15,6 +15,7 @@ from fastdispatch.cli import pipeline_optimize
 from fastdispatch.pipeline.layers import Number, is_module, is_spec
 from fastdispatch.pipeline.layouts import megatron_layout, split_points
 from fastdispatch.pipeline.partition import Partition, cut, stage_report
+from fastdispatch.privacy import wish
 
 _DESCRIPTION = """Cut a row of layers into the stages of a pipeline. INPUT is a file of weights (a JSON list, or one
 number a line), a recording or run directory of a model whose layers are numbered modules, or MODULE:ATTRIBUTE, a model
@@ -54,12 +55,15 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(arguments: argparse.Namespace) -> None:
     path, counts = inputs(arguments)
     if arguments.method == "pipedream":
+        needs_no_privacy(path)
         pipeline_optimize.run(arguments, path, counts)
         return
     if len(counts) > 1:
         raise Error(f"-n {' '.join(map(str, counts))}: one number of stages (several are levels of --method pipedream)")
     given = read(path)
     recording = isinstance(given, Path)
+    if not recording:
+        needs_no_privacy(path)
     done = cut(
         given,
         counts[0] if counts else None,
@@ -77,6 +81,11 @@ def run(arguments: argparse.Namespace) -> None:
     print(stage_report(done, loss, weight_texts(done) if arguments.weights else None), end="")
     if not arguments.report:
         print("\n".join(summary(done)))
+
+
+def needs_no_privacy(path: str) -> None:
+    if wish() is not None:
+        raise Error(f"{path}: --anonymize and --strip-prefix are for recordings: names in it stay as they are")
 
 
 def inputs(arguments: argparse.Namespace) -> tuple[str, list[int]]:

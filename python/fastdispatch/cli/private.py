@@ -13,7 +13,7 @@ COMMANDS = ("report", "html", "svg", "diff", "top", "where", "merge", "dump", "e
 
 #: Commands that read what is no recording, and say that they cannot; but for those below.
 REFUSING = ("et", "pipeline")
-BELOW = (("pipeline", "report"), ("pipeline", "flow"), ("et", "export"))
+BELOW = (("pipeline", "report"), ("pipeline", "flow"), ("pipeline", "partition"), ("et", "export"))
 
 
 def add(parser: argparse.ArgumentParser) -> None:
