@@ -2,6 +2,7 @@
 communication once, on two groups, recorded by us. Usage: et_ranks.py FOLDER RANK"""
 
 import sys
+import time
 
 import torch
 import torch.distributed as dist
@@ -29,6 +30,7 @@ def train(rank: int, folder: str) -> None:
         observer.start()
         for _ in range(STEPS):
             step()
+        time.sleep(0.3)  # a thread of gloo may not be done with what it was waited for
         observer.stop()
     observer.unregister_callback()
 
