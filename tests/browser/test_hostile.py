@@ -89,6 +89,9 @@ def test_names_are_there_in_full(browser: Browser, strange: Path) -> None:
         for name in NAMES:
             start = name[:20].strip()
             assert any(start in text for text in names) or "\x01" in name, name
+        turned = shown.locator("#view-table tbody tr").filter(has_text="right to left").filter(has_text=".py:7").first
+        name, file = (turned.locator(each).bounding_box() for each in ("th b", "th .quiet"))
+        assert name and file and name["x"] + name["width"] <= file["x"]  # a name does not turn what stands beside it
         assert shown.locator("h1").get_attribute("title") == f"{BREAKOUT}/{BREAKOUT}"
         shown.fill("#query", "</script>")
         assert shown.locator("#answer").inner_text().startswith("2 functions")

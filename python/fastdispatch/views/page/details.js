@@ -2,7 +2,7 @@
 
 import { bothText, changeMark, compares, figureSides, nodeSides, swatch, verdict } from "./change.js";
 import { button, el } from "./dom.js";
-import { figure, share } from "./format.js";
+import { callsText, figure, share } from "./format.js";
 import { places } from "./places.js";
 import { set, state } from "./state.js";
 import { byNode, figures, label, modulesOf, trace, weight } from "./trace.js";
@@ -44,7 +44,7 @@ function listOf(heading, list, whole, unit) {
     const rows = list.slice(0, NEIGHBOURS).map(([node, calls, value, before, after]) => el("li", {},
         el("button", { type: "button", class: "name", onclick: () => set({ node }), title: trace.nodes.key[node].slice(0, 500) },
             swatch(node), label(node).slice(0, 120)),
-        el("span", { class: "quiet" }, `${figure(calls, "count")} calls · ${value ? `${compares() ? bothText(before, after, unit) : figure(value, unit)} · ${share(value, whole)}` : "0 %"} `,
+        el("span", { class: "quiet" }, `${callsText(calls)} · ${value ? `${compares() ? bothText(before, after, unit) : figure(value, unit)} · ${share(value, whole)}` : "0 %"} `,
             compares() ? changeMark(before, after) : "")));
     const rest = list.length - rows.length;
     return el("section", {}, el("h3", {}, heading),

@@ -2,7 +2,7 @@
 
 import { bothText, changeText, compares, tone, verdict } from "./change.js";
 import { button, clipped, el, fitted, roomy, variable } from "./dom.js";
-import { figure, grouped, share } from "./format.js";
+import { callsText, figure, grouped, share } from "./format.js";
 import { forest } from "./forest.js";
 import { matches } from "./search.js";
 import { set, state } from "./state.js";
@@ -182,7 +182,7 @@ function tip(frame) {
             : `${name}: ${figure(frame.value, unit)} (${share(frame.value, whole)})`,
         compares() ? verdict(frame.node) : "",
         state.reverse || compares() ? "" : `itself: ${figure(frame.own, unit)} (${share(frame.own, whole)})`,
-        `${figure(frame.calls, "count")} calls${frame.instances > 1 ? ` in ${frame.instances} instances` : ""}`,
+        `${callsText(frame.calls)}${frame.instances > 1 ? ` in ${frame.instances} instances` : ""}`,
     ];
 }
 

@@ -21,6 +21,11 @@ export function figure(value, unit) {
     return Number.isInteger(value) || value >= 100 ? grouped(value) : String(Number(value.toPrecision(3)));
 }
 
+/** `1 call`; of a step of two recordings also `0.5 calls`. */
+export function callsText(number) {
+    return `${figure(number, "count")} ${number === 1 ? "call" : "calls"}`;
+}
+
 export function share(part, whole) {
     if (!whole || !part) return "0 %";
     const percent = (100 * part) / whole;

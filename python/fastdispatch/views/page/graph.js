@@ -2,7 +2,7 @@
 
 import { bothText, changeText, compares, groupSides, tone } from "./change.js";
 import { button, el, svg } from "./dom.js";
-import { counted, figure, share } from "./format.js";
+import { callsText, counted, figure, share } from "./format.js";
 import { allGroups, drawnOf, edgesBetween, leaf, opened, openText, pathOf } from "./groups.js";
 import { layered } from "./layers.js";
 import { matches } from "./search.js";
@@ -124,7 +124,7 @@ function edgeOf(edge, way, chosen, most) {
         "stroke-width": (0.8 + 6 * Math.sqrt(part)).toFixed(2), "stroke-opacity": compares() ? 0.9 : (0.25 + 0.75 * Math.sqrt(part)).toFixed(2),
         "stroke-dasharray": compares() ? dashes(edge) : null,
         style: { stroke: compares() ? `color-mix(in oklab, var(--tone-${tone(edge.before, edge.after)}) 75%, var(--ink))` : `color-mix(in oklab, var(--heat) ${Math.round(100 * Math.sqrt(part))}%, var(--faint))` },
-        onmousemove: (event) => showTip(event, [names, `${figure(edge.calls, "count")} calls`, `${label}: ${valueText(edge.value, edge)}`]),
+        onmousemove: (event) => showTip(event, [names, callsText(edge.calls), `${label}: ${valueText(edge.value, edge)}`]),
         onmouseleave: hideTip,
     });
 }
