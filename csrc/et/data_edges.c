@@ -67,8 +67,9 @@ waited(const fd_et *et, uint32_t from, uint32_t to)
     return work->comm == 0
            || (from < to
                && (!timed
-                   || work->start_ns + work->dur_ns
-                          <= et->nodes.list[to].start_ns));
+                   || fd_et_overlap(work->start_ns, work->dur_ns,
+                                    et->nodes.list[to].start_ns)
+                          != INT64_MAX));
 }
 
 /* Later readers of a thread stand for earlier ones: there is an order. */

@@ -146,6 +146,8 @@ typedef struct fd_et_faults {
     uint64_t cut[FD_ET_KINDS]; /* ... and the edges that were dropped */
     uint64_t renumbered; /* nodes with new ids: theirs did not grow */
     uint64_t untyped;    /* collectives of a kind that is not known */
+    uint64_t dtypes;     /* nodes with a dtype that is not known */
+    char dtype[64];      /* the first of these; "" */
     char trouble[160];   /* the first damage, in words; "" */
     char cycle[256];     /* the first cycle, in words; "" */
 } fd_et_faults;
@@ -203,6 +205,16 @@ static inline const char *
 fd_et_text(const fd_et *et, uint32_t id)
 {
     return fd_text_pool_get(&et->texts, id);
+}
+
+/* By how much work ended after who could have waited for it began; 0: not at
+ * all. That who waited goes on may be seen before the end of the work is, but
+ * not long: INT64_MAX is for who did not wait. */
+static inline int64_t
+fd_et_overlap(int64_t start, int64_t dur, int64_t begun)
+{
+    int64_t late = start + dur - begun;
+    return late <= 0 ? 0 : late <= dur / 10 ? late : INT64_MAX;
 }
 
 /* A stream of a device as one number. */

@@ -77,6 +77,9 @@ fd_play_ready_by(const fd_play_rank *rank, const fd_et_edge *edge, bool played,
     const fd_play_node *to = &rank->nodes[edge->to];
     int64_t start = played ? from->start : from->measured;
     *who = edge->from;
+    if (is_root(&rank->et->nodes.list[edge->from])) {
+        return INT64_MIN; /* it begins when the first that it encloses does */
+    }
     if (has(edge->kinds, FD_ET_LAUNCH)) {
         return start + to->launch;
     }
@@ -93,10 +96,14 @@ fd_play_ready_by(const fd_play_rank *rank, const fd_et_edge *edge, bool played,
     }
     /* Work that had not ended held nothing up. */
     int64_t end = fd_play_measured_end(rank, edge->from);
-    if (end > to->measured && !fd_play_is_gpu(&rank->et->nodes.list[edge->to])) {
+    int64_t over = fd_play_is_gpu(&rank->et->nodes.list[edge->to])
+                       ? 0
+                       : fd_et_overlap(from->measured, end - from->measured,
+                                       to->measured);
+    if (over == INT64_MAX) {
         return INT64_MIN;
     }
-    return played ? fd_play_end(rank, edge->from) : end;
+    return (played ? fd_play_end(rank, edge->from) : end) - over;
 }
 
 /* A thread waited for a kernel in the call that was open when that ended: the

@@ -83,4 +83,15 @@ communication(void)
     SAME(fd_et_attr_text(&et, et.nodes.list, "none"), "");
 }
 
-RUN(TEST(sorted), TEST(damaged), TEST(kinds_of_one_pair), TEST(communication))
+/* A tenth of the work at most is seen too late. */
+static void
+overlaps(void)
+{
+    EQUAL(fd_et_overlap(100, 50, 150), 0);
+    EQUAL(fd_et_overlap(100, 50, 170), 0);
+    EQUAL(fd_et_overlap(100, 50, 145), 5);
+    EQUAL(fd_et_overlap(100, 50, 144), INT64_MAX);
+    EQUAL(fd_et_overlap(100, 50, 90), INT64_MAX);
+}
+
+RUN(TEST(sorted), TEST(damaged), TEST(kinds_of_one_pair), TEST(communication), TEST(overlaps))

@@ -207,7 +207,7 @@ class Replay:
         return float(self.remember("factor", node, lambda n: self.factor(n.parent) * self.scales.get(n.name, 1.0)))
 
     def ready(self, node: Node, *, played: bool) -> int | None:
-        times = [self.ready_by(cause, kinds, node, played) for cause, kinds in node.waits]
+        times = [self.ready_by(cause, kinds, node, played) for cause, kinds in node.waits if not cause.root]
         return max((time for time in times if time is not None), default=None)
 
     def ready_by(self, cause: Node, kinds: int, node: Node, played: bool) -> int | None:
@@ -224,9 +224,10 @@ class Replay:
             if call is None or self.over(call) > self.begin(node):
                 return self.start(cause) if played else self.begin(cause)
             return self.end(call) if played else self.over(call)
-        if self.over(cause) > self.begin(node) and not node.gpu:
+        late = 0 if node.gpu else max(self.over(cause) - self.begin(node), 0)
+        if late > (self.over(cause) - self.begin(cause)) // 10:
             return None  # it had not ended, and held nothing up
-        return self.end(cause) if played else self.over(cause)
+        return (self.end(cause) if played else self.over(cause)) - late
 
     def start(self, node: Node) -> int:
         return int(self.remember("start", node, self.find_start))
