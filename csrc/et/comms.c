@@ -1,5 +1,6 @@
 #include "et/comms.h"
 
+#include "et/dtypes.h"
 #include "et/names.h"
 
 #include <string.h>
@@ -8,28 +9,6 @@
 enum { MOST_ABOVE = 8 };
 
 static const char process_group[] = "process_group:init";
-
-uint32_t
-fd_et_item_size(const char *dtype)
-{
-    static const struct {
-        const char *name;
-        uint32_t size;
-    } sizes[] = {{"Float", 4},  {"float", 4},  {"Half", 2},  {"BFloat16", 2},
-                 {"c10::Half", 2}, {"c10::BFloat16", 2}, {"Double", 8},
-                 {"double", 8}, {"Long", 8},   {"long", 8},  {"long int", 8},
-                 {"Int", 4},    {"int", 4},    {"Short", 2}, {"short", 2},
-                 {"Byte", 1},   {"Char", 1},   {"Bool", 1},  {"bool", 1},
-                 {"unsigned char", 1}, {"signed char", 1},
-                 {"ComplexFloat", 8}, {"c10::complex<float>", 8},
-                 {"Float8_e4m3fn", 1}, {"Float8_e5m2", 1}};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        if (strcmp(dtype, sizes[i].name) == 0) {
-            return sizes[i].size;
-        }
-    }
-    return 0;
-}
 
 static int64_t
 attr_number(const fd_et *et, const fd_et_node *node, const char *name)

@@ -9,7 +9,4 @@
  * (FD_ET_WRITTEN) stay as they are. */
 fd_status fd_et_find_comms(fd_et *et);
 
-/* The bytes of one element of a dtype as PyTorch spells it; 0: not known. */
-uint32_t fd_et_item_size(const char *dtype);
-
 #endif

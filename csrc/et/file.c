@@ -4,6 +4,7 @@
 #include "et/chakra_writer.h"
 #include "et/comms.h"
 #include "et/dot.h"
+#include "et/dtypes.h"
 #include "et/edges.h"
 #include "et/from_kineto.h"
 #include "et/graphml.h"
@@ -88,6 +89,9 @@ fd_et_complete(fd_et *et, uint32_t kinds)
     fd_status status = fd_et_find_groups(et);
     if (status == FD_OK) {
         status = fd_et_find_comms(et);
+    }
+    if (status == FD_OK) {
+        status = fd_et_check_dtypes(et);
     }
     if (status == FD_OK) {
         status = fd_et_fill_times(et);

@@ -1,6 +1,6 @@
 #include "et/link.h"
 
-#include "et/comms.h"
+#include "et/dtypes.h"
 #include "et/file.h"
 #include "et/groups.h"
 #include "et/link_waits.h"

@@ -16,39 +16,6 @@ typedef struct listing {
     const fd_et_hiding *hiding; /* NULL: names stay */
 } listing;
 
-static const fd_dtype dtypes[] = {
-    {"unsigned char", "uint8", 1},
-    {"signed char", "int8", 1},
-    {"short", "int16", 2},
-    {"int", "int32", 4},
-    {"long int", "int64", 8},
-    {"c10::Half", "float16", 2},
-    {"float", "float32", 4},
-    {"double", "float64", 8},
-    {"c10::complex<c10::Half>", "complex32", 4},
-    {"c10::complex<float>", "complex64", 8},
-    {"c10::complex<double>", "complex128", 16},
-    {"bool", "bool", 1},
-    {"c10::qint8", "qint8", 1},
-    {"c10::quint8", "quint8", 1},
-    {"c10::qint32", "qint32", 4},
-    {"c10::BFloat16", "bfloat16", 2},
-    {"c10::quint4x2", "quint4x2", 1},
-    {"c10::quint2x4", "quint2x4", 1},
-    {"c10::bits1x8", "bits1x8", 1},
-    {"c10::bits2x4", "bits2x4", 1},
-    {"c10::bits4x2", "bits4x2", 1},
-    {"c10::bits8", "bits8", 1},
-    {"c10::bits16", "bits16", 2},
-    {"c10::Float8_e5m2", "float8_e5m2", 1},
-    {"c10::Float8_e4m3fn", "float8_e4m3fn", 1},
-    {"c10::Float8_e5m2fnuz", "float8_e5m2fnuz", 1},
-    {"c10::Float8_e4m3fnuz", "float8_e4m3fnuz", 1},
-    {"short unsigned int", "uint16", 2},
-    {"unsigned int", "uint32", 4},
-    {"long unsigned int", "uint64", 8},
-};
-
 /* c10::DeviceType */
 static const char *const devices[] = {
     "cpu",  "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip",
@@ -59,9 +26,7 @@ static const char *const devices[] = {
 const fd_dtype *
 fd_dtype_of(const fd_operand *tensor)
 {
-    static const fd_dtype unknown = {"unknown", "unknown", 0};
-    uint32_t dtype = tensor->head >> 8 & 0xff;
-    return dtype < sizeof dtypes / sizeof *dtypes ? &dtypes[dtype] : &unknown;
+    return fd_dtype_at(tensor->head >> 8 & 0xff);
 }
 
 /* Words behind the first, as many as it may have; false: none of ours. */

@@ -3,6 +3,7 @@
 #ifndef FD_ET_OPERANDS_H
 #define FD_ET_OPERANDS_H
 
+#include "et/dtypes.h"
 #include "et/privacy.h"
 #include "io/chunks.h"
 
@@ -33,14 +34,7 @@ bool fd_words_tensor(fd_words *words, fd_operand *tensor);
 enum { FD_TENSOR_ADDRESS, FD_TENSOR_STORAGE, FD_TENSOR_OFFSET,
        FD_TENSOR_ELEMENTS, FD_TENSOR_SIZES };
 
-/* Of c10::ScalarType by number: C++'s name, as PyTorch's observer has it, that
- * of Python, and bytes of an element; a row of "unknown" for any other. */
-typedef struct fd_dtype {
-    const char *cpp;
-    const char *name;
-    uint8_t bytes;
-} fd_dtype;
-
+/* The dtype in the first word of a tensor. */
 const fd_dtype *fd_dtype_of(const fd_operand *tensor);
 
 /* The only element of a tensor that has FD_OPERAND_VALUED. */

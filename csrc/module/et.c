@@ -37,7 +37,7 @@ fault_counts(const fd_et_faults *faults)
         return NULL;
     }
     return Py_BuildValue(
-        "{s:K,s:K,s:s,s:K,s:K,s:K,s:K,s:K,s:K,s:s,s:N,s:K,s:K}", "lost",
+        "{s:K,s:K,s:s,s:K,s:K,s:K,s:K,s:K,s:K,s:s,s:N,s:K,s:K,s:K,s:s}", "lost",
         (unsigned long long)faults->lost, "lost_bytes",
         (unsigned long long)faults->lost_bytes, "trouble", faults->trouble,
         "repaired", (unsigned long long)faults->repaired, "wrong",
@@ -47,7 +47,9 @@ fault_counts(const fd_et_faults *faults)
         (unsigned long long)faults->dangling, "cycles",
         (unsigned long long)faults->cycles, "cycle", faults->cycle, "cut",
         cut, "renumbered", (unsigned long long)faults->renumbered,
-        "collectives_unknown", (unsigned long long)faults->untyped);
+        "collectives_unknown", (unsigned long long)faults->untyped,
+        "dtypes_unknown", (unsigned long long)faults->dtypes, "dtype",
+        faults->dtype);
 }
 
 static PyObject *

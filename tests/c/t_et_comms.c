@@ -75,8 +75,6 @@ of_nccl(void)
     EQUAL(fd_et_comm_of(&et, kernel)->dst, 6);
     EQUAL(fd_et_comm_of(&et, kernel)->bytes, 12);
     EQUAL(traces_find(&et, 4)->type, FD_ET_COMP);
-    EQUAL(fd_et_item_size("c10::Half"), 2);
-    EQUAL(fd_et_item_size("strange"), 0);
 }
 
 RUN(TEST(of_gloo), TEST(apart), TEST(of_nccl))

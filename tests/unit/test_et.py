@@ -148,6 +148,20 @@ def test_damage_is_told_and_the_rest_kept(trace: Path, tmp_path: Path, capsys: p
     assert info(capsys, tmp_path / "y.et")[0]["nodes"] == 5
 
 
+def test_an_unknown_dtype(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a PyTorch to come: every node is there, with a line that says so."""
+    strange = node(4, 2, "aten::b", "aten::b()")
+    strange["inputs"] = {"values": [[9, 8, 0, 6, 2, "cpu"]], "shapes": [[6]], "types": ["Tensor(c10::Posit16)"]}
+    path = write(tmp_path / "x.json", document(node(3, 2, "aten::a", "aten::a()"), strange))
+    for output in ("y.et", "y.json"):
+        assert cli.main(["et", "convert", str(path), "-o", str(tmp_path / output)]) == 0
+        assert "1 nodes with a dtype that is not known, the first c10::Posit16" in capsys.readouterr().err
+    (row,) = info(capsys, tmp_path / "y.et")
+    assert (row["nodes"], row["faults"]["dtypes_unknown"]) == (4, 1)
+    assert "Tensor(c10::Posit16)" in (tmp_path / "y.json").read_text()
+    assert cli.main(["et", "check", str(path)]) == 0
+
+
 def test_a_timeline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     timed = document(
         node(3, 2, "a", ts=10, inclusive_dur=5),

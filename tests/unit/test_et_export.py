@@ -6,6 +6,8 @@ import json
 import signal
 import subprocess
 import sys
+import warnings
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ import fastdispatch
 from fastdispatch import cli
 from tests import processes
 from tests.oracle.observed import assert_same_call, calls_of, nodes_of
+from tests.unit import pyreader
 
 torch = pytest.importorskip("torch")
 
@@ -186,6 +189,63 @@ def test_steps_of_the_window_alone(tmp_path: Path) -> None:
         assert (event["name"], event["dur"]) == (timed[number]["name"], timed[number]["inclusive_dur"])
         assert abs(base + event["ts"] - timed[number]["ts"]) < 1
         assert event["args"]["External id"] == number
+
+
+#: Of one byte, but uint16, complex32 and bfloat16.
+EXOTIC = ["float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu", "float4_e2m1fn_x2", "uint16", "uint4", "int4", "uint1"]
+EXOTIC += ["int7", "bits8", "complex32", "bfloat16"]
+
+
+def test_exotic_dtypes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As PyTorch's observer spells them, quantised ones too; sizes of elements with them."""
+    raw = torch.zeros(4, dtype=torch.uint8)
+    tensors = [raw.view(getattr(torch, name)) for name in EXOTIC if hasattr(torch, name)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tensors += [torch.quantize_per_tensor(torch.ones(3), 0.1, 0, kind) for kind in (torch.quint8, torch.qint32)]
+    observer = torch.profiler.ExecutionTraceObserver()
+    observer.register_callback(str(tmp_path / "theirs.json"))
+
+    def work(graph: fastdispatch.CallGraph) -> None:
+        observer.start()
+        for tensor in tensors:
+            tensor.detach()
+        observer.stop()
+
+    ours = export(record(tmp_path, work))
+    observer.unregister_callback()
+    theirs = [node for node in nodes_of(tmp_path / "theirs.json") if node["name"] == "aten::detach"]
+    mine = [node for node in ours if node["name"] == "aten::detach"]
+    for one, other in zip(theirs, mine, strict=True):
+        assert_same_call(one, other)
+    assert len(mine) == len(tensors) > 10
+    assert "not known" not in capsys.readouterr().err
+
+
+CALLS, OPERANDS = 14, 15  # kinds of chunks in docs/format.md
+
+
+def test_steps_outside_the_window_leave_nothing(tmp_path: Path) -> None:
+    """However many there are: as many calls and words of operands as of the one step, and no tensor is kept."""
+    dead: list[bool] = []
+
+    def made(steps: int) -> dict[int, int]:
+        def work(graph: fastdispatch.CallGraph) -> None:
+            for _ in range(steps):
+                x = torch.ones(7)
+                y = x * 2.0 + torch.cat([x, x])[:7]
+                gone = [weakref.ref(x), weakref.ref(y)]
+                del x, y
+                dead.extend(ref() is None for ref in gone)
+                graph.step()
+
+        path = record(tmp_path / str(steps), work, steps="2:3") / "rank00000.fd"
+        return {form: used for form, _, used, _ in pyreader.Reader(path).chunks if form in (CALLS, OPERANDS)}
+
+    few = made(4)
+    assert 5 <= few[CALLS] <= 12 and few[OPERANDS] > 50
+    assert few == made(40)
+    assert len(dead) == 88 and all(dead)
 
 
 def test_the_program_computes_the_same(tmp_path: Path) -> None:

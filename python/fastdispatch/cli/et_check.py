@@ -14,7 +14,7 @@ from fastdispatch.summary import grouped
 SCHEMA = "fastdispatch-et-check/1"
 BROKEN = 1
 #: Faults of a file with which it is still whole.
-HARMLESS = ("repaired", "renumbered", "collectives_unknown")
+HARMLESS = ("repaired", "renumbered", "collectives_unknown", "dtypes_unknown")
 
 
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -134,6 +134,8 @@ def warnings(row: dict[str, Any]) -> Iterator[str]:
     for key, text in said.items():
         if faults[key]:
             yield f"{faults[key]} {text}"
+    if faults["dtypes_unknown"]:
+        yield f"{faults['dtypes_unknown']} nodes with a dtype that is not known, the first {faults['dtype']}"
     if faults["cycles"]:
         cut = ", ".join(f"{count} {kind}" for kind, count in faults["cut"].items() if count)
         yield f"{faults['cycles']} cycles cut ({cut}), the first {faults['cycle']}"

@@ -1,0 +1,168 @@
+#include "et/dtypes.h"
+
+#include "base/map.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const fd_dtype dtypes[] = {
+    {"unsigned char", "uint8", 1},
+    {"signed char", "int8", 1},
+    {"short", "int16", 2},
+    {"int", "int32", 4},
+    {"long int", "int64", 8},
+    {"c10::Half", "float16", 2},
+    {"float", "float32", 4},
+    {"double", "float64", 8},
+    {"c10::complex<c10::Half>", "complex32", 4},
+    {"c10::complex<float>", "complex64", 8},
+    {"c10::complex<double>", "complex128", 16},
+    {"bool", "bool", 1},
+    {"c10::qint8", "qint8", 1},
+    {"c10::quint8", "quint8", 1},
+    {"c10::qint32", "qint32", 4},
+    {"c10::BFloat16", "bfloat16", 2},
+    {"c10::quint4x2", "quint4x2", 1},
+    {"c10::quint2x4", "quint2x4", 1},
+    {"c10::bits1x8", "bits1x8", 1},
+    {"c10::bits2x4", "bits2x4", 1},
+    {"c10::bits4x2", "bits4x2", 1},
+    {"c10::bits8", "bits8", 1},
+    {"c10::bits16", "bits16", 2},
+    {"c10::Float8_e5m2", "float8_e5m2", 1},
+    {"c10::Float8_e4m3fn", "float8_e4m3fn", 1},
+    {"c10::Float8_e5m2fnuz", "float8_e5m2fnuz", 1},
+    {"c10::Float8_e4m3fnuz", "float8_e4m3fnuz", 1},
+    {"short unsigned int", "uint16", 2},
+    {"unsigned int", "uint32", 4},
+    {"long unsigned int", "uint64", 8},
+    {"c10::dummy_uint1_7_t<1>", "uint1", 1},
+    {"c10::dummy_uint1_7_t<2>", "uint2", 1},
+    {"c10::dummy_uint1_7_t<3>", "uint3", 1},
+    {"c10::dummy_uint1_7_t<4>", "uint4", 1},
+    {"c10::dummy_uint1_7_t<5>", "uint5", 1},
+    {"c10::dummy_uint1_7_t<6>", "uint6", 1},
+    {"c10::dummy_uint1_7_t<7>", "uint7", 1},
+    {"c10::dummy_int1_7_t<1>", "int1", 1},
+    {"c10::dummy_int1_7_t<2>", "int2", 1},
+    {"c10::dummy_int1_7_t<3>", "int3", 1},
+    {"c10::dummy_int1_7_t<4>", "int4", 1},
+    {"c10::dummy_int1_7_t<5>", "int5", 1},
+    {"c10::dummy_int1_7_t<6>", "int6", 1},
+    {"c10::dummy_int1_7_t<7>", "int7", 1},
+    {"c10::Float8_e8m0fnu", "float8_e8m0fnu", 1},
+    {"c10::Float4_e2m1fn_x2", "float4_e2m1fn_x2", 1},
+};
+
+enum { DTYPES = sizeof dtypes / sizeof *dtypes };
+
+/* What else they are called: c10d, older observers. */
+static const struct {
+    const char *name;
+    uint8_t bytes;
+} others[] = {
+    {"Byte", 1},         {"Char", 1},          {"Short", 2},
+    {"Int", 4},          {"Long", 8},          {"long", 8},
+    {"Half", 2},         {"Float", 4},         {"Double", 8},
+    {"ComplexHalf", 4},  {"ComplexFloat", 8},  {"ComplexDouble", 16},
+    {"Bool", 1},         {"BFloat16", 2},      {"QInt8", 1},
+    {"QUInt8", 1},       {"QInt32", 4},        {"Float8_e5m2", 1},
+    {"Float8_e4m3fn", 1}, {"Float8_e5m2fnuz", 1}, {"Float8_e4m3fnuz", 1},
+    {"Float8_e8m0fnu", 1}, {"Float4_e2m1fn_x2", 1}, {"UInt16", 2},
+    {"UInt32", 4},       {"UInt64", 8},        {"c10::complex<double>", 16},
+};
+
+const fd_dtype *
+fd_dtype_at(uint32_t number)
+{
+    static const fd_dtype unknown = {"unknown", "unknown", 0};
+    return number < DTYPES ? &dtypes[number] : &unknown;
+}
+
+static uint32_t
+size_of(const char *name, size_t size)
+{
+    for (size_t i = 0; i < DTYPES; i++) {
+        const char *names[] = {dtypes[i].cpp, dtypes[i].name};
+        for (int k = 0; k < 2; k++) {
+            if (strlen(names[k]) == size
+                && memcmp(names[k], name, size) == 0) {
+                return dtypes[i].bytes;
+            }
+        }
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (strlen(others[i].name) == size
+            && memcmp(others[i].name, name, size) == 0) {
+            return others[i].bytes;
+        }
+    }
+    return 0;
+}
+
+uint32_t
+fd_et_item_size(const char *dtype)
+{
+    return size_of(dtype, strlen(dtype));
+}
+
+/* The first dtype of a list of types that is not known; empty: all are. */
+static fd_span
+strange_in(const char *types)
+{
+    static const char head[] = "Tensor(";
+    static const char none[] = "nullptr";
+    for (const char *at = strstr(types, head); at != NULL;
+         at = strstr(at, head)) {
+        at += sizeof head - 1;
+        size_t size = strcspn(at, ")");
+        if (strncmp(at, none, sizeof none - 1) != 0 && size_of(at, size) == 0) {
+            return (fd_span){at, at + size};
+        }
+    }
+    return (fd_span){"", ""};
+}
+
+/* Lists of types, of which there are few, are looked at once. */
+static fd_status
+check_types(fd_et *et, fd_map *known, uint32_t types, bool *strange)
+{
+    enum { GOOD = 1, STRANGE };
+    uint32_t said = fd_map_get(known, (uint64_t)types + 1);
+    fd_status status = FD_OK;
+    if (said == 0) {
+        fd_span found = strange_in(fd_et_text(et, types));
+        said = fd_span_size(found) > 0 ? STRANGE : GOOD;
+        status = fd_map_put(known, (uint64_t)types + 1, said);
+        if (said == STRANGE && et->faults.dtype[0] == '\0') {
+            snprintf(et->faults.dtype, sizeof et->faults.dtype, "%.*s",
+                     (int)fd_span_size(found), found.from);
+        }
+    }
+    *strange = *strange || said == STRANGE;
+    return status;
+}
+
+fd_status
+fd_et_check_dtypes(fd_et *et)
+{
+    fd_map known = {.entries = NULL};
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
+        const fd_et_node *node = &et->nodes.list[i];
+        const fd_et_comm *comm = fd_et_comm_of(et, node);
+        bool strange = comm != NULL && comm->dtype != 0
+                       && fd_et_item_size(fd_et_text(et, comm->dtype)) == 0;
+        if (strange && et->faults.dtype[0] == '\0') {
+            snprintf(et->faults.dtype, sizeof et->faults.dtype, "%.63s",
+                     fd_et_text(et, comm->dtype));
+        }
+        status = check_types(et, &known, node->in.types, &strange);
+        if (status == FD_OK) {
+            status = check_types(et, &known, node->out.types, &strange);
+        }
+        et->faults.dtypes += strange;
+    }
+    fd_map_clear(&known);
+    return status;
+}

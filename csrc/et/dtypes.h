@@ -1,0 +1,24 @@
+/* Types of elements, as PyTorch numbers and spells them. */
+#ifndef FD_ET_DTYPES_H
+#define FD_ET_DTYPES_H
+
+#include "et/graph.h"
+
+/* Of c10::ScalarType by number: C++'s name, as PyTorch's observer has it, that
+ * of Python, and bytes of an element; a row of "unknown" for any other. */
+typedef struct fd_dtype {
+    const char *cpp;
+    const char *name;
+    uint8_t bytes;
+} fd_dtype;
+
+const fd_dtype *fd_dtype_at(uint32_t number);
+
+/* The bytes of one element of a dtype, whichever way it is spelled; 0: it is not
+ * known. */
+uint32_t fd_et_item_size(const char *dtype);
+
+/* Count the nodes that take, give or move a dtype that is not known. */
+fd_status fd_et_check_dtypes(fd_et *et);
+
+#endif

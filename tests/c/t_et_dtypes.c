@@ -1,0 +1,75 @@
+#include "traces.h"
+
+#include "et/dtypes.h"
+
+static void
+sizes(void)
+{
+    EQUAL(fd_et_item_size("c10::Half"), 2);
+    EQUAL(fd_et_item_size("Half"), 2);
+    EQUAL(fd_et_item_size("long int"), 8);
+    EQUAL(fd_et_item_size("float8_e8m0fnu"), 1);
+    EQUAL(fd_et_item_size("strange"), 0);
+    EQUAL(fd_et_item_size(""), 0);
+    SAME(fd_dtype_at(45)->name, "float4_e2m1fn_x2");
+    SAME(fd_dtype_at(46)->name, "unknown");
+    EQUAL(fd_dtype_at(UINT32_MAX)->bytes, 0);
+}
+
+static void
+add(fd_buffer *text, unsigned id, const char *types, const char *attrs)
+{
+    fd_buffer_format(text,
+                     ",{\"id\":%u,\"name\":\"aten::a\",\"ctrl_deps\":2,"
+                     "\"inputs\":{\"values\":[],\"shapes\":[],\"types\":%s},"
+                     "\"outputs\":{\"values\":[],\"shapes\":[],\"types\":[]},"
+                     "\"attrs\":[%s]}",
+                     id, types, attrs);
+}
+
+/* Told once a node, with the first of them; everything stays. */
+static void
+told(void)
+{
+    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
+    CLEAN(fd_et_clear) fd_et et;
+    traces_begin(&text);
+    traces_more(&text, 2, 1, "[pytorch|profiler|execution_trace|thread]", "");
+    add(&text, 3, "[\"Tensor(float)\",\"Int\"]", "");
+    add(&text, 4, "[\"Tensor(nullptr (uninitialized))\"]", "");
+    add(&text, 5, "[\"GenericList[Tensor(float),Tensor(c10::Posit16)]\"]", "");
+    add(&text, 6, "[\"Tensor(c10::Posit16)\",\"Tensor(c10::Posit8)\"]", "");
+    add(&text, 7, "[\"Tensor(c10::Posit16)\",\"Tensor(c10::Posit8)\"]", "");
+    traces_end(&text);
+    OK(traces_load(&et, "a.json", &text, FD_ET_ALL_KINDS, NULL));
+    EQUAL(et.nodes.count, 6);
+    EQUAL(et.faults.dtypes, 3);
+    SAME(et.faults.dtype, "c10::Posit16");
+}
+
+/* Of communication the size is not known then. */
+static void
+moved(void)
+{
+    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
+    CLEAN(fd_et_clear) fd_et et;
+    traces_begin(&text);
+    traces_more(&text, 2, 1, "[pytorch|profiler|execution_trace|thread]", "");
+    fd_buffer_text(&text, ",{\"id\":3,\"name\":\"record_param_comms\","
+                          "\"ctrl_deps\":2,\"inputs\":{\"values\":[]},"
+                          "\"outputs\":{\"values\":[]},\"attrs\":["
+                          "{\"name\":\"collective_name\",\"type\":\"string\","
+                          "\"value\":\"allreduce\"},{\"name\":\"dtype\","
+                          "\"type\":\"string\",\"value\":\"Posit16\"},"
+                          "{\"name\":\"in_msg_nelems\",\"type\":\"uint64\","
+                          "\"value\":6}]}");
+    traces_end(&text);
+    OK(traces_load(&et, "b.json", &text, FD_ET_ALL_KINDS, NULL));
+    const fd_et_node *node = traces_find(&et, 3);
+    EQUAL(node->type, FD_ET_COLL);
+    EQUAL(fd_et_comm_of(&et, node)->bytes, -1);
+    EQUAL(et.faults.dtypes, 1);
+    SAME(et.faults.dtype, "Posit16");
+}
+
+RUN(TEST(sizes), TEST(told), TEST(moved))
