@@ -12,6 +12,10 @@
  * nanosecond, and the ranks of a run count from the same. */
 #define BASE_NS (INT64_C(1) << 49)
 
+/* Launches are numbered from here. Small integers of readers that take the
+ * smallest that hold the numbers hold row numbers in the same column, too. */
+#define FIRST_LAUNCH (UINT64_C(1) << 24)
+
 /* CUDA's number of the stream that PyTorch uses by itself. */
 enum { STAND_IN_STREAM = 7 };
 
@@ -22,7 +26,7 @@ typedef struct writing {
     int64_t base;
     int64_t first;     /* when the first event began */
     uint64_t thread;   /* of the steps */
-    uint64_t launches; /* so far: correlations */
+    uint64_t launches; /* the last one's number: its correlation */
     bool any;
 } writing;
 
@@ -394,7 +398,9 @@ find_base(writing *w)
 fd_status
 fd_et_write_kineto(const fd_et *et, fd_bytes_out *out, fd_error *error)
 {
-    writing w = {.et = et, .to = fd_bytes_out_text(out)};
+    writing w = {.et = et,
+                 .to = fd_bytes_out_text(out),
+                 .launches = FIRST_LAUNCH};
     fd_status status = fd_kineto_find_steps(et, &w.steps);
     find_base(&w);
     if (status == FD_OK) {

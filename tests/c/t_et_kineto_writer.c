@@ -118,14 +118,15 @@ kernels(void)
     CHECK(holds(&file, "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":"
                        "\"cudaLaunchKernel\",\"pid\":7,\"tid\":70,\"ts\":"
                        "12.500,\"dur\":0.000,\"args\":{\"External id\":105,"
-                       "\"correlation\":1,\"fd_timing\":\"cuda_event\"}}"));
+                       "\"correlation\":16777217,"
+                       "\"fd_timing\":\"cuda_event\"}}"));
     CHECK(holds(&file, "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\","
                        "\"pid\":2,\"tid\":1,\"ts\":13.500,\"dur\":0.700,"
-                       "\"args\":{\"External id\":105,\"correlation\":2,"
+                       "\"args\":{\"External id\":105,\"correlation\":16777218,"
                        "\"fd_timing\":\"cuda_event\",\"device\":2,"
                        "\"context\":1,\"stream\":1}}"));
     CHECK(holds(&file, "{\"ph\":\"f\",\"cat\":\"ac2g\",\"name\":\"ac2g\","
-                       "\"id\":2,\"pid\":2,\"tid\":1,\"ts\":13.500,"
+                       "\"id\":16777218,\"pid\":2,\"tid\":1,\"ts\":13.500,"
                        "\"bp\":\"e\"}"));
     CHECK(!holds(&file, "stand_in: no kernel ran"));
     CHECK(!holds(&file, "\"cat\":\"kernel\",\"name\":\"fastdispatch stand"));
