@@ -199,3 +199,25 @@ def test_ranks_have_a_strip_and_the_slowest_is_named(browser: Browser, template:
         assert shown.locator("#rank").input_value() == "1"
         assert shown.locator("#view-table tbody tr").filter(has_text="slow").locator("td").all_inner_texts() == cells
         assert "itself 20 \u00b5s" in shown.locator("#details").inner_text()
+
+
+def test_modules_are_those_of_the_rank_that_is_chosen(gpt: Path, browser: Browser, tmp_path: Path) -> None:
+    fastdispatch.load(gpt).dump(tmp_path / "ranks.json")
+    document = json.loads((tmp_path / "ranks.json").read_text())
+    more = deepcopy(document["ranks"][0]) | {"rank": 1, "id": f"{1:032x}"}
+    more["figures"]["self"] = [2 * own for own in more["figures"]["self"]]
+    document["ranks"].append(more)
+    (tmp_path / "ranks.json").write_text(json.dumps(document))
+    trace = fastdispatch.load(tmp_path / "ranks.json")
+    (tmp_path / "page.html").write_bytes(page(trace, "ranks.json", Wanted()))
+
+    def forward(shown: Page) -> float:
+        number, unit = shown.locator("#view-modules tbody tr").first.locator("td").first.inner_text().split()
+        return float(number) * {"s": 1e9, "ms": 1e6, "\u00b5s": 1e3}[unit]
+
+    with opened(browser, tmp_path / "page.html", "view=modules") as shown:
+        for rank, label in ((None, "all ranks"), (0, "rank 0"), (1, "rank 1")):
+            shown.select_option("#rank", label=label)
+            assert f", of {label};" in shown.locator("#view-modules .viewbar").inner_text()
+            table = trace.table("module", rank)
+            assert forward(shown) == pytest.approx(table["total"][table["where"].index("GPT")], rel=0.01)

@@ -145,14 +145,20 @@ def paths_by_rank(trace: Trace, kept: Columns) -> dict[str, Columns] | None:
     return tables
 
 
+def per_module(trace: Trace, rank: int) -> Columns:
+    table = trace.core.table("module", rank)
+    return {name: table[name] for name in ("where", "instances", "calls", "ops", "self", "total", "backward")}
+
+
 def by_rank(trace: Trace) -> dict[str, Columns]:
-    """Calls, self and total of every node, a table a rank; none for one rank."""
+    """Calls, self and total of every node, and sums of modules, each a table a rank; none for one rank."""
     if len(trace.ranks) < 2:
         return {}
     tables = {}
     for index in range(len(trace.ranks)):
         table = trace.core.table("node", index)
         tables[f"rank{index}"] = {name: table[name] for name in ("node", "calls", "self", "total")}
+        tables[f"modules{index}"] = per_module(trace, index)
     return tables
 
 
@@ -166,12 +172,10 @@ def core(trace: Trace, path: str, kept: Columns, more: dict[str, Any]) -> tuple[
         "weights": weights(kept, said.whole),
         "layout": html_layout.packages(named, kept),
     }
-    table = trace.table("module")
-    per_module = {name: table[name] for name in ("where", "instances", "calls", "ops", "self", "total", "backward")}
     return values, {
         "nodes": named,
         "modules": modules(trace),
         "contexts": kept,
-        "per_module": per_module,
+        "per_module": per_module(trace, -1),
         **by_rank(trace),
     }

@@ -4,16 +4,19 @@ import { bothText, changeMark, compares, SIDES } from "./change.js";
 import { el } from "./dom.js";
 import { bytes, counted, figure, grouped, share } from "./format.js";
 import { set, state } from "./state.js";
-import { rankList, trace } from "./trace.js";
+import { rankList, rankOf, trace } from "./trace.js";
 
 let body;
 let note;
 const folded = new Set(); // paths
+let built = null; // of which rank
 let rows = []; // { path, name, className, instances, depth, figures, inside }
 
 /** Rows in the order of the tree. Those between two that ran (`blocks`, a ModuleList) have no figures. */
 function build() {
-    const { per_module: sums, modules } = trace;
+    const { modules } = trace;
+    const sums = trace[`modules${rankOf()}`] ?? trace.per_module;
+    built = rankOf();
     const found = new Map();
     const classes = new Map();
     const sizes = new Map();
@@ -144,16 +147,21 @@ function key(event, row) {
 }
 
 function draw() {
+    if (built !== rankOf()) build();
     const top = rows.filter((row) => row.above === null);
     const forward = top.reduce((sum, row) => sum + row.total, 0);
     const backward = top.reduce((sum, row) => sum + Math.max(row.backward, 0), 0);
     const list = shown();
     body.replaceChildren(...list.map((row) => line(row, forward, backward)));
-    note.textContent = `${counted(trace.modules.rows, "module")} in ${counted(rows.length, "row")}, repeats joined${rankList().length > 1 ? ", of all ranks" : ""}; forward ${figure(forward, "ns")}, backward ${figure(backward, "ns")}`;
+    note.textContent = `${counted(trace.modules.rows, "module")} in ${counted(rows.length, "row")}, repeats joined${ranksText()}; forward ${figure(forward, "ns")}, backward ${figure(backward, "ns")}`;
+}
+
+function ranksText() {
+    if (trace[`modules${rankOf()}`]) return `, of rank ${rankList()[rankOf()].rank}`;
+    return rankList().length > 1 ? ", of all ranks" : "";
 }
 
 function mount(host) {
-    build();
     body = el("tbody");
     note = el("span", { class: "quiet" });
     const heads = [["Module", ""], ["Forward", "Time of its forward, with all below"], ["Self", "In its own frame, neither in operators nor in other functions"],
