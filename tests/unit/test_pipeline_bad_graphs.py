@@ -142,6 +142,8 @@ ELSEWHERE = {
     "pipeline convert -f folder -n Net -a net -o out": "folder: cannot read: Is a directory",
     "pipeline convert -f good.txt -n Net -a net -o good.txt": "good.txt: cannot write a package: it is no folder",
     "pipeline convert -f odd.txt -n Net -a net -o out": "b (Mine(4)): cannot be converted: torch.nn has no Mine",
+    "pipeline profile none.py -o folder": "folder: cannot write: Is a directory",
+    "pipeline profile none.py -o none/graph.txt": "none/graph.txt: cannot write: No such file or directory",
     "pipeline profile none.py": "none.py",
     "pipeline profile none.fd": "none.fd",
     "pipeline profile good.txt": "good.txt: no recording, no SCRIPT.py, no MODULE:FUNCTION",

@@ -178,10 +178,16 @@ from tests.unit.test_pipeline_profile import Small
 torch.manual_seed(0)
 model = Small()
 optimizer = torch.optim.SGD(model.parameters(), lr=float(sys.argv[1]))
+lost = False
 while True:  # until it is stopped
-    model(torch.ones(2, 5, 8)).sum().backward()
-    optimizer.step()
-    print("a step")
+    try:
+        model(torch.ones(2, 5, 8)).sum().backward()
+        optimizer.step()
+        print("a step")
+    except KeyboardInterrupt:
+        if lost:
+            raise
+        lost = True
 """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -25,6 +26,24 @@ def make_folder(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise Error(f"{path}: cannot make the folder: {error.strerror}") from None
+
+
+def check_place(path: str | os.PathLike[str]) -> None:
+    """Before long work: whether a file could be written at ``path``."""
+    target = Path(path)
+    error = errno.EISDIR if target.is_dir() else 0 if target.parent.is_dir() else errno.ENOENT
+    if not error and not os.access(target.parent, os.W_OK):
+        error = errno.EACCES
+    if error:
+        raise Error(f"{target}: cannot write: {os.strerror(error)}")
+
+
+def check_folder(path: Path) -> None:
+    """The same for a folder that is made when there is something to put into it."""
+    there = next((each for each in (path, *path.absolute().parents) if each.exists()), path)
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        error = errno.EACCES if there.is_dir() else errno.ENOTDIR
+        raise Error(f"{path}: cannot make the folder: {os.strerror(error)}")
 
 
 def printable(text: str) -> str:

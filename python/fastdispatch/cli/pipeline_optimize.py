@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fastdispatch import Error
-from fastdispatch.cli.output import make_folder, printable, write
+from fastdispatch.cli.output import check_folder, check_place, make_folder, printable, write
 from fastdispatch.pipeline.graph import Graph
 from fastdispatch.pipeline.optimize import MEMORY, SYNCHRONOUS, Optimum, Stage, optimize
 
@@ -76,6 +76,10 @@ def numbers(texts: list[str]) -> tuple[list[str], list[str]]:
 
 def run(arguments: argparse.Namespace, path: str, machines: list[int]) -> None:
     graph = Graph.read(path)
+    for place in filter(None, (arguments.svg, arguments.schedule_svg)):
+        check_place(place)
+    if arguments.output_directory:
+        check_folder(Path(arguments.output_directory))
     speeds = [float(text) for text in arguments.network_bandwidths or ["1e9"]]
     found = _solve(arguments, graph, machines, speeds, second=arguments.second, gains=arguments.explain)
     each = _each(arguments, graph, machines, speeds) if arguments.each else []

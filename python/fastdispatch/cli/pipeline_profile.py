@@ -16,6 +16,7 @@ from typing import Any
 from fastdispatch import Error
 from fastdispatch.callgraph import CallGraph
 from fastdispatch.cli.et_export import recordings
+from fastdispatch.cli.output import check_place
 from fastdispatch.cli.pipeline_partition import attribute, guarded
 from fastdispatch.cli.run import script, without_our_frames
 
@@ -46,6 +47,8 @@ def run(arguments: argparse.Namespace) -> None:
     steps = 5 if arguments.steps is None else arguments.steps
     if steps < 1 or arguments.warmup < 0:
         raise Error(f"profile: {steps} steps after {arguments.warmup}: at least 1 after 0")
+    if arguments.output:
+        check_place(arguments.output)
     graph = _graph(arguments, steps)
     if arguments.output:
         graph.write(arguments.output)
@@ -105,12 +108,13 @@ def _setup(text: str, made: Any) -> tuple[Any, Any, Any, Any]:
 
 def _record(program: list[str], folder: str, steps: int) -> None:
     """Run a script as ``fastdispatch run`` does, with operands, and end it when its first ``steps`` have been seen."""
-    ends: list[threading.Timer] = []
+    ended = threading.Event()
+    seen: list[threading.Thread] = []
 
     def end(graph: CallGraph) -> None:
         # Not from here: within this call an interrupt would be ours.
-        ends.append(threading.Timer(0.005, _thread.interrupt_main))
-        ends[0].start()
+        seen.append(threading.Thread(target=_interrupt, args=(ended,), daemon=True))
+        seen[0].start()
 
     graph = CallGraph(folder, et=True, gpu="off", steps=(0, steps), max_mb=512, on_trace_ready=end)
     graph._ambient = True
@@ -118,20 +122,29 @@ def _record(program: list[str], folder: str, steps: int) -> None:
         run_script = script(program)
         graph.start()
         try:
-            _until_interrupted(run_script, ends)
+            _until_interrupted(run_script, seen, ended)
         finally:
             graph.stop()
 
 
-def _until_interrupted(program: Callable[[], object], ends: list[threading.Timer]) -> None:
+def _interrupt(ended: threading.Event) -> None:
+    """Again and again: Python drops an interrupt that comes in a destructor, and a script may catch one."""
+    patience = 0.005
+    while not ended.wait(patience):
+        _thread.interrupt_main()
+        patience = 1.0
+
+
+def _until_interrupted(program: Callable[[], object], seen: list[threading.Thread], ended: threading.Event) -> None:
     try:
         with suppress(SystemExit):
             program()
-        for timer in ends:
-            timer.cancel()
-            timer.join()
+        ended.set()
+        for thread in seen:
+            thread.join()
     except BaseException as error:
-        if not ends or not isinstance(error, KeyboardInterrupt):
+        ended.set()
+        if not seen or not isinstance(error, KeyboardInterrupt):
             sys.excepthook = without_our_frames(sys.excepthook)
             raise
 
