@@ -178,10 +178,5 @@ fd_et_put_facts(fd_et *et, fd_words words, fd_operand_ids ids, uint32_t *text)
     put_text(&f, "[");
     put_items(&f, &words, UINT32_MAX, 0);
     put_text(&f, "]");
-    fd_status status = f.text.status;
-    if (status == FD_OK) {
-        status = fd_text_pool_add(&et->texts, f.text.bytes, f.text.size, text);
-    }
-    fd_buffer_clear(&f.text);
-    return status;
+    return fd_text_pool_take(&et->texts, &f.text, text);
 }

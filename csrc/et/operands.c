@@ -279,17 +279,6 @@ put_operand(listing *l, fd_words *words, int depth)
     return true;
 }
 
-static fd_status
-take(fd_et *et, fd_buffer *from, uint32_t *text)
-{
-    fd_status status = from->status;
-    if (status == FD_OK) {
-        status = fd_text_pool_add(&et->texts, from->bytes, from->size, text);
-    }
-    fd_buffer_clear(from);
-    return status;
-}
-
 fd_status
 fd_et_put_operands(fd_et *et, fd_words words, fd_operand_ids ids,
                    const fd_et_hiding *hiding, fd_et_io *io)
@@ -312,8 +301,10 @@ fd_et_put_operands(fd_et *et, fd_words words, fd_operand_ids ids,
     put_all(&l, "]");
     put_text(&l.types, "]");
     fd_status status[] = {
-        take(et, &l.values, &io->values), take(et, &l.shapes, &io->shapes),
-        take(et, &l.types, &io->types), take(et, &l.strides, &io->strides)};
+        fd_text_pool_take(&et->texts, &l.values, &io->values),
+        fd_text_pool_take(&et->texts, &l.shapes, &io->shapes),
+        fd_text_pool_take(&et->texts, &l.types, &io->types),
+        fd_text_pool_take(&et->texts, &l.strides, &io->strides)};
     for (int i = 0; i < 4; i++) {
         if (status[i] != FD_OK) {
             return status[i];

@@ -14,18 +14,6 @@ is_common(const char *name)
            || strcmp(name, "undefined") == 0;
 }
 
-/* Add what was written as a text; the buffer is cleared. */
-static fd_status
-take(fd_et *et, fd_buffer *from, uint32_t *text)
-{
-    fd_status status = from->status;
-    if (status == FD_OK) {
-        status = fd_text_pool_add(&et->texts, from->bytes, from->size, text);
-    }
-    fd_buffer_clear(from);
-    return status;
-}
-
 static fd_status
 hide(const fd_et_hiding *hiding, fd_et *et, uint32_t *text)
 {
@@ -38,7 +26,7 @@ hide(const fd_et_hiding *hiding, fd_et *et, uint32_t *text)
     fd_buffer_bytes(&made, name, kept);
     fd_names_hide(hiding->key, &made, name + kept,
                   fd_text_pool_size(&et->texts, *text) - kept);
-    return take(et, &made, text);
+    return fd_text_pool_take(&et->texts, &made, text);
 }
 
 /* What of a range's name PyTorch wrote stays. */
@@ -58,7 +46,7 @@ hide_range(fd_et_hiding *hiding, fd_et *et, uint32_t *text)
     }
     fd_buffer_bytes(&made, name, parts.known);
     fd_names_hide(hiding->key, &made, name + parts.known, parts.owner);
-    return take(et, &made, text);
+    return fd_text_pool_take(&et->texts, &made, text);
 }
 
 /* Of a schema stays whether the operator writes what it is given, by which
@@ -74,7 +62,7 @@ hide_schema(fd_et *et, fd_et_node *node)
     fd_buffer_text(&made, fd_et_text(et, node->name));
     fd_buffer_text(&made, mutates ? "(Tensor(a!) _0, ...) -> ..."
                                   : "(...) -> ...");
-    return take(et, &made, &node->schema);
+    return fd_text_pool_take(&et->texts, &made, &node->schema);
 }
 
 fd_status

@@ -92,12 +92,8 @@ read_json(fd_reading *r, uint32_t id, uint32_t *to)
     fd_status status = fd_reading_text(r, id, 0, to);
     if (status == FD_OK) {
         fd_json_text(&text, fd_trace_text(r->trace, *to));
-        status = text.status;
+        status = fd_text_pool_take(&r->trace->texts, &text, to);
     }
-    if (status == FD_OK) {
-        status = fd_text_pool_add(&r->trace->texts, text.bytes, text.size, to);
-    }
-    fd_buffer_clear(&text);
     return status;
 }
 

@@ -97,3 +97,14 @@ fd_text_pool_add_clean(fd_text_pool *pool, const char *text, size_t size,
     return is_clean(text, size) ? fd_text_pool_add(pool, text, size, id)
                                 : add_repaired(pool, text, size, id);
 }
+
+fd_status
+fd_text_pool_take(fd_text_pool *pool, fd_buffer *from, uint32_t *id)
+{
+    fd_status status = from->status;
+    if (status == FD_OK) {
+        status = fd_text_pool_add(pool, from->bytes, from->size, id);
+    }
+    fd_buffer_clear(from);
+    return status;
+}

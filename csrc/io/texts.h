@@ -29,6 +29,9 @@ fd_status fd_text_pool_add(fd_text_pool *pool, const char *text, size_t size,
 fd_status fd_text_pool_add_clean(fd_text_pool *pool, const char *text,
                                  size_t size, uint32_t *id);
 
+/* What was written to a buffer, which is cleared. */
+fd_status fd_text_pool_take(fd_text_pool *pool, fd_buffer *from, uint32_t *id);
+
 /* The text of an id; "" for 0 and for ids that do not exist. Valid until the
  * next add. */
 static inline const char *

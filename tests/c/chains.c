@@ -9,6 +9,24 @@
     NODE("a", LAYER(2)) NODE("b", LAYER(0.5)) NODE("c", LAYER(0.5))           \
     NODE("d", LAYER(1)) "\ta -- b\n\tb -- c\n\tc -- d\n"
 
+fd_status
+states_of(fd_states *states, const char *text)
+{
+    fd_model model = {.about = 0};
+    fd_layers layers = {.count = 0};
+    fd_states_window all = {.found = 100, .kept = 100, .cap = INFINITY};
+    fd_status status = model_of(&model, text, NULL);
+    if (status == FD_OK) {
+        status = fd_layers_make(&layers, &model, NULL);
+    }
+    if (status == FD_OK) {
+        status = fd_states_make(states, &model, &layers, &all);
+    }
+    fd_layers_clear(&layers);
+    fd_model_clear(&model);
+    return status;
+}
+
 void
 chained_clear(chained *c)
 {

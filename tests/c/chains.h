@@ -6,6 +6,9 @@
 
 #include "planner/trial.h"
 
+/* All states of a graph. */
+fd_status states_of(fd_states *states, const char *text);
+
 typedef struct chained {
     fd_model model;
     fd_layers layers;

@@ -28,3 +28,16 @@ native_round(const char *text, bool copy, fd_timeline_input *input,
     fd_buffer_bytes(back, "", 1);
     return status == FD_OK ? back->status : status;
 }
+
+uint64_t
+native_number(const fd_proto_field *message, uint32_t field)
+{
+    fd_proto_field f;
+    fd_proto_reader r = fd_proto_read(message->bytes, message->size);
+    while (fd_proto_next(&r, &f)) {
+        if (f.number == field) {
+            return f.value;
+        }
+    }
+    return 0;
+}

@@ -4,6 +4,7 @@
 
 #include "fixtures.h"
 
+#include "export/proto.h"
 #include "timeline/merge.h"
 
 /* Write `text` to "in.json", merge it into "native.pftrace", and that into
@@ -14,5 +15,8 @@ fd_status native_round(const char *text, bool copy, fd_timeline_input *input,
 
 fd_status native_merge(const char *from, const char *to,
                        fd_timeline_input *input);
+
+/* The first number of a field in a message; 0 without. */
+uint64_t native_number(const fd_proto_field *message, uint32_t field);
 
 #endif

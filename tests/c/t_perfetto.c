@@ -1,4 +1,5 @@
 #include "check.h"
+#include "natives.h"
 #include "timelines.h"
 
 #include "analysis/totals.h"
@@ -129,27 +130,14 @@ moments_clear(moments *m)
     fd_vector_clear(&m->events);
 }
 
-static uint64_t
-field_of(const fd_proto_field *message, uint32_t field)
-{
-    fd_proto_field f;
-    fd_proto_reader r = fd_proto_read(message->bytes, message->size);
-    while (fd_proto_next(&r, &f)) {
-        if (f.number == field) {
-            return f.value;
-        }
-    }
-    return 0;
-}
-
 static void
 take_snapshot(const fd_proto_field *message, moment *now)
 {
     fd_proto_field f;
     fd_proto_reader r = fd_proto_read(message->bytes, message->size);
     while (fd_proto_next(&r, &f)) {
-        int64_t time = (int64_t)field_of(&f, FD_PB_CLOCK_TIMESTAMP);
-        switch (field_of(&f, FD_PB_CLOCK_ID)) {
+        int64_t time = (int64_t)native_number(&f, FD_PB_CLOCK_TIMESTAMP);
+        switch (native_number(&f, FD_PB_CLOCK_ID)) {
         case FD_PB_INCREMENTAL: now->own = time; break;
         case FD_PB_BOOTTIME: now->boot = time; break;
         default: break;
@@ -160,8 +148,8 @@ take_snapshot(const fd_proto_field *message, moment *now)
 static fd_status
 take_moment(moments *m, const fd_proto_field *packet)
 {
-    uint64_t sequence = field_of(packet, FD_PB_PACKET_SEQUENCE);
-    int64_t passed = (int64_t)field_of(packet, FD_PB_PACKET_TIMESTAMP);
+    uint64_t sequence = native_number(packet, FD_PB_PACKET_SEQUENCE);
+    int64_t passed = (int64_t)native_number(packet, FD_PB_PACKET_TIMESTAMP);
     fd_status status = FD_OK;
     uint32_t i = 0;
     while (i < m->sequences.count

@@ -1,24 +1,11 @@
 #include "check.h"
+#include "natives.h"
 
 #include "export/perfetto_fields.h"
 #include "export/perfetto_head.h"
 #include "export/proto.h"
 
 #include <string.h>
-
-/* A number of a message; 0 without. */
-static uint64_t
-number_of(const fd_proto_field *message, uint32_t field)
-{
-    fd_proto_field f;
-    fd_proto_reader r = fd_proto_read(message->bytes, message->size);
-    while (fd_proto_next(&r, &f)) {
-        if (f.number == field) {
-            return f.value;
-        }
-    }
-    return 0;
-}
 
 static void
 a_snapshot_reads_as_it_was_made(void)
@@ -33,7 +20,7 @@ a_snapshot_reads_as_it_was_made(void)
     fd_proto_reader r = fd_proto_read(to.bytes, to.size);
     CHECK(fd_proto_next(&r, &f) && r.at == r.end);
     EQUAL(f.number, FD_PB_TRACE_PACKET);
-    EQUAL(number_of(&f, FD_PB_PACKET_SEQUENCE), UINT32_MAX);
+    EQUAL(native_number(&f, FD_PB_PACKET_SEQUENCE), UINT32_MAX);
     r = fd_proto_read(f.bytes, f.size);
     CHECK(fd_proto_next(&r, &f));
     EQUAL(f.number, FD_PB_PACKET_CLOCK_SNAPSHOT);
@@ -41,9 +28,9 @@ a_snapshot_reads_as_it_was_made(void)
     for (int i = 0; i < 2; i++) {
         CHECK(fd_proto_next(&r, &g));
         EQUAL(g.number, FD_PB_CLOCKS);
-        EQUAL(number_of(&g, FD_PB_CLOCK_ID), readings[i].clock);
-        EQUAL(number_of(&g, FD_PB_CLOCK_TIMESTAMP), readings[i].time);
-        EQUAL(number_of(&g, FD_PB_CLOCK_INCREMENTAL), i == 0);
+        EQUAL(native_number(&g, FD_PB_CLOCK_ID), readings[i].clock);
+        EQUAL(native_number(&g, FD_PB_CLOCK_TIMESTAMP), readings[i].time);
+        EQUAL(native_number(&g, FD_PB_CLOCK_INCREMENTAL), i == 0);
     }
     CHECK(!fd_proto_next(&r, &g));
 }
@@ -87,14 +74,14 @@ a_sequence_begins(void)
     EQUAL(packet_field(&to, 1, FD_PB_PACKET_SEQUENCE).value, 8);
     EQUAL(packet_field(&to, 0, FD_PB_PACKET_FLAGS).value, FD_PB_STATE_CLEARED);
     fd_proto_field f = packet_field(&to, 0, FD_PB_PACKET_DEFAULTS);
-    EQUAL(number_of(&f, FD_PB_DEFAULTS_CLOCK), FD_PB_INCREMENTAL);
+    EQUAL(native_number(&f, FD_PB_DEFAULTS_CLOCK), FD_PB_INCREMENTAL);
     fd_proto_field g;
     fd_proto_reader r = fd_proto_read(f.bytes, f.size);
     while (fd_proto_next(&r, &g) && g.number != FD_PB_DEFAULTS_TRACK_EVENT) {
     }
-    EQUAL(number_of(&g, FD_PB_EVENT_TRACK), UINT64_MAX);
+    EQUAL(native_number(&g, FD_PB_EVENT_TRACK), UINT64_MAX);
     f = packet_field(&to, 1, FD_PB_PACKET_DEFAULTS);
-    EQUAL(number_of(&f, FD_PB_DEFAULTS_TRACK_EVENT), 0);
+    EQUAL(native_number(&f, FD_PB_DEFAULTS_TRACK_EVENT), 0);
 }
 
 /* Half a nanosecond more each: the first snapshot is exact, the next comes

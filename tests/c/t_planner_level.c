@@ -1,3 +1,4 @@
+#include "chains.h"
 #include "models.h"
 
 #include "planner/level.h"
@@ -11,25 +12,6 @@
     NODE("d", TIME(1)) NODE("e", TIME(2)) NODE("f", TIME(2))                  \
     NODE("g", TIME(1)) "\ta -- b\n\ta -- c\n\tb -- d\n\tc -- d\n"          \
     "\td -- e\n\td -- f\n\te -- g\n\tf -- g\n"
-
-static fd_status
-states_of(fd_states *states, const char *text)
-{
-    fd_model model = {.about = 0};
-    fd_layers layers = {.count = 0};
-    const fd_states_window all = {
-        .found = 100, .kept = 100, .cap = INFINITY};
-    fd_status status = model_of(&model, text, NULL);
-    if (status == FD_OK) {
-        status = fd_layers_make(&layers, &model, NULL);
-    }
-    if (status == FD_OK) {
-        status = fd_states_make(states, &model, &layers, &all);
-    }
-    fd_layers_clear(&layers);
-    fd_model_clear(&model);
-    return status;
-}
 
 static fd_status
 fill(fd_level *level, const fd_states *states, const fd_costs *costs,

@@ -1,3 +1,4 @@
+#include "chains.h"
 #include "models.h"
 
 #include "planner/quickest.h"
@@ -10,25 +11,6 @@
     NODE("a", TIME(4)) NODE("b", TIME(1)) NODE("c", TIME(1))                  \
     NODE("d", TIME(2)) NODE("e", TIME(3)) NODE("f", TIME(1))                  \
     "\ta -- b\n\tb -- c\n\tc -- d\n\td -- e\n\te -- f\n"
-
-static fd_status
-states_of(fd_states *states, const char *text)
-{
-    fd_model model = {.about = 0};
-    fd_layers layers = {.count = 0};
-    const fd_states_window all = {
-        .found = 100, .kept = 100, .cap = INFINITY};
-    fd_status status = model_of(&model, text, NULL);
-    if (status == FD_OK) {
-        status = fd_layers_make(&layers, &model, NULL);
-    }
-    if (status == FD_OK) {
-        status = fd_states_make(states, &model, &layers, &all);
-    }
-    fd_layers_clear(&layers);
-    fd_model_clear(&model);
-    return status;
-}
 
 static fd_status
 find(fd_optimum *best, fd_states *states, fd_optimum_request *request)

@@ -69,5 +69,19 @@ cleaned(void)
     EQUAL(id, 0);
 }
 
+static void
+taken(void)
+{
+    CLEAN(fd_text_pool_clear) fd_text_pool pool = {.bytes = {.bytes = NULL}};
+    fd_buffer from = {.bytes = NULL};
+    uint32_t id;
+    fd_buffer_text(&from, "made");
+    OK(fd_text_pool_take(&pool, &from, &id));
+    SAME(fd_text_pool_get(&pool, id), "made");
+    CHECK(from.bytes == NULL);
+    OK(fd_text_pool_take(&pool, &from, &id));
+    EQUAL(id, 0);
+}
+
 RUN(TEST(each_once), TEST(none_and_unknown), TEST(thousands),
-    TEST(cleaned))
+    TEST(cleaned), TEST(taken))
