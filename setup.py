@@ -184,6 +184,8 @@ class BuildLayers(build_clib):
             self.compiler.compile(
                 changed, output_dir=self.build_temp, include_dirs=info["include_dirs"], extra_postargs=info["cflags"]
             )
+            # The archiver keeps what it had: the object of a file that is gone.
+            Path(self.build_clib, self.compiler.library_filename(name)).unlink(missing_ok=True)
             self.compiler.create_static_lib(objects, name, output_dir=self.build_clib)
 
 
