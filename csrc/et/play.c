@@ -307,8 +307,11 @@ find_end(fd_play *play)
     for (uint32_t r = 0; r < play->count; r++) {
         const fd_play_rank *rank = &play->ranks[r];
         for (uint32_t i = 0; i < rank->et->nodes.count; i++) {
-            bool guessed = (rank->et->nodes.list[i].flags & FD_ET_GUESSED) != 0;
-            int64_t end = guessed ? INT64_MIN : fd_play_end(rank, i);
+            /* Roots of threads stay where they were. */
+            uint8_t flags = rank->et->nodes.list[i].flags;
+            bool works = (flags & (FD_ET_GUESSED | FD_ET_THREAD
+                                   | FD_ET_PROCESS)) == 0;
+            int64_t end = works ? fd_play_end(rank, i) : INT64_MIN;
             if (end > INT64_MIN && end >= play->end) {
                 play->end = end;
                 play->last = (fd_play_place){r, i + 1};
