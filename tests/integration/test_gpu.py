@@ -19,6 +19,7 @@ import pytest
 import fastdispatch
 from fastdispatch._core import et_info, et_link
 from tests import processes, standin
+from tests.oracle.replay import replayed
 from tests.processes import fastdispatch as command
 
 pytestmark = [
@@ -422,6 +423,11 @@ def test_kernels_in_the_graph(exported: Path, tmp_path: Path) -> None:
     linked = et_link(exported / "et_0.json", exported / "kineto" / "kineto_0.json", tmp_path / "linked.et")
     assert (linked["gpu"], linked["streams"], linked["link"]["alone"]) == (kernels, 3, 0)
     assert {kind: linked["edges"][kind] for kind in ("launch", "stream")} == {"launch": kernels, "stream": kernels - 3}
-    done = command("et", "estimate", exported, "--json")
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["replayed_ns"] == json.loads(done.stdout)["measured_ns"]
+    for scales in ({}, {"GeneratedBackwardFor_standin_work_default": 0.5, f"{OURS}aten::mm": 3.0}):
+        options = [part for name, factor in scales.items() for part in ("--scale", f"{name}={factor}")]
+        done = command("et", "estimate", exported, "--json", *options)
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        whole, _ = replayed([exported / "trace.0.et"], scales)
+        assert (found["measured_ns"], found["predicted_ns"]) == whole
+        assert (whole[0] == whole[1]) == (not scales)
