@@ -19,8 +19,7 @@ PyObject *fd_module_dict(PyObject *module, const char *name);
  * DTensor counts as a whole, wherever its parts lie: FSDP gathers those of a
  * module before its forward, and above it they are in parts still. Of other
  * kinds of tensors, and while a torch function mode is on or a trace is made,
- * nothing counts. 0 where there
- * are too many modules. */
+ * nothing counts. 0 where there are too many modules. */
 fd_parameters fd_parameters_of(PyObject *module);
 
 #endif

@@ -9,9 +9,9 @@
 
 enum {
     WORD = sizeof(uint64_t),
-    COUNTS = 2,    /* words that every box begins with: table, counts */
+    COUNTS = 2, /* words that every box begins with: table, counts */
     BOX_WORDS = 16,
-    HOLDER = 2,    /* an object of pybind11's: behind counts and type ... */
+    HOLDER = 2,    /* an object of pybind11's: behind count and type ... */
     HOLDER_END = 5 /* ... it has the object of C++ */
 };
 
@@ -71,9 +71,12 @@ fd_process_groups_tell(fd_op_log *log)
 uint64_t
 fd_process_group_of(const void *object)
 {
-    const uint64_t *words = object;
-    for (int i = HOLDER; fd_torch.process_group_table != 0 && i < HOLDER_END;
-         i++) {
+    uint64_t words[HOLDER_END];
+    if (fd_torch.process_group_table == 0
+        || !peek((uint64_t)(uintptr_t)object, words, sizeof words)) {
+        return 0;
+    }
+    for (int i = HOLDER; i < HOLDER_END; i++) {
         if (is_group(words[i])) {
             return words[i];
         }

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import random
+from itertools import pairwise
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 import fastdispatch
+from fastdispatch import cli
 from fastdispatch.pipeline import Graph, Node
+from fastdispatch.views.pipeline_bars import picture
 from tests import models
 
 ROOT = Path(__file__).parent.parent.parent
@@ -175,3 +179,49 @@ def test_antichains() -> None:
     assert sorted(map(sorted, graph.next_antichains(["2"]))) == [["1", "2"], ["2", "4"], ["3"]]
     assert len(graph.antichains()) == 9
     assert graph.antichains()[frozenset("3")] == []
+
+
+def test_nodes_and_edges_are_taken_out() -> None:
+    graph = Graph([Node(id, "ReLU()") for id in "abcd"], [("a", "b"), ("b", "c"), ("a", "c"), ("c", "d")])
+    without = graph.without(ids=["b"], edges=[("c", "d")])
+    assert [node.id for node in without.nodes] == ["a", "c", "d"]
+    assert without.edges == [("a", "c")]
+    assert len(graph.edges) == 4
+    for gone in ({"ids": ["x"]}, {"edges": [("d", "a")]}):
+        with pytest.raises(KeyError):
+            graph.without(**gone)
+
+
+def bars(graph: Graph) -> tuple[list[str], list[str], list[float]]:
+    """Titles of bars, headings, and how high the lines of sums end, of a picture."""
+    svg = "{http://www.w3.org/2000/svg}"
+    root = ElementTree.fromstring(picture(graph))
+    ends = [float(line.attrib["points"].split(",")[-1]) for line in root.iter(f"{svg}polyline")]
+    titles = [str(title.text) for group in root.iter(f"{svg}g") for title in group.iter(f"{svg}title")]
+    return titles, [str(text.text) for text in root.iter(f"{svg}text") if "class" not in text.attrib], ends
+
+
+def test_bars_of_what_layers_take() -> None:
+    layers = [Node("a", "<Linear>", 1.0, 3.0, [64], 80), Node("b", "ReLU()", 1.0, 0.0), Node("c", "Free()")]
+    titles, headings, ends = bars(Graph(layers, [("a", "b")]))
+    assert titles == [
+        "a: <Linear>: forward 1 ms, backward 3 ms",
+        "b: ReLU(): forward 1 ms, backward 0 ns",
+        "a: <Linear>: 64 B",
+        "a: <Linear>: 80 B",
+    ]
+    assert headings[0] == "time (forward below, backward above): 5 ms, 80 % of it in 1 of 3 bars"
+    assert len(ends) == 3  # all sums end at the top of their panel
+    assert [round(after - before) for before, after in pairwise(ends)] == [184, 184]
+
+
+def test_more_layers_than_pixels_share_bars(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    graph = Graph([Node(f"node{place}", "ReLU()", 1.0) for place in range(3000)], [])
+    titles, headings, _ = bars(graph)
+    assert len(titles) == 1000
+    assert titles[0] == "node0 to node2: ReLU(): forward 3 ms, backward 0 ns"
+    assert headings[1:] == ["output: none", "parameters: none"]
+    graph.write(tmp_path / "graph.txt")
+    assert cli.main(["pipeline", "profile", str(tmp_path / "graph.txt"), "--svg", str(tmp_path / "bars.svg")]) == 0
+    assert (tmp_path / "bars.svg").read_text() == picture(graph)
+    assert "3000 layers and operations, 0 edges\nforward 3000.000 ms" in capsys.readouterr().out

@@ -16,11 +16,14 @@ from typing import Any
 from fastdispatch import Error
 from fastdispatch.callgraph import CallGraph
 from fastdispatch.cli.et_export import recordings
-from fastdispatch.cli.output import check_place
+from fastdispatch.cli.output import check_place, write
 from fastdispatch.cli.pipeline_partition import attribute, guarded
 from fastdispatch.cli.run import script, without_our_frames
+from fastdispatch.pipeline.graph import Graph
+from fastdispatch.views.pipeline_bars import picture
 
-_DESCRIPTION = """Write a model as a graph of layers with times and sizes. RUN is what CallGraph(et=True) recorded.
+_DESCRIPTION = """Write a model as a graph of layers with times and sizes. RUN is what CallGraph(et=True) recorded;
+GRAPH is what this wrote before, to be seen again.
 SCRIPT.py is run under such a recording until enough steps have ended. MODULE:FUNCTION, looked for in this folder first,
 is called without arguments and answers the model, a tuple of its arguments, and if need be a dict of keyword arguments
 and a function from its result to the loss."""
@@ -30,11 +33,12 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = actions.add_parser(
         "profile",
         help="measure a model as a graph of layers",
-        usage="fastdispatch pipeline profile (RUN | SCRIPT.py | MODULE:FUNCTION) [-o FILE] [options] [--args ...]",
+        usage="fastdispatch pipeline profile (RUN | GRAPH | SCRIPT.py | MODULE:FUNCTION) [options] [--args ...]",
         description=_DESCRIPTION,
     )
-    parser.add_argument("input", metavar="RUN|SCRIPT.py|MODULE:FUNCTION")
+    parser.add_argument("input", metavar="RUN|GRAPH|SCRIPT.py|MODULE:FUNCTION")
     parser.add_argument("-o", "--output", metavar="FILE", help="graph.txt, or with all there is graph.json")
+    parser.add_argument("--svg", metavar="FILE", help="a picture of what layers take")
     parser.add_argument("--steps", type=int, metavar="N", help="steps that count (default 5; of a recording all)")
     parser.add_argument("--warmup", type=int, default=2, metavar="N", help="steps before them (default 2)")
     parser.add_argument("--rank", type=int, default=0, metavar="R", help="which one of a run (default 0)")
@@ -47,11 +51,13 @@ def run(arguments: argparse.Namespace) -> None:
     steps = 5 if arguments.steps is None else arguments.steps
     if steps < 1 or arguments.warmup < 0:
         raise Error(f"profile: {steps} steps after {arguments.warmup}: at least 1 after 0")
-    if arguments.output:
-        check_place(arguments.output)
+    for place in filter(None, (arguments.output, arguments.svg)):
+        check_place(place)
     graph = _graph(arguments, steps)
     if arguments.output:
         graph.write(arguments.output)
+    if arguments.svg:
+        write(arguments.svg, picture(graph).encode())
     if arguments.json:
         print(graph.to_json(), end="")
         return
@@ -59,13 +65,16 @@ def run(arguments: argparse.Namespace) -> None:
     saved = sum(node.saved_bytes or 0 for node in graph.nodes)
     parameters = sum(node.parameter_bytes for node in graph.nodes)
     print(f"{len(graph)} layers and operations, {len(graph.edges)} edges")
-    print(f"forward {forward:.3f} ms, backward {backward:.3f} ms: medians of {graph.about['steps']} steps")
+    steps_told = f": medians of {graph.about['steps']} steps" if "steps" in graph.about else ""
+    print(f"forward {forward:.3f} ms, backward {backward:.3f} ms{steps_told}")
     if graph.about.get("backward_elsewhere_ms"):
         print(f"backward of the loss and what else is no layer: {graph.about['backward_elsewhere_ms']:.3f} ms")
     print(f"parameters {parameters / 1e6:.3f} MB, kept for backward {saved / 1e6:.3f} MB")
 
 
-def _graph(arguments: argparse.Namespace, steps: int) -> Any:
+def _graph(arguments: argparse.Namespace, steps: int) -> Graph:
+    if Path(arguments.input).suffix in (".txt", ".json"):
+        return Graph.read(arguments.input)
     try:
         from fastdispatch.pipeline.measure import profile
         from fastdispatch.pipeline.recorded import profile_recording
@@ -85,7 +94,8 @@ def _graph(arguments: argparse.Namespace, steps: int) -> Any:
     if ":" not in text:
         raise Error(f"{text}: no recording, no SCRIPT.py, no MODULE:FUNCTION")
     made = _setup(text, guarded(text, attribute(text)))
-    return guarded(text, lambda: profile(*made[:3], loss=made[3], steps=steps, warmup=warmup))
+    graph: Graph = guarded(text, lambda: profile(*made[:3], loss=made[3], steps=steps, warmup=warmup))
+    return graph
 
 
 def _recording(path: str, rank: int) -> Path:

@@ -253,6 +253,17 @@ class Graph:
         names = ("forward_ms", "backward_ms", "activation_bytes", "parameter_bytes")
         return {name: float(sum(getattr(node, name) for node in self.nodes)) for name in names}
 
+    def without(self, ids: Iterable[str] = (), edges: Iterable[tuple[str, str]] = ()) -> Graph:
+        """The same graph without some nodes and their edges, and without some edges. ``KeyError`` for what is not
+        there."""
+        nodes, gone = {node.id: node for node in self.nodes}, set(edges)
+        for id in ids:
+            del nodes[id]
+        for edge in gone.difference(self.edges):
+            raise KeyError(edge)
+        kept = [edge for edge in self.edges if edge not in gone and edge[0] in nodes and edge[1] in nodes]
+        return Graph(list(nodes.values()), kept, self.about)
+
     @classmethod
     def _made(cls, core: _core.Graph) -> Graph:
         made = cls.__new__(cls)
