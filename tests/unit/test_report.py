@@ -230,9 +230,11 @@ def test_the_drawn_tree(tmp_path: Path) -> None:
     with fastdispatch.CallGraph(tmp_path, ops="off"):
         in_thread(program)
     text = printed(tmp_path, tree=True)
-    lines = [re.split(r" %   +", line)[-1] for line in text.splitlines()]
+    lines = [re.split(r" %   +", line)[-1].strip() for line in text.splitlines()]
+    # Where the machine was busy the start of the thread does not pass on all of its time.
+    lines = [line for line in lines if "threading.py" not in line]
     at = lines.index("worker")
-    assert [line.strip() for line in lines[at : at + 6]] == [
+    assert lines[at : at + 6] == [
         "worker",
         "└ " + key("program"),
         "├ " + key("dear"),
