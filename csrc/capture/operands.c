@@ -445,10 +445,12 @@ end(const void *record, void *context)
         return;
     }
     probe.strided = out.begin[0].payload;
+    /* No further than it must: the object ends somewhere behind its shape. */
     for (int at = FIRST_SHAPE; at <= LAST_SHAPE; at += 8) {
         if (is_shape((const void *)(uintptr_t)probe.strided, at)) {
             probe.shape = (uint16_t)at;
             probe.passed |= SHAPE;
+            return;
         }
     }
 }
