@@ -226,15 +226,25 @@ def test_the_tree_can_be_cut(recording: Path) -> None:
     assert any(row.small > 0 and row.small_time > 0 for row in rows)
 
 
+def undisturbed(measure: Callable[[int], object], wanted: object) -> None:
+    """One of a few measurements is as wanted: now and then a call waits for a processor, and then it is no wrapper any
+    more, or dwarfs the others."""
+    found: list[object] = []
+    while wanted not in found and len(found) < 5:
+        found.append(measure(len(found)))
+    assert wanted in found
+
+
 def test_the_drawn_tree(tmp_path: Path) -> None:
-    with fastdispatch.CallGraph(tmp_path, ops="off"):
-        in_thread(program)
-    text = printed(tmp_path, tree=True)
-    lines = [re.split(r" %   +", line)[-1].strip() for line in text.splitlines()]
-    # Where the machine was busy the start of the thread does not pass on all of its time.
-    lines = [line for line in lines if "threading.py" not in line]
-    at = lines.index("worker")
-    assert lines[at : at + 6] == [
+    def drawn(number: int) -> list[str]:
+        folder = tmp_path / str(number)
+        with fastdispatch.CallGraph(folder, ops="off"):
+            in_thread(program)
+        lines = [re.split(r" %   +", line)[-1].strip() for line in printed(folder, tree=True).splitlines()]
+        at = lines.index("worker")
+        return lines[at : at + 6]
+
+    wanted = [
         "worker",
         "└ " + key("program"),
         "├ " + key("dear"),
@@ -242,6 +252,7 @@ def test_the_drawn_tree(tmp_path: Path) -> None:
         "│ └ " + key("cheap"),
         "│   └ " + key("spend"),
     ]
+    undisturbed(drawn, wanted)
 
 
 def test_callees_reached_through_different_wrappers_are_one_branch(tmp_path: Path) -> None:

@@ -21,21 +21,24 @@ from fastdispatch.views.report_facts import in_role
 from fastdispatch.views.report_rows import Modules
 from tests import processes
 from tests.training import make_step
-from tests.unit.test_report import SCHEMA, line_of, made, printed
+from tests.unit.test_report import SCHEMA, line_of, made, printed, undisturbed
 
 STEPS, LAYERS = 5, 3
 
 
-@pytest.fixture(scope="module")
-def training(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small GPT trained for a few steps."""
-    folder = tmp_path_factory.mktemp("run")
+def train(folder: Path) -> Path:
     _, step = make_step(layers=LAYERS)
     step()
     with fastdispatch.CallGraph(folder):
         for _ in range(STEPS):
             step()
     return folder
+
+
+@pytest.fixture(scope="module")
+def training(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small GPT trained for a few steps."""
+    return train(tmp_path_factory.mktemp("run"))
 
 
 def record(folder: Path, work: Callable[[], object]) -> Report:
@@ -68,13 +71,17 @@ def test_modules_are_folded_to_patterns(training: Path) -> None:
     ]
 
 
-def test_wrappers_of_modules_are_hidden(training: Path) -> None:
-    some = [row.where for row in made(training).listing.rows]
-    assert not any(where.endswith("[GPT]:_call_impl") for where in some)
-    assert any(row.where.endswith("[GPT]:_call_impl") for row in made(training, hide=False).listing.rows)
-    callers = made(training, by="node", callers="[MLP]:forward").neighbours.rows
-    assert [row.where.rpartition("/")[2] for row in callers] == ["pretrain.py:[Block]:forward"]
-    assert [wrapper.rpartition(":")[2] for wrapper in callers[0].through] == ["_wrapped_call_impl", "_call_impl"]
+def test_wrappers_of_modules_are_hidden(tmp_path: Path) -> None:
+    def callers(number: int) -> tuple[bool, list[tuple[str, list[str]]]]:
+        folder = train(tmp_path / str(number))
+        assert any(row.where.endswith("[GPT]:_call_impl") for row in made(folder, hide=False).listing.rows)
+        shown = any(row.where.endswith("[GPT]:_call_impl") for row in made(folder).listing.rows)
+        rows = made(folder, by="node", callers="[MLP]:forward").neighbours.rows
+        return shown, [
+            (row.where.rpartition("/")[2], [each.rpartition(":")[2] for each in row.through]) for row in rows
+        ]
+
+    undisturbed(callers, (False, [("pretrain.py:[Block]:forward", ["_wrapped_call_impl", "_call_impl"])]))
 
 
 def test_backward_time_and_how_much_of_it_is_attributed(training: Path) -> None:
