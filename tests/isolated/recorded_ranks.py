@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 
 import torch
 import torch.distributed as dist
@@ -24,6 +25,7 @@ def train(rank: int, folder: str, ranks: int, epochs: int, steps: int) -> None:
                     optimizer.zero_grad()
                     model(torch.rand(8, 16)).pow(2).sum().backward()
                     optimizer.step()
+        time.sleep(0.3)  # a thread of gloo may not be done with what it was waited for
     dist.destroy_process_group()
 
 
