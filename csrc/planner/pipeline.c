@@ -201,11 +201,16 @@ with_one_more(const fd_costs *costs)
     return changed;
 }
 
-/* `cap`: a time that a plan was found for; `more`: that with one machine more
- * was. A schedule has no such window. */
+/* Times that plans were found for. */
+typedef struct caps {
+    double now;
+    double more; /* with one machine more */
+} caps;
+
+/* A schedule has no window of time. */
 static fd_states_window
 window_of(const fd_pipeline *pipeline, const fd_pipeline_request *request,
-          double cap, double more)
+          caps cap)
 {
     bool schedule = request->micro_batches > 0;
     uint64_t row = pipeline->layers.words * sizeof(uint64_t) + 16;
@@ -214,10 +219,10 @@ window_of(const fd_pipeline *pipeline, const fd_pipeline_request *request,
                                .kept = request->costs.levels > 1 || schedule
                                            ? MOST_STATES_LEVELS
                                            : MOST_STATES,
-                               .cap = schedule ? INFINITY : fd_loosened(cap),
+                               .cap = schedule ? INFINITY : fd_loosened(cap.now),
                                .machines = all_machines(&request->costs)};
     if (request->gains) {
-        window.more_cap = fd_loosened(more);
+        window.more_cap = fd_loosened(cap.more);
         window.more_machines = all_machines(&changed);
     }
     if (schedule) {
@@ -278,9 +283,11 @@ check_sums(const fd_states *states, fd_error *error)
 /* Times of plans on chains, which those of all states are not above. */
 static fd_status
 find_caps(fd_pipeline *pipeline, const fd_model *model,
-          const fd_pipeline_request *request, fd_error *error)
+          const fd_pipeline_request *request, caps *cap, fd_error *error)
 {
     const fd_states_window chains = {.found = 0};
+    fd_answer now = {INFINITY, INFINITY};
+    fd_answer more = now;
     fd_status status = fd_costs_check(&request->costs, error);
     if (status == FD_OK) {
         status = fd_layers_make(&pipeline->layers, model, error);
@@ -293,25 +300,23 @@ find_caps(fd_pipeline *pipeline, const fd_model *model,
         status = check_sums(&pipeline->states, error);
     }
     if (status == FD_OK) {
-        status = time_of(pipeline, request, &request->costs, INFINITY,
-                         &pipeline->twice);
+        status = time_of(pipeline, request, &request->costs, INFINITY, &now);
     }
-    if (status == FD_OK && request->gains) {
+    if (status == FD_OK && request->gains && request->micro_batches == 0) {
         fd_costs changed = with_one_more(&request->costs);
-        status = time_of(pipeline, request, &changed, INFINITY,
-                         &pipeline->one_more);
+        status = time_of(pipeline, request, &changed, INFINITY, &more);
     }
+    *cap = (caps){now.time, more.time};
     return status;
 }
 
 static fd_status
 find_best(fd_pipeline *pipeline, const fd_model *model,
-          const fd_pipeline_request *request, double cap, fd_error *error)
+          const fd_pipeline_request *request, caps cap, fd_error *error)
 {
-    fd_states_window window =
-        window_of(pipeline, request, cap, pipeline->one_more.time);
+    fd_states_window window = window_of(pipeline, request, cap);
     fd_status status =
-        find_within(pipeline, model, request, &window, fd_loosened(cap));
+        find_within(pipeline, model, request, &window, fd_loosened(cap.now));
     if (status == FD_EFULL) {
         status = find_on_chains(pipeline, model, request);
     }
@@ -371,7 +376,7 @@ find_second(fd_pipeline *pipeline, const fd_pipeline_request *request)
  * those that are as quick as it are looked for. */
 static fd_status
 find_both(fd_pipeline *pipeline, const fd_model *model,
-          const fd_pipeline_request *request, double cap, fd_error *error)
+          const fd_pipeline_request *request, caps cap, fd_error *error)
 {
     fd_status status = find_best(pipeline, model, request, cap, error);
     if (status == FD_OK && request->second) {
@@ -380,9 +385,9 @@ find_both(fd_pipeline *pipeline, const fd_model *model,
     const fd_states *states = &pipeline->states;
     if (status == FD_OK && request->second && states->complete
         && states->count < states->found
-        && pipeline->second.time > fd_loosened(cap)) {
-        status = find_best(pipeline, model, request, pipeline->second.time,
-                           error);
+        && pipeline->second.time > fd_loosened(cap.now)) {
+        cap.now = pipeline->second.time;
+        status = find_best(pipeline, model, request, cap, error);
         if (status == FD_OK) {
             status = find_second(pipeline, request);
         }
@@ -413,21 +418,20 @@ fd_pipeline_find(fd_pipeline *pipeline, const fd_model *model,
 {
     const fd_answer none = {INFINITY, INFINITY};
     bool synchronous = request->micro_batches > 0;
+    caps cap;
     memset(pipeline, 0, sizeof *pipeline);
     pipeline->second.time = INFINITY;
     pipeline->one_more = none;
+    pipeline->twice = none;
     fd_status status =
         synchronous ? fd_synchronous_check(request, error) : FD_OK;
     if (status == FD_OK) {
-        status = find_caps(pipeline, model, request, error);
+        status = find_caps(pipeline, model, request, &cap, error);
     }
-    double cap = pipeline->twice.time;
-    pipeline->twice = none;
     if (status != FD_OK) {
         return status;
     }
     if (synchronous) {
-        pipeline->one_more = none;
         status = find_best(pipeline, model, request, cap, error);
         return status == FD_OK
                    ? fd_synchronous_find(pipeline, request, error)

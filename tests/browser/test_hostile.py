@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 
 import fastdispatch
 from fastdispatch.diff import Diff
@@ -46,14 +46,18 @@ def strange(tmp_path_factory: pytest.TempPathFactory, template: Path) -> Path:
     return file
 
 
+def assert_nothing_ran(shown: Page) -> None:
+    assert shown.evaluate("window.broken") is None
+    assert shown.locator("img").count() == 0
+    assert shown.locator("script:not([type])").count() == 1
+
+
 @pytest.mark.parametrize("view", VIEWS)
 def test_names_are_text_and_nothing_runs(browser: Browser, strange: Path, view: str) -> None:
     with opened(browser, strange, f"view={view}") as shown:
         for node in (1, 2, 7):
             look(shown, view=view, node=node)
-        assert shown.evaluate("window.broken") is None
-        assert shown.locator("img").count() == 0
-        assert shown.locator("script:not([type])").count() == 1
+        assert_nothing_ran(shown)
 
 
 @pytest.fixture(scope="module")
@@ -72,9 +76,7 @@ def test_names_of_a_comparison_are_text(browser: Browser, compared: Path, view: 
     with opened(browser, compared, f"view={view}") as shown:
         for node in (1, 2, 7):
             look(shown, view=view, node=node)
-        assert shown.evaluate("window.broken") is None
-        assert shown.locator("img").count() == 0
-        assert shown.locator("script:not([type])").count() == 1
+        assert_nothing_ran(shown)
         if view == "about":
             assert BREAKOUT in shown.locator("#view-about").inner_text()
         if view == "table":
