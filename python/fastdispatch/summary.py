@@ -51,6 +51,11 @@ def share_of_overhead(trace: Trace, index: int) -> float | None:
     return None if cost is None or not recorded else min(cost / recorded, 1.0)
 
 
+def printable(text: str) -> str:
+    """Names come from outside: no line breaks and nothing that a terminal acts on."""
+    return "".join(c if c.isprintable() or c == "\u202f" else repr(c)[1:-1] for c in text)
+
+
 def grouped(number: int) -> str:
     """``12 345``"""
     return f"{number:,}".replace(",", "\u202f")

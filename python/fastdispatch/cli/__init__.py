@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from fastdispatch import Error, __version__, privacy
 from fastdispatch.cli import private
-from fastdispatch.cli.output import printable
+from fastdispatch.summary import printable
 
 #: In the order of the help text.
 COMMANDS = (

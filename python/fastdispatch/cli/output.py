@@ -1,4 +1,4 @@
-"""What a command writes."""
+"""Files that a command writes."""
 
 from __future__ import annotations
 
@@ -44,8 +44,3 @@ def check_folder(path: Path) -> None:
     if not there.is_dir() or not os.access(there, os.W_OK):
         error = errno.EACCES if there.is_dir() else errno.ENOTDIR
         raise Error(f"{path}: cannot make the folder: {os.strerror(error)}")
-
-
-def printable(text: str) -> str:
-    """Names come from outside: no line breaks and nothing that a terminal acts on."""
-    return "".join(c if c.isprintable() or c == "\u202f" else repr(c)[1:-1] for c in text)

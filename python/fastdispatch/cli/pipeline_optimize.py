@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from fastdispatch import Error
-from fastdispatch.cli.output import check_folder, check_place, make_folder, printable, write
+from fastdispatch.cli.output import check_folder, check_place, make_folder, write
 from fastdispatch.pipeline.graph import Graph
 from fastdispatch.pipeline.optimize import MEMORY, SYNCHRONOUS, Optimum, Stage, optimize
+from fastdispatch.summary import printable
 
 #: Seconds without a word.
 _PATIENCE = 0.5

@@ -7,9 +7,8 @@ from html import escape
 from itertools import accumulate
 from typing import NamedTuple
 
-from fastdispatch.cli.output import printable
 from fastdispatch.pipeline.graph import Graph, Node
-from fastdispatch.summary import seconds, size
+from fastdispatch.summary import printable, seconds, size
 
 WIDTH, LEFT, RIGHT, TOP = 1160, 84, 64, 56
 TALL, GAP = 132, 52  # of a panel, and below it

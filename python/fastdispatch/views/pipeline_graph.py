@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fastdispatch.cli.output import printable
 from fastdispatch.pipeline.graph import Graph, Node
+from fastdispatch.summary import printable
 
 _COLOURS = ("#cfe2f3", "#d9ead3", "#fff2cc", "#f4cccc", "#d9d2e9", "#d0e0e3", "#fce5cd", "#ead1dc")
 _NAME = 36

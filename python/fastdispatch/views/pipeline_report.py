@@ -10,10 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fastdispatch.cli.output import printable
 from fastdispatch.pipeline.report import CAUSES, Report, Row
 from fastdispatch.pipeline.sentences import percent
-from fastdispatch.summary import PHASES, grouped, seconds
+from fastdispatch.summary import PHASES, grouped, printable, seconds
 from fastdispatch.views.timeline_text import section, share, table
 
 _ENDLESS = 100_000

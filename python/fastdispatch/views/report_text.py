@@ -11,8 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fastdispatch.cli.output import printable
-from fastdispatch.summary import grouped, seconds, size
+from fastdispatch.summary import grouped, printable, seconds, size
 from fastdispatch.views.report import Report
 from fastdispatch.views.report_find import Neighbours
 from fastdispatch.views.report_lines import foot, head, hidden_line

@@ -10,8 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fastdispatch.cli.output import printable
-from fastdispatch.summary import grouped, seconds, spans
+from fastdispatch.summary import grouped, printable, seconds, spans
 from fastdispatch.views.timeline_stats import Row, Stats, total
 
 _ENDLESS = 100_000
