@@ -5,6 +5,7 @@
 #include "capture/guard.h"
 #include "store/stack.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -72,7 +73,8 @@ repeated(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
     return context;
 }
 
-/* The context of any other call; NULL for a function that is left out. */
+/* The context of any other call; NULL for a function that is dropped, and when
+ * the recording ended meanwhile. */
 static fd_context *
 looked_up(fd_thread *thread, PyCodeObject *code, const fd_code *known,
           const fd_frame *frame)
@@ -83,7 +85,7 @@ looked_up(fd_thread *thread, PyCodeObject *code, const fd_code *known,
         return context;
     }
     fd_function function = fd_function_of(thread, code, known, frame);
-    if (function.dropped) {
+    if (function.dropped || fd_process_generation() != thread->synced) {
         return NULL;
     }
     uint32_t *slot = recent_slot(tree, known, fd_receiver_type(known, frame));
@@ -92,45 +94,49 @@ looked_up(fd_thread *thread, PyCodeObject *code, const fd_code *known,
     return context;
 }
 
-/* A call without room for an entry runs in its caller's context. */
-static void
+/* A call without room for an entry runs in its caller's context. Returns the
+ * depth, FD_NO_ENTRY then. */
+static uint32_t
 push(fd_thread *thread, fd_context *context, const fd_frame *frame,
      uint32_t flags)
 {
-    if (fd_stack_make_room(thread->tree)) {
-        fd_tree_push(thread->tree, context, fd_tree_id(thread->tree, context),
-                     frame, flags);
+    fd_tree *tree = thread->tree;
+    if (!fd_stack_make_room(tree)) {
+        return FD_NO_ENTRY;
     }
+    fd_tree_push(tree, context, fd_tree_id(tree, context), frame, flags);
+    return fd_tree_depth(tree) - 1;
 }
 
 uint32_t
 fd_calls_enter(fd_thread *thread, PyCodeObject *code, const fd_code *known,
                fd_frame *frame)
 {
+    uint16_t special = known->special;
     tick(thread);
-    uint32_t depth = fd_tree_depth(thread->tree);
     fd_context *context = repeated(thread->tree, known,
                                    fd_receiver_type(known, frame));
     if (context == NULL) {
+        uint32_t generation = thread->synced;
         context = looked_up(thread, code, known, frame);
+        if (fd_process_generation() != generation) {
+            return FD_NO_ENTRY;
+        }
     }
     if (context == NULL) {
-        push(thread, thread->tree->current, frame,
-             FD_ENTRY_FRAME | FD_ENTRY_CONTRACTED);
-        return depth;
+        return push(thread, thread->tree->current, frame,
+                    FD_ENTRY_FRAME | FD_ENTRY_CONTRACTED);
     }
-    if ((known->special & FD_CODE_GENERATOR) != 0
-        && fd_frame_is_resumed(frame)) {
+    if ((special & FD_CODE_GENERATOR) != 0 && fd_frame_is_resumed(frame)) {
         context->resumes++;
     }
     else {
         context->calls++;
     }
-    push(thread, context, frame,
-         (known->special & FD_CODE_ENTERS) != 0
-             ? FD_ENTRY_FRAME | FD_ENTRY_ENTERS
-             : FD_ENTRY_FRAME);
-    return depth;
+    return push(thread, context, frame,
+                (special & FD_CODE_ENTERS) != 0
+                    ? FD_ENTRY_FRAME | FD_ENTRY_ENTERS
+                    : FD_ENTRY_FRAME);
 }
 
 void
@@ -138,7 +144,7 @@ fd_calls_enter_unhooked(fd_thread *thread, PyCodeObject *code,
                         const fd_code *known, fd_frame *frame)
 {
     uint32_t depth = fd_calls_enter(thread, code, known, frame);
-    if (fd_tree_depth(thread->tree) > depth) {
+    if (depth != FD_NO_ENTRY) {
         thread->tree->stack[depth].flags |= FD_ENTRY_UNHOOKED;
     }
     thread->frame = frame;
@@ -150,6 +156,10 @@ fd_calls_leave(fd_thread *thread, uint32_t depth, const fd_frame *frame,
 {
     fd_tree *tree = thread->tree;
     tick(thread);
+    if (depth == FD_NO_ENTRY) {
+        thread->frame = caller;
+        return;
+    }
     int64_t at = depth;
     if (depth >= fd_tree_depth(tree)
         || tree->stack[depth].owner != (uintptr_t)frame) {
@@ -183,7 +193,11 @@ push_unhooked(fd_thread *thread, fd_frame *frame, bool synced)
         || (known->special & (FD_CODE_PLUMBING | FD_CODE_MUTED)) != 0) {
         return;
     }
+    uint32_t generation = fd_process_generation();
     fd_function function = fd_function_of(thread, code, known, frame);
+    if (fd_process_generation() != generation) {
+        return;
+    }
     uint32_t flags = FD_ENTRY_FRAME | FD_ENTRY_UNHOOKED;
     fd_tree *tree = thread->tree;
     fd_context *context = fd_tree_absorbing(tree, tree->current);
@@ -206,21 +220,44 @@ push_unhooked(fd_thread *thread, fd_frame *frame, bool synced)
     push(thread, context, frame, flags);
 }
 
+/* From the addresses of frames to their entries, for stacks so deep that a
+ * search for each of many frames would take minutes. */
+static fd_map
+entries_by_frame(const fd_tree *tree)
+{
+    fd_map map = {NULL, 0, 0};
+    for (uint32_t at = 0; at < fd_tree_depth(tree); at++) {
+        const fd_entry *entry = &tree->stack[at];
+        if ((entry->flags & FD_ENTRY_FRAME) != 0
+            && fd_map_put(&map, entry->owner, at + 1) != FD_OK) {
+            break; /* frames further in count as unknown */
+        }
+    }
+    return map;
+}
+
 /* Python frames from `current` out to the first that has an entry; `at`
  * becomes that entry, -1 without. */
 static uint32_t
 count_unknown(const fd_tree *tree, fd_frame *current, int64_t *at)
 {
     uint32_t count = 0;
+    fd_map map = {NULL, 0, 0};
     *at = -1;
     for (fd_frame *frame = current; frame != NULL;
          frame = fd_frame_python(frame->previous)) {
-        *at = fd_stack_find(tree, frame, FD_ENTRY_FRAME);
+        if (count == SHORT_WALK) {
+            map = entries_by_frame(tree);
+        }
+        *at = count < SHORT_WALK
+                  ? fd_stack_find(tree, frame, FD_ENTRY_FRAME)
+                  : (int64_t)fd_map_get(&map, (uintptr_t)frame) - 1;
         if (*at >= 0) {
             break;
         }
         count++;
     }
+    fd_map_clear(&map);
     return count;
 }
 
@@ -257,12 +294,12 @@ fd_calls_match(fd_thread *thread, fd_frame *current)
 /* The name of the threading.Thread whose bootstrap is the outermost frame;
  * read from its dict, no code of the program runs. */
 static const char *
-python_name(fd_thread *thread, fd_frame *innermost)
+python_name(fd_thread *thread, fd_frame *caller, fd_frame *frame)
 {
-    fd_frame *outermost = innermost;
-    for (fd_frame *frame = innermost; frame != NULL;
-         frame = fd_frame_python(frame->previous)) {
-        outermost = frame;
+    fd_frame *outermost = frame; /* not linked yet: it has no `previous` */
+    for (fd_frame *at = caller; at != NULL;
+         at = fd_frame_python(at->previous)) {
+        outermost = at;
     }
     const PyCodeObject *code = outermost != NULL ? fd_frame_code(outermost)
                                                  : NULL;
@@ -298,7 +335,7 @@ static bool
 synchronise(fd_thread *thread, fd_session *session, PyThreadState *state,
             fd_frame *caller, fd_frame *frame)
 {
-    const char *name = python_name(thread, caller != NULL ? caller : frame);
+    const char *name = python_name(thread, caller, frame);
     uint32_t generation = fd_process_generation();
     bool attached = fd_thread_attach(thread, session, name);
     thread->state = name != NULL || thread_is_main() ? state : NULL;
@@ -314,31 +351,39 @@ synchronise(fd_thread *thread, fd_session *session, PyThreadState *state,
     return attached;
 }
 
-fd_verdict
-fd_calls_prepare(PyThreadState *state, fd_frame *caller, fd_frame *frame)
+static bool
+prepare(fd_session *session, PyThreadState *state, fd_frame *caller,
+        fd_frame *frame)
 {
-    fd_session *session = fd_process_active();
-    fd_thread *thread = session != NULL && session->running ? fd_thread_get()
-                                                            : NULL;
+    fd_thread *thread = fd_thread_get();
     if (thread == NULL || thread->busy) {
-        return FD_LEAVE_OUT;
+        return false;
     }
     if (thread->synced != fd_process_generation()) {
         synchronise(thread, session, state, caller, frame);
     }
     if (thread->tree == NULL || thread->serial != session->serial) {
-        return FD_LEAVE_OUT;
-    }
-    if ((const char *)__builtin_frame_address(0) < thread->stack_low) {
-        fd_file_count(&session->recording->file, FD_COUNT_DEEP_STACK);
-        return FD_TOO_DEEP;
+        return false;
     }
     if (caller != thread->frame && session->calls != FD_CALLS_OFF) {
         fd_calls_match(thread, caller);
     }
     fd_stack_settle(thread->tree);
     thread->generation = thread->tree->pending == 0 ? thread->synced : 0;
-    return FD_RECORD;
+    return thread->synced == fd_process_generation();
+}
+
+bool
+fd_calls_prepare(PyThreadState *state, fd_frame *caller, fd_frame *frame)
+{
+    fd_session *session = fd_process_active();
+    if (session == NULL || !session->running) {
+        return false;
+    }
+    int error = errno;
+    bool ready = prepare(session, state, caller, frame);
+    errno = error;
+    return ready;
 }
 
 fd_thread *
@@ -346,6 +391,5 @@ fd_calls_ready(void)
 {
     PyThreadState *state = PyThreadState_Get();
     fd_frame *caller = fd_frame_python(fd_frame_current(state));
-    return fd_calls_prepare(state, caller, NULL) == FD_RECORD ? fd_thread_self
-                                                              : NULL;
+    return fd_calls_prepare(state, caller, NULL) ? fd_thread_self : NULL;
 }

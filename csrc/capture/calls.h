@@ -5,18 +5,12 @@
 
 #include "capture/functions.h"
 
-typedef enum fd_verdict {
-    FD_RECORD,    /* go ahead, the thread is in order */
-    FD_LEAVE_OUT, /* evaluate without recording */
-    FD_TOO_DEEP   /* evaluate with all hooks off until this call returns */
-} fd_verdict;
-
 /* Look after whatever keeps an event off the shortest path: a thread seen for
- * the first time, a new generation, frames that no hook saw, open ranges, the
- * end of the C stack. `caller` is the innermost Python frame that runs, `frame`
- * the one about to (NULL: none, an operator or a range). */
-fd_verdict fd_calls_prepare(PyThreadState *state, fd_frame *caller,
-                            fd_frame *frame);
+ * the first time, a new generation, frames that no hook saw, open ranges.
+ * `caller` is the innermost Python frame that runs, `frame` the one about to
+ * (NULL: none, an operator or a range). False: do not record the event. */
+bool fd_calls_prepare(PyThreadState *state, fd_frame *caller,
+                      fd_frame *frame);
 
 /* The calling thread, ready for an event that is no Python call; NULL: leave
  * the event out. */
@@ -33,9 +27,7 @@ fd_calls_monitored(PyThreadState *state, fd_frame *caller, fd_frame *frame)
         && thread->frame == caller) {
         return thread;
     }
-    return fd_calls_prepare(state, caller, frame) == FD_RECORD
-               ? fd_thread_self
-               : NULL;
+    return fd_calls_prepare(state, caller, frame) ? fd_thread_self : NULL;
 }
 
 /* Whether `context` is what the last call of this code object with this class
@@ -67,8 +59,12 @@ fd_calls_repeated(const fd_tree *tree, const fd_code *known,
 fd_context *fd_calls_recent(fd_tree *tree, const fd_code *known,
                             const PyTypeObject *type);
 
-/* Open the call of `frame` and answer its depth; the caller evaluates and
- * then calls fd_calls_leave with it. */
+/* In place of a depth: the call has no entry. */
+#define FD_NO_ENTRY UINT32_MAX
+
+/* Open the call of `frame` and return its depth; the caller evaluates and
+ * then calls fd_calls_leave with it. FD_NO_ENTRY: there is no room for one, or
+ * the recording ended meanwhile. */
 uint32_t fd_calls_enter(fd_thread *thread, PyCodeObject *code,
                         const fd_code *known, fd_frame *frame);
 

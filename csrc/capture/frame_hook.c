@@ -9,35 +9,38 @@
 
 #define FD_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
-/* The evaluator that was there before ours, NULL for CPython's own. */
+/* The evaluator that ours hands frames on to; NULL: CPython's own. */
 static _PyFrameEvalFunction next_evaluator;
+
+/* Ours is in the chain of evaluators: on top, or below one that came later and
+ * hands its frames on. It never enters the chain twice. */
+static bool installed;
+
+/* The evaluator behind ours may have come to the front meanwhile, with ours
+ * behind it (Dynamo does so in every compiled region): a frame that it has
+ * already seen goes to CPython, never round in a circle. */
+static __attribute__((noinline)) PyObject *
+evaluate_next(PyThreadState *state, fd_frame *frame, int throwing)
+{
+    fd_thread *thread = fd_thread_self;
+    if (_PyInterpreterState_GetEvalFrameFunc(state->interp) == next_evaluator
+        || thread == NULL || thread->passing == frame) {
+        return fd_frame_evaluate(state, frame, throwing);
+    }
+    const fd_frame *outer = thread->passing;
+    thread->passing = frame;
+    PyObject *result = next_evaluator(state, frame, throwing);
+    thread->passing = outer;
+    return result;
+}
 
 static inline PyObject *
 evaluate(PyThreadState *state, fd_frame *frame, int throwing)
 {
     if (FD_UNLIKELY(next_evaluator != NULL)) {
-        return next_evaluator(state, frame, throwing);
+        return evaluate_next(state, frame, throwing);
     }
     return fd_frame_evaluate(state, frame, throwing);
-}
-
-/* The C stack is short. CPython's own evaluator runs nested Python calls
- * without C recursion, so let it: hooks off until this call returns. */
-static PyObject *
-evaluate_deep(PyThreadState *state, fd_frame *frame, int throwing)
-{
-    PyInterpreterState *interpreter = state->interp;
-    _PyFrameEvalFunction ours
-        = _PyInterpreterState_GetEvalFrameFunc(interpreter);
-    _PyInterpreterState_SetEvalFrameFunc(interpreter,
-                                         _PyEval_EvalFrameDefault);
-    PyObject *result = fd_frame_evaluate(state, frame, throwing);
-    if (fd_process_active() != NULL
-        && _PyInterpreterState_GetEvalFrameFunc(interpreter)
-               == _PyEval_EvalFrameDefault) {
-        _PyInterpreterState_SetEvalFrameFunc(interpreter, ours);
-    }
-    return result;
 }
 
 /* A frame that is no node: keep the identity of the innermost frame right. */
@@ -60,11 +63,12 @@ static PyObject *
 evaluate_muted(PyThreadState *state, fd_frame *frame, int throwing,
                fd_thread *thread)
 {
+    bool was_busy = thread->busy;
     uint32_t generation = thread->generation;
     thread->busy = true;
     thread->generation = 0;
     PyObject *result = evaluate(state, frame, throwing);
-    thread->busy = false;
+    thread->busy = was_busy;
     thread->generation = generation;
     return result;
 }
@@ -92,9 +96,11 @@ evaluate_recorded(PyThreadState *state, fd_frame *frame, int throwing,
     const fd_frame *caller = thread->frame;
     uint32_t depth = fd_calls_enter(thread, fd_frame_code(frame), known,
                                     frame);
+    if (fd_process_generation() != generation) {
+        return evaluate(state, frame, throwing); /* a filter ended it all */
+    }
     thread->frame = frame;
-    if (fd_marks_frames(&thread->session->marks)
-        && fd_tree_depth(thread->tree) > depth) {
+    if (depth != FD_NO_ENTRY && fd_marks_frames(&thread->session->marks)) {
         fd_marks_look(thread);
         fd_marks_begin(thread, 0);
     }
@@ -214,18 +220,12 @@ record(PyThreadState *state, fd_frame *frame, int throwing,
 {
     fd_thread *thread = fd_thread_self;
     uint32_t generation = fd_process_generation();
-    if (FD_UNLIKELY(thread == NULL || thread->generation != generation
-                    || thread->frame != fd_frame_current(state)
-                    || (const char *)__builtin_frame_address(0)
-                           < thread->stack_low)) {
-        fd_verdict verdict = fd_calls_prepare(
-            state, fd_frame_python(fd_frame_current(state)), frame);
-        if (verdict != FD_RECORD) {
-            return verdict == FD_TOO_DEEP
-                       ? evaluate_deep(state, frame, throwing)
-                       : evaluate(state, frame, throwing);
+    if (FD_UNLIKELY(thread->generation != generation
+                    || thread->frame != fd_frame_current(state))) {
+        if (!fd_calls_prepare(
+                state, fd_frame_python(fd_frame_current(state)), frame)) {
+            return evaluate(state, frame, throwing);
         }
-        thread = fd_thread_self;
         generation = thread->synced;
     }
     const fd_code *known = fd_code_known(fd_frame_code(frame));
@@ -305,11 +305,12 @@ counting_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
     return record(state, frame, throwing, NO_CLOCK);
 }
 
+/* Between windows: steps are seen, nothing is recorded. */
 static PyObject *
 watching_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
 {
-    fd_thread *thread = fd_thread_get();
-    if (thread == NULL || thread->busy || fd_process_active() == NULL) {
+    fd_thread *thread = fd_thread_self;
+    if (thread->busy || fd_process_active() == NULL) {
         return evaluate(state, frame, throwing);
     }
     const fd_code *known = fd_code_of(thread, fd_frame_code(frame));
@@ -323,14 +324,102 @@ watching_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
     return result;
 }
 
-static bool
-is_ours(_PyFrameEvalFunction evaluator)
+static void leave_chain(PyInterpreterState *interpreter);
+
+/* No recording, but another tool held the evaluator when the last one ended. */
+static PyObject *
+idle_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
 {
-    return evaluator == timed_evaluator || evaluator == timeline_evaluator
-           || evaluator == slow_clock_evaluator
-           || evaluator == marked_evaluator
-           || evaluator == counting_evaluator
-           || evaluator == watching_evaluator;
+    _PyFrameEvalFunction next = next_evaluator;
+    leave_chain(state->interp);
+    if (installed) {
+        return evaluate(state, frame, throwing);
+    }
+    return next != NULL ? next(state, frame, throwing)
+                        : fd_frame_evaluate(state, frame, throwing);
+}
+
+/* What is done with a frame now; changes under the GIL. */
+static _PyFrameEvalFunction work = idle_evaluator;
+
+typedef struct deep_call {
+    PyThreadState *state;
+    fd_frame *frame;
+    int throwing;
+    PyObject *result;
+} deep_call;
+
+static void
+work_deep(void *argument)
+{
+    deep_call *call = argument;
+    call->result = work(call->state, call->frame, call->throwing);
+}
+
+/* No further stack is to be had: CPython's own evaluator runs nested Python
+ * calls without C recursion, so the hook is out, for all threads, until this
+ * call returns. */
+static PyObject *
+evaluate_unseen(PyThreadState *state, fd_frame *frame, int throwing)
+{
+    PyInterpreterState *interpreter = state->interp;
+    _PyFrameEvalFunction top
+        = _PyInterpreterState_GetEvalFrameFunc(interpreter);
+    fd_session *session = fd_process_active();
+    if (session != NULL) {
+        fd_file_count(&session->recording->file, FD_COUNT_DEEP_STACK);
+    }
+    _PyInterpreterState_SetEvalFrameFunc(interpreter,
+                                         _PyEval_EvalFrameDefault);
+    PyObject *result = fd_frame_evaluate(state, frame, throwing);
+    if (_PyInterpreterState_GetEvalFrameFunc(interpreter)
+        == _PyEval_EvalFrameDefault) {
+        _PyInterpreterState_SetEvalFrameFunc(interpreter, top);
+    }
+    return result;
+}
+
+/* The C stack is short: go on with another. */
+static PyObject *
+evaluate_deep(PyThreadState *state, fd_frame *frame, int throwing,
+              fd_thread *thread)
+{
+    deep_call call = {state, frame, throwing, NULL};
+    fd_stack_place before = fd_thread_deepen(thread);
+    if (thread->segment == before.segment) {
+        return evaluate_unseen(state, frame, throwing);
+    }
+    fd_segment_run(thread->segment, work_deep, &call);
+    fd_thread_surface(thread, before);
+    return call.result;
+}
+
+static __attribute__((noinline)) PyObject *
+begin(PyThreadState *state, fd_frame *frame, int throwing)
+{
+    fd_thread *thread = fd_thread_get();
+    if (thread == NULL) { /* out of memory: as if there were no hook */
+        return evaluate(state, frame, throwing);
+    }
+    if ((const char *)__builtin_frame_address(0) < thread->stack_low) {
+        return evaluate_deep(state, frame, throwing, thread);
+    }
+    return work(state, frame, throwing);
+}
+
+/* The one evaluator of the process. What it does is in `work`, so that
+ * beginning and ending a window changes no chain of evaluators. The stack is
+ * guarded here, whatever `work` is. */
+static FD_PLACED PyObject *
+evaluator(PyThreadState *state, fd_frame *frame, int throwing)
+{
+    const fd_thread *thread = fd_thread_self;
+    if (FD_UNLIKELY(thread == NULL
+                    || (const char *)__builtin_frame_address(0)
+                           < thread->stack_low)) {
+        return begin(state, frame, throwing);
+    }
+    return work(state, frame, throwing);
 }
 
 static _PyFrameEvalFunction
@@ -348,32 +437,46 @@ evaluator_of(fd_hook hook)
     return counting_evaluator;
 }
 
+static void
+leave_chain(PyInterpreterState *interpreter)
+{
+    if (_PyInterpreterState_GetEvalFrameFunc(interpreter) != evaluator) {
+        return;
+    }
+    _PyInterpreterState_SetEvalFrameFunc(
+        interpreter, next_evaluator != NULL ? next_evaluator
+                                            : _PyEval_EvalFrameDefault);
+    next_evaluator = NULL;
+    installed = false;
+}
+
 void
 fd_frame_hook_install(fd_hook hook)
 {
     PyInterpreterState *interpreter = PyInterpreterState_Get();
-    _PyFrameEvalFunction before
+    _PyFrameEvalFunction top
         = _PyInterpreterState_GetEvalFrameFunc(interpreter);
-    if (!is_ours(before)) {
-        next_evaluator = before != _PyEval_EvalFrameDefault ? before : NULL;
+    work = evaluator_of(hook);
+    if (top == evaluator
+        || (installed && top != _PyEval_EvalFrameDefault)) {
+        return;
     }
-    _PyInterpreterState_SetEvalFrameFunc(interpreter, evaluator_of(hook));
+    next_evaluator = top != _PyEval_EvalFrameDefault ? top : NULL;
+    installed = true;
+    _PyInterpreterState_SetEvalFrameFunc(interpreter, evaluator);
 }
 
 void
 fd_frame_hook_remove(void)
 {
-    PyInterpreterState *interpreter = PyInterpreterState_Get();
-    if (is_ours(_PyInterpreterState_GetEvalFrameFunc(interpreter))) {
-        _PyInterpreterState_SetEvalFrameFunc(
-            interpreter, next_evaluator != NULL ? next_evaluator
-                                                : _PyEval_EvalFrameDefault);
-    }
+    work = idle_evaluator;
+    leave_chain(PyInterpreterState_Get());
 }
 
 bool
 fd_frame_hook_is_lost(void)
 {
-    return _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get())
-           == _PyEval_EvalFrameDefault;
+    return installed
+           && _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get())
+                  == _PyEval_EvalFrameDefault;
 }

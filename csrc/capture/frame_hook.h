@@ -12,12 +12,13 @@ typedef enum fd_hook {
     FD_HOOK_WATCHING /* record nothing, see where steps end */
 } fd_hook;
 
-/* Put our evaluator in front of the one that is there, or exchange one of
- * ours for another. Needs the GIL. */
+/* Say what is to be done with frames. The first time this puts the evaluator in
+ * front of the one that is there. Needs the GIL. */
 void fd_frame_hook_install(fd_hook hook);
 
-/* Take it out again if it is still in front; otherwise it stays where another
- * tool holds it, and lets every frame pass. Needs the GIL. */
+/* Do nothing with frames any more, and take the evaluator out if it is in
+ * front. Otherwise another tool holds it: it stays, and leaves at the first
+ * frame that finds it in front. Needs the GIL. */
 void fd_frame_hook_remove(void);
 
 /* Whether CPython's own evaluator is back although nobody took ours out: a

@@ -23,6 +23,7 @@ asked_to_keep(fd_thread *thread, uint32_t node)
     fd_session *session = thread->session;
     const fd_file *file = &session->recording->file;
     fd_buffer text = {.bytes = NULL};
+    fd_guard guard = fd_guard_enter_open(thread);
     fd_node_key(file, fd_file_record(file, node), &text);
     PyObject *key = PyUnicode_DecodeUTF8(text.bytes, (Py_ssize_t)text.size,
                                          "replace");
@@ -34,12 +35,13 @@ asked_to_keep(fd_thread *thread, uint32_t node)
     int kept = answer != NULL ? PyObject_IsTrue(answer) : 1;
     Py_XDECREF(answer);
     PyErr_Clear();
+    fd_guard_leave(&guard);
     return kept != 0;
 }
 
 static uint32_t
 add_node(fd_thread *thread, const PyCodeObject *code,
-         const PyTypeObject *type)
+         const PyTypeObject *type, bool *added)
 {
     fd_session *session = thread->session;
     const char *file = text_of(code->co_filename);
@@ -63,14 +65,7 @@ add_node(fd_thread *thread, const PyCodeObject *code,
         .qualified = qualified,
         .package = place.package,
     };
-    bool added;
-    uint32_t node = fd_recording_node(session->recording, &spec, &added);
-    if (added && node != 0 && session->keep != NULL
-        && !asked_to_keep(thread, node)) {
-        fd_node *record = fd_file_record(&session->recording->file, node);
-        record->flags |= FD_NODE_DROPPED;
-    }
-    return node;
+    return fd_recording_node(session->recording, &spec, added);
 }
 
 static uint32_t
@@ -82,14 +77,14 @@ class_of(const fd_code *known, const fd_frame *frame, PyTypeObject **type)
 
 static uint32_t
 node_of(fd_thread *thread, const PyCodeObject *code, const fd_code *known,
-        uint32_t class_id, const PyTypeObject *type)
+        uint32_t class_id, const PyTypeObject *type, bool *added)
 {
     fd_session *session = thread->session;
     uint64_t key = (uint64_t)known->id << 32 | class_id;
     uint32_t node = fd_map_get(&session->nodes, key);
     if (node == 0) {
         bool counts = class_id != 0 && fd_receiver_counts(known, code, type);
-        node = add_node(thread, code, counts ? type : NULL);
+        node = add_node(thread, code, counts ? type : NULL, added);
         if (node != 0) {
             fd_map_put(&session->nodes, key, node);
         }
@@ -139,6 +134,19 @@ fd_function_unfolds(fd_thread *thread, const PyCodeObject *code,
     return place.from == FD_FROM_USER;
 }
 
+/* A new node: the user's filter decides. It may end the recording. */
+static void
+filter(fd_thread *thread, uint32_t node)
+{
+    fd_session *session = thread->session;
+    uint32_t generation = thread->synced;
+    if (session->keep != NULL && !asked_to_keep(thread, node)
+        && fd_process_generation() == generation) {
+        fd_node *record = fd_file_record(&session->recording->file, node);
+        record->flags |= FD_NODE_DROPPED;
+    }
+}
+
 fd_function
 fd_function_of(fd_thread *thread, PyCodeObject *code, const fd_code *known,
                const fd_frame *frame)
@@ -146,17 +154,22 @@ fd_function_of(fd_thread *thread, PyCodeObject *code, const fd_code *known,
     fd_session *session = thread->session;
     fd_function function = {.dropped = false};
     PyTypeObject *type;
+    bool added = false;
     fd_guard guard = fd_guard_enter(thread);
     function.receiver = class_of(known, frame, &type);
-    function.callee.node = node_of(thread, code, known, function.receiver,
-                                   type);
+    uint32_t node = node_of(thread, code, known, function.receiver, type,
+                            &added);
     function.callee.module = module_of(thread, known, frame,
                                        function.receiver);
     fd_guard_leave(&guard);
-    if (function.callee.node != 0) {
-        const fd_node *node = fd_file_record(&session->recording->file,
-                                             function.callee.node);
-        function.dropped = (node->flags & FD_NODE_DROPPED) != 0;
+    function.callee.node = node;
+    if (added && node != 0) {
+        filter(thread, node);
+    }
+    if (node != 0) {
+        const fd_node *record = fd_file_record(&session->recording->file,
+                                               node);
+        function.dropped = (record->flags & FD_NODE_DROPPED) != 0;
     }
     return function;
 }

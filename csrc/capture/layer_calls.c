@@ -68,6 +68,9 @@ fd_layer_call_start(fd_thread *thread, const fd_code *known,
         return false;
     }
     tell_model(thread, module);
+    if (fd_process_generation() != thread->synced) {
+        return false;
+    }
     const char *name = fd_class_name(Py_TYPE(module));
     tree->ops.words.count = 0;
     fd_guard guard = fd_guard_enter(thread);

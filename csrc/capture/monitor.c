@@ -61,8 +61,8 @@ enter(fd_thread *thread, PyCodeObject *code, fd_frame *frame)
             fd_events_called(thread, special);
         }
         uint32_t depth = fd_calls_enter(thread, code, known, frame);
-        if (fd_marks_frames(&thread->session->marks)
-            && fd_tree_depth(thread->tree) > depth) {
+        if (depth != FD_NO_ENTRY
+            && fd_marks_frames(&thread->session->marks)) {
             fd_marks_look(thread);
             fd_marks_begin(thread, 0);
         }

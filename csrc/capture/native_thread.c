@@ -2,10 +2,12 @@
 
 #include "store/stack.h"
 
+#include <errno.h>
+
 /* This thread's first event of a generation is an operator: without the GIL
  * its Python frames cannot be walked, so they are found at its first call. */
 static void
-synchronise(fd_thread *thread, fd_session *session)
+synchronise(fd_thread *thread, fd_session *session, uint32_t generation)
 {
     if (fd_thread_attach(thread, session, NULL)) {
         fd_tree_start(thread->tree);
@@ -13,7 +15,7 @@ synchronise(fd_thread *thread, fd_session *session)
     thread->frame = NULL;
     thread->unhooked = NULL;
     thread->state = NULL;
-    thread->synced = fd_process_generation();
+    thread->synced = generation;
 }
 
 /* Reads this thread's own frames, which nobody else changes. */
@@ -36,24 +38,34 @@ fd_native_drop_ended_frames(fd_thread *thread)
     }
 }
 
-fd_thread *
-fd_native_prepare(void)
+static bool
+prepare(fd_thread *thread, fd_session *session, uint32_t generation)
 {
-    fd_session *session = fd_process_active();
-    if (session == NULL || !session->running) {
-        return NULL;
-    }
-    fd_thread *thread = fd_thread_get();
-    if (thread == NULL || thread->busy) {
-        return NULL;
-    }
-    if (thread->synced != fd_process_generation()) {
-        synchronise(thread, session);
+    if (thread->synced != generation) {
+        synchronise(thread, session, generation);
     }
     if (thread->tree == NULL || thread->serial != session->serial) {
-        return NULL;
+        return false;
     }
     fd_stack_settle(thread->tree);
     thread->generation = thread->tree->pending == 0 ? thread->synced : 0;
+    return true;
+}
+
+fd_thread *
+fd_native_prepare(fd_thread *thread)
+{
+    /* First: when it changes after this, what is read below may be the next
+     * one's, and the thread is synchronised again at its next event. */
+    uint32_t generation = fd_process_generation();
+    fd_session *session = fd_process_active();
+    int error = errno;
+    bool ready = session != NULL && session->running && !thread->busy
+                 && prepare(thread, session, generation);
+    errno = error;
+    if (!ready) {
+        fd_section_leave(&thread->section);
+        return NULL;
+    }
     return thread;
 }

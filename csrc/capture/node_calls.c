@@ -18,7 +18,9 @@ fd_node_first_number(fd_thread *thread, uint64_t number,
     if (thread->ring_refused) {
         return;
     }
-    thread->ring = fd_origins_ring(&thread->session->origins, torch_thread);
+    fd_session *session = thread->session;
+    thread->ring = fd_origins_ring(&session->origins,
+                                   &session->recording->lock, torch_thread);
     thread->ring_refused = thread->ring == NULL;
     if (thread->ring != NULL) {
         fd_node_number(thread, number, torch_thread);

@@ -19,30 +19,39 @@ fd_origins_clear(fd_origins *origins)
     }
 }
 
+/* Under the lock. */
+static fd_ring *
+new_ring(fd_origins *origins, uint64_t thread)
+{
+    if (origins->count >= MAX_RINGS) {
+        return NULL;
+    }
+    uint32_t size = origins->count == 0 ? FD_RING_MAIN : FD_RING_OTHER;
+    size_t words = origins->keeps_starts ? 2 * (size_t)size : size;
+    fd_ring *ring = fd_calloc(1, sizeof *ring
+                                     + words * sizeof ring->entries[0]);
+    if (ring != NULL) {
+        ring->mask = size - 1;
+        ring->starts = origins->keeps_starts ? &ring->entries[size] : NULL;
+        origins->first = origins->count++ == 0 ? thread : origins->first;
+        atomic_store_explicit(&origins->rings[thread], ring,
+                              memory_order_release);
+    }
+    return ring;
+}
+
 fd_ring *
-fd_origins_ring(fd_origins *origins, uint64_t thread)
+fd_origins_ring(fd_origins *origins, pthread_mutex_t *lock, uint64_t thread)
 {
     if (thread >= FD_RINGS) {
         return NULL;
     }
+    pthread_mutex_lock(lock);
     fd_ring *ring = origins->rings[thread];
-    if (ring != NULL) {
-        return ring;
+    if (ring == NULL) {
+        ring = new_ring(origins, thread);
     }
-    uint32_t before = atomic_fetch_add(&origins->count, 1);
-    if (before >= MAX_RINGS) {
-        return NULL;
-    }
-    uint32_t size = before == 0 ? FD_RING_MAIN : FD_RING_OTHER;
-    size_t words = origins->keeps_starts ? 2 * (size_t)size : size;
-    ring = fd_calloc(1, sizeof *ring + words * sizeof ring->entries[0]);
-    if (ring != NULL) {
-        ring->mask = size - 1;
-        ring->starts = origins->keeps_starts ? &ring->entries[size] : NULL;
-        origins->first = before == 0 ? thread : origins->first;
-        atomic_store_explicit(&origins->rings[thread], ring,
-                              memory_order_release);
-    }
+    pthread_mutex_unlock(lock);
     return ring;
 }
 

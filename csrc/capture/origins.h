@@ -27,7 +27,7 @@ typedef struct fd_ring {
 
 typedef struct fd_origins {
     _Atomic(fd_ring *) rings[FD_RINGS]; /* owned */
-    _Atomic uint32_t count;
+    uint32_t count;
     uint64_t first; /* thread whose ring was made first */
     bool keeps_starts; /* for the arrows of a timeline; set before the first */
 } fd_origins;
@@ -35,8 +35,10 @@ typedef struct fd_origins {
 void fd_origins_clear(fd_origins *origins);
 
 /* The ring of a forward thread, made at its first numbered operator. NULL when
- * there is no room for one. */
-fd_ring *fd_origins_ring(fd_origins *origins, uint64_t thread);
+ * there is no room for one. PyTorch may give one number to several threads, so
+ * `lock` is taken. */
+fd_ring *fd_origins_ring(fd_origins *origins, pthread_mutex_t *lock,
+                         uint64_t thread);
 
 static inline void
 fd_ring_put(fd_ring *ring, uint64_t number, uint32_t context, uint64_t start)

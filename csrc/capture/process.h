@@ -15,8 +15,12 @@ typedef struct fd_process_state {
      * differs has to look; a thread whose copy is equal can go ahead. */
     _Atomic uint32_t generation;
     _Atomic(struct fd_session *) active; /* NULL: nothing records */
-    struct fd_session *retired; /* owned; see fd_session_retire */
+    struct fd_session *retired; /* owned, linked; see fd_session_retire */
     struct fd_session *forking; /* its lock is held across fork */
+    /* Of guards (see guard.h), under the GIL. */
+    uint32_t pins;  /* not left yet, on all threads */
+    uint32_t held;  /* of those, the ones that keep the collector from starting */
+    int collecting; /* what it was before */
     uint32_t sessions;          /* serials given out */
 
     char *own_folder; /* owned; of our Python files, which are no nodes */
@@ -29,10 +33,12 @@ typedef struct fd_process_state {
 
 extern fd_process_state fd_process;
 
+/* Acquire: what was settled before a generation began is seen by the threads
+ * that record in it, also without the GIL. Free on x86-64. */
 static inline uint32_t
 fd_process_generation(void)
 {
-    return atomic_load_explicit(&fd_process.generation, memory_order_relaxed);
+    return atomic_load_explicit(&fd_process.generation, memory_order_acquire);
 }
 
 static inline struct fd_session *

@@ -14,6 +14,9 @@
 #endif
 #include <Python.h>
 #include <internal/pycore_frame.h>
+#if PY_VERSION_HEX < 0x030C0000
+#include <internal/pycore_interp.h>
+#endif
 #ifdef FD_UNDO_BUILD_CORE
 #undef Py_BUILD_CORE
 #undef FD_UNDO_BUILD_CORE
@@ -113,6 +116,34 @@ fd_frame_evaluate(PyThreadState *thread, fd_frame *frame, int throwing)
 #endif
 }
 
+/* Keep the collector of garbage from starting while no Python code runs: as a
+ * collection would keep a second one from starting, so that nobody sees it.
+ * Returns what fd_collector_release needs. From 3.12 on, collections start
+ * between bytecodes only. */
+static inline int
+fd_collector_hold(void)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    return 0;
+#else
+    struct _gc_runtime_state *collector
+        = &PyThreadState_Get()->interp->gc;
+    int before = collector->collecting;
+    collector->collecting = 1;
+    return before;
+#endif
+}
+
+static inline void
+fd_collector_release(int before)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    (void)before;
+#else
+    PyThreadState_Get()->interp->gc.collecting = before;
+#endif
+}
+
 /* The first of our two words per code object (see code.h), without the call
  * that _PyCode_GetExtra is. Verified against it when the module loads. */
 static inline void *
@@ -151,6 +182,18 @@ fd_take_exception(void)
     Py_XDECREF(type);
     Py_XDECREF(traceback);
     return value;
+#endif
+}
+
+/* Make it the pending exception. Takes the reference. */
+static inline void
+fd_raise_exception(PyObject *error)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    PyErr_SetRaisedException(error);
+#else
+    PyErr_Restore(Py_NewRef(Py_TYPE(error)), error,
+                  PyException_GetTraceback(error));
 #endif
 }
 

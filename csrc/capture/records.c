@@ -72,12 +72,12 @@ start_other(fd_thread *thread, const void *record, bool timed)
     }
 }
 
-/* Answers the thread; NULL: the record was left out. */
+/* Returns the thread, inside its section; NULL: nothing is recorded. */
 static inline fd_thread *
 start(void **result, const void *record, bool timed)
 {
     *result = NULL;
-    fd_thread *thread = fd_native_ready();
+    fd_thread *thread = fd_native_enter();
     if (thread == NULL) {
         return NULL;
     }
@@ -121,14 +121,10 @@ identify(fd_tree *tree, const fd_entry *ended, uint64_t id)
     }
 }
 
+/* Inside the section of the thread. */
 static inline void
-end(const void *record, bool timed, bool marked)
+end(fd_thread *thread, const void *record, bool timed, bool marked)
 {
-    fd_thread *thread = fd_thread_self;
-    if (thread == NULL || thread->synced != fd_process_generation()
-        || thread->tree == NULL || thread->busy) {
-        return;
-    }
     fd_tree *tree = thread->tree;
     uint32_t depth = fd_tree_depth(tree);
     if (__builtin_expect(
@@ -148,18 +144,37 @@ end(const void *record, bool timed, bool marked)
     }
 }
 
+static inline void *
+start_plain(void **result, const void *record, bool timed)
+{
+    fd_thread *thread = start(result, record, timed);
+    if (thread != NULL) {
+        fd_native_leave(thread);
+    }
+    return result;
+}
+
+static inline void
+end_plain(const void *record, bool timed, bool marked)
+{
+    fd_thread *thread = fd_native_reenter();
+    if (thread != NULL) {
+        end(thread, record, timed, marked);
+        fd_native_leave(thread);
+    }
+}
+
 static void *
 timed_start(void **result, const void *record)
 {
-    start(result, record, true);
-    return result;
+    return start_plain(result, record, true);
 }
 
 static void
 timed_end(const void *record, void *context)
 {
     (void)context;
-    end(record, true, false);
+    end_plain(record, true, false);
 }
 
 /* The entry of an autograd node is that of its announcement. */
@@ -182,8 +197,11 @@ static void *
 marked_start(void **result, const void *record)
 {
     fd_thread *thread = start(result, record, true);
-    if (thread != NULL && thread->session->marks.sampling) {
-        mark(thread, record, 0);
+    if (thread != NULL) {
+        if (thread->session->marks.sampling) {
+            mark(thread, record, 0);
+        }
+        fd_native_leave(thread);
     }
     return result;
 }
@@ -192,17 +210,19 @@ static void
 marked_end(const void *record, void *context)
 {
     (void)context;
-    end(record, true, true);
+    end_plain(record, true, true);
 }
 
-/* An asynchronous record may end on a thread that we know nothing of. */
+/* An asynchronous record may end on a thread that has recorded nothing. */
 static void
-end_elsewhere(const void *record, bool timed)
+end_elsewhere(fd_thread *thread, const void *record, bool timed)
 {
+    fd_section_enter(&thread->section);
     fd_session *session = fd_process_active();
     if (session != NULL && session->running) {
         fd_asyncs_end(&session->asyncs, NULL, record, timed);
     }
+    fd_section_leave(&thread->section);
 }
 
 /* For execution traces, whether calls are timed on the GPU or not. */
@@ -215,6 +235,7 @@ traced_start(void **result, const void *record)
         if (thread->session->marks.sampling) {
             mark(thread, record, call);
         }
+        fd_native_leave(thread);
     }
     return result;
 }
@@ -223,29 +244,30 @@ static void
 traced_end(const void *record, void *context)
 {
     (void)context;
-    fd_thread *thread = fd_thread_self;
-    if (thread == NULL || thread->tree == NULL) {
-        end_elsewhere(record, true);
+    fd_thread *thread = fd_thread_get();
+    if (thread != NULL && thread->tree == NULL) {
+        end_elsewhere(thread, record, true);
         return;
     }
-    if (thread->synced == fd_process_generation() && !thread->busy) {
+    thread = fd_native_reenter();
+    if (thread != NULL) {
         fd_op_call_end(thread, record);
+        end(thread, record, true, true);
+        fd_native_leave(thread);
     }
-    end(record, true, true);
 }
 
 static void *
 counted_start(void **result, const void *record)
 {
-    start(result, record, false);
-    return result;
+    return start_plain(result, record, false);
 }
 
 static void
 counted_end(const void *record, void *context)
 {
     (void)context;
-    end(record, false, false);
+    end_plain(record, false, false);
 }
 
 fd_status

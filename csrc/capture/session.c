@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 fd_process_state fd_process;
@@ -35,6 +36,27 @@ free_session(fd_session *session)
     fd_free(session);
 }
 
+/* Without the GIL another thread may still be in one of them. */
+static void
+free_retired(void)
+{
+    const fd_thread *thread = fd_thread_self;
+    if (fd_process.pins > 0 || fd_process.retired == NULL
+        || !fd_sections_wait(thread != NULL ? &thread->section : NULL)) {
+        return;
+    }
+    fd_session **link = &fd_process.retired;
+    while (*link != NULL) {
+        fd_session *session = *link;
+        if (session->stuck) {
+            link = &session->next;
+            continue;
+        }
+        *link = session->next;
+        free_session(session);
+    }
+}
+
 /* "rank00000.fd.off"; what a run before left there goes. */
 static char *
 hold_beside(const char *path)
@@ -54,6 +76,7 @@ fd_status
 fd_session_open(fd_session **session, const char *path, size_t max_mb,
                 bool timed, fd_error *error)
 {
+    free_retired();
     fd_session *made = fd_calloc(1, sizeof *made);
     if (made == NULL) {
         return fd_fail(error, FD_ENOMEM, "out of memory");
@@ -80,23 +103,57 @@ fd_session_open(fd_session **session, const char *path, size_t max_mb,
     return FD_OK;
 }
 
+static int
+raise_kept(void *error)
+{
+    fd_raise_exception(error);
+    return -1;
+}
+
+/* What stops the program, or a thread of it, is not to be lost in a call of
+ * ours. Takes the reference. */
+static void
+raise_in_program(PyObject *error)
+{
+    bool is_main = syscall(SYS_gettid) == getpid();
+    if (is_main && Py_AddPendingCall(raise_kept, error) == 0) {
+        return;
+    }
+    PyThreadState_SetAsyncExc(PyThread_get_thread_ident(),
+                              (PyObject *)Py_TYPE(error));
+    Py_DECREF(error);
+}
+
+/* Take the pending exception. */
+static void
+keep_error(fd_session *session)
+{
+    PyObject *error = fd_take_exception();
+    if (error != NULL
+        && !PyErr_GivenExceptionMatches(error, PyExc_Exception)) {
+        raise_in_program(error);
+    }
+    else if (session->error == NULL) {
+        session->error = error;
+    }
+    else {
+        Py_XDECREF(error);
+    }
+}
+
 PyObject *
 fd_session_call(fd_session *session, fd_thread *thread, PyObject *function,
                 PyObject *argument)
 {
-    fd_guard guard = fd_guard_enter(thread);
+    fd_guard guard = fd_guard_enter_open(thread);
+    PyObject *called = Py_NewRef(function); /* the session may let go of it */
     PyObject *answer = argument == NULL
-                           ? PyObject_CallNoArgs(function)
-                           : PyObject_CallOneArg(function, argument);
+                           ? PyObject_CallNoArgs(called)
+                           : PyObject_CallOneArg(called, argument);
     if (answer == NULL) {
-        PyObject *error = fd_take_exception();
-        if (session->error == NULL) {
-            session->error = error;
-        }
-        else {
-            Py_XDECREF(error);
-        }
+        keep_error(session);
     }
+    Py_DECREF(called);
     fd_guard_leave(&guard);
     return answer;
 }
@@ -117,7 +174,7 @@ action(fd_session *session, fd_thread *thread)
                                     : fd_session_call(session, thread,
                                                       session->schedule,
                                                       step);
-    fd_guard guard = fd_guard_enter(thread);
+    fd_guard guard = fd_guard_enter_open(thread);
     PyObject *number = answer == NULL ? NULL : PyNumber_Index(answer);
     if (number == NULL && answer != NULL) {
         PyErr_Clear(); /* torch.profiler.ProfilerAction is an Enum */
@@ -159,7 +216,6 @@ uninstall(const fd_session *session)
 {
     if (session->calls == FD_CALLS_FRAME) {
         fd_frame_hook_remove();
-        fd_constructors_release();
     }
     else if (session->calls == FD_CALLS_MONITOR) {
         fd_monitor_remove();
@@ -178,6 +234,9 @@ resume(fd_session *session)
     session->unhooked = false;
     next_generation();
     fd_marks_window(session, fd_thread_self);
+    if (fd_process_active() != session) {
+        return;
+    }
     install(session, false);
     fd_calls_ready(); /* this thread's path, from the start */
     if (session->ops == FD_OPS_RECORD) {
@@ -189,15 +248,18 @@ resume(fd_session *session)
 static void
 pause_recording(fd_session *session)
 {
+    const fd_thread *thread = fd_thread_self;
     session->running = false;
     next_generation();
     fd_records_ignore();
+    session->stuck |= !fd_sections_wait(thread != NULL ? &thread->section
+                                                       : NULL);
     fd_asyncs_forget(&session->asyncs, &session->recording->file);
     fd_marks_pause(session);
-    if (session->pipeline != NULL) {
+    if (session->pipeline != NULL && !session->stuck) {
         fd_pipeline_pause(session->pipeline);
     }
-    fd_recording_pause(session->recording);
+    fd_recording_pause(session->recording, !session->stuck);
 }
 
 fd_status
@@ -213,11 +275,14 @@ fd_session_start(fd_session *session)
     session->step = 0;
     atomic_store(&fd_process.active, session);
     session->wanted = action(session, thread);
+    if (fd_process_active() != session) {
+        return FD_OK; /* its schedule stopped it */
+    }
     if (session->wanted >= FD_ACTION_RECORD) {
         resume(session);
     }
     else {
-        fd_recording_pause(session->recording);
+        fd_recording_pause(session->recording, true);
         install(session, true);
     }
     return FD_OK;
@@ -234,8 +299,9 @@ fd_session_stop(fd_session *session)
     }
     atomic_store(&fd_process.active, NULL);
     uninstall(session);
+    fd_constructors_release();
     fd_marks_stop(session);
-    fd_recording_stop(session->recording);
+    fd_recording_stop(session->recording, !session->stuck);
 }
 
 void
@@ -255,20 +321,28 @@ window_ended(fd_session *session, fd_thread *thread, long ended)
     }
 }
 
+static bool
+is_active(const fd_session *session)
+{
+    return fd_process_active() == session;
+}
+
+/* The schedule, and whoever waits for the end of a window, may stop the
+ * session. */
 static void
 turn(fd_session *session, fd_thread *thread, long ended)
 {
     session->wanted = action(session, thread);
     bool record = session->wanted >= FD_ACTION_RECORD;
-    if (session->running && (!record || ended == FD_ACTION_SAVE)) {
+    if (is_active(session) && session->running
+        && (!record || ended == FD_ACTION_SAVE)) {
         pause_recording(session);
         window_ended(session, thread, ended);
-        if (!record) {
-            fd_constructors_release();
+        if (!record && is_active(session)) {
             install(session, true);
         }
     }
-    if (record && !session->running && fd_process_active() == session) {
+    if (record && is_active(session) && !session->running) {
         resume(session);
     }
 }
@@ -304,7 +378,8 @@ static void
 sample(fd_session *session, fd_thread *thread)
 {
     bool marked = session->marks.gpu != NULL;
-    if (!session->running || !fd_marks_step(session, thread)) {
+    if (!is_active(session) || !session->running
+        || !fd_marks_step(session, thread) || !is_active(session)) {
         return;
     }
     install(session, false);
@@ -385,14 +460,15 @@ fd_session_retire(fd_session *session)
         Py_CLEAR(session->pipeline->on_pipeline);
     }
     fd_current_stream_clear(&session->marks.stream);
-    fd_recording_detach(session->recording);
-    free_session(fd_process.retired);
+    session->next = fd_process.retired;
     fd_process.retired = session;
+    free_retired();
 }
 
 static void
 before_fork(void)
 {
+    fd_sections_before_fork();
     fd_process.forking = fd_process_active();
     if (fd_process.forking != NULL) {
         pthread_mutex_lock(&fd_process.forking->recording->lock);
@@ -405,6 +481,7 @@ after_fork_in_parent(void)
     if (fd_process.forking != NULL) {
         pthread_mutex_unlock(&fd_process.forking->recording->lock);
     }
+    fd_sections_after_fork_in_parent();
 }
 
 /* First of all the mapping: a single call recorded here would be in the
@@ -418,11 +495,14 @@ after_fork_in_child(void)
         next_generation();
         pthread_mutex_unlock(&fd_process.forking->recording->lock);
     }
+    fd_process.pins = fd_thread_self != NULL ? fd_thread_self->pins : 0;
+    fd_thread_forked();
 }
 
 int
 fd_session_init(void)
 {
+    fd_sections_init();
     if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child)
         != 0) {
         PyErr_NoMemory();

@@ -25,7 +25,18 @@ typedef enum fd_ops_source {
     FD_OPS_DISPATCH
 } fd_ops_source;
 
+/* Who may touch a session and its recording, and until when:
+ *  1. A thread without the GIL does so inside its section (base/sections.h),
+ *     after it has compared the generation there; a thread with the GIL does
+ *     so while it keeps it, and compares the generation again after anything
+ *     that may have run Python code.
+ *  2. Whoever ends a window holds the GIL, changes the generation and waits
+ *     until all sections have been left: from there to the next generation the
+ *     trees of all threads and all that hangs on the session are its own.
+ *  3. Memory goes when the session is retired, all sections have been left
+ *     once more, and no guard (guard.h) is open on any thread. */
 typedef struct fd_session {
+    struct fd_session *next; /* of the retired ones */
     uint32_t serial;         /* tells it from a freed one at its address */
     fd_recording *recording; /* owned */
     fd_steps steps;
@@ -41,7 +52,8 @@ typedef struct fd_session {
     fd_map models;    /* address of a module that on_model was told -> 1 */
     bool fold;        /* imports and compilers in one <folded> */
     bool timed;
-    bool running;     /* false between the windows of a schedule */
+    _Atomic bool running; /* false between the windows of a schedule */
+    bool stuck;       /* a thread never left the recording: it is not freed */
     bool operands;    /* execution traces are wanted */
     bool unhooked;    /* paused by fd_session_record, no hook watches */
     fd_calls_source calls;
@@ -99,8 +111,10 @@ void fd_session_record(fd_session *session, bool record, uint64_t step);
 /* PyTorch has been imported, or a process group made. */
 void fd_session_changed(fd_session *session, fd_thread *thread);
 
-/* Call one of the session's functions, without argument when that is NULL.
- * What it raises is kept in session->error, and the answer is NULL. */
+/* Call one of the session's functions, without argument when that is NULL. An
+ * Exception that it raises is kept in session->error and NULL returned; any
+ * other exception (KeyboardInterrupt, SystemExit) is raised in the program as
+ * soon as that runs on. */
 PyObject *fd_session_call(fd_session *session, fd_thread *thread,
                           PyObject *function, PyObject *argument);
 
@@ -115,8 +129,8 @@ fd_thread_end_marks(fd_thread *thread, uint32_t at, bool above)
     }
 }
 
-/* Nobody will look at the session again. Its memory goes when the next one is
- * retired: a thread on its way out of a callback may still look. */
+/* The object that owned it is gone: free the session as soon as that is
+ * allowed. */
 void fd_session_retire(fd_session *session);
 
 /* Once per process: hooks for fork. -1 with an exception. */

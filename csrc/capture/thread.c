@@ -1,15 +1,13 @@
 #include "capture/thread.h"
 
 #include "base/alloc.h"
+#include "capture/guard.h"
 #include "capture/roles.h"
 #include "capture/session.h"
 
+#include <errno.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-/* Of the C stack, this much stays for what the program itself does. Half,
- * because CPython's own limits assume a whole stack for C recursion. */
-enum { MIN_STACK_LEFT = 256 * 1024 };
 
 __thread fd_thread *fd_thread_self
     __attribute__((tls_model("initial-exec"))) = NULL;
@@ -21,14 +19,18 @@ static void
 leave(void *value)
 {
     fd_thread *thread = value;
-    fd_thread_self = NULL;
+    fd_section_enter(&thread->section);
     const fd_session *active = fd_process_active();
     if (active != NULL && thread->serial == active->serial
         && thread->tree != NULL) {
         fd_tree_release(thread->tree);
     }
+    fd_section_leave(&thread->section);
+    fd_thread_self = NULL;
+    fd_sections_remove(&thread->section);
     fd_index_clear(&thread->names);
     fd_marks_free(thread->marks);
+    fd_segment_free(thread->segments);
     fd_free(thread);
 }
 
@@ -42,19 +44,17 @@ fd_thread_init(void)
     return 0;
 }
 
-static const char *
-lowest_stack_address(void)
+/* Half of the stack stays for what the program itself does there. */
+static void
+measure_stack(fd_thread *thread)
 {
     pthread_attr_t attributes;
-    void *low = NULL;
-    size_t size = 0;
-    if (pthread_getattr_np(pthread_self(), &attributes) != 0) {
-        return NULL;
+    void *base = NULL;
+    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+        pthread_attr_getstack(&attributes, &base, &thread->stack_bytes);
+        pthread_attr_destroy(&attributes);
+        thread->stack_low = (const char *)base + thread->stack_bytes / 2;
     }
-    pthread_attr_getstack(&attributes, &low, &size);
-    pthread_attr_destroy(&attributes);
-    size_t left = size / 2 > MIN_STACK_LEFT ? size / 2 : MIN_STACK_LEFT;
-    return (const char *)low + left;
 }
 
 fd_thread *
@@ -64,17 +64,64 @@ fd_thread_get(void)
     if (thread != NULL) {
         return thread;
     }
+    int error = errno;
     thread = fd_calloc(1, sizeof *thread);
-    if (thread == NULL) {
-        return NULL;
-    }
-    if (pthread_setspecific(at_exit, thread) != 0) {
+    if (thread != NULL && pthread_setspecific(at_exit, thread) != 0) {
         fd_free(thread);
-        return NULL;
+        thread = NULL;
     }
-    thread->stack_low = lowest_stack_address();
-    fd_thread_self = thread;
+    if (thread != NULL) {
+        measure_stack(thread);
+        fd_sections_add(&thread->section);
+        fd_thread_self = thread;
+    }
+    errno = error;
     return thread;
+}
+
+void
+fd_thread_forked(void)
+{
+    fd_thread *thread = fd_thread_self;
+    fd_sections_after_fork_in_child(thread != NULL ? &thread->section : NULL);
+}
+
+/* greenlet copies pieces of what it takes for one stack: with further
+ * segments that would be no piece. */
+static bool
+has_greenlets(fd_thread *thread)
+{
+    fd_guard guard = fd_guard_enter(thread);
+    bool has = PyDict_GetItemString(PyImport_GetModuleDict(), "greenlet")
+               != NULL;
+    fd_guard_leave(&guard);
+    return has;
+}
+
+fd_stack_place
+fd_thread_deepen(fd_thread *thread)
+{
+    fd_stack_place before = {thread->segment, thread->stack_low};
+    fd_segment **next = before.segment == NULL ? &thread->segments
+                                               : &before.segment->next;
+    if (*next == NULL && !has_greenlets(thread)) {
+        *next = fd_segment_make(thread->stack_bytes);
+    }
+    if (*next != NULL) {
+        thread->segment = *next;
+        thread->stack_low = (*next)->low;
+    }
+    return before;
+}
+
+/* One segment is kept for the next time. */
+void
+fd_thread_surface(fd_thread *thread, fd_stack_place before)
+{
+    fd_segment_free(thread->segment->next);
+    thread->segment->next = NULL;
+    thread->segment = before.segment;
+    thread->stack_low = before.low;
 }
 
 bool

@@ -3,6 +3,8 @@
 #ifndef FD_THREAD_H
 #define FD_THREAD_H
 
+#include "base/segment.h"
+#include "base/sections.h"
 #include "capture/process.h"
 #include "store/tree.h"
 
@@ -13,7 +15,12 @@ typedef struct fd_thread {
     uint32_t synced;       /* the generation its stack was built for */
     const fd_frame *frame; /* innermost Python frame of the stack */
     const fd_frame *unhooked; /* innermost frame whose end no hook reports */
-    const char *stack_low; /* C stack below this address: do not go deeper */
+    const char *stack_low; /* C stack below this address: go on elsewhere */
+    size_t stack_bytes;    /* of the thread's own stack */
+    fd_segment *segment;   /* that it runs on; NULL: the thread's own stack */
+    fd_segment *segments;  /* owned: the first of them */
+    const fd_frame *passing; /* handed to the evaluator behind this one */
+    fd_section section;    /* see base/sections.h */
     fd_tree *tree;         /* borrowed from the recording */
     struct fd_session *session; /* whose tree this is */
     uint32_t serial;            /* of that session */
@@ -24,6 +31,7 @@ typedef struct fd_thread {
     bool ring_refused;     /* there was no room for one */
     struct fd_marks *marks; /* owned: open on the GPU; NULL before the first */
     const fd_frame *muted; /* see FD_CODE_MUTED; of the monitor only */
+    uint32_t pins;         /* guards of this thread that are not left yet */
     bool busy;             /* inside our own slow path, or muted */
 } fd_thread;
 
@@ -38,6 +46,22 @@ int fd_thread_init(void);
 
 /* The calling thread's record, made when new; NULL when memory is out. */
 fd_thread *fd_thread_get(void);
+
+/* A C stack, and the address below which it counts as short. */
+typedef struct fd_stack_place {
+    fd_segment *segment;
+    const char *low;
+} fd_stack_place;
+
+/* The thread's stack is short: what it calls next is to run on the next
+ * segment, which becomes thread->segment. Returns the place before, to be
+ * given to fd_thread_surface when the call has returned. There may be no
+ * further segment: then nothing changes. Needs the GIL. */
+fd_stack_place fd_thread_deepen(fd_thread *thread);
+void fd_thread_surface(fd_thread *thread, fd_stack_place before);
+
+/* In a forked child: the calling thread is the only one. */
+void fd_thread_forked(void);
 
 /* Give the thread a tree of this session if it has none. `python_name` as in
  * fd_role_of. False: no room, the thread is not recorded. */

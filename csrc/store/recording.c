@@ -188,7 +188,6 @@ fd_recording_resume(fd_recording *recording)
     header->state = FD_STATE_RUNNING;
 }
 
-/* Threads may still be running; their hooks have been told to keep out. */
 static void
 settle_all(fd_recording *recording, uint64_t now)
 {
@@ -200,12 +199,14 @@ settle_all(fd_recording *recording, uint64_t now)
 }
 
 void
-fd_recording_pause(fd_recording *recording)
+fd_recording_pause(fd_recording *recording, bool settle)
 {
     fd_header *header = fd_file_header(&recording->file);
     uint64_t now = fd_clock_ticks();
     if (header->state == FD_STATE_RUNNING) {
-        settle_all(recording, now);
+        if (settle) {
+            settle_all(recording, now);
+        }
         header->recorded += now - header->resumed;
         header->resumed = 0;
     }
@@ -214,9 +215,9 @@ fd_recording_pause(fd_recording *recording)
 }
 
 void
-fd_recording_stop(fd_recording *recording)
+fd_recording_stop(fd_recording *recording, bool settle)
 {
-    fd_recording_pause(recording);
+    fd_recording_pause(recording, settle);
     fd_header *header = fd_file_header(&recording->file);
     header->stop = anchor_now();
     header->state = FD_STATE_STOPPED;

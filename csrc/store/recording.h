@@ -61,11 +61,13 @@ fd_status fd_recording_plan(fd_recording *recording,
 /* Begin or continue to record at this instant: the file says so. */
 void fd_recording_resume(fd_recording *recording);
 
-/* Every running thread's time is brought up to this instant. */
-void fd_recording_pause(fd_recording *recording);
+/* Stop to record at this instant. With `settle` the time of every running
+ * thread is brought up to it: no thread may write meanwhile. Without, what each
+ * did since its last event is lost, as when the process is killed. */
+void fd_recording_pause(fd_recording *recording, bool settle);
 
 /* The same for good. fd_file_finish closes the file. */
-void fd_recording_stop(fd_recording *recording);
+void fd_recording_stop(fd_recording *recording, bool settle);
 
 /* Store a fact about the run; `json` is its value as JSON text. */
 void fd_recording_note(fd_recording *recording, const char *key,

@@ -66,7 +66,7 @@ fixture_clear(fixture *f)
 void
 fixture_stop(fixture *f)
 {
-    fd_recording_stop(f->recording);
+    fd_recording_stop(f->recording, true);
     fd_file_finish(&f->recording->file);
 }
 
