@@ -1,6 +1,8 @@
-"""Libraries that stand in for CUDA's runtime and PyTorch's libc10_cuda, for programs on machines without a GPU."""
+"""Libraries that stand in for CUDA's runtime and PyTorch's libc10_cuda, for programs on machines without a GPU, and for
+another tool that uses PEP 523."""
 
 import subprocess
+import sysconfig
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -12,3 +14,14 @@ def build(folder: Path) -> Path:
         command = ["cc", "-O2", "-fPIC", "-shared", f"-Wl,-soname,{name}", "-o", folder / name]
         subprocess.run([*command, HERE / source], check=True)
     return folder
+
+
+def build_evaluator(folder: Path) -> Path:
+    """The other user of PEP 523, for this interpreter; load it with ``ctypes.PyDLL``."""
+    library = folder / "evaluator.so"
+    include = sysconfig.get_paths()["include"]
+    subprocess.run(
+        ["cc", "-O2", "-fPIC", "-shared", f"-I{include}", "-o", library, HERE / "evaluator.c"],
+        check=True,
+    )
+    return library

@@ -1,0 +1,54 @@
+"""Recursion that works without a recorder works under it, recorded or paused, and blinds no other thread."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import pytest
+
+from tests import processes
+
+SOURCES = ["frame", "monitor"] if sys.version_info >= (3, 12) else ["frame"]
+pytestmark = pytest.mark.parametrize("calls", SOURCES)
+
+
+def deep(calls: str, case: str) -> dict[str, Any]:
+    result: dict[str, Any] = json.loads(processes.run("deep.py", calls, case).stdout)
+    return result
+
+
+def test_every_call_of_a_deep_recursion_is_counted(calls: str) -> None:
+    assert deep(calls, "recorded") == {"result": 60_000, "calls": 60_001, "counters": {"recursion_folded": 1}}
+
+
+def test_recursion_while_a_schedule_waits(calls: str) -> None:
+    assert deep(calls, "paused") == {"result": 60_000}
+
+
+def test_windows_begin_and_end_deep_in_a_recursion(calls: str) -> None:
+    assert deep(calls, "edges_in_the_deep") == {"result": 20_000, "calls": 5}
+
+
+def test_calls_beyond_the_stack_of_entries_are_counted(calls: str) -> None:
+    found = deep(calls, "beyond_the_stack_of_entries")
+    assert (found["result"], found["calls"]) == (200_000, 200_001)
+    assert found["counted"] > 100_000
+
+
+def test_a_small_stack_blinds_nobody(calls: str) -> None:
+    found = deep(calls, "small_thread")
+    assert found == {"leaf": 1000, "down": 1001, "inner": [1000], "counters": {"recursion_folded": 1}}
+
+
+def test_a_thread_deep_in_a_recursion_blinds_nobody(calls: str) -> None:
+    assert deep(calls, "main_past_half") == {"leaf": 1000, "counters": {"recursion_folded": 1}}
+
+
+def test_recursion_errors_come_as_without_a_recorder(calls: str) -> None:
+    assert deep(calls, "errors") == {"raised": 3, "leaf": 1}
+
+
+def test_recursion_through_c_code(calls: str) -> None:
+    assert deep(calls, "c_frames") == {"result": 301}

@@ -1,0 +1,74 @@
+"""Other users of PEP 523 beside the recorder: every frame is seen once, no chain of evaluators becomes a circle."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import processes, standin
+
+LEAVES = 310  # calls of leaf() in one work()
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    if shutil.which("cc") is None:
+        pytest.skip("needs a C compiler for the stand-in")
+    folder = tmp_path_factory.mktemp("evaluators")
+    done = processes.run("evaluators.py", standin.build_evaluator(folder), folder)
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+@pytest.mark.parametrize(
+    ("case", "works"),
+    [
+        ("schedule_inside", 3),
+        ("pushed_before", 3),
+        ("pushed_around_each_step", 3),
+        ("started_inside_a_region", 3),
+        ("stopped_inside_a_region", 3),
+        ("switched_off_from_outside", 2),
+        ("ranges_of_iterations", 2),
+    ],
+)
+def test_window_edges_under_another_evaluator(said: dict[str, Any], case: str, works: int) -> None:
+    assert said[case]["calls"] == works * LEAVES
+
+
+def test_nothing_is_left_in_front(said: dict[str, Any]) -> None:
+    cases = {name: found["top"] for name, found in said.items() if name != "frames"}
+    # The other tool was there first in two cases, and what was found is put back.
+    assert {name: top for name, top in cases.items() if top == 2} == {}
+
+
+def test_the_other_evaluator_sees_its_frames(said: dict[str, Any]) -> None:
+    assert said["frames"] > 20 * LEAVES
+
+
+def compiled(folder: Path, ops: str, edge: str) -> dict[str, Any]:
+    folder.mkdir(exist_ok=True)
+    done = processes.run("compiled_edges.py", folder, ops, edge, PYTHONPATH=os.pathsep.join(sys.path))
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+@pytest.fixture(scope="module")
+def unrecorded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return compiled(tmp_path_factory.mktemp("unrecorded"), "off", "none")
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("ops", ["record", "dispatch"])
+@pytest.mark.parametrize("edge", ["schedule", "optimizer", "switch", "ranges", "restart", "gpu"])
+def test_window_edges_inside_compiled_steps(unrecorded: dict[str, Any], tmp_path: Path, ops: str, edge: str) -> None:
+    found = compiled(tmp_path, ops, edge)
+    assert found.pop("recorded")
+    assert unrecorded["runs"] > 0
+    assert found == {key: value for key, value in unrecorded.items() if key != "recorded"}

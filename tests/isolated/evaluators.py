@@ -1,0 +1,144 @@
+"""Edges of windows while another user of PEP 523 holds the evaluator. No PyTorch.
+
+Usage: evaluators.py LIBRARY FOLDER   Prints one JSON object: for each case what it counted.
+"""
+
+import ctypes
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import fastdispatch
+
+library, folder = sys.argv[1:]
+other = ctypes.PyDLL(library)
+DEPTH = 30
+
+
+def leaf(depth: int) -> int:
+    return depth if depth == 0 else leaf(depth - 1)
+
+
+def work() -> None:
+    for _ in range(10):
+        leaf(DEPTH)
+
+
+def calls(graph: fastdispatch.CallGraph) -> int:
+    """Of leaf, as recorded."""
+    trace = fastdispatch.Trace(graph._session.trace())
+    nodes, contexts = trace.nodes, trace.contexts
+    named = {row for row, name in enumerate(nodes["name"]) if name == "leaf"}
+    pairs = zip(contexts["node"], contexts["calls"], strict=True)
+    return sum(count for node, count in pairs if node in named)
+
+
+def schedule_inside() -> int:
+    with fastdispatch.CallGraph(None, ops="off", schedule=lambda step: 2 * (step % 2)) as graph:
+        other.standin_push()
+        for _ in range(6):
+            work()
+            graph.step()
+        work()
+        other.standin_pop()
+        work()
+    return calls(graph)
+
+
+def pushed_before() -> int:
+    other.standin_push()
+    with fastdispatch.CallGraph(None, ops="off", schedule=lambda step: 2 * (step % 2)) as graph:
+        for _ in range(6):
+            work()
+            graph.step()
+    other.standin_pop()
+    return calls(graph)
+
+
+def pushed_around_each_step() -> int:
+    """As Dynamo: in front within a region, and out again."""
+    with fastdispatch.CallGraph(None, ops="off", schedule=lambda step: 2 * (step % 2)) as graph:
+        for _ in range(6):
+            other.standin_push()
+            work()
+            graph.step()
+            other.standin_pop()
+    return calls(graph)
+
+
+def started_inside_a_region() -> int:
+    """The recording begins while the other is in front; the region ends, others follow."""
+    other.standin_push()
+    graph = fastdispatch.CallGraph(None, ops="off", schedule=lambda step: 2 * (step % 2))
+    graph.start()
+    other.standin_pop()
+    for _ in range(6):
+        other.standin_push()
+        work()
+        graph.step()
+        other.standin_pop()
+    graph.stop()
+    other.standin_pop()
+    return calls(graph)
+
+
+def stopped_inside_a_region() -> int:
+    total = 0
+    for _ in range(3):
+        graph = fastdispatch.CallGraph(None, ops="off")
+        graph.start()
+        other.standin_push()
+        work()
+        graph.stop()
+        work()
+        other.standin_pop()
+        work()  # finds ours in front, which leaves
+        total += calls(graph)
+    return total
+
+
+def switched_off_from_outside() -> int:
+    with fastdispatch.CallGraph(Path(folder) / "off", ops="off") as graph:
+        switch = Path(f"{graph.path}.off")
+        other.standin_push()
+        work()
+        switch.touch()
+        graph.step()
+        work()
+        switch.unlink()
+        graph.step()
+        work()
+        other.standin_pop()
+    return calls(graph)
+
+
+def ranges_of_iterations() -> int:
+    with fastdispatch.CallGraph(None, ops="off") as graph:
+        graph._ambient = True
+        other.standin_push()
+        for number in range(6):
+            with fastdispatch.job_schedule_profiler_range(number, 2, 4, exit_after_prof=False):
+                work()
+        other.standin_pop()
+    return calls(graph)
+
+
+CASES: list[Callable[[], int]] = [
+    schedule_inside,
+    pushed_before,
+    pushed_around_each_step,
+    started_inside_a_region,
+    stopped_inside_a_region,
+    switched_off_from_outside,
+    ranges_of_iterations,
+]
+
+said = {}
+for case in CASES:
+    counted = case()
+    work()
+    said[case.__name__] = {"calls": counted, "top": other.standin_top()}
+    other.standin_pop()
+said["frames"] = other.standin_frames()
+print(json.dumps(said))
