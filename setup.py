@@ -9,6 +9,7 @@ Environment:
   FASTDISPATCH_DEV=1      compiler warnings are errors
   FASTDISPATCH_DEBUG=1    -O0 -g3 with assertions
   FASTDISPATCH_SANITIZE=1 AddressSanitizer and UndefinedBehaviorSanitizer
+  FASTDISPATCH_TSAN=1     ThreadSanitizer
 """
 
 import os
@@ -100,7 +101,7 @@ def libraries():
 
 def variant():
     """The folder below build/: objects made with other options are never taken for these."""
-    switches = [name for name in ("DEV", "DEBUG", "SANITIZE") if switched_on(f"FASTDISPATCH_{name}")]
+    switches = [name for name in ("DEV", "DEBUG", "SANITIZE", "TSAN") if switched_on(f"FASTDISPATCH_{name}")]
     return "-".join(switches).lower() or "plain"
 
 
@@ -117,6 +118,9 @@ def flags():
         sanitize = ["-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize-recover=all"]
         options += [*sanitize, "-fno-omit-frame-pointer", "-O1", "-UNDEBUG"]
         link += sanitize
+    if switched_on("FASTDISPATCH_TSAN"):
+        options += ["-fsanitize=thread", "-fno-omit-frame-pointer", "-O1"]
+        link += ["-fsanitize=thread"]
     return options, link
 
 

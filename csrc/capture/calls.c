@@ -102,6 +102,7 @@ push(fd_thread *thread, fd_context *context, const fd_frame *frame,
 {
     fd_tree *tree = thread->tree;
     if (!fd_stack_make_room(tree)) {
+        thread->beyond++;
         return FD_NO_ENTRY;
     }
     fd_tree_push(tree, context, fd_tree_id(tree, context), frame, flags);
@@ -156,7 +157,9 @@ fd_calls_leave(fd_thread *thread, uint32_t depth, const fd_frame *frame,
 {
     fd_tree *tree = thread->tree;
     tick(thread);
-    if (depth == FD_NO_ENTRY) {
+    if (depth == FD_NO_ENTRY
+        || (thread->beyond > 0 && depth >= fd_tree_depth(tree))) {
+        thread->beyond -= thread->beyond > 0;
         thread->frame = caller;
         return;
     }
@@ -274,6 +277,7 @@ fd_calls_match(fd_thread *thread, fd_frame *current)
     bool synced = thread->synced == fd_process_generation();
     tick(thread);
     fd_stack_close(thread->tree, (uint32_t)(at + 1));
+    thread->beyond = 0;
     thread->frame = frame;
     thread->unhooked = frame;
     if (frames == NULL) {

@@ -13,6 +13,7 @@ synchronise(fd_thread *thread, fd_session *session, uint32_t generation)
         fd_tree_start(thread->tree);
     }
     thread->frame = NULL;
+    thread->beyond = 0;
     thread->unhooked = NULL;
     thread->state = NULL;
     thread->synced = generation;

@@ -31,6 +31,7 @@ typedef struct fd_thread {
     bool ring_refused;     /* there was no room for one */
     struct fd_marks *marks; /* owned: open on the GPU; NULL before the first */
     const fd_frame *muted; /* see FD_CODE_MUTED; of the monitor only */
+    uint32_t beyond;       /* open calls that found no room for an entry */
     uint32_t pins;         /* guards of this thread that are not left yet */
     bool busy;             /* inside our own slow path, or muted */
 } fd_thread;

@@ -34,7 +34,7 @@ starts_and_stops(void)
     EQUAL(header->state, FD_STATE_RUNNING);
     EQUAL(header->start.ticks, check_clock_now());
     fixture_work(100);
-    fd_recording_pause(f.recording);
+    fd_recording_pause(f.recording, true);
     EQUAL(header->state, FD_STATE_PAUSED);
     EQUAL(header->recorded, 100);
     EQUAL(f.main->root->self, 100);
@@ -43,7 +43,7 @@ starts_and_stops(void)
     fd_tree_start(f.main);
     EQUAL(header->resumed, check_clock_now());
     fixture_work(30);
-    fd_recording_stop(f.recording);
+    fd_recording_stop(f.recording, true);
     EQUAL(header->state, FD_STATE_STOPPED);
     EQUAL(header->recorded, 130);
     EQUAL(header->stop.ticks, check_clock_now());

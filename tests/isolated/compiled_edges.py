@@ -1,7 +1,7 @@
 """Edges of windows inside compiled regions: training steps compiled as a whole, the optimizer's step included.
 
-Usage: compiled_edges.py FOLDER OPS EDGE   OPS is record or dispatch, or off: no recording at all. Prints one JSON object:
-the losses, how often the backend compiled, and how often compiled code ran.
+Usage: compiled_edges.py FOLDER OPS EDGE   OPS is record or dispatch, or off: no recording at all. Prints one JSON
+object: the losses, how often the backend compiled, and how often compiled code ran.
 """
 
 import ctypes

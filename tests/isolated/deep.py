@@ -1,4 +1,7 @@
-"""Deep recursion and small stacks under the recorder. No PyTorch. Usage: deep.py CALLS CASE   Prints one JSON object."""
+"""Deep recursion and small stacks under the recorder. No PyTorch.
+
+Usage: deep.py CALLS CASE   Prints one JSON object.
+"""
 
 import json
 import sys
