@@ -62,11 +62,14 @@ on_start(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (known != NULL
         && (known->special & (FD_CODE_PLUMBING | FD_CODE_MUTED)) == 0) {
         fd_calls_enter_unhooked(thread, code, known, frame);
+        thread->unhooked = frame; /* an exception would end it unseen */
     }
     Py_RETURN_NONE;
 }
 
-/* By return or by exception; what the hook opened it closes itself. */
+/* By return; what the hook opened it closes itself. An exception is reported
+ * for all code or none, and other tools would see that: the next event of the
+ * thread finds that the frame is gone. */
 static PyObject *
 on_end(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
@@ -98,7 +101,6 @@ static PyMethodDef on_end_method = {
 static fd_monitored events[] = {
     {"PY_START", &on_start_method, true, 0},
     {"PY_RETURN", &on_end_method, true, 0},
-    {"PY_UNWIND", &on_end_method, false, 0}, /* never local */
 };
 enum { EVENTS = sizeof events / sizeof *events };
 
