@@ -14,10 +14,10 @@ enum { MOST_RUNS = 100 };
 typedef struct check_state {
     const check_test *test;
     bool failed;
-    long calls;       /* allocations so far in this run */
+    _Atomic long calls; /* allocations so far in this run */
     long refuse;      /* the one to refuse, from 1; 0: none */
     bool refuse_rest; /* and all after it */
-    bool refused;
+    _Atomic bool refused;
     uint64_t clock;
 } check_state;
 
@@ -37,11 +37,13 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
 static bool
 refuses(void)
 {
-    state.calls++;
+    long call = ++state.calls;
     bool hit = state.refuse > 0
-               && (state.calls == state.refuse
-                   || (state.refuse_rest && state.calls > state.refuse));
-    state.refused = state.refused || hit;
+               && (call == state.refuse
+                   || (state.refuse_rest && call > state.refuse));
+    if (hit) {
+        state.refused = true;
+    }
     return hit;
 }
 
