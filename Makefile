@@ -14,7 +14,7 @@ export MKL_NUM_THREADS = 1
 
 CHAKRA := $(VENV)/chakra
 
-.PHONY: help demo test test-consumers test-python test-c test-versions test-sanitized lint bench bench-peers clean
+.PHONY: help demo test test-consumers test-python test-c test-versions test-cpython test-sanitized lint bench bench-peers clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -23,7 +23,7 @@ demo: $(VENV)/.torch $(VENV)/.install ## Train a small GPT on two ranks under th
 	@docs/examples/gpt/demo.sh $(BIN) $(OPS) $(OUT)
 
 test: $(VENV)/.torch $(VENV)/.tools $(VENV)/.install ## All tests
-	$(MAKE) -j2 --output-sync=line test-python test-c lint test-versions test-sanitized
+	$(MAKE) -j2 --output-sync=line test-python test-c lint test-versions test-cpython test-sanitized
 
 test-python: $(VENV)/.tools $(VENV)/.install ## Tests of the package on real training
 	$(BIN)/python -m pytest
@@ -36,6 +36,9 @@ test-c: $(VENV)/.install ## The C layers without an interpreter: plain, sanitize
 
 test-versions: $(VENV)/bin/python ## Everything that needs no PyTorch, on Python 3.12 and 3.13 where they are installed
 	$(PYTHON) tests/versions.py $(VENV)/versions 3.12 3.13
+
+test-cpython: $(VENV)/bin/python ## CPython's own tests under the recorder, on every version; all of the list with ALL=1
+	$(BIN)/python -m tests.cpython 3.11 3.12 3.13 --jobs 2 $(if $(ALL),,--short)
 
 test-sanitized: $(VENV)/.tools $(VENV)/.install ## The extension under AddressSanitizer and UBSan, on real calls and operators
 	tests/sanitized.sh $(BIN)/python $(VENV)/sanitized

@@ -49,8 +49,8 @@ def examples() -> Path:
 
 @pytest.fixture
 def every_tool_id_is_taken() -> Iterator[None]:
-    for tool in (2, 3, 4):
+    for tool in (2, 3, 4, 5):
         sys.monitoring.use_tool_id(tool, "test")
     yield
-    for tool in (2, 3, 4):
+    for tool in (2, 3, 4, 5):
         sys.monitoring.free_tool_id(tool)

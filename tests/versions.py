@@ -6,10 +6,13 @@ A version that is not on this machine is named and left out.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -39,6 +42,15 @@ def run(*command: object, **environment: str) -> None:
     subprocess.run([str(part) for part in command], cwd=ROOT, env=os.environ | environment, check=True)
 
 
+@contextmanager
+def alone() -> Iterator[None]:
+    """One build of this tree at a time: they share folders, and `make -j` starts several."""
+    (ROOT / "build").mkdir(exist_ok=True)
+    with open(ROOT / "build" / ".lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def check(version: str, folder: Path) -> bool:
     python = interpreter(version)
     if python is None:
@@ -49,7 +61,8 @@ def check(version: str, folder: Path) -> bool:
     if not installed.exists():
         run(python, "-m", "venv", home)
     run(installed, "-m", "pip", "install", "-q", "setuptools>=77", "wheel", *PACKAGES)
-    run(installed, "-m", "pip", "install", "-q", "--no-build-isolation", "--no-deps", ".", FASTDISPATCH_DEV="1")
+    with alone():
+        run(installed, "-m", "pip", "install", "-q", "--no-build-isolation", "--no-deps", ".", FASTDISPATCH_DEV="1")
     print(f"Python {version}", flush=True)
     return subprocess.run([installed, "-m", "pytest", "tests"], cwd=ROOT, check=False).returncode == 0
 

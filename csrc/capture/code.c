@@ -26,16 +26,43 @@ forget(void *extra)
     fd_free(known);
 }
 
+/* Whether our own access to the word of a code object and CPython's agree. */
+static bool
+extras_agree(PyCodeObject *code, Py_ssize_t index)
+{
+    fd_code known = {.link = NULL};
+    void *found = NULL;
+    bool agree = fd_frame_code_extra(code, index) == NULL
+                 && fd_frame_set_code_extra(code, index, &known) == 0
+                 && fd_code_get_extra((PyObject *)code, index, &found) == 0
+                 && found == &known && fd_frame_code_extra(code, index) == found;
+    fd_frame_set_code_extra(code, index, NULL);
+    return agree;
+}
+
 int
 fd_code_init(void)
 {
-    fd_process.code_index = fd_code_request_index(forget);
-    if (fd_process.code_index < 0) {
+    Py_ssize_t index = fd_code_request_index(forget);
+    if (index < 0) {
         PyErr_SetString(PyExc_RuntimeError,
                         "no free code-extra slot in this interpreter: "
                         "another tool took them all");
         return -1;
     }
+    PyCodeObject *code = PyCode_NewEmpty("", "", 1);
+    if (code == NULL) {
+        return -1;
+    }
+    bool agree = extras_agree(code, index);
+    Py_DECREF(code);
+    if (!agree) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "code objects of this interpreter have another "
+                        "layout than fastdispatch was built for");
+        return -1;
+    }
+    fd_process.code_index = index;
     return 0;
 }
 
@@ -176,9 +203,7 @@ fd_code_add(PyCodeObject *code)
     known->code = code;
     classify(code, known);
     look_for_jobs(known);
-    if (fd_code_set_extra((PyObject *)code, fd_process.code_index, known)
-        != 0) {
-        PyErr_Clear();
+    if (fd_frame_set_code_extra(code, fd_process.code_index, known) != 0) {
         fd_job_site_free(known->jobs);
         fd_free(known);
         return NULL;

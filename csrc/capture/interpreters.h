@@ -1,5 +1,6 @@
-/* The module slot that says how many interpreters may load us: one evaluator,
- * one active recording, so one. */
+/* One interpreter may load us, the main one: there is one evaluator, one active
+ * recording. An interpreter with extensions that are checked (3.12 and later)
+ * is refused by CPython, for the slot; any other by fd_interpreter_check. */
 #ifndef FD_INTERPRETERS_H
 #define FD_INTERPRETERS_H
 
@@ -11,5 +12,18 @@
 #else
 #define FD_ONE_INTERPRETER
 #endif
+
+/* -1 with CPython's ImportError in any interpreter but the main one. */
+static inline int
+fd_interpreter_check(void)
+{
+    if (PyInterpreterState_Get() == PyInterpreterState_Main()) {
+        return 0;
+    }
+    PyErr_SetString(PyExc_ImportError,
+                    "module fastdispatch._core does not support loading in "
+                    "subinterpreters");
+    return -1;
+}
 
 #endif

@@ -18,11 +18,12 @@ done(PyObject *result)
     return result == NULL ? -1 : 0;
 }
 
-/* The ids that no standard tool has, then the profiler's. */
+/* First the id that CPython proposes for optimizers and that no published tool
+ * uses, then those without a proposed use, at last the profiler's. */
 static int
 claim_tool(PyObject *module)
 {
-    static const int ids[] = {3, 4, 2};
+    static const int ids[] = {5, 4, 3, 2};
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
         if (done(PyObject_CallMethod(module, "use_tool_id", "is", ids[i],
                                      "fastdispatch")) == 0) {

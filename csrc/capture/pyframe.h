@@ -144,16 +144,46 @@ fd_collector_release(int before)
 #endif
 }
 
-/* The first of our two words per code object (see code.h), without the call
- * that _PyCode_GetExtra is. Verified against it when the module loads. */
+/* What tools keep with a code object: a word each, by the index that CPython
+ * gave them. Verified against CPython's own functions when the module loads. */
+typedef struct fd_code_extras {
+    Py_ssize_t size;
+    void *words[1];
+} fd_code_extras;
+
+/* Our word, without the call that _PyCode_GetExtra is. */
 static inline void *
 fd_frame_code_extra(const PyCodeObject *code, Py_ssize_t index)
 {
-    const struct {
-        Py_ssize_t size;
-        void *extras[1];
-    } *block = code->co_extra;
-    return block != NULL && block->size > index ? block->extras[index] : NULL;
+    const fd_code_extras *extras = code->co_extra;
+    return extras != NULL && extras->size > index ? extras->words[index]
+                                                  : NULL;
+}
+
+/* Set our word, with room for no index above ours. _PyCode_SetExtra makes room
+ * for every tool, and the end of a code object calls the destructor of every
+ * tool that has room: a tool that came after us would be called for code that
+ * it has never seen, also when the interpreter that it needs is gone. -1 when
+ * memory is out, without an exception. */
+static inline int
+fd_frame_set_code_extra(PyCodeObject *code, Py_ssize_t index, void *word)
+{
+    fd_code_extras *extras = code->co_extra;
+    Py_ssize_t size = extras != NULL ? extras->size : 0;
+    if (size <= index) {
+        extras = PyMem_Realloc(extras, sizeof *extras
+                                           + (size_t)index * sizeof(void *));
+        if (extras == NULL) {
+            return -1;
+        }
+        while (size <= index) {
+            extras->words[size++] = NULL;
+        }
+        extras->size = size;
+        code->co_extra = extras;
+    }
+    extras->words[index] = word;
+    return 0;
 }
 
 /* The value of a local that may have been boxed for closures; may be NULL. */
@@ -200,11 +230,9 @@ fd_raise_exception(PyObject *error)
 #if PY_VERSION_HEX >= 0x030C0000
 #define fd_code_request_index PyUnstable_Eval_RequestCodeExtraIndex
 #define fd_code_get_extra PyUnstable_Code_GetExtra
-#define fd_code_set_extra PyUnstable_Code_SetExtra
 #else
 #define fd_code_request_index _PyEval_RequestCodeExtraIndex
 #define fd_code_get_extra _PyCode_GetExtra
-#define fd_code_set_extra _PyCode_SetExtra
 #endif
 
 #endif

@@ -172,7 +172,7 @@ static int
 execute(PyObject *module)
 {
     fd_module_state *state = fd_module_state_of(module);
-    if (!prepare_process()) {
+    if (fd_interpreter_check() < 0 || !prepare_process()) {
         return -1;
     }
     state->error = PyErr_NewExceptionWithDoc(

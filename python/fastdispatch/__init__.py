@@ -8,9 +8,6 @@
 and then, in a shell, ``fastdispatch report fastdispatch-out``.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
 from fastdispatch._core import Error, job, label, set_own_folder
 from fastdispatch.callgraph import CallGraph, dump
 from fastdispatch.dispatch import DispatchMode
@@ -21,6 +18,7 @@ from fastdispatch.timeline import Timeline
 from fastdispatch.trace import Trace, load, merge
 from fastdispatch.version import __version__
 
+TYPE_CHECKING = False  # what typing would say, without the import of it
 if TYPE_CHECKING:
     from fastdispatch import pipeline
 
@@ -28,9 +26,11 @@ set_own_folder(__path__[0])
 del set_own_folder
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """``pipeline`` is imported when it is used: programs that are recorded do without."""
     if name == "pipeline":
+        from importlib import import_module
+
         return import_module("fastdispatch.pipeline")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

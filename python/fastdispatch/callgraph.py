@@ -10,11 +10,10 @@ import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType, TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastdispatch import _core, files
 from fastdispatch.calibration import call_cost, operator_cost
-from fastdispatch.clocks import Pings
 from fastdispatch.engines import Engines
 from fastdispatch.environment import (
     facts,
@@ -30,6 +29,9 @@ from fastdispatch.keep import Keep, keep_function
 from fastdispatch.operators import Operators
 from fastdispatch.schedule import Schedule, window
 from fastdispatch.timeline import Timeline, timeline_of
+
+if TYPE_CHECKING:
+    from fastdispatch.clocks import Pings
 
 _CALLS = {"off": 0, "frame": 1, "monitor": 2}
 _OPS = ("auto", "record", "dispatch", "off")
@@ -345,6 +347,8 @@ class CallGraph:
             store = distributed.distributed_c10d._get_default_store()
         except (AttributeError, RuntimeError):
             return
+        from fastdispatch.clocks import Pings
+
         self._pings = Pings(store, self._rank, self._world)
 
     def _price(self) -> tuple[bool, bool]:

@@ -7,7 +7,6 @@ import platform
 import site
 import socket
 import sys
-import sysconfig
 import uuid
 from pathlib import Path
 from types import ModuleType
@@ -81,17 +80,25 @@ def _spawned_run_id() -> str | None:
     if parent is None:
         return None
     try:
-        started = Path(f"/proc/{parent.pid}/stat").read_text().rpartition(")")[2].split()[19]
+        started = Path(f"/proc/{parent.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
     except OSError:
         started = ""
     return uuid.uuid5(uuid.NAMESPACE_URL, f"{socket.gethostname()} {parent.pid} {started}").hex[:12]
 
 
+def _standard_library() -> set[str]:
+    """As sysconfig has it, which would import threading before the program does."""
+    bases = {sys.base_prefix, sys.exec_prefix}
+    folders = {"lib", sys.platlibdir}
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    found = {os.path.join(base, folder, version) for base in bases for folder in folders}
+    return found | {os.path.dirname(os.__file__)}
+
+
 def prefixes() -> list[tuple[str, int]]:
     """Folders whose path differs from host to host, with where their files come from."""
-    found = [(path, FROM_STDLIB) for path in {sysconfig.get_paths()["stdlib"], sysconfig.get_paths()["platstdlib"]}]
+    found = [(path, FROM_STDLIB) for path in _standard_library()]
     sites = {*site.getsitepackages(), site.getusersitepackages()}
-    sites |= {sysconfig.get_paths()["purelib"], sysconfig.get_paths()["platlib"]}
     sites |= {path for path in sys.path if path.rstrip("/").endswith(("site-packages", "dist-packages"))}
     found += [(path, FROM_SITE) for path in sorted(sites)]
     known = {path for path, _ in found}
@@ -135,7 +142,7 @@ def facts() -> dict[str, object]:
 def network_file_system(folder: Path) -> str | None:
     """The name of the network file system that holds ``folder``, None for a local one."""
     try:
-        mounts = Path("/proc/self/mountinfo").read_text()
+        mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
         return None
     device = os.stat(folder).st_dev

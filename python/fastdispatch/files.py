@@ -5,9 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import shutil
 import socket
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,7 +28,7 @@ def recording_name(rank: int) -> str:
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Hold the run directory's lock. Not twice in one process."""
-    with open(folder / ".manifest.lock", "w") as lock:
+    with open(folder / ".manifest.lock", "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
@@ -67,6 +65,8 @@ def local_place(path: Path) -> Path:
     """Where to record while running: ``path`` itself, or a local file when that is on a network file system."""
     if network_file_system(path.parent) is None:
         return path
+    import tempfile
+
     place = Path("/dev/shm") if os.access("/dev/shm", os.W_OK) else Path(tempfile.gettempdir())
     return place / f"fastdispatch-{os.getuid()}-{os.getpid()}-{path.name}"
 
@@ -84,6 +84,8 @@ def move(path: Path, target: Path) -> None:
 
 
 def _move(path: Path, target: Path) -> None:
+    import shutil
+
     temporary = target.with_name(f"{target.name}.{os.getpid()}.tmp")
     shutil.copyfile(path, temporary)
     os.replace(temporary, target)
@@ -92,7 +94,7 @@ def _move(path: Path, target: Path) -> None:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        manifest = json.loads(path.read_text())
+        manifest = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return manifest if isinstance(manifest, dict) and isinstance(manifest.get("ranks"), list) else {}
@@ -125,7 +127,7 @@ def register(path: Path, rank: int, world: int, run: str, host: str | None = Non
     ranks = sorted([*ranks, entry], key=lambda each: (each["rank"], each["file"]))
     manifest = {"format": "fastdispatch.run", "version": 1, "run_id": run, "world": world, "ranks": ranks}
     temporary = path.parent / f".{MANIFEST}.{os.getpid()}"
-    temporary.write_text(json.dumps(manifest, indent=1) + "\n")
+    temporary.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
     os.replace(temporary, path.parent / MANIFEST)
 
 
@@ -144,6 +146,6 @@ def rename(path: Path, rank: int, world: int, run: str) -> Path:
         os.replace(path, target)
         manifest = _read(path.parent / MANIFEST)
         manifest["ranks"] = [old for old in manifest.get("ranks", []) if old.get("pid") != os.getpid()]
-        (path.parent / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
+        (path.parent / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
         register(target, rank, world, run)
     return target

@@ -42,4 +42,5 @@ if os.environ.get("FASTDISPATCH") != "children" or is_spawned_by_multiprocessing
     try:
         start()
     except Exception as error:
-        print(f"fastdispatch: not recording: {error}", file=sys.stderr)
+        if sys.stderr:  # None where descriptor 2 is closed
+            print(f"fastdispatch: not recording: {error}", file=sys.stderr)

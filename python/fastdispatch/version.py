@@ -1,8 +1,3 @@
-"""The version of the installed package."""
+"""The version of the package; its metadata have it from here (pyproject.toml)."""
 
-from importlib.metadata import PackageNotFoundError, version
-
-try:
-    __version__ = version("fastdispatch")
-except PackageNotFoundError:  # imported from a source tree that is not installed
-    __version__ = "0+unknown"
+__version__ = "0.1.0"

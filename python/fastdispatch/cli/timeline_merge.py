@@ -254,7 +254,7 @@ def is_timeline(name: str) -> bool:
 def manifest(folder: Path) -> set[str] | None:
     """The recordings of the run that is in a folder; None without such a list."""
     try:
-        ranks = json.loads((folder / MANIFEST).read_text())["ranks"]
+        ranks = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["ranks"]
         return {str(each["file"]) for each in ranks}
     except (OSError, ValueError, TypeError, KeyError):
         return None

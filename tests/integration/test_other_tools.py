@@ -1,0 +1,72 @@
+"""What the program and other tools in its process see of the recorder, besides the calls that it records."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import fastdispatch
+from tests import processes
+
+CALLS = ("frame", "monitor") if sys.version_info >= (3, 12) else ("frame",)
+
+
+def run(*command: str | Path, folder: Path, **changes: str) -> subprocess.CompletedProcess[str]:
+    """A Python process that the environment has recorded."""
+    variables = {"FASTDISPATCH": "1", "FASTDISPATCH_OUT": str(folder / "out")} | changes
+    return subprocess.run(
+        [sys.executable, *command],
+        cwd=folder,
+        env=processes.environment(**variables),
+        text=True,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_the_destructor_of_a_tool_is_called_only_for_code_that_the_tool_has_seen() -> None:
+    """The interpreter's end, too: then a destructor that is a Python function can no longer run."""
+    assert processes.run("code_extras.py").stdout == "[100, 200]\n"
+
+
+@pytest.mark.parametrize("kind", ("isolated", "legacy"))
+@pytest.mark.parametrize("calls", CALLS)
+def test_other_interpreters_of_the_process_run_unrecorded(calls: str, kind: str, tmp_path: Path) -> None:
+    program = processes.ISOLATED / "subinterpreters.py"
+    result = run(program, kind, folder=tmp_path, FASTDISPATCH_OPTIONS=f"calls={calls}")
+    assert (result.stdout, result.stderr, result.returncode) == ("end\n", "", 0)
+    names = fastdispatch.load(tmp_path / "out").nodes["name"]
+    assert "in_the_program" in names
+    assert "leaf" not in names
+
+
+def test_an_extension_that_cannot_be_loaded_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "fastdispatch").mkdir()
+    (tmp_path / "fastdispatch" / "__init__.py").write_text("raise ImportError('libcjson.so.1 is missing')\n")
+    startup = (processes.ROOT / "python" / "fastdispatch-startup.pth").read_text()
+    result = run("-S", "-c", f"exec({startup!r})\nprint('ran')", folder=tmp_path)
+    assert (result.stdout, result.stderr) == ("ran\n", "fastdispatch: not recording: libcjson.so.1 is missing\n")
+
+
+def test_a_recording_opens_no_text_file_in_the_encoding_of_the_locale(tmp_path: Path) -> None:
+    """The program's own warnings of that kind are what a user looks for."""
+    result = run("-X", "warn_default_encoding", "-c", "print('ran')", folder=tmp_path)
+    assert (result.stdout, result.stderr) == ("ran\n", "")
+
+
+def test_a_recording_leaves_it_to_the_program_to_import_threading_first(tmp_path: Path) -> None:
+    """The thread that imports it first is what it takes for the main one, among other things."""
+    result = run("-c", "import sys; print({'threading', 'logging', 'asyncio'} & set(sys.modules))", folder=tmp_path)
+    assert (result.stdout, result.stderr) == ("set()\n", "")
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring is new in 3.12")
+@pytest.mark.parametrize("calls", CALLS)
+def test_a_recording_leaves_the_usual_tool_ids_to_the_program(calls: str, tmp_path: Path) -> None:
+    program = "import sys\nfor tool in range(5): sys.monitoring.use_tool_id(tool, 'tool')"
+    result = run("-c", program, folder=tmp_path, FASTDISPATCH_OPTIONS=f"calls={calls}")
+    assert (result.stdout, result.stderr, result.returncode) == ("", "", 0)
