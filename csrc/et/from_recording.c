@@ -552,9 +552,11 @@ read_recording(fd_et *et, const char *path, bool layers, fd_et_hiding *hiding,
         status = m.calls.count > 0
                      ? make(&m)
                      : fd_fail(error, FD_EFORMAT,
-                               "%s: no operators for execution traces: record "
-                               "with CallGraph(et=True)",
-                               path);
+                               "%s: no operators for execution traces%s", path,
+                               m.file.truncated || m.file.damaged > 0
+                                   ? " in what can be read of it: it is cut "
+                                     "short or damaged"
+                                   : ": record with CallGraph(et=True)");
     }
     clear(&m);
     fd_chunks_close(&m.file);

@@ -139,6 +139,7 @@ note_damage(fd_reading *r)
 {
     char line[128];
     fd_status status = FD_OK;
+    r->rank->incomplete = r->file.truncated || r->file.damaged > 0;
     if (r->file.truncated) {
         status = note(r, "the file is cut short: its last records are lost");
     }
@@ -152,6 +153,10 @@ note_damage(fd_reading *r)
         snprintf(text, sizeof text, "%s: %llu events of the timeline are lost",
                  r->trouble.text, (unsigned long long)r->missing);
         status = note(r, text);
+    }
+    if (status == FD_OK && r->file.writer == FD_WRITER_UNKNOWN) {
+        status = note(r, "whether its process lives is not known: the file "
+                         "system has no locks");
     }
     if (status == FD_OK && r->lost != 0) {
         status = note(r, "calls whose callers are lost hang below <lost>");

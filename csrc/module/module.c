@@ -179,6 +179,12 @@ static int
 execute(PyObject *module)
 {
     fd_module_state *state = fd_module_state_of(module);
+    if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+        PyErr_SetString(PyExc_ImportError,
+                        "module fastdispatch._core does not support loading "
+                        "in subinterpreters");
+        return -1;
+    }
     if (!prepare_process()) {
         return -1;
     }
