@@ -74,6 +74,7 @@ add_rest(adding *a, fd_trace_rank *rank, const fd_trace_rank *from)
     }
     rank->recorded += from->recorded;
     rank->timing = from->timing;
+    rank->incomplete = rank->incomplete || from->incomplete;
     return status;
 }
 

@@ -1,30 +1,103 @@
 #include "base/new_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
+
+void
+fd_temporary_name(char temporary[NAME_MAX + 1], const char *name)
+{
+    uint64_t random;
+    if (getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random) {
+        struct timespec now;
+        clock_gettime(CLOCK_REALTIME, &now);
+        random = (uint64_t)now.tv_nsec << 32 | (uint64_t)getpid();
+    }
+    snprintf(temporary, NAME_MAX + 1, ".%.200s.%016llx.tmp", name,
+             (unsigned long long)random);
+}
+
+static fd_status
+cannot(const fd_new_file *file, const char *why, fd_error *error)
+{
+    bool by_path = file->path != NULL;
+    return fd_fail(error, FD_EIO, "%s%s%s: cannot write: %s",
+                   by_path ? file->path : file->folder.path,
+                   by_path ? "" : "/", by_path ? "" : file->name, why);
+}
 
 static fd_status
 refused(const fd_new_file *file, fd_error *error)
 {
-    return fd_fail(error, FD_EIO, "%s: cannot write: %s", file->path,
-                   strerror(errno));
+    return cannot(file, strerror(errno), error);
+}
+
+/* What is there must be a file, or a link, which is replaced itself. */
+static fd_status
+check_target(const fd_new_file *file, fd_error *error)
+{
+    struct stat info;
+    if (fstatat(file->folder.fd, file->name, &info, 0) != 0
+        || S_ISREG(info.st_mode)) {
+        return FD_OK;
+    }
+    return cannot(file, S_ISDIR(info.st_mode) ? strerror(EISDIR)
+                                              : "not a regular file",
+                  error);
+}
+
+static fd_status
+begin(fd_new_file *file, const char *name, bool is_private, fd_error *error)
+{
+    size_t size = strlen(name);
+    if (size == 0 || size > NAME_MAX) {
+        errno = size == 0 ? EISDIR : ENAMETOOLONG;
+        return refused(file, error);
+    }
+    memcpy(file->name, name, size + 1);
+    fd_status status = check_target(file, error);
+    if (status != FD_OK) {
+        return status;
+    }
+    fd_temporary_name(file->temporary, name);
+    status = fd_folder_create(&file->folder, file->temporary, is_private,
+                              &file->fd, NULL);
+    return status != FD_OK ? refused(file, error) : FD_OK;
 }
 
 fd_status
 fd_new_file_open(fd_new_file *file, const char *path, fd_error *error)
 {
-    file->path = path;
-    int size = snprintf(file->temporary, sizeof file->temporary, "%s.%ld.tmp",
-                        path, (long)getpid());
-    if (size < 0 || (size_t)size >= sizeof file->temporary) {
-        return fd_fail(error, FD_EIO, "%s: the path is too long", path);
+    const char *name;
+    *file = (fd_new_file){.path = path, .fd = -1};
+    fd_status status = fd_folder_of(&file->folder, path, &name, "write",
+                                    error);
+    if (status == FD_OK) {
+        status = begin(file, name, false, error);
     }
-    file->fd = open(file->temporary,
-                    O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    return file->fd < 0 ? refused(file, error) : FD_OK;
+    if (status != FD_OK) {
+        fd_folder_close(&file->folder);
+    }
+    return status;
+}
+
+fd_status
+fd_new_file_open_in(fd_new_file *file, const fd_folder *folder,
+                    const char *name, fd_error *error)
+{
+    *file = (fd_new_file){.path = NULL, .fd = -1};
+    fd_status status = fd_folder_copy(&file->folder, folder, error);
+    if (status == FD_OK) {
+        status = begin(file, name, true, error);
+    }
+    if (status != FD_OK) {
+        fd_folder_close(&file->folder);
+    }
+    return status;
 }
 
 fd_status
@@ -48,13 +121,18 @@ fd_new_file_write(fd_new_file *file, const void *bytes, size_t size,
 fd_status
 fd_new_file_keep(fd_new_file *file, fd_error *error)
 {
-    fd_status status = close(file->fd) == 0
-                               && rename(file->temporary, file->path) == 0
+    int closed = close(file->fd);
+    fd_status status = closed == 0
+                               && fd_folder_rename(
+                                      &file->folder, file->temporary,
+                                      &file->folder, file->name, true, NULL)
+                                      == FD_OK
                            ? FD_OK
                            : refused(file, error);
     if (status != FD_OK) {
-        unlink(file->temporary);
+        fd_folder_remove(&file->folder, file->temporary);
     }
+    fd_folder_close(&file->folder);
     return status;
 }
 
@@ -62,5 +140,6 @@ void
 fd_new_file_drop(fd_new_file *file)
 {
     close(file->fd);
-    unlink(file->temporary);
+    fd_folder_remove(&file->folder, file->temporary);
+    fd_folder_close(&file->folder);
 }

@@ -1,23 +1,27 @@
 /* A file that appears as a whole: written under a temporary name beside it,
  * then renamed, so that a reader sees the old file or the new one and nothing
- * between. */
+ * between. The temporary name is a new file of ours whatever others make
+ * meanwhile. Only a regular file is replaced (a link itself, not what it
+ * points to). */
 #ifndef FD_NEW_FILE_H
 #define FD_NEW_FILE_H
 
-#include "base/status.h"
-
-#include <stddef.h>
-
-enum { FD_NEW_FILE_PATH = 4096 };
+#include "base/folder.h"
 
 typedef struct fd_new_file {
-    const char *path; /* borrowed */
+    const char *path; /* borrowed, for messages; NULL: by its name */
+    fd_folder folder; /* owned */
     int fd;
-    char temporary[FD_NEW_FILE_PATH];
+    char name[NAME_MAX + 1];
+    char temporary[NAME_MAX + 1];
 } fd_new_file;
 
+/* By its path, or by its name in a folder: then it is private where strangers
+ * share that. */
 fd_status fd_new_file_open(fd_new_file *file, const char *path,
                            fd_error *error);
+fd_status fd_new_file_open_in(fd_new_file *file, const fd_folder *folder,
+                              const char *name, fd_error *error);
 fd_status fd_new_file_write(fd_new_file *file, const void *bytes, size_t size,
                             fd_error *error);
 
@@ -25,5 +29,8 @@ fd_status fd_new_file_write(fd_new_file *file, const void *bytes, size_t size,
  * trace of it. */
 fd_status fd_new_file_keep(fd_new_file *file, fd_error *error);
 void fd_new_file_drop(fd_new_file *file);
+
+/* A name beside `name` that nobody has guessed. */
+void fd_temporary_name(char temporary[NAME_MAX + 1], const char *name);
 
 #endif

@@ -73,8 +73,8 @@ hold_beside(const char *path)
 }
 
 fd_status
-fd_session_open(fd_session **session, const char *path, size_t max_mb,
-                bool timed, fd_error *error)
+fd_session_open(fd_session **session, const fd_folder *folder,
+                const char *path, size_t max_mb, bool timed, fd_error *error)
 {
     free_retired();
     fd_session *made = fd_calloc(1, sizeof *made);
@@ -82,10 +82,13 @@ fd_session_open(fd_session **session, const char *path, size_t max_mb,
         return fd_fail(error, FD_ENOMEM, "out of memory");
     }
     fd_limits limits = fd_limits_of(max_mb);
-    fd_status status = fd_recording_open(&made->recording, path, &limits,
-                                         error);
+    fd_status status
+        = folder != NULL ? fd_recording_open_in(&made->recording, folder, path,
+                                                &limits, error)
+                         : fd_recording_open(&made->recording, path, &limits,
+                                             error);
     if (status == FD_OK && path != NULL) {
-        made->hold = hold_beside(path);
+        made->hold = hold_beside(made->recording->file.path);
         status = made->hold == NULL
                      ? fd_fail(error, FD_ENOMEM, "out of memory")
                      : FD_OK;

@@ -86,9 +86,11 @@ enum {
     FD_ACTION_SAVE = 3
 };
 
-/* A session that records to `path`, or in memory when `path` is NULL. */
-fd_status fd_session_open(fd_session **session, const char *path,
-                          size_t max_mb, bool timed, fd_error *error);
+/* A session that records under a name in a folder; by a path where `folder` is
+ * NULL; in memory when `path` is NULL. */
+fd_status fd_session_open(fd_session **session, const fd_folder *folder,
+                          const char *path, size_t max_mb, bool timed,
+                          fd_error *error);
 
 /* Make the session the active one and record its first step, if its schedule
  * wants it. FD_ECONFLICT when another session is active. Needs the GIL, as all

@@ -85,7 +85,7 @@ find_calls(making *m)
     for (uint32_t i = 0; i < m->file.list.count; i++) {
         const fd_chunk_view *view = &m->file.list.list[i];
         const fd_op_call *raw = view->records;
-        if (view->header->kind != FD_CHUNK_OP_CALLS) {
+        if (view->header.kind != FD_CHUNK_OP_CALLS) {
             continue;
         }
         for (uint32_t j = 0; j < view->used && status == FD_OK; j++) {
@@ -188,7 +188,7 @@ find_schemas(making *m)
     for (uint32_t i = 0; i < m->file.list.count; i++) {
         const fd_chunk_view *view = &m->file.list.list[i];
         const fd_schema *schema = view->records;
-        if (view->header->kind != FD_CHUNK_SCHEMAS) {
+        if (view->header.kind != FD_CHUNK_SCHEMAS) {
             continue;
         }
         for (uint32_t j = 0; j < view->used && status == FD_OK; j++) {
@@ -541,7 +541,7 @@ read_recording(fd_et *et, const char *path, bool layers, fd_et_hiding *hiding,
 {
     making m = {.et = et, .layers = layers, .hiding = hiding};
     *et = (fd_et){.rank = -1, .unlinked = true};
-    fd_status status = fd_chunks_open(&m.file, path, error);
+    fd_status status = fd_chunks_open(&m.file, path, FD_CHUNKS_ALL, error);
     if (status != FD_OK) {
         return status;
     }
@@ -552,9 +552,11 @@ read_recording(fd_et *et, const char *path, bool layers, fd_et_hiding *hiding,
         status = m.calls.count > 0
                      ? make(&m)
                      : fd_fail(error, FD_EFORMAT,
-                               "%s: no operators for execution traces: record "
-                               "with CallGraph(et=True)",
-                               path);
+                               "%s: no operators for execution traces%s", path,
+                               m.file.truncated || m.file.damaged > 0
+                                   ? " in what can be read of it: it is cut "
+                                     "short or damaged"
+                                   : ": record with CallGraph(et=True)");
     }
     clear(&m);
     fd_chunks_close(&m.file);

@@ -66,7 +66,7 @@ fd_words_at(const fd_chunks *file, uint64_t offset, uint32_t size)
     const fd_chunk_view *view = chunk_at(file, offset);
     fd_words none = {NULL, NULL};
     if (size == 0 || offset % sizeof(uint64_t) != 0 || view == NULL
-        || view->header->kind != FD_CHUNK_OPERANDS) {
+        || view->header.kind != FD_CHUNK_OPERANDS) {
         return none;
     }
     uint64_t first = (uint64_t)((const char *)view->records - file->base);

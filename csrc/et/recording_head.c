@@ -14,7 +14,7 @@ fact(const fd_chunks *file, const char *key)
         const fd_chunk_view *view = &file->list.list[i];
         const fd_meta *meta = view->records;
         for (uint32_t j = 0;
-             view->header->kind == FD_CHUNK_META && j < view->used; j++) {
+             view->header.kind == FD_CHUNK_META && j < view->used; j++) {
             const fd_string *name = fd_chunks_string(file, meta[j].key);
             if (name != NULL && name->size == strlen(key)
                 && memcmp(name->bytes, key, name->size) == 0) {

@@ -87,16 +87,21 @@ fd_slice_names_clear(fd_slice_names *names)
 fd_status
 fd_timeline_check(const fd_trace *trace, int rank, fd_error *error)
 {
+    bool incomplete = false;
     for (uint32_t i = 0; i < trace->ranks.count; i++) {
-        if ((rank == FD_ALL_RANKS || rank == (int)i)
-            && trace->ranks.list[i].events.count > 0) {
+        if (rank != FD_ALL_RANKS && rank != (int)i) {
+            continue;
+        }
+        if (trace->ranks.list[i].events.count > 0) {
             return FD_OK;
         }
+        incomplete = incomplete || trace->ranks.list[i].incomplete;
     }
-    return fd_fail(error, FD_EINVAL,
-                   "there is no timeline in this recording: record with "
-                   "CallGraph(timeline=True) or `fastdispatch run "
-                   "--timeline`");
+    return fd_fail(error, FD_EINVAL, "there is no timeline in %s",
+                   incomplete ? "what can be read of this recording"
+                              : "this recording: record with "
+                                "CallGraph(timeline=True) or `fastdispatch "
+                                "run --timeline`");
 }
 
 const char *

@@ -1,11 +1,10 @@
 #include "io/bytes_in.h"
 
+#include "base/folder.h"
 #include "io/zlib_memory.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { BLOCK = 1 << 18, PACKED = 1 << 16, LONGEST_TEXT = 64 };
@@ -185,12 +184,10 @@ fd_status
 fd_bytes_in_open(fd_bytes_in *in, const char *path, fd_error *error)
 {
     struct stat info;
-    *in = (fd_bytes_in){.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-    if (in->fd < 0 || fstat(in->fd, &info) != 0) {
-        return fd_fail(error, FD_EIO, "%s: %s", path, strerror(errno));
-    }
-    if (!S_ISREG(info.st_mode)) {
-        return fd_fail(error, FD_EIO, "%s: not a file", path);
+    *in = (fd_bytes_in){.fd = -1};
+    fd_status status = fd_open_to_read(path, &in->fd, &info, error);
+    if (status != FD_OK) {
+        return status;
     }
     in->size = (uint64_t)info.st_size;
     in->room = BLOCK;

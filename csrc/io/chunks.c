@@ -1,12 +1,13 @@
 #include "io/chunks.h"
 
-#include <errno.h>
-#include <fcntl.h>
+#include "io/scan.h"
+
 #include <string.h>
-#include <sys/file.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+/* Nothing lies beyond: what of a file does is as good as cut off. */
+static const size_t MOST = (size_t)FD_MAX_MB << 20;
+static const size_t MOST_SIDE = (size_t)FD_MAX_SPILL_MB << 20;
 
 bool
 fd_chunks_match(const void *bytes, size_t size)
@@ -22,52 +23,34 @@ fd_chunks_match_spill(const void *bytes, size_t size)
            && memcmp(bytes, FD_SPILL_MAGIC, sizeof(FD_SPILL_MAGIC) - 1) == 0;
 }
 
-/* How much to map: a live file may grow up to its own bound meanwhile. */
-static size_t
-room_of(const fd_chunks *chunks)
-{
-    fd_header header;
-    size_t most = (size_t)FD_MAX_SPILL_MB << 20;
-    if (!chunks->writer_lives
-        || pread(chunks->fd, &header, sizeof header, 0)
-               != (ssize_t)sizeof header
-        || header.max_bytes < chunks->size || header.max_bytes > most) {
-        return chunks->size;
-    }
-    return header.max_bytes;
-}
-
 static fd_status
-map_file(fd_chunks *chunks, const char *path, fd_error *error)
+open_file(fd_chunks *chunks, const char *path, fd_error *error)
 {
     struct stat info;
-    chunks->fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (chunks->fd < 0 || fstat(chunks->fd, &info) != 0) {
-        return fd_fail(error, FD_EIO, "%s: %s", path, strerror(errno));
+    fd_header header;
+    size_t most = chunks->side ? MOST_SIDE : MOST;
+    fd_status status = fd_open_to_read(path, &chunks->fd, &info, error);
+    if (status != FD_OK) {
+        return status;
     }
     if (info.st_size == 0) {
         return fd_fail(error, FD_EFORMAT, "%s: the file is empty", path);
     }
-    chunks->size = (size_t)info.st_size;
-    chunks->writer_lives = flock(chunks->fd, LOCK_SH | LOCK_NB) != 0;
-    chunks->room = room_of(chunks);
-    void *base = mmap(NULL, chunks->room, PROT_READ, MAP_SHARED, chunks->fd,
-                      0);
-    if (base == MAP_FAILED) {
-        return fd_fail(error, FD_EIO, "%s: cannot map: %s", path,
-                       strerror(errno));
+    chunks->writer = fd_writer_of(chunks->fd, &header);
+    chunks->size = (size_t)info.st_size < most ? (size_t)info.st_size : most;
+    chunks->room = chunks->size;
+    /* A live one may grow up to its own bound meanwhile. */
+    if (chunks->writer != FD_WRITER_GONE && header.max_bytes > chunks->room) {
+        chunks->room = header.max_bytes < most ? header.max_bytes : most;
     }
-    chunks->base = base;
-    chunks->mapped = true;
     return FD_OK;
 }
 
 static fd_status
-check_header(const fd_chunks *chunks, const char *path, bool spill,
-             fd_error *error)
+check_header(const fd_chunks *chunks, const char *path, fd_error *error)
 {
     const fd_header *header = fd_chunks_header(chunks);
-    if (!(spill ? fd_chunks_match_spill : fd_chunks_match)(chunks->base,
+    if (!(chunks->side ? fd_chunks_match_spill : fd_chunks_match)(chunks->base,
                                                            chunks->size)) {
         return fd_fail(error, FD_EFORMAT, "%s: not a fastdispatch recording",
                        path);
@@ -89,157 +72,47 @@ check_header(const fd_chunks *chunks, const char *path, bool spill,
     return FD_OK;
 }
 
-/* Size of the records of a kind, 0 for kinds this version does not know. */
-static uint32_t
-record_bytes_of(uint32_t kind)
-{
-    switch (kind) {
-    case FD_CHUNK_STRINGS: return 1;
-    case FD_CHUNK_NODES: return sizeof(fd_node);
-    case FD_CHUNK_MODULES: return sizeof(fd_module);
-    case FD_CHUNK_CONTEXTS: return sizeof(fd_context);
-    case FD_CHUNK_SPREADS: return sizeof(fd_spread);
-    case FD_CHUNK_THREADS: return sizeof(fd_thread_record);
-    case FD_CHUNK_STACK: return sizeof(fd_entry);
-    case FD_CHUNK_STEPS: return sizeof(fd_step);
-    case FD_CHUNK_META: return sizeof(fd_meta);
-    case FD_CHUNK_EVENTS: return sizeof(fd_event);
-    case FD_CHUNK_JOBS: return sizeof(fd_job);
-    case FD_CHUNK_OP_CALLS: return sizeof(fd_op_call);
-    case FD_CHUNK_OPERANDS: return sizeof(uint64_t);
-    case FD_CHUNK_SCHEMAS: return sizeof(fd_schema);
-    case FD_CHUNK_GPU: return sizeof(fd_gpu_record);
-    case FD_CHUNK_GPU_EVENTS: return sizeof(fd_gpu_event);
-    default: return 0;
-    }
-}
-
-static bool
-is_chunk(const fd_chunks *chunks, size_t at)
-{
-    const fd_chunk *chunk = (const fd_chunk *)(chunks->base + at);
-    return at + sizeof *chunk <= chunks->size
-           && chunk->magic == FD_CHUNK_MAGIC && chunk->offset == at
-           && chunk->bytes >= FD_PAGE && chunk->bytes % FD_PAGE == 0
-           && chunk->bytes <= SIZE_MAX / 2 - at && chunk->record_bytes > 0
-           && (record_bytes_of(chunk->kind) == 0
-               || record_bytes_of(chunk->kind) == chunk->record_bytes);
-}
-
+/* The copy begins with the header: its page, as it is now. */
 static fd_status
-add_chunk(fd_chunks *chunks, size_t at)
+start(fd_chunks *chunks)
 {
-    const fd_chunk *chunk = (const fd_chunk *)(chunks->base + at);
-    size_t end = at + chunk->bytes;
-    if (end > chunks->size) {
-        chunks->truncated = true;
-        end = chunks->size;
+    size_t room = chunks->side || chunks->room < FD_PAGE ? FD_PAGE
+                                                         : chunks->room;
+    size_t pages = (room + FD_PAGE - 1) / FD_PAGE;
+    chunks->base = fd_calloc(pages, FD_PAGE);
+    if (!chunks->side) {
+        chunks->by_page = fd_calloc(pages, sizeof *chunks->by_page);
     }
-    size_t fit = (end - at - sizeof *chunk) / chunk->record_bytes;
-    uint32_t used = atomic_load_explicit(
-        (_Atomic uint32_t *)(uintptr_t)&chunk->used, memory_order_acquire);
-    fd_chunk_view view = {chunk, chunk + 1, used <= fit ? used : (uint32_t)fit};
-    fd_status status = fd_vector_push(&chunks->list, view);
-    for (size_t page = at / FD_PAGE; status == FD_OK
-                                     && page < (end + FD_PAGE - 1) / FD_PAGE;
-         page++) {
-        chunks->by_page[page] = chunks->list.count;
+    if (chunks->base == NULL || (!chunks->side && chunks->by_page == NULL)) {
+        return FD_ENOMEM;
     }
-    return status;
-}
-
-/* The round in which the use counts of a kind are taken. */
-static int
-round_of(uint32_t kind)
-{
-    switch (kind) {
-    case FD_CHUNK_STRINGS: return 3;
-    case FD_CHUNK_NODES:
-    case FD_CHUNK_MODULES:
-    case FD_CHUNK_OPERANDS:
-    case FD_CHUNK_SPREADS: return 2;
-    case FD_CHUNK_CONTEXTS:
-    case FD_CHUNK_JOBS: return 1;
-    default: return 0;
-    }
-}
-
-/* The end of the last chunk by now. The file is as long before its header
- * says so. */
-static size_t
-end_of(fd_chunks *chunks)
-{
-    size_t end = fd_chunks_header(chunks)->file_bytes;
-    struct stat info;
-    if (chunks->fd >= 0 && fstat(chunks->fd, &info) == 0) {
-        size_t size = (size_t)info.st_size;
-        chunks->size = size < chunks->room ? size : chunks->room;
-    }
-    if (end > chunks->size || end < FD_PAGE) {
-        chunks->truncated = true;
-        end = chunks->size;
-    }
-    return end;
-}
-
-static fd_status
-scan_round(fd_chunks *chunks, int round)
-{
-    size_t end = end_of(chunks);
-    size_t at = FD_PAGE;
-    chunks->damaged = 0;
-    while (at < end) {
-        if (!is_chunk(chunks, at)) {
-            chunks->damaged++;
-            at += FD_PAGE;
-            continue;
-        }
-        const fd_chunk *chunk = (const fd_chunk *)(chunks->base + at);
-        if (round_of(chunk->kind) == round
-            && add_chunk(chunks, at) != FD_OK) {
-            return FD_ENOMEM;
-        }
-        at += chunk->bytes;
-    }
+    fd_chunks_take(chunks, chunks->base, sizeof(fd_header), 0);
+    chunks->next = FD_PAGE;
     return FD_OK;
 }
 
 static fd_status
-scan(fd_chunks *chunks)
+check(fd_chunks *chunks, const char *name, fd_error *error)
 {
-    size_t pages = (chunks->room + FD_PAGE - 1) / FD_PAGE;
-    chunks->by_page = fd_calloc(pages, sizeof *chunks->by_page);
-    fd_status status = chunks->by_page != NULL ? FD_OK : FD_ENOMEM;
-    for (int round = 0; round <= 3 && status == FD_OK; round++) {
-        status = scan_round(chunks, round);
-    }
-    return status;
-}
-
-static fd_status
-check(fd_chunks *chunks, const char *name, bool spill, fd_error *error)
-{
-    fd_status status = check_header(chunks, name, spill, error);
+    fd_status status = start(chunks);
     if (status == FD_OK) {
-        status = scan(chunks);
+        status = check_header(chunks, name, error);
         if (status != FD_OK) {
-            fd_fail(error, status, "%s: out of memory", name);
+            return status;
         }
     }
-    return status;
+    if (status == FD_OK) {
+        status = fd_chunks_scan(chunks);
+    }
+    return status == FD_OK ? FD_OK
+                           : fd_fail(error, status, "%s: out of memory", name);
 }
 
 static fd_status
-open_file(fd_chunks *chunks, const char *path, bool spill, fd_error *error)
+opened(fd_chunks *chunks, fd_status status, const char *name, fd_error *error)
 {
-    *chunks = (fd_chunks){.fd = -1};
-    fd_status status = map_file(chunks, path, error);
     if (status == FD_OK) {
-        status = check(chunks, path, spill, error);
-    }
-    if (chunks->fd >= 0) {
-        close(chunks->fd);
-        chunks->fd = -1;
+        status = check(chunks, name, error);
     }
     if (status != FD_OK) {
         fd_chunks_close(chunks);
@@ -248,81 +121,105 @@ open_file(fd_chunks *chunks, const char *path, bool spill, fd_error *error)
 }
 
 fd_status
-fd_chunks_open(fd_chunks *chunks, const char *path, fd_error *error)
+fd_chunks_open(fd_chunks *chunks, const char *path, fd_chunks_part part,
+               fd_error *error)
 {
-    return open_file(chunks, path, false, error);
+    *chunks = (fd_chunks){.fd = -1, .part = part};
+    return opened(chunks, open_file(chunks, path, error), path, error);
 }
 
 fd_status
 fd_chunks_open_spill(fd_chunks *chunks, const char *path, fd_error *error)
 {
-    return open_file(chunks, path, true, error);
+    *chunks = (fd_chunks){.fd = -1, .side = true};
+    return opened(chunks, open_file(chunks, path, error), path, error);
 }
 
 static fd_status
-view(fd_chunks *chunks, const void *base, size_t size, bool spill,
-     fd_error *error)
+open_memory(fd_chunks *chunks, const void *base, size_t size, bool side,
+            fd_error *error)
 {
-    *chunks = (fd_chunks){.base = base,
+    *chunks = (fd_chunks){.memory = base,
                           .size = size,
                           .room = size,
                           .fd = -1,
-                          .writer_lives = true};
-    fd_status status = check(chunks, "this recording", spill, error);
-    if (status != FD_OK) {
-        fd_chunks_close(chunks);
-    }
-    return status;
+                          .side = side,
+                          .writer = FD_WRITER_LIVES};
+    return opened(chunks, FD_OK, "this recording", error);
 }
 
 fd_status
 fd_chunks_view(fd_chunks *chunks, const void *base, size_t size,
                fd_error *error)
 {
-    return view(chunks, base, size, false, error);
+    return open_memory(chunks, base, size, false, error);
 }
 
 fd_status
 fd_chunks_view_spill(fd_chunks *chunks, const void *base, size_t size,
                      fd_error *error)
 {
-    return view(chunks, base, size, true, error);
+    return open_memory(chunks, base, size, true, error);
 }
 
 void
 fd_chunks_close(fd_chunks *chunks)
 {
-    if (chunks->mapped) {
-        munmap((void *)(uintptr_t)chunks->base, chunks->room);
+    if (chunks->fd >= 0) {
+        close(chunks->fd);
     }
-    fd_vector_clear(&chunks->list);
+    fd_free(chunks->base);
     fd_free(chunks->by_page);
+    fd_free(chunks->events);
+    fd_vector_clear(&chunks->found);
+    fd_vector_clear(&chunks->list);
     *chunks = (fd_chunks){.fd = -1};
 }
 
 static const fd_chunk_view *
 chunk_at(const fd_chunks *chunks, uint32_t kind, size_t at)
 {
-    uint32_t index = at < chunks->size ? chunks->by_page[at / FD_PAGE] : 0;
-    if (index == 0 || chunks->list.list[index - 1].header->kind != kind) {
+    uint32_t index = at < chunks->size && chunks->by_page != NULL
+                         ? chunks->by_page[at / FD_PAGE]
+                         : 0;
+    if (index == 0 || chunks->list.list[index - 1].header.kind != kind) {
         return NULL;
     }
     return &chunks->list.list[index - 1];
 }
 
-const void *
-fd_chunks_record(const fd_chunks *chunks, uint32_t kind, uint32_t id)
+/* The chunk of an id that is one of its records, and which one. */
+static const fd_chunk_view *
+find_record(const fd_chunks *chunks, uint32_t kind, uint32_t id,
+            uint32_t *index)
 {
     size_t at = (size_t)id * FD_ID_UNIT;
     const fd_chunk_view *view = id == 0 ? NULL : chunk_at(chunks, kind, at);
-    if (view == NULL || chunks->base + at < (const char *)view->records) {
+    if (view == NULL || view->records == NULL
+        || chunks->base + at < (const char *)view->records) {
         return NULL;
     }
     size_t offset = (size_t)(chunks->base + at - (const char *)view->records);
-    size_t record = view->header->record_bytes;
-    return offset % record == 0 && offset / record < view->used
-               ? chunks->base + at
+    size_t record = view->header.record_bytes;
+    *index = (uint32_t)(offset / record);
+    return offset % record == 0 && *index < view->used ? view : NULL;
+}
+
+const void *
+fd_chunks_record(const fd_chunks *chunks, uint32_t kind, uint32_t id)
+{
+    uint32_t index;
+    return find_record(chunks, kind, id, &index) != NULL
+               ? chunks->base + (size_t)id * FD_ID_UNIT
                : NULL;
+}
+
+uint32_t
+fd_chunks_place(const fd_chunks *chunks, uint32_t kind, uint32_t id)
+{
+    uint32_t index;
+    const fd_chunk_view *view = find_record(chunks, kind, id, &index);
+    return view != NULL ? view->before + index + 1 : 0;
 }
 
 const fd_string *
@@ -331,7 +228,8 @@ fd_chunks_string(const fd_chunks *chunks, uint32_t id)
     size_t at = (size_t)id * FD_STRING_UNIT;
     const fd_chunk_view *view
         = id == 0 ? NULL : chunk_at(chunks, FD_CHUNK_STRINGS, at);
-    if (view == NULL || chunks->base + at < (const char *)view->records) {
+    if (view == NULL || view->records == NULL
+        || chunks->base + at < (const char *)view->records) {
         return NULL;
     }
     size_t offset = (size_t)(chunks->base + at - (const char *)view->records);

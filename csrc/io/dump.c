@@ -188,7 +188,7 @@ write_header(fd_buffer *to, const fd_trace_rank *rank)
 static void
 write_rank(fd_buffer *to, const fd_trace *trace, const fd_trace_rank *rank)
 {
-    fd_buffer_text(to, "{");
+    fd_buffer_text(to, rank->incomplete ? "{\"complete\":false," : "{");
     write_header(to, rank);
     write_meta(to, trace, rank);
     fd_buffer_text(to, ",\n");

@@ -4,8 +4,6 @@
 #include "io/sort.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 static fd_status
@@ -42,32 +40,6 @@ load_document(fd_loading *l, const cJSON *document)
     return status == FD_OK ? fd_trace_sort(l->trace) : status;
 }
 
-static fd_status
-read_file(const char *path, char **text, size_t *size, fd_error *error)
-{
-    FILE *file = fopen(path, "rbe");
-    fd_buffer buffer = {.bytes = NULL};
-    char block[65536];
-    size_t got = 0;
-    *text = NULL;
-    if (file == NULL) {
-        return fd_fail(error, FD_EIO, "%s: %s", path, strerror(errno));
-    }
-    while ((got = fread(block, 1, sizeof block, file)) > 0) {
-        fd_buffer_bytes(&buffer, block, got);
-    }
-    bool failed = ferror(file) != 0;
-    fclose(file);
-    if (failed || buffer.status != FD_OK) {
-        fd_buffer_clear(&buffer);
-        return failed ? fd_fail(error, FD_EIO, "%s: cannot read", path)
-                      : FD_ENOMEM;
-    }
-    *text = buffer.bytes;
-    *size = buffer.size;
-    return FD_OK;
-}
-
 static bool
 only_space(const char *text, size_t size)
 {
@@ -81,23 +53,24 @@ only_space(const char *text, size_t size)
 static fd_status
 parse(const char *path, cJSON **document, fd_error *error)
 {
-    char *text;
-    size_t size = 0;
-    fd_status status = read_file(path, &text, &size, error);
+    fd_buffer text = {.bytes = NULL};
+    fd_status status = fd_buffer_load(&text, path, SIZE_MAX / 2, error);
     if (status != FD_OK) {
+        fd_buffer_clear(&text);
         return status;
     }
     const char *end = NULL;
-    *document =
-        text == NULL ? NULL : cJSON_ParseWithLengthOpts(text, size, &end, 0);
-    size_t at = end != NULL ? (size_t)(end - text) : 0;
-    if (*document == NULL || !only_space(text + at, size - at)) {
+    *document = text.bytes == NULL
+                    ? NULL
+                    : cJSON_ParseWithLengthOpts(text.bytes, text.size, &end, 0);
+    size_t at = end != NULL ? (size_t)(end - text.bytes) : 0;
+    if (*document == NULL || !only_space(text.bytes + at, text.size - at)) {
         cJSON_Delete(*document);
         *document = NULL;
         status = fd_fail(error, FD_EFORMAT, "%s: not valid JSON at byte %zu",
                          path, at);
     }
-    fd_free(text);
+    fd_buffer_clear(&text);
     return status;
 }
 

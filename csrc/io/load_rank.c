@@ -138,6 +138,8 @@ load_scalars(const fd_loading *l, const cJSON *json, fd_trace_rank *rank)
     rank->rank = (uint32_t)narrow[0];
     rank->world = (uint32_t)narrow[1];
     rank->pid = (uint32_t)narrow[2];
+    rank->incomplete =
+        cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(json, "complete")) != 0;
     rank->timing =
         cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "timing")) != 0;
     status = fd_loading_number(l, json, "steps", UINT64_MAX, &rank->steps);

@@ -32,11 +32,7 @@ collect_contexts(fd_reading *r)
                 .origin = c->origin,
                 .flags = c->flags,
             };
-            status = push_raw(r, &context, c, view->header->owner);
-            if (status == FD_OK) {
-                status = fd_map_put(&r->contexts, fd_reading_id(r, c),
-                                    r->raw.count - 1);
-            }
+            status = push_raw(r, &context, c, view->header.owner);
         }
     }
     return status;
@@ -66,7 +62,7 @@ link_contexts(fd_reading *r)
     uint32_t count = r->raw.count;
     for (uint32_t i = 1; i < count; i++) {
         fd_trace_context *c = &r->raw.list[i];
-        uint32_t parent = fd_map_get(&r->contexts, c->parent);
+        uint32_t parent = fd_reading_raw(r, c->parent);
         bool lost = (c->parent != 0 && parent == 0) || c->node == 0;
         if (lost && r->lost == 0) {
             fd_status status = make_lost(r);
@@ -76,7 +72,7 @@ link_contexts(fd_reading *r)
             c = &r->raw.list[i];
         }
         c->parent = c->parent != 0 && parent == 0 ? r->lost : parent;
-        c->origin = fd_map_get(&r->contexts, c->origin);
+        c->origin = fd_reading_raw(r, c->origin);
         if (c->node == 0) {
             c->node = r->raw.list[r->lost].node;
         }

@@ -87,19 +87,15 @@ read_event(fd_reading *r, const fd_event *event, uint16_t thread)
 static fd_status
 read_run(fd_reading *r, const fd_run *one, uint16_t thread)
 {
-    const fd_event *events = one->view->records;
-    uint32_t before = r->rank->events.count;
-    uint32_t ids_before = r->rank->record_ids.count;
-    uint32_t flows_before = r->flows.count;
-    fd_status status = FD_OK;
+    const void *records;
+    fd_status status = fd_chunks_events(one->of, one->view, &records);
+    const fd_event *events = records;
+    if (events == NULL) {
+        r->rank->threads.list[thread].events_lost += one->view->used;
+        return status;
+    }
     for (uint32_t i = 0; i < one->view->used && status == FD_OK; i++) {
         status = read_event(r, &events[i], thread);
-    }
-    if (fd_run_is_stale(one)) {
-        r->rank->threads.list[thread].events_lost += one->view->used;
-        r->rank->events.count = before;
-        r->rank->record_ids.count = ids_before;
-        r->flows.count = flows_before;
     }
     return status;
 }

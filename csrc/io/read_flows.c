@@ -4,11 +4,11 @@
 
 #include <string.h>
 
-/* The map of a file's contexts leads to raw ones, which know their thread. */
+/* Of a context of the file: the raw ones know their thread. */
 static uint32_t
 thread_of(const fd_reading *r, uint32_t context)
 {
-    uint32_t raw = fd_map_get(&r->contexts, context);
+    uint32_t raw = fd_reading_raw(r, context);
     return raw == 0 ? 0 : fd_map_get(&r->threads, r->owners.list[raw]);
 }
 

@@ -80,15 +80,15 @@ read_event(fd_reading *r, const fd_gpu_event *event)
 static fd_status
 read_run(fd_reading *r, const fd_run *one)
 {
-    const fd_gpu_event *events = one->view->records;
-    uint32_t before = r->rank->gpu_events.count;
-    fd_status status = FD_OK;
+    const void *records;
+    fd_status status = fd_chunks_events(one->of, one->view, &records);
+    const fd_gpu_event *events = records;
+    if (events == NULL) {
+        r->rank->counters[FD_COUNT_GPU_EVENTS_LOST] += one->view->used;
+        return status;
+    }
     for (uint32_t i = 0; i < one->view->used && status == FD_OK; i++) {
         status = read_event(r, &events[i]);
-    }
-    if (fd_run_is_stale(one)) {
-        r->rank->counters[FD_COUNT_GPU_EVENTS_LOST] += one->view->used;
-        r->rank->gpu_events.count = before;
     }
     return status;
 }

@@ -139,6 +139,7 @@ note_damage(fd_reading *r)
 {
     char line[128];
     fd_status status = FD_OK;
+    r->rank->incomplete = r->file.truncated || r->file.damaged > 0;
     if (r->file.truncated) {
         status = note(r, "the file is cut short: its last records are lost");
     }
@@ -152,6 +153,10 @@ note_damage(fd_reading *r)
         snprintf(text, sizeof text, "%s: %llu events of the timeline are lost",
                  r->trouble.text, (unsigned long long)r->missing);
         status = note(r, text);
+    }
+    if (status == FD_OK && r->file.writer == FD_WRITER_UNKNOWN) {
+        status = note(r, "whether its process lives is not known: the file "
+                         "system has no locks");
     }
     if (status == FD_OK && r->lost != 0) {
         status = note(r, "calls whose callers are lost hang below <lost>");
@@ -177,7 +182,8 @@ read_header(fd_reading *r)
     rank->pid = header->pid;
     rank->timing = header->timing;
     rank->state = header->state <= FD_STATE_STOPPED ? header->state : 0;
-    if (header->state != FD_STATE_STOPPED && !r->file.writer_lives) {
+    if (header->state != FD_STATE_STOPPED
+        && r->file.writer == FD_WRITER_GONE) {
         rank->state = FD_STATE_KILLED;
     }
     rank->steps = header->steps;
@@ -238,7 +244,6 @@ clear(fd_reading *r)
     fd_chunks_close(&r->spill);
     fd_map_clear(&r->nodes);
     fd_map_clear(&r->modules);
-    fd_map_clear(&r->contexts);
     fd_map_clear(&r->jobs);
     fd_map_clear(&r->threads);
     fd_vector_clear(&r->flows);
@@ -277,7 +282,7 @@ fd_reader_read(fd_trace **trace, const char *path, bool timeline,
     fd_reading r = {.timeline = timeline, .spill = {.fd = -1}};
     fd_status status = timeline ? fd_spill_open(&r, path, NULL, 0) : FD_OK;
     if (status == FD_OK) {
-        status = fd_chunks_open(&r.file, path, error);
+        status = fd_chunks_open(&r.file, path, FD_CHUNKS_FIGURES, error);
     }
     if (status != FD_OK) {
         fd_chunks_close(&r.spill);

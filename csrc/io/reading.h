@@ -14,11 +14,10 @@ typedef struct fd_raw_flow {
     uint16_t threads[2];
 } fd_raw_flow;
 
-/* A chunk of events as it was when it was looked at: its owner may be filling
- * it anew. */
+/* A chunk of events, not read yet: its owner may fill it anew before it is. */
 typedef struct fd_run {
+    fd_chunks *of;
     const fd_chunk_view *view;
-    uint64_t first; /* how many events of the owner came before */
 } fd_run;
 
 typedef FD_VECTOR(fd_run) fd_run_list;
@@ -33,8 +32,7 @@ typedef struct fd_reading {
     double ns_per_tick;
     fd_map nodes;
     fd_map modules;
-    fd_map contexts; /* file id -> index into raw */
-    FD_VECTOR(fd_trace_context) raw;
+    FD_VECTOR(fd_trace_context) raw; /* 0, then those of the file in order */
     FD_VECTOR(const fd_context *) records; /* parallel to raw */
     FD_VECTOR(uint32_t) owners;            /* thread id, parallel to raw */
     uint32_t *map; /* owned; raw index -> context of the trace */
@@ -51,7 +49,7 @@ typedef struct fd_reading {
     for (const fd_chunk_view *view = (chunks)->list.list;                     \
          view != NULL && view < (chunks)->list.list + (chunks)->list.count;   \
          view++)                                                              \
-        if (view->header->kind == (wanted))
+        if (view->header.kind == (wanted))
 #define FOR_EACH_CHUNK(r, wanted, view)                                       \
     FOR_EACH_CHUNK_OF(&(r)->file, wanted, view)
 
@@ -76,11 +74,18 @@ fd_reading_ns(const fd_reading *r, uint64_t ticks)
     return fd_reading_whole((double)ticks * r->ns_per_tick);
 }
 
+/* Where a context of the file is in `raw`, 0 when there is none. */
+static inline uint32_t
+fd_reading_raw(const fd_reading *r, uint32_t id)
+{
+    return fd_chunks_place(&r->file, FD_CHUNK_CONTEXTS, id);
+}
+
 /* The trace's context for one of the file, 0 when it was left out. */
 static inline uint32_t
 fd_reading_context(const fd_reading *r, uint32_t id)
 {
-    return r->map[fd_map_get(&r->contexts, id)];
+    return r->map[fd_reading_raw(r, id)];
 }
 
 /* The open stack of a running thread; depth 0 when there is none to trust. */
@@ -94,11 +99,8 @@ fd_status fd_reading_text(fd_reading *r, uint32_t id, size_t skip,
                           uint32_t *to);
 
 /* The chunks of a kind and owner, of both files, in the order of writing. */
-fd_status fd_reading_runs(const fd_reading *r, uint32_t kind, uint32_t owner,
+fd_status fd_reading_runs(fd_reading *r, uint32_t kind, uint32_t owner,
                           fd_run_list *runs);
-
-/* Whether a chunk was filled anew while it was read. */
-bool fd_run_is_stale(const fd_run *run);
 
 /* Open the side file of the recording at `path`: before the recording itself,
  * so that a live writer's events refer to what will be found there. NULL: its

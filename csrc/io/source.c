@@ -14,9 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
-enum { HEAD = 64 };
+enum { HEAD = 64, LARGEST_MANIFEST = 64 << 20 };
 
 typedef struct candidate {
     char *path; /* owned */
@@ -32,15 +32,29 @@ typedef struct directory {
 } directory;
 
 static fd_status
+read_head(const char *path, void *head, size_t room, size_t *size,
+          fd_error *error)
+{
+    int fd;
+    struct stat info;
+    *size = 0;
+    fd_status status = fd_open_to_read(path, &fd, &info, error);
+    if (status == FD_OK) {
+        *size = fd_read_at(fd, head, room, 0);
+        close(fd);
+    }
+    return status;
+}
+
+static fd_status
 open_file(fd_trace **trace, const char *path, bool timeline, fd_error *error)
 {
     char head[HEAD] = "";
-    FILE *file = fopen(path, "rbe");
-    if (file == NULL) {
-        return fd_fail(error, FD_EIO, "%s: %s", path, strerror(errno));
+    size_t size;
+    fd_status status = read_head(path, head, sizeof head, &size, error);
+    if (status != FD_OK) {
+        return status;
     }
-    size_t size = fread(head, 1, sizeof head, file);
-    fclose(file);
     if (size == 0) {
         return fd_fail(error, FD_EFORMAT, "%s: the file is empty", path);
     }
@@ -107,59 +121,57 @@ join(char to[PATH_MAX], const char *folder, const char *name)
     return size > 0 && size < PATH_MAX;
 }
 
-/* NULL without one; a damaged one is noted, and names nothing. */
+/* NULL without one; one that cannot be read is noted, and names nothing. */
 static fd_status
 read_manifest(directory *d, const char *folder, cJSON **manifest)
 {
     char path[PATH_MAX];
-    FILE *file = join(path, folder, "manifest.json") ? fopen(path, "rbe")
-                                                     : NULL;
+    char line[PATH_MAX + 512];
+    fd_buffer text = {.bytes = NULL};
+    fd_error error = {""};
     *manifest = NULL;
-    if (file == NULL) {
+    if (!join(path, folder, "manifest.json") || access(path, F_OK) != 0) {
         return FD_OK;
     }
-    fd_buffer text = {.bytes = NULL};
-    char block[4096];
-    size_t got;
-    while ((got = fread(block, 1, sizeof block, file)) > 0) {
-        fd_buffer_bytes(&text, block, got);
-    }
-    fclose(file);
-    fd_status status = text.status;
-    if (status == FD_OK) {
-        *manifest = text.size == 0
-                        ? NULL
-                        : cJSON_ParseWithLength(text.bytes, text.size);
+    fd_status status = fd_buffer_load(&text, path, LARGEST_MANIFEST, &error);
+    if (status == FD_OK && text.size > 0) {
+        *manifest = cJSON_ParseWithLength(text.bytes, text.size);
     }
     fd_buffer_clear(&text);
     if (status == FD_OK && *manifest == NULL) {
-        char line[PATH_MAX + 64];
+        fd_fail(&error, FD_EFORMAT, "%s: not valid JSON", path);
+    }
+    if (*manifest == NULL && status != FD_ENOMEM) {
         snprintf(line, sizeof line,
-                 "left out: %s: not valid JSON, all recordings beside it are "
-                 "read",
-                 path);
+                 "left out: %s, all recordings beside it are read",
+                 error.text);
         status = leave_out(d, line);
     }
     return status;
 }
 
-/* Whether the manifest, if there is one, names this file. */
+/* Whether the manifest, if there is one of ours and it names any, names this
+ * file. */
 static bool
 is_named(const cJSON *manifest, const char *name)
 {
+    const cJSON *format = cJSON_GetObjectItemCaseSensitive(manifest, "format");
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(manifest, "ranks");
     const cJSON *item;
-    if (!cJSON_IsArray(list)) {
+    if (!cJSON_IsArray(list) || !cJSON_IsString(format)
+        || strcmp(format->valuestring, "fastdispatch.run") != 0) {
         return true;
     }
+    bool names_any = false;
     cJSON_ArrayForEach(item, list)
     {
         const cJSON *file = cJSON_GetObjectItemCaseSensitive(item, "file");
         if (cJSON_IsString(file) && strcmp(file->valuestring, name) == 0) {
             return true;
         }
+        names_any = names_any || cJSON_IsString(file);
     }
-    return false;
+    return !names_any;
 }
 
 static bool
@@ -192,11 +204,8 @@ static uint32_t
 world_of(const char *path)
 {
     fd_header header;
-    FILE *file = fopen(path, "rbe");
-    size_t size = file == NULL ? 0 : fread(&header, 1, sizeof header, file);
-    if (file != NULL) {
-        fclose(file);
-    }
+    size_t size;
+    read_head(path, &header, sizeof header, &size, NULL);
     return size == sizeof header && fd_chunks_match(header.magic, size)
                ? header.world
                : 0;

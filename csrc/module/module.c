@@ -11,6 +11,7 @@
 #include "gpu/cudart.h"
 #include "module/engines.h"
 #include "module/errors.h"
+#include "module/folder_type.h"
 #include "module/et.h"
 #include "module/partition.h"
 #include "module/pipeline_report.h"
@@ -93,6 +94,12 @@ static PyMethodDef functions[] = {
     {"process_group_address", process_group_address, METH_O,
      PyDoc_STR("process_group_address($module, group, /)\n--\n\n"
                "By which operators of c10d's are given it.")},
+    {"writer", fd_writer_py, METH_O,
+     PyDoc_STR("writer($module, path, /)\n--\n\n"
+               "Whether the process that writes a recording lives.")},
+    {"save", fd_save_py, METH_VARARGS,
+     PyDoc_STR("save($module, path, content, /)\n--\n\n"
+               "Put bytes into a file that appears as a whole.")},
     {"pipeline_rule", (PyCFunction)(void (*)(void))fd_pipeline_rule,
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("pipeline_rule($module, path_suffix, qualname, kind, *,\n"
@@ -187,7 +194,7 @@ execute(PyObject *module)
     int (*const types[])(PyObject *) = {
         fd_session_type_init, fd_trace_type_init, fd_dispatch_type_init,
         fd_label_type_init, fd_job_type_init, fd_ping_types_init,
-        fd_plan_type_init, fd_graph_type_init};
+        fd_plan_type_init, fd_graph_type_init, fd_folder_type_init};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         if (types[i](module) < 0) {
             return -1;
@@ -208,6 +215,7 @@ traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->job);
     Py_VISIT(state->plan);
     Py_VISIT(state->graph);
+    Py_VISIT(state->folder);
     return 0;
 }
 
@@ -223,6 +231,7 @@ clear(PyObject *module)
     Py_CLEAR(state->job);
     Py_CLEAR(state->plan);
     Py_CLEAR(state->graph);
+    Py_CLEAR(state->folder);
     return 0;
 }
 

@@ -5,6 +5,7 @@
 #include "io/reader.h"
 #include "module/engines.h"
 #include "module/errors.h"
+#include "module/folder_type.h"
 #include "module/operands.h"
 #include "module/trace_type.h"
 
@@ -104,21 +105,30 @@ take_timeline(PyObject *value, void *to)
     return 1;
 }
 
-/* A new object with an open session; `path` may be None. */
+/* A new object with an open session; `path` may be None, and is a name where a
+ * folder is given. */
 static PyObject *
-session_opened(PyTypeObject *type, PyObject *path, int max_mb, int timing)
+session_opened(PyTypeObject *type, PyObject *path, PyObject *place, int max_mb,
+               int timing)
 {
     PyObject *bytes = NULL;
+    const fd_folder *folder = NULL;
+    if (place != Py_None) {
+        folder = fd_folder_in(PyType_GetModule(type), place);
+        if (folder == NULL) {
+            return NULL;
+        }
+    }
     if (path != Py_None && !PyUnicode_FSConverter(path, &bytes)) {
         return NULL;
     }
     session_object *self = (session_object *)type->tp_alloc(type, 0);
-    const char *place = bytes != NULL ? PyBytes_AS_STRING(bytes) : NULL;
+    const char *name = bytes != NULL ? PyBytes_AS_STRING(bytes) : NULL;
     fd_error error = {""};
     fd_status status = self == NULL ? FD_ENOMEM
-                                    : fd_session_open(&self->session, place,
-                                                      (size_t)max_mb, timing,
-                                                      &error);
+                                    : fd_session_open(&self->session, folder,
+                                                      name, (size_t)max_mb,
+                                                      timing, &error);
     Py_XDECREF(bytes);
     if (status != FD_OK) {
         Py_XDECREF(self);
@@ -133,8 +143,9 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     static char *names[] = {"path",   "max_mb",   "timing",   "calls",
                             "fold",   "prefixes", "rank",     "world",
                             "keep",   "schedule", "on_change", "on_ready",
-                            "timeline", NULL};
+                            "timeline", "folder",  NULL};
     PyObject *path = Py_None;
+    PyObject *folder = Py_None;
     PyObject *prefixes = NULL;
     PyObject *keep = NULL;
     PyObject *schedule = NULL;
@@ -147,14 +158,15 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     unsigned int rank = 0;
     unsigned int world = 1;
     fd_timeline timeline = {.on = false};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O$ipipOIIOOOOO&:Session",
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O$ipipOIIOOOOO&O:Session",
                                      names, &path, &max_mb, &timing, &calls,
                                      &fold, &prefixes, &rank, &world, &keep,
                                      &schedule, &on_change, &on_ready,
-                                     take_timeline, &timeline)) {
+                                     take_timeline, &timeline, &folder)) {
         return NULL;
     }
-    PyObject *self = session_opened(type, path, max_mb, timing);
+    PyObject *self = session_opened(type, path, folder, max_mb,
+                                    timing);
     if (self == NULL) {
         return NULL;
     }
@@ -269,6 +281,29 @@ session_finish(PyObject *self, PyObject *unused)
     (void)unused;
     fd_session_finish(session_of(self));
     Py_RETURN_NONE;
+}
+
+/* What is in memory as a file; the session has been stopped. */
+static PyObject *
+session_save(PyObject *self, PyObject *args)
+{
+    PyObject *place;
+    PyObject *name;
+    fd_error error = {""};
+    if (!PyArg_ParseTuple(args, "OO&:save", &place, PyUnicode_FSConverter,
+                          &name)) {
+        return NULL;
+    }
+    const fd_folder *folder = fd_folder_in(module_of(self), place);
+    fd_status status = FD_OK;
+    if (folder != NULL) {
+        status = fd_file_save(&session_of(self)->recording->file, folder,
+                              PyBytes_AS_STRING(name), &error);
+    }
+    Py_DECREF(name);
+    return folder == NULL    ? NULL
+           : status != FD_OK ? fd_raise(module_of(self), status, &error)
+                             : Py_NewRef(Py_None);
 }
 
 static PyObject *
@@ -478,6 +513,9 @@ static PyMethodDef methods[] = {
     {"finish", session_finish, METH_NOARGS,
      PyDoc_STR("finish($self, /)\n--\n\n"
                "Close the file of a stopped session.")},
+    {"save", session_save, METH_VARARGS,
+     PyDoc_STR("save($self, folder, name, /)\n--\n\n"
+               "Write a recording that is in memory as a file.")},
     {"step", session_step, METH_NOARGS,
      PyDoc_STR("step($self, /)\n--\n\nEnd a training step.")},
     {"record", session_record, METH_VARARGS,
@@ -528,7 +566,7 @@ static PyType_Slot slots[] = {
     {Py_tp_doc,
      "Session(path=None, *, max_mb=64, timing=True, calls=1, fold=True,\n"
      "        prefixes=(), rank=0, world=1, keep=None, schedule=None,\n"
-     "        on_change=None, on_ready=None, timeline=None)\n--\n\n"
+     "        on_change=None, on_ready=None, timeline=None, folder=None)\n--\n\n"
      "One recording session."},
     {Py_tp_new, session_new},
     {Py_tp_traverse, session_traverse},

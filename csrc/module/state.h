@@ -13,6 +13,7 @@ typedef struct fd_module_state {
     PyTypeObject *job;       /* owned */
     PyTypeObject *plan;      /* owned */
     PyTypeObject *graph;     /* owned */
+    PyTypeObject *folder;    /* owned */
 } fd_module_state;
 
 static inline fd_module_state *
@@ -30,5 +31,6 @@ int fd_job_type_init(PyObject *module);
 int fd_ping_types_init(PyObject *module);
 int fd_plan_type_init(PyObject *module);
 int fd_graph_type_init(PyObject *module);
+int fd_folder_type_init(PyObject *module);
 
 #endif

@@ -64,10 +64,12 @@ static PyObject *
 rank_of(const fd_trace *trace, const fd_trace_rank *rank)
 {
     PyObject *made = Py_BuildValue(
-        "{s:I,s:I,s:I,s:s,s:s,s:s,s:O,s:s,s:K,s:K,s:K,s:K,s:K,s:K,s:I,s:K}", "rank",
-        rank->rank, "world", rank->world, "pid", rank->pid, "id", rank->id,
+        "{s:I,s:I,s:I,s:s,s:s,s:s,s:O,s:O,s:s,s:K,s:K,s:K,s:K,s:K,s:K,s:I,"
+        "s:K}",
+        "rank", rank->rank, "world", rank->world, "pid", rank->pid, "id", rank->id,
         "boot_id", rank->boot_id, "state", fd_state_names[rank->state],
-        "timing", rank->timing != 0 ? Py_True : Py_False, "steps_source",
+        "timing", rank->timing != 0 ? Py_True : Py_False, "complete",
+        rank->incomplete ? Py_False : Py_True, "steps_source",
         fd_steps_source_names[rank->steps_source], "steps",
         (unsigned long long)rank->steps, "recorded",
         (unsigned long long)rank->recorded, "file_bytes",

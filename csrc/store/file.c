@@ -1,13 +1,12 @@
 #include "store/file.h"
 
 #include "base/alloc.h"
+#include "base/new_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -17,76 +16,43 @@ whole_pages(size_t bytes)
     return (bytes + FD_PAGE - 1) / FD_PAGE * FD_PAGE;
 }
 
-/* Open an existing file's lock; FD_ECONFLICT while its writer lives. */
-static fd_status
-check_abandoned(const char *path, fd_error *error)
+static bool
+has_descriptor(const fd_file *file)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return FD_OK;
-    }
-    bool live = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    close(fd);
-    if (live) {
-        return fd_fail(error, FD_ECONFLICT,
-                       "%s: another running process records there", path);
-    }
-    return FD_OK;
+    return fd_is_file(file->fd, file->device, file->inode);
 }
 
-/* The side file of the recording that is replaced. */
-static void
-drop_old_spill(const char *path)
+/* Where the program has closed the descriptor the file is opened again by its
+ * name. */
+static bool
+reopen(fd_file *file)
 {
-    char side[PATH_MAX];
-    char magic[sizeof FD_SPILL_MAGIC - 1];
-    int size = snprintf(side, sizeof side, "%s%s", path, FD_SPILL_SUFFIX);
-    int fd = size < (int)sizeof side ? open(side, O_RDONLY | O_CLOEXEC) : -1;
-    if (fd < 0) {
-        return;
+    int fd = -1;
+    file->fd = -1;
+    if (fd_folder_check(&file->folder)) {
+        fd_folder_file(&file->folder, file->name, O_RDWR, &fd, NULL);
     }
-    if (read(fd, magic, sizeof magic) == (ssize_t)sizeof magic
-        && memcmp(magic, FD_SPILL_MAGIC, sizeof magic) == 0) {
-        unlink(side);
+    if (fd_is_file(fd, file->device, file->inode)) {
+        file->fd = fd_high(fd);
+        file->reopened = true;
     }
-    close(fd);
-}
-
-/* Unlink first: a reader of the old recording keeps its own pages. */
-static fd_status
-open_new(fd_file *file, const char *path, fd_error *error)
-{
-    fd_status status = check_abandoned(path, error);
-    if (status != FD_OK) {
-        return status;
+    else if (fd >= 0) {
+        close(fd);
     }
-    unlink(path);
-    drop_old_spill(path);
-    file->path = fd_malloc(strlen(path) + 1);
-    if (file->path == NULL) {
-        return fd_fail(error, FD_ENOMEM, "%s: out of memory", path);
-    }
-    strcpy(file->path, path);
-    file->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (file->fd < 0) {
-        return fd_fail(error, errno == EEXIST ? FD_ECONFLICT : FD_EIO,
-                       "%s: cannot create: %s", path, strerror(errno));
-    }
-    flock(file->fd, LOCK_EX | LOCK_NB);
-    return FD_OK;
+    return file->fd >= 0;
 }
 
 /* Back [from, to) of the range with disk space or memory. */
 static fd_status
 back(fd_file *file, size_t from, size_t to)
 {
-    if (file->fd < 0) {
+    if (file->folder.fd < 0) {
         return FD_OK;
     }
-    int reason;
-    do {
+    int reason = has_descriptor(file) || reopen(file) ? EINTR : EBADF;
+    while (reason == EINTR) {
         reason = posix_fallocate(file->fd, (off_t)from, (off_t)(to - from));
-    } while (reason == EINTR);
+    }
     return reason == 0 ? FD_OK : FD_EFULL;
 }
 
@@ -94,7 +60,7 @@ static fd_status
 map(fd_file *file, fd_error *error)
 {
     int flags = file->fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
-                             : MAP_SHARED;
+                                   : MAP_SHARED;
     void *base = mmap(NULL, file->room, PROT_READ | PROT_WRITE, flags,
                       file->fd, 0);
     if (base == MAP_FAILED) {
@@ -109,57 +75,162 @@ map(fd_file *file, fd_error *error)
     return FD_OK;
 }
 
-fd_status
-fd_file_create(fd_file *file, const char *path, size_t max_bytes,
-               fd_error *error)
+static fd_status
+set_path(fd_file *file, const char *name, fd_error *error)
 {
-    *file = (fd_file){.fd = -1, .room = whole_pages(max_bytes)};
-    fd_status status = FD_OK;
-    if (path != NULL) {
-        status = open_new(file, path, error);
+    const char *folder = file->folder.path;
+    bool here = strcmp(folder, ".") == 0;
+    size_t size = strlen(folder) + strlen(name) + 2;
+    file->path = fd_malloc(size);
+    if (file->path == NULL) {
+        return fd_fail(error, FD_ENOMEM, "%s: out of memory", name);
     }
+    snprintf(file->path, size, "%s%s%s", here ? "" : folder,
+             here || strcmp(folder, "/") == 0 ? "" : "/", name);
+    file->name = file->path + strlen(file->path) - strlen(name);
+    return FD_OK;
+}
+
+static fd_status
+open_new(fd_file *file, const fd_folder *folder, const char *name,
+         fd_error *error)
+{
+    struct stat info;
+    fd_status status = fd_folder_copy(&file->folder, folder, error);
     if (status == FD_OK) {
-        status = map(file, error);
+        status = set_path(file, name, error);
     }
     if (status != FD_OK) {
-        if (file->fd >= 0) {
-            unlink(file->path);
-        }
-        fd_file_clear(file);
         return status;
     }
+    fd_temporary_name(file->temporary, name);
+    if (!fd_folder_is_name(name)
+        || fd_folder_create(&file->folder, file->temporary, true, &file->fd,
+                            NULL)
+               != FD_OK
+        || fstat(file->fd, &info) != 0) {
+        file->temporary[0] = '\0';
+        return fd_fail(error, FD_EIO, "%s: cannot create: %s", file->path,
+                       strerror(errno));
+    }
+    file->fd = fd_high(file->fd);
+    file->device = info.st_dev;
+    file->inode = info.st_ino;
+    return FD_OK;
+}
+
+static const char *
+magic_of(const fd_file *file)
+{
+    return file->is_side ? FD_SPILL_MAGIC : FD_FILE_MAGIC;
+}
+
+static void
+fill_header(fd_file *file)
+{
+    bool unlocked = file->fd >= 0 && fd_lock_take(file->fd) != FD_LOCK_FREE;
     fd_header *header = fd_file_header(file);
-    memcpy(header->magic, FD_FILE_MAGIC, sizeof header->magic);
+    memcpy(header->magic, magic_of(file), sizeof header->magic);
     header->version = FD_FILE_VERSION;
     header->header_bytes = FD_PAGE;
     header->max_bytes = file->room;
     header->pid = (uint32_t)getpid();
     header->file_bytes = FD_PAGE;
+    header->liveness = unlocked ? FD_LIVENESS_UNKNOWN : FD_LIVENESS_LOCK;
+}
+
+static fd_status
+begin(fd_file *file, const fd_folder *folder, const char *name,
+      bool is_side, size_t max_bytes, fd_error *error)
+{
+    *file = (fd_file){.fd = -1,
+                      .room = whole_pages(max_bytes),
+                      .folder = {.fd = -1},
+                      .is_side = is_side};
+    fd_status status = name != NULL ? open_new(file, folder, name, error)
+                                    : FD_OK;
+    if (status == FD_OK) {
+        status = map(file, error);
+    }
+    if (status != FD_OK) {
+        fd_file_clear(file);
+        return status;
+    }
+    fill_header(file);
     return FD_OK;
+}
+
+fd_status
+fd_file_begin(fd_file *file, const fd_folder *folder, const char *name,
+              size_t max_bytes, fd_error *error)
+{
+    return begin(file, folder, name, false, max_bytes, error);
+}
+
+fd_status
+fd_file_publish(fd_file *file, fd_error *error)
+{
+    fd_status status = FD_OK;
+    if (file->temporary[0] != '\0') {
+        status = fd_place_take(&file->folder, file->temporary, file->name,
+                               magic_of(file), error);
+    }
+    if (status == FD_OK) {
+        file->temporary[0] = '\0';
+    }
+    return status;
+}
+
+fd_status
+fd_file_create(fd_file *file, const char *path, size_t max_bytes,
+               fd_error *error)
+{
+    fd_folder folder = {.fd = -1};
+    const char *name = NULL;
+    *file = (fd_file){.fd = -1, .folder = {.fd = -1}};
+    fd_status status = path != NULL ? fd_folder_of(&folder, path, &name,
+                                                   "create", error)
+                                    : FD_OK;
+    if (status == FD_OK) {
+        status = fd_file_begin(file, &folder, name, max_bytes, error);
+    }
+    if (status == FD_OK) {
+        status = fd_file_publish(file, error);
+        if (status != FD_OK) {
+            fd_file_clear(file);
+        }
+    }
+    fd_folder_close(&folder);
+    return status;
 }
 
 fd_status
 fd_file_spill(fd_file *file, size_t max_bytes, fd_error *error)
 {
-    size_t size = strlen(file->path) + sizeof FD_SPILL_SUFFIX;
-    char *path = fd_malloc(size);
+    char name[NAME_MAX + 1];
     fd_file *spill = fd_malloc(sizeof *spill);
-    fd_status status = FD_ENOMEM;
-    if (path != NULL && spill != NULL) {
-        snprintf(path, size, "%s%s", file->path, FD_SPILL_SUFFIX);
-        status = fd_file_create(spill, path, max_bytes, error);
+    if (spill == NULL) {
+        return fd_fail(error, FD_ENOMEM, "%s: out of memory", file->path);
     }
-    else {
-        fd_fail(error, FD_ENOMEM, "%s: out of memory", file->path);
+    int size = snprintf(name, sizeof name, "%s%s", file->name,
+                        FD_SPILL_SUFFIX);
+    fd_status status = size < (int)sizeof name
+                           ? begin(spill, &file->folder, name, true, max_bytes,
+                                   error)
+                           : fd_fail(error, FD_EIO, "%s: the name is too long",
+                                     file->path);
+    if (status == FD_OK) {
+        memcpy(fd_file_header(spill)->id, fd_file_header(file)->id,
+               sizeof fd_file_header(file)->id);
+        status = fd_file_publish(spill, error);
+        if (status != FD_OK) {
+            fd_file_clear(spill);
+        }
     }
-    fd_free(path);
     if (status != FD_OK) {
         fd_free(spill);
         return status;
     }
-    fd_header *header = fd_file_header(spill);
-    memcpy(header->id, fd_file_header(file)->id, sizeof header->id);
-    memcpy(header->magic, FD_SPILL_MAGIC, sizeof header->magic);
     file->spill = spill;
     return FD_OK;
 }
@@ -200,21 +271,90 @@ cover(const fd_file *file, size_t from)
     }
 }
 
+/* Whether the name is still that of our file. */
+static bool
+has_name(fd_file *file)
+{
+    struct stat info;
+    return fd_folder_check(&file->folder)
+           && fd_folder_look(&file->folder, file->name, &info, NULL) == FD_OK
+           && info.st_dev == file->device && info.st_ino == file->inode;
+}
+
+static void
+let_go(fd_file *file)
+{
+    if (has_descriptor(file)) {
+        close(file->fd);
+    }
+    file->fd = -1;
+    fd_folder_close(&file->folder);
+}
+
+/* The mapping would keep the lock. So does one that was made with a descriptor
+ * that is closed: it is made again with the one there is. */
+static void
+unlock(fd_file *file)
+{
+    if (!has_descriptor(file) && !reopen(file)) {
+        return;
+    }
+    if (file->reopened) {
+        mmap(file->base, fd_file_header(file)->file_bytes,
+             PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file->fd, 0);
+    }
+    fd_lock_release(file->fd);
+}
+
 void
 fd_file_finish(fd_file *file)
 {
-    if (file->spill != NULL && file->spill->fd >= 0) {
-        if (fd_file_header(file->spill)->file_bytes == FD_PAGE) {
-            unlink(file->spill->path);
+    fd_file *spill = file->spill;
+    if (spill != NULL && spill->folder.fd >= 0) {
+        if (fd_file_header(spill)->file_bytes == FD_PAGE && has_name(spill)) {
+            fd_folder_remove(&spill->folder, spill->name);
         }
-        fd_file_finish(file->spill);
+        fd_file_finish(spill);
     }
-    if (file->fd >= 0) {
+    if (file->folder.fd >= 0) {
         cover(file, fd_file_header(file)->file_bytes);
-        flock(file->fd, LOCK_UN); /* the mapping would keep the lock */
-        close(file->fd);
-        file->fd = -1;
+        if (!file->is_side && has_name(file)) {
+            fd_place_settle(&file->folder, file->name);
+        }
+        unlock(file);
+        let_go(file);
     }
+}
+
+void
+fd_file_abandon(fd_file *file)
+{
+    if (file->folder.fd >= 0 && has_name(file)) {
+        fd_place_leave(&file->folder, file->name);
+    }
+    fd_file_detach(file);
+}
+
+fd_status
+fd_file_save(const fd_file *file, const fd_folder *folder, const char *name,
+             fd_error *error)
+{
+    fd_new_file made;
+    fd_status status = fd_new_file_open_in(&made, folder, name, error);
+    if (status != FD_OK) {
+        return status;
+    }
+    status = fd_new_file_write(&made, file->base,
+                               fd_file_header(file)->file_bytes, error);
+    if (status == FD_OK) {
+        status = fd_place_take(folder, made.temporary, name, FD_FILE_MAGIC,
+                               error);
+    }
+    if (status == FD_OK) {
+        fd_place_settle(folder, name);
+    }
+    fd_new_file_drop(&made);
+    return status;
 }
 
 /* No unlocking here: a forked child shares the lock with its parent. */
@@ -227,10 +367,7 @@ fd_file_detach(fd_file *file)
     if (file->base != NULL) {
         cover(file, 0);
     }
-    if (file->fd >= 0) {
-        close(file->fd);
-        file->fd = -1;
-    }
+    let_go(file);
 }
 
 void
@@ -240,12 +377,13 @@ fd_file_clear(fd_file *file)
         fd_file_clear(file->spill);
         fd_free(file->spill);
     }
-    if (file->fd >= 0) {
-        close(file->fd);
+    if (file->temporary[0] != '\0') {
+        fd_folder_remove(&file->folder, file->temporary);
     }
+    let_go(file);
     if (file->base != NULL) {
         munmap(file->base, file->room);
     }
     fd_free(file->path);
-    *file = (fd_file){.fd = -1};
+    *file = (fd_file){.fd = -1, .folder = {.fd = -1}};
 }

@@ -6,8 +6,8 @@
  *                                  ^ header->file_bytes
  *
  * Disk space is allocated when a chunk is made, so that a full disk is a
- * status here and never a SIGBUS later. Without a path (or when the path
- * cannot be written) the same range is anonymous memory.
+ * status here and never a SIGBUS later. Without a path the same range is
+ * anonymous memory, which can be saved as a file when it is finished.
  *
  * A second file of the same shape may lie beside it, with `.events` behind its
  * name: what becomes of the first happens to both.
@@ -18,7 +18,7 @@
 #define FD_FILE_H
 
 #include "base/status.h"
-#include "store/format.h"
+#include "store/place.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,20 +28,45 @@ typedef struct fd_file {
     size_t room;  /* bytes of address space, the bound on the file */
     int fd;       /* -1 when in memory */
     char *path;   /* owned; NULL when in memory */
+    char *name;   /* the last part of the path */
+    fd_folder folder; /* where the file is; closed when in memory */
+    char temporary[NAME_MAX + 1]; /* its name until it is published; then "" */
+    dev_t device; /* of the file, to know it by: a program may close all the */
+    ino_t inode;  /* descriptors there are, and be given the same numbers */
+    bool reopened; /* `fd` is not the one that is mapped and locked */
+    bool is_side; /* it is a side file */
     struct fd_file *spill; /* owned; the side file, NULL without */
 } fd_file;
 
-/* Create and lock the file. An existing file whose writer is gone is
- * replaced; a live one is FD_ECONFLICT. `path` NULL: in memory. */
+/* Make the file, locked, under a temporary name in the folder: nobody sees it
+ * before fd_file_publish. `name` NULL: in memory, and there is nothing to
+ * publish. */
+fd_status fd_file_begin(fd_file *file, const fd_folder *folder,
+                        const char *name, size_t max_bytes, fd_error *error);
+
+/* Give it its name (fd_place_take): FD_ECONFLICT when a process that lives
+ * records there. */
+fd_status fd_file_publish(fd_file *file, fd_error *error);
+
+/* Both, by a path; NULL: in memory. */
 fd_status fd_file_create(fd_file *file, const char *path, size_t max_bytes,
                          fd_error *error);
 
 /* Create the side file of a recording that has a path and an id. */
 fd_status fd_file_spill(fd_file *file, size_t max_bytes, fd_error *error);
 
+/* Take a file in which nothing was recorded out of its folder, and let it go;
+ * what was there before is there again. */
+void fd_file_abandon(fd_file *file);
+
+/* Write what is in memory as a file of this name. */
+fd_status fd_file_save(const fd_file *file, const fd_folder *folder,
+                       const char *name, fd_error *error);
+
 /* Give back what follows the last chunk and close the descriptor. The mapping
  * stays: a thread that is late may still write to records it owns. A side file
- * without a chunk is removed. */
+ * without a chunk is removed, and so is the recording that was there before,
+ * unless this one has no call. */
 void fd_file_finish(fd_file *file);
 
 /* Replace the mapping by private zero pages and forget the file, so that

@@ -130,6 +130,12 @@ enum {
     FD_STATE_KILLED = 4   /* never in a file: readers conclude it */
 };
 
+/* How others see that the writer lives. */
+enum {
+    FD_LIVENESS_LOCK = 1,   /* it holds fd_lock_take while it does; also 0 */
+    FD_LIVENESS_UNKNOWN = 2 /* the file system has no such locks */
+};
+
 /* fd_header.counters: everything that was dropped, capped or unattributed. */
 enum {
     FD_COUNT_NODES_FULL,       /* functions that found no room for a node */
@@ -197,6 +203,8 @@ typedef struct fd_header {
     uint64_t recorded;    /* ticks between starts and stops so far */
     uint64_t resumed;     /* tick of the latest start; 0 while paused */
     _Atomic uint64_t counters[FD_COUNTERS];
+    uint32_t liveness; /* FD_LIVENESS_* */
+    uint32_t unused;
 } fd_header;
 
 typedef struct fd_chunk {

@@ -100,24 +100,11 @@ plant(fd_recording *recording)
     return recording->overflow_node != 0 ? FD_OK : FD_EFULL;
 }
 
-fd_status
-fd_recording_open(fd_recording **recording, const char *path,
-                  const fd_limits *limits, fd_error *error)
+static void
+make_tables(fd_recording *made)
 {
-    fd_recording *made = fd_calloc(1, sizeof *made);
-    if (made == NULL) {
-        return fd_fail(error, FD_ENOMEM, "out of memory");
-    }
-    fd_status status = fd_file_create(&made->file, path, limits->max_bytes,
-                                      error);
-    if (status != FD_OK) {
-        fd_free(made);
-        return status;
-    }
-    made->limits = *limits;
-    made->timeline.max_bytes = limits->max_events;
-    pthread_mutex_init(&made->lock, NULL);
     fd_file *file = &made->file;
+    const fd_limits *limits = &made->limits;
     fd_strings_init(&made->strings, file, limits->max_strings);
     fd_nodes_init(&made->nodes, file, &made->strings, limits->max_nodes);
     fd_modules_init(&made->modules, file, &made->strings,
@@ -127,19 +114,64 @@ fd_recording_open(fd_recording **recording, const char *path,
     made->meta = fd_pool_of(file, FD_CHUNK_META, sizeof(fd_meta), META_CHUNK);
     made->schemas = fd_pool_of(file, FD_CHUNK_SCHEMAS, sizeof(fd_schema),
                                META_CHUNK);
-    identify(fd_file_header(file));
-    identify_boot(fd_file_header(file));
-    status = plant(made);
+}
+
+/* Others see the file once all of this is in it. */
+static fd_status
+fill(fd_recording *made, fd_error *error)
+{
+    make_tables(made);
+    identify(fd_file_header(&made->file));
+    identify_boot(fd_file_header(&made->file));
+    fd_status status = plant(made);
+    return status == FD_OK
+               ? fd_file_publish(&made->file, error)
+               : fd_fail(error, status, "%s: %s",
+                         made->file.path != NULL ? made->file.path : "memory",
+                         fd_status_name(status));
+}
+
+fd_status
+fd_recording_open_in(fd_recording **recording, const fd_folder *folder,
+                     const char *name, const fd_limits *limits,
+                     fd_error *error)
+{
+    fd_recording *made = fd_calloc(1, sizeof *made);
+    if (made == NULL) {
+        return fd_fail(error, FD_ENOMEM, "out of memory");
+    }
+    fd_status status = fd_file_begin(&made->file, folder, name,
+                                     limits->max_bytes, error);
     if (status != FD_OK) {
-        if (path != NULL) {
-            unlink(path);
-        }
+        fd_free(made);
+        return status;
+    }
+    made->limits = *limits;
+    made->timeline.max_bytes = limits->max_events;
+    pthread_mutex_init(&made->lock, NULL);
+    status = fill(made, error);
+    if (status != FD_OK) {
         fd_recording_free(made);
-        return fd_fail(error, status, "%s: %s", path != NULL ? path : "memory",
-                       fd_status_name(status));
+        return status;
     }
     *recording = made;
     return FD_OK;
+}
+
+fd_status
+fd_recording_open(fd_recording **recording, const char *path,
+                  const fd_limits *limits, fd_error *error)
+{
+    fd_folder folder = {.fd = -1};
+    const char *name = NULL;
+    fd_status status = path != NULL ? fd_folder_of(&folder, path, &name,
+                                                   "create", error)
+                                    : FD_OK;
+    if (status == FD_OK) {
+        status = fd_recording_open_in(recording, &folder, name, limits, error);
+    }
+    fd_folder_close(&folder);
+    return status;
 }
 
 fd_status
@@ -155,14 +187,15 @@ fd_recording_plan(fd_recording *recording, const fd_timeline *timeline,
     fd_status status = fd_file_spill(file, timeline->max_spill, error);
     fd_buffer name = {.bytes = NULL};
     if (status == FD_OK) {
-        const char *slash = strrchr(file->spill->path, '/');
-        const char *text = slash != NULL ? slash + 1 : file->spill->path;
-        fd_buffer_json(&name, text, strlen(text));
+        fd_buffer_json(&name, file->spill->name, strlen(file->spill->name));
         fd_buffer_bytes(&name, "", 1);
         status = name.status;
     }
     if (status == FD_OK) {
         fd_recording_note(recording, FD_SPILL_KEY, name.bytes);
+    }
+    else {
+        fd_file_abandon(file);
     }
     fd_buffer_clear(&name);
     return status;

@@ -48,13 +48,19 @@ typedef struct fd_recording {
     uint32_t overflow_node;
 } fd_recording;
 
-/* Start a recording at `path`, or in memory when `path` is NULL. */
+/* Start a recording under a name in a folder, or in memory when `name` is
+ * NULL. What was recorded there before is kept: store/place.h. */
+fd_status fd_recording_open_in(fd_recording **recording,
+                               const fd_folder *folder, const char *name,
+                               const fd_limits *limits, fd_error *error);
+
+/* The same by a path. */
 fd_status fd_recording_open(fd_recording **recording, const char *path,
                             const fd_limits *limits, fd_error *error);
 
 /* What is wanted of the timeline, before the first thread is attached. Its
  * share of the file follows from the limits; a recording in memory has no side
- * file. */
+ * file. After a failure the recording has no file any more: free it. */
 fd_status fd_recording_plan(fd_recording *recording,
                             const fd_timeline *timeline, fd_error *error);
 

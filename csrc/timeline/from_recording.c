@@ -143,8 +143,11 @@ open_recording(recording **made, const char *path, fd_error *error)
     }
     strcpy(r->path, path);
     fd_status status = load(r, false, error);
-    return status != FD_OK || has_timeline(r->trace)
-               ? status
+    return status != FD_OK || has_timeline(r->trace) ? status
+           : r->trace->ranks.list[0].incomplete
+               ? fd_fail(error, FD_EFORMAT,
+                         "it is cut short or damaged: no timeline in what can "
+                         "be read")
                : fd_fail(error, FD_EFORMAT,
                          "no timeline in it: record with `fastdispatch run "
                          "--timeline`");

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import json
 import os
 import sys
@@ -28,6 +29,7 @@ from fastdispatch.gpu import Gpu, gpu_of
 from fastdispatch.keep import Keep, keep_function
 from fastdispatch.operators import Operators
 from fastdispatch.schedule import Schedule, window
+from fastdispatch.summary import printable
 from fastdispatch.timeline import Timeline, timeline_of
 
 if TYPE_CHECKING:
@@ -86,9 +88,16 @@ class CallGraph:
         Called with this object at the end of each recorded window of the schedule.
     max_mb:
         Bound on the file and the memory beside it, 1 to 1024. What finds no room is counted in ``<overflow>``.
+    best_effort:
+        What happens when ``out`` cannot be written: ``start()`` raises, and nothing has been lost; with ``True`` the
+        recording is held in memory, and written at the end to ``out`` if that is possible by then, else to a new folder
+        for temporary files. Standard error says where, and ``path``.
     gather:
         At the end, send this rank's recording to rank 0 over torch.distributed and store it there (for hosts that
         share no disk). Every rank must stop then; the only option that communicates.
+
+    The recording that was in ``out`` before is kept beside the new one, with ``.previous`` behind its name, until that
+    has ended and has a call.
 
     Raises :class:`fastdispatch.Error` for options that make no sense and when this process records already.
     """
@@ -110,6 +119,7 @@ class CallGraph:
         ranks: Sequence[int] | None = None,
         on_trace_ready: Callable[[CallGraph], object] | None = None,
         max_mb: int = 64,
+        best_effort: bool = False,
         gather: bool = False,
     ) -> None:
         if schedule is not None and steps is not None:
@@ -139,15 +149,20 @@ class CallGraph:
         self._ranks = ranks if ranks is not None else _ranks_of_environment()
         self._on_trace_ready = on_trace_ready
         self._max_mb = max_mb
+        self._best_effort = best_effort
         self._gather = gather
         self._session: _core.Session | None = None
+        self._started = False
         self._operators: Operators | None = None
         self._pings: Pings | None = None
         self._engines: Engines | None = None
         self._region: _core.label | None = None  # when another graph records already
         self._rank, self._world = 0, 1
         self._run_id = ""
-        self._path: Path | None = None  # where the recording will be
+        self._place: files.Place | None = None  # where the recording is; None in memory
+        self._saved: Path | None = None  # where one that was in memory was written
+        self._refused = ""  # why it is in memory although a folder was given
+        self._start_folder = ""  # the current directory when it began: paths are relative to it
         self._iterating = False  # inside an iteration of job_schedule_profiler_range ...
         self._stepped = False  # ... that step() has ended
         self._ambient = False  # started by `run` or FASTDISPATCH=1: an inner CallGraph is a region of it
@@ -164,10 +179,11 @@ class CallGraph:
     def start(self) -> None:
         """Begin to record. Inside ``fastdispatch run`` this labels a region of the recording there is.
 
-        Raises :class:`fastdispatch.Error` when this object was started before or another one records.
+        Raises :class:`fastdispatch.Error` when this object was started before or another one records, and where the
+        recording cannot be written (see ``best_effort``).
         """
         global _current
-        if self._session is not None:
+        if self._started:
             raise _core.Error("this CallGraph has been started already: make a new one")
         if _current is not None:
             if not _current._ambient:
@@ -185,6 +201,7 @@ class CallGraph:
         if self._gpu is not None:
             self._gpu.attach(session)
         self._session = session
+        self._started = True
         if self._timeline is not None and "jobs" in self._timeline.shortest():
             self._engines = Engines(session, self._note)
             if self._calls == "off":
@@ -198,7 +215,7 @@ class CallGraph:
             }
         )
         _current = self
-        atexit.register(self.stop)
+        atexit.register(self._stop_at_exit)
         try:
             self._look()  # before the start: what it calls is no part of the program
             session.start()
@@ -219,10 +236,10 @@ class CallGraph:
             self._operators.detach()
         session.stop()
         _current = None
-        atexit.unregister(self.stop)
+        atexit.unregister(self._stop_at_exit)
         self._note_end()
         session.finish()
-        self._place()
+        self._settle(session)
         if self._gather:
             self._send()
         self._warn()
@@ -263,9 +280,13 @@ class CallGraph:
 
     @property
     def path(self) -> str | None:
-        """The file of this process; ``None`` in memory and where nothing is recorded."""
-        path = self._recorder._path if self._recorder is not None else None
-        return None if path is None else str(path)
+        """The file of this process; ``None`` in memory and where nothing is recorded. Of a recording that had to be held
+        in memory, once it has stopped: the file to which it was written."""
+        recorder = self._recorder
+        if recorder is None or (recorder._place is None and recorder._saved is None):
+            return None
+        path = recorder._saved or recorder._place.path  # type: ignore[union-attr]
+        return str(path if recorder._start_folder == _current_folder() else recorder._start_folder / path)
 
     @property
     def _recorder(self) -> CallGraph | None:
@@ -295,15 +316,30 @@ class CallGraph:
         }
         if self._out is None:
             return _core.Session(None, **options)
+        self._start_folder = _current_folder()
+        trouble: str | None
         try:
-            with files.claimed(self._out, self._rank) as self._path:
-                session = _core.Session(files.local_place(self._path), **options)
-                files.register(self._path, self._rank, self._world, self._run_id)
-        except (_core.Error, OSError) as error:
-            warnings.warn(f"fastdispatch: {error}; recording in memory instead", RuntimeWarning, stacklevel=4)
-            self._path = None
+            with files.claimed(self._out, self._rank, self._best_effort) as place:
+                session = place.session(**options)
+                self._place = place
+                trouble = files.register(place.folder, place.name, self._rank, self._world, self._run_id)
+        except _core.Error as error:
+            if not self._best_effort:
+                raise
+            self._refused = str(error)
             session = _core.Session(None, **options)
+            trouble = f"{error}: recording in memory, to be written at the end"
+        self._say(trouble)
         return session
+
+    def _say(self, line: str | None) -> None:
+        """What went wrong without an effect on the program."""
+        if line is None:
+            return
+        if self._ambient:
+            _print(line)
+        else:
+            warnings.warn(f"fastdispatch: {line}", RuntimeWarning, stacklevel=5)
 
     def _calls_source(self) -> str:
         return "frame" if self._calls == "auto" else self._calls
@@ -378,17 +414,28 @@ class CallGraph:
             }
             self._note({"cost_ns": costs})
 
-    def _place(self) -> None:
+    def _settle(self, session: _core.Session) -> None:
         """The finished file where it belongs, under the name of its rank."""
-        if self._path is None or self._session is None or self._session.path is None:
-            return
         try:
-            if Path(self._session.path) != self._path:
-                files.move(Path(self._session.path), self._path)
-            self._path = files.rename(self._path, self._rank, self._world, self._run_id)
-        except OSError as error:
-            warnings.warn(f"fastdispatch: the recording stays at {self._session.path}: {error}", stacklevel=3)
-            self._path = Path(self._session.path)
+            if self._place is not None:
+                self._say(files.settle(self._place, self._rank, self._world, self._run_id))
+            elif self._refused and self._out is not None:
+                self._saved = files.save(session, self._out, self._rank, self._world, self._run_id)
+                _print(f"the recording was held in memory ({self._refused}) and has been written to {self._saved}")
+        except _core.Error as error:
+            if self._place is None:
+                _print(f"the recording is lost: {error}")
+            elif self._place.local is not None:
+                _print(f"the recording stays at {session.path}: {error}")
+            else:
+                _print(f"the recording stays at {self._place.path}: {error}")
+
+    def _stop_at_exit(self) -> None:
+        """The program has ended: a traceback would be ours, and its exit status is its own."""
+        try:
+            self.stop()
+        except Exception as error:
+            _print(f"the recording was not finished: {error!r}")
 
     def _send(self) -> None:
         distributed = torch_distributed()
@@ -397,8 +444,8 @@ class CallGraph:
         from fastdispatch.gather import gather_recordings
 
         try:
-            gather_recordings(distributed, self._path, self._run_id)
-        except (RuntimeError, OSError, _core.Error) as error:
+            gather_recordings(distributed, self._place, self._run_id)
+        except (RuntimeError, _core.Error) as error:
             warnings.warn(f"fastdispatch: the recordings were not gathered: {error}", RuntimeWarning, stacklevel=3)
 
     def _warn(self) -> None:
@@ -429,12 +476,31 @@ def dump(path: str | os.PathLike[str]) -> None:
     _current.dump(path)
 
 
+def _current_folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it was removed
+        return ""
+
+
+def _print(line: str) -> None:
+    """On standard error, if there is one."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        print(f"fastdispatch: {printable(line)}", file=sys.stderr)
+
+
+#: Sessions of the parent, in a forked child: they stay as they are.
+_inherited: list[_core.Session | None] = []
+
+
 def _after_fork() -> None:
-    """A forked child records nothing: its hooks are off, the file is its parent's."""
+    """A forked child records nothing: its hooks are off, the file is its parent's, and this graph has none."""
     global _current
     if _current is not None:
-        atexit.unregister(_current.stop)
-        _current = None
+        graph, _current = _current, None
+        atexit.unregister(graph._stop_at_exit)
+        _inherited.append(graph._session)
+        graph._session = graph._place = None
         _core.after_fork()
 
 

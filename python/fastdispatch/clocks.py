@@ -27,7 +27,7 @@ _sessions = 0  # that wanted pings in this process: each has a key of its own in
 def boot_id() -> str:
     """The same on all ranks of a machine, which have one clock."""
     try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
     except OSError:
         return socket.gethostname()
 

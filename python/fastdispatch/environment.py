@@ -142,10 +142,10 @@ def facts() -> dict[str, object]:
 def network_file_system(folder: Path) -> str | None:
     """The name of the network file system that holds ``folder``, None for a local one."""
     try:
-        mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
+        mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
+        device = os.stat(folder).st_dev
     except OSError:
         return None
-    device = os.stat(folder).st_dev
     wanted = f"{os.major(device)}:{os.minor(device)}"
     kinds = {line.split(" - ")[1].split()[0] for line in mounts.splitlines() if line.split()[2] == wanted}
     return next((kind for kind in sorted(kinds) if kind in _NETWORK_FILE_SYSTEMS or kind.startswith("fuse.")), None)

@@ -6,12 +6,12 @@ A recording is a file that its process maps; reading it costs that process nothi
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fastdispatch import files
+from fastdispatch import _core, files
 from fastdispatch._core import Error
 from fastdispatch.clocks import boot_id
 from fastdispatch.trace import Trace, load
@@ -44,11 +44,11 @@ def switch(path: str, on: bool) -> tuple[list[Path], list[Path]]:
     if not running:
         raise Error(f"{path}: no process records there: {len(found)} finished")
     for each in running:
-        hold = each.with_name(each.name + OFF)
-        try:
-            hold.unlink(missing_ok=True) if on else hold.touch()
-        except OSError as error:
-            raise Error(f"{hold}: cannot {'remove' if on else 'write'}: {error.strerror}") from None
+        folder = _core.Folder(each.parent)
+        if on:
+            folder.remove(each.name + OFF)
+        else:
+            folder.write(each.name + OFF, b"")
     return running, [each for each in found if each not in running]
 
 
@@ -82,9 +82,16 @@ class Stack:
         }
 
 
-def stacks(path: str) -> list[Stack]:
-    """Every thread of every rank that has open calls, by rank. Raises Error for what is no recording."""
-    return [stack for each in recordings(path) for stack in stacks_of(load(each), files.is_live(each))]
+def stacks(path: str, tell: Callable[[str], object] = lambda line: None) -> list[Stack]:
+    """Every thread of every rank that has open calls, by rank. ``tell`` is called with a line for each recording that
+    is incomplete. Raises Error for what is no recording."""
+    found = []
+    for each in recordings(path):
+        trace = load(each)
+        for line in trace.incomplete:
+            tell(line)
+        found += stacks_of(trace, files.is_live(each))
+    return found
 
 
 def stacks_of(trace: Trace, live: bool) -> Iterable[Stack]:

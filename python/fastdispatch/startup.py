@@ -3,7 +3,8 @@
 ``FASTDISPATCH=1`` records every Python process, ``FASTDISPATCH=children`` (what ``fastdispatch run`` sets) those that
 multiprocessing spawns. ``FASTDISPATCH_OUT``, ``FASTDISPATCH_RANKS``, ``FASTDISPATCH_STEPS=A:B`` and
 ``FASTDISPATCH_OPTIONS=ops=dispatch,timing=0`` are the options. A mistake in them is one line on standard error,
-never an exception: the process is somebody's training.
+never an exception: the process is somebody's training. For the same reason a recording that cannot be written is held
+in memory (``best_effort=0``: there is none). An interpreter beside the main one records nothing.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def options_of(text: str) -> dict[str, Any]:
 def start() -> None:
     from fastdispatch.callgraph import CallGraph
 
-    options = options_of(os.environ.get("FASTDISPATCH_OPTIONS", ""))
+    options = {"best_effort": True} | options_of(os.environ.get("FASTDISPATCH_OPTIONS", ""))
     steps = os.environ.get("FASTDISPATCH_STEPS") or None
     graph = CallGraph(os.environ.get("FASTDISPATCH_OUT") or "fastdispatch-out", steps=steps, **options)
     graph._ambient = True
@@ -42,5 +43,7 @@ if os.environ.get("FASTDISPATCH") != "children" or is_spawned_by_multiprocessing
     try:
         start()
     except Exception as error:
-        if sys.stderr:  # None where descriptor 2 is closed
+        # CPython and csrc/module/module.c say so of an interpreter beside the main one; sys.stderr is None where
+        # descriptor 2 is closed.
+        if sys.stderr and not (isinstance(error, ImportError) and "subinterpreters" in str(error)):
             print(f"fastdispatch: not recording: {error}", file=sys.stderr)

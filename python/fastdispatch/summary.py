@@ -101,8 +101,11 @@ def summary_lines(path: str) -> list[str]:
     steps = f"{rank['steps']} steps, " if rank["steps_source"] != "none" else ""
     folder = path.rpartition("/")[0] or "."
     side = files.side(Path(path))
+    previous = Path(path + files.PREVIOUS)
     spilled = f" and {side.stat().st_size / 1e6:.1f} MB of timeline in {side.name}" if side.exists() else ""
+    kept = [f"no call was recorded: the recording before it is kept as {previous}"] if previous.exists() else []
     return [
+        *kept,
         f"{steps}rank {rank['rank']} of {rank['world']}: {grouped(used)} functions and operators, "
         f"{grouped(edges)} edges, {grouped(paths)} paths{price}",
         f"{path} ({rank['file_bytes'] / 1e6:.1f} MB{spilled}).  Look: fastdispatch report | html | svg {folder}",

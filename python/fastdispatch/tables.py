@@ -6,6 +6,7 @@ import csv
 import io
 import os
 import sqlite3
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -67,19 +68,19 @@ def to_sqlite(trace: Trace, path: PathLike) -> None:
     """All tables as a database, at once: a reader of ``path`` sees the old file or the new one. Raises Error where it
     cannot be written."""
     target = Path(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    temporary.unlink(missing_ok=True)
     try:
-        database = sqlite3.connect(temporary)
-        try:
-            with database:
-                for name, columns in all_tables(trace):
-                    insert(database, name, columns)
-        finally:
-            database.close()
-        os.replace(temporary, target)
+        with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as folder:
+            temporary = Path(folder) / "new"
+            os.close(os.open(temporary, os.O_CREAT | os.O_EXCL, 0o666))
+            database = sqlite3.connect(temporary)
+            try:
+                with database:
+                    for name, columns in all_tables(trace):
+                        insert(database, name, columns)
+            finally:
+                database.close()
+            os.replace(temporary, target)
     except (OSError, sqlite3.Error) as error:
-        temporary.unlink(missing_ok=True)
         raise _core.Error(f"{target}: cannot write: {getattr(error, 'strerror', None) or error}") from None
 
 

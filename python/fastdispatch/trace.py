@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -66,6 +68,7 @@ class Trace:
     @cached_property
     def ranks(self) -> list[dict[str, Any]]:
         """One dict a rank, by rank: who recorded (rank, world, pid, id, ...), state (``stopped``, ``killed``, ...),
+        complete (false where the file is cut short or damaged),
         recorded (ns), steps, steps_source, counters of what was dropped, notes, meta, flows and flows_lost (arrows of a
         timeline, and those of which an end is not there), and the tables threads, open (calls that were open; age in
         ns), latest_steps (ns since the start) and step_tops."""
@@ -73,6 +76,15 @@ class Trace:
         for rank in ranks:
             rank["meta"] = {key: json.loads(value) for key, value in rank["meta"].items()}
         return ranks
+
+    @property
+    def incomplete(self) -> list[str]:
+        """A line a rank whose file is cut short or damaged: what is missing may have been in it."""
+        return [
+            f"rank {rank['rank']} is incomplete: {'; '.join(rank['notes']) or 'its file was damaged'}"
+            for rank in self.ranks
+            if not rank["complete"]
+        ]
 
     @property
     def meta(self) -> dict[str, Any]:
@@ -186,7 +198,24 @@ def load(path: PathLike | Sequence[PathLike], *, timeline: bool = False) -> Trac
     Raises :class:`fastdispatch.Error` with one line when that is not what it is.
     """
     paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
-    return Trace(privacy.apply(_core.Trace(paths, timeline=timeline)))
+    trace = Trace(privacy.apply(_core.Trace(paths, timeline=timeline)))
+    tell = _on_incomplete.get()
+    for line in trace.incomplete if tell is not None else []:
+        tell(f"{privacy.shown(os.fspath(paths[0]))}: {line}")
+    return trace
+
+
+_on_incomplete: ContextVar[Callable[[str], object] | None] = ContextVar("fastdispatch_on_incomplete", default=None)
+
+
+@contextmanager
+def telling(tell: Callable[[str], object] | None) -> Iterator[None]:
+    """Within it ``tell`` is called, when a trace has been read, with each line of :attr:`Trace.incomplete`."""
+    token = _on_incomplete.set(tell)
+    try:
+        yield
+    finally:
+        _on_incomplete.reset(token)
 
 
 def merge(inputs: Iterable[PathLike], output: PathLike) -> None:

@@ -179,7 +179,7 @@ what_cannot_be_opened(void)
     STATUS(fd_bytes_in_open(&in, "absent", &error), FD_EIO);
     SAME(error.text, "absent: No such file or directory");
     STATUS(fd_bytes_in_open(&in, "/dev/null", &error), FD_EIO);
-    SAME(error.text, "/dev/null: not a file");
+    SAME(error.text, "/dev/null: not a regular file");
 }
 
 /* Pieces of `step` numbers up to `count`; then the end, or a failure. */

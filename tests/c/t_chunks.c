@@ -19,7 +19,8 @@ open_bytes(fd_chunks *chunks, const fd_buffer *bytes, size_t size,
 {
     *chunks = (fd_chunks){.fd = -1};
     fd_status status = fixture_write("part.fd", bytes->bytes, size);
-    return status == FD_OK ? fd_chunks_open(chunks, "part.fd", error) : status;
+    return status == FD_OK ? fd_chunks_open(chunks, "part.fd", FD_CHUNKS_ALL,
+                                            error) : status;
 }
 
 static void
@@ -30,7 +31,7 @@ what_is_refused(void)
     fd_error error;
     OK(fixture_recorded("whole.fd", 0, NULL));
     OK(fixture_read("whole.fd", &bytes));
-    STATUS(fd_chunks_open(&chunks, "absent.fd", &error), FD_EIO);
+    STATUS(fd_chunks_open(&chunks, "absent.fd", FD_CHUNKS_ALL, &error), FD_EIO);
     SAME(error.text, "absent.fd: No such file or directory");
     STATUS(open_bytes(&chunks, &bytes, 0, &error), FD_EFORMAT);
     SAME(error.text, "part.fd: the file is empty");
@@ -46,7 +47,7 @@ what_is_refused(void)
     header->version = 0;
     STATUS(open_bytes(&chunks, &bytes, bytes.size, &error), FD_EFORMAT);
     SAME(error.text, "part.fd: the header is damaged");
-    STATUS(fd_chunks_open(&chunks, ".", &error), FD_EIO);
+    STATUS(fd_chunks_open(&chunks, ".", FD_CHUNKS_ALL, &error), FD_EIO);
 }
 
 static void
@@ -59,12 +60,16 @@ records_by_id(void)
     const fd_file *file = &f.recording->file;
     OK(fd_chunks_view(&chunks, file->base, fixture_bytes(&f), NULL));
     EQUAL(chunks.damaged, 0);
-    CHECK(!chunks.truncated && chunks.writer_lives);
+    CHECK(!chunks.truncated && chunks.writer == FD_WRITER_LIVES);
     uint32_t node = f.recording->overflow_node;
     uint32_t count = f.recording->nodes.pool.count;
     uint32_t first = f.recording->folded_node;
-    CHECK(fd_chunks_record(&chunks, FD_CHUNK_NODES, node)
-          == fd_file_record(file, node));
+    const fd_node *copy = fd_chunks_record(&chunks, FD_CHUNK_NODES, node);
+    CHECK(copy != NULL && copy != fd_file_record(file, node));
+    CHECK(memcmp(copy, fd_file_record(file, node), sizeof *copy) == 0);
+    EQUAL(fd_chunks_place(&chunks, FD_CHUNK_NODES, first), 1);
+    EQUAL(fd_chunks_place(&chunks, FD_CHUNK_NODES, node), 2);
+    EQUAL(fd_chunks_place(&chunks, FD_CHUNK_NODES, first - 1), 0);
     CHECK(fd_chunks_record(&chunks, FD_CHUNK_NODES, first + count - 1)
           != NULL);
     CHECK(fd_chunks_record(&chunks, FD_CHUNK_NODES, first + count) == NULL);
@@ -94,10 +99,18 @@ strings_by_id(void)
     CHECK(fd_chunks_string(&chunks, f.recording->overflow_node * 8) == NULL);
     CHECK(fd_chunks_string(&chunks, UINT32_MAX) == NULL);
     fd_string *longer = (fd_string *)(file->base + (size_t)id * 8);
-    longer->size = UINT32_MAX;
-    CHECK(fd_chunks_string(&chunks, id) == NULL);
-    longer->size = f.recording->strings.pool.chunk->used;
-    CHECK(fd_chunks_string(&chunks, id) == NULL);
+    const uint32_t sizes[] = {UINT32_MAX,
+                              f.recording->strings.pool.chunk->used};
+    for (int i = 0; i < 2; i++) {
+        longer->size = sizes[i];
+        SAME(fd_chunks_string(&chunks, id)->bytes, "aten::mm");
+        fd_chunks_close(&chunks);
+        OK(fd_chunks_view(&chunks, file->base, fixture_bytes(&f), NULL));
+        CHECK(fd_chunks_string(&chunks, id) == NULL);
+        longer->size = 8;
+        fd_chunks_close(&chunks);
+        OK(fd_chunks_view(&chunks, file->base, fixture_bytes(&f), NULL));
+    }
 }
 
 /* A chunk of a kind that a later version adds is skipped, not damaged. */
@@ -115,7 +128,7 @@ unknown_kinds(void)
     EQUAL(chunks.damaged, 0);
     uint32_t seen = 0;
     for (uint32_t i = 0; i < chunks.list.count; i++) {
-        seen += chunks.list.list[i].header->kind == 77;
+        seen += chunks.list.list[i].header.kind == 77;
     }
     EQUAL(seen, 1);
 }
@@ -157,9 +170,9 @@ damaged_chunks(void)
     OK(fd_chunks_view(&chunks, f.recording->file.base, saved.offset + 64 * 4,
                       NULL));
     CHECK(chunks.truncated);
-    EQUAL(chunks.list.list[0].header->kind > 0, 1);
+    EQUAL(chunks.list.list[0].header.kind > 0, 1);
     for (uint32_t i = 0; i < chunks.list.count; i++) {
-        if (chunks.list.list[i].header == hot) {
+        if (chunks.list.list[i].header.offset == saved.offset) {
             EQUAL(chunks.list.list[i].used, 3);
         }
     }
@@ -171,12 +184,12 @@ writer_is_seen(void)
     CLEAN(fixture_clear) fixture f;
     OK(fixture_open(&f, "alive.fd", 4));
     CLEAN(fd_chunks_close) fd_chunks chunks = {.fd = -1};
-    OK(fd_chunks_open(&chunks, "alive.fd", NULL));
-    CHECK(chunks.writer_lives);
+    OK(fd_chunks_open(&chunks, "alive.fd", FD_CHUNKS_ALL, NULL));
+    EQUAL(chunks.writer, FD_WRITER_LIVES);
     fd_chunks_close(&chunks);
     fixture_stop(&f);
-    OK(fd_chunks_open(&chunks, "alive.fd", NULL));
-    CHECK(!chunks.writer_lives);
+    OK(fd_chunks_open(&chunks, "alive.fd", FD_CHUNKS_ALL, NULL));
+    EQUAL(chunks.writer, FD_WRITER_GONE);
 }
 
 RUN(TEST(match), TEST(what_is_refused), ABSORBS(records_by_id),

@@ -28,7 +28,7 @@ whatever_is_known(void)
                       "[{\"pg_name\":\"0\",\"ranks\":[],\"group_size\":2},"
                       "{\"pg_name\":\"1\",\"ranks\":[1],\"fd_address\":4096}]");
     fixture_stop(&f);
-    OK(fd_chunks_open(&file, "h.fd", NULL));
+    OK(fd_chunks_open(&file, "h.fd", FD_CHUNKS_ALL, NULL));
     OK(fd_et_put_recording_head(&et, &file));
     EQUAL(et.pid, fd_chunks_header(&file)->pid);
     EQUAL(et.rank, fd_chunks_header(&file)->rank);

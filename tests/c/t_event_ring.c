@@ -137,13 +137,14 @@ one_that_is_not_needed_goes(void)
     CHECK(access("plenty.fd.events", F_OK) != 0);
 }
 
-/* A recording that replaces another takes its side file away, and what is no
- * side file it leaves. */
+/* A recording that replaces another takes its side file away; what is no side
+ * file it leaves, and refuses to write there. */
 static void
 one_of_a_recording_that_is_replaced_goes(void)
 {
     CLEAN(clear) series s;
     CLEAN(fixture_clear) fixture again = {.recording = NULL};
+    unlink("twice.fd.events"); /* no recording: it would be in the way */
     OK(open_series(&s, "twice.fd", 100 * 1024, false));
     CHECK(next(&s) != NULL && next(&s) != NULL && next(&s) != NULL);
     fixture_stop(&s.f);
@@ -153,6 +154,10 @@ one_of_a_recording_that_is_replaced_goes(void)
     OK(fixture_write("twice.fd.events", "my diary", 8));
     fixture_clear(&again);
     OK(fixture_open(&again, "twice.fd", 4));
+    EQUAL(access("twice.fd.events", F_OK), 0);
+    fixture_clear(&again);
+    clear(&s);
+    STATUS(open_series(&s, "twice.fd", 100 * 1024, false), FD_EFORMAT);
     EQUAL(access("twice.fd.events", F_OK), 0);
 }
 

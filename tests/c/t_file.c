@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -178,7 +177,148 @@ detach_in_a_child(void)
     STATUS(fd_file_create(&other, "forked.fd", MB, NULL), FD_ECONFLICT);
 }
 
+/* In a process of its own: record, fork, and tell the child's number once it
+ * has let go. Both wait to be killed. */
+static void
+record_and_fork(const char *path, int tell)
+{
+    fd_file file;
+    if (fd_file_create(&file, path, MB, NULL) != FD_OK) {
+        _exit(1);
+    }
+    if (fork() == 0) {
+        pid_t own = getpid();
+        fd_file_detach(&file);
+        _exit(write(tell, &own, sizeof own) == sizeof own ? pause() : 1);
+    }
+    _exit(pause());
+}
+
+/* A child that was forked and lives on is no writer. */
+static void
+killed_while_a_child_lives(void)
+{
+    int pipes[2];
+    pid_t child = 0;
+    fd_writer before;
+    fd_writer after;
+    CLEAN(fd_folder_close) fd_folder folder = {.fd = -1};
+    OK(fd_folder_open(&folder, ".", false, NULL));
+    CHECK(pipe(pipes) == 0);
+    pid_t parent = fork();
+    if (parent == 0) {
+        record_and_fork("orphaned.fd", pipes[1]);
+    }
+    EQUAL(read(pipes[0], &child, sizeof child), sizeof child);
+    OK(fd_place_look(&folder, "orphaned.fd", &before, NULL));
+    kill(parent, SIGKILL);
+    waitpid(parent, NULL, 0);
+    OK(fd_place_look(&folder, "orphaned.fd", &after, NULL));
+    bool lives = kill(child, SIGKILL) == 0;
+    close(pipes[0]);
+    close(pipes[1]);
+    EQUAL(before, FD_WRITER_LIVES);
+    EQUAL(after, FD_WRITER_GONE);
+    CHECK(lives);
+}
+
+/* The number of a closed descriptor may be that of a file of the program's:
+ * it keeps its length and stays open, and ours goes on. */
+static void
+descriptors_are_closed(void)
+{
+    CLEAN(fd_file_clear) fd_file file = {.fd = -1};
+    struct stat info;
+    fd_chunk *chunk;
+    OK(fd_file_create(&file, "closed.fd", MB, NULL));
+    int theirs = open("theirs", O_RDWR | O_CREAT | O_TRUNC, 0600);
+    int taken[3] = {file.fd, file.folder.fd, -1};
+    dup2(theirs, file.fd);
+    dup2(theirs, file.folder.fd);
+    OK(fd_file_chunk(&file, FD_CHUNK_META, 8, FD_PAGE, 0, &chunk));
+    taken[2] = file.fd;
+    dup2(theirs, file.fd);
+    fd_file_finish(&file);
+    fd_writer writer = FD_WRITER_NONE;
+    fd_header header;
+    int reader = open("closed.fd", O_RDONLY);
+    writer = fd_writer_of(reader, &header);
+    close(reader);
+    close(theirs);
+    for (int i = 0; i < 3; i++) {
+        EQUAL(close(taken[i]), 0); /* it is open still */
+    }
+    EQUAL(writer, FD_WRITER_GONE);
+    EQUAL(header.file_bytes, 2 * FD_PAGE);
+    CHECK(stat("theirs", &info) == 0);
+    EQUAL(info.st_size, 0);
+    CHECK(stat("closed.fd", &info) == 0);
+    EQUAL(info.st_size, 2 * FD_PAGE);
+}
+
+/* Nobody sees a file before it is whole, and one that never is goes. */
+static void
+published_at_once(void)
+{
+    CLEAN(fd_folder_close) fd_folder folder = {.fd = -1};
+    CLEAN(fd_file_clear) fd_file file = {.fd = -1};
+    OK(fd_folder_open(&folder, ".", false, NULL));
+    unlink("whole.fd");
+    OK(fd_file_begin(&file, &folder, "whole.fd", MB, NULL));
+    CHECK(access("whole.fd", F_OK) != 0);
+    char temporary[NAME_MAX + 1];
+    strcpy(temporary, file.temporary);
+    CHECK(access(temporary, F_OK) == 0);
+    fd_file_clear(&file);
+    CHECK(access(temporary, F_OK) != 0);
+    OK(fd_file_begin(&file, &folder, "whole.fd", MB, NULL));
+    OK(fd_file_publish(&file, NULL));
+    CHECK(file_starts_with("whole.fd", FD_FILE_MAGIC));
+    SAME(file.path, "whole.fd");
+}
+
+static void
+abandoned(void)
+{
+    CLEAN(fd_file_clear) fd_file file = {.fd = -1};
+    unlink("left.fd");
+    OK(fd_file_create(&file, "left.fd", MB, NULL));
+    memcpy(fd_file_header(&file)->id, "the first one...", 16);
+    fd_file_finish(&file);
+    fd_file_clear(&file);
+    OK(fd_file_create(&file, "left.fd", MB, NULL));
+    CHECK(access("left.fd.previous", F_OK) == 0);
+    fd_file_abandon(&file);
+    CHECK(access("left.fd.previous", F_OK) != 0);
+    fd_header header = {.version = 0};
+    int fd = open("left.fd", O_RDONLY);
+    ssize_t got = read(fd, &header, sizeof header);
+    close(fd);
+    EQUAL(got, sizeof header);
+    CHECK(memcmp(header.id, "the first one...", 16) == 0);
+}
+
+static void
+saved_from_memory(void)
+{
+    CLEAN(fd_folder_close) fd_folder folder = {.fd = -1};
+    CLEAN(fd_file_clear) fd_file file = {.fd = -1};
+    fd_chunk *chunk;
+    struct stat info;
+    OK(fd_folder_open(&folder, ".", false, NULL));
+    OK(fd_file_create(&file, NULL, MB, NULL));
+    OK(fd_file_chunk(&file, FD_CHUNK_META, 8, FD_PAGE, 0, &chunk));
+    OK(fd_file_save(&file, &folder, "saved.fd", NULL));
+    CHECK(stat("saved.fd", &info) == 0);
+    EQUAL(info.st_size, 2 * FD_PAGE);
+    CHECK(file_starts_with("saved.fd", FD_FILE_MAGIC));
+    mkfifo("saved.fifo", 0600);
+    STATUS(fd_file_save(&file, &folder, "saved.fifo", NULL), FD_EIO);
+}
+
 RUN(TEST(header_and_chunks), TEST(bound_is_counted), TEST(full_disk),
     TEST(full_from_the_start), TEST(cannot_create),
     TEST(live_file_is_not_taken), TEST(finish_keeps_what_is_there),
-    TEST(detach_in_a_child))
+    TEST(detach_in_a_child), ONCE(killed_while_a_child_lives),
+    ONCE(descriptors_are_closed), TEST(published_at_once), TEST(abandoned),
+    TEST(saved_from_memory))

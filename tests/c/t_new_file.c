@@ -45,9 +45,10 @@ says_why_not(void)
     STATUS(fd_new_file_open(&file, "no/where", &error), FD_EIO);
     SAME(error.text, "no/where: cannot write: No such file or directory");
     STATUS(fd_new_file_open(&file, endless, &error), FD_EIO);
-    OK(fd_new_file_open(&file, ".", &error));
-    STATUS(fd_new_file_keep(&file, &error), FD_EIO);
-    CHECK(access(file.temporary, F_OK) != 0);
+    STATUS(fd_new_file_open(&file, ".", &error), FD_EIO);
+    SAME(error.text, ".: cannot write: Is a directory");
+    STATUS(fd_new_file_open(&file, "/dev/null", &error), FD_EIO);
+    SAME(error.text, "/dev/null: cannot write: not a regular file");
 }
 
 RUN(TEST(appears_as_a_whole), TEST(leaves_nothing), TEST(says_why_not))

@@ -33,23 +33,14 @@ in_the_order_of_writing(void)
     OK(fd_chunks_view(&r.file, f.recording->file.base, fixture_bytes(&f),
                       NULL));
     fd_status status = fd_reading_runs(&r, FD_CHUNK_EVENTS, 5, &runs);
-    bool ordered = status == FD_OK && runs.count == 4
-                   && runs.list[0].view->header == made[1]
-                   && runs.list[1].view->header == made[3]
-                   && runs.list[2].view->header == made[2]
-                   && runs.list[3].view->header == made[0];
-    fd_run last = ordered ? runs.list[3] : (fd_run){NULL, 0};
+    static const int order[] = {1, 3, 2, 0};
+    bool ordered = status == FD_OK && runs.count == 4;
+    for (int i = 0; i < 4 && ordered; i++) {
+        ordered = runs.list[i].view->header.offset == made[order[i]]->offset;
+    }
     fd_vector_clear(&runs);
     OK(status);
     CHECK(ordered);
-    CHECK(!fd_run_is_stale(&last));
-    made[0]->used = 11;
-    CHECK(!fd_run_is_stale(&last));
-    made[0]->used = 9;
-    CHECK(fd_run_is_stale(&last));
-    made[0]->used = 10;
-    made[0]->first = 901;
-    CHECK(fd_run_is_stale(&last));
 }
 
 RUN(TEST(in_the_order_of_writing))

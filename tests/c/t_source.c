@@ -104,7 +104,8 @@ manifest_names_the_run(void)
     OK(fixture_recorded("named/rank00000.fd", 0, NULL));
     OK(fixture_recorded("named/rank00007.fd", 7, NULL));
     OK(text_file("named/manifest.json",
-                 "{\"ranks\":[{\"rank\":0,\"file\":\"rank00000.fd\"},7]}"));
+                 "{\"format\":\"fastdispatch.run\","
+                 "\"ranks\":[{\"rank\":0,\"file\":\"rank00000.fd\"},7]}"));
     OK(fd_source_open(&trace, "named", false, NULL));
     EQUAL(trace->ranks.count, 1);
     SAME(note(trace, 0), "left out: named/rank00007.fd: not named in "

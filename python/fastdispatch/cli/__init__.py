@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import NoReturn
 
 from fastdispatch import Error, __version__, privacy
 from fastdispatch.cli import private
 from fastdispatch.summary import printable
+from fastdispatch.trace import telling
 
 #: In the order of the help text.
 COMMANDS = (
@@ -52,11 +53,29 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+#: Commands whose own first line says that a recording is incomplete, unless they write JSON.
+_SAY_IT_THEMSELVES = ("report", "top", "where")
+
+
+def _tell_of(arguments: argparse.Namespace) -> Callable[[str], None] | None:
+    """For lines about recordings that are incomplete: they come first, and each once."""
+    if arguments.command in _SAY_IT_THEMSELVES and not arguments.json:
+        return None
+    told: set[str] = set()
+
+    def tell(line: str) -> None:
+        if line not in told:
+            told.add(line)
+            print(f"fastdispatch: {printable(line)}", file=sys.stderr, flush=True)
+
+    return tell
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; answers the exit status: 0 success, 1 a check failed, 2 bad input."""
     arguments = parser().parse_args(argv)
     try:
-        with privacy.private(private.asked(arguments)):
+        with privacy.private(private.asked(arguments)), telling(_tell_of(arguments)):
             return arguments.function(arguments) or 0
     except Error as error:
         print(f"fastdispatch: {printable(str(error))}", file=sys.stderr)

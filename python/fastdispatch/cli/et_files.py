@@ -55,7 +55,7 @@ def list_traces(paths: Sequence[str]) -> list[tuple[str, int]]:
         if not path.is_dir():
             files.append(path)
             continue
-        inside = sorted(path.iterdir(), key=lambda each: natural(each.name))
+        inside = sorted(filter(Path.is_file, path.iterdir()), key=lambda each: natural(each.name))
         found = list(filter(is_trace, inside)) or list(filter(is_kineto, inside))
         if not found:
             raise Error(f"{path}: no execution trace in this folder")

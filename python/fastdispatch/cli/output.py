@@ -6,19 +6,12 @@ import errno
 import os
 from pathlib import Path
 
-from fastdispatch import Error
+from fastdispatch import Error, _core
 
 
 def write(path: str | os.PathLike[str], content: bytes) -> None:
     """Put ``content`` at ``path`` at once: a reader sees the old file or the new one and nothing between."""
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_bytes(content)
-        os.replace(temporary, target)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise Error(f"{target}: cannot write: {error.strerror}") from None
+    _core.save(path, content)
 
 
 def make_folder(path: Path) -> None:

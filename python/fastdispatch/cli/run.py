@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import atexit
+import errno
 import os
 import pkgutil
 import runpy
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import find_spec
 from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
 
@@ -49,6 +52,11 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--job_schedule_profiler_end", type=int, metavar="B", help=argparse.SUPPRESS)
     parser.add_argument("--ranks", metavar="R,...", help="record on these ranks only")
     parser.add_argument("--max-mb", type=int, default=64, metavar="N")
+    parser.add_argument(
+        "--best-effort",
+        action="store_true",
+        help="run the program also where its recording cannot be written: to memory then, and to some file at the end",
+    )
     parser.add_argument("--no-children", action="store_true", help="leave out processes that multiprocessing spawns")
     parser.add_argument("-q", "--quiet", action="store_true", help="say nothing at the end")
     parser.add_argument("-m", dest="is_module", action="store_true", help=argparse.SUPPRESS)
@@ -71,14 +79,16 @@ def run(arguments: argparse.Namespace) -> int:
         steps=arguments.steps,
         ranks=_ranks(arguments.ranks),
         max_mb=arguments.max_mb,
+        best_effort=arguments.best_effort,
     )
     graph._ambient = True
     if not arguments.no_children:
         _tell_children(arguments)
+    # What is not there is said before the last recording is touched.
     program = _module(arguments.program) if arguments.is_module else script(arguments.program)
+    graph.start()
     atexit.register(_finish, graph, arguments.quiet)
     try:
-        graph.start()
         program()
     except SystemExit:
         raise
@@ -142,14 +152,62 @@ def _fresh_main() -> ModuleType:
 def _module(program: list[str]) -> Callable[[], object]:
     sys.argv = ["-m", *program[1:]]
     sys.path[0] = os.getcwd()
+    _check_module(program[0])
     _fresh_main()
     return lambda: runpy._run_module_as_main(program[0])  # type: ignore[attr-defined]
+
+
+def _check_module(name: str) -> None:
+    """Whether ``-m name`` finds something to run. Importing the packages above it is part of the program: they are
+    imported here only where it is not found without, since a package may look for its modules itself."""
+    if name.partition(".")[0] not in sys.modules and _found(name.partition(".")[0], None) is None:
+        raise Error(f"no module named {name!r}")
+    if _is_there(name):
+        return
+    try:
+        spec = find_spec(name)
+        if spec is not None and spec.submodule_search_locations is not None:
+            name += ".__main__"
+            spec = find_spec(name)
+    except (ImportError, ValueError) as error:
+        absent = getattr(error, "name", None) or name
+        if not f"{name}.".startswith(f"{absent}."):
+            return  # something else that the package needs: the program fails, as it would without us
+        spec = None
+    if spec is None:
+        raise Error(f"no module named {name!r}")
+
+
+def _is_there(name: str) -> bool:
+    places: Sequence[str] | None = None
+    for end in [at for at, sign in enumerate(f"{name}.__main__.") if sign == "."]:
+        part = f"{name}.__main__"[:end]
+        spec = _found(part, places)
+        if spec is None:
+            return False
+        places = spec.submodule_search_locations
+        if places is None:
+            return part in (name, f"{name}.__main__")
+    return False
+
+
+def _found(name: str, places: Sequence[str] | None) -> ModuleSpec | None:
+    for finder in sys.meta_path:
+        find = getattr(finder, "find_spec", None)
+        spec: ModuleSpec | None = find(name, places) if find is not None else None
+        if spec is not None:
+            return spec
+    return None
 
 
 def script(program: list[str]) -> Callable[[], object]:
     script = program[0]
     sys.argv = list(program)
     if os.path.isdir(script) or script.endswith((".zip", ".pyz")):
+        if not os.path.exists(script):
+            raise Error(f"can't open file {script!r}: {os.strerror(errno.ENOENT)}")
+        if PathFinder.find_spec("__main__", [script]) is None:
+            raise Error(f"can't find '__main__' in {script!r}")
         sys.path[0] = script
         _fresh_main()
         return lambda: runpy._run_module_as_main("__main__", False)  # type: ignore[attr-defined]

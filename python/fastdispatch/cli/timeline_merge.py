@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import json
 import os
 import re
 import sys
@@ -17,7 +16,7 @@ from typing import Any
 from fastdispatch import Error, load, privacy
 from fastdispatch._core import timeline_merge
 from fastdispatch.cli.output import make_folder
-from fastdispatch.files import MANIFEST
+from fastdispatch.files import MANIFEST, entries
 from fastdispatch.summary import spans
 
 ALIGNMENTS = ("auto", "none", "wall", "pingpong", "collective", "p2p", "start")
@@ -224,7 +223,7 @@ def in_folder(folder: Path, output: str, nested: bool = False) -> Iterator[Path]
         if path.is_dir():
             if path.name.startswith("machine") and not nested:
                 yield from in_folder(path, output, nested=True)
-        elif not is_timeline(path.name) or os.path.realpath(path) == output:
+        elif not is_timeline(path.name) or not path.is_file() or os.path.realpath(path) == output:
             continue
         elif path.suffix == ".fd" and named is not None and path.name not in named:
             tell(f"{path}: left out: not named in {MANIFEST}, so of an earlier run")
@@ -253,11 +252,7 @@ def is_timeline(name: str) -> bool:
 
 def manifest(folder: Path) -> set[str] | None:
     """The recordings of the run that is in a folder; None without such a list."""
-    try:
-        ranks = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["ranks"]
-        return {str(each["file"]) for each in ranks}
-    except (OSError, ValueError, TypeError, KeyError):
-        return None
+    return {entry["file"] for entry in entries(folder)} or None
 
 
 def tell(line: str) -> None:

@@ -22,10 +22,11 @@ def run(arguments: argparse.Namespace) -> None:
     from fastdispatch.live import grouped, stacks
     from fastdispatch.views.where_text import lines
 
-    found = [each for each in stacks(arguments.path) if arguments.threads or each.thread == "main"]
+    incomplete: list[str] = []
+    found = [each for each in stacks(arguments.path, incomplete.append) if arguments.threads or each.thread == "main"]
     groups = grouped(found)
     if arguments.json:
         document = {"format": "fastdispatch.where", "version": 1, "groups": [group.as_json() for group in groups]}
         print(json.dumps(document))
     else:
-        print("\n".join(lines(groups, everything=arguments.all)))
+        print("\n".join(lines(groups, incomplete, everything=arguments.all)))

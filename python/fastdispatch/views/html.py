@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
@@ -49,15 +50,15 @@ def page(trace: Trace, path: str, wanted: Wanted) -> bytes:
             blocks["data-ranks"] = block({}, ranks)
         if lines is not None:
             blocks["data-timeline"] = block(*lines)
-        made = _assembled(path, PurePath(path).name or "recording", blocks)
+        made = _assembled(path, PurePath(path).name or "recording", blocks, trace.incomplete)
         if len(made) <= wanted.most or lines is None or slices < _FEWEST:
             return _bounded(path, made, wanted)
         slices //= 4
 
 
-def bounded(path: str, title: str, blocks: dict[str, str], wanted: Wanted) -> bytes:
+def bounded(path: str, title: str, blocks: dict[str, str], wanted: Wanted, incomplete: Sequence[str] = ()) -> bytes:
     """A page of these blocks. Raises Error where it would be too large."""
-    return _bounded(path, _assembled(path, title, blocks), wanted)
+    return _bounded(path, _assembled(path, title, blocks, incomplete), wanted)
 
 
 def _bounded(path: str, made: bytes, wanted: Wanted) -> bytes:
@@ -71,7 +72,7 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _assembled(path: str, title: str, blocks: dict[str, str]) -> bytes:
+def _assembled(path: str, title: str, blocks: dict[str, str], incomplete: Sequence[str]) -> bytes:
     style, code = text_of("page.css"), script()
     values: dict[str, Any] = {
         "version": __version__,
@@ -82,6 +83,7 @@ def _assembled(path: str, title: str, blocks: dict[str, str]) -> bytes:
         "script": Markup(code),
         "script_hash": _hash(code),
         "blocks": blocks,
+        "incomplete": incomplete,
     }
     template = jinja2.Environment(autoescape=True, trim_blocks=True, undefined=jinja2.StrictUndefined)
     return template.from_string(text_of("page.html.j2")).render(values).encode("utf-8", "replace") + b"\n"

@@ -33,7 +33,9 @@ def page(diff: Diff, wanted: Wanted) -> bytes:
     }
     if ranks:
         blocks["data-ranks"] = block({}, _by_rank(joined, kept, len(ranks)))
-    return bounded(path, title, blocks, wanted)
+    sides = zip(diff.sides, diff.traces, strict=True)
+    incomplete = [f"{side.name}: {line}" for side, trace in sides for line in trace.incomplete]
+    return bounded(path, title, blocks, wanted, incomplete)
 
 
 def _named(diff: Diff) -> list[str]:

@@ -30,6 +30,7 @@ class Rank:
     world: int
     pid: int
     host: str
+    complete: bool  # false: the file is cut short or damaged, and what is missing here may have been in it
     state: str  # running, paused, stopped or killed
     timing: bool
     recorded: int
@@ -37,7 +38,7 @@ class Rank:
     steps_source: str  # none, optimizer, engine, profiler or explicit
     overhead: int | None
     file_bytes: int
-    operators: str  # the back end that saw them: record, dispatch; off where none did
+    operators: str  # the back end that saw them: record, dispatch; off where none did; unknown
     operators_reason: str
     calls: str  # frame, monitor or off
     python: str
@@ -147,12 +148,12 @@ def _rank(trace: Trace, index: int) -> Rank:
     cost = overhead(trace, index)
     counters = entry["counters"] | {"events_lost": sum(entry["threads"]["events_lost"])}
     return Rank(
-        **{name: entry[name] for name in ("rank", "world", "pid", "state", "timing", "recorded")},
+        **{name: entry[name] for name in ("rank", "world", "pid", "complete", "state", "timing", "recorded")},
         **{name: entry[name] for name in ("steps", "steps_source", "file_bytes", "notes")},
         host=str(meta.get("host") or ""),
         overhead=None if cost is None else round(cost),
-        operators=str(meta.get("ops") or "off"),
-        operators_reason=str(meta.get("ops_reason") or _why_no_operators(options)),
+        operators=str(meta.get("ops") or ("off" if entry["complete"] else "unknown")),
+        operators_reason=str(meta.get("ops_reason") or _why_no_operators(options, entry["complete"])),
         calls=str(options.get("calls") or ""),
         python=str(meta.get("python") or ""),
         torch=str(meta["torch"]) if meta.get("torch") else None,
@@ -161,8 +162,10 @@ def _rank(trace: Trace, index: int) -> Rank:
     )
 
 
-def _why_no_operators(options: dict[str, Any]) -> str:
-    return "asked for" if options.get("ops") == "off" else "PyTorch was not imported"
+def _why_no_operators(options: dict[str, Any], complete: bool) -> str:
+    if options.get("ops") == "off":
+        return "asked for"
+    return "PyTorch was not imported" if complete else "the recording is incomplete"
 
 
 def _threads(entries: list[dict[str, Any]]) -> list[Thread]:

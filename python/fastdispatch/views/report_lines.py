@@ -65,10 +65,16 @@ _OPEN_SHOWN = 12
 def head(report: Report) -> Iterator[str]:
     """What was recorded, what 100 % is, what it cost."""
     facts = report.facts
+    for rank in facts.ranks:
+        if not rank.complete:
+            damage = "; ".join(rank.notes) or "its file was damaged"
+            yield f"rank {rank.rank} is incomplete: {damage}; this is of what could be read"
     yield f"{report.path}: {_ranks(facts.ranks)}{_command(facts.ranks)}"
     if report.timing:
         yield _whole(facts)
         yield from _phases(facts)
+    elif any(rank.timing and not rank.complete for rank in facts.ranks):
+        yield "no time was found in what could be read"
     elif any(rank.timing for rank in facts.ranks):
         yield "no time was recorded: nothing ran while it recorded"
     else:
@@ -188,17 +194,19 @@ def _phases(facts: Facts) -> Iterator[str]:
 
 
 def _price(facts: Facts) -> str:
-    known = [rank for rank in facts.ranks if rank.overhead is not None and rank.recorded > 0]
+    known = [rank for rank in facts.ranks if rank.overhead is not None and rank.recorded > 0 and rank.complete]
     cost = sum(rank.overhead or 0 for rank in known)
     recorded = sum(rank.recorded for rank in known)
     price = (
-        f"our own cost {100 * min(cost / recorded, 1):.1f} % (estimate)" if recorded else "our own cost: not measured"
+        f"our own cost {100 * min(cost / recorded, 1):.1f} % (estimate)"
+        if recorded
+        else f"our own cost: not {'measured' if all(rank.complete for rank in facts.ranks) else 'known'}"
     )
     sources = Counter((rank.operators, rank.operators_reason) for rank in facts.ranks)
     seen = "; ".join(f"{source} ({why})" for (source, why), _ in sources.most_common(2))
-    versions = [f"Python {facts.ranks[0].python}"] if facts.ranks else []
+    versions = [f"Python {facts.ranks[0].python}"] if facts.ranks and facts.ranks[0].python else []
     versions += [f"PyTorch {facts.ranks[0].torch}"] if facts.ranks and facts.ranks[0].torch else []
-    return f"{price}; operators: {seen}; {', '.join(versions)}"
+    return "; ".join([price, f"operators: {seen}", *([", ".join(versions)] if versions else [])])
 
 
 def _backward(report: Report) -> Iterator[str]:
@@ -243,7 +251,7 @@ def _missing(ranks: Iterable[Rank]) -> Iterator[str]:
     for name, by_rank in counts.items():
         yield f"dropped: {grouped(sum(by_rank.values()))} {_DROPPED.get(name, name)} (rank {_span(list(by_rank))})"
     for rank in ranks:
-        yield from (f"rank {rank.rank}: {note}" for note in rank.notes)
+        yield from (f"rank {rank.rank}: {note}" for note in rank.notes if rank.complete)
 
 
 def _open(facts: Facts) -> Iterator[str]:

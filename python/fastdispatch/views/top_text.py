@@ -21,7 +21,9 @@ def head(before: Sample | None, after: Sample) -> str:
     recorded = seconds(max(rank["recorded"] for rank in ranks))
     paused = sum(rank["state"] == "paused" for rank in ranks) if after.ended < len(ranks) else 0
     states = "".join(f", {count} {word}" for count, word in ((paused, "paused"), (after.ended, "ended")) if count)
-    return f"{len(ranks)} rank{'s' * (len(ranks) != 1)}{states}, {span}{rate}, recorded {recorded}"
+    damaged = [str(rank["rank"]) for rank in ranks if not rank["complete"]]
+    damage = f"INCOMPLETE, cut short or damaged: rank {', '.join(damaged)}; " if damaged else ""
+    return f"{damage}{len(ranks)} rank{'s' * (len(ranks) != 1)}{states}, {span}{rate}, recorded {recorded}"
 
 
 def cells(rate: Rate) -> tuple[str, str, str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from fastdispatch.live import Group, Stack
 from fastdispatch.summary import seconds
@@ -10,9 +10,11 @@ from fastdispatch.summary import seconds
 INNERMOST = 12
 
 
-def lines(groups: list[Group], *, everything: bool) -> Iterator[str]:
+def lines(groups: list[Group], incomplete: Sequence[str] = (), *, everything: bool) -> Iterator[str]:
+    """``incomplete``: what is wrong with recordings, one line each."""
+    yield from map(printable, incomplete)
     if not groups:
-        yield "no open calls: nothing is being recorded there"
+        yield "no open calls in what could be read" if incomplete else "no open calls: nothing is being recorded there"
     for group in groups:
         yield head(group, sum(len(each.stacks) for each in groups))
         yield from calls(group, everything)

@@ -1,0 +1,16 @@
+/* The chunks of an open recording: found, checked, copied. Private to
+ * chunks.c. */
+#ifndef FD_SCAN_H
+#define FD_SCAN_H
+
+#include "io/chunks.h"
+
+/* Bytes of the file or of the memory, as they are now; fewer at its end. */
+size_t fd_chunks_take(const fd_chunks *chunks, void *to, size_t size,
+                      size_t offset);
+
+/* Fill the list. The header is in its place. FD_ENOMEM is all that can
+ * fail. */
+fd_status fd_chunks_scan(fd_chunks *chunks);
+
+#endif

@@ -1,0 +1,16 @@
+/* fastdispatch._core.Folder, and files by their paths. */
+#ifndef FD_FOLDER_TYPE_H
+#define FD_FOLDER_TYPE_H
+
+#include <Python.h>
+
+#include "base/folder.h"
+
+/* The folder of an object, NULL with an exception when it is none. */
+const fd_folder *fd_folder_in(PyObject *module, PyObject *object);
+
+/* _core.writer(path), _core.save(path, content). */
+PyObject *fd_writer_py(PyObject *module, PyObject *path);
+PyObject *fd_save_py(PyObject *module, PyObject *args);
+
+#endif

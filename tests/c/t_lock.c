@@ -1,0 +1,101 @@
+#include "check.h"
+
+#include "base/lock.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int
+open_again(const char *path, int flags)
+{
+    return open(path, flags | O_CLOEXEC, 0600);
+}
+
+static void
+close_file(int *fd)
+{
+    if (*fd >= 0) {
+        close(*fd);
+    }
+}
+
+static void
+is_seen_by_others_alone(void)
+{
+    CLEAN(close_file) int owner = open_again("one", O_RDWR | O_CREAT);
+    CLEAN(close_file) int other = open_again("one", O_RDWR);
+    CLEAN(close_file) int reader = open_again("one", O_RDONLY);
+    CHECK(owner >= 0 && other >= 0 && reader >= 0);
+    EQUAL(fd_lock_query(reader), FD_LOCK_FREE);
+    EQUAL(fd_lock_take(owner), FD_LOCK_FREE);
+    EQUAL(fd_lock_query(reader), FD_LOCK_HELD);
+    EQUAL(fd_lock_query(owner), FD_LOCK_FREE);
+    EQUAL(fd_lock_take(other), FD_LOCK_HELD);
+    fd_lock_release(owner);
+    EQUAL(fd_lock_query(reader), FD_LOCK_FREE);
+    EQUAL(fd_lock_take(other), FD_LOCK_FREE);
+}
+
+/* Whoever reads by flock or locks for reading takes nothing from a writer and
+ * looks like none. */
+static void
+readers_are_not_in_the_way(void)
+{
+    CLEAN(close_file) int owner = open_again("two", O_RDWR | O_CREAT);
+    CLEAN(close_file) int reader = open_again("two", O_RDONLY);
+    CLEAN(close_file) int third = open_again("two", O_RDONLY);
+    EQUAL(flock(reader, LOCK_SH), 0);
+    EQUAL(fd_lock_query(third), FD_LOCK_FREE);
+    EQUAL(fd_lock_take(owner), FD_LOCK_FREE);
+    EQUAL(fd_lock_query(reader), FD_LOCK_HELD);
+}
+
+/* A lock of the process would go here. */
+static void
+outlives_another_descriptor(void)
+{
+    CLEAN(close_file) int owner = open_again("three", O_RDWR | O_CREAT);
+    CLEAN(close_file) int reader = open_again("three", O_RDONLY);
+    EQUAL(fd_lock_take(owner), FD_LOCK_FREE);
+    close(open_again("three", O_RDWR));
+    EQUAL(fd_lock_query(reader), FD_LOCK_HELD);
+}
+
+static void
+goes_with_the_process(void)
+{
+    CLEAN(close_file) int reader = open_again("four", O_RDWR | O_CREAT);
+    int ready[2];
+    char byte;
+    CHECK(pipe(ready) == 0);
+    pid_t child = fork();
+    if (child == 0) {
+        int owner = open_again("four", O_RDWR);
+        fd_lock_take(owner);
+        _exit(write(ready[1], "x", 1) == 1 && read(ready[0], &byte, 0) == 0
+                  ? (int)pause()
+                  : 1);
+    }
+    EQUAL(read(ready[0], &byte, 1), 1);
+    EQUAL(fd_lock_query(reader), FD_LOCK_HELD);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    EQUAL(fd_lock_query(reader), FD_LOCK_FREE);
+    close(ready[0]);
+    close(ready[1]);
+}
+
+/* What cannot be locked (here: no file) is not known. */
+static void
+where_there_are_no_locks(void)
+{
+    EQUAL(fd_lock_query(-1), FD_LOCK_UNKNOWN);
+    EQUAL(fd_lock_take(-1), FD_LOCK_UNKNOWN);
+}
+
+RUN(TEST(is_seen_by_others_alone), TEST(readers_are_not_in_the_way),
+    TEST(outlives_another_descriptor), TEST(goes_with_the_process),
+    TEST(where_there_are_no_locks))
