@@ -18,6 +18,7 @@ typedef struct fd_process_state {
     struct fd_session *retired; /* owned; see fd_session_retire */
     struct fd_session *forking; /* its lock is held across fork */
     uint32_t sessions;          /* serials given out */
+    uint64_t dispatched;        /* calls that dispatch modes recorded */
 
     char *own_folder; /* owned; of our Python files, which are no nodes */
     fd_classes classes;

@@ -12,3 +12,10 @@ def build(folder: Path) -> Path:
         command = ["cc", "-O2", "-fPIC", "-shared", f"-Wl,-soname,{name}", "-o", folder / name]
         subprocess.run([*command, HERE / source], check=True)
     return folder
+
+
+def build_refusing(folder: Path) -> Path:
+    """The malloc of refusing.c, to be preloaded."""
+    library = folder / "refusing.so"
+    subprocess.run(["cc", "-O2", "-fPIC", "-shared", "-o", library, HERE / "refusing.c"], check=True)
+    return library
