@@ -6,6 +6,7 @@ The library of tests/standin/refusing.c is preloaded. Prints one JSON object.
 import ctypes
 import json
 from collections.abc import Callable
+from functools import partial
 
 import torch
 
@@ -48,7 +49,7 @@ for run in (counted, recorded):
         number, some = 0, True
         while some:  # until there were fewer requests
             try:
-                found = run(lambda: refusing.refuse_after(number, all_of_them))
+                found = run(partial(refusing.refuse_after, number, all_of_them))
             except BaseException as error:
                 found = repr(error)
             some = refusing.refuse_count() > 0 and number < 300
