@@ -163,6 +163,8 @@ enum {
                                   or out of them, that found no room */
     FD_COUNT_OPERANDS_CUT,     /* sides of calls whose lists or texts were too
                                   long, or could not be read */
+    FD_COUNT_CLASSES_FULL,     /* calls whose class found no room: it is not
+                                  in their name */
     FD_COUNT_USED
 };
 

@@ -41,6 +41,7 @@ _DROPPED = {
     "gpu_events_lost": "GPU intervals found no room in the timeline",
     "op_calls_full": "calls or operands found no room in the execution trace",
     "operands_cut": "operands of execution traces were too long and were cut",
+    "classes_full": "calls are under their function without its class: classes found no room",
 }
 
 _MISSES = {
