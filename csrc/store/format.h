@@ -134,7 +134,7 @@ enum {
 enum {
     FD_COUNT_NODES_FULL,       /* functions that found no room for a node */
     FD_COUNT_STRINGS_FULL,     /* texts cut to "" for want of room */
-    FD_COUNT_MODULES_FULL,
+    FD_COUNT_MODULES_FULL,     /* instances without room, or not looked for */
     FD_COUNT_DISK_FULL,        /* refused chunk allocations */
     FD_COUNT_DEEP_STACK,       /* times the C stack or entry stack ended */
     FD_COUNT_HIDDEN_FRAMES,    /* frames no hook saw, found by their callees */
