@@ -6,7 +6,7 @@ python=$1 out=$2
 shift 2
 [ $# -gt 0 ] || set -- tests/integration/test_calls.py tests/integration/test_recording.py \
     tests/integration/test_operators.py tests/integration/test_backward.py tests/unit/test_timeline.py \
-    tests/unit/test_et_export.py
+    tests/unit/test_et_export.py tests/unit/test_pipeline_rules.py
 FASTDISPATCH_SANITIZE=1 "$python" setup.py -q build --build-lib "$out"
 # CPython is not sanitized: the runtime has to be there first, and its arenas would hide errors. Leaks of the
 # interpreter at exit are not ours; the C tests look for leaks.

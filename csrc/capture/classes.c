@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { MAX_CLASSES = 64 * 1024 };
+enum { LOOKS = 4 }; /* at slots that may be free, for each new class */
 
 /* The reference of class 0: never created by Python, refers to nothing. */
 static PyWeakReference no_class;
@@ -10,7 +10,7 @@ static PyWeakReference no_class;
 int
 fd_classes_init(fd_classes *classes)
 {
-    fd_class none = {(PyObject *)&no_class, false};
+    fd_class none = {(PyObject *)&no_class, 0, false};
     if (fd_vector_push(&classes->known, none) != FD_OK) {
         PyErr_NoMemory();
         return -1;
@@ -51,29 +51,95 @@ inherits_module(const PyTypeObject *type)
     return false;
 }
 
-static uint32_t
-append(fd_classes *classes, PyTypeObject *type)
+static bool
+is_gone(const fd_class *known)
 {
-    uint32_t id = classes->known.count;
-    PyObject *reference = id < MAX_CLASSES
-                              ? PyWeakref_NewRef((PyObject *)type, NULL)
-                              : NULL;
-    fd_class made = {reference, inherits_module(type)};
-    if (reference == NULL
-        || fd_map_put(&classes->by_type, (uintptr_t)type, id) != FD_OK
-        || fd_vector_push(&classes->known, made) != FD_OK) {
-        PyErr_Clear();
-        Py_XDECREF(reference);
+    const PyWeakReference *reference
+        = (const PyWeakReference *)known->reference;
+    return reference->wr_object == Py_None;
+}
+
+/* The id that the next class in this slot gets; 0: there is none left. */
+static uint32_t
+next_id(uint32_t id)
+{
+    return id <= UINT32_MAX - FD_CLASS_SLOTS ? id + FD_CLASS_SLOTS : 0;
+}
+
+/* The slot of a class that is gone, among the next few; 0: none is. Few are
+ * enough: the table grows only while most of its classes are alive. */
+static uint32_t
+abandoned(fd_classes *classes)
+{
+    uint32_t count = classes->known.count;
+    for (int i = 0; i < LOOKS && count > 1; i++) {
+        classes->hand = classes->hand + 1 < count ? classes->hand + 1 : 1;
+        const fd_class *at = &classes->known.list[classes->hand];
+        if (is_gone(at) && next_id(at->id) != 0) {
+            return classes->hand;
+        }
+    }
+    return 0;
+}
+
+/* A place for another class, and the id it gets there; 0: no room. */
+static uint32_t
+place_of(fd_classes *classes, uint32_t *id)
+{
+    uint32_t slot = abandoned(classes);
+    if (slot != 0) {
+        *id = next_id(classes->known.list[slot].id);
+        return slot;
+    }
+    *id = classes->known.count;
+    return *id < FD_CLASS_SLOTS
+                   && fd_vector_reserve(&classes->known, 1) == FD_OK
+               ? *id
+               : 0;
+}
+
+static uint32_t
+known_id(const fd_classes *classes, const PyTypeObject *type)
+{
+    uint32_t id = fd_map_get(&classes->by_type, (uintptr_t)type);
+    return id != 0 && fd_classes_is(classes, id, type) ? id + FD_CLASS_SLOTS : 0;
+}
+
+/* No code of the program runs in here: the reference is there already. */
+static uint32_t
+enter(fd_classes *classes, PyTypeObject *type, PyObject *reference)
+{
+    uint32_t id = 0;
+    uint32_t slot = place_of(classes, &id);
+    if (slot == 0
+        || fd_map_put(&classes->by_type, (uintptr_t)type, id) != FD_OK) {
+        Py_DECREF(reference);
         return 0;
     }
+    fd_class *at = &classes->known.list[slot];
+    PyObject *before = slot < classes->known.count ? at->reference : NULL;
+    classes->known.count += slot == classes->known.count;
+    *at = (fd_class){reference, id, inherits_module(type)};
+    Py_XDECREF(before);
     return id;
 }
 
 uint32_t
 fd_classes_add(fd_classes *classes, PyTypeObject *type)
 {
-    uint32_t id = fd_map_get(&classes->by_type, (uintptr_t)type);
-    bool known = id != 0 && id < classes->known.count
-                 && fd_classes_is(classes, id, type);
-    return known ? id : append(classes, type);
+    uint32_t id = known_id(classes, type);
+    if (id != 0) {
+        return id;
+    }
+    PyObject *reference = PyWeakref_NewRef((PyObject *)type, NULL);
+    if (reference == NULL) {
+        PyErr_Clear();
+        return 0;
+    }
+    id = known_id(classes, type); /* a collection may have run meanwhile */
+    if (id != 0) {
+        Py_DECREF(reference);
+        return id;
+    }
+    return enter(classes, type, reference);
 }

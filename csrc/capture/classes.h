@@ -1,8 +1,14 @@
-/* Every class that was ever the runtime class of a call, by a number that is
- * never used for another class. Classes are held by weak references only: a
- * local class whose method closes over a model must not keep it alive, and an
- * address that is used again must not be mistaken for the old class. Needs
- * the GIL. */
+/* Every class that is the runtime class of a call, by an id that no other class
+ * has before or after it:
+ *
+ *     id   │ generation │ slot │        slot 0: no class
+ *            12 bits      20 bits
+ *
+ * Classes are held by weak references only: a local class whose method closes
+ * over a model must not keep it alive. The slot of a class that is gone is used
+ * again under the next generation, so that a program may make classes all day;
+ * a context that still has the old id then has the id of no class. A slot whose
+ * generations are used up stays empty. Needs the GIL. */
 #ifndef FD_CLASSES_H
 #define FD_CLASSES_H
 
@@ -11,14 +17,21 @@
 #include "base/map.h"
 #include "base/vector.h"
 
+enum {
+    FD_CLASS_SLOT_BITS = 20,
+    FD_CLASS_SLOTS = 1 << FD_CLASS_SLOT_BITS
+};
+
 typedef struct fd_class {
     PyObject *reference; /* owned weak reference */
+    uint32_t id;
     bool is_module;      /* a subclass of torch.nn.Module */
 } fd_class;
 
 typedef struct fd_classes {
-    FD_VECTOR(fd_class) known; /* entry 0 stands for "no class" */
+    FD_VECTOR(fd_class) known; /* by slot */
     fd_map by_type; /* type address -> id of the class last seen there */
+    uint32_t hand;  /* the slot that was last looked at for reuse */
 } fd_classes;
 
 /* -1 with MemoryError. */
@@ -28,13 +41,19 @@ int fd_classes_init(fd_classes *classes);
  * exception. */
 uint32_t fd_classes_add(fd_classes *classes, PyTypeObject *type);
 
+static inline const fd_class *
+fd_classes_at(const fd_classes *classes, uint32_t id)
+{
+    return &classes->known.list[id & (FD_CLASS_SLOTS - 1)];
+}
+
 /* Whether class `id` is this very type object and alive; NULL is class 0. */
 static inline bool
 fd_classes_is(const fd_classes *classes, uint32_t id, const PyTypeObject *type)
 {
-    const PyWeakReference *reference
-        = (const PyWeakReference *)classes->known.list[id].reference;
-    return reference->wr_object == (const PyObject *)type;
+    const fd_class *at = fd_classes_at(classes, id);
+    const PyWeakReference *reference = (const PyWeakReference *)at->reference;
+    return reference->wr_object == (const PyObject *)type && at->id == id;
 }
 
 /* The last part of the class's name: "OrderedDict". */

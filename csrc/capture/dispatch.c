@@ -55,7 +55,7 @@ name_of(PyObject *function)
     PyObject *name = schema == NULL ? NULL
                                     : PyObject_GetAttrString(schema, "name");
     Py_XDECREF(schema);
-    if (name == NULL) {
+    if (name == NULL && PyErr_ExceptionMatches(PyExc_Exception)) {
         PyErr_Clear();
         name = PyObject_CallMethod(function, "name", NULL);
     }
@@ -71,32 +71,44 @@ range_effect(const char *name)
     return strncmp(name, "profiler::_record_function_exit", 31) == 0 ? -1 : 0;
 }
 
+/* What there is to know of an operator; -1 with an exception. */
+static int
+describe(fd_dispatched *met)
+{
+    met->name = name_of(met->function);
+    const char *text = met->name == NULL ? NULL : PyUnicode_AsUTF8(met->name);
+    if (text == NULL) {
+        return -1;
+    }
+    met->range = range_effect(text);
+    met->call = PyObject_GetAttrString(met->function, "_op");
+    if (met->call == NULL && PyErr_ExceptionMatches(PyExc_Exception)) {
+        PyErr_Clear();
+        met->call = Py_NewRef(met->function);
+    }
+    return met->call == NULL ? -1 : 0;
+}
+
+/* NULL: it cannot be described, or there is no memory. The operator runs all
+ * the same, and only what is no Exception (an interrupt) is left set. */
 static fd_dispatched *
 meet(fd_dispatch *dispatch, PyObject *function)
 {
     fd_dispatched met = {.function = function};
-    met.name = name_of(function);
-    const char *text = met.name == NULL ? NULL : PyUnicode_AsUTF8(met.name);
-    if (text == NULL) {
-        Py_XDECREF(met.name);
-        return NULL;
+    uint32_t at = dispatch->list.count;
+    if (describe(&met) == 0 && fd_vector_reserve(&dispatch->list, 1) == FD_OK
+        && fd_map_put(&dispatch->by_address, (uintptr_t)function, at + 1)
+               == FD_OK) {
+        Py_INCREF(function);
+        dispatch->list.list[dispatch->list.count++] = met;
+        return &dispatch->list.list[at];
     }
-    met.range = range_effect(text);
-    met.call = PyObject_GetAttrString(function, "_op");
-    if (met.call == NULL) {
+    Py_XDECREF(met.name);
+    Py_XDECREF(met.call);
+    if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_Exception)) {
         PyErr_Clear();
-        met.call = Py_NewRef(function);
     }
-    if (fd_vector_push(&dispatch->list, met) != FD_OK
-        || fd_map_put(&dispatch->by_address, (uintptr_t)function,
-                      dispatch->list.count) != FD_OK) {
-        Py_DECREF(met.name);
-        Py_DECREF(met.call);
-        PyErr_NoMemory();
-        return NULL;
-    }
-    Py_INCREF(function);
-    return &dispatch->list.list[dispatch->list.count - 1];
+    return NULL;
 }
 
 static fd_dispatched *
@@ -107,17 +119,16 @@ look_up(fd_dispatch *dispatch, PyObject *function)
 }
 
 static PyObject *
-run(const fd_dispatched *known, PyObject *args, PyObject *kwargs)
+run(PyObject *call, PyObject *args, PyObject *kwargs)
 {
-    return PyObject_Call(known->call, args,
-                         kwargs == Py_None ? NULL : kwargs);
+    return PyObject_Call(call, args, kwargs == Py_None ? NULL : kwargs);
 }
 
 static uint32_t
 node_of(fd_dispatched *known, fd_thread *thread)
 {
     fd_session *session = thread->session;
-    if (known->serial != session->serial) {
+    if (known->serial != session->serial || known->node == 0) {
         known->serial = session->serial;
         known->node = fd_operators_add(&session->operators,
                                        session->recording,
@@ -197,28 +208,27 @@ autograd_context(fd_dispatch *dispatch, fd_thread *thread, PyObject *node,
     return context;
 }
 
-/* The context of the autograd node that is running, entered for the operator
- * that is about to run; NULL when there is none. */
-static fd_context *
-enter_autograd(fd_dispatch *dispatch, fd_thread *thread)
+/* The context of the autograd node that is running, if there is one, entered
+ * for the operator that is about to run. */
+static void
+enter_autograd(fd_dispatch *dispatch, fd_thread *thread, const void *owner)
 {
     if (!directly_in_engine(thread)) {
-        return NULL;
+        return;
     }
-    fd_context *context = NULL;
     PyObject *node = PyObject_CallNoArgs(dispatch->autograd_node);
     PyObject *name = node == NULL || node == Py_None
                          ? NULL
                          : PyObject_CallMethod(node, "name", NULL);
     const char *text = name == NULL ? NULL : PyUnicode_AsUTF8(name);
     if (text != NULL) {
-        context = autograd_context(dispatch, thread, node, text);
-        fd_node_push(thread->tree, context, node, FD_ENTRY_OP);
+        fd_node_push(thread->tree,
+                     autograd_context(dispatch, thread, node, text), owner,
+                     FD_ENTRY_OP);
     }
     PyErr_Clear();
     Py_XDECREF(name);
     Py_XDECREF(node);
-    return context;
 }
 
 static void
@@ -245,13 +255,31 @@ end_range(fd_thread *thread, bool timed)
     }
 }
 
-static void
-leave(fd_thread *thread, uint32_t generation, uint32_t depth, bool timed)
+/* A name for the entries of one call that no other entry has: an odd number,
+ * which is nobody's address. */
+static const void *
+new_owner(void)
 {
-    if (fd_process_generation() == generation) {
-        fd_thread_end_marks(thread, depth, true);
-        fd_thread_tick(thread, timed);
-        fd_stack_close(thread->tree, depth);
+    return (const void *)(uintptr_t)(2 * ++fd_process.dispatched + 1);
+}
+
+/* Close the entries of a call and all above. Where a switch of greenlets has
+ * taken them away there is nothing to close: see decision 7. */
+static void
+leave(fd_thread *thread, uint32_t generation, const void *owner, bool timed)
+{
+    if (fd_process_generation() != generation) {
+        return;
+    }
+    fd_tree *tree = thread->tree;
+    int64_t at = fd_stack_find(tree, owner, FD_ENTRY_OP);
+    fd_thread_tick(thread, timed);
+    if (at > 0 && tree->stack[at - 1].owner == (uintptr_t)owner) {
+        at--; /* of the autograd node */
+    }
+    if (at >= 0) {
+        fd_thread_end_marks(thread, (uint32_t)at, true);
+        fd_stack_close(tree, (uint32_t)at);
     }
 }
 
@@ -262,18 +290,19 @@ record(fd_dispatch *dispatch, fd_dispatched *known, fd_thread *thread,
     bool timed = thread->session->timed;
     uint32_t generation = thread->synced;
     int8_t range = known->range;
+    PyObject *call = known->call; /* the list may grow meanwhile */
     fd_tree *tree = thread->tree;
+    const void *owner = new_owner();
     fd_thread_tick(thread, timed);
-    uint32_t depth = fd_tree_depth(tree);
-    enter_autograd(dispatch, thread);
-    fd_node_push(tree, fd_node_enter(tree, node_of(known, thread), 0), known,
+    enter_autograd(dispatch, thread, owner);
+    fd_node_push(tree, fd_node_enter(tree, node_of(known, thread), 0), owner,
                  FD_ENTRY_OP);
     if (thread->session->marks.sampling) {
         fd_marks_begin(thread, 0);
     }
     note_number(dispatch, thread);
-    PyObject *result = run(known, args, kwargs);
-    leave(thread, generation, depth, timed);
+    PyObject *result = run(call, args, kwargs);
+    leave(thread, generation, owner, timed);
     if (range != 0 && fd_process_generation() == generation) {
         if (range > 0 && result != NULL) {
             begin_range(thread, args, timed);
@@ -285,19 +314,33 @@ record(fd_dispatch *dispatch, fd_dispatched *known, fd_thread *thread,
     return result;
 }
 
+/* An operator that could not be taken up runs as if nobody watched. */
+static PyObject *
+run_unknown(PyObject *function, PyObject *args, PyObject *kwargs)
+{
+    const fd_session *session = fd_process_active();
+    if (PyErr_Occurred()) {
+        return NULL; /* an interrupt */
+    }
+    if (session != NULL && session->running) {
+        fd_file_count(&session->recording->file, FD_COUNT_NODES_FULL);
+    }
+    return run(function, args, kwargs);
+}
+
 PyObject *
 fd_dispatch_call(fd_dispatch *dispatch, PyObject *function, PyObject *args,
                  PyObject *kwargs)
 {
     fd_dispatched *known = look_up(dispatch, function);
     if (known == NULL) {
-        return NULL;
+        return run_unknown(function, args, kwargs);
     }
     known->calls++;
     const fd_session *session = fd_process_active();
     fd_thread *thread = session != NULL && session->ops != FD_OPS_RECORD
                             ? fd_calls_ready()
                             : NULL;
-    return thread == NULL ? run(known, args, kwargs)
+    return thread == NULL ? run(known->call, args, kwargs)
                           : record(dispatch, known, thread, args, kwargs);
 }

@@ -4,6 +4,11 @@
 #include "capture/guard.h"
 #include "capture/rules.h"
 
+/* Code objects with the class they were called for, of which the node is kept
+ * at hand. Past that all are looked up anew: a program that makes classes all
+ * day would need memory for every one. */
+enum { MOST_KEYS = 1 << 18 };
+
 /* Text of a name; a lone surrogate in it cannot be UTF-8. */
 static const char *
 text_of(PyObject *name)
@@ -69,10 +74,19 @@ add_node(fd_thread *thread, const PyCodeObject *code,
 }
 
 static uint32_t
-class_of(const fd_code *known, const fd_frame *frame, PyTypeObject **type)
+class_of(const fd_thread *thread, const fd_code *known, const fd_frame *frame,
+         PyTypeObject **type)
 {
     *type = fd_receiver_type(known, frame);
-    return *type != NULL ? fd_classes_add(&fd_process.classes, *type) : 0;
+    if (*type == NULL) {
+        return 0;
+    }
+    uint32_t id = fd_classes_add(&fd_process.classes, *type);
+    if (id == 0) {
+        fd_file_count(&thread->session->recording->file,
+                      FD_COUNT_CLASSES_FULL);
+    }
+    return id;
 }
 
 static uint32_t
@@ -85,6 +99,9 @@ node_of(fd_thread *thread, const PyCodeObject *code, const fd_code *known,
     if (node == 0) {
         bool counts = class_id != 0 && fd_receiver_counts(known, code, type);
         node = add_node(thread, code, counts ? type : NULL, added);
+        if (session->nodes.count >= MOST_KEYS) {
+            fd_map_clear(&session->nodes); /* classes come and go: see above */
+        }
         if (node != 0) {
             fd_map_put(&session->nodes, key, node);
         }
@@ -100,7 +117,7 @@ module_of(fd_thread *thread, const fd_code *known, const fd_frame *frame,
     fd_instances *instances = &thread->session->instances;
     if ((known->special & FD_CODE_FORWARD) == 0
         || !fd_receiver_is_instance(known)
-        || !fd_process.classes.known.list[class_id].is_module) {
+        || !fd_classes_at(&fd_process.classes, class_id)->is_module) {
         return 0;
     }
     PyObject *self = fd_receiver_value(known, frame);
@@ -156,7 +173,7 @@ fd_function_of(fd_thread *thread, PyCodeObject *code, const fd_code *known,
     PyTypeObject *type;
     bool added = false;
     fd_guard guard = fd_guard_enter(thread);
-    function.receiver = class_of(known, frame, &type);
+    function.receiver = class_of(thread, known, frame, &type);
     uint32_t node = node_of(thread, code, known, function.receiver, type,
                             &added);
     function.callee.module = module_of(thread, known, frame,

@@ -3,22 +3,11 @@
 #include "capture/classes.h"
 #include "capture/parameters.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum {
-    MAX_INSTANCES = 64 * 1024,
-    MAX_NAME = 512,
-    MAX_DEPTH = 32, /* of containers between two forwards */
-    MAX_VISITS = 100000,
+    MAX_INSTANCES = 256 * 1024, /* alive at a time */
+    LOOKS = 4, /* at entries that may be free, for each new instance */
     MAX_ENCLOSING = 64
 };
-
-typedef struct search {
-    PyObject *wanted; /* borrowed */
-    int visits;
-    char name[MAX_NAME];
-} search;
 
 void
 fd_instances_clear(fd_instances *instances)
@@ -29,43 +18,15 @@ fd_instances_clear(fd_instances *instances)
     fd_vector_clear(&instances->known);
     fd_map_clear(&instances->by_address);
     fd_map_clear(&instances->by_module);
-}
-
-/* Depth first through containers; appends the path to s->name. */
-static bool
-find_below(search *s, PyObject *module, size_t used, int depth)
-{
-    PyObject *children = NULL;
-    if (depth < MAX_DEPTH && s->visits++ < MAX_VISITS) {
-        children = fd_module_dict(module, "_modules");
-    }
-    Py_ssize_t at = 0;
-    PyObject *key;
-    PyObject *child;
-    while (children != NULL && PyDict_Next(children, &at, &key, &child)) {
-        const char *text = PyUnicode_Check(key) ? PyUnicode_AsUTF8(key) : NULL;
-        if (text == NULL) {
-            PyErr_Clear();
-            continue;
-        }
-        int size = snprintf(s->name + used, sizeof s->name - used, "%s%s",
-                            used > 0 ? "." : "", text);
-        if (size < 0 || used + (size_t)size >= sizeof s->name) {
-            continue;
-        }
-        if (child == s->wanted
-            || (child != Py_None
-                && find_below(s, child, used + (size_t)size, depth + 1))) {
-            return true;
-        }
-    }
-    return false;
+    fd_finder_clear(&instances->finder);
 }
 
 static PyObject *
 object_of(const fd_instance *instance)
 {
-    return ((const PyWeakReference *)instance->reference)->wr_object;
+    const PyWeakReference *reference
+        = (const PyWeakReference *)instance->reference;
+    return reference != NULL ? reference->wr_object : Py_None;
 }
 
 static bool
@@ -98,31 +59,59 @@ enclosing(const fd_instances *instances, const fd_tree *tree,
 
 /* Name it below the nearest enclosing module that holds it, else as a root. */
 static uint32_t
-name(const fd_instances *instances, fd_tree *tree, PyObject *self)
+name(fd_instances *instances, fd_tree *tree, PyObject *self)
 {
-    search s = {.wanted = self};
+    char path[FD_PLACE_NAME];
     const char *class_name = fd_class_name(Py_TYPE(self));
     const fd_context *from = tree->current;
+    bool sought = true;
     for (int i = 0; i < MAX_ENCLOSING; i++) {
         uint32_t parent;
         PyObject *holder = enclosing(instances, tree, &from, &parent);
         if (holder == NULL) {
             break;
         }
-        if (find_below(&s, holder, 0, 0)) {
-            return fd_recording_module(tree->recording, parent, s.name,
+        Py_INCREF(holder);
+        fd_finding finding = fd_finder_path(&instances->finder, holder, self,
+                                            path);
+        Py_DECREF(holder);
+        if (finding == FD_FOUND) {
+            return fd_recording_module(tree->recording, parent, path,
                                        class_name);
         }
+        sought = sought && finding == FD_NOT_BELOW;
+    }
+    if (!sought) {
+        fd_file_count(&tree->recording->file, FD_COUNT_MODULES_FULL);
     }
     return fd_recording_module(tree->recording, 0, class_name, class_name);
 }
 
-/* An entry for the object at this address: the one of a dead object that was
- * there before, else a new one; 0 when there is no room. */
+/* The entry of an instance that is gone: the one that was at this address, or
+ * one among the next few; 0: none is. */
+static uint32_t
+abandoned(fd_instances *instances, const PyObject *self)
+{
+    uint32_t at = fd_map_get(&instances->by_address, (uintptr_t)self);
+    uint32_t count = instances->known.count;
+    if (at != 0 && !is_alive(&instances->known.list[at])) {
+        return at;
+    }
+    for (int i = 0; i < LOOKS && count > 1; i++) {
+        instances->hand = instances->hand + 1 < count ? instances->hand + 1
+                                                      : 1;
+        if (!is_alive(&instances->known.list[instances->hand])) {
+            return instances->hand;
+        }
+    }
+    return 0;
+}
+
+/* An entry for another instance; 0 when there is no room. */
 static uint32_t
 free_entry(fd_instances *instances, const PyObject *self)
 {
-    uint32_t at = fd_map_get(&instances->by_address, (uintptr_t)self);
+    uint32_t at = abandoned(instances, self);
     fd_instance none = {NULL, 0};
     while (at == 0 && instances->known.count < MAX_INSTANCES
            && fd_vector_push(&instances->known, none) == FD_OK) {

@@ -5,7 +5,7 @@
 #ifndef FD_INSTANCES_H
 #define FD_INSTANCES_H
 
-#include "capture/pyframe.h"
+#include "capture/places.h"
 
 #include "base/vector.h"
 #include "store/tree.h"
@@ -19,6 +19,8 @@ typedef struct fd_instances {
     FD_VECTOR(fd_instance) known; /* entry 0 unused */
     fd_map by_address; /* object address -> latest entry for it */
     fd_map by_module;  /* module id -> latest entry for it */
+    uint32_t hand;     /* the entry that was last looked at for reuse */
+    fd_finder finder;
 } fd_instances;
 
 void fd_instances_clear(fd_instances *instances);

@@ -230,6 +230,7 @@ site_of(uint32_t number, const PyCodeObject *code)
     };
     site->rule = rule;
     site->number = number;
+    site->holders = 1;
     for (int i = 0; i < FD_FIELDS; i++) {
         site->sources[i] = fd_source_of(texts[i], code);
     }
@@ -258,9 +259,21 @@ fd_job_site_of(const PyCodeObject *code)
     return first;
 }
 
+fd_job_site *
+fd_job_site_hold(fd_job_site *site)
+{
+    if (site != NULL) {
+        site->holders++;
+    }
+    return site;
+}
+
 void
 fd_job_site_free(fd_job_site *site)
 {
+    if (site == NULL || --site->holders > 0) {
+        return;
+    }
     while (site != NULL) {
         fd_job_site *next = site->next;
         for (int i = 0; i < FD_FIELDS; i++) {

@@ -79,11 +79,17 @@ typedef struct fd_job_site {
     const fd_job_rule *rule; /* borrowed */
     uint32_t number;         /* of the rule, see fd_job_rule_at */
     fd_source sources[FD_FIELDS];
+    uint32_t holders;         /* of the first site of a code object */
     struct fd_job_site *next; /* owned */
 } fd_job_site;
 
 /* What a code object is by the rules; NULL for nearly all. The GIL. */
 fd_job_site *fd_job_site_of(const PyCodeObject *code);
+
+/* A call that runs Python code between two looks at the sites of its code
+ * object holds them: a rule that is added meanwhile replaces them there. The
+ * last fd_job_site_free frees them; NULL is allowed in both. */
+fd_job_site *fd_job_site_hold(fd_job_site *site);
 void fd_job_site_free(fd_job_site *site);
 
 /* A rule of the user's, copied: code that is known already is looked at anew.

@@ -20,7 +20,7 @@ module_of(fd_thread *thread, const fd_code *known, const fd_frame *frame)
     fd_guard guard = fd_guard_enter(thread);
     uint32_t id = fd_classes_add(&fd_process.classes, type);
     fd_guard_leave(&guard);
-    return fd_process.classes.known.list[id].is_module
+    return fd_classes_at(&fd_process.classes, id)->is_module
                ? fd_receiver_value(known, frame)
                : NULL;
 }

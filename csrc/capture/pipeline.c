@@ -339,7 +339,7 @@ fuse(const fd_pipeline_call *call)
 }
 
 void
-fd_pipeline_called(fd_thread *thread, const fd_job_site *site, fd_frame *frame,
+fd_pipeline_called(fd_thread *thread, fd_job_site *site, fd_frame *frame,
                    fd_pipeline_call *call)
 {
     *call = (fd_pipeline_call){.role = FD_ROLE_JOB};
@@ -347,6 +347,7 @@ fd_pipeline_called(fd_thread *thread, const fd_job_site *site, fd_frame *frame,
         return;
     }
     fd_guard guard = fd_guard_enter(thread);
+    fd_job_site *held = fd_job_site_hold(site); /* an engine is asked in it */
     bool more = true;
     for (; site != NULL && more; site = site->next) {
         if (fd_source_holds(&site->sources[FD_FIELD_WHEN], frame, true)) {
@@ -357,6 +358,7 @@ fd_pipeline_called(fd_thread *thread, const fd_job_site *site, fd_frame *frame,
     if (call->count > 1) {
         fuse(call);
     }
+    fd_job_site_free(held);
     fd_guard_leave(&guard);
 }
 
@@ -383,7 +385,7 @@ fd_pipeline_returned(fd_thread *thread, fd_pipeline_call *call,
 }
 
 void
-fd_pipeline_entered(fd_thread *thread, const fd_job_site *site,
+fd_pipeline_entered(fd_thread *thread, fd_job_site *site,
                     fd_frame *frame)
 {
     fd_pipeline *pipeline = thread->session->pipeline;

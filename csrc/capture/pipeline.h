@@ -106,7 +106,7 @@ typedef struct fd_pipeline {
 
 /* A call whose code has rules has been entered: `frame` is its, and its entry
  * the topmost. */
-void fd_pipeline_called(fd_thread *thread, const fd_job_site *site,
+void fd_pipeline_called(fd_thread *thread, fd_job_site *site,
                         fd_frame *frame, fd_pipeline_call *call);
 
 /* It answered `result`, or raised with NULL, and its entry is still there. */
@@ -114,7 +114,7 @@ void fd_pipeline_returned(fd_thread *thread, fd_pipeline_call *call,
                           PyObject *result);
 
 /* The same where no function of ours waits for the end of the call. */
-void fd_pipeline_entered(fd_thread *thread, const fd_job_site *site,
+void fd_pipeline_entered(fd_thread *thread, fd_job_site *site,
                          fd_frame *frame);
 void fd_pipeline_left(fd_thread *thread, const fd_frame *frame,
                       PyObject *result);

@@ -22,6 +22,7 @@ typedef struct fd_process_state {
     uint32_t held;  /* of those, the ones that keep the collector from starting */
     int collecting; /* what it was before */
     uint32_t sessions;          /* serials given out */
+    uint64_t dispatched;        /* calls that dispatch modes recorded */
 
     char *own_folder; /* owned; of our Python files, which are no nodes */
     fd_classes classes;

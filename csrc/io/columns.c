@@ -23,7 +23,7 @@ const char *const fd_counter_names[] = {
     "jobs_full",        "gpu_captured",  "gpu_lost",
     "gpu_dropped",      "gpu_shifted",   "gpu_unfinished",
     "gpu_events_lost",  "op_calls_full", "operands_cut",
-    NULL};
+    "classes_full",     NULL};
 
 #define COLUMN(struct_type, name, type, field)                                \
     {name, FD_COLUMN_##type, offsetof(struct_type, field), NULL}

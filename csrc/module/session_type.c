@@ -497,6 +497,14 @@ session_get_active(PyObject *self, void *closure)
 }
 
 static PyObject *
+session_get_module_visits(PyObject *self, void *closure)
+{
+    (void)closure;
+    return PyLong_FromUnsignedLongLong(
+        session_of(self)->instances.finder.visits);
+}
+
+static PyObject *
 session_get_error(PyObject *self, void *closure)
 {
     (void)closure;
@@ -557,6 +565,9 @@ static PyGetSetDef properties[] = {
     {"path", session_get_path, NULL, PyDoc_STR("The file, or None."), NULL},
     {"active", session_get_active, NULL,
      PyDoc_STR("Whether this is the session that records."), NULL},
+    {"module_visits", session_get_module_visits, NULL,
+     PyDoc_STR("Modules looked at so far to find the names of others."),
+     NULL},
     {"error", session_get_error, NULL,
      PyDoc_STR("The first exception of keep, schedule or a handler."), NULL},
     {NULL, NULL, NULL, NULL, NULL},

@@ -52,6 +52,9 @@ fd_stack_close(fd_tree *tree, uint32_t depth)
 {
     uint32_t top = fd_tree_depth(tree);
     uint32_t kept = depth;
+    if (depth >= top) {
+        return; /* what is above the top has ended */
+    }
     for (uint32_t at = top; at-- > depth;) {
         if ((tree->stack[at].flags & FD_ENTRY_RANGE) == 0) {
             fd_tree_ended(tree, at);

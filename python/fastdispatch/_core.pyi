@@ -245,6 +245,9 @@ class Session:
     def active(self) -> bool:
         """Whether this is the session that records."""
     @property
+    def module_visits(self) -> int:
+        """Modules looked at so far to find the names of others."""
+    @property
     def error(self) -> BaseException | None:
         """The first exception of keep, schedule or a handler."""
 

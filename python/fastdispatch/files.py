@@ -12,7 +12,6 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -82,17 +81,17 @@ def locked(folder: _core.Folder, best_effort: bool = False) -> Iterator[None]:
         folder.unlock()
 
 
-@dataclass
 class Place:
     """Where this process records: a name in the run directory. A run directory on a network file system gets the file
     when it is finished; until then it is the one in ``local``."""
 
-    folder: _core.Folder
-    shown: Path  # the run directory as the user calls it
-    name: str
-    local: _core.Folder | None = None
-    local_name: str = ""
-    before: bytes | None = None  # id of the recording that was there
+    def __init__(self, folder: _core.Folder, shown: Path, name: str) -> None:
+        self.folder = folder
+        self.shown = shown  # the run directory as the user calls it
+        self.name = name
+        self.local: _core.Folder | None = None
+        self.local_name = ""
+        self.before: bytes | None = None  # id of the recording that was there
 
     @property
     def path(self) -> Path:
@@ -123,6 +122,8 @@ def claimed(out: str | os.PathLike[str], rank: int, best_effort: bool = False) -
 
 
 def temporary_folder() -> str:
+    import tempfile
+
     try:
         return tempfile.gettempdir()
     except OSError as error:
@@ -195,6 +196,8 @@ def save(session: _core.Session, out: str | os.PathLike[str], rank: int, world: 
         return Path(out) / name
     except Error:
         pass
+    import tempfile
+
     above = temporary_folder()
     try:
         place = Path(tempfile.mkdtemp(prefix="fastdispatch-", dir=above))

@@ -41,6 +41,21 @@ find_by_owner_and_kind(void)
     EQUAL(fd_stack_find(f.main, &owners[5], FD_ENTRY_FRAME), -1);
 }
 
+static void
+nothing_above_the_top_comes_back(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    OK(fixture_open(&f, NULL, 4));
+    push(&f, "a", FD_ENTRY_FRAME, &owners[0]);
+    push(&f, "b", FD_ENTRY_FRAME, &owners[1]);
+    push(&f, "c", FD_ENTRY_FRAME, &owners[2]);
+    fd_stack_close(f.main, 1);
+    fd_stack_close(f.main, 3);
+    EQUAL(fd_tree_depth(f.main), 1);
+    SAME(name_at(&f, 0), "a");
+    CHECK(f.main->current == fd_tree_context(f.main, f.main->stack[0].context));
+}
+
 /* The drawing in stack.h, step by step. */
 static void
 range_outlives_its_enter(void)
@@ -153,5 +168,6 @@ room_ends(void)
 }
 
 RUN(ABSORBS(find_by_owner_and_kind), ABSORBS(range_outlives_its_enter),
+    ABSORBS(nothing_above_the_top_comes_back),
     ABSORBS(close_keeps_ranges), ABSORBS(empty_range_is_counted_once),
     ABSORBS(pending_time), ABSORBS(room_ends))

@@ -251,6 +251,70 @@ def test_shared_nested_and_recreated_modules() -> None:
     assert calls["first"] == 6
 
 
+class Leaf(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x
+
+
+class Wide(nn.Module):
+    """Many modules, called one after the other, and others that are none of its own."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.bag = nn.ModuleList(Leaf() for _ in range(count))
+
+    def forward(self, x: torch.Tensor, strangers: int = 0) -> torch.Tensor:
+        for module in self.children():
+            for leaf in module if isinstance(module, nn.ModuleList) else [module]:
+                x = leaf(x)
+        for _ in range(strangers):
+            x = Outside()(x)
+        return x
+
+
+def test_a_model_is_looked_at_once_for_the_names_of_all_its_modules() -> None:
+    count = 70_000  # more than could once be known at a time
+    model = Wide(count)
+    with fastdispatch.CallGraph(None, ops="off") as graph:
+        model(torch.ones(1))
+        model(torch.ones(1))
+    trace = trace_of(graph)
+    paths = set(trace.modules["path"])
+    assert len(paths) > 10_000  # as many as there is room for
+    assert paths <= {"", *(f"bag.{number}" for number in range(count))}
+    assert graph._session.module_visits <= count + 1
+
+
+def test_modules_below_no_other_cost_little_however_many_there_are() -> None:
+    steps, strangers = 3, 1000
+    model = Wide(3000)
+    with fastdispatch.CallGraph(None, ops="off") as graph:
+        for _ in range(steps):
+            model(torch.ones(1), strangers)
+    trace = trace_of(graph)
+    table = trace.table("module")
+    calls = dict(zip(table["where"], table["calls"], strict=True))
+    assert calls["Outside"] == steps * strangers
+    assert len(set(trace.modules["path"])) == 3001
+    questions = steps * strangers + 3000
+    assert graph._session.module_visits <= 2_000_000 + 256 * questions + 3001
+    assert 0 < trace.ranks[0]["counters"]["modules_full"] < steps * strangers
+
+
+def test_modules_that_come_later_or_move_have_the_name_of_their_place() -> None:
+    model = Wide(100)
+    with fastdispatch.CallGraph(None, ops="off") as graph:
+        model(torch.ones(1))
+        for number in range(5):
+            setattr(model, f"late{number}", Leaf())
+            model(torch.ones(1))
+            delattr(model, f"late{number}")  # the next one may lie where it was
+        model.bag.append(Leaf())
+        model(torch.ones(1))
+    paths = set(trace_of(graph).modules["path"])
+    assert paths == {"", *(f"bag.{number}" for number in range(101)), *(f"late{number}" for number in range(5))}
+
+
 def parameters_of(module: nn.Module) -> tuple[int, int]:
     found = list(module.parameters())
     return sum(p.numel() for p in found), sum(p.numel() * p.element_size() for p in found)

@@ -25,3 +25,10 @@ def build_evaluator(folder: Path) -> Path:
         check=True,
     )
     return library
+
+
+def build_refusing(folder: Path) -> Path:
+    """The malloc of refusing.c, to be preloaded."""
+    library = folder / "refusing.so"
+    subprocess.run(["cc", "-O2", "-fPIC", "-shared", "-o", library, HERE / "refusing.c"], check=True)
+    return library

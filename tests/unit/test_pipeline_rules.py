@@ -16,6 +16,7 @@ import pytest
 
 import fastdispatch
 from fastdispatch import pipeline
+from fastdispatch.engines import Engines
 from tests.pipelines import rows
 
 EXCEPTION, FUSED, ATTACHED = 4, 16, 64
@@ -338,6 +339,29 @@ def test_jobs_of_several_threads(engine: ModuleType, calls: str) -> None:
         ("F", 1, ATTACHED, False),
     ]
     assert len({job["thread"] for job in jobs}) == 2
+
+
+@pytest.mark.parametrize("calls", SOURCES)
+def test_a_rule_that_is_added_while_an_engine_is_asked(
+    engine: ModuleType, monkeypatch: pytest.MonkeyPatch, calls: str
+) -> None:
+    """All that was known of the rules of a function is replaced in the middle of its call."""
+    asked = []
+
+    def begin(engines: object, what: tuple[str, object]) -> None:
+        for number in range(50):
+            pipeline.rule("nobodys/engine.py", "Engine.batch", f"more{number}")
+        asked.append(what[0])
+
+    monkeypatch.setattr(Engines, "begin", begin)
+    trace = record(lambda: engine.Engine(0).batch(3), calls=calls)
+    assert asked == ["user"]
+    jobs = [job for job in rows(trace.jobs()) if job["kind"] in ("ITER", "F")]
+    assert [(job["kind"], job["micro_batch"], job["flags"]) for job in jobs] == [
+        ("ITER", -1, ATTACHED),
+        *(("F", number, ATTACHED) for number in range(3)),
+    ]
+    assert [trace.ranks[0]["meta"]["pipeline"][name] for name in ("micro_batches", "stages")] == [3, 2]
 
 
 def test_without_calls_the_recording_says_why_there_are_no_jobs(engine: ModuleType) -> None:

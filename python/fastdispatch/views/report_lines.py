@@ -22,7 +22,7 @@ _STEP_ENDS = {
 _DROPPED = {
     "nodes_full": "functions found no room for a node and are in <overflow>",
     "strings_full": "names found no room and are empty",
-    "modules_full": "modules found no room",
+    "modules_full": "modules found no room, or where they belong was not looked for any more",
     "disk_full": "times the disk was full",
     "deep_stack": "times the stack was too deep to record",
     "end_without_start": "operators ended whose start was not seen",
@@ -41,6 +41,7 @@ _DROPPED = {
     "gpu_events_lost": "GPU intervals found no room in the timeline",
     "op_calls_full": "calls or operands found no room in the execution trace",
     "operands_cut": "operands of execution traces were too long and were cut",
+    "classes_full": "calls are under their function without its class: classes found no room",
 }
 
 _MISSES = {

@@ -1,0 +1,77 @@
+"""Classes that come and go: each call counts for the class it is of, however many there were before."""
+
+from __future__ import annotations
+
+import gc
+import json
+import shutil
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import fastdispatch
+from tests import processes, standin
+
+SOURCES = ["frame", "monitor"] if sys.version_info >= (3, 12) else ["frame"]
+
+
+def work(self: object) -> None:
+    pass
+
+
+def made(name: str) -> type:
+    return type(name, (), {"work": work})
+
+
+def counts(graph: fastdispatch.CallGraph) -> dict[str, int]:
+    trace = fastdispatch.Trace(graph._session.trace())
+    found: Counter[str] = Counter()
+    for node, calls in zip(trace.contexts["node"], trace.contexts["calls"], strict=True):
+        if trace.nodes["name"][node] == "work":
+            found[trace.nodes["key"][node].rpartition("/")[2]] += calls
+    assert trace.ranks[0]["counters"]["classes_full"] == 0
+    return dict(found)
+
+
+def key(name: str) -> str:
+    return f"test_classes.py:[{name}]:work"
+
+
+@pytest.mark.parametrize("calls", SOURCES)
+def test_more_classes_than_there_is_room_for_at_a_time(calls: str) -> None:
+    """2**16 was once all that a process could have."""
+    many = 2**16 + 5000
+    with fastdispatch.CallGraph(None, calls=calls, ops="off") as graph:
+        for _ in range(many):
+            made("Short")().work()
+        made("Late")().work()
+    assert counts(graph) == {key("Short"): many, key("Late"): 1}
+
+
+@pytest.mark.parametrize("calls", SOURCES)
+def test_a_class_is_not_taken_for_one_that_was_there_before(calls: str) -> None:
+    """The same code, called from one place, for classes that take each other's place in memory."""
+    rounds, names = 3000, [f"Kind{number}" for number in range(7)]
+    with fastdispatch.CallGraph(None, calls=calls, ops="off") as graph:
+        for number in range(rounds):
+            instance = made(names[number % 7])()
+            for _ in range(number % 3 + 1):
+                instance.work()
+            if number % 50 == 0:
+                gc.collect(1)  # classes are in cycles: only this frees them
+    expected: Counter[str] = Counter()
+    for number in range(rounds):
+        expected[key(names[number % 7])] += number % 3 + 1
+    assert counts(graph) == expected
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler for the library that refuses memory")
+def test_a_call_whose_class_finds_no_room_is_counted(tmp_path: Path) -> None:
+    library = standin.build_refusing(tmp_path)
+    done = processes.run("refused_classes.py", LD_PRELOAD=str(library))
+    found = json.loads(done.stdout)
+    assert found["refused"] > 0
+    assert found["calls"] == {"Before": 1, "": found["classes_full"], "Many": 2000 - found["classes_full"], "After": 1}
+    assert found["classes_full"] > 0

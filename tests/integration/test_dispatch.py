@@ -1,0 +1,66 @@
+"""The dispatch mode where things go wrong: the program's operators run as if it were not there."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from greenlet import greenlet
+
+import fastdispatch
+from tests import processes, standin
+from tests.programs import leaf
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler for the library that refuses memory")
+def test_operators_run_where_memory_is_refused(tmp_path: Path) -> None:
+    library = standin.build_refusing(tmp_path)
+    done = processes.run("refused_operators.py", LD_PRELOAD=str(library))
+    found = json.loads(done.stdout)
+    assert found["wrong"] == []
+    assert found["refused"] > 10
+
+
+class Switching:
+    """What a mode is given for an operator: one that another greenlet runs in the middle of, seen by no other hook."""
+
+    def __init__(self, other: greenlet) -> None:
+        self._op = other.switch
+
+    def name(self) -> str:
+        return "test::switching"
+
+
+def operate(mode: object, operator: object, depth: int) -> None:
+    if depth > 0:
+        operate(mode, operator, depth - 1)
+    else:
+        mode.__torch_dispatch__(operator, (), ())
+
+
+@pytest.mark.parametrize("depths", [(20, 1), (1, 20), (5, 5)])
+def test_a_switch_inside_an_operator_revives_nothing(depths: tuple[int, int]) -> None:
+    """The operator ends when its entry, and those below it, are long gone: nothing that has ended ends again."""
+    with fastdispatch.CallGraph(None, ops="dispatch", keep="*", timeline=True) as graph:
+        mode = fastdispatch.DispatchMode()
+
+        def work() -> None:
+            operator = Switching(greenlet.getcurrent())
+            others = [greenlet(operate) for _ in depths]
+            for other, depth in zip(others, depths, strict=True):
+                other.switch(mode, operator, depth)
+                leaf(depth)
+            for other in others:
+                other.switch()
+                leaf(0)
+
+        greenlet(work).switch()
+    trace = fastdispatch.Trace(graph._session.trace(timeline=True))
+    names, nodes, calls = trace.nodes["name"], trace.contexts["node"], trace.contexts["calls"]
+    events = json.loads(trace.export("chrome"))["traceEvents"]
+    for name in ("leaf", "test::switching"):
+        slices = [event for event in events if event["ph"] == "X" and event["name"].endswith(name)]
+        called = sum(calls[row] for row, node in enumerate(nodes) if names[node] == name)
+        assert len(slices) == called == (4 if name == "leaf" else 2)
