@@ -4,6 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 OPS    ?= auto
 OUT    ?= fastdispatch-out
+SECONDS ?= 1800
 TORCH  := torch==2.13.0
 SOURCES := $(shell find csrc python -name '*.[ch]' -o -name '*.py' -o -name '*.pth' -o -name '*.pyi') setup.py pyproject.toml
 
@@ -14,7 +15,7 @@ export MKL_NUM_THREADS = 1
 
 CHAKRA := $(VENV)/chakra
 
-.PHONY: help demo test test-consumers test-python test-c test-versions test-cpython test-sanitized lint bench bench-peers clean
+.PHONY: help demo test test-consumers test-python test-c test-versions test-cpython test-sanitized test-soak soak lint bench bench-peers clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -23,7 +24,7 @@ demo: $(VENV)/.torch $(VENV)/.install ## Train a small GPT on two ranks under th
 	@docs/examples/gpt/demo.sh $(BIN) $(OPS) $(OUT)
 
 test: $(VENV)/.torch $(VENV)/.tools $(VENV)/.install ## All tests
-	$(MAKE) -j2 --output-sync=line test-python test-c lint test-versions test-cpython test-sanitized
+	$(MAKE) -j2 --output-sync=line test-python test-c lint test-versions test-cpython test-sanitized test-soak
 
 test-python: $(VENV)/.tools $(VENV)/.install ## Tests of the package on real training
 	$(BIN)/python -m pytest
@@ -42,6 +43,10 @@ test-cpython: $(VENV)/bin/python ## CPython's own tests under the recorder, on e
 
 test-sanitized: $(VENV)/.tools $(VENV)/.install ## The extension under AddressSanitizer and UBSan, on real calls and operators
 	tests/sanitized.sh $(BIN)/python $(VENV)/sanitized
+
+test-soak: SECONDS = 120
+test-soak soak: $(VENV)/.torch $(VENV)/.install ## A training with everything that can go wrong around it, for SECONDS (soak: 1800)
+	$(BIN)/python -m tests.soak $(SECONDS)
 
 lint: $(VENV)/.tools ## Structure of the tree, style of the Python files
 	$(BIN)/ruff check python tests benchmarks docs

@@ -1,6 +1,7 @@
 #include "capture/dispatch.h"
 
 #include "capture/calls.h"
+#include "capture/guard.h"
 #include "capture/libtorch.h"
 #include "capture/node_calls.h"
 #include "capture/ranges.h"
@@ -193,10 +194,9 @@ origin_of(const fd_thread *thread, uint64_t number, const char *name)
 
 /* One call of a node is all operators in a row that it runs. */
 static fd_context *
-autograd_context(fd_dispatch *dispatch, fd_thread *thread, PyObject *node,
-                 const char *name)
+autograd_context(fd_dispatch *dispatch, fd_thread *thread,
+                 const PyObject *node, uint64_t number, const char *name)
 {
-    uint64_t number = number_of(node);
     uint32_t id = fd_texts_node(thread, FD_NODE_AUTOGRAD, name);
     fd_context *context = fd_node_enter(thread->tree, id,
                                         origin_of(thread, number, name));
@@ -216,17 +216,21 @@ enter_autograd(fd_dispatch *dispatch, fd_thread *thread, const void *owner)
     if (!directly_in_engine(thread)) {
         return;
     }
+    uint32_t generation = thread->synced;
+    fd_guard guard = fd_guard_enter_open(thread);
     PyObject *node = PyObject_CallNoArgs(dispatch->autograd_node);
     PyObject *name = node == NULL || node == Py_None
                          ? NULL
                          : PyObject_CallMethod(node, "name", NULL);
     const char *text = name == NULL ? NULL : PyUnicode_AsUTF8(name);
-    if (text != NULL) {
-        fd_node_push(thread->tree,
-                     autograd_context(dispatch, thread, node, text), owner,
-                     FD_ENTRY_OP);
-    }
+    uint64_t number = text == NULL ? 0 : number_of(node);
     PyErr_Clear();
+    fd_guard_leave(&guard);
+    if (text != NULL && fd_process_generation() == generation) {
+        fd_node_push(thread->tree,
+                     autograd_context(dispatch, thread, node, number, text),
+                     owner, FD_ENTRY_OP);
+    }
     Py_XDECREF(name);
     Py_XDECREF(node);
 }
@@ -293,10 +297,13 @@ record(fd_dispatch *dispatch, fd_dispatched *known, fd_thread *thread,
     PyObject *call = known->call; /* the list may grow meanwhile */
     fd_tree *tree = thread->tree;
     const void *owner = new_owner();
+    uint32_t node = node_of(known, thread);
     fd_thread_tick(thread, timed);
     enter_autograd(dispatch, thread, owner);
-    fd_node_push(tree, fd_node_enter(tree, node_of(known, thread), 0), owner,
-                 FD_ENTRY_OP);
+    if (fd_process_generation() != generation) {
+        return run(call, args, kwargs);
+    }
+    fd_node_push(tree, fd_node_enter(tree, node, 0), owner, FD_ENTRY_OP);
     if (thread->session->marks.sampling) {
         fd_marks_begin(thread, 0);
     }
