@@ -4,7 +4,7 @@
 multiprocessing spawns. ``FASTDISPATCH_OUT``, ``FASTDISPATCH_RANKS``, ``FASTDISPATCH_STEPS=A:B`` and
 ``FASTDISPATCH_OPTIONS=ops=dispatch,timing=0`` are the options. A mistake in them is one line on standard error,
 never an exception: the process is somebody's training. For the same reason a recording that cannot be written is held
-in memory (``best_effort=0``: there is none). An interpreter beside the main one records nothing.
+in memory (``best_effort=0``: there is none). An interpreter beside the main one cannot import this, and says nothing.
 """
 
 from __future__ import annotations
@@ -43,7 +43,5 @@ if os.environ.get("FASTDISPATCH") != "children" or is_spawned_by_multiprocessing
     try:
         start()
     except Exception as error:
-        # CPython and csrc/module/module.c say so of an interpreter beside the main one; sys.stderr is None where
-        # descriptor 2 is closed.
-        if sys.stderr and not (isinstance(error, ImportError) and "subinterpreters" in str(error)):
+        if sys.stderr:  # None where descriptor 2 is closed
             print(f"fastdispatch: not recording: {error}", file=sys.stderr)

@@ -224,4 +224,4 @@ def merge(inputs: Iterable[PathLike], output: PathLike) -> None:
     The order does not matter, nor does what was merged before: ranks are kept apart. The same rank twice, or ranks of
     different runs, raise :class:`fastdispatch.Error`.
     """
-    privacy.apply(_core.Trace(list(inputs))).dump(output)
+    load(list(inputs)).dump(output)

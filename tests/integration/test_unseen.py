@@ -1,0 +1,131 @@
+"""What a recorded program sees of the recorder: no low descriptor, no warning of ours, no traceback when it ends."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import fastdispatch
+from tests import processes
+
+
+def recorded(folder: Path, text: str, *options: str, **changes: str) -> subprocess.CompletedProcess[str]:
+    (folder / "program.py").write_text(text)
+    environment = processes.environment(FASTDISPATCH="1", FASTDISPATCH_OUT=str(folder / "out"), **changes)
+    return subprocess.run(
+        [sys.executable, *options, "program.py"],
+        cwd=folder,
+        env=environment,
+        text=True,
+        capture_output=True,
+        check=True,
+        timeout=120,
+    )
+
+
+DESCRIPTORS = """
+import json, os
+found = [int(name) for name in os.listdir("/proc/self/fd")]
+print(json.dumps({"low": sorted(fd for fd in found if fd < 200)[:-1], "next": os.open("/dev/null", os.O_RDONLY)}))
+"""
+
+
+@pytest.mark.parametrize("options", ("", "timeline=python+spill,jobs=1"))
+def test_low_descriptors_are_the_programs(options: str, tmp_path: Path) -> None:
+    result = recorded(tmp_path, DESCRIPTORS, FASTDISPATCH_OPTIONS=options)
+    assert json.loads(result.stdout) == {"low": [0, 1, 2], "next": 3}, result.stderr
+    assert (tmp_path / "out" / "rank00000.fd").is_file()
+
+
+def test_the_descriptors_of_few_are_enough(tmp_path: Path) -> None:
+    text = "import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (16, 16))\n" + DESCRIPTORS
+    result = recorded(tmp_path, text)
+    assert json.loads(result.stdout)["next"] == 3
+    limited = ["sh", "-c", 'ulimit -n 24; exec "$@"', "sh", sys.executable, "-m", "fastdispatch", "run", "program.py"]
+    done = subprocess.run(
+        limited, cwd=tmp_path, env=processes.environment(), text=True, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "fastdispatch-out/rank00000.fd" in done.stderr
+
+
+def test_warnings_about_encodings_are_not_ours(tmp_path: Path) -> None:
+    options = ("-X", "warn_default_encoding", "-W", "error::EncodingWarning")
+    text = "import multiprocessing\nprint('ran')\n"
+    result = recorded(tmp_path, text, *options, FASTDISPATCH_OPTIONS="timeline=python+spill", RANK="0", WORLD_SIZE="2")
+    assert (result.stdout, result.stderr) == ("ran\n", "")
+    command = [sys.executable, *options, "-m", "fastdispatch", "run", "-q", "program.py"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=processes.environment(), text=True, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ran\n", "")
+
+
+ENDINGS = {
+    "threads that go on": """
+import threading, time
+def forever():
+    while True:
+        work()
+def work(): pass
+for _ in range(4):
+    threading.Thread(target=forever, daemon=True).start()
+time.sleep(0.1)
+""",
+    "a graph that a thread started": """
+import threading
+import fastdispatch
+def inside():
+    graph = fastdispatch.CallGraph("inner")
+    graph.start()
+    work()
+def work(): pass
+thread = threading.Thread(target=inside)
+thread.start()
+""",
+    "an atexit handler that stops it": """
+import atexit, fastdispatch.callgraph
+graph = fastdispatch.callgraph.current()
+atexit.register(graph.stop)
+def work(): pass
+work()
+""",
+    "modules that are gone": """
+import sys
+def work(): pass
+work()
+for name in ("json", "socket", "tempfile", "warnings", "os"):
+    sys.modules[name] = None
+""",
+    "standard error is closed": """
+import sys
+def work(): pass
+work()
+sys.stderr.close()
+""",
+    "interpreters beside this one": """
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+def work(): pass
+work()
+for _ in range(3):
+    made = interpreters.create()
+    interpreters.run_string(made, "def other(): pass\\nother()")
+    interpreters.destroy(made)
+""",
+}
+
+
+@pytest.mark.parametrize("kind", ENDINGS)
+def test_the_end_of_a_program_shows_nothing_of_ours(kind: str, tmp_path: Path) -> None:
+    result = recorded(tmp_path, ENDINGS[kind])
+    assert (result.stdout, result.stderr) == ("", "")
+    trace = fastdispatch.load(tmp_path / "out")
+    assert "work" in trace.nodes["name"] and trace.ranks[0]["state"] == "stopped"
+    assert len(list((tmp_path / "out").glob("*.fd"))) == 1

@@ -1,0 +1,28 @@
+"""Reads a run directory again and again, as `top`, `report` and `where` do, until a file is there. Prints how often, and
+every state and every complaint that it met. Arguments: run directory, that file."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+
+import fastdispatch
+from fastdispatch import files
+
+folder, end = Path(sys.argv[1]), Path(sys.argv[2])
+met: Counter[str] = Counter()
+print("under way", flush=True)
+while not end.exists():
+    for path in (folder / "rank00000.fd", folder):
+        try:
+            live = files.is_live(folder / "rank00000.fd")
+            rank = fastdispatch.load(path).ranks[0]
+        except fastdispatch.Error as error:
+            met["absent" if "No such file" in str(error) or "no recording" in str(error) else str(error)] += 1
+            continue
+        met[rank["state"]] += 1
+        met["incomplete"] += not rank["complete"]
+        met["live"] += live
+print(json.dumps(met))
