@@ -154,6 +154,22 @@ fd_take_exception(void)
 #endif
 }
 
+/* Make an exception that was taken pending again, in place of any that is now;
+ * NULL: none is. */
+static inline void
+fd_put_exception(PyObject *exception)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    PyErr_SetRaisedException(exception);
+#else
+    PyErr_Clear();
+    if (exception != NULL) {
+        PyErr_Restore(Py_NewRef(Py_TYPE(exception)), exception,
+                      PyException_GetTraceback(exception));
+    }
+#endif
+}
+
 #if PY_VERSION_HEX >= 0x030C0000
 #define fd_code_request_index PyUnstable_Eval_RequestCodeExtraIndex
 #define fd_code_get_extra PyUnstable_Code_GetExtra

@@ -150,7 +150,9 @@ install(const fd_session *session, bool watching)
         fd_frame_hook_install(hook);
     }
     else if (session->calls == FD_CALLS_MONITOR) {
-        fd_monitor_install(hook);
+        if (fd_monitor_install(hook, NULL) != FD_OK) {
+            fd_file_count(&session->recording->file, FD_COUNT_HOOK_LOST);
+        }
     }
 }
 
@@ -163,6 +165,18 @@ uninstall(const fd_session *session)
     }
     else if (session->calls == FD_CALLS_MONITOR) {
         fd_monitor_remove();
+    }
+}
+
+/* For a while: what was claimed is kept. */
+static void
+unhook(const fd_session *session)
+{
+    if (session->calls == FD_CALLS_MONITOR) {
+        fd_monitor_rest();
+    }
+    else {
+        uninstall(session);
     }
 }
 
@@ -201,14 +215,22 @@ pause_recording(fd_session *session)
 }
 
 fd_status
-fd_session_start(fd_session *session)
+fd_session_start(fd_session *session, fd_error *error)
 {
     fd_thread *thread = fd_thread_get();
     if (thread == NULL) {
         return FD_ENOMEM;
     }
     if (fd_process_active() != NULL) {
-        return FD_ECONFLICT;
+        return fd_fail(error, FD_ECONFLICT,
+                       "this process is recording already: stop the running "
+                       "CallGraph first");
+    }
+    if (session->calls == FD_CALLS_MONITOR) { /* while it can be refused */
+        fd_status status = fd_monitor_install(FD_HOOK_WATCHING, error);
+        if (status != FD_OK) {
+            return status;
+        }
     }
     session->step = 0;
     atomic_store(&fd_process.active, session);
@@ -348,7 +370,7 @@ fd_session_record(fd_session *session, bool record, uint64_t step)
     }
     if (!record && session->running) {
         pause_recording(session);
-        uninstall(session);
+        unhook(session);
         session->unhooked = true;
     }
     else if (record && !session->running) {

@@ -243,14 +243,10 @@ static PyObject *
 session_start(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    fd_status status = fd_session_start(session_of(self));
-    if (status == FD_ECONFLICT) {
-        fd_error error = {"this process is recording already: stop the "
-                          "running CallGraph first"};
-        return fd_raise(module_of(self), status, &error);
-    }
+    fd_error error = {""};
+    fd_status status = fd_session_start(session_of(self), &error);
     if (status != FD_OK) {
-        return fd_raise(module_of(self), status, NULL);
+        return fd_raise(module_of(self), status, &error);
     }
     Py_RETURN_NONE;
 }
