@@ -256,7 +256,6 @@ fd_session_stop(fd_session *session)
     }
     atomic_store(&fd_process.active, NULL);
     uninstall(session);
-    fd_marks_stop(session);
     fd_recording_stop(session->recording);
 }
 
@@ -264,6 +263,7 @@ void
 fd_session_finish(fd_session *session)
 {
     if (fd_process_active() != session) {
+        fd_marks_close(session);
         fd_file_finish(&session->recording->file);
     }
 }
@@ -326,7 +326,7 @@ static void
 sample(fd_session *session, fd_thread *thread)
 {
     bool marked = session->marks.gpu != NULL;
-    if (!session->running || !fd_marks_step(session, thread)) {
+    if (!fd_marks_step(session, thread)) {
         return;
     }
     install(session, false);

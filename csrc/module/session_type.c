@@ -260,6 +260,20 @@ session_stop(PyObject *self, PyObject *unused)
 }
 
 static PyObject *
+session_wait_gpu(PyObject *self, PyObject *args)
+{
+    int patience_ms;
+    if (!PyArg_ParseTuple(args, "i:wait_gpu", &patience_ms)) {
+        return NULL;
+    }
+    if (fd_process_active() != session_of(self)
+        && fd_marks_wait(session_of(self), patience_ms) < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *
 session_finish(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -479,6 +493,9 @@ static PyMethodDef methods[] = {
     {"stop", session_stop, METH_NOARGS,
      PyDoc_STR("stop($self, /)\n--\n\n"
                "Stop for good; notes can still be added.")},
+    {"wait_gpu", session_wait_gpu, METH_VARARGS,
+     PyDoc_STR("wait_gpu($self, patience_ms, /)\n--\n\n"
+               "After the stop: wait until the GPU has passed what is timed.")},
     {"finish", session_finish, METH_NOARGS,
      PyDoc_STR("finish($self, /)\n--\n\n"
                "Close the file of a stopped session.")},
