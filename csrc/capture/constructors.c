@@ -193,7 +193,7 @@ fd_constructors_watch(void)
         return;
     }
     PyObject *pending = PyErr_GetRaisedException();
-    tool = fd_monitoring_open(events, EVENTS);
+    tool = fd_monitoring_open(events, EVENTS, NULL);
     if (tool >= 0) {
         for (uint32_t i = 0; i < constructors.count; i++) {
             report(constructors.list[i].code, true);

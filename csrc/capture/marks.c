@@ -6,8 +6,7 @@
 #include "store/stack.h"
 
 enum {
-    PATIENCE_MS = 2000, /* for the GPU at the end */
-    PAUSE_MS = 200,     /* and at the end of a window */
+    SLICE_MS = 20, /* of a wait, between looks for signals */
     MOST_AROUND = 64
 };
 
@@ -81,6 +80,9 @@ turn(fd_session *session, fd_thread *thread, uint64_t step)
 bool
 fd_marks_window(fd_session *session, fd_thread *thread)
 {
+    if (session->marks.gpu != NULL) {
+        fd_gpu_drain(session->marks.gpu, false);
+    }
     session->marks.first = session->steps.number;
     return turn(session, thread, 0);
 }
@@ -90,7 +92,10 @@ fd_marks_step(fd_session *session, fd_thread *thread)
 {
     fd_marks_plan *plan = &session->marks;
     if (plan->gpu != NULL) {
-        fd_gpu_drain(plan->gpu);
+        fd_gpu_drain(plan->gpu, session->running);
+    }
+    if (!session->running) {
+        return false;
     }
     uint64_t step = session->steps.number - plan->first;
     return step != plan->last && turn(session, thread, step);
@@ -99,21 +104,40 @@ fd_marks_step(fd_session *session, fd_thread *thread)
 void
 fd_marks_pause(fd_session *session)
 {
-    session->marks.sampling = false;
-    if (session->marks.gpu != NULL) {
-        fd_gpu_wait(session->marks.gpu, PAUSE_MS);
+    fd_marks_plan *plan = &session->marks;
+    bool over = session->steps.number - plan->first != plan->last;
+    plan->sampled += plan->sampling && over; /* not one that has just begun */
+    plan->sampling = false;
+    if (plan->gpu != NULL) {
+        fd_gpu_drain(plan->gpu, false);
     }
 }
 
+int
+fd_marks_wait(fd_session *session, int patience_ms)
+{
+    fd_gpu *gpu = session->marks.closed ? NULL : session->marks.gpu;
+    bool waits = gpu != NULL;
+    for (int left = patience_ms; waits && left > 0; left -= SLICE_MS) {
+        Py_BEGIN_ALLOW_THREADS
+        waits = fd_gpu_wait(gpu, left < SLICE_MS ? left : SLICE_MS);
+        Py_END_ALLOW_THREADS
+        if (PyErr_CheckSignals() < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 void
-fd_marks_stop(fd_session *session)
+fd_marks_close(fd_session *session)
 {
     fd_marks_plan *plan = &session->marks;
-    plan->sampling = false;
-    if (plan->gpu == NULL) {
+    if (plan->gpu == NULL || plan->closed) {
         return;
     }
-    fd_gpu_wait(plan->gpu, PATIENCE_MS);
+    plan->closed = true;
+    fd_gpu_drain(plan->gpu, false);
     fd_gpu_close(plan->gpu);
     char text[32];
     snprintf(text, sizeof text, "%llu", (unsigned long long)plan->sampled);

@@ -10,6 +10,7 @@
 
 static int tool = -1;
 static fd_hook purpose;
+static bool rests; /* has the id, and no events */
 
 static void
 tick(const fd_thread *thread)
@@ -214,15 +215,23 @@ static fd_monitored events[] = {
 };
 enum { EVENTS = sizeof events / sizeof *events };
 
-int
-fd_monitor_install(fd_hook hook)
+fd_status
+fd_monitor_install(fd_hook hook, fd_error *error)
 {
     purpose = hook;
-    if (tool >= 0) {
-        return 0;
+    if (tool < 0) {
+        tool = fd_monitoring_open(events, EVENTS, error);
+        rests = false;
+        return tool < 0 ? FD_ECONFLICT : FD_OK;
     }
-    tool = fd_monitoring_open(events, EVENTS);
-    return tool < 0 ? -1 : 0;
+    rests = rests && !fd_monitoring_switch(tool, events, EVENTS, true);
+    return rests ? fd_fail(error, FD_ENOMEM, "out of memory") : FD_OK;
+}
+
+void
+fd_monitor_rest(void)
+{
+    rests = tool >= 0 && fd_monitoring_switch(tool, events, EVENTS, false);
 }
 
 void
@@ -236,13 +245,18 @@ fd_monitor_remove(void)
 
 #else
 
-int
-fd_monitor_install(fd_hook hook)
+fd_status
+fd_monitor_install(fd_hook hook, fd_error *error)
 {
     (void)hook;
-    PyErr_SetString(PyExc_RuntimeError,
-                    "sys.monitoring needs Python 3.12 or later");
-    return -1;
+    return fd_fail(error, FD_EINVAL,
+                   "calls='monitor' needs Python 3.12 or later: use"
+                   " calls='frame'");
+}
+
+void
+fd_monitor_rest(void)
+{
 }
 
 void

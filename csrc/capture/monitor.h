@@ -4,11 +4,17 @@
 #ifndef FD_MONITOR_H
 #define FD_MONITOR_H
 
+#include "base/status.h"
 #include "capture/frame_hook.h"
 
 /* Register our callbacks, or exchange their purpose. Without a free tool id
- * nothing is installed: -1 with an exception. Needs the GIL. */
-int fd_monitor_install(fd_hook hook);
+ * nothing is installed, and the line says who has them. Needs the GIL, as all
+ * below; leaves no exception. */
+fd_status fd_monitor_install(fd_hook hook, fd_error *error);
+
+/* Nothing is reported until the next fd_monitor_install, which needs no new id:
+ * no other tool can take ours meanwhile. */
+void fd_monitor_rest(void);
 
 void fd_monitor_remove(void);
 

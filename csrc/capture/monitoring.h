@@ -1,8 +1,10 @@
 /* sys.monitoring (PEP 669, Python 3.12 and later): a tool id of our own, its
- * callbacks, its events. Needs the GIL. */
+ * callbacks, its events. Needs the GIL. A pending exception stays, and none is
+ * left behind but by fd_monitoring_set_local. */
 #ifndef FD_MONITORING_H
 #define FD_MONITORING_H
 
+#include "base/status.h"
 #include "capture/pyframe.h"
 
 typedef struct fd_monitored {
@@ -12,11 +14,16 @@ typedef struct fd_monitored {
     long bit;   /* of the event, filled in by fd_monitoring_open */
 } fd_monitored;
 
-/* Claim a tool id and have these events reported. The id, or -1 with an
- * exception: none is free. */
-int fd_monitoring_open(fd_monitored *events, size_t count);
+/* Claim a tool id and have these events reported. The id, or -1: none is free;
+ * the line says who has them. */
+int fd_monitoring_open(fd_monitored *events, size_t count, fd_error *error);
 
-/* Give the id back. Local events must be gone, no exception pending. */
+/* Report the events that are not local, or none of them, and keep the id. False
+ * when memory is out. */
+bool fd_monitoring_switch(int tool, const fd_monitored *events, size_t count,
+                          bool on);
+
+/* Give the id back. Local events must be gone. */
 void fd_monitoring_close(int tool, const fd_monitored *events, size_t count);
 
 /* The local events that this code is to report. -1 with an exception. */

@@ -215,15 +215,19 @@ fd_take_exception(void)
 #endif
 }
 
-/* Make it the pending exception. Takes the reference. */
+/* Make an exception that was taken pending again, in place of any that is now;
+ * NULL: none is. */
 static inline void
-fd_raise_exception(PyObject *error)
+fd_put_exception(PyObject *exception)
 {
 #if PY_VERSION_HEX >= 0x030C0000
-    PyErr_SetRaisedException(error);
+    PyErr_SetRaisedException(exception);
 #else
-    PyErr_Restore(Py_NewRef(Py_TYPE(error)), error,
-                  PyException_GetTraceback(error));
+    PyErr_Clear();
+    if (exception != NULL) {
+        PyErr_Restore(Py_NewRef(Py_TYPE(exception)), exception,
+                      PyException_GetTraceback(exception));
+    }
 #endif
 }
 

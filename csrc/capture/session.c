@@ -109,7 +109,7 @@ fd_session_open(fd_session **session, const fd_folder *folder,
 static int
 raise_kept(void *error)
 {
-    fd_raise_exception(error);
+    fd_put_exception(error);
     return -1;
 }
 
@@ -210,7 +210,9 @@ install(const fd_session *session, bool watching)
         fd_frame_hook_install(hook);
     }
     else if (session->calls == FD_CALLS_MONITOR) {
-        fd_monitor_install(hook);
+        if (fd_monitor_install(hook, NULL) != FD_OK) {
+            fd_file_count(&session->recording->file, FD_COUNT_HOOK_LOST);
+        }
     }
 }
 
@@ -222,6 +224,18 @@ uninstall(const fd_session *session)
     }
     else if (session->calls == FD_CALLS_MONITOR) {
         fd_monitor_remove();
+    }
+}
+
+/* For a while: what was claimed is kept. */
+static void
+unhook(const fd_session *session)
+{
+    if (session->calls == FD_CALLS_MONITOR) {
+        fd_monitor_rest();
+    }
+    else {
+        uninstall(session);
     }
 }
 
@@ -266,14 +280,22 @@ pause_recording(fd_session *session)
 }
 
 fd_status
-fd_session_start(fd_session *session)
+fd_session_start(fd_session *session, fd_error *error)
 {
     fd_thread *thread = fd_thread_get();
     if (thread == NULL) {
         return FD_ENOMEM;
     }
     if (fd_process_active() != NULL) {
-        return FD_ECONFLICT;
+        return fd_fail(error, FD_ECONFLICT,
+                       "this process is recording already: stop the running "
+                       "CallGraph first");
+    }
+    if (session->calls == FD_CALLS_MONITOR) { /* while it can be refused */
+        fd_status status = fd_monitor_install(FD_HOOK_WATCHING, error);
+        if (status != FD_OK) {
+            return status;
+        }
     }
     session->step = 0;
     atomic_store(&fd_process.active, session);
@@ -303,7 +325,6 @@ fd_session_stop(fd_session *session)
     atomic_store(&fd_process.active, NULL);
     uninstall(session);
     fd_constructors_release();
-    fd_marks_stop(session);
     fd_recording_stop(session->recording, !session->stuck);
 }
 
@@ -311,6 +332,7 @@ void
 fd_session_finish(fd_session *session)
 {
     if (fd_process_active() != session) {
+        fd_marks_close(session);
         fd_file_finish(&session->recording->file);
     }
 }
@@ -381,8 +403,8 @@ static void
 sample(fd_session *session, fd_thread *thread)
 {
     bool marked = session->marks.gpu != NULL;
-    if (!is_active(session) || !session->running
-        || !fd_marks_step(session, thread) || !is_active(session)) {
+    if (!is_active(session) || !fd_marks_step(session, thread)
+        || !is_active(session) || !session->running) {
         return;
     }
     install(session, false);
@@ -426,7 +448,7 @@ fd_session_record(fd_session *session, bool record, uint64_t step)
     }
     if (!record && session->running) {
         pause_recording(session);
-        uninstall(session);
+        unhook(session);
         session->unhooked = true;
     }
     else if (record && !session->running) {

@@ -465,16 +465,15 @@ give_up(fd_gpu_device *device)
     }
 }
 
-bool
+void
 fd_gpu_device_close(fd_gpu_device *device)
 {
-    if (pthread_mutex_trylock(&device->lock) != 0) {
-        return false;
-    }
     device->failed = true;
-    give_up(device);
-    pthread_mutex_unlock(&device->lock);
-    return true;
+    device->stuck = pthread_mutex_trylock(&device->lock) != 0;
+    if (!device->stuck) {
+        give_up(device);
+        pthread_mutex_unlock(&device->lock);
+    }
 }
 
 void

@@ -5,8 +5,6 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ATTEMPTS_TO_CLOSE = 100 };
-
 fd_status
 fd_gpu_open(fd_gpu **gpu, fd_recording *recording, fd_error *error)
 {
@@ -69,15 +67,15 @@ static bool
 may_ask(fd_gpu *gpu)
 {
     int number = -1;
-    return fd_cuda_is_clean(&gpu->cuda)
+    return gpu->process == getpid() && fd_cuda_is_clean(&gpu->cuda)
            && fd_cuda_answer(&gpu->cuda, gpu->cuda.get_device(&number))
                   == FD_CUDA_SUCCESS
            && number >= 0 && number < FD_GPU_DEVICES
            && gpu->devices[number] != NULL;
 }
 
-static void
-drain(fd_gpu *gpu, bool grows)
+void
+fd_gpu_drain(fd_gpu *gpu, bool grows)
 {
     int number = -1;
     if (!may_ask(gpu)) {
@@ -92,12 +90,6 @@ drain(fd_gpu *gpu, bool grows)
     }
 }
 
-void
-fd_gpu_drain(fd_gpu *gpu)
-{
-    drain(gpu, true);
-}
-
 static bool
 is_busy(fd_gpu *gpu)
 {
@@ -109,15 +101,18 @@ is_busy(fd_gpu *gpu)
     return busy;
 }
 
-void
+bool
 fd_gpu_wait(fd_gpu *gpu, int patience_ms)
 {
     const struct timespec pause = {0, 1000000};
-    drain(gpu, false);
-    for (int i = 0; i < patience_ms && may_ask(gpu) && is_busy(gpu); i++) {
+    fd_gpu_drain(gpu, false);
+    bool waits = may_ask(gpu) && is_busy(gpu);
+    for (int i = 0; i < patience_ms && waits; i++) {
         nanosleep(&pause, NULL);
-        drain(gpu, false);
+        fd_gpu_drain(gpu, false);
+        waits = may_ask(gpu) && is_busy(gpu);
     }
+    return waits;
 }
 
 static void
@@ -132,7 +127,11 @@ describe(const fd_gpu_device *device, fd_buffer *text)
                      device->number, device->streams.count,
                      (unsigned long long)device->marks, device->pool.made,
                      width / 2 / device->ticks_per_ns);
-    if (device->error != 0) {
+    if (device->stuck) {
+        fd_buffer_format(text, ", \"error\": \"a thread was inside CUDA at the "
+                               "end: what was not passed is not counted\"");
+    }
+    else if (device->error != 0) {
         fd_buffer_format(text,
                          ", \"error\": \"%s failed with error %d: the GPU is "
                          "not timed from there on\"",
@@ -166,15 +165,16 @@ note(fd_gpu *gpu)
 void
 fd_gpu_close(fd_gpu *gpu)
 {
-    const struct timespec pause = {0, 1000000};
-    note(gpu);
+    if (gpu->process != getpid()) {
+        return; /* nor is the recording that of a child */
+    }
     for (int i = 0; i < FD_GPU_DEVICES; i++) {
         fd_gpu_device *device = gpu->devices[i];
-        for (int k = 0; device != NULL && k < ATTEMPTS_TO_CLOSE
-                        && !fd_gpu_device_close(device); k++) {
-            nanosleep(&pause, NULL);
+        if (device != NULL) {
+            fd_gpu_device_close(device);
         }
     }
+    note(gpu);
 }
 
 void

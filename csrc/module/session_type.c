@@ -255,14 +255,10 @@ static PyObject *
 session_start(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    fd_status status = fd_session_start(session_of(self));
-    if (status == FD_ECONFLICT) {
-        fd_error error = {"this process is recording already: stop the "
-                          "running CallGraph first"};
-        return fd_raise(module_of(self), status, &error);
-    }
+    fd_error error = {""};
+    fd_status status = fd_session_start(session_of(self), &error);
     if (status != FD_OK) {
-        return fd_raise(module_of(self), status, NULL);
+        return fd_raise(module_of(self), status, &error);
     }
     Py_RETURN_NONE;
 }
@@ -272,6 +268,20 @@ session_stop(PyObject *self, PyObject *unused)
 {
     (void)unused;
     fd_session_stop(session_of(self));
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+session_wait_gpu(PyObject *self, PyObject *args)
+{
+    int patience_ms;
+    if (!PyArg_ParseTuple(args, "i:wait_gpu", &patience_ms)) {
+        return NULL;
+    }
+    if (fd_process_active() != session_of(self)
+        && fd_marks_wait(session_of(self), patience_ms) < 0) {
+        return NULL;
+    }
     Py_RETURN_NONE;
 }
 
@@ -518,6 +528,9 @@ static PyMethodDef methods[] = {
     {"stop", session_stop, METH_NOARGS,
      PyDoc_STR("stop($self, /)\n--\n\n"
                "Stop for good; notes can still be added.")},
+    {"wait_gpu", session_wait_gpu, METH_VARARGS,
+     PyDoc_STR("wait_gpu($self, patience_ms, /)\n--\n\n"
+               "After the stop: wait until the GPU has passed what is timed.")},
     {"finish", session_finish, METH_NOARGS,
      PyDoc_STR("finish($self, /)\n--\n\n"
                "Close the file of a stopped session.")},

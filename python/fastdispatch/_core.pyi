@@ -257,6 +257,10 @@ class Session:
     def stop(self) -> None:
         """Stop for good; notes can still be added. Twice is once."""
 
+    def wait_gpu(self, patience_ms: int, /) -> None:
+        """After the stop: wait until the GPU has passed what is timed, without the GIL. An exception of a signal
+        handler ends it."""
+
     def finish(self) -> None:
         """Close the file of a stopped session."""
 

@@ -25,7 +25,7 @@ from fastdispatch.environment import (
     torch_distributed,
     torch_version,
 )
-from fastdispatch.gpu import Gpu, gpu_of
+from fastdispatch.gpu import PATIENCE_MS, Gpu, gpu_of
 from fastdispatch.keep import Keep, keep_function
 from fastdispatch.operators import Operators
 from fastdispatch.schedule import Schedule, window
@@ -224,7 +224,11 @@ class CallGraph:
             raise
 
     def stop(self) -> None:
-        """Finish the recording. Stopping twice, or what never started, does nothing."""
+        """Finish the recording. Stopping twice, or what never started, does nothing.
+
+        Where calls are timed on the GPU this waits until it has passed them, for two seconds at most and without the
+        GIL; not while an exception ends the program.
+        """
         global _current
         if self._region is not None:
             self._region.__exit__(None, None, None)
@@ -237,12 +241,11 @@ class CallGraph:
         session.stop()
         _current = None
         atexit.unregister(self._stop_at_exit)
-        self._note_end()
-        session.finish()
-        self._settle(session)
-        if self._gather:
-            self._send()
-        self._warn()
+        try:
+            if not _is_failing():
+                session.wait_gpu(PATIENCE_MS)
+        finally:
+            self._finish(session)
 
     def step(self) -> None:
         """End a training step. Once called, it alone says where steps end."""
@@ -398,6 +401,14 @@ class CallGraph:
 
     # -- ending ------------------------------------------------------------------------------------------------------
 
+    def _finish(self, session: _core.Session) -> None:
+        self._note_end()
+        session.finish()
+        self._settle(session)
+        if self._gather:
+            self._send()
+        self._warn()
+
     def _ready(self) -> None:
         if self._on_trace_ready is not None:
             self._on_trace_ready(self)
@@ -454,6 +465,16 @@ class CallGraph:
             warnings.warn(
                 f"fastdispatch: a function given to CallGraph failed: {error!r}", RuntimeWarning, stacklevel=3
             )
+
+
+def _is_failing() -> bool:
+    """Whether an exception is on its way that is no normal end, or has ended the program."""
+    error = sys.exc_info()[1]
+    if error is None and not hasattr(sys, "ps1"):
+        error = getattr(sys, "last_value", None)  # at exit: what the interpreter has printed
+    if isinstance(error, SystemExit):
+        return error.code not in (None, 0)
+    return error is not None and not isinstance(error, GeneratorExit)
 
 
 def _ranks_of_environment() -> list[int] | None:

@@ -362,7 +362,8 @@ a_gpu_goes_away(void)
     CHECK(!fd_gpu_device_is_busy(&b.device) || check_refused());
     uint64_t asked = standin_calls("cudaEventQuery");
     settle(&b);
-    CHECK(fd_gpu_device_close(&b.device));
+    fd_gpu_device_close(&b.device);
+    CHECK(!b.device.stuck);
     EQUAL(standin_calls("cudaEventQuery"), asked);
     EQUAL(figure(&b, 16).calls, 1);
     EQUAL(counter(&b, FD_COUNT_GPU_UNFINISHED), 2);
@@ -420,7 +421,8 @@ several_threads_at_once(void)
     }
     settle(&b);
     settle(&b);
-    CHECK(fd_gpu_device_close(&b.device));
+    fd_gpu_device_close(&b.device);
+    CHECK(!b.device.stuck);
     for (uint32_t i = 0; i < THREADS; i++) {
         calls += figure(&b, i + 1).calls;
         cudaStreamDestroy(workers[i].stream);

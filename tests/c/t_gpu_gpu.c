@@ -55,8 +55,8 @@ two_devices(void)
     EQUAL(run(gpu), 0);
     CHECK(cudaSetDevice(0) == 0);
     CHECK(run(gpu) != 0);
-    fd_gpu_drain(gpu);
-    fd_gpu_wait(gpu, 100);
+    fd_gpu_drain(gpu, true);
+    CHECK(!fd_gpu_wait(gpu, 100));
     fd_gpu_close(gpu);
     EQUAL(gpu->devices[1]->error, 719);
     EQUAL(gpu->devices[0]->error, 0);
@@ -79,8 +79,9 @@ no_device(void)
     OK(fd_gpu_open(&gpu, f.recording, NULL));
     standin_devices(0);
     CHECK(fd_gpu_current(gpu) == NULL);
-    fd_gpu_drain(gpu);
-    fd_gpu_wait(gpu, 5);
+    fd_gpu_drain(gpu, true);
+    CHECK(!fd_gpu_wait(gpu, 5));
+    EQUAL(standin_sleeps(""), 0);
     EQUAL(cudaPeekAtLastError(), 0);
     fd_gpu_close(gpu);
     SAME(note(&f), "{\"library\": \"libcudart.so.13\", \"devices\": []}");
@@ -99,12 +100,63 @@ gives_up(void)
     CHECK(run(gpu) != 0);
     standin_launch(NULL, UINT64_C(3600000000000));
     CHECK(run(gpu) != 0);
-    fd_gpu_wait(gpu, 5);
+    fd_gpu_drain(gpu, true);
+    EQUAL(standin_sleeps(""), 0);
+    CHECK(fd_gpu_wait(gpu, 5));
+    EQUAL(standin_sleeps(""), 5);
     fd_gpu_close(gpu);
+    EQUAL(standin_sleeps(""), 5);
     EQUAL(run(gpu), 0);
     EQUAL(fd_file_header(&f.recording->file)
               ->counters[FD_COUNT_GPU_UNFINISHED], 1);
     EQUAL(standin_calls("cudaEventSynchronize"), 0);
 }
 
-RUN(ABSORBS(two_devices), ABSORBS(no_device), ABSORBS(gives_up))
+/* An error of the program's, or of ours, is nothing to wait behind. */
+static void
+does_not_wait_behind_an_error(void)
+{
+    standin_reset();
+    CLEAN(fixture_clear) fixture f;
+    OK(fixture_open(&f, NULL, 8));
+    CLEAN(free_gpu) fd_gpu *gpu = NULL;
+    OK(fd_gpu_open(&gpu, f.recording, NULL));
+    CHECK(run(gpu) != 0);
+    standin_launch(NULL, UINT64_C(3600000000000));
+    CHECK(run(gpu) != 0);
+    standin_leave_error(700);
+    CHECK(!fd_gpu_wait(gpu, 1000));
+    EQUAL(cudaGetLastError(), 700);
+    standin_fail("cudaEventQuery", 1, 719, 1);
+    CHECK(!fd_gpu_wait(gpu, 1000));
+    EQUAL(standin_sleeps(""), 0);
+    fd_gpu_close(gpu);
+    standin_reset();
+}
+
+/* Nor is another thread that stands inside CUDA. */
+static void
+closes_beside_a_thread_inside_cuda(void)
+{
+    standin_reset();
+    CLEAN(fixture_clear) fixture f;
+    OK(fixture_open(&f, NULL, 8));
+    CLEAN(free_gpu) fd_gpu *gpu = NULL;
+    OK(fd_gpu_open(&gpu, f.recording, NULL));
+    CHECK(run(gpu) != 0);
+    fd_gpu_device *device = fd_gpu_current(gpu);
+    if (device != NULL) {
+        pthread_mutex_lock(&device->lock);
+        fd_gpu_close(gpu);
+        pthread_mutex_unlock(&device->lock);
+        CHECK(device->stuck);
+        CHECK(strstr(note(&f), "a thread was inside CUDA") != NULL
+              || check_refused());
+    }
+    EQUAL(standin_sleeps(""), 0);
+    EQUAL(run(gpu), 0);
+}
+
+RUN(ABSORBS(two_devices), ABSORBS(no_device), ABSORBS(gives_up),
+    ABSORBS(does_not_wait_behind_an_error),
+    ABSORBS(closes_beside_a_thread_inside_cuda))

@@ -144,7 +144,7 @@ def test_jobs_know_their_interval(runs: Runs, tmp_path: Path) -> None:
     assert jobs["device"] == [-1, 0] * 5  # every second step
     for row in range(1, 10, 2):
         assert jobs["gpu_start"][row] >= jobs["start"][row]
-        assert jobs["gpu_duration"][row] >= WORK
+        assert jobs["gpu_duration"][row] >= WORK - 1  # which CUDA rounds, and ticks do
     for form, name in (("perfetto", "jobs.pftrace"), ("chrome", "jobs.json")):
         path = tmp_path / name
         path.write_bytes(trace.export(form))

@@ -24,7 +24,7 @@ MUTABLE = {
     "csrc/capture/constructors.c": {"constructors", "tool", "watcher", "events"},
     "csrc/capture/frame_hook.c": {"next_evaluator"},
     "csrc/capture/libtorch.c": {"fd_torch"},
-    "csrc/capture/monitor.c": {"tool", "purpose", "events"},
+    "csrc/capture/monitor.c": {"tool", "purpose", "rests", "events"},
     "csrc/capture/records.c": {"handle"},
     "csrc/capture/session.c": {"fd_process"},
     "csrc/capture/thread.c": {"fd_thread_self", "at_exit"},

@@ -5,13 +5,18 @@
  * it counts every call, so that a test can say which were never made.
  *
  * Built as libcudart.so.13, so that it is found by the name of the real one. */
+#define _GNU_SOURCE /* dladdr */
 #include "cudart.h"
 
+#include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
     SUCCESS = 0,
@@ -62,6 +67,10 @@ static struct {
     stream *capturing;
     int sticky; /* the context is lost */
     call calls[24];
+    struct {
+        const char *library; /* its path, where the loader keeps it */
+        uint64_t count;
+    } sleepers[32];
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static __thread int current;
@@ -78,6 +87,7 @@ standin_reset(void)
     state.capturing = NULL;
     state.sticky = 0;
     memset(state.calls, 0, sizeof state.calls);
+    memset(state.sleepers, 0, sizeof state.sleepers);
     for (int i = 0; i < DEVICES; i++) {
         state.device[i] = (device){.rate = 1, .legacy = {.device = i}};
     }
@@ -204,6 +214,60 @@ uint64_t
 standin_calls(const char *function)
 {
     return call_of(function)->count;
+}
+
+uint64_t
+standin_sleeps(const char *library)
+{
+    uint64_t count = 0;
+    for (int i = 0; i < 32 && state.sleepers[i].library != NULL; i++) {
+        if (strstr(state.sleepers[i].library, library) != NULL) {
+            count += state.sleepers[i].count;
+        }
+    }
+    return count;
+}
+
+static void
+note_sleep(const void *caller)
+{
+    Dl_info info;
+    const char *library = dladdr(caller, &info) != 0 ? info.dli_fname : "?";
+    int at = 0;
+    pthread_mutex_lock(&state.lock);
+    while (at < 31 && state.sleepers[at].library != NULL
+           && state.sleepers[at].library != library) {
+        at++;
+    }
+    state.sleepers[at].library = library;
+    state.sleepers[at].count++;
+    pthread_mutex_unlock(&state.lock);
+}
+
+/* The C library's, logged. */
+int
+clock_nanosleep(clockid_t clock, int flags, const struct timespec *time,
+                struct timespec *left)
+{
+    note_sleep(__builtin_return_address(0));
+    return syscall(SYS_clock_nanosleep, clock, flags, time, left) == 0 ? 0
+                                                                       : errno;
+}
+
+int
+nanosleep(const struct timespec *time, struct timespec *left)
+{
+    note_sleep(__builtin_return_address(0));
+    return (int)syscall(SYS_nanosleep, time, left);
+}
+
+int
+usleep(useconds_t us)
+{
+    note_sleep(__builtin_return_address(0));
+    return (int)syscall(SYS_nanosleep,
+                        &(struct timespec){us / 1000000, us % 1000000 * 1000},
+                        NULL);
 }
 
 /* Every call begins so: logged, and failing where the script says so. */

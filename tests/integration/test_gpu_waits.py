@@ -1,0 +1,91 @@
+"""Nobody waits for a GPU that is behind, but the program that stops its recording: on the stand-in CUDA runtime."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fastdispatch
+from tests import processes, standin
+
+pytestmark = [
+    pytest.mark.torch,
+    pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler for the stand-in"),
+]
+
+CALLS = 3  # of the operator whose kernel takes an hour
+PATIENCE = 2000  # ms, of which each is one sleep
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return standin.build(tmp_path_factory.mktemp("standin"))
+
+
+@pytest.fixture(scope="module")
+def said(folder: Path) -> dict[str, Any]:
+    done = processes.run("gpu_windows.py", folder, folder / "out", LD_PRELOAD=str(folder / "libcudart.so.13"))
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def unfinished(folder: Path, name: str) -> int:
+    trace = fastdispatch.load(folder / "out" / name)
+    assert trace.ranks[0]["state"] == "stopped"
+    assert trace.ranks[0]["meta"]["gpu_steps"] > 0
+    count: int = trace.ranks[0]["counters"]["gpu_unfinished"]
+    return count
+
+
+def test_the_end_of_a_window_waits_for_nothing_and_loses_nothing(said: dict[str, Any], folder: Path) -> None:
+    run = said["windows"]
+    assert run["ready"] == [{"first": 0}, {"first": 0, "second": 0}, {"first": 0, "second": 0, "third": 0}]
+    assert run["slept_in_hooks"] == 0
+    assert run["asked"] < 100  # a look at each step, and those that anchors take
+    assert run["last"] == {"first": 1, "second": 1, "third": 1}
+    assert unfinished(folder, "windows") == 0
+    trace = fastdispatch.load(folder / "out" / "windows")
+    assert trace.contexts["gpu_calls"].count(1) == sum(trace.contexts["gpu_calls"])
+    assert trace.ranks[0]["meta"]["gpu_steps"] == 3
+
+
+def test_stop_waits_without_the_gil(said: dict[str, Any], folder: Path) -> None:
+    assert 0 < said["freed"]["slept"] < PATIENCE
+    assert unfinished(folder, "freed") == 0
+
+
+@pytest.mark.parametrize("name", ["patient", "left"])
+def test_stop_waits_for_two_seconds_at_most_and_counts_what_is_lost(
+    said: dict[str, Any], folder: Path, name: str
+) -> None:
+    assert said[name]["slept"] == PATIENCE
+    assert unfinished(folder, name) >= CALLS
+
+
+@pytest.mark.parametrize("name", ["raised", "in_error"])
+def test_an_exception_or_an_error_is_not_held_up(said: dict[str, Any], folder: Path, name: str) -> None:
+    assert said[name]["slept"] == 0
+    assert unfinished(folder, name) >= CALLS
+    assert said["in_error"]["error"] == 700  # still the program's
+
+
+def test_an_interrupt_ends_the_wait_and_the_recording_is_whole(said: dict[str, Any], folder: Path) -> None:
+    assert said["interrupted"]["interrupted"]
+    assert 0 < said["interrupted"]["slept"] < PATIENCE
+    assert unfinished(folder, "interrupted") >= CALLS
+
+
+def test_a_program_that_fails_ends_at_once(folder: Path) -> None:
+    """Its recording is stopped at exit, after its traceback."""
+    process = processes.start(
+        "gpu_windows.py", folder, folder / "out", "uncaught", LD_PRELOAD=str(folder / "libcudart.so.13")
+    )
+    output, errors = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert errors.splitlines()[-1] == "ValueError: planted"
+    assert json.loads(output) == {"uncaught": {"slept": 0}}
+    assert unfinished(folder, "uncaught") >= CALLS

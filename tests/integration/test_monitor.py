@@ -1,0 +1,80 @@
+"""sys.monitoring where other tools use it too."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+import fastdispatch
+from tests.programs import leaf
+
+pytestmark = pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring is of Python 3.12 and later")
+
+
+@contextmanager
+def free_ids_taken() -> Iterator[list[int]]:
+    taken = [tool for tool in range(6) if sys.monitoring.get_tool(tool) is None]
+    for tool in taken:
+        sys.monitoring.use_tool_id(tool, f"tool {tool}")
+    yield taken
+    for tool in taken:
+        sys.monitoring.free_tool_id(tool)
+
+
+def leaves(graph: fastdispatch.CallGraph) -> int:
+    trace = fastdispatch.Trace(graph._session.trace())
+    rows = zip(trace.contexts["node"], trace.contexts["calls"], strict=True)
+    return sum(calls for node, calls in rows if trace.nodes["name"][node] == "leaf")
+
+
+def work(graph: fastdispatch.CallGraph) -> int:
+    with graph:
+        for i in range(10):
+            leaf(i)
+    return leaves(graph)
+
+
+def test_without_a_tool_id_the_start_says_who_has_them() -> None:
+    with free_ids_taken(), pytest.raises(fastdispatch.Error) as error:
+        fastdispatch.CallGraph(None, calls="monitor", ops="off").start()
+    assert str(error.value) == (
+        "calls='monitor': other tools have every tool id of sys.monitoring that there is for this"
+        " (3: tool 3, 4: tool 4, 2: tool 2): end one of them, or use calls='frame'"
+    )
+    assert fastdispatch.callgraph.current() is None
+    assert work(fastdispatch.CallGraph(None, calls="monitor", ops="off")) == 10
+
+
+def test_without_a_tool_id_auto_is_the_evaluator_hook_and_the_recording_says_so() -> None:
+    with free_ids_taken():
+        graph = fastdispatch.CallGraph(None, calls="auto", ops="off")
+        assert work(graph) == 10
+    assert fastdispatch.Trace(graph._session.trace()).meta["options"]["calls"] == "frame"
+
+
+def test_a_pause_keeps_the_tool_id() -> None:
+    """What others claim meanwhile, a recording that goes on sees calls again; and it has no events in between."""
+    with fastdispatch.CallGraph(None, calls="monitor", ops="off") as graph:
+        leaf(0)
+        graph.iterate(False, 1)
+        with free_ids_taken() as taken:
+            assert 3 not in taken and sys.monitoring.get_events(3) == 0
+            leaf(0)
+            graph.iterate(True, 2)
+            leaf(0)
+            leaf(0)
+    assert leaves(graph) == 3
+    assert sys.monitoring.get_tool(3) is None
+    assert fastdispatch.Trace(graph._session.trace()).ranks[0]["counters"]["hook_lost"] == 0
+
+
+def test_the_ids_are_free_after_a_start_that_failed_later() -> None:
+    """Another recording runs: the second asks for nothing of sys.monitoring."""
+    with fastdispatch.CallGraph(None, calls="frame", ops="off"):
+        before = [sys.monitoring.get_tool(tool) for tool in range(6)]
+        with pytest.raises(fastdispatch.Error, match="recording already"):
+            fastdispatch.CallGraph(None, calls="monitor", ops="off").start()
+        assert [sys.monitoring.get_tool(tool) for tool in range(6)] == before
