@@ -16,6 +16,10 @@ reserve(fd_buffer *buffer, size_t size)
     if (buffer->status != FD_OK) {
         return NULL;
     }
+    if (size > SIZE_MAX / 4 || buffer->size > SIZE_MAX / 4) {
+        buffer->status = FD_ENOMEM;
+        return NULL;
+    }
     if (buffer->room - buffer->size < size) {
         size_t room = buffer->room > 0 ? buffer->room : FIRST_ROOM;
         while (room - buffer->size < size) {

@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,14 @@ void fd_buffer_clear(fd_buffer *buffer);
 
 void fd_buffer_bytes(fd_buffer *buffer, const void *bytes, size_t size);
 void fd_buffer_text(fd_buffer *buffer, const char *text);
+
+/* Whether `more` bytes keep it within `budget`, which is a bound on its size:
+ * writes beyond it are safe, and make the buffer grow. */
+static inline bool
+fd_buffer_fits(const fd_buffer *buffer, size_t more, size_t budget)
+{
+    return more <= budget && buffer->size <= budget - more;
+}
 void fd_buffer_format(fd_buffer *buffer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

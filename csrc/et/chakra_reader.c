@@ -1,5 +1,6 @@
 #include "et/chakra_reader.h"
 
+#include "base/budget.h"
 #include "et/chakra_fields.h"
 #include "et/groups.h"
 #include "et/names.h"
@@ -391,7 +392,7 @@ fd_et_read_chakra(fd_et *et, fd_bytes_in *in)
         if (at == in->end) {
             break;
         }
-        if (!fd_proto_varint(&at, in->end, &size) || size > MOST
+        if (!fd_proto_varint(&at, in->end, &size) || size > fd_budget(MOST)
             || !have(in, (size_t)(at - in->at) + (size_t)size)) {
             uint64_t from = fd_bytes_in_offset(in, in->at);
             lose(et, in, "cut short", 0);

@@ -253,7 +253,7 @@ static fd_status
 note(const fd_et *et, moments *list, uint32_t place, bool end)
 {
     const fd_et_node *node = &et->nodes.list[place];
-    moment at = {node->start_ns + (end ? node->dur_ns : 0), list->count, place,
+    moment at = {end ? fd_et_end(node) : node->start_ns, list->count, place,
                  end};
     return fd_vector_push(list, at);
 }

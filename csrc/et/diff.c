@@ -78,12 +78,12 @@ count_names(fd_et_diff *diff, const fd_et_twin_side *side, int at,
         if (is_timed(node)) {
             row->rank_ns[at] += node->dur_ns;
             begin = node->start_ns < begin ? node->start_ns : begin;
-            end = node->start_ns + node->dur_ns > end
-                      ? node->start_ns + node->dur_ns
+            end = fd_et_end(node) > end
+                      ? fd_et_end(node)
                       : end;
         }
     }
-    *span = begin == INT64_MAX ? -1 : end - begin;
+    *span = begin == INT64_MAX ? -1 : fd_minus(end, begin);
     return status;
 }
 

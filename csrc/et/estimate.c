@@ -158,7 +158,8 @@ add_stretch(fd_et_estimate *e, fd_map *places, const fd_et *et, uint32_t rank,
     }
     if (status == FD_OK) {
         e->path.list[place - 1].count++;
-        e->path.list[place - 1].ns += ns;
+        e->path.list[place - 1].ns =
+            fd_plus(e->path.list[place - 1].ns, ns);
     }
     return status;
 }
@@ -200,7 +201,7 @@ go(going *g, fd_play_place to, int64_t since, uint32_t name)
     const fd_et *et = g->play->ranks[g->at.rank].et;
     int64_t until = since < g->until ? since : g->until;
     fd_status status = add_stretch(g->e, &g->places, et, g->at.rank, name,
-                                   g->until - until);
+                                   fd_minus(g->until, until));
     g->until = until;
     g->at = to;
     return status;
@@ -277,18 +278,19 @@ fd_et_estimate_make(const fd_et *traces, uint32_t count,
     }
     status = fd_play_make(&play, traces, count, ranks);
     if (status == FD_OK) {
-        e->measured_ns = play.measured_end - play.measured_begin;
+        e->measured_ns = fd_minus(play.measured_end,
+                                  play.measured_begin);
         e->matched = ranks->matches;
         status = tell_steps(&play, FD_ET_MEASURED, e);
     }
     if (status == FD_OK) {
         fd_play_run(&play, &none);
-        e->replayed_ns = play.end - play.measured_begin;
+        e->replayed_ns = fd_minus(play.end, play.measured_begin);
         status = tell_steps(&play, FD_ET_REPLAYED, e);
     }
     if (status == FD_OK) {
         fd_play_run(&play, changes);
-        e->predicted_ns = play.end - play.measured_begin;
+        e->predicted_ns = fd_minus(play.end, play.measured_begin);
         e->broken = play.broken;
         status = tell_steps(&play, FD_ET_PREDICTED, e);
     }

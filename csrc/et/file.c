@@ -1,5 +1,6 @@
 #include "et/file.h"
 
+#include "base/budget.h"
 #include "et/chakra_reader.h"
 #include "et/chakra_writer.h"
 #include "et/comms.h"
@@ -44,7 +45,8 @@ is_kineto(const char *head, size_t size)
 static fd_et_format
 sniff(fd_bytes_in *in)
 {
-    while (in->end - in->at < HEAD && fd_bytes_in_more(in)) {
+    size_t most = fd_budget(HEAD);
+    while ((size_t)(in->end - in->at) < most && fd_bytes_in_more(in)) {
     }
     const char *at = in->at;
     while (at < in->end && strchr(" \r\n\t", *at) != NULL && *at != '\0') {
@@ -116,8 +118,13 @@ fd_et_read(fd_et *et, const char *path, fd_et_format *format, fd_error *error)
     if (status != FD_OK) {
         return status;
     }
-    return *format == FD_ET_KINETO ? fd_et_from_kineto(et, path, error)
-                                   : fd_et_finish(et);
+    if (*format == FD_ET_KINETO) {
+        return fd_et_from_kineto(et, path, error);
+    }
+    return et->nodes.count == 0 && et->faults.lost > 0
+               ? fd_fail(error, FD_EFORMAT, "%s: no node can be read: %s",
+                         path, et->faults.trouble)
+               : fd_et_finish(et);
 }
 
 fd_status

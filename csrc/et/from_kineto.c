@@ -70,7 +70,7 @@ add_op(making *m, uint32_t place, uint64_t parent)
 static bool
 is_over(const fd_kineto_op *op, int64_t when)
 {
-    return op->dur == 0 || op->start + op->dur <= when;
+    return op->dur == 0 || fd_plus(op->start, op->dur) <= when;
 }
 
 /* Operators by time, each below the last that had not ended. `open` has room

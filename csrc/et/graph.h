@@ -12,6 +12,7 @@
 #define FD_ET_GRAPH_H
 
 #include "base/map.h"
+#include "base/sums.h"
 #include "base/vector.h"
 #include "io/json_scan.h"
 #include "io/texts.h"
@@ -207,13 +208,19 @@ fd_et_text(const fd_et *et, uint32_t id)
     return fd_text_pool_get(&et->texts, id);
 }
 
+static inline int64_t
+fd_et_end(const fd_et_node *node)
+{
+    return fd_plus(node->start_ns, node->dur_ns);
+}
+
 /* By how much work ended after who could have waited for it began; 0: not at
  * all. That who waited goes on may be seen before the end of the work is, but
  * not long: INT64_MAX is for who did not wait. */
 static inline int64_t
 fd_et_overlap(int64_t start, int64_t dur, int64_t begun)
 {
-    int64_t late = start + dur - begun;
+    int64_t late = fd_minus(fd_plus(start, dur), begun);
     return late <= 0 ? 0 : late <= dur / 10 ? late : INT64_MAX;
 }
 

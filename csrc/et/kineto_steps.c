@@ -6,7 +6,7 @@
 static int64_t
 end_of(const fd_et_node *node)
 {
-    return node->start_ns + node->dur_ns;
+    return fd_et_end(node);
 }
 
 static bool

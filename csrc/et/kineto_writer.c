@@ -75,7 +75,7 @@ begin(writing *w, const char *cat, const char *name, uint64_t pid,
     fd_buffer_json(w->to, name, strlen(name));
     fd_buffer_format(w->to, ",\"pid\":%" PRIu64 ",\"tid\":%" PRIu64 ",\"ts\":",
                      pid, row);
-    fd_chrome_us(w->to, start - w->base);
+    fd_chrome_us(w->to, fd_minus(start, w->base));
     fd_buffer_text(w->to, ",\"dur\":");
     fd_chrome_us(w->to, dur);
     fd_buffer_text(w->to, ",\"args\":{");
@@ -271,11 +271,11 @@ put_stand_in(writing *w, const fd_et_node *node)
                         ",\"fd_stand_in\":true",
                         node->rf_id, ++w->launches);
     begin(w, "cuda_runtime", "cudaLaunchKernel", w->et->pid, row_of(node),
-          launch, launch + 1000 <= node->start_ns + node->dur_ns ? 1000 : 0);
+          launch, fd_plus(launch, 1000) <= fd_et_end(node) ? 1000 : 0);
     fd_buffer_bytes(w->to, args, (size_t)size);
     fd_buffer_text(w->to, "}}");
     begin(w, "kernel", "fastdispatch stand-in: no kernel ran", 0,
-          STAND_IN_STREAM, launch + 1000, 1000);
+          STAND_IN_STREAM, fd_plus(launch, 1000), 1000);
     fd_buffer_bytes(w->to, args, (size_t)size);
     fd_buffer_format(w->to, ",\"device\":0,\"context\":1,\"stream\":%d}}",
                      STAND_IN_STREAM);
@@ -290,7 +290,7 @@ put_step(writing *w, const fd_kineto_step *step)
     }
     snprintf(name, sizeof name, "ProfilerStep#%" PRIu32, step->number);
     begin(w, "user_annotation", name, w->et->pid, w->thread, step->begin,
-          step->end - step->begin);
+          fd_minus(step->end, step->begin));
     fd_buffer_text(w->to, "\"fd_stand_in\":true}}");
 }
 
@@ -304,7 +304,7 @@ put_end(writing *w, const char *cat, bool begins, uint64_t number,
                      "\"id\":%" PRIu64 ",\"pid\":%" PRIu64 ",\"tid\":%" PRIu64
                      ",\"ts\":",
                      begins ? "s" : "f", cat, cat, number, pid, row);
-    fd_chrome_us(w->to, time - w->base);
+    fd_chrome_us(w->to, fd_minus(time, w->base));
     fd_buffer_text(w->to, begins ? "}" : ",\"bp\":\"e\"}");
 }
 

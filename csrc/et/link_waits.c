@@ -88,7 +88,7 @@ list_kernels(waits *w)
         uint32_t call = kernel->correlation == 0
                             ? 0
                             : fd_map_get(&w->calls, kernel->correlation);
-        ended each = {kernel->start + kernel->dur,
+        ended each = {fd_plus(kernel->start, kernel->dur),
                       call == 0 ? kernel->start
                                 : w->k->calls.list[call - 1].start,
                       kernel->correlation,
@@ -175,7 +175,7 @@ wait_for(waits *w, const fd_kineto_call *call, uint32_t to)
                         ? -1
                         : fd_et_queue(sync->device, sync->stream);
     bool device = call->wait == FD_KINETO_DEVICE;
-    uint32_t at = ended_until(w, call->start + call->dur + SLACK);
+    uint32_t at = ended_until(w, fd_plus(fd_plus(call->start, call->dur), SLACK));
     fd_status status = FD_OK;
     for (uint32_t steps = 0; at-- > 0 && steps < LOOK_BACK && status == FD_OK;
          steps++) {
@@ -218,7 +218,8 @@ find_syncs(waits *w)
         if (call->wait == FD_KINETO_NO_WAIT) {
             continue;
         }
-        uint32_t to = next_node(w, call->thread, call->start + call->dur);
+        uint32_t to = next_node(w, call->thread,
+                               fd_plus(call->start, call->dur));
         if (to != 0) {
             status = call->wait == FD_KINETO_COPY
                          ? wait_for_copy(w, call, to - 1)

@@ -73,6 +73,9 @@ find_bounds(fd_play *play)
                                                           : play->measured_end;
         }
     }
+    if (play->measured_begin == INT64_MAX) {
+        play->measured_begin = play->measured_end = 0; /* nothing began */
+    }
 }
 
 fd_status
@@ -153,9 +156,11 @@ begin(fd_play *play, uint32_t r)
     node->ready = ready == INT64_MIN ? node->measured : ready;
     node->start = node->ready;
     if (ready != INT64_MIN) {
-        node->start += fd_play_is_gpu(&rank->et->nodes.list[place])
-                           ? node->delay
-                           : fd_play_scaled(node->delay, factor_around(rank, place));
+        bool gpu = fd_play_is_gpu(&rank->et->nodes.list[place]);
+        node->start = fd_plus(
+            node->start, gpu ? node->delay
+                             : fd_play_scaled(node->delay,
+                                              factor_around(rank, place)));
     }
     node->begun = node->start;
     node->held = (fd_play_place){r, 0};
@@ -249,13 +254,13 @@ length_of(const fd_play_rank *rank, uint32_t place, int64_t came,
     const fd_et_node *made = &rank->et->nodes.list[place];
     double factor = rank->factors[place];
     if (!fd_play_communicates(made)) {
-        int64_t length = fd_play_measured_end(rank, place)
-                         - rank->nodes[place].measured;
+        int64_t length = fd_minus(fd_play_measured_end(rank, place),
+                                  rank->nodes[place].measured);
         return fd_play_scaled(length, factor);
     }
-    int64_t time = fd_play_scaled(fd_play_measured_end(rank, place) - came,
-                          factor / c->bandwidth)
-                   + c->latency_ns;
+    int64_t sent = fd_minus(fd_play_measured_end(rank, place), came);
+    int64_t time = fd_plus(fd_play_scaled(sent, factor / c->bandwidth),
+                           c->latency_ns);
     return time > 0 ? time : 0;
 }
 
@@ -278,7 +283,7 @@ advance(fd_play *play, uint32_t r, const fd_et_changes *c)
         if (rank->waits) {
             return false;
         }
-        node->end = node->begun + length_of(rank, place, came, c);
+        node->end = fd_plus(node->begun, length_of(rank, place, came, c));
         rank->edge = fd_play_edges_end(rank->et, place, rank->edge);
         rank->at++;
     }
@@ -317,6 +322,9 @@ find_end(fd_play *play)
                 play->last = (fd_play_place){r, i + 1};
             }
         }
+    }
+    if (play->last.place == 0) {
+        play->end = play->measured_begin; /* nothing that works */
     }
 }
 

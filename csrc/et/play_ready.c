@@ -17,7 +17,8 @@ int64_t
 fd_play_measured_end(const fd_play_rank *rank, uint32_t place)
 {
     const fd_et_node *node = &rank->et->nodes.list[place];
-    return rank->nodes[place].measured + (is_root(node) ? 0 : node->dur_ns);
+    return fd_plus(rank->nodes[place].measured,
+                   is_root(node) ? 0 : node->dur_ns);
 }
 
 /* The same as it was played: own time after the last that it encloses, and
@@ -33,14 +34,18 @@ end_before(const fd_play_rank *rank, uint32_t place, uint32_t limit)
         if (node->synced != 0) {
             const fd_play_node *kernel = &rank->nodes[node->synced - 1];
             int64_t over = fd_play_measured_end(rank, node->synced - 1);
-            return (kernel->end > node->start ? kernel->end : node->start)
-                   + fd_play_scaled(end - over, rank->factors[place]) + more;
+            more = fd_plus(more, fd_play_scaled(fd_minus(end, over),
+                                                rank->factors[place]));
+            return fd_plus(kernel->end > node->start ? kernel->end
+                                                     : node->start,
+                           more);
         }
         if (node->last == 0) {
-            return node->end + more;
+            return fd_plus(node->end, more);
         }
-        more += fd_play_scaled(end - fd_play_measured_end(rank, node->last - 1),
-                       rank->factors[place]);
+        int64_t last = fd_play_measured_end(rank, node->last - 1);
+        more = fd_plus(more, fd_play_scaled(fd_minus(end, last),
+                                            rank->factors[place]));
         place = node->last - 1;
     }
     return INT64_MIN;
@@ -81,7 +86,7 @@ fd_play_ready_by(const fd_play_rank *rank, const fd_et_edge *edge, bool played,
         return INT64_MIN; /* it begins when the first that it encloses does */
     }
     if (has(edge->kinds, FD_ET_LAUNCH)) {
-        return start + to->launch;
+        return fd_plus(start, to->launch);
     }
     if (has(edge->kinds, FD_ET_ORDER)) {
         uint32_t over = call_before(rank->et, edge->from, edge->to);
@@ -98,12 +103,12 @@ fd_play_ready_by(const fd_play_rank *rank, const fd_et_edge *edge, bool played,
     int64_t end = fd_play_measured_end(rank, edge->from);
     int64_t over = fd_play_is_gpu(&rank->et->nodes.list[edge->to])
                        ? 0
-                       : fd_et_overlap(from->measured, end - from->measured,
+                       : fd_et_overlap(from->measured, fd_minus(end, from->measured),
                                        to->measured);
     if (over == INT64_MAX) {
         return INT64_MIN;
     }
-    return (played ? fd_play_end(rank, edge->from) : end) - over;
+    return fd_minus(played ? fd_play_end(rank, edge->from) : end, over);
 }
 
 /* A thread waited for a kernel in the call that was open when that ended: the
@@ -150,8 +155,8 @@ least_launch(const fd_play_rank *rank, bool gpu)
     int64_t least = INT64_MAX;
     for (uint32_t i = 0; i < rank->et->edges.count; i++) {
         const fd_et_edge *edge = &rank->et->edges.list[i];
-        int64_t time = rank->nodes[edge->to].measured
-                       - rank->nodes[edge->from].measured;
+        int64_t time = fd_minus(rank->nodes[edge->to].measured,
+                                rank->nodes[edge->from].measured);
         if (has(edge->kinds, FD_ET_LAUNCH) && time >= 0 && time < least
             && fd_play_is_gpu(&rank->et->nodes.list[edge->to]) == gpu) {
             least = time;
@@ -229,12 +234,12 @@ fd_play_measure(fd_play_rank *rank)
         for (uint32_t k = edge; k < end; k++) {
             if (has(et->edges.list[k].kinds, FD_ET_LAUNCH)) {
                 int64_t from = rank->nodes[et->edges.list[k].from].measured;
-                bool idle = free_since(rank, edge, end) <= from + least[gpu];
-                node->launch = idle ? node->measured - from : least[gpu];
+                bool idle = free_since(rank, edge, end) <= fd_plus(from, least[gpu]);
+                node->launch = idle ? fd_minus(node->measured, from) : least[gpu];
             }
         }
         int64_t ready = ready_of(rank, edge, end);
-        node->delay = ready == INT64_MIN ? 0 : node->measured - ready;
+        node->delay = ready == INT64_MIN ? 0 : fd_minus(node->measured, ready);
         node->delay = node->delay < 0 && !gpu ? 0 : node->delay;
         find_synced(rank, edge, end);
         edge = end;

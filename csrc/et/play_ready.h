@@ -29,7 +29,7 @@ fd_play_communicates(const fd_et_node *node)
 static inline int64_t
 fd_play_scaled(int64_t ns, double factor)
 {
-    return (int64_t)((double)ns * factor);
+    return fd_whole((double)ns * factor);
 }
 
 /* The edges of a node begin at `edge`; where they end. */

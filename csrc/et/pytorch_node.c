@@ -106,6 +106,9 @@ scan_name(fd_scan *scan, parts *p)
 {
     const char *from = scan->at;
     uint32_t repairs = scan->repairs.count;
+    if (from == scan->end) {
+        return FD_SCAN_CUT;
+    }
     fd_scan_result result = fd_scan_value(scan);
     if (result == FD_SCAN_OK) {
         p->name = (fd_span){from, scan->at};

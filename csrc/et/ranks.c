@@ -1,5 +1,6 @@
 #include "et/ranks.h"
 
+#include "base/budget.h"
 #include "et/names.h"
 
 #include <string.h>
@@ -96,7 +97,7 @@ fd_et_ranks_add(fd_et_ranks *ranks, const fd_et *et)
 static fd_status
 note(fd_et_ranks *ranks, fd_et_mismatch mismatch)
 {
-    return ranks->mismatches.count < FD_ET_MISMATCHES
+    return ranks->mismatches.count < fd_budget(FD_ET_MISMATCHES)
                ? fd_vector_push(&ranks->mismatches, mismatch)
                : FD_OK;
 }

@@ -39,7 +39,7 @@ count_times(const fd_et_node *node, fd_et_summary *s)
         return;
     }
     bool first = s->timed == 0 && s->guessed == 0;
-    int64_t end = node->start_ns + node->dur_ns;
+    int64_t end = fd_et_end(node);
     s->begin_ns = first || node->start_ns < s->begin_ns ? node->start_ns
                                                         : s->begin_ns;
     s->end_ns = first || end > s->end_ns ? end : s->end_ns;

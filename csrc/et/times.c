@@ -19,7 +19,7 @@ stretch(fd_et *et, const uint32_t *order)
             continue;
         }
         fd_et_node *parent = &et->nodes.list[node->parent - 1];
-        int64_t end = node->start_ns + node->dur_ns;
+        int64_t end = fd_et_end(node);
         if (is_timed(parent) && (parent->flags & FD_ET_GUESSED) == 0) {
             continue;
         }
@@ -29,11 +29,11 @@ stretch(fd_et *et, const uint32_t *order)
             parent->dur_ns = node->dur_ns;
             continue;
         }
-        int64_t last = parent->start_ns + parent->dur_ns;
+        int64_t last = fd_et_end(parent);
         parent->start_ns = node->start_ns < parent->start_ns
                                ? node->start_ns
                                : parent->start_ns;
-        parent->dur_ns = (end > last ? end : last) - parent->start_ns;
+        parent->dur_ns = fd_minus(end > last ? end : last, parent->start_ns);
     }
 }
 
@@ -71,7 +71,7 @@ fd_et_find_self(fd_et *et)
         fd_et_node *parent = &et->nodes.list[node->parent - 1];
         /* Work that a call started on another thread is none of its own. */
         if (parent->thread == node->thread) {
-            parent->self_ns -= node->dur_ns;
+            parent->self_ns = fd_minus(parent->self_ns, node->dur_ns);
         }
     }
     for (uint32_t i = 0; i < et->nodes.count; i++) {

@@ -1,5 +1,6 @@
 #include "export/chrome.h"
 
+#include "base/budget.h"
 #include "analysis/slices.h"
 #include "export/chrome_head.h"
 #include "export/chrome_tracks.h"
@@ -555,7 +556,7 @@ fd_chrome_next(fd_chrome *chrome, fd_buffer *to)
     size_t before = to->size;
     fd_status status = FD_OK;
     chrome->to = to;
-    chrome->enough = before + PIECE;
+    chrome->enough = before + fd_budget(PIECE);
     while (status == FD_OK && to->status == FD_OK && chrome->part != PART_END
            && (to->size == before || chrome->part == PART_RANK)) {
         status = parts[chrome->part](chrome);

@@ -60,8 +60,8 @@ begin_sequence(writer *w, uint32_t number, uint32_t track)
     uint32_t sequence = number < SHORT_SEQUENCES
                             ? w->rank->rank * SHORT_SEQUENCES + number + 1
                             : FIRST_LONG_SEQUENCE + track;
-    memset(w->named, 0, w->names.names.texts.count);
-    memset(w->categorised, 0, w->names.categories.texts.count);
+    memset(w->named, 0, w->names.names.texts.count + 1);
+    memset(w->categorised, 0, w->names.categories.texts.count + 1);
     fd_perfetto_sequence(w->to, sequence, track);
     fd_perfetto_ticks_begin(&w->ticks, &w->clock, sequence, 0, w->to);
 }

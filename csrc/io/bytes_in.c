@@ -1,6 +1,8 @@
 #include "io/bytes_in.h"
 
+#include "base/budget.h"
 #include "base/folder.h"
+#include "base/poison.h"
 #include "io/zlib_memory.h"
 
 #include <errno.h>
@@ -140,7 +142,7 @@ make_room(fd_bytes_in *in)
     if (kept <= in->room / 2) {
         return true;
     }
-    if (in->room >= FD_BYTES_IN_MOST) {
+    if (in->room >= fd_budget(FD_BYTES_IN_MOST)) {
         return kept < in->room;
     }
     char *window = fd_realloc(in->window, 2 * in->room);
@@ -155,8 +157,8 @@ make_room(fd_bytes_in *in)
     return true;
 }
 
-bool
-fd_bytes_in_more(fd_bytes_in *in)
+static bool
+read_more(fd_bytes_in *in)
 {
     if (in->ended || in->status != FD_OK || !make_room(in)) {
         return false;
@@ -170,6 +172,15 @@ fd_bytes_in_more(fd_bytes_in *in)
     in->end += got;
     in->ended = in->ended || got == 0;
     return got > 0;
+}
+
+bool
+fd_bytes_in_more(fd_bytes_in *in)
+{
+    FD_UNPOISON(in->window, in->room);
+    bool any = read_more(in);
+    FD_POISON(in->end, in->room - (size_t)(in->end - in->window));
+    return any;
 }
 
 static bool
@@ -190,7 +201,7 @@ fd_bytes_in_open(fd_bytes_in *in, const char *path, fd_error *error)
         return status;
     }
     in->size = (uint64_t)info.st_size;
-    in->room = BLOCK;
+    in->room = fd_budget(BLOCK);
     in->window = fd_malloc(in->room);
     in->at = in->end = in->window;
     return in->window == NULL ? FD_ENOMEM
@@ -202,7 +213,7 @@ fd_status
 fd_bytes_in_produced(fd_bytes_in *in, fd_produce *produce,
                      void (*release)(void *context), void *context)
 {
-    *in = (fd_bytes_in){.fd = -1, .room = BLOCK};
+    *in = (fd_bytes_in){.fd = -1, .room = fd_budget(BLOCK)};
     in->window = fd_malloc(in->room);
     in->at = in->end = in->window;
     in->producing = fd_calloc(1, sizeof *in->producing);
@@ -239,6 +250,7 @@ fd_bytes_in_close(fd_bytes_in *in)
         inflateEnd(&in->unpacking->stream);
     }
     fd_free(in->unpacking);
+    FD_UNPOISON(in->window, in->room);
     fd_free(in->window);
     if (in->fd >= 0) {
         close(in->fd);

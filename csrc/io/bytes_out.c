@@ -1,5 +1,6 @@
 #include "io/bytes_out.h"
 
+#include "base/budget.h"
 #include "base/new_file.h"
 #include "io/zlib_memory.h"
 
@@ -100,7 +101,7 @@ flush(fd_bytes_out *out, int how, fd_error *error)
 fd_status
 fd_bytes_out_flow(fd_bytes_out *out, fd_error *error)
 {
-    return out->text.size < ENOUGH && out->text.status == FD_OK
+    return out->text.size < fd_budget(ENOUGH) && out->text.status == FD_OK
                ? FD_OK
                : flush(out, Z_NO_FLUSH, error);
 }

@@ -1,5 +1,6 @@
 #include "io/json_scan.h"
 
+#include "base/budget.h"
 #include "base/utf8.h"
 
 #include <stdio.h>
@@ -46,7 +47,7 @@ repair(fd_scan *scan, const char *from, size_t size, const char *good)
     }
     fd_repair entry = {{from, from + size}, ""};
     snprintf(entry.good, sizeof entry.good, "%s", good);
-    if (scan->repairs.count >= FD_SCAN_REPAIRS) {
+    if (scan->repairs.count >= fd_budget(FD_SCAN_REPAIRS)) {
         return FD_SCAN_BAD;
     }
     return fd_vector_push(&scan->repairs, entry) == FD_OK ? FD_SCAN_OK

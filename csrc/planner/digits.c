@@ -13,12 +13,14 @@ fd_digits_read(const char *text, size_t size, double *value)
 {
     char copy[MOST_DIGITS];
     char *end = NULL;
-    if (size == 0 || size >= sizeof copy
-        || strspn(text, "0123456789+-.eE") < size) {
+    if (size == 0 || size >= sizeof copy) {
         return false;
     }
     memcpy(copy, text, size);
     copy[size] = '\0';
+    if (strspn(copy, "0123456789+-.eE") < size) {
+        return false;
+    }
     char *point = strchr(copy, '.');
     if (point != NULL) {
         *point = *localeconv()->decimal_point;

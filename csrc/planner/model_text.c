@@ -244,7 +244,7 @@ static fd_status
 read_lines(reading *r, const char *text, size_t size)
 {
     fd_status status = FD_OK;
-    const char *end = text + size;
+    const char *end = size > 0 ? text + size : text;
     while (text < end && status == FD_OK) {
         const char *stop = memchr(text, '\n', (size_t)(end - text));
         stop = stop == NULL ? end : stop;

@@ -1,5 +1,6 @@
 #include "timeline/align.h"
 
+#include "base/budget.h"
 #include "timeline/estimates.h"
 
 #include <string.h>
@@ -45,7 +46,7 @@ fd_timeline_align_wish(fd_timeline_align align, uint32_t count)
 {
     fd_timeline_wish wish = {.first = align == FD_ALIGN_START};
     if (looks_for_moments(align) && count > 1) {
-        uint32_t share = MOST_MOMENTS / count;
+        uint32_t share = (uint32_t)fd_budget(MOST_MOMENTS) / count;
         wish.sync = share > FD_TIMELINE_PARTS ? FD_TIMELINE_PARTS
                     : share < LEAST_MOMENTS   ? LEAST_MOMENTS
                                               : share;

@@ -1,5 +1,6 @@
 #include "timeline/check.h"
 
+#include "base/budget.h"
 #include "io/decimal.h"
 #include "io/texts.h"
 #include "timeline/kinds.h"
@@ -64,7 +65,7 @@ find_process(checking *c, fd_span pid, process **found)
     fd_span text = pid.from != NULL ? fd_span_inside(pid)
                                     : (fd_span){zero, zero + 1};
     *found = NULL;
-    if (c->pids.texts.count >= FD_TIMELINE_MOST_PIDS) {
+    if (c->pids.texts.count >= fd_budget(FD_TIMELINE_MOST_PIDS)) {
         c->check->left_out++;
         return FD_OK;
     }
@@ -89,7 +90,7 @@ name_process(checking *c, const fd_timeline_facts *facts, process *of,
         return FD_OK;
     }
     fd_span text = fd_span_inside(name);
-    if (c->names.texts.count >= FD_TIMELINE_MOST_PIDS) {
+    if (c->names.texts.count >= fd_budget(FD_TIMELINE_MOST_PIDS)) {
         c->check->left_out++;
         return FD_OK;
     }

@@ -1,5 +1,6 @@
 #include "timeline/cut.h"
 
+#include "base/budget.h"
 #include "io/bytes_out.h"
 #include "timeline/outline.h"
 
@@ -222,7 +223,8 @@ note_flow(cutting *c, const fd_timeline_facts *facts)
     bool inside = facts->has_start && facts->start > c->cut->from_ns
                   && facts->start < c->cut->to_ns;
     uint32_t now = state | (inside ? INSIDE : OUTSIDE);
-    return now == state || (state == 0 && c->flows.count >= MOST_FLOWS)
+    bool full = c->flows.count >= fd_budget(MOST_FLOWS);
+    return now == state || (state == 0 && full)
                ? FD_OK
                : fd_map_put(&c->flows, key, now);
 }

@@ -1,5 +1,6 @@
 #include "timeline/from_paddle.h"
 
+#include "base/budget.h"
 #include "timeline/paddle_line.h"
 
 #include <inttypes.h>
@@ -221,7 +222,8 @@ produce(void *context, fd_buffer *to, fd_error *error)
         write_head(p, to);
         p->begun = true;
     }
-    while (to->size < PIECE && to->status == FD_OK && next_line(p, &line)) {
+    while (to->size < fd_budget(PIECE) && to->status == FD_OK
+           && next_line(p, &line)) {
         while ((found = fd_paddle_line_next(&line, &job, &step))
                != FD_PADDLE_NOTHING) {
             if (found == FD_PADDLE_JOB) {
@@ -233,7 +235,7 @@ produce(void *context, fd_buffer *to, fd_error *error)
         }
     }
     p->in->read = p->log.read;
-    if (to->size < PIECE) {
+    if (to->size < fd_budget(PIECE)) {
         end_step(p, to);
         fd_buffer_text(to, "\n]}\n");
         p->ended = true;

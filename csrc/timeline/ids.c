@@ -1,5 +1,6 @@
 #include "timeline/ids.h"
 
+#include "base/budget.h"
 #include "base/hash.h"
 #include "export/flows.h"
 
@@ -25,7 +26,7 @@ add_process(fd_timeline_ids *ids, fd_span pid, const fd_scan *scan,
 {
     uint64_t number;
     fd_span text = fd_span_inside(pid);
-    if (ids->pids.texts.count >= FD_TIMELINE_MOST_PIDS) {
+    if (ids->pids.texts.count >= fd_budget(FD_TIMELINE_MOST_PIDS)) {
         return FD_EFULL;
     }
     fd_status status = fd_text_pool_add(&ids->pids, text.from,
@@ -131,8 +132,8 @@ fd_timeline_ids_thread(fd_timeline_ids *ids, uint32_t pid, fd_span tid,
 {
     uint32_t text;
     fd_span inside = fd_span_inside(tid);
-    if (ids->tids.texts.count >= FD_TIMELINE_MOST_TIDS
-        || ids->threads.count >= FD_TIMELINE_MOST_TIDS) {
+    if (ids->tids.texts.count >= fd_budget(FD_TIMELINE_MOST_TIDS)
+        || ids->threads.count >= fd_budget(FD_TIMELINE_MOST_TIDS)) {
         return FD_EFULL;
     }
     fd_status status = fd_text_pool_add(&ids->tids, inside.from,

@@ -1,5 +1,7 @@
 #include "timeline/intervals.h"
 
+#include "base/budget.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,7 +89,7 @@ fd_intervals_add(fd_intervals *set, int64_t from, int64_t to)
     fd_status status = fd_vector_push(&set->list, (fd_interval){from, to});
     set->sorted += status == FD_OK && in_order;
     /* Sorting costs in proportion to what came since the last time. */
-    if (set->list.count - set->sorted > FEW + set->sorted) {
+    if (set->list.count - set->sorted > fd_budget(FEW) + set->sorted) {
         fd_intervals_settle(set);
     }
     return status;

@@ -1,5 +1,7 @@
 #include "timeline/lanes.h"
 
+#include "base/budget.h"
+
 enum { FIRST_GAP = 64 };
 
 static void
@@ -80,7 +82,8 @@ fd_lanes_add(fd_lanes *lanes, uint32_t rank, uint32_t thread, fd_work work,
     set->gap = lanes->gap;
     uint32_t before = set->list.count;
     status = fd_intervals_add(set, from, to);
-    uint64_t most = lanes->most != 0 ? lanes->most : FD_LANES_INTERVALS;
+    uint64_t most = lanes->most != 0 ? lanes->most
+                                      : fd_budget(FD_LANES_INTERVALS);
     lanes->held += set->list.count - (uint64_t)before;
     if (lanes->held > most) {
         make_room(lanes, most);

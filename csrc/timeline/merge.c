@@ -1,6 +1,7 @@
 #include "timeline/merge.h"
 
 #include "base/alloc.h"
+#include "base/budget.h"
 #include "io/bytes_out.h"
 #include "io/decimal.h"
 #include "timeline/between_ranks.h"
@@ -66,7 +67,7 @@ keep_member(merging *m, fd_timeline_input *input, bool *any, fd_span key,
             fd_span value, const fd_scan *scan)
 {
     fd_buffer *to = &m->metadata;
-    if (to->size + fd_span_size(value) > MOST_METADATA) {
+    if (!fd_buffer_fits(to, fd_span_size(value), fd_budget(MOST_METADATA))) {
         input->lost++;
         input->lost_bytes += fd_span_size(value);
         snprintf(input->trouble, sizeof input->trouble,

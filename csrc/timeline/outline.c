@@ -1,5 +1,7 @@
 #include "timeline/outline.h"
 
+#include "base/budget.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,7 +52,7 @@ take_slice(fd_timeline_outline *outline, const fd_slice *slice)
     if ((slice->kind & (FD_IS_STEP | FD_IS_GPU_STEP)) == 0) {
         return FD_OK;
     }
-    if (outline->steps.count >= FD_OUTLINE_STEPS) {
+    if (outline->steps.count >= fd_budget(FD_OUTLINE_STEPS)) {
         outline->steps_lost++;
         return FD_OK;
     }

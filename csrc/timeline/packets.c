@@ -1,5 +1,6 @@
 #include "timeline/packets.h"
 
+#include "base/budget.h"
 #include "export/perfetto_fields.h"
 #include "io/zlib_memory.h"
 
@@ -105,7 +106,8 @@ next_field(fd_packets *p, bool *is_packet)
         return lose_rest(p, "no packet");
     }
     p->in.at = at;
-    if (tag >> 3 != FD_PB_TRACE_PACKET || size > FD_BYTES_IN_MOST / 2) {
+    if (tag >> 3 != FD_PB_TRACE_PACKET
+        || size > fd_budget(FD_BYTES_IN_MOST) / 2) {
         if (tag >> 3 == FD_PB_TRACE_PACKET) {
             lose(p, "a packet of more than 8 MB", size);
         }
@@ -135,7 +137,8 @@ unpack(fd_packets *p, const char *bytes, size_t size)
     }
     stream.next_in = (unsigned char *)(uintptr_t)bytes;
     stream.avail_in = (unsigned)size;
-    while (answer == Z_OK && p->unpacked.size < FD_PACKETS_UNPACKED) {
+    while (answer == Z_OK
+           && p->unpacked.size < fd_budget(FD_PACKETS_UNPACKED)) {
         stream.next_out = (unsigned char *)part;
         stream.avail_out = PART;
         answer = inflate(&stream, Z_NO_FLUSH);

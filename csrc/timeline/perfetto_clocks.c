@@ -1,5 +1,6 @@
 #include "timeline/perfetto_clocks.h"
 
+#include "base/budget.h"
 #include "export/perfetto_fields.h"
 
 enum {
@@ -53,7 +54,8 @@ static fd_perfetto_clock_of *
 make_clock(fd_perfetto_clocks *clocks, uint32_t id, fd_status *status)
 {
     fd_perfetto_clock_of *known = find_clock(clocks, id);
-    if (known != NULL || clocks == NULL || clocks->count >= MOST_CLOCKS) {
+    if (known != NULL || clocks == NULL
+        || clocks->count >= fd_budget(MOST_CLOCKS)) {
         return known;
     }
     *status = fd_vector_push(clocks, (fd_perfetto_clock_of){.id = id});
@@ -136,7 +138,7 @@ tell(fd_perfetto_clock_of *clock, const reading *r, uint32_t by, int64_t other)
     }
     while (clock->told.count > 0
            && (clock->told.list[clock->told.count - 1].at >= r->at
-               || clock->told.count >= MOST_TOLD)) {
+               || clock->told.count >= fd_budget(MOST_TOLD))) {
         clock->told.count--;
     }
     clock->by = by;

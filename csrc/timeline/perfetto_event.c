@@ -1,5 +1,6 @@
 #include "timeline/perfetto_event.h"
 
+#include "base/budget.h"
 #include "export/perfetto_fields.h"
 #include "timeline/perfetto_args.h"
 
@@ -106,7 +107,7 @@ put_beside(happening *h, char phase)
         category = track->open.list[--track->open.count];
     }
     else if (phase == 'b') {
-        if (track->open.count >= MOST_OPEN) {
+        if (track->open.count >= fd_budget(MOST_OPEN)) {
             return FD_OK;
         }
         if (fd_vector_push(&track->open, category) != FD_OK

@@ -1,5 +1,6 @@
 #include "timeline/perfetto_lanes.h"
 
+#include "base/budget.h"
 #include "export/perfetto_fields.h"
 #include "export/proto.h"
 
@@ -220,8 +221,9 @@ find_lane(fd_perfetto_lanes *l, uint32_t thread, int64_t begin, int64_t end,
 {
     for (uint32_t i = 0;; i++) {
         if (i == l->threads.list[thread].count) {
-            fd_status status = i < FD_PERFETTO_LANES ? open_lane(l, thread, to)
-                                                     : FD_EFULL;
+            fd_status status = i < fd_budget(FD_PERFETTO_LANES)
+                                   ? open_lane(l, thread, to)
+                                   : FD_EFULL;
             if (status != FD_OK) {
                 return status;
             }

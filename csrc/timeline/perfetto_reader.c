@@ -1,5 +1,6 @@
 #include "timeline/perfetto_reader.h"
 
+#include "base/budget.h"
 #include "export/perfetto_fields.h"
 #include "export/perfetto_head.h"
 #include "timeline/packets.h"
@@ -75,7 +76,7 @@ find_flow(reading *r, uint64_t id, int64_t time)
     id = id != 0 ? id : UINT64_MAX;
     uint32_t place = fd_map_get(&r->flow_of, id);
     if (place == 0) {
-        if (r->flows.count >= MOST_FLOWS
+        if (r->flows.count >= fd_budget(MOST_FLOWS)
             || fd_vector_push(&r->flows, (flow){time, false}) != FD_OK
             || fd_map_put(&r->flow_of, id, r->flows.count) != FD_OK) {
             return NULL;
@@ -291,11 +292,11 @@ produce(void *context, fd_buffer *to, fd_error *error)
     if (!r->begun) {
         begin_text(r, to);
     }
-    while (to->size < PIECE && r->row < r->tables.tracks.count
+    while (to->size < fd_budget(PIECE) && r->row < r->tables.tracks.count
            && to->status == FD_OK) {
         put_rows(r, &r->tables.tracks.list[r->row++], to);
     }
-    while (to->size < PIECE && to->status == FD_OK) {
+    while (to->size < fd_budget(PIECE) && to->status == FD_OK) {
         if (!take_packet(r, to, &status)) {
             return status == FD_OK ? end_text(r, to, error) : status;
         }

@@ -1,6 +1,7 @@
 /* The other half of the writer: what was taken of an input, as packets. */
 #include "timeline/perfetto_writing.h"
 
+#include "base/budget.h"
 #include "export/perfetto_fields.h"
 #include "export/proto.h"
 #include "io/json_string.h"
@@ -57,7 +58,7 @@ put_texts(sending *s, const fd_text_pool *pool, uint32_t field)
         fd_proto_bytes(&s->inner, FD_PB_INTERNED_TEXT,
                        fd_text_pool_get(pool, i), fd_text_pool_size(pool, i));
         fd_proto_message(&s->message, field, &s->inner);
-        if (s->message.size > TEXTS_PER_PACKET
+        if (s->message.size > fd_budget(TEXTS_PER_PACKET)
             || i + 1 == pool->texts.count) {
             fd_proto_message(&s->packet, FD_PB_PACKET_INTERNED, &s->message);
             send(s);

@@ -1,5 +1,6 @@
 #include "timeline/perfetto_tables.h"
 
+#include "base/budget.h"
 #include "export/perfetto_fields.h"
 
 void
@@ -40,7 +41,7 @@ fd_perfetto_track_of(fd_perfetto_tables *t, uint64_t uuid, fd_status *status)
     uint32_t place = fd_map_get(&t->track_of, key_of(uuid));
     if (place == 0) {
         fd_perfetto_track made = {.uuid = uuid, .unit = 1};
-        if (t->tracks.count >= FD_PERFETTO_MOST_TRACKS) {
+        if (t->tracks.count >= fd_budget(FD_PERFETTO_MOST_TRACKS)) {
             return NULL;
         }
         if (fd_vector_push(&t->tracks, made) != FD_OK
@@ -87,7 +88,8 @@ fd_perfetto_keep_text(fd_perfetto_tables *t, const char *text, size_t size,
                       fd_status *status)
 {
     uint32_t id = 0;
-    if (t->texts.bytes.size + size <= FD_PERFETTO_MOST_TEXT
+    if (fd_buffer_fits(&t->texts.bytes, size,
+                       fd_budget(FD_PERFETTO_MOST_TEXT))
         && fd_text_pool_add(&t->texts, text, size, &id) != FD_OK) {
         *status = FD_ENOMEM;
     }
@@ -99,7 +101,7 @@ sequence_of(fd_perfetto_tables *t, uint32_t id, fd_status *status)
 {
     uint32_t place = fd_map_get(&t->sequence_of, (uint64_t)id + 1);
     if (place == 0) {
-        if (t->sequences.count >= FD_PERFETTO_MOST_SEQUENCES) {
+        if (t->sequences.count >= fd_budget(FD_PERFETTO_MOST_SEQUENCES)) {
             return NULL;
         }
         if (fd_vector_push(&t->sequences, (fd_perfetto_from){.id = id})
@@ -241,7 +243,7 @@ take_text(fd_perfetto_tables *t, fd_perfetto_from *from, uint32_t kind,
         }
     }
     if (status == FD_OK && iid != 0 && text != 0
-        && from->interned.count < FD_PERFETTO_MOST_INTERNED) {
+        && from->interned.count < fd_budget(FD_PERFETTO_MOST_INTERNED)) {
         status = fd_map_put(&from->interned, interned_key(kind, iid), text);
     }
     return r.bad ? FD_EFORMAT : status;

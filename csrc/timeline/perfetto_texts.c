@@ -1,5 +1,6 @@
 #include "timeline/perfetto_texts.h"
 
+#include "base/budget.h"
 #include "export/perfetto_fields.h"
 #include "export/proto.h"
 #include "io/json_string.h"
@@ -25,8 +26,9 @@ fd_perfetto_text(fd_text_pool *pool, fd_span text, uint32_t iid_field,
 {
     uint32_t id;
     size_t size = fd_span_size(text);
-    if (size == 0 || pool->texts.count >= FD_PERFETTO_TEXTS
-        || pool->bytes.size + size > FD_PERFETTO_TEXT_BYTES) {
+    if (size == 0 || pool->texts.count >= fd_budget(FD_PERFETTO_TEXTS)
+        || !fd_buffer_fits(&pool->bytes, size,
+                           fd_budget(FD_PERFETTO_TEXT_BYTES))) {
         fd_proto_bytes(to, text_field, text.from, size);
         return to->status;
     }

@@ -1,6 +1,7 @@
 #include "timeline/perfetto_writing.h"
 
 #include "base/alloc.h"
+#include "base/budget.h"
 #include "export/perfetto_fields.h"
 #include "export/proto.h"
 #include "io/decimal.h"
@@ -103,7 +104,8 @@ keep_said(taking *t, const char *name, uint32_t *said)
     fd_span value;
     if (t->event->args.from == NULL
         || !fd_scan_find(t->event->args, name, &value)
-        || w->said.bytes.size + fd_span_size(value) > FD_PERFETTO_ROWS) {
+        || !fd_buffer_fits(&w->said.bytes, fd_span_size(value),
+                           fd_budget(FD_PERFETTO_ROWS))) {
         w->skipped++;
         return FD_OK;
     }
@@ -321,7 +323,7 @@ find_series(taking *t, fd_span key, uint32_t *track)
         }
     }
     fd_status status = title->status;
-    if (w->series.texts.count >= FD_PERFETTO_SERIES) {
+    if (w->series.texts.count >= fd_budget(FD_PERFETTO_SERIES)) {
         return FD_EFULL;
     }
     if (status == FD_OK) {

@@ -1,5 +1,7 @@
 #include "timeline/skew.h"
 
+#include "base/budget.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -18,7 +20,7 @@ fd_skew_clear(fd_skew *skew)
 fd_status
 fd_skew_add(fd_skew *skew, const fd_collective *collective)
 {
-    if (skew->list.count >= FD_SKEW_MOST) {
+    if (skew->list.count >= fd_budget(FD_SKEW_MOST)) {
         skew->left_out++;
         return FD_OK;
     }

@@ -1,5 +1,7 @@
 #include "timeline/slices.h"
 
+#include "base/budget.h"
+
 #include <string.h>
 
 enum { MOST_KEYS = 1 << 20 };
@@ -48,7 +50,7 @@ fd_timeline_slices_restart(fd_timeline_slices *slices)
 
 /* The id of a text, and of one too many what takes its place. */
 static fd_status
-number(fd_text_pool *pool, fd_span text, uint32_t most, uint32_t *id)
+number(fd_text_pool *pool, fd_span text, size_t most, uint32_t *id)
 {
     static const char other[] = "(other)";
     fd_span none = {other, other + sizeof other - 1};
@@ -56,7 +58,7 @@ number(fd_text_pool *pool, fd_span text, uint32_t most, uint32_t *id)
     if (text.from == NULL) {
         return FD_OK;
     }
-    text = pool->texts.count < most ? text : none;
+    text = pool->texts.count < fd_budget(most) ? text : none;
     return fd_text_pool_add(pool, text.from, fd_span_size(text), id);
 }
 
@@ -201,11 +203,11 @@ begin(fd_timeline_slices *slices, uint64_t key, const fd_slice *slice)
 {
     uint32_t place = slices->free;
     fd_status status = FD_OK;
-    if (slices->open_count >= FD_SLICES_OPEN) {
+    if (slices->open_count >= fd_budget(FD_SLICES_OPEN)) {
         slices->endless++;
         return FD_OK;
     }
-    if (slices->last.count >= MOST_KEYS) {
+    if (slices->last.count >= fd_budget(MOST_KEYS)) {
         status = renew_keys(slices);
     }
     if (status == FD_OK && place == 0) {

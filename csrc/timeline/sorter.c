@@ -1,5 +1,6 @@
 #include "timeline/sorter.h"
 
+#include "base/budget.h"
 #include "base/buffer.h"
 #include "base/vector.h"
 
@@ -15,7 +16,8 @@ enum { WINDOW = 1 << 17, PATH = 4096 };
 typedef struct entry {
     int64_t key;
     uint64_t second;
-    uint64_t at; /* in the arena */
+    uint32_t at; /* in the arena */
+    uint32_t size;
 } entry;
 
 typedef struct head {
@@ -44,11 +46,10 @@ typedef struct cursor {
 
 struct fd_sorter {
     const char *output;
-    size_t budget;
-    char *arena; /* owned; NULL: none needed now */
-    size_t used;
-    size_t count;
-    size_t next;  /* entry to answer when nothing was spilled */
+    size_t budget;   /* of the arena and its entries together */
+    fd_buffer arena; /* records, as they were added */
+    FD_VECTOR(entry) entries;
+    uint32_t next; /* entry to return when nothing was spilled */
     bool reading;
     int fd;       /* -1: nothing was spilled */
     uint64_t end; /* of the file */
@@ -66,7 +67,7 @@ fd_sorter_new(const char *output, size_t budget)
     fd_sorter *s = fd_calloc(1, sizeof *s);
     if (s != NULL) {
         s->output = output;
-        s->budget = budget - budget % sizeof(entry);
+        s->budget = fd_budget(budget);
         s->fd = -1;
     }
     return s;
@@ -92,7 +93,8 @@ reset(fd_sorter *s)
     }
     s->fd = -1;
     s->end = 0;
-    s->used = s->count = s->next = 0;
+    s->arena.size = 0;
+    s->entries.count = s->next = 0;
     s->runs.count = 0;
     s->reading = false;
 }
@@ -102,18 +104,13 @@ fd_sorter_free(fd_sorter *s)
 {
     if (s != NULL) {
         reset(s);
-        fd_free(s->arena);
+        fd_buffer_clear(&s->arena);
+        fd_vector_clear(&s->entries);
         fd_vector_clear(&s->runs);
         fd_buffer_clear(&s->out);
         fd_buffer_clear(&s->item);
         fd_free(s);
     }
-}
-
-static entry *
-entries(const fd_sorter *s)
-{
-    return (entry *)(void *)(s->arena + s->budget) - s->count;
 }
 
 static int
@@ -134,18 +131,13 @@ by_key(const void *left, const void *right)
 static void
 sort_entries(fd_sorter *s)
 {
-    entry *list = entries(s);
+    entry *list = s->entries.list;
     bool sorted = true;
-    for (size_t i = 0; i < s->count / 2; i++) {
-        entry one = list[i];
-        list[i] = list[s->count - 1 - i];
-        list[s->count - 1 - i] = one;
-    }
-    for (size_t i = 1; i < s->count && sorted; i++) {
+    for (uint32_t i = 1; i < s->entries.count && sorted; i++) {
         sorted = by_key(&list[i - 1], &list[i]) < 0;
     }
     if (!sorted) {
-        qsort(list, s->count, sizeof *list, by_key);
+        qsort(list, s->entries.count, sizeof *list, by_key);
     }
 }
 
@@ -219,18 +211,20 @@ put(fd_sorter *s, int fd, const head *record, const char *bytes,
     fd_buffer_bytes(&s->out, record, sizeof *record);
     fd_buffer_bytes(&s->out, bytes, record->size);
     *end += sizeof *record + record->size;
-    return s->out.size < WINDOW && s->out.status == FD_OK
+    return s->out.size < fd_budget(WINDOW) && s->out.status == FD_OK
                ? FD_OK
                : flush(s, fd, error);
 }
 
-static head
-record_of(const fd_sorter *s, const entry *each, const char **bytes)
+/* A block that grew for one large record is given back. */
+static void
+empty_arena(fd_sorter *s)
 {
-    uint32_t size;
-    memcpy(&size, s->arena + each->at, sizeof size);
-    *bytes = s->arena + each->at + sizeof size;
-    return (head){each->key, each->second, size};
+    if (s->arena.room / 2 > s->budget) {
+        fd_buffer_clear(&s->arena);
+    }
+    s->arena.size = 0;
+    s->entries.count = 0;
 }
 
 /* The arena as a run of the file. */
@@ -240,42 +234,46 @@ spill(fd_sorter *s, fd_error *error)
     fd_status status = s->fd >= 0 ? FD_OK : open_file(s, &s->fd, error);
     run made = {s->end, 0};
     sort_entries(s);
-    const entry *list = entries(s);
-    for (size_t i = 0; i < s->count && status == FD_OK; i++) {
-        const char *bytes;
-        head record = record_of(s, &list[i], &bytes);
-        status = put(s, s->fd, &record, bytes, &s->end, error);
+    for (uint32_t i = 0; i < s->entries.count && status == FD_OK; i++) {
+        const entry *each = &s->entries.list[i];
+        head record = {each->key, each->second, each->size};
+        status = put(s, s->fd, &record, s->arena.bytes + each->at, &s->end,
+                     error);
     }
     status = status == FD_OK ? flush(s, s->fd, error) : status;
     made.to = s->end;
-    s->used = s->count = 0;
+    empty_arena(s);
     return status == FD_OK ? fd_vector_push(&s->runs, made) : status;
 }
 
+/* Whether one more record stays within the budget. */
+static bool
+fits(const fd_sorter *s, size_t size)
+{
+    size_t listed = ((size_t)s->entries.count + 1) * sizeof(entry);
+    return listed <= s->budget
+           && fd_buffer_fits(&s->arena, size, s->budget - listed);
+}
+
+/* A record larger than the budget is alone in the arena, which grows for it:
+ * so `at` is always below the budget. */
 fd_status
 fd_sorter_add(fd_sorter *s, int64_t key, uint64_t second, const void *bytes,
               size_t size, fd_error *error)
 {
-    uint32_t length = (uint32_t)size;
-    size_t wanted = sizeof length + size + sizeof(entry);
-    if (s->arena == NULL) {
-        s->arena = fd_malloc(s->budget);
-        if (s->arena == NULL) {
-            return FD_ENOMEM;
-        }
+    if (size > UINT32_MAX) {
+        return fd_fail(error, FD_EFULL, "one event of more than 4 GB");
     }
-    if (s->used + s->count * sizeof(entry) + wanted > s->budget) {
+    if (s->entries.count > 0 && !fits(s, size)) {
         fd_status status = spill(s, error);
         if (status != FD_OK) {
             return status;
         }
     }
-    memcpy(s->arena + s->used, &length, sizeof length);
-    memcpy(s->arena + s->used + sizeof length, bytes, size);
-    s->count++;
-    *entries(s) = (entry){key, second, s->used};
-    s->used += sizeof length + size;
-    return FD_OK;
+    entry made = {key, second, (uint32_t)s->arena.size, (uint32_t)size};
+    fd_buffer_bytes(&s->arena, bytes, size);
+    return s->arena.status == FD_OK ? fd_vector_push(&s->entries, made)
+                                    : s->arena.status;
 }
 
 /* The next bytes of a run. */
@@ -292,8 +290,9 @@ take(fd_sorter *s, cursor *c, void *to, size_t size, fd_error *error)
         size -= part;
         if (size > 0) {
             uint64_t rest = c->to - c->from;
+            size_t room = fd_budget(WINDOW);
             ssize_t got = pread(s->fd, c->window,
-                                rest < WINDOW ? (size_t)rest : WINDOW,
+                                rest < room ? (size_t)rest : room,
                                 (off_t)c->from);
             if (got <= 0 && !(got < 0 && errno == EINTR)) {
                 return refused(s, "read", got < 0 ? errno : EIO, error);
@@ -350,7 +349,8 @@ begin_merge(fd_sorter *s, const run *runs, uint32_t count, fd_error *error)
     s->left = 0;
     for (uint32_t i = 0; i < count; i++) {
         cursor *c = &s->cursors[i];
-        char *window = c->window != NULL ? c->window : fd_malloc(WINDOW);
+        char *window = c->window != NULL ? c->window
+                                          : fd_malloc(fd_budget(WINDOW));
         *c = (cursor){.from = runs[i].from, .to = runs[i].to,
                       .window = window};
         fd_status status = window != NULL ? advance(s, c, error) : FD_ENOMEM;
@@ -448,9 +448,9 @@ start_reading(fd_sorter *s, fd_error *error)
         sort_entries(s);
         return FD_OK;
     }
-    fd_status status = s->count > 0 ? spill(s, error) : FD_OK;
-    fd_free(s->arena);
-    s->arena = NULL;
+    fd_status status = s->entries.count > 0 ? spill(s, error) : FD_OK;
+    fd_buffer_clear(&s->arena);
+    fd_vector_clear(&s->entries);
     while (status == FD_OK && s->runs.count > FD_SORTER_RUNS) {
         status = pass(s, error);
     }
@@ -459,29 +459,41 @@ start_reading(fd_sorter *s, fd_error *error)
                : status;
 }
 
+/* Of those in memory. */
+static fd_status
+next_entry(fd_sorter *s, fd_sorted *item)
+{
+    const entry *each = &s->entries.list[s->next++];
+    item->key = each->key;
+    item->second = each->second;
+    item->size = each->size;
+    item->bytes = s->arena.bytes != NULL ? s->arena.bytes + each->at : "";
+    return FD_OK;
+}
+
+/* Of those in the file. */
+static fd_status
+next_record(fd_sorter *s, fd_sorted *item, fd_error *error)
+{
+    head record;
+    fd_status status = pop(s, &record, error);
+    fd_buffer_bytes(&s->item, "", 1); /* never NULL */
+    item->key = record.key;
+    item->second = record.second;
+    item->size = (uint32_t)record.size;
+    item->bytes = s->item.bytes;
+    return status == FD_OK ? s->item.status : status;
+}
+
 fd_status
 fd_sorter_next(fd_sorter *s, fd_sorted *item, fd_error *error)
 {
     *item = (fd_sorted){.bytes = NULL};
-    fd_status status = s->reading || s->arena == NULL
-                           ? FD_OK
-                           : start_reading(s, error);
-    if (status != FD_OK || (s->fd < 0 ? s->next == s->count : s->left == 0)) {
+    fd_status status = s->reading ? FD_OK : start_reading(s, error);
+    bool ended = s->fd < 0 ? s->next == s->entries.count : s->left == 0;
+    if (status != FD_OK || ended) {
         reset(s);
         return status;
     }
-    head record;
-    if (s->fd < 0) {
-        record = record_of(s, &entries(s)[s->next++], &item->bytes);
-    }
-    else {
-        status = pop(s, &record, error);
-        fd_buffer_bytes(&s->item, "", 1); /* never NULL */
-        item->bytes = s->item.bytes;
-        status = status == FD_OK ? s->item.status : status;
-    }
-    item->key = record.key;
-    item->second = record.second;
-    item->size = (uint32_t)record.size;
-    return status;
+    return s->fd < 0 ? next_entry(s, item) : next_record(s, item, error);
 }

@@ -1,7 +1,7 @@
 /* Any number of records in the order of their keys, in bounded memory: what
  * does not fit waits in a file that has no name any more.
  *
- *     arena   [ size | bytes ][ size | bytes ] ... free ... [ entry ][ entry ]
+ *     memory  [ bytes ][ bytes ] ...  and  [ entry ][ entry ] ...
  *     file    run: [ head | bytes ][ head | bytes ] ... run: ...
  *
  * Equal keys stay in the order they were added. */
@@ -29,7 +29,8 @@ typedef struct fd_sorted {
 } fd_sorted;
 
 /* The file lies in $TMPDIR, without one beside `output` (borrowed). NULL
- * without memory. `budget` must be larger than any record by 64. */
+ * without memory. What waits in memory stays within `budget` bytes, apart from
+ * a single record that is larger. */
 fd_sorter *fd_sorter_new(const char *output, size_t budget);
 void fd_sorter_free(fd_sorter *sorter);
 

@@ -1,5 +1,6 @@
 #include "timeline/source.h"
 
+#include "base/budget.h"
 #include "timeline/from_paddle.h"
 #include "timeline/from_recording.h"
 #include "timeline/perfetto_reader.h"
@@ -56,7 +57,8 @@ fd_timeline_source_open(fd_bytes_in *in, const char *path,
 {
     *source = NULL;
     fd_status status = fd_bytes_in_open(in, path, error);
-    while (status == FD_OK && in->end - in->at < HEAD
+    size_t most = fd_budget(HEAD);
+    while (status == FD_OK && (size_t)(in->end - in->at) < most
            && fd_bytes_in_more(in)) {
     }
     if (status != FD_OK || in->status != FD_OK) {

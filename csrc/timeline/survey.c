@@ -1,5 +1,6 @@
 #include "timeline/survey.h"
 
+#include "base/budget.h"
 #include "io/decimal.h"
 
 #include <stdio.h>
@@ -89,12 +90,12 @@ is_enough(const fd_timeline_survey *survey, const fd_timeline_reader *reader,
     const fd_timeline_sync *sync = &survey->sync;
     bool timed = survey->has_first
                  || fd_bytes_in_offset(&reader->in, reader->in.at)
-                        > FD_TIMELINE_FIRST_BYTES;
+                        > fd_budget(FD_TIMELINE_FIRST_BYTES);
     return !wish.first && timed
            && (wish.sync == 0
                || (sync->parts.count + sync->messages.count == 0
                    && fd_bytes_in_offset(&reader->in, reader->in.at)
-                          > FD_TIMELINE_SYNC_BYTES));
+                          > fd_budget(FD_TIMELINE_SYNC_BYTES)));
 }
 
 /* `more`: whether reading stopped at an event while more may be told behind

@@ -1,5 +1,6 @@
 #include "timeline/sync.h"
 
+#include "base/budget.h"
 #include "io/decimal.h"
 
 #include <stdlib.h>
@@ -112,7 +113,8 @@ static fd_status
 add_part(fd_timeline_sync *sync, fd_clock_part part, int64_t end)
 {
     part.end = end;
-    return end >= part.begin && sync->parts.count < FD_TIMELINE_MOST_PARTS
+    return end >= part.begin
+                   && sync->parts.count < fd_budget(FD_TIMELINE_MOST_PARTS)
                ? fd_vector_push(&sync->parts, part)
                : FD_OK;
 }
@@ -141,7 +143,7 @@ key_of(const fd_timeline_event *event, fd_span name)
 static fd_status
 add_message(fd_timeline_sync *sync, fd_timeline_message message)
 {
-    return sync->messages.count < FD_TIMELINE_MOST_PARTS
+    return sync->messages.count < fd_budget(FD_TIMELINE_MOST_PARTS)
                ? fd_vector_push(&sync->messages, message)
                : FD_OK;
 }
@@ -374,7 +376,7 @@ take_pings(fd_timeline_sync *sync, fd_span array)
     fd_scan_begin(&scan, array.from, array.to);
     fd_scan_result result = fd_scan_mark(&scan, '[');
     while (status == FD_OK && result == FD_SCAN_OK
-           && sync->pings.count < FD_TIMELINE_MOST_PINGS) {
+           && sync->pings.count < fd_budget(FD_TIMELINE_MOST_PINGS)) {
         fd_timeline_ping one;
         uint64_t peer;
         fd_scan_space(&scan);

@@ -1,5 +1,6 @@
 #include "timeline/tally.h"
 
+#include "base/budget.h"
 #include "base/hash.h"
 
 #include <stdbool.h>
@@ -43,7 +44,7 @@ find_row(fd_tally *tally, const fd_tally_key *key, fd_tally_row **row)
             return FD_OK;
         }
     }
-    if (tally->rows.count >= FD_TALLY_ROWS) {
+    if (tally->rows.count >= fd_budget(FD_TALLY_ROWS)) {
         tally->left_out++;
         return FD_OK;
     }
@@ -81,7 +82,7 @@ fd_tally_add(fd_tally *tally, const fd_tally_key *key, uint64_t value)
     uint32_t before = row->figures.buckets.count;
     status = fd_digest_add(&row->figures, value);
     tally->buckets += row->figures.buckets.count - before;
-    while (tally->buckets > FD_TALLY_BUCKETS
+    while (tally->buckets > fd_budget(FD_TALLY_BUCKETS)
            && tally->widened < FD_DIGEST_BITS) {
         widen_all(tally);
     }

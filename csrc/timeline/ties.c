@@ -1,5 +1,6 @@
 #include "timeline/ties.h"
 
+#include "base/budget.h"
 #include "io/decimal.h"
 
 #include <inttypes.h>
@@ -40,7 +41,7 @@ number_of(const fd_timeline_event *event, uint64_t *number)
 static bool
 starts(fd_timeline_ties *ties, uint64_t number, int64_t ns)
 {
-    return ties->starts.count < FD_TIMELINE_MOST_TIES
+    return ties->starts.count < fd_budget(FD_TIMELINE_MOST_TIES)
            && fd_map_get(&ties->started, number) == 0
            && fd_vector_push(&ties->starts, ns) == FD_OK
            && fd_map_put(&ties->started, number, ties->starts.count) == FD_OK;

@@ -1,5 +1,6 @@
 #include "timeline/tracks.h"
 
+#include "base/budget.h"
 #include "base/hash.h"
 
 #include <stdlib.h>
@@ -41,7 +42,8 @@ fd_tracks_begin(fd_tracks *tracks)
 static uint32_t
 room(const fd_tracks *tracks)
 {
-    return tracks->most != 0 ? tracks->most : FD_TRACKS_RECORDS;
+    return tracks->most != 0 ? tracks->most
+                             : (uint32_t)fd_budget(FD_TRACKS_RECORDS);
 }
 
 /* In the first pass all are taken, until there are too many. */

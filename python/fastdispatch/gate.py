@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from fastdispatch._core import Error
 from fastdispatch.diff import Diff, Row
+from fastdispatch.regular import read_text
 
 _KEYS = {"forbid": list, "new_operators": bool, "step": (int, float), "calls": dict, "time": dict}
 
@@ -28,7 +28,7 @@ class Budget:
     def __init__(self, path: str) -> None:
         self.path = path
         try:
-            self.text = Path(path).read_text(encoding="utf-8")
+            self.text = read_text(path)
             self.content = tomllib.loads(self.text)
         except OSError as error:
             raise Error(f"{path}: cannot read: {error.strerror}") from None

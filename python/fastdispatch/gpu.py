@@ -45,6 +45,9 @@ class Gpu:
     def __post_init__(self) -> None:
         if not self.parts() or not all(self.parts()):
             raise Error(f"gpu contexts={self.contexts!r}: write {', '.join(_KINDS)} or globs, with commas between them")
+        for part in self.parts():
+            if part not in _KINDS and not set(part) & set("*?:"):
+                raise Error(f"gpu contexts={part!r}: one of {', '.join(_KINDS)}, or a glob such as *:[Block]:*")
         if not 1 <= self.every < 2**31:
             raise Error(f"gpu every={self.every}: one step out of how many, 1 or more")
 
@@ -86,7 +89,7 @@ def gpu_of(value: str | Gpu, every: int = Gpu.every) -> Gpu | None:
         return None if value == "off" else Gpu(every=every, require=value == "require")
     required, contexts = value.startswith("require:"), value.removeprefix("require:")
     contexts, at, given = contexts.partition("@")
-    if at and not given.isdigit():
+    if at and re.fullmatch(r"\d{1,10}", given, re.ASCII) is None:
         raise Error(f"gpu={value!r}: one of {', '.join(_MODES)}, or contexts and every, like ops+modules@10")
     return Gpu(contexts, int(given) if at else every, required)
 

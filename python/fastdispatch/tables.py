@@ -64,9 +64,10 @@ def rows(columns: Columns) -> Iterator[tuple[Any, ...]]:
     return zip(*columns.values(), strict=True)
 
 
-def to_sqlite(trace: Trace, path: PathLike) -> None:
+def to_sqlite(trace: Trace, path: PathLike) -> int:
     """All tables as a database, at once: a reader of ``path`` sees the old file or the new one. Raises Error where it
-    cannot be written."""
+    cannot be written. Returns how many numbers have more than 63 bits, which SQLite has no integers for: those are
+    text, their digits."""
     target = Path(path)
     try:
         with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as folder:
@@ -75,13 +76,13 @@ def to_sqlite(trace: Trace, path: PathLike) -> None:
             database = sqlite3.connect(temporary)
             try:
                 with database:
-                    for name, columns in all_tables(trace):
-                        insert(database, name, columns)
+                    large = sum(insert(database, name, columns) for name, columns in all_tables(trace))
             finally:
                 database.close()
             os.replace(temporary, target)
     except (OSError, sqlite3.Error) as error:
         raise _core.Error(f"{target}: cannot write: {getattr(error, 'strerror', None) or error}") from None
+    return large
 
 
 def all_tables(trace: Trace) -> Iterator[tuple[str, Columns]]:
@@ -133,7 +134,19 @@ def figures(trace: Trace) -> Columns:
     return below
 
 
-def insert(database: sqlite3.Connection, name: str, columns: Columns) -> None:
+def insert(database: sqlite3.Connection, name: str, columns: Columns) -> int:
+    """Add a table. Returns how many of its numbers are text."""
+    large = 0
+    for column, values in columns.items():
+        beyond = sum(isinstance(value, int) and not -(2**63) <= value < 2**63 for value in values)
+        if beyond:
+            large += beyond
+            columns = columns | {column: [fitting(value) for value in values]}
     names = ", ".join(f'"{IN_SQL.get(column, column)}"' for column in columns)
     database.execute(f"CREATE TABLE {name} ({names})")
     database.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(columns))})", rows(columns))
+    return large
+
+
+def fitting(value: Any) -> Any:
+    return str(value) if isinstance(value, int) and not -(2**63) <= value < 2**63 else value

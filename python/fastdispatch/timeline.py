@@ -9,7 +9,7 @@ from fastdispatch._core import Error
 
 _KINDS = ("python", "ops", "ranges", "jobs")
 _UNITS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
-_PART = re.compile(r"(\w+)(?:>([\d.]+)(ns|us|ms|s))?")
+_PART = re.compile(r"(\w+)(?:>(\d{1,12}(?:\.\d{0,9})?)(ns|us|ms|s))?", re.ASCII)
 _WHEN_FULL = ("stop", "overwrite", "spill")
 _MAX_SPILL_MB = 16384
 

@@ -4,16 +4,6 @@
 #include "timeline/cut.h"
 #include "timeline/stats.h"
 
-#include <stdlib.h>
-
-static void
-must(bool held)
-{
-    if (!held) {
-        abort();
-    }
-}
-
 static void
 use_stats(void)
 {
@@ -54,6 +44,21 @@ use_cut(bool steps, int64_t to)
     }
 }
 
+/* Less is kept than there is; nothing more is asked for. */
+static void
+use_tiny_cut(void)
+{
+    fd_cut cut;
+    fd_check check;
+    fd_check_request every = {.most_records = 0};
+    fd_cut_request request = {.path = "damaged.json", .output = "cut.json",
+                              .from = 0, .to = 5000};
+    fd_status status = fd_timeline_cut(&request, &cut, NULL);
+    must(status == FD_OK || status == FD_EFORMAT || status == FD_EINVAL);
+    status = fd_timeline_check_file("damaged.json", &every, &check, NULL);
+    must(status == FD_OK || status == FD_EFORMAT);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -65,6 +70,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     must(status == FD_OK || status == FD_EFORMAT);
     use_stats();
     use_cut(size % 2 == 0, size % 3 == 0 ? FD_CUT_TO_END : 5000);
+    fuzz_shrink(data, size);
+    use_stats();
+    use_tiny_cut();
+    fd_budget_shrink(0);
     return 0;
 }
 

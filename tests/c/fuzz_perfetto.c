@@ -2,16 +2,6 @@
 
 #include "timeline/merge.h"
 
-#include <stdlib.h>
-
-static void
-must(bool held)
-{
-    if (!held) {
-        abort();
-    }
-}
-
 static fd_status
 merge(const char *from, const char *to, fd_timeline_align align,
       fd_timeline_input *input)
@@ -20,6 +10,21 @@ merge(const char *from, const char *to, fd_timeline_align align,
     fd_timeline_request request = {.output = to, .align = align};
     *input = (fd_timeline_input){.path = from};
     return fd_timeline_merge(&request, input, 1, &error);
+}
+
+/* With bounds on memory that small inputs reach. */
+static void
+use_shrunk(const uint8_t *data, size_t size)
+{
+    static const char *const outputs[] = {"tiny.json", "tiny.pftrace"};
+    fd_timeline_input input;
+    fuzz_shrink(data, size);
+    for (int i = 0; i < 2; i++) {
+        fd_status status = merge("damaged.pftrace", outputs[i], FD_ALIGN_WALL,
+                                 &input);
+        must(status == FD_OK || status == FD_EFORMAT);
+    }
+    fd_budget_shrink(0);
 }
 
 /* Whatever it was, what is written of it is whole: in both forms a second merge
@@ -45,6 +50,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         status = merge("out.pftrace", "again.pftrace", FD_ALIGN_NONE, &again);
         must((status == FD_OK && again.lost == 0) || status == FD_EFORMAT);
     }
+    use_shrunk(data, size);
     return 0;
 }
 

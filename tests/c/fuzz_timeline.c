@@ -3,17 +3,8 @@
 #include "timeline/merge.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static void
-must(bool held)
-{
-    if (!held) {
-        abort();
-    }
-}
 
 /* Whatever the inputs were, what was written is whole: a second merge takes it
  * as it is, keeps every event of it, and finds no fault. */
@@ -51,6 +42,29 @@ use_log(const uint8_t *data, size_t size)
     must(status == FD_OK || status == FD_EFORMAT);
 }
 
+/* With bounds on memory that small inputs reach, in all three forms. */
+static void
+use_shrunk(const uint8_t *data, size_t size)
+{
+    static const char *const outputs[] = {"tiny.json", "tiny.pftrace"};
+    fuzz_shrink(data, size);
+    for (int i = 0; i < 3; i++) {
+        fd_timeline_input inputs[] = {{.path = "damaged.json", .rank = 1},
+                                      {.path = "whole.json", .rank = 0}};
+        fd_timeline_request request = {.output = outputs[i / 2],
+                                       .align = FD_ALIGN_AUTO,
+                                       .sorted = i == 1};
+        fd_status status = fd_timeline_merge(&request, inputs, 2, NULL);
+        must(status == FD_OK || status == FD_ECONFLICT
+             || status == FD_EFORMAT);
+    }
+    fd_timeline_input log = {.path = "workerlog.1", .rank = 1};
+    fd_timeline_request request = {.output = "tiny.json"};
+    fd_status status = fd_timeline_merge(&request, &log, 1, NULL);
+    must(status == FD_OK || status == FD_EFORMAT);
+    fd_budget_shrink(0);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -77,6 +91,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     must(status == FD_OK || status == FD_ECONFLICT);
     use_log(data, size);
+    use_shrunk(data, size);
     return 0;
 }
 

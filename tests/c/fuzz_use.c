@@ -1,19 +1,14 @@
 #include "fuzz.h"
 
+#include "analysis/diff.h"
 #include "analysis/edges.h"
+#include "analysis/privacy.h"
 #include "analysis/rows.h"
+#include "analysis/strips.h"
+#include "base/hash.h"
 #include "base/utf8.h"
 #include "export/exporters.h"
-
-#include <stdlib.h>
-
-static void
-must(bool held)
-{
-    if (!held) {
-        abort();
-    }
-}
+#include "timeline/pipeline_aligned.h"
 
 static void
 use_analysis(const fd_trace *trace)
@@ -53,6 +48,8 @@ use_export(const fd_trace *trace, const char *format,
 static void
 use_exports(const fd_trace *trace)
 {
+    static const char *const others[] = {"folded", "speedscope", "graphml",
+                                         "pprof", "chrome", "perfetto"};
     fd_export_options options = {.rank = FD_ALL_RANKS, .min_percent = -1};
     use_export(trace, "dot", &options);
     options.ops = FD_OPS_ALL;
@@ -61,6 +58,73 @@ use_exports(const fd_trace *trace)
     use_export(trace, "dot", &options);
     options.style = FD_STYLE_CLASSIC;
     use_export(trace, "dot", &options);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        fd_buffer text = {.bytes = NULL};
+        fd_status status = fd_exporter_find(others[i])->write(
+            trace, &options, &text, NULL);
+        must(status == FD_OK || status == FD_EINVAL || status == FD_EFORMAT);
+        fd_buffer_clear(&text);
+    }
+}
+
+/* A trace has no difference to itself. */
+static void
+use_diff(const fd_trace *trace)
+{
+    fd_diff diff;
+    fd_diff_request request = {.sides = {{trace, FD_ALL_RANKS},
+                                         {trace, FD_ALL_RANKS}},
+                               .grouping = FD_BY_NODE,
+                               .threshold = 0.1};
+    must(fd_diff_make(&diff, &request) == FD_OK);
+    for (uint32_t i = 0; i < diff.rows.count; i++) {
+        must(diff.rows.list[i].said == 0);
+    }
+    fd_diff_clear(&diff);
+}
+
+static void
+use_timeline(const fd_trace *trace)
+{
+    for (uint32_t i = 0; i < trace->ranks.count; i++) {
+        fd_strips strips;
+        must(fd_strips_make(&strips, &trace->ranks.list[i], 3) == FD_OK);
+        must(strips.list.count <= 3);
+        fd_strips_clear(&strips);
+    }
+}
+
+static void
+use_pipeline(const fd_trace *trace)
+{
+    fd_pipe_report report = {.drawn_line = 0};
+    fd_pipe_request request = {.named = FD_SCHEDULES};
+    fd_pipe_known *known = calloc(trace->ranks.count + 1, sizeof *known);
+    must(known != NULL);
+    for (uint32_t i = 0; i < trace->ranks.count; i++) {
+        known[i] = (fd_pipe_known){.place = -1, .data = -1, .model = -1};
+    }
+    fd_status status = fd_timeline_pipeline(&report, trace, known, &request,
+                                            NULL);
+    must(status == FD_OK || status == FD_EINVAL || status == FD_EFORMAT);
+    fd_pipe_report_clear(&report);
+    free(known);
+}
+
+/* Last: it changes the trace. */
+static void
+use_privacy(fd_trace *trace)
+{
+    must(fd_trace_anonymize(trace, "salt", 4) == FD_OK);
+    must(fixture_sound(trace));
+}
+
+void
+fuzz_shrink(const uint8_t *data, size_t size)
+{
+    uint64_t hash = fd_hash_bytes((const char *)data, size) >> 20;
+    fd_budget_shrink(hash % 2 == 0 ? 100 + hash / 2 % 400
+                                   : 500 + hash / 2 % 5000);
 }
 
 void
@@ -72,9 +136,13 @@ fuzz_use(const fd_trace *trace)
     must(fixture_sound(trace));
     use_analysis(trace);
     use_exports(trace);
+    use_diff(trace);
+    use_timeline(trace);
+    use_pipeline(trace);
     must(fixture_dump(trace, &text) == FD_OK);
     must(fixture_load(&again, text.bytes, text.size, NULL) == FD_OK);
     must(fixture_same(trace, again, &same) == FD_OK && same);
+    use_privacy(again);
     fd_trace_free(again);
     fd_buffer_clear(&text);
 }

@@ -112,6 +112,50 @@ records_larger_than_a_window(void)
     CHECK(item.bytes == NULL);
 }
 
+/* Records of every size around the budget, and far above it, between small
+ * ones: all of them come out whole. */
+static void
+records_larger_than_the_budget(void)
+{
+    static char large[10000];
+    CLEAN(clear) fd_sorter *sorter = fd_sorter_new("./out", 400);
+    fd_sorted item;
+    STATUS(sorter != NULL ? FD_OK : FD_ENOMEM, FD_OK);
+    for (uint32_t i = 0; i < 250; i++) {
+        uint32_t size = i % 3 == 0 ? 300 + i : i % 50 == 1 ? 10000 : i % 20;
+        memset(large, (int)i, size);
+        OK(fd_sorter_add(sorter, -(int64_t)i, 0, large, size, NULL));
+    }
+    for (uint32_t i = 250; i-- > 0;) {
+        uint32_t size = i % 3 == 0 ? 300 + i : i % 50 == 1 ? 10000 : i % 20;
+        memset(large, (int)i, size);
+        OK(fd_sorter_next(sorter, &item, NULL));
+        CHECK(item.bytes != NULL);
+        EQUAL(item.key, -(int64_t)i);
+        EQUAL(item.size, size);
+        EQUAL(memcmp(item.bytes, large, size), 0);
+    }
+    OK(fd_sorter_next(sorter, &item, NULL));
+    CHECK(item.bytes == NULL);
+}
+
+/* One alone is sorted in memory, whatever its size. */
+static void
+one_record_larger_than_the_budget(void)
+{
+    static char large[5000];
+    CLEAN(clear) fd_sorter *sorter = fd_sorter_new("missing/out", 100);
+    fd_sorted item;
+    STATUS(sorter != NULL ? FD_OK : FD_ENOMEM, FD_OK);
+    memset(large, 'z', sizeof large);
+    OK(fd_sorter_add(sorter, 1, 0, large, sizeof large, NULL));
+    OK(fd_sorter_next(sorter, &item, NULL));
+    EQUAL(item.size, sizeof large);
+    EQUAL(memcmp(item.bytes, large, sizeof large), 0);
+    OK(fd_sorter_next(sorter, &item, NULL));
+    CHECK(item.bytes == NULL);
+}
+
 static void
 nowhere_to_spill(void)
 {
@@ -127,4 +171,5 @@ nowhere_to_spill(void)
 }
 
 RUN(TEST(in_memory_and_again), TEST(in_many_runs),
-    TEST(records_larger_than_a_window), TEST(nowhere_to_spill))
+    TEST(records_larger_than_a_window), TEST(records_larger_than_the_budget),
+    TEST(one_record_larger_than_the_budget), TEST(nowhere_to_spill))

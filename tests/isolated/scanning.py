@@ -1,5 +1,5 @@
 """Reads a run directory again and again, as `top`, `report` and `where` do, until a file is there. Prints how often,
-and every state and every complaint that it met. Arguments: run directory, that file.
+and every state and every complaint that it met. Arguments: run directory, that file."""
 
 from __future__ import annotations
 

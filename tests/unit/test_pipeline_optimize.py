@@ -316,7 +316,7 @@ def test_more_states_than_may_be() -> None:
         ("-n 0 {graph}", "machines [0]: numbers from 1 on"),
         ("-n 5000 {graph}", "5000 machines at level 1: from 1 on, and at most 4096 over all levels"),
         ("-n two {graph}", "one INPUT is needed, and 2 are given: two {graph}"),
-        ("-n 2.5 {graph}", "-n 2.5: whole numbers"),
+        ("-n 2.5 {graph}", "-n '2.5': write a whole number from 1 to"),
         ("{graph}", "-n is missing: how many machines"),
         ("-n 2", "INPUT is missing"),
         ("-n 2 --activation_compression_ratio -1 {graph}", "compression -1.0: a number above 0"),

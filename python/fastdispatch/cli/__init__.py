@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from fastdispatch import Error, __version__, privacy
-from fastdispatch.cli import private
+from fastdispatch.cli import paths, private
 from fastdispatch.summary import printable
 from fastdispatch.trace import telling
 
@@ -75,6 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; answers the exit status: 0 success, 1 a check failed, 2 bad input."""
     arguments = parser().parse_args(argv)
     try:
+        paths.check(arguments)
         with privacy.private(private.asked(arguments)), telling(_tell_of(arguments)):
             return arguments.function(arguments) or 0
     except Error as error:

@@ -7,7 +7,9 @@ import json
 from typing import Any
 
 from fastdispatch import Error, load
-from fastdispatch.cli.html import megabytes, wanted_of
+from fastdispatch.cli.html import wanted_of
+from fastdispatch.cli.numbers import count, growth, whole, within
+from fastdispatch.cli.paths import Input, OutputFile
 from fastdispatch.privacy import shown
 
 _TOP = 20
@@ -18,29 +20,22 @@ fewer, of a training step. Times that changed by less than steps of one run diff
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("diff", help="what changed between two recordings", description=_DESCRIPTION)
-    parser.add_argument("before", metavar="A", help="a recording, run directory, dump or merge")
-    parser.add_argument("after", metavar="B", nargs="?", help="another; not with --ranks")
+    parser.add_argument("before", type=Input, metavar="A", help="a recording, run directory, dump or merge")
+    parser.add_argument("after", type=Input, metavar="B", nargs="?", help="another; not with --ranks")
     parser.add_argument("--ranks", metavar="R,S", help="two ranks of A; outliers: each slow rank and a typical one")
-    parser.add_argument("--rank", type=int, metavar="N", help="this rank of both alone")
+    parser.add_argument("--rank", type=whole, metavar="N", help="this rank of both alone")
     parser.add_argument("--by", choices=("node", "module", "package"), default="node", help="what a row is")
     parser.add_argument(
-        "--threshold", type=_percent, default=10.0, metavar="PERCENT", help="least change of a time; default: 10"
+        "--threshold", type=growth, default=10.0, metavar="PERCENT", help="least change of a time; default: 10"
     )
-    parser.add_argument("--gate", metavar="FILE", help="a budget (TOML); status 1 when it is broken")
-    parser.add_argument("--top", type=int, default=_TOP, metavar="N", help=f"lines of each sort; default: {_TOP}")
+    parser.add_argument("--gate", type=Input, metavar="FILE", help="a budget (TOML); status 1 when it is broken")
+    parser.add_argument("--top", type=count, default=_TOP, metavar="N", help=f"lines of each sort; default: {_TOP}")
     parser.add_argument("--all", action="store_true", help="all lines; with --json what did not change too")
     parser.add_argument("--json", action="store_true", help="as JSON, times in nanoseconds")
-    parser.add_argument("--html", metavar="FILE", help="a page of both, coloured by what changed")
+    parser.add_argument("--html", type=OutputFile, metavar="FILE", help="a page of both, coloured by what changed")
     parser.add_argument("--source", action="store_true", help="the page has the text of functions whose files are here")
-    parser.add_argument("--max-mb", type=megabytes, default=16.0, metavar="N", help="size of the page; default: 16")
+    parser.add_argument("--max-mb", type=within(1, 2000), default=16.0, metavar="N", help="of the page; default: 16")
     parser.set_defaults(function=run)
-
-
-def _percent(text: str) -> float:
-    number = float(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{text}: from 0")
-    return number
 
 
 def run(arguments: argparse.Namespace) -> int:

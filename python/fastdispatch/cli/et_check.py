@@ -9,6 +9,7 @@ from typing import Any
 
 from fastdispatch._core import et_check
 from fastdispatch.cli.et_files import list_traces, warnings
+from fastdispatch.cli.paths import Input
 from fastdispatch.summary import grouped
 
 SCHEMA = "fastdispatch-et-check/1"
@@ -24,7 +25,7 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         description="Ids, parents, dependencies and cycles of each trace; of all ranks together whether "
         "collectives and messages match. Exit status 0: all do; 1: something does not; 2: no trace.",
     )
-    check.add_argument("paths", nargs="+", metavar="ET", help="traces, one a rank, or folders of them")
+    check.add_argument("paths", nargs="+", type=Input, metavar="ET", help="traces, one a rank, or folders of them")
     check.add_argument("--json", action="store_true", help="all as JSON")
     check.set_defaults(function=run)
 

@@ -10,6 +10,8 @@ from typing import Any, Literal
 from fastdispatch import Error
 from fastdispatch._core import et_diff
 from fastdispatch.cli.et_files import ALL, KINDS, add_edges, list_traces, tell, warnings
+from fastdispatch.cli.numbers import count, growth
+from fastdispatch.cli.paths import Input
 from fastdispatch.summary import grouped
 
 SCHEMA = "fastdispatch-et-diff/1"
@@ -26,26 +28,16 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         description="Counts, shapes, types, communication, times and dependencies of two traces of one rank, or of "
         "folders of ranks. Exit status 0: nothing differs; 1: something does; 2: no trace.",
     )
-    diff.add_argument("before", metavar="A", help="a trace, or a folder of them, one a rank")
-    diff.add_argument("after", metavar="B", help="another")
+    diff.add_argument("before", type=Input, metavar="A", help="a trace, or a folder of them, one a rank")
+    diff.add_argument("after", type=Input, metavar="B", help="another")
     diff.add_argument(
-        "--threshold", type=percent, default=10.0, metavar="PERCENT", help="least change of a time; default: 10"
+        "--threshold", type=growth, default=10.0, metavar="PERCENT", help="least change of a time; default: 10"
     )
     diff.add_argument("--no-times", action="store_true", help="do not compare times")
-    diff.add_argument("--top", type=int, default=_TOP, metavar="N", help=f"lines of each table; default: {_TOP}")
+    diff.add_argument("--top", type=count, default=_TOP, metavar="N", help=f"lines of each table; default: {_TOP}")
     diff.add_argument("--json", action="store_true", help="all as JSON, times in nanoseconds")
     add_edges(diff)
     diff.set_defaults(function=run, edges=ALL & ~(1 << KINDS.index("data")))
-
-
-def percent(text: str) -> float:
-    try:
-        number = float(text.removesuffix("%"))
-    except ValueError:
-        number = -1.0
-    if not 0 <= number <= 1e9:
-        raise argparse.ArgumentTypeError(f"{text!r}: a percentage from 0 on")
-    return number
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -64,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         head = {"schema": SCHEMA, "before": arguments.before, "after": arguments.after}
         print(json.dumps({**head, "alone": alone, **made}))
     else:
-        show(made, alone, max(arguments.top, 1))
+        show(made, alone, arguments.top)
     return 0 if made["equal"] else DIFFERENT
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from fastdispatch._core import et_estimate
 from fastdispatch.cli.et_files import list_traces, tell
+from fastdispatch.cli.paths import Input
 
 SCHEMA = "fastdispatch-et-estimate/1"
 _UNITS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
@@ -24,7 +25,9 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="how long a step would take if something were faster or slower",
         description="Plays the dependencies of all ranks again with the measured times, changed as told.",
     )
-    estimate.add_argument("paths", nargs="+", metavar="ET", help="traces with times, one a rank, or folders of them")
+    estimate.add_argument(
+        "paths", nargs="+", type=Input, metavar="ET", help="traces with times, one a rank, or folders of them"
+    )
     estimate.add_argument(
         "--scale",
         action="append",

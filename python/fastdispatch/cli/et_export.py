@@ -11,7 +11,8 @@ from typing import Any
 from fastdispatch import Error, privacy
 from fastdispatch._core import et_export
 from fastdispatch.cli.et_files import add_edges, each, rank_of, tell, warnings
-from fastdispatch.cli.output import make_folder, write
+from fastdispatch.cli.output import new_folder, write
+from fastdispatch.cli.paths import Input, OutputFolder
 from fastdispatch.cli.timeline_merge import in_folder
 from fastdispatch.summary import grouped
 
@@ -26,11 +27,12 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         description="The operators that CallGraph(et=True) recorded: for each rank an execution trace in PyTorch's "
         "form, one in Chakra's, and the trace that torch.profiler writes beside the first.",
     )
-    export.add_argument("paths", nargs="+", metavar="RUN", help="recordings, or run directories")
+    export.add_argument("paths", nargs="+", type=Input, metavar="RUN", help="recordings, or run directories")
     export.add_argument(
         "-o",
         dest="output",
         required=True,
+        type=OutputFolder,
         metavar="DIR",
         help="folder for et_RANK.json, trace.RANK.et and kineto/kineto_RANK.json",
     )
@@ -47,7 +49,6 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(arguments: argparse.Namespace) -> None:
     files = recordings(arguments.paths)
     folder = Path(arguments.output)
-    make_folder(folder / KINETO)
     hidden = privacy.wish()  # here: threads have no context of their caller
 
     def export(place: int) -> dict[str, Any]:
@@ -56,7 +57,8 @@ def run(arguments: argparse.Namespace) -> None:
         kineto = folder / KINETO / f"kineto_{rank}.json"
         return et_export(path, pytorch, chakra, kineto, edges=arguments.edges, privacy=hidden)
 
-    rows = each(export, len(files))
+    with new_folder(folder / KINETO):
+        rows = each(export, len(files))
     if arguments.layout:
         write(folder / "comm_groups.json", (json.dumps(groups_of(rows), indent=1) + "\n").encode())
     for (path, rank), row in zip(files, rows, strict=True):

@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 
 from fastdispatch import Error
 from fastdispatch.cli.timeline_merge import natural
+from fastdispatch.regular import open_regular
+from fastdispatch.views.svg import FORMS
 
 #: Why a node waits for another; as the C core numbers them.
 KINDS = ("order", "launch", "stream", "event", "sync", "group", "data", "given")
@@ -20,7 +22,7 @@ ALL = (1 << len(KINDS)) - 1
 ENDINGS = (".et", ".et.gz", ".json", ".json.gz")
 #: What traces are written as and not read from: the core writes the first, Graphviz draws the others.
 GRAPHS = (".graphml", ".graphml.gz", ".dot", ".dot.gz")
-PICTURES = (".svg", ".pdf")
+PICTURES = tuple(FORMS)
 #: Traces that are in memory at a time.
 MOST_AT_ONCE = 4
 
@@ -84,10 +86,15 @@ def is_kineto(path: Path) -> bool:
 
 
 def head_of(path: Path, size: int) -> bytes:
+    """The first bytes of a file, unpacked; empty where it cannot be read, which the command reports."""
     import gzip
+    import zlib
 
-    with gzip.open(path, "rb") if path.suffix == ".gz" else open(path, "rb") as file:
-        return file.read(size)
+    try:
+        with open_regular(path) as file:
+            return gzip.GzipFile(fileobj=file).read(size) if path.suffix == ".gz" else file.read(size)
+    except (OSError, EOFError, zlib.error):
+        return b""
 
 
 def rank_of(name: str) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 
 from fastdispatch._core import et_info
 from fastdispatch.cli.et_files import add_edges, each, list_traces, tell, warnings
+from fastdispatch.cli.paths import Input
 
 SCHEMA = "fastdispatch-et-info/1"
 
@@ -17,7 +18,7 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     info = actions.add_parser(
         "info", help="what execution traces hold", description="Counts, versions and communication, rank by rank."
     )
-    info.add_argument("paths", nargs="+", metavar="ET", help="traces, one a rank, or folders of them")
+    info.add_argument("paths", nargs="+", type=Input, metavar="ET", help="traces, one a rank, or folders of them")
     info.add_argument("--json", action="store_true", help="all as JSON")
     add_edges(info)
     info.set_defaults(function=run)

@@ -10,8 +10,9 @@ from typing import Any
 from fastdispatch import Error
 from fastdispatch._core import et_link
 from fastdispatch.cli import et_convert
-from fastdispatch.cli.et_convert import name_outputs
+from fastdispatch.cli.et_convert import name_outputs, place_of
 from fastdispatch.cli.et_files import add_edges, each, is_trace, list_traces, rank_of, tell, warnings
+from fastdispatch.cli.paths import Input, Output
 from fastdispatch.cli.timeline_merge import natural
 from fastdispatch.summary import grouped
 
@@ -23,9 +24,10 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         description="PyTorch's execution traces and torch.profiler's traces of the same ranks made one, joined by "
         '"Record function id".',
     )
-    link.add_argument("et", metavar="ET", help="a trace of PyTorch's, or a folder of them, one a rank")
+    link.add_argument("et", type=Input, metavar="ET", help="a trace of PyTorch's, or a folder of them, one a rank")
     link.add_argument(
         "kineto",
+        type=Input,
         metavar="KINETO",
         nargs="?",
         help="the trace of torch.profiler, or a folder of them; where there is no execution trace KINETO alone",
@@ -34,6 +36,7 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "-o",
         dest="output",
         required=True,
+        type=Output,
         metavar="FILE",
         help="Chakra when it ends in .et, PyTorch's form in .json, gzip with .gz; of several ranks %%d stands for the "
         "rank, or a folder",
@@ -54,7 +57,9 @@ def run(arguments: argparse.Namespace) -> None:
         path, rank = files[place]
         return et_link(path, pairs[place], outputs[place], edges=arguments.edges, rank=rank)
 
-    for (path, _), kineto, output, row in zip(files, pairs, outputs, each(link, len(files)), strict=True):
+    with place_of(outputs, arguments.output):
+        rows = each(link, len(files))
+    for (path, _), kineto, output, row in zip(files, pairs, outputs, rows, strict=True):
         for line in warnings(row):
             tell(f"{path}: {line}")
         for line in unlinked(row["link"]):

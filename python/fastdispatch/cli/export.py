@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import sys
 from pathlib import Path
 
 from fastdispatch import Error, Trace, load, tables
 from fastdispatch.cli import svg
+from fastdispatch.cli.numbers import whole
 from fastdispatch.cli.output import make_folder, write
+from fastdispatch.cli.paths import DotFile, Input, Output, OutputFile
 from fastdispatch.cli.timeline_merge import ALIGNMENTS
+from fastdispatch.privacy import shown
 
 FLAMES = {
     "folded": "a line a stack and its weight, for flamegraph.pl, inferno and others",
@@ -26,19 +30,19 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="call_graph_<rank>.json: two sorted lists, functions and 'caller->callee'",
         description="call_graph_<rank>.json, one a rank: two sorted lists of strings, functions and 'caller->callee'.",
     )
-    callgraph.add_argument("path", metavar="PATH", help="a recording, run directory, dump or merge")
+    callgraph.add_argument("path", type=Input, metavar="PATH", help="a recording, run directory, dump or merge")
     callgraph.add_argument(
-        "-o", dest="output", required=True, metavar="PATH", help="a folder, or FILE.json for one rank"
+        "-o", dest="output", required=True, type=Output, metavar="PATH", help="a folder, or FILE.json for one rank"
     )
     callgraph.add_argument("--ops", action="store_true", help="operators too")
-    callgraph.add_argument("--rank", type=int, metavar="N", help="this rank alone")
+    callgraph.add_argument("--rank", type=whole, metavar="N", help="this rank alone")
     callgraph.set_defaults(function=export_callgraph)
     for name, what in FLAMES.items():
         add_flame(formats, name, what)
     add_graphml(formats)
     what = "the call graph in Graphviz's language"
     dot = formats.add_parser("dot", help=what, description=f"Write {what}: what svg has Graphviz lay out.")
-    svg.add_options(dot, "ending in .gz: compressed")
+    svg.add_options(dot, DotFile, "ending in .gz: compressed")
     dot.set_defaults(function=export_dot)
     add_tables(formats)
     add_timeline(formats, "perfetto", "a timeline for ui.perfetto.dev, native")
@@ -52,9 +56,11 @@ def add_timeline(
     formats: argparse._SubParsersAction[argparse.ArgumentParser], name: str, what: str
 ) -> argparse.ArgumentParser:
     parser = formats.add_parser(name, help=what, description=f"Write {what}. Record with --timeline first.")
-    parser.add_argument("path", metavar="PATH", help="a recording or run directory")
-    parser.add_argument("-o", dest="output", required=True, metavar="FILE", help="ending in .gz: compressed")
-    parser.add_argument("--rank", type=int, metavar="N", help="this rank alone")
+    parser.add_argument("path", type=Input, metavar="PATH", help="a recording or run directory")
+    parser.add_argument(
+        "-o", dest="output", required=True, type=OutputFile, metavar="FILE", help="ending in .gz: compressed"
+    )
+    parser.add_argument("--rank", type=whole, metavar="N", help="this rank alone")
     parser.add_argument("--no-flows", action="store_true", help="no arrows between slices")
     parser.add_argument("--align", choices=ALIGNMENTS, default="auto", help="how clocks of several ranks are made one")
     parser.add_argument("--strict", action="store_true", help="refuse ranks whose clocks may be off by an unknown time")
@@ -86,20 +92,25 @@ def add_tables(formats: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     csv.add_argument("--table", choices=tables.NAMES, default="functions", help="which one")
     csv.set_defaults(function=export_csv)
     sqlite = formats.add_parser("sqlite", help="all tables, for SQL", description="Write all tables as a database.")
-    sqlite.add_argument("path", metavar="PATH", help="a recording, run directory, dump or merge")
-    sqlite.add_argument("-o", dest="output", required=True, metavar="FILE", help="replaced as a whole")
+    sqlite.add_argument("path", type=Input, metavar="PATH", help="a recording, run directory, dump or merge")
+    sqlite.add_argument("-o", dest="output", required=True, type=OutputFile, metavar="FILE", help="replaced as a whole")
     sqlite.set_defaults(function=export_sqlite)
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", metavar="PATH", help="a recording, run directory, dump or merge")
-    parser.add_argument("-o", dest="output", required=True, metavar="FILE", help="ending in .gz: compressed")
-    parser.add_argument("--rank", type=int, metavar="N", help="this rank alone")
+    parser.add_argument("path", type=Input, metavar="PATH", help="a recording, run directory, dump or merge")
+    parser.add_argument(
+        "-o", dest="output", required=True, type=OutputFile, metavar="FILE", help="ending in .gz: compressed"
+    )
+    parser.add_argument("--rank", type=whole, metavar="N", help="this rank alone")
 
 
 def export_one(arguments: argparse.Namespace) -> None:
     options = {name: getattr(arguments, name) for name in ("weight", "ops") if hasattr(arguments, name)}
-    write_file(arguments.output, load(arguments.path).export(arguments.format, rank=arguments.rank, **options))
+    trace = load(arguments.path)
+    if options.get("weight") == "gpu" and not any(trace.contexts["gpu_calls"]):
+        raise Error(f"--weight gpu: {shown(arguments.path)} has no GPU figures: record with --gpu (docs/gpu.md)")
+    write_file(arguments.output, trace.export(arguments.format, rank=arguments.rank, **options))
 
 
 def export_dot(arguments: argparse.Namespace) -> None:
@@ -112,7 +123,12 @@ def export_csv(arguments: argparse.Namespace) -> None:
 
 
 def export_sqlite(arguments: argparse.Namespace) -> None:
-    tables.to_sqlite(load(arguments.path, timeline=True), arguments.output)
+    large = tables.to_sqlite(load(arguments.path, timeline=True), arguments.output)
+    if large:
+        print(
+            f"fastdispatch: {arguments.output}: {large} numbers of more than 63 bits are text: is it damaged?",
+            file=sys.stderr,
+        )
 
 
 def write_file(path: str, content: bytes) -> None:

@@ -6,7 +6,9 @@ import argparse
 from typing import TYPE_CHECKING
 
 from fastdispatch import Error, load
+from fastdispatch.cli.numbers import within
 from fastdispatch.cli.output import write
+from fastdispatch.cli.paths import Input, OutputFile
 from fastdispatch.privacy import is_anonymous, shown
 
 if TYPE_CHECKING:
@@ -18,18 +20,11 @@ ranks. It opens from a disk, needs no network, and holds all its data."""
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("html", help="a page to look at it in a browser", description=_DESCRIPTION)
-    parser.add_argument("path", metavar="PATH", help="a recording, run directory, dump or merge")
-    parser.add_argument("-o", dest="output", required=True, metavar="FILE", help="the page")
+    parser.add_argument("path", type=Input, metavar="PATH", help="a recording, run directory, dump or merge")
+    parser.add_argument("-o", dest="output", required=True, type=OutputFile, metavar="FILE", help="the page")
     parser.add_argument("--source", action="store_true", help="with the text of functions whose files are found here")
-    parser.add_argument("--max-mb", type=megabytes, default=16.0, metavar="N", help="size of the file; default: 16")
+    parser.add_argument("--max-mb", type=within(1, 2000), default=16.0, metavar="N", help="of the file; default: 16")
     parser.set_defaults(function=run)
-
-
-def megabytes(text: str) -> float:
-    number = float(text)
-    if not 1 <= number <= 2000:
-        raise argparse.ArgumentTypeError(f"{text}: 1 to 2000")
-    return number
 
 
 def run(arguments: argparse.Namespace) -> None:

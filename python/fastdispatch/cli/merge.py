@@ -5,12 +5,15 @@ from __future__ import annotations
 import argparse
 
 from fastdispatch import merge
+from fastdispatch.cli.paths import Input, OutputFile
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("merge", help="many recordings into one file", description=__doc__)
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="recordings, dumps, merges, run directories")
-    parser.add_argument("-o", dest="output", required=True, metavar="FILE", help="the merge, JSON")
+    parser.add_argument(
+        "paths", nargs="+", type=Input, metavar="PATH", help="recordings, dumps, merges, run directories"
+    )
+    parser.add_argument("-o", dest="output", required=True, type=OutputFile, metavar="FILE", help="the merge, JSON")
     parser.set_defaults(function=run)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from fastdispatch import Error, _core
@@ -19,6 +21,20 @@ def make_folder(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise Error(f"{path}: cannot make the folder: {error.strerror}") from None
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[None]:
+    """Make a folder for what is written within the block; when that fails, remove what was made and is empty."""
+    made = [each for each in (path, *path.parents) if not each.exists()]
+    make_folder(path)
+    try:
+        yield
+    except BaseException:
+        for each in made:
+            with suppress(OSError):
+                each.rmdir()
+        raise
 
 
 def check_place(path: str | os.PathLike[str]) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fastdispatch import Error
+from fastdispatch.cli.paths import Input, OutputFolder
 from fastdispatch.pipeline.convert import convert
 from fastdispatch.pipeline.convert.compat import Written
 from fastdispatch.pipeline.convert.imports import read_imports
@@ -29,13 +30,15 @@ that chains them, and the configurations of the runtime (docs/pipeline-convert.m
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = actions.add_parser("convert", help="programs of stages", description=_DESCRIPTION)
     needed = parser.add_argument_group("what the published converter takes")
-    needed.add_argument("-f", "--profile_filename", metavar="GRAPH", required=True, help="text or JSON, with stages")
+    needed.add_argument(
+        "-f", "--profile_filename", type=Input, metavar="GRAPH", required=True, help="text or JSON, with stages"
+    )
     needed.add_argument("-n", "--model_name", metavar="NAME", required=True, help="class of the model")
     needed.add_argument("-a", "--arch", metavar="ARCH", required=True, help="module of that class")
-    needed.add_argument("-o", "--output_directory", metavar="FOLDER", required=True)
+    needed.add_argument("-o", "--output_directory", type=OutputFolder, metavar="FOLDER", required=True)
     needed.add_argument("--stage_to_num_ranks_map", metavar="MAP", help="replicas of every stage in order: 0:3,1:1")
     for name in ("model", "init", "conf"):
-        needed.add_argument(f"--{name}_template_filename", metavar="FILE", help=argparse.SUPPRESS)
+        needed.add_argument(f"--{name}_template_filename", type=Input, metavar="FILE", help=argparse.SUPPRESS)
     parser.add_argument(
         "--target", choices=TARGETS, default="package", metavar="TARGET", help="package, or beside it torch, deepspeed"
     )

@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from fastdispatch import Error
+from fastdispatch.cli.numbers import count
 from fastdispatch.cli.output import check_folder, check_place, make_folder, write
+from fastdispatch.cli.paths import Input, OutputFolder, Picture, SvgFile
 from fastdispatch.pipeline.graph import Graph
 from fastdispatch.pipeline.optimize import MEMORY, SYNCHRONOUS, Optimum, Stage, optimize
 from fastdispatch.summary import printable
@@ -32,12 +34,14 @@ _BOUND_BY = {
 def add(parser: argparse.ArgumentParser) -> None:
     """Its options, by the names of the published optimizer where that has them."""
     group = parser.add_argument_group("pipedream", "INPUT is a graph (docs/pipeline-graph.md); -n machines a level")
-    group.add_argument("-f", "--profile_filename", metavar="GRAPH", help="the same as INPUT")
+    group.add_argument("-f", "--profile_filename", type=Input, metavar="GRAPH", help="the same as INPUT")
     group.add_argument(
         "-b", "--network_bandwidths", nargs="+", metavar="BYTES", help="a second, one a level (default 1e9)"
     )
     group.add_argument("-s", "--memory_size", type=float, default=16e9, metavar="BYTES", help="default: 16e9")
-    group.add_argument("-o", "--output_directory", metavar="DIR", help="write gpus=N.txt, .json, .dot (.svg)")
+    group.add_argument(
+        "-o", "--output_directory", type=OutputFolder, metavar="DIR", help="write gpus=N.txt, .json, .dot (.svg)"
+    )
     group.add_argument("--straight_pipeline", action="store_true", help="a machine a stage")
     group.add_argument("--use_memory_constraint", action="store_true", help="the same as --memory published")
     group.add_argument("--use_fewer_machines", action="store_true", help="machines may be left over")
@@ -51,18 +55,18 @@ def add(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--optimizer-bytes", type=float, default=2.0, metavar="X", help="a byte of parameters; default 2"
     )
-    group.add_argument("--in-flight", type=int, metavar="N", help="micro-batches in flight at most")
-    group.add_argument("--max-states", type=int, metavar="N", help="places to cut that are looked at")
+    group.add_argument("--in-flight", type=count, metavar="N", help="micro-batches in flight at most")
+    group.add_argument("--max-states", type=count, metavar="N", help="places to cut that are looked at")
     group.add_argument("--second", action="store_true", help="the second best plan too")
     group.add_argument("--explain", action="store_true", help="what a machine more or twice the bandwidth would give")
     group.add_argument("--each", action="store_true", help="times for 1, 2, ... machines of the outermost level")
     group.add_argument(
         "--schedule", metavar="NAME", help=f"make its step short, as it is played: {', '.join(SYNCHRONOUS)}"
     )
-    group.add_argument("--micro-batches", type=int, default=8, metavar="M", help="of that schedule (default 8)")
-    group.add_argument("--chunks", type=int, metavar="V", help="stages a rank, of interleaved (default 2)")
-    group.add_argument("--schedule-svg", metavar="FILE", help="a picture of it")
-    group.add_argument("--svg", metavar="FILE", help="a picture of the stages; .dot: its source")
+    group.add_argument("--micro-batches", type=count, default=8, metavar="M", help="of that schedule (default 8)")
+    group.add_argument("--chunks", type=count, metavar="V", help="stages a rank, of interleaved (default 2)")
+    group.add_argument("--schedule-svg", type=SvgFile, metavar="FILE", help="a picture of it")
+    group.add_argument("--svg", type=Picture, metavar="FILE", help="a picture of the stages; .dot: its source")
 
 
 def numbers(texts: list[str]) -> tuple[list[str], list[str]]:
@@ -106,8 +110,8 @@ def run(arguments: argparse.Namespace, path: str, machines: list[int]) -> None:
         print(json.dumps(found.to_dict() | extra))
         return
     print("\n".join(map(printable, _lines(found, arguments))))
-    for count, time in each:
-        print(f"{count:6d} machines  {_seconds(time) if time is not None else 'no plan'}")
+    for number, time in each:
+        print(f"{number:6d} machines  {_seconds(time) if time is not None else 'no plan'}")
 
 
 def _solve(
@@ -182,11 +186,11 @@ def _each(
     arguments: argparse.Namespace, graph: Graph, machines: list[int], speeds: list[float]
 ) -> list[tuple[int, float | None]]:
     made: list[tuple[int, float | None]] = []
-    for count in range(1, machines[-1] + 1):
+    for number in range(1, machines[-1] + 1):
         try:
-            made.append((count, _step(_solve(arguments, graph, [*machines[:-1], count], speeds))))
+            made.append((number, _step(_solve(arguments, graph, [*machines[:-1], number], speeds))))
         except Error:
-            made.append((count, None))
+            made.append((number, None))
     return made
 
 
@@ -205,10 +209,10 @@ def _save(found: Optimum, folder: Path) -> None:
 
 def _draw(found: Optimum, path: Path) -> None:
     from fastdispatch.views.pipeline_graph import dot_of
-    from fastdispatch.views.svg import layout
+    from fastdispatch.views.svg import drawn
 
     source = dot_of(found.graph, [_title(stage, place) for place, stage in enumerate(found.leaves)])
-    write(path, source if path.suffix == ".dot" else layout(source))
+    write(path, drawn(source, path))
 
 
 def _title(stage: Stage, place: int) -> str:

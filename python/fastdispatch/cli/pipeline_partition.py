@@ -12,10 +12,13 @@ from typing import Any
 
 from fastdispatch import Error
 from fastdispatch.cli import pipeline_optimize
+from fastdispatch.cli.numbers import count
+from fastdispatch.cli.paths import Input, check_input
 from fastdispatch.pipeline.layers import Number, is_module, is_spec
 from fastdispatch.pipeline.layouts import megatron_layout, split_points
 from fastdispatch.pipeline.partition import Partition, cut, stage_report
 from fastdispatch.privacy import wish
+from fastdispatch.regular import open_regular, read_text
 
 _DESCRIPTION = """Cut a row of layers into the stages of a pipeline. INPUT is a file of weights (a JSON list, or one
 number a line), a recording or run directory of a model whose layers are numbered modules, or MODULE:ATTRIBUTE, a model
@@ -27,7 +30,7 @@ SCHEMA = "fastdispatch-partition/1"
 
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = actions.add_parser("partition", help="cut layers into stages", description=_DESCRIPTION)
-    parser.add_argument("input", nargs="?", metavar="INPUT")
+    parser.add_argument("input", nargs="?", type=Input, metavar="INPUT")
     parser.add_argument(
         "-n",
         "--stages",
@@ -41,9 +44,9 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         metavar="METHOD",
         help="uniform, parameters (default), type:REGEX, profile (default for a recording), bottleneck; or pipedream",
     )
-    parser.add_argument("--times", metavar="PATH", help="weigh the layers of a model by a recording of it")
+    parser.add_argument("--times", type=Input, metavar="PATH", help="weigh the layers of a model by a recording of it")
     parser.add_argument("--within", metavar="MODULE", help="of a recording: whose numbered children are the layers")
-    parser.add_argument("--world-size", type=int, metavar="N", help="ranks, which the stages must divide")
+    parser.add_argument("--world-size", type=count, metavar="N", help="ranks, which the stages must divide")
     parser.add_argument("--loss", metavar="NAME", help="MODULE:ATTRIBUTE of the loss, for the last line of the list")
     parser.add_argument("--weights", action="store_true", help="what each layer weighs, behind its name")
     parser.add_argument("--report", action="store_true", help="the list of layers alone, as DeepSpeed prints it")
@@ -100,10 +103,11 @@ def inputs(arguments: argparse.Namespace) -> tuple[str, list[int]]:
         )
     if arguments.method == "pipedream" and not counts:
         raise Error("-n is missing: how many machines")
+    check_input(named[0])
     try:
-        return named[0], [int(text) for text in counts]
-    except ValueError:
-        raise Error(f"-n {' '.join(counts)}: whole numbers") from None
+        return named[0], [count(text) for text in counts]
+    except argparse.ArgumentTypeError as error:
+        raise Error(f"-n {error}") from None
 
 
 def read(text: str) -> Any:
@@ -124,7 +128,7 @@ def read(text: str) -> Any:
 def holds_weights(path: Path) -> bool:
     """Whether a file begins as numbers do, and no recording or dump."""
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             start = file.read(4096).lstrip()
     except OSError as error:
         raise Error(f"{path}: cannot read: {error.strerror}") from None
@@ -133,7 +137,7 @@ def holds_weights(path: Path) -> bool:
 
 def weights_in(path: Path) -> list[Number]:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         raise Error(f"{path}: cannot read: {error}") from None
     if text.lstrip().startswith("["):

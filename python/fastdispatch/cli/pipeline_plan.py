@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from fastdispatch import Error
+from fastdispatch.cli.numbers import count, whole
 from fastdispatch.cli.output import write
+from fastdispatch.cli.paths import SvgFile
 from fastdispatch.pipeline.plan import SCHEDULES, Plan, Replay, plan
 
 _DESCRIPTION = """What a pipeline schedule makes each stage do, in its order, and what it would take. Times are of one
@@ -18,13 +20,11 @@ micro-batch on a whole stage, in any unit: one number, or one a stage with comma
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = actions.add_parser("plan", help="the table of a schedule", description=_DESCRIPTION)
     parser.add_argument("schedule", choices=SCHEDULES, metavar="SCHEDULE", help=", ".join(SCHEDULES))
-    parser.add_argument("--stages", type=_count, required=True, metavar="S", help="processes of the pipeline")
-    parser.add_argument("--micro-batches", type=_count, required=True, metavar="M", help="of one optimizer step")
-    parser.add_argument(
-        "--chunks", type=_count, metavar="V", help="pieces of the model a stage; interleaved: default 2"
-    )
-    parser.add_argument("--group", type=_count, metavar="G", help="interleaved: micro-batches in a row on a chunk")
-    parser.add_argument("--stage", type=int, metavar="K", help="this stage alone")
+    parser.add_argument("--stages", type=count, required=True, metavar="S", help="processes of the pipeline")
+    parser.add_argument("--micro-batches", type=count, required=True, metavar="M", help="of one optimizer step")
+    parser.add_argument("--chunks", type=count, metavar="V", help="pieces of the model a stage; interleaved: default 2")
+    parser.add_argument("--group", type=count, metavar="G", help="interleaved: micro-batches in a row on a chunk")
+    parser.add_argument("--stage", type=whole, metavar="K", help="this stage alone")
     parser.add_argument(
         "--steps",
         action="store_true",
@@ -35,18 +35,8 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--transfer", type=_times, default=[Fraction(0)], metavar="T", help="default: 0")
     parser.add_argument("--blocking", action="store_true", help="transfers make both ends wait")
     parser.add_argument("--json", action="store_true", help="all of it as JSON (docs/pipeline-plan.schema.json)")
-    parser.add_argument("--svg", metavar="FILE", help="write a picture in place of the table")
+    parser.add_argument("--svg", type=SvgFile, metavar="FILE", help="write a picture in place of the table")
     parser.set_defaults(function=run)
-
-
-def _count(text: str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 on")
-    return number
 
 
 def _times(text: str) -> list[Fraction]:

@@ -16,7 +16,9 @@ from typing import Any
 from fastdispatch import Error
 from fastdispatch.callgraph import CallGraph
 from fastdispatch.cli.et_export import recordings
+from fastdispatch.cli.numbers import count, whole
 from fastdispatch.cli.output import check_place, write
+from fastdispatch.cli.paths import Input, OutputFile, SvgFile
 from fastdispatch.cli.pipeline_partition import attribute, guarded
 from fastdispatch.cli.run import script, without_our_frames
 from fastdispatch.pipeline.graph import Graph
@@ -36,12 +38,14 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         usage="fastdispatch pipeline profile (RUN | GRAPH | SCRIPT.py | MODULE:FUNCTION) [options] [--args ...]",
         description=_DESCRIPTION,
     )
-    parser.add_argument("input", metavar="RUN|GRAPH|SCRIPT.py|MODULE:FUNCTION")
-    parser.add_argument("-o", "--output", metavar="FILE", help="graph.txt, or with all there is graph.json")
-    parser.add_argument("--svg", metavar="FILE", help="a picture of what layers take")
-    parser.add_argument("--steps", type=int, metavar="N", help="steps that count (default 5; of a recording all)")
-    parser.add_argument("--warmup", type=int, default=2, metavar="N", help="steps before them (default 2)")
-    parser.add_argument("--rank", type=int, default=0, metavar="R", help="which one of a run (default 0)")
+    parser.add_argument("input", type=Input, metavar="RUN|GRAPH|SCRIPT.py|MODULE:FUNCTION")
+    parser.add_argument(
+        "-o", "--output", type=OutputFile, metavar="FILE", help="graph.txt, or with all there is graph.json"
+    )
+    parser.add_argument("--svg", type=SvgFile, metavar="FILE", help="a picture of what layers take")
+    parser.add_argument("--steps", type=count, metavar="N", help="steps that count (default 5; of a recording all)")
+    parser.add_argument("--warmup", type=whole, default=2, metavar="N", help="steps before them (default 2)")
+    parser.add_argument("--rank", type=whole, default=0, metavar="R", help="which one of a run (default 0)")
     parser.add_argument("--json", action="store_true", help="print the graph as JSON")
     parser.add_argument("--args", nargs=argparse.REMAINDER, default=[], help="of the script: all that follows")
     parser.set_defaults(function=run)

@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from fastdispatch.cli.output import write
+from fastdispatch.cli.paths import Input, SvgFile
 from fastdispatch.pipeline.report import CHANGES, report
 
 _DESCRIPTION = """Where the time of a pipeline goes: step, bubble next to theory, why stages are idle, who waits for
@@ -14,7 +15,7 @@ whom, the critical path, and what would help. RUN is a run directory, a merge, o
 
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = actions.add_parser("report", help="where the time of a pipeline goes", description=_DESCRIPTION)
-    parser.add_argument("run", nargs="+", metavar="RUN")
+    parser.add_argument("run", nargs="+", type=Input, metavar="RUN")
     parser.add_argument(
         "--iterations",
         type=_span,
@@ -24,7 +25,7 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--strict", action="store_true", help="refuse ranks whose clocks are not aligned")
     parser.add_argument("--what-if", choices=CHANGES, metavar="CHANGE", help=f"these rows alone: {', '.join(CHANGES)}")
     parser.add_argument("--json", action="store_true", help="all of it (docs/pipeline-report.schema.json)")
-    parser.add_argument("--svg", metavar="FILE", help="also draw the iteration in the middle")
+    parser.add_argument("--svg", type=SvgFile, metavar="FILE", help="also draw the iteration in the middle")
     parser.set_defaults(function=run)
 
 

@@ -7,6 +7,8 @@ import json
 import sys
 
 from fastdispatch import Error, load
+from fastdispatch.cli.numbers import count, percent, whole
+from fastdispatch.cli.paths import Input
 from fastdispatch.privacy import shown
 
 _TOP, _LEAST = 20, 1.0
@@ -18,7 +20,7 @@ line says."""
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("report", help="a table or tree of a recording", description=_DESCRIPTION)
-    parser.add_argument("path", metavar="PATH", help="a recording, a run directory, a dump or a merge")
+    parser.add_argument("path", type=Input, metavar="PATH", help="a recording, a run directory, a dump or a merge")
     parser.add_argument("--by", choices=("function", "operator", "module", "package", "phase"), help="what a row is")
     parser.add_argument(
         "--sort",
@@ -26,34 +28,20 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         choices=("calls", "ops", "self", "total", "backward", "spread", "gpu"),
         help="default: total",
     )
-    parser.add_argument("--top", type=_count, metavar="N", help=f"rows to show; default: {_TOP}, with --json all")
+    parser.add_argument("--top", type=count, metavar="N", help=f"rows to show; default: {_TOP}, with --json all")
     parser.add_argument("--all", action="store_true", help="all rows; hide nothing of libraries")
     parser.add_argument("--tree", action="store_true", help="the tree of call paths")
-    parser.add_argument("--depth", type=_count, metavar="N", help="levels of the tree")
-    parser.add_argument("--min", type=_percent, metavar="PERCENT", help="smallest branch; default: 1, with --json 0")
+    parser.add_argument("--depth", type=count, metavar="N", help="levels of the tree")
+    parser.add_argument("--min", type=percent, metavar="PERCENT", help="smallest branch; default: 1, with --json 0")
     parser.add_argument(
-        "--paths", type=_count, nargs="?", const=0, metavar="N", help="the N hottest paths; default: 80 %% of the time"
+        "--paths", type=count, nargs="?", const=0, metavar="N", help="the N hottest paths; default: 80 %% of the time"
     )
     parser.add_argument("--callers", metavar="NAME", help="who calls the function whose key has NAME in it")
     parser.add_argument("--callees", metavar="NAME", help="whom it calls")
-    parser.add_argument("--rank", type=int, metavar="N", help="one rank only")
+    parser.add_argument("--rank", type=whole, metavar="N", help="one rank only")
     parser.add_argument("--time", action="store_true", help="times in place of shares")
     parser.add_argument("--json", action="store_true", help="everything as JSON, times in nanoseconds")
     parser.set_defaults(function=run)
-
-
-def _count(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text}: at least 1")
-    return number
-
-
-def _percent(text: str) -> float:
-    number = float(text)
-    if not 0 <= number <= 100:
-        raise argparse.ArgumentTypeError(f"{text}: 0 to 100")
-    return number
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -65,6 +53,12 @@ def run(arguments: argparse.Namespace) -> None:
     neighbours = arguments.callers is not None or arguments.callees is not None
     if neighbours and arguments.by == "phase":
         raise Error("--by phase has no callers and no callees")
+    for option in ("depth", "min"):
+        if getattr(arguments, option) is not None and not arguments.tree:
+            raise Error(f"--{option} is of the tree: give --tree too")
+    trace = load(arguments.path)
+    if arguments.sort == "gpu" and not any(trace.contexts["gpu_calls"]):
+        raise Error(f"--sort gpu: {shown(arguments.path)} has no GPU figures: record with --gpu (docs/gpu.md)")
     everything = arguments.all or arguments.json
     wanted = Wanted(
         by=arguments.by or ("node" if neighbours else "function"),
@@ -79,7 +73,7 @@ def run(arguments: argparse.Namespace) -> None:
         callees=arguments.callees,
         paths=arguments.paths,
     )
-    made = report(load(arguments.path), shown(arguments.path), wanted)
+    made = report(trace, shown(arguments.path), wanted)
     if arguments.json:
         print(json.dumps(made.as_json()))
         return

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import argparse
 
-from fastdispatch import load
+from fastdispatch import Error, Trace, load
+from fastdispatch.cli.numbers import percent, whole
 from fastdispatch.cli.output import write
+from fastdispatch.cli.paths import Input, OutputFile, Picture
+from fastdispatch.gate import matches
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("svg", help="the call graph as a picture", description=__doc__)
-    add_options(parser, "the picture; FILE.dot: the text for Graphviz")
+    add_options(parser, Picture, "the picture, .svg, .png or .pdf; FILE.dot: the text for Graphviz")
     parser.set_defaults(function=run)
 
 
-def add_options(parser: argparse.ArgumentParser, output: str) -> None:
+def add_options(parser: argparse.ArgumentParser, kind: type[OutputFile], output: str) -> None:
     """Of this command and of ``export dot``."""
-    parser.add_argument("path", metavar="PATH", help="a recording, run directory, dump or merge")
-    parser.add_argument("-o", dest="output", required=True, metavar="FILE", help=output)
+    parser.add_argument("path", type=Input, metavar="PATH", help="a recording, run directory, dump or merge")
+    parser.add_argument("-o", dest="output", required=True, type=kind, metavar="FILE", help=output)
     parser.add_argument("--style", choices=("default", "classic"), default="default")
     parser.add_argument("--weight", choices=("time", "calls"), default="time", help="what makes a line wide")
     parser.add_argument(
@@ -33,20 +36,27 @@ def add_options(parser: argparse.ArgumentParser, output: str) -> None:
         "--contract", action="append", default=[], metavar="GLOB", help="join functions with what calls them"
     )
     parser.add_argument("--min", type=percent, metavar="PERCENT", help="fold functions below this share of the time")
-    parser.add_argument("--rank", type=int, metavar="N", help="one rank; otherwise the sum of all")
+    parser.add_argument("--rank", type=whole, metavar="N", help="one rank; otherwise the sum of all")
     parser.add_argument("--all", action="store_true", help="fold nothing")
 
 
-def percent(text: str) -> float:
-    value = float(text.removesuffix("%"))
-    if not 0 <= value <= 100:
-        raise argparse.ArgumentTypeError(f"{text}: between 0 and 100")
-    return value
+def check_globs(trace: Trace, arguments: argparse.Namespace) -> None:
+    """Raises Error for a glob that no function, operator or package of the recording has."""
+    names = {*trace.nodes["key"], *trace.nodes["package"]}
+    for option in ("hide", "contract"):
+        for glob in getattr(arguments, option):
+            if not any(matches(glob, name) for name in names):
+                raise Error(
+                    f"--{option} {glob}: no function has this key and no package this name: * stands for any text, "
+                    "fastdispatch report shows them"
+                )
 
 
 def dot_of(arguments: argparse.Namespace) -> bytes:
     """The picture in Graphviz's language."""
-    return load(arguments.path).export(
+    trace = load(arguments.path)
+    check_globs(trace, arguments)
+    return trace.export(
         "dot",
         rank=arguments.rank,
         style=arguments.style,
@@ -60,10 +70,6 @@ def dot_of(arguments: argparse.Namespace) -> bytes:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    dot = dot_of(arguments)
-    if str(arguments.output).endswith(".dot"):
-        write(arguments.output, dot)
-        return
-    from fastdispatch.views.svg import layout
+    from fastdispatch.views.svg import drawn
 
-    write(arguments.output, layout(dot))
+    write(arguments.output, drawn(dot_of(arguments), arguments.output))

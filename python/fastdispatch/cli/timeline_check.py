@@ -8,6 +8,7 @@ from typing import Any
 
 from fastdispatch import privacy
 from fastdispatch._core import timeline_check
+from fastdispatch.cli.paths import Input
 from fastdispatch.cli.timeline_merge import list_files, progress_bar
 from fastdispatch.summary import grouped
 
@@ -21,7 +22,7 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="whether a trace is whole, and where it is not",
         description="Whether a trace is whole: exit status 0; where it is broken: 1; what is no trace: 2.",
     )
-    check.add_argument("paths", nargs="+", metavar="PATH", help="traces, or folders of them")
+    check.add_argument("paths", nargs="+", type=Input, metavar="PATH", help="traces, or folders of them")
     check.add_argument("--json", action="store_true", help="all as JSON")
     check.set_defaults(function=run)
 

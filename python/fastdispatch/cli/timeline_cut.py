@@ -11,6 +11,7 @@ from typing import Any
 
 from fastdispatch import Error, privacy
 from fastdispatch._core import timeline_cut
+from fastdispatch.cli.paths import Input, OutputFile
 from fastdispatch.cli.timeline_merge import last_steps, parse_last, progress_bar
 from fastdispatch.summary import grouped
 
@@ -25,8 +26,10 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="a part of a trace, by time or by steps",
         description="The events of a trace that overlap a window. None is shortened; pairs and flows stay whole.",
     )
-    cut.add_argument("path", metavar="PATH", help="a trace")
-    cut.add_argument("-o", dest="output", required=True, metavar="FILE", help="gzip when it ends in .gz")
+    cut.add_argument("path", type=Input, metavar="PATH", help="a trace")
+    cut.add_argument(
+        "-o", dest="output", required=True, type=OutputFile, metavar="FILE", help="gzip when it ends in .gz"
+    )
     window = cut.add_mutually_exclusive_group(required=True)
     window.add_argument("--time", type=parse_times, metavar="A:B", help="since the start, as in 1.5s:2s, :200ms or 3s:")
     window.add_argument("--steps", type=parse_steps, metavar="A:B", help="from step A up to and without B; N: that one")

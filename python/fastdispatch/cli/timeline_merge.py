@@ -9,14 +9,16 @@ import re
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from fastdispatch import Error, load, privacy
 from fastdispatch._core import timeline_merge
-from fastdispatch.cli.output import make_folder
+from fastdispatch.cli.output import new_folder
+from fastdispatch.cli.paths import Input, Output
 from fastdispatch.files import MANIFEST, entries
+from fastdispatch.regular import open_regular
 from fastdispatch.summary import spans
 
 ALIGNMENTS = ("auto", "none", "wall", "pingpong", "collective", "p2p", "start")
@@ -52,11 +54,14 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         description="Timelines of many ranks into one: recordings, Chrome traces (torch.profiler, VizTracer, others), "
         "plain or gzip, and logs of Paddle (workerlog.N).",
     )
-    merge.add_argument("paths", nargs="*", metavar="PATH", help="timelines, or folders of them")
-    merge.add_argument("--log_dir", "--log-dir", action="append", default=[], metavar="DIR", help="the same as PATH")
+    merge.add_argument("paths", nargs="*", type=Input, metavar="PATH", help="timelines, or folders of them")
+    merge.add_argument(
+        "--log_dir", "--log-dir", action="append", default=[], type=Input, metavar="DIR", help="the same as PATH"
+    )
     merge.add_argument(
         "-o",
         dest="output",
+        type=Output,
         metavar="FILE",
         help="native Perfetto when it ends in .pftrace or .perfetto-trace, gzip with .gz; with --paddle a folder",
     )
@@ -104,9 +109,7 @@ def run(arguments: argparse.Namespace) -> None:
     inputs = list(with_ranks(files, arguments.devices))
     if arguments.last is not None:
         arguments.steps = last_steps([path for path, _ in inputs], arguments.last)
-    if arguments.paddle:
-        make_folder(Path(output))
-    with progress_bar() as progress:
+    with new_folder(Path(output)) if arguments.paddle else nullcontext(), progress_bar() as progress:
         rows = timeline_merge(
             [(path, rank, privacy.shown(path)) for path, rank in inputs],
             output,
@@ -236,8 +239,8 @@ def is_merge(path: Path) -> bool:
     if path.suffix == ".fd" or not path.name.endswith(ENDINGS):
         return False
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            head = MERGED.match(file.read(48))
+        with open_regular(path) as file:
+            head = MERGED.match(gzip.GzipFile(fileobj=file).read(48) if path.suffix == ".gz" else file.read(48))
     except (OSError, EOFError, zlib.error):
         return False  # the merge says what is wrong with it
     return head is not None and int(head[1] or head[2]) > 1

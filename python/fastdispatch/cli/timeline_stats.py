@@ -10,7 +10,9 @@ from typing import Any
 
 from fastdispatch import privacy
 from fastdispatch._core import timeline_stats
+from fastdispatch.cli.numbers import count
 from fastdispatch.cli.output import write
+from fastdispatch.cli.paths import Input, SvgFile
 from fastdispatch.cli.timeline_merge import (
     add_align,
     clock_warnings,
@@ -29,20 +31,15 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="what ranks and steps spend their time on",
         description="Busy, idle and communicating: by rank and step, with stragglers, and the slices with most time.",
     )
-    stats.add_argument("paths", nargs="+", metavar="PATH", help="a merged trace, traces of ranks, or folders of them")
+    stats.add_argument(
+        "paths", nargs="+", type=Input, metavar="PATH", help="a merged trace, traces of ranks, or folders of them"
+    )
     stats.add_argument("--ranks", type=parse_ranks, metavar="LIST", help="these alone, as in 0,2-3")
     add_align(stats)
-    stats.add_argument("--top", type=_count, default=_TOP, metavar="N", help=f"rows of a table; default: {_TOP}")
+    stats.add_argument("--top", type=count, default=_TOP, metavar="N", help=f"rows of a table; default: {_TOP}")
     stats.add_argument("--json", action="store_true", help="everything as JSON, times in nanoseconds")
-    stats.add_argument("--svg", metavar="FILE", help="also draw the steps of the ranks")
+    stats.add_argument("--svg", type=SvgFile, metavar="FILE", help="also draw the steps of the ranks")
     stats.set_defaults(function=run)
-
-
-def _count(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text}: at least 1")
-    return number
 
 
 def run(arguments: argparse.Namespace) -> None:

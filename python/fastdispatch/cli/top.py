@@ -8,6 +8,8 @@ import sys
 import time
 
 from fastdispatch import Error
+from fastdispatch.cli.numbers import count, within
+from fastdispatch.cli.paths import Input
 
 _DESCRIPTION = """What a running recording does, refreshed: functions by their own share of the time since the last
 refresh. It reads the files of the run; the processes do not notice."""
@@ -15,20 +17,13 @@ refresh. It reads the files of the run; the processes do not notice."""
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("top", help="what a running recording does, live", description=_DESCRIPTION)
-    parser.add_argument("path", metavar="PATH", help="a run directory, or the recording of one rank")
-    parser.add_argument("--interval", type=_seconds, default=2.0, metavar="S", help="seconds; default: 2")
+    parser.add_argument("path", type=Input, metavar="PATH", help="a run directory, or the recording of one rank")
+    parser.add_argument("--interval", type=within(0.1, 3600), default=2.0, metavar="S", help="seconds; default: 2")
     parser.add_argument("--once", action="store_true", help="print one interval and end")
     parser.add_argument("--total", action="store_true", help="since the start, not since the last refresh")
-    parser.add_argument("--rows", type=int, default=20, metavar="N", help="with --once; default: 20")
+    parser.add_argument("--rows", type=count, default=20, metavar="N", help="with --once; default: 20")
     parser.add_argument("--json", action="store_true", help="with --once: as JSON")
     parser.set_defaults(function=run)
-
-
-def _seconds(text: str) -> float:
-    number = float(text)
-    if not 0.1 <= number <= 3600:
-        raise argparse.ArgumentTypeError(f"{text}: 0.1 to 3600")
-    return number
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 
+from fastdispatch.cli.paths import Input
+
 _DESCRIPTION = """Where every rank of a running, hung or killed run is: the open calls of its threads, equal ones
 together, the largest group last. It reads the recordings and needs nothing from the processes."""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("where", help="where every rank is now", description=_DESCRIPTION)
-    parser.add_argument("path", metavar="PATH", help="a run directory, or the recording of one rank")
+    parser.add_argument("path", type=Input, metavar="PATH", help="a run directory, or the recording of one rank")
     parser.add_argument("--threads", action="store_true", help="all threads, not the main ones alone")
     parser.add_argument("--all", action="store_true", help="the outer calls of long stacks too")
     parser.add_argument("--json", action="store_true", help="as JSON, times in nanoseconds")

@@ -7,11 +7,11 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from fastdispatch import _core
 from fastdispatch.cli.output import write
+from fastdispatch.regular import read_bytes
 
 SCHEMA = "fastdispatch-graph/1"
 
@@ -84,7 +84,7 @@ class Graph:
     def read(cls, path: str | os.PathLike[str]) -> Graph:
         """From a file of either form."""
         try:
-            content = Path(path).read_bytes()
+            content = read_bytes(path)
         except OSError as error:
             raise _core.Error(f"{os.fspath(path)}: cannot read: {error.strerror}") from None
         made = cls.parse(content, os.fspath(path))

@@ -29,6 +29,7 @@ Times = Time | Sequence[Time]
 #: Ticks of the longest time where a common unit would be finer: 2^24 jobs still add up in 64 bits.
 _FINEST = 1 << 36
 _LONGEST = 10**15
+_SHORTEST = Fraction(1, 10**15)
 
 
 class Job(NamedTuple):
@@ -285,6 +286,8 @@ def _exact(name: str, time: Time) -> Fraction:
     exact = Fraction(repr(float(time))) if isinstance(time, float) else Fraction(time)
     if not 0 <= exact <= _LONGEST:
         raise _core.Error(f"{name}={exact}: a time is a number from 0 to 1e15")
+    if 0 < exact < _SHORTEST:
+        raise _core.Error(f"{name}={float(exact)}: a time that is not 0 is at least 1e-15: choose a larger unit")
     return exact
 
 

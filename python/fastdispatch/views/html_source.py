@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from fastdispatch.privacy import is_anonymous
+from fastdispatch.regular import read_text
 from fastdispatch.trace import Columns, Trace
 
 _LONGEST = 400  # lines of a function that are shown
@@ -66,7 +67,7 @@ def _found(file: str, folders: Iterable[Path], functions: list[tuple[str, int]])
     for folder in dict.fromkeys(folders):
         path = folder / file
         try:
-            lines = path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
+            lines = read_text(path, errors="replace").splitlines(keepends=True)
         except (OSError, ValueError):
             continue
         if all(_defines(lines, name, line) for name, line in functions):

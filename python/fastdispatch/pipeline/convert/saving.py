@@ -13,6 +13,7 @@ from pathlib import Path
 
 from fastdispatch import Error
 from fastdispatch.cli.output import make_folder, write
+from fastdispatch.regular import read_bytes
 
 LIST = ".pipeline-convert.json"
 SCHEMA = "fastdispatch-package/1"
@@ -43,7 +44,7 @@ def save(folder: Path, files: Mapping[str, str], *, force: bool, keep: bool, lis
 
 def _differs(path: Path, content: bytes, digest: str | None) -> bool:
     try:
-        there = path.read_bytes()
+        there = read_bytes(path)
     except FileNotFoundError:
         return False
     except OSError as error:
@@ -57,7 +58,7 @@ def _digest(content: bytes) -> str:
 
 def _known(folder: Path) -> dict[str, str]:
     try:
-        found = json.loads((folder / LIST).read_bytes())
+        found = json.loads(read_bytes(folder / LIST))
     except (OSError, ValueError):
         return {}
     files = found.get("files") if isinstance(found, dict) else None

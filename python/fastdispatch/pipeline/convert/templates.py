@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from fastdispatch import Error
+from fastdispatch.regular import read_text
 
 MODEL = """\
 import torch
@@ -73,6 +73,6 @@ def template(path: str | None, default: Template) -> Template:
     if path is None:
         return default
     try:
-        return Template(Path(path).read_text(encoding="utf-8"), path)
+        return Template(read_text(path), path)
     except (OSError, UnicodeDecodeError) as error:
         raise Error(f"{path}: cannot read: {getattr(error, 'strerror', None) or error}") from None

@@ -1,0 +1,49 @@
+"""Numbers on the command line: what is no number, or out of range, is one line that says what is taken."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable
+
+_MOST = 2**31 - 1
+
+
+def count(text: str) -> int:
+    return _whole(text, 1)
+
+
+def whole(text: str) -> int:
+    """A rank, a number of steps."""
+    return _whole(text, 0)
+
+
+def percent(text: str) -> float:
+    """A share: a percent sign may follow."""
+    return _real(text.removesuffix("%"), text, 0, 100, "a percentage from 0 to 100")
+
+
+def growth(text: str) -> float:
+    """By how much something may change: a percent sign may follow."""
+    return _real(text.removesuffix("%"), text, 0, 1e9, "a percentage from 0 on")
+
+
+def within(low: float, high: float) -> Callable[[str], float]:
+    return lambda text: _real(text, text, low, high, f"a number from {low:g} to {high:g}")
+
+
+def _whole(text: str, least: int) -> int:
+    number = int(text) if re.fullmatch(r"\s*[+-]?\d{1,10}\s*", text, re.ASCII) else -1
+    if not least <= number <= _MOST:
+        raise argparse.ArgumentTypeError(f"{text!r}: write a whole number from {least} to {_MOST}")
+    return number
+
+
+def _real(digits: str, text: str, low: float, high: float, wanted: str) -> float:
+    try:
+        number = float(digits)
+    except ValueError:
+        number = float("nan")
+    if not low <= number <= high:
+        raise argparse.ArgumentTypeError(f"{text!r}: write {wanted}")
+    return number
