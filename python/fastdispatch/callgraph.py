@@ -278,8 +278,8 @@ class CallGraph:
 
     @property
     def path(self) -> str | None:
-        """The file of this process; ``None`` in memory and where nothing is recorded. Of a recording that had to be held
-        in memory, once it has stopped: the file to which it was written."""
+        """The file of this process; ``None`` in memory and where nothing is recorded. Of a recording that had to be
+        held in memory, once it has stopped: the file to which it was written."""
         recorder = self._recorder
         if recorder is None or (recorder._place is None and recorder._saved is None):
             return None

@@ -1,7 +1,7 @@
 """The run directory: where a process records, and the manifest that names the files of one run.
 
-Everything in it is opened through :class:`fastdispatch._core.Folder`: relative to the directory, without following links
-or waiting for a FIFO, whatever others put there. Nothing in it raises anything but :class:`fastdispatch.Error`.
+Everything in it is opened through :class:`fastdispatch._core.Folder`: relative to the directory, without following
+links or waiting for a FIFO, whatever others put there. Nothing in it raises anything but :class:`fastdispatch.Error`.
 """
 
 from __future__ import annotations
@@ -230,7 +230,9 @@ def _is_entry(entry: object) -> bool:
     if not isinstance(entry, dict):
         return False
     rank, name = entry.get("rank"), entry.get("file")
-    return isinstance(rank, int) and isinstance(name, str) and name not in ("", ".", "..") and not set("/\0") & set(name)
+    return (
+        isinstance(rank, int) and isinstance(name, str) and name not in ("", ".", "..") and not set("/\0") & set(name)
+    )
 
 
 def entries(folder: Path) -> list[dict[str, Any]]:

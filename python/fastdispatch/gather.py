@@ -6,7 +6,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from fastdispatch import _core, files
+from fastdispatch import files
 from fastdispatch.trace import load
 
 

@@ -85,7 +85,7 @@ class Stack:
 def stacks(path: str, tell: Callable[[str], object] = lambda line: None) -> list[Stack]:
     """Every thread of every rank that has open calls, by rank. ``tell`` is called with a line for each recording that
     is incomplete. Raises Error for what is no recording."""
-    found = []
+    found: list[Stack] = []
     for each in recordings(path):
         trace = load(each)
         for line in trace.incomplete:

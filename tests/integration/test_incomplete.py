@@ -24,7 +24,15 @@ for _ in range(20):
 ROOT = Path(__file__).parent.parent.parent
 
 #: Claims about a recording that are false where their fact was not read.
-CLAIMS = ("not imported", "no steps", "nothing ran", "not measured", "0.0 %", "nothing is being recorded", "record with")
+CLAIMS = (
+    "not imported",
+    "no steps",
+    "nothing ran",
+    "not measured",
+    "0.0 %",
+    "nothing is being recorded",
+    "record with",
+)
 
 
 @pytest.fixture(scope="module")

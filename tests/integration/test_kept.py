@@ -68,7 +68,9 @@ def test_what_is_not_there_replaces_nothing(program: list[str], folder: Path) ->
 def test_a_package_that_finds_its_modules_itself_is_run(folder: Path) -> None:
     (folder / "package").mkdir()
     (folder / "elsewhere").mkdir()
-    (folder / "package" / "__init__.py").write_text("import os\n__path__.append(os.path.join(os.path.dirname(__path__[0]), 'elsewhere'))\n")
+    (folder / "package" / "__init__.py").write_text(
+        "import os\n__path__.append(os.path.join(os.path.dirname(__path__[0]), 'elsewhere'))\n"
+    )
     (folder / "elsewhere" / "tool.py").write_text(PROGRAM)
     result = processes.fastdispatch("run", "-q", "-m", "package.tool", folder=folder)
     assert (result.returncode, result.stdout, result.stderr) == (0, "ran\n", "")
@@ -116,7 +118,9 @@ def test_the_environment_never_fails_the_job(folder: Path) -> None:
     assert "work" in names_of(written_to(result.stderr))
 
 
-def test_where_the_folder_is_writable_by_the_end_it_is_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_where_the_folder_is_writable_by_the_end_it_is_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "run").write_text("in the way")
     with pytest.raises(fastdispatch.Error, match="run: cannot make"):
         fastdispatch.CallGraph(tmp_path / "run", ops="off").start()
@@ -139,16 +143,6 @@ def test_what_no_place_takes_is_said_to_be_lost(folder: Path) -> None:
     result = processes.fastdispatch("run", "--best-effort", "-o", "program.py/out", "unlucky.py", folder=folder)
     assert (result.returncode, result.stdout) == (0, "ran\n")
     assert "the recording is lost" in result.stderr and "Traceback" not in result.stderr
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Path:
-    """A file system of one megabyte."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place], check=True)
-    yield place
-    subprocess.run(["umount", "-l", place], check=True)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="making a small file system needs root")
@@ -219,7 +213,9 @@ def test_a_folder_that_goes_is_no_traceback(folder: Path) -> None:
 
 def test_descriptors_that_the_program_closes(folder: Path) -> None:
     """As programs do that become daemons: the numbers are theirs then, and the recording goes on."""
-    text = "import os\nos.closerange(3, 4096)\nmine = open('mine', 'w')\nfor _ in range(3, 300): os.dup(mine.fileno())\n"
+    text = (
+        "import os\nos.closerange(3, 4096)\nmine = open('mine', 'w')\nfor _ in range(3, 300): os.dup(mine.fileno())\n"
+    )
     text += "".join(f"def f{n}(): pass\nf{n}()\n" for n in range(2000)) + "mine.write('content')\n"
     (folder / "daemon.py").write_text(text)
     result = processes.fastdispatch("run", "daemon.py", folder=folder)

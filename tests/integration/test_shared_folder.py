@@ -94,7 +94,8 @@ def test_without_a_timeline_its_name_is_of_no_interest(folder: Path) -> None:
 
 MANIFESTS = {
     "numbers": '{"ranks": [1, 2]}',
-    "ours with numbers": '{"format": "fastdispatch.run", "version": 1, "ranks": [1, {"rank": 0}, {"file": "x.fd"}, null]}',
+    "ours with numbers": '{"format": "fastdispatch.run", "version": 1,'
+    ' "ranks": [1, {"rank": 0}, {"file": "x.fd"}, null]}',
     "ours with no list": '{"format": "fastdispatch.run", "version": 1, "ranks": {"file": 1}}',
     "ours with paths": '{"format": "fastdispatch.run", "version": 1,'
     ' "ranks": [{"rank": 0, "file": "../outside"}, {"rank": 1, "file": "a/b"}, {"rank": 2, "file": "x\\u0000y"}]}',
@@ -197,7 +198,8 @@ def test_files_are_no_more_open_than_their_folder(folder: Path, folder_mode: int
 
 @pytest.mark.parametrize("name", ("rank00001.fd", "manifest.json", "rank00000.fd.events", "more.json"))
 @pytest.mark.parametrize(
-    "command", (["report"], ["where"], ["top", "--once", "--total"], ["merge", "-o", "x.json"], ["html", "-o", "x.html"])
+    "command",
+    (["report"], ["where"], ["top", "--once", "--total"], ["merge", "-o", "x.json"], ["html", "-o", "x.html"]),
 )
 def test_readers_wait_for_no_fifo(command: list[str], name: str, folder: Path) -> None:
     assert run(folder).returncode == 0
