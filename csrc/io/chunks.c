@@ -36,7 +36,9 @@ open_file(fd_chunks *chunks, const char *path, fd_error *error)
     if (info.st_size == 0) {
         return fd_fail(error, FD_EFORMAT, "%s: the file is empty", path);
     }
+    /* Its size after that: where the writer has gone nothing grows any more. */
     chunks->writer = fd_writer_of(chunks->fd, &header);
+    fstat(chunks->fd, &info);
     chunks->size = (size_t)info.st_size < most ? (size_t)info.st_size : most;
     chunks->room = chunks->size;
     /* A live one may grow up to its own bound meanwhile. */

@@ -291,6 +291,15 @@ let_go(fd_file *file)
     fd_folder_close(&file->folder);
 }
 
+/* The header as it is in the file from now on: chunks that a late thread makes
+ * lie in memory, and the file does not say that it has them. */
+static void
+seal(fd_file *file)
+{
+    mmap(file->base, FD_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
+         file->fd, 0);
+}
+
 /* The mapping would keep the lock. So does one that was made with a descriptor
  * that is closed: it is made again with the one there is. */
 static void
@@ -303,6 +312,7 @@ unlock(fd_file *file)
         mmap(file->base, fd_file_header(file)->file_bytes,
              PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file->fd, 0);
     }
+    seal(file);
     fd_lock_release(file->fd);
 }
 

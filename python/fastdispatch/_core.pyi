@@ -10,9 +10,9 @@ These classes check little and explain little: programs use :mod:`fastdispatch`,
 import os
 from array import array
 from collections.abc import Callable, Sequence
-from typing import Any, Self, SupportsIndex, final
+from typing import Any, Literal, Self, SupportsIndex, final
 
-from typing_extensions import disjoint_base
+from typing_extensions import Buffer, disjoint_base
 
 _Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 _Columns = dict[str, list[Any]]
@@ -32,6 +32,14 @@ def gpu_runtime() -> str:
 def process_group_address(group: object, /) -> int:
     """The address of a ``c10d::ProcessGroup``, by which its operators are given it; 0: it is none, or nothing is
     recorded for execution traces."""
+
+def writer(path: _Path, /) -> Literal["live", "gone", "unknown"] | None:
+    """Whether the process that writes a recording lives; unknown: it has not finished, and its file system has no
+    locks. None where there is no file. Takes no lock."""
+
+def save(path: _Path, content: Buffer, /) -> None:
+    """Put bytes into a file that appears as a whole. :class:`Error` where it cannot be written, or something that is no
+    regular file has the name."""
 
 def partition(sums: list[float], stages: int, method: str, /) -> list[int]:
     """Cut layers into stages: ``stages`` + 1 places, the first 0, the last the number of layers.
@@ -254,10 +262,42 @@ class Folder:
         """Release the lock."""
 
 @final
+class Folder:
+    """A run directory held open (csrc/module/folder_type.c, csrc/base/folder.h). Names are those of files in it: no
+    path, no link, no FIFO; :class:`Error` for anything else. With ``make`` it is made where it is missing."""
+
+    def __new__(cls, path: _Path, *, make: bool = False) -> Self: ...
+    @property
+    def path(self) -> str:
+        """As it was opened."""
+
+    def read(self, name: str, most: int, /) -> bytes | None:
+        """The first ``most`` bytes of a file; None where there is none."""
+
+    def write(self, name: str, content: Buffer, /) -> None:
+        """Put bytes into a file that appears as a whole, in place of what has the name."""
+
+    def remove(self, name: str, /) -> None:
+        """Remove a file, if there is one."""
+
+    def writer(self, name: str, /) -> Literal["live", "gone", "unknown"] | None:
+        """As :func:`writer`. :class:`Error` where the file is no recording."""
+
+    def move(self, name: str, folder: Folder, target: str, /) -> None:
+        """Give a finished recording and its side file another place (csrc/store/place.h)."""
+
+    def lock(self, name: str, /) -> bool:
+        """Take the lock of this name, or return False at once when another has it."""
+
+    def unlock(self) -> None:
+        """Give the lock up."""
+
+@final
 class Session:
     """One recording session (csrc/module/session_type.c). At most one per process records.
 
-    ``path``: the file, or None for memory. ``max_mb``: bound on file and memory. ``calls``: 0 off, 1 evaluator hook,
+    ``path``: the file, or None for memory; with a ``folder`` the name in it.
+    ``max_mb``: bound on file and memory. ``calls``: 0 off, 1 evaluator hook,
     2 ``sys.monitoring``. ``fold``: imports and compilers are one ``<folded>``. ``prefixes``: folders that differ by
     host, with where their files come from (0 project, 1 site, 2 stdlib). ``keep(key)`` says whether a function becomes
     a node, ``schedule(step)`` gives a ``torch.profiler.ProfilerAction`` or its number. ``on_change()`` is called when
@@ -315,6 +355,9 @@ class Session:
 
     def finish(self) -> None:
         """Close the file of a stopped session."""
+
+    def save(self, folder: Folder, name: str, /) -> None:
+        """Write a recording that is in memory as a file; the session has been stopped."""
 
     def step(self) -> None:
         """End a training step; nothing when the session is not active."""

@@ -200,10 +200,9 @@ def load(path: PathLike | Sequence[PathLike], *, timeline: bool = False) -> Trac
     paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
     trace = Trace(privacy.apply(_core.Trace(paths, timeline=timeline)))
     tell = _on_incomplete.get()
-    if tell is None:
-        return trace
-    for line in trace.incomplete:
-        tell(f"{privacy.shown(os.fspath(paths[0]))}: {line}")
+    if tell is not None:
+        for line in trace.incomplete:
+            tell(f"{privacy.shown(os.fspath(paths[0]))}: {line}")
     return trace
 
 

@@ -140,6 +140,11 @@ finish_keeps_what_is_there(void)
     OK(fd_file_chunk(&file, FD_CHUNK_META, 8, FD_PAGE, 0, &chunk));
     CHECK(stat("done.fd", &info) == 0);
     EQUAL(info.st_size, 2 * FD_PAGE);
+    fd_header header;
+    int fd = open("done.fd", O_RDONLY);
+    EQUAL(pread(fd, &header, sizeof header, 0), sizeof header);
+    close(fd);
+    EQUAL(header.file_bytes, 2 * FD_PAGE); /* and does not say otherwise */
 }
 
 static bool

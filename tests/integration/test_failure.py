@@ -122,29 +122,6 @@ def test_runs_are_not_mixed(tmp_path: Path) -> None:
     assert "monday" in line and "tuesday" in line
 
 
-def test_an_unwritable_directory_records_in_memory_with_one_warning(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with (
-        pytest.warns(RuntimeWarning, match="recording in memory") as warned,
-        fastdispatch.CallGraph(tmp_path / "file" / "run", ops="off") as graph,
-    ):
-        programs.classes()
-    assert len(warned) == 1
-    assert graph.path is None
-    graph.dump(tmp_path / "dump.json")
-    assert "classes" in fastdispatch.load(tmp_path / "dump.json").nodes["name"]
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Path:
-    """A file system of one megabyte."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place], check=True)
-    yield place
-    subprocess.run(["umount", "-l", place], check=True)
-
-
 @pytest.mark.skipif(os.geteuid() != 0, reason="making a small file system needs root")
 def test_a_full_disk_costs_the_recording_and_not_the_program(small_disk: Path) -> None:
     result = processes.run("full_disk.py", small_disk / "run", small_disk / "filler")

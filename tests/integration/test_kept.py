@@ -145,16 +145,6 @@ def test_what_no_place_takes_is_said_to_be_lost(folder: Path) -> None:
     assert "the recording is lost" in result.stderr and "Traceback" not in result.stderr
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Path:
-    """A file system of one megabyte."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place], check=True)
-    yield place
-    subprocess.run(["umount", "-l", place], check=True)
-
-
 @pytest.mark.skipif(os.geteuid() != 0, reason="making a small file system needs root")
 def test_a_disk_that_is_full_from_the_start(small_disk: Path, folder: Path) -> None:
     (small_disk / "filler").write_bytes(b"x" * (1 << 20))

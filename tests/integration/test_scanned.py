@@ -37,8 +37,8 @@ def test_recordings_start_while_others_scan(tmp_path: Path) -> None:
         met.update(json.loads(output))
     assert paths == {str(out / "rank00000.fd"): STARTS}  # none in memory, none beside
     # And none dead; "unknown" is one that has not begun.
-    assert set(met) <= {"unknown", "running", "stopped", "absent", "live", "incomplete"}, met
-    assert met["live"] > 0 and met["stopped"] > 0 and met["incomplete"] == 0
+    assert set(met) <= {"unknown", "running", "paused", "stopped", "absent", "live"}, met
+    assert met["live"] > 0 and met["stopped"] > 0
     assert {path.name for path in out.iterdir()} == {"rank00000.fd", "manifest.json", ".manifest.lock"}
 
 

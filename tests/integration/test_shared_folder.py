@@ -94,9 +94,8 @@ def test_without_a_timeline_its_name_is_of_no_interest(folder: Path) -> None:
 
 MANIFESTS = {
     "numbers": '{"ranks": [1, 2]}',
-    "ours with numbers": (
-        '{"format": "fastdispatch.run", "version": 1, "ranks": [1, {"rank": 0}, {"file": "x.fd"}, null]}'
-    ),
+    "ours with numbers": '{"format": "fastdispatch.run", "version": 1,'
+    ' "ranks": [1, {"rank": 0}, {"file": "x.fd"}, null]}',
     "ours with no list": '{"format": "fastdispatch.run", "version": 1, "ranks": {"file": 1}}',
     "ours with paths": '{"format": "fastdispatch.run", "version": 1,'
     ' "ranks": [{"rank": 0, "file": "../outside"}, {"rank": 1, "file": "a/b"}, {"rank": 2, "file": "x\\u0000y"}]}',

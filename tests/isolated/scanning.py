@@ -1,5 +1,5 @@
-"""Reads a run directory again and again, as `top`, `report` and `where` do, until a file is there. Prints how often,
-and every state and every complaint that it met. Arguments: run directory, that file."""
+"""Reads a run directory again and again, as `top`, `report` and `where` do, until a file is there. Prints every state
+and every complaint that it met, and how often. Arguments: run directory, that file."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ while not end.exists():
             met["absent" if "No such file" in str(error) or "no recording" in str(error) else str(error)] += 1
             continue
         met[rank["state"]] += 1
-        met["incomplete"] += not rank["complete"]
+        if not rank["complete"]:
+            met[f"incomplete: {rank['notes']}, {rank['file_bytes']} bytes, {path.name}"] += 1
         met["live"] += live
 print(json.dumps(met))

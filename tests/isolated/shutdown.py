@@ -40,5 +40,5 @@ elif sys.argv[2] == "exit in block":
         leaf()
         sys.exit(5)
 elif sys.argv[2] == "hook stays":
-    atexit.unregister(graph.stop)
+    atexit.unregister(graph._stop_at_exit)
 print("end")

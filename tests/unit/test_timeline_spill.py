@@ -93,11 +93,12 @@ def test_it_goes_where_the_recording_goes(path: Path, tmp_path: Path) -> None:
     here = tmp_path / "rank00000.fd"
     shutil.copy(path, here)
     shutil.copy(files.side(path), files.side(here))
-    (tmp_path / "away").mkdir()
-    files.move(here, tmp_path / "away" / "rank00001.fd")
-    moved = files.rename(tmp_path / "away" / "rank00001.fd", 2, 3, "run")
-    assert sorted(each.name for each in moved.parent.glob("rank*")) == ["rank00002.fd", "rank00002.fd.events"]
-    assert closed(fastdispatch.load(moved.parent, timeline=True))["leaf"] == CALLS
+    local, away = files.open_folder(tmp_path), files.open_folder(tmp_path / "away")
+    place = files.Place(away, tmp_path / "away", "rank00001.fd", local, here.name)
+    assert files.settle(place, 2, 3, "run") is None
+    assert sorted(each.name for each in (tmp_path / "away").glob("rank*")) == ["rank00002.fd", "rank00002.fd.events"]
+    assert not here.exists() and not files.side(here).exists()
+    assert closed(fastdispatch.load(tmp_path / "away", timeline=True))["leaf"] == CALLS
 
 
 def test_a_late_rank_takes_it_along(tmp_path: Path) -> None:
