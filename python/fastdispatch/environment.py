@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-import platform
 import site
-import socket
 import sys
-import uuid
 from pathlib import Path
 from types import ModuleType
 
@@ -55,7 +52,7 @@ def run_id() -> str:
     initialised (one request, nobody waits for anybody); the launcher's variables; the process that spawned this one.
     """
     given = os.environ.get("FASTDISPATCH_RUN_ID")
-    return given or _agreed_run_id() or _launched_run_id() or _spawned_run_id() or uuid.uuid4().hex[:12]
+    return given or _agreed_run_id() or _launched_run_id() or _spawned_run_id() or os.urandom(6).hex()
 
 
 def _agreed_run_id() -> str | None:
@@ -64,14 +61,20 @@ def _agreed_run_id() -> str | None:
         return None
     try:
         store = distributed.distributed_c10d._get_default_store()
-        return str(store.compare_set("fastdispatch/run_id", "", uuid.uuid4().hex[:12]).decode())
+        return str(store.compare_set("fastdispatch/run_id", "", os.urandom(6).hex()).decode())
     except (AttributeError, RuntimeError):
         return None
 
 
+def _hash(text: str) -> str:
+    import uuid  # when it is needed: the program may have a module of its own of that name
+
+    return uuid.uuid5(uuid.NAMESPACE_URL, text).hex[:12]
+
+
 def _launched_run_id() -> str | None:
     told = [f"{name}={os.environ[name]}" for name in _RUN_VARIABLES if name in os.environ]
-    return uuid.uuid5(uuid.NAMESPACE_URL, " ".join(told)).hex[:12] if len(told) > 1 else None
+    return _hash(" ".join(told)) if len(told) > 1 else None
 
 
 def _spawned_run_id() -> str | None:
@@ -83,7 +86,7 @@ def _spawned_run_id() -> str | None:
         started = Path(f"/proc/{parent.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
     except OSError:
         started = ""
-    return uuid.uuid5(uuid.NAMESPACE_URL, f"{socket.gethostname()} {parent.pid} {started}").hex[:12]
+    return _hash(f"{os.uname().nodename} {parent.pid} {started}")
 
 
 def _standard_library() -> set[str]:
@@ -128,12 +131,12 @@ def facts() -> dict[str, object]:
 
     return {
         "fastdispatch": __version__,
-        "python": platform.python_version(),
-        "implementation": platform.python_implementation(),
+        "python": sys.version.split()[0],
+        "implementation": "CPython" if sys.implementation.name == "cpython" else sys.implementation.name,
         "torch": torch_version(),
-        "host": socket.gethostname(),
-        "machine": platform.machine(),
-        "kernel": platform.release(),
+        "host": os.uname().nodename,
+        "machine": os.uname().machine,
+        "kernel": os.uname().release,
         "command": [sys.executable, *sys.orig_argv[1:]],
         "folder": os.getcwd(),
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -56,9 +55,11 @@ def shown(path: str) -> str:
     """How an output names the file it is of."""
     privacy = _current.get()
     if privacy.salt is not None:
-        return "f_" + hashlib.blake2b(path.encode(errors="surrogateescape"), key=_key(privacy.salt)).hexdigest()[:12]
+        return "f_" + _digest(path, _digest(privacy.salt)).hex()[:12]
     return path.removeprefix(privacy.prefix)
 
 
-def _key(salt: str) -> bytes:
-    return hashlib.blake2b(salt.encode(errors="surrogateescape")).digest()
+def _digest(text: str, key: bytes = b"") -> bytes:
+    import hashlib  # when it is needed: every program that is recorded imports this file
+
+    return hashlib.blake2b(text.encode(errors="surrogateescape"), key=key).digest()

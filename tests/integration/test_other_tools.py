@@ -64,6 +64,15 @@ def test_a_recording_leaves_it_to_the_program_to_import_threading_first(tmp_path
     assert (result.stdout, result.stderr) == ("set()\n", "")
 
 
+@pytest.mark.parametrize("name", ("email", "hashlib", "platform", "random", "shutil", "tempfile", "uuid", "zipfile"))
+def test_a_module_of_the_program_is_found_before_one_of_the_standard_library(name: str, tmp_path: Path) -> None:
+    """As without the recorder, which starts before the folder of the program is on the path."""
+    (tmp_path / f"{name}.py").write_text("print('of the program')")
+    (tmp_path / "program.py").write_text(f"import {name}")
+    result = run("program.py", folder=tmp_path)
+    assert (result.stdout, result.stderr) == ("of the program\n", "")
+
+
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring is new in 3.12")
 @pytest.mark.parametrize("calls", CALLS)
 def test_a_recording_leaves_the_usual_tool_ids_to_the_program(calls: str, tmp_path: Path) -> None:
