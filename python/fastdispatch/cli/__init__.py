@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from fastdispatch import Error, __version__, privacy
 from fastdispatch.cli import paths, private
@@ -40,6 +40,12 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.exit(BAD_INPUT, f"fastdispatch: {message} (see {self.prog} --help)\n")
+
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        """``--rank=--`` would be an option without a value: argparse drops the dashes after it has counted them."""
+        if action.option_strings and arg_strings == ["--"]:
+            self.error(f"argument {'/'.join(action.option_strings)}: '--' is no value")
+        return super()._get_values(action, arg_strings)
 
 
 def parser() -> argparse.ArgumentParser:

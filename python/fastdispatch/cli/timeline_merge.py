@@ -143,6 +143,8 @@ def with_ranks(files: Sequence[Path], devices: Sequence[int] | None) -> Iterator
     for folder in folders:
         there = {device_of(path) for path in logs if path.parent == folder}
         missing = [device for device in devices or () if device not in there]
+        if missing and len(missing) == len(devices or ()) and logs == files:
+            raise Error(f"{folder}: no log of device {spans(missing)} (workerlog.N)")
         if missing:
             tell(f"{folder}: no log of device {spans(missing)} (workerlog.N)")
     for place, path in enumerate(files):

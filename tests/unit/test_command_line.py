@@ -1,0 +1,352 @@
+"""Nonsense on the command line: whatever a path or a number is, the answer is the work or one line and status 2. What
+is read stays as it is, and nothing is left behind."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fastdispatch import cli
+from fastdispatch.cli import main, paths
+from tests import processes
+from tests.unit.test_privacy import PROGRAM
+
+pytest.importorskip("torch")
+
+LAYER = (
+    "{} -- Linear(in_features=4, out_features=4, bias=True) -- forward_compute_time=1.0, backward_compute_time=2.0, "
+    "activation_size=10.0, parameter_size=10.0\n"
+)
+OPERATOR = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 2}
+
+#: A command line of every command that reads or writes a file. I: is an input, O: an output.
+COMMANDS = {
+    "report": "report I:run",
+    "html": "html I:run -o O:x.html",
+    "svg": "svg I:run -o O:x.svg",
+    "diff": "diff I:run I:dump.json --gate I:gate.toml --html O:x.html",
+    "top": "top I:run --once --interval 0.1",
+    "where": "where I:run",
+    "merge": "merge I:run -o O:x.json",
+    "dump": "dump I:run -o O:x.json",
+    "export callgraph": "export callgraph I:run -o O:x.json",
+    **{
+        f"export {name}": f"export {name} I:run -o O:x"
+        for name in ("folded", "speedscope", "pprof", "graphml", "dot", "csv", "sqlite", "perfetto", "chrome")
+    },
+    "timeline merge": "timeline merge I:trace.json -o O:x.json",
+    "timeline merge, native": "timeline merge I:trace.pftrace -o O:x.pftrace",
+    "timeline merge, log_dir": "timeline merge --log_dir I:logs --paddle -o O:made/",
+    "timeline stats": "timeline stats I:trace.json --svg O:x.svg",
+    "timeline check": "timeline check I:trace.json",
+    "timeline cut": "timeline cut I:trace.json -o O:x.json --time 0s:1s",
+    "et export": "et export I:run -o O:made/",
+    "et link": "et link I:b.json I:kineto.json -o O:x.et",
+    "et convert": "et convert I:a.et -o O:x.json",
+    "et convert, picture": "et convert I:b.json -o O:x.svg",
+    "et info": "et info I:a.et",
+    "et check": "et check I:a.et",
+    "et diff": "et diff I:a.et I:b.json",
+    "et estimate": "et estimate I:a.et",
+    "pipeline convert": "pipeline convert -f I:graph.txt -n Net -a net -o O:made/ --model_template_filename I:text",
+    "pipeline flow": "pipeline flow I:run --all",
+    "pipeline partition": "pipeline partition I:run -n 2",
+    "pipeline partition, weights": "pipeline partition I:weights -n 2",
+    "pipeline partition, graph": "pipeline partition --method pipedream -f I:graph.txt -n 2 -o O:made/ --svg O:x.svg",
+    "pipeline plan": "pipeline plan 1f1b --stages 2 --micro-batches 2 --svg O:x.svg",
+    "pipeline profile": "pipeline profile I:graph.txt -o O:x.txt --svg O:y.svg",
+    "pipeline report": "pipeline report I:run --svg O:x.svg",
+}
+
+#: Leave out what needs programs of its own: tests of `run` are elsewhere.
+ELSEWHERE = {("run",), ("on",), ("off",)}
+
+NONSENSE = ("nan", "inf", "-1", "1e400", "99999999999999999999", "", "x", "1.2.3", "3:1", "²", "--")
+
+#: Made once: it takes longer than most commands here.
+PARSER = cli.parser()
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Every kind of input, in the folder where the tests then work."""
+    folder = tmp_path_factory.mktemp("files")
+    (folder / "program.py").write_text(PROGRAM)
+    subprocess.run([sys.executable, "program.py", "run"], env=processes.environment(), cwd=folder, check=True)
+    before, parser = os.getcwd(), cli.parser
+    os.chdir(folder)
+    cli.parser = lambda: PARSER
+    for line in ("dump run -o dump.json", "export chrome run -o trace.json", "export perfetto run -o trace.pftrace"):
+        assert main(line.split()) == 0
+    assert main(["et", "export", "run", "-o", "ets"]) == 0
+    shutil.copy("ets/trace.0.et", "a.et")
+    shutil.copy("ets/et_0.json", "b.json")
+    Path("kineto.json").write_text(json.dumps({"traceEvents": [OPERATOR | {"args": {"Record function id": 3}}]}))
+    Path("graph.txt").write_text(LAYER.format("a") + LAYER.format("b") + "\ta -- b\n")
+    Path("gate.toml").write_text("new_operators = false\n")
+    Path("weights").write_text("1\n2\n")
+    Path("text").write_text("hello\n")
+    Path("empty").touch()
+    Path("logs").mkdir()
+    Path("logs/workerlog.0").write_text(
+        "Profiler Info: Job (0), type = forward, micro_batch_id = 0, job_start_time = 1697793307213.760986, "
+        "job_end_time = 1697793307254.006104\n"
+    )
+    yield folder
+    cli.parser = parser
+    os.chdir(before)
+
+
+def words_of(command: str) -> list[str]:
+    return COMMANDS[command].split()
+
+
+def plain(words: list[str]) -> list[str]:
+    return [word[2:] if word[:2] in ("I:", "O:") else word for word in words]
+
+
+def with_one(words: list[str], at: int, text: str) -> list[str]:
+    return [*plain(words[:at]), text, *plain(words[at + 1 :])]
+
+
+def seen() -> dict[str, Any]:
+    """All there is, without following links."""
+
+    def content(path: Path) -> Any:
+        mode = path.lstat().st_mode
+        return mode, path.read_bytes() if stat.S_ISREG(mode) else os.readlink(path) if stat.S_ISLNK(mode) else None
+
+    return {str(path): content(path) for path in sorted(Path().rglob("*"))}
+
+
+def run(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    """The status, and what standard error has. Nothing may wait for ever."""
+    capsys.readouterr()
+    signal.alarm(60)
+    try:
+        status = main(words)
+    except SystemExit as done:
+        status = int(done.code or 0)
+    finally:
+        signal.alarm(0)
+    printed = capsys.readouterr()
+    if status == cli.BAD_INPUT:
+        assert printed.out == "", words
+        assert printed.err.startswith("fastdispatch: ") and printed.err.count("\n") == 1, (words, printed.err)
+    return status, printed.err
+
+
+def refused(words: list[str], capsys: pytest.CaptureFixture[str], before: dict[str, Any]) -> str:
+    status, message = run(words, capsys)
+    assert status == cli.BAD_INPUT, (words, status, message)
+    assert seen() == before, words
+    return message
+
+
+def places(command: str, mark: str) -> list[int]:
+    return [at for at, word in enumerate(words_of(command)) if word.startswith(mark)]
+
+
+READING = [command for command in COMMANDS if places(command, "I:")]
+WRITING = [command for command in COMMANDS if places(command, "O:")]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_commands_work(command: str, files: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    words = [f"{tmp_path}/{word[2:]}" if word.startswith("O:") else word for word in words_of(command)]
+    before = seen()
+    status, message = run(plain(words), capsys)
+    assert status in ((0, 1) if command == "et diff" else (0,)), message
+    assert seen() == before
+
+
+@pytest.mark.parametrize("command", READING)
+def test_inputs_that_are_none(
+    command: str, files: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    (tmp_path / "unreadable").symlink_to("/proc/self/mem")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "junk").write_bytes(bytes(range(256)) * 20)
+    inside = ("fifo", "loop", "dangling", "unreadable", "folder", "junk", "missing", "missing/x")
+    bad = ["", "/dev/null", "/dev/zero", *(str(tmp_path / name) for name in inside)]
+    before = seen()
+    for at in places(command, "I:"):
+        for text in bad:
+            refused(with_one(words_of(command), at, text), capsys, before)
+
+
+@pytest.mark.parametrize("command", READING)
+def test_empty_and_foreign_files(command: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A template and a budget may be empty, a number of weights is not."""
+    before = seen()
+    for at in places(command, "I:"):
+        if words_of(command)[at] in ("I:text", "I:gate.toml"):
+            continue
+        for text in ("empty", "text"):
+            refused(with_one(words_of(command), at, text), capsys, before)
+
+
+@pytest.mark.parametrize("command", WRITING)
+def test_outputs_that_cannot_be(command: str, files: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    words = words_of(command)
+    inputs = [word[2:] for word in words if word.startswith("I:")]
+    for at in places(command, "O:"):
+        wanted = words[at][2:]
+        folder, end = wanted.endswith("/"), Path(wanted).suffix
+        place = Path(tmp_path / f"{at}")
+        place.mkdir()
+        os.mkfifo(place / f"fifo{end}")
+        (place / f"device{end}").symlink_to("/dev/null")
+        (place / f"folder{end}").mkdir()
+        bad = ["", "/dev/null", *(f"{place}/{name}{end}" for name in ("fifo", "device"))]
+        if folder:
+            bad += ["graph.txt", "graph.txt/x", *(each for each in inputs if Path(each).is_file())]
+        else:
+            bad += [f"{place}/missing/x{end}", *(each for each in inputs if Path(each).suffix == end)]
+            bad += [f"{place}/folder{end}"] if command != "export callgraph" else []
+            for each in inputs:
+                (place / f"link-{len(bad)}-{Path(each).name}{end}").symlink_to(Path(each).absolute())
+                bad += [f"{place}/link-{len(bad)}-{Path(each).name}{end}"] if Path(each).is_file() else []
+        before = seen(), sorted(place.rglob("*"))
+        for text in bad:
+            refused(with_one(words, at, text), capsys, before[0])
+            assert sorted(place.rglob("*")) == before[1], text
+            assert stat.S_ISFIFO((place / f"fifo{end}").lstat().st_mode)
+            assert stat.S_ISCHR(Path("/dev/null").lstat().st_mode)
+
+
+def test_outputs_inside_a_recording(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run directory may hold what was made of it; its recordings and their list stay."""
+    Path("run/rank00000.fd.events").touch()
+    before = seen()
+    try:
+        for name in ("rank00000.fd", "rank00000.fd.events", "manifest.json"):
+            message = refused(["dump", "run", "-o", f"run/{name}"], capsys, before)
+            assert "it is read as an input" in message
+        assert main(["dump", "run", "-o", "run/dump.json"]) == 0
+    finally:
+        Path("run/rank00000.fd.events").unlink()
+        Path("run/dump.json").unlink(missing_ok=True)
+
+
+def leaves(parser: argparse.ArgumentParser, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    below = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    for action in below:
+        for name, each in action.choices.items():
+            yield from leaves(each, (*above, name))
+    if not below:
+        yield above, parser
+
+
+LEAVES = {words: parser for words, parser in leaves(PARSER) if words not in ELSEWHERE}
+
+
+def is_path(action: argparse.Action) -> bool:
+    return isinstance(action.type, type) and issubclass(action.type, paths.Given)
+
+
+def test_every_command_is_here() -> None:
+    assert set(LEAVES) == {tuple(words[: len(key)]) for words in map(words_of, COMMANDS) for key in LEAVES
+                           if tuple(words[: len(key)]) == key}  # fmt: skip
+
+
+@pytest.mark.parametrize("words", LEAVES, ids=" ".join)
+def test_every_path_is_checked(words: tuple[str, ...]) -> None:
+    """By its type: nothing that is called PATH or FILE is a plain text."""
+    marks = ("PATH", "FILE", "DIR", "FOLDER", "RUN", "ET", "KINETO", "GRAPH", "INPUT", "A", "B")
+    for action in LEAVES[words]._actions:
+        if action.metavar in marks and action.dest not in ("iterations",):
+            assert is_path(action), (words, action.dest)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_options_of_nonsense(command: str, files: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    words = [f"{tmp_path}/{word[2:]}" if word.startswith("O:") else word for word in words_of(command)]
+    key = next(key for key in LEAVES if tuple(words[: len(key)]) == key)
+    before = seen()
+    for action in LEAVES[key]._actions:
+        takes = action.option_strings and action.nargs not in (0, argparse.REMAINDER) and not is_path(action)
+        if not takes or isinstance(action, argparse._HelpAction) or action.dest in ("anonymize", "strip_prefix"):
+            continue
+        option = action.option_strings[-1]
+        for text in NONSENSE[-2:] if action.choices else NONSENSE:
+            assert run([*plain(words), f"{option}={text}"], capsys)[0] in (0, 1, cli.BAD_INPUT)
+        assert seen() == before, option
+
+
+#: What is refused, by whom, and with which words.
+REFUSED = {
+    "report run --depth 2": "--depth is of the tree: give --tree too",
+    "report run --min 2": "--min is of the tree: give --tree too",
+    "report run --sort gpu": "--sort gpu: run has no GPU figures",
+    "report run --top nan": "argument --top: 'nan': write a whole number from 1 to 2147483647",
+    "report run --tree --min nan": "argument --min: 'nan': write a percentage from 0 to 100",
+    "report run --rank -1": "argument --rank: '-1': write a whole number from 0 to 2147483647",
+    "diff run run --threshold nan": "argument --threshold: 'nan': write a percentage from 0 on",
+    "diff run run --threshold inf": "argument --threshold: 'inf': write a percentage from 0 on",
+    "et diff a.et b.json --threshold nan": "argument --threshold: 'nan': write a percentage from 0 on",
+    "html run -o x.html --max-mb nan": "argument --max-mb: 'nan': write a number from 1 to 2000",
+    "svg run -o x.svg --hide nothing*": "--hide nothing*: no function has this key and no package this name",
+    "svg run -o x.svg --contract nothing": "--contract nothing: no function has this key and no package this name",
+    "export dot run -o x --hide nothing": "--hide nothing: no function has this key",
+    "svg run -o x.gif": "argument -o: 'x.gif': write a name that ends in .svg, .pdf, .png or .dot",
+    "export dot run -o x.png": "argument -o: 'x.png': this writes the text for Graphviz: fastdispatch svg draws it",
+    "timeline stats trace.json --svg x.png": "argument --svg: 'x.png': the picture is SVG",
+    "export folded run -o x --weight gpu": "--weight gpu: run has no GPU figures",
+    "merge dump.json -o dump.json": "dump.json: cannot write: it is read as an input",
+    "timeline merge trace.json -o trace.json": "trace.json: cannot write: it is read as an input",
+    "pipeline partition run -n 99999999999999999999": "-n '99999999999999999999': write a whole number",
+    "pipeline plan 1f1b --stages 2 --micro-batches 2 --forward 1e-400": "a time that is not 0 is at least 1e-15",
+}
+
+
+@pytest.mark.parametrize(("line", "wanted"), REFUSED.items(), ids=REFUSED)
+def test_what_is_told(line: str, wanted: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert wanted in refused(line.split(), capsys, seen())
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz draws them")
+@pytest.mark.parametrize(
+    ("name", "head"),
+    {
+        "x.svg": b"<?xml",
+        "x": b"<?xml",
+        "x.PNG": b"\x89PNG",
+        "x.png": b"\x89PNG",
+        "x.pdf": b"%PDF-",
+        "x.dot": b"digraph",
+    }.items(),
+)
+def test_pictures_are_what_their_names_say(
+    name: str, head: bytes, files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = {
+        "svg": ["svg", "run"],
+        "partition": ["pipeline", "partition", "--method", "pipedream", "-n", "2", "graph.txt"],
+    }
+    for command, words in lines.items():
+        option = "-o" if command == "svg" else "--svg"
+        assert run([*words, option, f"{tmp_path}/{command}-{name}"], capsys)[0] == 0
+        assert (tmp_path / f"{command}-{name}").read_bytes().lstrip().startswith(head)
+    if name in ("x.svg", "x.png", "x.pdf"):
+        assert run(["et", "convert", "b.json", "-o", f"{tmp_path}/{name}"], capsys)[0] == 0
+        assert (tmp_path / name).read_bytes().startswith(head)
+
+
+def test_globs_that_match(files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for glob in ("*zebra_step*", "torch", "aten::add*"):
+        assert run(["svg", "run", "-o", f"{tmp_path}/x.dot", "--hide", glob], capsys)[0] == 0
