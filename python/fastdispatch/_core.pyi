@@ -214,53 +214,6 @@ def et_layer_calls(path: _Path, /) -> str:
     number, thread, forward thread, duration (ns; -1: it did not end), inputs, outputs (``csrc/et/facts.h``). Raises
     :class:`Error`."""
 
-def writer(path: _Path, /) -> str | None:
-    """Whether the process that writes the recording ``path`` lives: ``"live"``, ``"gone"``, or ``"unknown"`` where its
-    file system has no such locks. None where there is no file. Takes no lock (csrc/store/file.c).
-
-    Raises :class:`Error` for what is no recording.
-    """
-
-def save(path: _Path, content: bytes, /) -> None:
-    """Put bytes into a file that appears as a whole: readers see the old content or the new (csrc/base/new_file.c).
-
-    Raises :class:`Error` where the file cannot be written.
-    """
-
-@final
-class Folder:
-    """A run directory held open (csrc/module/folder_type.c). What is in it is opened relative to the directory, without
-    following links or waiting for a FIFO; only regular files are read, replaced or removed.
-
-    Raises :class:`Error`, as all its methods, with one line where the file system refuses.
-    """
-
-    def __new__(cls, path: _Path, *, make: bool = False) -> Self: ...
-    @property
-    def path(self) -> str:
-        """As it was opened."""
-
-    def read(self, name: str, most: int, /) -> bytes | None:
-        """The first ``most`` bytes of a file, None where there is none."""
-
-    def write(self, name: str, content: bytes, /) -> None:
-        """Put bytes into a file that appears as a whole."""
-
-    def remove(self, name: str, /) -> None:
-        """Remove a file."""
-
-    def writer(self, name: str, /) -> str | None:
-        """As the function of this name; an error where something else than a recording has the name."""
-
-    def move(self, name: str, folder: Folder, target: str, /) -> None:
-        """Give a finished recording, with its side file, another place."""
-
-    def lock(self, name: str, /) -> bool:
-        """Take the lock file of this name, or return False at once when another process has it."""
-
-    def unlock(self) -> None:
-        """Release the lock."""
-
 @final
 class Folder:
     """A run directory held open (csrc/module/folder_type.c, csrc/base/folder.h). Names are those of files in it: no
@@ -339,9 +292,6 @@ class Session:
     @property
     def error(self) -> BaseException | None:
         """The first exception of keep, schedule or a handler."""
-
-    def save(self, folder: Folder, name: str, /) -> None:
-        """Write a recording that is in memory as a file. The session has been stopped."""
 
     def start(self) -> None:
         """Begin to record. :class:`Error` when this process is recording already."""
