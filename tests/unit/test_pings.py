@@ -264,6 +264,7 @@ def ours(before: dict[int, str]) -> dict[int, str]:
     return {number: name for number, name in open_files().items() if number not in before}
 
 
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # of 3.12: there are threads
 @pytest.mark.parametrize("fork", [os.fork, lambda: ctypes.PyDLL(None).fork()], ids=["python", "c"])
 def test_a_forked_child_has_none_of_it(fork: Callable[[], int]) -> None:
     before = open_files()
