@@ -30,12 +30,13 @@ token_of(PyObject *bytes)
 static PyObject *
 answerer_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"token", NULL};
+    static char *names[] = {"address", "token", NULL};
+    const char *address;
     PyObject *bytes;
     const uint8_t *token;
     fd_error error = {""};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "S:ClockAnswerer", names,
-                                     &bytes)
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sS:ClockAnswerer", names,
+                                     &address, &bytes)
         || (token = token_of(bytes)) == NULL) {
         return NULL;
     }
@@ -44,7 +45,7 @@ answerer_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         return NULL;
     }
     fd_status status = fd_ping_answerer_open(
-        &self->answerer, token, &self->port, &error);
+        &self->answerer, address, token, &self->port, &error);
     if (status != FD_OK) {
         Py_DECREF(self);
         return fd_raise(PyType_GetModule(type), status, &error);
@@ -84,33 +85,23 @@ answerer_port(PyObject *self, void *closure)
 static PyObject *
 asker_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"addresses", "port", "token", NULL};
-    PyObject *list;
+    static char *names[] = {"address", "port", "token", NULL};
+    const char *address;
     unsigned short port;
     PyObject *bytes;
     const uint8_t *token;
-    const char *addresses[FD_PING_ADDRESSES];
-    size_t count = 0;
     fd_error error = {""};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!HS:ClockAsker", names,
-                                     &PyList_Type, &list, &port, &bytes)
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sHS:ClockAsker", names,
+                                     &address, &port, &bytes)
         || (token = token_of(bytes)) == NULL) {
         return NULL;
-    }
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list)
-                           && count < FD_PING_ADDRESSES;
-         i++) {
-        addresses[count] = PyUnicode_AsUTF8(PyList_GET_ITEM(list, i));
-        if (addresses[count++] == NULL) {
-            return NULL;
-        }
     }
     asker_object *self = (asker_object *)type->tp_alloc(type, 0);
     if (self == NULL) {
         return NULL;
     }
-    fd_status status = fd_ping_asker_open(&self->asker, addresses, count, port,
-                                          token, &error);
+    fd_status status = fd_ping_asker_open(&self->asker, address, port, token,
+                                          &error);
     if (status != FD_OK) {
         Py_DECREF(self);
         return fd_raise(PyType_GetModule(type), status, &error);
@@ -172,7 +163,7 @@ static PyMethodDef answerer_methods[] = {
 };
 
 static PyGetSetDef answerer_properties[] = {
-    {"port", answerer_port, NULL, PyDoc_STR("Where it listens."), NULL},
+    {"port", answerer_port, NULL, PyDoc_STR("The UDP port."), NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -185,9 +176,9 @@ static PyMethodDef asker_methods[] = {
 };
 
 static PyType_Slot answerer_slots[] = {
-    {Py_tp_doc, "ClockAnswerer(token)\n--\n\n"
-                "A thread that tells this machine's clock to who knows the\n"
-                "token."},
+    {Py_tp_doc, "ClockAnswerer(address, token)\n--\n\n"
+                "A thread that sends this machine's clock to who knows the\n"
+                "token, from one address."},
     {Py_tp_new, answerer_new},
     {Py_tp_dealloc, answerer_dealloc},
     {Py_tp_methods, answerer_methods},
@@ -196,7 +187,7 @@ static PyType_Slot answerer_slots[] = {
 };
 
 static PyType_Slot asker_slots[] = {
-    {Py_tp_doc, "ClockAsker(addresses, port, token)\n--\n\n"
+    {Py_tp_doc, "ClockAsker(address, port, token)\n--\n\n"
                 "A thread that asks for another machine's clock now and\n"
                 "then."},
     {Py_tp_new, asker_new},

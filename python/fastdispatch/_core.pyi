@@ -636,25 +636,26 @@ class job:
 
 @final
 class ClockAnswerer:
-    """A thread that tells this machine's clock to who knows the token (csrc/module/ping_types.c, docs/clocks.md).
+    """A thread that sends this machine's clock to who knows the token (csrc/module/ping_types.c, docs/clocks.md).
 
-    ``token``: 16 bytes, else ``ValueError``. Raises :class:`Error` where no port can be opened.
+    ``address``: a numeric one of this host, not one that stands for all. ``token``: 16 bytes, else ``ValueError``.
+    Raises :class:`Error` where no port can be opened there.
     """
 
-    def __new__(cls, token: bytes) -> Self: ...
+    def __new__(cls, address: str, token: bytes) -> Self: ...
     @property
     def port(self) -> int:
-        """Where it listens, on every address of the machine."""
+        """The UDP port, on that address alone."""
 
     def close(self) -> None:
         """Answer no more."""
 
 @final
 class ClockAsker:
-    """A thread that asks for another machine's clock now and then. ``addresses`` are numeric, the first that answers
-    is taken. ``ValueError`` for a token that has not 16 bytes; raises :class:`Error` where no thread can be started."""
+    """A thread that asks for another machine's clock now and then, at a numeric address. ``ValueError`` for a token
+    that has not 16 bytes; raises :class:`Error` where no socket or thread can be made."""
 
-    def __new__(cls, addresses: list[str], port: int, token: bytes) -> Self: ...
+    def __new__(cls, address: str, port: int, token: bytes) -> Self: ...
     def finish(self) -> tuple[list[tuple[int, int, int]], str]:
         """Ask once more and end, within some 20 ms: (sent, answered, received), ns of CLOCK_BOOTTIME, ours, theirs
         and ours; and why there are none."""

@@ -1,7 +1,8 @@
 """How far the clocks of ranks on other hosts are apart: pings between them while they record.
 
 Rank 0 (with more than 64 ranks every 64th, too) answers, the others ask. Where to ask they find in the store of
-torch.distributed. No rank waits for another: what is not there yet is looked for by a thread of our own.
+torch.distributed. No rank waits for another: what takes time is done by a thread of our own. SECURITY.md says what is
+opened, and to whom.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import _socket
 import _thread
 import os
-import secrets
 import socket
 import time
 from pathlib import Path
@@ -20,6 +20,8 @@ from fastdispatch import _core
 FAN = 64
 SEARCH_SECONDS = 60.0
 PAUSE_SECONDS = 0.05
+TOKEN_BYTES = 16
+DISCARD = 9  # a port of the store's host; nothing is sent there
 
 _sessions = 0  # that wanted pings in this process: each has a key of its own in the store
 
@@ -40,27 +42,30 @@ def parent_of(rank: int) -> int:
     return rank - rank // unit % FAN * unit
 
 
-def addresses() -> list[str]:
-    """Under which names other hosts may find this one; nothing is asked of anybody."""
-    found = [os.environ.get("MASTER_ADDR", "") if os.environ.get("RANK", "0") == "0" else "", socket.gethostname()]
-    for family, target in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
-        try:
-            with socket.socket(family, socket.SOCK_DGRAM) as probe:
-                probe.connect((target, 9))  # sends nothing: the kernel chooses the address it would send from
-                found.append(probe.getsockname()[0])
-        except OSError:
-            continue
-    return [name for name in dict.fromkeys(found) if name]
+def host_of(store: Any) -> str:
+    """Where the store is that the process group uses; "" where nothing says so."""
+    while hasattr(store, "underlying_store"):  # of a prefix
+        store = store.underlying_store
+    return str(getattr(store, "host", "")) or os.environ.get("MASTER_ADDR", "")
 
 
-def resolved(names: list[bytes]) -> list[str]:
-    found: list[str] = []
-    for name in names:
+def own_address(host: str) -> str:
+    """The address of this host that packets to that host leave from: the interface that the process group uses.
+
+    Nothing is sent: the kernel chooses the address when a datagram socket is connected. Only functions in C are called
+    here, so that a recording does not see them.
+    """
+    why: OSError | None = None
+    for family, kind, _, _, place in _socket.getaddrinfo(host, DISCARD, 0, _socket.SOCK_DGRAM):
+        probe = _socket.socket(family, kind)
         try:
-            found += [str(entry[4][0]) for entry in _socket.getaddrinfo(name, None, 0, socket.SOCK_STREAM)]
-        except OSError:
-            continue
-    return list(dict.fromkeys(found))
+            probe.connect(place)
+            return str(probe.getsockname()[0])
+        except OSError as error:
+            why = error
+        finally:
+            probe.close()
+    raise why or OSError(f"{host} has no address")
 
 
 class Pings:
@@ -71,65 +76,74 @@ class Pings:
         _sessions += 1
         self._key = f"fastdispatch/clock/{_sessions}"
         self._rank = rank
+        self._answers = rank % FAN == 0 and rank + 1 < world
         self._peer = parent_of(rank) if rank > 0 else 0
         self._boot_id = boot_id()
+        self._host = host_of(store)
         self._trouble = ""
         self._answerer: _core.ClockAnswerer | None = None
         self._asker: _core.ClockAsker | None = None
         self._lock = _thread.allocate_lock()
         self._ended = False
-        if rank % FAN == 0 and rank + 1 < world:
-            self._answer(store)
-        if rank > 0:
-            _thread.start_new_thread(self._search, (store,))
+        if self._answers or rank > 0:
+            _thread.start_new_thread(self._run, (store,))
 
-    def _answer(self, store: Any) -> None:
-        try:
-            token = secrets.token_bytes(16)
-            self._answerer = _core.ClockAnswerer(token)
-            place = (self._boot_id, str(self._answerer.port), token.hex(), *addresses())
-            store.set(f"{self._key}/{self._rank}", "\n".join(place))
-        except Exception as error:  # the store is somebody else's; whatever it is, the program goes on
-            self._trouble = f"{type(error).__name__}: {error}"
-
-    def _search(self, store: Any) -> None:
+    def _run(self, store: Any) -> None:
         """On a thread of its own, which ends with the recording or when it has found out. It calls no Python function
         of other files: those would be in the recording."""
         try:
-            key = f"{self._key}/{self._peer}"
-            end = time.monotonic() + SEARCH_SECONDS
-            while not self._ended and not store.check([key]):
-                if time.monotonic() > end:
-                    self._trouble = f"no clock to ask was found within {SEARCH_SECONDS:.0f} s"
-                    return
-                time.sleep(PAUSE_SECONDS)
-            if not self._ended:
-                self._ask(store.get(key).split(b"\n"))
-        except Exception as error:  # the store may be gone
+            if self._answers:
+                self._answer(store)
+            if self._rank > 0:
+                self._search(store)
+        except Exception as error:  # the store is somebody else's, and may be gone; the program goes on
             self._trouble = f"{type(error).__name__}: {error}"
 
+    def _answer(self, store: Any) -> None:
+        if not self._host:
+            self._trouble = "no clock is offered: nothing says which network the ranks use; set MASTER_ADDR"
+            return
+        address = own_address(self._host)
+        token = os.urandom(TOKEN_BYTES)
+        with self._lock:
+            if self._ended:
+                return
+            self._answerer = answerer = _core.ClockAnswerer(address, token)
+        place = (self._boot_id, str(answerer.port), token.hex(), address)
+        store.set(f"{self._key}/{self._rank}", "\n".join(place))
+
+    def _search(self, store: Any) -> None:
+        key = f"{self._key}/{self._peer}"
+        end = time.monotonic() + SEARCH_SECONDS
+        while not self._ended and not store.check([key]):
+            if time.monotonic() > end:
+                self._trouble = f"no clock to ask was found within {SEARCH_SECONDS:.0f} s"
+                return
+            time.sleep(PAUSE_SECONDS)
+        if not self._ended:
+            self._ask(store.get(key).split(b"\n"))
+
     def _ask(self, place: list[bytes]) -> None:
-        host, port, token, *names = place
+        host, port, token, address = place
         if host.decode() == self._boot_id:
             return  # one clock: the difference is 0
-        found = resolved(names)
         with self._lock:
             if not self._ended:
-                self._asker = _core.ClockAsker(found, int(port), bytes.fromhex(token.decode()))
+                self._asker = _core.ClockAsker(address.decode(), int(port), bytes.fromhex(token.decode()))
 
     def end(self) -> dict[str, object]:
         """What the recording says about it."""
         with self._lock:
             self._ended = True
             asker, self._asker = self._asker, None
+            answerer, self._answerer = self._answerer, None
         facts: dict[str, object] = {}
         if asker is not None:
             pings, trouble = asker.finish()
             facts["pings"] = [[self._peer, *ping] for ping in pings]
             self._trouble = self._trouble or trouble
-        if self._answerer is not None:
-            self._answerer.close()
-            self._answerer = None
+        if answerer is not None:
+            answerer.close()
         if self._trouble:
             facts["trouble"] = self._trouble.splitlines()[0]
         return facts

@@ -1,18 +1,31 @@
-"""Pings of two ranks of one process, which take each other for other hosts."""
+"""Pings of two ranks of one process, which take each other for other hosts; and who else may knock."""
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import itertools
+import os
+import resource
 import socket
+import subprocess
+import sys
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from fastdispatch import clocks
+from fastdispatch import Error, _core, clocks
+from tests import processes
+
+TOKEN = bytes(range(16))
 
 
 class Store(dict[str, bytes]):
     """As much of torch.distributed's as is used."""
+
+    host = "127.0.0.1"
 
     def set(self, key: str, value: str) -> None:
         self[key] = value.encode()
@@ -28,37 +41,249 @@ class Store(dict[str, bytes]):
 def store(monkeypatch: pytest.MonkeyPatch) -> Store:
     numbers = itertools.count()
     monkeypatch.setattr(clocks, "boot_id", lambda: f"host {next(numbers)}")
-    monkeypatch.setattr(clocks, "addresses", lambda: ["127.0.0.1"])
     return Store()
+
+
+def until(ready: Callable[[], object]) -> None:
+    while not ready():
+        time.sleep(0.01)
+
+
+def answering(store: Store) -> clocks.Pings:
+    """Rank 0, when it can be asked."""
+    made = clocks.Pings(store, 0, 2)
+    until(lambda: store or made._trouble)
+    return made
 
 
 def ask(store: Store, wait: float = 0) -> dict[str, object]:
     """What rank 1, of the same session, says after some time to find out."""
     clocks._sessions -= 1
     asking = clocks.Pings(store, 1, 2)
-    while asking._asker is None and not asking._trouble:
-        time.sleep(0.01)
+    until(lambda: asking._asker is not None or asking._trouble)
     time.sleep(wait)
     return asking.end()
 
 
 def test_the_difference_is_that_of_one_clock(store: Store) -> None:
-    answering = clocks.Pings(store, 0, 2)
-    found = (ask(store, wait) for wait in (0.1, 1, 10))  # a busy machine may take longer
-    facts = next((facts for facts in found if facts["pings"]), {})
+    rank = answering(store)
+    facts = ask(store, 0.1)
     assert facts.keys() == {"pings"}
     pings = facts["pings"]
     assert isinstance(pings, list) and len(pings) >= 4
     assert all(peer == 0 and sent <= answered <= received for peer, sent, answered, received in pings)
-    assert answering.end() == {}
+    assert rank.end() == {}
 
 
 def test_a_port_that_cannot_be_reached_is_told(store: Store) -> None:
-    answering = clocks.Pings(store, 0, 2)
+    rank = answering(store)
     (key,) = store
     host, _, *rest = store.get(key).decode().split("\n")
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))  # and does not listen
-        store.set(key, "\n".join((host, str(closed.getsockname()[1]), *rest)))
-        assert ask(store) == {"pings": [], "trouble": "no answer from the clock"}
-    assert answering.end() == {}
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+    store.set(key, "\n".join((host, str(port), *rest)))
+    assert ask(store) == {"pings": [], "trouble": f"no answer from the clock at 127.0.0.1, UDP port {port}"}
+    assert rank.end() == {}
+
+
+class Prefix:
+    def __init__(self, store: Store) -> None:
+        self.underlying_store = store
+
+
+def test_a_clock_is_offered_on_the_network_of_the_process_group(store: Store) -> None:
+    """The address that this host has there, never all of them."""
+    rank = clocks.Pings(Prefix(store), 0, 2)  # whose store has none of the methods
+    until(lambda: rank._answerer)
+    assert rank._answerer is not None
+    (line,) = bound(rank._answerer.port)
+    assert line.split()[1] == f"0100007F:{rank._answerer.port:04X}"
+    rank.end()
+
+
+def bound(port: int) -> list[str]:
+    lines = [line for name in ("udp", "udp6") for line in Path(f"/proc/self/net/{name}").read_text().splitlines()[1:]]
+    return [line for line in lines if int(line.split()[1].rpartition(":")[2], 16) == port]
+
+
+def test_without_a_network_there_is_no_clock(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Store, "host", "")
+    monkeypatch.delenv("MASTER_ADDR", raising=False)
+    rank = answering(store)
+    line = "no clock is offered: nothing says which network the ranks use; set MASTER_ADDR"
+    assert rank.end() == {"trouble": line}
+    monkeypatch.setenv("MASTER_ADDR", "127.0.0.1")
+    rank = answering(store)
+    assert [place.split(b"\n")[3] for place in store.values()] == [b"127.0.0.1"]
+    rank.end()
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0", "::", "::ffff:0.0.0.0"])
+def test_no_clock_is_offered_on_every_address(address: str) -> None:
+    with pytest.raises(Error, match=f"clock: {address} is every address of this host: give one"):
+        _core.ClockAnswerer(address, TOKEN)
+
+
+@pytest.mark.parametrize("address", ["", "localhost", "no address", "127.0.0.1:80"])
+def test_addresses_are_numbers(address: str) -> None:
+    for made in (lambda: _core.ClockAnswerer(address, TOKEN), lambda: _core.ClockAsker(address, 9, TOKEN)):
+        with pytest.raises(Error, match=f"clock: {address}: a numeric address is needed"):
+            made()
+
+
+def measured(answerer: _core.ClockAnswerer, wait: float = 0.1) -> int:
+    """How many round trips an honest rank has."""
+    asker = _core.ClockAsker("127.0.0.1", answerer.port, TOKEN)
+    time.sleep(wait)
+    return len(asker.finish()[0])
+
+
+STRANGE = [
+    b"",
+    TOKEN[:8],
+    TOKEN,  # and no question
+    TOKEN + b"1234567",
+    TOKEN + b"123456789",
+    TOKEN[::-1] + b"12345678",
+    TOKEN[:15] + b"\xff" + b"12345678",
+    b"GET / HTTP/1.1\r\n\r\n",
+    bytes(60_000),
+]
+
+
+def test_strangers_get_no_answer_and_stop_nobody() -> None:
+    """A thousand of them, some of whom say nothing, some half a token, some garbage."""
+    answerer = _core.ClockAnswerer("127.0.0.1", TOKEN)
+    with socket.socket() as stream, pytest.raises(ConnectionRefusedError):
+        stream.connect(("127.0.0.1", answerer.port))
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
+    strangers = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(1000)]
+    try:
+        for number, stranger in enumerate(strangers):
+            stranger.connect(("127.0.0.1", answerer.port))
+            stranger.setblocking(False)
+            if number % 10:
+                stranger.send(STRANGE[number % 10 - 1])
+        assert measured(answerer) >= 4
+        for stranger in strangers:
+            with pytest.raises(BlockingIOError):
+                stranger.recv(100)
+        assert measured(answerer) >= 4
+    finally:
+        for stranger in strangers:
+            stranger.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        answerer.close()
+
+
+def test_a_flood_leaves_the_thread_asleep() -> None:
+    """After so much that is no question nothing is read for a while; then the thread sleeps again."""
+    before = set(os.listdir("/proc/self/task"))
+    answerer = _core.ClockAnswerer("127.0.0.1", TOKEN)
+    (task,) = set(os.listdir("/proc/self/task")) - before
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+        stranger.connect(("127.0.0.1", answerer.port))
+        for _ in range(20_000):
+            stranger.send(b"garbage")
+    until(lambda: waiting(answerer.port) == 0)
+    until(lambda: sleeps(task))
+    assert measured(answerer) >= 4
+    answerer.close()
+
+
+def waiting(port: int) -> int:
+    """Bytes that have come to this port and are not read."""
+    (line,) = bound(port)
+    return int(line.split()[4].partition(":")[2], 16)
+
+
+def state(task: str) -> str:
+    return Path(f"/proc/self/task/{task}/stat").read_text().rpartition(") ")[2][0]
+
+
+def sleeps(task: str) -> bool:
+    """Until a question comes, not for a time."""
+    before = switched(task)
+    time.sleep(0.1)
+    return state(task) == "S" and switched(task) == before
+
+
+def switched(task: str) -> int:
+    lines = Path(f"/proc/self/task/{task}/status").read_text().splitlines()
+    return sum(int(line.split()[1]) for line in lines if "ctxt_switches" in line)
+
+
+ASK = """
+import sys, time
+from fastdispatch import _core
+sys.stdin.readline()
+asker = _core.ClockAsker("127.0.0.1", int(sys.argv[1]), bytes(range(16)))
+time.sleep(0.1)
+print(len(asker.finish()[0]))
+"""
+
+
+def test_a_process_without_free_descriptors_answers() -> None:
+    answerer = _core.ClockAnswerer("127.0.0.1", TOKEN)
+    command = [sys.executable, "-c", ASK, str(answerer.port)]
+    asker = subprocess.Popen(
+        command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=processes.environment()
+    )
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    first_free = os.dup(0)
+    os.close(first_free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (first_free, limits[1]))
+    try:
+        with pytest.raises(OSError) as error:
+            os.dup(0)
+        assert error.value.errno == errno.EMFILE
+        with pytest.raises(Error, match=r"no clock can be offered at 127\.0\.0\.1: Too many open files"):
+            _core.ClockAnswerer("127.0.0.1", TOKEN)
+        with pytest.raises(Error, match=r"no clock can be asked at 127\.0\.0\.1: Too many open files"):
+            _core.ClockAsker("127.0.0.1", answerer.port, TOKEN)
+        output, _ = asker.communicate("go\n", timeout=60)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert int(output) >= 4
+    answerer.close()
+
+
+def open_files() -> dict[int, str]:
+    found = {}
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            found[int(name)] = os.readlink(f"/proc/self/fd/{name}")
+        except OSError:  # that of the listing itself
+            continue
+    return found
+
+
+def ours(before: dict[int, str]) -> dict[int, str]:
+    return {number: name for number, name in open_files().items() if number not in before}
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # of 3.12: there are threads
+@pytest.mark.parametrize("fork", [os.fork, lambda: ctypes.PyDLL(None).fork()], ids=["python", "c"])
+def test_a_forked_child_has_none_of_it(fork: Callable[[], int]) -> None:
+    before = open_files()
+    answerer = _core.ClockAnswerer("127.0.0.1", TOKEN)
+    asker = _core.ClockAsker("127.0.0.1", answerer.port, TOKEN)
+    mine = ours(before)
+    assert sorted(name.partition(":")[0] for name in mine.values()) == ["anon_inode", "anon_inode", "socket", "socket"]
+    assert not any(os.get_inheritable(number) for number in mine)  # past exec
+    child = fork()
+    if child == 0:
+        left = set(open_files()) & set(mine)
+        for number in mine:
+            os.dup2(0, number)  # the child's own, under the same numbers
+        answerer.close()
+        asker.finish()
+        os._exit(0 if not left and set(mine) <= set(open_files()) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    time.sleep(0.1)
+    assert len(asker.finish()[0]) >= 4
+    assert measured(answerer) >= 4
+    answerer.close()
+    assert ours(before) == {}

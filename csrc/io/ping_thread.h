@@ -1,0 +1,28 @@
+/* A thread with a socket, and the descriptor that ends it. A forked child has no
+ * such thread: both descriptors are closed there before fork() returns, by
+ * whatever code the program forks. */
+#ifndef FD_PING_THREAD_H
+#define FD_PING_THREAD_H
+
+#include "base/status.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+typedef struct fd_ping_thread {
+    pthread_t thread;
+    int socket; /* owned; -1: closed */
+    int ends;   /* owned; readable when the thread is to end */
+    bool running;
+    struct fd_ping_thread *next; /* of all in this process */
+    struct fd_ping_thread **link;
+} fd_ping_thread;
+
+/* Take the socket, in every case, and run. The struct must not move. */
+fd_status fd_ping_thread_start(fd_ping_thread *thread, int socket,
+                               void *(*run)(void *), void *context);
+
+/* End the thread, wait for it, close the descriptors. Twice is once. */
+void fd_ping_thread_end(fd_ping_thread *thread);
+
+#endif
