@@ -332,9 +332,7 @@ static void
 take_damage(checking *c, const fd_timeline_reader *reader)
 {
     fd_check *check = c->check;
-    for (uint64_t i = 0; i < reader->lost; i++) {
-        fault(c, FD_FAULT_DAMAGE, (fd_place){0, 0});
-    }
+    fd_faults_add_many(&check->faults, FD_FAULT_DAMAGE, reader->lost);
     check->lost_bytes = reader->lost_bytes;
     check->events = c->events;
     memcpy(check->trouble, reader->trouble, sizeof check->trouble);

@@ -99,12 +99,24 @@ fd_faults_add(fd_faults *faults, fd_fault fault, fd_place place)
     }
 }
 
+static uint64_t
+sum_of(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+void
+fd_faults_add_many(fd_faults *faults, fd_fault fault, uint64_t count)
+{
+    faults->count[fault] = sum_of(faults->count[fault], count);
+}
+
 uint64_t
 fd_faults_broken(const fd_faults *faults)
 {
     uint64_t sum = 0;
     for (int i = 0; i < FD_FAULT_KINDS; i++) {
-        sum += fd_fault_texts[i].broken ? faults->count[i] : 0;
+        sum = fd_fault_texts[i].broken ? sum_of(sum, faults->count[i]) : sum;
     }
     return sum;
 }

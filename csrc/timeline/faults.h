@@ -60,6 +60,9 @@ typedef struct fd_faults {
 void fd_faults_add(fd_faults *faults, fd_fault fault, fd_place place);
 
 /* Of kinds that break a file. */
+/* So many without a place: a damaged recording may say any number. */
+void fd_faults_add_many(fd_faults *faults, fd_fault fault, uint64_t count);
+
 uint64_t fd_faults_broken(const fd_faults *faults);
 
 #endif

@@ -164,5 +164,23 @@ passes(void)
     EQUAL(check.events, 201);
 }
 
+/* A damaged recording says that it lost more events than anybody can count. */
+static void
+any_number_of_lost_events(void)
+{
+    CLEAN(fixture_clear) fixture f = {.recording = NULL};
+    fd_timeline all = {.on = true};
+    fd_check_request request = {.most_records = 0};
+    fd_check check;
+    OK(fixture_open_timeline(&f, &all));
+    OK(fixture_train(&f, 0));
+    f.main->record->events_lost = UINT64_MAX - 5;
+    f.main->record->events = UINT64_MAX;
+    OK(fixture_write("a.fd", f.recording->file.base, fixture_bytes(&f)));
+    OK(fd_timeline_check_file("a.fd", &request, &check, NULL));
+    CHECK(check.faults.count[FD_FAULT_DAMAGE] > UINT64_MAX / 2);
+    CHECK(fd_faults_broken(&check.faults) > UINT64_MAX / 2);
+}
+
 RUN(TEST(each_fault), TEST(whole), TEST(rows_of_a_merge), TEST(damaged),
-    TEST(passes))
+    TEST(passes), TEST(any_number_of_lost_events))
