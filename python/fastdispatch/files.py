@@ -85,12 +85,14 @@ class Place:
     """Where this process records: a name in the run directory. A run directory on a network file system gets the file
     when it is finished; until then it is the one in ``local``."""
 
-    def __init__(self, folder: _core.Folder, shown: Path, name: str) -> None:
+    def __init__(
+        self, folder: _core.Folder, shown: Path, name: str, local: _core.Folder | None = None, local_name: str = ""
+    ) -> None:
         self.folder = folder
         self.shown = shown  # the run directory as the user calls it
         self.name = name
-        self.local: _core.Folder | None = None
-        self.local_name = ""
+        self.local = local
+        self.local_name = local_name
         self.before: bytes | None = None  # id of the recording that was there
 
     @property

@@ -140,7 +140,7 @@ ELSEWHERE = {
     "pipeline partition --method pipedream -n 2 vast.txt": "times or bytes of all layers add up to more than",
     "pipeline convert -f none.txt -n Net -a net -o out": "none.txt: cannot read: No such file or directory",
     "pipeline convert -f folder -n Net -a net -o out": "folder: cannot read: Is a directory",
-    "pipeline convert -f good.txt -n Net -a net -o good.txt": "good.txt: cannot write a package: it is no folder",
+    "pipeline convert -f good.txt -n Net -a net -o good.txt": "good.txt: cannot make the folder: Not a directory",
     "pipeline convert -f odd.txt -n Net -a net -o out": "b (Mine(4)): cannot be converted: torch.nn has no Mine",
     "pipeline profile none.py -o folder": "folder: cannot write: Is a directory",
     "pipeline profile none.py -o none/graph.txt": "none/graph.txt: cannot write: No such file or directory",

@@ -429,10 +429,10 @@ def test_times() -> None:
     ("arguments", "words"),
     [
         ("foo --stages 2 --micro-batches 4", "invalid choice: 'foo'"),
-        ("1f1b --stages 0 --micro-batches 4", "'0' is no number from 1 on"),
-        ("1f1b --stages two --micro-batches 4", "'two' is no number from 1 on"),
+        ("1f1b --stages 0 --micro-batches 4", "'0': write a whole number from 1 to 2147483647"),
+        ("1f1b --stages two --micro-batches 4", "'two': write a whole number from 1 to 2147483647"),
         ("1f1b --stages 2", "--micro-batches"),
-        ("1f1b --stages 2 --micro-batches 99999999999", "micro_batches=99999999999: a number from 1 to"),
+        ("1f1b --stages 2 --micro-batches 99999999999", "'99999999999': write a whole number from 1 to 2147483647"),
         ("gpipe --stages 4000 --micro-batches 40000", "too many"),
         ("interleaved --stages 40000 --micro-batches 40000", "at most 32767 chunks"),
         ("1f1b --stages 2 --micro-batches 4 --chunks 2", "1f1b has 1 chunk a stage, not 2"),

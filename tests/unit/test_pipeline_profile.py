@@ -238,8 +238,10 @@ def test_what_is_no_recording_of_a_model(
         assert main(["pipeline", "profile", path]) == 2
         error = capsys.readouterr().err
         assert message in error and error.count("\n") == 1
-    assert main(["pipeline", "profile", str(run), "--rank", "0", "--steps", "0"]) == 2
-    assert "0 steps after 2" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as stopped:
+        main(["pipeline", "profile", str(run), "--rank", "0", "--steps", "0"])
+    assert stopped.value.code == 2
+    assert "'0': write a whole number from 1" in capsys.readouterr().err
     assert not main(["pipeline", "profile", str(run)])
     assert "medians of 2 steps" in capsys.readouterr().out
 
