@@ -102,7 +102,7 @@ static uint32_t
 known_id(const fd_classes *classes, const PyTypeObject *type)
 {
     uint32_t id = fd_map_get(&classes->by_type, (uintptr_t)type);
-    return id != 0 && fd_classes_is(classes, id, type) ? id + FD_CLASS_SLOTS : 0;
+    return id != 0 && fd_classes_is(classes, id, type) ? id : 0;
 }
 
 /* No code of the program runs in here: the reference is there already. */

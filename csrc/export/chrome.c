@@ -2,6 +2,7 @@
 
 #include "base/budget.h"
 #include "analysis/slices.h"
+#include "base/sums.h"
 #include "export/chrome_head.h"
 #include "export/chrome_tracks.h"
 #include "export/flows.h"
@@ -106,7 +107,7 @@ begin_slice(writer *w, uint32_t tid, uint64_t start, uint64_t end,
     fd_buffer_text(w->to, ",\"ts\":");
     fd_chrome_us(w->to, shown(w, start));
     fd_buffer_text(w->to, ",\"dur\":");
-    fd_chrome_us(w->to, shown(w, end) - shown(w, start));
+    fd_chrome_us(w->to, fd_minus(shown(w, end), shown(w, start)));
     if (tie.id != 0) {
         fd_buffer_format(w->to, ",\"bind_id\":\"0x%llx\",\"%s\":true",
                          (unsigned long long)tie.id,
@@ -355,7 +356,9 @@ thread_part(writer *w)
         return FD_OK;
     }
     const fd_trace_thread *thread = &rank->threads.list[w->thread];
-    const fd_trace_event *events = rank->events.list + w->event;
+    const fd_trace_event *events = rank->events.count > 0
+                                       ? rank->events.list + w->event
+                                       : NULL;
     bool has_any = w->event < rank->events.count
                    && events->thread == w->thread;
     uint32_t count = has_any ? fd_events_of_thread(rank->events.list,

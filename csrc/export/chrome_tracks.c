@@ -1,5 +1,6 @@
 #include "export/chrome_tracks.h"
 
+#include "base/sums.h"
 #include "export/side_tracks.h"
 
 #include <string.h>
@@ -65,7 +66,7 @@ write_phases(const fd_chrome_tracks *tracks, fd_buffer *to)
                          pid, tracks->phases);
         fd_chrome_us(to, start);
         fd_buffer_text(to, ",\"dur\":");
-        fd_chrome_us(to, shown(tracks, slice->end) - start);
+        fd_chrome_us(to, fd_minus(shown(tracks, slice->end), start));
         fd_buffer_format(to, ",\"name\":\"phase: %s\",\"cat\":\"phase\"}",
                          slice->name);
     }

@@ -1,6 +1,7 @@
 #include "export/perfetto.h"
 
 #include "analysis/slices.h"
+#include "base/sums.h"
 #include "export/flows.h"
 #include "export/job_names.h"
 #include "export/perfetto_head.h"
@@ -398,8 +399,10 @@ set_clock(writer *w)
         .map = fd_export_clock_of(w->trace, options, place),
         .step_ns = fd_perfetto_step(off),
         .has_base = true,
-        .base_ns = real - boot};
-    w->clock.map.offset_ns += boot - fd_clock_apply(&zero, 0);
+        .base_ns = fd_minus(real, boot)};
+    w->clock.map.offset_ns =
+        fd_plus(w->clock.map.offset_ns,
+                fd_minus(boot, fd_clock_apply(&zero, 0)));
 }
 
 static fd_status

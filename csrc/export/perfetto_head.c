@@ -1,5 +1,6 @@
 #include "export/perfetto_head.h"
 
+#include "base/sums.h"
 #include "export/perfetto_fields.h"
 #include "export/proto.h"
 
@@ -77,11 +78,11 @@ fd_perfetto_snapshot(fd_buffer *to, uint32_t sequence,
 static void
 put_snapshot(fd_perfetto_ticks *t, int64_t time, fd_buffer *to)
 {
-    int64_t boot = time + t->steps.offset_ns;
+    int64_t boot = fd_plus(time, t->steps.offset_ns);
     const fd_perfetto_reading readings[] = {
-        {FD_PB_INCREMENTAL, time - t->zero},
+        {FD_PB_INCREMENTAL, fd_minus(time, t->zero)},
         {FD_PB_BOOTTIME, boot},
-        {FD_PB_REALTIME, t->clock->base_ns + boot}};
+        {FD_PB_REALTIME, fd_plus(t->clock->base_ns, boot)}};
     fd_perfetto_snapshot(to, t->sequence, readings,
                          t->clock->has_base ? 3 : 2);
     t->last = time;

@@ -62,7 +62,9 @@ until(span text, const char *end)
 static span
 from(span text, const char *begin)
 {
-    return (span){begin, (size_t)(text.from + text.size - begin)};
+    const char *end = text.from + text.size;
+    return begin < end ? (span){begin, (size_t)(end - begin)}
+                       : (span){end, 0};
 }
 
 /* The part before the next `mark`, or all; `rest` goes behind it. */
@@ -184,7 +186,7 @@ read_node(const reading *r, span line)
                         "forward_compute_time=...' nor an edge '<TAB>ID -- ID'",
                      line);
     }
-    if (meta == first) {
+    if (meta < first + strlen(between)) {
         return wrong(r, "a node has a name between its id and its figures",
                      line);
     }

@@ -82,11 +82,6 @@ look_in_child(fd_ping_thread *threads, int kept[MANY][2])
             return 2;
         }
     }
-    fd_ping_thread again;
-    if (start(&again) != FD_OK) {
-        return 3;
-    }
-    fd_ping_thread_end(&again);
     return 0;
 }
 

@@ -58,6 +58,9 @@ bad_lines_are_told(void)
         {"a -- forward_compute_time=1\n",
          "g.txt:1: a node has a name between its id and its figures: 'a -- "
          "forward_compute_time=1'"},
+        {"a -- -- forward_compute_time=1\n", /* one space for both */
+         "g.txt:1: a node has a name between its id and its figures: 'a -- -- "
+         "forward_compute_time=1'"},
         {NODE("a", FIGURES(1, two, 4, 8)),
          "g.txt:1: backward_compute_time is no finite number: 'two'"},
         {NODE("a", FIGURES(-1, 2, 4, 8)),

