@@ -279,8 +279,19 @@ rename_to_new(int folder, const char *name, int to, const char *target)
     if (errno != EINVAL && errno != ENOSYS) {
         return -1;
     }
-    int linked = linkat(folder, name, to, target, 0);
-    return linked == 0 ? unlinkat(folder, name, 0) : linked;
+    if (linkat(folder, name, to, target, 0) == 0) {
+        return unlinkat(folder, name, 0);
+    }
+    /* Nor two names: what is between these two calls is left to the lock of
+     * the run directory. */
+    if (errno != EPERM && errno != EOPNOTSUPP) {
+        return -1;
+    }
+    if (faccessat(to, target, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+        errno = EEXIST;
+        return -1;
+    }
+    return renameat(folder, name, to, target);
 }
 
 fd_status

@@ -12,7 +12,7 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +93,7 @@ class Place:
         self.name = name
         self.local = local
         self.local_name = local_name
-        self.before: bytes | None = None  # id of the recording that was there
+        self.began = 0  # ns since 1970
 
     @property
     def path(self) -> Path:
@@ -115,11 +115,10 @@ def claimed(out: str | os.PathLike[str], rank: int, best_effort: bool = False) -
     """
     folder = open_folder(out)
     with locked(folder, best_effort):
-        place = Place(folder, Path(out), free_name(folder, rank, best_effort))
+        place = Place(folder, Path(out), free_name(folder, rank, best_effort), began=time.time_ns())
         if network_file_system(Path(folder.path)) is not None:
             place.local = _core.Folder("/dev/shm" if os.access("/dev/shm", os.W_OK) else temporary_folder())
             place.local_name = f"fastdispatch-{os.getuid()}-{os.getpid()}-{place.name}"
-            place.before = recording_id(folder, place.name)
         yield place
 
 
@@ -166,24 +165,27 @@ def recording_id(folder: _core.Folder, name: str) -> bytes | None:
 def settle(place: Place, rank: int, world: int, run: str) -> str | None:
     """Put a finished recording where it belongs, under the name of its rank. Returns what is worth a line to the user,
     and raises Error where the recording stays where it is."""
-    target = recording_name(rank)
-    if place.local is None and place.name == target:
+    if place.local is None and place.name == recording_name(rank):
         return None
     with locked(place.folder, best_effort=True):
+        names = [recording_name(rank)] if place.local is None else chain([recording_name(rank)], own_names(rank))
+        target = next((name for name in names if _is_left(place, name)), place.name)
         if place.local is not None:
-            _bring_home(place, rank)
-        if place.name != target and _is_free(place.folder, target):
+            place.local.move(place.local_name, place.folder, target)
+        elif target != place.name:
             place.folder.move(place.name, place.folder, target)
-            place.name = target
+        place.name = target
         return register(place.folder, place.name, rank, world, run, again=True)
 
 
-def _bring_home(place: Place, rank: int) -> None:
-    """From the local file system; not over what another process has brought here meanwhile."""
-    assert place.local is not None
-    if recording_id(place.folder, place.name) not in (None, place.before):
-        place.name = next(own for own in own_names(rank) if _is_free(place.folder, own))
-    place.local.move(place.local_name, place.folder, place.name)
+def _is_left(place: Place, name: str) -> bool:
+    """Whether a name is free at the end: what is there, if anything, had ended before this recording began. Another
+    process of the same rank may have ended in between."""
+    if not _is_free(place.folder, name):
+        return False
+    head = place.folder.read(name, 184) or b""
+    times = (int.from_bytes(head[at : at + 8], "little") for at in (144, 176))  # realtime_ns of start and stop
+    return max(times) < place.began
 
 
 def save(session: _core.Session, out: str | os.PathLike[str], rank: int, world: int, run: str) -> Path:

@@ -28,6 +28,9 @@ class job_schedule_profiler_range:
     After iteration ``end - 1`` the recording is finished and the process ends by ``sys.exit()``, unless an exception is
     on its way or ``exit_after_prof`` is false. With ``start >= end`` nothing is recorded and nothing ends.
 
+    A recording that cannot be written is held in memory and written somewhere at its end (``best_effort`` of
+    :class:`CallGraph`): this is the middle of a training.
+
     ``gpu`` is that of :class:`CallGraph`, for a recording that is started here: ``"ops+jobs@1"`` times operators and
     jobs on the GPU in every iteration of the range.
 
@@ -89,7 +92,7 @@ def _start(gpu: str | Gpu) -> None:
     global _own, _windows
     _windows += 1
     out = os.environ.get("FASTDISPATCH_OUT") or "fastdispatch-out"
-    graph = CallGraph(out if _windows == 1 else f"{out}-{_windows}", timeline=True, gpu=gpu)
+    graph = CallGraph(out if _windows == 1 else f"{out}-{_windows}", timeline=True, gpu=gpu, best_effort=True)
     graph._ambient = True
     graph.start()
     _own = graph

@@ -51,6 +51,21 @@ def test_the_truth_table(arguments: Any, wanted: list[int], tmp_path: Path, monk
     assert list(tmp_path.glob("*")) == ([tmp_path / "out"] if wanted else [])
 
 
+def test_a_training_goes_on_where_it_cannot_be_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("FASTDISPATCH_OUT", str(tmp_path / "file" / "out"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("fastdispatch.profiler_range._windows", 0)
+    assert loop(3, 6, False) == ([3, 4, 5], 10)
+    with job_schedule_profiler_range(99, 0, 0) as on:
+        assert not on
+    errors = capsys.readouterr().err.splitlines()
+    assert len(errors) == 2 and "recording in memory" in errors[0]
+    assert fastdispatch.load(errors[1].rpartition(" ")[2]).ranks[0]["steps"] == 3
+
+
 def test_it_exits_after_the_last_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FASTDISPATCH_OUT", str(tmp_path))
     monkeypatch.setattr("fastdispatch.profiler_range._windows", 0)
