@@ -86,14 +86,20 @@ class Place:
     when it is finished; until then it is the one in ``local``."""
 
     def __init__(
-        self, folder: _core.Folder, shown: Path, name: str, local: _core.Folder | None = None, local_name: str = ""
+        self,
+        folder: _core.Folder,
+        shown: Path,
+        name: str,
+        local: _core.Folder | None = None,
+        local_name: str = "",
+        began: int = 0,
     ) -> None:
         self.folder = folder
         self.shown = shown  # the run directory as the user calls it
         self.name = name
         self.local = local
         self.local_name = local_name
-        self.began = 0  # ns since 1970
+        self.began = began  # ns since 1970
 
     @property
     def path(self) -> Path:

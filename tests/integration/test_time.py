@@ -16,7 +16,6 @@ import fastdispatch
 from tests import processes, programs
 from tests.oracle.recorded import Recorded
 
-
 #: By how much two clocks may differ over a second.
 EXACT = 0.999
 
