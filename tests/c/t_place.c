@@ -78,7 +78,7 @@ who_writes(void)
     OK(fixture_open(&f, "writers/rank.fd", 4));
     OK(fd_place_look(&folder, "rank.fd", &writer, NULL));
     EQUAL(writer, FD_WRITER_LIVES);
-    fd_recording_stop(f.recording);
+    fd_recording_stop(f.recording, true);
     OK(fd_place_look(&folder, "rank.fd", &writer, NULL));
     EQUAL(writer, FD_WRITER_LIVES); /* notes may follow */
     fd_file_finish(&f.recording->file);
