@@ -41,7 +41,7 @@ void fd_buffer_u64(fd_buffer *buffer, uint64_t value);
  * control characters are escaped. */
 void fd_buffer_json(fd_buffer *buffer, const char *text, size_t size);
 
-/* Append a regular file, of which there may be `most` bytes. */
+/* Append the content of a regular file of at most `most` bytes. */
 fd_status fd_buffer_load(fd_buffer *buffer, const char *path, size_t most,
                          fd_error *error);
 

@@ -30,7 +30,7 @@ fd_high(int fd)
     return moved >= 0 ? moved : fd;
 }
 
-/* Of a new entry of a directory: `all` are the bits that others could get. */
+/* The mode of a new entry: `all` are the bits it could have. */
 static mode_t
 mode_in(const struct stat *folder, bool is_private, mode_t all)
 {
@@ -40,7 +40,7 @@ mode_in(const struct stat *folder, bool is_private, mode_t all)
                : owner | (folder->st_mode & all & 077);
 }
 
-/* `path` is cut at a slash: the directory above is before the one before. */
+/* The last directory of a path; those above it exist. */
 static int
 make_one(char *path)
 {
@@ -217,8 +217,8 @@ fd_folder_look(const fd_folder *folder, const char *name, struct stat *info,
     return FD_OK;
 }
 
-/* Looked at first: opening some devices does something. And again when it is
- * open: it may be another file by then. */
+/* The type is checked before, because opening a device can have an effect, and
+ * after, because the entry may have been replaced in between. */
 fd_status
 fd_folder_file(const fd_folder *folder, const char *name, int flags, int *fd,
                fd_error *error)
@@ -268,8 +268,8 @@ fd_folder_create(const fd_folder *folder, const char *name, bool is_private,
                               strerror(errno));
 }
 
-/* Where the file system cannot rename without replacing, a second name that
- * must be new does the same. */
+/* On file systems that cannot rename without replacing, a second link, which
+ * fails if the name exists, has the same effect. */
 static int
 rename_to_new(int folder, const char *name, int to, const char *target)
 {
@@ -282,8 +282,8 @@ rename_to_new(int folder, const char *name, int to, const char *target)
     if (linkat(folder, name, to, target, 0) == 0) {
         return unlinkat(folder, name, 0);
     }
-    /* Nor two names: what is between these two calls is left to the lock of
-     * the run directory. */
+    /* Neither links nor renaming without replacing: only the lock of the run
+     * directory protects the time between these two calls. */
     if (errno != EPERM && errno != EOPNOTSUPP) {
         return -1;
     }

@@ -31,8 +31,9 @@ fd_lock_release(int fd)
     change(fd, F_OFD_SETLK, &lock);
 }
 
-/* A lock for reading conflicts with those for writing alone: readers that lock
- * (other programs) do not make a recording look alive. */
+/* The query is for a read lock, which conflicts with write locks only: other
+ * programs that lock the file for reading do not make a recording look
+ * alive. */
 fd_lock_state
 fd_lock_query(int fd)
 {

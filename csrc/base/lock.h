@@ -1,15 +1,15 @@
-/* The lock by which others see that the writer of a file lives: an open file
- * description lock over the whole file. It goes when its process does, a
- * reader can ask for it without taking anything, and closing another
- * descriptor of the same file does not give it up (as it would a lock of the
- * process). A forked child shares it until it has closed its copy. */
+/* The lock that shows that the writer of a file lives: an open file description
+ * lock over the whole file. The kernel releases it when the process ends, a
+ * reader can query it without locking anything, and closing another descriptor
+ * of the same file does not release it (unlike a POSIX lock of the process). A
+ * forked child shares the lock until it has closed its copy. */
 #ifndef FD_LOCK_H
 #define FD_LOCK_H
 
 typedef enum fd_lock_state {
     FD_LOCK_FREE,
     FD_LOCK_HELD,   /* by another description, of any process */
-    FD_LOCK_UNKNOWN /* this file system has no such locks */
+    FD_LOCK_UNKNOWN /* the file system does not support such locks */
 } fd_lock_state;
 
 /* Take the lock without waiting. FREE: it is now this description's. */

@@ -36,7 +36,7 @@ refused(const fd_new_file *file, fd_error *error)
     return cannot(file, strerror(errno), error);
 }
 
-/* What is there must be a file, or a link, which is replaced itself. */
+/* An existing target must be a regular file, or a link to one. */
 static fd_status
 check_target(const fd_new_file *file, fd_error *error)
 {

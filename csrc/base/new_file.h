@@ -1,8 +1,7 @@
 /* A file that appears as a whole: written under a temporary name beside it,
  * then renamed, so that a reader sees the old file or the new one and nothing
- * between. The temporary name is a new file of ours whatever others make
- * meanwhile. Only a regular file is replaced (a link itself, not what it
- * points to). */
+ * between. The temporary name is random and created exclusively. Only a regular
+ * file is replaced; of a link, the link itself. */
 #ifndef FD_NEW_FILE_H
 #define FD_NEW_FILE_H
 
@@ -16,8 +15,7 @@ typedef struct fd_new_file {
     char temporary[NAME_MAX + 1];
 } fd_new_file;
 
-/* By its path, or by its name in a folder: then it is private where strangers
- * share that. */
+/* By its path, or by its name in a folder; the latter is private (folder.h). */
 fd_status fd_new_file_open(fd_new_file *file, const char *path,
                            fd_error *error);
 fd_status fd_new_file_open_in(fd_new_file *file, const fd_folder *folder,
@@ -30,7 +28,7 @@ fd_status fd_new_file_write(fd_new_file *file, const void *bytes, size_t size,
 fd_status fd_new_file_keep(fd_new_file *file, fd_error *error);
 void fd_new_file_drop(fd_new_file *file);
 
-/* A name beside `name` that nobody has guessed. */
+/* A random name for a temporary file beside `name`. */
 void fd_temporary_name(char temporary[NAME_MAX + 1], const char *name);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { LOOKS = 4 }; /* at slots that may be free, for each new class */
+enum { LOOKS = 4 }; /* slots examined for reuse, for each new class */
 
 /* The reference of class 0: never created by Python, refers to nothing. */
 static PyWeakReference no_class;
@@ -59,15 +59,15 @@ is_gone(const fd_class *known)
     return reference->wr_object == Py_None;
 }
 
-/* The id that the next class in this slot gets; 0: there is none left. */
+/* The id for the next class in this slot; 0 after the last generation. */
 static uint32_t
 next_id(uint32_t id)
 {
     return id <= UINT32_MAX - FD_CLASS_SLOTS ? id + FD_CLASS_SLOTS : 0;
 }
 
-/* The slot of a class that is gone, among the next few; 0: none is. Few are
- * enough: the table grows only while most of its classes are alive. */
+/* A slot whose class is dead, among the next few; 0 if there is none. A few are
+ * enough: the table then grows only while most of its classes are alive. */
 static uint32_t
 abandoned(fd_classes *classes)
 {
@@ -82,7 +82,7 @@ abandoned(fd_classes *classes)
     return 0;
 }
 
-/* A place for another class, and the id it gets there; 0: no room. */
+/* A slot for a new class, and its id there; 0 if there is no room. */
 static uint32_t
 place_of(fd_classes *classes, uint32_t *id)
 {
@@ -105,7 +105,7 @@ known_id(const fd_classes *classes, const PyTypeObject *type)
     return id != 0 && fd_classes_is(classes, id, type) ? id : 0;
 }
 
-/* No code of the program runs in here: the reference is there already. */
+/* Runs no code of the program: the reference exists already. */
 static uint32_t
 enter(fd_classes *classes, PyTypeObject *type, PyObject *reference)
 {

@@ -1,14 +1,14 @@
-/* Every class that is the runtime class of a call, by an id that no other class
- * has before or after it:
+/* The runtime classes of calls. Each has an id that is never given to another
+ * class:
  *
  *     id   │ generation │ slot │        slot 0: no class
  *            12 bits      20 bits
  *
  * Classes are held by weak references only: a local class whose method closes
- * over a model must not keep it alive. The slot of a class that is gone is used
- * again under the next generation, so that a program may make classes all day;
- * a context that still has the old id then has the id of no class. A slot whose
- * generations are used up stays empty. Needs the GIL. */
+ * over a model must not keep it alive. The slot of a dead class is reused with
+ * the next generation, so that a program can create classes without end; ids of
+ * earlier generations, which contexts may still hold, match no class. A slot
+ * that has used all generations stays empty. Needs the GIL. */
 #ifndef FD_CLASSES_H
 #define FD_CLASSES_H
 
@@ -31,7 +31,7 @@ typedef struct fd_class {
 typedef struct fd_classes {
     FD_VECTOR(fd_class) known; /* by slot */
     fd_map by_type; /* type address -> id of the class last seen there */
-    uint32_t hand;  /* the slot that was last looked at for reuse */
+    uint32_t hand;  /* last slot that was examined for reuse */
 } fd_classes;
 
 /* -1 with MemoryError. */

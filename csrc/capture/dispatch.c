@@ -72,7 +72,7 @@ range_effect(const char *name)
     return strncmp(name, "profiler::_record_function_exit", 31) == 0 ? -1 : 0;
 }
 
-/* What there is to know of an operator; -1 with an exception. */
+/* Fill in name, call and range. -1 with an exception. */
 static int
 describe(fd_dispatched *met)
 {
@@ -90,8 +90,9 @@ describe(fd_dispatched *met)
     return met->call == NULL ? -1 : 0;
 }
 
-/* NULL: it cannot be described, or there is no memory. The operator runs all
- * the same, and only what is no Exception (an interrupt) is left set. */
+/* Add an operator. NULL if it cannot be described or memory is out: the caller
+ * then runs it unrecorded. Only exceptions outside of Exception, such as an
+ * interrupt, stay set. */
 static fd_dispatched *
 meet(fd_dispatch *dispatch, PyObject *function)
 {
@@ -208,8 +209,8 @@ autograd_context(fd_dispatch *dispatch, fd_thread *thread,
     return context;
 }
 
-/* The context of the autograd node that is running, if there is one, entered
- * for the operator that is about to run. */
+/* If an autograd node is running, enter its context for the operator that is
+ * about to run. */
 static void
 enter_autograd(fd_dispatch *dispatch, fd_thread *thread, const void *owner)
 {
@@ -259,16 +260,16 @@ end_range(fd_thread *thread, bool timed)
     }
 }
 
-/* A name for the entries of one call that no other entry has: an odd number,
- * which is nobody's address. */
+/* A unique owner for the entries of one call: an odd number, so that it differs
+ * from every address. */
 static const void *
 new_owner(void)
 {
     return (const void *)(uintptr_t)(2 * ++fd_process.dispatched + 1);
 }
 
-/* Close the entries of a call and all above. Where a switch of greenlets has
- * taken them away there is nothing to close: see decision 7. */
+/* Close the entries of a call and all above them. If a switch of greenlets has
+ * removed them already there is nothing to close: see decision 7. */
 static void
 leave(fd_thread *thread, uint32_t generation, const void *owner, bool timed)
 {
@@ -321,7 +322,7 @@ record(fd_dispatch *dispatch, fd_dispatched *known, fd_thread *thread,
     return result;
 }
 
-/* An operator that could not be taken up runs as if nobody watched. */
+/* Run an operator that could not be added. */
 static PyObject *
 run_unknown(PyObject *function, PyObject *args, PyObject *kwargs)
 {

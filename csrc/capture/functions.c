@@ -4,9 +4,8 @@
 #include "capture/guard.h"
 #include "capture/rules.h"
 
-/* Code objects with the class they were called for, of which the node is kept
- * at hand. Past that all are looked up anew: a program that makes classes all
- * day would need memory for every one. */
+/* Limit of the cache from (code object, class) to node. Past the limit it is
+ * emptied: a program that creates classes without end would fill it. */
 enum { MOST_KEYS = 1 << 18 };
 
 /* Text of a name; a lone surrogate in it cannot be UTF-8. */
@@ -100,7 +99,7 @@ node_of(fd_thread *thread, const PyCodeObject *code, const fd_code *known,
         bool counts = class_id != 0 && fd_receiver_counts(known, code, type);
         node = add_node(thread, code, counts ? type : NULL, added);
         if (session->nodes.count >= MOST_KEYS) {
-            fd_map_clear(&session->nodes); /* classes come and go: see above */
+            fd_map_clear(&session->nodes);
         }
         if (node != 0) {
             fd_map_put(&session->nodes, key, node);

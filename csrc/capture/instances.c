@@ -5,7 +5,7 @@
 
 enum {
     MAX_INSTANCES = 256 * 1024, /* alive at a time */
-    LOOKS = 4, /* at entries that may be free, for each new instance */
+    LOOKS = 4, /* entries examined for reuse, for each new instance */
     MAX_ENCLOSING = 64
 };
 
@@ -87,8 +87,8 @@ name(fd_instances *instances, fd_tree *tree, PyObject *self)
     return fd_recording_module(tree->recording, 0, class_name, class_name);
 }
 
-/* The entry of an instance that is gone: the one that was at this address, or
- * one among the next few; 0: none is. */
+/* The entry of a dead instance: the one at this address, or one of the next
+ * few; 0 if there is none. */
 static uint32_t
 abandoned(fd_instances *instances, const PyObject *self)
 {
@@ -107,7 +107,7 @@ abandoned(fd_instances *instances, const PyObject *self)
     return 0;
 }
 
-/* An entry for another instance; 0 when there is no room. */
+/* An entry for a new instance; 0 if there is no room. */
 static uint32_t
 free_entry(fd_instances *instances, const PyObject *self)
 {

@@ -19,7 +19,7 @@ typedef struct fd_instances {
     FD_VECTOR(fd_instance) known; /* entry 0 unused */
     fd_map by_address; /* object address -> latest entry for it */
     fd_map by_module;  /* module id -> latest entry for it */
-    uint32_t hand;     /* the entry that was last looked at for reuse */
+    uint32_t hand;     /* last entry that was examined for reuse */
     fd_finder finder;
 } fd_instances;
 

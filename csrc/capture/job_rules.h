@@ -86,9 +86,9 @@ typedef struct fd_job_site {
 /* What a code object is by the rules; NULL for nearly all. The GIL. */
 fd_job_site *fd_job_site_of(const PyCodeObject *code);
 
-/* A call that runs Python code between two looks at the sites of its code
- * object holds them: a rule that is added meanwhile replaces them there. The
- * last fd_job_site_free frees them; NULL is allowed in both. */
+/* Keep the sites of a code object alive while Python code runs, which may add a
+ * rule and so replace them. The last fd_job_site_free frees them. NULL is
+ * allowed in both. */
 fd_job_site *fd_job_site_hold(fd_job_site *site);
 void fd_job_site_free(fd_job_site *site);
 

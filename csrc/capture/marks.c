@@ -6,7 +6,7 @@
 #include "store/stack.h"
 
 enum {
-    SLICE_MS = 20, /* of a wait, between looks for signals */
+    SLICE_MS = 20, /* of a wait, between checks for signals */
     MOST_AROUND = 64
 };
 
@@ -106,7 +106,7 @@ fd_marks_pause(fd_session *session)
 {
     fd_marks_plan *plan = &session->marks;
     bool over = session->steps.number - plan->first != plan->last;
-    plan->sampled += plan->sampling && over; /* not one that has just begun */
+    plan->sampled += plan->sampling && over; /* or it has just begun */
     plan->sampling = false;
     if (plan->gpu != NULL) {
         fd_gpu_drain(plan->gpu, false);

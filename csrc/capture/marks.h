@@ -36,7 +36,7 @@ typedef struct fd_marks_plan {
     uint64_t last;    /* step that was decided on last */
     uint64_t sampled; /* steps */
     uint32_t windows; /* times that sampling began */
-    bool closed;      /* what is left of the marks is counted */
+    bool closed;      /* fd_marks_close was called */
 } fd_marks_plan;
 
 typedef struct fd_open_mark {
@@ -71,22 +71,21 @@ fd_marks_frames(const fd_marks_plan *plan)
 void fd_marks_look(struct fd_thread *thread);
 
 /* A window of the schedule begins, a step ends: whether the next one is
- * sampled. True: hooks have to change. Needs the GIL. What the GPU has passed
- * meanwhile is taken in, also of windows before: an interval belongs to the
- * call that it is of, whenever that is. */
+ * sampled. True: hooks have to change. Needs the GIL. Both collect the
+ * intervals that are complete by now, those of earlier windows included. */
 bool fd_marks_window(struct fd_session *session, struct fd_thread *thread);
 bool fd_marks_step(struct fd_session *session, struct fd_thread *thread);
 
-/* The window ends: nothing is waited for. Marks that the GPU has not passed are
- * left to later steps. */
+/* The window ends. Does not wait: later steps collect the marks that the GPU
+ * has not passed yet. */
 void fd_marks_pause(struct fd_session *session);
 
-/* After the last window, outside all hooks: wait for the marks that are left,
- * for so many milliseconds at most, without the GIL. -1 with an exception: a
- * signal came meanwhile, and its handler raised. */
+/* After the last window, outside all hooks: wait for the remaining marks, at
+ * most `patience_ms`, without the GIL. -1 with an exception if a signal handler
+ * raised one. */
 int fd_marks_wait(struct fd_session *session, int patience_ms);
 
-/* For good: what is left now is counted as unfinished. */
+/* Count the remaining intervals as unfinished, and close the GPU. */
 void fd_marks_close(struct fd_session *session);
 
 /* The topmost entry has just been opened, in a sampled step. `call`: what it is

@@ -7,13 +7,13 @@
 #include "base/status.h"
 #include "capture/frame_hook.h"
 
-/* Register our callbacks, or exchange their purpose. Without a free tool id
- * nothing is installed, and the line says who has them. Needs the GIL, as all
- * below; leaves no exception. */
+/* Register our callbacks, or change their purpose. FD_ECONFLICT if no tool id
+ * is free; the message names the tools that have them. Needs the GIL, as all
+ * below. Sets no exception. */
 fd_status fd_monitor_install(fd_hook hook, fd_error *error);
 
-/* Nothing is reported until the next fd_monitor_install, which needs no new id:
- * no other tool can take ours meanwhile. */
+/* Disable all events until the next fd_monitor_install, and keep the tool id:
+ * another tool could claim it meanwhile. */
 void fd_monitor_rest(void);
 
 void fd_monitor_remove(void);

@@ -25,7 +25,7 @@ done(PyObject *result)
 static const int ids[] = {5, 4, 3, 2};
 enum { IDS = sizeof ids / sizeof *ids };
 
-/* The users of the ids: "5: a, 4: b, 3: coverage, 2: cProfile". */
+/* The owners of the ids: "5: a, 4: b, 3: coverage, 2: cProfile". */
 static void
 name_owners(PyObject *module, char *text, size_t room)
 {
@@ -57,9 +57,8 @@ claim_tool(PyObject *module, fd_error *error)
     }
     name_owners(module, owners, sizeof owners);
     fd_fail(error, FD_ECONFLICT,
-            "calls='monitor': other tools have every tool id of sys.monitoring"
-            " that there is for this (%s): end one of them, or use"
-            " calls='frame'",
+            "calls='monitor': no tool id of sys.monitoring is free (%s):"
+            " end one of these tools, or use calls='frame'",
             owners);
     return -1;
 }

@@ -1,6 +1,6 @@
 /* sys.monitoring (PEP 669, Python 3.12 and later): a tool id of our own, its
- * callbacks, its events. Needs the GIL. A pending exception stays, and none is
- * left behind but by fd_monitoring_set_local. */
+ * callbacks, its events. Needs the GIL. All functions except
+ * fd_monitoring_set_local keep a pending exception and set none. */
 #ifndef FD_MONITORING_H
 #define FD_MONITORING_H
 
@@ -14,12 +14,12 @@ typedef struct fd_monitored {
     long bit;   /* of the event, filled in by fd_monitoring_open */
 } fd_monitored;
 
-/* Claim a tool id and have these events reported. The id, or -1: none is free;
- * the line says who has them. */
+/* Claim a tool id and enable these events. Returns the id, or -1 if none is
+ * free; the message names the tools that have them. */
 int fd_monitoring_open(fd_monitored *events, size_t count, fd_error *error);
 
-/* Report the events that are not local, or none of them, and keep the id. False
- * when memory is out. */
+/* Enable or disable the events that are not local, and keep the id. False when
+ * memory is out. */
 bool fd_monitoring_switch(int tool, const fd_monitored *events, size_t count,
                           bool on);
 

@@ -347,7 +347,7 @@ fd_pipeline_called(fd_thread *thread, fd_job_site *site, fd_frame *frame,
         return;
     }
     fd_guard guard = fd_guard_enter(thread);
-    fd_job_site *held = fd_job_site_hold(site); /* an engine is asked in it */
+    fd_job_site *held = fd_job_site_hold(site); /* `called` may run Python code */
     bool more = true;
     for (; site != NULL && more; site = site->next) {
         if (fd_source_holds(&site->sources[FD_FIELD_WHEN], frame, true)) {

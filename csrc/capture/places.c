@@ -4,9 +4,9 @@
 
 enum {
     MAX_VISITS = 100000,      /* of one walk */
-    FEW = 64,                 /* places that need not be kept */
-    MOST_VISITS = 2000000,    /* of all walks, and for each question ... */
-    VISITS_A_QUESTION = 256   /* ... so many more */
+    FEW = 64,                 /* not worth a place in the cache */
+    MOST_VISITS = 2000000,    /* of all walks, plus ... */
+    VISITS_A_SEARCH = 256     /* ... this for each search */
 };
 
 static void
@@ -28,7 +28,7 @@ fd_finder_clear(fd_finder *finder)
     Py_CLEAR(finder->key);
 }
 
-/* The modules of a module, borrowed; NULL: it has none. */
+/* The `_modules` of a module, borrowed; NULL if it has none. */
 static PyObject *
 children_of(const fd_finder *finder, PyObject *module)
 {
@@ -41,8 +41,7 @@ children_of(const fd_finder *finder, PyObject *module)
     return children != NULL && PyDict_Check(children) ? children : NULL;
 }
 
-/* The place of a module that is met for the first time; 0: it has one, or
- * there is no room. */
+/* Add a module. Returns 0 if it has a place already, or if there is no room. */
 static uint32_t
 add(fd_places *places, const PyObject *module, PyObject *key, uint32_t below)
 {
@@ -66,7 +65,7 @@ add(fd_places *places, const PyObject *module, PyObject *key, uint32_t below)
     return place;
 }
 
-/* Depth first: a module that is in several places is known by the first. */
+/* Depth first: a module in several places gets the first. */
 static void
 walk(fd_finder *finder, uint64_t *visits, PyObject *module, uint32_t below,
      int depth)
@@ -92,8 +91,8 @@ walk(fd_finder *finder, uint64_t *visits, PyObject *module, uint32_t below,
     Py_XDECREF(children);
 }
 
-/* Whether there is a way down to `wanted`. Costs a fraction of a walk that notes
- * all places. */
+/* Whether `wanted` is below `module`. Much cheaper than a walk that collects
+ * places. */
 static bool
 is_below(const fd_finder *finder, uint64_t *visits, PyObject *module,
          const PyObject *wanted, int depth)
@@ -119,7 +118,7 @@ is_below(const fd_finder *finder, uint64_t *visits, PyObject *module,
     return found;
 }
 
-/* Append a name to the path; false: it is too long. */
+/* Append a name to the path; false if it becomes too long. */
 static bool
 append(char path[FD_PLACE_NAME], size_t *used, const char *name)
 {
@@ -136,7 +135,7 @@ append(char path[FD_PLACE_NAME], size_t *used, const char *name)
     return true;
 }
 
-/* Follow the place down from the holder, as it is now. */
+/* Follow the path of a place through the current modules of the holder. */
 static bool
 leads_to(const fd_finder *finder, const fd_places *places, PyObject *holder,
          uint32_t place, const PyObject *wanted, char path[FD_PLACE_NAME])
@@ -168,7 +167,7 @@ finds(const fd_finder *finder, const fd_places *places, PyObject *holder,
            && leads_to(finder, places, holder, place, wanted, path);
 }
 
-/* The places of the holder, or those that were not asked for the longest. */
+/* The cache entry of the holder, or the least recently used one. */
 static fd_places *
 places_of(fd_finder *finder, const PyObject *holder)
 {
@@ -183,7 +182,7 @@ places_of(fd_finder *finder, const PyObject *holder)
     return oldest;
 }
 
-/* All places below the holder, anew. */
+/* Collect all places below the holder. */
 static void
 build(fd_finder *finder, PyObject *holder)
 {
@@ -198,7 +197,7 @@ build(fd_finder *finder, PyObject *holder)
     finder->visits += visits;
 }
 
-/* What was built replaces what was known of the holder, if it is large. */
+/* Move the places of the latest walk to the cache, unless they are few. */
 static void
 keep(fd_finder *finder, fd_places *places)
 {
@@ -212,8 +211,7 @@ keep(fd_finder *finder, fd_places *places)
     finder->small = (fd_places){.holder = 0};
 }
 
-/* Whether a module that is not where the places say can be there all the
- * same. */
+/* Whether a module that is not among the known places was added since. */
 static bool
 has_come(fd_finder *finder, PyObject *holder, const PyObject *wanted)
 {
@@ -223,13 +221,13 @@ has_come(fd_finder *finder, PyObject *holder, const PyObject *wanted)
     return found;
 }
 
-/* A holder whose modules are not known yet may cost twice as much: nearly all
- * of them are going to be asked for, while a module that is not where the places
- * were a moment ago is probably below no holder. */
+/* Holders without known places have twice the limit: most of their modules will
+ * be searched for. A module that is missing among known places is probably not
+ * below the holder. */
 static bool
 affords(const fd_finder *finder, bool known)
 {
-    uint64_t most = MOST_VISITS + VISITS_A_QUESTION * finder->asked;
+    uint64_t most = MOST_VISITS + VISITS_A_SEARCH * finder->asked;
     return finder->visits < (known ? most : 2 * most);
 }
 

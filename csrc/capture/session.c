@@ -227,7 +227,7 @@ uninstall(const fd_session *session)
     }
 }
 
-/* For a while: what was claimed is kept. */
+/* Temporarily: keep the tool id of sys.monitoring. */
 static void
 unhook(const fd_session *session)
 {
@@ -291,7 +291,7 @@ fd_session_start(fd_session *session, fd_error *error)
                        "this process is recording already: stop the running "
                        "CallGraph first");
     }
-    if (session->calls == FD_CALLS_MONITOR) { /* while it can be refused */
+    if (session->calls == FD_CALLS_MONITOR) { /* before anything else changes */
         fd_status status = fd_monitor_install(FD_HOOK_WATCHING, error);
         if (status != FD_OK) {
             return status;

@@ -93,8 +93,8 @@ fd_status fd_session_open(fd_session **session, const fd_folder *folder,
                           fd_error *error);
 
 /* Make the session the active one and record its first step, if its schedule
- * wants it. FD_ECONFLICT, with a line, when another session is active or
- * sys.monitoring has no room. Needs the GIL, as all below. */
+ * wants it. FD_ECONFLICT, with a message, when another session is active
+ * or sys.monitoring has no free tool id. Needs the GIL, as all below. */
 fd_status fd_session_start(fd_session *session, fd_error *error);
 
 /* Stop for good: hooks out, times settled. Notes can still be added. */

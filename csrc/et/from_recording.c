@@ -554,7 +554,7 @@ read_recording(fd_et *et, const char *path, bool layers, fd_et_hiding *hiding,
                      : fd_fail(error, FD_EFORMAT,
                                "%s: no operators for execution traces%s", path,
                                m.file.truncated || m.file.damaged > 0
-                                   ? " in what can be read of it: it is cut "
+                                   ? " in the readable part: it is cut "
                                      "short or damaged"
                                    : ": record with CallGraph(et=True)");
     }

@@ -1,7 +1,7 @@
 #include "export/chrome.h"
 
-#include "base/budget.h"
 #include "analysis/slices.h"
+#include "base/budget.h"
 #include "base/sums.h"
 #include "export/chrome_head.h"
 #include "export/chrome_tracks.h"
@@ -356,16 +356,13 @@ thread_part(writer *w)
         return FD_OK;
     }
     const fd_trace_thread *thread = &rank->threads.list[w->thread];
-    const fd_trace_event *events = rank->events.count > 0
-                                       ? rank->events.list + w->event
-                                       : NULL;
+    const fd_trace_event *events = rank->events.list + w->event;
     bool has_any = w->event < rank->events.count
                    && events->thread == w->thread;
-    uint32_t count = has_any ? fd_events_of_thread(rank->events.list,
-                                                   rank->events.count,
-                                                   w->event)
-                                   - w->event
-                             : 0;
+    uint32_t end = has_any ? fd_events_of_thread(rank->events.list,
+                                                 rank->events.count, w->event)
+                           : w->event;
+    uint32_t count = end - w->event;
     if (count == 0 && thread->events_lost == 0) {
         w->thread++;
         return FD_OK;

@@ -98,7 +98,7 @@ fd_timeline_check(const fd_trace *trace, int rank, fd_error *error)
         incomplete = incomplete || trace->ranks.list[i].incomplete;
     }
     return fd_fail(error, FD_EINVAL, "there is no timeline in %s",
-                   incomplete ? "what can be read of this recording"
+                   incomplete ? "the readable part of this recording"
                               : "this recording: record with "
                                 "CallGraph(timeline=True) or `fastdispatch "
                                 "run --timeline`");

@@ -36,7 +36,7 @@ typedef struct fd_gpu_device {
     uint64_t marks;
     int error; /* CUDA's number, and what answered it; 0: none */
     const char *failing;
-    bool stuck; /* another thread was at it when it was closed */
+    bool stuck; /* another thread held the lock when it was closed */
 } fd_gpu_device;
 
 /* What a hook knows of a call that begins. */
@@ -72,8 +72,8 @@ void fd_gpu_device_drain(fd_gpu_device *device, bool grows);
 /* Whether there are marks left to pass. */
 bool fd_gpu_device_is_busy(fd_gpu_device *device);
 
-/* No more marks; what never ended is counted, unless another thread is at it
- * right now. A hook that is late finds nothing to do. */
+/* No more marks. Counts the intervals without an end, unless another thread
+ * holds the lock right now. Later calls of hooks do nothing. */
 void fd_gpu_device_close(fd_gpu_device *device);
 
 /* Free everything. `alive` as for the pool. No hook runs any more. */

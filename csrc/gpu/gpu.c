@@ -129,7 +129,7 @@ describe(const fd_gpu_device *device, fd_buffer *text)
                      width / 2 / device->ticks_per_ns);
     if (device->stuck) {
         fd_buffer_format(text, ", \"error\": \"a thread was inside CUDA at the "
-                               "end: what was not passed is not counted\"");
+                               "end: unfinished intervals are not counted\"");
     }
     else if (device->error != 0) {
         fd_buffer_format(text,
@@ -166,7 +166,7 @@ void
 fd_gpu_close(fd_gpu *gpu)
 {
     if (gpu->process != getpid()) {
-        return; /* nor is the recording that of a child */
+        return; /* a forked child, whose recording is detached */
     }
     for (int i = 0; i < FD_GPU_DEVICES; i++) {
         fd_gpu_device *device = gpu->devices[i];

@@ -11,7 +11,7 @@ typedef struct fd_gpu {
     fd_cudart cuda;
     fd_gpu_figures figures;
     bool starves; /* of the devices */
-    int process;  /* whose CUDA it is; a forked child calls nothing of it */
+    int process;  /* pid; a forked child must not call CUDA */
     pthread_mutex_t lock; /* while a device is added */
     _Atomic(fd_gpu_device *) devices[FD_GPU_DEVICES]; /* owned */
 } fd_gpu;
@@ -24,17 +24,17 @@ fd_status fd_gpu_open(fd_gpu **gpu, fd_recording *recording, fd_error *error);
  * not say, its number is too high, or memory is out. */
 fd_gpu_device *fd_gpu_current(fd_gpu *gpu);
 
-/* Take in what all devices have passed. Waits for nothing. `grows`: between two
- * steps that are recorded, where events may be made for the next. */
+/* Collect the marks that all devices have passed. Does not wait. `grows`: the
+ * call is between two recorded steps, and may create events for the next. */
 void fd_gpu_drain(fd_gpu *gpu, bool grows);
 
-/* Sleep and drain until every mark is passed, for so many milliseconds at most;
- * false: there is nothing left that waiting would bring. The only function of
- * this folder that waits: no hook calls it, and nobody who holds the GIL. */
+/* Sleep and drain until every mark is passed, at most `patience_ms`. True if
+ * marks remain that a longer wait may bring. The only function in this folder
+ * that waits: never call it from a hook, or with the GIL. */
 bool fd_gpu_wait(fd_gpu *gpu, int patience_ms);
 
 /* For good: no more marks, and the recording says what was used and what went
- * wrong. Waits for nothing: marks that were not passed are counted as
+ * wrong. Does not wait: marks that were not passed are counted as
  * unfinished. */
 void fd_gpu_close(fd_gpu *gpu);
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Nothing lies beyond: what of a file does is as good as cut off. */
+/* The bounds of the format; bytes beyond them are ignored. */
 static const size_t MOST = (size_t)FD_MAX_MB << 20;
 static const size_t MOST_SIDE = (size_t)FD_MAX_SPILL_MB << 20;
 
@@ -36,12 +36,12 @@ open_file(fd_chunks *chunks, const char *path, fd_error *error)
     if (info.st_size == 0) {
         return fd_fail(error, FD_EFORMAT, "%s: the file is empty", path);
     }
-    /* Its size after that: where the writer has gone nothing grows any more. */
+    /* The size is taken after that: without a writer it no longer grows. */
     chunks->writer = fd_writer_of(chunks->fd, &header);
     fstat(chunks->fd, &info);
     chunks->size = (size_t)info.st_size < most ? (size_t)info.st_size : most;
     chunks->room = chunks->size;
-    /* A live one may grow up to its own bound meanwhile. */
+    /* A live recording can grow up to its own bound while it is read. */
     if (chunks->writer != FD_WRITER_GONE && header.max_bytes > chunks->room) {
         chunks->room = header.max_bytes < most ? header.max_bytes : most;
     }
@@ -74,7 +74,7 @@ check_header(const fd_chunks *chunks, const char *path, fd_error *error)
     return FD_OK;
 }
 
-/* The copy begins with the header: its page, as it is now. */
+/* Allocate the copy, and read the header into it. */
 static fd_status
 start(fd_chunks *chunks)
 {

@@ -1,9 +1,9 @@
 /* A recording file, checked chunk by chunk, for reading. The bytes may come
- * from anywhere: a live process that goes on writing, one that was killed, a
- * copy cut short, another program, a file that others rewrite or truncate at
- * this moment. So everything is read into memory of our own first, at most
- * once, and what was checked is what is used: nothing is mapped, no byte that
- * changes later matters. Nothing outside the file is touched.
+ * from anywhere: a live process that goes on writing, a killed one, a copy cut
+ * short, another program, a file that somebody rewrites or truncates at this
+ * moment. Therefore everything is copied into private memory first, then
+ * checked, and only the copy is used. The file is not mapped: a truncated
+ * mapping is a SIGBUS. Nothing outside the file is touched.
  *
  * A writer that goes on publishes strings before nodes before contexts before
  * threads. Use counts are taken the other way round, each kind with the chunks
@@ -23,20 +23,20 @@ typedef struct fd_chunk_view {
     uint32_t before;     /* records of this kind in the list before it */
 } fd_chunk_view;
 
-/* What of it is read at once. Events are read chunk by chunk when they are
- * asked for: a timeline can be larger than memory. */
+/* The kinds that are read at once. Events are read chunk by chunk, on request:
+ * a timeline can be larger than memory. */
 typedef enum fd_chunks_part {
-    FD_CHUNKS_FIGURES, /* all but what execution traces are made of */
+    FD_CHUNKS_FIGURES, /* all kinds except those of execution traces */
     FD_CHUNKS_ALL
 } fd_chunks_part;
 
 typedef struct fd_chunks {
-    char *base;         /* owned; a copy, each record at its place. What was
-                           not read is 0 */
+    char *base;         /* owned; a copy, each record at its offset; parts that
+                           were not read are 0 */
     size_t size;        /* of the file; grows while a live one is opened */
-    size_t room;        /* bytes that have a place */
+    size_t room;        /* bytes of `base` */
     int fd;             /* until it is closed; -1 without a file */
-    const char *memory; /* borrowed: what is read instead of a file */
+    const char *memory; /* borrowed; the source if there is no file */
     fd_chunks_part part;
     fd_writer writer;
     uint32_t damaged; /* pages that are no chunk although they should be */
@@ -63,16 +63,17 @@ fd_status fd_chunks_open_spill(fd_chunks *chunks, const char *path,
                                fd_error *error);
 
 /* The same for a recording that this process has in memory; `size` may be its
- * whole room, what is in use the header says. The memory stays as long as the
- * chunks are open. */
+ * whole room, the header says how much is in use. The memory must stay while
+ * the chunks are open. */
 fd_status fd_chunks_view(fd_chunks *chunks, const void *base, size_t size,
                          fd_error *error);
 fd_status fd_chunks_view_spill(fd_chunks *chunks, const void *base,
                                size_t size, fd_error *error);
 void fd_chunks_close(fd_chunks *chunks);
 
-/* The records of a chunk of events, read now, good until the next call. NULL
- * when it was filled anew since it was found, or the file was truncated. */
+/* Read the records of a chunk of events; valid until the next call. NULL if the
+ * writer has refilled the chunk since it was found, or the file was
+ * truncated. */
 fd_status fd_chunks_events(fd_chunks *chunks, const fd_chunk_view *view,
                            const void **records);
 
@@ -87,8 +88,8 @@ fd_chunks_header(const fd_chunks *chunks)
 const void *fd_chunks_record(const fd_chunks *chunks, uint32_t kind,
                              uint32_t id);
 
-/* Its place among all records of its kind in the order of the list, plus 1; 0
- * where there is none. */
+/* The number of that record among all records of its kind in the order of the
+ * list, from 1; 0 if the id is not valid. */
 uint32_t fd_chunks_place(const fd_chunks *chunks, uint32_t kind, uint32_t id);
 
 /* The same for the string of an id: its bytes lie within the chunk. */

@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* So many datagrams that are no questions of ours, and nothing is read for a
- * while: who sends more of them takes no processor time from the program. */
+/* After so many invalid datagrams the thread stops reading for a while, so that
+ * a flood takes little processor time from the program. */
 enum { MOST_STRANGE = 256, REST_MS = 10, ROUND = 1024 };
 
 struct fd_ping_answerer {
@@ -28,9 +28,9 @@ fd_ping_now(void)
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* In the same time wherever the first difference is. */
+/* Takes the same time wherever the first difference is. */
 static bool
-knows_token(const fd_ping_answerer *a, const uint8_t *bytes)
+has_token(const fd_ping_answerer *a, const uint8_t *bytes)
 {
     unsigned int difference = 0;
     for (int i = 0; i < FD_PING_TOKEN; i++) {
@@ -39,8 +39,8 @@ knows_token(const fd_ping_answerer *a, const uint8_t *bytes)
     return difference == 0;
 }
 
-/* Read a datagram and answer it if it is a question. 1: it was, 0: it was not,
- * -1: there is none. */
+/* Read a datagram, and answer it if it is a valid question: 1. Returns 0 for an
+ * invalid one, -1 if there is none. */
 static int
 answer_one(const fd_ping_answerer *a)
 {
@@ -55,7 +55,7 @@ answer_one(const fd_ping_answerer *a)
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
         return -1;
     }
-    if (got != sizeof question || !knows_token(a, question)) {
+    if (got != sizeof question || !has_token(a, question)) {
         return 0;
     }
     memcpy(answer, question + FD_PING_TOKEN, sizeof(uint64_t));
@@ -63,11 +63,11 @@ answer_one(const fd_ping_answerer *a)
     ssize_t sent = sendto(a->thread.socket, answer, sizeof answer,
                           MSG_DONTWAIT | MSG_NOSIGNAL,
                           (struct sockaddr *)&from, size);
-    (void)sent; /* who asks will ask again */
+    (void)sent; /* the asker repeats lost questions */
     return 1;
 }
 
-/* False: too much of it is no question. */
+/* False after too many invalid datagrams. */
 static bool
 answer_some(const fd_ping_answerer *a)
 {

@@ -17,7 +17,7 @@ enum {
     BURST_BETWEEN = 16,
     KEPT_OF_BURST = 4,
     BURST_MS = 200,       /* what a burst may take */
-    FIRST_PATIENCE_MS = 25, /* with one question: a slower answer says little */
+    FIRST_PATIENCE_MS = 25, /* with one question */
     LAST_PATIENCE_MS = 200,
     FIRST_PAUSE_MS = 1000,
     LAST_PAUSE_MS = 10000
@@ -26,7 +26,7 @@ enum {
 struct fd_ping_asker {
     fd_ping_thread thread;
     uint8_t token[FD_PING_TOKEN];
-    uint64_t number; /* of the latest question; nobody else can guess it */
+    uint64_t number; /* of the latest question; starts at random */
     uint32_t kept;
     int pause_ms;
     int patience_ms;
@@ -34,8 +34,8 @@ struct fd_ping_asker {
     fd_ping pings[FD_PING_KEPT];
 };
 
-/* Wait for an answer, at most until `deadline`; false as well when we are to
- * end and `ending` does not say that we know. */
+/* Wait for an answer until `deadline`. Unless `ending`, also stop waiting when
+ * the thread is to end. */
 static bool
 wait_until(const fd_ping_asker *a, int64_t deadline, bool ending)
 {
@@ -63,7 +63,7 @@ ask_one(fd_ping_asker *a, fd_ping *ping)
            == (ssize_t)sizeof question;
 }
 
-/* The answer to the latest question; others are late, or are none. */
+/* Receive the answer to the latest question; skip all other datagrams. */
 static bool
 hear(fd_ping_asker *a, int64_t deadline, bool ending, fd_ping *ping)
 {
@@ -73,7 +73,7 @@ hear(fd_ping_asker *a, int64_t deadline, bool ending, fd_ping *ping)
                            MSG_DONTWAIT | MSG_TRUNC);
         ping->received = fd_ping_now();
         if (got < 0 && errno != EAGAIN && errno != EINTR) {
-            return false; /* nobody is there */
+            return false; /* connection refused */
         }
         if (got == sizeof answer
             && memcmp(answer, &a->number, sizeof a->number) == 0) {
@@ -85,8 +85,7 @@ hear(fd_ping_asker *a, int64_t deadline, bool ending, fd_ping *ping)
     return false;
 }
 
-/* When there is no room every second burst between the first and the last
- * goes, and they come half as often. */
+/* When there is no room, drop every second burst and double the pauses. */
 static void
 make_room(fd_ping_asker *a)
 {
@@ -121,8 +120,8 @@ keep(fd_ping *best, uint32_t *count, const fd_ping *one)
     }
 }
 
-/* Questions one after the other, each when the one before is answered or given
- * up. Where none was answered the next burst has more patience. */
+/* Ask several questions one after the other and keep the fastest answers. If
+ * there are none, wait longer in the next burst. */
 static void
 burst(fd_ping_asker *a, int many, int budget_ms, bool ending)
 {
@@ -148,7 +147,7 @@ burst(fd_ping_asker *a, int many, int budget_ms, bool ending)
     }
 }
 
-/* True when we are to end, or cannot rest. */
+/* Sleep between bursts. True when the thread is to end, or cannot sleep. */
 static bool
 rest(const fd_ping_asker *a)
 {

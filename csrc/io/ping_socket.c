@@ -30,7 +30,7 @@ look_up(struct addrinfo **found, const char *address, uint16_t port,
 }
 
 static bool
-is_every_address(const struct addrinfo *found)
+is_wildcard(const struct addrinfo *found)
 {
     if (found->ai_family == AF_INET) {
         const struct sockaddr_in *four = (const void *)found->ai_addr;
@@ -53,7 +53,7 @@ port_of(int fd)
                      : ((struct sockaddr_in6 *)&own)->sin6_port);
 }
 
-/* Either kind of socket; errno says what failed. */
+/* Sets errno on failure. */
 static int
 open_socket(const struct addrinfo *found, bool listens)
 {
@@ -81,7 +81,7 @@ fd_ping_socket_bind(int *made, const char *address, uint16_t *port,
     if (status != FD_OK) {
         return status;
     }
-    if (is_every_address(found)) {
+    if (is_wildcard(found)) {
         freeaddrinfo(found);
         return fd_fail(error, FD_EINVAL,
                        "clock: %.64s is every address of this host: give one",

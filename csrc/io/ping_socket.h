@@ -1,4 +1,4 @@
-/* Datagram sockets of numeric addresses; closed on exec, never waiting. */
+/* Non-blocking, close-on-exec datagram sockets of numeric addresses. */
 #ifndef FD_PING_SOCKET_H
 #define FD_PING_SOCKET_H
 
@@ -6,11 +6,11 @@
 
 #include <stdint.h>
 
-/* On any free port of the address, which must be one address and not all. */
+/* Bind to any free port of an address. FD_EINVAL for a wildcard address. */
 fd_status fd_ping_socket_bind(int *made, const char *address, uint16_t *port,
                               fd_error *error);
 
-/* That hears this one address and port only. */
+/* Connect: the socket then receives from this address and port only. */
 fd_status fd_ping_socket_connect(int *made, const char *address,
                                  uint16_t port, fd_error *error);
 

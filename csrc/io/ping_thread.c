@@ -6,11 +6,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* Of the process: the handlers of a fork get no pointer from anybody. */
+/* At file scope: fork handlers get no argument. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static fd_ping_thread *threads;
 static pthread_once_t prepared = PTHREAD_ONCE_INIT;
-static int refusal; /* why there are no handlers; 0: there are */
+static int refusal; /* error of pthread_atfork; 0 for none */
 
 static void
 close_both(fd_ping_thread *thread)
@@ -69,7 +69,7 @@ list(fd_ping_thread *thread)
     pthread_mutex_unlock(&lock);
 }
 
-/* Closed under the lock: a fork finds both open, or none and nobody. */
+/* Closes under the lock, so that a fork never sees a closed descriptor. */
 static void
 unlist(fd_ping_thread *thread)
 {
@@ -114,7 +114,7 @@ fd_ping_thread_end(fd_ping_thread *thread)
     const uint64_t one = 1;
     if (thread->running) {
         ssize_t written = write(thread->ends, &one, sizeof one);
-        (void)written; /* a counter of 0 always has room */
+        (void)written; /* cannot fail: the counter is 0 */
         pthread_join(thread->thread, NULL);
     }
     thread->running = false;

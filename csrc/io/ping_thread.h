@@ -1,6 +1,6 @@
-/* A thread with a socket, and the descriptor that ends it. A forked child has no
- * such thread: both descriptors are closed there before fork() returns, by
- * whatever code the program forks. */
+/* A thread with a socket, and an eventfd that ends it. In a forked child, which
+ * has no such thread, both descriptors are closed before fork() returns, also
+ * when C code forks. */
 #ifndef FD_PING_THREAD_H
 #define FD_PING_THREAD_H
 
@@ -18,11 +18,12 @@ typedef struct fd_ping_thread {
     struct fd_ping_thread **link;
 } fd_ping_thread;
 
-/* Take the socket, in every case, and run. The struct must not move. */
+/* Start the thread. Takes ownership of the socket, also on failure. The struct
+ * must not move. */
 fd_status fd_ping_thread_start(fd_ping_thread *thread, int socket,
                                void *(*run)(void *), void *context);
 
-/* End the thread, wait for it, close the descriptors. Twice is once. */
+/* End the thread, wait for it, close the descriptors. Can be called twice. */
 void fd_ping_thread_end(fd_ping_thread *thread);
 
 #endif

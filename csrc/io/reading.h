@@ -14,7 +14,8 @@ typedef struct fd_raw_flow {
     uint16_t threads[2];
 } fd_raw_flow;
 
-/* A chunk of events, not read yet: its owner may fill it anew before it is. */
+/* A chunk of events that has not been read yet; its owner may refill it before
+ * that. */
 typedef struct fd_run {
     fd_chunks *of;
     const fd_chunk_view *view;
@@ -32,7 +33,8 @@ typedef struct fd_reading {
     double ns_per_tick;
     fd_map nodes;
     fd_map modules;
-    FD_VECTOR(fd_trace_context) raw; /* 0, then those of the file in order */
+    FD_VECTOR(fd_trace_context) raw; /* entry 0, then the contexts of the file
+                                        in order */
     FD_VECTOR(const fd_context *) records; /* parallel to raw */
     FD_VECTOR(uint32_t) owners;            /* thread id, parallel to raw */
     uint32_t *map; /* owned; raw index -> context of the trace */
@@ -74,7 +76,7 @@ fd_reading_ns(const fd_reading *r, uint64_t ticks)
     return fd_reading_whole((double)ticks * r->ns_per_tick);
 }
 
-/* Where a context of the file is in `raw`, 0 when there is none. */
+/* The index of a context of the file in `raw`; 0 if the id is not valid. */
 static inline uint32_t
 fd_reading_raw(const fd_reading *r, uint32_t id)
 {

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-/* Words of memory that other threads write to meanwhile: this is the one place
- * where such memory is read. */
+/* Copy memory that other threads are writing to. No other function reads such
+ * memory. */
 static void __attribute__((no_sanitize("thread")))
 copy_live(char *to, const char *from, size_t size)
 {
@@ -80,8 +80,8 @@ is_read(const fd_chunks *chunks, uint32_t kind)
            && (chunks->part == FD_CHUNKS_ALL || !traced);
 }
 
-/* The use count and place of a chunk that may be filled anew belong together:
- * its writer empties it before it changes its place. */
+/* The use count must belong to the lap that `first` says. The writer sets it to
+ * 0 before it changes `first`, so `first` is read before it. */
 static bool
 take_header(const fd_chunks *chunks, size_t at, fd_chunk *header)
 {
@@ -115,8 +115,8 @@ add_view(fd_chunks *chunks, fd_chunk_view *view, size_t end)
     return status;
 }
 
-/* A chunk as it is now. Where it lies and how it is made up is what was found
- * and checked before. */
+/* Copy a chunk as it is now. Its place and layout are taken from the header
+ * that was checked before. */
 static fd_status
 add_chunk(fd_chunks *chunks, const fd_chunk *found)
 {
@@ -187,7 +187,7 @@ end_of(fd_chunks *chunks)
     return end;
 }
 
-/* Chunks that are there by now. */
+/* Find the chunks that exist by now. */
 static fd_status
 find(fd_chunks *chunks)
 {

@@ -5,7 +5,7 @@
 
 #include "io/chunks.h"
 
-/* Bytes of the file or of the memory, as they are now; fewer at its end. */
+/* Copy bytes of the file or of the memory; fewer at its end. */
 size_t fd_chunks_take(const fd_chunks *chunks, void *to, size_t size,
                       size_t offset);
 

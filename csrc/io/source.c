@@ -121,7 +121,8 @@ join(char to[PATH_MAX], const char *folder, const char *name)
     return size > 0 && size < PATH_MAX;
 }
 
-/* NULL without one; one that cannot be read is noted, and names nothing. */
+/* NULL without a manifest; one that cannot be read gets a note and is
+ * ignored. */
 static fd_status
 read_manifest(directory *d, const char *folder, cJSON **manifest)
 {
@@ -150,8 +151,8 @@ read_manifest(directory *d, const char *folder, cJSON **manifest)
     return status;
 }
 
-/* Whether the manifest, if there is one of ours and it names any, names this
- * file. */
+/* Whether this file is part of the run: true unless a valid manifest names
+ * other files only. */
 static bool
 is_named(const cJSON *manifest, const char *name)
 {

@@ -184,8 +184,8 @@ typedef struct fd_trace_rank {
     uint32_t pid;
     uint32_t state;  /* FD_STATE_*; RUNNING also after a kill */
     uint32_t timing; /* 0: counts only */
-    bool incomplete; /* the file is cut short or damaged: what is not here may
-                        have been in it */
+    bool incomplete; /* the file is cut short or damaged: facts and calls may
+                        be missing */
     uint32_t steps_source;
     uint64_t steps; /* ended steps */
     uint64_t recorded; /* ns during which it recorded */

@@ -1,5 +1,5 @@
-/* fastdispatch._core.Folder: a run directory held open. Python and C use one
- * implementation of everything in it: base/folder.h, store/place.h. */
+/* fastdispatch._core.Folder: a run directory held open. Python and C share one
+ * implementation: base/folder.h, store/place.h. */
 #include "module/folder_type.h"
 
 #include "base/buffer.h"
@@ -25,8 +25,8 @@ module_of(PyObject *self)
     return PyType_GetModule(Py_TYPE(self));
 }
 
-/* Opened again if the program has closed all descriptors. NULL with an
- * exception where that is not possible. */
+/* Opened again if the program has closed its descriptor. NULL with an exception
+ * if that fails. */
 static fd_folder *
 folder_of(PyObject *self)
 {
@@ -109,7 +109,7 @@ name_in(PyObject *object)
     return PyUnicode_FSConverter(object, &bytes) ? bytes : NULL;
 }
 
-/* None where there is no such file. */
+/* None if the file does not exist. */
 static PyObject *
 content_of(const fd_folder *folder, const char *name, Py_ssize_t most,
            fd_status *status, fd_error *error)
@@ -275,8 +275,7 @@ folder_move(PyObject *self, PyObject *args)
                              : Py_NewRef(Py_None);
 }
 
-/* The lock's file is opened as any other, made where there is none, and never
- * written to. */
+/* The file of the lock is created if it does not exist, and never written. */
 static fd_status
 open_lock(const fd_folder *folder, const char *name, int *fd, fd_error *error)
 {
@@ -340,7 +339,7 @@ folder_get_path(PyObject *self, void *closure)
 static PyMethodDef methods[] = {
     {"read", folder_read, METH_VARARGS,
      PyDoc_STR("read($self, name, most, /)\n--\n\n"
-               "The first bytes of a file; None where there is none.")},
+               "The first bytes of a file; None if it does not exist.")},
     {"write", folder_write, METH_VARARGS,
      PyDoc_STR("write($self, name, content, /)\n--\n\n"
                "Put bytes into a file that appears as a whole.")},

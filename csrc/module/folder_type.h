@@ -6,7 +6,7 @@
 
 #include "base/folder.h"
 
-/* The folder of an object, NULL with an exception when it is none. */
+/* The folder of an object; NULL with an exception for any other object. */
 const fd_folder *fd_folder_in(PyObject *module, PyObject *object);
 
 /* _core.writer(path), _core.save(path, content). */

@@ -177,8 +177,8 @@ static PyMethodDef asker_methods[] = {
 
 static PyType_Slot answerer_slots[] = {
     {Py_tp_doc, "ClockAnswerer(address, token)\n--\n\n"
-                "A thread that sends this machine's clock to who knows the\n"
-                "token, from one address."},
+                "A thread that answers questions with the right token with\n"
+                "this machine's clock, on one address."},
     {Py_tp_new, answerer_new},
     {Py_tp_dealloc, answerer_dealloc},
     {Py_tp_methods, answerer_methods},

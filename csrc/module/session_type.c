@@ -293,7 +293,7 @@ session_finish(PyObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-/* What is in memory as a file; the session has been stopped. */
+/* Write a recording in memory to a file; the session has been stopped. */
 static PyObject *
 session_save(PyObject *self, PyObject *args)
 {
@@ -530,7 +530,7 @@ static PyMethodDef methods[] = {
                "Stop for good; notes can still be added.")},
     {"wait_gpu", session_wait_gpu, METH_VARARGS,
      PyDoc_STR("wait_gpu($self, patience_ms, /)\n--\n\n"
-               "After the stop: wait until the GPU has passed what is timed.")},
+               "After stop(): wait for timed calls on the GPU.")},
     {"finish", session_finish, METH_NOARGS,
      PyDoc_STR("finish($self, /)\n--\n\n"
                "Close the file of a stopped session.")},
@@ -579,7 +579,7 @@ static PyGetSetDef properties[] = {
     {"active", session_get_active, NULL,
      PyDoc_STR("Whether this is the session that records."), NULL},
     {"module_visits", session_get_module_visits, NULL,
-     PyDoc_STR("Modules looked at so far to find the names of others."),
+     PyDoc_STR("Modules visited so far in searches for paths."),
      NULL},
     {"error", session_get_error, NULL,
      PyDoc_STR("The first exception of keep, schedule or a handler."), NULL},

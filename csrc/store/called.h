@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-/* Of the recording that is open, which may be damaged. A file that cannot be
- * looked at has one: nothing is removed for that reason. */
+/* For an open recording, which may be damaged. True if the file cannot be read:
+ * that is no reason to remove it. */
 bool fd_has_call(int fd);
 
 #endif

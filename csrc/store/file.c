@@ -22,8 +22,7 @@ has_descriptor(const fd_file *file)
     return fd_is_file(file->fd, file->device, file->inode);
 }
 
-/* Where the program has closed the descriptor the file is opened again by its
- * name. */
+/* Open the file again by its name: the program has closed the descriptor. */
 static bool
 reopen(fd_file *file)
 {
@@ -271,7 +270,7 @@ cover(const fd_file *file, size_t from)
     }
 }
 
-/* Whether the name is still that of our file. */
+/* Whether the name still belongs to this file. */
 static bool
 has_name(fd_file *file)
 {
@@ -291,8 +290,8 @@ let_go(fd_file *file)
     fd_folder_close(&file->folder);
 }
 
-/* The header as it is in the file from now on: chunks that a late thread makes
- * lie in memory, and the file does not say that it has them. */
+/* From now on changes of the header do not reach the file: chunks that a late
+ * thread makes exist in memory only. */
 static void
 seal(fd_file *file)
 {
@@ -300,8 +299,8 @@ seal(fd_file *file)
          file->fd, 0);
 }
 
-/* The mapping would keep the lock. So does one that was made with a descriptor
- * that is closed: it is made again with the one there is. */
+/* The mapping would keep the lock. If the descriptor it was made with has been
+ * closed, the mapping is replaced by one of the reopened file. */
 static void
 unlock(fd_file *file)
 {

@@ -31,8 +31,8 @@ typedef struct fd_file {
     char *name;   /* the last part of the path */
     fd_folder folder; /* where the file is; closed when in memory */
     char temporary[NAME_MAX + 1]; /* its name until it is published; then "" */
-    dev_t device; /* of the file, to know it by: a program may close all the */
-    ino_t inode;  /* descriptors there are, and be given the same numbers */
+    dev_t device; /* identify the file: a program may close all descriptors */
+    ino_t inode;  /* and reuse their numbers */
     bool reopened; /* `fd` is not the one that is mapped and locked */
     bool is_side; /* it is a side file */
     struct fd_file *spill; /* owned; the side file, NULL without */
@@ -55,11 +55,11 @@ fd_status fd_file_create(fd_file *file, const char *path, size_t max_bytes,
 /* Create the side file of a recording that has a path and an id. */
 fd_status fd_file_spill(fd_file *file, size_t max_bytes, fd_error *error);
 
-/* Take a file in which nothing was recorded out of its folder, and let it go;
- * what was there before is there again. */
+/* Remove a file in which nothing was recorded from its folder, bring the
+ * previous recording back, and detach. */
 void fd_file_abandon(fd_file *file);
 
-/* Write what is in memory as a file of this name. */
+/* Write a recording in memory to a file of this name. */
 fd_status fd_file_save(const fd_file *file, const fd_folder *folder,
                        const char *name, fd_error *error);
 

@@ -140,7 +140,7 @@ enum {
 enum {
     FD_COUNT_NODES_FULL,       /* functions that found no room for a node */
     FD_COUNT_STRINGS_FULL,     /* texts cut to "" for want of room */
-    FD_COUNT_MODULES_FULL,     /* instances without room, or not looked for */
+    FD_COUNT_MODULES_FULL,     /* instances without room or without a search */
     FD_COUNT_DISK_FULL,        /* refused chunk allocations */
     FD_COUNT_DEEP_STACK,       /* times the C stack or entry stack ended */
     FD_COUNT_HIDDEN_FRAMES,    /* frames no hook saw, found by their callees */
@@ -169,8 +169,8 @@ enum {
                                   or out of them, that found no room */
     FD_COUNT_OPERANDS_CUT,     /* sides of calls whose lists or texts were too
                                   long, or could not be read */
-    FD_COUNT_CLASSES_FULL,     /* calls whose class found no room: it is not
-                                  in their name */
+    FD_COUNT_CLASSES_FULL,     /* calls recorded without their class, for want
+                                  of room */
     FD_COUNT_USED
 };
 

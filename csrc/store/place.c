@@ -45,8 +45,8 @@ fd_writer_of(int fd, fd_header *header)
                : FD_WRITER_UNKNOWN;
 }
 
-/* Whether the regular file of this name begins with `magic`; `*fd` is open
- * then. FD_EFORMAT with a line where it is something else. */
+/* Open the regular file of this name that begins with `magic`. FD_EFORMAT if
+ * the entry is something else; FD_OK with -1 if it does not exist. */
 static fd_status
 open_ours(const fd_folder *folder, const char *name, const char *magic,
           int *fd, fd_error *error)
@@ -127,8 +127,8 @@ remove_both(const fd_folder *folder, const char *name)
     remove_ours(folder, name, FD_FILE_MAGIC);
 }
 
-/* The side file follows the recording: whoever is killed in between leaves a
- * recording that finds it under its old name. */
+/* The side file comes second: if the process is killed in between, readers find
+ * it under its old name. */
 static fd_status
 rename_both(const fd_folder *folder, const char *from, const char *to,
             fd_error *error)
@@ -144,7 +144,7 @@ rename_both(const fd_folder *folder, const char *from, const char *to,
     return status;
 }
 
-/* FD_EFORMAT where something else has the name. */
+/* FD_EFORMAT if something else has the name. */
 static fd_status
 check_ours(const fd_folder *folder, const char *name, const char *magic,
            bool *there, fd_error *error)
@@ -158,7 +158,7 @@ check_ours(const fd_folder *folder, const char *name, const char *magic,
     return status;
 }
 
-/* Make the name free: what was recorded there is kept. */
+/* Free the name, and keep its recording as the previous one. */
 static fd_status
 set_aside(const fd_folder *folder, const char *name, fd_error *error)
 {
@@ -192,7 +192,7 @@ free_side(const fd_folder *folder, const char *name, fd_error *error)
     return status;
 }
 
-/* What is at the name goes out of the way, or is the reason to refuse. */
+/* Move an ended recording out of the way; an error for any other entry. */
 static fd_status
 free_place(const fd_folder *folder, const char *name, fd_error *error)
 {
@@ -278,7 +278,7 @@ copy_bytes(int from, fd_new_file *to, fd_error *error)
     return status;
 }
 
-/* Between file systems: a copy that appears whole, then the original goes. */
+/* Between file systems: make a copy, then remove the original. */
 static fd_status
 copy(const fd_folder *from, const char *name, const fd_folder *to,
      const char *target, fd_error *error)
@@ -318,7 +318,7 @@ move_one(const fd_folder *from, const char *name, const fd_folder *to,
                : status;
 }
 
-/* The side file first: a reader that finds the recording finds it too. */
+/* The side file comes first: a reader that finds the recording finds both. */
 fd_status
 fd_place_move(const fd_folder *from, const char *name, const fd_folder *to,
               const char *target, fd_error *error)

@@ -4,10 +4,11 @@
  *   rank00000.fd            a recording         rank00000.fd.events
  *   rank00000.fd.previous   the one before it   rank00000.fd.previous.events
  *
- * A new recording appears under its name whole, with a header and with its
- * lock; the one that had the name becomes the previous one, unless that has a
- * call and it has none. The previous one goes when the new one has ended and
- * has recorded a call. Only recordings are ever moved or removed. */
+ * A new recording appears under its name as a whole, with its header and its
+ * lock. The recording that had the name becomes the previous one, unless it has
+ * no call and the previous one has some. The previous recording is removed when
+ * the new one has ended and has recorded a call. Only recordings are ever moved
+ * or removed. */
 #ifndef FD_PLACE_H
 #define FD_PLACE_H
 
@@ -20,33 +21,36 @@
 typedef enum fd_writer {
     FD_WRITER_GONE,    /* it has finished, or was killed */
     FD_WRITER_LIVES,
-    FD_WRITER_UNKNOWN, /* it has not finished, and nothing more can be seen */
+    FD_WRITER_UNKNOWN, /* it has not finished; without locks that is all that
+                          can be known */
     FD_WRITER_NONE     /* there is no file */
 } fd_writer;
 
-/* Of an open recording: first the lock, then the header, which is filled in
- * as far as the file goes. */
+/* The writer of an open recording. Queries the lock, then reads the header,
+ * which is 0 past the end of the file. */
 fd_writer fd_writer_of(int fd, fd_header *header);
 
-/* Of the recording at a name. FD_EFORMAT: what is there is none. */
+/* The writer of the recording at a name. FD_EFORMAT if the entry is not a
+ * recording. */
 fd_status fd_place_look(const fd_folder *folder, const char *name,
                         fd_writer *writer, fd_error *error);
 
-/* Give a finished temporary file the name. FD_ECONFLICT while another process
- * records there, or may do so; FD_EFORMAT where something else is. `magic` is
- * that of a recording, or of a side file, which has no previous one. */
+/* Give a finished temporary file the name. FD_ECONFLICT if another process
+ * records there, or may do so; FD_EFORMAT if the entry is not a recording.
+ * `magic` is that of a recording, or of a side file, which has no previous
+ * one. */
 fd_status fd_place_take(const fd_folder *folder, const char *temporary,
                         const char *name, const char *magic, fd_error *error);
 
-/* Undo that: `name` goes, the previous recording gets its name back. */
+/* Undo that: remove the recording, and bring the previous one back. */
 void fd_place_leave(const fd_folder *folder, const char *name);
 
-/* The recording at this name is final: if it has a call the previous one
- * goes. */
+/* The recording at this name has ended: remove the previous one if it has a
+ * call. */
 void fd_place_settle(const fd_folder *folder, const char *name);
 
-/* Give a finished recording and its side file another place, which may be in
- * another folder and on another file system. */
+/* Move a finished recording and its side file, also to another folder and to
+ * another file system. */
 fd_status fd_place_move(const fd_folder *from, const char *name,
                         const fd_folder *to, const char *target,
                         fd_error *error);

@@ -116,7 +116,7 @@ make_tables(fd_recording *made)
                                META_CHUNK);
 }
 
-/* Others see the file once all of this is in it. */
+/* The file is published when all of this is in it. */
 static fd_status
 fill(fd_recording *made, fd_error *error)
 {

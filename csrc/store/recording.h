@@ -49,7 +49,7 @@ typedef struct fd_recording {
 } fd_recording;
 
 /* Start a recording under a name in a folder, or in memory when `name` is
- * NULL. What was recorded there before is kept: store/place.h. */
+ * NULL. The recording that was there before is kept: store/place.h. */
 fd_status fd_recording_open_in(fd_recording **recording,
                                const fd_folder *folder, const char *name,
                                const fd_limits *limits, fd_error *error);

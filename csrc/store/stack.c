@@ -53,7 +53,7 @@ fd_stack_close(fd_tree *tree, uint32_t depth)
     uint32_t top = fd_tree_depth(tree);
     uint32_t kept = depth;
     if (depth >= top) {
-        return; /* what is above the top has ended */
+        return; /* those entries have ended already */
     }
     for (uint32_t at = top; at-- > depth;) {
         if ((tree->stack[at].flags & FD_ENTRY_RANGE) == 0) {

@@ -26,8 +26,8 @@ bool fd_stack_make_room(fd_tree *tree);
 /* The topmost entry of `owner` that has one of `flags`; -1 without. */
 int64_t fd_stack_find(const fd_tree *tree, const void *owner, uint32_t flags);
 
-/* Close the entries from `depth` up, but for open ranges: those move down.
- * Nothing happens where the stack is not that deep. */
+/* Close the entries from `depth` up, except open ranges, which move down. Does
+ * nothing if the stack is not that deep. */
 void fd_stack_close(fd_tree *tree, uint32_t depth);
 
 /* Close one entry, wherever it is; the ones above move down. */

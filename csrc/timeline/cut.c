@@ -99,7 +99,7 @@ take_outline(cutting *c, const fd_timeline_reader *reader, bool is_event)
         return FD_OK;
     }
     fd_timeline_facts_read(&facts, &reader->event);
-    if (facts.phase != 'M' && facts.has_start
+    if (facts.phase != 'M' && facts.phase != 0 && facts.has_start
         && facts.start > -FD_SLICES_TIME && facts.start < FD_SLICES_TIME) {
         c->first = !c->has_first || facts.start < c->first ? facts.start
                                                            : c->first;
@@ -296,7 +296,7 @@ is_kept(cutting *c, const fd_timeline_facts *facts)
     if (is_paired(phase)) {
         return is_marked(c, c->place);
     }
-    if (!facts->has_start) {
+    if (!facts->has_start || phase == 0) {
         c->cut->timeless++;
         return false;
     }

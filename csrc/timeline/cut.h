@@ -30,7 +30,7 @@ typedef struct fd_cut {
     uint64_t kept;
     uint64_t rows;       /* of metadata, kept too */
     uint64_t flows_left; /* flow events in the window whose flow goes beyond */
-    uint64_t timeless;   /* events without a time, left out */
+    uint64_t timeless;   /* events without a time or without a ph, left out */
     uint64_t lost;       /* damaged places */
     uint64_t lost_bytes;
     uint64_t repaired;

@@ -146,8 +146,8 @@ open_recording(recording **made, const char *path, fd_error *error)
     return status != FD_OK || has_timeline(r->trace) ? status
            : r->trace->ranks.list[0].incomplete
                ? fd_fail(error, FD_EFORMAT,
-                         "it is cut short or damaged: no timeline in what can "
-                         "be read")
+                         "it is cut short or damaged: no timeline in the "
+                         "readable part")
                : fd_fail(error, FD_EFORMAT,
                          "no timeline in it: record with `fastdispatch run "
                          "--timeline`");

@@ -34,12 +34,12 @@ def process_group_address(group: object, /) -> int:
     recorded for execution traces."""
 
 def writer(path: _Path, /) -> Literal["live", "gone", "unknown"] | None:
-    """Whether the process that writes a recording lives; unknown: it has not finished, and its file system has no
-    locks. None where there is no file. Takes no lock."""
+    """Whether the process that writes a recording lives; unknown: unfinished, on a file system without locks. None if
+    the file does not exist. Takes no lock."""
 
 def save(path: _Path, content: Buffer, /) -> None:
-    """Put bytes into a file that appears as a whole. :class:`Error` where it cannot be written, or something that is no
-    regular file has the name."""
+    """Write a file that appears as a whole. :class:`Error` if it cannot be written or the target is not a regular
+    file."""
 
 def partition(sums: list[float], stages: int, method: str, /) -> list[int]:
     """Cut layers into stages: ``stages`` + 1 places, the first 0, the last the number of layers.
@@ -216,8 +216,8 @@ def et_layer_calls(path: _Path, /) -> str:
 
 @final
 class Folder:
-    """A run directory held open (csrc/module/folder_type.c, csrc/base/folder.h). Names are those of files in it: no
-    path, no link, no FIFO; :class:`Error` for anything else. With ``make`` it is made where it is missing."""
+    """A run directory held open (csrc/module/folder_type.c, csrc/base/folder.h). Names are plain names of regular
+    files; :class:`Error` for paths, links, FIFOs. With ``make`` the directory is created if it does not exist."""
 
     def __new__(cls, path: _Path, *, make: bool = False) -> Self: ...
     @property
@@ -225,25 +225,25 @@ class Folder:
         """As it was opened."""
 
     def read(self, name: str, most: int, /) -> bytes | None:
-        """The first ``most`` bytes of a file; None where there is none."""
+        """The first ``most`` bytes of a file; None if it does not exist."""
 
     def write(self, name: str, content: Buffer, /) -> None:
-        """Put bytes into a file that appears as a whole, in place of what has the name."""
+        """Write a file that appears as a whole and replaces an existing one."""
 
     def remove(self, name: str, /) -> None:
         """Remove a file, if there is one."""
 
     def writer(self, name: str, /) -> Literal["live", "gone", "unknown"] | None:
-        """As :func:`writer`. :class:`Error` where the file is no recording."""
+        """As :func:`writer`. :class:`Error` if the file is not a recording."""
 
     def move(self, name: str, folder: Folder, target: str, /) -> None:
-        """Give a finished recording and its side file another place (csrc/store/place.h)."""
+        """Move a finished recording and its side file (csrc/store/place.h)."""
 
     def lock(self, name: str, /) -> bool:
-        """Take the lock of this name, or return False at once when another has it."""
+        """Take the lock of this name; False at once if it is held elsewhere."""
 
     def unlock(self) -> None:
-        """Give the lock up."""
+        """Release the lock."""
 
 @final
 class Session:
@@ -288,7 +288,7 @@ class Session:
         """Whether this is the session that records."""
     @property
     def module_visits(self) -> int:
-        """Modules looked at so far to find the names of others."""
+        """Modules visited so far in searches for the paths of others."""
     @property
     def error(self) -> BaseException | None:
         """The first exception of keep, schedule or a handler."""
@@ -300,8 +300,8 @@ class Session:
         """Stop for good; notes can still be added. Twice is once."""
 
     def wait_gpu(self, patience_ms: int, /) -> None:
-        """After the stop: wait until the GPU has passed what is timed, without the GIL. An exception of a signal
-        handler ends it."""
+        """After stop(): wait without the GIL until the GPU has passed all timed calls. An exception in a signal handler
+        ends the wait."""
 
     def finish(self) -> None:
         """Close the file of a stopped session."""
@@ -636,9 +636,9 @@ class job:
 
 @final
 class ClockAnswerer:
-    """A thread that sends this machine's clock to who knows the token (csrc/module/ping_types.c, docs/clocks.md).
+    """A thread that answers questions with the right token with this machine's clock (docs/clocks.md).
 
-    ``address``: a numeric one of this host, not one that stands for all. ``token``: 16 bytes, else ``ValueError``.
+    ``address``: a numeric address of this host, no wildcard. ``token``: 16 bytes, else ``ValueError``.
     Raises :class:`Error` where no port can be opened there.
     """
 

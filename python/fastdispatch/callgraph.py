@@ -89,15 +89,15 @@ class CallGraph:
     max_mb:
         Bound on the file and the memory beside it, 1 to 1024. What finds no room is counted in ``<overflow>``.
     best_effort:
-        What happens when ``out`` cannot be written: ``start()`` raises, and nothing has been lost; with ``True`` the
-        recording is held in memory, and written at the end to ``out`` if that is possible by then, else to a new folder
-        for temporary files. Standard error says where, and ``path``.
+        If ``out`` cannot be written ``start()`` raises an error. With ``True`` the recording is held in memory instead,
+        and written at the end to ``out`` if that is possible by then, otherwise to a new directory for temporary files.
+        Standard error and ``path`` say where.
     gather:
         At the end, send this rank's recording to rank 0 over torch.distributed and store it there (for hosts that
         share no disk). Every rank must stop then; the only option that communicates.
 
-    The recording that was in ``out`` before is kept beside the new one, with ``.previous`` behind its name, until that
-    has ended and has a call.
+    The recording that was in ``out`` before is kept as ``rankNNNNN.fd.previous`` until the new one has ended and has a
+    call.
 
     Raises :class:`fastdispatch.Error` for options that make no sense and when this process records already.
     """
@@ -160,9 +160,9 @@ class CallGraph:
         self._rank, self._world = 0, 1
         self._run_id = ""
         self._place: files.Place | None = None  # where the recording is; None in memory
-        self._saved: Path | None = None  # where one that was in memory was written
-        self._refused = ""  # why it is in memory although a folder was given
-        self._start_folder = ""  # the current directory when it began: paths are relative to it
+        self._saved: Path | None = None  # the file of a recording that was held in memory
+        self._refused = ""  # the reason why it is in memory although a directory was given
+        self._start_folder = ""  # the current directory at the start, to which paths are relative
         self._iterating = False  # inside an iteration of job_schedule_profiler_range ...
         self._stepped = False  # ... that step() has ended
         self._ambient = False  # started by `run` or FASTDISPATCH=1: an inner CallGraph is a region of it
@@ -226,7 +226,7 @@ class CallGraph:
     def stop(self) -> None:
         """Finish the recording. Stopping twice, or what never started, does nothing.
 
-        Where calls are timed on the GPU this waits until it has passed them, for two seconds at most and without the
+        With GPU timing this waits until the GPU has passed all timed calls, for at most two seconds and without the
         GIL; not while an exception ends the program.
         """
         global _current
@@ -336,7 +336,7 @@ class CallGraph:
         return session
 
     def _say(self, line: str | None) -> None:
-        """What went wrong without an effect on the program."""
+        """Report a problem that does not affect the program."""
         if line is None:
             return
         if self._ambient:
@@ -442,7 +442,7 @@ class CallGraph:
                 _print(f"the recording stays at {self._place.path}: {error}")
 
     def _stop_at_exit(self) -> None:
-        """The program has ended: a traceback would be ours, and its exit status is its own."""
+        """At the end of the program: no traceback, and no effect on its exit status."""
         try:
             self.stop()
         except Exception as error:
@@ -468,7 +468,7 @@ class CallGraph:
 
 
 def _is_failing() -> bool:
-    """Whether an exception is on its way that is no normal end, or has ended the program."""
+    """Whether an exception propagates, or has ended the program; a normal exit does not count."""
     error = sys.exc_info()[1]
     if error is None and not hasattr(sys, "ps1"):
         error = getattr(sys, "last_value", None)  # at exit: what the interpreter has printed
@@ -510,12 +510,12 @@ def _print(line: str) -> None:
         print(f"fastdispatch: {printable(line)}", file=sys.stderr)
 
 
-#: Sessions of the parent, in a forked child: they stay as they are.
+#: In a forked child, the sessions of its parent; they are not touched.
 _inherited: list[_core.Session | None] = []
 
 
 def _after_fork() -> None:
-    """A forked child records nothing: its hooks are off, the file is its parent's, and this graph has none."""
+    """A forked child records nothing: its hooks are off, and the file belongs to its parent."""
     global _current
     if _current is not None:
         graph, _current = _current, None

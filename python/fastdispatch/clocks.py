@@ -1,8 +1,7 @@
 """How far the clocks of ranks on other hosts are apart: pings between them while they record.
 
-Rank 0 (with more than 64 ranks every 64th, too) answers, the others ask. Where to ask they find in the store of
-torch.distributed. No rank waits for another: what takes time is done by a thread of our own. SECURITY.md says what is
-opened, and to whom.
+Rank 0 (with more than 64 ranks every 64th, too) answers, the others ask. The store of torch.distributed has the
+address, port and token. No rank waits for another: a separate thread does everything that takes time. See SECURITY.md.
 """
 
 from __future__ import annotations
@@ -43,17 +42,17 @@ def parent_of(rank: int) -> int:
 
 
 def host_of(store: Any) -> str:
-    """Where the store is that the process group uses; "" where nothing says so."""
+    """The host of the store that the process group uses, else ``MASTER_ADDR``, else ""."""
     while hasattr(store, "underlying_store"):  # of a prefix
         store = store.underlying_store
     return str(getattr(store, "host", "")) or os.environ.get("MASTER_ADDR", "")
 
 
 def own_address(host: str) -> str:
-    """The address of this host that packets to that host leave from: the interface that the process group uses.
+    """The source address of packets to ``host``: that of the interface that the process group uses.
 
-    Nothing is sent: the kernel chooses the address when a datagram socket is connected. Only functions in C are called
-    here, so that a recording does not see them.
+    Sends nothing: the kernel selects the address when a datagram socket is connected. Calls only C functions, so that a
+    recording does not contain them.
     """
     why: OSError | None = None
     for family, kind, _, _, place in _socket.getaddrinfo(host, DISCARD, 0, _socket.SOCK_DGRAM):
@@ -89,8 +88,8 @@ class Pings:
             _thread.start_new_thread(self._run, (store,))
 
     def _run(self, store: Any) -> None:
-        """On a thread of its own, which ends with the recording or when it has found out. It calls no Python function
-        of other files: those would be in the recording."""
+        """The separate thread. Ends with the recording, or earlier. Calls no Python functions of other files: those
+        would be in the recording."""
         try:
             if self._answers:
                 self._answer(store)
@@ -101,7 +100,7 @@ class Pings:
 
     def _answer(self, store: Any) -> None:
         if not self._host:
-            self._trouble = "no clock is offered: nothing says which network the ranks use; set MASTER_ADDR"
+            self._trouble = "no clock is offered: the network of the ranks is unknown; set MASTER_ADDR"
             return
         address = own_address(self._host)
         token = os.urandom(TOKEN_BYTES)

@@ -1,7 +1,7 @@
 """The run directory: where a process records, and the manifest that names the files of one run.
 
-Everything in it is opened through :class:`fastdispatch._core.Folder`: relative to the directory, without following
-links or waiting for a FIFO, whatever others put there. Nothing in it raises anything but :class:`fastdispatch.Error`.
+All access is through :class:`fastdispatch._core.Folder`, relative to the directory, without following links or waiting
+for a FIFO: other users may be able to write there. Nothing in it raises an exception but :class:`fastdispatch.Error`.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from fastdispatch.environment import network_file_system
 MANIFEST = "manifest.json"
 LOCK = ".manifest.lock"
 
-#: Behind the name of a recording: the file in which its timeline goes on, and the recording that was there before.
+#: Endings of the side file of a recording, with the rest of its timeline, and of the previous recording.
 SIDE = ".events"
 PREVIOUS = ".previous"
 
-#: Somebody may hold the lock for ever: each process of a run holds it for milliseconds.
+#: Seconds to wait for the lock, which each process of a run holds for milliseconds: somebody may hold it for ever.
 _PATIENCE = 30.0
 
 #: Bytes of a manifest, 100 000 ranks.
@@ -41,23 +41,23 @@ def recording_name(rank: int) -> str:
 
 
 def own_names(rank: int) -> Iterator[str]:
-    """For a rank whose name another process has; that of another host may have the same id."""
+    """Names for a rank whose usual name is taken, with the process id; a process of another host may have the same."""
     yield f"rank{rank:05d}.{os.getpid()}.fd"
     yield from (f"rank{rank:05d}.{os.getpid()}-{number}.fd" for number in count(2))
 
 
 def side(path: Path) -> Path:
-    """Where the timeline of a recording goes on, if it does."""
+    """The side file of a recording, which may not exist."""
     return path.with_name(path.name + SIDE)
 
 
 def is_live(path: Path) -> bool:
-    """Whether a running process records to ``path``; where that cannot be seen, whether it has not finished."""
+    """Whether a running process records to ``path``; without locks, whether the recording is unfinished."""
     return _core.writer(path) in ("live", "unknown")
 
 
 def open_folder(out: str | os.PathLike[str]) -> _core.Folder:
-    """The run directory, made where it is missing. It stays the same when the program changes its own directory."""
+    """The run directory, created if it does not exist. Later changes of the current directory have no effect on it."""
     try:
         return _core.Folder(os.path.abspath(out), make=True)
     except OSError as error:  # of getcwd()
@@ -66,8 +66,8 @@ def open_folder(out: str | os.PathLike[str]) -> _core.Folder:
 
 @contextmanager
 def locked(folder: _core.Folder, best_effort: bool = False) -> Iterator[None]:
-    """Hold the run directory's lock. Not twice in one process. After half a minute it goes on without: what is written
-    here appears at once, and a name is given to one process only, with the lock or without."""
+    """Hold the run directory's lock; not twice in one process. After half a minute the process goes on without it:
+    files appear atomically, and a name is given to one process only, also without the lock."""
     until = time.monotonic() + _PATIENCE
     try:
         while not folder.lock(LOCK) and time.monotonic() < until:
@@ -82,8 +82,8 @@ def locked(folder: _core.Folder, best_effort: bool = False) -> Iterator[None]:
 
 
 class Place:
-    """Where this process records: a name in the run directory. A run directory on a network file system gets the file
-    when it is finished; until then it is the one in ``local``."""
+    """Where this process records: a name in the run directory. For a run directory on a network file system the file is
+    in ``local`` until it is finished."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class Place:
         began: int = 0,
     ) -> None:
         self.folder = folder
-        self.shown = shown  # the run directory as the user calls it
+        self.shown = shown  # the run directory as the user gave it
         self.name = name
         self.local = local
         self.local_name = local_name
@@ -116,8 +116,8 @@ class Place:
 def claimed(out: str | os.PathLike[str], rank: int, best_effort: bool = False) -> Iterator[Place]:
     """The place to record: ``out/rankNNNNN.fd``, with the process id when another process has that one.
 
-    One process at a time is in here: the file is made and registered before the next one looks. Raises Error for a
-    folder that cannot be written to; with ``best_effort`` a name that something else has is no reason.
+    One process at a time is in here: it creates and registers its file before the next one looks. Raises Error if the
+    directory cannot be written or, without ``best_effort``, if another file has the name.
     """
     folder = open_folder(out)
     with locked(folder, best_effort):
@@ -138,7 +138,7 @@ def temporary_folder() -> str:
 
 
 def free_name(folder: _core.Folder, rank: int, best_effort: bool = False) -> str:
-    """The name of a rank's recording in a folder whose lock is held."""
+    """The name for a rank's recording in a directory whose lock is held."""
     name = recording_name(rank)
     if not best_effort:
         folder.writer(name)  # raises where something else has it
@@ -169,8 +169,8 @@ def recording_id(folder: _core.Folder, name: str) -> bytes | None:
 
 
 def settle(place: Place, rank: int, world: int, run: str) -> str | None:
-    """Put a finished recording where it belongs, under the name of its rank. Returns what is worth a line to the user,
-    and raises Error where the recording stays where it is."""
+    """Put a finished recording in its place, under the name of its rank. Returns a line for the user, if any. Raises
+    Error if the recording cannot be moved."""
     if place.local is None and place.name == recording_name(rank):
         return None
     with locked(place.folder, best_effort=True):
@@ -185,8 +185,8 @@ def settle(place: Place, rank: int, world: int, run: str) -> str | None:
 
 
 def _is_left(place: Place, name: str) -> bool:
-    """Whether a name is free at the end: what is there, if anything, had ended before this recording began. Another
-    process of the same rank may have ended in between."""
+    """Whether a name is free at the end: a recording that ended before this one began may be replaced, that of another
+    process of the same rank in this run may not."""
     if not _is_free(place.folder, name):
         return False
     head = place.folder.read(name, 184) or b""
@@ -195,8 +195,8 @@ def _is_left(place: Place, name: str) -> bool:
 
 
 def save(session: _core.Session, out: str | os.PathLike[str], rank: int, world: int, run: str) -> Path:
-    """Write a recording that was held in memory: to the run directory if that is possible by now, else to a new folder
-    for temporary files. Returns its path; raises Error where neither can be written."""
+    """Write a recording that was held in memory: to the run directory if that is possible by now, otherwise to a new
+    directory for temporary files. Returns its path; raises Error if neither can be written."""
     try:
         folder = open_folder(out)
         with locked(folder, best_effort=True):
@@ -221,7 +221,7 @@ def save(session: _core.Session, out: str | os.PathLike[str], rank: int, world: 
 
 
 def _read(folder: _core.Folder) -> tuple[dict[str, Any], str | None]:
-    """A manifest, empty without one, and why it must be left as it is: it is not one of ours."""
+    """The manifest, empty if there is none, and the reason why it must not be replaced, if any."""
     where = f"{folder.path}/{MANIFEST}"
     try:
         text = folder.read(MANIFEST, _LARGEST)
@@ -238,7 +238,7 @@ def _read(folder: _core.Folder) -> tuple[dict[str, Any], str | None]:
 
 
 def _is_entry(entry: object) -> bool:
-    """With a number for the rank and the plain name of a file of this folder."""
+    """An entry with a number as its rank and the plain name of a file."""
     if not isinstance(entry, dict):
         return False
     rank, name = entry.get("rank"), entry.get("file")
@@ -248,7 +248,7 @@ def _is_entry(entry: object) -> bool:
 
 
 def entries(folder: Path) -> list[dict[str, Any]]:
-    """What the manifest of a run directory says of its recordings; empty without one that can be read."""
+    """The recordings in the manifest of a run directory; empty without a valid manifest."""
     try:
         manifest, _ = _read(_core.Folder(folder))
     except Error:
@@ -260,12 +260,11 @@ def entries(folder: Path) -> list[dict[str, Any]]:
 def register(
     folder: _core.Folder, name: str, rank: int, world: int, run: str, *, again: bool = False, **writer: Any
 ) -> str | None:
-    """Name a recording in the manifest of its folder, whose lock is held, as written by this process or as ``writer``
-    says (host, pid). ``again``: it was named before, perhaps otherwise.
+    """Add a recording to the manifest of its directory, whose lock is held; ``writer`` (host, pid) is this process by
+    default. ``again``: the manifest has an entry of that process already, perhaps with another name.
 
-    A run begins anew, and the finished files of the run before are named no more, when the run's id is another one or
-    when this rank is there already and its process is gone. Returns a line where the manifest cannot be written: the
-    recording is as good without.
+    A run begins anew, and finished files of the run before are dropped, if the run's id differs or this rank has an
+    entry and its process is gone. Returns a line if the manifest cannot be written; the recording is not affected.
     """
     manifest, trouble = _read(folder)
     if trouble is not None:

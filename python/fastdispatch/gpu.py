@@ -13,7 +13,7 @@ from fastdispatch._core import Error
 if TYPE_CHECKING:
     from fastdispatch._core import Session
 
-#: How long the end of a recording waits for the GPU, at most.
+#: The longest wait for the GPU at the end of a recording.
 PATIENCE_MS = 2000
 
 _MODES = {"off": 0, "auto": 1, "require": 2}

@@ -82,14 +82,14 @@ class Stack:
         }
 
 
-def stacks(path: str, tell: Callable[[str], object] = lambda line: None) -> list[Stack]:
-    """Every thread of every rank that has open calls, by rank. ``tell`` is called with a line for each recording that
-    is incomplete. Raises Error for what is no recording."""
+def stacks(path: str, incomplete: Callable[[str], object] = lambda line: None) -> list[Stack]:
+    """Every thread of every rank that has open calls, by rank. ``incomplete`` is called with a line for each recording
+    that is cut short or damaged. Raises Error if the path is not a recording or run directory."""
     found: list[Stack] = []
     for each in recordings(path):
         trace = load(each)
         for line in trace.incomplete:
-            tell(line)
+            incomplete(line)
         found += stacks_of(trace, files.is_live(each))
     return found
 

@@ -4,7 +4,7 @@
 multiprocessing spawns. ``FASTDISPATCH_OUT``, ``FASTDISPATCH_RANKS``, ``FASTDISPATCH_STEPS=A:B`` and
 ``FASTDISPATCH_OPTIONS=ops=dispatch,timing=0`` are the options. A mistake in them is one line on standard error,
 never an exception: the process is somebody's training. For the same reason a recording that cannot be written is held
-in memory (``best_effort=0``: there is none). An interpreter beside the main one cannot import this, and says nothing.
+in memory, unless ``best_effort=0`` is given. In a sub-interpreter nothing is recorded, silently.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ class Trace:
 
     @property
     def incomplete(self) -> list[str]:
-        """A line a rank whose file is cut short or damaged: what is missing may have been in it."""
+        """One line for each rank whose file is cut short or damaged."""
         return [
             f"rank {rank['rank']} is incomplete: {'; '.join(rank['notes']) or 'its file was damaged'}"
             for rank in self.ranks
@@ -199,10 +199,10 @@ def load(path: PathLike | Sequence[PathLike], *, timeline: bool = False) -> Trac
     """
     paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
     trace = Trace(privacy.apply(_core.Trace(paths, timeline=timeline)))
-    tell = _on_incomplete.get()
-    if tell is not None:
+    report = _on_incomplete.get()
+    if report is not None:
         for line in trace.incomplete:
-            tell(f"{privacy.shown(os.fspath(paths[0]))}: {line}")
+            report(f"{privacy.shown(os.fspath(paths[0]))}: {line}")
     return trace
 
 
@@ -210,9 +210,9 @@ _on_incomplete: ContextVar[Callable[[str], object] | None] = ContextVar("fastdis
 
 
 @contextmanager
-def telling(tell: Callable[[str], object] | None) -> Iterator[None]:
-    """Within it ``tell`` is called, when a trace has been read, with each line of :attr:`Trace.incomplete`."""
-    token = _on_incomplete.set(tell)
+def reporting_incomplete(report: Callable[[str], object] | None) -> Iterator[None]:
+    """Within this context :func:`load` calls ``report`` with each line of :attr:`Trace.incomplete`."""
+    token = _on_incomplete.set(report)
     try:
         yield
     finally:

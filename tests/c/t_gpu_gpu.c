@@ -112,7 +112,7 @@ gives_up(void)
     EQUAL(standin_calls("cudaEventSynchronize"), 0);
 }
 
-/* An error of the program's, or of ours, is nothing to wait behind. */
+/* Neither for an error of the program nor for one of our own calls. */
 static void
 does_not_wait_behind_an_error(void)
 {
@@ -134,7 +134,7 @@ does_not_wait_behind_an_error(void)
     standin_reset();
 }
 
-/* Nor is another thread that stands inside CUDA. */
+/* The lock of a device is held by a thread inside CUDA. */
 static void
 closes_beside_a_thread_inside_cuda(void)
 {

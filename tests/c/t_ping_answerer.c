@@ -41,7 +41,7 @@ bench_open(bench *b)
                : FD_EIO;
 }
 
-/* What comes back; -1: nothing does, while a good question is answered. */
+/* The size of the answer; -1 if only the valid question that follows has one. */
 static ssize_t
 ask(const bench *b, const void *text, size_t size, uint8_t answer[64])
 {
@@ -100,7 +100,7 @@ nothing_else_is(void)
     }
 }
 
-/* Who is refused more often than is patience for delays others, no more. */
+/* The thread stops reading for a while, and answers again. */
 static void
 a_flood_passes(void)
 {
@@ -111,7 +111,7 @@ a_flood_passes(void)
         for (int k = 0; k < 100; k++) {
             send(b.asks, "garbage", 7, 0);
         }
-        usleep(12000); /* of which 256 are read: there is room again */
+        usleep(12000); /* the socket has room again */
     }
     EQUAL(ask(&b, "garbage", 7, answer), -1);
 }

@@ -82,8 +82,8 @@ nobody_there(void)
     EQUAL(count, 0);
 }
 
-/* A peer that loses every second question, answers others with what was not
- * asked, and says nothing useful in between. */
+/* A peer that drops every second question, and sends invalid answers before
+ * each valid one. */
 typedef struct liar {
     int fd;
     uint32_t asked;
@@ -116,7 +116,7 @@ lie(void *context)
 }
 
 static void
-answers_that_are_none(void)
+invalid_answers(void)
 {
     CLEAN(close_fd) int fd = -1;
     uint16_t port = 0;
@@ -143,4 +143,4 @@ answers_that_are_none(void)
     CHECK(l.asked > 2);
 }
 
-RUN(ONCE(one_clock), ONCE(nobody_there), ONCE(answers_that_are_none))
+RUN(ONCE(one_clock), ONCE(nobody_there), ONCE(invalid_answers))

@@ -52,7 +52,7 @@ no_address_is_all(void)
     }
 }
 
-/* One that no host has, of those kept for documentation. */
+/* From the range that is reserved for documentation. */
 static void
 an_address_of_another_host(void)
 {
@@ -65,7 +65,7 @@ an_address_of_another_host(void)
     EQUAL(fd, -1);
 }
 
-/* What comes from elsewhere is not heard. */
+/* Datagrams from other ports are not received. */
 static void
 hears_whom_it_is_connected_to(void)
 {

@@ -49,7 +49,7 @@ starts_and_ends(void)
     fd_ping_thread_end(&thread);
 }
 
-/* In any order, so that none is left in the list, or taken out twice. */
+/* In any order. */
 static void
 several(void)
 {
@@ -68,7 +68,7 @@ several(void)
     }
 }
 
-/* What a child of a fork finds: 0 when all is as it should be. */
+/* Checks in the forked child; 0 if all hold. */
 static int
 look_in_child(fd_ping_thread *threads, int kept[MANY][2])
 {

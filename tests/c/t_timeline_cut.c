@@ -125,6 +125,8 @@ what_is_refused(void)
         {"", FD_EFORMAT, "in.json: empty"},
         {"{}", FD_EFORMAT, "in.json: no traceEvents in it"},
         {"[" ROW "]", FD_EINVAL, "in.json: no event with a time"},
+        {"[" X(1, 1) ",{\"ts\":125,\"dur\":1}]", FD_EINVAL,
+         "in.json: no event there: it lasts 0 s, from 0 on"},
         {"[" X(1, 1) "]", FD_EINVAL,
          "in.json: no event there: it lasts 0 s, from 0 on"},
         {"{\"traceEvents\":[" X(1, 25) "],\"a\":1,\"traceEvents\":["

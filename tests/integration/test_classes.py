@@ -1,4 +1,4 @@
-"""Classes that come and go: each call counts for the class it is of, however many there were before."""
+"""Classes that come and go: calls count for the right class, however many classes there were before."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def key(name: str) -> str:
 
 @pytest.mark.parametrize("calls", SOURCES)
 def test_more_classes_than_there_is_room_for_at_a_time(calls: str) -> None:
-    """2**16 was once all that a process could have."""
+    """2**16 was once the limit of a process."""
     many = 2**16 + 5000
     with fastdispatch.CallGraph(None, calls=calls, ops="off") as graph:
         for _ in range(many):
@@ -52,7 +52,7 @@ def test_more_classes_than_there_is_room_for_at_a_time(calls: str) -> None:
 
 @pytest.mark.parametrize("calls", SOURCES)
 def test_a_class_is_not_taken_for_one_that_was_there_before(calls: str) -> None:
-    """The same code, called from one place, for classes that take each other's place in memory."""
+    """The same code, called from one place, for classes that reuse each other's memory."""
     rounds, names = 3000, [f"Kind{number}" for number in range(7)]
     with fastdispatch.CallGraph(None, calls=calls, ops="off") as graph:
         for number in range(rounds):

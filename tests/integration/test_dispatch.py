@@ -1,4 +1,4 @@
-"""The dispatch mode where things go wrong: the program's operators run as if it were not there."""
+"""The dispatch mode when things go wrong: operators of the program run as without it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_operators_run_where_memory_is_refused(tmp_path: Path) -> None:
 
 
 class Switching:
-    """What a mode is given for an operator: one that another greenlet runs in the middle of, seen by no other hook."""
+    """A stand-in for an operator that switches to another greenlet, without any Python frame."""
 
     def __init__(self, other: greenlet) -> None:
         self._op = other.switch
@@ -42,7 +42,7 @@ def operate(mode: object, operator: object, depth: int) -> None:
 
 @pytest.mark.parametrize("depths", [(20, 1), (1, 20), (5, 5)])
 def test_a_switch_inside_an_operator_revives_nothing(depths: tuple[int, int]) -> None:
-    """The operator ends when its entry, and those below it, are long gone: nothing that has ended ends again."""
+    """The operator returns after its entry was removed: no other call ends twice."""
     with fastdispatch.CallGraph(None, ops="dispatch", keep="*", timeline=True) as graph:
         mode = fastdispatch.DispatchMode()
 

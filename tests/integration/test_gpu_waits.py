@@ -1,4 +1,4 @@
-"""Nobody waits for a GPU that is behind, but the program that stops its recording: on the stand-in CUDA runtime."""
+"""Only stop() waits for the GPU. On the stand-in CUDA runtime."""
 
 from __future__ import annotations
 

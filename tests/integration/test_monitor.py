@@ -41,8 +41,8 @@ def test_without_a_tool_id_the_start_says_who_has_them() -> None:
     with free_ids_taken(), pytest.raises(fastdispatch.Error) as error:
         fastdispatch.CallGraph(None, calls="monitor", ops="off").start()
     assert str(error.value) == (
-        "calls='monitor': other tools have every tool id of sys.monitoring that there is for this"
-        " (3: tool 3, 4: tool 4, 2: tool 2): end one of them, or use calls='frame'"
+        "calls='monitor': no tool id of sys.monitoring is free (3: tool 3, 4: tool 4, 2: tool 2):"
+        " end one of these tools, or use calls='frame'"
     )
     assert fastdispatch.callgraph.current() is None
     assert work(fastdispatch.CallGraph(None, calls="monitor", ops="off")) == 10
@@ -56,7 +56,7 @@ def test_without_a_tool_id_auto_is_the_evaluator_hook_and_the_recording_says_so(
 
 
 def test_a_pause_keeps_the_tool_id() -> None:
-    """What others claim meanwhile, a recording that goes on sees calls again; and it has no events in between."""
+    """Other tools cannot take the id meanwhile, and no events are enabled during the pause."""
     with fastdispatch.CallGraph(None, calls="monitor", ops="off") as graph:
         leaf(0)
         graph.iterate(False, 1)
@@ -72,7 +72,7 @@ def test_a_pause_keeps_the_tool_id() -> None:
 
 
 def test_the_ids_are_free_after_a_start_that_failed_later() -> None:
-    """Another recording runs: the second asks for nothing of sys.monitoring."""
+    """Another recording runs: the second one claims nothing."""
     with fastdispatch.CallGraph(None, calls="frame", ops="off"):
         before = [sys.monitoring.get_tool(tool) for tool in range(6)]
         with pytest.raises(fastdispatch.Error, match="recording already"):

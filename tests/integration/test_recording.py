@@ -257,7 +257,7 @@ class Leaf(nn.Module):
 
 
 class Wide(nn.Module):
-    """Many modules, called one after the other, and others that are none of its own."""
+    """Many modules, called one after the other, and others that do not belong to it."""
 
     def __init__(self, count: int) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
-"""Recordings that end, or pause, while the GPU is behind; the stand-in runtime of tests/standin is preloaded.
+"""Recordings that end or pause while the GPU lags; the stand-in runtime of tests/standin is preloaded.
 
 Arguments: folder of the libraries, folder for the recordings, and perhaps the name of the only run. Prints one JSON
-object: of each run how often the recorder slept, and what else there is to say.
+object: for each run how often the recorder slept, and more.
 """
 
 import atexit
@@ -56,7 +56,7 @@ def slept() -> int:
 
 
 def timed(graph: fastdispatch.CallGraph) -> dict[str, int]:
-    """How many calls of work() have an interval by now, by the function that made them."""
+    """The number of calls of work() with an interval, by calling function."""
     trace = fastdispatch.Trace(graph._session.trace())
     found: dict[str, int] = {}
     for row, node in enumerate(trace.contexts["node"]):
@@ -76,7 +76,7 @@ FUNCTIONS = ("first", "second", "third")
 
 
 def windows(name: str) -> dict[str, object]:
-    """Three windows of a step each, with steps between them, all before the GPU has done the work of the first."""
+    """Three windows of one step each; the GPU finishes the first only after the last."""
     cuda.standin_clock(10**12)
     seen: list[dict[str, int]] = []
     x = torch.ones(3)
@@ -99,7 +99,7 @@ def windows(name: str) -> dict[str, object]:
 
 
 def behind(name: str) -> fastdispatch.CallGraph:
-    """A recording of some steps that the GPU does not come to on its own."""
+    """A recording whose kernels the GPU does not finish on its own."""
     cuda.standin_clock(10**12)
     graph = fastdispatch.CallGraph(f"{out}/{name}", gpu=GPU)
     graph.start()
@@ -110,7 +110,7 @@ def behind(name: str) -> fastdispatch.CallGraph:
 
 
 def freed(name: str) -> dict[str, object]:
-    """Only another thread of Python lets the GPU go on, when it has been waited for."""
+    """Another Python thread lets the GPU go on, after stop() has begun to wait."""
     graph = behind(name)
     before = cuda.standin_calls(b"cudaEventQuery")
 

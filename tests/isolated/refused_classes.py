@@ -1,4 +1,4 @@
-"""Many classes while memory for what is known of them is refused; tests/standin/refusing.c is preloaded."""
+"""Many classes while allocations of the recorder fail; tests/standin/refusing.c is preloaded."""
 
 import ctypes
 import json

@@ -1,4 +1,4 @@
-"""Operators under a dispatch mode whose requests for memory are refused: one after the other, and all from one on.
+"""Operators under a dispatch mode whose allocations fail: each in turn, and all from some point on.
 
 The library of tests/standin/refusing.c is preloaded. Prints one JSON object.
 """

@@ -28,7 +28,7 @@ def build_evaluator(folder: Path) -> Path:
 
 
 def build_refusing(folder: Path) -> Path:
-    """The malloc of refusing.c, to be preloaded."""
+    """The library of refusing.c, to be preloaded."""
     library = folder / "refusing.so"
     subprocess.run(["cc", "-O2", "-fPIC", "-shared", "-o", library, HERE / "refusing.c"], check=True)
     return library

@@ -36,8 +36,8 @@ void standin_leave_error(int error);
 
 uint64_t standin_calls(const char *function); /* so far */
 
-/* How often code of a library whose path contains `library` ("": any) has put
- * its thread to sleep. The stand-in has to be linked or preloaded. */
+/* How often code of a library whose path contains `library` ("": any) slept.
+ * Counted only where the stand-in is linked or preloaded. */
 uint64_t standin_sleeps(const char *library);
 
 /* CUDA itself, as much as there is of it. */

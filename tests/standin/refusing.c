@@ -1,6 +1,6 @@
-/* A malloc that refuses what one library asks for, for tests of what a program
- * sees when that library has no memory. Preloaded. Everybody else, the library's
- * own calls of the interpreter's allocator among them, is served as always. */
+/* A malloc that fails for a single library, to test that a program does not
+ * notice when that library is out of memory. To be preloaded. Allocations of
+ * all other code succeed, those of the interpreter for the library included. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>
@@ -16,7 +16,7 @@ void *__libc_realloc(void *block, size_t size);
 
 static atomic_uintptr_t first;
 static atomic_uintptr_t behind;
-static atomic_long left = -1; /* requests to serve before the next refusal */
+static atomic_long left = -1; /* allocations before the next refusal */
 static atomic_bool refuses_all; /* from then on */
 static atomic_ulong refusals;
 
@@ -36,15 +36,15 @@ look_at(struct dl_phdr_info *info, size_t size, void *name)
     return 0;
 }
 
-/* Whether a library with this in its path is loaded: it is the one. */
+/* Select the library, by a part of its path. False if it is not loaded. */
 bool
 refuse_library(const char *name)
 {
     return dl_iterate_phdr(look_at, (void *)name) != 0;
 }
 
-/* Serve so many requests, then refuse one, or every one. -1: serve all again;
- * the count of refusals stays. */
+/* Let `count` allocations succeed, then refuse one, or all. -1: refuse none; the
+ * count of refusals stays. */
 void
 refuse_after(long count, bool every_one)
 {

@@ -17,6 +17,7 @@ import pytest
 
 import fastdispatch
 from fastdispatch import tables
+from fastdispatch.cli import main
 from tests import processes
 from tests.unit.call_trees import Dump
 
@@ -216,6 +217,32 @@ def test_one_query_answers_who_is_slow(dump: Path, tmp_path: Path) -> None:
         assert database.execute(f"SELECT count(*) FROM {name}").fetchone() == (count,)
     database.close()
     assert [path.name for path in tmp_path.iterdir() if "run" in path.name] == ["run.sqlite"]
+
+
+def test_numbers_that_sqlite_has_no_integers_for(
+    dump: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As a damaged recording has them: they are text, and counted; a query still runs."""
+    large = 2**64 - 1
+    content = json.loads(dump.read_text())
+    content["ranks"][0]["figures"]["self"][1] = str(large)
+    content["ranks"][0]["file_bytes"] = str(2**63)
+    (tmp_path / "damaged.json").write_text(json.dumps(content))
+    assert main(["export", "sqlite", str(tmp_path / "damaged.json"), "-o", str(tmp_path / "x.sqlite")]) == 0
+    database = sqlite3.connect(tmp_path / "x.sqlite")
+    found = sum(
+        database.execute(
+            f"SELECT count(*) FROM {name} WHERE typeof({column}) = 'text' AND {column} GLOB '[0-9]*'"
+        ).fetchone()[0]
+        for name, column in (("figures", "self"), ("ranks", "file_bytes"))
+    )
+    assert found == 2
+    assert database.execute("SELECT self FROM figures WHERE typeof(self) = 'text'").fetchone() == (str(large),)
+    assert database.execute("SELECT count(*) FROM contexts").fetchone()[0] > 1
+    database.close()
+    told = capsys.readouterr().err
+    assert "numbers of more than 63 bits are text" in told and told.count("\n") == 1
+    assert int(told.split(": ")[2].split()[0]) >= 2
 
 
 def test_bad_input_is_one_line(dump: Path, tmp_path: Path) -> None:

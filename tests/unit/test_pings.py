@@ -1,4 +1,4 @@
-"""Pings of two ranks of one process, which take each other for other hosts; and who else may knock."""
+"""Pings of two ranks in one process, with different host ids, and strangers at the port."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TOKEN = bytes(range(16))
 
 
 class Store(dict[str, bytes]):
-    """As much of torch.distributed's as is used."""
+    """The used part of a store of torch.distributed."""
 
     host = "127.0.0.1"
 
@@ -93,7 +93,7 @@ class Prefix:
 
 
 def test_a_clock_is_offered_on_the_network_of_the_process_group(store: Store) -> None:
-    """The address that this host has there, never all of them."""
+    """Never on all addresses."""
     rank = clocks.Pings(Prefix(store), 0, 2)  # whose store has none of the methods
     until(lambda: rank._answerer)
     assert rank._answerer is not None
@@ -111,7 +111,7 @@ def test_without_a_network_there_is_no_clock(store: Store, monkeypatch: pytest.M
     monkeypatch.setattr(Store, "host", "")
     monkeypatch.delenv("MASTER_ADDR", raising=False)
     rank = answering(store)
-    line = "no clock is offered: nothing says which network the ranks use; set MASTER_ADDR"
+    line = "no clock is offered: the network of the ranks is unknown; set MASTER_ADDR"
     assert rank.end() == {"trouble": line}
     monkeypatch.setenv("MASTER_ADDR", "127.0.0.1")
     rank = answering(store)
@@ -153,7 +153,7 @@ STRANGE = [
 
 
 def test_strangers_get_no_answer_and_stop_nobody() -> None:
-    """A thousand of them, some of whom say nothing, some half a token, some garbage."""
+    """A thousand of them, silent, with half a token, or with garbage."""
     answerer = _core.ClockAnswerer("127.0.0.1", TOKEN)
     with socket.socket() as stream, pytest.raises(ConnectionRefusedError):
         stream.connect(("127.0.0.1", answerer.port))
@@ -179,7 +179,7 @@ def test_strangers_get_no_answer_and_stop_nobody() -> None:
 
 
 def test_a_flood_leaves_the_thread_asleep() -> None:
-    """After so much that is no question nothing is read for a while; then the thread sleeps again."""
+    """Also after the thread had stopped reading for a while."""
     before = set(os.listdir("/proc/self/task"))
     answerer = _core.ClockAnswerer("127.0.0.1", TOKEN)
     (task,) = set(os.listdir("/proc/self/task")) - before
@@ -204,7 +204,7 @@ def state(task: str) -> str:
 
 
 def sleeps(task: str) -> bool:
-    """Until a question comes, not for a time."""
+    """Without a timeout."""
     before = switched(task)
     time.sleep(0.1)
     return state(task) == "S" and switched(task) == before

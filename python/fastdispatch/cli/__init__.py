@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from fastdispatch import Error, __version__, privacy
 from fastdispatch.cli import paths, private
 from fastdispatch.summary import printable
-from fastdispatch.trace import telling
+from fastdispatch.trace import reporting_incomplete
 
 #: In the order of the help text.
 COMMANDS = (
@@ -59,22 +59,22 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-#: Commands whose own first line says that a recording is incomplete, unless they write JSON.
-_SAY_IT_THEMSELVES = ("report", "top", "where")
+#: Commands whose first line of text says that a recording is incomplete.
+_WITH_OWN_LINE = ("report", "top", "where")
 
 
-def _tell_of(arguments: argparse.Namespace) -> Callable[[str], None] | None:
-    """For lines about recordings that are incomplete: they come first, and each once."""
-    if arguments.command in _SAY_IT_THEMSELVES and not arguments.json:
+def _reporter(arguments: argparse.Namespace) -> Callable[[str], None] | None:
+    """Prints lines about incomplete recordings, each once, before the output of the command."""
+    if arguments.command in _WITH_OWN_LINE and not arguments.json:
         return None
-    told: set[str] = set()
+    printed: set[str] = set()
 
-    def tell(line: str) -> None:
-        if line not in told:
-            told.add(line)
+    def report(line: str) -> None:
+        if line not in printed:
+            printed.add(line)
             print(f"fastdispatch: {printable(line)}", file=sys.stderr, flush=True)
 
-    return tell
+    return report
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -82,7 +82,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser().parse_args(argv)
     try:
         paths.check(arguments)
-        with privacy.private(private.asked(arguments)), telling(_tell_of(arguments)):
+        with privacy.private(private.asked(arguments)), reporting_incomplete(_reporter(arguments)):
             return arguments.function(arguments) or 0
     except Error as error:
         print(f"fastdispatch: {printable(str(error))}", file=sys.stderr)

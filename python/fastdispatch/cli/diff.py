@@ -115,7 +115,7 @@ def ranks_of_one(arguments: argparse.Namespace) -> int:
 
 def pair_of(text: str) -> tuple[int, int]:
     parts = text.split(",")
-    if len(parts) != 2 or not all(part.strip().isdigit() for part in parts):
+    if len(parts) != 2 or not all(part.strip().isdecimal() for part in parts):
         raise Error(f"--ranks {text}: two numbers such as 0,5, or outliers")
     return int(parts[0]), int(parts[1])
 

@@ -55,7 +55,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--best-effort",
         action="store_true",
-        help="run the program also where its recording cannot be written: to memory then, and to some file at the end",
+        help="run the program even if its recording cannot be written; hold it in memory and write it at the end",
     )
     parser.add_argument("--no-children", action="store_true", help="leave out processes that multiprocessing spawns")
     parser.add_argument("-q", "--quiet", action="store_true", help="say nothing at the end")
@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     graph._ambient = True
     if not arguments.no_children:
         _tell_children(arguments)
-    # What is not there is said before the last recording is touched.
+    # A program that does not exist is an error before the last recording is touched.
     program = _module(arguments.program) if arguments.is_module else script(arguments.program)
     graph.start()
     atexit.register(_finish, graph, arguments.quiet)
@@ -158,8 +158,8 @@ def _module(program: list[str]) -> Callable[[], object]:
 
 
 def _check_module(name: str) -> None:
-    """Whether ``-m name`` finds something to run. Importing the packages above it is part of the program: they are
-    imported here only where it is not found without, since a package may look for its modules itself."""
+    """Raise Error if ``-m name`` would find nothing to run. The import of its packages is part of the program, so they
+    are imported here only if the search without that fails: a package may extend its own path."""
     if name.partition(".")[0] not in sys.modules and _found(name.partition(".")[0], None) is None:
         raise Error(f"no module named {name!r}")
     if _is_there(name):
@@ -172,7 +172,7 @@ def _check_module(name: str) -> None:
     except (ImportError, ValueError) as error:
         absent = getattr(error, "name", None) or name
         if not f"{name}.".startswith(f"{absent}."):
-            return  # something else that the package needs: the program fails, as it would without us
+            return  # a dependency of the package is missing: the program itself fails
         spec = None
     if spec is None:
         raise Error(f"no module named {name!r}")

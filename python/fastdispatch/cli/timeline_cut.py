@@ -100,7 +100,7 @@ def told(made: dict[str, Any]) -> list[str]:
     if made["flows_left"]:
         parts.append(f"{grouped(made['flows_left'])} flow events left out whose flow goes beyond the window")
     if made["timeless"]:
-        parts.append(f"{grouped(made['timeless'])} events left out that have no time")
+        parts.append(f"{grouped(made['timeless'])} events left out that have no time or no ph")
     if made["lost"]:
         parts.append(f"{made['trouble']}: {made['lost']} damaged places, {made['lost_bytes']} bytes lost")
     if made["repaired"]:

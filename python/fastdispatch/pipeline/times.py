@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +14,9 @@ from typing import Any
 from fastdispatch._core import Error
 from fastdispatch.pipeline.layers import Layers, is_module, is_spec
 from fastdispatch.trace import Trace
+
+#: Of a layer: what is longer is the name of something else, or damage.
+_NUMBER = re.compile(r"\d{1,6}", re.ASCII)
 
 
 @dataclass
@@ -94,7 +98,7 @@ class Times:
         found: dict[tuple[int, str], dict[int, int]] = defaultdict(dict)
         for module, (parent, name) in enumerate(zip(modules["parent"], modules["name"], strict=True)):
             prefix, _, last = name.rpartition(".")
-            if last.isdecimal() and self.modules[module].calls:
+            if _NUMBER.fullmatch(last) and self.modules[module].calls:
                 found[parent, prefix][int(last)] = module
         rows = []
         for (parent, prefix), members in found.items():

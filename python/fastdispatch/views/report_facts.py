@@ -30,7 +30,7 @@ class Rank:
     world: int
     pid: int
     host: str
-    complete: bool  # false: the file is cut short or damaged, and what is missing here may have been in it
+    complete: bool  # false: the file is cut short or damaged, and facts or calls may be missing
     state: str  # running, paused, stopped or killed
     timing: bool
     recorded: int

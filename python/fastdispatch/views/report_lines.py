@@ -22,7 +22,7 @@ _STEP_ENDS = {
 _DROPPED = {
     "nodes_full": "functions found no room for a node and are in <overflow>",
     "strings_full": "names found no room and are empty",
-    "modules_full": "modules found no room, or where they belong was not looked for any more",
+    "modules_full": "modules found no room, or no path: the limit on searches was reached",
     "disk_full": "times the disk was full",
     "deep_stack": "times the stack was too deep to record",
     "end_without_start": "operators ended whose start was not seen",
@@ -41,7 +41,7 @@ _DROPPED = {
     "gpu_events_lost": "GPU intervals found no room in the timeline",
     "op_calls_full": "calls or operands found no room in the execution trace",
     "operands_cut": "operands of execution traces were too long and were cut",
-    "classes_full": "calls are under their function without its class: classes found no room",
+    "classes_full": "calls are recorded without their class: classes found no room",
 }
 
 _MISSES = {
@@ -69,13 +69,13 @@ def head(report: Report) -> Iterator[str]:
     for rank in facts.ranks:
         if not rank.complete:
             damage = "; ".join(rank.notes) or "its file was damaged"
-            yield f"rank {rank.rank} is incomplete: {damage}; this is of what could be read"
+            yield f"rank {rank.rank} is incomplete: {damage}; the report covers the rest"
     yield f"{report.path}: {_ranks(facts.ranks)}{_command(facts.ranks)}"
     if report.timing:
         yield _whole(facts)
         yield from _phases(facts)
     elif any(rank.timing and not rank.complete for rank in facts.ranks):
-        yield "no time was found in what could be read"
+        yield "no time was found in the readable part"
     elif any(rank.timing for rank in facts.ranks):
         yield "no time was recorded: nothing ran while it recorded"
     else:

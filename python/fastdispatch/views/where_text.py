@@ -11,10 +11,10 @@ INNERMOST = 12
 
 
 def lines(groups: list[Group], incomplete: Sequence[str] = (), *, everything: bool) -> Iterator[str]:
-    """``incomplete``: what is wrong with recordings, one line each."""
+    """``incomplete``: lines about recordings that are cut short or damaged."""
     yield from map(printable, incomplete)
     if not groups:
-        yield "no open calls in what could be read" if incomplete else "no open calls: nothing is being recorded there"
+        yield "no open calls in the readable part" if incomplete else "no open calls: nothing is being recorded there"
     for group in groups:
         yield head(group, sum(len(each.stacks) for each in groups))
         yield from calls(group, everything)

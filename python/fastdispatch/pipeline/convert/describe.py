@@ -48,7 +48,7 @@ class Description:
                 here = here.children[name]
             elif last and name in here.keywords:
                 return here.keywords[name]
-            elif last and name.isdigit() and int(name) < len(here.args):
+            elif last and name.isdecimal() and int(name) < len(here.args):
                 return here.args[int(name)]
             else:
                 raise Error(f"its description has no {path}")
@@ -94,7 +94,7 @@ class _Reader:
         key, times = match.groups()
         child = self.description(depth + 1)
         first, _, last = key.partition("-")
-        if times and first.isdigit() and last.isdigit() and int(last) - int(first) < 100_000:
+        if times and first.isdecimal() and last.isdecimal() and int(last) - int(first) < 100_000:
             found.children.update({str(number): child for number in range(int(first), int(last) + 1)})
         else:
             found.children[key] = child
@@ -119,7 +119,7 @@ class _Reader:
     def _value(self, depth: int) -> str:
         kind, text = self._next()
         if kind == "number":
-            return text.lstrip("+") if text[-1].isdigit() or text[-1] == "." else f"float({text!r})"
+            return text.lstrip("+") if text[-1].isdecimal() or text[-1] == "." else f"float({text!r})"
         if kind == "string":
             return repr(ast.literal_eval(text))
         if kind == "name":
