@@ -12,7 +12,7 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import chain, count
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,9 @@ PREVIOUS = ".previous"
 #: Seconds to wait for the lock, which each process of a run holds for milliseconds: somebody may hold it for ever.
 _PATIENCE = 30.0
 
+#: Names to try for one recording: in a directory that cannot be read no name is free.
+_MOST_NAMES = 1000
+
 #: Bytes of a manifest, 100 000 ranks.
 _LARGEST = 16 << 20
 
@@ -43,7 +46,7 @@ def recording_name(rank: int) -> str:
 def own_names(rank: int) -> Iterator[str]:
     """Names for a rank whose usual name is taken, with the process id; a process of another host may have the same."""
     yield f"rank{rank:05d}.{os.getpid()}.fd"
-    yield from (f"rank{rank:05d}.{os.getpid()}-{number}.fd" for number in count(2))
+    yield from (f"rank{rank:05d}.{os.getpid()}-{number}.fd" for number in range(2, _MOST_NAMES))
 
 
 def side(path: Path) -> Path:
@@ -142,7 +145,10 @@ def free_name(folder: _core.Folder, rank: int, best_effort: bool = False) -> str
     name = recording_name(rank)
     if not best_effort:
         folder.writer(name)  # raises where something else has it
-    return name if _is_free(folder, name) else next(own for own in own_names(rank) if _is_free(folder, own))
+    free = next((each for each in chain([name], own_names(rank)) if _is_free(folder, each)), None)
+    if free is None:
+        raise Error(f"{folder.path}: no name is free for a recording of rank {rank}")
+    return free
 
 
 def _is_free(folder: _core.Folder, name: str) -> bool:
@@ -189,7 +195,9 @@ def _is_left(place: Place, name: str) -> bool:
     process of the same rank in this run may not."""
     if not _is_free(place.folder, name):
         return False
-    head = place.folder.read(name, 184) or b""
+    head = place.folder.read(name, 184)
+    if head is None:
+        return True
     times = (int.from_bytes(head[at : at + 8], "little") for at in (144, 176))  # realtime_ns of start and stop
     return max(times) < place.began
 

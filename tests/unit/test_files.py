@@ -151,3 +151,9 @@ def test_a_rank_that_becomes_known_late_replaces_nothing_of_its_own_run(tmp_path
         graph._rank, graph._world = 1, 2
     assert graph.path == str(tmp_path / "rank00001.fd")
     assert leaves(tmp_path / "rank00001.fd") == 2
+
+
+def test_a_directory_without_a_free_name_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(files, "_is_free", lambda folder, name: False)
+    with pytest.raises(fastdispatch.Error, match="no name is free for a recording of rank 3"):
+        files.free_name(files.open_folder(tmp_path), 3)
