@@ -114,9 +114,11 @@ check_figures(const fd_model *model, const fd_model_node *node,
                            value);
         }
     }
-    if (node->stage < FD_NO_STAGE) {
-        return fd_fail(error, FD_EINVAL, "node '%.60s': stage_id is %d",
-                       fd_model_text(model, node->id), (int)node->stage);
+    if (node->stage < FD_NO_STAGE || node->stage > FD_MODEL_NODES_MAX) {
+        return fd_fail(error, FD_EINVAL,
+                       "node '%.60s': stage_id is %d: a number from 0 to %d",
+                       fd_model_text(model, node->id), (int)node->stage,
+                       FD_MODEL_NODES_MAX);
     }
     return FD_OK;
 }

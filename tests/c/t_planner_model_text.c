@@ -73,6 +73,8 @@ bad_lines_are_told(void)
          "g.txt:1: expected backward_compute_time=: 'activation_size=4'"},
         {NODE("a", FIGURES(1, 2, 4, 8) ", more=1"),
          "g.txt:1: too many figures: 'more=1'"},
+        {NODE("a", FIGURES(1, 2, 4, 8) " -- stage_id=1048577"),
+         "g.txt:1: node 'a': stage_id is 1048577: a number from 0 to 1048576"},
         {NODE("a", FIGURES(1, 2, 4, 8) " -- stage_id=-3"),
          "g.txt:1: stage_id is no number from 0 on: '-3'"},
         {NODE("a", FIGURES(1, 2, 4, 8)) NODE("a", FIGURES(1, 2, 4, 8)),
