@@ -7,6 +7,7 @@
 #include "module/errors.h"
 #include "module/folder_type.h"
 #include "module/operands.h"
+#include "module/session_options.h"
 #include "module/trace_type.h"
 
 typedef struct session_object {
@@ -36,73 +37,10 @@ this_thread(void)
     return thread;
 }
 
-/* [(prefix, from), ...] into the session's paths. */
-static int
-add_prefixes(fd_session *session, PyObject *prefixes)
-{
-    PyObject *list = PySequence_Fast(prefixes, "prefixes must be a sequence");
-    if (list == NULL) {
-        return -1;
-    }
-    int result = 0;
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); i++) {
-        const char *prefix;
-        int from;
-        if (!PyArg_ParseTuple(PySequence_Fast_GET_ITEM(list, i), "si",
-                              &prefix, &from)) {
-            result = -1;
-            break;
-        }
-        if (fd_paths_add(&session->paths, prefix, (uint8_t)from) != FD_OK) {
-            PyErr_NoMemory();
-            result = -1;
-            break;
-        }
-    }
-    Py_DECREF(list);
-    return result;
-}
-
 static PyObject *
 optional(PyObject *value)
 {
     return value == NULL || value == Py_None ? NULL : Py_NewRef(value);
-}
-
-/* None, or (overwrites, MB of the side file, numbers, shortest of Python calls,
- * operators, ranges, jobs) in ns; -1: none of them. */
-static int
-take_timeline(PyObject *value, void *to)
-{
-    fd_timeline *timeline = to;
-    int overwrites;
-    int numbers;
-    int spill_mb;
-    double shortest[FD_TIMELINE_KINDS];
-    if (value == Py_None) {
-        return 1;
-    }
-    if (!PyArg_ParseTuple(value, "pipdddd", &overwrites, &spill_mb, &numbers,
-                          &shortest[FD_TIMELINE_PYTHON],
-                          &shortest[FD_TIMELINE_OPS],
-                          &shortest[FD_TIMELINE_RANGES],
-                          &shortest[FD_TIMELINE_JOBS])) {
-        return 0;
-    }
-    timeline->on = true;
-    timeline->overwrites = overwrites != 0;
-    timeline->numbers = numbers != 0;
-    timeline->max_spill = (size_t)(spill_mb < 0                 ? 0
-                                   : spill_mb < FD_MAX_SPILL_MB ? spill_mb
-                                                                : FD_MAX_SPILL_MB)
-                          << 20;
-    for (int i = 0; i < FD_TIMELINE_KINDS; i++) {
-        timeline->shortest[i] = shortest[i] < 0
-                                    ? UINT64_MAX
-                                    : (uint64_t)(shortest[i]
-                                                 * fd_clock_hertz() / 1e9);
-    }
-    return 1;
 }
 
 /* A new object with an open session; `path` may be None, and is a name where a
@@ -162,7 +100,7 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
                                      names, &path, &max_mb, &timing, &calls,
                                      &fold, &prefixes, &rank, &world, &keep,
                                      &schedule, &on_change, &on_ready,
-                                     take_timeline, &timeline, &folder)) {
+                                     fd_session_timeline, &timeline, &folder)) {
         return NULL;
     }
     PyObject *self = session_opened(type, path, folder, max_mb,
@@ -189,7 +127,7 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     session->schedule = optional(schedule);
     session->on_change = optional(on_change);
     session->on_ready = optional(on_ready);
-    if (prefixes != NULL && add_prefixes(session, prefixes) < 0) {
+    if (prefixes != NULL && fd_session_add_prefixes(session, prefixes) < 0) {
         Py_DECREF(self);
         return NULL;
     }
@@ -398,24 +336,6 @@ session_attach_operands(PyObject *self, PyObject *args)
                                                        thread, args);
 }
 
-/* Texts of a list, copied. */
-static int
-take_globs(fd_marks_plan *plan, PyObject *globs)
-{
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(globs); i++) {
-        Py_ssize_t size;
-        const char *text = PyUnicode_AsUTF8AndSize(PyList_GET_ITEM(globs, i),
-                                                   &size);
-        char *copy = text == NULL ? NULL : fd_malloc((size_t)size + 1);
-        if (copy == NULL || fd_vector_push(&plan->globs, copy) != FD_OK) {
-            fd_free(copy);
-            return text == NULL ? -1 : (PyErr_NoMemory(), -1);
-        }
-        memcpy(copy, text, (size_t)size + 1);
-    }
-    return 0;
-}
-
 static PyObject *
 session_sample_gpu(PyObject *self, PyObject *args)
 {
@@ -428,7 +348,7 @@ session_sample_gpu(PyObject *self, PyObject *args)
     PyObject *in_use;
     if (!PyArg_ParseTuple(args, "I(pppp)O!O:sample_gpu", &plan->every, &ops, &modules, &functions, &jobs,
                           &PyList_Type, &globs, &in_use)
-        || take_globs(plan, globs) < 0) {
+        || fd_session_globs(plan, globs) < 0) {
         return NULL;
     }
     plan->ops = ops;

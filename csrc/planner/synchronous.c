@@ -100,6 +100,7 @@ as_stages(fd_optimum *to, const fd_pipeline_request *request,
                                        fmax(cost.in, cost.out)));
         status = fd_vector_push(&to->stages, stage);
     }
+    to->bound = fmin(to->bound, to->time); /* equal times, added up otherwise */
     if (status == FD_OK && costs->memory != FD_MEMORY_FREE) {
         status = add_memory(to, request, costs, states, found);
     }
