@@ -1,6 +1,6 @@
 #include "analysis/names.h"
 
-#include "analysis/plan.h"
+#include "store/job_kinds.h"
 
 #include <ctype.h>
 #include <string.h>

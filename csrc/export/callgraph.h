@@ -2,7 +2,7 @@
 #ifndef FD_EXPORT_CALLGRAPH_H
 #define FD_EXPORT_CALLGRAPH_H
 
-#include "export/exporters.h"
+#include "export/export_options.h"
 
 /* Two sorted lists of strings: functions, and "caller->callee". Python
  * functions alone unless options->ops says more. */

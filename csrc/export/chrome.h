@@ -3,7 +3,7 @@
 #ifndef FD_CHROME_H
 #define FD_CHROME_H
 
-#include "export/exporters.h"
+#include "export/export_options.h"
 
 fd_export fd_export_chrome;
 

@@ -3,7 +3,7 @@
 #ifndef FD_CHROME_HEAD_H
 #define FD_CHROME_HEAD_H
 
-#include "export/exporters.h"
+#include "export/export_options.h"
 #include "io/trace.h"
 
 /* Append it up to the begin of the events. There is at least one rank. */

@@ -2,7 +2,7 @@
 #ifndef FD_EXPORT_DOT_H
 #define FD_EXPORT_DOT_H
 
-#include "export/exporters.h"
+#include "export/export_options.h"
 
 fd_status fd_export_dot(const fd_trace *trace,
                         const fd_export_options *options, fd_buffer *to,

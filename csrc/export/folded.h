@@ -2,7 +2,7 @@
 #ifndef FD_EXPORT_FOLDED_H
 #define FD_EXPORT_FOLDED_H
 
-#include "export/exporters.h"
+#include "export/export_options.h"
 
 /* https://github.com/brendangregg/FlameGraph: what flamegraph.pl, inferno and
  * speedscope read. */

@@ -10,7 +10,7 @@
 #define FD_EXPORT_FOLDING_H
 
 #include "analysis/rows.h"
-#include "export/exporters.h"
+#include "export/export_options.h"
 
 typedef enum fd_fate {
     FD_DRAWN,

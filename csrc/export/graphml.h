@@ -2,7 +2,7 @@
 #ifndef FD_EXPORT_GRAPHML_H
 #define FD_EXPORT_GRAPHML_H
 
-#include "export/exporters.h"
+#include "export/export_options.h"
 
 /* http://graphml.graphdrawing.org/: functions and calls with their figures.
  * Nothing is folded; operators as options->ops says. */

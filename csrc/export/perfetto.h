@@ -3,7 +3,7 @@
 #ifndef FD_PERFETTO_H
 #define FD_PERFETTO_H
 
-#include "export/exporters.h"
+#include "export/export_options.h"
 
 fd_export fd_export_perfetto;
 

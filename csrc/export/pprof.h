@@ -2,7 +2,7 @@
 #ifndef FD_EXPORT_PPROF_H
 #define FD_EXPORT_PPROF_H
 
-#include "export/exporters.h"
+#include "export/export_options.h"
 
 /* https://github.com/google/pprof/blob/main/proto/profile.proto, not
  * compressed: a sample for each context, with its calls, its own time and its

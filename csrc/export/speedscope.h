@@ -2,7 +2,7 @@
 #ifndef FD_EXPORT_SPEEDSCOPE_H
 #define FD_EXPORT_SPEEDSCOPE_H
 
-#include "export/exporters.h"
+#include "export/export_options.h"
 
 /* https://www.speedscope.app/file-format-schema.json: an evented profile for
  * each thread of each rank. */

@@ -10,7 +10,7 @@
 #define FD_EXPORT_STACKS_H
 
 #include "analysis/totals.h"
-#include "export/exporters.h"
+#include "export/export_options.h"
 
 typedef struct fd_stacks {
     const fd_trace *trace;   /* borrowed */

@@ -13,7 +13,7 @@
 #define FD_TRANSFERS_H
 
 #include "analysis/pipeline.h"
-#include "export/exporters.h"
+#include "export/export_options.h"
 #include "export/flows.h"
 
 /* Of the slice where an arrow ends. */

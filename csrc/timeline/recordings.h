@@ -2,7 +2,7 @@
 #ifndef FD_TIMELINE_RECORDINGS_H
 #define FD_TIMELINE_RECORDINGS_H
 
-#include "export/exporters.h"
+#include "export/export_options.h"
 #include "timeline/align.h"
 
 /* One for every rank of a trace that was read with its timeline. `base_ns` is

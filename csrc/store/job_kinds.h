@@ -1,0 +1,43 @@
+/* Kinds of units of a pipeline schedule. */
+#ifndef FD_JOB_KINDS_H
+#define FD_JOB_KINDS_H
+
+#include <stdbool.h>
+
+typedef enum fd_job_kind {
+    FD_JOB_LM,  /* load a micro-batch */
+    FD_JOB_F,   /* forward */
+    FD_JOB_B,   /* backward: I and W together */
+    FD_JOB_I,   /* gradients of the inputs alone */
+    FD_JOB_W,   /* gradients of the weights alone */
+    FD_JOB_SA,  /* send an activation to the next global stage */
+    FD_JOB_RA,  /* receive one from the one before */
+    FD_JOB_SG,  /* send a gradient to the one before */
+    FD_JOB_RG,  /* receive one from the next */
+    FD_JOB_RT,  /* reduce gradients of tied weights */
+    FD_JOB_RD,  /* reduce gradients among replicas */
+    FD_JOB_OPT, /* optimizer step */
+    FD_JOB_KINDS
+} fd_job_kind;
+
+const char *fd_job_kind_name(fd_job_kind kind);
+
+static inline bool
+fd_job_is_compute(fd_job_kind kind)
+{
+    return kind >= FD_JOB_F && kind <= FD_JOB_W;
+}
+
+static inline bool
+fd_job_is_transfer(fd_job_kind kind)
+{
+    return kind >= FD_JOB_SA && kind <= FD_JOB_RG;
+}
+
+static inline bool
+fd_job_is_send(fd_job_kind kind)
+{
+    return kind == FD_JOB_SA || kind == FD_JOB_SG;
+}
+
+#endif
