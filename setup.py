@@ -12,6 +12,7 @@ Environment:
   FASTDISPATCH_TSAN=1     ThreadSanitizer
 """
 
+import contextlib
 import os
 import shlex
 import subprocess
@@ -26,6 +27,11 @@ from setuptools.command.build_py import build_py
 from setuptools.modified import newer_group
 
 ROOT = Path(__file__).parent
+
+#: The folders of csrc/, each of which includes only itself and those before it: others are not on its include path.
+LAYERS = (
+    "base json streams recording clocks trace profile pipeline graphs events export et gpu capture module"
+).split()
 
 WARNINGS = (
     "-Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla "
@@ -124,6 +130,16 @@ def flags():
     return options, link
 
 
+def rooms(layer):
+    """A folder of links to the layers that `layer` may include: its own and those before it."""
+    folder = ROOT / "build" / "include" / layer
+    folder.mkdir(parents=True, exist_ok=True)
+    for other in LAYERS[: LAYERS.index(layer) + 1]:
+        with contextlib.suppress(FileExistsError):
+            (folder / other).symlink_to(ROOT / "csrc" / other, target_is_directory=True)
+    return f"build/include/{layer}"
+
+
 def files(suffix, below_python):
     """The files of the layers that include Python.h, or of those that do not."""
     found = (path.relative_to(ROOT) for path in (ROOT / "csrc").rglob(f"*{suffix}"))
@@ -136,7 +152,7 @@ def layers():
     return {
         "sources": files(".c", below_python=True),
         "depends": files(".h", below_python=True),
-        "include_dirs": ["csrc", *found["include_dirs"]],
+        "include_dirs": found["include_dirs"],
         "cflags": [*flags()[0], "-fPIC"],
     }
 
@@ -149,7 +165,7 @@ def extension():
         sources=files(".c", below_python=False),
         # Sources of the library, too: what changes in them is to be linked.
         depends=[*files(".h", below_python=False), *layers()["depends"], *layers()["sources"]],
-        include_dirs=["csrc", *found.pop("include_dirs")],
+        include_dirs=found.pop("include_dirs"),
         libraries=["fd", "cjson", "z"],
         # CPython's own headers do not pass our warnings.
         extra_compile_args=[*compile_args, f"-isystem{python_include()}"],
@@ -165,13 +181,15 @@ def python_include():
 
 
 def compile_together(compiler):
-    """Have the compiler take as many files at once as there are cores; of itself it takes one after another."""
+    """Compile as many files at once as there are cores, each with the include path of its layer."""
     one_by_one = compiler.compile
 
-    def together(sources, *arguments, **options):
+    def together(sources, *, include_dirs=(), **options):
+        def compile_one(source):
+            return one_by_one([source], include_dirs=[rooms(Path(source).parts[1]), *include_dirs], **options)
+
         with ThreadPool() as pool:
-            objects = pool.map(lambda source: one_by_one([source], *arguments, **options), sources)
-        return [made for one in objects for made in one]
+            return [made for one in pool.map(compile_one, sources) for made in one]
 
     compiler.compile = together
 

@@ -1,6 +1,6 @@
 #include "capture/native_thread.h"
 
-#include "store/stack.h"
+#include "recording/open_entries.h"
 
 #include <errno.h>
 

@@ -6,7 +6,7 @@
 #define FD_PROCESS_H
 
 #include "base/vector.h"
-#include "capture/classes.h"
+#include "capture/frames/classes.h"
 
 #include <stdatomic.h>
 

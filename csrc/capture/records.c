@@ -1,12 +1,12 @@
 #include "capture/records.h"
 
-#include "capture/backward.h"
-#include "capture/layout.h"
+#include "capture/operators/backward.h"
+#include "capture/operators/tensor_layout.h"
 #include "capture/native_thread.h"
-#include "capture/node_calls.h"
-#include "capture/op_calls.h"
-#include "capture/ranges.h"
-#include "capture/texts.h"
+#include "capture/operators/node_calls.h"
+#include "capture/operators/operator_calls.h"
+#include "capture/operators/ranges.h"
+#include "capture/python_texts.h"
 
 /* Of the callbacks that PyTorch holds; 0: not listening. */
 static uint64_t handle;

@@ -1,11 +1,11 @@
 #include "capture/session.h"
 
 #include "base/alloc.h"
-#include "capture/calls.h"
-#include "capture/constructors.h"
-#include "capture/frame_hook.h"
+#include "capture/frames/python_calls.h"
+#include "capture/frames/constructors.h"
+#include "capture/frames/frame_hook.h"
 #include "capture/guard.h"
-#include "capture/monitor.h"
+#include "capture/frames/monitor.h"
 #include "capture/records.h"
 
 #include <errno.h>

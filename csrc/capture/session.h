@@ -3,15 +3,15 @@
 #ifndef FD_SESSION_H
 #define FD_SESSION_H
 
-#include "capture/asyncs.h"
-#include "capture/instances.h"
-#include "capture/marks.h"
-#include "capture/operators.h"
-#include "capture/origins.h"
-#include "capture/paths.h"
-#include "capture/pipeline.h"
+#include "capture/operators/async_calls.h"
+#include "capture/frames/instances.h"
+#include "capture/labels.h"
+#include "capture/operators/operators.h"
+#include "capture/operators/origins.h"
+#include "capture/module_paths.h"
+#include "capture/engines/engine_pipeline.h"
 #include "capture/thread.h"
-#include "store/steps.h"
+#include "recording/step_table.h"
 
 typedef enum fd_calls_source {
     FD_CALLS_OFF,

@@ -6,7 +6,7 @@
 #include "base/segment.h"
 #include "base/sections.h"
 #include "capture/process.h"
-#include "store/tree.h"
+#include "recording/context_tree.h"
 
 typedef struct fd_thread {
     /* Equal to fd_process.generation while an event may take the shortest

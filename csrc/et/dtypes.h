@@ -1,8 +1,8 @@
 /* Types of elements, as PyTorch numbers and spells them. */
-#ifndef FD_ET_DTYPES_H
-#define FD_ET_DTYPES_H
+#ifndef FD_DTYPES_H
+#define FD_DTYPES_H
 
-#include "et/graph.h"
+#include "et/et_graph.h"
 
 /* Of c10::ScalarType by number: C++'s name, as PyTorch's observer has it, that
  * of Python, and bytes of an element; a row of "unknown" for any other. */

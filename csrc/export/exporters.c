@@ -1,13 +1,13 @@
 #include "export/exporters.h"
 
-#include "export/callgraph.h"
-#include "export/chrome.h"
-#include "export/dot.h"
+#include "graphs/callgraph.h"
+#include "events/recorded/chrome_export.h"
+#include "graphs/dot.h"
 #include "export/folded.h"
-#include "export/graphml.h"
-#include "export/perfetto.h"
+#include "graphs/callgraph_graphml.h"
+#include "events/recorded/perfetto_export.h"
 #include "export/pprof.h"
-#include "export/slice_names.h"
+#include "events/recorded/slice_names.h"
 #include "export/speedscope.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
 #ifndef FD_EXPORTERS_H
 #define FD_EXPORTERS_H
 
-#include "export/export_options.h"
+#include "trace/export_options.h"
 
 typedef struct fd_exporter {
     const char *name;

@@ -1,6 +1,6 @@
 #include "export/folded.h"
 
-#include "export/stacks.h"
+#include "export/flame_stacks.h"
 
 /* Append a frame. What parts frames and lines cannot be in one. */
 static void

@@ -1,8 +1,8 @@
 /* Folded stacks, "main;step;forward 123" a line: docs/export.md. */
-#ifndef FD_EXPORT_FOLDED_H
-#define FD_EXPORT_FOLDED_H
+#ifndef FD_FOLDED_H
+#define FD_FOLDED_H
 
-#include "export/export_options.h"
+#include "trace/export_options.h"
 
 /* https://github.com/brendangregg/FlameGraph: what flamegraph.pl, inferno and
  * speedscope read. */

@@ -1,7 +1,7 @@
 #include "export/pprof.h"
 
-#include "analysis/totals.h"
-#include "export/proto.h"
+#include "profile/totals.h"
+#include "streams/protobuf.h"
 
 #include <string.h>
 

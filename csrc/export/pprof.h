@@ -1,8 +1,8 @@
 /* The format of pprof: docs/export.md. */
-#ifndef FD_EXPORT_PPROF_H
-#define FD_EXPORT_PPROF_H
+#ifndef FD_PPROF_H
+#define FD_PPROF_H
 
-#include "export/export_options.h"
+#include "trace/export_options.h"
 
 /* https://github.com/google/pprof/blob/main/proto/profile.proto, not
  * compressed: a sample for each context, with its calls, its own time and its

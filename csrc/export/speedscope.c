@@ -1,6 +1,6 @@
 #include "export/speedscope.h"
 
-#include "export/stacks.h"
+#include "export/flame_stacks.h"
 
 typedef struct printer {
     const fd_trace *trace;

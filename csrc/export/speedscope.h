@@ -1,8 +1,8 @@
 /* The format of speedscope.app: docs/export.md. */
-#ifndef FD_EXPORT_SPEEDSCOPE_H
-#define FD_EXPORT_SPEEDSCOPE_H
+#ifndef FD_SPEEDSCOPE_H
+#define FD_SPEEDSCOPE_H
 
-#include "export/export_options.h"
+#include "trace/export_options.h"
 
 /* https://www.speedscope.app/file-format-schema.json: an evented profile for
  * each thread of each rank. */

@@ -3,7 +3,7 @@
 #ifndef FD_GPU_H
 #define FD_GPU_H
 
-#include "gpu/device.h"
+#include "gpu/gpu_device.h"
 
 enum { FD_GPU_DEVICES = 32 };
 

@@ -1,12 +1,12 @@
 /* Tables of the lower layers as Python dicts of lists, the form that pandas
  * takes directly. All answers are new references, NULL with an exception;
  * fd_columns_* consume their arguments and pass a failure on. */
-#ifndef FD_MODULE_COLUMNS_H
-#define FD_MODULE_COLUMNS_H
+#ifndef FD_COLUMNS_H
+#define FD_COLUMNS_H
 
 #include <Python.h>
 
-#include "io/columns.h"
+#include "trace/trace_columns.h"
 
 PyObject *fd_columns(const fd_table *table, const void *rows, uint32_t count,
                      const fd_text_pool *texts);

@@ -1,6 +1,6 @@
 /* What Python asks of pipelines that are seen from outside. */
-#ifndef FD_MODULE_ENGINES_H
-#define FD_MODULE_ENGINES_H
+#ifndef FD_ENGINES_H
+#define FD_ENGINES_H
 
 #include "capture/session.h"
 

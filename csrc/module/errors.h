@@ -1,6 +1,6 @@
 /* From a status of the lower layers to a Python exception, in one place. */
-#ifndef FD_MODULE_ERRORS_H
-#define FD_MODULE_ERRORS_H
+#ifndef FD_ERRORS_H
+#define FD_ERRORS_H
 
 #include "base/status.h"
 #include "module/state.h"

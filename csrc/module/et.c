@@ -1,9 +1,9 @@
 /* et_convert(), et_info() and et_export(). */
 #include "module/et.h"
 
-#include "et/from_recording.h"
-#include "et/layer_calls.h"
-#include "et/summary.h"
+#include "et/readers/from_recording.h"
+#include "et/et_layers.h"
+#include "et/et_summary.h"
 #include "module/errors.h"
 #include "module/private.h"
 

@@ -1,8 +1,8 @@
 /* Functions on execution traces. */
-#ifndef FD_MODULE_ET_H
-#define FD_MODULE_ET_H
+#ifndef FD_ET_H
+#define FD_ET_H
 
-#include "et/file.h"
+#include "et/et_file.h"
 #include "module/state.h"
 
 /* et_convert(path, output, *, edges, rank, timeline) -> dict */

@@ -1,7 +1,7 @@
 /* et_check(). */
 #include "module/et.h"
 
-#include "et/ranks.h"
+#include "et/tools/et_ranks.h"
 #include "module/errors.h"
 
 static PyObject *

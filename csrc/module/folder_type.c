@@ -1,5 +1,5 @@
 /* fastdispatch._core.Folder: a run directory held open. Python and C share one
- * implementation: base/folder.h, store/place.h. */
+ * implementation: base/folder.h, recording/recording_place.h. */
 #include "module/folder_type.h"
 
 #include "base/buffer.h"
@@ -7,7 +7,7 @@
 #include "base/new_file.h"
 #include "module/errors.h"
 #include "module/state.h"
-#include "store/place.h"
+#include "recording/recording_place.h"
 
 #include <fcntl.h>
 #include <unistd.h>

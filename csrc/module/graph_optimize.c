@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "module/errors.h"
-#include "planner/pipeline.h"
+#include "pipeline/planner/planner.h"
 
 #include <math.h>
 

@@ -4,9 +4,9 @@
 
 #include "module/errors.h"
 #include "module/plan_type.h"
-#include "planner/model_json.h"
-#include "planner/model_text.h"
-#include "planner/shape.h"
+#include "pipeline/planner/layer_graph_json.h"
+#include "pipeline/planner/layer_graph_text.h"
+#include "pipeline/planner/graph_shape.h"
 
 typedef struct graph_object {
     PyObject_HEAD

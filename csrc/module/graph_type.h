@@ -1,10 +1,10 @@
 /* fastdispatch._core.Graph, split over files like Trace. */
-#ifndef FD_MODULE_GRAPH_TYPE_H
-#define FD_MODULE_GRAPH_TYPE_H
+#ifndef FD_GRAPH_TYPE_H
+#define FD_GRAPH_TYPE_H
 
 #include <Python.h>
 
-#include "planner/model.h"
+#include "pipeline/planner/layer_graph.h"
 
 /* Borrowed from the object. */
 const fd_model *fd_model_of(PyObject *self);

@@ -1,6 +1,6 @@
 /* fastdispatch._core.job: one unit of a pipeline schedule. */
-#include "capture/calls.h"
-#include "capture/jobs.h"
+#include "capture/frames/python_calls.h"
+#include "capture/engines/engine_jobs.h"
 #include "module/state.h"
 
 /* mb, stage, chunk, peer */

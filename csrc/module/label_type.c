@@ -1,8 +1,8 @@
 /* fastdispatch._core.label: a named range of the program. */
-#include "capture/calls.h"
-#include "capture/ranges.h"
+#include "capture/frames/python_calls.h"
+#include "capture/operators/ranges.h"
 #include "module/state.h"
-#include "store/stack.h"
+#include "recording/open_entries.h"
 
 typedef struct label_object {
     PyObject_HEAD

@@ -3,9 +3,9 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "capture/code.h"
+#include "capture/frames/code_nodes.h"
 #include "capture/interpreters.h"
-#include "capture/process_groups.h"
+#include "capture/operands/process_groups.h"
 #include "capture/session.h"
 #include "capture/thread.h"
 #include "gpu/cudart.h"
@@ -14,7 +14,7 @@
 #include "module/folder_type.h"
 #include "module/et.h"
 #include "module/partition.h"
-#include "module/pipeline_report.h"
+#include "module/pipeline_report_binding.h"
 #include "module/state.h"
 #include "module/timeline.h"
 

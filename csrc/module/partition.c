@@ -1,7 +1,7 @@
 /* partition(): sums from Python's, cuts to a list. */
 #include "module/partition.h"
 
-#include "analysis/partition.h"
+#include "pipeline/deepspeed_partition.h"
 #include "base/alloc.h"
 #include "module/errors.h"
 

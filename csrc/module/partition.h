@@ -1,6 +1,6 @@
 /* Cutting layers into stages. */
-#ifndef FD_MODULE_PARTITION_H
-#define FD_MODULE_PARTITION_H
+#ifndef FD_PARTITION_H
+#define FD_PARTITION_H
 
 #include "module/state.h"
 

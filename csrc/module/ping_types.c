@@ -1,5 +1,5 @@
 /* fastdispatch._core.ClockAnswerer and ClockAsker: pings between ranks. */
-#include "io/ping.h"
+#include "clocks/ping.h"
 #include "module/errors.h"
 #include "module/state.h"
 

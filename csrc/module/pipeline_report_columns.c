@@ -1,8 +1,8 @@
 /* The tables of a report on a pipeline, as columns. */
-#include "module/pipeline_report.h"
+#include "module/pipeline_report_binding.h"
 
 #include "base/alloc.h"
-#include "io/columns.h"
+#include "trace/trace_columns.h"
 #include "module/columns.h"
 
 #define NUMBER(row, name, field)                                              \

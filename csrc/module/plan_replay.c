@@ -1,7 +1,7 @@
 /* Plan.replay(): times from Python's, figures to a dict. */
 #include "module/plan_type.h"
 
-#include "analysis/replay.h"
+#include "pipeline/plan_simulator.h"
 #include "module/errors.h"
 #include "module/columns.h"
 

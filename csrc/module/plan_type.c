@@ -1,7 +1,7 @@
 /* fastdispatch._core.Plan: what a schedule makes each stage do. */
 #include "module/plan_type.h"
 
-#include "analysis/plan_text.h"
+#include "pipeline/schedules/plan_text.h"
 #include "module/columns.h"
 #include "module/errors.h"
 

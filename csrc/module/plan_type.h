@@ -1,10 +1,10 @@
 /* fastdispatch._core.Plan, split over files like Trace. */
-#ifndef FD_MODULE_PLAN_TYPE_H
-#define FD_MODULE_PLAN_TYPE_H
+#ifndef FD_PLAN_TYPE_H
+#define FD_PLAN_TYPE_H
 
 #include <Python.h>
 
-#include "analysis/plan.h"
+#include "pipeline/schedules/schedule_plan.h"
 
 /* Borrowed from the object. */
 const fd_plan *fd_plan_of(PyObject *self);

@@ -1,8 +1,8 @@
 /* How names are to be hidden, as an argument of functions. */
-#ifndef FD_MODULE_PRIVATE_H
-#define FD_MODULE_PRIVATE_H
+#ifndef FD_PRIVATE_H
+#define FD_PRIVATE_H
 
-#include "analysis/privacy.h"
+#include "trace/anonymize.h"
 #include "module/state.h"
 
 typedef struct fd_private {

@@ -1,12 +1,12 @@
 /* fastdispatch._core.Session: one recording session. */
-#include "capture/layout.h"
+#include "capture/operators/tensor_layout.h"
 #include "capture/records.h"
 #include "capture/session.h"
-#include "io/reader.h"
+#include "trace/reader/recording_reader.h"
 #include "module/engines.h"
 #include "module/errors.h"
 #include "module/folder_type.h"
-#include "module/operands.h"
+#include "module/operands_binding.h"
 #include "module/session_options.h"
 #include "module/trace_type.h"
 

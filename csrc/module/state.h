@@ -1,6 +1,6 @@
 /* What the module object owns. */
-#ifndef FD_MODULE_STATE_H
-#define FD_MODULE_STATE_H
+#ifndef FD_STATE_H
+#define FD_STATE_H
 
 #include <Python.h>
 

@@ -1,6 +1,6 @@
 /* Progress of what runs without the GIL, told to a function of Python's. */
-#ifndef FD_MODULE_TELLING_H
-#define FD_MODULE_TELLING_H
+#ifndef FD_TELLING_H
+#define FD_TELLING_H
 
 #include "module/state.h"
 

@@ -5,7 +5,7 @@
 #include "module/errors.h"
 #include "module/private.h"
 #include "module/telling.h"
-#include "timeline/merge.h"
+#include "events/tools/timeline_merge.h"
 
 /* What the arguments own while the merge runs. */
 typedef struct arguments {

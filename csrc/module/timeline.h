@@ -1,6 +1,6 @@
 /* Functions on timelines. */
-#ifndef FD_MODULE_TIMELINE_H
-#define FD_MODULE_TIMELINE_H
+#ifndef FD_TIMELINE_H
+#define FD_TIMELINE_H
 
 #include "module/state.h"
 

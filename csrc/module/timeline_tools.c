@@ -1,8 +1,8 @@
 /* timeline_check() and timeline_cut(): one file each. */
 #include "module/timeline.h"
 
-#include "timeline/check.h"
-#include "timeline/cut.h"
+#include "events/tools/timeline_check.h"
+#include "events/tools/timeline_cut.h"
 #include "module/errors.h"
 #include "module/private.h"
 #include "module/telling.h"

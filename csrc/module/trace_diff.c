@@ -1,9 +1,9 @@
 /* Trace.diff() and .joined(): two traces, or two ranks, compared. */
 #include "module/trace_type.h"
 
-#include "analysis/diff.h"
-#include "analysis/diff_joined.h"
-#include "analysis/totals.h"
+#include "profile/profile_diff.h"
+#include "profile/diff_joined.h"
+#include "profile/totals.h"
 #include "base/alloc.h"
 #include "module/columns.h"
 

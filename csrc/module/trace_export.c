@@ -1,11 +1,11 @@
 /* Trace.export(): the options of a format from Python's. */
 #include "module/errors.h"
 
-#include "analysis/totals.h"
+#include "profile/totals.h"
 #include "export/exporters.h"
 #include "module/timeline.h"
 #include "module/trace_type.h"
-#include "timeline/recordings.h"
+#include "events/recorded/recording_inputs.h"
 
 /* The index of a name in a list that ends in NULL; -1 with ValueError. */
 static int

@@ -1,8 +1,8 @@
 /* Trace.ranks and .figures: what one rank recorded. */
 #include "module/trace_type.h"
 
-#include "analysis/totals.h"
-#include "io/columns.h"
+#include "profile/totals.h"
+#include "trace/trace_columns.h"
 #include "module/columns.h"
 
 static PyObject *

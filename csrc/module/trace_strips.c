@@ -1,12 +1,12 @@
 /* Trace.strips and .clocks: the timeline as pictures have it. */
 #include "module/errors.h"
 
-#include "analysis/strips.h"
-#include "analysis/totals.h"
-#include "io/columns.h"
+#include "profile/timeline_rows.h"
+#include "profile/totals.h"
+#include "trace/trace_columns.h"
 #include "module/columns.h"
 #include "module/trace_type.h"
-#include "timeline/recordings.h"
+#include "events/recorded/recording_inputs.h"
 
 static const fd_column strip_columns[] = {
     {"thread", FD_COLUMN_U32, offsetof(fd_strip, thread), NULL},

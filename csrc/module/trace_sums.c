@@ -1,8 +1,8 @@
 /* Trace.table, .edges and .coverage: sums over groups of contexts. */
 #include "module/trace_type.h"
 
-#include "analysis/edges.h"
-#include "analysis/rows.h"
+#include "profile/group_edges.h"
+#include "profile/profile_rows.h"
 #include "module/columns.h"
 
 static const fd_column row_columns[] = {

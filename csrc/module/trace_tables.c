@@ -2,8 +2,8 @@
  * the contexts. */
 #include "module/trace_type.h"
 
-#include "analysis/totals.h"
-#include "io/columns.h"
+#include "profile/totals.h"
+#include "trace/trace_columns.h"
 #include "module/columns.h"
 
 PyObject *

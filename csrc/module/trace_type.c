@@ -2,10 +2,10 @@
  * answer is in trace_tables.c, trace_ranks.c, trace_sums.c, trace_export.c. */
 #include "module/trace_type.h"
 
-#include "analysis/privacy.h"
-#include "analysis/totals.h"
-#include "io/dump.h"
-#include "io/source.h"
+#include "trace/anonymize.h"
+#include "profile/totals.h"
+#include "trace/dump/dump_writer.h"
+#include "trace/trace_source.h"
 #include "module/errors.h"
 
 typedef struct trace_object {

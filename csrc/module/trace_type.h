@@ -1,8 +1,8 @@
 /* Traces as Python objects. */
-#ifndef FD_MODULE_TRACE_TYPE_H
-#define FD_MODULE_TRACE_TYPE_H
+#ifndef FD_TRACE_TYPE_H
+#define FD_TRACE_TYPE_H
 
-#include "analysis/groups.h"
+#include "profile/call_groups.h"
 #include "module/state.h"
 
 /* Takes the trace over, in failure too. */

@@ -62,7 +62,7 @@ def pipeline_rule(
     bytes: str | None = None,
     when: str | None = None,
 ) -> None:
-    """Calls of this function are jobs from now on: :func:`fastdispatch.pipeline.rule` (csrc/capture/job_rules.c).
+    """Calls of this function are jobs from now on: :func:`fastdispatch.pipeline.rule` (csrc/capture/engines/job_rules.c).
     :class:`Error` for a source that is none, or an empty name."""
 
 def pipeline_report(
@@ -75,7 +75,7 @@ def pipeline_report(
     layers: list[int] | None = None,
     weights: list[float] | None = None,
 ) -> dict[str, Any]:
-    """Where the time of a pipeline goes (csrc/module/pipeline_report.c).
+    """Where the time of a pipeline goes (csrc/module/pipeline_report_binding.c).
 
     ``known``: of each rank of the trace its place, data and model coordinates, -1 for what is not known.
     ``iterations``: the first and one past the last. ``layers``: the first of each global stage, and one past the last;
@@ -211,7 +211,7 @@ def et_export(
 def et_layer_calls(path: _Path, /) -> str:
     """The calls of operators and of modules' forwards in a recording that ``CallGraph(et=True)`` made, as JSON: rows of
     id, parent's id, name, schema, scope (100: a module), number of the record (of a module its address), autograd's
-    number, thread, forward thread, duration (ns; -1: it did not end), inputs, outputs (``csrc/et/facts.h``). Raises
+    number, thread, forward thread, duration (ns; -1: it did not end), inputs, outputs (``csrc/et/readers/operand_json.h``). Raises
     :class:`Error`."""
 
 @final
@@ -237,7 +237,7 @@ class Folder:
         """As :func:`writer`. :class:`Error` if the file is not a recording."""
 
     def move(self, name: str, folder: Folder, target: str, /) -> None:
-        """Move a finished recording and its side file (csrc/store/place.h)."""
+        """Move a finished recording and its side file (csrc/recording/recording_place.h)."""
 
     def lock(self, name: str, /) -> bool:
         """Take the lock of this name; False at once if it is held elsewhere."""
@@ -329,7 +329,7 @@ class Session:
         """
 
     def attach_pipeline(self, on_pipeline: Callable[[tuple[str, object]], tuple[int, int, int] | None], /) -> None:
-        """Make jobs of what pipeline engines do (csrc/capture/pipeline.c).
+        """Make jobs of what pipeline engines do (csrc/capture/engines/engine_pipeline.c).
 
         ``on_pipeline((engine, object or None))`` is called in the first iteration and answers which process this is, of
         how many, and the stages with their chunks, -1 for what it does not know.
@@ -376,7 +376,7 @@ class Trace:
         """Write as JSON; the file is there as a whole or not at all. :class:`Error` when it cannot be written."""
 
     def anonymize(self, salt: str, /) -> None:
-        """Put salted hashes in place of the user's names (csrc/analysis/privacy.h). Before anything else is asked."""
+        """Put salted hashes in place of the user's names (csrc/trace/anonymize.h). Before anything else is asked."""
 
     def strip_prefix(self, prefix: str, /) -> None:
         """Cut ``prefix`` off the files of functions and out of facts and notes."""
@@ -439,7 +439,7 @@ class Trace:
         threshold: float = 0.1,
         same_speed: bool = False,
     ) -> dict[str, Any]:
-        """What changed from this trace to another (csrc/analysis/diff.h), of a step each, ns.
+        """What changed from this trace to another (csrc/profile/profile_diff.h), of a step each, ns.
 
         ``rows``: columns key, kind, said (bits: new, gone, calls, slower, faster), and with _before and _after calls,
         self, total, backward, async, gpu, spread (of self, by module of total). ``calls``: caller (-1: the outside),
@@ -449,7 +449,7 @@ class Trace:
 
     def joined(self, after: Self, pairs: list[tuple[int, int]], /) -> Self:
         """Two traces as one of two ranks for each of ``pairs`` (of ranks, -1: all), 0 before and 1 after, 2 before ...:
-        paths of calls joined by key, without lines (csrc/analysis/diff_joined.h). Whole runs; the slowest step of each
+        paths of calls joined by key, without lines (csrc/profile/diff_joined.h). Whole runs; the slowest step of each
         path counts like the mean of its others. ``ValueError`` for no pairs."""
 
     def coverage(self, rank: SupportsIndex = -1, /) -> dict[str, int]:

@@ -10,7 +10,7 @@ from typing import Any
 from fastdispatch import _core
 from fastdispatch.trace import Trace
 
-#: Bits of the C core, in their order (csrc/analysis/diff.h).
+#: Bits of the C core, in their order (csrc/profile/profile_diff.h).
 SAID = ("new", "gone", "calls", "slower", "faster")
 
 FIGURES = ("calls", "self", "total", "backward", "async", "gpu", "spread")

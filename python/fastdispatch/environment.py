@@ -10,7 +10,7 @@ from types import ModuleType
 
 from fastdispatch import _core
 
-# Where files come from, as numbered in csrc/store/format.h.
+# Where files come from, as numbered in csrc/recording/recording_format.h.
 FROM_USER, FROM_SITE, FROM_STDLIB = range(3)
 
 _RANK_VARIABLES = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK")

@@ -1,6 +1,6 @@
 """The operators of the self-test that decides how to read PyTorch's records.
 
-``csrc/capture/layout.c`` listens while :func:`run` runs and knows what it must
+``csrc/capture/operators/tensor_layout.c`` listens while :func:`run` runs and knows what it must
 see: a multiplication that is numbered for autograd, one that is not, a range,
 and the backward of the first, called directly so that no autograd thread is
 started. Nothing random is drawn and no default is touched. The second part is the same for what goes into operators.
@@ -32,7 +32,7 @@ def run() -> int:
 
 
 def attach_operands(session: Session, on_model: Callable[[object], None]) -> None:
-    """Run the operators from which ``csrc/capture/operands.c`` learns where tensors and boxed values lie. ``on_model``
+    """Run the operators from which ``csrc/capture/operands/operands.c`` learns where tensors and boxed values lie. ``on_model``
     is called with each module that no other calls, when it is first called.
 
     Raises :class:`fastdispatch.Error` where it does not find them.

@@ -8,7 +8,9 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
-LAYERS = ("base", "store", "io", "analysis", "planner", "export", "timeline", "et", "gpu", "capture", "module")
+LAYERS = (
+    "base json streams recording clocks trace profile pipeline graphs events export et gpu capture module"
+).split()
 BELOW_PYTHON = LAYERS[: LAYERS.index("capture")]
 
 

@@ -288,7 +288,7 @@ class _Run:
 
 
 def _tensors(facts: Any) -> Iterator[dict[str, Any]]:
-    """All tensors in facts (csrc/et/facts.h), in order."""
+    """All tensors in facts (csrc/et/readers/operand_json.h), in order."""
     if isinstance(facts, list):
         for each in facts:
             yield from _tensors(each)

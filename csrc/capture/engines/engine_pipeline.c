@@ -1,0 +1,462 @@
+#include "capture/engines/pipeline_jobs.h"
+
+#include "base/alloc.h"
+#include "capture/guard.h"
+#include "capture/session.h"
+#include "recording/job_table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+fd_schedule
+fd_pipeline_schedule(const fd_pipeline *pipeline)
+{
+    static const struct {
+        const char *name;
+        fd_schedule schedule;
+    } classes[] = {
+        {"TrainSchedule", FD_SCHEDULE_DEEPSPEED_TRAIN},
+        {"InferenceSchedule", FD_SCHEDULE_DEEPSPEED_INFERENCE},
+        {"DataParallelSchedule", FD_SCHEDULE_DEEPSPEED_DP},
+        {"ScheduleGPipe", FD_SCHEDULE_GPIPE},
+        {"Schedule1F1B", FD_SCHEDULE_1F1B},
+        {"ScheduleInterleaved1F1B", FD_SCHEDULE_INTERLEAVED},
+        {"ScheduleZBVZeroBubble", FD_SCHEDULE_ZB_V},
+        {"forward_backward_no_pipelining", FD_SCHEDULE_1F1B},
+        {"forward_backward_pipelining_without_interleaving", FD_SCHEDULE_1F1B},
+        {"forward_backward_pipelining_with_interleaving",
+         FD_SCHEDULE_INTERLEAVED},
+    };
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
+        if (strcmp(classes[i].name, pipeline->name) == 0) {
+            return classes[i].schedule;
+        }
+    }
+    return FD_SCHEDULES;
+}
+
+static void
+plan(fd_pipeline *pipeline)
+{
+    fd_plan_request request = {.schedule = fd_pipeline_schedule(pipeline)};
+    pipeline->planned = false;
+    if (request.schedule == FD_SCHEDULES || pipeline->micro_batches <= 0
+        || pipeline->processes <= 0
+        || pipeline->globals < pipeline->processes) {
+        return;
+    }
+    request.stages = (uint32_t)pipeline->processes;
+    request.micro_batches = (uint32_t)pipeline->micro_batches;
+    request.chunks = (uint32_t)(pipeline->globals / pipeline->processes);
+    if (pipeline->plan.first == NULL
+        || memcmp(&request, &pipeline->request, sizeof request) != 0) {
+        fd_plan_clear(&pipeline->plan);
+        pipeline->request = request;
+        if (fd_plan_make(&pipeline->plan, &request, NULL) != FD_OK) {
+            fd_plan_clear(&pipeline->plan);
+            return;
+        }
+    }
+    pipeline->planned = true;
+}
+
+static void
+take(int64_t *to, int64_t number)
+{
+    *to = number >= 0 ? number : *to;
+}
+
+static void
+name_schedule(fd_pipeline *pipeline, const fd_job_site *site,
+              const fd_frame *frame)
+{
+    PyObject *object = fd_source_object(&site->sources[FD_FIELD_PLAN], frame);
+    const char *name = object != NULL
+                           ? fd_class_name(Py_TYPE(object))
+                           : PyUnicode_AsUTF8(fd_frame_code(frame)->co_name);
+    snprintf(pipeline->name, sizeof pipeline->name, "%s",
+             name != NULL ? name : "");
+    Py_XDECREF(object);
+    PyErr_Clear();
+}
+
+static void
+read_pipeline(fd_pipeline *pipeline, const fd_job_site *site,
+              const fd_frame *frame)
+{
+    const fd_source *sources = site->sources;
+    take(&pipeline->micro_batches,
+         fd_source_number(&sources[FD_FIELD_MICRO_BATCH], frame));
+    take(&pipeline->globals, fd_source_number(&sources[FD_FIELD_STAGE],
+                                              frame));
+    take(&pipeline->processes, fd_source_number(&sources[FD_FIELD_CHUNK],
+                                                frame));
+    if (pipeline->processes < 0) {
+        pipeline->processes = pipeline->globals;
+    }
+    name_schedule(pipeline, site, frame);
+    plan(pipeline);
+}
+
+/* What only the engine's own functions tell: asked once, by Python code of
+ * ours, with hooks blind. */
+static void
+ask(fd_thread *thread, const fd_job_site *site, const fd_frame *frame)
+{
+    fd_session *session = thread->session;
+    fd_pipeline *pipeline = session->pipeline;
+    if (pipeline->asked || pipeline->on_pipeline == NULL) {
+        return;
+    }
+    pipeline->asked = true;
+    const fd_source self = {.from = FD_SOURCE_VALUE, .slot = 0};
+    bool method = strchr(site->rule->qualified, '.') != NULL;
+    PyObject *owner = fd_source_object(
+        method ? &self : &site->sources[FD_FIELD_OWNER], frame);
+    PyObject *argument = Py_BuildValue(
+        "(sO)", fd_job_engine_name(site->rule->engine),
+        owner != NULL ? owner : Py_None);
+    PyObject *answer = argument == NULL
+                           ? NULL
+                           : fd_session_call(session, thread,
+                                             pipeline->on_pipeline, argument);
+    long long place;
+    long long processes;
+    long long globals;
+    if (answer != NULL && PyTuple_Check(answer)
+        && PyArg_ParseTuple(answer, "LLL", &place, &processes, &globals)) {
+        take(&pipeline->place, place);
+        take(&pipeline->processes, processes);
+        take(&pipeline->globals, globals);
+    }
+    PyErr_Clear();
+    Py_XDECREF(answer);
+    Py_XDECREF(argument);
+    Py_XDECREF(owner);
+}
+
+static void
+begin_iteration(fd_thread *thread, const fd_job_site *site,
+                const fd_frame *frame, fd_pipeline_call *call)
+{
+    fd_pipeline *pipeline = thread->session->pipeline;
+    call->outermost = pipeline->nesting++ == 0;
+    if (!call->outermost) {
+        return;
+    }
+    pipeline->iterations++;
+    pipeline->engine = site->rule->engine;
+    pipeline->eval = fd_source_holds(&site->sources[FD_FIELD_EVAL], frame,
+                                     false);
+    pipeline->failed = false;
+    pipeline->unplanned = false;
+    pipeline->executed.count = 0;
+    pipeline->records.count = 0;
+    pipeline->prepared.count = 0;
+    pipeline->posted.count = 0;
+    fd_pipeline_recount(pipeline);
+    ask(thread, site, frame);
+    read_pipeline(pipeline, site, frame);
+    fd_found_job job = {.kind = "ITER",
+                        .planned = FD_JOB_KINDS,
+                        .micro_batch = -1,
+                        .stage = -1,
+                        .chunk = -1,
+                        .peer = -1,
+                        .buffer = -1,
+                        .flags = site->rule->flags};
+    fd_pipeline_open(thread, &job, false, call);
+}
+
+/* Which process of the plan this is: the one that holds what ran here. */
+static int64_t
+place_of(const fd_pipeline *pipeline)
+{
+    if (pipeline->place >= 0) {
+        return pipeline->place;
+    }
+    for (uint32_t i = 0; i < pipeline->executed.count; i++) {
+        int16_t stage = pipeline->executed.list[i].stage;
+        if (stage >= 0
+            && (uint32_t)stage < fd_plan_globals(&pipeline->plan)) {
+            return fd_plan_holder(&pipeline->plan, (uint32_t)stage);
+        }
+    }
+    return -1;
+}
+
+/* Evaluations run a part of their plan, DeepSpeed's have one of their own. */
+static void
+compare(fd_pipeline *pipeline)
+{
+    char text[FD_PIPELINE_TEXT - 32];
+    bool inference = pipeline->plan.schedule == FD_SCHEDULE_DEEPSPEED_INFERENCE;
+    int64_t place = pipeline->planned && !pipeline->failed
+                            && !pipeline->unplanned
+                            && pipeline->eval == inference
+                        ? place_of(pipeline)
+                        : -1;
+    if (place < 0 || place >= pipeline->plan.stages
+        || fd_executed_compare(pipeline->executed.list,
+                               pipeline->executed.count, &pipeline->plan,
+                               (uint32_t)place, text, sizeof text)
+               != FD_OK) {
+        return;
+    }
+    for (uint32_t i = 0; i < pipeline->executed.count; i++) {
+        if (pipeline->executed.list[i].unplanned
+            && pipeline->records.list[i] != NULL) {
+            pipeline->records.list[i]->flags |= FD_JOB_UNPLANNED;
+        }
+    }
+    if (text[0] != '\0' && pipeline->difference[0] == '\0') {
+        snprintf(pipeline->difference, sizeof pipeline->difference,
+                 "iteration %u, %s", pipeline->iterations - 1, text);
+        pipeline->changed = true;
+    }
+}
+
+static void
+summarize(fd_pipeline *pipeline)
+{
+    fd_pipeline_summary *summary = &pipeline->summary;
+    summary->engine = pipeline->engine;
+    summary->trained = !pipeline->eval;
+    summary->planned = pipeline->planned && !pipeline->unplanned;
+    summary->schedule = pipeline->plan.schedule;
+    summary->globals = pipeline->globals;
+    summary->processes = pipeline->processes;
+    summary->micro_batches = pipeline->micro_batches;
+    memcpy(summary->name, pipeline->name, sizeof summary->name);
+}
+
+/* Facts change with the first iteration, and with the first that differs. */
+static void
+end_iteration(fd_thread *thread, const fd_pipeline_call *call, bool raised)
+{
+    fd_session *session = thread->session;
+    fd_pipeline *pipeline = session->pipeline;
+    pipeline->nesting -= pipeline->nesting > 0;
+    if (!call->outermost) {
+        return;
+    }
+    if (!raised) {
+        compare(pipeline);
+    }
+    if (!pipeline->eval || !pipeline->summary.trained) {
+        summarize(pipeline);
+    }
+    pipeline->eval = false;
+    if (pipeline->changed) {
+        pipeline->changed = false;
+        fd_session_changed(session, thread);
+    }
+}
+
+static void
+note_match(fd_pipeline *pipeline, const fd_job_site *site)
+{
+    if (fd_map_get(&pipeline->matched, site->number + 1) == 0) {
+        fd_map_put(&pipeline->matched, site->number + 1, 1);
+        pipeline->changed = true;
+    }
+}
+
+/* Where no iteration says so, counting starts anew with every step. */
+static void
+look_at_step(fd_thread *thread)
+{
+    fd_pipeline *pipeline = thread->session->pipeline;
+    uint64_t step = thread->session->steps.number;
+    if (pipeline->nesting == 0 && pipeline->step != step) {
+        pipeline->step = step;
+        fd_pipeline_recount(pipeline);
+    }
+}
+
+/* The schedule's class is then the function that says so. Its plan is good for
+ * counting: each kind alone has the plan's order. */
+static void
+note_order(fd_pipeline *pipeline, const fd_job_site *site,
+           const fd_frame *frame)
+{
+    if (site->rule->unplanned && !pipeline->unplanned) {
+        pipeline->unplanned = true;
+        name_schedule(pipeline, site, frame);
+    }
+}
+
+static void
+called(fd_thread *thread, const fd_job_site *site, fd_frame *frame,
+       fd_pipeline_call *call)
+{
+    fd_pipeline *pipeline = thread->session->pipeline;
+    fd_found_job job;
+    call->role = site->rule->role;
+    if (call->role == FD_ROLE_MOVE) {
+        if (fd_pipeline_move(pipeline, site, frame)) {
+            note_match(pipeline, site);
+        }
+        return;
+    }
+    note_match(pipeline, site);
+    look_at_step(thread);
+    switch (site->rule->role) {
+    case FD_ROLE_JOB:
+        note_order(pipeline, site, frame);
+        fd_pipeline_begin(thread, site, frame, call);
+        break;
+    case FD_ROLE_ITERATION:
+        begin_iteration(thread, site, frame, call);
+        break;
+    case FD_ROLE_SCHEDULE:
+        read_pipeline(pipeline, site, frame);
+        break;
+    case FD_ROLE_PREPARE:
+        fd_pipeline_read(site, frame, &job);
+        call->transfer
+            = (fd_transfer){.kind = fd_job_kind_named(site->rule->kinds),
+                            .micro_batch = job.micro_batch,
+                            .stage = job.stage};
+        break;
+    case FD_ROLE_POST:
+        fd_pipeline_post(thread, call);
+        break;
+    case FD_ROLE_WAIT:
+        fd_pipeline_wait(thread, site, frame, call);
+        break;
+    case FD_ROLE_MOVE: break;
+    }
+}
+
+/* One call, several jobs, one interval. */
+static void
+fuse(const fd_pipeline_call *call)
+{
+    for (uint32_t i = 0; i < call->count; i++) {
+        call->jobs[i]->flags |= FD_JOB_FUSED;
+    }
+}
+
+void
+fd_pipeline_called(fd_thread *thread, fd_job_site *site, fd_frame *frame,
+                   fd_pipeline_call *call)
+{
+    *call = (fd_pipeline_call){.role = FD_ROLE_JOB};
+    if (thread->session->pipeline == NULL) {
+        return;
+    }
+    fd_guard guard = fd_guard_enter(thread);
+    fd_job_site *held = fd_job_site_hold(site); /* `called` may run Python code */
+    bool more = true;
+    for (; site != NULL && more; site = site->next) {
+        if (fd_source_holds(&site->sources[FD_FIELD_WHEN], frame, true)) {
+            called(thread, site, frame, call);
+            more = site->rule->also;
+        }
+    }
+    if (call->count > 1) {
+        fuse(call);
+    }
+    fd_job_site_free(held);
+    fd_guard_leave(&guard);
+}
+
+void
+fd_pipeline_returned(fd_thread *thread, fd_pipeline_call *call,
+                     PyObject *result)
+{
+    fd_pipeline *pipeline = thread->session->pipeline;
+    if (pipeline == NULL) {
+        return;
+    }
+    fd_pipeline_close(thread, call, result == NULL ? FD_JOB_EXCEPTION : 0);
+    if (call->role == FD_ROLE_PREPARE) {
+        fd_guard guard = fd_guard_enter(thread);
+        fd_pipeline_prepared(pipeline, &call->transfer, result);
+        fd_guard_leave(&guard);
+    }
+    else if (call->role == FD_ROLE_POST) {
+        fd_pipeline_posted(pipeline, result);
+    }
+    else if (call->role == FD_ROLE_ITERATION) {
+        end_iteration(thread, call, result == NULL);
+    }
+}
+
+void
+fd_pipeline_entered(fd_thread *thread, fd_job_site *site,
+                    fd_frame *frame)
+{
+    fd_pipeline *pipeline = thread->session->pipeline;
+    if (pipeline == NULL || fd_vector_reserve(&pipeline->entered, 1) != FD_OK) {
+        return;
+    }
+    fd_entered_call entered = {.frame = frame};
+    fd_pipeline_called(thread, site, frame, &entered.call);
+    fd_vector_push(&pipeline->entered, entered);
+}
+
+/* The latest of the frame: other threads may have entered since. */
+void
+fd_pipeline_left(fd_thread *thread, const fd_frame *frame, PyObject *result)
+{
+    fd_pipeline *pipeline = thread->session->pipeline;
+    uint32_t at = pipeline != NULL ? pipeline->entered.count : 0;
+    while (at > 0 && pipeline->entered.list[at - 1].frame != frame) {
+        at--;
+    }
+    if (at == 0) {
+        return; /* entered before a pause */
+    }
+    fd_pipeline_call call = pipeline->entered.list[at - 1].call;
+    pipeline->entered.count--;
+    for (; at <= pipeline->entered.count; at++) {
+        pipeline->entered.list[at - 1] = pipeline->entered.list[at];
+    }
+    fd_pipeline_returned(thread, &call, result);
+}
+
+void
+fd_pipeline_pause(fd_pipeline *pipeline)
+{
+    for (uint32_t i = pipeline->open.count; i-- > 0;) {
+        const fd_open_job *open = &pipeline->open.list[i];
+        fd_jobs_close(open->tree, open->job, open->context);
+    }
+    pipeline->open.count = 0;
+    pipeline->entered.count = 0;
+    pipeline->nesting = 0;
+    pipeline->eval = false;
+}
+
+fd_pipeline *
+fd_pipeline_new(void)
+{
+    fd_pipeline *pipeline = fd_calloc(1, sizeof *pipeline);
+    if (pipeline != NULL) {
+        pipeline->globals = -1;
+        pipeline->processes = -1;
+        pipeline->place = -1;
+        pipeline->micro_batches = -1;
+    }
+    return pipeline;
+}
+
+void
+fd_pipeline_free(fd_pipeline *pipeline)
+{
+    if (pipeline == NULL) {
+        return;
+    }
+    fd_plan_clear(&pipeline->plan);
+    fd_vector_clear(&pipeline->counts);
+    fd_vector_clear(&pipeline->prepared);
+    fd_vector_clear(&pipeline->posted);
+    fd_vector_clear(&pipeline->open);
+    fd_vector_clear(&pipeline->entered);
+    fd_vector_clear(&pipeline->executed);
+    fd_vector_clear(&pipeline->records);
+    fd_map_clear(&pipeline->matched);
+    fd_free(pipeline);
+}

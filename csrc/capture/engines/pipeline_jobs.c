@@ -1,0 +1,367 @@
+#include "capture/engines/pipeline_jobs.h"
+
+#include "capture/operators/node_calls.h"
+#include "capture/session.h"
+#include "capture/operands/tensors.h"
+#include "capture/python_texts.h"
+#include "recording/job_table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Jobs of one iteration that are compared with a plan. */
+enum { MOST_EXECUTED = 1 << 18 };
+
+fd_job_kind
+fd_job_kind_named(const char *name)
+{
+    int kind = 0;
+    while (kind < FD_JOB_KINDS
+           && strcmp(fd_job_kind_name((fd_job_kind)kind), name) != 0) {
+        kind++;
+    }
+    return (fd_job_kind)kind;
+}
+
+static uint32_t
+plus_one(int64_t number)
+{
+    return number < 0 ? 0 : (uint32_t)number + 1;
+}
+
+void
+fd_pipeline_recount(fd_pipeline *pipeline)
+{
+    for (uint32_t i = 0; i < pipeline->counts.count; i++) {
+        pipeline->counts.list[i].count = 0;
+    }
+    memset(pipeline->cursors, 0, sizeof pipeline->cursors);
+}
+
+static int64_t
+counted(fd_pipeline *pipeline, uint32_t node, int64_t stage)
+{
+    for (uint32_t i = 0; i < pipeline->counts.count; i++) {
+        fd_counted *at = &pipeline->counts.list[i];
+        if (at->node == node && at->stage == stage) {
+            return at->count++;
+        }
+    }
+    fd_counted made = {node, stage, 1};
+    return fd_vector_push(&pipeline->counts, made) == FD_OK ? 0 : -1;
+}
+
+/* The next job of the kind in the plan of this process; NULL without. */
+static const fd_plan_job *
+next_planned(fd_pipeline *pipeline, fd_job_kind kind)
+{
+    const fd_plan *plan = &pipeline->plan;
+    if (!pipeline->planned || pipeline->place < 0
+        || pipeline->place >= plan->stages || kind >= FD_JOB_KINDS) {
+        return NULL;
+    }
+    uint32_t end = plan->first[pipeline->place + 1];
+    uint32_t *at = &pipeline->cursors[kind];
+    *at = *at == 0 ? plan->first[pipeline->place] : *at;
+    while (*at < end && plan->jobs.list[*at].kind != kind) {
+        ++*at;
+    }
+    return *at < end ? &plan->jobs.list[(*at)++] : NULL;
+}
+
+/* The k-th of a kind is the plan's k-th where a process has several chunks;
+ * with one it is micro-batch k, whatever the plan says. */
+static void
+count(fd_pipeline *pipeline, uint32_t node, fd_found_job *job)
+{
+    bool chunks = pipeline->globals > pipeline->processes;
+    const fd_plan_job *planned = chunks && job->stage < 0
+                                     ? next_planned(pipeline, job->planned)
+                                     : NULL;
+    if (planned != NULL) {
+        job->micro_batch = planned->micro_batch;
+        job->stage = planned->stage;
+        return;
+    }
+    job->micro_batch = counted(pipeline, node, job->stage);
+}
+
+static void
+settle_stage(const fd_pipeline *pipeline, fd_found_job *job)
+{
+    bool chunks = pipeline->globals > pipeline->processes;
+    if (job->stage < 0 && pipeline->place >= 0
+        && (job->chunk >= 0 || !chunks)) {
+        job->stage = pipeline->place
+                     + (job->chunk > 0 ? job->chunk * pipeline->processes : 0);
+    }
+    if (job->chunk < 0 && job->stage >= 0 && chunks
+        && pipeline->processes > 0) {
+        job->chunk = job->stage / pipeline->processes;
+    }
+}
+
+static int64_t
+peer_of(fd_job_kind kind, int64_t stage)
+{
+    if (stage < 0 || !fd_job_is_transfer(kind)) {
+        return -1;
+    }
+    return kind == FD_JOB_SA || kind == FD_JOB_RG ? stage + 1 : stage - 1;
+}
+
+static void
+remember(fd_pipeline *pipeline, const fd_found_job *job, fd_job *record)
+{
+    if (pipeline->nesting == 0 || job->planned == FD_JOB_KINDS
+        || (job->flags & (FD_JOB_LOCAL | FD_JOB_WAIT)) != 0) {
+        return;
+    }
+    fd_executed ran = {.kind = (uint8_t)job->planned,
+                       .stage = (int16_t)job->stage,
+                       .micro_batch = (int32_t)job->micro_batch,
+                       .buffer = (int32_t)job->buffer};
+    bool room = pipeline->executed.count < MOST_EXECUTED
+                && fd_vector_reserve(&pipeline->executed, 1) == FD_OK
+                && fd_vector_reserve(&pipeline->records, 1) == FD_OK;
+    if (!room) {
+        pipeline->failed = true;
+        return;
+    }
+    pipeline->executed.list[pipeline->executed.count++] = ran;
+    pipeline->records.list[pipeline->records.count++] = record;
+}
+
+void
+fd_pipeline_open(fd_thread *thread, fd_found_job *job, bool count_it,
+                 fd_pipeline_call *call)
+{
+    fd_session *session = thread->session;
+    fd_pipeline *pipeline = session->pipeline;
+    uint32_t node = fd_texts_node(thread, FD_NODE_JOB, job->kind);
+    if (count_it) {
+        count(pipeline, node, job);
+    }
+    settle_stage(pipeline, job);
+    if (job->peer < 0) {
+        job->peer = peer_of(job->planned, job->stage);
+    }
+    fd_job made = {
+        .node = node,
+        .step = session->steps.number,
+        .iteration = fd_pipeline_iteration(pipeline),
+        .micro_batch = plus_one(job->micro_batch),
+        .stage = plus_one(job->stage),
+        .chunk = plus_one(job->chunk),
+        .peer = plus_one(job->peer),
+        .buffer = plus_one(job->buffer),
+        .bytes = job->bytes,
+        .flags = job->flags | FD_JOB_ATTACHED
+                 | (pipeline->eval ? FD_JOB_EVAL : 0),
+    };
+    fd_tree *tree = thread->tree;
+    fd_job *record = node != 0 && call->count < FD_CALL_JOBS
+                             && fd_vector_reserve(&pipeline->open, 1) == FD_OK
+                         ? fd_jobs_begin(tree, &made)
+                         : NULL;
+    remember(pipeline, job, record);
+    if (record != NULL) {
+        call->jobs[call->count++] = record;
+        pipeline->open.list[pipeline->open.count++] = (fd_open_job){
+            record, tree, fd_tree_id(tree, tree->current), job->planned};
+    }
+}
+
+void
+fd_pipeline_close(fd_thread *thread, const fd_pipeline_call *call,
+                  uint32_t flags)
+{
+    fd_pipeline *pipeline = thread->session->pipeline;
+    if (call->count > 0) {
+        fd_thread_tick(thread, thread->session->timed);
+    }
+    for (uint32_t i = call->count; i-- > 0;) {
+        uint32_t at = pipeline->open.count;
+        while (at > 0 && pipeline->open.list[at - 1].job != call->jobs[i]) {
+            at--;
+        }
+        if (at == 0) {
+            continue; /* a pause has ended it */
+        }
+        const fd_open_job open = pipeline->open.list[at - 1];
+        open.job->flags |= flags;
+        fd_jobs_close(open.tree, open.job, open.context);
+        pipeline->open.count--;
+        for (; at <= pipeline->open.count; at++) {
+            pipeline->open.list[at - 1] = pipeline->open.list[at];
+        }
+    }
+}
+
+void
+fd_pipeline_read(const fd_job_site *site, const fd_frame *frame,
+                 fd_found_job *job)
+{
+    const fd_source *sources = site->sources;
+    job->micro_batch = fd_source_number(&sources[FD_FIELD_MICRO_BATCH], frame);
+    job->stage = fd_source_number(&sources[FD_FIELD_STAGE], frame);
+    job->chunk = fd_source_number(&sources[FD_FIELD_CHUNK], frame);
+    job->peer = fd_source_number(&sources[FD_FIELD_PEER], frame);
+    job->buffer = fd_source_number(&sources[FD_FIELD_BUFFER], frame);
+    job->bytes = fd_source_bytes(&sources[FD_FIELD_BYTES], frame);
+    job->flags = site->rule->flags;
+}
+
+/* The kind at `text`, up to a "+"; answers what is behind it, NULL: nothing. */
+static const char *
+next_kind(const char *text, fd_found_job *job)
+{
+    size_t size = strcspn(text, "+");
+    size_t kept = size < FD_LONGEST_KIND ? size : FD_LONGEST_KIND - 1;
+    memcpy(job->kind, text, kept);
+    job->kind[kept] = '\0';
+    job->planned = fd_job_kind_named(job->kind);
+    return text[size] == '+' ? text + size + 1 : NULL;
+}
+
+/* Engines call backward passes in an evaluation too, which then return. */
+static bool
+computes_nothing(const fd_pipeline *pipeline, const fd_found_job *job)
+{
+    return pipeline->eval && fd_job_is_compute(job->planned)
+           && job->planned != FD_JOB_F;
+}
+
+void
+fd_pipeline_begin(fd_thread *thread, const fd_job_site *site,
+                  const fd_frame *frame, fd_pipeline_call *call)
+{
+    const fd_pipeline *pipeline = thread->session->pipeline;
+    bool counts = site->sources[FD_FIELD_MICRO_BATCH].from == FD_SOURCE_COUNT;
+    fd_found_job job;
+    fd_pipeline_read(site, frame, &job);
+    for (const char *kinds = site->rule->kinds; kinds != NULL;) {
+        fd_found_job one = job;
+        kinds = next_kind(kinds, &one);
+        if (kinds != NULL && (job.flags & FD_JOB_LOCAL) != 0) {
+            one.stage = peer_of(fd_job_kind_named(kinds), job.stage);
+        }
+        if (!computes_nothing(pipeline, &one)) {
+            fd_pipeline_open(thread, &one, counts, call);
+        }
+    }
+}
+
+static void
+begin_transfer(fd_thread *thread, const fd_transfer *transfer, uint32_t flags,
+               fd_pipeline_call *call)
+{
+    fd_found_job job = {.planned = transfer->kind,
+                        .micro_batch = transfer->micro_batch,
+                        .stage = transfer->stage,
+                        .chunk = -1,
+                        .peer = -1,
+                        .buffer = -1,
+                        .bytes = transfer->bytes,
+                        .flags = flags};
+    snprintf(job.kind, sizeof job.kind, "%s",
+             fd_job_kind_name(transfer->kind));
+    fd_pipeline_open(thread, &job, false, call);
+}
+
+void
+fd_pipeline_post(fd_thread *thread, fd_pipeline_call *call)
+{
+    const fd_pipeline *pipeline = thread->session->pipeline;
+    for (uint32_t i = 0; i < pipeline->prepared.count; i++) {
+        const fd_transfer *transfer = &pipeline->prepared.list[i];
+        if (fd_job_is_send(transfer->kind)) {
+            begin_transfer(thread, transfer, FD_JOB_POSTED, call);
+        }
+    }
+}
+
+void
+fd_pipeline_posted(fd_pipeline *pipeline, const void *work)
+{
+    for (uint32_t i = 0; i < pipeline->prepared.count && work != NULL; i++) {
+        fd_transfer transfer = pipeline->prepared.list[i];
+        transfer.work = work;
+        if (fd_vector_push(&pipeline->posted, transfer) != FD_OK) {
+            pipeline->failed = true;
+        }
+    }
+    pipeline->prepared.count = 0;
+}
+
+void
+fd_pipeline_wait(fd_thread *thread, const fd_job_site *site,
+                 const fd_frame *frame, fd_pipeline_call *call)
+{
+    fd_pipeline *pipeline = thread->session->pipeline;
+    PyObject *work = fd_source_object(&site->sources[FD_FIELD_PLAN], frame);
+    fd_transfer *list = pipeline->posted.list;
+    uint32_t count = pipeline->posted.count;
+    uint32_t end = count;
+    while (end > 0 && list[end - 1].work != work) {
+        end--;
+    }
+    uint32_t first = end; /* those of one POST lie together */
+    while (first > 0 && list[first - 1].work == work) {
+        first--;
+    }
+    for (uint32_t i = first; i < end; i++) {
+        fd_transfer transfer = list[i];
+        bool sent = fd_job_is_send(transfer.kind);
+        transfer.bytes = sent ? 0 : transfer.bytes; /* of the POST */
+        begin_transfer(thread, &transfer, sent ? FD_JOB_WAIT : 0, call);
+    }
+    for (uint32_t i = end; i < count; i++) {
+        list[first + i - end] = list[i];
+    }
+    pipeline->posted.count -= end - first;
+    Py_XDECREF(work); /* the frame holds it */
+}
+
+void
+fd_pipeline_prepared(fd_pipeline *pipeline, const fd_transfer *transfer,
+                     PyObject *result)
+{
+    if (result == NULL || !PyList_Check(result)
+        || PyList_GET_SIZE(result) == 0) {
+        return;
+    }
+    fd_transfer prepared = *transfer;
+    prepared.bytes = fd_tensors_bytes(result);
+    if (fd_vector_push(&pipeline->prepared, prepared) != FD_OK) {
+        pipeline->failed = true;
+    }
+}
+
+static fd_open_job *
+innermost(const fd_pipeline *pipeline, const char *kinds)
+{
+    for (uint32_t i = pipeline->open.count; i-- > 0;) {
+        fd_open_job *open = &pipeline->open.list[i];
+        fd_found_job one;
+        for (const char *more = kinds; more != NULL;) {
+            more = next_kind(more, &one);
+            if (one.planned == open->kind) {
+                return open;
+            }
+        }
+    }
+    return NULL;
+}
+
+bool
+fd_pipeline_move(const fd_pipeline *pipeline, const fd_job_site *site,
+                 const fd_frame *frame)
+{
+    const fd_open_job *open = innermost(pipeline, site->rule->kinds);
+    if (open == NULL) {
+        return false;
+    }
+    open->job->bytes += fd_source_bytes(&site->sources[FD_FIELD_BYTES], frame);
+    return true;
+}

@@ -1,0 +1,61 @@
+/* The jobs of a call, and transfers that are posted by one call and waited for
+ * by another. Private to pipeline.c. */
+#ifndef FD_PIPELINE_JOBS_H
+#define FD_PIPELINE_JOBS_H
+
+#include "capture/engines/engine_pipeline.h"
+
+enum { FD_LONGEST_KIND = 64 };
+
+/* What is known of a job before it is one; numbers it has not are -1. */
+typedef struct fd_found_job {
+    char kind[FD_LONGEST_KIND];
+    fd_job_kind planned; /* FD_JOB_KINDS: a kind of the user's */
+    int64_t micro_batch;
+    int64_t stage;
+    int64_t chunk;
+    int64_t peer;
+    int64_t buffer;
+    uint64_t bytes;
+    uint32_t flags;
+} fd_found_job;
+
+/* FD_JOB_KINDS when plans have no such kind. */
+fd_job_kind fd_job_kind_named(const char *name);
+
+/* Count from 0. */
+void fd_pipeline_recount(fd_pipeline *pipeline);
+
+/* The numbers that a rule names, of this call. */
+void fd_pipeline_read(const fd_job_site *site, const fd_frame *frame,
+                      fd_found_job *job);
+
+/* A job begins that ends with the call. `count_it`: its micro-batch is how many
+ * came before. */
+void fd_pipeline_open(fd_thread *thread, fd_found_job *job, bool count_it,
+                      fd_pipeline_call *call);
+
+/* Those of a rule begin. */
+void fd_pipeline_begin(fd_thread *thread, const fd_job_site *site,
+                       const fd_frame *frame, fd_pipeline_call *call);
+
+/* The jobs of the call end, with these flags more. */
+void fd_pipeline_close(fd_thread *thread, const fd_pipeline_call *call,
+                       uint32_t flags);
+
+/* PREPARE has answered `result`: a list, empty where there is nothing to
+ * transfer. POST begins what was prepared, and has answered `work`. WAIT waits
+ * for it. */
+void fd_pipeline_prepared(fd_pipeline *pipeline, const fd_transfer *transfer,
+                          PyObject *result);
+void fd_pipeline_post(fd_thread *thread, fd_pipeline_call *call);
+void fd_pipeline_posted(fd_pipeline *pipeline, const void *work);
+void fd_pipeline_wait(fd_thread *thread, const fd_job_site *site,
+                      const fd_frame *frame, fd_pipeline_call *call);
+
+/* What MOVE moves is of a job that is open. False: there is none of its kinds,
+ * the function was called for something else. */
+bool fd_pipeline_move(const fd_pipeline *pipeline, const fd_job_site *site,
+                      const fd_frame *frame);
+
+#endif

@@ -1,0 +1,252 @@
+#include "capture/frames/constructors.h"
+
+#include "base/vector.h"
+#include "capture/frames/python_calls.h"
+#include "capture/frames/monitoring.h"
+#include "recording/open_entries.h"
+
+#if PY_VERSION_HEX >= 0x030D0000
+
+typedef struct constructor {
+    PyCodeObject *code;   /* borrowed: taken out when it is freed */
+    const fd_code *known; /* its co_extra */
+} constructor;
+
+typedef FD_VECTOR(constructor) constructor_list;
+
+static constructor_list constructors;
+static int tool = -1;
+static int watcher = -1;
+
+/* Whether CPython may enter it without a hook: a plain __init__, as its
+ * specialising interpreter defines that. */
+static bool
+is_constructor(const PyCodeObject *code)
+{
+    enum { KINDS = CO_VARARGS | CO_VARKEYWORDS | CO_OPTIMIZED };
+    return (code->co_flags & KINDS) == CO_OPTIMIZED
+           && code->co_kwonlyargcount == 0
+           && PyUnicode_CompareWithASCIIString(code->co_name, "__init__")
+                  == 0;
+}
+
+/* The hook opened this frame a moment ago. An unhooked entry may be left from
+ * an earlier frame at the same address. */
+static bool
+has_entry(const fd_thread *thread, const fd_frame *frame)
+{
+    if (thread == NULL || thread->frame != frame
+        || thread->generation != fd_process_generation()) {
+        return false;
+    }
+    uint32_t depth = fd_tree_depth(thread->tree);
+    const fd_entry *top = depth > 0 ? &thread->tree->stack[depth - 1] : NULL;
+    return top == NULL || top->owner != (uintptr_t)frame
+           || (top->flags & FD_ENTRY_UNHOOKED) == 0;
+}
+
+static PyObject *
+on_start(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    (void)module;
+    (void)count;
+    PyThreadState *state = PyThreadState_Get();
+    fd_frame *frame = fd_frame_current(state);
+    if (has_entry(fd_thread_self, frame)) {
+        Py_RETURN_NONE;
+    }
+    PyCodeObject *code = (PyCodeObject *)args[0];
+    fd_thread *thread = fd_calls_monitored(
+        state, fd_frame_python(frame->previous), frame);
+    const fd_code *known = thread != NULL ? fd_code_of(thread, code) : NULL;
+    if (known != NULL
+        && (known->special & (FD_CODE_PLUMBING | FD_CODE_MUTED)) == 0) {
+        fd_calls_enter_unhooked(thread, code, known, frame);
+        thread->unhooked = frame; /* an exception would end it unseen */
+    }
+    Py_RETURN_NONE;
+}
+
+/* By return; what the hook opened it closes itself. An exception is reported
+ * for all code or none, and other tools would see that: the next event of the
+ * thread finds that the frame is gone. */
+static PyObject *
+on_end(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    (void)module;
+    (void)count;
+    const fd_code *known = fd_code_known((const PyCodeObject *)args[0]);
+    if (known == NULL || !known->constructor) {
+        Py_RETURN_NONE;
+    }
+    PyThreadState *state = PyThreadState_Get();
+    fd_frame *frame = fd_frame_current(state);
+    fd_thread *thread = fd_calls_monitored(state, frame, NULL);
+    int64_t at = thread == NULL ? -1
+                                : fd_stack_find(thread->tree, frame,
+                                                FD_ENTRY_FRAME);
+    if (at >= 0
+        && (thread->tree->stack[at].flags & FD_ENTRY_UNHOOKED) != 0) {
+        fd_calls_leave(thread, (uint32_t)at, frame,
+                       fd_frame_python(frame->previous));
+    }
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef on_start_method = {
+    "on_start", (PyCFunction)(void (*)(void))on_start, METH_FASTCALL, NULL};
+static PyMethodDef on_end_method = {
+    "on_end", (PyCFunction)(void (*)(void))on_end, METH_FASTCALL, NULL};
+
+static fd_monitored events[] = {
+    {"PY_START", &on_start_method, true, 0},
+    {"PY_RETURN", &on_end_method, true, 0},
+};
+enum { EVENTS = sizeof events / sizeof *events };
+
+/* Without memory it stays unreported: found by what it calls. */
+static void
+report(PyCodeObject *code, bool on)
+{
+    long bits = on ? events[0].bit | events[1].bit : 0;
+    if (fd_monitoring_set_local(tool, code, bits) < 0) {
+        PyErr_Clear();
+    }
+}
+
+bool
+fd_constructors_add(PyCodeObject *code, const fd_code *known)
+{
+    if (!is_constructor(code)
+        || fd_vector_push(&constructors, (constructor){code, known})
+               != FD_OK) {
+        return false;
+    }
+    if (tool >= 0) {
+        report(code, true);
+    }
+    return true;
+}
+
+void
+fd_constructors_forget(const fd_code *known)
+{
+    for (uint32_t i = constructors.count; i-- > 0;) {
+        if (constructors.list[i].known == known) {
+            constructors.list[i] = constructors.list[--constructors.count];
+            return;
+        }
+    }
+}
+
+static void
+meet(PyCodeObject *code)
+{
+    if (is_constructor(code) && fd_code_known(code) == NULL) {
+        fd_code_add(code);
+    }
+}
+
+static int
+on_function(PyFunction_WatchEvent event, PyFunctionObject *function,
+            PyObject *value)
+{
+    (void)value;
+    if (event == PyFunction_EVENT_CREATE) {
+        meet((PyCodeObject *)function->func_code);
+    }
+    return 0;
+}
+
+typedef FD_VECTOR(PyCodeObject *) code_list;
+
+/* Nothing may be done to objects while they are visited. */
+static int
+collect(PyObject *object, void *list)
+{
+    if (PyFunction_Check(object)) {
+        PyCodeObject *code = (PyCodeObject *)PyFunction_GET_CODE(object);
+        if (is_constructor(code) && fd_code_known(code) == NULL
+            && fd_vector_push((code_list *)list, code) == FD_OK) {
+            Py_INCREF(code);
+        }
+    }
+    return 1;
+}
+
+static void
+meet_all(void)
+{
+    code_list found = {NULL, 0, 0};
+    PyUnstable_GC_VisitObjects(collect, &found);
+    for (uint32_t i = 0; i < found.count; i++) {
+        meet(found.list[i]);
+        Py_DECREF(found.list[i]);
+    }
+    fd_vector_clear(&found);
+}
+
+void
+fd_constructors_watch(void)
+{
+    if (tool >= 0) {
+        return;
+    }
+    PyObject *pending = PyErr_GetRaisedException();
+    tool = fd_monitoring_open(events, EVENTS, NULL);
+    if (tool >= 0) {
+        for (uint32_t i = 0; i < constructors.count; i++) {
+            report(constructors.list[i].code, true);
+        }
+        meet_all();
+        watcher = PyFunction_AddWatcher(on_function);
+    }
+    PyErr_SetRaisedException(pending);
+}
+
+void
+fd_constructors_release(void)
+{
+    if (tool < 0) {
+        return;
+    }
+    PyObject *pending = PyErr_GetRaisedException();
+    if (watcher >= 0) {
+        PyFunction_ClearWatcher(watcher);
+        watcher = -1;
+    }
+    for (uint32_t i = 0; i < constructors.count; i++) {
+        report(constructors.list[i].code, false);
+    }
+    fd_monitoring_close(tool, events, EVENTS);
+    tool = -1;
+    PyErr_SetRaisedException(pending);
+}
+
+#else
+
+bool
+fd_constructors_add(PyCodeObject *code, const fd_code *known)
+{
+    (void)code;
+    (void)known;
+    return false;
+}
+
+void
+fd_constructors_forget(const fd_code *known)
+{
+    (void)known;
+}
+
+void
+fd_constructors_watch(void)
+{
+}
+
+void
+fd_constructors_release(void)
+{
+}
+
+#endif

@@ -1,0 +1,191 @@
+#include "capture/frames/functions.h"
+
+#include "base/buffer.h"
+#include "capture/guard.h"
+#include "capture/name_rules.h"
+
+/* Limit of the cache from (code object, class) to node. Past the limit it is
+ * emptied: a program that creates classes without end would fill it. */
+enum { MOST_KEYS = 1 << 18 };
+
+/* Text of a name; a lone surrogate in it cannot be UTF-8. */
+static const char *
+text_of(PyObject *name)
+{
+    const char *text = PyUnicode_AsUTF8(name);
+    if (text == NULL) {
+        PyErr_Clear();
+        return "<undecodable>";
+    }
+    return text;
+}
+
+/* A filter that fails keeps everything. */
+static bool
+asked_to_keep(fd_thread *thread, uint32_t node)
+{
+    fd_session *session = thread->session;
+    const fd_file *file = &session->recording->file;
+    fd_buffer text = {.bytes = NULL};
+    fd_guard guard = fd_guard_enter_open(thread);
+    fd_node_key(file, fd_file_record(file, node), &text);
+    PyObject *key = PyUnicode_DecodeUTF8(text.bytes, (Py_ssize_t)text.size,
+                                         "replace");
+    fd_buffer_clear(&text);
+    PyObject *answer = key == NULL ? NULL
+                                   : fd_session_call(session, thread,
+                                                     session->keep, key);
+    Py_XDECREF(key);
+    int kept = answer != NULL ? PyObject_IsTrue(answer) : 1;
+    Py_XDECREF(answer);
+    PyErr_Clear();
+    fd_guard_leave(&guard);
+    return kept != 0;
+}
+
+static uint32_t
+add_node(fd_thread *thread, const PyCodeObject *code,
+         const PyTypeObject *type, bool *added)
+{
+    fd_session *session = thread->session;
+    const char *file = text_of(code->co_filename);
+    const char *name = text_of(code->co_name);
+    const char *qualified = text_of(code->co_qualname);
+    fd_place place;
+    fd_paths_place(&session->paths, file, &place);
+    uint32_t flags = fd_rules_node(file, qualified);
+    if (!session->fold) {
+        flags &= ~(uint32_t)FD_NODE_FOLD;
+    }
+    fd_node_spec spec = {
+        .kind = FD_NODE_PYTHON,
+        .from = place.from,
+        .strip = place.strip,
+        .flags = flags,
+        .line = code->co_firstlineno > 0 ? (uint32_t)code->co_firstlineno : 0,
+        .file = file,
+        .class_name = type != NULL ? fd_class_name(type) : NULL,
+        .name = name,
+        .qualified = qualified,
+        .package = place.package,
+    };
+    return fd_recording_node(session->recording, &spec, added);
+}
+
+static uint32_t
+class_of(const fd_thread *thread, const fd_code *known, const fd_frame *frame,
+         PyTypeObject **type)
+{
+    *type = fd_receiver_type(known, frame);
+    if (*type == NULL) {
+        return 0;
+    }
+    uint32_t id = fd_classes_add(&fd_process.classes, *type);
+    if (id == 0) {
+        fd_file_count(&thread->session->recording->file,
+                      FD_COUNT_CLASSES_FULL);
+    }
+    return id;
+}
+
+static uint32_t
+node_of(fd_thread *thread, const PyCodeObject *code, const fd_code *known,
+        uint32_t class_id, const PyTypeObject *type, bool *added)
+{
+    fd_session *session = thread->session;
+    uint64_t key = (uint64_t)known->id << 32 | class_id;
+    uint32_t node = fd_map_get(&session->nodes, key);
+    if (node == 0) {
+        bool counts = class_id != 0 && fd_receiver_counts(known, code, type);
+        node = add_node(thread, code, counts ? type : NULL, added);
+        if (session->nodes.count >= MOST_KEYS) {
+            fd_map_clear(&session->nodes);
+        }
+        if (node != 0) {
+            fd_map_put(&session->nodes, key, node);
+        }
+    }
+    return node;
+}
+
+/* The module instance, when this is the forward of one. */
+static uint32_t
+module_of(fd_thread *thread, const fd_code *known, const fd_frame *frame,
+          uint32_t class_id)
+{
+    fd_instances *instances = &thread->session->instances;
+    if ((known->special & FD_CODE_FORWARD) == 0
+        || !fd_receiver_is_instance(known)
+        || !fd_classes_at(&fd_process.classes, class_id)->is_module) {
+        return 0;
+    }
+    PyObject *self = fd_receiver_value(known, frame);
+    return fd_instances_module(instances, thread->tree, self);
+}
+
+const fd_code *
+fd_code_of(fd_thread *thread, PyCodeObject *code)
+{
+    const fd_code *known = fd_code_known(code);
+    if (known == NULL) {
+        fd_guard guard = fd_guard_enter(thread);
+        known = fd_code_add(code);
+        fd_guard_leave(&guard);
+    }
+    return known;
+}
+
+bool
+fd_function_unfolds(fd_thread *thread, const PyCodeObject *code,
+                    const fd_code *known)
+{
+    if ((known->special & FD_CODE_BODY) == 0) {
+        return false;
+    }
+    fd_place place;
+    fd_guard guard = fd_guard_enter(thread);
+    fd_paths_place(&thread->session->paths, text_of(code->co_filename),
+                   &place);
+    fd_guard_leave(&guard);
+    return place.from == FD_FROM_USER;
+}
+
+/* A new node: the user's filter decides. It may end the recording. */
+static void
+filter(fd_thread *thread, uint32_t node)
+{
+    fd_session *session = thread->session;
+    uint32_t generation = thread->synced;
+    if (session->keep != NULL && !asked_to_keep(thread, node)
+        && fd_process_generation() == generation) {
+        fd_node *record = fd_file_record(&session->recording->file, node);
+        record->flags |= FD_NODE_DROPPED;
+    }
+}
+
+fd_function
+fd_function_of(fd_thread *thread, PyCodeObject *code, const fd_code *known,
+               const fd_frame *frame)
+{
+    fd_session *session = thread->session;
+    fd_function function = {.dropped = false};
+    PyTypeObject *type;
+    bool added = false;
+    fd_guard guard = fd_guard_enter(thread);
+    function.receiver = class_of(thread, known, frame, &type);
+    uint32_t node = node_of(thread, code, known, function.receiver, type,
+                            &added);
+    function.callee.module = module_of(thread, known, frame,
+                                       function.receiver);
+    fd_guard_leave(&guard);
+    function.callee.node = node;
+    if (added && node != 0) {
+        filter(thread, node);
+    }
+    if (node != 0) {
+        const fd_node *record = fd_file_record(&session->recording->file,
+                                               node);
+        function.dropped = (record->flags & FD_NODE_DROPPED) != 0;
+    }
+    return function;
+}

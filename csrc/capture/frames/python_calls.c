@@ -1,0 +1,399 @@
+#include "capture/frames/python_calls.h"
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "capture/guard.h"
+#include "recording/open_entries.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Frames a match can add without asking for memory. */
+enum { SHORT_WALK = 64 };
+
+static void
+tick(const fd_thread *thread)
+{
+    if (thread->session->timed) {
+        fd_tree_tick(thread->tree, fd_clock_ticks());
+    }
+}
+
+/* The context of a call from here, noted as the one that comes next. */
+static fd_context *
+context_of(fd_tree *tree, const fd_function *function, const fd_code *known)
+{
+    fd_context *context = fd_tree_unfolded(tree, tree->current,
+                                           &function->callee);
+    context->callee = known->id;
+    context->receiver = function->receiver;
+    fd_tree_note(tree, fd_tree_id(tree, context));
+    return context;
+}
+
+/* Where to keep the context of a call from here. */
+static uint32_t *
+recent_slot(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
+{
+    uint64_t place = (uint64_t)fd_tree_id(tree, tree->current) << 32
+                     | known->id;
+    uint64_t hash = fd_hash_next(fd_hash_word(place), (uintptr_t)type);
+    return &tree->recent[hash % FD_TREE_RECENT];
+}
+
+fd_context *
+fd_calls_recent(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
+{
+    uint32_t id = *recent_slot(tree, known, type);
+    fd_context *context = fd_tree_context(tree, id);
+    if (context->parent != fd_tree_id(tree, tree->current)
+        || !fd_calls_is(context, known, type)) {
+        return NULL;
+    }
+    fd_tree_note(tree, id);
+    return context;
+}
+
+/* The context of a call made from here before, without the look-ups. A
+ * module's forward is looked up always: its class does not tell which instance
+ * it is. */
+static fd_context *
+repeated(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
+{
+    if ((known->special & (FD_CODE_FORWARD | FD_CODE_BODY)) != 0) {
+        return NULL;
+    }
+    fd_context *context = fd_calls_repeated(tree, known, type);
+    if (context == NULL) {
+        return fd_calls_recent(tree, known, type);
+    }
+    tree->current->last_child = fd_tree_id(tree, context);
+    return context;
+}
+
+/* The context of any other call; NULL for a function that is dropped, and when
+ * the recording ended meanwhile. */
+static fd_context *
+looked_up(fd_thread *thread, PyCodeObject *code, const fd_code *known,
+          const fd_frame *frame)
+{
+    fd_tree *tree = thread->tree;
+    fd_context *context = fd_tree_absorbing(tree, tree->current);
+    if (context != NULL && !fd_function_unfolds(thread, code, known)) {
+        return context;
+    }
+    fd_function function = fd_function_of(thread, code, known, frame);
+    if (function.dropped || fd_process_generation() != thread->synced) {
+        return NULL;
+    }
+    uint32_t *slot = recent_slot(tree, known, fd_receiver_type(known, frame));
+    context = context_of(tree, &function, known);
+    *slot = fd_tree_id(tree, context);
+    return context;
+}
+
+/* A call without room for an entry runs in its caller's context. Returns the
+ * depth, FD_NO_ENTRY then. */
+static uint32_t
+push(fd_thread *thread, fd_context *context, const fd_frame *frame,
+     uint32_t flags)
+{
+    fd_tree *tree = thread->tree;
+    if (!fd_stack_make_room(tree)) {
+        thread->beyond++;
+        return FD_NO_ENTRY;
+    }
+    fd_tree_push(tree, context, fd_tree_id(tree, context), frame, flags);
+    return fd_tree_depth(tree) - 1;
+}
+
+uint32_t
+fd_calls_enter(fd_thread *thread, PyCodeObject *code, const fd_code *known,
+               fd_frame *frame)
+{
+    uint16_t special = known->special;
+    tick(thread);
+    fd_context *context = repeated(thread->tree, known,
+                                   fd_receiver_type(known, frame));
+    if (context == NULL) {
+        uint32_t generation = thread->synced;
+        context = looked_up(thread, code, known, frame);
+        if (fd_process_generation() != generation) {
+            return FD_NO_ENTRY;
+        }
+    }
+    if (context == NULL) {
+        return push(thread, thread->tree->current, frame,
+                    FD_ENTRY_FRAME | FD_ENTRY_CONTRACTED);
+    }
+    if ((special & FD_CODE_GENERATOR) != 0 && fd_frame_is_resumed(frame)) {
+        context->resumes++;
+    }
+    else {
+        context->calls++;
+    }
+    return push(thread, context, frame,
+                (special & FD_CODE_ENTERS) != 0
+                    ? FD_ENTRY_FRAME | FD_ENTRY_ENTERS
+                    : FD_ENTRY_FRAME);
+}
+
+void
+fd_calls_enter_unhooked(fd_thread *thread, PyCodeObject *code,
+                        const fd_code *known, fd_frame *frame)
+{
+    uint32_t depth = fd_calls_enter(thread, code, known, frame);
+    if (depth != FD_NO_ENTRY) {
+        thread->tree->stack[depth].flags |= FD_ENTRY_UNHOOKED;
+    }
+    thread->frame = frame;
+}
+
+void
+fd_calls_leave(fd_thread *thread, uint32_t depth, const fd_frame *frame,
+               const fd_frame *caller)
+{
+    fd_tree *tree = thread->tree;
+    tick(thread);
+    if (depth == FD_NO_ENTRY
+        || (thread->beyond > 0 && depth >= fd_tree_depth(tree))) {
+        thread->beyond -= thread->beyond > 0;
+        thread->frame = caller;
+        return;
+    }
+    int64_t at = depth;
+    if (depth >= fd_tree_depth(tree)
+        || tree->stack[depth].owner != (uintptr_t)frame) {
+        at = fd_stack_find(tree, frame, FD_ENTRY_FRAME);
+    }
+    if (at >= 0) {
+        fd_thread_end_marks(thread, (uint32_t)at, true);
+        fd_stack_close(tree, (uint32_t)at);
+    }
+    thread->frame = at >= 0 ? caller : NULL;
+}
+
+/* Constructors that 3.13 enters without asking the evaluator hook. */
+static bool
+is_hidden(const PyCodeObject *code)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return PyUnicode_CompareWithASCIIString(code->co_name, "__init__") == 0;
+#else
+    (void)code;
+    return false;
+#endif
+}
+
+static void
+push_unhooked(fd_thread *thread, fd_frame *frame, bool synced)
+{
+    PyCodeObject *code = fd_frame_code(frame);
+    const fd_code *known = fd_code_of(thread, code);
+    if (known == NULL
+        || (known->special & (FD_CODE_PLUMBING | FD_CODE_MUTED)) != 0) {
+        return;
+    }
+    uint32_t generation = fd_process_generation();
+    fd_function function = fd_function_of(thread, code, known, frame);
+    if (fd_process_generation() != generation) {
+        return;
+    }
+    uint32_t flags = FD_ENTRY_FRAME | FD_ENTRY_UNHOOKED;
+    fd_tree *tree = thread->tree;
+    fd_context *context = fd_tree_absorbing(tree, tree->current);
+    if (context != NULL) {
+        push(thread, context, frame, flags);
+        return;
+    }
+    context = tree->current;
+    if (function.dropped) {
+        flags |= FD_ENTRY_CONTRACTED;
+    }
+    else {
+        context = context_of(thread->tree, &function, known);
+    }
+    if (synced && is_hidden(code)) {
+        context->flags |= FD_CONTEXT_HIDDEN;
+        context->calls++;
+        fd_file_count(&thread->tree->recording->file, FD_COUNT_HIDDEN_FRAMES);
+    }
+    push(thread, context, frame, flags);
+}
+
+/* From the addresses of frames to their entries, for stacks so deep that a
+ * search for each of many frames would take minutes. */
+static fd_map
+entries_by_frame(const fd_tree *tree)
+{
+    fd_map map = {NULL, 0, 0};
+    for (uint32_t at = 0; at < fd_tree_depth(tree); at++) {
+        const fd_entry *entry = &tree->stack[at];
+        if ((entry->flags & FD_ENTRY_FRAME) != 0
+            && fd_map_put(&map, entry->owner, at + 1) != FD_OK) {
+            break; /* frames further in count as unknown */
+        }
+    }
+    return map;
+}
+
+/* Python frames from `current` out to the first that has an entry; `at`
+ * becomes that entry, -1 without. */
+static uint32_t
+count_unknown(const fd_tree *tree, fd_frame *current, int64_t *at)
+{
+    uint32_t count = 0;
+    fd_map map = {NULL, 0, 0};
+    *at = -1;
+    for (fd_frame *frame = current; frame != NULL;
+         frame = fd_frame_python(frame->previous)) {
+        if (count == SHORT_WALK) {
+            map = entries_by_frame(tree);
+        }
+        *at = count < SHORT_WALK
+                  ? fd_stack_find(tree, frame, FD_ENTRY_FRAME)
+                  : (int64_t)fd_map_get(&map, (uintptr_t)frame) - 1;
+        if (*at >= 0) {
+            break;
+        }
+        count++;
+    }
+    fd_map_clear(&map);
+    return count;
+}
+
+void
+fd_calls_match(fd_thread *thread, fd_frame *current)
+{
+    int64_t at;
+    fd_frame *few[SHORT_WALK];
+    fd_frame *frame = fd_frame_python(current);
+    uint32_t count = count_unknown(thread->tree, frame, &at);
+    fd_frame **frames = count <= SHORT_WALK
+                            ? few
+                            : fd_malloc(count * sizeof(fd_frame *));
+    bool synced = thread->synced == fd_process_generation();
+    tick(thread);
+    fd_stack_close(thread->tree, (uint32_t)(at + 1));
+    thread->beyond = 0;
+    thread->frame = frame;
+    thread->unhooked = frame;
+    if (frames == NULL) {
+        return; /* the call joins the innermost frame that is known */
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        frames[i] = frame;
+        frame = fd_frame_python(frame->previous);
+    }
+    while (count > 0) {
+        push_unhooked(thread, frames[--count], synced);
+    }
+    if (frames != few) {
+        fd_free(frames);
+    }
+}
+
+/* The name of the threading.Thread whose bootstrap is the outermost frame;
+ * read from its dict, no code of the program runs. */
+static const char *
+python_name(fd_thread *thread, fd_frame *caller, fd_frame *frame)
+{
+    fd_frame *outermost = frame; /* not linked yet: it has no `previous` */
+    for (fd_frame *at = caller; at != NULL;
+         at = fd_frame_python(at->previous)) {
+        outermost = at;
+    }
+    const PyCodeObject *code = outermost != NULL ? fd_frame_code(outermost)
+                                                 : NULL;
+    if (code == NULL
+        || PyUnicode_CompareWithASCIIString(code->co_name, "_bootstrap") != 0
+        || outermost->localsplus[0] == NULL) {
+        return NULL;
+    }
+    fd_guard guard = fd_guard_enter(thread);
+    PyObject *self = fd_unboxed(outermost->localsplus[0]);
+    PyObject *attributes = self != NULL ? PyObject_GenericGetDict(self, NULL)
+                                        : NULL;
+    PyObject *name = attributes != NULL && PyDict_Check(attributes)
+                         ? PyDict_GetItemString(attributes, "_name")
+                         : NULL;
+    const char *text = name != NULL && PyUnicode_Check(name)
+                           ? PyUnicode_AsUTF8(name)
+                           : NULL;
+    PyErr_Clear();
+    Py_XDECREF(attributes); /* the thread object holds it, and the name */
+    fd_guard_leave(&guard);
+    return text;
+}
+
+static bool
+thread_is_main(void)
+{
+    return syscall(SYS_gettid) == getpid();
+}
+
+/* A new generation: start with an empty stack and the frames there are. */
+static bool
+synchronise(fd_thread *thread, fd_session *session, PyThreadState *state,
+            fd_frame *caller, fd_frame *frame)
+{
+    const char *name = python_name(thread, caller, frame);
+    uint32_t generation = fd_process_generation();
+    bool attached = fd_thread_attach(thread, session, name);
+    thread->state = name != NULL || thread_is_main() ? state : NULL;
+    thread->frame = NULL;
+    thread->unhooked = NULL;
+    if (attached) {
+        fd_tree_start(thread->tree);
+    }
+    if (attached && session->calls != FD_CALLS_OFF) {
+        fd_calls_match(thread, caller);
+    }
+    thread->synced = generation;
+    return attached;
+}
+
+static bool
+prepare(fd_session *session, PyThreadState *state, fd_frame *caller,
+        fd_frame *frame)
+{
+    fd_thread *thread = fd_thread_get();
+    if (thread == NULL || thread->busy) {
+        return false;
+    }
+    if (thread->synced != fd_process_generation()) {
+        synchronise(thread, session, state, caller, frame);
+    }
+    if (thread->tree == NULL || thread->serial != session->serial) {
+        return false;
+    }
+    if (caller != thread->frame && session->calls != FD_CALLS_OFF) {
+        fd_calls_match(thread, caller);
+    }
+    fd_stack_settle(thread->tree);
+    thread->generation = thread->tree->pending == 0 ? thread->synced : 0;
+    return thread->synced == fd_process_generation();
+}
+
+bool
+fd_calls_prepare(PyThreadState *state, fd_frame *caller, fd_frame *frame)
+{
+    fd_session *session = fd_process_active();
+    if (session == NULL || !session->running) {
+        return false;
+    }
+    int error = errno;
+    bool ready = prepare(session, state, caller, frame);
+    errno = error;
+    return ready;
+}
+
+fd_thread *
+fd_calls_ready(void)
+{
+    PyThreadState *state = PyThreadState_Get();
+    fd_frame *caller = fd_frame_python(fd_frame_current(state));
+    return fd_calls_prepare(state, caller, NULL) ? fd_thread_self : NULL;
+}

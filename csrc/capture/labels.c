@@ -1,0 +1,376 @@
+#include "capture/labels.h"
+
+#include "capture/guard.h"
+#include "capture/session.h"
+#include "graphs/graph_text.h"
+#include "recording/open_entries.h"
+
+enum {
+    SLICE_MS = 20, /* of a wait, between checks for signals */
+    MOST_AROUND = 64
+};
+
+void
+fd_marks_plan_clear(fd_marks_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->globs.count; i++) {
+        fd_free(plan->globs.list[i]);
+    }
+    fd_vector_clear(&plan->globs);
+    if (plan->gpu != NULL) {
+        fd_gpu_free(plan->gpu);
+    }
+    plan->gpu = NULL;
+}
+
+void
+fd_marks_free(fd_marks *marks)
+{
+    if (marks != NULL) {
+        fd_vector_clear(&marks->open);
+        fd_map_clear(&marks->chosen);
+        fd_free(marks);
+    }
+}
+
+/* PyTorch uses CUDA by now, and we know how to ask for its streams. */
+static bool
+is_in_use(fd_session *session, fd_thread *thread)
+{
+    const fd_marks_plan *plan = &session->marks;
+    PyObject *answer = plan->in_use == NULL
+                           ? NULL
+                           : fd_session_call(session, thread, plan->in_use,
+                                             NULL);
+    bool yes = answer == Py_True;
+    Py_XDECREF(answer);
+    return yes;
+}
+
+static bool
+find(fd_session *session, fd_thread *thread)
+{
+    fd_marks_plan *plan = &session->marks;
+    if (plan->gpu == NULL && is_in_use(session, thread)
+        && fd_current_stream_find(&plan->stream)
+        && fd_gpu_open(&plan->gpu, session->recording, NULL) == FD_OK) {
+        plan->gpu->starves = plan->ops;
+    }
+    return plan->gpu != NULL;
+}
+
+static bool
+turn(fd_session *session, fd_thread *thread, uint64_t step)
+{
+    fd_marks_plan *plan = &session->marks;
+    if (!plan->wanted || !session->timed) {
+        return false;
+    }
+    const fd_gpu *before = plan->gpu;
+    plan->last = step;
+    plan->sampled += plan->sampling; /* the step that ends */
+    bool sampled = step % plan->every == 1 % plan->every
+                   && find(session, thread);
+    bool changed = sampled != plan->sampling || before != plan->gpu;
+    plan->windows += sampled && !plan->sampling;
+    plan->sampling = sampled;
+    return changed;
+}
+
+bool
+fd_marks_window(fd_session *session, fd_thread *thread)
+{
+    if (session->marks.gpu != NULL) {
+        fd_gpu_drain(session->marks.gpu, false);
+    }
+    session->marks.first = session->steps.number;
+    return turn(session, thread, 0);
+}
+
+bool
+fd_marks_step(fd_session *session, fd_thread *thread)
+{
+    fd_marks_plan *plan = &session->marks;
+    if (plan->gpu != NULL) {
+        fd_gpu_drain(plan->gpu, session->running);
+    }
+    if (!session->running) {
+        return false;
+    }
+    uint64_t step = session->steps.number - plan->first;
+    return step != plan->last && turn(session, thread, step);
+}
+
+void
+fd_marks_pause(fd_session *session)
+{
+    fd_marks_plan *plan = &session->marks;
+    bool over = session->steps.number - plan->first != plan->last;
+    plan->sampled += plan->sampling && over; /* or it has just begun */
+    plan->sampling = false;
+    if (plan->gpu != NULL) {
+        fd_gpu_drain(plan->gpu, false);
+    }
+}
+
+int
+fd_marks_wait(fd_session *session, int patience_ms)
+{
+    fd_gpu *gpu = session->marks.closed ? NULL : session->marks.gpu;
+    bool waits = gpu != NULL;
+    for (int left = patience_ms; waits && left > 0; left -= SLICE_MS) {
+        Py_BEGIN_ALLOW_THREADS
+        waits = fd_gpu_wait(gpu, left < SLICE_MS ? left : SLICE_MS);
+        Py_END_ALLOW_THREADS
+        if (PyErr_CheckSignals() < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+void
+fd_marks_close(fd_session *session)
+{
+    fd_marks_plan *plan = &session->marks;
+    if (plan->gpu == NULL || plan->closed) {
+        return;
+    }
+    plan->closed = true;
+    fd_gpu_drain(plan->gpu, false);
+    fd_gpu_close(plan->gpu);
+    char text[32];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)plan->sampled);
+    fd_recording_note(session->recording, "gpu_steps", text);
+}
+
+/* This thread's, of this session; NULL when memory is out. */
+static fd_marks *
+marks_of(fd_thread *thread)
+{
+    if (thread->marks == NULL) {
+        thread->marks = fd_calloc(1, sizeof *thread->marks);
+    }
+    fd_marks *marks = thread->marks;
+    if (marks != NULL && marks->serial != thread->serial) {
+        fd_map_clear(&marks->chosen);
+        marks->open.count = 0; /* the other session has counted them */
+        marks->stream.known = false;
+        marks->serial = thread->serial;
+    }
+    return marks;
+}
+
+/* The entry of an open mark; -1: it is gone. */
+static int64_t
+entry_of(const fd_tree *tree, const fd_open_mark *mark)
+{
+    int64_t at = (int64_t)fd_tree_depth(tree) - 1;
+    while (at >= 0
+           && (tree->stack[at].owner != mark->owner
+               || tree->stack[at].start != mark->start)) {
+        at--;
+    }
+    return at;
+}
+
+static void
+forget(fd_marks *marks, uint32_t at)
+{
+    marks->open.count--;
+    for (uint32_t i = at; i < marks->open.count; i++) {
+        marks->open.list[i] = marks->open.list[i + 1];
+    }
+}
+
+/* Drop what has lost its entry. Entries go from the top, so the topmost mark
+ * that is in order ends the search. */
+static void
+reconcile(fd_marks *marks, const fd_tree *tree)
+{
+    while (marks->open.count > 0) {
+        const fd_open_mark *last = &marks->open.list[marks->open.count - 1];
+        if (entry_of(tree, last) >= 0) {
+            return;
+        }
+        fd_gpu_device_drop(last->device, last->slot);
+        marks->open.count--;
+    }
+}
+
+static bool
+matches(const fd_session *session, uint32_t node)
+{
+    const fd_file *file = &session->recording->file;
+    fd_buffer key = {.bytes = NULL};
+    bool found = false;
+    fd_node_key(file, fd_file_record(file, node), &key);
+    fd_buffer_bytes(&key, "", 1);
+    for (uint32_t i = 0; key.status == FD_OK && !found
+                         && i < session->marks.globs.count; i++) {
+        found = fd_glob_matches(session->marks.globs.list[i], key.bytes);
+    }
+    fd_buffer_clear(&key);
+    return found;
+}
+
+static bool
+is_chosen(const fd_session *session, fd_marks *marks, uint32_t node)
+{
+    if (session->marks.globs.count == 0 || node == 0) {
+        return false;
+    }
+    uint32_t known = fd_map_get(&marks->chosen, node);
+    if (known == 0) {
+        known = matches(session, node) ? 2 : 1;
+        fd_map_put(&marks->chosen, node, known); /* or ask again */
+    }
+    return known == 2;
+}
+
+static bool
+is_wanted(const fd_session *session, fd_marks *marks, const fd_tree *tree,
+          const fd_entry *entry)
+{
+    const fd_marks_plan *plan = &session->marks;
+    const fd_context *context = fd_tree_context(tree, entry->context);
+    uint32_t node = (entry->flags & FD_ENTRY_PENDING) != 0
+                        ? entry->flags >> FD_ENTRY_NODE_SHIFT
+                        : context->node;
+    const fd_node *record = fd_file_record(&session->recording->file, node);
+    if ((entry->flags & (FD_ENTRY_CONTRACTED | FD_ENTRY_ENGINE)) != 0
+        || (context->flags & FD_CONTEXT_ABSORBS) != 0) {
+        return false;
+    }
+    if ((entry->flags & FD_ENTRY_OP) != 0 && plan->ops) {
+        return true;
+    }
+    if ((entry->flags & FD_ENTRY_FRAME) != 0
+        && (plan->functions || (plan->modules && context->module != 0))) {
+        return true;
+    }
+    if (node != 0 && record->kind == FD_NODE_JOB && plan->jobs) {
+        return true;
+    }
+    return is_chosen(session, marks, node);
+}
+
+/* What this thread has open on the device, outermost first. */
+static uint32_t
+around(const fd_marks *marks, const fd_gpu_device *device,
+       uint32_t list[MOST_AROUND])
+{
+    uint32_t count = 0;
+    uint32_t from = marks->open.count > MOST_AROUND
+                        ? marks->open.count - MOST_AROUND
+                        : 0;
+    for (uint32_t i = from; i < marks->open.count; i++) {
+        if (marks->open.list[i].device == device) {
+            list[count++] = marks->open.list[i].slot;
+        }
+    }
+    return count;
+}
+
+static bool
+begin(const fd_thread *thread, fd_marks *marks, const fd_entry *entry,
+      uint32_t caller, uint32_t traced)
+{
+    const fd_marks_plan *plan = &thread->session->marks;
+    uint32_t open[MOST_AROUND];
+    fd_gpu_call call = {
+        .caller = caller,
+        .thread = fd_file_id(&thread->session->recording->file,
+                             thread->tree->record),
+        .call = traced,
+        .window = plan->windows,
+        .around = open,
+    };
+    fd_gpu_device *device = fd_gpu_current(plan->gpu);
+    if (device == NULL || fd_vector_reserve(&marks->open, 1) != FD_OK
+        || !fd_current_stream_get(&plan->stream, device->number,
+                                  &marks->stream, &call.stream)) {
+        return false;
+    }
+    call.depth = around(marks, device, open);
+    uint32_t slot = fd_gpu_device_begin(device, &call);
+    if (slot != 0) {
+        marks->open.list[marks->open.count++] = (fd_open_mark){
+            entry->owner, entry->start, device, slot};
+    }
+    return true;
+}
+
+void
+fd_marks_begin(fd_thread *thread, uint32_t call)
+{
+    const fd_session *session = thread->session;
+    const fd_tree *tree = thread->tree;
+    uint32_t depth = fd_tree_depth(tree);
+    fd_marks *marks = session->marks.gpu != NULL ? marks_of(thread) : NULL;
+    if (marks == NULL || depth == 0) {
+        return;
+    }
+    const fd_entry *entry = &tree->stack[depth - 1];
+    uint32_t caller = depth > 1 ? tree->stack[depth - 2].context
+                                : fd_tree_id(tree, tree->root);
+    reconcile(marks, tree);
+    if (is_wanted(session, marks, tree, entry)
+        && !begin(thread, marks, entry, caller, call)) {
+        fd_file_count(&session->recording->file, FD_COUNT_GPU_LOST);
+    }
+}
+
+void
+fd_marks_look(fd_thread *thread)
+{
+    const fd_marks_plan *plan = &thread->session->marks;
+    fd_marks *marks = plan->stream.function != NULL ? marks_of(thread) : NULL;
+    const fd_gpu_device *device = marks != NULL ? fd_gpu_current(plan->gpu)
+                                                : NULL;
+    void *handle;
+    if (device != NULL) {
+        fd_current_stream_get(&plan->stream, device->number, &marks->stream,
+                              &handle);
+    }
+}
+
+static void
+end(const fd_thread *thread, const fd_open_mark *mark, uint32_t context)
+{
+    fd_gpu *gpu = thread->session->marks.gpu;
+    if (fd_gpu_current(gpu) == mark->device) {
+        fd_gpu_device_end(mark->device, mark->slot, context);
+    }
+    else {
+        fd_gpu_device_drop(mark->device, mark->slot);
+    }
+}
+
+void
+fd_marks_end(fd_thread *thread, uint32_t from, bool above)
+{
+    fd_marks *marks = thread->marks;
+    const fd_tree *tree = thread->tree;
+    if (marks->serial != thread->serial) {
+        return;
+    }
+    for (uint32_t i = marks->open.count; i-- > 0;) {
+        fd_open_mark mark = marks->open.list[i];
+        int64_t at = entry_of(tree, &mark);
+        if (at < 0) {
+            fd_gpu_device_drop(mark.device, mark.slot);
+            forget(marks, i);
+            continue;
+        }
+        const fd_entry *entry = &tree->stack[at];
+        bool stays = (entry->flags & FD_ENTRY_RANGE) != 0 && at != from;
+        if (at == from || (above && at > from && !stays)) {
+            end(thread, &mark, entry->context);
+            forget(marks, i);
+        }
+        if (at <= from) {
+            return;
+        }
+    }
+}

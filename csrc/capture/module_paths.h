@@ -1,0 +1,36 @@
+/* Where files come from: how much of a path is this machine's own, and which
+ * package it belongs to. Filled once at start, read-only afterwards. */
+#ifndef FD_MODULE_PATHS_H
+#define FD_MODULE_PATHS_H
+
+#include "base/vector.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct fd_prefix {
+    char *text; /* owned; ends with '/' */
+    size_t size;
+    uint8_t from; /* FD_FROM_* */
+} fd_prefix;
+
+typedef struct fd_paths {
+    FD_VECTOR(fd_prefix) prefixes; /* longest first */
+} fd_paths;
+
+typedef struct fd_place {
+    uint16_t strip;   /* bytes of the path before the part that is the same
+                         on every machine */
+    uint8_t from;     /* FD_FROM_* */
+    char package[64];
+} fd_place;
+
+/* A prefix is added once; a '/' at its end is supplied. */
+fd_status fd_paths_add(fd_paths *paths, const char *prefix, uint8_t from);
+void fd_paths_clear(fd_paths *paths);
+
+/* The longest prefix decides. Files under no prefix count as the user's own
+ * and keep their last two components. */
+void fd_paths_place(const fd_paths *paths, const char *file, fd_place *place);
+
+#endif

@@ -1,0 +1,219 @@
+#include "capture/operands/arguments.h"
+
+#include "capture/operands/operands.h"
+
+enum { DEEPEST = 6, MOST_ITEMS = 4096, IS_CUT = 1 << 8, IS_TUPLE = 2 << 8 };
+
+static bool put(fd_thread *thread, PyObject *value, int depth);
+
+static bool
+put_integer(fd_op_log *log, PyObject *value)
+{
+    int overflow;
+    long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    return overflow != 0 ? fd_operands_number(log, FD_OPERAND_OTHER, 0, 0)
+                         : fd_operands_number(log, FD_OPERAND_INT, 0,
+                                              (uint64_t)number);
+}
+
+static bool
+put_real(fd_op_log *log, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return fd_operands_number(log, FD_OPERAND_DOUBLE, 0, bits);
+}
+
+static bool
+put_text(fd_op_log *log, PyObject *value)
+{
+    Py_ssize_t size;
+    const char *text = PyUnicode_AsUTF8AndSize(value, &size);
+    if (text == NULL) {
+        PyErr_Clear();
+        return fd_operands_number(log, FD_OPERAND_OTHER, 0, 0);
+    }
+    return fd_operands_text(log, text, (size_t)size);
+}
+
+/* A list or tuple. */
+static bool
+put_row(fd_thread *thread, PyObject *row, Py_ssize_t first, int depth)
+{
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(row);
+    bool whole = count - first <= MOST_ITEMS;
+    count = whole ? count : first + MOST_ITEMS;
+    uint32_t flags = (whole ? 0 : IS_CUT) | (PyTuple_Check(row) ? IS_TUPLE : 0);
+    if (!fd_operands_head(&thread->tree->ops, FD_OPERAND_LIST | flags,
+                          (uint64_t)(count - first))) {
+        return false;
+    }
+    for (Py_ssize_t i = first; i < count; i++) {
+        whole = put(thread, PySequence_Fast_GET_ITEM(row, i), depth + 1)
+                && whole;
+    }
+    return whole;
+}
+
+static bool
+put_items(fd_thread *thread, PyObject *dict, int depth)
+{
+    Py_ssize_t at = 0;
+    PyObject *key;
+    PyObject *value;
+    bool whole = true;
+    while (PyDict_Next(dict, &at, &key, &value)) {
+        whole = put(thread, key, DEEPEST) && put(thread, value, depth + 1)
+                && whole;
+    }
+    return whole;
+}
+
+static bool
+put(fd_thread *thread, PyObject *value, int depth)
+{
+    fd_op_log *log = &thread->tree->ops;
+    if (value == Py_None) {
+        return fd_operands_head(log, FD_OPERAND_NONE, 0);
+    }
+    if (PyObject_TypeCheck(value, (PyTypeObject *)thread->session->tensor)) {
+        return fd_operands_object(log, value);
+    }
+    if (PyBool_Check(value)) {
+        return fd_operands_head(log, FD_OPERAND_BOOL, value == Py_True);
+    }
+    if (PyLong_CheckExact(value)) {
+        return put_integer(log, value);
+    }
+    if (PyFloat_CheckExact(value)) {
+        return put_real(log, PyFloat_AS_DOUBLE(value));
+    }
+    if (PyUnicode_CheckExact(value)) {
+        return put_text(log, value);
+    }
+    if (depth < DEEPEST && (PyTuple_Check(value) || PyList_Check(value))) {
+        return put_row(thread, value, 0, depth);
+    }
+    if (depth < DEEPEST && PyDict_Check(value)
+        && PyDict_GET_SIZE(value) <= MOST_ITEMS / 2) {
+        return fd_operands_head(log, FD_OPERAND_DICT,
+                                2 * (uint64_t)PyDict_GET_SIZE(value))
+               && put_items(thread, value, depth);
+    }
+    return fd_operands_number(log, FD_OPERAND_OTHER, 0, 0);
+}
+
+bool
+fd_arguments_value(fd_thread *thread, PyObject *value)
+{
+    return put(thread, value, 0);
+}
+
+/* -- of a frame ------------------------------------------------------------ */
+
+/* The parameters of a function as its frame has them. */
+typedef struct parameters {
+    const PyCodeObject *code;
+    PyObject *const *values; /* borrowed; places of names in the code */
+    PyObject *defaults; /* borrowed tuple of the last by position, or NULL */
+    PyObject *named_defaults; /* borrowed dict, or NULL */
+    PyObject *rest;  /* borrowed tuple: *args; NULL */
+    PyObject *named; /* borrowed dict: **kwargs; NULL */
+} parameters;
+
+static parameters
+parameters_of(const fd_frame *frame)
+{
+    const PyFunctionObject *function = fd_frame_function(frame);
+    const PyCodeObject *code = fd_frame_code(frame);
+    parameters p = {code, frame->localsplus, function->func_defaults,
+                    function->func_kwdefaults, NULL, NULL};
+    int at = code->co_argcount + code->co_kwonlyargcount;
+    if ((code->co_flags & CO_VARARGS) != 0) {
+        p.rest = fd_unboxed(p.values[at++]);
+    }
+    if ((code->co_flags & CO_VARKEYWORDS) != 0) {
+        p.named = fd_unboxed(p.values[at]);
+    }
+    return p;
+}
+
+/* Whether the value at a place by position is the default of its parameter. */
+static bool
+is_default(const parameters *p, int at)
+{
+    Py_ssize_t count = p->defaults != NULL ? PyTuple_GET_SIZE(p->defaults) : 0;
+    Py_ssize_t place = at - (p->code->co_argcount - count);
+    return place >= 0 && place < count
+           && PyTuple_GET_ITEM(p->defaults, place) == fd_unboxed(p->values[at]);
+}
+
+static bool
+put_unboxed(fd_thread *thread, PyObject *value)
+{
+    value = fd_unboxed(value);
+    return put(thread, value != NULL ? value : Py_None, 1);
+}
+
+static bool
+put_by_position(fd_thread *thread, const parameters *p)
+{
+    int count = p->code->co_argcount;
+    /* Of `def forward(*args)` the first is the receiver. */
+    Py_ssize_t skipped = count == 0;
+    Py_ssize_t rest = p->rest != NULL ? PyTuple_GET_SIZE(p->rest) - skipped : 0;
+    while (rest <= 0 && count > 1 && is_default(p, count - 1)) {
+        count--;
+    }
+    uint64_t given = (uint64_t)(count > 1 ? count - 1 : 0)
+                     + (uint64_t)(rest > 0 ? rest : 0);
+    bool whole = fd_operands_head(&thread->tree->ops, FD_OPERAND_LIST, given);
+    for (int i = 1; i < count; i++) {
+        whole = put_unboxed(thread, p->values[i]) && whole;
+    }
+    for (Py_ssize_t i = 0; i < rest; i++) {
+        whole = put(thread, PyTuple_GET_ITEM(p->rest, i + skipped), 1) && whole;
+    }
+    return whole;
+}
+
+/* Whether a parameter by name has its default; its name is borrowed. */
+static bool
+is_named_default(const parameters *p, int at, PyObject **name)
+{
+    *name = PyTuple_GET_ITEM(p->code->co_localsplusnames, at);
+    PyObject *value = p->named_defaults != NULL
+                          ? PyDict_GetItemWithError(p->named_defaults, *name)
+                          : NULL;
+    PyErr_Clear();
+    return value != NULL && value == fd_unboxed(p->values[at]);
+}
+
+static bool
+put_by_name(fd_thread *thread, const parameters *p)
+{
+    int first = p->code->co_argcount;
+    int end = first + p->code->co_kwonlyargcount;
+    uint64_t count = p->named != NULL ? (uint64_t)PyDict_GET_SIZE(p->named) : 0;
+    PyObject *name;
+    for (int i = first; i < end; i++) {
+        count += !is_named_default(p, i, &name);
+    }
+    bool whole = fd_operands_head(&thread->tree->ops, FD_OPERAND_DICT,
+                                  2 * count);
+    for (int i = first; i < end; i++) {
+        if (!is_named_default(p, i, &name)) {
+            whole = put(thread, name, DEEPEST)
+                    && put_unboxed(thread, p->values[i]) && whole;
+        }
+    }
+    return p->named != NULL ? put_items(thread, p->named, 0) && whole : whole;
+}
+
+bool
+fd_arguments_take(fd_thread *thread, const fd_frame *frame)
+{
+    parameters p = parameters_of(frame);
+    bool whole = put_by_position(thread, &p);
+    return put_by_name(thread, &p) && whole;
+}

@@ -1,0 +1,85 @@
+#include "capture/operands/process_groups.h"
+
+#include "capture/operators/libtorch.h"
+#include "et/readers/et_operands.h"
+
+#include <errno.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum {
+    WORD = sizeof(uint64_t),
+    COUNTS = 2, /* words that every box begins with: table, counts */
+    BOX_WORDS = 16,
+    HOLDER = 2,    /* an object of pybind11's: behind count and type ... */
+    HOLDER_END = 5 /* ... it has the object of C++ */
+};
+
+static bool
+peek(uint64_t from, void *to, size_t size)
+{
+    int before = errno;
+    struct iovec here = {to, size};
+    struct iovec there = {(void *)(uintptr_t)from, size};
+    bool good = process_vm_readv(getpid(), &here, 1, &there, 1, 0)
+                == (ssize_t)size;
+    errno = before;
+    return good;
+}
+
+static bool
+is_group(uint64_t address)
+{
+    uint64_t table;
+    return address != 0 && peek(address, &table, sizeof table)
+           && table == fd_torch.process_group_table;
+}
+
+static uint64_t
+group_in(uint64_t box)
+{
+    uint64_t words[BOX_WORDS];
+    uint64_t slot;
+    if (!peek(box, words, sizeof words)) {
+        return 0;
+    }
+    for (int i = COUNTS; i < BOX_WORDS; i++) {
+        if (words[i] % WORD == 0 && peek(words[i], &slot, sizeof slot)
+            && is_group(slot)) {
+            return slot;
+        }
+    }
+    return 0;
+}
+
+void
+fd_process_groups_tell(fd_op_log *log)
+{
+    fd_words words = {log->words.list, log->words.list + log->words.count};
+    fd_operand operand;
+    while (fd_torch.process_group_table != 0
+           && fd_words_next(&words, &operand)) {
+        uint64_t group = operand.kind == FD_OPERAND_OTHER
+                             ? group_in(operand.more[0])
+                             : 0;
+        if (group != 0) {
+            log->words.list[operand.more - log->words.list] = group;
+        }
+    }
+}
+
+uint64_t
+fd_process_group_of(const void *object)
+{
+    uint64_t words[HOLDER_END];
+    if (fd_torch.process_group_table == 0
+        || !peek((uint64_t)(uintptr_t)object, words, sizeof words)) {
+        return 0;
+    }
+    for (int i = HOLDER; i < HOLDER_END; i++) {
+        if (is_group(words[i])) {
+            return words[i];
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,354 @@
+#include "capture/operators/dispatch.h"
+
+#include "capture/frames/python_calls.h"
+#include "capture/guard.h"
+#include "capture/operators/libtorch.h"
+#include "capture/operators/node_calls.h"
+#include "capture/operators/ranges.h"
+#include "capture/python_texts.h"
+
+#include <string.h>
+
+int
+fd_dispatch_init(fd_dispatch *dispatch)
+{
+    PyObject *torch = PyImport_ImportModule("torch._C");
+    if (torch == NULL) {
+        return -1;
+    }
+    dispatch->autograd_node = PyObject_GetAttrString(torch,
+                                                     "_current_autograd_node");
+    Py_DECREF(torch);
+    return dispatch->autograd_node == NULL ? -1 : 0;
+}
+
+int
+fd_dispatch_traverse(fd_dispatch *dispatch, visitproc visit, void *arg)
+{
+    Py_VISIT(dispatch->autograd_node);
+    for (uint32_t i = 0; i < dispatch->list.count; i++) {
+        Py_VISIT(dispatch->list.list[i].function);
+        Py_VISIT(dispatch->list.list[i].call);
+    }
+    return 0;
+}
+
+void
+fd_dispatch_clear(fd_dispatch *dispatch)
+{
+    Py_CLEAR(dispatch->autograd_node);
+    for (uint32_t i = 0; i < dispatch->list.count; i++) {
+        fd_dispatched *known = &dispatch->list.list[i];
+        Py_CLEAR(known->function);
+        Py_CLEAR(known->call);
+        Py_CLEAR(known->name);
+    }
+    fd_vector_clear(&dispatch->list);
+    fd_map_clear(&dispatch->by_address);
+}
+
+/* "aten::add" of OpOverload aten.add.Tensor, without the overload, as records
+ * have it; what is no OpOverload (a higher-order operator) by its name. */
+static PyObject *
+name_of(PyObject *function)
+{
+    PyObject *schema = PyObject_GetAttrString(function, "_schema");
+    PyObject *name = schema == NULL ? NULL
+                                    : PyObject_GetAttrString(schema, "name");
+    Py_XDECREF(schema);
+    if (name == NULL && PyErr_ExceptionMatches(PyExc_Exception)) {
+        PyErr_Clear();
+        name = PyObject_CallMethod(function, "name", NULL);
+    }
+    return name;
+}
+
+static int8_t
+range_effect(const char *name)
+{
+    if (strncmp(name, "profiler::_record_function_enter", 32) == 0) {
+        return 1;
+    }
+    return strncmp(name, "profiler::_record_function_exit", 31) == 0 ? -1 : 0;
+}
+
+/* Fill in name, call and range. -1 with an exception. */
+static int
+describe(fd_dispatched *met)
+{
+    met->name = name_of(met->function);
+    const char *text = met->name == NULL ? NULL : PyUnicode_AsUTF8(met->name);
+    if (text == NULL) {
+        return -1;
+    }
+    met->range = range_effect(text);
+    met->call = PyObject_GetAttrString(met->function, "_op");
+    if (met->call == NULL && PyErr_ExceptionMatches(PyExc_Exception)) {
+        PyErr_Clear();
+        met->call = Py_NewRef(met->function);
+    }
+    return met->call == NULL ? -1 : 0;
+}
+
+/* Add an operator. NULL if it cannot be described or memory is out: the caller
+ * then runs it unrecorded. Only exceptions outside of Exception, such as an
+ * interrupt, stay set. */
+static fd_dispatched *
+meet(fd_dispatch *dispatch, PyObject *function)
+{
+    fd_dispatched met = {.function = function};
+    uint32_t at = dispatch->list.count;
+    if (describe(&met) == 0 && fd_vector_reserve(&dispatch->list, 1) == FD_OK
+        && fd_map_put(&dispatch->by_address, (uintptr_t)function, at + 1)
+               == FD_OK) {
+        Py_INCREF(function);
+        dispatch->list.list[dispatch->list.count++] = met;
+        return &dispatch->list.list[at];
+    }
+    Py_XDECREF(met.name);
+    Py_XDECREF(met.call);
+    if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_Exception)) {
+        PyErr_Clear();
+    }
+    return NULL;
+}
+
+static fd_dispatched *
+look_up(fd_dispatch *dispatch, PyObject *function)
+{
+    uint32_t at = fd_map_get(&dispatch->by_address, (uintptr_t)function);
+    return at != 0 ? &dispatch->list.list[at - 1] : meet(dispatch, function);
+}
+
+static PyObject *
+run(PyObject *call, PyObject *args, PyObject *kwargs)
+{
+    return PyObject_Call(call, args, kwargs == Py_None ? NULL : kwargs);
+}
+
+static uint32_t
+node_of(fd_dispatched *known, fd_thread *thread)
+{
+    fd_session *session = thread->session;
+    if (known->serial != session->serial || known->node == 0) {
+        known->serial = session->serial;
+        known->node = fd_operators_add(&session->operators,
+                                       session->recording,
+                                       (uintptr_t)known->function,
+                                       PyUnicode_AsUTF8(known->name));
+    }
+    return known->node;
+}
+
+/* The node was made before we are called: if the counter has moved since the
+ * last operator, the number before it is this operator's. */
+static void
+note_number(fd_dispatch *dispatch, fd_thread *thread)
+{
+    if (fd_torch.next_number == NULL) {
+        return;
+    }
+    uint64_t next = fd_torch.next_number();
+    if (next != dispatch->number && next > 0) {
+        fd_node_number(thread, next - 1, fd_torch.current_thread());
+    }
+    dispatch->number = next;
+}
+
+/* Autograd runs its nodes below the function that started it, or on a thread
+ * of its own; below any other function an operator is that function's. */
+static bool
+directly_in_engine(const fd_thread *thread)
+{
+    const fd_tree *tree = thread->tree;
+    const fd_node *node = fd_file_record(&tree->recording->file,
+                                         tree->current->node);
+    return node->kind == FD_NODE_THREAD
+           || (node->kind == FD_NODE_PYTHON
+               && (node->flags & FD_NODE_PHASE) == FD_PHASE_BACKWARD);
+}
+
+static uint64_t
+number_of(PyObject *node)
+{
+    PyObject *object = PyObject_CallMethod(node, "_sequence_nr", NULL);
+    uint64_t number = object == NULL ? UINT64_MAX
+                                     : PyLong_AsUnsignedLongLongMask(object);
+    Py_XDECREF(object);
+    PyErr_Clear();
+    return number;
+}
+
+static uint32_t
+origin_of(const fd_thread *thread, uint64_t number, const char *name)
+{
+    const fd_session *session = thread->session;
+    const fd_file *file = &session->recording->file;
+    if (number == UINT64_MAX || strstr(name, "AccumulateGrad") != NULL) {
+        fd_file_count(file, FD_COUNT_ACCUMULATE);
+        return 0;
+    }
+    return fd_origins_find(&session->origins, file, session->origins.first,
+                           number, name)
+        .context;
+}
+
+/* One call of a node is all operators in a row that it runs. */
+static fd_context *
+autograd_context(fd_dispatch *dispatch, fd_thread *thread,
+                 const PyObject *node, uint64_t number, const char *name)
+{
+    uint32_t id = fd_texts_node(thread, FD_NODE_AUTOGRAD, name);
+    fd_context *context = fd_node_enter(thread->tree, id,
+                                        origin_of(thread, number, name));
+    bool same = dispatch->autograd_number == number
+                && dispatch->autograd_address == (uintptr_t)node;
+    context->calls -= same;
+    dispatch->autograd_number = number;
+    dispatch->autograd_address = (uintptr_t)node;
+    return context;
+}
+
+/* If an autograd node is running, enter its context for the operator that is
+ * about to run. */
+static void
+enter_autograd(fd_dispatch *dispatch, fd_thread *thread, const void *owner)
+{
+    if (!directly_in_engine(thread)) {
+        return;
+    }
+    uint32_t generation = thread->synced;
+    fd_guard guard = fd_guard_enter_open(thread);
+    PyObject *node = PyObject_CallNoArgs(dispatch->autograd_node);
+    PyObject *name = node == NULL || node == Py_None
+                         ? NULL
+                         : PyObject_CallMethod(node, "name", NULL);
+    const char *text = name == NULL ? NULL : PyUnicode_AsUTF8(name);
+    uint64_t number = text == NULL ? 0 : number_of(node);
+    PyErr_Clear();
+    fd_guard_leave(&guard);
+    if (text != NULL && fd_process_generation() == generation) {
+        fd_node_push(thread->tree,
+                     autograd_context(dispatch, thread, node, number, text),
+                     owner, FD_ENTRY_OP);
+    }
+    Py_XDECREF(name);
+    Py_XDECREF(node);
+}
+
+static void
+begin_range(fd_thread *thread, PyObject *args, bool timed)
+{
+    PyObject *name = PyTuple_GET_SIZE(args) > 0 ? PyTuple_GET_ITEM(args, 0)
+                                                : NULL;
+    const char *text = name != NULL && PyUnicode_Check(name)
+                           ? PyUnicode_AsUTF8(name)
+                           : NULL;
+    if (text != NULL) {
+        fd_range_start(thread, text, NULL, timed);
+    }
+    PyErr_Clear();
+}
+
+/* Ranges of one thread end in reverse order. */
+static void
+end_range(fd_thread *thread, bool timed)
+{
+    int64_t at = fd_stack_find(thread->tree, NULL, FD_ENTRY_RANGE);
+    if (at >= 0) {
+        fd_range_end(thread, (uint32_t)at, timed);
+    }
+}
+
+/* A unique owner for the entries of one call: an odd number, so that it differs
+ * from every address. */
+static const void *
+new_owner(void)
+{
+    return (const void *)(uintptr_t)(2 * ++fd_process.dispatched + 1);
+}
+
+/* Close the entries of a call and all above them. If a switch of greenlets has
+ * removed them already there is nothing to close: see decision 7. */
+static void
+leave(fd_thread *thread, uint32_t generation, const void *owner, bool timed)
+{
+    if (fd_process_generation() != generation) {
+        return;
+    }
+    fd_tree *tree = thread->tree;
+    int64_t at = fd_stack_find(tree, owner, FD_ENTRY_OP);
+    fd_thread_tick(thread, timed);
+    if (at > 0 && tree->stack[at - 1].owner == (uintptr_t)owner) {
+        at--; /* of the autograd node */
+    }
+    if (at >= 0) {
+        fd_thread_end_marks(thread, (uint32_t)at, true);
+        fd_stack_close(tree, (uint32_t)at);
+    }
+}
+
+static PyObject *
+record(fd_dispatch *dispatch, fd_dispatched *known, fd_thread *thread,
+       PyObject *args, PyObject *kwargs)
+{
+    bool timed = thread->session->timed;
+    uint32_t generation = thread->synced;
+    int8_t range = known->range;
+    PyObject *call = known->call; /* the list may grow meanwhile */
+    fd_tree *tree = thread->tree;
+    const void *owner = new_owner();
+    uint32_t node = node_of(known, thread);
+    fd_thread_tick(thread, timed);
+    enter_autograd(dispatch, thread, owner);
+    if (fd_process_generation() != generation) {
+        return run(call, args, kwargs);
+    }
+    fd_node_push(tree, fd_node_enter(tree, node, 0), owner, FD_ENTRY_OP);
+    if (thread->session->marks.sampling) {
+        fd_marks_begin(thread, 0);
+    }
+    note_number(dispatch, thread);
+    PyObject *result = run(call, args, kwargs);
+    leave(thread, generation, owner, timed);
+    if (range != 0 && fd_process_generation() == generation) {
+        if (range > 0 && result != NULL) {
+            begin_range(thread, args, timed);
+        }
+        else if (range < 0) {
+            end_range(thread, timed);
+        }
+    }
+    return result;
+}
+
+/* Run an operator that could not be added. */
+static PyObject *
+run_unknown(PyObject *function, PyObject *args, PyObject *kwargs)
+{
+    const fd_session *session = fd_process_active();
+    if (PyErr_Occurred()) {
+        return NULL; /* an interrupt */
+    }
+    if (session != NULL && session->running) {
+        fd_file_count(&session->recording->file, FD_COUNT_NODES_FULL);
+    }
+    return run(function, args, kwargs);
+}
+
+PyObject *
+fd_dispatch_call(fd_dispatch *dispatch, PyObject *function, PyObject *args,
+                 PyObject *kwargs)
+{
+    fd_dispatched *known = look_up(dispatch, function);
+    if (known == NULL) {
+        return run_unknown(function, args, kwargs);
+    }
+    known->calls++;
+    const fd_session *session = fd_process_active();
+    fd_thread *thread = session != NULL && session->ops != FD_OPS_RECORD
+                            ? fd_calls_ready()
+                            : NULL;
+    return thread == NULL ? run(known->call, args, kwargs)
+                          : record(dispatch, known, thread, args, kwargs);
+}

@@ -1,0 +1,73 @@
+/* Calls of what is no Python function (operators, autograd nodes): the
+ * shortest path to a context and an entry. Any thread, no GIL needed. */
+#ifndef FD_NODE_CALLS_H
+#define FD_NODE_CALLS_H
+
+#include "capture/session.h"
+#include "recording/open_entries.h"
+
+/* In fd_context.callee: a node id, apart from the ids of code objects. */
+#define FD_CALLEE_NODE (UINT32_C(1) << 31)
+
+static inline void
+fd_thread_tick(const fd_thread *thread, bool timed)
+{
+    if (timed) {
+        fd_tree_tick(thread->tree, fd_clock_ticks());
+    }
+}
+
+/* The context of a call that does not repeat an earlier one. */
+fd_context *fd_node_context(fd_tree *tree, uint32_t node, uint32_t origin);
+
+static inline bool
+fd_node_is(const fd_context *context, uint32_t node, uint32_t origin)
+{
+    return context->callee == (node | FD_CALLEE_NODE)
+           && context->origin == origin;
+}
+
+/* The context of `node` called from here, counted. */
+static inline fd_context *
+fd_node_enter(fd_tree *tree, uint32_t node, uint32_t origin)
+{
+    fd_context *latest = fd_tree_latest(tree);
+    fd_context *context = fd_tree_successor(tree, latest);
+    if (!fd_node_is(context, node, origin)) {
+        context = fd_node_is(latest, node, origin)
+                      ? latest
+                      : fd_node_context(tree, node, origin);
+    }
+    tree->current->last_child = fd_tree_id(tree, context);
+    context->calls++;
+    return context;
+}
+
+static inline void
+fd_node_push(fd_tree *tree, fd_context *context, const void *owner,
+             uint32_t flags)
+{
+    if (fd_stack_make_room(tree)) {
+        fd_tree_push(tree, context, fd_tree_id(tree, context), owner, flags);
+    }
+}
+
+/* Leave the running context under the number of the autograd node that is
+ * made next on this thread, which PyTorch calls `torch_thread`. */
+void fd_node_first_number(fd_thread *thread, uint64_t number,
+                          uint64_t torch_thread);
+
+static inline void
+fd_node_number(fd_thread *thread, uint64_t number, uint64_t torch_thread)
+{
+    if (__builtin_expect(thread->ring == NULL, false)) {
+        fd_node_first_number(thread, number, torch_thread);
+    }
+    else {
+        const fd_tree *tree = thread->tree;
+        fd_ring_put(thread->ring, number, fd_tree_id(tree, tree->current),
+                    tree->record->last);
+    }
+}
+
+#endif

@@ -1,0 +1,86 @@
+#include "capture/operators/nvtx.h"
+
+#include "capture/guard.h"
+#include "capture/operators/ranges.h"
+#include "recording/open_entries.h"
+
+#include <string.h>
+
+/* The owner of every pushed range: they end in the reverse order. */
+static const char pushed;
+
+static fd_nvtx_what
+what_of(const PyCodeObject *code)
+{
+    static const char *const names[] = {"range_push", "range_pop",
+                                        "range_start", "range_end"};
+    int what = 0;
+    while (what < FD_NVTX_END
+           && PyUnicode_CompareWithASCIIString(code->co_name, names[what])
+                  != 0) {
+        what++;
+    }
+    return (fd_nvtx_what)what;
+}
+
+fd_nvtx_call
+fd_nvtx_called(const fd_frame *frame)
+{
+    const PyCodeObject *code = fd_frame_code(frame);
+    return (fd_nvtx_call){
+        what_of(code),
+        code->co_argcount > 0 ? Py_XNewRef(frame->localsplus[0]) : NULL};
+}
+
+/* Odd, unlike the address of a record. */
+static const void *
+owner_of(PyObject *id)
+{
+    unsigned long long number = PyLong_AsUnsignedLongLongMask(id);
+    return (const void *)(uintptr_t)(number << 1 | 1);
+}
+
+static void
+start(fd_thread *thread, const fd_nvtx_call *call, PyObject *result)
+{
+    bool timed = thread->session->timed;
+    const char *name = PyUnicode_AsUTF8(call->argument);
+    if (name != NULL && call->what == FD_NVTX_PUSH) {
+        fd_range_start(thread, name, &pushed, timed);
+    }
+    else if (name != NULL && PyLong_Check(result)) {
+        fd_range_start_async(thread, name, owner_of(result), timed);
+    }
+}
+
+static void
+end(fd_thread *thread, const fd_nvtx_call *call)
+{
+    fd_session *session = thread->session;
+    int64_t at = call->what == FD_NVTX_POP
+                     ? fd_stack_find(thread->tree, &pushed, FD_ENTRY_RANGE)
+                     : -1;
+    if (at >= 0) {
+        fd_range_end(thread, (uint32_t)at, session->timed);
+    }
+    else if (call->what == FD_NVTX_END && PyLong_Check(call->argument)) {
+        fd_asyncs_end(&session->asyncs, thread->tree, owner_of(call->argument),
+                      session->timed);
+    }
+}
+
+void
+fd_nvtx_returned(fd_thread *thread, const fd_nvtx_call *call, PyObject *result)
+{
+    fd_guard guard = fd_guard_enter(thread);
+    if (call->what == FD_NVTX_POP
+        || (call->what == FD_NVTX_END && call->argument != NULL)) {
+        end(thread, call);
+    }
+    else if (call->argument != NULL && PyUnicode_Check(call->argument)) {
+        start(thread, call, result);
+    }
+    PyErr_Clear();
+    fd_guard_leave(&guard);
+    thread->generation = 0; /* the next event settles what began */
+}

@@ -1,0 +1,15 @@
+/* Calls of operators for execution traces: what the record back end sees,
+ * with operands, of the steps that are recorded. */
+#ifndef FD_OPERATOR_CALLS_H
+#define FD_OPERATOR_CALLS_H
+
+#include "capture/session.h"
+
+/* `record` begins, as the thread's tree has just been told. Answers the id of
+ * its fd_op_call; 0: there was no room. */
+uint32_t fd_op_call_start(fd_thread *thread, const void *record);
+
+/* It is about to end. Any thread. */
+void fd_op_call_end(fd_thread *thread, const void *record);
+
+#endif

@@ -1,0 +1,224 @@
+#include "clocks/ping.h"
+
+#include "base/alloc.h"
+#include "clocks/ping_socket.h"
+#include "clocks/ping_thread.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    NS_PER_MS = 1000000,
+    BURST_BETWEEN = 16,
+    KEPT_OF_BURST = 4,
+    BURST_MS = 200,       /* what a burst may take */
+    FIRST_PATIENCE_MS = 25, /* with one question */
+    LAST_PATIENCE_MS = 200,
+    FIRST_PAUSE_MS = 1000,
+    LAST_PAUSE_MS = 10000
+};
+
+struct fd_ping_asker {
+    fd_ping_thread thread;
+    uint8_t token[FD_PING_TOKEN];
+    uint64_t number; /* of the latest question; starts at random */
+    uint32_t kept;
+    int pause_ms;
+    int patience_ms;
+    char trouble[128];
+    fd_ping pings[FD_PING_KEPT];
+};
+
+/* Wait for an answer until `deadline`. Unless `ending`, also stop waiting when
+ * the thread is to end. */
+static bool
+wait_until(const fd_ping_asker *a, int64_t deadline, bool ending)
+{
+    struct pollfd polled[2] = {{a->thread.socket, POLLIN, 0},
+                               {a->thread.ends, POLLIN, 0}};
+    int64_t left = deadline - fd_ping_now();
+    if (left <= 0) {
+        return false;
+    }
+    int ready = poll(polled, ending ? 1 : 2, (int)(left / NS_PER_MS) + 1);
+    return (ready > 0 && (ending || polled[1].revents == 0))
+           || (ready < 0 && errno == EINTR);
+}
+
+static bool
+ask_one(fd_ping_asker *a, fd_ping *ping)
+{
+    uint8_t question[FD_PING_QUESTION];
+    a->number++;
+    memcpy(question, a->token, FD_PING_TOKEN);
+    memcpy(question + FD_PING_TOKEN, &a->number, sizeof a->number);
+    ping->sent = fd_ping_now();
+    return send(a->thread.socket, question, sizeof question,
+                MSG_NOSIGNAL | MSG_DONTWAIT)
+           == (ssize_t)sizeof question;
+}
+
+/* Receive the answer to the latest question; skip all other datagrams. */
+static bool
+hear(fd_ping_asker *a, int64_t deadline, bool ending, fd_ping *ping)
+{
+    uint8_t answer[FD_PING_ANSWER];
+    while (wait_until(a, deadline, ending)) {
+        ssize_t got = recv(a->thread.socket, answer, sizeof answer,
+                           MSG_DONTWAIT | MSG_TRUNC);
+        ping->received = fd_ping_now();
+        if (got < 0 && errno != EAGAIN && errno != EINTR) {
+            return false; /* connection refused */
+        }
+        if (got == sizeof answer
+            && memcmp(answer, &a->number, sizeof a->number) == 0) {
+            memcpy(&ping->answered, answer + sizeof a->number,
+                   sizeof ping->answered);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* When there is no room, drop every second burst and double the pauses. */
+static void
+make_room(fd_ping_asker *a)
+{
+    uint32_t kept = 0;
+    if (a->kept + KEPT_OF_BURST <= FD_PING_KEPT) {
+        return;
+    }
+    for (uint32_t i = 0; i < a->kept; i++) {
+        if (i / KEPT_OF_BURST % 2 == 0) {
+            a->pings[kept++] = a->pings[i];
+        }
+    }
+    a->kept = kept;
+    a->pause_ms *= 2;
+}
+
+/* Keep the fastest few. */
+static void
+keep(fd_ping *best, uint32_t *count, const fd_ping *one)
+{
+    uint32_t at = *count;
+    int64_t trip = one->received - one->sent;
+    while (at > 0 && best[at - 1].received - best[at - 1].sent > trip) {
+        if (at < KEPT_OF_BURST) {
+            best[at] = best[at - 1];
+        }
+        at--;
+    }
+    if (at < KEPT_OF_BURST) {
+        best[at] = *one;
+        *count += *count < KEPT_OF_BURST;
+    }
+}
+
+/* Ask several questions one after the other and keep the fastest answers. If
+ * there are none, wait longer in the next burst. */
+static void
+burst(fd_ping_asker *a, int many, int budget_ms, bool ending)
+{
+    fd_ping best[KEPT_OF_BURST];
+    uint32_t count = 0;
+    int64_t now = fd_ping_now();
+    const int64_t end = now + (int64_t)budget_ms * NS_PER_MS;
+    const int64_t patience = (int64_t)a->patience_ms * NS_PER_MS;
+    for (int i = 0; i < many && now < end; i++) {
+        fd_ping one;
+        int64_t deadline = now + patience < end ? now + patience : end;
+        if (ask_one(a, &one) && hear(a, deadline, ending, &one)) {
+            keep(best, &count, &one);
+        }
+        now = fd_ping_now();
+    }
+    if (count == 0 && a->patience_ms < LAST_PATIENCE_MS) {
+        a->patience_ms *= 2;
+    }
+    make_room(a);
+    for (uint32_t i = 0; i < count; i++) {
+        a->pings[a->kept++] = best[i];
+    }
+}
+
+/* Sleep between bursts. True when the thread is to end, or cannot sleep. */
+static bool
+rest(const fd_ping_asker *a)
+{
+    struct pollfd polled = {a->thread.ends, POLLIN, 0};
+    return poll(&polled, 1, a->pause_ms) != 0;
+}
+
+static void *
+ask(void *context)
+{
+    fd_ping_asker *a = context;
+    burst(a, FD_PING_BURST, BURST_MS, false);
+    while (!rest(a)) {
+        burst(a, a->kept == 0 ? FD_PING_BURST : BURST_BETWEEN, BURST_MS,
+              false);
+        a->pause_ms = 2 * a->pause_ms < LAST_PAUSE_MS ? 2 * a->pause_ms
+                      : a->pause_ms > LAST_PAUSE_MS   ? a->pause_ms
+                                                      : LAST_PAUSE_MS;
+    }
+    burst(a, FD_PING_BURST, FD_PING_END_MS, true);
+    return NULL;
+}
+
+fd_status
+fd_ping_asker_open(fd_ping_asker **asker, const char *address, uint16_t port,
+                   const uint8_t token[FD_PING_TOKEN], fd_error *error)
+{
+    *asker = NULL;
+    int fd = -1;
+    fd_status status = fd_ping_socket_connect(&fd, address, port, error);
+    if (status != FD_OK) {
+        return status;
+    }
+    fd_ping_asker *a = fd_calloc(1, sizeof *a);
+    if (a == NULL) {
+        close(fd);
+        return fd_fail(error, FD_ENOMEM, "out of memory");
+    }
+    a->pause_ms = FIRST_PAUSE_MS;
+    a->patience_ms = FIRST_PATIENCE_MS;
+    snprintf(a->trouble, sizeof a->trouble,
+             "no answer from the clock at %.64s, UDP port %u", address, port);
+    memcpy(a->token, token, FD_PING_TOKEN);
+    if (getrandom(&a->number, sizeof a->number, GRND_NONBLOCK) < 0) {
+        a->number = (uint64_t)fd_ping_now();
+    }
+    status = fd_ping_thread_start(&a->thread, fd, ask, a);
+    if (status != FD_OK) {
+        status = fd_fail(error, status, "no clock can be asked: %s",
+                         strerror(errno));
+        fd_ping_asker_close(a);
+        return status;
+    }
+    *asker = a;
+    return FD_OK;
+}
+
+const fd_ping *
+fd_ping_asker_finish(fd_ping_asker *a, size_t *count, const char **trouble)
+{
+    fd_ping_thread_end(&a->thread);
+    *count = a->kept;
+    *trouble = a->kept == 0 ? a->trouble : "";
+    return a->pings;
+}
+
+void
+fd_ping_asker_close(fd_ping_asker *a)
+{
+    if (a != NULL) {
+        fd_ping_thread_end(&a->thread);
+        fd_free(a);
+    }
+}

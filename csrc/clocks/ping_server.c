@@ -1,0 +1,139 @@
+#include "clocks/ping.h"
+
+#include "base/alloc.h"
+#include "clocks/ping_socket.h"
+#include "clocks/ping_thread.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+/* After so many invalid datagrams the thread stops reading for a while, so that
+ * a flood takes little processor time from the program. */
+enum { MOST_STRANGE = 256, REST_MS = 10, ROUND = 1024 };
+
+struct fd_ping_answerer {
+    fd_ping_thread thread;
+    uint8_t token[FD_PING_TOKEN];
+};
+
+int64_t
+fd_ping_now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_BOOTTIME, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+/* Takes the same time wherever the first difference is. */
+static bool
+has_token(const fd_ping_answerer *a, const uint8_t *bytes)
+{
+    unsigned int difference = 0;
+    for (int i = 0; i < FD_PING_TOKEN; i++) {
+        difference |= (unsigned int)(a->token[i] ^ bytes[i]);
+    }
+    return difference == 0;
+}
+
+/* Read a datagram, and answer it if it is a valid question: 1. Returns 0 for an
+ * invalid one, -1 if there is none. */
+static int
+answer_one(const fd_ping_answerer *a)
+{
+    uint8_t question[FD_PING_QUESTION];
+    uint8_t answer[FD_PING_ANSWER];
+    struct sockaddr_storage from;
+    socklen_t size = sizeof from;
+    ssize_t got = recvfrom(a->thread.socket, question, sizeof question,
+                           MSG_DONTWAIT | MSG_TRUNC, (struct sockaddr *)&from,
+                           &size);
+    int64_t time = fd_ping_now();
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+        return -1;
+    }
+    if (got != sizeof question || !has_token(a, question)) {
+        return 0;
+    }
+    memcpy(answer, question + FD_PING_TOKEN, sizeof(uint64_t));
+    memcpy(answer + sizeof(uint64_t), &time, sizeof time);
+    ssize_t sent = sendto(a->thread.socket, answer, sizeof answer,
+                          MSG_DONTWAIT | MSG_NOSIGNAL,
+                          (struct sockaddr *)&from, size);
+    (void)sent; /* the asker repeats lost questions */
+    return 1;
+}
+
+/* False after too many invalid datagrams. */
+static bool
+answer_some(const fd_ping_answerer *a)
+{
+    int strange = 0;
+    for (int i = 0; i < ROUND && strange < MOST_STRANGE; i++) {
+        int answered = answer_one(a);
+        if (answered < 0) {
+            return true;
+        }
+        strange += answered == 0;
+    }
+    return strange < MOST_STRANGE;
+}
+
+static void *
+answer_all(void *context)
+{
+    const fd_ping_answerer *a = context;
+    bool rests = false;
+    for (;;) {
+        struct pollfd polled[2] = {{a->thread.ends, POLLIN, 0},
+                                   {a->thread.socket, POLLIN, 0}};
+        int ready = poll(polled, rests ? 1 : 2, rests ? REST_MS : -1);
+        if (ready < 0 && errno != EINTR && errno != ENOMEM) {
+            return NULL;
+        }
+        if (ready > 0 && polled[0].revents != 0) {
+            return NULL;
+        }
+        rests = ready < 0 || (!rests && !answer_some(a));
+    }
+}
+
+fd_status
+fd_ping_answerer_open(fd_ping_answerer **answerer, const char *address,
+                      const uint8_t token[FD_PING_TOKEN], uint16_t *port,
+                      fd_error *error)
+{
+    *answerer = NULL;
+    int fd = -1;
+    fd_status status = fd_ping_socket_bind(&fd, address, port, error);
+    if (status != FD_OK) {
+        return status;
+    }
+    fd_ping_answerer *a = fd_calloc(1, sizeof *a);
+    if (a == NULL) {
+        close(fd);
+        return fd_fail(error, FD_ENOMEM, "out of memory");
+    }
+    memcpy(a->token, token, FD_PING_TOKEN);
+    status = fd_ping_thread_start(&a->thread, fd, answer_all, a);
+    if (status != FD_OK) {
+        status = fd_fail(error, status, "no clock can be offered: %s",
+                         strerror(errno));
+        fd_ping_answerer_close(a);
+        return status;
+    }
+    *answerer = a;
+    return FD_OK;
+}
+
+void
+fd_ping_answerer_close(fd_ping_answerer *a)
+{
+    if (a != NULL) {
+        fd_ping_thread_end(&a->thread);
+        fd_free(a);
+    }
+}

@@ -1,0 +1,122 @@
+#include "clocks/ping_thread.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+/* At file scope: fork handlers get no argument. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static fd_ping_thread *threads;
+static pthread_once_t prepared = PTHREAD_ONCE_INIT;
+static int refusal; /* error of pthread_atfork; 0 for none */
+
+static void
+close_both(fd_ping_thread *thread)
+{
+    if (thread->socket >= 0) {
+        close(thread->socket);
+    }
+    if (thread->ends >= 0) {
+        close(thread->ends);
+    }
+    thread->socket = -1;
+    thread->ends = -1;
+}
+
+static void
+before_fork(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void
+after_fork_in_parent(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+static void
+after_fork_in_child(void)
+{
+    for (fd_ping_thread *at = threads; at != NULL; at = at->next) {
+        at->running = false;
+        at->link = NULL;
+        close_both(at);
+    }
+    threads = NULL;
+    pthread_mutex_unlock(&lock);
+}
+
+static void
+prepare(void)
+{
+    refusal = pthread_atfork(before_fork, after_fork_in_parent,
+                             after_fork_in_child);
+}
+
+static void
+list(fd_ping_thread *thread)
+{
+    pthread_mutex_lock(&lock);
+    thread->next = threads;
+    thread->link = &threads;
+    if (threads != NULL) {
+        threads->link = &thread->next;
+    }
+    threads = thread;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Closes under the lock, so that a fork never sees a closed descriptor. */
+static void
+unlist(fd_ping_thread *thread)
+{
+    pthread_mutex_lock(&lock);
+    if (thread->link != NULL) {
+        *thread->link = thread->next;
+        if (thread->next != NULL) {
+            thread->next->link = thread->link;
+        }
+        thread->link = NULL;
+    }
+    close_both(thread);
+    pthread_mutex_unlock(&lock);
+}
+
+fd_status
+fd_ping_thread_start(fd_ping_thread *thread, int socket, void *(*run)(void *),
+                     void *context)
+{
+    sigset_t all;
+    sigset_t before;
+    *thread = (fd_ping_thread){.socket = socket, .ends = -1};
+    pthread_once(&prepared, prepare);
+    list(thread);
+    thread->ends = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (refusal != 0 || thread->ends < 0) {
+        errno = refusal != 0 ? refusal : errno;
+        return FD_EIO;
+    }
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int answer = pthread_create(&thread->thread, NULL, run, context);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    thread->running = answer == 0;
+    errno = answer;
+    return thread->running ? FD_OK : FD_EIO;
+}
+
+void
+fd_ping_thread_end(fd_ping_thread *thread)
+{
+    const uint64_t one = 1;
+    if (thread->running) {
+        ssize_t written = write(thread->ends, &one, sizeof one);
+        (void)written; /* cannot fail: the counter is 0 */
+        pthread_join(thread->thread, NULL);
+    }
+    thread->running = false;
+    unlist(thread);
+}

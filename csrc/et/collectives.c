@@ -1,0 +1,383 @@
+#include "et/collectives.h"
+
+#include "et/dtypes.h"
+#include "et/et_names.h"
+
+#include <string.h>
+
+/* How far above a communication its call may be. */
+enum { MOST_ABOVE = 8 };
+
+static const char process_group[] = "process_group:init";
+
+static int64_t
+attr_number(const fd_et *et, const fd_et_node *node, const char *name)
+{
+    for (uint32_t i = 0; i < node->attr_count; i++) {
+        const fd_et_attr *attr = &et->attrs.list[node->attrs + i];
+        if (attr->text == 0
+            && strcmp(fd_et_text(et, attr->name), name) == 0) {
+            return (int64_t)attr->number;
+        }
+    }
+    return -1;
+}
+
+static fd_span
+text_span(const fd_et *et, uint32_t id)
+{
+    const char *text = fd_et_text(et, id);
+    return (fd_span){text, text + fd_text_pool_size(&et->texts, id)};
+}
+
+/* The n-th value of a list; false beyond its end. */
+static bool
+list_item(fd_span list, uint32_t n, fd_span *item)
+{
+    fd_scan scan = {.at = list.from, .end = list.to, .forgets = true};
+    fd_scan_result result = fd_scan_mark(&scan, '[');
+    for (uint32_t i = 0; result == FD_SCAN_OK; i++) {
+        fd_scan_space(&scan);
+        const char *from = scan.at;
+        result = fd_scan_value(&scan);
+        *item = (fd_span){from, scan.at};
+        if (result != FD_SCAN_OK || i == n) {
+            break;
+        }
+        result = fd_scan_mark(&scan, ',');
+    }
+    return result == FD_SCAN_OK;
+}
+
+static bool
+item_number(fd_span list, uint32_t n, int32_t *number)
+{
+    fd_span item;
+    uint64_t value;
+    if (!list_item(list, n, &item) || !fd_span_u64(item, &value)
+        || value > INT32_MAX) {
+        return false;
+    }
+    *number = (int32_t)value;
+    return true;
+}
+
+/* The place of a rank among the arguments of c10d's calls; 0: they have none. */
+static uint32_t
+place_of_rank(const char *name)
+{
+    static const struct {
+        const char *name;
+        uint32_t place;
+    } calls[] = {{"c10d::send", 2},    {"c10d::recv_", 2},
+                 {"c10d::broadcast_", 2}, {"c10d::reduce_", 3},
+                 {"c10d::gather_", 3}, {"c10d::scatter_", 3}};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        if (strcmp(name, calls[i].name) == 0) {
+            return calls[i].place;
+        }
+    }
+    return 0;
+}
+
+static void
+set_peer(fd_et_comm *comm, fd_et_type type, int32_t peer)
+{
+    if (type == FD_ET_SEND) {
+        comm->dst = comm->dst < 0 ? peer : comm->dst;
+    }
+    else {
+        comm->src = comm->src < 0 ? peer : comm->src;
+    }
+}
+
+/* What a call of c10d's says. */
+static void
+ask_call(const fd_et *et, const fd_et_node *call, fd_et_type type,
+         fd_et_comm *comm)
+{
+    fd_span values = text_span(et, call->in.values);
+    uint32_t place = place_of_rank(fd_et_text(et, call->name));
+    int32_t number;
+    if (place != 0 && item_number(values, place, &number)) {
+        set_peer(comm, type, number);
+        if ((type == FD_ET_SEND || type == FD_ET_RECV)
+            && item_number(values, place + 1, &number)) {
+            comm->tag = comm->tag < 0 ? number : comm->tag;
+        }
+    }
+}
+
+/* (tensors,) seq, (group, description), rank, name, ...: from the group on,
+ * wherever that is. */
+static fd_status
+ask_params(fd_et *et, const fd_et_node *node, fd_et_type type,
+           fd_et_comm *comm)
+{
+    fd_span values = text_span(et, node->in.values);
+    fd_span types = text_span(et, node->in.types);
+    fd_span type_name;
+    fd_span pair;
+    fd_span name;
+    for (uint32_t i = 0; list_item(types, i, &type_name); i++) {
+        if (!fd_span_is(fd_span_inside(type_name), "Tuple[String,String]")
+            || !list_item(values, i, &pair) || !list_item(pair, 0, &name)) {
+            continue;
+        }
+        name = fd_span_inside(name);
+        int32_t number;
+        if (item_number(values, i + 1, &number)
+            && (type == FD_ET_SEND || type == FD_ET_RECV)) {
+            set_peer(comm, type, number);
+        }
+        /* Adding a text moves those it comes from. */
+        char copy[256];
+        size_t size = fd_span_size(name);
+        if (comm->group == 0 && size < sizeof copy) {
+            memcpy(copy, name.from, size);
+            return fd_text_pool_add_clean(&et->texts, copy, size,
+                                          &comm->group);
+        }
+    }
+    return FD_OK;
+}
+
+static void
+ask_attrs(const fd_et *et, const fd_et_node *node, fd_et_comm *comm)
+{
+    for (uint32_t i = 0; i < node->attr_count; i++) {
+        const fd_et_attr *attr = &et->attrs.list[node->attrs + i];
+        const char *name = fd_et_text(et, attr->name);
+        bool group = strcmp(name, "pg_name") == 0;
+        if (group || strcmp(name, "dtype") == 0) {
+            uint32_t *to = group ? &comm->group : &comm->dtype;
+            *to = *to == 0 ? attr->text : *to;
+        }
+    }
+    int64_t elements = attr_number(et, node, "in_msg_nelems");
+    uint32_t item = fd_et_item_size(fd_et_text(et, comm->dtype));
+    if (comm->bytes < 0 && elements >= 0 && item > 0
+        && elements < INT64_MAX / 64) {
+        comm->bytes = elements * item;
+    }
+}
+
+/* What a node around the communication, or it itself, says of it. */
+static fd_status
+ask(fd_et *et, uint32_t place, fd_et_type type, fd_et_comm *comm)
+{
+    const fd_et_node *node = &et->nodes.list[place];
+    uint64_t bytes;
+    fd_status status = FD_OK;
+    ask_attrs(et, node, comm);
+    if (strcmp(fd_et_text(et, node->name), "record_param_comms") == 0) {
+        status = ask_params(et, node, type, comm);
+    }
+    ask_call(et, node, type, comm);
+    /* What a barrier takes says where it is. */
+    if (comm->bytes < 0 && comm->type != FD_ET_BARRIER
+        && fd_et_tensor_bytes(text_span(et, node->in.values), &bytes)
+        && bytes <= INT64_MAX) {
+        comm->bytes = (int64_t)bytes;
+    }
+    return status;
+}
+
+/* The kind of a communication: by its own name, else by those around it; a
+ * kernel of sends and receives is what its call says. */
+static fd_et_type
+kind_of(const fd_et *et, uint32_t place, int32_t *coll)
+{
+    fd_et_type type = FD_ET_COMP;
+    const fd_et_node *node = &et->nodes.list[place];
+    *coll = -1;
+    for (int i = 0; i < MOST_ABOVE; i++) {
+        const char *said = fd_et_attr_text(et, node, "collective_name");
+        fd_et_type found = said[0] != '\0' ? fd_et_comm_type(said, coll)
+                                           : FD_ET_COMP;
+        if (found == FD_ET_COMP) {
+            found = fd_et_comm_type(fd_et_text(et, node->name), coll);
+        }
+        /* The first that says which wins; "SendRecv" alone does not. */
+        if (found == FD_ET_SEND || found == FD_ET_RECV || *coll >= 0) {
+            return found;
+        }
+        type = found != FD_ET_COMP ? found : type;
+        if (node->parent == 0) {
+            break;
+        }
+        node = &et->nodes.list[node->parent - 1];
+        if (fd_et_comm_level_of(fd_et_text(et, node->name), false)
+            == FD_ET_NO_COMM) {
+            break;
+        }
+    }
+    return type;
+}
+
+/* Peers are numbered in their group: their ranks in all. */
+static void
+find_peer(const fd_et *et, fd_et_type type, fd_et_comm *comm)
+{
+    int32_t *peer = type == FD_ET_SEND ? &comm->dst : &comm->src;
+    for (uint32_t i = 0; type != FD_ET_COLL && *peer >= 0
+                         && i < et->groups.count; i++) {
+        const fd_et_group *group = &et->groups.list[i];
+        int32_t rank;
+        if (group->name == comm->group
+            && item_number(text_span(et, group->ranks), (uint32_t)*peer,
+                           &rank)) {
+            *peer = rank;
+            return;
+        }
+    }
+}
+
+static fd_status
+describe(fd_et *et, uint32_t place, uint32_t call)
+{
+    int32_t coll;
+    fd_et_type type = kind_of(et, place, &coll);
+    if (type == FD_ET_COMP) {
+        return FD_OK;
+    }
+    if (fd_et_make_comm(et, place) == NULL) {
+        return FD_ENOMEM;
+    }
+    et->nodes.list[place].type = (uint8_t)type;
+    fd_et_comm comm = *fd_et_comm_of(et, &et->nodes.list[place]);
+    comm.type = coll;
+    et->faults.untyped += type == FD_ET_COLL && coll < 0;
+    fd_status status = FD_OK;
+    uint32_t at = place + 1;
+    for (int i = 0; i < MOST_ABOVE && at != 0 && status == FD_OK; i++) {
+        const fd_et_node *node = &et->nodes.list[at - 1];
+        bool gpu = (node->flags & FD_ET_GPU) != 0;
+        if (fd_et_comm_level_of(fd_et_text(et, node->name), gpu)
+            == FD_ET_NO_COMM) {
+            break;
+        }
+        status = ask(et, at - 1, type, &comm);
+        at = et->nodes.list[at - 1].parent;
+    }
+    if (call != 0 && status == FD_OK) {
+        status = ask(et, call - 1, type, &comm);
+    }
+    if (comm.group == 0 && et->groups.count == 1) {
+        comm.group = et->groups.list[0].name;
+    }
+    find_peer(et, type, &comm);
+    et->comms.list[et->nodes.list[place].comm - 1] = comm;
+    return status;
+}
+
+/* Mark what lies around a communication: it is told by what it encloses. */
+static void
+cover(const fd_et *et, uint32_t place, uint8_t *levels)
+{
+    uint32_t at = et->nodes.list[place].parent;
+    for (int i = 0; i < MOST_ABOVE && at != 0; i++) {
+        if (levels[at - 1] == FD_ET_NO_COMM) {
+            break;
+        }
+        levels[at - 1] = FD_ET_NO_COMM;
+        at = et->nodes.list[at - 1].parent;
+    }
+}
+
+/* Whether a call takes the first tensor of the work, if that has any: a call has
+ * what it receives beside what it sends. */
+static bool
+may_start(const fd_et *et, const fd_et_node *call, const fd_et_node *work)
+{
+    fd_et_tensor mine;
+    fd_et_tensor its;
+    fd_span values = text_span(et, work->in.values);
+    const char *at = values.from;
+    if (!fd_et_next_tensor(&at, values.to, &mine)) {
+        return true;
+    }
+    values = text_span(et, call->in.values);
+    at = values.from;
+    while (fd_et_next_tensor(&at, values.to, &its)) {
+        if (its.storage == mine.storage) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The call that started work on another thread: the last before it of its kind
+ * that nothing else took, with the same tensors. 0: none. */
+static uint32_t
+call_of(const fd_et *et, const uint8_t *levels, uint32_t place)
+{
+    const fd_et_node *work = &et->nodes.list[place];
+    int32_t coll;
+    int32_t its_coll;
+    fd_et_type type = fd_et_comm_type(fd_et_text(et, work->name), &coll);
+    for (uint32_t i = place, steps = 0; i-- > 0 && steps < 4096; steps++) {
+        if (levels[i] != FD_ET_COMM_CALL) {
+            continue;
+        }
+        const fd_et_node *call = &et->nodes.list[i];
+        if (fd_et_comm_type(fd_et_text(et, call->name), &its_coll) == type
+            && its_coll == coll && may_start(et, call, work)) {
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
+/* Kernels first, then what is nearer to the wire: each takes what is around
+ * it, so that one communication is told once. */
+static fd_status
+describe_level(fd_et *et, uint8_t *levels, uint8_t level)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
+        if (levels[i] != level) {
+            continue;
+        }
+        uint32_t parent = et->nodes.list[i].parent;
+        uint32_t call = 0;
+        if (level == FD_ET_COMM_WORK
+            && (parent == 0 || levels[parent - 1] != FD_ET_COMM_CALL)) {
+            call = call_of(et, levels, i);
+        }
+        status = describe(et, i, call);
+        cover(et, i, levels);
+        if (call != 0) {
+            levels[call - 1] = FD_ET_NO_COMM;
+            status = status == FD_OK
+                         ? fd_et_add_edge(et, call - 1, i, FD_ET_LAUNCH)
+                         : status;
+        }
+    }
+    return status;
+}
+
+fd_status
+fd_et_find_comms(fd_et *et)
+{
+    uint8_t *levels = fd_calloc(et->nodes.count + 1, 1);
+    fd_status status = levels == NULL ? FD_ENOMEM : FD_OK;
+    for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
+        fd_et_node *node = &et->nodes.list[i];
+        const char *name = fd_et_text(et, node->name);
+        if ((node->flags & FD_ET_WRITTEN) != 0) {
+            continue;
+        }
+        bool head = (node->flags & FD_ET_PROCESS) != 0
+                    || strstr(name, process_group) != NULL;
+        node->type = head ? FD_ET_METADATA : FD_ET_COMP;
+        levels[i] = (uint8_t)fd_et_comm_level_of(
+            name, (node->flags & FD_ET_GPU) != 0);
+    }
+    for (uint8_t level = FD_ET_COMM_KERNEL;
+         level > FD_ET_NO_COMM && status == FD_OK; level--) {
+        status = describe_level(et, levels, level);
+    }
+    fd_free(levels);
+    return status;
+}

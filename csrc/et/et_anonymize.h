@@ -1,0 +1,26 @@
+/* Names of the user's in an execution trace that is made of a recording: those
+ * of operators that are not PyTorch's, ranges, process groups and the host
+ * become hashes, as in trace/anonymize.h. */
+#ifndef FD_ET_ANONYMIZE_H
+#define FD_ET_ANONYMIZE_H
+
+#include "trace/known_names.h"
+#include "et/et_graph.h"
+
+typedef struct fd_et_hiding {
+    fd_sip_key key;
+    const fd_et *et; /* borrowed: its process groups have their names still */
+    bool all;        /* every text of the present node; else those of groups */
+} fd_et_hiding;
+
+/* The name and schema of a node, once its scope is known; sets `all`. */
+fd_status fd_et_hide_node(fd_et_hiding *hiding, fd_et *et, fd_et_node *node);
+
+/* A text among its operands as a JSON string; `hiding` may be NULL. */
+void fd_et_put_said(const fd_et_hiding *hiding, fd_buffer *to,
+                    const char *text, size_t size);
+
+/* The host and the process groups, when no operand needs them any more. */
+fd_status fd_et_hide_head(const fd_et_hiding *hiding, fd_et *et);
+
+#endif

@@ -1,0 +1,240 @@
+#include "et/et_edges.h"
+
+#include "et/readers/data_edges.h"
+
+#include <stdlib.h>
+
+fd_status
+fd_et_walk(const fd_et *et, uint32_t *order)
+{
+    uint32_t count = et->nodes.count;
+    uint32_t *first = fd_calloc((size_t)count + 1, sizeof *first);
+    uint32_t *next = fd_calloc((size_t)count + 1, sizeof *next);
+    uint32_t *stack = fd_malloc(((size_t)count + 1) * sizeof *stack);
+    fd_status status = first != NULL && next != NULL && stack != NULL
+                           ? FD_OK
+                           : FD_ENOMEM;
+    /* Lists of children; entry 0 of `first` has the roots. From the last on,
+     * so that they ascend. */
+    for (uint32_t i = count; i-- > 0 && status == FD_OK;) {
+        uint32_t parent = et->nodes.list[i].parent;
+        next[i] = first[parent];
+        first[parent] = i + 1;
+    }
+    uint32_t at = 0;
+    uint32_t depth = 0;
+    uint32_t node = status == FD_OK ? first[0] : 0;
+    while (node != 0) {
+        order[at++] = node - 1;
+        stack[depth++] = node;
+        node = first[node];
+        while (node == 0 && depth > 0) {
+            node = next[stack[--depth] - 1];
+        }
+    }
+    fd_free(first);
+    fd_free(next);
+    fd_free(stack);
+    return status;
+}
+
+/* A thread: the operating system's where it is known, else the root above, else
+ * PyTorch's number. */
+static uint64_t
+thread_key(const fd_et *et, uint32_t place, uint64_t above)
+{
+    const fd_et_node *node = &et->nodes.list[place];
+    if (node->thread != 0) {
+        return node->thread << 2 | 1;
+    }
+    if ((node->flags & FD_ET_THREAD) != 0) {
+        return (uint64_t)node->tid << 2 | 2;
+    }
+    return above != 0 ? above : (uint64_t)node->tid << 2 | 2;
+}
+
+typedef struct threads {
+    fd_map last;    /* key -> the last node of the thread, + 1 */
+    uint64_t *keys; /* of each node */
+} threads;
+
+/* One node of the order: it waits for the last of its thread. A kernel waits
+ * for that and is none itself. */
+static fd_status
+order_node(fd_et *et, threads *t, uint32_t place)
+{
+    const fd_et_node *node = &et->nodes.list[place];
+    bool gpu = (node->flags & FD_ET_GPU) != 0;
+    if ((node->flags & FD_ET_PROCESS) != 0) {
+        return FD_OK;
+    }
+    uint64_t above = node->parent == 0 ? 0 : t->keys[node->parent - 1];
+    uint64_t key = gpu && above != 0 ? above : thread_key(et, place, above);
+    t->keys[place] = key;
+    /* The parent has the thread of its root: work elsewhere starts anew. */
+    uint32_t last = fd_map_get(&t->last, key);
+    fd_status status = FD_OK;
+    if (last != 0) {
+        status = fd_et_add_edge(et, last - 1, place,
+                                gpu ? FD_ET_LAUNCH : FD_ET_ORDER);
+    }
+    if (status == FD_OK && !gpu) {
+        status = fd_map_put(&t->last, key, place + 1);
+    }
+    return status;
+}
+
+static fd_status
+find_order(fd_et *et, const uint32_t *order)
+{
+    threads t = {.keys = fd_calloc((size_t)et->nodes.count + 1,
+                                   sizeof *t.keys)};
+    fd_status status = t.keys == NULL ? FD_ENOMEM : FD_OK;
+    for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
+        status = order_node(et, &t, order[i]);
+    }
+    fd_map_clear(&t.last);
+    fd_free(t.keys);
+    return status;
+}
+
+/* A kernel on its stream. */
+typedef struct queued {
+    int64_t start;
+    int64_t queue;
+    uint32_t place;
+} queued;
+
+static int
+by_stream(const void *a, const void *b)
+{
+    const queued *one = a;
+    const queued *other = b;
+    return one->queue != other->queue   ? (one->queue < other->queue ? -1 : 1)
+           : one->start != other->start ? (one->start < other->start ? -1 : 1)
+           : one->place != other->place ? (one->place < other->place ? -1 : 1)
+                                        : 0;
+}
+
+static fd_status
+find_streams(fd_et *et)
+{
+    FD_VECTOR(queued) list = {NULL, 0, 0};
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
+        const fd_et_node *node = &et->nodes.list[i];
+        if ((node->flags & FD_ET_GPU) != 0) {
+            int64_t queue = fd_et_queue(node->device, node->stream);
+            status = fd_vector_push(&list, (queued){node->start_ns, queue, i});
+        }
+    }
+    if (status == FD_OK && list.count > 0) {
+        qsort(list.list, list.count, sizeof *list.list, by_stream);
+    }
+    for (uint32_t i = 1; i < list.count && status == FD_OK; i++) {
+        if (list.list[i].queue == list.list[i - 1].queue) {
+            status = fd_et_add_edge(et, list.list[i - 1].place,
+                                    list.list[i].place, FD_ET_STREAM);
+        }
+    }
+    fd_vector_clear(&list);
+    return status;
+}
+
+/* By id, which is the order of begins over all threads. Messages are not
+ * ordered among each other by their group. */
+static fd_status
+find_groups(fd_et *et)
+{
+    fd_map last = {.entries = NULL};
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
+        const fd_et_node *node = &et->nodes.list[i];
+        const fd_et_comm *comm = fd_et_comm_of(et, node);
+        if (comm == NULL || node->type != FD_ET_COLL) {
+            continue;
+        }
+        uint64_t key = (uint64_t)comm->group << 1 | 1;
+        uint32_t before = fd_map_get(&last, key);
+        if (before != 0) {
+            status = fd_et_add_edge(et, before - 1, i, FD_ET_GROUP);
+        }
+        if (status == FD_OK) {
+            status = fd_map_put(&last, key, i + 1);
+        }
+    }
+    fd_map_clear(&last);
+    return status;
+}
+
+static void
+filter(fd_et *et, uint32_t kinds)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < et->edges.count; i++) {
+        fd_et_edge edge = et->edges.list[i];
+        edge.kinds &= kinds;
+        if (edge.kinds != 0) {
+            et->edges.list[kept++] = edge;
+        }
+    }
+    et->edges.count = kept;
+}
+
+static bool
+has(uint32_t kinds, fd_et_edge_kind kind)
+{
+    return (kinds & 1U << kind) != 0;
+}
+
+static fd_status
+find_all(fd_et *et, const uint32_t *order, uint32_t kinds)
+{
+    fd_status status = FD_OK;
+    if (has(kinds, FD_ET_ORDER) || has(kinds, FD_ET_LAUNCH)) {
+        status = find_order(et, order);
+    }
+    if (status == FD_OK && has(kinds, FD_ET_STREAM)) {
+        status = find_streams(et);
+    }
+    if (status == FD_OK && has(kinds, FD_ET_GROUP)) {
+        status = find_groups(et);
+    }
+    if (status == FD_OK && has(kinds, FD_ET_DATA)) {
+        status = fd_et_find_data(et, order);
+    }
+    return status;
+}
+
+fd_status
+fd_et_find_edges(fd_et *et, uint32_t kinds)
+{
+    bool written = et->nodes.count > 0
+                   && (et->nodes.list[0].flags & FD_ET_WRITTEN) != 0;
+    fd_status status = FD_OK;
+    if (!written) {
+        uint32_t *order = fd_malloc(((size_t)et->nodes.count + 1)
+                                    * sizeof *order);
+        status = order == NULL ? FD_ENOMEM : fd_et_walk(et, order);
+        if (status == FD_OK) {
+            status = find_all(et, order, kinds);
+        }
+        fd_free(order);
+    }
+    if (status == FD_OK) {
+        filter(et, kinds);
+        fd_et_sort_edges(et);
+    }
+    return status;
+}
+
+void
+fd_et_count_edges(const fd_et *et, uint64_t counts[FD_ET_KINDS])
+{
+    for (int kind = 0; kind < FD_ET_KINDS; kind++) {
+        counts[kind] = 0;
+        for (uint32_t i = 0; i < et->edges.count; i++) {
+            counts[kind] += (et->edges.list[i].kinds >> kind) & 1;
+        }
+    }
+}

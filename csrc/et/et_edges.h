@@ -1,0 +1,27 @@
+/* What waits for what, found from the nodes:
+ *
+ *     order   on a thread each operator waits for the one entered before it
+ *     launch  a kernel waits for the operator entered last before it
+ *     stream  kernels of a stream run one after the other
+ *     group   so do the communications of a process group
+ *     data    a tensor's storage is written before it is read, read before it
+ *             is written again
+ *
+ * Events, synchronisation and what the file says come from readers. */
+#ifndef FD_ET_EDGES_H
+#define FD_ET_EDGES_H
+
+#include "et/et_graph.h"
+
+/* Add the edges of these kinds (a mask), take out those of others, and sort
+ * them. Edges of FD_ET_WRITTEN nodes are in the file: only filtered. */
+fd_status fd_et_find_edges(fd_et *et, uint32_t kinds);
+
+/* How many edges there are of each kind. */
+void fd_et_count_edges(const fd_et *et, uint64_t counts[FD_ET_KINDS]);
+
+/* Nodes in the order of calls: those of each root by id, what a node encloses
+ * right after it. `order` has room for all. */
+fd_status fd_et_walk(const fd_et *et, uint32_t *order);
+
+#endif

@@ -1,0 +1,213 @@
+#include "et/et_file.h"
+
+#include "base/budget.h"
+#include "et/readers/chakra_reader.h"
+#include "et/writers/chakra_writer.h"
+#include "et/collectives.h"
+#include "et/tools/et_dot.h"
+#include "et/dtypes.h"
+#include "et/et_edges.h"
+#include "et/readers/from_kineto.h"
+#include "et/tools/et_graphml.h"
+#include "et/process_group_table.h"
+#include "et/writers/kineto_writer.h"
+#include "et/et_order.h"
+#include "et/readers/pytorch_reader.h"
+#include "et/writers/pytorch_writer.h"
+#include "et/et_times.h"
+#include "et/tools/et_timeline.h"
+
+#include <string.h>
+
+/* Enough to know a file by. */
+enum { HEAD = 1 << 16 };
+
+const char *
+fd_et_format_name(fd_et_format format)
+{
+    static const char *const names[] = {"PyTorch execution trace",
+                                        "Chakra execution trace",
+                                        "Chrome trace", "Kineto trace",
+                                        "GraphML",
+                                        "picture", "unknown"};
+    return names[format];
+}
+
+/* Of the keys that only one of the two has, whichever comes first. */
+static bool
+is_kineto(const char *head, size_t size)
+{
+    const char *events = memmem(head, size, "\"traceEvents\"", 13);
+    const char *nodes = memmem(head, size, "\"nodes\"", 7);
+    return events != NULL && (nodes == NULL || events < nodes);
+}
+
+static fd_et_format
+sniff(fd_bytes_in *in)
+{
+    size_t most = fd_budget(HEAD);
+    while ((size_t)(in->end - in->at) < most && fd_bytes_in_more(in)) {
+    }
+    const char *at = in->at;
+    while (at < in->end && strchr(" \r\n\t", *at) != NULL && *at != '\0') {
+        at++;
+    }
+    /* A length of 123 and a message look like "{": the message decides. */
+    if (fd_et_is_chakra(in->at, (size_t)(in->end - in->at))) {
+        return FD_ET_CHAKRA;
+    }
+    return at == in->end || *at != '{' ? FD_ET_UNKNOWN
+           : is_kineto(at, (size_t)(in->end - at)) ? FD_ET_KINETO
+                                                   : FD_ET_PYTORCH;
+}
+
+static fd_status
+read_any(fd_et *et, fd_bytes_in *in, const char *path, fd_et_format *format,
+         fd_error *error)
+{
+    *format = sniff(in);
+    if (in->status != FD_OK) {
+        return in->status;
+    }
+    switch (*format) {
+    case FD_ET_CHAKRA: return fd_et_read_chakra(et, in);
+    case FD_ET_PYTORCH: return fd_et_read_pytorch(et, in, path, error);
+    case FD_ET_KINETO: return FD_OK; /* once `in` is closed */
+    case FD_ET_CHROME:
+    case FD_ET_GRAPHML:
+    case FD_ET_DOT:
+    case FD_ET_UNKNOWN: break;
+    }
+    return fd_fail(error, FD_EFORMAT, "%s: %s", path,
+                   in->at == in->end
+                       ? "empty"
+                       : "no execution trace: neither PyTorch's JSON nor "
+                         "Chakra's .et");
+}
+
+fd_status
+fd_et_complete(fd_et *et, uint32_t kinds)
+{
+    fd_status status = fd_et_find_groups(et);
+    if (status == FD_OK) {
+        status = fd_et_find_comms(et);
+    }
+    if (status == FD_OK) {
+        status = fd_et_check_dtypes(et);
+    }
+    if (status == FD_OK) {
+        status = fd_et_fill_times(et);
+    }
+    if (status == FD_OK) {
+        status = fd_et_find_edges(et, kinds);
+    }
+    return status == FD_OK ? fd_et_arrange(et) : status;
+}
+
+fd_status
+fd_et_read(fd_et *et, const char *path, fd_et_format *format, fd_error *error)
+{
+    fd_bytes_in in;
+    *et = (fd_et){.rank = -1};
+    *format = FD_ET_UNKNOWN;
+    fd_status status = fd_bytes_in_open(&in, path, error);
+    if (status == FD_OK) {
+        status = read_any(et, &in, path, format, error);
+    }
+    fd_bytes_in_close(&in);
+    if (status != FD_OK) {
+        return status;
+    }
+    if (*format == FD_ET_KINETO) {
+        return fd_et_from_kineto(et, path, error);
+    }
+    return et->nodes.count == 0 && et->faults.lost > 0
+               ? fd_fail(error, FD_EFORMAT, "%s: no node can be read: %s",
+                         path, et->faults.trouble)
+               : fd_et_finish(et);
+}
+
+fd_status
+fd_et_load(fd_et *et, const char *path, uint32_t kinds, fd_et_format *format,
+           fd_error *error)
+{
+    fd_status status = fd_et_read(et, path, format, error);
+    return status == FD_OK ? fd_et_complete(et, kinds) : status;
+}
+
+static fd_et_format
+format_of(const char *path, bool timeline)
+{
+    static const struct {
+        const char *end;
+        fd_et_format format;
+    } ends[] = {{".et", FD_ET_CHAKRA},
+                {".json", FD_ET_PYTORCH},
+                {".graphml", FD_ET_GRAPHML},
+                {".dot", FD_ET_DOT}};
+    size_t size = strlen(path);
+    if (size > 3 && strcmp(path + size - 3, ".gz") == 0) {
+        size -= 3;
+    }
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        size_t end = strlen(ends[i].end);
+        if (size > end && memcmp(path + size - end, ends[i].end, end) == 0) {
+            return !timeline                         ? ends[i].format
+                   : ends[i].format == FD_ET_PYTORCH ? FD_ET_CHROME
+                                                     : FD_ET_UNKNOWN;
+        }
+    }
+    return FD_ET_UNKNOWN;
+}
+
+static fd_status
+write_as(const fd_et *et, fd_et_format format, fd_bytes_out *out,
+         fd_error *error)
+{
+    switch (format) {
+    case FD_ET_PYTORCH: return fd_et_write_pytorch(et, out, error);
+    case FD_ET_CHAKRA: return fd_et_write_chakra(et, out, error);
+    case FD_ET_CHROME: return fd_et_write_timeline(et, out, error);
+    case FD_ET_KINETO: return fd_et_write_kineto(et, out, error);
+    case FD_ET_GRAPHML: return fd_et_write_graphml(et, out, error);
+    case FD_ET_DOT: return fd_et_write_dot(et, out);
+    case FD_ET_UNKNOWN: break;
+    }
+    return FD_EINVAL;
+}
+
+static fd_status
+save(const fd_et *et, const char *path, fd_et_format format, fd_error *error)
+{
+    fd_status status;
+    fd_bytes_out *out = fd_bytes_out_open(path, &status, error);
+    if (status != FD_OK) {
+        return status;
+    }
+    status = write_as(et, format, out, error);
+    if (status == FD_OK) {
+        return fd_bytes_out_keep(out, error);
+    }
+    fd_bytes_out_drop(out);
+    return status;
+}
+
+fd_status
+fd_et_save_kineto(const fd_et *et, const char *path, fd_error *error)
+{
+    return save(et, path, FD_ET_KINETO, error);
+}
+
+fd_status
+fd_et_save(const fd_et *et, const char *path, bool timeline, fd_error *error)
+{
+    fd_et_format format = format_of(path, timeline);
+    if (format == FD_ET_UNKNOWN) {
+        return fd_fail(error, FD_EINVAL, "%s: write a name that ends in %s",
+                       path,
+                       timeline ? ".json or .json.gz"
+                                : ".et, .json, .graphml or .dot, each with "
+                                  ".gz or without");
+    }
+    return save(et, path, format, error);
+}

@@ -1,0 +1,331 @@
+#include "et/et_graph.h"
+
+#include "json/json_string.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void
+fd_et_clear(fd_et *et)
+{
+    fd_vector_clear(&et->nodes);
+    fd_vector_clear(&et->attrs);
+    fd_vector_clear(&et->comms);
+    fd_vector_clear(&et->groups);
+    fd_vector_clear(&et->given);
+    fd_vector_clear(&et->edges);
+    fd_text_pool_clear(&et->texts);
+    fd_map_clear(&et->place_of);
+    *et = (fd_et){.rank = -1};
+}
+
+fd_et_node *
+fd_et_add(fd_et *et)
+{
+    fd_et_node empty = {.seq = -1, .attrs = et->attrs.count};
+    if (fd_vector_push(&et->nodes, empty) != FD_OK) {
+        return NULL;
+    }
+    return &et->nodes.list[et->nodes.count - 1];
+}
+
+fd_status
+fd_et_add_said(fd_et *et, fd_span inside, uint32_t *text)
+{
+    fd_buffer said = {.bytes = NULL};
+    fd_json_string(inside, &said);
+    fd_status status = said.status;
+    if (status == FD_OK) {
+        status = fd_text_pool_add_clean(&et->texts, said.bytes, said.size,
+                                        text);
+    }
+    fd_buffer_clear(&said);
+    return status;
+}
+
+fd_status
+fd_et_add_attr(fd_et *et, fd_et_node *node, fd_et_attr attr)
+{
+    if (node->attr_count == 0) {
+        node->attrs = et->attrs.count;
+    }
+    fd_status status = fd_vector_push(&et->attrs, attr);
+    node->attr_count += status == FD_OK;
+    return status;
+}
+
+fd_status
+fd_et_add_edge(fd_et *et, uint32_t from, uint32_t to, fd_et_edge_kind kind)
+{
+    if (from == to) {
+        return FD_OK;
+    }
+    return fd_vector_push(&et->edges, (fd_et_edge){from, to, 1U << kind});
+}
+
+uint32_t
+fd_et_place(const fd_et *et, uint64_t id)
+{
+    return id == UINT64_MAX ? 0 : fd_map_get(&et->place_of, id + 1);
+}
+
+const fd_et_comm *
+fd_et_comm_of(const fd_et *et, const fd_et_node *node)
+{
+    return node->comm == 0 ? NULL : &et->comms.list[node->comm - 1];
+}
+
+fd_et_comm *
+fd_et_make_comm(fd_et *et, uint32_t place)
+{
+    fd_et_node *node = &et->nodes.list[place];
+    fd_et_comm none = {.type = -1, .src = -1, .dst = -1, .tag = -1,
+                       .bytes = -1};
+    if (node->comm == 0) {
+        if (fd_vector_push(&et->comms, none) != FD_OK) {
+            return NULL;
+        }
+        node->comm = et->comms.count;
+    }
+    return &et->comms.list[node->comm - 1];
+}
+
+const fd_et_attr *
+fd_et_attr_of(const fd_et *et, const fd_et_node *node, const char *name)
+{
+    for (uint32_t i = 0; i < node->attr_count; i++) {
+        const fd_et_attr *attr = &et->attrs.list[node->attrs + i];
+        if (strcmp(fd_et_text(et, attr->name), name) == 0) {
+            return attr;
+        }
+    }
+    return NULL;
+}
+
+const char *
+fd_et_attr_text(const fd_et *et, const fd_et_node *node, const char *name)
+{
+    const fd_et_attr *attr = fd_et_attr_of(et, node, name);
+    return attr != NULL ? fd_et_text(et, attr->text) : "";
+}
+
+/* A node's id, and where it is before sorting. */
+typedef struct key {
+    uint64_t id;
+    uint32_t place;
+} key;
+
+static int
+by_id(const void *a, const void *b)
+{
+    const key *one = a;
+    const key *other = b;
+    return one->id != other->id       ? (one->id < other->id ? -1 : 1)
+           : one->place < other->place ? -1
+                                       : 1;
+}
+
+static bool
+is_sorted(const fd_et *et)
+{
+    for (uint32_t i = 1; i < et->nodes.count; i++) {
+        if (et->nodes.list[i - 1].id >= et->nodes.list[i].id) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A node that has the id of another gets one beyond all: its children stay
+ * with the first. */
+static void
+rename_duplicates(fd_et *et, key *keys)
+{
+    uint32_t count = et->nodes.count;
+    uint64_t next = count > 0 ? keys[count - 1].id : 0;
+    for (uint32_t i = 1; i < count; i++) {
+        bool same = keys[i].id == keys[i - 1].id
+                    || keys[i].id == et->nodes.list[keys[i - 1].place].id;
+        if (same && et->nodes.list[keys[i].place].id == keys[i].id
+            && next < UINT64_MAX - 1) {
+            fd_et_node *node = &et->nodes.list[keys[i].place];
+            node->parent_id = node->parent_id == node->id ? next + 1
+                                                          : node->parent_id;
+            node->id = ++next;
+            et->faults.duplicates++;
+        }
+    }
+}
+
+/* Put nodes in the order of `keys`, and what refers to places with them. */
+static fd_status
+permute(fd_et *et, const key *keys)
+{
+    uint32_t count = et->nodes.count;
+    fd_et_node *moved = fd_malloc(count * sizeof *moved);
+    uint32_t *now = fd_malloc(count * sizeof *now);
+    if (moved != NULL && now != NULL) {
+        for (uint32_t i = 0; i < count; i++) {
+            moved[i] = et->nodes.list[keys[i].place];
+            now[keys[i].place] = i;
+        }
+        for (uint32_t i = 0; i < et->given.count; i++) {
+            et->given.list[i].to = now[et->given.list[i].to];
+        }
+        memcpy(et->nodes.list, moved, count * sizeof *moved);
+    }
+    fd_status status = moved != NULL && now != NULL ? FD_OK : FD_ENOMEM;
+    fd_free(moved);
+    fd_free(now);
+    return status;
+}
+
+static fd_status
+sort_nodes(fd_et *et)
+{
+    uint32_t count = et->nodes.count;
+    if (is_sorted(et)) {
+        return FD_OK;
+    }
+    key *keys = fd_malloc(count * sizeof *keys);
+    if (keys == NULL) {
+        return FD_ENOMEM;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        keys[i] = (key){et->nodes.list[i].id, i};
+    }
+    qsort(keys, count, sizeof *keys, by_id);
+    rename_duplicates(et, keys);
+    for (uint32_t i = 0; i < count; i++) {
+        keys[i].id = et->nodes.list[keys[i].place].id;
+    }
+    qsort(keys, count, sizeof *keys, by_id);
+    fd_status status = permute(et, keys);
+    fd_free(keys);
+    return status;
+}
+
+/* Parents that go round in a circle: it is cut. Where every parent comes
+ * before its child, as in all but damaged files, there is none. */
+static fd_status
+cut_circles(fd_et *et)
+{
+    uint32_t count = et->nodes.count;
+    bool forward = false;
+    for (uint32_t i = 0; i < count; i++) {
+        forward = forward || et->nodes.list[i].parent > i + 1;
+    }
+    if (!forward) {
+        return FD_OK;
+    }
+    uint32_t *mark = fd_calloc(count, sizeof *mark);
+    if (mark == NULL) {
+        return FD_ENOMEM;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t at = i;
+        while (mark[at] == 0) {
+            mark[at] = i + 1;
+            uint32_t parent = et->nodes.list[at].parent;
+            if (parent == 0) {
+                break;
+            }
+            if (mark[parent - 1] == i + 1) {
+                et->nodes.list[at].parent = 0;
+                et->faults.orphans++;
+                break;
+            }
+            at = parent - 1;
+        }
+    }
+    fd_free(mark);
+    return FD_OK;
+}
+
+static fd_status
+find_parents(fd_et *et)
+{
+    fd_map_clear(&et->place_of);
+    for (uint32_t i = 0; i < et->nodes.count; i++) {
+        uint64_t id = et->nodes.list[i].id;
+        if (id == UINT64_MAX) {
+            continue;
+        }
+        fd_status status = fd_map_put(&et->place_of, id + 1, i + 1);
+        if (status != FD_OK) {
+            return status;
+        }
+    }
+    for (uint32_t i = 0; i < et->nodes.count; i++) {
+        fd_et_node *node = &et->nodes.list[i];
+        node->parent = node->parent_id == node->id
+                           ? 0
+                           : fd_et_place(et, node->parent_id);
+        et->faults.orphans += node->parent == 0 && node->parent_id != node->id
+                              && node->parent_id != 0
+                              && (node->flags & FD_ET_THREAD) == 0;
+    }
+    return FD_OK;
+}
+
+static fd_status
+resolve_given(fd_et *et)
+{
+    for (uint32_t i = 0; i < et->given.count; i++) {
+        const fd_et_given *given = &et->given.list[i];
+        uint32_t from = fd_et_place(et, given->id);
+        et->faults.dangling += from == 0;
+        if (from == 0 || from - 1 == given->to) {
+            continue;
+        }
+        fd_et_edge edge = {from - 1, given->to, given->kinds};
+        if (fd_vector_push(&et->edges, edge) != FD_OK) {
+            return FD_ENOMEM;
+        }
+    }
+    fd_vector_clear(&et->given);
+    return FD_OK;
+}
+
+fd_status
+fd_et_finish(fd_et *et)
+{
+    fd_status status = sort_nodes(et);
+    if (status == FD_OK) {
+        status = find_parents(et);
+    }
+    if (status == FD_OK) {
+        status = cut_circles(et);
+    }
+    return status == FD_OK ? resolve_given(et) : status;
+}
+
+static int
+by_to(const void *a, const void *b)
+{
+    const fd_et_edge *one = a;
+    const fd_et_edge *other = b;
+    return one->to != other->to       ? (one->to < other->to ? -1 : 1)
+           : one->from != other->from ? (one->from < other->from ? -1 : 1)
+                                      : 0;
+}
+
+void
+fd_et_sort_edges(fd_et *et)
+{
+    uint32_t kept = 0;
+    fd_et_edge *list = et->edges.list;
+    if (et->edges.count == 0) {
+        return;
+    }
+    qsort(list, et->edges.count, sizeof *list, by_to);
+    for (uint32_t i = 1; i < et->edges.count; i++) {
+        if (by_to(&list[kept], &list[i]) == 0) {
+            list[kept].kinds |= list[i].kinds;
+        }
+        else {
+            list[++kept] = list[i];
+        }
+    }
+    et->edges.count = kept + 1;
+}

@@ -1,0 +1,242 @@
+/* An execution trace of one rank in memory: what ran (nodes), in which call
+ * (parents), and what waits for what (edges). Readers and a recording fill it;
+ * writers, the check, the picture and the estimate read it.
+ *
+ *     nodes   one record of 152 bytes each: numbers, and ids of texts
+ *     texts   every name, schema, argument list once
+ *     edges   (from, to, kinds), sorted by `to` once they are made
+ *
+ * Places in `nodes` are numbers from 0; a reference to one is its place + 1,
+ * and 0 is none. Ids are those of the file: any 64-bit number. */
+#ifndef FD_ET_GRAPH_H
+#define FD_ET_GRAPH_H
+
+#include "base/map.h"
+#include "base/sums.h"
+#include "base/vector.h"
+#include "json/json_scan.h"
+#include "trace/interned_texts.h"
+
+#include <stdbool.h>
+
+/* Chakra's numbers. */
+typedef enum fd_et_type {
+    FD_ET_INVALID,
+    FD_ET_METADATA,
+    FD_ET_LOAD,
+    FD_ET_STORE,
+    FD_ET_COMP,
+    FD_ET_SEND,
+    FD_ET_RECV,
+    FD_ET_COLL,
+    FD_ET_TYPES
+} fd_et_type;
+
+/* Why a node waits for another. */
+typedef enum fd_et_edge_kind {
+    FD_ET_ORDER,  /* the operator before it on its thread */
+    FD_ET_LAUNCH, /* from the operator that started the kernel */
+    FD_ET_STREAM, /* the kernel before it on its stream */
+    FD_ET_EVENT,  /* a stream waited for an event of another */
+    FD_ET_SYNC,   /* a thread waited for a kernel */
+    FD_ET_GROUP,  /* the collective before it of its process group */
+    FD_ET_DATA,   /* a tensor was written before it was read or written */
+    FD_ET_GIVEN,  /* the file says so, and not why */
+    FD_ET_KINDS
+} fd_et_edge_kind;
+
+enum { FD_ET_ALL_KINDS = (1 << FD_ET_KINDS) - 1 };
+
+typedef enum fd_et_flag {
+    FD_ET_GPU = 1,
+    FD_ET_TIMED = 2,    /* start and duration are known */
+    FD_ET_THREAD = 4,   /* the root of a thread */
+    FD_ET_PROCESS = 8,  /* the root of all */
+    FD_ET_GUESSED = 16, /* its times are those of what it encloses */
+    FD_ET_WRITTEN = 32, /* its type and collective stood in the file */
+    FD_ET_LINKED = 64   /* its times are those of a Kineto trace */
+} fd_et_flag;
+
+/* Of one side of a node: texts, each a JSON list. */
+typedef struct fd_et_io {
+    uint32_t values;
+    uint32_t shapes;
+    uint32_t types;
+    uint32_t strides;
+} fd_et_io;
+
+/* What no field of a node holds. */
+typedef struct fd_et_attr {
+    uint32_t name;  /* text */
+    uint32_t field; /* of Chakra's AttributeProto: which type it has */
+    uint32_t text;  /* where it is a text, bytes or a list */
+    uint64_t number; /* its bits, where it is a number */
+} fd_et_attr;
+
+typedef struct fd_et_node {
+    uint64_t id;
+    uint64_t parent_id; /* as given; itself: it has none */
+    uint64_t rf_id;     /* PyTorch's number of the call; 0: none */
+    uint64_t fw_parent;
+    uint64_t thread;    /* of the operating system; 0: not known */
+    int64_t seq;        /* autograd's number; -1: none */
+    int64_t start_ns;
+    int64_t dur_ns;
+    int64_t self_ns;    /* without what it encloses on its thread */
+    uint32_t parent;    /* reference */
+    uint32_t name;      /* text */
+    uint32_t schema;    /* text */
+    uint32_t tid;       /* PyTorch's numbers of threads */
+    uint32_t fw_tid;
+    int32_t stream;
+    uint32_t comm;      /* in `comms`, + 1; 0: it does not communicate */
+    uint32_t attrs;     /* its first in `attrs` ... */
+    uint32_t attr_count;
+    uint32_t category;  /* text; of Kineto */
+    uint32_t step;      /* of our recording, + 1; 0: not known */
+    fd_et_io in;
+    fd_et_io out;
+    uint8_t type;
+    uint8_t scope;
+    uint8_t flags;
+    uint8_t device; /* that the stream is of */
+} fd_et_node;
+
+/* What a node says of its communication. */
+typedef struct fd_et_comm {
+    uint32_t group; /* text: the name of the process group; 0: not known */
+    uint32_t dtype; /* text */
+    int32_t type;   /* Chakra's number (et/et_names.h); -1: none, or not known */
+    int32_t src;    /* ranks of a message, root of a collective; -1: not known */
+    int32_t dst;
+    int32_t tag;    /* -1: none */
+    int64_t bytes;  /* -1: not known */
+} fd_et_comm;
+
+typedef struct fd_et_group {
+    uint32_t name;  /* texts */
+    uint32_t about;
+    uint32_t ranks; /* a JSON list; empty: all */
+    uint32_t size;
+    uint64_t address; /* in the process that recorded it; 0: not known */
+} fd_et_group;
+
+typedef struct fd_et_edge {
+    uint32_t from; /* places */
+    uint32_t to;
+    uint32_t kinds; /* 1 << each */
+} fd_et_edge;
+
+/* A dependency of the file, by id. */
+typedef struct fd_et_given {
+    uint32_t to; /* place */
+    uint32_t kinds;
+    uint64_t id;
+} fd_et_given;
+
+/* What was wrong with the input, and what became of it. */
+typedef struct fd_et_faults {
+    uint64_t lost;       /* damaged places */
+    uint64_t lost_bytes; /* in them */
+    uint64_t repaired;   /* texts and numbers that were no JSON */
+    uint64_t wrong;      /* fields of a wrong type: left at their default */
+    uint64_t duplicates; /* ids that came again: the later node has another */
+    uint64_t orphans;    /* nodes whose parent is not there */
+    uint64_t dangling;   /* dependencies on nodes that are not there */
+    uint64_t cycles;     /* cycles that were cut ... */
+    uint64_t cut[FD_ET_KINDS]; /* ... and the edges that were dropped */
+    uint64_t renumbered; /* nodes with new ids: theirs did not grow */
+    uint64_t untyped;    /* collectives of a kind that is not known */
+    uint64_t dtypes;     /* nodes with a dtype that is not known */
+    char dtype[64];      /* the first of these; "" */
+    char trouble[160];   /* the first damage, in words; "" */
+    char cycle[256];     /* the first cycle, in words; "" */
+} fd_et_faults;
+
+typedef struct fd_et {
+    FD_VECTOR(fd_et_node) nodes;
+    FD_VECTOR(fd_et_attr) attrs;
+    FD_VECTOR(fd_et_comm) comms;
+    FD_VECTOR(fd_et_group) groups;
+    FD_VECTOR(fd_et_given) given;
+    FD_VECTOR(fd_et_edge) edges;
+    fd_text_pool texts;
+    fd_map place_of; /* id + 1 -> place + 1, once it is finished */
+    fd_et_faults faults;
+    uint32_t schema; /* texts of the head */
+    uint32_t time;
+    uint32_t host;
+    uint64_t pid;
+    int64_t start_ts;
+    int64_t finish_ts;
+    int64_t rank;   /* -1: not known */
+    uint32_t world; /* 0: not known */
+    bool finished;  /* the file says when it ended */
+    bool unlinked;  /* PyTorch's form has no kernels: a Kineto trace has them */
+} fd_et;
+
+/* Zero-initialised memory with `rank` -1 is an empty trace. */
+void fd_et_clear(fd_et *et);
+
+/* A new node with nothing in it; NULL without memory. Valid until the next. */
+fd_et_node *fd_et_add(fd_et *et);
+
+/* The text of what a string of JSON says between its quotes. */
+fd_status fd_et_add_said(fd_et *et, fd_span inside, uint32_t *text);
+
+fd_status fd_et_add_attr(fd_et *et, fd_et_node *node, fd_et_attr attr);
+fd_status fd_et_add_edge(fd_et *et, uint32_t from, uint32_t to,
+                         fd_et_edge_kind kind);
+
+/* The last step of a reader: nodes by id, parents found, each id once. */
+fd_status fd_et_finish(fd_et *et);
+
+/* Edges by `to`, then `from`; two of one pair become one of both kinds. */
+void fd_et_sort_edges(fd_et *et);
+
+/* The place of an id, + 1; 0: there is none. */
+uint32_t fd_et_place(const fd_et *et, uint64_t id);
+
+const fd_et_comm *fd_et_comm_of(const fd_et *et, const fd_et_node *node);
+
+/* The communication of a node, made when it had none; NULL without memory. */
+fd_et_comm *fd_et_make_comm(fd_et *et, uint32_t place);
+
+static inline const char *
+fd_et_text(const fd_et *et, uint32_t id)
+{
+    return fd_text_pool_get(&et->texts, id);
+}
+
+static inline int64_t
+fd_et_end(const fd_et_node *node)
+{
+    return fd_plus(node->start_ns, node->dur_ns);
+}
+
+/* By how much work ended after who could have waited for it began; 0: not at
+ * all. That who waited goes on may be seen before the end of the work is, but
+ * not long: INT64_MAX is for who did not wait. */
+static inline int64_t
+fd_et_overlap(int64_t start, int64_t dur, int64_t begun)
+{
+    int64_t late = fd_minus(fd_plus(start, dur), begun);
+    return late <= 0 ? 0 : late <= dur / 10 ? late : INT64_MAX;
+}
+
+/* A stream of a device as one number. */
+static inline int64_t
+fd_et_queue(uint8_t device, int32_t stream)
+{
+    return (int64_t)device << 32 | (uint32_t)stream;
+}
+
+/* NULL: it has none of this name. */
+const fd_et_attr *fd_et_attr_of(const fd_et *et, const fd_et_node *node,
+                                const char *name);
+
+/* The text of an attribute, "" without it. */
+const char *fd_et_attr_text(const fd_et *et, const fd_et_node *node,
+                            const char *name);
+
+#endif

@@ -1,0 +1,206 @@
+#include "et/et_names.h"
+
+#include <string.h>
+
+static const char *const type_names[FD_ET_TYPES] = {
+    "INVALID", "METADATA", "MEM_LOAD", "MEM_STORE",
+    "COMP",    "COMM_SEND", "COMM_RECV", "COMM_COLL"};
+
+static const char *const kind_names[FD_ET_KINDS] = {
+    "order", "launch", "stream", "event", "sync", "group", "data", "given"};
+
+static const char *const coll_names[FD_ET_COLLS] = {
+    "ALL_REDUCE", "REDUCE",     "ALL_GATHER",     "GATHER",
+    "SCATTER",    "BROADCAST",  "ALL_TO_ALL",     "REDUCE_SCATTER",
+    "REDUCE_SCATTER_BLOCK",     "BARRIER"};
+
+const char *
+fd_et_type_name(uint32_t type)
+{
+    return type < FD_ET_TYPES ? type_names[type] : "INVALID";
+}
+
+const char *
+fd_et_kind_name(fd_et_edge_kind kind)
+{
+    return kind_names[kind];
+}
+
+const char *
+fd_et_coll_name(int32_t type)
+{
+    return type >= 0 && type < FD_ET_COLLS ? coll_names[type] : "";
+}
+
+uint8_t
+fd_et_root(const char *name)
+{
+    static const char *const heads[] = {"[pytorch|profiler|execution_trace|",
+                                        "[pytorch|profiler|execution_graph|"};
+    for (size_t i = 0; i < 2; i++) {
+        size_t size = strlen(heads[i]);
+        if (strncmp(name, heads[i], size) == 0) {
+            return strcmp(name + size, "thread]") == 0    ? FD_ET_THREAD
+                   : strcmp(name + size, "process]") == 0 ? FD_ET_PROCESS
+                                                          : 0;
+        }
+    }
+    return 0;
+}
+
+static bool
+begins(const char *name, const char *head)
+{
+    return strncmp(name, head, strlen(head)) == 0;
+}
+
+fd_et_comm_level
+fd_et_comm_level_of(const char *name, bool gpu)
+{
+    static const char *const work[] = {"gloo:", "ucc:", "mpi:", "xccl:",
+                                       "hccl:"};
+    if (gpu) {
+        return strstr(name, "ncclKernel") != NULL
+                       || strstr(name, "ncclDevKernel") != NULL
+                       || strstr(name, "ncclSymk") != NULL
+                       || begins(name, "nccl") || strstr(name, "rccl") != NULL
+                   ? FD_ET_COMM_KERNEL
+                   : FD_ET_NO_COMM;
+    }
+    for (size_t i = 0; i < sizeof work / sizeof *work; i++) {
+        if (begins(name, work[i])) {
+            return FD_ET_COMM_WORK;
+        }
+    }
+    if (strcmp(name, "record_param_comms") == 0 || begins(name, "nccl:")) {
+        return FD_ET_COMM_PARAMS;
+    }
+    return begins(name, "c10d::") || begins(name, "_c10d_functional::")
+               ? FD_ET_COMM_CALL
+               : FD_ET_NO_COMM;
+}
+
+/* A name without case and marks, so that AllReduce_Sum, all_reduce and
+ * allreduce_ are one. */
+static void
+squeeze(const char *name, char *to, size_t room)
+{
+    size_t size = 0;
+    for (; *name != '\0' && size + 1 < room; name++) {
+        char c = *name >= 'A' && *name <= 'Z' ? (char)(*name + 32) : *name;
+        if (c >= 'a' && c <= 'z') {
+            to[size++] = c;
+        }
+    }
+    to[size] = '\0';
+}
+
+fd_et_type
+fd_et_comm_type(const char *name, int32_t *coll)
+{
+    /* The first that matches: longer ones before those they contain. */
+    static const struct {
+        const char *text;
+        int32_t coll;
+    } kinds[] = {
+        {"reducescatterblock", FD_ET_REDUCE_SCATTER_BLOCK},
+        {"reducescatter", FD_ET_REDUCE_SCATTER},
+        {"allreduce", FD_ET_ALL_REDUCE},
+        {"allgather", FD_ET_ALL_GATHER},
+        {"alltoall", FD_ET_ALL_TO_ALL},
+        {"broadcast", FD_ET_BROADCAST},
+        {"barrier", FD_ET_BARRIER},
+        {"gather", FD_ET_GATHER},
+        {"scatter", FD_ET_SCATTER},
+        {"reduce", FD_ET_REDUCE},
+    };
+    char text[128];
+    *coll = -1;
+    squeeze(name, text, sizeof text);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (strstr(text, kinds[i].text) != NULL) {
+            *coll = kinds[i].coll;
+            return FD_ET_COLL;
+        }
+    }
+    if (strstr(text, "sendrecv") != NULL) {
+        return FD_ET_COLL;
+    }
+    return strstr(text, "send") != NULL   ? FD_ET_SEND
+           : strstr(text, "recv") != NULL ? FD_ET_RECV
+                                          : FD_ET_COMP;
+}
+
+/* Behind a comma; a number of at most 64 bits. */
+static bool
+take_number(const char **at, const char *end, uint64_t *number)
+{
+    const char *from = *at;
+    while (from < end && (*from == ' ' || *from == ',')) {
+        from++;
+    }
+    const char *to = from;
+    while (to < end && *to >= '0' && *to <= '9') {
+        to++;
+    }
+    *at = to;
+    return fd_span_u64((fd_span){from, to}, number);
+}
+
+static const char *
+skip_string(const char *at, const char *end)
+{
+    char quote = *at;
+    for (at++; at < end && *at != quote; at++) {
+        at += *at == '\\' && end - at > 1;
+    }
+    return at < end ? at + 1 : end;
+}
+
+/* Six values of which the last is a text, "[7,8,0,40,4,"cpu"]". */
+static bool
+take_tensor(const char *at, const char *end, fd_et_tensor *t)
+{
+    return take_number(&at, end, &t->id) && take_number(&at, end, &t->storage)
+           && take_number(&at, end, &t->offset)
+           && take_number(&at, end, &t->elements)
+           && take_number(&at, end, &t->item) && end - at > 2 && *at == ','
+           && (at[1] == '"' || at[1] == '\'' || at[1] == ' ');
+}
+
+bool
+fd_et_next_tensor(const char **at, const char *end, fd_et_tensor *tensor)
+{
+    const char *from = *at;
+    while (from < end) {
+        if (*from == '"' || *from == '\'') {
+            from = skip_string(from, end);
+            continue;
+        }
+        if (*from++ == '[' && take_tensor(from, end, tensor)) {
+            *at = from;
+            return true;
+        }
+    }
+    *at = end;
+    return false;
+}
+
+bool
+fd_et_tensor_bytes(fd_span values, uint64_t *bytes)
+{
+    fd_et_tensor tensor;
+    bool any = false;
+    const char *at = values.from;
+    *bytes = 0;
+    while (fd_et_next_tensor(&at, values.to, &tensor)) {
+        uint64_t size;
+        any = true;
+        if (__builtin_mul_overflow(tensor.elements, tensor.item, &size)
+            || __builtin_add_overflow(*bytes, size, bytes)) {
+            *bytes = 0;
+            return false;
+        }
+    }
+    return any;
+}

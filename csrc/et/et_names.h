@@ -1,0 +1,63 @@
+/* What names say: which nodes are roots, what communicates, how large a number
+ * is. */
+#ifndef FD_ET_NAMES_H
+#define FD_ET_NAMES_H
+
+#include "et/et_graph.h"
+#include "json/json_scan.h"
+
+/* Chakra's numbers of collectives. */
+typedef enum fd_et_coll {
+    FD_ET_ALL_REDUCE,
+    FD_ET_REDUCE,
+    FD_ET_ALL_GATHER,
+    FD_ET_GATHER,
+    FD_ET_SCATTER,
+    FD_ET_BROADCAST,
+    FD_ET_ALL_TO_ALL,
+    FD_ET_REDUCE_SCATTER,
+    FD_ET_REDUCE_SCATTER_BLOCK,
+    FD_ET_BARRIER,
+    FD_ET_COLLS
+} fd_et_coll;
+
+/* By what the nodes of a communication are told: a kernel is nearer to the
+ * wire than the call that started it. */
+typedef enum fd_et_comm_level {
+    FD_ET_NO_COMM,
+    FD_ET_COMM_CALL,   /* c10d::... */
+    FD_ET_COMM_PARAMS, /* record_param_comms, nccl:... */
+    FD_ET_COMM_WORK,   /* gloo:..., ucc:..., mpi:... */
+    FD_ET_COMM_KERNEL  /* on the GPU */
+} fd_et_comm_level;
+
+const char *fd_et_type_name(uint32_t type);
+const char *fd_et_kind_name(fd_et_edge_kind kind);
+const char *fd_et_coll_name(int32_t type); /* "" for none */
+
+/* FD_ET_THREAD, FD_ET_PROCESS or 0. */
+uint8_t fd_et_root(const char *name);
+
+fd_et_comm_level fd_et_comm_level_of(const char *name, bool gpu);
+
+/* What it does: FD_ET_COLL with `*coll` (-1: a kind that is not known),
+ * FD_ET_SEND, FD_ET_RECV, or FD_ET_COMP for what moves nothing. */
+fd_et_type fd_et_comm_type(const char *name, int32_t *coll);
+
+/* The bytes of the tensors in a list of values of PyTorch's; false when there
+ * is none. */
+bool fd_et_tensor_bytes(fd_span values, uint64_t *bytes);
+
+/* The next tensor from `at` on, lists within lists opened: its six numbers but
+ * the device. */
+typedef struct fd_et_tensor {
+    uint64_t id;
+    uint64_t storage;
+    uint64_t offset;
+    uint64_t elements;
+    uint64_t item;
+} fd_et_tensor;
+
+bool fd_et_next_tensor(const char **at, const char *end, fd_et_tensor *tensor);
+
+#endif

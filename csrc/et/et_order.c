@@ -1,0 +1,343 @@
+#include "et/et_order.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { NONE = UINT32_MAX };
+
+/* Nodes that may come next, the lowest place on top. */
+typedef struct heap {
+    uint32_t *list;
+    uint32_t count;
+} heap;
+
+static void
+heap_push(heap *h, uint32_t place)
+{
+    uint32_t at = h->count++;
+    while (at > 0 && h->list[(at - 1) / 2] > place) {
+        h->list[at] = h->list[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    h->list[at] = place;
+}
+
+static uint32_t
+heap_pop(heap *h)
+{
+    uint32_t top = h->list[0];
+    uint32_t last = h->list[--h->count];
+    uint32_t at = 0;
+    for (;;) {
+        uint32_t child = 2 * at + 1;
+        if (child >= h->count) {
+            break;
+        }
+        child += child + 1 < h->count && h->list[child + 1] < h->list[child];
+        if (h->list[child] >= last) {
+            break;
+        }
+        h->list[at] = h->list[child];
+        at = child;
+    }
+    h->list[at] = last;
+    return top;
+}
+
+/* What is known while nodes are taken. Edges are by `to`: those into node n
+ * are [into[n], into[n + 1]). */
+typedef struct sorting {
+    fd_et *et;
+    uint32_t *into;
+    uint32_t *from;  /* the same edges by `from`: places in `edges` ... */
+    uint32_t *begin; /* ... of node n from begin[n] on */
+    uint32_t *waits; /* how many each still waits for */
+    uint32_t *mark;
+    bool *gone; /* edges that were taken out */
+    bool *done;
+    heap ready;
+} sorting;
+
+static fd_status
+prepare(sorting *s)
+{
+    size_t nodes = (size_t)s->et->nodes.count + 2;
+    size_t edges = (size_t)s->et->edges.count + 1;
+    s->into = fd_calloc(nodes, sizeof *s->into);
+    s->begin = fd_calloc(nodes, sizeof *s->begin);
+    s->from = fd_calloc(edges, sizeof *s->from);
+    s->waits = fd_calloc(nodes, sizeof *s->waits);
+    s->mark = fd_calloc(nodes, sizeof *s->mark);
+    s->gone = fd_calloc(edges, sizeof *s->gone);
+    s->done = fd_calloc(nodes, sizeof *s->done);
+    s->ready.list = fd_calloc(nodes, sizeof *s->ready.list);
+    if (s->into == NULL || s->begin == NULL || s->from == NULL
+        || s->waits == NULL || s->mark == NULL || s->gone == NULL
+        || s->done == NULL || s->ready.list == NULL) {
+        return FD_ENOMEM;
+    }
+    const fd_et_edge *list = s->et->edges.list;
+    for (uint32_t i = 0; i < s->et->edges.count; i++) {
+        s->into[list[i].to + 1]++;
+        s->begin[list[i].from + 1]++;
+        s->waits[list[i].to]++;
+    }
+    for (uint32_t i = 1; i < nodes; i++) {
+        s->into[i] += s->into[i - 1];
+        s->begin[i] += s->begin[i - 1];
+    }
+    for (uint32_t i = 0; i < s->et->edges.count; i++) {
+        s->from[s->begin[list[i].from] + s->mark[list[i].from]++] = i;
+    }
+    memset(s->mark, 0, nodes * sizeof *s->mark);
+    return FD_OK;
+}
+
+static void
+release(sorting *s)
+{
+    fd_free(s->into);
+    fd_free(s->begin);
+    fd_free(s->from);
+    fd_free(s->waits);
+    fd_free(s->mark);
+    fd_free(s->gone);
+    fd_free(s->done);
+    fd_free(s->ready.list);
+}
+
+/* How sure we are of an edge: of all its kinds the surest. */
+static uint32_t
+sureness(uint32_t kinds)
+{
+    static const fd_et_edge_kind sure[] = {
+        FD_ET_DATA,  FD_ET_GROUP, FD_ET_EVENT,  FD_ET_SYNC,
+        FD_ET_STREAM, FD_ET_GIVEN, FD_ET_LAUNCH, FD_ET_ORDER};
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < FD_ET_KINDS; i++) {
+        found = (kinds & 1U << sure[i]) != 0 ? i : found;
+    }
+    return found;
+}
+
+/* An edge into `place` from a node that was not taken. */
+static uint32_t
+unmet(const sorting *s, uint32_t place)
+{
+    for (uint32_t i = s->into[place]; i < s->into[place + 1]; i++) {
+        if (!s->gone[i] && !s->done[s->et->edges.list[i].from]) {
+            return i;
+        }
+    }
+    return NONE;
+}
+
+/* Tell the first cycle: its kinds and one of its nodes. */
+static void
+tell(sorting *s, uint32_t kinds, uint32_t dropped)
+{
+    fd_et *et = s->et;
+    const fd_et_edge *edge = &et->edges.list[dropped];
+    static const char *const names[FD_ET_KINDS] = {
+        "order", "launch", "stream", "event", "sync", "group", "data",
+        "given"};
+    char list[80] = "";
+    if (et->faults.cycle[0] != '\0') {
+        return;
+    }
+    for (int i = 0; i < FD_ET_KINDS; i++) {
+        if ((kinds & 1U << i) != 0) {
+            size_t size = strlen(list);
+            snprintf(list + size, sizeof list - size, "%s%s",
+                     size > 0 ? ", " : "", names[i]);
+        }
+    }
+    const fd_et_node *from = &et->nodes.list[edge->from];
+    const fd_et_node *to = &et->nodes.list[edge->to];
+    snprintf(et->faults.cycle, sizeof et->faults.cycle,
+             "of %s; dropped the edge from %llu (%.48s) to %llu (%.48s)", list,
+             (unsigned long long)from->id, fd_et_text(et, from->name),
+             (unsigned long long)to->id, fd_et_text(et, to->name));
+}
+
+/* Nothing is ready: walk back from the lowest that waits until a node comes
+ * again, and take out the least sure edge of that round. */
+static void
+cut_cycle(sorting *s, uint32_t lowest, uint32_t round)
+{
+    fd_et *et = s->et;
+    uint32_t at = lowest;
+    while (s->mark[at] != round) {
+        s->mark[at] = round;
+        at = et->edges.list[unmet(s, at)].from;
+    }
+    uint32_t first = at;
+    uint32_t worst = NONE;
+    uint32_t kinds = 0;
+    do {
+        uint32_t i = unmet(s, at);
+        const fd_et_edge *edge = &et->edges.list[i];
+        kinds |= edge->kinds;
+        bool less = worst == NONE
+                    || sureness(edge->kinds)
+                           < sureness(et->edges.list[worst].kinds)
+                    || (sureness(edge->kinds)
+                            == sureness(et->edges.list[worst].kinds)
+                        && edge->from > edge->to);
+        worst = less ? i : worst;
+        at = edge->from;
+    } while (at != first);
+    tell(s, kinds, worst);
+    et->faults.cycles++;
+    for (int kind = 0; kind < FD_ET_KINDS; kind++) {
+        et->faults.cut[kind] += (et->edges.list[worst].kinds >> kind) & 1;
+    }
+    s->gone[worst] = true;
+    uint32_t to = et->edges.list[worst].to;
+    if (--s->waits[to] == 0) {
+        heap_push(&s->ready, to);
+    }
+}
+
+static void
+take_all(sorting *s, uint32_t *order)
+{
+    fd_et *et = s->et;
+    uint32_t taken = 0;
+    uint32_t lowest = 0;
+    for (uint32_t i = 0; i < et->nodes.count; i++) {
+        if (s->waits[i] == 0) {
+            heap_push(&s->ready, i);
+        }
+    }
+    for (uint32_t round = 1; taken < et->nodes.count;) {
+        if (s->ready.count == 0) {
+            while (s->done[lowest]) {
+                lowest++;
+            }
+            cut_cycle(s, lowest, round++);
+            continue;
+        }
+        uint32_t place = heap_pop(&s->ready);
+        order[taken++] = place;
+        s->done[place] = true;
+        for (uint32_t i = s->begin[place]; i < s->begin[place + 1]; i++) {
+            uint32_t edge = s->from[i];
+            uint32_t to = et->edges.list[edge].to;
+            if (!s->gone[edge] && --s->waits[to] == 0) {
+                heap_push(&s->ready, to);
+            }
+        }
+    }
+}
+
+static void
+drop_gone(sorting *s)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < s->et->edges.count; i++) {
+        if (!s->gone[i]) {
+            s->et->edges.list[kept++] = s->et->edges.list[i];
+        }
+    }
+    s->et->edges.count = kept;
+}
+
+static bool
+ascends(const fd_et *et)
+{
+    for (uint32_t i = 0; i < et->edges.count; i++) {
+        if (et->edges.list[i].from > et->edges.list[i].to) {
+            return false;
+        }
+    }
+    return true;
+}
+
+fd_status
+fd_et_sort_order(fd_et *et, uint32_t *order)
+{
+    if (ascends(et)) {
+        for (uint32_t i = 0; i < et->nodes.count; i++) {
+            order[i] = i;
+        }
+        return FD_OK;
+    }
+    sorting s = {.et = et};
+    fd_status status = prepare(&s);
+    if (status == FD_OK) {
+        take_all(&s, order);
+        drop_gone(&s);
+    }
+    release(&s);
+    return status;
+}
+
+/* Everything that names a place, with the new one. */
+static void
+rename_places(fd_et *et, const uint32_t *order, const uint32_t *now,
+              fd_et_node *moved)
+{
+    for (uint32_t i = 0; i < et->nodes.count; i++) {
+        fd_et_node node = et->nodes.list[order[i]];
+        uint32_t origin = fd_et_place(et, node.fw_parent);
+        node.fw_parent = origin != 0 && node.fw_parent != 0
+                             ? (uint64_t)now[origin - 1] + 1
+                             : 0;
+        node.parent = node.parent == 0 ? 0 : now[node.parent - 1] + 1;
+        node.id = (uint64_t)i + 1;
+        node.parent_id = node.parent == 0 ? node.id : node.parent;
+        moved[i] = node;
+    }
+    for (uint32_t i = 0; i < et->edges.count; i++) {
+        fd_et_edge *edge = &et->edges.list[i];
+        edge->from = now[edge->from];
+        edge->to = now[edge->to];
+    }
+}
+
+fd_status
+fd_et_renumber(fd_et *et, const uint32_t *order)
+{
+    uint32_t count = et->nodes.count;
+    uint32_t *now = fd_malloc(((size_t)count + 1) * sizeof *now);
+    fd_et_node *moved = fd_malloc(((size_t)count + 1) * sizeof *moved);
+    if (now == NULL || moved == NULL) {
+        fd_free(now);
+        fd_free(moved);
+        return FD_ENOMEM;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        now[order[i]] = i;
+    }
+    rename_places(et, order, now, moved);
+    fd_free(et->nodes.list);
+    et->nodes.list = moved;
+    et->nodes.room = count + 1;
+    et->faults.renumbered = count;
+    fd_free(now);
+    fd_map_clear(&et->place_of);
+    for (uint32_t i = 0; i < count; i++) {
+        if (fd_map_put(&et->place_of, (uint64_t)i + 2, i + 1) != FD_OK) {
+            return FD_ENOMEM;
+        }
+    }
+    fd_et_sort_edges(et);
+    return FD_OK;
+}
+
+fd_status
+fd_et_arrange(fd_et *et)
+{
+    if (et->nodes.count == 0 || ascends(et)) {
+        return FD_OK;
+    }
+    uint32_t *order = fd_malloc((size_t)et->nodes.count * sizeof *order);
+    fd_status status = order == NULL ? FD_ENOMEM
+                                     : fd_et_sort_order(et, order);
+    if (status == FD_OK && !ascends(et)) {
+        status = fd_et_renumber(et, order);
+    }
+    fd_free(order);
+    return status;
+}

@@ -1,0 +1,43 @@
+/* A trace in figures. */
+#ifndef FD_ET_SUMMARY_H
+#define FD_ET_SUMMARY_H
+
+#include "et/et_names.h"
+
+/* Of one collective, or of messages. */
+typedef struct fd_et_traffic {
+    uint64_t count;
+    uint64_t bytes;
+    int64_t ns; /* from begin to end, where times are known */
+} fd_et_traffic;
+
+typedef struct fd_et_summary {
+    uint64_t types[FD_ET_TYPES];
+    uint64_t edges[FD_ET_KINDS];
+    uint64_t deps; /* pairs: an edge may be of several kinds */
+    uint64_t cpu;
+    uint64_t gpu;
+    uint64_t operators; /* with a schema */
+    uint64_t threads;
+    uint64_t streams;
+    uint64_t timed;   /* nodes that the file gives times for */
+    uint64_t guessed; /* those that were worked out */
+    uint64_t steps;   /* ProfilerStep#N */
+    int64_t begin_ns;
+    int64_t end_ns;
+    fd_et_traffic traffic[FD_ET_COLLS + 3]; /* collectives by Chakra's number,
+                                               then others, sends, receives */
+} fd_et_summary;
+
+enum {
+    FD_ET_TRAFFIC_OTHER = FD_ET_COLLS,
+    FD_ET_TRAFFIC_SEND,
+    FD_ET_TRAFFIC_RECV,
+    FD_ET_TRAFFICS
+};
+
+const char *fd_et_traffic_name(int traffic);
+
+fd_status fd_et_summarize(const fd_et *et, fd_et_summary *summary);
+
+#endif

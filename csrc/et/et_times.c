@@ -1,0 +1,106 @@
+#include "et/et_times.h"
+
+#include "et/et_edges.h"
+
+static bool
+is_timed(const fd_et_node *node)
+{
+    return (node->flags & FD_ET_TIMED) != 0;
+}
+
+/* Children hand their stretch to parents that have none: from the end of the
+ * walk, so that a parent has all of it before it hands on. */
+static void
+stretch(fd_et *et, const uint32_t *order)
+{
+    for (uint32_t i = et->nodes.count; i-- > 0;) {
+        const fd_et_node *node = &et->nodes.list[order[i]];
+        if (node->parent == 0 || !is_timed(node)) {
+            continue;
+        }
+        fd_et_node *parent = &et->nodes.list[node->parent - 1];
+        int64_t end = fd_et_end(node);
+        if (is_timed(parent) && (parent->flags & FD_ET_GUESSED) == 0) {
+            continue;
+        }
+        if (!is_timed(parent)) {
+            parent->flags |= FD_ET_TIMED | FD_ET_GUESSED;
+            parent->start_ns = node->start_ns;
+            parent->dur_ns = node->dur_ns;
+            continue;
+        }
+        int64_t last = fd_et_end(parent);
+        parent->start_ns = node->start_ns < parent->start_ns
+                               ? node->start_ns
+                               : parent->start_ns;
+        parent->dur_ns = fd_minus(end > last ? end : last, parent->start_ns);
+    }
+}
+
+/* A node without times and without children begins where the one before it
+ * did. */
+static void
+follow(fd_et *et, const uint32_t *order)
+{
+    int64_t before = 0;
+    for (uint32_t i = 0; i < et->nodes.count; i++) {
+        fd_et_node *node = &et->nodes.list[order[i]];
+        if (is_timed(node)) {
+            before = node->start_ns;
+        }
+        else if (before != 0) {
+            node->flags |= FD_ET_TIMED | FD_ET_GUESSED;
+            node->start_ns = before;
+        }
+    }
+}
+
+void
+fd_et_find_self(fd_et *et)
+{
+    for (uint32_t i = 0; i < et->nodes.count; i++) {
+        fd_et_node *node = &et->nodes.list[i];
+        bool guessed = (node->flags & FD_ET_GUESSED) != 0;
+        node->self_ns = guessed ? 0 : node->dur_ns;
+    }
+    for (uint32_t i = 0; i < et->nodes.count; i++) {
+        const fd_et_node *node = &et->nodes.list[i];
+        if (node->parent == 0 || (node->flags & FD_ET_GPU) != 0) {
+            continue;
+        }
+        fd_et_node *parent = &et->nodes.list[node->parent - 1];
+        /* Work that a call started on another thread is none of its own. */
+        if (parent->thread == node->thread) {
+            parent->self_ns = fd_minus(parent->self_ns, node->dur_ns);
+        }
+    }
+    for (uint32_t i = 0; i < et->nodes.count; i++) {
+        fd_et_node *node = &et->nodes.list[i];
+        node->self_ns = node->self_ns < 0 ? 0 : node->self_ns;
+    }
+}
+
+fd_status
+fd_et_fill_times(fd_et *et)
+{
+    bool any = false;
+    bool all = true;
+    for (uint32_t i = 0; i < et->nodes.count; i++) {
+        /* What a .et says is all there is. */
+        any = any || is_timed(&et->nodes.list[i]);
+        all = all
+              && (et->nodes.list[i].flags & (FD_ET_TIMED | FD_ET_WRITTEN))
+                     != 0;
+    }
+    if (!any || all) {
+        return FD_OK;
+    }
+    uint32_t *order = fd_malloc((size_t)et->nodes.count * sizeof *order);
+    fd_status status = order == NULL ? FD_ENOMEM : fd_et_walk(et, order);
+    if (status == FD_OK) {
+        stretch(et, order);
+        follow(et, order);
+    }
+    fd_free(order);
+    return status;
+}

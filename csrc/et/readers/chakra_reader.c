@@ -1,0 +1,441 @@
+#include "et/readers/chakra_reader.h"
+
+#include "base/budget.h"
+#include "et/readers/chakra_fields.h"
+#include "et/process_group_table.h"
+#include "et/et_names.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST = FD_BYTES_IN_MOST / 2, LONGEST = 10 };
+
+/* One attribute of a message. */
+typedef struct said {
+    fd_span name;
+    uint32_t field; /* 0: it has no value */
+    uint64_t number;
+    fd_span bytes;
+} said;
+
+static bool
+read_attr(const fd_proto_field *message, said *attr)
+{
+    fd_proto_field f;
+    fd_proto_reader r = fd_proto_read(message->bytes, message->size);
+    *attr = (said){.name = {"", ""}};
+    while (fd_proto_next(&r, &f)) {
+        fd_span bytes = {f.bytes, f.bytes + f.size};
+        if (f.number == FD_CHAKRA_ATTR_NAME) {
+            attr->name = bytes;
+        }
+        else if (f.number >= FD_CHAKRA_DOUBLE && f.number <= FD_CHAKRA_LAST
+                 && f.wire == fd_chakra_wire(f.number)) {
+            attr->field = f.number;
+            attr->number = f.value;
+            attr->bytes = bytes;
+        }
+    }
+    return !r.bad;
+}
+
+static fd_status
+add_text(fd_et *et, fd_span bytes, uint32_t *text)
+{
+    return fd_text_pool_add_clean(&et->texts, bytes.from, fd_span_size(bytes),
+                                  text);
+}
+
+/* Attributes that a field of the node holds. */
+typedef enum slot_kind { U64, I64, U32, I32, U8, TEXT } slot_kind;
+
+typedef struct attr_slot {
+    const char *name;
+    slot_kind kind;
+    size_t at; /* in fd_et_node, or fd_et_comm */
+} attr_slot;
+
+static const attr_slot node_slots[] = {
+    {"rf_id", U64, offsetof(fd_et_node, rf_id)},
+    {"fw_parent", U64, offsetof(fd_et_node, fw_parent)},
+    {"seq_id", I64, offsetof(fd_et_node, seq)},
+    {"scope", U8, offsetof(fd_et_node, scope)},
+    {"tid", U32, offsetof(fd_et_node, tid)},
+    {"fw_tid", U32, offsetof(fd_et_node, fw_tid)},
+    {"op_schema", TEXT, offsetof(fd_et_node, schema)},
+    {"stream", I32, offsetof(fd_et_node, stream)},
+    {"fd_device", U8, offsetof(fd_et_node, device)},
+    {"fd_start_ns", I64, offsetof(fd_et_node, start_ns)},
+    {"fd_dur_ns", I64, offsetof(fd_et_node, dur_ns)},
+    {"fd_self_ns", I64, offsetof(fd_et_node, self_ns)},
+    {"fd_thread", U64, offsetof(fd_et_node, thread)},
+    {"fd_category", TEXT, offsetof(fd_et_node, category)},
+    {"fd_in_strides", TEXT, offsetof(fd_et_node, in.strides)},
+    {"fd_out_strides", TEXT, offsetof(fd_et_node, out.strides)},
+};
+
+static const attr_slot comm_slots[] = {
+    {"comm_type", I32, offsetof(fd_et_comm, type)},
+    {"comm_size", I64, offsetof(fd_et_comm, bytes)},
+    {"pg_name", TEXT, offsetof(fd_et_comm, group)},
+    {"comm_src", I32, offsetof(fd_et_comm, src)},
+    {"comm_dst", I32, offsetof(fd_et_comm, dst)},
+    {"comm_tag", I32, offsetof(fd_et_comm, tag)},
+    {"fd_dtype", TEXT, offsetof(fd_et_comm, dtype)},
+};
+
+static const attr_slot *
+find_slot(const attr_slot *slots, size_t count, fd_span name)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (fd_span_is(name, slots[i].name)) {
+            return &slots[i];
+        }
+    }
+    return NULL;
+}
+
+/* A text where a number is due, or the other way round, is a fault. */
+static fd_status
+fill(fd_et *et, char *record, const attr_slot *slot, const said *attr)
+{
+    char *to = record + slot->at;
+    uint32_t text;
+    bool is_text = fd_chakra_wire(attr->field) == FD_PROTO_BYTES;
+    if (is_text != (slot->kind == TEXT)) {
+        et->faults.wrong++;
+        return FD_OK;
+    }
+    switch (slot->kind) {
+    case U64:
+    case I64: memcpy(to, &attr->number, 8); break;
+    case U32:
+    case I32: memcpy(to, &(uint32_t){(uint32_t)attr->number}, 4); break;
+    case U8: *to = (char)attr->number; break;
+    case TEXT:
+        if (add_text(et, attr->bytes, &text) != FD_OK) {
+            return FD_ENOMEM;
+        }
+        memcpy(to, &text, sizeof text);
+        break;
+    }
+    return FD_OK;
+}
+
+/* The node that is read; the vector may move, so it is found by its place. */
+static fd_et_node *
+last_node(fd_et *et)
+{
+    return &et->nodes.list[et->nodes.count - 1];
+}
+
+static fd_status
+keep(fd_et *et, const said *attr)
+{
+    fd_et_attr kept = {.field = attr->field, .number = attr->number};
+    fd_status status = add_text(et, attr->name, &kept.name);
+    if (status == FD_OK && fd_chakra_wire(attr->field) == FD_PROTO_BYTES) {
+        /* Bytes are bytes: lists of numbers are no text. */
+        status = fd_text_pool_add(&et->texts, attr->bytes.from,
+                                  fd_span_size(attr->bytes), &kept.text);
+    }
+    return status == FD_OK ? fd_et_add_attr(et, last_node(et), kept) : status;
+}
+
+static fd_status
+take_attr(fd_et *et, const said *attr, fd_span *kinds)
+{
+    const attr_slot *slot = find_slot(
+        node_slots, sizeof node_slots / sizeof *node_slots, attr->name);
+    if (slot != NULL) {
+        return fill(et, (char *)last_node(et), slot, attr);
+    }
+    slot = find_slot(comm_slots, sizeof comm_slots / sizeof *comm_slots,
+                     attr->name);
+    if (slot != NULL) {
+        fd_et_comm *comm = fd_et_make_comm(et, et->nodes.count - 1);
+        return comm == NULL ? FD_ENOMEM : fill(et, (char *)comm, slot, attr);
+    }
+    if (fd_span_is(attr->name, "is_cpu_op")) {
+        last_node(et)->flags &= (uint8_t)(attr->number != 0 ? ~FD_ET_GPU
+                                                            : 0xFF);
+        return FD_OK;
+    }
+    if (fd_span_is(attr->name, "fd_edges")) {
+        *kinds = attr->bytes;
+        return FD_OK;
+    }
+    return attr->field == 0 ? FD_OK : keep(et, attr);
+}
+
+static fd_status
+read_side(fd_et *et, const fd_proto_field *message, fd_et_io *side)
+{
+    fd_proto_field f;
+    fd_proto_reader r = fd_proto_read(message->bytes, message->size);
+    fd_et_io io = *side;
+    fd_status status = FD_OK;
+    while (status == FD_OK && fd_proto_next(&r, &f)) {
+        uint32_t *to = f.number == FD_CHAKRA_VALUES   ? &io.values
+                       : f.number == FD_CHAKRA_SHAPES ? &io.shapes
+                       : f.number == FD_CHAKRA_TYPES  ? &io.types
+                                                      : NULL;
+        if (to != NULL && f.wire == FD_PROTO_BYTES) {
+            status = add_text(et, (fd_span){f.bytes, f.bytes + f.size}, to);
+        }
+    }
+    *side = io;
+    return status;
+}
+
+static fd_status
+add_dep(fd_et *et, bool control, uint64_t id)
+{
+    fd_et_node *node = last_node(et);
+    if (control && node->parent_id == node->id) {
+        node->parent_id = id;
+        return FD_OK;
+    }
+    fd_et_given given = {et->nodes.count - 1, 1U << FD_ET_GIVEN, id};
+    return fd_vector_push(&et->given, given);
+}
+
+/* Packed or one by one. */
+static fd_status
+take_deps(fd_et *et, const fd_proto_field *f)
+{
+    bool control = f->number == FD_CHAKRA_CTRL_DEPS;
+    if (f->wire == FD_PROTO_VARINT) {
+        return add_dep(et, control, f->value);
+    }
+    const char *at = f->bytes;
+    const char *end = f->bytes + f->size;
+    uint64_t id;
+    fd_status status = FD_OK;
+    while (status == FD_OK && f->wire == FD_PROTO_BYTES
+           && fd_proto_varint(&at, end, &id)) {
+        status = add_dep(et, control, id);
+    }
+    return status;
+}
+
+static fd_status
+take_field(fd_et *et, const fd_proto_field *f, fd_span *kinds)
+{
+    fd_et_node *node = last_node(et);
+    said attr;
+    switch (f->number) {
+    case FD_CHAKRA_NAME:
+        return add_text(et, (fd_span){f->bytes, f->bytes + f->size},
+                        &node->name);
+    case FD_CHAKRA_TYPE:
+        node->type = f->value < FD_ET_TYPES ? (uint8_t)f->value : 0;
+        return FD_OK;
+    case FD_CHAKRA_START:
+        node->start_ns = f->value > INT64_MAX / 1000 ? 0
+                                                     : (int64_t)f->value * 1000;
+        return FD_OK;
+    case FD_CHAKRA_DURATION:
+        node->self_ns = f->value > INT64_MAX / 1000 ? 0
+                                                    : (int64_t)f->value * 1000;
+        node->dur_ns = node->self_ns;
+        return FD_OK;
+    case FD_CHAKRA_CTRL_DEPS:
+    case FD_CHAKRA_DATA_DEPS: return take_deps(et, f);
+    case FD_CHAKRA_INPUTS: return read_side(et, f, &node->in);
+    case FD_CHAKRA_OUTPUTS: return read_side(et, f, &node->out);
+    case FD_CHAKRA_ATTR:
+        et->faults.wrong += !read_attr(f, &attr);
+        return take_attr(et, &attr, kinds);
+    default: return FD_OK;
+    }
+}
+
+/* Edges know their kinds where we wrote them. */
+static void
+set_kinds(fd_et *et, uint32_t from, fd_span kinds)
+{
+    if (et->given.count - from != fd_span_size(kinds)) {
+        return;
+    }
+    for (uint32_t i = from; i < et->given.count; i++) {
+        et->given.list[i].kinds = (unsigned char)kinds.from[i - from];
+    }
+}
+
+static fd_status
+read_node(fd_et *et, const char *bytes, size_t size, bool *bad)
+{
+    fd_proto_field f;
+    fd_proto_reader r = fd_proto_read(bytes, size);
+    fd_span kinds = {NULL, NULL};
+    uint32_t deps = et->given.count;
+    fd_et_node *node = fd_et_add(et);
+    if (node == NULL) {
+        return FD_ENOMEM;
+    }
+    node->flags = FD_ET_GPU | FD_ET_WRITTEN;
+    while (fd_proto_next(&r, &f)) {
+        node->id = f.number == FD_CHAKRA_ID ? f.value : node->id;
+    }
+    *bad = r.bad;
+    node->parent_id = node->id;
+    r = fd_proto_read(bytes, size);
+    fd_status status = FD_OK;
+    while (status == FD_OK && !*bad && fd_proto_next(&r, &f)) {
+        status = take_field(et, &f, &kinds);
+    }
+    if (status != FD_OK || *bad) {
+        et->nodes.count--;
+        return status;
+    }
+    node = last_node(et);
+    node->flags |= fd_et_root(fd_et_text(et, node->name));
+    node->flags |= node->start_ns > 0 || node->dur_ns > 0 ? FD_ET_TIMED : 0;
+    set_kinds(et, deps, kinds);
+    return FD_OK;
+}
+
+static fd_status
+take_head_attr(fd_et *et, const said *attr)
+{
+    uint32_t *text = fd_span_is(attr->name, "schema")   ? &et->schema
+                     : fd_span_is(attr->name, "time")   ? &et->time
+                     : fd_span_is(attr->name, "host")   ? &et->host
+                                                        : NULL;
+    if (text != NULL && attr->field == FD_CHAKRA_STRING) {
+        return add_text(et, attr->bytes, text);
+    }
+    if (fd_span_is(attr->name, "fd_group")
+        && attr->field == FD_CHAKRA_STRING) {
+        fd_buffer list = {.bytes = NULL};
+        fd_buffer_text(&list, "[");
+        fd_buffer_bytes(&list, attr->bytes.from, fd_span_size(attr->bytes));
+        fd_buffer_text(&list, "]");
+        fd_status status = list.status;
+        if (status == FD_OK) {
+            status = fd_et_add_groups(
+                et, (fd_span){list.bytes, list.bytes + list.size});
+        }
+        fd_buffer_clear(&list);
+        return status;
+    }
+    if (fd_span_is(attr->name, "pid")) {
+        et->pid = attr->number;
+    }
+    if (fd_span_is(attr->name, "start_ts")) {
+        et->start_ts = (int64_t)attr->number;
+    }
+    if (fd_span_is(attr->name, "finish_ts")) {
+        et->finish_ts = (int64_t)attr->number;
+        et->finished = true;
+    }
+    if (fd_span_is(attr->name, "rank") && attr->number <= INT32_MAX) {
+        et->rank = (int64_t)attr->number;
+    }
+    if (fd_span_is(attr->name, "world_size") && attr->number <= UINT32_MAX) {
+        et->world = (uint32_t)attr->number;
+    }
+    return FD_OK;
+}
+
+static fd_status
+read_head(fd_et *et, const char *bytes, size_t size)
+{
+    fd_proto_field f;
+    said attr;
+    fd_proto_reader r = fd_proto_read(bytes, size);
+    fd_status status = FD_OK;
+    while (status == FD_OK && fd_proto_next(&r, &f)) {
+        if (f.number == FD_CHAKRA_META_ATTR && f.wire == FD_PROTO_BYTES
+            && read_attr(&f, &attr)) {
+            status = take_head_attr(et, &attr);
+        }
+    }
+    return status;
+}
+
+/* Have `size` bytes in memory. */
+static bool
+have(fd_bytes_in *in, size_t size)
+{
+    while ((size_t)(in->end - in->at) < size) {
+        if (!fd_bytes_in_more(in)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void
+lose(fd_et *et, const fd_bytes_in *in, const char *what, uint64_t bytes)
+{
+    et->faults.lost++;
+    et->faults.lost_bytes += bytes;
+    if (et->faults.trouble[0] == '\0') {
+        snprintf(et->faults.trouble, sizeof et->faults.trouble,
+                 "%s at byte %llu", in->trouble != NULL ? in->trouble : what,
+                 (unsigned long long)fd_bytes_in_offset(in, in->at));
+    }
+}
+
+fd_status
+fd_et_read_chakra(fd_et *et, fd_bytes_in *in)
+{
+    fd_status status = FD_OK;
+    bool head = true;
+    while (status == FD_OK) {
+        uint64_t size;
+        have(in, LONGEST);
+        const char *at = in->at;
+        if (at == in->end) {
+            break;
+        }
+        if (!fd_proto_varint(&at, in->end, &size) || size > fd_budget(MOST)
+            || !have(in, (size_t)(at - in->at) + (size_t)size)) {
+            uint64_t from = fd_bytes_in_offset(in, in->at);
+            lose(et, in, "cut short", 0);
+            do {
+                in->at = in->end;
+            } while (fd_bytes_in_more(in));
+            et->faults.lost_bytes += fd_bytes_in_offset(in, in->end) - from;
+            break;
+        }
+        /* More bytes may have moved those before. */
+        at = in->at;
+        fd_proto_varint(&at, in->end, &size);
+        bool bad = false;
+        status = head ? read_head(et, at, (size_t)size)
+                      : read_node(et, at, (size_t)size, &bad);
+        if (bad) {
+            lose(et, in, "no node", size);
+        }
+        head = false;
+        in->at = at + size;
+    }
+    if (in->trouble != NULL && et->faults.lost == 0) {
+        lose(et, in, "", 0);
+    }
+    return in->status != FD_OK ? in->status : status;
+}
+
+bool
+fd_et_is_chakra(const char *head, size_t size)
+{
+    uint64_t length;
+    fd_proto_field f;
+    const char *at = head;
+    const char *end = head + size;
+    if (size == 0 || !fd_proto_varint(&at, end, &length)
+        || length > (uint64_t)(end - at)) {
+        return false;
+    }
+    fd_proto_reader r = fd_proto_read(at, (size_t)length);
+    bool good = true;
+    while (fd_proto_next(&r, &f)) {
+        good = good && f.number <= FD_CHAKRA_META_ATTR
+               && f.wire == FD_PROTO_BYTES;
+    }
+    return good && !r.bad;
+}

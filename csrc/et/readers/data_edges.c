@@ -1,0 +1,346 @@
+#include "et/readers/data_edges.h"
+
+#include "et/et_names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Threads of which a storage remembers the last reader. */
+enum { READERS = 4 };
+
+typedef struct storage {
+    uint32_t writer; /* + 1; 0: none in this trace */
+    uint32_t readers[READERS]; /* since it was written, + 1; one a thread */
+} storage;
+
+/* In `works`: work of another call, looked at with that. */
+#define ELSEWHERE UINT32_MAX
+
+typedef struct finding {
+    fd_et *et;
+    uint32_t *works; /* what a call started on another thread, + 1 */
+    FD_VECTOR(storage) list;
+    fd_map places; /* a storage's id + 1 -> its place in the list + 1 */
+} finding;
+
+static storage *
+storage_of(finding *f, uint64_t id, fd_status *status)
+{
+    if (id == UINT64_MAX) {
+        return NULL;
+    }
+    uint32_t place = fd_map_get(&f->places, id + 1);
+    if (place == 0) {
+        *status = fd_vector_push(&f->list, (storage){.writer = 0});
+        place = f->list.count;
+        if (*status == FD_OK) {
+            *status = fd_map_put(&f->places, id + 1, place);
+        }
+    }
+    return *status == FD_OK ? &f->list.list[place - 1] : NULL;
+}
+
+/* Whether `node` lies within `around`, which is not deep above. */
+static bool
+within(const fd_et *et, uint32_t node, uint32_t around)
+{
+    while (node > around) {
+        uint32_t parent = et->nodes.list[node].parent;
+        if (parent == 0) {
+            return false;
+        }
+        node = parent - 1;
+    }
+    return node == around;
+}
+
+/* Whether `to` waited for who touched a storage before. Work on another thread
+ * may come later, or still run: then nobody did. */
+static bool
+waited(const fd_et *et, uint32_t from, uint32_t to)
+{
+    const fd_et_node *work = &et->nodes.list[from];
+    bool timed = (work->flags & et->nodes.list[to].flags & FD_ET_TIMED) != 0;
+    if (within(et, to, from)) {
+        return false;
+    }
+    return work->comm == 0
+           || (from < to
+               && (!timed
+                   || fd_et_overlap(work->start_ns, work->dur_ns,
+                                    et->nodes.list[to].start_ns)
+                          != INT64_MAX));
+}
+
+/* Later readers of a thread stand for earlier ones: there is an order. */
+static void
+remember(const fd_et *et, storage *s, uint32_t place)
+{
+    const fd_et_node *node = &et->nodes.list[place];
+    uint32_t slot = 0;
+    for (uint32_t i = 0; i < READERS; i++) {
+        uint32_t reader = s->readers[i];
+        slot = i;
+        if (reader == 0
+            || (et->nodes.list[reader - 1].tid == node->tid
+                && et->nodes.list[reader - 1].thread == node->thread)) {
+            break;
+        }
+    }
+    s->readers[slot] = place + 1;
+}
+
+static bool
+has_storage(const fd_et *et, uint32_t values, uint64_t id)
+{
+    const char *at = fd_et_text(et, values);
+    const char *end = at + fd_text_pool_size(&et->texts, values);
+    fd_et_tensor tensor;
+    while (fd_et_next_tensor(&at, end, &tensor)) {
+        if (tensor.storage == id) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static fd_status
+read_inputs(finding *f, uint32_t place)
+{
+    fd_et *et = f->et;
+    const fd_et_node *node = &et->nodes.list[place];
+    bool mutates = strchr(fd_et_text(et, node->schema), '!') != NULL;
+    uint32_t values = node->in.values;
+    uint32_t out = node->out.values;
+    const char *at = fd_et_text(et, values);
+    const char *end = at + fd_text_pool_size(&et->texts, values);
+    fd_et_tensor tensor;
+    fd_status status = FD_OK;
+    while (status == FD_OK && fd_et_next_tensor(&at, end, &tensor)) {
+        storage *s = tensor.storage == 0
+                         ? NULL
+                         : storage_of(f, tensor.storage, &status);
+        if (s == NULL) {
+            continue;
+        }
+        if (s->writer != 0 && waited(et, s->writer - 1, place)) {
+            status = fd_et_add_edge(et, s->writer - 1, place, FD_ET_DATA);
+        }
+        /* What it writes itself it would wait for itself. */
+        if (!mutates || !has_storage(et, out, tensor.storage)) {
+            remember(et, s, place);
+        }
+    }
+    return status;
+}
+
+static fd_status
+write_storage(finding *f, storage *s, uint32_t place)
+{
+    fd_et *et = f->et;
+    fd_status status = FD_OK;
+    if (s->writer != 0 && within(et, s->writer - 1, place)) {
+        return FD_OK; /* something in it wrote */
+    }
+    if (s->writer != 0 && waited(et, s->writer - 1, place)) {
+        status = fd_et_add_edge(et, s->writer - 1, place, FD_ET_DATA);
+    }
+    for (uint32_t i = 0; i < READERS && status == FD_OK; i++) {
+        uint32_t reader = s->readers[i];
+        if (reader != 0 && reader - 1 < place
+            && waited(et, reader - 1, place)) {
+            status = fd_et_add_edge(et, reader - 1, place, FD_ET_DATA);
+        }
+    }
+    *s = (storage){.writer = place + 1};
+    return status;
+}
+
+/* The tensors of a list, but those that are in `unless` too (0: none is). */
+static fd_status
+write_list(finding *f, uint32_t place, uint32_t list, uint32_t unless)
+{
+    fd_et *et = f->et;
+    const char *at = fd_et_text(et, list);
+    const char *end = at + fd_text_pool_size(&et->texts, list);
+    fd_et_tensor tensor;
+    fd_status status = FD_OK;
+    while (status == FD_OK && fd_et_next_tensor(&at, end, &tensor)) {
+        if (tensor.storage == 0
+            || (unless != 0 && has_storage(et, unless, tensor.storage))) {
+            continue;
+        }
+        storage *s = storage_of(f, tensor.storage, &status);
+        status = s != NULL ? write_storage(f, s, place) : status;
+    }
+    return status;
+}
+
+/* An output that was an input is a view, unless the schema says that it is
+ * written: "Tensor(a!)". What is received is written, whatever that says. */
+static fd_status
+write_outputs(finding *f, uint32_t place)
+{
+    const fd_et *et = f->et;
+    const fd_et_node *node = &et->nodes.list[place];
+    bool mutates = strchr(fd_et_text(et, node->schema), '!') != NULL;
+    bool receives = node->comm != 0
+                    && (node->type == FD_ET_COLL || node->type == FD_ET_RECV);
+    fd_status status = receives ? write_list(f, place, node->in.values, 0)
+                                : FD_OK;
+    return status != FD_OK ? status
+                           : write_list(f, place, node->out.values,
+                                        mutates || receives ? 0
+                                                            : node->in.values);
+}
+
+static bool
+touches(const fd_et *et, uint32_t place)
+{
+    const fd_et_node *node = &et->nodes.list[place];
+    return (node->flags & FD_ET_GPU) == 0
+           && (node->schema != 0 || node->comm != 0);
+}
+
+/* Calls that started work on another thread, which has another parent. */
+static void
+find_works(finding *f)
+{
+    for (uint32_t i = 0; i < f->et->edges.count; i++) {
+        const fd_et_edge *edge = &f->et->edges.list[i];
+        if ((edge->kinds & 1U << FD_ET_LAUNCH) != 0
+            && (f->et->nodes.list[edge->to].flags & FD_ET_GPU) == 0) {
+            f->works[edge->from] = edge->to + 1;
+            f->works[edge->to] = ELSEWHERE;
+        }
+    }
+}
+
+static fd_status
+enter(finding *f, uint32_t place)
+{
+    return touches(f->et, place) && f->works[place] != ELSEWHERE
+               ? read_inputs(f, place)
+               : FD_OK;
+}
+
+static fd_status
+leave(finding *f, uint32_t place)
+{
+    if (!touches(f->et, place) || f->works[place] == ELSEWHERE) {
+        return FD_OK;
+    }
+    uint32_t work = f->works[place];
+    fd_status status = write_outputs(f, place);
+    if (work != 0 && status == FD_OK) {
+        status = read_inputs(f, work - 1);
+        status = status == FD_OK ? write_outputs(f, work - 1) : status;
+    }
+    return status;
+}
+
+/* The beginning or end of a call. */
+typedef struct moment {
+    int64_t time;
+    uint32_t number; /* in the order of calls */
+    uint32_t place;
+    bool end;
+} moment;
+
+typedef FD_VECTOR(moment) moments;
+
+static fd_status
+note(const fd_et *et, moments *list, uint32_t place, bool end)
+{
+    const fd_et_node *node = &et->nodes.list[place];
+    moment at = {end ? fd_et_end(node) : node->start_ns, list->count, place,
+                 end};
+    return fd_vector_push(list, at);
+}
+
+/* Ends come on the way back from what a call encloses. */
+static fd_status
+list_moments(const fd_et *et, const uint32_t *order, uint32_t *open,
+             moments *list)
+{
+    uint32_t depth = 0;
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i <= et->nodes.count && status == FD_OK; i++) {
+        uint32_t parent = i < et->nodes.count
+                              ? et->nodes.list[order[i]].parent
+                              : 0;
+        while (depth > 0 && open[depth - 1] + 1 != parent
+               && status == FD_OK) {
+            status = note(et, list, open[--depth], true);
+        }
+        if (i < et->nodes.count && status == FD_OK) {
+            open[depth++] = order[i];
+            status = note(et, list, order[i], false);
+        }
+    }
+    return status;
+}
+
+static int
+by_time(const void *left, const void *right)
+{
+    const moment *a = left;
+    const moment *b = right;
+    if (a->time != b->time) {
+        return a->time < b->time ? -1 : 1;
+    }
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+/* The calls of one root come after those of the one before, unless times say
+ * how they lay among each other. */
+static bool
+needs_times(const fd_et *et)
+{
+    uint32_t roots = 0;
+    for (uint32_t i = 0; i < et->nodes.count; i++) {
+        const fd_et_node *node = &et->nodes.list[i];
+        roots += (node->flags & FD_ET_THREAD) != 0;
+        if ((node->flags & (FD_ET_TIMED | FD_ET_PROCESS)) == 0) {
+            return false;
+        }
+    }
+    return roots > 1;
+}
+
+/* Reads at entry, writes at exit. */
+static fd_status
+visit(finding *f, const moments *list)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < list->count && status == FD_OK; i++) {
+        const moment *at = &list->list[i];
+        status = at->end ? leave(f, at->place) : enter(f, at->place);
+    }
+    return status;
+}
+
+fd_status
+fd_et_find_data(fd_et *et, const uint32_t *order)
+{
+    size_t room = (size_t)et->nodes.count + 1;
+    finding f = {.et = et, .works = fd_calloc(room, sizeof *f.works)};
+    moments list = {NULL, 0, 0};
+    uint32_t *open = fd_malloc(room * sizeof *open);
+    fd_status status = open == NULL || f.works == NULL
+                           ? FD_ENOMEM
+                           : list_moments(et, order, open, &list);
+    if (status == FD_OK && list.count > 0 && needs_times(et)) {
+        qsort(list.list, list.count, sizeof *list.list, by_time);
+    }
+    if (status == FD_OK) {
+        find_works(&f);
+        status = visit(&f, &list);
+    }
+    fd_free(open);
+    fd_free(f.works);
+    fd_vector_clear(&list);
+    fd_vector_clear(&f.list);
+    fd_map_clear(&f.places);
+    return status;
+}

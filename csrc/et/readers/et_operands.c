@@ -1,0 +1,314 @@
+#include "et/readers/et_operands.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { DEEPEST = 8 };
+
+/* The four lists that grow side by side. */
+typedef struct listing {
+    fd_buffer values;
+    fd_buffer shapes;
+    fd_buffer types;
+    fd_buffer strides;
+    fd_operand_ids ids;
+    const fd_et_hiding *hiding; /* NULL: names stay */
+} listing;
+
+/* c10::DeviceType */
+static const char *const devices[] = {
+    "cpu",  "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip",
+    "fpga", "maia", "xla",    "vulkan", "metal",  "xpu",   "mps",
+    "meta", "hpu",  "ve",     "lazy",   "ipu",    "mtia",  "privateuseone",
+};
+
+const fd_dtype *
+fd_dtype_of(const fd_operand *tensor)
+{
+    return fd_dtype_at(tensor->head >> 8 & 0xff);
+}
+
+/* Words behind the first, as many as it may have; false: none of ours. */
+static bool
+size_of(const fd_operand *operand, uint64_t *size)
+{
+    switch (operand->kind) {
+    case FD_OPERAND_TENSOR:
+        *size = FD_TENSOR_SIZES + 2 * (uint64_t)operand->number
+                + operand->head / FD_OPERAND_VALUED;
+        return true;
+    case FD_OPERAND_TEXT: *size = ((uint64_t)operand->number + 7) / 8; return true;
+    case FD_OPERAND_UNDEFINED:
+    case FD_OPERAND_INT:
+    case FD_OPERAND_DOUBLE:
+    case FD_OPERAND_OTHER: *size = 1; return true;
+    case FD_OPERAND_NONE:
+    case FD_OPERAND_BOOL:
+    case FD_OPERAND_DEVICE:
+    case FD_OPERAND_LIST:
+    case FD_OPERAND_DICT: *size = 0; return true;
+    default: return false;
+    }
+}
+
+static const fd_chunk_view *
+chunk_at(const fd_chunks *file, uint64_t offset)
+{
+    uint64_t page = offset / FD_PAGE;
+    uint32_t at = offset < file->size ? file->by_page[page] : 0;
+    return at == 0 ? NULL : &file->list.list[at - 1];
+}
+
+fd_words
+fd_words_at(const fd_chunks *file, uint64_t offset, uint32_t size)
+{
+    const fd_chunk_view *view = chunk_at(file, offset);
+    fd_words none = {NULL, NULL};
+    if (size == 0 || offset % sizeof(uint64_t) != 0 || view == NULL
+        || view->header.kind != FD_CHUNK_OPERANDS) {
+        return none;
+    }
+    uint64_t first = (uint64_t)((const char *)view->records - file->base);
+    uint64_t at = (offset - first) / sizeof(uint64_t);
+    if (offset < first || at > view->used || size > view->used - at) {
+        return none;
+    }
+    const uint64_t *words = (const uint64_t *)view->records + at;
+    return (fd_words){words, words + size};
+}
+
+bool
+fd_words_next(fd_words *words, fd_operand *operand)
+{
+    uint64_t size;
+    if (words->at >= words->end) {
+        return false;
+    }
+    uint64_t head = *words->at;
+    uint32_t kind = head & 0xff;
+    uint64_t number = kind == FD_OPERAND_TENSOR ? head & ~FD_OPERAND_VALUED
+                                                : head;
+    *operand = (fd_operand){kind, (uint32_t)(number >> 32), head,
+                            words->at + 1};
+    if (!size_of(operand, &size)
+        || size > (uint64_t)(words->end - operand->more)) {
+        words->at = words->end;
+        return false;
+    }
+    words->at = operand->more + size;
+    return true;
+}
+
+bool
+fd_words_tensor(fd_words *words, fd_operand *tensor)
+{
+    while (fd_words_next(words, tensor)) {
+        if (tensor->kind == FD_OPERAND_TENSOR) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+put_text(fd_buffer *to, const char *text)
+{
+    fd_buffer_text(to, text);
+}
+
+static void
+put_i64(fd_buffer *to, int64_t value)
+{
+    fd_buffer_text(to, value < 0 ? "-" : "");
+    fd_buffer_u64(to, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+}
+
+static void
+put_numbers(fd_buffer *to, const uint64_t *numbers, uint32_t count)
+{
+    put_text(to, "[");
+    for (uint32_t i = 0; i < count; i++) {
+        put_text(to, i > 0 ? "," : "");
+        put_i64(to, (int64_t)numbers[i]);
+    }
+    put_text(to, "]");
+}
+
+void
+fd_et_put_device(fd_buffer *to, uint64_t head)
+{
+    uint32_t kind = head >> 16 & 0xff;
+    int8_t index = (int8_t)(head >> 24 & 0xff);
+    size_t known = sizeof devices / sizeof *devices;
+    put_text(to, "\"");
+    put_text(to, kind < known ? devices[kind] : "unknown");
+    if (index >= 0) {
+        fd_buffer_format(to, ":%d", index);
+    }
+    put_text(to, "\"");
+}
+
+static void
+put_no_shape(listing *l)
+{
+    put_text(&l->shapes, "[]");
+    put_text(&l->strides, "[]");
+}
+
+static void
+put_tensor(listing *l, const fd_operand *operand)
+{
+    const fd_dtype *dtype = fd_dtype_of(operand);
+    const uint64_t *sizes = operand->more + FD_TENSOR_SIZES;
+    fd_buffer_format(&l->values, "[%" PRIu32 ",%" PRIu32 ",",
+                     *l->ids.tensors++, *l->ids.storages++);
+    put_i64(&l->values, (int64_t)operand->more[FD_TENSOR_OFFSET]);
+    put_text(&l->values, ",");
+    put_i64(&l->values, (int64_t)operand->more[FD_TENSOR_ELEMENTS]);
+    fd_buffer_format(&l->values, ",%d,", dtype->bytes);
+    fd_et_put_device(&l->values, operand->head);
+    put_text(&l->values, "]");
+    put_numbers(&l->shapes, sizes, operand->number);
+    put_numbers(&l->strides, sizes + operand->number, operand->number);
+    put_text(&l->types, "Tensor(");
+    put_text(&l->types, dtype->cpp);
+    put_text(&l->types, ")");
+}
+
+/* JSON has no infinities. */
+static void
+put_double(fd_buffer *to, uint64_t bits)
+{
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    if (isfinite(value)) {
+        fd_buffer_format(to, "%.17g", value);
+    }
+    else {
+        put_text(to, isnan(value) ? "\"nan\"" : value > 0 ? "\"inf\"" : "\"-inf\"");
+    }
+}
+
+static void
+put_scalar(listing *l, const fd_operand *operand)
+{
+    put_no_shape(l);
+    switch (operand->kind) {
+    case FD_OPERAND_INT:
+        put_i64(&l->values, (int64_t)operand->more[0]);
+        put_text(&l->types, "Int");
+        break;
+    case FD_OPERAND_DOUBLE:
+        put_double(&l->values, operand->more[0]);
+        put_text(&l->types, "Double");
+        break;
+    case FD_OPERAND_BOOL:
+        put_text(&l->values, operand->number != 0 ? "true" : "false");
+        put_text(&l->types, "Bool");
+        break;
+    case FD_OPERAND_TEXT:
+        fd_et_put_said(l->hiding, &l->values, (const char *)operand->more,
+                       operand->number);
+        put_text(&l->types, "String");
+        break;
+    case FD_OPERAND_DEVICE:
+        fd_et_put_device(&l->values, operand->head);
+        put_text(&l->types, "Device");
+        break;
+    case FD_OPERAND_UNDEFINED:
+        put_text(&l->values, "[0,0,0,0,0,\"\"]");
+        put_text(&l->types, "Tensor(nullptr (uninitialized))");
+        break;
+    case FD_OPERAND_NONE:
+        put_text(&l->values, "\"<None>\"");
+        put_text(&l->types, "None");
+        break;
+    default:
+        put_text(&l->values, "\"<Object>\"");
+        put_text(&l->types, "Object");
+    }
+}
+
+static bool put_operand(listing *l, fd_words *words, int depth);
+
+static void
+put_all(listing *l, const char *text)
+{
+    put_text(&l->values, text);
+    put_text(&l->shapes, text);
+    put_text(&l->strides, text);
+}
+
+/* The types of a list are one text: "GenericList[Int,Int]". */
+static void
+put_list(listing *l, fd_words *words, uint32_t count, int depth)
+{
+    put_all(l, "[");
+    put_text(&l->types, "GenericList[");
+    for (uint32_t i = 0; i < count && words->at < words->end; i++) {
+        if (i > 0) {
+            put_all(l, ",");
+            put_text(&l->types, ",");
+        }
+        if (!put_operand(l, words, depth)) {
+            put_all(l, "[]");
+            break;
+        }
+    }
+    put_all(l, "]");
+    put_text(&l->types, "]");
+}
+
+static bool
+put_operand(listing *l, fd_words *words, int depth)
+{
+    fd_operand operand;
+    if (depth > DEEPEST || !fd_words_next(words, &operand)) {
+        return false;
+    }
+    if (operand.kind == FD_OPERAND_LIST) {
+        put_list(l, words, operand.number, depth + 1);
+    }
+    else if (operand.kind == FD_OPERAND_TENSOR) {
+        put_tensor(l, &operand);
+    }
+    else {
+        put_scalar(l, &operand);
+    }
+    return true;
+}
+
+fd_status
+fd_et_put_operands(fd_et *et, fd_words words, fd_operand_ids ids,
+                   const fd_et_hiding *hiding, fd_et_io *io)
+{
+    listing l = {.ids = ids, .hiding = hiding};
+    const char *between = "";
+    put_all(&l, "[");
+    put_text(&l.types, "[");
+    while (words.at < words.end) {
+        put_all(&l, between);
+        put_text(&l.types, between);
+        put_text(&l.types, "\"");
+        if (!put_operand(&l, &words, 0)) {
+            put_all(&l, "[]"); /* the rest is damaged */
+            words.at = words.end;
+        }
+        put_text(&l.types, "\"");
+        between = ",";
+    }
+    put_all(&l, "]");
+    put_text(&l.types, "]");
+    fd_status status[] = {
+        fd_text_pool_take(&et->texts, &l.values, &io->values),
+        fd_text_pool_take(&et->texts, &l.shapes, &io->shapes),
+        fd_text_pool_take(&et->texts, &l.types, &io->types),
+        fd_text_pool_take(&et->texts, &l.strides, &io->strides)};
+    for (int i = 0; i < 4; i++) {
+        if (status[i] != FD_OK) {
+            return status[i];
+        }
+    }
+    return FD_OK;
+}

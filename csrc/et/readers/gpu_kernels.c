@@ -1,0 +1,273 @@
+#include "et/readers/gpu_kernels.h"
+
+#include "et/readers/chakra_fields.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* An interval begins or ends. */
+typedef struct edge {
+    uint64_t host; /* ticks, when that was asked for ... */
+    uint64_t gpu;  /* ... and when the stream came to it */
+    uint32_t queue; /* device and stream */
+    uint32_t call;
+    bool ends;
+} edge;
+
+/* An interval that has not ended, the last one on top. */
+typedef struct opened {
+    uint64_t start;
+    uint64_t launch; /* of what it does next */
+    uint32_t call;
+    uint32_t works; /* the call that does it */
+    bool any;       /* it has a kernel */
+} opened;
+
+typedef struct sweep {
+    const fd_et_calls *calls;
+    fd_et_kernels *kernels;
+    FD_VECTOR(edge) edges;
+    FD_VECTOR(opened) open;
+    uint64_t since; /* when the stream came to what is on top */
+} sweep;
+
+/* A stream comes to its marks as they were asked for. Times do not tell: those
+ * of two marks are good to half a microsecond. */
+static int
+by_host(const void *left, const void *right)
+{
+    const edge *a = left;
+    const edge *b = right;
+    return a->queue != b->queue ? (a->queue < b->queue ? -1 : 1)
+           : a->host != b->host ? (a->host < b->host ? -1 : 1)
+           : a->ends != b->ends ? (a->ends ? 1 : -1)
+           : a->call < b->call  ? -1
+                                : a->call > b->call;
+}
+
+/* UINT64_MAX: it was not seen. */
+static uint64_t
+end_of(const sweep *s, uint32_t call)
+{
+    const fd_op_call *raw = s->calls->list[call].raw;
+    return (raw->flags & FD_OP_CALL_OPEN) != 0 ? UINT64_MAX
+                                               : raw->start + raw->ticks;
+}
+
+/* Intervals of autograd nodes end where the engine has done with them. */
+static uint64_t
+interval_end_of(const sweep *s, uint32_t call)
+{
+    enum { BACKWARD = 1 };
+    const fd_et_call *at = &s->calls->list[call];
+    bool engine = at->raw->flags >> FD_OP_CALL_SCOPE_SHIFT == BACKWARD
+                  && at->parent != 0;
+    return end_of(s, engine ? at->parent - 1 : call);
+}
+
+static fd_status
+list_edges(sweep *s)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < s->calls->count && status == FD_OK; i++) {
+        const fd_op_call *raw = s->calls->list[i].raw;
+        uint16_t stream = atomic_load_explicit(&raw->gpu_stream,
+                                               memory_order_acquire);
+        if (stream == 0) {
+            continue;
+        }
+        uint64_t end = interval_end_of(s, i);
+        edge at = {.host = raw->gpu_launch,
+                   .gpu = raw->gpu_start,
+                   .queue = (uint32_t)raw->gpu_device << 16 | stream,
+                   .call = i};
+        status = fd_vector_push(&s->edges, at);
+        at.host = end > at.host ? end : at.host;
+        at.gpu += raw->gpu_ticks <= UINT64_MAX - at.gpu ? raw->gpu_ticks : 0;
+        at.ends = true;
+        status = status == FD_OK ? fd_vector_push(&s->edges, at) : status;
+    }
+    if (status == FD_OK && s->edges.count > 0) {
+        qsort(s->edges.list, s->edges.count, sizeof *s->edges.list, by_host);
+    }
+    return status;
+}
+
+/* What times say against the order is lost in their error. */
+static void
+straighten(sweep *s)
+{
+    for (uint32_t i = 1; i < s->edges.count; i++) {
+        const edge *before = &s->edges.list[i - 1];
+        edge *at = &s->edges.list[i];
+        if (at->queue == before->queue && at->gpu < before->gpu) {
+            at->gpu = before->gpu;
+        }
+    }
+}
+
+static fd_status
+add(sweep *s, opened *top, uint64_t start, uint64_t end)
+{
+    const fd_op_call *timed = s->calls->list[top->call].raw;
+    fd_et_kernel made = {.launch = top->launch,
+                         .start = start,
+                         .end = end,
+                         .call = top->works,
+                         .device = (uint8_t)timed->gpu_device,
+                         .stream = (uint16_t)(timed->gpu_stream - 1)};
+    top->any = top->any || top->works == top->call;
+    return fd_vector_push(s->kernels, made);
+}
+
+static bool
+is_on_top(const sweep *s, uint32_t call)
+{
+    return s->open.count > 0 && s->open.list[s->open.count - 1].call == call;
+}
+
+/* Up to here the stream worked on what is on top. */
+static fd_status
+settle(sweep *s, uint64_t gpu)
+{
+    opened *top = s->open.count > 0 ? &s->open.list[s->open.count - 1] : NULL;
+    fd_status status = top == NULL || gpu <= s->since
+                           ? FD_OK
+                           : add(s, top, s->since, gpu);
+    s->since = gpu;
+    return status;
+}
+
+/* A call goes on, with what it launched since `inner` ended; when it was over
+ * by then, the call around it. */
+static void
+resume(const sweep *s, opened *below, uint32_t inner)
+{
+    uint32_t around = s->calls->list[below->call].parent;
+    below->launch = end_of(s, inner);
+    if (around != 0 && end_of(s, below->call) < below->launch) {
+        below->works = around - 1;
+    }
+}
+
+static fd_status
+leave(sweep *s, uint32_t call)
+{
+    uint32_t place = s->open.count - 1;
+    while (s->open.list[place].call != call) {
+        place--;
+    }
+    opened gone = s->open.list[place];
+    s->open.count--;
+    for (uint32_t i = place; i < s->open.count; i++) {
+        s->open.list[i] = s->open.list[i + 1];
+    }
+    if (place > 0 && place == s->open.count) {
+        resume(s, &s->open.list[place - 1], call);
+    }
+    if (gone.any) {
+        return FD_OK;
+    }
+    gone.launch = s->calls->list[call].raw->gpu_launch;
+    gone.works = call;
+    return add(s, &gone, gone.start, gone.start);
+}
+
+static fd_status
+cut(sweep *s)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < s->edges.count && status == FD_OK; i++) {
+        const edge *at = &s->edges.list[i];
+        if (!at->ends || is_on_top(s, at->call)) {
+            status = settle(s, at->gpu);
+        }
+        if (status == FD_OK) {
+            status = at->ends ? leave(s, at->call)
+                              : fd_vector_push(&s->open, (opened){
+                                    at->gpu, at->host, at->call, at->call,
+                                    false});
+        }
+    }
+    return status;
+}
+
+fd_status
+fd_et_find_kernels(const fd_et_calls *calls, fd_et_kernels *kernels)
+{
+    sweep s = {.calls = calls, .kernels = kernels};
+    fd_status status = list_edges(&s);
+    if (status == FD_OK) {
+        straighten(&s);
+        status = cut(&s);
+    }
+    fd_vector_clear(&s.edges);
+    fd_vector_clear(&s.open);
+    return status;
+}
+
+static fd_status
+put_text(fd_et *et, const char *text, size_t size, uint32_t *id)
+{
+    return fd_text_pool_add_clean(&et->texts, text, size, id);
+}
+
+/* Not the name of the call, which changes are told by; and nothing that other
+ * programs know kernels of communication by. */
+static fd_status
+put_name(fd_et *et, fd_et_node *node, uint32_t call)
+{
+    char name[512];
+    int size = snprintf(name, sizeof name, "fastdispatch interval: %s",
+                        fd_et_text(et, call));
+    size_t room = sizeof name - 1;
+    return put_text(et, name, (size_t)size < room ? (size_t)size : room,
+                    &node->name);
+}
+
+static fd_status
+put_facts(fd_et *et, fd_et_node *node, int64_t launch_ns)
+{
+    fd_et_attr launch = {.field = FD_CHAKRA_INT64};
+    fd_et_attr timing = {.field = FD_CHAKRA_STRING};
+    launch.number = (uint64_t)launch_ns;
+    fd_status status = put_text(et, "kernel", 6, &node->category);
+    if (status == FD_OK) {
+        status = put_text(et, "fd_launch_ns", 12, &launch.name);
+    }
+    if (status == FD_OK) {
+        status = put_text(et, "fd_timing", 9, &timing.name);
+    }
+    if (status == FD_OK) {
+        status = put_text(et, "cuda_event", 10, &timing.text);
+    }
+    if (status == FD_OK) {
+        status = fd_et_add_attr(et, node, launch);
+    }
+    return status == FD_OK ? fd_et_add_attr(et, node, timing) : status;
+}
+
+fd_status
+fd_et_put_kernel(fd_et *et, const fd_et_kernel *kernel, uint32_t place,
+                 fd_et_kernel_times times)
+{
+    fd_et_node *node = fd_et_add(et);
+    if (node == NULL) {
+        return FD_ENOMEM;
+    }
+    uint32_t attrs = node->attrs;
+    const fd_et_node *call = &et->nodes.list[place];
+    *node = *call;
+    node->attrs = attrs;
+    node->attr_count = 0;
+    node->id = kernel->id;
+    node->parent_id = call->id;
+    node->thread = 0;
+    node->flags = FD_ET_GPU | FD_ET_TIMED;
+    node->start_ns = times.start;
+    node->dur_ns = times.end - times.start;
+    node->device = kernel->device;
+    node->stream = kernel->stream;
+    fd_status status = put_name(et, node, call->name);
+    return status == FD_OK ? put_facts(et, node, times.launch) : status;
+}

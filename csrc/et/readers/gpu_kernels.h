@@ -1,0 +1,44 @@
+/* What calls did on a GPU themselves, from the intervals that were timed around
+ * them. A stream works on one call at a time: the one that was begun last of
+ * those whose intervals are open.
+ *
+ *     aten::linear   [──────────────────────────)
+ *     aten::addmm         [──────────────)
+ *     kernels         linear    addmm     linear
+ *
+ * Every stretch is one; who has none of any length has one of no length. What the
+ * engine does after an autograd node is in the interval of that, and the
+ * engine's. */
+#ifndef FD_GPU_KERNELS_H
+#define FD_GPU_KERNELS_H
+
+#include "et/readers/tensor_identities.h"
+
+typedef struct fd_et_kernel {
+    uint64_t launch; /* tick on the host: the call's first mark, or the end of
+                        the call whose interval lay before */
+    uint64_t start;  /* ticks */
+    uint64_t end;
+    uint64_t id;     /* of its node, for whoever numbers them */
+    uint32_t call;
+    uint8_t device;
+    uint16_t stream; /* of it, in the order in which they were met */
+} fd_et_kernel;
+
+typedef FD_VECTOR(fd_et_kernel) fd_et_kernels;
+
+/* Those of all calls that were timed, stream by stream. Clear the list in any
+ * case. */
+fd_status fd_et_find_kernels(const fd_et_calls *calls, fd_et_kernels *kernels);
+
+typedef struct fd_et_kernel_times { /* ns */
+    int64_t launch;
+    int64_t start;
+    int64_t end;
+} fd_et_kernel_times;
+
+/* A node below the call at this place, with the operands of that. */
+fd_status fd_et_put_kernel(fd_et *et, const fd_et_kernel *kernel,
+                           uint32_t place, fd_et_kernel_times times);
+
+#endif

@@ -1,0 +1,85 @@
+/* What a Kineto trace (torch.profiler's, with or without ProfilerStep, with or
+ * without a GPU) says of the operators and kernels of one rank. */
+#ifndef FD_KINETO_READER_H
+#define FD_KINETO_READER_H
+
+#include "et/et_graph.h"
+
+typedef struct fd_kineto_op {
+    uint64_t rf_id; /* "Record function id"; 0: none */
+    uint64_t external;
+    uint64_t thread;
+    int64_t start;
+    int64_t dur;
+    int64_t seq;   /* autograd's number; -1: none */
+    uint32_t name; /* text */
+    fd_et_io in;   /* where all was read */
+    uint32_t place; /* of its node, + 1, once it is linked */
+} fd_kineto_op;
+
+typedef struct fd_kineto_kernel {
+    uint64_t correlation;
+    uint64_t external;
+    int64_t start;
+    int64_t dur;
+    int64_t elements; /* of what is sent; -1: not said */
+    int32_t stream;
+    uint8_t device;
+    uint32_t name; /* texts */
+    uint32_t category;
+    uint32_t group;
+    uint32_t dtype;
+    uint32_t place; /* of its node, + 1 */
+} fd_kineto_kernel;
+
+typedef enum fd_kineto_wait {
+    FD_KINETO_NO_WAIT, /* a launch */
+    FD_KINETO_DEVICE,  /* the thread waits for all streams */
+    FD_KINETO_STREAM,  /* for one, or an event */
+    FD_KINETO_COPY     /* for what it starts itself */
+} fd_kineto_wait;
+
+/* A call of the CUDA runtime or driver. */
+typedef struct fd_kineto_call {
+    uint64_t correlation;
+    uint64_t thread;
+    int64_t start;
+    int64_t dur;
+    uint32_t op; /* the operator around it, + 1 */
+    uint8_t wait;
+} fd_kineto_call;
+
+/* A row of category cuda_sync: what waited for what. */
+typedef struct fd_kineto_sync {
+    uint64_t correlation;
+    uint64_t record; /* of the event that a stream waited for; 0: none */
+    int32_t stream;
+    int32_t source;
+    uint8_t device; /* of both */
+} fd_kineto_sync;
+
+typedef struct fd_kineto {
+    FD_VECTOR(fd_kineto_op) ops;
+    FD_VECTOR(fd_kineto_kernel) kernels;
+    FD_VECTOR(fd_kineto_call) calls;
+    FD_VECTOR(fd_kineto_sync) syncs;
+    uint64_t events;
+    uint64_t timeless; /* events whose time is no number */
+    uint64_t lost;     /* damaged places */
+    uint64_t lost_bytes;
+    bool all; /* what operators take, too */
+    char trouble[128]; /* the first one; "" */
+} fd_kineto;
+
+void fd_kineto_clear(fd_kineto *kineto);
+
+/* Read `path`; texts, rank, world, host and groups go into `et`. Clear it in
+ * any case. */
+fd_status fd_kineto_read(fd_kineto *kineto, fd_et *et, const char *path,
+                         fd_error *error);
+
+/* The same, and what operators take, which an execution trace has better. */
+fd_status fd_kineto_read_all(fd_kineto *kineto, fd_et *et, const char *path,
+                             fd_error *error);
+
+#endif

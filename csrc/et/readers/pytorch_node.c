@@ -1,0 +1,493 @@
+#include "et/readers/pytorch_node.h"
+
+#include "et/readers/chakra_fields.h"
+#include "et/et_names.h"
+#include "json/decimal.h"
+
+#include <string.h>
+
+/* What is found before the node is added: a node cut short adds nothing. */
+typedef struct parts {
+    fd_span id;
+    fd_span name;
+    fd_span parent;
+    fd_span cat;
+    fd_span group;
+    fd_span ts;
+    fd_span dur;
+    fd_span self;
+    fd_span stream;
+    fd_span device;
+    fd_span sync;
+    fd_span event;
+    fd_span given;
+    fd_span thread;
+    fd_span attrs;
+    fd_span schema;
+    fd_span rf_id;
+    fd_span fw_parent;
+    fd_span seq;
+    fd_span scope;
+    fd_span tid;
+    fd_span fw_tid;
+    fd_span os_thread;
+    fd_span in[4]; /* values, shapes, types, strides */
+    fd_span out[4];
+    bool raw_name; /* not escaped */
+} parts;
+
+/* A field that is a single value, by its name: of the node, or since 1.0.2 of
+ * an attribute. */
+static fd_span *
+field_of(parts *p, fd_span name)
+{
+    const struct {
+        const char *name;
+        fd_span *span;
+    } fields[] = {
+        {"id", &p->id},
+        {"name", &p->name},
+        {"ctrl_deps", &p->parent},
+        {"parent", &p->parent},
+        {"attrs", &p->attrs},
+        {"ts", &p->ts},
+        {"inclusive_dur", &p->dur},
+        {"exclusive_dur", &p->self},
+        {"stream", &p->stream},
+        {"fd_device", &p->device},
+        {"cat", &p->cat},
+        {"pg_name", &p->group},
+        {"sync_dep", &p->sync},
+        {"fd_event_dep", &p->event},
+        {"fd_given_dep", &p->given},
+        {"inter_thread_dep", &p->thread},
+        {"input_shapes", &p->in[1]},
+        {"input_types", &p->in[2]},
+        {"output_shapes", &p->out[1]},
+        {"output_types", &p->out[2]},
+        {"rf_id", &p->rf_id},
+        {"fw_parent", &p->fw_parent},
+        {"seq_id", &p->seq},
+        {"scope", &p->scope},
+        {"tid", &p->tid},
+        {"fw_tid", &p->fw_tid},
+        {"op_schema", &p->schema},
+        {"fd_thread", &p->os_thread},
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        if (fd_span_is(name, fields[i].name)) {
+            return fields[i].span;
+        }
+    }
+    return NULL;
+}
+
+/* The end of a name whose quotes are not escaped: where what follows a name in
+ * PyTorch's files begins. */
+static bool
+find_name_end(fd_scan *scan, const char *from)
+{
+    static const char *const next[] = {"\", \"ctrl_deps\":",
+                                       "\", \"parent\":"};
+    const char *line = memchr(from, '\n', (size_t)(scan->end - from));
+    size_t size = (size_t)((line != NULL ? line : scan->end) - from);
+    for (size_t i = 0; i < 2; i++) {
+        const char *end = memmem(from, size, next[i], strlen(next[i]));
+        if (end != NULL) {
+            scan->at = end + 1;
+            return true;
+        }
+    }
+    return false;
+}
+
+static fd_scan_result
+scan_name(fd_scan *scan, parts *p)
+{
+    const char *from = scan->at;
+    uint32_t repairs = scan->repairs.count;
+    if (from == scan->end) {
+        return FD_SCAN_CUT;
+    }
+    fd_scan_result result = fd_scan_value(scan);
+    if (result == FD_SCAN_OK) {
+        p->name = (fd_span){from, scan->at};
+        fd_scan_space(scan);
+        if (scan->at == scan->end) {
+            return FD_SCAN_CUT;
+        }
+        if (*scan->at == ',' || *scan->at == '}') {
+            return FD_SCAN_OK;
+        }
+    }
+    if (result == FD_SCAN_ENOMEM || *from != '"'
+        || !find_name_end(scan, from + 1)) {
+        return result == FD_SCAN_OK ? FD_SCAN_BAD : result;
+    }
+    scan->repairs.count = repairs;
+    p->name = (fd_span){from, scan->at};
+    p->raw_name = true;
+    return FD_SCAN_OK;
+}
+
+/* "inputs" and "outputs": an object of four lists, in 1.0.1 the values. */
+static fd_scan_result
+scan_side(fd_scan *scan, fd_span side[4])
+{
+    static const char *const names[] = {"values", "shapes", "types",
+                                        "strides"};
+    const char *from = scan->at;
+    fd_span name;
+    fd_scan_result result;
+    if (scan->at == scan->end) {
+        return FD_SCAN_CUT;
+    }
+    if (*scan->at != '{') {
+        result = fd_scan_value(scan);
+        side[0] = (fd_span){from, scan->at};
+        return result;
+    }
+    scan->at++;
+    for (bool first = true;; first = false) {
+        result = fd_scan_member(scan, first, &name);
+        if (result != FD_SCAN_OK) {
+            return result == FD_SCAN_DONE ? FD_SCAN_OK : result;
+        }
+        from = scan->at;
+        result = fd_scan_value(scan);
+        if (result != FD_SCAN_OK) {
+            return result;
+        }
+        for (int i = 0; i < 4; i++) {
+            if (fd_span_is(name, names[i])) {
+                side[i] = (fd_span){from, scan->at};
+            }
+        }
+    }
+}
+
+static fd_scan_result
+scan_member(fd_scan *scan, fd_span name, parts *p)
+{
+    if (fd_span_is(name, "inputs")) {
+        return scan_side(scan, p->in);
+    }
+    if (fd_span_is(name, "outputs")) {
+        return scan_side(scan, p->out);
+    }
+    if (fd_span_is(name, "name")) {
+        return scan_name(scan, p);
+    }
+    const char *from = scan->at;
+    fd_scan_result result = fd_scan_value(scan);
+    fd_span *field = field_of(p, name);
+    if (field != NULL) {
+        *field = (fd_span){from, scan->at};
+    }
+    return result;
+}
+
+bool
+fd_et_take_number(fd_et *et, fd_span value, int64_t *number)
+{
+    uint64_t size;
+    bool negative = value.from < value.to && *value.from == '-';
+    bool good = value.from != NULL
+                && fd_span_u64((fd_span){value.from + negative, value.to},
+                               &size);
+    if (good) {
+        *number = negative ? (int64_t)(0 - size) : (int64_t)size;
+    }
+    et->faults.wrong += value.from != NULL && !good
+                        && !fd_span_is(value, "null");
+    return good;
+}
+
+fd_status
+fd_et_take_text(fd_et *et, const fd_scan *scan, fd_span value, uint32_t *text)
+{
+    fd_span inside = fd_span_inside(value);
+    *text = 0;
+    if (value.from == NULL || fd_span_size(inside) == 0
+        || fd_span_is(value, "null")) {
+        return FD_OK;
+    }
+    if (scan->repairs.count == 0
+        && memchr(inside.from, '\\', fd_span_size(inside)) == NULL) {
+        return fd_text_pool_add(&et->texts, inside.from, fd_span_size(inside),
+                                text);
+    }
+    return fd_et_add_said(et, inside, text);
+}
+
+/* JSON as it stands, repaired. */
+static fd_status
+take_json(fd_et *et, const fd_scan *scan, fd_span value, uint32_t *text)
+{
+    *text = 0;
+    if (value.from == NULL) {
+        return FD_OK;
+    }
+    if (scan->repairs.count == 0) {
+        return fd_text_pool_add(&et->texts, value.from, fd_span_size(value),
+                                text);
+    }
+    fd_buffer good = {.bytes = NULL};
+    fd_scan_copy(scan, value, &good);
+    fd_status status = good.status;
+    if (status == FD_OK) {
+        status = fd_text_pool_add_clean(&et->texts, good.bytes, good.size,
+                                        text);
+    }
+    fd_buffer_clear(&good);
+    return status;
+}
+
+static fd_status
+take_name(fd_et *et, const fd_scan *scan, const parts *p, uint32_t *text)
+{
+    fd_span inside = fd_span_inside(p->name);
+    if (!p->raw_name) {
+        return fd_et_take_text(et, scan, p->name, text);
+    }
+    et->faults.repaired++;
+    return fd_text_pool_add_clean(&et->texts, inside.from,
+                                  fd_span_size(inside), text);
+}
+
+/* An attribute that no field of the node holds. */
+static fd_status
+keep_attr(fd_et *et, const fd_scan *scan, fd_et_node *node, fd_span name,
+          fd_span value)
+{
+    fd_et_attr attr = {.field = FD_CHAKRA_STRING};
+    fd_status status = fd_et_take_text(et, scan, name, &attr.name);
+    int64_t number;
+    bool quoted = value.from < value.to && *value.from == '"';
+    if (status == FD_OK && !quoted
+        && (fd_span_is(value, "true") || fd_span_is(value, "false"))) {
+        attr.field = FD_CHAKRA_BOOL;
+        attr.number = *value.from == 't';
+    }
+    else if (status == FD_OK && !quoted && fd_span_size(value) < 20
+             && strspn(value.from, "-0123456789") >= fd_span_size(value)
+             && fd_et_take_number(et, value, &number)) {
+        attr.field = FD_CHAKRA_INT64;
+        attr.number = (uint64_t)number;
+    }
+    else if (status == FD_OK) {
+        status = quoted ? fd_et_take_text(et, scan, value, &attr.text)
+                        : take_json(et, scan, value, &attr.text);
+    }
+    return status == FD_OK ? fd_et_add_attr(et, node, attr) : status;
+}
+
+/* The list of attributes: into `p`, the others kept when `node` is there. */
+static fd_status
+take_attrs(fd_et *et, const fd_scan *whole, parts *p, fd_et_node *node)
+{
+    fd_scan scan = {.at = p->attrs.from, .end = p->attrs.to, .forgets = true};
+    fd_span name;
+    fd_status status = FD_OK;
+    fd_scan_result result = p->attrs.from == NULL
+                                ? FD_SCAN_BAD
+                                : fd_scan_mark(&scan, '[');
+    while (status == FD_OK && result == FD_SCAN_OK
+           && fd_scan_mark(&scan, '{') == FD_SCAN_OK) {
+        fd_span key = {NULL, NULL};
+        fd_span value = {NULL, NULL};
+        bool first = true;
+        while ((result = fd_scan_member(&scan, first, &name)) == FD_SCAN_OK) {
+            const char *from = scan.at;
+            result = fd_scan_value(&scan);
+            fd_span found = {from, scan.at};
+            key = fd_span_is(name, "name") ? found : key;
+            value = fd_span_is(name, "value") ? found : value;
+            first = false;
+        }
+        if (key.from != NULL && value.from != NULL) {
+            fd_span *field = field_of(p, fd_span_inside(key));
+            if (node == NULL && field != NULL) {
+                *field = value;
+            }
+            if (node != NULL && field == NULL) {
+                status = keep_attr(et, whole, node, key, value);
+            }
+        }
+        result = fd_scan_mark(&scan, ',');
+    }
+    return status;
+}
+
+static fd_status
+take_side(fd_et *et, const fd_scan *scan, const fd_span side[4], fd_et_io *io)
+{
+    uint32_t *const texts[] = {&io->values, &io->shapes, &io->types,
+                               &io->strides};
+    fd_status status = FD_OK;
+    for (int i = 0; i < 4 && status == FD_OK; i++) {
+        status = take_json(et, scan, side[i], texts[i]);
+    }
+    return status;
+}
+
+static void
+take_numbers(fd_et *et, const parts *p, fd_et_node *node)
+{
+    int64_t number;
+    if (fd_et_take_number(et, p->parent, &number)) {
+        node->parent_id = (uint64_t)number;
+    }
+    if (fd_et_take_number(et, p->rf_id, &number)) {
+        node->rf_id = (uint64_t)number;
+    }
+    if (fd_et_take_number(et, p->fw_parent, &number)) {
+        node->fw_parent = (uint64_t)number;
+    }
+    if (fd_et_take_number(et, p->seq, &number)) {
+        node->seq = number;
+    }
+    if (fd_et_take_number(et, p->scope, &number)) {
+        node->scope = (uint8_t)number;
+    }
+    if (fd_et_take_number(et, p->tid, &number)) {
+        node->tid = (uint32_t)number;
+    }
+    if (fd_et_take_number(et, p->fw_tid, &number)) {
+        node->fw_tid = (uint32_t)number;
+    }
+    if (fd_et_take_number(et, p->os_thread, &number)) {
+        node->thread = (uint64_t)number;
+    }
+    if (p->cat.from != NULL && fd_et_take_number(et, p->stream, &number)) {
+        node->stream = (int32_t)number;
+    }
+    if (fd_et_take_number(et, p->device, &number)) {
+        node->device = (uint8_t)number;
+    }
+}
+
+/* What the linker adds. */
+static void
+take_times(fd_et *et, const parts *p, fd_et_node *node)
+{
+    int64_t ts = 0;
+    int64_t dur = 0;
+    int64_t self = 0;
+    if (p->ts.from == NULL || fd_span_is(p->ts, "null")) {
+        return;
+    }
+    if (!fd_decimal_ns(p->ts, &ts)
+        || (p->dur.from != NULL && !fd_decimal_ns(p->dur, &dur))
+        || (p->self.from != NULL && !fd_decimal_ns(p->self, &self))) {
+        et->faults.wrong++;
+        return;
+    }
+    node->flags |= FD_ET_TIMED;
+    node->start_ns = ts;
+    node->dur_ns = dur;
+    node->self_ns = self;
+}
+
+/* "sync_dep" is a list of ids, "inter_thread_dep" one. */
+static fd_status
+take_given(fd_et *et, fd_span value, uint32_t kinds)
+{
+    fd_status status = FD_OK;
+    const char *at = value.from;
+    while (status == FD_OK && at != NULL && at < value.to) {
+        const char *from = at;
+        while (at < value.to && *at >= '0' && *at <= '9') {
+            at++;
+        }
+        uint64_t id;
+        if (fd_span_u64((fd_span){from, at}, &id)) {
+            fd_et_given given = {et->nodes.count - 1, kinds, id};
+            status = fd_vector_push(&et->given, given);
+        }
+        at++;
+    }
+    return status;
+}
+
+static fd_status
+take_group(fd_et *et, const fd_scan *scan, const parts *p)
+{
+    fd_status status = FD_OK;
+    uint32_t group = 0;
+    if (p->group.from != NULL) {
+        status = fd_et_take_text(et, scan, p->group, &group);
+    }
+    if (status == FD_OK && group != 0) {
+        fd_et_comm *comm = fd_et_make_comm(et, et->nodes.count - 1);
+        if (comm == NULL) {
+            return FD_ENOMEM;
+        }
+        comm->group = group;
+    }
+    return status;
+}
+
+static fd_status
+build(fd_et *et, const fd_scan *scan, parts *p, uint64_t id)
+{
+    fd_et_node *node = fd_et_add(et);
+    fd_status status = node == NULL ? FD_ENOMEM
+                                    : take_attrs(et, scan, p, NULL);
+    if (status != FD_OK) {
+        return status;
+    }
+    node->id = node->parent_id = id;
+    take_numbers(et, p, node);
+    take_times(et, p, node);
+    if ((status = take_name(et, scan, p, &node->name)) != FD_OK
+        || (status = fd_et_take_text(et, scan, p->schema, &node->schema))
+               != FD_OK
+        || (status = fd_et_take_text(et, scan, p->cat, &node->category))
+               != FD_OK
+        || (status = take_side(et, scan, p->in, &node->in)) != FD_OK
+        || (status = take_side(et, scan, p->out, &node->out)) != FD_OK
+        || (status = take_attrs(et, scan, p, node)) != FD_OK) {
+        return status;
+    }
+    const char *cat = fd_et_text(et, node->category);
+    bool host = node->category == 0 || strcmp(cat, "cpu_op") == 0
+                || strcmp(cat, "user_annotation") == 0;
+    node->flags |= fd_et_root(fd_et_text(et, node->name));
+    node->flags |= host ? 0 : FD_ET_GPU;
+    et->faults.repaired += scan->repairs.count;
+    const struct {
+        fd_span ids;
+        fd_et_edge_kind kind;
+    } waits[] = {{p->sync, FD_ET_SYNC},
+                 {p->event, FD_ET_EVENT},
+                 {p->given, FD_ET_GIVEN},
+                 {p->thread, FD_ET_GIVEN}};
+    status = FD_OK;
+    for (size_t i = 0; i < 4 && status == FD_OK; i++) {
+        status = take_given(et, waits[i].ids, 1U << waits[i].kind);
+    }
+    return status == FD_OK ? take_group(et, scan, p) : status;
+}
+
+fd_scan_result
+fd_et_scan_node(fd_scan *scan, fd_et *et)
+{
+    parts p = {.raw_name = false};
+    fd_span name;
+    uint64_t id;
+    fd_scan_result result = fd_scan_mark(scan, '{');
+    for (bool first = true; result == FD_SCAN_OK; first = false) {
+        result = fd_scan_member(scan, first, &name);
+        if (result == FD_SCAN_OK) {
+            result = scan_member(scan, name, &p);
+        }
+    }
+    if (result != FD_SCAN_DONE) {
+        return result;
+    }
+    if (p.id.from == NULL || !fd_span_u64(p.id, &id)) {
+        return FD_SCAN_BAD;
+    }
+    return build(et, scan, &p, id) == FD_OK ? FD_SCAN_OK : FD_SCAN_ENOMEM;
+}

@@ -1,0 +1,17 @@
+/* One node of PyTorch's JSON. */
+#ifndef FD_PYTORCH_NODE_H
+#define FD_PYTORCH_NODE_H
+
+#include "et/et_graph.h"
+#include "json/json_scan.h"
+
+/* Scan one object and add its node. FD_SCAN_BAD without an id, as of what is
+ * no JSON: nothing is added. Spans of `scan` are not needed afterwards. */
+fd_scan_result fd_et_scan_node(fd_scan *scan, fd_et *et);
+
+/* A number, an index of the text or a fault: for the head of a trace, too. */
+bool fd_et_take_number(fd_et *et, fd_span value, int64_t *number);
+fd_status fd_et_take_text(fd_et *et, const fd_scan *scan, fd_span value,
+                          uint32_t *text);
+
+#endif

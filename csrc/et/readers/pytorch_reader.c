@@ -1,0 +1,236 @@
+#include "et/readers/pytorch_reader.h"
+
+#include "et/readers/pytorch_node.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct reading {
+    fd_et *et;
+    fd_bytes_in *in;
+    fd_scan scan;
+    fd_span key;
+    fd_span value;
+    bool first;
+    bool in_nodes;
+    bool any; /* a list of nodes */
+} reading;
+
+typedef fd_scan_result step(reading *r);
+
+/* Take a step on the text in memory; when that ends first, again with more. */
+static fd_scan_result
+attempt(reading *r, step *take)
+{
+    fd_scan_result result;
+    bool more;
+    do {
+        fd_scan_begin(&r->scan, r->in->at, r->in->end);
+        result = take(r);
+        size_t ahead = (size_t)(r->scan.at - r->in->at);
+        more = result == FD_SCAN_CUT && fd_bytes_in_more(r->in);
+        r->scan.at = r->in->at + ahead;
+    } while (more);
+    if (r->in->status != FD_OK) {
+        return FD_SCAN_ENOMEM;
+    }
+    if (result == FD_SCAN_OK || result == FD_SCAN_DONE) {
+        r->in->at = r->scan.at;
+    }
+    return result;
+}
+
+static fd_scan_result
+start_step(reading *r)
+{
+    return fd_scan_mark(&r->scan, '{');
+}
+
+/* A member; `value` is not there at the begin of the nodes. */
+static fd_scan_result
+member_step(reading *r)
+{
+    fd_scan *scan = &r->scan;
+    fd_scan_result result = fd_scan_member(scan, r->first, &r->key);
+    if (result != FD_SCAN_OK) {
+        return result;
+    }
+    if (scan->at == scan->end) {
+        return FD_SCAN_CUT;
+    }
+    r->value = (fd_span){NULL, NULL};
+    if (fd_span_is(r->key, "nodes") && *scan->at == '[') {
+        scan->at++;
+        return FD_SCAN_OK;
+    }
+    const char *from = scan->at;
+    result = fd_scan_value(scan);
+    r->value = (fd_span){from, scan->at};
+    return result;
+}
+
+static fd_scan_result
+node_step(reading *r)
+{
+    fd_scan *scan = &r->scan;
+    fd_scan_space(scan);
+    if (!r->first && scan->at < scan->end && *scan->at == ',') {
+        scan->at++;
+        fd_scan_space(scan);
+    }
+    if (scan->at == scan->end) {
+        return FD_SCAN_CUT;
+    }
+    if (*scan->at == ']') {
+        scan->at++;
+        return FD_SCAN_DONE;
+    }
+    return fd_et_scan_node(scan, r->et);
+}
+
+static fd_status
+take_member(reading *r)
+{
+    fd_et *et = r->et;
+    int64_t number;
+    if (fd_span_is(r->key, "schema")) {
+        return fd_et_take_text(et, &r->scan, r->value, &et->schema);
+    }
+    if (fd_span_is(r->key, "time")) {
+        return fd_et_take_text(et, &r->scan, r->value, &et->time);
+    }
+    if (fd_span_is(r->key, "pid") && fd_et_take_number(et, r->value, &number)) {
+        et->pid = (uint64_t)number;
+    }
+    if (fd_span_is(r->key, "start_ts")) {
+        fd_et_take_number(et, r->value, &et->start_ts);
+    }
+    if (fd_span_is(r->key, "finish_ts")) {
+        et->finished = fd_et_take_number(et, r->value, &et->finish_ts);
+    }
+    return FD_OK;
+}
+
+static void
+note_damage(reading *r, fd_scan_result result)
+{
+    fd_et_faults *faults = &r->et->faults;
+    const char *why = result != FD_SCAN_CUT ? "not JSON"
+                      : r->in->trouble != NULL ? r->in->trouble
+                      : r->in->ended ? "cut short"
+                                     : "a value of more than 16 MB";
+    faults->lost++;
+    if (faults->trouble[0] == '\0') {
+        snprintf(faults->trouble, sizeof faults->trouble, "%s at byte %llu",
+                 why,
+                 (unsigned long long)fd_bytes_in_offset(r->in, r->scan.at));
+    }
+}
+
+static bool
+is_space(char c)
+{
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+/* From the damage on to "{" and an id. False: there is none. */
+static bool
+skip_damage(reading *r)
+{
+    bool found = false;
+    while (r->in->at < r->in->end
+           && (is_space(*r->in->at) || *r->in->at == ',')) {
+        r->in->at++;
+    }
+    uint64_t from = fd_bytes_in_offset(r->in, r->in->at);
+    r->in->at += r->in->at < r->in->end;
+    while (!found) {
+        static const char *const begin[] = {"\"id\":"};
+        if (!fd_bytes_in_find(r->in, begin, 1)) {
+            break;
+        }
+        const char *id = memmem(r->in->at, (size_t)(r->in->end - r->in->at),
+                                begin[0], strlen(begin[0]));
+        const char *at = id;
+        while (at > r->in->window && is_space(at[-1])) {
+            at--;
+        }
+        found = at > r->in->window && at[-1] == '{'
+                && fd_bytes_in_offset(r->in, at - 1) > from;
+        r->in->at = found ? at - 1 : id + 1;
+    }
+    if (!found) {
+        do {
+            r->in->at = r->in->end;
+        } while (fd_bytes_in_more(r->in));
+    }
+    r->et->faults.lost_bytes += fd_bytes_in_offset(r->in, r->in->at) - from;
+    return found;
+}
+
+/* Nodes up to the end of the list, or of the file. */
+static fd_status
+read_nodes(reading *r)
+{
+    r->any = true;
+    r->first = true;
+    for (;;) {
+        fd_scan_result result = attempt(r, node_step);
+        if (result == FD_SCAN_ENOMEM) {
+            return FD_ENOMEM;
+        }
+        if (result == FD_SCAN_DONE) {
+            r->first = false;
+            return FD_OK;
+        }
+        r->first = false;
+        if (result != FD_SCAN_OK) {
+            note_damage(r, result);
+            if (!skip_damage(r)) {
+                return r->in->status;
+            }
+            r->first = true;
+        }
+    }
+}
+
+static fd_status
+read_members(reading *r)
+{
+    fd_status status = FD_OK;
+    r->first = true;
+    while (status == FD_OK && (r->in->at < r->in->end || !r->in->ended)) {
+        fd_scan_result result = attempt(r, member_step);
+        if (result == FD_SCAN_DONE || result == FD_SCAN_ENOMEM) {
+            return result == FD_SCAN_DONE ? FD_OK : FD_ENOMEM;
+        }
+        if (result != FD_SCAN_OK) {
+            note_damage(r, result);
+            return FD_OK;
+        }
+        r->first = false;
+        status = r->value.from == NULL ? read_nodes(r) : take_member(r);
+    }
+    return status;
+}
+
+fd_status
+fd_et_read_pytorch(fd_et *et, fd_bytes_in *in, const char *path,
+                   fd_error *error)
+{
+    reading r = {.et = et, .in = in};
+    fd_status status = FD_OK;
+    fd_scan_result result = attempt(&r, start_step);
+    if (result == FD_SCAN_OK) {
+        status = read_members(&r);
+    }
+    fd_scan_clear(&r.scan);
+    if (status != FD_OK || result == FD_SCAN_ENOMEM) {
+        return FD_ENOMEM;
+    }
+    if (!r.any) {
+        return fd_fail(error, FD_EFORMAT,
+                       "%s: no execution trace: it has no \"nodes\"", path);
+    }
+    return FD_OK;
+}

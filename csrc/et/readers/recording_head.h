@@ -1,0 +1,11 @@
+/* What a recording says of its process, and not of calls. */
+#ifndef FD_RECORDING_HEAD_H
+#define FD_RECORDING_HEAD_H
+
+#include "et/et_graph.h"
+#include "trace/reader/file_chunks.h"
+
+/* Rank, world, host, times and process groups. */
+fd_status fd_et_put_recording_head(fd_et *et, const fd_chunks *file);
+
+#endif

@@ -1,0 +1,161 @@
+#include "et/readers/tensor_identities.h"
+
+#include <stdlib.h>
+
+/* An address in use, or the beginning of a call that made what it gives. */
+typedef struct sighting {
+    uint64_t address;
+    uint64_t order; /* twice the place of the event, plus 1 for `makes` */
+    uint32_t slot;  /* in the lists; UINT32_MAX: it makes it */
+} sighting;
+
+typedef FD_VECTOR(sighting) sighting_list;
+
+enum { MAKES = UINT32_MAX };
+
+static int
+compare(const void *left, const void *right)
+{
+    const sighting *a = left;
+    const sighting *b = right;
+    if (a->address != b->address) {
+        return a->address < b->address ? -1 : 1;
+    }
+    if (a->order != b->order) {
+        return a->order < b->order ? -1 : 1;
+    }
+    return a->slot < b->slot ? -1 : a->slot > b->slot;
+}
+
+static bool
+takes(const fd_et_call *call, uint64_t address, int field)
+{
+    fd_words in = call->in;
+    fd_operand tensor;
+    while (fd_words_tensor(&in, &tensor)) {
+        if (tensor.more[field] == address) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static fd_status
+see(sighting_list *list, const fd_et_call *call, int field)
+{
+    fd_words in = call->in;
+    fd_words out = call->out;
+    fd_operand tensor;
+    uint32_t slot = call->first;
+    fd_status status = FD_OK;
+    while (status == FD_OK && fd_words_tensor(&in, &tensor)) {
+        status = fd_vector_push(list, (sighting){tensor.more[field],
+                                                 2 * (uint64_t)call->begin,
+                                                 slot++});
+    }
+    while (status == FD_OK && fd_words_tensor(&out, &tensor)) {
+        uint64_t address = tensor.more[field];
+        if (!takes(call, address, field)) {
+            status = fd_vector_push(
+                list, (sighting){address, 2 * (uint64_t)call->begin + 1,
+                                 MAKES});
+        }
+        if (status == FD_OK) {
+            status = fd_vector_push(list, (sighting){
+                address, 2 * (uint64_t)call->end, slot++});
+        }
+    }
+    return status;
+}
+
+/* Number what the list tells apart. `storages`: those of the tensors, when
+ * these are what is numbered. */
+static uint32_t
+number(const sighting_list *list, const uint32_t *storages, uint32_t *numbers)
+{
+    uint32_t count = 0;
+    uint64_t address = 0;
+    uint32_t storage = 0;
+    bool made = true;
+    for (uint32_t i = 0; i < list->count; i++) {
+        const sighting *s = &list->list[i];
+        made = made || s->address != address;
+        address = s->address;
+        if (s->slot == MAKES) {
+            made = true;
+            continue;
+        }
+        uint32_t now = storages != NULL ? storages[s->slot] : 0;
+        if (address == 0) { /* a tensor without storage */
+            numbers[s->slot] = 0;
+            continue;
+        }
+        count += made || now != storage;
+        numbers[s->slot] = count;
+        storage = now;
+        made = false;
+    }
+    return count;
+}
+
+static fd_status
+tell_apart(const fd_et_calls *calls, int field, const uint32_t *storages,
+           uint32_t *numbers, uint32_t *count)
+{
+    sighting_list list = {NULL, 0, 0};
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < calls->count && status == FD_OK; i++) {
+        status = see(&list, &calls->list[i], field);
+    }
+    if (status == FD_OK && list.count > 0) {
+        qsort(list.list, list.count, sizeof *list.list, compare);
+        *count = number(&list, storages, numbers);
+    }
+    fd_vector_clear(&list);
+    return status;
+}
+
+static uint32_t
+count_tensors(fd_words words)
+{
+    fd_operand tensor;
+    uint32_t count = 0;
+    while (fd_words_tensor(&words, &tensor)) {
+        count++;
+    }
+    return count;
+}
+
+fd_status
+fd_et_identify(fd_et_calls *calls, fd_et_identities *identities)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < calls->count; i++) {
+        fd_et_call *call = &calls->list[i];
+        call->first = count;
+        call->outs = count + count_tensors(call->in);
+        count = call->outs + count_tensors(call->out);
+    }
+    if (fd_vector_reserve(&identities->tensors, count) != FD_OK
+        || fd_vector_reserve(&identities->storages, count) != FD_OK) {
+        return FD_ENOMEM;
+    }
+    identities->tensors.count = count;
+    identities->storages.count = count;
+    fd_status status = tell_apart(calls, FD_TENSOR_STORAGE, NULL,
+                                  identities->storages.list,
+                                  &identities->storage_count);
+    return status != FD_OK
+               ? status
+               : tell_apart(calls, FD_TENSOR_ADDRESS,
+                            identities->storages.list,
+                            identities->tensors.list,
+                            &identities->tensor_count);
+}
+
+void
+fd_et_identities_clear(fd_et_identities *identities)
+{
+    fd_vector_clear(&identities->tensors);
+    fd_vector_clear(&identities->storages);
+}

@@ -1,0 +1,339 @@
+#include "et/tools/et_diff.h"
+
+#include "et/et_edges.h"
+#include "et/call_forms.h"
+
+#include <string.h>
+
+/* A change of less than this part of the time of all is none: short calls
+ * differ from run to run. */
+enum { LEAST_PART = 100 };
+
+void
+fd_et_diff_clear(fd_et_diff *diff)
+{
+    fd_vector_clear(&diff->names);
+    fd_vector_clear(&diff->changed);
+    fd_vector_clear(&diff->only);
+    fd_vector_clear(&diff->forms);
+    fd_text_pool_clear(&diff->texts);
+    fd_text_pool_clear(&diff->keys);
+    fd_map_clear(&diff->name_rows);
+    fd_map_clear(&diff->changed_rows);
+    fd_map_clear(&diff->only_rows[0]);
+    fd_map_clear(&diff->only_rows[1]);
+}
+
+static void
+on_rank(const fd_et_diff *diff, fd_et_diff_ranks *ranks, const fd_et *et)
+{
+    if (ranks->last != diff->ranks + 1) {
+        ranks->first = ranks->count == 0 ? et->rank : ranks->first;
+        ranks->count++;
+        ranks->last = diff->ranks + 1;
+    }
+}
+
+static bool
+is_timed(const fd_et_node *node)
+{
+    return (node->flags & (FD_ET_TIMED | FD_ET_GUESSED)) == FD_ET_TIMED;
+}
+
+static fd_status
+name_row(fd_et_diff *diff, uint32_t name, fd_et_diff_name **row)
+{
+    uint32_t number = fd_map_get(&diff->name_rows, (uint64_t)name + 1);
+    fd_status status = FD_OK;
+    if (number == 0) {
+        number = diff->names.count + 1;
+        status = fd_vector_push(&diff->names,
+                                (fd_et_diff_name){.name = name});
+        if (status == FD_OK) {
+            status = fd_map_put(&diff->name_rows, (uint64_t)name + 1, number);
+        }
+    }
+    *row = status == FD_OK ? &diff->names.list[number - 1] : NULL;
+    return status;
+}
+
+/* Counts of one side; `*span` is from the first begin to the last end, -1
+ * without times. */
+static fd_status
+count_names(fd_et_diff *diff, const fd_et_twin_side *side, int at,
+            int64_t *span)
+{
+    const fd_et *et = side->et;
+    int64_t begin = INT64_MAX;
+    int64_t end = INT64_MIN;
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
+        const fd_et_node *node = &et->nodes.list[i];
+        fd_et_diff_name *row;
+        status = name_row(diff, side->names[i], &row);
+        if (status != FD_OK) {
+            break;
+        }
+        row->rank_count[at]++;
+        if (is_timed(node)) {
+            row->rank_ns[at] += node->dur_ns;
+            begin = node->start_ns < begin ? node->start_ns : begin;
+            end = fd_et_end(node) > end
+                      ? fd_et_end(node)
+                      : end;
+        }
+    }
+    *span = begin == INT64_MAX ? -1 : fd_minus(end, begin);
+    return status;
+}
+
+static bool
+is_slower(const fd_et_diff *diff, const int64_t ns[2], const int64_t spans[2])
+{
+    int64_t change = ns[1] > ns[0] ? ns[1] - ns[0] : ns[0] - ns[1];
+    return diff->threshold >= 0 && spans[0] >= 0 && spans[1] >= 0
+           && change > spans[0] / LEAST_PART
+           && (double)change > diff->threshold * (double)ns[0];
+}
+
+/* What was counted on this rank, into the sums of all. */
+static void
+fold_names(fd_et_diff *diff, const fd_et *et, const int64_t spans[2])
+{
+    for (uint32_t i = 0; i < diff->names.count; i++) {
+        fd_et_diff_name *row = &diff->names.list[i];
+        if (row->rank_count[0] != row->rank_count[1]) {
+            on_rank(diff, &row->counts, et);
+        }
+        if (is_slower(diff, row->rank_ns, spans)) {
+            on_rank(diff, &row->times, et);
+        }
+        for (int at = 0; at < 2; at++) {
+            row->count[at] += row->rank_count[at];
+            row->ns[at] += row->rank_ns[at];
+            row->rank_count[at] = 0;
+            row->rank_ns[at] = 0;
+        }
+    }
+}
+
+static fd_status
+compare_names(fd_et_diff *diff, const fd_et_twin_side sides[2])
+{
+    int64_t spans[2] = {-1, -1};
+    fd_status status = FD_OK;
+    for (int at = 0; at < 2 && status == FD_OK; at++) {
+        status = count_names(diff, &sides[at], at, &spans[at]);
+        diff->timed[at] += spans[at] >= 0;
+    }
+    if (status == FD_OK) {
+        fold_names(diff, sides[0].et, spans);
+    }
+    return status;
+}
+
+static uint32_t
+what_differs(const fd_et_form *a, const fd_et_form *b)
+{
+    bool shapes = memcmp(a->shapes, b->shapes, sizeof a->shapes) != 0;
+    bool types = memcmp(a->types, b->types, sizeof a->types) != 0;
+    return (uint32_t)shapes * FD_ET_SHAPES_DIFFER
+           | (uint32_t)types * FD_ET_TYPES_DIFFER
+           | (uint32_t)(a->comm != b->comm) * FD_ET_COMMS_DIFFER;
+}
+
+static fd_status
+note_changed(fd_et_diff *diff, const fd_et_twin_side sides[2], uint32_t place)
+{
+    uint32_t twin = sides[0].twins[place] - 1;
+    uint32_t forms[] = {sides[0].forms[place], sides[1].forms[twin]};
+    uint64_t key = (uint64_t)forms[0] << 32 | forms[1];
+    uint32_t row = fd_map_get(&diff->changed_rows, key);
+    fd_status status = FD_OK;
+    if (row == 0) {
+        fd_et_diff_form made = {
+            .forms = {forms[0], forms[1]},
+            .what = what_differs(&diff->forms.list[forms[0] - 1],
+                                 &diff->forms.list[forms[1] - 1]),
+            .id = {sides[0].et->nodes.list[place].id,
+                   sides[1].et->nodes.list[twin].id}};
+        status = fd_vector_push(&diff->changed, made);
+        row = diff->changed.count;
+        if (status == FD_OK) {
+            status = fd_map_put(&diff->changed_rows, key, row);
+        }
+    }
+    if (status == FD_OK) {
+        diff->changed.list[row - 1].count++;
+        on_rank(diff, &diff->changed.list[row - 1].ranks, sides[0].et);
+    }
+    return status;
+}
+
+static fd_status
+compare_forms(fd_et_diff *diff, const fd_et_twin_side sides[2])
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < sides[0].et->nodes.count && status == FD_OK;
+         i++) {
+        uint32_t twin = sides[0].twins[i];
+        diff->paired += twin != 0;
+        if (twin != 0 && sides[0].forms[i] != sides[1].forms[twin - 1]) {
+            status = note_changed(diff, sides, i);
+        }
+    }
+    return status;
+}
+
+/* The row of the highest call around a node that is in this trace alone. */
+static fd_status
+only_row(fd_et_diff *diff, const fd_et_twin_side *side, uint32_t at,
+         uint32_t place, fd_et_diff_only **row)
+{
+    const fd_et_node *node = &side->et->nodes.list[place];
+    uint32_t parent = node->parent == 0 ? 0 : side->names[node->parent - 1];
+    uint64_t key = (uint64_t)side->names[place] << 32 | (parent + 1);
+    uint32_t number = fd_map_get(&diff->only_rows[at], key);
+    fd_status status = FD_OK;
+    if (number == 0) {
+        status = fd_vector_push(
+            &diff->only, (fd_et_diff_only){.side = at,
+                                           .name = side->names[place],
+                                           .parent = parent, .id = node->id});
+        number = diff->only.count;
+        if (status == FD_OK) {
+            status = fd_map_put(&diff->only_rows[at], key, number);
+        }
+    }
+    *row = status == FD_OK ? &diff->only.list[number - 1] : NULL;
+    return status;
+}
+
+static fd_status
+note_only(fd_et_diff *diff, const fd_et_twin_side *side, uint32_t at)
+{
+    const fd_et *et = side->et;
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
+        uint32_t top = i;
+        fd_et_diff_only *row;
+        if (side->twins[i] != 0) {
+            continue;
+        }
+        while (et->nodes.list[top].parent != 0
+               && side->twins[et->nodes.list[top].parent - 1] == 0) {
+            top = et->nodes.list[top].parent - 1;
+        }
+        status = only_row(diff, side, at, top, &row);
+        if (status == FD_OK) {
+            row->nodes++;
+            row->count += top == i;
+            on_rank(diff, &row->ranks, et);
+        }
+    }
+    return status;
+}
+
+static uint64_t
+edge_key(uint32_t from, uint32_t to)
+{
+    return (uint64_t)(from + 1) << 32 | to;
+}
+
+/* Edges of the first trace that the second has between the twins. */
+static fd_status
+compare_edges(fd_et_diff *diff, const fd_et_twin_side sides[2])
+{
+    const fd_et *et = sides[0].et;
+    const fd_et *other = sides[1].et;
+    fd_map kinds = {.entries = NULL};
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < other->edges.count && status == FD_OK; i++) {
+        const fd_et_edge *edge = &other->edges.list[i];
+        status = fd_map_put(&kinds, edge_key(edge->from, edge->to),
+                            edge->kinds);
+    }
+    for (uint32_t i = 0; i < et->edges.count && status == FD_OK; i++) {
+        const fd_et_edge *edge = &et->edges.list[i];
+        uint32_t from = sides[0].twins[edge->from];
+        uint32_t to = sides[0].twins[edge->to];
+        uint32_t both = from == 0 || to == 0
+                            ? 0
+                            : edge->kinds
+                                  & fd_map_get(&kinds,
+                                               edge_key(from - 1, to - 1));
+        for (int kind = 0; kind < FD_ET_KINDS; kind++) {
+            diff->shared[kind] += (both & 1U << kind) != 0;
+        }
+    }
+    fd_map_clear(&kinds);
+    for (int at = 0; at < 2; at++) {
+        uint64_t counts[FD_ET_KINDS];
+        fd_et_count_edges(sides[at].et, counts);
+        for (int kind = 0; kind < FD_ET_KINDS; kind++) {
+            diff->edges[kind][at] += counts[kind];
+        }
+    }
+    return status;
+}
+
+static fd_status
+compare(fd_et_diff *diff, fd_et_twin_side sides[2])
+{
+    fd_status status = fd_et_find_forms(diff, &sides[0]);
+    if (status == FD_OK) {
+        status = fd_et_find_forms(diff, &sides[1]);
+    }
+    if (status == FD_OK) {
+        status = fd_et_find_twins(sides);
+    }
+    if (status == FD_OK) {
+        status = compare_names(diff, sides);
+    }
+    if (status == FD_OK) {
+        status = compare_forms(diff, sides);
+    }
+    for (uint32_t at = 0; at < 2 && status == FD_OK; at++) {
+        status = note_only(diff, &sides[at], at);
+    }
+    return status == FD_OK ? compare_edges(diff, sides) : status;
+}
+
+fd_status
+fd_et_diff_add(fd_et_diff *diff, const fd_et *before, const fd_et *after)
+{
+    fd_et_twin_side sides[2] = {{.et = NULL}, {.et = NULL}};
+    fd_status status = fd_et_twin_side_make(&sides[0], before);
+    if (status == FD_OK) {
+        status = fd_et_twin_side_make(&sides[1], after);
+    }
+    if (status == FD_OK) {
+        status = compare(diff, sides);
+    }
+    diff->nodes[0] += before->nodes.count;
+    diff->nodes[1] += after->nodes.count;
+    diff->ranks++;
+    fd_et_twin_side_clear(&sides[0]);
+    fd_et_twin_side_clear(&sides[1]);
+    return status;
+}
+
+bool
+fd_et_diff_says(const fd_et_diff_name *row)
+{
+    return row->counts.count > 0 || row->times.count > 0;
+}
+
+bool
+fd_et_diff_any(const fd_et_diff *diff)
+{
+    bool any = diff->changed.count > 0 || diff->only.count > 0;
+    for (uint32_t i = 0; i < diff->names.count; i++) {
+        any = any || fd_et_diff_says(&diff->names.list[i]);
+    }
+    for (int kind = 0; kind < FD_ET_KINDS; kind++) {
+        any = any || diff->edges[kind][0] != diff->shared[kind]
+              || diff->edges[kind][1] != diff->shared[kind];
+    }
+    return any;
+}

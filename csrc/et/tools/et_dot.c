@@ -1,0 +1,215 @@
+#include "et/tools/et_dot.h"
+
+#include "et/tools/et_collapse.h"
+#include "et/et_names.h"
+#include "graphs/graph_text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* Boxes; lines of dependencies beside those of calls, where each box is a node
+ * and where it is many: these depend on one another in all ways, and more than
+ * the most frequent hide the calls; characters of a name. */
+enum { BOXES = 120, LINES = 400, FOLDED_LINES = 40, TITLE = 44 };
+
+static const char *const colours[FD_ET_KINDS] = {
+    "#B4BCC6", "#2E7D32", "#00838F", "#6A1B9A",
+    "#C62828", "#EF6C00", "#1565C0", "#5D4037"};
+
+static const char *
+fill_of(const fd_et *et, const fd_et_box *box)
+{
+    const fd_et_node *node = &et->nodes.list[box->node];
+    return box->others                   ? "#F1F3F5"
+           : node->type >= FD_ET_SEND    ? "#FDE3C8"
+           : box->gpu                    ? "#DDF1DE"
+           : node->type == FD_ET_METADATA ? "#F1F3F5"
+                                         : "#E6EFFA";
+}
+
+static void
+put_box(fd_buffer *to, const fd_et *et, const fd_et_folds *folds, uint32_t at)
+{
+    const fd_et_box *box = &folds->boxes.list[at];
+    uint32_t name = et->nodes.list[box->node].name;
+    fd_buffer_format(to, "n%" PRIu32 " [fillcolor=\"%s\", label=\"", at,
+                     fill_of(et, box));
+    if (box->others) {
+        fd_text_count(to, folds->names);
+        fd_buffer_text(to, " other names");
+    }
+    else {
+        fd_text_dot(to, fd_et_text(et, name),
+                    fd_text_pool_size(&et->texts, name), TITLE);
+    }
+    if (box->count > 1 || box->ns > 0) {
+        fd_buffer_text(to, "\\n");
+    }
+    if (box->count > 1) {
+        fd_buffer_text(to, "\xC3\x97 ");
+        fd_text_count(to, box->count);
+    }
+    if (box->ns > 0) {
+        fd_buffer_text(to, box->count > 1 ? " \xC2\xB7 " : "");
+        fd_text_time(to, (uint64_t)box->ns);
+    }
+    fd_buffer_text(to, "\"]\n");
+}
+
+static double
+width_of(uint64_t count)
+{
+    return 0.8 + 0.5 * log10((double)(count == 0 ? 1 : count));
+}
+
+static void
+put_call(fd_buffer *to, const fd_et_line *line)
+{
+    fd_buffer_format(to,
+                     "n%" PRIu32 " -> n%" PRIu32 " [style=dotted, "
+                     "color=\"#5F6B7A\", arrowhead=none, weight=10]\n",
+                     line->from, line->to);
+}
+
+static void
+put_line(fd_buffer *to, const fd_et_line *line, int kind)
+{
+    fd_buffer_format(to,
+                     "n%" PRIu32 " -> n%" PRIu32 " [color=\"%s\", "
+                     "penwidth=%.2f%s",
+                     line->from, line->to, colours[kind],
+                     width_of(line->counts[kind]),
+                     kind == FD_ET_LAUNCH ? "" : ", constraint=false");
+    if (line->counts[kind] > 1) {
+        /* A label that takes part in the layout makes Graphviz fail on some
+         * graphs. */
+        fd_buffer_format(to, ", xlabel=\"%" PRIu64 "\", fontcolor=\"%s\"",
+                         line->counts[kind], colours[kind]);
+    }
+    fd_buffer_text(to, "]\n");
+}
+
+typedef struct drawn {
+    uint64_t count;
+    uint32_t line;
+    int kind;
+} drawn;
+
+static int
+more_often(const void *a, const void *b)
+{
+    const drawn *one = a;
+    const drawn *other = b;
+    if ((one->kind == FD_ET_DATA) != (other->kind == FD_ET_DATA)) {
+        return one->kind == FD_ET_DATA ? 1 : -1;
+    }
+    if (one->count != other->count) {
+        return one->count > other->count ? -1 : 1;
+    }
+    if (one->line != other->line) {
+        return one->line < other->line ? -1 : 1;
+    }
+    return one->kind - other->kind;
+}
+
+/* Program order says nothing among folded calls: a comes before b and b before
+ * a. */
+static bool
+is_drawn(const fd_et_folds *folds, int kind)
+{
+    return kind != FD_ET_ORDER || folds->folding == FD_ET_EACH;
+}
+
+/* The most frequent lines, tensors last: there are many of them; `*left` is how
+ * many are not drawn. */
+static fd_status
+put_lines(fd_buffer *to, const fd_et_folds *folds, uint32_t *left)
+{
+    size_t room = (size_t)folds->lines.count * FD_ET_KINDS + 1;
+    drawn *list = fd_calloc(room, sizeof *list);
+    uint32_t most = folds->folding == FD_ET_EACH ? LINES : FOLDED_LINES;
+    uint32_t count = 0;
+    if (list == NULL) {
+        return FD_ENOMEM;
+    }
+    for (uint32_t i = 0; i < folds->lines.count; i++) {
+        const fd_et_line *line = &folds->lines.list[i];
+        if (line->calls > 0) {
+            put_call(to, line);
+        }
+        for (int kind = 0; kind < FD_ET_KINDS; kind++) {
+            if (line->counts[kind] > 0 && is_drawn(folds, kind)) {
+                list[count++] = (drawn){line->counts[kind], i, kind};
+            }
+        }
+    }
+    qsort(list, count, sizeof *list, more_often);
+    for (uint32_t i = 0; i < count && i < most; i++) {
+        put_line(to, &folds->lines.list[list[i].line], list[i].kind);
+    }
+    *left = count > most ? count - most : 0;
+    fd_free(list);
+    return FD_OK;
+}
+
+static void
+put_legend(fd_buffer *to, const fd_et *et, const fd_et_folds *folds,
+           uint32_t left)
+{
+    static const char *const foldings[] = {
+        "each node", "calls of one name below one call are one box",
+        "calls of one name are one box",
+        "calls of one name are one box, small ones together"};
+    bool seen[FD_ET_KINDS] = {false};
+    fd_buffer_text(to, "label=<");
+    fd_text_count(to, et->nodes.count);
+    fd_buffer_format(to, " nodes: %s. Dotted: calls", foldings[folds->folding]);
+    for (uint32_t i = 0; i < folds->lines.count; i++) {
+        for (int kind = 0; kind < FD_ET_KINDS; kind++) {
+            seen[kind] = seen[kind] || folds->lines.list[i].counts[kind] > 0;
+        }
+    }
+    for (int kind = 0; kind < FD_ET_KINDS; kind++) {
+        if (seen[kind] && is_drawn(folds, kind)) {
+            fd_buffer_format(to, " <FONT COLOR=\"%s\"><B>\xE2\x86\x92 %s</B>"
+                                 "</FONT>",
+                             colours[kind], fd_et_kind_name(kind));
+        }
+    }
+    if (left > 0) {
+        fd_buffer_format(to, ". %" PRIu32 " rare lines are left out", left);
+    }
+    if (folds->folding != FD_ET_EACH) {
+        fd_buffer_text(to, ". Order is not drawn");
+    }
+    fd_buffer_text(to, ">\n");
+}
+
+fd_status
+fd_et_write_dot(const fd_et *et, fd_bytes_out *out)
+{
+    fd_buffer *to = fd_bytes_out_text(out);
+    fd_et_folds folds;
+    uint32_t left = 0;
+    fd_status status = fd_et_fold(&folds, et, BOXES);
+    if (status == FD_OK) {
+        fd_buffer_text(to,
+                       "digraph trace {\ngraph [fontname=\"Helvetica,Arial,"
+                       "sans-serif\", fontsize=12, labelloc=b, labeljust=l, "
+                       "ranksep=0.4, nodesep=0.2, rankdir=LR]\nnode "
+                       "[shape=box, style=\"rounded,filled\", "
+                       "color=\"#8893A0\", fontname=\"Helvetica,Arial,"
+                       "sans-serif\", fontsize=12, margin=\"0.1,0.05\"]\n"
+                       "edge [arrowsize=0.6, fontsize=9, fontname=\""
+                       "Helvetica,Arial,sans-serif\"]\n");
+        for (uint32_t i = 0; i < folds.boxes.count; i++) {
+            put_box(to, et, &folds, i);
+        }
+        status = put_lines(to, &folds, &left);
+        put_legend(to, et, &folds, left);
+        fd_buffer_text(to, "}\n");
+    }
+    fd_et_folds_clear(&folds);
+    return status;
+}

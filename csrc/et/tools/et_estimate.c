@@ -1,0 +1,302 @@
+#include "et/tools/et_estimate.h"
+
+#include "et/tools/et_simulator.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* PyTorch's number for what programs mark themselves. */
+enum { USER_SCOPE = 7 };
+
+void
+fd_et_estimate_clear(fd_et_estimate *estimate)
+{
+    fd_text_pool_clear(&estimate->texts);
+    fd_vector_clear(&estimate->steps);
+    fd_vector_clear(&estimate->path);
+}
+
+static fd_status
+judge(const fd_et *traces, uint32_t count, fd_et_estimate *e, fd_error *error)
+{
+    bool any = false;
+    for (uint32_t r = 0; r < count; r++) {
+        for (uint32_t i = 0; i < traces[r].nodes.count; i++) {
+            const fd_et_node *node = &traces[r].nodes.list[i];
+            bool timed = (node->flags & FD_ET_TIMED) != 0
+                         && node->start_ns > 0;
+            any = any || timed;
+            e->untimed += !timed && (node->flags & FD_ET_PROCESS) == 0;
+        }
+    }
+    return any ? FD_OK
+               : fd_fail(error, FD_EINVAL,
+                         "no start times in these traces: link them with "
+                         "Kineto traces first (fastdispatch et link)");
+}
+
+/* -- steps ----------------------------------------------------------------- */
+
+static bool
+is_step(const fd_et *et, const fd_et_node *node)
+{
+    return (node->flags & FD_ET_GPU) == 0
+           && strncmp(fd_et_text(et, node->name), "ProfilerStep#", 13) == 0;
+}
+
+/* The step of this name, made when it is the first; NULL without memory. */
+static fd_et_step *
+step_of(fd_et_estimate *e, const fd_et *et, const fd_et_node *node)
+{
+    uint32_t name;
+    if (fd_text_pool_add(&e->texts, fd_et_text(et, node->name),
+                         fd_text_pool_size(&et->texts, node->name), &name)
+        != FD_OK) {
+        return NULL;
+    }
+    for (uint32_t i = 0; i < e->steps.count; i++) {
+        if (e->steps.list[i].name == name) {
+            return &e->steps.list[i];
+        }
+    }
+    fd_et_step step = {.name = name};
+    for (int t = 0; t < FD_ET_TELLINGS; t++) {
+        step.begin[t] = INT64_MAX;
+        step.end[t] = INT64_MIN;
+    }
+    return fd_vector_push(&e->steps, step) == FD_OK
+               ? &e->steps.list[e->steps.count - 1]
+               : NULL;
+}
+
+static void
+widen(fd_et_step *step, fd_et_telling telling, int64_t begin, int64_t end)
+{
+    step->begin[telling] = begin < step->begin[telling] ? begin
+                                                        : step->begin[telling];
+    step->end[telling] = end > step->end[telling] ? end : step->end[telling];
+}
+
+static void
+tell_node(const fd_play_rank *rank, uint32_t place, fd_et_telling telling,
+          fd_et_step *step)
+{
+    if (telling == FD_ET_MEASURED) {
+        widen(step, telling, rank->nodes[place].measured,
+              fd_play_measured_end(rank, place));
+    }
+    else {
+        widen(step, telling, rank->nodes[place].start,
+              fd_play_end(rank, place));
+    }
+}
+
+/* The steps of a rank and the kernels below them. `around` has room for all
+ * nodes: the place of the step in `steps`, + 1. */
+static fd_status
+tell_rank(const fd_play_rank *rank, fd_et_telling telling, uint32_t *around,
+          fd_et_estimate *e)
+{
+    for (uint32_t i = 0; i < rank->et->nodes.count; i++) {
+        const fd_et_node *node = &rank->et->nodes.list[i];
+        around[i] = node->parent == 0 || node->parent > i
+                        ? 0
+                        : around[node->parent - 1];
+        bool begins = is_step(rank->et, node);
+        if (begins) {
+            fd_et_step *step = step_of(e, rank->et, node);
+            if (step == NULL) {
+                return FD_ENOMEM;
+            }
+            around[i] = (uint32_t)(step - e->steps.list) + 1;
+        }
+        if (around[i] != 0
+            && (begins || (node->flags & FD_ET_GPU) != 0)) {
+            tell_node(rank, i, telling, &e->steps.list[around[i] - 1]);
+        }
+    }
+    return FD_OK;
+}
+
+static fd_status
+tell_steps(const fd_play *play, fd_et_telling telling, fd_et_estimate *e)
+{
+    fd_status status = FD_OK;
+    for (uint32_t r = 0; r < play->count && status == FD_OK; r++) {
+        size_t nodes = (size_t)play->ranks[r].et->nodes.count + 1;
+        uint32_t *around = fd_malloc(nodes * sizeof *around);
+        status = around == NULL ? FD_ENOMEM
+                                : tell_rank(&play->ranks[r], telling, around,
+                                            e);
+        fd_free(around);
+    }
+    return status;
+}
+
+/* -- the critical path ----------------------------------------------------- */
+
+/* One stretch of the path, added to those of its name and rank. */
+static fd_status
+add_stretch(fd_et_estimate *e, fd_map *places, const fd_et *et, uint32_t rank,
+            uint32_t name, int64_t ns)
+{
+    uint32_t text = 0;
+    fd_status status = FD_OK;
+    if (ns <= 0) {
+        return FD_OK;
+    }
+    if (name != 0) {
+        status = fd_text_pool_add(&e->texts, fd_et_text(et, name),
+                                  fd_text_pool_size(&et->texts, name), &text);
+    }
+    uint64_t key = (uint64_t)rank << 32 | (text + 1);
+    uint32_t place = fd_map_get(places, key);
+    if (status == FD_OK && place == 0) {
+        status = fd_vector_push(&e->path, (fd_et_stretch){text, rank, 0, 0});
+        place = e->path.count;
+        status = status == FD_OK ? fd_map_put(places, key, place) : status;
+    }
+    if (status == FD_OK) {
+        e->path.list[place - 1].count++;
+        e->path.list[place - 1].ns =
+            fd_plus(e->path.list[place - 1].ns, ns);
+    }
+    return status;
+}
+
+static int
+by_length(const void *a, const void *b)
+{
+    const fd_et_stretch *one = a;
+    const fd_et_stretch *other = b;
+    return one->ns != other->ns       ? (one->ns > other->ns ? -1 : 1)
+           : one->rank != other->rank ? (one->rank < other->rank ? -1 : 1)
+           : one->name < other->name  ? -1
+                                      : 1;
+}
+
+/* Whose own time passes between calls: the operator around them, or nobody's,
+ * where Python runs. */
+static uint32_t
+own_time_of(const fd_et *et, uint32_t place)
+{
+    const fd_et_node *node = &et->nodes.list[place];
+    bool runs = node->scope != USER_SCOPE
+                && (node->flags & (FD_ET_THREAD | FD_ET_PROCESS)) == 0;
+    return runs ? node->name : 0;
+}
+
+typedef struct going {
+    const fd_play *play;
+    fd_et_estimate *e;
+    fd_map places;
+    fd_play_place at;
+    int64_t until; /* what came later is told */
+} going;
+
+/* The path came from `from` on, which was up to `since`. */
+static fd_status
+go(going *g, fd_play_place to, int64_t since, uint32_t name)
+{
+    const fd_et *et = g->play->ranks[g->at.rank].et;
+    int64_t until = since < g->until ? since : g->until;
+    fd_status status = add_stretch(g->e, &g->places, et, g->at.rank, name,
+                                   fd_minus(g->until, until));
+    g->until = until;
+    g->at = to;
+    return status;
+}
+
+/* From a node back to what held it up. */
+static fd_status
+step_back(going *g)
+{
+    const fd_play_rank *rank = &g->play->ranks[g->at.rank];
+    uint32_t place = g->at.place - 1;
+    const fd_play_node *node = &rank->nodes[place];
+    const fd_et_node *made = &rank->et->nodes.list[place];
+    const fd_play_node *kernel =
+        node->synced != 0 ? &rank->nodes[node->synced - 1] : NULL;
+    if (kernel != NULL && kernel->end > node->start
+        && kernel->end <= g->until) {
+        return go(g, (fd_play_place){g->at.rank, node->synced}, kernel->end,
+                  made->name);
+    }
+    if (node->last != 0 && node->synced == 0 && g->until > node->start
+        && fd_play_end(rank, node->last - 1) <= g->until) {
+        return go(g, (fd_play_place){g->at.rank, node->last},
+                  fd_play_end(rank, node->last - 1),
+                  own_time_of(rank->et, place));
+    }
+    if (node->held.place != 0 && node->begun <= g->until) {
+        return go(g, node->held, node->begun, made->name);
+    }
+    fd_status status = go(g, g->at, node->start, made->name);
+    if (status == FD_OK) {
+        uint32_t around = made->parent == 0
+                              ? 0
+                              : own_time_of(rank->et, made->parent - 1);
+        status = go(g, node->why, node->ready, around);
+    }
+    return status;
+}
+
+/* From the last end back to the first begin. */
+static fd_status
+find_path(const fd_play *play, fd_et_estimate *e)
+{
+    going g = {.play = play, .e = e, .at = play->last, .until = play->end};
+    uint32_t rank = g.at.rank;
+    fd_status status = FD_OK;
+    while (status == FD_OK && g.at.place != 0) {
+        rank = g.at.rank;
+        status = step_back(&g);
+    }
+    if (status == FD_OK) {
+        /* It began later than the first. */
+        g.at.rank = rank;
+        status = go(&g, g.at, play->measured_begin, 0);
+    }
+    fd_map_clear(&g.places);
+    if (status == FD_OK && e->path.count > 0) {
+        qsort(e->path.list, e->path.count, sizeof *e->path.list, by_length);
+    }
+    return status;
+}
+
+fd_status
+fd_et_estimate_make(const fd_et *traces, uint32_t count,
+                    const fd_et_ranks *ranks, const fd_et_changes *changes,
+                    fd_et_estimate *e, fd_error *error)
+{
+    static const fd_et_changes none = {.bandwidth = 1};
+    fd_play play;
+    *e = (fd_et_estimate){.matched = 0};
+    fd_status status = judge(traces, count, e, error);
+    if (status != FD_OK) {
+        return status;
+    }
+    status = fd_play_make(&play, traces, count, ranks);
+    if (status == FD_OK) {
+        e->measured_ns = fd_minus(play.measured_end,
+                                  play.measured_begin);
+        e->matched = ranks->matches;
+        status = tell_steps(&play, FD_ET_MEASURED, e);
+    }
+    if (status == FD_OK) {
+        fd_play_run(&play, &none);
+        e->replayed_ns = fd_minus(play.end, play.measured_begin);
+        status = tell_steps(&play, FD_ET_REPLAYED, e);
+    }
+    if (status == FD_OK) {
+        fd_play_run(&play, changes);
+        e->predicted_ns = fd_minus(play.end, play.measured_begin);
+        e->broken = play.broken;
+        status = tell_steps(&play, FD_ET_PREDICTED, e);
+    }
+    if (status == FD_OK) {
+        status = find_path(&play, e);
+    }
+    fd_play_clear(&play);
+    return status;
+}

@@ -1,0 +1,67 @@
+/* How long a step would take: the traces of all ranks played again.
+ *
+ * A thread does what it did, with the same pauses between operators; a kernel
+ * begins once its launch, its stream and its events allow; a collective once
+ * all ranks are in it that it waits for. What was changed moves all that waits
+ * for it. */
+#ifndef FD_ET_ESTIMATE_H
+#define FD_ET_ESTIMATE_H
+
+#include "et/tools/et_ranks.h"
+
+typedef struct fd_et_scale {
+    const char *name; /* of operators, with all they enclose, or of kernels */
+    double factor;
+} fd_et_scale;
+
+typedef struct fd_et_changes {
+    const fd_et_scale *scales;
+    size_t scale_count;
+    double bandwidth;   /* of collectives and messages: 2 is twice as fast */
+    int64_t latency_ns; /* more, for each of them */
+} fd_et_changes;
+
+/* A stretch of the critical path, all of one name together. */
+typedef struct fd_et_stretch {
+    uint32_t name; /* text of `texts`; 0: not in an operator */
+    uint32_t rank; /* place */
+    uint64_t count;
+    int64_t ns;
+} fd_et_stretch;
+
+typedef enum fd_et_telling {
+    FD_ET_MEASURED,
+    FD_ET_REPLAYED, /* without changes: how good the model is */
+    FD_ET_PREDICTED,
+    FD_ET_TELLINGS
+} fd_et_telling;
+
+/* ProfilerStep#N of all ranks: from the first begin to the last end of it and
+ * of the kernels below it. */
+typedef struct fd_et_step {
+    uint32_t name; /* text of `texts` */
+    int64_t begin[FD_ET_TELLINGS];
+    int64_t end[FD_ET_TELLINGS];
+} fd_et_step;
+
+typedef struct fd_et_estimate {
+    int64_t measured_ns;  /* from the first begin to the last end */
+    int64_t replayed_ns;  /* the same without changes: how good the model is */
+    int64_t predicted_ns;
+    FD_VECTOR(fd_et_step) steps; /* as the first rank that has them does */
+    uint64_t matched;     /* collectives and messages played together */
+    uint64_t broken;      /* those that were played alone: ranks differ */
+    uint64_t untimed;     /* nodes without times: of no length */
+    fd_text_pool texts;
+    FD_VECTOR(fd_et_stretch) path; /* longest first */
+} fd_et_estimate;
+
+/* `traces` of all ranks, with edges, and what they communicate. FD_EINVAL: they
+ * have no times. Clear it in any case. */
+fd_status fd_et_estimate_make(const fd_et *traces, uint32_t count,
+                              const fd_et_ranks *ranks,
+                              const fd_et_changes *changes,
+                              fd_et_estimate *estimate, fd_error *error);
+void fd_et_estimate_clear(fd_et_estimate *estimate);
+
+#endif

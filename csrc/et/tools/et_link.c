@@ -1,0 +1,387 @@
+#include "et/tools/et_link.h"
+
+#include "et/dtypes.h"
+#include "et/et_file.h"
+#include "et/process_group_table.h"
+#include "et/tools/link_waits.h"
+#include "et/et_order.h"
+#include "et/et_times.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct linking {
+    fd_et *et;
+    fd_kineto *k;
+    fd_et_link *link;
+    fd_map by_rf;       /* PyTorch's number -> place + 1 */
+    fd_map by_external; /* Kineto's -> operator + 1 */
+    fd_map by_call;     /* correlation -> call + 1 */
+    int64_t *keys;      /* when each node came about */
+} linking;
+
+static fd_status
+map_nodes(linking *l)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < l->et->nodes.count && status == FD_OK; i++) {
+        const fd_et_node *node = &l->et->nodes.list[i];
+        if (node->rf_id != 0 && fd_map_get(&l->by_rf, node->rf_id) == 0) {
+            status = fd_map_put(&l->by_rf, node->rf_id, i + 1);
+        }
+    }
+    return status;
+}
+
+static void
+join(linking *l, fd_kineto_op *op, uint32_t place)
+{
+    fd_et *et = l->et;
+    fd_et_node *node = &et->nodes.list[place];
+    if (node->name != op->name) {
+        if (l->link->renamed++ == 0) {
+            snprintf(l->link->example, sizeof l->link->example,
+                     "%" PRIu64 " is %.64s in one and %.64s in the other",
+                     op->rf_id, fd_et_text(et, node->name),
+                     fd_et_text(et, op->name));
+        }
+        return;
+    }
+    if ((node->flags & FD_ET_LINKED) != 0) {
+        l->link->again++;
+        return;
+    }
+    node->flags |= FD_ET_TIMED | FD_ET_LINKED;
+    node->start_ns = op->start;
+    node->dur_ns = op->dur;
+    node->thread = op->thread;
+    op->place = place + 1;
+    l->link->linked++;
+}
+
+static fd_status
+join_ops(linking *l)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < l->k->ops.count && status == FD_OK; i++) {
+        fd_kineto_op *op = &l->k->ops.list[i];
+        uint32_t place = op->rf_id == 0 ? 0 : fd_map_get(&l->by_rf, op->rf_id);
+        l->link->unnumbered += op->rf_id == 0;
+        l->link->only_kineto += op->rf_id != 0 && place == 0;
+        if (place != 0) {
+            join(l, op, place - 1);
+        }
+        if (op->external != 0 && op->external != UINT64_MAX) {
+            status = fd_map_put(&l->by_external, op->external, i + 1);
+        }
+    }
+    return status;
+}
+
+/* Nodes that Kineto does not have are on the thread of what is around them;
+ * the root of a thread is on that of what it encloses. */
+static void
+spread_threads(linking *l)
+{
+    fd_et *et = l->et;
+    for (uint32_t i = et->nodes.count; i-- > 0;) {
+        const fd_et_node *node = &et->nodes.list[i];
+        if (node->parent != 0 && node->thread != 0) {
+            fd_et_node *parent = &et->nodes.list[node->parent - 1];
+            bool root = (parent->flags & FD_ET_THREAD) != 0;
+            parent->thread = root ? node->thread : parent->thread;
+        }
+    }
+    for (uint32_t i = 0; i < et->nodes.count; i++) {
+        fd_et_node *node = &et->nodes.list[i];
+        const uint8_t known = FD_ET_LINKED | FD_ET_THREAD | FD_ET_PROCESS;
+        l->link->only_et += (node->flags & known) == 0;
+        if (node->thread == 0 && (node->flags & FD_ET_PROCESS) == 0) {
+            node->thread = node->parent == 0
+                               ? 0
+                               : et->nodes.list[node->parent - 1].thread;
+        }
+    }
+}
+
+static int
+ops_by_time(const void *a, const void *b)
+{
+    const fd_kineto_op *one = a;
+    const fd_kineto_op *other = b;
+    return one->thread != other->thread ? (one->thread < other->thread ? -1 : 1)
+           : one->start != other->start ? (one->start < other->start ? -1 : 1)
+           : one->dur != other->dur     ? (one->dur > other->dur ? -1 : 1)
+                                        : 0;
+}
+
+static int
+calls_by_time(const void *a, const void *b)
+{
+    const fd_kineto_call *one = a;
+    const fd_kineto_call *other = b;
+    return one->thread != other->thread ? (one->thread < other->thread ? -1 : 1)
+           : one->start != other->start ? (one->start < other->start ? -1 : 1)
+                                        : 0;
+}
+
+/* Both lists by thread and time: the innermost operator that is linked and
+ * still open when the call begins. `open` has room for all operators. */
+static void
+find_around(linking *l, uint32_t *open)
+{
+    fd_kineto *k = l->k;
+    uint32_t depth = 0;
+    uint32_t op = 0;
+    uint64_t thread = 0;
+    for (uint32_t i = 0; i < k->calls.count; i++) {
+        fd_kineto_call *call = &k->calls.list[i];
+        depth = call->thread != thread ? 0 : depth;
+        thread = call->thread;
+        while (op < k->ops.count
+               && (k->ops.list[op].thread < thread
+                   || (k->ops.list[op].thread == thread
+                       && k->ops.list[op].start <= call->start))) {
+            if (k->ops.list[op].thread == thread
+                && k->ops.list[op].place != 0) {
+                open[depth++] = op;
+            }
+            op++;
+        }
+        while (depth > 0
+               && k->ops.list[open[depth - 1]].start
+                          + k->ops.list[open[depth - 1]].dur
+                      < call->start) {
+            depth--;
+        }
+        call->op = depth > 0 ? open[depth - 1] + 1 : 0;
+    }
+}
+
+static fd_status
+match_calls(linking *l)
+{
+    fd_kineto *k = l->k;
+    if (k->calls.count == 0) {
+        return FD_OK;
+    }
+    uint32_t *open = fd_malloc(((size_t)k->ops.count + 1) * sizeof *open);
+    if (open == NULL) {
+        return FD_ENOMEM;
+    }
+    if (k->ops.count > 0) {
+        qsort(k->ops.list, k->ops.count, sizeof *k->ops.list, ops_by_time);
+    }
+    qsort(k->calls.list, k->calls.count, sizeof *k->calls.list, calls_by_time);
+    find_around(l, open);
+    fd_free(open);
+    fd_map_clear(&l->by_external);
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < k->ops.count && status == FD_OK; i++) {
+        uint64_t external = k->ops.list[i].external;
+        if (external != 0 && external != UINT64_MAX) {
+            status = fd_map_put(&l->by_external, external, i + 1);
+        }
+    }
+    for (uint32_t i = 0; i < k->calls.count && status == FD_OK; i++) {
+        uint64_t correlation = k->calls.list[i].correlation;
+        if (correlation != 0 && correlation != UINT64_MAX) {
+            status = fd_map_put(&l->by_call, correlation, i + 1);
+        }
+    }
+    return status;
+}
+
+/* The node that launched a kernel, + 1; `*when`: the launch. */
+static uint32_t
+launcher(linking *l, const fd_kineto_kernel *kernel, int64_t *when)
+{
+    uint32_t call = kernel->correlation == 0
+                        ? 0
+                        : fd_map_get(&l->by_call, kernel->correlation);
+    *when = call != 0 ? l->k->calls.list[call - 1].start : kernel->start;
+    uint32_t op = call != 0 ? l->k->calls.list[call - 1].op : 0;
+    if (op == 0 && kernel->external != 0 && kernel->external != UINT64_MAX) {
+        op = fd_map_get(&l->by_external, kernel->external);
+        l->link->by_external += op != 0;
+    }
+    uint32_t place = op == 0 ? 0 : l->k->ops.list[op - 1].place;
+    if (place != 0 && call == 0) {
+        *when = l->et->nodes.list[place - 1].start_ns;
+    }
+    return place;
+}
+
+static fd_status
+add_kernel(linking *l, fd_kineto_kernel *kernel, uint64_t id, uint32_t parent)
+{
+    fd_et *et = l->et;
+    fd_et_node *node = fd_et_add(et);
+    if (node == NULL) {
+        return FD_ENOMEM;
+    }
+    if (parent != 0) {
+        /* Its tensors are those of the operator. */
+        const fd_et_node *op = &et->nodes.list[parent - 1];
+        uint32_t attrs = node->attrs;
+        *node = *op;
+        node->attrs = attrs;
+        node->attr_count = 0;
+        node->comm = 0;
+    }
+    node->id = id;
+    node->parent_id = parent != 0 ? et->nodes.list[parent - 1].id : 0;
+    node->thread = 0;
+    node->flags = FD_ET_GPU | FD_ET_TIMED;
+    node->start_ns = kernel->start;
+    node->dur_ns = node->self_ns = kernel->dur;
+    node->stream = kernel->stream;
+    node->device = kernel->device;
+    node->name = kernel->name;
+    node->category = kernel->category;
+    kernel->place = et->nodes.count;
+    l->link->alone += parent == 0;
+    if (kernel->group == 0 && kernel->elements < 0) {
+        return FD_OK;
+    }
+    fd_et_comm *comm = fd_et_make_comm(et, et->nodes.count - 1);
+    if (comm == NULL) {
+        return FD_ENOMEM;
+    }
+    comm->group = kernel->group;
+    comm->dtype = kernel->dtype;
+    uint32_t item = fd_et_item_size(fd_et_text(et, kernel->dtype));
+    comm->bytes = kernel->elements >= 0 && item > 0 ? kernel->elements * item
+                                                    : -1;
+    return FD_OK;
+}
+
+/* When nodes came about: operators at their begin, kernels at their launch.
+ * Ids of kernels lie beyond all others. */
+static fd_status
+add_kernels(linking *l)
+{
+    fd_et *et = l->et;
+    uint32_t before = et->nodes.count;
+    uint64_t next = before > 0 ? et->nodes.list[before - 1].id + 1 : 2;
+    size_t all = (size_t)before + l->k->kernels.count + 1;
+    l->keys = fd_malloc(all * sizeof *l->keys);
+    fd_status status = l->keys == NULL ? FD_ENOMEM : FD_OK;
+    for (uint32_t i = 0; i < before && status == FD_OK; i++) {
+        l->keys[i] = et->nodes.list[i].start_ns;
+    }
+    for (uint32_t i = 0; i < l->k->kernels.count && status == FD_OK; i++) {
+        int64_t when;
+        fd_kineto_kernel *kernel = &l->k->kernels.list[i];
+        uint32_t parent = launcher(l, kernel, &when);
+        l->keys[before + i] = when;
+        status = add_kernel(l, kernel, next + i, parent);
+    }
+    l->link->kernels = l->k->kernels.count;
+    return status == FD_OK ? fd_et_finish(et) : status;
+}
+
+typedef struct timed {
+    int64_t key;
+    uint32_t place;
+} timed;
+
+static int
+by_key(const void *a, const void *b)
+{
+    const timed *one = a;
+    const timed *other = b;
+    return one->key != other->key       ? (one->key < other->key ? -1 : 1)
+           : one->place < other->place ? -1
+                                       : 1;
+}
+
+/* Roots come before what they enclose, and so does every node: a clock may
+ * disagree. */
+static fd_status
+number_by_time(linking *l)
+{
+    fd_et *et = l->et;
+    uint32_t count = et->nodes.count;
+    timed *list = fd_malloc(((size_t)count + 1) * sizeof *list);
+    uint32_t *order = fd_malloc(((size_t)count + 1) * sizeof *order);
+    fd_status status = list != NULL && order != NULL ? FD_OK : FD_ENOMEM;
+    for (uint32_t i = 0; i < count && status == FD_OK; i++) {
+        const fd_et_node *node = &et->nodes.list[i];
+        bool root = (node->flags & FD_ET_PROCESS) != 0;
+        l->keys[i] = root ? INT64_MIN : l->keys[i];
+        if (node->parent != 0 && node->parent <= i
+            && l->keys[node->parent - 1] > l->keys[i]) {
+            l->keys[i] = l->keys[node->parent - 1];
+        }
+        list[i] = (timed){l->keys[i], i};
+    }
+    if (status == FD_OK) {
+        qsort(list, count, sizeof *list, by_key);
+        for (uint32_t i = 0; i < count; i++) {
+            order[i] = list[i].place;
+        }
+        status = fd_et_renumber(et, order);
+        et->faults.renumbered = 0;
+    }
+    fd_free(list);
+    fd_free(order);
+    return status;
+}
+
+fd_status
+fd_et_link_kineto(fd_et *et, fd_kineto *k, fd_et_link *link)
+{
+    linking l = {.et = et, .k = k, .link = link};
+    *link = (fd_et_link){.linked = 0};
+    fd_status status = map_nodes(&l);
+    if (status == FD_OK) {
+        status = join_ops(&l);
+    }
+    if (status == FD_OK) {
+        spread_threads(&l);
+        status = fd_et_fill_times(et);
+    }
+    if (status == FD_OK) {
+        status = match_calls(&l);
+    }
+    if (status == FD_OK) {
+        status = add_kernels(&l);
+    }
+    if (status == FD_OK) {
+        fd_et_find_self(et);
+        status = fd_et_find_waits(et, k);
+    }
+    if (status == FD_OK) {
+        status = number_by_time(&l);
+    }
+    fd_map_clear(&l.by_rf);
+    fd_map_clear(&l.by_external);
+    fd_map_clear(&l.by_call);
+    fd_free(l.keys);
+    return status;
+}
+
+fd_status
+fd_et_link_files(fd_et *et, const char *path, const char *kineto,
+                 uint32_t kinds, fd_et_link *link, fd_kineto *read,
+                 fd_error *error)
+{
+    fd_et_format format;
+    *read = (fd_kineto){.events = 0};
+    fd_status status = fd_et_read(et, path, &format, error);
+    if (status == FD_OK && format != FD_ET_PYTORCH) {
+        status = fd_fail(error, FD_EINVAL,
+                         "%s: a %s: give PyTorch's execution trace to link",
+                         path, fd_et_format_name(format));
+    }
+    if (status == FD_OK) {
+        status = fd_kineto_read(read, et, kineto, error);
+    }
+    if (status == FD_OK) {
+        status = fd_et_link_kineto(et, read, link);
+    }
+    return status == FD_OK ? fd_et_complete(et, kinds) : status;
+}

@@ -1,0 +1,326 @@
+#include "et/tools/et_ranks.h"
+
+#include "base/budget.h"
+#include "et/et_names.h"
+
+#include <string.h>
+
+void
+fd_et_ranks_clear(fd_et_ranks *ranks)
+{
+    for (uint32_t i = 0; i < ranks->ranks.count; i++) {
+        fd_vector_clear(&ranks->ranks.list[i].calls);
+        fd_vector_clear(&ranks->ranks.list[i].groups);
+    }
+    fd_vector_clear(&ranks->ranks);
+    fd_vector_clear(&ranks->mismatches);
+    fd_text_pool_clear(&ranks->texts);
+}
+
+static fd_status
+copy_text(fd_et_ranks *ranks, const fd_et *et, uint32_t from, uint32_t *to)
+{
+    return fd_text_pool_add(&ranks->texts, fd_et_text(et, from),
+                            fd_text_pool_size(&et->texts, from), to);
+}
+
+/* Whether a rank is in a list of numbers; an empty one is of all. */
+static bool
+is_listed(const char *list, int64_t rank)
+{
+    bool any = false;
+    while (*list != '\0') {
+        int64_t number = 0;
+        bool digits = false;
+        for (; *list >= '0' && *list <= '9' && number < INT32_MAX; list++) {
+            number = number * 10 + (*list - '0');
+            digits = true;
+        }
+        if (digits && number == rank) {
+            return true;
+        }
+        any = any || digits;
+        list += *list != '\0' && !digits;
+    }
+    return !any;
+}
+
+static fd_status
+add_groups(fd_et_ranks *ranks, const fd_et *et)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < et->groups.count && status == FD_OK; i++) {
+        const fd_et_group *group = &et->groups.list[i];
+        uint32_t name;
+        if (is_listed(fd_et_text(et, group->ranks), et->rank)) {
+            status = copy_text(ranks, et, group->name, &name);
+            if (status == FD_OK) {
+                status = fd_vector_push(
+                    &ranks->ranks.list[ranks->ranks.count - 1].groups, name);
+            }
+        }
+    }
+    return status;
+}
+
+fd_status
+fd_et_ranks_add(fd_et_ranks *ranks, const fd_et *et)
+{
+    fd_status status = fd_vector_push(&ranks->ranks,
+                                      (fd_et_rank){.rank = et->rank});
+    if (status == FD_OK) {
+        status = add_groups(ranks, et);
+    }
+    for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
+        const fd_et_node *node = &et->nodes.list[i];
+        const fd_et_comm *comm = fd_et_comm_of(et, node);
+        if (comm == NULL || node->type < FD_ET_SEND) {
+            continue;
+        }
+        fd_et_call call = {.id = node->id, .bytes = comm->bytes,
+                           .type = node->type, .coll = comm->type,
+                           .peer = node->type == FD_ET_SEND ? comm->dst
+                                                            : comm->src,
+                           .tag = comm->tag, .place = i};
+        status = copy_text(ranks, et, comm->group, &call.group);
+        if (status == FD_OK) {
+            status = copy_text(ranks, et, node->name, &call.name);
+        }
+        if (status == FD_OK) {
+            fd_et_rank *rank = &ranks->ranks.list[ranks->ranks.count - 1];
+            status = fd_vector_push(&rank->calls, call);
+        }
+    }
+    return status;
+}
+
+static fd_status
+note(fd_et_ranks *ranks, fd_et_mismatch mismatch)
+{
+    return ranks->mismatches.count < fd_budget(FD_ET_MISMATCHES)
+               ? fd_vector_push(&ranks->mismatches, mismatch)
+               : FD_OK;
+}
+
+/* The next collective of a group from a place on, + 1; 0: none. */
+static uint32_t
+next_of(const fd_et_rank *rank, uint32_t group, uint32_t from)
+{
+    for (uint32_t i = from; i < rank->calls.count; i++) {
+        const fd_et_call *call = &rank->calls.list[i];
+        if (call->type == FD_ET_COLL && call->group == group) {
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
+static bool
+is_member(const fd_et_rank *rank, uint32_t group)
+{
+    for (uint32_t i = 0; i < rank->groups.count; i++) {
+        if (rank->groups.list[i] == group) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Ranks send parts of their own size only in these. */
+static bool
+may_differ(int32_t coll)
+{
+    return coll == FD_ET_GATHER || coll == FD_ET_SCATTER
+           || coll == FD_ET_ALL_TO_ALL || coll == FD_ET_BARRIER || coll < 0;
+}
+
+static bool
+differ(const fd_et_call *a, const fd_et_call *b, fd_et_mismatch_kind *kind)
+{
+    *kind = a->coll != b->coll ? FD_ET_OTHER_KIND : FD_ET_OTHER_SIZE;
+    return a->coll != b->coll
+           || (!may_differ(a->coll) && a->bytes >= 0 && b->bytes >= 0
+               && a->bytes != b->bytes);
+}
+
+/* The collectives that ranks stand at are one. */
+static void
+number_round(fd_et_ranks *ranks, uint32_t group, const uint32_t *at)
+{
+    ranks->matches++;
+    for (uint32_t i = 0; i < ranks->ranks.count; i++) {
+        fd_et_rank *rank = &ranks->ranks.list[i];
+        if (at[i] > 0 && rank->calls.list[at[i] - 1].group == group) {
+            rank->calls.list[at[i] - 1].match = ranks->matches;
+        }
+    }
+}
+
+/* One group on all ranks that use it, until the first mismatch: what comes
+ * behind that says nothing. `at` has room for all ranks. */
+static fd_status
+compare_group(fd_et_ranks *ranks, uint32_t group, uint32_t *at)
+{
+    uint32_t count = ranks->ranks.count;
+    memset(at, 0, count * sizeof *at);
+    for (uint64_t number = 1;; number++) {
+        uint32_t first = count;
+        uint32_t first_call = 0;
+        uint32_t ended = count;
+        for (uint32_t i = 0; i < count; i++) {
+            const fd_et_rank *rank = &ranks->ranks.list[i];
+            uint32_t call = next_of(rank, group, at[i]);
+            if (call == 0) {
+                /* Ranks that never name the group are no part of it. */
+                ended = at[i] > 0 || is_member(rank, group) ? i : ended;
+                continue;
+            }
+            at[i] = call;
+            fd_et_mismatch_kind kind;
+            if (first == count) {
+                first = i;
+                first_call = call;
+            }
+            else if (differ(&ranks->ranks.list[first].calls.list[first_call
+                                                                 - 1],
+                            &rank->calls.list[call - 1], &kind)) {
+                return note(ranks, (fd_et_mismatch){kind, group, number,
+                                                    first, i, first_call,
+                                                    call});
+            }
+        }
+        if (first == count) {
+            return FD_OK;
+        }
+        if (ended < count) {
+            return note(ranks, (fd_et_mismatch){FD_ET_MISSING, group, number,
+                                                first, ended, first_call, 0});
+        }
+        ranks->collectives++;
+        number_round(ranks, group, at);
+    }
+}
+
+static fd_status
+compare_groups(fd_et_ranks *ranks)
+{
+    fd_map seen = {.entries = NULL};
+    uint32_t *at = fd_calloc((size_t)ranks->ranks.count + 1, sizeof *at);
+    fd_status status = at == NULL ? FD_ENOMEM : FD_OK;
+    for (uint32_t i = 0; i < ranks->ranks.count && status == FD_OK; i++) {
+        const fd_et_rank *rank = &ranks->ranks.list[i];
+        for (uint32_t k = 0; k < rank->calls.count && status == FD_OK; k++) {
+            const fd_et_call *call = &rank->calls.list[k];
+            if (call->type != FD_ET_COLL
+                || fd_map_get(&seen, (uint64_t)call->group + 1) != 0) {
+                continue;
+            }
+            status = fd_map_put(&seen, (uint64_t)call->group + 1, 1);
+            if (status == FD_OK) {
+                status = compare_group(ranks, call->group, at);
+            }
+        }
+    }
+    fd_map_clear(&seen);
+    fd_free(at);
+    return status;
+}
+
+/* The place of a rank, + 1; 0: its trace is not here. */
+static uint32_t
+place_of(const fd_et_ranks *ranks, int64_t rank)
+{
+    for (uint32_t i = 0; i < ranks->ranks.count; i++) {
+        if (ranks->ranks.list[i].rank == rank) {
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
+/* The next message of a type with a peer, of any tag, from a place on, + 1. */
+static uint32_t
+next_message(const fd_et_rank *rank, fd_et_type type, int64_t peer,
+             uint32_t from)
+{
+    for (uint32_t i = from; i < rank->calls.count; i++) {
+        const fd_et_call *call = &rank->calls.list[i];
+        if (call->type == type && call->peer == peer) {
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
+/* From one rank to another, in order. */
+static fd_status
+compare_pair(fd_et_ranks *ranks, uint32_t from, uint32_t to)
+{
+    fd_et_rank *one = &ranks->ranks.list[from];
+    fd_et_rank *other = &ranks->ranks.list[to];
+    uint32_t sent = 0;
+    uint32_t taken = 0;
+    for (uint64_t number = 1;; number++) {
+        sent = next_message(one, FD_ET_SEND, other->rank, sent);
+        taken = next_message(other, FD_ET_RECV, one->rank, taken);
+        if (sent == 0 && taken == 0) {
+            return FD_OK;
+        }
+        fd_et_mismatch found = {.group = 0, .number = number, .one = from,
+                                .other = to, .one_call = sent,
+                                .other_call = taken};
+        if (sent == 0 || taken == 0) {
+            found.kind = sent == 0 ? FD_ET_NO_SEND : FD_ET_NO_RECEIVE;
+            return note(ranks, found);
+        }
+        int64_t size = one->calls.list[sent - 1].bytes;
+        int64_t its = other->calls.list[taken - 1].bytes;
+        if (size >= 0 && its >= 0 && size != its) {
+            found.kind = FD_ET_MESSAGE_SIZE;
+            return note(ranks, found);
+        }
+        ranks->messages++;
+        one->calls.list[sent - 1].match = ++ranks->matches;
+        other->calls.list[taken - 1].match = ranks->matches;
+    }
+}
+
+/* Pairs of ranks of which one names the other. */
+static fd_status
+compare_messages(fd_et_ranks *ranks)
+{
+    fd_map seen = {.entries = NULL};
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < ranks->ranks.count && status == FD_OK; i++) {
+        for (uint32_t k = 0;
+             k < ranks->ranks.list[i].calls.count && status == FD_OK; k++) {
+            const fd_et_call *call = &ranks->ranks.list[i].calls.list[k];
+            if (call->type == FD_ET_COLL) {
+                continue;
+            }
+            uint32_t peer = call->peer < 0 ? 0 : place_of(ranks, call->peer);
+            ranks->unknown += call->peer < 0;
+            if (peer == 0) {
+                continue;
+            }
+            bool sends = call->type == FD_ET_SEND;
+            uint32_t from = sends ? i : peer - 1;
+            uint32_t to = sends ? peer - 1 : i;
+            uint64_t key = (uint64_t)from << 32 | (to + 1);
+            if (fd_map_get(&seen, key) == 0) {
+                status = fd_map_put(&seen, key, 1);
+                status = status == FD_OK ? compare_pair(ranks, from, to)
+                                         : status;
+            }
+        }
+    }
+    fd_map_clear(&seen);
+    return status;
+}
+
+fd_status
+fd_et_ranks_compare(fd_et_ranks *ranks)
+{
+    fd_status status = compare_groups(ranks);
+    return status == FD_OK ? compare_messages(ranks) : status;
+}

@@ -1,0 +1,297 @@
+#include "et/tools/link_waits.h"
+
+#include <stdlib.h>
+
+/* A kernel, to be found by when it ended, or by its stream and launch. */
+typedef struct ended {
+    int64_t end;
+    int64_t launched;
+    uint64_t correlation;
+    int64_t queue;
+    uint32_t place;
+} ended;
+
+/* A node of a thread. */
+typedef struct begun {
+    uint64_t thread;
+    int64_t start;
+    uint32_t place;
+} begun;
+
+typedef struct waits {
+    fd_et *et;
+    const fd_kineto *k;
+    FD_VECTOR(ended) by_end;
+    FD_VECTOR(ended) by_stream; /* and then by correlation */
+    FD_VECTOR(begun) nodes;
+    fd_map syncs; /* correlation -> row of cuda_sync + 1 */
+    fd_map calls; /* correlation -> call + 1 */
+} waits;
+
+/* Clocks of the two sides differ by a little. */
+enum { SLACK = 2000, LOOK_BACK = 64 };
+
+static int
+by_end(const void *a, const void *b)
+{
+    const ended *one = a;
+    const ended *other = b;
+    return one->end < other->end ? -1 : one->end > other->end;
+}
+
+static int
+by_stream(const void *a, const void *b)
+{
+    const ended *one = a;
+    const ended *other = b;
+    return one->queue != other->queue ? (one->queue < other->queue ? -1 : 1)
+           : one->correlation < other->correlation
+               ? -1
+               : one->correlation > other->correlation;
+}
+
+static int
+by_thread(const void *a, const void *b)
+{
+    const begun *one = a;
+    const begun *other = b;
+    return one->thread != other->thread ? (one->thread < other->thread ? -1 : 1)
+           : one->start < other->start ? -1
+                                       : one->start > other->start;
+}
+
+static fd_status
+map_rows(waits *w)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < w->k->syncs.count && status == FD_OK; i++) {
+        uint64_t correlation = w->k->syncs.list[i].correlation;
+        if (correlation != 0 && correlation != UINT64_MAX) {
+            status = fd_map_put(&w->syncs, correlation, i + 1);
+        }
+    }
+    for (uint32_t i = 0; i < w->k->calls.count && status == FD_OK; i++) {
+        uint64_t correlation = w->k->calls.list[i].correlation;
+        if (correlation != 0 && correlation != UINT64_MAX) {
+            status = fd_map_put(&w->calls, correlation, i + 1);
+        }
+    }
+    return status;
+}
+
+static fd_status
+list_kernels(waits *w)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < w->k->kernels.count && status == FD_OK; i++) {
+        const fd_kineto_kernel *kernel = &w->k->kernels.list[i];
+        uint32_t call = kernel->correlation == 0
+                            ? 0
+                            : fd_map_get(&w->calls, kernel->correlation);
+        ended each = {fd_plus(kernel->start, kernel->dur),
+                      call == 0 ? kernel->start
+                                : w->k->calls.list[call - 1].start,
+                      kernel->correlation,
+                      fd_et_queue(kernel->device, kernel->stream),
+                      kernel->place - 1};
+        status = fd_vector_push(&w->by_end, each);
+        if (status == FD_OK) {
+            status = fd_vector_push(&w->by_stream, each);
+        }
+    }
+    if (status == FD_OK && w->by_end.count > 0) {
+        qsort(w->by_end.list, w->by_end.count, sizeof *w->by_end.list, by_end);
+        qsort(w->by_stream.list, w->by_stream.count,
+              sizeof *w->by_stream.list, by_stream);
+    }
+    return status;
+}
+
+static fd_status
+list_nodes(waits *w)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < w->et->nodes.count && status == FD_OK; i++) {
+        const fd_et_node *node = &w->et->nodes.list[i];
+        if (node->thread != 0
+            && (node->flags & (FD_ET_GPU | FD_ET_THREAD | FD_ET_GUESSED))
+                   == 0) {
+            status = fd_vector_push(
+                &w->nodes, (begun){node->thread, node->start_ns, i});
+        }
+    }
+    if (status == FD_OK && w->nodes.count > 0) {
+        qsort(w->nodes.list, w->nodes.count, sizeof *w->nodes.list, by_thread);
+    }
+    return status;
+}
+
+/* The first node of a thread from a time on, + 1; 0: none. */
+static uint32_t
+next_node(const waits *w, uint64_t thread, int64_t time)
+{
+    uint32_t low = 0;
+    uint32_t high = w->nodes.count;
+    begun wanted = {thread, time, 0};
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        bool before = by_thread(&w->nodes.list[middle], &wanted) < 0;
+        low = before ? middle + 1 : low;
+        high = before ? high : middle;
+    }
+    return low < w->nodes.count && w->nodes.list[low].thread == thread
+               ? w->nodes.list[low].place + 1
+               : 0;
+}
+
+/* How many kernels ended up to a time. */
+static uint32_t
+ended_until(const waits *w, int64_t time)
+{
+    uint32_t low = 0;
+    uint32_t high = w->by_end.count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        bool before = w->by_end.list[middle].end <= time;
+        low = before ? middle + 1 : low;
+        high = before ? high : middle;
+    }
+    return low;
+}
+
+/* What a call waited for: of each stream, or of one, the kernel that ended
+ * last; of a row of cuda_sync the stream is known. */
+static fd_status
+wait_for(waits *w, const fd_kineto_call *call, uint32_t to)
+{
+    int64_t seen[LOOK_BACK];
+    uint32_t count = 0;
+    uint32_t row = call->correlation == 0
+                       ? 0
+                       : fd_map_get(&w->syncs, call->correlation);
+    const fd_kineto_sync *sync = row == 0 ? NULL
+                                          : &w->k->syncs.list[row - 1];
+    int64_t queue = sync == NULL || sync->stream < 0
+                        ? -1
+                        : fd_et_queue(sync->device, sync->stream);
+    bool device = call->wait == FD_KINETO_DEVICE;
+    uint32_t at = ended_until(w, fd_plus(fd_plus(call->start, call->dur), SLACK));
+    fd_status status = FD_OK;
+    for (uint32_t steps = 0; at-- > 0 && steps < LOOK_BACK && status == FD_OK;
+         steps++) {
+        const ended *kernel = &w->by_end.list[at];
+        bool known = false;
+        for (uint32_t i = 0; i < count; i++) {
+            known = known || seen[i] == kernel->queue;
+        }
+        if (known || kernel->launched > call->start
+            || (!device && queue >= 0 && kernel->queue != queue)) {
+            continue;
+        }
+        status = fd_et_add_edge(w->et, kernel->place, to, FD_ET_SYNC);
+        seen[count++] = kernel->queue;
+        if (!device) {
+            break;
+        }
+    }
+    return status;
+}
+
+static fd_status
+wait_for_copy(waits *w, const fd_kineto_call *call, uint32_t to)
+{
+    for (uint32_t i = 0; i < w->k->kernels.count; i++) {
+        const fd_kineto_kernel *kernel = &w->k->kernels.list[i];
+        if (kernel->correlation == call->correlation) {
+            return fd_et_add_edge(w->et, kernel->place - 1, to, FD_ET_SYNC);
+        }
+    }
+    return FD_OK;
+}
+
+static fd_status
+find_syncs(waits *w)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < w->k->calls.count && status == FD_OK; i++) {
+        const fd_kineto_call *call = &w->k->calls.list[i];
+        if (call->wait == FD_KINETO_NO_WAIT) {
+            continue;
+        }
+        uint32_t to = next_node(w, call->thread,
+                               fd_plus(call->start, call->dur));
+        if (to != 0) {
+            status = call->wait == FD_KINETO_COPY
+                         ? wait_for_copy(w, call, to - 1)
+                         : wait_for(w, call, to - 1);
+        }
+    }
+    return status;
+}
+
+/* The first kernel of a stream that was launched from a correlation on: its
+ * place in `by_stream`. */
+static uint32_t
+first_of(const waits *w, int64_t queue, uint64_t correlation)
+{
+    uint32_t low = 0;
+    uint32_t high = w->by_stream.count;
+    ended wanted = {.queue = queue, .correlation = correlation};
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        bool before = by_stream(&w->by_stream.list[middle], &wanted) < 0;
+        low = before ? middle + 1 : low;
+        high = before ? high : middle;
+    }
+    return low;
+}
+
+static fd_status
+find_events(waits *w)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < w->k->syncs.count && status == FD_OK; i++) {
+        const fd_kineto_sync *sync = &w->k->syncs.list[i];
+        if (sync->record == 0 || sync->source < 0
+            || sync->source == sync->stream) {
+            continue;
+        }
+        int64_t source = fd_et_queue(sync->device, sync->source);
+        int64_t queue = fd_et_queue(sync->device, sync->stream);
+        uint32_t from = first_of(w, source, sync->record);
+        uint32_t to = first_of(w, queue, sync->correlation);
+        if (from == 0 || to == w->by_stream.count
+            || w->by_stream.list[from - 1].queue != source
+            || w->by_stream.list[to].queue != queue) {
+            continue;
+        }
+        status = fd_et_add_edge(w->et, w->by_stream.list[from - 1].place,
+                                w->by_stream.list[to].place, FD_ET_EVENT);
+    }
+    return status;
+}
+
+fd_status
+fd_et_find_waits(fd_et *et, const fd_kineto *k)
+{
+    waits w = {.et = et, .k = k};
+    fd_status status = k->kernels.count == 0 ? FD_OK : map_rows(&w);
+    if (status == FD_OK && k->kernels.count > 0) {
+        status = list_kernels(&w);
+        if (status == FD_OK) {
+            status = list_nodes(&w);
+        }
+        if (status == FD_OK) {
+            status = find_syncs(&w);
+        }
+        if (status == FD_OK) {
+            status = find_events(&w);
+        }
+    }
+    fd_vector_clear(&w.by_end);
+    fd_vector_clear(&w.by_stream);
+    fd_vector_clear(&w.nodes);
+    fd_map_clear(&w.syncs);
+    fd_map_clear(&w.calls);
+    return status;
+}

@@ -1,0 +1,12 @@
+/* Who waited for a kernel: threads that synchronised, streams that waited for
+ * an event. */
+#ifndef FD_LINK_WAITS_H
+#define FD_LINK_WAITS_H
+
+#include "et/readers/kineto_reader.h"
+
+/* Kernels have their places. An edge of a thread goes to its first node after
+ * the call: what the call is in may have launched the kernel itself. */
+fd_status fd_et_find_waits(fd_et *et, const fd_kineto *kineto);
+
+#endif

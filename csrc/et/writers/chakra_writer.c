@@ -1,0 +1,348 @@
+#include "et/writers/chakra_writer.h"
+
+#include "et/readers/chakra_fields.h"
+#include "et/et_names.h"
+#include "streams/protobuf.h"
+
+#include <string.h>
+
+/* Buffers that are filled again and again. */
+typedef struct writing {
+    const fd_et *et;
+    fd_buffer *out;
+    fd_buffer node;
+    fd_buffer part;
+    fd_buffer packed;
+    uint32_t edge; /* the next one */
+} writing;
+
+static void
+put_text(fd_buffer *to, uint32_t field, const char *text, size_t size)
+{
+    if (size > 0) {
+        fd_proto_bytes(to, field, text, size);
+    }
+}
+
+static void
+attr_number(writing *w, uint32_t owner, const char *name, uint32_t field,
+            uint64_t value)
+{
+    fd_proto_text(&w->part, FD_CHAKRA_ATTR_NAME, name);
+    fd_proto_number(&w->part, field, value);
+    fd_proto_message(&w->node, owner, &w->part);
+}
+
+static void
+attr_text(writing *w, uint32_t owner, const char *name, uint32_t text)
+{
+    fd_proto_text(&w->part, FD_CHAKRA_ATTR_NAME, name);
+    fd_proto_bytes(&w->part, FD_CHAKRA_STRING, fd_et_text(w->et, text),
+                   fd_text_pool_size(&w->et->texts, text));
+    fd_proto_message(&w->node, owner, &w->part);
+}
+
+static void
+number(writing *w, const char *name, int64_t value)
+{
+    attr_number(w, FD_CHAKRA_ATTR, name, FD_CHAKRA_INT64, (uint64_t)value);
+}
+
+/* Negative numbers of 32 bits are written as 64, as protobuf does. */
+static void
+small(writing *w, const char *name, int32_t value)
+{
+    attr_number(w, FD_CHAKRA_ATTR, name, FD_CHAKRA_INT32,
+                (uint64_t)(int64_t)value);
+}
+
+static void
+put_length(writing *w)
+{
+    uint8_t bytes[10];
+    uint8_t *end = fd_proto_put(bytes, w->node.size);
+    fd_buffer_bytes(w->out, bytes, (size_t)(end - bytes));
+    fd_buffer_bytes(w->out, w->node.bytes, w->node.size);
+    if (w->node.status != FD_OK || w->part.status != FD_OK
+        || w->packed.status != FD_OK) {
+        w->out->status = FD_ENOMEM;
+    }
+    w->node.size = 0;
+}
+
+static void
+put_head(writing *w)
+{
+    const fd_et *et = w->et;
+    const uint32_t owner = FD_CHAKRA_META_ATTR;
+    fd_proto_text(&w->node, FD_CHAKRA_VERSION, "1.0.0");
+    attr_text(w, owner, "schema", et->schema);
+    attr_number(w, owner, "pid", FD_CHAKRA_UINT64, et->pid);
+    attr_text(w, owner, "time", et->time);
+    attr_number(w, owner, "start_ts", FD_CHAKRA_UINT64,
+                (uint64_t)et->start_ts);
+    attr_number(w, owner, "finish_ts", FD_CHAKRA_UINT64,
+                (uint64_t)et->finish_ts);
+    if (et->rank >= 0) {
+        attr_number(w, owner, "rank", FD_CHAKRA_INT64, (uint64_t)et->rank);
+    }
+    if (et->world > 0) {
+        attr_number(w, owner, "world_size", FD_CHAKRA_UINT64, et->world);
+    }
+    if (et->host != 0) {
+        attr_text(w, owner, "host", et->host);
+    }
+    for (uint32_t i = 0; i < et->groups.count; i++) {
+        const fd_et_group *group = &et->groups.list[i];
+        fd_buffer json = {.bytes = NULL};
+        fd_buffer_text(&json, "{\"pg_name\":");
+        fd_buffer_json(&json, fd_et_text(et, group->name),
+                       fd_text_pool_size(&et->texts, group->name));
+        fd_buffer_text(&json, ",\"pg_desc\":");
+        fd_buffer_json(&json, fd_et_text(et, group->about),
+                       fd_text_pool_size(&et->texts, group->about));
+        fd_buffer_format(&json, ",\"group_size\":%u", group->size);
+        if (group->ranks != 0) {
+            fd_buffer_text(&json, ",\"ranks\":");
+            fd_buffer_text(&json, fd_et_text(et, group->ranks));
+        }
+        fd_buffer_text(&json, "}");
+        fd_proto_text(&w->part, FD_CHAKRA_ATTR_NAME, "fd_group");
+        fd_proto_bytes(&w->part, FD_CHAKRA_STRING, json.bytes, json.size);
+        fd_proto_message(&w->node, owner, &w->part);
+        w->node.status = json.status != FD_OK ? json.status : w->node.status;
+        fd_buffer_clear(&json);
+    }
+    put_length(w);
+}
+
+static void
+put_side(writing *w, uint32_t field, const fd_et_io *io)
+{
+    const fd_et *et = w->et;
+    put_text(&w->part, FD_CHAKRA_VALUES, fd_et_text(et, io->values),
+             fd_text_pool_size(&et->texts, io->values));
+    put_text(&w->part, FD_CHAKRA_SHAPES, fd_et_text(et, io->shapes),
+             fd_text_pool_size(&et->texts, io->shapes));
+    put_text(&w->part, FD_CHAKRA_TYPES, fd_et_text(et, io->types),
+             fd_text_pool_size(&et->texts, io->types));
+    if (w->part.size > 0) {
+        fd_proto_message(&w->node, field, &w->part);
+    }
+}
+
+static void
+pack_varint(fd_buffer *to, uint64_t value)
+{
+    uint8_t bytes[10];
+    uint8_t *end = fd_proto_put(bytes, value);
+    fd_buffer_bytes(to, bytes, (size_t)(end - bytes));
+}
+
+/* `data_deps`; the kinds of each go into `part`, for the attribute. */
+static void
+put_deps(writing *w, uint32_t place)
+{
+    const fd_et *et = w->et;
+    const fd_et_node *node = &et->nodes.list[place];
+    w->part.size = 0;
+    if (node->parent != 0) {
+        pack_varint(&w->packed, et->nodes.list[node->parent - 1].id);
+        fd_proto_message(&w->node, FD_CHAKRA_CTRL_DEPS, &w->packed);
+    }
+    for (; w->edge < et->edges.count && et->edges.list[w->edge].to == place;
+         w->edge++) {
+        const fd_et_edge *edge = &et->edges.list[w->edge];
+        uint8_t kinds = (uint8_t)edge->kinds;
+        pack_varint(&w->packed, et->nodes.list[edge->from].id);
+        fd_buffer_bytes(&w->part, &kinds, 1);
+    }
+    if (w->packed.size > 0) {
+        fd_proto_message(&w->node, FD_CHAKRA_DATA_DEPS, &w->packed);
+    }
+}
+
+static void
+put_kinds(writing *w)
+{
+    if (w->part.size > 0) {
+        fd_buffer_bytes(&w->packed, w->part.bytes, w->part.size);
+        w->part.size = 0;
+        fd_proto_text(&w->part, FD_CHAKRA_ATTR_NAME, "fd_edges");
+        fd_proto_message(&w->part, FD_CHAKRA_BYTES, &w->packed);
+        fd_proto_message(&w->node, FD_CHAKRA_ATTR, &w->part);
+    }
+}
+
+/* What the feeder of simulators reads has the type that it reads. */
+static void
+put_comm(writing *w, const fd_et_node *node)
+{
+    const fd_et_comm *comm = fd_et_comm_of(w->et, node);
+    if (comm == NULL || node->type < FD_ET_SEND) {
+        return;
+    }
+    if (comm->type >= 0) {
+        number(w, "comm_type", comm->type);
+    }
+    if (comm->bytes >= 0) {
+        number(w, "comm_size", comm->bytes);
+    }
+    if (comm->group != 0) {
+        attr_text(w, FD_CHAKRA_ATTR, "pg_name", comm->group);
+    }
+    if (comm->src >= 0) {
+        small(w, "comm_src", comm->src);
+    }
+    if (comm->dst >= 0) {
+        small(w, "comm_dst", comm->dst);
+    }
+    if (comm->tag >= 0) {
+        small(w, "comm_tag", comm->tag);
+    }
+    if (comm->dtype != 0) {
+        attr_text(w, FD_CHAKRA_ATTR, "fd_dtype", comm->dtype);
+    }
+}
+
+static void
+put_times(writing *w, const fd_et_node *node)
+{
+    if ((node->flags & FD_ET_TIMED) != 0) {
+        number(w, "fd_start_ns", node->start_ns);
+        number(w, "fd_dur_ns", node->dur_ns);
+        number(w, "fd_self_ns", node->self_ns);
+    }
+    if (node->thread != 0) {
+        number(w, "fd_thread", (int64_t)node->thread);
+    }
+    if (node->category != 0) {
+        attr_text(w, FD_CHAKRA_ATTR, "fd_category", node->category);
+    }
+}
+
+static bool
+is_empty_list(const fd_et *et, uint32_t text)
+{
+    const char *list = fd_et_text(et, text);
+    return text == 0 || strcmp(list, "[]") == 0;
+}
+
+/* False for an empty text. */
+static bool
+put_value(writing *w, const fd_et_attr *attr)
+{
+    uint8_t bytes[10 + 4];
+    switch (fd_chakra_wire(attr->field)) {
+    case FD_PROTO_FIXED64:
+        fd_proto_fixed(&w->part, attr->field, &attr->number);
+        return true;
+    case FD_PROTO_VARINT:
+        fd_proto_number(&w->part, attr->field, attr->number);
+        return true;
+    case FD_PROTO_FIXED32: {
+        uint8_t *end = fd_proto_put(bytes, attr->field << 3 | FD_PROTO_FIXED32);
+        for (int i = 0; i < 4; i++) {
+            *end++ = (uint8_t)(attr->number >> 8 * i);
+        }
+        fd_buffer_bytes(&w->part, bytes, (size_t)(end - bytes));
+        return true;
+    }
+    default:
+        put_text(&w->part, attr->field, fd_et_text(w->et, attr->text),
+                 fd_text_pool_size(&w->et->texts, attr->text));
+        return attr->text != 0;
+    }
+}
+
+/* Attributes that no field holds; those without a text say nothing. */
+static void
+put_others(writing *w, const fd_et_node *node)
+{
+    const fd_et *et = w->et;
+    if (!is_empty_list(et, node->in.strides)) {
+        attr_text(w, FD_CHAKRA_ATTR, "fd_in_strides", node->in.strides);
+    }
+    if (!is_empty_list(et, node->out.strides)) {
+        attr_text(w, FD_CHAKRA_ATTR, "fd_out_strides", node->out.strides);
+    }
+    for (uint32_t i = 0; i < node->attr_count; i++) {
+        const fd_et_attr *attr = &et->attrs.list[node->attrs + i];
+        const char *name = fd_et_text(et, attr->name);
+        /* Of a communication it is written already. */
+        if (node->comm != 0 && strcmp(name, "pg_name") == 0) {
+            continue;
+        }
+        fd_proto_text(&w->part, FD_CHAKRA_ATTR_NAME, name);
+        if (!put_value(w, attr)) {
+            w->part.size = 0;
+            continue;
+        }
+        fd_proto_message(&w->node, FD_CHAKRA_ATTR, &w->part);
+    }
+}
+
+static void
+put_fields(writing *w, const fd_et_node *node)
+{
+    number(w, "rf_id", (int64_t)node->rf_id);
+    number(w, "fw_parent", (int64_t)node->fw_parent);
+    number(w, "seq_id", node->seq);
+    number(w, "scope", node->scope);
+    number(w, "tid", node->tid);
+    number(w, "fw_tid", node->fw_tid);
+    attr_text(w, FD_CHAKRA_ATTR, "op_schema", node->schema);
+    attr_number(w, FD_CHAKRA_ATTR, "is_cpu_op", FD_CHAKRA_BOOL,
+                (node->flags & FD_ET_GPU) == 0);
+    number(w, "stream", node->stream);
+    if (node->device != 0) {
+        number(w, "fd_device", node->device);
+    }
+}
+
+static uint64_t
+micros(int64_t ns, int64_t up)
+{
+    return ns <= 0 ? 0 : ((uint64_t)ns + (uint64_t)up) / 1000;
+}
+
+static void
+put_node(writing *w, uint32_t place)
+{
+    const fd_et *et = w->et;
+    const fd_et_node *node = &et->nodes.list[place];
+    fd_proto_number(&w->node, FD_CHAKRA_ID, node->id);
+    fd_proto_bytes(&w->node, FD_CHAKRA_NAME, fd_et_text(et, node->name),
+                   fd_text_pool_size(&et->texts, node->name));
+    fd_proto_number(&w->node, FD_CHAKRA_TYPE, node->type);
+    put_deps(w, place);
+    put_kinds(w);
+    if ((node->flags & FD_ET_TIMED) != 0) {
+        fd_proto_number(&w->node, FD_CHAKRA_START, micros(node->start_ns, 0));
+        fd_proto_number(&w->node, FD_CHAKRA_DURATION,
+                        micros(node->self_ns, 500));
+    }
+    put_side(w, FD_CHAKRA_INPUTS, &node->in);
+    put_side(w, FD_CHAKRA_OUTPUTS, &node->out);
+    put_fields(w, node);
+    put_comm(w, node);
+    put_times(w, node);
+    put_others(w, node);
+    put_length(w);
+}
+
+fd_status
+fd_et_write_chakra(const fd_et *et, fd_bytes_out *out, fd_error *error)
+{
+    writing w = {.et = et, .out = fd_bytes_out_text(out)};
+    fd_status status = FD_OK;
+    put_head(&w);
+    for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
+        put_node(&w, i);
+        status = fd_bytes_out_flow(out, error);
+    }
+    fd_buffer_clear(&w.node);
+    fd_buffer_clear(&w.part);
+    fd_buffer_clear(&w.packed);
+    return status;
+}

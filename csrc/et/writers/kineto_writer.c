@@ -1,0 +1,416 @@
+#include "et/writers/kineto_writer.h"
+
+#include "et/readers/kineto_steps.h"
+#include "et/et_names.h"
+#include "events/recorded/chrome_tracks.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Times count from a multiple of some 6.5 days: as doubles they are good to a
+ * nanosecond, and the ranks of a run count from the same. */
+#define BASE_NS (INT64_C(1) << 49)
+
+/* Launches are numbered from here. Small integers of readers that take the
+ * smallest that hold the numbers hold row numbers in the same column, too. */
+#define FIRST_LAUNCH (UINT64_C(1) << 24)
+
+/* CUDA's number of the stream that PyTorch uses by itself. */
+enum { STAND_IN_STREAM = 7 };
+
+typedef struct writing {
+    const fd_et *et;
+    fd_buffer *to;
+    fd_kineto_steps steps; /* owned */
+    int64_t base;
+    int64_t first;     /* when the first event began */
+    uint64_t thread;   /* of the steps */
+    uint64_t launches; /* the last one's number: its correlation */
+    bool any;
+} writing;
+
+static bool
+is_event(const fd_et_node *node)
+{
+    return (node->flags & (FD_ET_THREAD | FD_ET_PROCESS | FD_ET_GPU)) == 0
+           && (node->flags & FD_ET_TIMED) != 0
+           && (node->flags & FD_ET_GUESSED) == 0;
+}
+
+/* The call that launched a kernel; NULL: the file does not have it. */
+static const fd_et_node *
+launcher_of(const fd_et *et, const fd_et_node *kernel)
+{
+    const fd_et_node *call = kernel->parent == 0
+                                 ? NULL
+                                 : &et->nodes.list[kernel->parent - 1];
+    return call != NULL && is_event(call) ? call : NULL;
+}
+
+static uint64_t
+row_of(const fd_et_node *node)
+{
+    return node->thread != 0 ? node->thread : node->tid;
+}
+
+static void
+put_json(writing *w, const char *name, uint32_t text)
+{
+    fd_buffer_text(w->to, name);
+    fd_buffer_json(w->to, fd_et_text(w->et, text),
+                   fd_text_pool_size(&w->et->texts, text));
+}
+
+/* Everything of an event up to its arguments. */
+static void
+begin(writing *w, const char *cat, const char *name, uint64_t pid,
+      uint64_t row, int64_t start, int64_t dur)
+{
+    fd_buffer_text(w->to, w->any ? ",\n" : "\n");
+    w->any = true;
+    fd_buffer_text(w->to, "{\"ph\":\"X\",\"cat\":\"");
+    fd_buffer_text(w->to, cat);
+    fd_buffer_text(w->to, "\",\"name\":");
+    fd_buffer_json(w->to, name, strlen(name));
+    fd_buffer_format(w->to, ",\"pid\":%" PRIu64 ",\"tid\":%" PRIu64 ",\"ts\":",
+                     pid, row);
+    fd_chrome_us(w->to, fd_minus(start, w->base));
+    fd_buffer_text(w->to, ",\"dur\":");
+    fd_chrome_us(w->to, dur);
+    fd_buffer_text(w->to, ",\"args\":{");
+}
+
+/* -- what stands before the events ----------------------------------------- */
+
+/* A group without a list is of all ranks. */
+static void
+put_ranks(writing *w, const fd_et_group *group)
+{
+    const char *list = fd_et_text(w->et, group->ranks);
+    fd_buffer_text(w->to, ",\"ranks\":");
+    if (list[0] != '\0' && strcmp(list, "[]") != 0) {
+        fd_buffer_text(w->to, list);
+        return;
+    }
+    fd_buffer_text(w->to, "[");
+    for (uint32_t i = 0; i < w->et->world; i++) {
+        fd_buffer_text(w->to, i == 0 ? "" : ",");
+        fd_buffer_u64(w->to, i);
+    }
+    fd_buffer_text(w->to, "]");
+}
+
+static void
+put_groups(writing *w)
+{
+    const fd_et *et = w->et;
+    fd_buffer_format(w->to, ",\"pg_count\":%" PRIu32 ",\"pg_config\":[",
+                     et->groups.count);
+    for (uint32_t i = 0; i < et->groups.count; i++) {
+        const fd_et_group *group = &et->groups.list[i];
+        put_json(w, i == 0 ? "{\"pg_name\":" : ",{\"pg_name\":", group->name);
+        put_json(w, ",\"pg_desc\":", group->about);
+        fd_buffer_format(w->to, ",\"pg_size\":%" PRIu32, group->size);
+        put_ranks(w, group);
+        fd_buffer_text(w->to, "}");
+    }
+    fd_buffer_text(w->to, "]");
+}
+
+/* HTA looks for the rank line by line, and for the space. */
+static void
+put_head(writing *w)
+{
+    const fd_et *et = w->et;
+    fd_buffer_text(w->to, "{\"schemaVersion\":1,\"deviceProperties\":[],\n"
+                          "\"distributedInfo\":{\n");
+    fd_buffer_format(w->to, "\"rank\": %" PRId64 ",\n\"world_size\":%" PRIu32,
+                     et->rank < 0 ? 0 : et->rank,
+                     et->world > 0 ? et->world : 1);
+    put_groups(w);
+    fd_buffer_text(w->to, "},\n");
+    if (et->host != 0) {
+        put_json(w, "\"host_name\":", et->host);
+        fd_buffer_text(w->to, ",\n");
+    }
+    fd_buffer_format(w->to,
+                     "\"displayTimeUnit\":\"ms\",\"baseTimeNanoseconds\":"
+                     "%" PRId64 ",\n\"traceEvents\":[",
+                     w->base);
+}
+
+static void
+put_name(writing *w, const char *what, uint64_t pid, uint64_t row,
+         const char *name, uint64_t number)
+{
+    fd_buffer_text(w->to, w->any ? ",\n" : "\n");
+    w->any = true;
+    fd_buffer_format(w->to,
+                     "{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%" PRIu64
+                     ",\"tid\":%" PRIu64 ",\"ts\":",
+                     what, pid, row);
+    fd_chrome_us(w->to, w->first - w->base);
+    fd_buffer_format(w->to, ",\"args\":{\"name\":\"%s %" PRIu64 "\"}}", name,
+                     number);
+}
+
+/* A process a device, as torch.profiler has it. */
+static fd_status
+put_stream(writing *w, const fd_et_node *kernel, fd_map *seen)
+{
+    uint64_t device = UINT64_C(1) << 40 | kernel->device;
+    uint64_t queue = (UINT64_C(1) << 41)
+                     + (uint64_t)fd_et_queue(kernel->device, kernel->stream);
+    fd_status status = FD_OK;
+    if (fd_map_get(seen, device) == 0) {
+        put_name(w, "process_name", kernel->device, 0, "GPU", kernel->device);
+        status = fd_map_put(seen, device, 1);
+    }
+    if (status == FD_OK && fd_map_get(seen, queue) == 0) {
+        put_name(w, "thread_name", kernel->device, (uint64_t)kernel->stream,
+                 "stream", (uint64_t)kernel->stream);
+        status = fd_map_put(seen, queue, 1);
+    }
+    return status;
+}
+
+static fd_status
+put_names(writing *w)
+{
+    const fd_et *et = w->et;
+    fd_map seen = {.entries = NULL};
+    fd_status status = FD_OK;
+    put_name(w, "process_name", et->pid, 0, "rank",
+             et->rank < 0 ? 0 : (uint64_t)et->rank);
+    for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
+        uint64_t row = row_of(&et->nodes.list[i]);
+        if ((et->nodes.list[i].flags & FD_ET_GPU) != 0) {
+            status = put_stream(w, &et->nodes.list[i], &seen);
+        }
+        if (is_event(&et->nodes.list[i]) && fd_map_get(&seen, row + 1) == 0) {
+            put_name(w, "thread_name", et->pid, row, "thread", row);
+            status = fd_map_put(&seen, row + 1, 1);
+        }
+    }
+    fd_map_clear(&seen);
+    return status;
+}
+
+/* -- events ---------------------------------------------------------------- */
+
+static void
+put_comm(writing *w, const fd_et_node *node)
+{
+    const fd_et_comm *comm = fd_et_comm_of(w->et, node);
+    if (comm == NULL || node->type < FD_ET_SEND) {
+        return;
+    }
+    fd_buffer_format(w->to, ",\"Collective name\":\"%s\"",
+                     node->type == FD_ET_SEND   ? "SEND"
+                     : node->type == FD_ET_RECV ? "RECV"
+                                                : fd_et_coll_name(comm->type));
+    if (comm->group != 0) {
+        put_json(w, ",\"Process Group Name\":", comm->group);
+    }
+    if (comm->bytes >= 0) {
+        fd_buffer_format(w->to, ",\"fd_bytes\":%" PRId64, comm->bytes);
+    }
+}
+
+static void
+put_list(writing *w, const char *name, uint32_t text)
+{
+    fd_buffer_text(w->to, name);
+    fd_buffer_text(w->to, text == 0 ? "[]" : fd_et_text(w->et, text));
+}
+
+/* An operator or range. "External id" is of Kineto, "Record function id" of
+ * the execution trace: readers join by either, so they are the same. */
+static void
+put_call(writing *w, uint32_t place)
+{
+    const fd_et *et = w->et;
+    const fd_et_node *node = &et->nodes.list[place];
+    begin(w, node->scope == 7 ? "user_annotation" : "cpu_op",
+          fd_et_text(et, node->name), et->pid, row_of(node), node->start_ns,
+          node->dur_ns);
+    fd_buffer_format(w->to,
+                     "\"External id\":%" PRIu64
+                     ",\"Record function id\":%" PRIu64 ",\"Ev Idx\":%" PRIu32,
+                     node->rf_id, node->rf_id, place);
+    if (node->seq >= 0) {
+        fd_buffer_format(w->to,
+                         ",\"Sequence number\":%" PRId64
+                         ",\"Fwd thread id\":%" PRIu32,
+                         node->seq, node->fw_tid);
+    }
+    put_list(w, ",\"Input Dims\":", node->in.shapes);
+    put_list(w, ",\"Input Strides\":", node->in.strides);
+    put_list(w, ",\"Input type\":", node->in.types);
+    put_comm(w, node);
+    fd_buffer_text(w->to, "}}");
+}
+
+/* The first whole microsecond of a time. */
+static int64_t
+whole(const writing *w, int64_t ns)
+{
+    return w->base + (ns - w->base + 999) / 1000 * 1000;
+}
+
+/* What no GPU did, for readers that cannot do without: a launch within an
+ * operator, and a kernel. Whole microseconds, which readers do not round. */
+static void
+put_stand_in(writing *w, const fd_et_node *node)
+{
+    int64_t launch = whole(w, node->start_ns);
+    char args[160];
+    int size = snprintf(args, sizeof args,
+                        "\"External id\":%" PRIu64 ",\"correlation\":%" PRIu64
+                        ",\"fd_stand_in\":true",
+                        node->rf_id, ++w->launches);
+    begin(w, "cuda_runtime", "cudaLaunchKernel", w->et->pid, row_of(node),
+          launch, fd_plus(launch, 1000) <= fd_et_end(node) ? 1000 : 0);
+    fd_buffer_bytes(w->to, args, (size_t)size);
+    fd_buffer_text(w->to, "}}");
+    begin(w, "kernel", "fastdispatch stand-in: no kernel ran", 0,
+          STAND_IN_STREAM, fd_plus(launch, 1000), 1000);
+    fd_buffer_bytes(w->to, args, (size_t)size);
+    fd_buffer_format(w->to, ",\"device\":0,\"context\":1,\"stream\":%d}}",
+                     STAND_IN_STREAM);
+}
+
+static void
+put_step(writing *w, const fd_kineto_step *step)
+{
+    char name[32];
+    if (step->label != 0) {
+        return;
+    }
+    snprintf(name, sizeof name, "ProfilerStep#%" PRIu32, step->number);
+    begin(w, "user_annotation", name, w->et->pid, w->thread, step->begin,
+          fd_minus(step->end, step->begin));
+    fd_buffer_text(w->to, "\"fd_stand_in\":true}}");
+}
+
+/* One end of an arrow. */
+static void
+put_end(writing *w, const char *cat, bool begins, uint64_t number,
+        uint64_t pid, uint64_t row, int64_t time)
+{
+    fd_buffer_format(w->to,
+                     ",\n{\"ph\":\"%s\",\"cat\":\"%s\",\"name\":\"%s\","
+                     "\"id\":%" PRIu64 ",\"pid\":%" PRIu64 ",\"tid\":%" PRIu64
+                     ",\"ts\":",
+                     begins ? "s" : "f", cat, cat, number, pid, row);
+    fd_chrome_us(w->to, fd_minus(time, w->base));
+    fd_buffer_text(w->to, begins ? "}" : ",\"bp\":\"e\"}");
+}
+
+/* A kernel with its launch. How long that took is not known. */
+static void
+put_kernel(writing *w, const fd_et_node *node)
+{
+    const fd_et *et = w->et;
+    const fd_et_node *call = launcher_of(et, node);
+    const fd_et_attr *at = fd_et_attr_of(et, node, "fd_launch_ns");
+    if (call == NULL) {
+        return;
+    }
+    int64_t launch = at == NULL ? call->start_ns : (int64_t)at->number;
+    char args[160];
+    int size = snprintf(args, sizeof args,
+                        "\"External id\":%" PRIu64 ",\"correlation\":%" PRIu64
+                        ",\"fd_timing\":\"cuda_event\"",
+                        node->rf_id, ++w->launches);
+    begin(w, "cuda_runtime", "cudaLaunchKernel", et->pid, row_of(call), launch,
+          0);
+    fd_buffer_bytes(w->to, args, (size_t)size);
+    fd_buffer_text(w->to, "}}");
+    begin(w, "kernel", fd_et_text(et, node->name), node->device,
+          (uint64_t)node->stream, node->start_ns, node->dur_ns);
+    fd_buffer_bytes(w->to, args, (size_t)size);
+    fd_buffer_format(w->to, ",\"device\":%d,\"context\":1,\"stream\":%d}}",
+                     node->device, node->stream);
+    put_end(w, "ac2g", true, w->launches, et->pid, row_of(call), launch);
+    put_end(w, "ac2g", false, w->launches, node->device,
+            (uint64_t)node->stream, node->start_ns);
+}
+
+/* From the operator that made an autograd node to the node. */
+static void
+put_arrow(writing *w, uint32_t place)
+{
+    const fd_et_node *to = &w->et->nodes.list[place];
+    uint32_t from = to->fw_parent == 0 ? 0
+                                       : fd_et_place(w->et, to->fw_parent);
+    if (from == 0 || !is_event(&w->et->nodes.list[from - 1])) {
+        return;
+    }
+    const fd_et_node *ends[] = {&w->et->nodes.list[from - 1], to};
+    for (int i = 0; i < 2; i++) {
+        put_end(w, "fwdbwd", i == 0, (uint64_t)place + 1, w->et->pid,
+                row_of(ends[i]), ends[i]->start_ns);
+    }
+}
+
+static fd_status
+put_events(writing *w, fd_bytes_out *out, fd_error *error)
+{
+    const fd_et *et = w->et;
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < w->steps.count; i++) {
+        put_step(w, &w->steps.list[i]);
+    }
+    for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
+        if (is_event(&et->nodes.list[i])) {
+            put_call(w, i);
+            put_arrow(w, i);
+        }
+        if ((et->nodes.list[i].flags & FD_ET_GPU) != 0) {
+            put_kernel(w, &et->nodes.list[i]);
+        }
+        status = fd_bytes_out_flow(out, error);
+    }
+    for (uint32_t i = 0; i < w->steps.count; i++) {
+        uint32_t leaf = w->steps.list[i].leaf;
+        if (leaf != 0 && !w->steps.list[i].busy) {
+            put_stand_in(w, &et->nodes.list[leaf - 1]);
+        }
+    }
+    return status;
+}
+
+static void
+find_base(writing *w)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < w->et->nodes.count && !any; i++) {
+        const fd_et_node *node = &w->et->nodes.list[i];
+        any = is_event(node);
+        w->first = any ? node->start_ns : 0;
+        w->base = w->first / BASE_NS * BASE_NS;
+        w->thread = any ? row_of(node) : 0;
+    }
+}
+
+fd_status
+fd_et_write_kineto(const fd_et *et, fd_bytes_out *out, fd_error *error)
+{
+    writing w = {.et = et,
+                 .to = fd_bytes_out_text(out),
+                 .launches = FIRST_LAUNCH};
+    fd_status status = fd_kineto_find_steps(et, &w.steps);
+    find_base(&w);
+    if (status == FD_OK) {
+        put_head(&w);
+        status = put_names(&w);
+    }
+    if (status == FD_OK) {
+        status = put_events(&w, out, error);
+    }
+    fd_buffer_text(w.to, "\n]}\n");
+    fd_vector_clear(&w.steps);
+    return status;
+}

@@ -1,0 +1,13 @@
+/* PyTorch's JSON, schema 1.1.1-chakra.0.0.4, with what the linker adds: times,
+ * kernels, synchronisation. One node a line. */
+#ifndef FD_PYTORCH_WRITER_H
+#define FD_PYTORCH_WRITER_H
+
+#include "et/et_graph.h"
+#include "streams/output_stream.h"
+
+/* Append all of it. The caller keeps or drops the file. */
+fd_status fd_et_write_pytorch(const fd_et *et, fd_bytes_out *out,
+                              fd_error *error);
+
+#endif

@@ -1,0 +1,405 @@
+#include "events/alignment/clock_alignment.h"
+
+#include "base/budget.h"
+#include "events/alignment/clock_estimates.h"
+
+#include <string.h>
+
+/* All inputs together keep no more moments than this, each no fewer than
+ * that. */
+enum { MOST_MOMENTS = 1 << 20, LEAST_MOMENTS = 128 };
+
+enum { MOST_LISTED = 120 }; /* bytes of a list of ranks */
+
+const char *
+fd_timeline_align_name(fd_timeline_align align)
+{
+    switch (align) {
+    case FD_ALIGN_WALL: return "wall";
+    case FD_ALIGN_START: return "start";
+    case FD_ALIGN_AUTO: return "auto";
+    case FD_ALIGN_PINGPONG: return "pingpong";
+    case FD_ALIGN_COLLECTIVE: return "collective";
+    case FD_ALIGN_P2P: return "p2p";
+    case FD_ALIGN_HOST: return "host";
+    case FD_ALIGN_REFERENCE: return "reference";
+    case FD_ALIGN_NONE: break;
+    }
+    return "none";
+}
+
+bool
+fd_timeline_is_calibrated(const fd_timeline_input *input)
+{
+    return input->uncertainty_ns != FD_CLOCK_UNKNOWN;
+}
+
+static bool
+looks_for_moments(fd_timeline_align align)
+{
+    return align == FD_ALIGN_AUTO || align == FD_ALIGN_PINGPONG
+           || align == FD_ALIGN_COLLECTIVE || align == FD_ALIGN_P2P;
+}
+
+fd_timeline_wish
+fd_timeline_align_wish(fd_timeline_align align, uint32_t count)
+{
+    fd_timeline_wish wish = {.first = align == FD_ALIGN_START};
+    if (looks_for_moments(align) && count > 1) {
+        uint32_t share = (uint32_t)fd_budget(MOST_MOMENTS) / count;
+        wish.sync = share > FD_TIMELINE_PARTS ? FD_TIMELINE_PARTS
+                    : share < LEAST_MOMENTS   ? LEAST_MOMENTS
+                                              : share;
+    }
+    return wish;
+}
+
+typedef struct aligning {
+    fd_timeline_input *const *inputs;
+    uint32_t count;
+    uint32_t reference;
+    fd_timeline_estimates estimates;
+    fd_timeline_clock *clock;
+} aligning;
+
+static void
+accept(fd_timeline_input *input, fd_timeline_align align,
+       const fd_clock_fit *fit)
+{
+    input->align = align;
+    input->clock = fit->map;
+    input->uncertainty_ns = fit->uncertainty_ns;
+}
+
+static bool
+is_done(const fd_timeline_input *input)
+{
+    return input->align != FD_ALIGN_NONE;
+}
+
+/* The difference of what two inputs count their times from, which is all there
+ * is between them where they read one clock. */
+static fd_clock_fit
+base_fit(int64_t own, int64_t other, int64_t uncertainty)
+{
+    int64_t offset;
+    bool fits = !__builtin_sub_overflow(own, other, &offset);
+    return (fd_clock_fit){{.offset_ns = fits ? offset : 0}, uncertainty};
+}
+
+/* All those whose machine's clock is that of one that is done. */
+static void
+accept_hosts(aligning *a)
+{
+    for (uint32_t i = 0; i < a->count; i++) {
+        const fd_timeline_input *from = a->inputs[i];
+        const fd_timeline_sync *sync = &from->survey.sync;
+        for (uint32_t k = 0; is_done(from) && sync->has_boot && k < a->count;
+             k++) {
+            fd_timeline_input *to = a->inputs[k];
+            const fd_timeline_sync *own = &to->survey.sync;
+            if (!is_done(to) && own->has_boot
+                && strcmp(own->boot_id, sync->boot_id) == 0) {
+                fd_clock_fit fit = base_fit(own->boottime_ns,
+                                            sync->boottime_ns,
+                                            from->uncertainty_ns);
+                fit.map = fd_clock_compose(&fit.map, &from->clock);
+                accept(to, FD_ALIGN_HOST, &fit);
+            }
+        }
+    }
+}
+
+/* Traces of other programs do not say which clock they read. Where their
+ * machines have one name, and what they did together agrees with that, it was
+ * one. */
+static bool
+is_same_host(const aligning *a, uint32_t place, const fd_clock_fit *fit,
+             fd_clock_fit *better)
+{
+    const fd_timeline_survey *own = &a->inputs[place]->survey;
+    const fd_timeline_survey *other = &a->inputs[a->reference]->survey;
+    if (own->sync.host[0] == '\0' || own->sync.has_boot || !own->has_base
+        || !other->has_base || strcmp(own->sync.host, other->sync.host) != 0) {
+        return false;
+    }
+    *better = base_fit(own->base_ns, other->base_ns, 0);
+    int64_t at = fit->map.at_ns;
+    __int128 apart = (__int128)fd_clock_apply(&fit->map, at)
+                     - fd_clock_apply(&better->map, at);
+    return apart <= fit->uncertainty_ns && apart >= -fit->uncertainty_ns;
+}
+
+/* The best known of those that are not done; then its whole host. */
+static bool
+accept_next(aligning *a, fd_timeline_way way, bool automatic)
+{
+    static const fd_timeline_align ways[] = {
+        FD_ALIGN_PINGPONG, FD_ALIGN_COLLECTIVE, FD_ALIGN_P2P};
+    const fd_timeline_estimate *of = a->estimates.of[way];
+    uint32_t best = a->count;
+    for (uint32_t i = 0; i < a->count; i++) {
+        if (of[i].found && !is_done(a->inputs[i])
+            && (best == a->count
+                || of[i].fit.uncertainty_ns < of[best].fit.uncertainty_ns)) {
+            best = i;
+        }
+    }
+    if (best == a->count) {
+        return false;
+    }
+    fd_clock_fit fit = of[best].fit;
+    bool same = automatic && is_same_host(a, best, &of[best].fit, &fit);
+    accept(a->inputs[best], same ? FD_ALIGN_HOST : ways[way],
+           same ? &fit : &of[best].fit);
+    return true;
+}
+
+static void
+accept_way(aligning *a, fd_timeline_way way, bool automatic)
+{
+    do {
+        if (automatic) {
+            accept_hosts(a);
+        }
+    } while (accept_next(a, way, automatic));
+}
+
+/* By the wall clock: how good that is nobody knows. */
+static void
+accept_walls(aligning *a)
+{
+    const fd_timeline_survey *other = &a->inputs[a->reference]->survey;
+    for (uint32_t i = 0; i < a->count; i++) {
+        fd_timeline_input *input = a->inputs[i];
+        if (!is_done(input) && input->survey.has_base && other->has_base) {
+            fd_clock_fit fit = base_fit(input->survey.base_ns, other->base_ns,
+                                        FD_CLOCK_UNKNOWN);
+            accept(input, FD_ALIGN_WALL, &fit);
+        }
+    }
+}
+
+/* The first that knows the wall clock: the merge has its base. */
+static uint32_t
+choose_reference(const aligning *a)
+{
+    for (uint32_t i = 0; i < a->count; i++) {
+        if (a->inputs[i]->survey.has_base) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+/* Viewers hold microseconds in a double, which 2^40 of them leave room for a
+ * nanosecond in. Where inputs have zeros of their own and the first event comes
+ * later than that, time 0 is a day before it: of a file only some events were
+ * looked at. */
+static int64_t
+near_events(const aligning *a, int64_t least, int64_t most)
+{
+    static const int64_t far = INT64_C(1) << 50;
+    static const int64_t day = INT64_C(86400) * 1000000000;
+    int64_t first = INT64_MAX;
+    for (uint32_t i = 0; i < a->count; i++) {
+        const fd_timeline_input *input = a->inputs[i];
+        if (is_done(input) && input->survey.has_first) {
+            int64_t ns = fd_clock_apply(&input->clock, input->survey.first_ns);
+            first = ns < first ? ns : first;
+        }
+    }
+    bool is_far = most > least && first < INT64_MAX
+                  && least < INT64_MAX - far && first > least + far;
+    return is_far ? first - day : least;
+}
+
+/* Time 0 of the merge is where the first input has its own, so that none has
+ * times below that. An input that could not be aligned keeps its times. */
+static void
+move_base(aligning *a)
+{
+    const fd_timeline_survey *reference = &a->inputs[a->reference]->survey;
+    int64_t least = 0;
+    int64_t most = 0;
+    if (!reference->has_base) {
+        return;
+    }
+    for (uint32_t i = 0; i < a->count; i++) {
+        int64_t zero = fd_clock_apply(&a->inputs[i]->clock, 0);
+        least = is_done(a->inputs[i]) && zero < least ? zero : least;
+        most = is_done(a->inputs[i]) && zero > most ? zero : most;
+    }
+    least = near_events(a, least, most);
+    a->clock->has_base = !__builtin_add_overflow(reference->base_ns, least,
+                                                 &a->clock->base_ns);
+    const fd_clock_map back = {.offset_ns = -least};
+    for (uint32_t i = 0; i < a->count && a->clock->has_base; i++) {
+        fd_clock_map *map = &a->inputs[i]->clock;
+        *map = is_done(a->inputs[i]) ? fd_clock_compose(map, &back) : *map;
+    }
+}
+
+static fd_timeline_way
+way_of(fd_timeline_align align)
+{
+    return align == FD_ALIGN_PINGPONG     ? FD_WAY_PINGPONG
+           : align == FD_ALIGN_COLLECTIVE ? FD_WAY_COLLECTIVE
+           : align == FD_ALIGN_P2P        ? FD_WAY_P2P
+                                          : FD_WAYS;
+}
+
+/* How far another way would have put an input's times. */
+static void
+find_residuals(aligning *a)
+{
+    for (uint32_t i = 0; i < a->count; i++) {
+        fd_timeline_input *input = a->inputs[i];
+        for (int way = 0; way < FD_WAYS && !input->has_residual; way++) {
+            const fd_timeline_estimate *e = &a->estimates.of[way][i];
+            if (i != a->reference && is_done(input) && e->found
+                && way != (int)way_of(input->align)) {
+                int64_t at = e->fit.map.at_ns;
+                __int128 apart = (__int128)fd_clock_apply(&input->clock, at)
+                                 - fd_clock_apply(&e->fit.map, at);
+                input->residual_ns = fd_clock_round((double)apart);
+                input->has_residual = true;
+            }
+        }
+    }
+}
+
+static fd_status
+find_violations(aligning *a)
+{
+    fd_clock_map *maps = fd_calloc(a->count, sizeof *maps);
+    uint64_t *found = fd_calloc(a->count, sizeof *found);
+    bool enough = maps != NULL && found != NULL;
+    for (uint32_t i = 0; enough && i < a->count; i++) {
+        maps[i] = a->inputs[i]->clock;
+    }
+    if (enough) {
+        fd_timeline_violations(&a->estimates, maps, found);
+    }
+    for (uint32_t i = 0; enough && i < a->count; i++) {
+        a->inputs[i]->violations = found[i];
+    }
+    fd_free(maps);
+    fd_free(found);
+    return enough ? FD_OK : FD_ENOMEM;
+}
+
+static void
+choose(aligning *a, fd_timeline_align align)
+{
+    const fd_clock_fit none = {.uncertainty_ns = 0};
+    bool automatic = align == FD_ALIGN_AUTO;
+    accept(a->inputs[a->reference], FD_ALIGN_REFERENCE, &none);
+    for (int way = 0; way < FD_WAYS; way++) {
+        if (automatic || way == (int)way_of(align)) {
+            accept_way(a, (fd_timeline_way)way, automatic);
+        }
+    }
+    accept_walls(a);
+}
+
+static bool
+is_alone(const aligning *a)
+{
+    uint32_t done = 0;
+    for (uint32_t i = 0; i < a->count; i++) {
+        done += fd_timeline_is_calibrated(a->inputs[i]);
+    }
+    return done == 1;
+}
+
+static fd_status
+align_by_moments(aligning *a, fd_timeline_align align)
+{
+    fd_timeline_witness *witnesses = fd_calloc(a->count, sizeof *witnesses);
+    if (witnesses == NULL) {
+        return FD_ENOMEM;
+    }
+    for (uint32_t i = 0; i < a->count; i++) {
+        witnesses[i] = (fd_timeline_witness){a->inputs[i]->rank,
+                                             &a->inputs[i]->survey.sync};
+    }
+    fd_status status = fd_timeline_estimates_make(&a->estimates, witnesses,
+                                                  a->count, a->reference);
+    if (status == FD_OK) {
+        choose(a, align);
+        find_residuals(a);
+        status = find_violations(a);
+        move_base(a);
+    }
+    fd_timeline_estimates_clear(&a->estimates);
+    /* A reference that nothing refers to is a trace by its wall clock. */
+    fd_timeline_input *reference = a->inputs[a->reference];
+    if (is_alone(a)) {
+        reference->align = reference->survey.has_base ? FD_ALIGN_WALL
+                                                      : FD_ALIGN_NONE;
+        reference->uncertainty_ns = a->count > 1 ? FD_CLOCK_UNKNOWN : 0;
+    }
+    return status;
+}
+
+static void
+align_by_start(aligning *a)
+{
+    for (uint32_t i = 0; i < a->count; i++) {
+        fd_timeline_input *input = a->inputs[i];
+        if (input->survey.has_first && input->survey.first_ns > INT64_MIN) {
+            input->align = FD_ALIGN_START;
+            input->clock.offset_ns = -input->survey.first_ns;
+        }
+    }
+}
+
+fd_status
+fd_timeline_align_all(fd_timeline_input *const *inputs, uint32_t count,
+                      fd_timeline_align align, fd_timeline_clock *clock)
+{
+    aligning a = {.inputs = inputs, .count = count, .clock = clock};
+    *clock = (fd_timeline_clock){.has_base = false};
+    for (uint32_t i = 0; i < count; i++) {
+        inputs[i]->align = FD_ALIGN_NONE;
+        inputs[i]->uncertainty_ns = FD_CLOCK_UNKNOWN;
+    }
+    a.reference = choose_reference(&a);
+    if (looks_for_moments(align)) {
+        return align_by_moments(&a, align);
+    }
+    if (align == FD_ALIGN_START) {
+        align_by_start(&a);
+    }
+    if (align == FD_ALIGN_WALL) {
+        accept_walls(&a);
+        move_base(&a);
+    }
+    return FD_OK;
+}
+
+fd_status
+fd_timeline_align_check(fd_timeline_input *const *inputs, uint32_t count,
+                        fd_error *error)
+{
+    fd_buffer ranks = {.bytes = NULL};
+    for (uint32_t i = 0; i < count; i++) {
+        if (!fd_timeline_is_calibrated(inputs[i])) {
+            fd_buffer_format(&ranks, "%s%u", ranks.size > 0 ? ", " : "",
+                             (unsigned)inputs[i]->rank);
+        }
+    }
+    fd_status status = ranks.status;
+    if (ranks.size > 0 && status == FD_OK) {
+        status = fd_fail(error, FD_EINVAL,
+                         "how far off the clock may be is not known of rank "
+                         "%.*s: leave --strict out or record with pings "
+                         "(docs/clocks.md)",
+                         (int)(ranks.size < MOST_LISTED ? ranks.size
+                                                        : MOST_LISTED),
+                         ranks.bytes);
+    }
+    fd_buffer_clear(&ranks);
+    return status;
+}

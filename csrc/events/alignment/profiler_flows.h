@@ -1,0 +1,45 @@
+/* Arrows from the calls of a recording to those of torch.profiler's trace of the
+ * same rank: both have the number that PyTorch gave the call as the argument
+ * "Record function id".
+ *
+ *     recording        aten::mm {Record function id: 7} ── s 7 ┐
+ *     torch.profiler   aten::mm {Record function id: 7} ── f 7 ◄┘
+ *
+ * An arrow is an event as an input might have had it, and takes the way of
+ * all others. */
+#ifndef FD_PROFILER_FLOWS_H
+#define FD_PROFILER_FLOWS_H
+
+#include "events/chrome_event.h"
+
+/* More numbers of one recording are not remembered: 40 MB. */
+enum { FD_TIMELINE_MOST_TIES = 1 << 20 };
+
+#define FD_TIED INT64_MIN
+
+typedef enum fd_timeline_tying {
+    FD_TYING_NOTHING,
+    FD_TYING_STARTS, /* in a recording that another input of its rank follows */
+    FD_TYING_ENDS    /* in that input */
+} fd_timeline_tying;
+
+typedef struct fd_timeline_ties {
+    fd_timeline_tying tying;
+    uint64_t place; /* of the recording: its flow ids are those of the arrows */
+    fd_clock_map clock; /* of the present input */
+    fd_map started; /* number -> place in `starts` + 1 */
+    FD_VECTOR(int64_t) starts; /* ns, shifted; FD_TIED: has its end */
+    fd_buffer text; /* of the latest arrow */
+} fd_timeline_ties;
+
+void fd_timeline_ties_clear(fd_timeline_ties *ties);
+
+/* The input at `place` begins. */
+void fd_timeline_ties_begin(fd_timeline_ties *ties, fd_timeline_tying tying,
+                            uint64_t place, const fd_clock_map *clock);
+
+/* Whether an arrow starts or ends at this event: then it is in `ties->text`. */
+bool fd_timeline_ties_find(fd_timeline_ties *ties,
+                           const fd_timeline_event *event);
+
+#endif

@@ -1,0 +1,567 @@
+#include "events/alignment/sync_events.h"
+
+#include "base/budget.h"
+#include "json/decimal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_BYTES = 48, INPUT_PEER = 2, INPUT_TAG = 3 };
+
+static bool
+begins(fd_span text, const char *with)
+{
+    size_t size = strlen(with);
+    return fd_span_size(text) >= size && memcmp(text.from, with, size) == 0;
+}
+
+/* A text of an event's own object. */
+static fd_span
+member(fd_span object, const char *name)
+{
+    fd_span value;
+    bool found = object.from != NULL && fd_scan_find(object, name, &value);
+    return found ? fd_span_inside(value) : (fd_span){NULL, NULL};
+}
+
+static uint64_t
+hash_of(uint64_t seed, fd_span text)
+{
+    return text.from == NULL ? seed
+                             : fd_hash_next(seed,
+                                            fd_hash_bytes(text.from,
+                                                          fd_span_size(text)));
+}
+
+/* Element `place` of an array. */
+static fd_span
+element(fd_span array, uint32_t place)
+{
+    fd_span none = {NULL, NULL};
+    fd_span value = none;
+    fd_scan scan = {.forgets = true};
+    if (array.from == NULL) {
+        return none;
+    }
+    fd_scan_begin(&scan, array.from, array.to);
+    fd_scan_result result = fd_scan_mark(&scan, '[');
+    for (uint32_t i = 0; i <= place && result == FD_SCAN_OK; i++) {
+        result = i > 0 ? fd_scan_mark(&scan, ',') : result;
+        fd_scan_space(&scan);
+        value.from = scan.at;
+        result = result == FD_SCAN_OK ? fd_scan_value(&scan) : result;
+        value.to = scan.at;
+    }
+    fd_scan_clear(&scan);
+    return result == FD_SCAN_OK ? fd_span_inside(value) : none;
+}
+
+/* The operation that a name speaks of, if no member can end it before all
+ * have begun: of a broadcast or a reduction that is not so. */
+static const char *
+operation(fd_span name)
+{
+    static const char *const operations[] = {
+        "allreduce", "allgather", "reducescatter", "alltoall", "barrier"};
+    char plain[NAME_BYTES];
+    size_t size = 0;
+    for (const char *at = name.from; at < name.to && size < NAME_BYTES - 1;
+         at++) {
+        char c = *at >= 'A' && *at <= 'Z' ? (char)(*at - 'A' + 'a') : *at;
+        plain[size] = c;
+        size += c != '_';
+    }
+    plain[size] = '\0';
+    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
+        if (strstr(plain, operations[i]) != NULL) {
+            return operations[i];
+        }
+    }
+    return NULL;
+}
+
+/* 0: not a collective. On a GPU the kernel is it, not the call or the range
+ * that launched it. */
+static uint64_t
+kind_of(const fd_timeline_event *event, fd_span name)
+{
+    bool gloo = begins(name, "gloo:");
+    if (!gloo && !begins(name, "ncclDev") && !begins(name, "ncclKernel")) {
+        return 0;
+    }
+    const char *what = operation(name);
+    if (what == NULL) {
+        return 0;
+    }
+    uint64_t kind = fd_hash_bytes(what, strlen(what));
+    kind = hash_of(kind, member(event->args, "Process Group Name"));
+    kind = hash_of(kind, member(event->args, gloo ? "Input Dims"
+                                                  : "In msg nelems"));
+    return kind != 0 ? kind : 1;
+}
+
+static fd_clock_part
+make_part(uint64_t kind, const fd_timeline_event *event, int64_t begin)
+{
+    fd_clock_part part = {.kind = kind, .begin = begin};
+    fd_span order = member(event->args, "Seq");
+    part.total = order.from == NULL || !fd_span_u64(order, &part.order);
+    return part;
+}
+
+static fd_status
+add_part(fd_timeline_sync *sync, fd_clock_part part, int64_t end)
+{
+    part.end = end;
+    return end >= part.begin
+                   && sync->parts.count < fd_budget(FD_TIMELINE_MOST_PARTS)
+               ? fd_vector_push(&sync->parts, part)
+               : FD_OK;
+}
+
+static bool
+is_async(const fd_timeline_event *event)
+{
+    return event->phase == 'b' || event->phase == 'e';
+}
+
+/* What a begin shares with its end. */
+static uint64_t
+key_of(const fd_timeline_event *event, fd_span name)
+{
+    uint64_t key = hash_of((uint64_t)is_async(event), event->pid);
+    for (uint32_t i = 0; i < event->count; i++) {
+        const fd_timeline_field *field = &event->fields[i];
+        if (field->kind
+            == (is_async(event) ? FD_TIMELINE_ID : FD_TIMELINE_TID)) {
+            key = hash_of(key, field->value);
+        }
+    }
+    return is_async(event) ? hash_of(key, name) : key;
+}
+
+static fd_status
+add_message(fd_timeline_sync *sync, fd_timeline_message message)
+{
+    return sync->messages.count < fd_budget(FD_TIMELINE_MOST_PARTS)
+               ? fd_vector_push(&sync->messages, message)
+               : FD_OK;
+}
+
+static bool
+take_peer(fd_timeline_message *message, fd_span peer, fd_span tag)
+{
+    uint64_t rank;
+    if (peer.from == NULL || !fd_span_u64(peer, &rank)
+        || rank >= FD_TIMELINE_RANKS) {
+        return false;
+    }
+    message->peer = (uint32_t)rank;
+    message->tag = hash_of(1, tag);
+    return true;
+}
+
+/* PyTorch says who the peer is in the operator, and when a message has come in
+ * the range of the back end that begins inside. */
+static void
+describe_operator(fd_timeline_sync *sync, const fd_timeline_event *event,
+                  fd_span name, fd_timeline_deed *deed)
+{
+    fd_timeline_message *message = &deed->message;
+    fd_span inputs;
+    sync->receiving = false;
+    message->received = begins(name, "c10d::recv_");
+    if ((!message->received && !fd_span_is(name, "c10d::send"))
+        || event->args.from == NULL
+        || !fd_scan_find(event->args, "Concrete Inputs", &inputs)
+        || !take_peer(message, element(inputs, INPUT_PEER),
+                      element(inputs, INPUT_TAG))) {
+        return;
+    }
+    deed->what = message->received ? FD_DEED_RECEIVING : FD_DEED_MESSAGE;
+    if (message->received) {
+        sync->receiving = true;
+        sync->pending = *message;
+        sync->pending_end = INT64_MAX;
+    }
+}
+
+static void
+describe_received(fd_timeline_sync *sync, fd_timeline_deed *deed)
+{
+    int64_t begin = deed->message.time;
+    if (sync->receiving && begin >= sync->pending.time
+        && begin <= sync->pending_end) {
+        deed->what = FD_DEED_MESSAGE;
+        deed->message = sync->pending;
+    }
+    sync->receiving = false;
+}
+
+/* Any slice that is called send... or recv... and names its peer. */
+static void
+describe_named(const fd_timeline_event *event, fd_span name,
+               fd_timeline_deed *deed)
+{
+    deed->message.received = begins(name, "rec");
+    if (!deed->message.received && !begins(name, "send")) {
+        return;
+    }
+    fd_span tag = member(event->args, "tag");
+    tag = tag.from != NULL ? tag : member(event->args, "micro_batch");
+    if (take_peer(&deed->message, member(event->args, "peer"), tag)) {
+        deed->what = FD_DEED_MESSAGE;
+    }
+}
+
+static fd_timeline_deed
+describe(fd_timeline_sync *sync, const fd_timeline_event *event, fd_span name,
+         int64_t begin)
+{
+    fd_timeline_deed deed = {.what = FD_DEED_NONE, .message = {.time = begin}};
+    uint64_t kind = kind_of(event, name);
+    if (begins(name, "c10d::")) {
+        describe_operator(sync, event, name, &deed);
+    }
+    else if (fd_span_is(name, "gloo:recv")) {
+        describe_received(sync, &deed);
+    }
+    else if (kind != 0) {
+        deed.what = FD_DEED_PART;
+        deed.part = make_part(kind, event, begin);
+    }
+    else {
+        describe_named(event, name, &deed);
+    }
+    return deed;
+}
+
+static fd_status
+finish(fd_timeline_sync *sync, const fd_timeline_deed *deed, int64_t end)
+{
+    fd_timeline_message message = deed->message;
+    switch (deed->what) {
+    case FD_DEED_NONE: break;
+    case FD_DEED_PART: return add_part(sync, deed->part, end);
+    case FD_DEED_RECEIVING: sync->pending_end = end; break;
+    case FD_DEED_MESSAGE:
+        if (end < message.time) {
+            break;
+        }
+        message.time = message.received ? end : message.time;
+        return add_message(sync, message);
+    }
+    return FD_OK;
+}
+
+/* The last of them: others of its thread are around it. */
+static fd_timeline_begun *
+find_begun(fd_timeline_sync *sync, uint64_t key)
+{
+    for (uint32_t i = sync->begun_count; i > 0; i--) {
+        if (sync->begun[i - 1].key == key) {
+            return &sync->begun[i - 1];
+        }
+    }
+    return NULL;
+}
+
+static void
+take_begin(fd_timeline_sync *sync, const fd_timeline_event *event,
+           fd_span name, int64_t ts)
+{
+    uint64_t key = key_of(event, name);
+    fd_timeline_begun *around = find_begun(sync, key);
+    fd_timeline_deed deed = describe(sync, event, name, ts);
+    if (around != NULL && is_async(event)) {
+        around->deed = deed; /* its end never came */
+    }
+    else if (deed.what != FD_DEED_NONE
+             && sync->begun_count < FD_TIMELINE_SYNC_OPEN) {
+        sync->begun[sync->begun_count++] = (fd_timeline_begun){key, 0, deed};
+    }
+    else if (around != NULL) {
+        around->inner++;
+    }
+}
+
+static fd_status
+take_end(fd_timeline_sync *sync, const fd_timeline_event *event, fd_span name,
+         int64_t ts)
+{
+    fd_timeline_begun *begun = find_begun(sync, key_of(event, name));
+    if (begun == NULL || begun->inner > 0) {
+        if (begun != NULL) {
+            begun->inner--;
+        }
+        return FD_OK;
+    }
+    const fd_timeline_deed deed = begun->deed;
+    const fd_timeline_begun *last = &sync->begun[--sync->begun_count];
+    memmove(begun, begun + 1, (size_t)(last - begun) * sizeof *begun);
+    return finish(sync, &deed, ts);
+}
+
+/* Most events are told from those that matter by a few bytes. */
+static bool
+may_matter(const fd_timeline_sync *sync, const fd_timeline_event *event,
+           fd_span name)
+{
+    bool may_end = sync->begun_count > 0 && event->phase != 0
+                   && strchr("BE", event->phase) != NULL;
+    return event->phase != 0 && strchr("XbeBE", event->phase) != NULL
+           && event->ts.from != NULL
+           && (may_end || begins(name, "gloo:") || begins(name, "nccl")
+               || begins(name, "c10d::") || begins(name, "send")
+               || begins(name, "rec"));
+}
+
+fd_status
+fd_timeline_sync_event(fd_timeline_sync *sync, const fd_timeline_event *event)
+{
+    int64_t ts;
+    int64_t duration = 0;
+    fd_span name = event->name.from != NULL ? fd_span_inside(event->name)
+                                            : (fd_span){"", ""};
+    if (!may_matter(sync, event, name)
+        || !fd_decimal_ns(fd_span_inside(event->ts), &ts)) {
+        return FD_OK;
+    }
+    if (event->phase == 'e' || event->phase == 'E') {
+        return take_end(sync, event, name, ts);
+    }
+    if (event->phase != 'X') {
+        take_begin(sync, event, name, ts);
+        return FD_OK;
+    }
+    if (event->dur.from == NULL
+        || !fd_decimal_ns(fd_span_inside(event->dur), &duration)
+        || duration < 0
+        || ts > INT64_MAX - duration) {
+        return FD_OK;
+    }
+    const fd_timeline_deed deed = describe(sync, event, name, ts);
+    return finish(sync, &deed, ts + duration);
+}
+
+fd_status
+fd_timeline_sync_slice(fd_timeline_sync *sync, fd_span name, int64_t begin,
+                       int64_t end)
+{
+    const fd_timeline_event event = {.args = {NULL, NULL}};
+    uint64_t kind = kind_of(&event, name);
+    return kind != 0 ? add_part(sync, make_part(kind, &event, begin), end)
+                     : FD_OK;
+}
+
+static bool
+take_i64(fd_span text, int64_t *number)
+{
+    bool negative = text.from != NULL && begins(text, "-");
+    uint64_t size;
+    text.from += negative;
+    if (text.from == NULL || !fd_span_u64(text, &size) || size > INT64_MAX) {
+        return false;
+    }
+    *number = negative ? -(int64_t)size : (int64_t)size;
+    return true;
+}
+
+/* "pings": [[peer, sent, answered, received], ...] */
+static fd_status
+take_pings(fd_timeline_sync *sync, fd_span array)
+{
+    fd_scan scan = {.forgets = true};
+    fd_status status = FD_OK;
+    fd_scan_begin(&scan, array.from, array.to);
+    fd_scan_result result = fd_scan_mark(&scan, '[');
+    while (status == FD_OK && result == FD_SCAN_OK
+           && sync->pings.count < fd_budget(FD_TIMELINE_MOST_PINGS)) {
+        fd_timeline_ping one;
+        uint64_t peer;
+        fd_scan_space(&scan);
+        fd_span ping = {scan.at, scan.at};
+        result = fd_scan_value(&scan);
+        ping.to = scan.at;
+        fd_span from = result == FD_SCAN_OK ? element(ping, 0)
+                                            : (fd_span){NULL, NULL};
+        if (from.from != NULL && fd_span_u64(from, &peer)
+            && peer < FD_TIMELINE_RANKS
+            && take_i64(element(ping, 1), &one.ping.sent)
+            && take_i64(element(ping, 2), &one.ping.answered)
+            && take_i64(element(ping, 3), &one.ping.received)) {
+            one.peer = (uint32_t)peer;
+            status = fd_vector_push(&sync->pings, one);
+        }
+        result = result == FD_SCAN_OK ? fd_scan_mark(&scan, ',') : result;
+    }
+    fd_scan_clear(&scan);
+    return status;
+}
+
+static void
+take_text(fd_span text, char *to, size_t room)
+{
+    size_t size = text.from == NULL ? 0 : fd_span_size(text);
+    size = size < room ? size : 0; /* a part of a name is another name */
+    memcpy(to, size > 0 ? text.from : "", size);
+    to[size] = '\0';
+}
+
+fd_status
+fd_timeline_sync_member(fd_timeline_sync *sync, fd_span key, fd_span value)
+{
+    fd_span pings;
+    if (fd_span_is(key, "host_name")) {
+        take_text(fd_span_inside(value), sync->host, sizeof sync->host);
+    }
+    if (!fd_span_is(key, "clock") || *value.from != '{') {
+        return FD_OK;
+    }
+    take_text(member(value, "boot_id"), sync->boot_id, sizeof sync->boot_id);
+    sync->has_boot = sync->boot_id[0] != '\0'
+                     && take_i64(member(value, "boottime_ns"),
+                                 &sync->boottime_ns);
+    sync->pings.count = 0;
+    return fd_scan_find(value, "pings", &pings) && *pings.from == '['
+               ? take_pings(sync, pings)
+               : FD_OK;
+}
+
+static int
+compare(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int
+compare_words(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int
+by_kind(const void *left, const void *right)
+{
+    const fd_clock_part *a = left;
+    const fd_clock_part *b = right;
+    int order = compare_words(a->kind, b->kind);
+    return order != 0 ? order : compare(a->begin, b->begin);
+}
+
+static int
+by_peer(const void *left, const void *right)
+{
+    const fd_timeline_message *a = left;
+    const fd_timeline_message *b = right;
+    int order = compare(a->peer, b->peer);
+    order = order != 0 ? order : compare(a->received, b->received);
+    order = order != 0 ? order : compare_words(a->tag, b->tag);
+    return order != 0 ? order : compare(a->time, b->time);
+}
+
+static void
+number_parts(fd_timeline_sync *sync)
+{
+    fd_clock_part *list = sync->parts.list;
+    qsort(list, sync->parts.count, sizeof *list, by_kind);
+    for (uint32_t i = 0, next; i < sync->parts.count; i = next) {
+        for (next = i; next < sync->parts.count
+                       && list[next].kind == list[i].kind;
+             next++) {
+            list[next].order = list[next].total > 0 ? next - i
+                                                    : list[next].order;
+        }
+        for (uint32_t at = i; at < next; at++) {
+            list[at].total = list[at].total > 0 ? next - i : 0;
+        }
+    }
+}
+
+static void
+number_messages(fd_timeline_sync *sync)
+{
+    fd_timeline_message *list = sync->messages.list;
+    qsort(list, sync->messages.count, sizeof *list, by_peer);
+    for (uint32_t i = 0, next; i < sync->messages.count; i = next) {
+        for (next = i; next < sync->messages.count
+                       && list[next].peer == list[i].peer
+                       && list[next].received == list[i].received
+                       && list[next].tag == list[i].tag;
+             next++) {
+            list[next].order = next - i;
+        }
+        for (uint32_t at = i; at < next; at++) {
+            list[at].total = next - i;
+        }
+    }
+}
+
+/* Powers of two, so that two ranks that keep different shares keep common
+ * ones. */
+static uint64_t
+stride_of(uint32_t count, uint32_t most)
+{
+    uint64_t stride = 1;
+    while (count / stride > most) {
+        stride *= 2;
+    }
+    return stride;
+}
+
+/* Give back what the thinned list does not need. */
+static fd_status
+shrink(void **list, uint32_t count, uint32_t *room, size_t size)
+{
+    void *smaller = count == 0 ? NULL : fd_realloc(*list, count * size);
+    if (count > 0 && smaller == NULL) {
+        return FD_ENOMEM;
+    }
+    if (count == 0) {
+        fd_free(*list);
+    }
+    *list = smaller;
+    *room = count;
+    return FD_OK;
+}
+
+fd_status
+fd_timeline_sync_settle(fd_timeline_sync *sync, uint32_t most)
+{
+    uint32_t kept = 0;
+    if (sync->parts.count > 0) {
+        number_parts(sync);
+    }
+    if (sync->messages.count > 0) {
+        number_messages(sync);
+    }
+    uint64_t stride = stride_of(sync->parts.count, most);
+    for (uint32_t i = 0; i < sync->parts.count; i++) {
+        if (sync->parts.list[i].order % stride == 0 && kept < most) {
+            sync->parts.list[kept++] = sync->parts.list[i];
+        }
+    }
+    sync->parts.count = kept;
+    stride = stride_of(sync->messages.count, most);
+    kept = 0;
+    for (uint32_t i = 0; i < sync->messages.count; i++) {
+        if (sync->messages.list[i].order % stride == 0 && kept < most) {
+            sync->messages.list[kept++] = sync->messages.list[i];
+        }
+    }
+    sync->messages.count = kept;
+    fd_status status = shrink((void **)&sync->parts.list, sync->parts.count,
+                              &sync->parts.room, sizeof *sync->parts.list);
+    return status == FD_OK ? shrink((void **)&sync->messages.list, kept,
+                                    &sync->messages.room,
+                                    sizeof *sync->messages.list)
+                           : status;
+}
+
+void
+fd_timeline_sync_clear(fd_timeline_sync *sync)
+{
+    fd_vector_clear(&sync->parts);
+    fd_vector_clear(&sync->messages);
+    fd_vector_clear(&sync->pings);
+}

@@ -1,0 +1,68 @@
+/* What can be wrong with a trace, how often it is, and where first. */
+#ifndef FD_EVENT_FAULTS_H
+#define FD_EVENT_FAULTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum fd_fault {
+    FD_FAULT_DAMAGE,
+    FD_FAULT_REPAIR,
+    FD_FAULT_PHASE,
+    FD_FAULT_NAME,
+    FD_FAULT_PID,
+    FD_FAULT_TEXT_ID,
+    FD_FAULT_TIME,
+    FD_FAULT_NEGATIVE,
+    FD_FAULT_DURATION,
+    FD_FAULT_END,
+    FD_FAULT_BEGIN,
+    FD_FAULT_OVERLAP,
+    FD_FAULT_ID,
+    FD_FAULT_FLOW_START,
+    FD_FAULT_FLOW_END,
+    FD_FAULT_FLOW_SLICE,
+    FD_FAULT_ASYNC_END,
+    FD_FAULT_ASYNC_BEGIN,
+    FD_FAULT_COUNTER,
+    FD_FAULT_METADATA,
+    FD_FAULT_NO_NAME,
+    FD_FAULT_TWO_NAMES,
+    FD_FAULT_SAME_NAME,
+    FD_FAULT_STEPS,
+    FD_FAULT_RANKS,
+    FD_FAULT_KINDS
+} fd_fault;
+
+typedef struct fd_fault_text {
+    const char *id;
+    bool broken; /* false: noted, the file is whole */
+    const char *what;
+    const char *remedy;
+} fd_fault_text;
+
+extern const fd_fault_text fd_fault_texts[FD_FAULT_KINDS];
+
+enum { FD_FAULT_PLACES = 3 };
+
+/* Where an event begins in the content, and its number from 1 on; 0: not of
+ * one event. */
+typedef struct fd_place {
+    uint64_t byte;
+    uint64_t event;
+} fd_place;
+
+typedef struct fd_faults {
+    uint64_t count[FD_FAULT_KINDS];
+    fd_place first[FD_FAULT_KINDS][FD_FAULT_PLACES]; /* in order */
+} fd_faults;
+
+void fd_faults_add(fd_faults *faults, fd_fault fault, fd_place place);
+
+/* Of kinds that break a file. */
+/* So many without a place: a damaged recording may say any number. */
+void fd_faults_add_many(fd_faults *faults, fd_fault fault, uint64_t count);
+
+uint64_t fd_faults_broken(const fd_faults *faults);
+
+#endif

@@ -1,0 +1,223 @@
+#include "events/event_inputs.h"
+
+#include "base/alloc.h"
+#include "events/tools/event_filter.h"
+#include "events/recorded/events_from_recording.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool
+is_wanted(const fd_timeline_request *request, uint32_t rank)
+{
+    for (size_t i = 0; i < request->rank_count; i++) {
+        if (request->ranks[i] == rank) {
+            return true;
+        }
+    }
+    return request->ranks == NULL;
+}
+
+static bool
+is_ours(const fd_timeline_input *input)
+{
+    return strcmp(input->survey.program, FD_TIMELINE_OURS) == 0;
+}
+
+static bool
+is_recording(const fd_timeline_input *input)
+{
+    return strcmp(input->survey.format, FD_RECORDING_FORMAT) == 0;
+}
+
+/* Of one rank ours come first. Of two of ours the recording, not what was
+ * exported of it; that which knew of more ranks (a launcher that spawned them
+ * knows of none); then "rank00000.fd" before "rank00000.4711.fd", which a second
+ * process of the same rank wrote. */
+static int
+by_rank(const void *left, const void *right)
+{
+    const fd_timeline_input *a = *(const fd_timeline_input *const *)left;
+    const fd_timeline_input *b = *(const fd_timeline_input *const *)right;
+    if (a->rank != b->rank) {
+        return a->rank < b->rank ? -1 : 1;
+    }
+    if (is_ours(a) != is_ours(b)) {
+        return is_ours(a) ? -1 : 1;
+    }
+    if (is_ours(a) && is_recording(a) != is_recording(b)) {
+        return is_recording(a) ? -1 : 1;
+    }
+    if (is_ours(a) && a->survey.world != b->survey.world) {
+        return a->survey.world > b->survey.world ? -1 : 1;
+    }
+    size_t size_a = strlen(a->path);
+    size_t size_b = strlen(b->path);
+    return is_ours(a) && size_a != size_b ? (size_a < size_b ? -1 : 1)
+                                          : strcmp(a->path, b->path);
+}
+
+/* A file that cannot be opened is an error of the request; one that is no
+ * trace is told and left out. */
+static fd_status
+survey_input(const fd_timeline_request *request, fd_timeline_input *input,
+             uint32_t count, fd_timeline_inputs *used, fd_error *error)
+{
+    fd_timeline_survey *survey = &input->survey;
+    fd_timeline_wish wish = fd_timeline_align_wish(request->align, count);
+    wish.privacy = input->privacy;
+    fd_status status = fd_timeline_survey_read(survey, input->path, wish,
+                                               error);
+    if (status != FD_OK) {
+        return status;
+    }
+    input->rank = survey->has_rank ? survey->rank : input->rank;
+    input->left_out = survey->is_trace && !is_wanted(request, input->rank);
+    input->used = survey->is_trace && !input->left_out;
+    memcpy(input->trouble, survey->trouble, sizeof input->trouble);
+    return input->used ? fd_vector_push(used, input) : FD_OK;
+}
+
+static bool
+of_one_folder(const fd_timeline_input *a, const fd_timeline_input *b)
+{
+    const char *end_a = strrchr(a->path, '/');
+    const char *end_b = strrchr(b->path, '/');
+    size_t size = end_a == NULL ? 0 : (size_t)(end_a - a->path);
+    return (end_a == NULL) == (end_b == NULL)
+           && (end_a == NULL
+               || ((size_t)(end_b - b->path) == size
+                   && memcmp(a->path, b->path, size) == 0));
+}
+
+/* Drops what a run directory has twice. */
+static fd_status
+check_ranks(fd_timeline_inputs *used, fd_error *error)
+{
+    uint32_t kept = 0;
+    qsort(used->list, used->count, sizeof *used->list, by_rank);
+    for (uint32_t i = 0; i < used->count; i++) {
+        fd_timeline_input *b = used->list[i];
+        fd_timeline_input *a = kept > 0 ? used->list[kept - 1] : NULL;
+        bool again = a != NULL && a->rank == b->rank;
+        if (again && is_ours(a) && is_ours(b) && of_one_folder(a, b)) {
+            b->used = false;
+            snprintf(b->trouble, sizeof b->trouble,
+                     "rank %u is there already", (unsigned)b->rank);
+            continue;
+        }
+        if (again && is_ours(a) == is_ours(b)) {
+            return fd_fail(error, FD_ECONFLICT,
+                           "rank %u is there twice: %s and %s",
+                           (unsigned)a->rank, a->path, b->path);
+        }
+        if (again) {
+            a->beside = b->beside = true;
+        }
+        used->list[kept++] = b;
+    }
+    used->count = kept;
+    return FD_OK;
+}
+
+/* "rank 3 | node7 | pipe 1, data 0". */
+static void
+label(fd_timeline_input *input)
+{
+    const fd_timeline_survey *survey = &input->survey;
+    snprintf(input->label, sizeof input->label, "rank %u%s%s%s%s",
+             (unsigned)input->rank, survey->host[0] != '\0' ? " | " : "",
+             survey->host, survey->place[0] != '\0' ? " | " : "",
+             survey->place);
+}
+
+static fd_status
+nothing_to_use(fd_timeline_input *inputs, uint32_t count, fd_error *error)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (inputs[i].trouble[0] != '\0') {
+            return fd_fail(error, FD_EFORMAT, "%s: %s", inputs[i].path,
+                           inputs[i].trouble);
+        }
+    }
+    return fd_fail(error, FD_EINVAL, "no trace of these ranks");
+}
+
+fd_status
+fd_timeline_inputs_find(const fd_timeline_request *request,
+                        fd_timeline_input *inputs, uint32_t count,
+                        fd_timeline_inputs *used, fd_error *error)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < count && status == FD_OK; i++) {
+        status = survey_input(request, &inputs[i], count, used, error);
+    }
+    if (status == FD_OK && used->count == 0) {
+        return nothing_to_use(inputs, count, error);
+    }
+    status = status == FD_OK ? check_ranks(used, error) : status;
+    for (uint32_t i = 0; i < used->count && status == FD_OK; i++) {
+        label(used->list[i]);
+    }
+    return status;
+}
+
+static fd_status
+find_steps(const fd_timeline_request *request, fd_timeline_input *input,
+           fd_error *error)
+{
+    input->windows = fd_calloc(1, sizeof *input->windows);
+    if (input->windows == NULL) {
+        return FD_ENOMEM;
+    }
+    fd_status status = fd_timeline_windows_find(
+        input->windows, input, request->first_step, request->end_step, error);
+    if (status == FD_OK && !input->windows->all.any) {
+        input->used = false;
+        snprintf(input->trouble, sizeof input->trouble,
+                 "none of these steps in it");
+    }
+    return status;
+}
+
+static void
+clear_input(fd_timeline_input *input)
+{
+    if (input->windows != NULL) {
+        fd_timeline_windows_clear(input->windows);
+        fd_free(input->windows);
+        input->windows = NULL;
+    }
+}
+
+fd_status
+fd_timeline_inputs_find_steps(const fd_timeline_request *request,
+                              fd_timeline_inputs *used, fd_error *error)
+{
+    fd_status status = FD_OK;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < used->count; i++) {
+        fd_timeline_input *input = used->list[i];
+        status = status == FD_OK ? find_steps(request, input, error) : status;
+        if (input->used) {
+            used->list[kept++] = input;
+        }
+        else {
+            clear_input(input);
+        }
+    }
+    used->count = kept;
+    return status == FD_OK && kept == 0
+               ? fd_fail(error, FD_EINVAL, "none of these steps in any input")
+               : status;
+}
+
+void
+fd_timeline_inputs_clear(fd_timeline_inputs *used)
+{
+    for (uint32_t i = 0; i < used->count; i++) {
+        clear_input(used->list[i]);
+    }
+    fd_vector_clear(used);
+}

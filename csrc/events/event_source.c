@@ -1,0 +1,69 @@
+#include "events/event_source.h"
+
+#include "base/budget.h"
+#include "events/readers/from_paddle.h"
+#include "events/recorded/events_from_recording.h"
+#include "events/readers/perfetto_reader.h"
+
+#include <string.h>
+
+/* Enough for every kind to be known by. */
+enum { HEAD = 1 << 16 };
+
+/* A dump, or a merge of dumps. */
+static bool
+is_dump(const char *path, const char *head, size_t size)
+{
+    static const char begin[] = "{\"format\":\"fastdispatch.trace\"";
+    (void)path;
+    return size >= sizeof begin - 1
+           && memcmp(head, begin, sizeof begin - 1) == 0;
+}
+
+static fd_status
+open_dump(fd_bytes_in *in, const char *path, fd_error *error)
+{
+    (void)in;
+    (void)path;
+    return fd_fail(error, FD_EFORMAT,
+                   "a dump holds no timeline: give its recording (.fd)");
+}
+
+static const fd_timeline_source sources[] = {
+    {FD_RECORDING_FORMAT, fd_timeline_is_recording,
+     fd_timeline_from_recording},
+    {"dump", is_dump, open_dump},
+    {FD_PERFETTO_FORMAT, fd_perfetto_matches, fd_perfetto_open},
+    {"log of Paddle", fd_timeline_is_paddle, fd_timeline_from_paddle},
+    {"Chrome JSON", NULL, NULL},
+};
+
+enum { LAST = sizeof sources / sizeof *sources - 1 };
+
+static const fd_timeline_source *
+find(const char *path, const char *head, size_t size)
+{
+    for (int i = 0; i < LAST; i++) {
+        if (sources[i].matches(path, head, size)) {
+            return &sources[i];
+        }
+    }
+    return &sources[LAST];
+}
+
+fd_status
+fd_timeline_source_open(fd_bytes_in *in, const char *path,
+                        const fd_timeline_source **source, fd_error *error)
+{
+    *source = NULL;
+    fd_status status = fd_bytes_in_open(in, path, error);
+    size_t most = fd_budget(HEAD);
+    while (status == FD_OK && (size_t)(in->end - in->at) < most
+           && fd_bytes_in_more(in)) {
+    }
+    if (status != FD_OK || in->status != FD_OK) {
+        return status != FD_OK ? status : in->status;
+    }
+    *source = find(path, in->at, (size_t)(in->end - in->at));
+    return (*source)->open != NULL ? (*source)->open(in, path, error) : FD_OK;
+}

@@ -1,0 +1,353 @@
+#include "events/merged_ids.h"
+
+#include "base/budget.h"
+#include "base/hash.h"
+#include "events/recorded/call_flows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void
+fd_timeline_ids_clear(fd_timeline_ids *ids)
+{
+    fd_text_pool_clear(&ids->pids);
+    fd_text_pool_clear(&ids->tids);
+    fd_text_pool_clear(&ids->names);
+    fd_vector_clear(&ids->processes);
+    fd_vector_clear(&ids->threads);
+    fd_map_clear(&ids->thread_of);
+    fd_buffer_clear(&ids->scratch);
+}
+
+/* 17 and "17" are the same to viewers. */
+static fd_status
+add_process(fd_timeline_ids *ids, fd_span pid, const fd_scan *scan,
+            uint32_t *process)
+{
+    uint64_t number;
+    fd_span text = fd_span_inside(pid);
+    if (ids->pids.texts.count >= fd_budget(FD_TIMELINE_MOST_PIDS)) {
+        return FD_EFULL;
+    }
+    fd_status status = fd_text_pool_add(&ids->pids, text.from,
+                                        fd_span_size(text), process);
+    while (status == FD_OK && ids->processes.count <= *process) {
+        status = fd_vector_push(&ids->processes, (fd_timeline_process){0});
+    }
+    if (status != FD_OK || ids->processes.list[*process].pid != 0) {
+        return status;
+    }
+    uint32_t number_in_rank = ids->first + *process;
+    ids->processes.list[*process].pid =
+        number_in_rank < FD_TIMELINE_PIDS - 1
+            ? ids->rank * FD_TIMELINE_PIDS + number_in_rank + 1
+            : (*ids->spare_pid)++;
+    return fd_span_u64(text, &number)
+               ? FD_OK
+               : fd_timeline_ids_name(ids, *process, pid, scan);
+}
+
+fd_status
+fd_timeline_ids_process(fd_timeline_ids *ids, fd_span pid,
+                        const fd_scan *scan, uint32_t *process)
+{
+    size_t size = fd_span_size(pid);
+    if (size == ids->last_size && size > 0
+        && memcmp(pid.from, ids->last, size) == 0) {
+        *process = ids->last_process;
+        return FD_OK;
+    }
+    fd_status status = add_process(ids, pid, scan, process);
+    if (status == FD_OK && size <= sizeof ids->last) {
+        memcpy(ids->last, pid.from, size);
+        ids->last_size = (uint32_t)size;
+        ids->last_process = *process;
+    }
+    return status;
+}
+
+static void
+begin_row(fd_buffer *rows, const char *name, uint32_t pid, uint32_t tid)
+{
+    fd_buffer_text(rows, ",\n{\"ph\":\"M\",\"name\":\"");
+    fd_buffer_text(rows, name);
+    fd_buffer_text(rows, "\",\"pid\":");
+    fd_buffer_u64(rows, pid);
+    fd_buffer_text(rows, ",\"tid\":");
+    fd_buffer_u64(rows, tid);
+    fd_buffer_text(rows, ",\"args\":{");
+}
+
+/* The inside of a JSON string that says what the value says. */
+static fd_status
+spell(fd_timeline_ids *ids, fd_span value, const fd_scan *scan)
+{
+    fd_buffer *scratch = &ids->scratch;
+    scratch->size = 0;
+    if (*value.from == '"') {
+        fd_scan_copy(scan, fd_span_inside(value), scratch);
+    }
+    else {
+        fd_buffer_json(scratch, value.from, fd_span_size(value));
+        scratch->size -= scratch->status == FD_OK ? 2 : 0;
+        if (scratch->status == FD_OK) {
+            memmove(scratch->bytes, scratch->bytes + 1, scratch->size);
+        }
+    }
+    return scratch->status;
+}
+
+/* 17 and "17" are one thread. */
+static fd_status
+add_thread(fd_timeline_ids *ids, uint32_t pid, fd_span tid,
+           const fd_scan *scan, uint64_t key, uint32_t text)
+{
+    uint64_t plain;
+    fd_timeline_thread made = {.pid = pid, .tid = (*ids->spare_tid)++};
+    fd_status status = FD_OK;
+    if (text != 0) { /* the empty text is no name for Perfetto */
+        status = spell(ids, tid, scan);
+        fd_buffer name = {.bytes = NULL};
+        fd_buffer_text(&name, fd_span_u64(fd_span_inside(tid), &plain) ? "tid "
+                                                                       : "");
+        fd_buffer_bytes(&name, ids->scratch.bytes, ids->scratch.size);
+        status = status == FD_OK ? name.status : status;
+        if (status == FD_OK) {
+            status = fd_text_pool_add(&ids->names, name.bytes, name.size,
+                                      &made.was);
+        }
+        fd_buffer_clear(&name);
+    }
+    if (status == FD_OK) {
+        status = fd_vector_push(&ids->threads, made);
+    }
+    return status == FD_OK
+               ? fd_map_put(&ids->thread_of, key, ids->threads.count)
+               : status;
+}
+
+fd_status
+fd_timeline_ids_thread(fd_timeline_ids *ids, uint32_t pid, fd_span tid,
+                       const fd_scan *scan, uint32_t *thread)
+{
+    uint32_t text;
+    fd_span inside = fd_span_inside(tid);
+    if (ids->tids.texts.count >= fd_budget(FD_TIMELINE_MOST_TIDS)
+        || ids->threads.count >= fd_budget(FD_TIMELINE_MOST_TIDS)) {
+        return FD_EFULL;
+    }
+    fd_status status = fd_text_pool_add(&ids->tids, inside.from,
+                                        fd_span_size(inside), &text);
+    uint64_t key = (uint64_t)pid << 32 | (text + 1);
+    uint32_t found = fd_map_get(&ids->thread_of, key);
+    if (status == FD_OK && found == 0) {
+        status = add_thread(ids, pid, tid, scan, key, text);
+        found = ids->threads.count;
+    }
+    *thread = found - 1;
+    return status;
+}
+
+static int
+hex_digit(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+/* As viewers read the id of a flow: a string is hexadecimal. */
+static bool
+hex_number(fd_span text, uint64_t *number)
+{
+    const char *at = text.from;
+    at += fd_span_size(text) > 2 && at[0] == '0' && (at[1] | 0x20) == 'x' ? 2
+                                                                         : 0;
+    if (at == text.to || text.to - at > 16) {
+        return false;
+    }
+    *number = 0;
+    for (; at < text.to; at++) {
+        int digit = hex_digit(*at);
+        if (digit < 0) {
+            return false;
+        }
+        *number = *number << 4 | (uint64_t)digit;
+    }
+    return true;
+}
+
+uint64_t
+fd_timeline_ids_number(const fd_timeline_ids *ids, fd_span id)
+{
+    uint64_t most = UINT64_MAX / ids->inputs - 1;
+    uint64_t number;
+    fd_span text = fd_span_inside(id);
+    bool known = *id.from == '"' ? hex_number(text, &number)
+                                 : fd_span_u64(id, &number);
+    if (!known) {
+        number = fd_hash_bytes(text.from, fd_span_size(text));
+    }
+    if (number > most) {
+        number = fd_hash_word(number) % most;
+    }
+    bool shared = ids->tied && fd_is_transfer_id(number);
+    return number * ids->inputs + (shared ? ids->inputs - 1 : ids->place);
+}
+
+void
+fd_timeline_ids_flow(const fd_timeline_ids *ids, fd_span id, fd_buffer *to)
+{
+    static const char digits[] = "0123456789abcdef";
+    uint64_t number = fd_timeline_ids_number(ids, id);
+    char text[20];
+    size_t at = sizeof text;
+    text[--at] = '"';
+    do {
+        text[--at] = digits[number & 15];
+        number >>= 4;
+    } while (number > 0);
+    text[--at] = 'x';
+    text[--at] = '0';
+    text[--at] = '"';
+    fd_buffer_bytes(to, text + at, sizeof text - at);
+}
+
+fd_status
+fd_timeline_ids_name(fd_timeline_ids *ids, uint32_t process, fd_span name,
+                     const fd_scan *scan)
+{
+    fd_status status = spell(ids, name, scan);
+    return status == FD_OK
+               ? fd_text_pool_add(&ids->names, ids->scratch.bytes,
+                                  ids->scratch.size,
+                                  &ids->processes.list[process].name)
+               : status;
+}
+
+static int
+by_sort_index(const void *left, const void *right)
+{
+    const fd_timeline_placed *a = left;
+    const fd_timeline_placed *b = right;
+    return a->sort_index != b->sort_index
+               ? (a->sort_index < b->sort_index ? -1 : 1)
+               : (a->process < b->process ? -1 : 1);
+}
+
+/* What a name says beside the beginning of the label, which it may repeat:
+ * "python" of "rank 3 | node7 | python" where that is "rank 3 | node7". */
+static fd_span
+beside_label(fd_span name, fd_span label)
+{
+    static const char mark[] = " | ";
+    for (const char *end = label.to; end > label.from; end--) {
+        size_t size = (size_t)(end - label.from);
+        bool part = end == label.to
+                    || (label.to - end > 3 && memcmp(end, mark, 3) == 0);
+        if (!part || fd_span_size(name) < size
+            || memcmp(name.from, label.from, size) != 0) {
+            continue;
+        }
+        name.from += size;
+        if (name.from == name.to) {
+            return name;
+        }
+        if (fd_span_size(name) > 3 && memcmp(name.from, mark, 3) == 0) {
+            name.from += 3;
+            return name;
+        }
+        name.from -= size;
+    }
+    return name;
+}
+
+void
+fd_timeline_ids_title(const fd_timeline_ids *ids, fd_span label, fd_span name,
+                      fd_buffer *to)
+{
+    name = beside_label(name, label);
+    fd_buffer_bytes(to, label.from, fd_span_size(label));
+    fd_buffer_text(to, ids->program[0] != '\0' ? " | " : "");
+    fd_buffer_text(to, ids->program);
+    fd_buffer_text(to, fd_span_size(name) > 0 ? " | " : "");
+    fd_buffer_bytes(to, name.from, fd_span_size(name));
+}
+
+uint32_t
+fd_timeline_ids_place(const fd_timeline_ids *ids, uint32_t place)
+{
+    place += ids->first;
+    place = place < FD_TIMELINE_PIDS ? place : FD_TIMELINE_PIDS - 1;
+    return ids->rank * FD_TIMELINE_PIDS + place;
+}
+
+static void
+process_rows(const fd_timeline_ids *ids, uint32_t process, uint32_t place,
+             fd_span label, fd_buffer *rows)
+{
+    const fd_timeline_process *p = &ids->processes.list[process];
+    const char *own = fd_text_pool_get(&ids->names, p->name);
+    fd_span name = {own, own + fd_text_pool_size(&ids->names, p->name)};
+    begin_row(rows, "process_name", p->pid, 0);
+    fd_buffer_text(rows, "\"name\":\"");
+    fd_timeline_ids_title(ids, label, name, rows);
+    fd_buffer_text(rows, "\"}}");
+    begin_row(rows, "process_sort_index", p->pid, 0);
+    fd_buffer_format(rows, "\"sort_index\":%u}}",
+                     (unsigned)fd_timeline_ids_place(ids, place));
+}
+
+fd_status
+fd_timeline_ids_order(const fd_timeline_ids *ids, fd_timeline_order *order)
+{
+    order->count = 0;
+    for (uint32_t i = 0; i < ids->processes.count; i++) {
+        const fd_timeline_process *p = &ids->processes.list[i];
+        int64_t index = p->sorted ? p->sort_index : INT64_MAX;
+        if (p->pid != 0 && !p->dropped
+            && fd_vector_push(order, (fd_timeline_placed){index, i})
+                   != FD_OK) {
+            return FD_ENOMEM;
+        }
+    }
+    if (order->count > 0) {
+        qsort(order->list, order->count, sizeof *order->list, by_sort_index);
+    }
+    return FD_OK;
+}
+
+static void
+thread_rows(const fd_timeline_ids *ids, fd_buffer *rows)
+{
+    for (uint32_t i = 0; i < ids->threads.count; i++) {
+        const fd_timeline_thread *thread = &ids->threads.list[i];
+        if (!thread->named && thread->was != 0) {
+            begin_row(rows, "thread_name", thread->pid, thread->tid);
+            fd_buffer_text(rows, "\"name\":\"");
+            fd_buffer_bytes(rows, fd_text_pool_get(&ids->names, thread->was),
+                            fd_text_pool_size(&ids->names, thread->was));
+            fd_buffer_text(rows, "\"}}");
+        }
+    }
+}
+
+fd_status
+fd_timeline_ids_rows(fd_timeline_ids *ids, fd_buffer *rows)
+{
+    fd_timeline_order order = {NULL, 0, 0};
+    fd_buffer label = {.bytes = NULL};
+    fd_buffer_json(&label, ids->label, strlen(ids->label));
+    fd_status status = label.status;
+    status = status == FD_OK ? fd_timeline_ids_order(ids, &order) : status;
+    for (uint32_t i = 0; i < order.count && status == FD_OK; i++) {
+        process_rows(ids, order.list[i].process, i,
+                     (fd_span){label.bytes + 1, label.bytes + label.size - 1},
+                     rows);
+    }
+    fd_buffer_clear(&label);
+    fd_vector_clear(&order);
+    thread_rows(ids, rows);
+    return status == FD_OK ? rows->status : status;
+}

@@ -1,0 +1,114 @@
+/* What makes the ids of one input of a merge differ from those of all others.
+ *
+ *   pid    rank * 1024 + k + 1, the k-th process of the rank's inputs; a process
+ *          beyond the 1023rd gets a number behind those of all ranks
+ *   tid    3 000 000 000 + k, the k-th thread of the whole merge: Perfetto takes
+ *          equal ones of different processes for one thread, and one that equals a
+ *          pid for that process's main thread. A thread without a name of its own
+ *          gets a thread_name row that says its old tid
+ *   flow   id * inputs + place of the input, as "0x..." (both viewers take it for
+ *          the same number; JavaScript would round a plain one): no two inputs meet,
+ *          and within one they differ as before. What is no number, or too large, is
+ *          hashed first. Ids of transfers are made of the sender's rank already: in
+ *          recordings they keep equal, at a place behind those of all inputs */
+#ifndef FD_MERGED_IDS_H
+#define FD_MERGED_IDS_H
+
+#include "base/map.h"
+#include "json/json_scan.h"
+#include "trace/interned_texts.h"
+
+enum {
+    FD_TIMELINE_RANKS = 1 << 21,
+    FD_TIMELINE_PIDS = 1024, /* of a rank */
+    FD_TIMELINE_MOST_PIDS = 1 << 16,
+    FD_TIMELINE_MOST_TIDS = 1 << 20
+};
+
+#define FD_TIMELINE_FIRST_TID UINT32_C(3000000000)
+
+typedef struct fd_timeline_process {
+    uint32_t pid; /* 0: not seen */
+    uint32_t name; /* in `names`: inside of a JSON string; 0: none */
+    bool sorted;
+    bool dropped; /* has no rows */
+    int64_t sort_index;
+} fd_timeline_process;
+
+typedef struct fd_timeline_thread {
+    uint32_t pid;
+    uint32_t tid;
+    uint32_t was; /* in `names`: what its old tid makes it be called; 0: nothing */
+    bool named;
+} fd_timeline_thread;
+
+typedef struct fd_timeline_ids {
+    uint32_t rank;
+    uint64_t place; /* among the inputs */
+    uint64_t inputs; /* one more where transfers are tied */
+    bool tied; /* its ids of transfers are those of other inputs too */
+    const char *label;   /* borrowed: what its processes are called */
+    const char *program; /* borrowed: the same, where that is not enough; "" */
+    bool named_durations; /* of slices, in their names */
+    uint32_t first;      /* processes of other inputs of this rank */
+    uint32_t *spare_pid; /* borrowed: the next pid behind those of all ranks */
+    fd_text_pool pids;   /* as the input spells them */
+    fd_text_pool tids;
+    fd_text_pool names;
+    FD_VECTOR(fd_timeline_process) processes; /* by their id in `pids` */
+    uint32_t *spare_tid; /* borrowed: the tid of the next new thread */
+    FD_VECTOR(fd_timeline_thread) threads;
+    fd_map thread_of; /* pid << 32 | text in `tids` + 1 -> its place + 1 */
+    char last[24];  /* the pid asked for last, as it is spelled */
+    uint32_t last_size;
+    uint32_t last_process;
+    fd_buffer scratch;
+} fd_timeline_ids;
+
+void fd_timeline_ids_clear(fd_timeline_ids *ids);
+
+/* The process of a pid, as an index into `processes`. A pid that is a text
+ * names it. FD_EFULL: too many. */
+fd_status fd_timeline_ids_process(fd_timeline_ids *ids, fd_span pid,
+                                  const fd_scan *scan, uint32_t *process);
+
+/* The thread of a tid, as an index into `threads`. FD_EFULL: too many. */
+fd_status fd_timeline_ids_thread(fd_timeline_ids *ids, uint32_t pid,
+                                 fd_span tid, const fd_scan *scan,
+                                 uint32_t *thread);
+
+/* The id of a flow or of an asynchronous event: its number, and appended as
+ * text. */
+uint64_t fd_timeline_ids_number(const fd_timeline_ids *ids, fd_span id);
+void fd_timeline_ids_flow(const fd_timeline_ids *ids, fd_span id,
+                          fd_buffer *to);
+
+/* What a row of the input says about a process. */
+fd_status fd_timeline_ids_name(fd_timeline_ids *ids, uint32_t process,
+                               fd_span name, const fd_scan *scan);
+
+typedef struct fd_timeline_placed {
+    int64_t sort_index;
+    uint32_t process;
+} fd_timeline_placed;
+
+typedef FD_VECTOR(fd_timeline_placed) fd_timeline_order;
+
+/* Replace `order` (owned by the caller) by all processes as they lie below
+ * each other. */
+fd_status fd_timeline_ids_order(const fd_timeline_ids *ids,
+                                fd_timeline_order *order);
+
+/* The sort index of the k-th of them. */
+uint32_t fd_timeline_ids_place(const fd_timeline_ids *ids, uint32_t place);
+
+/* Append what a process is called: the label, the program, and what its own name
+ * says beside them, all in one spelling. */
+void fd_timeline_ids_title(const fd_timeline_ids *ids, fd_span label,
+                           fd_span name, fd_buffer *to);
+
+/* Append the rows of all processes: name, place in the order; and the names of
+ * threads that have none. */
+fd_status fd_timeline_ids_rows(fd_timeline_ids *ids, fd_buffer *rows);
+
+#endif

@@ -1,0 +1,385 @@
+#include "events/readers/event_reader.h"
+
+#include "events/recorded/events_from_recording.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef fd_scan_result step(fd_timeline_reader *reader);
+
+static fd_status
+hide(fd_timeline_reader *reader, const fd_privacy *privacy, fd_error *error)
+{
+    return strcmp(reader->source->name, FD_RECORDING_FORMAT) == 0
+               ? fd_timeline_recording_hide(&reader->in, privacy, error)
+               : fd_fail(error, FD_EINVAL,
+                         "names are hidden in recordings alone, and this is "
+                         "none: --anonymize and --strip-prefix leave it as it "
+                         "is");
+}
+
+fd_status
+fd_timeline_reader_open(fd_timeline_reader *reader, const char *path,
+                        const fd_privacy *privacy, fd_error *error)
+{
+    fd_error why = {""};
+    size_t size = strlen(path);
+    *reader = (fd_timeline_reader){.first = true};
+    fd_status status = fd_timeline_source_open(&reader->in, path,
+                                               &reader->source, &why);
+    if (status == FD_OK && privacy != NULL) {
+        status = hide(reader, privacy, &why);
+    }
+    if (status == FD_OK || status == FD_ENOMEM) {
+        return status;
+    }
+    if (reader->source == NULL) {
+        return fd_fail(error, status, "%s", why.text);
+    }
+    bool named = strncmp(why.text, path, size) == 0
+                 && strncmp(why.text + size, ": ", 2) == 0;
+    const char *text = why.text + (named ? size + 2 : 0);
+    snprintf(reader->trouble, sizeof reader->trouble, "%.127s", text);
+    return fd_fail(error, status, "%s: %.300s", path, text);
+}
+
+void
+fd_timeline_reader_close(fd_timeline_reader *reader)
+{
+    fd_bytes_in_close(&reader->in);
+    fd_scan_clear(&reader->scan);
+}
+
+/* Take a step on the text in memory; when that ends first, again with more. */
+static fd_scan_result
+attempt(fd_timeline_reader *r, step *take)
+{
+    fd_scan_result result;
+    bool more;
+    do {
+        fd_scan_begin(&r->scan, r->in.at, r->in.end);
+        result = take(r);
+        /* Reading on moves the text. */
+        size_t ahead = (size_t)(r->scan.at - r->in.at);
+        more = result == FD_SCAN_CUT && fd_bytes_in_more(&r->in);
+        r->scan.at = r->in.at + ahead;
+    } while (more);
+    if (result == FD_SCAN_ENOMEM || r->in.status != FD_OK) {
+        r->status = FD_ENOMEM;
+        return FD_SCAN_ENOMEM;
+    }
+    if (result == FD_SCAN_OK || result == FD_SCAN_DONE) {
+        r->in.at = r->scan.at;
+    }
+    return result;
+}
+
+static const char *
+reason(const fd_timeline_reader *r, fd_scan_result result)
+{
+    switch (result) {
+    case FD_SCAN_CUT:
+        return r->in.trouble != NULL ? r->in.trouble
+               : r->in.ended         ? "cut short"
+                                     : "a value of more than 16 MB";
+    case FD_SCAN_DEEP: return "nested deeper than 512 levels";
+    case FD_SCAN_OK:
+    case FD_SCAN_DONE:
+    case FD_SCAN_BAD:
+    case FD_SCAN_ENOMEM: break;
+    }
+    return "not JSON";
+}
+
+/* The text from `in.at` on is damaged; the scan stands where that showed. */
+static void
+begin_damage(fd_timeline_reader *r, fd_scan_result result)
+{
+    r->lost++;
+    r->damage = fd_bytes_in_offset(&r->in, r->in.at);
+    if (r->trouble[0] == '\0' && r->in.lost > 0) {
+        snprintf(r->trouble, sizeof r->trouble, "%.127s", r->in.trouble);
+    }
+    if (r->trouble[0] == '\0') {
+        snprintf(r->trouble, sizeof r->trouble, "%s at byte %llu",
+                 reason(r, result),
+                 (unsigned long long)fd_bytes_in_offset(&r->in, r->scan.at));
+    }
+}
+
+/* What is left of the file is lost. */
+static void
+lose_rest(fd_timeline_reader *r)
+{
+    do {
+        r->in.at = r->in.end;
+    } while (fd_bytes_in_more(&r->in));
+    r->lost_bytes += fd_bytes_in_offset(&r->in, r->in.end) - r->damage;
+    r->state = FD_TIMELINE_AT_END;
+}
+
+/* A number or a text among the events. */
+static void
+lose_value(fd_timeline_reader *r)
+{
+    r->lost++;
+    r->lost_bytes += (uint64_t)(r->in.at - r->value.from);
+    if (r->trouble[0] == '\0') {
+        snprintf(r->trouble, sizeof r->trouble, "no event at byte %llu",
+                 (unsigned long long)fd_bytes_in_offset(&r->in,
+                                                        r->value.from));
+    }
+}
+
+static fd_scan_result
+start_step(fd_timeline_reader *r)
+{
+    static const char mark[] = "\xEF\xBB\xBF"; /* of UTF-8 */
+    fd_scan *scan = &r->scan;
+    for (size_t i = 0; i < 3 && scan->at < scan->end; i++) {
+        scan->at += *scan->at == mark[i];
+    }
+    fd_scan_space(scan);
+    if (scan->at == scan->end) {
+        return FD_SCAN_CUT;
+    }
+    r->bare = *scan->at == '[';
+    return fd_scan_mark(scan, r->bare ? '[' : '{');
+}
+
+/* DONE at the end of the object; else a member, or with a value that is not
+ * there the begin of the events. */
+static fd_scan_result
+member_step(fd_timeline_reader *r)
+{
+    fd_scan *scan = &r->scan;
+    fd_scan_result result = fd_scan_member(scan, r->first, &r->key);
+    if (result != FD_SCAN_OK) {
+        return result;
+    }
+    if (fd_span_is(r->key, "traceEvents")) {
+        if (scan->at == scan->end) {
+            return FD_SCAN_CUT;
+        }
+        if (*scan->at == '[') {
+            scan->at++;
+            r->value = (fd_span){NULL, NULL};
+            return FD_SCAN_OK;
+        }
+    }
+    const char *from = scan->at;
+    result = fd_scan_value(scan);
+    r->value = (fd_span){from, scan->at};
+    return result;
+}
+
+/* DONE at the end of the array. A comma before that is forgiven: programs that
+ * append write one. */
+static fd_scan_result
+event_step(fd_timeline_reader *r)
+{
+    fd_scan *scan = &r->scan;
+    fd_scan_space(scan);
+    if (!r->first && scan->at < scan->end && *scan->at != ']') {
+        fd_scan_result result = fd_scan_mark(scan, ',');
+        if (result != FD_SCAN_OK) {
+            return result;
+        }
+        fd_scan_space(scan);
+    }
+    if (scan->at < scan->end && *scan->at == ']') {
+        scan->at++;
+        return FD_SCAN_DONE;
+    }
+    if (scan->at == scan->end) {
+        return FD_SCAN_CUT;
+    }
+    r->is_event = *scan->at == '{';
+    r->value.from = scan->at;
+    return r->is_event ? fd_timeline_event_scan(scan, &r->event)
+                       : fd_scan_value(scan);
+}
+
+static fd_scan_result
+bare_event_step(fd_timeline_reader *r)
+{
+    return fd_timeline_event_scan(&r->scan, &r->event);
+}
+
+/* "}", a comma, and the brace of the next object; DONE at that brace. */
+static fd_scan_result
+boundary_step(fd_timeline_reader *r)
+{
+    fd_scan *scan = &r->scan;
+    scan->at++;
+    fd_scan_result result = fd_scan_mark(scan, ',');
+    if (result == FD_SCAN_OK) {
+        result = fd_scan_mark(scan, '{');
+        scan->at -= result == FD_SCAN_OK;
+    }
+    return result;
+}
+
+static bool
+skip_to_brace(fd_timeline_reader *r)
+{
+    for (;;) {
+        size_t size = (size_t)(r->in.end - r->in.at);
+        const char *brace = size > 0 ? memchr(r->in.at, '}', size) : NULL;
+        if (brace != NULL) {
+            r->in.at = brace;
+            return true;
+        }
+        r->in.at = r->in.end;
+        if (!fd_bytes_in_more(&r->in)) {
+            return false;
+        }
+    }
+}
+
+/* Find an event behind the damage. */
+static bool
+recover(fd_timeline_reader *r)
+{
+    while (r->status == FD_OK && skip_to_brace(r)) {
+        if (attempt(r, boundary_step) != FD_SCAN_OK) {
+            r->in.at += r->in.at < r->in.end;
+            continue;
+        }
+        uint64_t begin = fd_bytes_in_offset(&r->in, r->in.at);
+        fd_scan_result result = attempt(r, bare_event_step);
+        if (result == FD_SCAN_OK && r->event.phase != 0) {
+            r->lost_bytes += begin - r->damage;
+            r->is_trace = true;
+            r->state = FD_TIMELINE_IN_EVENTS;
+            return true;
+        }
+        /* The last brace of an object that is no event may be a boundary. */
+        r->in.at = result == FD_SCAN_OK ? r->in.at - 1 : r->scan.at;
+    }
+    lose_rest(r);
+    return false;
+}
+
+static void
+start(fd_timeline_reader *r)
+{
+    fd_scan_result result = attempt(r, start_step);
+    if (result == FD_SCAN_OK) {
+        r->state = r->bare ? FD_TIMELINE_IN_EVENTS : FD_TIMELINE_IN_OBJECT;
+        return;
+    }
+    begin_damage(r, result);
+    if (r->in.end == r->in.at && r->damage == 0) {
+        snprintf(r->trouble, sizeof r->trouble, "%s",
+                 r->in.trouble != NULL ? r->in.trouble : "empty");
+    }
+    lose_rest(r);
+}
+
+/* Whether anything but space is left. */
+static fd_scan_result
+tail_step(fd_timeline_reader *r)
+{
+    fd_scan_space(&r->scan);
+    r->in.at = r->scan.at;
+    return r->scan.at == r->scan.end ? FD_SCAN_CUT : FD_SCAN_BAD;
+}
+
+static void
+finish(fd_timeline_reader *r)
+{
+    fd_scan_result result = attempt(r, tail_step);
+    r->state = FD_TIMELINE_AT_END;
+    if (result == FD_SCAN_BAD || r->in.trouble != NULL) {
+        begin_damage(r, result);
+        lose_rest(r);
+        r->lost += r->in.lost > 0 ? r->in.lost - 1 : 0;
+    }
+}
+
+static fd_timeline_item
+member(fd_timeline_reader *r)
+{
+    fd_scan_result result = attempt(r, member_step);
+    if (result == FD_SCAN_DONE) {
+        finish(r);
+        return FD_TIMELINE_END;
+    }
+    if (result != FD_SCAN_OK) {
+        begin_damage(r, result);
+        lose_rest(r);
+        return FD_TIMELINE_END;
+    }
+    if (r->value.from != NULL) {
+        r->first = false;
+        return FD_TIMELINE_MEMBER;
+    }
+    r->first = true;
+    r->is_trace = true;
+    r->state = FD_TIMELINE_IN_EVENTS;
+    return FD_TIMELINE_END;
+}
+
+/* An array of events needs no end when no object is around it. */
+static bool
+may_end_here(const fd_timeline_reader *r, fd_scan_result result)
+{
+    const char *at = r->in.at;
+    while (at < r->in.end && strchr(" \r\n\t,", *at) != NULL && *at != '\0') {
+        at++;
+    }
+    return r->bare && result == FD_SCAN_CUT && at == r->in.end
+           && r->in.trouble == NULL;
+}
+
+static fd_timeline_item
+event(fd_timeline_reader *r)
+{
+    fd_scan_result result = attempt(r, event_step);
+    if (result == FD_SCAN_DONE) {
+        r->first = false;
+        r->state = FD_TIMELINE_IN_OBJECT;
+        if (r->bare) {
+            finish(r);
+        }
+        return FD_TIMELINE_END;
+    }
+    if (result == FD_SCAN_OK) {
+        r->first = false;
+        if (!r->is_event) {
+            lose_value(r);
+            return FD_TIMELINE_END;
+        }
+        r->is_trace = r->is_trace || r->event.phase != 0;
+        return FD_TIMELINE_EVENT;
+    }
+    if (may_end_here(r, result)) {
+        r->state = FD_TIMELINE_AT_END;
+        return FD_TIMELINE_END;
+    }
+    begin_damage(r, result);
+    r->first = false;
+    r->state = FD_TIMELINE_IN_DAMAGE;
+    r->in.at = r->scan.at;
+    return FD_TIMELINE_END;
+}
+
+fd_timeline_item
+fd_timeline_reader_next(fd_timeline_reader *r)
+{
+    fd_timeline_item item = FD_TIMELINE_END;
+    while (item == FD_TIMELINE_END && r->status == FD_OK
+           && r->state != FD_TIMELINE_AT_END) {
+        switch (r->state) {
+        case FD_TIMELINE_AT_START: start(r); break;
+        case FD_TIMELINE_IN_OBJECT: item = member(r); break;
+        case FD_TIMELINE_IN_EVENTS: item = event(r); break;
+        case FD_TIMELINE_IN_DAMAGE:
+            item = recover(r) ? FD_TIMELINE_EVENT : FD_TIMELINE_END;
+            break;
+        case FD_TIMELINE_AT_END: break;
+        }
+    }
+    return item;
+}

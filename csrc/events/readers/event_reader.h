@@ -1,0 +1,57 @@
+/* A timeline of any kind and size (events/event_source.h) as a Chrome trace, piece
+ * by piece: the events of its array, and the other members of its top-level
+ * object.
+ *
+ * Where the text is damaged, reading goes on at the next object with a "ph"
+ * that follows "}," and everything between is lost and counted. */
+#ifndef FD_EVENT_READER_H
+#define FD_EVENT_READER_H
+
+#include "trace/anonymize.h"
+#include "events/chrome_event.h"
+#include "events/event_source.h"
+
+typedef enum fd_timeline_item {
+    FD_TIMELINE_END,
+    FD_TIMELINE_MEMBER, /* `key` and `value` */
+    FD_TIMELINE_EVENT   /* `event` */
+} fd_timeline_item;
+
+typedef enum fd_timeline_state {
+    FD_TIMELINE_AT_START,
+    FD_TIMELINE_IN_OBJECT,
+    FD_TIMELINE_IN_EVENTS,
+    FD_TIMELINE_IN_DAMAGE,
+    FD_TIMELINE_AT_END
+} fd_timeline_state;
+
+typedef struct fd_timeline_reader {
+    fd_bytes_in in;
+    const fd_timeline_source *source; /* what it was before */
+    fd_scan scan; /* of the item: its repairs */
+    fd_span key;  /* with their text valid until the next item */
+    fd_span value;
+    fd_timeline_event event;
+    fd_timeline_state state;
+    bool bare;     /* an array without an object around it */
+    bool first;    /* nothing came yet in this object or array */
+    bool is_event; /* the last value of the array was an object */
+    bool is_trace; /* there is an array of events */
+    fd_status status;    /* FD_ENOMEM once memory was out */
+    uint64_t lost;       /* damaged places */
+    uint64_t lost_bytes; /* in them */
+    uint64_t damage;     /* where the present one begins */
+    char trouble[128];   /* the first one, in words; "" */
+} fd_timeline_reader;
+
+/* Close it in any case, and do not move it. FD_EFORMAT: of a known kind, but
+ * nothing in it can be read; `trouble` says why, the error the path too. With
+ * `privacy` (borrowed; NULL: names stay) anything but a recording of ours is
+ * FD_EINVAL. */
+fd_status fd_timeline_reader_open(fd_timeline_reader *reader, const char *path,
+                                  const fd_privacy *privacy, fd_error *error);
+void fd_timeline_reader_close(fd_timeline_reader *reader);
+
+fd_timeline_item fd_timeline_reader_next(fd_timeline_reader *reader);
+
+#endif

@@ -1,0 +1,500 @@
+#include "events/readers/paddle_profile.h"
+
+#include "streams/output_stream.h"
+#include "json/decimal.h"
+#include "events/stats/step_index.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { STEP_ROW = 2333, FIRST_ROW = 2334, FILES = 2 };
+
+typedef struct span {
+    uint64_t number;
+    int64_t begin;
+    int64_t end;
+} span;
+
+/* A row of the picture: one input. */
+typedef struct row {
+    fd_timeline_input *input; /* borrowed */
+    uint64_t device;
+    uint32_t machine;
+    bool of_machine; /* its name says which */
+    uint32_t first;  /* of its steps, in the order of its own */
+    uint32_t count;
+} row;
+
+typedef struct profile {
+    const fd_timeline_request *request;
+    char paths[FILES][PATH_MAX];
+    fd_bytes_out *out[FILES]; /* plain, and that for Perfetto */
+    FD_VECTOR(row) rows;
+    FD_VECTOR(span) steps;        /* of all rows, aligned */
+    FD_VECTOR(span) common;       /* of all rows together */
+    FD_VECTOR(uint32_t) place_of; /* of a step, in `common` */
+    int64_t base_ns;
+    uint64_t jobs;
+    bool any;
+    fd_error *error;
+} profile;
+
+static const struct {
+    const char *type;
+    const char *color;
+} colors[] = {
+    {"forward", "thread_state_running"},
+    {"backward", "rail_idle"},
+    {"optimizer", "rail_response"},
+    {"default", "thread_state_unknown"},
+    {"step", "thread_state_unknown"},
+};
+
+/* By the beginning of the type: "backward_b" is a backward, too. */
+static const char *
+color_of(fd_span type)
+{
+    for (size_t i = 0; i < sizeof colors / sizeof *colors; i++) {
+        size_t size = strlen(colors[i].type);
+        if (fd_span_size(type) >= size
+            && memcmp(type.from, colors[i].type, size) == 0) {
+            return colors[i].color;
+        }
+    }
+    return NULL;
+}
+
+static fd_status
+add_row(profile *p, fd_timeline_input *input)
+{
+    row made = {.input = input,
+                .device = input->rank,
+                .first = p->steps.count,
+                .of_machine = strncmp(input->survey.host, "machine", 7) == 0};
+    if (p->rows.count > 0) {
+        const row *last = &p->rows.list[p->rows.count - 1];
+        bool same = strcmp(last->input->survey.host, input->survey.host) == 0;
+        made.machine = last->machine + !same;
+    }
+    return fd_vector_push(&p->rows, made);
+}
+
+/* The first reading: which device it is, and when its steps were. */
+static fd_status
+survey_row(profile *p, row *r)
+{
+    fd_timeline_reader reader;
+    fd_timeline_item item;
+    span step;
+    fd_span value;
+    const fd_clock_map *clock = &r->input->clock;
+    fd_status status = fd_timeline_input_open(r->input, &reader, p->error);
+    while (status == FD_OK
+           && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
+        if (item == FD_TIMELINE_MEMBER) {
+            uint64_t device;
+            bool told = fd_span_is(reader.key, "paddle")
+                        && fd_scan_find(reader.value, "device", &value)
+                        && fd_span_u64(value, &device);
+            r->device = told ? device : r->device;
+        }
+        else if (fd_timeline_is_step(&reader.event, &step.number, &step.begin,
+                                     &step.end)) {
+            step.begin = fd_clock_apply(clock, step.begin);
+            step.end = fd_clock_apply(clock, step.end);
+            status = fd_vector_push(&p->steps, step);
+            r->count++;
+        }
+    }
+    status = status == FD_OK ? reader.status : status;
+    fd_timeline_reader_close(&reader);
+    return status;
+}
+
+static int64_t
+distance(const span *a, const span *b)
+{
+    int64_t between = (a->begin / 2 + a->end / 2) - (b->begin / 2 + b->end / 2);
+    return between < 0 ? -between : between;
+}
+
+/* Which of the reference's steps a row's is: that which is nearest in time, so
+ * that a row which lost one does not shift the others; by its number in the
+ * row where their clocks have nothing in common. */
+static uint32_t
+place_of(const profile *p, const row *r, uint32_t step, const row *reference)
+{
+    const span *own = &p->steps.list[r->first];
+    const span *other = &p->steps.list[reference->first];
+    if (own[0].begin > other[reference->count - 1].end
+        || own[r->count - 1].end < other[0].begin) {
+        return step;
+    }
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < reference->count; i++) {
+        if (distance(&own[step], &other[i])
+            < distance(&own[step], &other[best])) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* The row with the most steps is the reference. The log of one worker alone
+ * may say which was the first. */
+static fd_status
+join_steps(profile *p)
+{
+    const row *reference = NULL;
+    uint64_t first = 0;
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < p->rows.count; i++) {
+        const row *r = &p->rows.list[i];
+        reference = reference == NULL || r->count > reference->count
+                        ? r
+                        : reference;
+        if (r->count > 0 && p->steps.list[r->first].number > first) {
+            first = p->steps.list[r->first].number;
+        }
+    }
+    uint32_t count = reference != NULL ? reference->count : 0;
+    for (uint32_t i = 0; i < count && status == FD_OK; i++) {
+        span each = p->steps.list[reference->first + i];
+        uint64_t own = p->steps.list[reference->first].number;
+        each.number = each.number - own + (own > first ? own : first);
+        status = fd_vector_push(&p->common, each);
+    }
+    for (uint32_t i = 0; i < p->rows.count && status == FD_OK; i++) {
+        const row *r = &p->rows.list[i];
+        for (uint32_t j = 0; j < r->count && status == FD_OK; j++) {
+            const span *own = &p->steps.list[r->first + j];
+            uint32_t place = place_of(p, r, j, reference);
+            span *all = &p->common.list[place];
+            all->begin = own->begin < all->begin ? own->begin : all->begin;
+            all->end = own->end > all->end ? own->end : all->end;
+            status = fd_vector_push(&p->place_of, place);
+        }
+    }
+    return status;
+}
+
+static void
+next_event(profile *p)
+{
+    for (int i = 0; i < FILES; i++) {
+        fd_buffer_text(fd_bytes_out_text(p->out[i]), p->any ? ",\n" : "\n");
+    }
+    p->any = true;
+}
+
+/* To both files. */
+static void
+put(profile *p, const char *text, size_t size)
+{
+    for (int i = 0; i < FILES; i++) {
+        fd_buffer_bytes(fd_bytes_out_text(p->out[i]), text, size);
+    }
+}
+
+static void
+put_text(profile *p, const char *text)
+{
+    put(p, text, strlen(text));
+}
+
+static void
+write_time(profile *p, int64_t ns)
+{
+    char text[48];
+    ns += p->base_ns;
+    uint64_t size = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
+    snprintf(text, sizeof text, "%s%" PRIu64 ".%03u", ns < 0 ? "-" : "",
+             size / 1000, (unsigned)(size % 1000));
+    put_text(p, text);
+}
+
+static void
+write_row_id(profile *p, const row *r)
+{
+    fd_buffer *plain = fd_bytes_out_text(p->out[0]);
+    fd_buffer *numbered = fd_bytes_out_text(p->out[1]);
+    if (r == NULL) {
+        fd_buffer_text(plain, "\"Step\"");
+        fd_buffer_u64(numbered, STEP_ROW);
+        return;
+    }
+    fd_buffer_format(plain, "\"GPU%" PRIu64, r->device);
+    if (r->of_machine) {
+        fd_buffer_format(plain, "(machine:%u)", r->machine);
+    }
+    fd_buffer_text(plain, "\"");
+    fd_buffer_u64(numbered, FIRST_ROW + (uint64_t)(r - p->rows.list));
+}
+
+typedef struct slice {
+    fd_span name; /* insides of JSON strings */
+    fd_span type;
+    fd_span args; /* or {NULL, NULL} */
+    const row *row; /* NULL: that of the steps */
+    int64_t begin;
+    int64_t end;
+} slice;
+
+/* Always in ms: Perfetto gives names that differ by numbers one colour. */
+static void
+write_name(profile *p, const slice *s)
+{
+    char text[48];
+    put(p, s->name.from, fd_span_size(s->name));
+    if (p->request->named_durations) {
+        uint64_t us = (uint64_t)(s->end - s->begin + 500) / 1000;
+        snprintf(text, sizeof text, " (%" PRIu64 ".%03u ms)", us / 1000,
+                 (unsigned)(us % 1000));
+        put_text(p, text);
+    }
+}
+
+static void
+write_edge(profile *p, const slice *s, bool begins)
+{
+    const char *color = color_of(s->type);
+    next_event(p);
+    put_text(p, "{\"name\":\"");
+    write_name(p, s);
+    put_text(p, "\",\"cat\":\"");
+    put(p, s->type.from, fd_span_size(s->type));
+    put_text(p, begins ? "\",\"ph\":\"B\",\"ts\":" : "\",\"ph\":\"E\",\"ts\":");
+    write_time(p, begins ? s->begin : s->end);
+    put_text(p, ",\"pid\":0,\"tid\":");
+    write_row_id(p, s->row);
+    if (color != NULL) {
+        put_text(p, ",\"cname\":\"");
+        put_text(p, color);
+        put_text(p, "\"");
+    }
+    if (begins && s->args.from != NULL) {
+        put_text(p, ",\"args\":");
+        put(p, s->args.from, fd_span_size(s->args));
+    }
+    put_text(p, "}");
+}
+
+static fd_status
+flow(profile *p)
+{
+    fd_status status = fd_bytes_out_flow(p->out[0], p->error);
+    return status == FD_OK ? fd_bytes_out_flow(p->out[1], p->error) : status;
+}
+
+static bool
+is_wanted(const profile *p, uint64_t step)
+{
+    const fd_timeline_request *request = p->request;
+    return !request->has_steps
+           || (step >= request->first_step && step < request->end_step);
+}
+
+/* The arguments of a job, its step as all rows count it. */
+static bool
+write_args(const profile *p, const row *r, fd_span args, fd_buffer *to)
+{
+    fd_span value;
+    uint64_t number;
+    uint64_t job;
+    fd_buffer_text(to, "{");
+    if (fd_scan_find(args, "job", &value) && fd_span_u64(value, &job)) {
+        fd_buffer_format(to, "\"job\":%" PRIu64 ",", job);
+    }
+    if (!fd_scan_find(args, "micro_batch", &value)
+        || !fd_span_u64(value, &number)) {
+        return false;
+    }
+    fd_buffer_format(to, "\"micro_batch\":%" PRIu64, number);
+    bool known = fd_scan_find(args, "step", &value)
+                 && fd_span_u64(value, &number) && r->count > 0;
+    uint64_t own = known ? number - p->steps.list[r->first].number
+                         : UINT64_MAX;
+    if (known && own < r->count) {
+        uint32_t place = p->place_of.list[r->first + (uint32_t)own];
+        number = p->common.list[place].number;
+        fd_buffer_format(to, ",\"step\":%" PRIu64, number);
+    }
+    fd_buffer_text(to, "}");
+    return is_wanted(p, known && own < r->count ? number : UINT64_MAX);
+}
+
+static fd_status
+write_event(profile *p, row *r, const fd_timeline_event *event)
+{
+    slice made = {.row = r};
+    if (event->args.from == NULL || event->name.from == NULL
+        || event->cat.from == NULL
+        || !fd_timeline_interval(event, &made.begin, &made.end)) {
+        return FD_OK;
+    }
+    fd_buffer args = {.bytes = NULL};
+    bool wanted = write_args(p, r, event->args, &args);
+    fd_status status = args.status;
+    if (wanted && status == FD_OK) {
+        made.begin = fd_clock_apply(&r->input->clock, made.begin);
+        made.end = fd_clock_apply(&r->input->clock, made.end);
+        made.name = fd_span_inside(event->name);
+        made.type = fd_span_inside(event->cat);
+        made.args = (fd_span){args.bytes, args.bytes + args.size};
+        write_edge(p, &made, true);
+        write_edge(p, &made, false);
+        p->jobs++;
+        r->input->events++;
+        status = flow(p);
+    }
+    fd_buffer_clear(&args);
+    return status;
+}
+
+static fd_status
+write_input(profile *p, row *r)
+{
+    fd_timeline_reader reader;
+    fd_timeline_item item;
+    fd_timeline_input *input = r->input;
+    fd_status status = fd_timeline_input_open(input, &reader, p->error);
+    while (status == FD_OK
+           && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
+        if (item == FD_TIMELINE_EVENT) {
+            status = write_event(p, r, &reader.event);
+        }
+    }
+    status = status == FD_OK ? reader.status : status;
+    input->lost = reader.lost;
+    input->lost_bytes = reader.lost_bytes;
+    memcpy(input->trouble, reader.trouble, sizeof input->trouble);
+    fd_timeline_reader_close(&reader);
+    return status;
+}
+
+static void
+write_steps(profile *p)
+{
+    static const char type[] = "step";
+    int64_t last = INT64_MIN;
+    for (uint32_t i = 0; i < p->common.count; i++) {
+        const span *each = &p->common.list[i];
+        char name[32];
+        int size = snprintf(name, sizeof name, "step%" PRIu64, each->number);
+        slice made = {.name = {name, name + size},
+                      .type = {type, type + sizeof type - 1},
+                      .begin = each->begin > last ? each->begin : last,
+                      .end = each->end};
+        last = each->end;
+        if (is_wanted(p, each->number) && made.end >= made.begin) {
+            write_edge(p, &made, true);
+            write_edge(p, &made, false);
+        }
+    }
+}
+
+static void
+write_row_name(profile *p, const row *r)
+{
+    fd_buffer *to = fd_bytes_out_text(p->out[1]);
+    fd_buffer_text(to, ",\n{\"args\":{\"name\":\"");
+    if (r == NULL) {
+        fd_buffer_text(to, "STEP");
+    }
+    else {
+        fd_buffer_format(to, "GPU:%" PRIu64, r->device);
+    }
+    if (r != NULL && r->of_machine) {
+        fd_buffer_format(to, "(machine:%u)", r->machine);
+    }
+    fd_buffer_format(to,
+                     "\"},\"cat\":\"__metadata\",\"name\":\"thread_name\","
+                     "\"ph\":\"M\",\"pid\":0,\"tid\":%u,\"ts\":0}",
+                     r == NULL ? STEP_ROW
+                               : FIRST_ROW + (unsigned)(r - p->rows.list));
+}
+
+static fd_status
+write_all(profile *p)
+{
+    fd_status status = FD_OK;
+    put_text(p, "{\"traceEvents\":[");
+    for (uint32_t i = 0; i < p->rows.count && status == FD_OK; i++) {
+        status = write_input(p, &p->rows.list[i]);
+    }
+    if (status == FD_OK && p->jobs == 0) {
+        return fd_fail(p->error, FD_EFORMAT,
+                       "%s: no job%s in it: nothing is written",
+                       p->rows.list[0].input->path,
+                       p->request->has_steps ? " of these steps" : "");
+    }
+    write_steps(p);
+    write_row_name(p, NULL);
+    for (uint32_t i = 0; i < p->rows.count; i++) {
+        write_row_name(p, &p->rows.list[i]);
+    }
+    put_text(p, "\n]}\n");
+    return status;
+}
+
+static fd_status
+open_files(profile *p)
+{
+    static const char *const names[FILES] = {
+        "pipeline_profile.json", "pipeline_profile_perfetto.json"};
+    fd_status status = FD_OK;
+    for (int i = 0; i < FILES && status == FD_OK; i++) {
+        int size = snprintf(p->paths[i], PATH_MAX, "%s/%s",
+                            p->request->output, names[i]);
+        status = size < PATH_MAX
+                     ? FD_OK
+                     : fd_fail(p->error, FD_EINVAL, "%s: too long a path",
+                               p->request->output);
+        if (status == FD_OK) {
+            p->out[i] = fd_bytes_out_open(p->paths[i], &status, p->error);
+        }
+    }
+    return status;
+}
+
+static fd_status
+close_files(profile *p, fd_status status)
+{
+    for (int i = 0; i < FILES; i++) {
+        if (p->out[i] != NULL && status == FD_OK) {
+            status = fd_bytes_out_keep(p->out[i], p->error);
+        }
+        else {
+            fd_bytes_out_drop(p->out[i]);
+        }
+    }
+    return status;
+}
+
+fd_status
+fd_timeline_paddle_profile(const fd_timeline_request *request,
+                           const fd_timeline_inputs *inputs,
+                           const fd_timeline_clock *clock, fd_error *error)
+{
+    profile p = {.request = request,
+                 .base_ns = clock->has_base ? clock->base_ns : 0,
+                 .error = error};
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < inputs->count && status == FD_OK; i++) {
+        status = add_row(&p, inputs->list[i]);
+        if (status == FD_OK) {
+            status = survey_row(&p, &p.rows.list[i]);
+        }
+    }
+    status = status == FD_OK ? join_steps(&p) : status;
+    status = status == FD_OK ? open_files(&p) : status;
+    status = status == FD_OK ? write_all(&p) : status;
+    status = close_files(&p, status);
+    fd_vector_clear(&p.rows);
+    fd_vector_clear(&p.steps);
+    fd_vector_clear(&p.common);
+    fd_vector_clear(&p.place_of);
+    return status;
+}

@@ -1,0 +1,32 @@
+/* One event of a native track as the text of Chrome events. */
+#ifndef FD_PERFETTO_EVENT_H
+#define FD_PERFETTO_EVENT_H
+
+#include "events/readers/perfetto_tables.h"
+
+typedef struct fd_perfetto_event {
+    fd_perfetto_tables *tables;
+    const fd_perfetto_from *from;
+    fd_perfetto_track *track;
+    int64_t time;
+    uint64_t type;
+    uint32_t category; /* texts */
+    uint32_t name;
+    bool has_value;
+    bool is_real;
+    uint64_t value; /* of a counter, or its bits */
+    fd_proto_field legacy; /* bytes NULL: none */
+    const fd_proto_field *message;
+    bool *any; /* whether an event was written before */
+    fd_buffer *to;
+} fd_perfetto_event;
+
+/* Take the fields of `message`; `uuid` is that of the track by default.
+ * FD_EFORMAT: it is no event. */
+fd_status fd_perfetto_event_read(fd_perfetto_event *event, uint64_t *uuid);
+
+/* Append it, and the arrow of a slice that begins: phase s, t or f. */
+fd_status fd_perfetto_event_put(fd_perfetto_event *event);
+void fd_perfetto_event_flow(fd_perfetto_event *event, char phase, uint64_t id);
+
+#endif

@@ -1,0 +1,341 @@
+#include "events/readers/perfetto_reader.h"
+
+#include "base/budget.h"
+#include "events/recorded/perfetto_fields.h"
+#include "events/recorded/perfetto_preamble.h"
+#include "events/perfetto_packets.h"
+#include "events/readers/perfetto_event.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PIECE = 1 << 16, MOST_FLOWS = 1 << 20 };
+
+/* An arrow: it begins where it is met first in time. */
+typedef struct flow {
+    int64_t first;
+    bool begun;
+} flow;
+
+typedef struct reading {
+    fd_packets packets;
+    fd_perfetto_tables tables;
+    FD_VECTOR(flow) flows;
+    fd_map flow_of; /* id -> its place + 1 */
+    uint64_t others; /* packets that hold something else */
+    uint64_t timeless; /* events whose clock is not known */
+    bool text;   /* else the first pass: no text yet */
+    bool begun;  /* the text has */
+    bool any;    /* an event was written */
+    bool ended;
+    uint32_t row; /* tracks whose rows are written */
+} reading;
+
+/* A packet: field 1, its length, and fields. JSON after a line's end has a
+ * bracket early, which no field begins with. */
+bool
+fd_perfetto_matches(const char *path, const char *head, size_t size)
+{
+    uint64_t length;
+    uint64_t tag;
+    fd_proto_field f;
+    const char *at = head + 1;
+    const char *end = head + size;
+    (void)path;
+    if (size < 2 || *head != (FD_PB_TRACE_PACKET << 3 | FD_PROTO_BYTES)
+        || !fd_proto_varint(&at, end, &length)) {
+        return false;
+    }
+    if (length <= (uint64_t)(end - at)) {
+        fd_proto_reader r = fd_proto_read(at, (size_t)length);
+        while (fd_proto_next(&r, &f)) {
+        }
+        return !r.bad && length > 0;
+    }
+    /* A newline and a bracket: text, unless it was a whole packet. */
+    return head[1] != '{' && head[1] != '['
+           && fd_proto_varint(&at, end, &tag) && tag >> 3 != 0
+           && ((tag & 7) <= FD_PROTO_BYTES || (tag & 7) == FD_PROTO_FIXED32);
+}
+
+static void
+release(void *context)
+{
+    reading *r = context;
+    fd_packets_close(&r->packets);
+    fd_perfetto_tables_clear(&r->tables);
+    fd_vector_clear(&r->flows);
+    fd_map_clear(&r->flow_of);
+    fd_free(r);
+}
+
+static flow *
+find_flow(reading *r, uint64_t id, int64_t time)
+{
+    id = id != 0 ? id : UINT64_MAX;
+    uint32_t place = fd_map_get(&r->flow_of, id);
+    if (place == 0) {
+        if (r->flows.count >= fd_budget(MOST_FLOWS)
+            || fd_vector_push(&r->flows, (flow){time, false}) != FD_OK
+            || fd_map_put(&r->flow_of, id, r->flows.count) != FD_OK) {
+            return NULL;
+        }
+        place = r->flows.count;
+    }
+    return &r->flows.list[place - 1];
+}
+
+/* An arrow that meets the slice that just began. */
+static fd_status
+put_flow(reading *r, fd_perfetto_event *event, uint64_t id, bool last)
+{
+    flow *f = find_flow(r, id, event->time);
+    if (f == NULL) {
+        return FD_OK;
+    }
+    if (!r->text) {
+        f->first = event->time < f->first ? event->time : f->first;
+        return FD_OK;
+    }
+    bool first = !f->begun && event->time == f->first;
+    f->begun = f->begun || first;
+    fd_perfetto_event_flow(event, first ? 's' : last ? 'f' : 't', id);
+    return FD_OK;
+}
+
+static bool
+is_flow(uint32_t number)
+{
+    return number == FD_PB_EVENT_FLOWS || number == FD_PB_EVENT_OLD_FLOWS
+           || number == FD_PB_EVENT_LAST_FLOWS
+           || number == FD_PB_EVENT_OLD_LAST_FLOWS;
+}
+
+/* Several in one field are packed. */
+static fd_status
+put_flows(reading *r, fd_perfetto_event *event, const fd_proto_field *f)
+{
+    bool last = f->number == FD_PB_EVENT_LAST_FLOWS
+                || f->number == FD_PB_EVENT_OLD_LAST_FLOWS;
+    fd_status status = FD_OK;
+    if (f->wire != FD_PROTO_BYTES) {
+        return put_flow(r, event, f->value, last);
+    }
+    bool fixed = f->number >= FD_PB_EVENT_FLOWS;
+    const char *at = f->bytes;
+    const char *end = f->bytes + f->size;
+    while (status == FD_OK && at < end) {
+        uint64_t id = 0;
+        if (fixed) {
+            if (end - at < 8) {
+                break;
+            }
+            memcpy(&id, at, sizeof id);
+            at += sizeof id;
+        }
+        else if (!fd_proto_varint(&at, end, &id)) {
+            break;
+        }
+        status = put_flow(r, event, id, last);
+    }
+    return status;
+}
+
+static fd_status
+take_event(reading *r, const fd_perfetto_packet *packet, fd_buffer *to)
+{
+    fd_perfetto_event event = {.tables = &r->tables, .from = packet->from,
+                               .time = packet->time,
+                               .message = &packet->event, .any = &r->any,
+                               .to = to};
+    uint64_t uuid = packet->from != NULL ? packet->from->track : 0;
+    fd_status status = fd_perfetto_event_read(&event, &uuid);
+    if (status != FD_OK) {
+        return status;
+    }
+    event.track = fd_perfetto_track_of(&r->tables, uuid, &status);
+    if (event.track == NULL) {
+        return status;
+    }
+    status = r->text ? fd_perfetto_event_put(&event) : FD_OK;
+    fd_proto_field f;
+    fd_proto_reader reader = fd_proto_read(packet->event.bytes,
+                                           packet->event.size);
+    while (status == FD_OK && fd_proto_next(&reader, &f)) {
+        if (is_flow(f.number)) {
+            status = put_flows(r, &event, &f);
+        }
+    }
+    return status;
+}
+
+/* Take one packet; false at the end. */
+static bool
+take_packet(reading *r, fd_buffer *to, fd_status *status)
+{
+    fd_perfetto_packet packet;
+    if (!fd_packets_next(&r->packets)) {
+        *status = r->packets.status;
+        return false;
+    }
+    *status = fd_perfetto_tables_take(&r->tables, r->packets.bytes,
+                                      r->packets.size, &packet);
+    if (*status == FD_OK && packet.event.bytes != NULL) {
+        bool timed = packet.has_time && !packet.lost;
+        *status = timed ? take_event(r, &packet, to) : FD_OK;
+        r->timeless += !timed;
+    }
+    r->others += *status == FD_OK && packet.other;
+    if (*status == FD_EFORMAT) {
+        fd_packets_bad(&r->packets);
+        *status = FD_OK;
+    }
+    return *status == FD_OK;
+}
+
+/* As in the Chrome form of the same. */
+static void
+put_origin(const char *origin, fd_buffer *to)
+{
+    unsigned number;
+    unsigned world;
+    if (sscanf(origin, FD_PERFETTO_MERGE, &number) == 1) {
+        fd_buffer_format(to, "\"mergedFiles\":%u,", number);
+    }
+    else if (sscanf(origin, FD_PERFETTO_EXPORT, &number, &world) == 2) {
+        fd_buffer_format(to,
+                         "\"distributedInfo\":{\"rank\":%u,\"world_size\":%u},"
+                         "\"recordings\":[],",
+                         number, world);
+    }
+}
+
+static void
+begin_text(reading *r, fd_buffer *to)
+{
+    fd_buffer_text(to, "{");
+    put_origin(r->tables.origin, to);
+    if (r->others > 0) {
+        fd_buffer_format(to, "\"otherPackets\":%" PRIu64 ",", r->others);
+    }
+    if (r->tables.has_base) {
+        fd_buffer_format(to, "\"baseTimeNanoseconds\":%" PRId64 ",",
+                         r->tables.base_ns);
+    }
+    fd_buffer_text(to, "\"traceEvents\":[");
+    r->begun = true;
+}
+
+static void
+put_row(reading *r, const fd_perfetto_track *track, const char *what,
+        fd_buffer *to)
+{
+    fd_buffer_format(to, "%s{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%u",
+                     r->any ? ",\n" : "\n", what, (unsigned)track->pid);
+    if (track->kind == FD_PERFETTO_THREAD) {
+        fd_buffer_format(to, ",\"tid\":%u", (unsigned)track->tid);
+    }
+    fd_buffer_text(to, ",\"args\":{\"");
+    r->any = true;
+}
+
+static void
+put_rows(reading *r, const fd_perfetto_track *track, fd_buffer *to)
+{
+    bool thread = track->kind == FD_PERFETTO_THREAD;
+    if (!track->has_pid || (!thread && track->kind != FD_PERFETTO_PROCESS)) {
+        return;
+    }
+    if (track->name != 0) {
+        put_row(r, track, thread ? "thread_name" : "process_name", to);
+        fd_buffer_text(to, "name\":");
+        fd_buffer_json(to, fd_text_pool_get(&r->tables.texts, track->name),
+                       fd_text_pool_size(&r->tables.texts, track->name));
+        fd_buffer_text(to, "}}");
+    }
+    if (track->sorted) {
+        put_row(r, track, thread ? "thread_sort_index" : "process_sort_index",
+                to);
+        fd_buffer_format(to, "sort_index\":%" PRId64 "}}", track->sort_index);
+    }
+}
+
+static fd_status
+end_text(reading *r, fd_buffer *to, fd_error *error)
+{
+    const fd_packets *p = &r->packets;
+    r->ended = true;
+    if (p->lost == 0 && r->timeless == 0) {
+        fd_buffer_text(to, "\n]}\n");
+        return FD_OK;
+    }
+    if (p->lost == 0) {
+        return fd_fail(error, FD_EFORMAT,
+                       "%llu events of a clock that is not known",
+                       (unsigned long long)r->timeless);
+    }
+    return fd_fail(error, FD_EFORMAT,
+                   "%s (%llu places, %llu bytes of the file)", p->trouble,
+                   (unsigned long long)p->lost,
+                   (unsigned long long)p->lost_bytes);
+}
+
+static fd_status
+produce(void *context, fd_buffer *to, fd_error *error)
+{
+    reading *r = context;
+    fd_status status = FD_OK;
+    if (r->ended) {
+        return FD_OK;
+    }
+    if (!r->begun) {
+        begin_text(r, to);
+    }
+    while (to->size < fd_budget(PIECE) && r->row < r->tables.tracks.count
+           && to->status == FD_OK) {
+        put_rows(r, &r->tables.tracks.list[r->row++], to);
+    }
+    while (to->size < fd_budget(PIECE) && to->status == FD_OK) {
+        if (!take_packet(r, to, &status)) {
+            return status == FD_OK ? end_text(r, to, error) : status;
+        }
+    }
+    return FD_OK;
+}
+
+static fd_status
+read_first(reading *r, const char *path, fd_error *error)
+{
+    fd_status status = fd_packets_open(&r->packets, path, error);
+    while (status == FD_OK && take_packet(r, NULL, &status)) {
+    }
+    if (status == FD_OK) {
+        fd_perfetto_tables_rewind(&r->tables);
+        fd_packets_close(&r->packets);
+        r->timeless = 0;
+        r->text = true;
+        status = fd_packets_open(&r->packets, path, error);
+    }
+    return status;
+}
+
+fd_status
+fd_perfetto_open(fd_bytes_in *in, const char *path, fd_error *error)
+{
+    uint64_t size = in->size;
+    reading *r = fd_calloc(1, sizeof *r);
+    fd_bytes_in_close(in);
+    if (r == NULL) {
+        return FD_ENOMEM;
+    }
+    r->packets.in.fd = -1;
+    fd_status status = read_first(r, path, error);
+    if (status != FD_OK) {
+        release(r);
+        return status;
+    }
+    status = fd_bytes_in_produced(in, produce, release, r);
+    in->size = size;
+    return status;
+}

@@ -1,0 +1,313 @@
+#include "events/readers/perfetto_rows.h"
+
+#include "base/budget.h"
+#include "events/recorded/perfetto_fields.h"
+#include "streams/protobuf.h"
+
+#include <stdbool.h>
+
+#define OPEN INT64_MAX
+
+void
+fd_perfetto_lanes_clear(fd_perfetto_lanes *l)
+{
+    for (uint32_t i = 0; i < l->lanes.count; i++) {
+        fd_vector_clear(&l->lanes.list[i].open);
+        fd_vector_clear(&l->lanes.list[i].gone);
+    }
+    for (uint32_t i = 0; i < l->threads.count; i++) {
+        fd_vector_clear(&l->threads.list[i]);
+    }
+    fd_vector_clear(&l->lanes);
+    fd_vector_clear(&l->threads);
+    fd_vector_clear(&l->due);
+    fd_buffer_clear(&l->scratch);
+}
+
+/* One write for all of a packet but its body: there are millions. */
+static fd_status
+put(fd_perfetto_lanes *l, uint32_t track, uint32_t type, int64_t time,
+    const void *body, size_t size, fd_buffer *to)
+{
+    uint8_t event[48];
+    uint8_t packet[64];
+    uint8_t head[96];
+    uint8_t *e = event;
+    uint64_t passed = fd_perfetto_ticks_pass(&l->ticks, time, to);
+    if (type != 0) {
+        e = fd_proto_put_field(e, FD_PB_EVENT_TYPE, type);
+    }
+    e = fd_proto_put_field(e, FD_PB_EVENT_TRACK, track);
+    size_t inner = (size_t)(e - event) + size;
+    uint8_t *p = fd_proto_put_field(packet, FD_PB_PACKET_TIMESTAMP, passed);
+    p = fd_proto_put_field(p, FD_PB_PACKET_SEQUENCE, l->ticks.sequence);
+    if (type != FD_PB_TYPE_END || size > 0) {
+        p = fd_proto_put_field(p, FD_PB_PACKET_FLAGS, FD_PB_STATE_NEEDED);
+    }
+    p = fd_proto_put(p, FD_PB_PACKET_TRACK_EVENT << 3 | FD_PROTO_BYTES);
+    p = fd_proto_put(p, inner);
+    size_t outer = (size_t)(p - packet) + inner;
+    uint8_t *h = fd_proto_put(head, FD_PB_TRACE_PACKET << 3 | FD_PROTO_BYTES);
+    h = fd_proto_put(h, outer);
+    memcpy(h, packet, (size_t)(p - packet));
+    h += p - packet;
+    memcpy(h, event, (size_t)(e - event));
+    h += e - event;
+    fd_buffer_bytes(to, head, (size_t)(h - head));
+    fd_buffer_bytes(to, body, size);
+    return to->status;
+}
+
+static void
+sift_up(fd_perfetto_lanes *l, uint32_t at)
+{
+    fd_perfetto_due *heap = l->due.list;
+    fd_perfetto_due one = heap[at];
+    while (at > 0 && heap[(at - 1) / 2].end > one.end) {
+        heap[at] = heap[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    heap[at] = one;
+}
+
+static fd_perfetto_due
+pop_due(fd_perfetto_lanes *l)
+{
+    fd_perfetto_due *heap = l->due.list;
+    fd_perfetto_due first = heap[0];
+    fd_perfetto_due one = heap[--l->due.count];
+    uint32_t at = 0;
+    for (uint32_t next = 1; next < l->due.count; next = 2 * at + 1) {
+        next += next + 1 < l->due.count && heap[next + 1].end < heap[next].end;
+        if (heap[next].end >= one.end) {
+            break;
+        }
+        heap[at] = heap[next];
+        at = next;
+    }
+    heap[at] = one;
+    return first;
+}
+
+/* Whether an end was written ahead of its turn. */
+static bool
+was_written(fd_perfetto_lane *lane, int64_t end)
+{
+    for (uint32_t i = 0; i < lane->gone.count; i++) {
+        if (lane->gone.list[i] == end) {
+            lane->gone.list[i] = lane->gone.list[--lane->gone.count];
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What began in the slice and has not ended ends with it. */
+static fd_status
+end_due(fd_perfetto_lanes *l, fd_perfetto_lane *lane, int64_t end,
+        fd_buffer *to)
+{
+    fd_status status = FD_OK;
+    bool forced = true;
+    while (status == FD_OK && forced && lane->open.count > 0) {
+        forced = lane->open.list[--lane->open.count].end == OPEN;
+        lane->forced += forced;
+        l->crossed += forced;
+        status = put(l, lane->track, FD_PB_TYPE_END, end, NULL, 0, to);
+    }
+    return status;
+}
+
+/* Write the ends that are due before `time`. */
+static fd_status
+end_before(fd_perfetto_lanes *l, int64_t time, fd_buffer *to)
+{
+    fd_status status = FD_OK;
+    while (l->due.count > 0 && l->due.list[0].end < time && status == FD_OK) {
+        fd_perfetto_due due = pop_due(l);
+        fd_perfetto_lane *lane = &l->lanes.list[due.lane];
+        if (lane->gone.count == 0 || !was_written(lane, due.end)) {
+            status = end_due(l, lane, due.end, to);
+        }
+    }
+    return status;
+}
+
+/* End the innermost slice of a lane now, whose end is in the heap. */
+static fd_status
+end_now(fd_perfetto_lanes *l, fd_perfetto_lane *lane, int64_t time,
+        fd_buffer *to)
+{
+    int64_t end = lane->open.list[--lane->open.count].end;
+    fd_status status = fd_vector_push(&lane->gone, end);
+    return status == FD_OK
+               ? put(l, lane->track, FD_PB_TYPE_END, time, NULL, 0, to)
+               : status;
+}
+
+/* What ends when another begins is over before that. */
+static fd_status
+end_until(fd_perfetto_lanes *l, fd_perfetto_lane *lane, int64_t time,
+          fd_buffer *to)
+{
+    fd_status status = FD_OK;
+    while (status == FD_OK && lane->open.count > 0
+           && lane->open.list[lane->open.count - 1].end <= time) {
+        status = end_now(l, lane, time, to);
+    }
+    return status;
+}
+
+static fd_status
+add_lane(fd_perfetto_lanes *l, uint32_t thread, uint32_t track)
+{
+    fd_perfetto_numbers *own = &l->threads.list[thread];
+    fd_status status = fd_vector_push(&l->lanes,
+                                      (fd_perfetto_lane){.track = track});
+    return status == FD_OK ? fd_vector_push(own, l->lanes.count - 1) : status;
+}
+
+fd_status
+fd_perfetto_lanes_thread(fd_perfetto_lanes *l, uint32_t track)
+{
+    fd_status status = fd_vector_push(&l->threads,
+                                      (fd_perfetto_numbers){NULL, 0, 0});
+    return status == FD_OK ? add_lane(l, l->threads.count - 1, track) : status;
+}
+
+/* A track below that of the thread. */
+static fd_status
+open_lane(fd_perfetto_lanes *l, uint32_t thread, fd_buffer *to)
+{
+    fd_perfetto_numbers *own = &l->threads.list[thread];
+    fd_buffer *track = &l->scratch;
+    uint32_t number = (*l->spare_track)++;
+    fd_buffer packet = {.bytes = NULL};
+    fd_buffer name = {.bytes = NULL};
+    fd_buffer_format(&name, "overlapping %u", (unsigned)own->count);
+    fd_proto_number(track, FD_PB_TRACK_UUID, number);
+    fd_proto_bytes(track, FD_PB_TRACK_NAME, name.bytes, name.size);
+    fd_proto_number(track, FD_PB_TRACK_PARENT,
+                    l->lanes.list[own->list[0]].track);
+    fd_proto_message(&packet, FD_PB_PACKET_TRACK, track);
+    fd_proto_number(&packet, FD_PB_PACKET_SEQUENCE, l->ticks.sequence);
+    fd_status status = name.status == FD_OK ? packet.status : name.status;
+    fd_proto_message(to, FD_PB_TRACE_PACKET, &packet);
+    fd_buffer_clear(&packet);
+    fd_buffer_clear(&name);
+    return status == FD_OK ? add_lane(l, thread, number) : status;
+}
+
+static int64_t
+limit_of(const fd_perfetto_lane *lane)
+{
+    uint32_t count = lane->open.count;
+    return count == 0 ? OPEN : lane->open.list[count - 1].limit;
+}
+
+static fd_status
+push(fd_perfetto_lane *lane, int64_t end)
+{
+    int64_t limit = limit_of(lane);
+    return fd_vector_push(
+        &lane->open,
+        (fd_perfetto_open){end, end < limit ? end : limit});
+}
+
+/* The first lane in which the slice lies within what is open. */
+static fd_status
+find_lane(fd_perfetto_lanes *l, uint32_t thread, int64_t begin, int64_t end,
+          uint32_t *found, fd_buffer *to)
+{
+    for (uint32_t i = 0;; i++) {
+        if (i == l->threads.list[thread].count) {
+            fd_status status = i < fd_budget(FD_PERFETTO_LANES)
+                                   ? open_lane(l, thread, to)
+                                   : FD_EFULL;
+            if (status != FD_OK) {
+                return status;
+            }
+        }
+        *found = l->threads.list[thread].list[i];
+        fd_perfetto_lane *lane = &l->lanes.list[*found];
+        fd_status status = end_until(l, lane, begin, to);
+        if (status != FD_OK || limit_of(lane) >= end) {
+            l->aside += i > 0;
+            return status;
+        }
+    }
+}
+
+fd_status
+fd_perfetto_slice(fd_perfetto_lanes *l, uint32_t thread, int64_t begin,
+                  int64_t end, const void *body, size_t size, fd_buffer *to)
+{
+    uint32_t place;
+    fd_status status = end_before(l, begin, to);
+    if (status == FD_OK) {
+        status = find_lane(l, thread, begin, end, &place, to);
+    }
+    if (status != FD_OK) {
+        return status;
+    }
+    fd_perfetto_lane *lane = &l->lanes.list[place];
+    if (push(lane, end) != FD_OK
+        || fd_vector_push(&l->due, (fd_perfetto_due){end, place}) != FD_OK) {
+        return FD_ENOMEM;
+    }
+    sift_up(l, l->due.count - 1);
+    return put(l, lane->track, FD_PB_TYPE_BEGIN, begin, body, size, to);
+}
+
+fd_status
+fd_perfetto_begin(fd_perfetto_lanes *l, uint32_t thread, int64_t time,
+                  const void *body, size_t size, fd_buffer *to)
+{
+    fd_status status = end_before(l, time, to);
+    fd_perfetto_lane *lane = &l->lanes.list[l->threads.list[thread].list[0]];
+    status = status == FD_OK ? end_until(l, lane, time, to) : status;
+    status = status == FD_OK ? push(lane, OPEN) : status;
+    return status == FD_OK
+               ? put(l, lane->track, FD_PB_TYPE_BEGIN, time, body, size, to)
+               : status;
+}
+
+fd_status
+fd_perfetto_end(fd_perfetto_lanes *l, uint32_t thread, int64_t time,
+                const void *body, size_t size, fd_buffer *to)
+{
+    fd_status status = end_before(l, time, to);
+    fd_perfetto_lane *lane = &l->lanes.list[l->threads.list[thread].list[0]];
+    uint32_t begun = lane->open.count;
+    while (begun > 0 && lane->open.list[begun - 1].end != OPEN) {
+        begun--;
+    }
+    if (begun == 0) {
+        l->alone += lane->forced == 0;
+        lane->forced -= lane->forced > 0;
+        return status;
+    }
+    while (status == FD_OK && lane->open.count > begun) {
+        l->crossed += lane->open.list[lane->open.count - 1].end > time;
+        status = end_now(l, lane, time, to);
+    }
+    lane->open.count -= status == FD_OK;
+    return status == FD_OK
+               ? put(l, lane->track, FD_PB_TYPE_END, time, body, size, to)
+               : status;
+}
+
+fd_status
+fd_perfetto_mark(fd_perfetto_lanes *l, uint32_t track, uint32_t type,
+                 int64_t time, const void *body, size_t size, fd_buffer *to)
+{
+    fd_status status = end_before(l, time, to);
+    return status == FD_OK ? put(l, track, type, time, body, size, to)
+                           : status;
+}
+
+fd_status
+fd_perfetto_finish(fd_perfetto_lanes *l, fd_buffer *to)
+{
+    return end_before(l, OPEN, to);
+}

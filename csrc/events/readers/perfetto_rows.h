@@ -1,0 +1,76 @@
+/* Slices of one rank on their tracks, as packets in the order of time.
+ *
+ * Slices of one track must lie within each other. What overlaps goes to the
+ * first further lane of its thread that has room, a track below the thread's:
+ *
+ *     thread   [ a              ]   [ d    ]
+ *                 [ b ]
+ *     lane 1              [ c        ]
+ *
+ * A slice with a duration is open until its end is due: ends of all lanes wait
+ * in one heap, so that no packet lies before the one ahead of it. */
+#ifndef FD_PERFETTO_ROWS_H
+#define FD_PERFETTO_ROWS_H
+
+#include "base/vector.h"
+#include "events/recorded/perfetto_preamble.h"
+
+enum { FD_PERFETTO_LANES = 256 /* of a thread */ };
+
+typedef struct fd_perfetto_open {
+    int64_t end;   /* INT64_MAX: not known yet */
+    int64_t limit; /* the least end around and of this one */
+} fd_perfetto_open;
+
+typedef struct fd_perfetto_lane {
+    uint32_t track;
+    uint32_t forced; /* ended before their ends came */
+    FD_VECTOR(fd_perfetto_open) open; /* outermost first */
+    FD_VECTOR(int64_t) gone; /* ends in the heap that were written before */
+} fd_perfetto_lane;
+
+typedef FD_VECTOR(uint32_t) fd_perfetto_numbers;
+
+typedef struct fd_perfetto_due {
+    int64_t end;
+    uint32_t lane;
+} fd_perfetto_due;
+
+typedef struct fd_perfetto_lanes {
+    fd_perfetto_ticks ticks; /* times are those of the input */
+    uint32_t *spare_track; /* borrowed: the next number of a track */
+    FD_VECTOR(fd_perfetto_lane) lanes;
+    FD_VECTOR(fd_perfetto_numbers) threads; /* their lanes, the own one first */
+    FD_VECTOR(fd_perfetto_due) due;         /* a heap, the earliest first */
+    uint64_t aside;   /* slices in further lanes */
+    uint64_t crossed; /* ended early, with what they began in */
+    uint64_t alone;   /* ends without a begin */
+    fd_buffer scratch;
+} fd_perfetto_lanes;
+
+void fd_perfetto_lanes_clear(fd_perfetto_lanes *lanes);
+
+/* A thread, by the number of its track: the next place from 0 on. */
+fd_status fd_perfetto_lanes_thread(fd_perfetto_lanes *lanes, uint32_t track);
+
+/* Append packets. `body` is of a TrackEvent without type and track; times go
+ * up from call to call. */
+fd_status fd_perfetto_slice(fd_perfetto_lanes *lanes, uint32_t thread,
+                            int64_t begin, int64_t end, const void *body,
+                            size_t size, fd_buffer *to);
+fd_status fd_perfetto_begin(fd_perfetto_lanes *lanes, uint32_t thread,
+                            int64_t time, const void *body, size_t size,
+                            fd_buffer *to);
+fd_status fd_perfetto_end(fd_perfetto_lanes *lanes, uint32_t thread,
+                          int64_t time, const void *body, size_t size,
+                          fd_buffer *to);
+
+/* What is no slice: an instant, a counter, or with type 0 what the body says. */
+fd_status fd_perfetto_mark(fd_perfetto_lanes *lanes, uint32_t track,
+                           uint32_t type, int64_t time, const void *body,
+                           size_t size, fd_buffer *to);
+
+/* All ends that are known. What has none stays open. */
+fd_status fd_perfetto_finish(fd_perfetto_lanes *lanes, fd_buffer *to);
+
+#endif

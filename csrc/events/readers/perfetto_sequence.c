@@ -1,0 +1,317 @@
+/* The other half of the writer: what was taken of an input, as packets. */
+#include "events/writers/perfetto_writing.h"
+
+#include "base/budget.h"
+#include "events/recorded/perfetto_fields.h"
+#include "streams/protobuf.h"
+#include "json/json_string.h"
+#include "events/readers/perfetto_rows.h"
+
+#include <string.h>
+
+enum {
+    TEXTS_PER_PACKET = 1 << 15,
+    FIRST_TID = 2000000000 /* where Chrome has FD_TIMELINE_FIRST_TID: 31 bits */
+};
+
+/* One input on its way out. */
+typedef struct sending {
+    fd_perfetto_writer *w;
+    const fd_timeline_ids *ids;
+    const fd_perfetto_clock *clock; /* borrowed */
+    const char *label;
+    fd_perfetto_counts *counts;
+    fd_perfetto_lanes lanes;
+    fd_buffer *to;
+    fd_buffer packet;
+    fd_buffer message;
+    fd_buffer inner;
+    fd_error *error;
+} sending;
+
+static void
+send(sending *s)
+{
+    fd_proto_number(&s->packet, FD_PB_PACKET_SEQUENCE,
+                    s->lanes.ticks.sequence);
+    fd_proto_message(s->to, FD_PB_TRACE_PACKET, &s->packet);
+}
+
+/* The clock of the sequence counts as the input did. */
+static void
+begin_sequence(sending *s, const fd_sorted *first)
+{
+    uint32_t sequence = s->w->spare->sequence++;
+    s->lanes.ticks.sequence = sequence;
+    fd_perfetto_sequence(s->to, sequence, 0);
+    if (first->bytes != NULL) {
+        fd_perfetto_ticks_begin(&s->lanes.ticks, s->clock, sequence,
+                                first->key, s->to);
+    }
+}
+
+static void
+put_texts(sending *s, const fd_text_pool *pool, uint32_t field)
+{
+    for (uint32_t i = 1; i < pool->texts.count; i++) {
+        fd_proto_number(&s->inner, FD_PB_INTERNED_IID, i);
+        fd_proto_bytes(&s->inner, FD_PB_INTERNED_TEXT,
+                       fd_text_pool_get(pool, i), fd_text_pool_size(pool, i));
+        fd_proto_message(&s->message, field, &s->inner);
+        if (s->message.size > fd_budget(TEXTS_PER_PACKET)
+            || i + 1 == pool->texts.count) {
+            fd_proto_message(&s->packet, FD_PB_PACKET_INTERNED, &s->message);
+            send(s);
+        }
+    }
+}
+
+/* A text that was made for a field of `inner`. */
+static void
+put_made(sending *s, uint32_t field, const fd_buffer *text)
+{
+    fd_proto_bytes(&s->inner, field, text->bytes, text->size);
+    s->inner.status = text->status != FD_OK ? text->status : s->inner.status;
+}
+
+static void
+put_process(sending *s, uint32_t process, uint32_t place)
+{
+    const fd_perfetto_process *p = &s->w->processes.list[process];
+    fd_buffer *text = &s->w->scratch;
+    fd_buffer *name = &s->w->body;
+    name->size = text->size = 0;
+    uint32_t known = s->ids->processes.list[process].name;
+    const char *own = fd_text_pool_get(&s->ids->names, known);
+    fd_json_string(
+        (fd_span){own, own + fd_text_pool_size(&s->ids->names, known)}, name);
+    fd_timeline_ids_title(
+        s->ids,
+        (fd_span){s->ids->label, s->ids->label + strlen(s->ids->label)},
+        (fd_span){name->bytes, name->bytes + name->size}, text);
+    fd_proto_number(&s->inner, FD_PB_PROCESS_PID,
+                    s->ids->processes.list[process].pid);
+    fd_proto_number(&s->inner, FD_PB_PROCESS_SORT,
+                    fd_timeline_ids_place(s->ids, place));
+    put_made(s, FD_PB_PROCESS_NAME, text);
+    fd_proto_text(&s->inner, FD_PB_PROCESS_LABEL, s->label);
+    if (p->labels != 0) {
+        fd_proto_bytes(&s->inner, FD_PB_PROCESS_LABEL,
+                       fd_text_pool_get(&s->w->said, p->labels),
+                       fd_text_pool_size(&s->w->said, p->labels));
+    }
+    fd_proto_number(&s->message, FD_PB_TRACK_UUID, p->track);
+    fd_proto_message(&s->message, FD_PB_TRACK_PROCESS, &s->inner);
+    fd_proto_message(&s->packet, FD_PB_PACKET_TRACK, &s->message);
+    send(s);
+}
+
+static void
+put_thread(sending *s, uint32_t thread)
+{
+    const fd_perfetto_thread *t = &s->w->threads.list[thread];
+    const fd_timeline_thread *known = &s->ids->threads.list[thread];
+    fd_buffer *text = &s->w->scratch;
+    fd_proto_number(&s->inner, FD_PB_THREAD_PID, known->pid);
+    fd_proto_number(&s->inner, FD_PB_THREAD_TID,
+                    known->tid - FD_TIMELINE_FIRST_TID + FIRST_TID);
+    if (t->sorted) {
+        fd_proto_number(&s->inner, FD_PB_THREAD_SORT, (uint64_t)t->sort_index);
+    }
+    text->size = 0;
+    if (t->name != 0) {
+        fd_buffer_bytes(text, fd_text_pool_get(&s->w->said, t->name),
+                        fd_text_pool_size(&s->w->said, t->name));
+    }
+    else {
+        const char *was = fd_text_pool_get(&s->ids->names, known->was);
+        fd_json_string((fd_span){was, was + strlen(was)}, text);
+    }
+    put_made(s, FD_PB_THREAD_NAME, text);
+    fd_proto_number(&s->message, FD_PB_TRACK_UUID, t->track);
+    fd_proto_message(&s->message, FD_PB_TRACK_THREAD, &s->inner);
+    fd_proto_message(&s->packet, FD_PB_PACKET_TRACK, &s->message);
+    send(s);
+}
+
+/* A track that is no thread: a counter with its process around it, or the one
+ * of instants of everything. */
+static void
+put_track(sending *s, uint32_t track, uint32_t parent, const char *name,
+          bool counts)
+{
+    fd_proto_number(&s->message, FD_PB_TRACK_UUID, track);
+    fd_proto_text(&s->message, FD_PB_TRACK_NAME, name);
+    if (counts) {
+        fd_proto_number(&s->message, FD_PB_TRACK_PARENT, parent);
+        fd_proto_message(&s->message, FD_PB_TRACK_COUNTER, &s->inner);
+    }
+    fd_proto_message(&s->packet, FD_PB_PACKET_TRACK, &s->message);
+    send(s);
+}
+
+static fd_status
+put_processes(sending *s)
+{
+    fd_timeline_order order = {NULL, 0, 0};
+    fd_perfetto_writer *w = s->w;
+    fd_status status = fd_timeline_ids_order(s->ids, &order);
+    for (uint32_t i = 0; i < order.count && status == FD_OK; i++) {
+        uint32_t process = order.list[i].process;
+        while (w->processes.count <= process && status == FD_OK) {
+            status = fd_vector_push(&w->processes,
+                                    (fd_perfetto_process){0, 0});
+        }
+        if (status == FD_OK) {
+            uint32_t *track = &w->processes.list[process].track;
+            *track = *track != 0 ? *track : w->spare->track++;
+            put_process(s, process, i);
+        }
+    }
+    fd_vector_clear(&order);
+    return status;
+}
+
+static fd_status
+put_tracks(sending *s)
+{
+    fd_perfetto_writer *w = s->w;
+    fd_status status = put_processes(s);
+    for (uint32_t i = 0; i < w->threads.count && status == FD_OK; i++) {
+        put_thread(s, i);
+        status = fd_perfetto_lanes_thread(&s->lanes, w->threads.list[i].track);
+    }
+    for (uint32_t i = 1; i < w->counters.count && status == FD_OK; i++) {
+        const char *title = fd_text_pool_get(&w->series, i);
+        put_track(s, w->counters.list[i].track,
+                  w->processes.list[w->counters.list[i].process].track,
+                  strchr(title, ':') + 1, true);
+    }
+    if (w->global != 0 && status == FD_OK) {
+        fd_buffer *name = &w->scratch;
+        name->size = 0;
+        fd_buffer_format(name, "rank %u", (unsigned)s->ids->rank);
+        fd_buffer_bytes(name, "", 1);
+        status = name->status;
+        if (status == FD_OK) {
+            put_track(s, w->global, 0, name->bytes, false);
+        }
+    }
+    return status;
+}
+
+static uint64_t
+number(const char **at)
+{
+    uint64_t value = 0;
+    int shift = 0;
+    while ((unsigned char)**at >= 0x80) {
+        value |= (uint64_t)(*(*at)++ & 0x7F) << shift;
+        shift += 7;
+    }
+    return value | (uint64_t)*(*at)++ << shift;
+}
+
+static fd_status
+put_event(sending *s, const fd_sorted *item)
+{
+    const char *at = item->bytes + 1;
+    const char *end = item->bytes + item->size;
+    uint32_t place = (uint32_t)number(&at);
+    int64_t duration = (int64_t)number(&at);
+    size_t size = (size_t)(end - at);
+    int64_t time = item->key;
+    switch ((fd_perfetto_what)*item->bytes) {
+    case FD_PERFETTO_SLICE:
+        return fd_perfetto_slice(&s->lanes, place, time, time + duration, at,
+                                 size, s->to);
+    case FD_PERFETTO_BEGIN:
+        return fd_perfetto_begin(&s->lanes, place, time, at, size, s->to);
+    case FD_PERFETTO_END:
+        return fd_perfetto_end(&s->lanes, place, time, at, size, s->to);
+    case FD_PERFETTO_INSTANT:
+        return fd_perfetto_mark(&s->lanes, place, FD_PB_TYPE_INSTANT, time, at,
+                                size, s->to);
+    case FD_PERFETTO_COUNTER:
+        return fd_perfetto_mark(&s->lanes, place, FD_PB_TYPE_COUNTER, time, at,
+                                size, s->to);
+    case FD_PERFETTO_LEGACY: break;
+    }
+    return fd_perfetto_mark(&s->lanes, place, 0, time, at, size, s->to);
+}
+
+/* The first event that is not before time 0. */
+static fd_status
+skip_early(sending *s, fd_sorted *item)
+{
+    fd_status status;
+    while ((status = fd_sorter_next(s->w->sorter, item, s->error)) == FD_OK
+           && item->bytes != NULL
+           && fd_clock_apply(&s->clock->map, item->key) < 0) {
+        s->counts->early++;
+    }
+    return status;
+}
+
+static fd_status
+put_all(sending *s)
+{
+    fd_perfetto_writer *w = s->w;
+    fd_sorted item;
+    fd_status status = skip_early(s, &item);
+    if (status != FD_OK) {
+        return status;
+    }
+    begin_sequence(s, &item);
+    status = put_tracks(s);
+    put_texts(s, &w->texts.categories, FD_PB_INTERNED_CATEGORY);
+    put_texts(s, &w->texts.names, FD_PB_INTERNED_NAME);
+    put_texts(s, &w->texts.notes, FD_PB_INTERNED_NOTE_NAME);
+    while (status == FD_OK && item.bytes != NULL) {
+        status = put_event(s, &item);
+        if (status == FD_EFULL) {
+            s->counts->skipped++;
+            status = FD_OK;
+        }
+        if (status == FD_OK) {
+            status = fd_bytes_out_flow(w->out, s->error);
+        }
+        if (status == FD_OK) {
+            status = fd_sorter_next(w->sorter, &item, s->error);
+        }
+    }
+    return status == FD_OK ? fd_perfetto_finish(&s->lanes, s->to) : status;
+}
+
+static void
+forget_input(fd_perfetto_writer *w)
+{
+    fd_perfetto_texts_clear(&w->texts);
+    fd_text_pool_clear(&w->said);
+    fd_text_pool_clear(&w->series);
+    w->processes.count = w->threads.count = w->counters.count = 0;
+    w->global = 0;
+    w->skipped = 0;
+}
+
+fd_status
+fd_perfetto_writer_end(fd_perfetto_writer *w, const fd_timeline_ids *ids,
+                       const fd_perfetto_clock *clock, const char *label,
+                       fd_perfetto_counts *counts, fd_error *error)
+{
+    sending s = {.w = w, .ids = ids, .clock = clock, .label = label,
+                 .counts = counts, .to = fd_bytes_out_text(w->out),
+                 .error = error};
+    s.lanes.spare_track = &w->spare->track;
+    counts->skipped += w->skipped;
+    fd_status status = put_all(&s);
+    counts->aside += s.lanes.aside;
+    counts->crossed += s.lanes.crossed;
+    counts->alone += s.lanes.alone;
+    fd_perfetto_lanes_clear(&s.lanes);
+    fd_buffer_clear(&s.packet);
+    fd_buffer_clear(&s.message);
+    fd_buffer_clear(&s.inner);
+    forget_input(w);
+    return status == FD_OK ? s.to->status : status;
+}

@@ -1,0 +1,99 @@
+#include "events/recorded/between_ranks.h"
+
+#include "trace/reader/recording_reader.h"
+#include "events/tools/event_filter.h"
+#include "events/recorded/events_from_recording.h"
+
+#include <string.h>
+
+typedef struct finding {
+    fd_transfers_search search;
+    fd_timeline_between *made;
+    bool any; /* transfers */
+} finding;
+
+static fd_status
+add_recording(finding *f, const fd_timeline_input *input, uint32_t place,
+              fd_error *error)
+{
+    fd_trace *trace = NULL;
+    fd_transfers_window window = {.clock = input->clock,
+                                  .begin = INT64_MIN,
+                                  .end = INT64_MAX};
+    if (input->windows != NULL) {
+        window.begin = input->windows->all.begin_ns;
+        window.end = input->windows->all.end_ns;
+    }
+    fd_status status = fd_reader_read(&trace, input->path, false, error);
+    if (status == FD_OK && trace->ranks.list[0].jobs.count > 0) {
+        bool moves = fd_transfers_any(trace, &trace->ranks.list[0]);
+        f->any = f->any || moves;
+        if (moves) {
+            fd_trace_free(trace);
+            trace = NULL;
+            status = fd_reader_read(&trace, input->path, true, error);
+        }
+        if (status == FD_OK) {
+            status = fd_transfers_add(&f->search, trace,
+                                      &trace->ranks.list[0], &window);
+            f->made->places[place] = f->search.ranks.count;
+        }
+    }
+    fd_trace_free(trace);
+    return status;
+}
+
+static fd_status
+add_all(finding *f, const fd_timeline_inputs *inputs, fd_error *error)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < inputs->count && status == FD_OK; i++) {
+        const fd_timeline_input *input = inputs->list[i];
+        if (strcmp(input->survey.format, FD_RECORDING_FORMAT) == 0) {
+            status = add_recording(f, input, i, error);
+        }
+    }
+    return status;
+}
+
+fd_status
+fd_timeline_between_find(fd_timeline_between *between,
+                         const fd_timeline_inputs *inputs, fd_error *error)
+{
+    finding f = {.made = between};
+    *between = (fd_timeline_between){.places = NULL};
+    between->places = fd_calloc((size_t)inputs->count + 1,
+                                sizeof *between->places);
+    fd_status status = between->places == NULL ? FD_ENOMEM
+                                               : add_all(&f, inputs, error);
+    if (status == FD_OK && f.any) {
+        status = fd_transfers_find(&between->transfers, &f.search);
+    }
+    if (status != FD_OK || !f.any) {
+        fd_timeline_between_clear(between);
+    }
+    fd_transfers_search_clear(&f.search);
+    return status;
+}
+
+void
+fd_timeline_between_clear(fd_timeline_between *between)
+{
+    fd_transfers_clear(&between->transfers);
+    fd_free(between->places);
+    *between = (fd_timeline_between){.places = NULL};
+}
+
+bool
+fd_timeline_between_of(const fd_timeline_between *between, uint32_t input,
+                       fd_transfers *transfers)
+{
+    if (between->places == NULL || between->places[input] == 0) {
+        return false;
+    }
+    *transfers = (fd_transfers){
+        .ends = between->transfers.ends,
+        .first = &between->transfers.first[between->places[input] - 1],
+        .lent = true};
+    return true;
+}

@@ -1,0 +1,29 @@
+/* Which receive of which recording took what a send of another sent: known
+ * before the first recording is copied, so that no arrow has but one end.
+ *
+ *     rank 0   SA mb0 ── id 0xc0000007 ──┐     the id is made of the sender's
+ *     rank 1   RA mb0                    ▼     rank and job: no other has it */
+#ifndef FD_BETWEEN_RANKS_H
+#define FD_BETWEEN_RANKS_H
+
+#include "events/recorded/pipeline_flows.h"
+#include "events/event_inputs.h"
+
+typedef struct fd_timeline_between {
+    fd_transfers transfers; /* owned; of all recordings with jobs */
+    uint32_t *places; /* owned; by input, among those recordings plus 1; 0: is
+                         none. NULL: nothing is sent */
+} fd_timeline_between;
+
+/* The clocks and the steps of the inputs are known. Reads each recording that
+ * has jobs; one is in memory at a time, and 150 bytes a job of all. */
+fd_status fd_timeline_between_find(fd_timeline_between *between,
+                                   const fd_timeline_inputs *inputs,
+                                   fd_error *error);
+void fd_timeline_between_clear(fd_timeline_between *between);
+
+/* Those of an input, borrowed; false: it has none. */
+bool fd_timeline_between_of(const fd_timeline_between *between,
+                            uint32_t input, fd_transfers *transfers);
+
+#endif

@@ -1,0 +1,194 @@
+#include "events/recorded/events_from_recording.h"
+
+#include "events/recorded/chrome_export.h"
+#include "trace/reader/file_chunks.h"
+#include "trace/reader/recording_reader.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct recording {
+    fd_bytes_in *in; /* borrowed: the text */
+    char *path;      /* owned */
+    fd_trace *trace; /* owned; at first without its timeline */
+    fd_chrome *chrome; /* owned; of that trace */
+    const fd_transfers *transfers; /* borrowed; NULL: those in the trace */
+    const fd_privacy *privacy;     /* borrowed; NULL: names stay */
+    bool whole;        /* the timeline is loaded */
+    uint64_t made;     /* bytes of text */
+} recording;
+
+static void
+release(void *context)
+{
+    recording *r = context;
+    if (r != NULL) {
+        fd_chrome_close(r->chrome);
+        fd_trace_free(r->trace);
+        fd_free(r->path);
+        fd_free(r);
+    }
+}
+
+static fd_status
+load(recording *r, bool timeline, fd_error *error)
+{
+    fd_export_options options = {.rank = 0,
+                                 .no_flows = !timeline,
+                                 .transfers = r->transfers};
+    fd_chrome_close(r->chrome);
+    fd_trace_free(r->trace);
+    r->chrome = NULL;
+    r->trace = NULL;
+    r->whole = timeline;
+    fd_status status = fd_reader_read(&r->trace, r->path, timeline, error);
+    if (status == FD_OK && r->privacy != NULL) {
+        status = fd_privacy_apply(r->privacy, r->trace);
+    }
+    if (status == FD_OK) {
+        r->chrome = fd_chrome_open(r->trace, &options, &status);
+    }
+    return status;
+}
+
+/* The first piece again, now from the trace with the timeline. */
+static fd_status
+load_timeline(recording *r, fd_error *error)
+{
+    fd_buffer first = {.bytes = NULL};
+    fd_status status = load(r, true, error);
+    if (status == FD_OK) {
+        status = fd_chrome_next(r->chrome, &first);
+    }
+    fd_buffer_clear(&first);
+    return status;
+}
+
+/* The end, or what is missing before it. */
+static fd_status
+end(recording *r, fd_error *error)
+{
+    const fd_trace_rank *rank = &r->trace->ranks.list[0];
+    uint64_t calls = 0;
+    for (uint32_t i = 0; i < rank->threads.count; i++) {
+        calls += rank->threads.list[i].events_lost;
+    }
+    r->in->read = r->in->size;
+    r->in->lost = calls + rank->notes.count;
+    if (r->in->lost == 0) {
+        return FD_OK;
+    }
+    char text[64];
+    snprintf(text, sizeof text, "%llu events found no room in the timeline",
+             (unsigned long long)calls);
+    const char *note = rank->notes.count > 0
+                           ? fd_trace_text(r->trace, rank->notes.list[0])
+                           : "";
+    return fd_fail(error, FD_EFORMAT, "%.100s%s%s", note,
+                   note[0] != '\0' && calls > 0 ? "; " : "",
+                   calls > 0 ? text : "");
+}
+
+/* Bytes of the file, by how much text so many events make. */
+static uint64_t
+guess_read(const recording *r)
+{
+    enum { TEXT_OF_EVENT = 110 };
+    double of = 1 + (double)r->trace->ranks.list[0].events.count
+                        * TEXT_OF_EVENT;
+    double part = (double)r->made / of;
+    return (uint64_t)((part < 1 ? part : 1) * (double)r->in->size);
+}
+
+static fd_status
+produce(void *context, fd_buffer *to, fd_error *error)
+{
+    recording *r = context;
+    fd_status status = r->made > 0 && !r->whole ? load_timeline(r, error)
+                                                : FD_OK;
+    if (status == FD_OK) {
+        status = fd_chrome_next(r->chrome, to);
+    }
+    if (status != FD_OK || to->size == 0) {
+        return status != FD_OK ? status : end(r, error);
+    }
+    r->made += to->size;
+    r->in->read = guess_read(r);
+    return FD_OK;
+}
+
+static bool
+has_timeline(const fd_trace *trace)
+{
+    const fd_trace_rank *rank = &trace->ranks.list[0];
+    for (uint32_t i = 0; i < rank->threads.count; i++) {
+        if (rank->threads.list[i].events > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static fd_status
+open_recording(recording **made, const char *path, fd_error *error)
+{
+    recording *r = fd_calloc(1, sizeof *r);
+    *made = r;
+    if (r == NULL) {
+        return FD_ENOMEM;
+    }
+    r->path = fd_malloc(strlen(path) + 1);
+    if (r->path == NULL) {
+        return FD_ENOMEM;
+    }
+    strcpy(r->path, path);
+    fd_status status = load(r, false, error);
+    return status != FD_OK || has_timeline(r->trace) ? status
+           : r->trace->ranks.list[0].incomplete
+               ? fd_fail(error, FD_EFORMAT,
+                         "it is cut short or damaged: no timeline in the "
+                         "readable part")
+               : fd_fail(error, FD_EFORMAT,
+                         "no timeline in it: record with `fastdispatch run "
+                         "--timeline`");
+}
+
+bool
+fd_timeline_is_recording(const char *path, const char *head, size_t size)
+{
+    (void)path;
+    return fd_chunks_match(head, size);
+}
+
+fd_status
+fd_timeline_from_recording(fd_bytes_in *in, const char *path, fd_error *error)
+{
+    recording *r;
+    uint64_t size = in->size;
+    fd_bytes_in_close(in);
+    fd_status status = open_recording(&r, path, error);
+    if (status != FD_OK) {
+        release(r);
+        return status;
+    }
+    r->in = in;
+    status = fd_bytes_in_produced(in, produce, release, r);
+    in->size = size;
+    return status;
+}
+
+void
+fd_timeline_recording_tie(fd_bytes_in *in, const fd_transfers *transfers)
+{
+    recording *r = fd_bytes_in_context(in);
+    r->transfers = transfers;
+}
+
+fd_status
+fd_timeline_recording_hide(fd_bytes_in *in, const fd_privacy *privacy,
+                           fd_error *error)
+{
+    recording *r = fd_bytes_in_context(in);
+    r->privacy = privacy;
+    return load(r, false, error);
+}

@@ -1,0 +1,154 @@
+#include "events/recorded/gpu_tracks.h"
+
+#include "profile/call_slices.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static uint64_t
+end_of(const fd_trace_gpu_event *event)
+{
+    return event->start + event->duration;
+}
+
+/* By track, then by end; what lies inside another first. */
+static int
+by_track(const void *left, const void *right)
+{
+    const fd_trace_gpu_event *a = *(const fd_trace_gpu_event *const *)left;
+    const fd_trace_gpu_event *b = *(const fd_trace_gpu_event *const *)right;
+    uint32_t track_a = (uint32_t)a->device << 16 | a->stream;
+    uint32_t track_b = (uint32_t)b->device << 16 | b->stream;
+    if (track_a != track_b) {
+        return track_a < track_b ? -1 : 1;
+    }
+    if (end_of(a) != end_of(b)) {
+        return end_of(a) < end_of(b) ? -1 : 1;
+    }
+    if (a->start != b->start) {
+        return a->start > b->start ? -1 : 1;
+    }
+    return a < b ? -1 : a > b; /* inner ones are recorded first */
+}
+
+static uint32_t
+context_of(const fd_trace_rank *rank, const fd_trace_event *event)
+{
+    return event->kind == FD_EVENT_JOB
+               ? rank->jobs.list[event->context].context
+               : event->context;
+}
+
+/* The call that was open on the thread when the interval was launched: of its
+ * context the first to end after that. FD_NO_SLICE: it is not here. */
+static uint32_t
+call_of(const fd_trace_rank *rank, const fd_trace_gpu_event *event)
+{
+    uint32_t low = 0;
+    uint32_t high = rank->events.count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const fd_trace_event *at = &rank->events.list[middle];
+        if (at->thread < event->thread
+            || (at->thread == event->thread
+                && at->start + at->duration < event->host)) {
+            low = middle + 1;
+        }
+        else {
+            high = middle;
+        }
+    }
+    for (; low < rank->events.count; low++) {
+        const fd_trace_event *at = &rank->events.list[low];
+        if (at->thread != event->thread) {
+            break;
+        }
+        if (fd_event_is_call(at)
+            && context_of(rank, at) == event->context) {
+            return at->start <= event->host ? low : FD_NO_SLICE;
+        }
+    }
+    return FD_NO_SLICE;
+}
+
+static fd_status
+add(fd_streams *streams, const fd_trace_rank *rank,
+    const fd_trace_gpu_event *event, uint32_t place)
+{
+    fd_stream_track *last
+        = streams->tracks.count > 0
+              ? &streams->tracks.list[streams->tracks.count - 1]
+              : NULL;
+    if (last == NULL || last->device != event->device
+        || last->stream != event->stream) {
+        fd_stream_track track = {event->device, event->stream, place, 0};
+        if (fd_vector_push(&streams->tracks, track) != FD_OK) {
+            return FD_ENOMEM;
+        }
+        last = &streams->tracks.list[streams->tracks.count - 1];
+    }
+    last->count++;
+    streams->events[place] = (fd_trace_event){.start = event->start,
+                                              .duration = event->duration,
+                                              .context = event->context,
+                                              .kind = FD_EVENT_CALL};
+    uint32_t call = call_of(rank, event);
+    if (call != FD_NO_SLICE
+        && rank->events.list[call].kind == FD_EVENT_JOB) {
+        streams->events[place].kind = FD_EVENT_JOB;
+        streams->events[place].context = rank->events.list[call].context;
+    }
+    if (call != FD_NO_SLICE && streams->of_calls[call] == 0) {
+        streams->flows[place] = ++streams->flow_count;
+        streams->of_calls[call] = streams->flow_count;
+    }
+    return FD_OK;
+}
+
+fd_status
+fd_streams_make(fd_streams *streams, const fd_trace_rank *rank)
+{
+    uint32_t count = rank->gpu_events.count;
+    *streams = (fd_streams){.events = NULL};
+    if (count == 0) {
+        return FD_OK;
+    }
+    const fd_trace_gpu_event **order = fd_malloc(count * sizeof *order);
+    streams->events = fd_malloc(count * sizeof *streams->events);
+    streams->flows = fd_calloc(count, sizeof *streams->flows);
+    streams->of_calls = fd_calloc(rank->events.count + 1,
+                                  sizeof *streams->of_calls);
+    fd_status status = order != NULL && streams->events != NULL
+                               && streams->flows != NULL
+                               && streams->of_calls != NULL
+                           ? FD_OK
+                           : FD_ENOMEM;
+    for (uint32_t i = 0; i < count && status == FD_OK; i++) {
+        order[i] = &rank->gpu_events.list[i];
+    }
+    if (status == FD_OK) {
+        qsort(order, count, sizeof *order, by_track);
+    }
+    for (uint32_t i = 0; i < count && status == FD_OK; i++) {
+        status = add(streams, rank, order[i], i);
+    }
+    fd_free(order);
+    return status;
+}
+
+void
+fd_streams_clear(fd_streams *streams)
+{
+    fd_vector_clear(&streams->tracks);
+    fd_free(streams->events);
+    fd_free(streams->flows);
+    fd_free(streams->of_calls);
+    *streams = (fd_streams){.events = NULL};
+}
+
+void
+fd_stream_name(const fd_stream_track *track, char name[FD_STREAM_NAME])
+{
+    snprintf(name, FD_STREAM_NAME, "GPU %u stream %u", track->device,
+             track->stream);
+}

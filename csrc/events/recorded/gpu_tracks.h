@@ -1,0 +1,43 @@
+/* The GPU intervals of one rank for a timeline: a track for each stream, and
+ * from the call that launched an interval an arrow to it.
+ *
+ *     main            [ aten::mm ]──┐
+ *     GPU 0 stream 0                └─►[ aten::mm ]
+ */
+#ifndef FD_GPU_TRACKS_H
+#define FD_GPU_TRACKS_H
+
+#include "trace/trace.h"
+
+typedef struct fd_stream_track {
+    uint16_t device;
+    uint16_t stream;
+    uint32_t first; /* of its events */
+    uint32_t count;
+} fd_stream_track;
+
+typedef struct fd_streams {
+    FD_VECTOR(fd_stream_track) tracks;
+    fd_trace_event *events; /* owned; by track, then by end: calls, as it were,
+                               or jobs */
+    uint32_t *flows;    /* owned; of each of them, from 1; 0: no arrow, its call
+                           is not in the timeline */
+    uint32_t *of_calls; /* owned; the same flows by the rank's events */
+    uint32_t flow_count;
+} fd_streams;
+
+/* Zero for a rank without intervals. */
+fd_status fd_streams_make(fd_streams *streams, const fd_trace_rank *rank);
+void fd_streams_clear(fd_streams *streams);
+
+/* "GPU 0 stream 7" */
+enum { FD_STREAM_NAME = 48 };
+void fd_stream_name(const fd_stream_track *track, char name[FD_STREAM_NAME]);
+
+static inline uint32_t
+fd_streams_flow_of_call(const fd_streams *streams, uint32_t event)
+{
+    return streams->of_calls == NULL ? 0 : streams->of_calls[event];
+}
+
+#endif

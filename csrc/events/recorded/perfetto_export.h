@@ -1,0 +1,10 @@
+/* The timeline as a native Perfetto trace (docs/timeline.md has the packets).
+ * https://perfetto.dev/docs/reference/trace-packet-proto */
+#ifndef FD_PERFETTO_EXPORT_H
+#define FD_PERFETTO_EXPORT_H
+
+#include "trace/export_options.h"
+
+fd_export fd_export_perfetto;
+
+#endif

@@ -1,0 +1,226 @@
+#include "events/recorded/perfetto_tracks.h"
+
+#include "events/recorded/perfetto_fields.h"
+#include "streams/protobuf.h"
+#include "events/recorded/side_tracks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct writer {
+    const fd_perfetto_tracks *tracks;
+    fd_buffer *to;
+    fd_buffer packet; /* scratch */
+    fd_buffer message;
+    fd_perfetto_ticks ticks; /* of the track */
+    uint32_t counters;       /* so far */
+} writer;
+
+static void
+send(writer *w)
+{
+    fd_proto_number(&w->packet, FD_PB_PACKET_SEQUENCE, w->ticks.sequence);
+    fd_proto_message(w->to, FD_PB_TRACE_PACKET, &w->packet);
+}
+
+static void
+begin_track(writer *w, uint32_t track, const char *name, bool counts)
+{
+    uint32_t sequence = w->tracks->sequences + track;
+    fd_perfetto_sequence(w->to, sequence, track);
+    fd_perfetto_ticks_begin(&w->ticks, w->tracks->clock, sequence, 0, w->to);
+    fd_proto_number(&w->message, FD_PB_TRACK_UUID, track);
+    fd_proto_text(&w->message, FD_PB_TRACK_NAME, name);
+    fd_proto_number(&w->message, FD_PB_TRACK_PARENT, w->tracks->parent);
+    if (counts) {
+        fd_proto_bytes(&w->message, FD_PB_TRACK_COUNTER, "", 0);
+    }
+    fd_proto_message(&w->packet, FD_PB_PACKET_TRACK, &w->message);
+    send(w);
+}
+
+/* What `message` has begun. */
+static void
+write_event(writer *w, uint64_t type, uint64_t time)
+{
+    uint64_t delta = fd_perfetto_ticks_pass(&w->ticks, (int64_t)time, w->to);
+    fd_proto_number(&w->message, FD_PB_EVENT_TYPE, type);
+    fd_proto_number(&w->packet, FD_PB_PACKET_TIMESTAMP, delta);
+    fd_proto_number(&w->packet, FD_PB_PACKET_FLAGS, FD_PB_STATE_NEEDED);
+    fd_proto_message(&w->packet, FD_PB_PACKET_TRACK_EVENT, &w->message);
+    send(w);
+}
+
+static int
+by_start(const void *left, const void *right)
+{
+    const fd_trace_event *a = *(const fd_trace_event *const *)left;
+    const fd_trace_event *b = *(const fd_trace_event *const *)right;
+    return a->start < b->start ? -1 : a->start > b->start;
+}
+
+typedef FD_VECTOR(const fd_trace_event *) event_list;
+
+/* Those of a kind on all threads, by time. */
+static fd_status
+collect(const fd_trace_rank *rank, uint32_t kind, event_list *list)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < rank->events.count && status == FD_OK; i++) {
+        const fd_trace_event *event = &rank->events.list[i];
+        if (event->kind == kind) {
+            status = fd_vector_push(list, event);
+        }
+    }
+    if (list->count > 0) {
+        qsort(list->list, list->count, sizeof *list->list, by_start);
+    }
+    return status;
+}
+
+static fd_status
+write_steps(writer *w)
+{
+    event_list list = {NULL, 0, 0};
+    fd_status status = collect(w->tracks->rank, FD_EVENT_STEP, &list);
+    if (status == FD_OK && list.count > 0) {
+        begin_track(w, w->tracks->steps, "Steps", false);
+    }
+    for (uint32_t i = 0; i < list.count && status == FD_OK; i++) {
+        const fd_trace_event *event = list.list[i];
+        char name[32];
+        snprintf(name, sizeof name, "step %u", event->context);
+        fd_proto_text(&w->message, FD_PB_EVENT_CATEGORY, "step");
+        fd_proto_text(&w->message, FD_PB_EVENT_NAME, name);
+        write_event(w, FD_PB_TYPE_BEGIN, event->start);
+        write_event(w, FD_PB_TYPE_END, event->start + event->duration);
+    }
+    fd_vector_clear(&list);
+    return status;
+}
+
+typedef struct lane {
+    uint64_t free; /* from then on */
+    fd_perfetto_ticks ticks;
+} lane;
+
+typedef FD_VECTOR(lane) lane_list;
+
+/* Work that overlaps is in different lanes: the first that is free. */
+static fd_status
+write_async(writer *w, const fd_trace_event *event, lane_list *lanes)
+{
+    uint32_t place = 0;
+    uint64_t end = event->start + event->duration;
+    while (place < lanes->count && lanes->list[place].free > event->start) {
+        place++;
+    }
+    if (place < lanes->count) {
+        w->ticks = lanes->list[place].ticks;
+    }
+    else {
+        if (fd_vector_push(lanes, (lane){.free = 0}) != FD_OK) {
+            return FD_ENOMEM;
+        }
+        begin_track(w, w->tracks->lanes + place, "Asynchronous work", false);
+    }
+    const fd_slice_names *names = w->tracks->names;
+    fd_proto_text(&w->message, FD_PB_EVENT_CATEGORY, "async");
+    fd_proto_text(&w->message, FD_PB_EVENT_NAME,
+                  fd_text_pool_get(&names->names,
+                                   names->of_context[event->context].name));
+    write_event(w, FD_PB_TYPE_BEGIN, event->start);
+    write_event(w, FD_PB_TYPE_END, end);
+    lanes->list[place] = (lane){end, w->ticks};
+    return FD_OK;
+}
+
+static fd_status
+write_asyncs(writer *w)
+{
+    event_list list = {NULL, 0, 0};
+    lane_list lanes = {NULL, 0, 0};
+    fd_status status = collect(w->tracks->rank, FD_EVENT_ASYNC, &list);
+    for (uint32_t i = 0; i < list.count && status == FD_OK; i++) {
+        status = write_async(w, list.list[i], &lanes);
+    }
+    fd_vector_clear(&list);
+    fd_vector_clear(&lanes);
+    return status;
+}
+
+static fd_status
+write_phases(writer *w)
+{
+    fd_phase_slices slices = {NULL, 0, 0};
+    fd_status status = fd_phase_slices_make(&slices, w->tracks->rank);
+    if (slices.count > 0) {
+        begin_track(w, w->tracks->phases, "Time by phase", false);
+    }
+    for (uint32_t i = 0; i < slices.count; i++) {
+        char name[FD_COUNTER_NAME];
+        snprintf(name, sizeof name, "phase: %s", slices.list[i].name);
+        fd_proto_text(&w->message, FD_PB_EVENT_CATEGORY, "phase");
+        fd_proto_text(&w->message, FD_PB_EVENT_NAME, name);
+        write_event(w, FD_PB_TYPE_BEGIN, slices.list[i].start);
+        write_event(w, FD_PB_TYPE_END, slices.list[i].end);
+    }
+    fd_vector_clear(&slices);
+    return status;
+}
+
+/* A track for each thing that is counted; they come one after another. */
+static void
+write_counters(writer *w, const fd_counter_values *values, bool in_flight)
+{
+    const fd_perfetto_tracks *tracks = w->tracks;
+    char name[FD_COUNTER_NAME];
+    for (uint32_t i = 0; i < values->count && w->counters < tracks->room;
+         i++) {
+        const fd_counter_value *value = &values->list[i];
+        if (i == 0 || values->list[i - 1].of != value->of) {
+            if (in_flight) {
+                fd_counter_in_flight_name(value->of, name);
+            }
+            else {
+                fd_counter_lost_name(tracks->trace, tracks->rank, value->of,
+                                     name);
+            }
+            begin_track(w, tracks->first + w->counters, name, true);
+        }
+        fd_proto_number(&w->message, FD_PB_EVENT_COUNTER, value->value);
+        write_event(w, FD_PB_TYPE_COUNTER, value->time);
+        w->counters += i + 1 == values->count
+                       || values->list[i + 1].of != value->of;
+    }
+}
+
+fd_status
+fd_perfetto_tracks_write(const fd_perfetto_tracks *tracks, fd_buffer *to)
+{
+    writer w = {.tracks = tracks, .to = to};
+    fd_counter_values flights = {NULL, 0, 0};
+    fd_counter_values lost = {NULL, 0, 0};
+    fd_status status = write_steps(&w);
+    if (status == FD_OK) {
+        status = write_asyncs(&w);
+    }
+    if (status == FD_OK) {
+        status = write_phases(&w);
+    }
+    if (status == FD_OK) {
+        status = fd_counter_in_flight(&flights, tracks->rank);
+    }
+    if (status == FD_OK) {
+        status = fd_counter_lost(&lost, tracks->rank);
+    }
+    write_counters(&w, &flights, true);
+    write_counters(&w, &lost, false);
+    fd_vector_clear(&flights);
+    fd_vector_clear(&lost);
+    status = status == FD_OK ? w.packet.status : status;
+    status = status == FD_OK ? w.message.status : status;
+    fd_buffer_clear(&w.packet);
+    fd_buffer_clear(&w.message);
+    return status;
+}

@@ -1,0 +1,140 @@
+#include "events/recorded/side_tracks.h"
+
+#include "trace/trace_columns.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Rounding may leave a nanosecond more than the step has. */
+static fd_status
+add_phases(fd_phase_slices *slices, const fd_trace_step *step)
+{
+    static const int order[FD_PHASES] = {FD_PHASE_DATA, FD_PHASE_FORWARD,
+                                         FD_PHASE_BACKWARD,
+                                         FD_PHASE_OPTIMIZER, FD_PHASE_OTHER};
+    uint64_t at = step->begin;
+    fd_status status = FD_OK;
+    for (int i = 0; i < FD_PHASES && status == FD_OK; i++) {
+        uint64_t left = step->end > at ? step->end - at : 0;
+        uint64_t ns = step->phases[order[i]];
+        ns = ns < left ? ns : left;
+        if (ns > 0) {
+            status = fd_vector_push(slices, (fd_phase_slice){
+                at, at + ns, fd_phase_names[order[i]]});
+        }
+        at += ns;
+    }
+    return status;
+}
+
+fd_status
+fd_phase_slices_make(fd_phase_slices *slices, const fd_trace_rank *rank)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < rank->latest.count && status == FD_OK; i++) {
+        const fd_trace_step *step = &rank->latest.list[i];
+        bool any = false;
+        for (int phase = FD_PHASE_OTHER + 1; phase < FD_PHASES; phase++) {
+            any = any || step->phases[phase] > 0;
+        }
+        if (any) {
+            status = add_phases(slices, step);
+        }
+    }
+    return status;
+}
+
+/* One up or one down. */
+typedef struct change {
+    uint64_t time;
+    uint32_t device;
+    int up;
+} change;
+
+static int
+by_time(const void *left, const void *right)
+{
+    const change *a = left;
+    const change *b = right;
+    if (a->device != b->device) {
+        return a->device < b->device ? -1 : 1;
+    }
+    return a->time != b->time ? (a->time < b->time ? -1 : 1) : b->up - a->up;
+}
+
+static fd_status
+add_up(fd_counter_values *values, const change *changes, uint32_t count)
+{
+    uint64_t now = 0;
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < count && status == FD_OK; i++) {
+        const change *next = i + 1 < count ? &changes[i + 1] : NULL;
+        now = changes[i].up > 0 ? now + 1 : now - 1;
+        if (next == NULL || next->device != changes[i].device
+            || next->time != changes[i].time) {
+            status = fd_vector_push(values, (fd_counter_value){
+                changes[i].time, changes[i].device, now});
+        }
+    }
+    return status;
+}
+
+fd_status
+fd_counter_in_flight(fd_counter_values *values, const fd_trace_rank *rank)
+{
+    uint32_t count = rank->gpu_events.count;
+    if (count == 0) {
+        return FD_OK;
+    }
+    change *changes = fd_malloc(2 * (size_t)count * sizeof *changes);
+    if (changes == NULL) {
+        return FD_ENOMEM;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const fd_trace_gpu_event *event = &rank->gpu_events.list[i];
+        uint64_t end = event->start + event->duration;
+        changes[2 * i] = (change){event->host, event->device, 1};
+        changes[2 * i + 1] = (change){end > event->host ? end : event->host,
+                                      event->device, -1};
+    }
+    qsort(changes, 2 * (size_t)count, sizeof *changes, by_time);
+    fd_status status = add_up(values, changes, 2 * count);
+    fd_free(changes);
+    return status;
+}
+
+fd_status
+fd_counter_lost(fd_counter_values *values, const fd_trace_rank *rank)
+{
+    fd_status status = FD_OK;
+    uint32_t event = 0;
+    for (uint32_t i = 0; i < rank->threads.count && status == FD_OK; i++) {
+        uint64_t last = 0;
+        for (; event < rank->events.count
+               && rank->events.list[event].thread == i;
+             event++) {
+            const fd_trace_event *at = &rank->events.list[event];
+            uint64_t end = at->start + at->duration;
+            last = end > last ? end : last;
+        }
+        uint64_t lost = rank->threads.list[i].events_lost;
+        if (lost > 0) {
+            status = fd_vector_push(values, (fd_counter_value){last, i, lost});
+        }
+    }
+    return status;
+}
+
+void
+fd_counter_in_flight_name(uint32_t device, char name[FD_COUNTER_NAME])
+{
+    snprintf(name, FD_COUNTER_NAME, "GPU %u marked calls in flight", device);
+}
+
+void
+fd_counter_lost_name(const fd_trace *trace, const fd_trace_rank *rank,
+                     uint32_t thread, char name[FD_COUNTER_NAME])
+{
+    const char *role = fd_trace_text(trace, rank->threads.list[thread].role);
+    snprintf(name, FD_COUNTER_NAME, "%.64s: events lost", role);
+}

@@ -1,0 +1,139 @@
+#include "events/recorded/slice_names.h"
+
+#include "base/map.h"
+#include "trace/trace_columns.h"
+
+#include <string.h>
+
+static void
+write_name(const fd_trace *trace, const fd_trace_context *context,
+           fd_buffer *to)
+{
+    const fd_trace_node *node = &trace->nodes.list[context->node];
+    to->size = 0;
+    if (context->module != 0) {
+        fd_trace_module_name(trace, context->module, to);
+        fd_buffer_text(to, to->size > 0 ? " " : "");
+    }
+    if (node->kind == FD_NODE_PYTHON && node->class_name != 0) {
+        fd_buffer_format(to, "[%s]:", fd_trace_text(trace, node->class_name));
+    }
+    fd_buffer_text(to, fd_trace_text(trace, node->name));
+}
+
+static fd_status
+name_context(fd_slice_names *names, const fd_trace *trace,
+             const fd_trace_context *context, fd_buffer *scratch,
+             fd_slice_name *name)
+{
+    const fd_trace_node *node = &trace->nodes.list[context->node];
+    const char *category = node->kind == FD_NODE_PYTHON && node->file != 0
+                               ? fd_trace_text(trace, node->file)
+                               : fd_kind_names[node->kind];
+    write_name(trace, context, scratch);
+    fd_status status = scratch->status;
+    if (status == FD_OK) {
+        status = fd_text_pool_add(&names->names, scratch->bytes, scratch->size,
+                                  &name->name);
+    }
+    return status == FD_OK ? fd_text_pool_add(&names->categories, category,
+                                              strlen(category),
+                                              &name->category)
+                           : status;
+}
+
+/* A name is made once for a node and a module, and contexts share it. */
+fd_status
+fd_slice_names_make(fd_slice_names *names, const fd_trace *trace)
+{
+    uint32_t count = trace->contexts.count;
+    fd_map known = {.entries = NULL}; /* node and module -> a context */
+    fd_buffer scratch = {.bytes = NULL};
+    *names = (fd_slice_names){
+        .of_context = fd_calloc(count + 1, sizeof *names->of_context)};
+    fd_status status = names->of_context != NULL ? FD_OK : FD_ENOMEM;
+    for (uint32_t i = 1; i < count && status == FD_OK; i++) {
+        const fd_trace_context *context = &trace->contexts.list[i];
+        uint64_t key = (uint64_t)context->node << 32 | context->module;
+        uint32_t same = fd_map_get(&known, key);
+        if (same != 0) {
+            names->of_context[i] = names->of_context[same];
+            continue;
+        }
+        status = name_context(names, trace, context, &scratch,
+                              &names->of_context[i]);
+        if (status == FD_OK) {
+            status = fd_map_put(&known, key, i);
+        }
+    }
+    fd_buffer_clear(&scratch);
+    fd_map_clear(&known);
+    if (status != FD_OK) {
+        fd_slice_names_clear(names);
+    }
+    return status;
+}
+
+void
+fd_slice_names_clear(fd_slice_names *names)
+{
+    fd_text_pool_clear(&names->names);
+    fd_text_pool_clear(&names->categories);
+    fd_free(names->of_context);
+    names->of_context = NULL;
+}
+
+fd_status
+fd_timeline_check(const fd_trace *trace, int rank, fd_error *error)
+{
+    bool incomplete = false;
+    for (uint32_t i = 0; i < trace->ranks.count; i++) {
+        if (rank != FD_ALL_RANKS && rank != (int)i) {
+            continue;
+        }
+        if (trace->ranks.list[i].events.count > 0) {
+            return FD_OK;
+        }
+        incomplete = incomplete || trace->ranks.list[i].incomplete;
+    }
+    return fd_fail(error, FD_EINVAL, "there is no timeline in %s",
+                   incomplete ? "the readable part of this recording"
+                              : "this recording: record with "
+                                "CallGraph(timeline=True) or `fastdispatch "
+                                "run --timeline`");
+}
+
+static fd_status
+escape(const char *plain, fd_buffer *to)
+{
+    fd_buffer quoted = {.bytes = NULL};
+    fd_buffer_json(&quoted, plain, strlen(plain));
+    if (quoted.status == FD_OK) {
+        fd_buffer_bytes(to, quoted.bytes + 1, quoted.size - 2);
+        fd_buffer_bytes(to, "", 1);
+        to->size--;
+    }
+    fd_status status = quoted.status == FD_OK ? to->status : quoted.status;
+    fd_buffer_clear(&quoted);
+    return status;
+}
+
+fd_status
+fd_slice_texts_json(const fd_text_pool *texts, fd_buffer **json)
+{
+    *json = fd_calloc(texts->texts.count + 1, sizeof **json);
+    fd_status status = *json != NULL ? FD_OK : FD_ENOMEM;
+    for (uint32_t i = 0; i < texts->texts.count && status == FD_OK; i++) {
+        status = escape(fd_text_pool_get(texts, i), &(*json)[i]);
+    }
+    return status;
+}
+
+void
+fd_slice_texts_free(const fd_text_pool *texts, fd_buffer *json)
+{
+    for (uint32_t i = 0; json != NULL && i < texts->texts.count; i++) {
+        fd_buffer_clear(&json[i]);
+    }
+    fd_free(json);
+}

@@ -1,0 +1,171 @@
+#include "events/slice_kinds.h"
+
+#include <string.h>
+
+static bool
+begins(fd_span text, const char *prefix)
+{
+    size_t size = strlen(prefix);
+    return fd_span_size(text) >= size && memcmp(text.from, prefix, size) == 0;
+}
+
+static bool
+begins_one_of(fd_span text, const char *const *list)
+{
+    while (*list != NULL && !begins(text, *list)) {
+        list++;
+    }
+    return *list != NULL;
+}
+
+static bool
+is_one_of(fd_span text, const char *const *list)
+{
+    while (*list != NULL && !fd_span_is(text, *list)) {
+        list++;
+    }
+    return *list != NULL;
+}
+
+/* The letters of `word` are small. */
+static bool
+has_word(fd_span text, const char *word)
+{
+    size_t size = strlen(word);
+    for (const char *at = text.from; at + size <= text.to; at++) {
+        size_t same = 0;
+        while (same < size && (at[same] | 0x20) == word[same]) {
+            same++;
+        }
+        if (same == size) {
+            return true;
+        }
+    }
+    return false;
+}
+
+fd_span
+fd_timeline_plain_name(fd_span name)
+{
+    static const char *const units[] = {" ns)", " us)", " ms)", " s)"};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        size_t size = strlen(units[i]);
+        const char *at = name.to - size;
+        if (fd_span_size(name) <= size || memcmp(at, units[i], size) != 0) {
+            continue;
+        }
+        while (at > name.from
+               && ((at[-1] >= '0' && at[-1] <= '9') || at[-1] == '.')) {
+            at--;
+        }
+        if (at - name.from > 2 && at[-1] == '(' && at[-2] == ' ') {
+            name.to = at - 2;
+        }
+    }
+    return name;
+}
+
+fd_span
+fd_timeline_job_type(fd_span name)
+{
+    static const char *const before[] = {"_", " mb", " #", "#", " "};
+    const char *at = name.to;
+    while (at > name.from && at[-1] >= '0' && at[-1] <= '9') {
+        at--;
+    }
+    for (size_t i = 0; at < name.to && i < sizeof before / sizeof *before;
+         i++) {
+        size_t size = strlen(before[i]);
+        if ((size_t)(at - name.from) > size
+            && memcmp(at - size, before[i], size) == 0) {
+            return (fd_span){name.from, at - size};
+        }
+    }
+    return name;
+}
+
+static uint32_t
+device_kind(fd_span cat, fd_span name)
+{
+    static const char *const copies[] = {"gpu_memcpy", "gpu_memset", "Memcpy",
+                                         "Memset", NULL};
+    if (fd_span_is(cat, "kernel") || fd_span_is(cat, "Kernel")) {
+        bool talks = has_word(name, "nccl") || has_word(name, "rccl");
+        return FD_IS_KERNEL | (talks ? FD_IS_COMMUNICATION : 0);
+    }
+    return is_one_of(cat, copies) ? FD_IS_COPY : 0;
+}
+
+static uint32_t
+job_kind(fd_span cat, fd_span name)
+{
+    static const char *const types[] = {
+        "forward", "backward", "backward_b", "backward_w", "optimizer", "lr",
+        "send", "recv", "receive", "send_forward", "send_backward",
+        "recv_forward", "recv_backward", "receive_forward",
+        "receive_backward", NULL};
+    static const char *const talking[] = {
+        "send", "recv", "receive", "all_reduce", "allreduce", "all_gather",
+        "allgather", "reduce_scatter", "broadcast", "p2p", NULL};
+    /* Functions may have such names, too: their category is a file. */
+    static const char *const marks[] = {"", "user_annotation", "range", NULL};
+    fd_span type = fd_timeline_job_type(name);
+    bool same = fd_span_size(cat) == fd_span_size(type)
+                && memcmp(cat.from, type.from, fd_span_size(cat)) == 0;
+    if (!fd_span_is(cat, "job")
+        && !(is_one_of(type, types) && (same || is_one_of(cat, marks)))) {
+        return 0;
+    }
+    return FD_IS_JOB
+           | (begins_one_of(type, talking) ? FD_IS_COMMUNICATION : 0);
+}
+
+static uint32_t
+step_kind(fd_span cat, fd_span name, uint64_t *step)
+{
+    if (fd_span_numbered(name, "ProfilerStep#", "", step)) {
+        return fd_span_is(cat, "gpu_user_annotation") ? FD_IS_GPU_STEP
+                                                      : FD_IS_STEP;
+    }
+    return (fd_span_is(cat, "step") || fd_span_is(cat, "Step"))
+                   && (fd_span_numbered(name, "step ", "", step)
+                       || fd_span_numbered(name, "step", "", step))
+               ? FD_IS_STEP
+               : 0;
+}
+
+static uint32_t
+kind_of(fd_span cat, fd_span name, uint64_t *step)
+{
+    static const char *const backends[] = {"gloo:", "nccl:", "mpi:", "ucc:",
+                                           "xccl:", NULL};
+    static const char *const calls[] = {"c10d::", "_c10d_functional::",
+                                        "record_param_comms", NULL};
+    static const char *const operators[] = {"cpu_op", "op", "operator",
+                                            "Operator", "autograd", NULL};
+    uint32_t kind = step_kind(cat, name, step) | device_kind(cat, name);
+    if (kind != 0) {
+        return kind;
+    }
+    bool sums = fd_span_is(cat, "phase") && begins(name, "phase: ");
+    if (begins(cat, "gpu_") || fd_span_is(cat, "Trace") || sums) {
+        return FD_IS_AROUND;
+    }
+    if (begins_one_of(name, backends)) {
+        return FD_IS_COMMUNICATION | FD_IS_BACKEND;
+    }
+    if (begins_one_of(name, calls)) {
+        return FD_IS_COMMUNICATION | FD_IS_CALL;
+    }
+    return (is_one_of(cat, operators) ? FD_IS_OPERATOR : 0)
+           | job_kind(cat, name);
+}
+
+uint32_t
+fd_timeline_kind_of(fd_span cat, fd_span name, uint64_t *step)
+{
+    uint32_t kind = kind_of(cat, name, step);
+    bool group = (kind & FD_IS_COMMUNICATION) != 0 && (kind & FD_IS_JOB) == 0
+                 && !has_word(name, "send") && !has_word(name, "recv");
+    return kind | (group ? FD_IS_COLLECTIVE : 0);
+}

@@ -1,0 +1,32 @@
+/* What a slice is, by its category and its name: docs/timeline-stats.md has
+ * the same list in words. */
+#ifndef FD_SLICE_KINDS_H
+#define FD_SLICE_KINDS_H
+
+#include "events/event_fields.h"
+
+enum {
+    FD_IS_STEP = 1 << 0,     /* its number is known */
+    FD_IS_GPU_STEP = 1 << 1, /* the same on a stream */
+    FD_IS_JOB = 1 << 2,
+    FD_IS_COMMUNICATION = 1 << 3,
+    FD_IS_KERNEL = 1 << 4,
+    FD_IS_COPY = 1 << 5,     /* or memset, on a GPU */
+    FD_IS_OPERATOR = 1 << 6,
+    FD_IS_BACKEND = 1 << 7,  /* gloo:all_reduce: a collective at work */
+    FD_IS_CALL = 1 << 8,     /* c10d::allreduce_: asking for one */
+    FD_IS_ASYNC = 1 << 9,    /* of no thread */
+    FD_IS_AROUND = 1 << 10,  /* of the profiler itself, sums of ours */
+    FD_IS_COLLECTIVE = 1 << 11 /* communication of all of a group */
+};
+
+/* `step` is set for steps alone. */
+uint32_t fd_timeline_kind_of(fd_span cat, fd_span name, uint64_t *step);
+
+/* `aten::mm (12.3 ms)` without its duration. */
+fd_span fd_timeline_plain_name(fd_span name);
+
+/* `forward_3`, `forward mb3`, `forward #3` without their number. */
+fd_span fd_timeline_job_type(fd_span name);
+
+#endif

@@ -1,0 +1,164 @@
+#include "events/stats/busy_intervals.h"
+
+#include "base/budget.h"
+
+enum { FIRST_GAP = 64 };
+
+static void
+clear_lane(fd_lane *lane)
+{
+    fd_intervals_clear(&lane->compute);
+    fd_intervals_clear(&lane->communication);
+    fd_intervals_clear(&lane->copies);
+}
+
+void
+fd_lanes_clear(fd_lanes *lanes)
+{
+    for (uint32_t i = 0; i < lanes->list.count; i++) {
+        clear_lane(&lanes->list.list[i]);
+    }
+    fd_vector_clear(&lanes->list);
+    fd_map_clear(&lanes->of_thread);
+    lanes->held = 0;
+}
+
+static fd_status
+find_lane(fd_lanes *lanes, uint32_t rank, uint32_t thread, fd_lane **lane)
+{
+    uint64_t key = (uint64_t)rank << 32 | (thread + 1);
+    uint32_t place = fd_map_get(&lanes->of_thread, key);
+    fd_status status = FD_OK;
+    if (place == 0) {
+        status = fd_vector_push(&lanes->list, (fd_lane){.rank = rank});
+        place = lanes->list.count;
+        if (status == FD_OK) {
+            status = fd_map_put(&lanes->of_thread, key, place);
+        }
+    }
+    *lane = status == FD_OK ? &lanes->list.list[place - 1] : NULL;
+    return status;
+}
+
+static uint64_t
+close_gaps(fd_intervals *set, int64_t gap)
+{
+    fd_intervals_close(set, gap);
+    return set->list.count;
+}
+
+/* Close gaps, longer ones each time, until half of the room is free. */
+static void
+make_room(fd_lanes *lanes, uint64_t most)
+{
+    int64_t gap = lanes->gap; /* sorting in alone may be enough */
+    do {
+        lanes->held = 0;
+        for (uint32_t i = 0; i < lanes->list.count; i++) {
+            fd_lane *lane = &lanes->list.list[i];
+            lanes->held += close_gaps(&lane->compute, gap);
+            lanes->held += close_gaps(&lane->communication, gap);
+            lanes->held += close_gaps(&lane->copies, gap);
+        }
+        lanes->gap = gap;
+        gap = gap == 0 ? FIRST_GAP : 2 * gap;
+    } while (lanes->held > most / 2 && gap < INT64_MAX / 4);
+}
+
+fd_status
+fd_lanes_add(fd_lanes *lanes, uint32_t rank, uint32_t thread, fd_work work,
+             int64_t from, int64_t to)
+{
+    fd_lane *lane;
+    fd_status status = work == FD_WORK_NONE
+                           ? FD_OK
+                           : find_lane(lanes, rank, thread, &lane);
+    if (work == FD_WORK_NONE || status != FD_OK) {
+        return status;
+    }
+    fd_intervals *set = work == FD_WORK_COMPUTE         ? &lane->compute
+                        : work == FD_WORK_COMMUNICATION ? &lane->communication
+                                                        : &lane->copies;
+    set->gap = lanes->gap;
+    uint32_t before = set->list.count;
+    status = fd_intervals_add(set, from, to);
+    uint64_t most = lanes->most != 0 ? lanes->most
+                                      : fd_budget(FD_LANES_INTERVALS);
+    lanes->held += set->list.count - (uint64_t)before;
+    if (lanes->held > most) {
+        make_room(lanes, most);
+    }
+    return status;
+}
+
+static fd_status
+add_lane(fd_lanes *lanes, fd_lane *lane, fd_rank_work *work)
+{
+    fd_intervals alone = {.sorted = 0};
+    fd_intervals_settle(&lane->compute);
+    fd_intervals_settle(&lane->communication);
+    fd_intervals_settle(&lane->copies);
+    lanes->closed_ns += lane->compute.closed_ns + lane->communication.closed_ns
+                        + lane->copies.closed_ns;
+    fd_status status = fd_intervals_without(&lane->compute,
+                                            &lane->communication, &alone);
+    if (status == FD_OK) {
+        status = fd_intervals_join(&work->compute, &alone);
+    }
+    if (status == FD_OK) {
+        status = fd_intervals_join(&work->communication,
+                                   &lane->communication);
+    }
+    if (status == FD_OK) {
+        status = fd_intervals_join(&work->copies, &lane->copies);
+    }
+    fd_intervals_clear(&alone);
+    return status;
+}
+
+fd_status
+fd_lanes_of_rank(fd_lanes *lanes, uint32_t rank, fd_rank_work *work)
+{
+    fd_status status = FD_OK;
+    *work = (fd_rank_work){.busy = {.sorted = 0}};
+    for (uint32_t i = 0; i < lanes->list.count && status == FD_OK; i++) {
+        if (lanes->list.list[i].rank == rank) {
+            status = add_lane(lanes, &lanes->list.list[i], work);
+        }
+    }
+    if (status == FD_OK) {
+        status = fd_intervals_join(&work->both, &work->compute);
+    }
+    if (status == FD_OK) {
+        status = fd_intervals_join(&work->both, &work->communication);
+    }
+    if (status == FD_OK) {
+        status = fd_intervals_join(&work->busy, &work->both);
+    }
+    if (status == FD_OK) {
+        status = fd_intervals_join(&work->busy, &work->copies);
+    }
+    return status;
+}
+
+void
+fd_rank_work_clear(fd_rank_work *work)
+{
+    fd_intervals_clear(&work->compute);
+    fd_intervals_clear(&work->communication);
+    fd_intervals_clear(&work->both);
+    fd_intervals_clear(&work->busy);
+    fd_intervals_clear(&work->copies);
+}
+
+fd_work_sums
+fd_rank_work_within(const fd_rank_work *work, int64_t from, int64_t to)
+{
+    fd_work_sums sums = {
+        .busy = fd_intervals_within(&work->busy, from, to),
+        .compute = fd_intervals_within(&work->compute, from, to),
+        .communication = fd_intervals_within(&work->communication, from, to),
+        .copies = fd_intervals_within(&work->copies, from, to)};
+    sums.exposed = fd_intervals_within(&work->both, from, to) - sums.compute;
+    return sums;
+}

@@ -1,0 +1,66 @@
+/* When each rank computed, communicated and copied, by thread or stream, in a
+ * bounded number of intervals for all of them together. */
+#ifndef FD_BUSY_INTERVALS_H
+#define FD_BUSY_INTERVALS_H
+
+#include "base/map.h"
+#include "events/stats/time_intervals.h"
+
+enum { FD_LANES_INTERVALS = 1 << 22 };
+
+typedef enum fd_work {
+    FD_WORK_NONE,
+    FD_WORK_COMPUTE,
+    FD_WORK_COMMUNICATION,
+    FD_WORK_COPY
+} fd_work;
+
+typedef struct fd_lane {
+    uint32_t rank; /* place among the ranks of the caller */
+    fd_intervals compute;
+    fd_intervals communication;
+    fd_intervals copies;
+} fd_lane;
+
+typedef struct fd_lanes {
+    FD_VECTOR(fd_lane) list;
+    fd_map of_thread;
+    uint32_t most; /* intervals; 0: FD_LANES_INTERVALS */
+    uint64_t held; /* intervals of all, at least */
+    int64_t gap;   /* gaps up to this are closed, ns */
+    uint64_t closed_ns;
+} fd_lanes;
+
+/* What a rank did, between any two times. */
+typedef struct fd_rank_work {
+    fd_intervals compute;
+    fd_intervals communication;
+    fd_intervals both;
+    fd_intervals busy; /* copies too */
+    fd_intervals copies;
+} fd_rank_work;
+
+typedef struct fd_work_sums {
+    int64_t busy;
+    int64_t compute;
+    int64_t communication;
+    int64_t exposed; /* communication while nothing computes */
+    int64_t copies;
+} fd_work_sums;
+
+/* Also for another file: all lanes go, `gap` and `closed_ns` stay. */
+void fd_lanes_clear(fd_lanes *lanes);
+
+fd_status fd_lanes_add(fd_lanes *lanes, uint32_t rank, uint32_t thread,
+                       fd_work work, int64_t from, int64_t to);
+
+/* All threads of a rank together. A thread does not compute while it
+ * communicates: what lies around a call does not count as computing. */
+fd_status fd_lanes_of_rank(fd_lanes *lanes, uint32_t rank,
+                           fd_rank_work *work);
+
+void fd_rank_work_clear(fd_rank_work *work);
+fd_work_sums fd_rank_work_within(const fd_rank_work *work, int64_t from,
+                                 int64_t to);
+
+#endif

@@ -1,0 +1,41 @@
+/* Many durations as a few figures: counts in buckets whose width is a fixed
+ * share of their value, so that every percentile is off by half of that share
+ * at most. Only buckets in use take room.
+ *
+ *     value   1 0 1 1 0 1 1 | 0 1 1 0 ...   in binary
+ *             bucket: 1 + 6 bits              its width: 1/64 of it at most */
+#ifndef FD_DURATION_DIGEST_H
+#define FD_DURATION_DIGEST_H
+
+#include "base/vector.h"
+
+enum { FD_DIGEST_BITS = 6 };
+
+typedef struct fd_digest_bucket {
+    uint16_t bucket;
+    uint64_t count;
+} fd_digest_bucket;
+
+typedef struct fd_digest {
+    uint64_t count;
+    uint64_t total;
+    uint64_t least;
+    uint64_t most;
+    uint32_t widened; /* how often: FD_DIGEST_BITS less that are the bits */
+    FD_VECTOR(fd_digest_bucket) buckets; /* by number */
+} fd_digest;
+
+void fd_digest_clear(fd_digest *digest);
+fd_status fd_digest_add(fd_digest *digest, uint64_t value);
+
+/* Half as many buckets, twice the error; up to FD_DIGEST_BITS times. */
+void fd_digest_widen(fd_digest *digest);
+
+/* The value at a share (0.5: the median) of the sorted ones, the nearest rank;
+ * within the relative error and never outside the least and the greatest. */
+uint64_t fd_digest_at(const fd_digest *digest, double share);
+
+/* By what share of its value a percentile may be off. */
+double fd_digest_error(uint32_t widened);
+
+#endif

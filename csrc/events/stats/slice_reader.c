@@ -1,0 +1,323 @@
+#include "events/stats/slice_reader.h"
+
+#include "base/budget.h"
+
+#include <string.h>
+
+enum { MOST_KEYS = 1 << 20 };
+
+void
+fd_timeline_slices_clear(fd_timeline_slices *slices)
+{
+    fd_text_pool_clear(&slices->pids);
+    fd_text_pool_clear(&slices->threads);
+    fd_text_pool_clear(&slices->texts);
+    fd_buffer_clear(&slices->scratch);
+    fd_map_clear(&slices->last);
+    fd_vector_clear(&slices->open);
+}
+
+static void
+go_on(fd_timeline_slices *slices, uint32_t process, uint32_t thread)
+{
+    fd_text_pool texts = slices->texts;
+    slices->texts = (fd_text_pool){.bytes = {.bytes = NULL}};
+    fd_timeline_slices_clear(slices);
+    *slices = (fd_timeline_slices){.first_process = process,
+                                   .first_thread = thread,
+                                   .texts = texts};
+}
+
+/* Id 0 is there before any other. */
+static uint32_t
+ids_of(const fd_text_pool *pool)
+{
+    return pool->texts.count > 0 ? pool->texts.count : 1;
+}
+
+void
+fd_timeline_slices_next(fd_timeline_slices *slices)
+{
+    go_on(slices, slices->first_process + ids_of(&slices->pids),
+          slices->first_thread + ids_of(&slices->threads));
+}
+
+void
+fd_timeline_slices_restart(fd_timeline_slices *slices)
+{
+    go_on(slices, 0, 0);
+}
+
+/* The id of a text, and of one too many what takes its place. */
+static fd_status
+number(fd_text_pool *pool, fd_span text, size_t most, uint32_t *id)
+{
+    static const char other[] = "(other)";
+    fd_span none = {other, other + sizeof other - 1};
+    *id = 0;
+    if (text.from == NULL) {
+        return FD_OK;
+    }
+    text = pool->texts.count < fd_budget(most) ? text : none;
+    return fd_text_pool_add(pool, text.from, fd_span_size(text), id);
+}
+
+/* An event without a pid is of process 0, for viewers too. */
+fd_status
+fd_timeline_slices_process(fd_timeline_slices *slices, fd_span pid,
+                           uint32_t *process)
+{
+    static const char zero[] = "0";
+    fd_span text = pid.from != NULL ? fd_span_inside(pid)
+                                    : (fd_span){zero, zero + 1};
+    fd_status status = number(&slices->pids, text, FD_TIMELINE_MOST_PIDS,
+                              process);
+    *process += slices->first_process;
+    return status;
+}
+
+static fd_status
+find_thread(fd_timeline_slices *slices, const fd_timeline_facts *facts,
+            const char *mark, fd_slice *slice)
+{
+    fd_buffer *scratch = &slices->scratch;
+    scratch->size = 0;
+    fd_buffer_u64(scratch, slice->process);
+    fd_buffer_text(scratch, mark);
+    if (facts->tid.from != NULL && *mark == ' ') {
+        fd_span tid = fd_span_inside(facts->tid);
+        fd_buffer_bytes(scratch, tid.from, fd_span_size(tid));
+    }
+    fd_span text = {scratch->bytes, scratch->bytes + scratch->size};
+    fd_status status = scratch->status == FD_OK
+                           ? number(&slices->threads, text, FD_SLICES_THREADS,
+                                    &slice->thread)
+                           : scratch->status;
+    slice->thread += slices->first_thread;
+    return status;
+}
+
+static uint64_t
+hash_of(uint64_t seed, fd_span text)
+{
+    return text.from == NULL
+               ? fd_hash_next(seed, 1)
+               : fd_hash_next(seed,
+                              fd_hash_bytes(text.from, fd_span_size(text)));
+}
+
+/* Collectives that belong together have the same name and the same size in the
+ * same process group. */
+static fd_status
+describe_group(fd_timeline_slices *slices, const fd_timeline_facts *facts,
+               fd_slice *slice)
+{
+    static const char *const same[] = {"Process Group Ranks", "Input Dims",
+                                       "In msg nelems", "dtype"};
+    fd_span value;
+    fd_span group = {NULL, NULL};
+    if (facts->args.from == NULL) {
+        return FD_OK;
+    }
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        bool there = fd_scan_find(facts->args, same[i], &value);
+        slice->group = hash_of(slice->group,
+                               there ? value : (fd_span){NULL, NULL});
+    }
+    if (fd_scan_find(facts->args, "Process Group Name", &value)) {
+        group = fd_span_inside(value);
+    }
+    slice->group = hash_of(slice->group, group);
+    return number(&slices->texts, group, FD_SLICES_NAMES, &slice->pg);
+}
+
+static fd_status
+describe_job(fd_timeline_slices *slices, const fd_timeline_facts *facts,
+             fd_span name, fd_slice *slice)
+{
+    uint64_t value;
+    if (fd_timeline_argument(facts, "step", &value) && value <= INT64_MAX) {
+        slice->step = (int64_t)value;
+    }
+    if (fd_timeline_argument(facts, "stage", &value) && value <= INT64_MAX) {
+        slice->stage = (int64_t)value;
+    }
+    return number(&slices->texts, fd_timeline_job_type(name), FD_SLICES_NAMES,
+                  &slice->type);
+}
+
+static fd_status
+describe(fd_timeline_slices *slices, const fd_timeline_facts *facts,
+         fd_slice *slice)
+{
+    static const char nothing[] = "";
+    uint64_t step;
+    fd_span none = {nothing, nothing};
+    fd_span cat = facts->cat.from != NULL ? facts->cat : none;
+    fd_span name = fd_timeline_plain_name(
+        facts->name.from != NULL ? facts->name : none);
+    slice->kind |= fd_timeline_kind_of(cat, name, &step);
+    if (slice->kind & (FD_IS_STEP | FD_IS_GPU_STEP)) {
+        slice->step = step <= INT64_MAX ? (int64_t)step : INT64_MAX;
+    }
+    fd_status status = number(&slices->texts, cat, FD_SLICES_NAMES,
+                              &slice->cat);
+    if (status == FD_OK) {
+        status = number(&slices->texts, name, FD_SLICES_NAMES, &slice->name);
+    }
+    if (status == FD_OK && slice->kind & FD_IS_JOB) {
+        status = describe_job(slices, facts, name, slice);
+    }
+    if (status == FD_OK && slice->kind & FD_IS_COMMUNICATION) {
+        slice->group = hash_of(0, name);
+        status = describe_group(slices, facts, slice);
+    }
+    return status;
+}
+
+/* Keys are never taken out of the map: now and then it is made anew of those
+ * that are open. */
+static fd_status
+renew_keys(fd_timeline_slices *slices)
+{
+    fd_map fresh = {.entries = NULL};
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i <= slices->last.mask && status == FD_OK; i++) {
+        fd_map_entry *entry = &slices->last.entries[i];
+        if (entry->key != 0 && entry->value != 0) {
+            status = fd_map_put(&fresh, entry->key, entry->value);
+        }
+    }
+    if (status == FD_OK) {
+        fd_map_clear(&slices->last);
+        slices->last = fresh;
+    }
+    else {
+        fd_map_clear(&fresh);
+    }
+    return status;
+}
+
+static fd_status
+begin(fd_timeline_slices *slices, uint64_t key, const fd_slice *slice)
+{
+    uint32_t place = slices->free;
+    fd_status status = FD_OK;
+    if (slices->open_count >= fd_budget(FD_SLICES_OPEN)) {
+        slices->endless++;
+        return FD_OK;
+    }
+    if (slices->last.count >= fd_budget(MOST_KEYS)) {
+        status = renew_keys(slices);
+    }
+    if (status == FD_OK && place == 0) {
+        status = fd_vector_push(&slices->open, (fd_slice_open){.key = 0});
+        place = slices->open.count;
+    }
+    else if (status == FD_OK) {
+        slices->free = slices->open.list[place - 1].below;
+    }
+    if (status != FD_OK) {
+        return status;
+    }
+    slices->open.list[place - 1] = (fd_slice_open){
+        *slice, key, fd_map_get(&slices->last, key)};
+    slices->open_count++;
+    return fd_map_put(&slices->last, key, place);
+}
+
+static bool
+end(fd_timeline_slices *slices, uint64_t key, int64_t time, fd_slice *slice)
+{
+    uint32_t place = fd_map_get(&slices->last, key);
+    if (place == 0) {
+        slices->endless++;
+        return false;
+    }
+    fd_slice_open *open = &slices->open.list[place - 1];
+    *slice = open->slice;
+    slice->end = time > slice->start ? time : slice->start;
+    fd_map_put(&slices->last, key, open->below); /* replaces: needs no room */
+    *open = (fd_slice_open){.below = slices->free};
+    slices->free = place;
+    slices->open_count--;
+    return true;
+}
+
+static uint64_t
+async_key(const fd_timeline_facts *facts, uint32_t process)
+{
+    uint64_t key = hash_of(facts->local ? process + 2 : 1, facts->cat);
+    fd_span id = facts->id;
+    key = hash_of(key, id.from != NULL ? fd_span_inside(id) : id);
+    return key != 0 ? key : 1;
+}
+
+/* Sums and differences of times must not overflow. */
+static bool
+has_times(const fd_timeline_facts *facts, fd_slice *slice)
+{
+    int64_t duration = facts->phase == 'X' ? facts->duration : 0;
+    bool has = facts->has_start
+               && (facts->phase != 'X' || facts->has_duration)
+               && facts->start > -FD_SLICES_TIME
+               && facts->start < FD_SLICES_TIME
+               && duration < FD_SLICES_TIME - facts->start;
+    slice->end = has && duration > 0 ? facts->start + duration : facts->start;
+    return has;
+}
+
+fd_status
+fd_timeline_slices_take(fd_timeline_slices *slices,
+                        const fd_timeline_facts *facts, fd_slice *slice,
+                        bool *whole)
+{
+    char phase = facts->phase;
+    bool async = phase == 'b' || phase == 'e';
+    uint64_t place = slices->events++;
+    *whole = false;
+    if (!async && phase != 'X' && phase != 'B' && phase != 'E') {
+        return FD_OK;
+    }
+    *slice = (fd_slice){.place = place,
+                        .start = facts->start,
+                        .step = FD_NO_STEP,
+                        .stage = FD_NO_STEP,
+                        .kind = async ? FD_IS_ASYNC : 0};
+    if (!has_times(facts, slice)) {
+        slices->timeless++;
+        return FD_OK;
+    }
+    fd_status status = fd_timeline_slices_process(slices, facts->pid,
+                                                  &slice->process);
+    if (status == FD_OK) {
+        status = find_thread(slices, facts, async ? "~" : " ", slice);
+    }
+    uint64_t key = async ? async_key(facts, slice->process)
+                         : UINT64_C(1) << 63 | (slice->thread + 1);
+    if (status == FD_OK && (phase == 'E' || phase == 'e')) {
+        *whole = end(slices, key, facts->start, slice);
+        return FD_OK;
+    }
+    if (status == FD_OK) {
+        status = describe(slices, facts, slice);
+    }
+    *whole = phase == 'X' && status == FD_OK;
+    return status == FD_OK && phase != 'X' ? begin(slices, key, slice)
+                                           : status;
+}
+
+static int64_t
+moved(const fd_clock_map *clock, int64_t ns)
+{
+    const int64_t most = 2 * FD_SLICES_TIME;
+    int64_t to = fd_clock_apply(clock, ns);
+    return to > most ? most : to < -most ? -most : to;
+}
+
+void
+fd_slice_move(fd_slice *slice, const fd_clock_map *clock)
+{
+    slice->start = moved(clock, slice->start);
+    slice->end = moved(clock, slice->end);
+}

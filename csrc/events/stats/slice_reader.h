@@ -1,0 +1,81 @@
+/* The slices of a trace, whatever they are written as: X, B with E by thread,
+ * b with e by id. What a slice is called lies in tables of bounded size. */
+#ifndef FD_SLICE_READER_H
+#define FD_SLICE_READER_H
+
+#include "clocks/clock_fit.h"
+#include "base/map.h"
+#include "trace/interned_texts.h"
+#include "events/slice_kinds.h"
+
+enum {
+    FD_SLICES_NAMES = 1 << 16,  /* texts; later ones are all "(other)" */
+    FD_SLICES_OPEN = 1 << 18,   /* begun and not ended at one time */
+    FD_SLICES_THREADS = 1 << 16
+};
+
+#define FD_NO_STEP INT64_MIN
+
+/* Times beyond this many ns, 36 years, are none. */
+#define FD_SLICES_TIME (INT64_C(1) << 60)
+
+typedef struct fd_slice {
+    uint64_t place; /* of the event that began it, from 0 on */
+    int64_t start;  /* ns, of the file's clock */
+    int64_t end;
+    int64_t step;     /* a step's own; of a job, what it says; FD_NO_STEP */
+    int64_t stage;    /* of a job; FD_NO_STEP */
+    uint64_t group;   /* of a collective: hash of all that must be equal */
+    uint32_t kind;    /* FD_IS_... */
+    uint32_t process; /* number in the order they come */
+    uint32_t thread;  /* the same, over all processes */
+    uint32_t cat;     /* in `texts` */
+    uint32_t name;
+    uint32_t type;   /* of a job */
+    uint32_t pg;     /* process group of a collective, as it is named */
+} fd_slice;
+
+typedef struct fd_slice_open {
+    fd_slice slice;
+    uint64_t key;
+    uint32_t below; /* what the key's last open one was before, + 1; free: next free */
+} fd_slice_open;
+
+typedef struct fd_timeline_slices {
+    uint32_t first_process; /* those of the files before */
+    uint32_t first_thread;
+    fd_text_pool pids;
+    fd_text_pool threads; /* of process and tid */
+    fd_text_pool texts;
+    fd_buffer scratch;
+    fd_map last;          /* key -> the last open one + 1 */
+    FD_VECTOR(fd_slice_open) open;
+    uint32_t free;        /* + 1 */
+    uint32_t open_count;
+    uint64_t events;   /* taken */
+    uint64_t endless;  /* an end without a begin, a begin beyond the bound */
+    uint64_t timeless; /* events whose ts or dur is no number */
+} fd_timeline_slices;
+
+void fd_timeline_slices_clear(fd_timeline_slices *slices);
+
+/* For another file of the same rank: the texts stay, its processes and threads
+ * get further numbers. */
+void fd_timeline_slices_next(fd_timeline_slices *slices);
+
+/* For one of another rank: processes and threads count from 0 again. */
+void fd_timeline_slices_restart(fd_timeline_slices *slices);
+
+/* The process of an event, from 0 on. */
+fd_status fd_timeline_slices_process(fd_timeline_slices *slices, fd_span pid,
+                                     uint32_t *process);
+
+/* Whether the event is, or ends, a slice. */
+fd_status fd_timeline_slices_take(fd_timeline_slices *slices,
+                                  const fd_timeline_facts *facts,
+                                  fd_slice *slice, bool *whole);
+
+/* From the file's clock to another, as far as FD_SLICES_TIME on top of its own. */
+void fd_slice_move(fd_slice *slice, const fd_clock_map *clock);
+
+#endif

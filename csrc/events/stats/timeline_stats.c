@@ -1,0 +1,428 @@
+#include "events/stats/timeline_stats.h"
+
+#include "events/event_inputs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PROGRESS_STEP = 1 << 24 };
+
+typedef struct counting {
+    const fd_stats_request *request;
+    fd_stats *stats;
+    fd_timeline_input *file;
+    fd_timeline_outline outline; /* of all files of its rank */
+    uint64_t done; /* bytes of the files read; every one is read twice */
+    uint64_t told;
+    uint64_t total;
+    fd_error *error;
+} counting;
+
+typedef fd_status take_item(counting *c, const fd_timeline_reader *reader,
+                            bool is_event);
+
+void
+fd_stats_clear(fd_stats *stats)
+{
+    fd_timeline_slices_clear(&stats->slices);
+    fd_vector_clear(&stats->ranks);
+    fd_vector_clear(&stats->steps);
+    fd_tally_clear(&stats->tally);
+    fd_skew_clear(&stats->skew);
+    fd_lanes_clear(&stats->lanes);
+}
+
+const char *
+fd_stats_basis_name(fd_stats_basis basis)
+{
+    switch (basis) {
+    case FD_BASIS_GPU: return "gpu";
+    case FD_BASIS_OPERATORS: return "operators";
+    case FD_BASIS_JOBS: return "jobs";
+    case FD_BASIS_CALLS: break;
+    }
+    return "calls";
+}
+
+static fd_stats_basis
+basis_of(uint32_t kinds)
+{
+    return kinds & (FD_IS_KERNEL | FD_IS_COPY) ? FD_BASIS_GPU
+           : kinds & FD_IS_OPERATOR            ? FD_BASIS_OPERATORS
+           : kinds & FD_IS_JOB                 ? FD_BASIS_JOBS
+                                               : FD_BASIS_CALLS;
+}
+
+static fd_work
+work_of(fd_stats_basis basis, uint32_t kind)
+{
+    bool talks = (kind & FD_IS_COMMUNICATION) != 0;
+    switch (basis) {
+    case FD_BASIS_GPU:
+        return kind & FD_IS_COPY               ? FD_WORK_COPY
+               : (kind & FD_IS_KERNEL) == 0    ? FD_WORK_NONE
+               : talks                         ? FD_WORK_COMMUNICATION
+                                               : FD_WORK_COMPUTE;
+    case FD_BASIS_OPERATORS:
+        return talks                     ? FD_WORK_COMMUNICATION
+               : kind & FD_IS_ASYNC      ? FD_WORK_NONE
+               : kind & FD_IS_OPERATOR   ? FD_WORK_COMPUTE
+                                         : FD_WORK_NONE;
+    case FD_BASIS_JOBS:
+        return talks              ? FD_WORK_COMMUNICATION
+               : kind & FD_IS_JOB ? FD_WORK_COMPUTE
+                                  : FD_WORK_NONE;
+    case FD_BASIS_CALLS: break;
+    }
+    return talks ? FD_WORK_COMMUNICATION
+           : kind & (FD_IS_ASYNC | FD_IS_STEP | FD_IS_AROUND)
+               ? FD_WORK_NONE
+               : FD_WORK_COMPUTE;
+}
+
+/* The slices by which collectives are matched: those nearest to the work. */
+static bool
+is_matched(uint32_t kinds, uint32_t kind)
+{
+    uint32_t wanted = kinds & FD_HAS_GPU_COLLECTIVES ? FD_IS_KERNEL
+                      : kinds & FD_IS_BACKEND        ? FD_IS_BACKEND
+                                                     : FD_IS_CALL;
+    return (kind & FD_IS_COLLECTIVE) != 0 && (kind & wanted) != 0;
+}
+
+static bool
+is_wanted(const fd_stats_request *request, uint32_t rank)
+{
+    for (size_t i = 0; i < request->rank_count; i++) {
+        if (request->ranks[i] == rank) {
+            return true;
+        }
+    }
+    return request->ranks == NULL;
+}
+
+/* The step that a time lies in. */
+static int64_t
+step_at(const fd_timeline_rank *rank, int64_t time)
+{
+    uint32_t low = 0;
+    uint32_t high = rank->steps.count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (rank->steps.list[middle].start <= time) {
+            low = middle + 1;
+        }
+        else {
+            high = middle;
+        }
+    }
+    return low > 0 && time < rank->steps.list[low - 1].end
+               ? rank->steps.list[low - 1].number
+               : FD_NO_STEP;
+}
+
+static fd_status
+tally_job(counting *c, const fd_timeline_rank *rank, const fd_slice *slice)
+{
+    fd_tally *tally = &c->stats->tally;
+    uint64_t duration = (uint64_t)slice->end - (uint64_t)slice->start;
+    fd_tally_key key = {.of = FD_TALLY_JOB,
+                        .rank = rank->rank,
+                        .stage = slice->stage,
+                        .step = slice->step,
+                        .name = slice->type};
+    if (key.step == FD_NO_STEP) {
+        key.step = step_at(rank, slice->start);
+    }
+    fd_status status = FD_OK;
+    if (key.step != FD_NO_STEP) {
+        status = fd_tally_add(tally, &key, duration);
+    }
+    key.step = FD_NO_STEP;
+    return status == FD_OK ? fd_tally_add(tally, &key, duration) : status;
+}
+
+static fd_status
+tally_slice(counting *c, const fd_timeline_rank *rank, const fd_slice *slice)
+{
+    fd_tally *tally = &c->stats->tally;
+    uint64_t duration = (uint64_t)slice->end - (uint64_t)slice->start;
+    fd_tally_key key = {.of = FD_TALLY_CATEGORY,
+                        .rank = rank->rank,
+                        .cat = slice->cat};
+    fd_status status = fd_tally_add(tally, &key, duration);
+    key = (fd_tally_key){.of = FD_TALLY_NAME,
+                         .cat = slice->cat,
+                         .name = slice->name};
+    bool counted = (slice->kind
+                    & (FD_IS_STEP | FD_IS_GPU_STEP | FD_IS_AROUND))
+                   != 0;
+    if (status == FD_OK && !counted) {
+        status = fd_tally_add(tally, &key, duration);
+    }
+    /* Another program beside it may have the same jobs. */
+    bool is_job = (slice->kind & FD_IS_JOB) != 0
+                  && slice->process + 1 == rank->jobs_of;
+    return status == FD_OK && is_job ? tally_job(c, rank, slice) : status;
+}
+
+static fd_status
+take_slice(counting *c, fd_slice *slice)
+{
+    fd_stats *stats = c->stats;
+    uint32_t place = c->outline.processes.list[slice->process].rank;
+    if (place >= c->outline.ranks.count) {
+        return FD_OK; /* of the profiler alone */
+    }
+    const fd_timeline_rank *rank = &c->outline.ranks.list[place];
+    if (!is_wanted(c->request, rank->rank)) {
+        return FD_OK;
+    }
+    fd_slice_move(slice, &c->file->clock);
+    fd_status status = tally_slice(c, rank, slice);
+    if (status == FD_OK) {
+        status = fd_lanes_add(&stats->lanes, place, slice->thread,
+                              work_of(basis_of(rank->kinds), slice->kind),
+                              slice->start, slice->end);
+    }
+    if (status == FD_OK && is_matched(rank->kinds, slice->kind)) {
+        fd_collective collective = {slice->group, slice->start,
+                                    slice->end,   rank->rank,
+                                    slice->name,  slice->pg};
+        status = fd_skew_add(&stats->skew, &collective);
+    }
+    return status;
+}
+
+static fd_status
+take_for_outline(counting *c, const fd_timeline_reader *reader, bool is_event)
+{
+    fd_timeline_facts facts;
+    if (!is_event) {
+        return fd_timeline_outline_member(&c->outline, reader->key,
+                                          reader->value);
+    }
+    fd_timeline_facts_read(&facts, &reader->event);
+    return fd_timeline_outline_event(&c->outline, &facts, &c->file->clock);
+}
+
+static fd_status
+take_for_figures(counting *c, const fd_timeline_reader *reader, bool is_event)
+{
+    fd_timeline_facts facts;
+    fd_slice slice;
+    uint32_t process;
+    bool whole = false;
+    c->file->repaired += reader->scan.repairs.count;
+    if (!is_event) {
+        return FD_OK;
+    }
+    c->file->events++;
+    fd_timeline_facts_read(&facts, &reader->event);
+    /* In the same order as in the first reading: numbers are the same. */
+    fd_status status = fd_timeline_slices_process(&c->stats->slices,
+                                                  facts.pid, &process);
+    if (status == FD_OK) {
+        status = fd_timeline_slices_take(&c->stats->slices, &facts, &slice,
+                                         &whole);
+    }
+    whole = whole && slice.process < c->outline.processes.count;
+    return status == FD_OK && whole ? take_slice(c, &slice) : status;
+}
+
+static fd_status
+tell(counting *c, uint64_t read)
+{
+    const fd_stats_request *request = c->request;
+    if (request->progress == NULL || c->done + read < c->told) {
+        return FD_OK;
+    }
+    c->told = c->done + read + PROGRESS_STEP;
+    return request->progress(request->context, c->done + read, c->total)
+               ? FD_OK
+               : fd_fail(c->error, FD_EINVAL, "stopped");
+}
+
+static fd_status
+read_file(counting *c, take_item *take)
+{
+    fd_timeline_reader reader;
+    fd_timeline_item item;
+    fd_timeline_input *file = c->file;
+    fd_status status = fd_timeline_input_open(file, &reader, c->error);
+    while (status == FD_OK
+           && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
+        status = take(c, &reader, item == FD_TIMELINE_EVENT);
+        if (status == FD_OK) {
+            status = tell(c, reader.in.read);
+        }
+    }
+    status = status == FD_OK ? reader.status : status;
+    file->lost = reader.lost;
+    file->lost_bytes = reader.lost_bytes;
+    memcpy(file->trouble, reader.trouble, sizeof file->trouble);
+    c->done += reader.in.size;
+    fd_timeline_reader_close(&reader);
+    return status;
+}
+
+static fd_status
+add_steps(counting *c, uint32_t place)
+{
+    fd_stats *stats = c->stats;
+    const fd_timeline_rank *rank = &c->outline.ranks.list[place];
+    fd_rank_work work;
+    fd_status status = fd_lanes_of_rank(&stats->lanes, place, &work);
+    fd_stats_step step = {.rank = rank->rank,
+                          .number = FD_NO_STEP,
+                          .start = rank->first,
+                          .end = rank->last};
+    for (uint32_t i = 0; i <= rank->steps.count && status == FD_OK; i++) {
+        step.work = fd_rank_work_within(&work, step.start, step.end);
+        status = fd_vector_push(&stats->steps, step);
+        if (i < rank->steps.count) {
+            const fd_timeline_step *next = &rank->steps.list[i];
+            step.number = next->number;
+            step.start = next->start;
+            step.end = next->end;
+        }
+    }
+    fd_rank_work_clear(&work);
+    return status;
+}
+
+/* `lost`: places in the files, where they are of one rank. */
+static fd_status
+add_rank(counting *c, uint32_t place, uint64_t lost)
+{
+    fd_stats *stats = c->stats;
+    const fd_timeline_rank *rank = &c->outline.ranks.list[place];
+    for (uint32_t i = 0; i < stats->ranks.count; i++) {
+        if (stats->ranks.list[i].rank == rank->rank) {
+            return fd_fail(c->error, FD_ECONFLICT,
+                           "%s: rank %u is in another file, too",
+                           c->file->path, (unsigned)rank->rank);
+        }
+    }
+    fd_stats_rank row = {.rank = rank->rank,
+                         .basis = basis_of(rank->kinds),
+                         .events = rank->events,
+                         .calls_lost = rank->calls_lost,
+                         .places_lost = rank->places_lost + lost,
+                         .steps = rank->steps.count};
+    fd_status status = fd_vector_push(&stats->ranks, row);
+    return status == FD_OK ? add_steps(c, place) : status;
+}
+
+static fd_status
+outline_files(counting *c, fd_timeline_input **files, uint32_t count)
+{
+    fd_status status = FD_OK;
+    c->outline = (fd_timeline_outline){.steps_lost = 0};
+    for (uint32_t i = 0; i < count && status == FD_OK; i++) {
+        c->file = files[i];
+        status = read_file(c, take_for_outline);
+        fd_timeline_outline_next(&c->outline);
+    }
+    return status == FD_OK ? fd_timeline_outline_finish(&c->outline,
+                                                        files[0]->rank)
+                           : status;
+}
+
+static fd_status
+count_slices(counting *c, fd_timeline_input **files, uint32_t count)
+{
+    fd_timeline_slices *slices = &c->stats->slices;
+    fd_status status = FD_OK;
+    fd_timeline_slices_restart(slices);
+    for (uint32_t i = 0; i < count && status == FD_OK; i++) {
+        c->file = files[i];
+        status = read_file(c, take_for_figures);
+        c->file->unpaired = slices->endless + slices->open_count;
+        c->file->timeless = slices->timeless;
+        fd_timeline_slices_next(slices);
+    }
+    return status;
+}
+
+/* The files of one rank: a recording, and another program's trace beside
+ * it. */
+static fd_status
+count_files(counting *c, fd_timeline_input **files, uint32_t count)
+{
+    uint64_t lost = 0;
+    fd_status status = outline_files(c, files, count);
+    if (status == FD_OK) {
+        status = count_slices(c, files, count);
+    }
+    for (uint32_t i = 0; i < count && c->outline.ranks.count == 1; i++) {
+        lost += files[i]->lost;
+    }
+    for (uint32_t i = 0; i < c->outline.ranks.count && status == FD_OK; i++) {
+        if (is_wanted(c->request, c->outline.ranks.list[i].rank)) {
+            status = add_rank(c, i, lost);
+        }
+    }
+    c->stats->steps_lost += c->outline.steps_lost;
+    fd_lanes_clear(&c->stats->lanes);
+    fd_timeline_outline_clear(&c->outline);
+    return status;
+}
+
+static fd_status
+count_all(counting *c, const fd_timeline_inputs *used)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 0, next; i < used->count && status == FD_OK; i = next) {
+        for (next = i + 1; next < used->count
+                           && used->list[next]->rank == used->list[i]->rank;
+             next++) {
+        }
+        status = count_files(c, used->list + i, next - i);
+    }
+    return status;
+}
+
+/* Which of them are traces, and their clocks made one. */
+static fd_status
+prepare(counting *c, fd_timeline_input *inputs, uint32_t count,
+        fd_timeline_inputs *used)
+{
+    const fd_timeline_request request = {.align = c->request->align};
+    fd_timeline_clock clock = {.has_base = false};
+    fd_status status = fd_timeline_inputs_find(&request, inputs, count, used,
+                                               c->error);
+    if (status == FD_OK) {
+        status = fd_timeline_align_all(used->list, used->count, request.align,
+                                       &clock);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        c->total += inputs[i].used ? 2 * inputs[i].survey.size : 0;
+        fd_timeline_survey_clear(&inputs[i].survey);
+    }
+    c->stats->has_base = clock.has_base;
+    c->stats->base_ns = clock.base_ns;
+    return status;
+}
+
+fd_status
+fd_timeline_stats(const fd_stats_request *request, fd_timeline_input *inputs,
+                  uint32_t count, fd_stats *stats, fd_error *error)
+{
+    counting c = {.request = request, .stats = stats, .error = error};
+    fd_timeline_inputs used = {.list = NULL};
+    *stats = (fd_stats){.has_base = false};
+    fd_status status = prepare(&c, inputs, count, &used);
+    if (status == FD_OK) {
+        status = count_all(&c, &used);
+    }
+    fd_timeline_inputs_clear(&used);
+    if (status == FD_OK && stats->ranks.count == 0) {
+        status = fd_fail(error, FD_EINVAL,
+                         request->ranks != NULL
+                             ? "no slices of these ranks"
+                             : "no slices in these traces");
+    }
+    return status == FD_OK ? fd_skew_match(&stats->skew) : status;
+}

@@ -1,0 +1,71 @@
+/* Figures of traces of many ranks, each file read twice, none held in memory:
+ * docs/timeline-stats.md says what they mean. */
+#ifndef FD_TIMELINE_STATS_H
+#define FD_TIMELINE_STATS_H
+
+#include "events/alignment/clock_alignment.h"
+#include "events/stats/busy_intervals.h"
+#include "events/tools/trace_outline.h"
+#include "events/stats/collective_skew.h"
+#include "events/stats/stats_table.h"
+
+/* What counts as computing: docs/timeline-stats.md. */
+typedef enum fd_stats_basis {
+    FD_BASIS_GPU,
+    FD_BASIS_OPERATORS,
+    FD_BASIS_JOBS,
+    FD_BASIS_CALLS
+} fd_stats_basis;
+
+const char *fd_stats_basis_name(fd_stats_basis basis);
+
+typedef struct fd_stats_rank {
+    uint32_t rank;
+    fd_stats_basis basis;
+    uint64_t events;
+    uint64_t calls_lost;  /* the recorder had no room */
+    uint64_t places_lost; /* damaged places of its files */
+    uint32_t steps;
+} fd_stats_rank;
+
+/* The figures of a step of a rank, and of all its time (FD_NO_STEP). */
+typedef struct fd_stats_step {
+    uint32_t rank;
+    int64_t number;
+    int64_t start; /* ns, on the clock of all */
+    int64_t end;
+    fd_work_sums work;
+} fd_stats_step;
+
+typedef struct fd_stats_request {
+    fd_timeline_align align;
+    const uint32_t *ranks; /* those wanted; NULL: all */
+    size_t rank_count;
+    /* Told now and then how many bytes of how many are read; false stops it
+     * with FD_EINVAL. May be NULL. */
+    bool (*progress)(void *context, uint64_t done, uint64_t total);
+    void *context;
+} fd_stats_request;
+
+typedef struct fd_stats {
+    bool has_base;
+    int64_t base_ns; /* wall clock at time 0 */
+    fd_timeline_slices slices; /* its texts are those of all rows */
+    FD_VECTOR(fd_stats_rank) ranks;
+    FD_VECTOR(fd_stats_step) steps;
+    fd_tally tally;
+    fd_skew skew;
+    fd_lanes lanes;
+    uint64_t steps_lost;
+} fd_stats;
+
+void fd_stats_clear(fd_stats *stats);
+
+/* Of the inputs the caller sets path and rank, as for a merge: a recording and
+ * another trace of its rank count together. FD_ECONFLICT: a rank is in two
+ * others. FD_EFORMAT: there is no trace. */
+fd_status fd_timeline_stats(const fd_stats_request *request,
+                            fd_timeline_input *inputs, uint32_t count,
+                            fd_stats *stats, fd_error *error);
+
+#endif

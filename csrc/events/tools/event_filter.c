@@ -1,0 +1,267 @@
+#include "events/tools/event_filter.h"
+
+#include "base/hash.h"
+#include "json/decimal.h"
+#include "events/readers/event_reader.h"
+
+#include <string.h>
+
+enum { LEFT_OUT_SHIFT = 16, KEPT_MASK = (1 << LEFT_OUT_SHIFT) - 1 };
+
+static void
+widen(fd_timeline_window *window, int64_t begin, int64_t end)
+{
+    window->begin_ns = !window->any || begin < window->begin_ns
+                           ? begin
+                           : window->begin_ns;
+    window->end_ns = !window->any || end > window->end_ns ? end
+                                                          : window->end_ns;
+    window->any = true;
+}
+
+static fd_status
+add_step(fd_timeline_windows *windows, const fd_timeline_event *event,
+         int64_t begin, int64_t end)
+{
+    uint32_t id;
+    fd_span pid = event->pid.from != NULL ? fd_span_inside(event->pid)
+                                          : event->pid;
+    widen(&windows->all, begin, end);
+    fd_status status = fd_text_pool_add(&windows->pids, pid.from,
+                                        fd_span_size(pid), &id);
+    while (status == FD_OK && windows->list.count <= id) {
+        status = fd_vector_push(&windows->list,
+                                (fd_timeline_window){.any = false});
+    }
+    if (status == FD_OK) {
+        widen(&windows->list.list[id], begin, end);
+    }
+    return status;
+}
+
+fd_status
+fd_timeline_windows_find(fd_timeline_windows *windows,
+                         const fd_timeline_input *input, uint64_t first_step,
+                         uint64_t end_step, fd_error *error)
+{
+    fd_timeline_reader reader;
+    fd_timeline_item item;
+    uint64_t number;
+    int64_t begin;
+    int64_t end;
+    *windows = (fd_timeline_windows){.all = {.any = false}};
+    fd_status status = fd_timeline_input_open(input, &reader, error);
+    while (status == FD_OK
+           && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
+        if (item == FD_TIMELINE_EVENT
+            && fd_timeline_is_step(&reader.event, &number, &begin, &end)
+            && number >= first_step && number < end_step) {
+            status = add_step(windows, &reader.event, begin, end);
+        }
+    }
+    status = status == FD_OK ? reader.status : status;
+    fd_timeline_reader_close(&reader);
+    return status;
+}
+
+void
+fd_timeline_windows_clear(fd_timeline_windows *windows)
+{
+    fd_text_pool_clear(&windows->pids);
+    fd_vector_clear(&windows->list);
+}
+
+void
+fd_timeline_filter_clear(fd_timeline_filter *filter)
+{
+    fd_text_pool_clear(&filter->pids);
+    fd_vector_clear(&filter->devices);
+    fd_map_clear(&filter->open);
+}
+
+static bool
+text_is(fd_span value, const char *text)
+{
+    return value.from != NULL && fd_span_is(fd_span_inside(value), text);
+}
+
+static bool
+starts(fd_span value, const char *text)
+{
+    size_t size = strlen(text);
+    return fd_span_size(value) >= size
+           && memcmp(value.from, text, size) == 0;
+}
+
+/* The GPU of an event on one, plus 1. */
+static uint64_t
+own_device(const fd_timeline_event *event)
+{
+    fd_span value;
+    uint64_t device;
+    fd_span cat = event->cat.from != NULL ? fd_span_inside(event->cat)
+                                          : event->cat;
+    bool on_gpu = fd_span_size(cat) > 0
+                  && (starts(cat, "gpu") || fd_span_is(cat, "kernel"));
+    if (!on_gpu) {
+        return 0;
+    }
+    if (event->args.from != NULL
+        && fd_scan_find(event->args, "device", &value)
+        && fd_span_u64(value, &device)) {
+        return device + 1;
+    }
+    return event->pid.from != NULL
+                   && fd_span_u64(fd_span_inside(event->pid), &device)
+               ? device + 1
+               : 0;
+}
+
+/* Of a process that torch.profiler labels "GPU 2": plus 1. */
+static uint64_t
+labelled_device(const fd_timeline_event *event)
+{
+    fd_span value;
+    uint64_t device;
+    if (event->phase != 'M' || !text_is(event->name, "process_labels")
+        || event->args.from == NULL
+        || !fd_scan_find(event->args, "labels", &value)) {
+        return 0;
+    }
+    value = fd_span_inside(value);
+    if (!starts(value, "GPU ")) {
+        return 0;
+    }
+    value.from += 4;
+    return fd_span_u64(value, &device) ? device + 1 : 0;
+}
+
+static fd_status
+of_wanted_device(fd_timeline_filter *filter, const fd_timeline_event *event,
+                 bool *wanted)
+{
+    uint32_t pid;
+    fd_span text = event->pid.from != NULL ? fd_span_inside(event->pid)
+                                           : event->pid;
+    fd_status status = fd_text_pool_add(&filter->pids, text.from,
+                                        fd_span_size(text), &pid);
+    while (status == FD_OK && filter->devices.count <= pid) {
+        status = fd_vector_push(&filter->devices, UINT64_C(0));
+    }
+    if (status != FD_OK) {
+        return status;
+    }
+    uint64_t label = labelled_device(event);
+    uint64_t *of_process = &filter->devices.list[pid];
+    *of_process = label != 0 ? label : *of_process;
+    uint64_t device = own_device(event);
+    device = device != 0 ? device : *of_process;
+    *wanted = device == 0;
+    for (size_t i = 0; i < filter->request->device_count; i++) {
+        *wanted = *wanted || filter->request->devices[i] + UINT64_C(1)
+                                 == device;
+    }
+    return FD_OK;
+}
+
+static bool
+is_inside(const fd_timeline_filter *filter, const fd_timeline_event *event)
+{
+    const fd_timeline_windows *windows = filter->windows;
+    const fd_timeline_window *window = &windows->all;
+    fd_span pid = event->pid.from != NULL ? fd_span_inside(event->pid)
+                                          : event->pid;
+    for (uint32_t i = 0; i < windows->list.count; i++) {
+        const fd_text_pool *pids = &windows->pids;
+        if (windows->list.list[i].any
+            && fd_text_pool_size(pids, i) == fd_span_size(pid)
+            && (fd_span_size(pid) == 0
+                || memcmp(fd_text_pool_get(pids, i), pid.from,
+                          fd_span_size(pid))
+                       == 0)) {
+            window = &windows->list.list[i];
+        }
+    }
+    int64_t ns;
+    return fd_decimal_ns(fd_span_inside(event->ts), &ns)
+           && ns >= window->begin_ns && ns < window->end_ns;
+}
+
+/* What joins begins and ends: a thread, or an id; never 0. */
+static uint64_t
+join_key(const fd_timeline_event *event)
+{
+    bool by_thread = event->phase == 'B' || event->phase == 'E';
+    uint64_t key = by_thread || event->cat.from == NULL
+                       ? 1
+                       : fd_hash_bytes(event->cat.from,
+                                       fd_span_size(event->cat));
+    for (uint32_t i = 0; i < event->count; i++) {
+        const fd_timeline_field *field = &event->fields[i];
+        bool joins = by_thread ? field->kind == FD_TIMELINE_PID
+                                     || field->kind == FD_TIMELINE_TID
+                               : field->kind == FD_TIMELINE_ID;
+        if (joins) {
+            key = fd_hash_word(key
+                               ^ fd_hash_bytes(field->value.from,
+                                               fd_span_size(field->value)));
+        }
+    }
+    return key | 1;
+}
+
+/* Begins within the steps are kept, and their ends wherever those are. */
+static fd_status
+keep_pair(fd_timeline_filter *filter, const fd_timeline_event *event,
+          bool begins, bool *keeps)
+{
+    uint64_t key = join_key(event);
+    uint32_t counts = fd_map_get(&filter->open, key);
+    uint32_t kept = counts & KEPT_MASK;
+    uint32_t left_out = counts >> LEFT_OUT_SHIFT;
+    if (begins) {
+        *keeps = is_inside(filter, event);
+        kept += *keeps && kept < KEPT_MASK;
+        left_out += !*keeps && kept > 0 && left_out < KEPT_MASK;
+    }
+    else {
+        *keeps = left_out == 0 && kept > 0;
+        kept -= *keeps;
+        left_out -= left_out > 0;
+    }
+    return fd_map_put(&filter->open, key, left_out << LEFT_OUT_SHIFT | kept);
+}
+
+static fd_status
+of_wanted_step(fd_timeline_filter *filter, const fd_timeline_event *event,
+               bool *wanted)
+{
+    switch (event->phase) {
+    case 'B':
+    case 'b':
+    case 'S': return keep_pair(filter, event, true, wanted);
+    case 'E':
+    case 'e':
+    case 'F': return keep_pair(filter, event, false, wanted);
+    case 'M': *wanted = true; return FD_OK;
+    default:
+        *wanted = event->ts.from == NULL || is_inside(filter, event);
+        return FD_OK;
+    }
+}
+
+fd_status
+fd_timeline_filter_keeps(fd_timeline_filter *filter,
+                         const fd_timeline_event *event, bool *keeps)
+{
+    fd_status status = FD_OK;
+    *keeps = true;
+    if (filter->request->devices != NULL) {
+        status = of_wanted_device(filter, event, keeps);
+    }
+    if (status == FD_OK && *keeps && filter->windows != NULL) {
+        status = of_wanted_step(filter, event, keeps);
+    }
+    filter->left_out += !*keeps;
+    return status;
+}

@@ -1,0 +1,182 @@
+#include "events/tools/input_survey.h"
+
+#include "base/budget.h"
+#include "json/decimal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool
+find_number(fd_span object, const char *name, uint64_t most, uint64_t *number)
+{
+    fd_span value;
+    return fd_scan_find(object, name, &value) && fd_span_u64(value, number)
+           && *number <= most;
+}
+
+static void
+take_base(fd_timeline_survey *survey, uint64_t base)
+{
+    survey->has_base = base <= INT64_MAX;
+    survey->base_ns = survey->has_base ? (int64_t)base : 0;
+}
+
+/* Whose it is, by members that no other program writes. */
+static void
+take_program(fd_timeline_survey *survey, fd_span key)
+{
+    static const char *const members[][2] = {
+        {"recordings", FD_TIMELINE_OURS},   {"paddle", "Paddle"},
+        {"deviceProperties", "torch.profiler"}, {"trace_id", "torch.profiler"},
+        {"traceName", "torch.profiler"},    {"viztracer_metadata", "VizTracer"},
+    };
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        if (fd_span_is(key, members[i][0])) {
+            survey->program = members[i][1];
+        }
+    }
+}
+
+static void
+take_member(fd_timeline_survey *survey, fd_span key, fd_span value)
+{
+    uint64_t number;
+    take_program(survey, key);
+    if (fd_span_is(key, "baseTimeNanoseconds") && fd_span_u64(value, &number)) {
+        take_base(survey, number);
+    }
+    else if (fd_span_is(key, "viztracer_metadata") && !survey->has_base
+             && find_number(value, "baseTimeNanoseconds", INT64_MAX,
+                            &number)) {
+        take_base(survey, number);
+    }
+    else if (fd_span_is(key, "host_name") || fd_span_is(key, "hostname")) {
+        fd_span_words(value, survey->host, FD_TIMELINE_NAME);
+    }
+    else if (fd_span_is(key, "coordinates")) {
+        fd_span_words(value, survey->place, FD_TIMELINE_NAME);
+    }
+    else if (fd_span_is(key, "distributedInfo")) {
+        survey->has_rank = find_number(value, "rank", FD_TIMELINE_RANKS - 1,
+                                       &number);
+        survey->rank = survey->has_rank ? (uint32_t)number : 0;
+        bool told = find_number(value, "world_size", FD_TIMELINE_RANKS,
+                                &number);
+        survey->world = told ? (uint32_t)number : 0;
+        fd_span place;
+        if (fd_scan_find(value, "coordinates", &place)) {
+            fd_span_words(place, survey->place, FD_TIMELINE_NAME);
+        }
+    }
+}
+
+static void
+take_event(fd_timeline_survey *survey, const fd_timeline_event *event)
+{
+    int64_t ns;
+    if (event->ts.from != NULL && event->phase != 'M'
+        && fd_decimal_ns(fd_span_inside(event->ts), &ns)
+        && (!survey->has_first || ns < survey->first_ns)) {
+        survey->has_first = true;
+        survey->first_ns = ns;
+    }
+}
+
+/* Whether no event behind this one need be looked at. */
+static bool
+is_enough(const fd_timeline_survey *survey, const fd_timeline_reader *reader,
+          fd_timeline_wish wish)
+{
+    const fd_timeline_sync *sync = &survey->sync;
+    bool timed = survey->has_first
+                 || fd_bytes_in_offset(&reader->in, reader->in.at)
+                        > fd_budget(FD_TIMELINE_FIRST_BYTES);
+    return !wish.first && timed
+           && (wish.sync == 0
+               || (sync->parts.count + sync->messages.count == 0
+                   && fd_bytes_in_offset(&reader->in, reader->in.at)
+                          > fd_budget(FD_TIMELINE_SYNC_BYTES)));
+}
+
+/* `more`: whether reading stopped at an event while more may be told behind
+ * them all. */
+static fd_status
+read_items(fd_timeline_survey *survey, fd_timeline_reader *reader,
+           fd_timeline_wish wish, bool to_the_end, bool *more)
+{
+    fd_timeline_item item;
+    fd_status status = FD_OK;
+    *more = false;
+    while (status == FD_OK
+           && (item = fd_timeline_reader_next(reader)) != FD_TIMELINE_END) {
+        if (item == FD_TIMELINE_MEMBER) {
+            take_member(survey, reader->key, reader->value);
+            status = fd_timeline_sync_member(&survey->sync, reader->key,
+                                             reader->value);
+            continue;
+        }
+        take_event(survey, &reader->event);
+        if (wish.sync > 0) {
+            status = fd_timeline_sync_event(&survey->sync, &reader->event);
+        }
+        if (!to_the_end && reader->is_trace
+            && is_enough(survey, reader, wish)) {
+            /* What is no Chrome JSON tells all it knows first. */
+            *more = !survey->has_base && !reader->bare
+                    && reader->source->open == NULL;
+            break;
+        }
+    }
+    return status;
+}
+
+static fd_status
+read_twice(fd_timeline_survey *survey, fd_timeline_reader *reader,
+           const char *path, fd_timeline_wish wish, fd_error *error)
+{
+    static const char *const later[] = {"\"baseTimeNanoseconds\"",
+                                        "\"distributedInfo\""};
+    bool more = false;
+    fd_status status = fd_timeline_reader_open(reader, path, wish.privacy,
+                                                error);
+    if (status == FD_OK) {
+        status = read_items(survey, reader, wish, false, &more);
+    }
+    if (status == FD_OK && more && fd_bytes_in_find(&reader->in, later, 2)) {
+        fd_timeline_reader_close(reader);
+        fd_timeline_sync_clear(&survey->sync);
+        status = fd_timeline_reader_open(reader, path, wish.privacy,
+                                                error);
+        if (status == FD_OK) {
+            status = read_items(survey, reader, wish, true, &more);
+        }
+    }
+    return status;
+}
+
+fd_status
+fd_timeline_survey_read(fd_timeline_survey *survey, const char *path,
+                        fd_timeline_wish wish, fd_error *error)
+{
+    fd_timeline_reader reader;
+    *survey = (fd_timeline_survey){.program = "", .format = ""};
+    fd_status status = read_twice(survey, &reader, path, wish, error);
+    survey->is_trace = reader.is_trace;
+    survey->size = reader.in.size;
+    survey->format = reader.source != NULL ? reader.source->name : "";
+    snprintf(survey->trouble, sizeof survey->trouble, "%s",
+             reader.is_trace            ? ""
+             : reader.trouble[0] != '\0' ? reader.trouble
+                                         : "no traceEvents in it");
+    status = status == FD_EFORMAT || status == FD_EVERSION ? FD_OK : status;
+    status = status != FD_OK ? status : reader.status;
+    fd_timeline_reader_close(&reader);
+    return status == FD_OK ? fd_timeline_sync_settle(&survey->sync, wish.sync)
+                           : status;
+}
+
+void
+fd_timeline_survey_clear(fd_timeline_survey *survey)
+{
+    fd_timeline_sync_clear(&survey->sync);
+}

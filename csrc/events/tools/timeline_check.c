@@ -1,0 +1,456 @@
+#include "events/tools/timeline_check.h"
+
+#include "base/budget.h"
+#include "json/decimal.h"
+#include "trace/interned_texts.h"
+#include "events/slice_kinds.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PROGRESS_STEP = 1 << 24 };
+
+static const char PHASES[] = "XBEiIRCMstfbneSTpFPNODVvc(),=";
+
+/* What is known of a process; its place is that of its pid among `pids`. */
+typedef struct process {
+    uint32_t name;   /* in `names`; 0: none */
+    bool has_events; /* but rows of metadata */
+    fd_place first;
+    bool has_step;
+    uint64_t step; /* of the latest begin */
+    int64_t step_start;
+} process;
+
+/* A row of `ranks`, in a merge. */
+typedef struct rank_row {
+    uint64_t rank;
+    bool there; /* a process is of it */
+} rank_row;
+
+typedef struct checking {
+    const fd_check_request *request;
+    fd_check *check;
+    fd_tracks tracks;
+    fd_text_pool pids;
+    fd_text_pool names;
+    FD_VECTOR(process) processes;
+    FD_VECTOR(rank_row) ranks;
+    bool has_ranks;
+    bool is_trace;
+    uint64_t events; /* of this pass */
+    uint64_t done;   /* bytes of the passes before */
+    uint64_t told;
+    fd_error *error;
+} checking;
+
+static void
+fault(checking *c, fd_fault what, fd_place place)
+{
+    fd_faults_add(&c->check->faults, what, place);
+}
+
+static bool
+is_small_number(fd_span value)
+{
+    uint64_t number;
+    return fd_span_u64(value, &number) && number <= UINT32_MAX;
+}
+
+static fd_status
+find_process(checking *c, fd_span pid, process **found)
+{
+    static const char zero[] = "0";
+    uint32_t id;
+    fd_span text = pid.from != NULL ? fd_span_inside(pid)
+                                    : (fd_span){zero, zero + 1};
+    *found = NULL;
+    if (c->pids.texts.count >= fd_budget(FD_TIMELINE_MOST_PIDS)) {
+        c->check->left_out++;
+        return FD_OK;
+    }
+    fd_status status = fd_text_pool_add(&c->pids, text.from,
+                                        fd_span_size(text), &id);
+    while (status == FD_OK && c->processes.count <= id) {
+        status = fd_vector_push(&c->processes, (process){.name = 0});
+    }
+    *found = status == FD_OK ? &c->processes.list[id] : NULL;
+    return status;
+}
+
+static fd_status
+name_process(checking *c, const fd_timeline_facts *facts, process *of,
+             fd_place place)
+{
+    fd_span name;
+    uint32_t id;
+    if (facts->args.from == NULL
+        || !fd_scan_find(facts->args, "name", &name) || *name.from != '"') {
+        fault(c, FD_FAULT_METADATA, place);
+        return FD_OK;
+    }
+    fd_span text = fd_span_inside(name);
+    if (c->names.texts.count >= fd_budget(FD_TIMELINE_MOST_PIDS)) {
+        c->check->left_out++;
+        return FD_OK;
+    }
+    fd_status status = fd_text_pool_add(&c->names, text.from,
+                                        fd_span_size(text), &id);
+    if (status == FD_OK && of->name != 0 && of->name != id) {
+        fault(c, FD_FAULT_TWO_NAMES, place);
+    }
+    of->name = id;
+    of->first = of->first.event == 0 ? place : of->first;
+    return status;
+}
+
+static fd_status
+check_row(checking *c, const fd_timeline_facts *facts, process *of,
+          fd_place place)
+{
+    static const char *const rows[][2] = {{"thread_name", "name"},
+                                          {"process_labels", "labels"},
+                                          {"thread_sort_index", "sort_index"},
+                                          {"process_sort_index",
+                                           "sort_index"}};
+    fd_span value;
+    if (facts->named && fd_span_is(facts->name, "process_name")
+        && of != NULL) {
+        return name_process(c, facts, of, place);
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (facts->named && fd_span_is(facts->name, rows[i][0])
+            && (facts->args.from == NULL
+                || !fd_scan_find(facts->args, rows[i][1], &value))) {
+            fault(c, FD_FAULT_METADATA, place);
+        }
+    }
+    return FD_OK;
+}
+
+/* Steps are numbered as they come, on the track of steps. */
+static void
+check_step(checking *c, const fd_timeline_facts *facts, process *of,
+           fd_place place)
+{
+    static const char nothing[] = "";
+    uint64_t step;
+    fd_span cat = facts->cat.from != NULL ? facts->cat
+                                          : (fd_span){nothing, nothing};
+    if (!facts->named || of == NULL
+        || (fd_timeline_kind_of(cat, facts->name, &step) & FD_IS_STEP) == 0) {
+        return;
+    }
+    if (of->has_step
+        && (step < of->step ? facts->start > of->step_start
+                            : step > of->step
+                                  && facts->start < of->step_start)) {
+        fault(c, FD_FAULT_STEPS, place);
+    }
+    of->has_step = true;
+    of->step = step;
+    of->step_start = facts->start;
+}
+
+/* Every argument is a number, and there is one. */
+static bool
+counts(fd_span args)
+{
+    fd_scan scan = {.at = args.from, .end = args.to, .forgets = true};
+    fd_span key;
+    int64_t number;
+    bool first = true;
+    if (args.from == NULL || fd_scan_mark(&scan, '{') != FD_SCAN_OK) {
+        return false;
+    }
+    while (fd_scan_member(&scan, first, &key) == FD_SCAN_OK) {
+        const char *from = scan.at;
+        if (fd_scan_value(&scan) != FD_SCAN_OK || *from == '"'
+            || !(fd_decimal_ns((fd_span){from, scan.at}, &number)
+                 || (*from >= '0' && *from <= '9') || *from == '-')) {
+            return false;
+        }
+        first = false;
+    }
+    return !first;
+}
+
+/* What must be so of an event alone. */
+static void
+check_event(checking *c, const fd_timeline_facts *facts, fd_place place)
+{
+    char phase = facts->phase;
+    if (phase == 0 || strchr(PHASES, phase) == NULL) {
+        fault(c, FD_FAULT_PHASE, place);
+        return;
+    }
+    if (strchr("XBibCMs", phase) != NULL
+        && (!facts->named || fd_span_size(facts->name) == 0)) {
+        fault(c, FD_FAULT_NAME, place);
+    }
+    if (facts->pid.from == NULL) {
+        fault(c, FD_FAULT_PID, place);
+    }
+    if ((facts->pid.from != NULL && !is_small_number(facts->pid))
+        || (facts->tid.from != NULL && !is_small_number(facts->tid))) {
+        fault(c, FD_FAULT_TEXT_ID, place);
+    }
+    if (phase == 'M') {
+        return;
+    }
+    if (!facts->has_start) {
+        fault(c, FD_FAULT_TIME, place);
+    }
+    else if (facts->start < 0) {
+        fault(c, FD_FAULT_NEGATIVE, place);
+    }
+    if (phase == 'X' && (!facts->has_duration || facts->duration < 0)) {
+        fault(c, FD_FAULT_DURATION, place);
+    }
+    if (strchr("stfbneSTpF", phase) != NULL && facts->id.from == NULL) {
+        fault(c, FD_FAULT_ID, place);
+    }
+    if (phase == 'C' && !counts(facts->args)) {
+        fault(c, FD_FAULT_COUNTER, place);
+    }
+}
+
+static fd_status
+first_look(checking *c, const fd_timeline_facts *facts, fd_place place)
+{
+    process *of;
+    check_event(c, facts, place);
+    fd_status status = find_process(c, facts->pid, &of);
+    if (status != FD_OK) {
+        return status;
+    }
+    if (facts->phase == 'M') {
+        return check_row(c, facts, of, place);
+    }
+    if (of != NULL && !of->has_events) {
+        of->has_events = true;
+        of->first = place;
+    }
+    if (facts->phase == 'X' && facts->has_start) {
+        check_step(c, facts, of, place);
+    }
+    return FD_OK;
+}
+
+static fd_status
+take_rank(checking *c, fd_span row, fd_place place)
+{
+    fd_span value;
+    uint64_t rank;
+    if (!fd_scan_find(row, "rank", &value) || !fd_span_u64(value, &rank)
+        || rank >= FD_TIMELINE_RANKS
+        || !fd_scan_find(row, "offset_ns", &value)
+        || !fd_scan_find(row, "align", &value) || *value.from != '"') {
+        fault(c, FD_FAULT_RANKS, place);
+        return FD_OK;
+    }
+    for (uint32_t i = 0; i < c->ranks.count; i++) {
+        if (c->ranks.list[i].rank == rank) {
+            fault(c, FD_FAULT_RANKS, place);
+            return FD_OK;
+        }
+    }
+    bool empty = fd_scan_find(row, "events", &value)
+                 && fd_span_is(value, "0");
+    return fd_vector_push(&c->ranks, (rank_row){rank, empty});
+}
+
+/* The table of a merge: an array of objects with a rank and an offset. */
+static fd_status
+take_member(checking *c, const fd_timeline_reader *reader)
+{
+    fd_scan scan = {.at = reader->value.from,
+                    .end = reader->value.to,
+                    .forgets = true};
+    fd_status status = FD_OK;
+    if (!fd_span_is(reader->key, "ranks")
+        || fd_scan_mark(&scan, '[') != FD_SCAN_OK) {
+        return FD_OK;
+    }
+    do {
+        fd_scan_space(&scan);
+        const char *from = scan.at;
+        if (fd_scan_value(&scan) != FD_SCAN_OK || *from != '{') {
+            break;
+        }
+        c->has_ranks = true;
+        fd_place place = {fd_bytes_in_offset(&reader->in, from), 0};
+        status = take_rank(c, (fd_span){from, scan.at}, place);
+    } while (status == FD_OK && fd_scan_mark(&scan, ',') == FD_SCAN_OK);
+    return status;
+}
+
+static fd_status
+take_item(checking *c, const fd_timeline_reader *reader, bool is_event)
+{
+    fd_timeline_facts facts;
+    const char *from = is_event ? reader->event.whole.from
+                                : reader->value.from;
+    fd_place place = {fd_bytes_in_offset(&reader->in, from),
+                      is_event ? ++c->events : 0};
+    if (c->tracks.pass == 0 && c->tracks.passes == 0) {
+        for (uint32_t i = 0; i < reader->scan.repairs.count; i++) {
+            fault(c, FD_FAULT_REPAIR, place);
+        }
+        if (!is_event) {
+            return take_member(c, reader);
+        }
+    }
+    if (!is_event) {
+        return FD_OK;
+    }
+    fd_timeline_facts_read(&facts, &reader->event);
+    fd_status status = c->tracks.passes == 0 ? first_look(c, &facts, place)
+                                             : FD_OK;
+    return status == FD_OK ? fd_tracks_add(&c->tracks, &facts, place)
+                           : status;
+}
+
+static fd_status
+tell(checking *c, const fd_timeline_reader *reader)
+{
+    const fd_check_request *request = c->request;
+    uint64_t passes = c->tracks.passes > 0 ? c->tracks.passes + 1 : 1;
+    uint64_t done = c->done + reader->in.read;
+    if (request->progress == NULL || done < c->told) {
+        return FD_OK;
+    }
+    c->told = done + PROGRESS_STEP;
+    return request->progress(request->context, done,
+                             passes * reader->in.size)
+               ? FD_OK
+               : fd_fail(c->error, FD_EINVAL, "stopped");
+}
+
+/* Damage is found by the reader, which goes on behind it. */
+static void
+take_damage(checking *c, const fd_timeline_reader *reader)
+{
+    fd_check *check = c->check;
+    fd_faults_add_many(&check->faults, FD_FAULT_DAMAGE, reader->lost);
+    check->lost_bytes = reader->lost_bytes;
+    check->events = c->events;
+    memcpy(check->trouble, reader->trouble, sizeof check->trouble);
+    c->is_trace = reader->is_trace;
+}
+
+static fd_status
+read_once(checking *c, const char *path, bool *done)
+{
+    fd_timeline_reader reader;
+    fd_timeline_item item;
+    bool first = c->tracks.passes == 0;
+    c->events = 0;
+    fd_tracks_begin(&c->tracks);
+    fd_status status = fd_timeline_reader_open(
+        &reader, path, c->request->privacy, c->error);
+    while (status == FD_OK
+           && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
+        status = take_item(c, &reader, item == FD_TIMELINE_EVENT);
+        if (status == FD_OK) {
+            status = tell(c, &reader);
+        }
+    }
+    status = status == FD_OK ? reader.status : status;
+    if (status == FD_OK && first) {
+        take_damage(c, &reader);
+    }
+    c->done += reader.in.size;
+    c->check->passes++;
+    fd_timeline_reader_close(&reader);
+    return status == FD_OK
+               ? fd_tracks_end(&c->tracks, &c->check->faults, done)
+               : status;
+}
+
+static int
+by_name(const void *left, const void *right)
+{
+    const process *a = left;
+    const process *b = right;
+    return a->name != b->name ? (a->name < b->name ? -1 : 1)
+                              : (a->first.byte > b->first.byte)
+                                    - (a->first.byte < b->first.byte);
+}
+
+/* Whether a row of `ranks` is there for a process "rank N ...". */
+static bool
+has_row(checking *c, const process *of)
+{
+    const char *text = fd_text_pool_get(&c->names, of->name);
+    fd_span name = {text, text + fd_text_pool_size(&c->names, of->name)};
+    uint64_t rank;
+    if (!fd_span_numbered(name, "rank ", " ", &rank)) {
+        return true;
+    }
+    for (uint32_t i = 0; i < c->ranks.count; i++) {
+        if (c->ranks.list[i].rank == rank) {
+            c->ranks.list[i].there = true;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+check_processes(checking *c)
+{
+    process *list = c->processes.list;
+    uint32_t count = c->processes.count;
+    if (count > 0) {
+        qsort(list, count, sizeof *list, by_name);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (list[i].has_events && list[i].name == 0) {
+            fault(c, FD_FAULT_NO_NAME, list[i].first);
+        }
+        if (i > 0 && list[i].name != 0 && list[i].name == list[i - 1].name) {
+            fault(c, FD_FAULT_SAME_NAME, list[i].first);
+        }
+        if (c->has_ranks && !has_row(c, &list[i])) {
+            fault(c, FD_FAULT_RANKS, list[i].first);
+        }
+    }
+    for (uint32_t i = 0; i < c->ranks.count; i++) {
+        if (!c->ranks.list[i].there) {
+            fault(c, FD_FAULT_RANKS, (fd_place){0, 0});
+        }
+    }
+}
+
+fd_status
+fd_timeline_check_file(const char *path, const fd_check_request *request,
+                       fd_check *check, fd_error *error)
+{
+    checking c = {.request = request,
+                  .check = check,
+                  .tracks = {.most = request->most_records},
+                  .error = error};
+    bool done = false;
+    *check = (fd_check){.events = 0};
+    fd_status status = FD_OK;
+    while (status == FD_OK && !done) {
+        status = read_once(&c, path, &done);
+        if (status == FD_OK && !c.is_trace) {
+            status = fd_fail(error, FD_EFORMAT, "%s: %s", path,
+                             check->trouble[0] != '\0'
+                                 ? check->trouble
+                                 : "no traceEvents in it");
+        }
+    }
+    if (status == FD_OK) {
+        check_processes(&c);
+        check->left_out += c.tracks.left_out;
+    }
+    fd_tracks_clear(&c.tracks);
+    fd_text_pool_clear(&c.pids);
+    fd_text_pool_clear(&c.names);
+    fd_vector_clear(&c.processes);
+    fd_vector_clear(&c.ranks);
+    return status;
+}

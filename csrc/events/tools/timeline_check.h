@@ -1,0 +1,31 @@
+/* Whether a trace is what viewers expect it to be, and where it is not. */
+#ifndef FD_TIMELINE_CHECK_H
+#define FD_TIMELINE_CHECK_H
+
+#include "events/readers/event_reader.h"
+#include "events/tools/track_checks.h"
+
+typedef struct fd_check_request {
+    const fd_privacy *privacy; /* borrowed; NULL: names stay */
+    uint32_t most_records; /* in memory at a time; 0: FD_TRACKS_RECORDS */
+    /* Told now and then how many bytes of how many are read; false stops it
+     * with FD_EINVAL. May be NULL. */
+    bool (*progress)(void *context, uint64_t done, uint64_t total);
+    void *context;
+} fd_check_request;
+
+typedef struct fd_check {
+    fd_faults faults;
+    uint64_t events;
+    uint64_t lost_bytes; /* in damaged places */
+    uint64_t left_out;   /* not looked at: docs/timeline-stats.md, "check" */
+    uint32_t passes;     /* over the file */
+    char trouble[128];   /* the first damage, in words; "" */
+} fd_check;
+
+/* FD_EFORMAT: it is no trace at all. What is wrong with one is no failure. */
+fd_status fd_timeline_check_file(const char *path,
+                                 const fd_check_request *request,
+                                 fd_check *check, fd_error *error);
+
+#endif

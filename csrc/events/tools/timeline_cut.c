@@ -1,0 +1,455 @@
+#include "events/tools/timeline_cut.h"
+
+#include "base/budget.h"
+#include "streams/output_stream.h"
+#include "events/tools/trace_outline.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+    PROGRESS_STEP = 1 << 24,
+    PASSES = 3,
+    MOST_FLOWS = 1 << 20,
+    /* of a flow */
+    INSIDE = 1,
+    OUTSIDE = 2
+};
+
+typedef struct cutting {
+    const fd_cut_request *request;
+    fd_cut *cut;
+    fd_timeline_outline outline; /* first reading: steps */
+    bool has_first;
+    int64_t first; /* the earliest time */
+    int64_t last;
+    fd_timeline_slices slices; /* second reading: pairs and flows */
+    FD_VECTOR(uint64_t) keep;  /* a bit an event: of a pair in the window */
+    fd_map flows;
+    fd_bytes_out *out; /* third reading */
+    fd_buffer *text;
+    bool begun;   /* the outermost brace or bracket is written */
+    bool in_events;
+    bool had_events;
+    bool any;     /* an item of the present level is written */
+    bool bare;
+    uint64_t place; /* of the event */
+    uint64_t done;
+    uint64_t told;
+    fd_error *error;
+} cutting;
+
+typedef fd_status take_item(cutting *c, const fd_timeline_reader *reader,
+                            bool is_event);
+
+static fd_status
+tell(cutting *c, const fd_timeline_reader *reader)
+{
+    const fd_cut_request *request = c->request;
+    uint64_t done = c->done + reader->in.read;
+    if (request->progress == NULL || done < c->told) {
+        return FD_OK;
+    }
+    c->told = done + PROGRESS_STEP;
+    return request->progress(request->context, done,
+                             PASSES * reader->in.size)
+               ? FD_OK
+               : fd_fail(c->error, FD_EINVAL, "stopped");
+}
+
+static fd_status
+read_all(cutting *c, take_item *take)
+{
+    fd_timeline_reader reader;
+    fd_timeline_item item;
+    fd_cut *cut = c->cut;
+    const char *path = c->request->path;
+    c->place = 0;
+    fd_status status = fd_timeline_reader_open(
+        &reader, path, c->request->privacy, c->error);
+    while (status == FD_OK
+           && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
+        status = take(c, &reader, item == FD_TIMELINE_EVENT);
+        c->place += item == FD_TIMELINE_EVENT;
+        if (status == FD_OK) {
+            status = tell(c, &reader);
+        }
+    }
+    status = status == FD_OK ? reader.status : status;
+    cut->events = c->place;
+    cut->lost = reader.lost;
+    cut->lost_bytes = reader.lost_bytes;
+    c->bare = reader.bare;
+    memcpy(cut->trouble, reader.trouble, sizeof cut->trouble);
+    if (status == FD_OK && !reader.is_trace) {
+        status = fd_fail(c->error, FD_EFORMAT, "%s: %s", path,
+                         reader.trouble[0] != '\0' ? reader.trouble
+                                                   : "no traceEvents in it");
+    }
+    c->done += reader.in.size;
+    fd_timeline_reader_close(&reader);
+    return status;
+}
+
+static fd_status
+take_outline(cutting *c, const fd_timeline_reader *reader, bool is_event)
+{
+    fd_timeline_facts facts;
+    if (!is_event) {
+        return FD_OK;
+    }
+    fd_timeline_facts_read(&facts, &reader->event);
+    if (facts.phase != 'M' && facts.phase != 0 && facts.has_start
+        && facts.start > -FD_SLICES_TIME && facts.start < FD_SLICES_TIME) {
+        c->first = !c->has_first || facts.start < c->first ? facts.start
+                                                           : c->first;
+        c->last = !c->has_first || facts.start > c->last ? facts.start
+                                                         : c->last;
+        c->has_first = true;
+    }
+    return c->request->steps
+               ? fd_timeline_outline_event(&c->outline, &facts,
+                                           &(fd_clock_map){0})
+               : FD_OK;
+}
+
+/* From the first begin of such a step on any rank to the last end. */
+static fd_status
+find_steps(cutting *c)
+{
+    const fd_cut_request *request = c->request;
+    bool any = false;
+    int64_t least = INT64_MAX;
+    int64_t most = INT64_MIN;
+    fd_status status = fd_timeline_outline_finish(&c->outline, 0);
+    for (uint32_t i = 0; i < c->outline.ranks.count; i++) {
+        const fd_timeline_rank *rank = &c->outline.ranks.list[i];
+        for (uint32_t k = 0; k < rank->steps.count; k++) {
+            const fd_timeline_step *step = &rank->steps.list[k];
+            least = step->number < least ? step->number : least;
+            most = step->number > most ? step->number : most;
+            if (step->number < request->from || step->number >= request->to) {
+                continue;
+            }
+            c->cut->from_ns = !any || step->start < c->cut->from_ns
+                                  ? step->start
+                                  : c->cut->from_ns;
+            c->cut->to_ns = !any || step->end > c->cut->to_ns ? step->end
+                                                              : c->cut->to_ns;
+            any = true;
+        }
+    }
+    if (status != FD_OK || any) {
+        return status;
+    }
+    return least > most
+               ? fd_fail(c->error, FD_EINVAL,
+                         "%s: no steps in it (ProfilerStep#N, or a track of "
+                         "steps): cut by --time",
+                         request->path)
+               : fd_fail(c->error, FD_EINVAL,
+                         "%s: no such steps: it has %" PRId64 " to %" PRId64,
+                         request->path, least, most);
+}
+
+static fd_status
+find_window(cutting *c)
+{
+    const fd_cut_request *request = c->request;
+    fd_cut *cut = c->cut;
+    if (!c->has_first) {
+        return fd_fail(c->error, FD_EINVAL, "%s: no event with a time",
+                       request->path);
+    }
+    if (request->steps) {
+        return find_steps(c);
+    }
+    bool open = request->to >= FD_SLICES_TIME;
+    cut->from_ns = request->from > -FD_SLICES_TIME ? c->first + request->from
+                                                   : c->first;
+    cut->to_ns = open ? INT64_MAX : c->first + request->to;
+    return FD_OK;
+}
+
+static bool
+overlaps(const cutting *c, int64_t start, int64_t end)
+{
+    return start < c->cut->to_ns
+           && (end > c->cut->from_ns || start >= c->cut->from_ns);
+}
+
+static fd_status
+mark(cutting *c, uint64_t place)
+{
+    fd_status status = FD_OK;
+    while (status == FD_OK && c->keep.count <= place / 64) {
+        status = fd_vector_push(&c->keep, 0);
+    }
+    if (status == FD_OK) {
+        c->keep.list[place / 64] |= UINT64_C(1) << place % 64;
+    }
+    return status;
+}
+
+static bool
+is_marked(const cutting *c, uint64_t place)
+{
+    return place / 64 < c->keep.count
+           && (c->keep.list[place / 64] >> place % 64 & 1) != 0;
+}
+
+static uint64_t
+flow_of(const fd_timeline_facts *facts)
+{
+    const fd_span parts[] = {facts->cat, facts->name, facts->id};
+    uint64_t key = 2;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        fd_span text = parts[i].from != NULL ? fd_span_inside(parts[i])
+                                             : parts[i];
+        key = fd_hash_next(key, text.from != NULL
+                                    ? fd_hash_bytes(text.from,
+                                                    fd_span_size(text))
+                                    : 1);
+    }
+    return key | 1;
+}
+
+/* The bounds are outside: there a slice may end that is not kept. */
+static fd_status
+note_flow(cutting *c, const fd_timeline_facts *facts)
+{
+    uint64_t key = flow_of(facts);
+    uint32_t state = fd_map_get(&c->flows, key);
+    bool inside = facts->has_start && facts->start > c->cut->from_ns
+                  && facts->start < c->cut->to_ns;
+    uint32_t now = state | (inside ? INSIDE : OUTSIDE);
+    bool full = c->flows.count >= fd_budget(MOST_FLOWS);
+    return now == state || (state == 0 && full)
+               ? FD_OK
+               : fd_map_put(&c->flows, key, now);
+}
+
+static bool
+is_flow(char phase)
+{
+    return phase == 's' || phase == 't' || phase == 'f';
+}
+
+static bool
+is_paired(char phase)
+{
+    return phase == 'B' || phase == 'E' || phase == 'b' || phase == 'e';
+}
+
+static fd_status
+take_pairs(cutting *c, const fd_timeline_reader *reader, bool is_event)
+{
+    fd_timeline_facts facts;
+    fd_slice slice;
+    bool whole;
+    if (!is_event) {
+        return FD_OK;
+    }
+    fd_timeline_facts_read(&facts, &reader->event);
+    if (is_flow(facts.phase)) {
+        return note_flow(c, &facts);
+    }
+    if (!is_paired(facts.phase)) {
+        return FD_OK;
+    }
+    uint64_t alone = c->slices.endless;
+    c->slices.events = c->place;
+    fd_status status = fd_timeline_slices_take(&c->slices, &facts, &slice,
+                                               &whole);
+    if (status == FD_OK && whole
+        && overlaps(c, slice.start, slice.end)) {
+        status = mark(c, slice.place);
+        return status == FD_OK ? mark(c, c->place) : status;
+    }
+    return status == FD_OK && c->slices.endless > alone
+                   && overlaps(c, facts.start, facts.start)
+               ? mark(c, c->place)
+               : status;
+}
+
+/* What never ends lasts to the end. */
+static fd_status
+mark_open(cutting *c)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < c->slices.open.count && status == FD_OK; i++) {
+        const fd_slice_open *open = &c->slices.open.list[i];
+        if (open->key != 0 && open->slice.start < c->cut->to_ns) {
+            status = mark(c, open->slice.place);
+        }
+    }
+    return status;
+}
+
+static bool
+is_kept(cutting *c, const fd_timeline_facts *facts)
+{
+    char phase = facts->phase;
+    if (phase == 'M') {
+        return true;
+    }
+    if (is_paired(phase)) {
+        return is_marked(c, c->place);
+    }
+    if (!facts->has_start || phase == 0) {
+        c->cut->timeless++;
+        return false;
+    }
+    if (phase == 'X') {
+        int64_t end;
+        bool whole = facts->has_duration && facts->duration > 0
+                     && !__builtin_add_overflow(facts->start, facts->duration,
+                                                &end);
+        return overlaps(c, facts->start, whole ? end : facts->start);
+    }
+    bool inside = overlaps(c, facts->start, facts->start);
+    if (is_flow(phase) && fd_map_get(&c->flows, flow_of(facts)) != INSIDE) {
+        c->cut->flows_left += inside;
+        return false;
+    }
+    return inside;
+}
+
+static void
+begin_output(cutting *c, bool bare)
+{
+    if (!c->begun) {
+        fd_buffer_text(c->text, bare ? "[" : "{");
+        c->begun = true;
+        c->bare = bare;
+        c->in_events = c->had_events = bare;
+    }
+}
+
+static void
+separate(cutting *c)
+{
+    fd_buffer_text(c->text, c->any ? ",\n" : "\n");
+    c->any = true;
+}
+
+static fd_status
+write_member(cutting *c, const fd_timeline_reader *reader)
+{
+    if (c->in_events) {
+        fd_buffer_text(c->text, "\n]");
+        c->in_events = false;
+        c->any = true;
+    }
+    separate(c);
+    fd_buffer_text(c->text, "\"");
+    fd_scan_copy(&reader->scan, reader->key, c->text);
+    fd_buffer_text(c->text, "\":");
+    fd_scan_copy(&reader->scan, reader->value, c->text);
+    c->cut->repaired += reader->scan.repairs.count;
+    return fd_bytes_out_flow(c->out, c->error);
+}
+
+static fd_status
+begin_events(cutting *c)
+{
+    if (c->in_events) {
+        return FD_OK;
+    }
+    if (c->had_events) {
+        return fd_fail(c->error, FD_EFORMAT,
+                       "%s: two arrays of events: `timeline merge` joins them",
+                       c->request->path);
+    }
+    separate(c);
+    fd_buffer_text(c->text, "\"traceEvents\":[");
+    c->in_events = c->had_events = true;
+    c->any = false;
+    return FD_OK;
+}
+
+static fd_status
+take_output(cutting *c, const fd_timeline_reader *reader, bool is_event)
+{
+    fd_timeline_facts facts;
+    begin_output(c, reader->bare);
+    if (!is_event) {
+        return write_member(c, reader);
+    }
+    fd_status status = begin_events(c);
+    fd_timeline_facts_read(&facts, &reader->event);
+    if (status != FD_OK || !is_kept(c, &facts)) {
+        return status;
+    }
+    separate(c);
+    fd_scan_copy(&reader->scan, reader->event.whole, c->text);
+    c->cut->repaired += reader->scan.repairs.count;
+    if (facts.phase == 'M') {
+        c->cut->rows++;
+    }
+    else {
+        c->cut->kept++;
+    }
+    return fd_bytes_out_flow(c->out, c->error);
+}
+
+static void
+end_output(cutting *c)
+{
+    if (!c->had_events && !c->bare) {
+        fd_buffer_text(c->text, c->any ? ",\n\"traceEvents\":[" : "\n"
+                                           "\"traceEvents\":[");
+        c->in_events = true;
+    }
+    fd_buffer_text(c->text, c->in_events ? "\n]" : "");
+    fd_buffer_text(c->text, c->bare ? "\n" : "\n}\n");
+}
+
+static fd_status
+write_output(cutting *c)
+{
+    fd_status status;
+    c->out = fd_bytes_out_open(c->request->output, &status, c->error);
+    if (status != FD_OK) {
+        return status;
+    }
+    c->text = fd_bytes_out_text(c->out);
+    status = read_all(c, take_output);
+    if (status == FD_OK && c->cut->kept == 0) {
+        status = fd_fail(c->error, FD_EINVAL,
+                         "%s: no event there: it lasts %.9g s, from 0 on",
+                         c->request->path,
+                         (double)(c->last - c->first) / 1e9);
+    }
+    if (status != FD_OK) {
+        fd_bytes_out_drop(c->out);
+        return status;
+    }
+    end_output(c);
+    return fd_bytes_out_keep(c->out, c->error);
+}
+
+fd_status
+fd_timeline_cut(const fd_cut_request *request, fd_cut *cut, fd_error *error)
+{
+    cutting c = {.request = request, .cut = cut, .error = error};
+    *cut = (fd_cut){.events = 0};
+    fd_status status = read_all(&c, take_outline);
+    if (status == FD_OK) {
+        status = find_window(&c);
+    }
+    if (status == FD_OK) {
+        status = read_all(&c, take_pairs);
+    }
+    if (status == FD_OK) {
+        status = mark_open(&c);
+    }
+    if (status == FD_OK) {
+        status = write_output(&c);
+    }
+    fd_timeline_outline_clear(&c.outline);
+    fd_timeline_slices_clear(&c.slices);
+    fd_vector_clear(&c.keep);
+    fd_map_clear(&c.flows);
+    return status;
+}

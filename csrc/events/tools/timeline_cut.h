@@ -1,0 +1,45 @@
+/* A part of a trace by time or by steps: docs/timeline-stats.md says what is
+ * kept. The file is read three times, and none of it is held in memory but a
+ * bit an event. */
+#ifndef FD_TIMELINE_CUT_H
+#define FD_TIMELINE_CUT_H
+
+#include "events/readers/event_reader.h"
+
+/* A bound that is not given. */
+#define FD_CUT_FROM_START INT64_MIN
+#define FD_CUT_TO_END INT64_MAX
+
+typedef struct fd_cut_request {
+    const char *path;
+    const char *output;
+    const fd_privacy *privacy; /* borrowed; NULL: names stay */
+    bool steps;   /* the bounds are numbers of steps; else ns since the start */
+    int64_t from; /* the first, FD_CUT_FROM_START */
+    int64_t to;   /* behind the last, FD_CUT_TO_END */
+    /* Told now and then how many bytes of how many are read; false stops it
+     * with FD_EINVAL. May be NULL. */
+    bool (*progress)(void *context, uint64_t done, uint64_t total);
+    void *context;
+} fd_cut_request;
+
+typedef struct fd_cut {
+    int64_t from_ns; /* of the file's clock */
+    int64_t to_ns;
+    uint64_t events; /* in the file */
+    uint64_t kept;
+    uint64_t rows;       /* of metadata, kept too */
+    uint64_t flows_left; /* flow events in the window whose flow goes beyond */
+    uint64_t timeless;   /* events without a time or without a ph, left out */
+    uint64_t lost;       /* damaged places */
+    uint64_t lost_bytes;
+    uint64_t repaired;
+    char trouble[128]; /* the first damage, in words; "" */
+} fd_cut;
+
+/* FD_EINVAL: there is no such step, or nothing in the window; then nothing is
+ * written. */
+fd_status fd_timeline_cut(const fd_cut_request *request, fd_cut *cut,
+                          fd_error *error);
+
+#endif

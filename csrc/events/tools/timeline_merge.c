@@ -1,0 +1,597 @@
+#include "events/tools/timeline_merge.h"
+
+#include "base/alloc.h"
+#include "base/budget.h"
+#include "streams/output_stream.h"
+#include "json/decimal.h"
+#include "events/recorded/between_ranks.h"
+#include "events/tools/event_filter.h"
+#include "events/recorded/events_from_recording.h"
+#include "events/event_inputs.h"
+#include "events/readers/paddle_profile.h"
+#include "events/readers/perfetto_copy.h"
+#include "events/readers/perfetto_reader.h"
+#include "events/tools/event_sorter.h"
+#include "events/alignment/profiler_flows.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the inputs say beside their events waits in memory until those are
+ * written. */
+enum { PROGRESS_STEP = 1 << 24, MOST_METADATA = 16 << 20 };
+
+typedef struct merging {
+    const fd_timeline_request *request;
+    fd_timeline_inputs inputs; /* those used, by rank */
+    fd_bytes_out *out;
+    fd_buffer *text;    /* of `out` */
+    fd_sorter *sorter;  /* owned; NULL: events stay in their own order */
+    fd_perfetto_writer *native; /* owned; NULL: the output is Chrome JSON */
+    fd_perfetto_spare spare;
+    fd_buffer metadata; /* "<rank>":{...}, ... */
+    char unit[8];       /* displayTimeUnit of the first that has one, quoted */
+    fd_timeline_clock clock;
+    uint32_t spare_pid;
+    uint32_t spare_tid;
+    uint32_t processes; /* of the input before */
+    fd_timeline_ties ties;
+    fd_timeline_between between;
+    uint64_t events;
+    uint64_t done; /* bytes of the inputs read */
+    uint64_t told;
+    uint64_t total;
+    fd_error *error;
+} merging;
+
+bool
+fd_timeline_is_native(const char *path)
+{
+    static const char *const ends[] = {".pftrace", ".perfetto-trace"};
+    size_t size = strlen(path);
+    size -= size > 3 && strcmp(path + size - 3, ".gz") == 0 ? 3 : 0;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        size_t length = strlen(ends[i]);
+        if (size >= length
+            && memcmp(path + size - length, ends[i], length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+keep_member(merging *m, fd_timeline_input *input, bool *any, fd_span key,
+            fd_span value, const fd_scan *scan)
+{
+    fd_buffer *to = &m->metadata;
+    if (!fd_buffer_fits(to, fd_span_size(value), fd_budget(MOST_METADATA))) {
+        input->lost++;
+        input->lost_bytes += fd_span_size(value);
+        snprintf(input->trouble, sizeof input->trouble,
+                 "more than 16 MB beside the events of all inputs");
+        return;
+    }
+    fd_buffer_text(to, *any ? ",\n" : "");
+    fd_buffer_text(to, "\"");
+    fd_scan_copy(scan, key, to);
+    fd_buffer_text(to, "\":");
+    fd_scan_copy(scan, value, to);
+    input->repaired += scan->repairs.count;
+    *any = true;
+    if (fd_span_is(key, "displayTimeUnit") && m->unit[0] == '\0'
+        && (fd_span_is(value, "\"ms\"") || fd_span_is(value, "\"ns\""))) {
+        memcpy(m->unit, value.from, fd_span_size(value));
+    }
+}
+
+/* What was appended from `from` on takes its place among all events. */
+static fd_status
+put_aside(merging *m, size_t from, int64_t time_ns)
+{
+    fd_status status = m->text->status;
+    if (status == FD_OK && m->text->size > from) {
+        status = fd_sorter_add(m->sorter, time_ns, 0, m->text->bytes + from,
+                               m->text->size - from, m->error);
+        m->text->size = from;
+    }
+    return status;
+}
+
+/* Rows of metadata and what has no time come before all others. */
+static int64_t
+time_of(const fd_timeline_event *event, const fd_clock_map *clock)
+{
+    int64_t ns;
+    return event->phase == 'M' || event->ts.from == NULL
+                   || !fd_decimal_ns(fd_span_inside(event->ts), &ns)
+               ? INT64_MIN
+               : fd_clock_apply(clock, ns);
+}
+
+static fd_status
+write_sorted(merging *m)
+{
+    fd_sorted item;
+    fd_status status;
+    bool first = true;
+    while ((status = fd_sorter_next(m->sorter, &item, m->error)) == FD_OK
+           && item.bytes != NULL) {
+        size_t before = m->text->size;
+        fd_buffer_bytes(m->text, item.bytes, item.size);
+        if (first && m->text->status == FD_OK) {
+            m->text->bytes[before] = ' '; /* no comma before the first */
+        }
+        first = false;
+        status = fd_bytes_out_flow(m->out, m->error);
+        if (status != FD_OK) {
+            break;
+        }
+    }
+    return status;
+}
+
+/* An event without a time that can be read, or of a process too many, is lost
+ * like a damaged one. */
+static fd_status
+copy_event(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
+           const fd_timeline_event *event, const fd_scan *scan)
+{
+    size_t before = m->text->size;
+    fd_status status =
+        m->native != NULL
+            ? fd_perfetto_writer_event(m->native, event, scan, ids, m->error)
+            : fd_timeline_event_write(event, scan, &input->clock,
+                                      ids, m->text);
+    if (status == FD_EFORMAT || status == FD_EFULL) {
+        input->lost++;
+        input->lost_bytes += fd_span_size(event->whole);
+        if (input->trouble[0] == '\0') {
+            snprintf(input->trouble, sizeof input->trouble, "%s",
+                     status == FD_EFULL
+                         ? "more than 65535 processes or 2^20 threads"
+                         : "an event whose ts is no number");
+        }
+        return FD_OK;
+    }
+    input->events++;
+    input->repaired += scan->repairs.count;
+    if (m->events == 0 && m->text->size > before && m->sorter == NULL) {
+        m->text->bytes[before] = ' '; /* no comma before the first */
+    }
+    m->events += m->native != NULL || m->text->size > before;
+    if (status == FD_OK && m->sorter != NULL) {
+        return put_aside(m, before, time_of(event, &input->clock));
+    }
+    return status == FD_OK ? fd_bytes_out_flow(m->out, m->error) : status;
+}
+
+/* The arrow between this call and the same of another program. */
+static fd_status
+copy_tie(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
+         const fd_timeline_event *event)
+{
+    if (!fd_timeline_ties_find(&m->ties, event)) {
+        return FD_OK;
+    }
+    const fd_buffer *text = &m->ties.text;
+    fd_scan scan = {.at = NULL};
+    fd_timeline_event arrow;
+    uint64_t place = ids->place;
+    fd_scan_begin(&scan, text->bytes, text->bytes + text->size);
+    fd_status status = FD_OK;
+    if (fd_timeline_event_scan(&scan, &arrow) == FD_SCAN_OK) {
+        ids->place = m->ties.place;
+        status = copy_event(m, input, ids, &arrow, &scan);
+        ids->place = place;
+        input->events--;
+        input->arrows++;
+    }
+    fd_scan_clear(&scan);
+    return status;
+}
+
+static fd_status
+tell(merging *m, uint64_t read)
+{
+    const fd_timeline_request *request = m->request;
+    if (request->progress == NULL || m->done + read < m->told) {
+        return FD_OK;
+    }
+    m->told = m->done + read + PROGRESS_STEP;
+    return request->progress(request->context, m->done + read, m->total)
+               ? FD_OK
+               : fd_fail(m->error, FD_EINVAL, "stopped");
+}
+
+static fd_status
+copy_items(merging *m, fd_timeline_input *input, fd_timeline_reader *reader,
+           fd_timeline_ids *ids, fd_timeline_filter *filter)
+{
+    bool any = false;
+    bool keeps = true;
+    bool filters = filter->windows != NULL || m->request->devices != NULL;
+    fd_status status = FD_OK;
+    fd_timeline_item item;
+    while (status == FD_OK
+           && (item = fd_timeline_reader_next(reader)) != FD_TIMELINE_END) {
+        uint64_t number;
+        if (item == FD_TIMELINE_MEMBER
+            && fd_span_is(reader->key, "otherPackets")
+            && fd_span_u64(reader->value, &number)) {
+            input->native.others = number;
+        }
+        if (item == FD_TIMELINE_MEMBER) {
+            keep_member(m, input, &any, reader->key, reader->value,
+                        &reader->scan);
+        }
+        else {
+            status = filters ? fd_timeline_filter_keeps(filter, &reader->event,
+                                                        &keeps)
+                             : FD_OK;
+            if (status == FD_OK && keeps) {
+                status = copy_event(m, input, ids, &reader->event,
+                                    &reader->scan);
+                if (status == FD_OK) {
+                    status = copy_tie(m, input, ids, &reader->event);
+                }
+            }
+            else if (status == FD_OK && reader->event.phase == 'M') {
+                status = fd_timeline_event_drop(&reader->event, &reader->scan,
+                                                ids);
+            }
+        }
+        if (status == FD_OK) {
+            status = tell(m, reader->in.read);
+        }
+    }
+    return status != FD_OK ? status : reader->status;
+}
+
+/* What keeps two inputs of one rank apart. */
+static const char *
+program_beside(const fd_timeline_input *input)
+{
+    return !input->beside ? ""
+           : input->survey.program[0] != '\0' ? input->survey.program
+                                              : "another program";
+}
+
+/* Whether it is the other trace of the rank before. */
+static bool
+is_second(const merging *m, uint32_t place)
+{
+    fd_timeline_input *const *at = m->inputs.list + place;
+    return place > 0 && at[-1]->rank == at[0]->rank;
+}
+
+static void
+describe(const fd_timeline_input *input, char *label, size_t room)
+{
+    snprintf(label, room, "%.160s: %s, %+" PRId64 " ns",
+             fd_timeline_name(input), fd_timeline_align_name(input->align),
+             input->clock.offset_ns);
+}
+
+static fd_perfetto_clock
+clock_of(const merging *m, const fd_timeline_input *input)
+{
+    bool has_base = m->clock.has_base && input->align != FD_ALIGN_NONE
+                    && input->align != FD_ALIGN_START;
+    return (fd_perfetto_clock){input->clock,
+                               fd_perfetto_step(input->uncertainty_ns),
+                               has_base, m->clock.base_ns};
+}
+
+static fd_status
+end_native(merging *m, fd_timeline_input *input, const fd_timeline_ids *ids)
+{
+    char label[256];
+    const fd_perfetto_clock clock = clock_of(m, input);
+    describe(input, label, sizeof label);
+    return fd_perfetto_writer_end(m->native, ids, &clock, label,
+                                  &input->native, m->error);
+}
+
+static fd_status
+end_text(merging *m, fd_timeline_ids *ids)
+{
+    size_t before = m->text->size;
+    fd_status status = fd_timeline_ids_rows(ids, m->text);
+    if (m->events == 0 && m->text->size > before) {
+        m->text->bytes[before] = m->sorter == NULL ? ' ' : ',';
+        m->events = 1;
+    }
+    return status == FD_OK && m->sorter != NULL
+               ? put_aside(m, before, INT64_MIN)
+               : status;
+}
+
+/* From native to native: packets, which are not taken apart into events. */
+static fd_status
+copy_packets(merging *m, fd_timeline_input *input, fd_timeline_ids *ids)
+{
+    fd_perfetto_copy copy;
+    char label[256];
+    const fd_perfetto_clock clock = clock_of(m, input);
+    describe(input, label, sizeof label);
+    fd_status status = fd_perfetto_copy_open(&copy, input->path, ids,
+                                             &m->spare, m->error);
+    if (status == FD_OK) {
+        status = fd_perfetto_copy_begin(&copy, &clock, input->path,
+                                        m->request->output, m->text,
+                                        m->error);
+    }
+    while (status == FD_OK && fd_perfetto_copy_next(&copy, m->text, &status)) {
+        status = fd_bytes_out_flow(m->out, m->error);
+        status = status == FD_OK ? tell(m, copy.packets.in.read) : status;
+    }
+    if (status == FD_OK) {
+        fd_perfetto_copy_end(&copy, label, m->text);
+    }
+    input->events = copy.copied;
+    m->events += copy.copied;
+    input->lost += copy.packets.lost;
+    input->lost_bytes += copy.packets.lost_bytes;
+    if (copy.packets.trouble[0] != '\0') {
+        snprintf(input->trouble, sizeof input->trouble, "%s",
+                 copy.packets.trouble);
+    }
+    m->done += copy.packets.in.size;
+    fd_perfetto_copy_close(&copy);
+    return status;
+}
+
+/* A recording comes before the other trace of its rank. */
+static fd_timeline_tying
+tying_of(const merging *m, uint32_t place)
+{
+    const fd_timeline_input *input = m->inputs.list[place];
+    if (!input->beside) {
+        return FD_TYING_NOTHING;
+    }
+    return is_second(m, place) ? FD_TYING_ENDS : FD_TYING_STARTS;
+}
+
+/* `transfers` is needed while it is read. */
+static fd_status
+open_input(merging *m, uint32_t place, fd_timeline_reader *reader,
+           fd_timeline_ids *ids, fd_transfers *transfers)
+{
+    fd_status status = fd_timeline_input_open(m->inputs.list[place], reader,
+                                              m->error);
+    ids->tied = status == FD_OK
+                && strcmp(reader->source->name, FD_RECORDING_FORMAT) == 0
+                && fd_timeline_between_of(&m->between, place, transfers);
+    if (ids->tied) {
+        fd_timeline_recording_tie(&reader->in, transfers);
+    }
+    return status;
+}
+
+static fd_status
+copy_input(merging *m, uint32_t place)
+{
+    fd_timeline_input *input = m->inputs.list[place];
+    fd_timeline_reader reader;
+    fd_timeline_filter filter = {.request = m->request,
+                                 .windows = input->windows};
+    fd_timeline_ids ids = {.rank = input->rank,
+                           .place = place,
+                           .inputs = m->inputs.count
+                                     + (m->between.places != NULL),
+                           .label = input->label,
+                           .program = program_beside(input),
+                           .named_durations = m->request->named_durations,
+                           .first = is_second(m, place) ? m->processes : 0,
+                           .spare_pid = &m->spare_pid,
+                           .spare_tid = &m->spare_tid};
+    fd_timeline_ties_begin(&m->ties, tying_of(m, place), place,
+                           &input->clock);
+    fd_buffer_format(&m->metadata, "%s\"%u%s%s\":{", place > 0 ? ",\n" : "",
+                     (unsigned)input->rank, input->beside ? " " : "",
+                     ids.program);
+    if (m->native != NULL
+        && strcmp(input->survey.format, FD_PERFETTO_FORMAT) == 0) {
+        fd_status copied = copy_packets(m, input, &ids);
+        m->processes = ids.processes.count;
+        fd_timeline_ids_clear(&ids);
+        return copied;
+    }
+    fd_transfers transfers;
+    fd_status status = open_input(m, place, &reader, &ids, &transfers);
+    if (status == FD_OK) {
+        status = copy_items(m, input, &reader, &ids, &filter);
+    }
+    if (status == FD_OK) {
+        status = m->native != NULL ? end_native(m, input, &ids)
+                                   : end_text(m, &ids);
+    }
+    fd_buffer_text(&m->metadata, "}");
+    input->lost += reader.lost;
+    input->lost_bytes += reader.lost_bytes;
+    if (reader.trouble[0] != '\0') {
+        memcpy(input->trouble, reader.trouble, sizeof input->trouble);
+    }
+    m->done += reader.in.size;
+    m->processes = ids.processes.count;
+    input->filtered = filter.left_out;
+    fd_timeline_filter_clear(&filter);
+    fd_timeline_ids_clear(&ids);
+    fd_timeline_reader_close(&reader);
+    return status;
+}
+
+static void
+write_known(fd_buffer *to, const char *name, bool known, int64_t ns)
+{
+    fd_buffer_format(to, ",\"%s\":", name);
+    if (known) {
+        fd_buffer_format(to, "%" PRId64, ns);
+    }
+    else {
+        fd_buffer_text(to, "null");
+    }
+}
+
+static void
+write_alignment(fd_buffer *to, const fd_timeline_input *input)
+{
+    int64_t drift = input->clock.drift_ppt;
+    fd_buffer_format(to,
+                     ",\"align\":\"%s\",\"offset_ns\":%" PRId64
+                     ",\"at_ns\":%" PRId64 ",\"drift_ppb\":%s%" PRId64
+                     ".%03" PRId64,
+                     fd_timeline_align_name(input->align),
+                     input->clock.offset_ns, input->clock.at_ns,
+                     drift < 0 ? "-" : "", (drift < 0 ? -drift : drift) / 1000,
+                     (drift < 0 ? -drift : drift) % 1000);
+    write_known(to, "uncertainty_ns", fd_timeline_is_calibrated(input),
+                input->uncertainty_ns);
+    write_known(to, "residual_ns", input->has_residual, input->residual_ns);
+    fd_buffer_format(to, ",\"violations\":%" PRIu64 "}", input->violations);
+}
+
+static void
+write_rank(fd_buffer *to, const fd_timeline_input *input)
+{
+    const char *name = fd_timeline_name(input);
+    fd_buffer_text(to, "{\"file\":");
+    fd_buffer_json(to, name, strlen(name));
+    fd_buffer_format(to,
+                     ",\"rank\":%u,\"program\":\"%s\",\"events\":%" PRIu64
+                     ",\"arrows\":%" PRIu64 ",\"filtered\":%" PRIu64 ",\"lost\":%" PRIu64
+                     ",\"lost_bytes\":%" PRIu64 ",\"repaired\":%" PRIu64
+                     ",\"trouble\":",
+                     (unsigned)input->rank, input->survey.program,
+                     input->events, input->arrows, input->filtered, input->lost,
+                     input->lost_bytes, input->repaired);
+    fd_buffer_json(to, input->trouble, strlen(input->trouble));
+    write_alignment(to, input);
+}
+
+static void
+write_end(merging *m)
+{
+    fd_buffer *to = m->text;
+    fd_buffer_text(to, "\n],\n\"displayTimeUnit\":");
+    fd_buffer_text(to, m->unit[0] != '\0' ? m->unit : "\"ms\"");
+    if (m->clock.has_base) {
+        fd_buffer_format(to, ",\n\"baseTimeNanoseconds\":%" PRId64,
+                         m->clock.base_ns);
+    }
+    fd_buffer_text(to, ",\n\"ranks\":[\n");
+    for (uint32_t i = 0; i < m->inputs.count; i++) {
+        fd_buffer_text(to, i > 0 ? ",\n" : "");
+        write_rank(to, m->inputs.list[i]);
+    }
+    fd_buffer_text(to, "\n],\n\"metadata\":{");
+    fd_buffer_bytes(to, m->metadata.bytes, m->metadata.size);
+    fd_buffer_text(to, "}}\n");
+    to->status = m->metadata.status != FD_OK ? m->metadata.status : to->status;
+}
+
+/* When there is not one event and an input was damaged, there is nothing to
+ * write. */
+static fd_status
+check_use(const merging *m)
+{
+    for (uint32_t i = 0; i < m->inputs.count && m->events == 0; i++) {
+        const fd_timeline_input *input = m->inputs.list[i];
+        if (input->lost > 0) {
+            return fd_fail(m->error, FD_EFORMAT, "%s: %s", input->path,
+                           input->trouble);
+        }
+    }
+    return FD_OK;
+}
+
+static fd_status
+write_all(merging *m)
+{
+    fd_status status;
+    m->out = fd_bytes_out_open(m->request->output, &status, m->error);
+    if (status != FD_OK) {
+        return status;
+    }
+    m->text = fd_bytes_out_text(m->out);
+    m->spare_pid = FD_TIMELINE_RANKS * (uint32_t)FD_TIMELINE_PIDS;
+    m->spare_tid = FD_TIMELINE_FIRST_TID;
+    if (fd_timeline_is_native(m->request->output)) {
+        char origin[48];
+        snprintf(origin, sizeof origin, FD_PERFETTO_MERGE,
+                 (unsigned)m->inputs.count);
+        fd_perfetto_origin(m->text, origin);
+        m->spare = (fd_perfetto_spare){1, 1};
+        m->native = fd_perfetto_writer_new(m->out, m->request->output,
+                                           &m->spare);
+        status = m->native != NULL ? FD_OK : FD_ENOMEM;
+    }
+    else {
+        fd_buffer_format(m->text, "{\"mergedFiles\":%u,\"traceEvents\":[",
+                         (unsigned)m->inputs.count);
+    }
+    for (uint32_t i = 0; i < m->inputs.count; i++) {
+        m->total += m->inputs.list[i]->survey.size;
+    }
+    for (uint32_t i = 0; i < m->inputs.count && status == FD_OK; i++) {
+        status = copy_input(m, i);
+    }
+    status = status == FD_OK ? check_use(m) : status;
+    if (status == FD_OK && m->sorter != NULL) {
+        status = write_sorted(m);
+    }
+    if (status == FD_OK) {
+        if (m->native == NULL) {
+            write_end(m);
+        }
+        return fd_bytes_out_keep(m->out, m->error);
+    }
+    fd_bytes_out_drop(m->out);
+    return status;
+}
+
+fd_status
+fd_timeline_merge(const fd_timeline_request *request,
+                  fd_timeline_input *inputs, uint32_t count, fd_error *error)
+{
+    merging m = {.request = request, .error = error};
+    fd_status status = fd_timeline_inputs_find(request, inputs, count,
+                                               &m.inputs, error);
+    if (status == FD_OK && request->has_steps && !request->paddle) {
+        status = fd_timeline_inputs_find_steps(request, &m.inputs, error);
+    }
+    if (status == FD_OK && request->sorted
+        && !fd_timeline_is_native(request->output)) {
+        m.sorter = fd_sorter_new(request->output, FD_SORTER_BUDGET);
+        status = m.sorter != NULL ? FD_OK : FD_ENOMEM;
+    }
+    if (status == FD_OK) {
+        status = fd_timeline_align_all(m.inputs.list, m.inputs.count,
+                                       request->align, &m.clock);
+    }
+    if (status == FD_OK && request->strict) {
+        status = fd_timeline_align_check(m.inputs.list, m.inputs.count, error);
+    }
+    if (status == FD_OK && !request->paddle) {
+        status = fd_timeline_between_find(&m.between, &m.inputs, error);
+    }
+    if (status == FD_OK) {
+        status = request->paddle
+                     ? fd_timeline_paddle_profile(request, &m.inputs, &m.clock,
+                                                  error)
+                     : write_all(&m);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        fd_timeline_survey_clear(&inputs[i].survey);
+    }
+    fd_sorter_free(m.sorter);
+    fd_perfetto_writer_free(m.native);
+    fd_timeline_ties_clear(&m.ties);
+    fd_timeline_between_clear(&m.between);
+    fd_buffer_clear(&m.metadata);
+    fd_timeline_inputs_clear(&m.inputs);
+    return status;
+}

@@ -1,0 +1,386 @@
+#include "events/tools/track_checks.h"
+
+#include "base/budget.h"
+#include "base/hash.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a record is of, beside the phases B E X, s t f and b e. */
+enum { POINT = '.', BEFORE_NEXT = '>' };
+
+/* One track on its way: what is open. */
+typedef struct open_slice {
+    int64_t end; /* INT64_MAX: of B, not known yet */
+    uint64_t name;
+    fd_place place;
+} open_slice;
+
+typedef struct walk {
+    FD_VECTOR(open_slice) open;
+    bool any_closed;
+    int64_t closed; /* the last end */
+    fd_faults *faults;
+} walk;
+
+void
+fd_tracks_clear(fd_tracks *tracks)
+{
+    fd_vector_clear(&tracks->records);
+    fd_map_clear(&tracks->cut);
+}
+
+void
+fd_tracks_begin(fd_tracks *tracks)
+{
+    fd_map_clear(&tracks->cut);
+    tracks->cut = (fd_map){.entries = NULL};
+    tracks->records.count = 0;
+    tracks->offered = 0;
+}
+
+static uint32_t
+room(const fd_tracks *tracks)
+{
+    return tracks->most != 0 ? tracks->most
+                             : (uint32_t)fd_budget(FD_TRACKS_RECORDS);
+}
+
+/* In the first pass all are taken, until there are too many. */
+static fd_status
+add(fd_tracks *tracks, fd_track_record record)
+{
+    uint32_t passes = tracks->passes > 0 ? tracks->passes : 1;
+    tracks->offered++;
+    if ((record.track >> 32) % passes != tracks->pass) {
+        return FD_OK;
+    }
+    if (tracks->records.count >= room(tracks)) {
+        tracks->left_out += tracks->passes > 0;
+        return tracks->passes > 0 ? fd_map_put(&tracks->cut, record.track, 1)
+                                  : FD_OK;
+    }
+    return fd_vector_push(&tracks->records, record);
+}
+
+static uint64_t
+mix(uint64_t seed, fd_span text)
+{
+    text = text.from != NULL ? fd_span_inside(text) : text;
+    uint64_t hash = text.from == NULL
+                        ? 1
+                        : fd_hash_bytes(text.from, fd_span_size(text));
+    return fd_hash_next(seed, hash) | 1; /* never 0 */
+}
+
+static uint64_t
+thread_track(const fd_timeline_facts *facts)
+{
+    return mix(mix(1, facts->pid), facts->tid);
+}
+
+fd_status
+fd_tracks_add(fd_tracks *tracks, const fd_timeline_facts *facts,
+              fd_place place)
+{
+    char phase = facts->phase;
+    fd_track_record record = {.time = facts->start,
+                              .event = place.event,
+                              .byte = place.byte & ((UINT64_C(1) << 56) - 1),
+                              .what = (unsigned char)phase};
+    if (!facts->has_start || phase == 0) {
+        return FD_OK;
+    }
+    if (phase == 'X' || phase == 'B' || phase == 'E') {
+        record.track = thread_track(facts);
+        record.end = facts->named ? (int64_t)mix(0, facts->name) : 0;
+        if (phase == 'X'
+            && (!facts->has_duration || facts->duration < 0
+                || __builtin_add_overflow(facts->start, facts->duration,
+                                          &record.end))) {
+            return FD_OK;
+        }
+        return add(tracks, record);
+    }
+    if (strchr("stf", phase) != NULL && facts->id.from != NULL) {
+        record.track = mix(mix(mix(2, facts->cat), facts->name), facts->id);
+        fd_status status = add(tracks, record);
+        record.track = thread_track(facts);
+        record.what = phase == 'f' && facts->to_next ? BEFORE_NEXT : POINT;
+        return status == FD_OK ? add(tracks, record) : status;
+    }
+    if (strchr("beSF", phase) != NULL && facts->id.from != NULL) {
+        uint64_t seed = facts->local ? mix(4, facts->pid) : 3;
+        record.track = mix(mix(seed, facts->cat), facts->id);
+        record.what = phase == 'b' || phase == 'S' ? 'b' : 'e';
+        return add(tracks, record);
+    }
+    return FD_OK;
+}
+
+static int
+by_time(const void *left, const void *right)
+{
+    const fd_track_record *a = left;
+    const fd_track_record *b = right;
+    return a->track != b->track ? (a->track < b->track ? -1 : 1)
+           : a->time != b->time
+               ? (a->time < b->time ? -1 : 1)
+               : (a->event > b->event) - (a->event < b->event);
+}
+
+static int
+longest_first(const void *left, const void *right)
+{
+    const fd_track_record *a = left;
+    const fd_track_record *b = right;
+    return a->end != b->end ? (a->end > b->end ? -1 : 1)
+                            : (a->event > b->event) - (a->event < b->event);
+}
+
+/* Complete slices that begin at one time: as Perfetto, the longest is around
+ * the others whatever their order in the file. */
+static void
+order_equal(fd_track_record *list, uint32_t count)
+{
+    for (uint32_t i = 0, next; i < count; i = next) {
+        next = i + 1;
+        while (next < count && list[i].what == 'X' && list[next].what == 'X'
+               && list[next].track == list[i].track
+               && list[next].time == list[i].time) {
+            next++;
+        }
+        if (next - i > 1) {
+            qsort(&list[i], next - i, sizeof *list, longest_first);
+        }
+    }
+}
+
+static void
+close_top(walk *w, int64_t time)
+{
+    w->open.count--;
+    w->closed = !w->any_closed || time > w->closed ? time : w->closed;
+    w->any_closed = true;
+}
+
+/* Complete slices that have ended. */
+static void
+close_ended(walk *w, int64_t time)
+{
+    while (w->open.count > 0
+           && w->open.list[w->open.count - 1].end <= time) {
+        close_top(w, w->open.list[w->open.count - 1].end);
+    }
+}
+
+static fd_status
+begin_slice(walk *w, const fd_track_record *record, fd_place place)
+{
+    bool whole = record->what == 'X';
+    open_slice slice = {whole ? record->end : INT64_MAX,
+                        (uint64_t)record->end, place};
+    close_ended(w, record->time);
+    if (whole && w->open.count > 0
+        && w->open.list[w->open.count - 1].end < record->end) {
+        fd_faults_add(w->faults, FD_FAULT_OVERLAP, place);
+        return FD_OK;
+    }
+    return fd_vector_push(&w->open, slice);
+}
+
+static void
+end_slice(walk *w, const fd_track_record *record, fd_place place)
+{
+    close_ended(w, record->time);
+    uint32_t at = w->open.count;
+    while (at > 0 && w->open.list[at - 1].end != INT64_MAX) {
+        at--;
+    }
+    uint64_t name = (uint64_t)record->end;
+    if (at == 0
+        || (name != 0 && w->open.list[at - 1].name != 0
+            && w->open.list[at - 1].name != name)) {
+        fd_faults_add(w->faults, FD_FAULT_END, place);
+        return;
+    }
+    bool crosses = at < w->open.count; /* a complete slice goes on */
+    for (uint32_t i = 0; i + 1 < at; i++) {
+        crosses = crosses || w->open.list[i].end < record->time;
+    }
+    if (crosses) {
+        fd_faults_add(w->faults, FD_FAULT_OVERLAP,
+                      w->open.list[at - 1].place);
+    }
+    memmove(&w->open.list[at - 1], &w->open.list[at],
+            (w->open.count - at) * sizeof *w->open.list);
+    close_top(w, record->time);
+}
+
+/* Whether a slice is around a time, its ends included. */
+static bool
+is_inside(walk *w, int64_t time)
+{
+    for (uint32_t i = w->open.count; i > 0; i--) {
+        if (w->open.list[i - 1].end >= time) {
+            return true;
+        }
+    }
+    return w->any_closed && w->closed >= time;
+}
+
+static fd_place
+place_of(const fd_track_record *record)
+{
+    return (fd_place){record->byte, record->event};
+}
+
+/* A point may stand before the begin of its slice in the file. */
+static bool
+begins_at(const fd_track_record *list, uint32_t i, uint32_t count)
+{
+    int64_t time = list[i].time;
+    for (; i < count && list[i].time == time; i++) {
+        if (list[i].what == 'X' || list[i].what == 'B') {
+            return true;
+        }
+    }
+    return false;
+}
+
+static fd_status
+walk_thread(walk *w, const fd_track_record *list, uint32_t count)
+{
+    fd_status status = FD_OK;
+    uint32_t slices = 0; /* that begin from here on */
+    for (uint32_t i = 0; i < count; i++) {
+        slices += list[i].what == 'X' || list[i].what == 'B';
+    }
+    for (uint32_t i = 0; i < count && status == FD_OK; i++) {
+        fd_place place = place_of(&list[i]);
+        switch (list[i].what) {
+        case 'X':
+        case 'B':
+            slices--;
+            status = begin_slice(w, &list[i], place);
+            break;
+        case 'E': end_slice(w, &list[i], place); break;
+        case POINT:
+            if (!is_inside(w, list[i].time) && !begins_at(list, i, count)) {
+                fd_faults_add(w->faults, FD_FAULT_FLOW_SLICE, place);
+            }
+            break;
+        case BEFORE_NEXT:
+            if (slices == 0) {
+                fd_faults_add(w->faults, FD_FAULT_FLOW_SLICE, place);
+            }
+            break;
+        default: break;
+        }
+    }
+    for (uint32_t i = 0; i < w->open.count; i++) {
+        if (w->open.list[i].end == INT64_MAX) {
+            fd_faults_add(w->faults, FD_FAULT_BEGIN, w->open.list[i].place);
+        }
+    }
+    return status;
+}
+
+static void
+walk_flow(fd_faults *faults, const fd_track_record *list, uint32_t count)
+{
+    bool open = false;
+    bool ended = false;
+    fd_place start = {0, 0};
+    for (uint32_t i = 0; i < count; i++) {
+        fd_place place = place_of(&list[i]);
+        if (list[i].what == 's') {
+            if (open && !ended) {
+                fd_faults_add(faults, FD_FAULT_FLOW_END, start);
+            }
+            open = true;
+            ended = false;
+            start = place;
+        }
+        else if (!open) {
+            fd_faults_add(faults, FD_FAULT_FLOW_START, place);
+        }
+        else {
+            ended = true;
+            open = list[i].what != 'f';
+        }
+    }
+    if (open && !ended) {
+        fd_faults_add(faults, FD_FAULT_FLOW_END, start);
+    }
+}
+
+static fd_status
+walk_async(walk *w, const fd_track_record *list, uint32_t count)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < count && status == FD_OK; i++) {
+        fd_place place = place_of(&list[i]);
+        if (list[i].what == 'b') {
+            status = fd_vector_push(&w->open, (open_slice){0, 0, place});
+        }
+        else if (w->open.count > 0) {
+            w->open.count--;
+        }
+        else {
+            fd_faults_add(w->faults, FD_FAULT_ASYNC_END, place);
+        }
+    }
+    for (uint32_t i = 0; i < w->open.count; i++) {
+        fd_faults_add(w->faults, FD_FAULT_ASYNC_BEGIN, w->open.list[i].place);
+    }
+    return status;
+}
+
+static fd_status
+walk_track(walk *w, const fd_track_record *list, uint32_t count)
+{
+    w->open.count = 0;
+    w->any_closed = false;
+    switch (list->what) {
+    case 's':
+    case 't':
+    case 'f': walk_flow(w->faults, list, count); return FD_OK;
+    case 'b':
+    case 'e': return walk_async(w, list, count);
+    default: break;
+    }
+    return walk_thread(w, list, count);
+}
+
+fd_status
+fd_tracks_end(fd_tracks *tracks, fd_faults *faults, bool *done)
+{
+    fd_track_record *list = tracks->records.list;
+    uint32_t count = tracks->records.count;
+    walk w = {.faults = faults};
+    fd_status status = FD_OK;
+    if (tracks->passes == 0 && tracks->offered > room(tracks)) {
+        /* Parts are uneven: half of the room is left for that. */
+        tracks->passes = (uint32_t)(2 * tracks->offered / room(tracks)) + 1;
+        *done = false;
+        return FD_OK;
+    }
+    if (count > 0) {
+        qsort(list, count, sizeof *list, by_time);
+        order_equal(list, count);
+    }
+    for (uint32_t i = 0, next; i < count && status == FD_OK; i = next) {
+        for (next = i; next < count && list[next].track == list[i].track;) {
+            next++;
+        }
+        if (fd_map_get(&tracks->cut, list[i].track) != 0) {
+            tracks->left_out += next - i;
+            continue;
+        }
+        status = walk_track(&w, &list[i], next - i);
+    }
+    fd_vector_clear(&w.open);
+    *done = ++tracks->pass >= tracks->passes;
+    return status;
+}

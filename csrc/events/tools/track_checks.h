@@ -1,0 +1,49 @@
+/* What must hold of the events of one track together: slices of a thread that
+ * nest and end, flows that begin, end and lie in slices, asynchronous pairs.
+ *
+ * A file is not in the order of time, so the events of a track are collected
+ * and sorted first: `passes` times over the file, a part of the tracks each
+ * time, so that memory stays bounded.
+ *
+ *     record   track | time | end | place: what, number | byte      40 bytes */
+#ifndef FD_TRACK_CHECKS_H
+#define FD_TRACK_CHECKS_H
+
+#include "base/map.h"
+#include "base/vector.h"
+#include "events/event_fields.h"
+#include "events/event_faults.h"
+
+enum { FD_TRACKS_RECORDS = 1 << 21 };
+
+typedef struct fd_track_record {
+    uint64_t track; /* hash of what makes the track */
+    int64_t time;
+    int64_t end; /* of X; of B and E the hash of the name */
+    uint64_t event;
+    uint64_t byte : 56;
+    uint64_t what : 8; /* the phase; what fd_tracks_add makes of it */
+} fd_track_record;
+
+typedef struct fd_tracks {
+    FD_VECTOR(fd_track_record) records;
+    uint32_t most;   /* 0: FD_TRACKS_RECORDS */
+    uint32_t passes; /* 0: one, until that turns out to be too few */
+    uint32_t pass;   /* from 0 on */
+    uint64_t offered; /* records of all tracks, in one pass */
+    fd_map cut;        /* tracks that did not fit into the pass */
+    uint64_t left_out; /* records of such tracks: nothing is told of those */
+} fd_tracks;
+
+void fd_tracks_clear(fd_tracks *tracks);
+
+/* Before every pass over the file. */
+void fd_tracks_begin(fd_tracks *tracks);
+
+fd_status fd_tracks_add(fd_tracks *tracks, const fd_timeline_facts *facts,
+                        fd_place place);
+
+/* After it: false asks for another pass. Faults are told of each track once. */
+fd_status fd_tracks_end(fd_tracks *tracks, fd_faults *faults, bool *done);
+
+#endif

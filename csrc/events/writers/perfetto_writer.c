@@ -1,0 +1,490 @@
+#include "events/writers/perfetto_writing.h"
+
+#include "base/alloc.h"
+#include "base/budget.h"
+#include "events/recorded/perfetto_fields.h"
+#include "streams/protobuf.h"
+#include "json/decimal.h"
+
+#include <string.h>
+
+/* Events of one time: begins and ends as they come, whole slices from the
+ * longest, then what is to be found within them. */
+#define SECOND_SLICE (UINT64_C(1) << 62)
+#define SECOND_MARK (UINT64_C(2) << 62)
+
+/* One event on its way in. */
+typedef struct taking {
+    fd_perfetto_writer *w;
+    const fd_timeline_event *event;
+    const fd_scan *scan;
+    fd_timeline_ids *ids;
+    uint32_t process;
+    int64_t time; /* ns, by the clock of the input */
+    fd_error *error;
+} taking;
+
+fd_perfetto_writer *
+fd_perfetto_writer_new(fd_bytes_out *out, const char *output,
+                       fd_perfetto_spare *spare)
+{
+    fd_perfetto_writer *w = fd_calloc(1, sizeof *w);
+    if (w != NULL) {
+        w->out = out;
+        w->spare = spare;
+        w->sorter = fd_sorter_new(output, FD_SORTER_BUDGET);
+    }
+    if (w != NULL && w->sorter == NULL) {
+        fd_free(w);
+        w = NULL;
+    }
+    return w;
+}
+
+void
+fd_perfetto_writer_free(fd_perfetto_writer *w)
+{
+    if (w != NULL) {
+        fd_sorter_free(w->sorter);
+        fd_perfetto_texts_clear(&w->texts);
+        fd_text_pool_clear(&w->said);
+        fd_text_pool_clear(&w->series);
+        fd_vector_clear(&w->processes);
+        fd_vector_clear(&w->threads);
+        fd_vector_clear(&w->counters);
+        fd_buffer_clear(&w->record);
+        fd_buffer_clear(&w->body);
+        fd_buffer_clear(&w->scratch);
+        fd_free(w);
+    }
+}
+
+static fd_status
+process_track(fd_perfetto_writer *w, uint32_t process, uint32_t *track)
+{
+    while (w->processes.count <= process) {
+        if (fd_vector_push(&w->processes, (fd_perfetto_process){0, 0})
+            != FD_OK) {
+            return FD_ENOMEM;
+        }
+    }
+    fd_perfetto_process *p = &w->processes.list[process];
+    p->track = p->track != 0 ? p->track : w->spare->track++;
+    *track = p->track;
+    return FD_OK;
+}
+
+/* Without a tid it is of the main thread, as viewers have it. */
+static fd_status
+find_thread(taking *t, uint32_t *thread)
+{
+    static const char zero[] = "0";
+    fd_perfetto_writer *w = t->w;
+    fd_span tid = t->event->pid.from != NULL ? t->event->pid
+                                             : (fd_span){zero, zero + 1};
+    for (uint32_t i = 0; i < t->event->count; i++) {
+        const fd_timeline_field *field = &t->event->fields[i];
+        tid = field->kind == FD_TIMELINE_TID ? field->value : tid;
+    }
+    fd_status status = fd_timeline_ids_thread(
+        t->ids, t->ids->processes.list[t->process].pid, tid, t->scan, thread);
+    while (status == FD_OK && w->threads.count <= *thread) {
+        fd_perfetto_thread made = {.track = w->spare->track++,
+                                   .process = t->process};
+        status = fd_vector_push(&w->threads, made);
+    }
+    return status;
+}
+
+/* Keep what a row says. */
+static fd_status
+keep_said(taking *t, const char *name, uint32_t *said)
+{
+    fd_perfetto_writer *w = t->w;
+    fd_span value;
+    if (t->event->args.from == NULL
+        || !fd_scan_find(t->event->args, name, &value)
+        || !fd_buffer_fits(&w->said.bytes, fd_span_size(value),
+                           fd_budget(FD_PERFETTO_ROWS))) {
+        w->skipped++;
+        return FD_OK;
+    }
+    value = fd_perfetto_spell(&w->texts, value);
+    fd_status status = w->texts.scratch.status;
+    return status == FD_OK ? fd_text_pool_add(&w->said, value.from,
+                                              fd_span_size(value), said)
+                           : status;
+}
+
+static fd_status
+take_row(taking *t)
+{
+    fd_perfetto_writer *w = t->w;
+    fd_span what = t->event->name.from != NULL
+                       ? fd_span_inside(t->event->name)
+                       : (fd_span){"", ""};
+    uint32_t thread;
+    if (fd_span_is(what, "process_labels")) {
+        uint32_t track;
+        fd_status status = process_track(w, t->process, &track);
+        return status == FD_OK
+                   ? keep_said(t, "labels",
+                               &w->processes.list[t->process].labels)
+                   : status;
+    }
+    bool names = fd_span_is(what, "thread_name");
+    if (!names && !fd_span_is(what, "thread_sort_index")) {
+        w->skipped++;
+        return FD_OK;
+    }
+    fd_status status = find_thread(t, &thread);
+    if (status == FD_OK && names) {
+        status = keep_said(t, "name", &w->threads.list[thread].name);
+    }
+    fd_span value;
+    int64_t thousandths;
+    if (status == FD_OK && !names && t->event->args.from != NULL
+        && fd_scan_find(t->event->args, "sort_index", &value)
+        && fd_decimal_ns(fd_span_inside(value), &thousandths)) {
+        w->threads.list[thread].sorted = true;
+        w->threads.list[thread].sort_index = thousandths / 1000;
+    }
+    return status;
+}
+
+/* Put the event aside, with the body that was made for it. */
+static fd_status
+put_aside(taking *t, fd_perfetto_what what, uint32_t number, uint64_t second,
+          uint64_t duration)
+{
+    fd_perfetto_writer *w = t->w;
+    uint8_t head[24];
+    uint8_t *end = head;
+    *end++ = (uint8_t)what;
+    end = fd_proto_put(end, number);
+    end = fd_proto_put(end, duration);
+    w->record.size = 0;
+    fd_buffer_bytes(&w->record, head, (size_t)(end - head));
+    fd_buffer_bytes(&w->record, w->body.bytes, w->body.size);
+    fd_status status = w->body.status != FD_OK ? w->body.status
+                                               : w->record.status;
+    return status == FD_OK
+               ? fd_sorter_add(w->sorter, t->time, second, w->record.bytes,
+                               w->record.size, t->error)
+               : status;
+}
+
+/* Category and name. */
+static fd_status
+put_title(taking *t)
+{
+    static const char unnamed[] = "[No name]";
+    fd_perfetto_texts *texts = &t->w->texts;
+    fd_buffer *body = &t->w->body;
+    fd_status status = FD_OK;
+    if (t->event->cat.from != NULL) {
+        fd_span text = fd_perfetto_spell(texts, t->event->cat);
+        if (fd_span_size(text) > 0) {
+            status = fd_perfetto_text(&texts->categories, text,
+                                      FD_PB_EVENT_CATEGORY_IID,
+                                      FD_PB_EVENT_CATEGORY, body);
+        }
+    }
+    fd_span name = t->event->name.from != NULL
+                       ? fd_perfetto_spell(texts, t->event->name)
+                       : (fd_span){unnamed, unnamed + sizeof unnamed - 1};
+    return status == FD_OK
+               ? fd_perfetto_text(&texts->names, name, FD_PB_EVENT_NAME_IID,
+                                  FD_PB_EVENT_NAME, body)
+               : status;
+}
+
+static const fd_timeline_field *
+find_field(const fd_timeline_event *event, fd_timeline_kind kind)
+{
+    for (uint32_t i = 0; i < event->count; i++) {
+        if (event->fields[i].kind == kind) {
+            return &event->fields[i];
+        }
+    }
+    return NULL;
+}
+
+/* An arrow that a slice says it has. */
+static void
+put_binding(taking *t)
+{
+    const fd_timeline_field *id = find_field(t->event, FD_TIMELINE_BIND_ID);
+    fd_buffer *legacy = &t->w->scratch;
+    fd_span value;
+    if (id == NULL) {
+        return;
+    }
+    bool in = fd_scan_find(t->event->whole, "flow_in", &value)
+              && fd_span_is(value, "true");
+    bool out = fd_scan_find(t->event->whole, "flow_out", &value)
+               && fd_span_is(value, "true");
+    legacy->size = 0;
+    fd_proto_number(legacy, FD_PB_LEGACY_BIND_ID,
+                    fd_timeline_ids_number(t->ids, id->value));
+    fd_proto_number(legacy, FD_PB_LEGACY_DIRECTION,
+                    (uint64_t)in | (uint64_t)out << 1);
+    if (in || out) {
+        fd_proto_message(&t->w->body, FD_PB_EVENT_LEGACY, legacy);
+    }
+}
+
+static fd_status
+take_slice(taking *t)
+{
+    char phase = t->event->phase;
+    uint32_t thread;
+    int64_t dur = 0;
+    fd_status status = find_thread(t, &thread);
+    if (status == FD_OK && phase != 'E') {
+        status = put_title(t);
+        put_binding(t);
+    }
+    if (status == FD_OK) {
+        status = fd_perfetto_notes(&t->w->texts, t->event->args, &t->w->body);
+    }
+    if (status != FD_OK || phase != 'X') {
+        return status == FD_OK
+                   ? put_aside(t,
+                               phase == 'B' ? FD_PERFETTO_BEGIN
+                                            : FD_PERFETTO_END,
+                               thread, 0, 0)
+                   : status;
+    }
+    if (t->event->dur.from == NULL
+        || !fd_decimal_ns(fd_span_inside(t->event->dur), &dur) || dur < 0) {
+        dur = 0;
+    }
+    if (dur >= INT64_MAX - (t->time > 0 ? t->time : 0)) {
+        dur = INT64_MAX - 1 - (t->time > 0 ? t->time : 0);
+    }
+    uint64_t shorter = SECOND_SLICE - 1
+                       - ((uint64_t)dur < SECOND_SLICE ? (uint64_t)dur
+                                                       : SECOND_SLICE - 1);
+    return put_aside(t, FD_PERFETTO_SLICE, thread, SECOND_SLICE | shorter,
+                     (uint64_t)dur);
+}
+
+static fd_status
+take_instant(taking *t)
+{
+    char scope = 't';
+    uint32_t track = 0;
+    uint32_t thread;
+    if (t->event->phase != 'R' && t->event->scope.from != NULL) {
+        fd_span inside = fd_span_inside(t->event->scope);
+        scope = fd_span_size(inside) == 1 ? *inside.from : scope;
+    }
+    fd_status status = FD_OK;
+    if (scope == 'g') {
+        t->w->global = t->w->global != 0 ? t->w->global
+                                         : t->w->spare->track++;
+        track = t->w->global;
+    }
+    else if (scope == 'p') {
+        status = process_track(t->w, t->process, &track);
+    }
+    else {
+        status = find_thread(t, &thread);
+        track = status == FD_OK ? t->w->threads.list[thread].track : 0;
+    }
+    status = status == FD_OK ? put_title(t) : status;
+    if (status == FD_OK) {
+        status = fd_perfetto_notes(&t->w->texts, t->event->args, &t->w->body);
+    }
+    return status == FD_OK
+               ? put_aside(t, FD_PERFETTO_INSTANT, track, SECOND_MARK, 0)
+               : status;
+}
+
+/* The track of "<name> [id: <id>] <key>". */
+static fd_status
+find_series(taking *t, fd_span key, uint32_t *track)
+{
+    fd_perfetto_writer *w = t->w;
+    fd_buffer *title = &w->scratch;
+    const fd_timeline_field *id = find_field(t->event, FD_TIMELINE_ID);
+    uint32_t made;
+    fd_span parts[3] = {t->event->name, {NULL, NULL}, {key.from - 1,
+                                                       key.to + 1}};
+    title->size = 0;
+    fd_buffer_format(title, "%u:", (unsigned)t->process);
+    parts[1] = id != NULL ? id->value : parts[1];
+    for (int i = 0; i < 3; i++) {
+        if (parts[i].from != NULL) {
+            fd_span text = fd_perfetto_spell(&w->texts, parts[i]);
+            fd_buffer_text(title, i == 1 ? " id: " : i == 2 ? " " : "");
+            fd_buffer_bytes(title, text.from, fd_span_size(text));
+        }
+    }
+    fd_status status = title->status;
+    if (w->series.texts.count >= fd_budget(FD_PERFETTO_SERIES)) {
+        return FD_EFULL;
+    }
+    if (status == FD_OK) {
+        status = fd_text_pool_add(&w->series, title->bytes, title->size,
+                                  &made);
+    }
+    while (status == FD_OK && w->counters.count <= made) {
+        fd_perfetto_one_series one = {
+            w->counters.count > 0 ? w->spare->track++ : 0, t->process};
+        status = fd_vector_push(&w->counters, one);
+    }
+    *track = status == FD_OK ? w->counters.list[made].track : 0;
+    return status;
+}
+
+static fd_status
+take_value(taking *t, fd_span key, fd_span value)
+{
+    uint32_t track;
+    fd_buffer *body = &t->w->body;
+    body->size = 0;
+    if (!fd_perfetto_number(fd_span_inside(value), FD_PB_EVENT_COUNTER,
+                            FD_PB_EVENT_DOUBLE_COUNTER, body)) {
+        t->w->skipped++;
+        return FD_OK;
+    }
+    fd_status status = find_series(t, key, &track);
+    return status == FD_OK
+               ? put_aside(t, FD_PERFETTO_COUNTER, track, SECOND_MARK, 0)
+               : status;
+}
+
+static fd_status
+take_counters(taking *t)
+{
+    fd_span object = t->event->args;
+    fd_scan scan = {.at = object.from, .end = object.to, .forgets = true};
+    fd_status status = FD_OK;
+    fd_span key;
+    uint32_t unused;
+    bool first = true;
+    if (object.from == NULL || fd_scan_mark(&scan, '{') != FD_SCAN_OK) {
+        t->w->skipped++;
+        return FD_OK;
+    }
+    status = process_track(t->w, t->process, &unused);
+    while (status == FD_OK && fd_scan_member(&scan, first, &key) == FD_SCAN_OK) {
+        const char *from = scan.at;
+        first = false;
+        if (fd_scan_value(&scan) != FD_SCAN_OK) {
+            return FD_EFORMAT;
+        }
+        status = take_value(t, key, (fd_span){from, scan.at});
+    }
+    return status;
+}
+
+/* Which of the ids it is decides what shares it. */
+static bool
+put_id(taking *t, fd_buffer *legacy)
+{
+    fd_span id2;
+    fd_span id;
+    uint32_t field = FD_PB_LEGACY_ID;
+    if (fd_scan_find(t->event->whole, "id2", &id2)) {
+        if (fd_scan_find(id2, "local", &id)) {
+            field = FD_PB_LEGACY_LOCAL_ID;
+        }
+        else if (fd_scan_find(id2, "global", &id)) {
+            field = FD_PB_LEGACY_GLOBAL_ID;
+        }
+        else {
+            return false;
+        }
+    }
+    else {
+        const fd_timeline_field *plain = find_field(t->event, FD_TIMELINE_ID);
+        if (plain == NULL) {
+            return false;
+        }
+        id = plain->value;
+    }
+    fd_proto_number(legacy, field, fd_timeline_ids_number(t->ids, id));
+    return true;
+}
+
+/* Arrows, and what runs beside all threads: Perfetto has them from Chrome. */
+static fd_status
+take_joined(taking *t)
+{
+    fd_perfetto_writer *w = t->w;
+    fd_buffer *legacy = &w->scratch;
+    uint32_t thread;
+    fd_status status = find_thread(t, &thread);
+    status = status == FD_OK ? put_title(t) : status;
+    legacy->size = 0;
+    fd_proto_number(legacy, FD_PB_LEGACY_PHASE, (uint64_t)t->event->phase);
+    if (status == FD_OK && !put_id(t, legacy)) {
+        w->skipped++;
+        return FD_OK;
+    }
+    if (t->event->phase == 'f' && t->event->binds.from != NULL
+        && fd_span_is(t->event->binds, "\"e\"")) {
+        fd_proto_number(legacy, FD_PB_LEGACY_BINDS_ENCLOSING, 1);
+    }
+    fd_proto_message(&w->body, FD_PB_EVENT_LEGACY, legacy);
+    if (status == FD_OK) {
+        status = fd_perfetto_notes(&w->texts, t->event->args, &w->body);
+    }
+    return status == FD_OK
+               ? put_aside(t, FD_PERFETTO_LEGACY,
+                           w->threads.list[thread].track, SECOND_MARK, 0)
+               : status;
+}
+
+static fd_status
+take(taking *t)
+{
+    switch (t->event->phase) {
+    case 'M': return take_row(t);
+    case 'X':
+    case 'B':
+    case 'E': return take_slice(t);
+    case 'i':
+    case 'I':
+    case 'R': return take_instant(t);
+    case 'C': return take_counters(t);
+    case 's':
+    case 't':
+    case 'f':
+    case 'b':
+    case 'n':
+    case 'e':
+    case 'S':
+    case 'T':
+    case 'p':
+    case 'F': return take_joined(t);
+    default: break;
+    }
+    t->w->skipped++;
+    return FD_OK;
+}
+
+fd_status
+fd_perfetto_writer_event(fd_perfetto_writer *w, const fd_timeline_event *event,
+                         const fd_scan *scan, fd_timeline_ids *ids,
+                         fd_error *error)
+{
+    taking t = {.w = w, .event = event, .scan = scan, .ids = ids,
+                .error = error};
+    bool taken;
+    fd_status status = fd_timeline_event_process(event, scan, ids, &t.process,
+                                                 &taken);
+    if (status != FD_OK || taken) {
+        return status;
+    }
+    if (event->phase != 'M'
+        && (event->ts.from == NULL
+            || !fd_decimal_ns(fd_span_inside(event->ts), &t.time))) {
+        return FD_EFORMAT;
+    }
+    w->body.size = 0;
+    return take(&t);
+}

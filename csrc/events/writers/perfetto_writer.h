@@ -1,0 +1,56 @@
+/* Events of Chrome traces as a native Perfetto trace: a sequence of packets for
+ * each input with its own times, whose clock snapshot says by how much they are
+ * shifted; where its clock drifts there are more of them.
+ *
+ *     input ── events ── sorter ──► sequence: clock, tracks, texts, then slices
+ *              │                              in the order of time
+ *              └── rows, texts, tracks: in memory, bounded
+ */
+#ifndef FD_PERFETTO_WRITER_H
+#define FD_PERFETTO_WRITER_H
+
+#include "streams/output_stream.h"
+#include "events/chrome_event.h"
+#include "events/recorded/perfetto_preamble.h"
+
+typedef struct fd_perfetto_writer fd_perfetto_writer;
+
+/* What of an input could not come out as it was. */
+typedef struct fd_perfetto_counts {
+    uint64_t aside;   /* slices beside others that they overlap */
+    uint64_t crossed; /* slices ended with what they began in */
+    uint64_t alone;   /* ends without a begin, left out */
+    uint64_t skipped; /* events that have no native form, left out */
+    uint64_t early;   /* events before time 0, left out */
+    uint64_t others;  /* packets of a native input that hold no events */
+} fd_perfetto_counts;
+
+/* Numbers no two inputs share. */
+typedef struct fd_perfetto_spare {
+    uint32_t track;
+    uint32_t sequence;
+} fd_perfetto_spare;
+
+/* `out` and `spare` are borrowed; spills lie beside `output`. NULL without
+ * memory. */
+fd_perfetto_writer *fd_perfetto_writer_new(fd_bytes_out *out,
+                                           const char *output,
+                                           fd_perfetto_spare *spare);
+void fd_perfetto_writer_free(fd_perfetto_writer *writer);
+
+/* FD_EFORMAT: its time is none; FD_EFULL: too many processes or threads; both
+ * leave the event out. */
+fd_status fd_perfetto_writer_event(fd_perfetto_writer *writer,
+                                   const fd_timeline_event *event,
+                                   const fd_scan *scan,
+                                   fd_timeline_ids *ids, fd_error *error);
+
+/* Write what the input had; the next one may begin. `label` is shown with its
+ * processes. */
+fd_status fd_perfetto_writer_end(fd_perfetto_writer *writer,
+                                 const fd_timeline_ids *ids,
+                                 const fd_perfetto_clock *clock,
+                                 const char *label,
+                                 fd_perfetto_counts *counts, fd_error *error);
+
+#endif

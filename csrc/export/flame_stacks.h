@@ -1,0 +1,43 @@
+/* The call tree as flame graphs draw it: below each call what it called, as
+ * wide as it weighs.
+ *
+ *     main ████████████████████      weight   of the call itself
+ *       step ███████████████  █      whole    and of all below it
+ *         forward ██████
+ *
+ * Calls that weigh nothing, with all below them, are left out. */
+#ifndef FD_FLAME_STACKS_H
+#define FD_FLAME_STACKS_H
+
+#include "profile/totals.h"
+#include "trace/export_options.h"
+
+typedef struct fd_stacks {
+    const fd_trace *trace;   /* borrowed */
+    fd_export_weight weight; /* calls, where what was asked is nowhere */
+    uint64_t *whole;         /* owned, as those below; by context */
+    uint32_t *first;         /* what it calls; of entry 0: the threads */
+    uint32_t *next;          /* what its caller calls after it; 0: none */
+    fd_totals totals;
+} fd_stacks;
+
+/* `rank`: an index, or FD_ALL_RANKS. To be cleared in any case. */
+fd_status fd_stacks_make(fd_stacks *stacks, const fd_trace *trace, int rank,
+                         fd_export_weight weight);
+void fd_stacks_clear(fd_stacks *stacks);
+
+uint64_t fd_stacks_weight(const fd_stacks *stacks, uint32_t context);
+
+/* "nanoseconds" or "calls" */
+const char *fd_stacks_unit(const fd_stacks *stacks);
+
+/* A walk through the tree, depth first, that opens and closes each call. */
+typedef struct fd_stacks_step {
+    uint32_t context; /* 0: before the first */
+    bool opens;
+} fd_stacks_step;
+
+/* False when all is closed. */
+bool fd_stacks_walk(const fd_stacks *stacks, fd_stacks_step *step);
+
+#endif

@@ -1,0 +1,492 @@
+#include "gpu/gpu_device.h"
+
+enum { MOST_STREAMS = 256 };
+
+void
+fd_gpu_device_init(fd_gpu_device *device, const fd_cudart *cuda,
+                   fd_gpu_figures *figures, int number)
+{
+    *device = (fd_gpu_device){.cuda = cuda,
+                              .figures = figures,
+                              .now = fd_clock_ticks,
+                              .ticks_per_ns = fd_clock_hertz() / 1e9,
+                              .number = number,
+                              .pool = {.cuda = cuda}};
+    pthread_mutex_init(&device->lock, NULL);
+}
+
+static void
+count(const fd_gpu_device *device, int counter)
+{
+    fd_file_count(&device->figures->recording->file, counter);
+}
+
+static void
+fail(fd_gpu_device *device, int error, const char *what)
+{
+    device->error = error;
+    device->failing = what;
+    device->failed = true;
+}
+
+/* Whatever another stream's capture forbids us in this thread is allowed until
+ * the mode is exchanged back. */
+static int
+exchange_mode(const fd_gpu_device *device, int mode)
+{
+    fd_cuda_answer(device->cuda, device->cuda->exchange_capture_mode(&mode));
+    return mode;
+}
+
+static bool
+grow(fd_gpu_device *device)
+{
+    int answer = fd_gpu_pool_grow(&device->pool);
+    if (answer != FD_CUDA_SUCCESS) {
+        fail(device, answer, "cudaEventCreateWithFlags");
+    }
+    return !device->failed;
+}
+
+static bool
+take_anchor(fd_gpu_device *device)
+{
+    int answer = fd_gpu_anchors_take(&device->anchors);
+    if (answer != FD_CUDA_SUCCESS) {
+        fail(device, answer, "cudaEventRecord of an anchor");
+    }
+    return !device->failed;
+}
+
+/* At the first mark: it pays for all later ones. */
+static bool
+open_device(fd_gpu_device *device)
+{
+    if (!grow(device)) {
+        return false;
+    }
+    int answer = fd_gpu_anchors_open(&device->anchors, device->cuda,
+                                     device->now, device->ticks_per_ns);
+    if (answer != FD_CUDA_SUCCESS) {
+        fail(device, answer, "cudaStreamCreateWithFlags");
+        return false;
+    }
+    device->open = take_anchor(device);
+    return device->open;
+}
+
+static fd_gpu_stream *
+stream_of(fd_gpu_device *device, void *handle)
+{
+    for (uint32_t i = 0; i < device->streams.count; i++) {
+        if (device->streams.list[i].handle == handle) {
+            return &device->streams.list[i];
+        }
+    }
+    fd_gpu_stream stream = {.handle = handle};
+    if (device->streams.count == MOST_STREAMS
+        || fd_vector_push(&device->streams, stream) != FD_OK) {
+        return NULL;
+    }
+    return &device->streams.list[device->streams.count - 1];
+}
+
+static bool
+is_capturing(fd_gpu_device *device, void *stream)
+{
+    int status = 0;
+    int answer = fd_cuda_answer(
+        device->cuda, device->cuda->stream_is_capturing(stream, &status));
+    if (answer != FD_CUDA_SUCCESS && answer != FD_CUDA_CAPTURE_IMPLICIT) {
+        fail(device, answer, "cudaStreamIsCapturing");
+    }
+    if (answer == FD_CUDA_CAPTURE_IMPLICIT
+        || (answer == FD_CUDA_SUCCESS && status != 0)) {
+        count(device, FD_COUNT_GPU_CAPTURED);
+        return true;
+    }
+    return false;
+}
+
+/* Record and queue. False: lost, nothing was done. */
+static bool
+mark(fd_gpu_device *device, fd_gpu_stream *stream, uint32_t slot, bool ends,
+     bool first)
+{
+    void *event = fd_gpu_stream_reserve(stream) == FD_OK
+                      ? fd_gpu_pool_take(&device->pool)
+                      : NULL;
+    if (event == NULL) {
+        return false;
+    }
+    uint64_t host = device->now();
+    int answer = fd_cuda_answer(
+        device->cuda, device->cuda->event_record(event, stream->handle));
+    if (answer != FD_CUDA_SUCCESS) {
+        fd_gpu_pool_return(&device->pool, event);
+        fail(device, answer, "cudaEventRecord");
+        return false;
+    }
+    fd_gpu_interval *interval = fd_gpu_interval_at(&device->intervals, slot);
+    if (!ends) {
+        interval->event = event;
+        interval->host = host;
+    }
+    interval->holders++;
+    fd_gpu_stream_put(stream, (fd_gpu_mark){.event = event,
+                                            .host = host,
+                                            .interval = slot,
+                                            .ends = ends,
+                                            .first = first});
+    device->marks++;
+    return true;
+}
+
+/* The stream stood still while the host did something else: at most from the
+ * mark before until this one was recorded, if nothing was launched between. */
+static void
+starve(fd_gpu_device *device, const fd_gpu_stream *stream,
+       const fd_gpu_mark *from, const fd_gpu_interval *interval)
+{
+    int64_t until = (int64_t)from->host < interval->start
+                        ? (int64_t)from->host
+                        : interval->start;
+    if (device->starves && stream->reached && !from->first
+        && until > stream->latest) {
+        double ns = (double)(until - stream->latest) / device->ticks_per_ns;
+        fd_gpu_figures_starve(device->figures, interval->caller,
+                              (uint64_t)ns);
+    }
+}
+
+static int
+pass_begin(fd_gpu_device *device, fd_gpu_stream *stream,
+           const fd_gpu_mark *passed)
+{
+    fd_gpu_interval *interval = fd_gpu_interval_at(&device->intervals,
+                                                   passed->interval);
+    int answer = fd_gpu_anchors_map(&device->anchors, passed->event,
+                                    &interval->start);
+    if (answer != FD_CUDA_SUCCESS) {
+        return answer;
+    }
+    if (interval->start < (int64_t)passed->host) {
+        interval->start = (int64_t)passed->host;
+        count(device, FD_COUNT_GPU_SHIFTED);
+    }
+    starve(device, stream, passed, interval);
+    stream->latest = interval->start;
+    stream->reached = true;
+    return answer;
+}
+
+static int
+pass_end(fd_gpu_device *device, fd_gpu_stream *stream,
+         const fd_gpu_mark *passed)
+{
+    fd_gpu_intervals *intervals = &device->intervals;
+    const fd_gpu_interval *interval = fd_gpu_interval_at(intervals,
+                                                         passed->interval);
+    float ms = 0;
+    int answer = fd_cuda_answer(
+        device->cuda, device->cuda->event_elapsed(&ms, interval->event,
+                                                  passed->event));
+    if (answer != FD_CUDA_SUCCESS) {
+        return answer;
+    }
+    uint64_t total = ms > 0 ? (uint64_t)((double)ms * 1e6 + 0.5) : 0;
+    uint64_t ticks = (uint64_t)((double)total * device->anchors.rate + 0.5);
+    fd_gpu_sample sample = {
+        .event = {.host = interval->host,
+                  .start = (uint64_t)interval->start,
+                  .ticks = ticks,
+                  .context = interval->context,
+                  .thread = interval->thread,
+                  .device = (uint16_t)device->number,
+                  .stream = interval->stream},
+        .call = interval->call,
+        .total = total,
+        .self = total > interval->nested ? total - interval->nested : 0,
+        .launch_bound
+        = (uint64_t)interval->start + ticks
+          <= passed->host + fd_gpu_anchors_latest(&device->anchors)->width,
+    };
+    fd_gpu_figures_add(device->figures, &sample);
+    if (interval->parent != 0) {
+        fd_gpu_interval_at(intervals, interval->parent)->nested += total;
+    }
+    stream->latest = interval->start + (int64_t)ticks;
+    fd_gpu_pool_return(&device->pool, passed->event);
+    return answer;
+}
+
+static void
+drain_stream(fd_gpu_device *device, fd_gpu_stream *stream)
+{
+    while (!fd_gpu_stream_is_empty(stream) && !device->failed) {
+        const fd_gpu_mark *head = fd_gpu_stream_head(stream);
+        int answer = fd_cuda_answer(device->cuda,
+                                    device->cuda->event_query(head->event));
+        if (answer == FD_CUDA_NOT_READY) {
+            return;
+        }
+        if (answer != FD_CUDA_SUCCESS) {
+            fail(device, answer, "cudaEventQuery");
+            return;
+        }
+        fd_gpu_mark passed = fd_gpu_stream_pop(stream);
+        answer = passed.ends ? pass_end(device, stream, &passed)
+                             : pass_begin(device, stream, &passed);
+        if (answer != FD_CUDA_SUCCESS) {
+            fail(device, answer, "cudaEventElapsedTime");
+            return;
+        }
+        fd_gpu_interval_release(&device->intervals, passed.interval,
+                                &device->pool);
+    }
+}
+
+/* The call lets go of its interval without an end. */
+static void
+let_go(fd_gpu_device *device, uint32_t slot)
+{
+    fd_gpu_interval *interval = fd_gpu_interval_at(&device->intervals, slot);
+    interval->open = false;
+    interval->lost = false;
+    fd_gpu_interval_release(&device->intervals, slot, &device->pool);
+}
+
+static void
+sweep(fd_gpu_device *device, bool all)
+{
+    for (uint32_t slot = 1; slot < device->intervals.count; slot++) {
+        const fd_gpu_interval *interval
+            = fd_gpu_interval_at(&device->intervals, slot);
+        if (interval->open && (all || interval->lost)) {
+            if (!interval->lost) {
+                count(device, FD_COUNT_GPU_DROPPED);
+            }
+            let_go(device, slot);
+        }
+    }
+}
+
+static void
+drain(fd_gpu_device *device)
+{
+    for (uint32_t i = 0; i < device->streams.count; i++) {
+        drain_stream(device, &device->streams.list[i]);
+    }
+}
+
+/* Two events for an interval, so that its end finds one too. */
+static bool
+has_events(fd_gpu_device *device)
+{
+    enum { LEAST = 64 }; /* for the ends of intervals that are open */
+    if (device->pool.free.count >= LEAST) {
+        return true;
+    }
+    drain(device);
+    if (device->pool.free.count < LEAST) {
+        device->pool.dry = true;
+        return !device->failed && !device->warm && grow(device)
+               && device->pool.free.count >= LEAST;
+    }
+    return !device->failed;
+}
+
+static bool
+prepare(fd_gpu_device *device)
+{
+    bool old = !device->open
+               || fd_gpu_anchors_are_old(&device->anchors, device->now());
+    if (!old && device->pool.free.count > FD_GPU_POOL_STEP / 4) {
+        return true;
+    }
+    int mode = exchange_mode(device, FD_CUDA_CAPTURE_RELAXED);
+    bool ready = device->open ? !old || take_anchor(device)
+                              : open_device(device);
+    ready = ready && device->anchors.count > 0 && has_events(device);
+    exchange_mode(device, mode);
+    return ready;
+}
+
+/* The innermost open interval around this one on the same stream. */
+static uint32_t
+parent_of(const fd_gpu_device *device, const fd_gpu_call *call,
+          uint16_t stream)
+{
+    for (uint32_t i = call->depth; i-- > 0;) {
+        uint32_t slot = call->around[i];
+        if (fd_gpu_interval_at(&device->intervals, slot)->stream == stream) {
+            return slot;
+        }
+    }
+    return 0;
+}
+
+static uint32_t
+begin(fd_gpu_device *device, const fd_gpu_call *call)
+{
+    fd_gpu_stream *stream = prepare(device) ? stream_of(device, call->stream)
+                                            : NULL;
+    uint32_t slot = stream == NULL ? 0
+                                   : fd_gpu_interval_take(&device->intervals);
+    if (slot == 0) {
+        return 0;
+    }
+    fd_gpu_interval *interval = fd_gpu_interval_at(&device->intervals, slot);
+    interval->stream = (uint16_t)(stream - device->streams.list);
+    interval->caller = call->caller;
+    interval->thread = call->thread;
+    interval->call = call->call;
+    bool first = stream->window != call->window;
+    stream->window = call->window;
+    if (!mark(device, stream, slot, false, first)) {
+        let_go(device, slot);
+        return 0;
+    }
+    interval->parent = parent_of(device, call, interval->stream);
+    if (interval->parent != 0) {
+        fd_gpu_interval_at(&device->intervals, interval->parent)->holders++;
+    }
+    return slot;
+}
+
+uint32_t
+fd_gpu_device_begin(fd_gpu_device *device, const fd_gpu_call *call)
+{
+    if (device->failed || !fd_cuda_is_clean(device->cuda)
+        || pthread_mutex_trylock(&device->lock) != 0) {
+        count(device, FD_COUNT_GPU_LOST);
+        return 0;
+    }
+    uint32_t slot = 0;
+    if (device->failed) {
+        count(device, FD_COUNT_GPU_LOST);
+    }
+    else if (!is_capturing(device, call->stream)) {
+        slot = device->failed ? 0 : begin(device, call);
+        if (slot == 0) {
+            count(device, FD_COUNT_GPU_LOST);
+        }
+    }
+    pthread_mutex_unlock(&device->lock);
+    return slot;
+}
+
+void
+fd_gpu_device_end(fd_gpu_device *device, uint32_t slot, uint32_t context)
+{
+    if (device->failed || !fd_cuda_is_clean(device->cuda)
+        || pthread_mutex_trylock(&device->lock) != 0) {
+        fd_gpu_device_drop(device, slot);
+        return;
+    }
+    fd_gpu_interval *interval = fd_gpu_interval_at(&device->intervals, slot);
+    fd_gpu_stream *stream = &device->streams.list[interval->stream];
+    if (interval->open) { /* not closed meanwhile */
+        interval->context = context;
+        if (is_capturing(device, stream->handle) || device->failed
+            || !mark(device, stream, slot, true, false)) {
+            count(device, FD_COUNT_GPU_DROPPED);
+        }
+        let_go(device, slot);
+    }
+    pthread_mutex_unlock(&device->lock);
+}
+
+void
+fd_gpu_device_drop(fd_gpu_device *device, uint32_t slot)
+{
+    count(device, FD_COUNT_GPU_DROPPED);
+    if (pthread_mutex_trylock(&device->lock) == 0) {
+        if (fd_gpu_interval_at(&device->intervals, slot)->open) {
+            let_go(device, slot);
+        }
+        pthread_mutex_unlock(&device->lock);
+    }
+    else {
+        fd_gpu_interval_at(&device->intervals, slot)->lost = true;
+    }
+}
+
+void
+fd_gpu_device_drain(fd_gpu_device *device, bool grows)
+{
+    if (device->failed || !fd_cuda_is_clean(device->cuda)
+        || pthread_mutex_trylock(&device->lock) != 0) {
+        return;
+    }
+    if (device->open) {
+        int mode = exchange_mode(device, FD_CUDA_CAPTURE_RELAXED);
+        drain(device);
+        sweep(device, false);
+        if (grows && device->pool.dry && !device->failed) {
+            grow(device);
+        }
+        device->warm = device->warm || grows;
+        exchange_mode(device, mode);
+    }
+    pthread_mutex_unlock(&device->lock);
+}
+
+bool
+fd_gpu_device_is_busy(fd_gpu_device *device)
+{
+    bool busy = false;
+    if (device->failed || pthread_mutex_trylock(&device->lock) != 0) {
+        return !device->failed;
+    }
+    for (uint32_t i = 0; i < device->streams.count; i++) {
+        busy |= !fd_gpu_stream_is_empty(&device->streams.list[i]);
+    }
+    pthread_mutex_unlock(&device->lock);
+    return busy;
+}
+
+/* What is left has no end, or none that the GPU passed. */
+static void
+give_up(fd_gpu_device *device)
+{
+    sweep(device, true);
+    for (uint32_t i = 0; i < device->streams.count; i++) {
+        fd_gpu_stream *stream = &device->streams.list[i];
+        while (!fd_gpu_stream_is_empty(stream)) {
+            fd_gpu_mark left = fd_gpu_stream_pop(stream);
+            if (left.ends) {
+                count(device, FD_COUNT_GPU_UNFINISHED);
+                fd_gpu_pool_return(&device->pool, left.event);
+            }
+            fd_gpu_interval_release(&device->intervals, left.interval,
+                                    &device->pool);
+        }
+    }
+}
+
+void
+fd_gpu_device_close(fd_gpu_device *device)
+{
+    device->failed = true;
+    device->stuck = pthread_mutex_trylock(&device->lock) != 0;
+    if (!device->stuck) {
+        give_up(device);
+        pthread_mutex_unlock(&device->lock);
+    }
+}
+
+void
+fd_gpu_device_clear(fd_gpu_device *device, bool alive)
+{
+    for (uint32_t i = 0; i < device->streams.count; i++) {
+        fd_gpu_stream_clear(&device->streams.list[i]);
+    }
+    fd_vector_clear(&device->streams);
+    fd_gpu_intervals_clear(&device->intervals);
+    if (device->anchors.cuda != NULL) {
+        fd_gpu_anchors_clear(&device->anchors, alive);
+    }
+    fd_gpu_pool_clear(&device->pool, alive);
+    pthread_mutex_destroy(&device->lock);
+}

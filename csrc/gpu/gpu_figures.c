@@ -1,0 +1,138 @@
+#include "gpu/gpu_figures.h"
+
+enum { FIRST_CHUNK = 4 * 1024 };
+
+void
+fd_gpu_figures_init(fd_gpu_figures *figures, fd_recording *recording)
+{
+    *figures = (fd_gpu_figures){.recording = recording};
+    pthread_mutex_init(&figures->lock, NULL);
+    figures->pool = fd_pool_of(&recording->file, FD_CHUNK_GPU,
+                               sizeof(fd_gpu_record), FIRST_CHUNK);
+    figures->events = (fd_event_ring){.kind = FD_CHUNK_GPU_EVENTS,
+                                      .record_bytes = sizeof(fd_gpu_event)};
+}
+
+void
+fd_gpu_figures_clear(fd_gpu_figures *figures)
+{
+    pthread_mutex_destroy(&figures->lock);
+    fd_event_ring_clear(&figures->events);
+    fd_map_clear(&figures->records);
+}
+
+/* Under both locks. */
+static fd_gpu_record *
+append(fd_gpu_figures *figures, uint32_t context)
+{
+    fd_gpu_record *record = fd_pool_reserve(&figures->pool, 1);
+    uint32_t id = fd_file_id(&figures->recording->file, record);
+    if (record == NULL
+        || fd_map_put(&figures->records, context, id) != FD_OK) {
+        return NULL;
+    }
+    *record = (fd_gpu_record){.context = context};
+    fd_pool_publish(&figures->pool, 1);
+    return record;
+}
+
+/* NULL: there is no room, which is counted. */
+static fd_gpu_record *
+record_of(fd_gpu_figures *figures, uint32_t context)
+{
+    fd_recording *recording = figures->recording;
+    uint32_t id = fd_map_get(&figures->records, context);
+    if (id != 0) {
+        return fd_file_record(&recording->file, id);
+    }
+    pthread_mutex_lock(&recording->lock);
+    fd_gpu_record *record = append(figures, context);
+    pthread_mutex_unlock(&recording->lock);
+    if (record == NULL) {
+        fd_file_count(&recording->file, FD_COUNT_GPU_LOST);
+    }
+    return record;
+}
+
+/* Intervals share what the file has for the timeline with the calls. Under the
+ * recording's lock. */
+static fd_gpu_event *
+room_for_event(fd_gpu_figures *figures)
+{
+    fd_recording *recording = figures->recording;
+    const fd_chunk *chunk = figures->chunk;
+    uint32_t lost = 0;
+    if (!figures->full && (chunk == NULL || chunk->used == chunk->capacity)) {
+        figures->chunk = fd_event_ring_next(
+            &figures->events, &recording->timeline, &recording->file,
+            figures->ended, &lost);
+        figures->full = figures->chunk == NULL;
+    }
+    fd_file_add(&recording->file, FD_COUNT_GPU_EVENTS_LOST, lost);
+    return figures->full ? NULL
+                         : (fd_gpu_event *)fd_chunk_records(figures->chunk)
+                               + figures->chunk->used;
+}
+
+static void
+add_event(fd_gpu_figures *figures, const fd_gpu_event *event)
+{
+    fd_recording *recording = figures->recording;
+    pthread_mutex_lock(&recording->lock);
+    fd_gpu_event *place = room_for_event(figures);
+    figures->ended++;
+    if (place != NULL) {
+        *place = *event;
+        atomic_store_explicit(&figures->chunk->used, figures->chunk->used + 1,
+                              memory_order_release);
+    }
+    pthread_mutex_unlock(&recording->lock);
+    if (place == NULL) {
+        fd_file_count(&recording->file, FD_COUNT_GPU_EVENTS_LOST);
+    }
+}
+
+/* The call may have ended long ago: nobody else writes these fields. */
+static void
+tell_call(const fd_gpu_figures *figures, const fd_gpu_sample *sample)
+{
+    const fd_gpu_event *event = &sample->event;
+    fd_op_call *call = fd_file_record(&figures->recording->file, sample->call);
+    call->gpu_launch = event->host;
+    call->gpu_start = event->start;
+    call->gpu_ticks = event->ticks;
+    call->gpu_device = event->device;
+    atomic_store_explicit(&call->gpu_stream, (uint16_t)(event->stream + 1),
+                          memory_order_release);
+}
+
+void
+fd_gpu_figures_add(fd_gpu_figures *figures, const fd_gpu_sample *sample)
+{
+    pthread_mutex_lock(&figures->lock);
+    fd_gpu_record *record = record_of(figures, sample->event.context);
+    if (record != NULL) {
+        record->calls++;
+        record->total += sample->total;
+        record->self += sample->self;
+        record->launch_bound += sample->launch_bound;
+    }
+    if (figures->recording->timeline.on) {
+        add_event(figures, &sample->event);
+    }
+    if (sample->call != 0) {
+        tell_call(figures, sample);
+    }
+    pthread_mutex_unlock(&figures->lock);
+}
+
+void
+fd_gpu_figures_starve(fd_gpu_figures *figures, uint32_t context, uint64_t ns)
+{
+    pthread_mutex_lock(&figures->lock);
+    fd_gpu_record *record = record_of(figures, context);
+    if (record != NULL) {
+        record->starved += ns;
+    }
+    pthread_mutex_unlock(&figures->lock);
+}

@@ -1,0 +1,58 @@
+/* The intervals of one device that are not over yet.
+ *
+ * A slot is held by the open call, by each of its marks that is still queued,
+ * and by each interval inside it; the last one to let go frees it. Slots do
+ * not move, so that a thread that does not get the device's lock can still say
+ * that an interval is lost. The device serialises all other calls. */
+#ifndef FD_GPU_INTERVALS_H
+#define FD_GPU_INTERVALS_H
+
+#include "gpu/event_pool.h"
+
+#include <stdatomic.h>
+
+enum {
+    FD_GPU_INTERVALS_STEP = 1024,
+    FD_GPU_INTERVALS_STEPS = FD_GPU_POOL_LARGEST / FD_GPU_INTERVALS_STEP
+};
+
+typedef struct fd_gpu_interval {
+    void *event;      /* of its first mark; back to the pool at the end */
+    uint64_t host;    /* tick of that mark */
+    int64_t start;    /* when the GPU passed it, on the host's clock */
+    uint64_t nested;  /* ns of the intervals inside it on its stream */
+    uint32_t context;
+    uint32_t caller;  /* context that made the call */
+    uint32_t thread;  /* record of the thread */
+    uint32_t call;    /* for execution traces; 0: none */
+    uint32_t parent;  /* interval on the same stream; 0: none */
+    uint32_t next;    /* free slots: the next one */
+    uint16_t holders;
+    uint16_t stream;  /* of the device */
+    bool open;        /* held by the call */
+    _Atomic bool lost; /* said without the lock */
+} fd_gpu_interval;
+
+typedef struct fd_gpu_intervals {
+    fd_gpu_interval *chunks[FD_GPU_INTERVALS_STEPS]; /* owned */
+    uint32_t count; /* slots there are; slot 0 is "none" */
+    uint32_t free;  /* 0: none */
+} fd_gpu_intervals;
+
+static inline fd_gpu_interval *
+fd_gpu_interval_at(const fd_gpu_intervals *intervals, uint32_t slot)
+{
+    return &intervals->chunks[slot / FD_GPU_INTERVALS_STEP]
+                             [slot % FD_GPU_INTERVALS_STEP];
+}
+
+/* A slot, all zero but for one holder, the call; 0 when there is no room. */
+uint32_t fd_gpu_interval_take(fd_gpu_intervals *intervals);
+
+/* One holder less. The event of the last one's goes back to the pool. */
+void fd_gpu_interval_release(fd_gpu_intervals *intervals, uint32_t slot,
+                             fd_gpu_pool *pool);
+
+void fd_gpu_intervals_clear(fd_gpu_intervals *intervals);
+
+#endif

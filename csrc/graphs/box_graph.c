@@ -1,0 +1,264 @@
+#include "graphs/box_graph.h"
+
+#include "base/map.h"
+#include "graphs/graph_regions.h"
+
+#include <string.h>
+
+/* A recording without times is drawn by calls: the same sums of another
+ * number, which is as monotone down the tree as time is. */
+static void
+calls_for_times(fd_totals *totals, const fd_trace *trace)
+{
+    for (uint32_t i = 1; i < trace->contexts.count; i++) {
+        fd_total *total = &totals->list[i];
+        total->self = total->calls + total->resumes;
+        total->total = 0;
+    }
+    for (uint32_t i = trace->contexts.count; i-- > 1;) {
+        fd_total *total = &totals->list[i];
+        total->total += total->self;
+        totals->list[trace->contexts.list[i].parent].total += total->total;
+    }
+}
+
+static bool
+is_main(const fd_trace *trace, uint32_t context)
+{
+    const fd_trace_node *node = &trace->nodes.list[
+        trace->contexts.list[context].node];
+    return node->kind == FD_NODE_THREAD
+           && strcmp(fd_trace_text(trace, node->name), "main") == 0;
+}
+
+/* Time of the main threads; without any, of all that was recorded. */
+static uint64_t
+whole_of(const fd_totals *totals, const fd_trace *trace)
+{
+    uint64_t of_main = 0;
+    uint64_t of_all = 0;
+    for (uint32_t i = 1; i < trace->contexts.count; i++) {
+        if (trace->contexts.list[i].parent == 0) {
+            of_all += totals->list[i].total;
+            of_main += is_main(trace, i) ? totals->list[i].total : 0;
+        }
+    }
+    return of_main > 0 ? of_main : of_all;
+}
+
+/* What this rank never met has no place in its picture. Children come after
+ * their parents, so one pass from the end finds it. */
+static fd_status
+leave_out_absent(fd_groups *groups, const fd_totals *totals,
+                 const fd_trace *trace)
+{
+    bool *present = fd_calloc(trace->contexts.count, sizeof *present);
+    if (present == NULL) {
+        return FD_ENOMEM;
+    }
+    for (uint32_t i = trace->contexts.count; i-- > 1;) {
+        const fd_total *total = &totals->list[i];
+        present[i] = present[i] || total->calls > 0 || total->resumes > 0
+                     || total->self > 0 || total->async > 0;
+        if (present[i]) {
+            present[trace->contexts.list[i].parent] = true;
+        }
+        else {
+            groups->of_context[i] = 0;
+        }
+    }
+    fd_free(present);
+    return FD_OK;
+}
+
+/* FD_OPS_TOP: what operators call is contracted, and an operator's figures
+ * are those of the calls by Python. */
+static void
+leave_out_nested(fd_groups *groups, const fd_trace *trace)
+{
+    for (uint32_t i = 1; i < trace->contexts.count; i++) {
+        const fd_trace_context *context = &trace->contexts.list[i];
+        uint32_t above = trace->contexts.list[context->parent].node;
+        uint8_t kind = trace->nodes.list[context->node].kind;
+        uint8_t of_above = trace->nodes.list[above].kind;
+        if ((kind == FD_NODE_OP || kind == FD_NODE_AUTOGRAD)
+            && (of_above == FD_NODE_OP || of_above == FD_NODE_AUTOGRAD)) {
+            groups->of_context[i] = 0;
+        }
+    }
+}
+
+static fd_status
+group_all(fd_graph *graph, const fd_trace *trace,
+          const fd_export_options *options)
+{
+    fd_status status = fd_totals_sum(&graph->totals, trace, options->rank);
+    if (status == FD_OK) {
+        status = fd_groups_make(&graph->groups, trace, FD_BY_NODE);
+    }
+    if (status == FD_OK) {
+        status = fd_groups_make(&graph->packages, trace, FD_BY_PACKAGE);
+    }
+    if (status == FD_OK) {
+        status = fd_groups_make(&graph->modules, trace, FD_BY_MODULE);
+    }
+    if (status != FD_OK) {
+        return status;
+    }
+    graph->whole = whole_of(&graph->totals, trace);
+    graph->timed = graph->whole > 0;
+    if (!graph->timed) {
+        calls_for_times(&graph->totals, trace);
+        graph->whole = whole_of(&graph->totals, trace);
+    }
+    if (options->ops == FD_OPS_TOP) {
+        leave_out_nested(&graph->groups, trace);
+    }
+    status = leave_out_absent(&graph->groups, &graph->totals, trace);
+    return status == FD_OK ? fd_rows_sum(&graph->rows, trace, &graph->groups,
+                                         &graph->totals)
+                           : status;
+}
+
+static fd_status
+make_boxes(fd_graph *graph, const fd_trace *trace)
+{
+    graph->box_of = fd_calloc(graph->groups.list.count,
+                              sizeof *graph->box_of);
+    if (graph->box_of == NULL) {
+        return FD_ENOMEM;
+    }
+    for (uint32_t i = 1; i < trace->contexts.count; i++) {
+        uint32_t group = graph->groups.of_context[i];
+        if (graph->folding.fates[group] != FD_DRAWN
+            || graph->box_of[group] != 0) {
+            continue;
+        }
+        fd_box box = {.group = group,
+                      .package = graph->packages.of_context[i]};
+        if (fd_vector_push(&graph->boxes, box) != FD_OK) {
+            return FD_ENOMEM;
+        }
+        graph->box_of[group] = graph->boxes.count;
+    }
+    return FD_OK;
+}
+
+/* Self times to the nearest box above; a parent comes before its children. */
+static fd_status
+share_self(fd_graph *graph, const fd_trace *trace)
+{
+    uint32_t *nearest = fd_calloc(trace->contexts.count, sizeof *nearest);
+    if (nearest == NULL) {
+        return FD_ENOMEM;
+    }
+    for (uint32_t i = 1; i < trace->contexts.count; i++) {
+        uint32_t box = graph->box_of[graph->groups.of_context[i]];
+        nearest[i] = box != 0 ? box
+                              : nearest[trace->contexts.list[i].parent];
+        uint64_t *own = nearest[i] != 0 ? &graph->boxes.list[nearest[i] - 1].own
+                                        : &graph->outside;
+        *own += graph->totals.list[i].self;
+    }
+    fd_free(nearest);
+    return FD_OK;
+}
+
+/* The modules whose forward a box is: how many, and their pattern when it is
+ * one. */
+static fd_status
+name_modules(fd_graph *graph, const fd_trace *trace)
+{
+    fd_map seen = {.entries = NULL};
+    fd_status status = FD_OK;
+    for (uint32_t i = 1; i < trace->contexts.count && status == FD_OK; i++) {
+        uint32_t at = graph->box_of[graph->groups.of_context[i]];
+        uint32_t module = trace->contexts.list[i].module;
+        uint64_t key = (uint64_t)at << 32 | module;
+        if (at == 0 || module == 0 || fd_map_get(&seen, key) != 0) {
+            continue;
+        }
+        fd_box *box = &graph->boxes.list[at - 1];
+        uint32_t pattern = graph->modules.of_context[i];
+        box->pattern = box->instances == 0 || box->pattern == pattern
+                           ? pattern
+                           : 0;
+        box->instances++;
+        status = fd_map_put(&seen, key, 1);
+    }
+    fd_map_clear(&seen);
+    return status;
+}
+
+/* Contract what has no box, then drop what leads to or from a deleted one. */
+static fd_status
+make_edges(fd_graph *graph, const fd_trace *trace)
+{
+    for (uint32_t i = 1; i < trace->contexts.count; i++) {
+        uint8_t fate = graph->folding.fates[graph->groups.of_context[i]];
+        if (fate != FD_DRAWN && fate != FD_DELETED) {
+            graph->groups.of_context[i] = 0;
+        }
+    }
+    fd_status status = fd_edges_sum(&graph->edges, trace, &graph->groups,
+                                    &graph->totals);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < graph->edges.count; i++) {
+        const fd_edge edge = graph->edges.list[i];
+        if (graph->box_of[edge.caller] != 0
+            && graph->box_of[edge.callee] != 0) {
+            graph->edges.list[kept++] = edge;
+        }
+    }
+    graph->edges.count = kept;
+    return status;
+}
+
+fd_status
+fd_graph_make(fd_graph *graph, const fd_trace *trace,
+              const fd_export_options *options)
+{
+    *graph = (fd_graph){.whole = 0};
+    fd_status status = group_all(graph, trace, options);
+    if (status == FD_OK) {
+        status = fd_folding_make(&graph->folding, trace, &graph->groups,
+                                 &graph->rows, graph->whole, options);
+    }
+    if (status == FD_OK) {
+        status = make_boxes(graph, trace);
+    }
+    if (status == FD_OK) {
+        status = name_modules(graph, trace);
+    }
+    if (status == FD_OK) {
+        status = share_self(graph, trace);
+    }
+    if (status == FD_OK) {
+        status = make_edges(graph, trace);
+    }
+    if (status == FD_OK) {
+        status = fd_regions_make(graph);
+    }
+    if (status == FD_OK) {
+        status = fd_regions_stack(graph);
+    }
+    if (status != FD_OK) {
+        fd_graph_clear(graph);
+    }
+    return status;
+}
+
+void
+fd_graph_clear(fd_graph *graph)
+{
+    fd_totals_clear(&graph->totals);
+    fd_groups_clear(&graph->groups);
+    fd_groups_clear(&graph->packages);
+    fd_groups_clear(&graph->modules);
+    fd_vector_clear(&graph->rows);
+    fd_folding_clear(&graph->folding);
+    fd_vector_clear(&graph->boxes);
+    fd_free(graph->box_of);
+    fd_vector_clear(&graph->edges);
+    *graph = (fd_graph){.whole = 0};
+}

@@ -1,0 +1,58 @@
+/* What is drawn: boxes and edges, with exact figures.
+ *
+ * A function that is not drawn is contracted: what it calls is called by
+ * whoever called it, so that the calls and times of the edges into a box are
+ * always those of its function. Deleted functions (--hide) take their edges
+ * with them instead. */
+#ifndef FD_BOX_GRAPH_H
+#define FD_BOX_GRAPH_H
+
+#include "profile/group_edges.h"
+#include "graphs/recursion_folding.h"
+
+typedef struct fd_box {
+    uint32_t group;     /* in fd_graph.groups */
+    uint32_t package;   /* group in fd_graph.packages */
+    uint32_t region;    /* regions are numbered from 1 */
+    uint32_t depth;     /* steps from the top, on the longest way */
+    uint32_t above;     /* index + 1 of the box that it is put below without
+                           being called by it; 0: none */
+    uint32_t pattern;   /* group in fd_graph.modules; 0: of no module, or of
+                           several patterns */
+    uint32_t instances; /* modules whose forward it is */
+    uint64_t own;       /* ns of its self and of what is folded into it */
+} fd_box;
+
+typedef struct fd_graph {
+    fd_totals totals;
+    fd_groups groups;   /* by node */
+    fd_groups packages;
+    fd_groups modules;
+    fd_rows rows;       /* of groups */
+    fd_folding folding;
+    FD_VECTOR(fd_box) boxes; /* in the order of the call tree */
+    uint32_t regions;
+    uint32_t *box_of;   /* owned; by group, index into boxes + 1 */
+    fd_edges edges;     /* between groups with boxes */
+    uint64_t whole;     /* ns that shares refer to: of the main threads */
+    uint64_t outside;   /* ns spent in no box nor below one */
+    bool timed;         /* false: all "ns" are calls at and below */
+} fd_graph;
+
+fd_status fd_graph_make(fd_graph *graph, const fd_trace *trace,
+                        const fd_export_options *options);
+void fd_graph_clear(fd_graph *graph);
+
+static inline const fd_row *
+fd_graph_row(const fd_graph *graph, const fd_box *box)
+{
+    return &graph->rows.list[box->group];
+}
+
+static inline const char *
+fd_graph_key(const fd_graph *graph, const fd_box *box)
+{
+    return fd_groups_label(&graph->groups, box->group);
+}
+
+#endif

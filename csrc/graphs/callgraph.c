@@ -1,0 +1,101 @@
+#include "graphs/callgraph.h"
+
+#include "graphs/box_graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct line {
+    size_t at; /* in the texts */
+    const char *text;
+} line;
+
+typedef FD_VECTOR(line) lines;
+
+static int
+by_text(const void *left, const void *right)
+{
+    return strcmp(((const line *)left)->text, ((const line *)right)->text);
+}
+
+/* Append one text with its NUL. */
+static fd_status
+add(lines *list, fd_buffer *texts, const char *caller, const char *callee)
+{
+    line made = {.at = texts->size};
+    if (caller != NULL) {
+        fd_buffer_text(texts, caller);
+        fd_buffer_text(texts, "->");
+    }
+    fd_buffer_bytes(texts, callee, strlen(callee) + 1);
+    return fd_vector_push(list, made);
+}
+
+/* Texts move while they grow: their places are looked up at the end. */
+static void
+write_sorted(fd_buffer *to, const char *name, lines *list,
+             const fd_buffer *texts)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        list->list[i].text = texts->bytes + list->list[i].at;
+    }
+    if (list->count > 0) {
+        qsort(list->list, list->count, sizeof *list->list, by_text);
+    }
+    fd_buffer_format(to, "\"%s\":[", name);
+    for (uint32_t i = 0; i < list->count; i++) {
+        const char *text = list->list[i].text;
+        fd_buffer_text(to, i > 0 ? ",\n" : "\n");
+        fd_buffer_json(to, text, strlen(text));
+    }
+    fd_buffer_text(to, "]");
+}
+
+static fd_status
+write_both(const fd_graph *graph, fd_buffer *to)
+{
+    lines nodes = {NULL, 0, 0};
+    lines edges = {NULL, 0, 0};
+    fd_buffer texts = {.bytes = NULL};
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < graph->boxes.count && status == FD_OK; i++) {
+        status = add(&nodes, &texts, NULL,
+                     fd_graph_key(graph, &graph->boxes.list[i]));
+    }
+    for (uint32_t i = 0; i < graph->edges.count && status == FD_OK; i++) {
+        const fd_edge *edge = &graph->edges.list[i];
+        status = add(&edges, &texts,
+                     fd_groups_label(&graph->groups, edge->caller),
+                     fd_groups_label(&graph->groups, edge->callee));
+    }
+    if (status == FD_OK) {
+        status = texts.status;
+    }
+    if (status == FD_OK) {
+        fd_buffer_text(to, "{");
+        write_sorted(to, "nodes", &nodes, &texts);
+        fd_buffer_text(to, ",\n");
+        write_sorted(to, "edges", &edges, &texts);
+        fd_buffer_text(to, "}\n");
+    }
+    fd_vector_clear(&nodes);
+    fd_vector_clear(&edges);
+    fd_buffer_clear(&texts);
+    return status == FD_OK ? to->status : status;
+}
+
+fd_status
+fd_export_callgraph(const fd_trace *trace, const fd_export_options *options,
+                    fd_buffer *to, fd_error *error)
+{
+    (void)error;
+    fd_export_options every = *options;
+    fd_graph graph;
+    every.style = FD_STYLE_CLASSIC; /* Python alone, nothing folded */
+    fd_status status = fd_graph_make(&graph, trace, &every);
+    if (status == FD_OK) {
+        status = write_both(&graph, to);
+        fd_graph_clear(&graph);
+    }
+    return status;
+}

@@ -1,0 +1,38 @@
+#include "graphs/dot.h"
+
+#include "graphs/dot_styles.h"
+
+enum { LARGE = 250 };
+
+const char *
+fd_dot_limits(const fd_graph *graph)
+{
+    return graph->boxes.count < LARGE
+               ? ""
+               : ", splines=line, nslimit=0.2, nslimit1=0.2, mclimit=0.05";
+}
+
+fd_status
+fd_export_dot(const fd_trace *trace, const fd_export_options *options,
+              fd_buffer *to, fd_error *error)
+{
+    fd_graph graph;
+    if (options->weight == FD_WEIGHT_GPU) {
+        return fd_fail(error, FD_EINVAL,
+                       "a picture has lines by time or calls, not by GPU");
+    }
+    fd_status status = fd_graph_make(&graph, trace, options);
+    if (status != FD_OK) {
+        return status;
+    }
+    fd_dot_picture picture = {.trace = trace, .options = options,
+                              .graph = &graph, .to = to};
+    if (options->style == FD_STYLE_CLASSIC) {
+        fd_dot_classic(&picture);
+    }
+    else {
+        fd_dot_default(&picture);
+    }
+    fd_graph_clear(&graph);
+    return to->status;
+}

@@ -1,0 +1,89 @@
+#include "graphs/dot_styles.h"
+
+#include "graphs/graph_text.h"
+
+#include <string.h>
+
+enum {
+    COLOURS = 10,
+    LINE = 120 /* characters of one path component */
+};
+
+/* Of the edges, by the box that they leave; boxes are numbered along the
+ * call tree, so neighbours differ. */
+static const char *const colours[COLOURS] = {
+    "#E6194B", "#3CB44B", "#4363D8", "#F58231", "#911EB4",
+    "#008080", "#F032E6", "#9A6324", "#000075", "#808000"};
+
+/* Whether `file` lies in a folder of that name. */
+static bool
+in_folder(const char *file, const char *folder)
+{
+    size_t size = strlen(folder);
+    for (const char *at = file; (at = strstr(at, folder)) != NULL; at++) {
+        if ((at == file || at[-1] == '/') && at[size] == '/') {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *
+fill(const fd_dot_picture *p, const fd_box *box)
+{
+    uint32_t node = p->graph->groups.list.list[box->group].node;
+    const char *file = fd_trace_text(p->trace,
+                                     p->trace->nodes.list[node].file);
+    if (in_folder(file, "megatron")) {
+        return "#73FBFD";
+    }
+    return in_folder(file, "deepspeed") ? "#FA8D89" : "#C0C0C0";
+}
+
+/* One path component a line; ':' ends a line too. */
+static void
+label(fd_buffer *to, const char *key)
+{
+    const char *end = key + strlen(key);
+    fd_buffer_text(to, "\"");
+    for (const char *at = key; at < end; at++) {
+        size_t size = strcspn(at, "/:");
+        fd_text_dot(to, at, size, LINE);
+        at += size;
+        fd_buffer_text(to, at < end ? "\\n" : "");
+        /* "aten::mm" has one break. */
+        at += at + 1 < end && at[0] == ':' && at[1] == ':';
+    }
+    fd_buffer_text(to, "\"");
+}
+
+void
+fd_dot_classic(const fd_dot_picture *p)
+{
+    const fd_graph *graph = p->graph;
+    fd_buffer_format(p->to,
+                     "digraph callgraph {\n"
+                     "graph [bgcolor=gray, ratio=compress%s]\n"
+                     "node [shape=plaintext, style=filled, fontsize=16]\n"
+                     "edge [penwidth=2.0]\n",
+                     fd_dot_limits(graph));
+    for (uint32_t i = 0; i < graph->boxes.count; i++) {
+        const fd_box *box = &graph->boxes.list[i];
+        fd_buffer_format(p->to, "n%u [fillcolor=\"%s\", label=", i + 1,
+                         fill(p, box));
+        label(p->to, fd_graph_key(graph, box));
+        fd_buffer_text(p->to, ", tooltip=");
+        fd_dot_box_tooltip(p, box);
+        fd_buffer_text(p->to, "]\n");
+    }
+    for (uint32_t i = 0; i < graph->edges.count; i++) {
+        const fd_edge *edge = &graph->edges.list[i];
+        uint32_t source = graph->box_of[edge->caller];
+        fd_buffer_format(p->to, "n%u -> n%u [color=\"%s\", tooltip=",
+                         source, graph->box_of[edge->callee],
+                         colours[source % COLOURS]);
+        fd_dot_edge_tooltip(p, edge);
+        fd_buffer_text(p->to, "]\n");
+    }
+    fd_buffer_text(p->to, "}\n");
+}

@@ -1,0 +1,280 @@
+#include "graphs/dot_styles.h"
+
+#include "graphs/graph_regions.h"
+#include "graphs/graph_text.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { TITLE = 44, WHERE = 34 };
+
+typedef struct palette {
+    const char *back;
+    const char *line;
+} palette;
+
+/* Of the clusters: a reader's own code, torch, other packages in turn. */
+static const palette palettes[] = {
+    {"#EEF4FB", "#A9C4E4"}, {"#FBF4EA", "#E2C9A0"}, {"#EFF8F0", "#A9D3AE"},
+    {"#F6F0FA", "#CBB3DE"}, {"#FBEFF2", "#E3B1BE"}, {"#EEF7F8", "#A5CFD4"}};
+enum { PALETTES = sizeof palettes / sizeof *palettes };
+
+/* From white to orange-red with the time spent here. The root of the share:
+ * half of all time in one box is rare, and 5 % must be seen. */
+static void
+heat(const fd_dot_picture *p, const fd_box *box)
+{
+    double at = sqrt(fd_dot_share(p, box->own));
+    int green = (int)lround(255 - 150 * at);
+    int blue = (int)lround(255 - 215 * at);
+    fd_buffer_format(p->to, "#FF%02X%02X", (unsigned)green, (unsigned)blue);
+}
+
+static const fd_trace_node *
+node_of(const fd_dot_picture *p, const fd_box *box)
+{
+    return &p->trace->nodes.list[
+        p->graph->groups.list.list[box->group].node];
+}
+
+static const char *
+base_name(const char *file)
+{
+    const char *slash = strrchr(file, '/');
+    return slash == NULL ? file : slash + 1;
+}
+
+/* "GPT.forward"; a script's own code is named by its file. */
+static void
+title(const fd_dot_picture *p, const fd_trace_node *node)
+{
+    fd_buffer text = {.bytes = NULL};
+    const char *name = fd_trace_text(p->trace, node->name);
+    const char *class_name = fd_trace_text(p->trace, node->class_name);
+    if (strcmp(name, "<module>") == 0) {
+        name = base_name(fd_trace_text(p->trace, node->file));
+    }
+    if (class_name[0] != '\0') {
+        fd_buffer_text(&text, class_name);
+        fd_buffer_text(&text, ".");
+    }
+    fd_buffer_text(&text, name);
+    if (node->ambiguous) {
+        fd_buffer_format(&text, "@%u", node->line);
+    }
+    /* record_function("") is legal; Graphviz takes no empty B either. */
+    fd_buffer_text(&text, text.size == 0 ? "(no name)" : "");
+    p->to->status = text.status != FD_OK ? text.status : p->to->status;
+    fd_text_html(p->to, text.bytes, text.size, TITLE);
+    fd_buffer_clear(&text);
+}
+
+/* The end of a path says more than its beginning. */
+static void
+where(const fd_dot_picture *p, const char *file)
+{
+    size_t size = strlen(file);
+    const char *from = size > WHERE ? strchr(file + size - WHERE, '/') : file;
+    from = from == NULL ? base_name(file) : from;
+    fd_buffer_text(p->to, from != file ? "\xE2\x80\xA6" : "");
+    fd_text_html(p->to, from, strlen(from), 2 * WHERE);
+}
+
+/* Lines below the title. Graphviz takes no empty FONT. */
+static void
+open_line(const fd_dot_picture *p, const char *colour)
+{
+    fd_buffer_format(p->to, "<BR/><FONT POINT-SIZE=\"10\" COLOR=\"%s\">",
+                     colour);
+}
+
+static void
+close_line(const fd_dot_picture *p)
+{
+    fd_buffer_text(p->to, "</FONT>");
+}
+
+static void
+module_line(const fd_dot_picture *p, const fd_box *box)
+{
+    open_line(p, "#5B6570");
+    if (box->pattern != 0) {
+        const char *text = fd_groups_label(&p->graph->modules, box->pattern);
+        fd_text_html(p->to, text, strlen(text), TITLE);
+        fd_buffer_format(p->to, " \xC3\x97 %u", box->instances);
+    }
+    else {
+        fd_buffer_format(p->to, "%u modules", box->instances);
+    }
+    close_line(p);
+}
+
+static void
+figures_line(const fd_dot_picture *p, const fd_row *row)
+{
+    open_line(p, "#20262E");
+    if (p->graph->timed) {
+        fd_text_percent(p->to, row->total, p->graph->whole);
+        fd_buffer_text(p->to, " \xC2\xB7 ");
+    }
+    fd_dot_calls(p->to, row->calls);
+    close_line(p);
+}
+
+static void
+label(const fd_dot_picture *p, const fd_box *box)
+{
+    const fd_trace_node *node = node_of(p, box);
+    const char *file = fd_trace_text(p->trace, node->file);
+    const char *name = fd_trace_text(p->trace, node->name);
+    fd_buffer_text(p->to, "<<B>");
+    title(p, node);
+    fd_buffer_text(p->to, "</B>");
+    if (file[0] != '\0' && strcmp(name, "<module>") != 0) {
+        open_line(p, "#5B6570");
+        where(p, file);
+        close_line(p);
+    }
+    if (box->instances > 1) {
+        module_line(p, box);
+    }
+    figures_line(p, fd_graph_row(p->graph, box));
+    fd_buffer_text(p->to, ">");
+}
+
+static void
+write_box(const fd_dot_picture *p, uint32_t at)
+{
+    const fd_box *box = &p->graph->boxes.list[at];
+    fd_buffer_format(p->to, "  n%u [fillcolor=\"", at + 1);
+    heat(p, box);
+    fd_buffer_text(p->to, "\", label=");
+    label(p, box);
+    fd_buffer_text(p->to, ", tooltip=");
+    fd_dot_box_tooltip(p, box);
+    fd_buffer_text(p->to, "]\n");
+    if (box->above != 0) {
+        fd_buffer_format(p->to, "  n%u -> n%u [style=invis, weight=0]\n",
+                         box->above, at + 1);
+    }
+}
+
+static const palette *
+look_of(const char *package, uint32_t number)
+{
+    if (strcmp(package, "project") == 0) {
+        return &palettes[0];
+    }
+    return strcmp(package, "torch") == 0
+               ? &palettes[1]
+               : &palettes[2 + number % (PALETTES - 2)];
+}
+
+static void
+write_cluster(const fd_dot_picture *p, uint32_t region, uint32_t package)
+{
+    const char *name = fd_groups_label(&p->graph->packages, package);
+    const palette *look = look_of(name, package);
+    fd_buffer_format(p->to, "subgraph cluster_%u {\n  label=\"", region);
+    fd_text_dot(p->to, name, strlen(name), TITLE);
+    fd_buffer_text(p->to, "\" tooltip=\"");
+    fd_text_tooltip(p->to, name, strlen(name), TITLE);
+    fd_buffer_format(p->to,
+                     "\" bgcolor=\"%s\" color=\"%s\" labelloc=t "
+                     "fontcolor=\"#5B6570\"\n",
+                     look->back, look->line);
+    for (uint32_t i = 0; i < p->graph->boxes.count; i++) {
+        if (p->graph->boxes.list[i].region == region) {
+            write_box(p, i);
+        }
+    }
+    fd_buffer_text(p->to, "}\n");
+}
+
+static void
+write_clusters(const fd_dot_picture *p)
+{
+    uint32_t written = 0; /* regions are numbered as boxes meet them */
+    for (uint32_t i = 0; i < p->graph->boxes.count; i++) {
+        const fd_box *box = &p->graph->boxes.list[i];
+        if (box->region > written) {
+            written = box->region;
+            write_cluster(p, written, box->package);
+        }
+    }
+}
+
+static uint64_t
+size_of(const fd_dot_picture *p, const fd_edge *edge)
+{
+    return p->options->weight == FD_WEIGHT_CALLS ? edge->calls : edge->total;
+}
+
+/* How hard Graphviz pulls at an edge. Inside a cluster the expensive path is
+ * drawn straight. Between clusters it is the deepest caller that counts: the
+ * layout may draw such edges upwards, and a cluster belongs below its callers
+ * and not beside them. */
+static int
+pull(const fd_dot_picture *p, const fd_edge *edge, const uint32_t *depths,
+     double size)
+{
+    const fd_graph *graph = p->graph;
+    const fd_box *caller = &graph->boxes.list[graph->box_of[edge->caller] - 1];
+    const fd_box *callee = &graph->boxes.list[graph->box_of[edge->callee] - 1];
+    if (caller->region == callee->region) {
+        return 1 + (int)(20 * size);
+    }
+    return caller->depth + 1 == depths[callee->region] ? 20 : 1;
+}
+
+static void
+write_edge(const fd_dot_picture *p, const fd_edge *edge,
+           const uint32_t *depths, uint64_t largest)
+{
+    double size = sqrt((double)size_of(p, edge) / (double)largest);
+    fd_buffer_format(p->to, "n%u -> n%u [penwidth=%.2f, weight=%d, tooltip=",
+                     p->graph->box_of[edge->caller],
+                     p->graph->box_of[edge->callee], 0.7 + 4.3 * size,
+                     pull(p, edge, depths, size));
+    fd_dot_edge_tooltip(p, edge);
+    fd_buffer_text(p->to, "]\n");
+}
+
+static void
+write_edges(const fd_dot_picture *p)
+{
+    uint64_t largest = 1;
+    uint32_t *depths = fd_calloc(p->graph->regions + 1, sizeof *depths);
+    if (depths == NULL) {
+        p->to->status = FD_ENOMEM;
+        return;
+    }
+    fd_regions_depths(p->graph, depths);
+    for (uint32_t i = 0; i < p->graph->edges.count; i++) {
+        uint64_t size = size_of(p, &p->graph->edges.list[i]);
+        largest = size > largest ? size : largest;
+    }
+    for (uint32_t i = 0; i < p->graph->edges.count; i++) {
+        write_edge(p, &p->graph->edges.list[i], depths, largest);
+    }
+    fd_free(depths);
+}
+
+void
+fd_dot_default(const fd_dot_picture *p)
+{
+    fd_buffer_format(
+        p->to,
+        "digraph callgraph {\n"
+        "graph [fontname=\"Helvetica,Arial,sans-serif\", fontsize=11, "
+        "labelloc=b, labeljust=l, ranksep=0.35, nodesep=0.2, style=rounded%s]\n"
+        "node [shape=box, style=\"rounded,filled\", color=\"#8893A0\", "
+        "fontname=\"Helvetica,Arial,sans-serif\", fontsize=13, "
+        "margin=\"0.1,0.05\"]\n"
+        "edge [color=\"#5F6B7A\", arrowsize=0.7]\n",
+        fd_dot_limits(p->graph));
+    fd_dot_legend(p);
+    write_clusters(p);
+    write_edges(p);
+    fd_buffer_text(p->to, "}\n");
+}

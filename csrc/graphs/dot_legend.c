@@ -1,0 +1,94 @@
+#include "graphs/dot_styles.h"
+
+#include "graphs/graph_text.h"
+
+#include <math.h>
+#include <stdio.h>
+
+double
+fd_dot_share(const fd_dot_picture *p, uint64_t part)
+{
+    double whole = (double)p->graph->whole;
+    double found = whole > 0 ? (double)part / whole : 0;
+    return found < 1 ? found : 1;
+}
+
+/* "hidden: 325 functions of torch, ..." */
+static void
+hidden(const fd_dot_picture *p, uint32_t *parts, uint32_t count,
+       const char *what)
+{
+    if (count == 0) {
+        return;
+    }
+    fd_buffer_text(p->to, *parts == 0 ? "<BR ALIGN=\"LEFT\"/>hidden: " : ", ");
+    fd_text_count(p->to, count);
+    fd_buffer_format(p->to, " %s", what);
+    ++*parts;
+}
+
+/* The share that all small functions are below: what was asked for, or more
+ * when there were too many, in tenths of a percent. */
+static double
+small_percent(const fd_dot_picture *p)
+{
+    const fd_folding *folding = &p->graph->folding;
+    double largest = 100 * fd_dot_share(p, folding->small);
+    return largest < folding->min_percent ? folding->min_percent
+                                          : floor(largest * 10 + 1) / 10;
+}
+
+static void
+write_hidden(const fd_dot_picture *p)
+{
+    const uint32_t *functions = p->graph->folding.functions;
+    const uint32_t *operators = p->graph->folding.operators;
+    uint32_t parts = 0;
+    char small[64];
+    snprintf(small, sizeof small, "under %g %%", small_percent(p));
+    hidden(p, &parts, functions[FD_FOLDED_TORCH],
+           functions[FD_FOLDED_TORCH] == 1 ? "function of torch"
+                                           : "functions of torch");
+    hidden(p, &parts, functions[FD_FOLDED_OTHER], "of the standard library");
+    hidden(p, &parts, functions[FD_FOLDED_INNER],
+           "comprehensions and wrappers");
+    hidden(p, &parts, functions[FD_SMALL] + operators[FD_SMALL], small);
+    hidden(p, &parts, functions[FD_JOINED] + operators[FD_JOINED],
+           "joined (--contract)");
+    hidden(p, &parts, functions[FD_DELETED] + operators[FD_DELETED],
+           "deleted (--hide)");
+    fd_buffer_text(p->to, parts > 0 ? "<BR ALIGN=\"LEFT\"/>" : "");
+}
+
+static void
+write_facts(const fd_dot_picture *p)
+{
+    const fd_trace *trace = p->trace;
+    int rank = p->options->rank;
+    if (rank >= 0) {
+        fd_buffer_format(p->to, "rank %u", trace->ranks.list[rank].rank);
+    }
+    else {
+        fd_buffer_format(p->to, "%u rank%s", trace->ranks.count,
+                         trace->ranks.count == 1 ? "" : "s");
+    }
+    if (p->graph->timed) {
+        fd_buffer_text(p->to, ", ");
+        fd_text_time(p->to, p->graph->whole);
+        fd_buffer_text(p->to, " of CPU time in main threads. Colour: time in "
+                              "the function and what is folded into it.");
+    }
+    fd_buffer_format(p->to, " Width of lines: %s.",
+                     p->options->weight == FD_WEIGHT_CALLS || !p->graph->timed
+                         ? "calls"
+                         : "time");
+}
+
+void
+fd_dot_legend(const fd_dot_picture *p)
+{
+    fd_buffer_text(p->to, "label=<<FONT POINT-SIZE=\"11\" COLOR=\"#444C55\">");
+    write_facts(p);
+    write_hidden(p);
+    fd_buffer_text(p->to, "</FONT>>\n");
+}

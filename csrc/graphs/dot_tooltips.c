@@ -1,0 +1,91 @@
+#include "graphs/dot_styles.h"
+
+#include "graphs/graph_text.h"
+
+#include <string.h>
+
+/* A name of any length is legal; a tooltip of any length is not readable. */
+enum { TOOLTIP_NAME = 1000 };
+
+static void
+name(const fd_dot_picture *p, uint32_t group)
+{
+    const char *key = fd_groups_label(&p->graph->groups, group);
+    fd_text_tooltip(p->to, key, strlen(key), TOOLTIP_NAME);
+}
+
+void
+fd_dot_calls(fd_buffer *to, uint64_t count)
+{
+    if (count == 0) {
+        fd_buffer_text(to, "already running");
+        return;
+    }
+    fd_text_count(to, count);
+    fd_buffer_text(to, count == 1 ? " call" : " calls");
+}
+
+static void
+duration(const fd_dot_picture *p, const char *title, uint64_t time)
+{
+    fd_buffer_format(p->to, "\\n%s ", title);
+    fd_text_time(p->to, time);
+    fd_buffer_text(p->to, " (");
+    fd_text_count(p->to, time);
+    fd_buffer_text(p->to, " ns, ");
+    fd_text_percent(p->to, time, p->graph->whole);
+    fd_buffer_text(p->to, ")");
+}
+
+static void
+timed_part(const fd_dot_picture *p, const fd_box *box, const fd_row *row)
+{
+    duration(p, "total", row->total);
+    duration(p, "self", row->self);
+    duration(p, "self and what is folded into it", box->own);
+    if (row->backward > 0) {
+        duration(p, "backward of what it made", (uint64_t)row->backward);
+    }
+}
+
+static void
+further(const fd_dot_picture *p, uint64_t count, const char *one,
+        const char *many)
+{
+    if (count > 0) {
+        fd_buffer_text(p->to, ", ");
+        fd_text_count(p->to, count);
+        fd_buffer_text(p->to, count == 1 ? one : many);
+    }
+}
+
+void
+fd_dot_box_tooltip(const fd_dot_picture *p, const fd_box *box)
+{
+    const fd_row *row = fd_graph_row(p->graph, box);
+    fd_buffer_text(p->to, "\"");
+    name(p, box->group);
+    fd_buffer_text(p->to, "\\n");
+    fd_dot_calls(p->to, row->calls);
+    further(p, row->resumes, " resume", " resumes");
+    further(p, row->ops, " operator below", " operators below");
+    if (p->graph->timed) {
+        timed_part(p, box, row);
+    }
+    fd_buffer_text(p->to, "\"");
+}
+
+void
+fd_dot_edge_tooltip(const fd_dot_picture *p, const fd_edge *edge)
+{
+    fd_buffer_text(p->to, "\"");
+    name(p, edge->caller);
+    fd_buffer_text(p->to, " -&gt; ");
+    name(p, edge->callee);
+    fd_buffer_text(p->to, "\\n");
+    fd_dot_calls(p->to, edge->calls);
+    if (p->graph->timed) {
+        duration(p, "total", edge->total);
+    }
+    fd_buffer_text(p->to, "\"");
+}

@@ -1,0 +1,158 @@
+#include "graphs/graph_regions.h"
+
+#include "base/map.h"
+
+enum { LEAVES_A_LINE = 5, LEVELS = 3 };
+
+/* By box: the box that spends most in calling it, among those that come
+ * before it in the call tree (so that there is no cycle); 0 without. */
+static fd_status
+main_callers(const fd_graph *graph, uint32_t **callers)
+{
+    uint32_t *list = fd_calloc(graph->boxes.count + 1, sizeof *list);
+    uint64_t *most = fd_calloc(graph->boxes.count + 1, sizeof *most);
+    if (list == NULL || most == NULL) {
+        fd_free(list);
+        fd_free(most);
+        return FD_ENOMEM;
+    }
+    for (uint32_t i = 0; i < graph->edges.count; i++) {
+        const fd_edge *edge = &graph->edges.list[i];
+        uint32_t caller = graph->box_of[edge->caller];
+        uint32_t callee = graph->box_of[edge->callee];
+        if (caller < callee
+            && (list[callee] == 0 || edge->total > most[callee])) {
+            list[callee] = caller;
+            most[callee] = edge->total;
+        }
+    }
+    fd_free(most);
+    *callers = list;
+    return FD_OK;
+}
+
+/* The region of `package` below region `above`. */
+static uint32_t
+region_below(fd_graph *graph, fd_map *known, uint32_t above,
+             uint32_t package)
+{
+    uint64_t key = (uint64_t)above << 32 | package;
+    uint32_t region = fd_map_get(known, key);
+    if (region != 0) {
+        return region;
+    }
+    return fd_map_put(known, key, graph->regions + 1) == FD_OK
+               ? ++graph->regions
+               : 0;
+}
+
+fd_status
+fd_regions_make(fd_graph *graph)
+{
+    fd_map known = {.entries = NULL};
+    uint32_t *callers = NULL;
+    fd_status status = main_callers(graph, &callers);
+    for (uint32_t i = 0; i < graph->boxes.count && status == FD_OK; i++) {
+        fd_box *box = &graph->boxes.list[i];
+        uint32_t at = callers[i + 1];
+        const fd_box *caller = at == 0 ? NULL : &graph->boxes.list[at - 1];
+        box->region = caller != NULL && caller->package == box->package
+                          ? caller->region
+                          : region_below(graph, &known,
+                                         caller == NULL ? 0 : caller->region,
+                                         box->package);
+        status = box->region == 0 ? FD_ENOMEM : FD_OK;
+    }
+    fd_map_clear(&known);
+    fd_free(callers);
+    return status;
+}
+
+typedef FD_VECTOR(uint32_t) leaves; /* boxes */
+
+/* Whether the boxes hang at much the same height. Boxes at many heights
+ * would be tied together over a long way. */
+static bool
+is_level(const fd_graph *graph, const leaves *found)
+{
+    uint32_t least = UINT32_MAX;
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < found->count; i++) {
+        uint32_t depth = graph->boxes.list[found->list[i]].depth;
+        least = depth < least ? depth : least;
+        most = depth > most ? depth : most;
+    }
+    return found->count > 0 && most - least <= LEVELS;
+}
+
+/* Line after line: each leaf below the one a line's length before it. */
+static void
+stack(fd_graph *graph, const leaves *found)
+{
+    uint32_t lines = (found->count + LEAVES_A_LINE - 1) / LEAVES_A_LINE;
+    uint32_t length = (found->count + lines - 1) / lines;
+    for (uint32_t i = length; i < found->count; i++) {
+        graph->boxes.list[found->list[i]].above = found->list[i - length] + 1;
+    }
+}
+
+/* How far each box is from the top, and whether it calls another. Edges are
+ * sorted by caller and boxes are in the same order, so one pass does. */
+static void
+measure(fd_graph *graph, bool *calls)
+{
+    for (uint32_t i = 0; i < graph->edges.count; i++) {
+        const fd_edge *edge = &graph->edges.list[i];
+        uint32_t caller = graph->box_of[edge->caller] - 1;
+        uint32_t callee = graph->box_of[edge->callee] - 1;
+        fd_box *above = &graph->boxes.list[caller];
+        fd_box *below = &graph->boxes.list[callee];
+        calls[caller] = calls[caller] || caller != callee;
+        if (caller < callee && below->depth <= above->depth) {
+            below->depth = above->depth + 1;
+        }
+    }
+}
+
+fd_status
+fd_regions_stack(fd_graph *graph)
+{
+    bool *calls = fd_calloc(graph->boxes.count + 1, sizeof *calls);
+    if (calls == NULL) {
+        return FD_ENOMEM;
+    }
+    measure(graph, calls);
+    leaves found = {NULL, 0, 0};
+    fd_status status = fd_vector_reserve(&found, graph->boxes.count);
+    for (uint32_t r = 1; r <= graph->regions && status == FD_OK; r++) {
+        found.count = 0;
+        for (uint32_t i = 0; i < graph->boxes.count; i++) {
+            if (graph->boxes.list[i].region == r && !calls[i]) {
+                found.list[found.count++] = i;
+            }
+        }
+        if (is_level(graph, &found)) {
+            stack(graph, &found);
+        }
+    }
+    fd_vector_clear(&found);
+    fd_free(calls);
+    return status;
+}
+
+void
+fd_regions_depths(const fd_graph *graph, uint32_t *depths)
+{
+    for (uint32_t i = 0; i < graph->edges.count; i++) {
+        const fd_edge *edge = &graph->edges.list[i];
+        const fd_box *caller
+            = &graph->boxes.list[graph->box_of[edge->caller] - 1];
+        const fd_box *callee
+            = &graph->boxes.list[graph->box_of[edge->callee] - 1];
+        uint32_t *depth = &depths[callee->region];
+        if (caller->region != callee->region && caller < callee
+            && *depth <= caller->depth) {
+            *depth = caller->depth + 1;
+        }
+    }
+}

@@ -1,0 +1,23 @@
+/* Regions: the clusters of a picture. Boxes of one package that call each
+ * other. One cluster for all of a package would turn a path that leaves the
+ * package and comes back (train_step -> DistributedDataParallel.forward ->
+ * GPT.forward) upside down: the layout keeps a cluster in one place. */
+#ifndef FD_GRAPH_REGIONS_H
+#define FD_GRAPH_REGIONS_H
+
+#include "graphs/box_graph.h"
+
+/* Sets the region of every box: that of its main caller when both are of one
+ * package, else one that it shares with the boxes of its package whose main
+ * callers are in the same region. */
+fd_status fd_regions_make(fd_graph *graph);
+
+/* Sets fd_box.depth and fd_box.above. Twenty boxes that call nothing drawn,
+ * side by side, make a picture nobody can read: those of a region are put on
+ * several lines. */
+fd_status fd_regions_stack(fd_graph *graph);
+
+/* By region: the depth of the deepest box outside that calls into it, + 1. */
+void fd_regions_depths(const fd_graph *graph, uint32_t *depths);
+
+#endif

@@ -1,0 +1,205 @@
+#include "graphs/graph_text.h"
+
+#include "base/utf8.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool
+fd_glob_matches(const char *glob, const char *text)
+{
+    const char *star = NULL; /* the last one, and where it may end next */
+    const char *retry = NULL;
+    while (*text != '\0') {
+        if (*glob == '*') {
+            star = glob++;
+            retry = text;
+        }
+        else if (*glob == '?' || *glob == *text) {
+            glob++;
+            text++;
+        }
+        else if (star != NULL) {
+            glob = star + 1;
+            text = ++retry;
+        }
+        else {
+            return false;
+        }
+    }
+    while (*glob == '*') {
+        glob++;
+    }
+    return *glob == '\0';
+}
+
+/* Whether XML allows this character of `length` bytes, 0 of bad UTF-8: XML
+ * knows no controls and neither U+FFFE nor U+FFFF. */
+static bool
+is_xml(const char *text, size_t length)
+{
+    unsigned char first = (unsigned char)text[0];
+    bool control = first < 0x20 || first == 0x7F;
+    bool not_a_character = length == 3 && first == 0xEF
+                           && (unsigned char)text[1] == 0xBF
+                           && (unsigned char)text[2] >= 0xBE;
+    return length > 0 && !control && !not_a_character;
+}
+
+typedef const char *escaping(char one);
+
+static void
+escaped(fd_buffer *to, const char *text, size_t size, size_t limit,
+        escaping *escape)
+{
+    size_t written = 0;
+    for (size_t at = 0; at < size; written++) {
+        if (written == limit) {
+            fd_buffer_text(to, "\xE2\x80\xA6");
+            return;
+        }
+        const char *instead = escape(text[at]);
+        size_t length = fd_utf8_length(text + at, size - at);
+        if (instead != NULL) {
+            fd_buffer_text(to, instead);
+        }
+        else if (is_xml(text + at, length)) {
+            fd_buffer_bytes(to, text + at, length);
+        }
+        else {
+            fd_buffer_text(to, "\xEF\xBF\xBD");
+        }
+        at += length > 0 ? length : 1;
+    }
+}
+
+/* Graphviz decodes entities in labels and passes them on in tooltips. */
+static const char *
+escape_dot(char one)
+{
+    switch (one) {
+    case '"':
+        return "\\\"";
+    case '\\':
+        return "\\\\";
+    case '\n':
+        return "\\n";
+    case '&':
+        return "&amp;";
+    case '<':
+        return "&lt;";
+    case '>':
+        return "&gt;";
+    default:
+        return NULL;
+    }
+}
+
+/* Graphviz takes "\\N" in a tooltip and in HTML apart twice, and how often
+ * depends on its version. */
+#define FULL_WIDTH_BACKSLASH "\xEF\xBC\xBC"
+
+static const char *
+escape_tooltip(char one)
+{
+    return one == '\\' ? FULL_WIDTH_BACKSLASH : escape_dot(one);
+}
+
+static const char *
+escape_html(char one)
+{
+    switch (one) {
+    case '"':
+        return "&quot;";
+    case '\\':
+        return FULL_WIDTH_BACKSLASH;
+    case '\n':
+        return " ";
+    case '&':
+        return "&amp;";
+    case '<':
+        return "&lt;";
+    case '>':
+        return "&gt;";
+    default:
+        return NULL;
+    }
+}
+
+static const char *
+escape_xml(char one)
+{
+    return one == '\\' ? "\\" : escape_html(one);
+}
+
+void
+fd_text_xml(fd_buffer *to, const char *text, size_t size)
+{
+    escaped(to, text, size, SIZE_MAX, escape_xml);
+}
+
+void
+fd_text_dot(fd_buffer *to, const char *text, size_t size, size_t limit)
+{
+    escaped(to, text, size, limit, escape_dot);
+}
+
+void
+fd_text_tooltip(fd_buffer *to, const char *text, size_t size, size_t limit)
+{
+    escaped(to, text, size, limit, escape_tooltip);
+}
+
+void
+fd_text_html(fd_buffer *to, const char *text, size_t size, size_t limit)
+{
+    escaped(to, text, size, limit, escape_html);
+}
+
+/* Three digits of a value that is at least 0. */
+static void
+three_digits(fd_buffer *to, double value, const char *unit)
+{
+    int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+    fd_buffer_format(to, "%.*f %s", decimals, value, unit);
+}
+
+void
+fd_text_time(fd_buffer *to, uint64_t nanoseconds)
+{
+    double value = (double)nanoseconds;
+    if (value < 999.5) {
+        fd_buffer_format(to, "%.0f ns", value);
+    }
+    else if (value < 999.5e3) {
+        three_digits(to, value / 1e3, "\xC2\xB5s");
+    }
+    else if (value < 999.5e6) {
+        three_digits(to, value / 1e6, "ms");
+    }
+    else {
+        three_digits(to, value / 1e9, "s");
+    }
+}
+
+void
+fd_text_count(fd_buffer *to, uint64_t count)
+{
+    char digits[24];
+    int size = snprintf(digits, sizeof digits, "%llu",
+                        (unsigned long long)count);
+    for (int i = 0; i < size; i++) {
+        if (i > 0 && (size - i) % 3 == 0) {
+            fd_buffer_text(to, " ");
+        }
+        fd_buffer_bytes(to, &digits[i], 1);
+    }
+}
+
+void
+fd_text_percent(fd_buffer *to, uint64_t part, uint64_t whole)
+{
+    double percent = whole > 0 ? 100 * (double)part / (double)whole : 0;
+    int decimals = percent >= 99.95 || part == 0 ? 0 : percent < 0.1 ? 2 : 1;
+    fd_buffer_format(to, "%.*f %%", decimals, percent);
+}

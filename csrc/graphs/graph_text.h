@@ -1,0 +1,34 @@
+/* Texts for people in files for programs: matching, escaping, units. */
+#ifndef FD_GRAPH_TEXT_H
+#define FD_GRAPH_TEXT_H
+
+#include "base/buffer.h"
+
+#include <stdbool.h>
+
+/* Whether all of `text` matches: '*' any run, '?' one byte, all else itself.
+ * No backtracking beyond the last star: at most size * size steps. */
+bool fd_glob_matches(const char *glob, const char *text);
+
+/* Append a text for the inside of "..." in dot: a label or a tooltip, or for
+ * an HTML-like label. At most `limit` characters, then an ellipsis. What is
+ * no character of XML (bad UTF-8, controls) becomes U+FFFD; a backslash
+ * becomes a full-width one where Graphviz knows no way to write it. */
+void fd_text_dot(fd_buffer *to, const char *text, size_t size, size_t limit);
+void fd_text_tooltip(fd_buffer *to, const char *text, size_t size,
+                     size_t limit);
+void fd_text_html(fd_buffer *to, const char *text, size_t size, size_t limit);
+
+/* Append a text for XML, all of it. */
+void fd_text_xml(fd_buffer *to, const char *text, size_t size);
+
+/* "1.24 s", "80 ms", "3.1 us": three digits. */
+void fd_text_time(fd_buffer *to, uint64_t nanoseconds);
+
+/* "1 234 567" */
+void fd_text_count(fd_buffer *to, uint64_t count);
+
+/* "12.5 %", "0.04 %"; nothing of nothing is 0. */
+void fd_text_percent(fd_buffer *to, uint64_t part, uint64_t whole);
+
+#endif

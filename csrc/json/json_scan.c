@@ -1,0 +1,492 @@
+#include "json/json_scan.h"
+
+#include "base/budget.h"
+#include "base/utf8.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define EVERY(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+/* What is open around the value: objects and arrays. */
+typedef struct nest {
+    uint32_t depth;
+    bool object[FD_SCAN_DEPTH];
+} nest;
+
+void
+fd_scan_begin(fd_scan *scan, const char *at, const char *end)
+{
+    scan->at = at;
+    scan->end = end;
+    scan->repairs.count = 0;
+}
+
+void
+fd_scan_clear(fd_scan *scan)
+{
+    fd_vector_clear(&scan->repairs);
+}
+
+void
+fd_scan_space(fd_scan *scan)
+{
+    const char *at = scan->at;
+    while (at < scan->end
+           && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')) {
+        at++;
+    }
+    scan->at = at;
+}
+
+static fd_scan_result
+repair(fd_scan *scan, const char *from, size_t size, const char *good)
+{
+    if (scan->forgets) {
+        return FD_SCAN_OK;
+    }
+    fd_repair entry = {{from, from + size}, ""};
+    snprintf(entry.good, sizeof entry.good, "%s", good);
+    if (scan->repairs.count >= fd_budget(FD_SCAN_REPAIRS)) {
+        return FD_SCAN_BAD;
+    }
+    return fd_vector_push(&scan->repairs, entry) == FD_OK ? FD_SCAN_OK
+                                                          : FD_SCAN_ENOMEM;
+}
+
+/* Whether a byte of a string needs a look: a quote, a backslash, a control
+ * character, or no ASCII. */
+static bool
+is_odd(char c)
+{
+    return (unsigned char)c < 0x20 || (unsigned char)c >= 0x80 || c == '"'
+           || c == '\\';
+}
+
+/* The first odd byte, eight at a time. A place of the word whose byte is odd
+ * gets its top bit set; what a borrow sets wrongly lies above one that is set
+ * rightly, so the lowest is right, and the lowest is the first in memory where
+ * bytes lie so. */
+static const char *
+find_odd(const char *at, const char *end)
+{
+    for (; end - at >= 8; at += 8) {
+        uint64_t word;
+        memcpy(&word, at, 8);
+        uint64_t quote = word ^ EVERY('"');
+        uint64_t slash = word ^ EVERY('\\');
+        uint64_t odd = ((quote - EVERY(1)) | (slash - EVERY(1))
+                        | (word - EVERY(0x20)) | word)
+                       & EVERY(0x80);
+        if (odd != 0) {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+            return at + __builtin_ctzll(odd) / 8;
+#else
+            break;
+#endif
+        }
+    }
+    while (at < end && !is_odd(*at)) {
+        at++;
+    }
+    return at;
+}
+
+static bool
+is_hex(const char *at)
+{
+    for (int i = 0; i < 4; i++) {
+        char c = at[i];
+        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')
+              || (c >= 'A' && c <= 'F'))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A backslash and what it escapes. */
+static fd_scan_result
+escape(fd_scan *scan)
+{
+    const char *at = scan->at;
+    if (scan->end - at < 2) {
+        return FD_SCAN_CUT;
+    }
+    if (at[1] == 'u') {
+        if (scan->end - at < 6) {
+            return FD_SCAN_CUT;
+        }
+        if (is_hex(at + 2)) {
+            scan->at += 6;
+            return FD_SCAN_OK;
+        }
+    }
+    else if (at[1] != '\0' && strchr("\"\\/bfnrt", at[1]) != NULL) {
+        scan->at += 2;
+        return FD_SCAN_OK;
+    }
+    scan->at++;
+    return repair(scan, at, 1, "\\\\");
+}
+
+static fd_scan_result
+odd_byte(fd_scan *scan)
+{
+    const char *at = scan->at;
+    unsigned char c = (unsigned char)*at;
+    if (c == '\\') {
+        return escape(scan);
+    }
+    if (c < 0x20) {
+        char text[8];
+        snprintf(text, sizeof text, "\\u%04x", c);
+        scan->at++;
+        return repair(scan, at, 1, text);
+    }
+    size_t length = fd_utf8_length(at, (size_t)(scan->end - at));
+    if (length > 0) {
+        scan->at += length;
+        return FD_SCAN_OK;
+    }
+    if (scan->end - at < 4) {
+        return FD_SCAN_CUT;
+    }
+    scan->at++;
+    return repair(scan, at, 1, "\xEF\xBF\xBD");
+}
+
+static fd_scan_result
+string(fd_scan *scan)
+{
+    scan->at++;
+    for (;;) {
+        scan->at = find_odd(scan->at, scan->end);
+        if (scan->at == scan->end) {
+            return FD_SCAN_CUT;
+        }
+        if (*scan->at == '"') {
+            scan->at++;
+            return FD_SCAN_OK;
+        }
+        fd_scan_result result = odd_byte(scan);
+        if (result != FD_SCAN_OK) {
+            return result;
+        }
+    }
+}
+
+static bool
+digits(fd_scan *scan)
+{
+    const char *from = scan->at;
+    while (scan->at < scan->end && *scan->at >= '0' && *scan->at <= '9') {
+        scan->at++;
+    }
+    return scan->at > from;
+}
+
+static bool
+passes(fd_scan *scan, char one, char other)
+{
+    bool there = scan->at < scan->end
+                 && (*scan->at == one || *scan->at == other);
+    scan->at += there;
+    return there;
+}
+
+static fd_scan_result
+number(fd_scan *scan)
+{
+    bool good = passes(scan, '0', '0') || digits(scan);
+    if (good && passes(scan, '.', '.')) {
+        good = digits(scan);
+    }
+    if (good && passes(scan, 'e', 'E')) {
+        passes(scan, '+', '-');
+        good = digits(scan);
+    }
+    return scan->at == scan->end ? FD_SCAN_CUT
+           : good                ? FD_SCAN_OK
+                                 : FD_SCAN_BAD;
+}
+
+/* A word, or the rest of one after `from`. */
+static fd_scan_result
+word(fd_scan *scan, const char *from, const char *text, bool is_json)
+{
+    size_t size = strlen(text);
+    size_t there = (size_t)(scan->end - scan->at);
+    if (memcmp(scan->at, text, there < size ? there : size) != 0) {
+        return FD_SCAN_BAD;
+    }
+    if (there <= size) {
+        return FD_SCAN_CUT;
+    }
+    scan->at += size;
+    return is_json ? FD_SCAN_OK
+                   : repair(scan, from, (size_t)(scan->at - from), "null");
+}
+
+static fd_scan_result
+scalar(fd_scan *scan)
+{
+    const char *from = scan->at;
+    if (*scan->at == '-' && ++scan->at == scan->end) {
+        return FD_SCAN_CUT;
+    }
+    char c = *scan->at;
+    if (c >= '0' && c <= '9') {
+        return number(scan);
+    }
+    switch (c) {
+    case 'N': return word(scan, from, "NaN", false);
+    case 'n':
+        if (from == scan->at && scan->end - from > 1 && from[1] == 'u') {
+            return word(scan, from, "null", true);
+        }
+        return word(scan, from, "nan", false);
+    case 'I': return word(scan, from, "Infinity", false);
+    case 'i': return word(scan, from, "inf", false);
+    default: break;
+    }
+    return from < scan->at ? FD_SCAN_BAD
+           : c == '"'      ? string(scan)
+           : c == 't'      ? word(scan, from, "true", true)
+           : c == 'f'      ? word(scan, from, "false", true)
+                           : FD_SCAN_BAD;
+}
+
+fd_scan_result
+fd_scan_mark(fd_scan *scan, char wanted)
+{
+    fd_scan_space(scan);
+    if (scan->at == scan->end) {
+        return FD_SCAN_CUT;
+    }
+    if (*scan->at != wanted) {
+        return FD_SCAN_BAD;
+    }
+    scan->at++;
+    return FD_SCAN_OK;
+}
+
+static fd_scan_result
+name_and_colon(fd_scan *scan, fd_span *name)
+{
+    fd_scan_result result = fd_scan_mark(scan, '"');
+    if (result != FD_SCAN_OK) {
+        return result;
+    }
+    name->from = scan->at--;
+    result = string(scan);
+    name->to = scan->at - 1;
+    if (result == FD_SCAN_OK) {
+        result = fd_scan_mark(scan, ':');
+    }
+    if (result == FD_SCAN_OK) {
+        fd_scan_space(scan);
+    }
+    return result;
+}
+
+fd_scan_result
+fd_scan_member(fd_scan *scan, bool first, fd_span *name)
+{
+    fd_scan_space(scan);
+    if (scan->at == scan->end) {
+        return FD_SCAN_CUT;
+    }
+    if (*scan->at == '}') {
+        scan->at++;
+        return FD_SCAN_DONE;
+    }
+    fd_scan_result result = first ? FD_SCAN_OK : fd_scan_mark(scan, ',');
+    return result == FD_SCAN_OK ? name_and_colon(scan, name) : result;
+}
+
+/* A value, or the begin of one: DONE says that its first item is due. */
+static fd_scan_result
+begin_value(fd_scan *scan, nest *open)
+{
+    fd_scan_space(scan);
+    if (scan->at == scan->end) {
+        return FD_SCAN_CUT;
+    }
+    char c = *scan->at;
+    if (c != '{' && c != '[') {
+        return scalar(scan);
+    }
+    if (open->depth == FD_SCAN_DEPTH) {
+        return FD_SCAN_DEEP;
+    }
+    scan->at++;
+    fd_scan_space(scan);
+    if (scan->at < scan->end && *scan->at == (c == '{' ? '}' : ']')) {
+        scan->at++;
+        return FD_SCAN_OK;
+    }
+    open->object[open->depth++] = c == '{';
+    fd_span name;
+    fd_scan_result result = c == '{' ? name_and_colon(scan, &name)
+                                     : FD_SCAN_OK;
+    return result == FD_SCAN_OK ? FD_SCAN_DONE : result;
+}
+
+/* What follows a value: DONE says that another item is due. */
+static fd_scan_result
+end_value(fd_scan *scan, nest *open)
+{
+    while (open->depth > 0) {
+        bool object = open->object[open->depth - 1];
+        fd_scan_space(scan);
+        if (scan->at == scan->end) {
+            return FD_SCAN_CUT;
+        }
+        char c = *scan->at;
+        if (c == ',') {
+            scan->at++;
+            fd_span name;
+            fd_scan_result result = object ? name_and_colon(scan, &name)
+                                           : FD_SCAN_OK;
+            return result == FD_SCAN_OK ? FD_SCAN_DONE : result;
+        }
+        if (c != (object ? '}' : ']')) {
+            return FD_SCAN_BAD;
+        }
+        scan->at++;
+        open->depth--;
+    }
+    return FD_SCAN_OK;
+}
+
+fd_scan_result
+fd_scan_value(fd_scan *scan)
+{
+    nest open;
+    open.depth = 0;
+    fd_scan_result result;
+    do {
+        result = begin_value(scan, &open);
+        if (result == FD_SCAN_OK) {
+            result = end_value(scan, &open);
+        }
+    } while (result == FD_SCAN_DONE);
+    return result;
+}
+
+bool
+fd_scan_find(fd_span object, const char *name, fd_span *value)
+{
+    fd_scan scan = {.at = object.from, .end = object.to, .forgets = true};
+    fd_span found;
+    bool any = false;
+    fd_scan_result result = fd_scan_mark(&scan, '{');
+    bool first = true;
+    while (result == FD_SCAN_OK
+           && (result = fd_scan_member(&scan, first, &found)) == FD_SCAN_OK) {
+        const char *from = scan.at;
+        result = fd_scan_value(&scan);
+        if (result == FD_SCAN_OK && fd_span_is(found, name)) {
+            *value = (fd_span){from, scan.at};
+            any = true;
+        }
+        first = false;
+    }
+    return any;
+}
+
+void
+fd_scan_copy(const fd_scan *scan, fd_span part, fd_buffer *to)
+{
+    const char *at = part.from;
+    for (uint32_t i = 0; i < scan->repairs.count; i++) {
+        const fd_repair *each = &scan->repairs.list[i];
+        if (each->bad.from >= at && each->bad.to <= part.to) {
+            fd_buffer_bytes(to, at, (size_t)(each->bad.from - at));
+            fd_buffer_text(to, each->good);
+            at = each->bad.to;
+        }
+    }
+    fd_buffer_bytes(to, at, (size_t)(part.to - at));
+}
+
+bool
+fd_span_is(fd_span span, const char *text)
+{
+    size_t size = strlen(text);
+    return fd_span_size(span) == size && memcmp(span.from, text, size) == 0;
+}
+
+fd_span
+fd_span_inside(fd_span value)
+{
+    bool quoted = fd_span_size(value) >= 2 && *value.from == '"';
+    return quoted ? (fd_span){value.from + 1, value.to - 1} : value;
+}
+
+static bool
+is_plain(fd_span value)
+{
+    return fd_span_size(value) > 0 && *value.from != '{' && *value.from != '['
+           && memchr(value.from, '\\', fd_span_size(value)) == NULL;
+}
+
+/* Append to a C string. */
+static bool
+add_word(fd_span word, char *to, size_t room)
+{
+    size_t size = strlen(to);
+    word = fd_span_inside(word);
+    if (fd_span_size(word) >= room - size) {
+        return false;
+    }
+    memcpy(to + size, word.from, fd_span_size(word));
+    to[size + fd_span_size(word)] = '\0';
+    return true;
+}
+
+bool
+fd_span_words(fd_span value, char *to, size_t room)
+{
+    static const char marks[] = ", ";
+    fd_scan scan = {.at = value.from, .end = value.to, .forgets = true};
+    to[0] = '\0';
+    if (is_plain(value)) {
+        return add_word(value, to, room);
+    }
+    fd_span name;
+    fd_scan_result result = fd_scan_mark(&scan, '{');
+    for (bool first = true; result == FD_SCAN_OK; first = false) {
+        result = fd_scan_member(&scan, first, &name);
+        const char *from = scan.at;
+        result = result == FD_SCAN_OK ? fd_scan_value(&scan) : result;
+        fd_span each = {from, scan.at};
+        if (result == FD_SCAN_OK
+            && !(is_plain(name) && is_plain(each)
+                 && add_word((fd_span){marks, marks + (first ? 0 : 2)}, to,
+                             room)
+                 && add_word(name, to, room)
+                 && add_word((fd_span){marks + 1, marks + 2}, to, room)
+                 && add_word(each, to, room))) {
+            result = FD_SCAN_BAD;
+        }
+    }
+    to[0] = result == FD_SCAN_DONE ? to[0] : '\0';
+    return to[0] != '\0';
+}
+
+bool
+fd_span_u64(fd_span value, uint64_t *number)
+{
+    *number = 0;
+    for (const char *at = value.from; at < value.to; at++) {
+        if (*at < '0' || *at > '9'
+            || __builtin_mul_overflow(*number, UINT64_C(10), number)
+            || __builtin_add_overflow(*number, (uint64_t)(*at - '0'),
+                                      number)) {
+            return false;
+        }
+    }
+    return value.from < value.to;
+}

@@ -1,0 +1,12 @@
+/* What sessions do for execution traces. */
+#ifndef FD_OPERANDS_BINDING_H
+#define FD_OPERANDS_BINDING_H
+
+#include "capture/session.h"
+
+/* attach_operands(tensor, (its TensorImpl, StorageImpl, data), run, on_model):
+ * None, or an exception that says why operands cannot be read. */
+PyObject *fd_session_attach_operands(PyObject *module, fd_session *session,
+                                     fd_thread *thread, PyObject *args);
+
+#endif

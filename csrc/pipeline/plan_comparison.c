@@ -1,0 +1,245 @@
+#include "pipeline/plan_comparison.h"
+
+#include <stdio.h>
+
+/* One list of jobs that are compared in order: those of the lane. */
+typedef struct track {
+    bool all;     /* every job there is */
+    bool compute; /* else: computations, */
+    uint8_t kind; /* or transfers of this kind */
+    int16_t stage; /* and global stage */
+} track;
+
+typedef struct row {
+    uint8_t kind;
+    int16_t stage;
+    int32_t micro_batch;
+    int32_t buffer;
+    uint32_t place; /* among what ran */
+    uint32_t parts; /* 2: a W behind its I */
+} row;
+
+typedef FD_VECTOR(row) row_list;
+
+static bool
+is_in(const track *lane, uint8_t kind, int16_t stage)
+{
+    if (lane->all) {
+        return true;
+    }
+    return lane->compute ? fd_job_is_compute((fd_job_kind)kind)
+                         : kind == lane->kind && stage == lane->stage;
+}
+
+static fd_status
+add(row_list *rows, row made)
+{
+    row *last = rows->count > 0 ? &rows->list[rows->count - 1] : NULL;
+    if (last != NULL && made.kind == FD_JOB_W && last->kind == FD_JOB_I
+        && last->stage == made.stage
+        && last->micro_batch == made.micro_batch) {
+        last->kind = FD_JOB_B;
+        last->parts = made.place - last->place + 1;
+        return FD_OK;
+    }
+    return fd_vector_push(rows, made);
+}
+
+static fd_status
+rows_of_plan(row_list *rows, const fd_plan *plan, uint32_t stage,
+             const track *lane)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = plan->first[stage];
+         i < plan->first[stage + 1] && status == FD_OK; i++) {
+        const fd_plan_job *job = &plan->jobs.list[i];
+        if (is_in(lane, job->kind, job->stage)) {
+            status = add(rows, (row){job->kind, job->stage, job->micro_batch,
+                                     job->buffer, i, 1});
+        }
+    }
+    return status;
+}
+
+static fd_status
+rows_of_run(row_list *rows, const fd_executed *jobs, uint32_t count,
+            const track *lane)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < count && status == FD_OK; i++) {
+        if (is_in(lane, jobs[i].kind, jobs[i].stage)) {
+            status = add(rows, (row){jobs[i].kind, jobs[i].stage,
+                                     jobs[i].micro_batch, jobs[i].buffer, i,
+                                     1});
+        }
+    }
+    return status;
+}
+
+static bool
+differs(int32_t a, int32_t b)
+{
+    return a >= 0 && b >= 0 && a != b;
+}
+
+static bool
+are_equal(const row *ran, const row *planned)
+{
+    return ran->kind == planned->kind && !differs(ran->stage, planned->stage)
+           && !differs(ran->micro_batch, planned->micro_batch)
+           && !differs(ran->buffer, planned->buffer);
+}
+
+static int
+say(char *to, size_t room, const row *job)
+{
+    int size = snprintf(to, room, "%s",
+                        fd_job_kind_name((fd_job_kind)job->kind));
+    if (job->micro_batch >= 0 && size < (int)room) {
+        size += snprintf(to + size, room - (size_t)size, " of micro-batch %d",
+                         job->micro_batch);
+    }
+    if (job->buffer >= 0 && size < (int)room) {
+        size += snprintf(to + size, room - (size_t)size, " in buffer %d",
+                         job->buffer);
+    }
+    return size;
+}
+
+static void
+note(char *text, size_t room, int32_t stage, uint32_t at, const row *ran,
+     const row *planned)
+{
+    char done[80] = "nothing";
+    char meant[80] = "nothing";
+    if (ran != NULL) {
+        say(done, sizeof done, ran);
+    }
+    if (planned != NULL) {
+        say(meant, sizeof meant, planned);
+    }
+    snprintf(text, room, "stage %d, job %u: ran %s, planned %s", stage, at + 1,
+             done, meant);
+}
+
+/* Whether what ran here comes later in the plan, or what was planned comes
+ * later in the run: the nearer one says which of the two has more. */
+static void
+realign(const row_list *ran, const row_list *planned, uint32_t *at,
+        uint32_t *next)
+{
+    for (uint32_t far = 1; far < 64; far++) {
+        if (*at + far < ran->count
+            && are_equal(&ran->list[*at + far], &planned->list[*next])) {
+            *at += far;
+            return;
+        }
+        if (*next + far < planned->count
+            && are_equal(&ran->list[*at], &planned->list[*next + far])) {
+            *next += far;
+            return;
+        }
+    }
+    ++*at;
+    ++*next;
+}
+
+static void
+mark(fd_executed *jobs, const row *ran)
+{
+    for (uint32_t i = 0; i < ran->parts; i++) {
+        jobs[ran->place + i].unplanned = true;
+    }
+}
+
+/* The global stage that a difference is told of. */
+static int32_t
+stage_of(const row *ran, const row *planned, uint32_t stage)
+{
+    if (ran != NULL && ran->stage >= 0) {
+        return ran->stage;
+    }
+    return planned != NULL ? planned->stage : (int32_t)stage;
+}
+
+static void
+walk(fd_executed *jobs, uint32_t count, const row_list *ran,
+     const row_list *planned, uint32_t stage, char *text, size_t room)
+{
+    uint32_t at = 0;
+    uint32_t next = 0;
+    while (at < ran->count || next < planned->count) {
+        const row *done = at < ran->count ? &ran->list[at] : NULL;
+        const row *meant = next < planned->count ? &planned->list[next] : NULL;
+        if (done != NULL && meant != NULL && are_equal(done, meant)) {
+            at++;
+            next++;
+            continue;
+        }
+        if (text[0] == '\0') {
+            note(text, room, stage_of(done, meant, stage),
+                 done != NULL ? done->place : count, done, meant);
+        }
+        if (done == NULL) {
+            return;
+        }
+        uint32_t from = at;
+        if (meant == NULL) {
+            at++;
+        }
+        else {
+            realign(ran, planned, &at, &next);
+        }
+        for (uint32_t i = from; i < at && i < ran->count; i++) {
+            mark(jobs, &ran->list[i]);
+        }
+    }
+}
+
+static fd_status
+compare_lane(fd_executed *jobs, uint32_t count, const fd_plan *plan,
+             uint32_t stage, const track *lane, char *text, size_t room)
+{
+    row_list ran = {NULL, 0, 0};
+    row_list planned = {NULL, 0, 0};
+    fd_status status = rows_of_run(&ran, jobs, count, lane);
+    if (status == FD_OK) {
+        status = rows_of_plan(&planned, plan, stage, lane);
+    }
+    if (status == FD_OK) {
+        walk(jobs, count, &ran, &planned, stage, text, room);
+    }
+    fd_vector_clear(&ran);
+    fd_vector_clear(&planned);
+    return status;
+}
+
+fd_status
+fd_executed_compare(fd_executed *jobs, uint32_t count, const fd_plan *plan,
+                    uint32_t stage, char *text, size_t room)
+{
+    text[0] = '\0';
+    for (uint32_t i = 0; i < count; i++) {
+        jobs[i].unplanned = false;
+    }
+    if (plan->waiting == FD_WAIT_EACH) {
+        track all = {.all = true};
+        return compare_lane(jobs, count, plan, stage, &all, text, room);
+    }
+    track compute = {.compute = true};
+    fd_status status = compare_lane(jobs, count, plan, stage, &compute, text,
+                                    room);
+    for (uint32_t global = 0;
+         global < fd_plan_globals(plan) && status == FD_OK; global++) {
+        if (fd_plan_holder(plan, global) != stage) {
+            continue;
+        }
+        for (uint8_t kind = FD_JOB_SA; kind <= FD_JOB_RG && status == FD_OK;
+             kind++) {
+            track transfers = {.kind = kind, .stage = (int16_t)global};
+            status = compare_lane(jobs, count, plan, stage, &transfers, text,
+                                  room);
+        }
+    }
+    return status;
+}

@@ -1,0 +1,125 @@
+#include "pipeline/planner/fastest_split.h"
+
+#include <math.h>
+
+#define EFFORT (UINT64_C(1) << 32)
+
+/* So close to each other the best between two bounds is looked for. */
+#define CLOSE 1e-2
+
+typedef struct search {
+    const fd_optimum_request *request;
+    fd_optimum *best; /* the plan of `high`, where one was found */
+    double low;       /* none is quicker */
+    double high;
+    uint64_t looked;
+    fd_error *error;
+} search;
+
+/* Whether there is a plan of at most so many seconds, which becomes the best.
+ * What is quicker than `floor` is as good. */
+static fd_status
+ask(search *s, double time, double floor)
+{
+    fd_optimum found;
+    fd_optimum_request request = *s->request;
+    uint64_t effort = request.effort > 0 ? request.effort : EFFORT;
+    if (s->looked >= effort) {
+        return FD_EFULL;
+    }
+    request.effort = effort - s->looked;
+    request.cap = fmin(fd_loosened(time), request.cap);
+    request.floor = floor;
+    fd_watch_bounds(request.watch, s->low, s->high);
+    fd_status status = fd_optimum_find(&found, &request, s->error);
+    s->looked += found.looked;
+    if (status == FD_OK) {
+        fd_optimum_clear(s->best);
+        *s->best = found;
+        s->high = found.time;
+        return FD_OK;
+    }
+    fd_optimum_clear(&found);
+    if (status == FD_EINVAL) {
+        s->low = fmax(s->low, time);
+    }
+    return status;
+}
+
+/* Any plan, looked for not far above the floor first: the less room it has,
+ * the fewer places a cut can have. */
+static fd_status
+find_any(search *s, bool best)
+{
+    const fd_states *states = s->request->states;
+    double from = s->low;
+    double room =
+        fmin(s->request->cap, states->times[states->count - 1]) - from;
+    for (double share = 1.0 / 256; room > 0 && share <= 1; share *= 4) {
+        double time = from + share * room;
+        fd_status status = ask(s, time, best ? s->low : time);
+        if (status != FD_EINVAL) {
+            return status;
+        }
+    }
+    return ask(s, INFINITY, s->low);
+}
+
+static fd_status
+narrow(search *s)
+{
+    fd_status status = FD_OK;
+    while (s->high > s->low * (1 + CLOSE)
+           && (status == FD_OK || status == FD_EINVAL)) {
+        double middle = s->low + (s->high - s->low) / 2;
+        status = ask(s, middle, middle);
+    }
+    return status == FD_EINVAL ? FD_OK : status;
+}
+
+static fd_status
+find(search *s)
+{
+    bool levels = s->request->costs.levels > 1;
+    fd_status status = find_any(s, levels);
+    /* No better than the floor: the first of those that are as good. */
+    if (status == FD_OK && (levels || s->high <= s->low)) {
+        s->low = s->high;
+        return FD_OK;
+    }
+    if (status == FD_OK) {
+        status = narrow(s);
+    }
+    if (status == FD_OK) {
+        status = ask(s, s->high, s->low);
+    }
+    if (status == FD_OK) {
+        s->low = s->high;
+        status = ask(s, s->high, s->high);
+    }
+    return status;
+}
+
+/* Where not all states are known, what was not found may be elsewhere. */
+static double
+bound_of(const search *s)
+{
+    bool complete = s->request->states->complete;
+    double bound = complete ? s->low : s->request->floor * (1 - 2e-12);
+    return fmin(bound, s->high);
+}
+
+fd_status
+fd_quickest_find(fd_optimum *best, const fd_optimum_request *request,
+                 fd_error *error)
+{
+    *best = (fd_optimum){.time = INFINITY};
+    search s = {.request = request,
+                .best = best,
+                .low = request->floor,
+                .high = INFINITY,
+                .error = error};
+    fd_status status = find(&s);
+    best->bound = bound_of(&s);
+    return status == FD_EFULL && isfinite(s.high) ? FD_OK : status;
+}

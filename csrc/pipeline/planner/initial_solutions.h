@@ -1,0 +1,21 @@
+/* Plans that a search under a synchronous schedule begins with: the
+ * asynchronous one, and for each number of ranks (16 of them where there are
+ * more) parts of equal time on machines as even as can be; each climbed from. */
+#ifndef FD_INITIAL_SOLUTIONS_H
+#define FD_INITIAL_SOLUTIONS_H
+
+#include "pipeline/planner/lower_bound.h"
+#include "pipeline/planner/local_search.h"
+
+typedef struct fd_beginnings_request {
+    fd_chain *best; /* the best so far, and what comes of it */
+    fd_chain *now;  /* to work in */
+    const fd_optimum *asynchronous; /* NULL: none */
+    uint64_t effort; /* of each climb */
+    double played;   /* to be set: the asynchronous plan as it is, played;
+                        INFINITY: schedules with several parts a rank */
+} fd_beginnings_request;
+
+fd_status fd_beginnings_try(fd_trial *trial, fd_beginnings_request *request);
+
+#endif

@@ -1,0 +1,88 @@
+/* A model as a graph: its layers with what they cost, and which needs the
+ * output of which.
+ *
+ *     nodes      [ node1 | node4 | node5 | ... ]         in the order of the file
+ *     edges      [ 1>4 | 4>5 | 2>5 | ... ]               the same; order says which argument
+ *     in_list    [ of node1 | of node4: node1 | of node5: node4 node2 | ... ]
+ *     in_first     ^          ^                 ^                     nodes + 1
+ *     out_list, out_first: the same the other way
+ *
+ * Add nodes, then edges, then close it: a closed model has no cycle and does
+ * not change but for the stages of its nodes. Two equal edges are two
+ * arguments. */
+#ifndef FD_LAYER_GRAPH_H
+#define FD_LAYER_GRAPH_H
+
+#include "base/buffer.h"
+#include "base/index.h"
+#include "base/vector.h"
+
+#include <stdbool.h>
+
+enum { FD_MODEL_NODES_MAX = 1 << 20, FD_NO_STAGE = -1 };
+
+/* What is not known. */
+#define FD_UNKNOWN (-1.0)
+
+typedef struct fd_model_node {
+    uint32_t id;           /* texts */
+    uint32_t name;         /* texts; what it is: the repr of a module */
+    uint32_t about;        /* texts; a JSON object, or empty */
+    uint32_t first_output; /* in sizes */
+    uint32_t outputs;
+    int32_t stage;         /* FD_NO_STAGE: none */
+    double forward;        /* milliseconds */
+    double backward;
+    double forward_spread; /* milliseconds; FD_UNKNOWN */
+    double backward_spread;
+    double activation;     /* bytes of all outputs */
+    double parameters;     /* bytes */
+    double saved;          /* bytes kept for backward; FD_UNKNOWN */
+} fd_model_node;
+
+typedef struct fd_model_edge {
+    uint32_t from; /* nodes */
+    uint32_t to;
+} fd_model_edge;
+
+typedef struct fd_model {
+    fd_buffer texts; /* each ends in NUL; the first is empty */
+    uint32_t about;  /* texts; a JSON object on the whole, or empty */
+    fd_index ids;    /* id text -> place in nodes + 1 */
+    FD_VECTOR(fd_model_node) nodes;
+    FD_VECTOR(fd_model_edge) edges;
+    FD_VECTOR(double) sizes; /* outputs of nodes one by one, bytes */
+    uint32_t *in_first;      /* owned, as the four below; a closed model's */
+    uint32_t *in_list;
+    uint32_t *out_first;
+    uint32_t *out_list;
+    uint32_t *order; /* every node after those it needs, of several the first
+                        in the file */
+} fd_model;
+
+/* Zero-initialised memory is an empty model. */
+void fd_model_clear(fd_model *model);
+
+/* Keep a text; 0 is the empty one. The status of model->texts says whether
+ * memory was out. */
+uint32_t fd_model_keep(fd_model *model, const char *text, size_t size);
+
+static inline const char *
+fd_model_text(const fd_model *model, uint32_t text)
+{
+    return model->texts.bytes == NULL ? "" : &model->texts.bytes[text];
+}
+
+/* The place of a node by its id; nodes.count: there is none. */
+uint32_t fd_model_find(const fd_model *model, const char *id, size_t size);
+
+/* One more node, whose texts are kept. FD_EINVAL, with a message that does not
+ * say where: the id is empty, has a tab, newline or " -- ", or is there
+ * already; a figure is negative or no number; too many. */
+fd_status fd_model_add(fd_model *model, const fd_model_node *node,
+                       fd_error *error);
+
+/* No more nodes and edges. FD_EINVAL: a cycle. */
+fd_status fd_model_close(fd_model *model, fd_error *error);
+
+#endif

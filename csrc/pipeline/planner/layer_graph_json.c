@@ -1,0 +1,352 @@
+#include "pipeline/planner/layer_graph_json.h"
+
+#include "json/json_text.h"
+#include "pipeline/planner/decimal_digits.h"
+
+#include <cjson/cJSON.h>
+
+#include <math.h>
+#include <string.h>
+
+static const char schema[] = "fastdispatch-graph/";
+
+typedef struct reading {
+    fd_model *model;
+    const char *where;
+    const char *list; /* what is read */
+    unsigned at;      /* which of it */
+    fd_error *error;
+} reading;
+
+static fd_status
+wrong(const reading *r, const char *field, const char *what)
+{
+    return fd_fail(r->error, FD_EFORMAT, "%s: %s[%u].%s: %s", r->where,
+                   r->list, r->at, field, what);
+}
+
+static const cJSON *
+member(const cJSON *object, const char *name)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, name);
+}
+
+static fd_status
+read_text(const reading *r, const cJSON *object, const char *name,
+          uint32_t *text)
+{
+    const cJSON *value = member(object, name);
+    if (!cJSON_IsString(value)) {
+        return wrong(r, name, "a text");
+    }
+    *text = fd_model_keep(r->model, value->valuestring,
+                          strlen(value->valuestring));
+    return r->model->texts.status;
+}
+
+static fd_status
+read_about(fd_model *model, const cJSON *object, uint32_t *text)
+{
+    const cJSON *value = member(object, "about");
+    if (!cJSON_IsObject(value) || value->child == NULL) {
+        return FD_OK;
+    }
+    char *json = cJSON_PrintUnformatted(value);
+    if (json == NULL) {
+        return FD_ENOMEM;
+    }
+    *text = fd_model_keep(model, json, strlen(json));
+    cJSON_free(json);
+    return model->texts.status;
+}
+
+static fd_status
+read_number(const reading *r, const cJSON *object, const char *name,
+            bool may_lack, double *value)
+{
+    const cJSON *found = member(object, name);
+    if (may_lack && (found == NULL || cJSON_IsNull(found))) {
+        return FD_OK;
+    }
+    if (!cJSON_IsNumber(found) || !(found->valuedouble >= 0)) {
+        return wrong(r, name, "a number from 0 on");
+    }
+    *value = found->valuedouble;
+    return FD_OK;
+}
+
+static fd_status
+read_outputs(const reading *r, const cJSON *object, fd_model_node *node)
+{
+    const cJSON *list = member(object, "output_bytes");
+    const cJSON *item;
+    if (!cJSON_IsArray(list)) {
+        return wrong(r, "output_bytes", "a list of numbers");
+    }
+    node->first_output = r->model->sizes.count;
+    cJSON_ArrayForEach(item, list)
+    {
+        if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0)) {
+            return wrong(r, "output_bytes", "numbers from 0 on");
+        }
+        fd_status status =
+            fd_vector_push(&r->model->sizes, item->valuedouble);
+        if (status != FD_OK) {
+            return status;
+        }
+        node->activation += item->valuedouble;
+        node->outputs++;
+    }
+    return FD_OK;
+}
+
+static fd_status
+read_numbers(const reading *r, const cJSON *object, fd_model_node *node)
+{
+    const struct {
+        const char *name;
+        bool may_lack;
+        double *value;
+    } fields[] = {
+        {"forward_ms", false, &node->forward},
+        {"backward_ms", false, &node->backward},
+        {"parameter_bytes", false, &node->parameters},
+        {"forward_spread_ms", true, &node->forward_spread},
+        {"backward_spread_ms", true, &node->backward_spread},
+        {"saved_bytes", true, &node->saved},
+    };
+    fd_status status = FD_OK;
+    for (size_t i = 0; i < sizeof fields / sizeof *fields && status == FD_OK;
+         i++) {
+        status = read_number(r, object, fields[i].name, fields[i].may_lack,
+                             fields[i].value);
+    }
+    double stage = FD_NO_STAGE;
+    if (status == FD_OK) {
+        status = read_number(r, object, "stage", true, &stage);
+    }
+    if (status == FD_OK && stage > FD_MODEL_NODES_MAX) {
+        status = wrong(r, "stage", "too large");
+    }
+    if (status == FD_OK && stage > floor(stage)) {
+        status = wrong(r, "stage", "a whole number");
+    }
+    node->stage = status == FD_OK ? (int32_t)stage : FD_NO_STAGE;
+    return status;
+}
+
+static fd_status
+read_node(const reading *r, const cJSON *object)
+{
+    fd_model_node node = {.stage = FD_NO_STAGE,
+                          .forward_spread = FD_UNKNOWN,
+                          .backward_spread = FD_UNKNOWN,
+                          .saved = FD_UNKNOWN};
+    fd_error inner = {""};
+    fd_status status = read_text(r, object, "id", &node.id);
+    if (status == FD_OK) {
+        status = read_text(r, object, "name", &node.name);
+    }
+    if (status == FD_OK) {
+        status = read_about(r->model, object, &node.about);
+    }
+    if (status == FD_OK) {
+        status = read_outputs(r, object, &node);
+    }
+    if (status == FD_OK) {
+        status = read_numbers(r, object, &node);
+    }
+    if (status == FD_OK) {
+        status = fd_model_add(r->model, &node, &inner);
+        if (status == FD_EINVAL) {
+            status = fd_fail(r->error, FD_EFORMAT, "%s: nodes[%u]: %s",
+                             r->where, r->at, inner.text);
+        }
+    }
+    return status;
+}
+
+static fd_status
+read_edge(const reading *r, const cJSON *edge)
+{
+    uint32_t found[2];
+    for (int end = 0; end < 2; end++) {
+        const cJSON *id = cJSON_GetArrayItem(edge, end);
+        if (!cJSON_IsString(id) || cJSON_GetArraySize(edge) != 2) {
+            return fd_fail(r->error, FD_EFORMAT,
+                           "%s: edges[%u]: a list of two ids", r->where,
+                           r->at);
+        }
+        found[end] = fd_model_find(r->model, id->valuestring,
+                                   strlen(id->valuestring));
+        if (found[end] == r->model->nodes.count) {
+            return fd_fail(r->error, FD_EFORMAT,
+                           "%s: edges[%u]: an edge of an unknown node: "
+                           "'%.60s'",
+                           r->where, r->at, id->valuestring);
+        }
+    }
+    return fd_vector_push(&r->model->edges,
+                          (fd_model_edge){found[0], found[1]});
+}
+
+static fd_status
+read_list(reading *r, const cJSON *document, const char *name,
+          fd_status (*read)(const reading *r, const cJSON *item))
+{
+    const cJSON *list = member(document, name);
+    const cJSON *item;
+    fd_status status = FD_OK;
+    if (!cJSON_IsArray(list)) {
+        return fd_fail(r->error, FD_EFORMAT, "%s: %s: a list", r->where,
+                       name);
+    }
+    r->list = name;
+    r->at = 0;
+    cJSON_ArrayForEach(item, list)
+    {
+        status = read(r, item);
+        if (status != FD_OK) {
+            break;
+        }
+        r->at++;
+    }
+    return status;
+}
+
+static fd_status
+read_document(reading *r, const cJSON *document)
+{
+    const cJSON *kind = member(document, "schema");
+    size_t size = strlen(schema);
+    if (!cJSON_IsString(kind)
+        || strncmp(kind->valuestring, schema, size) != 0) {
+        return fd_fail(r->error, FD_EFORMAT,
+                       "%s: schema: not a graph of fastdispatch", r->where);
+    }
+    if (strcmp(kind->valuestring + size, "1") != 0) {
+        return fd_fail(r->error, FD_EVERSION,
+                       "%s: version %.20s of the graph, this fastdispatch "
+                       "reads version 1: upgrade it",
+                       r->where, kind->valuestring + size);
+    }
+    fd_error inner = {""};
+    fd_status status = read_about(r->model, document, &r->model->about);
+    if (status == FD_OK) {
+        status = read_list(r, document, "nodes", read_node);
+    }
+    if (status == FD_OK) {
+        status = read_list(r, document, "edges", read_edge);
+    }
+    if (status == FD_OK) {
+        status = fd_model_close(r->model, &inner);
+        if (status == FD_EINVAL) {
+            status = fd_fail(r->error, FD_EFORMAT, "%s: %s", r->where,
+                             inner.text);
+        }
+    }
+    return status;
+}
+
+fd_status
+fd_model_read_json(fd_model *model, const char *text, size_t size,
+                   const char *where, fd_error *error)
+{
+    reading r = {.model = model, .where = where, .error = error};
+    const char *end = NULL;
+    cJSON *document = cJSON_ParseWithLengthOpts(text, size, &end, 0);
+    if (document == NULL) {
+        return fd_fail(error, FD_EFORMAT, "%s: not valid JSON at byte %zu",
+                       where, end != NULL ? (size_t)(end - text) : 0);
+    }
+    size_t rest = size - (size_t)(end - text);
+    while (rest > 0 && strchr(" \t\r\n", *end) != NULL) {
+        end++;
+        rest--;
+    }
+    fd_status status =
+        rest == 0 ? read_document(&r, document)
+                  : fd_fail(error, FD_EFORMAT,
+                            "%s: more after the JSON, at byte %zu", where,
+                            (size_t)(end - text));
+    cJSON_Delete(document);
+    return status;
+}
+
+static void
+write_text(const fd_model *model, const char *name, uint32_t id,
+           fd_buffer *to)
+{
+    const char *text = fd_model_text(model, id);
+    fd_buffer_text(to, name);
+    fd_buffer_json(to, text, strlen(text));
+}
+
+static void
+write_number(const char *name, double value, fd_buffer *to)
+{
+    fd_buffer_text(to, name);
+    fd_digits_write(to, value);
+}
+
+static void
+write_known(const char *name, double value, fd_buffer *to)
+{
+    if (value >= 0) {
+        write_number(name, value, to);
+    }
+}
+
+static void
+write_about(const fd_model *model, uint32_t about, fd_buffer *to)
+{
+    if (about != 0) {
+        fd_buffer_text(to, ",\"about\":");
+        fd_json_text(to, fd_model_text(model, about));
+    }
+}
+
+static void
+write_node(const fd_model *model, const fd_model_node *node, fd_buffer *to)
+{
+    write_text(model, "{\"id\":", node->id, to);
+    write_text(model, ",\"name\":", node->name, to);
+    write_number(",\"forward_ms\":", node->forward, to);
+    write_number(",\"backward_ms\":", node->backward, to);
+    fd_buffer_text(to, ",\"output_bytes\":[");
+    for (uint32_t i = 0; i < node->outputs; i++) {
+        write_number(i > 0 ? "," : "",
+                     model->sizes.list[node->first_output + i], to);
+    }
+    write_number("],\"parameter_bytes\":", node->parameters, to);
+    write_known(",\"forward_spread_ms\":", node->forward_spread, to);
+    write_known(",\"backward_spread_ms\":", node->backward_spread, to);
+    write_known(",\"saved_bytes\":", node->saved, to);
+    if (node->stage != FD_NO_STAGE) {
+        fd_buffer_format(to, ",\"stage\":%d", (int)node->stage);
+    }
+    write_about(model, node->about, to);
+    fd_buffer_text(to, "}");
+}
+
+void
+fd_model_write_json(const fd_model *model, fd_buffer *to)
+{
+    const fd_model_node *nodes = model->nodes.list;
+    fd_buffer_format(to, "{\"schema\":\"%s1\"", schema);
+    write_about(model, model->about, to);
+    fd_buffer_text(to, ",\"nodes\":[");
+    for (uint32_t i = 0; i < model->nodes.count; i++) {
+        fd_buffer_text(to, i > 0 ? ",\n" : "\n");
+        write_node(model, &nodes[i], to);
+    }
+    fd_buffer_text(to, "\n],\"edges\":[");
+    for (uint32_t i = 0; i < model->edges.count; i++) {
+        const fd_model_edge *edge = &model->edges.list[i];
+        fd_buffer_text(to, i > 0 ? "," : "");
+        write_text(model, "[", nodes[edge->from].id, to);
+        write_text(model, ",", nodes[edge->to].id, to);
+        fd_buffer_text(to, "]");
+    }
+    fd_buffer_text(to, "]}\n");
+}

@@ -1,0 +1,16 @@
+/* A model as JSON, docs/pipeline-graph.schema.json: what its text says, and
+ * spreads, bytes kept for backward and facts beside it. */
+#ifndef FD_LAYER_GRAPH_JSON_H
+#define FD_LAYER_GRAPH_JSON_H
+
+#include "pipeline/planner/layer_graph.h"
+
+/* Read into an empty model and close it. Messages begin with `where` and the
+ * place. FD_EVERSION: made by a newer version. The model is to be cleared in
+ * any case. */
+fd_status fd_model_read_json(fd_model *model, const char *text, size_t size,
+                             const char *where, fd_error *error);
+
+void fd_model_write_json(const fd_model *model, fd_buffer *to);
+
+#endif

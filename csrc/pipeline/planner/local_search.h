@@ -1,0 +1,77 @@
+/* Pipelines tried under a synchronous schedule: a chain of states is the cuts,
+ * the schedule says which rank has which part, and playing it how long a step
+ * of the optimizer takes.
+ *
+ *     ends       [ part 0 | part 1 | ... the whole ]   the state behind each
+ *     machines   [      2 |      1 | ...         1 ]   of the rank that has it
+ *
+ * Schedules with several chunks give a rank several parts, on the same
+ * machines. */
+#ifndef FD_LOCAL_SEARCH_H
+#define FD_LOCAL_SEARCH_H
+
+#include "pipeline/planner/schedule_simulator.h"
+
+typedef struct fd_chain {
+    uint32_t ranks;
+    uint32_t count;     /* parts: ranks times chunks */
+    uint32_t *ends;     /* owned */
+    uint32_t *machines; /* owned */
+    double time;        /* seconds; INFINITY: none, or not tried */
+} fd_chain;
+
+fd_status fd_chain_make(fd_chain *chain, uint32_t most);
+void fd_chain_clear(fd_chain *chain);
+void fd_chain_copy(fd_chain *to, const fd_chain *from);
+
+static inline fd_block
+fd_chain_block(const fd_chain *chain, uint32_t part)
+{
+    return (fd_block){part == 0 ? FD_NO_STATE : chain->ends[part - 1],
+                      chain->ends[part]};
+}
+
+typedef struct fd_trial {
+    const fd_states *states; /* borrowed, as the next */
+    const fd_costs *costs;
+    fd_schedule schedule;
+    uint32_t micro_batches;
+    uint32_t chunks;
+    uint32_t forbidden;   /* a state at which it may not be cut; FD_NO_STATE */
+    bool cut_once;        /* it must be cut at all */
+    uint32_t most_ranks;  /* as many as machines and layers */
+    uint32_t most_parts;
+    fd_rehearsal *ready; /* owned, as the two below; ranks - 1; jobs NULL: no
+                            engine would run it, or not made yet */
+    bool *known;
+    fd_part *parts; /* to work in */
+    uint64_t played; /* computations so far */
+} fd_trial;
+
+/* FD_EINVAL: the schedule is none for training, or has other chunks. To be
+ * cleared in any case. */
+fd_status fd_trial_make(fd_trial *trial, fd_error *error);
+void fd_trial_clear(fd_trial *trial);
+
+/* NULL: no engine would run it on so many ranks. */
+fd_status fd_trial_on(fd_trial *trial, uint32_t ranks,
+                      const fd_rehearsal **rehearsal);
+
+/* The rank that has a part. */
+uint32_t fd_trial_rank(const fd_trial *trial, uint32_t ranks, uint32_t part);
+
+/* What it takes on so many ranks as the chain has; INFINITY: no room, or a cut
+ * that may not be. */
+double fd_trial_time(fd_trial *trial, const fd_rehearsal *rehearsal,
+                     const fd_chain *chain);
+
+/* Whether the parts of a chain so far have room on a rank. */
+bool fd_trial_fits(const fd_trial *trial, const fd_rehearsal *rehearsal,
+                   uint32_t rank, const fd_part *parts);
+
+/* Sets chain->time to what it takes, and makes it shorter by moving one cut or
+ * one machine at a time as long as that helps. `effort`: computations played at
+ * most. */
+fd_status fd_trial_climb(fd_trial *trial, fd_chain *chain, uint64_t effort);
+
+#endif

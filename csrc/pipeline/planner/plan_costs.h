@@ -1,0 +1,90 @@
+/* What a stage of a pipeline takes: a block of layers on some machines.
+ *
+ *     machines     5 of 8 before | 2 run the block | 1 after
+ *     compute      (forward + backward) / 2
+ *     reduce       4 (2 - 1) parameters / (bandwidth 2) / 2
+ *     in, out      2 cut / (bandwidth 2 ratio), only with a ratio
+ *
+ * in seconds; the stage takes the larger of compute + reduce, in and out. With
+ * several levels a machine of a level is all machines of the level below, and
+ * compute the time of the pipeline that these make of the block. */
+#ifndef FD_PLAN_COSTS_H
+#define FD_PLAN_COSTS_H
+
+#include "pipeline/planner/antichain_states.h"
+
+enum { FD_PLAN_LEVELS = 8, FD_PLAN_MACHINES = 4096 };
+
+#define FD_NO_STATE UINT32_MAX
+
+typedef enum fd_memory_model {
+    FD_MEMORY_FREE,      /* no bound */
+    FD_MEMORY_PUBLISHED, /* PipeDream's: activations and parameters once for
+                            each machine after, none without one */
+    FD_MEMORY_STASHED,   /* asynchronous: weights, gradients, optimizer; a
+                            version of the weights and the saved activations
+                            for each micro-batch in flight */
+    FD_MEMORY_FLUSHED    /* synchronous: one version of the weights */
+} fd_memory_model;
+
+typedef struct fd_costs {
+    uint32_t levels; /* the first is the innermost */
+    uint32_t machines[FD_PLAN_LEVELS];
+    double bandwidths[FD_PLAN_LEVELS]; /* bytes a second */
+    double ratio; /* of activations when sent; 0: sending them takes no time */
+    bool straight;  /* a machine a stage */
+    bool fewer;     /* machines may be left over */
+    bool true_cut;  /* each tensor that crosses once; and gradients of a stage
+                       are reduced by all machines of the level below */
+    fd_memory_model memory;
+    double room;      /* bytes of a machine */
+    double optimizer; /* bytes of state a byte of parameters */
+    uint32_t in_flight; /* at most so many micro-batches; 0: no bound */
+} fd_costs;
+
+/* A block: the layers of `last` without those of `first`, which is FD_NO_STATE
+ * before the first layer. */
+typedef struct fd_block {
+    uint32_t first;
+    uint32_t last;
+} fd_block;
+
+typedef struct fd_stage_cost {
+    double compute; /* seconds, all four, of one machine of the level */
+    double reduce;
+    double in;
+    double out;
+} fd_stage_cost;
+
+/* `compute` is that of the block on one machine of the level. */
+fd_stage_cost fd_stage_costs(const fd_costs *costs, const fd_states *states,
+                             uint32_t level, double compute, fd_block block,
+                             uint32_t machines, bool single);
+
+static inline double
+fd_state_sum(const double *sums, fd_block block)
+{
+    return sums[block.last]
+           - (block.first == FD_NO_STATE ? 0 : sums[block.first]);
+}
+
+/* Bytes that each machine of a stage needs, with so many machines after it. */
+double fd_stage_memory(const fd_costs *costs, const fd_states *states,
+                       fd_block block, uint32_t machines, uint32_t after);
+
+static inline const double *
+fd_cuts_of(const fd_costs *costs, const fd_states *states)
+{
+    return costs->true_cut ? states->cuts : states->wide_cuts;
+}
+
+/* No pipeline of these states is quicker, but for rounding: no machine is better
+ * than fully used, and no layer quicker than, with those that come with it, on
+ * as many machines as suit it. */
+double fd_least_time(const fd_costs *costs, const fd_states *states,
+                     uint32_t layers);
+
+/* FD_EINVAL: figures out of range. */
+fd_status fd_costs_check(const fd_costs *costs, fd_error *error);
+
+#endif

@@ -1,0 +1,43 @@
+/* A part of a model on some machines of a synchronous pipeline: what one
+ * micro-batch takes there. The machines share each micro-batch.
+ *
+ *     forward, backward   of the block / machines
+ *     transfer            cut / (bandwidth machines ratio), only with a ratio
+ *     reduce              4 (machines - 1) parameters / (bandwidth machines) */
+#ifndef FD_PLAN_PART_H
+#define FD_PLAN_PART_H
+
+#include "pipeline/planner/plan_costs.h"
+
+typedef struct fd_part {
+    double forward; /* seconds */
+    double backward;
+    double transfer; /* seconds of what comes in, and of its gradient back */
+    double reduce;   /* seconds, once, after all micro-batches */
+    double saved;    /* bytes of a micro-batch from forward to backward */
+    double kept;     /* bytes all the time: weights, gradients, optimizer */
+} fd_part;
+
+/* On machines of the innermost level. */
+fd_part fd_part_of(const fd_costs *costs, const fd_states *states,
+                   fd_block block, uint32_t machines);
+
+/* A bound from below on a pipeline, of a sum along its stages:
+ *
+ *     busy of a stage and step of all before it
+ *
+ * `step`: a micro-batch on its way there (and back, where the last job of a
+ * stage is a backward pass that those before it wait for); `busy`: all that the
+ * stage itself does. */
+enum { FD_LINES = 2 };
+
+typedef struct fd_line {
+    double step;
+    double busy;
+} fd_line;
+
+/* `apart`: the schedule does gradients of inputs and weights apart. */
+void fd_part_lines(fd_line lines[FD_LINES], const fd_part *part,
+                   uint32_t micro_batches, bool apart);
+
+#endif

@@ -1,0 +1,448 @@
+#include "pipeline/planner/planner_level.h"
+
+#include "pipeline/planner/bit_sets.h"
+
+#include <math.h>
+#include <string.h>
+
+/* All values of a state while they are found. */
+typedef struct row {
+    uint32_t start;
+    uint32_t state;
+    uint32_t first; /* machines that a plan within the cap can have here: */
+    uint32_t last;  /* from this to that */
+    uint32_t need;  /* machines that can send in time what goes on */
+    uint32_t low;   /* of these, those that are looked at: from this */
+    uint32_t high;  /* to that */
+    uint32_t back;  /* later cuts have a last stage on as many at least */
+    double bound;   /* and what takes longer changes nothing; below 0: what
+                       does not, neither */
+    double *values; /* of 1 machine on, as the next */
+    fd_choice *choices;
+} row;
+
+fd_status
+fd_level_make(fd_level *level)
+{
+    size_t count = level->states->count;
+    size_t cells = count * level->machines;
+    level->values = fd_malloc(cells * sizeof *level->values);
+    level->choices = fd_malloc(cells * sizeof *level->choices);
+    level->open = fd_malloc(count * sizeof *level->open);
+    return level->values != NULL && level->choices != NULL
+                   && level->open != NULL
+               ? FD_OK
+               : FD_ENOMEM;
+}
+
+void
+fd_level_clear(fd_level *level)
+{
+    fd_free(level->values);
+    fd_free(level->choices);
+    fd_free(level->blocks);
+    fd_free(level->open);
+    memset(level, 0, sizeof *level);
+}
+
+static bool
+is_behind(const fd_states *states, uint32_t state, uint32_t start)
+{
+    return start == FD_NO_STATE
+           || (state != start
+               && fd_bits_within(fd_state_set(states, start),
+                                 fd_state_set(states, state), states->words));
+}
+
+double
+fd_level_compute(const fd_level *l, fd_block block)
+{
+    if (l->blocks == NULL) {
+        return fd_state_sum(l->states->times, block);
+    }
+    size_t from = block.first == FD_NO_STATE ? 0 : (size_t)block.first + 1;
+    return l->blocks[from * l->states->count + block.last];
+}
+
+/* More than what rounding can do to sums of times. */
+static double
+slack(const fd_states *states)
+{
+    return 1e-9 * states->times[states->count - 1];
+}
+
+static double
+start_time(const fd_states *states, uint32_t start)
+{
+    return start == FD_NO_STATE ? 0 : states->times[start];
+}
+
+static bool
+has_room(const fd_level *l, fd_block block, uint32_t machines, uint32_t after)
+{
+    return l->costs->memory == FD_MEMORY_FREE
+           || fd_stage_memory(l->costs, l->states, block, machines, after)
+                  <= l->costs->room;
+}
+
+/* At least so many, and one more than there are where that is not enough. */
+static uint32_t
+machines_for(const fd_level *l, double work, double each)
+{
+    double least = work > 0 ? ceil(work / each) : 0;
+    return least <= l->machines ? (uint32_t)least : l->machines + 1;
+}
+
+/* Machines between which the bytes of a cut pass within the cap. */
+static uint32_t
+need_of(const fd_level *l, uint32_t state)
+{
+    const fd_costs *costs = l->costs;
+    if (costs->ratio <= 0 || state == l->states->count - 1) {
+        return 0;
+    }
+    double bytes = 2 * fd_cuts_of(costs, l->states)[state] * (1 - 1e-9);
+    double speed = costs->bandwidths[l->at] * costs->ratio;
+    return machines_for(l, bytes, speed * l->cap);
+}
+
+/* Whether a last stage on `back` machines or more can be better than what is
+ * known for so many. Of what is as good, the fewest machines count. */
+static bool
+is_open(const fd_level *l, const row *r, uint32_t machines, uint32_t back)
+{
+    const fd_choice *how = &r->choices[machines - 1];
+    return machines > back
+           && (r->values[machines - 1] > l->floor
+               || (how->cut != FD_NO_STATE && how->back > back));
+}
+
+/* Takes in what is looked at, and what a last stage must not exceed. */
+static void
+set_bound(const fd_level *l, row *r)
+{
+    while (r->high >= r->low && !is_open(l, r, r->high, r->back)) {
+        r->high--;
+    }
+    r->bound = -1;
+    for (uint32_t m = r->low; m <= r->high; m++) {
+        if (is_open(l, r, m, r->back)) {
+            double value = fmax(r->values[m - 1], l->floor);
+            r->bound = fmax(r->bound, fmin(value, l->cap));
+        }
+    }
+}
+
+static bool
+is_better(const fd_level *l, const row *r, uint32_t machines, double value,
+          uint32_t back)
+{
+    double known = fmax(r->values[machines - 1], l->floor);
+    double found = fmax(value, l->floor);
+    const fd_choice *how = &r->choices[machines - 1];
+    return value <= l->cap
+           && (found < known
+               || (found <= known && how->cut != FD_NO_STATE
+                   && back < how->back));
+}
+
+/* A last stage that takes `time`, with as many machines before it as can be.
+ */
+static void
+try_fronts(const fd_level *l, row *r, const fd_open *cut, uint32_t back,
+           double time)
+{
+    bool found = false;
+    uint32_t m = back + cut->least;
+    for (m = m > r->low ? m : r->low; m <= r->high; m++) {
+        double value = fmax(fd_level_value(l, cut->state, m - back), time);
+        if (is_better(l, r, m, value, back)
+            && has_room(l, (fd_block){cut->state, r->state}, back,
+                        l->machines - m)) {
+            r->values[m - 1] = value;
+            r->choices[m - 1] =
+                (fd_choice){cut->state, (uint16_t)(m - back), (uint16_t)back};
+            found = true;
+        }
+    }
+    if (found) {
+        set_bound(l, r);
+    }
+}
+
+/* Whether the stages before a cut alone take too long. */
+static bool
+is_slow(const fd_level *l, const row *r, const fd_open *cut, uint32_t back)
+{
+    uint32_t m = back + cut->least;
+    m = m > r->low ? m : r->low;
+    while (m <= r->high
+           && fd_level_value(l, cut->state, m - back) > r->bound) {
+        m++;
+    }
+    return m > r->high;
+}
+
+static double
+stage_time(const fd_stage_cost *cost)
+{
+    return fmax(cost->compute + cost->reduce, fmax(cost->in, cost->out));
+}
+
+static void
+try_cut(const fd_level *l, row *r, const fd_open *cut)
+{
+    uint32_t back = cut->need > r->need ? cut->need : r->need;
+    back = back > r->back ? back : r->back;
+    uint32_t most = r->high > cut->least ? r->high - cut->least : 0;
+    most = l->costs->straight && most > 1 ? 1 : most;
+    if (back > most || !is_behind(l->states, r->state, cut->state)) {
+        return;
+    }
+    fd_block block = {cut->state, r->state};
+    double compute = fd_level_compute(l, block);
+    for (; back <= most; back++) {
+        if (compute / back > r->bound || is_slow(l, r, cut, back)) {
+            continue;
+        }
+        fd_stage_cost cost = fd_stage_costs(l->costs, l->states, l->at,
+                                            compute, block, back, false);
+        double time = stage_time(&cost);
+        ++*l->looked;
+        if (time <= r->bound) {
+            try_fronts(l, r, cut, back, time);
+        }
+    }
+}
+
+/* The place in `open` behind the last of the first `count` that takes at most
+ * `time`. */
+static uint32_t
+open_until(const fd_level *l, uint32_t count, double time)
+{
+    uint32_t low = 0;
+    while (low < count) {
+        uint32_t middle = low + (count - low) / 2;
+        if (l->open[middle].time <= time) {
+            low = middle + 1;
+        }
+        else {
+            count = middle;
+        }
+    }
+    return low;
+}
+
+/* Cuts for the machines that are looked at, the latest first. What is before a
+ * window of more machines for the last stage was in one of fewer, or in none. */
+static void
+sweep(const fd_level *l, row *r)
+{
+    double here = l->states->times[r->state];
+    double begin = start_time(l->states, r->start);
+    double room = slack(l->states);
+    uint32_t next = l->opened;
+    for (r->back = 1; next > 0; r->back++) {
+        set_bound(l, r);
+        if (r->bound < 0 || (l->costs->straight && r->back > 1)) {
+            return;
+        }
+        double front = (r->high - r->back) * l->unit;
+        next = open_until(l, next, begin + front * r->bound + room);
+        while (next > 0 && r->bound >= 0
+               && l->open[next - 1].time
+                      >= here - r->back * l->unit * r->bound - room) {
+            try_cut(l, r, &l->open[--next]);
+            ++*l->looked;
+        }
+    }
+}
+
+/* Each number of machines has windows of its own. Where there are many they
+ * overlap, and are gone through together. */
+static void
+try_cuts(const fd_level *l, row *r)
+{
+    enum { FEW = 6 };
+    bool together = r->last - r->first >= FEW;
+    uint32_t step = together ? r->last - r->first + 1 : 1;
+    for (uint32_t m = r->first; m <= r->last; m += step) {
+        r->low = m;
+        r->high = m + step - 1;
+        sweep(l, r);
+    }
+}
+
+static void
+try_one_stage(const fd_level *l, row *r)
+{
+    const fd_costs *costs = l->costs;
+    fd_block block = {r->start, r->state};
+    bool whole = r->state == l->states->count - 1;
+    uint32_t most = costs->straight && r->last > 1 ? 1 : r->last;
+    if (l->outermost && l->cut_once && whole) {
+        return;
+    }
+    for (uint32_t m = r->first; m <= most; m++) {
+        fd_stage_cost cost =
+            fd_stage_costs(costs, l->states, l->at, fd_level_compute(l, block),
+                           block, m, true);
+        double time = cost.compute + cost.reduce;
+        if (time <= l->cap && has_room(l, block, m, l->machines - m)) {
+            r->values[m - 1] = time;
+            r->choices[m - 1] = (fd_choice){FD_NO_STATE, 0, (uint16_t)m};
+        }
+    }
+}
+
+/* With machines left over; better than a cut that is as good. */
+static void
+try_fewer(const fd_level *l, row *r)
+{
+    for (uint32_t m = 2; m <= r->last; m++) {
+        double fewer = r->values[m - 2];
+        double value = r->values[m - 1];
+        bool cut = r->choices[m - 1].cut != FD_NO_STATE;
+        if (m >= r->first
+            && (cut ? fmax(fewer, l->floor) <= fmax(value, l->floor)
+                    : fewer < value)) {
+            r->values[m - 1] = fewer;
+            r->choices[m - 1] = r->choices[m - 2];
+        }
+    }
+}
+
+/* Between how many machines a plan within the cap can have the state. */
+static void
+take_range(const fd_level *l, row *r)
+{
+    const fd_states *states = l->states;
+    double room = slack(states);
+    double each = l->unit * l->cap;
+    double time = states->times[r->state] - start_time(states, r->start);
+    bool whole = r->state == states->count - 1;
+    r->need = need_of(l, r->state);
+    r->first = machines_for(l, time - room, each);
+    r->first = r->first > 0 ? r->first : 1;
+    r->last = l->machines;
+    if (l->outermost && !whole) {
+        double rest =
+            states->times[states->count - 1] - states->times[r->state];
+        uint32_t later = machines_for(l, rest - room, each);
+        later = later > r->need ? later : r->need;
+        later = later > 0 ? later : 1;
+        r->last = later < l->machines ? l->machines - later : 0;
+    }
+}
+
+/* What is done may be cut off. */
+static void
+open_state(fd_level *l, const row *r)
+{
+    uint32_t m = r->first;
+    while (m <= r->last && !(r->values[m - 1] <= l->cap)) {
+        m++;
+    }
+    if (m <= r->last && r->state != l->states->count - 1
+        && !(l->outermost && r->state == l->forbidden)
+        && r->need <= l->machines) {
+        l->open[l->opened++] = (fd_open){.time = l->states->times[r->state],
+                                         .state = r->state,
+                                         .least = (uint16_t)m,
+                                         .need = (uint16_t)r->need};
+    }
+}
+
+/* Whether a cut is never chosen where a later one can be: it makes the last
+ * stage larger, and is good for nothing else. */
+static bool
+is_beaten_by(const fd_level *l, const fd_open *cut, uint32_t other)
+{
+    const fd_states *states = l->states;
+    const fd_costs *costs = l->costs;
+    const double *cuts = fd_cuts_of(costs, states);
+    if (states->parameters[other] < states->parameters[cut->state]
+        || (costs->ratio > 0 && cuts[other] > cuts[cut->state])
+        || (costs->memory != FD_MEMORY_FREE
+            && (states->saved[other] < states->saved[cut->state]
+                || states->activations[other]
+                       < states->activations[cut->state]))) {
+        return false;
+    }
+    for (uint32_t m = cut->least; m <= l->machines; m++) {
+        double value = fd_level_value(l, other, m);
+        if (value > fd_level_value(l, cut->state, m) && value > l->floor) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void
+close_beaten(fd_level *l)
+{
+    uint32_t to = l->opened;
+    for (uint32_t i = l->opened; i-- > 0;) {
+        bool beaten = false;
+        for (uint32_t at = to; at < l->opened && !beaten; at++) {
+            beaten = is_beaten_by(l, &l->open[i], l->open[at].state);
+            ++*l->looked;
+        }
+        if (!beaten) {
+            l->open[--to] = l->open[i];
+        }
+    }
+    l->opened -= to;
+    memmove(l->open, &l->open[to], l->opened * sizeof *l->open);
+}
+
+static void
+fill_row(fd_level *l, uint32_t start, uint32_t state)
+{
+    size_t at = (size_t)state * l->machines;
+    row r = {.start = start,
+             .state = state,
+             .values = &l->values[at],
+             .choices = &l->choices[at]};
+    take_range(l, &r);
+    if (r.first > r.last) {
+        return;
+    }
+    for (uint32_t m = 0; m < l->machines; m++) {
+        r.choices[m] = (fd_choice){FD_NO_STATE, 0, 0};
+    }
+    try_one_stage(l, &r);
+    try_cuts(l, &r);
+    if (l->costs->fewer) {
+        try_fewer(l, &r);
+    }
+    open_state(l, &r);
+}
+
+void
+fd_level_fill(fd_level *l, uint32_t start, uint32_t last)
+{
+    const fd_states *states = l->states;
+    size_t cells = (size_t)states->count * l->machines;
+    for (size_t i = 0; i < cells; i++) {
+        l->values[i] = INFINITY;
+    }
+    l->opened = 0;
+    double before = nextafter(start_time(states, start), -1);
+    for (uint32_t i = fd_states_until(states, before);
+         i < states->count && *l->looked <= l->effort; i++) {
+        uint32_t state = states->by_time[i];
+        if (l->outermost) {
+            fd_watch_done(l->watch, i, states->count);
+        }
+        if (is_behind(states, state, start)
+            && (state == last || is_behind(states, last, state))) {
+            fill_row(l, start, state);
+            /* What the level below makes of a smaller block may take longer.
+             */
+            if (l->blocks == NULL && states->waists[state]) {
+                close_beaten(l);
+            }
+        }
+    }
+}

@@ -1,0 +1,250 @@
+#include "pipeline/report/pipeline_idle.h"
+
+#include "pipeline/report/pipeline_memory.h"
+#include "pipeline/report/pipeline_dependencies.h"
+
+const char *const fd_pipe_part_names[FD_PARTS] = {
+    [FD_PART_BUSY] = "busy",           [FD_PART_WARM_UP] = "warm_up",
+    [FD_PART_STEADY] = "steady",       [FD_PART_COOL_DOWN] = "cool_down",
+    [FD_PART_TRANSFER] = "transfer",   [FD_PART_LAUNCH] = "launch",
+    [FD_PART_LOAD] = "load",           [FD_PART_REDUCE] = "reduce",
+    [FD_PART_OPTIMIZER] = "optimizer", [FD_PART_UNMATCHED] = "unmatched",
+    [FD_PART_OTHER] = "other"};
+
+/* One rank in one iteration. */
+typedef struct sweep {
+    fd_pipe_idle *idle;
+    fd_pipe *p;
+    fd_pipe_share *share;
+    uint32_t at;        /* rank */
+    uint32_t iteration; /* place */
+    int64_t time;       /* all before is counted */
+    int64_t backward;   /* where the first backward pass begins */
+    int64_t forward;    /* where the last forward pass ends */
+    uint32_t latest;    /* the job that ended last */
+    FD_VECTOR(uint32_t) open;
+    fd_status status;
+} sweep;
+
+fd_pipe_part
+fd_pipe_part_of(const fd_pipe_job *job)
+{
+    if (fd_pipe_computes(job)) {
+        return FD_PART_BUSY;
+    }
+    if (fd_pipe_moves(job)) {
+        return job->other == FD_NO_PIPE_JOB ? FD_PART_UNMATCHED
+                                            : FD_PART_TRANSFER;
+    }
+    return job->kind == FD_JOB_LM    ? FD_PART_LOAD
+           : job->kind == FD_JOB_OPT ? FD_PART_OPTIMIZER
+           : job->kind == FD_JOB_RT || job->kind == FD_JOB_RD
+               ? FD_PART_REDUCE
+               : FD_PART_OTHER;
+}
+
+static fd_pipe_part
+phase(const sweep *s, int64_t time)
+{
+    return time < s->backward    ? FD_PART_WARM_UP
+           : time >= s->forward ? FD_PART_COOL_DOWN
+                                : FD_PART_STEADY;
+}
+
+static void
+count(sweep *s, int64_t end, fd_pipe_part part, uint32_t job,
+      uint32_t for_rank)
+{
+    if (end <= s->time) {
+        return;
+    }
+    s->share->parts[part] += end - s->time;
+    if (for_rank != FD_NO_PIPE_JOB && s->share->chosen) {
+        uint32_t place = (uint32_t)s->p->ranks.list[for_rank].place;
+        s->idle->waits[(size_t)s->at * s->p->stages + place] += end - s->time;
+    }
+    if (s->idle->drawn == (int32_t)s->iteration && s->status == FD_OK) {
+        s->status = fd_vector_push(
+            &s->idle->stretches,
+            (fd_pipe_stretch){.start = s->time,
+                              .end = end,
+                              .at = s->at,
+                              .job = job,
+                              .for_rank = for_rank,
+                              .iteration = (int32_t)s->iteration,
+                              .part = (uint8_t)part});
+    }
+    s->time = end;
+}
+
+static int64_t
+earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Within a job. Of two that share a call the one whose other end comes later
+ * says when the waiting is over. */
+static void
+count_job(sweep *s, uint32_t at, int64_t end)
+{
+    const fd_pipe_job *job = &s->p->jobs.list[at];
+    if (fd_pipe_moves(job) && job->other != FD_NO_PIPE_JOB) {
+        const fd_pipe_job *late = job;
+        if ((job->marks & FD_PIPE_FUSED) != 0 && at > 0
+            && fd_pipeline_is_twin(job, job - 1)
+            && job[-1].ready > job->ready) {
+            late = job - 1;
+        }
+        count(s, earlier(end, late->ready), phase(s, s->time), at,
+              s->p->jobs.list[late->other].at);
+    }
+    count(s, end, fd_pipe_part_of(job), at, FD_NO_PIPE_JOB);
+}
+
+/* Between jobs, `next` is the one that comes. */
+static void
+count_gap(sweep *s, uint32_t next, uint32_t last, int64_t end)
+{
+    if (next == last) {
+        count(s, end, FD_PART_COOL_DOWN, FD_NO_PIPE_JOB, FD_NO_PIPE_JOB);
+        return;
+    }
+    fd_pipe_need need = fd_pipeline_need(s->p, s->idle->makers, next, last);
+    if (need.rank != FD_NO_PIPE_JOB) {
+        count(s, earlier(end, need.time), phase(s, s->time), FD_NO_PIPE_JOB,
+              need.rank);
+    }
+    count(s, end, FD_PART_LAUNCH, FD_NO_PIPE_JOB, FD_NO_PIPE_JOB);
+}
+
+static void
+pop_ended(sweep *s)
+{
+    while (s->open.count > 0) {
+        uint32_t top = s->open.list[s->open.count - 1];
+        int64_t end = s->p->jobs.list[top].end;
+        if (end > s->time) {
+            return;
+        }
+        if (s->latest == FD_NO_PIPE_JOB
+            || end >= s->p->jobs.list[s->latest].end) {
+            s->latest = top;
+        }
+        s->open.count--;
+    }
+}
+
+/* Count up to `until`; jobs from `next` on have not begun. */
+static void
+drain(sweep *s, uint32_t next, uint32_t last, int64_t until)
+{
+    pop_ended(s);
+    while (s->time < until) {
+        if (s->open.count == 0) {
+            count_gap(s, next, last, until);
+        }
+        else {
+            uint32_t top = s->open.list[s->open.count - 1];
+            count_job(s, top, earlier(s->p->jobs.list[top].end, until));
+        }
+        pop_ended(s);
+    }
+}
+
+static void
+find_phases(sweep *s, fd_pipe_cell cell)
+{
+    s->backward = INT64_MAX;
+    s->forward = INT64_MIN;
+    int64_t first = INT64_MAX;
+    for (uint32_t i = cell.first; i < cell.end; i++) {
+        const fd_pipe_job *job = &s->p->jobs.list[i];
+        if (job->kind == FD_JOB_F) {
+            s->forward = job->end > s->forward ? job->end : s->forward;
+            first = earlier(first, job->start);
+        }
+        else if (job->kind == FD_JOB_B || job->kind == FD_JOB_I) {
+            s->backward = earlier(s->backward, job->start);
+        }
+    }
+    if (s->backward == INT64_MAX) {
+        s->backward = first; /* forward passes alone */
+    }
+}
+
+static void
+run(sweep *s)
+{
+    fd_pipe_cell cell = fd_pipeline_cell(s->p, s->at, s->iteration);
+    find_phases(s, cell);
+    s->time = s->share->start;
+    s->latest = FD_NO_PIPE_JOB;
+    s->open.count = 0;
+    for (uint32_t i = cell.first; i < cell.end && s->status == FD_OK; i++) {
+        fd_pipe_job *job = &s->p->jobs.list[i];
+        drain(s, i, cell.end, job->start);
+        job->before = s->latest;
+        if (i > cell.first && fd_pipeline_is_twin(job, job - 1)) {
+            job->before = job[-1].before;
+        }
+        if (s->status == FD_OK) {
+            s->status = fd_vector_push(&s->open, i);
+        }
+    }
+    if (s->status == FD_OK) {
+        drain(s, cell.end, cell.end, s->share->end);
+    }
+}
+
+static fd_status
+sweep_all(fd_pipe_idle *idle, fd_pipe *p)
+{
+    sweep s = {.idle = idle, .p = p};
+    for (uint32_t i = 0; i < p->ranks.count; i++) {
+        for (uint32_t j = 0; j < p->iterations.count; j++) {
+            s.at = i;
+            s.iteration = j;
+            s.share = fd_pipe_share_of(idle->shares, p, i, j);
+            if (s.status == FD_OK && s.share->end > s.share->start) {
+                run(&s);
+            }
+            if (s.status == FD_OK) {
+                s.status = fd_pipeline_held(p, fd_pipeline_cell(p, i, j),
+                                            &s.share->held, &s.share->bytes);
+            }
+        }
+    }
+    fd_vector_clear(&s.open);
+    return s.status;
+}
+
+fd_status
+fd_pipeline_idle(fd_pipe_idle *idle, fd_pipe *p,
+                 const fd_pipe_choice *choice)
+{
+    size_t cells = (size_t)p->ranks.count * p->iterations.count;
+    idle->shares = fd_calloc(cells + 1, sizeof *idle->shares);
+    idle->waits = fd_calloc((size_t)p->ranks.count * p->stages + 1,
+                            sizeof *idle->waits);
+    idle->makers = fd_calloc((size_t)p->jobs.count + 1, sizeof *idle->makers);
+    if (idle->shares == NULL || idle->waits == NULL || idle->makers == NULL) {
+        return FD_ENOMEM;
+    }
+    fd_status status = fd_pipeline_needs(idle->makers, p);
+    if (status == FD_OK) {
+        idle->drawn = fd_pipeline_windows(idle->shares, p, choice);
+        status = sweep_all(idle, p);
+    }
+    return status;
+}
+
+void
+fd_pipe_idle_clear(fd_pipe_idle *idle)
+{
+    fd_free(idle->shares);
+    fd_free(idle->waits);
+    fd_free(idle->makers);
+    fd_vector_clear(&idle->stretches);
+    *idle = (fd_pipe_idle){.drawn = -1};
+}

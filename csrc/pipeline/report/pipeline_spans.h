@@ -1,0 +1,56 @@
+/* When each iteration of each line was, and which are looked at. */
+#ifndef FD_PIPELINE_SPANS_H
+#define FD_PIPELINE_SPANS_H
+
+#include "pipeline/report/pipeline_stats.h"
+
+/* The parts of a rank's time: docs/pipeline-report.md. */
+typedef enum fd_pipe_part {
+    FD_PART_BUSY,
+    FD_PART_WARM_UP,
+    FD_PART_STEADY,
+    FD_PART_COOL_DOWN,
+    FD_PART_TRANSFER,
+    FD_PART_LAUNCH,
+    FD_PART_LOAD,
+    FD_PART_REDUCE,
+    FD_PART_OPTIMIZER,
+    FD_PART_UNMATCHED,
+    FD_PART_OTHER,
+    FD_PARTS
+} fd_pipe_part;
+
+/* A rank in an iteration. */
+typedef struct fd_pipe_share {
+    int64_t start; /* of the iteration of its line: from the first begin of
+                      a job to the last end. Who is early and waits in a
+                      transfer begins nothing. */
+    int64_t end;
+    int64_t parts[FD_PARTS]; /* add up to end - start */
+    uint64_t bytes; /* most received, sent and not yet used by backward */
+    uint32_t held;  /* most micro-batches in flight, over chunks */
+    bool whole;  /* all ranks of the line took part to the end */
+    bool chosen; /* its figures count */
+} fd_pipe_share;
+
+/* Numbers of iterations, the second one past the last. */
+typedef struct fd_pipe_choice {
+    int32_t from;
+    int32_t to;
+    bool given; /* else all that are whole, but the first where there are more */
+} fd_pipe_choice;
+
+/* `shares`, one a cell and zero, get start, end, whole, chosen. The answer is
+ * the place of the iteration to draw: of those chosen the one in the middle by
+ * length; -1: there is none. Where no iteration is whole all are chosen. */
+int32_t fd_pipeline_windows(fd_pipe_share *shares, const fd_pipe *p,
+                            const fd_pipe_choice *choice);
+
+static inline fd_pipe_share *
+fd_pipe_share_of(fd_pipe_share *shares, const fd_pipe *p, uint32_t rank,
+                 uint32_t iteration)
+{
+    return &shares[(size_t)rank * p->iterations.count + iteration];
+}
+
+#endif

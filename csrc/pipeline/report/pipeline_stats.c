@@ -1,0 +1,298 @@
+#include "pipeline/report/pipeline_stats.h"
+
+#include <stdlib.h>
+#include <strings.h>
+
+static const struct {
+    const char *word;
+    uint8_t kind;
+} words[] = {
+    {"load", FD_JOB_LM},         {"forward", FD_JOB_F},
+    {"backward", FD_JOB_B},      {"send", FD_PIPE_SEND},
+    {"receive", FD_PIPE_RECEIVE}, {"recv", FD_PIPE_RECEIVE},
+    {"reduce", FD_JOB_RD},       {"optimizer", FD_JOB_OPT},
+    {"iter", FD_PIPE_WHOLE},
+};
+
+const char *const fd_pipe_kind_names[FD_PIPE_KINDS] = {
+    [FD_JOB_LM] = "LM", [FD_JOB_F] = "F",     [FD_JOB_B] = "B",
+    [FD_JOB_I] = "I",   [FD_JOB_W] = "W",     [FD_JOB_SA] = "SA",
+    [FD_JOB_RA] = "RA", [FD_JOB_SG] = "SG",   [FD_JOB_RG] = "RG",
+    [FD_JOB_RT] = "RT", [FD_JOB_RD] = "RD",   [FD_JOB_OPT] = "OPT",
+    [FD_PIPE_OTHER] = "OTHER", [FD_PIPE_WHOLE] = "ITER",
+    [FD_PIPE_SEND] = "OTHER",  [FD_PIPE_RECEIVE] = "OTHER"};
+
+uint8_t
+fd_pipe_kind_named(const char *word)
+{
+    for (uint8_t kind = 0; kind < FD_JOB_KINDS; kind++) {
+        if (strcasecmp(word, fd_pipe_kind_names[kind]) == 0) {
+            return kind;
+        }
+    }
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcasecmp(word, words[i].word) == 0) {
+            return words[i].kind;
+        }
+    }
+    return FD_PIPE_OTHER;
+}
+
+void
+fd_pipe_clear(fd_pipe *p)
+{
+    fd_vector_clear(&p->ranks);
+    fd_vector_clear(&p->jobs);
+    fd_vector_clear(&p->iterations);
+    fd_free(p->cells);
+    p->cells = NULL;
+}
+
+fd_status
+fd_pipeline_add_rank(fd_pipe *p, const fd_pipe_rank *rank)
+{
+    fd_pipe_rank made = *rank;
+    made.first = made.end = p->jobs.count;
+    return fd_vector_push(&p->ranks, made);
+}
+
+fd_status
+fd_pipeline_add_job(fd_pipe *p, const fd_pipe_job *job)
+{
+    fd_pipe_job made = *job;
+    made.at = p->ranks.count - 1;
+    made.stage = made.stage > INT16_MAX ? -1 : made.stage; /* no stage */
+    made.peer = made.peer > INT16_MAX ? -1 : made.peer;
+    made.ready = made.start;
+    made.slack = 0;
+    made.other = made.before = FD_NO_PIPE_JOB;
+    fd_status status = fd_vector_push(&p->jobs, made);
+    p->ranks.list[made.at].end = p->jobs.count;
+    return status;
+}
+
+/* The stage of a rank whose jobs name one; -1: none, -2: several. */
+static int32_t
+only_stage(const fd_pipe *p, const fd_pipe_rank *rank)
+{
+    int32_t found = -1;
+    for (uint32_t i = rank->first; i < rank->end; i++) {
+        int32_t stage = p->jobs.list[i].stage;
+        if (stage >= 0 && stage != found) {
+            found = found == -1 ? stage : -2;
+        }
+        if (found == -2) {
+            break;
+        }
+    }
+    return found;
+}
+
+/* Jobs that name no stage are of the only one their rank has. */
+static void
+fill_stages(fd_pipe *p)
+{
+    bool none = true;
+    for (uint32_t i = 0; i < p->jobs.count && none; i++) {
+        none = p->jobs.list[i].stage < 0;
+    }
+    for (uint32_t i = 0; i < p->ranks.count; i++) {
+        none = none && p->ranks.list[i].place < 0;
+    }
+    p->guessed = none && p->jobs.count > 0;
+    for (uint32_t i = 0; i < p->ranks.count; i++) {
+        fd_pipe_rank *rank = &p->ranks.list[i];
+        int32_t stage = only_stage(p, rank);
+        if (stage == -1) {
+            stage = p->guessed ? (int32_t)i : rank->place;
+        }
+        for (uint32_t j = rank->first; j < rank->end && stage >= 0; j++) {
+            if (p->jobs.list[j].stage < 0) {
+                p->jobs.list[j].stage = stage;
+            }
+        }
+    }
+}
+
+static void
+count_stages(fd_pipe *p)
+{
+    int32_t most = -1;
+    for (uint32_t i = 0; i < p->ranks.count; i++) {
+        fd_pipe_rank *rank = &p->ranks.list[i];
+        int32_t lowest = -1;
+        for (uint32_t j = rank->first; j < rank->end; j++) {
+            const fd_pipe_job *job = &p->jobs.list[j];
+            most = job->stage > most ? job->stage : most;
+            most = job->peer > most ? job->peer : most;
+            if (job->stage >= 0 && (lowest < 0 || job->stage < lowest)) {
+                lowest = job->stage;
+            }
+        }
+        rank->place = rank->place >= 0 ? rank->place : lowest;
+        if (rank->place >= (int32_t)p->stages) {
+            p->stages = (uint32_t)rank->place + 1;
+        }
+    }
+    p->globals = (uint32_t)(most + 1);
+    if (p->globals < p->stages * p->chunks) {
+        p->globals = p->stages * p->chunks;
+    }
+    if (p->chunks == 0) {
+        p->chunks = p->stages == 0 ? 1 : (p->globals + p->stages - 1)
+                                             / p->stages;
+    }
+    /* A rank that is missing was at the other end of a transfer. */
+    uint32_t least = (p->globals + p->chunks - 1) / p->chunks;
+    p->stages = p->stages < least ? least : p->stages;
+}
+
+/* Which way a transfer goes, where its job does not say. */
+static void
+aim(fd_pipe *p, fd_pipe_job *job)
+{
+    bool sends = job->kind == FD_PIPE_SEND;
+    int32_t last = (int32_t)p->globals - 1;
+    if (job->kind == FD_PIPE_SEND || job->kind == FD_PIPE_RECEIVE) {
+        int32_t peer = job->peer;
+        if (peer < 0 && job->stage >= 0 && last > 0) {
+            peer = job->stage == 0 ? 1 : job->stage == last ? last - 1 : -1;
+        }
+        if (peer < 0 || job->stage < 0 || peer == job->stage) {
+            p->aimless++;
+            job->kind = FD_PIPE_OTHER;
+            return;
+        }
+        job->peer = peer;
+        job->kind = (peer > job->stage) == sends
+                        ? (sends ? FD_JOB_SA : FD_JOB_RA)
+                        : (sends ? FD_JOB_SG : FD_JOB_RG);
+    }
+    else if (fd_pipe_moves(job) && job->peer < 0 && job->stage >= 0) {
+        bool up = job->kind == FD_JOB_SA || job->kind == FD_JOB_RG;
+        job->peer = up ? (job->stage < last ? job->stage + 1 : -1)
+                       : job->stage - 1;
+    }
+}
+
+/* Ranks with equal coordinates beside the pipeline's are a line; without them
+ * the k-th rank of each place is in line k. */
+static void
+find_lines(fd_pipe *p)
+{
+    bool known = true;
+    for (uint32_t i = 0; i < p->ranks.count; i++) {
+        known = known && p->ranks.list[i].data >= 0;
+    }
+    for (uint32_t i = 0; i < p->ranks.count; i++) {
+        fd_pipe_rank *rank = &p->ranks.list[i];
+        uint32_t line = 0;
+        bool found = false;
+        for (uint32_t j = 0; j < i && !found; j++) {
+            const fd_pipe_rank *before = &p->ranks.list[j];
+            if (known) {
+                found = before->data == rank->data
+                        && before->model == rank->model;
+                line = found ? before->line : line;
+            }
+            else {
+                line += before->place == rank->place;
+            }
+        }
+        if (known && !found) {
+            line = p->lines;
+        }
+        rank->line = line;
+        p->lines = line >= p->lines ? line + 1 : p->lines;
+    }
+}
+
+static int
+by_time(const void *left, const void *right)
+{
+    const fd_pipe_job *a = left;
+    const fd_pipe_job *b = right;
+    if (a->iteration != b->iteration) {
+        return a->iteration < b->iteration ? -1 : 1;
+    }
+    if (a->start != b->start) {
+        return a->start < b->start ? -1 : 1;
+    }
+    return a->row < b->row ? -1 : a->row > b->row;
+}
+
+static int
+by_number(const void *left, const void *right)
+{
+    int32_t a = *(const int32_t *)left;
+    int32_t b = *(const int32_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* Numbers of iterations, each once. */
+static fd_status
+list_iterations(fd_pipe *p)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < p->jobs.count && status == FD_OK; i++) {
+        int32_t number = p->jobs.list[i].iteration;
+        if (i == 0 || p->jobs.list[i - 1].iteration != number) {
+            status = fd_vector_push(&p->iterations, number);
+        }
+    }
+    uint32_t kept = 0;
+    if (status == FD_OK && p->iterations.count > 0) {
+        qsort(p->iterations.list, p->iterations.count,
+              sizeof *p->iterations.list, by_number);
+        for (uint32_t i = 1; i < p->iterations.count; i++) {
+            if (p->iterations.list[i] != p->iterations.list[kept]) {
+                p->iterations.list[++kept] = p->iterations.list[i];
+            }
+        }
+        p->iterations.count = kept + 1;
+    }
+    return status;
+}
+
+static fd_status
+part(fd_pipe *p)
+{
+    size_t count = (size_t)p->ranks.count * p->iterations.count;
+    p->cells = fd_calloc(count + 1, sizeof *p->cells);
+    if (p->cells == NULL) {
+        return FD_ENOMEM;
+    }
+    for (uint32_t i = 0; i < p->ranks.count; i++) {
+        uint32_t at = p->ranks.list[i].first;
+        for (uint32_t j = 0; j < p->iterations.count; j++) {
+            uint32_t first = at;
+            while (at < p->ranks.list[i].end
+                   && p->jobs.list[at].iteration == p->iterations.list[j]) {
+                at++;
+            }
+            p->cells[(size_t)i * p->iterations.count + j] =
+                (fd_pipe_cell){first, at};
+        }
+    }
+    return FD_OK;
+}
+
+fd_status
+fd_pipeline_settle(fd_pipe *p)
+{
+    fill_stages(p);
+    count_stages(p);
+    for (uint32_t i = 0; i < p->jobs.count; i++) {
+        aim(p, &p->jobs.list[i]);
+    }
+    find_lines(p);
+    for (uint32_t i = 0; i < p->ranks.count; i++) {
+        const fd_pipe_rank *rank = &p->ranks.list[i];
+        if (rank->end > rank->first) {
+            qsort(&p->jobs.list[rank->first], rank->end - rank->first,
+                  sizeof *p->jobs.list, by_time);
+        }
+    }
+    fd_status status = list_iterations(p);
+    return status == FD_OK ? part(p) : status;
+}

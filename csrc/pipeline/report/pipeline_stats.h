@@ -1,0 +1,131 @@
+/* The jobs of a pipeline as its ranks recorded them: who did what for which
+ * stage, in which iteration, on one clock.
+ *
+ *     ranks   [ rank 0           ][ rank 1           ] ...
+ *     jobs    [ it. 0 ][ it. 1   ][ it. 0 ][ it. 1   ] ...   by start in each
+ *     cells     ^        ^          ^        ^               rank x iteration
+ *
+ * Ranks that together hold each stage once are a line; replicas of a stage
+ * (data parallel copies) are in different lines, and no transfer goes from one
+ * line to another. In a line a rank is known by the lowest global stage it
+ * holds: its place. */
+#ifndef FD_PIPELINE_STATS_H
+#define FD_PIPELINE_STATS_H
+
+#include "pipeline/schedules/schedule_plan.h"
+
+/* Kinds beside those of fd_job_kind. */
+enum {
+    FD_PIPE_OTHER = FD_JOB_KINDS,
+    FD_PIPE_WHOLE,   /* the iteration itself */
+    FD_PIPE_SEND,    /* until it is known to whom */
+    FD_PIPE_RECEIVE,
+    FD_PIPE_KINDS
+};
+
+/* Bits of fd_pipe_job.marks. */
+enum {
+    FD_PIPE_POSTED = 1, /* begun here, waited for in another job */
+    FD_PIPE_FUSED = 2,  /* shares its interval with the job beside it */
+    FD_PIPE_OPEN = 4,   /* had not ended */
+    FD_PIPE_FAILED = 8,  /* ended by an exception */
+    FD_PIPE_ON_PATH = 16 /* critical */
+};
+
+#define FD_NO_PIPE_JOB UINT32_MAX
+
+typedef struct fd_pipe_job {
+    int64_t start; /* ns */
+    int64_t end;
+    int64_t ready; /* within: a transfer's other end has come; else start */
+    int64_t slack; /* ns it could take longer, and the iteration would not */
+    uint64_t bytes;
+    uint32_t at;    /* place in ranks */
+    uint32_t row;   /* of the rank's jobs where they were read */
+    uint32_t other; /* the other end, FD_NO_PIPE_JOB: none is known */
+    uint32_t before; /* what its rank had ended last when it began */
+    int32_t iteration;
+    int32_t micro_batch; /* -1: none, as those below */
+    int32_t stage;       /* global */
+    int32_t peer;        /* global */
+    int32_t buffer;
+    uint8_t kind;
+    uint8_t marks;
+} fd_pipe_job;
+
+typedef struct fd_pipe_rank {
+    uint32_t rank;
+    int32_t place; /* -1: holds no stage */
+    int32_t data;  /* coordinates, -1: not known */
+    int32_t model;
+    uint32_t line;
+    uint32_t first; /* of its jobs */
+    uint32_t end;
+    uint32_t open;  /* of them, left out */
+    bool killed;    /* its recording was not ended */
+    int64_t moved;  /* ns added to its times to make one clock */
+    int64_t unsure; /* ns it may be off; -1: not known */
+} fd_pipe_rank;
+
+typedef struct fd_pipe_cell {
+    uint32_t first; /* jobs */
+    uint32_t end;
+} fd_pipe_cell;
+
+typedef struct fd_pipe {
+    FD_VECTOR(fd_pipe_rank) ranks;
+    FD_VECTOR(fd_pipe_job) jobs;
+    FD_VECTOR(int32_t) iterations; /* ascending */
+    fd_pipe_cell *cells;           /* owned */
+    uint32_t lines;
+    uint32_t stages; /* places */
+    uint32_t chunks; /* the most global stages of one rank */
+    uint32_t globals;
+    bool guessed;     /* no job named a stage: ranks in order are taken */
+    uint32_t evals;   /* jobs of evaluations, left out */
+    uint32_t unknown; /* jobs whose kind is none of a pipeline */
+    uint32_t aimless; /* sends and receives that do not say which way */
+} fd_pipe;
+
+void fd_pipe_clear(fd_pipe *p);
+
+/* The jobs of a rank are added after it and before the next rank. */
+fd_status fd_pipeline_add_rank(fd_pipe *p, const fd_pipe_rank *rank);
+fd_status fd_pipeline_add_job(fd_pipe *p, const fd_pipe_job *job);
+
+/* All are added: fill in what they leave open, sort, part into cells. Given
+ * stages and chunks stay. */
+fd_status fd_pipeline_settle(fd_pipe *p);
+
+static inline fd_pipe_cell
+fd_pipeline_cell(const fd_pipe *p, uint32_t rank, uint32_t iteration)
+{
+    return p->cells[(size_t)rank * p->iterations.count + iteration];
+}
+
+/* "F", "RA", ..., "OTHER" */
+extern const char *const fd_pipe_kind_names[FD_PIPE_KINDS];
+
+/* The kind that a word means, upper or lower case: those names, and load,
+ * forward, backward, send, receive, reduce, optimizer. */
+uint8_t fd_pipe_kind_named(const char *word);
+
+static inline bool
+fd_pipe_computes(const fd_pipe_job *job)
+{
+    return fd_job_is_compute((fd_job_kind)job->kind);
+}
+
+static inline bool
+fd_pipe_moves(const fd_pipe_job *job)
+{
+    return fd_job_is_transfer((fd_job_kind)job->kind);
+}
+
+static inline bool
+fd_pipe_sends(const fd_pipe_job *job)
+{
+    return fd_job_is_send((fd_job_kind)job->kind);
+}
+
+#endif

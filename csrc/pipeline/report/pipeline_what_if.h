@@ -1,0 +1,57 @@
+/* What a pipeline would take if something were different: its schedule played
+ * with the times that were measured, one of them changed. */
+#ifndef FD_PIPELINE_WHAT_IF_H
+#define FD_PIPELINE_WHAT_IF_H
+
+#include "pipeline/report/pipeline_schedule.h"
+
+typedef enum fd_if_change {
+    FD_IF_FASTER,     /* a place computes in 9/10 of the time */
+    FD_IF_BALANCED,   /* all global stages compute for equally long */
+    FD_IF_OVERLAPPED, /* transfers run beside the work */
+    FD_IF_DOUBLED,    /* twice the micro-batches; a step is half of that */
+    FD_IF_SCHEDULE,   /* another schedule, computations and transfers alone */
+    FD_IF_MOVED,      /* a layer goes to the stage beside its own */
+    FD_IF_CHANGES
+} fd_if_change;
+
+extern const char *const fd_if_names[FD_IF_CHANGES];
+
+typedef struct fd_pipe_if {
+    fd_if_change change;
+    int32_t stage; /* FASTER: place; MOVED: global; else -1 */
+    int32_t to;    /* MOVED: global */
+    int32_t layer; /* MOVED */
+    fd_schedule schedule; /* SCHEDULE */
+    int64_t saves; /* ns of a step; below 0: it would take longer */
+} fd_pipe_if;
+
+/* A replay in short. */
+typedef struct fd_pipe_theory {
+    int64_t makespan;
+    double of_total; /* idle of all time */
+    double of_ideal; /* idle of the time in computations */
+} fd_pipe_theory;
+
+typedef struct fd_pipe_ifs {
+    fd_pipe_theory ideal;  /* all stages alike, transfers free */
+    fd_pipe_theory stages; /* stages as measured, transfers free */
+    fd_pipe_theory base;   /* all as measured */
+    FD_VECTOR(fd_pipe_if) list;
+} fd_pipe_ifs;
+
+/* Layers of the global stages: those of stage g are from first[g] up to
+ * first[g + 1]. `weights` says what part of a stage's time each is; NULL: all
+ * are alike. first NULL: not known. */
+typedef struct fd_pipe_layers {
+    uint32_t stages;       /* global ones; others than the plan's: ignored */
+    const uint32_t *first; /* borrowed */
+    const double *weights; /* borrowed */
+} fd_pipe_layers;
+
+/* Nothing where the schedule is not known. To be cleared in any case. */
+fd_status fd_pipeline_ifs(fd_pipe_ifs *made, const fd_pipe_schedule *found,
+                          const fd_pipe_layers *layers);
+void fd_pipe_ifs_clear(fd_pipe_ifs *made);
+
+#endif

@@ -1,0 +1,29 @@
+/* The jobs of a recording or a merge as a pipeline. */
+#ifndef FD_RECORDED_JOBS_H
+#define FD_RECORDED_JOBS_H
+
+#include "clocks/clock_fit.h"
+#include "pipeline/report/pipeline_stats.h"
+#include "trace/trace.h"
+
+/* What is known of a rank beside its jobs. */
+typedef struct fd_pipe_known {
+    int32_t place; /* -1: not known, as those below */
+    int32_t data;
+    int32_t model;
+    int64_t unsure;     /* ns that its clock may be off */
+    fd_clock_map clock; /* from its times to those of all */
+} fd_pipe_known;
+
+/* Add the jobs of a rank, if it has any. Jobs of evaluations are counted and
+ * left out. */
+fd_status fd_pipe_read_rank(fd_pipe *p, const fd_trace *trace,
+                            const fd_trace_rank *rank,
+                            const fd_pipe_known *known);
+
+/* Those of all ranks: `known` has one a rank of the trace.
+ * The pipeline is settled, and to be cleared in any case. */
+fd_status fd_pipe_read(fd_pipe *p, const fd_trace *trace,
+                       const fd_pipe_known *known);
+
+#endif

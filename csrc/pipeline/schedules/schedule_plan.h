@@ -1,0 +1,111 @@
+/* What a pipeline schedule makes each stage do, and in which order: computed
+ * from the schedule's name and three numbers, with no engine at hand.
+ *
+ * A stage is one process of the pipeline, 0 to stages - 1. Interleaved and
+ * V-shaped schedules give each several chunks of the model. Along the model
+ * chunks are numbered through as global stages; with 4 stages and 2 chunks
+ *
+ *     interleaved   stage  0 1 2 3 0 1 2 3      zb-v   0 1 2 3 3 2 1 0
+ *     global stage         0 1 2 3 4 5 6 7             0 1 2 3 4 5 6 7
+ *
+ * so that the chunk of a global stage is always global / stages.
+ *
+ *     jobs   [ stage 0: step 0, step 1, ... ][ stage 1 ] ... [ stage S-1 ]
+ *     first    ^                              ^              ^         S+1 */
+#ifndef FD_SCHEDULE_PLAN_H
+#define FD_SCHEDULE_PLAN_H
+
+#include "base/vector.h"
+#include "recording/job_kinds.h"
+
+#include <stdbool.h>
+
+typedef enum fd_schedule {
+    FD_SCHEDULE_DEEPSPEED_TRAIN,
+    FD_SCHEDULE_DEEPSPEED_INFERENCE,
+    FD_SCHEDULE_DEEPSPEED_DP,
+    FD_SCHEDULE_GPIPE,
+    FD_SCHEDULE_1F1B,
+    FD_SCHEDULE_INTERLEAVED,
+    FD_SCHEDULE_ZB_H1,
+    FD_SCHEDULE_ZB_V,
+    FD_SCHEDULES
+} fd_schedule;
+
+const char *fd_schedule_name(fd_schedule schedule);
+
+/* FD_SCHEDULES when there is none of this name. */
+fd_schedule fd_schedule_named(const char *name);
+
+/* How the engines of a schedule run transfers that block. */
+typedef enum fd_waiting {
+    FD_WAIT_EACH,     /* one at a time: DeepSpeed */
+    FD_WAIT_TOGETHER, /* those between two computations at once */
+    FD_WAIT_NEVER     /* transfers run beside the work or not at all */
+} fd_waiting;
+
+/* The most jobs and the most steps of all stages together. */
+#define FD_PLAN_MOST (1u << 24)
+
+typedef struct fd_plan_job {
+    int32_t step;        /* of its stage, from 0 */
+    int32_t micro_batch; /* -1: of none */
+    int32_t buffer;      /* -1: the engine numbers none */
+    int16_t stage;       /* global */
+    int16_t peer;        /* global stage at the other end; -1: no transfer */
+    uint8_t kind;        /* fd_job_kind */
+} fd_plan_job;
+
+typedef struct fd_plan {
+    fd_schedule schedule;
+    uint32_t stages;
+    uint32_t micro_batches;
+    uint32_t chunks; /* a stage */
+    uint32_t group;  /* micro-batches in a row on a chunk */
+    uint32_t steps;  /* of every stage; some may be empty */
+    fd_waiting waiting;
+    uint32_t *first;   /* owned; stages + 1 places in jobs */
+    uint32_t *buffers; /* owned; a stage: DeepSpeed's num_pipe_buffers, else
+                          the most micro-batches of its chunks in flight */
+    FD_VECTOR(fd_plan_job) jobs;
+} fd_plan;
+
+typedef struct fd_plan_request {
+    fd_schedule schedule;
+    uint32_t stages;
+    uint32_t micro_batches;
+    uint32_t chunks; /* 0: as many as the schedule wants, where that is known */
+    uint32_t group;  /* interleaved only; 0: as the engines do */
+} fd_plan_request;
+
+/* FD_EINVAL for what no engine would run. The plan is to be cleared in any
+ * case. */
+fd_status fd_plan_make(fd_plan *plan, const fd_plan_request *request,
+                       fd_error *error);
+void fd_plan_clear(fd_plan *plan);
+
+/* The stage that holds a global stage. */
+uint32_t fd_plan_holder(const fd_plan *plan, uint32_t global);
+
+static inline uint32_t
+fd_plan_globals(const fd_plan *plan)
+{
+    return plan->stages * plan->chunks;
+}
+
+/* The most forward passes of a stage, over its chunks, whose backward pass (W
+ * where it is apart) has not been: their activations are held. 0 without
+ * backward passes. */
+uint32_t fd_plan_in_flight(const fd_plan *plan, uint32_t stage);
+
+/* What DeepSpeed's TrainSchedule is about in a step: a micro-batch, out of
+ * range where the step computes nothing, and whether it is a forward pass. */
+typedef struct fd_train_step {
+    int32_t micro_batch;
+    bool forward;
+} fd_train_step;
+
+fd_train_step fd_plan_train_step(uint32_t stages, uint32_t stage,
+                                 uint32_t step);
+
+#endif

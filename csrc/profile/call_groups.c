@@ -1,0 +1,195 @@
+#include "profile/call_groups.h"
+
+#include "base/map.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static bool
+takes_part(fd_grouping grouping, const fd_trace_node *node, uint32_t module)
+{
+    switch (grouping) {
+    case FD_BY_NODE:
+    case FD_BY_PACKAGE:
+        return true;
+    case FD_BY_FUNCTION:
+        return node->kind == FD_NODE_PYTHON || node->kind == FD_NODE_RANGE;
+    case FD_BY_OPERATOR:
+        return node->kind == FD_NODE_OP || node->kind == FD_NODE_AUTOGRAD;
+    case FD_BY_MODULE:
+        return module != 0;
+    }
+    return false;
+}
+
+/* "blocks.*.attn": components that are numbers become '*'. */
+static void
+module_pattern(const fd_trace *trace, uint32_t module, fd_buffer *to)
+{
+    fd_buffer name = {.bytes = NULL};
+    fd_trace_module_name(trace, module, &name);
+    if (name.size == 0) {
+        fd_buffer_text(to, fd_trace_text(
+                               trace, trace->modules.list[module].class_name));
+    }
+    for (size_t at = 0; at < name.size;) {
+        size_t end = at;
+        bool number = true;
+        while (end < name.size && name.bytes[end] != '.') {
+            number = number && isdigit((unsigned char)name.bytes[end]);
+            end++;
+        }
+        fd_buffer_bytes(to, number ? "*" : name.bytes + at,
+                        number ? 1 : end - at);
+        fd_buffer_text(to, end < name.size ? "." : "");
+        at = end + 1;
+    }
+    to->status = to->status == FD_OK ? name.status : to->status;
+    fd_buffer_clear(&name);
+}
+
+/* An operator's namespace stands for its package. */
+static void
+package_label(const fd_trace *trace, const fd_trace_node *node, fd_buffer *to)
+{
+    const char *name = fd_trace_text(trace, node->name);
+    const char *colon = strstr(name, "::");
+    if (node->kind == FD_NODE_PYTHON) {
+        fd_buffer_text(to, fd_trace_text(trace, node->package));
+    }
+    else if (node->kind == FD_NODE_OP && colon != NULL) {
+        fd_buffer_bytes(to, name, (size_t)(colon - name) + 2);
+    }
+    else {
+        static const char *const names[FD_NODE_KINDS] = {
+            "", "", "operators", "autograd", "ranges", "jobs", "modules",
+            "threads", "<folded>"};
+        fd_buffer_text(to, names[node->kind]);
+    }
+}
+
+static void
+label_of(const fd_trace *trace, fd_grouping grouping,
+         const fd_trace_context *context, fd_buffer *to)
+{
+    switch (grouping) {
+    case FD_BY_MODULE:
+        module_pattern(trace, context->module, to);
+        break;
+    case FD_BY_PACKAGE:
+        package_label(trace, &trace->nodes.list[context->node], to);
+        break;
+    case FD_BY_NODE:
+    case FD_BY_FUNCTION:
+    case FD_BY_OPERATOR:
+        fd_trace_node_key(trace, context->node, to);
+        break;
+    }
+}
+
+/* What decides the group before its label is made: one look-up per context
+ * instead of one text. */
+static uint64_t
+short_key(fd_grouping grouping, const fd_trace_context *context)
+{
+    return grouping == FD_BY_MODULE
+               ? (uint64_t)context->module << 32 | UINT32_MAX
+               : context->node;
+}
+
+typedef struct grouping_state {
+    const fd_trace *trace;
+    fd_groups *groups;
+    fd_map by_key;   /* short key -> group */
+    fd_map by_label; /* label -> group */
+    fd_buffer label; /* scratch */
+} grouping_state;
+
+static fd_status
+new_group(grouping_state *s, fd_grouping grouping,
+          const fd_trace_context *context, uint32_t *group)
+{
+    uint32_t label;
+    s->label.size = 0;
+    label_of(s->trace, grouping, context, &s->label);
+    fd_status status = s->label.status;
+    if (status == FD_OK) {
+        status = fd_text_pool_add(&s->groups->labels, s->label.bytes,
+                                  s->label.size, &label);
+    }
+    if (status != FD_OK) {
+        return status;
+    }
+    /* Label 0 is the empty text: still a group of its own. Nodes of two kinds
+     * can have one label. */
+    *group = grouping == FD_BY_NODE
+                 ? 0
+                 : fd_map_get(&s->by_label, (uint64_t)label + 1);
+    if (*group == 0) {
+        fd_group made = {.label = label, .node = context->node};
+        *group = s->groups->list.count;
+        status = fd_vector_push(&s->groups->list, made);
+        if (status == FD_OK) {
+            status = fd_map_put(&s->by_label, (uint64_t)label + 1, *group);
+        }
+    }
+    if (status == FD_OK) {
+        s->groups->list.list[*group].members++;
+    }
+    return status;
+}
+
+static fd_status
+group_context(grouping_state *s, fd_grouping grouping, uint32_t id)
+{
+    const fd_trace_context *context = &s->trace->contexts.list[id];
+    const fd_trace_node *node = &s->trace->nodes.list[context->node];
+    if (!takes_part(grouping, node, context->module)) {
+        return FD_OK;
+    }
+    uint64_t key = short_key(grouping, context);
+    uint32_t group = fd_map_get(&s->by_key, key);
+    if (group == 0) {
+        fd_status status = new_group(s, grouping, context, &group);
+        if (status == FD_OK) {
+            status = fd_map_put(&s->by_key, key, group);
+        }
+        if (status != FD_OK) {
+            return status;
+        }
+    }
+    s->groups->of_context[id] = group;
+    return FD_OK;
+}
+
+fd_status
+fd_groups_make(fd_groups *groups, const fd_trace *trace, fd_grouping grouping)
+{
+    *groups = (fd_groups){.of_context = NULL};
+    grouping_state s = {.trace = trace, .groups = groups};
+    groups->of_context = fd_calloc(trace->contexts.count,
+                                   sizeof *groups->of_context);
+    fd_status status = groups->of_context == NULL
+                           ? FD_ENOMEM
+                           : fd_vector_push(&groups->list,
+                                            (fd_group){.label = 0});
+    for (uint32_t i = 1; i < trace->contexts.count && status == FD_OK; i++) {
+        status = group_context(&s, grouping, i);
+    }
+    fd_map_clear(&s.by_key);
+    fd_map_clear(&s.by_label);
+    fd_buffer_clear(&s.label);
+    if (status != FD_OK) {
+        fd_groups_clear(groups);
+    }
+    return status;
+}
+
+void
+fd_groups_clear(fd_groups *groups)
+{
+    fd_free(groups->of_context);
+    fd_vector_clear(&groups->list);
+    fd_text_pool_clear(&groups->labels);
+    *groups = (fd_groups){.of_context = NULL};
+}

@@ -1,0 +1,38 @@
+/* Sorting contexts into groups: by function, operator, module or package.
+ * Every table and graph that people see is a sum over such groups. */
+#ifndef FD_CALL_GROUPS_H
+#define FD_CALL_GROUPS_H
+
+#include "trace/trace.h"
+
+typedef enum fd_grouping {
+    FD_BY_NODE,     /* every node of every kind */
+    FD_BY_FUNCTION, /* Python functions and ranges */
+    FD_BY_OPERATOR, /* operators and autograd nodes */
+    FD_BY_MODULE,   /* module instances, repeats folded: "blocks.*.attn" */
+    FD_BY_PACKAGE   /* packages; operators by their namespace */
+} fd_grouping;
+
+typedef struct fd_group {
+    uint32_t label; /* text in fd_groups.labels */
+    uint32_t node;  /* the node, or one of them */
+    uint32_t members; /* instances folded into it, FD_BY_MODULE only */
+} fd_group;
+
+typedef struct fd_groups {
+    uint32_t *of_context;      /* owned; 0: in no group */
+    FD_VECTOR(fd_group) list;  /* entry 0 unused */
+    fd_text_pool labels;
+} fd_groups;
+
+fd_status fd_groups_make(fd_groups *groups, const fd_trace *trace,
+                         fd_grouping grouping);
+void fd_groups_clear(fd_groups *groups);
+
+static inline const char *
+fd_groups_label(const fd_groups *groups, uint32_t group)
+{
+    return fd_text_pool_get(&groups->labels, groups->list.list[group].label);
+}
+
+#endif

@@ -1,0 +1,225 @@
+#include "profile/diff_side.h"
+
+#include "profile/group_edges.h"
+#include "profile/profile_rows.h"
+
+#include <string.h>
+
+/* What a side is made of while it is added. */
+typedef struct adding {
+    fd_diff_join *join;
+    const fd_diff_request *request;
+    const fd_trace *trace;
+    int side;
+    double steps; /* what figures are divided by */
+    fd_totals totals;
+    fd_groups groups;
+    fd_rows rows;
+    fd_edges edges;
+    uint32_t *row_of; /* owned; by group, row + 1 */
+} adding;
+
+uint64_t
+fd_diff_steps(const fd_diff_side *side)
+{
+    uint64_t steps = 0;
+    for (int i = 0; i < (int)side->trace->ranks.count; i++) {
+        if (side->rank == FD_ALL_RANKS || side->rank == i) {
+            steps += side->trace->ranks.list[i].steps;
+        }
+    }
+    return steps;
+}
+
+static bool
+groups_nodes(const adding *a)
+{
+    return a->request->grouping != FD_BY_MODULE
+           && a->request->grouping != FD_BY_PACKAGE;
+}
+
+/* A line number tells two functions of one recording apart, and would part
+ * one function of two versions of a file. */
+static size_t
+key_size(const adding *a, const char *label, uint32_t node)
+{
+    size_t size = strlen(label);
+    if (groups_nodes(a) && a->trace->nodes.list[node].ambiguous) {
+        const char *at = strrchr(label, '@');
+        size = at != NULL ? (size_t)(at - label) : size;
+    }
+    return size;
+}
+
+static fd_status
+find_row(adding *a, uint32_t group, uint32_t *row)
+{
+    fd_diff *diff = a->join->diff;
+    const fd_group *made = &a->groups.list.list[group];
+    const char *label = fd_groups_label(&a->groups, group);
+    fd_diff_row fresh = {
+        .kind = groups_nodes(a) ? a->trace->nodes.list[made->node].kind : 0};
+    fd_status status = fd_text_pool_add(
+        &diff->keys, label, key_size(a, label, made->node), &fresh.key);
+    if (status != FD_OK) {
+        return status;
+    }
+    uint64_t key = (uint64_t)fresh.key << 8 | fresh.kind;
+    *row = fd_map_get(&a->join->rows, key + 1);
+    if (*row == 0) {
+        status = fd_vector_push(&diff->rows, fresh);
+        *row = diff->rows.count;
+    }
+    return status == FD_OK ? fd_map_put(&a->join->rows, key + 1, *row)
+                           : status;
+}
+
+static void
+add_figures(const adding *a, fd_diff_figures *to, const fd_row *row)
+{
+    to->calls += (double)(row->calls + row->resumes) / a->steps;
+    to->self += (double)row->self / a->steps;
+    to->total += (double)row->total / a->steps;
+    to->backward += (double)row->backward / a->steps;
+    to->async += (double)row->async / a->steps;
+    to->gpu += (double)row->gpu_total / a->steps;
+    if (a->request->grouping == FD_BY_MODULE) {
+        to->time = to->total;
+        to->spread += row->step_deviation;
+    }
+    else {
+        to->time = to->self;
+    }
+}
+
+static fd_status
+add_rows(adding *a)
+{
+    fd_diff *diff = a->join->diff;
+    fd_status status = FD_OK;
+    a->row_of = fd_calloc(a->groups.list.count, sizeof *a->row_of);
+    if (a->row_of == NULL) {
+        return FD_ENOMEM;
+    }
+    for (uint32_t i = 1; i < a->groups.list.count && status == FD_OK; i++) {
+        status = find_row(a, i, &a->row_of[i]);
+        if (status == FD_OK) {
+            add_figures(a,
+                        &diff->rows.list[a->row_of[i] - 1].side[a->side],
+                        &a->rows.list[i]);
+        }
+    }
+    return status;
+}
+
+/* Contexts of a group as if they moved together: the widest it can be. */
+static void
+add_spreads(adding *a)
+{
+    fd_diff *diff = a->join->diff;
+    for (uint32_t i = 1; i < a->trace->contexts.count; i++) {
+        const fd_total *total = &a->totals.list[i];
+        uint32_t row = a->row_of[a->groups.of_context[i]];
+        diff->whole[a->side] += (double)total->self / a->steps;
+        if (row != 0 && a->totals.steps > 0
+            && a->request->grouping != FD_BY_MODULE) {
+            diff->rows.list[row - 1].side[a->side].spread += fd_deviation(
+                total->self_squares, total->self_stepped, a->totals.steps);
+        }
+    }
+}
+
+/* A context that some steps are without counts as often as it is there. One
+ * that is in a single step (imports, initialisation) has no other to tell
+ * noise by: nothing is said of its time. */
+static void
+add_least(adding *a, const fd_trace_rank *rank)
+{
+    fd_diff *diff = a->join->diff;
+    for (uint32_t i = 0; i < rank->figures.count; i++) {
+        const fd_figure *figure = &rank->figures.list[i];
+        uint32_t row = a->row_of[a->groups.of_context[figure->context]];
+        uint32_t flags = a->trace->contexts.list[figure->context].flags;
+        if (row != 0 && figure->steps > 1
+            && (flags & FD_CONTEXT_ASYNC) == 0) {
+            diff->rows.list[row - 1].side[a->side].least +=
+                (double)figure->self_min * figure->steps / a->steps;
+        }
+    }
+}
+
+static void
+add_leasts(adding *a, int rank)
+{
+    for (int i = 0; i < (int)a->trace->ranks.count; i++) {
+        if (rank == FD_ALL_RANKS || rank == i) {
+            add_least(a, &a->trace->ranks.list[i]);
+        }
+    }
+}
+
+static fd_status
+add_call(adding *a, const fd_edge *edge)
+{
+    fd_diff *diff = a->join->diff;
+    fd_diff_call fresh = {.caller = a->row_of[edge->caller],
+                          .callee = a->row_of[edge->callee]};
+    uint64_t key = (uint64_t)fresh.caller << 32 | fresh.callee;
+    uint32_t at = fd_map_get(&a->join->calls, key);
+    fd_status status = FD_OK;
+    if (at == 0) {
+        status = fd_vector_push(&diff->calls, fresh);
+        at = diff->calls.count;
+        if (status == FD_OK) {
+            status = fd_map_put(&a->join->calls, key, at);
+        }
+    }
+    if (status == FD_OK) {
+        diff->calls.list[at - 1].calls[a->side] += (double)edge->calls
+                                                   / a->steps;
+    }
+    return status;
+}
+
+static fd_status
+sum_up(adding *a, int rank)
+{
+    fd_status status = fd_totals_sum_steady(&a->totals, a->trace, rank);
+    if (status == FD_OK) {
+        status = fd_groups_make(&a->groups, a->trace, a->request->grouping);
+    }
+    if (status == FD_OK) {
+        status = fd_rows_sum(&a->rows, a->trace, &a->groups, &a->totals);
+    }
+    return status == FD_OK ? fd_edges_sum(&a->edges, a->trace, &a->groups,
+                                          &a->totals)
+                           : status;
+}
+
+fd_status
+fd_diff_add(fd_diff_join *join, const fd_diff_request *request, int side)
+{
+    uint64_t steps = join->diff->steps[side];
+    adding a = {.join = join,
+                .request = request,
+                .trace = request->sides[side].trace,
+                .side = side,
+                .steps = steps == 0 ? 1 : (double)steps};
+    fd_status status = sum_up(&a, request->sides[side].rank);
+    if (status == FD_OK) {
+        status = add_rows(&a);
+    }
+    if (status == FD_OK) {
+        add_spreads(&a);
+        add_leasts(&a, request->sides[side].rank);
+    }
+    for (uint32_t i = 0; i < a.edges.count && status == FD_OK; i++) {
+        status = add_call(&a, &a.edges.list[i]);
+    }
+    fd_totals_clear(&a.totals);
+    fd_groups_clear(&a.groups);
+    fd_vector_clear(&a.rows);
+    fd_vector_clear(&a.edges);
+    fd_free(a.row_of);
+    return status;
+}

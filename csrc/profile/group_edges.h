@@ -1,0 +1,22 @@
+/* Call graphs: which group calls which. Contexts in no group are contracted:
+ * what they call is called by whoever called them. */
+#ifndef FD_GROUP_EDGES_H
+#define FD_GROUP_EDGES_H
+
+#include "profile/call_groups.h"
+#include "profile/totals.h"
+
+typedef struct fd_edge {
+    uint32_t caller; /* group; 0: called by nothing in the graph */
+    uint32_t callee;
+    uint64_t calls; /* resumes of generators included */
+    uint64_t total; /* ns of the calls, without those inside a call of the
+                       same edge */
+} fd_edge;
+
+typedef FD_VECTOR(fd_edge) fd_edges; /* sorted by caller, then callee */
+
+fd_status fd_edges_sum(fd_edges *edges, const fd_trace *trace,
+                       const fd_groups *groups, const fd_totals *totals);
+
+#endif

@@ -1,0 +1,189 @@
+#include "profile/profile_diff.h"
+
+#include "profile/diff_side.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Where least steps are not known, a change is one when it is beyond what
+ * steps of one run differ by. They are not independent, so their number does
+ * not make it smaller. */
+static const double DEVIATIONS = 2;
+
+/* Of the time of a step: changes below are of no interest. */
+static const double LEAST_SHARE = 0.005;
+
+/* Shares below this say nothing about the speed of a machine. */
+static const double SPEED_SHARE = 0.001;
+
+typedef struct ratio {
+    double value;
+    double weight;
+} ratio;
+
+typedef FD_VECTOR(ratio) ratios;
+
+static int
+by_value(const void *left, const void *right)
+{
+    double a = ((const ratio *)left)->value;
+    double b = ((const ratio *)right)->value;
+    return a < b ? -1 : a > b;
+}
+
+static double
+weighted_median(const ratios *list)
+{
+    double whole = 0;
+    for (uint32_t i = 0; i < list->count; i++) {
+        whole += list->list[i].weight;
+    }
+    double below = 0;
+    for (uint32_t i = 0; i < list->count; i++) {
+        below += list->list[i].weight;
+        if (below >= whole / 2) {
+            return list->list[i].value;
+        }
+    }
+    return 1;
+}
+
+typedef double figure(const fd_diff_figures *figures);
+
+static double
+time_of(const fd_diff_figures *figures)
+{
+    return figures->time;
+}
+
+static double
+least_of(const fd_diff_figures *figures)
+{
+    return figures->least;
+}
+
+/* What most of the time has in common is the machine's doing. */
+static fd_status
+find_speed(const fd_diff *diff, figure *of, double *speed)
+{
+    ratios list = {NULL, 0, 0};
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < diff->rows.count && status == FD_OK; i++) {
+        const fd_diff_row *row = &diff->rows.list[i];
+        double before = of(&row->side[0]);
+        double after = of(&row->side[1]);
+        if ((row->said & FD_DIFF_CALLS) == 0
+            && before > SPEED_SHARE * diff->whole[0] && after > 0) {
+            status = fd_vector_push(&list,
+                                    ((ratio){after / before, before}));
+        }
+    }
+    if (list.count > 0) {
+        qsort(list.list, list.count, sizeof *list.list, by_value);
+    }
+    *speed = weighted_median(&list);
+    fd_vector_clear(&list);
+    return status;
+}
+
+static uint8_t
+calls_said(const fd_diff *diff, double before, double after)
+{
+    bool same_length = diff->steps[0] == diff->steps[1];
+    bool differ = same_length ? before < after || before > after
+                              : fabs(before - after) >= 0.5;
+    return before <= 0 && after > 0 ? FD_DIFF_NEW | FD_DIFF_CALLS
+           : before > 0 && after <= 0 ? FD_DIFF_GONE | FD_DIFF_CALLS
+           : differ ? FD_DIFF_CALLS
+                    : 0;
+}
+
+/* 1: larger, -1: smaller, 0: as before. */
+static int
+direction(double before, double after, double noise)
+{
+    return after - before > noise ? 1 : before - after > noise ? -1 : 0;
+}
+
+/* A busy machine makes some steps longer, not all: what changed did so in the
+ * mean and in the least step alike. */
+static uint8_t
+time_said(const fd_diff *diff, const fd_diff_row *row, double threshold)
+{
+    double before = row->side[0].time * diff->speed;
+    double share = LEAST_SHARE * diff->whole[0] * diff->speed;
+    double noise = fmax(threshold * before, share);
+    if (!diff->by_least) {
+        noise = fmax(noise,
+                     DEVIATIONS * hypot(row->side[0].spread * diff->speed,
+                                        row->side[1].spread));
+    }
+    int of_mean = direction(before, row->side[1].time, noise);
+    int of_least = of_mean;
+    if (diff->by_least) {
+        double least = row->side[0].least * diff->least_speed;
+        of_least = direction(least, row->side[1].least,
+                             fmax(threshold * least, share));
+    }
+    return of_mean != of_least ? 0
+           : of_mean > 0       ? FD_DIFF_SLOWER
+           : of_mean < 0       ? FD_DIFF_FASTER
+                               : 0;
+}
+
+static fd_status
+judge(fd_diff *diff, const fd_diff_request *request)
+{
+    for (uint32_t i = 0; i < diff->rows.count; i++) {
+        fd_diff_row *row = &diff->rows.list[i];
+        row->said = calls_said(diff, row->side[0].calls, row->side[1].calls);
+    }
+    for (uint32_t i = 0; i < diff->calls.count; i++) {
+        fd_diff_call *call = &diff->calls.list[i];
+        call->said = calls_said(diff, call->calls[0], call->calls[1]);
+    }
+    fd_status status = FD_OK;
+    if (!request->same_speed) {
+        status = find_speed(diff, time_of, &diff->speed);
+    }
+    if (!request->same_speed && diff->by_least && status == FD_OK) {
+        status = find_speed(diff, least_of, &diff->least_speed);
+    }
+    for (uint32_t i = 0; i < diff->rows.count; i++) {
+        fd_diff_row *row = &diff->rows.list[i];
+        row->said |= time_said(diff, row, request->threshold);
+    }
+    return status;
+}
+
+fd_status
+fd_diff_make(fd_diff *diff, const fd_diff_request *request)
+{
+    *diff = (fd_diff){.speed = 1, .least_speed = 1};
+    for (int side = 0; side < 2; side++) {
+        diff->steps[side] = fd_diff_steps(&request->sides[side]);
+    }
+    if (diff->steps[0] == 0 || diff->steps[1] == 0) {
+        diff->steps[0] = 0;
+        diff->steps[1] = 0;
+    }
+    diff->by_least = diff->steps[0] > 1 && diff->steps[1] > 1
+                     && request->grouping != FD_BY_MODULE;
+    fd_diff_join join = {.diff = diff};
+    fd_status status = FD_OK;
+    for (int side = 0; side < 2 && status == FD_OK; side++) {
+        status = fd_diff_add(&join, request, side);
+    }
+    fd_map_clear(&join.rows);
+    fd_map_clear(&join.calls);
+    return status == FD_OK ? judge(diff, request) : status;
+}
+
+void
+fd_diff_clear(fd_diff *diff)
+{
+    fd_text_pool_clear(&diff->keys);
+    fd_vector_clear(&diff->rows);
+    fd_vector_clear(&diff->calls);
+    *diff = (fd_diff){.speed = 1};
+}

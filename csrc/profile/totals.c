@@ -1,0 +1,227 @@
+#include "profile/totals.h"
+
+#include <string.h>
+
+static uint64_t
+difference(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+/* The figure without its slowest step: the mean of the others in its place. */
+static fd_figure
+steady(const fd_figure *figure)
+{
+    fd_figure made = *figure;
+    if (figure->steps >= 2) {
+        uint64_t others = difference(figure->stepped, figure->self_max);
+        uint64_t mean = others / (figure->steps - 1);
+        double most = (double)figure->self_max;
+        made.stepped = others + mean;
+        made.self = made.stepped + difference(figure->self, figure->stepped);
+        made.self_squares += (double)mean * (double)mean - most * most;
+    }
+    return made;
+}
+
+static void
+add_figure(fd_total *total, const fd_figure *figure, uint32_t flags)
+{
+    total->calls += figure->calls;
+    total->resumes += figure->resumes;
+    if ((flags & FD_CONTEXT_ASYNC) != 0) {
+        total->async += figure->self;
+        return;
+    }
+    total->self += figure->self;
+    total->self_stepped += figure->stepped;
+    total->self_squares += figure->self_squares;
+    total->total_squares += figure->total_squares;
+    total->steps = figure->steps > total->steps ? figure->steps
+                                                : total->steps;
+}
+
+static void
+add_gpu(fd_total *total, const fd_gpu_figure *figure)
+{
+    total->gpu_calls += figure->calls;
+    total->gpu_self += figure->self;
+    total->gpu_starved += figure->starved;
+    total->gpu_launch_bound += figure->launch_bound;
+}
+
+static void
+add_ranks(fd_totals *totals, const fd_trace *trace, int rank, bool evened)
+{
+    for (uint32_t i = 0; i < trace->ranks.count; i++) {
+        const fd_trace_rank *from = &trace->ranks.list[i];
+        if (rank != FD_ALL_RANKS && (uint32_t)rank != i) {
+            continue;
+        }
+        totals->steps += from->steps;
+        for (uint32_t k = 0; k < from->figures.count; k++) {
+            const fd_figure *figure = &from->figures.list[k];
+            fd_figure made = evened ? steady(figure) : *figure;
+            add_figure(&totals->list[figure->context], &made,
+                       trace->contexts.list[figure->context].flags);
+        }
+        for (uint32_t k = 0; k < from->gpu.count; k++) {
+            add_gpu(&totals->list[from->gpu.list[k].context],
+                    &from->gpu.list[k]);
+        }
+    }
+}
+
+/* A parent's index is lower than its children's: one pass from the end. */
+static void
+sum_up(fd_total *list, const fd_trace *trace)
+{
+    for (uint32_t i = trace->contexts.count; i-- > 1;) {
+        const fd_trace_context *context = &trace->contexts.list[i];
+        fd_total *above = &list[context->parent];
+        list[i].total += list[i].self;
+        list[i].total_stepped += list[i].self_stepped;
+        if (trace->nodes.list[context->node].kind == FD_NODE_OP) {
+            list[i].ops += list[i].calls;
+        }
+        list[i].gpu_total += list[i].gpu_self;
+        above->gpu_total += list[i].gpu_total;
+        above->gpu_starved += list[i].gpu_starved;
+        above->total += list[i].total;
+        above->total_stepped += list[i].total_stepped;
+        above->ops += list[i].ops;
+    }
+}
+
+static bool
+is_accumulate(const fd_trace *trace, const fd_trace_context *context)
+{
+    const fd_trace_node *node = &trace->nodes.list[context->node];
+    return strstr(fd_trace_text(trace, node->name), "AccumulateGrad") != NULL;
+}
+
+static uint32_t
+depth_of(const fd_trace *trace, uint32_t id)
+{
+    uint32_t depth = 0;
+    for (; id != 0; id = trace->contexts.list[id].parent) {
+        depth++;
+    }
+    return depth;
+}
+
+/* The lowest context above both; 0 when they are in different trees. */
+static uint32_t
+common_ancestor(const fd_trace *trace, uint32_t a, uint32_t b)
+{
+    uint32_t deep_a = depth_of(trace, a);
+    uint32_t deep_b = depth_of(trace, b);
+    for (; deep_a > deep_b; deep_a--) {
+        a = trace->contexts.list[a].parent;
+    }
+    for (; deep_b > deep_a; deep_b--) {
+        b = trace->contexts.list[b].parent;
+    }
+    while (a != b) {
+        a = trace->contexts.list[a].parent;
+        b = trace->contexts.list[b].parent;
+    }
+    return a;
+}
+
+/* The nearest autograd context strictly above, 0 without. */
+static uint32_t
+enclosing_autograd(const fd_trace *trace, uint32_t id)
+{
+    do {
+        id = trace->contexts.list[id].parent;
+    } while (id != 0
+             && trace->nodes.list[trace->contexts.list[id].node].kind
+                    != FD_NODE_AUTOGRAD);
+    return id;
+}
+
+/* Wraps around where a document has impossible times, as unsigned sums do. */
+static void
+add(int64_t *sum, int64_t more)
+{
+    *sum = (int64_t)((uint64_t)*sum + (uint64_t)more);
+}
+
+/* Credit one autograd context to its origin. When it ran inside another one
+ * (checkpointing recomputes a forward and runs its backward), both lie in the
+ * backward time of whatever encloses both origins: count it once there. */
+static void
+credit(fd_totals *totals, const fd_trace *trace, uint32_t id)
+{
+    const fd_trace_context *context = &trace->contexts.list[id];
+    int64_t time = (int64_t)totals->list[id].total;
+    uint32_t outer = enclosing_autograd(trace, id);
+    if (outer == 0) {
+        totals->coverage.autograd += (uint64_t)time;
+        if (is_accumulate(trace, context)) {
+            totals->coverage.accumulate += (uint64_t)time;
+        }
+        else if (context->origin != 0) {
+            totals->coverage.attributed += (uint64_t)time;
+        }
+    }
+    if (context->origin == 0) {
+        return;
+    }
+    add(&totals->list[context->origin].backward, time);
+    uint32_t outer_origin = outer == 0 ? 0
+                                       : trace->contexts.list[outer].origin;
+    if (outer_origin != 0) {
+        uint32_t both = common_ancestor(trace, context->origin, outer_origin);
+        add(&totals->list[both].backward, (int64_t)(0 - (uint64_t)time));
+    }
+}
+
+static void
+attribute_backward(fd_totals *totals, const fd_trace *trace)
+{
+    for (uint32_t i = 1; i < trace->contexts.count; i++) {
+        const fd_trace_context *context = &trace->contexts.list[i];
+        if (trace->nodes.list[context->node].kind == FD_NODE_AUTOGRAD) {
+            credit(totals, trace, i);
+        }
+    }
+    for (uint32_t i = trace->contexts.count; i-- > 1;) {
+        uint32_t parent = trace->contexts.list[i].parent;
+        add(&totals->list[parent].backward, totals->list[i].backward);
+    }
+}
+
+static fd_status
+sum(fd_totals *totals, const fd_trace *trace, int rank, bool evened)
+{
+    *totals = (fd_totals){
+        .list = fd_calloc(trace->contexts.count, sizeof *totals->list)};
+    if (totals->list == NULL) {
+        return FD_ENOMEM;
+    }
+    add_ranks(totals, trace, rank, evened);
+    sum_up(totals->list, trace);
+    attribute_backward(totals, trace);
+    return FD_OK;
+}
+
+fd_status
+fd_totals_sum(fd_totals *totals, const fd_trace *trace, int rank)
+{
+    return sum(totals, trace, rank, false);
+}
+
+fd_status
+fd_totals_sum_steady(fd_totals *totals, const fd_trace *trace, int rank)
+{
+    return sum(totals, trace, rank, true);
+}
+
+void
+fd_totals_clear(fd_totals *totals)
+{
+    fd_free(totals->list);
+    *totals = (fd_totals){.list = NULL};
+}

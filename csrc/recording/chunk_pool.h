@@ -1,0 +1,40 @@
+/* A growing series of chunks of one kind: records are appended, never moved,
+ * never removed. Each new chunk is twice the last, up to a bound, so that
+ * small recordings stay small and large ones have few chunks. The owner
+ * serialises all calls. */
+#ifndef FD_CHUNK_POOL_H
+#define FD_CHUNK_POOL_H
+
+#include "recording/recording_file.h"
+
+typedef struct fd_pool {
+    fd_file *file;   /* borrowed */
+    fd_chunk *chunk; /* the one being filled; NULL before the first */
+    uint32_t kind;
+    uint32_t record_bytes;
+    uint32_t owner;
+    uint32_t next_bytes; /* size of the next chunk */
+    uint32_t count;      /* records published */
+} fd_pool;
+
+enum { FD_POOL_LARGEST = 256 * 1024 };
+
+static inline fd_pool
+fd_pool_of(fd_file *file, uint32_t kind, uint32_t record_bytes,
+           uint32_t first_bytes)
+{
+    return (fd_pool){.file = file,
+                     .kind = kind,
+                     .record_bytes = record_bytes,
+                     .next_bytes = first_bytes};
+}
+
+/* Room for `count` records in a row; NULL when there is none. It is not part
+ * of the recording before fd_pool_publish. */
+void *fd_pool_reserve(fd_pool *pool, uint32_t count);
+
+/* Make the records reserved last visible to readers: call it when their
+ * fields are final. */
+void fd_pool_publish(fd_pool *pool, uint32_t count);
+
+#endif

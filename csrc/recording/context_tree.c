@@ -1,0 +1,477 @@
+#include "recording/context_tree.h"
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "recording/job_table.h"
+
+#include <string.h>
+
+enum {
+    FIRST_CONTEXTS = 4 * 1024, /* bytes; most threads need no more */
+    FIRST_STACK = 4 * 1024,
+    MAX_SAME_ON_PATH = 8,    /* then recursion reuses an ancestor */
+    OVERFLOW_RESERVE = 16    /* one in 16 contexts beyond the bound */
+};
+
+static const uint32_t ALIAS = UINT32_C(1) << 31; /* in the index */
+
+static uint64_t
+hash_of(uint32_t parent, const fd_callee *callee)
+{
+    uint64_t hash = fd_hash_word((uint64_t)parent << 32 | callee->node);
+    return fd_hash_next(hash,
+                        (uint64_t)callee->module << 32 | callee->origin);
+}
+
+static bool
+is_alias(const fd_alias *alias, uint32_t parent, const fd_callee *callee)
+{
+    return alias->parent == parent && alias->node == callee->node
+           && alias->module == callee->module
+           && alias->origin == callee->origin;
+}
+
+static bool
+is_context(const fd_context *context, uint32_t parent, const fd_callee *callee)
+{
+    return context->parent == parent && context->node == callee->node
+           && context->module == callee->module
+           && context->origin == callee->origin;
+}
+
+static fd_context *
+find(const fd_tree *tree, uint32_t parent, const fd_callee *callee,
+     uint64_t hash)
+{
+    fd_probe probe = fd_index_probe(&tree->index, hash);
+    uint32_t id;
+    while ((id = fd_index_next(&tree->index, &probe)) != 0) {
+        if ((id & ALIAS) != 0) {
+            const fd_alias *alias = &tree->aliases.list[id & ~ALIAS];
+            if (is_alias(alias, parent, callee)) {
+                return fd_tree_context(tree, alias->target);
+            }
+        }
+        else if (is_context(fd_tree_context(tree, id), parent, callee)) {
+            return fd_tree_context(tree, id);
+        }
+    }
+    return NULL;
+}
+
+/* A new chunk of contexts gets a parallel chunk of spreads. Without room for
+ * the spreads the contexts still count; their steps are not compared. The
+ * list has a place for it. */
+static void
+pair_chunk(fd_tree *tree)
+{
+    fd_chunk *hot = tree->contexts.chunk;
+    fd_chunk *cold;
+    if (fd_file_chunk(&tree->recording->file, FD_CHUNK_SPREADS,
+                      sizeof(fd_spread), hot->bytes, hot->owner, &cold)
+        == FD_OK) {
+        hot->partner = fd_file_id(&tree->recording->file, cold);
+        cold->used = cold->capacity; /* zero until a step ends */
+    }
+    tree->chunks.list[tree->chunks.count++] = hot;
+}
+
+static fd_context *
+reserve(fd_tree *tree)
+{
+    const fd_chunk *before = tree->contexts.chunk;
+    /* First the place in the list: a chunk that is not in it would never have
+     * its steps closed. */
+    if (fd_vector_reserve(&tree->chunks, 1) != FD_OK) {
+        return NULL;
+    }
+    fd_context *context = fd_pool_reserve(&tree->contexts, 1);
+    if (context != NULL && tree->contexts.chunk != before) {
+        pair_chunk(tree);
+    }
+    return context;
+}
+
+/* The spread that lies where the context lies, one chunk over. */
+static uint32_t
+spread_of(const fd_tree *tree, const fd_context *context)
+{
+    const fd_chunk *hot = tree->contexts.chunk;
+    if (hot->partner == 0) {
+        return 0;
+    }
+    return fd_tree_id(tree, context)
+           - fd_file_id(&tree->recording->file, hot) + hot->partner;
+}
+
+static uint32_t
+flags_of(const fd_context *parent, const fd_node *node,
+         const fd_callee *callee)
+{
+    uint32_t phase = parent != NULL ? parent->flags & FD_CONTEXT_PHASE : 0;
+    if (phase == FD_PHASE_OTHER) {
+        phase = node->flags & FD_NODE_PHASE;
+    }
+    if (phase == FD_PHASE_OTHER && callee->module != 0) {
+        phase = FD_PHASE_FORWARD;
+    }
+    uint32_t flags = phase;
+    if (node->kind == FD_NODE_OVERFLOW) {
+        flags |= FD_CONTEXT_ABSORBS;
+    }
+    if ((node->flags & FD_NODE_FOLD) != 0) {
+        flags |= FD_CONTEXT_FOLDS;
+    }
+    return flags;
+}
+
+/* Under the recording's lock. */
+static fd_context *
+append(fd_tree *tree, fd_context *parent, const fd_callee *callee,
+       uint64_t hash)
+{
+    fd_recording *recording = tree->recording;
+    fd_context *context = reserve(tree);
+    if (context == NULL) {
+        return NULL;
+    }
+    uint32_t id = fd_tree_id(tree, context);
+    if (fd_index_add(&tree->index, hash, id) != FD_OK) {
+        return NULL;
+    }
+    *context = (fd_context){
+        .parent = parent != NULL ? fd_tree_id(tree, parent) : 0,
+        .node = callee->node,
+        .module = callee->module,
+        .origin = callee->origin,
+        .flags = flags_of(parent, fd_file_record(&recording->file,
+                                                 callee->node), callee),
+        .spread = spread_of(tree, context),
+    };
+    fd_pool_publish(&tree->contexts, 1);
+    recording->contexts++;
+    if (parent != NULL) {
+        fd_nodes_edge(&recording->nodes, parent->node, callee->node);
+    }
+    return context;
+}
+
+static fd_context *
+create(fd_tree *tree, fd_context *parent, const fd_callee *callee,
+       uint64_t hash)
+{
+    pthread_mutex_lock(&tree->recording->lock);
+    fd_context *context = append(tree, parent, callee, hash);
+    pthread_mutex_unlock(&tree->recording->lock);
+    return context;
+}
+
+/* The nearest ancestor-or-self with this node when the path holds it
+ * MAX_SAME_ON_PATH times already, else NULL. */
+static fd_context *
+recursion(const fd_tree *tree, fd_context *parent, uint32_t node)
+{
+    fd_context *nearest = NULL;
+    int same = 0;
+    for (fd_context *at = parent; at != tree->root;
+         at = fd_tree_context(tree, at->parent)) {
+        if (at->node == node) {
+            nearest = nearest != NULL ? nearest : at;
+            same++;
+        }
+    }
+    return same >= MAX_SAME_ON_PATH ? nearest : NULL;
+}
+
+static fd_context *
+fold_recursion(fd_tree *tree, uint32_t parent, const fd_callee *callee,
+               fd_context *target, uint64_t hash)
+{
+    fd_alias alias = {parent, callee->node, callee->module, callee->origin,
+                      fd_tree_id(tree, target)};
+    if (fd_vector_push(&tree->aliases, alias) == FD_OK
+        && fd_index_add(&tree->index, hash,
+                        (tree->aliases.count - 1) | ALIAS) == FD_OK) {
+        fd_file_count(&tree->recording->file, FD_COUNT_RECURSION_FOLDED);
+    }
+    return target;
+}
+
+/* Room is out: an <overflow> below the caller while the reserve lasts, then
+ * the one of the whole tree. */
+static fd_context *
+overflow(fd_tree *tree, fd_context *parent)
+{
+    fd_recording *recording = tree->recording;
+    fd_callee callee = {recording->overflow_node, 0, 0};
+    uint32_t id = fd_tree_id(tree, parent);
+    uint64_t hash = hash_of(id, &callee);
+    fd_context *context = find(tree, id, &callee, hash);
+    uint32_t max = recording->limits.max_contexts;
+    if (context == NULL
+        && recording->contexts < max + max / OVERFLOW_RESERVE) {
+        context = create(tree, parent, &callee, hash);
+    }
+    return context != NULL ? context : tree->overflow;
+}
+
+fd_context *
+fd_tree_unfolded(fd_tree *tree, fd_context *parent, const fd_callee *callee)
+{
+    uint32_t id = fd_tree_id(tree, parent);
+    uint64_t hash = hash_of(id, callee);
+    fd_context *context = find(tree, id, callee, hash);
+    if (context != NULL) {
+        return context;
+    }
+    if (callee->node == 0
+        || tree->recording->contexts >= tree->recording->limits.max_contexts) {
+        return overflow(tree, parent);
+    }
+    fd_context *ancestor = recursion(tree, parent, callee->node);
+    if (ancestor != NULL) {
+        return fold_recursion(tree, id, callee, ancestor, hash);
+    }
+    context = create(tree, parent, callee, hash);
+    return context != NULL ? context : overflow(tree, parent);
+}
+
+fd_context *
+fd_tree_absorbing(fd_tree *tree, fd_context *parent)
+{
+    if ((parent->flags & FD_CONTEXT_ABSORBS) != 0) {
+        return parent;
+    }
+    if ((parent->flags & FD_CONTEXT_FOLDS) != 0) {
+        fd_callee folded = {tree->recording->folded_node, 0, 0};
+        return fd_tree_unfolded(tree, parent, &folded);
+    }
+    return NULL;
+}
+
+fd_context *
+fd_tree_child(fd_tree *tree, fd_context *parent, const fd_callee *callee)
+{
+    fd_context *absorbing = fd_tree_absorbing(tree, parent);
+    return absorbing != NULL ? absorbing
+                             : fd_tree_unfolded(tree, parent, callee);
+}
+
+void
+fd_tree_event(fd_tree *tree, fd_event event)
+{
+    fd_events *events = &tree->events;
+    fd_recording *recording = tree->recording;
+    fd_event *at = events->next;
+    if (at == events->end && !events->full) {
+        pthread_mutex_lock(&recording->lock);
+        at = fd_events_room(events, &recording->timeline, &recording->file,
+                            tree->record);
+        pthread_mutex_unlock(&recording->lock);
+    }
+    tree->record->events++;
+    if (at == NULL || at == events->end) {
+        tree->record->events_lost++;
+        return;
+    }
+    fd_events_put(events, at, event);
+}
+
+/* A job without a record has no line of the timeline either. */
+static bool
+is_job(const fd_tree *tree, const fd_context *context)
+{
+    const fd_node *node = fd_file_record(&tree->recording->file,
+                                         context->node);
+    return node->kind == FD_NODE_JOB;
+}
+
+void
+fd_tree_ended(fd_tree *tree, uint32_t at)
+{
+    enum { NO_CALL = FD_ENTRY_CONTRACTED | FD_ENTRY_PENDING | FD_ENTRY_ENGINE };
+    const fd_entry *entry = &tree->stack[at];
+    if (tree->events.chunk == NULL) {
+        return;
+    }
+    fd_job *job = fd_jobs_of(tree, entry);
+    if (job != NULL) {
+        fd_jobs_end(tree, entry, job);
+        return;
+    }
+    if ((entry->flags & NO_CALL) != 0) {
+        return;
+    }
+    const fd_context *context = fd_tree_context(tree, entry->context);
+    int kind = (entry->flags & FD_ENTRY_FRAME) != 0 ? FD_TIMELINE_PYTHON
+               : (entry->flags & FD_ENTRY_OP) != 0  ? FD_TIMELINE_OPS
+                                                    : FD_TIMELINE_RANGES;
+    if (kind != FD_TIMELINE_RANGES || !is_job(tree, context)) {
+        fd_tree_called(tree, entry, context, kind);
+    }
+}
+
+static fd_status
+new_stack(fd_tree *tree, uint32_t bytes)
+{
+    fd_chunk *chunk;
+    fd_status status = fd_file_chunk(
+        &tree->recording->file, FD_CHUNK_STACK, sizeof(fd_entry), bytes,
+        fd_file_id(&tree->recording->file, tree->record), &chunk);
+    if (status != FD_OK) {
+        return status;
+    }
+    fd_entry *entries = fd_chunk_records(chunk);
+    if (tree->stack != NULL) {
+        memcpy(entries, tree->stack, fd_tree_depth(tree) * sizeof *entries);
+    }
+    tree->stack = entries;
+    tree->record->stack = chunk->offset + sizeof *chunk;
+    tree->record->capacity = chunk->capacity;
+    return FD_OK;
+}
+
+fd_status
+fd_tree_grow_stack(fd_tree *tree)
+{
+    uint32_t capacity = tree->record->capacity;
+    pthread_mutex_lock(&tree->recording->lock);
+    fd_status status = new_stack(tree,
+                                 2 * capacity * (uint32_t)sizeof(fd_entry));
+    pthread_mutex_unlock(&tree->recording->lock);
+    return status;
+}
+
+/* The root and what must always be there. Under the lock. */
+static fd_status
+plant(fd_tree *tree, const char *role)
+{
+    fd_recording *recording = tree->recording;
+    fd_node_spec spec = {.kind = FD_NODE_THREAD, .name = role};
+    fd_callee root = {fd_nodes_add(&recording->nodes, &spec, NULL), 0, 0};
+    fd_callee rest = {recording->overflow_node, 0, 0};
+    tree->record = fd_pool_reserve(&recording->threads, 1);
+    if (tree->record == NULL || root.node == 0) {
+        return FD_EFULL;
+    }
+    *tree->record = (fd_thread_record){
+        .role = fd_strings_add(&recording->strings, role, strlen(role))};
+    uint32_t owner = fd_file_id(&recording->file, tree->record);
+    tree->contexts = fd_pool_of(&recording->file, FD_CHUNK_CONTEXTS,
+                                sizeof(fd_context), FIRST_CONTEXTS);
+    tree->contexts.owner = owner;
+    tree->root = append(tree, NULL, &root, 0);
+    if (tree->root == NULL || new_stack(tree, FIRST_STACK) != FD_OK) {
+        return FD_EFULL;
+    }
+    uint32_t id = fd_tree_id(tree, tree->root);
+    tree->overflow = append(tree, tree->root, &rest, hash_of(id, &rest));
+    if (tree->overflow == NULL) {
+        return FD_EFULL;
+    }
+    tree->record->root = id;
+    fd_events_open(&tree->events, &recording->timeline, &recording->file,
+                   tree->record);
+    fd_pool_publish(&recording->threads, 1);
+    return FD_OK;
+}
+
+static fd_tree *
+new_tree(fd_recording *recording, const char *role)
+{
+    fd_tree *tree = fd_calloc(1, sizeof *tree);
+    if (tree == NULL) {
+        return NULL;
+    }
+    tree->recording = recording;
+    tree->base = recording->file.base;
+    if (plant(tree, role) != FD_OK) {
+        fd_tree_free(tree);
+        return NULL;
+    }
+    tree->next = recording->trees;
+    recording->trees = tree;
+    return tree;
+}
+
+static fd_tree *
+free_tree(const fd_recording *recording, const char *role)
+{
+    for (fd_tree *tree = recording->trees; tree != NULL; tree = tree->next) {
+        if (tree->record->running == 0
+            && strcmp(fd_strings_text(&recording->file, tree->record->role),
+                      role) == 0) {
+            return tree;
+        }
+    }
+    return NULL;
+}
+
+fd_tree *
+fd_tree_attach(fd_recording *recording, const char *role, uint32_t system_id)
+{
+    pthread_mutex_lock(&recording->lock);
+    fd_tree *tree = free_tree(recording, role);
+    if (tree == NULL) {
+        tree = new_tree(recording, role);
+    }
+    if (tree != NULL) {
+        tree->record->running = 1;
+        tree->record->system_id = system_id;
+        tree->record->served++;
+        tree->root->calls++;
+    }
+    else {
+        fd_file_count(&recording->file, FD_COUNT_THREADS_FULL);
+    }
+    pthread_mutex_unlock(&recording->lock);
+    return tree;
+}
+
+void
+fd_tree_start(fd_tree *tree)
+{
+    fd_tree_close(tree, 0); /* open when the last window ended */
+    tree->pending = 0;
+    tree->ops.open.count = 0;
+    tree->record->attached = fd_clock_ticks();
+    tree->record->last = tree->record->attached;
+}
+
+void
+fd_tree_settle(fd_tree *tree, uint64_t now)
+{
+    fd_thread_record *record = tree->record;
+    if (record->attached == 0) {
+        return;
+    }
+    if (fd_file_header(&tree->recording->file)->timing != 0) {
+        fd_tree_tick(tree, now);
+    }
+    record->covered += record->last - record->attached;
+    record->attached = 0;
+}
+
+void
+fd_tree_release(fd_tree *tree)
+{
+    fd_recording *recording = tree->recording;
+    pthread_mutex_lock(&recording->lock);
+    fd_tree_settle(tree, fd_clock_ticks());
+    pthread_mutex_unlock(&recording->lock);
+    fd_tree_close(tree, 0); /* may need the lock for its timeline */
+    pthread_mutex_lock(&recording->lock);
+    tree->record->running = 0;
+    pthread_mutex_unlock(&recording->lock);
+}
+
+void
+fd_tree_free(fd_tree *tree)
+{
+    fd_index_clear(&tree->index);
+    fd_vector_clear(&tree->aliases);
+    fd_vector_clear(&tree->chunks);
+    fd_events_clear(&tree->events);
+    fd_op_log_clear(&tree->ops);
+    fd_free(tree);
+}

@@ -1,0 +1,46 @@
+/* The timeline: every call that ends leaves one fd_event of 24 bytes in chunks
+ * of its thread.
+ *
+ *     ring   [ chunk | chunk | chunk ]
+ *                               ^ next .. end: room for events
+ *
+ * What finds no room, and what is overwritten, is counted in the thread
+ * record. The owner alone writes; a new chunk takes the recording's lock. */
+#ifndef FD_EVENT_LOG_H
+#define FD_EVENT_LOG_H
+
+#include "recording/event_ring.h"
+
+/* Of one thread. All zero: no timeline. */
+typedef struct fd_events {
+    fd_event *next;
+    fd_event *end;
+    fd_chunk *chunk;  /* that they lie in; NULL: no timeline */
+    uint64_t shortest[FD_TIMELINE_KINDS];
+    fd_event_ring ring;
+    bool full;       /* later ones are lost */
+} fd_events;
+
+/* The first chunk of a thread; without room it has no timeline, and what it
+ * would have is not counted. Under the lock. */
+void fd_events_open(fd_events *events, fd_timeline *timeline, fd_file *file,
+                    fd_thread_record *record);
+
+/* Room for one more event; NULL: it is lost. Under the lock. */
+fd_event *fd_events_room(fd_events *events, fd_timeline *timeline,
+                         fd_file *file, fd_thread_record *record);
+
+void fd_events_clear(fd_events *events);
+
+static inline void
+fd_events_put(fd_events *events, fd_event *at, fd_event event)
+{
+    uint32_t used = atomic_load_explicit(&events->chunk->used,
+                                         memory_order_relaxed);
+    *at = event;
+    events->next = at + 1;
+    atomic_store_explicit(&events->chunk->used, used + 1,
+                          memory_order_release);
+}
+
+#endif

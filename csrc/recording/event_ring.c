@@ -1,0 +1,91 @@
+#include "recording/event_ring.h"
+
+enum {
+    FIRST_CHUNK = 8 * 1024, /* bytes; for threads that do little */
+    LARGEST_CHUNK = 1024 * 1024
+};
+
+static size_t
+next_bytes(const fd_event_ring *ring)
+{
+    if (ring->chunks.count == 0) {
+        return FIRST_CHUNK;
+    }
+    size_t bytes = 2 * ring->chunks.list[ring->chunks.count - 1]->bytes;
+    return bytes < LARGEST_CHUNK ? bytes : LARGEST_CHUNK;
+}
+
+/* The file that has room for so many bytes more. Which is asked first: what
+ * fd_file_chunk refuses counts as a disk that is full. */
+static fd_file *
+file_with_room(const fd_event_ring *ring, const fd_timeline *timeline,
+               fd_file *file, size_t bytes)
+{
+    bool first = ring->chunks.count == 0;
+    if ((first || timeline->bytes + bytes <= timeline->max_bytes)
+        && fd_file_fits(file, bytes)) {
+        return file;
+    }
+    return file->spill != NULL && fd_file_fits(file->spill, bytes)
+               ? file->spill
+               : NULL;
+}
+
+static fd_chunk *
+append(fd_event_ring *ring, fd_timeline *timeline, fd_file *file,
+       uint64_t written)
+{
+    fd_chunk *chunk;
+    size_t bytes = next_bytes(ring);
+    fd_file *place = file_with_room(ring, timeline, file, bytes);
+    if (place == NULL || fd_vector_reserve(&ring->chunks, 1) != FD_OK) {
+        return NULL;
+    }
+    if (fd_file_chunk(place, ring->kind, ring->record_bytes, bytes,
+                      ring->owner, &chunk)
+        != FD_OK) {
+        if (place != file) {
+            fd_file_count(file, FD_COUNT_DISK_FULL);
+        }
+        return NULL;
+    }
+    timeline->bytes += place == file ? bytes : 0;
+    chunk->first = written;
+    ring->chunks.list[ring->chunks.count++] = chunk;
+    return chunk;
+}
+
+/* Readers see an empty chunk before they see its new place in the order. */
+static fd_chunk *
+turn(fd_event_ring *ring, uint64_t written, uint32_t *lost)
+{
+    fd_chunk *chunk = ring->chunks.list[ring->oldest];
+    ring->oldest = (ring->oldest + 1) % ring->chunks.count;
+    *lost = chunk->used;
+    atomic_store_explicit(&chunk->used, 0, memory_order_release);
+    atomic_store_explicit(&chunk->first, written, memory_order_release);
+    atomic_thread_fence(memory_order_release); /* and then the new events */
+    return chunk;
+}
+
+fd_chunk *
+fd_event_ring_next(fd_event_ring *ring, fd_timeline *timeline, fd_file *file,
+                   uint64_t written, uint32_t *lost)
+{
+    fd_chunk *chunk = NULL;
+    *lost = 0;
+    /* One that has turned grows where its oldest chunk is its first. */
+    if (ring->oldest == 0) {
+        chunk = append(ring, timeline, file, written);
+    }
+    return chunk == NULL && timeline->overwrites && ring->chunks.count > 0
+               ? turn(ring, written, lost)
+               : chunk;
+}
+
+void
+fd_event_ring_clear(fd_event_ring *ring)
+{
+    fd_vector_clear(&ring->chunks);
+    *ring = (fd_event_ring){.kind = 0};
+}

@@ -1,0 +1,43 @@
+/* Jobs: the units of a pipeline schedule (forward, send, ...), with what makes
+ * one differ from another. A job is a range of the open stack whose owner is
+ * its record:
+ *
+ *     stack   train | job | forward | ...          file   fd_job
+ *                      └─ owner ──────────────────────────► { start, mb, ... }
+ *
+ * The record is there from the beginning, so that a hung process says which
+ * micro-batch of which peer it waits for. Records are made where the timeline
+ * has jobs; without one a job is a range like any other. The owner alone
+ * writes; a new chunk takes the recording's lock. */
+#ifndef FD_JOB_TABLE_H
+#define FD_JOB_TABLE_H
+
+#include "recording/context_tree.h"
+
+/* The record of a job that begins now, for an entry of `tree`: `what` without
+ * its start and thread. NULL: no timeline of jobs, or (counted) no
+ * room. */
+fd_job *fd_jobs_begin(fd_tree *tree, const fd_job *what);
+
+/* The job of an entry, NULL when it has none. */
+static inline fd_job *
+fd_jobs_of(const fd_tree *tree, const fd_entry *entry)
+{
+    uint64_t offset = entry->owner - (uintptr_t)tree->base;
+    return (entry->flags & FD_ENTRY_RANGE) != 0
+                   && offset < tree->recording->file.room
+               ? (fd_job *)(tree->base + offset)
+               : NULL;
+}
+
+/* The topmost open job that `object` opened: its entry; -1 without. */
+int64_t fd_jobs_find(const fd_tree *tree, const void *object);
+
+/* A job that no entry is the owner of ends; its context is known. */
+void fd_jobs_close(fd_tree *tree, fd_job *job, uint32_t context);
+
+/* The entry ends, and with it its job: the record, and its line of the
+ * timeline. */
+void fd_jobs_end(fd_tree *tree, const fd_entry *entry, fd_job *job);
+
+#endif

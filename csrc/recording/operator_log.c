@@ -1,0 +1,149 @@
+#include "recording/operator_log.h"
+
+#include "recording/context_tree.h"
+
+#include <string.h>
+
+enum { FIRST_CHUNK = 16 * 1024, DEEPEST = 1024 };
+
+/* Room for `count` records in a row. */
+static void *
+reserve(fd_tree *tree, fd_pool *pool, uint32_t kind, uint32_t record_bytes,
+        uint32_t count)
+{
+    fd_recording *recording = tree->recording;
+    if (pool->chunk != NULL
+        && pool->chunk->capacity - pool->chunk->used >= count) {
+        return fd_pool_reserve(pool, count);
+    }
+    if (pool->chunk == NULL) {
+        *pool = fd_pool_of(&recording->file, kind, record_bytes, FIRST_CHUNK);
+        pool->owner = fd_file_id(&recording->file, tree->record);
+    }
+    void *made = NULL;
+    size_t bytes = pool->next_bytes;
+    size_t need = (size_t)count * record_bytes + sizeof(fd_chunk);
+    bytes = bytes < need ? need : bytes;
+    pthread_mutex_lock(&recording->lock);
+    if (recording->op_call_bytes + bytes <= recording->limits.max_op_calls) {
+        made = fd_pool_reserve(pool, count);
+        recording->op_call_bytes += made != NULL ? bytes : 0;
+    }
+    pthread_mutex_unlock(&recording->lock);
+    return made;
+}
+
+static void
+count_lost(const fd_tree *tree)
+{
+    fd_file_count(&tree->recording->file, FD_COUNT_OP_CALLS_FULL);
+}
+
+/* Store the words; 0 (and `*size` 0) when there are none, or no room. */
+static uint64_t
+store_words(fd_tree *tree, uint32_t *size)
+{
+    fd_op_log *log = &tree->ops;
+    uint64_t at = 0;
+    *size = 0;
+    if (log->words.count == 0) {
+        return 0;
+    }
+    uint64_t *words = reserve(tree, &log->operands, FD_CHUNK_OPERANDS,
+                              sizeof *words, log->words.count);
+    if (words == NULL) {
+        count_lost(tree);
+    }
+    else {
+        memcpy(words, log->words.list, log->words.count * sizeof *words);
+        fd_pool_publish(&log->operands, log->words.count);
+        at = (uint64_t)((const char *)words - tree->base);
+        *size = log->words.count;
+    }
+    log->words.count = 0;
+    return at;
+}
+
+static const fd_op_call *
+enclosing(const fd_op_log *log)
+{
+    for (uint32_t i = log->open.count; i > 0; i--) {
+        if (log->open.list[i - 1].call != NULL) {
+            return log->open.list[i - 1].call;
+        }
+    }
+    return NULL;
+}
+
+fd_op_call *
+fd_op_calls_begin(fd_tree *tree, const fd_op_call *what, const void *record,
+                  uint32_t window)
+{
+    fd_op_log *log = &tree->ops;
+    const fd_file *file = &tree->recording->file;
+    if (log->window != window) {
+        log->window = window;
+        log->open.count = 0;
+    }
+    const fd_op_call *parent = enclosing(log);
+    bool nests = (what->flags & FD_OP_CALL_ASYNC) == 0;
+    uint32_t size;
+    uint64_t inputs = store_words(tree, &size);
+    fd_op_call *call = reserve(tree, &log->calls, FD_CHUNK_OP_CALLS,
+                               sizeof *call, 1);
+    if (call == NULL) {
+        count_lost(tree);
+    }
+    else {
+        *call = *what;
+        call->inputs = inputs;
+        call->input_words = size;
+        call->parent = parent != NULL ? fd_file_id(file, parent) : 0;
+        call->thread = fd_file_id(file, tree->record);
+        call->flags |= FD_OP_CALL_OPEN;
+        fd_pool_publish(&log->calls, 1);
+    }
+    if (nests
+        && (log->open.count >= DEEPEST
+            || fd_vector_push(&log->open, (fd_open_op_call){record, call})
+                   != FD_OK)) {
+        count_lost(tree); /* its end will not be seen */
+    }
+    return call;
+}
+
+void
+fd_op_call_close(fd_op_call *call, uint64_t now)
+{
+    call->ticks = now > call->start ? now - call->start : 0;
+    atomic_thread_fence(memory_order_release);
+    call->flags &= ~(uint32_t)FD_OP_CALL_OPEN;
+}
+
+void
+fd_op_calls_end(fd_tree *tree, const void *record, uint64_t now)
+{
+    fd_op_log *log = &tree->ops;
+    uint32_t at = log->open.count;
+    while (at > 0 && log->open.list[at - 1].record != record) {
+        at--;
+    }
+    if (at == 0) {
+        log->words.count = 0;
+        return;
+    }
+    fd_op_call *call = log->open.list[at - 1].call;
+    log->open.count = at - 1;
+    if (call != NULL) {
+        call->outputs = store_words(tree, &call->output_words);
+        fd_op_call_close(call, now);
+    }
+    log->words.count = 0;
+}
+
+void
+fd_op_log_clear(fd_op_log *log)
+{
+    fd_vector_clear(&log->open);
+    fd_vector_clear(&log->words);
+}

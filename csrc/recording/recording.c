@@ -1,0 +1,336 @@
+#include "recording/recording.h"
+
+#include "base/alloc.h"
+#include "base/buffer.h"
+#include "recording/context_tree.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+enum {
+    THREAD_CHUNK = 4 * 1024,
+    META_CHUNK = 4 * 1024,
+    MEGABYTE = 1024 * 1024
+};
+
+/* Three quarters for the file, the rest for the indexes beside it and the
+ * rings of forward numbers. A context costs 128 bytes of file. */
+fd_limits
+fd_limits_of(size_t max_mb)
+{
+    size_t bytes = max_mb * MEGABYTE / 4 * 3;
+    size_t contexts = bytes / 3 * 2 / (sizeof(fd_context) + sizeof(fd_spread));
+    size_t scale = contexts < 256 * 1024 ? contexts : 256 * 1024;
+    return (fd_limits){
+        .max_bytes = bytes,
+        .max_strings = (uint32_t)(scale * 64),
+        .max_nodes = (uint32_t)(scale / 4),
+        .max_modules = (uint32_t)(scale / 4),
+        .max_contexts = (uint32_t)contexts,
+        .max_events = bytes / 2,
+        .max_jobs = bytes / 8,
+        .max_op_calls = bytes / 2,
+    };
+}
+
+static void
+identify(fd_header *header)
+{
+    if (getrandom(header->id, sizeof header->id, 0)
+        != (ssize_t)sizeof header->id) {
+        fd_anchor now = fd_clock_anchor();
+        memcpy(header->id, &now.realtime_ns, sizeof now.realtime_ns);
+        memcpy(header->id + 8, &header->pid, sizeof header->pid);
+    }
+}
+
+static int
+digit_of(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                                                                 : -1;
+}
+
+/* The kernel's id of this boot: hosts of one id share the monotonic clock.
+ * 32 hexadecimal digits and dashes; all 0 where there is none to read. */
+static void
+identify_boot(fd_header *header)
+{
+    char text[64];
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd < 0 ? 0 : read(fd, text, sizeof text);
+    uint32_t digits = 0;
+    for (ssize_t i = 0; i < size && digits < 32; i++) {
+        int digit = digit_of(text[i]);
+        if (digit >= 0) {
+            uint8_t *byte = &header->boot_id[digits++ / 2];
+            *byte = (uint8_t)(*byte << 4 | digit);
+        }
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
+static uint32_t
+special_node(fd_recording *recording, const char *name)
+{
+    fd_node_spec spec = {.kind = FD_NODE_OVERFLOW, .name = name};
+    return fd_nodes_add(&recording->nodes, &spec, NULL);
+}
+
+/* The step ring is one chunk made at once: a step never allocates. */
+static fd_status
+plant(fd_recording *recording)
+{
+    fd_chunk *chunk;
+    fd_status status = fd_file_chunk(
+        &recording->file, FD_CHUNK_STEPS, sizeof(fd_step),
+        sizeof(fd_chunk) + FD_STEPS_KEPT * sizeof(fd_step), 0, &chunk);
+    if (status != FD_OK) {
+        return status;
+    }
+    chunk->capacity = FD_STEPS_KEPT;
+    chunk->used = FD_STEPS_KEPT;
+    recording->steps = fd_chunk_records(chunk);
+    recording->folded_node = special_node(recording, "<folded>");
+    recording->overflow_node = special_node(recording, "<overflow>");
+    return recording->overflow_node != 0 ? FD_OK : FD_EFULL;
+}
+
+static void
+make_tables(fd_recording *made)
+{
+    fd_file *file = &made->file;
+    const fd_limits *limits = &made->limits;
+    fd_strings_init(&made->strings, file, limits->max_strings);
+    fd_nodes_init(&made->nodes, file, &made->strings, limits->max_nodes);
+    fd_modules_init(&made->modules, file, &made->strings,
+                    limits->max_modules);
+    made->threads = fd_pool_of(file, FD_CHUNK_THREADS,
+                               sizeof(fd_thread_record), THREAD_CHUNK);
+    made->meta = fd_pool_of(file, FD_CHUNK_META, sizeof(fd_meta), META_CHUNK);
+    made->schemas = fd_pool_of(file, FD_CHUNK_SCHEMAS, sizeof(fd_schema),
+                               META_CHUNK);
+}
+
+/* The file is published when all of this is in it. */
+static fd_status
+fill(fd_recording *made, fd_error *error)
+{
+    make_tables(made);
+    identify(fd_file_header(&made->file));
+    identify_boot(fd_file_header(&made->file));
+    fd_status status = plant(made);
+    return status == FD_OK
+               ? fd_file_publish(&made->file, error)
+               : fd_fail(error, status, "%s: %s",
+                         made->file.path != NULL ? made->file.path : "memory",
+                         fd_status_name(status));
+}
+
+fd_status
+fd_recording_open_in(fd_recording **recording, const fd_folder *folder,
+                     const char *name, const fd_limits *limits,
+                     fd_error *error)
+{
+    fd_recording *made = fd_calloc(1, sizeof *made);
+    if (made == NULL) {
+        return fd_fail(error, FD_ENOMEM, "out of memory");
+    }
+    fd_status status = fd_file_begin(&made->file, folder, name,
+                                     limits->max_bytes, error);
+    if (status != FD_OK) {
+        fd_free(made);
+        return status;
+    }
+    made->limits = *limits;
+    made->timeline.max_bytes = limits->max_events;
+    pthread_mutex_init(&made->lock, NULL);
+    status = fill(made, error);
+    if (status != FD_OK) {
+        fd_recording_free(made);
+        return status;
+    }
+    *recording = made;
+    return FD_OK;
+}
+
+fd_status
+fd_recording_open(fd_recording **recording, const char *path,
+                  const fd_limits *limits, fd_error *error)
+{
+    fd_folder folder = {.fd = -1};
+    const char *name = NULL;
+    fd_status status = path != NULL ? fd_folder_of(&folder, path, &name,
+                                                   "create", error)
+                                    : FD_OK;
+    if (status == FD_OK) {
+        status = fd_recording_open_in(recording, &folder, name, limits, error);
+    }
+    fd_folder_close(&folder);
+    return status;
+}
+
+fd_status
+fd_recording_plan(fd_recording *recording, const fd_timeline *timeline,
+                  fd_error *error)
+{
+    fd_file *file = &recording->file;
+    recording->timeline = *timeline;
+    recording->timeline.max_bytes = recording->limits.max_events;
+    if (timeline->max_spill == 0 || file->path == NULL) {
+        return FD_OK;
+    }
+    fd_status status = fd_file_spill(file, timeline->max_spill, error);
+    fd_buffer name = {.bytes = NULL};
+    if (status == FD_OK) {
+        fd_buffer_json(&name, file->spill->name, strlen(file->spill->name));
+        fd_buffer_bytes(&name, "", 1);
+        status = name.status;
+    }
+    if (status == FD_OK) {
+        fd_recording_note(recording, FD_SPILL_KEY, name.bytes);
+    }
+    else {
+        fd_file_abandon(file);
+    }
+    fd_buffer_clear(&name);
+    return status;
+}
+
+static fd_file_anchor
+anchor_now(void)
+{
+    fd_anchor now = fd_clock_anchor();
+    return (fd_file_anchor){now.ticks, now.monotonic_ns, now.realtime_ns,
+                            now.boottime_ns};
+}
+
+void
+fd_recording_resume(fd_recording *recording)
+{
+    fd_header *header = fd_file_header(&recording->file);
+    if (header->start.ticks == 0) {
+        header->start = anchor_now();
+    }
+    header->hertz = fd_clock_hertz();
+    header->resumed = fd_clock_ticks();
+    header->state = FD_STATE_RUNNING;
+}
+
+static void
+settle_all(fd_recording *recording, uint64_t now)
+{
+    pthread_mutex_lock(&recording->lock);
+    for (fd_tree *tree = recording->trees; tree != NULL; tree = tree->next) {
+        fd_tree_settle(tree, now);
+    }
+    pthread_mutex_unlock(&recording->lock);
+}
+
+void
+fd_recording_pause(fd_recording *recording, bool settle)
+{
+    fd_header *header = fd_file_header(&recording->file);
+    uint64_t now = fd_clock_ticks();
+    if (header->state == FD_STATE_RUNNING) {
+        if (settle) {
+            settle_all(recording, now);
+        }
+        header->recorded += now - header->resumed;
+        header->resumed = 0;
+    }
+    header->hertz = fd_clock_hertz();
+    header->state = FD_STATE_PAUSED;
+}
+
+void
+fd_recording_stop(fd_recording *recording, bool settle)
+{
+    fd_recording_pause(recording, settle);
+    fd_header *header = fd_file_header(&recording->file);
+    header->stop = anchor_now();
+    header->state = FD_STATE_STOPPED;
+}
+
+void
+fd_recording_note(fd_recording *recording, const char *key, const char *json)
+{
+    pthread_mutex_lock(&recording->lock);
+    fd_meta *meta = fd_pool_reserve(&recording->meta, 1);
+    if (meta != NULL) {
+        meta->key = fd_strings_add(&recording->strings, key, strlen(key));
+        meta->value = fd_strings_add(&recording->strings, json, strlen(json));
+        fd_pool_publish(&recording->meta, 1);
+    }
+    pthread_mutex_unlock(&recording->lock);
+}
+
+void
+fd_recording_schema(fd_recording *recording, const char *name,
+                    const char *text)
+{
+    pthread_mutex_lock(&recording->lock);
+    fd_schema *schema = fd_pool_reserve(&recording->schemas, 1);
+    if (schema != NULL) {
+        schema->name = fd_strings_add(&recording->strings, name, strlen(name));
+        schema->text = fd_strings_add(&recording->strings, text, strlen(text));
+        fd_pool_publish(&recording->schemas, 1);
+    }
+    pthread_mutex_unlock(&recording->lock);
+}
+
+uint32_t
+fd_recording_node(fd_recording *recording, const fd_node_spec *spec,
+                  bool *added)
+{
+    pthread_mutex_lock(&recording->lock);
+    uint32_t id = fd_nodes_add(&recording->nodes, spec, added);
+    pthread_mutex_unlock(&recording->lock);
+    return id;
+}
+
+uint32_t
+fd_recording_module(fd_recording *recording, uint32_t parent,
+                    const char *name, const char *class_name)
+{
+    pthread_mutex_lock(&recording->lock);
+    uint32_t id = fd_modules_add(&recording->modules, parent, name,
+                                 class_name);
+    pthread_mutex_unlock(&recording->lock);
+    return id;
+}
+
+void
+fd_recording_measure(fd_recording *recording, uint32_t module,
+                     uint64_t parameters, uint64_t bytes)
+{
+    pthread_mutex_lock(&recording->lock);
+    fd_modules_measure(&recording->modules, module, parameters, bytes);
+    pthread_mutex_unlock(&recording->lock);
+}
+
+void
+fd_recording_detach(fd_recording *recording)
+{
+    fd_file_detach(&recording->file);
+}
+
+void
+fd_recording_free(fd_recording *recording)
+{
+    while (recording->trees != NULL) {
+        fd_tree *tree = recording->trees;
+        recording->trees = tree->next;
+        fd_tree_free(tree);
+    }
+    fd_strings_clear(&recording->strings);
+    fd_nodes_clear(&recording->nodes);
+    fd_modules_clear(&recording->modules);
+    fd_file_clear(&recording->file);
+    pthread_mutex_destroy(&recording->lock);
+    fd_free(recording);
+}

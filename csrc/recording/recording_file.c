@@ -1,0 +1,398 @@
+#include "recording/recording_file.h"
+
+#include "base/alloc.h"
+#include "base/new_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static size_t
+whole_pages(size_t bytes)
+{
+    return (bytes + FD_PAGE - 1) / FD_PAGE * FD_PAGE;
+}
+
+static bool
+has_descriptor(const fd_file *file)
+{
+    return fd_is_file(file->fd, file->device, file->inode);
+}
+
+/* Open the file again by its name: the program has closed the descriptor. */
+static bool
+reopen(fd_file *file)
+{
+    int fd = -1;
+    file->fd = -1;
+    if (fd_folder_check(&file->folder)) {
+        fd_folder_file(&file->folder, file->name, O_RDWR, &fd, NULL);
+    }
+    if (fd_is_file(fd, file->device, file->inode)) {
+        file->fd = fd_high(fd);
+        file->reopened = true;
+    }
+    else if (fd >= 0) {
+        close(fd);
+    }
+    return file->fd >= 0;
+}
+
+/* Back [from, to) of the range with disk space or memory. */
+static fd_status
+back(fd_file *file, size_t from, size_t to)
+{
+    if (file->folder.fd < 0) {
+        return FD_OK;
+    }
+    int reason = has_descriptor(file) || reopen(file) ? EINTR : EBADF;
+    while (reason == EINTR) {
+        reason = posix_fallocate(file->fd, (off_t)from, (off_t)(to - from));
+    }
+    return reason == 0 ? FD_OK : FD_EFULL;
+}
+
+static fd_status
+map(fd_file *file, fd_error *error)
+{
+    int flags = file->fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
+                                   : MAP_SHARED;
+    void *base = mmap(NULL, file->room, PROT_READ | PROT_WRITE, flags,
+                      file->fd, 0);
+    if (base == MAP_FAILED) {
+        return fd_fail(error, FD_ENOMEM, "cannot map %zu bytes: %s",
+                       file->room, strerror(errno));
+    }
+    file->base = base;
+    if (back(file, 0, FD_PAGE) != FD_OK) {
+        return fd_fail(error, FD_EFULL, "%s: no space left on the disk",
+                       file->path);
+    }
+    return FD_OK;
+}
+
+static fd_status
+set_path(fd_file *file, const char *name, fd_error *error)
+{
+    const char *folder = file->folder.path;
+    bool here = strcmp(folder, ".") == 0;
+    size_t size = strlen(folder) + strlen(name) + 2;
+    file->path = fd_malloc(size);
+    if (file->path == NULL) {
+        return fd_fail(error, FD_ENOMEM, "%s: out of memory", name);
+    }
+    snprintf(file->path, size, "%s%s%s", here ? "" : folder,
+             here || strcmp(folder, "/") == 0 ? "" : "/", name);
+    file->name = file->path + strlen(file->path) - strlen(name);
+    return FD_OK;
+}
+
+static fd_status
+open_new(fd_file *file, const fd_folder *folder, const char *name,
+         fd_error *error)
+{
+    struct stat info;
+    fd_status status = fd_folder_copy(&file->folder, folder, error);
+    if (status == FD_OK) {
+        status = set_path(file, name, error);
+    }
+    if (status != FD_OK) {
+        return status;
+    }
+    fd_temporary_name(file->temporary, name);
+    if (!fd_folder_is_name(name)
+        || fd_folder_create(&file->folder, file->temporary, true, &file->fd,
+                            NULL)
+               != FD_OK
+        || fstat(file->fd, &info) != 0) {
+        file->temporary[0] = '\0';
+        return fd_fail(error, FD_EIO, "%s: cannot create: %s", file->path,
+                       strerror(errno));
+    }
+    file->fd = fd_high(file->fd);
+    file->device = info.st_dev;
+    file->inode = info.st_ino;
+    return FD_OK;
+}
+
+static const char *
+magic_of(const fd_file *file)
+{
+    return file->is_side ? FD_SPILL_MAGIC : FD_FILE_MAGIC;
+}
+
+static void
+fill_header(fd_file *file)
+{
+    bool unlocked = file->fd >= 0 && fd_lock_take(file->fd) != FD_LOCK_FREE;
+    fd_header *header = fd_file_header(file);
+    memcpy(header->magic, magic_of(file), sizeof header->magic);
+    header->version = FD_FILE_VERSION;
+    header->header_bytes = FD_PAGE;
+    header->max_bytes = file->room;
+    header->pid = (uint32_t)getpid();
+    header->file_bytes = FD_PAGE;
+    header->liveness = unlocked ? FD_LIVENESS_UNKNOWN : FD_LIVENESS_LOCK;
+}
+
+static fd_status
+begin(fd_file *file, const fd_folder *folder, const char *name,
+      bool is_side, size_t max_bytes, fd_error *error)
+{
+    *file = (fd_file){.fd = -1,
+                      .room = whole_pages(max_bytes),
+                      .folder = {.fd = -1},
+                      .is_side = is_side};
+    fd_status status = name != NULL ? open_new(file, folder, name, error)
+                                    : FD_OK;
+    if (status == FD_OK) {
+        status = map(file, error);
+    }
+    if (status != FD_OK) {
+        fd_file_clear(file);
+        return status;
+    }
+    fill_header(file);
+    return FD_OK;
+}
+
+fd_status
+fd_file_begin(fd_file *file, const fd_folder *folder, const char *name,
+              size_t max_bytes, fd_error *error)
+{
+    return begin(file, folder, name, false, max_bytes, error);
+}
+
+fd_status
+fd_file_publish(fd_file *file, fd_error *error)
+{
+    fd_status status = FD_OK;
+    if (file->temporary[0] != '\0') {
+        status = fd_place_take(&file->folder, file->temporary, file->name,
+                               magic_of(file), error);
+    }
+    if (status == FD_OK) {
+        file->temporary[0] = '\0';
+    }
+    return status;
+}
+
+fd_status
+fd_file_create(fd_file *file, const char *path, size_t max_bytes,
+               fd_error *error)
+{
+    fd_folder folder = {.fd = -1};
+    const char *name = NULL;
+    *file = (fd_file){.fd = -1, .folder = {.fd = -1}};
+    fd_status status = path != NULL ? fd_folder_of(&folder, path, &name,
+                                                   "create", error)
+                                    : FD_OK;
+    if (status == FD_OK) {
+        status = fd_file_begin(file, &folder, name, max_bytes, error);
+    }
+    if (status == FD_OK) {
+        status = fd_file_publish(file, error);
+        if (status != FD_OK) {
+            fd_file_clear(file);
+        }
+    }
+    fd_folder_close(&folder);
+    return status;
+}
+
+fd_status
+fd_file_spill(fd_file *file, size_t max_bytes, fd_error *error)
+{
+    char name[NAME_MAX + 1];
+    fd_file *spill = fd_malloc(sizeof *spill);
+    if (spill == NULL) {
+        return fd_fail(error, FD_ENOMEM, "%s: out of memory", file->path);
+    }
+    int size = snprintf(name, sizeof name, "%s%s", file->name,
+                        FD_SPILL_SUFFIX);
+    fd_status status = size < (int)sizeof name
+                           ? begin(spill, &file->folder, name, true, max_bytes,
+                                   error)
+                           : fd_fail(error, FD_EIO, "%s: the name is too long",
+                                     file->path);
+    if (status == FD_OK) {
+        memcpy(fd_file_header(spill)->id, fd_file_header(file)->id,
+               sizeof fd_file_header(file)->id);
+        status = fd_file_publish(spill, error);
+        if (status != FD_OK) {
+            fd_file_clear(spill);
+        }
+    }
+    if (status != FD_OK) {
+        fd_free(spill);
+        return status;
+    }
+    file->spill = spill;
+    return FD_OK;
+}
+
+fd_status
+fd_file_chunk(fd_file *file, uint32_t kind, uint32_t record_bytes,
+              size_t bytes, uint32_t owner, fd_chunk **chunk)
+{
+    fd_header *header = fd_file_header(file);
+    size_t at = header->file_bytes;
+    size_t size = whole_pages(bytes);
+    if (size > file->room - at || back(file, at, at + size) != FD_OK) {
+        fd_file_count(file, FD_COUNT_DISK_FULL);
+        return FD_EFULL;
+    }
+    fd_chunk *made = (fd_chunk *)(file->base + at);
+    made->magic = FD_CHUNK_MAGIC;
+    made->offset = at;
+    made->bytes = size;
+    made->kind = kind;
+    made->record_bytes = record_bytes;
+    made->capacity = (uint32_t)((size - sizeof *made) / record_bytes);
+    made->owner = owner;
+    atomic_store_explicit(&header->file_bytes, at + size,
+                          memory_order_release);
+    *chunk = made;
+    return FD_OK;
+}
+
+/* Private zero pages in place of [from, room). MAP_FIXED swaps them in one
+ * step: no instant without a mapping. */
+static void
+cover(const fd_file *file, size_t from)
+{
+    if (from < file->room) {
+        mmap(file->base + from, file->room - from, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    }
+}
+
+/* Whether the name still belongs to this file. */
+static bool
+has_name(fd_file *file)
+{
+    struct stat info;
+    return fd_folder_check(&file->folder)
+           && fd_folder_look(&file->folder, file->name, &info, NULL) == FD_OK
+           && info.st_dev == file->device && info.st_ino == file->inode;
+}
+
+static void
+let_go(fd_file *file)
+{
+    if (has_descriptor(file)) {
+        close(file->fd);
+    }
+    file->fd = -1;
+    fd_folder_close(&file->folder);
+}
+
+/* From now on changes of the header do not reach the file: chunks that a late
+ * thread makes exist in memory only. */
+static void
+seal(fd_file *file)
+{
+    mmap(file->base, FD_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
+         file->fd, 0);
+}
+
+/* The mapping would keep the lock. If the descriptor it was made with has been
+ * closed, the mapping is replaced by one of the reopened file. */
+static void
+unlock(fd_file *file)
+{
+    if (!has_descriptor(file) && !reopen(file)) {
+        return;
+    }
+    if (file->reopened) {
+        mmap(file->base, fd_file_header(file)->file_bytes,
+             PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file->fd, 0);
+    }
+    seal(file);
+    fd_lock_release(file->fd);
+}
+
+void
+fd_file_finish(fd_file *file)
+{
+    fd_file *spill = file->spill;
+    if (spill != NULL && spill->folder.fd >= 0) {
+        if (fd_file_header(spill)->file_bytes == FD_PAGE && has_name(spill)) {
+            fd_folder_remove(&spill->folder, spill->name);
+        }
+        fd_file_finish(spill);
+    }
+    if (file->folder.fd >= 0) {
+        cover(file, fd_file_header(file)->file_bytes);
+        if (!file->is_side && has_name(file)) {
+            fd_place_settle(&file->folder, file->name);
+        }
+        unlock(file);
+        let_go(file);
+    }
+}
+
+void
+fd_file_abandon(fd_file *file)
+{
+    if (file->folder.fd >= 0 && has_name(file)) {
+        fd_place_leave(&file->folder, file->name);
+    }
+    fd_file_detach(file);
+}
+
+fd_status
+fd_file_save(const fd_file *file, const fd_folder *folder, const char *name,
+             fd_error *error)
+{
+    fd_new_file made;
+    fd_status status = fd_new_file_open_in(&made, folder, name, error);
+    if (status != FD_OK) {
+        return status;
+    }
+    status = fd_new_file_write(&made, file->base,
+                               fd_file_header(file)->file_bytes, error);
+    if (status == FD_OK) {
+        status = fd_place_take(folder, made.temporary, name, FD_FILE_MAGIC,
+                               error);
+    }
+    if (status == FD_OK) {
+        fd_place_settle(folder, name);
+    }
+    fd_new_file_drop(&made);
+    return status;
+}
+
+/* No unlocking here: a forked child shares the lock with its parent. */
+void
+fd_file_detach(fd_file *file)
+{
+    if (file->spill != NULL) {
+        fd_file_detach(file->spill);
+    }
+    if (file->base != NULL) {
+        cover(file, 0);
+    }
+    let_go(file);
+}
+
+void
+fd_file_clear(fd_file *file)
+{
+    if (file->spill != NULL) {
+        fd_file_clear(file->spill);
+        fd_free(file->spill);
+    }
+    if (file->temporary[0] != '\0') {
+        fd_folder_remove(&file->folder, file->temporary);
+    }
+    let_go(file);
+    if (file->base != NULL) {
+        munmap(file->base, file->room);
+    }
+    fd_free(file->path);
+    *file = (fd_file){.fd = -1, .folder = {.fd = -1}};
+}

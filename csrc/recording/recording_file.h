@@ -1,0 +1,132 @@
+/* The memory-mapped file below a recording: one address range, reserved at
+ * full size, backed chunk by chunk.
+ *
+ *   base                                   base + room
+ *   | header | chunk | chunk | ... |  not backed yet  |
+ *                                  ^ header->file_bytes
+ *
+ * Disk space is allocated when a chunk is made, so that a full disk is a
+ * status here and never a SIGBUS later. Without a path the same range is
+ * anonymous memory, which can be saved as a file when it is finished.
+ *
+ * A second file of the same shape may lie beside it, with `.events` behind its
+ * name: what becomes of the first happens to both.
+ *
+ * The owner serialises fd_file_chunk; reading records needs no lock.
+ */
+#ifndef FD_RECORDING_FILE_H
+#define FD_RECORDING_FILE_H
+
+#include "base/status.h"
+#include "recording/recording_place.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct fd_file {
+    char *base;   /* the mapping; stays mapped until fd_file_clear */
+    size_t room;  /* bytes of address space, the bound on the file */
+    int fd;       /* -1 when in memory */
+    char *path;   /* owned; NULL when in memory */
+    char *name;   /* the last part of the path */
+    fd_folder folder; /* where the file is; closed when in memory */
+    char temporary[NAME_MAX + 1]; /* its name until it is published; then "" */
+    dev_t device; /* identify the file: a program may close all descriptors */
+    ino_t inode;  /* and reuse their numbers */
+    bool reopened; /* `fd` is not the one that is mapped and locked */
+    bool is_side; /* it is a side file */
+    struct fd_file *spill; /* owned; the side file, NULL without */
+} fd_file;
+
+/* Make the file, locked, under a temporary name in the folder: nobody sees it
+ * before fd_file_publish. `name` NULL: in memory, and there is nothing to
+ * publish. */
+fd_status fd_file_begin(fd_file *file, const fd_folder *folder,
+                        const char *name, size_t max_bytes, fd_error *error);
+
+/* Give it its name (fd_place_take): FD_ECONFLICT when a process that lives
+ * records there. */
+fd_status fd_file_publish(fd_file *file, fd_error *error);
+
+/* Both, by a path; NULL: in memory. */
+fd_status fd_file_create(fd_file *file, const char *path, size_t max_bytes,
+                         fd_error *error);
+
+/* Create the side file of a recording that has a path and an id. */
+fd_status fd_file_spill(fd_file *file, size_t max_bytes, fd_error *error);
+
+/* Remove a file in which nothing was recorded from its folder, bring the
+ * previous recording back, and detach. */
+void fd_file_abandon(fd_file *file);
+
+/* Write a recording in memory to a file of this name. */
+fd_status fd_file_save(const fd_file *file, const fd_folder *folder,
+                       const char *name, fd_error *error);
+
+/* Give back what follows the last chunk and close the descriptor. The mapping
+ * stays: a thread that is late may still write to records it owns. A side file
+ * without a chunk is removed, and so is the recording that was there before,
+ * unless this one has no call. */
+void fd_file_finish(fd_file *file);
+
+/* Replace the mapping by private zero pages and forget the file, so that
+ * nothing written through old pointers reaches it. The address range stays
+ * reserved for ever. Safe in a forked child. */
+void fd_file_detach(fd_file *file);
+
+/* Release everything, the address range too: only when no other thread can
+ * hold a pointer into it. */
+void fd_file_clear(fd_file *file);
+
+/* A new chunk of at least `bytes`, its header filled in. FD_EFULL when max_mb
+ * or the disk is exhausted; the file is unchanged then. */
+fd_status fd_file_chunk(fd_file *file, uint32_t kind, uint32_t record_bytes,
+                        size_t bytes, uint32_t owner, fd_chunk **chunk);
+
+static inline fd_header *
+fd_file_header(const fd_file *file)
+{
+    return (fd_header *)file->base;
+}
+
+/* Whether a chunk of so many bytes is within max_mb. */
+static inline bool
+fd_file_fits(const fd_file *file, size_t bytes)
+{
+    return bytes <= file->room - fd_file_header(file)->file_bytes;
+}
+
+static inline void *
+fd_file_record(const fd_file *file, uint32_t id)
+{
+    return file->base + (size_t)id * FD_ID_UNIT;
+}
+
+static inline uint32_t
+fd_file_id(const fd_file *file, const void *record)
+{
+    return (uint32_t)((size_t)((const char *)record - file->base)
+                      / FD_ID_UNIT);
+}
+
+static inline void *
+fd_chunk_records(fd_chunk *chunk)
+{
+    return (char *)chunk + sizeof(fd_chunk);
+}
+
+/* Count something that was lost; any thread. */
+static inline void
+fd_file_add(const fd_file *file, int counter, uint64_t count)
+{
+    atomic_fetch_add_explicit(&fd_file_header(file)->counters[counter], count,
+                              memory_order_relaxed);
+}
+
+static inline void
+fd_file_count(const fd_file *file, int counter)
+{
+    fd_file_add(file, counter, 1);
+}
+
+#endif

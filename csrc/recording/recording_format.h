@@ -1,0 +1,527 @@
+/* The recording file, byte by byte: the records and nothing else. The text
+ * version with the reasons is docs/format.md; the two change together.
+ *
+ *   0        4096
+ *   +--------+---------+---------+-------------+----
+ *   | header | chunk   | chunk   | chunk       | ...      up to file_bytes
+ *   +--------+---------+---------+-------------+----
+ *             [ chunk header 64 B | record | record | ... | unused ]
+ *
+ * A record never moves. The id of a record is its byte offset / 64; the id of
+ * a string is its byte offset / 8. Id 0 is "none" everywhere, because the
+ * header lives there. All numbers are little-endian. Times are ticks of the
+ * clock in the header.
+ */
+#ifndef FD_RECORDING_FORMAT_H
+#define FD_RECORDING_FORMAT_H
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the recording is little-endian and written by plain stores"
+#endif
+
+#define FD_FILE_MAGIC "fastdisp"
+#define FD_SPILL_MAGIC "fdevents" /* of the side file */
+#define FD_SPILL_SUFFIX ".events" /* behind the recording's name */
+#define FD_SPILL_KEY "timeline_spill" /* the fact that names it */
+#define FD_CHUNK_MAGIC UINT64_C(0x6b6e756863646600) /* "\0fdchunk" */
+
+enum {
+    FD_FILE_VERSION = 1,
+    FD_PAGE = 4096,
+    FD_MAX_MB = 1024, /* node ids fit 24 bits, see FD_ENTRY_NODE_SHIFT */
+    FD_MAX_SPILL_MB = 16384, /* of the side file, in which nothing has an id */
+    FD_ID_UNIT = 64,
+    FD_STRING_UNIT = 8,
+    FD_STEPS_KEPT = 256,
+    FD_STEP_TOP = 8,
+    FD_COUNTERS = 32
+};
+
+/* Kinds of chunks. A reader skips kinds it does not know. */
+enum {
+    FD_CHUNK_STRINGS = 1,
+    FD_CHUNK_NODES = 2,
+    FD_CHUNK_MODULES = 3,
+    FD_CHUNK_CONTEXTS = 4, /* hot: updated on every call, one owner each */
+    FD_CHUNK_SPREADS = 5,  /* cold: updated once a step, parallel to a hot */
+    FD_CHUNK_THREADS = 6,
+    FD_CHUNK_STACK = 7,
+    FD_CHUNK_STEPS = 8,
+    FD_CHUNK_META = 9,
+    FD_CHUNK_EVENTS = 10, /* of the timeline, one owner each */
+    FD_CHUNK_GPU = 11,    /* cold: what contexts were to a GPU */
+    FD_CHUNK_GPU_EVENTS = 12,
+    FD_CHUNK_JOBS = 13, /* one owner each */
+    FD_CHUNK_OP_CALLS = 14, /* for execution traces, one owner each */
+    FD_CHUNK_OPERANDS = 15, /* of those: words */
+    FD_CHUNK_SCHEMAS = 16
+};
+
+/* Kinds of nodes. */
+enum {
+    FD_NODE_PYTHON = 1,
+    FD_NODE_OP = 2,
+    FD_NODE_AUTOGRAD = 3,
+    FD_NODE_RANGE = 4,
+    FD_NODE_JOB = 5,
+    FD_NODE_MODULE = 6,
+    FD_NODE_THREAD = 7,
+    FD_NODE_OVERFLOW = 8, /* <overflow>, <folded>, <lost> */
+    FD_NODE_KINDS = 9
+};
+
+/* Phases of a training step. A context keeps the phase of its parent unless
+ * that is FD_PHASE_OTHER. */
+enum {
+    FD_PHASE_OTHER = 0,
+    FD_PHASE_FORWARD = 1,
+    FD_PHASE_BACKWARD = 2,
+    FD_PHASE_OPTIMIZER = 3,
+    FD_PHASE_DATA = 4,
+    FD_PHASES = 5,
+    FD_PHASE_SLOTS = 8
+};
+
+/* Where a function's file came from. */
+enum {
+    FD_FROM_USER = 0,
+    FD_FROM_SITE = 1,     /* an installed package */
+    FD_FROM_STDLIB = 2,
+    FD_FROM_GENERATED = 3 /* <string>, <frozen ...>, <eval_with_key> */
+};
+
+/* Bits of fd_node.flags. */
+enum {
+    FD_NODE_PHASE = 0x07,    /* the phase this node opens */
+    FD_NODE_FOLD = 0x08,     /* what it calls is counted in one <folded> */
+    FD_NODE_DROPPED = 0x10   /* keep= said no: contracted, has no context */
+};
+
+/* Bits of fd_context.flags. */
+enum {
+    FD_CONTEXT_PHASE = 0x07,
+    FD_CONTEXT_ABSORBS = 0x08, /* every call below is counted here */
+    FD_CONTEXT_FOLDS = 0x10,   /* calls below go to one absorbing child */
+    FD_CONTEXT_ASYNC = 0x20,   /* self is a duration of its own, not part of
+                                  the sums of its parents */
+    FD_CONTEXT_HIDDEN = 0x40   /* calls that no hook saw (constructors on
+                                  3.13), known from what they called */
+};
+
+/* How a step was recognised, weakest first. A stronger source, once seen,
+ * silences the weaker ones. */
+enum {
+    FD_STEPS_NONE = 0,
+    FD_STEPS_OPTIMIZER = 1,
+    FD_STEPS_ENGINE = 2,
+    FD_STEPS_PROFILER = 3,
+    FD_STEPS_EXPLICIT = 4
+};
+
+enum {
+    FD_STATE_RUNNING = 1, /* also what a killed process leaves behind */
+    FD_STATE_PAUSED = 2,  /* outside the steps that are recorded */
+    FD_STATE_STOPPED = 3,
+    FD_STATE_KILLED = 4   /* never in a file: readers conclude it */
+};
+
+/* How others see that the writer lives. */
+enum {
+    FD_LIVENESS_LOCK = 1,   /* it holds fd_lock_take while it does; also 0 */
+    FD_LIVENESS_UNKNOWN = 2 /* the file system has no such locks */
+};
+
+/* fd_header.counters: everything that was dropped, capped or unattributed. */
+enum {
+    FD_COUNT_NODES_FULL,       /* functions that found no room for a node */
+    FD_COUNT_STRINGS_FULL,     /* texts cut to "" for want of room */
+    FD_COUNT_MODULES_FULL,     /* instances without room or without a search */
+    FD_COUNT_DISK_FULL,        /* refused chunk allocations */
+    FD_COUNT_DEEP_STACK,       /* times the C stack or entry stack ended */
+    FD_COUNT_HIDDEN_FRAMES,    /* frames no hook saw, found by their callees */
+    FD_COUNT_END_WITHOUT_START,
+    FD_COUNT_ASYNC_LOST,       /* asynchronous records whose end was missed */
+    FD_COUNT_ORIGIN_NEAR,      /* origin found at the nearest lower number */
+    FD_COUNT_ORIGIN_OLD,       /* its ring entry was overwritten */
+    FD_COUNT_ORIGIN_NONE,      /* no numbered op at or shortly before it */
+    FD_COUNT_ORIGIN_THREAD,    /* its forward thread was not recorded */
+    FD_COUNT_ORIGIN_MISFIT,    /* contexts whose name and origin's do not fit */
+    FD_COUNT_ACCUMULATE,       /* AccumulateGrad: belongs to no call site */
+    FD_COUNT_HOOK_LOST,        /* times another tool took the evaluator */
+    FD_COUNT_RANGES_FOLDED,    /* range names folded to a pattern */
+    FD_COUNT_RECURSION_FOLDED, /* contexts joined with an ancestor */
+    FD_COUNT_THREADS_FULL,     /* threads that found no room for a tree */
+    FD_COUNT_JOBS_FULL,        /* jobs that found no room for a record */
+    FD_COUNT_GPU_CAPTURED,     /* calls not timed: their stream is captured */
+    FD_COUNT_GPU_LOST,         /* calls not timed for want of room, or because
+                                  another thread was at the same device, or the
+                                  program had an error of CUDA's waiting */
+    FD_COUNT_GPU_DROPPED,      /* intervals whose end was not seen */
+    FD_COUNT_GPU_SHIFTED,      /* that seemed to start before their launch */
+    FD_COUNT_GPU_UNFINISHED,   /* that the GPU had not passed at the end */
+    FD_COUNT_GPU_EVENTS_LOST,  /* found no room in the timeline */
+    FD_COUNT_OP_CALLS_FULL,    /* calls for execution traces, or what goes in
+                                  or out of them, that found no room */
+    FD_COUNT_OPERANDS_CUT,     /* sides of calls whose lists or texts were too
+                                  long, or could not be read */
+    FD_COUNT_CLASSES_FULL,     /* calls recorded without their class, for want
+                                  of room */
+    FD_COUNT_USED
+};
+
+typedef struct fd_file_anchor {
+    uint64_t ticks;
+    uint64_t monotonic_ns;
+    uint64_t realtime_ns;
+    uint64_t boottime_ns;
+} fd_file_anchor;
+
+typedef struct fd_header {
+    char magic[8];
+    uint32_t version;
+    uint32_t header_bytes; /* FD_PAGE; the first chunk starts there */
+    _Atomic uint64_t file_bytes; /* end of the last chunk */
+    uint64_t max_bytes;
+    uint8_t id[16];     /* random, one per recording */
+    uint8_t zero[16];   /* the header doubles as context 0, whose hints lie
+                           here: no callee, no children */
+    uint8_t boot_id[16];
+    uint32_t state;     /* FD_STATE_* */
+    uint32_t timing;    /* 0: counts only, all times are 0 */
+    uint32_t rank;
+    uint32_t world;
+    uint32_t pid;
+    uint32_t steps_source;
+    uint64_t steps;     /* steps that have ended */
+    uint64_t first_step; /* number of the first one (run --steps A:B) */
+    double hertz;       /* ticks per second, best known */
+    fd_file_anchor start;
+    fd_file_anchor stop;  /* all 0 until stopped */
+    uint64_t recorded;    /* ticks between starts and stops so far */
+    uint64_t resumed;     /* tick of the latest start; 0 while paused */
+    _Atomic uint64_t counters[FD_COUNTERS];
+    uint32_t liveness; /* FD_LIVENESS_* */
+    uint32_t unused;
+} fd_header;
+
+typedef struct fd_chunk {
+    uint64_t magic;
+    uint64_t offset;   /* of this header in the file: detects torn copies */
+    uint64_t bytes;    /* whole chunk, a multiple of FD_PAGE */
+    uint32_t kind;
+    uint32_t record_bytes; /* 1 for strings */
+    uint32_t capacity;     /* records that fit */
+    _Atomic uint32_t used; /* written last, by release store */
+    uint32_t owner;        /* id of the thread record, 0 if shared */
+    uint32_t partner;      /* contexts: id of the spreads chunk */
+    _Atomic uint64_t first; /* events: how many of their owner came before */
+    uint8_t unused[8];
+} fd_chunk;
+
+/* A string: this, then `size` bytes of UTF-8 and a NUL, padded to 8. */
+typedef struct fd_string {
+    uint32_t size;
+    uint32_t hash;
+    char bytes[];
+} fd_string;
+
+typedef struct fd_node {
+    uint8_t kind;
+    uint8_t from;      /* FD_FROM_* */
+    uint16_t strip;    /* leading bytes of `file` that differ by host */
+    uint32_t flags;
+    uint32_t file;     /* string ids; 0 where the kind has none */
+    uint32_t class_name;
+    uint32_t name;
+    uint32_t qualified; /* __qualname__ */
+    uint32_t package;
+    uint32_t line;     /* first line of the function */
+    uint32_t hash;     /* of the fields that make it different from others */
+    uint32_t unused[7];
+} fd_node;
+
+typedef struct fd_module {
+    uint32_t parent; /* enclosing module, 0 for a root */
+    uint32_t name;   /* path below the parent, "blocks.3" */
+    uint32_t class_name;
+    uint32_t unused;
+    uint64_t parameters; /* of it and all modules below, each once; 0: not
+                            known, or none */
+    uint64_t parameter_bytes;
+    uint32_t unused2[8];
+} fd_module;
+
+/* One path of calls. The second half is the writer's own: hints that make the
+ * next lookup a comparison. Readers ignore them. */
+typedef struct fd_context {
+    uint32_t parent;
+    uint32_t node;
+    uint32_t module;
+    uint32_t origin;  /* forward context whose gradient this computes */
+    uint64_t calls;
+    uint64_t resumes; /* of generators and coroutines */
+    uint64_t self;    /* ticks */
+    uint32_t flags;
+    uint32_t spread;     /* id of its fd_spread */
+    uint32_t callee;     /* writer: code or node this was entered for */
+    uint32_t receiver;   /* writer: class that was looked at */
+    uint32_t last_child; /* writer: most recent child */
+    uint32_t successor;  /* writer: sibling that followed last time */
+} fd_context;
+
+/* What one context did per step. Minimum, maximum and sums are over the steps
+ * in which it was active. */
+typedef struct fd_spread {
+    uint64_t self_mark;  /* writer: fd_context.self at the last step end */
+    uint32_t calls_mark; /* writer: fd_context.calls + resumes, low bits */
+    uint32_t steps;      /* steps in which it was active */
+    uint64_t pending;    /* writer: ticks of its children this step */
+    double self_squares;  /* sum of squares, ticks^2 */
+    double total_squares;
+    float self_min;
+    float self_max;
+    float total_min;
+    float total_max;
+    uint32_t last_step;  /* number of the last step in which it was active */
+    uint32_t unused;
+} fd_spread;
+
+typedef struct fd_thread_record {
+    uint64_t last;          /* tick of the thread's latest event */
+    _Atomic uint32_t depth; /* open entries */
+    uint32_t capacity;      /* of the stack chunk, in entries */
+    uint64_t stack;         /* offset of its first entry */
+    uint32_t root;          /* context */
+    uint32_t running;       /* 1 while a thread is attached */
+    uint32_t role;          /* string */
+    uint32_t system_id;     /* the kernel's thread id, the latest one */
+    uint64_t attached;      /* tick at which the present thread took over */
+    uint64_t covered;       /* ticks of the threads before it */
+    uint64_t served;        /* threads so far */
+    uint64_t events;        /* of the timeline, written or lost */
+    uint64_t events_lost;   /* found no room, or were overwritten */
+    uint64_t unused[6];
+} fd_thread_record;
+
+/* One open call. Entry 0 is the outermost. */
+typedef struct fd_entry {
+    uint64_t start; /* tick; 0 without timing */
+    uint64_t owner; /* writer: frame or record that opened it */
+    uint32_t context;
+    uint32_t flags; /* FD_ENTRY_* */
+} fd_entry;
+
+enum {
+    FD_ENTRY_FRAME = 1,       /* a Python frame */
+    FD_ENTRY_UNHOOKED = 2,    /* a frame whose end no hook will report */
+    FD_ENTRY_CONTRACTED = 4,  /* a dropped frame: runs in its caller's context,
+                                 uncounted */
+    FD_ENTRY_OP = 8,          /* an operator or autograd node */
+    FD_ENTRY_RANGE = 16,      /* a range; may outlive the frame it began in */
+    FD_ENTRY_PENDING = 32,    /* a range that is no context yet: `context` is
+                                 its caller's and the bits from
+                                 FD_ENTRY_NODE_SHIFT up are its node */
+    FD_ENTRY_ENGINE = 64,     /* autograd prepares a node; not one yet */
+    FD_ENTRY_ENTERS = 128,    /* a frame of __enter__: what it opens is its
+                                 caller's */
+    FD_ENTRY_NODE_SHIFT = 8
+};
+
+/* Something that has ended: a line of the timeline. A thread's events are in
+ * the order of their ends. */
+typedef struct fd_event {
+    uint64_t start; /* tick */
+    uint64_t ticks; /* how long */
+    uint32_t context;
+    uint16_t kind;   /* FD_EVENT_* */
+    uint16_t source; /* steps: FD_STEPS_*; of the weaker ones there are none */
+} fd_event;
+
+enum {
+    FD_EVENT_CALL = 1,
+    FD_EVENT_ASYNC = 2, /* of a context of any thread, in no order */
+    FD_EVENT_STEP = 3,  /* `context`: the step's number, low half */
+    FD_EVENT_FLOW = 6, /* the call of this context that begins at `start` is
+                          the backward of the call of its origin that began
+                          at tick `ticks` */
+    FD_EVENT_JOB = 7,   /* `context`: the id of its fd_job */
+    FD_EVENT_RECORD = 8 /* the call of this context and start that ended just
+                           before has the number `ticks` for torch.profiler */
+};
+
+/* One unit of a pipeline schedule: written when it begins, final when it has
+ * ended. A number that may be absent is stored plus 1, and 0 is none. */
+typedef struct fd_job {
+    uint64_t start; /* tick */
+    uint64_t ticks; /* how long; 0 while FD_JOB_OPEN */
+    uint32_t node;  /* its kind is the name */
+    uint32_t context; /* 0 until it has ended */
+    uint32_t thread; /* record */
+    uint32_t flags;  /* FD_JOB_* */
+    uint64_t step;
+    uint32_t micro_batch; /* plus 1, as the four below and `iteration` */
+    uint32_t stage;
+    uint32_t chunk;
+    uint32_t peer;
+    uint32_t buffer;
+    uint32_t unused;
+    uint64_t bytes; /* moved between stages, or reduced; 0: not known */
+    uint64_t unused2[2];
+    uint64_t object; /* writer: who opened it */
+    uint32_t iteration; /* plus 1 */
+    uint32_t unused3;
+    uint64_t unused4[3];
+} fd_job;
+
+/* Bits of fd_job.flags. */
+enum {
+    FD_JOB_OPEN = 1,      /* has not ended */
+    FD_JOB_EVAL = 2,      /* of an evaluation */
+    FD_JOB_EXCEPTION = 4, /* ended by one */
+    FD_JOB_POSTED = 8,    /* a transfer begun here and waited for elsewhere */
+    FD_JOB_FUSED = 16,    /* one call, two jobs: this one and its neighbour */
+    FD_JOB_LOCAL = 32,    /* a transfer with both ends on this rank */
+    FD_JOB_ATTACHED = 64, /* a rule made it, not the program */
+    FD_JOB_UNPLANNED = 128, /* the schedule has no such job here */
+    FD_JOB_WAIT = 256     /* the wait for a send that was POSTED before */
+};
+
+/* One call of an operator, autograd node or range, for execution traces:
+ * written when it begins, final when it has ended. */
+typedef struct fd_op_call {
+    uint64_t start; /* tick */
+    uint64_t ticks; /* how long; 0 while FD_OP_CALL_OPEN */
+    uint64_t id;    /* PyTorch's number of the record; 0: none. Of the forward
+                       of a module the address of the instance */
+    int64_t sequence; /* autograd's number; -1: none */
+    uint64_t forward_thread; /* PyTorch's number of it; 0: none */
+    uint64_t inputs;  /* offset of the words; 0: none */
+    uint64_t outputs;
+    uint32_t input_words;
+    uint32_t output_words;
+    uint32_t parent; /* the call that encloses it on its thread; 0: none */
+    uint32_t thread; /* record */
+    uint32_t schema; /* string "aten::add.Tensor"; 0: the first operand of the
+                        inputs is its name, a text */
+    uint32_t torch_thread; /* PyTorch's number of the thread */
+    uint32_t step;  /* low half */
+    uint32_t flags; /* FD_OP_CALL_* and, from bit 8 up, at::RecordScope */
+    uint64_t gpu_launch; /* tick at which the first mark was recorded */
+    uint64_t gpu_start;  /* tick at which the GPU passed it */
+    uint64_t gpu_ticks;  /* until it passed the second */
+    uint16_t gpu_device;
+    _Atomic uint16_t gpu_stream; /* as of a fd_gpu_event, plus 1; 0: it was not
+                                    timed on a GPU. Written last */
+    uint32_t unused;
+    uint64_t unused2;
+} fd_op_call;
+
+enum {
+    FD_OP_CALL_OPEN = 1,  /* has not ended, or nobody saw it end */
+    FD_OP_CALL_ASYNC = 2, /* may have ended on another thread */
+    FD_OP_CALL_MODULE = 4, /* no operator: the forward of an nn.Module */
+    FD_OP_CALL_SCOPE_SHIFT = 8
+};
+
+/* Operands: each is a word and what its kind needs. The low byte of the word
+ * is the kind, its high half a count or a number. */
+enum {
+    FD_OPERAND_TENSOR = 1, /* bits 8: dtype, 16: kind of device, 24: index of
+                              device; high half: dimensions. Then its address,
+                              that of its storage, offset, elements, sizes,
+                              strides; with FD_OPERAND_VALUED its only one */
+    FD_OPERAND_UNDEFINED = 2, /* a tensor that is none; then its address */
+    FD_OPERAND_NONE = 3,
+    FD_OPERAND_INT = 4,    /* then the number, as all below */
+    FD_OPERAND_DOUBLE = 5,
+    FD_OPERAND_BOOL = 6,   /* in the high half */
+    FD_OPERAND_TEXT = 7,   /* high half: bytes; then these, padded to 8 */
+    FD_OPERAND_DEVICE = 8, /* bits 16, 24 as of a tensor */
+    FD_OPERAND_LIST = 9,   /* high half: operands that follow; bit 8: cut, 9: a
+                              tuple of Python */
+    FD_OPERAND_OTHER = 10, /* high half: PyTorch's tag; then its address */
+    FD_OPERAND_DICT = 11   /* high half: operands that follow, keys and values
+                              by turns */
+};
+
+/* In the first word of a tensor: behind the strides is the element that is all
+ * it holds, as a number (int64_t, or bits of a double). */
+#define FD_OPERAND_VALUED (UINT64_C(1) << 63)
+
+/* What an operator takes and gives. */
+typedef struct fd_schema {
+    uint32_t name; /* strings: "aten::relu" */
+    uint32_t text; /* "aten::relu(Tensor self) -> Tensor" */
+} fd_schema;
+
+/* What the calls of one context on the host were to the GPU, in ns: only those
+ * of the sampled steps. */
+typedef struct fd_gpu_record {
+    uint32_t context;
+    uint32_t unused;
+    uint64_t calls;        /* with an interval */
+    uint64_t total;        /* sum of the intervals */
+    uint64_t self;         /* less those inside them on the same stream */
+    uint64_t starved;      /* the stream stood still before calls it makes */
+    uint64_t launch_bound; /* intervals that ended when the host did */
+    uint64_t unused2[2];
+} fd_gpu_record;
+
+/* One interval: a line of the timeline of a stream. */
+typedef struct fd_gpu_event {
+    uint64_t host;  /* tick of the first mark's launch */
+    uint64_t start; /* tick at which the GPU passed it */
+    uint64_t ticks; /* until it passed the second */
+    uint32_t context;
+    uint32_t thread; /* that launched it: id of its record */
+    uint16_t device;
+    uint16_t stream; /* in the order in which they were met */
+    uint32_t unused;
+} fd_gpu_event;
+
+typedef struct fd_step_top {
+    uint32_t context;
+    float self; /* ticks in this step */
+} fd_step_top;
+
+/* A ring: step n is record n % FD_STEPS_KEPT. */
+typedef struct fd_step {
+    uint64_t number;
+    uint64_t begin; /* ticks */
+    uint64_t end;
+    uint64_t phases[FD_PHASE_SLOTS]; /* self ticks of the stepping thread */
+    fd_step_top top[FD_STEP_TOP];    /* most expensive contexts, by self */
+} fd_step;
+
+/* A fact about the run: two strings, the value is JSON. The last one with a
+ * key counts. */
+typedef struct fd_meta {
+    uint32_t key;
+    uint32_t value;
+} fd_meta;
+
+static_assert(sizeof(fd_header) <= FD_PAGE, "the header is one page");
+static_assert(sizeof(fd_job) == 2 * FD_ID_UNIT, "a job has an id");
+static_assert(sizeof(fd_op_call) == 2 * FD_ID_UNIT, "a call has an id");
+static_assert(sizeof(fd_schema) == 8, "schema record");
+static_assert(offsetof(fd_header, zero) == offsetof(fd_context, callee),
+              "context 0 has no hints");
+static_assert(sizeof(fd_chunk) == 64, "records start on an id boundary");
+static_assert(sizeof(fd_string) == 8, "string header");
+static_assert(sizeof(fd_node) == 64, "node record");
+static_assert(sizeof(fd_module) == 64, "module record");
+static_assert(sizeof(fd_context) == 64, "one cache line");
+static_assert(sizeof(fd_spread) == 64, "spread record");
+static_assert(sizeof(fd_thread_record) == 128, "thread record");
+static_assert(sizeof(fd_entry) == 24, "stack entry");
+static_assert(sizeof(fd_event) == 24, "event record");
+static_assert(sizeof(fd_gpu_record) == 64, "GPU figure record");
+static_assert(sizeof(fd_gpu_event) == 40, "GPU event record");
+static_assert(sizeof(fd_step) == 152, "step record");
+
+#endif

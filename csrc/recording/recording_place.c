@@ -1,0 +1,349 @@
+#include "recording/recording_place.h"
+
+#include "base/alloc.h"
+#include "base/new_file.h"
+#include "recording/has_calls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAGIC = 8, COPY_BLOCK = 1 << 18 };
+
+/* A name with endings, "rank00000.fd.previous.events". */
+typedef struct name_of {
+    char text[NAME_MAX + 1];
+} name_of;
+
+static name_of
+with(const char *name, const char *ending, const char *second)
+{
+    name_of made;
+    int size = snprintf(made.text, sizeof made.text, "%s%s%s", name, ending,
+                        second);
+    if (size >= (int)sizeof made.text) {
+        made.text[0] = '\0'; /* no name: nothing is there */
+    }
+    return made;
+}
+
+fd_writer
+fd_writer_of(int fd, fd_header *header)
+{
+    fd_lock_state lock = fd_lock_query(fd);
+    memset(header, 0, sizeof *header);
+    fd_read_at(fd, header, sizeof *header, 0);
+    if (lock == FD_LOCK_HELD) {
+        return FD_WRITER_LIVES;
+    }
+    return header->state == FD_STATE_STOPPED
+                   || (lock == FD_LOCK_FREE
+                       && header->liveness != FD_LIVENESS_UNKNOWN)
+               ? FD_WRITER_GONE
+               : FD_WRITER_UNKNOWN;
+}
+
+/* Open the regular file of this name that begins with `magic`. FD_EFORMAT if
+ * the entry is something else; FD_OK with -1 if it does not exist. */
+static fd_status
+open_ours(const fd_folder *folder, const char *name, const char *magic,
+          int *fd, fd_error *error)
+{
+    char head[MAGIC] = "";
+    *fd = -1;
+    fd_status status = name[0] == '\0'
+                           ? FD_OK
+                           : fd_folder_file(folder, name, O_RDONLY, fd, error);
+    if (*fd < 0) {
+        return status == FD_EFORMAT
+                   ? fd_folder_fail(folder, name, status, error,
+                                    "not a regular file: remove it, or record "
+                                    "to another folder")
+                   : status;
+    }
+    fd_read_at(*fd, head, sizeof head, 0);
+    if (memcmp(head, magic, sizeof head) == 0) {
+        return FD_OK;
+    }
+    close(*fd);
+    *fd = -1;
+    return fd_folder_fail(folder, name, FD_EFORMAT, error,
+                          "not a fastdispatch recording, so it is not "
+                          "replaced: move it, or record to another folder");
+}
+
+static bool
+is_ours(const fd_folder *folder, const char *name, const char *magic)
+{
+    int fd;
+    open_ours(folder, name, magic, &fd, NULL);
+    if (fd >= 0) {
+        close(fd);
+    }
+    return fd >= 0;
+}
+
+fd_status
+fd_place_look(const fd_folder *folder, const char *name, fd_writer *writer,
+              fd_error *error)
+{
+    int fd;
+    fd_header header;
+    *writer = FD_WRITER_NONE;
+    fd_status status = open_ours(folder, name, FD_FILE_MAGIC, &fd, error);
+    if (fd >= 0) {
+        *writer = fd_writer_of(fd, &header);
+        close(fd);
+    }
+    return status;
+}
+
+static bool
+has_call(const fd_folder *folder, const char *name)
+{
+    int fd;
+    open_ours(folder, name, FD_FILE_MAGIC, &fd, NULL);
+    bool found = fd >= 0 && fd_has_call(fd);
+    if (fd >= 0) {
+        close(fd);
+    }
+    return found;
+}
+
+static void
+remove_ours(const fd_folder *folder, const char *name, const char *magic)
+{
+    if (is_ours(folder, name, magic)) {
+        fd_folder_remove(folder, name);
+    }
+}
+
+static void
+remove_both(const fd_folder *folder, const char *name)
+{
+    remove_ours(folder, with(name, FD_SPILL_SUFFIX, "").text, FD_SPILL_MAGIC);
+    remove_ours(folder, name, FD_FILE_MAGIC);
+}
+
+/* The side file comes second: if the process is killed in between, readers find
+ * it under its old name. */
+static fd_status
+rename_both(const fd_folder *folder, const char *from, const char *to,
+            fd_error *error)
+{
+    name_of side = with(from, FD_SPILL_SUFFIX, "");
+    name_of new_side = with(to, FD_SPILL_SUFFIX, "");
+    fd_status status = fd_folder_rename(folder, from, folder, to, true, error);
+    remove_ours(folder, new_side.text, FD_SPILL_MAGIC);
+    if (status == FD_OK && is_ours(folder, side.text, FD_SPILL_MAGIC)) {
+        status = fd_folder_rename(folder, side.text, folder, new_side.text,
+                                  false, error);
+    }
+    return status;
+}
+
+/* FD_EFORMAT if something else has the name. */
+static fd_status
+check_ours(const fd_folder *folder, const char *name, const char *magic,
+           bool *there, fd_error *error)
+{
+    int fd;
+    fd_status status = open_ours(folder, name, magic, &fd, error);
+    *there = fd >= 0;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return status;
+}
+
+/* Free the name, and keep its recording as the previous one. */
+static fd_status
+set_aside(const fd_folder *folder, const char *name, fd_error *error)
+{
+    name_of previous = with(name, FD_PREVIOUS_SUFFIX, "");
+    name_of side = with(name, FD_PREVIOUS_SUFFIX, FD_SPILL_SUFFIX);
+    bool older;
+    bool older_side;
+    fd_status status = check_ours(folder, previous.text, FD_FILE_MAGIC, &older,
+                                  error);
+    if (status == FD_OK) {
+        status = check_ours(folder, side.text, FD_SPILL_MAGIC, &older_side,
+                            error);
+    }
+    if (status == FD_OK && older && !has_call(folder, name)) {
+        remove_both(folder, name);
+        return FD_OK;
+    }
+    return status == FD_OK
+               ? rename_both(folder, name, previous.text, error)
+               : status;
+}
+
+static fd_status
+free_side(const fd_folder *folder, const char *name, fd_error *error)
+{
+    bool stray;
+    fd_status status = check_ours(folder, name, FD_SPILL_MAGIC, &stray, error);
+    if (stray) {
+        fd_folder_remove(folder, name);
+    }
+    return status;
+}
+
+/* Move an ended recording out of the way; an error for any other entry. */
+static fd_status
+free_place(const fd_folder *folder, const char *name, fd_error *error)
+{
+    fd_writer writer;
+    fd_status status = fd_place_look(folder, name, &writer, error);
+    if (status != FD_OK || writer == FD_WRITER_NONE) {
+        return status;
+    }
+    if (writer != FD_WRITER_GONE) {
+        return fd_folder_fail(folder, name, FD_ECONFLICT, error,
+                              writer == FD_WRITER_LIVES
+                                  ? "another running process records there"
+                                  : "another process may be recording there");
+    }
+    return set_aside(folder, name, error);
+}
+
+static void
+bring_back(const fd_folder *folder, const char *name)
+{
+    name_of previous = with(name, FD_PREVIOUS_SUFFIX, "");
+    if (is_ours(folder, previous.text, FD_FILE_MAGIC)) {
+        rename_both(folder, previous.text, name, NULL);
+    }
+}
+
+static fd_status
+taken(const fd_folder *folder, const char *name, fd_error *error)
+{
+    return fd_folder_fail(folder, name, FD_ECONFLICT, error,
+                          "another running process records there");
+}
+
+fd_status
+fd_place_take(const fd_folder *folder, const char *temporary,
+              const char *name, const char *magic, fd_error *error)
+{
+    bool side = memcmp(magic, FD_SPILL_MAGIC, MAGIC) == 0;
+    fd_status status = side ? free_side(folder, name, error)
+                            : free_place(folder, name, error);
+    if (status != FD_OK) {
+        return status;
+    }
+    status = fd_folder_rename(folder, temporary, folder, name, false, error);
+    if (status != FD_OK && status != FD_ECONFLICT && !side) {
+        bring_back(folder, name);
+    }
+    return status == FD_ECONFLICT ? taken(folder, name, error) : status;
+}
+
+void
+fd_place_leave(const fd_folder *folder, const char *name)
+{
+    remove_both(folder, name);
+    bring_back(folder, name);
+}
+
+void
+fd_place_settle(const fd_folder *folder, const char *name)
+{
+    name_of previous = with(name, FD_PREVIOUS_SUFFIX, "");
+    if (is_ours(folder, previous.text, FD_FILE_MAGIC)
+        && has_call(folder, name)) {
+        remove_both(folder, previous.text);
+    }
+}
+
+static fd_status
+copy_bytes(int from, fd_new_file *to, fd_error *error)
+{
+    char *block = fd_malloc(COPY_BLOCK);
+    fd_status status = block != NULL ? FD_OK
+                                     : fd_fail(error, FD_ENOMEM,
+                                               "out of memory");
+    size_t at = 0;
+    size_t got = 1;
+    while (status == FD_OK && got > 0) {
+        got = fd_read_at(from, block, COPY_BLOCK, at);
+        status = fd_new_file_write(to, block, got, error);
+        at += got;
+    }
+    fd_free(block);
+    return status;
+}
+
+/* Between file systems: make a copy, then remove the original. */
+static fd_status
+copy(const fd_folder *from, const char *name, const fd_folder *to,
+     const char *target, fd_error *error)
+{
+    fd_new_file made;
+    int fd;
+    fd_status status = fd_folder_file(from, name, O_RDONLY, &fd, error);
+    if (fd < 0) {
+        return status != FD_OK ? status
+                               : fd_folder_fail(from, name, FD_EIO, error,
+                                                "it is gone");
+    }
+    status = fd_new_file_open_in(&made, to, target, error);
+    if (status == FD_OK) {
+        status = copy_bytes(fd, &made, error);
+        if (status == FD_OK) {
+            status = fd_new_file_keep(&made, error);
+        }
+        else {
+            fd_new_file_drop(&made);
+        }
+    }
+    close(fd);
+    if (status == FD_OK) {
+        fd_folder_remove(from, name);
+    }
+    return status;
+}
+
+static fd_status
+move_one(const fd_folder *from, const char *name, const fd_folder *to,
+         const char *target, fd_error *error)
+{
+    fd_status status = fd_folder_rename(from, name, to, target, false, error);
+    return status == FD_EIO && errno == EXDEV
+               ? copy(from, name, to, target, error)
+               : status;
+}
+
+/* The side file comes first: a reader that finds the recording finds both. */
+fd_status
+fd_place_move(const fd_folder *from, const char *name, const fd_folder *to,
+              const char *target, fd_error *error)
+{
+    name_of side = with(name, FD_SPILL_SUFFIX, "");
+    name_of new_side = with(target, FD_SPILL_SUFFIX, "");
+    bool there;
+    fd_status status = free_place(to, target, error);
+    if (status == FD_OK) {
+        status = free_side(to, new_side.text, error);
+    }
+    if (status == FD_OK) {
+        status = check_ours(from, side.text, FD_SPILL_MAGIC, &there, error);
+    }
+    if (status == FD_OK && there) {
+        status = move_one(from, side.text, to, new_side.text, error);
+    }
+    if (status == FD_OK) {
+        status = move_one(from, name, to, target, error);
+        if (status == FD_OK) {
+            fd_place_settle(to, target);
+        }
+        else if (there) {
+            move_one(to, new_side.text, from, side.text, NULL);
+        }
+    }
+    return status;
+}

@@ -1,0 +1,193 @@
+#include "recording/step_table.h"
+
+#include <string.h>
+
+void
+fd_steps_init(fd_steps *steps, fd_recording *recording)
+{
+    *steps = (fd_steps){.recording = recording};
+}
+
+static fd_step *
+slot(const fd_recording *recording, uint64_t number)
+{
+    return &recording->steps[number % FD_STEPS_KEPT];
+}
+
+/* The spreads that lie parallel to a chunk of contexts; NULL without. */
+static fd_spread *
+spreads_of(const fd_file *file, const fd_chunk *hot)
+{
+    return hot->partner == 0
+               ? NULL
+               : fd_chunk_records(fd_file_record(file, hot->partner));
+}
+
+/* Forget the steps so far: what was recorded since the start belongs to the
+ * step that ends now. */
+static void
+discard(fd_steps *steps, fd_header *header)
+{
+    fd_recording *recording = steps->recording;
+    memset(recording->steps, 0, FD_STEPS_KEPT * sizeof(fd_step));
+    header->steps = 0;
+    steps->number = header->first_step;
+    steps->begin = header->resumed;
+    for (fd_tree *tree = recording->trees; tree != NULL; tree = tree->next) {
+        for (uint32_t i = 0; i < tree->chunks.count; i++) {
+            const fd_chunk *hot = tree->chunks.list[i];
+            fd_spread *spreads = spreads_of(&recording->file, hot);
+            if (spreads != NULL) {
+                memset(spreads, 0, hot->used * sizeof *spreads);
+            }
+        }
+    }
+}
+
+static void
+widen(float *min, float *max, double *squares, uint64_t value, bool first)
+{
+    float v = (float)value;
+    *min = first || v < *min ? v : *min;
+    *max = first || v > *max ? v : *max;
+    *squares += (double)value * (double)value;
+}
+
+static void
+add_to_top(fd_step *step, uint32_t context, uint64_t self)
+{
+    float value = (float)self;
+    int at = FD_STEP_TOP;
+    while (at > 0 && step->top[at - 1].self < value) {
+        at--;
+    }
+    if (at < FD_STEP_TOP) {
+        memmove(&step->top[at + 1], &step->top[at],
+                (size_t)(FD_STEP_TOP - 1 - at) * sizeof step->top[0]);
+        step->top[at] = (fd_step_top){context, value};
+    }
+}
+
+/* Counters of other threads are read while those count on: a value may lack the
+ * latest event, which is then in the next step. */
+#if defined(__SANITIZE_THREAD__)
+#define READS_RUNNING_COUNTERS __attribute__((no_sanitize("thread")))
+#else
+#define READS_RUNNING_COUNTERS
+#endif
+
+/* One context's share of the step that ends: its own time since the last
+ * step end, plus what its children handed up. Returns the total. */
+static READS_RUNNING_COUNTERS uint64_t
+close_context(const fd_context *context, fd_spread *spread, uint64_t number,
+              uint64_t *self)
+{
+    uint32_t calls = (uint32_t)(context->calls + context->resumes);
+    *self = context->self - spread->self_mark;
+    uint64_t total = *self + spread->pending;
+    if (total > 0 || calls != spread->calls_mark) {
+        bool first = spread->steps == 0;
+        widen(&spread->self_min, &spread->self_max, &spread->self_squares,
+              *self, first);
+        widen(&spread->total_min, &spread->total_max, &spread->total_squares,
+              total, first);
+        spread->steps++;
+        spread->last_step = (uint32_t)number;
+        spread->self_mark = context->self;
+        spread->calls_mark = calls;
+        spread->pending = 0;
+    }
+    return total;
+}
+
+/* Children were created after their parents, so one pass from the newest to
+ * the oldest sums every subtree. */
+static void
+close_chunk(fd_tree *tree, fd_chunk *hot, fd_step *step, uint64_t number)
+{
+    const fd_context *contexts = fd_chunk_records(hot);
+    const fd_file *file = &tree->recording->file;
+    fd_spread *spreads = spreads_of(file, hot);
+    for (uint32_t i = spreads != NULL ? hot->used : 0; i-- > 0;) {
+        const fd_context *context = &contexts[i];
+        if ((context->flags & FD_CONTEXT_ASYNC) != 0) {
+            continue;
+        }
+        uint64_t self;
+        uint64_t total = close_context(context, &spreads[i], number, &self);
+        if (total == 0) {
+            continue;
+        }
+        const fd_context *parent = fd_tree_context(tree, context->parent);
+        if (context->parent != 0 && parent->spread != 0) {
+            fd_spread *above = fd_file_record(file, parent->spread);
+            above->pending += total;
+        }
+        if (step != NULL && self > 0) {
+            step->phases[context->flags & FD_CONTEXT_PHASE] += self;
+            add_to_top(step, fd_tree_id(tree, context), self);
+        }
+    }
+}
+
+static void
+close_tree(fd_tree *tree, fd_step *step, uint64_t number)
+{
+    for (uint32_t i = tree->chunks.count; i-- > 0;) {
+        close_chunk(tree, tree->chunks.list[i], step, number);
+    }
+}
+
+void
+fd_steps_begin(fd_steps *steps, uint64_t number, uint64_t now)
+{
+    fd_header *header = fd_file_header(&steps->recording->file);
+    if (header->steps == 0) {
+        header->first_step = number;
+    }
+    steps->begin = now;
+    steps->number = number;
+}
+
+static void
+end_step(fd_steps *steps, fd_tree *tree, fd_header *header)
+{
+    fd_recording *recording = steps->recording;
+    uint64_t number = steps->number;
+    uint64_t now = fd_clock_ticks();
+    if (header->timing != 0) {
+        fd_tree_tick(tree, now);
+    }
+    fd_step *step = slot(recording, number);
+    *step = (fd_step){.number = number, .begin = steps->begin, .end = now};
+    for (fd_tree *at = recording->trees; at != NULL; at = at->next) {
+        close_tree(at, at == tree ? step : NULL, number);
+    }
+    steps->begin = now;
+    steps->number++;
+    header->steps++;
+}
+
+bool
+fd_steps_end(fd_steps *steps, fd_tree *tree, uint32_t source)
+{
+    fd_recording *recording = steps->recording;
+    fd_header *header = fd_file_header(&recording->file);
+    pthread_mutex_lock(&recording->lock);
+    bool counts = source >= header->steps_source;
+    if (counts) {
+        if (source > header->steps_source) {
+            discard(steps, header);
+        }
+        header->steps_source = source;
+        end_step(steps, tree, header);
+    }
+    pthread_mutex_unlock(&recording->lock);
+    if (counts && tree->events.chunk != NULL) {
+        const fd_step *step = slot(recording, steps->number - 1);
+        fd_tree_event(tree, (fd_event){step->begin, step->end - step->begin,
+                                       (uint32_t)step->number, FD_EVENT_STEP,
+                                       (uint16_t)source});
+    }
+    return counts;
+}

@@ -1,0 +1,25 @@
+/* Training steps: what each context did per step, and a ring of the latest
+ * steps. A step that ends takes the recording's lock for about 5 ns per
+ * context, so that no tree grows under it. */
+#ifndef FD_STEP_TABLE_H
+#define FD_STEP_TABLE_H
+
+#include "recording/context_tree.h"
+
+typedef struct fd_steps {
+    fd_recording *recording; /* borrowed */
+    uint64_t begin;          /* tick at which the running step began */
+    uint64_t number;         /* of the running step */
+} fd_steps;
+
+void fd_steps_init(fd_steps *steps, fd_recording *recording);
+
+/* A window of recorded steps begins at step `number`. */
+void fd_steps_begin(fd_steps *steps, uint64_t number, uint64_t now);
+
+/* A step ended on the thread of `tree`, seen through `source` (FD_STEPS_*).
+ * A stronger source than before discards the steps of the weaker one and
+ * starts to count anew; a weaker one is ignored: answers false then. */
+bool fd_steps_end(fd_steps *steps, fd_tree *tree, uint32_t source);
+
+#endif

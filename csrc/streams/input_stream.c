@@ -1,0 +1,275 @@
+#include "streams/input_stream.h"
+
+#include "base/budget.h"
+#include "base/folder.h"
+#include "base/poison.h"
+#include "streams/zlib_memory.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BLOCK = 1 << 18, PACKED = 1 << 16, LONGEST_TEXT = 64 };
+
+struct fd_unpacking {
+    z_stream stream;
+    unsigned char packed[PACKED];
+};
+
+struct fd_producing {
+    fd_produce *produce;
+    void (*release)(void *context);
+    void *context;
+    fd_buffer piece;
+    size_t taken; /* of the piece */
+    fd_error error;
+};
+
+static size_t
+read_file(fd_bytes_in *in, void *to, size_t room)
+{
+    ssize_t got;
+    do {
+        got = read(in->fd, to, room);
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) {
+        in->trouble = "reading it failed";
+        return 0;
+    }
+    in->read += (uint64_t)got;
+    return (size_t)got;
+}
+
+static fd_status
+start_unpacking(fd_bytes_in *in)
+{
+    fd_unpacking *u = fd_malloc(sizeof *u);
+    if (u == NULL) {
+        return FD_ENOMEM;
+    }
+    u->stream = fd_zlib_stream();
+    if (inflateInit2(&u->stream, 15 + 16) != Z_OK) {
+        fd_free(u);
+        return FD_ENOMEM;
+    }
+    in->unpacking = u;
+    return FD_OK;
+}
+
+/* A file of gzip is one member or several, end to end. What comes after them
+ * and is none is padding. */
+static bool
+next_member(fd_bytes_in *in, z_stream *stream)
+{
+    if (stream->avail_in == 0) {
+        stream->next_in = in->unpacking->packed;
+        stream->avail_in = (unsigned)read_file(in, in->unpacking->packed,
+                                               PACKED);
+    }
+    return stream->avail_in > 0 && stream->next_in[0] == 0x1F
+           && inflateReset(stream) == Z_OK;
+}
+
+static size_t
+unpack(fd_bytes_in *in, char *to, size_t room)
+{
+    z_stream *stream = &in->unpacking->stream;
+    stream->next_out = (unsigned char *)to;
+    stream->avail_out = (unsigned)room;
+    while (stream->avail_out > 0) {
+        if (stream->avail_in == 0) {
+            stream->next_in = in->unpacking->packed;
+            stream->avail_in = (unsigned)read_file(in, in->unpacking->packed,
+                                                   PACKED);
+        }
+        int answer = inflate(stream, Z_NO_FLUSH);
+        if (answer == Z_STREAM_END) {
+            if (!next_member(in, stream)) {
+                break;
+            }
+        }
+        else if (answer == Z_MEM_ERROR) {
+            in->status = FD_ENOMEM;
+            break;
+        }
+        else if (answer != Z_OK) {
+            bool cut = answer == Z_BUF_ERROR && in->trouble == NULL;
+            in->trouble = cut ? "the gzip data is cut short"
+                          : in->trouble != NULL ? in->trouble
+                                                : "the gzip data is corrupt";
+            break;
+        }
+    }
+    in->ended = in->ended || stream->avail_out > 0;
+    return room - stream->avail_out;
+}
+
+static size_t
+take_produced(fd_bytes_in *in, char *to, size_t room)
+{
+    fd_producing *p = in->producing;
+    fd_buffer *piece = &p->piece;
+    if (p->taken == piece->size && in->trouble == NULL) {
+        p->taken = piece->size = 0;
+        fd_status status = p->produce(p->context, piece, &p->error);
+        status = piece->status != FD_OK ? piece->status : status;
+        if (status == FD_ENOMEM) {
+            in->status = status;
+            return 0;
+        }
+        in->trouble = status == FD_OK            ? NULL
+                      : p->error.text[0] != '\0' ? p->error.text
+                                                 : fd_status_name(status);
+    }
+    size_t left = piece->size - p->taken;
+    size_t size = left < room ? left : room;
+    if (size > 0) {
+        memcpy(to, piece->bytes + p->taken, size);
+        p->taken += size;
+    }
+    return size;
+}
+
+/* Bytes before `at` make room; if that is too little, the window grows. */
+static bool
+make_room(fd_bytes_in *in)
+{
+    size_t kept = (size_t)(in->end - in->at);
+    in->before += (uint64_t)(in->at - in->window);
+    memmove(in->window, in->at, kept);
+    in->at = in->window;
+    in->end = in->window + kept;
+    if (kept <= in->room / 2) {
+        return true;
+    }
+    if (in->room >= fd_budget(FD_BYTES_IN_MOST)) {
+        return kept < in->room;
+    }
+    char *window = fd_realloc(in->window, 2 * in->room);
+    if (window == NULL) {
+        in->status = FD_ENOMEM;
+        return false;
+    }
+    in->window = window;
+    in->room *= 2;
+    in->at = window;
+    in->end = window + kept;
+    return true;
+}
+
+static bool
+read_more(fd_bytes_in *in)
+{
+    if (in->ended || in->status != FD_OK || !make_room(in)) {
+        return false;
+    }
+    size_t kept = (size_t)(in->end - in->window);
+    char *to = in->window + kept;
+    size_t room = in->room - kept;
+    size_t got = in->producing != NULL   ? take_produced(in, to, room)
+                 : in->unpacking != NULL ? unpack(in, to, room)
+                                         : read_file(in, to, room);
+    in->end += got;
+    in->ended = in->ended || got == 0;
+    return got > 0;
+}
+
+bool
+fd_bytes_in_more(fd_bytes_in *in)
+{
+    FD_UNPOISON(in->window, in->room);
+    bool any = read_more(in);
+    FD_POISON(in->end, in->room - (size_t)(in->end - in->window));
+    return any;
+}
+
+static bool
+is_packed(int fd)
+{
+    unsigned char magic[2];
+    return pread(fd, magic, 2, 0) == 2 && magic[0] == 0x1F
+           && magic[1] == 0x8B;
+}
+
+fd_status
+fd_bytes_in_open(fd_bytes_in *in, const char *path, fd_error *error)
+{
+    struct stat info;
+    *in = (fd_bytes_in){.fd = -1};
+    fd_status status = fd_open_to_read(path, &in->fd, &info, error);
+    if (status != FD_OK) {
+        return status;
+    }
+    in->size = (uint64_t)info.st_size;
+    in->room = fd_budget(BLOCK);
+    in->window = fd_malloc(in->room);
+    in->at = in->end = in->window;
+    return in->window == NULL ? FD_ENOMEM
+           : is_packed(in->fd) ? start_unpacking(in)
+                               : FD_OK;
+}
+
+fd_status
+fd_bytes_in_produced(fd_bytes_in *in, fd_produce *produce,
+                     void (*release)(void *context), void *context)
+{
+    *in = (fd_bytes_in){.fd = -1, .room = fd_budget(BLOCK)};
+    in->window = fd_malloc(in->room);
+    in->at = in->end = in->window;
+    in->producing = fd_calloc(1, sizeof *in->producing);
+    if (in->producing == NULL || in->window == NULL) {
+        if (release != NULL) {
+            release(context);
+        }
+        return FD_ENOMEM;
+    }
+    in->producing->produce = produce;
+    in->producing->release = release;
+    in->producing->context = context;
+    return FD_OK;
+}
+
+void *
+fd_bytes_in_context(const fd_bytes_in *in)
+{
+    return in->producing != NULL ? in->producing->context : NULL;
+}
+
+void
+fd_bytes_in_close(fd_bytes_in *in)
+{
+    fd_producing *p = in->producing;
+    if (p != NULL) {
+        if (p->release != NULL) {
+            p->release(p->context);
+        }
+        fd_buffer_clear(&p->piece);
+        fd_free(p);
+    }
+    if (in->unpacking != NULL) {
+        inflateEnd(&in->unpacking->stream);
+    }
+    fd_free(in->unpacking);
+    FD_UNPOISON(in->window, in->room);
+    fd_free(in->window);
+    if (in->fd >= 0) {
+        close(in->fd);
+    }
+    *in = (fd_bytes_in){.fd = -1};
+}
+
+bool
+fd_bytes_in_find(fd_bytes_in *in, const char *const *texts, size_t count)
+{
+    do {
+        size_t size = (size_t)(in->end - in->at);
+        for (size_t i = 0; i < count; i++) {
+            if (memmem(in->at, size, texts[i], strlen(texts[i])) != NULL) {
+                return true;
+            }
+        }
+        /* A text may lie across the end of the window. */
+        in->at = size > LONGEST_TEXT ? in->end - LONGEST_TEXT : in->at;
+    } while (fd_bytes_in_more(in));
+    return false;
+}

@@ -1,0 +1,73 @@
+/* The bytes of a file of any size, gzip unpacked, or of a text that is made as
+ * it is read, through one window of memory: what is still needed stays in it,
+ * the rest makes room.
+ *
+ *     window  [ done | at ... end | room ]
+ *
+ * A mapping would save one copy and die of SIGBUS when the file shrinks. */
+#ifndef FD_INPUT_STREAM_H
+#define FD_INPUT_STREAM_H
+
+#include "base/buffer.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The window grows up to this, for one value. */
+enum { FD_BYTES_IN_MOST = 16 << 20 };
+
+typedef struct fd_unpacking fd_unpacking;
+typedef struct fd_producing fd_producing;
+
+/* Append the next piece of the content; nothing appended is its end. So is a
+ * failure: what came before stays, and the message becomes `trouble`. */
+typedef fd_status fd_produce(void *context, fd_buffer *to, fd_error *error);
+
+typedef struct fd_bytes_in {
+    const char *at;  /* the next byte */
+    const char *end; /* of what is in memory */
+    char *window;    /* owned */
+    size_t room;
+    uint64_t before; /* bytes of content before the window */
+    uint64_t read;   /* bytes of the file, packed ones where it is packed */
+    uint64_t size;   /* of the file when it was opened */
+    uint64_t lost;   /* what was made lacks so many things, once there is
+                        trouble */
+    int fd;
+    bool ended;
+    fd_status status;       /* FD_ENOMEM once memory was out */
+    const char *trouble;    /* why the content ends early; NULL: it does not */
+    fd_unpacking *unpacking; /* owned; NULL: plain */
+    fd_producing *producing; /* owned; NULL: a file */
+} fd_bytes_in;
+
+/* Close it in any case. */
+fd_status fd_bytes_in_open(fd_bytes_in *in, const char *path, fd_error *error);
+void fd_bytes_in_close(fd_bytes_in *in);
+
+/* Content that is made instead of read. `release` (may be NULL) ends the
+ * context when it is closed, or at once when this fails. Whoever makes it sets
+ * `size`, `read` as it goes on, and `lost`. */
+fd_status fd_bytes_in_produced(fd_bytes_in *in, fd_produce *produce,
+                               void (*release)(void *context), void *context);
+
+/* The context of content that is made; NULL: it is read. */
+void *fd_bytes_in_context(const fd_bytes_in *in);
+
+/* Read on, and keep the bytes from `at`; moves them. False when there are no
+ * more, when the window is full of them, or without memory. */
+bool fd_bytes_in_more(fd_bytes_in *in);
+
+/* Where a byte of the window lies in the content. */
+static inline uint64_t
+fd_bytes_in_offset(const fd_bytes_in *in, const char *at)
+{
+    return in->before + (uint64_t)(at - in->window);
+}
+
+/* Whether one of the texts (each at most 64 bytes) comes from `at` on. Reads
+ * on up to there, or to the end. */
+bool fd_bytes_in_find(fd_bytes_in *in, const char *const *texts, size_t count);
+
+#endif

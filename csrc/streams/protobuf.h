@@ -1,0 +1,78 @@
+/* Protocol-buffer wire format, as much as a trace needs.
+ * https://protobuf.dev/programming-guides/encoding/ */
+#ifndef FD_PROTOBUF_H
+#define FD_PROTOBUF_H
+
+#include "base/buffer.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+enum {
+    FD_PROTO_VARINT = 0,
+    FD_PROTO_FIXED64 = 1,
+    FD_PROTO_BYTES = 2,
+    FD_PROTO_FIXED32 = 5
+};
+
+/* For small messages in memory that is large enough: 10 bytes a number, and as
+ * many a tag. They answer where the next byte goes. */
+static inline uint8_t *
+fd_proto_put(uint8_t *at, uint64_t value)
+{
+    while (value >= 0x80) {
+        *at++ = (uint8_t)(value | 0x80);
+        value >>= 7;
+    }
+    *at++ = (uint8_t)value;
+    return at;
+}
+
+static inline uint8_t *
+fd_proto_put_field(uint8_t *at, uint32_t field, uint64_t value)
+{
+    return fd_proto_put(fd_proto_put(at, field << 3 | FD_PROTO_VARINT), value);
+}
+
+/* For the others. */
+void fd_proto_number(fd_buffer *to, uint32_t field, uint64_t value);
+void fd_proto_bytes(fd_buffer *to, uint32_t field, const void *bytes,
+                    size_t size);
+void fd_proto_text(fd_buffer *to, uint32_t field, const char *text);
+
+/* The eight bytes of a double or a number, in the order of little ends. */
+void fd_proto_fixed(fd_buffer *to, uint32_t field, const void *eight);
+
+/* `message` becomes a field of `to`, and is empty afterwards. */
+void fd_proto_message(fd_buffer *to, uint32_t field, fd_buffer *message);
+
+typedef struct fd_proto_field {
+    uint32_t number;
+    uint32_t wire;
+    uint64_t value;      /* of a number */
+    const char *bytes;   /* of FD_PROTO_BYTES */
+    size_t size;
+    const char *from;    /* the whole field: its tag ... */
+    const char *to;      /* ... to its end */
+} fd_proto_field;
+
+/* A message in memory, field by field. */
+typedef struct fd_proto_reader {
+    const char *at;
+    const char *end;
+    bool bad; /* it ended within a field, or is none */
+} fd_proto_reader;
+
+static inline fd_proto_reader
+fd_proto_read(const char *bytes, size_t size)
+{
+    return (fd_proto_reader){bytes, bytes + size, false};
+}
+
+/* False at the end, and where it is bad. */
+bool fd_proto_next(fd_proto_reader *reader, fd_proto_field *field);
+
+/* A number of at most ten bytes; false when it does not end before `end`. */
+bool fd_proto_varint(const char **at, const char *end, uint64_t *value);
+
+#endif

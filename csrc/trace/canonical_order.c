@@ -1,0 +1,428 @@
+#include "trace/canonical_order.h"
+
+#include "base/hash.h"
+#include "trace/canonical_texts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One pass works on ids that are sorted by what they stand for. */
+typedef struct sorting {
+    const fd_trace *trace;
+    const uint32_t *node_place;   /* where each node has gone */
+    const uint32_t *module_place;
+    const uint64_t *identity;     /* of each context, independent of ids */
+} sorting;
+
+static int
+by_number(uint64_t a, uint64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int
+by_text(const fd_trace *trace, uint32_t a, uint32_t b)
+{
+    return a == b ? 0 : strcmp(fd_trace_text(trace, a),
+                               fd_trace_text(trace, b));
+}
+
+static int
+by_node(const void *left, const void *right, void *context)
+{
+    const fd_trace *trace = ((const sorting *)context)->trace;
+    const fd_trace_node *a = &trace->nodes.list[*(const uint32_t *)left];
+    const fd_trace_node *b = &trace->nodes.list[*(const uint32_t *)right];
+    int order = by_number(a->kind, b->kind);
+    order = order != 0 ? order : by_text(trace, a->file, b->file);
+    order = order != 0 ? order : by_text(trace, a->class_name, b->class_name);
+    order = order != 0 ? order : by_text(trace, a->name, b->name);
+    return order != 0 ? order : by_number(a->line, b->line);
+}
+
+static int
+module_depth(const fd_trace *trace, uint32_t id)
+{
+    int depth = 0;
+    for (; id != 0; id = trace->modules.list[id].parent) {
+        depth++;
+    }
+    return depth;
+}
+
+/* Parents before children: first by depth, then by the path's texts. */
+static int
+by_module(const void *left, const void *right, void *context)
+{
+    const fd_trace *trace = ((const sorting *)context)->trace;
+    uint32_t a = *(const uint32_t *)left;
+    uint32_t b = *(const uint32_t *)right;
+    int order = by_number((uint64_t)module_depth(trace, a),
+                          (uint64_t)module_depth(trace, b));
+    while (order == 0 && a != b) {
+        const fd_trace_module *x = &trace->modules.list[a];
+        const fd_trace_module *y = &trace->modules.list[b];
+        order = by_text(trace, x->name, y->name);
+        order = order != 0 ? order : by_text(trace, x->class_name,
+                                             y->class_name);
+        a = x->parent;
+        b = y->parent;
+    }
+    return order;
+}
+
+static int
+by_context(const void *left, const void *right, void *context)
+{
+    const sorting *s = context;
+    uint32_t i = *(const uint32_t *)left;
+    uint32_t k = *(const uint32_t *)right;
+    const fd_trace_context *a = &s->trace->contexts.list[i];
+    const fd_trace_context *b = &s->trace->contexts.list[k];
+    int order = by_number(s->node_place[a->node], s->node_place[b->node]);
+    if (order == 0) {
+        order = by_number(s->module_place[a->module],
+                          s->module_place[b->module]);
+    }
+    return order != 0 ? order : by_number(s->identity[i], s->identity[k]);
+}
+
+/* The used ids in order, 0 first; place[id] is where each has gone, 0 for the
+ * unused. `used` NULL: all are. Answers how many there are in *count. */
+static fd_status
+sorted_ids(uint32_t *count, const bool *used,
+           int (*compare)(const void *, const void *, void *), sorting *s,
+           uint32_t **ids, uint32_t **place)
+{
+    uint32_t left = 1;
+    *ids = fd_calloc(*count, sizeof **ids);
+    *place = fd_calloc(*count, sizeof **place);
+    if (*ids == NULL || *place == NULL) {
+        return FD_ENOMEM;
+    }
+    for (uint32_t i = 1; i < *count; i++) {
+        if (used == NULL || used[i]) {
+            (*ids)[left++] = i;
+        }
+    }
+    qsort_r(*ids + 1, left - 1, sizeof **ids, compare, s);
+    for (uint32_t i = 1; i < left; i++) {
+        (*place)[(*ids)[i]] = i;
+    }
+    *count = left;
+    return FD_OK;
+}
+
+/* A hash of what each context is: its own text, its parents', its origin's.
+ * Both have lower ids: fd_graft adds them first. */
+static uint64_t *
+identities(const sorting *s)
+{
+    const fd_trace *trace = s->trace;
+    uint64_t *identity = fd_calloc(trace->contexts.count, sizeof *identity);
+    for (uint32_t i = 1; identity != NULL && i < trace->contexts.count; i++) {
+        const fd_trace_context *context = &trace->contexts.list[i];
+        uint64_t own = (uint64_t)s->node_place[context->node] << 32
+                       | s->module_place[context->module];
+        identity[i] = fd_hash_next(
+            fd_hash_next(identity[context->parent], own),
+            identity[context->origin]);
+    }
+    return identity;
+}
+
+/* The children of every context: those of p are children[first[p]] up to
+ * children[first[p + 1]], in the order of `siblings`. */
+static void
+group_by_parent(const fd_trace *trace, const uint32_t *siblings,
+                uint32_t *first, uint32_t *children)
+{
+    uint32_t count = trace->contexts.count;
+    for (uint32_t i = 1; i < count; i++) {
+        first[trace->contexts.list[i].parent + 2]++;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        first[i + 2] += first[i + 1];
+    }
+    for (uint32_t i = 1; i < count; i++) {
+        uint32_t parent = trace->contexts.list[siblings[i]].parent;
+        children[first[parent + 1]++] = siblings[i];
+    }
+}
+
+/* Ids depth first, siblings in the order given. */
+static fd_status
+depth_first(const fd_trace *trace, const uint32_t *siblings, uint32_t *order)
+{
+    uint32_t count = trace->contexts.count;
+    uint32_t *first = fd_calloc(count + 2, sizeof *first);
+    uint32_t *children = fd_malloc(count * sizeof *children);
+    FD_VECTOR(uint32_t) todo = {NULL, 0, 0};
+    fd_status status = FD_ENOMEM;
+    if (first != NULL && children != NULL) {
+        group_by_parent(trace, siblings, first, children);
+        status = fd_vector_push(&todo, 0);
+    }
+    uint32_t placed = 0;
+    while (todo.count > 0 && status == FD_OK) {
+        uint32_t id = todo.list[--todo.count];
+        order[placed++] = id;
+        for (uint32_t i = first[id + 1]; i-- > first[id] && status == FD_OK;) {
+            status = fd_vector_push(&todo, children[i]);
+        }
+    }
+    fd_vector_clear(&todo);
+    fd_free(children);
+    fd_free(first);
+    return status;
+}
+
+static int
+by_figure(const void *a, const void *b)
+{
+    return by_number(((const fd_figure *)a)->context,
+                     ((const fd_figure *)b)->context);
+}
+
+static int
+by_gpu_figure(const void *a, const void *b)
+{
+    return by_number(((const fd_gpu_figure *)a)->context,
+                     ((const fd_gpu_figure *)b)->context);
+}
+
+static int
+by_rank(const void *left, const void *right)
+{
+    const fd_trace_rank *a = left;
+    const fd_trace_rank *b = right;
+    int order = by_number(a->rank, b->rank);
+    return order != 0 ? order : strcmp(a->id, b->id);
+}
+
+static void
+renumber_rank(fd_trace_rank *rank, const uint32_t *place)
+{
+    for (uint32_t i = 0; i < rank->figures.count; i++) {
+        rank->figures.list[i].context = place[rank->figures.list[i].context];
+    }
+    if (rank->figures.count > 0) {
+        qsort(rank->figures.list, rank->figures.count,
+              sizeof *rank->figures.list, by_figure);
+    }
+    for (uint32_t i = 0; i < rank->gpu.count; i++) {
+        rank->gpu.list[i].context = place[rank->gpu.list[i].context];
+    }
+    if (rank->gpu.count > 0) {
+        qsort(rank->gpu.list, rank->gpu.count, sizeof *rank->gpu.list,
+              by_gpu_figure);
+    }
+    for (uint32_t i = 0; i < rank->gpu_events.count; i++) {
+        fd_trace_gpu_event *event = &rank->gpu_events.list[i];
+        event->context = place[event->context];
+    }
+    for (uint32_t i = 0; i < rank->threads.count; i++) {
+        rank->threads.list[i].root = place[rank->threads.list[i].root];
+    }
+    for (uint32_t i = 0; i < rank->open.count; i++) {
+        rank->open.list[i].context = place[rank->open.list[i].context];
+    }
+    for (uint32_t i = 0; i < rank->tops.count; i++) {
+        rank->tops.list[i].context = place[rank->tops.list[i].context];
+    }
+    for (uint32_t i = 0; i < rank->events.count; i++) {
+        fd_trace_event *event = &rank->events.list[i];
+        if (fd_event_has_context(event)) {
+            event->context = place[event->context];
+        }
+    }
+    for (uint32_t i = 0; i < rank->jobs.count; i++) {
+        rank->jobs.list[i].context = place[rank->jobs.list[i].context];
+    }
+}
+
+/* Put element ids[i] at place i. */
+static fd_status
+move(void *list, uint32_t count, size_t size, const uint32_t *ids)
+{
+    char *moved = fd_malloc(count * size);
+    if (moved == NULL) {
+        return FD_ENOMEM;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        memcpy(moved + i * size, (char *)list + ids[i] * size, size);
+    }
+    memcpy(list, moved, count * size);
+    fd_free(moved);
+    return FD_OK;
+}
+
+static void
+renumber(fd_trace *trace, const sorting *s, const uint32_t *place)
+{
+    for (uint32_t i = 0; i < trace->contexts.count; i++) {
+        fd_trace_context *context = &trace->contexts.list[i];
+        context->parent = place[context->parent];
+        context->origin = place[context->origin];
+        context->node = s->node_place[context->node];
+        context->module = s->module_place[context->module];
+    }
+    for (uint32_t i = 0; i < trace->ranks.count; i++) {
+        renumber_rank(&trace->ranks.list[i], place);
+    }
+}
+
+static fd_status
+sort_contexts(fd_trace *trace, sorting *s)
+{
+    uint32_t count = trace->contexts.count;
+    uint32_t *siblings = NULL;
+    uint32_t *place = NULL;
+    uint32_t *order = fd_malloc(count * sizeof *order);
+    uint64_t *identity = identities(s);
+    fd_status status = FD_ENOMEM;
+    if (order == NULL || identity == NULL) {
+        goto done;
+    }
+    s->identity = identity;
+    status = sorted_ids(&count, NULL, by_context, s, &siblings, &place);
+    if (status == FD_OK) {
+        status = depth_first(trace, siblings, order);
+    }
+    if (status == FD_OK) {
+        status = move(trace->contexts.list, count,
+                      sizeof *trace->contexts.list, order);
+    }
+    if (status == FD_OK) {
+        for (uint32_t i = 0; i < count; i++) {
+            place[order[i]] = i;
+        }
+        renumber(trace, s, place);
+    }
+done:
+    fd_free(identity);
+    fd_free(order);
+    fd_free(place);
+    fd_free(siblings);
+    return status;
+}
+
+static bool
+same_key(const fd_trace_node *a, const fd_trace_node *b)
+{
+    return a->kind == b->kind && a->file == b->file
+           && a->class_name == b->class_name && a->name == b->name;
+}
+
+static void
+mark_ambiguous(fd_trace *trace)
+{
+    for (uint32_t i = 2; i < trace->nodes.count; i++) {
+        fd_trace_node *a = &trace->nodes.list[i - 1];
+        fd_trace_node *b = &trace->nodes.list[i];
+        if (same_key(a, b)) {
+            a->ambiguous = true;
+            b->ambiguous = true;
+        }
+    }
+}
+
+/* The indexes of fd_trace_add_* hold the old ids. */
+static void
+drop_indexes(fd_trace *trace)
+{
+    fd_index_clear(&trace->node_index);
+    fd_index_clear(&trace->module_index);
+    fd_index_clear(&trace->context_index);
+}
+
+/* Nodes and modules that contexts refer to, and the modules around those. */
+static void
+mark_used(const fd_trace *trace, bool *nodes, bool *modules)
+{
+    for (uint32_t i = 1; i < trace->contexts.count; i++) {
+        nodes[trace->contexts.list[i].node] = true;
+        modules[trace->contexts.list[i].module] = true;
+    }
+    for (uint32_t i = trace->modules.count; i-- > 1;) {
+        if (modules[i]) {
+            modules[trace->modules.list[i].parent] = true;
+        }
+    }
+}
+
+/* Keep the elements ids[0..count), in this order. */
+#define REORDER(vector, ids, new_count)                                       \
+    (move((vector)->list, (new_count), sizeof *(vector)->list, (ids))         \
+             == FD_OK                                                         \
+         ? ((vector)->count = (new_count), FD_OK)                             \
+         : FD_ENOMEM)
+
+static fd_status
+sort_shared(fd_trace *trace, sorting *s, const bool *used_nodes,
+            const bool *used_modules)
+{
+    uint32_t node_count = trace->nodes.count;
+    uint32_t module_count = trace->modules.count;
+    uint32_t *nodes = NULL;
+    uint32_t *node_place = NULL;
+    uint32_t *modules = NULL;
+    uint32_t *module_place = NULL;
+    fd_status status = sorted_ids(&node_count, used_nodes, by_node, s, &nodes,
+                                  &node_place);
+    if (status == FD_OK) {
+        status = sorted_ids(&module_count, used_modules, by_module, s,
+                            &modules, &module_place);
+    }
+    if (status == FD_OK) {
+        s->node_place = node_place;
+        s->module_place = module_place;
+        status = sort_contexts(trace, s);
+    }
+    if (status == FD_OK) {
+        status = REORDER(&trace->nodes, nodes, node_count);
+    }
+    if (status == FD_OK) {
+        status = REORDER(&trace->modules, modules, module_count);
+    }
+    for (uint32_t i = 0; i < trace->modules.count && status == FD_OK; i++) {
+        fd_trace_module *module = &trace->modules.list[i];
+        module->parent = module_place[module->parent];
+    }
+    fd_free(nodes);
+    fd_free(node_place);
+    fd_free(modules);
+    fd_free(module_place);
+    return status;
+}
+
+fd_status
+fd_trace_sort(fd_trace *trace)
+{
+    if (trace->sorted) {
+        return FD_OK;
+    }
+    sorting s = {.trace = trace};
+    bool *nodes = fd_calloc(trace->nodes.count, sizeof *nodes);
+    bool *modules = fd_calloc(trace->modules.count, sizeof *modules);
+    fd_status status = FD_ENOMEM;
+    if (nodes != NULL && modules != NULL) {
+        mark_used(trace, nodes, modules);
+        status = sort_shared(trace, &s, nodes, modules);
+    }
+    if (status == FD_OK) {
+        mark_ambiguous(trace);
+        drop_indexes(trace);
+        status = fd_sort_texts(trace);
+    }
+    if (status == FD_OK) {
+        if (trace->ranks.count > 0) {
+            qsort(trace->ranks.list, trace->ranks.count,
+                  sizeof *trace->ranks.list, by_rank);
+        }
+        trace->sorted = true;
+    }
+    fd_free(nodes);
+    fd_free(modules);
+    return status;
+}

@@ -1,0 +1,124 @@
+#include "trace/canonical_texts.h"
+
+#include "trace/trace_columns.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef void visit(uint32_t *text, void *context);
+
+static void
+each_in(const fd_table *table, void *rows, uint32_t count, visit *see,
+        void *context)
+{
+    for (size_t c = 0; c < table->count; c++) {
+        const fd_column *column = &table->columns[c];
+        if (column->type != FD_COLUMN_TEXT) {
+            continue;
+        }
+        for (uint32_t i = 0; i < count; i++) {
+            char *row = (char *)rows + i * table->row_bytes;
+            uint32_t text = (uint32_t)fd_cell(column, row);
+            see(&text, context);
+            fd_cell_set(column, row, text);
+        }
+    }
+}
+
+/* Every reference to a text that a trace holds. */
+static void
+each_text(fd_trace *trace, visit *see, void *context)
+{
+    each_in(&fd_nodes_table, trace->nodes.list, trace->nodes.count, see,
+            context);
+    each_in(&fd_modules_table, trace->modules.list, trace->modules.count, see,
+            context);
+    for (uint32_t i = 0; i < trace->ranks.count; i++) {
+        fd_trace_rank *rank = &trace->ranks.list[i];
+        each_in(&fd_threads_table, rank->threads.list, rank->threads.count,
+                see, context);
+        each_in(&fd_jobs_table, rank->jobs.list, rank->jobs.count, see,
+                context);
+        for (uint32_t k = 0; k < rank->meta.count; k++) {
+            see(&rank->meta.list[k].key, context);
+            see(&rank->meta.list[k].json, context);
+        }
+        for (uint32_t k = 0; k < rank->notes.count; k++) {
+            see(&rank->notes.list[k], context);
+        }
+    }
+}
+
+static void
+mark(uint32_t *text, void *used)
+{
+    ((bool *)used)[*text] = true;
+}
+
+static void
+renumber(uint32_t *text, void *place)
+{
+    *text = ((const uint32_t *)place)[*text];
+}
+
+static int
+by_bytes(const void *left, const void *right, void *context)
+{
+    const fd_text_pool *pool = context;
+    uint32_t a = *(const uint32_t *)left;
+    uint32_t b = *(const uint32_t *)right;
+    size_t size_a = fd_text_pool_size(pool, a);
+    size_t size_b = fd_text_pool_size(pool, b);
+    int order = memcmp(fd_text_pool_get(pool, a), fd_text_pool_get(pool, b),
+                       size_a < size_b ? size_a : size_b);
+    return order != 0 ? order : size_a < size_b ? -1 : size_a > size_b;
+}
+
+/* Used ids in the order of their bytes; answers how many. */
+static uint32_t
+ordered(const fd_text_pool *pool, const bool *used, uint32_t *ids)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 1; i < pool->texts.count; i++) {
+        if (used[i]) {
+            ids[count++] = i;
+        }
+    }
+    qsort_r(ids, count, sizeof *ids, by_bytes, (void *)(uintptr_t)pool);
+    return count;
+}
+
+fd_status
+fd_sort_texts(fd_trace *trace)
+{
+    uint32_t count = trace->texts.texts.count + 1;
+    bool *used = fd_calloc(count, sizeof *used);
+    uint32_t *ids = fd_malloc(count * sizeof *ids);
+    uint32_t *place = fd_calloc(count, sizeof *place);
+    fd_text_pool sorted = {.bytes = {.bytes = NULL}};
+    fd_status status = FD_ENOMEM;
+    if (used == NULL || ids == NULL || place == NULL) {
+        goto done;
+    }
+    each_text(trace, mark, used);
+    uint32_t left = ordered(&trace->texts, used, ids);
+    status = FD_OK;
+    for (uint32_t i = 0; i < left && status == FD_OK; i++) {
+        status = fd_text_pool_add(&sorted,
+                                  fd_text_pool_get(&trace->texts, ids[i]),
+                                  fd_text_pool_size(&trace->texts, ids[i]),
+                                  &place[ids[i]]);
+    }
+    if (status == FD_OK) {
+        each_text(trace, renumber, place);
+        fd_text_pool_clear(&trace->texts);
+        trace->texts = sorted;
+        sorted = (fd_text_pool){.bytes = {.bytes = NULL}};
+    }
+done:
+    fd_text_pool_clear(&sorted);
+    fd_free(used);
+    fd_free(ids);
+    fd_free(place);
+    return status;
+}

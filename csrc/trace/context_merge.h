@@ -1,0 +1,15 @@
+/* Bringing contexts from elsewhere into a trace. */
+#ifndef FD_CONTEXT_MERGE_H
+#define FD_CONTEXT_MERGE_H
+
+#include "trace/trace.h"
+
+/* Add contexts whose nodes and modules are the trace's own, but whose parents
+ * and origins are indexes into `contexts` (entry 0 unused) in any order.
+ * `wanted` (NULL: all) tells which; what those need comes too. map[i] becomes
+ * the trace's id of contexts[i], 0 where it was not added. A cycle or an index
+ * out of range is cut: its child hangs below nothing. */
+fd_status fd_graft(fd_trace *trace, const fd_trace_context *contexts,
+                   const bool *wanted, uint32_t count, uint32_t *map);
+
+#endif

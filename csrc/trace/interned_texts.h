@@ -1,0 +1,51 @@
+/* Interned texts of a trace in memory. Id 0 is the empty text. */
+#ifndef FD_INTERNED_TEXTS_H
+#define FD_INTERNED_TEXTS_H
+
+#include "base/buffer.h"
+#include "base/index.h"
+#include "base/vector.h"
+
+typedef struct fd_text {
+    size_t at; /* in fd_text_pool.bytes, NUL-terminated */
+    size_t size;
+} fd_text;
+
+typedef struct fd_text_pool {
+    fd_buffer bytes;
+    FD_VECTOR(fd_text) texts; /* entry 0 is "" */
+    fd_index index;
+} fd_text_pool;
+
+/* Zero-initialised memory is an empty pool. */
+void fd_text_pool_clear(fd_text_pool *pool);
+
+/* The id of a text, added when new. FD_ENOMEM is the only failure. */
+fd_status fd_text_pool_add(fd_text_pool *pool, const char *text, size_t size,
+                           uint32_t *id);
+
+/* The same for bytes from outside: what is no UTF-8, and NULs, become U+FFFD,
+ * so that a text of a trace is the same text in a dump of it. */
+fd_status fd_text_pool_add_clean(fd_text_pool *pool, const char *text,
+                                 size_t size, uint32_t *id);
+
+/* What was written to a buffer, which is cleared. */
+fd_status fd_text_pool_take(fd_text_pool *pool, fd_buffer *from, uint32_t *id);
+
+/* The text of an id; "" for 0 and for ids that do not exist. Valid until the
+ * next add. */
+static inline const char *
+fd_text_pool_get(const fd_text_pool *pool, uint32_t id)
+{
+    return id == 0 || id >= pool->texts.count ? ""
+                                        : pool->bytes.bytes
+                                              + pool->texts.list[id].at;
+}
+
+static inline size_t
+fd_text_pool_size(const fd_text_pool *pool, uint32_t id)
+{
+    return id == 0 || id >= pool->texts.count ? 0 : pool->texts.list[id].size;
+}
+
+#endif

@@ -1,0 +1,38 @@
+/* Which names are PyTorch's, and what the others become where nobody shall see
+ * them: a hash that is equal for equal names and equal salts. */
+#ifndef FD_KNOWN_NAMES_H
+#define FD_KNOWN_NAMES_H
+
+#include "base/buffer.h"
+#include "base/siphash.h"
+
+#include <stdbool.h>
+
+fd_sip_key fd_names_key(const char *salt, size_t size);
+
+/* Append "f_" and twelve digits. */
+void fd_names_hide(fd_sip_key key, fd_buffer *to, const char *name,
+                   size_t size);
+
+bool fd_names_class(const char *name);    /* seldom seen with own methods */
+bool fd_names_operator(const char *name); /* by its namespace */
+bool fd_names_autograd(const char *name);
+
+/* "autograd::engine::evaluate_function: MyBackward": bytes before the name of
+ * the autograd node; 0 for any other name. */
+size_t fd_names_engine(const char *name);
+
+bool fd_names_job(const char *name);
+bool fd_names_role(const char *name);     /* of a thread */
+bool fd_names_fact(const char *key);      /* one that holds no name */
+
+/* "Optimizer.step#AdamW.step": bytes of the part that PyTorch wrote, and of
+ * the class behind it; 0 and 0 for a name of the user's. */
+typedef struct fd_range_name {
+    size_t known;
+    size_t owner;
+} fd_range_name;
+
+fd_range_name fd_names_range(const char *name);
+
+#endif

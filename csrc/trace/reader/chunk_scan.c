@@ -1,0 +1,257 @@
+#include "trace/reader/chunk_scan.h"
+
+#include <string.h>
+
+/* Copy memory that other threads are writing to. No other function reads such
+ * memory. */
+static void __attribute__((no_sanitize("thread")))
+copy_live(char *to, const char *from, size_t size)
+{
+    const volatile uint64_t *words = (const volatile uint64_t *)(const void *)from;
+    for (size_t i = 0; i < size / sizeof *words; i++) {
+        uint64_t word = words[i];
+        memcpy(to + i * sizeof word, &word, sizeof word);
+    }
+    for (size_t i = size / sizeof *words * sizeof *words; i < size; i++) {
+        to[i] = ((const volatile char *)from)[i];
+    }
+}
+
+/* Bytes of the file or of the memory, as they are now; fewer at its end. */
+size_t
+fd_chunks_take(const fd_chunks *chunks, void *to, size_t size, size_t offset)
+{
+    if (chunks->fd >= 0) {
+        return fd_read_at(chunks->fd, to, size, offset);
+    }
+    size_t there = offset < chunks->size ? chunks->size - offset : 0;
+    size = size < there ? size : there;
+    copy_live(to, chunks->memory + offset, size);
+    return size;
+}
+
+/* Size of the records of a kind, 0 for kinds this version does not know. */
+static uint32_t
+record_bytes_of(uint32_t kind)
+{
+    switch (kind) {
+    case FD_CHUNK_STRINGS: return 1;
+    case FD_CHUNK_NODES: return sizeof(fd_node);
+    case FD_CHUNK_MODULES: return sizeof(fd_module);
+    case FD_CHUNK_CONTEXTS: return sizeof(fd_context);
+    case FD_CHUNK_SPREADS: return sizeof(fd_spread);
+    case FD_CHUNK_THREADS: return sizeof(fd_thread_record);
+    case FD_CHUNK_STACK: return sizeof(fd_entry);
+    case FD_CHUNK_STEPS: return sizeof(fd_step);
+    case FD_CHUNK_META: return sizeof(fd_meta);
+    case FD_CHUNK_EVENTS: return sizeof(fd_event);
+    case FD_CHUNK_JOBS: return sizeof(fd_job);
+    case FD_CHUNK_OP_CALLS: return sizeof(fd_op_call);
+    case FD_CHUNK_OPERANDS: return sizeof(uint64_t);
+    case FD_CHUNK_SCHEMAS: return sizeof(fd_schema);
+    case FD_CHUNK_GPU: return sizeof(fd_gpu_record);
+    case FD_CHUNK_GPU_EVENTS: return sizeof(fd_gpu_event);
+    default: return 0;
+    }
+}
+
+static bool
+is_chunk(const fd_chunk *chunk, size_t at)
+{
+    return chunk->magic == FD_CHUNK_MAGIC && chunk->offset == at
+           && chunk->bytes >= FD_PAGE && chunk->bytes % FD_PAGE == 0
+           && chunk->bytes <= SIZE_MAX / 2 - at && chunk->record_bytes > 0
+           && (record_bytes_of(chunk->kind) == 0
+               || record_bytes_of(chunk->kind) == chunk->record_bytes);
+}
+
+static bool
+is_event(uint32_t kind)
+{
+    return kind == FD_CHUNK_EVENTS || kind == FD_CHUNK_GPU_EVENTS;
+}
+
+static bool
+is_read(const fd_chunks *chunks, uint32_t kind)
+{
+    bool traced = kind == FD_CHUNK_OP_CALLS || kind == FD_CHUNK_OPERANDS
+                  || kind == FD_CHUNK_SCHEMAS;
+    return !chunks->side && !is_event(kind)
+           && (chunks->part == FD_CHUNKS_ALL || !traced);
+}
+
+/* The use count must belong to the lap that `first` says. The writer sets it to
+ * 0 before it changes `first`, so `first` is read before it. */
+static bool
+take_header(const fd_chunks *chunks, size_t at, fd_chunk *header)
+{
+    uint64_t first;
+    bool whole = fd_chunks_take(chunks, &first, sizeof first,
+                      at + offsetof(fd_chunk, first))
+                     == sizeof first
+                 && fd_chunks_take(chunks, header, sizeof *header, at) == sizeof *header;
+    atomic_thread_fence(memory_order_acquire);
+    if (whole && header->first != first) {
+        header->used = 0;
+    }
+    return whole;
+}
+
+static fd_status
+add_view(fd_chunks *chunks, fd_chunk_view *view, size_t end)
+{
+    if (view->header.kind <= FD_CHUNK_SCHEMAS) {
+        uint32_t *count = &chunks->counts[view->header.kind];
+        view->before = *count;
+        *count += view->used;
+    }
+    fd_status status = fd_vector_push(&chunks->list, *view);
+    size_t page = view->header.offset / FD_PAGE;
+    for (; status == FD_OK && chunks->by_page != NULL
+           && page < (end + FD_PAGE - 1) / FD_PAGE;
+         page++) {
+        chunks->by_page[page] = chunks->list.count;
+    }
+    return status;
+}
+
+/* Copy a chunk as it is now. Its place and layout are taken from the header
+ * that was checked before. */
+static fd_status
+add_chunk(fd_chunks *chunks, const fd_chunk *found)
+{
+    size_t at = found->offset;
+    size_t end = at + found->bytes;
+    size_t record = found->record_bytes;
+    fd_chunk_view view = {.header = *found};
+    fd_chunk now;
+    if (!take_header(chunks, at, &now)) {
+        chunks->truncated = true;
+        return FD_OK;
+    }
+    if (end > chunks->size) {
+        chunks->truncated = true;
+        end = chunks->size;
+    }
+    size_t fit = end > at + sizeof now ? (end - at - sizeof now) / record : 0;
+    view.used = now.used <= fit ? now.used : (uint32_t)fit;
+    view.header.first = now.first;
+    view.header.owner = now.owner;
+    if (is_read(chunks, found->kind)) {
+        char *to = chunks->base + at + sizeof now;
+        size_t wanted = found->kind == FD_CHUNK_STACK ? fit : view.used;
+        size_t got = fd_chunks_take(chunks, to, wanted * record, at + sizeof now);
+        if (got < wanted * record) {
+            chunks->truncated = true;
+            view.used = got / record < view.used ? (uint32_t)(got / record)
+                                                 : view.used;
+        }
+        view.records = to;
+    }
+    return add_view(chunks, &view, end);
+}
+
+/* The round in which the use counts of a kind are taken. */
+static int
+round_of(uint32_t kind)
+{
+    switch (kind) {
+    case FD_CHUNK_STRINGS: return 3;
+    case FD_CHUNK_NODES:
+    case FD_CHUNK_MODULES:
+    case FD_CHUNK_OPERANDS:
+    case FD_CHUNK_SPREADS: return 2;
+    case FD_CHUNK_CONTEXTS:
+    case FD_CHUNK_JOBS: return 1;
+    default: return 0;
+    }
+}
+
+/* The end of the last chunk by now. The file is as long before its header
+ * says so. */
+static size_t
+end_of(fd_chunks *chunks)
+{
+    uint64_t end = 0;
+    struct stat info;
+    fd_chunks_take(chunks, &end, sizeof end, offsetof(fd_header, file_bytes));
+    atomic_thread_fence(memory_order_acquire);
+    if (chunks->fd >= 0 && fstat(chunks->fd, &info) == 0) {
+        size_t size = (size_t)info.st_size;
+        chunks->size = size < chunks->room ? size : chunks->room;
+    }
+    if (end > chunks->size || end < FD_PAGE) {
+        chunks->truncated = true;
+        end = chunks->size;
+    }
+    return end;
+}
+
+/* Find the chunks that exist by now. */
+static fd_status
+find(fd_chunks *chunks)
+{
+    size_t end = end_of(chunks);
+    fd_status status = FD_OK;
+    while (chunks->next < end && status == FD_OK) {
+        fd_chunk chunk;
+        size_t at = chunks->next;
+        if (fd_chunks_take(chunks, &chunk, sizeof chunk, at) == sizeof chunk
+            && is_chunk(&chunk, at)) {
+            status = fd_vector_push(&chunks->found, chunk);
+            chunks->next = at + chunk.bytes;
+        }
+        else {
+            chunks->damaged++;
+            chunks->next = at + FD_PAGE;
+        }
+    }
+    return status;
+}
+
+static fd_status
+scan_round(fd_chunks *chunks, int round)
+{
+    fd_status status = find(chunks);
+    for (uint32_t i = 0; i < chunks->found.count && status == FD_OK; i++) {
+        if (round_of(chunks->found.list[i].kind) == round) {
+            status = add_chunk(chunks, &chunks->found.list[i]);
+        }
+    }
+    return status;
+}
+
+fd_status
+fd_chunks_scan(fd_chunks *chunks)
+{
+    fd_status status = FD_OK;
+    for (int round = 0; round <= 3 && status == FD_OK; round++) {
+        status = scan_round(chunks, round);
+    }
+    return status;
+}
+
+fd_status
+fd_chunks_events(fd_chunks *chunks, const fd_chunk_view *view,
+                 const void **records)
+{
+    fd_chunk now;
+    size_t at = view->header.offset;
+    size_t size = (size_t)view->used * view->header.record_bytes;
+    *records = NULL;
+    if (size > chunks->events_room) {
+        fd_free(chunks->events);
+        chunks->events = fd_malloc(size);
+        chunks->events_room = chunks->events != NULL ? size : 0;
+        if (chunks->events == NULL) {
+            return FD_ENOMEM;
+        }
+    }
+    size_t got = fd_chunks_take(chunks, chunks->events, size, at + sizeof now);
+    atomic_thread_fence(memory_order_acquire);
+    if (got == size && take_header(chunks, at, &now)
+        && now.used >= view->used && now.first == view->header.first) {
+        *records = chunks->events;
+    }
+    return FD_OK;
+}

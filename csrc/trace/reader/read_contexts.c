@@ -1,0 +1,180 @@
+#include "trace/context_merge.h"
+#include "trace/reader/recording_reading.h"
+
+/* A decade of ticks, and a sum of squares that stays finite in nanoseconds. */
+static const float LARGEST = 1e18F;
+static const double LARGEST_SUM = 1e300;
+
+static fd_status
+push_raw(fd_reading *r, const fd_trace_context *context,
+         const fd_context *record, uint32_t owner)
+{
+    fd_status status = fd_vector_push(&r->raw, *context);
+    if (status == FD_OK) {
+        status = fd_vector_push(&r->records, record);
+    }
+    return status == FD_OK ? fd_vector_push(&r->owners, owner) : status;
+}
+
+static fd_status
+collect_contexts(fd_reading *r)
+{
+    fd_trace_context none = {.flags = 0};
+    fd_status status = push_raw(r, &none, NULL, 0);
+    FOR_EACH_CHUNK(r, FD_CHUNK_CONTEXTS, view) {
+        const fd_context *contexts = view->records;
+        for (uint32_t i = 0; i < view->used && status == FD_OK; i++) {
+            const fd_context *c = &contexts[i];
+            fd_trace_context context = {
+                .parent = c->parent,
+                .node = fd_map_get(&r->nodes, c->node),
+                .module = fd_map_get(&r->modules, c->module),
+                .origin = c->origin,
+                .flags = c->flags,
+            };
+            status = push_raw(r, &context, c, view->header.owner);
+        }
+    }
+    return status;
+}
+
+static fd_status
+make_lost(fd_reading *r)
+{
+    fd_trace_node node = {.kind = FD_NODE_OVERFLOW};
+    fd_trace_context context = {.flags = 0};
+    fd_status status = fd_text_pool_add(&r->trace->texts, "<lost>", 6,
+                                        &node.name);
+    if (status == FD_OK) {
+        status = fd_trace_add_node(r->trace, &node, &context.node);
+    }
+    if (status == FD_OK) {
+        status = push_raw(r, &context, NULL, 0);
+        r->lost = r->raw.count - 1;
+    }
+    return status;
+}
+
+/* From file ids to raw indexes. A parent or node that is lost is replaced. */
+static fd_status
+link_contexts(fd_reading *r)
+{
+    uint32_t count = r->raw.count;
+    for (uint32_t i = 1; i < count; i++) {
+        fd_trace_context *c = &r->raw.list[i];
+        uint32_t parent = fd_reading_raw(r, c->parent);
+        bool lost = (c->parent != 0 && parent == 0) || c->node == 0;
+        if (lost && r->lost == 0) {
+            fd_status status = make_lost(r);
+            if (status != FD_OK) {
+                return status;
+            }
+            c = &r->raw.list[i];
+        }
+        c->parent = c->parent != 0 && parent == 0 ? r->lost : parent;
+        c->origin = fd_reading_raw(r, c->origin);
+        if (c->node == 0) {
+            c->node = r->raw.list[r->lost].node;
+        }
+    }
+    return FD_OK;
+}
+
+static bool
+is_active(const fd_context *record)
+{
+    return record != NULL
+           && (record->calls > 0 || record->resumes > 0 || record->self > 0);
+}
+
+/* Contexts that never ran, and nothing below them, are left out. */
+static fd_status
+graft_contexts(fd_reading *r)
+{
+    bool *wanted = fd_calloc(r->raw.count, sizeof *wanted);
+    r->map = fd_malloc(r->raw.count * sizeof *r->map);
+    if (wanted == NULL || r->map == NULL) {
+        fd_free(wanted);
+        return FD_ENOMEM;
+    }
+    for (uint32_t i = 1; i < r->raw.count; i++) {
+        wanted[i] = is_active(r->records.list[i]);
+    }
+    fd_status status = fd_graft(r->trace, r->raw.list, wanted, r->raw.count,
+                                r->map);
+    fd_free(wanted);
+    return status;
+}
+
+/* Numbers of a damaged file can be none at all. */
+static bool
+is_sound(const fd_spread *spread)
+{
+    return spread->steps > 0 && spread->self_squares >= 0
+           && spread->self_squares < LARGEST_SUM && spread->total_squares >= 0
+           && spread->total_squares < LARGEST_SUM && spread->self_min >= 0
+           && spread->total_min >= 0 && spread->self_max < LARGEST
+           && spread->total_max < LARGEST
+           && spread->self_min <= spread->self_max
+           && spread->total_min <= spread->total_max;
+}
+
+static void
+add_spread(const fd_reading *r, const fd_context *record, fd_figure *figure)
+{
+    const fd_spread *spread = fd_chunks_record(&r->file, FD_CHUNK_SPREADS,
+                                               record->spread);
+    if (spread == NULL || !is_sound(spread)) {
+        return;
+    }
+    double ns = r->ns_per_tick;
+    figure->steps = spread->steps;
+    figure->last_step = spread->last_step;
+    figure->stepped = fd_reading_ns(r, spread->self_mark);
+    figure->self_min = fd_reading_whole(spread->self_min * ns);
+    figure->self_max = fd_reading_whole(spread->self_max * ns);
+    figure->total_min = fd_reading_whole(spread->total_min * ns);
+    figure->total_max = fd_reading_whole(spread->total_max * ns);
+    figure->self_squares = spread->self_squares * ns * ns;
+    figure->total_squares = spread->total_squares * ns * ns;
+}
+
+/* Threads of one role share contexts of the trace: their figures add up. */
+static fd_status
+read_figures(fd_reading *r)
+{
+    uint32_t count = r->trace->contexts.count;
+    fd_figure *sums = fd_calloc(count, sizeof *sums);
+    fd_status status = sums != NULL ? FD_OK : FD_ENOMEM;
+    for (uint32_t i = 1; i < r->raw.count && status == FD_OK; i++) {
+        const fd_context *record = r->records.list[i];
+        if (is_active(record)) {
+            fd_figure figure = {.calls = record->calls,
+                                .resumes = record->resumes,
+                                .self = fd_reading_ns(r, record->self)};
+            add_spread(r, record, &figure);
+            fd_figure_add(&sums[r->map[i]], &figure);
+        }
+    }
+    for (uint32_t i = 1; i < count && status == FD_OK; i++) {
+        if (sums[i].calls + sums[i].resumes + sums[i].self > 0) {
+            sums[i].context = i;
+            status = fd_vector_push(&r->rank->figures, sums[i]);
+        }
+    }
+    fd_free(sums);
+    return status;
+}
+
+fd_status
+fd_read_contexts(fd_reading *r)
+{
+    fd_status (*const parts[])(fd_reading *) = {
+        collect_contexts, link_contexts, graft_contexts, read_figures};
+    fd_status status = FD_OK;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && status == FD_OK;
+         i++) {
+        status = parts[i](r);
+    }
+    return status;
+}

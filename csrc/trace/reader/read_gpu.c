@@ -1,0 +1,179 @@
+#include "trace/reader/recording_reading.h"
+
+static void
+add(fd_gpu_figure *sum, const fd_gpu_record *record)
+{
+    sum->calls += record->calls;
+    sum->total += record->total;
+    sum->self += record->self;
+    sum->starved += record->starved;
+    sum->launch_bound += record->launch_bound;
+}
+
+/* Threads of one role share contexts of the trace: their figures add up. */
+static fd_status
+read_figures(fd_reading *r)
+{
+    uint32_t count = r->trace->contexts.count;
+    fd_gpu_figure *sums = NULL;
+    fd_status status = FD_OK;
+    FOR_EACH_CHUNK(r, FD_CHUNK_GPU, view) {
+        const fd_gpu_record *records = view->records;
+        sums = sums != NULL ? sums : fd_calloc(count, sizeof *sums);
+        if (sums == NULL) {
+            return FD_ENOMEM;
+        }
+        for (uint32_t i = 0; i < view->used; i++) {
+            add(&sums[fd_reading_context(r, records[i].context)],
+                &records[i]);
+        }
+    }
+    for (uint32_t i = 1; sums != NULL && i < count && status == FD_OK; i++) {
+        sums[i].context = i;
+        if (sums[i].calls > 0 || sums[i].starved > 0) {
+            status = fd_vector_push(&r->rank->gpu, sums[i]);
+        }
+    }
+    fd_free(sums);
+    return status;
+}
+
+/* Index of a thread's record; 0, the first, for none. */
+static uint16_t
+thread_of(const fd_reading *r, uint32_t id)
+{
+    uint32_t thread = 0;
+    FOR_EACH_CHUNK(r, FD_CHUNK_THREADS, view) {
+        const fd_thread_record *records = view->records;
+        for (uint32_t i = 0; i < view->used; i++, thread++) {
+            if (fd_reading_id(r, &records[i]) == id && thread < UINT16_MAX) {
+                return (uint16_t)thread;
+            }
+        }
+    }
+    return 0;
+}
+
+static fd_status
+read_event(fd_reading *r, const fd_gpu_event *event)
+{
+    uint64_t origin = fd_chunks_header(&r->file)->start.ticks;
+    uint64_t host = event->host > origin ? event->host - origin : 0;
+    uint64_t start = event->start > origin ? event->start - origin : 0;
+    uint64_t end = start + event->ticks;
+    fd_trace_gpu_event made = {
+        .host = fd_reading_ns(r, host),
+        .start = fd_reading_ns(r, start),
+        .context = fd_reading_context(r, event->context),
+        .thread = thread_of(r, event->thread),
+        .device = event->device,
+        .stream = event->stream,
+    };
+    made.duration = end < start ? 0 : fd_reading_ns(r, end) - made.start;
+    if (made.context == 0 || made.thread >= r->rank->threads.count) {
+        r->rank->counters[FD_COUNT_GPU_EVENTS_LOST]++;
+        return FD_OK;
+    }
+    return fd_vector_push(&r->rank->gpu_events, made);
+}
+
+static fd_status
+read_run(fd_reading *r, const fd_run *one)
+{
+    const void *records;
+    fd_status status = fd_chunks_events(one->of, one->view, &records);
+    const fd_gpu_event *events = records;
+    if (events == NULL) {
+        r->rank->counters[FD_COUNT_GPU_EVENTS_LOST] += one->view->used;
+        return status;
+    }
+    for (uint32_t i = 0; i < one->view->used && status == FD_OK; i++) {
+        status = read_event(r, &events[i]);
+    }
+    return status;
+}
+
+/* Every call that has figures has a line, or one that is lost. */
+static uint64_t
+written(const fd_reading *r)
+{
+    uint64_t calls = 0;
+    uint64_t lost = r->rank->counters[FD_COUNT_GPU_EVENTS_LOST];
+    FOR_EACH_CHUNK(r, FD_CHUNK_GPU, view) {
+        const fd_gpu_record *records = view->records;
+        for (uint32_t i = 0; i < view->used; i++) {
+            calls += records[i].calls;
+        }
+    }
+    return calls > lost ? calls - lost : 0;
+}
+
+static fd_status
+read_events(fd_reading *r)
+{
+    fd_run_list runs = {NULL, 0, 0};
+    uint64_t lines = written(r);
+    fd_status status = fd_reading_runs(r, FD_CHUNK_GPU_EVENTS, 0, &runs);
+    for (uint32_t i = 0; i < runs.count && status == FD_OK; i++) {
+        status = read_run(r, &runs.list[i]);
+    }
+    r->rank->counters[FD_COUNT_GPU_EVENTS_LOST]
+        += fd_spill_missing(r, lines, &runs);
+    fd_vector_clear(&runs);
+    return status;
+}
+
+/* The job that was open on the thread when the interval was launched; jobs
+ * are in the order of their starts. NULL: it was of none. */
+static fd_trace_job *
+job_of(const fd_trace_rank *rank, const fd_trace_gpu_event *event)
+{
+    uint32_t low = 0;
+    uint32_t high = rank->jobs.count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (rank->jobs.list[middle].start <= event->host) {
+            low = middle + 1;
+        }
+        else {
+            high = middle;
+        }
+    }
+    while (low > 0) {
+        fd_trace_job *job = &rank->jobs.list[--low];
+        if (job->context == event->context && job->thread == event->thread) {
+            return event->host - job->start <= job->duration ? job : NULL;
+        }
+    }
+    return NULL;
+}
+
+/* The first interval of a job is the job's. */
+static void
+give_to_jobs(fd_reading *r)
+{
+    for (uint32_t i = 0; i < r->rank->gpu_events.count; i++) {
+        const fd_trace_gpu_event *event = &r->rank->gpu_events.list[i];
+        uint32_t node = r->trace->contexts.list[event->context].node;
+        fd_trace_job *job
+            = r->trace->nodes.list[node].kind == FD_NODE_JOB
+                  ? job_of(r->rank, event)
+                  : NULL;
+        if (job != NULL && job->device == 0) {
+            job->device = (uint32_t)event->device + 1;
+            job->gpu_start = event->start;
+            job->gpu_duration = event->duration;
+        }
+    }
+}
+
+fd_status
+fd_read_gpu(fd_reading *r)
+{
+    fd_status status = read_figures(r);
+    if (status == FD_OK && r->timeline) {
+        status = read_events(r);
+        give_to_jobs(r);
+    }
+    return status;
+}

@@ -1,0 +1,105 @@
+#include "trace/reader/recording_reading.h"
+
+#include <stdlib.h>
+
+typedef FD_VECTOR(const fd_job *) job_list;
+
+static int
+by_start(const void *left, const void *right)
+{
+    const fd_job *a = *(const fd_job *const *)left;
+    const fd_job *b = *(const fd_job *const *)right;
+    if (a->start != b->start) {
+        return a->start < b->start ? -1 : 1;
+    }
+    return a < b ? -1 : a > b; /* of one file */
+}
+
+static fd_status
+number_threads(fd_reading *r)
+{
+    fd_status status = FD_OK;
+    FOR_EACH_CHUNK(r, FD_CHUNK_THREADS, view) {
+        const fd_thread_record *records = view->records;
+        for (uint32_t i = 0; i < view->used && status == FD_OK; i++) {
+            status = fd_map_put(&r->threads, fd_reading_id(r, &records[i]),
+                                r->threads.count + 1);
+        }
+    }
+    return status;
+}
+
+/* One that is open lasts as long as its thread is known to have run. */
+static uint64_t
+ticks_of(const fd_reading *r, const fd_job *job, bool open)
+{
+    if (!open) {
+        return job->ticks;
+    }
+    const fd_thread_record *thread = fd_chunks_record(
+        &r->file, FD_CHUNK_THREADS, job->thread);
+    return thread->last > job->start ? thread->last - job->start : 0;
+}
+
+/* A job whose node or thread is damaged is left out. */
+static fd_status
+read_job(fd_reading *r, const fd_job *job)
+{
+    const fd_node *node = fd_chunks_record(&r->file, FD_CHUNK_NODES,
+                                           job->node);
+    uint32_t thread = fd_map_get(&r->threads, job->thread);
+    uint64_t origin = fd_chunks_header(&r->file)->start.ticks;
+    if (node == NULL || thread == 0) {
+        return FD_OK;
+    }
+    bool open = (job->flags & FD_JOB_OPEN) != 0;
+    uint64_t since = job->start > origin ? job->start - origin : 0;
+    uint64_t ticks = ticks_of(r, job, open);
+    uint64_t start = fd_reading_ns(r, since);
+    uint64_t end = since + ticks >= since ? fd_reading_ns(r, since + ticks)
+                                          : start;
+    fd_trace_job made = {
+        .context = fd_reading_context(r, job->context),
+        .thread = thread - 1,
+        .step = job->step,
+        .micro_batch = job->micro_batch,
+        .stage = job->stage,
+        .chunk = job->chunk,
+        .peer = job->peer,
+        .buffer = job->buffer,
+        .iteration = job->iteration,
+        .flags = job->flags,
+        .bytes = job->bytes,
+        .start = start,
+        .duration = end - start,
+        .open = open,
+    };
+    fd_status status = fd_reading_text(r, node->name, 0, &made.kind);
+    if (status == FD_OK) {
+        status = fd_vector_push(&r->rank->jobs, made);
+    }
+    return status == FD_OK ? fd_map_put(&r->jobs, fd_reading_id(r, job),
+                                        r->rank->jobs.count)
+                           : status;
+}
+
+fd_status
+fd_read_jobs(fd_reading *r)
+{
+    job_list list = {NULL, 0, 0};
+    fd_status status = number_threads(r);
+    FOR_EACH_CHUNK(r, FD_CHUNK_JOBS, view) {
+        const fd_job *records = view->records;
+        for (uint32_t i = 0; i < view->used && status == FD_OK; i++) {
+            status = fd_vector_push(&list, &records[i]);
+        }
+    }
+    if (list.count > 0) {
+        qsort(list.list, list.count, sizeof *list.list, by_start);
+    }
+    for (uint32_t i = 0; i < list.count && status == FD_OK; i++) {
+        status = read_job(r, list.list[i]);
+    }
+    fd_vector_clear(&list);
+    return status;
+}

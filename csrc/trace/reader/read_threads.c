@@ -1,0 +1,108 @@
+#include "trace/reader/recording_reading.h"
+
+/* Ticks of every tree, by the id of its thread record. */
+static fd_status
+sum_trees(const fd_reading *r, fd_map *places, uint64_t *ticks)
+{
+    for (uint32_t i = 1; i < r->raw.count; i++) {
+        const fd_context *record = r->records.list[i];
+        uint32_t owner = r->owners.list[i];
+        if (record == NULL || owner == 0
+            || (record->flags & FD_CONTEXT_ASYNC) != 0) {
+            continue;
+        }
+        uint32_t place = fd_map_get(places, owner);
+        if (place == 0) {
+            place = places->count + 1;
+            fd_status status = fd_map_put(places, owner, place);
+            if (status != FD_OK) {
+                return status;
+            }
+        }
+        ticks[place] += record->self;
+    }
+    return FD_OK;
+}
+
+const fd_entry *
+fd_reading_stack(const fd_reading *r, const fd_thread_record *record,
+                 uint32_t *depth)
+{
+    *depth = record->depth;
+    uint64_t end = record->stack + (uint64_t)*depth * sizeof(fd_entry);
+    if (record->running == 0 || *depth > record->capacity
+        || record->stack < FD_PAGE || record->stack % sizeof(uint64_t) != 0
+        || end > r->file.size || end < record->stack) {
+        *depth = 0;
+        return NULL;
+    }
+    return (const fd_entry *)(r->file.base + record->stack);
+}
+
+static fd_status
+read_open_calls(fd_reading *r, const fd_thread_record *record)
+{
+    uint32_t depth;
+    const fd_entry *entries = fd_reading_stack(r, record, &depth);
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < depth && status == FD_OK; i++) {
+        const fd_entry *entry = &entries[i];
+        uint32_t context = fd_reading_context(r, entry->context);
+        if (context != 0 && (entry->flags & FD_ENTRY_CONTRACTED) == 0) {
+            uint64_t age = entry->start > 0 && record->last > entry->start
+                               ? record->last - entry->start
+                               : 0;
+            fd_open_call call = {r->rank->threads.count - 1, context,
+                                 fd_reading_ns(r, age)};
+            status = fd_vector_push(&r->rank->open, call);
+        }
+    }
+    return status;
+}
+
+static fd_status
+read_thread(fd_reading *r, const fd_thread_record *record, uint64_t self)
+{
+    uint64_t running = record->attached != 0 && record->last > record->attached
+                           ? record->last - record->attached
+                           : 0;
+    uint64_t origin = fd_chunks_header(&r->file)->start.ticks;
+    fd_trace_thread thread = {
+        .system_id = record->system_id,
+        .root = fd_reading_context(r, record->root),
+        .running = record->running != 0,
+        .served = record->served,
+        .covered = fd_reading_ns(r, record->covered + running),
+        .self = fd_reading_ns(r, self),
+        .events = record->events,
+        .events_lost = record->events_lost,
+        .last = r->rank->state == FD_STATE_RUNNING && record->last > origin
+                    ? fd_reading_ns(r, record->last - origin)
+                    : 0,
+    };
+    fd_status status = fd_reading_text(r, record->role, 0, &thread.role);
+    if (status == FD_OK) {
+        status = fd_vector_push(&r->rank->threads, thread);
+    }
+    return status == FD_OK ? read_open_calls(r, record) : status;
+}
+
+fd_status
+fd_read_threads(fd_reading *r)
+{
+    fd_map places = {.entries = NULL};
+    uint64_t *ticks = fd_calloc(r->raw.count + 1, sizeof *ticks);
+    fd_status status = ticks != NULL ? sum_trees(r, &places, ticks)
+                                     : FD_ENOMEM;
+    FOR_EACH_CHUNK(r, FD_CHUNK_THREADS, view) {
+        const fd_thread_record *records = view->records;
+        for (uint32_t i = 0; i < view->used && status == FD_OK; i++) {
+            uint32_t id = fd_reading_id(r, &records[i]);
+            status = read_thread(r, &records[i],
+                                 ticks[fd_map_get(&places, id)]);
+        }
+    }
+    fd_map_clear(&places);
+    fd_free(ticks);
+    return status;
+}

@@ -1,0 +1,317 @@
+#include "trace/reader/recording_reader.h"
+
+#include "json/json_text.h"
+#include "trace/reader/recording_reading.h"
+#include "trace/canonical_order.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static fd_status
+read_step(fd_reading *r, const fd_step *step)
+{
+    uint64_t start = fd_chunks_header(&r->file)->start.ticks;
+    fd_trace_step made = {.number = step->number};
+    made.begin = step->begin > start ? fd_reading_ns(r, step->begin - start)
+                                     : 0;
+    made.end = step->end > start ? fd_reading_ns(r, step->end - start) : 0;
+    for (int i = 0; i < FD_PHASES; i++) {
+        made.phases[i] = fd_reading_ns(r, step->phases[i]);
+    }
+    fd_status status = fd_vector_push(&r->rank->latest, made);
+    for (int i = 0; i < FD_STEP_TOP && status == FD_OK; i++) {
+        fd_trace_top top = {
+            .step = step->number,
+            .context = fd_reading_context(r, step->top[i].context),
+            .self = fd_reading_whole((double)step->top[i].self
+                                     * r->ns_per_tick),
+        };
+        if (top.context != 0) {
+            status = fd_vector_push(&r->rank->tops, top);
+        }
+    }
+    return status;
+}
+
+static int
+by_number(const void *left, const void *right)
+{
+    uint64_t a = (*(const fd_step *const *)left)->number;
+    uint64_t b = (*(const fd_step *const *)right)->number;
+    return a < b ? -1 : a > b;
+}
+
+/* Step n is at place n % size of the ring, and a schedule leaves gaps: the
+ * order is by number. */
+static fd_status
+read_steps(fd_reading *r)
+{
+    FD_VECTOR(const fd_step *) ended = {NULL, 0, 0};
+    fd_status status = FD_OK;
+    FOR_EACH_CHUNK(r, FD_CHUNK_STEPS, view) {
+        const fd_step *steps = view->records;
+        for (uint32_t i = 0; i < view->used && status == FD_OK; i++) {
+            if (steps[i].end != 0) {
+                status = fd_vector_push(&ended, &steps[i]);
+            }
+        }
+    }
+    if (ended.count > 0) {
+        qsort(ended.list, ended.count, sizeof *ended.list, by_number);
+    }
+    for (uint32_t i = 0; i < ended.count && status == FD_OK; i++) {
+        status = read_step(r, ended.list[i]);
+    }
+    fd_vector_clear(&ended);
+    return status;
+}
+
+static fd_status
+put_meta(fd_reading *r, const fd_trace_meta *meta)
+{
+    for (uint32_t i = 0; i < r->rank->meta.count; i++) {
+        if (r->rank->meta.list[i].key == meta->key) {
+            r->rank->meta.list[i].json = meta->json;
+            return FD_OK;
+        }
+    }
+    return fd_vector_push(&r->rank->meta, *meta);
+}
+
+/* Spelled as a dump spells it. */
+static fd_status
+read_json(fd_reading *r, uint32_t id, uint32_t *to)
+{
+    const fd_string *string = fd_chunks_string(&r->file, id);
+    fd_buffer text = {.bytes = NULL};
+    *to = 0;
+    if (string == NULL || string->size == 0) {
+        return FD_OK;
+    }
+    fd_status status = fd_reading_text(r, id, 0, to);
+    if (status == FD_OK) {
+        fd_json_text(&text, fd_trace_text(r->trace, *to));
+        status = fd_text_pool_take(&r->trace->texts, &text, to);
+    }
+    return status;
+}
+
+static fd_status
+read_meta(fd_reading *r)
+{
+    fd_status status = FD_OK;
+    FOR_EACH_CHUNK(r, FD_CHUNK_META, view) {
+        const fd_meta *list = view->records;
+        for (uint32_t i = 0; i < view->used && status == FD_OK; i++) {
+            fd_trace_meta meta;
+            status = fd_reading_text(r, list[i].key, 0, &meta.key);
+            if (status == FD_OK) {
+                status = read_json(r, list[i].value, &meta.json);
+            }
+            if (status == FD_OK && meta.key != 0 && meta.json != 0) {
+                status = put_meta(r, &meta);
+            }
+        }
+    }
+    return status;
+}
+
+static void
+hexadecimal(const uint8_t bytes[16], char text[33])
+{
+    for (int i = 0; i < 16; i++) {
+        snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+    }
+}
+
+static fd_status
+note(fd_reading *r, const char *line)
+{
+    uint32_t id;
+    fd_status status = fd_text_pool_add(&r->trace->texts, line, strlen(line),
+                                        &id);
+    return status == FD_OK ? fd_vector_push(&r->rank->notes, id) : status;
+}
+
+static fd_status
+note_damage(fd_reading *r)
+{
+    char line[128];
+    fd_status status = FD_OK;
+    r->rank->incomplete = r->file.truncated || r->file.damaged > 0;
+    if (r->file.truncated) {
+        status = note(r, "the file is cut short: its last records are lost");
+    }
+    if (status == FD_OK && r->file.damaged > 0) {
+        snprintf(line, sizeof line, "%u damaged pages were left out",
+                 r->file.damaged);
+        status = note(r, line);
+    }
+    if (status == FD_OK && r->missing > 0) {
+        char text[sizeof r->trouble.text + 64];
+        snprintf(text, sizeof text, "%s: %llu events of the timeline are lost",
+                 r->trouble.text, (unsigned long long)r->missing);
+        status = note(r, text);
+    }
+    if (status == FD_OK && r->file.writer == FD_WRITER_UNKNOWN) {
+        status = note(r, "whether its process lives is not known: the file "
+                         "system has no locks");
+    }
+    if (status == FD_OK && r->lost != 0) {
+        status = note(r, "calls whose callers are lost hang below <lost>");
+    }
+    return status;
+}
+
+/* Ticks per nanosecond: from the two anchors when there are two. */
+static void
+read_header(fd_reading *r)
+{
+    const fd_header *header = fd_chunks_header(&r->file);
+    fd_trace_rank *rank = r->rank;
+    double hertz = header->hertz;
+    if (header->stop.monotonic_ns > header->start.monotonic_ns + 1000000) {
+        hertz = (double)(header->stop.ticks - header->start.ticks) * 1e9
+                / (double)(header->stop.monotonic_ns
+                           - header->start.monotonic_ns);
+    }
+    r->ns_per_tick = hertz > 1e6 && hertz < 1e12 ? 1e9 / hertz : 1.0;
+    rank->rank = header->rank;
+    rank->world = header->world;
+    rank->pid = header->pid;
+    rank->timing = header->timing;
+    rank->state = header->state <= FD_STATE_STOPPED ? header->state : 0;
+    if (header->state != FD_STATE_STOPPED
+        && r->file.writer == FD_WRITER_GONE) {
+        rank->state = FD_STATE_KILLED;
+    }
+    rank->steps = header->steps;
+    rank->steps_source = header->steps_source <= FD_STEPS_EXPLICIT
+                             ? header->steps_source
+                             : FD_STEPS_NONE;
+    rank->start = header->start;
+    rank->start.ticks = fd_reading_ns(r, header->start.ticks);
+    rank->file_bytes = header->file_bytes;
+    hexadecimal(header->id, rank->id);
+    hexadecimal(header->boot_id, rank->boot_id);
+    for (int i = 0; i < FD_COUNTERS; i++) {
+        rank->counters[i] = header->counters[i];
+    }
+}
+
+/* A killed process did not say how long it recorded: up to its last event. */
+static void
+read_duration(fd_reading *r)
+{
+    const fd_header *header = fd_chunks_header(&r->file);
+    uint64_t ticks = header->recorded;
+    uint64_t last = 0;
+    FOR_EACH_CHUNK(r, FD_CHUNK_THREADS, view) {
+        const fd_thread_record *records = view->records;
+        for (uint32_t i = 0; i < view->used; i++) {
+            last = records[i].last > last ? records[i].last : last;
+        }
+    }
+    if (header->resumed != 0 && last > header->resumed) {
+        ticks += last - header->resumed;
+    }
+    r->rank->recorded = fd_reading_ns(r, ticks);
+}
+
+static fd_status
+read_all(fd_reading *r)
+{
+    fd_status (*const parts[])(fd_reading *) = {
+        fd_read_shared, fd_read_contexts, fd_read_threads, fd_read_jobs,
+        fd_read_events, fd_read_flows,    fd_read_gpu,     read_steps,
+        read_meta,      note_damage,
+    };
+    read_header(r);
+    fd_status status = FD_OK;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && status == FD_OK;
+         i++) {
+        status = parts[i](r);
+    }
+    read_duration(r);
+    return status == FD_OK ? fd_trace_sort(r->trace) : status;
+}
+
+static void
+clear(fd_reading *r)
+{
+    fd_chunks_close(&r->file);
+    fd_chunks_close(&r->spill);
+    fd_map_clear(&r->nodes);
+    fd_map_clear(&r->modules);
+    fd_map_clear(&r->jobs);
+    fd_map_clear(&r->threads);
+    fd_vector_clear(&r->flows);
+    fd_vector_clear(&r->raw);
+    fd_vector_clear(&r->records);
+    fd_vector_clear(&r->owners);
+    fd_free(r->map);
+}
+
+/* The chunks are open; they are closed here. `path` NULL: in memory. */
+static fd_status
+read_chunks(fd_reading *r, fd_trace **trace, const char *path,
+            fd_error *error)
+{
+    const char *name = path != NULL ? path : "this recording";
+    fd_status status = r->timeline ? fd_spill_settle(r, path) : FD_OK;
+    r->trace = fd_trace_new();
+    r->rank = r->trace != NULL ? fd_trace_add_rank(r->trace) : NULL;
+    if (status == FD_OK) {
+        status = r->rank != NULL ? read_all(r) : FD_ENOMEM;
+    }
+    if (status != FD_OK) {
+        fd_trace_free(r->trace);
+        r->trace = NULL;
+        fd_fail(error, status, "%s: %s", name, fd_status_name(status));
+    }
+    clear(r);
+    *trace = r->trace;
+    return status;
+}
+
+fd_status
+fd_reader_read(fd_trace **trace, const char *path, bool timeline,
+               fd_error *error)
+{
+    fd_reading r = {.timeline = timeline, .spill = {.fd = -1}};
+    fd_status status = timeline ? fd_spill_open(&r, path, NULL, 0) : FD_OK;
+    if (status == FD_OK) {
+        status = fd_chunks_open(&r.file, path, FD_CHUNKS_FIGURES, error);
+    }
+    if (status != FD_OK) {
+        fd_chunks_close(&r.spill);
+        return status;
+    }
+    return read_chunks(&r, trace, path, error);
+}
+
+fd_status
+fd_reader_read_memory(fd_trace **trace, const void *base, size_t size,
+                      bool timeline, fd_error *error)
+{
+    return fd_reader_read_memories(trace, (fd_memory){base, size},
+                                   (fd_memory){NULL, 0}, timeline, error);
+}
+
+fd_status
+fd_reader_read_memories(fd_trace **trace, fd_memory recording,
+                        fd_memory spill, bool timeline, fd_error *error)
+{
+    fd_reading r = {.timeline = timeline, .spill = {.fd = -1}};
+    fd_status status = fd_spill_open(&r, NULL, spill.base, spill.size);
+    if (status == FD_OK) {
+        status = fd_chunks_view(&r.file, recording.base, recording.size,
+                                error);
+    }
+    if (status != FD_OK) {
+        fd_chunks_close(&r.spill);
+        return status;
+    }
+    return read_chunks(&r, trace, NULL, error);
+}

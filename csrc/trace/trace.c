@@ -1,0 +1,279 @@
+#include "trace/trace.h"
+
+#include "base/hash.h"
+
+#include <string.h>
+
+enum { MAX_MODULE_DEPTH = 64 };
+
+fd_trace *
+fd_trace_new(void)
+{
+    fd_trace *trace = fd_calloc(1, sizeof *trace);
+    if (trace == NULL) {
+        return NULL;
+    }
+    if (fd_vector_push(&trace->nodes, (fd_trace_node){.kind = 0}) != FD_OK
+        || fd_vector_push(&trace->modules, (fd_trace_module){.name = 0})
+               != FD_OK
+        || fd_vector_push(&trace->contexts, (fd_trace_context){.flags = 0})
+               != FD_OK) {
+        fd_trace_free(trace);
+        return NULL;
+    }
+    return trace;
+}
+
+void
+fd_trace_rank_clear(fd_trace_rank *rank)
+{
+    fd_vector_clear(&rank->figures);
+    fd_vector_clear(&rank->gpu);
+    fd_vector_clear(&rank->threads);
+    fd_vector_clear(&rank->open);
+    fd_vector_clear(&rank->latest);
+    fd_vector_clear(&rank->tops);
+    fd_vector_clear(&rank->events);
+    fd_vector_clear(&rank->record_ids);
+    fd_vector_clear(&rank->jobs);
+    fd_vector_clear(&rank->flows);
+    fd_vector_clear(&rank->gpu_events);
+    fd_vector_clear(&rank->meta);
+    fd_vector_clear(&rank->notes);
+}
+
+void
+fd_trace_free(fd_trace *trace)
+{
+    if (trace == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < trace->ranks.count; i++) {
+        fd_trace_rank_clear(&trace->ranks.list[i]);
+    }
+    fd_text_pool_clear(&trace->texts);
+    fd_vector_clear(&trace->nodes);
+    fd_vector_clear(&trace->modules);
+    fd_vector_clear(&trace->contexts);
+    fd_vector_clear(&trace->ranks);
+    fd_index_clear(&trace->node_index);
+    fd_index_clear(&trace->module_index);
+    fd_index_clear(&trace->context_index);
+    fd_free(trace);
+}
+
+fd_trace_rank *
+fd_trace_add_rank(fd_trace *trace)
+{
+    return fd_vector_push(&trace->ranks, (fd_trace_rank){.rank = 0}) == FD_OK
+               ? &trace->ranks.list[trace->ranks.count - 1]
+               : NULL;
+}
+
+static bool
+same_node(const fd_trace_node *a, const fd_trace_node *b)
+{
+    return a->kind == b->kind && a->file == b->file
+           && a->class_name == b->class_name && a->name == b->name
+           && a->line == b->line;
+}
+
+/* The lesser of two texts; any text before none. */
+static void
+settle_text(const fd_trace *trace, uint32_t *kept, uint32_t other)
+{
+    if (*kept == 0
+        || (other != 0 && other != *kept
+            && strcmp(fd_trace_text(trace, other), fd_trace_text(trace, *kept))
+                   < 0)) {
+        *kept = other;
+    }
+}
+
+/* Two ranks may describe one node differently (one has the package installed):
+ * what stays must not depend on who came first. */
+static void
+settle_node(const fd_trace *trace, fd_trace_node *kept,
+            const fd_trace_node *other)
+{
+    kept->from = other->from < kept->from ? other->from : kept->from;
+    settle_text(trace, &kept->qualified, other->qualified);
+    settle_text(trace, &kept->package, other->package);
+}
+
+fd_status
+fd_trace_add_node(fd_trace *trace, const fd_trace_node *node, uint32_t *id)
+{
+    uint64_t hash = fd_hash_next(fd_hash_word(node->kind),
+                                 (uint64_t)node->file << 32 | node->name);
+    hash = fd_hash_next(hash, (uint64_t)node->class_name << 32 | node->line);
+    fd_probe probe = fd_index_probe(&trace->node_index, hash);
+    while ((*id = fd_index_next(&trace->node_index, &probe)) != 0) {
+        if (same_node(&trace->nodes.list[*id], node)) {
+            settle_node(trace, &trace->nodes.list[*id], node);
+            return FD_OK;
+        }
+    }
+    if (fd_vector_push(&trace->nodes, *node) != FD_OK) {
+        return FD_ENOMEM;
+    }
+    *id = trace->nodes.count - 1;
+    return fd_index_add(&trace->node_index, hash, *id);
+}
+
+/* Ranks may hold parts of different sizes. */
+static void
+settle_module(fd_trace_module *kept, const fd_trace_module *other)
+{
+    if (other->parameters > kept->parameters) {
+        kept->parameters = other->parameters;
+    }
+    if (other->parameter_bytes > kept->parameter_bytes) {
+        kept->parameter_bytes = other->parameter_bytes;
+    }
+}
+
+fd_status
+fd_trace_add_module(fd_trace *trace, const fd_trace_module *module,
+                    uint32_t *id)
+{
+    uint64_t hash = fd_hash_next(fd_hash_word(module->parent),
+                                 (uint64_t)module->name << 32
+                                     | module->class_name);
+    fd_probe probe = fd_index_probe(&trace->module_index, hash);
+    while ((*id = fd_index_next(&trace->module_index, &probe)) != 0) {
+        fd_trace_module *known = &trace->modules.list[*id];
+        if (known->parent == module->parent && known->name == module->name
+            && known->class_name == module->class_name) {
+            settle_module(known, module);
+            return FD_OK;
+        }
+    }
+    if (fd_vector_push(&trace->modules, *module) != FD_OK) {
+        return FD_ENOMEM;
+    }
+    *id = trace->modules.count - 1;
+    return fd_index_add(&trace->module_index, hash, *id);
+}
+
+static bool
+same_context(const fd_trace_context *a, const fd_trace_context *b)
+{
+    return a->parent == b->parent && a->node == b->node
+           && a->module == b->module && a->origin == b->origin;
+}
+
+fd_status
+fd_trace_add_context(fd_trace *trace, const fd_trace_context *context,
+                     uint32_t *id)
+{
+    uint64_t hash = fd_hash_next(
+        fd_hash_word((uint64_t)context->parent << 32 | context->node),
+        (uint64_t)context->module << 32 | context->origin);
+    fd_probe probe = fd_index_probe(&trace->context_index, hash);
+    while ((*id = fd_index_next(&trace->context_index, &probe)) != 0) {
+        fd_trace_context *found = &trace->contexts.list[*id];
+        if (same_context(found, context)) {
+            found->flags |= context->flags;
+            return FD_OK;
+        }
+    }
+    if (fd_vector_push(&trace->contexts, *context) != FD_OK) {
+        return FD_ENOMEM;
+    }
+    *id = trace->contexts.count - 1;
+    return fd_index_add(&trace->context_index, hash, *id);
+}
+
+static void
+least(uint64_t *value, uint64_t other, bool first)
+{
+    if (first || other < *value) {
+        *value = other;
+    }
+}
+
+static void
+most(uint64_t *value, uint64_t other)
+{
+    if (other > *value) {
+        *value = other;
+    }
+}
+
+void
+fd_figure_add(fd_figure *figure, const fd_figure *more)
+{
+    if (more->steps > 0) {
+        bool first = figure->steps == 0;
+        least(&figure->self_min, more->self_min, first);
+        least(&figure->total_min, more->total_min, first);
+        most(&figure->self_max, more->self_max);
+        most(&figure->total_max, more->total_max);
+    }
+    if (more->steps > figure->steps) {
+        figure->steps = more->steps;
+    }
+    if (more->last_step > figure->last_step) {
+        figure->last_step = more->last_step;
+    }
+    figure->calls += more->calls;
+    figure->resumes += more->resumes;
+    figure->self += more->self;
+    figure->stepped += more->stepped;
+    figure->self_squares += more->self_squares;
+    figure->total_squares += more->total_squares;
+}
+
+void
+fd_trace_node_key(const fd_trace *trace, uint32_t id, fd_buffer *to)
+{
+    const fd_trace_node *node = &trace->nodes.list[id];
+    if (node->kind == FD_NODE_PYTHON) {
+        fd_buffer_text(to, fd_trace_text(trace, node->file));
+        fd_buffer_text(to, ":[");
+        fd_buffer_text(to, fd_trace_text(trace, node->class_name));
+        fd_buffer_text(to, "]:");
+    }
+    fd_buffer_text(to, fd_trace_text(trace, node->name));
+    if (node->ambiguous) {
+        fd_buffer_format(to, "@%u", node->line);
+    }
+}
+
+void
+fd_trace_module_name(const fd_trace *trace, uint32_t id, fd_buffer *to)
+{
+    uint32_t path[MAX_MODULE_DEPTH];
+    int depth = 0;
+    /* A root is named by its class, which is not part of the path. */
+    while (trace->modules.list[id].parent != 0 && depth < MAX_MODULE_DEPTH) {
+        path[depth++] = id;
+        id = trace->modules.list[id].parent;
+    }
+    while (depth-- > 0) {
+        fd_buffer_text(to, fd_trace_text(trace,
+                                         trace->modules.list[path[depth]].name));
+        fd_buffer_text(to, depth > 0 ? "." : "");
+    }
+}
+
+uint64_t
+fd_trace_record_id(const fd_trace_rank *rank, uint32_t event)
+{
+    uint32_t low = 0;
+    uint32_t high = rank->record_ids.count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (rank->record_ids.list[middle].event < event) {
+            low = middle + 1;
+        }
+        else {
+            high = middle;
+        }
+    }
+    return low < rank->record_ids.count
+                   && rank->record_ids.list[low].event == event
+               ? rank->record_ids.list[low].id
+               : 0;
+}

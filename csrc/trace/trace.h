@@ -1,0 +1,260 @@
+/* A trace: recordings in memory, as everything that reads them sees them.
+ *
+ *     nodes     functions, operators, ...       shared by all ranks
+ *     modules   nn.Module instances             shared
+ *     contexts  the tree of call paths          shared
+ *     ranks     who recorded, and the figures of each context there
+ *
+ * One recording is a trace with one rank; a merge has several. Index 0 of
+ * nodes, modules and contexts is "none". A parent's index is lower than its
+ * children's. Times are nanoseconds. Thread-compatible, no Python.
+ */
+#ifndef FD_TRACE_H
+#define FD_TRACE_H
+
+#include "trace/interned_texts.h"
+#include "recording/recording_format.h"
+
+#include <stdbool.h>
+
+typedef struct fd_trace_node {
+    uint8_t kind; /* FD_NODE_* */
+    uint8_t from; /* FD_FROM_* */
+    bool ambiguous; /* another line has the same key; fd_trace_sort sets it */
+    uint32_t file; /* texts; without the part that differs by host */
+    uint32_t class_name;
+    uint32_t name;
+    uint32_t qualified;
+    uint32_t package;
+    uint32_t line;
+} fd_trace_node;
+
+typedef struct fd_trace_module {
+    uint32_t parent;
+    uint32_t name; /* below the parent: "blocks.3" */
+    uint32_t class_name;
+    uint64_t parameters; /* elements, those below too; the most of any rank;
+                            0: none, or not known */
+    uint64_t parameter_bytes;
+} fd_trace_module;
+
+typedef struct fd_trace_context {
+    uint32_t parent;
+    uint32_t node;
+    uint32_t module;
+    uint32_t origin;
+    uint32_t flags; /* FD_CONTEXT_* */
+} fd_trace_context;
+
+/* What one context did on one rank. The spread is over the steps in which it
+ * was active: sums of squares in ns^2. */
+typedef struct fd_figure {
+    uint32_t context;
+    uint32_t steps;
+    uint32_t last_step;
+    uint64_t calls;
+    uint64_t resumes;
+    uint64_t self;
+    uint64_t stepped; /* of self: within ended steps */
+    uint64_t self_min;
+    uint64_t self_max;
+    uint64_t total_min;
+    uint64_t total_max;
+    double self_squares;
+    double total_squares;
+} fd_figure;
+
+/* What calls of one context were to a GPU, in sampled steps (docs/gpu.md). */
+typedef struct fd_gpu_figure {
+    uint32_t context;
+    uint64_t calls; /* with an interval */
+    uint64_t total; /* ns of the intervals */
+    uint64_t self;  /* less those inside them on the same stream */
+    uint64_t starved;
+    uint64_t launch_bound; /* intervals */
+} fd_gpu_figure;
+
+/* An interval: a line of the timeline of a stream. */
+typedef struct fd_trace_gpu_event {
+    uint64_t host;  /* ns since the start of the recording: its launch */
+    uint64_t start; /* and when the GPU began */
+    uint64_t duration;
+    uint32_t context;
+    uint16_t thread; /* that launched it */
+    uint16_t device;
+    uint16_t stream;
+} fd_trace_gpu_event;
+
+/* A call that was open when the recording ended or was read. */
+typedef struct fd_open_call {
+    uint32_t thread; /* index into the rank's threads */
+    uint32_t context;
+    uint64_t age; /* ns since it was opened */
+} fd_open_call;
+
+typedef struct fd_trace_thread {
+    uint32_t role; /* text */
+    uint32_t system_id;
+    uint32_t root; /* context */
+    bool running;
+    uint64_t served;  /* threads that had this role in turn */
+    uint64_t covered; /* ns between their starts and ends */
+    uint64_t self;    /* sum of self over its tree: equal to covered */
+    uint64_t events;  /* of the timeline, kept or lost */
+    uint64_t events_lost;
+    uint64_t last; /* ns since the start of the recording: its latest event,
+                      where that is running; in no dump */
+} fd_trace_thread;
+
+typedef struct fd_trace_step {
+    uint64_t number;
+    uint64_t begin; /* ns since the start of the recording */
+    uint64_t end;
+    uint64_t phases[FD_PHASES]; /* self time of the stepping thread */
+} fd_trace_step;
+
+/* A line of the timeline. */
+typedef struct fd_trace_event {
+    uint64_t start; /* ns since the start of the recording */
+    uint64_t duration;
+    uint32_t context; /* FD_EVENT_STEP: the step's number; FD_EVENT_JOB:
+                         index into the rank's jobs */
+    uint16_t thread;  /* index into the rank's threads */
+    uint16_t kind;    /* FD_EVENT_*, or FD_EVENT_OPEN */
+} fd_trace_event;
+
+/* A call that had not ended; its duration is its age. Never in a file. */
+enum { FD_EVENT_OPEN = 255 };
+
+/* What torch.profiler calls the "Record function id" of a call. */
+typedef struct fd_trace_record {
+    uint32_t event; /* index into the rank's events */
+    uint64_t id;
+} fd_trace_record;
+static inline bool
+fd_event_has_context(const fd_trace_event *event)
+{
+    return event->kind != FD_EVENT_STEP && event->kind != FD_EVENT_JOB;
+}
+
+/* One unit of a pipeline schedule. */
+typedef struct fd_trace_job {
+    uint32_t kind;    /* text: forward, ... */
+    uint32_t context; /* 0: none, or not known yet */
+    uint32_t thread;  /* index into the rank's threads */
+    uint64_t step;
+    uint32_t micro_batch; /* plus 1, as those below; 0: none */
+    uint32_t stage;
+    uint32_t chunk;
+    uint32_t peer;
+    uint32_t buffer;
+    uint32_t iteration; /* of the engine */
+    uint32_t flags; /* FD_JOB_* */
+    uint32_t device;    /* of the GPU interval */
+    uint64_t bytes; /* 0: not known */
+    uint64_t start; /* ns since the start of the recording */
+    uint64_t duration;
+    uint64_t gpu_start; /* the same, of the first GPU interval; */
+    uint64_t gpu_duration; /* both 0 without */
+    bool open; /* had not ended; its duration is its age */
+} fd_trace_job;
+
+/* An arrow between two calls, from forward to backward: indexes into the
+ * rank's events. */
+typedef struct fd_trace_flow {
+    uint32_t from;
+    uint32_t to;
+} fd_trace_flow;
+
+/* One of the most expensive contexts of a step. */
+typedef struct fd_trace_top {
+    uint64_t step;
+    uint32_t context;
+    uint64_t self;
+} fd_trace_top;
+
+typedef struct fd_trace_meta {
+    uint32_t key;  /* texts; the value is JSON */
+    uint32_t json;
+} fd_trace_meta;
+
+typedef struct fd_trace_rank {
+    uint32_t rank;
+    uint32_t world;
+    uint32_t pid;
+    uint32_t state;  /* FD_STATE_*; RUNNING also after a kill */
+    uint32_t timing; /* 0: counts only */
+    bool incomplete; /* the file is cut short or damaged: facts and calls may
+                        be missing */
+    uint32_t steps_source;
+    uint64_t steps; /* ended steps */
+    uint64_t recorded; /* ns during which it recorded */
+    uint64_t file_bytes;
+    char id[33];      /* of the recording, hexadecimal */
+    char boot_id[33];
+    fd_file_anchor start; /* ticks field: ns of the tick clock */
+    uint64_t counters[FD_COUNTERS];
+    FD_VECTOR(fd_figure) figures; /* by context, each once */
+    FD_VECTOR(fd_gpu_figure) gpu; /* the same; empty where there is none */
+    FD_VECTOR(fd_trace_thread) threads;
+    FD_VECTOR(fd_open_call) open;
+    FD_VECTOR(fd_trace_step) latest; /* the last steps, oldest first */
+    FD_VECTOR(fd_trace_top) tops;    /* of those steps */
+    FD_VECTOR(fd_trace_event) events; /* where the timeline was asked for;
+                                         by thread, then by end */
+    FD_VECTOR(fd_trace_record) record_ids; /* by event */
+    FD_VECTOR(fd_trace_gpu_event) gpu_events; /* where asked for */
+    FD_VECTOR(fd_trace_job) jobs;     /* by start */
+    FD_VECTOR(fd_trace_flow) flows;   /* of the timeline */
+    uint64_t flows_lost; /* one of their calls is not in the timeline */
+    FD_VECTOR(fd_trace_meta) meta;
+    FD_VECTOR(uint32_t) notes; /* texts: what was damaged, one line each */
+} fd_trace_rank;
+
+typedef struct fd_trace {
+    fd_text_pool texts;
+    FD_VECTOR(fd_trace_node) nodes;
+    FD_VECTOR(fd_trace_module) modules;
+    FD_VECTOR(fd_trace_context) contexts;
+    FD_VECTOR(fd_trace_rank) ranks; /* by rank */
+    bool sorted; /* by fd_trace_sort; nothing can be added any more */
+    fd_index node_index;
+    fd_index module_index;
+    fd_index context_index;
+} fd_trace;
+
+/* An empty trace; NULL when memory is out. */
+fd_trace *fd_trace_new(void);
+void fd_trace_free(fd_trace *trace);
+
+/* Add or find; the ids inside must be the trace's own. */
+fd_status fd_trace_add_node(fd_trace *trace, const fd_trace_node *node,
+                            uint32_t *id);
+fd_status fd_trace_add_module(fd_trace *trace, const fd_trace_module *module,
+                              uint32_t *id);
+fd_status fd_trace_add_context(fd_trace *trace,
+                               const fd_trace_context *context, uint32_t *id);
+
+/* An empty rank at the end of the list; NULL when memory is out. */
+fd_trace_rank *fd_trace_add_rank(fd_trace *trace);
+void fd_trace_rank_clear(fd_trace_rank *rank);
+
+/* Sum `more` into the figure of its context. */
+void fd_figure_add(fd_figure *figure, const fd_figure *more);
+
+/* The key text of a node, and the full name of a module ("blocks.3.attn");
+ * appended. */
+void fd_trace_node_key(const fd_trace *trace, uint32_t node, fd_buffer *to);
+void fd_trace_module_name(const fd_trace *trace, uint32_t module,
+                          fd_buffer *to);
+
+/* Of an event; 0 without. */
+uint64_t fd_trace_record_id(const fd_trace_rank *rank, uint32_t event);
+
+static inline const char *
+fd_trace_text(const fd_trace *trace, uint32_t id)
+{
+    return fd_text_pool_get(&trace->texts, id);
+}
+
+#endif

@@ -1,0 +1,210 @@
+#include "trace/trace_columns.h"
+
+#include <string.h>
+
+const char *const fd_kind_names[] = {
+    "none",  "python", "op",     "autograd", "range",
+    "job",   "module", "thread", "overflow", NULL};
+const char *const fd_from_names[] = {"project", "site", "stdlib", "generated",
+                                     NULL};
+const char *const fd_phase_names[] = {"other", "forward", "backward",
+                                      "optimizer", "data", NULL};
+const char *const fd_state_names[] = {"unknown", "running", "paused",
+                                      "stopped", "killed", NULL};
+const char *const fd_steps_source_names[] = {"none", "optimizer", "engine",
+                                             "profiler", "explicit", NULL};
+const char *const fd_counter_names[] = {
+    "nodes_full",       "strings_full",  "modules_full",
+    "disk_full",        "deep_stack",    "hidden_frames",
+    "end_without_start", "async_lost",   "origin_near",
+    "origin_old",       "origin_none",   "origin_thread",
+    "origin_misfit",    "accumulate_grad", "hook_lost",
+    "ranges_folded",    "recursion_folded", "threads_full",
+    "jobs_full",        "gpu_captured",  "gpu_lost",
+    "gpu_dropped",      "gpu_shifted",   "gpu_unfinished",
+    "gpu_events_lost",  "op_calls_full", "operands_cut",
+    "classes_full",     NULL};
+
+#define COLUMN(struct_type, name, type, field)                                \
+    {name, FD_COLUMN_##type, offsetof(struct_type, field), NULL}
+#define NAMED(struct_type, name, field, names)                                \
+    {name, FD_COLUMN_U8, offsetof(struct_type, field), names}
+#define TABLE(name, columns, row, from_one)                                   \
+    {name, columns, sizeof(columns) / sizeof *(columns), sizeof(row), from_one}
+
+static const fd_column nodes[] = {
+    NAMED(fd_trace_node, "kind", kind, fd_kind_names),
+    NAMED(fd_trace_node, "from", from, fd_from_names),
+    COLUMN(fd_trace_node, "file", TEXT, file),
+    COLUMN(fd_trace_node, "class", TEXT, class_name),
+    COLUMN(fd_trace_node, "name", TEXT, name),
+    COLUMN(fd_trace_node, "qualified", TEXT, qualified),
+    COLUMN(fd_trace_node, "package", TEXT, package),
+    COLUMN(fd_trace_node, "line", U32, line),
+};
+
+static const fd_column modules[] = {
+    COLUMN(fd_trace_module, "parent", INDEX, parent),
+    COLUMN(fd_trace_module, "name", TEXT, name),
+    COLUMN(fd_trace_module, "class", TEXT, class_name),
+    COLUMN(fd_trace_module, "parameters", U64, parameters),
+    COLUMN(fd_trace_module, "parameter_bytes", U64, parameter_bytes),
+};
+
+static const fd_column contexts[] = {
+    COLUMN(fd_trace_context, "parent", INDEX, parent),
+    COLUMN(fd_trace_context, "node", INDEX, node),
+    COLUMN(fd_trace_context, "module", INDEX, module),
+    COLUMN(fd_trace_context, "origin", INDEX, origin),
+    COLUMN(fd_trace_context, "flags", U32, flags),
+};
+
+static const fd_column figures[] = {
+    COLUMN(fd_figure, "context", INDEX, context),
+    COLUMN(fd_figure, "calls", U64, calls),
+    COLUMN(fd_figure, "resumes", U64, resumes),
+    COLUMN(fd_figure, "self", U64, self),
+    COLUMN(fd_figure, "stepped", U64, stepped),
+    COLUMN(fd_figure, "steps", U32, steps),
+    COLUMN(fd_figure, "last_step", U32, last_step),
+    COLUMN(fd_figure, "self_min", U64, self_min),
+    COLUMN(fd_figure, "self_max", U64, self_max),
+    COLUMN(fd_figure, "self_squares", DOUBLE, self_squares),
+    COLUMN(fd_figure, "total_min", U64, total_min),
+    COLUMN(fd_figure, "total_max", U64, total_max),
+    COLUMN(fd_figure, "total_squares", DOUBLE, total_squares),
+};
+
+static const fd_column gpu[] = {
+    COLUMN(fd_gpu_figure, "context", INDEX, context),
+    COLUMN(fd_gpu_figure, "calls", U64, calls),
+    COLUMN(fd_gpu_figure, "total", U64, total),
+    COLUMN(fd_gpu_figure, "self", U64, self),
+    COLUMN(fd_gpu_figure, "starved", U64, starved),
+    COLUMN(fd_gpu_figure, "launch_bound", U64, launch_bound),
+};
+
+static const fd_column threads[] = {
+    COLUMN(fd_trace_thread, "role", TEXT, role),
+    COLUMN(fd_trace_thread, "system_id", U32, system_id),
+    COLUMN(fd_trace_thread, "root", INDEX, root),
+    COLUMN(fd_trace_thread, "running", BOOL, running),
+    COLUMN(fd_trace_thread, "served", U64, served),
+    COLUMN(fd_trace_thread, "covered", U64, covered),
+    COLUMN(fd_trace_thread, "self", U64, self),
+    COLUMN(fd_trace_thread, "events", U64, events),
+    COLUMN(fd_trace_thread, "events_lost", U64, events_lost),
+};
+
+static const fd_column open_calls[] = {
+    COLUMN(fd_open_call, "thread", U32, thread),
+    COLUMN(fd_open_call, "context", INDEX, context),
+    COLUMN(fd_open_call, "age", U64, age),
+};
+
+static const fd_column steps[] = {
+    COLUMN(fd_trace_step, "number", U64, number),
+    COLUMN(fd_trace_step, "begin", U64, begin),
+    COLUMN(fd_trace_step, "end", U64, end),
+    COLUMN(fd_trace_step, "other", U64, phases[FD_PHASE_OTHER]),
+    COLUMN(fd_trace_step, "forward", U64, phases[FD_PHASE_FORWARD]),
+    COLUMN(fd_trace_step, "backward", U64, phases[FD_PHASE_BACKWARD]),
+    COLUMN(fd_trace_step, "optimizer", U64, phases[FD_PHASE_OPTIMIZER]),
+    COLUMN(fd_trace_step, "data", U64, phases[FD_PHASE_DATA]),
+};
+
+static const fd_column jobs[] = {
+    COLUMN(fd_trace_job, "kind", TEXT, kind),
+    COLUMN(fd_trace_job, "context", INDEX, context),
+    COLUMN(fd_trace_job, "thread", U32, thread),
+    COLUMN(fd_trace_job, "step", U64, step),
+    COLUMN(fd_trace_job, "iteration", INDEX, iteration),
+    COLUMN(fd_trace_job, "micro_batch", INDEX, micro_batch),
+    COLUMN(fd_trace_job, "stage", INDEX, stage),
+    COLUMN(fd_trace_job, "chunk", INDEX, chunk),
+    COLUMN(fd_trace_job, "peer", INDEX, peer),
+    COLUMN(fd_trace_job, "buffer", INDEX, buffer),
+    COLUMN(fd_trace_job, "bytes", U64, bytes),
+    COLUMN(fd_trace_job, "flags", U32, flags),
+    COLUMN(fd_trace_job, "start", U64, start),
+    COLUMN(fd_trace_job, "duration", U64, duration),
+    COLUMN(fd_trace_job, "open", BOOL, open),
+    COLUMN(fd_trace_job, "device", INDEX, device),
+    COLUMN(fd_trace_job, "gpu_start", U64, gpu_start),
+    COLUMN(fd_trace_job, "gpu_duration", U64, gpu_duration),
+};
+
+static const fd_column tops[] = {
+    COLUMN(fd_trace_top, "step", U64, step),
+    COLUMN(fd_trace_top, "context", INDEX, context),
+    COLUMN(fd_trace_top, "self", U64, self),
+};
+
+const fd_table fd_nodes_table = TABLE("nodes", nodes, fd_trace_node, true);
+const fd_table fd_modules_table = TABLE("modules", modules, fd_trace_module,
+                                        true);
+const fd_table fd_contexts_table = TABLE("contexts", contexts,
+                                         fd_trace_context, true);
+const fd_table fd_figures_table = TABLE("figures", figures, fd_figure, false);
+const fd_table fd_gpu_table = TABLE("gpu", gpu, fd_gpu_figure, false);
+const fd_table fd_threads_table = TABLE("threads", threads, fd_trace_thread,
+                                        false);
+const fd_table fd_open_table = TABLE("open", open_calls, fd_open_call, false);
+const fd_table fd_steps_table = TABLE("latest_steps", steps, fd_trace_step,
+                                      false);
+const fd_table fd_jobs_table = TABLE("jobs", jobs, fd_trace_job, false);
+const fd_table fd_tops_table = TABLE("step_tops", tops, fd_trace_top, false);
+
+static_assert(sizeof fd_counter_names / sizeof *fd_counter_names
+                  == FD_COUNT_USED + 1,
+              "every counter has a name");
+
+uint64_t
+fd_cell(const fd_column *column, const void *row)
+{
+    const char *at = (const char *)row + column->offset;
+    uint8_t u8;
+    uint32_t u32;
+    uint64_t u64;
+    switch (column->type) {
+    case FD_COLUMN_U8:
+    case FD_COLUMN_BOOL:
+        memcpy(&u8, at, sizeof u8);
+        return u8;
+    case FD_COLUMN_INDEX:
+    case FD_COLUMN_TEXT:
+    case FD_COLUMN_U32:
+        memcpy(&u32, at, sizeof u32);
+        return u32;
+    case FD_COLUMN_U64:
+    case FD_COLUMN_I64:
+    case FD_COLUMN_DOUBLE: /* its bits */
+        memcpy(&u64, at, sizeof u64);
+        return u64;
+    }
+    return 0;
+}
+
+void
+fd_cell_set(const fd_column *column, void *row, uint64_t value)
+{
+    char *at = (char *)row + column->offset;
+    uint8_t u8 = (uint8_t)value;
+    uint32_t u32 = (uint32_t)value;
+    switch (column->type) {
+    case FD_COLUMN_U8:
+    case FD_COLUMN_BOOL:
+        memcpy(at, &u8, sizeof u8);
+        break;
+    case FD_COLUMN_INDEX:
+    case FD_COLUMN_TEXT:
+    case FD_COLUMN_U32:
+        memcpy(at, &u32, sizeof u32);
+        break;
+    case FD_COLUMN_U64:
+    case FD_COLUMN_I64:
+    case FD_COLUMN_DOUBLE:
+        memcpy(at, &value, sizeof value);
+        break;
+    }
+}

@@ -1,0 +1,268 @@
+#include "trace/trace_merge.h"
+
+#include "trace/context_merge.h"
+
+#include <string.h>
+
+typedef fd_merge_ids maps;
+
+const char *
+fd_merge_run_id(const fd_trace *trace, const fd_trace_rank *rank)
+{
+    for (uint32_t i = 0; i < rank->meta.count; i++) {
+        if (strcmp(fd_trace_text(trace, rank->meta.list[i].key), "run_id")
+            == 0) {
+            return fd_trace_text(trace, rank->meta.list[i].json);
+        }
+    }
+    return "";
+}
+
+static fd_status
+check_ranks(const fd_trace *into, const fd_trace *from, const char *name,
+            const fd_trace_rank *rank, fd_error *error)
+{
+    for (uint32_t i = 0; i < into->ranks.count; i++) {
+        const fd_trace_rank *other = &into->ranks.list[i];
+        const char *run = fd_merge_run_id(from, rank);
+        const char *other_run = fd_merge_run_id(into, other);
+        if (other->rank == rank->rank) {
+            return fd_fail(error, FD_ECONFLICT,
+                           "%s: rank %u is there already (recording %.8s, "
+                           "this one is %.8s): give one of them",
+                           name, rank->rank, other->id, rank->id);
+        }
+        if (run[0] != '\0' && other_run[0] != '\0'
+            && strcmp(run, other_run) != 0) {
+            return fd_fail(error, FD_ECONFLICT,
+                           "%s: rank %u belongs to run %s, the others to run "
+                           "%s: merge one run at a time",
+                           name, rank->rank, run, other_run);
+        }
+    }
+    return FD_OK;
+}
+
+static fd_status
+map_texts(fd_trace *into, const fd_trace *from, maps *m)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 1; i < from->texts.texts.count && status == FD_OK;
+         i++) {
+        status = fd_text_pool_add(&into->texts, fd_trace_text(from, i),
+                                  fd_text_pool_size(&from->texts, i),
+                                  &m->texts[i]);
+    }
+    return status;
+}
+
+static fd_status
+map_nodes(fd_trace *into, const fd_trace *from, maps *m)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 1; i < from->nodes.count && status == FD_OK; i++) {
+        fd_trace_node node = from->nodes.list[i];
+        node.ambiguous = false;
+        node.line = m->lineless ? 0 : node.line;
+        node.file = m->texts[node.file];
+        node.class_name = m->texts[node.class_name];
+        node.name = m->texts[node.name];
+        node.qualified = m->texts[node.qualified];
+        node.package = m->texts[node.package];
+        status = fd_trace_add_node(into, &node, &m->nodes[i]);
+    }
+    return status;
+}
+
+static fd_status
+map_modules(fd_trace *into, const fd_trace *from, maps *m)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 1; i < from->modules.count && status == FD_OK; i++) {
+        fd_trace_module module = from->modules.list[i];
+        module.parent = m->modules[module.parent];
+        module.name = m->texts[module.name];
+        module.class_name = m->texts[module.class_name];
+        status = fd_trace_add_module(into, &module, &m->modules[i]);
+    }
+    return status;
+}
+
+static fd_status
+map_contexts(fd_trace *into, const fd_trace *from, maps *m)
+{
+    uint32_t count = from->contexts.count;
+    fd_trace_context *contexts = fd_malloc(count * sizeof *contexts);
+    if (contexts == NULL) {
+        return FD_ENOMEM;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        contexts[i] = from->contexts.list[i];
+        contexts[i].node = m->nodes[contexts[i].node];
+        contexts[i].module = m->modules[contexts[i].module];
+    }
+    fd_status status = fd_graft(into, contexts, NULL, count, m->contexts);
+    fd_free(contexts);
+    return status;
+}
+
+fd_status
+fd_merge_shared(fd_trace *into, const fd_trace *from, fd_merge_ids *ids)
+{
+    ids->texts = fd_calloc(from->texts.texts.count + 1, sizeof *ids->texts);
+    ids->nodes = fd_calloc(from->nodes.count, sizeof *ids->nodes);
+    ids->modules = fd_calloc(from->modules.count, sizeof *ids->modules);
+    ids->contexts = fd_calloc(from->contexts.count, sizeof *ids->contexts);
+    if (ids->texts == NULL || ids->nodes == NULL || ids->modules == NULL
+        || ids->contexts == NULL) {
+        return FD_ENOMEM;
+    }
+    fd_status (*const parts[])(fd_trace *, const fd_trace *, maps *) = {
+        map_texts, map_nodes, map_modules, map_contexts};
+    fd_status status = FD_OK;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && status == FD_OK;
+         i++) {
+        status = parts[i](into, from, ids);
+    }
+    return status;
+}
+
+void
+fd_merge_ids_clear(fd_merge_ids *ids)
+{
+    fd_free(ids->texts);
+    fd_free(ids->nodes);
+    fd_free(ids->modules);
+    fd_free(ids->contexts);
+    *ids = (fd_merge_ids){.lineless = ids->lineless};
+}
+
+#define COPY(to, from, field)                                                 \
+    copy_list((void **)&(to)->field.list, &(to)->field.count,                 \
+              &(to)->field.room, (from)->field.list, (from)->field.count,     \
+              sizeof *(from)->field.list)
+
+static fd_status
+copy_list(void **list, uint32_t *count, uint32_t *room, const void *from,
+          uint32_t from_count, size_t size)
+{
+    *list = NULL;
+    *count = 0;
+    *room = 0;
+    if (from_count == 0) {
+        return FD_OK;
+    }
+    *list = fd_malloc(from_count * size);
+    if (*list == NULL) {
+        return FD_ENOMEM;
+    }
+    memcpy(*list, from, from_count * size);
+    *count = from_count;
+    *room = from_count;
+    return FD_OK;
+}
+
+static fd_status
+copy_rank(fd_trace_rank *to, const fd_trace_rank *from)
+{
+    fd_status status = COPY(to, from, figures);
+    status |= COPY(to, from, gpu);
+    status |= COPY(to, from, threads);
+    status |= COPY(to, from, open);
+    status |= COPY(to, from, latest);
+    status |= COPY(to, from, tops);
+    status |= COPY(to, from, events);
+    status |= COPY(to, from, record_ids);
+    status |= COPY(to, from, jobs);
+    status |= COPY(to, from, flows);
+    status |= COPY(to, from, gpu_events);
+    status |= COPY(to, from, meta);
+    status |= COPY(to, from, notes);
+    return status == FD_OK ? FD_OK : FD_ENOMEM;
+}
+
+static void
+renumber_rank(fd_trace_rank *rank, const maps *m)
+{
+    for (uint32_t i = 0; i < rank->figures.count; i++) {
+        fd_figure *figure = &rank->figures.list[i];
+        figure->context = m->contexts[figure->context];
+    }
+    for (uint32_t i = 0; i < rank->gpu.count; i++) {
+        rank->gpu.list[i].context = m->contexts[rank->gpu.list[i].context];
+    }
+    for (uint32_t i = 0; i < rank->gpu_events.count; i++) {
+        fd_trace_gpu_event *event = &rank->gpu_events.list[i];
+        event->context = m->contexts[event->context];
+    }
+    for (uint32_t i = 0; i < rank->threads.count; i++) {
+        fd_trace_thread *thread = &rank->threads.list[i];
+        thread->role = m->texts[thread->role];
+        thread->root = m->contexts[thread->root];
+    }
+    for (uint32_t i = 0; i < rank->open.count; i++) {
+        rank->open.list[i].context = m->contexts[rank->open.list[i].context];
+    }
+    for (uint32_t i = 0; i < rank->tops.count; i++) {
+        rank->tops.list[i].context = m->contexts[rank->tops.list[i].context];
+    }
+    for (uint32_t i = 0; i < rank->events.count; i++) {
+        fd_trace_event *event = &rank->events.list[i];
+        if (fd_event_has_context(event)) {
+            event->context = m->contexts[event->context];
+        }
+    }
+    for (uint32_t i = 0; i < rank->jobs.count; i++) {
+        fd_trace_job *job = &rank->jobs.list[i];
+        job->kind = m->texts[job->kind];
+        job->context = m->contexts[job->context];
+    }
+    for (uint32_t i = 0; i < rank->meta.count; i++) {
+        rank->meta.list[i].key = m->texts[rank->meta.list[i].key];
+        rank->meta.list[i].json = m->texts[rank->meta.list[i].json];
+    }
+    for (uint32_t i = 0; i < rank->notes.count; i++) {
+        rank->notes.list[i] = m->texts[rank->notes.list[i]];
+    }
+}
+
+static fd_status
+add_ranks(fd_trace *into, const fd_trace *from, const maps *m)
+{
+    for (uint32_t i = 0; i < from->ranks.count; i++) {
+        fd_trace_rank rank = from->ranks.list[i];
+        fd_status status = copy_rank(&rank, &from->ranks.list[i]);
+        if (status == FD_OK) {
+            renumber_rank(&rank, m);
+            status = fd_vector_push(&into->ranks, rank);
+        }
+        if (status != FD_OK) {
+            fd_trace_rank_clear(&rank);
+            return status;
+        }
+    }
+    return FD_OK;
+}
+
+fd_status
+fd_merge_add(fd_trace *into, const fd_trace *from, const char *name,
+             fd_error *error)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < from->ranks.count && status == FD_OK; i++) {
+        status = check_ranks(into, from, name, &from->ranks.list[i], error);
+    }
+    if (status != FD_OK) {
+        return status;
+    }
+    maps m = {.lineless = false};
+    status = fd_merge_shared(into, from, &m);
+    if (status == FD_OK) {
+        status = add_ranks(into, from, &m);
+    }
+    if (status != FD_OK) {
+        fd_fail(error, status, "%s: %s", name, fd_status_name(status));
+    }
+    fd_merge_ids_clear(&m);
+    return status;
+}

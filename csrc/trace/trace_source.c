@@ -1,0 +1,395 @@
+#include "trace/trace_source.h"
+
+#include "trace/reader/file_chunks.h"
+#include "trace/dump/dump_reader.h"
+#include "trace/trace_merge.h"
+#include "trace/reader/recording_reader.h"
+#include "trace/canonical_order.h"
+
+#include <cjson/cJSON.h>
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { HEAD = 64, LARGEST_MANIFEST = 64 << 20 };
+
+typedef struct candidate {
+    char *path; /* owned */
+    uint32_t world;
+} candidate;
+
+/* One directory being read. */
+typedef struct directory {
+    fd_trace *trace;
+    bool timeline; /* wanted */
+    FD_VECTOR(candidate) candidates;
+    FD_VECTOR(char *) notes; /* owned: what was left out */
+} directory;
+
+static fd_status
+read_head(const char *path, void *head, size_t room, size_t *size,
+          fd_error *error)
+{
+    int fd;
+    struct stat info;
+    *size = 0;
+    fd_status status = fd_open_to_read(path, &fd, &info, error);
+    if (status == FD_OK) {
+        *size = fd_read_at(fd, head, room, 0);
+        close(fd);
+    }
+    return status;
+}
+
+static fd_status
+open_file(fd_trace **trace, const char *path, bool timeline, fd_error *error)
+{
+    char head[HEAD] = "";
+    size_t size;
+    fd_status status = read_head(path, head, sizeof head, &size, error);
+    if (status != FD_OK) {
+        return status;
+    }
+    if (size == 0) {
+        return fd_fail(error, FD_EFORMAT, "%s: the file is empty", path);
+    }
+    if (fd_chunks_match(head, size)) {
+        return fd_reader_read(trace, path, timeline, error);
+    }
+    size_t at = 0;
+    while (at < size && isspace((unsigned char)head[at])) {
+        at++;
+    }
+    if (at < size && head[at] == '{') {
+        return fd_load(trace, path, error);
+    }
+    if (fd_chunks_match_spill(head, size)) {
+        return fd_fail(error, FD_EFORMAT,
+                       "%s: the side file of a recording: give the recording, "
+                       "which has its name without " FD_SPILL_SUFFIX,
+                       path);
+    }
+    return fd_fail(error, FD_EFORMAT,
+                   "%s: neither a recording (.fd) nor a dump (.json) of "
+                   "fastdispatch",
+                   path);
+}
+
+static fd_status
+leave_out(directory *d, const char *line)
+{
+    char *copy = fd_malloc(strlen(line) + 1);
+    if (copy == NULL) {
+        return FD_ENOMEM;
+    }
+    strcpy(copy, line);
+    fd_status status = fd_vector_push(&d->notes, copy);
+    if (status != FD_OK) {
+        fd_free(copy);
+    }
+    return status;
+}
+
+/* A file that cannot be read does not spoil the others. */
+static fd_status
+add_file(directory *d, const char *path)
+{
+    fd_trace *one = NULL;
+    fd_error error = {""};
+    fd_status status = open_file(&one, path, d->timeline, &error);
+    if (status == FD_OK) {
+        status = fd_merge_add(d->trace, one, path, &error);
+    }
+    fd_trace_free(one);
+    if (status != FD_OK && status != FD_ENOMEM) {
+        char line[sizeof error.text + 16];
+        snprintf(line, sizeof line, "left out: %s", error.text);
+        status = leave_out(d, line);
+    }
+    return status;
+}
+
+static bool
+join(char to[PATH_MAX], const char *folder, const char *name)
+{
+    int size = snprintf(to, PATH_MAX, "%s/%s", folder, name);
+    return size > 0 && size < PATH_MAX;
+}
+
+/* NULL without a manifest; one that cannot be read gets a note and is
+ * ignored. */
+static fd_status
+read_manifest(directory *d, const char *folder, cJSON **manifest)
+{
+    char path[PATH_MAX];
+    char line[PATH_MAX + 512];
+    fd_buffer text = {.bytes = NULL};
+    fd_error error = {""};
+    *manifest = NULL;
+    if (!join(path, folder, "manifest.json") || access(path, F_OK) != 0) {
+        return FD_OK;
+    }
+    fd_status status = fd_buffer_load(&text, path, LARGEST_MANIFEST, &error);
+    if (status == FD_OK && text.size > 0) {
+        *manifest = cJSON_ParseWithLength(text.bytes, text.size);
+    }
+    fd_buffer_clear(&text);
+    if (status == FD_OK && *manifest == NULL) {
+        fd_fail(&error, FD_EFORMAT, "%s: not valid JSON", path);
+    }
+    if (*manifest == NULL && status != FD_ENOMEM) {
+        snprintf(line, sizeof line,
+                 "left out: %s, all recordings beside it are read",
+                 error.text);
+        status = leave_out(d, line);
+    }
+    return status;
+}
+
+/* Whether this file is part of the run: true unless a valid manifest names
+ * other files only. */
+static bool
+is_named(const cJSON *manifest, const char *name)
+{
+    const cJSON *format = cJSON_GetObjectItemCaseSensitive(manifest, "format");
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(manifest, "ranks");
+    const cJSON *item;
+    if (!cJSON_IsArray(list) || !cJSON_IsString(format)
+        || strcmp(format->valuestring, "fastdispatch.run") != 0) {
+        return true;
+    }
+    bool names_any = false;
+    cJSON_ArrayForEach(item, list)
+    {
+        const cJSON *file = cJSON_GetObjectItemCaseSensitive(item, "file");
+        if (cJSON_IsString(file) && strcmp(file->valuestring, name) == 0) {
+            return true;
+        }
+        names_any = names_any || cJSON_IsString(file);
+    }
+    return !names_any;
+}
+
+static bool
+ends_with(const char *name, const char *suffix)
+{
+    size_t size = strlen(name);
+    size_t tail = strlen(suffix);
+    return size > tail && strcmp(name + size - tail, suffix) == 0;
+}
+
+/* Which of two recordings of one rank counts: the one that knew of more ranks
+ * (a launcher that spawned the ranks knows of none), then "rank00000.fd" before
+ * "rank00000.4711.fd", which a second process of the same rank wrote. */
+static int
+by_weight(const void *left, const void *right)
+{
+    const candidate *a = left;
+    const candidate *b = right;
+    if (a->world != b->world) {
+        return a->world > b->world ? -1 : 1;
+    }
+    size_t size_a = strlen(a->path);
+    size_t size_b = strlen(b->path);
+    return size_a != size_b ? (size_a < size_b ? -1 : 1)
+                            : strcmp(a->path, b->path);
+}
+
+/* Ranks that the recording knew of; 0 for what is no recording. */
+static uint32_t
+world_of(const char *path)
+{
+    fd_header header;
+    size_t size;
+    read_head(path, &header, sizeof header, &size, NULL);
+    return size == sizeof header && fd_chunks_match(header.magic, size)
+               ? header.world
+               : 0;
+}
+
+static fd_status
+add_candidate(directory *d, const char *path)
+{
+    char *copy = fd_malloc(strlen(path) + 1);
+    if (copy == NULL) {
+        return FD_ENOMEM;
+    }
+    strcpy(copy, path);
+    fd_status status = fd_vector_push(&d->candidates,
+                                      (candidate){copy, world_of(path)});
+    if (status != FD_OK) {
+        fd_free(copy);
+    }
+    return status;
+}
+
+static fd_status
+add_candidates(directory *d)
+{
+    fd_status status = FD_OK;
+    if (d->candidates.count > 0) {
+        qsort(d->candidates.list, d->candidates.count,
+              sizeof *d->candidates.list, by_weight);
+    }
+    for (uint32_t i = 0; i < d->candidates.count && status == FD_OK; i++) {
+        status = add_file(d, d->candidates.list[i].path);
+    }
+    return status;
+}
+
+static fd_status add_folder(directory *d, const char *folder, bool nested,
+                            fd_error *error);
+
+static fd_status
+add_entry(directory *d, const char *folder, const char *name, bool nested,
+          const cJSON *manifest, fd_error *error)
+{
+    char path[PATH_MAX];
+    struct stat info;
+    if (!join(path, folder, name) || stat(path, &info) != 0) {
+        return FD_OK;
+    }
+    if (S_ISDIR(info.st_mode)) {
+        return !nested && strncmp(name, "machine", 7) == 0
+                   ? add_folder(d, path, true, error)
+                   : FD_OK;
+    }
+    if (!ends_with(name, ".fd")) {
+        return FD_OK;
+    }
+    if (!is_named(manifest, name)) {
+        char line[PATH_MAX + 64];
+        snprintf(line, sizeof line,
+                 "left out: %s: not named in manifest.json, so of an earlier "
+                 "run",
+                 path);
+        return leave_out(d, line);
+    }
+    return add_candidate(d, path);
+}
+
+static fd_status
+add_folder(directory *d, const char *folder, bool nested, fd_error *error)
+{
+    struct dirent **entries;
+    int count = scandir(folder, &entries, NULL, alphasort);
+    if (count < 0) {
+        return fd_fail(error, FD_EIO, "%s: %s", folder, strerror(errno));
+    }
+    cJSON *manifest;
+    fd_status status = read_manifest(d, folder, &manifest);
+    for (int i = 0; i < count; i++) {
+        if (status == FD_OK) {
+            status = add_entry(d, folder, entries[i]->d_name, nested,
+                               manifest, error);
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    cJSON_Delete(manifest);
+    return status;
+}
+
+static fd_status
+add_notes(directory *d)
+{
+    fd_trace_rank *first = &d->trace->ranks.list[0];
+    for (uint32_t i = 1; i < d->trace->ranks.count; i++) {
+        fd_trace_rank *rank = &d->trace->ranks.list[i];
+        first = rank->rank < first->rank ? rank : first;
+    }
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < d->notes.count && status == FD_OK; i++) {
+        uint32_t id;
+        status = fd_text_pool_add(&d->trace->texts, d->notes.list[i],
+                                  strlen(d->notes.list[i]), &id);
+        if (status == FD_OK) {
+            status = fd_vector_push(&first->notes, id);
+        }
+    }
+    return status;
+}
+
+static fd_status
+open_directory(fd_trace **trace, const char *path, bool timeline,
+               fd_error *error)
+{
+    directory d = {.trace = fd_trace_new(), .timeline = timeline};
+    fd_status status = d.trace == NULL ? FD_ENOMEM
+                                       : add_folder(&d, path, false, error);
+    if (status == FD_OK) {
+        status = add_candidates(&d);
+    }
+    if (status == FD_OK && d.trace->ranks.count == 0) {
+        status = fd_fail(error, FD_EFORMAT, "%s: %s", path,
+                         d.notes.count > 0
+                             ? d.notes.list[0]
+                             : "no recording (*.fd) in this directory");
+    }
+    if (status == FD_OK) {
+        status = add_notes(&d);
+    }
+    for (uint32_t i = 0; i < d.notes.count; i++) {
+        fd_free(d.notes.list[i]);
+    }
+    fd_vector_clear(&d.notes);
+    for (uint32_t i = 0; i < d.candidates.count; i++) {
+        fd_free(d.candidates.list[i].path);
+    }
+    fd_vector_clear(&d.candidates);
+    if (status != FD_OK) {
+        fd_trace_free(d.trace);
+        d.trace = NULL;
+    }
+    *trace = d.trace;
+    return status;
+}
+
+static fd_status
+open_one(fd_trace **trace, const char *path, bool timeline, fd_error *error)
+{
+    struct stat info;
+    *trace = NULL;
+    if (stat(path, &info) != 0) {
+        return fd_fail(error, FD_EIO, "%s: %s", path, strerror(errno));
+    }
+    return S_ISDIR(info.st_mode) ? open_directory(trace, path, timeline, error)
+                                 : open_file(trace, path, timeline, error);
+}
+
+fd_status
+fd_source_open_all(fd_trace **trace, const char *const *paths, size_t count,
+                   bool timeline, fd_error *error)
+{
+    fd_trace *merged = fd_trace_new();
+    fd_status status = merged != NULL ? FD_OK : FD_ENOMEM;
+    for (size_t i = 0; i < count && status == FD_OK; i++) {
+        fd_trace *one;
+        status = open_one(&one, paths[i], timeline, error);
+        if (status == FD_OK) {
+            status = fd_merge_add(merged, one, paths[i], error);
+        }
+        fd_trace_free(one);
+    }
+    if (status == FD_OK) {
+        status = fd_trace_sort(merged);
+    }
+    if (status != FD_OK) {
+        fd_trace_free(merged);
+        merged = NULL;
+    }
+    *trace = merged;
+    return status;
+}
+
+fd_status
+fd_source_open(fd_trace **trace, const char *path, bool timeline,
+               fd_error *error)
+{
+    return fd_source_open_all(trace, &path, 1, timeline, error);
+}

@@ -1,0 +1,241 @@
+/* Every bound on memory, tiny. */
+#include "natives.h"
+
+#include "base/budget.h"
+#include "events/tools/timeline_check.h"
+#include "events/tools/timeline_cut.h"
+#include "events/stats/timeline_stats.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void
+restore(int *unused)
+{
+    (void)unused;
+    fd_budget_shrink(0);
+}
+
+#define SHRUNK CLEAN(restore) int shrunk __attribute__((unused)) = 0
+
+static void
+usual_or_less(void)
+{
+    SHRUNK;
+    EQUAL(fd_budget(1000), 1000);
+    fd_budget_shrink(300);
+    EQUAL(fd_budget(1000), 300);
+    EQUAL(fd_budget(200), 200);
+    fd_budget_shrink(0);
+    EQUAL(fd_budget(1000), 1000);
+}
+
+/* `count` numbers as the value of one argument: in a native trace they are
+ * twice as many bytes as here. */
+static void
+put_event(fd_buffer *to, int number, int count)
+{
+    fd_buffer_format(to,
+                     "%s{\"ph\":\"X\",\"pid\":%d,\"tid\":7,\"ts\":%d,"
+                     "\"dur\":1,\"name\":\"event %d\",\"args\":{\"v\":[0",
+                     number > 0 ? ",\n" : "", 1 + number % 3, 100 - number,
+                     number);
+    for (int i = 1; i < count; i++) {
+        fd_buffer_format(to, ",%d", i % 10);
+    }
+    fd_buffer_text(to, "]}}");
+}
+
+static void
+put_name(fd_buffer *to, int pid, int size)
+{
+    fd_buffer_format(to,
+                     ",\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,"
+                     "\"args\":{\"name\":\"",
+                     pid);
+    for (int i = 0; i < size; i++) {
+        fd_buffer_format(to, "%c", 'a' + pid);
+    }
+    fd_buffer_text(to, "\"}}");
+}
+
+/* Events, one of which has long arguments, and processes with long names. */
+static fd_status
+write_trace(int long_args, int long_name)
+{
+    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
+    fd_buffer_text(&text, "{\"traceEvents\":[");
+    for (int i = 0; i < 30; i++) {
+        put_event(&text, i, i == 11 ? long_args : i);
+    }
+    for (int pid = 1; pid <= 3; pid++) {
+        put_name(&text, pid, long_name);
+    }
+    fd_buffer_text(&text,
+                   ",\n{\"ph\":\"s\",\"id\":5,\"pid\":1,\"tid\":7,\"ts\":80,"
+                   "\"name\":\"f\"},\n{\"ph\":\"f\",\"id\":5,\"pid\":2,"
+                   "\"tid\":7,\"ts\":81,\"name\":\"f\",\"bp\":\"e\"}");
+    fd_buffer_text(&text, "],\"displayTimeUnit\":\"ns\",\"note\":\"text\"}");
+    return text.status == FD_OK
+               ? fixture_write("in.json", text.bytes, text.size)
+               : text.status;
+}
+
+static fd_status
+merge(const char *from, const char *to, bool sorted, fd_timeline_input *input)
+{
+    fd_timeline_request request = {.output = to, .sorted = sorted,
+                                   .align = FD_ALIGN_NONE};
+    *input = (fd_timeline_input){.path = from};
+    return fd_timeline_merge(&request, input, 1, NULL);
+}
+
+/* The merge with a budget, written as JSON without one. */
+static fd_status
+merged(size_t budget, const char *to, bool sorted, fd_timeline_input *input,
+       fd_buffer *text)
+{
+    fd_timeline_input unused;
+    text->size = 0;
+    fd_budget_shrink(budget);
+    fd_status status = merge("in.json", to, sorted, input);
+    fd_budget_shrink(0);
+    if (status == FD_OK) {
+        status = merge(to, "back.json", false, &unused);
+    }
+    if (status == FD_OK) {
+        status = fixture_read("back.json", text);
+    }
+    fd_buffer_bytes(text, "", 1);
+    return status == FD_OK ? text->status : status;
+}
+
+/* One event that is larger than the budget of the sorter in a native trace,
+ * and with `sorted` process names that are: the result is the usual one. */
+static void
+records_larger_than_the_budget(void)
+{
+    static const char *const outputs[] = {"to.pftrace", "to.json"};
+    SHRUNK;
+    OK(write_trace(1800, 3000));
+    for (int i = 0; i < 2; i++) {
+        CLEAN(fd_buffer_clear) fd_buffer usual = {.bytes = NULL};
+        CLEAN(fd_buffer_clear) fd_buffer tiny = {.bytes = NULL};
+        fd_timeline_input input;
+        OK(merged(0, outputs[i], true, &input, &usual));
+        OK(merged(4096, outputs[i], true, &input, &tiny));
+        EQUAL(input.lost, 0);
+        EQUAL(input.native.skipped, 0);
+        SAME(tiny.bytes, usual.bytes);
+    }
+}
+
+static bool
+reports(const fd_timeline_input *input)
+{
+    const fd_perfetto_counts *native = &input->native;
+    return input->lost > 0 || native->skipped > 0 || native->aside > 0;
+}
+
+/* With any budget, either nothing is missing or something is counted. (Once
+ * each: there are thousands of allocations.) */
+static void
+merges_with_any_budget(void)
+{
+    static const char *const outputs[] = {"to.pftrace", "to.json"};
+    SHRUNK;
+    OK(write_trace(200, 90));
+    for (int i = 0; i < 4; i++) {
+        CLEAN(fd_buffer_clear) fd_buffer usual = {.bytes = NULL};
+        CLEAN(fd_buffer_clear) fd_buffer tiny = {.bytes = NULL};
+        fd_timeline_input input;
+        OK(merged(0, outputs[i / 2], i % 2, &input, &usual));
+        for (size_t budget = 64; budget < 6000; budget += budget / 7) {
+            fd_status status = merged(budget, outputs[i / 2], i % 2, &input,
+                                      &tiny);
+            CHECK(status == FD_OK || status == FD_EFORMAT
+                  || check_refused());
+            if (status == FD_OK && !reports(&input)) {
+                SAME(strstr(tiny.bytes, "traceEvents"),
+                     strstr(usual.bytes, "traceEvents"));
+            }
+        }
+    }
+}
+
+/* The same for a native trace that is read or copied. */
+static void
+natives_with_any_budget(void)
+{
+    static const char *const outputs[] = {"to.pftrace", "to.json"};
+    fd_timeline_input input;
+    SHRUNK;
+    OK(write_trace(200, 90));
+    OK(merge("in.json", "whole.pftrace", false, &input));
+    CHECK(rename("whole.pftrace", "in.json") == 0);
+    for (int i = 0; i < 2; i++) {
+        CLEAN(fd_buffer_clear) fd_buffer usual = {.bytes = NULL};
+        CLEAN(fd_buffer_clear) fd_buffer tiny = {.bytes = NULL};
+        OK(merged(0, outputs[i], false, &input, &usual));
+        for (size_t budget = 64; budget < 6000; budget += budget / 7) {
+            fd_status status = merged(budget, outputs[i], false, &input,
+                                      &tiny);
+            CHECK(status == FD_OK || status == FD_EFORMAT
+                  || check_refused());
+            if (status == FD_OK && !reports(&input)) {
+                SAME(strstr(tiny.bytes, "traceEvents"),
+                     strstr(usual.bytes, "traceEvents"));
+            }
+        }
+    }
+}
+
+static fd_status
+figures(uint64_t *events)
+{
+    fd_stats stats;
+    fd_stats_request request = {.align = FD_ALIGN_NONE};
+    fd_timeline_input input = {.path = "in.json"};
+    fd_status status = fd_timeline_stats(&request, &input, 1, &stats, NULL);
+    *events = status == FD_OK ? stats.ranks.list[0].events : 0;
+    fd_stats_clear(&stats);
+    return status;
+}
+
+static fd_status
+check_and_cut(void)
+{
+    fd_check check;
+    fd_cut cut;
+    fd_check_request to_check = {.most_records = 0};
+    fd_cut_request to_cut = {.path = "in.json", .output = "cut.json",
+                             .from = 5, .to = FD_CUT_TO_END};
+    fd_status status = fd_timeline_check_file("in.json", &to_check, &check,
+                                              NULL);
+    fd_status second = fd_timeline_cut(&to_cut, &cut, NULL);
+    return status == FD_ENOMEM || second == FD_ENOMEM ? FD_ENOMEM : FD_OK;
+}
+
+/* Nothing fails on the way; and where the text fits, no event is lost. */
+static void
+figures_with_any_budget(void)
+{
+    uint64_t usual;
+    uint64_t events;
+    SHRUNK;
+    OK(write_trace(200, 90));
+    OK(figures(&usual));
+    EQUAL(usual, 32);
+    for (size_t budget = 64; budget < 6000; budget += budget / 7) {
+        fd_budget_shrink(budget);
+        fd_status status = figures(&events);
+        CHECK(status == FD_OK || budget < 200 || check_refused());
+        CHECK(status != FD_OK || budget < 1000 || events == usual);
+        OK(check_and_cut());
+        fd_budget_shrink(0);
+    }
+}
+
+RUN(TEST(usual_or_less), TEST(records_larger_than_the_budget),
+    ONCE(merges_with_any_budget), ONCE(natives_with_any_budget),
+    ONCE(figures_with_any_budget))

@@ -1,0 +1,119 @@
+#include "check.h"
+
+#include "clocks/ping.h"
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static const uint8_t TOKEN[FD_PING_TOKEN] = "0123456789abcde";
+
+typedef struct bench {
+    fd_ping_answerer *answerer;
+    int asks;
+} bench;
+
+static void
+bench_clear(bench *b)
+{
+    fd_ping_answerer_close(b->answerer);
+    if (b->asks >= 0) {
+        close(b->asks);
+    }
+}
+
+static fd_status
+bench_open(bench *b)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    uint16_t port = 0;
+    *b = (bench){.asks = -1};
+    fd_status status = fd_ping_answerer_open(&b->answerer, "127.0.0.1", TOKEN,
+                                             &port, NULL);
+    to.sin_port = htons(port);
+    b->asks = socket(AF_INET, SOCK_DGRAM, 0);
+    return status != FD_OK
+                   || connect(b->asks, (struct sockaddr *)&to, sizeof to) == 0
+               ? status
+               : FD_EIO;
+}
+
+/* The size of the answer; -1 if only the valid question that follows has one. */
+static ssize_t
+ask(const bench *b, const void *text, size_t size, uint8_t answer[64])
+{
+    uint8_t good[FD_PING_QUESTION];
+    struct pollfd polled = {b->asks, POLLIN, 0};
+    memcpy(good, TOKEN, FD_PING_TOKEN);
+    memcpy(good + FD_PING_TOKEN, "goodgood", 8);
+    send(b->asks, text, size, 0);
+    send(b->asks, good, sizeof good, 0);
+    ssize_t got = -1;
+    for (;;) {
+        poll(&polled, 1, -1);
+        ssize_t more = recv(b->asks, answer, 64, 0);
+        if (more == FD_PING_ANSWER && memcmp(answer, "goodgood", 8) == 0) {
+            return got;
+        }
+        got = more;
+    }
+}
+
+static void
+a_question_is_answered(void)
+{
+    CLEAN(bench_clear) bench b;
+    uint8_t question[FD_PING_QUESTION];
+    uint8_t answer[64];
+    OK(bench_open(&b));
+    memcpy(question, TOKEN, FD_PING_TOKEN);
+    memcpy(question + FD_PING_TOKEN, "12345678", 8);
+    int64_t before = fd_ping_now();
+    send(b.asks, question, sizeof question, 0);
+    EQUAL(recv(b.asks, answer, sizeof answer, 0), FD_PING_ANSWER);
+    int64_t time;
+    memcpy(&time, answer + 8, sizeof time);
+    CHECK(memcmp(answer, "12345678", 8) == 0);
+    CHECK(before <= time && time <= fd_ping_now());
+}
+
+static void
+nothing_else_is(void)
+{
+    CLEAN(bench_clear) bench b;
+    uint8_t question[2 * FD_PING_QUESTION] = {0};
+    uint8_t answer[64];
+    OK(bench_open(&b));
+    memcpy(question, TOKEN, FD_PING_TOKEN);
+    for (size_t size = 0; size < sizeof question; size++) {
+        if (size != FD_PING_QUESTION) {
+            EQUAL(ask(&b, question, size, answer), -1);
+        }
+    }
+    for (int i = 0; i < FD_PING_TOKEN * 8; i++) {
+        question[i / 8] ^= (uint8_t)(1 << i % 8);
+        EQUAL(ask(&b, question, FD_PING_QUESTION, answer), -1);
+        question[i / 8] ^= (uint8_t)(1 << i % 8);
+    }
+}
+
+/* The thread stops reading for a while, and answers again. */
+static void
+a_flood_passes(void)
+{
+    CLEAN(bench_clear) bench b;
+    uint8_t answer[64];
+    OK(bench_open(&b));
+    for (int i = 0; i < 20; i++) {
+        for (int k = 0; k < 100; k++) {
+            send(b.asks, "garbage", 7, 0);
+        }
+        usleep(12000); /* the socket has room again */
+    }
+    EQUAL(ask(&b, "garbage", 7, answer), -1);
+}
+
+RUN(ONCE(a_question_is_answered), ONCE(nothing_else_is), ONCE(a_flood_passes))

@@ -1,0 +1,92 @@
+#include "check.h"
+
+#include "clocks/ping_socket.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static void
+close_fd(int *fd)
+{
+    if (*fd >= 0) {
+        close(*fd);
+    }
+}
+
+static void
+of_one_address(void)
+{
+    CLEAN(close_fd) int fd = -1;
+    uint16_t port = 0;
+    struct sockaddr_in own;
+    socklen_t size = sizeof own;
+    OK(fd_ping_socket_bind(&fd, "127.0.0.1", &port, NULL));
+    CHECK(getsockname(fd, (struct sockaddr *)&own, &size) == 0);
+    EQUAL(own.sin_family, AF_INET);
+    EQUAL(own.sin_addr.s_addr, htonl(INADDR_LOOPBACK));
+    EQUAL(ntohs(own.sin_port), port);
+    CHECK(port != 0);
+    CHECK((fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0);
+    CHECK((fcntl(fd, F_GETFL) & O_NONBLOCK) != 0);
+}
+
+static void
+no_address_is_all(void)
+{
+    const char *const all[] = {"0.0.0.0", "0", "::", "::ffff:0.0.0.0"};
+    const char *const none[] = {"", "localhost", "127.0.0.1:9", "fe80::zz"};
+    for (size_t i = 0; i < 4; i++) {
+        fd_error error = {""};
+        int fd = 0;
+        uint16_t port;
+        STATUS(fd_ping_socket_bind(&fd, all[i], &port, &error), FD_EINVAL);
+        EQUAL(fd, -1);
+        CHECK(strstr(error.text, "every address of this host") != NULL);
+        STATUS(fd_ping_socket_bind(&fd, none[i], &port, &error), FD_EINVAL);
+        CHECK(strstr(error.text, "a numeric address is needed") != NULL);
+        STATUS(fd_ping_socket_connect(&fd, none[i], 9, &error), FD_EINVAL);
+        EQUAL(fd, -1);
+    }
+}
+
+/* From the range that is reserved for documentation. */
+static void
+an_address_of_another_host(void)
+{
+    fd_error error = {""};
+    int fd = 0;
+    uint16_t port;
+    STATUS(fd_ping_socket_bind(&fd, "192.0.2.1", &port, &error), FD_EIO);
+    CHECK(strstr(error.text, "no clock can be offered at 192.0.2.1: ")
+          != NULL);
+    EQUAL(fd, -1);
+}
+
+/* Datagrams from other ports are not received. */
+static void
+hears_whom_it_is_connected_to(void)
+{
+    CLEAN(close_fd) int one = -1;
+    CLEAN(close_fd) int other = -1;
+    CLEAN(close_fd) int asks = -1;
+    uint16_t port = 0;
+    uint16_t elsewhere = 0;
+    char byte = 0;
+    struct sockaddr_in own;
+    socklen_t size = sizeof own;
+    OK(fd_ping_socket_bind(&one, "127.0.0.1", &port, NULL));
+    OK(fd_ping_socket_bind(&other, "127.0.0.1", &elsewhere, NULL));
+    OK(fd_ping_socket_connect(&asks, "127.0.0.1", port, NULL));
+    CHECK(getsockname(asks, (struct sockaddr *)&own, &size) == 0);
+    sendto(other, "x", 1, 0, (struct sockaddr *)&own, size);
+    EQUAL(recv(asks, &byte, 1, MSG_DONTWAIT), -1);
+    EQUAL(sendto(one, "y", 1, 0, (struct sockaddr *)&own, size), 1);
+    EQUAL(recv(asks, &byte, 1, 0), 1);
+    EQUAL(byte, 'y');
+}
+
+RUN(TEST(of_one_address), TEST(no_address_is_all),
+    TEST(an_address_of_another_host), ONCE(hears_whom_it_is_connected_to))

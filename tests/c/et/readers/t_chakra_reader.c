@@ -1,0 +1,147 @@
+#include "traces.h"
+
+#include "et/readers/chakra_fields.h"
+#include "et/readers/chakra_reader.h"
+#include "fixtures.h"
+
+#include <string.h>
+
+/* Read back, it is what was written. */
+static void
+round_trip(const char *name)
+{
+    CLEAN(fd_et_clear) fd_et et;
+    CLEAN(fd_et_clear) fd_et again = {.rank = -1};
+    fd_et_format format;
+    OK(traces_loaded(&et));
+    et.nodes.list[4].flags |= FD_ET_GPU | FD_ET_TIMED;
+    et.nodes.list[4].start_ns = 1234567;
+    et.nodes.list[4].dur_ns = 2345;
+    et.nodes.list[4].self_ns = 345;
+    et.nodes.list[4].stream = -7;
+    et.nodes.list[4].device = 3;
+    et.rank = 3;
+    et.world = 4;
+    OK(fd_et_save(&et, name, false, NULL));
+    OK(fd_et_load(&again, name, FD_ET_ALL_KINDS, &format, NULL));
+    EQUAL(format, FD_ET_CHAKRA);
+    EQUAL(again.rank, 3);
+    EQUAL(again.world, 4);
+    EQUAL(again.pid, 7);
+    EQUAL(again.groups.count, 1);
+    EQUAL(again.nodes.count, et.nodes.count);
+    EQUAL(again.edges.count, et.edges.count);
+    for (uint32_t i = 0; i < et.nodes.count; i++) {
+        const fd_et_node *a = &et.nodes.list[i];
+        const fd_et_node *b = &again.nodes.list[i];
+        EQUAL(a->id, b->id);
+        EQUAL(a->parent, b->parent);
+        EQUAL(a->type, b->type);
+        EQUAL(a->rf_id, b->rf_id);
+        EQUAL(a->seq, b->seq);
+        EQUAL(a->stream, b->stream);
+        EQUAL(a->device, b->device);
+        EQUAL(a->start_ns, b->start_ns);
+        EQUAL(a->dur_ns, b->dur_ns);
+        EQUAL(a->self_ns, b->self_ns);
+        EQUAL(a->flags | FD_ET_WRITTEN, b->flags);
+        SAME(fd_et_text(&et, a->name), fd_et_text(&again, b->name));
+        SAME(fd_et_text(&et, a->in.values), fd_et_text(&again, b->in.values));
+    }
+    for (uint32_t i = 0; i < et.edges.count; i++) {
+        EQUAL(et.edges.list[i].from, again.edges.list[i].from);
+        EQUAL(et.edges.list[i].to, again.edges.list[i].to);
+        EQUAL(et.edges.list[i].kinds, again.edges.list[i].kinds);
+    }
+}
+
+static void
+plain(void)
+{
+    round_trip("a.et");
+}
+
+static void
+packed(void)
+{
+    round_trip("a.et.gz");
+}
+
+/* Files of others: kinds of attributes we do not write, deps one by one. */
+static void
+foreign(void)
+{
+    CLEAN(fd_buffer_clear) fd_buffer file = {.bytes = NULL};
+    CLEAN(fd_buffer_clear) fd_buffer node = {.bytes = NULL};
+    CLEAN(fd_buffer_clear) fd_buffer attr = {.bytes = NULL};
+    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
+    CLEAN(fd_et_clear) fd_et again = {.rank = -1};
+    fd_et_format format;
+    double half = 0.5;
+    fd_buffer_bytes(&file, "\0", 1); /* an empty head */
+    fd_proto_number(&node, FD_CHAKRA_ID, 4);
+    fd_proto_number(&node, FD_CHAKRA_DATA_DEPS, 5);
+    fd_proto_number(&node, FD_CHAKRA_DATA_DEPS, 99);
+    fd_proto_number(&node, FD_CHAKRA_DURATION, 6);
+    fd_proto_text(&attr, FD_CHAKRA_ATTR_NAME, "half");
+    fd_proto_fixed(&attr, FD_CHAKRA_DOUBLE, &half);
+    fd_proto_message(&node, FD_CHAKRA_ATTR, &attr);
+    fd_proto_text(&attr, FD_CHAKRA_ATTR_NAME, "rf_id");
+    fd_proto_text(&attr, FD_CHAKRA_STRING, "wrong");
+    fd_proto_message(&node, FD_CHAKRA_ATTR, &attr);
+    char size = (char)node.size;
+    fd_buffer_bytes(&file, &size, 1);
+    fd_buffer_bytes(&file, node.bytes, node.size);
+    fd_buffer_bytes(&file, "\x02\x08\x05", 3); /* node 5 */
+    OK(file.status);
+    OK(node.status);
+    OK(attr.status);
+    OK(fixture_write("a.et", file.bytes, file.size));
+    OK(fd_et_load(&et, "a.et", FD_ET_ALL_KINDS, &format, NULL));
+    EQUAL(et.nodes.count, 2);
+    EQUAL(et.faults.renumbered, 2); /* 4 waits for 5 */
+    EQUAL(et.faults.dangling, 1);
+    EQUAL(et.faults.wrong, 1);
+    EQUAL(traces_edge(&et, 1, 2), 1U << FD_ET_GIVEN);
+    EQUAL(et.nodes.list[1].self_ns, 6000);
+    OK(fd_et_save(&et, "b.et", false, NULL));
+    OK(fd_et_load(&again, "b.et", FD_ET_ALL_KINDS, &format, NULL));
+    EQUAL(again.attrs.count, 1);
+    CHECK(memcmp(&again.attrs.list[0].number, &half, sizeof half) == 0);
+}
+
+static void
+cut_short(void)
+{
+    CLEAN(fd_et_clear) fd_et et;
+    CLEAN(fd_buffer_clear) fd_buffer file = {.bytes = NULL};
+    OK(traces_loaded(&et));
+    OK(fd_et_save(&et, "a.et", false, NULL));
+    OK(fixture_read("a.et", &file));
+    for (size_t size = 200; size < file.size; size += 91) {
+        CLEAN(fd_et_clear) fd_et part = {.rank = -1};
+        fd_et_format format;
+        OK(fixture_write("b.et", file.bytes, size));
+        fd_status status = fd_et_load(&part, "b.et", FD_ET_ALL_KINDS, &format,
+                                      NULL);
+        if (part.nodes.count == 0) { /* no node is left: that is an error */
+            STATUS(status, FD_EFORMAT);
+            continue;
+        }
+        OK(status);
+        CHECK(part.nodes.count < 10);
+        CHECK(part.faults.lost == 1);
+        CHECK(strstr(part.faults.trouble, "cut short at byte") != NULL);
+    }
+}
+
+static void
+known(void)
+{
+    CHECK(fd_et_is_chakra("\0", 1));
+    CHECK(fd_et_is_chakra("\x02\x0A\x00", 3));
+    CHECK(!fd_et_is_chakra("{\"nodes\": []}", 13));
+    CHECK(!fd_et_is_chakra("", 0));
+}
+
+RUN(TEST(plain), TEST(packed), TEST(foreign), TEST(cut_short), TEST(known))

@@ -1,0 +1,88 @@
+#include "check.h"
+
+#include "et/readers/et_operands.h"
+
+#include <string.h>
+
+#define HEAD(kind, number) ((uint64_t)(kind) | (uint64_t)(number) << 32)
+
+static fd_status
+put(fd_et *et, const uint64_t *words, size_t count, fd_et_io *io)
+{
+    static const uint32_t tensors[] = {5, 8};
+    static const uint32_t storages[] = {6, 6};
+    return fd_et_put_operands(et, (fd_words){words, words + count},
+                              (fd_operand_ids){tensors, storages}, NULL, io);
+}
+
+/* A matrix of floats on cuda:1. */
+#define TENSOR                                                                \
+    HEAD(FD_OPERAND_TENSOR, 2) | 6 << 8 | 1 << 16 | 1 << 24, 0x1000, 0x2000,  \
+        4, 6, 2, 3, 3, 1
+
+static void
+lists_like_pytorch(void)
+{
+    double half = 0.5;
+    double nan = 0.0 / 0.0;
+    uint64_t bits[2];
+    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
+    fd_et_io io = {0, 0, 0, 0};
+    memcpy(&bits[0], &half, sizeof half);
+    memcpy(&bits[1], &nan, sizeof nan);
+    const uint64_t words[] = {
+        TENSOR, HEAD(FD_OPERAND_LIST, 2), TENSOR, HEAD(FD_OPERAND_INT, 0),
+        (uint64_t)-3, HEAD(FD_OPERAND_DOUBLE, 0), bits[0],
+        HEAD(FD_OPERAND_DOUBLE, 0), bits[1], HEAD(FD_OPERAND_BOOL, 1),
+        HEAD(FD_OPERAND_NONE, 0), HEAD(FD_OPERAND_TEXT, 2),
+        '"' | '\n' << 8, HEAD(FD_OPERAND_DEVICE, 0) | 0xffU << 24,
+        HEAD(FD_OPERAND_OTHER, 40), 1, HEAD(FD_OPERAND_UNDEFINED, 0), 9};
+    OK(put(&et, words, sizeof words / sizeof *words, &io));
+    SAME(fd_et_text(&et, io.values),
+         "[[5,6,4,6,4,\"cuda:1\"],[[8,6,4,6,4,\"cuda:1\"],-3],0.5,\"nan\","
+         "true,\"<None>\",\"\\\"\\n\",\"cpu\",\"<Object>\",[0,0,0,0,0,\"\"]]");
+    SAME(fd_et_text(&et, io.shapes),
+         "[[2,3],[[2,3],[]],[],[],[],[],[],[],[],[]]");
+    SAME(fd_et_text(&et, io.strides),
+         "[[3,1],[[3,1],[]],[],[],[],[],[],[],[],[]]");
+    SAME(fd_et_text(&et, io.types),
+         "[\"Tensor(float)\",\"GenericList[Tensor(float),Int]\",\"Double\","
+         "\"Double\",\"Bool\",\"None\",\"String\",\"Device\",\"Object\","
+         "\"Tensor(nullptr (uninitialized))\"]");
+}
+
+/* Whatever the words are, the lists are JSON. */
+static void
+damaged_words(void)
+{
+    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
+    fd_et_io io = {0, 0, 0, 0};
+    const uint64_t cut[] = {TENSOR};
+    OK(put(&et, cut, 5, &io));
+    SAME(fd_et_text(&et, io.values), "[[]]");
+    const uint64_t unknown[] = {HEAD(FD_OPERAND_NONE, 0), 77, 3};
+    OK(put(&et, unknown, 3, &io));
+    SAME(fd_et_text(&et, io.values), "[\"<None>\",[]]");
+    const uint64_t short_list[] = {HEAD(FD_OPERAND_LIST, 900),
+                                   HEAD(FD_OPERAND_BOOL, 0)};
+    OK(put(&et, short_list, 2, &io));
+    SAME(fd_et_text(&et, io.values), "[[false]]");
+    uint64_t deep[40];
+    for (int i = 0; i < 40; i++) {
+        deep[i] = HEAD(FD_OPERAND_LIST, 1);
+    }
+    OK(put(&et, deep, 40, &io));
+    CHECK(strlen(fd_et_text(&et, io.values)) < 200);
+}
+
+static void
+no_operands(void)
+{
+    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
+    fd_et_io io = {0, 0, 0, 0};
+    OK(fd_et_put_operands(&et, (fd_words){NULL, NULL},
+                          (fd_operand_ids){NULL, NULL}, NULL, &io));
+    SAME(fd_et_text(&et, io.values), "[]");
+}
+
+RUN(TEST(lists_like_pytorch), TEST(damaged_words), TEST(no_operands))

@@ -1,0 +1,181 @@
+#include "traces.h"
+
+#include "fixtures.h"
+
+#include "et/readers/from_recording.h"
+#include "recording/operator_log.h"
+
+#include <string.h>
+
+/* A tensor of one float. */
+static void
+tensor(fixture *f, uint64_t address)
+{
+    const uint64_t words[] = {FD_OPERAND_TENSOR | 6 << 8 | UINT64_C(0xff) << 24,
+                              address, address + 8, 0, 1};
+    for (int i = 0; i < 5; i++) {
+        OK(fd_vector_push(&f->main->ops.words, words[i]));
+    }
+}
+
+static fd_op_call *
+begin(fixture *f, const char *schema, int64_t sequence, uint32_t scope)
+{
+    fd_recording *r = f->recording;
+    fixture_work(10);
+    fd_op_call what = {
+        .start = check_clock_now(),
+        .id = check_clock_now(),
+        .sequence = sequence,
+        .forward_thread = scope == 1,
+        .torch_thread = 1,
+        .flags = scope << FD_OP_CALL_SCOPE_SHIFT,
+        .schema = fd_strings_add(&r->strings, schema, strlen(schema)),
+    };
+    return fd_op_calls_begin(f->main, &what, schema, 1);
+}
+
+static void
+end(fixture *f, const char *schema)
+{
+    fixture_work(10);
+    fd_op_calls_end(f->main, schema, check_clock_now());
+}
+
+/* linear(a) -> b, in it mm; then mm's backward, which nobody saw end. */
+static void
+record(fixture *f, const char *path)
+{
+    static const char linear[] = "aten::linear";
+    static const char mm[] = "aten::mm.out";
+    OK(fixture_open(f, path, 4));
+    tensor(f, 0x100);
+    begin(f, linear, 0, 0);
+    tensor(f, 0x100);
+    begin(f, mm, 0, 0);
+    tensor(f, 0x200);
+    end(f, mm);
+    tensor(f, 0x200);
+    end(f, linear);
+    tensor(f, 0x200);
+    begin(f, "MmBackward0", 0, 1);
+    fd_recording_schema(f->recording, mm, "aten::mm.out(Tensor self) -> Tensor");
+    fd_recording_note(f->recording, "process_groups",
+                      "[{\"pg_name\":\"0\",\"ranks\":[0,1],\"group_size\":2}]");
+    fixture_stop(f);
+}
+
+static const fd_et_node *
+find(const fd_et *et, uint64_t id)
+{
+    uint32_t place = fd_et_place(et, id);
+    return place != 0 ? &et->nodes.list[place - 1] : NULL;
+}
+
+static void
+nodes_of_a_recording(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
+    record(&f, "a.fd");
+    OK(fd_et_from_recording(&et, "a.fd", NULL, NULL));
+    EQUAL(et.nodes.count, 5);
+    const fd_et_node *linear = find(&et, 5);
+    const fd_et_node *mm = find(&et, 6);
+    const fd_et_node *backward = find(&et, 9);
+    CHECK(linear != NULL && mm != NULL && backward != NULL);
+    SAME(fd_et_text(&et, linear->name), "aten::linear");
+    SAME(fd_et_text(&et, mm->name), "aten::mm");
+    SAME(fd_et_text(&et, mm->schema), "aten::mm.out(Tensor self) -> Tensor");
+    EQUAL(linear->parent_id, 2);
+    EQUAL(mm->parent_id, 5);
+    EQUAL(mm->dur_ns, 10);
+    EQUAL(linear->dur_ns, 30);
+    SAME(fd_et_text(&et, linear->in.values), "[[3,4,0,1,4,\"cpu\"]]");
+    SAME(fd_et_text(&et, linear->out.values), "[[7,8,0,1,4,\"cpu\"]]");
+    EQUAL(mm->out.values, linear->out.values);
+    EQUAL(backward->fw_parent, 6);
+    EQUAL(backward->flags & FD_ET_TIMED, 0);
+    EQUAL(et.groups.count, 1);
+    EQUAL(et.finished, true);
+    OK(fd_et_complete(&et, FD_ET_ALL_KINDS));
+}
+
+/* linear was 40 ticks on stream 3 of device 1, mm ten of them; nothing was timed
+ * of the backward. */
+static void
+kernels_of_a_recording(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
+    OK(fixture_open(&f, "g.fd", 4));
+    tensor(&f, 0x100);
+    fd_op_call *linear = begin(&f, "aten::linear", 0, 0);
+    fd_op_call *mm = begin(&f, "aten::mm", 0, 0);
+    CHECK((linear != NULL && mm != NULL) || check_refused());
+    if (linear == NULL || mm == NULL) {
+        return;
+    }
+    linear->gpu_launch = linear->start + 1;
+    linear->gpu_start = linear->start + 100;
+    linear->gpu_ticks = 40;
+    mm->gpu_launch = mm->start + 1;
+    mm->gpu_start = linear->gpu_start + 20;
+    mm->gpu_ticks = 10;
+    linear->gpu_device = mm->gpu_device = 1;
+    linear->gpu_stream = mm->gpu_stream = 4;
+    end(&f, "aten::mm");
+    end(&f, "aten::linear");
+    fixture_stop(&f);
+    int64_t begun = (int64_t)linear->start;
+    OK(fd_et_from_recording(&et, "g.fd", NULL, NULL));
+    OK(fd_et_complete(&et, FD_ET_ALL_KINDS));
+    /* 2 thread, 3 tensor, 4 storage, 5 linear, then its launch, mm, mm's, and
+     * linear's second one. */
+    EQUAL(et.nodes.count, 7);
+    static const struct {
+        uint64_t id;
+        uint64_t parent;
+        int64_t after; /* the begin of linear */
+        int64_t dur;
+    } kernels[] = {{6, 5, 100, 20}, {8, 7, 120, 10}, {9, 5, 130, 10}};
+    const fd_et_node *call = traces_find(&et, 5);
+    for (int i = 0; i < 3; i++) {
+        const fd_et_node *node = traces_find(&et, kernels[i].id);
+        EQUAL(node->flags, FD_ET_GPU | FD_ET_TIMED);
+        EQUAL(node->parent_id, kernels[i].parent);
+        EQUAL(node->start_ns - call->start_ns, kernels[i].after);
+        EQUAL(node->dur_ns, kernels[i].dur);
+        EQUAL(node->device, 1);
+        EQUAL(node->stream, 3);
+        SAME(fd_et_attr_text(&et, node, "fd_timing"), "cuda_event");
+    }
+    const fd_et_node *second = traces_find(&et, 9);
+    SAME(fd_et_text(&et, second->name), "fastdispatch interval: aten::linear");
+    EQUAL(second->in.values, call->in.values);
+    EQUAL((int64_t)fd_et_attr_of(&et, second, "fd_launch_ns")->number
+              - call->start_ns,
+          (int64_t)(mm->start + mm->ticks) - begun);
+    EQUAL(traces_edge(&et, 5, 6), 1 << FD_ET_LAUNCH);
+    EQUAL(traces_edge(&et, 6, 8), 1 << FD_ET_STREAM);
+    EQUAL(traces_edge(&et, 8, 9), 1 << FD_ET_STREAM);
+    EQUAL(traces_edge(&et, 7, 9), 1 << FD_ET_LAUNCH);
+}
+
+static void
+what_is_no_such_recording(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
+    CLEAN(fd_et_clear) fd_et none = {.rank = -1};
+    fd_error error = {""};
+    OK(fixture_open(&f, "b.fd", 4));
+    fixture_stop(&f);
+    fd_status status = fd_et_from_recording(&et, "b.fd", NULL, &error);
+    CHECK(status == FD_EFORMAT || check_refused());
+    CHECK(check_refused() || strstr(error.text, "et=True") != NULL);
+    CHECK(fd_et_from_recording(&none, "nowhere.fd", NULL, &error) != FD_OK);
+}
+
+RUN(ABSORBS(nodes_of_a_recording), ABSORBS(kernels_of_a_recording),
+    ABSORBS(what_is_no_such_recording))

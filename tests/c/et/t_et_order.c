@@ -1,0 +1,98 @@
+#include "traces.h"
+
+#include "et/et_order.h"
+
+#include <string.h>
+
+static fd_status
+make(fd_et *et, uint32_t nodes, const fd_et_edge *edges, size_t count)
+{
+    *et = (fd_et){.rank = -1};
+    for (uint32_t i = 0; i < nodes; i++) {
+        fd_et_node *node = fd_et_add(et);
+        if (node == NULL) {
+            return FD_ENOMEM;
+        }
+        node->id = 10 + i;
+        node->parent_id = i == 0 ? 10 : 10 + i - 1;
+    }
+    fd_status status = fd_et_finish(et);
+    for (size_t i = 0; i < count && status == FD_OK; i++) {
+        status = fd_vector_push(&et->edges, edges[i]);
+    }
+    fd_et_sort_edges(et);
+    return status;
+}
+
+static void
+kept(void)
+{
+    static const fd_et_edge edges[] = {{0, 1, 1}, {1, 2, 1}};
+    CLEAN(fd_et_clear) fd_et et;
+    OK(make(&et, 3, edges, 2));
+    OK(fd_et_arrange(&et));
+    EQUAL(et.nodes.list[2].id, 12);
+    EQUAL(et.faults.renumbered, 0);
+}
+
+/* 2 has to come before 1: all get new ids, and what refers to them follows. */
+static void
+renumbered(void)
+{
+    static const fd_et_edge edges[] = {{2, 1, 1}, {0, 2, 1}, {1, 3, 1}};
+    CLEAN(fd_et_clear) fd_et et;
+    OK(make(&et, 4, edges, 3));
+    et.nodes.list[3].fw_parent = 12;
+    et.nodes.list[1].fw_parent = 999;
+    OK(fd_et_arrange(&et));
+    EQUAL(et.faults.renumbered, 4);
+    EQUAL(et.faults.cycles, 0);
+    EQUAL(et.nodes.list[1].parent, 3); /* once 12, child of 11 */
+    EQUAL(et.nodes.list[3].fw_parent, 2);
+    EQUAL(et.nodes.list[2].fw_parent, 0);
+    EQUAL(traces_edge(&et, 1, 2), 1);
+    EQUAL(traces_edge(&et, 2, 3), 1);
+    EQUAL(traces_edge(&et, 3, 4), 1);
+    EQUAL(fd_et_place(&et, 4), 4);
+    EQUAL(fd_et_place(&et, 13), 0);
+}
+
+/* The least certain edge of a cycle goes; what is not in it stays. */
+static void
+cycles(void)
+{
+    static const fd_et_edge edges[] = {{0, 1, 1U << FD_ET_ORDER},
+                                       {1, 2, 1U << FD_ET_ORDER},
+                                       {2, 1, 1U << FD_ET_DATA},
+                                       {2, 3, 1U << FD_ET_DATA},
+                                       {4, 3, 1U << FD_ET_SYNC},
+                                       {3, 4, 1U << FD_ET_LAUNCH}};
+    CLEAN(fd_et_clear) fd_et et;
+    OK(make(&et, 5, edges, 6));
+    OK(fd_et_arrange(&et));
+    EQUAL(et.faults.cycles, 2);
+    EQUAL(et.faults.cut[FD_ET_DATA], 1);
+    EQUAL(et.faults.cut[FD_ET_SYNC], 1);
+    EQUAL(et.edges.count, 4);
+    EQUAL(et.faults.renumbered, 0);
+    CHECK(strstr(et.faults.cycle, "of order, data; dropped the edge from 12")
+          != NULL);
+}
+
+static void
+many(void)
+{
+    CLEAN(fd_et_clear) fd_et et;
+    uint32_t order[200];
+    OK(make(&et, 200, NULL, 0));
+    for (uint32_t i = 0; i < 199; i++) {
+        OK(fd_et_add_edge(&et, i + 1, i, FD_ET_GIVEN));
+    }
+    fd_et_sort_edges(&et);
+    OK(fd_et_sort_order(&et, order));
+    for (uint32_t i = 0; i < 200; i++) {
+        EQUAL(order[i], 199 - i);
+    }
+}
+
+RUN(TEST(kept), TEST(renumbered), TEST(cycles), TEST(many))

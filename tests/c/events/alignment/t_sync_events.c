@@ -1,0 +1,212 @@
+#include "check.h"
+
+#include "events/alignment/sync_events.h"
+
+#include <string.h>
+
+static fd_status
+take(fd_timeline_sync *sync, const char *const *texts, size_t count)
+{
+    fd_status status = FD_OK;
+    for (size_t i = 0; i < count && status == FD_OK; i++) {
+        fd_scan scan = {.at = NULL};
+        fd_timeline_event event;
+        fd_scan_begin(&scan, texts[i], texts[i] + strlen(texts[i]));
+        status = fd_timeline_event_scan(&scan, &event) == FD_SCAN_OK
+                     ? fd_timeline_sync_event(sync, &event)
+                     : FD_EINVAL;
+        fd_scan_clear(&scan);
+    }
+    return status;
+}
+
+#define SLICE(name, ts, args)                                                 \
+    "{\"ph\":\"X\",\"name\":\"" name "\",\"ts\":" #ts                         \
+    ",\"dur\":2,\"args\":{" args "}}"
+#define DIMS(n) "\"Input Dims\":[[" #n "]]"
+
+static void
+collectives(void)
+{
+    CLEAN(fd_timeline_sync_clear) fd_timeline_sync sync = {.has_boot = false};
+    static const char *const texts[] = {
+        SLICE("gloo:all_reduce", 9, DIMS(3)),
+        SLICE("gloo:all_reduce", 5, DIMS(3)), /* threads are in any order */
+        SLICE("gloo:all_reduce", 6, DIMS(4)),
+        SLICE("gloo:broadcast", 1, DIMS(3)),
+        SLICE("nccl:all_reduce", 1, ""), /* the launch */
+        SLICE("ncclDevKernel_AllReduce_Sum_f32", 7,
+              "\"Process Group Name\":\"3\",\"Seq\":41"),
+        "{\"ph\":\"b\",\"name\":\"gloo:barrier\",\"ts\":2}",
+        "{\"ph\":\"e\",\"name\":\"gloo:barrier\",\"ts\":4}",
+        "{\"ph\":\"b\",\"name\":\"gloo:barrier\",\"ts\":2}",
+        "{\"ph\":\"e\",\"name\":\"gloo:all_reduce\",\"ts\":4}",
+        "{\"ph\":\"X\",\"name\":\"gloo:barrier\",\"ts\":\"x\",\"dur\":1}",
+        "{\"ph\":\"X\",\"name\":\"gloo:barrier\",\"ts\":1,\"dur\":-1}",
+        "{\"ph\":\"X\",\"name\":\"gloo:barrier\",\"ts\":1}",
+        "{\"name\":7}",
+    };
+    OK(take(&sync, texts, sizeof texts / sizeof *texts));
+    OK(fd_timeline_sync_settle(&sync, 100));
+    EQUAL(sync.begun_count, 1); /* a barrier without its end */
+    EQUAL(sync.parts.count, 5);
+    uint32_t twice = 0;
+    uint32_t certain = 0;
+    for (uint32_t i = 0; i < 5; i++) {
+        const fd_clock_part *part = &sync.parts.list[i];
+        EQUAL(part->end - part->begin, 2000);
+        if (part->total == 2) {
+            EQUAL(part->begin, part->order == 0 ? 5000 : 9000);
+            twice++;
+        }
+        certain += part->total == 0 && part->order == 41;
+    }
+    EQUAL(twice, 2);
+    EQUAL(certain, 1);
+}
+
+#define PART(phase, lane, ts, name)                                           \
+    "{\"ph\":\"" #phase "\"," lane ",\"ts\":" #ts name "}"
+#define REDUCE ",\"name\":\"gloo:all_reduce\""
+
+static void
+ends_of_their_own(void)
+{
+    CLEAN(fd_timeline_sync_clear) fd_timeline_sync sync = {.has_boot = false};
+    static const char *const texts[] = {
+        PART(B, "\"tid\":1", 10, REDUCE),
+        PART(B, "\"tid\":1", 11, ",\"name\":\"inside\""),
+        PART(B, "\"tid\":2", 11, ",\"name\":\"beside\""),
+        PART(b, "\"id\":1", 20, REDUCE),
+        PART(b, "\"id\":2", 21, REDUCE),
+        PART(E, "\"tid\":2", 22, ""),
+        PART(E, "\"tid\":1", 23, ""),
+        PART(e, "\"id\":1", 24, REDUCE),
+        PART(E, "\"tid\":1", 25, ""),
+        PART(E, "\"tid\":1", 26, ""),
+        PART(e, "\"id\":2", 27, REDUCE),
+    };
+    static const int64_t times[][2] = {{10, 25}, {20, 24}, {21, 27}};
+    OK(take(&sync, texts, sizeof texts / sizeof *texts));
+    OK(fd_timeline_sync_settle(&sync, 100));
+    EQUAL(sync.begun_count, 0);
+    EQUAL(sync.parts.count, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        EQUAL(sync.parts.list[i].begin, times[i][0] * 1000);
+        EQUAL(sync.parts.list[i].end, times[i][1] * 1000);
+    }
+}
+
+/* A receive that is told by the range of the back end inside, and another
+ * around a collective. */
+static void
+messages_in_pairs(void)
+{
+    CLEAN(fd_timeline_sync_clear) fd_timeline_sync sync = {.has_boot = false};
+    static const char *const texts[] = {
+        PART(B, "\"tid\":1", 5, ",\"name\":\"c10d::send\",\"args\":{"
+             "\"Concrete Inputs\":[\"\",\"\",\"1\",\"7\"]}"),
+        PART(B, "\"tid\":2", 6, ",\"name\":\"c10d::recv_\",\"args\":{"
+             "\"Concrete Inputs\":[\"\",\"\",\"2\",\"7\"]}"),
+        PART(B, "\"tid\":2", 7, ",\"name\":\"gloo:recv\""),
+        PART(E, "\"tid\":1", 8, ""),
+        PART(B, "\"tid\":2", 9, ",\"name\":\"inside\""),
+        PART(E, "\"tid\":2", 10, ""),
+        PART(E, "\"tid\":2", 11, ""),
+        PART(E, "\"tid\":2", 12, ""),
+        PART(B, "\"tid\":2", 13, ",\"name\":\"gloo:recv\""), /* of nobody */
+        PART(E, "\"tid\":2", 14, ""),
+        PART(B, "\"tid\":2", 40, ",\"name\":\"recv\",\"args\":{\"peer\":3}"),
+        PART(B, "\"tid\":2", 41, REDUCE),
+        PART(E, "\"tid\":2", 43, ""),
+        PART(E, "\"tid\":2", 44, ""),
+        PART(B, "\"tid\":2", 50, ",\"name\":\"recv\",\"args\":{\"peer\":4}"),
+        PART(E, "\"tid\":2", 49, ""), /* before it began */
+    };
+    OK(take(&sync, texts, sizeof texts / sizeof *texts));
+    OK(fd_timeline_sync_settle(&sync, 100));
+    EQUAL(sync.begun_count, 0);
+    EQUAL(sync.parts.count, 1);
+    EQUAL(sync.parts.list[0].end, 43000);
+    EQUAL(sync.messages.count, 3);
+    const fd_timeline_message *list = sync.messages.list;
+    CHECK(list[0].peer == 1 && !list[0].received && list[0].time == 5000);
+    CHECK(list[1].peer == 2 && list[1].received && list[1].time == 11000);
+    CHECK(list[2].peer == 3 && list[2].received && list[2].time == 44000);
+}
+
+static void
+messages(void)
+{
+    CLEAN(fd_timeline_sync_clear) fd_timeline_sync sync = {.has_boot = false};
+    static const char *const texts[] = {
+        SLICE("c10d::send", 5, "\"Concrete Inputs\":[\"\",\"\",\"1\",\"7\"]"),
+        SLICE("c10d::recv_", 8, "\"Concrete Inputs\":[\"\",\"\",\"2\",\"7\"]"),
+        SLICE("gloo:recv", 9, ""),
+        SLICE("gloo:recv", 20, ""), /* of nobody */
+        SLICE("c10d::send", 5, "\"Concrete Inputs\":[\"\"]"),
+        SLICE("c10d::send", 5, "\"Concrete Inputs\":7"),
+        SLICE("send_forward", 30, "\"peer\":3,\"micro_batch\":2"),
+        SLICE("recv_forward", 40, "\"peer\":3,\"micro_batch\":2"),
+        SLICE("recv_forward", 50, "\"peer\":-3"),
+        SLICE("recv_forward", 60, ""),
+    };
+    OK(take(&sync, texts, sizeof texts / sizeof *texts));
+    OK(fd_timeline_sync_settle(&sync, 100));
+    EQUAL(sync.messages.count, 4);
+    const fd_timeline_message *list = sync.messages.list;
+    CHECK(list[0].peer == 1 && !list[0].received && list[0].time == 5000);
+    CHECK(list[1].peer == 2 && list[1].received && list[1].time == 11000);
+    CHECK(list[2].peer == 3 && !list[2].received && list[2].time == 30000);
+    CHECK(list[3].peer == 3 && list[3].received && list[3].time == 42000);
+    CHECK(list[2].tag == list[3].tag && list[3].total == 1);
+}
+
+static fd_span
+span(const char *text)
+{
+    return (fd_span){text, text + strlen(text)};
+}
+
+static void
+members(void)
+{
+    CLEAN(fd_timeline_sync_clear) fd_timeline_sync sync = {.has_boot = false};
+    OK(fd_timeline_sync_member(&sync, span("host_name"), span("\"a\"")));
+    OK(fd_timeline_sync_member(
+        &sync, span("clock"),
+        span("{\"boot_id\":\"ab\",\"boottime_ns\":-7,\"pings\":[[0,1,-2,3],"
+             "[9],[0,4,5,6]]}")));
+    SAME(sync.host, "a");
+    SAME(sync.boot_id, "ab");
+    CHECK(sync.has_boot && sync.boottime_ns == -7);
+    EQUAL(sync.pings.count, 2);
+    EQUAL(sync.pings.list[0].ping.answered, -2);
+    EQUAL(sync.pings.list[1].ping.received, 6);
+    OK(fd_timeline_sync_member(&sync, span("clock"), span("{\"pings\":7}")));
+    CHECK(!sync.has_boot && sync.pings.count == 0);
+    OK(fd_timeline_sync_member(&sync, span("clock"), span("7")));
+}
+
+/* Two ranks that thin out differently keep common ones. */
+static void
+thinning(void)
+{
+    CLEAN(fd_timeline_sync_clear) fd_timeline_sync sync = {.has_boot = false};
+    static const char *const one[] = {SLICE("gloo:all_reduce", 1, ""),
+                                      SLICE("send", 1, "\"peer\":3")};
+    for (int i = 0; i < 100; i++) {
+        OK(take(&sync, one, 2));
+    }
+    OK(fd_timeline_sync_settle(&sync, 30));
+    EQUAL(sync.parts.count, 25);
+    EQUAL(sync.messages.count, 25);
+    for (uint32_t i = 0; i < 25; i++) {
+        EQUAL(sync.parts.list[i].order, 4 * i);
+        EQUAL(sync.parts.list[i].total, 100);
+        EQUAL(sync.messages.list[i].order, 4 * i);
+    }
+}
+
+RUN(TEST(collectives), TEST(ends_of_their_own), TEST(messages_in_pairs),
+    TEST(messages), TEST(members), TEST(thinning))

@@ -1,0 +1,43 @@
+#include "check.h"
+
+#include "events/readers/perfetto_args.h"
+
+#include <locale.h>
+#include <string.h>
+
+static void
+values(void)
+{
+    static const struct {
+        const char *bytes;
+        size_t size;
+        const char *text;
+    } cases[] = {
+        {"\x52\x01n\x10\x01", 5, "\"n\":true"},
+        {"\x52\x01n\x20\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01", 14,
+         "\"n\":-1"},
+        {"\x52\x01n\x29\0\0\0\0\0\0\xF8\x3F", 12, "\"n\":1.5"},
+        {"\x52\x01n\x29\0\0\0\0\0\0\xF0\x3F", 12, "\"n\":1.0"},
+        {"\x52\x01n\x29\0\0\0\0\0\0\xF0\x7F", 12, "\"n\":null"},
+        {"\x52\x01n\x32\x01\"", 6, "\"n\":\"\\\"\""},
+        {"\x52\x01n\x38\x1F", 5, "\"n\":\"0x1f\""},
+        {"\x52\x01n", 3, "\"n\":null"},
+        {"\x08\x05\x10\x00", 4, "\"\":false"}, /* a name never said */
+        {"\x52\x01n\x42\x02\x08\x01", 7, "\"n\":{}"},
+        {"\x52\x01n\x5A\x05\x52\x01m\x18\x07\x5A\x03\x52\x01k", 15,
+         "\"n\":{\"m\":7,\"k\":null}"},
+        {"\x52\x01n\x62\x02\x20\x01\x62\x02\x20\x02", 11, "\"n\":[1,2]"},
+    };
+    fd_perfetto_tables tables = {.has_base = false};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+        fd_proto_field note = {.bytes = cases[i].bytes,
+                               .size = cases[i].size};
+        fd_perfetto_arg(&tables, NULL, &note, true, &to);
+        fd_buffer_bytes(&to, "", 1);
+        OK(to.status);
+        SAME(to.bytes, cases[i].text);
+    }
+}
+
+RUN(TEST(values))

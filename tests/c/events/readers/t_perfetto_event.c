@@ -1,0 +1,70 @@
+#include "check.h"
+
+#include "events/readers/perfetto_event.h"
+
+#include <string.h>
+
+static fd_status
+text_of(fd_perfetto_tables *tables, const char *bytes, size_t size,
+        fd_buffer *to)
+{
+    bool any = false;
+    uint64_t uuid = 9;
+    fd_proto_field message = {.bytes = bytes, .size = size};
+    fd_perfetto_event event = {.tables = tables, .time = 1234567,
+                               .message = &message, .any = &any, .to = to};
+    fd_status status = fd_perfetto_event_read(&event, &uuid);
+    event.track = status == FD_OK ? fd_perfetto_track_of(tables, uuid, &status)
+                                  : NULL;
+    status = status == FD_OK ? fd_perfetto_event_put(&event) : status;
+    fd_buffer_bytes(to, "", 1);
+    return status == FD_OK ? to->status : status;
+}
+
+static void
+on_and_beside_threads(void)
+{
+    static const struct {
+        const char *bytes;
+        size_t size;
+        fd_perfetto_track_kind kind;
+        const char *text;
+    } cases[] = {
+        {"\x48\x01\xBA\x01\x01" "a", 6, FD_PERFETTO_THREAD,
+         "\n{\"ph\":\"B\",\"pid\":3,\"tid\":4,\"ts\":1234.567,"
+         "\"name\":\"a\"}"},
+        {"\x48\x01\xBA\x01\x01" "a", 6, FD_PERFETTO_OTHER,
+         "\n{\"ph\":\"b\",\"pid\":3,\"ts\":1234.567,"
+         "\"id2\":{\"local\":\"0x9\"},\"cat\":\"lane x\",\"name\":\"a\"}"},
+        {"\x48\x02", 2, FD_PERFETTO_OTHER,
+         "\n{\"ph\":\"e\",\"pid\":3,\"ts\":1234.567,"
+         "\"id2\":{\"local\":\"0x9\"},\"cat\":\"lane x\",\"name\":\"a\"}"},
+        {"\x48\x02", 2, FD_PERFETTO_OTHER, ""},
+        {"\x48\x03", 2, FD_PERFETTO_PROCESS,
+         "\n{\"ph\":\"i\",\"pid\":3,\"ts\":1234.567,\"s\":\"p\"}"},
+        {"\x48\x04\xF0\x01\x05", 5, FD_PERFETTO_COUNTS,
+         "\n{\"ph\":\"C\",\"pid\":3,\"ts\":1234.567,\"name\":\"lane\","
+         "\"args\":{\"x\":5}}"},
+        {"\x32\x04\x10\x73\x30\x11", 6, FD_PERFETTO_THREAD,
+         "\n{\"ph\":\"s\",\"pid\":3,\"tid\":4,\"ts\":1234.567,"
+         "\"id\":\"0x11\"}"},
+    };
+    CLEAN(fd_perfetto_tables_clear) fd_perfetto_tables t = {.has_base = false};
+    fd_status status = FD_OK;
+    fd_perfetto_track *track = fd_perfetto_track_of(&t, 9, &status);
+    OK(status);
+    track->has_pid = true;
+    track->pid = 3;
+    track->tid = 4;
+    uint32_t name = fd_perfetto_keep_text(&t, "lane x", 6, &status);
+    OK(status);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+        t.tracks.list[0].kind = cases[i].kind;
+        t.tracks.list[0].name = cases[i].kind == FD_PERFETTO_THREAD ? 0 : name;
+        OK(text_of(&t, cases[i].bytes, cases[i].size, &to));
+        SAME(to.bytes, cases[i].text);
+    }
+}
+
+RUN(TEST(on_and_beside_threads))

@@ -1,0 +1,84 @@
+#include "check.h"
+
+#include "events/recorded/perfetto_fields.h"
+#include "streams/protobuf.h"
+#include "events/readers/perfetto_texts.h"
+
+#include <string.h>
+
+static fd_span
+span(const char *text)
+{
+    return (fd_span){text, text + strlen(text)};
+}
+
+static bool
+is(const fd_buffer *to, const char *bytes, size_t size)
+{
+    return to->size == size && memcmp(to->bytes, bytes, size) == 0;
+}
+
+static void
+texts_once(void)
+{
+    CLEAN(fd_perfetto_texts_clear) fd_perfetto_texts texts = {.scratch = {NULL, 0, 0, FD_OK}};
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    OK(fd_perfetto_text(&texts.names, span("a"), 10, 23, &to));
+    OK(fd_perfetto_text(&texts.names, span("b"), 10, 23, &to));
+    OK(fd_perfetto_text(&texts.names, span("a"), 10, 23, &to));
+    OK(fd_perfetto_text(&texts.names, span(""), 10, 23, &to));
+    CHECK(is(&to, "\x50\x01\x50\x02\x50\x01\xBA\x01\x00", 9));
+    fd_span said = fd_perfetto_spell(&texts, span("\"x\\n\""));
+    OK(texts.scratch.status);
+    EQUAL(fd_span_size(said), 2);
+    EQUAL(said.from[1], '\n');
+}
+
+/* {name_iid 1, value}, each a field 4 of an event. */
+static void
+every_kind_of_value(void)
+{
+    CLEAN(fd_perfetto_texts_clear) fd_perfetto_texts texts = {.scratch = {NULL, 0, 0, FD_OK}};
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    OK(fd_perfetto_notes(&texts, span("{\"a\":7,\"a\":true,\"a\":\"s\","
+                                      "\"a\":null,\"a\":{},\"a\":[1,[]]}"),
+                         &to));
+    CHECK(is(&to,
+             "\x22\x04\x08\x01\x20\x07" "\x22\x04\x08\x01\x10\x01"
+             "\x22\x05\x08\x01\x32\x01s" "\x22\x02\x08\x01"
+             "\x22\x06\x08\x01\x42\x02\x08\x01"
+             "\x22\x0C\x08\x01\x62\x02\x20\x01\x62\x04\x42\x02\x08\x02",
+             6 + 6 + 7 + 4 + 8 + 14));
+}
+
+static void
+numbers_are_exact(void)
+{
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    static const struct {
+        const char *text;
+        const char *bytes;
+        size_t size;
+        bool known;
+    } cases[] = {
+        {"-1", "\x08\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01", 11, true},
+        {"9223372036854775807", "\x08\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x7F", 10,
+         true},
+        {"1.5", "\x11\0\0\0\0\0\0\xF8\x3F", 9, true},
+        {"1e0", "\x11\0\0\0\0\0\0\xF0\x3F", 9, true},
+        {"9223372036854775808", "", 0, false},
+        {"", "", 0, false},
+        {"abce", "", 0, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        to.size = 0;
+        EQUAL(fd_perfetto_number(span(cases[i].text), 1, 2, &to),
+              cases[i].known);
+        OK(to.status);
+        CHECK(to.size == cases[i].size
+              && (to.size == 0
+                  || memcmp(to.bytes, cases[i].bytes, to.size) == 0));
+    }
+}
+
+RUN(TEST(texts_once), TEST(every_kind_of_value), TEST(numbers_are_exact))

@@ -1,0 +1,278 @@
+#include "check.h"
+#include "timelines.h"
+
+#include "profile/totals.h"
+#include "events/recorded/chrome_export.h"
+#include "export/exporters.h"
+
+#include <string.h>
+
+static fd_status
+export_as(const fd_trace *trace, const fd_export_options *options,
+          fd_buffer *to, fd_error *error)
+{
+    fd_status status = fd_exporter_find("chrome")->write(trace, options, to,
+                                                         error);
+    fd_buffer_bytes(to, "", 1);
+    return status != FD_OK ? status : to->status;
+}
+
+static void
+the_whole_file_of_one_rank(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    OK(fixture_timeline(&trace, true));
+    OK(export_as(trace, &(fd_export_options){.rank = 1}, &to, NULL));
+#define ROW "\"pid\":2,\"tid\":200001,"
+#define WORK ROW "\"id2\":{\"local\":\"0x"
+    char *head_end = strstr(to.bytes, "\"traceEvents\"");
+    CHECK(head_end != NULL);
+    SAME(head_end,
+         "\"traceEvents\":[\n"
+         "{\"ph\":\"M\",\"pid\":2,\"tid\":0,\"name\":\"process_name\","
+         "\"args\":{\"name\":\"rank 1\"}},\n"
+         "{\"ph\":\"M\",\"pid\":2,\"tid\":0,\"name\":\"process_sort_index\","
+         "\"args\":{\"sort_index\":1}},\n"
+         "{\"ph\":\"M\",\"pid\":2,\"tid\":279999,\"name\":\"thread_name\","
+         "\"args\":{\"name\":\"Time by phase\"}},\n"
+         "{\"ph\":\"M\",\"pid\":2,\"tid\":279999,"
+         "\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":200000}},\n"
+         "{\"ph\":\"X\",\"pid\":2,\"tid\":279999,\"ts\":1.000,\"dur\":0.030,"
+         "\"name\":\"phase: forward\",\"cat\":\"phase\"},\n"
+         "{\"ph\":\"X\",\"pid\":2,\"tid\":279999,\"ts\":1.030,\"dur\":0.060,"
+         "\"name\":\"phase: other\",\"cat\":\"phase\"},\n"
+         "{\"ph\":\"M\",\"pid\":2,\"tid\":200000,\"name\":\"thread_name\","
+         "\"args\":{\"name\":\"Steps\"}},\n"
+         "{\"ph\":\"M\",\"pid\":2,\"tid\":200000,"
+         "\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":200000}},\n"
+         "{\"ph\":\"X\",\"pid\":2,\"tid\":200000,\"ts\":1.000,\"dur\":0.090,"
+         "\"name\":\"step 0\",\"cat\":\"step\"},\n"
+         "{\"ph\":\"b\"," WORK "0\"},\"ts\":1.005,\"name\":\"gloo\","
+         "\"cat\":\"async\"},\n"
+         "{\"ph\":\"e\"," WORK "0\"},\"ts\":1.025,\"name\":\"gloo\","
+         "\"cat\":\"async\"},\n"
+         "{\"ph\":\"b\"," WORK "3\"},\"ts\":1.015,\"name\":\"gloo\","
+         "\"cat\":\"async\"},\n"
+         "{\"ph\":\"e\"," WORK "3\"},\"ts\":1.050,\"name\":\"gloo\","
+         "\"cat\":\"async\"},\n"
+         "{\"ph\":\"M\"," ROW "\"name\":\"thread_name\","
+         "\"args\":{\"name\":\"main\"}},\n"
+         "{\"ph\":\"M\"," ROW "\"name\":\"thread_sort_index\","
+         "\"args\":{\"sort_index\":200001}},\n"
+         "{\"ph\":\"X\"," ROW "\"ts\":1.000,\"dur\":0.100,\"name\":\"train\","
+         "\"cat\":\"train.py\",\"args\":{\"open\":true}},\n"
+         "{\"ph\":\"X\"," ROW "\"ts\":1.010,\"dur\":0.030,"
+         "\"name\":\"forward\",\"cat\":\"train.py\"},\n"
+         "{\"ph\":\"X\"," ROW "\"ts\":1.020,\"dur\":0.010,"
+         "\"name\":\"aten::mm\",\"cat\":\"op\"},\n"
+         "{\"ph\":\"X\"," ROW "\"ts\":1.060,\"dur\":0.040,"
+         "\"name\":\"\\\"open\\\"\",\"cat\":\"train.py\","
+         "\"args\":{\"open\":true}}\n"
+         "]}\n");
+}
+
+static void
+numbers_of_torch_profiler(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    OK(fixture_timeline(&trace, true));
+    OK(fd_vector_push(&trace->ranks.list[1].record_ids,
+                      (fd_trace_record){1, UINT64_C(1) << 40}));
+    OK(export_as(trace, &(fd_export_options){.rank = 1}, &to, NULL));
+    CHECK(strstr(to.bytes,
+                 "\"name\":\"aten::mm\",\"cat\":\"op\","
+                 "\"args\":{\"Record function id\":1099511627776}}")
+          != NULL);
+}
+
+static void
+durations_in_names(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    OK(fixture_timeline(&trace, true));
+    OK(export_as(trace,
+                 &(fd_export_options){.rank = FD_ALL_RANKS,
+                                      .durations = FD_DURATIONS_NAME},
+                 &to, NULL));
+    CHECK(strstr(to.bytes, "\"name\":\"aten::mm (10 ns)\"") != NULL);
+    CHECK(strstr(to.bytes, "\"name\":\"step 0 (90 ns)\"") != NULL);
+}
+
+/* Across hosts by the wall clock, which is 2000 ns later there. */
+static void
+ranks_of_other_hosts(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    OK(fixture_timeline(&trace, false));
+    OK(export_as(trace, &(fd_export_options){.rank = FD_ALL_RANKS}, &to,
+                 NULL));
+    CHECK(strstr(to.bytes, "\"pid\":2,\"tid\":200000,\"ts\":2.000") != NULL);
+    CHECK(strstr(to.bytes, "\"pid\":1,\"tid\":100000,\"ts\":0.000") != NULL);
+}
+
+/* Nothing is before 0, whoever was first. */
+static void
+a_later_rank_that_started_first(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    OK(fixture_timeline(&trace, true));
+    trace->ranks.list[1].start.boottime_ns = 4200;
+    OK(export_as(trace, &(fd_export_options){.rank = FD_ALL_RANKS}, &to,
+                 NULL));
+    CHECK(strstr(to.bytes, "\"pid\":2,\"tid\":200000,\"ts\":0.000") != NULL);
+    CHECK(strstr(to.bytes, "\"pid\":1,\"tid\":100000,\"ts\":0.800") != NULL);
+    CHECK(strstr(to.bytes, "\"baseTimeNanoseconds\":899200,") != NULL);
+}
+
+static fd_status
+add_job_and_interval(const fd_trace *trace, fd_trace_rank *rank)
+{
+    uint32_t forward = fixture_find(trace, "forward");
+    uint32_t mm = fixture_find(trace, "aten::mm");
+    uint32_t job = 0;
+    uint32_t call = 0;
+    for (uint32_t i = 0; i < rank->events.count; i++) {
+        const fd_trace_event *event = &rank->events.list[i];
+        job = event->kind == FD_EVENT_CALL && event->context == forward ? i : job;
+        call = event->kind == FD_EVENT_CALL && event->context == mm ? i : call;
+    }
+    fd_status status = fd_vector_push(
+        &rank->jobs, ((fd_trace_job){.context = forward, .duration = 30}));
+    if (status == FD_OK) {
+        rank->events.list[job].kind = FD_EVENT_JOB;
+        rank->events.list[job].context = 0;
+        status = fd_vector_push(&rank->flows,
+                                ((fd_trace_flow){.from = call, .to = job}));
+    }
+    return status != FD_OK ? status
+                           : fd_vector_push(&rank->gpu_events,
+                                            ((fd_trace_gpu_event){.host = 25,
+                                                                  .start = 40,
+                                                                  .duration = 10,
+                                                                  .context = mm}));
+}
+
+/* Its clock is 5 us behind and loses a third. */
+static void
+all_that_is_shown_is_aligned(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    const fd_export_clock clocks[] = {
+        {.method = "reference"},
+        {.method = "pingpong",
+         .map = {.offset_ns = 5000, .drift_ppt = 500000000000}}};
+    OK(fixture_timeline(&trace, true));
+    OK(add_job_and_interval(trace, &trace->ranks.list[1]));
+    OK(export_as(trace,
+                 &(fd_export_options){.rank = 1, .clocks = clocks}, &to, NULL));
+    CHECK(strstr(to.bytes, ROW "\"ts\":5.015,\"dur\":0.045,") != NULL);
+    CHECK(strstr(to.bytes, ROW "\"ts\":5.030,\"dur\":0.015,") != NULL);
+    CHECK(strstr(to.bytes, "\"tid\":280000,\"ts\":5.060,\"dur\":0.015,") != NULL);
+    const char *const ends[] = {
+        "\"s\",\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\"," ROW
+        "\"id\":4294967297,\"ts\":5.030}",
+        "\"bp\":\"e\",\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\"," ROW
+        "\"id\":4294967297,\"ts\":5.015}",
+        ROW "\"ts\":5.030,\"dur\":0.015,\"bind_id\":\"0x180000001\","
+        "\"flow_out\":true,",
+        "\"tid\":280000,\"ts\":5.060,\"dur\":0.015,\"bind_id\":"
+        "\"0x180000001\",\"flow_in\":true,"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        CHECK(strstr(to.bytes, ends[i]) != NULL);
+    }
+}
+
+static void
+losses_are_in_the_picture(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    OK(fixture_timeline(&trace, true));
+    trace->ranks.list[0].threads.list[0].events_lost = 17;
+    OK(export_as(trace, &(fd_export_options){.rank = 0}, &to, NULL));
+    CHECK(strstr(to.bytes, "\"name\":\"17 events found no room in the "
+                           "timeline\",\"ts\":0.100}") != NULL);
+    CHECK(strstr(to.bytes, "GPU intervals") == NULL);
+    to.size = 0;
+    trace->ranks.list[0].counters[FD_COUNT_GPU_EVENTS_LOST] = 19;
+    OK(export_as(trace, &(fd_export_options){.rank = 0}, &to, NULL));
+    CHECK(strstr(to.bytes, "{\"ph\":\"i\",\"s\":\"p\",\"pid\":1,"
+                           "\"tid\":100000,\"name\":\"19 GPU intervals "
+                           "found no room in the timeline\",\"ts\":")
+          != NULL);
+}
+
+static void
+losses_of_a_thread_that_kept_nothing(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    OK(fixture_timeline(&trace, true));
+    fd_trace_thread more = trace->ranks.list[0].threads.list[0];
+    more.events_lost = 18;
+    OK(fd_vector_push(&trace->ranks.list[0].threads, more));
+    OK(export_as(trace, &(fd_export_options){.rank = 0}, &to, NULL));
+    CHECK(strstr(to.bytes, "\"tid\":100002,\"name\":\"18 events found no room "
+                           "in the timeline\",\"ts\":0.000}\n]") != NULL);
+}
+
+/* The first piece needs no timeline. */
+static void
+piece_by_piece(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    CLEAN(fd_buffer_clear) fd_buffer whole = {.bytes = NULL};
+    CLEAN(fd_buffer_clear) fd_buffer pieces = {.bytes = NULL};
+    CLEAN(fd_buffer_clear) fd_buffer first = {.bytes = NULL};
+    fd_export_options options = {.rank = FD_ALL_RANKS};
+    fd_status status;
+    size_t before;
+    int count = 0;
+    OK(fixture_timeline(&trace, true));
+    OK(fd_export_chrome(trace, &options, &whole, NULL));
+    fd_chrome *chrome = fd_chrome_open(trace, &options, &status);
+    do {
+        before = pieces.size;
+        count++;
+    } while (status == FD_OK
+             && (status = fd_chrome_next(chrome, &pieces)) == FD_OK
+             && pieces.size > before);
+    fd_chrome_close(chrome);
+    OK(status);
+    CHECK(count > 5);
+    EQUAL(pieces.size, whole.size);
+    CHECK(memcmp(pieces.bytes, whole.bytes, whole.size) == 0);
+    trace->ranks.list[0].events.count = 0;
+    chrome = fd_chrome_open(trace, &options, &status);
+    status = status == FD_OK ? fd_chrome_next(chrome, &first) : status;
+    fd_chrome_close(chrome);
+    OK(status);
+    CHECK(first.size > 0 && memcmp(first.bytes, whole.bytes, first.size) == 0);
+}
+
+static void
+no_timeline(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    fd_error error = {""};
+    OK(fixture_trace(&trace, 0, NULL));
+    STATUS(export_as(trace, &(fd_export_options){.rank = FD_ALL_RANKS}, &to,
+                     &error),
+           FD_EINVAL);
+    CHECK(strstr(error.text, "no timeline") != NULL);
+}
+
+RUN(ABSORBS(the_whole_file_of_one_rank), ABSORBS(durations_in_names),
+    ABSORBS(numbers_of_torch_profiler),
+    ABSORBS(ranks_of_other_hosts),
+    ABSORBS(a_later_rank_that_started_first), ABSORBS(losses_are_in_the_picture),
+    ABSORBS(all_that_is_shown_is_aligned),
+    ABSORBS(losses_of_a_thread_that_kept_nothing), ABSORBS(piece_by_piece),
+    ABSORBS(no_timeline))

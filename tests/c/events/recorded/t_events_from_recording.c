@@ -1,0 +1,132 @@
+#include "check.h"
+#include "timelines.h"
+
+#include "events/recorded/chrome_export.h"
+#include "trace/reader/recording_reader.h"
+#include "events/readers/event_reader.h"
+
+#include <string.h>
+
+static fd_status
+read_all(const char *path, const fd_privacy *privacy, fd_buffer *to,
+         fd_timeline_reader *reader)
+{
+    fd_timeline_item item;
+    fd_status status = fd_timeline_reader_open(reader, path, privacy, NULL);
+    while (status == FD_OK
+           && (item = fd_timeline_reader_next(reader)) != FD_TIMELINE_END) {
+        fd_span part = item == FD_TIMELINE_EVENT ? reader->event.whole
+                                                 : reader->value;
+        fd_buffer_bytes(to, part.from, fd_span_size(part));
+        fd_buffer_text(to, "\n");
+    }
+    return status != FD_OK ? status
+           : reader->status != FD_OK ? reader->status
+                                     : to->status;
+}
+
+/* Read as a recording it is what the export of it says, event by event. */
+static void
+as_its_export(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
+    CLEAN(fd_buffer_clear) fd_buffer ours = {.bytes = NULL};
+    CLEAN(fd_buffer_clear) fd_buffer exported = {.bytes = NULL};
+    CLEAN(fd_timeline_reader_close) fd_timeline_reader reader;
+    CLEAN(fd_timeline_reader_close) fd_timeline_reader again;
+    fd_export_options options = {.rank = 0};
+    again = reader = (fd_timeline_reader){.in = {.fd = -1}};
+    OK(fixture_timeline_file("rank00001.fd", 1));
+    OK(fd_reader_read(&trace, "rank00001.fd", true, NULL));
+    OK(fd_export_chrome(trace, &options, &text, NULL));
+    OK(fixture_write("export.json", text.bytes, text.size));
+    OK(read_all("export.json", NULL, &exported, &again));
+    OK(read_all("rank00001.fd", NULL, &ours, &reader));
+    SAME(reader.source->name, "recording");
+    EQUAL(reader.lost, 0);
+    EQUAL(reader.in.read, reader.in.size);
+    EQUAL(ours.size, exported.size);
+    CHECK(ours.size > 1000);
+    CHECK(memcmp(ours.bytes, exported.bytes, ours.size) == 0);
+}
+
+static void
+losses_are_told(void)
+{
+    CLEAN(fd_buffer_clear) fd_buffer file = {.bytes = NULL};
+    CLEAN(fd_buffer_clear) fd_buffer ours = {.bytes = NULL};
+    CLEAN(fd_timeline_reader_close) fd_timeline_reader reader;
+    reader = (fd_timeline_reader){.in = {.fd = -1}};
+    OK(fixture_timeline_file("rank00001.fd", 1));
+    OK(fixture_read("rank00001.fd", &file));
+    for (size_t at = FD_PAGE; at + sizeof(fd_chunk) < file.size;
+         at += FD_PAGE) {
+        fd_chunk *chunk = (fd_chunk *)(void *)(file.bytes + at);
+        if (chunk->magic == FD_CHUNK_MAGIC
+            && chunk->kind == FD_CHUNK_THREADS) {
+            fd_thread_record *thread = (fd_thread_record *)(chunk + 1);
+            thread->events_lost = 17;
+        }
+    }
+    OK(fixture_write("rank00001.fd", file.bytes, file.size));
+    OK(read_all("rank00001.fd", NULL, &ours, &reader));
+    EQUAL(reader.lost, 17);
+    SAME(reader.trouble, "17 events found no room in the timeline");
+    fd_buffer_bytes(&ours, "", 1);
+    OK(ours.status);
+    CHECK(strstr(ours.bytes, "\"17 events found no room in the timeline\"")
+          != NULL);
+}
+
+/* Of files that are no recording of ours names cannot be hidden. */
+static void
+names_are_hidden(void)
+{
+    static const fd_privacy privacy = {.salt = "salt"};
+    CLEAN(fd_buffer_clear) fd_buffer plain = {.bytes = NULL};
+    CLEAN(fd_buffer_clear) fd_buffer hidden = {.bytes = NULL};
+    CLEAN(fd_timeline_reader_close) fd_timeline_reader one;
+    CLEAN(fd_timeline_reader_close) fd_timeline_reader two;
+    CLEAN(fd_timeline_reader_close) fd_timeline_reader other;
+    fd_error error = {""};
+    other = two = one = (fd_timeline_reader){.in = {.fd = -1}};
+    OK(fixture_timeline_file("rank00001.fd", 1));
+    OK(read_all("rank00001.fd", NULL, &plain, &one));
+    OK(read_all("rank00001.fd", &privacy, &hidden, &two));
+    fd_buffer_bytes(&plain, "", 1);
+    fd_buffer_bytes(&hidden, "", 1);
+    OK(plain.status != FD_OK ? plain.status : hidden.status);
+    CHECK(strstr(plain.bytes, "train") != NULL);
+    CHECK(strstr(hidden.bytes, "train") == NULL);
+    CHECK(strstr(hidden.bytes, "f_") != NULL);
+    OK(fixture_write("export.json", "{\"traceEvents\":[]}", 18));
+    STATUS(fd_timeline_reader_open(&other, "export.json", &privacy, &error),
+           FD_EINVAL);
+    CHECK(strncmp(error.text, "export.json: names are hidden", 29) == 0);
+}
+
+static void
+without_a_timeline(void)
+{
+    CLEAN(fd_timeline_reader_close) fd_timeline_reader reader;
+    fd_error error = {""};
+    OK(fixture_recorded("rank00000.fd", 0, NULL));
+    STATUS(fd_timeline_reader_open(&reader, "rank00000.fd", NULL, &error),
+           FD_EFORMAT);
+    SAME(error.text, "rank00000.fd: no timeline in it: record with "
+                     "`fastdispatch run --timeline`");
+    fd_timeline_reader_close(&reader);
+    OK(fixture_write("rank00000.fd", "fastdispatch?", 13));
+    STATUS(fd_timeline_reader_open(&reader, "rank00000.fd", NULL, &error),
+           FD_EFORMAT);
+    SAME(reader.trouble, "cut off within the header, nothing is readable");
+    fd_timeline_reader_close(&reader);
+    OK(fixture_write("dump.json", "{\"format\":\"fastdispatch.trace\",", 31));
+    STATUS(fd_timeline_reader_open(&reader, "dump.json", NULL, &error), FD_EFORMAT);
+    SAME(reader.trouble,
+         "a dump holds no timeline: give its recording (.fd)");
+}
+
+RUN(ABSORBS(as_its_export), ABSORBS(losses_are_told),
+    ABSORBS(names_are_hidden), ABSORBS(without_a_timeline))

@@ -1,0 +1,93 @@
+#include "check.h"
+
+#include "events/recorded/gpu_tracks.h"
+
+static void
+rank_clear(fd_trace_rank *rank)
+{
+    fd_trace_rank_clear(rank);
+}
+
+static fd_status
+call(fd_trace_rank *rank, uint32_t context, uint64_t start, uint64_t end)
+{
+    return fd_vector_push(&rank->events,
+                          ((fd_trace_event){.start = start,
+                                            .duration = end - start,
+                                            .context = context,
+                                            .kind = FD_EVENT_CALL}));
+}
+
+static fd_status
+interval(fd_trace_rank *rank, uint32_t context, uint64_t host, uint64_t start,
+         uint16_t stream)
+{
+    return fd_vector_push(&rank->gpu_events,
+                          ((fd_trace_gpu_event){.host = host,
+                                                .start = start,
+                                                .duration = 10,
+                                                .context = context,
+                                                .stream = stream}));
+}
+
+/* A track a stream, and arrows from the calls that were open at the launch. */
+static void
+tracks_and_arrows(void)
+{
+    CLEAN(rank_clear) fd_trace_rank rank = {.rank = 0};
+    OK(call(&rank, 5, 11, 15));
+    OK(call(&rank, 4, 10, 20));
+    OK(call(&rank, 4, 30, 40));
+    OK(interval(&rank, 4, 31, 200, 1));
+    OK(interval(&rank, 5, 12, 150, 0));
+    OK(interval(&rank, 4, 10, 100, 1));
+    OK(interval(&rank, 9, 32, 300, 0)); /* its call is not in the timeline */
+    OK(interval(&rank, 4, 25, 400, 0)); /* nor was one open then */
+    CLEAN(fd_streams_clear) fd_streams streams;
+    OK(fd_streams_make(&streams, &rank));
+    EQUAL(streams.tracks.count, 2);
+    EQUAL(streams.tracks.list[0].count, 3);
+    EQUAL(streams.tracks.list[1].first, 3);
+    EQUAL(streams.flow_count, 3);
+    EQUAL(streams.events[0].start, 150);
+    EQUAL(streams.flows[0], fd_streams_flow_of_call(&streams, 0));
+    EQUAL(streams.flows[1], 0);
+    EQUAL(streams.flows[2], 0);
+    EQUAL(streams.flows[3], fd_streams_flow_of_call(&streams, 1));
+    EQUAL(streams.flows[4], fd_streams_flow_of_call(&streams, 2));
+    char name[FD_STREAM_NAME];
+    fd_stream_name(&streams.tracks.list[1], name);
+    SAME(name, "GPU 0 stream 1");
+}
+
+/* An event of a job has the job's number where others have their context. */
+static void
+arrows_from_jobs(void)
+{
+    CLEAN(rank_clear) fd_trace_rank rank = {.rank = 0};
+    OK(fd_vector_push(&rank.jobs, ((fd_trace_job){.context = 9})));
+    OK(fd_vector_push(&rank.jobs, ((fd_trace_job){.context = 4})));
+    OK(call(&rank, 0, 10, 20));
+    OK(call(&rank, 1, 10, 30));
+    rank.events.list[0].kind = FD_EVENT_JOB;
+    rank.events.list[1].kind = FD_EVENT_JOB;
+    OK(interval(&rank, 4, 12, 100, 0));
+    OK(interval(&rank, 1, 12, 200, 0));
+    CLEAN(fd_streams_clear) fd_streams streams;
+    OK(fd_streams_make(&streams, &rank));
+    EQUAL(streams.flow_count, 1);
+    EQUAL(streams.flows[0], fd_streams_flow_of_call(&streams, 1));
+    EQUAL(streams.flows[1], 0);
+}
+
+static void
+nothing(void)
+{
+    fd_trace_rank rank = {.rank = 0};
+    CLEAN(fd_streams_clear) fd_streams streams;
+    OK(fd_streams_make(&streams, &rank));
+    EQUAL(streams.tracks.count, 0);
+    EQUAL(fd_streams_flow_of_call(&streams, 0), 0);
+}
+
+RUN(TEST(tracks_and_arrows), TEST(arrows_from_jobs), TEST(nothing))

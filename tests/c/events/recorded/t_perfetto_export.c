@@ -1,0 +1,250 @@
+#include "check.h"
+#include "natives.h"
+#include "timelines.h"
+
+#include "profile/totals.h"
+#include "export/exporters.h"
+#include "events/recorded/perfetto_export.h"
+#include "events/recorded/perfetto_fields.h"
+#include "streams/protobuf.h"
+
+#include <string.h>
+
+/* The next number of a message. */
+static uint64_t
+number(const uint8_t **at)
+{
+    uint64_t value = 0;
+    int shift = 0;
+    while (**at >= 0x80) {
+        value |= (uint64_t)(*(*at)++ & 0x7f) << shift;
+        shift += 7;
+    }
+    return value | (uint64_t)*(*at)++ << shift;
+}
+
+/* How often a numeric field has a value, over all messages of a kind. */
+typedef struct census {
+    uint32_t packets;
+    uint32_t begins;
+    uint32_t ends;
+    uint32_t cleared;
+    uint32_t tracks;
+    uint32_t needed;
+    uint32_t arrows; /* ends of them */
+} census;
+
+static void
+read_event(const uint8_t *at, const uint8_t *end, census *found)
+{
+    while (at < end) {
+        uint64_t tag = number(&at);
+        if ((tag & 7) == 1) {
+            found->arrows += tag >> 3 == 47 || tag >> 3 == 48;
+            at += 8;
+            continue;
+        }
+        uint64_t value = number(&at);
+        if ((tag & 7) == 2) {
+            at += value;
+        }
+        else if (tag >> 3 == 9) {
+            found->begins += value == 1;
+            found->ends += value == 2;
+        }
+    }
+}
+
+static void
+read_packet(const uint8_t *at, const uint8_t *end, census *found)
+{
+    found->packets++;
+    while (at < end) {
+        uint64_t tag = number(&at);
+        uint64_t value = number(&at);
+        if (tag >> 3 == 11) {
+            read_event(at, at + value, found);
+        }
+        found->tracks += tag >> 3 == 60;
+        found->cleared += tag >> 3 == 13 && value == 1;
+        found->needed += tag >> 3 == 13 && value == 2;
+        at += (tag & 7) == 2 ? value : 0;
+    }
+}
+
+static fd_status
+take_census(const fd_trace *trace, int rank, census *found, fd_error *error)
+{
+    fd_buffer to = {.bytes = NULL};
+    fd_export_options options = {.rank = rank};
+    fd_status status = fd_exporter_find("perfetto")->write(trace, &options,
+                                                           &to, error);
+    const uint8_t *at = (const uint8_t *)to.bytes;
+    const uint8_t *end = at + (status == FD_OK ? to.size : 0);
+    *found = (census){.packets = 0};
+    while (status == FD_OK && at < end) {
+        number(&at);
+        uint64_t size = number(&at);
+        read_packet(at, at + size, found);
+        at += size;
+    }
+    fd_buffer_clear(&to);
+    return status;
+}
+
+static void
+packets_of_all_ranks(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    census found;
+    OK(fixture_timeline(&trace, true));
+    OK(take_census(trace, FD_ALL_RANKS, &found, NULL));
+    /* A rank, its thread, its steps, their phases and two lanes, twice. */
+    EQUAL(found.cleared, 12);
+    EQUAL(found.begins, 2 * (7 + 2)); /* two phases of a step */
+    EQUAL(found.ends, 2 * (7 + 2));
+    EQUAL(found.needed, 2 * (4 + 2 * 5)); /* but ends on the thread */
+    /* Steps, phases, the thread, overlapping work on two lanes. */
+    EQUAL(found.tracks, 2 * (1 + 1 + 1 + 1 + 2));
+    OK(take_census(trace, 0, &found, NULL));
+    EQUAL(found.begins, 9);
+}
+
+/* What a sequence's clock shows, and what that is in boot time. */
+typedef struct moment {
+    uint64_t sequence;
+    int64_t own;
+    int64_t boot;
+} moment;
+
+typedef struct moments {
+    FD_VECTOR(moment) sequences; /* now */
+    FD_VECTOR(moment) events;
+    uint32_t snapshots;
+} moments;
+
+static void
+moments_clear(moments *m)
+{
+    fd_vector_clear(&m->sequences);
+    fd_vector_clear(&m->events);
+}
+
+static void
+take_snapshot(const fd_proto_field *message, moment *now)
+{
+    fd_proto_field f;
+    fd_proto_reader r = fd_proto_read(message->bytes, message->size);
+    while (fd_proto_next(&r, &f)) {
+        int64_t time = (int64_t)native_number(&f, FD_PB_CLOCK_TIMESTAMP);
+        switch (native_number(&f, FD_PB_CLOCK_ID)) {
+        case FD_PB_INCREMENTAL: now->own = time; break;
+        case FD_PB_BOOTTIME: now->boot = time; break;
+        default: break;
+        }
+    }
+}
+
+static fd_status
+take_moment(moments *m, const fd_proto_field *packet)
+{
+    uint64_t sequence = native_number(packet, FD_PB_PACKET_SEQUENCE);
+    int64_t passed = (int64_t)native_number(packet, FD_PB_PACKET_TIMESTAMP);
+    fd_status status = FD_OK;
+    uint32_t i = 0;
+    while (i < m->sequences.count
+           && m->sequences.list[i].sequence != sequence) {
+        i++;
+    }
+    if (i == m->sequences.count && sequence > 0) {
+        status = fd_vector_push(&m->sequences, (moment){.sequence = sequence});
+    }
+    if (status != FD_OK || sequence == 0) {
+        return status; /* 0: of the whole trace */
+    }
+    moment *now = &m->sequences.list[i];
+    now->own += passed;
+    now->boot += passed;
+    fd_proto_field f;
+    fd_proto_reader r = fd_proto_read(packet->bytes, packet->size);
+    while (fd_proto_next(&r, &f) && status == FD_OK) {
+        if (f.number == FD_PB_PACKET_CLOCK_SNAPSHOT) {
+            take_snapshot(&f, now);
+            m->snapshots++;
+        }
+        else if (f.number == FD_PB_PACKET_TRACK_EVENT) {
+            status = fd_vector_push(&m->events, *now);
+        }
+    }
+    return status;
+}
+
+static fd_status
+take_moments(const fd_trace *trace, const fd_export_clock *clocks, moments *m)
+{
+    fd_buffer to = {.bytes = NULL};
+    fd_export_options options = {.rank = 1, .clocks = clocks};
+    fd_proto_field packet;
+    *m = (moments){.snapshots = 0};
+    fd_status status = fd_export_perfetto(trace, &options, &to, NULL);
+    fd_proto_reader r = fd_proto_read(to.bytes, to.size);
+    while (status == FD_OK && fd_proto_next(&r, &packet)) {
+        status = take_moment(m, &packet);
+    }
+    fd_buffer_clear(&to);
+    return status;
+}
+
+/* A clock that loses or gains a half: snapshots say so, and no event but by
+ * what it shows. */
+static void
+drift_is_in_snapshots(void)
+{
+    static const int64_t drifts[] = {500000000000, -500000000000};
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    census found;
+    OK(fixture_timeline(&trace, true));
+    OK(fd_vector_push(&trace->ranks.list[1].gpu_events,
+                      ((fd_trace_gpu_event){
+                          .host = 25,
+                          .start = 40,
+                          .duration = 10,
+                          .context = fixture_find(trace, "aten::mm")})));
+    OK(take_census(trace, 1, &found, NULL));
+    EQUAL(found.arrows, 2);
+    CLEAN(moments_clear) moments plain = {.snapshots = 0};
+    OK(take_moments(trace, NULL, &plain));
+    EQUAL(plain.snapshots, plain.sequences.count);
+    for (int i = 0; i < 2; i++) {
+        const fd_export_clock clocks[]
+            = {{.method = "reference"},
+               {.method = "pingpong",
+                .uncertainty_ns = 10,
+                .map = {.offset_ns = 5000, .drift_ppt = drifts[i]}}};
+        CLEAN(moments_clear) moments drifting = {.snapshots = 0};
+        OK(take_moments(trace, clocks, &drifting));
+        CHECK(drifting.snapshots > drifting.sequences.count);
+        EQUAL(drifting.events.count, plain.events.count);
+        for (uint32_t k = 0; k < plain.events.count; k++) {
+            const moment *at = &drifting.events.list[k];
+            int64_t exact = 5000 + fd_clock_apply(&clocks[1].map, at->own);
+            EQUAL(at->own, plain.events.list[k].own);
+            EQUAL(plain.events.list[k].boot, 6000 + at->own);
+            CHECK(at->boot >= exact - 10 && at->boot <= exact + 10);
+        }
+    }
+}
+
+static void
+no_timeline(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    fd_error error = {""};
+    census found;
+    OK(fixture_trace(&trace, 0, NULL));
+    STATUS(take_census(trace, FD_ALL_RANKS, &found, &error), FD_EINVAL);
+    CHECK(strstr(error.text, "no timeline") != NULL);
+}
+
+RUN(ABSORBS(packets_of_all_ranks), ABSORBS(drift_is_in_snapshots),
+    ABSORBS(no_timeline))

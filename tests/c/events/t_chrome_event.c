@@ -1,0 +1,178 @@
+#include "check.h"
+
+#include "events/chrome_event.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static uint32_t spare_pid = 1U << 31;
+static uint32_t spare_tid;
+
+/* What becomes of an event of rank 1 (pid 1026), second of two inputs. */
+static fd_status
+rewrite_by(const char *text, fd_clock_map clock, fd_buffer *to)
+{
+    fd_scan scan = {.at = NULL};
+    fd_timeline_event event;
+    spare_tid = FD_TIMELINE_FIRST_TID;
+    fd_timeline_ids ids = {
+        .rank = 1, .place = 1, .inputs = 2, .spare_pid = &spare_pid,
+        .spare_tid = &spare_tid};
+    fd_scan_begin(&scan, text, text + strlen(text));
+    fd_scan_result result = fd_timeline_event_scan(&scan, &event);
+    fd_status status = result == FD_SCAN_OK
+                           ? fd_timeline_event_write(&event, &scan, &clock,
+                                                     &ids, to)
+                       : result == FD_SCAN_ENOMEM ? FD_ENOMEM
+                                                  : FD_EINVAL;
+    if (status == FD_OK) {
+        fd_buffer_bytes(to, "", 1);
+        status = to->status;
+    }
+    fd_timeline_ids_clear(&ids);
+    fd_scan_clear(&scan);
+    return status;
+}
+
+static fd_status
+rewrite(const char *text, int64_t shift_ns, fd_buffer *to)
+{
+    return rewrite_by(text, (fd_clock_map){.offset_ns = shift_ns}, to);
+}
+
+/* Begins and ends are mapped by themselves, so that slices nest as before. */
+static void
+clocks_that_drift(void)
+{
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    const fd_clock_map fast = {1000000, 5000, 100000000}; /* 100 ppm */
+    OK(rewrite_by("{\"ts\":2001000.5,\"dur\":3000000,\"ph\":\"X\"}", fast, &to));
+    SAME(to.bytes, ",\n{\"pid\":1026,\"ts\":2001205.500,\"dur\":3000300.000,"
+                   "\"ph\":\"X\"}");
+    to.size = 0;
+    OK(rewrite_by("{\"dur\":\"7\",\"ts\":\"1000\"}", fast, &to));
+    SAME(to.bytes, ",\n{\"pid\":1026,\"dur\":\"7.001\",\"ts\":\"1005.000\"}");
+    to.size = 0;
+    OK(rewrite_by("{\"dur\":7}", fast, &to));
+    SAME(to.bytes, ",\n{\"pid\":1026,\"dur\":7}");
+    to.size = 0;
+    OK(rewrite_by("{\"dur\":\"x\",\"ts\":1}", fast, &to));
+    SAME(to.bytes, ",\n{\"pid\":1026,\"dur\":\"x\",\"ts\":5.900}");
+}
+
+static void
+what_is_rewritten(void)
+{
+    static const struct {
+        const char *from;
+        int64_t shift_ns;
+        const char *to;
+    } cases[] = {
+        {"{ \"ph\" : \"X\", \"pid\" : 9, \"ts\":1, \"args\":{\"pid\":9}}", 0,
+         ",\n{ \"ph\" : \"X\", \"pid\" : 1026, \"ts\":1, \"args\":{\"pid\":9}}"},
+        {"{\"ts\":1.5,\"dur\":1.5,\"pid\":\"a\"}", 1,
+         ",\n{\"ts\":1.501,\"dur\":1.5,\"pid\":1026}"},
+        {"{\"ph\":\"i\",\"ts\":\"2\",\"pid\":0}", 1000,
+         ",\n{\"ph\":\"i\",\"ts\":\"3.000\",\"pid\":1026}"},
+        {"{\"ph\":\"M\",\"ts\":0,\"pid\":0}", -1000,
+         ",\n{\"ph\":\"M\",\"ts\":0,\"pid\":1026}"},
+        {"{}", 0, ",\n{\"pid\":1026}"},
+        {"{\"a\":1}", 0, ",\n{\"pid\":1026,\"a\":1}"},
+        {"{\"id\":4,\"ph\":\"s\",\"pid\":0}", 0,
+         ",\n{\"id\":\"0x9\",\"ph\":\"s\",\"pid\":1026}"},
+        {"{\"id\":4,\"ph\":\"C\",\"pid\":0}", 0,
+         ",\n{\"id\":4,\"ph\":\"C\",\"pid\":1026}"},
+        {"{\"bind_id\":\"0x4\",\"ph\":\"X\",\"pid\":0}", 0,
+         ",\n{\"bind_id\":\"0x9\",\"ph\":\"X\",\"pid\":1026}"},
+        {"{\"id2\":{\"local\":1, \"global\":2},\"ph\":\"b\",\"pid\":0}", 0,
+         ",\n{\"id2\":{\"local\":\"0x3\", \"global\":\"0x5\"},\"ph\":\"b\","
+         "\"pid\":1026}"},
+        {"{\"id2\":{\"global\":2},\"ph\":\"e\",\"pid\":0}", 0,
+         ",\n{\"id2\":{\"global\":\"0x5\"},\"ph\":\"e\",\"pid\":1026}"},
+        {"{\"id2\":{\"global\":2,\"local\":1},\"ph\":\"e\",\"pid\":0}", 0,
+         ",\n{\"id2\":{\"global\":\"0x5\",\"local\":\"0x3\"},\"ph\":\"e\","
+         "\"pid\":1026}"},
+        {"{\"pid\":1,\"tid\":\"T\"}", 0,
+         ",\n{\"pid\":1026,\"tid\":3000000000}"},
+        {"{\"tid\":7,\"pid\":1}", 0,
+         ",\n{\"tid\":3000000000,\"pid\":1026}"},
+        {"{\"args\":{\"x\":NaN,\"y\":9007199254740993},\"pid\":1}", 0,
+         ",\n{\"args\":{\"x\":null,\"y\":9007199254740993},\"pid\":1026}"},
+        {"{\"ph\":\"M\",\"name\":\"process_labels\",\"pid\":1}", 0,
+         ",\n{\"ph\":\"M\",\"name\":\"process_labels\",\"pid\":1026}"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+        OK(rewrite(cases[i].from, cases[i].shift_ns, &to));
+        SAME(to.bytes, cases[i].to);
+    }
+}
+
+static void
+a_time_that_is_none_loses_the_event(void)
+{
+    static const char *const texts[] = {
+        "{\"pid\":1,\"ts\":null}", "{\"pid\":1,\"ts\":\"x\"}",
+        "{\"pid\":1,\"ts\":[1]}", "{\"pid\":1,\"ts\":1e99}"};
+    for (size_t i = 0; i < 4; i++) {
+        CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+        STATUS(rewrite(texts[i], 1, &to), FD_EFORMAT);
+        EQUAL(to.size, 0);
+    }
+}
+
+static fd_status
+take_row(fd_timeline_ids *ids, const char *text, fd_buffer *to)
+{
+    fd_scan scan = {.at = NULL};
+    fd_timeline_event event;
+    fd_scan_begin(&scan, text, text + strlen(text));
+    fd_scan_result result = fd_timeline_event_scan(&scan, &event);
+    return result == FD_SCAN_OK
+               ? fd_timeline_event_write(&event, &scan, 0, ids, to)
+               : FD_EINVAL;
+}
+
+static void
+rows_about_processes_are_taken_over(void)
+{
+    CLEAN(fd_timeline_ids_clear) fd_timeline_ids ids = {
+        .rank = 1, .inputs = 1, .spare_pid = &spare_pid,
+        .spare_tid = &spare_tid};
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    OK(take_row(&ids,
+                "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":5,"
+                "\"args\":{\"name\":\"python\"}}",
+                &to));
+    OK(take_row(&ids,
+                "{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":5,"
+                "\"args\":{\"sort_index\":-7}}",
+                &to));
+    EQUAL(to.size, 0);
+    EQUAL(ids.processes.list[1].sort_index, -7000);
+    SAME(fd_text_pool_get(&ids.names, ids.processes.list[1].name), "python");
+}
+
+/* More keys than an event has: those that fit are rewritten. */
+static void
+keys_again_and_again(void)
+{
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    OK(rewrite("{\"pid\":1,\"pid\":1,\"pid\":1,\"pid\":1,\"pid\":1,\"pid\":1,"
+               "\"pid\":1,\"pid\":1,\"pid\":1,\"pid\":1,\"pid\":1,\"pid\":1,"
+               "\"pid\":1}",
+               0, &to));
+    CHECK(strstr(to.bytes, "\"pid\":1026,\"pid\":1}") != NULL);
+}
+
+static void
+no_event(void)
+{
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    STATUS(rewrite("[1]", 0, &to), FD_EINVAL);
+    STATUS(rewrite("{\"a\":1", 0, &to), FD_EINVAL);
+}
+
+RUN(TEST(clocks_that_drift), TEST(what_is_rewritten), TEST(a_time_that_is_none_loses_the_event),
+    TEST(rows_about_processes_are_taken_over), TEST(keys_again_and_again),
+    TEST(no_event))

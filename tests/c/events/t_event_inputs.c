@@ -1,0 +1,73 @@
+#include "check.h"
+#include "timelines.h"
+
+#include "events/event_inputs.h"
+
+#include <string.h>
+
+static fd_status
+text_file(const char *path, const char *text)
+{
+    return fixture_write(path, text, strlen(text));
+}
+
+static fd_status
+merged(fd_timeline_input *inputs, uint32_t count, fd_buffer *to)
+{
+    fd_timeline_request request = {.output = "merged.json",
+                                   .align = FD_ALIGN_WALL};
+    fd_status status = fd_timeline_merge(&request, inputs, count, NULL);
+    if (status == FD_OK) {
+        status = fixture_read("merged.json", to);
+    }
+    fd_buffer_bytes(to, "", 1);
+    return status != FD_OK ? status : to->status;
+}
+
+/* A recording of ours and another program's trace of the same rank. */
+static void
+two_of_one_rank(void)
+{
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    fd_timeline_input inputs[] = {{.path = "torch.json"},
+                                  {.path = "rank00001.fd"}};
+    OK(fixture_timeline_file("rank00001.fd", 1));
+    OK(text_file("torch.json",
+                 "{\"deviceProperties\":[],\"host_name\":\"a\\u00e9\","
+                 "\"distributedInfo\":{\"rank\":1,\"coordinates\":"
+                 "{\"pipe\":1}},\"baseTimeNanoseconds\":900000,"
+                 "\"traceEvents\":[{\"ph\":\"X\",\"name\":\"op\",\"pid\":7,"
+                 "\"ts\":2,\"dur\":1}]}"));
+    OK(merged(inputs, 2, &to));
+    CHECK(strstr(to.bytes, "\"pid\":1026,\"tid\":0,\"args\":{\"name\":"
+                           "\"rank 1 | fastdispatch\"}") != NULL);
+    CHECK(strstr(to.bytes, "\"pid\":1028,\"tid\":0,\"args\":{\"name\":"
+                           "\"rank 1 | pipe 1 | torch.profiler\"}") != NULL);
+    CHECK(strstr(to.bytes, "\"sort_index\":1024}") != NULL);
+    CHECK(strstr(to.bytes, "\"sort_index\":1026}") != NULL);
+    CHECK(strstr(to.bytes, "\"1 fastdispatch\":{") != NULL);
+    CHECK(strstr(to.bytes, "\"1 torch.profiler\":{") != NULL);
+    /* 902000 was 0 of ours. */
+    CHECK(strstr(to.bytes, "\"pid\":1028,\"ts\":2,") != NULL);
+    CHECK(strstr(to.bytes, "\"ts\":2.010,\"dur\":0.030,\"name\":\"forward\"")
+          != NULL);
+}
+
+/* The lesser recording of a rank in a run directory is left out. */
+static void
+two_recordings_of_one_rank(void)
+{
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    fd_timeline_input inputs[] = {{.path = "rank00001.17.fd"},
+                                  {.path = "rank00001.fd"}};
+    OK(fixture_timeline_file("rank00001.fd", 1));
+    OK(fixture_timeline_file("rank00001.17.fd", 1));
+    OK(merged(inputs, 2, &to));
+    CHECK(inputs[1].used && !inputs[0].used);
+    SAME(inputs[0].trouble, "rank 1 is there already");
+    inputs[0] = (fd_timeline_input){.path = "./rank00001.17.fd"};
+    inputs[1] = (fd_timeline_input){.path = "rank00001.fd"};
+    STATUS(merged(inputs, 2, &to), FD_ECONFLICT);
+}
+
+RUN(ABSORBS(two_of_one_rank), ABSORBS(two_recordings_of_one_rank))

@@ -1,0 +1,44 @@
+#include "check.h"
+#include "fixtures.h"
+
+#include "events/readers/event_reader.h"
+
+#include <string.h>
+
+typedef struct kind {
+    const char *head;
+    size_t size;
+    const char *name;
+} kind;
+
+static void
+known_by_their_first_bytes(void)
+{
+    static const kind kinds[] = {
+        {"{\"traceEvents\":[]}", 18, "Chrome JSON"},
+        {"\n [{}]", 6, "Chrome JSON"},
+        {"\n{}", 3, "Chrome JSON"},
+        {"", 0, "Chrome JSON"},
+        {"hello", 5, "Chrome JSON"},
+        {"\n\x05\x40", 3, "Perfetto"},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        CLEAN(fd_bytes_in_close) fd_bytes_in in;
+        const fd_timeline_source *source;
+        OK(fixture_write("file", kinds[i].head, kinds[i].size));
+        fd_status status = fd_timeline_source_open(&in, "file", &source, NULL);
+        STATUS(status, source == NULL ? FD_OK : status);
+        SAME(source->name, kinds[i].name);
+    }
+}
+
+static void
+what_cannot_be_opened(void)
+{
+    CLEAN(fd_timeline_reader_close) fd_timeline_reader reader;
+    fd_error error = {""};
+    STATUS(fd_timeline_reader_open(&reader, "absent", NULL, &error), FD_EIO);
+    SAME(error.text, "absent: No such file or directory");
+}
+
+RUN(TEST(known_by_their_first_bytes), TEST(what_cannot_be_opened))

@@ -1,0 +1,168 @@
+#include "check.h"
+
+#include "events/merged_ids.h"
+
+#include <string.h>
+
+static fd_span
+span(const char *text)
+{
+    return (fd_span){text, text + strlen(text)};
+}
+
+static void
+processes(void)
+{
+    static const fd_scan whole = {.at = NULL};
+    CLEAN(fd_timeline_ids_clear) fd_timeline_ids ids = {.rank = 3, .label = "rank 3", .program = ""};
+    uint32_t spare = 1U << 31;
+    uint32_t process;
+    uint32_t again;
+    ids.spare_pid = &spare;
+    OK(fd_timeline_ids_process(&ids, span("4711"), &whole, &process));
+    EQUAL(ids.processes.list[process].pid, 3 * 1024 + 2);
+    OK(fd_timeline_ids_process(&ids, span("\"Spans\""), &whole, &again));
+    EQUAL(ids.processes.list[again].pid, 3 * 1024 + 3);
+    OK(fd_timeline_ids_process(&ids, span("\"4711\""), &whole, &again));
+    EQUAL(again, process);
+    OK(fd_timeline_ids_process(&ids, span("\"\""), &whole, &again));
+    EQUAL(ids.processes.list[again].pid, 3 * 1024 + 1);
+}
+
+static void
+very_many_processes(void)
+{
+    static const fd_scan whole = {.at = NULL};
+    CLEAN(fd_timeline_ids_clear) fd_timeline_ids ids = {.rank = 3, .label = "rank 3", .program = ""};
+    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
+    uint32_t spare = 1U << 31;
+    ids.spare_pid = &spare;
+    uint32_t process = 0;
+    for (uint32_t i = 0; i < FD_TIMELINE_MOST_PIDS - 1; i++) {
+        text.size = 0;
+        fd_buffer_u64(&text, i);
+        OK(text.status);
+        OK(fd_timeline_ids_process(&ids,
+                                   (fd_span){text.bytes,
+                                             text.bytes + text.size},
+                                   &whole, &process));
+        EQUAL(ids.processes.list[process].pid,
+              i < 1022 ? 3 * 1024 + i + 2 : (1U << 31) + i - 1022);
+    }
+    STATUS(fd_timeline_ids_process(&ids, span("-1"), &whole, &process),
+           FD_EFULL);
+}
+
+static uint32_t
+tid_of(fd_timeline_ids *ids, uint32_t pid, const char *tid)
+{
+    static const fd_scan whole = {.at = NULL};
+    uint32_t place;
+    fd_status status = fd_timeline_ids_thread(ids, pid, span(tid), &whole,
+                                              &place);
+    return status == FD_OK ? ids->threads.list[place].tid : 0;
+}
+
+static void
+threads(void)
+{
+    CLEAN(fd_timeline_ids_clear) fd_timeline_ids ids = {.rank = 0, .label = "rank 0", .program = ""};
+    CLEAN(fd_buffer_clear) fd_buffer rows = {.bytes = NULL};
+    static const char *const spelled[] = {"7", "\"a\\\"b\"", "-1", "\"\""};
+    uint32_t spare = FD_TIMELINE_FIRST_TID;
+    ids.spare_tid = &spare;
+    for (uint32_t i = 0; i < 4; i++) {
+        uint32_t tid = tid_of(&ids, 2, spelled[i]);
+        if (tid == 0) {
+            return; /* refused */
+        }
+        EQUAL(tid, FD_TIMELINE_FIRST_TID + i);
+    }
+    EQUAL(tid_of(&ids, 2, "\"7\""), FD_TIMELINE_FIRST_TID);
+    EQUAL(tid_of(&ids, 3, "7"), FD_TIMELINE_FIRST_TID + 4);
+    ids.threads.list[4].named = true;
+    OK(fd_timeline_ids_rows(&ids, &rows));
+    fd_buffer_bytes(&rows, "", 1);
+    OK(rows.status);
+#define ROW ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":2,\"tid\":"
+    SAME(rows.bytes,
+         ROW "3000000000,\"args\":{\"name\":\"tid 7\"}}"
+         ROW "3000000001,\"args\":{\"name\":\"a\\\"b\"}}"
+         ROW "3000000002,\"args\":{\"name\":\"-1\"}}");
+}
+
+static void
+flow_is(const char *id, uint64_t place, const char *wanted)
+{
+    fd_timeline_ids ids = {.place = place, .inputs = 8};
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    fd_timeline_ids_flow(&ids, span(id), &to);
+    fd_buffer_bytes(&to, "", 1);
+    OK(to.status);
+    SAME(to.bytes, wanted);
+}
+
+static void
+flows(void)
+{
+    flow_is("0", 0, "\"0x0\"");
+    flow_is("5", 0, "\"0x28\"");
+    flow_is("5", 7, "\"0x2f\"");
+    flow_is("\"0x5\"", 7, "\"0x2f\"");
+    flow_is("\"10\"", 0, "\"0x80\"");
+    flow_is("2305843009213693949", 1, "\"0xffffffffffffffe9\"");
+    flow_is("2305843009213693950", 1, "\"0xfffffffffffffff1\"");
+}
+
+/* What is hashed stays with its input, and apart. */
+static void
+hashed_flows(void)
+{
+    static const char *const texts[] = {
+        "\"abcx\"", "\"abcy\"", "-1", "1.5", "{\"a\":1}",
+        "99999999999999999999", "18446744073709551615",
+        "\"0xffffffffffffffff0\""};
+    char seen[8][32];
+    for (size_t i = 0; i < 8; i++) {
+        fd_timeline_ids ids = {.place = 5, .inputs = 8};
+        CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+        fd_timeline_ids_flow(&ids, span(texts[i]), &to);
+        fd_buffer_bytes(&to, "", 1);
+        OK(to.status);
+        memcpy(seen[i], to.bytes, to.size);
+        char last = to.bytes[to.size - 3];
+        CHECK(last == '5' || last == 'd'); /* place 5 of 8 */
+        for (size_t j = 0; j < i; j++) {
+            CHECK(strcmp(seen[i], seen[j]) != 0);
+        }
+    }
+}
+
+static void
+rows_of_processes(void)
+{
+    static const fd_scan whole = {.at = NULL};
+    CLEAN(fd_timeline_ids_clear) fd_timeline_ids ids = {.rank = 1, .label = "rank 1", .program = ""};
+    CLEAN(fd_buffer_clear) fd_buffer rows = {.bytes = NULL};
+    uint32_t process;
+    OK(fd_timeline_ids_process(&ids, span("\"GPU\""), &whole, &process));
+    OK(fd_timeline_ids_process(&ids, span("17"), &whole, &process));
+    OK(fd_timeline_ids_name(&ids, process, span("\"python\""), &whole));
+    ids.processes.list[process].sorted = true;
+    ids.processes.list[process].sort_index = 9;
+    OK(fd_timeline_ids_rows(&ids, &rows));
+    fd_buffer_bytes(&rows, "", 1);
+    OK(rows.status);
+    SAME(rows.bytes,
+         ",\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1027,\"tid\":0,"
+         "\"args\":{\"name\":\"rank 1 | python\"}}"
+         ",\n{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":1027,"
+         "\"tid\":0,\"args\":{\"sort_index\":1024}}"
+         ",\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1026,\"tid\":0,"
+         "\"args\":{\"name\":\"rank 1 | GPU\"}}"
+         ",\n{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":1026,"
+         "\"tid\":0,\"args\":{\"sort_index\":1025}}");
+}
+
+RUN(TEST(processes), TEST(very_many_processes), ABSORBS(threads), TEST(flows),
+    TEST(hashed_flows), TEST(rows_of_processes))

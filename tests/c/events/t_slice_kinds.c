@@ -1,0 +1,92 @@
+#include "check.h"
+
+#include "events/slice_kinds.h"
+
+#include <string.h>
+
+static fd_span
+span(const char *text)
+{
+    return (fd_span){text, text + strlen(text)};
+}
+
+static void
+kinds(void)
+{
+    static const struct {
+        const char *cat;
+        const char *name;
+        uint32_t kind;
+    } cases[] = {
+        {"user_annotation", "ProfilerStep#12", FD_IS_STEP},
+        {"gpu_user_annotation", "ProfilerStep#12", FD_IS_GPU_STEP},
+        {"step", "step 12", FD_IS_STEP},
+        {"Step", "step12", FD_IS_STEP},
+        {"x.py", "step 12", 0},
+        {"kernel", "gemm", FD_IS_KERNEL},
+        {"kernel", "ncclDevKernel_AllReduce_Sum",
+         FD_IS_KERNEL | FD_IS_COMMUNICATION | FD_IS_COLLECTIVE},
+        {"kernel", "ncclKernel_SendRecv", FD_IS_KERNEL | FD_IS_COMMUNICATION},
+        {"gpu_memcpy", "Memcpy HtoD", FD_IS_COPY},
+        {"gpu_user_annotation", "nccl:all_reduce", FD_IS_AROUND},
+        {"Trace", "PyTorch Profiler (0)", FD_IS_AROUND},
+        {"phase", "phase: other", FD_IS_AROUND},
+        {"phase", "other", 0},
+        {"user_annotation", "gloo:all_reduce",
+         FD_IS_COMMUNICATION | FD_IS_BACKEND | FD_IS_COLLECTIVE},
+        {"cpu_op", "c10d::allreduce_",
+         FD_IS_COMMUNICATION | FD_IS_CALL | FD_IS_COLLECTIVE},
+        {"cpu_op", "c10d::send", FD_IS_COMMUNICATION | FD_IS_CALL},
+        {"cpu_op", "aten::mm", FD_IS_OPERATOR},
+        {"op", "aten::mm", FD_IS_OPERATOR},
+        {"autograd", "MmBackward0", FD_IS_OPERATOR},
+        {"forward", "forward_3", FD_IS_JOB},
+        {"job", "anything mb4", FD_IS_JOB},
+        {"job", "send_forward mb4", FD_IS_JOB | FD_IS_COMMUNICATION},
+        {"range", "backward", FD_IS_JOB},
+        {"a.py", "backward", 0},
+        {"a.py", "[GPT]:forward", 0},
+        {"", "", 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t step = 0;
+        EQUAL(fd_timeline_kind_of(span(cases[i].cat), span(cases[i].name),
+                                  &step),
+              cases[i].kind);
+        if (cases[i].kind & (FD_IS_STEP | FD_IS_GPU_STEP)) {
+            EQUAL(step, 12);
+        }
+    }
+}
+
+static void
+plain_names(void)
+{
+    static const char *const cases[][2] = {
+        {"forward (12.3 ms)", "forward"}, {"a b (1 s)", "a b"},
+        {"f (ms)", "f (ms)"},             {"(12.3 ms)", "(12.3 ms)"},
+        {"f(12.3 ms)", "f(12.3 ms)"},     {"f (3 us) x", "f (3 us) x"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CHECK(fd_span_is(fd_timeline_plain_name(span(cases[i][0])),
+                         cases[i][1]));
+    }
+}
+
+static void
+job_types(void)
+{
+    static const char *const cases[][2] = {
+        {"forward_3", "forward"},   {"forward mb12", "forward"},
+        {"forward #3", "forward"},  {"forward#3", "forward"},
+        {"forward 3", "forward"},   {"send_forward", "send_forward"},
+        {"_3", "_3"},               {"v2", "v2"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CHECK(fd_span_is(fd_timeline_job_type(span(cases[i][0])),
+                         cases[i][1]));
+    }
+}
+
+RUN(TEST(kinds), TEST(plain_names), TEST(job_types))

@@ -1,0 +1,175 @@
+#include "check.h"
+
+#include "events/tools/event_sorter.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void
+clear(fd_sorter **sorter)
+{
+    fd_sorter_free(*sorter);
+}
+
+/* Numbers that repeat, from 0 to 255. */
+static uint32_t
+scattered(uint32_t i)
+{
+    return i * 2654435761U >> 24;
+}
+
+/* Every record says which it was; its size says so too. */
+static fd_status
+add_all(fd_sorter *sorter, uint32_t count, fd_error *error)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < count && status == FD_OK; i++) {
+        char bytes[40];
+        memset(bytes, 'x', sizeof bytes);
+        memcpy(bytes, &i, sizeof i);
+        status = fd_sorter_add(sorter, (int64_t)scattered(i) - 100, i % 2,
+                               bytes, 4 + i % 30, error);
+    }
+    return status;
+}
+
+/* How many came out in the right order, whole. */
+static fd_status
+count_ordered(fd_sorter *sorter, uint32_t *count, fd_error *error)
+{
+    fd_sorted last = {.bytes = NULL};
+    uint32_t before = 0;
+    fd_sorted item;
+    fd_status status;
+    *count = 0;
+    while ((status = fd_sorter_next(sorter, &item, error)) == FD_OK
+           && item.bytes != NULL) {
+        uint32_t i;
+        memcpy(&i, item.bytes, sizeof i);
+        bool after = last.bytes == NULL || last.key < item.key
+                     || (last.key == item.key
+                         && (last.second < item.second
+                             || (last.second == item.second && before < i)));
+        *count += after && item.size == 4 + i % 30
+                  && item.key == (int64_t)scattered(i) - 100;
+        last = item;
+        before = i;
+    }
+    return status;
+}
+
+static void
+in_memory_and_again(void)
+{
+    CLEAN(clear) fd_sorter *sorter = fd_sorter_new("out", 1 << 16);
+    uint32_t count = 0;
+    STATUS(sorter != NULL ? FD_OK : FD_ENOMEM, FD_OK);
+    for (int round = 0; round < 2; round++) {
+        OK(add_all(sorter, 300, NULL));
+        OK(count_ordered(sorter, &count, NULL));
+        EQUAL(count, 300);
+    }
+    OK(count_ordered(sorter, &count, NULL));
+    EQUAL(count, 0);
+}
+
+/* Some 75 runs of 27 records: more than are merged at a time. */
+static void
+in_many_runs(void)
+{
+    CLEAN(clear) fd_sorter *sorter = fd_sorter_new("./out", 1 << 10);
+    uint32_t count = 0;
+    STATUS(sorter != NULL ? FD_OK : FD_ENOMEM, FD_OK);
+    OK(add_all(sorter, 2000, NULL));
+    OK(count_ordered(sorter, &count, NULL));
+    EQUAL(count, 2000);
+    OK(add_all(sorter, 30, NULL));
+    OK(count_ordered(sorter, &count, NULL));
+    EQUAL(count, 30);
+}
+
+static void
+records_larger_than_a_window(void)
+{
+    static char large[300000];
+    CLEAN(clear) fd_sorter *sorter = fd_sorter_new("out", 1 << 19);
+    fd_sorted item;
+    STATUS(sorter != NULL ? FD_OK : FD_ENOMEM, FD_OK);
+    for (int i = 0; i < 4; i++) {
+        memset(large, 'a' + i, 300000);
+        OK(fd_sorter_add(sorter, -i, 0, large, 300000, NULL));
+    }
+    for (int i = 3; i >= 0; i--) {
+        OK(fd_sorter_next(sorter, &item, NULL));
+        CHECK(item.bytes != NULL);
+        EQUAL(item.size, 300000);
+        EQUAL(item.bytes[0], 'a' + i);
+        EQUAL(item.bytes[299999], 'a' + i);
+    }
+    OK(fd_sorter_next(sorter, &item, NULL));
+    CHECK(item.bytes == NULL);
+}
+
+/* Records of every size around the budget, and far above it, between small
+ * ones: all of them come out whole. */
+static void
+records_larger_than_the_budget(void)
+{
+    static char large[10000];
+    CLEAN(clear) fd_sorter *sorter = fd_sorter_new("./out", 400);
+    fd_sorted item;
+    STATUS(sorter != NULL ? FD_OK : FD_ENOMEM, FD_OK);
+    for (uint32_t i = 0; i < 250; i++) {
+        uint32_t size = i % 3 == 0 ? 300 + i : i % 50 == 1 ? 10000 : i % 20;
+        memset(large, (int)i, size);
+        OK(fd_sorter_add(sorter, -(int64_t)i, 0, large, size, NULL));
+    }
+    for (uint32_t i = 250; i-- > 0;) {
+        uint32_t size = i % 3 == 0 ? 300 + i : i % 50 == 1 ? 10000 : i % 20;
+        memset(large, (int)i, size);
+        OK(fd_sorter_next(sorter, &item, NULL));
+        CHECK(item.bytes != NULL);
+        EQUAL(item.key, -(int64_t)i);
+        EQUAL(item.size, size);
+        EQUAL(memcmp(item.bytes, large, size), 0);
+    }
+    OK(fd_sorter_next(sorter, &item, NULL));
+    CHECK(item.bytes == NULL);
+}
+
+/* One alone is sorted in memory, whatever its size. */
+static void
+one_record_larger_than_the_budget(void)
+{
+    static char large[5000];
+    CLEAN(clear) fd_sorter *sorter = fd_sorter_new("missing/out", 100);
+    fd_sorted item;
+    STATUS(sorter != NULL ? FD_OK : FD_ENOMEM, FD_OK);
+    memset(large, 'z', sizeof large);
+    OK(fd_sorter_add(sorter, 1, 0, large, sizeof large, NULL));
+    OK(fd_sorter_next(sorter, &item, NULL));
+    EQUAL(item.size, sizeof large);
+    EQUAL(memcmp(item.bytes, large, sizeof large), 0);
+    OK(fd_sorter_next(sorter, &item, NULL));
+    CHECK(item.bytes == NULL);
+}
+
+static void
+nowhere_to_spill(void)
+{
+    CLEAN(clear) fd_sorter *sorter = fd_sorter_new("missing/out", 1 << 10);
+    fd_error error = {""};
+    STATUS(sorter != NULL ? FD_OK : FD_ENOMEM, FD_OK);
+    STATUS(add_all(sorter, 100, &error), FD_EIO);
+    CHECK(strstr(error.text, "missing: cannot keep what is being sorted: ")
+          == error.text);
+    setenv("TMPDIR", ".", 1);
+    OK(add_all(sorter, 1, &error));
+    unsetenv("TMPDIR");
+}
+
+RUN(TEST(in_memory_and_again), TEST(in_many_runs),
+    TEST(records_larger_than_a_window), TEST(records_larger_than_the_budget),
+    TEST(one_record_larger_than_the_budget), TEST(nowhere_to_spill))

@@ -1,0 +1,203 @@
+#include "check.h"
+#include "fixtures.h"
+
+#include "events/tools/timeline_merge.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BASE(ns) "{\"baseTimeNanoseconds\":" #ns ","
+#define EVENT(ts) "{\"ph\":\"X\",\"pid\":9,\"tid\":1,\"ts\":" #ts ",\"dur\":1}"
+#define ROWS(rank, pid, place, tid)                                           \
+    "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":" #pid                   \
+    ",\"tid\":0,\"args\":{\"name\":\"rank " #rank "\"}},\n"                   \
+    "{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":" #pid             \
+    ",\"tid\":0,\"args\":{\"sort_index\":" #place "}},\n"                     \
+    "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":" #pid ",\"tid\":" #tid    \
+    ",\"args\":{\"name\":\"tid 1\"}}"
+#define RANK(file, rank, align, offset)                                       \
+    "{\"file\":\"" file "\",\"rank\":" #rank                                 \
+    ",\"program\":\"\",\"events\":1,\"arrows\":0,\"filtered\":0,\"lost\":0,"             \
+    "\"lost_bytes\":0,\"repaired\":0,\"trouble\":\"\",\"align\":\"" align     \
+    "\",\"offset_ns\":" #offset ",\"at_ns\":0,\"drift_ppb\":0.000,"     \
+    "\"uncertainty_ns\":null,\"residual_ns\":null,\"violations\":0}"
+
+static fd_status
+text_file(const char *path, const char *text)
+{
+    return fixture_write(path, text, strlen(text));
+}
+
+/* Merge and read what came of it. */
+static fd_status
+merge(fd_timeline_request request, fd_timeline_input *inputs, uint32_t count,
+      fd_buffer *to, fd_error *error)
+{
+    request.output = "merged.json";
+    fd_status status = fd_timeline_merge(&request, inputs, count, error);
+    if (status == FD_OK) {
+        status = fixture_read("merged.json", to);
+    }
+    fd_buffer_bytes(to, "", 1);
+    return status == FD_OK ? to->status : status;
+}
+
+/* The input given first is rank 1. */
+static fd_status
+two_ranks(fd_timeline_align align, fd_buffer *to)
+{
+    fd_timeline_input inputs[2] = {{.path = "b.json", .rank = 1},
+                                   {.path = "a.json", .rank = 0}};
+    fd_timeline_request request = {.align = align};
+    fd_status status = text_file(
+        "a.json", BASE(2000) "\"displayTimeUnit\":\"ns\",\"traceEvents\":["
+                             EVENT(1) "]}");
+    if (status == FD_OK) {
+        status = text_file("b.json", BASE(1000) "\"traceEvents\":[" EVENT(5)
+                                                "],\"x\":[1.50]}");
+    }
+    return status == FD_OK ? merge(request, inputs, 2, to, NULL) : status;
+}
+
+static void
+byte_for_byte(void)
+{
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    OK(two_ranks(FD_ALIGN_WALL, &to));
+    SAME(to.bytes,
+         "{\"mergedFiles\":2,\"traceEvents\":[ \n"
+         "{\"ph\":\"X\",\"pid\":2,\"tid\":3000000000,\"ts\":2.000,\"dur\":1},\n"
+         ROWS(0, 2, 0, 3000000000) ",\n"
+         "{\"ph\":\"X\",\"pid\":1026,\"tid\":3000000001,\"ts\":5,\"dur\":1},\n"
+         ROWS(1, 1026, 1024, 3000000001) "\n"
+         "],\n\"displayTimeUnit\":\"ns\",\n\"baseTimeNanoseconds\":1000,\n"
+         "\"ranks\":[\n" RANK("a.json", 0, "wall", 1000) ",\n"
+         RANK("b.json", 1, "wall", 0) "\n],\n"
+         "\"metadata\":{\"0\":{\"baseTimeNanoseconds\":2000,\n"
+         "\"displayTimeUnit\":\"ns\"},\n"
+         "\"1\":{\"baseTimeNanoseconds\":1000,\n\"x\":[1.50]}}}\n");
+}
+
+static void
+other_alignments(void)
+{
+    CLEAN(fd_buffer_clear) fd_buffer none = {.bytes = NULL};
+    CLEAN(fd_buffer_clear) fd_buffer start = {.bytes = NULL};
+    OK(two_ranks(FD_ALIGN_NONE, &none));
+    CHECK(strstr(none.bytes, "\"ts\":1,") != NULL);
+    CHECK(strstr(none.bytes, "\"ts\":5,") != NULL);
+    CHECK(strstr(none.bytes, RANK("b.json", 1, "none", 0)) != NULL);
+    OK(two_ranks(FD_ALIGN_START, &start));
+    CHECK(strstr(start.bytes, "\"pid\":2,\"tid\":3000000000,\"ts\":0.000,") != NULL);
+    CHECK(strstr(start.bytes, "\"pid\":1026,\"tid\":3000000001,\"ts\":0.000,")
+          != NULL);
+    CHECK(strstr(start.bytes, RANK("b.json", 1, "start", -5000)) != NULL);
+}
+
+static void
+ranks_that_are_wanted(void)
+{
+    static const uint32_t wanted[] = {1};
+    static const uint32_t absent[] = {7};
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    fd_error error;
+    fd_timeline_input inputs[2] = {{.path = "a.json", .rank = 0},
+                                   {.path = "b.json", .rank = 1}};
+    OK(text_file("a.json", "[" EVENT(1) "]"));
+    OK(text_file("b.json", "[" EVENT(2) "]"));
+    OK(merge((fd_timeline_request){.ranks = wanted, .rank_count = 1}, inputs,
+             2, &to, NULL));
+    CHECK(inputs[0].left_out && inputs[1].used && inputs[1].events == 1);
+    CHECK(strstr(to.bytes, "\"ts\":1") == NULL);
+    STATUS(merge((fd_timeline_request){.ranks = absent, .rank_count = 1},
+                 inputs, 2, &to, &error),
+           FD_EINVAL);
+    SAME(error.text, "no trace of these ranks");
+}
+
+static void
+what_is_refused(void)
+{
+    static const struct {
+        const char *first;
+        const char *second;
+        fd_status status;
+        const char *message;
+    } cases[] = {
+        {"[" EVENT(1) "]", "[" EVENT(1) "]", FD_ECONFLICT,
+         "rank 0 is there twice: a.json and b.json"},
+        {"", "{}", FD_EFORMAT, "a.json: empty"},
+        {"{}", "", FD_EFORMAT, "a.json: no traceEvents in it"},
+        {"{\"traceEvents\":[{\"ph\"", "", FD_EFORMAT,
+         "a.json: cut short at byte 21"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+        fd_timeline_input inputs[2] = {{.path = "a.json"}, {.path = "b.json"}};
+        fd_error error;
+        unlink("merged.json");
+        OK(text_file("a.json", cases[i].first));
+        OK(text_file("b.json", cases[i].second));
+        STATUS(merge((fd_timeline_request){.ranks = NULL}, inputs, 2, &to,
+                     &error),
+               cases[i].status);
+        SAME(error.text, cases[i].message);
+        CHECK(access("merged.json", F_OK) != 0);
+    }
+}
+
+/* One bad file does not spoil the others, and is described. */
+static void
+damaged_inputs(void)
+{
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    fd_timeline_input inputs[3] = {{.path = "a.json", .rank = 0},
+                                   {.path = "b.json", .rank = 1},
+                                   {.path = "c.json", .rank = 2}};
+    OK(text_file("a.json", ""));
+    OK(text_file("b.json", "{\"traceEvents\":[" EVENT(1) "," EVENT(x) ","
+                 "{\"pid\":9,\"args\":{\"a\":NaN}}"));
+    OK(text_file("c.json", BASE(5) "\"traceEvents\":[" EVENT("x") ","
+                 EVENT(2) "]}"));
+    fd_timeline_request request = {.align = FD_ALIGN_START};
+    OK(merge(request, inputs, 3, &to, NULL));
+    CHECK(!inputs[0].used && strcmp(inputs[0].trouble, "empty") == 0);
+    EQUAL(inputs[1].events, 1);
+    EQUAL(inputs[1].lost, 1);
+    SAME(inputs[1].trouble, "not JSON at byte 89");
+    EQUAL(inputs[2].events, 1);
+    EQUAL(inputs[2].lost, 1);
+    SAME(inputs[2].trouble, "an event whose ts is no number");
+}
+
+static bool
+tell(void *context, uint64_t done, uint64_t total)
+{
+    int *calls = context;
+    (*calls)++;
+    return done <= total && *calls < 2;
+}
+
+static void
+progress_can_stop_it(void)
+{
+    fd_timeline_input inputs[1] = {{.path = "long.json"}};
+    int calls = 0;
+    fd_timeline_request request = {.output = "stopped.json",
+                                   .progress = tell,
+                                   .context = &calls};
+    FILE *file = fopen("long.json", "wb");
+    CHECK(file != NULL);
+    fputs("[", file);
+    for (long size = 0; size < 20L << 20; size += (long)sizeof EVENT(1)) {
+        fputs(EVENT(1) ",", file);
+    }
+    CHECK(fclose(file) == 0);
+    STATUS(fd_timeline_merge(&request, inputs, 1, NULL), FD_EINVAL);
+    EQUAL(calls, 2);
+    CHECK(access("stopped.json", F_OK) != 0);
+}
+
+RUN(TEST(byte_for_byte), TEST(other_alignments), TEST(ranks_that_are_wanted),
+    TEST(what_is_refused), TEST(damaged_inputs), ONCE(progress_can_stop_it))

@@ -1,0 +1,51 @@
+#include "check.h"
+#include "pictures.h"
+
+#include "export/exporters.h"
+
+#include <string.h>
+
+static void
+formats_by_name(void)
+{
+    SAME(fd_exporter_find("callgraph")->name, "callgraph");
+    SAME(fd_exporter_find("dot")->name, "dot");
+    CHECK(fd_exporter_find("callgraph")->write
+          != fd_exporter_find("dot")->write);
+}
+
+static void
+unknown_formats(void)
+{
+    CHECK(fd_exporter_find("svg") == NULL);
+    CHECK(fd_exporter_find("") == NULL);
+    CHECK(fd_exporter_find("DOT") == NULL);
+    CHECK(fd_exporter_find("dot ") == NULL);
+    CHECK(fd_exporter_find("do") == NULL);
+}
+
+/* Behind what the buffer holds, from a recording, changing nothing in it. */
+static void
+formats_append(void)
+{
+    static const char *const names[] = {"callgraph", "dot"};
+    static const char *const starts[] = {"#{\"nodes\":[", "#digraph "};
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    CLEAN(fixture_trace_free) fd_trace *kept = NULL;
+    fd_export_options options = {.rank = FD_ALL_RANKS, .min_percent = -1};
+    bool same = false;
+    OK(fixture_trace(&trace, 0, NULL));
+    OK(fixture_trace(&kept, 0, NULL));
+    for (int i = 0; i < 2; i++) {
+        CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+        fd_buffer_text(&to, "#");
+        OK(fd_exporter_find(names[i])->write(trace, &options, &to, NULL));
+        CHECK(to.size > 50);
+        EQUAL(memcmp(to.bytes, starts[i], strlen(starts[i])), 0);
+        EQUAL(to.bytes[to.size - 2], '}');
+        OK(fixture_same(trace, kept, &same));
+        CHECK(same);
+    }
+}
+
+RUN(TEST(formats_by_name), TEST(unknown_formats), TEST(formats_append))

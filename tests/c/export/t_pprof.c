@@ -1,0 +1,77 @@
+#include "check.h"
+#include "pictures.h"
+
+#include "streams/protobuf.h"
+
+static const picture_call run[] = {
+    {OTHER(0, FD_NODE_THREAD, "main", 0, 5)},
+    {USER(1, "a.py:B:f", 2, 10), .line = 7, .qualified = "B.f"},
+    {OP(2, "aten::mm", 300, 20)},
+    {OTHER(0, FD_NODE_THREAD, "idle", 0, 0)},
+};
+
+enum { MOST = 16 };
+
+/* How often each field is there. */
+static void
+count_fields(const picture *p, int counts[MOST])
+{
+    fd_proto_reader reader = fd_proto_read(p->text.bytes, p->text.size);
+    fd_proto_field field;
+    while (fd_proto_next(&reader, &field)) {
+        CHECK(field.number < MOST);
+        counts[field.number]++;
+    }
+    CHECK(!reader.bad);
+}
+
+static void
+a_sample_a_context(void)
+{
+    CLEAN(picture_clear) picture p = {.trace = NULL};
+    int counts[MOST] = {0};
+    OK(PICTURE(&p, run));
+    OK(picture_write(&p, "pprof"));
+    count_fields(&p, counts);
+    EQUAL(counts[1], 3); /* types of values */
+    EQUAL(counts[2], 3); /* samples: one context weighs nothing */
+    EQUAL(counts[4], 4);
+    EQUAL(counts[5], 4);
+    EQUAL(counts[14], 1);
+}
+
+/* The operator's sample: its stack from the inside, and its three values. */
+static void
+stacks_run_outwards(void)
+{
+    CLEAN(picture_clear) picture p = {.trace = NULL};
+    bool found = false;
+    OK(PICTURE(&p, run));
+    OK(picture_write(&p, "pprof"));
+    fd_proto_reader reader = fd_proto_read(p.text.bytes, p.text.size);
+    fd_proto_field field;
+    while (fd_proto_next(&reader, &field)) {
+        static const char stack[] = "\x0A\x03";
+        static const char figures[] = "\x12\x04\xAC\x02\x14\x00";
+        found = found
+                || (field.number == 2 && field.size == 11
+                    && memcmp(field.bytes, stack, 2) == 0
+                    && memcmp(field.bytes + 5, figures, 6) == 0);
+    }
+    CHECK(found);
+}
+
+static void
+nothing_recorded(void)
+{
+    CLEAN(picture_clear) picture p = {.trace = NULL};
+    int counts[MOST] = {0};
+    OK(picture_make(&p, NULL, 0, false));
+    OK(picture_write(&p, "pprof"));
+    count_fields(&p, counts);
+    EQUAL(counts[2], 0);
+    EQUAL(counts[1], 3);
+}
+
+RUN(TEST(a_sample_a_context), TEST(stacks_run_outwards),
+    TEST(nothing_recorded))

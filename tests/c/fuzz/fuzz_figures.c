@@ -1,0 +1,111 @@
+#include "fuzz.h"
+
+#include "events/tools/timeline_check.h"
+#include "events/tools/timeline_cut.h"
+#include "events/stats/timeline_stats.h"
+
+static void
+use_stats(void)
+{
+    fd_stats stats;
+    fd_timeline_input file = {.path = "damaged.json"};
+    fd_stats_request request = {.align = FD_ALIGN_AUTO};
+    fd_status status = fd_timeline_stats(&request, &file, 1, &stats, NULL);
+    must(status == FD_OK || status == FD_EFORMAT || status == FD_EINVAL);
+    for (uint32_t i = 0; i < stats.steps.count; i++) {
+        const fd_stats_step *step = &stats.steps.list[i];
+        must(step->work.busy >= 0 && step->work.exposed >= 0);
+        must(step->work.busy <= step->end - step->start);
+        must(step->work.exposed <= step->work.communication);
+    }
+    fd_stats_clear(&stats);
+}
+
+/* What is cut out is JSON that is read without a fault. */
+static void
+use_cut(bool steps, int64_t to)
+{
+    fd_cut cut;
+    fd_check check;
+    fd_check_request every = {.most_records = 0};
+    fd_cut_request request = {.path = "damaged.json",
+                              .output = "cut.json",
+                              .steps = steps,
+                              .from = 0,
+                              .to = to};
+    fd_status status = fd_timeline_cut(&request, &cut, NULL);
+    must(status == FD_OK || status == FD_EFORMAT || status == FD_EINVAL);
+    if (status == FD_OK) {
+        must(fd_timeline_check_file("cut.json", &every, &check, NULL)
+             == FD_OK);
+        must(check.events == cut.kept + cut.rows);
+        must(check.faults.count[FD_FAULT_DAMAGE] == 0);
+        must(check.faults.count[FD_FAULT_REPAIR] == 0);
+    }
+}
+
+/* Less is kept than there is; nothing more is asked for. */
+static void
+use_tiny_cut(void)
+{
+    fd_cut cut;
+    fd_check check;
+    fd_check_request every = {.most_records = 0};
+    fd_cut_request request = {.path = "damaged.json", .output = "cut.json",
+                              .from = 0, .to = 5000};
+    fd_status status = fd_timeline_cut(&request, &cut, NULL);
+    must(status == FD_OK || status == FD_EFORMAT || status == FD_EINVAL);
+    status = fd_timeline_check_file("damaged.json", &every, &check, NULL);
+    must(status == FD_OK || status == FD_EFORMAT);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    fd_check check;
+    fd_check_request request = {.most_records = 4};
+    must(fixture_write("damaged.json", data, size) == FD_OK);
+    fd_status status = fd_timeline_check_file("damaged.json", &request,
+                                              &check, NULL);
+    must(status == FD_OK || status == FD_EFORMAT);
+    use_stats();
+    use_cut(size % 2 == 0, size % 3 == 0 ? FD_CUT_TO_END : 5000);
+    fuzz_shrink(data, size);
+    use_stats();
+    use_tiny_cut();
+    fd_budget_shrink(0);
+    return 0;
+}
+
+/* Of every kind of slice and pair. */
+fd_status
+fuzz_seed(fd_buffer *to)
+{
+    fd_buffer_text(
+        to,
+        "{\"baseTimeNanoseconds\": 1790857026000000000,\"traceEvents\": [\n"
+        "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":17,\"args\":"
+        "{\"name\":\"rank 3 | a\"}},\n"
+        "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":"
+        "\"ProfilerStep#2\",\"pid\":17,\"tid\":1,\"ts\":1,\"dur\":20},\n"
+        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::add\",\"pid\":17,"
+        "\"tid\":1,\"ts\":2.5,\"dur\":1.5},\n"
+        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"c10d::barrier\",\"pid\":"
+        "17,\"tid\":1,\"ts\":3,\"dur\":1,\"args\":{\"Input Dims\":[[1]],"
+        "\"Process Group Name\":\"0\"}},\n"
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclDevKernel\",\"pid\":"
+        "0,\"tid\":7,\"ts\":4,\"dur\":9},\n"
+        "{\"ph\":\"B\",\"cat\":\"job\",\"name\":\"forward_1 (2 ms)\",\"pid\":"
+        "17,\"tid\":2,\"ts\":5,\"args\":{\"step\":2,\"stage\":1}},\n"
+        "{\"ph\":\"E\",\"pid\":17,\"tid\":2,\"ts\":9},\n"
+        "{\"ph\":\"s\",\"id\":5,\"name\":\"f\",\"pid\":17,\"tid\":1,\"ts\":3},"
+        "\n{\"ph\":\"f\",\"id\":5,\"name\":\"f\",\"pid\":17,\"tid\":2,\"ts\":"
+        "6,\"bp\":\"e\"},\n"
+        "{\"ph\":\"b\",\"id2\":{\"local\":\"0x1\"},\"name\":\"gloo:x\","
+        "\"pid\":17,\"ts\":1},\n"
+        "{\"ph\":\"e\",\"id2\":{\"local\":\"0x1\"},\"pid\":17,\"ts\":8},\n"
+        "{\"ph\":\"C\",\"name\":\"n\",\"pid\":17,\"ts\":3,\"args\":{\"n\":1}}"
+        "\n],\"ranks\":[{\"rank\":3,\"lost\":1,\"align\":\"wall\","
+        "\"offset_ns\":0}]}");
+    return to->status;
+}

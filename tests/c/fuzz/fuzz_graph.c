@@ -1,0 +1,119 @@
+#include "fuzz.h"
+
+#include "pipeline/planner/layer_graph_json.h"
+#include "pipeline/planner/layer_graph_text.h"
+#include "pipeline/planner/planner.h"
+#include "pipeline/planner/graph_shape.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What is written reads as the same graph. */
+static void
+read_again(const fd_model *model, bool json)
+{
+    fd_buffer text = {.bytes = NULL};
+    fd_model again = {.about = 0};
+    bool same = false;
+    (json ? fd_model_write_json : fd_model_write_text)(model, &text);
+    must(text.status == FD_OK);
+    must((json ? fd_model_read_json : fd_model_read_text)(
+             &again, text.bytes, text.size, "again", NULL)
+         == FD_OK);
+    must(again.nodes.count == model->nodes.count);
+    must(again.edges.count == model->edges.count);
+    must(fd_shape_is_same(model, &again, &same) == FD_OK);
+    must(same || !json); /* texts lose their newlines */
+    fd_model_clear(&again);
+    fd_buffer_clear(&text);
+}
+
+/* A little of each search. */
+static void
+plan(const fd_model *model, bool scheduled, uint32_t machines)
+{
+    fd_pipeline pipeline;
+    fd_pipeline_request request = {.costs = {.levels = 2,
+                                             .machines = {2, machines},
+                                             .bandwidths = {1e9, 1e8},
+                                             .ratio = 1,
+                                             .fewer = true,
+                                             .memory = FD_MEMORY_FLUSHED,
+                                             .room = 1e12},
+                                   .most_states = 64,
+                                   .second = true,
+                                   .gains = true,
+                                   .schedule = FD_SCHEDULE_1F1B,
+                                   .micro_batches = scheduled ? 4 : 0,
+                                   .effort = 2000};
+    if (scheduled) {
+        request.costs.levels = 1;
+        request.costs.straight = true;
+    }
+    fd_status status = fd_pipeline_find(&pipeline, model, &request, NULL);
+    must(status == FD_OK || status == FD_EINVAL);
+    if (status == FD_OK) {
+        must(pipeline.best.bound <= pipeline.best.time
+             || !isfinite(pipeline.best.time));
+    }
+    fd_pipeline_clear(&pipeline);
+}
+
+static void
+use(const fd_model *model, uint32_t machines)
+{
+    fd_model runs = {.about = 0};
+    bool answer;
+    must(fd_shape_compress(&runs, model) == FD_OK);
+    must(runs.nodes.count <= model->nodes.count);
+    fd_model_clear(&runs);
+    must(fd_shape_is_series_parallel(model, &answer) == FD_OK);
+    read_again(model, true);
+    read_again(model, false);
+    if (model->nodes.count <= 200) {
+        plan(model, false, machines);
+        plan(model, true, machines);
+    }
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    for (int json = 0; json < 2; json++) {
+        fd_model model = {.about = 0};
+        fd_error error = {""};
+        char *copy = malloc(size + !size); /* ends where the text ends */
+        memcpy(copy, data, size);
+        fd_status status = (json ? fd_model_read_json : fd_model_read_text)(
+            &model, copy, size, "damaged", &error);
+        must(status == FD_OK || status == FD_EINVAL || status == FD_EFORMAT
+             || status == FD_EVERSION);
+        must(status == FD_OK || error.text[0] != '\0');
+        if (status == FD_OK) {
+            use(&model, 1 + (uint32_t)size % 3);
+        }
+        fd_model_clear(&model);
+        free(copy);
+    }
+    return 0;
+}
+
+fd_status
+fuzz_seed(fd_buffer *to)
+{
+    fd_buffer_text(
+        to,
+        "node1 -- Input0 -- forward_compute_time=0.0, backward_compute_time="
+        "0.0, activation_size=0.0, parameter_size=0.0 -- stage_id=0\n"
+        "node4 -- Embedding(32320, 1024) -- forward_compute_time=0.073, "
+        "backward_compute_time=6.949, activation_size=6291456.0, "
+        "parameter_size=132382720.000 -- stage_id=0\n"
+        "node5 -- Linear(in_features=4, out_features=4) -- "
+        "forward_compute_time=1e0, backward_compute_time=2.5, "
+        "activation_size=[5.0; 6.0; 7.0], parameter_size=80.0\n"
+        "node6 -- Add(inplace) -- forward_compute_time=3, "
+        "backward_compute_time=3, activation_size=18, parameter_size=0\n"
+        "\tnode1 -- node4\n\tnode4 -- node5\n\tnode5 -- node6\n"
+        "\tnode4 -- node6\n");
+    return to->status;
+}

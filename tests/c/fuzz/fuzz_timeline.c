@@ -1,0 +1,132 @@
+#include "fuzz.h"
+
+#include "events/tools/timeline_merge.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Whatever the inputs were, what was written is whole: a second merge takes it
+ * as it is, keeps every event of it, and finds no fault. */
+static void
+use_merged(uint64_t events)
+{
+    fd_timeline_input again = {.path = "merged.json"};
+    fd_timeline_request request = {.output = "again.json"};
+    must(fd_timeline_merge(&request, &again, 1, NULL) == FD_OK);
+    must(again.lost == 0 && again.repaired == 0 && again.events >= events);
+}
+
+/* The same bytes as the log of a worker: by its name it is one. */
+static void
+use_log(const uint8_t *data, size_t size)
+{
+    fd_timeline_input input = {.path = "workerlog.1", .rank = 1};
+    fd_timeline_request request = {.output = "merged.json",
+                                   .align = FD_ALIGN_WALL};
+    must(fixture_write("workerlog.1", data, size) == FD_OK);
+    fd_status status = fd_timeline_merge(&request, &input, 1, NULL);
+    if (status == FD_OK) {
+        use_merged(input.events);
+        input = (fd_timeline_input){.path = "workerlog.1", .rank = 1};
+        request = (fd_timeline_request){.output = ".",
+                                        .paddle = true,
+                                        .named_durations = true,
+                                        .align = FD_ALIGN_WALL};
+        must(fd_timeline_merge(&request, &input, 1, NULL) == FD_OK);
+        input = (fd_timeline_input){.path = "pipeline_profile_perfetto.json"};
+        request = (fd_timeline_request){.output = "again.json"};
+        must(fd_timeline_merge(&request, &input, 1, NULL) == FD_OK);
+        must(input.lost == 0 && input.repaired == 0);
+    }
+    must(status == FD_OK || status == FD_EFORMAT);
+}
+
+/* With bounds on memory that small inputs reach, in all three forms. */
+static void
+use_shrunk(const uint8_t *data, size_t size)
+{
+    static const char *const outputs[] = {"tiny.json", "tiny.pftrace"};
+    fuzz_shrink(data, size);
+    for (int i = 0; i < 3; i++) {
+        fd_timeline_input inputs[] = {{.path = "damaged.json", .rank = 1},
+                                      {.path = "whole.json", .rank = 0}};
+        fd_timeline_request request = {.output = outputs[i / 2],
+                                       .align = FD_ALIGN_AUTO,
+                                       .sorted = i == 1};
+        fd_status status = fd_timeline_merge(&request, inputs, 2, NULL);
+        must(status == FD_OK || status == FD_ECONFLICT
+             || status == FD_EFORMAT);
+    }
+    fd_timeline_input log = {.path = "workerlog.1", .rank = 1};
+    fd_timeline_request request = {.output = "tiny.json"};
+    fd_status status = fd_timeline_merge(&request, &log, 1, NULL);
+    must(status == FD_OK || status == FD_EFORMAT);
+    fd_budget_shrink(0);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const uint32_t device = 1;
+    fd_timeline_input inputs[] = {{.path = "damaged.json", .rank = 1},
+                                  {.path = "whole.json", .rank = 0}};
+    fd_timeline_request request = {.output = "merged.json",
+                                   .align = size % 2 == 0 ? FD_ALIGN_WALL
+                                                          : FD_ALIGN_START,
+                                   .has_steps = size % 3 == 0,
+                                   .end_step = 3,
+                                   .devices = size % 5 == 0 ? &device : NULL,
+                                   .device_count = 1,
+                                   .named_durations = size % 7 == 0};
+    fd_error error = {""};
+    static const char whole[] =
+        "{\"traceEvents\":[{\"ph\":\"X\",\"ts\":1,\"dur\":1,\"name\":"
+        "\"ProfilerStep#1\"}]}";
+    must(fixture_write("damaged.json", data, size) == FD_OK);
+    must(fixture_write("whole.json", whole, sizeof whole - 1) == FD_OK);
+    fd_status status = fd_timeline_merge(&request, inputs, 2, &error);
+    if (status == FD_OK) {
+        use_merged(inputs[1].events);
+    }
+    must(status == FD_OK || status == FD_ECONFLICT);
+    use_log(data, size);
+    use_shrunk(data, size);
+    return 0;
+}
+
+/* Of every kind of event, every number and text, every place for a fact, and
+ * what Paddle's profiler writes. */
+fd_status
+fuzz_seed(fd_buffer *to)
+{
+    fd_buffer_text(
+        to,
+        "{\"schemaVersion\": 1, \"distributedInfo\": {\"rank\": 1, "
+        "\"world_size\": 2},\r\n\"baseTimeNanoseconds\": 1790857026000000000,"
+        "\n\"traceEvents\": [\n"
+        "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":17,\"tid\":0,"
+        "\"args\":{\"name\":\"python \\u00e9\"}},\n"
+        "{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":17,\"args\":"
+        "{\"sort_index\":-3}},\n"
+        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::add\",\"pid\":17,"
+        "\"tid\":4711,\"ts\":4445637158315.196,\"dur\":1.5,\"args\":{\"dims\":"
+        "[[3,4],[],[null,true,false]],\"big\":9007199254740993,\"x\":NaN}},\n"
+        "{\"ph\":\"s\",\"id\":5,\"pid\":17,\"tid\":4711,\"ts\":1e3},\n"
+        "{\"ph\":\"f\",\"id\":\"0x5\",\"pid\":17,\"tid\":4711,\"ts\":\"2.5\","
+        "\"bp\":\"e\"},\n"
+        "{\"ph\":\"b\",\"id2\":{\"local\":\"0x1\"},\"pid\":\"Spans\",\"tid\":"
+        "\"a \\\"thread\\\"\",\"ts\":-1.5,\"name\":\"\\ud800\\u0000\\\\\"},\n"
+        "{\"ph\":\"X\",\"bind_id\":18446744073709551615,\"ts\":0,\"tid\":-1},"
+        "\n{\"ph\":\"C\",\"pid\":\"\",\"ts\":3,\"args\":{\"n\":-Infinity}}\n"
+        ",{\"ph\":\"X\",\"name\":\"ProfilerStep#2\",\"ts\":1,\"dur\":5},\n"
+        "{\"ph\":\"B\",\"name\":\"b\",\"ts\":2},{\"ph\":\"E\",\"ts\":3},\n"
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"args\":{\"device\":1}}\n"
+        "],\"log\":[\"Schedule Profiler start at step 5 and end at step 8\",\n"
+        "\"Profiler Info: Job (0), type = forward, micro_batch_id = 0, "
+        "job_start_time = 1697793307213.760986, job_end_time = "
+        "1697793307254.006104\",\n\"Profiler Info: Job (1), type = optimizer,"
+        " micro_batch_id = 1, job_start_time = 1697793307255.000001, "
+        "job_end_time = 1697793307256.5\"],\"traceName\":\"C:\\path\\r1.json\",\"displayTimeUnit\":\"ns\"}");
+    return to->status;
+}

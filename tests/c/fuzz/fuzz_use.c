@@ -1,0 +1,148 @@
+#include "fuzz.h"
+
+#include "profile/profile_diff.h"
+#include "profile/group_edges.h"
+#include "trace/anonymize.h"
+#include "profile/profile_rows.h"
+#include "profile/timeline_rows.h"
+#include "base/hash.h"
+#include "base/utf8.h"
+#include "export/exporters.h"
+#include "events/recorded/pipeline_aligned.h"
+
+static void
+use_analysis(const fd_trace *trace)
+{
+    fd_totals totals;
+    must(fd_totals_sum(&totals, trace, FD_ALL_RANKS) == FD_OK);
+    for (int by = FD_BY_NODE; by <= FD_BY_PACKAGE; by++) {
+        fd_groups groups;
+        fd_rows rows = {NULL, 0, 0};
+        fd_edges edges = {NULL, 0, 0};
+        must(fd_groups_make(&groups, trace, (fd_grouping)by) == FD_OK);
+        must(fd_rows_sum(&rows, trace, &groups, &totals) == FD_OK);
+        must(fd_edges_sum(&edges, trace, &groups, &totals) == FD_OK);
+        fd_vector_clear(&rows);
+        fd_vector_clear(&edges);
+        fd_groups_clear(&groups);
+    }
+    fd_totals_clear(&totals);
+}
+
+/* Readers of all formats want whole UTF-8. */
+static void
+use_export(const fd_trace *trace, const char *format,
+           const fd_export_options *options)
+{
+    fd_buffer text = {.bytes = NULL};
+    must(fd_exporter_find(format)->write(trace, options, &text, NULL)
+         == FD_OK);
+    for (size_t at = 0, length; at < text.size; at += length) {
+        length = fd_utf8_length(text.bytes + at, text.size - at);
+        must(length > 0);
+    }
+    must(text.size > 2 && text.bytes[text.size - 2] == '}');
+    fd_buffer_clear(&text);
+}
+
+static void
+use_exports(const fd_trace *trace)
+{
+    static const char *const others[] = {"folded", "speedscope", "graphml",
+                                         "pprof", "chrome", "perfetto"};
+    fd_export_options options = {.rank = FD_ALL_RANKS, .min_percent = -1};
+    use_export(trace, "dot", &options);
+    options.ops = FD_OPS_ALL;
+    options.all = true;
+    use_export(trace, "callgraph", &options);
+    use_export(trace, "dot", &options);
+    options.style = FD_STYLE_CLASSIC;
+    use_export(trace, "dot", &options);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        fd_buffer text = {.bytes = NULL};
+        fd_status status = fd_exporter_find(others[i])->write(
+            trace, &options, &text, NULL);
+        must(status == FD_OK || status == FD_EINVAL || status == FD_EFORMAT);
+        fd_buffer_clear(&text);
+    }
+}
+
+/* A trace has no difference to itself. */
+static void
+use_diff(const fd_trace *trace)
+{
+    fd_diff diff;
+    fd_diff_request request = {.sides = {{trace, FD_ALL_RANKS},
+                                         {trace, FD_ALL_RANKS}},
+                               .grouping = FD_BY_NODE,
+                               .threshold = 0.1};
+    must(fd_diff_make(&diff, &request) == FD_OK);
+    for (uint32_t i = 0; i < diff.rows.count; i++) {
+        must(diff.rows.list[i].said == 0);
+    }
+    fd_diff_clear(&diff);
+}
+
+static void
+use_timeline(const fd_trace *trace)
+{
+    for (uint32_t i = 0; i < trace->ranks.count; i++) {
+        fd_strips strips;
+        must(fd_strips_make(&strips, &trace->ranks.list[i], 3) == FD_OK);
+        must(strips.list.count <= 3);
+        fd_strips_clear(&strips);
+    }
+}
+
+static void
+use_pipeline(const fd_trace *trace)
+{
+    fd_pipe_report report = {.drawn_line = 0};
+    fd_pipe_request request = {.named = FD_SCHEDULES};
+    fd_pipe_known *known = calloc(trace->ranks.count + 1, sizeof *known);
+    must(known != NULL);
+    for (uint32_t i = 0; i < trace->ranks.count; i++) {
+        known[i] = (fd_pipe_known){.place = -1, .data = -1, .model = -1};
+    }
+    fd_status status = fd_timeline_pipeline(&report, trace, known, &request,
+                                            NULL);
+    must(status == FD_OK || status == FD_EINVAL || status == FD_EFORMAT);
+    fd_pipe_report_clear(&report);
+    free(known);
+}
+
+/* Last: it changes the trace. */
+static void
+use_privacy(fd_trace *trace)
+{
+    must(fd_trace_anonymize(trace, "salt", 4) == FD_OK);
+    must(fixture_sound(trace));
+}
+
+void
+fuzz_shrink(const uint8_t *data, size_t size)
+{
+    uint64_t hash = fd_hash_bytes((const char *)data, size) >> 20;
+    fd_budget_shrink(hash % 2 == 0 ? 100 + hash / 2 % 400
+                                   : 500 + hash / 2 % 5000);
+}
+
+void
+fuzz_use(const fd_trace *trace)
+{
+    fd_buffer text = {.bytes = NULL};
+    fd_trace *again = NULL;
+    bool same = false;
+    must(fixture_sound(trace));
+    use_analysis(trace);
+    use_exports(trace);
+    use_diff(trace);
+    use_timeline(trace);
+    use_pipeline(trace);
+    must(fixture_dump(trace, &text) == FD_OK);
+    must(fixture_load(&again, text.bytes, text.size, NULL) == FD_OK);
+    must(fixture_same(trace, again, &same) == FD_OK && same);
+    use_privacy(again);
+    fd_trace_free(again);
+    fd_buffer_clear(&text);
+}

@@ -1,0 +1,494 @@
+#include "fixtures.h"
+
+#include "gpu/gpu_device.h"
+#include "standin/cudart.h"
+
+/* A device of the stand-in, on a clock that stands still but for what tests
+ * and polling take. A context is just a number here. */
+typedef struct bench {
+    fixture f;
+    fd_cudart cuda;
+    fd_gpu_figures figures;
+    fd_gpu_device device;
+} bench;
+
+static fd_status
+bench_open(bench *b, int number)
+{
+    standin_reset();
+    standin_clock(1000000000);
+    standin_latency(1000);
+    *b = (bench){.f = {.recording = NULL}};
+    fd_status status = fixture_open(&b->f, NULL, 16);
+    if (status != FD_OK) {
+        return status;
+    }
+    status = fd_cudart_find(&b->cuda, NULL);
+    fd_gpu_figures_init(&b->figures, b->f.recording);
+    fd_gpu_device_init(&b->device, &b->cuda, &b->figures, number);
+    b->device.now = standin_now;
+    b->device.ticks_per_ns = 1;
+    b->device.starves = true;
+    return status;
+}
+
+static void
+bench_clear(bench *b)
+{
+    if (b->figures.recording != NULL) {
+        fd_gpu_device_close(&b->device);
+        fd_gpu_device_clear(&b->device, true);
+        fd_gpu_figures_clear(&b->figures);
+    }
+    fixture_clear(&b->f);
+}
+
+static uint64_t
+counter(const bench *b, int which)
+{
+    return fd_file_header(&b->f.recording->file)->counters[which];
+}
+
+static fd_gpu_record
+figure(const bench *b, uint32_t context)
+{
+    uint32_t id = fd_map_get(&b->figures.records, context);
+    return id == 0 ? (fd_gpu_record){.context = 0}
+                   : *(fd_gpu_record *)fd_file_record(&b->f.recording->file,
+                                                      id);
+}
+
+static uint32_t
+begin(bench *b, void *stream, uint32_t caller)
+{
+    fd_gpu_call call = {.stream = stream, .caller = caller};
+    return fd_gpu_device_begin(&b->device, &call);
+}
+
+static uint32_t
+begin_inside(bench *b, void *stream, uint32_t outer)
+{
+    fd_gpu_call call = {.stream = stream, .around = &outer, .depth = 1};
+    return fd_gpu_device_begin(&b->device, &call);
+}
+
+/* One call of so many ns of GPU time. */
+static void
+run(bench *b, void *stream, uint32_t context, uint64_t ns)
+{
+    uint32_t slot = begin(b, stream, 0);
+    standin_launch(stream, ns);
+    if (slot != 0) {
+        fd_gpu_device_end(&b->device, slot, context);
+    }
+}
+
+static void
+settle(bench *b)
+{
+    standin_pass(1000000000);
+    fd_gpu_device_drain(&b->device, true);
+}
+
+static bool
+never_synchronised(void)
+{
+    return standin_calls("cudaEventSynchronize") == 0
+           && standin_calls("cudaStreamSynchronize") == 0
+           && standin_calls("cudaDeviceSynchronize") == 0;
+}
+
+/* Totals are GPU time; what lies inside on the same stream is not self. */
+static void
+measures(void)
+{
+    CLEAN(bench_clear) bench b;
+    OK(bench_open(&b, 0));
+    uint32_t outer = begin(&b, NULL, 0);
+    standin_launch(NULL, 10000);
+    uint32_t inner = begin_inside(&b, NULL, outer);
+    standin_launch(NULL, 70000);
+    CHECK(check_refused() || (outer != 0 && inner != 0));
+    if (outer == 0 || inner == 0) {
+        return;
+    }
+    fd_gpu_device_end(&b.device, inner, 32);
+    standin_launch(NULL, 20000);
+    fd_gpu_device_end(&b.device, outer, 16);
+    fd_gpu_device_drain(&b.device, false);
+    EQUAL(figure(&b, 16).calls, 0); /* not ready, and nobody waits */
+    settle(&b);
+    EQUAL(figure(&b, 16).calls, 1);
+    EQUAL(figure(&b, 16).total, 100000);
+    EQUAL(figure(&b, 16).self, 30000);
+    EQUAL(figure(&b, 32).total, 70000);
+    EQUAL(figure(&b, 32).self, 70000);
+    EQUAL(figure(&b, 16).launch_bound, 0);
+    EQUAL(b.device.pool.free.count, b.device.pool.made);
+    CHECK(never_synchronised());
+}
+
+/* What happens on another stream is no part of it. */
+static void
+streams_are_apart(void)
+{
+    CLEAN(bench_clear) bench b;
+    OK(bench_open(&b, 0));
+    void *side;
+    EQUAL(cudaStreamCreateWithFlags(&side, 1), 0);
+    uint32_t outer = begin(&b, NULL, 0);
+    uint32_t inner = outer == 0 ? 0 : begin_inside(&b, side, outer);
+    if (inner != 0) {
+        standin_launch(NULL, 5000);
+        standin_launch(side, 50000);
+        fd_gpu_device_end(&b.device, inner, 32);
+        fd_gpu_device_end(&b.device, outer, 16);
+        settle(&b);
+    }
+    cudaStreamDestroy(side);
+    EQUAL(figure(&b, 16).total, 5000);
+    EQUAL(figure(&b, 16).self, 5000);
+    EQUAL(figure(&b, 32).total, 50000);
+    EQUAL(b.device.streams.count, 2);
+}
+
+/* The stream waits 90 us for a host that does something else, which is the
+ * caller's doing, and ends with the host, which makes it launch-bound. */
+static void
+starves(void)
+{
+    CLEAN(bench_clear) bench b;
+    OK(bench_open(&b, 0));
+    run(&b, NULL, 16, 10000);
+    standin_pass(101000); /* the mark is passed 11 us from now */
+    uint32_t slot = begin(&b, NULL, 48);
+    standin_pass(5000);
+    CHECK(slot != 0 || check_refused());
+    if (slot == 0) {
+        return;
+    }
+    fd_gpu_device_end(&b.device, slot, 32);
+    settle(&b);
+    /* An anchor is uncertain by half of what it took. */
+    CHECK(check_refused() || (figure(&b, 48).starved >= 89000
+                              && figure(&b, 48).starved <= 91000));
+    EQUAL(figure(&b, 48).calls, 0);
+    EQUAL(figure(&b, 32).launch_bound, 1);
+    EQUAL(figure(&b, 32).total, 5000);
+    EQUAL(figure(&b, 16).launch_bound, 0);
+}
+
+/* What the stream did while nothing was marked is not known. */
+static void
+gaps_do_not_starve(void)
+{
+    CLEAN(bench_clear) bench b;
+    OK(bench_open(&b, 0));
+    run(&b, NULL, 16, 10000);
+    standin_pass(101000);
+    fd_gpu_call call = {.stream = NULL, .caller = 48, .window = 1};
+    uint32_t slot = fd_gpu_device_begin(&b.device, &call);
+    if (slot != 0) {
+        fd_gpu_device_end(&b.device, slot, 32);
+    }
+    settle(&b);
+    EQUAL(figure(&b, 32).calls, 1);
+    EQUAL(figure(&b, 48).starved, 0);
+}
+
+/* A stream that has work queued never waits. */
+static void
+busy_streams_do_not_starve(void)
+{
+    CLEAN(bench_clear) bench b;
+    OK(bench_open(&b, 0));
+    for (int i = 0; i < 100; i++) {
+        run(&b, NULL, 16, 50000);
+        standin_pass(10000);
+    }
+    settle(&b);
+    EQUAL(figure(&b, 16).calls, 100);
+    EQUAL(figure(&b, 16).total, 100 * 50000);
+    EQUAL(figure(&b, 0).starved, 0);
+    EQUAL(figure(&b, 16).launch_bound, 0);
+}
+
+/* A million marks: a bounded pool, no event made between steps once warm, no
+ * call that waits. */
+static void
+a_million_marks(void)
+{
+    CLEAN(bench_clear) bench b;
+    OK(bench_open(&b, 0));
+    uint64_t made = 0;
+    for (int step = 0; step < 500; step++) {
+        for (int i = 0; i < 1000; i++) {
+            run(&b, NULL, 16, 900);
+            standin_pass(500);
+        }
+        if (step == 2) {
+            made = standin_calls("cudaEventCreateWithFlags");
+        }
+        settle(&b);
+    }
+    CHECK(b.device.marks >= 990000);
+    EQUAL(2 * figure(&b, 16).calls, b.device.marks);
+    EQUAL(figure(&b, 16).calls + counter(&b, FD_COUNT_GPU_LOST), 500000);
+    CHECK(b.device.pool.made <= 4 * FD_GPU_POOL_STEP);
+    EQUAL(standin_calls("cudaEventCreateWithFlags"), made);
+    EQUAL(figure(&b, 16).total, figure(&b, 16).calls * 900);
+    CHECK(never_synchronised());
+}
+
+/* Between steps a warm pool does not grow: calls go without, counted, and the
+ * end of the step makes room. */
+static void
+a_dry_pool_loses(void)
+{
+    CLEAN(bench_clear) bench b;
+    OK(bench_open(&b, 0));
+    run(&b, NULL, 16, 100);
+    settle(&b);
+    uint64_t made = standin_calls("cudaEventCreateWithFlags");
+    standin_launch(NULL, UINT64_C(3600000000000)); /* an hour: nothing drains */
+    for (int i = 0; i < 1000; i++) {
+        run(&b, NULL, 16, 100);
+    }
+    EQUAL(standin_calls("cudaEventCreateWithFlags"), made);
+    uint64_t lost = counter(&b, FD_COUNT_GPU_LOST);
+    CHECK(check_refused() || (lost > 400 && lost < 600));
+    fd_gpu_device_drain(&b.device, true);
+    CHECK(check_refused() || b.device.pool.made == 2 * FD_GPU_POOL_STEP);
+}
+
+static void
+captured_streams_are_left_alone(void)
+{
+    CLEAN(bench_clear) bench b;
+    OK(bench_open(&b, 0));
+    run(&b, NULL, 16, 100);
+    uint64_t recorded = standin_calls("cudaEventRecord");
+    void *side;
+    EQUAL(cudaStreamCreateWithFlags(&side, 1), 0);
+    standin_capture(side, 1);
+    EQUAL(begin(&b, side, 0), 0);
+    EQUAL(begin(&b, NULL, 0), 0); /* the legacy stream is forbidden meanwhile */
+    EQUAL(standin_calls("cudaEventRecord"), recorded);
+    EQUAL(cudaPeekAtLastError(), 0);
+    settle(&b); /* asking must not end somebody's capture */
+    int capture = standin_capture_of(side);
+    standin_capture(side, 0);
+    cudaStreamDestroy(side);
+    EQUAL(capture, 1);
+    EQUAL(counter(&b, FD_COUNT_GPU_CAPTURED), 2);
+    EQUAL(figure(&b, 16).calls, 1);
+}
+
+/* Capture that begins inside a call loses that call only. */
+static void
+capture_in_between(void)
+{
+    CLEAN(bench_clear) bench b;
+    OK(bench_open(&b, 0));
+    uint32_t slot = begin(&b, NULL, 0);
+    if (slot == 0) {
+        CHECK(check_refused());
+        return;
+    }
+    standin_capture(NULL, 1);
+    fd_gpu_device_end(&b.device, slot, 16);
+    standin_capture(NULL, 0);
+    EQUAL(counter(&b, FD_COUNT_GPU_DROPPED), 1);
+    run(&b, NULL, 16, 100);
+    settle(&b);
+    EQUAL(figure(&b, 16).calls, 1);
+    EQUAL(b.device.pool.free.count, b.device.pool.made);
+}
+
+/* The program's own error stays its own, and costs us the mark. */
+static void
+user_errors_stay(void)
+{
+    CLEAN(bench_clear) bench b;
+    OK(bench_open(&b, 0));
+    run(&b, NULL, 16, 100);
+    standin_leave_error(9);
+    EQUAL(begin(&b, NULL, 0), 0);
+    settle(&b);
+    EQUAL(figure(&b, 16).calls, 0); /* not even asked */
+    EQUAL(cudaGetLastError(), 9);
+    CHECK(!b.device.failed);
+    settle(&b);
+    EQUAL(figure(&b, 16).calls, 1);
+}
+
+/* A lost context: timing ends, once, and the program still sees its error. */
+static void
+sticky_errors_end_it(void)
+{
+    CLEAN(bench_clear) bench b;
+    OK(bench_open(&b, 0));
+    run(&b, NULL, 16, 100);
+    standin_fail("cudaEventRecord", 1, 700, 1);
+    EQUAL(begin(&b, NULL, 0), 0);
+    CHECK(b.device.failed || check_refused());
+    uint64_t recorded = standin_calls("cudaEventRecord");
+    EQUAL(begin(&b, NULL, 0), 0);
+    settle(&b);
+    EQUAL(standin_calls("cudaEventRecord"), recorded);
+    CHECK(b.device.error == 700 || check_refused());
+    CHECK(cudaGetLastError() == 700 || check_refused());
+}
+
+/* It answers nothing any more, with marks queued and a call open: what was
+ * taken in stays, the rest is counted, and nothing is asked again. */
+static void
+a_gpu_goes_away(void)
+{
+    CLEAN(bench_clear) bench b;
+    OK(bench_open(&b, 0));
+    run(&b, NULL, 16, 100);
+    settle(&b);
+    run(&b, NULL, 16, 100);
+    run(&b, NULL, 16, 100);
+    uint32_t open = begin(&b, NULL, 0);
+    standin_fail("cudaEventQuery", 1, 719, 1);
+    settle(&b);
+    CHECK((b.device.failed && b.device.error == 719) || check_refused());
+    if (open != 0) {
+        fd_gpu_device_end(&b.device, open, 16);
+    }
+    EQUAL(begin(&b, NULL, 0), 0);
+    CHECK(!fd_gpu_device_is_busy(&b.device) || check_refused());
+    uint64_t asked = standin_calls("cudaEventQuery");
+    settle(&b);
+    fd_gpu_device_close(&b.device);
+    CHECK(!b.device.stuck);
+    EQUAL(standin_calls("cudaEventQuery"), asked);
+    EQUAL(figure(&b, 16).calls, 1);
+    EQUAL(counter(&b, FD_COUNT_GPU_UNFINISHED), 2);
+    EQUAL(counter(&b, FD_COUNT_GPU_DROPPED), 1);
+    EQUAL(counter(&b, FD_COUNT_GPU_LOST), 1);
+    CHECK(never_synchronised());
+}
+
+enum { THREADS = 4, EACH = 2000 };
+
+typedef struct worker {
+    bench *b;
+    uint32_t context;
+    cuda_stream stream;
+    pthread_t thread;
+    bool started;
+} worker;
+
+static void *
+work(void *argument)
+{
+    const worker *self = argument;
+    for (int i = 0; i < EACH; i++) {
+        run(self->b, self->stream, self->context, 10);
+        if (i % 100 == 0) {
+            fd_gpu_device_drain(&self->b->device, true);
+        }
+    }
+    return NULL;
+}
+
+/* Who does not get the device's lock goes without: every call is timed or
+ * counted, and all events come back. */
+static void
+several_threads_at_once(void)
+{
+    CLEAN(bench_clear) bench b;
+    OK(bench_open(&b, 0));
+    worker workers[THREADS];
+    for (uint32_t i = 0; i < THREADS; i++) {
+        workers[i] = (worker){.b = &b, .context = i + 1};
+        cudaStreamCreateWithFlags(&workers[i].stream,
+                                  FD_CUDA_STREAM_NON_BLOCKING);
+        workers[i].started = pthread_create(&workers[i].thread, NULL, work,
+                                            &workers[i])
+                             == 0;
+    }
+    uint64_t calls = 0;
+    uint64_t wanted = 0;
+    for (uint32_t i = 0; i < THREADS; i++) {
+        if (workers[i].started) {
+            pthread_join(workers[i].thread, NULL);
+            wanted += EACH;
+        }
+    }
+    settle(&b);
+    settle(&b);
+    fd_gpu_device_close(&b.device);
+    CHECK(!b.device.stuck);
+    for (uint32_t i = 0; i < THREADS; i++) {
+        calls += figure(&b, i + 1).calls;
+        cudaStreamDestroy(workers[i].stream);
+    }
+    EQUAL(b.device.error, 0);
+    CHECK(calls > 0);
+    EQUAL(calls + counter(&b, FD_COUNT_GPU_LOST)
+              + counter(&b, FD_COUNT_GPU_DROPPED)
+              + counter(&b, FD_COUNT_GPU_UNFINISHED),
+          wanted);
+    EQUAL(b.device.pool.free.count, b.device.pool.made);
+    CHECK(never_synchronised());
+}
+
+static void
+drops_what_never_ends(void)
+{
+    CLEAN(bench_clear) bench b;
+    OK(bench_open(&b, 0));
+    uint32_t outer = begin(&b, NULL, 0);
+    uint32_t inner = outer == 0 ? 0 : begin_inside(&b, NULL, outer);
+    if (inner == 0) {
+        CHECK(check_refused());
+        return;
+    }
+    fd_gpu_device_drop(&b.device, outer);
+    standin_launch(NULL, 100);
+    fd_gpu_device_end(&b.device, inner, 32);
+    pthread_mutex_lock(&b.device.lock); /* another thread is at it */
+    EQUAL(begin(&b, NULL, 0), 0);
+    pthread_mutex_unlock(&b.device.lock);
+    uint32_t third = begin(&b, NULL, 0);
+    pthread_mutex_lock(&b.device.lock);
+    fd_gpu_device_end(&b.device, third, 16);
+    pthread_mutex_unlock(&b.device.lock);
+    settle(&b);
+    EQUAL(counter(&b, FD_COUNT_GPU_DROPPED), 2);
+    EQUAL(counter(&b, FD_COUNT_GPU_LOST), 1);
+    EQUAL(figure(&b, 32).calls, 1);
+    EQUAL(b.device.pool.free.count, b.device.pool.made);
+}
+
+/* Where the GPU's clock seems ahead of ours the start moves to the launch. */
+static void
+no_start_before_its_launch(void)
+{
+    CLEAN(bench_clear) bench b;
+    OK(bench_open(&b, 0));
+    run(&b, NULL, 16, 100); /* takes the anchor */
+    settle(&b);
+    if (b.device.anchors.count == 0) {
+        CHECK(check_refused());
+        return;
+    }
+    b.device.anchors.list[0].host -= 50000;
+    standin_latency(0);
+    run(&b, NULL, 16, 100);
+    settle(&b);
+    EQUAL(counter(&b, FD_COUNT_GPU_SHIFTED), 1);
+    EQUAL(figure(&b, 16).total, 200);
+}
+
+RUN(ABSORBS(measures), ABSORBS(streams_are_apart), ABSORBS(starves),
+    ABSORBS(gaps_do_not_starve), ABSORBS(busy_streams_do_not_starve), ONCE(a_million_marks), ABSORBS(a_gpu_goes_away),
+    ONCE(several_threads_at_once),
+    ABSORBS(a_dry_pool_loses), ABSORBS(captured_streams_are_left_alone),
+    ABSORBS(capture_in_between), ABSORBS(user_errors_stay),
+    ABSORBS(sticky_errors_end_it), ABSORBS(drops_what_never_ends),
+    ABSORBS(no_start_before_its_launch))

@@ -1,0 +1,115 @@
+#include "fixtures.h"
+
+#include "gpu/gpu_figures.h"
+#include "recording/operator_log.h"
+
+static const fd_gpu_record *
+record(const fd_gpu_figures *figures, uint32_t at)
+{
+    const fd_gpu_record *records = fd_chunk_records(figures->pool.chunk);
+    return &records[at];
+}
+
+/* A record a context, whoever comes first. */
+static void
+adds_up(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    OK(fixture_open(&f, NULL, 4));
+    CLEAN(fd_gpu_figures_clear) fd_gpu_figures figures;
+    fd_gpu_figures_init(&figures, f.recording);
+    fd_gpu_figures_starve(&figures, 200, 40);
+    fd_gpu_sample sample = {.event = {.context = 100},
+                            .total = 30,
+                            .self = 10,
+                            .launch_bound = true};
+    fd_gpu_figures_add(&figures, &sample);
+    sample.launch_bound = false;
+    fd_gpu_figures_add(&figures, &sample);
+    fd_gpu_figures_starve(&figures, 200, 2);
+    EQUAL(figures.pool.count, 2);
+    EQUAL(record(&figures, 0)->context, 200);
+    EQUAL(record(&figures, 0)->starved, 42);
+    EQUAL(record(&figures, 0)->calls, 0);
+    EQUAL(record(&figures, 1)->calls, 2);
+    EQUAL(record(&figures, 1)->total, 60);
+    EQUAL(record(&figures, 1)->self, 20);
+    EQUAL(record(&figures, 1)->launch_bound, 1);
+    EQUAL(figures.ended, 0);
+}
+
+/* An interval of a call for execution traces is told there, on stream 0 too. */
+static void
+tells_its_call(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    OK(fixture_open(&f, NULL, 4));
+    CLEAN(fd_gpu_figures_clear) fd_gpu_figures figures;
+    fd_gpu_figures_init(&figures, f.recording);
+    const fd_op_call what = {.start = 5};
+    const fd_op_call *call = fd_op_calls_begin(f.main, &what, &f, 1);
+    CHECK(call != NULL || check_refused());
+    fd_gpu_sample sample = {
+        .event = {.context = 100, .host = 6, .start = 7, .ticks = 8,
+                  .device = 1},
+        .call = call == NULL ? 0 : fd_file_id(&f.recording->file, call),
+    };
+    fd_gpu_figures_add(&figures, &sample);
+    if (call != NULL) {
+        EQUAL(call->gpu_launch, 6);
+        EQUAL(call->gpu_start, 7);
+        EQUAL(call->gpu_ticks, 8);
+        EQUAL(call->gpu_device, 1);
+        EQUAL(call->gpu_stream, 1);
+    }
+}
+
+/* Lines of the timeline until its share of the file is used up. */
+static void
+events_are_bounded(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    fd_timeline timeline = {.on = true};
+    OK(fixture_open_timeline(&f, &timeline));
+    f.recording->timeline.max_bytes = f.recording->timeline.bytes + 8192;
+    CLEAN(fd_gpu_figures_clear) fd_gpu_figures figures;
+    fd_gpu_figures_init(&figures, f.recording);
+    fd_gpu_sample sample = {.event = {.context = 100, .start = 7}};
+    for (int i = 0; i < 1000; i++) {
+        fd_gpu_figures_add(&figures, &sample);
+    }
+    uint32_t room = (8192 - sizeof(fd_chunk)) / sizeof(fd_gpu_event);
+    EQUAL(figures.events.chunks.count, 1);
+    EQUAL(figures.ended, 1000);
+    const fd_chunk *chunk = figures.events.chunks.list[0];
+    EQUAL(chunk->used, room);
+    const fd_header *header = fd_file_header(&f.recording->file);
+    EQUAL(header->counters[FD_COUNT_GPU_EVENTS_LOST], 1000 - room);
+    EQUAL(record(&figures, 0)->calls, 1000);
+}
+
+/* Or the latest are kept: what was in a chunk that is filled anew is lost. */
+static void
+or_overwritten(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    fd_timeline timeline = {.on = true, .overwrites = true};
+    OK(fixture_open_timeline(&f, &timeline));
+    CLEAN(fd_gpu_figures_clear) fd_gpu_figures figures;
+    fd_gpu_figures_init(&figures, f.recording);
+    uint32_t room = (8192 - sizeof(fd_chunk)) / sizeof(fd_gpu_event);
+    for (uint32_t i = 0; i < 3 * room + 5; i++) {
+        fd_gpu_sample sample = {.event = {.context = 100, .start = i}};
+        fd_gpu_figures_add(&figures, &sample);
+    }
+    CHECK(figures.chunk != NULL);
+    const fd_gpu_event *events = fd_chunk_records(figures.chunk);
+    EQUAL(figures.chunk->used, 5);
+    EQUAL(figures.chunk->first, 3 * room);
+    EQUAL(events[4].start, 3 * room + 4);
+    const fd_header *header = fd_file_header(&f.recording->file);
+    EQUAL(header->counters[FD_COUNT_GPU_EVENTS_LOST], 3 * room);
+}
+
+RUN(ABSORBS(adds_up), ABSORBS(tells_its_call), ABSORBS(events_are_bounded),
+    ABSORBS(or_overwritten))

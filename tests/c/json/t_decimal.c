@@ -1,0 +1,83 @@
+#include "check.h"
+
+#include "json/decimal.h"
+
+#include <string.h>
+
+static fd_span
+span(const char *text)
+{
+    return (fd_span){text, text + strlen(text)};
+}
+
+static void
+shifted(void)
+{
+    static const struct {
+        const char *from;
+        int64_t ns;
+        const char *to; /* NULL: none */
+    } cases[] = {
+        {"0", 0, "0.000"},
+        {"1", 1, "1.001"},
+        {"1.5", 500, "2.000"},
+        {"0.001", -1, "0.000"},
+        {"0.001", -2, "-0.001"},
+        {"-1.5", 1500, "0.000"},
+        {"-1.5", 499, "-1.001"},
+        {"4445637156231.570", 1790857026000000123, "1795302663156231.693"},
+        {"9007199254740993.001", 1, "9007199254740993.002"},
+        {"12345.6789012345", 1, "12345.6799012345"},
+        {"1e3", 1, "1000.001"},
+        {"1.5E-2", 0, "0.015"},
+        {"1e-30", 1, "0.001000000000000000000"},
+        {"123456789012345678901234567890", 1,
+         "123456789012345678901234567890.001"},
+        {"0", INT64_MAX, "9223372036854775.807"},
+        {"0", INT64_MIN, "-9223372036854775.808"},
+        {"0e999", 1, "0.001"},
+        {"1e40", 1, NULL},
+        {"1e999", 1, NULL},
+        {"1234567890123456789012345678901234567890", 1, NULL},
+        {"", 1, NULL},
+        {"-", 1, NULL},
+        {"x", 1, NULL},
+        {"1x", 1, NULL},
+        {"null", 1, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+        bool good = fd_decimal_shift(span(cases[i].from), cases[i].ns, &to);
+        fd_buffer_bytes(&to, "", 1);
+        OK(to.status);
+        SAME(to.bytes, cases[i].to != NULL ? cases[i].to : "");
+        EQUAL(good, cases[i].to != NULL);
+    }
+}
+
+static void
+in_nanoseconds(void)
+{
+    static const struct {
+        const char *from;
+        bool good;
+        int64_t ns;
+    } cases[] = {
+        {"1.0019", true, 1001},
+        {"-1.0011", true, -1002},
+        {"-1.001", true, -1001},
+        {"9223372036854775.807", true, INT64_MAX},
+        {"9223372036854775.808", false, 0},
+        {"\"1\"", false, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t ns;
+        bool good = fd_decimal_ns(span(cases[i].from), &ns);
+        EQUAL(good, cases[i].good);
+        CHECK(!good || ns == cases[i].ns);
+    }
+    int64_t ns;
+    CHECK(!fd_decimal_ns((fd_span){NULL, NULL}, &ns));
+}
+
+RUN(TEST(shifted), TEST(in_nanoseconds))

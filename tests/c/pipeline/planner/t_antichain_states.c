@@ -1,0 +1,119 @@
+#include "models.h"
+
+#include "pipeline/planner/antichain_states.h"
+
+#include <math.h>
+
+#define ONE FIGURES(1, 2, 4, 8)
+#define DIAMOND                                                               \
+    NODE("a", ONE) NODE("b", ONE) NODE("c", FIGURES(5, 5, 16, 8))             \
+    NODE("d", ONE) "\ta -- b\n\ta -- c\n\tb -- d\n\tc -- d\n"
+
+#define ALL(most)                                                             \
+    ((fd_states_window){.found = most, .kept = most, .cap = INFINITY})
+
+static fd_status
+states_of(fd_states *states, fd_model *model, fd_layers *layers,
+          const char *text, fd_states_window window)
+{
+    fd_status status = model_of(model, text, NULL);
+    if (status == FD_OK) {
+        status = fd_layers_make(layers, model, NULL);
+    }
+    return status == FD_OK ? fd_states_make(states, model, layers, &window)
+                           : status;
+}
+
+static void
+sets_of_a_diamond(void)
+{
+    CLEAN(fd_model_clear) fd_model model = {.about = 0};
+    CLEAN(fd_layers_clear) fd_layers layers = {.count = 0};
+    CLEAN(fd_states_clear) fd_states states = {.count = 0};
+    OK(states_of(&states, &model, &layers, DIAMOND, ALL(100)));
+    CHECK(states.complete);
+    EQUAL(states.count, 5);
+    const uint64_t wanted[] = {1, 3, 5, 7, 15};
+    for (uint32_t i = 0; i < 5; i++) {
+        EQUAL(states.sets[i], wanted[i]);
+    }
+    EQUAL(states.parameters[4], 32);
+    CHECK(states.times[4] > 0.0189 && states.times[4] < 0.0191);
+    EQUAL(states.by_time[1], 1);
+    EQUAL(states.by_time[2], 2);
+    /* Behind a and b still a goes on to c; behind a, b and c it does not. */
+    EQUAL(states.cuts[1], 8);
+    EQUAL(states.cuts[3], 20);
+    EQUAL(states.wide_cuts[3], 24);
+    CHECK(states.least_times[2] > 0.0099 && states.least_times[2] < 0.0101);
+}
+
+static void
+later_sources_come_with_what_needs_them(void)
+{
+    CLEAN(fd_model_clear) fd_model model = {.about = 0};
+    CLEAN(fd_layers_clear) fd_layers layers = {.count = 0};
+    CLEAN(fd_states_clear) fd_states states = {.count = 0};
+    OK(states_of(&states, &model, &layers,
+                 NODE("n1", ONE) NODE("n2", ONE) NODE("n3", ONE)
+                 NODE("n9", ONE) "\tn1 -- n3\n\tn2 -- n3\n",
+                 ALL(100)));
+    EQUAL(states.count, 3);
+    EQUAL(states.sets[0], 1);
+    EQUAL(states.sets[1], 7);
+    EQUAL(states.sets[2], 15);
+    CHECK(states.least_times[1] > 0.0059);
+}
+
+static void
+chains_when_there_are_too_many(void)
+{
+    CLEAN(fd_model_clear) fd_model model = {.about = 0};
+    CLEAN(fd_layers_clear) fd_layers layers = {.count = 0};
+    CLEAN(fd_states_clear) fd_states states = {.count = 0};
+    OK(states_of(&states, &model, &layers, DIAMOND, ALL(4)));
+    CHECK(!states.complete);
+    EQUAL(states.sets[0], 1);
+    EQUAL(states.sets[states.count - 1], 15);
+    CHECK(states.count >= 4);
+    CHECK(states.least_times[3] < 0.0031);
+}
+
+/* a, ab, ac, abc take 3, 6, 13 and 16 of 19 ms: on two machines of 13 ms the
+ * cut is behind 6 to 13. */
+static void
+only_what_a_plan_can_be_cut_at(void)
+{
+    CLEAN(fd_model_clear) fd_model model = {.about = 0};
+    CLEAN(fd_layers_clear) fd_layers layers = {.count = 0};
+    CLEAN(fd_states_clear) fd_states states = {.count = 0};
+    OK(states_of(&states, &model, &layers, DIAMOND,
+                 (fd_states_window){100, 3, 4, 0.013, 2, 0, 0}));
+    CHECK(states.complete);
+    EQUAL(states.found, 5);
+    EQUAL(states.count, 3);
+    EQUAL(states.sets[0], 3);
+    EQUAL(states.sets[1], 5);
+    EQUAL(states.sets[2], 15);
+}
+
+/* None on two machines of 10 ms; on three of 9 ms behind 1 to 18. */
+static void
+more_where_more_machines_are_asked_for(void)
+{
+    CLEAN(fd_model_clear) fd_model model = {.about = 0};
+    CLEAN(fd_layers_clear) fd_layers layers = {.count = 0};
+    CLEAN(fd_states_clear) fd_states states = {.count = 0};
+    OK(states_of(&states, &model, &layers, DIAMOND,
+                 (fd_states_window){100, 5, 4, 0.01, 2, 0.009, 3}));
+    CHECK(states.complete);
+    EQUAL(states.count, 5);
+    const bool waists[] = {true, false, false, true, true};
+    for (uint32_t i = 0; i < 5; i++) {
+        EQUAL(states.waists[i], waists[i]);
+    }
+}
+
+RUN(TEST(more_where_more_machines_are_asked_for), TEST(sets_of_a_diamond), TEST(later_sources_come_with_what_needs_them),
+    TEST(chains_when_there_are_too_many),
+    TEST(only_what_a_plan_can_be_cut_at))

@@ -1,0 +1,95 @@
+#include "models.h"
+
+#include "pipeline/planner/planner.h"
+
+#include <math.h>
+
+#define WORK FIGURES(1, 1, 100, 1000)
+#define CHAIN                                                                 \
+    "i -- Input0 -- " WORK "\n" NODE("a", WORK) NODE("b", WORK)               \
+    NODE("c", WORK) NODE("d", WORK) "e -- __getitem__(1) -- " WORK "\n"       \
+    "\ti -- a\n\ta -- b\n\tb -- c\n\tc -- d\n\tb -- e\n"
+
+static void
+every_node_has_a_stage(void)
+{
+    CLEAN(fd_model_clear) fd_model model = {.about = 0};
+    CLEAN(fd_pipeline_clear) fd_pipeline pipeline = {.second_step = 0};
+    fd_pipeline_request request = {
+        .costs = {.levels = 1,
+                  .machines = {2},
+                  .bandwidths = {1e3},
+                  .straight = true},
+        .second = true,
+        .gains = true};
+    OK(model_of(&model, CHAIN, NULL));
+    OK(fd_pipeline_find(&pipeline, &model, &request, NULL));
+    CHECK(fabs(pipeline.best.time - 0.004) < 1e-12);
+    CHECK(fabs(pipeline.second.time - 0.006) < 1e-12);
+    CHECK(fabs(pipeline.one_more.time - 0.004) < 1e-12);
+    CHECK(fabs(pipeline.twice.time - 0.004) < 1e-12);
+    CHECK(pipeline.twice.bound >= pipeline.twice.time);
+    int32_t stages[6];
+    OK(fd_pipeline_stages(&pipeline, &model, stages));
+    const int32_t wanted[] = {0, 0, 0, 1, 1, 0};
+    for (uint32_t i = 0; i < 6; i++) {
+        EQUAL(stages[i], wanted[i]);
+    }
+    fd_block_ends ends = fd_pipeline_ends(
+        &pipeline, &model, pipeline.best.stages.list[1].block);
+    SAME(ends.first, "c");
+    SAME(ends.last, "d");
+    EQUAL(ends.layers, 2);
+}
+
+static void
+no_plan_is_told(void)
+{
+    static const struct {
+        fd_costs costs;
+        const char *message;
+    } cases[] = {
+        {{.levels = 1,
+          .machines = {5},
+          .bandwidths = {1e9},
+          .straight = true},
+         "5 stages of at least one layer: the graph has 4 layers"},
+        {{.levels = 1,
+          .machines = {2},
+          .bandwidths = {1e9},
+          .straight = true,
+          .memory = FD_MEMORY_FLUSHED,
+          .room = 4000},
+         "no plan has room in 4000 bytes a machine: without the bound stage 0 "
+         "(2 layers, a to b) lacks 400 bytes"},
+        {{.levels = 0}, "0 levels of machines: 1 to 8"},
+    };
+    CLEAN(fd_model_clear) fd_model model = {.about = 0};
+    OK(model_of(&model, CHAIN, NULL));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CLEAN(fd_pipeline_clear) fd_pipeline pipeline = {.second_step = 0};
+        fd_pipeline_request request = {.costs = cases[i].costs};
+        fd_error error = {""};
+        STATUS(fd_pipeline_find(&pipeline, &model, &request, &error),
+               FD_EINVAL);
+        SAME(error.text, cases[i].message);
+    }
+}
+
+/* One step is not enough to compare all states; the plan is one on chains. */
+static void
+little_effort_is_told_by_the_bound(void)
+{
+    CLEAN(fd_model_clear) fd_model model = {.about = 0};
+    CLEAN(fd_pipeline_clear) fd_pipeline pipeline = {.second_step = 0};
+    fd_pipeline_request request = {
+        .costs = {.levels = 1, .machines = {3}, .bandwidths = {1e3}},
+        .effort = 8};
+    OK(model_of(&model, CHAIN, NULL));
+    OK(fd_pipeline_find(&pipeline, &model, &request, NULL));
+    CHECK(pipeline.best.stages.count > 0);
+    CHECK(pipeline.best.bound < pipeline.best.time);
+    CHECK(pipeline.best.bound >= 0.008 / 3);
+}
+
+RUN(TEST(little_effort_is_told_by_the_bound), TEST(every_node_has_a_stage), TEST(no_plan_is_told))

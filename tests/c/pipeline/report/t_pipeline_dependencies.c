@@ -1,0 +1,74 @@
+#include "check.h"
+#include "pipelines.h"
+
+#include "pipeline/report/pipeline_dependencies.h"
+
+/* Without transfers a pass needs that of the stage before, or after. */
+static void
+makers(void)
+{
+    for (int moves = 0; moves < 2; moves++) {
+        CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
+        pipeline_wish wish = {.schedule = "1f1b",
+                              .stages = 3,
+                              .micro_batches = 4,
+                              .moves = moves != 0,
+                              .lines = 2};
+        OK(pipeline_reported(&r, &wish, FD_SCHEDULES));
+        const fd_pipe *p = &r.pipeline;
+        uint32_t found = 0;
+        for (uint32_t i = 0; i < p->jobs.count; i++) {
+            const fd_pipe_job *job = &p->jobs.list[i];
+            if (r.idle.makers[i] == FD_NO_PIPE_JOB) {
+                continue;
+            }
+            const fd_pipe_job *maker = &p->jobs.list[r.idle.makers[i]];
+            found++;
+            EQUAL(maker->kind, job->kind);
+            EQUAL(maker->micro_batch, job->micro_batch);
+            EQUAL(maker->stage, job->kind == FD_JOB_F ? job->stage - 1
+                                                      : job->stage + 1);
+            EQUAL(p->ranks.list[maker->at].line, p->ranks.list[job->at].line);
+            CHECK(maker->end <= job->start);
+        }
+        EQUAL(found, moves ? 0 : 2 * 2 * 4 * 2);
+    }
+}
+
+/* Loading is passed over: what it is for is needed. */
+static void
+needs(void)
+{
+    CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
+    fd_pipe *p = &r.pipeline;
+    OK(fd_pipeline_add_rank(p, &(fd_pipe_rank){.place = -1, .data = -1}));
+    OK(pipeline_job(p, "F", 0, 0, 0, 10));
+    OK(fd_pipeline_add_rank(
+        p, &(fd_pipe_rank){.rank = 1, .place = -1, .data = -1}));
+    OK(pipeline_job(p, "LM", 1, 0, 12, 13));
+    OK(pipeline_job(p, "F", 1, 0, 13, 20));
+    OK(pipeline_job(p, "OPT", 1, -1, 20, 21));
+    OK(fd_pipeline_settle(p));
+    OK(fd_pipeline_report(&r, &(fd_pipe_request){.named = FD_SCHEDULES},
+                          NULL));
+    fd_pipe_need need = fd_pipeline_need(p, r.idle.makers, 1, 4);
+    EQUAL(need.rank, 0);
+    EQUAL(need.time, 10);
+    EQUAL(fd_pipeline_need(p, r.idle.makers, 3, 4).rank, FD_NO_PIPE_JOB);
+    EQUAL(r.idle.shares[1].parts[FD_PART_WARM_UP], 10);
+    EQUAL(r.idle.shares[1].parts[FD_PART_LAUNCH], 2);
+}
+
+static void
+twins(void)
+{
+    fd_pipe_job a = {.start = 1, .end = 2, .marks = FD_PIPE_FUSED};
+    fd_pipe_job b = a;
+    CHECK(fd_pipeline_is_twin(&a, &b));
+    b.end = 3;
+    CHECK(!fd_pipeline_is_twin(&a, &b));
+    b = (fd_pipe_job){.start = 1, .end = 2};
+    CHECK(!fd_pipeline_is_twin(&a, &b));
+}
+
+RUN(TEST(makers), TEST(needs), TEST(twins))

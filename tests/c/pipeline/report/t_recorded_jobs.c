@@ -1,0 +1,109 @@
+#include "check.h"
+#include "fixtures.h"
+
+#include "pipeline/report/recorded_jobs.h"
+
+#include <string.h>
+
+static fd_status
+job_of(fd_trace *trace, fd_trace_rank *rank, const char *kind,
+       fd_trace_job job)
+{
+    fd_status status = fd_text_pool_add(&trace->texts, kind, strlen(kind),
+                                        &job.kind);
+    return status == FD_OK ? fd_vector_push(&rank->jobs, job) : status;
+}
+
+/* forward 10 .. 20, on the GPU 12 .. 30; an evaluation; the iteration; one of
+ * no kind; a receive that is open. */
+static fd_status
+make(fd_trace *trace)
+{
+    fd_trace_rank *rank = fd_trace_add_rank(trace);
+    if (rank == NULL) {
+        return FD_ENOMEM;
+    }
+    rank->rank = 3;
+    rank->state = FD_STATE_STOPPED;
+    const struct {
+        const char *kind;
+        fd_trace_job job;
+    } jobs[] = {
+        {"ITER", {.start = 0, .duration = 100, .iteration = 6}},
+        {"forward",
+         {.start = 10,
+          .duration = 10,
+          .gpu_start = 12,
+          .gpu_duration = 18,
+          .step = 9,
+          .iteration = 6,
+          .micro_batch = 3,
+          .stage = 2,
+          .buffer = 1}},
+        {"F", {.start = 21, .duration = 1, .flags = FD_JOB_EVAL, .gpu_duration = 1}},
+        {"UNSHARD", {.start = 22, .duration = 1, .step = 5}},
+        {"RG",
+         {.start = 40,
+          .duration = 9,
+          .bytes = 64,
+          .step = 5,
+          .micro_batch = 1,
+          .open = true,
+          .flags = FD_JOB_OPEN | FD_JOB_POSTED | FD_JOB_FUSED}},
+    };
+    fd_status status = FD_OK;
+    for (size_t i = 0; i < sizeof jobs / sizeof *jobs && status == FD_OK;
+         i++) {
+        status = job_of(trace, rank, jobs[i].kind, jobs[i].job);
+    }
+    return status;
+}
+
+static void
+jobs_of_a_rank(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+    CLEAN(fd_pipe_clear) fd_pipe p = {.lines = 0};
+    OK(trace == NULL ? FD_ENOMEM : FD_OK);
+    OK(make(trace));
+    fd_pipe_known known = {.place = 1,
+                           .data = -1,
+                           .model = -1,
+                           .unsure = 4,
+                           .clock = {.offset_ns = 1000}};
+    OK(fd_pipe_read(&p, trace, &known));
+    EQUAL(p.ranks.count, 1);
+    EQUAL(p.ranks.list[0].rank, 3);
+    EQUAL(p.ranks.list[0].open, 1);
+    EQUAL(p.ranks.list[0].unsure, 4);
+    CHECK(!p.ranks.list[0].killed);
+    EQUAL(p.evals, 1);
+    EQUAL(p.unknown, 1);
+    EQUAL(p.jobs.count, 3);
+    const fd_pipe_job *forward = &p.jobs.list[0];
+    EQUAL(forward->start, 1012);
+    EQUAL(forward->end, 1030);
+    EQUAL(forward->iteration, 5);
+    EQUAL(forward->micro_batch, 2);
+    EQUAL(forward->stage, 1);
+    EQUAL(forward->buffer, 0);
+    EQUAL(forward->row, 1);
+    EQUAL(p.jobs.list[1].kind, FD_PIPE_OTHER);
+    EQUAL(p.jobs.list[1].stage, 1);
+    EQUAL(p.jobs.list[2].marks,
+          FD_PIPE_OPEN | FD_PIPE_POSTED | FD_PIPE_FUSED);
+    EQUAL(p.jobs.list[2].bytes, 64);
+}
+
+static void
+a_trace_without_jobs(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    CLEAN(fd_pipe_clear) fd_pipe p = {.lines = 0};
+    OK(fixture_trace(&trace, 0, NULL));
+    fd_pipe_known known = {.place = -1};
+    OK(fd_pipe_read(&p, trace, &known));
+    EQUAL(p.ranks.count, 0);
+}
+
+RUN(ABSORBS(jobs_of_a_rank), ABSORBS(a_trace_without_jobs))

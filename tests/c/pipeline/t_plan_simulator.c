@@ -1,0 +1,143 @@
+#include "check.h"
+#include "plans.h"
+
+#include "pipeline/plan_simulator.h"
+
+#include <string.h>
+
+enum { MOST_GLOBALS = 16 };
+
+static void
+list_clear(fd_job_list *list)
+{
+    fd_vector_clear(list);
+}
+
+static void
+times_clear(int64_t **times)
+{
+    fd_free(*times);
+}
+
+/* F = I = W = 10, B = 20, a transfer as given. */
+static fd_status
+play(fd_replay *replay, const fd_plan *plan, int64_t transfer, bool blocking,
+     fd_error *error)
+{
+    int64_t ten[MOST_GLOBALS];
+    int64_t twenty[MOST_GLOBALS];
+    int64_t moved[MOST_GLOBALS];
+    for (uint32_t i = 0; i < MOST_GLOBALS; i++) {
+        ten[i] = 10;
+        twenty[i] = 20;
+        moved[i] = transfer;
+    }
+    fd_replay_prices prices = {.of_kind = {
+        [FD_JOB_F] = ten, [FD_JOB_B] = twenty, [FD_JOB_I] = ten,
+        [FD_JOB_W] = ten, [FD_JOB_RA] = moved, [FD_JOB_RG] = moved}};
+    CLEAN(times_clear) int64_t *times =
+        fd_malloc(plan->jobs.count * sizeof *times);
+    if (times == NULL) {
+        return FD_ENOMEM;
+    }
+    fd_replay_price(times, plan, &prices);
+    return fd_replay_run(replay, plan, times, blocking, error);
+}
+
+static void
+known_figures(void)
+{
+    static const struct {
+        const char *schedule;
+        uint32_t stages, micro_batches;
+        int64_t transfer;
+        bool blocking;
+        int64_t makespan;
+    } cases[] = {
+        {"1f1b", 4, 4, 0, false, 210},
+        {"1f1b", 4, 8, 0, true, 330},
+        {"gpipe", 3, 4, 0, false, 180},
+        {"deepspeed-train", 4, 8, 0, true, 330},
+        {"deepspeed-train", 2, 4, 1, true, 158},
+        {"deepspeed-train", 3, 4, 1, true, 194},
+        {"deepspeed-train", 4, 4, 1, true, 226},
+        {"deepspeed-train", 4, 8, 1, true, 362},
+        {"deepspeed-dp", 2, 4, 1, true, 120},
+        {"deepspeed-inference", 2, 4, 1, false, 51},
+        {"interleaved", 2, 4, 0, false, 270},
+        {"zb-h1", 4, 8, 0, false, 270},
+        {"zb-v", 4, 8, 0, false, 510},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CLEAN(fd_plan_clear) fd_plan plan = {.first = NULL};
+        CLEAN(fd_replay_clear) fd_replay replay = {.begin = NULL};
+        OK(plan_of(&plan, cases[i].schedule, cases[i].stages,
+                   cases[i].micro_batches));
+        OK(play(&replay, &plan, cases[i].transfer, cases[i].blocking, NULL));
+        EQUAL(replay.makespan, cases[i].makespan);
+        EQUAL(replay.end[replay.last], cases[i].makespan);
+        for (uint32_t stage = 0; stage < plan.stages; stage++) {
+            const fd_replay_stage *of = &replay.stages[stage];
+            CHECK(of->first >= 0 && of->busy <= of->last - of->first
+                  && of->last <= replay.makespan);
+        }
+    }
+}
+
+/* Two stages, one micro-batch: the path is everything, transfers included. */
+static void
+critical(void)
+{
+    static const fd_job_kind kinds[] = {FD_JOB_F,  FD_JOB_SA, FD_JOB_RA,
+                                        FD_JOB_F,  FD_JOB_B,  FD_JOB_SG,
+                                        FD_JOB_RG, FD_JOB_B};
+    CLEAN(fd_plan_clear) fd_plan plan = {.first = NULL};
+    CLEAN(fd_replay_clear) fd_replay replay = {.begin = NULL};
+    CLEAN(list_clear) fd_job_list list = {NULL, 0, 0};
+    OK(plan_of(&plan, "1f1b", 2, 1));
+    OK(play(&replay, &plan, 3, false, NULL));
+    EQUAL(replay.makespan, 66);
+    OK(fd_replay_critical(&list, &replay));
+    EQUAL(list.count, 8);
+    for (uint32_t i = 0; i < 8; i++) {
+        EQUAL(plan.jobs.list[list.list[i]].kind, kinds[i]);
+    }
+    EQUAL(replay.begin[list.list[2]], 0);
+    EQUAL(replay.end[list.list[2]], 13);
+    EQUAL(replay.stages[1].first, 13);
+}
+
+static void
+refused(void)
+{
+    CLEAN(fd_plan_clear) fd_plan plan = {.first = NULL};
+    CLEAN(fd_plan_clear) fd_plan v = {.first = NULL};
+    fd_error error = {""};
+    OK(plan_of(&plan, "deepspeed-train", 2, 4));
+    OK(plan_of(&v, "zb-v", 2, 4));
+    CLEAN(fd_replay_clear) fd_replay blocking = {.begin = NULL};
+    STATUS(play(&blocking, &v, 0, true, &error), FD_EINVAL);
+    CLEAN(fd_replay_clear) fd_replay negative = {.begin = NULL};
+    STATUS(play(&negative, &plan, -1, false, &error), FD_EINVAL);
+    CLEAN(fd_replay_clear) fd_replay longest = {.begin = NULL};
+    STATUS(play(&longest, &plan, INT64_MAX / 8, false, &error), FD_EINVAL);
+    /* The two exchanges of stage 1 in the other order: both ends send. */
+    for (uint32_t i = plan.first[1]; i + 1 < plan.first[2]; i++) {
+        fd_plan_job *job = &plan.jobs.list[i];
+        if (job[0].kind == FD_JOB_SG && job[1].kind == FD_JOB_RA) {
+            fd_plan_job swapped = job[0];
+            job[0] = job[1];
+            job[1] = swapped;
+        }
+    }
+    CLEAN(fd_replay_clear) fd_replay stuck = {.begin = NULL};
+    STATUS(play(&stuck, &plan, 0, true, &error), FD_EINVAL);
+    if (!check_refused()) {
+        CHECK(strstr(error.text, "never ends") != NULL);
+    }
+    CLEAN(fd_replay_clear) fd_replay lonely = {.begin = NULL};
+    plan.jobs.list[plan.first[1]].kind = FD_JOB_OPT;
+    STATUS(play(&lonely, &plan, 0, false, &error), FD_EINVAL);
+}
+
+RUN(TEST(known_figures), TEST(critical), TEST(refused))

@@ -1,0 +1,163 @@
+#include "check.h"
+#include "pictures.h"
+
+#include "profile/profile_diff.h"
+
+#include <string.h>
+
+static const picture_call before[] = {
+    {OTHER(0, FD_NODE_THREAD, "main", 0, 0)},
+    {USER(1, "a.py::step", 10, 1000)},
+    {USER(2, "a.py::same", 10, 1000)},
+    {USER(2, "a.py::dear", 10, 1000)},
+    {USER(2, "a.py::gone", 10, 50)},
+    {OP(3, "aten::mm", 10, 1000)},
+};
+/* All is twice as slow: the machine. `dear` is slower than that. */
+static const picture_call after[] = {
+    {OTHER(0, FD_NODE_THREAD, "main", 0, 0)},
+    {USER(1, "a.py::step", 10, 2000)},
+    {USER(2, "a.py::same", 10, 2000)},
+    {USER(2, "a.py::dear", 10, 4000)},
+    {OP(3, "aten::item", 60, 70)},
+    {OP(2, "aten::mm", 10, 2000)},
+};
+
+typedef struct compared {
+    picture before;
+    picture after;
+    fd_diff diff;
+} compared;
+
+static void
+compared_clear(compared *c)
+{
+    fd_diff_clear(&c->diff);
+    picture_clear(&c->before);
+    picture_clear(&c->after);
+}
+
+static fd_status
+compare(compared *c, fd_grouping grouping, bool same_speed)
+{
+    fd_status status = PICTURE(&c->before, before);
+    if (status == FD_OK) {
+        status = PICTURE(&c->after, after);
+    }
+    fd_diff_request request = {
+        .sides = {{c->before.trace, FD_ALL_RANKS},
+                  {c->after.trace, FD_ALL_RANKS}},
+        .grouping = grouping,
+        .threshold = 0.1,
+        .same_speed = same_speed};
+    return status == FD_OK ? fd_diff_make(&c->diff, &request) : status;
+}
+
+static const fd_diff_row *
+row_of(const compared *c, const char *key)
+{
+    static const fd_diff_row none = {.said = 255};
+    for (uint32_t i = 0; i < c->diff.rows.count; i++) {
+        const fd_diff_row *row = &c->diff.rows.list[i];
+        if (strcmp(fd_text_pool_get(&c->diff.keys, row->key), key) == 0) {
+            return row;
+        }
+    }
+    return &none;
+}
+
+static void
+what_changed_beyond_the_machine(void)
+{
+    CLEAN(compared_clear) compared c = {.before = {.trace = NULL}};
+    OK(compare(&c, FD_BY_NODE, false));
+    CHECK(c.diff.speed > 1.999 && c.diff.speed < 2.001);
+    EQUAL(row_of(&c, "a.py:[]:step")->said, 0);
+    EQUAL(row_of(&c, "a.py:[]:same")->said, 0);
+    EQUAL(row_of(&c, "a.py:[]:dear")->said, FD_DIFF_SLOWER);
+    EQUAL(row_of(&c, "aten::mm")->said, 0);
+    EQUAL(row_of(&c, "a.py:[]:gone")->said & FD_DIFF_GONE, FD_DIFF_GONE);
+    EQUAL(row_of(&c, "aten::item")->said & FD_DIFF_NEW, FD_DIFF_NEW);
+}
+
+/* Four steps that are alike; of them `dear` is in so many. */
+static void
+in_steps(fd_trace *trace, uint32_t of_dear)
+{
+    fd_trace_rank *rank = &trace->ranks.list[0];
+    uint32_t dear = fixture_find(trace, "dear");
+    rank->steps = 4;
+    for (uint32_t i = 0; i < rank->figures.count; i++) {
+        fd_figure *figure = &rank->figures.list[i];
+        figure->steps = figure->context == dear ? of_dear : 4;
+        figure->stepped = figure->self;
+        figure->self_min = figure->self_max = figure->self / figure->steps;
+    }
+}
+
+/* What is in one step alone has nothing that noise is told by. */
+static void
+one_step_says_nothing(void)
+{
+    for (uint32_t steps = 1; steps <= 2; steps++) {
+        CLEAN(compared_clear) compared c = {.before = {.trace = NULL}};
+        OK(PICTURE(&c.before, before));
+        OK(PICTURE(&c.after, after));
+        in_steps(c.before.trace, steps);
+        in_steps(c.after.trace, steps);
+        fd_diff_request request = {.sides = {{c.before.trace, FD_ALL_RANKS},
+                                             {c.after.trace, FD_ALL_RANKS}},
+                                   .threshold = 0.1};
+        OK(fd_diff_make(&c.diff, &request));
+        EQUAL(row_of(&c, "a.py:[]:dear")->said,
+              steps == 1 ? 0 : FD_DIFF_SLOWER);
+        EQUAL(row_of(&c, "a.py:[]:same")->said, 0);
+    }
+}
+
+static void
+ranks_of_one_run_share_no_speed(void)
+{
+    CLEAN(compared_clear) compared c = {.before = {.trace = NULL}};
+    OK(compare(&c, FD_BY_NODE, true));
+    EQUAL(row_of(&c, "a.py:[]:same")->said, FD_DIFF_SLOWER);
+}
+
+static void
+calls_by_their_ends(void)
+{
+    CLEAN(compared_clear) compared c = {.before = {.trace = NULL}};
+    uint32_t fresh = 0;
+    uint32_t gone = 0;
+    uint32_t same = 0;
+    OK(compare(&c, FD_BY_NODE, false));
+    for (uint32_t i = 0; i < c.diff.calls.count; i++) {
+        const fd_diff_call *call = &c.diff.calls.list[i];
+        CHECK(call->callee > 0 && call->callee <= c.diff.rows.count);
+        CHECK(call->caller <= c.diff.rows.count);
+        fresh += (call->said & FD_DIFF_NEW) != 0;
+        gone += (call->said & FD_DIFF_GONE) != 0;
+        same += call->said == 0;
+    }
+    EQUAL(fresh, 2); /* dear -> item, step -> mm */
+    EQUAL(gone, 2);  /* step -> gone, gone -> mm */
+    EQUAL(same, 4);  /* the threads have no calls */
+}
+
+static void
+nothing_with_nothing(void)
+{
+    CLEAN(picture_clear) picture p = {.trace = NULL};
+    CLEAN(fd_diff_clear) fd_diff diff = {.speed = 1};
+    OK(picture_make(&p, NULL, 0, false));
+    fd_diff_request request = {.sides = {{p.trace, FD_ALL_RANKS},
+                                         {p.trace, FD_ALL_RANKS}}};
+    OK(fd_diff_make(&diff, &request));
+    EQUAL(diff.rows.count, 0);
+    CHECK(diff.speed > 0.999 && diff.speed < 1.001);
+}
+
+RUN(TEST(what_changed_beyond_the_machine),
+    TEST(one_step_says_nothing), TEST(ranks_of_one_run_share_no_speed),
+    TEST(calls_by_their_ends),
+    TEST(nothing_with_nothing))

@@ -1,0 +1,177 @@
+#include "check.h"
+#include "fixtures.h"
+
+#include "profile/totals.h"
+#include "trace/trace_merge.h"
+#include "trace/canonical_order.h"
+
+static void
+sums_of_a_recording(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    CLEAN(fd_totals_clear) fd_totals totals = {.list = NULL};
+    OK(fixture_trace(&trace, 0, NULL));
+    OK(fd_totals_sum(&totals, trace, FD_ALL_RANKS));
+    const fd_total *train = &totals.list[fixture_find(trace, "train")];
+    const fd_total *forward = &totals.list[fixture_find(trace, "forward")];
+    EQUAL(train->total, 950);
+    EQUAL(train->self, 400);
+    EQUAL(train->total_stepped, 950);
+    EQUAL(train->ops, 6);
+    EQUAL(forward->total, 480);
+    EQUAL(totals.list[fixture_find(trace, "main")].total, 950);
+    EQUAL(totals.steps, 2);
+    EQUAL(forward->steps, 2);
+}
+
+/* Backward time returns to the forward call that made it, and its callers. */
+static void
+backward_attribution(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    CLEAN(fd_totals_clear) fd_totals totals = {.list = NULL};
+    OK(fixture_trace(&trace, 0, NULL));
+    OK(fd_totals_sum(&totals, trace, 0));
+    uint32_t linear = fixture_find(trace, "aten::linear");
+    EQUAL(totals.list[linear].backward, 2 * (70 + 25));
+    EQUAL(totals.list[trace->contexts.list[linear].parent].backward, 190);
+    EQUAL(totals.list[fixture_find(trace, "train")].backward,
+          2 * (70 + 25 + 80));
+    EQUAL(totals.list[fixture_find(trace, "step")].backward, 0);
+    EQUAL(totals.coverage.autograd, 2 * (70 + 25 + 80 + 15));
+    EQUAL(totals.coverage.accumulate, 30);
+    EQUAL(totals.coverage.attributed, 2 * (70 + 25 + 80));
+}
+
+/* Checkpointing: an autograd node that runs autograd nodes counts once in what
+ * encloses both forward calls. */
+static void
+nested_backward(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+    CLEAN(fd_totals_clear) fd_totals totals = {.list = NULL};
+    OK(trace != NULL ? FD_OK : FD_ENOMEM);
+    uint32_t train;
+    uint32_t outer;
+    uint32_t inner;
+    uint32_t back;
+    uint32_t again;
+    OK(fixture_add(trace, 0, FD_NODE_PYTHON, "train", 1, 0, &train));
+    OK(fixture_add(trace, train, FD_NODE_OP, "checkpoint", 1, 0, &outer));
+    OK(fixture_add(trace, train, FD_NODE_OP, "mm", 1, 0, &inner));
+    OK(fixture_add(trace, 0, FD_NODE_AUTOGRAD, "CheckpointBackward", 1, 100,
+                   &back));
+    OK(fixture_add(trace, back, FD_NODE_AUTOGRAD, "MmBackward", 1, 40,
+                   &again));
+    trace->contexts.list[back].origin = outer;
+    trace->contexts.list[again].origin = inner;
+    OK(fd_totals_sum(&totals, trace, 0));
+    EQUAL(totals.list[outer].backward, 140);
+    EQUAL(totals.list[inner].backward, 40);
+    EQUAL(totals.list[train].backward, 140);
+    EQUAL(totals.coverage.autograd, 140);
+    EQUAL(totals.coverage.attributed, 140);
+}
+
+static void
+asynchronous_is_apart(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+    CLEAN(fd_totals_clear) fd_totals totals = {.list = NULL};
+    OK(trace != NULL ? FD_OK : FD_ENOMEM);
+    uint32_t caller;
+    uint32_t work;
+    OK(fixture_add(trace, 0, FD_NODE_OP, "caller", 1, 7, &caller));
+    OK(fixture_add(trace, caller, FD_NODE_OP, "work", 1, 1000, &work));
+    trace->contexts.list[work].flags = FD_CONTEXT_ASYNC;
+    OK(fd_totals_sum(&totals, trace, 0));
+    EQUAL(totals.list[caller].total, 7);
+    EQUAL(totals.list[work].async, 1000);
+    EQUAL(totals.list[work].total, 0);
+    EQUAL(totals.list[caller].ops, 2);
+}
+
+static void
+ranks_one_or_all(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *one = NULL;
+    CLEAN(fixture_trace_free) fd_trace *two = NULL;
+    CLEAN(fixture_trace_free) fd_trace *both = fd_trace_new();
+    CLEAN(fd_totals_clear) fd_totals all = {.list = NULL};
+    CLEAN(fd_totals_clear) fd_totals second = {.list = NULL};
+    OK(both != NULL ? FD_OK : FD_ENOMEM);
+    OK(fixture_trace(&one, 0, NULL));
+    OK(fixture_trace(&two, 1, NULL));
+    OK(fd_merge_add(both, one, "one", NULL));
+    OK(fd_merge_add(both, two, "two", NULL));
+    OK(fd_trace_sort(both));
+    OK(fd_totals_sum(&all, both, FD_ALL_RANKS));
+    OK(fd_totals_sum(&second, both, 1));
+    uint32_t train = fixture_find(both, "train");
+    EQUAL(all.list[train].total, 1900);
+    EQUAL(all.steps, 4);
+    EQUAL(second.list[train].total, 950);
+    EQUAL(second.steps, 2);
+    EQUAL(all.coverage.autograd, 2 * second.coverage.autograd);
+}
+
+/* Three steps of 500, 30 and 50 ns, 7 ns after the last of them: the slowest
+ * counts like the mean of the others, in sums and backward time too. */
+static void
+steady_without_the_slowest_step(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+    CLEAN(fd_totals_clear) fd_totals totals = {.list = NULL};
+    OK(trace != NULL ? FD_OK : FD_ENOMEM);
+    uint32_t forward;
+    uint32_t linear;
+    uint32_t back;
+    OK(fixture_add(trace, 0, FD_NODE_PYTHON, "forward", 3, 9, &forward));
+    OK(fixture_add(trace, forward, FD_NODE_OP, "linear", 3, 587, &linear));
+    OK(fixture_add(trace, 0, FD_NODE_AUTOGRAD, "Back", 3, 87, &back));
+    trace->contexts.list[back].origin = linear;
+    fd_figure *figures = trace->ranks.list[0].figures.list;
+    figures[0].steps = 1; /* too few to know */
+    figures[0].stepped = 9;
+    figures[0].self_max = 9;
+    figures[1].steps = 3;
+    figures[1].stepped = 580;
+    figures[1].self_max = 500;
+    figures[2].steps = 2;
+    figures[2].stepped = 87;
+    figures[2].self_max = 90; /* single precision rounds */
+    OK(fd_totals_sum_steady(&totals, trace, 0));
+    EQUAL(totals.list[linear].self, 80 + 40 + 7);
+    EQUAL(totals.list[linear].backward, 0);
+    EQUAL(totals.list[forward].total, 9 + 127);
+    EQUAL(totals.list[linear].calls, 3);
+    fd_totals_clear(&totals);
+    OK(fd_totals_sum(&totals, trace, 0));
+    EQUAL(totals.list[forward].total, 9 + 587);
+    EQUAL(totals.list[linear].backward, 87);
+}
+
+/* Impossible times of a hostile document wrap around; nothing breaks. */
+static void
+impossible_times(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+    CLEAN(fd_totals_clear) fd_totals totals = {.list = NULL};
+    OK(trace != NULL ? FD_OK : FD_ENOMEM);
+    uint32_t origin;
+    uint32_t back;
+    OK(fixture_add(trace, 0, FD_NODE_OP, "op", 1, UINT64_MAX, &origin));
+    for (int i = 0; i < 3; i++) {
+        char name[2] = {(char)('a' + i), '\0'};
+        OK(fixture_add(trace, 0, FD_NODE_AUTOGRAD, name, 1,
+                       (uint64_t)INT64_MAX, &back));
+        trace->contexts.list[back].origin = origin;
+    }
+    OK(fd_totals_sum(&totals, trace, 0));
+    EQUAL(totals.list[origin].backward, INT64_MAX - 2);
+}
+
+RUN(TEST(sums_of_a_recording), TEST(backward_attribution),
+    TEST(nested_backward), TEST(asynchronous_is_apart),
+    TEST(ranks_one_or_all), TEST(steady_without_the_slowest_step),
+    TEST(impossible_times))

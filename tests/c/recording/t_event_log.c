@@ -1,0 +1,151 @@
+#include "check.h"
+#include "fixtures.h"
+
+#include "recording/open_entries.h"
+
+enum { FIRST = (8 * 1024 - sizeof(fd_chunk)) / sizeof(fd_event) };
+
+static const fd_event *
+event_at(const fd_tree *tree, uint32_t chunk, uint32_t at)
+{
+    const fd_event *list = fd_chunk_records(tree->events.ring.chunks.list[chunk]);
+    return &list[at];
+}
+
+static void
+call(fd_tree *tree, uint32_t node, uint64_t ns)
+{
+    fixture_enter_node(tree, node);
+    fixture_work(ns);
+    fixture_leave(tree);
+}
+
+static void
+lines_in_the_order_of_their_ends(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    OK(fixture_open_timeline(&f, &(fd_timeline){.on = true}));
+    fd_context *outer = fixture_enter_node(f.main, fixture_function(&f, "a", 0));
+    fixture_work(10);
+    call(f.main, fixture_function(&f, "b", 0), 5);
+    fixture_work(1);
+    fixture_leave(f.main);
+    EQUAL(f.main->record->events, 2);
+    EQUAL(f.main->events.chunk->used, 2);
+    EQUAL(event_at(f.main, 0, 0)->ticks, 5);
+    EQUAL(event_at(f.main, 0, 1)->ticks, 16);
+    EQUAL(event_at(f.main, 0, 1)->context, fd_tree_id(f.main, outer));
+    EQUAL(event_at(f.main, 0, 0)->start, event_at(f.main, 0, 1)->start + 10);
+    EQUAL(event_at(f.main, 0, 0)->kind, FD_EVENT_CALL);
+}
+
+static void
+short_calls_and_folded_ones_have_none(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    OK(fixture_open_timeline(&f, &(fd_timeline){.on = true, .shortest = {7}}));
+    uint32_t plain = fixture_function(&f, "plain", 0);
+    call(f.main, plain, 6);
+    call(f.main, plain, 7);
+    EQUAL(f.main->record->events, 1);
+    uint32_t fold = fixture_function(&f, "import", FD_NODE_FOLD);
+    fixture_enter_node(f.main, fold);
+    call(f.main, plain, 20);
+    fixture_leave(f.main);
+    EQUAL(f.main->record->events, 2);
+    EQUAL(f.main->record->events_lost, 0);
+}
+
+static void
+without_room_the_newest_are_lost(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    OK(fixture_open_timeline(&f, &(fd_timeline){.on = true}));
+    uint32_t node = fixture_function(&f, "a", 0);
+    for (int i = 0; i < FIRST + 9; i++) {
+        call(f.main, node, 1);
+    }
+    EQUAL(f.main->events.ring.chunks.count, 1);
+    EQUAL(f.main->record->events, FIRST + 9);
+    EQUAL(f.main->record->events_lost, 9);
+    EQUAL(event_at(f.main, 0, 0)->start + FIRST - 1,
+          event_at(f.main, 0, FIRST - 1)->start);
+}
+
+static void
+chunks_grow(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    OK(fixture_open_timeline(
+        &f, &(fd_timeline){.on = true, .max_bytes = 1 << 20}));
+    uint32_t node = fixture_function(&f, "a", 0);
+    for (int i = 0; i < FIRST + 9; i++) {
+        call(f.main, node, 1);
+    }
+    EQUAL(f.main->events.ring.chunks.count, 2);
+    EQUAL(f.main->events.ring.chunks.list[1]->bytes, 16 * 1024);
+    EQUAL(f.main->events.ring.chunks.list[1]->first, FIRST);
+    EQUAL(f.main->events.ring.chunks.list[1]->used, 9);
+    EQUAL(f.main->record->events_lost, 0);
+}
+
+static void
+or_the_oldest_are_overwritten(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    OK(fixture_open_timeline(&f, &(fd_timeline){.on = true,
+                                                .overwrites = true,
+                                                .max_bytes = 24 * 1024}));
+    uint32_t node = fixture_function(&f, "a", 0);
+    uint32_t both = FIRST + (16 * 1024 - 64) / 24;
+    for (uint32_t i = 0; i < both + 9; i++) {
+        call(f.main, node, 1);
+    }
+    EQUAL(f.main->events.ring.chunks.count, 2);
+    EQUAL(f.main->events.ring.chunks.list[0]->first, both);
+    EQUAL(f.main->events.ring.chunks.list[0]->used, 9);
+    EQUAL(f.main->events.ring.chunks.list[1]->first, FIRST);
+    EQUAL(f.main->record->events, both + 9);
+    EQUAL(f.main->record->events_lost, FIRST);
+}
+
+/* What a thread had open when it ended has ended; a range that moves down has
+ * not, and contracted frames have no line. */
+static void
+entries_that_are_no_end_of_a_call(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    OK(fixture_open_timeline(&f, &(fd_timeline){.on = true}));
+    fd_context *context = fixture_enter_node(f.main,
+                                             fixture_function(&f, "a", 0));
+    uint32_t id = fd_tree_id(f.main, context);
+    fd_tree_push(f.main, context, id, &f, FD_ENTRY_FRAME);
+    fd_tree_push(f.main, context, id, NULL, FD_ENTRY_RANGE);
+    fd_tree_push(f.main, context, id, NULL,
+                 FD_ENTRY_FRAME | FD_ENTRY_CONTRACTED);
+    fd_stack_close(f.main, 1);
+    EQUAL(fd_tree_depth(f.main), 2);
+    EQUAL(f.main->record->events, 1);
+    fd_tree_release(f.main);
+    EQUAL(f.main->record->events, 3);
+}
+
+static void
+steps_have_lines_too(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    OK(fixture_open_timeline(&f, &(fd_timeline){.on = true}));
+    fixture_work(30);
+    CHECK(fd_steps_end(&f.steps, f.main, FD_STEPS_ENGINE));
+    const fd_event *event = event_at(f.main, 0, 0);
+    EQUAL(f.main->record->events, 1);
+    EQUAL(event->kind, FD_EVENT_STEP);
+    EQUAL(event->source, FD_STEPS_ENGINE);
+    EQUAL(event->ticks, 30);
+}
+
+RUN(ABSORBS(lines_in_the_order_of_their_ends),
+    ABSORBS(short_calls_and_folded_ones_have_none),
+    ABSORBS(without_room_the_newest_are_lost), ABSORBS(chunks_grow),
+    ABSORBS(or_the_oldest_are_overwritten),
+    ABSORBS(entries_that_are_no_end_of_a_call), ABSORBS(steps_have_lines_too))

@@ -1,0 +1,106 @@
+#include "check.h"
+#include "fixtures.h"
+
+#include "recording/job_table.h"
+#include "recording/open_entries.h"
+
+#include <string.h>
+
+/* As capture/engines/engine_jobs.c does it. */
+static fd_job *
+begin(fixture *f, const char *kind, uint32_t micro_batch)
+{
+    fd_job what = {.node = fixture_node(f, FD_NODE_JOB, kind),
+                   .micro_batch = micro_batch,
+                   .object = micro_batch};
+    fd_job *job = fd_jobs_begin(f->main, &what);
+    fd_stack_push_range(f->main, what.node,
+                        job != NULL ? (const void *)job : f);
+    return job;
+}
+
+static void
+end(fixture *f, int64_t at)
+{
+    fd_stack_settle_to(f->main, (uint32_t)at);
+    fd_tree_tick(f->main, check_clock_now());
+    fd_stack_remove(f->main, (uint32_t)at);
+}
+
+static const fd_event *
+line(const fixture *f, uint32_t at)
+{
+    const fd_event *list = fd_chunk_records(f->main->events.chunk);
+    return &list[at];
+}
+
+static void
+a_record_from_its_beginning(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    OK(fixture_open_timeline(&f, &(fd_timeline){.on = true}));
+    const fd_job *job = begin(&f, "forward", 4);
+    CHECK(job != NULL);
+    EQUAL(job->flags, FD_JOB_OPEN);
+    fixture_work(5);
+    EQUAL(fd_jobs_find(f.main, (const void *)(uintptr_t)4), 0);
+    EQUAL(fd_jobs_find(f.main, (const void *)(uintptr_t)3), -1);
+    end(&f, 0);
+    EQUAL(job->flags, 0);
+    EQUAL(job->ticks, 5);
+    EQUAL(fd_tree_context(f.main, job->context)->node, job->node);
+    EQUAL(f.main->record->events, 1);
+    EQUAL(line(&f, 0)->kind, FD_EVENT_JOB);
+    EQUAL(line(&f, 0)->context, fd_file_id(&f.recording->file, job));
+    EQUAL(line(&f, 0)->ticks, 5);
+}
+
+static void
+short_ones_have_a_record_and_no_line(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    fd_timeline timeline = {.on = true};
+    timeline.shortest[FD_TIMELINE_JOBS] = 6;
+    OK(fixture_open_timeline(&f, &timeline));
+    const fd_job *job = begin(&f, "send", 1);
+    fixture_work(5);
+    end(&f, 0);
+    EQUAL(job->ticks, 5);
+    EQUAL(f.main->record->events, 0);
+}
+
+static void
+without_jobs_in_the_timeline_a_range(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    fd_timeline timeline = {.on = true};
+    timeline.shortest[FD_TIMELINE_JOBS] = UINT64_MAX;
+    OK(fixture_open_timeline(&f, &timeline));
+    CHECK(begin(&f, "send", 1) == NULL);
+    end(&f, 0);
+    EQUAL(f.main->record->events, 0);
+    EQUAL(fd_file_header(&f.recording->file)->counters[FD_COUNT_JOBS_FULL], 0);
+    CHECK(f.main->jobs.chunk == NULL);
+}
+
+static void
+what_finds_no_room_is_counted(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    OK(fixture_open_timeline(&f, &(fd_timeline){.on = true}));
+    f.recording->limits.max_jobs = 4 * 1024;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < 40; i++) {
+        kept += begin(&f, "send", i + 1) != NULL;
+        end(&f, 0);
+    }
+    EQUAL(kept, (4 * 1024 - sizeof(fd_chunk)) / sizeof(fd_job));
+    EQUAL(fd_file_header(&f.recording->file)->counters[FD_COUNT_JOBS_FULL],
+          40 - kept);
+    EQUAL(f.main->record->events, kept);
+}
+
+RUN(ABSORBS(a_record_from_its_beginning),
+    ABSORBS(short_ones_have_a_record_and_no_line),
+    ABSORBS(without_jobs_in_the_timeline_a_range),
+    ABSORBS(what_finds_no_room_is_counted))

@@ -1,0 +1,279 @@
+#include "check.h"
+#include "fixtures.h"
+
+#include "recording/recording_place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* An empty folder, the same for every run of a test. */
+static fd_status
+fresh(fd_folder *folder, const char *path)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf %s", path);
+    *folder = (fd_folder){.fd = -1};
+    return system(command) == 0 ? fd_folder_open(folder, path, true, NULL)
+                                : FD_EIO;
+}
+
+/* A finished recording, with a call or without, with a side file or not. */
+static fd_status
+record(const char *path, bool called, bool side)
+{
+    fixture f;
+    fd_timeline timeline = {.max_spill = side ? 1 << 20 : 0};
+    fd_chunk *chunk;
+    fd_status status = fixture_open(&f, path, 4);
+    if (status == FD_OK) {
+        status = fd_recording_plan(f.recording, &timeline, NULL);
+    }
+    if (status == FD_OK && side) {
+        status = fd_file_chunk(f.recording->file.spill, FD_CHUNK_EVENTS, 24,
+                               FD_PAGE, 1, &chunk);
+    }
+    if (status == FD_OK && called) {
+        fixture_enter_node(f.main, fixture_node(&f, FD_NODE_OP, "op"));
+        status = check_refused() ? FD_ENOMEM : FD_OK;
+    }
+    if (status == FD_OK) {
+        fixture_stop(&f);
+    }
+    fixture_clear(&f);
+    return status;
+}
+
+/* The names in a folder, sorted, with commas. */
+static const char *
+names_in(const char *path)
+{
+    static char names[512];
+    char command[128];
+    snprintf(command, sizeof command, "ls -A %s | paste -sd, -", path);
+    FILE *output = popen(command, "r");
+    if (output == NULL || fgets(names, sizeof names, output) == NULL) {
+        names[0] = '\0';
+    }
+    names[strcspn(names, "\n")] = '\0';
+    if (output != NULL) {
+        pclose(output);
+    }
+    return names;
+}
+
+static void
+who_writes(void)
+{
+    CLEAN(fd_folder_close) fd_folder folder;
+    CLEAN(fixture_clear) fixture f = {.recording = NULL};
+    fd_writer writer;
+    OK(fresh(&folder, "writers"));
+    OK(fd_place_look(&folder, "rank.fd", &writer, NULL));
+    EQUAL(writer, FD_WRITER_NONE);
+    OK(fixture_open(&f, "writers/rank.fd", 4));
+    OK(fd_place_look(&folder, "rank.fd", &writer, NULL));
+    EQUAL(writer, FD_WRITER_LIVES);
+    fd_recording_stop(f.recording, true);
+    OK(fd_place_look(&folder, "rank.fd", &writer, NULL));
+    EQUAL(writer, FD_WRITER_LIVES); /* notes may follow */
+    fd_file_finish(&f.recording->file);
+    OK(fd_place_look(&folder, "rank.fd", &writer, NULL));
+    EQUAL(writer, FD_WRITER_GONE);
+}
+
+/* Where there are no locks a finished recording is known as such, and of
+ * another one nothing is: it is not replaced, and not called killed. */
+static void
+where_there_are_no_locks(void)
+{
+    CLEAN(fd_folder_close) fd_folder folder;
+    CLEAN(fd_buffer_clear) fd_buffer bytes = {.bytes = NULL};
+    CLEAN(fixture_clear) fixture f = {.recording = NULL};
+    fd_writer writer;
+    fd_error error = {""};
+    OK(fresh(&folder, "unlocked"));
+    OK(record("unlocked/rank.fd", true, false));
+    OK(fixture_read("unlocked/rank.fd", &bytes));
+    fd_header *header = (fd_header *)bytes.bytes;
+    EQUAL(header->liveness, FD_LIVENESS_LOCK);
+    header->liveness = FD_LIVENESS_UNKNOWN;
+    OK(fixture_write("unlocked/rank.fd", bytes.bytes, bytes.size));
+    OK(fd_place_look(&folder, "rank.fd", &writer, NULL));
+    EQUAL(writer, FD_WRITER_GONE);
+    header->state = FD_STATE_RUNNING;
+    OK(fixture_write("unlocked/rank.fd", bytes.bytes, bytes.size));
+    OK(fd_place_look(&folder, "rank.fd", &writer, NULL));
+    EQUAL(writer, FD_WRITER_UNKNOWN);
+    fd_limits limits = fd_limits_of(4);
+    STATUS(fd_recording_open(&f.recording, "unlocked/rank.fd", &limits,
+                             &error),
+           FD_ECONFLICT);
+    SAME(error.text,
+         "unlocked/rank.fd: another process may be recording there");
+    SAME(names_in("unlocked"), "rank.fd");
+}
+
+static void
+the_last_recording_is_kept(void)
+{
+    CLEAN(fd_folder_close) fd_folder folder;
+    CLEAN(fixture_clear) fixture f = {.recording = NULL};
+    OK(fresh(&folder, "kept"));
+    OK(record("kept/rank.fd", true, true));
+    SAME(names_in("kept"), "rank.fd,rank.fd.events");
+    OK(record("kept/rank.fd", false, false)); /* nothing was called in it */
+    SAME(names_in("kept"),
+         "rank.fd,rank.fd.previous,rank.fd.previous.events");
+    OK(record("kept/rank.fd", false, true));
+    SAME(names_in("kept"),
+         "rank.fd,rank.fd.events,rank.fd.previous,rank.fd.previous.events");
+    CLEAN(fd_buffer_clear) fd_buffer bytes = {.bytes = NULL};
+    OK(fixture_read("kept/rank.fd.previous.events", &bytes));
+    CHECK(bytes.size > FD_PAGE);
+    OK(fixture_open(&f, "kept/rank.fd", 4));
+    fixture_enter_node(f.main, fixture_node(&f, FD_NODE_OP, "op"));
+    SAME(names_in("kept"),
+         "rank.fd,rank.fd.previous,rank.fd.previous.events");
+    fixture_stop(&f);
+    SAME(names_in("kept"), "rank.fd");
+}
+
+/* One that was killed after its first call is the previous one of the next,
+ * in place of the one before it, side file and all. */
+static void
+killed_in_between(void)
+{
+    CLEAN(fd_folder_close) fd_folder folder;
+    OK(fresh(&folder, "killed"));
+    OK(record("killed/rank.fd", true, true));
+    pid_t child = fork();
+    if (child == 0) {
+        fixture f;
+        fd_status status = fixture_open(&f, "killed/rank.fd", 4);
+        if (status == FD_OK) {
+            fixture_enter_node(f.main, fixture_node(&f, FD_NODE_OP, "op"));
+        }
+        _exit(status == FD_OK ? 0 : 1);
+    }
+    int result = -1;
+    waitpid(child, &result, 0);
+    EQUAL(result, 0);
+    SAME(names_in("killed"),
+         "rank.fd,rank.fd.previous,rank.fd.previous.events");
+    OK(record("killed/rank.fd", false, false));
+    SAME(names_in("killed"), "rank.fd,rank.fd.previous");
+    OK(record("killed/rank.fd", true, false));
+    SAME(names_in("killed"), "rank.fd");
+}
+
+/* What is no recording is neither replaced nor waited for, under each of the
+ * names; and what was there is as it was. */
+static void
+what_is_in_the_way(void)
+{
+    static const char *const names[] = {"rank.fd", "rank.fd.events",
+                                        "rank.fd.previous",
+                                        "rank.fd.previous.events"};
+    for (int name = 0; name < 4; name++) {
+        for (int kind = 0; kind < 4; kind++) {
+            CLEAN(fd_folder_close) fd_folder folder;
+            char path[64];
+            char before[512];
+            OK(fresh(&folder, "way"));
+            if (name != 0) {
+                OK(record("way/rank.fd", true, name == 3));
+            }
+            snprintf(path, sizeof path, "way/%s", names[name]);
+            OK(fixture_write("outside", "precious", 8));
+            if (kind == 0) {
+                OK(fixture_write(path, "a diary", 7));
+            }
+            else {
+                unlink(path);
+                CHECK((kind == 1   ? mkfifo(path, 0600)
+                       : kind == 2 ? symlink("../outside", path)
+                                   : mkdir(path, 0700))
+                      == 0);
+            }
+            strcpy(before, names_in("way"));
+            STATUS(record("way/rank.fd", true, true), FD_EFORMAT);
+            SAME(names_in("way"), before);
+            CLEAN(fd_buffer_clear) fd_buffer bytes = {.bytes = NULL};
+            OK(fixture_read("outside", &bytes));
+            EQUAL(bytes.size, 8);
+        }
+    }
+}
+
+static void
+one_of_two_gets_the_name(void)
+{
+    CLEAN(fd_folder_close) fd_folder folder;
+    CLEAN(fd_file_clear) fd_file one = {.fd = -1};
+    CLEAN(fd_file_clear) fd_file two = {.fd = -1};
+    fd_error error = {""};
+    OK(fresh(&folder, "race"));
+    OK(fd_file_begin(&one, &folder, "rank.fd", 1 << 20, NULL));
+    OK(fd_file_begin(&two, &folder, "rank.fd", 1 << 20, NULL));
+    OK(fd_file_publish(&two, NULL));
+    STATUS(fd_file_publish(&one, &error), FD_ECONFLICT);
+    SAME(error.text, "race/rank.fd: another running process records there");
+    fd_file_clear(&one);
+    SAME(names_in("race"), "rank.fd");
+}
+
+static void
+moved_elsewhere(void)
+{
+    CLEAN(fd_folder_close) fd_folder here;
+    CLEAN(fd_folder_close) fd_folder there;
+    fd_error error = {""};
+    OK(fresh(&here, "here"));
+    OK(fresh(&there, "there"));
+    OK(record("here/a.fd", true, true));
+    OK(fd_place_move(&here, "a.fd", &here, "b.fd", NULL));
+    SAME(names_in("here"), "b.fd,b.fd.events");
+    OK(record("there/c.fd", true, true));
+    OK(fd_place_move(&here, "b.fd", &there, "c.fd", NULL));
+    SAME(names_in("here"), "");
+    SAME(names_in("there"), "c.fd,c.fd.events");
+    OK(record("here/a.fd", true, false));
+    OK(fixture_write("there/c.fd", "a diary", 7));
+    STATUS(fd_place_move(&here, "a.fd", &there, "c.fd", &error), FD_EFORMAT);
+    SAME(names_in("here"), "a.fd");
+    STATUS(fd_place_move(&here, "gone.fd", &there, "d.fd", &error), FD_EIO);
+}
+
+/* From a file system in memory to one on a disk, where the two differ. */
+static void
+moved_to_another_file_system(void)
+{
+    CLEAN(fd_folder_close) fd_folder here;
+    CLEAN(fd_folder_close) fd_folder there;
+    const char *other = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+    char path[64];
+    snprintf(path, sizeof path, "%s/fastdispatch-t_place", other);
+    OK(fresh(&here, path));
+    OK(fresh(&there, "/var/tmp/fastdispatch-t_place"));
+    strcat(path, "/a.fd");
+    OK(record(path, true, true));
+    fd_status status = fd_place_move(&here, "a.fd", &there, "b.fd", NULL);
+    bool moved = access(path, F_OK) != 0;
+    bool whole = strcmp(names_in("/var/tmp/fastdispatch-t_place"),
+                        "b.fd,b.fd.events")
+                 == 0;
+    fd_folder_close(&there);
+    OK(fresh(&there, "/var/tmp/fastdispatch-t_place"));
+    OK(status);
+    CHECK(moved && whole);
+}
+
+RUN(ABSORBS(who_writes), ABSORBS(where_there_are_no_locks),
+    ABSORBS(the_last_recording_is_kept), ONCE(killed_in_between),
+    ABSORBS(what_is_in_the_way), TEST(one_of_two_gets_the_name),
+    ABSORBS(moved_elsewhere), ABSORBS(moved_to_another_file_system))

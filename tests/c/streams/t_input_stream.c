@@ -1,0 +1,256 @@
+#include "check.h"
+#include "fixtures.h"
+
+#include "streams/input_stream.h"
+#include "streams/output_stream.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Lines "0\n" to "<count - 1>\n". */
+static void
+numbers(fd_buffer *to, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        fd_buffer_u64(to, i);
+        fd_buffer_text(to, "\n");
+    }
+}
+
+static fd_status
+packed(const char *path, const fd_buffer *text)
+{
+    fd_status status;
+    fd_bytes_out *out = fd_bytes_out_open(path, &status, NULL);
+    if (out != NULL) {
+        fd_buffer_bytes(fd_bytes_out_text(out), text->bytes, text->size);
+        status = fd_bytes_out_keep(out, NULL);
+    }
+    return status;
+}
+
+/* All of it through the window. */
+static fd_status
+drain(fd_bytes_in *in, fd_buffer *to)
+{
+    do {
+        fd_buffer_bytes(to, in->at, (size_t)(in->end - in->at));
+        in->at = in->end;
+    } while (fd_bytes_in_more(in));
+    return in->status != FD_OK ? in->status : to->status;
+}
+
+static void
+plain_and_packed_are_the_same(void)
+{
+    static const char *const paths[] = {"plain", "packed.gz"};
+    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
+    numbers(&text, 100000);
+    OK(text.status);
+    OK(fixture_write("plain", text.bytes, text.size));
+    OK(packed("packed.gz", &text));
+    for (size_t i = 0; i < 2; i++) {
+        CLEAN(fd_bytes_in_close) fd_bytes_in in;
+        CLEAN(fd_buffer_clear) fd_buffer got = {.bytes = NULL};
+        OK(fd_bytes_in_open(&in, paths[i], NULL));
+        OK(drain(&in, &got));
+        EQUAL(got.size, text.size);
+        CHECK(memcmp(got.bytes, text.bytes, text.size) == 0);
+        EQUAL(fd_bytes_in_offset(&in, in.end), text.size);
+        EQUAL(in.read, in.size);
+        CHECK(in.trouble == NULL);
+    }
+}
+
+/* What is kept stays where the offset says, and the window grows for it, to an
+ * end. */
+static void
+keeps_what_is_needed(void)
+{
+    CLEAN(fd_bytes_in_close) fd_bytes_in in;
+    FILE *file = fopen("large", "wb");
+    CHECK(file != NULL);
+    bool written = fseek(file, FD_BYTES_IN_MOST + 100, SEEK_SET) == 0
+                   && fputc('x', file) == 'x';
+    CHECK(fclose(file) == 0 && written);
+    OK(fd_bytes_in_open(&in, "large", NULL));
+    while (fd_bytes_in_more(&in)) {
+    }
+    OK(in.status);
+    EQUAL(in.end - in.at, FD_BYTES_IN_MOST);
+    CHECK(!in.ended);
+    in.at += 200;
+    CHECK(fd_bytes_in_more(&in));
+    EQUAL(fd_bytes_in_offset(&in, in.at), 200);
+    EQUAL(in.end[-1], 'x');
+    EQUAL(fd_bytes_in_offset(&in, in.end), FD_BYTES_IN_MOST + 101);
+}
+
+static void
+damaged_gzip(void)
+{
+    static const struct {
+        size_t cut; /* bytes from the end */
+        size_t flip;
+        const char *trouble;
+    } cases[] = {
+        {0, 0, ""},
+        {4, 0, "the gzip data is cut short"},
+        {50, 0, "the gzip data is cut short"},
+        {0, 6, "the gzip data is corrupt"},
+        {0, 400, "the gzip data is corrupt"},
+    };
+    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
+    CLEAN(fd_buffer_clear) fd_buffer file = {.bytes = NULL};
+    numbers(&text, 5000);
+    OK(text.status);
+    OK(packed("whole.gz", &text));
+    OK(fixture_read("whole.gz", &file));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CLEAN(fd_bytes_in_close) fd_bytes_in in;
+        CLEAN(fd_buffer_clear) fd_buffer got = {.bytes = NULL};
+        size_t at = file.size - cases[i].flip;
+        file.bytes[at - (cases[i].flip == 0)] ^= cases[i].flip > 0 ? 0x55 : 0;
+        OK(fixture_write("damaged.gz", file.bytes, file.size - cases[i].cut));
+        file.bytes[at - (cases[i].flip == 0)] ^= cases[i].flip > 0 ? 0x55 : 0;
+        OK(fd_bytes_in_open(&in, "damaged.gz", NULL));
+        OK(drain(&in, &got));
+        SAME(in.trouble != NULL ? in.trouble : "", cases[i].trouble);
+        CHECK(got.size <= text.size);
+        CHECK(got.size == 0
+              || memcmp(got.bytes, text.bytes, got.size / 2) == 0);
+    }
+}
+
+/* Programs append members; tapes pad with zeros. */
+static void
+members_of_gzip(void)
+{
+    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
+    CLEAN(fd_buffer_clear) fd_buffer file = {.bytes = NULL};
+    CLEAN(fd_buffer_clear) fd_buffer got = {.bytes = NULL};
+    CLEAN(fd_bytes_in_close) fd_bytes_in in;
+    numbers(&text, 10);
+    OK(text.status);
+    OK(packed("one.gz", &text));
+    OK(fixture_read("one.gz", &file));
+    OK(fixture_read("one.gz", &file));
+    fd_buffer_bytes(&file, "\0\0\0", 3);
+    OK(file.status);
+    OK(fixture_write("two.gz", file.bytes, file.size));
+    OK(fd_bytes_in_open(&in, "two.gz", NULL));
+    OK(drain(&in, &got));
+    EQUAL(got.size, 2 * text.size);
+    CHECK(in.trouble == NULL);
+}
+
+static void
+finds_across_windows(void)
+{
+    static const char *const wanted[] = {"\"absent\"", "\"there\""};
+    static const size_t places[] = {0, (1 << 18) - 3, (1 << 18) + 70000};
+    for (size_t i = 0; i < 3; i++) {
+        CLEAN(fd_bytes_in_close) fd_bytes_in in;
+        CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
+        while (text.size < places[i] && text.status == FD_OK) {
+            fd_buffer_text(&text, "x");
+        }
+        fd_buffer_text(&text, "\"there\", and more");
+        OK(text.status);
+        OK(fixture_write("find", text.bytes, text.size));
+        OK(fd_bytes_in_open(&in, "find", NULL));
+        bool absent = fd_bytes_in_find(&in, wanted, 1);
+        OK(in.status);
+        CHECK(!absent);
+        fd_bytes_in_close(&in);
+        OK(fd_bytes_in_open(&in, "find", NULL));
+        bool there = fd_bytes_in_find(&in, wanted, 2);
+        OK(in.status);
+        CHECK(there);
+    }
+}
+
+static void
+what_cannot_be_opened(void)
+{
+    CLEAN(fd_bytes_in_close) fd_bytes_in in;
+    fd_error error;
+    STATUS(fd_bytes_in_open(&in, "absent", &error), FD_EIO);
+    SAME(error.text, "absent: No such file or directory");
+    STATUS(fd_bytes_in_open(&in, "/dev/null", &error), FD_EIO);
+    SAME(error.text, "/dev/null: not a regular file");
+}
+
+/* Pieces of `step` numbers up to `count`; then the end, or a failure. */
+typedef struct making {
+    unsigned made;
+    unsigned step;
+    unsigned count;
+    fd_status status;
+    unsigned released;
+} making;
+
+static fd_status
+make(void *context, fd_buffer *to, fd_error *error)
+{
+    making *m = context;
+    for (unsigned i = 0; i < m->step && m->made < m->count; i++, m->made++) {
+        fd_buffer_u64(to, m->made);
+        fd_buffer_text(to, "\n");
+    }
+    return m->made < m->count || m->status == FD_OK
+               ? FD_OK
+               : fd_fail(error, m->status, "no more");
+}
+
+static void
+release(void *context)
+{
+    making *m = context;
+    m->released++;
+}
+
+static void
+what_is_made_as_it_is_read(void)
+{
+    static const unsigned steps[] = {1, 7, 10000, 200000};
+    for (size_t i = 0; i < 8; i++) {
+        CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
+        CLEAN(fd_buffer_clear) fd_buffer got = {.bytes = NULL};
+        CLEAN(fd_bytes_in_close) fd_bytes_in in;
+        making m = {.step = steps[i % 4],
+                    .count = 100000,
+                    .status = i < 4 ? FD_OK : FD_EFORMAT};
+        numbers(&text, m.count);
+        OK(text.status);
+        OK(fd_bytes_in_produced(&in, make, release, &m));
+        OK(drain(&in, &got));
+        EQUAL(got.size, text.size);
+        CHECK(memcmp(got.bytes, text.bytes, got.size) == 0);
+        SAME(in.trouble != NULL ? in.trouble : "", i < 4 ? "" : "no more");
+        CHECK(in.ended);
+        fd_bytes_in_close(&in);
+        EQUAL(m.released, 1);
+    }
+}
+
+/* A maker whose memory is out says so, and the reader of it too. */
+static void
+made_without_memory(void)
+{
+    CLEAN(fd_bytes_in_close) fd_bytes_in in;
+    making m = {.step = 1, .count = 1, .status = FD_ENOMEM};
+    fd_status status = fd_bytes_in_produced(&in, make, release, &m);
+    if (status != FD_OK) {
+        EQUAL(m.released, 1);
+    }
+    OK(status);
+    CHECK(!fd_bytes_in_more(&in));
+    STATUS(in.status, FD_ENOMEM);
+}
+
+RUN(TEST(plain_and_packed_are_the_same), TEST(keeps_what_is_needed),
+    TEST(damaged_gzip), TEST(members_of_gzip), TEST(finds_across_windows),
+    TEST(what_is_made_as_it_is_read), TEST(made_without_memory),
+    TEST(what_cannot_be_opened))

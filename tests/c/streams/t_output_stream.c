@@ -1,0 +1,67 @@
+#include "check.h"
+#include "fixtures.h"
+
+#include "streams/output_stream.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static fd_status
+write_lines(const char *path, bool keep)
+{
+    fd_status status;
+    fd_bytes_out *out = fd_bytes_out_open(path, &status, NULL);
+    for (int i = 0; i < 50000 && status == FD_OK; i++) {
+        fd_buffer_text(fd_bytes_out_text(out), "a line of text\n");
+        status = fd_bytes_out_flow(out, NULL);
+    }
+    if (status == FD_OK && keep) {
+        return fd_bytes_out_keep(out, NULL);
+    }
+    fd_bytes_out_drop(out);
+    return status;
+}
+
+static void
+plain(void)
+{
+    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
+    OK(write_lines("lines", true));
+    OK(fixture_read("lines", &text));
+    EQUAL(text.size, 50000 * 15);
+    CHECK(memcmp(text.bytes + text.size - 15, "a line of text\n", 15) == 0);
+}
+
+/* What is in it, t_input_stream.c reads. */
+static void
+packed_the_same_each_time(void)
+{
+    CLEAN(fd_buffer_clear) fd_buffer one = {.bytes = NULL};
+    CLEAN(fd_buffer_clear) fd_buffer two = {.bytes = NULL};
+    OK(write_lines("one.gz", true));
+    OK(write_lines("two.gz", true));
+    OK(fixture_read("one.gz", &one));
+    OK(fixture_read("two.gz", &two));
+    CHECK(one.size < 10000 && one.size == two.size);
+    CHECK(memcmp(one.bytes, two.bytes, one.size) == 0);
+}
+
+static void
+dropped(void)
+{
+    OK(write_lines("dropped.gz", false));
+    CHECK(access("dropped.gz", F_OK) != 0);
+}
+
+static void
+where_nothing_can_be_written(void)
+{
+    fd_status status;
+    fd_error error = {""};
+    CHECK(fd_bytes_out_open("no/where", &status, &error) == NULL);
+    STATUS(status, FD_EIO);
+    SAME(error.text, "no/where: cannot write: No such file or directory");
+}
+
+RUN(TEST(plain), TEST(packed_the_same_each_time), TEST(dropped),
+    TEST(where_nothing_can_be_written))

@@ -1,0 +1,103 @@
+/* Recordings and traces to test with: small, and the same in every run. The
+ * clock stands still but for fixture_work, so all times are known. */
+#ifndef FIXTURES_H
+#define FIXTURES_H
+
+#include "check.h"
+
+#include "trace/trace.h"
+#include "recording/recording.h"
+#include "recording/step_table.h"
+#include "recording/context_tree.h"
+
+/* A recording that is being made. Ticks are nanoseconds. */
+typedef struct fixture {
+    fd_recording *recording; /* owned */
+    fd_steps steps;
+    fd_tree *main; /* the tree of the thread "main" */
+} fixture;
+
+/* In memory when `path` is NULL. */
+fd_status fixture_open(fixture *f, const char *path, size_t max_mb);
+
+/* In memory, with a timeline. */
+fd_status fixture_open_timeline(fixture *f, const fd_timeline *timeline);
+
+void fixture_clear(fixture *f);
+
+/* Stop the recording and close its file. */
+void fixture_stop(fixture *f);
+
+uint32_t fixture_node(fixture *f, uint8_t kind, const char *name);
+uint32_t fixture_function(fixture *f, const char *name, uint32_t flags);
+
+/* Attach a thread and start its clock; NULL when there is no room. */
+fd_tree *fixture_thread(fixture *f, const char *role);
+
+/* A call by the running function of `tree`, counted; its context. */
+fd_context *fixture_enter(fd_tree *tree, fd_callee callee);
+fd_context *fixture_enter_node(fd_tree *tree, uint32_t node);
+void fixture_leave(fd_tree *tree);
+
+/* Time passes. */
+void fixture_work(uint64_t ns);
+
+/* The header's bytes up to the end of the last chunk. */
+size_t fixture_bytes(const fixture *f);
+
+/* Record two steps of training on rank `rank` of 2, 475 ns each:
+ *
+ *   main          train 200+                          self ns per step
+ *                 ├─ [GPT]:forward 20                 module of class GPT
+ *                 │   ├─ aten::embedding 30
+ *                 │   └─ [Block]:forward 40 twice     blocks.0, blocks.1
+ *                 │       └─ aten::linear 50, 60
+ *                 └─ [Adam]:step 35
+ *   autograd:0    AddmmBackward0 70 / 80              origin: the two linears
+ *                 │   └─ aten::mm 25                  below the first only
+ *                 └─ AccumulateGrad 15
+ *
+ * train waits for the autograd thread, which idles 300 ns a step. It is left
+ * running. */
+fd_status fixture_train(fixture *f, uint32_t rank);
+
+/* fixture_train into a file that is finished. `run` may be NULL. */
+fd_status fixture_recorded(const char *path, uint32_t rank, const char *run);
+
+/* The same as a trace. */
+fd_status fixture_trace(fd_trace **trace, uint32_t rank, const char *run);
+void fixture_trace_free(fd_trace **trace);
+
+/* One figure's context in a trace built by hand: a new context of a new or
+ * known node below `parent`, with figures on the first rank (added when there
+ * is none). A Python node's name may be "file:Class:name". */
+fd_status fixture_add(fd_trace *trace, uint32_t parent, uint8_t kind,
+                      const char *name, uint64_t calls, uint64_t self,
+                      uint32_t *id);
+
+/* What a trace is, as text that does not depend on the order of its ids: for
+ * comparing. Appended. */
+fd_status fixture_same(const fd_trace *a, const fd_trace *b, bool *same);
+
+/* The first context of a sorted trace whose node has this name, 0 without;
+ * and its figure on a rank, zero without. */
+uint32_t fixture_find(const fd_trace *trace, const char *name);
+fd_figure fixture_figure(const fd_trace *trace, uint32_t rank,
+                         uint32_t context);
+
+/* Load a document that lies in memory. */
+fd_status fixture_load(fd_trace **trace, const void *bytes, size_t size,
+                       fd_error *error);
+
+/* Dump, with a NUL behind it that does not count. */
+fd_status fixture_dump(const fd_trace *trace, fd_buffer *to);
+
+/* What everything that reads a trace relies on: ids in range, parents first,
+ * names for all values, texts that are UTF-8. */
+bool fixture_sound(const fd_trace *trace);
+
+/* Whole files. */
+fd_status fixture_read(const char *path, fd_buffer *to);
+fd_status fixture_write(const char *path, const void *bytes, size_t size);
+
+#endif

@@ -1,0 +1,22 @@
+/* Merges from and to native Perfetto traces, for tests. */
+#ifndef NATIVES_H
+#define NATIVES_H
+
+#include "fixtures.h"
+
+#include "streams/protobuf.h"
+#include "events/tools/timeline_merge.h"
+
+/* Write `text` to "in.json", merge it into "native.pftrace", and that into
+ * "out.json" or, natively, "again.pftrace" and from there. `back` is the text
+ * of out.json and a NUL. */
+fd_status native_round(const char *text, bool copy, fd_timeline_input *input,
+                       fd_buffer *back);
+
+fd_status native_merge(const char *from, const char *to,
+                       fd_timeline_input *input);
+
+/* The first number of a field in a message; 0 without. */
+uint64_t native_number(const fd_proto_field *message, uint32_t field);
+
+#endif

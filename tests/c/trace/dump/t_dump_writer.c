@@ -1,0 +1,153 @@
+#include "check.h"
+#include "fixtures.h"
+
+#include "trace/dump/dump_writer.h"
+#include "trace/canonical_order.h"
+
+#include <cjson/cJSON.h>
+#include <locale.h>
+#include <math.h>
+#include <string.h>
+
+static void
+json_free(cJSON **document)
+{
+    cJSON_Delete(*document);
+}
+
+static double
+number_in(const cJSON *document, const char *table, const char *column, int at)
+{
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(
+        cJSON_GetObjectItemCaseSensitive(document, table), column);
+    return cJSON_GetNumberValue(cJSON_GetArrayItem(list, at));
+}
+
+static const cJSON *
+rank_of(const cJSON *document)
+{
+    return cJSON_GetArrayItem(
+        cJSON_GetObjectItemCaseSensitive(document, "ranks"), 0);
+}
+
+/* Another reader of JSON finds in the document what the trace holds. */
+static void
+document_says_what_is_there(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
+    OK(fixture_trace(&trace, 0, "run"));
+    OK(fixture_dump(trace, &text));
+    CLEAN(json_free) cJSON *document = cJSON_Parse(text.bytes);
+    CHECK(document != NULL);
+    const cJSON *rank = rank_of(document);
+    EQUAL(cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(document,
+                                                              "strings")),
+          trace->texts.texts.count);
+    const cJSON *figures = cJSON_GetObjectItemCaseSensitive(rank, "figures");
+    EQUAL(cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(figures,
+                                                              "self")),
+          trace->ranks.list[0].figures.count);
+    for (uint32_t i = 1; i < trace->contexts.count; i++) {
+        EQUAL(number_in(document, "contexts", "parent", (int)i - 1),
+              (int64_t)trace->contexts.list[i].parent - 1);
+        EQUAL(number_in(document, "contexts", "node", (int)i - 1),
+              trace->contexts.list[i].node - 1);
+    }
+    EQUAL(number_in(rank, "figures", "self", 1),
+          (int64_t)trace->ranks.list[0].figures.list[1].self);
+    SAME(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(rank, "state")),
+         "stopped");
+    SAME(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(
+             cJSON_GetObjectItemCaseSensitive(rank, "meta"), "run_id")),
+         "run");
+}
+
+static fd_status
+with_values(fd_trace **trace, uint64_t self, double squares)
+{
+    uint32_t id;
+    *trace = fd_trace_new();
+    fd_status status = *trace == NULL ? FD_ENOMEM
+                                      : fixture_add(*trace, 0, FD_NODE_OP,
+                                                    "a\"\\\n<b>\x7f", 1, self,
+                                                    &id);
+    if (status == FD_OK) {
+        (*trace)->ranks.list[0].figures.list[0].self_squares = squares;
+        status = fd_trace_sort(*trace);
+    }
+    return status;
+}
+
+static void
+large_numbers_are_strings(void)
+{
+    static const struct {
+        uint64_t self;
+        const char *text;
+    } cases[] = {
+        {9007199254740992, "\"self\":[9007199254740992]"},
+        {9007199254740993, "\"self\":[\"9007199254740993\"]"},
+        {UINT64_MAX, "\"self\":[\"18446744073709551615\"]"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+        CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
+        OK(with_values(&trace, cases[i].self, 0));
+        OK(fixture_dump(trace, &text));
+        CHECK(strstr(text.bytes, cases[i].text) != NULL);
+        CHECK(strstr(text.bytes, "a\\\"\\\\\\n<b>\\u007f") != NULL);
+    }
+}
+
+/* Doubles in full, whatever the user's locale writes for a decimal point. */
+static void
+doubles(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    CLEAN(fd_buffer_clear) fd_buffer plain = {.bytes = NULL};
+    CLEAN(fd_buffer_clear) fd_buffer foreign = {.bytes = NULL};
+    OK(with_values(&trace, 1, 0.1));
+    OK(fixture_dump(trace, &plain));
+    CHECK(strstr(plain.bytes, "\"self_squares\":[0.10000000000000001]")
+          != NULL);
+    setlocale(LC_NUMERIC, "de_DE.UTF-8");
+    fd_status status = fixture_dump(trace, &foreign);
+    setlocale(LC_NUMERIC, "C");
+    OK(status);
+    SAME(foreign.bytes, plain.bytes);
+}
+
+/* A fact that is no JSON comes out as a string, so the document stays one. */
+static void
+facts_that_are_no_json(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
+    OK(with_values(&trace, 1, 0));
+    fd_trace_meta meta;
+    OK(fd_text_pool_add(&trace->texts, "key", 3, &meta.key));
+    OK(fd_text_pool_add(&trace->texts, "{\"half", 6, &meta.json));
+    OK(fd_vector_push(&trace->ranks.list[0].meta, meta));
+    OK(fixture_dump(trace, &text));
+    CHECK(strstr(text.bytes, "\"key\":\"{\\\"half\"") != NULL);
+    CLEAN(json_free) cJSON *document = cJSON_Parse(text.bytes);
+    CHECK(document != NULL);
+}
+
+static void
+empty_trace(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+    CLEAN(fixture_trace_free) fd_trace *again = NULL;
+    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
+    OK(trace != NULL ? FD_OK : FD_ENOMEM);
+    OK(fd_trace_sort(trace));
+    OK(fixture_dump(trace, &text));
+    OK(fixture_load(&again, text.bytes, text.size, NULL));
+    EQUAL(again->contexts.count, 1);
+    EQUAL(again->ranks.count, 0);
+}
+
+RUN(TEST(document_says_what_is_there), TEST(large_numbers_are_strings),
+    TEST(doubles), TEST(facts_that_are_no_json), TEST(empty_trace))

@@ -1,0 +1,109 @@
+#include "check.h"
+#include "fixtures.h"
+
+#include "trace/reader/recording_reader.h"
+
+#include <math.h>
+
+static fd_status
+read_back(const fixture *f, fd_trace **trace)
+{
+    return fd_reader_read_memory(trace, f->recording->file.base,
+                                 fixture_bytes(f), false, NULL);
+}
+
+static fd_context *
+child(fixture *f, fd_tree *tree, const char *name, uint32_t origin)
+{
+    fd_callee callee = {fixture_node(f, FD_NODE_OP, name), 0, origin};
+    fd_context *context = fd_tree_child(tree, tree->root, &callee);
+    context->calls++;
+    return context;
+}
+
+/* Two threads of one role are one tree of the trace: figures add up. */
+static void
+threads_of_a_role_join(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    OK(fixture_open(&f, NULL, 4));
+    fd_tree *one = fixture_thread(&f, "worker");
+    fd_tree *two = fixture_thread(&f, "worker");
+    CHECK(one != NULL && two != NULL);
+    child(&f, one, "op", 0)->self = 10;
+    child(&f, two, "op", 0)->self = 32;
+    OK(read_back(&f, &trace));
+    fd_figure figure = fixture_figure(trace, 0, fixture_find(trace, "op"));
+    EQUAL(figure.calls, 2);
+    EQUAL(figure.self, 42);
+    EQUAL(trace->ranks.list[0].threads.count, 3);
+    EQUAL(trace->ranks.list[0].threads.list[1].root,
+          trace->ranks.list[0].threads.list[2].root);
+}
+
+/* What never ran is left out, unless something below it did. */
+static void
+idle_contexts(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    OK(fixture_open(&f, NULL, 4));
+    fd_context *above = child(&f, f.main, "above", 0);
+    fd_callee callee = {fixture_node(&f, FD_NODE_OP, "below"), 0, 0};
+    fd_tree_child(f.main, above, &callee)->resumes++;
+    child(&f, f.main, "never", 0)->calls = 0;
+    above->calls = 0;
+    OK(read_back(&f, &trace));
+    CHECK(fixture_find(trace, "above") != 0);
+    EQUAL(fixture_figure(trace, 0, fixture_find(trace, "above")).context, 0);
+    EQUAL(fixture_figure(trace, 0, fixture_find(trace, "below")).resumes, 1);
+    EQUAL(fixture_find(trace, "never"), 0);
+}
+
+static void
+origins_and_flags(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    OK(fixture_open(&f, NULL, 4));
+    fd_context *forward = child(&f, f.main, "forward", 0);
+    child(&f, f.main, "backward", fd_tree_id(f.main, forward))->flags |=
+        FD_CONTEXT_HIDDEN;
+    child(&f, f.main, "stray", 3);
+    OK(read_back(&f, &trace));
+    uint32_t backward = fixture_find(trace, "backward");
+    EQUAL(trace->contexts.list[backward].origin,
+          fixture_find(trace, "forward"));
+    CHECK((trace->contexts.list[backward].flags & FD_CONTEXT_HIDDEN) != 0);
+    EQUAL(trace->contexts.list[fixture_find(trace, "stray")].origin, 0);
+    EQUAL(fixture_find(trace, "<lost>"), 0);
+}
+
+static void
+damaged_spreads(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    OK(fixture_open(&f, NULL, 4));
+    const fd_context *one = child(&f, f.main, "one", 0);
+    fd_context *two = child(&f, f.main, "two", 0);
+    fd_spread *spread = fd_file_record(&f.recording->file, one->spread);
+    *spread = (fd_spread){.steps = 3,
+                          .self_min = -1,
+                          .self_max = (float)NAN,
+                          .total_min = (float)INFINITY,
+                          .total_max = 3e38F,
+                          .self_squares = (double)NAN,
+                          .total_squares = (double)INFINITY};
+    two->spread = 12345;
+    OK(read_back(&f, &trace));
+    fd_figure figure = fixture_figure(trace, 0, fixture_find(trace, "one"));
+    EQUAL(figure.steps, 0); /* left out as a whole */
+    CHECK(figure.total_min == 0 && figure.total_max == 0);
+    CHECK(fabs(figure.self_squares) + fabs(figure.total_squares) < 1e-9);
+    EQUAL(fixture_figure(trace, 0, fixture_find(trace, "two")).steps, 0);
+}
+
+RUN(ABSORBS(threads_of_a_role_join), ABSORBS(idle_contexts),
+    ABSORBS(origins_and_flags), ABSORBS(damaged_spreads))

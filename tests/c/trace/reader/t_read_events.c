@@ -1,0 +1,122 @@
+#include "check.h"
+#include "timelines.h"
+
+#include "trace/reader/recording_reader.h"
+
+static void
+calls_steps_work_and_what_is_open(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    OK(fixture_timeline(&trace, true));
+    const fd_trace_rank *rank = &trace->ranks.list[1];
+    EQUAL(rank->events.count, 7);
+    static const struct {
+        uint64_t start;
+        uint64_t duration;
+        int kind;
+    } wanted[] = {{5, 20, FD_EVENT_ASYNC}, {20, 10, FD_EVENT_CALL},
+                  {10, 30, FD_EVENT_CALL}, {15, 35, FD_EVENT_ASYNC},
+                  {0, 90, FD_EVENT_STEP},  {60, 40, FD_EVENT_OPEN},
+                  {0, 100, FD_EVENT_OPEN}};
+    for (uint32_t i = 0; i < rank->events.count; i++) {
+        EQUAL(rank->events.list[i].start, wanted[i].start);
+        EQUAL(rank->events.list[i].duration, wanted[i].duration);
+        EQUAL(rank->events.list[i].kind, wanted[i].kind);
+        EQUAL(rank->events.list[i].thread, 0);
+    }
+    const fd_trace_event *mm = &rank->events.list[1];
+    EQUAL(mm->context, fixture_find(trace, "aten::mm"));
+    EQUAL(rank->threads.list[0].events, 5);
+    EQUAL(rank->threads.list[0].events_lost, 0);
+}
+
+static void
+only_where_it_is_wanted(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    OK(fixture_open_timeline(&f, &(fd_timeline){.on = true}));
+    fixture_enter_node(f.main, fixture_function(&f, "a", 0));
+    fixture_leave(f.main);
+    OK(fd_reader_read_memory(&trace, f.recording->file.base,
+                             fixture_bytes(&f), false, NULL));
+    EQUAL(trace->ranks.list[0].events.count, 0);
+    EQUAL(trace->ranks.list[0].threads.list[0].events, 1);
+}
+
+/* Written over a weaker source's steps; of a kind and of a context that are
+ * none. */
+static void
+what_does_not_count(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    OK(fixture_open_timeline(&f, &(fd_timeline){.on = true}));
+    fixture_work(5);
+    fd_steps_end(&f.steps, f.main, FD_STEPS_OPTIMIZER);
+    fixture_work(5);
+    fd_steps_end(&f.steps, f.main, FD_STEPS_EXPLICIT);
+    fd_tree_event(f.main, (fd_event){0, 0, 12345, FD_EVENT_CALL, 0});
+    fd_tree_event(f.main, (fd_event){
+        0, 0, fd_tree_id(f.main, f.main->root), 99, 0});
+    OK(fd_reader_read_memory(&trace, f.recording->file.base,
+                             fixture_bytes(&f), true, NULL));
+    EQUAL(trace->ranks.list[0].events.count, 1);
+    EQUAL(trace->ranks.list[0].events.list[0].duration, 10);
+    EQUAL(trace->ranks.list[0].threads.list[0].events_lost, 2);
+}
+
+/* As torch.profiler numbers calls: each after the call it is of. */
+static void
+numbers_of_calls(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    OK(fixture_open_timeline(&f, &(fd_timeline){.on = true}));
+    uint32_t node = fixture_function(&f, "a", 0);
+    for (uint64_t i = 0; i < 3; i++) {
+        fixture_enter_node(f.main, node);
+        fd_event number = {f.main->stack[0].start + (i == 1), 70 + i,
+                           f.main->stack[0].context, FD_EVENT_RECORD, 0};
+        fixture_work(5);
+        fixture_leave(f.main);
+        fd_tree_event(f.main, number);
+    }
+    OK(fd_reader_read_memory(&trace, f.recording->file.base,
+                             fixture_bytes(&f), true, NULL));
+    const fd_trace_rank *rank = &trace->ranks.list[0];
+    EQUAL(rank->events.count, 3);
+    EQUAL(rank->threads.list[0].events, 3);
+    EQUAL(fd_trace_record_id(rank, 0), 70);
+    EQUAL(fd_trace_record_id(rank, 1), 0); /* of a call that is not there */
+    EQUAL(fd_trace_record_id(rank, 2), 72);
+    EQUAL(fd_trace_record_id(rank, 3), 0);
+}
+
+static void
+chunks_in_their_order(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    OK(fixture_open_timeline(&f, &(fd_timeline){.on = true,
+                                                .overwrites = true,
+                                                .max_bytes = 24 * 1024}));
+    uint32_t node = fixture_function(&f, "a", 0);
+    for (int i = 0; i < 1100; i++) {
+        fixture_enter_node(f.main, node);
+        fixture_work(1);
+        fixture_leave(f.main);
+    }
+    OK(fd_reader_read_memory(&trace, f.recording->file.base,
+                             fixture_bytes(&f), true, NULL));
+    const fd_trace_rank *rank = &trace->ranks.list[0];
+    CHECK(rank->events.count > 700);
+    EQUAL(rank->events.count + rank->threads.list[0].events_lost, 1100);
+    for (uint32_t i = 0; i < rank->events.count; i++) {
+        EQUAL(rank->events.list[i].start, 1100 - rank->events.count + i);
+    }
+}
+
+RUN(ABSORBS(calls_steps_work_and_what_is_open),
+    ABSORBS(only_where_it_is_wanted), ABSORBS(what_does_not_count),
+    ABSORBS(numbers_of_calls), ABSORBS(chunks_in_their_order))

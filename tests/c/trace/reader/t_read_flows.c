@@ -1,0 +1,59 @@
+#include "check.h"
+#include "fixtures.h"
+
+#include "trace/reader/recording_reader.h"
+
+/* aten::mul 0 .. 10 makes MulBackward0 30 .. 40, whose arrow begins at
+ * `from`. */
+static fd_status
+recorded(fixture *f, uint64_t from, fd_trace **trace)
+{
+    fd_status status = fixture_open_timeline(f, &(fd_timeline){.on = true});
+    if (status != FD_OK) {
+        return status;
+    }
+    uint64_t origin = fd_file_header(&f->recording->file)->start.ticks;
+    const fd_context *forward = fixture_enter_node(
+        f->main, fixture_node(f, FD_NODE_OP, "aten::mul"));
+    fixture_work(10);
+    fixture_leave(f->main);
+    fixture_work(20);
+    fd_callee backward = {fixture_node(f, FD_NODE_AUTOGRAD, "MulBackward0"), 0,
+                          fd_tree_id(f->main, forward)};
+    const fd_context *node = fixture_enter(f->main, backward);
+    fd_tree_event(f->main, (fd_event){f->main->record->last, origin + from,
+                                      fd_tree_id(f->main, node),
+                                      FD_EVENT_FLOW, 0});
+    fixture_work(10);
+    fixture_leave(f->main);
+    return fd_reader_read_memory(trace, f->recording->file.base,
+                                 fixture_bytes(f), true, NULL);
+}
+
+static void
+ties_two_calls(void)
+{
+    CLEAN(fixture_clear) fixture f = {.recording = NULL};
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    OK(recorded(&f, 0, &trace));
+    const fd_trace_rank *rank = &trace->ranks.list[0];
+    EQUAL(rank->events.count, 2);
+    EQUAL(rank->threads.list[0].events, 2);
+    EQUAL(rank->flows.count, 1);
+    EQUAL(rank->flows.list[0].from, 0);
+    EQUAL(rank->flows.list[0].to, 1);
+    EQUAL(rank->flows_lost, 0);
+}
+
+static void
+without_an_end_it_is_counted(void)
+{
+    CLEAN(fixture_clear) fixture f = {.recording = NULL};
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    OK(recorded(&f, 3, &trace));
+    EQUAL(trace->ranks.list[0].events.count, 2);
+    EQUAL(trace->ranks.list[0].flows.count, 0);
+    EQUAL(trace->ranks.list[0].flows_lost, 1);
+}
+
+RUN(ABSORBS(ties_two_calls), ABSORBS(without_an_end_it_is_counted))

@@ -1,0 +1,139 @@
+#include "check.h"
+#include "fixtures.h"
+
+#include "trace/trace_merge.h"
+#include "trace/reader/recording_reader.h"
+#include "trace/canonical_order.h"
+#include "recording/job_table.h"
+#include "recording/open_entries.h"
+
+/* train │ forward mb3 (10 .. 30), receive (30 ..), still open at 40. */
+static void
+perform(fixture *f)
+{
+    uint32_t forward = fixture_node(f, FD_NODE_JOB, "forward");
+    uint32_t receive = fixture_node(f, FD_NODE_JOB, "receive");
+    fixture_enter_node(f->main, fixture_function(f, "train", 0));
+    fixture_work(10);
+    fd_tree_tick(f->main, check_clock_now());
+    fd_job *job = fd_jobs_begin(f->main, &(fd_job){.node = forward,
+                                                   .micro_batch = 4,
+                                                   .stage = 1,
+                                                   .buffer = 3,
+                                                   .iteration = 6,
+                                                   .bytes = 4096,
+                                                   .flags = FD_JOB_ATTACHED,
+                                                   .step = 7});
+    fd_stack_push_range(f->main, forward, job);
+    fd_stack_settle_to(f->main, 1);
+    fixture_enter_node(f->main, fixture_function(f, "f", 0));
+    fixture_work(20);
+    fixture_leave(f->main);
+    fd_stack_remove(f->main, 1);
+    job = fd_jobs_begin(f->main, &(fd_job){.node = receive, .peer = 1});
+    fd_stack_push_range(f->main, receive, job);
+    fixture_work(10);
+    fd_tree_tick(f->main, check_clock_now());
+}
+
+static fd_status
+recorded(fixture *f, bool timeline, fd_trace **trace)
+{
+    fd_status status = fixture_open_timeline(f, &(fd_timeline){.on = true});
+    if (status == FD_OK) {
+        perform(f);
+        status = fd_reader_read_memory(trace, f->recording->file.base,
+                                       fixture_bytes(f), timeline, NULL);
+    }
+    return status;
+}
+
+static void
+each_with_its_numbers(void)
+{
+    CLEAN(fixture_clear) fixture f = {.recording = NULL};
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    OK(recorded(&f, false, &trace));
+    const fd_trace_rank *rank = &trace->ranks.list[0];
+    EQUAL(rank->jobs.count, 2);
+    const fd_trace_job *job = &rank->jobs.list[0];
+    SAME(fd_trace_text(trace, job->kind), "forward");
+    EQUAL(job->context, fixture_find(trace, "forward"));
+    EQUAL(job->step, 7);
+    EQUAL(job->micro_batch, 4);
+    EQUAL(job->stage, 1);
+    EQUAL(job->buffer, 3);
+    EQUAL(job->iteration, 6);
+    EQUAL(job->bytes, 4096);
+    EQUAL(job->flags, FD_JOB_ATTACHED);
+    EQUAL(job->device, 0);
+    EQUAL(job->start, 10);
+    EQUAL(job->duration, 20);
+    CHECK(!job->open);
+    SAME(fd_trace_text(trace, job[1].kind), "receive");
+    EQUAL(job[1].peer, 1);
+    EQUAL(job[1].context, 0);
+    EQUAL(job[1].start, 30);
+    EQUAL(job[1].duration, 10);
+    CHECK(job[1].open);
+    EQUAL(job[1].flags, FD_JOB_OPEN);
+    EQUAL(rank->events.count, 0);
+}
+
+static void
+and_their_lines(void)
+{
+    CLEAN(fixture_clear) fixture f = {.recording = NULL};
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    OK(recorded(&f, true, &trace));
+    const fd_trace_rank *rank = &trace->ranks.list[0];
+    EQUAL(rank->events.count, 4);
+    EQUAL(rank->events.list[1].kind, FD_EVENT_JOB);
+    EQUAL(rank->events.list[1].context, 0);
+    EQUAL(rank->events.list[1].duration, 20);
+    EQUAL(rank->events.list[2].kind, FD_EVENT_JOB);
+    EQUAL(rank->events.list[2].context, 1);
+    EQUAL(rank->events.list[3].kind, FD_EVENT_OPEN);
+    EQUAL(rank->threads.list[0].events_lost, 0);
+}
+
+static void
+merged_as_they_are(void)
+{
+    CLEAN(fixture_clear) fixture f = {.recording = NULL};
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    CLEAN(fixture_trace_free) fd_trace *merged = fd_trace_new();
+    uint32_t other;
+    CHECK(merged != NULL);
+    OK(fd_text_pool_add(&merged->texts, "aaa", 3, &other));
+    OK(recorded(&f, true, &trace));
+    OK(fd_merge_add(merged, trace, "rank", NULL));
+    OK(fd_trace_sort(merged));
+    const fd_trace_rank *rank = &merged->ranks.list[0];
+    EQUAL(rank->jobs.count, 2);
+    SAME(fd_trace_text(merged, rank->jobs.list[0].kind), "forward");
+    EQUAL(rank->jobs.list[0].context, fixture_find(merged, "forward"));
+    EQUAL(rank->events.list[1].context, 0);
+}
+
+/* A job of a node that is none is left out, and its line is lost. */
+static void
+damaged_ones_are_left_out(void)
+{
+    CLEAN(fixture_clear) fixture f = {.recording = NULL};
+    CLEAN(fixture_trace_free) fd_trace *whole = NULL;
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    OK(recorded(&f, true, &whole));
+    fd_job *jobs = fd_chunk_records(f.main->jobs.chunk);
+    jobs[0].node = 12345;
+    jobs[1].thread = 12345;
+    OK(fd_reader_read_memory(&trace, f.recording->file.base, fixture_bytes(&f),
+                             true, NULL));
+    const fd_trace_rank *rank = &trace->ranks.list[0];
+    EQUAL(rank->jobs.count, 0);
+    EQUAL(rank->events.count, 2);
+    EQUAL(rank->threads.list[0].events_lost, 1);
+}
+
+RUN(ABSORBS(each_with_its_numbers), ABSORBS(and_their_lines),
+    ABSORBS(merged_as_they_are), ABSORBS(damaged_ones_are_left_out))

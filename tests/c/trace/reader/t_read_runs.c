@@ -1,0 +1,46 @@
+#include "check.h"
+#include "fixtures.h"
+
+#include "trace/reader/recording_reading.h"
+
+static void
+clear(fd_reading *r)
+{
+    fd_chunks_close(&r->file);
+}
+
+/* By what came before them, not by place; of their kind and owner only. */
+static void
+in_the_order_of_writing(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    CLEAN(clear) fd_reading r = {.spill = {.fd = -1}};
+    fd_run_list runs = {NULL, 0, 0};
+    OK(fixture_open(&f, NULL, 4));
+    static const uint64_t firsts[] = {900, 0, 300, 0};
+    fd_chunk *made[4];
+    for (int i = 0; i < 4; i++) {
+        OK(fd_file_chunk(&f.recording->file, FD_CHUNK_EVENTS,
+                         sizeof(fd_event), FD_PAGE, 5, &made[i]));
+        made[i]->first = firsts[i];
+        made[i]->used = 10;
+    }
+    fd_chunk *other;
+    OK(fd_file_chunk(&f.recording->file, FD_CHUNK_EVENTS, sizeof(fd_event),
+                     FD_PAGE, 6, &other));
+    OK(fd_file_chunk(&f.recording->file, FD_CHUNK_GPU_EVENTS,
+                     sizeof(fd_gpu_event), FD_PAGE, 5, &other));
+    OK(fd_chunks_view(&r.file, f.recording->file.base, fixture_bytes(&f),
+                      NULL));
+    fd_status status = fd_reading_runs(&r, FD_CHUNK_EVENTS, 5, &runs);
+    static const int order[] = {1, 3, 2, 0};
+    bool ordered = status == FD_OK && runs.count == 4;
+    for (int i = 0; i < 4 && ordered; i++) {
+        ordered = runs.list[i].view->header.offset == made[order[i]]->offset;
+    }
+    fd_vector_clear(&runs);
+    OK(status);
+    CHECK(ordered);
+}
+
+RUN(TEST(in_the_order_of_writing))

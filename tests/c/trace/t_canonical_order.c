@@ -1,0 +1,197 @@
+#include "check.h"
+#include "fixtures.h"
+
+#include "trace/context_merge.h"
+#include "trace/canonical_order.h"
+
+#include <string.h>
+
+/* A tree with siblings of all kinds, in an order that the seed decides. */
+enum { COUNT = 40 };
+
+static void
+shuffle(uint32_t *list, uint32_t count, uint32_t seed)
+{
+    for (uint32_t i = count; i > 1; i--) {
+        seed = seed * 1664525 + 1013904223;
+        uint32_t k = (seed >> 8) % i;
+        uint32_t swapped = list[i - 1];
+        list[i - 1] = list[k];
+        list[k] = swapped;
+    }
+}
+
+static fd_status
+add_nodes(fd_trace *trace, const uint32_t *order, uint32_t *ids)
+{
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < COUNT && status == FD_OK; i++) {
+        uint32_t n = order[i];
+        char name[3] = {(char)('a' + n % 5), (char)('a' + n % 7), '\0'};
+        fd_trace_node node = {.kind = (uint8_t)(1 + n % 3), .line = n % 2};
+        status = fd_text_pool_add(&trace->texts, name, 2, &node.name);
+        if (status == FD_OK) {
+            status = fd_trace_add_node(trace, &node, &ids[n]);
+        }
+    }
+    return status;
+}
+
+/* Context n hangs below n / 3, with an origin far away; places are shuffled. */
+static fd_status
+scrambled(fd_trace **made, uint32_t seed)
+{
+    uint32_t order[COUNT];
+    uint32_t nodes[COUNT] = {0};
+    uint32_t place[COUNT];
+    uint32_t map[COUNT + 1];
+    fd_trace_context contexts[COUNT + 1] = {{.node = 0}};
+    fd_trace *trace = *made = fd_trace_new();
+    if (trace == NULL) {
+        return FD_ENOMEM;
+    }
+    for (uint32_t i = 0; i < COUNT; i++) {
+        order[i] = i;
+        place[i] = i + 1;
+    }
+    shuffle(order, COUNT, seed);
+    shuffle(place, COUNT, seed + 1);
+    fd_status status = add_nodes(trace, order, nodes);
+    for (uint32_t n = 0; n < COUNT; n++) {
+        contexts[place[n]] = (fd_trace_context){
+            .parent = n < 3 ? 0 : place[n / 3],
+            .node = nodes[n % 11],
+            .origin = n % 4 == 3 ? place[n / 2] : 0};
+    }
+    if (status == FD_OK) {
+        status = fd_graft(trace, contexts, NULL, COUNT + 1, map);
+    }
+    fd_trace_rank *rank = status == FD_OK ? fd_trace_add_rank(trace) : NULL;
+    for (uint32_t i = 0; i < COUNT && rank != NULL && status == FD_OK; i++) {
+        fd_figure figure = {.context = map[place[order[i]]],
+                            .calls = order[i] + 1};
+        status = fd_vector_push(&rank->figures, figure);
+    }
+    return rank == NULL ? FD_ENOMEM : status;
+}
+
+static void
+order_does_not_matter(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *first = NULL;
+    OK(scrambled(&first, 0));
+    OK(fd_trace_sort(first));
+    CHECK(fixture_sound(first));
+    for (uint32_t seed = 1; seed < 12; seed++) {
+        CLEAN(fixture_trace_free) fd_trace *other = NULL;
+        bool same;
+        OK(scrambled(&other, seed));
+        OK(fd_trace_sort(other));
+        OK(fixture_same(first, other, &same));
+        CHECK(same);
+    }
+}
+
+/* Figures move with their contexts; parents come first, depth first. */
+static void
+everything_moves_along(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+    OK(trace != NULL ? FD_OK : FD_ENOMEM);
+    uint32_t root;
+    uint32_t z;
+    uint32_t a;
+    uint32_t below;
+    OK(fixture_add(trace, 0, FD_NODE_THREAD, "main", 1, 1, &root));
+    OK(fixture_add(trace, root, FD_NODE_OP, "z", 2, 20, &z));
+    OK(fixture_add(trace, root, FD_NODE_OP, "a", 3, 30, &a));
+    OK(fixture_add(trace, z, FD_NODE_OP, "m", 4, 40, &below));
+    fd_trace_rank *rank = &trace->ranks.list[0];
+    OK(fd_vector_push(&rank->open, (fd_open_call){0, below, 5}));
+    OK(fd_vector_push(&rank->tops, (fd_trace_top){0, z, 6}));
+    OK(fd_vector_push(&rank->threads, (fd_trace_thread){.root = root}));
+    OK(fd_trace_sort(trace));
+    EQUAL(fixture_find(trace, "main"), 1);
+    EQUAL(fixture_find(trace, "a"), 2);
+    EQUAL(fixture_find(trace, "z"), 3);
+    EQUAL(fixture_find(trace, "m"), 4);
+    rank = &trace->ranks.list[0];
+    EQUAL(fixture_figure(trace, 0, 2).self, 30);
+    EQUAL(fixture_figure(trace, 0, 4).self, 40);
+    EQUAL(rank->open.list[0].context, 4);
+    EQUAL(rank->tops.list[0].context, 3);
+    EQUAL(rank->threads.list[0].root, 1);
+    CHECK(trace->sorted);
+}
+
+/* What no context uses is dropped, with its texts. */
+static void
+unused_is_dropped(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+    OK(trace != NULL ? FD_OK : FD_ENOMEM);
+    uint32_t id;
+    fd_trace_node unused = {.kind = FD_NODE_OP};
+    fd_trace_module outer = {.parent = 0};
+    fd_trace_context context = {.flags = 0};
+    OK(fd_text_pool_add(&trace->texts, "unused", 6, &unused.name));
+    OK(fd_trace_add_node(trace, &unused, &id));
+    OK(fixture_add(trace, 0, FD_NODE_OP, "op", 1, 1, &id));
+    context.node = trace->contexts.list[id].node;
+    outer.name = unused.name;
+    OK(fd_trace_add_module(trace, &outer, &id));
+    OK(fd_text_pool_add(&trace->texts, "used", 4, &outer.name));
+    OK(fd_trace_add_module(trace, &outer, &id));
+    fd_trace_module inner = {.parent = id, .name = outer.name};
+    OK(fd_trace_add_module(trace, &inner, &context.module));
+    OK(fd_trace_add_context(trace, &context, &id));
+    OK(fd_trace_sort(trace));
+    EQUAL(trace->nodes.count, 2);
+    EQUAL(trace->modules.count, 3);
+    EQUAL(trace->modules.list[2].parent, 1);
+    EQUAL(trace->texts.texts.count, 3);
+}
+
+static void
+ambiguous_keys(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+    OK(trace != NULL ? FD_OK : FD_ENOMEM);
+    uint32_t id;
+    for (uint32_t line = 1; line <= 3; line++) {
+        fd_trace_node node = {.kind = FD_NODE_PYTHON,
+                              .line = line < 3 ? line : 1};
+        fd_trace_context context = {.flags = 0};
+        OK(fd_text_pool_add(&trace->texts, line < 3 ? "twice" : "once",
+                            line < 3 ? 5 : 4, &node.name));
+        OK(fd_trace_add_node(trace, &node, &context.node));
+        OK(fd_trace_add_context(trace, &context, &id));
+    }
+    OK(fd_trace_sort(trace));
+    EQUAL(trace->nodes.count, 4);
+    for (uint32_t i = 1; i < 4; i++) {
+        const fd_trace_node *node = &trace->nodes.list[i];
+        bool twice = strcmp(fd_trace_text(trace, node->name), "twice") == 0;
+        EQUAL(node->ambiguous, twice);
+    }
+}
+
+static void
+ranks_in_order(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+    OK(trace != NULL ? FD_OK : FD_ENOMEM);
+    for (uint32_t i = 0; i < 5; i++) {
+        fd_trace_rank *rank = fd_trace_add_rank(trace);
+        OK(rank != NULL ? FD_OK : FD_ENOMEM);
+        rank->rank = i * 3 % 5;
+    }
+    OK(fd_trace_sort(trace));
+    for (uint32_t i = 0; i < 5; i++) {
+        EQUAL(trace->ranks.list[i].rank, i);
+    }
+    OK(fd_trace_sort(trace));
+}
+
+RUN(TEST(order_does_not_matter), TEST(everything_moves_along),
+    TEST(unused_is_dropped), TEST(ambiguous_keys), TEST(ranks_in_order))

@@ -1,0 +1,87 @@
+#include "check.h"
+
+#include "trace/interned_texts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void
+each_once(void)
+{
+    CLEAN(fd_text_pool_clear) fd_text_pool pool = {.bytes = {.bytes = NULL}};
+    uint32_t one;
+    uint32_t two;
+    OK(fd_text_pool_add(&pool, "train", 5, &one));
+    OK(fd_text_pool_add(&pool, "trains", 6, &two));
+    CHECK(one != 0 && two != 0 && one != two);
+    OK(fd_text_pool_add(&pool, "train", 5, &two));
+    EQUAL(two, one);
+    SAME(fd_text_pool_get(&pool, one), "train");
+    EQUAL(fd_text_pool_size(&pool, one), 5);
+}
+
+static void
+none_and_unknown(void)
+{
+    CLEAN(fd_text_pool_clear) fd_text_pool pool = {.bytes = {.bytes = NULL}};
+    uint32_t id = 7;
+    SAME(fd_text_pool_get(&pool, 3), "");
+    OK(fd_text_pool_add(&pool, "", 0, &id));
+    EQUAL(id, 0);
+    OK(fd_text_pool_add(&pool, "x", 1, &id));
+    SAME(fd_text_pool_get(&pool, 0), "");
+    SAME(fd_text_pool_get(&pool, id + 1), "");
+    EQUAL(fd_text_pool_size(&pool, UINT32_MAX), 0);
+}
+
+static void
+thousands(void)
+{
+    CLEAN(fd_text_pool_clear) fd_text_pool pool = {.bytes = {.bytes = NULL}};
+    static uint32_t ids[3000];
+    char text[16];
+    for (int i = 0; i < 3000; i++) {
+        int size = snprintf(text, sizeof text, "t%d", i);
+        OK(fd_text_pool_add(&pool, text, (size_t)size, &ids[i]));
+    }
+    for (int i = 0; i < 3000; i++) {
+        uint32_t id;
+        int size = snprintf(text, sizeof text, "t%d", i);
+        SAME(fd_text_pool_get(&pool, ids[i]), text);
+        OK(fd_text_pool_add(&pool, text, (size_t)size, &id));
+        EQUAL(id, ids[i]);
+    }
+}
+
+static void
+cleaned(void)
+{
+    CLEAN(fd_text_pool_clear) fd_text_pool pool = {.bytes = {.bytes = NULL}};
+    uint32_t id;
+    OK(fd_text_pool_add_clean(&pool, "\xC3\xA9 ok", 5, &id));
+    SAME(fd_text_pool_get(&pool, id), "\xC3\xA9 ok");
+    OK(fd_text_pool_add_clean(&pool, "a\0b\xFF", 4, &id));
+    SAME(fd_text_pool_get(&pool, id), "a\xEF\xBF\xBD"
+                                      "b\xEF\xBF\xBD");
+    OK(fd_text_pool_add_clean(&pool, "\xC3", 1, &id));
+    SAME(fd_text_pool_get(&pool, id), "\xEF\xBF\xBD");
+    OK(fd_text_pool_add_clean(&pool, "", 0, &id));
+    EQUAL(id, 0);
+}
+
+static void
+taken(void)
+{
+    CLEAN(fd_text_pool_clear) fd_text_pool pool = {.bytes = {.bytes = NULL}};
+    fd_buffer from = {.bytes = NULL};
+    uint32_t id;
+    fd_buffer_text(&from, "made");
+    OK(fd_text_pool_take(&pool, &from, &id));
+    SAME(fd_text_pool_get(&pool, id), "made");
+    CHECK(from.bytes == NULL);
+    OK(fd_text_pool_take(&pool, &from, &id));
+    EQUAL(id, 0);
+}
+
+RUN(TEST(each_once), TEST(none_and_unknown), TEST(thousands),
+    TEST(cleaned), TEST(taken))

@@ -1,0 +1,101 @@
+#include "check.h"
+
+#include "trace/trace_columns.h"
+
+#include <string.h>
+
+static const fd_table *const tables[] = {
+    &fd_nodes_table,   &fd_modules_table, &fd_contexts_table,
+    &fd_figures_table, &fd_threads_table, &fd_open_table,
+    &fd_steps_table,   &fd_tops_table};
+
+/* Bytes of a cell. */
+static size_t
+width(fd_column_type type)
+{
+    switch (type) {
+    case FD_COLUMN_U8:
+    case FD_COLUMN_BOOL: return 1;
+    case FD_COLUMN_INDEX:
+    case FD_COLUMN_TEXT:
+    case FD_COLUMN_U32: return 4;
+    case FD_COLUMN_U64:
+    case FD_COLUMN_I64:
+    case FD_COLUMN_DOUBLE: return 8;
+    }
+    return 0;
+}
+
+/* Every column lies in its row, has a name of its own and overlaps none. */
+static void
+columns_are_apart(void)
+{
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
+        unsigned char taken[256] = {0};
+        const fd_table *table = tables[t];
+        CHECK(table->row_bytes <= sizeof taken);
+        for (size_t i = 0; i < table->count; i++) {
+            const fd_column *column = &table->columns[i];
+            size_t size = width(column->type);
+            CHECK(size > 0 && column->offset + size <= table->row_bytes);
+            for (size_t k = 0; k < size; k++) {
+                EQUAL(taken[column->offset + k]++, 0);
+            }
+            for (size_t k = 0; k < i; k++) {
+                CHECK(strcmp(column->name, table->columns[k].name) != 0);
+            }
+        }
+    }
+}
+
+/* A cell that is set reads back, and its neighbours stay. */
+static void
+cells_read_back(void)
+{
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
+        const fd_table *table = tables[t];
+        uint64_t rows[2][32];
+        for (size_t i = 0; i < table->count; i++) {
+            const fd_column *column = &table->columns[i];
+            memset(rows, 0, sizeof rows);
+            uint64_t most = UINT64_MAX >> (64 - 8 * width(column->type));
+            fd_cell_set(column, rows[0], most - 1);
+            CHECK(fd_cell(column, rows[0]) == most - 1);
+            for (size_t k = 0; k < table->count; k++) {
+                CHECK(k == i || fd_cell(&table->columns[k], rows[0]) == 0);
+            }
+            fd_cell_set(column, rows[0], 0);
+            CHECK(memcmp(rows[0], rows[1], sizeof rows[0]) == 0);
+        }
+    }
+}
+
+static size_t
+names_in(const char *const *names)
+{
+    size_t count = 0;
+    while (names[count] != NULL) {
+        count++;
+    }
+    return count;
+}
+
+static void
+every_value_has_a_name(void)
+{
+    EQUAL(names_in(fd_kind_names), FD_NODE_KINDS);
+    EQUAL(names_in(fd_from_names), FD_FROM_GENERATED + 1);
+    EQUAL(names_in(fd_phase_names), FD_PHASES);
+    EQUAL(names_in(fd_state_names), FD_STATE_KILLED + 1);
+    EQUAL(names_in(fd_steps_source_names), FD_STEPS_EXPLICIT + 1);
+    EQUAL(names_in(fd_counter_names), FD_COUNT_USED);
+    SAME(fd_kind_names[FD_NODE_AUTOGRAD], "autograd");
+    SAME(fd_phase_names[FD_PHASE_OPTIMIZER], "optimizer");
+    SAME(fd_state_names[FD_STATE_KILLED], "killed");
+    SAME(fd_steps_source_names[FD_STEPS_ENGINE], "engine");
+    SAME(fd_counter_names[FD_COUNT_THREADS_FULL], "threads_full");
+    SAME(fd_counter_names[FD_COUNT_ORIGIN_NEAR], "origin_near");
+}
+
+RUN(TEST(columns_are_apart), TEST(cells_read_back),
+    TEST(every_value_has_a_name))

@@ -1,0 +1,184 @@
+#include "check.h"
+#include "fixtures.h"
+
+#include "trace/trace_source.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static fd_status
+text_file(const char *path, const char *text)
+{
+    return fixture_write(path, text, strlen(text));
+}
+
+static const char *
+note(const fd_trace *trace, uint32_t at)
+{
+    const fd_trace_rank *rank = &trace->ranks.list[0];
+    return at < rank->notes.count ? fd_trace_text(trace, rank->notes.list[at])
+                                  : "";
+}
+
+static void
+files_of_all_forms(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *from_fd = NULL;
+    CLEAN(fixture_trace_free) fd_trace *from_json = NULL;
+    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
+    bool same;
+    OK(fixture_recorded("one.fd", 0, "run"));
+    OK(fd_source_open(&from_fd, "one.fd", false, NULL));
+    OK(fixture_dump(from_fd, &text));
+    OK(fd_buffer_save(&text, "one.json", NULL));
+    OK(fd_source_open(&from_json, "one.json", false, NULL));
+    OK(fixture_same(from_fd, from_json, &same));
+    CHECK(same);
+}
+
+static void
+what_is_refused(void)
+{
+    static const struct {
+        const char *path;
+        const char *text;
+        fd_status status;
+        const char *message;
+    } cases[] = {
+        {"absent", NULL, FD_EIO, "absent: No such file or directory"},
+        {"empty.fd", "", FD_EFORMAT, "empty.fd: the file is empty"},
+        {"foreign.txt", "hello", FD_EFORMAT,
+         "foreign.txt: neither a recording (.fd) nor a dump (.json) of "
+         "fastdispatch"},
+        {"foreign.json", "\n {\"traceEvents\":[]}", FD_EFORMAT,
+         "foreign.json: format: not a fastdispatch dump"},
+        {"rank00000.fd.events", "fdevents", FD_EFORMAT,
+         "rank00000.fd.events: the side file of a recording: give the "
+         "recording, which has its name without .events"},
+        {"short.fd", "fastdisp", FD_EFORMAT,
+         "short.fd: cut off within the header, nothing is readable"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fd_trace *trace = NULL;
+        fd_error error = {""};
+        if (cases[i].text != NULL) {
+            OK(text_file(cases[i].path, cases[i].text));
+        }
+        STATUS(fd_source_open(&trace, cases[i].path, false, &error),
+               cases[i].status);
+        SAME(error.text, cases[i].message);
+        CHECK(trace == NULL);
+    }
+    fd_trace *trace = NULL;
+    fd_error error = {""};
+    mkdir("nothing", 0777);
+    STATUS(fd_source_open(&trace, "nothing", false, &error), FD_EFORMAT);
+    SAME(error.text, "nothing: no recording (*.fd) in this directory");
+}
+
+/* One damaged file does not spoil a directory, and is named. */
+static void
+directory_with_a_bad_file(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    mkdir("mixed", 0777);
+    OK(fixture_recorded("mixed/rank00000.fd", 0, NULL));
+    OK(fixture_recorded("mixed/rank00001.fd", 1, NULL));
+    OK(text_file("mixed/rank00002.fd", "fastdisp"));
+    OK(text_file("mixed/notes.txt", "not ours"));
+    mkdir("mixed/other", 0777);
+    OK(fixture_recorded("mixed/other/rank00003.fd", 3, NULL));
+    OK(fd_source_open(&trace, "mixed", false, NULL));
+    EQUAL(trace->ranks.count, 2);
+    EQUAL(trace->ranks.list[0].notes.count, 1);
+    SAME(note(trace, 0), "left out: mixed/rank00002.fd: cut off within the "
+                         "header, nothing is readable");
+}
+
+static void
+manifest_names_the_run(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    mkdir("named", 0777);
+    OK(fixture_recorded("named/rank00000.fd", 0, NULL));
+    OK(fixture_recorded("named/rank00007.fd", 7, NULL));
+    OK(text_file("named/manifest.json",
+                 "{\"format\":\"fastdispatch.run\","
+                 "\"ranks\":[{\"rank\":0,\"file\":\"rank00000.fd\"},7]}"));
+    OK(fd_source_open(&trace, "named", false, NULL));
+    EQUAL(trace->ranks.count, 1);
+    SAME(note(trace, 0), "left out: named/rank00007.fd: not named in "
+                         "manifest.json, so of an earlier run");
+}
+
+static void
+damaged_manifest(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    mkdir("torn", 0777);
+    OK(fixture_recorded("torn/rank00000.fd", 0, NULL));
+    OK(text_file("torn/manifest.json", "{\"ranks\":[{\"ra"));
+    OK(fd_source_open(&trace, "torn", false, NULL));
+    EQUAL(trace->ranks.count, 1);
+    SAME(note(trace, 0), "left out: torn/manifest.json: not valid JSON, all "
+                         "recordings beside it are read");
+}
+
+static void
+folders_of_machines(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    mkdir("cluster", 0777);
+    mkdir("cluster/machine-a", 0777);
+    mkdir("cluster/machine-b", 0777);
+    mkdir("cluster/machine-b/machine-c", 0777);
+    OK(fixture_recorded("cluster/machine-a/rank00000.fd", 0, NULL));
+    OK(fixture_recorded("cluster/machine-b/rank00001.fd", 1, NULL));
+    OK(fixture_recorded("cluster/machine-b/machine-c/rank00002.fd", 2, NULL));
+    OK(fd_source_open(&trace, "cluster", false, NULL));
+    EQUAL(trace->ranks.count, 2);
+    EQUAL(trace->ranks.list[1].rank, 1);
+    EQUAL(trace->ranks.list[0].notes.count, 0);
+}
+
+/* A second process of one rank: the plain name counts, the other is named. */
+static void
+one_rank_twice(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    mkdir("twice", 0777);
+    OK(fixture_recorded("twice/rank00000.4711.fd", 0, NULL));
+    OK(fixture_recorded("twice/rank00000.fd", 0, NULL));
+    OK(fd_source_open(&trace, "twice", false, NULL));
+    EQUAL(trace->ranks.count, 1);
+    CHECK(strstr(note(trace, 0), "left out: twice/rank00000.4711.fd: rank 0 "
+                                 "is there already")
+          != NULL);
+}
+
+static void
+several_paths(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *one = NULL;
+    CLEAN(fixture_trace_free) fd_trace *two = NULL;
+    bool same;
+    fd_error error;
+    OK(fixture_recorded("a.fd", 0, NULL));
+    OK(fixture_recorded("b.fd", 1, NULL));
+    const char *const forth[] = {"a.fd", "b.fd"};
+    const char *const back[] = {"b.fd", "a.fd"};
+    const char *const twice[] = {"a.fd", "a.fd"};
+    OK(fd_source_open_all(&one, forth, 2, false, NULL));
+    OK(fd_source_open_all(&two, back, 2, false, NULL));
+    OK(fixture_same(one, two, &same));
+    CHECK(same);
+    fd_trace *none = NULL;
+    STATUS(fd_source_open_all(&none, twice, 2, false, &error), FD_ECONFLICT);
+    CHECK(none == NULL);
+}
+
+RUN(TEST(files_of_all_forms), TEST(what_is_refused),
+    TEST(directory_with_a_bad_file), TEST(manifest_names_the_run),
+    TEST(damaged_manifest), TEST(folders_of_machines), TEST(one_rank_twice),
+    TEST(several_paths))
