@@ -25,7 +25,7 @@ MUTABLE = {
     "csrc/base/sections.c": {"fd_sections_asymmetric", "sections", "lock"},
     "csrc/io/ping_thread.c": {"lock", "threads", "prepared", "refusal"},
     "csrc/capture/constructors.c": {"constructors", "tool", "watcher", "events"},
-    "csrc/capture/frame_hook.c": {"installed", "next_evaluator", "idle_evaluator", "work"},
+    "csrc/capture/frame_hook.c": {"installed", "next_evaluator", "work"},
     "csrc/capture/libtorch.c": {"fd_torch"},
     "csrc/capture/monitor.c": {"tool", "purpose", "rests", "events"},
     "csrc/capture/records.c": {"handle"},
