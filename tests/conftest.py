@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -15,6 +16,9 @@ ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "docs" / "examples"
 
 sys.path.insert(0, str(EXAMPLES / "gpt"))
+
+# A job in a shell's background ignores interrupts, and so would the programs that the tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: Other Python versions run the tests without PyTorch; under the main one nothing may be missing.
 WITHOUT_TORCH = find_spec("torch") is None

@@ -14,6 +14,7 @@ from tests import processes, standin
 from tests.programs import leaf
 
 
+@pytest.mark.torch
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler for the library that refuses memory")
 def test_operators_run_where_memory_is_refused(tmp_path: Path) -> None:
     library = standin.build_refusing(tmp_path)
@@ -40,6 +41,7 @@ def operate(mode: object, operator: object, depth: int) -> None:
         mode.__torch_dispatch__(operator, (), ())
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("depths", [(20, 1), (1, 20), (5, 5)])
 def test_a_switch_inside_an_operator_revives_nothing(depths: tuple[int, int]) -> None:
     """The operator returns after its entry was removed: no other call ends twice."""

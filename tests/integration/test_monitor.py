@@ -41,7 +41,7 @@ def test_without_a_tool_id_the_start_says_who_has_them() -> None:
     with free_ids_taken(), pytest.raises(fastdispatch.Error) as error:
         fastdispatch.CallGraph(None, calls="monitor", ops="off").start()
     assert str(error.value) == (
-        "calls='monitor': no tool id of sys.monitoring is free (3: tool 3, 4: tool 4, 2: tool 2):"
+        "calls='monitor': no tool id of sys.monitoring is free (5: tool 5, 4: tool 4, 3: tool 3, 2: tool 2):"
         " end one of these tools, or use calls='frame'"
     )
     assert fastdispatch.callgraph.current() is None
@@ -61,13 +61,13 @@ def test_a_pause_keeps_the_tool_id() -> None:
         leaf(0)
         graph.iterate(False, 1)
         with free_ids_taken() as taken:
-            assert 3 not in taken and sys.monitoring.get_events(3) == 0
+            assert 5 not in taken and sys.monitoring.get_events(5) == 0
             leaf(0)
             graph.iterate(True, 2)
             leaf(0)
             leaf(0)
     assert leaves(graph) == 3
-    assert sys.monitoring.get_tool(3) is None
+    assert sys.monitoring.get_tool(5) is None
     assert fastdispatch.Trace(graph._session.trace()).ranks[0]["counters"]["hook_lost"] == 0
 
 

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sysconfig
+from collections import Counter
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 from .tree import BELOW_PYTHON, LAYERS, ROOT, code, layer, name, sources
 
 MAX_FILE_LINES = 600
+MAX_FOLDER_FILES = 42
 MAX_FUNCTION_LINES = 60  # the longest today: session_new, 59
 
 # The only mutable data at file scope: the allocator's and the clock's own state, process.h, and what a hook of the
@@ -25,7 +27,7 @@ MUTABLE = {
     "csrc/base/sections.c": {"fd_sections_asymmetric", "sections", "lock"},
     "csrc/clocks/ping_thread.c": {"lock", "threads", "prepared", "refusal"},
     "csrc/capture/frames/constructors.c": {"constructors", "tool", "watcher", "events"},
-    "csrc/capture/frames/frame_hook.c": {"installed", "next_evaluator", "idle_evaluator", "work"},
+    "csrc/capture/frames/frame_hook.c": {"installed", "next_evaluator", "work"},
     "csrc/capture/operators/libtorch.c": {"fd_torch"},
     "csrc/capture/frames/monitor.c": {"tool", "purpose", "rests", "events"},
     "csrc/capture/records.c": {"handle"},
@@ -135,12 +137,27 @@ def test_functions_stay_short() -> None:
 
 
 def test_every_file_below_capture_has_a_test() -> None:
-    def test_of(path: Path) -> Path:
-        folder = f"{layer(path)}_" if layer(path) in ("planner", "timeline", "et", "gpu") else ""
-        return ROOT / "tests" / "c" / f"t_{folder}{path.stem}.c"
-
-    missing = [name(path) for path in sources(".c") if layer(path) in BELOW_PYTHON and not test_of(path).is_file()]
+    there = {name(path) for path in sources(".c", below="tests/c")}
+    tested = [path.relative_to(ROOT / "csrc") for path in sources(".c") if layer(path) in BELOW_PYTHON]
+    missing = [path for path in tested if name(ROOT / "tests" / "c" / path.parent / f"t_{path.name}") not in there]
     assert missing == []
+
+
+def test_file_names_are_unique() -> None:
+    for found in (sources(".c", ".h"), sources(".c", ".h", below="tests/c")):
+        stems = Counter(path.stem for path in {path.with_suffix("") for path in found})
+        assert [stem for stem, count in stems.items() if count > 1] == []
+
+
+def test_public_types_have_one_definition() -> None:
+    pattern = re.compile(r"^typedef (?:struct|enum|union) (fd_\w+) \{", re.M)
+    types = Counter(kind for path in sources(".c", ".h") for kind in pattern.findall(code(path)))
+    assert [kind for kind, count in types.items() if count > 1] == []
+
+
+def test_folders_stay_small() -> None:
+    folders = Counter(path.parent for path in sources(".c", ".h"))
+    assert {name(folder): count for folder, count in folders.items() if count > MAX_FOLDER_FILES} == {}
 
 
 def test_every_test_runs_its_tests() -> None:

@@ -326,7 +326,8 @@ def test_more_states_than_may_be() -> None:
         ),
         (
             "-n 2 --schedule 1f1b --micro-batches 0 {graph}",
-            "argument --micro-batches: '0': write a whole number from 1 to 2147483647 (see fastdispatch pipeline partition --help)",
+            "argument --micro-batches: '0': write a whole number from 1 to 2147483647 "
+            "(see fastdispatch pipeline partition --help)",
         ),
         ("-n 2 2 -b 1 1 --schedule 1f1b {graph}", "1f1b: planned for one level of machines, not 2"),
         ("-n 2 none.txt", "none.txt: cannot read: No such file or directory"),

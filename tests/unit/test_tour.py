@@ -1,19 +1,22 @@
-"""csrc/README.md names every file there is and none that is not."""
+"""The READMEs of csrc/ name every file there is and none that is not."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+import pytest
+
 CSRC = Path(__file__).parent.parent.parent / "csrc"
-TOUR = (CSRC / "README.md").read_text()
+LAYERS = sorted(path.name for path in CSRC.iterdir() if path.is_dir())
 
 
-def named() -> list[str]:
-    """Files of the reading order, with their folders: `chunks.c .h`, `read_shared.c`."""
+def named(layer: str) -> list[str]:
+    """Files of the tables, with their folders: `chunks.c`, `.h`."""
     found = []
-    for folder, body in re.findall(r"^### (\w+)/.*?\n(.*?)(?=^##|\Z)", TOUR, re.M | re.S):
-        for names in re.findall(r"^\| ((?:`[\w.]+`,? ?(?:`\.h`)?)+) \|", body, re.M):
+    for part in re.split(r"^## ", (CSRC / layer / "README.md").read_text(), flags=re.M):
+        folder = layer if part.startswith("# ") else f"{layer}/{part.partition('/')[0]}"
+        for names in re.findall(r"^\| ((?:`[\w.]+`(?:, )?)+) \|", part, re.M):
             stem = ""
             for name in re.findall(r"`([\w.]+)`", names):
                 stem = stem if name.startswith(".") else name.rpartition(".")[0]
@@ -21,15 +24,16 @@ def named() -> list[str]:
     return found
 
 
-def test_every_file_is_named_once() -> None:
-    there = sorted(path.relative_to(CSRC).as_posix() for path in CSRC.rglob("*.[ch]"))
-    assert sorted(named()) == there
+@pytest.mark.parametrize("layer", LAYERS)
+def test_every_file_is_named_once(layer: str) -> None:
+    there = sorted(path.relative_to(CSRC).as_posix() for path in (CSRC / layer).rglob("*.[ch]"))
+    assert sorted(named(layer)) == there
 
 
-def test_folders_come_in_the_order_of_includes() -> None:
-    order = re.findall(r"^### (\w+)/", TOUR, re.M)
-    assert sorted(order) == sorted(path.name for path in CSRC.iterdir() if path.is_dir())
-    for place, folder in enumerate(order):
-        for path in (CSRC / folder).glob("*.[ch]"):
+def test_the_tour_names_every_layer_in_the_order_of_includes() -> None:
+    order = re.findall(r"^\| \[`(\w+)/`\]", (CSRC / "README.md").read_text(), re.M)
+    assert sorted(order) == LAYERS
+    for place, layer in enumerate(order):
+        for path in (CSRC / layer).rglob("*.[ch]"):
             for included in re.findall(r'^#include "(\w+)/', path.read_text(), re.M):
                 assert included in order[: place + 1], f"{path.name} includes {included}/"
