@@ -47,7 +47,7 @@ typedef struct fd_session {
     fd_origins origins;
     fd_asyncs asyncs;
     fd_marks_plan marks;
-    fd_pipeline *pipeline; /* owned; NULL where the timeline has no jobs */
+    fd_engine_pipeline *pipeline; /* owned; NULL where the timeline has no jobs */
     fd_map nodes;     /* code id << 32 | class id -> node */
     fd_map models;    /* address of a module that on_model was told -> 1 */
     bool fold;        /* imports and compilers in one <folded> */

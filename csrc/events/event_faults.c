@@ -78,12 +78,12 @@ const fd_fault_text fd_fault_texts[FD_FAULT_KINDS] = {
 };
 
 static void
-insert(fd_place *list, fd_place place)
+insert(fd_fault_place *list, fd_fault_place place)
 {
     for (int i = 0; i < FD_FAULT_PLACES; i++) {
         bool before = list[i].event == 0 && list[i].byte == 0;
         if (before || place.byte < list[i].byte) {
-            fd_place next = list[i];
+            fd_fault_place next = list[i];
             list[i] = place;
             place = next;
         }
@@ -91,7 +91,7 @@ insert(fd_place *list, fd_place place)
 }
 
 void
-fd_faults_add(fd_faults *faults, fd_fault fault, fd_place place)
+fd_faults_add(fd_faults *faults, fd_fault fault, fd_fault_place place)
 {
     faults->count[fault]++;
     if (place.event != 0 || place.byte != 0) {

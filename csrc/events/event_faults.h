@@ -47,17 +47,17 @@ enum { FD_FAULT_PLACES = 3 };
 
 /* Where an event begins in the content, and its number from 1 on; 0: not of
  * one event. */
-typedef struct fd_place {
+typedef struct fd_fault_place {
     uint64_t byte;
     uint64_t event;
-} fd_place;
+} fd_fault_place;
 
 typedef struct fd_faults {
     uint64_t count[FD_FAULT_KINDS];
-    fd_place first[FD_FAULT_KINDS][FD_FAULT_PLACES]; /* in order */
+    fd_fault_place first[FD_FAULT_KINDS][FD_FAULT_PLACES]; /* in order */
 } fd_faults;
 
-void fd_faults_add(fd_faults *faults, fd_fault fault, fd_place place);
+void fd_faults_add(fd_faults *faults, fd_fault fault, fd_fault_place place);
 
 /* Of kinds that break a file. */
 /* So many without a place: a damaged recording may say any number. */

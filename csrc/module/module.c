@@ -9,14 +9,14 @@
 #include "capture/session.h"
 #include "capture/thread.h"
 #include "gpu/cudart.h"
-#include "module/engines.h"
+#include "module/pipeline/engine_binding.h"
 #include "module/errors.h"
-#include "module/folder_type.h"
-#include "module/et.h"
-#include "module/partition.h"
-#include "module/pipeline_report_binding.h"
+#include "module/recording/folder_type.h"
+#include "module/et/et_binding.h"
+#include "module/pipeline/partition_binding.h"
+#include "module/pipeline/pipeline_report_binding.h"
 #include "module/state.h"
-#include "module/timeline.h"
+#include "module/events/timeline_binding.h"
 
 #include <string.h>
 

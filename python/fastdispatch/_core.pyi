@@ -75,7 +75,7 @@ def pipeline_report(
     layers: list[int] | None = None,
     weights: list[float] | None = None,
 ) -> dict[str, Any]:
-    """Where the time of a pipeline goes (csrc/module/pipeline_report_binding.c).
+    """Where the time of a pipeline goes (csrc/module/pipeline/pipeline_report_binding.c).
 
     ``known``: of each rank of the trace its place, data and model coordinates, -1 for what is not known.
     ``iterations``: the first and one past the last. ``layers``: the first of each global stage, and one past the last;
@@ -216,7 +216,7 @@ def et_layer_calls(path: _Path, /) -> str:
 
 @final
 class Folder:
-    """A run directory held open (csrc/module/folder_type.c, csrc/base/folder.h). Names are plain names of regular
+    """A run directory held open (csrc/module/recording/folder_type.c, csrc/base/folder.h). Names are plain names of regular
     files; :class:`Error` for paths, links, FIFOs. With ``make`` the directory is created if it does not exist."""
 
     def __new__(cls, path: _Path, *, make: bool = False) -> Self: ...
@@ -247,7 +247,7 @@ class Folder:
 
 @final
 class Session:
-    """One recording session (csrc/module/session_type.c). At most one per process records.
+    """One recording session (csrc/module/recording/session_type.c). At most one per process records.
 
     ``path``: the file, or None for memory; with a ``folder`` the name in it.
     ``max_mb``: bound on file and memory. ``calls``: 0 off, 1 evaluator hook,
@@ -365,7 +365,7 @@ class Session:
 
 @final
 class Trace:
-    """Recordings in memory, as columns (csrc/module/trace_type.c).
+    """Recordings in memory, as columns (csrc/module/trace/trace_type.c).
 
     ``paths`` are recordings, dumps, merges and run directories, merged. Raises :class:`Error` with one line for what
     is none of them, for a rank that is there twice and for ranks of different runs.
@@ -481,7 +481,7 @@ class Trace:
 
 @final
 class Plan:
-    """The plan of a pipeline schedule (csrc/module/plan_type.c).
+    """The plan of a pipeline schedule (csrc/module/pipeline/plan_type.c).
 
     ``chunks`` and ``group`` 0: as the schedule has them. ``ValueError`` for a schedule that is none, :class:`Error`
     with one line for what no engine would run.
@@ -512,7 +512,7 @@ class Plan:
 
 @final
 class Graph:
-    """A model as a graph of layers, from its text or JSON (csrc/module/graph_type.c). ``where`` begins messages.
+    """A model as a graph of layers, from its text or JSON (csrc/module/pipeline/graph_type.c). ``where`` begins messages.
 
     :class:`Error` with one line for what is neither, for unknown nodes, cycles, and figures that are no figures.
     """
@@ -571,7 +571,7 @@ class Graph:
 
 @disjoint_base
 class DispatchMode:
-    """The object on PyTorch's stack of dispatch modes (csrc/module/dispatch_type.c).
+    """The object on PyTorch's stack of dispatch modes (csrc/module/recording/dispatch_type.c).
 
     ``ImportError`` without PyTorch.
     """

@@ -9,7 +9,7 @@
 #include <string.h>
 
 fd_schedule
-fd_pipeline_schedule(const fd_pipeline *pipeline)
+fd_pipeline_schedule(const fd_engine_pipeline *pipeline)
 {
     static const struct {
         const char *name;
@@ -36,7 +36,7 @@ fd_pipeline_schedule(const fd_pipeline *pipeline)
 }
 
 static void
-plan(fd_pipeline *pipeline)
+plan(fd_engine_pipeline *pipeline)
 {
     fd_plan_request request = {.schedule = fd_pipeline_schedule(pipeline)};
     pipeline->planned = false;
@@ -67,7 +67,7 @@ take(int64_t *to, int64_t number)
 }
 
 static void
-name_schedule(fd_pipeline *pipeline, const fd_job_site *site,
+name_schedule(fd_engine_pipeline *pipeline, const fd_job_site *site,
               const fd_frame *frame)
 {
     PyObject *object = fd_source_object(&site->sources[FD_FIELD_PLAN], frame);
@@ -81,7 +81,7 @@ name_schedule(fd_pipeline *pipeline, const fd_job_site *site,
 }
 
 static void
-read_pipeline(fd_pipeline *pipeline, const fd_job_site *site,
+read_pipeline(fd_engine_pipeline *pipeline, const fd_job_site *site,
               const fd_frame *frame)
 {
     const fd_source *sources = site->sources;
@@ -104,7 +104,7 @@ static void
 ask(fd_thread *thread, const fd_job_site *site, const fd_frame *frame)
 {
     fd_session *session = thread->session;
-    fd_pipeline *pipeline = session->pipeline;
+    fd_engine_pipeline *pipeline = session->pipeline;
     if (pipeline->asked || pipeline->on_pipeline == NULL) {
         return;
     }
@@ -139,7 +139,7 @@ static void
 begin_iteration(fd_thread *thread, const fd_job_site *site,
                 const fd_frame *frame, fd_pipeline_call *call)
 {
-    fd_pipeline *pipeline = thread->session->pipeline;
+    fd_engine_pipeline *pipeline = thread->session->pipeline;
     call->outermost = pipeline->nesting++ == 0;
     if (!call->outermost) {
         return;
@@ -170,7 +170,7 @@ begin_iteration(fd_thread *thread, const fd_job_site *site,
 
 /* Which process of the plan this is: the one that holds what ran here. */
 static int64_t
-place_of(const fd_pipeline *pipeline)
+place_of(const fd_engine_pipeline *pipeline)
 {
     if (pipeline->place >= 0) {
         return pipeline->place;
@@ -187,7 +187,7 @@ place_of(const fd_pipeline *pipeline)
 
 /* Evaluations run a part of their plan, DeepSpeed's have one of their own. */
 static void
-compare(fd_pipeline *pipeline)
+compare(fd_engine_pipeline *pipeline)
 {
     char text[FD_PIPELINE_TEXT - 32];
     bool inference = pipeline->plan.schedule == FD_SCHEDULE_DEEPSPEED_INFERENCE;
@@ -217,7 +217,7 @@ compare(fd_pipeline *pipeline)
 }
 
 static void
-summarize(fd_pipeline *pipeline)
+summarize(fd_engine_pipeline *pipeline)
 {
     fd_pipeline_summary *summary = &pipeline->summary;
     summary->engine = pipeline->engine;
@@ -235,7 +235,7 @@ static void
 end_iteration(fd_thread *thread, const fd_pipeline_call *call, bool raised)
 {
     fd_session *session = thread->session;
-    fd_pipeline *pipeline = session->pipeline;
+    fd_engine_pipeline *pipeline = session->pipeline;
     pipeline->nesting -= pipeline->nesting > 0;
     if (!call->outermost) {
         return;
@@ -254,7 +254,7 @@ end_iteration(fd_thread *thread, const fd_pipeline_call *call, bool raised)
 }
 
 static void
-note_match(fd_pipeline *pipeline, const fd_job_site *site)
+note_match(fd_engine_pipeline *pipeline, const fd_job_site *site)
 {
     if (fd_map_get(&pipeline->matched, site->number + 1) == 0) {
         fd_map_put(&pipeline->matched, site->number + 1, 1);
@@ -266,7 +266,7 @@ note_match(fd_pipeline *pipeline, const fd_job_site *site)
 static void
 look_at_step(fd_thread *thread)
 {
-    fd_pipeline *pipeline = thread->session->pipeline;
+    fd_engine_pipeline *pipeline = thread->session->pipeline;
     uint64_t step = thread->session->steps.number;
     if (pipeline->nesting == 0 && pipeline->step != step) {
         pipeline->step = step;
@@ -277,7 +277,7 @@ look_at_step(fd_thread *thread)
 /* The schedule's class is then the function that says so. Its plan is good for
  * counting: each kind alone has the plan's order. */
 static void
-note_order(fd_pipeline *pipeline, const fd_job_site *site,
+note_order(fd_engine_pipeline *pipeline, const fd_job_site *site,
            const fd_frame *frame)
 {
     if (site->rule->unplanned && !pipeline->unplanned) {
@@ -290,7 +290,7 @@ static void
 called(fd_thread *thread, const fd_job_site *site, fd_frame *frame,
        fd_pipeline_call *call)
 {
-    fd_pipeline *pipeline = thread->session->pipeline;
+    fd_engine_pipeline *pipeline = thread->session->pipeline;
     fd_found_job job;
     call->role = site->rule->role;
     if (call->role == FD_ROLE_MOVE) {
@@ -366,7 +366,7 @@ void
 fd_pipeline_returned(fd_thread *thread, fd_pipeline_call *call,
                      PyObject *result)
 {
-    fd_pipeline *pipeline = thread->session->pipeline;
+    fd_engine_pipeline *pipeline = thread->session->pipeline;
     if (pipeline == NULL) {
         return;
     }
@@ -388,7 +388,7 @@ void
 fd_pipeline_entered(fd_thread *thread, fd_job_site *site,
                     fd_frame *frame)
 {
-    fd_pipeline *pipeline = thread->session->pipeline;
+    fd_engine_pipeline *pipeline = thread->session->pipeline;
     if (pipeline == NULL || fd_vector_reserve(&pipeline->entered, 1) != FD_OK) {
         return;
     }
@@ -401,7 +401,7 @@ fd_pipeline_entered(fd_thread *thread, fd_job_site *site,
 void
 fd_pipeline_left(fd_thread *thread, const fd_frame *frame, PyObject *result)
 {
-    fd_pipeline *pipeline = thread->session->pipeline;
+    fd_engine_pipeline *pipeline = thread->session->pipeline;
     uint32_t at = pipeline != NULL ? pipeline->entered.count : 0;
     while (at > 0 && pipeline->entered.list[at - 1].frame != frame) {
         at--;
@@ -418,7 +418,7 @@ fd_pipeline_left(fd_thread *thread, const fd_frame *frame, PyObject *result)
 }
 
 void
-fd_pipeline_pause(fd_pipeline *pipeline)
+fd_pipeline_pause(fd_engine_pipeline *pipeline)
 {
     for (uint32_t i = pipeline->open.count; i-- > 0;) {
         const fd_open_job *open = &pipeline->open.list[i];
@@ -430,10 +430,10 @@ fd_pipeline_pause(fd_pipeline *pipeline)
     pipeline->eval = false;
 }
 
-fd_pipeline *
+fd_engine_pipeline *
 fd_pipeline_new(void)
 {
-    fd_pipeline *pipeline = fd_calloc(1, sizeof *pipeline);
+    fd_engine_pipeline *pipeline = fd_calloc(1, sizeof *pipeline);
     if (pipeline != NULL) {
         pipeline->globals = -1;
         pipeline->processes = -1;
@@ -444,7 +444,7 @@ fd_pipeline_new(void)
 }
 
 void
-fd_pipeline_free(fd_pipeline *pipeline)
+fd_pipeline_free(fd_engine_pipeline *pipeline)
 {
     if (pipeline == NULL) {
         return;

@@ -70,7 +70,7 @@ typedef struct fd_entered_call {
 } fd_entered_call;
 
 /* Of a session. */
-typedef struct fd_pipeline {
+typedef struct fd_engine_pipeline {
     fd_pipeline_summary summary;
     fd_job_engine engine; /* of the latest iteration */
     uint32_t iterations;  /* begun */
@@ -102,7 +102,7 @@ typedef struct fd_pipeline {
     PyObject *on_pipeline; /* owned: on_pipeline(engine, owner) -> (stage,
                               processes, stages) or None, called in the first
                               iteration; NULL */
-} fd_pipeline;
+} fd_engine_pipeline;
 
 /* A call whose code has rules has been entered: `frame` is its, and its entry
  * the topmost. */
@@ -120,19 +120,19 @@ void fd_pipeline_left(fd_thread *thread, const fd_frame *frame,
                       PyObject *result);
 
 /* Recording pauses: what is open ends. */
-void fd_pipeline_pause(fd_pipeline *pipeline);
+void fd_pipeline_pause(fd_engine_pipeline *pipeline);
 
 /* The number of the running iteration plus 1, 0 outside. */
 static inline uint32_t
-fd_pipeline_iteration(const fd_pipeline *pipeline)
+fd_pipeline_iteration(const fd_engine_pipeline *pipeline)
 {
     return pipeline->nesting > 0 ? pipeline->iterations : 0;
 }
 
 /* Our plan for the engine's schedule, by its class; FD_SCHEDULES: none. */
-fd_schedule fd_pipeline_schedule(const fd_pipeline *pipeline);
+fd_schedule fd_pipeline_schedule(const fd_engine_pipeline *pipeline);
 
-fd_pipeline *fd_pipeline_new(void);
-void fd_pipeline_free(fd_pipeline *pipeline);
+fd_engine_pipeline *fd_pipeline_new(void);
+void fd_pipeline_free(fd_engine_pipeline *pipeline);
 
 #endif

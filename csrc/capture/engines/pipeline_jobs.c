@@ -30,7 +30,7 @@ plus_one(int64_t number)
 }
 
 void
-fd_pipeline_recount(fd_pipeline *pipeline)
+fd_pipeline_recount(fd_engine_pipeline *pipeline)
 {
     for (uint32_t i = 0; i < pipeline->counts.count; i++) {
         pipeline->counts.list[i].count = 0;
@@ -39,7 +39,7 @@ fd_pipeline_recount(fd_pipeline *pipeline)
 }
 
 static int64_t
-counted(fd_pipeline *pipeline, uint32_t node, int64_t stage)
+counted(fd_engine_pipeline *pipeline, uint32_t node, int64_t stage)
 {
     for (uint32_t i = 0; i < pipeline->counts.count; i++) {
         fd_counted *at = &pipeline->counts.list[i];
@@ -53,7 +53,7 @@ counted(fd_pipeline *pipeline, uint32_t node, int64_t stage)
 
 /* The next job of the kind in the plan of this process; NULL without. */
 static const fd_plan_job *
-next_planned(fd_pipeline *pipeline, fd_job_kind kind)
+next_planned(fd_engine_pipeline *pipeline, fd_job_kind kind)
 {
     const fd_plan *plan = &pipeline->plan;
     if (!pipeline->planned || pipeline->place < 0
@@ -72,7 +72,7 @@ next_planned(fd_pipeline *pipeline, fd_job_kind kind)
 /* The k-th of a kind is the plan's k-th where a process has several chunks;
  * with one it is micro-batch k, whatever the plan says. */
 static void
-count(fd_pipeline *pipeline, uint32_t node, fd_found_job *job)
+count(fd_engine_pipeline *pipeline, uint32_t node, fd_found_job *job)
 {
     bool chunks = pipeline->globals > pipeline->processes;
     const fd_plan_job *planned = chunks && job->stage < 0
@@ -87,7 +87,7 @@ count(fd_pipeline *pipeline, uint32_t node, fd_found_job *job)
 }
 
 static void
-settle_stage(const fd_pipeline *pipeline, fd_found_job *job)
+settle_stage(const fd_engine_pipeline *pipeline, fd_found_job *job)
 {
     bool chunks = pipeline->globals > pipeline->processes;
     if (job->stage < 0 && pipeline->place >= 0
@@ -111,7 +111,7 @@ peer_of(fd_job_kind kind, int64_t stage)
 }
 
 static void
-remember(fd_pipeline *pipeline, const fd_found_job *job, fd_job *record)
+remember(fd_engine_pipeline *pipeline, const fd_found_job *job, fd_job *record)
 {
     if (pipeline->nesting == 0 || job->planned == FD_JOB_KINDS
         || (job->flags & (FD_JOB_LOCAL | FD_JOB_WAIT)) != 0) {
@@ -137,7 +137,7 @@ fd_pipeline_open(fd_thread *thread, fd_found_job *job, bool count_it,
                  fd_pipeline_call *call)
 {
     fd_session *session = thread->session;
-    fd_pipeline *pipeline = session->pipeline;
+    fd_engine_pipeline *pipeline = session->pipeline;
     uint32_t node = fd_texts_node(thread, FD_NODE_JOB, job->kind);
     if (count_it) {
         count(pipeline, node, job);
@@ -176,7 +176,7 @@ void
 fd_pipeline_close(fd_thread *thread, const fd_pipeline_call *call,
                   uint32_t flags)
 {
-    fd_pipeline *pipeline = thread->session->pipeline;
+    fd_engine_pipeline *pipeline = thread->session->pipeline;
     if (call->count > 0) {
         fd_thread_tick(thread, thread->session->timed);
     }
@@ -226,7 +226,7 @@ next_kind(const char *text, fd_found_job *job)
 
 /* Engines call backward passes in an evaluation too, which then return. */
 static bool
-computes_nothing(const fd_pipeline *pipeline, const fd_found_job *job)
+computes_nothing(const fd_engine_pipeline *pipeline, const fd_found_job *job)
 {
     return pipeline->eval && fd_job_is_compute(job->planned)
            && job->planned != FD_JOB_F;
@@ -236,7 +236,7 @@ void
 fd_pipeline_begin(fd_thread *thread, const fd_job_site *site,
                   const fd_frame *frame, fd_pipeline_call *call)
 {
-    const fd_pipeline *pipeline = thread->session->pipeline;
+    const fd_engine_pipeline *pipeline = thread->session->pipeline;
     bool counts = site->sources[FD_FIELD_MICRO_BATCH].from == FD_SOURCE_COUNT;
     fd_found_job job;
     fd_pipeline_read(site, frame, &job);
@@ -272,7 +272,7 @@ begin_transfer(fd_thread *thread, const fd_transfer *transfer, uint32_t flags,
 void
 fd_pipeline_post(fd_thread *thread, fd_pipeline_call *call)
 {
-    const fd_pipeline *pipeline = thread->session->pipeline;
+    const fd_engine_pipeline *pipeline = thread->session->pipeline;
     for (uint32_t i = 0; i < pipeline->prepared.count; i++) {
         const fd_transfer *transfer = &pipeline->prepared.list[i];
         if (fd_job_is_send(transfer->kind)) {
@@ -282,7 +282,7 @@ fd_pipeline_post(fd_thread *thread, fd_pipeline_call *call)
 }
 
 void
-fd_pipeline_posted(fd_pipeline *pipeline, const void *work)
+fd_pipeline_posted(fd_engine_pipeline *pipeline, const void *work)
 {
     for (uint32_t i = 0; i < pipeline->prepared.count && work != NULL; i++) {
         fd_transfer transfer = pipeline->prepared.list[i];
@@ -298,7 +298,7 @@ void
 fd_pipeline_wait(fd_thread *thread, const fd_job_site *site,
                  const fd_frame *frame, fd_pipeline_call *call)
 {
-    fd_pipeline *pipeline = thread->session->pipeline;
+    fd_engine_pipeline *pipeline = thread->session->pipeline;
     PyObject *work = fd_source_object(&site->sources[FD_FIELD_PLAN], frame);
     fd_transfer *list = pipeline->posted.list;
     uint32_t count = pipeline->posted.count;
@@ -324,7 +324,7 @@ fd_pipeline_wait(fd_thread *thread, const fd_job_site *site,
 }
 
 void
-fd_pipeline_prepared(fd_pipeline *pipeline, const fd_transfer *transfer,
+fd_pipeline_prepared(fd_engine_pipeline *pipeline, const fd_transfer *transfer,
                      PyObject *result)
 {
     if (result == NULL || !PyList_Check(result)
@@ -339,7 +339,7 @@ fd_pipeline_prepared(fd_pipeline *pipeline, const fd_transfer *transfer,
 }
 
 static fd_open_job *
-innermost(const fd_pipeline *pipeline, const char *kinds)
+innermost(const fd_engine_pipeline *pipeline, const char *kinds)
 {
     for (uint32_t i = pipeline->open.count; i-- > 0;) {
         fd_open_job *open = &pipeline->open.list[i];
@@ -355,7 +355,7 @@ innermost(const fd_pipeline *pipeline, const char *kinds)
 }
 
 bool
-fd_pipeline_move(const fd_pipeline *pipeline, const fd_job_site *site,
+fd_pipeline_move(const fd_engine_pipeline *pipeline, const fd_job_site *site,
                  const fd_frame *frame)
 {
     const fd_open_job *open = innermost(pipeline, site->rule->kinds);

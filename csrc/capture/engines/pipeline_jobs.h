@@ -24,7 +24,7 @@ typedef struct fd_found_job {
 fd_job_kind fd_job_kind_named(const char *name);
 
 /* Count from 0. */
-void fd_pipeline_recount(fd_pipeline *pipeline);
+void fd_pipeline_recount(fd_engine_pipeline *pipeline);
 
 /* The numbers that a rule names, of this call. */
 void fd_pipeline_read(const fd_job_site *site, const fd_frame *frame,
@@ -46,16 +46,16 @@ void fd_pipeline_close(fd_thread *thread, const fd_pipeline_call *call,
 /* PREPARE has answered `result`: a list, empty where there is nothing to
  * transfer. POST begins what was prepared, and has answered `work`. WAIT waits
  * for it. */
-void fd_pipeline_prepared(fd_pipeline *pipeline, const fd_transfer *transfer,
+void fd_pipeline_prepared(fd_engine_pipeline *pipeline, const fd_transfer *transfer,
                           PyObject *result);
 void fd_pipeline_post(fd_thread *thread, fd_pipeline_call *call);
-void fd_pipeline_posted(fd_pipeline *pipeline, const void *work);
+void fd_pipeline_posted(fd_engine_pipeline *pipeline, const void *work);
 void fd_pipeline_wait(fd_thread *thread, const fd_job_site *site,
                       const fd_frame *frame, fd_pipeline_call *call);
 
 /* What MOVE moves is of a job that is open. False: there is none of its kinds,
  * the function was called for something else. */
-bool fd_pipeline_move(const fd_pipeline *pipeline, const fd_job_site *site,
+bool fd_pipeline_move(const fd_engine_pipeline *pipeline, const fd_job_site *site,
                       const fd_frame *frame);
 
 #endif

@@ -56,8 +56,8 @@ typedef struct making {
 static int
 by_start(const void *left, const void *right)
 {
-    const fd_op_call *a = ((const fd_et_call *)left)->raw;
-    const fd_op_call *b = ((const fd_et_call *)right)->raw;
+    const fd_op_call *a = ((const fd_tensor_call *)left)->raw;
+    const fd_op_call *b = ((const fd_tensor_call *)right)->raw;
     if (a->start != b->start) {
         return a->start < b->start ? -1 : 1;
     }
@@ -92,7 +92,7 @@ find_calls(making *m)
             if ((raw[j].flags & FD_OP_CALL_MODULE) != 0 && !m->layers) {
                 continue;
             }
-            fd_et_call call = {
+            fd_tensor_call call = {
                 .raw = &raw[j],
                 .in = fd_words_at(&m->file, raw[j].inputs, raw[j].input_words),
                 .end = UINT32_MAX,
@@ -173,7 +173,7 @@ find_moments(making *m)
     }
     for (uint32_t i = 0; i < m->moments.count && status == FD_OK; i++) {
         const moment *at = &m->moments.list[i];
-        fd_et_call *call = &m->calls.list[at->call];
+        fd_tensor_call *call = &m->calls.list[at->call];
         if (at->what != LAUNCH) {
             *(at->what == END ? &call->end : &call->begin) = i;
         }
@@ -260,7 +260,7 @@ number_all(making *m)
     m->next = 2;
     for (uint32_t i = 0; i < m->moments.count && status == FD_OK; i++) {
         const moment *at = &m->moments.list[i];
-        const fd_et_call *call = &m->calls.list[at->call];
+        const fd_tensor_call *call = &m->calls.list[at->call];
         uint32_t last = at->call + 1 < m->calls.count ? call[1].first : tensors;
         if (at->what == LAUNCH) {
             m->kernels.list[at->kernel].id = m->next++;
@@ -287,7 +287,7 @@ put_text(fd_et *et, const char *text, size_t size, uint32_t *id)
 
 /* The name: what stands before the overload, or the first operand. */
 static fd_status
-put_name(making *m, fd_et_call *call, fd_et_node *node)
+put_name(making *m, fd_tensor_call *call, fd_et_node *node)
 {
     const fd_string *name = fd_chunks_string(&m->file, call->raw->schema);
     fd_operand first;
@@ -354,7 +354,7 @@ system_thread(const making *m, uint32_t record)
 }
 
 static void
-put_numbers(making *m, const fd_et_call *call, fd_et_node *node)
+put_numbers(making *m, const fd_tensor_call *call, fd_et_node *node)
 {
     const fd_op_call *raw = call->raw;
     node->parent_id = call->parent != 0
@@ -392,7 +392,7 @@ put_side(making *m, fd_words words, fd_operand_ids ids, fd_et_io *io)
 static fd_status
 put_call(making *m, uint32_t place)
 {
-    fd_et_call *call = &m->calls.list[place];
+    fd_tensor_call *call = &m->calls.list[place];
     fd_et_node *node = fd_et_add(m->et);
     if (node == NULL) {
         return FD_ENOMEM;

@@ -59,7 +59,7 @@ static uint64_t
 interval_end_of(const sweep *s, uint32_t call)
 {
     enum { BACKWARD = 1 };
-    const fd_et_call *at = &s->calls->list[call];
+    const fd_tensor_call *at = &s->calls->list[call];
     bool engine = at->raw->flags >> FD_OP_CALL_SCOPE_SHIFT == BACKWARD
                   && at->parent != 0;
     return end_of(s, engine ? at->parent - 1 : call);

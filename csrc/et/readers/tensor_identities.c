@@ -28,7 +28,7 @@ compare(const void *left, const void *right)
 }
 
 static bool
-takes(const fd_et_call *call, uint64_t address, int field)
+takes(const fd_tensor_call *call, uint64_t address, int field)
 {
     fd_words in = call->in;
     fd_operand tensor;
@@ -41,7 +41,7 @@ takes(const fd_et_call *call, uint64_t address, int field)
 }
 
 static fd_status
-see(sighting_list *list, const fd_et_call *call, int field)
+see(sighting_list *list, const fd_tensor_call *call, int field)
 {
     fd_words in = call->in;
     fd_words out = call->out;
@@ -131,7 +131,7 @@ fd_et_identify(fd_et_calls *calls, fd_et_identities *identities)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < calls->count; i++) {
-        fd_et_call *call = &calls->list[i];
+        fd_tensor_call *call = &calls->list[i];
         call->first = count;
         call->outs = count + count_tensors(call->in);
         count = call->outs + count_tensors(call->out);

@@ -14,7 +14,7 @@
 #include "et/readers/et_operands.h"
 
 /* A call, by places in the order of all beginnings and ends. */
-typedef struct fd_et_call {
+typedef struct fd_tensor_call {
     const fd_op_call *raw;
     fd_words in;
     fd_words out;
@@ -23,9 +23,9 @@ typedef struct fd_et_call {
     uint32_t end;   /* UINT32_MAX: not seen */
     uint32_t first; /* its first tensor in fd_et_identities */
     uint32_t outs;  /* the first that comes out */
-} fd_et_call;
+} fd_tensor_call;
 
-typedef FD_VECTOR(fd_et_call) fd_et_calls;
+typedef FD_VECTOR(fd_tensor_call) fd_et_calls;
 
 /* A number each tensor of each call, from 1 on, the same for the same one; in
  * the order of calls, inputs before outputs. */

@@ -16,7 +16,7 @@ static const char PHASES[] = "XBEiIRCMstfbneSTpFPNODVvc(),=";
 typedef struct process {
     uint32_t name;   /* in `names`; 0: none */
     bool has_events; /* but rows of metadata */
-    fd_place first;
+    fd_fault_place first;
     bool has_step;
     uint64_t step; /* of the latest begin */
     int64_t step_start;
@@ -45,7 +45,7 @@ typedef struct checking {
 } checking;
 
 static void
-fault(checking *c, fd_fault what, fd_place place)
+fault(checking *c, fd_fault what, fd_fault_place place)
 {
     fd_faults_add(&c->check->faults, what, place);
 }
@@ -80,7 +80,7 @@ find_process(checking *c, fd_span pid, process **found)
 
 static fd_status
 name_process(checking *c, const fd_timeline_facts *facts, process *of,
-             fd_place place)
+             fd_fault_place place)
 {
     fd_span name;
     uint32_t id;
@@ -106,7 +106,7 @@ name_process(checking *c, const fd_timeline_facts *facts, process *of,
 
 static fd_status
 check_row(checking *c, const fd_timeline_facts *facts, process *of,
-          fd_place place)
+          fd_fault_place place)
 {
     static const char *const rows[][2] = {{"thread_name", "name"},
                                           {"process_labels", "labels"},
@@ -131,7 +131,7 @@ check_row(checking *c, const fd_timeline_facts *facts, process *of,
 /* Steps are numbered as they come, on the track of steps. */
 static void
 check_step(checking *c, const fd_timeline_facts *facts, process *of,
-           fd_place place)
+           fd_fault_place place)
 {
     static const char nothing[] = "";
     uint64_t step;
@@ -177,7 +177,7 @@ counts(fd_span args)
 
 /* What must be so of an event alone. */
 static void
-check_event(checking *c, const fd_timeline_facts *facts, fd_place place)
+check_event(checking *c, const fd_timeline_facts *facts, fd_fault_place place)
 {
     char phase = facts->phase;
     if (phase == 0 || strchr(PHASES, phase) == NULL) {
@@ -216,7 +216,7 @@ check_event(checking *c, const fd_timeline_facts *facts, fd_place place)
 }
 
 static fd_status
-first_look(checking *c, const fd_timeline_facts *facts, fd_place place)
+first_look(checking *c, const fd_timeline_facts *facts, fd_fault_place place)
 {
     process *of;
     check_event(c, facts, place);
@@ -238,7 +238,7 @@ first_look(checking *c, const fd_timeline_facts *facts, fd_place place)
 }
 
 static fd_status
-take_rank(checking *c, fd_span row, fd_place place)
+take_rank(checking *c, fd_span row, fd_fault_place place)
 {
     fd_span value;
     uint64_t rank;
@@ -279,7 +279,7 @@ take_member(checking *c, const fd_timeline_reader *reader)
             break;
         }
         c->has_ranks = true;
-        fd_place place = {fd_bytes_in_offset(&reader->in, from), 0};
+        fd_fault_place place = {fd_bytes_in_offset(&reader->in, from), 0};
         status = take_rank(c, (fd_span){from, scan.at}, place);
     } while (status == FD_OK && fd_scan_mark(&scan, ',') == FD_SCAN_OK);
     return status;
@@ -291,7 +291,7 @@ take_item(checking *c, const fd_timeline_reader *reader, bool is_event)
     fd_timeline_facts facts;
     const char *from = is_event ? reader->event.whole.from
                                 : reader->value.from;
-    fd_place place = {fd_bytes_in_offset(&reader->in, from),
+    fd_fault_place place = {fd_bytes_in_offset(&reader->in, from),
                       is_event ? ++c->events : 0};
     if (c->tracks.pass == 0 && c->tracks.passes == 0) {
         for (uint32_t i = 0; i < reader->scan.repairs.count; i++) {
@@ -418,7 +418,7 @@ check_processes(checking *c)
     }
     for (uint32_t i = 0; i < c->ranks.count; i++) {
         if (!c->ranks.list[i].there) {
-            fault(c, FD_FAULT_RANKS, (fd_place){0, 0});
+            fault(c, FD_FAULT_RANKS, (fd_fault_place){0, 0});
         }
     }
 }

@@ -18,7 +18,7 @@ enum {
 
 typedef struct cutting {
     const fd_cut_request *request;
-    fd_cut *cut;
+    fd_cut_result *cut;
     fd_timeline_outline outline; /* first reading: steps */
     bool has_first;
     int64_t first; /* the earliest time */
@@ -62,7 +62,7 @@ read_all(cutting *c, take_item *take)
 {
     fd_timeline_reader reader;
     fd_timeline_item item;
-    fd_cut *cut = c->cut;
+    fd_cut_result *cut = c->cut;
     const char *path = c->request->path;
     c->place = 0;
     fd_status status = fd_timeline_reader_open(
@@ -156,7 +156,7 @@ static fd_status
 find_window(cutting *c)
 {
     const fd_cut_request *request = c->request;
-    fd_cut *cut = c->cut;
+    fd_cut_result *cut = c->cut;
     if (!c->has_first) {
         return fd_fail(c->error, FD_EINVAL, "%s: no event with a time",
                        request->path);
@@ -430,10 +430,10 @@ write_output(cutting *c)
 }
 
 fd_status
-fd_timeline_cut(const fd_cut_request *request, fd_cut *cut, fd_error *error)
+fd_timeline_cut(const fd_cut_request *request, fd_cut_result *cut, fd_error *error)
 {
     cutting c = {.request = request, .cut = cut, .error = error};
-    *cut = (fd_cut){.events = 0};
+    *cut = (fd_cut_result){.events = 0};
     fd_status status = read_all(&c, take_outline);
     if (status == FD_OK) {
         status = find_window(&c);

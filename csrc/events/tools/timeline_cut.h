@@ -23,7 +23,7 @@ typedef struct fd_cut_request {
     void *context;
 } fd_cut_request;
 
-typedef struct fd_cut {
+typedef struct fd_cut_result {
     int64_t from_ns; /* of the file's clock */
     int64_t to_ns;
     uint64_t events; /* in the file */
@@ -35,11 +35,11 @@ typedef struct fd_cut {
     uint64_t lost_bytes;
     uint64_t repaired;
     char trouble[128]; /* the first damage, in words; "" */
-} fd_cut;
+} fd_cut_result;
 
 /* FD_EINVAL: there is no such step, or nothing in the window; then nothing is
  * written. */
-fd_status fd_timeline_cut(const fd_cut_request *request, fd_cut *cut,
+fd_status fd_timeline_cut(const fd_cut_request *request, fd_cut_result *cut,
                           fd_error *error);
 
 #endif

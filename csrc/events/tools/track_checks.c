@@ -13,7 +13,7 @@ enum { POINT = '.', BEFORE_NEXT = '>' };
 typedef struct open_slice {
     int64_t end; /* INT64_MAX: of B, not known yet */
     uint64_t name;
-    fd_place place;
+    fd_fault_place place;
 } open_slice;
 
 typedef struct walk {
@@ -81,7 +81,7 @@ thread_track(const fd_timeline_facts *facts)
 
 fd_status
 fd_tracks_add(fd_tracks *tracks, const fd_timeline_facts *facts,
-              fd_place place)
+              fd_fault_place place)
 {
     char phase = facts->phase;
     fd_track_record record = {.time = facts->start,
@@ -175,7 +175,7 @@ close_ended(walk *w, int64_t time)
 }
 
 static fd_status
-begin_slice(walk *w, const fd_track_record *record, fd_place place)
+begin_slice(walk *w, const fd_track_record *record, fd_fault_place place)
 {
     bool whole = record->what == 'X';
     open_slice slice = {whole ? record->end : INT64_MAX,
@@ -190,7 +190,7 @@ begin_slice(walk *w, const fd_track_record *record, fd_place place)
 }
 
 static void
-end_slice(walk *w, const fd_track_record *record, fd_place place)
+end_slice(walk *w, const fd_track_record *record, fd_fault_place place)
 {
     close_ended(w, record->time);
     uint32_t at = w->open.count;
@@ -229,10 +229,10 @@ is_inside(walk *w, int64_t time)
     return w->any_closed && w->closed >= time;
 }
 
-static fd_place
+static fd_fault_place
 place_of(const fd_track_record *record)
 {
-    return (fd_place){record->byte, record->event};
+    return (fd_fault_place){record->byte, record->event};
 }
 
 /* A point may stand before the begin of its slice in the file. */
@@ -257,7 +257,7 @@ walk_thread(walk *w, const fd_track_record *list, uint32_t count)
         slices += list[i].what == 'X' || list[i].what == 'B';
     }
     for (uint32_t i = 0; i < count && status == FD_OK; i++) {
-        fd_place place = place_of(&list[i]);
+        fd_fault_place place = place_of(&list[i]);
         switch (list[i].what) {
         case 'X':
         case 'B':
@@ -291,9 +291,9 @@ walk_flow(fd_faults *faults, const fd_track_record *list, uint32_t count)
 {
     bool open = false;
     bool ended = false;
-    fd_place start = {0, 0};
+    fd_fault_place start = {0, 0};
     for (uint32_t i = 0; i < count; i++) {
-        fd_place place = place_of(&list[i]);
+        fd_fault_place place = place_of(&list[i]);
         if (list[i].what == 's') {
             if (open && !ended) {
                 fd_faults_add(faults, FD_FAULT_FLOW_END, start);
@@ -320,7 +320,7 @@ walk_async(walk *w, const fd_track_record *list, uint32_t count)
 {
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < count && status == FD_OK; i++) {
-        fd_place place = place_of(&list[i]);
+        fd_fault_place place = place_of(&list[i]);
         if (list[i].what == 'b') {
             status = fd_vector_push(&w->open, (open_slice){0, 0, place});
         }

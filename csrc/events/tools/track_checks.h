@@ -41,7 +41,7 @@ void fd_tracks_clear(fd_tracks *tracks);
 void fd_tracks_begin(fd_tracks *tracks);
 
 fd_status fd_tracks_add(fd_tracks *tracks, const fd_timeline_facts *facts,
-                        fd_place place);
+                        fd_fault_place place);
 
 /* After it: false asks for another pass. Faults are told of each track once. */
 fd_status fd_tracks_end(fd_tracks *tracks, fd_faults *faults, bool *done);

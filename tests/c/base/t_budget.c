@@ -206,7 +206,7 @@ static fd_status
 check_and_cut(void)
 {
     fd_check check;
-    fd_cut cut;
+    fd_cut_result cut;
     fd_check_request to_check = {.most_records = 0};
     fd_cut_request to_cut = {.path = "in.json", .output = "cut.json",
                              .from = 5, .to = FD_CUT_TO_END};

@@ -25,7 +25,7 @@ use_stats(void)
 static void
 use_cut(bool steps, int64_t to)
 {
-    fd_cut cut;
+    fd_cut_result cut;
     fd_check check;
     fd_check_request every = {.most_records = 0};
     fd_cut_request request = {.path = "damaged.json",
@@ -48,7 +48,7 @@ use_cut(bool steps, int64_t to)
 static void
 use_tiny_cut(void)
 {
-    fd_cut cut;
+    fd_cut_result cut;
     fd_check check;
     fd_check_request every = {.most_records = 0};
     fd_cut_request request = {.path = "damaged.json", .output = "cut.json",

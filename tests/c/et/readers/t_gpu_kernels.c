@@ -17,7 +17,7 @@ make(fd_et_calls *calls, fd_op_call *raw, const uint64_t (*rows)[7])
                               .gpu_ticks = rows[i][2],
                               .gpu_stream = (uint16_t)rows[i][3],
                               .gpu_device = (uint16_t)rows[i][4]};
-        status = fd_vector_push(calls, (fd_et_call){.raw = &raw[i]});
+        status = fd_vector_push(calls, (fd_tensor_call){.raw = &raw[i]});
     }
     return status;
 }

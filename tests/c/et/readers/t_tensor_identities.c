@@ -17,7 +17,7 @@ static fd_status
 push(fd_et_calls *calls, fd_words in, fd_words out, uint32_t begin,
      uint32_t end)
 {
-    return fd_vector_push(calls, (fd_et_call){.in = in, .out = out,
+    return fd_vector_push(calls, (fd_tensor_call){.in = in, .out = out,
                                               .begin = begin, .end = end});
 }
 

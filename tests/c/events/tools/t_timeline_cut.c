@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 static fd_status
-cut_text(const char *text, fd_cut_request request, fd_cut *cut,
+cut_text(const char *text, fd_cut_request request, fd_cut_result *cut,
          fd_buffer *to, fd_error *error)
 {
     request.path = "in.json";
@@ -36,7 +36,7 @@ static void
 byte_for_byte(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
-    fd_cut cut;
+    fd_cut_result cut;
     OK(cut_text("{ \"a\" : [1.50] ,\"traceEvents\":[" ROW "," X(100, 20) ","
                 X(100, 20.001) "," X(120, 0) " ,\n" X(139, 99) "," X(140, 1)
                 "," P("i", 140, "") "," P("i", 125, "") "],\"b\":{}}",
@@ -55,7 +55,7 @@ static void
 pairs_stay_whole(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
-    fd_cut cut;
+    fd_cut_result cut;
     OK(cut_text("[" P("B", 100, "") "," P("B", 105, "") "," P("E", 110, "")
                 "," P("b", 100, ",\"id\":1") "," P("b", 101, ",\"id\":2") ","
                 P("E", 150, "") "," P("e", 119, ",\"id\":1") ","
@@ -71,7 +71,7 @@ static void
 flows_stay_whole(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
-    fd_cut cut;
+    fd_cut_result cut;
     OK(cut_text("[" X(100, 100) "," P("s", 125, ",\"id\":1") ","
                 P("f", 135, ",\"id\":1") "," P("f", 131, ",\"id\":2") ","
                 P("s", 110, ",\"id\":2") "," P("s", 120, ",\"id\":3") ","
@@ -90,7 +90,7 @@ static void
 steps(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
-    fd_cut cut;
+    fd_cut_result cut;
     fd_error error;
     static const char text[] = "[" STEP(3, 100) "," STEP(4, 110) ","
                                STEP(5, 120) "," X(105, 1) "," X(115, 1) "]";
@@ -136,7 +136,7 @@ what_is_refused(void)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
-        fd_cut cut;
+        fd_cut_result cut;
         fd_error error = {""};
         STATUS(cut_text(cases[i].text, window, &cut, &to, &error),
                cases[i].status);
@@ -150,7 +150,7 @@ static void
 damaged(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
-    fd_cut cut;
+    fd_cut_result cut;
     OK(cut_text("[" X(100, 1) ",{\"ph\":\"X\",\"ts\":125,\"dur\":NaN},"
                 "{\"ph\":\"X\"},{\"ph\":\"X\",\"ts\":12",
                 window, &cut, &to, NULL));

@@ -39,7 +39,7 @@ offer(fd_tracks *tracks, const given *list, size_t count)
             .start = list[i].time,
             .duration = list[i].duration};
         status = fd_tracks_add(tracks, &facts,
-                               (fd_place){100 * (i + 1), i + 1});
+                               (fd_fault_place){100 * (i + 1), i + 1});
     }
     return status;
 }

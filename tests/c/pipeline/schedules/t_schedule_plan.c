@@ -24,11 +24,6 @@ names(void)
     }
     EQUAL(fd_schedule_named("1F1B"), FD_SCHEDULES);
     SAME(fd_schedule_name(FD_SCHEDULE_ZB_H1), "zb-h1");
-    SAME(fd_job_kind_name(FD_JOB_LM), "LM");
-    SAME(fd_job_kind_name(FD_JOB_OPT), "OPT");
-    CHECK(fd_job_is_compute(FD_JOB_W) && !fd_job_is_compute(FD_JOB_SA));
-    CHECK(fd_job_is_transfer(FD_JOB_RG) && !fd_job_is_transfer(FD_JOB_RT));
-    CHECK(fd_job_is_send(FD_JOB_SG) && !fd_job_is_send(FD_JOB_RG));
 }
 
 /* Stages lie one behind the other, their steps rise. */

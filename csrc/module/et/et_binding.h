@@ -1,0 +1,42 @@
+/* Functions on execution traces. */
+#ifndef FD_ET_BINDING_H
+#define FD_ET_BINDING_H
+
+#include "et/et_file.h"
+#include "module/state.h"
+
+/* et_convert(path, output, *, edges, rank, timeline) -> dict */
+PyObject *fd_et_convert_py(PyObject *module, PyObject *args,
+                           PyObject *kwargs);
+
+/* et_info(path, *, edges, rank) -> dict */
+PyObject *fd_et_info_py(PyObject *module, PyObject *args, PyObject *kwargs);
+
+/* et_link(path, kineto, output, *, edges, rank) -> dict */
+PyObject *fd_et_link_py(PyObject *module, PyObject *args, PyObject *kwargs);
+
+/* et_check(inputs) -> dict */
+PyObject *fd_et_check_py(PyObject *module, PyObject *args);
+
+/* et_diff(pairs, *, edges, threshold) -> dict */
+PyObject *fd_et_diff_py(PyObject *module, PyObject *args, PyObject *kwargs);
+
+/* et_estimate(inputs, scales, *, bandwidth, latency_ns) -> dict */
+PyObject *fd_et_estimate_py(PyObject *module, PyObject *args,
+                            PyObject *kwargs);
+
+/* et_export(path, pytorch, chakra, kineto, *, edges) -> dict */
+PyObject *fd_et_export_py(PyObject *module, PyObject *args, PyObject *kwargs);
+
+/* et_layer_calls(path) -> str */
+PyObject *fd_et_layer_calls_py(PyObject *module, PyObject *path);
+
+/* What is known of a trace, as a dict; NULL with an exception. */
+PyObject *fd_et_answer(const fd_et *et, fd_et_format format);
+
+/* Put a new reference into a dict; false with an exception set. */
+bool fd_et_put(PyObject *dict, const char *name, PyObject *value);
+
+PyObject *fd_et_py_text(const fd_et *et, uint32_t id);
+
+#endif

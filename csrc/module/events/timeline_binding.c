@@ -1,0 +1,262 @@
+/* timeline_merge(): arguments from Python's, results to dicts. */
+#include "module/events/timeline_binding.h"
+
+#include "base/alloc.h"
+#include "module/errors.h"
+#include "module/anonymize_binding.h"
+#include "module/progress_binding.h"
+#include "events/tools/timeline_merge.h"
+
+/* What the arguments own while the merge runs. */
+typedef struct arguments {
+    PyObject *output;         /* owned; bytes */
+    PyObject *paths;          /* owned; list of bytes */
+    fd_timeline_input *inputs; /* owned */
+    uint32_t count;
+    uint32_t *ranks; /* owned; NULL: all */
+    size_t rank_count;
+    uint32_t *devices; /* owned; NULL: all */
+    size_t device_count;
+    bool has_steps;
+    uint64_t steps[2];
+    bool paddle;
+    bool named_durations;
+    fd_timeline_align align;
+    int strict;
+    int sorted;
+    fd_private private;
+    fd_telling telling;
+} arguments;
+
+static void
+clear(arguments *a)
+{
+    Py_XDECREF(a->output);
+    Py_XDECREF(a->paths);
+    fd_free(a->inputs);
+    fd_free(a->ranks);
+    fd_free(a->devices);
+}
+
+/* A whole number from 0 on that can be a rank. */
+static bool
+take_rank(PyObject *object, uint32_t *rank)
+{
+    unsigned long number = PyLong_AsUnsignedLong(object);
+    if (PyErr_Occurred() == NULL && number >= FD_TIMELINE_RANKS) {
+        PyErr_Format(PyExc_ValueError, "rank %lu is too large", number);
+    }
+    *rank = (uint32_t)number;
+    return PyErr_Occurred() == NULL;
+}
+
+static bool
+take_inputs(arguments *a, PyObject *list)
+{
+    Py_ssize_t count = PyList_GET_SIZE(list);
+    a->paths = PyList_New(count);
+    a->inputs = fd_calloc((size_t)count, sizeof *a->inputs);
+    a->count = (uint32_t)count;
+    if (a->paths == NULL || a->inputs == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *path;
+        PyObject *rank;
+        PyObject *bytes = NULL;
+        PyObject *item = PyList_GET_ITEM(list, i);
+        if (!PyTuple_Check(item)) {
+            PyErr_SetString(PyExc_TypeError, "an input is a file and a rank");
+            return false;
+        }
+        if (!PyArg_ParseTuple(item, "OO|z", &path, &rank,
+                              &a->inputs[i].shown)
+            || !take_rank(rank, &a->inputs[i].rank)
+            || !PyUnicode_FSConverter(path, &bytes)) {
+            return false;
+        }
+        PyList_SET_ITEM(a->paths, i, bytes);
+        a->inputs[i].path = PyBytes_AS_STRING(bytes);
+        a->inputs[i].privacy = fd_private_wish(&a->private);
+    }
+    return true;
+}
+
+/* A list of ranks or devices. */
+static bool
+take_numbers(PyObject *list, const char *name, uint32_t **numbers,
+             size_t *count)
+{
+    if (list == Py_None) {
+        return true;
+    }
+    if (!PyList_Check(list)) {
+        PyErr_Format(PyExc_TypeError, "%s must be a list or None", name);
+        return false;
+    }
+    *count = (size_t)PyList_GET_SIZE(list);
+    *numbers = fd_calloc(*count + 1, sizeof **numbers);
+    if (*numbers == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    for (size_t i = 0; i < *count; i++) {
+        if (!take_rank(PyList_GET_ITEM(list, (Py_ssize_t)i),
+                       &(*numbers)[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool
+take_steps(arguments *a, PyObject *pair)
+{
+    unsigned long long first;
+    unsigned long long end;
+    if (pair == Py_None) {
+        return true;
+    }
+    if (!PyArg_Parse(pair, "(KK)", &first, &end)) {
+        return false;
+    }
+    a->has_steps = true;
+    a->steps[0] = first;
+    a->steps[1] = end;
+    return true;
+}
+
+int
+fd_take_align(PyObject *value, void *to)
+{
+    const char *name = PyUnicode_AsUTF8(value);
+    for (int align = FD_ALIGN_NONE; name != NULL && align < FD_ALIGN_ASKED;
+         align++) {
+        if (strcmp(name, fd_timeline_align_name((fd_timeline_align)align))
+            == 0) {
+            *(fd_timeline_align *)to = (fd_timeline_align)align;
+            return 1;
+        }
+    }
+    if (name != NULL) {
+        PyErr_Format(PyExc_ValueError, "align=%s is unknown", name);
+    }
+    return 0;
+}
+
+static PyObject *
+known(bool is_known, int64_t ns)
+{
+    return is_known ? PyLong_FromLongLong(ns) : Py_NewRef(Py_None);
+}
+
+static PyObject *
+row(const fd_timeline_input *input, PyObject *path)
+{
+    return Py_BuildValue(
+        "{s:N,s:I,s:s,s:s,s:O,s:O,s:I,s:K,s:K,s:K,s:K,s:K,s:K,s:s,s:s,s:L,s:L,"
+        "s:d,s:N,s:N,s:K,s:K,s:K,s:K,s:K,s:K,s:K}",
+        "file", PyUnicode_DecodeFSDefault(PyBytes_AS_STRING(path)), "rank",
+        (unsigned)input->rank, "format", input->survey.format, "program",
+        input->survey.program, "used", input->used ? Py_True : Py_False,
+        "left_out", input->left_out ? Py_True : Py_False, "world",
+        (unsigned)input->survey.world, "events",
+        (unsigned long long)input->events, "arrows",
+        (unsigned long long)input->arrows, "filtered",
+        (unsigned long long)input->filtered, "lost",
+        (unsigned long long)input->lost, "lost_bytes",
+        (unsigned long long)input->lost_bytes, "repaired",
+        (unsigned long long)input->repaired, "trouble", input->trouble,
+        "align", fd_timeline_align_name(input->align), "offset_ns",
+        (long long)input->clock.offset_ns, "at_ns",
+        (long long)input->clock.at_ns, "drift_ppb",
+        (double)input->clock.drift_ppt / 1000, "uncertainty_ns",
+        known(fd_timeline_is_calibrated(input), input->uncertainty_ns),
+        "residual_ns", known(input->has_residual, input->residual_ns),
+        "violations", (unsigned long long)input->violations, "aside",
+        (unsigned long long)input->native.aside, "crossed",
+        (unsigned long long)input->native.crossed, "alone",
+        (unsigned long long)input->native.alone, "skipped",
+        (unsigned long long)input->native.skipped, "early",
+        (unsigned long long)input->native.early, "others",
+        (unsigned long long)input->native.others);
+}
+
+static PyObject *
+rows(const arguments *a)
+{
+    PyObject *list = PyList_New((Py_ssize_t)a->count);
+    for (uint32_t i = 0; list != NULL && i < a->count; i++) {
+        PyObject *one = row(&a->inputs[i], PyList_GET_ITEM(a->paths, i));
+        if (one == NULL) {
+            Py_CLEAR(list);
+            break;
+        }
+        PyList_SET_ITEM(list, (Py_ssize_t)i, one);
+    }
+    return list;
+}
+
+static PyObject *
+merge(PyObject *module, arguments *a)
+{
+    fd_timeline_request request = {.output = PyBytes_AS_STRING(a->output),
+                                   .align = a->align,
+                                   .strict = a->strict != 0,
+                                   .ranks = a->ranks,
+                                   .rank_count = a->rank_count,
+                                   .devices = a->devices,
+                                   .device_count = a->device_count,
+                                   .has_steps = a->has_steps,
+                                   .first_step = a->steps[0],
+                                   .end_step = a->steps[1],
+                                   .paddle = a->paddle,
+                                   .named_durations = a->named_durations,
+                                   .sorted = a->sorted != 0,
+                                   .progress = fd_tell,
+                                   .context = &a->telling};
+    fd_error error = {""};
+    fd_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = fd_timeline_merge(&request, a->inputs, a->count, &error);
+    Py_END_ALLOW_THREADS
+    if (a->telling.raised) {
+        return NULL;
+    }
+    return status == FD_OK ? rows(a) : fd_raise(module, status, &error);
+}
+
+PyObject *
+fd_timeline_merge_py(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"inputs", "output", "align", "ranks", "sorted",
+                            "devices", "steps", "paddle", "named_durations",
+                            "progress", "strict", "privacy", NULL};
+    arguments a = {.align = FD_ALIGN_WALL};
+    PyObject *inputs;
+    PyObject *ranks = Py_None;
+    PyObject *devices = Py_None;
+    PyObject *steps = Py_None;
+    PyObject *progress = Py_None;
+    int paddle = 0;
+    int named_durations = 0;
+    PyObject *made = NULL;
+    if (PyArg_ParseTupleAndKeywords(
+            args, kwargs, "O!O&|$O&OpOOppOpO&:timeline_merge", names,
+            &PyList_Type, &inputs, PyUnicode_FSConverter, &a.output,
+            fd_take_align, &a.align, &ranks, &a.sorted, &devices, &steps,
+            &paddle, &named_durations, &progress, &a.strict, fd_take_private,
+            &a.private)
+        && take_inputs(&a, inputs)
+        && take_numbers(ranks, "ranks", &a.ranks, &a.rank_count)
+        && take_numbers(devices, "devices", &a.devices, &a.device_count)
+        && take_steps(&a, steps)) {
+        a.paddle = paddle != 0;
+        a.named_durations = named_durations != 0;
+        a.telling.progress = progress;
+        made = merge(module, &a);
+    }
+    clear(&a);
+    return made;
+}

@@ -1,0 +1,324 @@
+/* timeline_stats(): arguments from Python's, figures to dicts. */
+#include "module/events/timeline_binding.h"
+
+#include "base/alloc.h"
+#include "events/stats/timeline_stats.h"
+#include "module/errors.h"
+#include "module/anonymize_binding.h"
+#include "module/progress_binding.h"
+
+/* What the arguments own while the files are read. */
+typedef struct arguments {
+    PyObject *paths;      /* owned; list of bytes */
+    fd_timeline_input *files; /* owned */
+    uint32_t count;
+    fd_timeline_align align;
+    uint32_t *ranks; /* owned; NULL: all */
+    size_t rank_count;
+    fd_private private;
+    fd_telling telling;
+} arguments;
+
+static bool
+take_files(arguments *a, PyObject *list)
+{
+    Py_ssize_t count = PyList_GET_SIZE(list);
+    a->paths = PyList_New(count);
+    a->files = fd_calloc((size_t)count, sizeof *a->files);
+    a->count = (uint32_t)count;
+    if (a->paths == NULL || a->files == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        unsigned rank;
+        PyObject *bytes = NULL;
+        if (!PyArg_Parse(PyList_GET_ITEM(list, i), "(O&I)",
+                         PyUnicode_FSConverter, &bytes, &rank)) {
+            return false;
+        }
+        PyList_SET_ITEM(a->paths, i, bytes);
+        a->files[i].path = PyBytes_AS_STRING(bytes);
+        a->files[i].rank = rank;
+        a->files[i].privacy = fd_private_wish(&a->private);
+    }
+    return true;
+}
+
+static bool
+take_ranks(arguments *a, PyObject *list)
+{
+    if (list == Py_None) {
+        return true;
+    }
+    if (!PyList_Check(list)) {
+        PyErr_SetString(PyExc_TypeError, "ranks must be a list or None");
+        return false;
+    }
+    a->rank_count = (size_t)PyList_GET_SIZE(list);
+    a->ranks = fd_calloc(a->rank_count, sizeof *a->ranks);
+    for (size_t i = 0; a->ranks != NULL && i < a->rank_count; i++) {
+        if (!PyArg_Parse(PyList_GET_ITEM(list, (Py_ssize_t)i), "I",
+                         &a->ranks[i])) {
+            return false;
+        }
+    }
+    return a->ranks != NULL || PyErr_NoMemory() != NULL;
+}
+
+/* Put a new reference into a dict; false with an exception set. */
+static bool
+put(PyObject *dict, const char *name, PyObject *value)
+{
+    bool good = value != NULL && PyDict_SetItemString(dict, name, value) == 0;
+    Py_XDECREF(value);
+    return good;
+}
+
+static bool
+append(PyObject *list, PyObject *value)
+{
+    bool good = value != NULL && PyList_Append(list, value) == 0;
+    Py_XDECREF(value);
+    return good;
+}
+
+static PyObject *
+number_or_none(int64_t number)
+{
+    return number == FD_NO_STEP ? Py_NewRef(Py_None)
+                                : PyLong_FromLongLong(number);
+}
+
+/* The inside of a JSON string, as it is spelled. */
+static PyObject *
+text(const fd_stats *stats, uint32_t id)
+{
+    const fd_text_pool *texts = &stats->slices.texts;
+    return PyUnicode_DecodeUTF8(fd_text_pool_get(texts, id),
+                                (Py_ssize_t)fd_text_pool_size(texts, id),
+                                "replace");
+}
+
+static PyObject *
+figures(const fd_digest *d)
+{
+    return Py_BuildValue(
+        "{s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "count",
+        (unsigned long long)d->count, "total", (unsigned long long)d->total,
+        "min", (unsigned long long)d->least, "p50",
+        (unsigned long long)fd_digest_at(d, 0.5), "p95",
+        (unsigned long long)fd_digest_at(d, 0.95), "p99",
+        (unsigned long long)fd_digest_at(d, 0.99), "max",
+        (unsigned long long)d->most);
+}
+
+static PyObject *
+file_rows(const arguments *a)
+{
+    PyObject *list = PyList_New(0);
+    for (uint32_t i = 0; list != NULL && i < a->count; i++) {
+        const fd_timeline_input *file = &a->files[i];
+        PyObject *row = Py_BuildValue(
+            "{s:N,s:O,s:I,s:I,s:s,s:L,s:N,s:K,s:K,s:K,s:K,s:K,s:K,s:s}", "file",
+            PyUnicode_DecodeFSDefault(file->path), "used",
+            file->used ? Py_True : Py_False, "rank", file->rank, "world",
+            file->survey.world,
+            "align", fd_timeline_align_name(file->align), "offset_ns",
+            (long long)file->clock.offset_ns, "uncertainty_ns",
+            file->used && fd_timeline_is_calibrated(file)
+                ? PyLong_FromLongLong(file->uncertainty_ns)
+                : Py_NewRef(Py_None),
+            "events",
+            (unsigned long long)file->events, "lost",
+            (unsigned long long)file->lost, "lost_bytes",
+            (unsigned long long)file->lost_bytes, "repaired",
+            (unsigned long long)file->repaired, "unpaired",
+            (unsigned long long)file->unpaired, "timeless",
+            (unsigned long long)file->timeless, "trouble", file->trouble);
+        if (!append(list, row)) {
+            Py_CLEAR(list);
+        }
+    }
+    return list;
+}
+
+static PyObject *
+rank_rows(const fd_stats *stats)
+{
+    PyObject *list = PyList_New(0);
+    for (uint32_t i = 0; list != NULL && i < stats->ranks.count; i++) {
+        const fd_stats_rank *rank = &stats->ranks.list[i];
+        unsigned long long last = 0;
+        for (uint32_t k = 0; k < stats->skew.ranks.count; k++) {
+            const fd_skew_rank *each = &stats->skew.ranks.list[k];
+            last = each->rank == rank->rank ? each->last : last;
+        }
+        PyObject *row = Py_BuildValue(
+            "{s:I,s:s,s:K,s:K,s:K,s:I,s:K}", "rank", rank->rank, "basis",
+            fd_stats_basis_name(rank->basis), "events",
+            (unsigned long long)rank->events, "calls_lost",
+            (unsigned long long)rank->calls_lost, "places_lost",
+            (unsigned long long)rank->places_lost, "steps", rank->steps,
+            "began_last", last);
+        if (!append(list, row)) {
+            Py_CLEAR(list);
+        }
+    }
+    return list;
+}
+
+static PyObject *
+step_rows(const fd_stats *stats)
+{
+    PyObject *list = PyList_New(0);
+    for (uint32_t i = 0; list != NULL && i < stats->steps.count; i++) {
+        const fd_stats_step *step = &stats->steps.list[i];
+        const fd_work_sums *work = &step->work;
+        PyObject *row = Py_BuildValue(
+            "{s:I,s:N,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "rank", step->rank,
+            "step", number_or_none(step->number), "start",
+            (long long)step->start, "end", (long long)step->end, "busy",
+            (long long)work->busy, "compute", (long long)work->compute,
+            "communication", (long long)work->communication, "exposed",
+            (long long)work->exposed, "copies", (long long)work->copies);
+        if (!append(list, row)) {
+            Py_CLEAR(list);
+        }
+    }
+    return list;
+}
+
+static PyObject *
+tally_row(const fd_stats *stats, const fd_tally_row *row)
+{
+    PyObject *made = figures(&row->figures);
+    const fd_tally_key *key = &row->key;
+    bool good = made != NULL;
+    if (key->of != FD_TALLY_NAME) {
+        good = good && put(made, "rank", PyLong_FromUnsignedLong(key->rank));
+    }
+    if (key->of == FD_TALLY_JOB) {
+        good = good && put(made, "stage", number_or_none(key->stage))
+               && put(made, "step", number_or_none(key->step))
+               && put(made, "type", text(stats, key->name));
+    }
+    else {
+        good = good && put(made, "category", text(stats, key->cat));
+    }
+    if (key->of == FD_TALLY_NAME) {
+        good = good && put(made, "name", text(stats, key->name));
+    }
+    if (!good) {
+        Py_CLEAR(made);
+    }
+    return made;
+}
+
+static PyObject *
+tally_rows(const fd_stats *stats, fd_tally_of of)
+{
+    PyObject *list = PyList_New(0);
+    for (uint32_t i = 0; list != NULL && i < stats->tally.rows.count; i++) {
+        const fd_tally_row *row = &stats->tally.rows.list[i];
+        if (row->key.of == of && !append(list, tally_row(stats, row))) {
+            Py_CLEAR(list);
+        }
+    }
+    return list;
+}
+
+static PyObject *
+skew_rows(const fd_stats *stats)
+{
+    PyObject *list = PyList_New(0);
+    for (uint32_t i = 0; list != NULL && i < stats->skew.rows.count; i++) {
+        const fd_skew_row *row = &stats->skew.rows.list[i];
+        PyObject *made = Py_BuildValue(
+            "{s:N,s:N,s:I,s:K,s:K,s:N,s:N,s:I}", "name",
+            text(stats, row->name), "group", text(stats, row->group), "ranks",
+            row->ranks, "matched", (unsigned long long)row->matched,
+            "unmatched", (unsigned long long)row->unmatched, "begin",
+            figures(&row->begin), "end", figures(&row->end), "worst_rank",
+            row->worst_rank);
+        if (!append(list, made)) {
+            Py_CLEAR(list);
+        }
+    }
+    return list;
+}
+
+static PyObject *
+answer(const arguments *a, const fd_stats *stats)
+{
+    PyObject *made = Py_BuildValue(
+        "{s:d,s:L,s:K,s:K,s:K,s:K}", "error",
+        fd_digest_error(stats->tally.widened), "gap_ns",
+        (long long)stats->lanes.gap, "closed_ns",
+        (unsigned long long)stats->lanes.closed_ns, "steps_left_out",
+        (unsigned long long)stats->steps_lost, "values_left_out",
+        (unsigned long long)stats->tally.left_out, "collectives_left_out",
+        (unsigned long long)stats->skew.left_out);
+    if (made != NULL
+        && put(made, "base_ns",
+               stats->has_base ? PyLong_FromLongLong(stats->base_ns)
+                               : Py_NewRef(Py_None))
+        && put(made, "files", file_rows(a))
+        && put(made, "ranks", rank_rows(stats))
+        && put(made, "steps", step_rows(stats))
+        && put(made, "jobs", tally_rows(stats, FD_TALLY_JOB))
+        && put(made, "categories", tally_rows(stats, FD_TALLY_CATEGORY))
+        && put(made, "names", tally_rows(stats, FD_TALLY_NAME))
+        && put(made, "collectives", skew_rows(stats))) {
+        return made;
+    }
+    Py_XDECREF(made);
+    return NULL;
+}
+
+static PyObject *
+count(PyObject *module, arguments *a)
+{
+    fd_stats_request request = {.align = a->align,
+                                .ranks = a->ranks,
+                                .rank_count = a->rank_count,
+                                .progress = fd_tell,
+                                .context = &a->telling};
+    fd_stats stats;
+    fd_error error = {""};
+    fd_status status;
+    PyObject *made = NULL;
+    Py_BEGIN_ALLOW_THREADS
+    status = fd_timeline_stats(&request, a->files, a->count, &stats, &error);
+    Py_END_ALLOW_THREADS
+    if (!a->telling.raised) {
+        made = status == FD_OK ? answer(a, &stats)
+                               : fd_raise(module, status, &error);
+    }
+    fd_stats_clear(&stats);
+    return made;
+}
+
+PyObject *
+fd_timeline_stats_py(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"inputs", "align", "ranks", "progress",
+                            "privacy", NULL};
+    arguments a = {.align = FD_ALIGN_WALL};
+    PyObject *inputs;
+    PyObject *ranks = Py_None;
+    PyObject *progress = Py_None;
+    PyObject *made = NULL;
+    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O!|$O&OOO&:timeline_stats",
+                                    names, &PyList_Type, &inputs,
+                                    fd_take_align, &a.align, &ranks,
+                                    &progress, fd_take_private, &a.private)
+        && take_files(&a, inputs) && take_ranks(&a, ranks)) {
+        a.telling.progress = progress;
+        made = count(module, &a);
+    }
+    Py_XDECREF(a.paths);
+    fd_free(a.files);
+    fd_free(a.ranks);
+    return made;
+}

@@ -1,0 +1,15 @@
+/* What Python asks of pipelines that are seen from outside. */
+#ifndef FD_ENGINE_BINDING_H
+#define FD_ENGINE_BINDING_H
+
+#include "capture/session.h"
+
+/* Session.attach_pipeline, Session.pipeline */
+PyObject *fd_pipeline_attach(fd_session *session, PyObject *on_pipeline);
+PyObject *fd_pipeline_facts(const fd_session *session);
+
+/* pipeline_rule */
+PyObject *fd_pipeline_rule(PyObject *module, PyObject *args,
+                           PyObject *kwargs);
+
+#endif

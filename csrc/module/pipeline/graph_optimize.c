@@ -1,0 +1,270 @@
+/* Graph.optimize(): a pipeline of a model as a dict. */
+#include "module/pipeline/graph_type.h"
+
+#include "base/alloc.h"
+#include "module/errors.h"
+#include "pipeline/planner/planner.h"
+
+#include <math.h>
+
+static bool
+take_levels(fd_costs *costs, PyObject *machines, PyObject *bandwidths)
+{
+    Py_ssize_t levels = PyList_GET_SIZE(machines);
+    if (levels != PyList_GET_SIZE(bandwidths) || levels > FD_PLAN_LEVELS) {
+        PyErr_Format(PyExc_ValueError,
+                     "machines and bandwidths: as many, at most %d",
+                     FD_PLAN_LEVELS);
+        return false;
+    }
+    costs->levels = (uint32_t)levels;
+    for (Py_ssize_t i = 0; i < levels; i++) {
+        unsigned long count =
+            PyLong_AsUnsignedLong(PyList_GET_ITEM(machines, i));
+        costs->machines[i] = count > UINT32_MAX ? UINT32_MAX : (uint32_t)count;
+        costs->bandwidths[i] =
+            PyFloat_AsDouble(PyList_GET_ITEM(bandwidths, i));
+        if (PyErr_Occurred() != NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* None for what is not finite. */
+static PyObject *
+seconds(double time)
+{
+    if (!isfinite(time)) {
+        Py_RETURN_NONE;
+    }
+    return PyFloat_FromDouble(time);
+}
+
+static unsigned
+begin_of(fd_block block)
+{
+    return block.first == FD_NO_STATE ? 0 : block.first + 1;
+}
+
+static PyObject *
+stage_dict(const fd_pipeline *pipeline, const fd_model *model,
+           const fd_stage *stage)
+{
+    fd_block_ends ends = fd_pipeline_ends(pipeline, model, stage->block);
+    double time = stage->cost.compute + stage->cost.reduce;
+    return Py_BuildValue(
+        "{s:I,s:I,s:I,s:I,s:I,s:I,s:s,s:s,s:I,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:d}",
+        "level", (unsigned)stage->level, "parent", (unsigned)stage->parent,
+        "first", begin_of(stage->block), "last",
+        (unsigned)stage->block.last + 1, "replicas",
+        (unsigned)stage->machines, "after", (unsigned)stage->after,
+        "first_node", ends.first, "last_node", ends.last, "layers",
+        (unsigned)ends.layers, "forward_s",
+        fd_state_sum(pipeline->states.forward, stage->block) / stage->machines,
+        "compute_s", stage->cost.compute, "reduce_s",
+        stage->cost.reduce, "in_s", stage->cost.in, "out_s", stage->cost.out,
+        "time_s", fmax(time, fmax(stage->cost.in, stage->cost.out)),
+        "memory_bytes", stage->memory, "parameter_bytes",
+        fd_state_sum(pipeline->states.parameters, stage->block));
+}
+
+static PyObject *
+optimum_dict(const fd_pipeline *pipeline, const fd_model *model,
+             const fd_optimum *optimum)
+{
+    PyObject *list = PyList_New((Py_ssize_t)optimum->stages.count);
+    for (uint32_t i = 0; list != NULL && i < optimum->stages.count; i++) {
+        PyObject *stage =
+            stage_dict(pipeline, model, &optimum->stages.list[i]);
+        if (stage == NULL) {
+            Py_CLEAR(list);
+            break;
+        }
+        PyList_SET_ITEM(list, (Py_ssize_t)i, stage);
+    }
+    return Py_BuildValue("{s:d,s:d,s:I,s:N}", "time_s", optimum->time,
+                         "bound_s", optimum->bound, "unused",
+                         (unsigned)optimum->unused, "stages", list);
+}
+
+static PyObject *
+stage_list(const fd_pipeline *pipeline, const fd_model *model)
+{
+    int32_t *stages = fd_calloc((size_t)model->nodes.count + 1,
+                                sizeof *stages);
+    PyObject *list = NULL;
+    if (stages == NULL) {
+        return PyErr_NoMemory();
+    }
+    fd_pipeline_stages(pipeline, model, stages);
+    list = PyList_New((Py_ssize_t)model->nodes.count);
+    for (uint32_t i = 0; list != NULL && i < model->nodes.count; i++) {
+        PyObject *number = PyLong_FromLong(stages[i]);
+        if (number == NULL) {
+            Py_CLEAR(list);
+            break;
+        }
+        PyList_SET_ITEM(list, (Py_ssize_t)i, number);
+    }
+    fd_free(stages);
+    return list;
+}
+
+static PyObject *
+second_dict(const fd_pipeline *pipeline, const fd_model *model)
+{
+    if (!isfinite(pipeline->second.time)) {
+        Py_RETURN_NONE;
+    }
+    return optimum_dict(pipeline, model, &pipeline->second);
+}
+
+/* None without a schedule. */
+static PyObject *
+schedule_dict(const fd_pipeline *pipeline, const fd_pipeline_request *request)
+{
+    const fd_scheduled *found = &pipeline->scheduled;
+    if (request->micro_batches == 0) {
+        Py_RETURN_NONE;
+    }
+    return Py_BuildValue(
+        "{s:s,s:I,s:I,s:I,s:d,s:d,s:N,s:N}", "name",
+        fd_schedule_name(request->schedule), "micro_batches",
+        (unsigned)request->micro_batches, "chunks", (unsigned)found->chunks,
+        "ranks", (unsigned)found->best.ranks, "step_s", found->best.time,
+        "bound_s", found->bound, "asynchronous_s", seconds(found->beginning),
+        "second_s", seconds(request->second ? pipeline->second_step
+                                            : INFINITY));
+}
+
+static PyObject *
+answer(const fd_pipeline *pipeline, const fd_pipeline_request *request,
+       const fd_model *model)
+{
+    return Py_BuildValue(
+        "{s:I,s:I,s:N,s:d,s:d,s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "layers",
+        (unsigned)pipeline->layers.count, "states",
+        (unsigned)(pipeline->states.complete ? pipeline->states.found
+                                             : pipeline->states.count),
+        "complete",
+        PyBool_FromLong(pipeline->states.complete), "single_machine_s",
+        pipeline->best.one_machine, "data_parallel_s",
+        pipeline->best.data_parallel, "best",
+        optimum_dict(pipeline, model, &pipeline->best), "second",
+        second_dict(pipeline, model), "one_more_s",
+        seconds(pipeline->one_more.time), "one_more_bound_s",
+        seconds(pipeline->one_more.bound), "twice_bandwidth_s",
+        seconds(pipeline->twice.time), "twice_bandwidth_bound_s",
+        seconds(pipeline->twice.bound), "stage_of_node",
+        stage_list(pipeline, model), "schedule",
+        schedule_dict(pipeline, request));
+}
+
+/* Whether there is such a schedule; NULL and no micro-batches: none. */
+static bool
+take_schedule(fd_pipeline_request *request, const char *name)
+{
+    if ((name == NULL) != (request->micro_batches == 0)) {
+        PyErr_SetString(PyExc_ValueError,
+                        "a schedule has micro-batches, and these one");
+        return false;
+    }
+    request->schedule = name == NULL ? FD_SCHEDULE_GPIPE
+                                     : fd_schedule_named(name);
+    if (request->schedule == FD_SCHEDULES) {
+        PyErr_Format(PyExc_ValueError, "schedule '%s': there is none", name);
+        return false;
+    }
+    return true;
+}
+
+/* Numbers of whoever looks on; None: nobody does. The view is to be released
+ * in any case. */
+static bool
+take_watch(fd_pipeline_request *request, PyObject *watch, Py_buffer *view)
+{
+    if (watch == Py_None) {
+        return true;
+    }
+    if (PyObject_GetBuffer(watch, view, PyBUF_WRITABLE) < 0) {
+        return false;
+    }
+    if (view->len < (Py_ssize_t)sizeof(fd_watch)
+        || (uintptr_t)view->buf % _Alignof(fd_watch) != 0) {
+        PyErr_SetString(PyExc_ValueError, "watch: three numbers, array('d')");
+        return false;
+    }
+    request->watch = view->buf;
+    return true;
+}
+
+static PyObject *
+search(PyObject *self, const fd_pipeline_request *request)
+{
+    fd_pipeline pipeline;
+    fd_error error = {""};
+    fd_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = fd_pipeline_find(&pipeline, fd_model_of(self), request, &error);
+    Py_END_ALLOW_THREADS
+    PyObject *made =
+        status == FD_OK
+            ? answer(&pipeline, request, fd_model_of(self))
+            : fd_raise(PyType_GetModule(Py_TYPE(self)), status, &error);
+    fd_pipeline_clear(&pipeline);
+    return made;
+}
+
+PyObject *
+fd_graph_optimize(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"machines",  "bandwidths", "ratio",
+                            "straight",  "fewer",      "true_cut",
+                            "memory",    "room",       "optimizer",
+                            "in_flight", "most_states", "second",
+                            "gains",     "schedule",   "micro_batches",
+                            "chunks",    "effort",     "watch",
+                            NULL};
+    const char *schedule = NULL;
+    unsigned long long effort = 0;
+    PyObject *watch = Py_None;
+    Py_buffer view = {.buf = NULL};
+    PyObject *machines;
+    PyObject *bandwidths;
+    PyObject *made = NULL;
+    fd_pipeline_request request = {.second = false};
+    fd_costs *costs = &request.costs;
+    int straight = 0;
+    int fewer = 0;
+    int true_cut = 0;
+    int memory = 0;
+    int second = 0;
+    int gains = 0;
+    if (!PyArg_ParseTupleAndKeywords(
+            args, kwargs, "O!O!|$dpppiddIIppzIIKO:optimize", names,
+            &PyList_Type, &machines, &PyList_Type, &bandwidths, &costs->ratio,
+            &straight, &fewer, &true_cut, &memory, &costs->room,
+            &costs->optimizer, &costs->in_flight, &request.most_states,
+            &second, &gains, &schedule, &request.micro_batches,
+            &request.chunks, &effort, &watch)) {
+        return NULL;
+    }
+    costs->straight = straight != 0;
+    costs->fewer = fewer != 0;
+    costs->true_cut = true_cut != 0;
+    costs->memory = (fd_memory_model)memory;
+    request.effort = effort;
+    request.second = second != 0;
+    request.gains = gains != 0;
+    if (memory < FD_MEMORY_FREE || memory > FD_MEMORY_FLUSHED) {
+        PyErr_Format(PyExc_ValueError, "memory=%d: 0 to 3", memory);
+    }
+    else if (take_levels(costs, machines, bandwidths)
+             && take_schedule(&request, schedule)
+             && take_watch(&request, watch, &view)) {
+        made = search(self, &request);
+    }
+    PyBuffer_Release(&view);
+    return made;
+}

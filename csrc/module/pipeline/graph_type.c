@@ -1,0 +1,203 @@
+/* fastdispatch._core.Graph: a model as a graph of layers. */
+#define PY_SSIZE_T_CLEAN
+#include "module/pipeline/graph_type.h"
+
+#include "module/errors.h"
+#include "module/pipeline/plan_type.h"
+#include "pipeline/planner/layer_graph_json.h"
+#include "pipeline/planner/layer_graph_text.h"
+#include "pipeline/planner/graph_shape.h"
+
+typedef struct graph_object {
+    PyObject_HEAD
+    fd_model model; /* its own; never changes */
+} graph_object;
+
+const fd_model *
+fd_model_of(PyObject *self)
+{
+    return &((graph_object *)self)->model;
+}
+
+static bool
+is_json(const char *text, Py_ssize_t size)
+{
+    Py_ssize_t at = 0;
+    while (at < size && Py_ISSPACE(text[at])) {
+        at++;
+    }
+    return at < size && text[at] == '{';
+}
+
+static PyObject *
+graph_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"text", "where", NULL};
+    const char *text;
+    Py_ssize_t size;
+    const char *where = "graph";
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "y#|s:Graph", names, &text,
+                                     &size, &where)) {
+        return NULL;
+    }
+    graph_object *self = (graph_object *)type->tp_alloc(type, 0);
+    if (self == NULL) {
+        return NULL;
+    }
+    fd_error error = {""};
+    fd_status status = (is_json(text, size) ? fd_model_read_json
+                                            : fd_model_read_text)(
+        &self->model, text, (size_t)size, where, &error);
+    if (status != FD_OK) {
+        Py_DECREF(self);
+        return fd_raise(PyType_GetModule(type), status, &error);
+    }
+    return (PyObject *)self;
+}
+
+static void
+graph_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    fd_model_clear(&((graph_object *)self)->model);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *
+text_object(fd_buffer *text)
+{
+    PyObject *object =
+        text->status == FD_OK
+            ? PyUnicode_DecodeUTF8(text->bytes, (Py_ssize_t)text->size, NULL)
+            : PyErr_NoMemory();
+    fd_buffer_clear(text);
+    return object;
+}
+
+static PyObject *
+graph_text(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    fd_buffer text = {.bytes = NULL};
+    fd_model_write_text(fd_model_of(self), &text);
+    return text_object(&text);
+}
+
+static PyObject *
+graph_json(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    fd_buffer text = {.bytes = NULL};
+    fd_model_write_json(fd_model_of(self), &text);
+    return text_object(&text);
+}
+
+static PyObject *
+graph_compressed(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    PyTypeObject *type = Py_TYPE(self);
+    graph_object *made = (graph_object *)type->tp_alloc(type, 0);
+    if (made == NULL) {
+        return NULL;
+    }
+    fd_error error = {""};
+    fd_status status = fd_shape_compress(&made->model, fd_model_of(self));
+    if (status != FD_OK) {
+        Py_DECREF(made);
+        return fd_raise(PyType_GetModule(type), status, &error);
+    }
+    return (PyObject *)made;
+}
+
+static PyObject *
+answer(PyObject *self, fd_status status, bool yes)
+{
+    fd_error error = {""};
+    return status == FD_OK
+               ? PyBool_FromLong(yes)
+               : fd_raise(PyType_GetModule(Py_TYPE(self)), status, &error);
+}
+
+static PyObject *
+graph_is_series_parallel(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    bool yes = false;
+    fd_status status = fd_shape_is_series_parallel(fd_model_of(self), &yes);
+    return answer(self, status, yes);
+}
+
+static PyObject *
+graph_is_same(PyObject *self, PyObject *other)
+{
+    if (!Py_IS_TYPE(other, Py_TYPE(self))) {
+        PyErr_SetString(PyExc_TypeError, "a Graph");
+        return NULL;
+    }
+    bool yes = false;
+    fd_status status =
+        fd_shape_is_same(fd_model_of(self), fd_model_of(other), &yes);
+    return answer(self, status, yes);
+}
+
+static PyObject *
+graph_order(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    const fd_model *model = fd_model_of(self);
+    return fd_number_list(model->order, model->nodes.count);
+}
+
+static PyMethodDef methods[] = {
+    {"order", graph_order, METH_NOARGS,
+     PyDoc_STR("order($self, /)\n--\n\nEach node after what it needs.")},
+    {"compressed", graph_compressed, METH_NOARGS,
+     PyDoc_STR("compressed($self, /)\n--\n\nBranches as one node each.")},
+    {"is_series_parallel", graph_is_series_parallel, METH_NOARGS,
+     PyDoc_STR("is_series_parallel($self, /)\n--\n\n"
+               "Made of nothing but rows and branches.")},
+    {"is_same", graph_is_same, METH_O,
+     PyDoc_STR("is_same($self, other, /)\n--\n\n"
+               "The same but for ids and the order of lines.")},
+    {"text", graph_text, METH_NOARGS,
+     PyDoc_STR("text($self, /)\n--\n\nThe text planners exchange.")},
+    {"json", graph_json, METH_NOARGS,
+     PyDoc_STR("json($self, /)\n--\n\nThe document.")},
+    {"optimize", (PyCFunction)(void (*)(void))fd_graph_optimize,
+     METH_VARARGS | METH_KEYWORDS,
+     PyDoc_STR("optimize($self, machines, bandwidths, *, ratio=0,\n"
+               "         straight=False, fewer=False, true_cut=False,\n"
+               "         memory=0, room=0, optimizer=0, in_flight=0,\n"
+               "         most_states=0, second=False, gains=False,\n"
+               "         schedule=None, micro_batches=0, chunks=0,\n"
+               "         effort=0, watch=None)\n--\n\n"
+               "The pipeline of least time.")},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_doc, "Graph(text, where='graph')\n--\n\n"
+                "A model as a graph of layers, from its text or JSON."},
+    {Py_tp_new, graph_new},
+    {Py_tp_dealloc, graph_dealloc},
+    {Py_tp_methods, methods},
+    {0, NULL},
+};
+
+static PyType_Spec spec = {
+    .name = "fastdispatch._core.Graph",
+    .basicsize = sizeof(graph_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = slots,
+};
+
+int
+fd_graph_type_init(PyObject *module)
+{
+    fd_module_state *state = fd_module_state_of(module);
+    state->graph = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec,
+                                                            NULL);
+    return state->graph == NULL ? -1 : PyModule_AddType(module, state->graph);
+}

@@ -1,0 +1,102 @@
+/* partition(): sums from Python's, cuts to a list. */
+#include "module/pipeline/partition_binding.h"
+
+#include "pipeline/deepspeed_partition.h"
+#include "base/alloc.h"
+#include "module/errors.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+static bool
+find_cut(const char *name, fd_cut *cut)
+{
+    static const char *const names[] = {"uniform", "balanced", "bottleneck"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(names[i], name) == 0) {
+            *cut = (fd_cut)i;
+            return true;
+        }
+    }
+    PyErr_Format(PyExc_ValueError,
+                 "method=%s: one of uniform, balanced, bottleneck", name);
+    return false;
+}
+
+static bool
+take_sums(PyObject *list, double *sums)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
+        sums[i] = PyFloat_AsDouble(PyList_GET_ITEM(list, i));
+        if (PyErr_Occurred() != NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static PyObject *
+cuts_list(const uint32_t *cuts, uint32_t stages)
+{
+    PyObject *list = PyList_New((Py_ssize_t)stages + 1);
+    for (uint32_t i = 0; list != NULL && i <= stages; i++) {
+        PyObject *number = PyLong_FromUnsignedLong(cuts[i]);
+        if (number == NULL) {
+            Py_CLEAR(list);
+            break;
+        }
+        PyList_SET_ITEM(list, (Py_ssize_t)i, number);
+    }
+    return list;
+}
+
+static PyObject *
+cut_list(PyObject *module, fd_cut cut, PyObject *list, uint32_t stages)
+{
+    uint32_t layers = (uint32_t)PyList_GET_SIZE(list) - 1;
+    double *sums = fd_calloc((size_t)layers + 1, sizeof *sums);
+    uint32_t *cuts = fd_calloc((size_t)stages + 1, sizeof *cuts);
+    PyObject *made = NULL;
+    if (sums == NULL || cuts == NULL) {
+        PyErr_NoMemory();
+    }
+    else if (take_sums(list, sums)) {
+        fd_error error = {""};
+        fd_status status;
+        Py_BEGIN_ALLOW_THREADS
+        status = fd_partition(cut, sums, layers, stages, cuts, &error);
+        Py_END_ALLOW_THREADS
+        made = status == FD_OK ? cuts_list(cuts, stages)
+                               : fd_raise(module, status, &error);
+    }
+    fd_free(sums);
+    fd_free(cuts);
+    return made;
+}
+
+PyObject *
+fd_partition_py(PyObject *module, PyObject *args)
+{
+    PyObject *sums;
+    long long stages;
+    const char *method;
+    fd_cut cut;
+    if (!PyArg_ParseTuple(args, "O!Ls:partition", &PyList_Type, &sums,
+                          &stages, &method)
+        || !find_cut(method, &cut)) {
+        return NULL;
+    }
+    Py_ssize_t entries = PyList_GET_SIZE(sums);
+    if (entries < 1 || entries > INT32_MAX) {
+        PyErr_SetString(PyExc_ValueError, "sums: from one entry on");
+        return NULL;
+    }
+    if (stages < 0 || stages > FD_STAGES_MAX) {
+        fd_error error = {""};
+        return fd_raise(module,
+                        fd_fail(&error, FD_EINVAL, "%lld stages: 1 to %d",
+                                stages, FD_STAGES_MAX),
+                        &error);
+    }
+    return cut_list(module, cut, sums, (uint32_t)stages);
+}

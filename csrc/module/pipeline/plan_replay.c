@@ -1,0 +1,154 @@
+/* Plan.replay(): times from Python's, figures to a dict. */
+#include "module/pipeline/plan_type.h"
+
+#include "pipeline/plan_simulator.h"
+#include "module/errors.h"
+#include "module/trace/column_dicts.h"
+
+/* What the arguments own while the plan is played. */
+typedef struct priced {
+    int64_t *stages[FD_JOB_KINDS]; /* owned; a global stage */
+    fd_replay_prices prices;
+    int64_t *times; /* owned; a job */
+} priced;
+
+static void
+clear(priced *to)
+{
+    for (int kind = 0; kind < FD_JOB_KINDS; kind++) {
+        fd_free(to->stages[kind]);
+    }
+    fd_free(to->times);
+}
+
+static bool
+take_kind(priced *to, const fd_plan *plan, int kind, PyObject *list)
+{
+    uint32_t count = fd_plan_globals(plan);
+    if (!PyList_Check(list) || PyList_GET_SIZE(list) != (Py_ssize_t)count) {
+        PyErr_Format(PyExc_ValueError, "%s: a list of %u integers",
+                     fd_job_kind_name((fd_job_kind)kind), (unsigned)count);
+        return false;
+    }
+    int64_t *times = fd_calloc(count, sizeof *times);
+    to->stages[kind] = times;
+    to->prices.of_kind[kind] = times;
+    if (times == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        times[i] = PyLong_AsLongLong(PyList_GET_ITEM(list, (Py_ssize_t)i));
+        if (times[i] == -1 && PyErr_Occurred() != NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool
+take(priced *to, const fd_plan *plan, PyObject *prices)
+{
+    Py_ssize_t known = 0;
+    for (int kind = 0; kind < FD_JOB_KINDS; kind++) {
+        PyObject *list = PyDict_GetItemString(
+            prices, fd_job_kind_name((fd_job_kind)kind));
+        if (list != NULL) {
+            known++;
+            if (!take_kind(to, plan, kind, list)) {
+                return false;
+            }
+        }
+    }
+    if (known != PyDict_GET_SIZE(prices)) {
+        PyErr_SetString(PyExc_ValueError, "prices of a kind that is none");
+        return false;
+    }
+    to->times = fd_calloc(plan->jobs.count, sizeof *to->times);
+    if (to->times == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    fd_replay_price(to->times, plan, &to->prices);
+    return true;
+}
+
+static PyObject *
+time_list(const int64_t *times, size_t count, size_t stride)
+{
+    PyObject *list = PyList_New((Py_ssize_t)count);
+    for (size_t i = 0; list != NULL && i < count; i++) {
+        PyObject *number = PyLong_FromLongLong(times[i * stride]);
+        if (number == NULL) {
+            Py_CLEAR(list);
+            break;
+        }
+        PyList_SET_ITEM(list, (Py_ssize_t)i, number);
+    }
+    return list;
+}
+
+static PyObject *
+figures(const fd_plan *plan, const fd_replay *replay,
+        const fd_job_list *critical)
+{
+    size_t stride = sizeof *replay->stages / sizeof(int64_t);
+    size_t count = plan->stages;
+    return Py_BuildValue(
+        "{s:L,s:N,s:N,s:N,s:N}", "makespan", (long long)replay->makespan,
+        "busy", time_list(&replay->stages->busy, count, stride), "first",
+        time_list(&replay->stages->first, count, stride), "last",
+        time_list(&replay->stages->last, count, stride), "critical",
+        fd_number_list(critical->list, critical->count));
+}
+
+static PyObject *
+answer(PyObject *self, const priced *with, bool blocking, bool times)
+{
+    const fd_plan *plan = fd_plan_of(self);
+    fd_replay replay;
+    fd_job_list critical = {NULL, 0, 0};
+    fd_error error = {""};
+    fd_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = fd_replay_run(&replay, plan, with->times, blocking, &error);
+    if (status == FD_OK) {
+        status = fd_replay_critical(&critical, &replay);
+    }
+    Py_END_ALLOW_THREADS
+    PyObject *made =
+        status == FD_OK
+            ? figures(plan, &replay, &critical)
+            : fd_raise(PyType_GetModule(Py_TYPE(self)), status, &error);
+    if (times && made != NULL) {
+        size_t count = plan->jobs.count;
+        made = fd_columns_with(made, "begin",
+                               time_list(replay.begin, count, 1));
+        made = fd_columns_with(
+            made, "end",
+            made == NULL ? NULL : time_list(replay.end, count, 1));
+    }
+    fd_vector_clear(&critical);
+    fd_replay_clear(&replay);
+    return made;
+}
+
+PyObject *
+fd_plan_replay(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"prices", "blocking", "times", NULL};
+    PyObject *prices;
+    int blocking = 0;
+    int times = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|$pp:replay", names,
+                                     &PyDict_Type, &prices, &blocking,
+                                     &times)) {
+        return NULL;
+    }
+    priced with = {.times = NULL};
+    PyObject *made = take(&with, fd_plan_of(self), prices)
+                         ? answer(self, &with, blocking != 0, times != 0)
+                         : NULL;
+    clear(&with);
+    return made;
+}

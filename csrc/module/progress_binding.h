@@ -1,0 +1,19 @@
+/* Progress of what runs without the GIL, told to a function of Python's. */
+#ifndef FD_PROGRESS_BINDING_H
+#define FD_PROGRESS_BINDING_H
+
+#include "module/state.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct fd_telling {
+    PyObject *progress; /* borrowed; called with (done, total); None: nobody */
+    bool raised;        /* it did, or a signal handler: an exception is set */
+} fd_telling;
+
+/* Called without the GIL; `context` is an fd_telling. False: stop. A signal,
+ * such as Ctrl-C, stops too. */
+bool fd_tell(void *context, uint64_t done, uint64_t total);
+
+#endif

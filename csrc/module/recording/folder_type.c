@@ -1,0 +1,434 @@
+/* fastdispatch._core.Folder: a run directory held open. Python and C share one
+ * implementation: base/folder.h, recording/recording_place.h. */
+#include "module/recording/folder_type.h"
+
+#include "base/buffer.h"
+#include "base/lock.h"
+#include "base/new_file.h"
+#include "module/errors.h"
+#include "module/state.h"
+#include "recording/recording_place.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+typedef struct folder_object {
+    PyObject_HEAD
+    fd_folder folder;
+    int lock;  /* -1: not locked */
+    pid_t pid; /* that locked it: a forked child shares the lock */
+} folder_object;
+
+static PyObject *
+module_of(PyObject *self)
+{
+    return PyType_GetModule(Py_TYPE(self));
+}
+
+/* Opened again if the program has closed its descriptor. NULL with an exception
+ * if that fails. */
+static fd_folder *
+folder_of(PyObject *self)
+{
+    fd_folder *folder = &((folder_object *)self)->folder;
+    if (!fd_folder_check(folder)) {
+        fd_error error;
+        fd_fail(&error, FD_EIO, "%s: the directory is not there any more",
+                folder->path);
+        fd_raise(module_of(self), FD_EIO, &error);
+        return NULL;
+    }
+    return folder;
+}
+
+const fd_folder *
+fd_folder_in(PyObject *module, PyObject *object)
+{
+    PyTypeObject *type = fd_module_state_of(module)->folder;
+    if (!PyObject_TypeCheck(object, type)) {
+        PyErr_Format(PyExc_TypeError, "folder: a Folder, not %s",
+                     Py_TYPE(object)->tp_name);
+        return NULL;
+    }
+    return folder_of(object);
+}
+
+static PyObject *
+folder_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"path", "make", NULL};
+    PyObject *path = NULL;
+    int make = 0;
+    fd_error error = {""};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|$p:Folder", names,
+                                     PyUnicode_FSConverter, &path, &make)) {
+        return NULL;
+    }
+    folder_object *self = (folder_object *)type->tp_alloc(type, 0);
+    fd_status status = FD_ENOMEM;
+    if (self != NULL) {
+        self->lock = -1;
+        status = fd_folder_open(&self->folder, PyBytes_AS_STRING(path),
+                                make != 0, &error);
+    }
+    Py_DECREF(path);
+    if (status != FD_OK) {
+        Py_XDECREF(self);
+        return fd_raise(PyType_GetModule(type), status, &error);
+    }
+    return (PyObject *)self;
+}
+
+static void
+unlock(folder_object *self)
+{
+    if (self->lock >= 0) {
+        if (self->pid == getpid()) {
+            fd_lock_release(self->lock);
+        }
+        close(self->lock);
+        self->lock = -1;
+    }
+}
+
+static void
+folder_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    unlock((folder_object *)self);
+    fd_folder_close(&((folder_object *)self)->folder);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+/* A name as the file system has it; NULL with an exception. */
+static PyObject *
+name_in(PyObject *object)
+{
+    PyObject *bytes = NULL;
+    return PyUnicode_FSConverter(object, &bytes) ? bytes : NULL;
+}
+
+/* None if the file does not exist. */
+static PyObject *
+content_of(const fd_folder *folder, const char *name, Py_ssize_t most,
+           fd_status *status, fd_error *error)
+{
+    int fd;
+    *status = fd_folder_file(folder, name, O_RDONLY, &fd, error);
+    if (fd < 0) {
+        return *status == FD_OK ? Py_NewRef(Py_None) : NULL;
+    }
+    struct stat info;
+    Py_ssize_t size = fstat(fd, &info) == 0 && info.st_size < most
+                          ? (Py_ssize_t)info.st_size
+                          : most;
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, size);
+    if (bytes != NULL) {
+        Py_ssize_t got = (Py_ssize_t)fd_read_at(fd, PyBytes_AS_STRING(bytes),
+                                                (size_t)size, 0);
+        _PyBytes_Resize(&bytes, got);
+    }
+    close(fd);
+    return bytes;
+}
+
+static PyObject *
+folder_read(PyObject *self, PyObject *args)
+{
+    PyObject *name;
+    Py_ssize_t most;
+    if (!PyArg_ParseTuple(args, "O&n:read", PyUnicode_FSConverter, &name,
+                          &most)) {
+        return NULL;
+    }
+    const fd_folder *folder = folder_of(self);
+    fd_status status = FD_OK;
+    fd_error error = {""};
+    PyObject *content = folder == NULL
+                            ? NULL
+                            : content_of(folder, PyBytes_AS_STRING(name), most,
+                                         &status, &error);
+    Py_DECREF(name);
+    return status != FD_OK ? fd_raise(module_of(self), status, &error)
+                           : content;
+}
+
+static fd_status
+write_all(fd_new_file *file, fd_status opened, const Py_buffer *content,
+          fd_error *error)
+{
+    if (opened != FD_OK) {
+        return opened;
+    }
+    fd_status status = fd_new_file_write(file, content->buf,
+                                         (size_t)content->len, error);
+    if (status != FD_OK) {
+        fd_new_file_drop(file);
+        return status;
+    }
+    return fd_new_file_keep(file, error);
+}
+
+static PyObject *
+folder_write(PyObject *self, PyObject *args)
+{
+    PyObject *name;
+    Py_buffer content;
+    fd_new_file file;
+    fd_error error = {""};
+    if (!PyArg_ParseTuple(args, "O&y*:write", PyUnicode_FSConverter, &name,
+                          &content)) {
+        return NULL;
+    }
+    const fd_folder *folder = folder_of(self);
+    fd_status status = FD_OK;
+    if (folder != NULL) {
+        Py_BEGIN_ALLOW_THREADS
+        status = fd_new_file_open_in(&file, folder, PyBytes_AS_STRING(name),
+                                     &error);
+        status = write_all(&file, status, &content, &error);
+        Py_END_ALLOW_THREADS
+    }
+    PyBuffer_Release(&content);
+    Py_DECREF(name);
+    return folder == NULL     ? NULL
+           : status != FD_OK ? fd_raise(module_of(self), status, &error)
+                             : Py_NewRef(Py_None);
+}
+
+static PyObject *
+folder_remove(PyObject *self, PyObject *argument)
+{
+    PyObject *name = name_in(argument);
+    const fd_folder *folder = name != NULL ? folder_of(self) : NULL;
+    if (folder != NULL
+        && fd_folder_is_name(PyBytes_AS_STRING(name))) {
+        fd_folder_remove(folder, PyBytes_AS_STRING(name));
+    }
+    Py_XDECREF(name);
+    return folder != NULL ? Py_NewRef(Py_None) : NULL;
+}
+
+static const char *
+writer_name(fd_writer writer)
+{
+    switch (writer) {
+    case FD_WRITER_GONE: return "gone";
+    case FD_WRITER_LIVES: return "live";
+    case FD_WRITER_UNKNOWN: return "unknown";
+    case FD_WRITER_NONE: break;
+    }
+    return NULL;
+}
+
+static PyObject *
+writer_object(fd_writer writer)
+{
+    const char *name = writer_name(writer);
+    return name != NULL ? PyUnicode_FromString(name) : Py_NewRef(Py_None);
+}
+
+static PyObject *
+folder_writer(PyObject *self, PyObject *argument)
+{
+    fd_writer writer;
+    fd_error error = {""};
+    PyObject *name = name_in(argument);
+    const fd_folder *folder = name != NULL ? folder_of(self) : NULL;
+    fd_status status = folder != NULL
+                           ? fd_place_look(folder, PyBytes_AS_STRING(name),
+                                           &writer, &error)
+                           : FD_OK;
+    Py_XDECREF(name);
+    return folder == NULL    ? NULL
+           : status != FD_OK ? fd_raise(module_of(self), status, &error)
+                             : writer_object(writer);
+}
+
+static PyObject *
+folder_move(PyObject *self, PyObject *args)
+{
+    PyObject *name;
+    PyObject *other;
+    PyObject *target;
+    fd_error error = {""};
+    if (!PyArg_ParseTuple(args, "O&OO&:move", PyUnicode_FSConverter, &name,
+                          &other, PyUnicode_FSConverter, &target)) {
+        return NULL;
+    }
+    const fd_folder *folder = folder_of(self);
+    const fd_folder *to = folder != NULL
+                              ? fd_folder_in(module_of(self), other)
+                              : NULL;
+    fd_status status = FD_OK;
+    if (to != NULL) {
+        Py_BEGIN_ALLOW_THREADS
+        status = fd_place_move(folder, PyBytes_AS_STRING(name), to,
+                               PyBytes_AS_STRING(target), &error);
+        Py_END_ALLOW_THREADS
+    }
+    Py_DECREF(name);
+    Py_DECREF(target);
+    return to == NULL        ? NULL
+           : status != FD_OK ? fd_raise(module_of(self), status, &error)
+                             : Py_NewRef(Py_None);
+}
+
+/* The file of the lock is created if it does not exist, and never written. */
+static fd_status
+open_lock(const fd_folder *folder, const char *name, int *fd, fd_error *error)
+{
+    fd_status status = FD_OK;
+    *fd = -1;
+    for (int i = 0; i < 3 && status == FD_OK && *fd < 0; i++) {
+        status = fd_folder_file(folder, name, O_RDWR, fd, error);
+        if (status == FD_OK && *fd < 0) {
+            status = fd_folder_create(folder, name, true, fd, error);
+            status = status == FD_ECONFLICT ? FD_OK : status;
+        }
+    }
+    *fd = fd_high(*fd);
+    return status == FD_OK && *fd < 0
+               ? fd_folder_fail(folder, name, FD_EIO, error,
+                                "it comes and goes")
+               : status;
+}
+
+static PyObject *
+folder_lock(PyObject *self, PyObject *argument)
+{
+    folder_object *object = (folder_object *)self;
+    fd_error error = {""};
+    PyObject *name = name_in(argument);
+    const fd_folder *folder = name != NULL ? folder_of(self) : NULL;
+    fd_status status = FD_OK;
+    unlock(object);
+    object->pid = getpid();
+    if (folder != NULL) {
+        status = open_lock(folder, PyBytes_AS_STRING(name), &object->lock,
+                           &error);
+    }
+    Py_XDECREF(name);
+    if (folder == NULL || status != FD_OK) {
+        return folder == NULL ? NULL
+                              : fd_raise(module_of(self), status, &error);
+    }
+    if (fd_lock_take(object->lock) == FD_LOCK_HELD) {
+        unlock(object);
+        Py_RETURN_FALSE;
+    }
+    Py_RETURN_TRUE; /* also where there are no locks */
+}
+
+static PyObject *
+folder_unlock(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    unlock((folder_object *)self);
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+folder_get_path(PyObject *self, void *closure)
+{
+    (void)closure;
+    return PyUnicode_DecodeFSDefault(((folder_object *)self)->folder.path);
+}
+
+static PyMethodDef methods[] = {
+    {"read", folder_read, METH_VARARGS,
+     PyDoc_STR("read($self, name, most, /)\n--\n\n"
+               "The first bytes of a file; None if it does not exist.")},
+    {"write", folder_write, METH_VARARGS,
+     PyDoc_STR("write($self, name, content, /)\n--\n\n"
+               "Put bytes into a file that appears as a whole.")},
+    {"remove", folder_remove, METH_O,
+     PyDoc_STR("remove($self, name, /)\n--\n\nRemove a file.")},
+    {"writer", folder_writer, METH_O,
+     PyDoc_STR("writer($self, name, /)\n--\n\n"
+               "'live', 'gone', 'unknown'; None where nothing is recorded.")},
+    {"move", folder_move, METH_VARARGS,
+     PyDoc_STR("move($self, name, folder, target, /)\n--\n\n"
+               "Give a finished recording another place.")},
+    {"lock", folder_lock, METH_O,
+     PyDoc_STR("lock($self, name, /)\n--\n\n"
+               "Take the lock of this name, or return False at once.")},
+    {"unlock", folder_unlock, METH_NOARGS,
+     PyDoc_STR("unlock($self, /)\n--\n\nGive the lock up.")},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef properties[] = {
+    {"path", folder_get_path, NULL, PyDoc_STR("As it was opened."), NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_doc, "Folder(path, *, make=False)\n--\n\n"
+                "A run directory held open."},
+    {Py_tp_new, folder_new},
+    {Py_tp_dealloc, folder_dealloc},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, properties},
+    {0, NULL},
+};
+
+static PyType_Spec spec = {
+    .name = "fastdispatch._core.Folder",
+    .basicsize = sizeof(folder_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = slots,
+};
+
+int
+fd_folder_type_init(PyObject *module)
+{
+    fd_module_state *state = fd_module_state_of(module);
+    state->folder = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec,
+                                                             NULL);
+    return state->folder == NULL ? -1 : PyModule_AddType(module,
+                                                         state->folder);
+}
+
+PyObject *
+fd_writer_py(PyObject *module, PyObject *argument)
+{
+    (void)module;
+    PyObject *path = name_in(argument);
+    int fd;
+    struct stat info;
+    fd_header header;
+    fd_writer writer = FD_WRITER_NONE;
+    if (path == NULL) {
+        return NULL;
+    }
+    if (fd_open_to_read(PyBytes_AS_STRING(path), &fd, &info, NULL) == FD_OK) {
+        writer = fd_writer_of(fd, &header);
+        close(fd);
+    }
+    Py_DECREF(path);
+    return writer_object(writer);
+}
+
+PyObject *
+fd_save_py(PyObject *module, PyObject *args)
+{
+    PyObject *path;
+    Py_buffer content;
+    fd_new_file file;
+    fd_error error = {""};
+    fd_status status;
+    if (!PyArg_ParseTuple(args, "O&y*:save", PyUnicode_FSConverter, &path,
+                          &content)) {
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    status = fd_new_file_open(&file, PyBytes_AS_STRING(path), &error);
+    status = write_all(&file, status, &content, &error);
+    Py_END_ALLOW_THREADS
+    PyBuffer_Release(&content);
+    Py_DECREF(path);
+    return status != FD_OK ? fd_raise(module, status, &error)
+                           : Py_NewRef(Py_None);
+}

@@ -1,0 +1,35 @@
+#include "module/recording/operands_binding.h"
+
+#include "capture/operands/operands.h"
+#include "capture/records.h"
+#include "module/errors.h"
+
+PyObject *
+fd_session_attach_operands(PyObject *module, fd_session *session,
+                           fd_thread *thread, PyObject *args)
+{
+    PyObject *tensor;
+    unsigned long long places[3];
+    PyObject *run;
+    PyObject *on_model;
+    fd_error error = {""};
+    if (!PyArg_ParseTuple(args, "O(KKK)OO:attach_operands", &tensor,
+                          &places[0], &places[1], &places[2], &run,
+                          &on_model)) {
+        return NULL;
+    }
+    fd_operands_sample sample = {tensor, places[0], places[1], places[2]};
+    fd_status status = fd_operands_attach(session, thread, &sample, run,
+                                          &error);
+    if (status != FD_OK) {
+        return fd_raise(module, status, &error);
+    }
+    Py_XSETREF(session->tensor, Py_NewRef(Py_TYPE(tensor)));
+    Py_XSETREF(session->on_model, Py_NewRef(on_model));
+    session->operands = true;
+    if (session->running) {
+        fd_records_ignore();
+        fd_records_listen(session);
+    }
+    Py_RETURN_NONE;
+}

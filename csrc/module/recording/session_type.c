@@ -1,0 +1,540 @@
+/* fastdispatch._core.Session: one recording session. */
+#include "capture/operators/tensor_layout.h"
+#include "capture/records.h"
+#include "capture/session.h"
+#include "trace/reader/recording_reader.h"
+#include "module/pipeline/engine_binding.h"
+#include "module/errors.h"
+#include "module/recording/folder_type.h"
+#include "module/recording/operands_binding.h"
+#include "module/recording/session_options.h"
+#include "module/trace/trace_type.h"
+
+typedef struct session_object {
+    PyObject_HEAD
+    fd_session *session; /* owned */
+} session_object;
+
+static PyObject *
+module_of(PyObject *self)
+{
+    return PyType_GetModule(Py_TYPE(self));
+}
+
+static fd_session *
+session_of(PyObject *self)
+{
+    return ((session_object *)self)->session;
+}
+
+static fd_thread *
+this_thread(void)
+{
+    fd_thread *thread = fd_thread_get();
+    if (thread == NULL) {
+        PyErr_NoMemory();
+    }
+    return thread;
+}
+
+static PyObject *
+optional(PyObject *value)
+{
+    return value == NULL || value == Py_None ? NULL : Py_NewRef(value);
+}
+
+/* A new object with an open session; `path` may be None, and is a name where a
+ * folder is given. */
+static PyObject *
+session_opened(PyTypeObject *type, PyObject *path, PyObject *place, int max_mb,
+               int timing)
+{
+    PyObject *bytes = NULL;
+    const fd_folder *folder = NULL;
+    if (place != Py_None) {
+        folder = fd_folder_in(PyType_GetModule(type), place);
+        if (folder == NULL) {
+            return NULL;
+        }
+    }
+    if (path != Py_None && !PyUnicode_FSConverter(path, &bytes)) {
+        return NULL;
+    }
+    session_object *self = (session_object *)type->tp_alloc(type, 0);
+    const char *name = bytes != NULL ? PyBytes_AS_STRING(bytes) : NULL;
+    fd_error error = {""};
+    fd_status status = self == NULL ? FD_ENOMEM
+                                    : fd_session_open(&self->session, folder,
+                                                      name, (size_t)max_mb,
+                                                      timing, &error);
+    Py_XDECREF(bytes);
+    if (status != FD_OK) {
+        Py_XDECREF(self);
+        return fd_raise(PyType_GetModule(type), status, &error);
+    }
+    return (PyObject *)self;
+}
+
+static PyObject *
+session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"path",   "max_mb",   "timing",   "calls",
+                            "fold",   "prefixes", "rank",     "world",
+                            "keep",   "schedule", "on_change", "on_ready",
+                            "timeline", "folder",  NULL};
+    PyObject *path = Py_None;
+    PyObject *folder = Py_None;
+    PyObject *prefixes = NULL;
+    PyObject *keep = NULL;
+    PyObject *schedule = NULL;
+    PyObject *on_change = NULL;
+    PyObject *on_ready = NULL;
+    int max_mb = 64;
+    int timing = 1;
+    int calls = FD_CALLS_FRAME;
+    int fold = 1;
+    unsigned int rank = 0;
+    unsigned int world = 1;
+    fd_timeline timeline = {.on = false};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O$ipipOIIOOOOO&O:Session",
+                                     names, &path, &max_mb, &timing, &calls,
+                                     &fold, &prefixes, &rank, &world, &keep,
+                                     &schedule, &on_change, &on_ready,
+                                     fd_session_timeline, &timeline, &folder)) {
+        return NULL;
+    }
+    PyObject *self = session_opened(type, path, folder, max_mb,
+                                    timing);
+    if (self == NULL) {
+        return NULL;
+    }
+    fd_session *session = session_of(self);
+    session->calls = (fd_calls_source)calls;
+    session->fold = fold;
+    fd_error error = {""};
+    fd_status status = fd_recording_plan(session->recording, &timeline,
+                                         &error);
+    if (status != FD_OK) {
+        Py_DECREF(self);
+        return fd_raise(PyType_GetModule(type), status, &error);
+    }
+    session->origins.keeps_starts
+        = timeline.on && timeline.shortest[FD_TIMELINE_OPS] != UINT64_MAX;
+    fd_header *header = fd_file_header(&session->recording->file);
+    header->rank = rank;
+    header->world = world;
+    session->keep = optional(keep);
+    session->schedule = optional(schedule);
+    session->on_change = optional(on_change);
+    session->on_ready = optional(on_ready);
+    if (prefixes != NULL && fd_session_add_prefixes(session, prefixes) < 0) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    return self;
+}
+
+static int
+session_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    const fd_session *session = session_of(self);
+    Py_VISIT(Py_TYPE(self));
+    if (session != NULL) {
+        Py_VISIT(session->keep);
+        Py_VISIT(session->schedule);
+        Py_VISIT(session->on_change);
+        Py_VISIT(session->on_ready);
+        Py_VISIT(session->on_model);
+        Py_VISIT(session->tensor);
+        Py_VISIT(session->error);
+        Py_VISIT(session->marks.in_use);
+        if (session->pipeline != NULL) {
+            Py_VISIT(session->pipeline->on_pipeline);
+        }
+    }
+    return 0;
+}
+
+static int
+session_clear(PyObject *self)
+{
+    fd_session *session = session_of(self);
+    if (session != NULL && fd_process_active() != session) {
+        Py_CLEAR(session->keep);
+        Py_CLEAR(session->schedule);
+        Py_CLEAR(session->on_change);
+        Py_CLEAR(session->on_ready);
+        Py_CLEAR(session->on_model);
+        Py_CLEAR(session->error);
+        Py_CLEAR(session->marks.in_use);
+        if (session->pipeline != NULL) {
+            Py_CLEAR(session->pipeline->on_pipeline);
+        }
+    }
+    return 0;
+}
+
+static void
+session_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    fd_session *session = session_of(self);
+    if (session != NULL) {
+        fd_session_stop(session);
+        fd_session_finish(session);
+        fd_session_retire(session);
+    }
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *
+session_start(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    fd_error error = {""};
+    fd_status status = fd_session_start(session_of(self), &error);
+    if (status != FD_OK) {
+        return fd_raise(module_of(self), status, &error);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+session_stop(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    fd_session_stop(session_of(self));
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+session_wait_gpu(PyObject *self, PyObject *args)
+{
+    int patience_ms;
+    if (!PyArg_ParseTuple(args, "i:wait_gpu", &patience_ms)) {
+        return NULL;
+    }
+    if (fd_process_active() != session_of(self)
+        && fd_marks_wait(session_of(self), patience_ms) < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+session_finish(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    fd_session_finish(session_of(self));
+    Py_RETURN_NONE;
+}
+
+/* Write a recording in memory to a file; the session has been stopped. */
+static PyObject *
+session_save(PyObject *self, PyObject *args)
+{
+    PyObject *place;
+    PyObject *name;
+    fd_error error = {""};
+    if (!PyArg_ParseTuple(args, "OO&:save", &place, PyUnicode_FSConverter,
+                          &name)) {
+        return NULL;
+    }
+    const fd_folder *folder = fd_folder_in(module_of(self), place);
+    fd_status status = FD_OK;
+    if (folder != NULL) {
+        status = fd_file_save(&session_of(self)->recording->file, folder,
+                              PyBytes_AS_STRING(name), &error);
+    }
+    Py_DECREF(name);
+    return folder == NULL    ? NULL
+           : status != FD_OK ? fd_raise(module_of(self), status, &error)
+                             : Py_NewRef(Py_None);
+}
+
+static PyObject *
+session_step(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    fd_thread *thread = this_thread();
+    if (thread == NULL) {
+        return NULL;
+    }
+    if (fd_process_active() == session_of(self)) {
+        fd_session_step(session_of(self), thread, FD_STEPS_EXPLICIT);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+session_record(PyObject *self, PyObject *args)
+{
+    int record;
+    unsigned long long step;
+    if (!PyArg_ParseTuple(args, "pK:record", &record, &step)) {
+        return NULL;
+    }
+    fd_session_record(session_of(self), record != 0, step);
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+session_set_rank(PyObject *self, PyObject *args)
+{
+    unsigned int rank;
+    unsigned int world;
+    if (!PyArg_ParseTuple(args, "II:set_rank", &rank, &world)) {
+        return NULL;
+    }
+    fd_header *header = fd_file_header(&session_of(self)->recording->file);
+    header->rank = rank;
+    header->world = world;
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+session_note(PyObject *self, PyObject *args)
+{
+    const char *key;
+    const char *json;
+    if (!PyArg_ParseTuple(args, "ss:note", &key, &json)) {
+        return NULL;
+    }
+    fd_recording_note(session_of(self)->recording, key, json);
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+session_attach_records(PyObject *self, PyObject *probe)
+{
+    fd_session *session = session_of(self);
+    fd_thread *thread = this_thread();
+    fd_error error = {""};
+    if (thread == NULL) {
+        return NULL;
+    }
+    fd_status status = fd_records_attach(session, thread, probe, &error);
+    if (status != FD_OK) {
+        return fd_raise(module_of(self), status, &error);
+    }
+    session->ops = FD_OPS_RECORD;
+    if (session->running) {
+        fd_records_listen(session);
+    }
+    return PyUnicode_FromString(fd_record_layout->name);
+}
+
+static PyObject *
+session_attach_operands(PyObject *self, PyObject *args)
+{
+    fd_thread *thread = this_thread();
+    return thread == NULL ? NULL
+                          : fd_session_attach_operands(module_of(self),
+                                                       session_of(self),
+                                                       thread, args);
+}
+
+static PyObject *
+session_sample_gpu(PyObject *self, PyObject *args)
+{
+    int ops;
+    int modules;
+    int functions;
+    int jobs;
+    fd_marks_plan *plan = &session_of(self)->marks;
+    PyObject *globs;
+    PyObject *in_use;
+    if (!PyArg_ParseTuple(args, "I(pppp)O!O:sample_gpu", &plan->every, &ops, &modules, &functions, &jobs,
+                          &PyList_Type, &globs, &in_use)
+        || fd_session_globs(plan, globs) < 0) {
+        return NULL;
+    }
+    plan->ops = ops;
+    plan->modules = modules;
+    plan->functions = functions;
+    plan->jobs = jobs;
+    Py_XSETREF(plan->in_use, Py_NewRef(in_use));
+    plan->wanted = true;
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+session_attach_pipeline(PyObject *self, PyObject *on_pipeline)
+{
+    return fd_pipeline_attach(session_of(self), on_pipeline);
+}
+
+static PyObject *
+session_pipeline(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return fd_pipeline_facts(session_of(self));
+}
+
+static PyObject *
+session_trace(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"timeline", NULL};
+    int timeline = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$p:trace", names,
+                                     &timeline)) {
+        return NULL;
+    }
+    const fd_file *file = &session_of(self)->recording->file;
+    const fd_file *spill = file->spill;
+    fd_trace *trace = NULL;
+    fd_error error = {""};
+    fd_status status = fd_reader_read_memories(
+        &trace, (fd_memory){file->base, file->room},
+        spill != NULL ? (fd_memory){spill->base, spill->room}
+                      : (fd_memory){NULL, 0},
+        timeline != 0, &error);
+    return status == FD_OK ? fd_trace_object(module_of(self), trace)
+                           : fd_raise(module_of(self), status, &error);
+}
+
+static PyObject *
+session_stats(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    const fd_recording *recording = session_of(self)->recording;
+    const fd_header *header = fd_file_header(&recording->file);
+    return Py_BuildValue(
+        "{s:k,s:I,s:I,s:I,s:I,s:I,s:k,s:I}", "bytes",
+        (unsigned long)header->file_bytes, "nodes", recording->nodes.pool.count,
+        "edges", recording->nodes.edges.count, "contexts",
+        (unsigned int)recording->contexts, "modules",
+        recording->modules.pool.count, "threads", recording->threads.count,
+        "steps", (unsigned long)header->steps, "steps_source",
+        header->steps_source);
+}
+
+static PyObject *
+session_get_path(PyObject *self, void *closure)
+{
+    (void)closure;
+    const char *path = session_of(self)->recording->file.path;
+    return path == NULL ? Py_NewRef(Py_None) : PyUnicode_DecodeFSDefault(path);
+}
+
+static PyObject *
+session_get_active(PyObject *self, void *closure)
+{
+    (void)closure;
+    return PyBool_FromLong(fd_process_active() == session_of(self));
+}
+
+static PyObject *
+session_get_module_visits(PyObject *self, void *closure)
+{
+    (void)closure;
+    return PyLong_FromUnsignedLongLong(
+        session_of(self)->instances.finder.visits);
+}
+
+static PyObject *
+session_get_error(PyObject *self, void *closure)
+{
+    (void)closure;
+    PyObject *error = session_of(self)->error;
+    return Py_NewRef(error != NULL ? error : Py_None);
+}
+
+static PyMethodDef methods[] = {
+    {"start", session_start, METH_NOARGS,
+     PyDoc_STR("start($self, /)\n--\n\nBegin to record.")},
+    {"stop", session_stop, METH_NOARGS,
+     PyDoc_STR("stop($self, /)\n--\n\n"
+               "Stop for good; notes can still be added.")},
+    {"wait_gpu", session_wait_gpu, METH_VARARGS,
+     PyDoc_STR("wait_gpu($self, patience_ms, /)\n--\n\n"
+               "After stop(): wait for timed calls on the GPU.")},
+    {"finish", session_finish, METH_NOARGS,
+     PyDoc_STR("finish($self, /)\n--\n\n"
+               "Close the file of a stopped session.")},
+    {"save", session_save, METH_VARARGS,
+     PyDoc_STR("save($self, folder, name, /)\n--\n\n"
+               "Write a recording that is in memory as a file.")},
+    {"step", session_step, METH_NOARGS,
+     PyDoc_STR("step($self, /)\n--\n\nEnd a training step.")},
+    {"record", session_record, METH_VARARGS,
+     PyDoc_STR("record($self, record, step, /)\n--\n\n"
+               "Go on in this step, or pause without any hook.")},
+    {"set_rank", session_set_rank, METH_VARARGS,
+     PyDoc_STR("set_rank($self, rank, world, /)\n--\n\n"
+               "Who this process turned out to be.")},
+    {"note", session_note, METH_VARARGS,
+     PyDoc_STR("note($self, key, json, /)\n--\n\n"
+               "Store a fact about the run; `json` is its value as text.")},
+    {"attach_records", session_attach_records, METH_O,
+     PyDoc_STR("attach_records($self, probe, /)\n--\n\n"
+               "Listen to PyTorch's records; answers the layout found.")},
+    {"attach_operands", session_attach_operands, METH_VARARGS,
+     PyDoc_STR("attach_operands($self, tensor, places, run, on_model, /)\n"
+               "--\n\nRecord what goes into operators and modules and out, "
+               "for execution traces.")},
+    {"sample_gpu", session_sample_gpu, METH_VARARGS,
+     PyDoc_STR("sample_gpu($self, every, kinds, globs, in_use, /)\n"
+               "--\n\nTime calls on the GPU, in some steps.")},
+    {"attach_pipeline", session_attach_pipeline, METH_O,
+     PyDoc_STR("attach_pipeline($self, on_pipeline, /)\n--\n\n"
+               "Make jobs of what pipeline engines do.")},
+    {"pipeline", session_pipeline, METH_NOARGS,
+     PyDoc_STR("pipeline($self, /)\n--\n\n"
+               "What was seen of a pipeline engine, or None.")},
+    {"trace", (PyCFunction)(void (*)(void))session_trace,
+     METH_VARARGS | METH_KEYWORDS,
+     PyDoc_STR("trace($self, /, *, timeline=False)\n--\n\n"
+               "The recording so far, as a Trace.")},
+    {"stats", session_stats, METH_NOARGS,
+     PyDoc_STR("stats($self, /)\n--\n\n"
+               "Sizes of the recording's tables.")},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef properties[] = {
+    {"path", session_get_path, NULL, PyDoc_STR("The file, or None."), NULL},
+    {"active", session_get_active, NULL,
+     PyDoc_STR("Whether this is the session that records."), NULL},
+    {"module_visits", session_get_module_visits, NULL,
+     PyDoc_STR("Modules visited so far in searches for paths."),
+     NULL},
+    {"error", session_get_error, NULL,
+     PyDoc_STR("The first exception of keep, schedule or a handler."), NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_doc,
+     "Session(path=None, *, max_mb=64, timing=True, calls=1, fold=True,\n"
+     "        prefixes=(), rank=0, world=1, keep=None, schedule=None,\n"
+     "        on_change=None, on_ready=None, timeline=None, folder=None)\n--\n\n"
+     "One recording session."},
+    {Py_tp_new, session_new},
+    {Py_tp_traverse, session_traverse},
+    {Py_tp_clear, session_clear},
+    {Py_tp_dealloc, session_dealloc},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, properties},
+    {0, NULL},
+};
+
+static PyType_Spec spec = {
+    .name = "fastdispatch._core.Session",
+    .basicsize = sizeof(session_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC
+             | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = slots,
+};
+
+int
+fd_session_type_init(PyObject *module)
+{
+    fd_module_state *state = fd_module_state_of(module);
+    state->session = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec,
+                                                              NULL);
+    return state->session == NULL ? -1 : PyModule_AddType(module,
+                                                          state->session);
+}

@@ -1,0 +1,142 @@
+/* Trace.diff() and .joined(): two traces, or two ranks, compared. */
+#include "module/trace/trace_type.h"
+
+#include "profile/profile_diff.h"
+#include "profile/diff_joined.h"
+#include "profile/totals.h"
+#include "base/alloc.h"
+#include "module/trace/column_dicts.h"
+
+#define SIDE(name, field)                                                     \
+    {name "_before", FD_COLUMN_DOUBLE,                                        \
+     offsetof(fd_diff_row, side[0].field), NULL},                             \
+    {name "_after", FD_COLUMN_DOUBLE, offsetof(fd_diff_row, side[1].field),   \
+     NULL}
+
+static const fd_column row_columns[] = {
+    {"key", FD_COLUMN_TEXT, offsetof(fd_diff_row, key), NULL},
+    {"kind", FD_COLUMN_U8, offsetof(fd_diff_row, kind), fd_kind_names},
+    {"said", FD_COLUMN_U8, offsetof(fd_diff_row, said), NULL},
+    SIDE("calls", calls),
+    SIDE("self", self),
+    SIDE("total", total),
+    SIDE("backward", backward),
+    SIDE("async", async),
+    SIDE("gpu", gpu),
+    SIDE("spread", spread),
+};
+static const fd_table rows_table = {
+    "rows", row_columns, sizeof row_columns / sizeof *row_columns,
+    sizeof(fd_diff_row), false};
+
+static const fd_column call_columns[] = {
+    {"caller", FD_COLUMN_INDEX, offsetof(fd_diff_call, caller), NULL},
+    {"callee", FD_COLUMN_INDEX, offsetof(fd_diff_call, callee), NULL},
+    {"said", FD_COLUMN_U8, offsetof(fd_diff_call, said), NULL},
+    {"calls_before", FD_COLUMN_DOUBLE, offsetof(fd_diff_call, calls[0]), NULL},
+    {"calls_after", FD_COLUMN_DOUBLE, offsetof(fd_diff_call, calls[1]), NULL},
+};
+static const fd_table calls_table = {
+    "calls", call_columns, sizeof call_columns / sizeof *call_columns,
+    sizeof(fd_diff_call), false};
+
+static PyObject *
+found(const fd_diff *diff)
+{
+    PyObject *rows = fd_columns(&rows_table, diff->rows.list,
+                                diff->rows.count, &diff->keys);
+    PyObject *calls = fd_columns(&calls_table, diff->calls.list,
+                                 diff->calls.count, &diff->keys);
+    if (rows == NULL || calls == NULL) {
+        Py_XDECREF(rows);
+        Py_XDECREF(calls);
+        return NULL;
+    }
+    return Py_BuildValue("{s:N,s:N,s:(KK),s:(dd),s:d}", "rows", rows, "calls",
+                         calls, "steps", (unsigned long long)diff->steps[0],
+                         (unsigned long long)diff->steps[1], "whole",
+                         diff->whole[0], diff->whole[1], "speed",
+                         diff->speed);
+}
+
+PyObject *
+fd_trace_diff(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"",     "rank",       "after_rank", "by",
+                            "threshold", "same_speed", NULL};
+    PyObject *after;
+    const char *by = "node";
+    int same_speed = 0;
+    fd_diff_request request = {
+        .sides = {{.rank = FD_ALL_RANKS}, {.rank = FD_ALL_RANKS}},
+        .threshold = 0.1};
+    fd_diff diff;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|$iisdp:diff", names,
+                                     Py_TYPE(self), &after,
+                                     &request.sides[0].rank,
+                                     &request.sides[1].rank, &by,
+                                     &request.threshold, &same_speed)
+        || !fd_trace_rank_fits(self, request.sides[0].rank)
+        || !fd_trace_rank_fits(after, request.sides[1].rank)
+        || !fd_take_grouping(by, &request.grouping)) {
+        return NULL;
+    }
+    request.same_speed = same_speed != 0;
+    request.sides[0].trace = fd_trace_of(self);
+    request.sides[1].trace = fd_trace_of(after);
+    fd_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = fd_diff_make(&diff, &request);
+    Py_END_ALLOW_THREADS
+    PyObject *made = status == FD_OK ? found(&diff) : PyErr_NoMemory();
+    fd_diff_clear(&diff);
+    return made;
+}
+
+/* Two ranks that are compared, or all of both. */
+static bool
+take_pair(PyObject *before, PyObject *after, PyObject *pair,
+          fd_diff_side sides[2])
+{
+    sides[0].trace = fd_trace_of(before);
+    sides[1].trace = fd_trace_of(after);
+    return PyArg_Parse(pair, "(ii)", &sides[0].rank, &sides[1].rank)
+           && fd_trace_rank_fits(before, sides[0].rank)
+           && fd_trace_rank_fits(after, sides[1].rank);
+}
+
+PyObject *
+fd_trace_joined(PyObject *self, PyObject *args)
+{
+    PyObject *after;
+    PyObject *pairs;
+    if (!PyArg_ParseTuple(args, "O!O!:joined", Py_TYPE(self), &after,
+                          &PyList_Type, &pairs)) {
+        return NULL;
+    }
+    uint32_t count = (uint32_t)PyList_GET_SIZE(pairs);
+    if (count == 0) {
+        PyErr_SetString(PyExc_ValueError, "joined: no ranks");
+        return NULL;
+    }
+    fd_diff_side *sides = fd_calloc(2 * (size_t)count, sizeof *sides);
+    if (sides == NULL) {
+        return PyErr_NoMemory();
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (!take_pair(self, after, PyList_GET_ITEM(pairs, i),
+                       &sides[2 * (size_t)i])) {
+            fd_free(sides);
+            return NULL;
+        }
+    }
+    fd_trace *joined;
+    fd_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = fd_diff_joined(&joined, sides, 2 * count);
+    Py_END_ALLOW_THREADS
+    fd_free(sides);
+    return status == FD_OK
+               ? fd_trace_object(PyType_GetModule(Py_TYPE(self)), joined)
+               : PyErr_NoMemory();
+}

@@ -1,0 +1,165 @@
+/* Trace.strips and .clocks: the timeline as pictures have it. */
+#include "module/errors.h"
+
+#include "profile/timeline_rows.h"
+#include "profile/totals.h"
+#include "trace/trace_columns.h"
+#include "module/trace/column_dicts.h"
+#include "module/trace/trace_type.h"
+#include "events/recorded/recording_inputs.h"
+
+static const fd_column strip_columns[] = {
+    {"thread", FD_COLUMN_U32, offsetof(fd_strip, thread), NULL},
+    {"depth", FD_COLUMN_U32, offsetof(fd_strip, depth), NULL},
+    {"context", FD_COLUMN_INDEX, offsetof(fd_strip, context), NULL},
+    {"job", FD_COLUMN_INDEX, offsetof(fd_strip, job), NULL},
+    {"start", FD_COLUMN_U64, offsetof(fd_strip, start), NULL},
+    {"duration", FD_COLUMN_U64, offsetof(fd_strip, duration), NULL},
+    {"open", FD_COLUMN_BOOL, offsetof(fd_strip, open), NULL},
+    {"async", FD_COLUMN_BOOL, offsetof(fd_strip, async), NULL},
+};
+static const fd_table strips_table = {
+    "strips", strip_columns, sizeof strip_columns / sizeof *strip_columns,
+    sizeof(fd_strip), false};
+
+static const fd_column flow_columns[] = {
+    {"from", FD_COLUMN_U32, offsetof(fd_strip_flow, from), NULL},
+    {"to", FD_COLUMN_U32, offsetof(fd_strip_flow, to), NULL},
+};
+static const fd_table flows_table = {
+    "flows", flow_columns, sizeof flow_columns / sizeof *flow_columns,
+    sizeof(fd_strip_flow), false};
+
+static const fd_column stream_columns[] = {
+    {"context", FD_COLUMN_INDEX, offsetof(fd_trace_gpu_event, context), NULL},
+    {"host", FD_COLUMN_U64, offsetof(fd_trace_gpu_event, host), NULL},
+    {"start", FD_COLUMN_U64, offsetof(fd_trace_gpu_event, start), NULL},
+    {"duration", FD_COLUMN_U64, offsetof(fd_trace_gpu_event, duration), NULL},
+};
+
+/* Columns of uint16_t, which fd_columns does not know. */
+static PyObject *
+narrow_column(const fd_trace_rank *rank, size_t offset)
+{
+    PyObject *list = PyList_New(rank->gpu_events.count);
+    for (uint32_t i = 0; list != NULL && i < rank->gpu_events.count; i++) {
+        uint16_t value;
+        memcpy(&value, (const char *)&rank->gpu_events.list[i] + offset,
+               sizeof value);
+        PyObject *number = PyLong_FromLong(value);
+        if (number == NULL) {
+            Py_CLEAR(list);
+            break;
+        }
+        PyList_SET_ITEM(list, i, number);
+    }
+    return list;
+}
+
+static PyObject *
+streams_of(const fd_trace *trace, const fd_trace_rank *rank)
+{
+    static const fd_table table = {
+        "gpu", stream_columns, sizeof stream_columns / sizeof *stream_columns,
+        sizeof(fd_trace_gpu_event), false};
+    PyObject *made = fd_columns(&table, rank->gpu_events.list,
+                                rank->gpu_events.count, &trace->texts);
+    made = fd_columns_with(made, "thread",
+                           narrow_column(rank, offsetof(fd_trace_gpu_event,
+                                                        thread)));
+    made = fd_columns_with(made, "device",
+                           narrow_column(rank, offsetof(fd_trace_gpu_event,
+                                                        device)));
+    return fd_columns_with(made, "stream",
+                           narrow_column(rank, offsetof(fd_trace_gpu_event,
+                                                        stream)));
+}
+
+static PyObject *
+strips_object(const fd_trace *trace, const fd_trace_rank *rank,
+              const fd_strips *strips)
+{
+    PyObject *made = Py_BuildValue("{s:K,s:K}", "left_out",
+                                   (unsigned long long)strips->left_out,
+                                   "flows_left_out",
+                                   (unsigned long long)strips->flows_left_out);
+    made = fd_columns_with(made, "strips",
+                           fd_columns(&strips_table, strips->list.list,
+                                      strips->list.count, &trace->texts));
+    made = fd_columns_with(made, "flows",
+                           fd_columns(&flows_table, strips->flows.list,
+                                      strips->flows.count, &trace->texts));
+    return fd_columns_with(made, "gpu", streams_of(trace, rank));
+}
+
+PyObject *
+fd_trace_strips(PyObject *self, PyObject *args)
+{
+    int rank;
+    unsigned int most;
+    if (!PyArg_ParseTuple(args, "iI:strips", &rank, &most)
+        || !fd_trace_rank_fits(self, rank)) {
+        return NULL;
+    }
+    if (rank == FD_ALL_RANKS) {
+        PyErr_SetString(PyExc_ValueError, "strips are per rank");
+        return NULL;
+    }
+    const fd_trace *trace = fd_trace_of(self);
+    const fd_trace_rank *wanted = &trace->ranks.list[rank];
+    fd_strips strips;
+    fd_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = fd_strips_make(&strips, wanted, most);
+    Py_END_ALLOW_THREADS
+    PyObject *made = status == FD_OK ? strips_object(trace, wanted, &strips)
+                                     : PyErr_NoMemory();
+    fd_strips_clear(&strips);
+    return made;
+}
+
+static PyObject *
+clocks_object(const fd_export_clock *clocks, uint32_t count)
+{
+    PyObject *list = PyList_New(count);
+    for (uint32_t i = 0; list != NULL && i < count; i++) {
+        const fd_export_clock *clock = &clocks[i];
+        bool known = clock->uncertainty_ns != FD_CLOCK_UNKNOWN;
+        PyObject *uncertainty = known ? PyLong_FromLongLong(
+                                            clock->uncertainty_ns)
+                                      : Py_NewRef(Py_None);
+        PyObject *made = Py_BuildValue(
+            "{s:L,s:L,s:L,s:s,s:N}", "at_ns", (long long)clock->map.at_ns,
+            "offset_ns", (long long)clock->map.offset_ns, "drift_ppt",
+            (long long)clock->map.drift_ppt, "method", clock->method,
+            "uncertainty_ns", uncertainty);
+        if (made == NULL) {
+            Py_CLEAR(list);
+            break;
+        }
+        PyList_SET_ITEM(list, i, made);
+    }
+    return list;
+}
+
+PyObject *
+fd_trace_clocks(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    const fd_trace *trace = fd_trace_of(self);
+    fd_error error = {""};
+    int64_t base;
+    fd_export_clock *clocks = fd_calloc(trace->ranks.count + 1u,
+                                        sizeof *clocks);
+    fd_status status = clocks == NULL
+                           ? FD_ENOMEM
+                           : fd_timeline_align_trace(trace, FD_ALIGN_AUTO,
+                                                     false, clocks, &base,
+                                                     &error);
+    PyObject *made = status == FD_OK
+                         ? clocks_object(clocks, trace->ranks.count)
+                         : fd_raise(PyType_GetModule(Py_TYPE(self)), status,
+                                    &error);
+    fd_free(clocks);
+    return made;
+}

@@ -1,0 +1,254 @@
+/* fastdispatch._core.Trace: recordings in memory, as columns. What its methods
+ * answer is in trace_tables.c, trace_ranks.c, trace_sums.c, trace_export.c. */
+#include "module/trace/trace_type.h"
+
+#include "trace/anonymize.h"
+#include "profile/totals.h"
+#include "trace/dump/dump_writer.h"
+#include "trace/trace_source.h"
+#include "module/errors.h"
+
+typedef struct trace_object {
+    PyObject_HEAD
+    fd_trace *trace; /* owned */
+} trace_object;
+
+fd_trace *
+fd_trace_of(PyObject *self)
+{
+    return ((trace_object *)self)->trace;
+}
+
+bool
+fd_trace_rank_fits(PyObject *self, int rank)
+{
+    const fd_trace *trace = fd_trace_of(self);
+    if (rank >= FD_ALL_RANKS && rank < (int)trace->ranks.count) {
+        return true;
+    }
+    PyErr_Format(PyExc_IndexError, "rank index %d: the trace has %u ranks",
+                 rank, (unsigned)trace->ranks.count);
+    return false;
+}
+
+static PyObject *
+module_of(PyObject *self)
+{
+    return PyType_GetModule(Py_TYPE(self));
+}
+
+/* File system paths as bytes objects, for as long as they are needed. */
+static PyObject *
+encoded_paths(PyObject *paths)
+{
+    PyObject *fast = PySequence_Fast(paths, "paths must be a sequence");
+    PyObject *list = fast == NULL ? NULL
+                                  : PyList_New(PySequence_Fast_GET_SIZE(fast));
+    for (Py_ssize_t i = 0; list != NULL && i < PyList_GET_SIZE(list); i++) {
+        PyObject *bytes = NULL;
+        if (!PyUnicode_FSConverter(PySequence_Fast_GET_ITEM(fast, i),
+                                   &bytes)) {
+            Py_CLEAR(list);
+            break;
+        }
+        PyList_SET_ITEM(list, i, bytes);
+    }
+    Py_XDECREF(fast);
+    return list;
+}
+
+static fd_status
+open_paths(PyObject *list, bool timeline, fd_trace **trace, fd_error *error)
+{
+    Py_ssize_t count = PyList_GET_SIZE(list);
+    const char **paths = fd_malloc((size_t)count * sizeof *paths);
+    if (paths == NULL) {
+        return FD_ENOMEM;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        paths[i] = PyBytes_AS_STRING(PyList_GET_ITEM(list, i));
+    }
+    fd_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = fd_source_open_all(trace, paths, (size_t)count, timeline, error);
+    Py_END_ALLOW_THREADS
+    fd_free(paths);
+    return status;
+}
+
+static PyObject *
+trace_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"paths", "timeline", NULL};
+    PyObject *paths;
+    int timeline = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$p:Trace", names,
+                                     &paths, &timeline)) {
+        return NULL;
+    }
+    PyObject *list = encoded_paths(paths);
+    if (list == NULL) {
+        return NULL;
+    }
+    fd_trace *trace = NULL;
+    fd_error error = {""};
+    fd_status status = open_paths(list, timeline != 0, &trace, &error);
+    Py_DECREF(list);
+    if (status != FD_OK) {
+        return fd_raise(PyType_GetModule(type), status, &error);
+    }
+    return fd_trace_object(PyType_GetModule(type), trace);
+}
+
+PyObject *
+fd_trace_object(PyObject *module, fd_trace *trace)
+{
+    PyTypeObject *type = fd_module_state_of(module)->trace;
+    trace_object *self = (trace_object *)type->tp_alloc(type, 0);
+    if (self == NULL) {
+        fd_trace_free(trace);
+        return NULL;
+    }
+    self->trace = trace;
+    return (PyObject *)self;
+}
+
+static void
+trace_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    fd_trace_free(fd_trace_of(self));
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *
+trace_dump(PyObject *self, PyObject *path)
+{
+    PyObject *bytes = NULL;
+    if (!PyUnicode_FSConverter(path, &bytes)) {
+        return NULL;
+    }
+    fd_buffer text = {.bytes = NULL};
+    fd_error error = {""};
+    fd_status status;
+    Py_BEGIN_ALLOW_THREADS
+    fd_dump(fd_trace_of(self), &text);
+    status = fd_buffer_save(&text, PyBytes_AS_STRING(bytes), &error);
+    Py_END_ALLOW_THREADS
+    fd_buffer_clear(&text);
+    Py_DECREF(bytes);
+    if (status != FD_OK) {
+        return fd_raise(module_of(self), status, &error);
+    }
+    Py_RETURN_NONE;
+}
+
+typedef fd_status change(fd_trace *, const char *, size_t);
+
+static PyObject *
+trace_change(PyObject *self, PyObject *argument, change *apply)
+{
+    Py_ssize_t size;
+    const char *text = PyUnicode_AsUTF8AndSize(argument, &size);
+    if (text == NULL) {
+        return NULL;
+    }
+    if (apply(fd_trace_of(self), text, (size_t)size) != FD_OK) {
+        return PyErr_NoMemory();
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+trace_anonymize(PyObject *self, PyObject *salt)
+{
+    return trace_change(self, salt, fd_trace_anonymize);
+}
+
+static PyObject *
+trace_strip_prefix(PyObject *self, PyObject *prefix)
+{
+    return trace_change(self, prefix, fd_trace_strip_prefix);
+}
+
+static PyMethodDef methods[] = {
+    {"anonymize", trace_anonymize, METH_O,
+     PyDoc_STR("anonymize($self, salt, /)\n--\n\n"
+               "Hide the names of the user's code.")},
+    {"strip_prefix", trace_strip_prefix, METH_O,
+     PyDoc_STR("strip_prefix($self, prefix, /)\n--\n\n"
+               "Cut a prefix off files.")},
+    {"dump", trace_dump, METH_O,
+     PyDoc_STR("dump($self, path, /)\n--\n\nWrite as JSON.")},
+    {"nodes", fd_trace_nodes, METH_NOARGS,
+     PyDoc_STR("nodes($self, /)\n--\n\nColumns, a row a node.")},
+    {"modules", fd_trace_modules, METH_NOARGS,
+     PyDoc_STR("modules($self, /)\n--\n\nColumns, a row a module instance.")},
+    {"contexts", fd_trace_contexts, METH_VARARGS,
+     PyDoc_STR("contexts($self, rank=-1, steady=False, /)\n--\n\n"
+               "Columns, a row a path of calls; -1 sums over ranks.")},
+    {"ranks", fd_trace_ranks, METH_NOARGS,
+     PyDoc_STR("ranks($self, /)\n--\n\nOne dict a rank.")},
+    {"figures", fd_trace_figures, METH_VARARGS,
+     PyDoc_STR("figures($self, rank, /)\n--\n\nColumns of one rank.")},
+    {"table", fd_trace_table, METH_VARARGS,
+     PyDoc_STR("table($self, by='function', rank=-1, /)\n--\n\n"
+               "Columns, a row a group.")},
+    {"edges", fd_trace_edges, METH_VARARGS,
+     PyDoc_STR("edges($self, by='function', rank=-1, /)\n--\n\n"
+               "Columns; caller and callee are rows of table(by).")},
+    {"coverage", fd_trace_coverage, METH_VARARGS,
+     PyDoc_STR("coverage($self, rank=-1, /)\n--\n\n"
+               "Backward time and how much of it has an origin.")},
+    {"diff", (PyCFunction)(void (*)(void))fd_trace_diff,
+     METH_VARARGS | METH_KEYWORDS,
+     PyDoc_STR("diff($self, after, /, *, rank=-1, after_rank=-1, by='node',\n"
+               "     threshold=0.1, same_speed=False)\n--\n\n"
+               "What changed, a row a group and a row a pair of them.")},
+    {"joined", fd_trace_joined, METH_VARARGS,
+     PyDoc_STR("joined($self, after, pairs, /)\n--\n\n"
+               "Two traces as one, two ranks a pair of ranks.")},
+    {"jobs", fd_trace_jobs, METH_VARARGS,
+     PyDoc_STR("jobs($self, rank, /)\n--\n\n"
+               "Columns, a row a job of one rank.")},
+    {"strips", fd_trace_strips, METH_VARARGS,
+     PyDoc_STR("strips($self, rank, most, /)\n--\n\n"
+               "The timeline of one rank, its longest calls.")},
+    {"clocks", fd_trace_clocks, METH_NOARGS,
+     PyDoc_STR("clocks($self, /)\n--\n\n"
+               "How the clocks of ranks are made one.")},
+    {"export", (PyCFunction)(void (*)(void))fd_trace_export,
+     METH_VARARGS | METH_KEYWORDS,
+     PyDoc_STR("export($self, format, *, rank=-1, style='default',\n"
+               "       weight='time', ops='none', hide=(), contract=(),\n"
+               "       min_percent=-1.0, all=False, durations='jobs',\n"
+               "       flows=True, align='auto', strict=False)\n--\n\n"
+               "The file of another program, as bytes.")},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_doc, "Trace(paths, *, timeline=False)\n--\n\n"
+                "Recordings, dumps and directories, merged."},
+    {Py_tp_new, trace_new},
+    {Py_tp_dealloc, trace_dealloc},
+    {Py_tp_methods, methods},
+    {0, NULL},
+};
+
+static PyType_Spec spec = {
+    .name = "fastdispatch._core.Trace",
+    .basicsize = sizeof(trace_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = slots,
+};
+
+int
+fd_trace_type_init(PyObject *module)
+{
+    fd_module_state *state = fd_module_state_of(module);
+    state->trace = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec,
+                                                            NULL);
+    return state->trace == NULL ? -1 : PyModule_AddType(module, state->trace);
+}
