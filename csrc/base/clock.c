@@ -24,12 +24,13 @@ kernel_trusts_tsc(void)
 #if defined(__x86_64__)
     char name[16] = "";
     FILE *file = fopen("/sys/devices/system/clocksource/clocksource0/"
-                       "current_clocksource", "re");
+                       "current_clocksource",
+                       "re");
     if (file == NULL) {
         return false;
     }
-    bool trusted = fgets(name, sizeof name, file) != NULL
-                   && strcmp(name, "tsc\n") == 0;
+    bool trusted =
+        fgets(name, sizeof name, file) != NULL && strcmp(name, "tsc\n") == 0;
     fclose(file);
     return trusted;
 #else
@@ -75,7 +76,7 @@ fd_clock_rate(const fd_anchor *from, const fd_anchor *to, double otherwise)
         return otherwise;
     }
     return (double)(to->ticks - from->ticks) * 1e9
-           / (double)(to->monotonic_ns - from->monotonic_ns);
+         / (double)(to->monotonic_ns - from->monotonic_ns);
 }
 
 double

@@ -36,8 +36,8 @@ mode_in(const struct stat *folder, bool is_private, mode_t all)
 {
     mode_t owner = all & 0700;
     return is_private && (folder->st_mode & S_ISVTX) != 0
-               ? owner
-               : owner | (folder->st_mode & all & 077);
+             ? owner
+             : owner | (folder->st_mode & all & 077);
 }
 
 /* The last directory of a path; those above it exist. */
@@ -72,8 +72,8 @@ make_all(const char *path)
         }
         memcpy(part, path, i);
         part[i] = '\0';
-        if (part[i - 1] != '/' && access(part, F_OK) != 0 && make_one(part) != 0
-            && errno != EEXIST) {
+        if (part[i - 1] != '/' && access(part, F_OK) != 0
+            && make_one(part) != 0 && errno != EEXIST) {
             return false;
         }
     }
@@ -85,7 +85,7 @@ fd_is_file(int fd, dev_t device, ino_t inode)
 {
     struct stat info;
     return fd >= 0 && fstat(fd, &info) == 0 && info.st_dev == device
-           && info.st_ino == inode;
+        && info.st_ino == inode;
 }
 
 static int
@@ -127,8 +127,7 @@ fd_folder_check(fd_folder *folder)
 }
 
 fd_status
-fd_folder_open(fd_folder *folder, const char *path, bool make,
-               fd_error *error)
+fd_folder_open(fd_folder *folder, const char *path, bool make, fd_error *error)
 {
     *folder = (fd_folder){.fd = -1};
     int fd = open_directory(path);
@@ -146,9 +145,9 @@ fd_folder_of(fd_folder *folder, const char *path, const char **name,
 {
     char part[PATH_MAX];
     const char *slash = strrchr(path, '/');
-    size_t size = slash == NULL   ? 0
-                  : slash == path ? 1
-                                  : (size_t)(slash - path);
+    size_t size = slash == NULL ? 0
+                : slash == path ? 1
+                                : (size_t)(slash - path);
     *folder = (fd_folder){.fd = -1};
     *name = slash != NULL ? slash + 1 : path;
     int fd = -1;
@@ -168,9 +167,9 @@ fd_folder_copy(fd_folder *folder, const fd_folder *from, fd_error *error)
 {
     *folder = (fd_folder){.fd = -1};
     int fd = fcntl(from->fd, F_DUPFD_CLOEXEC, 0);
-    return fd >= 0 ? hold(folder, fd, from->path, error)
-                   : fd_fail(error, FD_EIO, "%s: %s", from->path,
-                             strerror(errno));
+    return fd >= 0
+             ? hold(folder, fd, from->path, error)
+             : fd_fail(error, FD_EIO, "%s: %s", from->path, strerror(errno));
 }
 
 void
@@ -188,7 +187,7 @@ fd_folder_is_name(const char *name)
 {
     size_t size = strlen(name);
     return size > 0 && size <= NAME_MAX && strchr(name, '/') == NULL
-           && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+        && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 }
 
 fd_status
@@ -211,8 +210,7 @@ fd_folder_look(const fd_folder *folder, const char *name, struct stat *info,
     }
     if (fstatat(folder->fd, name, info, AT_SYMLINK_NOFOLLOW) != 0
         && errno != ENOENT) {
-        return fd_folder_fail(folder, name, FD_EIO, error,
-                              strerror(errno));
+        return fd_folder_fail(folder, name, FD_EIO, error, strerror(errno));
     }
     return FD_OK;
 }
@@ -257,15 +255,16 @@ fd_folder_create(const fd_folder *folder, const char *name, bool is_private,
 {
     struct stat info;
     *fd = fstat(folder->fd, &info) != 0
-              ? -1
-              : openat(folder->fd, name,
-                       O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                       mode_in(&info, is_private, 0666));
+            ? -1
+            : openat(folder->fd, name,
+                     O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                     mode_in(&info, is_private, 0666));
     if (*fd >= 0) {
         return FD_OK;
     }
-    return fd_folder_fail(folder, name, errno == EEXIST ? FD_ECONFLICT : FD_EIO, error,
-                              strerror(errno));
+    return fd_folder_fail(folder, name,
+                          errno == EEXIST ? FD_ECONFLICT : FD_EIO, error,
+                          strerror(errno));
 }
 
 /* On file systems that cannot rename without replacing, a second link, which
@@ -305,9 +304,9 @@ fd_folder_rename(const fd_folder *folder, const char *name,
         return FD_OK;
     }
     int reason = errno;
-    fd_status status = fd_folder_fail(to, target,
-                                      reason == EEXIST ? FD_ECONFLICT : FD_EIO,
-                                      error, strerror(reason));
+    fd_status status =
+        fd_folder_fail(to, target, reason == EEXIST ? FD_ECONFLICT : FD_EIO,
+                       error, strerror(reason));
     errno = reason;
     return status;
 }
@@ -351,8 +350,8 @@ fd_read_at(int fd, void *to, size_t size, size_t offset)
 {
     size_t done = 0;
     while (done < size) {
-        ssize_t got = pread(fd, (char *)to + done, size - done,
-                            (off_t)(offset + done));
+        ssize_t got =
+            pread(fd, (char *)to + done, size - done, (off_t)(offset + done));
         if (got < 0 && errno == EINTR) {
             continue;
         }

@@ -45,9 +45,9 @@ check_target(const fd_new_file *file, fd_error *error)
         || S_ISREG(info.st_mode)) {
         return FD_OK;
     }
-    return cannot(file, S_ISDIR(info.st_mode) ? strerror(EISDIR)
-                                              : "not a regular file",
-                  error);
+    return cannot(
+        file, S_ISDIR(info.st_mode) ? strerror(EISDIR) : "not a regular file",
+        error);
 }
 
 static fd_status
@@ -74,8 +74,8 @@ fd_new_file_open(fd_new_file *file, const char *path, fd_error *error)
 {
     const char *name;
     *file = (fd_new_file){.path = path, .fd = -1};
-    fd_status status = fd_folder_of(&file->folder, path, &name, "write",
-                                    error);
+    fd_status status =
+        fd_folder_of(&file->folder, path, &name, "write", error);
     if (status == FD_OK) {
         status = begin(file, name, false, error);
     }
@@ -122,13 +122,13 @@ fd_status
 fd_new_file_keep(fd_new_file *file, fd_error *error)
 {
     int closed = close(file->fd);
-    fd_status status = closed == 0
-                               && fd_folder_rename(
-                                      &file->folder, file->temporary,
-                                      &file->folder, file->name, true, NULL)
-                                      == FD_OK
-                           ? FD_OK
-                           : refused(file, error);
+    fd_status status =
+        closed == 0
+                && fd_folder_rename(&file->folder, file->temporary,
+                                    &file->folder, file->name, true, NULL)
+                       == FD_OK
+            ? FD_OK
+            : refused(file, error);
     if (status != FD_OK) {
         fd_folder_remove(&file->folder, file->temporary);
     }

@@ -26,9 +26,8 @@ void
 fd_sections_init(void)
 {
 #if !defined(__SANITIZE_THREAD__)
-    fd_sections_asymmetric
-        = barrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED)
-          && barrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+    fd_sections_asymmetric = barrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED)
+                          && barrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
 #endif
 }
 

@@ -62,16 +62,16 @@ void fd_call_on(char *top, void (*function)(void *), void *argument);
 fd_segment *
 fd_segment_make(size_t stack_bytes)
 {
-    size_t bytes = stack_bytes < SMALLEST  ? SMALLEST
-                   : stack_bytes > LARGEST ? LARGEST
-                                           : stack_bytes / GUARD * GUARD;
+    size_t bytes = stack_bytes < SMALLEST ? SMALLEST
+                 : stack_bytes > LARGEST  ? LARGEST
+                                          : stack_bytes / GUARD * GUARD;
     fd_segment *segment = fd_calloc(1, sizeof *segment);
     if (segment == NULL) {
         return NULL;
     }
-    void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK,
-                      -1, 0);
+    void *base =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (base == MAP_FAILED) {
         fd_free(segment);
         return NULL;

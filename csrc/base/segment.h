@@ -25,9 +25,9 @@
 #endif
 
 typedef struct fd_segment {
-    char *base;      /* of the mapping; the lowest page is no memory */
+    char *base; /* of the mapping; the lowest page is no memory */
     size_t bytes;
-    const char *low; /* below this address: use the next segment */
+    const char *low;         /* below this address: use the next segment */
     struct fd_segment *next; /* owned; deeper, kept for the next time */
 } fd_segment;
 

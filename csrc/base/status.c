@@ -6,14 +6,22 @@ const char *
 fd_status_name(fd_status status)
 {
     switch (status) {
-    case FD_OK: return "ok";
-    case FD_ENOMEM: return "out of memory";
-    case FD_EFULL: return "no room left in the recording";
-    case FD_EIO: return "input or output failed";
-    case FD_EFORMAT: return "damaged or foreign file";
-    case FD_EVERSION: return "written by a newer version";
-    case FD_EINVAL: return "invalid request";
-    case FD_ECONFLICT: return "inputs do not belong together";
+    case FD_OK:
+        return "ok";
+    case FD_ENOMEM:
+        return "out of memory";
+    case FD_EFULL:
+        return "no room left in the recording";
+    case FD_EIO:
+        return "input or output failed";
+    case FD_EFORMAT:
+        return "damaged or foreign file";
+    case FD_EVERSION:
+        return "written by a newer version";
+    case FD_EINVAL:
+        return "invalid request";
+    case FD_ECONFLICT:
+        return "inputs do not belong together";
     }
     return "unknown status";
 }

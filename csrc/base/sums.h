@@ -9,8 +9,8 @@ static inline int64_t
 fd_bounded(int64_t value)
 {
     return value == INT64_MIN ? INT64_MIN + 1
-           : value == INT64_MAX ? INT64_MAX - 1
-                                : value;
+         : value == INT64_MAX ? INT64_MAX - 1
+                              : value;
 }
 
 static inline int64_t
@@ -18,8 +18,8 @@ fd_plus(int64_t a, int64_t b)
 {
     int64_t sum;
     return __builtin_add_overflow(a, b, &sum)
-               ? (b < 0 ? INT64_MIN + 1 : INT64_MAX - 1)
-               : fd_bounded(sum);
+             ? (b < 0 ? INT64_MIN + 1 : INT64_MAX - 1)
+             : fd_bounded(sum);
 }
 
 static inline int64_t
@@ -27,18 +27,18 @@ fd_minus(int64_t a, int64_t b)
 {
     int64_t difference;
     return __builtin_sub_overflow(a, b, &difference)
-               ? (b > 0 ? INT64_MIN + 1 : INT64_MAX - 1)
-               : fd_bounded(difference);
+             ? (b > 0 ? INT64_MIN + 1 : INT64_MAX - 1)
+             : fd_bounded(difference);
 }
 
 /* Towards zero; what is no number is 0. */
 static inline int64_t
 fd_whole(double value)
 {
-    return value >= 9.2e18    ? INT64_MAX - 1
-           : value <= -9.2e18 ? INT64_MIN + 1
-           : value == value   ? (int64_t)value
-                              : 0;
+    return value >= 9.2e18  ? INT64_MAX - 1
+         : value <= -9.2e18 ? INT64_MIN + 1
+         : value == value   ? (int64_t)value
+                            : 0;
 }
 
 #endif

@@ -29,8 +29,8 @@ fd_utf8_length(const char *text, size_t size)
         || !continues(p + 1, length - 1)) {
         return 0;
     }
-    bool overlong = (p[0] == 0xE0 && p[1] < 0xA0)
-                    || (p[0] == 0xF0 && p[1] < 0x90);
+    bool overlong =
+        (p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xF0 && p[1] < 0x90);
     bool surrogate = p[0] == 0xED && p[1] >= 0xA0;
     bool too_large = p[0] == 0xF4 && p[1] >= 0x90;
     return overlong || surrogate || too_large ? 0 : length;

@@ -38,10 +38,10 @@ static bool
 is_in_use(fd_session *session, fd_thread *thread)
 {
     const fd_marks_plan *plan = &session->marks;
-    PyObject *answer = plan->in_use == NULL
-                           ? NULL
-                           : fd_session_call(session, thread, plan->in_use,
-                                             NULL);
+    PyObject *answer =
+        plan->in_use == NULL
+            ? NULL
+            : fd_session_call(session, thread, plan->in_use, NULL);
     bool yes = answer == Py_True;
     Py_XDECREF(answer);
     return yes;
@@ -69,8 +69,8 @@ turn(fd_session *session, fd_thread *thread, uint64_t step)
     const fd_gpu *before = plan->gpu;
     plan->last = step;
     plan->sampled += plan->sampling; /* the step that ends */
-    bool sampled = step % plan->every == 1 % plan->every
-                   && find(session, thread);
+    bool sampled =
+        step % plan->every == 1 % plan->every && find(session, thread);
     bool changed = sampled != plan->sampling || before != plan->gpu;
     plan->windows += sampled && !plan->sampling;
     plan->sampling = sampled;
@@ -120,7 +120,7 @@ fd_marks_wait(fd_session *session, int patience_ms)
     bool waits = gpu != NULL;
     for (int left = patience_ms; waits && left > 0; left -= SLICE_MS) {
         Py_BEGIN_ALLOW_THREADS
-        waits = fd_gpu_wait(gpu, left < SLICE_MS ? left : SLICE_MS);
+            waits = fd_gpu_wait(gpu, left < SLICE_MS ? left : SLICE_MS);
         Py_END_ALLOW_THREADS
         if (PyErr_CheckSignals() < 0) {
             return -1;
@@ -206,8 +206,9 @@ matches(const fd_session *session, uint32_t node)
     bool found = false;
     fd_node_key(file, fd_file_record(file, node), &key);
     fd_buffer_bytes(&key, "", 1);
-    for (uint32_t i = 0; key.status == FD_OK && !found
-                         && i < session->marks.globs.count; i++) {
+    for (uint32_t i = 0;
+         key.status == FD_OK && !found && i < session->marks.globs.count;
+         i++) {
         found = fd_glob_matches(session->marks.globs.list[i], key.bytes);
     }
     fd_buffer_clear(&key);
@@ -235,8 +236,8 @@ is_wanted(const fd_session *session, fd_marks *marks, const fd_tree *tree,
     const fd_marks_plan *plan = &session->marks;
     const fd_context *context = fd_tree_context(tree, entry->context);
     uint32_t node = (entry->flags & FD_ENTRY_PENDING) != 0
-                        ? entry->flags >> FD_ENTRY_NODE_SHIFT
-                        : context->node;
+                      ? entry->flags >> FD_ENTRY_NODE_SHIFT
+                      : context->node;
     const fd_node *record = fd_file_record(&session->recording->file, node);
     if ((entry->flags & (FD_ENTRY_CONTRACTED | FD_ENTRY_ENGINE)) != 0
         || (context->flags & FD_CONTEXT_ABSORBS) != 0) {
@@ -261,9 +262,8 @@ around(const fd_marks *marks, const fd_gpu_device *device,
        uint32_t list[MOST_AROUND])
 {
     uint32_t count = 0;
-    uint32_t from = marks->open.count > MOST_AROUND
-                        ? marks->open.count - MOST_AROUND
-                        : 0;
+    uint32_t from =
+        marks->open.count > MOST_AROUND ? marks->open.count - MOST_AROUND : 0;
     for (uint32_t i = from; i < marks->open.count; i++) {
         if (marks->open.list[i].device == device) {
             list[count++] = marks->open.list[i].slot;
@@ -295,8 +295,8 @@ begin(const fd_thread *thread, fd_marks *marks, const fd_entry *entry,
     call.depth = around(marks, device, open);
     uint32_t slot = fd_gpu_device_begin(device, &call);
     if (slot != 0) {
-        marks->open.list[marks->open.count++] = (fd_open_mark){
-            entry->owner, entry->start, device, slot};
+        marks->open.list[marks->open.count++] =
+            (fd_open_mark){entry->owner, entry->start, device, slot};
     }
     return true;
 }
@@ -326,8 +326,8 @@ fd_marks_look(fd_thread *thread)
 {
     const fd_marks_plan *plan = &thread->session->marks;
     fd_marks *marks = plan->stream.function != NULL ? marks_of(thread) : NULL;
-    const fd_gpu_device *device = marks != NULL ? fd_gpu_current(plan->gpu)
-                                                : NULL;
+    const fd_gpu_device *device =
+        marks != NULL ? fd_gpu_current(plan->gpu) : NULL;
     void *handle;
     if (device != NULL) {
         fd_current_stream_get(&plan->stream, device->number, &marks->stream,

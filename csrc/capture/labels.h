@@ -32,11 +32,11 @@ typedef struct fd_marks_plan {
     fd_gpu *gpu;      /* owned; NULL until CUDA is in use */
     fd_current_stream stream;
     _Atomic bool sampling; /* this step */
-    uint64_t first;   /* step that the window began with */
-    uint64_t last;    /* step that was decided on last */
-    uint64_t sampled; /* steps */
-    uint32_t windows; /* times that sampling began */
-    bool closed;      /* fd_marks_close was called */
+    uint64_t first;        /* step that the window began with */
+    uint64_t last;         /* step that was decided on last */
+    uint64_t sampled;      /* steps */
+    uint32_t windows;      /* times that sampling began */
+    bool closed;           /* fd_marks_close was called */
 } fd_marks_plan;
 
 typedef struct fd_open_mark {
@@ -50,7 +50,7 @@ typedef struct fd_open_mark {
 typedef struct fd_marks {
     uint32_t serial; /* of the session they belong to */
     FD_VECTOR(fd_open_mark) open;
-    fd_map chosen;   /* node -> 1 no, 2 yes, by globs */
+    fd_map chosen; /* node -> 1 no, 2 yes, by globs */
     fd_stream_memory stream;
 } fd_marks;
 
@@ -63,8 +63,8 @@ static inline bool
 fd_marks_frames(const fd_marks_plan *plan)
 {
     return plan->sampling
-           && (plan->functions || plan->modules || plan->globs.count > 0
-               || plan->stream.function != NULL);
+        && (plan->functions || plan->modules || plan->globs.count > 0
+            || plan->stream.function != NULL);
 }
 
 /* A Python call begins or ends: see current_stream.h. */

@@ -19,9 +19,9 @@ typedef struct fd_paths {
 } fd_paths;
 
 typedef struct fd_place {
-    uint16_t strip;   /* bytes of the path before the part that is the same
+    uint16_t strip; /* bytes of the path before the part that is the same
                          on every machine */
-    uint8_t from;     /* FD_FROM_* */
+    uint8_t from;   /* FD_FROM_* */
     char package[64];
 } fd_place;
 

@@ -62,7 +62,7 @@ fd_native_prepare(fd_thread *thread)
     fd_session *session = fd_process_active();
     int error = errno;
     bool ready = session != NULL && session->running && !thread->busy
-                 && prepare(thread, session, generation);
+              && prepare(thread, session, generation);
     errno = error;
     if (!ready) {
         fd_section_leave(&thread->section);

@@ -151,8 +151,9 @@ fd_source_object(const fd_source *source, const fd_frame *frame)
         return NULL;
     }
     PyObject *value = Py_XNewRef(fd_unboxed(frame->localsplus[source->slot]));
-    for (int i = 0; i < FD_SOURCE_DEPTH && value != NULL
-                    && source->path[i] != NULL; i++) {
+    for (int i = 0;
+         i < FD_SOURCE_DEPTH && value != NULL && source->path[i] != NULL;
+         i++) {
         PyObject *next = fd_source_attribute(value, source->path[i]);
         Py_DECREF(value);
         value = next;
@@ -202,14 +203,13 @@ fd_source_holds(const fd_source *source, const fd_frame *frame, bool otherwise)
     }
     PyObject *value = fd_source_object(source, frame);
     int64_t number = value == NULL    ? -1
-                     : value == Py_None ? 0
-                                        : number_of(value);
+                   : value == Py_None ? 0
+                                      : number_of(value);
     bool plain = value != NULL
-                 && (value == Py_None || PyLong_CheckExact(value)
-                     || PyBool_Check(value));
+              && (value == Py_None || PyLong_CheckExact(value)
+                  || PyBool_Check(value));
     /* What is neither number nor None is an object: there, thus true. */
     bool known = value != NULL;
     Py_XDECREF(value);
     return known ? (plain ? number != 0 : true) != source->negated : otherwise;
 }
-

@@ -18,11 +18,12 @@ typedef struct fd_process_state {
     struct fd_session *retired; /* owned, linked; see fd_session_retire */
     struct fd_session *forking; /* its lock is held across fork */
     /* Of guards (see guard.h), under the GIL. */
-    uint32_t pins;  /* not left yet, on all threads */
-    uint32_t held;  /* of those, the ones that keep the collector from starting */
-    int collecting; /* what it was before */
-    uint32_t sessions;          /* serials given out */
-    uint64_t dispatched;        /* calls that dispatch modes recorded */
+    uint32_t pins; /* not left yet, on all threads */
+    uint32_t
+        held; /* of those, the ones that keep the collector from starting */
+    int collecting;      /* what it was before */
+    uint32_t sessions;   /* serials given out */
+    uint64_t dispatched; /* calls that dispatch modes recorded */
 
     char *own_folder; /* owned; of our Python files, which are no nodes */
     fd_classes classes;

@@ -1,11 +1,11 @@
 #include "capture/records.h"
 
-#include "capture/operators/backward.h"
-#include "capture/operators/tensor_layout.h"
 #include "capture/native_thread.h"
+#include "capture/operators/backward.h"
 #include "capture/operators/node_calls.h"
 #include "capture/operators/operator_calls.h"
 #include "capture/operators/ranges.h"
+#include "capture/operators/tensor_layout.h"
 #include "capture/python_texts.h"
 
 /* Of the callbacks that PyTorch holds; 0: not listening. */
@@ -24,7 +24,8 @@ start_operator(fd_thread *thread, const void *record, bool timed)
     fd_thread_tick(thread, timed);
     fd_tree *tree = thread->tree;
     fd_node_push(tree, fd_node_enter(tree, node, 0), record, FD_ENTRY_OP);
-    int64_t number = (int64_t)fd_record_word(record, fd_record_layout->sequence);
+    int64_t number =
+        (int64_t)fd_record_word(record, fd_record_layout->sequence);
     if (number >= 0) {
         fd_node_number(thread, (uint64_t)number,
                        fd_record_word(record, FD_RECORD_THREAD));
@@ -304,10 +305,12 @@ fd_records_listen(const fd_session *session)
         return;
     }
     fd_record_callback callback = {
-        .start = marked  ? marked_start
-                 : timed ? timed_start
-                         : counted_start,
-        .end = marked ? marked_end : timed ? timed_end : counted_end,
+        .start = marked ? marked_start
+               : timed  ? timed_start
+                        : counted_start,
+        .end = marked ? marked_end
+             : timed  ? timed_end
+                      : counted_end,
         .sampling_probability = 1.0,
         .needs_ids = session->recording->timeline.numbers,
     };

@@ -1,11 +1,11 @@
 #include "capture/session.h"
 
 #include "base/alloc.h"
-#include "capture/frames/python_calls.h"
 #include "capture/frames/constructors.h"
 #include "capture/frames/frame_hook.h"
-#include "capture/guard.h"
 #include "capture/frames/monitor.h"
+#include "capture/frames/python_calls.h"
+#include "capture/guard.h"
 #include "capture/records.h"
 
 #include <errno.h>
@@ -82,16 +82,16 @@ fd_session_open(fd_session **session, const fd_folder *folder,
         return fd_fail(error, FD_ENOMEM, "out of memory");
     }
     fd_limits limits = fd_limits_of(max_mb);
-    fd_status status
-        = folder != NULL ? fd_recording_open_in(&made->recording, folder, path,
-                                                &limits, error)
-                         : fd_recording_open(&made->recording, path, &limits,
-                                             error);
+    fd_status status =
+        folder != NULL
+            ? fd_recording_open_in(&made->recording, folder, path, &limits,
+                                   error)
+            : fd_recording_open(&made->recording, path, &limits, error);
     if (status == FD_OK && path != NULL) {
         made->hold = hold_beside(made->recording->file.path);
         status = made->hold == NULL
-                     ? fd_fail(error, FD_ENOMEM, "out of memory")
-                     : FD_OK;
+                   ? fd_fail(error, FD_ENOMEM, "out of memory")
+                   : FD_OK;
     }
     if (status != FD_OK) {
         free_session(made);
@@ -151,8 +151,8 @@ fd_session_call(fd_session *session, fd_thread *thread, PyObject *function,
     fd_guard guard = fd_guard_enter_open(thread);
     PyObject *called = Py_NewRef(function); /* the session may let go of it */
     PyObject *answer = argument == NULL
-                           ? PyObject_CallNoArgs(called)
-                           : PyObject_CallOneArg(called, argument);
+                         ? PyObject_CallNoArgs(called)
+                         : PyObject_CallOneArg(called, argument);
     if (answer == NULL) {
         keep_error(session);
     }
@@ -175,8 +175,7 @@ action(fd_session *session, fd_thread *thread)
     PyObject *step = PyLong_FromUnsignedLongLong(session->step);
     PyObject *answer = step == NULL ? NULL
                                     : fd_session_call(session, thread,
-                                                      session->schedule,
-                                                      step);
+                                                      session->schedule, step);
     fd_guard guard = fd_guard_enter_open(thread);
     PyObject *number = answer == NULL ? NULL : PyNumber_Index(answer);
     if (number == NULL && answer != NULL) {
@@ -201,11 +200,11 @@ next_generation(void)
 static void
 install(const fd_session *session, bool watching)
 {
-    fd_hook hook = watching                           ? FD_HOOK_WATCHING
-                   : fd_marks_frames(&session->marks) ? FD_HOOK_MARKED
-                   : session->recording->timeline.on  ? FD_HOOK_TIMELINE
-                   : session->timed                   ? FD_HOOK_TIMED
-                                                      : FD_HOOK_COUNTED;
+    fd_hook hook = watching                         ? FD_HOOK_WATCHING
+                 : fd_marks_frames(&session->marks) ? FD_HOOK_MARKED
+                 : session->recording->timeline.on  ? FD_HOOK_TIMELINE
+                 : session->timed                   ? FD_HOOK_TIMED
+                                                    : FD_HOOK_COUNTED;
     if (session->calls == FD_CALLS_FRAME) {
         fd_frame_hook_install(hook);
     }
@@ -269,8 +268,8 @@ pause_recording(fd_session *session)
     session->running = false;
     next_generation();
     fd_records_ignore();
-    session->stuck |= !fd_sections_wait(thread != NULL ? &thread->section
-                                                       : NULL);
+    session->stuck |=
+        !fd_sections_wait(thread != NULL ? &thread->section : NULL);
     fd_asyncs_forget(&session->asyncs, &session->recording->file);
     fd_marks_pause(session);
     if (session->pipeline != NULL && !session->stuck) {
@@ -291,7 +290,8 @@ fd_session_start(fd_session *session, fd_error *error)
                        "this process is recording already: stop the running "
                        "CallGraph first");
     }
-    if (session->calls == FD_CALLS_MONITOR) { /* before anything else changes */
+    if (session->calls
+        == FD_CALLS_MONITOR) { /* before anything else changes */
         fd_status status = fd_monitor_install(FD_HOOK_WATCHING, error);
         if (status != FD_OK) {
             return status;

@@ -3,13 +3,13 @@
 #ifndef FD_SESSION_H
 #define FD_SESSION_H
 
-#include "capture/operators/async_calls.h"
+#include "capture/engines/engine_pipeline.h"
 #include "capture/frames/instances.h"
 #include "capture/labels.h"
+#include "capture/module_paths.h"
+#include "capture/operators/async_calls.h"
 #include "capture/operators/operators.h"
 #include "capture/operators/origins.h"
-#include "capture/module_paths.h"
-#include "capture/engines/engine_pipeline.h"
 #include "capture/thread.h"
 #include "recording/step_table.h"
 
@@ -47,30 +47,31 @@ typedef struct fd_session {
     fd_origins origins;
     fd_asyncs asyncs;
     fd_marks_plan marks;
-    fd_engine_pipeline *pipeline; /* owned; NULL where the timeline has no jobs */
-    fd_map nodes;     /* code id << 32 | class id -> node */
-    fd_map models;    /* address of a module that on_model was told -> 1 */
-    bool fold;        /* imports and compilers in one <folded> */
+    fd_engine_pipeline
+        *pipeline; /* owned; NULL where the timeline has no jobs */
+    fd_map nodes;  /* code id << 32 | class id -> node */
+    fd_map models; /* address of a module that on_model was told -> 1 */
+    bool fold;     /* imports and compilers in one <folded> */
     bool timed;
     _Atomic bool running; /* false between the windows of a schedule */
-    bool stuck;       /* a thread never left the recording: it is not freed */
-    bool operands;    /* execution traces are wanted */
-    bool unhooked;    /* paused by fd_session_record, no hook watches */
+    bool stuck;    /* a thread never left the recording: it is not freed */
+    bool operands; /* execution traces are wanted */
+    bool unhooked; /* paused by fd_session_record, no hook watches */
     fd_calls_source calls;
     fd_ops_source ops;
-    bool held;        /* `hold` was there when the step began */
-    char *hold;       /* owned; the path and ".off": nothing is recorded while
+    bool held;     /* `hold` was there when the step began */
+    char *hold;    /* owned; the path and ".off": nothing is recorded while
                          there is such a file. NULL: in memory */
-    uint64_t step;    /* number of the running step */
-    long wanted;      /* what the schedule said of it */
+    uint64_t step; /* number of the running step */
+    long wanted;   /* what the schedule said of it */
 
     /* Owned. Called with the collector off and hooks blind, never in the
      * middle of an event. */
-    PyObject *keep;     /* keep(key) -> bool, or NULL */
-    PyObject *schedule; /* schedule(step) -> action, or NULL */
+    PyObject *keep;      /* keep(key) -> bool, or NULL */
+    PyObject *schedule;  /* schedule(step) -> action, or NULL */
     PyObject *on_change; /* called when PyTorch has been imported, or a process
                             group made */
-    PyObject *on_ready; /* called when a window of the schedule ends */
+    PyObject *on_ready;  /* called when a window of the schedule ends */
     PyObject *on_model; /* on_model(module): called when a module that no other
                            calls is seen for the first time, or NULL */
     PyObject *tensor;   /* torch.Tensor, where execution traces are wanted */
@@ -124,9 +125,8 @@ PyObject *fd_session_call(fd_session *session, fd_thread *thread,
 static inline void
 fd_thread_end_marks(fd_thread *thread, uint32_t at, bool above)
 {
-    if (__builtin_expect(thread->marks != NULL
-                             && thread->marks->open.count > 0,
-                         false)) {
+    if (__builtin_expect(
+            thread->marks != NULL && thread->marks->open.count > 0, false)) {
         fd_marks_end(thread, at, above);
     }
 }

@@ -9,8 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-__thread fd_thread *fd_thread_self
-    __attribute__((tls_model("initial-exec"))) = NULL;
+__thread fd_thread *fd_thread_self __attribute__((tls_model("initial-exec"))) =
+    NULL;
 
 static pthread_key_t at_exit;
 
@@ -92,8 +92,8 @@ static bool
 has_greenlets(fd_thread *thread)
 {
     fd_guard guard = fd_guard_enter(thread);
-    bool has = PyDict_GetItemString(PyImport_GetModuleDict(), "greenlet")
-               != NULL;
+    bool has =
+        PyDict_GetItemString(PyImport_GetModuleDict(), "greenlet") != NULL;
     fd_guard_leave(&guard);
     return has;
 }
@@ -102,8 +102,8 @@ fd_stack_place
 fd_thread_deepen(fd_thread *thread)
 {
     fd_stack_place before = {thread->segment, thread->stack_low};
-    fd_segment **next = before.segment == NULL ? &thread->segments
-                                               : &before.segment->next;
+    fd_segment **next =
+        before.segment == NULL ? &thread->segments : &before.segment->next;
     if (*next == NULL && !has_greenlets(thread)) {
         *next = fd_segment_make(thread->stack_bytes);
     }

@@ -3,8 +3,8 @@
 #ifndef FD_THREAD_H
 #define FD_THREAD_H
 
-#include "base/segment.h"
 #include "base/sections.h"
+#include "base/segment.h"
 #include "capture/process.h"
 #include "recording/context_tree.h"
 
@@ -12,28 +12,28 @@ typedef struct fd_thread {
     /* Equal to fd_process.generation while an event may take the shortest
      * path; 0 when this thread has something to settle first. */
     uint32_t generation;
-    uint32_t synced;       /* the generation its stack was built for */
-    const fd_frame *frame; /* innermost Python frame of the stack */
+    uint32_t synced;          /* the generation its stack was built for */
+    const fd_frame *frame;    /* innermost Python frame of the stack */
     const fd_frame *unhooked; /* innermost frame whose end no hook reports */
-    const char *stack_low; /* C stack below this address: go on elsewhere */
-    size_t stack_bytes;    /* of the thread's own stack */
-    fd_segment *segment;   /* that it runs on; NULL: the thread's own stack */
-    fd_segment *segments;  /* owned: the first of them */
-    const fd_frame *passing; /* handed to the evaluator behind this one */
-    fd_section section;    /* see base/sections.h */
-    fd_tree *tree;         /* borrowed from the recording */
+    const char *stack_low;    /* C stack below this address: go on elsewhere */
+    size_t stack_bytes;       /* of the thread's own stack */
+    fd_segment *segment;  /* that it runs on; NULL: the thread's own stack */
+    fd_segment *segments; /* owned: the first of them */
+    const fd_frame *passing;    /* handed to the evaluator behind this one */
+    fd_section section;         /* see base/sections.h */
+    fd_tree *tree;              /* borrowed from the recording */
     struct fd_session *session; /* whose tree this is */
     uint32_t serial;            /* of that session */
-    struct fd_ring *ring;  /* of forward numbers; NULL before the first op */
-    PyThreadState *state;  /* of a thread that Python made, else NULL */
-    fd_index names;        /* text of ranges and autograd nodes -> node */
-    uint32_t step_nesting; /* open calls whose end may end a step */
-    bool ring_refused;     /* there was no room for one */
+    struct fd_ring *ring;   /* of forward numbers; NULL before the first op */
+    PyThreadState *state;   /* of a thread that Python made, else NULL */
+    fd_index names;         /* text of ranges and autograd nodes -> node */
+    uint32_t step_nesting;  /* open calls whose end may end a step */
+    bool ring_refused;      /* there was no room for one */
     struct fd_marks *marks; /* owned: open on the GPU; NULL before the first */
-    const fd_frame *muted; /* see FD_CODE_MUTED; of the monitor only */
-    uint32_t beyond;       /* open calls that found no room for an entry */
-    uint32_t pins;         /* guards of this thread that are not left yet */
-    bool busy;             /* inside our own slow path, or muted */
+    const fd_frame *muted;  /* see FD_CODE_MUTED; of the monitor only */
+    uint32_t beyond;        /* open calls that found no room for an entry */
+    uint32_t pins;          /* guards of this thread that are not left yet */
+    bool busy;              /* inside our own slow path, or muted */
 } fd_thread;
 
 /* initial-exec: one load per access. A pointer's worth of the static TLS

@@ -3,10 +3,10 @@
 #include <string.h>
 
 enum {
-    MAX_VISITS = 100000,      /* of one walk */
-    FEW = 64,                 /* not worth a place in the cache */
-    MOST_VISITS = 2000000,    /* of all walks, plus ... */
-    VISITS_A_SEARCH = 256     /* ... this for each search */
+    MAX_VISITS = 100000,   /* of one walk */
+    FEW = 64,              /* not worth a place in the cache */
+    MOST_VISITS = 2000000, /* of all walks, plus ... */
+    VISITS_A_SEARCH = 256  /* ... this for each search */
 };
 
 static void
@@ -34,8 +34,8 @@ children_of(const fd_finder *finder, PyObject *module)
 {
     PyObject *attributes = PyObject_GenericGetDict(module, NULL);
     PyObject *children = attributes != NULL && PyDict_CheckExact(attributes)
-                             ? PyDict_GetItemWithError(attributes, finder->key)
-                             : NULL;
+                           ? PyDict_GetItemWithError(attributes, finder->key)
+                           : NULL;
     PyErr_Clear();
     Py_XDECREF(attributes); /* the instance holds it */
     return children != NULL && PyDict_Check(children) ? children : NULL;
@@ -46,9 +46,8 @@ static uint32_t
 add(fd_places *places, const PyObject *module, PyObject *key, uint32_t below)
 {
     Py_ssize_t size;
-    const char *name = PyUnicode_Check(key)
-                           ? PyUnicode_AsUTF8AndSize(key, &size)
-                           : NULL;
+    const char *name =
+        PyUnicode_Check(key) ? PyUnicode_AsUTF8AndSize(key, &size) : NULL;
     uint32_t place = places->list.count;
     if (name == NULL || size >= FD_PLACE_NAME
         || fd_map_get(&places->at, (uintptr_t)module) != 0
@@ -72,8 +71,8 @@ walk(fd_finder *finder, uint64_t *visits, PyObject *module, uint32_t below,
 {
     fd_places *places = &finder->small;
     PyObject *children = depth < FD_PLACE_DEPTH && *visits < MAX_VISITS
-                             ? children_of(finder, module)
-                             : NULL;
+                           ? children_of(finder, module)
+                           : NULL;
     Py_ssize_t at = 0;
     PyObject *key;
     PyObject *child;
@@ -98,8 +97,8 @@ is_below(const fd_finder *finder, uint64_t *visits, PyObject *module,
          const PyObject *wanted, int depth)
 {
     PyObject *children = depth < FD_PLACE_DEPTH && *visits < MAX_VISITS
-                             ? children_of(finder, module)
-                             : NULL;
+                           ? children_of(finder, module)
+                           : NULL;
     Py_ssize_t at = 0;
     PyObject *child;
     bool found = false;
@@ -152,8 +151,8 @@ leads_to(const fd_finder *finder, const fd_places *places, PyObject *holder,
         const char *name = &places->names.list[chain[--depth]];
         PyObject *children = children_of(finder, module);
         module = children != NULL && append(path, &used, name)
-                     ? PyDict_GetItemString(children, name)
-                     : NULL;
+                   ? PyDict_GetItemString(children, name)
+                   : NULL;
     }
     return place == 0 && module == wanted;
 }
@@ -163,8 +162,7 @@ finds(const fd_finder *finder, const fd_places *places, PyObject *holder,
       PyObject *wanted, char path[FD_PLACE_NAME])
 {
     uint32_t place = fd_map_get(&places->at, (uintptr_t)wanted);
-    return place != 0
-           && leads_to(finder, places, holder, place, wanted, path);
+    return place != 0 && leads_to(finder, places, holder, place, wanted, path);
 }
 
 /* The cache entry of the holder, or the least recently used one. */

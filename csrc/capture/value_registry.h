@@ -18,9 +18,9 @@
 #include "base/vector.h"
 
 enum {
-    FD_PLACES = 16,       /* holders in the cache */
-    FD_PLACE_DEPTH = 32,  /* of containers between two forwards */
-    FD_PLACE_NAME = 512   /* bytes of a path */
+    FD_PLACES = 16,      /* holders in the cache */
+    FD_PLACE_DEPTH = 32, /* of containers between two forwards */
+    FD_PLACE_NAME = 512  /* bytes of a path */
 };
 
 typedef struct fd_place_below {
@@ -30,9 +30,9 @@ typedef struct fd_place_below {
 
 /* The places below one holder. */
 typedef struct fd_places {
-    uintptr_t holder; /* 0: of none */
-    uint64_t used;    /* last use, as a count of searches */
-    fd_map at;        /* address of a module -> place */
+    uintptr_t holder;               /* 0: of none */
+    uint64_t used;                  /* last use, as a count of searches */
+    fd_map at;                      /* address of a module -> place */
     FD_VECTOR(fd_place_below) list; /* place 0 is the holder */
     FD_VECTOR(char) names;          /* each with its NUL */
 } fd_places;
@@ -40,7 +40,7 @@ typedef struct fd_places {
 typedef struct fd_finder {
     fd_places kept[FD_PLACES];
     fd_places small; /* of the latest walk, if it found few modules */
-    PyObject *key;    /* owned: "_modules"; NULL before the first walk */
+    PyObject *key;   /* owned: "_modules"; NULL before the first walk */
     uint64_t asked;
     uint64_t visits; /* modules visited by all walks */
 } fd_finder;

@@ -8,11 +8,11 @@
 
 enum {
     NO_MEMBER = UINT32_MAX,
-    ROUNDS = 8,       /* of levelling; it settles after three or four */
-    NEAR = 3,         /* to an edge: two lie on it, one is next */
+    ROUNDS = 8, /* of levelling; it settles after three or four */
+    NEAR = 3,   /* to an edge: two lie on it, one is next */
     FAR_DEVIATIONS = 12,
     FAR_NS = 1000,
-    MARGIN_NS = 2, /* for what is rounded */
+    MARGIN_NS = 2,    /* for what is rounded */
     MOST_VIOLATED = 5 /* one in so many: these are no common collectives */
 };
 
@@ -38,12 +38,12 @@ typedef struct node {
     bool placed;
     fd_clock_line to_parent;    /* the median, to add to our times */
     fd_clock_line to_reference; /* to add */
-    double scatter; /* error of the median */
+    double scatter;             /* error of the median */
     double error;
-    double weight;  /* of the median, among the ways to level */
+    double weight; /* of the median, among the ways to level */
     double uncertainty;
     double moved; /* by causes and effects */
-    pair *pairs; /* owned; in the order of our ends */
+    pair *pairs;  /* owned; in the order of our ends */
     size_t pair_count;
     bool sloped;
 } node;
@@ -163,8 +163,8 @@ find_candidates(fitting *f)
              placed != NULL && i < f->groups.list[g + 1]; i++) {
             node *n = &f->nodes[f->parts[i].member];
             if (!n->placed && f->parts[i].total == placed->total) {
-                n->candidate = n->candidate == NO_MEMBER ? placed->member
-                                                         : n->candidate;
+                n->candidate =
+                    n->candidate == NO_MEMBER ? placed->member : n->candidate;
                 n->common += n->candidate == placed->member;
             }
         }
@@ -181,17 +181,17 @@ find_pairs(fitting *f, uint32_t member)
     }
     for (uint32_t g = 0; g + 1 < f->groups.count; g++) {
         const fd_clock_part *own = part_of(f, g, member);
-        const fd_clock_part *other = own != NULL
-                                         ? part_of(f, g, n->candidate)
-                                         : NULL;
+        const fd_clock_part *other =
+            own != NULL ? part_of(f, g, n->candidate) : NULL;
         if (other != NULL && own->total == other->total
             && n->pair_count < n->common) {
             double at = fd_clock_between(own->end, n->origin);
-            double there = fd_clock_between(other->end,
-                                            f->nodes[n->candidate].origin);
-            n->pairs[n->pair_count++] = (pair){
-                (uint32_t)(own - f->parts), (uint32_t)(other - f->parts), g,
-                {at, there - at}};
+            double there =
+                fd_clock_between(other->end, f->nodes[n->candidate].origin);
+            n->pairs[n->pair_count++] = (pair){(uint32_t)(own - f->parts),
+                                               (uint32_t)(other - f->parts),
+                                               g,
+                                               {at, there - at}};
         }
     }
     return FD_OK;
@@ -205,13 +205,13 @@ fit_pairs(fitting *f, const pair *pairs, size_t count, double *deviation,
     for (size_t i = 0; i < count; i++) {
         f->points[i] = pairs[i].point;
     }
-    bool sloped = pairs[count - 1].point.at - pairs[0].point.at
-                  >= FD_CLOCK_SPAN_NS;
-    fd_clock_line line = fd_clock_median_line(f->points, count, sloped,
-                                              f->numbers);
+    bool sloped =
+        pairs[count - 1].point.at - pairs[0].point.at >= FD_CLOCK_SPAN_NS;
+    fd_clock_line line =
+        fd_clock_median_line(f->points, count, sloped, f->numbers);
     for (size_t i = 0; i < count; i++) {
-        f->numbers[i] = fabs(f->points[i].value
-                             - on_line(&line, f->points[i].at));
+        f->numbers[i] =
+            fabs(f->points[i].value - on_line(&line, f->points[i].at));
     }
     *deviation = fd_clock_median(f->numbers, count);
     *error = MEDIAN_ERROR * *deviation / sqrt((double)count);
@@ -228,13 +228,13 @@ best_kind(fitting *f, const node *n, fd_clock_line *line, double *deviation)
         uint64_t kind = f->parts[n->pairs[i].own].kind;
         double spread;
         double error;
-        for (next = i; next < n->pair_count
-                       && f->parts[n->pairs[next].own].kind == kind;
+        for (next = i;
+             next < n->pair_count && f->parts[n->pairs[next].own].kind == kind;
              next++) {
         }
         if (next - i >= FD_CLOCK_LEAST_COLLECTIVES) {
-            fd_clock_line found = fit_pairs(f, n->pairs + i, next - i,
-                                            &spread, &error);
+            fd_clock_line found =
+                fit_pairs(f, n->pairs + i, next - i, &spread, &error);
             if (error < least) {
                 least = error;
                 *line = found;
@@ -286,9 +286,9 @@ to_reference_by_parent(fitting *f, node *n)
     const node *parent = &f->nodes[n->parent];
     const fd_clock_line *own = &n->to_parent;
     const fd_clock_line *next = &parent->to_reference;
-    n->to_reference = (fd_clock_line){
-        own->value + on_line(next, own->value),
-        own->slope + next->slope * (1 + own->slope)};
+    n->to_reference =
+        (fd_clock_line){own->value + on_line(next, own->value),
+                        own->slope + next->slope * (1 + own->slope)};
 }
 
 /* The first estimate; false where the two have nothing in common after all. */
@@ -307,9 +307,9 @@ place(fitting *f, uint32_t member)
     }
     n->parent = n->candidate;
     n->sloped = n->pairs[n->pair_count - 1].point.at - n->pairs[0].point.at
-                >= FD_CLOCK_SPAN_NS;
-    n->to_parent = fit_pairs(f, n->pairs, n->pair_count, &deviation,
-                             &n->scatter);
+             >= FD_CLOCK_SPAN_NS;
+    n->to_parent =
+        fit_pairs(f, n->pairs, n->pair_count, &deviation, &n->scatter);
     to_reference_by_parent(f, n);
     return !is_absurd(f, n);
 }
@@ -370,12 +370,12 @@ edge(fitting *f, const node *n, bool parents, double side)
     for (size_t i = 0; i < n->pair_count; i++) {
         const pair *p = &n->pairs[i];
         const fd_clock_part *part = &f->parts[parents ? p->other : p->own];
-        f->numbers[i] = side * (aligned(f, part, part->end)
-                                - f->last[p->group]);
+        f->numbers[i] =
+            side * (aligned(f, part, part->end) - f->last[p->group]);
         f->points[i] = (fd_clock_point){p->point.at, f->numbers[i]};
     }
-    fd_clock_line line = fd_clock_lower_line(f->points, n->pair_count,
-                                             n->sloped);
+    fd_clock_line line =
+        fd_clock_lower_line(f->points, n->pair_count, n->sloped);
     return (fd_clock_line){side * line.value, side * line.slope};
 }
 
@@ -439,8 +439,8 @@ level(fitting *f, node *n)
                    edge(f, n, false, -1));
     to_reference_by_parent(f, n);
     add_difference(&move, n->weight / all, n->to_reference, now);
-    n->to_reference = (fd_clock_line){now.value + move.value,
-                                      now.slope + move.slope};
+    n->to_reference =
+        (fd_clock_line){now.value + move.value, now.slope + move.slope};
 }
 
 /* Parts of one that only look like a common collective stay out of it. */
@@ -525,16 +525,16 @@ conclude(fitting *f, uint32_t member, fd_clock_member *to)
     const node *reference = &f->nodes[f->reference];
     const node *parent = &f->nodes[n->parent];
     fd_clock_line least = edge(f, n, false, 1);
-    double middle = (n->pairs[0].point.at
-                     + n->pairs[n->pair_count - 1].point.at) / 2;
+    double middle =
+        (n->pairs[0].point.at + n->pairs[n->pair_count - 1].point.at) / 2;
     int64_t at = n->origin + fd_clock_round(middle);
     __int128 offset = (__int128)reference->origin - n->origin
-                      + fd_clock_round(on_line(&n->to_reference, middle));
+                    + fd_clock_round(on_line(&n->to_reference, middle));
     n->uncertainty = parent->uncertainty + 2 * n->error + n->moved
-                     + fmax(on_line(&least, middle), 0);
+                   + fmax(on_line(&least, middle), 0);
     to->found = offset >= INT64_MIN && offset <= INT64_MAX;
-    to->fit.map = (fd_clock_map){
-        at, (int64_t)offset, fd_clock_round(n->to_reference.slope * 1e12)};
+    to->fit.map = (fd_clock_map){at, (int64_t)offset,
+                                 fd_clock_round(n->to_reference.slope * 1e12)};
     to->fit.uncertainty_ns = fd_clock_round(ceil(n->uncertainty));
     to->used = n->pair_count;
     to->violations = violations(f, n);

@@ -22,8 +22,8 @@ typedef struct fd_clock_part {
 
 typedef struct fd_clock_member {
     bool found;
-    fd_clock_fit fit; /* to the reference's clock */
-    uint64_t used;    /* collectives */
+    fd_clock_fit fit;    /* to the reference's clock */
+    uint64_t used;       /* collectives */
     uint64_t violations; /* of those: ended before the last one began */
 } fd_clock_member;
 

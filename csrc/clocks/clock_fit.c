@@ -12,9 +12,9 @@ enum { SEARCH_STEPS = 80 };
 static int64_t
 saturated(wide value)
 {
-    return value > INT64_MAX   ? INT64_MAX
-           : value < INT64_MIN ? INT64_MIN
-                               : (int64_t)value;
+    return value > INT64_MAX ? INT64_MAX
+         : value < INT64_MIN ? INT64_MIN
+                             : (int64_t)value;
 }
 
 /* Rounded to the nearest, the same way on both sides of 0. */
@@ -38,8 +38,8 @@ fd_clock_compose(const fd_clock_map *inner, const fd_clock_map *outer)
     wide both = (wide)inner->drift_ppt * outer->drift_ppt / TRILLION;
     return (fd_clock_map){
         .at_ns = inner->at_ns,
-        .offset_ns = saturated((wide)fd_clock_apply(outer, between)
-                               - inner->at_ns),
+        .offset_ns =
+            saturated((wide)fd_clock_apply(outer, between) - inner->at_ns),
         .drift_ppt = saturated(both + inner->drift_ppt + outer->drift_ppt)};
 }
 
@@ -101,10 +101,10 @@ fd_clock_fit_pings(const fd_clock_ping *pings, size_t count, fd_clock_fit *fit)
     }
     int64_t half = saturated(((wide)from + to) / 2);
     bool sloped = count > 0 && fd_clock_between(to, from) >= FD_CLOCK_SPAN_NS;
-    const fd_clock_ping *first = fastest(pings, count, from,
-                                         sloped ? half : to);
-    const fd_clock_ping *last = sloped ? fastest(pings, count, half, to)
-                                       : NULL;
+    const fd_clock_ping *first =
+        fastest(pings, count, from, sloped ? half : to);
+    const fd_clock_ping *last =
+        sloped ? fastest(pings, count, half, to) : NULL;
     if (first == NULL) {
         first = last;
         last = NULL;
@@ -118,7 +118,7 @@ fd_clock_fit_pings(const fd_clock_ping *pings, size_t count, fd_clock_fit *fit)
     if (last != NULL && middle_of(last) > at) {
         slope = (fd_clock_between(last->answered, first->answered)
                  - fd_clock_between(middle_of(last), at))
-                / fd_clock_between(middle_of(last), at);
+              / fd_clock_between(middle_of(last), at);
         off = half_trip(last) > off ? half_trip(last) : off;
     }
     fit->map = (fd_clock_map){at, saturated((wide)first->answered - at),
@@ -144,8 +144,8 @@ open_at(opening *o, double slope)
     for (size_t i = 0; i < o->count; i++) {
         const fd_clock_bound *bound = &o->bounds[i];
         double at = fd_clock_between(bound->own, first->own);
-        double value = fd_clock_between(bound->other, first->other) - at
-                       - slope * at;
+        double value =
+            fd_clock_between(bound->other, first->other) - at - slope * at;
         if (bound->earlier) {
             o->high = value < o->high ? value : o->high;
         }
@@ -206,9 +206,9 @@ fd_clock_fit_bounds(const fd_clock_bound *bounds, size_t count,
     double slope = sloped ? widest_slope(&o) : 0;
     open_at(&o, slope);
     wide offset = (wide)bounds[0].other - bounds[0].own
-                  + fd_clock_round((o.low + o.high) / 2);
-    fit->map = (fd_clock_map){bounds[0].own, saturated(offset),
-                              slope_ppt(slope)};
+                + fd_clock_round((o.low + o.high) / 2);
+    fit->map =
+        (fd_clock_map){bounds[0].own, saturated(offset), slope_ppt(slope)};
     fit->uncertainty_ns = fd_clock_round(ceil(fabs(o.high - o.low) / 2));
     return FD_OK;
 }
@@ -220,8 +220,8 @@ fd_clock_violations(const fd_clock_bound *bounds, size_t count,
     size_t found = 0;
     for (size_t i = 0; i < count; i++) {
         int64_t own = fd_clock_apply(map, bounds[i].own);
-        found += bounds[i].earlier ? own > bounds[i].other
-                                   : own < bounds[i].other;
+        found +=
+            bounds[i].earlier ? own > bounds[i].other : own < bounds[i].other;
     }
     return found;
 }
@@ -270,7 +270,7 @@ is_above(const fd_clock_point *a, const fd_clock_point *b,
          const fd_clock_point *c)
 {
     return (b->value - a->value) * (c->at - a->at)
-           >= (c->value - a->value) * (b->at - a->at);
+        >= (c->value - a->value) * (b->at - a->at);
 }
 
 static size_t
@@ -296,8 +296,8 @@ fd_clock_lower_line(fd_clock_point *points, size_t count, bool sloped)
     fd_clock_line line = {points[0].value, 0};
     for (size_t i = 0; i < count; i++) {
         mean += points[i].at / (double)count;
-        line.value = points[i].value < line.value ? points[i].value
-                                                  : line.value;
+        line.value =
+            points[i].value < line.value ? points[i].value : line.value;
     }
     size_t kept = sloped ? lower_hull(points, count) : 0;
     for (size_t i = 1; i < kept; i++) {

@@ -8,8 +8,8 @@ wanted(const fd_clock_steps *s, int64_t moment)
     int64_t offset;
     return __builtin_sub_overflow(fd_clock_apply(&s->map, moment), moment,
                                   &offset)
-               ? s->offset_ns
-               : offset;
+             ? s->offset_ns
+             : offset;
 }
 
 /* When the offset is a step off, which it is `off` by now. */

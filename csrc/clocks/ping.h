@@ -21,9 +21,9 @@ enum {
     FD_PING_TOKEN = 16,
     FD_PING_QUESTION = FD_PING_TOKEN + 8, /* bytes */
     FD_PING_ANSWER = 16,
-    FD_PING_BURST = 64, /* questions at the start and the end; 16 between */
+    FD_PING_BURST = 64,  /* questions at the start and the end; 16 between */
     FD_PING_KEPT = 1024, /* round trips, of the fastest of every burst */
-    FD_PING_END_MS = 20 /* what the end may take */
+    FD_PING_END_MS = 20  /* what the end may take */
 };
 
 typedef struct fd_ping_answerer fd_ping_answerer;
@@ -49,8 +49,7 @@ void fd_ping_answerer_close(fd_ping_answerer *answerer);
 
 /* Ask there at once, now and then, and once more when finished. */
 fd_status fd_ping_asker_open(fd_ping_asker **asker, const char *address,
-                             uint16_t port,
-                             const uint8_t token[FD_PING_TOKEN],
+                             uint16_t port, const uint8_t token[FD_PING_TOKEN],
                              fd_error *error);
 
 /* End the thread, within about FD_PING_END_MS. The result is valid until the

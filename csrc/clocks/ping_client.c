@@ -16,7 +16,7 @@ enum {
     NS_PER_MS = 1000000,
     BURST_BETWEEN = 16,
     KEPT_OF_BURST = 4,
-    BURST_MS = 200,       /* what a burst may take */
+    BURST_MS = 200,         /* what a burst may take */
     FIRST_PATIENCE_MS = 25, /* with one question */
     LAST_PATIENCE_MS = 200,
     FIRST_PAUSE_MS = 1000,
@@ -47,7 +47,7 @@ wait_until(const fd_ping_asker *a, int64_t deadline, bool ending)
     }
     int ready = poll(polled, ending ? 1 : 2, (int)(left / NS_PER_MS) + 1);
     return (ready > 0 && (ending || polled[1].revents == 0))
-           || (ready < 0 && errno == EINTR);
+        || (ready < 0 && errno == EINTR);
 }
 
 static bool
@@ -60,7 +60,7 @@ ask_one(fd_ping_asker *a, fd_ping *ping)
     ping->sent = fd_ping_now();
     return send(a->thread.socket, question, sizeof question,
                 MSG_NOSIGNAL | MSG_DONTWAIT)
-           == (ssize_t)sizeof question;
+        == (ssize_t)sizeof question;
 }
 
 /* Receive the answer to the latest question; skip all other datagrams. */
@@ -164,7 +164,7 @@ ask(void *context)
         burst(a, a->kept == 0 ? FD_PING_BURST : BURST_BETWEEN, BURST_MS,
               false);
         a->pause_ms = 2 * a->pause_ms < LAST_PAUSE_MS ? 2 * a->pause_ms
-                      : a->pause_ms > LAST_PAUSE_MS   ? a->pause_ms
+                    : a->pause_ms > LAST_PAUSE_MS     ? a->pause_ms
                                                       : LAST_PAUSE_MS;
     }
     burst(a, FD_PING_BURST, FD_PING_END_MS, true);

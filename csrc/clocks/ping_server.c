@@ -48,9 +48,9 @@ answer_one(const fd_ping_answerer *a)
     uint8_t answer[FD_PING_ANSWER];
     struct sockaddr_storage from;
     socklen_t size = sizeof from;
-    ssize_t got = recvfrom(a->thread.socket, question, sizeof question,
-                           MSG_DONTWAIT | MSG_TRUNC, (struct sockaddr *)&from,
-                           &size);
+    ssize_t got =
+        recvfrom(a->thread.socket, question, sizeof question,
+                 MSG_DONTWAIT | MSG_TRUNC, (struct sockaddr *)&from, &size);
     int64_t time = fd_ping_now();
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
         return -1;
@@ -60,9 +60,9 @@ answer_one(const fd_ping_answerer *a)
     }
     memcpy(answer, question + FD_PING_TOKEN, sizeof(uint64_t));
     memcpy(answer + sizeof(uint64_t), &time, sizeof time);
-    ssize_t sent = sendto(a->thread.socket, answer, sizeof answer,
-                          MSG_DONTWAIT | MSG_NOSIGNAL,
-                          (struct sockaddr *)&from, size);
+    ssize_t sent =
+        sendto(a->thread.socket, answer, sizeof answer,
+               MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&from, size);
     (void)sent; /* the asker repeats lost questions */
     return 1;
 }

@@ -16,17 +16,17 @@ look_up(struct addrinfo **found, const char *address, uint16_t port,
     char text[8];
     const struct addrinfo hints = {.ai_family = AF_UNSPEC,
                                    .ai_socktype = SOCK_DGRAM,
-                                   .ai_flags = AI_NUMERICHOST
-                                               | AI_NUMERICSERV};
+                                   .ai_flags =
+                                       AI_NUMERICHOST | AI_NUMERICSERV};
     snprintf(text, sizeof text, "%u", port);
     int answer = getaddrinfo(address, text, &hints, found);
     if (answer == EAI_MEMORY) {
         return fd_fail(error, FD_ENOMEM, "out of memory");
     }
-    return answer == 0 ? FD_OK
-                       : fd_fail(error, FD_EINVAL,
-                                 "clock: %.64s: a numeric address is needed",
-                                 address);
+    return answer == 0
+             ? FD_OK
+             : fd_fail(error, FD_EINVAL,
+                       "clock: %.64s: a numeric address is needed", address);
 }
 
 static bool
@@ -38,8 +38,8 @@ is_wildcard(const struct addrinfo *found)
     }
     const struct sockaddr_in6 *six = (const void *)found->ai_addr;
     return IN6_IS_ADDR_UNSPECIFIED(&six->sin6_addr)
-           || (IN6_IS_ADDR_V4MAPPED(&six->sin6_addr)
-               && six->sin6_addr.s6_addr32[3] == htonl(INADDR_ANY));
+        || (IN6_IS_ADDR_V4MAPPED(&six->sin6_addr)
+            && six->sin6_addr.s6_addr32[3] == htonl(INADDR_ANY));
 }
 
 static uint16_t
@@ -57,11 +57,11 @@ port_of(int fd)
 static int
 open_socket(const struct addrinfo *found, bool listens)
 {
-    int fd = socket(found->ai_family,
-                    SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    int answer = fd < 0    ? -1
-                 : listens ? bind(fd, found->ai_addr, found->ai_addrlen)
-                           : connect(fd, found->ai_addr, found->ai_addrlen);
+    int fd =
+        socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int answer = fd < 0  ? -1
+               : listens ? bind(fd, found->ai_addr, found->ai_addrlen)
+                         : connect(fd, found->ai_addr, found->ai_addrlen);
     if (answer < 0 && fd >= 0) {
         int why = errno;
         close(fd);
@@ -109,8 +109,8 @@ fd_ping_socket_connect(int *made, const char *address, uint16_t port,
     }
     *made = open_socket(found, false);
     freeaddrinfo(found);
-    return *made >= 0 ? FD_OK
-                      : fd_fail(error, FD_EIO,
-                                "no clock can be asked at %.64s: %s", address,
-                                strerror(errno));
+    return *made >= 0
+             ? FD_OK
+             : fd_fail(error, FD_EIO, "no clock can be asked at %.64s: %s",
+                       address, strerror(errno));
 }

@@ -11,7 +11,7 @@ fd_status fd_ping_socket_bind(int *made, const char *address, uint16_t *port,
                               fd_error *error);
 
 /* Connect: the socket then receives from this address and port only. */
-fd_status fd_ping_socket_connect(int *made, const char *address,
-                                 uint16_t port, fd_error *error);
+fd_status fd_ping_socket_connect(int *made, const char *address, uint16_t port,
+                                 fd_error *error);
 
 #endif

@@ -52,8 +52,8 @@ after_fork_in_child(void)
 static void
 prepare(void)
 {
-    refusal = pthread_atfork(before_fork, after_fork_in_parent,
-                             after_fork_in_child);
+    refusal =
+        pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
 static void

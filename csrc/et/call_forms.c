@@ -18,10 +18,10 @@ static fd_status
 keep(reading *r, uint32_t *id)
 {
     return r->text.status != FD_OK
-               ? r->text.status
-               : fd_text_pool_add(&r->diff->texts,
-                                  r->text.size == 0 ? "" : r->text.bytes,
-                                  r->text.size, id);
+             ? r->text.status
+             : fd_text_pool_add(&r->diff->texts,
+                                r->text.size == 0 ? "" : r->text.bytes,
+                                r->text.size, id);
 }
 
 /* Python prints lists with spaces and single quotes, JSON does not. */
@@ -132,7 +132,8 @@ fd_et_find_forms(fd_et_diff *diff, fd_et_twin_side *side)
 {
     const fd_et *et = side->et;
     size_t texts = (size_t)et->texts.texts.count + 1;
-    reading r = {.diff = diff, .et = et,
+    reading r = {.diff = diff,
+                 .et = et,
                  .lists = fd_calloc(texts, sizeof *r.lists),
                  .names = fd_calloc(texts, sizeof *r.names)};
     fd_status status = r.lists == NULL || r.names == NULL ? FD_ENOMEM : FD_OK;

@@ -15,8 +15,7 @@ attr_number(const fd_et *et, const fd_et_node *node, const char *name)
 {
     for (uint32_t i = 0; i < node->attr_count; i++) {
         const fd_et_attr *attr = &et->attrs.list[node->attrs + i];
-        if (attr->text == 0
-            && strcmp(fd_et_text(et, attr->name), name) == 0) {
+        if (attr->text == 0 && strcmp(fd_et_text(et, attr->name), name) == 0) {
             return (int64_t)attr->number;
         }
     }
@@ -69,9 +68,9 @@ place_of_rank(const char *name)
     static const struct {
         const char *name;
         uint32_t place;
-    } calls[] = {{"c10d::send", 2},    {"c10d::recv_", 2},
+    } calls[] = {{"c10d::send", 2},       {"c10d::recv_", 2},
                  {"c10d::broadcast_", 2}, {"c10d::reduce_", 3},
-                 {"c10d::gather_", 3}, {"c10d::scatter_", 3}};
+                 {"c10d::gather_", 3},    {"c10d::scatter_", 3}};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         if (strcmp(name, calls[i].name) == 0) {
             return calls[i].place;
@@ -193,8 +192,8 @@ kind_of(const fd_et *et, uint32_t place, int32_t *coll)
     *coll = -1;
     for (int i = 0; i < MOST_ABOVE; i++) {
         const char *said = fd_et_attr_text(et, node, "collective_name");
-        fd_et_type found = said[0] != '\0' ? fd_et_comm_type(said, coll)
-                                           : FD_ET_COMP;
+        fd_et_type found =
+            said[0] != '\0' ? fd_et_comm_type(said, coll) : FD_ET_COMP;
         if (found == FD_ET_COMP) {
             found = fd_et_comm_type(fd_et_text(et, node->name), coll);
         }
@@ -220,8 +219,8 @@ static void
 find_peer(const fd_et *et, fd_et_type type, fd_et_comm *comm)
 {
     int32_t *peer = type == FD_ET_SEND ? &comm->dst : &comm->src;
-    for (uint32_t i = 0; type != FD_ET_COLL && *peer >= 0
-                         && i < et->groups.count; i++) {
+    for (uint32_t i = 0;
+         type != FD_ET_COLL && *peer >= 0 && i < et->groups.count; i++) {
         const fd_et_group *group = &et->groups.list[i];
         int32_t rank;
         if (group->name == comm->group
@@ -350,8 +349,8 @@ describe_level(fd_et *et, uint8_t *levels, uint8_t level)
         if (call != 0) {
             levels[call - 1] = FD_ET_NO_COMM;
             status = status == FD_OK
-                         ? fd_et_add_edge(et, call - 1, i, FD_ET_LAUNCH)
-                         : status;
+                       ? fd_et_add_edge(et, call - 1, i, FD_ET_LAUNCH)
+                       : status;
         }
     }
     return status;
@@ -369,10 +368,10 @@ fd_et_find_comms(fd_et *et)
             continue;
         }
         bool head = (node->flags & FD_ET_PROCESS) != 0
-                    || strstr(name, process_group) != NULL;
+                 || strstr(name, process_group) != NULL;
         node->type = head ? FD_ET_METADATA : FD_ET_COMP;
-        levels[i] = (uint8_t)fd_et_comm_level_of(
-            name, (node->flags & FD_ET_GPU) != 0);
+        levels[i] =
+            (uint8_t)fd_et_comm_level_of(name, (node->flags & FD_ET_GPU) != 0);
     }
     for (uint8_t level = FD_ET_COMM_KERNEL;
          level > FD_ET_NO_COMM && status == FD_OK; level--) {

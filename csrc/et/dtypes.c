@@ -61,15 +61,33 @@ static const struct {
     const char *name;
     uint8_t bytes;
 } others[] = {
-    {"Byte", 1},         {"Char", 1},          {"Short", 2},
-    {"Int", 4},          {"Long", 8},          {"long", 8},
-    {"Half", 2},         {"Float", 4},         {"Double", 8},
-    {"ComplexHalf", 4},  {"ComplexFloat", 8},  {"ComplexDouble", 16},
-    {"Bool", 1},         {"BFloat16", 2},      {"QInt8", 1},
-    {"QUInt8", 1},       {"QInt32", 4},        {"Float8_e5m2", 1},
-    {"Float8_e4m3fn", 1}, {"Float8_e5m2fnuz", 1}, {"Float8_e4m3fnuz", 1},
-    {"Float8_e8m0fnu", 1}, {"Float4_e2m1fn_x2", 1}, {"UInt16", 2},
-    {"UInt32", 4},       {"UInt64", 8},        {"c10::complex<double>", 16},
+    {"Byte", 1},
+    {"Char", 1},
+    {"Short", 2},
+    {"Int", 4},
+    {"Long", 8},
+    {"long", 8},
+    {"Half", 2},
+    {"Float", 4},
+    {"Double", 8},
+    {"ComplexHalf", 4},
+    {"ComplexFloat", 8},
+    {"ComplexDouble", 16},
+    {"Bool", 1},
+    {"BFloat16", 2},
+    {"QInt8", 1},
+    {"QUInt8", 1},
+    {"QInt32", 4},
+    {"Float8_e5m2", 1},
+    {"Float8_e4m3fn", 1},
+    {"Float8_e5m2fnuz", 1},
+    {"Float8_e4m3fnuz", 1},
+    {"Float8_e8m0fnu", 1},
+    {"Float4_e2m1fn_x2", 1},
+    {"UInt16", 2},
+    {"UInt32", 4},
+    {"UInt64", 8},
+    {"c10::complex<double>", 16},
 };
 
 const fd_dtype *
@@ -116,7 +134,8 @@ strange_in(const char *types)
          at = strstr(at, head)) {
         at += sizeof head - 1;
         size_t size = strcspn(at, ")");
-        if (strncmp(at, none, sizeof none - 1) != 0 && size_of(at, size) == 0) {
+        if (strncmp(at, none, sizeof none - 1) != 0
+            && size_of(at, size) == 0) {
             return (fd_span){at, at + size};
         }
     }
@@ -152,7 +171,7 @@ fd_et_check_dtypes(fd_et *et)
         const fd_et_node *node = &et->nodes.list[i];
         const fd_et_comm *comm = fd_et_comm_of(et, node);
         bool strange = comm != NULL && comm->dtype != 0
-                       && fd_et_item_size(fd_et_text(et, comm->dtype)) == 0;
+                    && fd_et_item_size(fd_et_text(et, comm->dtype)) == 0;
         if (strange && et->faults.dtype[0] == '\0') {
             snprintf(et->faults.dtype, sizeof et->faults.dtype, "%.63s",
                      fd_et_text(et, comm->dtype));

@@ -10,8 +10,7 @@ static bool
 is_common(const char *name)
 {
     return strspn(name, "0123456789") == strlen(name)
-           || strcmp(name, "default_pg") == 0
-           || strcmp(name, "undefined") == 0;
+        || strcmp(name, "default_pg") == 0 || strcmp(name, "undefined") == 0;
 }
 
 static fd_status
@@ -39,8 +38,8 @@ hide_range(fd_et_hiding *hiding, fd_et *et, uint32_t *text)
     char owner[64]; /* no class that is known has a longer name */
     snprintf(owner, sizeof owner, "%.*s", (int)parts.owner,
              name + parts.known);
-    hiding->all = parts.known == 0
-                  || (parts.owner > 0 && !fd_names_class(owner));
+    hiding->all =
+        parts.known == 0 || (parts.owner > 0 && !fd_names_class(owner));
     if (parts.known == 0 || !hiding->all) {
         return hiding->all ? hide(hiding, et, text) : FD_OK;
     }
@@ -60,8 +59,8 @@ hide_schema(fd_et *et, fd_et_node *node)
         return FD_OK;
     }
     fd_buffer_text(&made, fd_et_text(et, node->name));
-    fd_buffer_text(&made, mutates ? "(Tensor(a!) _0, ...) -> ..."
-                                  : "(...) -> ...");
+    fd_buffer_text(&made,
+                   mutates ? "(Tensor(a!) _0, ...) -> ..." : "(...) -> ...");
     return fd_text_pool_take(&et->texts, &made, &node->schema);
 }
 

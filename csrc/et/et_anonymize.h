@@ -4,8 +4,8 @@
 #ifndef FD_ET_ANONYMIZE_H
 #define FD_ET_ANONYMIZE_H
 
-#include "trace/known_names.h"
 #include "et/et_graph.h"
+#include "trace/known_names.h"
 
 typedef struct fd_et_hiding {
     fd_sip_key key;

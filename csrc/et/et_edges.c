@@ -11,9 +11,8 @@ fd_et_walk(const fd_et *et, uint32_t *order)
     uint32_t *first = fd_calloc((size_t)count + 1, sizeof *first);
     uint32_t *next = fd_calloc((size_t)count + 1, sizeof *next);
     uint32_t *stack = fd_malloc(((size_t)count + 1) * sizeof *stack);
-    fd_status status = first != NULL && next != NULL && stack != NULL
-                           ? FD_OK
-                           : FD_ENOMEM;
+    fd_status status =
+        first != NULL && next != NULL && stack != NULL ? FD_OK : FD_ENOMEM;
     /* Lists of children; entry 0 of `first` has the roots. From the last on,
      * so that they ascend. */
     for (uint32_t i = count; i-- > 0 && status == FD_OK;) {
@@ -87,8 +86,8 @@ order_node(fd_et *et, threads *t, uint32_t place)
 static fd_status
 find_order(fd_et *et, const uint32_t *order)
 {
-    threads t = {.keys = fd_calloc((size_t)et->nodes.count + 1,
-                                   sizeof *t.keys)};
+    threads t = {.keys =
+                     fd_calloc((size_t)et->nodes.count + 1, sizeof *t.keys)};
     fd_status status = t.keys == NULL ? FD_ENOMEM : FD_OK;
     for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
         status = order_node(et, &t, order[i]);
@@ -110,10 +109,10 @@ by_stream(const void *a, const void *b)
 {
     const queued *one = a;
     const queued *other = b;
-    return one->queue != other->queue   ? (one->queue < other->queue ? -1 : 1)
-           : one->start != other->start ? (one->start < other->start ? -1 : 1)
-           : one->place != other->place ? (one->place < other->place ? -1 : 1)
-                                        : 0;
+    return one->queue != other->queue ? (one->queue < other->queue ? -1 : 1)
+         : one->start != other->start ? (one->start < other->start ? -1 : 1)
+         : one->place != other->place ? (one->place < other->place ? -1 : 1)
+                                      : 0;
 }
 
 static fd_status
@@ -209,12 +208,12 @@ find_all(fd_et *et, const uint32_t *order, uint32_t kinds)
 fd_status
 fd_et_find_edges(fd_et *et, uint32_t kinds)
 {
-    bool written = et->nodes.count > 0
-                   && (et->nodes.list[0].flags & FD_ET_WRITTEN) != 0;
+    bool written =
+        et->nodes.count > 0 && (et->nodes.list[0].flags & FD_ET_WRITTEN) != 0;
     fd_status status = FD_OK;
     if (!written) {
-        uint32_t *order = fd_malloc(((size_t)et->nodes.count + 1)
-                                    * sizeof *order);
+        uint32_t *order =
+            fd_malloc(((size_t)et->nodes.count + 1) * sizeof *order);
         status = order == NULL ? FD_ENOMEM : fd_et_walk(et, order);
         if (status == FD_OK) {
             status = find_all(et, order, kinds);

@@ -1,21 +1,21 @@
 #include "et/et_file.h"
 
 #include "base/budget.h"
-#include "et/readers/chakra_reader.h"
-#include "et/writers/chakra_writer.h"
 #include "et/collectives.h"
-#include "et/tools/et_dot.h"
 #include "et/dtypes.h"
 #include "et/et_edges.h"
-#include "et/readers/from_kineto.h"
-#include "et/tools/et_graphml.h"
-#include "et/process_group_table.h"
-#include "et/writers/kineto_writer.h"
 #include "et/et_order.h"
-#include "et/readers/pytorch_reader.h"
-#include "et/writers/pytorch_writer.h"
 #include "et/et_times.h"
+#include "et/process_group_table.h"
+#include "et/readers/chakra_reader.h"
+#include "et/readers/from_kineto.h"
+#include "et/readers/pytorch_reader.h"
+#include "et/tools/et_dot.h"
+#include "et/tools/et_graphml.h"
 #include "et/tools/et_timeline.h"
+#include "et/writers/chakra_writer.h"
+#include "et/writers/kineto_writer.h"
+#include "et/writers/pytorch_writer.h"
 
 #include <string.h>
 
@@ -27,9 +27,11 @@ fd_et_format_name(fd_et_format format)
 {
     static const char *const names[] = {"PyTorch execution trace",
                                         "Chakra execution trace",
-                                        "Chrome trace", "Kineto trace",
+                                        "Chrome trace",
+                                        "Kineto trace",
                                         "GraphML",
-                                        "picture", "unknown"};
+                                        "picture",
+                                        "unknown"};
     return names[format];
 }
 
@@ -56,9 +58,9 @@ sniff(fd_bytes_in *in)
     if (fd_et_is_chakra(in->at, (size_t)(in->end - in->at))) {
         return FD_ET_CHAKRA;
     }
-    return at == in->end || *at != '{' ? FD_ET_UNKNOWN
-           : is_kineto(at, (size_t)(in->end - at)) ? FD_ET_KINETO
-                                                   : FD_ET_PYTORCH;
+    return at == in->end || *at != '{'           ? FD_ET_UNKNOWN
+         : is_kineto(at, (size_t)(in->end - at)) ? FD_ET_KINETO
+                                                 : FD_ET_PYTORCH;
 }
 
 static fd_status
@@ -70,13 +72,17 @@ read_any(fd_et *et, fd_bytes_in *in, const char *path, fd_et_format *format,
         return in->status;
     }
     switch (*format) {
-    case FD_ET_CHAKRA: return fd_et_read_chakra(et, in);
-    case FD_ET_PYTORCH: return fd_et_read_pytorch(et, in, path, error);
-    case FD_ET_KINETO: return FD_OK; /* once `in` is closed */
+    case FD_ET_CHAKRA:
+        return fd_et_read_chakra(et, in);
+    case FD_ET_PYTORCH:
+        return fd_et_read_pytorch(et, in, path, error);
+    case FD_ET_KINETO:
+        return FD_OK; /* once `in` is closed */
     case FD_ET_CHROME:
     case FD_ET_GRAPHML:
     case FD_ET_DOT:
-    case FD_ET_UNKNOWN: break;
+    case FD_ET_UNKNOWN:
+        break;
     }
     return fd_fail(error, FD_EFORMAT, "%s: %s", path,
                    in->at == in->end
@@ -122,9 +128,9 @@ fd_et_read(fd_et *et, const char *path, fd_et_format *format, fd_error *error)
         return fd_et_from_kineto(et, path, error);
     }
     return et->nodes.count == 0 && et->faults.lost > 0
-               ? fd_fail(error, FD_EFORMAT, "%s: no node can be read: %s",
-                         path, et->faults.trouble)
-               : fd_et_finish(et);
+             ? fd_fail(error, FD_EFORMAT, "%s: no node can be read: %s", path,
+                       et->faults.trouble)
+             : fd_et_finish(et);
 }
 
 fd_status
@@ -152,9 +158,9 @@ format_of(const char *path, bool timeline)
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         size_t end = strlen(ends[i].end);
         if (size > end && memcmp(path + size - end, ends[i].end, end) == 0) {
-            return !timeline                         ? ends[i].format
-                   : ends[i].format == FD_ET_PYTORCH ? FD_ET_CHROME
-                                                     : FD_ET_UNKNOWN;
+            return !timeline                       ? ends[i].format
+                 : ends[i].format == FD_ET_PYTORCH ? FD_ET_CHROME
+                                                   : FD_ET_UNKNOWN;
         }
     }
     return FD_ET_UNKNOWN;
@@ -165,13 +171,20 @@ write_as(const fd_et *et, fd_et_format format, fd_bytes_out *out,
          fd_error *error)
 {
     switch (format) {
-    case FD_ET_PYTORCH: return fd_et_write_pytorch(et, out, error);
-    case FD_ET_CHAKRA: return fd_et_write_chakra(et, out, error);
-    case FD_ET_CHROME: return fd_et_write_timeline(et, out, error);
-    case FD_ET_KINETO: return fd_et_write_kineto(et, out, error);
-    case FD_ET_GRAPHML: return fd_et_write_graphml(et, out, error);
-    case FD_ET_DOT: return fd_et_write_dot(et, out);
-    case FD_ET_UNKNOWN: break;
+    case FD_ET_PYTORCH:
+        return fd_et_write_pytorch(et, out, error);
+    case FD_ET_CHAKRA:
+        return fd_et_write_chakra(et, out, error);
+    case FD_ET_CHROME:
+        return fd_et_write_timeline(et, out, error);
+    case FD_ET_KINETO:
+        return fd_et_write_kineto(et, out, error);
+    case FD_ET_GRAPHML:
+        return fd_et_write_graphml(et, out, error);
+    case FD_ET_DOT:
+        return fd_et_write_dot(et, out);
+    case FD_ET_UNKNOWN:
+        break;
     }
     return FD_EINVAL;
 }

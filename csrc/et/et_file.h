@@ -10,7 +10,7 @@ typedef enum fd_et_format {
     FD_ET_CHROME,  /* a timeline; this and those below for output only */
     FD_ET_KINETO,  /* what torch.profiler would have written beside it */
     FD_ET_GRAPHML,
-    FD_ET_DOT,     /* a picture */
+    FD_ET_DOT, /* a picture */
     FD_ET_UNKNOWN
 } fd_et_format;
 

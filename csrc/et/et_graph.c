@@ -36,8 +36,8 @@ fd_et_add_said(fd_et *et, fd_span inside, uint32_t *text)
     fd_json_string(inside, &said);
     fd_status status = said.status;
     if (status == FD_OK) {
-        status = fd_text_pool_add_clean(&et->texts, said.bytes, said.size,
-                                        text);
+        status =
+            fd_text_pool_add_clean(&et->texts, said.bytes, said.size, text);
     }
     fd_buffer_clear(&said);
     return status;
@@ -79,8 +79,8 @@ fd_et_comm *
 fd_et_make_comm(fd_et *et, uint32_t place)
 {
     fd_et_node *node = &et->nodes.list[place];
-    fd_et_comm none = {.type = -1, .src = -1, .dst = -1, .tag = -1,
-                       .bytes = -1};
+    fd_et_comm none = {
+        .type = -1, .src = -1, .dst = -1, .tag = -1, .bytes = -1};
     if (node->comm == 0) {
         if (fd_vector_push(&et->comms, none) != FD_OK) {
             return NULL;
@@ -120,9 +120,9 @@ by_id(const void *a, const void *b)
 {
     const key *one = a;
     const key *other = b;
-    return one->id != other->id       ? (one->id < other->id ? -1 : 1)
-           : one->place < other->place ? -1
-                                       : 1;
+    return one->id != other->id      ? (one->id < other->id ? -1 : 1)
+         : one->place < other->place ? -1
+                                     : 1;
 }
 
 static bool
@@ -145,12 +145,12 @@ rename_duplicates(fd_et *et, key *keys)
     uint64_t next = count > 0 ? keys[count - 1].id : 0;
     for (uint32_t i = 1; i < count; i++) {
         bool same = keys[i].id == keys[i - 1].id
-                    || keys[i].id == et->nodes.list[keys[i - 1].place].id;
+                 || keys[i].id == et->nodes.list[keys[i - 1].place].id;
         if (same && et->nodes.list[keys[i].place].id == keys[i].id
             && next < UINT64_MAX - 1) {
             fd_et_node *node = &et->nodes.list[keys[i].place];
-            node->parent_id = node->parent_id == node->id ? next + 1
-                                                          : node->parent_id;
+            node->parent_id =
+                node->parent_id == node->id ? next + 1 : node->parent_id;
             node->id = ++next;
             et->faults.duplicates++;
         }
@@ -258,12 +258,11 @@ find_parents(fd_et *et)
     }
     for (uint32_t i = 0; i < et->nodes.count; i++) {
         fd_et_node *node = &et->nodes.list[i];
-        node->parent = node->parent_id == node->id
-                           ? 0
-                           : fd_et_place(et, node->parent_id);
+        node->parent =
+            node->parent_id == node->id ? 0 : fd_et_place(et, node->parent_id);
         et->faults.orphans += node->parent == 0 && node->parent_id != node->id
-                              && node->parent_id != 0
-                              && (node->flags & FD_ET_THREAD) == 0;
+                           && node->parent_id != 0
+                           && (node->flags & FD_ET_THREAD) == 0;
     }
     return FD_OK;
 }
@@ -305,9 +304,9 @@ by_to(const void *a, const void *b)
 {
     const fd_et_edge *one = a;
     const fd_et_edge *other = b;
-    return one->to != other->to       ? (one->to < other->to ? -1 : 1)
-           : one->from != other->from ? (one->from < other->from ? -1 : 1)
-                                      : 0;
+    return one->to != other->to     ? (one->to < other->to ? -1 : 1)
+         : one->from != other->from ? (one->from < other->from ? -1 : 1)
+                                    : 0;
 }
 
 void

@@ -14,8 +14,8 @@
 #include "base/map.h"
 #include "base/sums.h"
 #include "base/vector.h"
-#include "json/json_scan.h"
 #include "trace/interned_texts.h"
+#include "json/json_scan.h"
 
 #include <stdbool.h>
 
@@ -67,9 +67,9 @@ typedef struct fd_et_io {
 
 /* What no field of a node holds. */
 typedef struct fd_et_attr {
-    uint32_t name;  /* text */
-    uint32_t field; /* of Chakra's AttributeProto: which type it has */
-    uint32_t text;  /* where it is a text, bytes or a list */
+    uint32_t name;   /* text */
+    uint32_t field;  /* of Chakra's AttributeProto: which type it has */
+    uint32_t text;   /* where it is a text, bytes or a list */
     uint64_t number; /* its bits, where it is a number */
 } fd_et_attr;
 
@@ -78,22 +78,22 @@ typedef struct fd_et_node {
     uint64_t parent_id; /* as given; itself: it has none */
     uint64_t rf_id;     /* PyTorch's number of the call; 0: none */
     uint64_t fw_parent;
-    uint64_t thread;    /* of the operating system; 0: not known */
-    int64_t seq;        /* autograd's number; -1: none */
+    uint64_t thread; /* of the operating system; 0: not known */
+    int64_t seq;     /* autograd's number; -1: none */
     int64_t start_ns;
     int64_t dur_ns;
-    int64_t self_ns;    /* without what it encloses on its thread */
-    uint32_t parent;    /* reference */
-    uint32_t name;      /* text */
-    uint32_t schema;    /* text */
-    uint32_t tid;       /* PyTorch's numbers of threads */
+    int64_t self_ns; /* without what it encloses on its thread */
+    uint32_t parent; /* reference */
+    uint32_t name;   /* text */
+    uint32_t schema; /* text */
+    uint32_t tid;    /* PyTorch's numbers of threads */
     uint32_t fw_tid;
     int32_t stream;
-    uint32_t comm;      /* in `comms`, + 1; 0: it does not communicate */
-    uint32_t attrs;     /* its first in `attrs` ... */
+    uint32_t comm;  /* in `comms`, + 1; 0: it does not communicate */
+    uint32_t attrs; /* its first in `attrs` ... */
     uint32_t attr_count;
-    uint32_t category;  /* text; of Kineto */
-    uint32_t step;      /* of our recording, + 1; 0: not known */
+    uint32_t category; /* text; of Kineto */
+    uint32_t step;     /* of our recording, + 1; 0: not known */
     fd_et_io in;
     fd_et_io out;
     uint8_t type;
@@ -106,15 +106,15 @@ typedef struct fd_et_node {
 typedef struct fd_et_comm {
     uint32_t group; /* text: the name of the process group; 0: not known */
     uint32_t dtype; /* text */
-    int32_t type;   /* Chakra's number (et/et_names.h); -1: none, or not known */
-    int32_t src;    /* ranks of a message, root of a collective; -1: not known */
+    int32_t type; /* Chakra's number (et/et_names.h); -1: none, or not known */
+    int32_t src;  /* ranks of a message, root of a collective; -1: not known */
     int32_t dst;
-    int32_t tag;    /* -1: none */
-    int64_t bytes;  /* -1: not known */
+    int32_t tag;   /* -1: none */
+    int64_t bytes; /* -1: not known */
 } fd_et_comm;
 
 typedef struct fd_et_group {
-    uint32_t name;  /* texts */
+    uint32_t name; /* texts */
     uint32_t about;
     uint32_t ranks; /* a JSON list; empty: all */
     uint32_t size;
@@ -145,12 +145,12 @@ typedef struct fd_et_faults {
     uint64_t dangling;   /* dependencies on nodes that are not there */
     uint64_t cycles;     /* cycles that were cut ... */
     uint64_t cut[FD_ET_KINDS]; /* ... and the edges that were dropped */
-    uint64_t renumbered; /* nodes with new ids: theirs did not grow */
-    uint64_t untyped;    /* collectives of a kind that is not known */
-    uint64_t dtypes;     /* nodes with a dtype that is not known */
-    char dtype[64];      /* the first of these; "" */
-    char trouble[160];   /* the first damage, in words; "" */
-    char cycle[256];     /* the first cycle, in words; "" */
+    uint64_t renumbered;       /* nodes with new ids: theirs did not grow */
+    uint64_t untyped;          /* collectives of a kind that is not known */
+    uint64_t dtypes;           /* nodes with a dtype that is not known */
+    char dtype[64];            /* the first of these; "" */
+    char trouble[160];         /* the first damage, in words; "" */
+    char cycle[256];           /* the first cycle, in words; "" */
 } fd_et_faults;
 
 typedef struct fd_et {
@@ -172,7 +172,7 @@ typedef struct fd_et {
     int64_t rank;   /* -1: not known */
     uint32_t world; /* 0: not known */
     bool finished;  /* the file says when it ended */
-    bool unlinked;  /* PyTorch's form has no kernels: a Kineto trace has them */
+    bool unlinked; /* PyTorch's form has no kernels: a Kineto trace has them */
 } fd_et;
 
 /* Zero-initialised memory with `rank` -1 is an empty trace. */

@@ -1,7 +1,7 @@
 #include "et/et_layers.h"
 
-#include "et/readers/from_recording.h"
 #include "et/et_names.h"
+#include "et/readers/from_recording.h"
 
 #include <inttypes.h>
 
@@ -28,12 +28,10 @@ put_call(fd_buffer *to, const fd_et *et, const fd_et_node *node)
     put_text(to, et, node->name);
     fd_buffer_text(to, ",");
     put_text(to, et, node->schema);
-    fd_buffer_format(to,
-                     ",%d,%" PRIu64 ",%" PRId64 ",%" PRIu32 ",%" PRIu32
-                     ",%" PRId64,
-                     node->scope, node->rf_id, node->seq, node->tid,
-                     node->fw_tid,
-                     (node->flags & FD_ET_TIMED) != 0 ? node->dur_ns : -1);
+    fd_buffer_format(
+        to, ",%d,%" PRIu64 ",%" PRId64 ",%" PRIu32 ",%" PRIu32 ",%" PRId64,
+        node->scope, node->rf_id, node->seq, node->tid, node->fw_tid,
+        (node->flags & FD_ET_TIMED) != 0 ? node->dur_ns : -1);
     put_facts(to, et, node->in.values);
     put_facts(to, et, node->out.values);
     fd_buffer_text(to, "]");

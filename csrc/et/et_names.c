@@ -3,16 +3,17 @@
 #include <string.h>
 
 static const char *const type_names[FD_ET_TYPES] = {
-    "INVALID", "METADATA", "MEM_LOAD", "MEM_STORE",
+    "INVALID", "METADATA",  "MEM_LOAD",  "MEM_STORE",
     "COMP",    "COMM_SEND", "COMM_RECV", "COMM_COLL"};
 
 static const char *const kind_names[FD_ET_KINDS] = {
     "order", "launch", "stream", "event", "sync", "group", "data", "given"};
 
 static const char *const coll_names[FD_ET_COLLS] = {
-    "ALL_REDUCE", "REDUCE",     "ALL_GATHER",     "GATHER",
-    "SCATTER",    "BROADCAST",  "ALL_TO_ALL",     "REDUCE_SCATTER",
-    "REDUCE_SCATTER_BLOCK",     "BARRIER"};
+    "ALL_REDUCE", "REDUCE",         "ALL_GATHER",
+    "GATHER",     "SCATTER",        "BROADCAST",
+    "ALL_TO_ALL", "REDUCE_SCATTER", "REDUCE_SCATTER_BLOCK",
+    "BARRIER"};
 
 const char *
 fd_et_type_name(uint32_t type)
@@ -40,9 +41,9 @@ fd_et_root(const char *name)
     for (size_t i = 0; i < 2; i++) {
         size_t size = strlen(heads[i]);
         if (strncmp(name, heads[i], size) == 0) {
-            return strcmp(name + size, "thread]") == 0    ? FD_ET_THREAD
-                   : strcmp(name + size, "process]") == 0 ? FD_ET_PROCESS
-                                                          : 0;
+            return strcmp(name + size, "thread]") == 0  ? FD_ET_THREAD
+                 : strcmp(name + size, "process]") == 0 ? FD_ET_PROCESS
+                                                        : 0;
         }
     }
     return 0;
@@ -57,15 +58,15 @@ begins(const char *name, const char *head)
 fd_et_comm_level
 fd_et_comm_level_of(const char *name, bool gpu)
 {
-    static const char *const work[] = {"gloo:", "ucc:", "mpi:", "xccl:",
-                                       "hccl:"};
+    static const char *const work[] = {
+        "gloo:", "ucc:", "mpi:", "xccl:", "hccl:"};
     if (gpu) {
         return strstr(name, "ncclKernel") != NULL
-                       || strstr(name, "ncclDevKernel") != NULL
-                       || strstr(name, "ncclSymk") != NULL
-                       || begins(name, "nccl") || strstr(name, "rccl") != NULL
-                   ? FD_ET_COMM_KERNEL
-                   : FD_ET_NO_COMM;
+                    || strstr(name, "ncclDevKernel") != NULL
+                    || strstr(name, "ncclSymk") != NULL || begins(name, "nccl")
+                    || strstr(name, "rccl") != NULL
+                 ? FD_ET_COMM_KERNEL
+                 : FD_ET_NO_COMM;
     }
     for (size_t i = 0; i < sizeof work / sizeof *work; i++) {
         if (begins(name, work[i])) {
@@ -76,8 +77,8 @@ fd_et_comm_level_of(const char *name, bool gpu)
         return FD_ET_COMM_PARAMS;
     }
     return begins(name, "c10d::") || begins(name, "_c10d_functional::")
-               ? FD_ET_COMM_CALL
-               : FD_ET_NO_COMM;
+             ? FD_ET_COMM_CALL
+             : FD_ET_NO_COMM;
 }
 
 /* A name without case and marks, so that AllReduce_Sum, all_reduce and
@@ -126,9 +127,9 @@ fd_et_comm_type(const char *name, int32_t *coll)
     if (strstr(text, "sendrecv") != NULL) {
         return FD_ET_COLL;
     }
-    return strstr(text, "send") != NULL   ? FD_ET_SEND
-           : strstr(text, "recv") != NULL ? FD_ET_RECV
-                                          : FD_ET_COMP;
+    return strstr(text, "send") != NULL ? FD_ET_SEND
+         : strstr(text, "recv") != NULL ? FD_ET_RECV
+                                        : FD_ET_COMP;
 }
 
 /* Behind a comma; a number of at most 64 bits. */
@@ -162,10 +163,10 @@ static bool
 take_tensor(const char *at, const char *end, fd_et_tensor *t)
 {
     return take_number(&at, end, &t->id) && take_number(&at, end, &t->storage)
-           && take_number(&at, end, &t->offset)
-           && take_number(&at, end, &t->elements)
-           && take_number(&at, end, &t->item) && end - at > 2 && *at == ','
-           && (at[1] == '"' || at[1] == '\'' || at[1] == ' ');
+        && take_number(&at, end, &t->offset)
+        && take_number(&at, end, &t->elements)
+        && take_number(&at, end, &t->item) && end - at > 2 && *at == ','
+        && (at[1] == '"' || at[1] == '\'' || at[1] == ' ');
 }
 
 bool

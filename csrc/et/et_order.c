@@ -111,7 +111,7 @@ static uint32_t
 sureness(uint32_t kinds)
 {
     static const fd_et_edge_kind sure[] = {
-        FD_ET_DATA,  FD_ET_GROUP, FD_ET_EVENT,  FD_ET_SYNC,
+        FD_ET_DATA,   FD_ET_GROUP, FD_ET_EVENT,  FD_ET_SYNC,
         FD_ET_STREAM, FD_ET_GIVEN, FD_ET_LAUNCH, FD_ET_ORDER};
     uint32_t found = 0;
     for (uint32_t i = 0; i < FD_ET_KINDS; i++) {
@@ -138,9 +138,9 @@ tell(sorting *s, uint32_t kinds, uint32_t dropped)
 {
     fd_et *et = s->et;
     const fd_et_edge *edge = &et->edges.list[dropped];
-    static const char *const names[FD_ET_KINDS] = {
-        "order", "launch", "stream", "event", "sync", "group", "data",
-        "given"};
+    static const char *const names[FD_ET_KINDS] = {"order", "launch", "stream",
+                                                   "event", "sync",   "group",
+                                                   "data",  "given"};
     char list[80] = "";
     if (et->faults.cycle[0] != '\0') {
         return;
@@ -178,12 +178,11 @@ cut_cycle(sorting *s, uint32_t lowest, uint32_t round)
         uint32_t i = unmet(s, at);
         const fd_et_edge *edge = &et->edges.list[i];
         kinds |= edge->kinds;
-        bool less = worst == NONE
-                    || sureness(edge->kinds)
-                           < sureness(et->edges.list[worst].kinds)
-                    || (sureness(edge->kinds)
-                            == sureness(et->edges.list[worst].kinds)
-                        && edge->from > edge->to);
+        bool less =
+            worst == NONE
+            || sureness(edge->kinds) < sureness(et->edges.list[worst].kinds)
+            || (sureness(edge->kinds) == sureness(et->edges.list[worst].kinds)
+                && edge->from > edge->to);
         worst = less ? i : worst;
         at = edge->from;
     } while (at != first);
@@ -282,8 +281,8 @@ rename_places(fd_et *et, const uint32_t *order, const uint32_t *now,
         fd_et_node node = et->nodes.list[order[i]];
         uint32_t origin = fd_et_place(et, node.fw_parent);
         node.fw_parent = origin != 0 && node.fw_parent != 0
-                             ? (uint64_t)now[origin - 1] + 1
-                             : 0;
+                           ? (uint64_t)now[origin - 1] + 1
+                           : 0;
         node.parent = node.parent == 0 ? 0 : now[node.parent - 1] + 1;
         node.id = (uint64_t)i + 1;
         node.parent_id = node.parent == 0 ? node.id : node.parent;
@@ -333,8 +332,7 @@ fd_et_arrange(fd_et *et)
         return FD_OK;
     }
     uint32_t *order = fd_malloc((size_t)et->nodes.count * sizeof *order);
-    fd_status status = order == NULL ? FD_ENOMEM
-                                     : fd_et_sort_order(et, order);
+    fd_status status = order == NULL ? FD_ENOMEM : fd_et_sort_order(et, order);
     if (status == FD_OK && !ascends(et)) {
         status = fd_et_renumber(et, order);
     }

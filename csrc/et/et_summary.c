@@ -7,10 +7,10 @@
 const char *
 fd_et_traffic_name(int traffic)
 {
-    return traffic < FD_ET_COLLS            ? fd_et_coll_name(traffic)
-           : traffic == FD_ET_TRAFFIC_SEND ? "SEND"
-           : traffic == FD_ET_TRAFFIC_RECV ? "RECV"
-                                           : "OTHER";
+    return traffic < FD_ET_COLLS         ? fd_et_coll_name(traffic)
+         : traffic == FD_ET_TRAFFIC_SEND ? "SEND"
+         : traffic == FD_ET_TRAFFIC_RECV ? "RECV"
+                                         : "OTHER";
 }
 
 static void
@@ -21,14 +21,14 @@ count_traffic(const fd_et *et, const fd_et_node *node, fd_et_summary *s)
         return;
     }
     bool known = comm != NULL && comm->type >= 0 && comm->type < FD_ET_COLLS;
-    fd_et_traffic *traffic = &s->traffic[
-        node->type == FD_ET_SEND   ? FD_ET_TRAFFIC_SEND
-        : node->type == FD_ET_RECV ? FD_ET_TRAFFIC_RECV
-        : known                    ? comm->type
-                                   : FD_ET_TRAFFIC_OTHER];
+    fd_et_traffic *traffic =
+        &s->traffic[node->type == FD_ET_SEND   ? FD_ET_TRAFFIC_SEND
+                    : node->type == FD_ET_RECV ? FD_ET_TRAFFIC_RECV
+                    : known                    ? comm->type
+                                               : FD_ET_TRAFFIC_OTHER];
     traffic->count++;
-    traffic->bytes += comm != NULL && comm->bytes > 0 ? (uint64_t)comm->bytes
-                                                      : 0;
+    traffic->bytes +=
+        comm != NULL && comm->bytes > 0 ? (uint64_t)comm->bytes : 0;
     traffic->ns += node->dur_ns;
 }
 
@@ -40,8 +40,8 @@ count_times(const fd_et_node *node, fd_et_summary *s)
     }
     bool first = s->timed == 0 && s->guessed == 0;
     int64_t end = fd_et_end(node);
-    s->begin_ns = first || node->start_ns < s->begin_ns ? node->start_ns
-                                                        : s->begin_ns;
+    s->begin_ns =
+        first || node->start_ns < s->begin_ns ? node->start_ns : s->begin_ns;
     s->end_ns = first || end > s->end_ns ? end : s->end_ns;
     s->guessed += (node->flags & FD_ET_GUESSED) != 0;
     s->timed += (node->flags & FD_ET_GUESSED) == 0;
@@ -52,9 +52,9 @@ count_rows(const fd_et_node *node, fd_map *rows, fd_et_summary *s)
 {
     bool gpu = (node->flags & FD_ET_GPU) != 0;
     uint64_t queue = (uint64_t)fd_et_queue(node->device, node->stream);
-    uint64_t row = gpu ? queue << 2 | 1
-                   : node->thread != 0 ? node->thread << 2 | 2
-                                       : (uint64_t)node->tid << 2 | 3;
+    uint64_t row = gpu               ? queue << 2 | 1
+                 : node->thread != 0 ? node->thread << 2 | 2
+                                     : (uint64_t)node->tid << 2 | 3;
     if ((node->flags & FD_ET_PROCESS) != 0 || fd_map_get(rows, row) != 0) {
         return FD_OK;
     }
@@ -76,9 +76,9 @@ fd_et_summarize(const fd_et *et, fd_et_summary *s)
         s->cpu += !gpu;
         s->gpu += gpu;
         s->operators += node->schema != 0 && !gpu;
-        s->steps += strncmp(fd_et_text(et, node->name), "ProfilerStep#", 13)
-                        == 0
-                    && !gpu;
+        s->steps +=
+            strncmp(fd_et_text(et, node->name), "ProfilerStep#", 13) == 0
+            && !gpu;
         count_traffic(et, node, s);
         count_times(node, s);
         status = count_rows(node, &rows, s);

@@ -31,8 +31,8 @@ stretch(fd_et *et, const uint32_t *order)
         }
         int64_t last = fd_et_end(parent);
         parent->start_ns = node->start_ns < parent->start_ns
-                               ? node->start_ns
-                               : parent->start_ns;
+                             ? node->start_ns
+                             : parent->start_ns;
         parent->dur_ns = fd_minus(end > last ? end : last, parent->start_ns);
     }
 }
@@ -89,8 +89,7 @@ fd_et_fill_times(fd_et *et)
         /* What a .et says is all there is. */
         any = any || is_timed(&et->nodes.list[i]);
         all = all
-              && (et->nodes.list[i].flags & (FD_ET_TIMED | FD_ET_WRITTEN))
-                     != 0;
+           && (et->nodes.list[i].flags & (FD_ET_TIMED | FD_ET_WRITTEN)) != 0;
     }
     if (!any || all) {
         return FD_OK;

@@ -11,8 +11,8 @@ add_text(fd_et *et, fd_span object, const char *name, uint32_t *text)
     fd_span value;
     *text = 0;
     return fd_scan_find(object, name, &value)
-               ? fd_et_add_said(et, fd_span_inside(value), text)
-               : FD_OK;
+             ? fd_et_add_said(et, fd_span_inside(value), text)
+             : FD_OK;
 }
 
 static bool
@@ -134,13 +134,13 @@ fd_et_give_group(fd_et *et, fd_et_node *node, fd_words taken)
     }
     while (group.text == 0 && fd_words_next(&taken, &operand)) {
         group.text = operand.kind == FD_OPERAND_OTHER
-                         ? group_at(et, operand.more[0])
-                         : 0;
+                       ? group_at(et, operand.more[0])
+                       : 0;
     }
     if (group.text == 0) {
         return FD_OK;
     }
-    fd_status status = fd_text_pool_add_clean(&et->texts, "pg_name", 7,
-                                              &group.name);
+    fd_status status =
+        fd_text_pool_add_clean(&et->texts, "pg_name", 7, &group.name);
     return status == FD_OK ? fd_et_add_attr(et, node, group) : status;
 }

@@ -67,7 +67,9 @@ note_member(fd_timeline_event *event, fd_span key, fd_span value)
             event->scope = value;
         }
         break;
-    case 2: note_pair(event, k, value); break;
+    case 2:
+        note_pair(event, k, value);
+        break;
     case 3:
         if (memcmp(k, "dur", 3) == 0) {
             event->dur = value;
@@ -102,7 +104,8 @@ note_member(fd_timeline_event *event, fd_span key, fd_span value)
             note(event, FD_TIMELINE_BIND_ID, value);
         }
         break;
-    default: break;
+    default:
+        break;
     }
 }
 
@@ -113,8 +116,8 @@ fd_timeline_event_scan(fd_scan *scan, fd_timeline_event *event)
     event->empty = true;
     event->phase = 0;
     event->count = 0;
-    event->name = event->cat = event->args = event->pid
-        = event->tid = (fd_span){NULL, NULL};
+    event->name = event->cat = event->args = event->pid = event->tid =
+        (fd_span){NULL, NULL};
     event->ts = event->dur = event->scope = event->binds = event->pid;
     fd_scan_result result = fd_scan_mark(scan, '{');
     while (result == FD_SCAN_OK) {
@@ -147,8 +150,8 @@ shift_at(const writing *w, int64_t ns)
 {
     int64_t shift;
     return __builtin_sub_overflow(fd_clock_apply(w->clock, ns), ns, &shift)
-               ? 0
-               : shift;
+             ? 0
+             : shift;
 }
 
 /* Programs give rows about processes a time of 0: that may not go below. */
@@ -189,8 +192,7 @@ write_dur(writing *w, fd_span value)
         || !fd_decimal_ns(fd_span_inside(value), &dur) || dur < 0
         || ts > INT64_MAX - dur
         || !fd_decimal_shift(fd_span_inside(value),
-                             shift_at(w, ts + dur) - shift_at(w, ts),
-                             w->to)) {
+                             shift_at(w, ts + dur) - shift_at(w, ts), w->to)) {
         w->to->size = before;
         fd_scan_copy(w->scan, value, w->to);
         return;
@@ -202,15 +204,14 @@ static fd_status
 write_tid(writing *w, fd_span value)
 {
     uint32_t place;
-    fd_status status = fd_timeline_ids_thread(w->ids, w->pid, value, w->scan,
-                                              &place);
+    fd_status status =
+        fd_timeline_ids_thread(w->ids, w->pid, value, w->scan, &place);
     if (status == FD_OK) {
         fd_timeline_thread *thread = &w->ids->threads.list[place];
-        thread->named = thread->named
-                        || (w->event->phase == 'M'
-                            && w->event->name.from != NULL
-                            && fd_span_is(fd_span_inside(w->event->name),
-                                          "thread_name"));
+        thread->named =
+            thread->named
+            || (w->event->phase == 'M' && w->event->name.from != NULL
+                && fd_span_is(fd_span_inside(w->event->name), "thread_name"));
         fd_buffer_u64(w->to, thread->tid);
     }
     return status;
@@ -234,8 +235,8 @@ says_duration(const fd_timeline_event *event)
     static const char end[] = " ms)\"";
     enum { SIZE = sizeof end - 1 };
     return event->cat.from != NULL && fd_span_is(event->cat, "\"job\"")
-           && fd_span_size(event->name) > SIZE
-           && memcmp(event->name.to - SIZE, end, SIZE) == 0;
+        && fd_span_size(event->name) > SIZE
+        && memcmp(event->name.to - SIZE, end, SIZE) == 0;
 }
 
 static bool
@@ -243,10 +244,10 @@ is_named(const writing *w, int64_t *duration)
 {
     const fd_timeline_event *event = w->event;
     return w->ids->named_durations && event->phase == 'X'
-           && !says_duration(event)
-           && *event->name.from == '"' && event->dur.from != NULL
-           && fd_decimal_ns(fd_span_inside(event->dur), duration)
-           && *duration >= 0;
+        && !says_duration(event) && *event->name.from == '"'
+        && event->dur.from != NULL
+        && fd_decimal_ns(fd_span_inside(event->dur), duration)
+        && *duration >= 0;
 }
 
 /* "forward (12.3 ms)" */
@@ -265,13 +266,22 @@ static fd_status
 write_field(writing *w, const fd_timeline_field *field)
 {
     switch (field->kind) {
-    case FD_TIMELINE_PID: fd_buffer_u64(w->to, w->pid); return FD_OK;
-    case FD_TIMELINE_TS: return write_ts(w, field->value);
-    case FD_TIMELINE_DUR: write_dur(w, field->value); return FD_OK;
-    case FD_TIMELINE_TID: return write_tid(w, field->value);
-    case FD_TIMELINE_NAMED: write_name(w, field->value); return FD_OK;
+    case FD_TIMELINE_PID:
+        fd_buffer_u64(w->to, w->pid);
+        return FD_OK;
+    case FD_TIMELINE_TS:
+        return write_ts(w, field->value);
+    case FD_TIMELINE_DUR:
+        write_dur(w, field->value);
+        return FD_OK;
+    case FD_TIMELINE_TID:
+        return write_tid(w, field->value);
+    case FD_TIMELINE_NAMED:
+        write_name(w, field->value);
+        return FD_OK;
     case FD_TIMELINE_ID:
-    case FD_TIMELINE_BIND_ID: break;
+    case FD_TIMELINE_BIND_ID:
+        break;
     }
     fd_timeline_ids_flow(w->ids, field->value, w->to);
     return FD_OK;
@@ -287,11 +297,14 @@ stays(const writing *w, const fd_timeline_field *field)
         return w->clock->offset_ns == 0 && w->clock->drift_ppt == 0;
     case FD_TIMELINE_DUR:
         return w->clock->drift_ppt == 0 || w->event->ts.from == NULL;
-    case FD_TIMELINE_ID: return phase == 0 || strchr(JOINED, phase) == NULL;
-    case FD_TIMELINE_NAMED: return !is_named(w, &duration);
+    case FD_TIMELINE_ID:
+        return phase == 0 || strchr(JOINED, phase) == NULL;
+    case FD_TIMELINE_NAMED:
+        return !is_named(w, &duration);
     case FD_TIMELINE_PID:
     case FD_TIMELINE_TID:
-    case FD_TIMELINE_BIND_ID: break;
+    case FD_TIMELINE_BIND_ID:
+        break;
     }
     return false;
 }
@@ -348,7 +361,7 @@ take_over(const fd_timeline_event *event, const fd_scan *scan,
         return true;
     }
     return fd_span_is(what, "process_name")
-           || fd_span_is(what, "process_sort_index");
+        || fd_span_is(what, "process_sort_index");
 }
 
 /* Viewers take an event without a pid as one of process 0. */
@@ -357,8 +370,8 @@ find_process(const fd_timeline_event *event, const fd_scan *scan,
              fd_timeline_ids *ids, uint32_t *process)
 {
     static const char zero[] = "0";
-    fd_span pid = event->pid.from != NULL ? event->pid
-                                          : (fd_span){zero, zero + 1};
+    fd_span pid =
+        event->pid.from != NULL ? event->pid : (fd_span){zero, zero + 1};
     return fd_timeline_ids_process(ids, pid, scan, process);
 }
 
@@ -379,8 +392,7 @@ fd_timeline_event_process(const fd_timeline_event *event, const fd_scan *scan,
                           fd_timeline_ids *ids, uint32_t *process, bool *taken)
 {
     fd_status status = find_process(event, scan, ids, process);
-    *taken = status == FD_OK
-             && take_over(event, scan, ids, *process, &status);
+    *taken = status == FD_OK && take_over(event, scan, ids, *process, &status);
     return status;
 }
 
@@ -391,14 +403,14 @@ fd_timeline_event_write(const fd_timeline_event *event, const fd_scan *scan,
 {
     uint32_t process;
     bool taken;
-    fd_status status = fd_timeline_event_process(event, scan, ids, &process,
-                                                 &taken);
+    fd_status status =
+        fd_timeline_event_process(event, scan, ids, &process, &taken);
     if (status != FD_OK || taken) {
         return status;
     }
     size_t before = to->size;
-    writing w = {event, scan, clock, ids,
-                 ids->processes.list[process].pid, to};
+    writing w = {event, scan, clock, ids, ids->processes.list[process].pid,
+                 to};
     status = write_fields(&w);
     if (status != FD_OK) {
         to->size = before;

@@ -14,7 +14,7 @@ typedef enum fd_timeline_kind {
     FD_TIMELINE_TID,
     FD_TIMELINE_TS,
     FD_TIMELINE_DUR,
-    FD_TIMELINE_ID,     /* id, id2: of a flow or of an asynchronous event only */
+    FD_TIMELINE_ID, /* id, id2: of a flow or of an asynchronous event only */
     FD_TIMELINE_BIND_ID, /* always of a flow */
     FD_TIMELINE_NAMED    /* the name */
 } fd_timeline_kind;
@@ -27,7 +27,7 @@ typedef struct fd_timeline_field {
 typedef struct fd_timeline_event {
     fd_span whole; /* with its braces */
     bool empty;
-    char phase; /* 0: no text of one character */
+    char phase;   /* 0: no text of one character */
     fd_span name; /* {NULL, NULL}: it has none, as those below */
     fd_span cat;
     fd_span args;
@@ -38,7 +38,8 @@ typedef struct fd_timeline_event {
     fd_span scope; /* "s", of an instant */
     fd_span binds; /* "bp" */
     uint32_t count;
-    fd_timeline_field fields[FD_TIMELINE_FIELDS]; /* in the order of the text */
+    fd_timeline_field
+        fields[FD_TIMELINE_FIELDS]; /* in the order of the text */
 } fd_timeline_event;
 
 /* Scan one object. Spans point into the text. */

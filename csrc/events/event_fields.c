@@ -71,9 +71,8 @@ void
 fd_timeline_facts_read(fd_timeline_facts *facts,
                        const fd_timeline_event *event)
 {
-    fd_scan scan = {.at = event->whole.from,
-                    .end = event->whole.to,
-                    .forgets = true};
+    fd_scan scan = {
+        .at = event->whole.from, .end = event->whole.to, .forgets = true};
     fd_span key;
     bool first = true;
     *facts = (fd_timeline_facts){.to_next = true};
@@ -88,11 +87,10 @@ fd_timeline_facts_read(fd_timeline_facts *facts,
         first = false;
     }
     facts->has_start = facts->ts.from != NULL
-                       && fd_decimal_ns(fd_span_inside(facts->ts),
-                                        &facts->start);
-    facts->has_duration = facts->dur.from != NULL
-                          && fd_decimal_ns(fd_span_inside(facts->dur),
-                                           &facts->duration);
+                    && fd_decimal_ns(fd_span_inside(facts->ts), &facts->start);
+    facts->has_duration =
+        facts->dur.from != NULL
+        && fd_decimal_ns(fd_span_inside(facts->dur), &facts->duration);
 }
 
 bool
@@ -101,7 +99,7 @@ fd_timeline_argument(const fd_timeline_facts *facts, const char *name,
 {
     fd_span value;
     return facts->args.from != NULL && fd_scan_find(facts->args, name, &value)
-           && fd_span_u64(fd_span_inside(value), number);
+        && fd_span_u64(fd_span_inside(value), number);
 }
 
 bool
@@ -117,5 +115,5 @@ fd_span_numbered(fd_span text, const char *prefix, const char *ends,
         digits.to++;
     }
     return fd_span_u64(digits, number)
-           && (digits.to == text.to || strchr(ends, *digits.to) != NULL);
+        && (digits.to == text.to || strchr(ends, *digits.to) != NULL);
 }

@@ -15,10 +15,10 @@ typedef struct fd_timeline_facts {
     fd_span dur;
     fd_span id;
     fd_span args;
-    bool named;       /* the name is a text */
-    bool local;       /* the id counts within its process */
-    bool to_next;     /* a flow ends at the next slice, not at the one around */
-    bool has_start;   /* ts is a number */
+    bool named;     /* the name is a text */
+    bool local;     /* the id counts within its process */
+    bool to_next;   /* a flow ends at the next slice, not at the one around */
+    bool has_start; /* ts is a number */
     bool has_duration;
     int64_t start; /* ns, rounded down */
     int64_t duration;

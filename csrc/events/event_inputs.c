@@ -1,8 +1,8 @@
 #include "events/event_inputs.h"
 
 #include "base/alloc.h"
-#include "events/tools/event_filter.h"
 #include "events/recorded/events_from_recording.h"
+#include "events/tools/event_filter.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,8 +67,8 @@ survey_input(const fd_timeline_request *request, fd_timeline_input *input,
     fd_timeline_survey *survey = &input->survey;
     fd_timeline_wish wish = fd_timeline_align_wish(request->align, count);
     wish.privacy = input->privacy;
-    fd_status status = fd_timeline_survey_read(survey, input->path, wish,
-                                               error);
+    fd_status status =
+        fd_timeline_survey_read(survey, input->path, wish, error);
     if (status != FD_OK) {
         return status;
     }
@@ -86,9 +86,9 @@ of_one_folder(const fd_timeline_input *a, const fd_timeline_input *b)
     const char *end_b = strrchr(b->path, '/');
     size_t size = end_a == NULL ? 0 : (size_t)(end_a - a->path);
     return (end_a == NULL) == (end_b == NULL)
-           && (end_a == NULL
-               || ((size_t)(end_b - b->path) == size
-                   && memcmp(a->path, b->path, size) == 0));
+        && (end_a == NULL
+            || ((size_t)(end_b - b->path) == size
+                && memcmp(a->path, b->path, size) == 0));
 }
 
 /* Drops what a run directory has twice. */
@@ -103,8 +103,8 @@ check_ranks(fd_timeline_inputs *used, fd_error *error)
         bool again = a != NULL && a->rank == b->rank;
         if (again && is_ours(a) && is_ours(b) && of_one_folder(a, b)) {
             b->used = false;
-            snprintf(b->trouble, sizeof b->trouble,
-                     "rank %u is there already", (unsigned)b->rank);
+            snprintf(b->trouble, sizeof b->trouble, "rank %u is there already",
+                     (unsigned)b->rank);
             continue;
         }
         if (again && is_ours(a) == is_ours(b)) {
@@ -209,8 +209,8 @@ fd_timeline_inputs_find_steps(const fd_timeline_request *request,
     }
     used->count = kept;
     return status == FD_OK && kept == 0
-               ? fd_fail(error, FD_EINVAL, "none of these steps in any input")
-               : status;
+             ? fd_fail(error, FD_EINVAL, "none of these steps in any input")
+             : status;
 }
 
 void

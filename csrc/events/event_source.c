@@ -2,8 +2,8 @@
 
 #include "base/budget.h"
 #include "events/readers/from_paddle.h"
-#include "events/recorded/events_from_recording.h"
 #include "events/readers/perfetto_reader.h"
+#include "events/recorded/events_from_recording.h"
 
 #include <string.h>
 
@@ -17,7 +17,7 @@ is_dump(const char *path, const char *head, size_t size)
     static const char begin[] = "{\"format\":\"fastdispatch.trace\"";
     (void)path;
     return size >= sizeof begin - 1
-           && memcmp(head, begin, sizeof begin - 1) == 0;
+        && memcmp(head, begin, sizeof begin - 1) == 0;
 }
 
 static fd_status

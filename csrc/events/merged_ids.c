@@ -29,8 +29,8 @@ add_process(fd_timeline_ids *ids, fd_span pid, const fd_scan *scan,
     if (ids->pids.texts.count >= fd_budget(FD_TIMELINE_MOST_PIDS)) {
         return FD_EFULL;
     }
-    fd_status status = fd_text_pool_add(&ids->pids, text.from,
-                                        fd_span_size(text), process);
+    fd_status status =
+        fd_text_pool_add(&ids->pids, text.from, fd_span_size(text), process);
     while (status == FD_OK && ids->processes.count <= *process) {
         status = fd_vector_push(&ids->processes, (fd_timeline_process){0});
     }
@@ -43,13 +43,13 @@ add_process(fd_timeline_ids *ids, fd_span pid, const fd_scan *scan,
             ? ids->rank * FD_TIMELINE_PIDS + number_in_rank + 1
             : (*ids->spare_pid)++;
     return fd_span_u64(text, &number)
-               ? FD_OK
-               : fd_timeline_ids_name(ids, *process, pid, scan);
+             ? FD_OK
+             : fd_timeline_ids_name(ids, *process, pid, scan);
 }
 
 fd_status
-fd_timeline_ids_process(fd_timeline_ids *ids, fd_span pid,
-                        const fd_scan *scan, uint32_t *process)
+fd_timeline_ids_process(fd_timeline_ids *ids, fd_span pid, const fd_scan *scan,
+                        uint32_t *process)
 {
     size_t size = fd_span_size(pid);
     if (size == ids->last_size && size > 0
@@ -108,8 +108,8 @@ add_thread(fd_timeline_ids *ids, uint32_t pid, fd_span tid,
     if (text != 0) { /* the empty text is no name for Perfetto */
         status = spell(ids, tid, scan);
         fd_buffer name = {.bytes = NULL};
-        fd_buffer_text(&name, fd_span_u64(fd_span_inside(tid), &plain) ? "tid "
-                                                                       : "");
+        fd_buffer_text(&name,
+                       fd_span_u64(fd_span_inside(tid), &plain) ? "tid " : "");
         fd_buffer_bytes(&name, ids->scratch.bytes, ids->scratch.size);
         status = status == FD_OK ? name.status : status;
         if (status == FD_OK) {
@@ -122,8 +122,8 @@ add_thread(fd_timeline_ids *ids, uint32_t pid, fd_span tid,
         status = fd_vector_push(&ids->threads, made);
     }
     return status == FD_OK
-               ? fd_map_put(&ids->thread_of, key, ids->threads.count)
-               : status;
+             ? fd_map_put(&ids->thread_of, key, ids->threads.count)
+             : status;
 }
 
 fd_status
@@ -136,8 +136,8 @@ fd_timeline_ids_thread(fd_timeline_ids *ids, uint32_t pid, fd_span tid,
         || ids->threads.count >= fd_budget(FD_TIMELINE_MOST_TIDS)) {
         return FD_EFULL;
     }
-    fd_status status = fd_text_pool_add(&ids->tids, inside.from,
-                                        fd_span_size(inside), &text);
+    fd_status status =
+        fd_text_pool_add(&ids->tids, inside.from, fd_span_size(inside), &text);
     uint64_t key = (uint64_t)pid << 32 | (text + 1);
     uint32_t found = fd_map_get(&ids->thread_of, key);
     if (status == FD_OK && found == 0) {
@@ -151,10 +151,10 @@ fd_timeline_ids_thread(fd_timeline_ids *ids, uint32_t pid, fd_span tid,
 static int
 hex_digit(char c)
 {
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
+    return c >= '0' && c <= '9' ? c - '0'
+         : c >= 'a' && c <= 'f' ? c - 'a' + 10
+         : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                : -1;
 }
 
 /* As viewers read the id of a flow: a string is hexadecimal. */
@@ -163,7 +163,7 @@ hex_number(fd_span text, uint64_t *number)
 {
     const char *at = text.from;
     at += fd_span_size(text) > 2 && at[0] == '0' && (at[1] | 0x20) == 'x' ? 2
-                                                                         : 0;
+                                                                          : 0;
     if (at == text.to || text.to - at > 16) {
         return false;
     }
@@ -184,8 +184,8 @@ fd_timeline_ids_number(const fd_timeline_ids *ids, fd_span id)
     uint64_t most = UINT64_MAX / ids->inputs - 1;
     uint64_t number;
     fd_span text = fd_span_inside(id);
-    bool known = *id.from == '"' ? hex_number(text, &number)
-                                 : fd_span_u64(id, &number);
+    bool known =
+        *id.from == '"' ? hex_number(text, &number) : fd_span_u64(id, &number);
     if (!known) {
         number = fd_hash_bytes(text.from, fd_span_size(text));
     }
@@ -220,10 +220,10 @@ fd_timeline_ids_name(fd_timeline_ids *ids, uint32_t process, fd_span name,
 {
     fd_status status = spell(ids, name, scan);
     return status == FD_OK
-               ? fd_text_pool_add(&ids->names, ids->scratch.bytes,
-                                  ids->scratch.size,
-                                  &ids->processes.list[process].name)
-               : status;
+             ? fd_text_pool_add(&ids->names, ids->scratch.bytes,
+                                ids->scratch.size,
+                                &ids->processes.list[process].name)
+             : status;
 }
 
 static int
@@ -232,8 +232,8 @@ by_sort_index(const void *left, const void *right)
     const fd_timeline_placed *a = left;
     const fd_timeline_placed *b = right;
     return a->sort_index != b->sort_index
-               ? (a->sort_index < b->sort_index ? -1 : 1)
-               : (a->process < b->process ? -1 : 1);
+             ? (a->sort_index < b->sort_index ? -1 : 1)
+             : (a->process < b->process ? -1 : 1);
 }
 
 /* What a name says beside the beginning of the label, which it may repeat:
@@ -245,7 +245,7 @@ beside_label(fd_span name, fd_span label)
     for (const char *end = label.to; end > label.from; end--) {
         size_t size = (size_t)(end - label.from);
         bool part = end == label.to
-                    || (label.to - end > 3 && memcmp(end, mark, 3) == 0);
+                 || (label.to - end > 3 && memcmp(end, mark, 3) == 0);
         if (!part || fd_span_size(name) < size
             || memcmp(name.from, label.from, size) != 0) {
             continue;

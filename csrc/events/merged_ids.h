@@ -15,8 +15,8 @@
 #define FD_MERGED_IDS_H
 
 #include "base/map.h"
-#include "json/json_scan.h"
 #include "trace/interned_texts.h"
+#include "json/json_scan.h"
 
 enum {
     FD_TIMELINE_RANKS = 1 << 21,
@@ -28,7 +28,7 @@ enum {
 #define FD_TIMELINE_FIRST_TID UINT32_C(3000000000)
 
 typedef struct fd_timeline_process {
-    uint32_t pid; /* 0: not seen */
+    uint32_t pid;  /* 0: not seen */
     uint32_t name; /* in `names`: inside of a JSON string; 0: none */
     bool sorted;
     bool dropped; /* has no rows */
@@ -38,19 +38,20 @@ typedef struct fd_timeline_process {
 typedef struct fd_timeline_thread {
     uint32_t pid;
     uint32_t tid;
-    uint32_t was; /* in `names`: what its old tid makes it be called; 0: nothing */
+    uint32_t
+        was; /* in `names`: what its old tid makes it be called; 0: nothing */
     bool named;
 } fd_timeline_thread;
 
 typedef struct fd_timeline_ids {
     uint32_t rank;
-    uint64_t place; /* among the inputs */
-    uint64_t inputs; /* one more where transfers are tied */
-    bool tied; /* its ids of transfers are those of other inputs too */
-    const char *label;   /* borrowed: what its processes are called */
+    uint64_t place;    /* among the inputs */
+    uint64_t inputs;   /* one more where transfers are tied */
+    bool tied;         /* its ids of transfers are those of other inputs too */
+    const char *label; /* borrowed: what its processes are called */
     const char *program; /* borrowed: the same, where that is not enough; "" */
     bool named_durations; /* of slices, in their names */
-    uint32_t first;      /* processes of other inputs of this rank */
+    uint32_t first;       /* processes of other inputs of this rank */
     uint32_t *spare_pid; /* borrowed: the next pid behind those of all ranks */
     fd_text_pool pids;   /* as the input spells them */
     fd_text_pool tids;
@@ -59,7 +60,7 @@ typedef struct fd_timeline_ids {
     uint32_t *spare_tid; /* borrowed: the tid of the next new thread */
     FD_VECTOR(fd_timeline_thread) threads;
     fd_map thread_of; /* pid << 32 | text in `tids` + 1 -> its place + 1 */
-    char last[24];  /* the pid asked for last, as it is spelled */
+    char last[24];    /* the pid asked for last, as it is spelled */
     uint32_t last_size;
     uint32_t last_process;
     fd_buffer scratch;

@@ -94,7 +94,7 @@ next_field(fd_packets *p, bool *is_packet)
         return p->in.trouble == NULL ? false : lose_rest(p, "");
     }
     bool whole = fd_proto_varint(&at, p->in.end, &tag)
-                 && fd_proto_varint(&at, p->in.end, &size);
+              && fd_proto_varint(&at, p->in.end, &size);
     if (!whole) {
         return lose_rest(p, "cut short");
     }

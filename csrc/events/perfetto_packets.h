@@ -3,8 +3,8 @@
 #ifndef FD_PERFETTO_PACKETS_H
 #define FD_PERFETTO_PACKETS_H
 
-#include "streams/protobuf.h"
 #include "streams/input_stream.h"
+#include "streams/protobuf.h"
 
 /* What packets within one may unpack to. */
 enum { FD_PACKETS_UNPACKED = 16 << 20 };
@@ -17,8 +17,8 @@ typedef struct fd_packets {
     size_t taken;       /* ... and how much of them was answered */
     uint64_t lost;      /* damaged places */
     uint64_t lost_bytes;
-    char trouble[96];   /* the first one, in words; "" */
-    fd_status status;   /* FD_ENOMEM once memory was out */
+    char trouble[96]; /* the first one, in words; "" */
+    fd_status status; /* FD_ENOMEM once memory was out */
 } fd_packets;
 
 /* Close it in any case. */

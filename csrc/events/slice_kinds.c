@@ -99,25 +99,37 @@ device_kind(fd_span cat, fd_span name)
 static uint32_t
 job_kind(fd_span cat, fd_span name)
 {
-    static const char *const types[] = {
-        "forward", "backward", "backward_b", "backward_w", "optimizer", "lr",
-        "send", "recv", "receive", "send_forward", "send_backward",
-        "recv_forward", "recv_backward", "receive_forward",
-        "receive_backward", NULL};
+    static const char *const types[] = {"forward",
+                                        "backward",
+                                        "backward_b",
+                                        "backward_w",
+                                        "optimizer",
+                                        "lr",
+                                        "send",
+                                        "recv",
+                                        "receive",
+                                        "send_forward",
+                                        "send_backward",
+                                        "recv_forward",
+                                        "recv_backward",
+                                        "receive_forward",
+                                        "receive_backward",
+                                        NULL};
     static const char *const talking[] = {
-        "send", "recv", "receive", "all_reduce", "allreduce", "all_gather",
-        "allgather", "reduce_scatter", "broadcast", "p2p", NULL};
+        "send",      "recv",       "receive",   "all_reduce",
+        "allreduce", "all_gather", "allgather", "reduce_scatter",
+        "broadcast", "p2p",        NULL};
     /* Functions may have such names, too: their category is a file. */
     static const char *const marks[] = {"", "user_annotation", "range", NULL};
     fd_span type = fd_timeline_job_type(name);
     bool same = fd_span_size(cat) == fd_span_size(type)
-                && memcmp(cat.from, type.from, fd_span_size(cat)) == 0;
+             && memcmp(cat.from, type.from, fd_span_size(cat)) == 0;
     if (!fd_span_is(cat, "job")
         && !(is_one_of(type, types) && (same || is_one_of(cat, marks)))) {
         return 0;
     }
     return FD_IS_JOB
-           | (begins_one_of(type, talking) ? FD_IS_COMMUNICATION : 0);
+         | (begins_one_of(type, talking) ? FD_IS_COMMUNICATION : 0);
 }
 
 static uint32_t
@@ -128,20 +140,20 @@ step_kind(fd_span cat, fd_span name, uint64_t *step)
                                                       : FD_IS_STEP;
     }
     return (fd_span_is(cat, "step") || fd_span_is(cat, "Step"))
-                   && (fd_span_numbered(name, "step ", "", step)
-                       || fd_span_numbered(name, "step", "", step))
-               ? FD_IS_STEP
-               : 0;
+                && (fd_span_numbered(name, "step ", "", step)
+                    || fd_span_numbered(name, "step", "", step))
+             ? FD_IS_STEP
+             : 0;
 }
 
 static uint32_t
 kind_of(fd_span cat, fd_span name, uint64_t *step)
 {
-    static const char *const backends[] = {"gloo:", "nccl:", "mpi:", "ucc:",
-                                           "xccl:", NULL};
-    static const char *const calls[] = {"c10d::", "_c10d_functional::",
-                                        "record_param_comms", NULL};
-    static const char *const operators[] = {"cpu_op", "op", "operator",
+    static const char *const backends[] = {
+        "gloo:", "nccl:", "mpi:", "ucc:", "xccl:", NULL};
+    static const char *const calls[] = {
+        "c10d::", "_c10d_functional::", "record_param_comms", NULL};
+    static const char *const operators[] = {"cpu_op",   "op",       "operator",
                                             "Operator", "autograd", NULL};
     uint32_t kind = step_kind(cat, name, step) | device_kind(cat, name);
     if (kind != 0) {
@@ -158,7 +170,7 @@ kind_of(fd_span cat, fd_span name, uint64_t *step)
         return FD_IS_COMMUNICATION | FD_IS_CALL;
     }
     return (is_one_of(cat, operators) ? FD_IS_OPERATOR : 0)
-           | job_kind(cat, name);
+         | job_kind(cat, name);
 }
 
 uint32_t
@@ -166,6 +178,6 @@ fd_timeline_kind_of(fd_span cat, fd_span name, uint64_t *step)
 {
     uint32_t kind = kind_of(cat, name, step);
     bool group = (kind & FD_IS_COMMUNICATION) != 0 && (kind & FD_IS_JOB) == 0
-                 && !has_word(name, "send") && !has_word(name, "recv");
+              && !has_word(name, "send") && !has_word(name, "recv");
     return kind | (group ? FD_IS_COLLECTIVE : 0);
 }

@@ -1,14 +1,14 @@
 #include "export/exporters.h"
 
-#include "graphs/callgraph.h"
 #include "events/recorded/chrome_export.h"
-#include "graphs/dot.h"
-#include "export/folded.h"
-#include "graphs/callgraph_graphml.h"
 #include "events/recorded/perfetto_export.h"
-#include "export/pprof.h"
 #include "events/recorded/slice_names.h"
+#include "export/folded.h"
+#include "export/pprof.h"
 #include "export/speedscope.h"
+#include "graphs/callgraph.h"
+#include "graphs/callgraph_graphml.h"
+#include "graphs/dot.h"
 
 #include <string.h>
 

@@ -99,9 +99,9 @@ fd_stacks_walk(const fd_stacks *stacks, fd_stacks_step *step)
     else {
         uint32_t beside = stacks->next[at];
         *step = beside != 0
-                    ? (fd_stacks_step){beside, true}
-                    : (fd_stacks_step){
-                          stacks->trace->contexts.list[at].parent, false};
+                  ? (fd_stacks_step){beside, true}
+                  : (fd_stacks_step){stacks->trace->contexts.list[at].parent,
+                                     false};
     }
     return step->context != 0;
 }

@@ -33,8 +33,8 @@ fd_export_folded(const fd_trace *trace, const fd_export_options *options,
     fd_stacks stacks;
     fd_stacks_step step = {0, false};
     fd_buffer path = {.bytes = NULL};
-    fd_status status = fd_stacks_make(&stacks, trace, options->rank,
-                                      options->weight);
+    fd_status status =
+        fd_stacks_make(&stacks, trace, options->rank, options->weight);
     while (status == FD_OK && fd_stacks_walk(&stacks, &step)) {
         uint64_t weight = fd_stacks_weight(&stacks, step.context);
         if (!step.opens) {

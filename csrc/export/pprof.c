@@ -78,9 +78,9 @@ write_types(printer *p)
                         string(p, value->unit, strlen(value->unit)));
         fd_proto_message(p->to, PROFILE_SAMPLE_TYPE, &p->message);
     }
-    fd_proto_number(p->to, PROFILE_DEFAULT_SAMPLE_TYPE,
-                    string(p, values[BY_TIME].type,
-                           strlen(values[BY_TIME].type)));
+    fd_proto_number(
+        p->to, PROFILE_DEFAULT_SAMPLE_TYPE,
+        string(p, values[BY_TIME].type, strlen(values[BY_TIME].type)));
 }
 
 static void
@@ -156,8 +156,7 @@ static void
 write_strings(printer *p)
 {
     for (uint32_t i = 0; i < p->strings.texts.count; i++) {
-        fd_proto_bytes(p->to, PROFILE_STRING,
-                       fd_text_pool_get(&p->strings, i),
+        fd_proto_bytes(p->to, PROFILE_STRING, fd_text_pool_get(&p->strings, i),
                        fd_text_pool_size(&p->strings, i));
     }
 }
@@ -180,8 +179,8 @@ fd_export_pprof(const fd_trace *trace, const fd_export_options *options,
         }
         write_strings(&p);
     }
-    fd_status inner = p.inner.status != FD_OK ? p.inner.status
-                                              : p.message.status;
+    fd_status inner =
+        p.inner.status != FD_OK ? p.inner.status : p.message.status;
     fd_text_pool_clear(&p.strings);
     fd_buffer_clear(&p.message);
     fd_buffer_clear(&p.inner);

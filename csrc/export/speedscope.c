@@ -23,8 +23,7 @@ static void
 write_name(printer *p)
 {
     fd_buffer_text(p->to, "\"name\":");
-    fd_buffer_json(p->to, p->name.size > 0 ? p->name.bytes : "",
-                   p->name.size);
+    fd_buffer_json(p->to, p->name.size > 0 ? p->name.bytes : "", p->name.size);
     p->name.size = 0;
 }
 
@@ -64,18 +63,19 @@ static void
 begin_profile(printer *p, const fd_stacks *stacks, const fd_trace_rank *rank,
               uint32_t root)
 {
-    const fd_trace_node *node = &p->trace->nodes.list[
-        p->trace->contexts.list[root].node];
+    const fd_trace_node *node =
+        &p->trace->nodes.list[p->trace->contexts.list[root].node];
     fd_buffer_format(&p->name, "rank %u: %s", rank->rank,
                      fd_trace_text(p->trace, node->name));
     fd_buffer_text(p->to, p->first ? "\n" : ",\n");
     fd_buffer_text(p->to, "{\"type\":\"evented\",");
     write_name(p);
-    fd_buffer_format(
-        p->to, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%llu,"
-               "\"events\":[",
-        stacks->weight == FD_WEIGHT_CALLS ? "none" : "nanoseconds",
-        (unsigned long long)stacks->whole[root]);
+    fd_buffer_format(p->to,
+                     ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%llu,"
+                     "\"events\":[",
+                     stacks->weight == FD_WEIGHT_CALLS ? "none"
+                                                       : "nanoseconds",
+                     (unsigned long long)stacks->whole[root]);
     p->first = false;
 }
 
@@ -97,8 +97,8 @@ write_rank(printer *p, const fd_stacks *stacks, const fd_trace_rank *rank)
     fd_stacks_step step = {0, false};
     uint64_t at = 0;
     while (fd_stacks_walk(stacks, &step)) {
-        const fd_trace_context *context = &p->trace->contexts.list[
-            step.context];
+        const fd_trace_context *context =
+            &p->trace->contexts.list[step.context];
         if (context->parent == 0 && step.opens) {
             begin_profile(p, stacks, rank, step.context);
             at = 0;

@@ -1,6 +1,5 @@
 #include "gpu/clock_anchors.h"
 
-
 enum {
     ATTEMPTS = 8,
     OLD_MS = 2000,       /* an anchor older than this is not the nearest */
@@ -21,8 +20,8 @@ fd_gpu_anchors_open(fd_gpu_anchors *anchors, const fd_cudart *cuda,
                                 .now = now,
                                 .nominal = ticks_per_ns,
                                 .rate = ticks_per_ns};
-    int answer = cuda->stream_create(&anchors->stream,
-                                     FD_CUDA_STREAM_NON_BLOCKING);
+    int answer =
+        cuda->stream_create(&anchors->stream, FD_CUDA_STREAM_NON_BLOCKING);
     if (answer == FD_CUDA_SUCCESS) {
         answer = cuda->event_create(&anchors->trial, 0);
     }
@@ -78,10 +77,10 @@ attempt(fd_gpu_anchors *anchors, fd_gpu_anchor *got)
 static void
 measure_rate(fd_gpu_anchors *anchors, const fd_gpu_anchor *latest)
 {
-    uint32_t kept = anchors->count < FD_GPU_ANCHORS ? anchors->count
-                                                    : FD_GPU_ANCHORS;
-    const fd_gpu_anchor *oldest
-        = &anchors->list[(anchors->count - kept) % FD_GPU_ANCHORS];
+    uint32_t kept =
+        anchors->count < FD_GPU_ANCHORS ? anchors->count : FD_GPU_ANCHORS;
+    const fd_gpu_anchor *oldest =
+        &anchors->list[(anchors->count - kept) % FD_GPU_ANCHORS];
     double gpu = latest->gpu - oldest->gpu;
     if (gpu < (double)BASELINE_MS * NS_PER_MS) {
         return;
@@ -89,8 +88,8 @@ measure_rate(fd_gpu_anchors *anchors, const fd_gpu_anchor *latest)
     double rate = (double)(latest->host - oldest->host) / gpu;
     double drift = rate / anchors->nominal - 1;
     anchors->rate = drift > -LARGEST_DRIFT && drift < LARGEST_DRIFT
-                        ? rate
-                        : anchors->nominal;
+                      ? rate
+                      : anchors->nominal;
 }
 
 /* The best attempt becomes the latest anchor. */
@@ -101,8 +100,8 @@ keep(fd_gpu_anchors *anchors, fd_gpu_anchor *best)
     if (anchors->count > 0) {
         const fd_gpu_anchor *before = fd_gpu_anchors_latest(anchors);
         int answer = fd_cuda_answer(
-            anchors->cuda, anchors->cuda->event_elapsed(&ms, before->event,
-                                                        best->event));
+            anchors->cuda,
+            anchors->cuda->event_elapsed(&ms, before->event, best->event));
         if (answer != FD_CUDA_SUCCESS) {
             return answer;
         }
@@ -134,24 +133,24 @@ fd_gpu_anchors_take(fd_gpu_anchors *anchors)
     }
     oldest->event = best.event;
     anchors->next = anchors->now()
-                    + (uint64_t)((best.width == 0 ? RETRY_MS : OLD_MS)
-                                 * (double)NS_PER_MS * anchors->nominal);
+                  + (uint64_t)((best.width == 0 ? RETRY_MS : OLD_MS)
+                               * (double)NS_PER_MS * anchors->nominal);
     return best.width == 0 ? FD_CUDA_SUCCESS : keep(anchors, &best);
 }
 
 int
 fd_gpu_anchors_map(const fd_gpu_anchors *anchors, void *event, int64_t *host)
 {
-    uint32_t kept = anchors->count < FD_GPU_ANCHORS ? anchors->count
-                                                    : FD_GPU_ANCHORS;
+    uint32_t kept =
+        anchors->count < FD_GPU_ANCHORS ? anchors->count : FD_GPU_ANCHORS;
     float nearest = 0;
     for (uint32_t i = 0; i < kept; i++) {
-        const fd_gpu_anchor *from
-            = &anchors->list[(anchors->count - 1 - i) % FD_GPU_ANCHORS];
+        const fd_gpu_anchor *from =
+            &anchors->list[(anchors->count - 1 - i) % FD_GPU_ANCHORS];
         float ms;
         int answer = fd_cuda_answer(
-            anchors->cuda, anchors->cuda->event_elapsed(&ms, from->event,
-                                                        event));
+            anchors->cuda,
+            anchors->cuda->event_elapsed(&ms, from->event, event));
         if (answer != FD_CUDA_SUCCESS) {
             return answer;
         }
@@ -160,8 +159,7 @@ fd_gpu_anchors_map(const fd_gpu_anchors *anchors, void *event, int64_t *host)
             break;
         }
         nearest = distance;
-        *host = from->host
-                + (int64_t)((double)ms * NS_PER_MS * anchors->rate);
+        *host = from->host + (int64_t)((double)ms * NS_PER_MS * anchors->rate);
         if (distance <= (float)OLD_MS) {
             break;
         }

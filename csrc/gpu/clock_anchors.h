@@ -35,8 +35,8 @@ typedef struct fd_gpu_anchors {
     void *stream;          /* owned */
     void *trial;           /* owned: the event of the next attempt */
     fd_gpu_anchor list[FD_GPU_ANCHORS]; /* a ring */
-    uint32_t count;        /* taken so far */
-    uint64_t next;         /* tick from which to try for another */
+    uint32_t count;                     /* taken so far */
+    uint64_t next; /* tick from which to try for another */
 } fd_gpu_anchors;
 
 /* A stream and events on the current device. Answers CUDA's error, as do all

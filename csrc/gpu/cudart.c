@@ -34,8 +34,8 @@ look_up(fd_cudart *cuda, void *library, const char *name, bool driver,
 {
     *cuda = (fd_cudart){.library = name};
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        const char *symbol = driver ? functions[i].driver
-                                    : functions[i].runtime;
+        const char *symbol =
+            driver ? functions[i].driver : functions[i].runtime;
         void *address = symbol == NULL ? NULL : dlsym(library, symbol);
         if (symbol != NULL && address == NULL) {
             return fd_fail(error, FD_EINVAL, "%s has no %s", name, symbol);
@@ -55,8 +55,8 @@ fd_cudart_find(fd_cudart *cuda, fd_error *error)
     for (int i = 0; i < COUNT; i++) {
         void *library = dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD);
         if (library != NULL) {
-            fd_status status = look_up(cuda, library, names[i],
-                                       i == COUNT - 1, error);
+            fd_status status =
+                look_up(cuda, library, names[i], i == COUNT - 1, error);
             dlclose(library); /* the program has it open */
             return status;
         }

@@ -23,10 +23,7 @@ enum {
     FD_CUDA_CAPTURE_IMPLICIT = 906 /* another stream is being captured */
 };
 
-enum {
-    FD_CUDA_STREAM_NON_BLOCKING = 1,
-    FD_CUDA_CAPTURE_RELAXED = 2
-};
+enum { FD_CUDA_STREAM_NON_BLOCKING = 1, FD_CUDA_CAPTURE_RELAXED = 2 };
 
 typedef struct fd_cudart {
     int (*event_create)(void **event, unsigned int flags);

@@ -11,8 +11,8 @@ fd_gpu_pool_grow(fd_gpu_pool *pool)
     }
     while (pool->made < wanted) {
         void *event;
-        int answer = fd_cuda_answer(pool->cuda,
-                                    pool->cuda->event_create(&event, 0));
+        int answer =
+            fd_cuda_answer(pool->cuda, pool->cuda->event_create(&event, 0));
         if (answer != FD_CUDA_SUCCESS) {
             return answer;
         }

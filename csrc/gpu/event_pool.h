@@ -12,10 +12,7 @@
 #include "base/vector.h"
 #include "gpu/cudart.h"
 
-enum {
-    FD_GPU_POOL_STEP = 1024,
-    FD_GPU_POOL_LARGEST = 64 * 1024
-};
+enum { FD_GPU_POOL_STEP = 1024, FD_GPU_POOL_LARGEST = 64 * 1024 };
 
 typedef struct fd_gpu_pool {
     const fd_cudart *cuda;

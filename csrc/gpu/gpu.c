@@ -51,8 +51,8 @@ fd_gpu_current(fd_gpu *gpu)
         || number < 0 || number >= FD_GPU_DEVICES) {
         return NULL;
     }
-    fd_gpu_device *device = atomic_load_explicit(&gpu->devices[number],
-                                                 memory_order_acquire);
+    fd_gpu_device *device =
+        atomic_load_explicit(&gpu->devices[number], memory_order_acquire);
     if (device == NULL) {
         pthread_mutex_lock(&gpu->lock);
         device = add(gpu, number);
@@ -68,10 +68,10 @@ may_ask(fd_gpu *gpu)
 {
     int number = -1;
     return gpu->process == getpid() && fd_cuda_is_clean(&gpu->cuda)
-           && fd_cuda_answer(&gpu->cuda, gpu->cuda.get_device(&number))
-                  == FD_CUDA_SUCCESS
-           && number >= 0 && number < FD_GPU_DEVICES
-           && gpu->devices[number] != NULL;
+        && fd_cuda_answer(&gpu->cuda, gpu->cuda.get_device(&number))
+               == FD_CUDA_SUCCESS
+        && number >= 0 && number < FD_GPU_DEVICES
+        && gpu->devices[number] != NULL;
 }
 
 void
@@ -119,8 +119,8 @@ static void
 describe(const fd_gpu_device *device, fd_buffer *text)
 {
     double width = device->anchors.count == 0
-                       ? 0
-                       : (double)fd_gpu_anchors_latest(&device->anchors)->width;
+                     ? 0
+                     : (double)fd_gpu_anchors_latest(&device->anchors)->width;
     fd_buffer_format(text,
                      "{\"device\": %d, \"streams\": %u, \"marks\": %llu, "
                      "\"events\": %u, \"uncertainty_ns\": %.0f",
@@ -128,8 +128,9 @@ describe(const fd_gpu_device *device, fd_buffer *text)
                      (unsigned long long)device->marks, device->pool.made,
                      width / 2 / device->ticks_per_ns);
     if (device->stuck) {
-        fd_buffer_format(text, ", \"error\": \"a thread was inside CUDA at the "
-                               "end: unfinished intervals are not counted\"");
+        fd_buffer_format(text,
+                         ", \"error\": \"a thread was inside CUDA at the "
+                         "end: unfinished intervals are not counted\"");
     }
     else if (device->error != 0) {
         fd_buffer_format(text,

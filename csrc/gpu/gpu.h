@@ -10,8 +10,8 @@ enum { FD_GPU_DEVICES = 32 };
 typedef struct fd_gpu {
     fd_cudart cuda;
     fd_gpu_figures figures;
-    bool starves; /* of the devices */
-    int process;  /* pid; a forked child must not call CUDA */
+    bool starves;         /* of the devices */
+    int process;          /* pid; a forked child must not call CUDA */
     pthread_mutex_t lock; /* while a device is added */
     _Atomic(fd_gpu_device *) devices[FD_GPU_DEVICES]; /* owned */
 } fd_gpu;

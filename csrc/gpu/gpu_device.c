@@ -114,8 +114,8 @@ mark(fd_gpu_device *device, fd_gpu_stream *stream, uint32_t slot, bool ends,
      bool first)
 {
     void *event = fd_gpu_stream_reserve(stream) == FD_OK
-                      ? fd_gpu_pool_take(&device->pool)
-                      : NULL;
+                    ? fd_gpu_pool_take(&device->pool)
+                    : NULL;
     if (event == NULL) {
         return false;
     }
@@ -148,14 +148,12 @@ static void
 starve(fd_gpu_device *device, const fd_gpu_stream *stream,
        const fd_gpu_mark *from, const fd_gpu_interval *interval)
 {
-    int64_t until = (int64_t)from->host < interval->start
-                        ? (int64_t)from->host
-                        : interval->start;
+    int64_t until = (int64_t)from->host < interval->start ? (int64_t)from->host
+                                                          : interval->start;
     if (device->starves && stream->reached && !from->first
         && until > stream->latest) {
         double ns = (double)(until - stream->latest) / device->ticks_per_ns;
-        fd_gpu_figures_starve(device->figures, interval->caller,
-                              (uint64_t)ns);
+        fd_gpu_figures_starve(device->figures, interval->caller, (uint64_t)ns);
     }
 }
 
@@ -163,10 +161,10 @@ static int
 pass_begin(fd_gpu_device *device, fd_gpu_stream *stream,
            const fd_gpu_mark *passed)
 {
-    fd_gpu_interval *interval = fd_gpu_interval_at(&device->intervals,
-                                                   passed->interval);
-    int answer = fd_gpu_anchors_map(&device->anchors, passed->event,
-                                    &interval->start);
+    fd_gpu_interval *interval =
+        fd_gpu_interval_at(&device->intervals, passed->interval);
+    int answer =
+        fd_gpu_anchors_map(&device->anchors, passed->event, &interval->start);
     if (answer != FD_CUDA_SUCCESS) {
         return answer;
     }
@@ -185,12 +183,12 @@ pass_end(fd_gpu_device *device, fd_gpu_stream *stream,
          const fd_gpu_mark *passed)
 {
     fd_gpu_intervals *intervals = &device->intervals;
-    const fd_gpu_interval *interval = fd_gpu_interval_at(intervals,
-                                                         passed->interval);
+    const fd_gpu_interval *interval =
+        fd_gpu_interval_at(intervals, passed->interval);
     float ms = 0;
     int answer = fd_cuda_answer(
-        device->cuda, device->cuda->event_elapsed(&ms, interval->event,
-                                                  passed->event));
+        device->cuda,
+        device->cuda->event_elapsed(&ms, interval->event, passed->event));
     if (answer != FD_CUDA_SUCCESS) {
         return answer;
     }
@@ -207,9 +205,9 @@ pass_end(fd_gpu_device *device, fd_gpu_stream *stream,
         .call = interval->call,
         .total = total,
         .self = total > interval->nested ? total - interval->nested : 0,
-        .launch_bound
-        = (uint64_t)interval->start + ticks
-          <= passed->host + fd_gpu_anchors_latest(&device->anchors)->width,
+        .launch_bound =
+            (uint64_t)interval->start + ticks
+            <= passed->host + fd_gpu_anchors_latest(&device->anchors)->width,
     };
     fd_gpu_figures_add(device->figures, &sample);
     if (interval->parent != 0) {
@@ -260,8 +258,8 @@ static void
 sweep(fd_gpu_device *device, bool all)
 {
     for (uint32_t slot = 1; slot < device->intervals.count; slot++) {
-        const fd_gpu_interval *interval
-            = fd_gpu_interval_at(&device->intervals, slot);
+        const fd_gpu_interval *interval =
+            fd_gpu_interval_at(&device->intervals, slot);
         if (interval->open && (all || interval->lost)) {
             if (!interval->lost) {
                 count(device, FD_COUNT_GPU_DROPPED);
@@ -291,7 +289,7 @@ has_events(fd_gpu_device *device)
     if (device->pool.free.count < LEAST) {
         device->pool.dry = true;
         return !device->failed && !device->warm && grow(device)
-               && device->pool.free.count >= LEAST;
+            && device->pool.free.count >= LEAST;
     }
     return !device->failed;
 }
@@ -300,13 +298,13 @@ static bool
 prepare(fd_gpu_device *device)
 {
     bool old = !device->open
-               || fd_gpu_anchors_are_old(&device->anchors, device->now());
+            || fd_gpu_anchors_are_old(&device->anchors, device->now());
     if (!old && device->pool.free.count > FD_GPU_POOL_STEP / 4) {
         return true;
     }
     int mode = exchange_mode(device, FD_CUDA_CAPTURE_RELAXED);
-    bool ready = device->open ? !old || take_anchor(device)
-                              : open_device(device);
+    bool ready =
+        device->open ? !old || take_anchor(device) : open_device(device);
     ready = ready && device->anchors.count > 0 && has_events(device);
     exchange_mode(device, mode);
     return ready;
@@ -329,10 +327,10 @@ parent_of(const fd_gpu_device *device, const fd_gpu_call *call,
 static uint32_t
 begin(fd_gpu_device *device, const fd_gpu_call *call)
 {
-    fd_gpu_stream *stream = prepare(device) ? stream_of(device, call->stream)
-                                            : NULL;
-    uint32_t slot = stream == NULL ? 0
-                                   : fd_gpu_interval_take(&device->intervals);
+    fd_gpu_stream *stream =
+        prepare(device) ? stream_of(device, call->stream) : NULL;
+    uint32_t slot =
+        stream == NULL ? 0 : fd_gpu_interval_take(&device->intervals);
     if (slot == 0) {
         return 0;
     }

@@ -44,8 +44,8 @@ typedef struct fd_gpu_call {
     void *stream;
     uint32_t caller;
     uint32_t thread;
-    uint32_t call;   /* for execution traces; 0: none */
-    uint32_t window; /* all launches between two calls of one window are
+    uint32_t call;          /* for execution traces; 0: none */
+    uint32_t window;        /* all launches between two calls of one window are
                         marked ones */
     const uint32_t *around; /* open intervals of this thread on this device,
                                outermost first */

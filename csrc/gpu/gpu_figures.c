@@ -63,9 +63,9 @@ room_for_event(fd_gpu_figures *figures)
     const fd_chunk *chunk = figures->chunk;
     uint32_t lost = 0;
     if (!figures->full && (chunk == NULL || chunk->used == chunk->capacity)) {
-        figures->chunk = fd_event_ring_next(
-            &figures->events, &recording->timeline, &recording->file,
-            figures->ended, &lost);
+        figures->chunk =
+            fd_event_ring_next(&figures->events, &recording->timeline,
+                               &recording->file, figures->ended, &lost);
         figures->full = figures->chunk == NULL;
     }
     fd_file_add(&recording->file, FD_COUNT_GPU_EVENTS_LOST, lost);

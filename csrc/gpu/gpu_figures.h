@@ -12,8 +12,8 @@
 typedef struct fd_gpu_figures {
     fd_recording *recording; /* borrowed */
     pthread_mutex_t lock;
-    fd_map records; /* context -> place in the file / FD_ID_UNIT */
-    fd_pool pool;   /* fd_gpu_record */
+    fd_map records;       /* context -> place in the file / FD_ID_UNIT */
+    fd_pool pool;         /* fd_gpu_record */
     fd_event_ring events; /* fd_gpu_event */
     fd_chunk *chunk;      /* of those, the one being filled; NULL: none yet */
     uint64_t ended;       /* intervals, in the timeline or lost */

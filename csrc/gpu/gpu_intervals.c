@@ -10,8 +10,8 @@ grow(fd_gpu_intervals *intervals)
     if (chunk == FD_GPU_INTERVALS_STEPS) {
         return false;
     }
-    intervals->chunks[chunk] = fd_calloc(FD_GPU_INTERVALS_STEP,
-                                         sizeof *intervals->chunks[chunk]);
+    intervals->chunks[chunk] =
+        fd_calloc(FD_GPU_INTERVALS_STEP, sizeof *intervals->chunks[chunk]);
     if (intervals->chunks[chunk] == NULL) {
         return false;
     }

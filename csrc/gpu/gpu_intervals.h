@@ -17,19 +17,19 @@ enum {
 };
 
 typedef struct fd_gpu_interval {
-    void *event;      /* of its first mark; back to the pool at the end */
-    uint64_t host;    /* tick of that mark */
-    int64_t start;    /* when the GPU passed it, on the host's clock */
-    uint64_t nested;  /* ns of the intervals inside it on its stream */
+    void *event;     /* of its first mark; back to the pool at the end */
+    uint64_t host;   /* tick of that mark */
+    int64_t start;   /* when the GPU passed it, on the host's clock */
+    uint64_t nested; /* ns of the intervals inside it on its stream */
     uint32_t context;
-    uint32_t caller;  /* context that made the call */
-    uint32_t thread;  /* record of the thread */
-    uint32_t call;    /* for execution traces; 0: none */
-    uint32_t parent;  /* interval on the same stream; 0: none */
-    uint32_t next;    /* free slots: the next one */
+    uint32_t caller; /* context that made the call */
+    uint32_t thread; /* record of the thread */
+    uint32_t call;   /* for execution traces; 0: none */
+    uint32_t parent; /* interval on the same stream; 0: none */
+    uint32_t next;   /* free slots: the next one */
     uint16_t holders;
-    uint16_t stream;  /* of the device */
-    bool open;        /* held by the call */
+    uint16_t stream;   /* of the device */
+    bool open;         /* held by the call */
     _Atomic bool lost; /* said without the lock */
 } fd_gpu_interval;
 

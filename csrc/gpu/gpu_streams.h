@@ -28,9 +28,9 @@ typedef struct fd_gpu_stream {
     uint32_t room;     /* a power of two */
     uint32_t head;
     uint32_t tail;
-    uint32_t window;   /* that the mark at the tail is of */
-    bool reached;      /* `latest` is set */
-    int64_t latest;    /* when the GPU passed the mark before the head, on the
+    uint32_t window; /* that the mark at the tail is of */
+    bool reached;    /* `latest` is set */
+    int64_t latest;  /* when the GPU passed the mark before the head, on the
                           host's clock */
 } fd_gpu_stream;
 

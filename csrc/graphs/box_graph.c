@@ -25,10 +25,10 @@ calls_for_times(fd_totals *totals, const fd_trace *trace)
 static bool
 is_main(const fd_trace *trace, uint32_t context)
 {
-    const fd_trace_node *node = &trace->nodes.list[
-        trace->contexts.list[context].node];
+    const fd_trace_node *node =
+        &trace->nodes.list[trace->contexts.list[context].node];
     return node->kind == FD_NODE_THREAD
-           && strcmp(fd_trace_text(trace, node->name), "main") == 0;
+        && strcmp(fd_trace_text(trace, node->name), "main") == 0;
 }
 
 /* Time of the main threads; without any, of all that was recorded. */
@@ -59,7 +59,7 @@ leave_out_absent(fd_groups *groups, const fd_totals *totals,
     for (uint32_t i = trace->contexts.count; i-- > 1;) {
         const fd_total *total = &totals->list[i];
         present[i] = present[i] || total->calls > 0 || total->resumes > 0
-                     || total->self > 0 || total->async > 0;
+                  || total->self > 0 || total->async > 0;
         if (present[i]) {
             present[trace->contexts.list[i].parent] = true;
         }
@@ -115,16 +115,15 @@ group_all(fd_graph *graph, const fd_trace *trace,
         leave_out_nested(&graph->groups, trace);
     }
     status = leave_out_absent(&graph->groups, &graph->totals, trace);
-    return status == FD_OK ? fd_rows_sum(&graph->rows, trace, &graph->groups,
-                                         &graph->totals)
-                           : status;
+    return status == FD_OK
+             ? fd_rows_sum(&graph->rows, trace, &graph->groups, &graph->totals)
+             : status;
 }
 
 static fd_status
 make_boxes(fd_graph *graph, const fd_trace *trace)
 {
-    graph->box_of = fd_calloc(graph->groups.list.count,
-                              sizeof *graph->box_of);
+    graph->box_of = fd_calloc(graph->groups.list.count, sizeof *graph->box_of);
     if (graph->box_of == NULL) {
         return FD_ENOMEM;
     }
@@ -154,10 +153,10 @@ share_self(fd_graph *graph, const fd_trace *trace)
     }
     for (uint32_t i = 1; i < trace->contexts.count; i++) {
         uint32_t box = graph->box_of[graph->groups.of_context[i]];
-        nearest[i] = box != 0 ? box
-                              : nearest[trace->contexts.list[i].parent];
-        uint64_t *own = nearest[i] != 0 ? &graph->boxes.list[nearest[i] - 1].own
-                                        : &graph->outside;
+        nearest[i] = box != 0 ? box : nearest[trace->contexts.list[i].parent];
+        uint64_t *own = nearest[i] != 0
+                          ? &graph->boxes.list[nearest[i] - 1].own
+                          : &graph->outside;
         *own += graph->totals.list[i].self;
     }
     fd_free(nearest);
@@ -180,9 +179,8 @@ name_modules(fd_graph *graph, const fd_trace *trace)
         }
         fd_box *box = &graph->boxes.list[at - 1];
         uint32_t pattern = graph->modules.of_context[i];
-        box->pattern = box->instances == 0 || box->pattern == pattern
-                           ? pattern
-                           : 0;
+        box->pattern =
+            box->instances == 0 || box->pattern == pattern ? pattern : 0;
         box->instances++;
         status = fd_map_put(&seen, key, 1);
     }
@@ -200,8 +198,8 @@ make_edges(fd_graph *graph, const fd_trace *trace)
             graph->groups.of_context[i] = 0;
         }
     }
-    fd_status status = fd_edges_sum(&graph->edges, trace, &graph->groups,
-                                    &graph->totals);
+    fd_status status =
+        fd_edges_sum(&graph->edges, trace, &graph->groups, &graph->totals);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < graph->edges.count; i++) {
         const fd_edge edge = graph->edges.list[i];

@@ -7,8 +7,8 @@
 #ifndef FD_BOX_GRAPH_H
 #define FD_BOX_GRAPH_H
 
-#include "profile/group_edges.h"
 #include "graphs/recursion_folding.h"
+#include "profile/group_edges.h"
 
 typedef struct fd_box {
     uint32_t group;     /* in fd_graph.groups */
@@ -25,18 +25,18 @@ typedef struct fd_box {
 
 typedef struct fd_graph {
     fd_totals totals;
-    fd_groups groups;   /* by node */
+    fd_groups groups; /* by node */
     fd_groups packages;
     fd_groups modules;
-    fd_rows rows;       /* of groups */
+    fd_rows rows; /* of groups */
     fd_folding folding;
     FD_VECTOR(fd_box) boxes; /* in the order of the call tree */
     uint32_t regions;
-    uint32_t *box_of;   /* owned; by group, index into boxes + 1 */
-    fd_edges edges;     /* between groups with boxes */
-    uint64_t whole;     /* ns that shares refer to: of the main threads */
-    uint64_t outside;   /* ns spent in no box nor below one */
-    bool timed;         /* false: all "ns" are calls at and below */
+    uint32_t *box_of; /* owned; by group, index into boxes + 1 */
+    fd_edges edges;   /* between groups with boxes */
+    uint64_t whole;   /* ns that shares refer to: of the main threads */
+    uint64_t outside; /* ns spent in no box nor below one */
+    bool timed;       /* false: all "ns" are calls at and below */
 } fd_graph;
 
 fd_status fd_graph_make(fd_graph *graph, const fd_trace *trace,

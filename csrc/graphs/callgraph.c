@@ -64,9 +64,9 @@ write_both(const fd_graph *graph, fd_buffer *to)
     }
     for (uint32_t i = 0; i < graph->edges.count && status == FD_OK; i++) {
         const fd_edge *edge = &graph->edges.list[i];
-        status = add(&edges, &texts,
-                     fd_groups_label(&graph->groups, edge->caller),
-                     fd_groups_label(&graph->groups, edge->callee));
+        status =
+            add(&edges, &texts, fd_groups_label(&graph->groups, edge->caller),
+                fd_groups_label(&graph->groups, edge->callee));
     }
     if (status == FD_OK) {
         status = texts.status;

@@ -8,8 +8,8 @@ const char *
 fd_dot_limits(const fd_graph *graph)
 {
     return graph->boxes.count < LARGE
-               ? ""
-               : ", splines=line, nslimit=0.2, nslimit1=0.2, mclimit=0.05";
+             ? ""
+             : ", splines=line, nslimit=0.2, nslimit1=0.2, mclimit=0.05";
 }
 
 fd_status
@@ -25,8 +25,8 @@ fd_export_dot(const fd_trace *trace, const fd_export_options *options,
     if (status != FD_OK) {
         return status;
     }
-    fd_dot_picture picture = {.trace = trace, .options = options,
-                              .graph = &graph, .to = to};
+    fd_dot_picture picture = {
+        .trace = trace, .options = options, .graph = &graph, .to = to};
     if (options->style == FD_STYLE_CLASSIC) {
         fd_dot_classic(&picture);
     }

@@ -32,8 +32,8 @@ static const char *
 fill(const fd_dot_picture *p, const fd_box *box)
 {
     uint32_t node = p->graph->groups.list.list[box->group].node;
-    const char *file = fd_trace_text(p->trace,
-                                     p->trace->nodes.list[node].file);
+    const char *file =
+        fd_trace_text(p->trace, p->trace->nodes.list[node].file);
     if (in_folder(file, "megatron")) {
         return "#73FBFD";
     }
@@ -79,8 +79,8 @@ fd_dot_classic(const fd_dot_picture *p)
     for (uint32_t i = 0; i < graph->edges.count; i++) {
         const fd_edge *edge = &graph->edges.list[i];
         uint32_t source = graph->box_of[edge->caller];
-        fd_buffer_format(p->to, "n%u -> n%u [color=\"%s\", tooltip=",
-                         source, graph->box_of[edge->callee],
+        fd_buffer_format(p->to, "n%u -> n%u [color=\"%s\", tooltip=", source,
+                         graph->box_of[edge->callee],
                          colours[source % COLOURS]);
         fd_dot_edge_tooltip(p, edge);
         fd_buffer_text(p->to, "]\n");

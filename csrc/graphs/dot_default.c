@@ -33,8 +33,7 @@ heat(const fd_dot_picture *p, const fd_box *box)
 static const fd_trace_node *
 node_of(const fd_dot_picture *p, const fd_box *box)
 {
-    return &p->trace->nodes.list[
-        p->graph->groups.list.list[box->group].node];
+    return &p->trace->nodes.list[p->graph->groups.list.list[box->group].node];
 }
 
 static const char *
@@ -166,8 +165,8 @@ look_of(const char *package, uint32_t number)
         return &palettes[0];
     }
     return strcmp(package, "torch") == 0
-               ? &palettes[1]
-               : &palettes[2 + number % (PALETTES - 2)];
+             ? &palettes[1]
+             : &palettes[2 + number % (PALETTES - 2)];
 }
 
 static void
@@ -267,7 +266,8 @@ fd_dot_default(const fd_dot_picture *p)
         p->to,
         "digraph callgraph {\n"
         "graph [fontname=\"Helvetica,Arial,sans-serif\", fontsize=11, "
-        "labelloc=b, labeljust=l, ranksep=0.35, nodesep=0.2, style=rounded%s]\n"
+        "labelloc=b, labeljust=l, ranksep=0.35, nodesep=0.2, "
+        "style=rounded%s]\n"
         "node [shape=box, style=\"rounded,filled\", color=\"#8893A0\", "
         "fontname=\"Helvetica,Arial,sans-serif\", fontsize=13, "
         "margin=\"0.1,0.05\"]\n"

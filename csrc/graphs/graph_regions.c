@@ -33,8 +33,7 @@ main_callers(const fd_graph *graph, uint32_t **callers)
 
 /* The region of `package` below region `above`. */
 static uint32_t
-region_below(fd_graph *graph, fd_map *known, uint32_t above,
-             uint32_t package)
+region_below(fd_graph *graph, fd_map *known, uint32_t above, uint32_t package)
 {
     uint64_t key = (uint64_t)above << 32 | package;
     uint32_t region = fd_map_get(known, key);
@@ -42,8 +41,8 @@ region_below(fd_graph *graph, fd_map *known, uint32_t above,
         return region;
     }
     return fd_map_put(known, key, graph->regions + 1) == FD_OK
-               ? ++graph->regions
-               : 0;
+             ? ++graph->regions
+             : 0;
 }
 
 fd_status
@@ -57,10 +56,10 @@ fd_regions_make(fd_graph *graph)
         uint32_t at = callers[i + 1];
         const fd_box *caller = at == 0 ? NULL : &graph->boxes.list[at - 1];
         box->region = caller != NULL && caller->package == box->package
-                          ? caller->region
-                          : region_below(graph, &known,
-                                         caller == NULL ? 0 : caller->region,
-                                         box->package);
+                        ? caller->region
+                        : region_below(graph, &known,
+                                       caller == NULL ? 0 : caller->region,
+                                       box->package);
         status = box->region == 0 ? FD_ENOMEM : FD_OK;
     }
     fd_map_clear(&known);
@@ -145,10 +144,10 @@ fd_regions_depths(const fd_graph *graph, uint32_t *depths)
 {
     for (uint32_t i = 0; i < graph->edges.count; i++) {
         const fd_edge *edge = &graph->edges.list[i];
-        const fd_box *caller
-            = &graph->boxes.list[graph->box_of[edge->caller] - 1];
-        const fd_box *callee
-            = &graph->boxes.list[graph->box_of[edge->callee] - 1];
+        const fd_box *caller =
+            &graph->boxes.list[graph->box_of[edge->caller] - 1];
+        const fd_box *callee =
+            &graph->boxes.list[graph->box_of[edge->callee] - 1];
         uint32_t *depth = &depths[callee->region];
         if (caller->region != callee->region && caller < callee
             && *depth <= caller->depth) {

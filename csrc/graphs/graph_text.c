@@ -41,8 +41,8 @@ is_xml(const char *text, size_t length)
     unsigned char first = (unsigned char)text[0];
     bool control = first < 0x20 || first == 0x7F;
     bool not_a_character = length == 3 && first == 0xEF
-                           && (unsigned char)text[1] == 0xBF
-                           && (unsigned char)text[2] >= 0xBE;
+                        && (unsigned char)text[1] == 0xBF
+                        && (unsigned char)text[2] >= 0xBE;
     return length > 0 && !control && !not_a_character;
 }
 
@@ -186,8 +186,8 @@ void
 fd_text_count(fd_buffer *to, uint64_t count)
 {
     char digits[24];
-    int size = snprintf(digits, sizeof digits, "%llu",
-                        (unsigned long long)count);
+    int size =
+        snprintf(digits, sizeof digits, "%llu", (unsigned long long)count);
     for (int i = 0; i < size; i++) {
         if (i > 0 && (size - i) % 3 == 0) {
             fd_buffer_text(to, " ");

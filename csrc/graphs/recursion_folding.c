@@ -35,7 +35,7 @@ static bool
 is_framework(const fd_trace *trace, const fd_trace_node *node)
 {
     return node->from == FD_FROM_STDLIB || node->from == FD_FROM_GENERATED
-           || is_torch(trace, node);
+        || is_torch(trace, node);
 }
 
 static bool
@@ -55,12 +55,12 @@ static bool
 is_machinery_name(const char *name)
 {
     static const char *const between[] = {
-        "wrapper", "inner", "wrapped", "decorate_context", "fn", "func",
-        "helper", "apply", "run", NULL};
+        "wrapper", "inner", "wrapped", "decorate_context",
+        "fn",      "func",  "helper",  "apply",
+        "run",     NULL};
     static const char *const special[] = {"__init__", "__iter__", "__next__",
                                           "__getitem__", NULL};
-    bool hidden = (name[0] == '_' && !one_of(name, special))
-                  || name[0] == '<';
+    bool hidden = (name[0] == '_' && !one_of(name, special)) || name[0] == '<';
     return hidden || one_of(name, between);
 }
 
@@ -76,7 +76,7 @@ static bool
 is_public(const fd_trace *trace, const fd_trace_node *node)
 {
     return !is_machinery_name(fd_trace_text(trace, node->name))
-           && !in_private_folder(fd_trace_text(trace, node->file));
+        && !in_private_folder(fd_trace_text(trace, node->file));
 }
 
 /* A range is a reader's own when his function opened it. */
@@ -87,7 +87,7 @@ opened_by_reader(const folder *f, const fd_trace_context *context)
     const fd_trace_node *node = &f->trace->nodes.list[above->node];
     if (node->kind == FD_NODE_RANGE) {
         return f->folding->fates[f->groups->of_context[context->parent]]
-               == FD_DRAWN;
+            == FD_DRAWN;
     }
     return node->kind == FD_NODE_PYTHON && !is_framework(f->trace, node);
 }
@@ -103,11 +103,10 @@ is_inner(const fd_trace *trace, const fd_trace_node *node)
     static const char *const wrappers[] = {"inner", "decorate_context",
                                            "decorated", NULL};
     const char *name = fd_trace_text(trace, node->name);
-    bool local = strstr(fd_trace_text(trace, node->qualified), "<locals>.")
-                 != NULL;
+    bool local =
+        strstr(fd_trace_text(trace, node->qualified), "<locals>.") != NULL;
     return one_of(name, comprehensions)
-           || (local && (strstr(name, "wrap") != NULL
-                         || one_of(name, wrappers)));
+        || (local && (strstr(name, "wrap") != NULL || one_of(name, wrappers)));
 }
 
 static void
@@ -145,14 +144,13 @@ start(folder *f)
         uint8_t *fate = &f->folding->fates[f->groups->of_context[i]];
         if (node->kind == FD_NODE_PYTHON || node->kind == FD_NODE_RANGE) {
             *fate = is_torch(f->trace, node) || node->kind == FD_NODE_RANGE
-                        ? FD_FOLDED_TORCH
-                        : FD_FOLDED_OTHER;
+                      ? FD_FOLDED_TORCH
+                      : FD_FOLDED_OTHER;
             bool classic_range = f->options->style == FD_STYLE_CLASSIC
-                                 && node->kind == FD_NODE_RANGE;
+                              && node->kind == FD_NODE_RANGE;
             *fate = classic_range ? FD_LEFT_OUT : folds ? *fate : FD_DRAWN;
         }
-        else if ((node->kind == FD_NODE_OP
-                  || node->kind == FD_NODE_AUTOGRAD)
+        else if ((node->kind == FD_NODE_OP || node->kind == FD_NODE_AUTOGRAD)
                  && f->options->ops != FD_OPS_NONE) {
             *fate = FD_DRAWN;
         }
@@ -220,8 +218,7 @@ downwards(const void *left, const void *right)
 /* The total that `limit` of the drawn functions (or operators) reach; others
  * with just as much are drawn too. */
 static fd_status
-total_of_last(const folder *f, bool operators, uint32_t limit,
-              uint64_t *total)
+total_of_last(const folder *f, bool operators, uint32_t limit, uint64_t *total)
 {
     FD_VECTOR(uint64_t) totals = {NULL, 0, 0};
     fd_status status = fd_vector_reserve(&totals, f->groups->list.count);
@@ -279,8 +276,8 @@ count_fates(folder *f)
     for (uint32_t g = 1; g < f->groups->list.count; g++) {
         uint8_t *fate = &f->folding->fates[g];
         *fate = present[g] ? *fate : FD_LEFT_OUT;
-        uint32_t *counts = is_operator(f, g) ? f->folding->operators
-                                             : f->folding->functions;
+        uint32_t *counts =
+            is_operator(f, g) ? f->folding->operators : f->folding->functions;
         counts[*fate]++;
     }
     f->folding->fates[0] = FD_LEFT_OUT;
@@ -311,8 +308,11 @@ fd_folding_make(fd_folding *folding, const fd_trace *trace,
 {
     *folding = (fd_folding){
         .fates = fd_malloc(groups->list.count * sizeof *folding->fates)};
-    folder f = {.trace = trace, .groups = groups, .rows = rows,
-                .options = options, .folding = folding,
+    folder f = {.trace = trace,
+                .groups = groups,
+                .rows = rows,
+                .options = options,
+                .folding = folding,
                 .met = fd_calloc(trace->contexts.count, sizeof *f.met)};
     fd_status status = FD_ENOMEM;
     if (folding->fates != NULL && f.met != NULL) {

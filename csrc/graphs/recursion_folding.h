@@ -18,14 +18,14 @@ typedef enum fd_fate {
     FD_FOLDED_TORCH,
     FD_FOLDED_OTHER, /* standard library, generated code */
     FD_FOLDED_INNER, /* comprehensions, wrappers of decorators */
-    FD_SMALL,   /* below the threshold */
-    FD_JOINED,  /* --contract */
-    FD_DELETED, /* --hide */
+    FD_SMALL,        /* below the threshold */
+    FD_JOINED,       /* --contract */
+    FD_DELETED,      /* --hide */
     FD_FATES
 } fd_fate;
 
 typedef struct fd_folding {
-    uint8_t *fates;     /* owned; fd_fate by group of FD_BY_NODE */
+    uint8_t *fates;               /* owned; fd_fate by group of FD_BY_NODE */
     uint32_t functions[FD_FATES]; /* how many Python functions and ranges */
     uint32_t operators[FD_FATES];
     double min_percent; /* the threshold that was asked for */

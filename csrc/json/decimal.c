@@ -108,8 +108,8 @@ print(fd_buffer *to, wide value, int places)
         /* Division of 64 bits is several times as fast as of 128. */
         uint64_t low = (uint64_t)value;
         bool small = value == (wide)low;
-        text[--at] = (char)('0' + (small ? (int)(low % 10)
-                                         : (int)(value % 10)));
+        text[--at] =
+            (char)('0' + (small ? (int)(low % 10) : (int)(value % 10)));
         value = small ? (wide)(low / 10) : value / 10;
         if (places == 1) {
             text[--at] = '.';

@@ -60,7 +60,7 @@ static bool
 is_odd(char c)
 {
     return (unsigned char)c < 0x20 || (unsigned char)c >= 0x80 || c == '"'
-           || c == '\\';
+        || c == '\\';
 }
 
 /* The first odd byte, eight at a time. A place of the word whose byte is odd
@@ -77,7 +77,7 @@ find_odd(const char *at, const char *end)
         uint64_t slash = word ^ EVERY('\\');
         uint64_t odd = ((quote - EVERY(1)) | (slash - EVERY(1))
                         | (word - EVERY(0x20)) | word)
-                       & EVERY(0x80);
+                     & EVERY(0x80);
         if (odd != 0) {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
             return at + __builtin_ctzll(odd) / 8;
@@ -189,8 +189,8 @@ digits(fd_scan *scan)
 static bool
 passes(fd_scan *scan, char one, char other)
 {
-    bool there = scan->at < scan->end
-                 && (*scan->at == one || *scan->at == other);
+    bool there =
+        scan->at < scan->end && (*scan->at == one || *scan->at == other);
     scan->at += there;
     return there;
 }
@@ -207,7 +207,7 @@ number(fd_scan *scan)
         good = digits(scan);
     }
     return scan->at == scan->end ? FD_SCAN_CUT
-           : good                ? FD_SCAN_OK
+         : good                  ? FD_SCAN_OK
                                  : FD_SCAN_BAD;
 }
 
@@ -240,20 +240,24 @@ scalar(fd_scan *scan)
         return number(scan);
     }
     switch (c) {
-    case 'N': return word(scan, from, "NaN", false);
+    case 'N':
+        return word(scan, from, "NaN", false);
     case 'n':
         if (from == scan->at && scan->end - from > 1 && from[1] == 'u') {
             return word(scan, from, "null", true);
         }
         return word(scan, from, "nan", false);
-    case 'I': return word(scan, from, "Infinity", false);
-    case 'i': return word(scan, from, "inf", false);
-    default: break;
+    case 'I':
+        return word(scan, from, "Infinity", false);
+    case 'i':
+        return word(scan, from, "inf", false);
+    default:
+        break;
     }
     return from < scan->at ? FD_SCAN_BAD
-           : c == '"'      ? string(scan)
-           : c == 't'      ? word(scan, from, "true", true)
-           : c == 'f'      ? word(scan, from, "false", true)
+         : c == '"'        ? string(scan)
+         : c == 't'        ? word(scan, from, "true", true)
+         : c == 'f'        ? word(scan, from, "false", true)
                            : FD_SCAN_BAD;
 }
 
@@ -328,8 +332,8 @@ begin_value(fd_scan *scan, nest *open)
     }
     open->object[open->depth++] = c == '{';
     fd_span name;
-    fd_scan_result result = c == '{' ? name_and_colon(scan, &name)
-                                     : FD_SCAN_OK;
+    fd_scan_result result =
+        c == '{' ? name_and_colon(scan, &name) : FD_SCAN_OK;
     return result == FD_SCAN_OK ? FD_SCAN_DONE : result;
 }
 
@@ -347,8 +351,8 @@ end_value(fd_scan *scan, nest *open)
         if (c == ',') {
             scan->at++;
             fd_span name;
-            fd_scan_result result = object ? name_and_colon(scan, &name)
-                                           : FD_SCAN_OK;
+            fd_scan_result result =
+                object ? name_and_colon(scan, &name) : FD_SCAN_OK;
             return result == FD_SCAN_OK ? FD_SCAN_DONE : result;
         }
         if (c != (object ? '}' : ']')) {
@@ -429,7 +433,7 @@ static bool
 is_plain(fd_span value)
 {
     return fd_span_size(value) > 0 && *value.from != '{' && *value.from != '['
-           && memchr(value.from, '\\', fd_span_size(value)) == NULL;
+        && memchr(value.from, '\\', fd_span_size(value)) == NULL;
 }
 
 /* Append to a C string. */

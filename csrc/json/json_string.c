@@ -13,10 +13,10 @@ four(const char *at, const char *end)
     uint32_t value = 0;
     for (int i = 0; i < 4; i++, at++) {
         char c = at < end ? *at : '\0';
-        uint32_t digit = c >= '0' && c <= '9'   ? (uint32_t)(c - '0')
-                         : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a' + 10)
-                         : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A' + 10)
-                                                : NOT_FOUR;
+        uint32_t digit = c >= '0' && c <= '9' ? (uint32_t)(c - '0')
+                       : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a' + 10)
+                       : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A' + 10)
+                                              : NOT_FOUR;
         if (digit == NOT_FOUR) {
             return NOT_FOUR;
         }
@@ -29,8 +29,10 @@ static void
 put_point(fd_buffer *to, uint32_t point)
 {
     char text[4];
-    size_t size = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3
-                                                                         : 4;
+    size_t size = point < 0x80    ? 1
+                : point < 0x800   ? 2
+                : point < 0x10000 ? 3
+                                  : 4;
     for (size_t i = size; i-- > 1; point >>= 6) {
         text[i] = (char)(0x80 | (point & 0x3F));
     }
@@ -83,8 +85,8 @@ fd_json_string(fd_span inside, fd_buffer *to)
         size_t length = 1;
         while (at < inside.to && *at != '\\' && length > 0) {
             length = (unsigned char)*at < 0x80
-                         ? 1
-                         : fd_utf8_length(at, (size_t)(inside.to - at));
+                       ? 1
+                       : fd_utf8_length(at, (size_t)(inside.to - at));
             at += length;
         }
         fd_buffer_bytes(to, from, (size_t)(at - from));

@@ -2,8 +2,8 @@
 #ifndef FD_ANONYMIZE_BINDING_H
 #define FD_ANONYMIZE_BINDING_H
 
-#include "trace/anonymize.h"
 #include "module/state.h"
+#include "trace/anonymize.h"
 
 typedef struct fd_private {
     fd_privacy wish; /* its texts are those of the argument */

@@ -9,8 +9,8 @@ fd_raise(PyObject *module, fd_status status, const fd_error *error)
         return PyErr_NoMemory();
     }
     const char *text = error != NULL && error->text[0] != '\0'
-                           ? error->text
-                           : fd_status_name(status);
+                         ? error->text
+                         : fd_status_name(status);
     /* A name in it may have been cut off within a character. */
     PyObject *message =
         PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");

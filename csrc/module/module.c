@@ -9,14 +9,14 @@
 #include "capture/session.h"
 #include "capture/thread.h"
 #include "gpu/cudart.h"
-#include "module/pipeline/engine_binding.h"
 #include "module/errors.h"
-#include "module/recording/folder_type.h"
 #include "module/et/et_binding.h"
+#include "module/events/timeline_binding.h"
+#include "module/pipeline/engine_binding.h"
 #include "module/pipeline/partition_binding.h"
 #include "module/pipeline/pipeline_report_binding.h"
+#include "module/recording/folder_type.h"
 #include "module/state.h"
-#include "module/events/timeline_binding.h"
 
 #include <string.h>
 
@@ -27,8 +27,8 @@ prepare_process(void)
     if (!prepared) {
         fd_clock_init();
         prepared = fd_classes_init(&fd_process.classes) == 0
-                   && fd_code_init() == 0 && fd_thread_init() == 0
-                   && fd_session_init() == 0;
+                && fd_code_init() == 0 && fd_thread_init() == 0
+                && fd_session_init() == 0;
     }
     return prepared;
 }
@@ -117,12 +117,13 @@ static PyMethodDef functions[] = {
                "Where the time of a pipeline goes.")},
     {"timeline_merge", (PyCFunction)(void (*)(void))fd_timeline_merge_py,
      METH_VARARGS | METH_KEYWORDS,
-     PyDoc_STR("timeline_merge($module, inputs, output, *, align='wall',\n"
-               "               ranks=None, sorted=False, devices=None, steps=None,\n"
-               "               paddle=False, named_durations=False,\n"
-               "               progress=None, strict=False,\n"
-               "               privacy=None)\n--\n\n"
-               "Timelines of many ranks into one.")},
+     PyDoc_STR(
+         "timeline_merge($module, inputs, output, *, align='wall',\n"
+         "               ranks=None, sorted=False, devices=None, steps=None,\n"
+         "               paddle=False, named_durations=False,\n"
+         "               progress=None, strict=False,\n"
+         "               privacy=None)\n--\n\n"
+         "Timelines of many ranks into one.")},
     {"timeline_stats", (PyCFunction)(void (*)(void))fd_timeline_stats_py,
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("timeline_stats($module, inputs, *, align='wall', ranks=None,\n"
@@ -193,8 +194,8 @@ execute(PyObject *module)
     }
     int (*const types[])(PyObject *) = {
         fd_session_type_init, fd_trace_type_init, fd_dispatch_type_init,
-        fd_label_type_init, fd_job_type_init, fd_ping_types_init,
-        fd_plan_type_init, fd_graph_type_init, fd_folder_type_init};
+        fd_label_type_init,   fd_job_type_init,   fd_ping_types_init,
+        fd_plan_type_init,    fd_graph_type_init, fd_folder_type_init};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         if (types[i](module) < 0) {
             return -1;
@@ -237,8 +238,7 @@ clear(PyObject *module)
 
 static PyModuleDef_Slot slots[] = {
     {Py_mod_exec, execute},
-    FD_ONE_INTERPRETER
-    {0, NULL},
+    FD_ONE_INTERPRETER{0, NULL},
 };
 
 static struct PyModuleDef definition = {

@@ -5,15 +5,15 @@
 #include <Python.h>
 
 typedef struct fd_module_state {
-    PyObject *error;         /* owned; fastdispatch.Error */
-    PyTypeObject *session;   /* owned */
-    PyTypeObject *dispatch;  /* owned */
-    PyTypeObject *trace;     /* owned */
-    PyTypeObject *label;     /* owned */
-    PyTypeObject *job;       /* owned */
-    PyTypeObject *plan;      /* owned */
-    PyTypeObject *graph;     /* owned */
-    PyTypeObject *folder;    /* owned */
+    PyObject *error;        /* owned; fastdispatch.Error */
+    PyTypeObject *session;  /* owned */
+    PyTypeObject *dispatch; /* owned */
+    PyTypeObject *trace;    /* owned */
+    PyTypeObject *label;    /* owned */
+    PyTypeObject *job;      /* owned */
+    PyTypeObject *plan;     /* owned */
+    PyTypeObject *graph;    /* owned */
+    PyTypeObject *folder;   /* owned */
 } fd_module_state;
 
 static inline fd_module_state *

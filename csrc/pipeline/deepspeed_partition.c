@@ -54,9 +54,8 @@ make(table *t)
     t->before = fd_calloc(entries, sizeof *t->before);
     t->now = fd_calloc(entries, sizeof *t->now);
     t->begins = fd_calloc(t->stages * width, sizeof *t->begins);
-    return t->before == NULL || t->now == NULL || t->begins == NULL
-               ? FD_ENOMEM
-               : FD_OK;
+    return t->before == NULL || t->now == NULL || t->begins == NULL ? FD_ENOMEM
+                                                                    : FD_OK;
 }
 
 static double
@@ -239,7 +238,8 @@ check(fd_cut cut, const double *sums, uint32_t layers, uint32_t stages,
         if (!(sums[i + 1] >= sums[i] && isfinite(sums[i + 1]))) {
             return fd_fail(error, FD_EINVAL,
                            "layer %u: its weight is negative, no number, or "
-                           "too large", (unsigned)i);
+                           "too large",
+                           (unsigned)i);
         }
     }
     return FD_OK;
@@ -253,10 +253,8 @@ fd_partition(fd_cut cut, const double *sums, uint32_t layers, uint32_t stages,
     if (status != FD_OK) {
         return status;
     }
-    table t = {.sums = sums,
-               .layers = layers,
-               .stages = stages,
-               .bound = INFINITY};
+    table t = {
+        .sums = sums, .layers = layers, .stages = stages, .bound = INFINITY};
     if (cut == FD_CUT_UNIFORM || layers <= stages) {
         cut_uniform(layers, stages, cuts);
         return FD_OK;

@@ -4,9 +4,9 @@
 
 /* One list of jobs that are compared in order: those of the lane. */
 typedef struct track {
-    bool all;     /* every job there is */
-    bool compute; /* else: computations, */
-    uint8_t kind; /* or transfers of this kind */
+    bool all;      /* every job there is */
+    bool compute;  /* else: computations, */
+    uint8_t kind;  /* or transfers of this kind */
     int16_t stage; /* and global stage */
 } track;
 
@@ -68,9 +68,9 @@ rows_of_run(row_list *rows, const fd_executed *jobs, uint32_t count,
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < count && status == FD_OK; i++) {
         if (is_in(lane, jobs[i].kind, jobs[i].stage)) {
-            status = add(rows, (row){jobs[i].kind, jobs[i].stage,
-                                     jobs[i].micro_batch, jobs[i].buffer, i,
-                                     1});
+            status =
+                add(rows, (row){jobs[i].kind, jobs[i].stage,
+                                jobs[i].micro_batch, jobs[i].buffer, i, 1});
         }
     }
     return status;
@@ -86,15 +86,15 @@ static bool
 are_equal(const row *ran, const row *planned)
 {
     return ran->kind == planned->kind && !differs(ran->stage, planned->stage)
-           && !differs(ran->micro_batch, planned->micro_batch)
-           && !differs(ran->buffer, planned->buffer);
+        && !differs(ran->micro_batch, planned->micro_batch)
+        && !differs(ran->buffer, planned->buffer);
 }
 
 static int
 say(char *to, size_t room, const row *job)
 {
-    int size = snprintf(to, room, "%s",
-                        fd_job_kind_name((fd_job_kind)job->kind));
+    int size =
+        snprintf(to, room, "%s", fd_job_kind_name((fd_job_kind)job->kind));
     if (job->micro_batch >= 0 && size < (int)room) {
         size += snprintf(to + size, room - (size_t)size, " of micro-batch %d",
                          job->micro_batch);
@@ -227,8 +227,8 @@ fd_executed_compare(fd_executed *jobs, uint32_t count, const fd_plan *plan,
         return compare_lane(jobs, count, plan, stage, &all, text, room);
     }
     track compute = {.compute = true};
-    fd_status status = compare_lane(jobs, count, plan, stage, &compute, text,
-                                    room);
+    fd_status status =
+        compare_lane(jobs, count, plan, stage, &compute, text, room);
     for (uint32_t global = 0;
          global < fd_plan_globals(plan) && status == FD_OK; global++) {
         if (fd_plan_holder(plan, global) != stage) {
@@ -237,8 +237,8 @@ fd_executed_compare(fd_executed *jobs, uint32_t count, const fd_plan *plan,
         for (uint8_t kind = FD_JOB_SA; kind <= FD_JOB_RG && status == FD_OK;
              kind++) {
             track transfers = {.kind = kind, .stage = (int16_t)global};
-            status = compare_lane(jobs, count, plan, stage, &transfers, text,
-                                  room);
+            status =
+                compare_lane(jobs, count, plan, stage, &transfers, text, room);
         }
     }
     return status;

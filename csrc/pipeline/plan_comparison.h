@@ -13,9 +13,9 @@
 
 /* What ran; numbers that are not known are -1. */
 typedef struct fd_executed {
-    uint8_t kind; /* fd_job_kind */
+    uint8_t kind;   /* fd_job_kind */
     bool unplanned; /* set by fd_executed_compare */
-    int16_t stage; /* global */
+    int16_t stage;  /* global */
     int32_t micro_batch;
     int32_t buffer;
 } fd_executed;

@@ -19,8 +19,8 @@ typedef struct player {
     uint32_t *others; /* owned, as the four below; a job */
     uint32_t *makers; /* of a send: the computation it sends the result of */
     bool *posted;
-    place *places;    /* a stage */
-    uint32_t *queue;  /* stages that may go on */
+    place *places;   /* a stage */
+    uint32_t *queue; /* stages that may go on */
     uint32_t queued;
 } player;
 
@@ -43,7 +43,8 @@ static void
 post(player *p, uint32_t job)
 {
     p->posted[job] = true;
-    enqueue(p, fd_plan_holder(p->plan, (uint32_t)p->plan->jobs.list[job].peer));
+    enqueue(p,
+            fd_plan_holder(p->plan, (uint32_t)p->plan->jobs.list[job].peer));
 }
 
 static void
@@ -107,7 +108,7 @@ static bool
 leaves(const player *p, uint32_t job)
 {
     return p->leaves != NULL && p->leaves[job]
-           && fd_job_is_send(kind_of(p, job));
+        && fd_job_is_send(kind_of(p, job));
 }
 
 /* Both ends are posted: the later one begins the transfer. */
@@ -210,9 +211,9 @@ find_makers(player *p)
             continue;
         }
         size_t slot = (size_t)job->stage * plan->micro_batches
-                      + (size_t)job->micro_batch;
+                    + (size_t)job->micro_batch;
         bool back = job->kind == FD_JOB_SG || job->kind == FD_JOB_B
-                    || job->kind == FD_JOB_I;
+                 || job->kind == FD_JOB_I;
         uint32_t *last = &made[back ? one + slot : slot];
         if (back || job->kind == FD_JOB_F || job->kind == FD_JOB_SA) {
             if (fd_job_is_send((fd_job_kind)job->kind)) {
@@ -317,9 +318,9 @@ allocate(player *p)
     p->places = fd_calloc(stages, sizeof *p->places);
     p->queue = fd_calloc(stages, sizeof *p->queue);
     bool all = replay->begin != NULL && replay->end != NULL
-               && replay->cause != NULL && replay->stages != NULL
-               && p->others != NULL && p->makers != NULL && p->posted != NULL
-               && p->places != NULL && p->queue != NULL;
+            && replay->cause != NULL && replay->stages != NULL
+            && p->others != NULL && p->makers != NULL && p->posted != NULL
+            && p->places != NULL && p->queue != NULL;
     return all ? FD_OK : FD_ENOMEM;
 }
 
@@ -356,17 +357,14 @@ fd_status
 fd_replay_run(fd_replay *replay, const fd_plan *plan, const int64_t *times,
               bool blocking, fd_error *error)
 {
-    player p = {.plan = plan,
-                .times = times,
-                .blocking = blocking,
-                .replay = replay};
+    player p = {
+        .plan = plan, .times = times, .blocking = blocking, .replay = replay};
     return run(&p, error);
 }
 
 fd_status
 fd_replay_run_posted(fd_replay *replay, const fd_plan *plan,
-                     const int64_t *times, const bool *posted,
-                     fd_error *error)
+                     const int64_t *times, const bool *posted, fd_error *error)
 {
     player p = {.plan = plan,
                 .times = times,

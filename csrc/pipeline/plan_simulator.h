@@ -24,7 +24,7 @@ typedef struct fd_replay_stage {
 
 typedef struct fd_replay {
     int64_t makespan;
-    int64_t *begin;          /* owned, as the three below; a job */
+    int64_t *begin; /* owned, as the three below; a job */
     int64_t *end;
     uint32_t *cause;         /* the job without which it could have begun, or
                                 been done, earlier; FD_NO_JOB: none */

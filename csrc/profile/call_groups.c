@@ -29,8 +29,8 @@ module_pattern(const fd_trace *trace, uint32_t module, fd_buffer *to)
     fd_buffer name = {.bytes = NULL};
     fd_trace_module_name(trace, module, &name);
     if (name.size == 0) {
-        fd_buffer_text(to, fd_trace_text(
-                               trace, trace->modules.list[module].class_name));
+        fd_buffer_text(
+            to, fd_trace_text(trace, trace->modules.list[module].class_name));
     }
     for (size_t at = 0; at < name.size;) {
         size_t end = at;
@@ -62,8 +62,8 @@ package_label(const fd_trace *trace, const fd_trace_node *node, fd_buffer *to)
     }
     else {
         static const char *const names[FD_NODE_KINDS] = {
-            "", "", "operators", "autograd", "ranges", "jobs", "modules",
-            "threads", "<folded>"};
+            "",     "",        "operators", "autograd", "ranges",
+            "jobs", "modules", "threads",   "<folded>"};
         fd_buffer_text(to, names[node->kind]);
     }
 }
@@ -93,8 +93,8 @@ static uint64_t
 short_key(fd_grouping grouping, const fd_trace_context *context)
 {
     return grouping == FD_BY_MODULE
-               ? (uint64_t)context->module << 32 | UINT32_MAX
-               : context->node;
+             ? (uint64_t)context->module << 32 | UINT32_MAX
+             : context->node;
 }
 
 typedef struct grouping_state {
@@ -123,8 +123,8 @@ new_group(grouping_state *s, fd_grouping grouping,
     /* Label 0 is the empty text: still a group of its own. Nodes of two kinds
      * can have one label. */
     *group = grouping == FD_BY_NODE
-                 ? 0
-                 : fd_map_get(&s->by_label, (uint64_t)label + 1);
+               ? 0
+               : fd_map_get(&s->by_label, (uint64_t)label + 1);
     if (*group == 0) {
         fd_group made = {.label = label, .node = context->node};
         *group = s->groups->list.count;
@@ -167,12 +167,12 @@ fd_groups_make(fd_groups *groups, const fd_trace *trace, fd_grouping grouping)
 {
     *groups = (fd_groups){.of_context = NULL};
     grouping_state s = {.trace = trace, .groups = groups};
-    groups->of_context = fd_calloc(trace->contexts.count,
-                                   sizeof *groups->of_context);
-    fd_status status = groups->of_context == NULL
-                           ? FD_ENOMEM
-                           : fd_vector_push(&groups->list,
-                                            (fd_group){.label = 0});
+    groups->of_context =
+        fd_calloc(trace->contexts.count, sizeof *groups->of_context);
+    fd_status status =
+        groups->of_context == NULL
+            ? FD_ENOMEM
+            : fd_vector_push(&groups->list, (fd_group){.label = 0});
     for (uint32_t i = 1; i < trace->contexts.count && status == FD_OK; i++) {
         status = group_context(&s, grouping, i);
     }

@@ -14,14 +14,14 @@ typedef enum fd_grouping {
 } fd_grouping;
 
 typedef struct fd_group {
-    uint32_t label; /* text in fd_groups.labels */
-    uint32_t node;  /* the node, or one of them */
+    uint32_t label;   /* text in fd_groups.labels */
+    uint32_t node;    /* the node, or one of them */
     uint32_t members; /* instances folded into it, FD_BY_MODULE only */
 } fd_group;
 
 typedef struct fd_groups {
-    uint32_t *of_context;      /* owned; 0: in no group */
-    FD_VECTOR(fd_group) list;  /* entry 0 unused */
+    uint32_t *of_context;     /* owned; 0: in no group */
+    FD_VECTOR(fd_group) list; /* entry 0 unused */
     fd_text_pool labels;
 } fd_groups;
 

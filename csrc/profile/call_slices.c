@@ -47,8 +47,7 @@ link_roots(fd_slices *s, uint32_t latest)
 }
 
 fd_status
-fd_slices_make(fd_slices *slices, const fd_trace_event *events,
-               uint32_t count)
+fd_slices_make(fd_slices *slices, const fd_trace_event *events, uint32_t count)
 {
     *slices = (fd_slices){
         .root = FD_NO_SLICE,

@@ -29,7 +29,7 @@ typedef struct fd_slices {
 
 typedef struct fd_slice_edge {
     uint32_t event;
-    bool begins; /* or ends */
+    bool begins;   /* or ends */
     uint64_t time; /* ns, never before that of the edge before */
 } fd_slice_edge;
 
@@ -57,7 +57,7 @@ static inline bool
 fd_event_is_call(const fd_trace_event *event)
 {
     return event->kind == FD_EVENT_CALL || event->kind == FD_EVENT_OPEN
-           || event->kind == FD_EVENT_JOB;
+        || event->kind == FD_EVENT_JOB;
 }
 
 #endif

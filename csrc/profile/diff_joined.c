@@ -2,8 +2,8 @@
 
 #include "profile/diff_side.h"
 #include "profile/totals.h"
-#include "trace/trace_merge.h"
 #include "trace/canonical_order.h"
+#include "trace/trace_merge.h"
 
 /* What a side is made of while it is added. */
 typedef struct adding {
@@ -49,8 +49,8 @@ add_figures(adding *a, fd_trace_rank *rank)
     if (a->place == NULL) {
         return FD_ENOMEM;
     }
-    for (uint32_t i = 1; i < a->side->trace->contexts.count
-                         && status == FD_OK; i++) {
+    for (uint32_t i = 1; i < a->side->trace->contexts.count && status == FD_OK;
+         i++) {
         status = add_figure(a, rank, i);
     }
     return status;
@@ -115,8 +115,8 @@ add_side(fd_trace *into, const fd_diff_side *side, const fd_merge_ids *ids,
          uint32_t number)
 {
     adding a = {.into = into, .side = side, .ids = ids};
-    fd_status status = fd_totals_sum_steady(&a.totals, side->trace,
-                                            side->rank);
+    fd_status status =
+        fd_totals_sum_steady(&a.totals, side->trace, side->rank);
     if (status == FD_OK) {
         status = add_rank(&a, number);
     }
@@ -151,9 +151,8 @@ fd_diff_joined(fd_trace **joined, const fd_diff_side *sides, uint32_t count)
 {
     fd_merge_ids ids[2] = {{.lineless = true}, {.lineless = true}};
     *joined = fd_trace_new();
-    fd_status status = *joined == NULL
-                           ? FD_ENOMEM
-                           : add_sides(*joined, sides, count, ids);
+    fd_status status =
+        *joined == NULL ? FD_ENOMEM : add_sides(*joined, sides, count, ids);
     if (status == FD_OK) {
         status = fd_trace_sort(*joined);
     }

@@ -35,7 +35,7 @@ static bool
 groups_nodes(const adding *a)
 {
     return a->request->grouping != FD_BY_MODULE
-           && a->request->grouping != FD_BY_PACKAGE;
+        && a->request->grouping != FD_BY_PACKAGE;
 }
 
 /* A line number tells two functions of one recording apart, and would part
@@ -104,8 +104,7 @@ add_rows(adding *a)
     for (uint32_t i = 1; i < a->groups.list.count && status == FD_OK; i++) {
         status = find_row(a, i, &a->row_of[i]);
         if (status == FD_OK) {
-            add_figures(a,
-                        &diff->rows.list[a->row_of[i] - 1].side[a->side],
+            add_figures(a, &diff->rows.list[a->row_of[i] - 1].side[a->side],
                         &a->rows.list[i]);
         }
     }
@@ -140,8 +139,7 @@ add_least(adding *a, const fd_trace_rank *rank)
         const fd_figure *figure = &rank->figures.list[i];
         uint32_t row = a->row_of[a->groups.of_context[figure->context]];
         uint32_t flags = a->trace->contexts.list[figure->context].flags;
-        if (row != 0 && figure->steps > 1
-            && (flags & FD_CONTEXT_ASYNC) == 0) {
+        if (row != 0 && figure->steps > 1 && (flags & FD_CONTEXT_ASYNC) == 0) {
             diff->rows.list[row - 1].side[a->side].least +=
                 (double)figure->self_min * figure->steps / a->steps;
         }
@@ -175,8 +173,8 @@ add_call(adding *a, const fd_edge *edge)
         }
     }
     if (status == FD_OK) {
-        diff->calls.list[at - 1].calls[a->side] += (double)edge->calls
-                                                   / a->steps;
+        diff->calls.list[at - 1].calls[a->side] +=
+            (double)edge->calls / a->steps;
     }
     return status;
 }
@@ -191,9 +189,9 @@ sum_up(adding *a, int rank)
     if (status == FD_OK) {
         status = fd_rows_sum(&a->rows, a->trace, &a->groups, &a->totals);
     }
-    return status == FD_OK ? fd_edges_sum(&a->edges, a->trace, &a->groups,
-                                          &a->totals)
-                           : status;
+    return status == FD_OK
+             ? fd_edges_sum(&a->edges, a->trace, &a->groups, &a->totals)
+             : status;
 }
 
 fd_status

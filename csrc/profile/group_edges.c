@@ -71,8 +71,8 @@ fd_edges_sum(fd_edges *edges, const fd_trace *trace, const fd_groups *groups,
             continue;
         }
         uint32_t caller = caller_of(trace, groups, i);
-        fd_edge *edge = find_or_add(edges, &index,
-                                    groups->of_context[caller], callee);
+        fd_edge *edge =
+            find_or_add(edges, &index, groups->of_context[caller], callee);
         if (edge == NULL) {
             status = FD_ENOMEM;
             break;

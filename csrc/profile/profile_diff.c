@@ -74,8 +74,7 @@ find_speed(const fd_diff *diff, figure *of, double *speed)
         double after = of(&row->side[1]);
         if ((row->said & FD_DIFF_CALLS) == 0
             && before > SPEED_SHARE * diff->whole[0] && after > 0) {
-            status = fd_vector_push(&list,
-                                    ((ratio){after / before, before}));
+            status = fd_vector_push(&list, ((ratio){after / before, before}));
         }
     }
     if (list.count > 0) {
@@ -93,9 +92,9 @@ calls_said(const fd_diff *diff, double before, double after)
     bool differ = same_length ? before < after || before > after
                               : fabs(before - after) >= 0.5;
     return before <= 0 && after > 0 ? FD_DIFF_NEW | FD_DIFF_CALLS
-           : before > 0 && after <= 0 ? FD_DIFF_GONE | FD_DIFF_CALLS
-           : differ ? FD_DIFF_CALLS
-                    : 0;
+         : before > 0 && after <= 0 ? FD_DIFF_GONE | FD_DIFF_CALLS
+         : differ                   ? FD_DIFF_CALLS
+                                    : 0;
 }
 
 /* 1: larger, -1: smaller, 0: as before. */
@@ -114,8 +113,8 @@ time_said(const fd_diff *diff, const fd_diff_row *row, double threshold)
     double share = LEAST_SHARE * diff->whole[0] * diff->speed;
     double noise = fmax(threshold * before, share);
     if (!diff->by_least) {
-        noise = fmax(noise,
-                     DEVIATIONS * hypot(row->side[0].spread * diff->speed,
+        noise = fmax(noise, DEVIATIONS
+                                * hypot(row->side[0].spread * diff->speed,
                                         row->side[1].spread));
     }
     int of_mean = direction(before, row->side[1].time, noise);
@@ -126,8 +125,8 @@ time_said(const fd_diff *diff, const fd_diff_row *row, double threshold)
                              fmax(threshold * least, share));
     }
     return of_mean != of_least ? 0
-           : of_mean > 0       ? FD_DIFF_SLOWER
-           : of_mean < 0       ? FD_DIFF_FASTER
+         : of_mean > 0         ? FD_DIFF_SLOWER
+         : of_mean < 0         ? FD_DIFF_FASTER
                                : 0;
 }
 
@@ -168,7 +167,7 @@ fd_diff_make(fd_diff *diff, const fd_diff_request *request)
         diff->steps[1] = 0;
     }
     diff->by_least = diff->steps[0] > 1 && diff->steps[1] > 1
-                     && request->grouping != FD_BY_MODULE;
+                  && request->grouping != FD_BY_MODULE;
     fd_diff_join join = {.diff = diff};
     fd_status status = FD_OK;
     for (int side = 0; side < 2 && status == FD_OK; side++) {

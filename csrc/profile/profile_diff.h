@@ -11,8 +11,8 @@
 #ifndef FD_PROFILE_DIFF_H
 #define FD_PROFILE_DIFF_H
 
-#include "profile/call_groups.h"
 #include "base/map.h"
+#include "profile/call_groups.h"
 
 typedef struct fd_diff_side {
     const fd_trace *trace; /* borrowed */
@@ -22,13 +22,13 @@ typedef struct fd_diff_side {
 typedef struct fd_diff_request {
     fd_diff_side sides[2]; /* before and after */
     fd_grouping grouping;
-    double threshold;      /* the share by which a time has to change */
-    bool same_speed;       /* what all functions share is not taken out */
+    double threshold; /* the share by which a time has to change */
+    bool same_speed;  /* what all functions share is not taken out */
 } fd_diff_request;
 
 typedef struct fd_diff_figures {
-    double calls;  /* with resumes of generators */
-    double self;   /* ns; this and all below */
+    double calls; /* with resumes of generators */
+    double self;  /* ns; this and all below */
     double total;
     double backward;
     double async;

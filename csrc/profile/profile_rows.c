@@ -28,12 +28,12 @@ add_outermost(fd_row *row, const fd_total *total, uint64_t steps)
     row->total += total->total;
     row->gpu_total += total->gpu_total;
     row->gpu_starved += total->gpu_starved;
-    row->backward = (int64_t)((uint64_t)row->backward
-                              + (uint64_t)total->backward);
+    row->backward =
+        (int64_t)((uint64_t)row->backward + (uint64_t)total->backward);
     if (steps > 0) {
         row->step_mean += (double)total->total_stepped / (double)steps;
-        row->step_deviation += fd_deviation(total->total_squares,
-                                            total->total_stepped, steps);
+        row->step_deviation +=
+            fd_deviation(total->total_squares, total->total_stepped, steps);
     }
 }
 

@@ -15,12 +15,12 @@ typedef struct fd_row {
     uint64_t total;
     int64_t backward;
     uint64_t async;
-    uint64_t hidden; /* of calls: those no hook saw */
+    uint64_t hidden;    /* of calls: those no hook saw */
     uint64_t gpu_calls; /* in sampled steps */
     uint64_t gpu_self;
     uint64_t gpu_total; /* this and the next as total above */
     uint64_t gpu_starved;
-    double step_mean; /* of the total, over all steps of the ranks */
+    double step_mean;      /* of the total, over all steps of the ranks */
     double step_deviation; /* standard deviation; of several contexts the sum,
                               as if they moved together */
 } fd_row;

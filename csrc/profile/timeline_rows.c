@@ -36,8 +36,8 @@ longer_first(const void *a, const void *b)
 static fd_status
 find_bound(const fd_trace_rank *rank, uint32_t most, length_bound *found)
 {
-    uint64_t *durations = fd_malloc(((size_t)rank->events.count + 1)
-                                    * sizeof *durations);
+    uint64_t *durations =
+        fd_malloc(((size_t)rank->events.count + 1) * sizeof *durations);
     if (durations == NULL) {
         return FD_ENOMEM;
     }
@@ -102,8 +102,8 @@ add_thread(making *m, uint32_t from, uint32_t end)
     fd_slices slices;
     fd_slice_edge edge;
     uint32_t depth = 0;
-    fd_status status = fd_slices_make(&slices, &m->rank->events.list[from],
-                                      end - from);
+    fd_status status =
+        fd_slices_make(&slices, &m->rank->events.list[from], end - from);
     if (status != FD_OK) {
         return status;
     }
@@ -149,8 +149,8 @@ fd_strips_make(fd_strips *strips, const fd_trace_rank *rank, uint32_t most)
     uint32_t count = rank->events.count;
     making m = {.strips = strips, .rank = rank};
     m.of_event = fd_calloc((size_t)count + 1, sizeof *m.of_event);
-    fd_status status = m.of_event == NULL ? FD_ENOMEM
-                                          : find_bound(rank, most, &m.bound);
+    fd_status status =
+        m.of_event == NULL ? FD_ENOMEM : find_bound(rank, most, &m.bound);
     for (uint32_t from = 0; from < count && status == FD_OK;) {
         uint32_t end = fd_events_of_thread(rank->events.list, count, from);
         status = add_thread(&m, from, end);

@@ -12,8 +12,8 @@
 #include "trace/trace.h"
 
 typedef struct fd_strip {
-    uint32_t thread; /* index into the rank's threads */
-    uint32_t depth;  /* 0 where it is asynchronous */
+    uint32_t thread;  /* index into the rank's threads */
+    uint32_t depth;   /* 0 where it is asynchronous */
     uint32_t context; /* 0: none */
     uint32_t job;     /* index into the rank's jobs plus 1; 0: no job */
     uint64_t start;   /* ns since the start of the recording */

@@ -37,8 +37,7 @@ add_figure(fd_total *total, const fd_figure *figure, uint32_t flags)
     total->self_stepped += figure->stepped;
     total->self_squares += figure->self_squares;
     total->total_squares += figure->total_squares;
-    total->steps = figure->steps > total->steps ? figure->steps
-                                                : total->steps;
+    total->steps = figure->steps > total->steps ? figure->steps : total->steps;
 }
 
 static void
@@ -170,8 +169,8 @@ credit(fd_totals *totals, const fd_trace *trace, uint32_t id)
         return;
     }
     add(&totals->list[context->origin].backward, time);
-    uint32_t outer_origin = outer == 0 ? 0
-                                       : trace->contexts.list[outer].origin;
+    uint32_t outer_origin =
+        outer == 0 ? 0 : trace->contexts.list[outer].origin;
     if (outer_origin != 0) {
         uint32_t both = common_ancestor(trace, context->origin, outer_origin);
         add(&totals->list[both].backward, (int64_t)(0 - (uint64_t)time));

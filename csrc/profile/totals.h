@@ -9,19 +9,19 @@ typedef struct fd_total {
     uint64_t calls;
     uint64_t resumes;
     uint64_t self;
-    uint64_t total;   /* self and everything below */
-    uint64_t ops;     /* calls of operators at or below */
-    int64_t backward; /* autograd time of what this and everything below
+    uint64_t total;       /* self and everything below */
+    uint64_t ops;         /* calls of operators at or below */
+    int64_t backward;     /* autograd time of what this and everything below
                          created; time inside other backward time counts once */
-    uint64_t async;   /* duration of asynchronous records, in no total */
+    uint64_t async;       /* duration of asynchronous records, in no total */
     uint64_t gpu_calls;   /* with an interval on a GPU, in sampled steps */
     uint64_t gpu_self;    /* ns on its streams */
     uint64_t gpu_total;   /* self and everything below */
     uint64_t gpu_starved; /* the same, of what streams stood still */
     uint64_t gpu_launch_bound; /* intervals that ended with the host */
-    double self_squares;  /* spread, as in fd_figure */
+    double self_squares;       /* spread, as in fd_figure */
     double total_squares;
-    uint64_t self_stepped;  /* self and total within ended steps */
+    uint64_t self_stepped; /* self and total within ended steps */
     uint64_t total_stepped;
     uint32_t steps;
 } fd_total;

@@ -7,9 +7,9 @@ next_chunk(fd_pool *pool, size_t need)
     if (bytes < need + sizeof(fd_chunk)) {
         bytes = need + sizeof(fd_chunk);
     }
-    fd_status status = fd_file_chunk(pool->file, pool->kind,
-                                     pool->record_bytes, bytes, pool->owner,
-                                     &pool->chunk);
+    fd_status status =
+        fd_file_chunk(pool->file, pool->kind, pool->record_bytes, bytes,
+                      pool->owner, &pool->chunk);
     if (status == FD_OK && pool->next_bytes < FD_POOL_LARGEST) {
         pool->next_bytes *= 2;
     }
@@ -26,7 +26,7 @@ fd_pool_reserve(fd_pool *pool, uint32_t count)
         }
     }
     return (char *)fd_chunk_records(pool->chunk)
-           + (size_t)pool->chunk->used * pool->record_bytes;
+         + (size_t)pool->chunk->used * pool->record_bytes;
 }
 
 void

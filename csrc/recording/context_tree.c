@@ -9,8 +9,8 @@
 enum {
     FIRST_CONTEXTS = 4 * 1024, /* bytes; most threads need no more */
     FIRST_STACK = 4 * 1024,
-    MAX_SAME_ON_PATH = 8,    /* then recursion reuses an ancestor */
-    OVERFLOW_RESERVE = 16    /* one in 16 contexts beyond the bound */
+    MAX_SAME_ON_PATH = 8, /* then recursion reuses an ancestor */
+    OVERFLOW_RESERVE = 16 /* one in 16 contexts beyond the bound */
 };
 
 static const uint32_t ALIAS = UINT32_C(1) << 31; /* in the index */
@@ -19,24 +19,22 @@ static uint64_t
 hash_of(uint32_t parent, const fd_callee *callee)
 {
     uint64_t hash = fd_hash_word((uint64_t)parent << 32 | callee->node);
-    return fd_hash_next(hash,
-                        (uint64_t)callee->module << 32 | callee->origin);
+    return fd_hash_next(hash, (uint64_t)callee->module << 32 | callee->origin);
 }
 
 static bool
 is_alias(const fd_alias *alias, uint32_t parent, const fd_callee *callee)
 {
     return alias->parent == parent && alias->node == callee->node
-           && alias->module == callee->module
-           && alias->origin == callee->origin;
+        && alias->module == callee->module && alias->origin == callee->origin;
 }
 
 static bool
 is_context(const fd_context *context, uint32_t parent, const fd_callee *callee)
 {
     return context->parent == parent && context->node == callee->node
-           && context->module == callee->module
-           && context->origin == callee->origin;
+        && context->module == callee->module
+        && context->origin == callee->origin;
 }
 
 static fd_context *
@@ -100,8 +98,8 @@ spread_of(const fd_tree *tree, const fd_context *context)
     if (hot->partner == 0) {
         return 0;
     }
-    return fd_tree_id(tree, context)
-           - fd_file_id(&tree->recording->file, hot) + hot->partner;
+    return fd_tree_id(tree, context) - fd_file_id(&tree->recording->file, hot)
+         + hot->partner;
 }
 
 static uint32_t
@@ -144,8 +142,8 @@ append(fd_tree *tree, fd_context *parent, const fd_callee *callee,
         .node = callee->node,
         .module = callee->module,
         .origin = callee->origin,
-        .flags = flags_of(parent, fd_file_record(&recording->file,
-                                                 callee->node), callee),
+        .flags = flags_of(
+            parent, fd_file_record(&recording->file, callee->node), callee),
         .spread = spread_of(tree, context),
     };
     fd_pool_publish(&tree->contexts, 1);
@@ -190,8 +188,8 @@ fold_recursion(fd_tree *tree, uint32_t parent, const fd_callee *callee,
     fd_alias alias = {parent, callee->node, callee->module, callee->origin,
                       fd_tree_id(tree, target)};
     if (fd_vector_push(&tree->aliases, alias) == FD_OK
-        && fd_index_add(&tree->index, hash,
-                        (tree->aliases.count - 1) | ALIAS) == FD_OK) {
+        && fd_index_add(&tree->index, hash, (tree->aliases.count - 1) | ALIAS)
+               == FD_OK) {
         fd_file_count(&tree->recording->file, FD_COUNT_RECURSION_FOLDED);
     }
     return target;
@@ -281,15 +279,17 @@ fd_tree_event(fd_tree *tree, fd_event event)
 static bool
 is_job(const fd_tree *tree, const fd_context *context)
 {
-    const fd_node *node = fd_file_record(&tree->recording->file,
-                                         context->node);
+    const fd_node *node =
+        fd_file_record(&tree->recording->file, context->node);
     return node->kind == FD_NODE_JOB;
 }
 
 void
 fd_tree_ended(fd_tree *tree, uint32_t at)
 {
-    enum { NO_CALL = FD_ENTRY_CONTRACTED | FD_ENTRY_PENDING | FD_ENTRY_ENGINE };
+    enum {
+        NO_CALL = FD_ENTRY_CONTRACTED | FD_ENTRY_PENDING | FD_ENTRY_ENGINE
+    };
     const fd_entry *entry = &tree->stack[at];
     if (tree->events.chunk == NULL) {
         return;
@@ -304,7 +304,7 @@ fd_tree_ended(fd_tree *tree, uint32_t at)
     }
     const fd_context *context = fd_tree_context(tree, entry->context);
     int kind = (entry->flags & FD_ENTRY_FRAME) != 0 ? FD_TIMELINE_PYTHON
-               : (entry->flags & FD_ENTRY_OP) != 0  ? FD_TIMELINE_OPS
+             : (entry->flags & FD_ENTRY_OP) != 0    ? FD_TIMELINE_OPS
                                                     : FD_TIMELINE_RANGES;
     if (kind != FD_TIMELINE_RANGES || !is_job(tree, context)) {
         fd_tree_called(tree, entry, context, kind);
@@ -336,8 +336,8 @@ fd_tree_grow_stack(fd_tree *tree)
 {
     uint32_t capacity = tree->record->capacity;
     pthread_mutex_lock(&tree->recording->lock);
-    fd_status status = new_stack(tree,
-                                 2 * capacity * (uint32_t)sizeof(fd_entry));
+    fd_status status =
+        new_stack(tree, 2 * capacity * (uint32_t)sizeof(fd_entry));
     pthread_mutex_unlock(&tree->recording->lock);
     return status;
 }
@@ -400,7 +400,8 @@ free_tree(const fd_recording *recording, const char *role)
     for (fd_tree *tree = recording->trees; tree != NULL; tree = tree->next) {
         if (tree->record->running == 0
             && strcmp(fd_strings_text(&recording->file, tree->record->role),
-                      role) == 0) {
+                      role)
+                   == 0) {
             return tree;
         }
     }

@@ -186,9 +186,9 @@ static inline void
 fd_tree_truncate(fd_tree *tree, uint32_t depth)
 {
     atomic_store_explicit(&tree->record->depth, depth, memory_order_release);
-    tree->current = depth == 0 ? tree->root
-                               : fd_tree_context(tree,
-                                                 tree->stack[depth - 1].context);
+    tree->current = depth == 0
+                      ? tree->root
+                      : fd_tree_context(tree, tree->stack[depth - 1].context);
 }
 
 /* Close every entry from `depth` up. */

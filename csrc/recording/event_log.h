@@ -15,10 +15,10 @@
 typedef struct fd_events {
     fd_event *next;
     fd_event *end;
-    fd_chunk *chunk;  /* that they lie in; NULL: no timeline */
+    fd_chunk *chunk; /* that they lie in; NULL: no timeline */
     uint64_t shortest[FD_TIMELINE_KINDS];
     fd_event_ring ring;
-    bool full;       /* later ones are lost */
+    bool full; /* later ones are lost */
 } fd_events;
 
 /* The first chunk of a thread; without room it has no timeline, and what it
@@ -35,8 +35,8 @@ void fd_events_clear(fd_events *events);
 static inline void
 fd_events_put(fd_events *events, fd_event *at, fd_event event)
 {
-    uint32_t used = atomic_load_explicit(&events->chunk->used,
-                                         memory_order_relaxed);
+    uint32_t used =
+        atomic_load_explicit(&events->chunk->used, memory_order_relaxed);
     *at = event;
     events->next = at + 1;
     atomic_store_explicit(&events->chunk->used, used + 1,

@@ -27,8 +27,8 @@ file_with_room(const fd_event_ring *ring, const fd_timeline *timeline,
         return file;
     }
     return file->spill != NULL && fd_file_fits(file->spill, bytes)
-               ? file->spill
-               : NULL;
+             ? file->spill
+             : NULL;
 }
 
 static fd_chunk *
@@ -79,8 +79,8 @@ fd_event_ring_next(fd_event_ring *ring, fd_timeline *timeline, fd_file *file,
         chunk = append(ring, timeline, file, written);
     }
     return chunk == NULL && timeline->overwrites && ring->chunks.count > 0
-               ? turn(ring, written, lost)
-               : chunk;
+             ? turn(ring, written, lost)
+             : chunk;
 }
 
 void

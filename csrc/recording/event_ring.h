@@ -28,7 +28,7 @@ typedef struct fd_timeline {
     bool numbers;    /* calls of operators, as torch.profiler does */
     uint64_t shortest[FD_TIMELINE_KINDS]; /* ticks; what is shorter is left
                                              out. UINT64_MAX: all of it */
-    size_t max_bytes; /* in the recording */
+    size_t max_bytes;                     /* in the recording */
     size_t bytes;
     size_t max_spill; /* bytes of the side file; 0: none */
 } fd_timeline;
@@ -45,8 +45,7 @@ typedef struct fd_event_ring {
  * how many were in it. NULL: there is no room. The first one is made whatever
  * the share is. */
 fd_chunk *fd_event_ring_next(fd_event_ring *ring, fd_timeline *timeline,
-                             fd_file *file, uint64_t written,
-                             uint32_t *lost);
+                             fd_file *file, uint64_t written, uint32_t *lost);
 
 void fd_event_ring_clear(fd_event_ring *ring);
 

@@ -11,8 +11,7 @@ chunk_has_call(int fd, const fd_chunk *chunk, size_t at)
     size_t left = chunk->used;
     at += sizeof *chunk;
     while (left > 0) {
-        size_t got = fd_read_at(fd, block, sizeof block, at)
-                     / sizeof *block;
+        size_t got = fd_read_at(fd, block, sizeof block, at) / sizeof *block;
         got = got < left ? got : left;
         for (size_t i = 0; i < got; i++) {
             if (block[i].parent != 0
@@ -39,10 +38,11 @@ fd_has_call(int fd)
         return true;
     }
     size_t size = (size_t)info.st_size;
-    while (at < size && fd_read_at(fd, &chunk, sizeof chunk, at) == sizeof chunk) {
+    while (at < size
+           && fd_read_at(fd, &chunk, sizeof chunk, at) == sizeof chunk) {
         bool good = chunk.magic == FD_CHUNK_MAGIC && chunk.offset == at
-                    && chunk.bytes >= FD_PAGE && chunk.bytes <= size - at
-                    && chunk.bytes % FD_PAGE == 0;
+                 && chunk.bytes >= FD_PAGE && chunk.bytes <= size - at
+                 && chunk.bytes % FD_PAGE == 0;
         if (good && chunk.kind == FD_CHUNK_CONTEXTS
             && chunk_has_call(fd, &chunk, at)) {
             return true;

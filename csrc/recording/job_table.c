@@ -69,9 +69,9 @@ fd_jobs_close(fd_tree *tree, fd_job *job, uint32_t context)
     atomic_thread_fence(memory_order_release);
     job->flags &= ~(uint32_t)FD_JOB_OPEN;
     if (ticks >= tree->events.shortest[FD_TIMELINE_JOBS]) {
-        fd_tree_event(tree, (fd_event){
-            job->start, ticks, fd_file_id(&tree->recording->file, job),
-            FD_EVENT_JOB, 0});
+        fd_tree_event(tree, (fd_event){job->start, ticks,
+                                       fd_file_id(&tree->recording->file, job),
+                                       FD_EVENT_JOB, 0});
     }
 }
 

@@ -25,9 +25,9 @@ fd_jobs_of(const fd_tree *tree, const fd_entry *entry)
 {
     uint64_t offset = entry->owner - (uintptr_t)tree->base;
     return (entry->flags & FD_ENTRY_RANGE) != 0
-                   && offset < tree->recording->file.room
-               ? (fd_job *)(tree->base + offset)
-               : NULL;
+                && offset < tree->recording->file.room
+             ? (fd_job *)(tree->base + offset)
+             : NULL;
 }
 
 /* The topmost open job that `object` opened: its entry; -1 without. */

@@ -11,8 +11,8 @@ fd_modules_init(fd_modules *modules, fd_file *file, fd_strings *strings,
                 uint32_t max_count)
 {
     *modules = (fd_modules){
-        .pool = fd_pool_of(file, FD_CHUNK_MODULES, sizeof(fd_module),
-                           FIRST_CHUNK),
+        .pool =
+            fd_pool_of(file, FD_CHUNK_MODULES, sizeof(fd_module), FIRST_CHUNK),
         .strings = strings,
         .max_count = max_count,
     };
@@ -65,12 +65,11 @@ fd_modules_add(fd_modules *modules, uint32_t parent, const char *name,
     fd_module module = {
         .parent = parent,
         .name = fd_strings_add(modules->strings, name, strlen(name)),
-        .class_name = fd_strings_add(modules->strings, class_name,
-                                     strlen(class_name)),
+        .class_name =
+            fd_strings_add(modules->strings, class_name, strlen(class_name)),
     };
-    uint64_t hash = fd_hash_next(fd_hash_word(parent),
-                                 (uint64_t)module.name << 32
-                                     | module.class_name);
+    uint64_t hash = fd_hash_next(
+        fd_hash_word(parent), (uint64_t)module.name << 32 | module.class_name);
     uint32_t id = find(modules, &module, hash);
     if (id == 0) {
         id = append(modules, &module, hash);
@@ -82,8 +81,8 @@ fd_modules_add(fd_modules *modules, uint32_t parent, const char *name,
 }
 
 void
-fd_modules_measure(const fd_modules *modules, uint32_t id,
-                   uint64_t parameters, uint64_t bytes)
+fd_modules_measure(const fd_modules *modules, uint32_t id, uint64_t parameters,
+                   uint64_t bytes)
 {
     fd_module *module = fd_file_record(modules->pool.file, id);
     module->parameters = parameters;

@@ -44,8 +44,8 @@ static bool
 same(const fd_node *a, const fd_node *b)
 {
     return a->kind == b->kind && a->file == b->file
-           && a->class_name == b->class_name && a->name == b->name
-           && a->line == b->line;
+        && a->class_name == b->class_name && a->name == b->name
+        && a->line == b->line;
 }
 
 static uint32_t
@@ -64,9 +64,8 @@ find(const fd_nodes *nodes, const fd_node *wanted)
 static uint32_t
 known_string(const fd_nodes *nodes, const char *text, bool *missing)
 {
-    uint32_t id = text == NULL ? 0
-                               : fd_strings_find(nodes->strings, text,
-                                                 strlen(text));
+    uint32_t id =
+        text == NULL ? 0 : fd_strings_find(nodes->strings, text, strlen(text));
     *missing |= id == 0 && text != NULL && text[0] != '\0';
     return id;
 }

@@ -89,8 +89,8 @@ fd_op_calls_begin(fd_tree *tree, const fd_op_call *what, const void *record,
     bool nests = (what->flags & FD_OP_CALL_ASYNC) == 0;
     uint32_t size;
     uint64_t inputs = store_words(tree, &size);
-    fd_op_call *call = reserve(tree, &log->calls, FD_CHUNK_OP_CALLS,
-                               sizeof *call, 1);
+    fd_op_call *call =
+        reserve(tree, &log->calls, FD_CHUNK_OP_CALLS, sizeof *call, 1);
     if (call == NULL) {
         count_lost(tree);
     }

@@ -12,8 +12,8 @@
 #ifndef FD_OPERATOR_LOG_H
 #define FD_OPERATOR_LOG_H
 
-#include "recording/recording_file.h"
 #include "recording/chunk_pool.h"
+#include "recording/recording_file.h"
 
 #include "base/vector.h"
 
@@ -41,8 +41,7 @@ fd_op_call *fd_op_calls_begin(struct fd_tree *tree, const fd_op_call *what,
 
 /* `record` ends now; the words are its outputs. Calls that it encloses and
  * whose end nobody saw stay open. */
-void fd_op_calls_end(struct fd_tree *tree, const void *record,
-                     uint64_t now);
+void fd_op_calls_end(struct fd_tree *tree, const void *record, uint64_t now);
 
 /* The end of a call on whatever thread: `ticks` before the flag, so that a
  * reader that finds it ended finds how long it took. */

@@ -49,8 +49,9 @@ identify(fd_header *header)
 static int
 digit_of(char c)
 {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                                                                 : -1;
+    return c >= '0' && c <= '9' ? c - '0'
+         : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                                : -1;
 }
 
 /* The kernel's id of this boot: hosts of one id share the monotonic clock.
@@ -107,13 +108,12 @@ make_tables(fd_recording *made)
     const fd_limits *limits = &made->limits;
     fd_strings_init(&made->strings, file, limits->max_strings);
     fd_nodes_init(&made->nodes, file, &made->strings, limits->max_nodes);
-    fd_modules_init(&made->modules, file, &made->strings,
-                    limits->max_modules);
+    fd_modules_init(&made->modules, file, &made->strings, limits->max_modules);
     made->threads = fd_pool_of(file, FD_CHUNK_THREADS,
                                sizeof(fd_thread_record), THREAD_CHUNK);
     made->meta = fd_pool_of(file, FD_CHUNK_META, sizeof(fd_meta), META_CHUNK);
-    made->schemas = fd_pool_of(file, FD_CHUNK_SCHEMAS, sizeof(fd_schema),
-                               META_CHUNK);
+    made->schemas =
+        fd_pool_of(file, FD_CHUNK_SCHEMAS, sizeof(fd_schema), META_CHUNK);
 }
 
 /* The file is published when all of this is in it. */
@@ -125,10 +125,10 @@ fill(fd_recording *made, fd_error *error)
     identify_boot(fd_file_header(&made->file));
     fd_status status = plant(made);
     return status == FD_OK
-               ? fd_file_publish(&made->file, error)
-               : fd_fail(error, status, "%s: %s",
-                         made->file.path != NULL ? made->file.path : "memory",
-                         fd_status_name(status));
+             ? fd_file_publish(&made->file, error)
+             : fd_fail(error, status, "%s: %s",
+                       made->file.path != NULL ? made->file.path : "memory",
+                       fd_status_name(status));
 }
 
 fd_status
@@ -140,8 +140,8 @@ fd_recording_open_in(fd_recording **recording, const fd_folder *folder,
     if (made == NULL) {
         return fd_fail(error, FD_ENOMEM, "out of memory");
     }
-    fd_status status = fd_file_begin(&made->file, folder, name,
-                                     limits->max_bytes, error);
+    fd_status status =
+        fd_file_begin(&made->file, folder, name, limits->max_bytes, error);
     if (status != FD_OK) {
         fd_free(made);
         return status;
@@ -164,9 +164,9 @@ fd_recording_open(fd_recording **recording, const char *path,
 {
     fd_folder folder = {.fd = -1};
     const char *name = NULL;
-    fd_status status = path != NULL ? fd_folder_of(&folder, path, &name,
-                                                   "create", error)
-                                    : FD_OK;
+    fd_status status = path != NULL
+                         ? fd_folder_of(&folder, path, &name, "create", error)
+                         : FD_OK;
     if (status == FD_OK) {
         status = fd_recording_open_in(recording, &folder, name, limits, error);
     }
@@ -294,12 +294,12 @@ fd_recording_node(fd_recording *recording, const fd_node_spec *spec,
 }
 
 uint32_t
-fd_recording_module(fd_recording *recording, uint32_t parent,
-                    const char *name, const char *class_name)
+fd_recording_module(fd_recording *recording, uint32_t parent, const char *name,
+                    const char *class_name)
 {
     pthread_mutex_lock(&recording->lock);
-    uint32_t id = fd_modules_add(&recording->modules, parent, name,
-                                 class_name);
+    uint32_t id =
+        fd_modules_add(&recording->modules, parent, name, class_name);
     pthread_mutex_unlock(&recording->lock);
     return id;
 }

@@ -15,13 +15,13 @@
 #include <pthread.h>
 
 typedef struct fd_limits {
-    size_t max_bytes;      /* file and memory together */
-    uint32_t max_strings;  /* bytes */
+    size_t max_bytes;     /* file and memory together */
+    uint32_t max_strings; /* bytes */
     uint32_t max_nodes;
     uint32_t max_modules;
     uint32_t max_contexts;
-    size_t max_events; /* bytes */
-    size_t max_jobs;   /* bytes */
+    size_t max_events;   /* bytes */
+    size_t max_jobs;     /* bytes */
     size_t max_op_calls; /* bytes */
 } fd_limits;
 
@@ -35,11 +35,11 @@ typedef struct fd_recording {
     fd_strings strings;
     fd_nodes nodes;
     fd_modules modules;
-    fd_pool threads; /* fd_thread_record */
-    fd_pool meta;    /* fd_meta */
-    fd_step *steps;  /* the ring in the file */
+    fd_pool threads;       /* fd_thread_record */
+    fd_pool meta;          /* fd_meta */
+    fd_step *steps;        /* the ring in the file */
     struct fd_tree *trees; /* owned, linked by fd_tree.next */
-    fd_timeline timeline; /* set before the first thread is attached */
+    fd_timeline timeline;  /* set before the first thread is attached */
     size_t job_bytes;
     size_t op_call_bytes;
     fd_pool schemas; /* fd_schema */

@@ -59,9 +59,9 @@ static fd_status
 map(fd_file *file, fd_error *error)
 {
     int flags = file->fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
-                                   : MAP_SHARED;
-    void *base = mmap(NULL, file->room, PROT_READ | PROT_WRITE, flags,
-                      file->fd, 0);
+                             : MAP_SHARED;
+    void *base =
+        mmap(NULL, file->room, PROT_READ | PROT_WRITE, flags, file->fd, 0);
     if (base == MAP_FAILED) {
         return fd_fail(error, FD_ENOMEM, "cannot map %zu bytes: %s",
                        file->room, strerror(errno));
@@ -139,15 +139,15 @@ fill_header(fd_file *file)
 }
 
 static fd_status
-begin(fd_file *file, const fd_folder *folder, const char *name,
-      bool is_side, size_t max_bytes, fd_error *error)
+begin(fd_file *file, const fd_folder *folder, const char *name, bool is_side,
+      size_t max_bytes, fd_error *error)
 {
     *file = (fd_file){.fd = -1,
                       .room = whole_pages(max_bytes),
                       .folder = {.fd = -1},
                       .is_side = is_side};
-    fd_status status = name != NULL ? open_new(file, folder, name, error)
-                                    : FD_OK;
+    fd_status status =
+        name != NULL ? open_new(file, folder, name, error) : FD_OK;
     if (status == FD_OK) {
         status = map(file, error);
     }
@@ -187,9 +187,9 @@ fd_file_create(fd_file *file, const char *path, size_t max_bytes,
     fd_folder folder = {.fd = -1};
     const char *name = NULL;
     *file = (fd_file){.fd = -1, .folder = {.fd = -1}};
-    fd_status status = path != NULL ? fd_folder_of(&folder, path, &name,
-                                                   "create", error)
-                                    : FD_OK;
+    fd_status status = path != NULL
+                         ? fd_folder_of(&folder, path, &name, "create", error)
+                         : FD_OK;
     if (status == FD_OK) {
         status = fd_file_begin(file, &folder, name, max_bytes, error);
     }
@@ -211,13 +211,12 @@ fd_file_spill(fd_file *file, size_t max_bytes, fd_error *error)
     if (spill == NULL) {
         return fd_fail(error, FD_ENOMEM, "%s: out of memory", file->path);
     }
-    int size = snprintf(name, sizeof name, "%s%s", file->name,
-                        FD_SPILL_SUFFIX);
-    fd_status status = size < (int)sizeof name
-                           ? begin(spill, &file->folder, name, true, max_bytes,
-                                   error)
-                           : fd_fail(error, FD_EIO, "%s: the name is too long",
-                                     file->path);
+    int size =
+        snprintf(name, sizeof name, "%s%s", file->name, FD_SPILL_SUFFIX);
+    fd_status status =
+        size < (int)sizeof name
+            ? begin(spill, &file->folder, name, true, max_bytes, error)
+            : fd_fail(error, FD_EIO, "%s: the name is too long", file->path);
     if (status == FD_OK) {
         memcpy(fd_file_header(spill)->id, fd_file_header(file)->id,
                sizeof fd_file_header(file)->id);
@@ -276,8 +275,8 @@ has_name(fd_file *file)
 {
     struct stat info;
     return fd_folder_check(&file->folder)
-           && fd_folder_look(&file->folder, file->name, &info, NULL) == FD_OK
-           && info.st_dev == file->device && info.st_ino == file->inode;
+        && fd_folder_look(&file->folder, file->name, &info, NULL) == FD_OK
+        && info.st_dev == file->device && info.st_ino == file->inode;
 }
 
 static void
@@ -356,8 +355,8 @@ fd_file_save(const fd_file *file, const fd_folder *folder, const char *name,
     status = fd_new_file_write(&made, file->base,
                                fd_file_header(file)->file_bytes, error);
     if (status == FD_OK) {
-        status = fd_place_take(folder, made.temporary, name, FD_FILE_MAGIC,
-                               error);
+        status =
+            fd_place_take(folder, made.temporary, name, FD_FILE_MAGIC, error);
     }
     if (status == FD_OK) {
         fd_place_settle(folder, name);

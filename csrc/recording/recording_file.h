@@ -24,17 +24,17 @@
 #include <stddef.h>
 
 typedef struct fd_file {
-    char *base;   /* the mapping; stays mapped until fd_file_clear */
-    size_t room;  /* bytes of address space, the bound on the file */
-    int fd;       /* -1 when in memory */
-    char *path;   /* owned; NULL when in memory */
-    char *name;   /* the last part of the path */
+    char *base;       /* the mapping; stays mapped until fd_file_clear */
+    size_t room;      /* bytes of address space, the bound on the file */
+    int fd;           /* -1 when in memory */
+    char *path;       /* owned; NULL when in memory */
+    char *name;       /* the last part of the path */
     fd_folder folder; /* where the file is; closed when in memory */
     char temporary[NAME_MAX + 1]; /* its name until it is published; then "" */
-    dev_t device; /* identify the file: a program may close all descriptors */
-    ino_t inode;  /* and reuse their numbers */
+    dev_t device;  /* identify the file: a program may close all descriptors */
+    ino_t inode;   /* and reuse their numbers */
     bool reopened; /* `fd` is not the one that is mapped and locked */
-    bool is_side; /* it is a side file */
+    bool is_side;  /* it is a side file */
     struct fd_file *spill; /* owned; the side file, NULL without */
 } fd_file;
 

@@ -25,8 +25,8 @@
 #endif
 
 #define FD_FILE_MAGIC "fastdisp"
-#define FD_SPILL_MAGIC "fdevents" /* of the side file */
-#define FD_SPILL_SUFFIX ".events" /* behind the recording's name */
+#define FD_SPILL_MAGIC "fdevents"     /* of the side file */
+#define FD_SPILL_SUFFIX ".events"     /* behind the recording's name */
 #define FD_SPILL_KEY "timeline_spill" /* the fact that names it */
 #define FD_CHUNK_MAGIC UINT64_C(0x6b6e756863646600) /* "\0fdchunk" */
 
@@ -56,7 +56,7 @@ enum {
     FD_CHUNK_EVENTS = 10, /* of the timeline, one owner each */
     FD_CHUNK_GPU = 11,    /* cold: what contexts were to a GPU */
     FD_CHUNK_GPU_EVENTS = 12,
-    FD_CHUNK_JOBS = 13, /* one owner each */
+    FD_CHUNK_JOBS = 13,     /* one owner each */
     FD_CHUNK_OP_CALLS = 14, /* for execution traces, one owner each */
     FD_CHUNK_OPERANDS = 15, /* of those: words */
     FD_CHUNK_SCHEMAS = 16
@@ -90,16 +90,16 @@ enum {
 /* Where a function's file came from. */
 enum {
     FD_FROM_USER = 0,
-    FD_FROM_SITE = 1,     /* an installed package */
+    FD_FROM_SITE = 1, /* an installed package */
     FD_FROM_STDLIB = 2,
     FD_FROM_GENERATED = 3 /* <string>, <frozen ...>, <eval_with_key> */
 };
 
 /* Bits of fd_node.flags. */
 enum {
-    FD_NODE_PHASE = 0x07,    /* the phase this node opens */
-    FD_NODE_FOLD = 0x08,     /* what it calls is counted in one <folded> */
-    FD_NODE_DROPPED = 0x10   /* keep= said no: contracted, has no context */
+    FD_NODE_PHASE = 0x07,  /* the phase this node opens */
+    FD_NODE_FOLD = 0x08,   /* what it calls is counted in one <folded> */
+    FD_NODE_DROPPED = 0x10 /* keep= said no: contracted, has no context */
 };
 
 /* Bits of fd_context.flags. */
@@ -127,7 +127,7 @@ enum {
     FD_STATE_RUNNING = 1, /* also what a killed process leaves behind */
     FD_STATE_PAUSED = 2,  /* outside the steps that are recorded */
     FD_STATE_STOPPED = 3,
-    FD_STATE_KILLED = 4   /* never in a file: readers conclude it */
+    FD_STATE_KILLED = 4 /* never in a file: readers conclude it */
 };
 
 /* How others see that the writer lives. */
@@ -138,22 +138,22 @@ enum {
 
 /* fd_header.counters: everything that was dropped, capped or unattributed. */
 enum {
-    FD_COUNT_NODES_FULL,       /* functions that found no room for a node */
-    FD_COUNT_STRINGS_FULL,     /* texts cut to "" for want of room */
-    FD_COUNT_MODULES_FULL,     /* instances without room or without a search */
-    FD_COUNT_DISK_FULL,        /* refused chunk allocations */
-    FD_COUNT_DEEP_STACK,       /* times the C stack or entry stack ended */
-    FD_COUNT_HIDDEN_FRAMES,    /* frames no hook saw, found by their callees */
+    FD_COUNT_NODES_FULL,    /* functions that found no room for a node */
+    FD_COUNT_STRINGS_FULL,  /* texts cut to "" for want of room */
+    FD_COUNT_MODULES_FULL,  /* instances without room or without a search */
+    FD_COUNT_DISK_FULL,     /* refused chunk allocations */
+    FD_COUNT_DEEP_STACK,    /* times the C stack or entry stack ended */
+    FD_COUNT_HIDDEN_FRAMES, /* frames no hook saw, found by their callees */
     FD_COUNT_END_WITHOUT_START,
-    FD_COUNT_ASYNC_LOST,       /* asynchronous records whose end was missed */
-    FD_COUNT_ORIGIN_NEAR,      /* origin found at the nearest lower number */
-    FD_COUNT_ORIGIN_OLD,       /* its ring entry was overwritten */
-    FD_COUNT_ORIGIN_NONE,      /* no numbered op at or shortly before it */
-    FD_COUNT_ORIGIN_THREAD,    /* its forward thread was not recorded */
-    FD_COUNT_ORIGIN_MISFIT,    /* contexts whose name and origin's do not fit */
-    FD_COUNT_ACCUMULATE,       /* AccumulateGrad: belongs to no call site */
-    FD_COUNT_HOOK_LOST,        /* times another tool took the evaluator */
-    FD_COUNT_RANGES_FOLDED,    /* range names folded to a pattern */
+    FD_COUNT_ASYNC_LOST,    /* asynchronous records whose end was missed */
+    FD_COUNT_ORIGIN_NEAR,   /* origin found at the nearest lower number */
+    FD_COUNT_ORIGIN_OLD,    /* its ring entry was overwritten */
+    FD_COUNT_ORIGIN_NONE,   /* no numbered op at or shortly before it */
+    FD_COUNT_ORIGIN_THREAD, /* its forward thread was not recorded */
+    FD_COUNT_ORIGIN_MISFIT, /* contexts whose name and origin's do not fit */
+    FD_COUNT_ACCUMULATE,    /* AccumulateGrad: belongs to no call site */
+    FD_COUNT_HOOK_LOST,     /* times another tool took the evaluator */
+    FD_COUNT_RANGES_FOLDED, /* range names folded to a pattern */
     FD_COUNT_RECURSION_FOLDED, /* contexts joined with an ancestor */
     FD_COUNT_THREADS_FULL,     /* threads that found no room for a tree */
     FD_COUNT_JOBS_FULL,        /* jobs that found no room for a record */
@@ -184,26 +184,26 @@ typedef struct fd_file_anchor {
 typedef struct fd_header {
     char magic[8];
     uint32_t version;
-    uint32_t header_bytes; /* FD_PAGE; the first chunk starts there */
+    uint32_t header_bytes;       /* FD_PAGE; the first chunk starts there */
     _Atomic uint64_t file_bytes; /* end of the last chunk */
     uint64_t max_bytes;
-    uint8_t id[16];     /* random, one per recording */
-    uint8_t zero[16];   /* the header doubles as context 0, whose hints lie
+    uint8_t id[16];   /* random, one per recording */
+    uint8_t zero[16]; /* the header doubles as context 0, whose hints lie
                            here: no callee, no children */
     uint8_t boot_id[16];
-    uint32_t state;     /* FD_STATE_* */
-    uint32_t timing;    /* 0: counts only, all times are 0 */
+    uint32_t state;  /* FD_STATE_* */
+    uint32_t timing; /* 0: counts only, all times are 0 */
     uint32_t rank;
     uint32_t world;
     uint32_t pid;
     uint32_t steps_source;
-    uint64_t steps;     /* steps that have ended */
+    uint64_t steps;      /* steps that have ended */
     uint64_t first_step; /* number of the first one (run --steps A:B) */
-    double hertz;       /* ticks per second, best known */
+    double hertz;        /* ticks per second, best known */
     fd_file_anchor start;
-    fd_file_anchor stop;  /* all 0 until stopped */
-    uint64_t recorded;    /* ticks between starts and stops so far */
-    uint64_t resumed;     /* tick of the latest start; 0 while paused */
+    fd_file_anchor stop; /* all 0 until stopped */
+    uint64_t recorded;   /* ticks between starts and stops so far */
+    uint64_t resumed;    /* tick of the latest start; 0 while paused */
     _Atomic uint64_t counters[FD_COUNTERS];
     uint32_t liveness; /* FD_LIVENESS_* */
     uint32_t unused;
@@ -211,14 +211,14 @@ typedef struct fd_header {
 
 typedef struct fd_chunk {
     uint64_t magic;
-    uint64_t offset;   /* of this header in the file: detects torn copies */
-    uint64_t bytes;    /* whole chunk, a multiple of FD_PAGE */
+    uint64_t offset; /* of this header in the file: detects torn copies */
+    uint64_t bytes;  /* whole chunk, a multiple of FD_PAGE */
     uint32_t kind;
-    uint32_t record_bytes; /* 1 for strings */
-    uint32_t capacity;     /* records that fit */
-    _Atomic uint32_t used; /* written last, by release store */
-    uint32_t owner;        /* id of the thread record, 0 if shared */
-    uint32_t partner;      /* contexts: id of the spreads chunk */
+    uint32_t record_bytes;  /* 1 for strings */
+    uint32_t capacity;      /* records that fit */
+    _Atomic uint32_t used;  /* written last, by release store */
+    uint32_t owner;         /* id of the thread record, 0 if shared */
+    uint32_t partner;       /* contexts: id of the spreads chunk */
     _Atomic uint64_t first; /* events: how many of their owner came before */
     uint8_t unused[8];
 } fd_chunk;
@@ -232,16 +232,16 @@ typedef struct fd_string {
 
 typedef struct fd_node {
     uint8_t kind;
-    uint8_t from;      /* FD_FROM_* */
-    uint16_t strip;    /* leading bytes of `file` that differ by host */
+    uint8_t from;   /* FD_FROM_* */
+    uint16_t strip; /* leading bytes of `file` that differ by host */
     uint32_t flags;
-    uint32_t file;     /* string ids; 0 where the kind has none */
+    uint32_t file; /* string ids; 0 where the kind has none */
     uint32_t class_name;
     uint32_t name;
     uint32_t qualified; /* __qualname__ */
     uint32_t package;
-    uint32_t line;     /* first line of the function */
-    uint32_t hash;     /* of the fields that make it different from others */
+    uint32_t line; /* first line of the function */
+    uint32_t hash; /* of the fields that make it different from others */
     uint32_t unused[7];
 } fd_node;
 
@@ -262,7 +262,7 @@ typedef struct fd_context {
     uint32_t parent;
     uint32_t node;
     uint32_t module;
-    uint32_t origin;  /* forward context whose gradient this computes */
+    uint32_t origin; /* forward context whose gradient this computes */
     uint64_t calls;
     uint64_t resumes; /* of generators and coroutines */
     uint64_t self;    /* ticks */
@@ -281,13 +281,13 @@ typedef struct fd_spread {
     uint32_t calls_mark; /* writer: fd_context.calls + resumes, low bits */
     uint32_t steps;      /* steps in which it was active */
     uint64_t pending;    /* writer: ticks of its children this step */
-    double self_squares;  /* sum of squares, ticks^2 */
+    double self_squares; /* sum of squares, ticks^2 */
     double total_squares;
     float self_min;
     float self_max;
     float total_min;
     float total_max;
-    uint32_t last_step;  /* number of the last step in which it was active */
+    uint32_t last_step; /* number of the last step in which it was active */
     uint32_t unused;
 } fd_spread;
 
@@ -317,17 +317,17 @@ typedef struct fd_entry {
 } fd_entry;
 
 enum {
-    FD_ENTRY_FRAME = 1,       /* a Python frame */
-    FD_ENTRY_UNHOOKED = 2,    /* a frame whose end no hook will report */
-    FD_ENTRY_CONTRACTED = 4,  /* a dropped frame: runs in its caller's context,
+    FD_ENTRY_FRAME = 1,      /* a Python frame */
+    FD_ENTRY_UNHOOKED = 2,   /* a frame whose end no hook will report */
+    FD_ENTRY_CONTRACTED = 4, /* a dropped frame: runs in its caller's context,
                                  uncounted */
-    FD_ENTRY_OP = 8,          /* an operator or autograd node */
-    FD_ENTRY_RANGE = 16,      /* a range; may outlive the frame it began in */
-    FD_ENTRY_PENDING = 32,    /* a range that is no context yet: `context` is
+    FD_ENTRY_OP = 8,         /* an operator or autograd node */
+    FD_ENTRY_RANGE = 16,     /* a range; may outlive the frame it began in */
+    FD_ENTRY_PENDING = 32,   /* a range that is no context yet: `context` is
                                  its caller's and the bits from
                                  FD_ENTRY_NODE_SHIFT up are its node */
-    FD_ENTRY_ENGINE = 64,     /* autograd prepares a node; not one yet */
-    FD_ENTRY_ENTERS = 128,    /* a frame of __enter__: what it opens is its
+    FD_ENTRY_ENGINE = 64,    /* autograd prepares a node; not one yet */
+    FD_ENTRY_ENTERS = 128,   /* a frame of __enter__: what it opens is its
                                  caller's */
     FD_ENTRY_NODE_SHIFT = 8
 };
@@ -346,7 +346,7 @@ enum {
     FD_EVENT_CALL = 1,
     FD_EVENT_ASYNC = 2, /* of a context of any thread, in no order */
     FD_EVENT_STEP = 3,  /* `context`: the step's number, low half */
-    FD_EVENT_FLOW = 6, /* the call of this context that begins at `start` is
+    FD_EVENT_FLOW = 6,  /* the call of this context that begins at `start` is
                           the backward of the call of its origin that began
                           at tick `ticks` */
     FD_EVENT_JOB = 7,   /* `context`: the id of its fd_job */
@@ -357,12 +357,12 @@ enum {
 /* One unit of a pipeline schedule: written when it begins, final when it has
  * ended. A number that may be absent is stored plus 1, and 0 is none. */
 typedef struct fd_job {
-    uint64_t start; /* tick */
-    uint64_t ticks; /* how long; 0 while FD_JOB_OPEN */
-    uint32_t node;  /* its kind is the name */
+    uint64_t start;   /* tick */
+    uint64_t ticks;   /* how long; 0 while FD_JOB_OPEN */
+    uint32_t node;    /* its kind is the name */
     uint32_t context; /* 0 until it has ended */
-    uint32_t thread; /* record */
-    uint32_t flags;  /* FD_JOB_* */
+    uint32_t thread;  /* record */
+    uint32_t flags;   /* FD_JOB_* */
     uint64_t step;
     uint32_t micro_batch; /* plus 1, as the four below and `iteration` */
     uint32_t stage;
@@ -372,7 +372,7 @@ typedef struct fd_job {
     uint32_t unused;
     uint64_t bytes; /* moved between stages, or reduced; 0: not known */
     uint64_t unused2[2];
-    uint64_t object; /* writer: who opened it */
+    uint64_t object;    /* writer: who opened it */
     uint32_t iteration; /* plus 1 */
     uint32_t unused3;
     uint64_t unused4[3];
@@ -388,7 +388,7 @@ enum {
     FD_JOB_LOCAL = 32,    /* a transfer with both ends on this rank */
     FD_JOB_ATTACHED = 64, /* a rule made it, not the program */
     FD_JOB_UNPLANNED = 128, /* the schedule has no such job here */
-    FD_JOB_WAIT = 256     /* the wait for a send that was POSTED before */
+    FD_JOB_WAIT = 256       /* the wait for a send that was POSTED before */
 };
 
 /* One call of an operator, autograd node or range, for execution traces:
@@ -398,9 +398,9 @@ typedef struct fd_op_call {
     uint64_t ticks; /* how long; 0 while FD_OP_CALL_OPEN */
     uint64_t id;    /* PyTorch's number of the record; 0: none. Of the forward
                        of a module the address of the instance */
-    int64_t sequence; /* autograd's number; -1: none */
+    int64_t sequence;        /* autograd's number; -1: none */
     uint64_t forward_thread; /* PyTorch's number of it; 0: none */
-    uint64_t inputs;  /* offset of the words; 0: none */
+    uint64_t inputs;         /* offset of the words; 0: none */
     uint64_t outputs;
     uint32_t input_words;
     uint32_t output_words;
@@ -409,8 +409,8 @@ typedef struct fd_op_call {
     uint32_t schema; /* string "aten::add.Tensor"; 0: the first operand of the
                         inputs is its name, a text */
     uint32_t torch_thread; /* PyTorch's number of the thread */
-    uint32_t step;  /* low half */
-    uint32_t flags; /* FD_OP_CALL_* and, from bit 8 up, at::RecordScope */
+    uint32_t step;         /* low half */
+    uint32_t flags;      /* FD_OP_CALL_* and, from bit 8 up, at::RecordScope */
     uint64_t gpu_launch; /* tick at which the first mark was recorded */
     uint64_t gpu_start;  /* tick at which the GPU passed it */
     uint64_t gpu_ticks;  /* until it passed the second */
@@ -422,8 +422,8 @@ typedef struct fd_op_call {
 } fd_op_call;
 
 enum {
-    FD_OP_CALL_OPEN = 1,  /* has not ended, or nobody saw it end */
-    FD_OP_CALL_ASYNC = 2, /* may have ended on another thread */
+    FD_OP_CALL_OPEN = 1,   /* has not ended, or nobody saw it end */
+    FD_OP_CALL_ASYNC = 2,  /* may have ended on another thread */
     FD_OP_CALL_MODULE = 4, /* no operator: the forward of an nn.Module */
     FD_OP_CALL_SCOPE_SHIFT = 8
 };
@@ -437,7 +437,7 @@ enum {
                               strides; with FD_OPERAND_VALUED its only one */
     FD_OPERAND_UNDEFINED = 2, /* a tensor that is none; then its address */
     FD_OPERAND_NONE = 3,
-    FD_OPERAND_INT = 4,    /* then the number, as all below */
+    FD_OPERAND_INT = 4, /* then the number, as all below */
     FD_OPERAND_DOUBLE = 5,
     FD_OPERAND_BOOL = 6,   /* in the high half */
     FD_OPERAND_TEXT = 7,   /* high half: bytes; then these, padded to 8 */

@@ -21,8 +21,8 @@ static name_of
 with(const char *name, const char *ending, const char *second)
 {
     name_of made;
-    int size = snprintf(made.text, sizeof made.text, "%s%s%s", name, ending,
-                        second);
+    int size =
+        snprintf(made.text, sizeof made.text, "%s%s%s", name, ending, second);
     if (size >= (int)sizeof made.text) {
         made.text[0] = '\0'; /* no name: nothing is there */
     }
@@ -39,10 +39,10 @@ fd_writer_of(int fd, fd_header *header)
         return FD_WRITER_LIVES;
     }
     return header->state == FD_STATE_STOPPED
-                   || (lock == FD_LOCK_FREE
-                       && header->liveness != FD_LIVENESS_UNKNOWN)
-               ? FD_WRITER_GONE
-               : FD_WRITER_UNKNOWN;
+                || (lock == FD_LOCK_FREE
+                    && header->liveness != FD_LIVENESS_UNKNOWN)
+             ? FD_WRITER_GONE
+             : FD_WRITER_UNKNOWN;
 }
 
 /* Open the regular file of this name that begins with `magic`. FD_EFORMAT if
@@ -54,14 +54,14 @@ open_ours(const fd_folder *folder, const char *name, const char *magic,
     char head[MAGIC] = "";
     *fd = -1;
     fd_status status = name[0] == '\0'
-                           ? FD_OK
-                           : fd_folder_file(folder, name, O_RDONLY, fd, error);
+                         ? FD_OK
+                         : fd_folder_file(folder, name, O_RDONLY, fd, error);
     if (*fd < 0) {
         return status == FD_EFORMAT
-                   ? fd_folder_fail(folder, name, status, error,
-                                    "not a regular file: remove it, or record "
-                                    "to another folder")
-                   : status;
+                 ? fd_folder_fail(folder, name, status, error,
+                                  "not a regular file: remove it, or record "
+                                  "to another folder")
+                 : status;
     }
     fd_read_at(*fd, head, sizeof head, 0);
     if (memcmp(head, magic, sizeof head) == 0) {
@@ -166,19 +166,18 @@ set_aside(const fd_folder *folder, const char *name, fd_error *error)
     name_of side = with(name, FD_PREVIOUS_SUFFIX, FD_SPILL_SUFFIX);
     bool older;
     bool older_side;
-    fd_status status = check_ours(folder, previous.text, FD_FILE_MAGIC, &older,
-                                  error);
+    fd_status status =
+        check_ours(folder, previous.text, FD_FILE_MAGIC, &older, error);
     if (status == FD_OK) {
-        status = check_ours(folder, side.text, FD_SPILL_MAGIC, &older_side,
-                            error);
+        status =
+            check_ours(folder, side.text, FD_SPILL_MAGIC, &older_side, error);
     }
     if (status == FD_OK && older && !has_call(folder, name)) {
         remove_both(folder, name);
         return FD_OK;
     }
-    return status == FD_OK
-               ? rename_both(folder, name, previous.text, error)
-               : status;
+    return status == FD_OK ? rename_both(folder, name, previous.text, error)
+                           : status;
 }
 
 static fd_status
@@ -227,8 +226,8 @@ taken(const fd_folder *folder, const char *name, fd_error *error)
 }
 
 fd_status
-fd_place_take(const fd_folder *folder, const char *temporary,
-              const char *name, const char *magic, fd_error *error)
+fd_place_take(const fd_folder *folder, const char *temporary, const char *name,
+              const char *magic, fd_error *error)
 {
     bool side = memcmp(magic, FD_SPILL_MAGIC, MAGIC) == 0;
     fd_status status = side ? free_side(folder, name, error)
@@ -264,9 +263,8 @@ static fd_status
 copy_bytes(int from, fd_new_file *to, fd_error *error)
 {
     char *block = fd_malloc(COPY_BLOCK);
-    fd_status status = block != NULL ? FD_OK
-                                     : fd_fail(error, FD_ENOMEM,
-                                               "out of memory");
+    fd_status status =
+        block != NULL ? FD_OK : fd_fail(error, FD_ENOMEM, "out of memory");
     size_t at = 0;
     size_t got = 1;
     while (status == FD_OK && got > 0) {
@@ -287,9 +285,9 @@ copy(const fd_folder *from, const char *name, const fd_folder *to,
     int fd;
     fd_status status = fd_folder_file(from, name, O_RDONLY, &fd, error);
     if (fd < 0) {
-        return status != FD_OK ? status
-                               : fd_folder_fail(from, name, FD_EIO, error,
-                                                "it is gone");
+        return status != FD_OK
+                 ? status
+                 : fd_folder_fail(from, name, FD_EIO, error, "it is gone");
     }
     status = fd_new_file_open_in(&made, to, target, error);
     if (status == FD_OK) {
@@ -314,8 +312,8 @@ move_one(const fd_folder *from, const char *name, const fd_folder *to,
 {
     fd_status status = fd_folder_rename(from, name, to, target, false, error);
     return status == FD_EIO && errno == EXDEV
-               ? copy(from, name, to, target, error)
-               : status;
+             ? copy(from, name, to, target, error)
+             : status;
 }
 
 /* The side file comes first: a reader that finds the recording finds both. */

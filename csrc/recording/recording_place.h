@@ -19,7 +19,7 @@
 #define FD_PREVIOUS_SUFFIX ".previous"
 
 typedef enum fd_writer {
-    FD_WRITER_GONE,    /* it has finished, or was killed */
+    FD_WRITER_GONE, /* it has finished, or was killed */
     FD_WRITER_LIVES,
     FD_WRITER_UNKNOWN, /* it has not finished; without locks that is all that
                           can be known */

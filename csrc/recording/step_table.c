@@ -19,8 +19,8 @@ static fd_spread *
 spreads_of(const fd_file *file, const fd_chunk *hot)
 {
     return hot->partner == 0
-               ? NULL
-               : fd_chunk_records(fd_file_record(file, hot->partner));
+             ? NULL
+             : fd_chunk_records(fd_file_record(file, hot->partner));
 }
 
 /* Forget the steps so far: what was recorded since the start belongs to the

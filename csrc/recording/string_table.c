@@ -40,7 +40,7 @@ static fd_string *
 reserve(fd_strings *strings, size_t size, uint32_t *need)
 {
     size_t whole = (sizeof(fd_string) + size + 1 + FD_STRING_UNIT - 1)
-                   / FD_STRING_UNIT * FD_STRING_UNIT;
+                 / FD_STRING_UNIT * FD_STRING_UNIT;
     if (whole > strings->max_bytes - strings->pool.count) {
         return NULL;
     }
@@ -88,7 +88,7 @@ fd_strings_add(fd_strings *strings, const char *text, size_t size)
 uint32_t
 fd_strings_find(const fd_strings *strings, const char *text, size_t size)
 {
-    return size == 0 ? 0
-                     : find(strings, text, size,
-                            (uint32_t)fd_hash_bytes(text, size));
+    return size == 0
+             ? 0
+             : find(strings, text, size, (uint32_t)fd_hash_bytes(text, size));
 }

@@ -12,8 +12,7 @@ typedef struct fd_strings {
     uint32_t max_bytes;
 } fd_strings;
 
-void fd_strings_init(fd_strings *strings, fd_file *file,
-                     uint32_t max_bytes);
+void fd_strings_init(fd_strings *strings, fd_file *file, uint32_t max_bytes);
 void fd_strings_clear(fd_strings *strings);
 
 /* The id of the text, added when new. 0 (and counted) when there is no room:

@@ -63,11 +63,11 @@ next_member(fd_bytes_in *in, z_stream *stream)
 {
     if (stream->avail_in == 0) {
         stream->next_in = in->unpacking->packed;
-        stream->avail_in = (unsigned)read_file(in, in->unpacking->packed,
-                                               PACKED);
+        stream->avail_in =
+            (unsigned)read_file(in, in->unpacking->packed, PACKED);
     }
     return stream->avail_in > 0 && stream->next_in[0] == 0x1F
-           && inflateReset(stream) == Z_OK;
+        && inflateReset(stream) == Z_OK;
 }
 
 static size_t
@@ -79,8 +79,8 @@ unpack(fd_bytes_in *in, char *to, size_t room)
     while (stream->avail_out > 0) {
         if (stream->avail_in == 0) {
             stream->next_in = in->unpacking->packed;
-            stream->avail_in = (unsigned)read_file(in, in->unpacking->packed,
-                                                   PACKED);
+            stream->avail_in =
+                (unsigned)read_file(in, in->unpacking->packed, PACKED);
         }
         int answer = inflate(stream, Z_NO_FLUSH);
         if (answer == Z_STREAM_END) {
@@ -94,9 +94,9 @@ unpack(fd_bytes_in *in, char *to, size_t room)
         }
         else if (answer != Z_OK) {
             bool cut = answer == Z_BUF_ERROR && in->trouble == NULL;
-            in->trouble = cut ? "the gzip data is cut short"
-                          : in->trouble != NULL ? in->trouble
-                                                : "the gzip data is corrupt";
+            in->trouble = cut                 ? "the gzip data is cut short"
+                        : in->trouble != NULL ? in->trouble
+                                              : "the gzip data is corrupt";
             break;
         }
     }
@@ -117,9 +117,9 @@ take_produced(fd_bytes_in *in, char *to, size_t room)
             in->status = status;
             return 0;
         }
-        in->trouble = status == FD_OK            ? NULL
-                      : p->error.text[0] != '\0' ? p->error.text
-                                                 : fd_status_name(status);
+        in->trouble = status == FD_OK          ? NULL
+                    : p->error.text[0] != '\0' ? p->error.text
+                                               : fd_status_name(status);
     }
     size_t left = piece->size - p->taken;
     size_t size = left < room ? left : room;
@@ -166,9 +166,9 @@ read_more(fd_bytes_in *in)
     size_t kept = (size_t)(in->end - in->window);
     char *to = in->window + kept;
     size_t room = in->room - kept;
-    size_t got = in->producing != NULL   ? take_produced(in, to, room)
-                 : in->unpacking != NULL ? unpack(in, to, room)
-                                         : read_file(in, to, room);
+    size_t got = in->producing != NULL ? take_produced(in, to, room)
+               : in->unpacking != NULL ? unpack(in, to, room)
+                                       : read_file(in, to, room);
     in->end += got;
     in->ended = in->ended || got == 0;
     return got > 0;
@@ -187,8 +187,7 @@ static bool
 is_packed(int fd)
 {
     unsigned char magic[2];
-    return pread(fd, magic, 2, 0) == 2 && magic[0] == 0x1F
-           && magic[1] == 0x8B;
+    return pread(fd, magic, 2, 0) == 2 && magic[0] == 0x1F && magic[1] == 0x8B;
 }
 
 fd_status
@@ -205,8 +204,8 @@ fd_bytes_in_open(fd_bytes_in *in, const char *path, fd_error *error)
     in->window = fd_malloc(in->room);
     in->at = in->end = in->window;
     return in->window == NULL ? FD_ENOMEM
-           : is_packed(in->fd) ? start_unpacking(in)
-                               : FD_OK;
+         : is_packed(in->fd)  ? start_unpacking(in)
+                              : FD_OK;
 }
 
 fd_status

@@ -36,8 +36,8 @@ typedef struct fd_bytes_in {
                         trouble */
     int fd;
     bool ended;
-    fd_status status;       /* FD_ENOMEM once memory was out */
-    const char *trouble;    /* why the content ends early; NULL: it does not */
+    fd_status status;    /* FD_ENOMEM once memory was out */
+    const char *trouble; /* why the content ends early; NULL: it does not */
     fd_unpacking *unpacking; /* owned; NULL: plain */
     fd_producing *producing; /* owned; NULL: a file */
 } fd_bytes_in;

@@ -42,7 +42,7 @@ prepare(fd_bytes_out *out, const char *path)
     out->stream = fd_zlib_stream();
     out->packs = deflateInit2(&out->stream, LEVEL, Z_DEFLATED, 15 + 16, 9,
                               Z_DEFAULT_STRATEGY)
-                 == Z_OK;
+              == Z_OK;
     return out->packs ? FD_OK : FD_ENOMEM;
 }
 
@@ -102,8 +102,8 @@ fd_status
 fd_bytes_out_flow(fd_bytes_out *out, fd_error *error)
 {
     return out->text.size < fd_budget(ENOUGH) && out->text.status == FD_OK
-               ? FD_OK
-               : flush(out, Z_NO_FLUSH, error);
+             ? FD_OK
+             : flush(out, Z_NO_FLUSH, error);
 }
 
 fd_status

@@ -14,8 +14,8 @@ void
 fd_proto_bytes(fd_buffer *to, uint32_t field, const void *bytes, size_t size)
 {
     uint8_t head[2 * LONGEST];
-    uint8_t *end = fd_proto_put(
-        fd_proto_put(head, field << 3 | FD_PROTO_BYTES), size);
+    uint8_t *end =
+        fd_proto_put(fd_proto_put(head, field << 3 | FD_PROTO_BYTES), size);
     fd_buffer_bytes(to, head, (size_t)(end - head));
     fd_buffer_bytes(to, bytes, size);
 }
@@ -82,10 +82,14 @@ content(fd_proto_reader *reader, fd_proto_field *field)
     switch (field->wire) {
     case FD_PROTO_VARINT:
         return fd_proto_varint(&reader->at, reader->end, &field->value);
-    case FD_PROTO_FIXED64: return fixed(reader, field, 8);
-    case FD_PROTO_FIXED32: return fixed(reader, field, 4);
-    case FD_PROTO_BYTES: break;
-    default: return false;
+    case FD_PROTO_FIXED64:
+        return fixed(reader, field, 8);
+    case FD_PROTO_FIXED32:
+        return fixed(reader, field, 4);
+    case FD_PROTO_BYTES:
+        break;
+    default:
+        return false;
     }
     if (!fd_proto_varint(&reader->at, reader->end, &field->value)
         || field->value > (uint64_t)(reader->end - reader->at)) {
@@ -106,8 +110,8 @@ fd_proto_next(fd_proto_reader *reader, fd_proto_field *field)
     }
     *field = (fd_proto_field){.from = reader->at, .bytes = ""};
     reader->bad = true;
-    if (!fd_proto_varint(&reader->at, reader->end, &tag)
-        || tag > UINT32_MAX || tag >> 3 == 0) {
+    if (!fd_proto_varint(&reader->at, reader->end, &tag) || tag > UINT32_MAX
+        || tag >> 3 == 0) {
         return false;
     }
     field->number = (uint32_t)(tag >> 3);

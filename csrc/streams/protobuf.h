@@ -49,11 +49,11 @@ void fd_proto_message(fd_buffer *to, uint32_t field, fd_buffer *message);
 typedef struct fd_proto_field {
     uint32_t number;
     uint32_t wire;
-    uint64_t value;      /* of a number */
-    const char *bytes;   /* of FD_PROTO_BYTES */
+    uint64_t value;    /* of a number */
+    const char *bytes; /* of FD_PROTO_BYTES */
     size_t size;
-    const char *from;    /* the whole field: its tag ... */
-    const char *to;      /* ... to its end */
+    const char *from; /* the whole field: its tag ... */
+    const char *to;   /* ... to its end */
 } fd_proto_field;
 
 /* A message in memory, field by field. */

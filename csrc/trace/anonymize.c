@@ -1,7 +1,7 @@
 #include "trace/anonymize.h"
 
-#include "trace/known_names.h"
 #include "trace/canonical_order.h"
+#include "trace/known_names.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,10 +19,10 @@ typedef struct hiding {
 static fd_status
 replace(hiding *h, uint32_t *text, fd_buffer *by)
 {
-    fd_status status = by->status != FD_OK
-                           ? by->status
-                           : fd_text_pool_add(&h->trace->texts, by->bytes,
-                                              by->size, text);
+    fd_status status =
+        by->status != FD_OK
+            ? by->status
+            : fd_text_pool_add(&h->trace->texts, by->bytes, by->size, text);
     fd_buffer_clear(by);
     return status;
 }
@@ -35,7 +35,7 @@ hide(hiding *h, uint32_t *text)
         return FD_OK;
     }
     fd_names_hide(h->key, &made, fd_trace_text(h->trace, *text),
-                fd_text_pool_size(&h->trace->texts, *text));
+                  fd_text_pool_size(&h->trace->texts, *text));
     return replace(h, text, &made);
 }
 
@@ -43,9 +43,8 @@ static bool
 is_library(const fd_trace *trace, const fd_trace_node *node)
 {
     return node->from == FD_FROM_SITE || node->from == FD_FROM_STDLIB
-           || (node->from == FD_FROM_GENERATED
-               && strncmp(fd_trace_text(trace, node->file), "<frozen ", 8)
-                      == 0);
+        || (node->from == FD_FROM_GENERATED
+            && strncmp(fd_trace_text(trace, node->file), "<frozen ", 8) == 0);
 }
 
 static fd_status
@@ -116,9 +115,9 @@ static bool
 is_common(const char *name, size_t size)
 {
     return (size > 1 && name[0] == '<' && name[size - 1] == '>')
-           || (size > 4 && strncmp(name, "__", 2) == 0
-               && strcmp(name + size - 2, "__") == 0)
-           || strcmp(name, "forward") == 0 || strcmp(name, "backward") == 0;
+        || (size > 4 && strncmp(name, "__", 2) == 0
+            && strcmp(name + size - 2, "__") == 0)
+        || strcmp(name, "forward") == 0 || strcmp(name, "backward") == 0;
 }
 
 static fd_status
@@ -227,8 +226,7 @@ hide_shared(hiding *h)
     for (uint32_t i = 1; i < h->trace->nodes.count && status == FD_OK; i++) {
         status = hide_node(h, &h->trace->nodes.list[i]);
     }
-    for (uint32_t i = 1; i < h->trace->modules.count && status == FD_OK;
-         i++) {
+    for (uint32_t i = 1; i < h->trace->modules.count && status == FD_OK; i++) {
         fd_trace_module *module = &h->trace->modules.list[i];
         status = hide_path(h, &module->name);
         if (status == FD_OK) {
@@ -244,9 +242,9 @@ static bool
 is_kept(const hiding *h, const char *key, fd_trace_meta fact)
 {
     return fd_names_fact(key)
-           || (strcmp(key, "clock") == 0
-               && strstr(fd_trace_text(h->trace, fact.json), "\"trouble\"")
-                      == NULL);
+        || (strcmp(key, "clock") == 0
+            && strstr(fd_trace_text(h->trace, fact.json), "\"trouble\"")
+                   == NULL);
 }
 
 static fd_status
@@ -265,7 +263,7 @@ hide_facts(hiding *h, fd_trace_rank *rank)
             fd_buffer json = {.bytes = NULL};
             fd_buffer_text(&json, "\"");
             fd_names_hide(h->key, &json, fd_trace_text(h->trace, fact.json),
-                        fd_text_pool_size(&h->trace->texts, fact.json));
+                          fd_text_pool_size(&h->trace->texts, fact.json));
             fd_buffer_text(&json, "\"");
             status = replace(h, &fact.json, &json);
         }
@@ -339,10 +337,10 @@ strip(fd_trace *trace, uint32_t *text, const char *prefix, size_t size,
         }
         first = false;
     }
-    fd_status status = made.status != FD_OK
-                           ? made.status
-                           : fd_text_pool_add(&trace->texts, made.bytes,
-                                              made.size, text);
+    fd_status status =
+        made.status != FD_OK
+            ? made.status
+            : fd_text_pool_add(&trace->texts, made.bytes, made.size, text);
     fd_buffer_clear(&made);
     return status;
 }
@@ -360,8 +358,8 @@ fd_trace_strip_prefix(fd_trace *trace, const char *prefix, size_t size)
     for (uint32_t i = 0; i < trace->ranks.count; i++) {
         fd_trace_rank *rank = &trace->ranks.list[i];
         for (uint32_t k = 0; k < rank->meta.count && status == FD_OK; k++) {
-            status = strip(trace, &rank->meta.list[k].json, prefix, size,
-                           true);
+            status =
+                strip(trace, &rank->meta.list[k].json, prefix, size, true);
         }
         for (uint32_t k = 0; k < rank->notes.count && status == FD_OK; k++) {
             status = strip(trace, &rank->notes.list[k], prefix, size, true);
@@ -380,7 +378,6 @@ fd_privacy_apply(const fd_privacy *privacy, fd_trace *trace)
                                        strlen(privacy->prefix));
     }
     return status == FD_OK && privacy->salt != NULL
-               ? fd_trace_anonymize(trace, privacy->salt,
-                                    strlen(privacy->salt))
-               : status;
+             ? fd_trace_anonymize(trace, privacy->salt, strlen(privacy->salt))
+             : status;
 }

@@ -9,9 +9,9 @@
 /* One pass works on ids that are sorted by what they stand for. */
 typedef struct sorting {
     const fd_trace *trace;
-    const uint32_t *node_place;   /* where each node has gone */
+    const uint32_t *node_place; /* where each node has gone */
     const uint32_t *module_place;
-    const uint64_t *identity;     /* of each context, independent of ids */
+    const uint64_t *identity; /* of each context, independent of ids */
 } sorting;
 
 static int
@@ -23,8 +23,8 @@ by_number(uint64_t a, uint64_t b)
 static int
 by_text(const fd_trace *trace, uint32_t a, uint32_t b)
 {
-    return a == b ? 0 : strcmp(fd_trace_text(trace, a),
-                               fd_trace_text(trace, b));
+    return a == b ? 0
+                  : strcmp(fd_trace_text(trace, a), fd_trace_text(trace, b));
 }
 
 static int
@@ -63,8 +63,8 @@ by_module(const void *left, const void *right, void *context)
         const fd_trace_module *x = &trace->modules.list[a];
         const fd_trace_module *y = &trace->modules.list[b];
         order = by_text(trace, x->name, y->name);
-        order = order != 0 ? order : by_text(trace, x->class_name,
-                                             y->class_name);
+        order =
+            order != 0 ? order : by_text(trace, x->class_name, y->class_name);
         a = x->parent;
         b = y->parent;
     }
@@ -81,8 +81,8 @@ by_context(const void *left, const void *right, void *context)
     const fd_trace_context *b = &s->trace->contexts.list[k];
     int order = by_number(s->node_place[a->node], s->node_place[b->node]);
     if (order == 0) {
-        order = by_number(s->module_place[a->module],
-                          s->module_place[b->module]);
+        order =
+            by_number(s->module_place[a->module], s->module_place[b->module]);
     }
     return order != 0 ? order : by_number(s->identity[i], s->identity[k]);
 }
@@ -123,10 +123,10 @@ identities(const sorting *s)
     for (uint32_t i = 1; identity != NULL && i < trace->contexts.count; i++) {
         const fd_trace_context *context = &trace->contexts.list[i];
         uint64_t own = (uint64_t)s->node_place[context->node] << 32
-                       | s->module_place[context->module];
-        identity[i] = fd_hash_next(
-            fd_hash_next(identity[context->parent], own),
-            identity[context->origin]);
+                     | s->module_place[context->module];
+        identity[i] =
+            fd_hash_next(fd_hash_next(identity[context->parent], own),
+                         identity[context->origin]);
     }
     return identity;
 }
@@ -311,7 +311,7 @@ static bool
 same_key(const fd_trace_node *a, const fd_trace_node *b)
 {
     return a->kind == b->kind && a->file == b->file
-           && a->class_name == b->class_name && a->name == b->name;
+        && a->class_name == b->class_name && a->name == b->name;
 }
 
 static void
@@ -352,10 +352,10 @@ mark_used(const fd_trace *trace, bool *nodes, bool *modules)
 }
 
 /* Keep the elements ids[0..count), in this order. */
-#define REORDER(vector, ids, new_count)                                       \
-    (move((vector)->list, (new_count), sizeof *(vector)->list, (ids))         \
-             == FD_OK                                                         \
-         ? ((vector)->count = (new_count), FD_OK)                             \
+#define REORDER(vector, ids, new_count)                               \
+    (move((vector)->list, (new_count), sizeof *(vector)->list, (ids)) \
+             == FD_OK                                                 \
+         ? ((vector)->count = (new_count), FD_OK)                     \
          : FD_ENOMEM)
 
 static fd_status
@@ -368,8 +368,8 @@ sort_shared(fd_trace *trace, sorting *s, const bool *used_nodes,
     uint32_t *node_place = NULL;
     uint32_t *modules = NULL;
     uint32_t *module_place = NULL;
-    fd_status status = sorted_ids(&node_count, used_nodes, by_node, s, &nodes,
-                                  &node_place);
+    fd_status status =
+        sorted_ids(&node_count, used_nodes, by_node, s, &nodes, &node_place);
     if (status == FD_OK) {
         status = sorted_ids(&module_count, used_modules, by_module, s,
                             &modules, &module_place);

@@ -104,10 +104,9 @@ fd_sort_texts(fd_trace *trace)
     uint32_t left = ordered(&trace->texts, used, ids);
     status = FD_OK;
     for (uint32_t i = 0; i < left && status == FD_OK; i++) {
-        status = fd_text_pool_add(&sorted,
-                                  fd_text_pool_get(&trace->texts, ids[i]),
-                                  fd_text_pool_size(&trace->texts, ids[i]),
-                                  &place[ids[i]]);
+        status = fd_text_pool_add(
+            &sorted, fd_text_pool_get(&trace->texts, ids[i]),
+            fd_text_pool_size(&trace->texts, ids[i]), &place[ids[i]]);
     }
     if (status == FD_OK) {
         each_text(trace, renumber, place);

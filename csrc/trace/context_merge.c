@@ -39,17 +39,17 @@ graft_step(graft *g)
         return fd_vector_push(&g->todo, wait);
     }
     g->todo.count--;
-    return g->map[at] != 0 ? FD_OK
-                           : fd_trace_add_context(g->trace, &context,
-                                                  &g->map[at]);
+    return g->map[at] != 0
+             ? FD_OK
+             : fd_trace_add_context(g->trace, &context, &g->map[at]);
 }
 
 fd_status
-fd_graft(fd_trace *trace, const fd_trace_context *contexts,
-         const bool *wanted, uint32_t count, uint32_t *map)
+fd_graft(fd_trace *trace, const fd_trace_context *contexts, const bool *wanted,
+         uint32_t count, uint32_t *map)
 {
-    graft g = {.trace = trace, .contexts = contexts, .count = count,
-               .map = map};
+    graft g = {
+        .trace = trace, .contexts = contexts, .count = count, .map = map};
     memset(map, 0, count * sizeof *map);
     g.open = fd_calloc(count, 1);
     fd_status status = g.open != NULL ? FD_OK : FD_ENOMEM;

@@ -19,15 +19,15 @@ fd_export_write_clocks(const fd_trace *trace, const fd_export_options *options,
     for (uint32_t i = 0; i < trace->ranks.count; i++) {
         const fd_export_clock *clock = &options->clocks[i];
         int64_t drift = clock->map.drift_ppt;
-        fd_buffer_format(to,
-                         "%s\n{\"rank\":%u,\"align\":\"%s\",\"offset_ns\":%lld,"
-                         "\"at_ns\":%lld,\"drift_ppb\":%s%lld.%03lld",
-                         i > 0 ? "," : "\"ranks\":[",
-                         (unsigned)trace->ranks.list[i].rank, clock->method,
-                         (long long)clock->map.offset_ns,
-                         (long long)clock->map.at_ns, drift < 0 ? "-" : "",
-                         (long long)(drift < 0 ? -drift : drift) / 1000,
-                         (long long)(drift < 0 ? -drift : drift) % 1000);
+        fd_buffer_format(
+            to,
+            "%s\n{\"rank\":%u,\"align\":\"%s\",\"offset_ns\":%lld,"
+            "\"at_ns\":%lld,\"drift_ppb\":%s%lld.%03lld",
+            i > 0 ? "," : "\"ranks\":[", (unsigned)trace->ranks.list[i].rank,
+            clock->method, (long long)clock->map.offset_ns,
+            (long long)clock->map.at_ns, drift < 0 ? "-" : "",
+            (long long)(drift < 0 ? -drift : drift) / 1000,
+            (long long)(drift < 0 ? -drift : drift) % 1000);
         write_known(to, "uncertainty_ns",
                     clock->uncertainty_ns != FD_CLOCK_UNKNOWN,
                     clock->uncertainty_ns);
@@ -45,9 +45,9 @@ fd_export_clock_of(const fd_trace *trace, const fd_export_options *options,
 {
     const fd_trace_rank *of = &trace->ranks.list[rank];
     return options->clocks != NULL
-               ? options->clocks[rank].map
-               : (fd_clock_map){.offset_ns = fd_rank_offset(trace, of)
-                                             - fd_first_offset(trace)};
+             ? options->clocks[rank].map
+             : (fd_clock_map){.offset_ns = fd_rank_offset(trace, of)
+                                         - fd_first_offset(trace)};
 }
 
 void

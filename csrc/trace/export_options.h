@@ -2,8 +2,8 @@
 #ifndef FD_EXPORT_OPTIONS_H
 #define FD_EXPORT_OPTIONS_H
 
-#include "clocks/clock_fit.h"
 #include "base/buffer.h"
+#include "clocks/clock_fit.h"
 #include "trace/trace.h"
 
 typedef enum fd_export_style {
@@ -40,7 +40,7 @@ typedef struct fd_export_globs {
 /* How the times of a rank become those of all. */
 typedef struct fd_export_clock {
     fd_clock_map map;
-    const char *method; /* static */
+    const char *method;     /* static */
     int64_t uncertainty_ns; /* or FD_CLOCK_UNKNOWN */
     bool has_residual;
     int64_t residual_ns; /* against the next best method */
@@ -54,14 +54,14 @@ typedef struct fd_export_options {
     fd_export_ops ops;
     fd_export_globs hide;     /* deleted, with the edges at them */
     fd_export_globs contract; /* joined: their callees go to their callers */
-    double min_percent; /* of the time; functions below are folded.
+    double min_percent;       /* of the time; functions below are folded.
                            Negative: a default */
-    bool all;           /* nothing is folded */
+    bool all;                 /* nothing is folded */
     const fd_export_clock *clocks; /* timelines: borrowed; by index of rank;
                                       NULL: one host, or the wall clock */
-    int64_t clocks_base_ns; /* with them: what time 0 is, since 1970 */
+    int64_t clocks_base_ns;        /* with them: what time 0 is, since 1970 */
     fd_export_durations durations;
-    bool no_flows; /* timelines: no arrows */
+    bool no_flows;                        /* timelines: no arrows */
     const struct fd_transfers *transfers; /* borrowed; those of more ranks than
                                              the trace has; NULL: its own */
 } fd_export_options;

@@ -72,8 +72,8 @@ add_repaired(fd_text_pool *pool, const char *text, size_t size, uint32_t *to)
 {
     fd_buffer clean = {.bytes = NULL};
     for (size_t at = 0; at < size;) {
-        size_t length = text[at] == '\0' ? 0
-                                         : fd_utf8_length(text + at, size - at);
+        size_t length =
+            text[at] == '\0' ? 0 : fd_utf8_length(text + at, size - at);
         if (length == 0) {
             fd_buffer_text(&clean, "\xEF\xBF\xBD");
             length = 1;
@@ -84,8 +84,8 @@ add_repaired(fd_text_pool *pool, const char *text, size_t size, uint32_t *to)
         at += length;
     }
     fd_status status = clean.status == FD_OK
-                           ? fd_text_pool_add(pool, clean.bytes, clean.size, to)
-                           : clean.status;
+                         ? fd_text_pool_add(pool, clean.bytes, clean.size, to)
+                         : clean.status;
     fd_buffer_clear(&clean);
     return status;
 }

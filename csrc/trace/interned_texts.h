@@ -37,9 +37,9 @@ fd_status fd_text_pool_take(fd_text_pool *pool, fd_buffer *from, uint32_t *id);
 static inline const char *
 fd_text_pool_get(const fd_text_pool *pool, uint32_t id)
 {
-    return id == 0 || id >= pool->texts.count ? ""
-                                        : pool->bytes.bytes
-                                              + pool->texts.list[id].at;
+    return id == 0 || id >= pool->texts.count
+             ? ""
+             : pool->bytes.bytes + pool->texts.list[id].at;
 }
 
 static inline size_t

@@ -5,23 +5,50 @@
 #include <ctype.h>
 #include <string.h>
 
-static const char *const classes[] = {
-    "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "RMSprop",
-    "SGD", "Module", "ModuleDict", "ModuleList", "Sequential",
-    "_MultiProcessingDataLoaderIter", "_SingleProcessDataLoaderIter", NULL};
-static const char *const spaces[] = {
-    "aten::", "prim::", "prims::", "torch::", "c10d::", "c10d_functional::",
-    "_c10d_functional::", "inductor::", "quantized::", "profiler::",
-    "torchvision::", "record_param_comms", "nccl:", "gloo:",
-    "Torch-Compiled Region", "autograd::", NULL};
-static const char *const ranges[] = {
-    "ProfilerStep#", "Optimizer.step#", "Optimizer.zero_grad#",
-    "enumerate(DataLoader)#", "DistributedDataParallel.", "nccl:", "gloo:",
-    NULL};
+static const char *const classes[] = {"Adadelta",
+                                      "Adagrad",
+                                      "Adam",
+                                      "AdamW",
+                                      "Adamax",
+                                      "LBFGS",
+                                      "RMSprop",
+                                      "SGD",
+                                      "Module",
+                                      "ModuleDict",
+                                      "ModuleList",
+                                      "Sequential",
+                                      "_MultiProcessingDataLoaderIter",
+                                      "_SingleProcessDataLoaderIter",
+                                      NULL};
+static const char *const spaces[] = {"aten::",
+                                     "prim::",
+                                     "prims::",
+                                     "torch::",
+                                     "c10d::",
+                                     "c10d_functional::",
+                                     "_c10d_functional::",
+                                     "inductor::",
+                                     "quantized::",
+                                     "profiler::",
+                                     "torchvision::",
+                                     "record_param_comms",
+                                     "nccl:",
+                                     "gloo:",
+                                     "Torch-Compiled Region",
+                                     "autograd::",
+                                     NULL};
+static const char *const ranges[] = {"ProfilerStep#",
+                                     "Optimizer.step#",
+                                     "Optimizer.zero_grad#",
+                                     "enumerate(DataLoader)#",
+                                     "DistributedDataParallel.",
+                                     "nccl:",
+                                     "gloo:",
+                                     NULL};
 static const char *const roles[] = {"main", "pin-memory", "autograd:", NULL};
 static const char *const facts[] = {
-    "cost_ns", "fastdispatch", "implementation", "machine", "ops",
-    "ops_reason", "python", "torch", NULL};
+    "cost_ns",    "fastdispatch", "implementation", "machine", "ops",
+    "ops_reason", "python",       "torch",          NULL};
 
 /* The entry that `text` begins with, or NULL. */
 static const char *
@@ -85,8 +112,8 @@ fd_names_autograd(const char *name)
 {
     const char *end = strstr(name, "Backward");
     return fd_names_operator(name)
-           || (end != NULL && isdigit((unsigned char)end[8]) != 0
-               && end[8 + strspn(end + 8, "0123456789")] == '\0');
+        || (end != NULL && isdigit((unsigned char)end[8]) != 0
+            && end[8 + strspn(end + 8, "0123456789")] == '\0');
 }
 
 bool
@@ -121,7 +148,7 @@ fd_names_range(const char *name)
     }
     size_t size = strlen(known);
     const char *rest = name + size;
-    bool owned = known[size - 1] == '#'
-                 && strspn(rest, "0123456789*") < strlen(rest);
+    bool owned =
+        known[size - 1] == '#' && strspn(rest, "0123456789*") < strlen(rest);
     return (fd_range_name){size, owned ? strcspn(rest, ".") : 0};
 }

@@ -23,8 +23,8 @@ bool fd_names_autograd(const char *name);
 size_t fd_names_engine(const char *name);
 
 bool fd_names_job(const char *name);
-bool fd_names_role(const char *name);     /* of a thread */
-bool fd_names_fact(const char *key);      /* one that holds no name */
+bool fd_names_role(const char *name); /* of a thread */
+bool fd_names_fact(const char *key);  /* one that holds no name */
 
 /* "Optimizer.step#AdamW.step": bytes of the part that PyTorch wrote, and of
  * the class behind it; 0 and 0 for a name of the user's. */

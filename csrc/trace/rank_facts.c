@@ -5,8 +5,7 @@
 #include <string.h>
 
 const char *
-fd_rank_fact(const fd_trace *trace, const fd_trace_rank *rank,
-             const char *key)
+fd_rank_fact(const fd_trace *trace, const fd_trace_rank *rank, const char *key)
 {
     for (uint32_t i = 0; i < rank->meta.count; i++) {
         const fd_trace_meta *meta = &rank->meta.list[i];
@@ -49,10 +48,10 @@ fd_rank_offset(const fd_trace *trace, const fd_trace_rank *rank)
 {
     const fd_trace_rank *first = &trace->ranks.list[0];
     bool same_host = strcmp(rank->boot_id, first->boot_id) == 0;
-    uint64_t own = same_host ? rank->start.boottime_ns
-                             : rank->start.realtime_ns;
-    uint64_t base = same_host ? first->start.boottime_ns
-                              : first->start.realtime_ns;
+    uint64_t own =
+        same_host ? rank->start.boottime_ns : rank->start.realtime_ns;
+    uint64_t base =
+        same_host ? first->start.boottime_ns : first->start.realtime_ns;
     return (int64_t)(own - base);
 }
 

@@ -66,16 +66,16 @@ fd_trace_rank *
 fd_trace_add_rank(fd_trace *trace)
 {
     return fd_vector_push(&trace->ranks, (fd_trace_rank){.rank = 0}) == FD_OK
-               ? &trace->ranks.list[trace->ranks.count - 1]
-               : NULL;
+             ? &trace->ranks.list[trace->ranks.count - 1]
+             : NULL;
 }
 
 static bool
 same_node(const fd_trace_node *a, const fd_trace_node *b)
 {
     return a->kind == b->kind && a->file == b->file
-           && a->class_name == b->class_name && a->name == b->name
-           && a->line == b->line;
+        && a->class_name == b->class_name && a->name == b->name
+        && a->line == b->line;
 }
 
 /* The lesser of two texts; any text before none. */
@@ -137,9 +137,9 @@ fd_status
 fd_trace_add_module(fd_trace *trace, const fd_trace_module *module,
                     uint32_t *id)
 {
-    uint64_t hash = fd_hash_next(fd_hash_word(module->parent),
-                                 (uint64_t)module->name << 32
-                                     | module->class_name);
+    uint64_t hash =
+        fd_hash_next(fd_hash_word(module->parent),
+                     (uint64_t)module->name << 32 | module->class_name);
     fd_probe probe = fd_index_probe(&trace->module_index, hash);
     while ((*id = fd_index_next(&trace->module_index, &probe)) != 0) {
         fd_trace_module *known = &trace->modules.list[*id];
@@ -160,7 +160,7 @@ static bool
 same_context(const fd_trace_context *a, const fd_trace_context *b)
 {
     return a->parent == b->parent && a->node == b->node
-           && a->module == b->module && a->origin == b->origin;
+        && a->module == b->module && a->origin == b->origin;
 }
 
 fd_status
@@ -252,8 +252,8 @@ fd_trace_module_name(const fd_trace *trace, uint32_t id, fd_buffer *to)
         id = trace->modules.list[id].parent;
     }
     while (depth-- > 0) {
-        fd_buffer_text(to, fd_trace_text(trace,
-                                         trace->modules.list[path[depth]].name));
+        fd_buffer_text(
+            to, fd_trace_text(trace, trace->modules.list[path[depth]].name));
         fd_buffer_text(to, depth > 0 ? "." : "");
     }
 }
@@ -273,7 +273,7 @@ fd_trace_record_id(const fd_trace_rank *rank, uint32_t event)
         }
     }
     return low < rank->record_ids.count
-                   && rank->record_ids.list[low].event == event
-               ? rank->record_ids.list[low].id
-               : 0;
+                && rank->record_ids.list[low].event == event
+             ? rank->record_ids.list[low].id
+             : 0;
 }

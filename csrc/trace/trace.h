@@ -12,16 +12,16 @@
 #ifndef FD_TRACE_H
 #define FD_TRACE_H
 
-#include "trace/interned_texts.h"
 #include "recording/recording_format.h"
+#include "trace/interned_texts.h"
 
 #include <stdbool.h>
 
 typedef struct fd_trace_node {
-    uint8_t kind; /* FD_NODE_* */
-    uint8_t from; /* FD_FROM_* */
+    uint8_t kind;   /* FD_NODE_* */
+    uint8_t from;   /* FD_FROM_* */
     bool ambiguous; /* another line has the same key; fd_trace_sort sets it */
-    uint32_t file; /* texts; without the part that differs by host */
+    uint32_t file;  /* texts; without the part that differs by host */
     uint32_t class_name;
     uint32_t name;
     uint32_t qualified;
@@ -149,14 +149,14 @@ typedef struct fd_trace_job {
     uint32_t peer;
     uint32_t buffer;
     uint32_t iteration; /* of the engine */
-    uint32_t flags; /* FD_JOB_* */
+    uint32_t flags;     /* FD_JOB_* */
     uint32_t device;    /* of the GPU interval */
-    uint64_t bytes; /* 0: not known */
-    uint64_t start; /* ns since the start of the recording */
+    uint64_t bytes;     /* 0: not known */
+    uint64_t start;     /* ns since the start of the recording */
     uint64_t duration;
-    uint64_t gpu_start; /* the same, of the first GPU interval; */
+    uint64_t gpu_start;    /* the same, of the first GPU interval; */
     uint64_t gpu_duration; /* both 0 without */
-    bool open; /* had not ended; its duration is its age */
+    bool open;             /* had not ended; its duration is its age */
 } fd_trace_job;
 
 /* An arrow between two calls, from forward to backward: indexes into the
@@ -174,7 +174,7 @@ typedef struct fd_trace_top {
 } fd_trace_top;
 
 typedef struct fd_trace_meta {
-    uint32_t key;  /* texts; the value is JSON */
+    uint32_t key; /* texts; the value is JSON */
     uint32_t json;
 } fd_trace_meta;
 
@@ -187,10 +187,10 @@ typedef struct fd_trace_rank {
     bool incomplete; /* the file is cut short or damaged: facts and calls may
                         be missing */
     uint32_t steps_source;
-    uint64_t steps; /* ended steps */
+    uint64_t steps;    /* ended steps */
     uint64_t recorded; /* ns during which it recorded */
     uint64_t file_bytes;
-    char id[33];      /* of the recording, hexadecimal */
+    char id[33]; /* of the recording, hexadecimal */
     char boot_id[33];
     fd_file_anchor start; /* ticks field: ns of the tick clock */
     uint64_t counters[FD_COUNTERS];
@@ -200,12 +200,13 @@ typedef struct fd_trace_rank {
     FD_VECTOR(fd_open_call) open;
     FD_VECTOR(fd_trace_step) latest; /* the last steps, oldest first */
     FD_VECTOR(fd_trace_top) tops;    /* of those steps */
-    FD_VECTOR(fd_trace_event) events; /* where the timeline was asked for;
+    FD_VECTOR(fd_trace_event)
+    events;                                /* where the timeline was asked for;
                                          by thread, then by end */
     FD_VECTOR(fd_trace_record) record_ids; /* by event */
     FD_VECTOR(fd_trace_gpu_event) gpu_events; /* where asked for */
-    FD_VECTOR(fd_trace_job) jobs;     /* by start */
-    FD_VECTOR(fd_trace_flow) flows;   /* of the timeline */
+    FD_VECTOR(fd_trace_job) jobs;             /* by start */
+    FD_VECTOR(fd_trace_flow) flows;           /* of the timeline */
     uint64_t flows_lost; /* one of their calls is not in the timeline */
     FD_VECTOR(fd_trace_meta) meta;
     FD_VECTOR(uint32_t) notes; /* texts: what was damaged, one line each */

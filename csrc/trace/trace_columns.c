@@ -3,34 +3,59 @@
 #include <string.h>
 
 const char *const fd_kind_names[] = {
-    "none",  "python", "op",     "autograd", "range",
-    "job",   "module", "thread", "overflow", NULL};
+    "none", "python", "op",     "autograd", "range",
+    "job",  "module", "thread", "overflow", NULL};
 const char *const fd_from_names[] = {"project", "site", "stdlib", "generated",
                                      NULL};
-const char *const fd_phase_names[] = {"other", "forward", "backward",
-                                      "optimizer", "data", NULL};
+const char *const fd_phase_names[] = {"other",     "forward", "backward",
+                                      "optimizer", "data",    NULL};
 const char *const fd_state_names[] = {"unknown", "running", "paused",
-                                      "stopped", "killed", NULL};
-const char *const fd_steps_source_names[] = {"none", "optimizer", "engine",
-                                             "profiler", "explicit", NULL};
-const char *const fd_counter_names[] = {
-    "nodes_full",       "strings_full",  "modules_full",
-    "disk_full",        "deep_stack",    "hidden_frames",
-    "end_without_start", "async_lost",   "origin_near",
-    "origin_old",       "origin_none",   "origin_thread",
-    "origin_misfit",    "accumulate_grad", "hook_lost",
-    "ranges_folded",    "recursion_folded", "threads_full",
-    "jobs_full",        "gpu_captured",  "gpu_lost",
-    "gpu_dropped",      "gpu_shifted",   "gpu_unfinished",
-    "gpu_events_lost",  "op_calls_full", "operands_cut",
-    "classes_full",     NULL};
+                                      "stopped", "killed",  NULL};
+const char *const fd_steps_source_names[] = {"none",     "optimizer", "engine",
+                                             "profiler", "explicit",  NULL};
+const char *const fd_counter_names[] = {"nodes_full",
+                                        "strings_full",
+                                        "modules_full",
+                                        "disk_full",
+                                        "deep_stack",
+                                        "hidden_frames",
+                                        "end_without_start",
+                                        "async_lost",
+                                        "origin_near",
+                                        "origin_old",
+                                        "origin_none",
+                                        "origin_thread",
+                                        "origin_misfit",
+                                        "accumulate_grad",
+                                        "hook_lost",
+                                        "ranges_folded",
+                                        "recursion_folded",
+                                        "threads_full",
+                                        "jobs_full",
+                                        "gpu_captured",
+                                        "gpu_lost",
+                                        "gpu_dropped",
+                                        "gpu_shifted",
+                                        "gpu_unfinished",
+                                        "gpu_events_lost",
+                                        "op_calls_full",
+                                        "operands_cut",
+                                        "classes_full",
+                                        NULL};
 
-#define COLUMN(struct_type, name, type, field)                                \
-    {name, FD_COLUMN_##type, offsetof(struct_type, field), NULL}
-#define NAMED(struct_type, name, field, names)                                \
-    {name, FD_COLUMN_U8, offsetof(struct_type, field), names}
-#define TABLE(name, columns, row, from_one)                                   \
-    {name, columns, sizeof(columns) / sizeof *(columns), sizeof(row), from_one}
+#define COLUMN(struct_type, name, type, field)                     \
+    {                                                              \
+        name, FD_COLUMN_##type, offsetof(struct_type, field), NULL \
+    }
+#define NAMED(struct_type, name, field, names)                  \
+    {                                                           \
+        name, FD_COLUMN_U8, offsetof(struct_type, field), names \
+    }
+#define TABLE(name, columns, row, from_one)                              \
+    {                                                                    \
+        name, columns, sizeof(columns) / sizeof *(columns), sizeof(row), \
+            from_one                                                     \
+    }
 
 static const fd_column nodes[] = {
     NAMED(fd_trace_node, "kind", kind, fd_kind_names),
@@ -141,17 +166,17 @@ static const fd_column tops[] = {
 };
 
 const fd_table fd_nodes_table = TABLE("nodes", nodes, fd_trace_node, true);
-const fd_table fd_modules_table = TABLE("modules", modules, fd_trace_module,
-                                        true);
-const fd_table fd_contexts_table = TABLE("contexts", contexts,
-                                         fd_trace_context, true);
+const fd_table fd_modules_table =
+    TABLE("modules", modules, fd_trace_module, true);
+const fd_table fd_contexts_table =
+    TABLE("contexts", contexts, fd_trace_context, true);
 const fd_table fd_figures_table = TABLE("figures", figures, fd_figure, false);
 const fd_table fd_gpu_table = TABLE("gpu", gpu, fd_gpu_figure, false);
-const fd_table fd_threads_table = TABLE("threads", threads, fd_trace_thread,
-                                        false);
+const fd_table fd_threads_table =
+    TABLE("threads", threads, fd_trace_thread, false);
 const fd_table fd_open_table = TABLE("open", open_calls, fd_open_call, false);
-const fd_table fd_steps_table = TABLE("latest_steps", steps, fd_trace_step,
-                                      false);
+const fd_table fd_steps_table =
+    TABLE("latest_steps", steps, fd_trace_step, false);
 const fd_table fd_jobs_table = TABLE("jobs", jobs, fd_trace_job, false);
 const fd_table fd_tops_table = TABLE("step_tops", tops, fd_trace_top, false);
 

@@ -20,7 +20,7 @@ typedef enum fd_column_type {
 typedef struct fd_column {
     const char *name;
     fd_column_type type;
-    size_t offset; /* in the row */
+    size_t offset;            /* in the row */
     const char *const *names; /* of the values, where those are a fixed set;
                                  a dump has the numbers, Python the names */
 } fd_column;

@@ -47,11 +47,10 @@ static fd_status
 map_texts(fd_trace *into, const fd_trace *from, maps *m)
 {
     fd_status status = FD_OK;
-    for (uint32_t i = 1; i < from->texts.texts.count && status == FD_OK;
-         i++) {
-        status = fd_text_pool_add(&into->texts, fd_trace_text(from, i),
-                                  fd_text_pool_size(&from->texts, i),
-                                  &m->texts[i]);
+    for (uint32_t i = 1; i < from->texts.texts.count && status == FD_OK; i++) {
+        status =
+            fd_text_pool_add(&into->texts, fd_trace_text(from, i),
+                             fd_text_pool_size(&from->texts, i), &m->texts[i]);
     }
     return status;
 }
@@ -137,9 +136,9 @@ fd_merge_ids_clear(fd_merge_ids *ids)
     *ids = (fd_merge_ids){.lineless = ids->lineless};
 }
 
-#define COPY(to, from, field)                                                 \
-    copy_list((void **)&(to)->field.list, &(to)->field.count,                 \
-              &(to)->field.room, (from)->field.list, (from)->field.count,     \
+#define COPY(to, from, field)                                             \
+    copy_list((void **)&(to)->field.list, &(to)->field.count,             \
+              &(to)->field.room, (from)->field.list, (from)->field.count, \
               sizeof *(from)->field.list)
 
 static fd_status

@@ -1,10 +1,10 @@
 #include "trace/trace_source.h"
 
-#include "trace/reader/file_chunks.h"
-#include "trace/dump/dump_reader.h"
-#include "trace/trace_merge.h"
-#include "trace/reader/recording_reader.h"
 #include "trace/canonical_order.h"
+#include "trace/dump/dump_reader.h"
+#include "trace/reader/file_chunks.h"
+#include "trace/reader/recording_reader.h"
+#include "trace/trace_merge.h"
 
 #include <cjson/cJSON.h>
 #include <ctype.h>
@@ -208,8 +208,8 @@ world_of(const char *path)
     size_t size;
     read_head(path, &header, sizeof header, &size, NULL);
     return size == sizeof header && fd_chunks_match(header.magic, size)
-               ? header.world
-               : 0;
+             ? header.world
+             : 0;
 }
 
 static fd_status
@@ -220,8 +220,8 @@ add_candidate(directory *d, const char *path)
         return FD_ENOMEM;
     }
     strcpy(copy, path);
-    fd_status status = fd_vector_push(&d->candidates,
-                                      (candidate){copy, world_of(path)});
+    fd_status status =
+        fd_vector_push(&d->candidates, (candidate){copy, world_of(path)});
     if (status != FD_OK) {
         fd_free(copy);
     }
@@ -256,8 +256,8 @@ add_entry(directory *d, const char *folder, const char *name, bool nested,
     }
     if (S_ISDIR(info.st_mode)) {
         return !nested && strncmp(name, "machine", 7) == 0
-                   ? add_folder(d, path, true, error)
-                   : FD_OK;
+                 ? add_folder(d, path, true, error)
+                 : FD_OK;
     }
     if (!ends_with(name, ".fd")) {
         return FD_OK;
@@ -285,8 +285,8 @@ add_folder(directory *d, const char *folder, bool nested, fd_error *error)
     fd_status status = read_manifest(d, folder, &manifest);
     for (int i = 0; i < count; i++) {
         if (status == FD_OK) {
-            status = add_entry(d, folder, entries[i]->d_name, nested,
-                               manifest, error);
+            status = add_entry(d, folder, entries[i]->d_name, nested, manifest,
+                               error);
         }
         free(entries[i]);
     }
@@ -320,8 +320,8 @@ open_directory(fd_trace **trace, const char *path, bool timeline,
                fd_error *error)
 {
     directory d = {.trace = fd_trace_new(), .timeline = timeline};
-    fd_status status = d.trace == NULL ? FD_ENOMEM
-                                       : add_folder(&d, path, false, error);
+    fd_status status =
+        d.trace == NULL ? FD_ENOMEM : add_folder(&d, path, false, error);
     if (status == FD_OK) {
         status = add_candidates(&d);
     }

@@ -42,7 +42,7 @@ standin_frames(void)
 int
 standin_top(void)
 {
-    _PyFrameEvalFunction top
-        = _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get());
+    _PyFrameEvalFunction top =
+        _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get());
     return top == _PyEval_EvalFrameDefault ? 0 : top == evaluate ? 1 : 2;
 }

@@ -16,7 +16,7 @@ void *__libc_realloc(void *block, size_t size);
 
 static atomic_uintptr_t first;
 static atomic_uintptr_t behind;
-static atomic_long left = -1; /* allocations before the next refusal */
+static atomic_long left = -1;   /* allocations before the next refusal */
 static atomic_bool refuses_all; /* from then on */
 static atomic_ulong refusals;
 
@@ -24,8 +24,8 @@ static int
 look_at(struct dl_phdr_info *info, size_t size, void *name)
 {
     (void)size;
-    for (int i = 0; strstr(info->dlpi_name, name) != NULL
-                    && i < info->dlpi_phnum; i++) {
+    for (int i = 0;
+         strstr(info->dlpi_name, name) != NULL && i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &info->dlpi_phdr[i];
         if (part->p_type == PT_LOAD && (part->p_flags & PF_X) != 0) {
             first = info->dlpi_addr + part->p_vaddr;
@@ -86,14 +86,14 @@ void *
 calloc(size_t count, size_t size)
 {
     return is_refused(__builtin_return_address(0))
-               ? NULL
-               : __libc_calloc(count, size);
+             ? NULL
+             : __libc_calloc(count, size);
 }
 
 void *
 realloc(void *block, size_t size)
 {
     return is_refused(__builtin_return_address(0))
-               ? NULL
-               : __libc_realloc(block, size);
+             ? NULL
+             : __libc_realloc(block, size);
 }

@@ -72,8 +72,8 @@ name_schedule(fd_engine_pipeline *pipeline, const fd_job_site *site,
 {
     PyObject *object = fd_source_object(&site->sources[FD_FIELD_PLAN], frame);
     const char *name = object != NULL
-                           ? fd_class_name(Py_TYPE(object))
-                           : PyUnicode_AsUTF8(fd_frame_code(frame)->co_name);
+                         ? fd_class_name(Py_TYPE(object))
+                         : PyUnicode_AsUTF8(fd_frame_code(frame)->co_name);
     snprintf(pipeline->name, sizeof pipeline->name, "%s",
              name != NULL ? name : "");
     Py_XDECREF(object);
@@ -87,10 +87,10 @@ read_pipeline(fd_engine_pipeline *pipeline, const fd_job_site *site,
     const fd_source *sources = site->sources;
     take(&pipeline->micro_batches,
          fd_source_number(&sources[FD_FIELD_MICRO_BATCH], frame));
-    take(&pipeline->globals, fd_source_number(&sources[FD_FIELD_STAGE],
-                                              frame));
-    take(&pipeline->processes, fd_source_number(&sources[FD_FIELD_CHUNK],
-                                                frame));
+    take(&pipeline->globals,
+         fd_source_number(&sources[FD_FIELD_STAGE], frame));
+    take(&pipeline->processes,
+         fd_source_number(&sources[FD_FIELD_CHUNK], frame));
     if (pipeline->processes < 0) {
         pipeline->processes = pipeline->globals;
     }
@@ -113,13 +113,13 @@ ask(fd_thread *thread, const fd_job_site *site, const fd_frame *frame)
     bool method = strchr(site->rule->qualified, '.') != NULL;
     PyObject *owner = fd_source_object(
         method ? &self : &site->sources[FD_FIELD_OWNER], frame);
-    PyObject *argument = Py_BuildValue(
-        "(sO)", fd_job_engine_name(site->rule->engine),
-        owner != NULL ? owner : Py_None);
+    PyObject *argument =
+        Py_BuildValue("(sO)", fd_job_engine_name(site->rule->engine),
+                      owner != NULL ? owner : Py_None);
     PyObject *answer = argument == NULL
-                           ? NULL
-                           : fd_session_call(session, thread,
-                                             pipeline->on_pipeline, argument);
+                         ? NULL
+                         : fd_session_call(session, thread,
+                                           pipeline->on_pipeline, argument);
     long long place;
     long long processes;
     long long globals;
@@ -146,8 +146,8 @@ begin_iteration(fd_thread *thread, const fd_job_site *site,
     }
     pipeline->iterations++;
     pipeline->engine = site->rule->engine;
-    pipeline->eval = fd_source_holds(&site->sources[FD_FIELD_EVAL], frame,
-                                     false);
+    pipeline->eval =
+        fd_source_holds(&site->sources[FD_FIELD_EVAL], frame, false);
     pipeline->failed = false;
     pipeline->unplanned = false;
     pipeline->executed.count = 0;
@@ -177,8 +177,7 @@ place_of(const fd_engine_pipeline *pipeline)
     }
     for (uint32_t i = 0; i < pipeline->executed.count; i++) {
         int16_t stage = pipeline->executed.list[i].stage;
-        if (stage >= 0
-            && (uint32_t)stage < fd_plan_globals(&pipeline->plan)) {
+        if (stage >= 0 && (uint32_t)stage < fd_plan_globals(&pipeline->plan)) {
             return fd_plan_holder(&pipeline->plan, (uint32_t)stage);
         }
     }
@@ -190,12 +189,12 @@ static void
 compare(fd_engine_pipeline *pipeline)
 {
     char text[FD_PIPELINE_TEXT - 32];
-    bool inference = pipeline->plan.schedule == FD_SCHEDULE_DEEPSPEED_INFERENCE;
+    bool inference =
+        pipeline->plan.schedule == FD_SCHEDULE_DEEPSPEED_INFERENCE;
     int64_t place = pipeline->planned && !pipeline->failed
-                            && !pipeline->unplanned
-                            && pipeline->eval == inference
-                        ? place_of(pipeline)
-                        : -1;
+                         && !pipeline->unplanned && pipeline->eval == inference
+                      ? place_of(pipeline)
+                      : -1;
     if (place < 0 || place >= pipeline->plan.stages
         || fd_executed_compare(pipeline->executed.list,
                                pipeline->executed.count, &pipeline->plan,
@@ -314,10 +313,10 @@ called(fd_thread *thread, const fd_job_site *site, fd_frame *frame,
         break;
     case FD_ROLE_PREPARE:
         fd_pipeline_read(site, frame, &job);
-        call->transfer
-            = (fd_transfer){.kind = fd_job_kind_named(site->rule->kinds),
-                            .micro_batch = job.micro_batch,
-                            .stage = job.stage};
+        call->transfer =
+            (fd_transfer){.kind = fd_job_kind_named(site->rule->kinds),
+                          .micro_batch = job.micro_batch,
+                          .stage = job.stage};
         break;
     case FD_ROLE_POST:
         fd_pipeline_post(thread, call);
@@ -325,7 +324,8 @@ called(fd_thread *thread, const fd_job_site *site, fd_frame *frame,
     case FD_ROLE_WAIT:
         fd_pipeline_wait(thread, site, frame, call);
         break;
-    case FD_ROLE_MOVE: break;
+    case FD_ROLE_MOVE:
+        break;
     }
 }
 
@@ -347,7 +347,8 @@ fd_pipeline_called(fd_thread *thread, fd_job_site *site, fd_frame *frame,
         return;
     }
     fd_guard guard = fd_guard_enter(thread);
-    fd_job_site *held = fd_job_site_hold(site); /* `called` may run Python code */
+    fd_job_site *held =
+        fd_job_site_hold(site); /* `called` may run Python code */
     bool more = true;
     for (; site != NULL && more; site = site->next) {
         if (fd_source_holds(&site->sources[FD_FIELD_WHEN], frame, true)) {
@@ -385,11 +386,11 @@ fd_pipeline_returned(fd_thread *thread, fd_pipeline_call *call,
 }
 
 void
-fd_pipeline_entered(fd_thread *thread, fd_job_site *site,
-                    fd_frame *frame)
+fd_pipeline_entered(fd_thread *thread, fd_job_site *site, fd_frame *frame)
 {
     fd_engine_pipeline *pipeline = thread->session->pipeline;
-    if (pipeline == NULL || fd_vector_reserve(&pipeline->entered, 1) != FD_OK) {
+    if (pipeline == NULL
+        || fd_vector_reserve(&pipeline->entered, 1) != FD_OK) {
         return;
     }
     fd_entered_call entered = {.frame = frame};

@@ -12,9 +12,9 @@
 #ifndef FD_ENGINE_PIPELINE_H
 #define FD_ENGINE_PIPELINE_H
 
-#include "pipeline/plan_comparison.h"
 #include "capture/engines/job_rules.h"
 #include "capture/thread.h"
+#include "pipeline/plan_comparison.h"
 #include "recording/recording_format.h"
 
 enum { FD_PIPELINE_TEXT = 200, FD_CALL_JOBS = 16 };
@@ -46,7 +46,7 @@ typedef struct fd_open_job {
 typedef struct fd_pipeline_summary {
     fd_job_engine engine;
     bool trained;
-    bool planned;         /* compared with the plan of `schedule` */
+    bool planned; /* compared with the plan of `schedule` */
     fd_schedule schedule;
     int64_t globals;
     int64_t processes;
@@ -76,20 +76,20 @@ typedef struct fd_engine_pipeline {
     uint32_t iterations;  /* begun */
     uint32_t nesting;     /* open ones: 0 or 1, and more inside */
     bool eval;
-    bool asked;           /* on_pipeline has been called */
-    bool failed;          /* out of memory: nothing is compared */
-    bool unplanned;       /* nor when the engine has an order of its own */
-    bool changed;         /* there are facts that were not told yet */
-    int64_t globals;      /* stages, chunks counted; -1: not known, as below */
+    bool asked;      /* on_pipeline has been called */
+    bool failed;     /* out of memory: nothing is compared */
+    bool unplanned;  /* nor when the engine has an order of its own */
+    bool changed;    /* there are facts that were not told yet */
+    int64_t globals; /* stages, chunks counted; -1: not known, as below */
     int64_t processes;
-    int64_t place;        /* of this process */
+    int64_t place; /* of this process */
     int64_t micro_batches;
-    char name[FD_PIPELINE_TEXT]; /* of the engine's schedule class */
+    char name[FD_PIPELINE_TEXT];       /* of the engine's schedule class */
     char difference[FD_PIPELINE_TEXT]; /* the first; "" */
     uint64_t step; /* counted in, where there is no iteration */
     fd_plan plan;
-    bool planned; /* the plan is that of the iteration */
-    fd_plan_request request; /* that the plan was made for */
+    bool planned;                   /* the plan is that of the iteration */
+    fd_plan_request request;        /* that the plan was made for */
     uint32_t cursors[FD_JOB_KINDS]; /* places in the plan's jobs */
     FD_VECTOR(fd_counted) counts;
     FD_VECTOR(fd_transfer) prepared;
@@ -98,7 +98,7 @@ typedef struct fd_engine_pipeline {
     FD_VECTOR(fd_entered_call) entered;
     FD_VECTOR(fd_executed) executed; /* in this iteration */
     FD_VECTOR(fd_job *) records;     /* parallel; NULL: found no room */
-    fd_map matched; /* number of a rule plus 1 -> 1 */
+    fd_map matched;                  /* number of a rule plus 1 -> 1 */
     PyObject *on_pipeline; /* owned: on_pipeline(engine, owner) -> (stage,
                               processes, stages) or None, called in the first
                               iteration; NULL */
@@ -106,8 +106,8 @@ typedef struct fd_engine_pipeline {
 
 /* A call whose code has rules has been entered: `frame` is its, and its entry
  * the topmost. */
-void fd_pipeline_called(fd_thread *thread, fd_job_site *site,
-                        fd_frame *frame, fd_pipeline_call *call);
+void fd_pipeline_called(fd_thread *thread, fd_job_site *site, fd_frame *frame,
+                        fd_pipeline_call *call);
 
 /* It answered `result`, or raised with NULL, and its entry is still there. */
 void fd_pipeline_returned(fd_thread *thread, fd_pipeline_call *call,

@@ -16,65 +16,69 @@
 
 /* An instruction of DeepSpeed's. Of the micro-batch it is not told: the k-th of
  * a kind is of micro-batch k. */
-#define INSTRUCTION(name, kind)                                               \
-    {                                                                         \
-        DEEPSPEED, "PipelineEngine._exec_" name, kind,                        \
-            .engine = FD_ENGINE_DEEPSPEED, .micro_batch = "count",            \
-            .stage = "attr:stage_id", .buffer = "arg:buffer_id"               \
+#define INSTRUCTION(name, kind)                                    \
+    {                                                              \
+        DEEPSPEED, "PipelineEngine._exec_" name, kind,             \
+            .engine = FD_ENGINE_DEEPSPEED, .micro_batch = "count", \
+            .stage = "attr:stage_id", .buffer = "arg:buffer_id"    \
     }
 
 /* The end of a DeepSpeed batch: of no micro-batch. */
-#define AT_THE_END(name, kind)                                                \
-    {                                                                         \
-        DEEPSPEED, "PipelineEngine._exec_" name, kind,                        \
-            .engine = FD_ENGINE_DEEPSPEED, .stage = "attr:stage_id"           \
+#define AT_THE_END(name, kind)                                      \
+    {                                                               \
+        DEEPSPEED, "PipelineEngine._exec_" name, kind,              \
+            .engine = FD_ENGINE_DEEPSPEED, .stage = "attr:stage_id" \
     }
 
 #define OF_STAGE(name, kind, ...)                                             \
     {                                                                         \
         STAGE, "_PipelineStageBase." name, kind, .engine = FD_ENGINE_TORCH,   \
-            .stage = "attr:stage_index", __VA_ARGS__                          \
+                                                 .stage = "attr:stage_index", \
+                                                 __VA_ARGS__                  \
     }
 
-#define BATCH_OF(class_name, stages, processes)                               \
-    {                                                                         \
-        SCHEDULES, class_name ".step", "ITER", FD_ROLE_ITERATION,             \
-            FD_ENGINE_TORCH, .micro_batch = "attr:_n_microbatches",           \
-            .stage = stages, .chunk = processes, .plan = "arg:self",          \
-            .eval = "!attr:_has_backward"                                     \
+#define BATCH_OF(class_name, stages, processes)                     \
+    {                                                               \
+        SCHEDULES, class_name ".step", "ITER", FD_ROLE_ITERATION,   \
+            FD_ENGINE_TORCH, .micro_batch = "attr:_n_microbatches", \
+                             .stage = stages, .chunk = processes,   \
+                             .plan = "arg:self",                    \
+                             .eval = "!attr:_has_backward"          \
     }
 
-#define P2P_METHOD(name, kind, condition)                                     \
-    {                                                                         \
-        P2P, "P2PCommunicator." name, kind, .engine = FD_ENGINE_MEGATRON,     \
-            .micro_batch = "count", .when = condition                         \
+#define P2P_METHOD(name, kind, condition)                                 \
+    {                                                                     \
+        P2P, "P2PCommunicator." name, kind, .engine = FD_ENGINE_MEGATRON, \
+                                            .micro_batch = "count",       \
+                                            .when = condition             \
     }
 
 /* One of several that a call may make at once. */
-#define MAYBE(name, kind, condition)                                          \
-    {                                                                         \
-        P2P, "P2PCommunicator." name, kind, .engine = FD_ENGINE_MEGATRON,     \
-            .micro_batch = "count", .when = condition, .also = true           \
+#define MAYBE(name, kind, condition)                                        \
+    {                                                                       \
+        P2P, "P2PCommunicator." name, kind, .engine = FD_ENGINE_MEGATRON,   \
+                                            .micro_batch = "count",         \
+                                            .when = condition, .also = true \
     }
 
 /* What the functions below those of P2PCommunicator send and receive. */
-#define MOVES(name, kind, tensor)                                             \
-    {                                                                         \
-        P2P, name, kind, FD_ROLE_MOVE, FD_ENGINE_MEGATRON,                    \
-            .bytes = "arg:" tensor, .also = true                              \
+#define MOVES(name, kind, tensor)                          \
+    {                                                      \
+        P2P, name, kind, FD_ROLE_MOVE, FD_ENGINE_MEGATRON, \
+            .bytes = "arg:" tensor, .also = true           \
     }
 
-#define REDUCES(name, tensors)                                                \
-    {                                                                         \
-        COLLECTIVES, name, "RT+RD", FD_ROLE_MOVE, FD_ENGINE_TORCH,            \
-            .bytes = "arg:" tensors                                           \
+#define REDUCES(name, tensors)                                     \
+    {                                                              \
+        COLLECTIVES, name, "RT+RD", FD_ROLE_MOVE, FD_ENGINE_TORCH, \
+            .bytes = "arg:" tensors                                \
     }
 
-#define BATCH(name)                                                           \
-    {                                                                         \
-        MEGATRON, name, "ITER", FD_ROLE_ITERATION, FD_ENGINE_MEGATRON,        \
-            .micro_batch = "arg:num_microbatches",                            \
-            .eval = "arg:forward_only", .owner = "arg:model"                  \
+#define BATCH(name)                                                    \
+    {                                                                  \
+        MEGATRON, name, "ITER", FD_ROLE_ITERATION, FD_ENGINE_MEGATRON, \
+            .micro_batch = "arg:num_microbatches",                     \
+            .eval = "arg:forward_only", .owner = "arg:model"           \
     }
 
 static const fd_job_rule built_in[] = {
@@ -203,9 +207,9 @@ matches(const fd_job_rule *rule, const char *file, const char *qualified)
     size_t size = strlen(file);
     size_t suffix = strlen(rule->suffix);
     return strcmp(qualified, rule->qualified) == 0 && suffix <= size
-           && strcmp(file + size - suffix, rule->suffix) == 0
-           && (suffix == size || file[size - suffix - 1] == '/'
-               || rule->suffix[0] == '/');
+        && strcmp(file + size - suffix, rule->suffix) == 0
+        && (suffix == size || file[size - suffix - 1] == '/'
+            || rule->suffix[0] == '/');
 }
 
 static fd_job_site *
@@ -315,10 +319,10 @@ check(const fd_job_rule *rule, fd_error *error)
 static fd_job_rule *
 copy_of(const fd_job_rule *rule)
 {
-    const char *const texts[]
-        = {rule->suffix, rule->qualified, rule->kinds,  rule->micro_batch,
-           rule->stage,  rule->chunk,     rule->peer,   rule->buffer,
-           rule->bytes,  rule->when,      rule->plan,   rule->eval};
+    const char *const texts[] = {
+        rule->suffix, rule->qualified, rule->kinds, rule->micro_batch,
+        rule->stage,  rule->chunk,     rule->peer,  rule->buffer,
+        rule->bytes,  rule->when,      rule->plan,  rule->eval};
     enum { TEXTS = sizeof texts / sizeof *texts };
     size_t bytes = sizeof(fd_job_rule);
     for (int i = 0; i < TEXTS; i++) {
@@ -329,10 +333,10 @@ copy_of(const fd_job_rule *rule)
         return NULL;
     }
     *made = *rule;
-    const char **const places[TEXTS]
-        = {&made->suffix, &made->qualified, &made->kinds, &made->micro_batch,
-           &made->stage,  &made->chunk,     &made->peer,  &made->buffer,
-           &made->bytes,  &made->when,      &made->plan,  &made->eval};
+    const char **const places[TEXTS] = {
+        &made->suffix, &made->qualified, &made->kinds, &made->micro_batch,
+        &made->stage,  &made->chunk,     &made->peer,  &made->buffer,
+        &made->bytes,  &made->when,      &made->plan,  &made->eval};
     char *at = (char *)(made + 1);
     for (int i = 0; i < TEXTS; i++) {
         if (texts[i] != NULL) {
@@ -353,8 +357,7 @@ fd_job_rules_add(const fd_job_rule *rule, fd_error *error)
         return status;
     }
     fd_job_rule *made = copy_of(rule);
-    if (made == NULL
-        || fd_vector_push(&fd_process.job_rules, made) != FD_OK) {
+    if (made == NULL || fd_vector_push(&fd_process.job_rules, made) != FD_OK) {
         fd_free(made);
         return fd_fail(error, FD_ENOMEM, "out of memory");
     }

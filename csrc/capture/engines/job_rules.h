@@ -45,7 +45,7 @@ typedef struct fd_job_rule {
     const char *kinds;     /* "F"; "SA+RG": two at once */
     fd_job_role role;
     fd_job_engine engine;
-    uint32_t flags; /* FD_JOB_* */
+    uint32_t flags;          /* FD_JOB_* */
     const char *micro_batch; /* sources, NULL: none */
     const char *stage;
     const char *chunk;
@@ -57,8 +57,8 @@ typedef struct fd_job_rule {
                          own name where there is none */
     const char *eval; /* the batch is evaluated where this holds */
     const char *owner; /* who is asked about the engine; NULL: `self` */
-    bool also; /* rules behind it may count as well */
-    bool unplanned; /* with it the engine leaves the order of its plan */
+    bool also;         /* rules behind it may count as well */
+    bool unplanned;    /* with it the engine leaves the order of its plan */
 } fd_job_rule;
 
 enum {

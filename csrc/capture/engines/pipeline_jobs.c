@@ -1,9 +1,9 @@
 #include "capture/engines/pipeline_jobs.h"
 
-#include "capture/operators/node_calls.h"
-#include "capture/session.h"
 #include "capture/operands/tensors.h"
+#include "capture/operators/node_calls.h"
 #include "capture/python_texts.h"
+#include "capture/session.h"
 #include "recording/job_table.h"
 
 #include <stdio.h>
@@ -75,9 +75,8 @@ static void
 count(fd_engine_pipeline *pipeline, uint32_t node, fd_found_job *job)
 {
     bool chunks = pipeline->globals > pipeline->processes;
-    const fd_plan_job *planned = chunks && job->stage < 0
-                                     ? next_planned(pipeline, job->planned)
-                                     : NULL;
+    const fd_plan_job *planned =
+        chunks && job->stage < 0 ? next_planned(pipeline, job->planned) : NULL;
     if (planned != NULL) {
         job->micro_batch = planned->micro_batch;
         job->stage = planned->stage;
@@ -93,7 +92,7 @@ settle_stage(const fd_engine_pipeline *pipeline, fd_found_job *job)
     if (job->stage < 0 && pipeline->place >= 0
         && (job->chunk >= 0 || !chunks)) {
         job->stage = pipeline->place
-                     + (job->chunk > 0 ? job->chunk * pipeline->processes : 0);
+                   + (job->chunk > 0 ? job->chunk * pipeline->processes : 0);
     }
     if (job->chunk < 0 && job->stage >= 0 && chunks
         && pipeline->processes > 0) {
@@ -122,8 +121,8 @@ remember(fd_engine_pipeline *pipeline, const fd_found_job *job, fd_job *record)
                        .micro_batch = (int32_t)job->micro_batch,
                        .buffer = (int32_t)job->buffer};
     bool room = pipeline->executed.count < MOST_EXECUTED
-                && fd_vector_reserve(&pipeline->executed, 1) == FD_OK
-                && fd_vector_reserve(&pipeline->records, 1) == FD_OK;
+             && fd_vector_reserve(&pipeline->executed, 1) == FD_OK
+             && fd_vector_reserve(&pipeline->records, 1) == FD_OK;
     if (!room) {
         pipeline->failed = true;
         return;
@@ -156,14 +155,14 @@ fd_pipeline_open(fd_thread *thread, fd_found_job *job, bool count_it,
         .peer = plus_one(job->peer),
         .buffer = plus_one(job->buffer),
         .bytes = job->bytes,
-        .flags = job->flags | FD_JOB_ATTACHED
-                 | (pipeline->eval ? FD_JOB_EVAL : 0),
+        .flags =
+            job->flags | FD_JOB_ATTACHED | (pipeline->eval ? FD_JOB_EVAL : 0),
     };
     fd_tree *tree = thread->tree;
     fd_job *record = node != 0 && call->count < FD_CALL_JOBS
-                             && fd_vector_reserve(&pipeline->open, 1) == FD_OK
-                         ? fd_jobs_begin(tree, &made)
-                         : NULL;
+                          && fd_vector_reserve(&pipeline->open, 1) == FD_OK
+                       ? fd_jobs_begin(tree, &made)
+                       : NULL;
     remember(pipeline, job, record);
     if (record != NULL) {
         call->jobs[call->count++] = record;
@@ -229,7 +228,7 @@ static bool
 computes_nothing(const fd_engine_pipeline *pipeline, const fd_found_job *job)
 {
     return pipeline->eval && fd_job_is_compute(job->planned)
-           && job->planned != FD_JOB_F;
+        && job->planned != FD_JOB_F;
 }
 
 void

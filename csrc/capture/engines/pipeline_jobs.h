@@ -46,8 +46,8 @@ void fd_pipeline_close(fd_thread *thread, const fd_pipeline_call *call,
 /* PREPARE has answered `result`: a list, empty where there is nothing to
  * transfer. POST begins what was prepared, and has answered `work`. WAIT waits
  * for it. */
-void fd_pipeline_prepared(fd_engine_pipeline *pipeline, const fd_transfer *transfer,
-                          PyObject *result);
+void fd_pipeline_prepared(fd_engine_pipeline *pipeline,
+                          const fd_transfer *transfer, PyObject *result);
 void fd_pipeline_post(fd_thread *thread, fd_pipeline_call *call);
 void fd_pipeline_posted(fd_engine_pipeline *pipeline, const void *work);
 void fd_pipeline_wait(fd_thread *thread, const fd_job_site *site,
@@ -55,7 +55,7 @@ void fd_pipeline_wait(fd_thread *thread, const fd_job_site *site,
 
 /* What MOVE moves is of a job that is open. False: there is none of its kinds,
  * the function was called for something else. */
-bool fd_pipeline_move(const fd_engine_pipeline *pipeline, const fd_job_site *site,
-                      const fd_frame *frame);
+bool fd_pipeline_move(const fd_engine_pipeline *pipeline,
+                      const fd_job_site *site, const fd_frame *frame);
 
 #endif

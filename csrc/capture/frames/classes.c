@@ -34,8 +34,8 @@ is_torch_module(const PyTypeObject *type)
     }
     PyObject *home = PyDict_GetItemString(type->tp_dict, "__module__");
     return home != NULL && PyUnicode_Check(home)
-           && PyUnicode_CompareWithASCIIString(home, "torch.nn.modules.module")
-                  == 0;
+        && PyUnicode_CompareWithASCIIString(home, "torch.nn.modules.module")
+               == 0;
 }
 
 static bool
@@ -54,8 +54,8 @@ inherits_module(const PyTypeObject *type)
 static bool
 is_gone(const fd_class *known)
 {
-    const PyWeakReference *reference
-        = (const PyWeakReference *)known->reference;
+    const PyWeakReference *reference =
+        (const PyWeakReference *)known->reference;
     return reference->wr_object == Py_None;
 }
 
@@ -93,9 +93,9 @@ place_of(fd_classes *classes, uint32_t *id)
     }
     *id = classes->known.count;
     return *id < FD_CLASS_SLOTS
-                   && fd_vector_reserve(&classes->known, 1) == FD_OK
-               ? *id
-               : 0;
+                && fd_vector_reserve(&classes->known, 1) == FD_OK
+             ? *id
+             : 0;
 }
 
 static uint32_t

@@ -17,15 +17,12 @@
 #include "base/map.h"
 #include "base/vector.h"
 
-enum {
-    FD_CLASS_SLOT_BITS = 20,
-    FD_CLASS_SLOTS = 1 << FD_CLASS_SLOT_BITS
-};
+enum { FD_CLASS_SLOT_BITS = 20, FD_CLASS_SLOTS = 1 << FD_CLASS_SLOT_BITS };
 
 typedef struct fd_class {
     PyObject *reference; /* owned weak reference */
     uint32_t id;
-    bool is_module;      /* a subclass of torch.nn.Module */
+    bool is_module; /* a subclass of torch.nn.Module */
 } fd_class;
 
 typedef struct fd_classes {

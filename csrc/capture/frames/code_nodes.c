@@ -1,8 +1,8 @@
 #include "capture/frames/code_nodes.h"
 
 #include "base/alloc.h"
-#include "capture/frames/constructors.h"
 #include "capture/engines/job_rules.h"
+#include "capture/frames/constructors.h"
 #include "capture/name_rules.h"
 
 #include <string.h>
@@ -33,9 +33,9 @@ extras_agree(PyCodeObject *code, Py_ssize_t index)
     fd_code known = {.link = NULL};
     void *found = NULL;
     bool agree = fd_frame_code_extra(code, index) == NULL
-                 && fd_frame_set_code_extra(code, index, &known) == 0
-                 && fd_code_get_extra((PyObject *)code, index, &found) == 0
-                 && found == &known && fd_frame_code_extra(code, index) == found;
+              && fd_frame_set_code_extra(code, index, &known) == 0
+              && fd_code_get_extra((PyObject *)code, index, &found) == 0
+              && found == &known && fd_frame_code_extra(code, index) == found;
     fd_frame_set_code_extra(code, index, NULL);
     return agree;
 }
@@ -70,8 +70,8 @@ static int
 parameters(const PyCodeObject *code)
 {
     return code->co_argcount + code->co_kwonlyargcount
-           + ((code->co_flags & CO_VARARGS) != 0)
-           + ((code->co_flags & CO_VARKEYWORDS) != 0);
+         + ((code->co_flags & CO_VARARGS) != 0)
+         + ((code->co_flags & CO_VARKEYWORDS) != 0);
 }
 
 /* Index of `name` among the local slots [from, to), -1 when it is absent. */
@@ -126,8 +126,8 @@ find_receiver(const PyCodeObject *code, fd_code *known)
     int first_free = count - code->co_nfreevars;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         int slot = places[i].free
-                       ? find_slot(code, places[i].name, first_free, count)
-                       : find_slot(code, places[i].name, 0, parameters(code));
+                     ? find_slot(code, places[i].name, first_free, count)
+                     : find_slot(code, places[i].name, 0, parameters(code));
         if (slot >= 0) {
             known->receiver = places[i].receiver;
             known->slot = (int16_t)(places[i].free ? slot - first_free : slot);
@@ -231,8 +231,8 @@ fd_receiver_value(const fd_code *known, const fd_frame *frame)
     case FD_RECEIVER_FREE_CLASS: {
         PyObject *closure = fd_frame_function(frame)->func_closure;
         return closure == NULL
-                   ? NULL
-                   : fd_unboxed(PyTuple_GET_ITEM(closure, known->slot));
+                 ? NULL
+                 : fd_unboxed(PyTuple_GET_ITEM(closure, known->slot));
     }
     default:
         return NULL;

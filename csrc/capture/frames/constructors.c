@@ -1,8 +1,8 @@
 #include "capture/frames/constructors.h"
 
 #include "base/vector.h"
-#include "capture/frames/python_calls.h"
 #include "capture/frames/monitoring.h"
+#include "capture/frames/python_calls.h"
 #include "recording/open_entries.h"
 
 #if PY_VERSION_HEX >= 0x030D0000
@@ -25,9 +25,8 @@ is_constructor(const PyCodeObject *code)
 {
     enum { KINDS = CO_VARARGS | CO_VARKEYWORDS | CO_OPTIMIZED };
     return (code->co_flags & KINDS) == CO_OPTIMIZED
-           && code->co_kwonlyargcount == 0
-           && PyUnicode_CompareWithASCIIString(code->co_name, "__init__")
-                  == 0;
+        && code->co_kwonlyargcount == 0
+        && PyUnicode_CompareWithASCIIString(code->co_name, "__init__") == 0;
 }
 
 /* The hook opened this frame a moment ago. An unhooked entry may be left from
@@ -42,7 +41,7 @@ has_entry(const fd_thread *thread, const fd_frame *frame)
     uint32_t depth = fd_tree_depth(thread->tree);
     const fd_entry *top = depth > 0 ? &thread->tree->stack[depth - 1] : NULL;
     return top == NULL || top->owner != (uintptr_t)frame
-           || (top->flags & FD_ENTRY_UNHOOKED) == 0;
+        || (top->flags & FD_ENTRY_UNHOOKED) == 0;
 }
 
 static PyObject *
@@ -56,8 +55,8 @@ on_start(PyObject *module, PyObject *const *args, Py_ssize_t count)
         Py_RETURN_NONE;
     }
     PyCodeObject *code = (PyCodeObject *)args[0];
-    fd_thread *thread = fd_calls_monitored(
-        state, fd_frame_python(frame->previous), frame);
+    fd_thread *thread =
+        fd_calls_monitored(state, fd_frame_python(frame->previous), frame);
     const fd_code *known = thread != NULL ? fd_code_of(thread, code) : NULL;
     if (known != NULL
         && (known->special & (FD_CODE_PLUMBING | FD_CODE_MUTED)) == 0) {
@@ -82,11 +81,10 @@ on_end(PyObject *module, PyObject *const *args, Py_ssize_t count)
     PyThreadState *state = PyThreadState_Get();
     fd_frame *frame = fd_frame_current(state);
     fd_thread *thread = fd_calls_monitored(state, frame, NULL);
-    int64_t at = thread == NULL ? -1
-                                : fd_stack_find(thread->tree, frame,
-                                                FD_ENTRY_FRAME);
-    if (at >= 0
-        && (thread->tree->stack[at].flags & FD_ENTRY_UNHOOKED) != 0) {
+    int64_t at = thread == NULL
+                   ? -1
+                   : fd_stack_find(thread->tree, frame, FD_ENTRY_FRAME);
+    if (at >= 0 && (thread->tree->stack[at].flags & FD_ENTRY_UNHOOKED) != 0) {
         fd_calls_leave(thread, (uint32_t)at, frame,
                        fd_frame_python(frame->previous));
     }

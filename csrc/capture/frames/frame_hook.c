@@ -1,10 +1,10 @@
 #include "capture/frames/frame_hook.h"
 
 #include "capture/frames/python_calls.h"
-#include "capture/operators/timeline_calls.h"
 #include "capture/guard.h"
 #include "capture/operators/layer_operands.h"
 #include "capture/operators/nvtx.h"
+#include "capture/operators/timeline_calls.h"
 #include "capture/records.h"
 
 #define FD_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
@@ -94,8 +94,8 @@ evaluate_recorded(PyThreadState *state, fd_frame *frame, int throwing,
 {
     uint32_t generation = thread->synced;
     const fd_frame *caller = thread->frame;
-    uint32_t depth = fd_calls_enter(thread, fd_frame_code(frame), known,
-                                    frame);
+    uint32_t depth =
+        fd_calls_enter(thread, fd_frame_code(frame), known, frame);
     if (fd_process_generation() != generation) {
         return evaluate(state, frame, throwing); /* a filter ended it all */
     }
@@ -108,9 +108,8 @@ evaluate_recorded(PyThreadState *state, fd_frame *frame, int throwing,
         fd_records_makes_node(thread);
     }
     PyObject *result = (known->special & FD_CODE_JOB) == 0
-                           ? evaluate(state, frame, throwing)
-                           : evaluate_job(state, frame, throwing, thread,
-                                          known);
+                         ? evaluate(state, frame, throwing)
+                         : evaluate_job(state, frame, throwing, thread, known);
     if (fd_process_generation() == generation) {
         fd_calls_leave(thread, depth, frame, caller);
         if (fd_marks_frames(&thread->session->marks)) {
@@ -127,8 +126,8 @@ evaluate_nvtx(PyThreadState *state, fd_frame *frame, int throwing,
 {
     uint32_t generation = thread->synced;
     fd_nvtx_call call = fd_nvtx_called(frame);
-    PyObject *result = evaluate_recorded(state, frame, throwing, thread,
-                                         known);
+    PyObject *result =
+        evaluate_recorded(state, frame, throwing, thread, known);
     if (result != NULL && fd_process_generation() == generation) {
         fd_nvtx_returned(thread, &call, result);
     }
@@ -143,8 +142,8 @@ evaluate_layer(PyThreadState *state, fd_frame *frame, int throwing,
 {
     uint32_t generation = thread->synced;
     bool open = fd_layer_call_start(thread, known, frame);
-    PyObject *result = evaluate_recorded(state, frame, throwing, thread,
-                                         known);
+    PyObject *result =
+        evaluate_recorded(state, frame, throwing, thread, known);
     if (open && fd_process_generation() == generation) {
         fd_layer_call_end(thread, frame, result);
     }
@@ -177,8 +176,8 @@ evaluate_other(PyThreadState *state, fd_frame *frame, int throwing)
         return evaluate_recorded(state, frame, throwing, thread, known);
     }
     fd_events_called(thread, special);
-    PyObject *result = evaluate_recorded(state, frame, throwing, thread,
-                                         known);
+    PyObject *result =
+        evaluate_recorded(state, frame, throwing, thread, known);
     fd_events_returned(thread, special);
     return result;
 }
@@ -222,21 +221,20 @@ record(PyThreadState *state, fd_frame *frame, int throwing,
     uint32_t generation = fd_process_generation();
     if (FD_UNLIKELY(thread->generation != generation
                     || thread->frame != fd_frame_current(state))) {
-        if (!fd_calls_prepare(
-                state, fd_frame_python(fd_frame_current(state)), frame)) {
+        if (!fd_calls_prepare(state, fd_frame_python(fd_frame_current(state)),
+                              frame)) {
             return evaluate(state, frame, throwing);
         }
         generation = thread->synced;
     }
     const fd_code *known = fd_code_known(fd_frame_code(frame));
-    if (clock == MARKED
-        || FD_UNLIKELY(known == NULL || known->special != 0)) {
+    if (clock == MARKED || FD_UNLIKELY(known == NULL || known->special != 0)) {
         return evaluate_other(state, frame, throwing);
     }
     fd_tree *tree = thread->tree;
     uint32_t depth = fd_tree_depth(tree);
-    const PyTypeObject *type
-        = known->slot < 0 ? NULL : Py_TYPE(frame->localsplus[known->slot]);
+    const PyTypeObject *type =
+        known->slot < 0 ? NULL : Py_TYPE(frame->localsplus[known->slot]);
     fd_context *context = known_context(tree, known, type);
     if (FD_UNLIKELY(context == NULL || depth == tree->record->capacity)) {
         return evaluate_other(state, frame, throwing);
@@ -363,8 +361,8 @@ static PyObject *
 evaluate_unseen(PyThreadState *state, fd_frame *frame, int throwing)
 {
     PyInterpreterState *interpreter = state->interp;
-    _PyFrameEvalFunction top
-        = _PyInterpreterState_GetEvalFrameFunc(interpreter);
+    _PyFrameEvalFunction top =
+        _PyInterpreterState_GetEvalFrameFunc(interpreter);
     fd_session *session = fd_process_active();
     if (session != NULL) {
         fd_file_count(&session->recording->file, FD_COUNT_DEEP_STACK);
@@ -430,9 +428,12 @@ evaluator_of(fd_hook hook)
         return fd_clock_is_tsc ? timed_evaluator : slow_clock_evaluator;
     case FD_HOOK_TIMELINE:
         return fd_clock_is_tsc ? timeline_evaluator : slow_clock_evaluator;
-    case FD_HOOK_MARKED: return marked_evaluator;
-    case FD_HOOK_COUNTED: return counting_evaluator;
-    case FD_HOOK_WATCHING: return watching_evaluator;
+    case FD_HOOK_MARKED:
+        return marked_evaluator;
+    case FD_HOOK_COUNTED:
+        return counting_evaluator;
+    case FD_HOOK_WATCHING:
+        return watching_evaluator;
     }
     return counting_evaluator;
 }
@@ -444,8 +445,8 @@ leave_chain(PyInterpreterState *interpreter)
         return;
     }
     _PyInterpreterState_SetEvalFrameFunc(
-        interpreter, next_evaluator != NULL ? next_evaluator
-                                            : _PyEval_EvalFrameDefault);
+        interpreter,
+        next_evaluator != NULL ? next_evaluator : _PyEval_EvalFrameDefault);
     next_evaluator = NULL;
     installed = false;
 }
@@ -454,11 +455,10 @@ void
 fd_frame_hook_install(fd_hook hook)
 {
     PyInterpreterState *interpreter = PyInterpreterState_Get();
-    _PyFrameEvalFunction top
-        = _PyInterpreterState_GetEvalFrameFunc(interpreter);
+    _PyFrameEvalFunction top =
+        _PyInterpreterState_GetEvalFrameFunc(interpreter);
     work = evaluator_of(hook);
-    if (top == evaluator
-        || (installed && top != _PyEval_EvalFrameDefault)) {
+    if (top == evaluator || (installed && top != _PyEval_EvalFrameDefault)) {
         return;
     }
     next_evaluator = top != _PyEval_EvalFrameDefault ? top : NULL;
@@ -477,6 +477,6 @@ bool
 fd_frame_hook_is_lost(void)
 {
     return installed
-           && _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get())
-                  == _PyEval_EvalFrameDefault;
+        && _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get())
+               == _PyEval_EvalFrameDefault;
 }

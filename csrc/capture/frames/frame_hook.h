@@ -5,11 +5,11 @@
 #include "capture/frames/pyframe.h"
 
 typedef enum fd_hook {
-    FD_HOOK_TIMED,   /* record calls and times */
+    FD_HOOK_TIMED,    /* record calls and times */
     FD_HOOK_TIMELINE, /* the same, and when each call was */
-    FD_HOOK_MARKED,  /* the same, and on the GPU: see marks.h */
-    FD_HOOK_COUNTED, /* record calls */
-    FD_HOOK_WATCHING /* record nothing, see where steps end */
+    FD_HOOK_MARKED,   /* the same, and on the GPU: see marks.h */
+    FD_HOOK_COUNTED,  /* record calls */
+    FD_HOOK_WATCHING  /* record nothing, see where steps end */
 } fd_hook;
 
 /* Say what is to be done with frames. The first time this puts the evaluator in

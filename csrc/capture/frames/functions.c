@@ -29,12 +29,12 @@ asked_to_keep(fd_thread *thread, uint32_t node)
     fd_buffer text = {.bytes = NULL};
     fd_guard guard = fd_guard_enter_open(thread);
     fd_node_key(file, fd_file_record(file, node), &text);
-    PyObject *key = PyUnicode_DecodeUTF8(text.bytes, (Py_ssize_t)text.size,
-                                         "replace");
+    PyObject *key =
+        PyUnicode_DecodeUTF8(text.bytes, (Py_ssize_t)text.size, "replace");
     fd_buffer_clear(&text);
-    PyObject *answer = key == NULL ? NULL
-                                   : fd_session_call(session, thread,
-                                                     session->keep, key);
+    PyObject *answer =
+        key == NULL ? NULL
+                    : fd_session_call(session, thread, session->keep, key);
     Py_XDECREF(key);
     int kept = answer != NULL ? PyObject_IsTrue(answer) : 1;
     Py_XDECREF(answer);
@@ -44,8 +44,8 @@ asked_to_keep(fd_thread *thread, uint32_t node)
 }
 
 static uint32_t
-add_node(fd_thread *thread, const PyCodeObject *code,
-         const PyTypeObject *type, bool *added)
+add_node(fd_thread *thread, const PyCodeObject *code, const PyTypeObject *type,
+         bool *added)
 {
     fd_session *session = thread->session;
     const char *file = text_of(code->co_filename);
@@ -173,18 +173,18 @@ fd_function_of(fd_thread *thread, PyCodeObject *code, const fd_code *known,
     bool added = false;
     fd_guard guard = fd_guard_enter(thread);
     function.receiver = class_of(thread, known, frame, &type);
-    uint32_t node = node_of(thread, code, known, function.receiver, type,
-                            &added);
-    function.callee.module = module_of(thread, known, frame,
-                                       function.receiver);
+    uint32_t node =
+        node_of(thread, code, known, function.receiver, type, &added);
+    function.callee.module =
+        module_of(thread, known, frame, function.receiver);
     fd_guard_leave(&guard);
     function.callee.node = node;
     if (added && node != 0) {
         filter(thread, node);
     }
     if (node != 0) {
-        const fd_node *record = fd_file_record(&session->recording->file,
-                                               node);
+        const fd_node *record =
+            fd_file_record(&session->recording->file, node);
         function.dropped = (record->flags & FD_NODE_DROPPED) != 0;
     }
     return function;

@@ -24,8 +24,8 @@ fd_instances_clear(fd_instances *instances)
 static PyObject *
 object_of(const fd_instance *instance)
 {
-    const PyWeakReference *reference
-        = (const PyWeakReference *)instance->reference;
+    const PyWeakReference *reference =
+        (const PyWeakReference *)instance->reference;
     return reference != NULL ? reference->wr_object : Py_None;
 }
 
@@ -44,11 +44,10 @@ enclosing(const fd_instances *instances, const fd_tree *tree,
     for (const fd_context *at = *from; at != tree->root;
          at = fd_tree_context(tree, at->parent)) {
         uint32_t entry = at->module == 0
-                             ? 0
-                             : fd_map_get(&instances->by_module, at->module);
+                           ? 0
+                           : fd_map_get(&instances->by_module, at->module);
         const fd_instance *known = &instances->known.list[entry];
-        if (entry != 0 && known->module == at->module
-            && is_alive(known)) {
+        if (entry != 0 && known->module == at->module && is_alive(known)) {
             *module = at->module;
             *from = fd_tree_context(tree, at->parent);
             return object_of(known);
@@ -72,8 +71,8 @@ name(fd_instances *instances, fd_tree *tree, PyObject *self)
             break;
         }
         Py_INCREF(holder);
-        fd_finding finding = fd_finder_path(&instances->finder, holder, self,
-                                            path);
+        fd_finding finding =
+            fd_finder_path(&instances->finder, holder, self, path);
         Py_DECREF(holder);
         if (finding == FD_FOUND) {
             return fd_recording_module(tree->recording, parent, path,
@@ -98,8 +97,8 @@ abandoned(fd_instances *instances, const PyObject *self)
         return at;
     }
     for (int i = 0; i < LOOKS && count > 1; i++) {
-        instances->hand = instances->hand + 1 < count ? instances->hand + 1
-                                                      : 1;
+        instances->hand =
+            instances->hand + 1 < count ? instances->hand + 1 : 1;
         if (!is_alive(&instances->known.list[instances->hand])) {
             return instances->hand;
         }

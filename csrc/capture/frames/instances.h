@@ -17,9 +17,9 @@ typedef struct fd_instance {
 
 typedef struct fd_instances {
     FD_VECTOR(fd_instance) known; /* entry 0 unused */
-    fd_map by_address; /* object address -> latest entry for it */
-    fd_map by_module;  /* module id -> latest entry for it */
-    uint32_t hand;     /* last entry that was examined for reuse */
+    fd_map by_address;            /* object address -> latest entry for it */
+    fd_map by_module;             /* module id -> latest entry for it */
+    uint32_t hand;                /* last entry that was examined for reuse */
     fd_finder finder;
 } fd_instances;
 
@@ -35,12 +35,12 @@ static inline uint32_t
 fd_instances_known(const fd_instances *instances, const PyObject *self)
 {
     uint32_t at = fd_map_get(&instances->by_address, (uintptr_t)self);
-    const PyWeakReference *reference
-        = at == 0 ? NULL
-                  : (const PyWeakReference *)instances->known.list[at].reference;
+    const PyWeakReference *reference =
+        at == 0 ? NULL
+                : (const PyWeakReference *)instances->known.list[at].reference;
     return reference != NULL && reference->wr_object == self
-               ? instances->known.list[at].module
-               : 0;
+             ? instances->known.list[at].module
+             : 0;
 }
 
 #endif

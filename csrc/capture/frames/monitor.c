@@ -1,9 +1,9 @@
 #include "capture/frames/monitor.h"
 
-#include "capture/frames/python_calls.h"
-#include "capture/operators/timeline_calls.h"
 #include "capture/frames/monitoring.h"
+#include "capture/frames/python_calls.h"
 #include "capture/operators/nvtx.h"
+#include "capture/operators/timeline_calls.h"
 #include "capture/records.h"
 
 #if PY_VERSION_HEX >= 0x030C0000 /* sys.monitoring */
@@ -29,8 +29,8 @@ repeat(fd_thread *thread, const fd_code *known, fd_frame *frame)
         || fd_marks_frames(&thread->session->marks)) {
         return false;
     }
-    fd_context *context = fd_calls_repeated(tree, known,
-                                            fd_receiver_type(known, frame));
+    fd_context *context =
+        fd_calls_repeated(tree, known, fd_receiver_type(known, frame));
     if (context == NULL) {
         return false;
     }
@@ -56,14 +56,12 @@ enter(fd_thread *thread, PyCodeObject *code, fd_frame *frame)
         thread->generation = 0;
         return;
     }
-    if ((special & FD_CODE_PLUMBING) == 0
-        && !repeat(thread, known, frame)) {
+    if ((special & FD_CODE_PLUMBING) == 0 && !repeat(thread, known, frame)) {
         if ((special & FD_CODE_EVENTS) != 0) {
             fd_events_called(thread, special);
         }
         uint32_t depth = fd_calls_enter(thread, code, known, frame);
-        if (depth != FD_NO_ENTRY
-            && fd_marks_frames(&thread->session->marks)) {
+        if (depth != FD_NO_ENTRY && fd_marks_frames(&thread->session->marks)) {
             fd_marks_look(thread);
             fd_marks_begin(thread, 0);
         }

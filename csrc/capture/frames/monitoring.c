@@ -33,11 +33,11 @@ name_owners(PyObject *module, char *text, size_t room)
     for (int i = 0; i < IDS && used < room; i++) {
         PyObject *owner = PyObject_CallMethod(module, "get_tool", "i", ids[i]);
         const char *name = owner != NULL && PyUnicode_Check(owner)
-                               ? PyUnicode_AsUTF8(owner)
-                               : NULL;
-        int size = snprintf(text + used, room - used, "%s%d: %.40s",
-                            i > 0 ? ", " : "", ids[i],
-                            name != NULL ? name : "?");
+                             ? PyUnicode_AsUTF8(owner)
+                             : NULL;
+        int size =
+            snprintf(text + used, room - used, "%s%d: %.40s",
+                     i > 0 ? ", " : "", ids[i], name != NULL ? name : "?");
         used += size > 0 ? (size_t)size : room;
         PyErr_Clear();
         Py_XDECREF(owner);
@@ -50,7 +50,8 @@ claim_tool(PyObject *module, fd_error *error)
     char owners[256] = "";
     for (int i = 0; i < IDS; i++) {
         if (done(PyObject_CallMethod(module, "use_tool_id", "is", ids[i],
-                                     "fastdispatch")) == 0) {
+                                     "fastdispatch"))
+            == 0) {
             return ids[i];
         }
         PyErr_Clear();
@@ -161,10 +162,9 @@ fd_monitoring_switch(int tool, const fd_monitored *events, size_t count,
 {
     PyObject *pending = fd_take_exception();
     PyObject *module = monitoring();
-    bool switched = module != NULL
-                    && set_events(module, tool,
-                                  on ? bits_of(events, count) : 0)
-                           == 0;
+    bool switched =
+        module != NULL
+        && set_events(module, tool, on ? bits_of(events, count) : 0) == 0;
     fd_put_exception(pending);
     return switched;
 }
@@ -185,7 +185,7 @@ fd_monitoring_set_local(int tool, PyCodeObject *code, long events)
 {
     PyObject *module = monitoring();
     return module == NULL
-               ? -1
-               : done(PyObject_CallMethod(module, "set_local_events", "iOl",
-                                          tool, code, events));
+             ? -1
+             : done(PyObject_CallMethod(module, "set_local_events", "iOl",
+                                        tool, code, events));
 }

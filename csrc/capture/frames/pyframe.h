@@ -63,8 +63,8 @@ fd_frame_is_python(const fd_frame *frame)
 #if PY_VERSION_HEX >= 0x030C0000
     const PyCodeObject *code = fd_frame_code(frame);
     return frame->owner != FRAME_OWNED_BY_CSTACK
-           && PyCode_Check((const PyObject *)code)
-           && code->co_filename != code->co_name;
+        && PyCode_Check((const PyObject *)code)
+        && code->co_filename != code->co_name;
 #else
     (void)frame;
     return true;
@@ -126,8 +126,7 @@ fd_collector_hold(void)
 #if PY_VERSION_HEX >= 0x030C0000
     return 0;
 #else
-    struct _gc_runtime_state *collector
-        = &PyThreadState_Get()->interp->gc;
+    struct _gc_runtime_state *collector = &PyThreadState_Get()->interp->gc;
     int before = collector->collecting;
     collector->collecting = 1;
     return before;

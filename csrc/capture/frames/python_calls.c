@@ -25,8 +25,8 @@ tick(const fd_thread *thread)
 static fd_context *
 context_of(fd_tree *tree, const fd_function *function, const fd_code *known)
 {
-    fd_context *context = fd_tree_unfolded(tree, tree->current,
-                                           &function->callee);
+    fd_context *context =
+        fd_tree_unfolded(tree, tree->current, &function->callee);
     context->callee = known->id;
     context->receiver = function->receiver;
     fd_tree_note(tree, fd_tree_id(tree, context));
@@ -37,8 +37,8 @@ context_of(fd_tree *tree, const fd_function *function, const fd_code *known)
 static uint32_t *
 recent_slot(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
 {
-    uint64_t place = (uint64_t)fd_tree_id(tree, tree->current) << 32
-                     | known->id;
+    uint64_t place =
+        (uint64_t)fd_tree_id(tree, tree->current) << 32 | known->id;
     uint64_t hash = fd_hash_next(fd_hash_word(place), (uintptr_t)type);
     return &tree->recent[hash % FD_TREE_RECENT];
 }
@@ -115,8 +115,8 @@ fd_calls_enter(fd_thread *thread, PyCodeObject *code, const fd_code *known,
 {
     uint16_t special = known->special;
     tick(thread);
-    fd_context *context = repeated(thread->tree, known,
-                                   fd_receiver_type(known, frame));
+    fd_context *context =
+        repeated(thread->tree, known, fd_receiver_type(known, frame));
     if (context == NULL) {
         uint32_t generation = thread->synced;
         context = looked_up(thread, code, known, frame);
@@ -253,8 +253,8 @@ count_unknown(const fd_tree *tree, fd_frame *current, int64_t *at)
             map = entries_by_frame(tree);
         }
         *at = count < SHORT_WALK
-                  ? fd_stack_find(tree, frame, FD_ENTRY_FRAME)
-                  : (int64_t)fd_map_get(&map, (uintptr_t)frame) - 1;
+                ? fd_stack_find(tree, frame, FD_ENTRY_FRAME)
+                : (int64_t)fd_map_get(&map, (uintptr_t)frame) - 1;
         if (*at >= 0) {
             break;
         }
@@ -271,9 +271,8 @@ fd_calls_match(fd_thread *thread, fd_frame *current)
     fd_frame *few[SHORT_WALK];
     fd_frame *frame = fd_frame_python(current);
     uint32_t count = count_unknown(thread->tree, frame, &at);
-    fd_frame **frames = count <= SHORT_WALK
-                            ? few
-                            : fd_malloc(count * sizeof(fd_frame *));
+    fd_frame **frames =
+        count <= SHORT_WALK ? few : fd_malloc(count * sizeof(fd_frame *));
     bool synced = thread->synced == fd_process_generation();
     tick(thread);
     fd_stack_close(thread->tree, (uint32_t)(at + 1));
@@ -305,8 +304,8 @@ python_name(fd_thread *thread, fd_frame *caller, fd_frame *frame)
          at = fd_frame_python(at->previous)) {
         outermost = at;
     }
-    const PyCodeObject *code = outermost != NULL ? fd_frame_code(outermost)
-                                                 : NULL;
+    const PyCodeObject *code =
+        outermost != NULL ? fd_frame_code(outermost) : NULL;
     if (code == NULL
         || PyUnicode_CompareWithASCIIString(code->co_name, "_bootstrap") != 0
         || outermost->localsplus[0] == NULL) {
@@ -314,14 +313,13 @@ python_name(fd_thread *thread, fd_frame *caller, fd_frame *frame)
     }
     fd_guard guard = fd_guard_enter(thread);
     PyObject *self = fd_unboxed(outermost->localsplus[0]);
-    PyObject *attributes = self != NULL ? PyObject_GenericGetDict(self, NULL)
-                                        : NULL;
+    PyObject *attributes =
+        self != NULL ? PyObject_GenericGetDict(self, NULL) : NULL;
     PyObject *name = attributes != NULL && PyDict_Check(attributes)
-                         ? PyDict_GetItemString(attributes, "_name")
-                         : NULL;
-    const char *text = name != NULL && PyUnicode_Check(name)
-                           ? PyUnicode_AsUTF8(name)
-                           : NULL;
+                       ? PyDict_GetItemString(attributes, "_name")
+                       : NULL;
+    const char *text =
+        name != NULL && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
     PyErr_Clear();
     Py_XDECREF(attributes); /* the thread object holds it, and the name */
     fd_guard_leave(&guard);

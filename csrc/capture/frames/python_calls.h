@@ -9,8 +9,7 @@
  * the first time, a new generation, frames that no hook saw, open ranges.
  * `caller` is the innermost Python frame that runs, `frame` the one about to
  * (NULL: none, an operator or a range). False: do not record the event. */
-bool fd_calls_prepare(PyThreadState *state, fd_frame *caller,
-                      fd_frame *frame);
+bool fd_calls_prepare(PyThreadState *state, fd_frame *caller, fd_frame *frame);
 
 /* The calling thread, ready for an event that is no Python call; NULL: leave
  * the event out. */
@@ -37,7 +36,7 @@ fd_calls_is(const fd_context *context, const fd_code *known,
             const PyTypeObject *type)
 {
     return context->callee == known->id
-           && fd_classes_is(&fd_process.classes, context->receiver, type);
+        && fd_classes_is(&fd_process.classes, context->receiver, type);
 }
 
 /* The context of a call that repeats the one before it, or the one that

@@ -11,9 +11,9 @@ put_integer(fd_op_log *log, PyObject *value)
 {
     int overflow;
     long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
-    return overflow != 0 ? fd_operands_number(log, FD_OPERAND_OTHER, 0, 0)
-                         : fd_operands_number(log, FD_OPERAND_INT, 0,
-                                              (uint64_t)number);
+    return overflow != 0
+             ? fd_operands_number(log, FD_OPERAND_OTHER, 0, 0)
+             : fd_operands_number(log, FD_OPERAND_INT, 0, (uint64_t)number);
 }
 
 static bool
@@ -43,14 +43,15 @@ put_row(fd_thread *thread, PyObject *row, Py_ssize_t first, int depth)
     Py_ssize_t count = PySequence_Fast_GET_SIZE(row);
     bool whole = count - first <= MOST_ITEMS;
     count = whole ? count : first + MOST_ITEMS;
-    uint32_t flags = (whole ? 0 : IS_CUT) | (PyTuple_Check(row) ? IS_TUPLE : 0);
+    uint32_t flags =
+        (whole ? 0 : IS_CUT) | (PyTuple_Check(row) ? IS_TUPLE : 0);
     if (!fd_operands_head(&thread->tree->ops, FD_OPERAND_LIST | flags,
                           (uint64_t)(count - first))) {
         return false;
     }
     for (Py_ssize_t i = first; i < count; i++) {
-        whole = put(thread, PySequence_Fast_GET_ITEM(row, i), depth + 1)
-                && whole;
+        whole =
+            put(thread, PySequence_Fast_GET_ITEM(row, i), depth + 1) && whole;
     }
     return whole;
 }
@@ -64,7 +65,7 @@ put_items(fd_thread *thread, PyObject *dict, int depth)
     bool whole = true;
     while (PyDict_Next(dict, &at, &key, &value)) {
         whole = put(thread, key, DEEPEST) && put(thread, value, depth + 1)
-                && whole;
+             && whole;
     }
     return whole;
 }
@@ -98,7 +99,7 @@ put(fd_thread *thread, PyObject *value, int depth)
         && PyDict_GET_SIZE(value) <= MOST_ITEMS / 2) {
         return fd_operands_head(log, FD_OPERAND_DICT,
                                 2 * (uint64_t)PyDict_GET_SIZE(value))
-               && put_items(thread, value, depth);
+            && put_items(thread, value, depth);
     }
     return fd_operands_number(log, FD_OPERAND_OTHER, 0, 0);
 }
@@ -117,8 +118,8 @@ typedef struct parameters {
     PyObject *const *values; /* borrowed; places of names in the code */
     PyObject *defaults; /* borrowed tuple of the last by position, or NULL */
     PyObject *named_defaults; /* borrowed dict, or NULL */
-    PyObject *rest;  /* borrowed tuple: *args; NULL */
-    PyObject *named; /* borrowed dict: **kwargs; NULL */
+    PyObject *rest;           /* borrowed tuple: *args; NULL */
+    PyObject *named;          /* borrowed dict: **kwargs; NULL */
 } parameters;
 
 static parameters
@@ -126,8 +127,12 @@ parameters_of(const fd_frame *frame)
 {
     const PyFunctionObject *function = fd_frame_function(frame);
     const PyCodeObject *code = fd_frame_code(frame);
-    parameters p = {code, frame->localsplus, function->func_defaults,
-                    function->func_kwdefaults, NULL, NULL};
+    parameters p = {code,
+                    frame->localsplus,
+                    function->func_defaults,
+                    function->func_kwdefaults,
+                    NULL,
+                    NULL};
     int at = code->co_argcount + code->co_kwonlyargcount;
     if ((code->co_flags & CO_VARARGS) != 0) {
         p.rest = fd_unboxed(p.values[at++]);
@@ -145,7 +150,7 @@ is_default(const parameters *p, int at)
     Py_ssize_t count = p->defaults != NULL ? PyTuple_GET_SIZE(p->defaults) : 0;
     Py_ssize_t place = at - (p->code->co_argcount - count);
     return place >= 0 && place < count
-           && PyTuple_GET_ITEM(p->defaults, place) == fd_unboxed(p->values[at]);
+        && PyTuple_GET_ITEM(p->defaults, place) == fd_unboxed(p->values[at]);
 }
 
 static bool
@@ -161,18 +166,20 @@ put_by_position(fd_thread *thread, const parameters *p)
     int count = p->code->co_argcount;
     /* Of `def forward(*args)` the first is the receiver. */
     Py_ssize_t skipped = count == 0;
-    Py_ssize_t rest = p->rest != NULL ? PyTuple_GET_SIZE(p->rest) - skipped : 0;
+    Py_ssize_t rest =
+        p->rest != NULL ? PyTuple_GET_SIZE(p->rest) - skipped : 0;
     while (rest <= 0 && count > 1 && is_default(p, count - 1)) {
         count--;
     }
     uint64_t given = (uint64_t)(count > 1 ? count - 1 : 0)
-                     + (uint64_t)(rest > 0 ? rest : 0);
+                   + (uint64_t)(rest > 0 ? rest : 0);
     bool whole = fd_operands_head(&thread->tree->ops, FD_OPERAND_LIST, given);
     for (int i = 1; i < count; i++) {
         whole = put_unboxed(thread, p->values[i]) && whole;
     }
     for (Py_ssize_t i = 0; i < rest; i++) {
-        whole = put(thread, PyTuple_GET_ITEM(p->rest, i + skipped), 1) && whole;
+        whole =
+            put(thread, PyTuple_GET_ITEM(p->rest, i + skipped), 1) && whole;
     }
     return whole;
 }
@@ -183,8 +190,8 @@ is_named_default(const parameters *p, int at, PyObject **name)
 {
     *name = PyTuple_GET_ITEM(p->code->co_localsplusnames, at);
     PyObject *value = p->named_defaults != NULL
-                          ? PyDict_GetItemWithError(p->named_defaults, *name)
-                          : NULL;
+                        ? PyDict_GetItemWithError(p->named_defaults, *name)
+                        : NULL;
     PyErr_Clear();
     return value != NULL && value == fd_unboxed(p->values[at]);
 }
@@ -194,17 +201,18 @@ put_by_name(fd_thread *thread, const parameters *p)
 {
     int first = p->code->co_argcount;
     int end = first + p->code->co_kwonlyargcount;
-    uint64_t count = p->named != NULL ? (uint64_t)PyDict_GET_SIZE(p->named) : 0;
+    uint64_t count =
+        p->named != NULL ? (uint64_t)PyDict_GET_SIZE(p->named) : 0;
     PyObject *name;
     for (int i = first; i < end; i++) {
         count += !is_named_default(p, i, &name);
     }
-    bool whole = fd_operands_head(&thread->tree->ops, FD_OPERAND_DICT,
-                                  2 * count);
+    bool whole =
+        fd_operands_head(&thread->tree->ops, FD_OPERAND_DICT, 2 * count);
     for (int i = first; i < end; i++) {
         if (!is_named_default(p, i, &name)) {
             whole = put(thread, name, DEEPEST)
-                    && put_unboxed(thread, p->values[i]) && whole;
+                 && put_unboxed(thread, p->values[i]) && whole;
         }
     }
     return p->named != NULL ? put_items(thread, p->named, 0) && whole : whole;

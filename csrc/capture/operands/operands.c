@@ -20,10 +20,10 @@ enum {
     STORAGE = 16, /* in a TensorImpl: behind its vtable and counts */
     CONTENT = 16, /* the same in the box of a list or text */
     INLINE_DIMENSIONS = 5,
-    FIRST_SHAPE = 40, /* where the shape of a TensorImpl may begin ... */
-    LAST_SHAPE = 80,  /* ... in all versions */
-    LAST_BOX = 40,    /* where an object of Python's has its TensorImpl */
-    LAST_DATA = 64,   /* where a StorageImpl has its data */
+    FIRST_SHAPE = 40,     /* where the shape of a TensorImpl may begin ... */
+    LAST_SHAPE = 80,      /* ... in all versions */
+    LAST_BOX = 40,        /* where an object of Python's has its TensorImpl */
+    LAST_DATA = 64,       /* where a StorageImpl has its data */
     MOST_ELEMENTS = 4096, /* of a list, as PyTorch's observer has it */
     MOST_BYTES = 8192,    /* of a text, the same */
     MOST_DIMENSIONS = 64,
@@ -124,7 +124,7 @@ static bool
 put(fd_op_log *log, uint64_t word)
 {
     return log->words.count < MOST_WORDS
-           && fd_vector_push(&log->words, word) == FD_OK;
+        && fd_vector_push(&log->words, word) == FD_OK;
 }
 
 static uint64_t
@@ -179,8 +179,7 @@ value_of(const shape *s, uint64_t storage, uint64_t *number)
     bool wide = s->dtype == INTEGER || s->dtype == REAL;
     const char *data;
     if (s->dimensions != 0 || s->elements != 1 || s->device != 0
-        || s->offset < 0 || storage == 0
-        || (!wide && s->dtype != BOOLEAN)) {
+        || s->offset < 0 || storage == 0 || (!wide && s->dtype != BOOLEAN)) {
         return false;
     }
     memcpy(&data, (const char *)(uintptr_t)storage + known.data, sizeof data);
@@ -206,20 +205,18 @@ put_tensor(fd_op_log *log, uint64_t address)
         return fd_operands_number(log, FD_OPERAND_UNDEFINED, 0, address);
     }
     uint32_t size = (uint32_t)found.dimensions;
-    const int64_t *sizes = size > INLINE_DIMENSIONS ? found.elsewhere
-                                                    : found.here;
-    const int64_t *strides = sizes + (size > INLINE_DIMENSIONS
-                                          ? size
-                                          : INLINE_DIMENSIONS);
+    const int64_t *sizes =
+        size > INLINE_DIMENSIONS ? found.elsewhere : found.here;
+    const int64_t *strides =
+        sizes + (size > INLINE_DIMENSIONS ? size : INLINE_DIMENSIONS);
     uint32_t need = 5 + 2 * size;
     if (log->words.count + need >= MOST_WORDS
         || fd_vector_reserve(&log->words, need + 1) != FD_OK) {
         return false;
     }
     uint64_t *to = log->words.list + log->words.count;
-    to[0] = head(FD_OPERAND_TENSOR, size)
-            | (uint64_t)(found.dtype & 0xff) << 8
-            | device_bits(found.device, found.device_index);
+    to[0] = head(FD_OPERAND_TENSOR, size) | (uint64_t)(found.dtype & 0xff) << 8
+          | device_bits(found.device, found.device_index);
     to[1] = address;
     memcpy(&to[2], tensor + STORAGE, sizeof to[2]);
     to[3] = (uint64_t)found.offset;
@@ -251,10 +248,10 @@ put_list(fd_op_log *log, value_list list, int depth)
     if (count_of(list) > MOST_ELEMENTS) {
         list.end = list.begin + MOST_ELEMENTS;
         return put(log, head(FD_OPERAND_LIST, MOST_ELEMENTS) | 1U << 8)
-               && put_values(log, list, depth) && false;
+            && put_values(log, list, depth) && false;
     }
     return put(log, head(FD_OPERAND_LIST, count_of(list)))
-           && put_values(log, list, depth);
+        && put_values(log, list, depth);
 }
 
 static bool
@@ -341,7 +338,7 @@ learn_strided(value_list in)
     bool good = storage == probe.sample.storage && count_of(list) == 3;
     for (int i = 0; good && i < 3; i++) {
         good = list.begin[i].payload == sizes[i]
-               && list.begin[i].tag == probe.tags.integer;
+            && list.begin[i].tag == probe.tags.integer;
     }
     return good;
 }
@@ -429,9 +426,9 @@ is_shape(const void *tensor, int at)
     shape s;
     memcpy(&s, (const char *)tensor + at, sizeof s);
     return s.dimensions == 3 && memcmp(s.here, wanted + 1, 24) == 0
-           && memcmp(s.here + INLINE_DIMENSIONS, strides, 24) == 0
-           && s.offset == 7 && s.elements == 6 && s.dtype == 7 && s.device == 0
-           && s.has_device == 1;
+        && memcmp(s.here + INLINE_DIMENSIONS, strides, 24) == 0
+        && s.offset == 7 && s.elements == 6 && s.dtype == 7 && s.device == 0
+        && s.has_device == 1;
 }
 
 static void
@@ -472,8 +469,8 @@ offset_of(const void *object, uint64_t wanted, int first, int last)
 static bool
 learn_places(const fd_operands_sample *sample)
 {
-    known.box = offset_of(sample->object, sample->tensor, sizeof(PyObject),
-                          LAST_BOX);
+    known.box =
+        offset_of(sample->object, sample->tensor, sizeof(PyObject), LAST_BOX);
     known.data = offset_of((const void *)(uintptr_t)sample->storage,
                            sample->data, STORAGE, LAST_DATA);
     return known.box != 0 && known.data != 0;

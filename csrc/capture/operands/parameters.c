@@ -12,7 +12,7 @@ typedef struct accessors {
     PyObject *parameter; /* types */
     PyObject *tensor;
     PyObject *distributed; /* DTensor; NULL where nothing is distributed */
-    PyObject *elements; /* methods of every tensor */
+    PyObject *elements;    /* methods of every tensor */
     PyObject *element_bytes;
 } accessors;
 
@@ -32,8 +32,8 @@ fd_module_dict(PyObject *module, const char *name)
         return NULL;
     }
     PyObject *dict = PyDict_CheckExact(attributes)
-                         ? PyDict_GetItemString(attributes, name)
-                         : NULL;
+                       ? PyDict_GetItemString(attributes, name)
+                       : NULL;
     Py_DECREF(attributes); /* the instance holds it */
     return dict != NULL && PyDict_Check(dict) ? dict : NULL;
 }
@@ -44,8 +44,8 @@ imported(const char *module, const char *name)
 {
     PyObject *key = PyUnicode_FromString(module);
     PyObject *found = key == NULL ? NULL : PyImport_GetModule(key);
-    PyObject *value = found == NULL ? NULL
-                                    : PyObject_GetAttrString(found, name);
+    PyObject *value =
+        found == NULL ? NULL : PyObject_GetAttrString(found, name);
     Py_XDECREF(key);
     Py_XDECREF(found);
     PyErr_Clear();
@@ -80,7 +80,7 @@ learn(accessors *torch)
     Py_XDECREF(base);
     PyErr_Clear();
     return torch->elements != NULL && torch->element_bytes != NULL
-           && torch->parameter != NULL && torch->tensor != NULL;
+        && torch->parameter != NULL && torch->tensor != NULL;
 }
 
 static void
@@ -98,8 +98,8 @@ number_of(PyObject *method, PyObject *tensor)
 {
     PyObject *answer = PyObject_CallOneArg(method, tensor);
     unsigned long long number = answer != NULL && PyLong_CheckExact(answer)
-                                    ? PyLong_AsUnsignedLongLong(answer)
-                                    : 0;
+                                  ? PyLong_AsUnsignedLongLong(answer)
+                                  : 0;
     bool failed = PyErr_Occurred() != NULL;
     Py_XDECREF(answer);
     PyErr_Clear();

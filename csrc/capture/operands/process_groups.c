@@ -21,8 +21,8 @@ peek(uint64_t from, void *to, size_t size)
     int before = errno;
     struct iovec here = {to, size};
     struct iovec there = {(void *)(uintptr_t)from, size};
-    bool good = process_vm_readv(getpid(), &here, 1, &there, 1, 0)
-                == (ssize_t)size;
+    bool good =
+        process_vm_readv(getpid(), &here, 1, &there, 1, 0) == (ssize_t)size;
     errno = before;
     return good;
 }
@@ -32,7 +32,7 @@ is_group(uint64_t address)
 {
     uint64_t table;
     return address != 0 && peek(address, &table, sizeof table)
-           && table == fd_torch.process_group_table;
+        && table == fd_torch.process_group_table;
 }
 
 static uint64_t
@@ -59,9 +59,8 @@ fd_process_groups_tell(fd_op_log *log)
     fd_operand operand;
     while (fd_torch.process_group_table != 0
            && fd_words_next(&words, &operand)) {
-        uint64_t group = operand.kind == FD_OPERAND_OTHER
-                             ? group_in(operand.more[0])
-                             : 0;
+        uint64_t group =
+            operand.kind == FD_OPERAND_OTHER ? group_in(operand.more[0]) : 0;
         if (group != 0) {
             log->words.list[operand.more - log->words.list] = group;
         }

@@ -5,7 +5,7 @@
 enum { DEEPEST = 3 }; /* lists in lists */
 
 typedef struct counting {
-    PyObject *type; /* torch.Tensor */
+    PyObject *type;  /* torch.Tensor */
     PyObject *bytes; /* "nbytes" */
     PyObject *held;  /* "tensor" */
 } counting;
@@ -14,10 +14,9 @@ static uint64_t
 of_tensor(const counting *c, PyObject *tensor)
 {
     PyObject *value = PyObject_GetAttr(tensor, c->bytes);
-    unsigned long long bytes
-        = value != NULL && PyLong_CheckExact(value)
-              ? PyLong_AsUnsignedLongLong(value)
-              : 0;
+    unsigned long long bytes = value != NULL && PyLong_CheckExact(value)
+                                 ? PyLong_AsUnsignedLongLong(value)
+                                 : 0;
     Py_XDECREF(value);
     if (PyErr_Occurred()) { /* a sparse one, an older PyTorch */
         PyErr_Clear();
@@ -54,8 +53,8 @@ imported(const char *module, const char *name)
 {
     PyObject *text = PyUnicode_FromString(module);
     PyObject *found = text != NULL ? PyImport_GetModule(text) : NULL;
-    PyObject *value = found != NULL ? PyObject_GetAttrString(found, name)
-                                    : NULL;
+    PyObject *value =
+        found != NULL ? PyObject_GetAttrString(found, name) : NULL;
     Py_XDECREF(found);
     Py_XDECREF(text);
     PyErr_Clear();
@@ -67,9 +66,9 @@ call(PyObject *object, const char *method)
 {
     PyObject *none = Py_None;
     bool leaves = strcmp(method, "__exit__") == 0;
-    PyObject *answer
-        = leaves ? PyObject_CallMethod(object, method, "OOO", none, none, none)
-                 : PyObject_CallMethod(object, method, NULL);
+    PyObject *answer =
+        leaves ? PyObject_CallMethod(object, method, "OOO", none, none, none)
+               : PyObject_CallMethod(object, method, NULL);
     Py_XDECREF(answer);
     PyErr_Clear();
 }
@@ -78,9 +77,8 @@ uint64_t
 fd_tensors_bytes(PyObject *object)
 {
     PyObject *type = imported("torch", "Tensor");
-    PyObject *modes = type != NULL
-                          ? imported("torch._C", "DisableTorchFunction")
-                          : NULL;
+    PyObject *modes =
+        type != NULL ? imported("torch._C", "DisableTorchFunction") : NULL;
     PyObject *off = modes != NULL ? PyObject_CallNoArgs(modes) : NULL;
     uint64_t bytes = 0;
     PyErr_Clear();

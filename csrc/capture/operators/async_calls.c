@@ -41,8 +41,7 @@ fd_asyncs_note(fd_asyncs *asyncs, const void *record, fd_op_call *call)
 }
 
 bool
-fd_asyncs_end(fd_asyncs *asyncs, fd_tree *tree, const void *record,
-              bool timed)
+fd_asyncs_end(fd_asyncs *asyncs, fd_tree *tree, const void *record, bool timed)
 {
     fd_async ended = {.record = NULL};
     uint64_t ticks = 0;

@@ -1,7 +1,7 @@
 #include "capture/operators/backward.h"
 
-#include "capture/operators/tensor_layout.h"
 #include "capture/operators/node_calls.h"
+#include "capture/operators/tensor_layout.h"
 #include "capture/python_texts.h"
 
 static const char ANNOUNCEMENT[] = "autograd::engine::evaluate_function: ";
@@ -10,16 +10,16 @@ bool
 fd_backward_is_announcement(const void *record)
 {
     return fd_record_byte(record, FD_RECORD_SCOPE) == FD_SCOPE_FUNCTION
-           && strncmp(fd_record_text(record), ANNOUNCEMENT,
-                      sizeof ANNOUNCEMENT - 1) == 0;
+        && strncmp(fd_record_text(record), ANNOUNCEMENT,
+                   sizeof ANNOUNCEMENT - 1)
+               == 0;
 }
 
 void
 fd_backward_announce(fd_thread *thread, const void *record, bool timed)
 {
     fd_thread_tick(thread, timed);
-    fd_node_push(thread->tree, thread->tree->current, record,
-                 FD_ENTRY_ENGINE);
+    fd_node_push(thread->tree, thread->tree->current, record, FD_ENTRY_ENGINE);
 }
 
 static fd_origin
@@ -28,14 +28,16 @@ origin_of(const fd_thread *thread, const void *record, const char *name)
     static const char accumulate[] = "AccumulateGrad";
     const fd_session *session = thread->session;
     const fd_file *file = &session->recording->file;
-    int64_t number = (int64_t)fd_record_word(record, fd_record_layout->sequence);
+    int64_t number =
+        (int64_t)fd_record_word(record, fd_record_layout->sequence);
     if (number < 0 || strstr(name, accumulate) != NULL) {
         fd_file_count(file, FD_COUNT_ACCUMULATE);
         return (fd_origin){0, 0};
     }
-    return fd_origins_find(&session->origins, file,
-                           fd_record_word(record, fd_record_layout->forward_thread),
-                           (uint64_t)number, name);
+    return fd_origins_find(
+        &session->origins, file,
+        fd_record_word(record, fd_record_layout->forward_thread),
+        (uint64_t)number, name);
 }
 
 /* Once per context: an origin found by its number alone may be wrong where
@@ -56,9 +58,9 @@ add_flow(fd_tree *tree, const fd_context *context, const fd_origin *origin)
     if (tree->events.chunk != NULL && origin->start != 0
         && context->origin == origin->context
         && tree->events.shortest[FD_TIMELINE_OPS] != UINT64_MAX) {
-        fd_tree_event(tree, (fd_event){tree->record->last, origin->start,
-                                       fd_tree_id(tree, context),
-                                       FD_EVENT_FLOW, 0});
+        fd_tree_event(tree,
+                      (fd_event){tree->record->last, origin->start,
+                                 fd_tree_id(tree, context), FD_EVENT_FLOW, 0});
     }
 }
 

@@ -31,12 +31,11 @@ fd_current_stream_find(fd_current_stream *stream)
         return true;
     }
     PyObject *modules = PyImport_GetModuleDict();
-    PyObject *torch = modules == NULL
-                          ? NULL
-                          : PyDict_GetItemString(modules, "torch._C");
+    PyObject *torch =
+        modules == NULL ? NULL : PyDict_GetItemString(modules, "torch._C");
     if (torch != NULL) {
-        stream->function
-            = PyObject_GetAttrString(torch, "_cuda_getCurrentRawStream");
+        stream->function =
+            PyObject_GetAttrString(torch, "_cuda_getCurrentRawStream");
     }
     PyErr_Clear();
     return stream->function != NULL;
@@ -54,11 +53,11 @@ ask_python(PyObject *function, int device, void **handle)
     fd_guard guard = fd_guard_enter(fd_thread_self);
     PyObject *argument = PyLong_FromLong(device);
     PyObject *arguments[] = {NULL, argument};
-    PyObject *answer = argument == NULL
-                           ? NULL
-                           : PyObject_Vectorcall(
-                                 function, &arguments[1],
-                                 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    PyObject *answer =
+        argument == NULL
+            ? NULL
+            : PyObject_Vectorcall(function, &arguments[1],
+                                  1 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
     *handle = answer == NULL ? NULL : PyLong_AsVoidPtr(answer);
     bool known = answer != NULL && PyErr_Occurred() == NULL;
     PyErr_Clear();

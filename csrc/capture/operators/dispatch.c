@@ -16,8 +16,8 @@ fd_dispatch_init(fd_dispatch *dispatch)
     if (torch == NULL) {
         return -1;
     }
-    dispatch->autograd_node = PyObject_GetAttrString(torch,
-                                                     "_current_autograd_node");
+    dispatch->autograd_node =
+        PyObject_GetAttrString(torch, "_current_autograd_node");
     Py_DECREF(torch);
     return dispatch->autograd_node == NULL ? -1 : 0;
 }
@@ -53,8 +53,8 @@ static PyObject *
 name_of(PyObject *function)
 {
     PyObject *schema = PyObject_GetAttrString(function, "_schema");
-    PyObject *name = schema == NULL ? NULL
-                                    : PyObject_GetAttrString(schema, "name");
+    PyObject *name =
+        schema == NULL ? NULL : PyObject_GetAttrString(schema, "name");
     Py_XDECREF(schema);
     if (name == NULL && PyErr_ExceptionMatches(PyExc_Exception)) {
         PyErr_Clear();
@@ -132,8 +132,7 @@ node_of(fd_dispatched *known, fd_thread *thread)
     fd_session *session = thread->session;
     if (known->serial != session->serial || known->node == 0) {
         known->serial = session->serial;
-        known->node = fd_operators_add(&session->operators,
-                                       session->recording,
+        known->node = fd_operators_add(&session->operators, session->recording,
                                        (uintptr_t)known->function,
                                        PyUnicode_AsUTF8(known->name));
     }
@@ -161,19 +160,19 @@ static bool
 directly_in_engine(const fd_thread *thread)
 {
     const fd_tree *tree = thread->tree;
-    const fd_node *node = fd_file_record(&tree->recording->file,
-                                         tree->current->node);
+    const fd_node *node =
+        fd_file_record(&tree->recording->file, tree->current->node);
     return node->kind == FD_NODE_THREAD
-           || (node->kind == FD_NODE_PYTHON
-               && (node->flags & FD_NODE_PHASE) == FD_PHASE_BACKWARD);
+        || (node->kind == FD_NODE_PYTHON
+            && (node->flags & FD_NODE_PHASE) == FD_PHASE_BACKWARD);
 }
 
 static uint64_t
 number_of(PyObject *node)
 {
     PyObject *object = PyObject_CallMethod(node, "_sequence_nr", NULL);
-    uint64_t number = object == NULL ? UINT64_MAX
-                                     : PyLong_AsUnsignedLongLongMask(object);
+    uint64_t number =
+        object == NULL ? UINT64_MAX : PyLong_AsUnsignedLongLongMask(object);
     Py_XDECREF(object);
     PyErr_Clear();
     return number;
@@ -199,10 +198,10 @@ autograd_context(fd_dispatch *dispatch, fd_thread *thread,
                  const PyObject *node, uint64_t number, const char *name)
 {
     uint32_t id = fd_texts_node(thread, FD_NODE_AUTOGRAD, name);
-    fd_context *context = fd_node_enter(thread->tree, id,
-                                        origin_of(thread, number, name));
+    fd_context *context =
+        fd_node_enter(thread->tree, id, origin_of(thread, number, name));
     bool same = dispatch->autograd_number == number
-                && dispatch->autograd_address == (uintptr_t)node;
+             && dispatch->autograd_address == (uintptr_t)node;
     context->calls -= same;
     dispatch->autograd_number = number;
     dispatch->autograd_address = (uintptr_t)node;
@@ -221,8 +220,8 @@ enter_autograd(fd_dispatch *dispatch, fd_thread *thread, const void *owner)
     fd_guard guard = fd_guard_enter_open(thread);
     PyObject *node = PyObject_CallNoArgs(dispatch->autograd_node);
     PyObject *name = node == NULL || node == Py_None
-                         ? NULL
-                         : PyObject_CallMethod(node, "name", NULL);
+                       ? NULL
+                       : PyObject_CallMethod(node, "name", NULL);
     const char *text = name == NULL ? NULL : PyUnicode_AsUTF8(name);
     uint64_t number = text == NULL ? 0 : number_of(node);
     PyErr_Clear();
@@ -239,11 +238,10 @@ enter_autograd(fd_dispatch *dispatch, fd_thread *thread, const void *owner)
 static void
 begin_range(fd_thread *thread, PyObject *args, bool timed)
 {
-    PyObject *name = PyTuple_GET_SIZE(args) > 0 ? PyTuple_GET_ITEM(args, 0)
-                                                : NULL;
-    const char *text = name != NULL && PyUnicode_Check(name)
-                           ? PyUnicode_AsUTF8(name)
-                           : NULL;
+    PyObject *name =
+        PyTuple_GET_SIZE(args) > 0 ? PyTuple_GET_ITEM(args, 0) : NULL;
+    const char *text =
+        name != NULL && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
     if (text != NULL) {
         fd_range_start(thread, text, NULL, timed);
     }
@@ -347,8 +345,8 @@ fd_dispatch_call(fd_dispatch *dispatch, PyObject *function, PyObject *args,
     known->calls++;
     const fd_session *session = fd_process_active();
     fd_thread *thread = session != NULL && session->ops != FD_OPS_RECORD
-                            ? fd_calls_ready()
-                            : NULL;
+                          ? fd_calls_ready()
+                          : NULL;
     return thread == NULL ? run(known->call, args, kwargs)
                           : record(dispatch, known, thread, args, kwargs);
 }

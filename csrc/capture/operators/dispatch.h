@@ -19,10 +19,10 @@ typedef struct fd_dispatched {
 
 typedef struct fd_dispatch {
     FD_VECTOR(fd_dispatched) list;
-    fd_map by_address; /* function -> index in list + 1 */
+    fd_map by_address;       /* function -> index in list + 1 */
     PyObject *autograd_node; /* owned: torch._C._current_autograd_node */
     uint64_t number; /* of the next autograd node, at the last operator */
-    uint64_t autograd_number; /* the node that ran the last operator of a */
+    uint64_t autograd_number;   /* the node that ran the last operator of a */
     uintptr_t autograd_address; /* backward pass */
 } fd_dispatch;
 

@@ -1,7 +1,7 @@
 #include "capture/operators/layer_operands.h"
 
-#include "capture/operands/arguments.h"
 #include "capture/guard.h"
+#include "capture/operands/arguments.h"
 #include "capture/operands/operands.h"
 #include "recording/operator_log.h"
 
@@ -11,9 +11,8 @@
 static PyObject *
 module_of(fd_thread *thread, const fd_code *known, const fd_frame *frame)
 {
-    PyTypeObject *type = fd_receiver_is_instance(known)
-                             ? fd_receiver_type(known, frame)
-                             : NULL;
+    PyTypeObject *type =
+        fd_receiver_is_instance(known) ? fd_receiver_type(known, frame) : NULL;
     if (type == NULL || (known->special & FD_CODE_GENERATOR) != 0) {
         return NULL;
     }
@@ -21,8 +20,8 @@ module_of(fd_thread *thread, const fd_code *known, const fd_frame *frame)
     uint32_t id = fd_classes_add(&fd_process.classes, type);
     fd_guard_leave(&guard);
     return fd_classes_at(&fd_process.classes, id)->is_module
-               ? fd_receiver_value(known, frame)
-               : NULL;
+             ? fd_receiver_value(known, frame)
+             : NULL;
 }
 
 static bool
@@ -43,8 +42,7 @@ tell_model(fd_thread *thread, PyObject *module)
 {
     fd_session *session = thread->session;
     uintptr_t address = (uintptr_t)module;
-    if (session->on_model == NULL
-        || fd_map_get(&session->models, address) != 0
+    if (session->on_model == NULL || fd_map_get(&session->models, address) != 0
         || is_enclosed(&thread->tree->ops, thread->synced)
         || fd_map_put(&session->models, address, 1) != FD_OK) {
         return;

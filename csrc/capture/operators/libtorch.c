@@ -86,13 +86,10 @@ fd_libtorch_find_printer(fd_error *error)
     };
     fd_status status = find_all(list, sizeof list / sizeof *list, error);
     void *library = loaded_library();
-    void *table = library == NULL
-                      ? NULL
-                      : dlsym(library, "_ZTVN4c10d12ProcessGroupE");
+    void *table =
+        library == NULL ? NULL : dlsym(library, "_ZTVN4c10d12ProcessGroupE");
     /* Before the functions are the offset in a larger object and the type. */
-    fd_torch.process_group_table = table == NULL
-                                       ? 0
-                                       : (uint64_t)(uintptr_t)table
-                                             + 2 * sizeof(void *);
+    fd_torch.process_group_table =
+        table == NULL ? 0 : (uint64_t)(uintptr_t)table + 2 * sizeof(void *);
     return status;
 }

@@ -12,8 +12,7 @@ fd_node_context(fd_tree *tree, uint32_t node, uint32_t origin)
 }
 
 void
-fd_node_first_number(fd_thread *thread, uint64_t number,
-                     uint64_t torch_thread)
+fd_node_first_number(fd_thread *thread, uint64_t number, uint64_t torch_thread)
 {
     if (thread->ring_refused) {
         return;

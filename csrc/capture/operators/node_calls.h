@@ -24,7 +24,7 @@ static inline bool
 fd_node_is(const fd_context *context, uint32_t node, uint32_t origin)
 {
     return context->callee == (node | FD_CALLEE_NODE)
-           && context->origin == origin;
+        && context->origin == origin;
 }
 
 /* The context of `node` called from here, counted. */
@@ -35,8 +35,8 @@ fd_node_enter(fd_tree *tree, uint32_t node, uint32_t origin)
     fd_context *context = fd_tree_successor(tree, latest);
     if (!fd_node_is(context, node, origin)) {
         context = fd_node_is(latest, node, origin)
-                      ? latest
-                      : fd_node_context(tree, node, origin);
+                    ? latest
+                    : fd_node_context(tree, node, origin);
     }
     tree->current->last_child = fd_tree_id(tree, context);
     context->calls++;

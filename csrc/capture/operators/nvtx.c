@@ -27,9 +27,9 @@ fd_nvtx_call
 fd_nvtx_called(const fd_frame *frame)
 {
     const PyCodeObject *code = fd_frame_code(frame);
-    return (fd_nvtx_call){
-        what_of(code),
-        code->co_argcount > 0 ? Py_XNewRef(frame->localsplus[0]) : NULL};
+    return (fd_nvtx_call){what_of(code), code->co_argcount > 0
+                                             ? Py_XNewRef(frame->localsplus[0])
+                                             : NULL};
 }
 
 /* Odd, unlike the address of a record. */
@@ -58,8 +58,8 @@ end(fd_thread *thread, const fd_nvtx_call *call)
 {
     fd_session *session = thread->session;
     int64_t at = call->what == FD_NVTX_POP
-                     ? fd_stack_find(thread->tree, &pushed, FD_ENTRY_RANGE)
-                     : -1;
+                   ? fd_stack_find(thread->tree, &pushed, FD_ENTRY_RANGE)
+                   : -1;
     if (at >= 0) {
         fd_range_end(thread, (uint32_t)at, session->timed);
     }

@@ -1,8 +1,8 @@
 #include "capture/operators/operator_calls.h"
 
-#include "capture/operators/tensor_layout.h"
 #include "capture/operands/operands.h"
 #include "capture/operands/process_groups.h"
+#include "capture/operators/tensor_layout.h"
 #include "recording/operator_log.h"
 
 #include <stddef.h>
@@ -56,8 +56,9 @@ is_of_groups(const fd_session *session, uint32_t schema)
 {
     static const char head[] = "c10d::";
     return schema != 0
-           && strncmp(fd_strings_text(&session->recording->file, schema), head,
-                      sizeof head - 1) == 0;
+        && strncmp(fd_strings_text(&session->recording->file, schema), head,
+                   sizeof head - 1)
+               == 0;
 }
 
 static uint32_t
@@ -76,10 +77,10 @@ fd_op_call_start(fd_thread *thread, const void *record)
     fd_op_call call = {
         .start = fd_clock_ticks(),
         .id = fd_record_id(record),
-        .sequence = (int64_t)fd_record_word(record,
-                                            fd_record_layout->sequence),
-        .forward_thread = fd_record_word(record,
-                                         fd_record_layout->forward_thread),
+        .sequence =
+            (int64_t)fd_record_word(record, fd_record_layout->sequence),
+        .forward_thread =
+            fd_record_word(record, fd_record_layout->forward_thread),
         .torch_thread = (uint32_t)fd_record_word(record, FD_RECORD_THREAD),
         .step = (uint32_t)session->step,
         .flags = flags_of(record),

@@ -40,8 +40,8 @@ grown(fd_operators *operators)
 {
     fd_operator_table *before = operators->table;
     uint32_t slots = before == NULL ? FIRST_SLOTS : 2 * (before->mask + 1);
-    fd_operator_table *table = fd_calloc(1, sizeof *table
-                                                + slots * sizeof(fd_operator));
+    fd_operator_table *table =
+        fd_calloc(1, sizeof *table + slots * sizeof(fd_operator));
     if (table == NULL) {
         return NULL;
     }
@@ -153,9 +153,8 @@ fd_operators_range(fd_operators *operators, fd_recording *recording,
 {
     char folded[MAX_NAME];
     fold_digits(name, folded);
-    fd_node_spec spec = {.kind = kind,
-                         .name = name,
-                         .flags = phase_of(kind, name)};
+    fd_node_spec spec = {
+        .kind = kind, .name = name, .flags = phase_of(kind, name)};
     pthread_mutex_lock(&recording->lock);
     uint32_t node = fd_nodes_find(&recording->nodes, &spec);
     if (node == 0) {

@@ -28,15 +28,15 @@ void fd_operators_clear(fd_operators *operators);
 static inline uint32_t
 fd_operators_find(const fd_operators *operators, uintptr_t schema)
 {
-    const fd_operator_table *table
-        = atomic_load_explicit(&operators->table, memory_order_acquire);
+    const fd_operator_table *table =
+        atomic_load_explicit(&operators->table, memory_order_acquire);
     if (table == NULL) {
         return 0;
     }
     for (uint32_t at = (uint32_t)fd_hash_word(schema);; at++) {
         const fd_operator *slot = &table->slots[at & table->mask];
-        uintptr_t found = atomic_load_explicit(&slot->schema,
-                                               memory_order_acquire);
+        uintptr_t found =
+            atomic_load_explicit(&slot->schema, memory_order_acquire);
         if (found == schema || found == 0) {
             return found == 0 ? 0 : slot->node;
         }

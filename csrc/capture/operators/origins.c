@@ -28,8 +28,8 @@ new_ring(fd_origins *origins, uint64_t thread)
     }
     uint32_t size = origins->count == 0 ? FD_RING_MAIN : FD_RING_OTHER;
     size_t words = origins->keeps_starts ? 2 * (size_t)size : size;
-    fd_ring *ring = fd_calloc(1, sizeof *ring
-                                     + words * sizeof ring->entries[0]);
+    fd_ring *ring =
+        fd_calloc(1, sizeof *ring + words * sizeof ring->entries[0]);
     if (ring != NULL) {
         ring->mask = size - 1;
         ring->starts = origins->keeps_starts ? &ring->entries[size] : NULL;
@@ -100,8 +100,8 @@ fd_origins_fit(const fd_file *file, uint32_t id, const char *name)
     const fd_context *context = fd_file_record(file, id);
     const fd_node *node = fd_file_record(file, context->node);
     const char *text = node->kind == FD_NODE_PYTHON
-                           ? fd_strings_text(file, node->class_name)
-                           : fd_strings_text(file, node->name);
+                         ? fd_strings_text(file, node->class_name)
+                         : fd_strings_text(file, node->name);
     return fits(name, text);
 }
 
@@ -110,15 +110,15 @@ static fd_origin
 exact(const fd_ring *ring, uint64_t number)
 {
     uint64_t place = number & ring->mask;
-    uint64_t entry = atomic_load_explicit(&ring->entries[place],
-                                          memory_order_acquire);
+    uint64_t entry =
+        atomic_load_explicit(&ring->entries[place], memory_order_acquire);
     if ((uint32_t)(entry >> 32) != (uint32_t)number) {
         return (fd_origin){0, 0};
     }
-    uint64_t start = ring->starts == NULL
-                         ? 0
-                         : atomic_load_explicit(&ring->starts[place],
-                                                memory_order_relaxed);
+    uint64_t start =
+        ring->starts == NULL
+            ? 0
+            : atomic_load_explicit(&ring->starts[place], memory_order_relaxed);
     return (fd_origin){(uint32_t)entry, start};
 }
 
@@ -151,11 +151,9 @@ fd_origin
 fd_origins_find(const fd_origins *origins, const fd_file *file,
                 uint64_t thread, uint64_t number, const char *name)
 {
-    const fd_ring *ring
-        = thread < FD_RINGS
-              ? atomic_load_explicit(&origins->rings[thread],
-                                     memory_order_acquire)
-              : NULL;
+    const fd_ring *ring = thread < FD_RINGS ? atomic_load_explicit(
+                              &origins->rings[thread], memory_order_acquire)
+                                            : NULL;
     if (ring == NULL) {
         fd_file_count(file, FD_COUNT_ORIGIN_THREAD);
         return (fd_origin){0, 0};

@@ -12,15 +12,15 @@
 #include "recording/recording.h"
 
 enum {
-    FD_RINGS = 1024,          /* forward threads, by PyTorch's number of it */
-    FD_RING_MAIN = 1 << 19,   /* entries of the first ring */
+    FD_RINGS = 1024,        /* forward threads, by PyTorch's number of it */
+    FD_RING_MAIN = 1 << 19, /* entries of the first ring */
     FD_RING_OTHER = 1 << 16,
-    FD_ORIGIN_REACH = 16      /* an operator can create two nodes or more */
+    FD_ORIGIN_REACH = 16 /* an operator can create two nodes or more */
 };
 
 typedef struct fd_ring {
     uint32_t mask;
-    _Atomic uint64_t *starts; /* ticks, of the operators; NULL: nobody asked.
+    _Atomic uint64_t *starts;   /* ticks, of the operators; NULL: nobody asked.
                                  Behind the entries, in one block */
     _Atomic uint64_t entries[]; /* number << 32 | context */
 } fd_ring;
@@ -28,7 +28,7 @@ typedef struct fd_ring {
 typedef struct fd_origins {
     _Atomic(fd_ring *) rings[FD_RINGS]; /* owned */
     uint32_t count;
-    uint64_t first; /* thread whose ring was made first */
+    uint64_t first;    /* thread whose ring was made first */
     bool keeps_starts; /* for the arrows of a timeline; set before the first */
 } fd_origins;
 

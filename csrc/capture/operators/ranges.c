@@ -29,7 +29,8 @@ is_profiler_step(const fd_tree *tree, const fd_entry *entry)
     const fd_context *context = fd_tree_context(tree, entry->context);
     const fd_node *node = fd_file_record(file, context->node);
     return strncmp(fd_strings_text(file, node->name), prefix,
-                   sizeof prefix - 1) == 0;
+                   sizeof prefix - 1)
+        == 0;
 }
 
 void
@@ -57,8 +58,8 @@ fd_range_start_async(fd_thread *thread, const char *name, const void *owner,
     fd_callee callee = {fd_texts_node(thread, FD_NODE_RANGE, name), 0, 0};
     fd_thread_tick(thread, timed);
     if (callee.node != 0) {
-        fd_asyncs_begin(&session->asyncs, &session->recording->file, owner,
-                        fd_tree_child(thread->tree, thread->tree->current,
-                                      &callee));
+        fd_asyncs_begin(
+            &session->asyncs, &session->recording->file, owner,
+            fd_tree_child(thread->tree, thread->tree->current, &callee));
     }
 }

@@ -81,30 +81,30 @@ static bool
 is_op(const fd_layout *layout, const uint8_t *record, uint64_t number)
 {
     return record != NULL
-           && fd_record_byte(record, FD_RECORD_SCOPE) == FD_SCOPE_FUNCTION
-           && fd_record_byte(record, layout->variant) == 1
-           && fd_record_word(record, layout->sequence) == number
-           && fd_record_word(record, FD_RECORD_THREAD)
-                  == fd_torch.current_thread();
+        && fd_record_byte(record, FD_RECORD_SCOPE) == FD_SCOPE_FUNCTION
+        && fd_record_byte(record, layout->variant) == 1
+        && fd_record_word(record, layout->sequence) == number
+        && fd_record_word(record, FD_RECORD_THREAD)
+               == fd_torch.current_thread();
 }
 
 static bool
 is_range(const fd_layout *layout, const uint8_t *record)
 {
     return record != NULL
-           && fd_record_byte(record, FD_RECORD_SCOPE) == FD_SCOPE_USER
-           && fd_record_byte(record, layout->variant) == 0;
+        && fd_record_byte(record, FD_RECORD_SCOPE) == FD_SCOPE_USER
+        && fd_record_byte(record, layout->variant) == 0;
 }
 
 static bool
 is_backward(const fd_layout *layout, const uint8_t *record, uint64_t number)
 {
     return record != NULL
-           && fd_record_byte(record, FD_RECORD_SCOPE) == FD_SCOPE_BACKWARD
-           && fd_record_byte(record, layout->variant) == 0
-           && fd_record_word(record, layout->sequence) == number
-           && fd_record_word(record, layout->forward_thread)
-                  == fd_torch.current_thread();
+        && fd_record_byte(record, FD_RECORD_SCOPE) == FD_SCOPE_BACKWARD
+        && fd_record_byte(record, layout->variant) == 0
+        && fd_record_word(record, layout->sequence) == number
+        && fd_record_word(record, layout->forward_thread)
+               == fd_torch.current_thread();
 }
 
 /* PyTorch numbers records as they come. */
@@ -113,7 +113,7 @@ has_ids(const fd_layout *layout, const uint8_t *earlier, const uint8_t *later)
 {
     uint64_t first = fd_record_word(earlier, layout->id);
     return layout->id == 0
-           || (first != 0 && first < fd_record_word(later, layout->id));
+        || (first != 0 && first < fd_record_word(later, layout->id));
 }
 
 /* probe.py runs mul twice: with gradients, then without. */
@@ -121,10 +121,10 @@ static bool
 explains(const fd_layout *layout, uint64_t number)
 {
     return is_op(layout, nth("aten::mul", 0), number)
-           && is_op(layout, nth("aten::mul", 1), UINT64_MAX)
-           && has_ids(layout, nth("aten::mul", 0), nth("aten::mul", 1))
-           && is_range(layout, nth("fastdispatch.probe", 0))
-           && is_backward(layout, nth("MulBackward0", 0), number);
+        && is_op(layout, nth("aten::mul", 1), UINT64_MAX)
+        && has_ids(layout, nth("aten::mul", 0), nth("aten::mul", 1))
+        && is_range(layout, nth("fastdispatch.probe", 0))
+        && is_backward(layout, nth("MulBackward0", 0), number);
 }
 
 fd_status

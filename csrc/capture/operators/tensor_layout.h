@@ -24,11 +24,7 @@ enum {
 };
 
 /* at::RecordScope */
-enum {
-    FD_SCOPE_FUNCTION = 0,
-    FD_SCOPE_BACKWARD = 1,
-    FD_SCOPE_USER = 7
-};
+enum { FD_SCOPE_FUNCTION = 0, FD_SCOPE_BACKWARD = 1, FD_SCOPE_USER = 7 };
 
 static inline uint64_t
 fd_record_word(const void *record, int offset)
@@ -53,8 +49,8 @@ static inline uint64_t
 fd_record_id(const void *record)
 {
     return fd_record_layout->id != 0
-               ? fd_record_word(record, fd_record_layout->id)
-               : 0;
+             ? fd_record_word(record, fd_record_layout->id)
+             : 0;
 }
 
 /* Whether the record is of an operator with a schema, and not of a text. */

@@ -45,11 +45,24 @@ static inline uint32_t
 fd_chakra_wire(uint32_t field)
 {
     switch (field) {
-    case 3: case 21: case 25: return FD_PROTO_FIXED64;
-    case 5: case 19: case 23: return FD_PROTO_FIXED32;
-    case 7: case 9: case 11: case 13: case 15: case 17: case 27:
+    case 3:
+    case 21:
+    case 25:
+        return FD_PROTO_FIXED64;
+    case 5:
+    case 19:
+    case 23:
+        return FD_PROTO_FIXED32;
+    case 7:
+    case 9:
+    case 11:
+    case 13:
+    case 15:
+    case 17:
+    case 27:
         return FD_PROTO_VARINT;
-    default: return FD_PROTO_BYTES;
+    default:
+        return FD_PROTO_BYTES;
     }
 }
 

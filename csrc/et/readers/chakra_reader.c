@@ -1,9 +1,9 @@
 #include "et/readers/chakra_reader.h"
 
 #include "base/budget.h"
-#include "et/readers/chakra_fields.h"
-#include "et/process_group_table.h"
 #include "et/et_names.h"
+#include "et/process_group_table.h"
+#include "et/readers/chakra_fields.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -109,10 +109,16 @@ fill(fd_et *et, char *record, const attr_slot *slot, const said *attr)
     }
     switch (slot->kind) {
     case U64:
-    case I64: memcpy(to, &attr->number, 8); break;
+    case I64:
+        memcpy(to, &attr->number, 8);
+        break;
     case U32:
-    case I32: memcpy(to, &(uint32_t){(uint32_t)attr->number}, 4); break;
-    case U8: *to = (char)attr->number; break;
+    case I32:
+        memcpy(to, &(uint32_t){(uint32_t)attr->number}, 4);
+        break;
+    case U8:
+        *to = (char)attr->number;
+        break;
     case TEXT:
         if (add_text(et, attr->bytes, &text) != FD_OK) {
             return FD_ENOMEM;
@@ -158,8 +164,8 @@ take_attr(fd_et *et, const said *attr, fd_span *kinds)
         return comm == NULL ? FD_ENOMEM : fill(et, (char *)comm, slot, attr);
     }
     if (fd_span_is(attr->name, "is_cpu_op")) {
-        last_node(et)->flags &= (uint8_t)(attr->number != 0 ? ~FD_ET_GPU
-                                                            : 0xFF);
+        last_node(et)->flags &=
+            (uint8_t)(attr->number != 0 ? ~FD_ET_GPU : 0xFF);
         return FD_OK;
     }
     if (fd_span_is(attr->name, "fd_edges")) {
@@ -177,10 +183,10 @@ read_side(fd_et *et, const fd_proto_field *message, fd_et_io *side)
     fd_et_io io = *side;
     fd_status status = FD_OK;
     while (status == FD_OK && fd_proto_next(&r, &f)) {
-        uint32_t *to = f.number == FD_CHAKRA_VALUES   ? &io.values
-                       : f.number == FD_CHAKRA_SHAPES ? &io.shapes
-                       : f.number == FD_CHAKRA_TYPES  ? &io.types
-                                                      : NULL;
+        uint32_t *to = f.number == FD_CHAKRA_VALUES ? &io.values
+                     : f.number == FD_CHAKRA_SHAPES ? &io.shapes
+                     : f.number == FD_CHAKRA_TYPES  ? &io.types
+                                                    : NULL;
         if (to != NULL && f.wire == FD_PROTO_BYTES) {
             status = add_text(et, (fd_span){f.bytes, f.bytes + f.size}, to);
         }
@@ -233,22 +239,26 @@ take_field(fd_et *et, const fd_proto_field *f, fd_span *kinds)
         node->type = f->value < FD_ET_TYPES ? (uint8_t)f->value : 0;
         return FD_OK;
     case FD_CHAKRA_START:
-        node->start_ns = f->value > INT64_MAX / 1000 ? 0
-                                                     : (int64_t)f->value * 1000;
+        node->start_ns =
+            f->value > INT64_MAX / 1000 ? 0 : (int64_t)f->value * 1000;
         return FD_OK;
     case FD_CHAKRA_DURATION:
-        node->self_ns = f->value > INT64_MAX / 1000 ? 0
-                                                    : (int64_t)f->value * 1000;
+        node->self_ns =
+            f->value > INT64_MAX / 1000 ? 0 : (int64_t)f->value * 1000;
         node->dur_ns = node->self_ns;
         return FD_OK;
     case FD_CHAKRA_CTRL_DEPS:
-    case FD_CHAKRA_DATA_DEPS: return take_deps(et, f);
-    case FD_CHAKRA_INPUTS: return read_side(et, f, &node->in);
-    case FD_CHAKRA_OUTPUTS: return read_side(et, f, &node->out);
+    case FD_CHAKRA_DATA_DEPS:
+        return take_deps(et, f);
+    case FD_CHAKRA_INPUTS:
+        return read_side(et, f, &node->in);
+    case FD_CHAKRA_OUTPUTS:
+        return read_side(et, f, &node->out);
     case FD_CHAKRA_ATTR:
         et->faults.wrong += !read_attr(f, &attr);
         return take_attr(et, &attr, kinds);
-    default: return FD_OK;
+    default:
+        return FD_OK;
     }
 }
 
@@ -300,10 +310,10 @@ read_node(fd_et *et, const char *bytes, size_t size, bool *bad)
 static fd_status
 take_head_attr(fd_et *et, const said *attr)
 {
-    uint32_t *text = fd_span_is(attr->name, "schema")   ? &et->schema
-                     : fd_span_is(attr->name, "time")   ? &et->time
-                     : fd_span_is(attr->name, "host")   ? &et->host
-                                                        : NULL;
+    uint32_t *text = fd_span_is(attr->name, "schema") ? &et->schema
+                   : fd_span_is(attr->name, "time")   ? &et->time
+                   : fd_span_is(attr->name, "host")   ? &et->host
+                                                      : NULL;
     if (text != NULL && attr->field == FD_CHAKRA_STRING) {
         return add_text(et, attr->bytes, text);
     }
@@ -435,7 +445,7 @@ fd_et_is_chakra(const char *head, size_t size)
     bool good = true;
     while (fd_proto_next(&r, &f)) {
         good = good && f.number <= FD_CHAKRA_META_ATTR
-               && f.wire == FD_PROTO_BYTES;
+            && f.wire == FD_PROTO_BYTES;
     }
     return good && !r.bad;
 }

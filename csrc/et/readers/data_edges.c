@@ -9,7 +9,7 @@
 enum { READERS = 4 };
 
 typedef struct storage {
-    uint32_t writer; /* + 1; 0: none in this trace */
+    uint32_t writer;           /* + 1; 0: none in this trace */
     uint32_t readers[READERS]; /* since it was written, + 1; one a thread */
 } storage;
 
@@ -65,11 +65,11 @@ waited(const fd_et *et, uint32_t from, uint32_t to)
         return false;
     }
     return work->comm == 0
-           || (from < to
-               && (!timed
-                   || fd_et_overlap(work->start_ns, work->dur_ns,
-                                    et->nodes.list[to].start_ns)
-                          != INT64_MAX));
+        || (from < to
+            && (!timed
+                || fd_et_overlap(work->start_ns, work->dur_ns,
+                                 et->nodes.list[to].start_ns)
+                       != INT64_MAX));
 }
 
 /* Later readers of a thread stand for earlier ones: there is an order. */
@@ -118,8 +118,8 @@ read_inputs(finding *f, uint32_t place)
     fd_status status = FD_OK;
     while (status == FD_OK && fd_et_next_tensor(&at, end, &tensor)) {
         storage *s = tensor.storage == 0
-                         ? NULL
-                         : storage_of(f, tensor.storage, &status);
+                       ? NULL
+                       : storage_of(f, tensor.storage, &status);
         if (s == NULL) {
             continue;
         }
@@ -185,13 +185,13 @@ write_outputs(finding *f, uint32_t place)
     const fd_et_node *node = &et->nodes.list[place];
     bool mutates = strchr(fd_et_text(et, node->schema), '!') != NULL;
     bool receives = node->comm != 0
-                    && (node->type == FD_ET_COLL || node->type == FD_ET_RECV);
-    fd_status status = receives ? write_list(f, place, node->in.values, 0)
-                                : FD_OK;
-    return status != FD_OK ? status
-                           : write_list(f, place, node->out.values,
-                                        mutates || receives ? 0
-                                                            : node->in.values);
+                 && (node->type == FD_ET_COLL || node->type == FD_ET_RECV);
+    fd_status status =
+        receives ? write_list(f, place, node->in.values, 0) : FD_OK;
+    return status != FD_OK
+             ? status
+             : write_list(f, place, node->out.values,
+                          mutates || receives ? 0 : node->in.values);
 }
 
 static bool
@@ -199,7 +199,7 @@ touches(const fd_et *et, uint32_t place)
 {
     const fd_et_node *node = &et->nodes.list[place];
     return (node->flags & FD_ET_GPU) == 0
-           && (node->schema != 0 || node->comm != 0);
+        && (node->schema != 0 || node->comm != 0);
 }
 
 /* Calls that started work on another thread, which has another parent. */
@@ -220,8 +220,8 @@ static fd_status
 enter(finding *f, uint32_t place)
 {
     return touches(f->et, place) && f->works[place] != ELSEWHERE
-               ? read_inputs(f, place)
-               : FD_OK;
+             ? read_inputs(f, place)
+             : FD_OK;
 }
 
 static fd_status
@@ -266,11 +266,9 @@ list_moments(const fd_et *et, const uint32_t *order, uint32_t *open,
     uint32_t depth = 0;
     fd_status status = FD_OK;
     for (uint32_t i = 0; i <= et->nodes.count && status == FD_OK; i++) {
-        uint32_t parent = i < et->nodes.count
-                              ? et->nodes.list[order[i]].parent
-                              : 0;
-        while (depth > 0 && open[depth - 1] + 1 != parent
-               && status == FD_OK) {
+        uint32_t parent =
+            i < et->nodes.count ? et->nodes.list[order[i]].parent : 0;
+        while (depth > 0 && open[depth - 1] + 1 != parent && status == FD_OK) {
             status = note(et, list, open[--depth], true);
         }
         if (i < et->nodes.count && status == FD_OK) {
@@ -328,8 +326,8 @@ fd_et_find_data(fd_et *et, const uint32_t *order)
     moments list = {NULL, 0, 0};
     uint32_t *open = fd_malloc(room * sizeof *open);
     fd_status status = open == NULL || f.works == NULL
-                           ? FD_ENOMEM
-                           : list_moments(et, order, open, &list);
+                         ? FD_ENOMEM
+                         : list_moments(et, order, open, &list);
     if (status == FD_OK && list.count > 0 && needs_times(et)) {
         qsort(list.list, list.count, sizeof *list.list, by_time);
     }

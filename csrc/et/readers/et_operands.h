@@ -31,8 +31,13 @@ bool fd_words_next(fd_words *words, fd_operand *operand);
 /* The next one that is a tensor. */
 bool fd_words_tensor(fd_words *words, fd_operand *tensor);
 
-enum { FD_TENSOR_ADDRESS, FD_TENSOR_STORAGE, FD_TENSOR_OFFSET,
-       FD_TENSOR_ELEMENTS, FD_TENSOR_SIZES };
+enum {
+    FD_TENSOR_ADDRESS,
+    FD_TENSOR_STORAGE,
+    FD_TENSOR_OFFSET,
+    FD_TENSOR_ELEMENTS,
+    FD_TENSOR_SIZES
+};
 
 /* The dtype in the first word of a tensor. */
 const fd_dtype *fd_dtype_of(const fd_operand *tensor);

@@ -94,8 +94,8 @@ add_ops(making *m, uint32_t *open)
         while (depth > 0 && is_over(&ops[open[depth - 1]], ops[i].start)) {
             depth--;
         }
-        uint64_t parent = depth > 0 ? first + (open[depth - 1] - first_place)
-                                    : first - 1;
+        uint64_t parent =
+            depth > 0 ? first + (open[depth - 1] - first_place) : first - 1;
         if (status == FD_OK) {
             status = add_op(m, i, parent);
             open[depth++] = i;
@@ -112,8 +112,8 @@ make(making *m)
     uint32_t *open = fd_malloc(room * sizeof *open);
     m->numbers = fd_malloc(room * sizeof *m->numbers);
     fd_status status = open != NULL && m->numbers != NULL
-                           ? add_root(m, "process")
-                           : FD_ENOMEM;
+                         ? add_root(m, "process")
+                         : FD_ENOMEM;
     if (status == FD_OK) {
         if (k->ops.count > 0) {
             qsort(k->ops.list, k->ops.count, sizeof *k->ops.list, by_time);

@@ -1,12 +1,12 @@
 #include "et/readers/from_recording.h"
 
 #include "base/alloc.h"
-#include "et/readers/chakra_fields.h"
-#include "et/readers/operand_json.h"
-#include "et/process_group_table.h"
-#include "et/readers/gpu_kernels.h"
-#include "et/readers/recording_head.h"
 #include "et/et_times.h"
+#include "et/process_group_table.h"
+#include "et/readers/chakra_fields.h"
+#include "et/readers/gpu_kernels.h"
+#include "et/readers/operand_json.h"
+#include "et/readers/recording_head.h"
 #include "trace/reader/file_chunks.h"
 
 #include <stdio.h>
@@ -33,16 +33,16 @@ typedef struct root {
 typedef struct making {
     fd_et *et;
     fd_chunks file;
-    fd_et_calls calls;  /* by start */
+    fd_et_calls calls; /* by start */
     fd_et_kernels kernels;
     FD_VECTOR(moment) moments; /* in their order */
     fd_et_identities identities;
-    uint32_t *tensor_ids;  /* owned; by number */
-    uint32_t *storage_ids; /* owned */
-    FD_VECTOR(uint32_t) in_ids;  /* of tensors as calls have them ... */
-    FD_VECTOR(uint32_t) of_ids;  /* ... and of their storages */
+    uint32_t *tensor_ids;         /* owned; by number */
+    uint32_t *storage_ids;        /* owned */
+    FD_VECTOR(uint32_t) in_ids;   /* of tensors as calls have them ... */
+    FD_VECTOR(uint32_t) of_ids;   /* ... and of their storages */
     FD_VECTOR(uint64_t) node_ids; /* of calls */
-    fd_map places;  /* id of a record -> call + 1 */
+    fd_map places;                /* id of a record -> call + 1 */
     FD_VECTOR(root) roots;
     fd_map threads; /* record of a thread + 1 -> its root + 1 */
     fd_map forward; /* thread and autograd's number -> id of a node */
@@ -50,7 +50,7 @@ typedef struct making {
     uint64_t next;  /* id */
     double ns_per_tick;
     fd_et_hiding *hiding; /* borrowed; NULL: names stay */
-    bool layers; /* forwards of modules are nodes, operands facts */
+    bool layers;          /* forwards of modules are nodes, operands facts */
 } making;
 
 static int
@@ -98,7 +98,8 @@ find_calls(making *m)
                 .end = UINT32_MAX,
             };
             if ((raw[j].flags & FD_OP_CALL_OPEN) == 0) {
-                call.out = fd_words_at(&m->file, raw[j].outputs, raw[j].output_words);
+                call.out =
+                    fd_words_at(&m->file, raw[j].outputs, raw[j].output_words);
             }
             status = fd_vector_push(&m->calls, call);
         }
@@ -116,11 +117,11 @@ enclosing(const making *m, uint32_t parent)
     enum { DEEPEST = 1024 };
     uint32_t place = fd_map_get(&m->places, parent);
     for (int i = 0; place == 0 && parent != 0 && i < DEEPEST; i++) {
-        const fd_op_call *raw = fd_chunks_record(&m->file, FD_CHUNK_OP_CALLS,
-                                                 parent);
+        const fd_op_call *raw =
+            fd_chunks_record(&m->file, FD_CHUNK_OP_CALLS, parent);
         parent = raw != NULL && (raw->flags & FD_OP_CALL_MODULE) != 0
-                     ? raw->parent
-                     : 0;
+                   ? raw->parent
+                   : 0;
         place = fd_map_get(&m->places, parent);
     }
     return parent != 0 ? place : 0;
@@ -129,16 +130,16 @@ enclosing(const making *m, uint32_t parent)
 static fd_status
 find_launches(making *m)
 {
-    fd_status status = m->layers ? FD_OK
-                                 : fd_et_find_kernels(&m->calls, &m->kernels);
+    fd_status status =
+        m->layers ? FD_OK : fd_et_find_kernels(&m->calls, &m->kernels);
     for (uint32_t i = 0; i < m->kernels.count && status == FD_OK; i++) {
         fd_et_kernel *kernel = &m->kernels.list[i];
         const fd_op_call *raw = m->calls.list[kernel->call].raw;
         if (kernel->launch < raw->start) { /* damaged */
             kernel->launch = raw->start;
         }
-        status = fd_vector_push(&m->moments, (moment){
-            kernel->launch, kernel->call, i, LAUNCH});
+        status = fd_vector_push(
+            &m->moments, (moment){kernel->launch, kernel->call, i, LAUNCH});
     }
     return status;
 }
@@ -153,12 +154,12 @@ find_moments(making *m)
         uint64_t id = (uint64_t)((const char *)raw - m->file.base);
         status = fd_map_put(&m->places, id / FD_ID_UNIT, i + 1);
         if (status == FD_OK) {
-            status = fd_vector_push(&m->moments, (moment){
-                raw->start, i, 0, BEGIN});
+            status =
+                fd_vector_push(&m->moments, (moment){raw->start, i, 0, BEGIN});
         }
         if (status == FD_OK && (raw->flags & FD_OP_CALL_OPEN) == 0) {
-            status = fd_vector_push(&m->moments, (moment){
-                raw->start + raw->ticks, i, 0, END});
+            status = fd_vector_push(
+                &m->moments, (moment){raw->start + raw->ticks, i, 0, END});
         }
     }
     for (uint32_t i = 0; i < m->calls.count; i++) {
@@ -193,8 +194,8 @@ find_schemas(making *m)
         }
         for (uint32_t j = 0; j < view->used && status == FD_OK; j++) {
             if (schema[j].name != 0) {
-                status = fd_map_put(&m->schemas, schema[j].name,
-                                    schema[j].text);
+                status =
+                    fd_map_put(&m->schemas, schema[j].name, schema[j].text);
             }
         }
     }
@@ -246,10 +247,10 @@ static fd_status
 number_all(making *m)
 {
     uint32_t tensors = m->identities.tensors.count;
-    m->tensor_ids = fd_calloc(m->identities.tensor_count + 1,
-                              sizeof *m->tensor_ids);
-    m->storage_ids = fd_calloc(m->identities.storage_count + 1,
-                               sizeof *m->storage_ids);
+    m->tensor_ids =
+        fd_calloc(m->identities.tensor_count + 1, sizeof *m->tensor_ids);
+    m->storage_ids =
+        fd_calloc(m->identities.storage_count + 1, sizeof *m->storage_ids);
     if (m->tensor_ids == NULL || m->storage_ids == NULL
         || fd_vector_reserve(&m->in_ids, tensors) != FD_OK
         || fd_vector_reserve(&m->of_ids, tensors) != FD_OK
@@ -261,7 +262,8 @@ number_all(making *m)
     for (uint32_t i = 0; i < m->moments.count && status == FD_OK; i++) {
         const moment *at = &m->moments.list[i];
         const fd_tensor_call *call = &m->calls.list[at->call];
-        uint32_t last = at->call + 1 < m->calls.count ? call[1].first : tensors;
+        uint32_t last =
+            at->call + 1 < m->calls.count ? call[1].first : tensors;
         if (at->what == LAUNCH) {
             m->kernels.list[at->kernel].id = m->next++;
             continue;
@@ -292,8 +294,8 @@ put_name(making *m, fd_tensor_call *call, fd_et_node *node)
     const fd_string *name = fd_chunks_string(&m->file, call->raw->schema);
     fd_operand first;
     if (call->raw->schema == 0) {
-        bool good = fd_words_next(&call->in, &first)
-                    && first.kind == FD_OPERAND_TEXT;
+        bool good =
+            fd_words_next(&call->in, &first) && first.kind == FD_OPERAND_TEXT;
         return put_text(m->et, good ? (const char *)first.more : "",
                         good ? first.number : 0, &node->name);
     }
@@ -301,15 +303,14 @@ put_name(making *m, fd_tensor_call *call, fd_et_node *node)
         return FD_OK;
     }
     const char *dot = memchr(name->bytes, '.', name->size);
-    fd_status status = put_text(m->et, name->bytes,
-                                dot == NULL ? name->size
-                                            : (size_t)(dot - name->bytes),
-                                &node->name);
-    const fd_string *schema = fd_chunks_string(
-        &m->file, fd_map_get(&m->schemas, call->raw->schema));
+    fd_status status = put_text(
+        m->et, name->bytes,
+        dot == NULL ? name->size : (size_t)(dot - name->bytes), &node->name);
+    const fd_string *schema =
+        fd_chunks_string(&m->file, fd_map_get(&m->schemas, call->raw->schema));
     return status == FD_OK && schema != NULL
-               ? put_text(m->et, schema->bytes, schema->size, &node->schema)
-               : status;
+             ? put_text(m->et, schema->bytes, schema->size, &node->schema)
+             : status;
 }
 
 static int64_t
@@ -317,11 +318,11 @@ ns_of(const making *m, uint64_t tick)
 {
     const fd_file_anchor *start = &fd_chunks_header(&m->file)->start;
     double since = tick > start->ticks
-                       ? (double)(tick - start->ticks) * m->ns_per_tick
-                       : 0;
+                     ? (double)(tick - start->ticks) * m->ns_per_tick
+                     : 0;
     /* Of a damaged file both may be anything. */
     return (int64_t)(start->realtime_ns & INT64_MAX >> 1)
-           + (since < 0x1p62 ? (int64_t)since : 0);
+         + (since < 0x1p62 ? (int64_t)since : 0);
 }
 
 /* A forward operator is told by the number of the autograd node it made, and
@@ -340,16 +341,16 @@ put_forward(making *m, fd_et_node *node)
         return FD_OK;
     }
     return node->schema == 0 || key == 0
-               ? FD_OK
-               : fd_map_put(&m->forward, key, (uint32_t)node->id);
+             ? FD_OK
+             : fd_map_put(&m->forward, key, (uint32_t)node->id);
 }
 
 /* The operating system's number of a thread; 0: not known. */
 static uint64_t
 system_thread(const making *m, uint32_t record)
 {
-    const fd_thread_record *thread = fd_chunks_record(
-        &m->file, FD_CHUNK_THREADS, record);
+    const fd_thread_record *thread =
+        fd_chunks_record(&m->file, FD_CHUNK_THREADS, record);
     return thread != NULL ? thread->system_id : 0;
 }
 
@@ -357,14 +358,13 @@ static void
 put_numbers(making *m, const fd_tensor_call *call, fd_et_node *node)
 {
     const fd_op_call *raw = call->raw;
-    node->parent_id = call->parent != 0
-                          ? m->node_ids.list[call->parent - 1]
-                          : root_of(m, raw);
+    node->parent_id = call->parent != 0 ? m->node_ids.list[call->parent - 1]
+                                        : root_of(m, raw);
     node->rf_id = raw->id;
     node->seq = raw->sequence < 0 ? -1 : raw->sequence;
     node->scope = (raw->flags & FD_OP_CALL_MODULE) != 0
-                      ? FD_ET_SCOPE_MODULE
-                      : (uint8_t)(raw->flags >> FD_OP_CALL_SCOPE_SHIFT);
+                    ? FD_ET_SCOPE_MODULE
+                    : (uint8_t)(raw->flags >> FD_OP_CALL_SCOPE_SHIFT);
     node->tid = raw->torch_thread;
     node->step = raw->step + 1;
     node->fw_tid = (uint32_t)raw->forward_thread;
@@ -409,9 +409,9 @@ put_call(making *m, uint32_t place)
     if (status == FD_OK) {
         status = put_side(m, call->in, ids_from(m, call->first), &node->in);
     }
-    return status != FD_OK ? status
-                           : put_side(m, call->out, ids_from(m, call->outs),
-                                      &node->out);
+    return status != FD_OK
+             ? status
+             : put_side(m, call->out, ids_from(m, call->outs), &node->out);
 }
 
 /* Once groups have the names that they shall have. `first` is the place of the
@@ -469,9 +469,9 @@ put_root(making *m, const root *thread)
         node->tid = thread->torch_thread;
         node->thread = system_thread(m, thread->thread);
     }
-    int size = snprintf(name, sizeof name,
-                        "[pytorch|profiler|execution_trace|%s]",
-                        thread == NULL ? "process" : "thread");
+    int size =
+        snprintf(name, sizeof name, "[pytorch|profiler|execution_trace|%s]",
+                 thread == NULL ? "process" : "thread");
     return put_text(m->et, name, (size_t)size, &node->name);
 }
 
@@ -550,13 +550,13 @@ read_recording(fd_et *et, const char *path, bool layers, fd_et_hiding *hiding,
     status = find_calls(&m);
     if (status == FD_OK) {
         status = m.calls.count > 0
-                     ? make(&m)
-                     : fd_fail(error, FD_EFORMAT,
-                               "%s: no operators for execution traces%s", path,
-                               m.file.truncated || m.file.damaged > 0
-                                   ? " in the readable part: it is cut "
-                                     "short or damaged"
-                                   : ": record with CallGraph(et=True)");
+                   ? make(&m)
+                   : fd_fail(error, FD_EFORMAT,
+                             "%s: no operators for execution traces%s", path,
+                             m.file.truncated || m.file.damaged > 0
+                                 ? " in the readable part: it is cut "
+                                   "short or damaged"
+                                 : ": record with CallGraph(et=True)");
     }
     clear(&m);
     fd_chunks_close(&m.file);

@@ -3,8 +3,8 @@
 #ifndef FD_FROM_RECORDING_H
 #define FD_FROM_RECORDING_H
 
-#include "trace/anonymize.h"
 #include "et/et_graph.h"
+#include "trace/anonymize.h"
 
 /* Read `path`: nodes by id, with times; process groups. Ids are numbers of
  * nodes, tensors and storages in one row, as they came up, like PyTorch's: a

@@ -7,8 +7,8 @@
 
 /* An interval begins or ends. */
 typedef struct edge {
-    uint64_t host; /* ticks, when that was asked for ... */
-    uint64_t gpu;  /* ... and when the stream came to it */
+    uint64_t host;  /* ticks, when that was asked for ... */
+    uint64_t gpu;   /* ... and when the stream came to it */
     uint32_t queue; /* device and stream */
     uint32_t call;
     bool ends;
@@ -39,9 +39,9 @@ by_host(const void *left, const void *right)
     const edge *a = left;
     const edge *b = right;
     return a->queue != b->queue ? (a->queue < b->queue ? -1 : 1)
-           : a->host != b->host ? (a->host < b->host ? -1 : 1)
-           : a->ends != b->ends ? (a->ends ? 1 : -1)
-           : a->call < b->call  ? -1
+         : a->host != b->host   ? (a->host < b->host ? -1 : 1)
+         : a->ends != b->ends   ? (a->ends ? 1 : -1)
+         : a->call < b->call    ? -1
                                 : a->call > b->call;
 }
 
@@ -61,7 +61,7 @@ interval_end_of(const sweep *s, uint32_t call)
     enum { BACKWARD = 1 };
     const fd_tensor_call *at = &s->calls->list[call];
     bool engine = at->raw->flags >> FD_OP_CALL_SCOPE_SHIFT == BACKWARD
-                  && at->parent != 0;
+               && at->parent != 0;
     return end_of(s, engine ? at->parent - 1 : call);
 }
 
@@ -71,8 +71,8 @@ list_edges(sweep *s)
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < s->calls->count && status == FD_OK; i++) {
         const fd_op_call *raw = s->calls->list[i].raw;
-        uint16_t stream = atomic_load_explicit(&raw->gpu_stream,
-                                               memory_order_acquire);
+        uint16_t stream =
+            atomic_load_explicit(&raw->gpu_stream, memory_order_acquire);
         if (stream == 0) {
             continue;
         }
@@ -131,9 +131,8 @@ static fd_status
 settle(sweep *s, uint64_t gpu)
 {
     opened *top = s->open.count > 0 ? &s->open.list[s->open.count - 1] : NULL;
-    fd_status status = top == NULL || gpu <= s->since
-                           ? FD_OK
-                           : add(s, top, s->since, gpu);
+    fd_status status =
+        top == NULL || gpu <= s->since ? FD_OK : add(s, top, s->since, gpu);
     s->since = gpu;
     return status;
 }
@@ -183,10 +182,11 @@ cut(sweep *s)
             status = settle(s, at->gpu);
         }
         if (status == FD_OK) {
-            status = at->ends ? leave(s, at->call)
-                              : fd_vector_push(&s->open, (opened){
-                                    at->gpu, at->host, at->call, at->call,
-                                    false});
+            status = at->ends
+                       ? leave(s, at->call)
+                       : fd_vector_push(&s->open,
+                                        (opened){at->gpu, at->host, at->call,
+                                                 at->call, false});
         }
     }
     return status;

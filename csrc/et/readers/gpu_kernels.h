@@ -19,7 +19,7 @@ typedef struct fd_et_kernel {
                         the call whose interval lay before */
     uint64_t start;  /* ticks */
     uint64_t end;
-    uint64_t id;     /* of its node, for whoever numbers them */
+    uint64_t id; /* of its node, for whoever numbers them */
     uint32_t call;
     uint8_t device;
     uint16_t stream; /* of it, in the order in which they were met */

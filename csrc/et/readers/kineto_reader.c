@@ -1,8 +1,8 @@
 #include "et/readers/kineto_reader.h"
 
 #include "et/process_group_table.h"
-#include "json/decimal.h"
 #include "events/readers/event_reader.h"
+#include "json/decimal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -125,25 +125,24 @@ static bool
 begins(fd_span value, const char *head)
 {
     size_t size = strlen(head);
-    return fd_span_size(value) >= size
-           && memcmp(value.from, head, size) == 0;
+    return fd_span_size(value) >= size && memcmp(value.from, head, size) == 0;
 }
 
 static fd_kineto_wait
 wait_of(fd_span name)
 {
     return fd_span_is(name, "cudaDeviceSynchronize")
-                   || fd_span_is(name, "hipDeviceSynchronize")
-                   || fd_span_is(name, "cuCtxSynchronize")
-               ? FD_KINETO_DEVICE
-           : begins(name, "cudaStreamSynchronize")
+                || fd_span_is(name, "hipDeviceSynchronize")
+                || fd_span_is(name, "cuCtxSynchronize")
+             ? FD_KINETO_DEVICE
+         : begins(name, "cudaStreamSynchronize")
                    || begins(name, "cudaEventSynchronize")
                    || begins(name, "hipStreamSynchronize")
                    || begins(name, "hipEventSynchronize")
-               ? FD_KINETO_STREAM
-           : fd_span_is(name, "cudaMemcpy") || fd_span_is(name, "hipMemcpy")
-               ? FD_KINETO_COPY
-               : FD_KINETO_NO_WAIT;
+             ? FD_KINETO_STREAM
+         : fd_span_is(name, "cudaMemcpy") || fd_span_is(name, "hipMemcpy")
+             ? FD_KINETO_COPY
+             : FD_KINETO_NO_WAIT;
 }
 
 typedef enum kind { OTHER, OP, KERNEL, CALL, SYNC } kind;
@@ -155,12 +154,18 @@ kind_of(fd_span cat)
         const char *cat;
         kind kind;
     } kinds[] = {
-        {"cpu_op", OP},           {"user_annotation", OP},
-        {"Operator", OP},         {"operator", OP},
-        {"kernel", KERNEL},       {"gpu_memcpy", KERNEL},
-        {"gpu_memset", KERNEL},   {"cuda_runtime", CALL},
-        {"cuda_driver", CALL},    {"hip_runtime", CALL},
-        {"privateuse1_runtime", CALL}, {"cuda_sync", SYNC},
+        {"cpu_op", OP},
+        {"user_annotation", OP},
+        {"Operator", OP},
+        {"operator", OP},
+        {"kernel", KERNEL},
+        {"gpu_memcpy", KERNEL},
+        {"gpu_memset", KERNEL},
+        {"cuda_runtime", CALL},
+        {"cuda_driver", CALL},
+        {"hip_runtime", CALL},
+        {"privateuse1_runtime", CALL},
+        {"cuda_sync", SYNC},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (fd_span_is(cat, kinds[i].cat)) {
@@ -181,10 +186,10 @@ take_kernel(fd_kineto *k, fd_et *et, const fd_timeline_event *event,
     kernel.stream = small(t->stream);
     kernel.device = (uint8_t)number(t->device);
     kernel.elements = t->elements.from != NULL
-                              && fd_span_u64(t->elements, &elements)
-                              && elements < INT64_MAX / 64
-                          ? (int64_t)elements
-                          : -1;
+                           && fd_span_u64(t->elements, &elements)
+                           && elements < INT64_MAX / 64
+                        ? (int64_t)elements
+                        : -1;
     if (status == FD_OK) {
         status = add_text(et, event->cat, &kernel.category);
     }
@@ -202,9 +207,9 @@ static fd_status
 add_list(fd_et *et, fd_span value, uint32_t *text)
 {
     return value.from == NULL || *value.from != '['
-               ? FD_OK
-               : fd_text_pool_add_clean(&et->texts, value.from,
-                                        fd_span_size(value), text);
+             ? FD_OK
+             : fd_text_pool_add_clean(&et->texts, value.from,
+                                      fd_span_size(value), text);
 }
 
 static fd_status
@@ -221,17 +226,17 @@ take_inputs(fd_et *et, const told *t, fd_et_io *in)
 }
 
 static fd_status
-take_op(fd_kineto *k, fd_et *et, const fd_timeline_event *event,
-        const told *t, fd_kineto_op op)
+take_op(fd_kineto *k, fd_et *et, const fd_timeline_event *event, const told *t,
+        fd_kineto_op op)
 {
     op.rf_id = number(t->rf_id);
     op.external = number(t->external);
     op.thread = thread_of(event->tid);
     uint64_t seq;
-    op.seq = t->seq.from != NULL && fd_span_u64(t->seq, &seq)
-                     && seq <= INT64_MAX
-                 ? (int64_t)seq
-                 : -1;
+    op.seq =
+        t->seq.from != NULL && fd_span_u64(t->seq, &seq) && seq <= INT64_MAX
+            ? (int64_t)seq
+            : -1;
     fd_status status = add_text(et, event->name, &op.name);
     if (status == FD_OK && k->all) {
         status = take_inputs(et, t, &op.in);
@@ -267,8 +272,8 @@ take_event(fd_kineto *k, fd_et *et, const fd_timeline_event *event)
         return take_kernel(k, et, event, &t,
                            (fd_kineto_kernel){.start = start, .dur = dur});
     case CALL: {
-        fd_kineto_call call = {number(t.correlation), thread_of(event->tid),
-                               start, dur, 0, 0};
+        fd_kineto_call call = {
+            number(t.correlation), thread_of(event->tid), start, dur, 0, 0};
         call.wait = (uint8_t)wait_of(fd_span_inside(event->name));
         return fd_vector_push(&k->calls, call);
     }
@@ -278,7 +283,8 @@ take_event(fd_kineto *k, fd_et *et, const fd_timeline_event *event)
                                (uint8_t)number(t.device)};
         return fd_vector_push(&k->syncs, sync);
     }
-    case OTHER: break;
+    case OTHER:
+        break;
     }
     return FD_OK;
 }
@@ -303,8 +309,8 @@ take_member(fd_et *et, fd_span key, fd_span value)
         et->world = (uint32_t)size;
     }
     return fd_scan_find(value, "pg_config", &found)
-               ? fd_et_add_groups(et, found)
-               : FD_OK;
+             ? fd_et_add_groups(et, found)
+             : FD_OK;
 }
 
 static fd_status
@@ -316,8 +322,8 @@ read_file(fd_kineto *k, fd_et *et, const char *path, fd_error *error)
     while (status == FD_OK
            && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
         status = item == FD_TIMELINE_EVENT
-                     ? take_event(k, et, &reader.event)
-                     : take_member(et, reader.key, reader.value);
+                   ? take_event(k, et, &reader.event)
+                   : take_member(et, reader.key, reader.value);
     }
     status = status == FD_OK ? reader.status : status;
     k->lost = reader.lost;
@@ -339,8 +345,7 @@ fd_kineto_read(fd_kineto *k, fd_et *et, const char *path, fd_error *error)
 }
 
 fd_status
-fd_kineto_read_all(fd_kineto *k, fd_et *et, const char *path,
-                   fd_error *error)
+fd_kineto_read_all(fd_kineto *k, fd_et *et, const char *path, fd_error *error)
 {
     *k = (fd_kineto){.all = true};
     return read_file(k, et, path, error);

@@ -11,9 +11,9 @@ typedef struct fd_kineto_op {
     uint64_t thread;
     int64_t start;
     int64_t dur;
-    int64_t seq;   /* autograd's number; -1: none */
-    uint32_t name; /* text */
-    fd_et_io in;   /* where all was read */
+    int64_t seq;    /* autograd's number; -1: none */
+    uint32_t name;  /* text */
+    fd_et_io in;    /* where all was read */
     uint32_t place; /* of its node, + 1, once it is linked */
 } fd_kineto_op;
 
@@ -67,7 +67,7 @@ typedef struct fd_kineto {
     uint64_t timeless; /* events whose time is no number */
     uint64_t lost;     /* damaged places */
     uint64_t lost_bytes;
-    bool all; /* what operators take, too */
+    bool all;          /* what operators take, too */
     char trouble[128]; /* the first one; "" */
 } fd_kineto;
 

@@ -13,8 +13,9 @@ static bool
 is_call(const fd_et_node *node)
 {
     return (node->flags
-            & (FD_ET_THREAD | FD_ET_PROCESS | FD_ET_GPU | FD_ET_GUESSED)) == 0
-           && (node->flags & FD_ET_TIMED) != 0;
+            & (FD_ET_THREAD | FD_ET_PROCESS | FD_ET_GPU | FD_ET_GUESSED))
+            == 0
+        && (node->flags & FD_ET_TIMED) != 0;
 }
 
 /* "ProfilerStep#12": 12 */
@@ -71,9 +72,8 @@ find_recorded(const fd_et *et, const uint8_t *none, fd_kineto_steps *steps)
             || none[i] != 0) {
             continue;
         }
-        fd_kineto_step *last = steps->count > 0
-                                   ? &steps->list[steps->count - 1]
-                                   : NULL;
+        fd_kineto_step *last =
+            steps->count > 0 ? &steps->list[steps->count - 1] : NULL;
         if (last == NULL || node->step - 1 != last->number) {
             status = fd_vector_push(
                 steps, (fd_kineto_step){node->start_ns, end_of(node),

@@ -128,7 +128,9 @@ static void
 put_scalar(facts *f, const fd_operand *operand)
 {
     switch (operand->kind) {
-    case FD_OPERAND_NONE: put_text(f, "null"); return;
+    case FD_OPERAND_NONE:
+        put_text(f, "null");
+        return;
     case FD_OPERAND_BOOL:
         put_text(f, operand->number != 0 ? "true" : "false");
         return;
@@ -141,15 +143,15 @@ put_scalar(facts *f, const fd_operand *operand)
         }
         break;
     case FD_OPERAND_TEXT:
-        fd_buffer_json(&f->text, (const char *)operand->more,
-                       operand->number);
+        fd_buffer_json(&f->text, (const char *)operand->more, operand->number);
         return;
     case FD_OPERAND_DEVICE:
         put_text(f, "{\"device\":");
         fd_et_put_device(&f->text, operand->head);
         put_text(f, "}");
         return;
-    default: break;
+    default:
+        break;
     }
     put_other(f, operand);
 }
@@ -164,10 +166,17 @@ put(facts *f, fd_words *words, int depth)
         return;
     }
     switch (operand.kind) {
-    case FD_OPERAND_TENSOR: put_tensor(f, &operand); break;
-    case FD_OPERAND_LIST: put_list(f, &operand, words, depth); break;
-    case FD_OPERAND_DICT: put_dict(f, words, operand.number, depth); break;
-    default: put_scalar(f, &operand);
+    case FD_OPERAND_TENSOR:
+        put_tensor(f, &operand);
+        break;
+    case FD_OPERAND_LIST:
+        put_list(f, &operand, words, depth);
+        break;
+    case FD_OPERAND_DICT:
+        put_dict(f, words, operand.number, depth);
+        break;
+    default:
+        put_scalar(f, &operand);
     }
 }
 

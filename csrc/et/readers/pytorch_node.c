@@ -1,7 +1,7 @@
 #include "et/readers/pytorch_node.h"
 
-#include "et/readers/chakra_fields.h"
 #include "et/et_names.h"
+#include "et/readers/chakra_fields.h"
 #include "json/decimal.h"
 
 #include <string.h>
@@ -193,13 +193,12 @@ fd_et_take_number(fd_et *et, fd_span value, int64_t *number)
     uint64_t size;
     bool negative = value.from < value.to && *value.from == '-';
     bool good = value.from != NULL
-                && fd_span_u64((fd_span){value.from + negative, value.to},
-                               &size);
+             && fd_span_u64((fd_span){value.from + negative, value.to}, &size);
     if (good) {
         *number = negative ? (int64_t)(0 - size) : (int64_t)size;
     }
-    et->faults.wrong += value.from != NULL && !good
-                        && !fd_span_is(value, "null");
+    et->faults.wrong +=
+        value.from != NULL && !good && !fd_span_is(value, "null");
     return good;
 }
 
@@ -236,8 +235,8 @@ take_json(fd_et *et, const fd_scan *scan, fd_span value, uint32_t *text)
     fd_scan_copy(scan, value, &good);
     fd_status status = good.status;
     if (status == FD_OK) {
-        status = fd_text_pool_add_clean(&et->texts, good.bytes, good.size,
-                                        text);
+        status =
+            fd_text_pool_add_clean(&et->texts, good.bytes, good.size, text);
     }
     fd_buffer_clear(&good);
     return status;
@@ -289,9 +288,8 @@ take_attrs(fd_et *et, const fd_scan *whole, parts *p, fd_et_node *node)
     fd_scan scan = {.at = p->attrs.from, .end = p->attrs.to, .forgets = true};
     fd_span name;
     fd_status status = FD_OK;
-    fd_scan_result result = p->attrs.from == NULL
-                                ? FD_SCAN_BAD
-                                : fd_scan_mark(&scan, '[');
+    fd_scan_result result =
+        p->attrs.from == NULL ? FD_SCAN_BAD : fd_scan_mark(&scan, '[');
     while (status == FD_OK && result == FD_SCAN_OK
            && fd_scan_mark(&scan, '{') == FD_SCAN_OK) {
         fd_span key = {NULL, NULL};
@@ -432,8 +430,8 @@ static fd_status
 build(fd_et *et, const fd_scan *scan, parts *p, uint64_t id)
 {
     fd_et_node *node = fd_et_add(et);
-    fd_status status = node == NULL ? FD_ENOMEM
-                                    : take_attrs(et, scan, p, NULL);
+    fd_status status =
+        node == NULL ? FD_ENOMEM : take_attrs(et, scan, p, NULL);
     if (status != FD_OK) {
         return status;
     }
@@ -452,7 +450,7 @@ build(fd_et *et, const fd_scan *scan, parts *p, uint64_t id)
     }
     const char *cat = fd_et_text(et, node->category);
     bool host = node->category == 0 || strcmp(cat, "cpu_op") == 0
-                || strcmp(cat, "user_annotation") == 0;
+             || strcmp(cat, "user_annotation") == 0;
     node->flags |= fd_et_root(fd_et_text(et, node->name));
     node->flags |= host ? 0 : FD_ET_GPU;
     et->faults.repaired += scan->repairs.count;

@@ -99,7 +99,8 @@ take_member(reading *r)
     if (fd_span_is(r->key, "time")) {
         return fd_et_take_text(et, &r->scan, r->value, &et->time);
     }
-    if (fd_span_is(r->key, "pid") && fd_et_take_number(et, r->value, &number)) {
+    if (fd_span_is(r->key, "pid")
+        && fd_et_take_number(et, r->value, &number)) {
         et->pid = (uint64_t)number;
     }
     if (fd_span_is(r->key, "start_ts")) {
@@ -115,10 +116,10 @@ static void
 note_damage(reading *r, fd_scan_result result)
 {
     fd_et_faults *faults = &r->et->faults;
-    const char *why = result != FD_SCAN_CUT ? "not JSON"
-                      : r->in->trouble != NULL ? r->in->trouble
-                      : r->in->ended ? "cut short"
-                                     : "a value of more than 16 MB";
+    const char *why = result != FD_SCAN_CUT  ? "not JSON"
+                    : r->in->trouble != NULL ? r->in->trouble
+                    : r->in->ended           ? "cut short"
+                                             : "a value of more than 16 MB";
     faults->lost++;
     if (faults->trouble[0] == '\0') {
         snprintf(faults->trouble, sizeof faults->trouble, "%s at byte %llu",
@@ -156,7 +157,7 @@ skip_damage(reading *r)
             at--;
         }
         found = at > r->in->window && at[-1] == '{'
-                && fd_bytes_in_offset(r->in, at - 1) > from;
+             && fd_bytes_in_offset(r->in, at - 1) > from;
         r->in->at = found ? at - 1 : id + 1;
     }
     if (!found) {

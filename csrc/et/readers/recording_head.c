@@ -33,9 +33,8 @@ fd_et_put_recording_head(fd_et *et, const fd_chunks *file)
     struct tm local;
     time_t seconds = (time_t)(header->start.realtime_ns / 1000000000);
     size_t size = localtime_r(&seconds, &local) == NULL
-                      ? 0
-                      : strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S",
-                                 &local);
+                    ? 0
+                    : strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &local);
     et->pid = header->pid;
     et->rank = header->rank;
     et->world = header->world;
@@ -44,14 +43,15 @@ fd_et_put_recording_head(fd_et *et, const fd_chunks *file)
     et->finished = header->state == FD_STATE_STOPPED;
     const fd_string *groups = fact(file, "process_groups");
     const fd_string *host = fact(file, "host");
-    fd_status status = fd_text_pool_add_clean(&et->texts, text, size, &et->time);
+    fd_status status =
+        fd_text_pool_add_clean(&et->texts, text, size, &et->time);
     if (status == FD_OK && host != NULL) {
         fd_span said = {host->bytes, host->bytes + host->size};
         status = fd_et_add_said(et, fd_span_inside(said), &et->host);
     }
     if (status == FD_OK && groups != NULL) {
-        status = fd_et_add_groups(et, (fd_span){groups->bytes,
-                                                groups->bytes + groups->size});
+        status = fd_et_add_groups(
+            et, (fd_span){groups->bytes, groups->bytes + groups->size});
     }
     return status;
 }

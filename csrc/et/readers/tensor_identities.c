@@ -49,20 +49,20 @@ see(sighting_list *list, const fd_tensor_call *call, int field)
     uint32_t slot = call->first;
     fd_status status = FD_OK;
     while (status == FD_OK && fd_words_tensor(&in, &tensor)) {
-        status = fd_vector_push(list, (sighting){tensor.more[field],
-                                                 2 * (uint64_t)call->begin,
-                                                 slot++});
+        status = fd_vector_push(
+            list,
+            (sighting){tensor.more[field], 2 * (uint64_t)call->begin, slot++});
     }
     while (status == FD_OK && fd_words_tensor(&out, &tensor)) {
         uint64_t address = tensor.more[field];
         if (!takes(call, address, field)) {
             status = fd_vector_push(
-                list, (sighting){address, 2 * (uint64_t)call->begin + 1,
-                                 MAKES});
+                list,
+                (sighting){address, 2 * (uint64_t)call->begin + 1, MAKES});
         }
         if (status == FD_OK) {
-            status = fd_vector_push(list, (sighting){
-                address, 2 * (uint64_t)call->end, slot++});
+            status = fd_vector_push(
+                list, (sighting){address, 2 * (uint64_t)call->end, slot++});
         }
     }
     return status;
@@ -142,15 +142,13 @@ fd_et_identify(fd_et_calls *calls, fd_et_identities *identities)
     }
     identities->tensors.count = count;
     identities->storages.count = count;
-    fd_status status = tell_apart(calls, FD_TENSOR_STORAGE, NULL,
-                                  identities->storages.list,
-                                  &identities->storage_count);
+    fd_status status =
+        tell_apart(calls, FD_TENSOR_STORAGE, NULL, identities->storages.list,
+                   &identities->storage_count);
     return status != FD_OK
-               ? status
-               : tell_apart(calls, FD_TENSOR_ADDRESS,
-                            identities->storages.list,
-                            identities->tensors.list,
-                            &identities->tensor_count);
+             ? status
+             : tell_apart(calls, FD_TENSOR_ADDRESS, identities->storages.list,
+                          identities->tensors.list, &identities->tensor_count);
 }
 
 void

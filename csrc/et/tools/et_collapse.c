@@ -28,8 +28,8 @@ key_of(const fd_et_folds *folds, const fd_et_node *node, uint32_t place)
         return (uint64_t)place + 1;
     }
     uint32_t parent = folds->folding == FD_ET_BY_PARENT && node->parent != 0
-                          ? folds->box_of[node->parent - 1] + 1
-                          : 0;
+                        ? folds->box_of[node->parent - 1] + 1
+                        : 0;
     return ((uint64_t)parent << 32 | node->name) + 1;
 }
 
@@ -47,10 +47,10 @@ make_boxes(fd_et_folds *folds, const fd_et *et, const uint32_t *calls,
         uint32_t box = fd_map_get(&seen, key);
         if (box == 0) {
             box = folds->boxes.count + 1;
-            status = box > most ? FD_EFULL
-                                : fd_vector_push(&folds->boxes,
-                                                 (fd_et_box){.node =
-                                                                 calls[i]});
+            status = box > most
+                       ? FD_EFULL
+                       : fd_vector_push(&folds->boxes,
+                                        (fd_et_box){.node = calls[i]});
             if (status == FD_OK) {
                 status = fd_map_put(&seen, key, box);
             }
@@ -160,8 +160,8 @@ static fd_status
 line_of(fd_et_folds *folds, fd_map *seen, uint32_t from, uint32_t to,
         fd_et_line **line)
 {
-    uint64_t key = (uint64_t)(folds->box_of[from] + 1) << 32
-                   | folds->box_of[to];
+    uint64_t key =
+        (uint64_t)(folds->box_of[from] + 1) << 32 | folds->box_of[to];
     uint32_t number = fd_map_get(seen, key);
     fd_status status = FD_OK;
     if (number == 0) {
@@ -213,8 +213,8 @@ fd_et_fold(fd_et_folds *folds, const fd_et *et, uint32_t most)
     uint32_t *calls = fd_calloc(count, sizeof *calls);
     *folds = (fd_et_folds){.box_of = fd_calloc(count, sizeof *folds->box_of)};
     fd_status status = calls == NULL || folds->box_of == NULL
-                           ? FD_ENOMEM
-                           : fd_et_walk(et, calls);
+                         ? FD_ENOMEM
+                         : fd_et_walk(et, calls);
     if (status == FD_OK) {
         status = make_any(folds, et, calls, most);
     }

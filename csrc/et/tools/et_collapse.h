@@ -10,14 +10,14 @@ typedef enum fd_et_folding {
     FD_ET_EACH,      /* a box is a node */
     FD_ET_BY_PARENT, /* a name below one box */
     FD_ET_BY_NAME,
-    FD_ET_BY_SIZE    /* the names with most time, or calls; the others in one */
+    FD_ET_BY_SIZE /* the names with most time, or calls; the others in one */
 } fd_et_folding;
 
 typedef struct fd_et_box {
-    uint32_t node;   /* the place of its first */
+    uint32_t node; /* the place of its first */
     uint64_t count;
-    int64_t ns;      /* of nodes with times, with what they enclose */
-    bool others;     /* of many names */
+    int64_t ns;  /* of nodes with times, with what they enclose */
+    bool others; /* of many names */
     bool gpu;
 } fd_et_box;
 
@@ -32,8 +32,8 @@ typedef struct fd_et_folds {
     fd_et_folding folding;
     FD_VECTOR(fd_et_box) boxes;
     FD_VECTOR(fd_et_line) lines; /* never from a box to itself */
-    uint32_t *box_of; /* of each node; owned */
-    uint64_t names;   /* in the box of others */
+    uint32_t *box_of;            /* of each node; owned */
+    uint64_t names;              /* in the box of others */
 } fd_et_folds;
 
 /* At most `most` boxes, and at least 2. Clear it in any case. */

@@ -1,7 +1,7 @@
 #include "et/tools/et_diff.h"
 
-#include "et/et_edges.h"
 #include "et/call_forms.h"
+#include "et/et_edges.h"
 
 #include <string.h>
 
@@ -47,8 +47,7 @@ name_row(fd_et_diff *diff, uint32_t name, fd_et_diff_name **row)
     fd_status status = FD_OK;
     if (number == 0) {
         number = diff->names.count + 1;
-        status = fd_vector_push(&diff->names,
-                                (fd_et_diff_name){.name = name});
+        status = fd_vector_push(&diff->names, (fd_et_diff_name){.name = name});
         if (status == FD_OK) {
             status = fd_map_put(&diff->name_rows, (uint64_t)name + 1, number);
         }
@@ -78,9 +77,7 @@ count_names(fd_et_diff *diff, const fd_et_twin_side *side, int at,
         if (is_timed(node)) {
             row->rank_ns[at] += node->dur_ns;
             begin = node->start_ns < begin ? node->start_ns : begin;
-            end = fd_et_end(node) > end
-                      ? fd_et_end(node)
-                      : end;
+            end = fd_et_end(node) > end ? fd_et_end(node) : end;
         }
     }
     *span = begin == INT64_MAX ? -1 : fd_minus(end, begin);
@@ -92,8 +89,8 @@ is_slower(const fd_et_diff *diff, const int64_t ns[2], const int64_t spans[2])
 {
     int64_t change = ns[1] > ns[0] ? ns[1] - ns[0] : ns[0] - ns[1];
     return diff->threshold >= 0 && spans[0] >= 0 && spans[1] >= 0
-           && change > spans[0] / LEAST_PART
-           && (double)change > diff->threshold * (double)ns[0];
+        && change > spans[0] / LEAST_PART
+        && (double)change > diff->threshold * (double)ns[0];
 }
 
 /* What was counted on this rank, into the sums of all. */
@@ -138,8 +135,8 @@ what_differs(const fd_et_form *a, const fd_et_form *b)
     bool shapes = memcmp(a->shapes, b->shapes, sizeof a->shapes) != 0;
     bool types = memcmp(a->types, b->types, sizeof a->types) != 0;
     return (uint32_t)shapes * FD_ET_SHAPES_DIFFER
-           | (uint32_t)types * FD_ET_TYPES_DIFFER
-           | (uint32_t)(a->comm != b->comm) * FD_ET_COMMS_DIFFER;
+         | (uint32_t)types * FD_ET_TYPES_DIFFER
+         | (uint32_t)(a->comm != b->comm) * FD_ET_COMMS_DIFFER;
 }
 
 static fd_status
@@ -196,10 +193,11 @@ only_row(fd_et_diff *diff, const fd_et_twin_side *side, uint32_t at,
     uint32_t number = fd_map_get(&diff->only_rows[at], key);
     fd_status status = FD_OK;
     if (number == 0) {
-        status = fd_vector_push(
-            &diff->only, (fd_et_diff_only){.side = at,
-                                           .name = side->names[place],
-                                           .parent = parent, .id = node->id});
+        status = fd_vector_push(&diff->only,
+                                (fd_et_diff_only){.side = at,
+                                                  .name = side->names[place],
+                                                  .parent = parent,
+                                                  .id = node->id});
         number = diff->only.count;
         if (status == FD_OK) {
             status = fd_map_put(&diff->only_rows[at], key, number);
@@ -250,18 +248,17 @@ compare_edges(fd_et_diff *diff, const fd_et_twin_side sides[2])
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < other->edges.count && status == FD_OK; i++) {
         const fd_et_edge *edge = &other->edges.list[i];
-        status = fd_map_put(&kinds, edge_key(edge->from, edge->to),
-                            edge->kinds);
+        status =
+            fd_map_put(&kinds, edge_key(edge->from, edge->to), edge->kinds);
     }
     for (uint32_t i = 0; i < et->edges.count && status == FD_OK; i++) {
         const fd_et_edge *edge = &et->edges.list[i];
         uint32_t from = sides[0].twins[edge->from];
         uint32_t to = sides[0].twins[edge->to];
-        uint32_t both = from == 0 || to == 0
-                            ? 0
-                            : edge->kinds
-                                  & fd_map_get(&kinds,
-                                               edge_key(from - 1, to - 1));
+        uint32_t both =
+            from == 0 || to == 0
+                ? 0
+                : edge->kinds & fd_map_get(&kinds, edge_key(from - 1, to - 1));
         for (int kind = 0; kind < FD_ET_KINDS; kind++) {
             diff->shared[kind] += (both & 1U << kind) != 0;
         }
@@ -333,7 +330,7 @@ fd_et_diff_any(const fd_et_diff *diff)
     }
     for (int kind = 0; kind < FD_ET_KINDS; kind++) {
         any = any || diff->edges[kind][0] != diff->shared[kind]
-              || diff->edges[kind][1] != diff->shared[kind];
+           || diff->edges[kind][1] != diff->shared[kind];
     }
     return any;
 }

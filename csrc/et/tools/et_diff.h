@@ -11,11 +11,15 @@ typedef struct fd_et_form {
     uint32_t name;
     uint32_t shapes[2]; /* of inputs, of outputs */
     uint32_t types[2];
-    uint32_t comm;      /* collective, size, group, peers; 0: none */
+    uint32_t comm; /* collective, size, group, peers; 0: none */
 } fd_et_form;
 
 /* What differs between two forms. */
-enum { FD_ET_SHAPES_DIFFER = 1, FD_ET_TYPES_DIFFER = 2, FD_ET_COMMS_DIFFER = 4 };
+enum {
+    FD_ET_SHAPES_DIFFER = 1,
+    FD_ET_TYPES_DIFFER = 2,
+    FD_ET_COMMS_DIFFER = 4
+};
 
 /* On how many ranks, and on which first. */
 typedef struct fd_et_diff_ranks {
@@ -26,8 +30,8 @@ typedef struct fd_et_diff_ranks {
 
 typedef struct fd_et_diff_name {
     uint32_t name;
-    uint64_t count[2]; /* on all ranks */
-    int64_t ns[2];     /* with what the calls enclose */
+    uint64_t count[2];      /* on all ranks */
+    int64_t ns[2];          /* with what the calls enclose */
     uint64_t rank_count[2]; /* on the rank that is being added */
     int64_t rank_ns[2];
     fd_et_diff_ranks counts; /* where counts differ, and where times do */
@@ -39,7 +43,7 @@ typedef struct fd_et_diff_form {
     uint32_t forms[2]; /* in `forms`, + 1 */
     uint32_t what;     /* FD_ET_SHAPES_DIFFER ... */
     uint64_t count;
-    uint64_t id[2];    /* the first */
+    uint64_t id[2]; /* the first */
     fd_et_diff_ranks ranks;
 } fd_et_diff_form;
 
@@ -49,8 +53,8 @@ typedef struct fd_et_diff_only {
     uint32_t name;
     uint32_t parent; /* its name; 0: it has none */
     uint64_t count;
-    uint64_t nodes;  /* with all below them */
-    uint64_t id;     /* the first */
+    uint64_t nodes; /* with all below them */
+    uint64_t id;    /* the first */
     fd_et_diff_ranks ranks;
 } fd_et_diff_only;
 
@@ -59,7 +63,7 @@ typedef struct fd_et_diff {
     uint32_t ranks;   /* that were compared */
     uint64_t nodes[2];
     uint64_t paired;
-    uint32_t timed[2]; /* ranks with times */
+    uint32_t timed[2];                /* ranks with times */
     FD_VECTOR(fd_et_diff_name) names; /* all, equal ones too */
     FD_VECTOR(fd_et_diff_form) changed;
     FD_VECTOR(fd_et_diff_only) only;
@@ -67,8 +71,8 @@ typedef struct fd_et_diff {
     uint64_t edges[FD_ET_KINDS][2];
     uint64_t shared[FD_ET_KINDS]; /* between nodes that are in both */
     fd_text_pool texts;
-    fd_text_pool keys;  /* forms as bytes */
-    fd_map name_rows;   /* name + 1 -> row + 1 */
+    fd_text_pool keys; /* forms as bytes */
+    fd_map name_rows;  /* name + 1 -> row + 1 */
     fd_map changed_rows;
     fd_map only_rows[2];
 } fd_et_diff;

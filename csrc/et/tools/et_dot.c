@@ -1,7 +1,7 @@
 #include "et/tools/et_dot.h"
 
-#include "et/tools/et_collapse.h"
 #include "et/et_names.h"
+#include "et/tools/et_collapse.h"
 #include "graphs/graph_text.h"
 
 #include <inttypes.h>
@@ -21,11 +21,11 @@ static const char *
 fill_of(const fd_et *et, const fd_et_box *box)
 {
     const fd_et_node *node = &et->nodes.list[box->node];
-    return box->others                   ? "#F1F3F5"
-           : node->type >= FD_ET_SEND    ? "#FDE3C8"
-           : box->gpu                    ? "#DDF1DE"
-           : node->type == FD_ET_METADATA ? "#F1F3F5"
-                                         : "#E6EFFA";
+    return box->others                  ? "#F1F3F5"
+         : node->type >= FD_ET_SEND     ? "#FDE3C8"
+         : box->gpu                     ? "#DDF1DE"
+         : node->type == FD_ET_METADATA ? "#F1F3F5"
+                                        : "#E6EFFA";
 }
 
 static void
@@ -164,7 +164,8 @@ put_legend(fd_buffer *to, const fd_et *et, const fd_et_folds *folds,
     bool seen[FD_ET_KINDS] = {false};
     fd_buffer_text(to, "label=<");
     fd_text_count(to, et->nodes.count);
-    fd_buffer_format(to, " nodes: %s. Dotted: calls", foldings[folds->folding]);
+    fd_buffer_format(to, " nodes: %s. Dotted: calls",
+                     foldings[folds->folding]);
     for (uint32_t i = 0; i < folds->lines.count; i++) {
         for (int kind = 0; kind < FD_ET_KINDS; kind++) {
             seen[kind] = seen[kind] || folds->lines.list[i].counts[kind] > 0;
@@ -172,8 +173,9 @@ put_legend(fd_buffer *to, const fd_et *et, const fd_et_folds *folds,
     }
     for (int kind = 0; kind < FD_ET_KINDS; kind++) {
         if (seen[kind] && is_drawn(folds, kind)) {
-            fd_buffer_format(to, " <FONT COLOR=\"%s\"><B>\xE2\x86\x92 %s</B>"
-                                 "</FONT>",
+            fd_buffer_format(to,
+                             " <FONT COLOR=\"%s\"><B>\xE2\x86\x92 %s</B>"
+                             "</FONT>",
                              colours[kind], fd_et_kind_name(kind));
         }
     }

@@ -23,8 +23,8 @@ judge(const fd_et *traces, uint32_t count, fd_et_estimate *e, fd_error *error)
     for (uint32_t r = 0; r < count; r++) {
         for (uint32_t i = 0; i < traces[r].nodes.count; i++) {
             const fd_et_node *node = &traces[r].nodes.list[i];
-            bool timed = (node->flags & FD_ET_TIMED) != 0
-                         && node->start_ns > 0;
+            bool timed =
+                (node->flags & FD_ET_TIMED) != 0 && node->start_ns > 0;
             any = any || timed;
             e->untimed += !timed && (node->flags & FD_ET_PROCESS) == 0;
         }
@@ -41,7 +41,7 @@ static bool
 is_step(const fd_et *et, const fd_et_node *node)
 {
     return (node->flags & FD_ET_GPU) == 0
-           && strncmp(fd_et_text(et, node->name), "ProfilerStep#", 13) == 0;
+        && strncmp(fd_et_text(et, node->name), "ProfilerStep#", 13) == 0;
 }
 
 /* The step of this name, made when it is the first; NULL without memory. */
@@ -65,15 +65,15 @@ step_of(fd_et_estimate *e, const fd_et *et, const fd_et_node *node)
         step.end[t] = INT64_MIN;
     }
     return fd_vector_push(&e->steps, step) == FD_OK
-               ? &e->steps.list[e->steps.count - 1]
-               : NULL;
+             ? &e->steps.list[e->steps.count - 1]
+             : NULL;
 }
 
 static void
 widen(fd_et_step *step, fd_et_telling telling, int64_t begin, int64_t end)
 {
-    step->begin[telling] = begin < step->begin[telling] ? begin
-                                                        : step->begin[telling];
+    step->begin[telling] =
+        begin < step->begin[telling] ? begin : step->begin[telling];
     step->end[telling] = end > step->end[telling] ? end : step->end[telling];
 }
 
@@ -100,8 +100,8 @@ tell_rank(const fd_play_rank *rank, fd_et_telling telling, uint32_t *around,
     for (uint32_t i = 0; i < rank->et->nodes.count; i++) {
         const fd_et_node *node = &rank->et->nodes.list[i];
         around[i] = node->parent == 0 || node->parent > i
-                        ? 0
-                        : around[node->parent - 1];
+                      ? 0
+                      : around[node->parent - 1];
         bool begins = is_step(rank->et, node);
         if (begins) {
             fd_et_step *step = step_of(e, rank->et, node);
@@ -110,8 +110,7 @@ tell_rank(const fd_play_rank *rank, fd_et_telling telling, uint32_t *around,
             }
             around[i] = (uint32_t)(step - e->steps.list) + 1;
         }
-        if (around[i] != 0
-            && (begins || (node->flags & FD_ET_GPU) != 0)) {
+        if (around[i] != 0 && (begins || (node->flags & FD_ET_GPU) != 0)) {
             tell_node(rank, i, telling, &e->steps.list[around[i] - 1]);
         }
     }
@@ -125,9 +124,9 @@ tell_steps(const fd_play *play, fd_et_telling telling, fd_et_estimate *e)
     for (uint32_t r = 0; r < play->count && status == FD_OK; r++) {
         size_t nodes = (size_t)play->ranks[r].et->nodes.count + 1;
         uint32_t *around = fd_malloc(nodes * sizeof *around);
-        status = around == NULL ? FD_ENOMEM
-                                : tell_rank(&play->ranks[r], telling, around,
-                                            e);
+        status = around == NULL
+                   ? FD_ENOMEM
+                   : tell_rank(&play->ranks[r], telling, around, e);
         fd_free(around);
     }
     return status;
@@ -158,8 +157,7 @@ add_stretch(fd_et_estimate *e, fd_map *places, const fd_et *et, uint32_t rank,
     }
     if (status == FD_OK) {
         e->path.list[place - 1].count++;
-        e->path.list[place - 1].ns =
-            fd_plus(e->path.list[place - 1].ns, ns);
+        e->path.list[place - 1].ns = fd_plus(e->path.list[place - 1].ns, ns);
     }
     return status;
 }
@@ -169,10 +167,10 @@ by_length(const void *a, const void *b)
 {
     const fd_et_stretch *one = a;
     const fd_et_stretch *other = b;
-    return one->ns != other->ns       ? (one->ns > other->ns ? -1 : 1)
-           : one->rank != other->rank ? (one->rank < other->rank ? -1 : 1)
-           : one->name < other->name  ? -1
-                                      : 1;
+    return one->ns != other->ns     ? (one->ns > other->ns ? -1 : 1)
+         : one->rank != other->rank ? (one->rank < other->rank ? -1 : 1)
+         : one->name < other->name  ? -1
+                                    : 1;
 }
 
 /* Whose own time passes between calls: the operator around them, or nobody's,
@@ -182,7 +180,7 @@ own_time_of(const fd_et *et, uint32_t place)
 {
     const fd_et_node *node = &et->nodes.list[place];
     bool runs = node->scope != USER_SCOPE
-                && (node->flags & (FD_ET_THREAD | FD_ET_PROCESS)) == 0;
+             && (node->flags & (FD_ET_THREAD | FD_ET_PROCESS)) == 0;
     return runs ? node->name : 0;
 }
 
@@ -233,9 +231,8 @@ step_back(going *g)
     }
     fd_status status = go(g, g->at, node->start, made->name);
     if (status == FD_OK) {
-        uint32_t around = made->parent == 0
-                              ? 0
-                              : own_time_of(rank->et, made->parent - 1);
+        uint32_t around =
+            made->parent == 0 ? 0 : own_time_of(rank->et, made->parent - 1);
         status = go(g, node->why, node->ready, around);
     }
     return status;
@@ -278,8 +275,7 @@ fd_et_estimate_make(const fd_et *traces, uint32_t count,
     }
     status = fd_play_make(&play, traces, count, ranks);
     if (status == FD_OK) {
-        e->measured_ns = fd_minus(play.measured_end,
-                                  play.measured_begin);
+        e->measured_ns = fd_minus(play.measured_end, play.measured_begin);
         e->matched = ranks->matches;
         status = tell_steps(&play, FD_ET_MEASURED, e);
     }

@@ -45,13 +45,13 @@ typedef struct fd_et_step {
 } fd_et_step;
 
 typedef struct fd_et_estimate {
-    int64_t measured_ns;  /* from the first begin to the last end */
-    int64_t replayed_ns;  /* the same without changes: how good the model is */
+    int64_t measured_ns; /* from the first begin to the last end */
+    int64_t replayed_ns; /* the same without changes: how good the model is */
     int64_t predicted_ns;
     FD_VECTOR(fd_et_step) steps; /* as the first rank that has them does */
-    uint64_t matched;     /* collectives and messages played together */
-    uint64_t broken;      /* those that were played alone: ranks differ */
-    uint64_t untimed;     /* nodes without times: of no length */
+    uint64_t matched;            /* collectives and messages played together */
+    uint64_t broken;  /* those that were played alone: ranks differ */
+    uint64_t untimed; /* nodes without times: of no length */
     fd_text_pool texts;
     FD_VECTOR(fd_et_stretch) path; /* longest first */
 } fd_et_estimate;

@@ -37,8 +37,7 @@ static void
 put_text(fd_buffer *to, const fd_et *et, const char *key, uint32_t text)
 {
     fd_buffer_format(to, "<data key=\"%s\">", key);
-    fd_text_xml(to, fd_et_text(et, text),
-                fd_text_pool_size(&et->texts, text));
+    fd_text_xml(to, fd_et_text(et, text), fd_text_pool_size(&et->texts, text));
     fd_buffer_text(to, "</data>");
 }
 

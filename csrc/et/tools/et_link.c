@@ -2,10 +2,10 @@
 
 #include "et/dtypes.h"
 #include "et/et_file.h"
-#include "et/process_group_table.h"
-#include "et/tools/link_waits.h"
 #include "et/et_order.h"
 #include "et/et_times.h"
+#include "et/process_group_table.h"
+#include "et/tools/link_waits.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -100,8 +100,8 @@ spread_threads(linking *l)
         l->link->only_et += (node->flags & known) == 0;
         if (node->thread == 0 && (node->flags & FD_ET_PROCESS) == 0) {
             node->thread = node->parent == 0
-                               ? 0
-                               : et->nodes.list[node->parent - 1].thread;
+                             ? 0
+                             : et->nodes.list[node->parent - 1].thread;
         }
     }
 }
@@ -111,10 +111,11 @@ ops_by_time(const void *a, const void *b)
 {
     const fd_kineto_op *one = a;
     const fd_kineto_op *other = b;
-    return one->thread != other->thread ? (one->thread < other->thread ? -1 : 1)
-           : one->start != other->start ? (one->start < other->start ? -1 : 1)
-           : one->dur != other->dur     ? (one->dur > other->dur ? -1 : 1)
-                                        : 0;
+    return one->thread != other->thread
+             ? (one->thread < other->thread ? -1 : 1)
+         : one->start != other->start ? (one->start < other->start ? -1 : 1)
+         : one->dur != other->dur     ? (one->dur > other->dur ? -1 : 1)
+                                      : 0;
 }
 
 static int
@@ -122,9 +123,10 @@ calls_by_time(const void *a, const void *b)
 {
     const fd_kineto_call *one = a;
     const fd_kineto_call *other = b;
-    return one->thread != other->thread ? (one->thread < other->thread ? -1 : 1)
-           : one->start != other->start ? (one->start < other->start ? -1 : 1)
-                                        : 0;
+    return one->thread != other->thread
+             ? (one->thread < other->thread ? -1 : 1)
+         : one->start != other->start ? (one->start < other->start ? -1 : 1)
+                                      : 0;
 }
 
 /* Both lists by thread and time: the innermost operator that is linked and
@@ -199,8 +201,8 @@ static uint32_t
 launcher(linking *l, const fd_kineto_kernel *kernel, int64_t *when)
 {
     uint32_t call = kernel->correlation == 0
-                        ? 0
-                        : fd_map_get(&l->by_call, kernel->correlation);
+                      ? 0
+                      : fd_map_get(&l->by_call, kernel->correlation);
     *when = call != 0 ? l->k->calls.list[call - 1].start : kernel->start;
     uint32_t op = call != 0 ? l->k->calls.list[call - 1].op : 0;
     if (op == 0 && kernel->external != 0 && kernel->external != UINT64_MAX) {
@@ -253,8 +255,8 @@ add_kernel(linking *l, fd_kineto_kernel *kernel, uint64_t id, uint32_t parent)
     comm->group = kernel->group;
     comm->dtype = kernel->dtype;
     uint32_t item = fd_et_item_size(fd_et_text(et, kernel->dtype));
-    comm->bytes = kernel->elements >= 0 && item > 0 ? kernel->elements * item
-                                                    : -1;
+    comm->bytes =
+        kernel->elements >= 0 && item > 0 ? kernel->elements * item : -1;
     return FD_OK;
 }
 
@@ -293,9 +295,9 @@ by_key(const void *a, const void *b)
 {
     const timed *one = a;
     const timed *other = b;
-    return one->key != other->key       ? (one->key < other->key ? -1 : 1)
-           : one->place < other->place ? -1
-                                       : 1;
+    return one->key != other->key    ? (one->key < other->key ? -1 : 1)
+         : one->place < other->place ? -1
+                                     : 1;
 }
 
 /* Roots come before what they enclose, and so does every node: a clock may

@@ -26,7 +26,7 @@ fd_status fd_et_link_kineto(fd_et *et, fd_kineto *kineto, fd_et_link *link);
 
 /* Both files, and all of that. Clear `et` in any case. */
 fd_status fd_et_link_files(fd_et *et, const char *path, const char *kineto,
-                           uint32_t kinds, fd_et_link *link,
-                           fd_kineto *read, fd_error *error);
+                           uint32_t kinds, fd_et_link *link, fd_kineto *read,
+                           fd_error *error);
 
 #endif

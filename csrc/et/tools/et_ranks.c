@@ -66,8 +66,8 @@ add_groups(fd_et_ranks *ranks, const fd_et *et)
 fd_status
 fd_et_ranks_add(fd_et_ranks *ranks, const fd_et *et)
 {
-    fd_status status = fd_vector_push(&ranks->ranks,
-                                      (fd_et_rank){.rank = et->rank});
+    fd_status status =
+        fd_vector_push(&ranks->ranks, (fd_et_rank){.rank = et->rank});
     if (status == FD_OK) {
         status = add_groups(ranks, et);
     }
@@ -77,11 +77,14 @@ fd_et_ranks_add(fd_et_ranks *ranks, const fd_et *et)
         if (comm == NULL || node->type < FD_ET_SEND) {
             continue;
         }
-        fd_et_call call = {.id = node->id, .bytes = comm->bytes,
-                           .type = node->type, .coll = comm->type,
+        fd_et_call call = {.id = node->id,
+                           .bytes = comm->bytes,
+                           .type = node->type,
+                           .coll = comm->type,
                            .peer = node->type == FD_ET_SEND ? comm->dst
                                                             : comm->src,
-                           .tag = comm->tag, .place = i};
+                           .tag = comm->tag,
+                           .place = i};
         status = copy_text(ranks, et, comm->group, &call.group);
         if (status == FD_OK) {
             status = copy_text(ranks, et, node->name, &call.name);
@@ -98,8 +101,8 @@ static fd_status
 note(fd_et_ranks *ranks, fd_et_mismatch mismatch)
 {
     return ranks->mismatches.count < fd_budget(FD_ET_MISMATCHES)
-               ? fd_vector_push(&ranks->mismatches, mismatch)
-               : FD_OK;
+             ? fd_vector_push(&ranks->mismatches, mismatch)
+             : FD_OK;
 }
 
 /* The next collective of a group from a place on, + 1; 0: none. */
@@ -131,7 +134,7 @@ static bool
 may_differ(int32_t coll)
 {
     return coll == FD_ET_GATHER || coll == FD_ET_SCATTER
-           || coll == FD_ET_ALL_TO_ALL || coll == FD_ET_BARRIER || coll < 0;
+        || coll == FD_ET_ALL_TO_ALL || coll == FD_ET_BARRIER || coll < 0;
 }
 
 static bool
@@ -139,8 +142,8 @@ differ(const fd_et_call *a, const fd_et_call *b, fd_et_mismatch_kind *kind)
 {
     *kind = a->coll != b->coll ? FD_ET_OTHER_KIND : FD_ET_OTHER_SIZE;
     return a->coll != b->coll
-           || (!may_differ(a->coll) && a->bytes >= 0 && b->bytes >= 0
-               && a->bytes != b->bytes);
+        || (!may_differ(a->coll) && a->bytes >= 0 && b->bytes >= 0
+            && a->bytes != b->bytes);
 }
 
 /* The collectives that ranks stand at are one. */
@@ -181,12 +184,11 @@ compare_group(fd_et_ranks *ranks, uint32_t group, uint32_t *at)
                 first = i;
                 first_call = call;
             }
-            else if (differ(&ranks->ranks.list[first].calls.list[first_call
-                                                                 - 1],
-                            &rank->calls.list[call - 1], &kind)) {
-                return note(ranks, (fd_et_mismatch){kind, group, number,
-                                                    first, i, first_call,
-                                                    call});
+            else if (differ(
+                         &ranks->ranks.list[first].calls.list[first_call - 1],
+                         &rank->calls.list[call - 1], &kind)) {
+                return note(ranks, (fd_et_mismatch){kind, group, number, first,
+                                                    i, first_call, call});
             }
         }
         if (first == count) {
@@ -266,8 +268,11 @@ compare_pair(fd_et_ranks *ranks, uint32_t from, uint32_t to)
         if (sent == 0 && taken == 0) {
             return FD_OK;
         }
-        fd_et_mismatch found = {.group = 0, .number = number, .one = from,
-                                .other = to, .one_call = sent,
+        fd_et_mismatch found = {.group = 0,
+                                .number = number,
+                                .one = from,
+                                .other = to,
+                                .one_call = sent,
                                 .other_call = taken};
         if (sent == 0 || taken == 0) {
             found.kind = sent == 0 ? FD_ET_NO_SEND : FD_ET_NO_RECEIVE;
@@ -309,8 +314,8 @@ compare_messages(fd_et_ranks *ranks)
             uint64_t key = (uint64_t)from << 32 | (to + 1);
             if (fd_map_get(&seen, key) == 0) {
                 status = fd_map_put(&seen, key, 1);
-                status = status == FD_OK ? compare_pair(ranks, from, to)
-                                         : status;
+                status =
+                    status == FD_OK ? compare_pair(ranks, from, to) : status;
             }
         }
     }

@@ -8,16 +8,16 @@
 
 /* What one rank communicates: a trace without its nodes. */
 typedef struct fd_et_call {
-    uint64_t id;     /* of the node */
-    uint32_t group;  /* texts of fd_et_ranks */
+    uint64_t id;    /* of the node */
+    uint32_t group; /* texts of fd_et_ranks */
     uint32_t name;
-    int64_t bytes;   /* -1: not known */
-    uint8_t type;    /* FD_ET_COLL, FD_ET_SEND, FD_ET_RECV */
-    int32_t coll;    /* Chakra's number; -1: not known */
-    int32_t peer;    /* of a message; -1: not known */
+    int64_t bytes; /* -1: not known */
+    uint8_t type;  /* FD_ET_COLL, FD_ET_SEND, FD_ET_RECV */
+    int32_t coll;  /* Chakra's number; -1: not known */
+    int32_t peer;  /* of a message; -1: not known */
     int32_t tag;
-    uint32_t place;  /* of the node in its trace */
-    uint32_t match;  /* the same number on all ranks; 0: of none */
+    uint32_t place; /* of the node in its trace */
+    uint32_t match; /* the same number on all ranks; 0: of none */
 } fd_et_call;
 
 typedef struct fd_et_rank {
@@ -37,9 +37,9 @@ typedef enum fd_et_mismatch_kind {
 
 typedef struct fd_et_mismatch {
     fd_et_mismatch_kind kind;
-    uint32_t group; /* text */
+    uint32_t group;  /* text */
     uint64_t number; /* the how-manieth of the group, or of the pair, from 1 */
-    uint32_t one;   /* ranks: places */
+    uint32_t one;    /* ranks: places */
     uint32_t other;
     uint32_t one_call; /* + 1; 0: none */
     uint32_t other_call;
@@ -49,7 +49,8 @@ enum { FD_ET_MISMATCHES = 1000 };
 
 typedef struct fd_et_ranks {
     FD_VECTOR(fd_et_rank) ranks;
-    FD_VECTOR(fd_et_mismatch) mismatches; /* the first of each group and pair */
+    FD_VECTOR(fd_et_mismatch)
+    mismatches; /* the first of each group and pair */
     fd_text_pool texts;
     uint64_t collectives; /* that match on all ranks */
     uint64_t messages;    /* with both ends */

@@ -36,16 +36,15 @@ end_before(const fd_play_rank *rank, uint32_t place, uint32_t limit)
             int64_t over = fd_play_measured_end(rank, node->synced - 1);
             more = fd_plus(more, fd_play_scaled(fd_minus(end, over),
                                                 rank->factors[place]));
-            return fd_plus(kernel->end > node->start ? kernel->end
-                                                     : node->start,
-                           more);
+            return fd_plus(
+                kernel->end > node->start ? kernel->end : node->start, more);
         }
         if (node->last == 0) {
             return fd_plus(node->end, more);
         }
         int64_t last = fd_play_measured_end(rank, node->last - 1);
-        more = fd_plus(more, fd_play_scaled(fd_minus(end, last),
-                                            rank->factors[place]));
+        more = fd_plus(
+            more, fd_play_scaled(fd_minus(end, last), rank->factors[place]));
         place = node->last - 1;
     }
     return INT64_MIN;
@@ -101,10 +100,11 @@ fd_play_ready_by(const fd_play_rank *rank, const fd_et_edge *edge, bool played,
     }
     /* Work that had not ended held nothing up. */
     int64_t end = fd_play_measured_end(rank, edge->from);
-    int64_t over = fd_play_is_gpu(&rank->et->nodes.list[edge->to])
-                       ? 0
-                       : fd_et_overlap(from->measured, fd_minus(end, from->measured),
-                                       to->measured);
+    int64_t over =
+        fd_play_is_gpu(&rank->et->nodes.list[edge->to])
+            ? 0
+            : fd_et_overlap(from->measured, fd_minus(end, from->measured),
+                            to->measured);
     if (over == INT64_MAX) {
         return INT64_MIN;
     }
@@ -186,7 +186,8 @@ ready_of(const fd_play_rank *rank, uint32_t first, uint32_t end)
     int64_t ready = INT64_MIN;
     uint32_t who;
     for (uint32_t i = first; i < end; i++) {
-        int64_t time = fd_play_ready_by(rank, &rank->et->edges.list[i], false, &who);
+        int64_t time =
+            fd_play_ready_by(rank, &rank->et->edges.list[i], false, &who);
         ready = time > ready ? time : ready;
     }
     return ready;
@@ -208,7 +209,8 @@ place_node(fd_play_rank *rank, uint32_t place, uint32_t first, uint32_t end)
     }
     uint32_t around = made->parent - 1;
     const fd_et_node *call = &rank->et->nodes.list[around];
-    if (!is_root(call) && !fd_play_communicates(call) && call->thread == made->thread
+    if (!is_root(call) && !fd_play_communicates(call)
+        && call->thread == made->thread
         && fd_play_measured_end(rank, place)
                <= fd_play_measured_end(rank, around)) {
         rank->nodes[around].last = place + 1;
@@ -234,8 +236,10 @@ fd_play_measure(fd_play_rank *rank)
         for (uint32_t k = edge; k < end; k++) {
             if (has(et->edges.list[k].kinds, FD_ET_LAUNCH)) {
                 int64_t from = rank->nodes[et->edges.list[k].from].measured;
-                bool idle = free_since(rank, edge, end) <= fd_plus(from, least[gpu]);
-                node->launch = idle ? fd_minus(node->measured, from) : least[gpu];
+                bool idle =
+                    free_since(rank, edge, end) <= fd_plus(from, least[gpu]);
+                node->launch =
+                    idle ? fd_minus(node->measured, from) : least[gpu];
             }
         }
         int64_t ready = ready_of(rank, edge, end);

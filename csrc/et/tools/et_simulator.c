@@ -66,11 +66,10 @@ find_bounds(fd_play *play)
             }
             int64_t start = rank->nodes[i].measured;
             int64_t end = fd_play_measured_end(rank, i);
-            play->measured_begin = start < play->measured_begin
-                                       ? start
-                                       : play->measured_begin;
-            play->measured_end = end > play->measured_end ? end
-                                                          : play->measured_end;
+            play->measured_begin =
+                start < play->measured_begin ? start : play->measured_begin;
+            play->measured_end =
+                end > play->measured_end ? end : play->measured_end;
         }
     }
     if (play->measured_begin == INT64_MAX) {
@@ -127,9 +126,9 @@ static void
 find_factors(fd_play_rank *rank, const fd_et_changes *changes)
 {
     for (uint32_t i = 0; i < rank->et->nodes.count; i++) {
-        rank->factors[i] = factor_around(rank, i)
-                           * factor_of(rank->et, &rank->et->nodes.list[i],
-                                       changes);
+        rank->factors[i] =
+            factor_around(rank, i)
+            * factor_of(rank->et, &rank->et->nodes.list[i], changes);
     }
 }
 
@@ -158,9 +157,9 @@ begin(fd_play *play, uint32_t r)
     if (ready != INT64_MIN) {
         bool gpu = fd_play_is_gpu(&rank->et->nodes.list[place]);
         node->start = fd_plus(
-            node->start, gpu ? node->delay
-                             : fd_play_scaled(node->delay,
-                                              factor_around(rank, place)));
+            node->start,
+            gpu ? node->delay
+                : fd_play_scaled(node->delay, factor_around(rank, place)));
     }
     node->begun = node->start;
     node->held = (fd_play_place){r, 0};
@@ -193,10 +192,13 @@ waits_for(const fd_play *play, fd_play_place one, fd_play_place other)
     }
     switch (comm->type) {
     case FD_ET_BROADCAST:
-    case FD_ET_SCATTER: return number_of(play, other) == comm->src;
+    case FD_ET_SCATTER:
+        return number_of(play, other) == comm->src;
     case FD_ET_REDUCE:
-    case FD_ET_GATHER: return number_of(play, one) == comm->src;
-    default: return true;
+    case FD_ET_GATHER:
+        return number_of(play, one) == comm->src;
+    default:
+        return true;
     }
 }
 
@@ -259,8 +261,8 @@ length_of(const fd_play_rank *rank, uint32_t place, int64_t came,
         return fd_play_scaled(length, factor);
     }
     int64_t sent = fd_minus(fd_play_measured_end(rank, place), came);
-    int64_t time = fd_plus(fd_play_scaled(sent, factor / c->bandwidth),
-                           c->latency_ns);
+    int64_t time =
+        fd_plus(fd_play_scaled(sent, factor / c->bandwidth), c->latency_ns);
     return time > 0 ? time : 0;
 }
 
@@ -314,8 +316,8 @@ find_end(fd_play *play)
         for (uint32_t i = 0; i < rank->et->nodes.count; i++) {
             /* Roots of threads stay where they were. */
             uint8_t flags = rank->et->nodes.list[i].flags;
-            bool works = (flags & (FD_ET_GUESSED | FD_ET_THREAD
-                                   | FD_ET_PROCESS)) == 0;
+            bool works =
+                (flags & (FD_ET_GUESSED | FD_ET_THREAD | FD_ET_PROCESS)) == 0;
             int64_t end = works ? fd_play_end(rank, i) : INT64_MIN;
             if (end > INT64_MIN && end >= play->end) {
                 play->end = end;

@@ -40,7 +40,7 @@ row_of(const fd_et_node *node)
 {
     if ((node->flags & FD_ET_GPU) != 0) {
         return UINT64_C(1) << 40
-               | (uint64_t)fd_et_queue(node->device, node->stream);
+             | (uint64_t)fd_et_queue(node->device, node->stream);
     }
     return node->thread != 0 ? node->thread : node->tid;
 }
@@ -79,10 +79,10 @@ put_slice(writing *w, uint32_t place)
     fd_buffer_text(w->to, ",\"dur\":");
     put_us(w->to, length_of(w, place));
     fd_buffer_text(w->to, ",\"cat\":");
-    cat = cat[0] != '\0'      ? cat
-          : gpu               ? "kernel"
-          : node->schema != 0 ? "cpu_op"
-                              : "user_annotation";
+    cat = cat[0] != '\0'    ? cat
+        : gpu               ? "kernel"
+        : node->schema != 0 ? "cpu_op"
+                            : "user_annotation";
     fd_buffer_json(w->to, cat, strlen(cat));
     fd_buffer_text(w->to, ",\"name\":");
     fd_buffer_json(w->to, fd_et_text(et, node->name),
@@ -90,8 +90,9 @@ put_slice(writing *w, uint32_t place)
     fd_buffer_format(w->to, ",\"args\":{\"id\":%" PRIu64 ",\"type\":\"%s\"",
                      node->id, fd_et_type_name(node->type));
     if (comm != NULL && node->type >= FD_ET_SEND) {
-        fd_buffer_format(w->to, ",\"collective\":\"%s\",\"bytes\":%" PRId64
-                                ",\"Process Group Name\":",
+        fd_buffer_format(w->to,
+                         ",\"collective\":\"%s\",\"bytes\":%" PRId64
+                         ",\"Process Group Name\":",
                          fd_et_coll_name(comm->type), comm->bytes);
         fd_buffer_json(w->to, fd_et_text(et, comm->group),
                        fd_text_pool_size(&et->texts, comm->group));
@@ -120,18 +121,17 @@ put_arrow(writing *w, uint32_t number)
         const char *phase;
         uint64_t row;
         int64_t time;
-    } ends[] = {{"s", row_of(from),
-                 start_of(w, edge->from)
-                     + (launch ? 0 : length_of(w, edge->from))},
-                {"f", row_of(to), start_of(w, edge->to)}};
+    } ends[] = {
+        {"s", row_of(from),
+         start_of(w, edge->from) + (launch ? 0 : length_of(w, edge->from))},
+        {"f", row_of(to), start_of(w, edge->to)}};
     for (int i = 0; i < 2; i++) {
         begin(w, ends[i].phase, ends[i].row);
         fd_buffer_text(w->to, ",\"ts\":");
         put_us(w->to, ends[i].time);
-        fd_buffer_format(w->to,
-                         ",\"cat\":\"%s\",\"name\":\"%s\",\"id\":%" PRIu32
-                         "%s}",
-                         name, name, number, i == 0 ? "" : ",\"bp\":\"e\"");
+        fd_buffer_format(
+            w->to, ",\"cat\":\"%s\",\"name\":\"%s\",\"id\":%" PRIu32 "%s}",
+            name, name, number, i == 0 ? "" : ",\"bp\":\"e\"");
     }
 }
 
@@ -212,7 +212,8 @@ judge(writing *w, fd_error *error)
 fd_status
 fd_et_write_timeline(const fd_et *et, fd_bytes_out *out, fd_error *error)
 {
-    writing w = {.et = et, .to = fd_bytes_out_text(out),
+    writing w = {.et = et,
+                 .to = fd_bytes_out_text(out),
                  .pid = et->rank < 0 ? 0 : (uint64_t)et->rank};
     fd_status status = judge(&w, error);
     if (status != FD_OK) {

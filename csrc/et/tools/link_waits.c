@@ -45,9 +45,9 @@ by_stream(const void *a, const void *b)
     const ended *one = a;
     const ended *other = b;
     return one->queue != other->queue ? (one->queue < other->queue ? -1 : 1)
-           : one->correlation < other->correlation
-               ? -1
-               : one->correlation > other->correlation;
+         : one->correlation < other->correlation
+             ? -1
+             : one->correlation > other->correlation;
 }
 
 static int
@@ -55,9 +55,10 @@ by_thread(const void *a, const void *b)
 {
     const begun *one = a;
     const begun *other = b;
-    return one->thread != other->thread ? (one->thread < other->thread ? -1 : 1)
-           : one->start < other->start ? -1
-                                       : one->start > other->start;
+    return one->thread != other->thread
+             ? (one->thread < other->thread ? -1 : 1)
+         : one->start < other->start ? -1
+                                     : one->start > other->start;
 }
 
 static fd_status
@@ -86,14 +87,13 @@ list_kernels(waits *w)
     for (uint32_t i = 0; i < w->k->kernels.count && status == FD_OK; i++) {
         const fd_kineto_kernel *kernel = &w->k->kernels.list[i];
         uint32_t call = kernel->correlation == 0
-                            ? 0
-                            : fd_map_get(&w->calls, kernel->correlation);
-        ended each = {fd_plus(kernel->start, kernel->dur),
-                      call == 0 ? kernel->start
-                                : w->k->calls.list[call - 1].start,
-                      kernel->correlation,
-                      fd_et_queue(kernel->device, kernel->stream),
-                      kernel->place - 1};
+                          ? 0
+                          : fd_map_get(&w->calls, kernel->correlation);
+        ended each = {
+            fd_plus(kernel->start, kernel->dur),
+            call == 0 ? kernel->start : w->k->calls.list[call - 1].start,
+            kernel->correlation, fd_et_queue(kernel->device, kernel->stream),
+            kernel->place - 1};
         status = fd_vector_push(&w->by_end, each);
         if (status == FD_OK) {
             status = fd_vector_push(&w->by_stream, each);
@@ -101,8 +101,8 @@ list_kernels(waits *w)
     }
     if (status == FD_OK && w->by_end.count > 0) {
         qsort(w->by_end.list, w->by_end.count, sizeof *w->by_end.list, by_end);
-        qsort(w->by_stream.list, w->by_stream.count,
-              sizeof *w->by_stream.list, by_stream);
+        qsort(w->by_stream.list, w->by_stream.count, sizeof *w->by_stream.list,
+              by_stream);
     }
     return status;
 }
@@ -116,8 +116,8 @@ list_nodes(waits *w)
         if (node->thread != 0
             && (node->flags & (FD_ET_GPU | FD_ET_THREAD | FD_ET_GUESSED))
                    == 0) {
-            status = fd_vector_push(
-                &w->nodes, (begun){node->thread, node->start_ns, i});
+            status = fd_vector_push(&w->nodes,
+                                    (begun){node->thread, node->start_ns, i});
         }
     }
     if (status == FD_OK && w->nodes.count > 0) {
@@ -140,8 +140,8 @@ next_node(const waits *w, uint64_t thread, int64_t time)
         high = before ? high : middle;
     }
     return low < w->nodes.count && w->nodes.list[low].thread == thread
-               ? w->nodes.list[low].place + 1
-               : 0;
+             ? w->nodes.list[low].place + 1
+             : 0;
 }
 
 /* How many kernels ended up to a time. */
@@ -166,16 +166,15 @@ wait_for(waits *w, const fd_kineto_call *call, uint32_t to)
 {
     int64_t seen[LOOK_BACK];
     uint32_t count = 0;
-    uint32_t row = call->correlation == 0
-                       ? 0
-                       : fd_map_get(&w->syncs, call->correlation);
-    const fd_kineto_sync *sync = row == 0 ? NULL
-                                          : &w->k->syncs.list[row - 1];
+    uint32_t row =
+        call->correlation == 0 ? 0 : fd_map_get(&w->syncs, call->correlation);
+    const fd_kineto_sync *sync = row == 0 ? NULL : &w->k->syncs.list[row - 1];
     int64_t queue = sync == NULL || sync->stream < 0
-                        ? -1
-                        : fd_et_queue(sync->device, sync->stream);
+                      ? -1
+                      : fd_et_queue(sync->device, sync->stream);
     bool device = call->wait == FD_KINETO_DEVICE;
-    uint32_t at = ended_until(w, fd_plus(fd_plus(call->start, call->dur), SLACK));
+    uint32_t at =
+        ended_until(w, fd_plus(fd_plus(call->start, call->dur), SLACK));
     fd_status status = FD_OK;
     for (uint32_t steps = 0; at-- > 0 && steps < LOOK_BACK && status == FD_OK;
          steps++) {
@@ -218,12 +217,12 @@ find_syncs(waits *w)
         if (call->wait == FD_KINETO_NO_WAIT) {
             continue;
         }
-        uint32_t to = next_node(w, call->thread,
-                               fd_plus(call->start, call->dur));
+        uint32_t to =
+            next_node(w, call->thread, fd_plus(call->start, call->dur));
         if (to != 0) {
             status = call->wait == FD_KINETO_COPY
-                         ? wait_for_copy(w, call, to - 1)
-                         : wait_for(w, call, to - 1);
+                       ? wait_for_copy(w, call, to - 1)
+                       : wait_for(w, call, to - 1);
         }
     }
     return status;

@@ -13,8 +13,8 @@ fd_et_twin_side_make(fd_et_twin_side *side, const fd_et *et)
     side->forms = fd_calloc(count, sizeof *side->forms);
     side->twins = fd_calloc(count, sizeof *side->twins);
     return side->names != NULL && side->forms != NULL && side->twins != NULL
-               ? FD_OK
-               : FD_ENOMEM;
+             ? FD_OK
+             : FD_ENOMEM;
 }
 
 void
@@ -59,8 +59,8 @@ sort_by_depth(levels *l, const fd_et *et, const uint32_t *calls,
         uint32_t parent = parent_of(et, calls[i]);
         depths[calls[i]] = parent == 0 ? 0 : depths[parent - 1] + 1;
         l->ends[depths[calls[i]] + 1]++;
-        l->depths = depths[calls[i]] >= l->depths ? depths[calls[i]] + 1
-                                                  : l->depths;
+        l->depths =
+            depths[calls[i]] >= l->depths ? depths[calls[i]] + 1 : l->depths;
     }
     for (uint32_t i = 1; i <= l->depths; i++) {
         l->ends[i] += l->ends[i - 1];
@@ -80,10 +80,10 @@ levels_make(levels *l, const fd_et *et)
     uint32_t *depths = fd_calloc(count, sizeof *depths);
     *l = (levels){.order = fd_calloc(count, sizeof *l->order),
                   .ends = fd_calloc(count, sizeof *l->ends)};
-    fd_status status = calls == NULL || depths == NULL || l->order == NULL
-                               || l->ends == NULL
-                           ? FD_ENOMEM
-                           : fd_et_walk(et, calls);
+    fd_status status =
+        calls == NULL || depths == NULL || l->order == NULL || l->ends == NULL
+            ? FD_ENOMEM
+            : fd_et_walk(et, calls);
     if (status == FD_OK) {
         sort_by_depth(l, et, calls, depths);
     }
@@ -103,8 +103,9 @@ level_begin(const levels *l, uint32_t depth)
 typedef struct search {
     fd_et_twin_side *sides;
     levels levels[2];
-    uint32_t *next; /* of the second's nodes: who waits behind it, + 1; owned */
-    fd_map first;   /* parent and number -> who waits first, + 1 */
+    uint32_t
+        *next;    /* of the second's nodes: who waits behind it, + 1; owned */
+    fd_map first; /* parent and number -> who waits first, + 1 */
 } search;
 
 static uint64_t
@@ -129,9 +130,8 @@ queue_second(search *s, uint32_t depth, bool by_form)
     for (uint32_t i = l->ends[depth];
          i-- > level_begin(l, depth) && status == FD_OK;) {
         uint32_t place = l->order[i];
-        uint64_t key = side->twins[place] != 0
-                           ? 0
-                           : key_of(side, numbers, place, true);
+        uint64_t key =
+            side->twins[place] != 0 ? 0 : key_of(side, numbers, place, true);
         if (key != 0) {
             s->next[place] = fd_map_get(&s->first, key);
             status = fd_map_put(&s->first, key, place + 1);
@@ -150,9 +150,8 @@ match_first(search *s, uint32_t depth, bool by_form)
     for (uint32_t i = level_begin(l, depth);
          i < l->ends[depth] && status == FD_OK; i++) {
         uint32_t place = l->order[i];
-        uint64_t key = side->twins[place] != 0
-                           ? 0
-                           : key_of(side, numbers, place, false);
+        uint64_t key =
+            side->twins[place] != 0 ? 0 : key_of(side, numbers, place, false);
         uint32_t twin = key == 0 ? 0 : fd_map_get(&s->first, key);
         if (twin != 0) {
             side->twins[place] = twin;
@@ -183,9 +182,8 @@ fd_et_find_twins(fd_et_twin_side sides[2])
     for (int i = 0; i < 2 && status == FD_OK; i++) {
         status = levels_make(&s.levels[i], sides[i].et);
     }
-    for (uint32_t depth = 0;
-         depth < s.levels[0].depths && depth < s.levels[1].depths
-         && status == FD_OK;
+    for (uint32_t depth = 0; depth < s.levels[0].depths
+                             && depth < s.levels[1].depths && status == FD_OK;
          depth++) {
         status = match_depth(&s, depth, true);
         if (status == FD_OK) {

@@ -1,7 +1,7 @@
 #include "et/writers/chakra_writer.h"
 
-#include "et/readers/chakra_fields.h"
 #include "et/et_names.h"
+#include "et/readers/chakra_fields.h"
 #include "streams/protobuf.h"
 
 #include <string.h>
@@ -241,7 +241,8 @@ put_value(writing *w, const fd_et_attr *attr)
         fd_proto_number(&w->part, attr->field, attr->number);
         return true;
     case FD_PROTO_FIXED32: {
-        uint8_t *end = fd_proto_put(bytes, attr->field << 3 | FD_PROTO_FIXED32);
+        uint8_t *end =
+            fd_proto_put(bytes, attr->field << 3 | FD_PROTO_FIXED32);
         for (int i = 0; i < 4; i++) {
             *end++ = (uint8_t)(attr->number >> 8 * i);
         }

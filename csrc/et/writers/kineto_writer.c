@@ -1,7 +1,7 @@
 #include "et/writers/kineto_writer.h"
 
-#include "et/readers/kineto_steps.h"
 #include "et/et_names.h"
+#include "et/readers/kineto_steps.h"
 #include "events/recorded/chrome_tracks.h"
 
 #include <inttypes.h>
@@ -34,17 +34,16 @@ static bool
 is_event(const fd_et_node *node)
 {
     return (node->flags & (FD_ET_THREAD | FD_ET_PROCESS | FD_ET_GPU)) == 0
-           && (node->flags & FD_ET_TIMED) != 0
-           && (node->flags & FD_ET_GUESSED) == 0;
+        && (node->flags & FD_ET_TIMED) != 0
+        && (node->flags & FD_ET_GUESSED) == 0;
 }
 
 /* The call that launched a kernel; NULL: the file does not have it. */
 static const fd_et_node *
 launcher_of(const fd_et *et, const fd_et_node *kernel)
 {
-    const fd_et_node *call = kernel->parent == 0
-                                 ? NULL
-                                 : &et->nodes.list[kernel->parent - 1];
+    const fd_et_node *call =
+        kernel->parent == 0 ? NULL : &et->nodes.list[kernel->parent - 1];
     return call != NULL && is_event(call) ? call : NULL;
 }
 
@@ -73,8 +72,8 @@ begin(writing *w, const char *cat, const char *name, uint64_t pid,
     fd_buffer_text(w->to, cat);
     fd_buffer_text(w->to, "\",\"name\":");
     fd_buffer_json(w->to, name, strlen(name));
-    fd_buffer_format(w->to, ",\"pid\":%" PRIu64 ",\"tid\":%" PRIu64 ",\"ts\":",
-                     pid, row);
+    fd_buffer_format(
+        w->to, ",\"pid\":%" PRIu64 ",\"tid\":%" PRIu64 ",\"ts\":", pid, row);
     fd_chrome_us(w->to, fd_minus(start, w->base));
     fd_buffer_text(w->to, ",\"dur\":");
     fd_chrome_us(w->to, dur);
@@ -161,7 +160,7 @@ put_stream(writing *w, const fd_et_node *kernel, fd_map *seen)
 {
     uint64_t device = UINT64_C(1) << 40 | kernel->device;
     uint64_t queue = (UINT64_C(1) << 41)
-                     + (uint64_t)fd_et_queue(kernel->device, kernel->stream);
+                   + (uint64_t)fd_et_queue(kernel->device, kernel->stream);
     fd_status status = FD_OK;
     if (fd_map_get(seen, device) == 0) {
         put_name(w, "process_name", kernel->device, 0, "GPU", kernel->device);
@@ -343,8 +342,7 @@ static void
 put_arrow(writing *w, uint32_t place)
 {
     const fd_et_node *to = &w->et->nodes.list[place];
-    uint32_t from = to->fw_parent == 0 ? 0
-                                       : fd_et_place(w->et, to->fw_parent);
+    uint32_t from = to->fw_parent == 0 ? 0 : fd_et_place(w->et, to->fw_parent);
     if (from == 0 || !is_event(&w->et->nodes.list[from - 1])) {
         return;
     }
@@ -398,9 +396,8 @@ find_base(writing *w)
 fd_status
 fd_et_write_kineto(const fd_et *et, fd_bytes_out *out, fd_error *error)
 {
-    writing w = {.et = et,
-                 .to = fd_bytes_out_text(out),
-                 .launches = FIRST_LAUNCH};
+    writing w = {
+        .et = et, .to = fd_bytes_out_text(out), .launches = FIRST_LAUNCH};
     fd_status status = fd_kineto_find_steps(et, &w.steps);
     find_base(&w);
     if (status == FD_OK) {

@@ -55,7 +55,7 @@ is_list(const char *list, size_t size)
 {
     fd_scan scan = {.at = list, .end = list + size};
     bool good = list[0] == '[' && fd_scan_value(&scan) == FD_SCAN_OK
-                && scan.at == scan.end && scan.repairs.count == 0;
+             && scan.at == scan.end && scan.repairs.count == 0;
     fd_scan_clear(&scan);
     return good;
 }
@@ -72,8 +72,7 @@ put_list(writing *w, const char *name, uint32_t text)
     }
     else if (w->trusted
              || is_list(list, fd_text_pool_size(&w->et->texts, text))) {
-        fd_buffer_bytes(w->to, list,
-                        fd_text_pool_size(&w->et->texts, text));
+        fd_buffer_bytes(w->to, list, fd_text_pool_size(&w->et->texts, text));
     }
     else {
         put_odd_list(w, text);
@@ -248,8 +247,8 @@ put_node(writing *w, uint32_t place)
 {
     const fd_et_node *node = &w->et->nodes.list[place];
     uint64_t parent = node->parent == 0
-                          ? node->parent_id
-                          : w->et->nodes.list[node->parent - 1].id;
+                        ? node->parent_id
+                        : w->et->nodes.list[node->parent - 1].id;
     fd_buffer_text(w->to, place == 0 ? "\n{\"id\":" : ",\n{\"id\":");
     fd_buffer_u64(w->to, node->id);
     fd_buffer_text(w->to, ",\"name\":");
@@ -267,8 +266,8 @@ put_node(writing *w, uint32_t place)
 fd_status
 fd_et_write_pytorch(const fd_et *et, fd_bytes_out *out, fd_error *error)
 {
-    bool written = et->nodes.count > 0
-                   && (et->nodes.list[0].flags & FD_ET_WRITTEN) != 0;
+    bool written =
+        et->nodes.count > 0 && (et->nodes.list[0].flags & FD_ET_WRITTEN) != 0;
     writing w = {.et = et, .to = fd_bytes_out_text(out), .trusted = !written};
     fd_status status = FD_OK;
     fd_buffer_format(w.to, "{\"schema\":\"%s\",\"pid\":%" PRIu64 ",\"time\":",

@@ -15,15 +15,24 @@ const char *
 fd_timeline_align_name(fd_timeline_align align)
 {
     switch (align) {
-    case FD_ALIGN_WALL: return "wall";
-    case FD_ALIGN_START: return "start";
-    case FD_ALIGN_AUTO: return "auto";
-    case FD_ALIGN_PINGPONG: return "pingpong";
-    case FD_ALIGN_COLLECTIVE: return "collective";
-    case FD_ALIGN_P2P: return "p2p";
-    case FD_ALIGN_HOST: return "host";
-    case FD_ALIGN_REFERENCE: return "reference";
-    case FD_ALIGN_NONE: break;
+    case FD_ALIGN_WALL:
+        return "wall";
+    case FD_ALIGN_START:
+        return "start";
+    case FD_ALIGN_AUTO:
+        return "auto";
+    case FD_ALIGN_PINGPONG:
+        return "pingpong";
+    case FD_ALIGN_COLLECTIVE:
+        return "collective";
+    case FD_ALIGN_P2P:
+        return "p2p";
+    case FD_ALIGN_HOST:
+        return "host";
+    case FD_ALIGN_REFERENCE:
+        return "reference";
+    case FD_ALIGN_NONE:
+        break;
     }
     return "none";
 }
@@ -38,7 +47,7 @@ static bool
 looks_for_moments(fd_timeline_align align)
 {
     return align == FD_ALIGN_AUTO || align == FD_ALIGN_PINGPONG
-           || align == FD_ALIGN_COLLECTIVE || align == FD_ALIGN_P2P;
+        || align == FD_ALIGN_COLLECTIVE || align == FD_ALIGN_P2P;
 }
 
 fd_timeline_wish
@@ -48,7 +57,7 @@ fd_timeline_align_wish(fd_timeline_align align, uint32_t count)
     if (looks_for_moments(align) && count > 1) {
         uint32_t share = (uint32_t)fd_budget(MOST_MOMENTS) / count;
         wish.sync = share > FD_TIMELINE_PARTS ? FD_TIMELINE_PARTS
-                    : share < LEAST_MOMENTS   ? LEAST_MOMENTS
+                  : share < LEAST_MOMENTS     ? LEAST_MOMENTS
                                               : share;
     }
     return wish;
@@ -100,9 +109,8 @@ accept_hosts(aligning *a)
             const fd_timeline_sync *own = &to->survey.sync;
             if (!is_done(to) && own->has_boot
                 && strcmp(own->boot_id, sync->boot_id) == 0) {
-                fd_clock_fit fit = base_fit(own->boottime_ns,
-                                            sync->boottime_ns,
-                                            from->uncertainty_ns);
+                fd_clock_fit fit = base_fit(
+                    own->boottime_ns, sync->boottime_ns, from->uncertainty_ns);
                 fit.map = fd_clock_compose(&fit.map, &from->clock);
                 accept(to, FD_ALIGN_HOST, &fit);
             }
@@ -126,7 +134,7 @@ is_same_host(const aligning *a, uint32_t place, const fd_clock_fit *fit,
     *better = base_fit(own->base_ns, other->base_ns, 0);
     int64_t at = fit->map.at_ns;
     __int128 apart = (__int128)fd_clock_apply(&fit->map, at)
-                     - fd_clock_apply(&better->map, at);
+                   - fd_clock_apply(&better->map, at);
     return apart <= fit->uncertainty_ns && apart >= -fit->uncertainty_ns;
 }
 
@@ -209,8 +217,8 @@ near_events(const aligning *a, int64_t least, int64_t most)
             first = ns < first ? ns : first;
         }
     }
-    bool is_far = most > least && first < INT64_MAX
-                  && least < INT64_MAX - far && first > least + far;
+    bool is_far = most > least && first < INT64_MAX && least < INT64_MAX - far
+               && first > least + far;
     return is_far ? first - day : least;
 }
 
@@ -231,8 +239,8 @@ move_base(aligning *a)
         most = is_done(a->inputs[i]) && zero > most ? zero : most;
     }
     least = near_events(a, least, most);
-    a->clock->has_base = !__builtin_add_overflow(reference->base_ns, least,
-                                                 &a->clock->base_ns);
+    a->clock->has_base =
+        !__builtin_add_overflow(reference->base_ns, least, &a->clock->base_ns);
     const fd_clock_map back = {.offset_ns = -least};
     for (uint32_t i = 0; i < a->count && a->clock->has_base; i++) {
         fd_clock_map *map = &a->inputs[i]->clock;
@@ -243,10 +251,10 @@ move_base(aligning *a)
 static fd_timeline_way
 way_of(fd_timeline_align align)
 {
-    return align == FD_ALIGN_PINGPONG     ? FD_WAY_PINGPONG
-           : align == FD_ALIGN_COLLECTIVE ? FD_WAY_COLLECTIVE
-           : align == FD_ALIGN_P2P        ? FD_WAY_P2P
-                                          : FD_WAYS;
+    return align == FD_ALIGN_PINGPONG   ? FD_WAY_PINGPONG
+         : align == FD_ALIGN_COLLECTIVE ? FD_WAY_COLLECTIVE
+         : align == FD_ALIGN_P2P        ? FD_WAY_P2P
+                                        : FD_WAYS;
 }
 
 /* How far another way would have put an input's times. */
@@ -261,7 +269,7 @@ find_residuals(aligning *a)
                 && way != (int)way_of(input->align)) {
                 int64_t at = e->fit.map.at_ns;
                 __int128 apart = (__int128)fd_clock_apply(&input->clock, at)
-                                 - fd_clock_apply(&e->fit.map, at);
+                               - fd_clock_apply(&e->fit.map, at);
                 input->residual_ns = fd_clock_round((double)apart);
                 input->has_residual = true;
             }
@@ -336,8 +344,8 @@ align_by_moments(aligning *a, fd_timeline_align align)
     /* A reference that nothing refers to is a trace by its wall clock. */
     fd_timeline_input *reference = a->inputs[a->reference];
     if (is_alone(a)) {
-        reference->align = reference->survey.has_base ? FD_ALIGN_WALL
-                                                      : FD_ALIGN_NONE;
+        reference->align =
+            reference->survey.has_base ? FD_ALIGN_WALL : FD_ALIGN_NONE;
         reference->uncertainty_ns = a->count > 1 ? FD_CLOCK_UNKNOWN : 0;
     }
     return status;
@@ -392,13 +400,13 @@ fd_timeline_align_check(fd_timeline_input *const *inputs, uint32_t count,
     }
     fd_status status = ranks.status;
     if (ranks.size > 0 && status == FD_OK) {
-        status = fd_fail(error, FD_EINVAL,
-                         "how far off the clock may be is not known of rank "
-                         "%.*s: leave --strict out or record with pings "
-                         "(docs/clocks.md)",
-                         (int)(ranks.size < MOST_LISTED ? ranks.size
-                                                        : MOST_LISTED),
-                         ranks.bytes);
+        status =
+            fd_fail(error, FD_EINVAL,
+                    "how far off the clock may be is not known of rank "
+                    "%.*s: leave --strict out or record with pings "
+                    "(docs/clocks.md)",
+                    (int)(ranks.size < MOST_LISTED ? ranks.size : MOST_LISTED),
+                    ranks.bytes);
     }
     fd_buffer_clear(&ranks);
     return status;

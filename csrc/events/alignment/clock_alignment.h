@@ -2,20 +2,20 @@
 #ifndef FD_CLOCK_ALIGNMENT_H
 #define FD_CLOCK_ALIGNMENT_H
 
-#include "events/writers/perfetto_writer.h"
 #include "events/tools/input_survey.h"
+#include "events/writers/perfetto_writer.h"
 
 typedef enum fd_timeline_align {
-    FD_ALIGN_NONE, /* times as they are */
-    FD_ALIGN_WALL, /* by baseTimeNanoseconds */
+    FD_ALIGN_NONE,  /* times as they are */
+    FD_ALIGN_WALL,  /* by baseTimeNanoseconds */
     FD_ALIGN_START, /* each input begins at 0 */
     FD_ALIGN_AUTO,  /* the best there is, by rank */
     FD_ALIGN_PINGPONG,
     FD_ALIGN_COLLECTIVE,
     FD_ALIGN_P2P,
-    FD_ALIGN_ASKED, /* those above can be asked for */
+    FD_ALIGN_ASKED,                 /* those above can be asked for */
     FD_ALIGN_HOST = FD_ALIGN_ASKED, /* found: the clock of another input */
-    FD_ALIGN_REFERENCE /* found: the others are aligned with it */
+    FD_ALIGN_REFERENCE              /* found: the others are aligned with it */
 } fd_timeline_align;
 
 const char *fd_timeline_align_name(fd_timeline_align align);
@@ -23,11 +23,11 @@ const char *fd_timeline_align_name(fd_timeline_align align);
 /* The caller sets the path, the rank it guesses from it and how names are to
  * be hidden; the rest is what came of it. */
 typedef struct fd_timeline_input {
-    const char *path; /* borrowed */
+    const char *path;  /* borrowed */
     const char *shown; /* what the output calls it, borrowed; NULL: its path */
     const fd_privacy *privacy; /* borrowed; NULL: names stay */
     uint32_t rank;
-    bool used; /* a trace, of a rank that was asked for */
+    bool used;     /* a trace, of a rank that was asked for */
     bool left_out; /* of a rank that was not asked for */
     bool beside;   /* another input is of the same rank */
     char label[FD_TIMELINE_NAME * 2 + 32]; /* of its processes */
@@ -36,8 +36,8 @@ typedef struct fd_timeline_input {
     fd_clock_map clock;      /* from its times to those of the merge */
     int64_t uncertainty_ns;  /* of that; or FD_CLOCK_UNKNOWN */
     bool has_residual;
-    int64_t residual_ns; /* against the next best way */
-    uint64_t violations; /* effects before their causes */
+    int64_t residual_ns;                 /* against the next best way */
+    uint64_t violations;                 /* effects before their causes */
     struct fd_timeline_windows *windows; /* owned by the merge; NULL: all */
     uint64_t events;
     uint64_t filtered;   /* events of other steps and devices */

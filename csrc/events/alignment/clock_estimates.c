@@ -30,8 +30,7 @@ add(fd_timeline_estimate *to, const fd_clock_fit *fit,
 {
     to->found = true;
     to->fit.map = fd_clock_compose(&fit->map, &parent->fit.map);
-    to->fit.uncertainty_ns = fit->uncertainty_ns
-                             + parent->fit.uncertainty_ns;
+    to->fit.uncertainty_ns = fit->uncertainty_ns + parent->fit.uncertainty_ns;
 }
 
 static int64_t
@@ -59,8 +58,8 @@ fit_pings(const fd_timeline_sync *own, const fd_timeline_sync *other,
         return false;
     }
     fit->map.at_ns = less(fit->map.at_ns, own->boottime_ns);
-    fit->map.offset_ns = plus(fit->map.offset_ns,
-                              less(own->boottime_ns, other->boottime_ns));
+    fit->map.offset_ns =
+        plus(fit->map.offset_ns, less(own->boottime_ns, other->boottime_ns));
     return true;
 }
 
@@ -87,8 +86,7 @@ static fd_clock_fit
 inverse(const fd_clock_fit *fit)
 {
     const fd_clock_map *map = &fit->map;
-    __int128 drift = (__int128)map->drift_ppt * map->drift_ppt
-                     / 1000000000000;
+    __int128 drift = (__int128)map->drift_ppt * map->drift_ppt / 1000000000000;
     return (fd_clock_fit){{fd_clock_apply(map, map->at_ns), -map->offset_ns,
                            (int64_t)(drift - map->drift_ppt)},
                           fit->uncertainty_ns};
@@ -128,8 +126,8 @@ spread_pings(fd_timeline_estimates *e, ping_list *pings, bool *any)
             uint32_t other = input_of(e, peer);
             if (other != NO_INPUT && list[i].found != list[other].found) {
                 status = list[i].found
-                             ? try_ping(e, other, i, true, pings, any)
-                             : try_ping(e, i, other, false, pings, any);
+                           ? try_ping(e, other, i, true, pings, any)
+                           : try_ping(e, i, other, false, pings, any);
             }
         }
     }
@@ -181,8 +179,8 @@ estimate_collectives(fd_timeline_estimates *e, uint32_t reference)
                                           members, e->count);
     }
     for (uint32_t i = 0; i < e->count && status == FD_OK; i++) {
-        e->of[FD_WAY_COLLECTIVE][i] = (fd_timeline_estimate){
-            members[i].found, members[i].fit};
+        e->of[FD_WAY_COLLECTIVE][i] =
+            (fd_timeline_estimate){members[i].found, members[i].fit};
     }
     fd_free(members);
     return status;
@@ -221,9 +219,9 @@ find_message(const fd_timeline_sync *sync, const fd_timeline_message *like)
     }
     const fd_timeline_message *found = &sync->messages.list[low];
     return low < sync->messages.count && compare(found, like) == 0
-                   && found->total == like->total
-               ? found
-               : NULL;
+                && found->total == like->total
+             ? found
+             : NULL;
 }
 
 /* The other end of a message; NULL where it is not known. */
@@ -278,9 +276,9 @@ spread_messages(fd_timeline_estimates *e, uint32_t own, bound_list *bounds,
     for (uint32_t i = 0, next; i < sync->messages.count && status == FD_OK
                                && !e->of[FD_WAY_P2P][own].found;
          i = next) {
-        for (next = i; next < sync->messages.count
-                       && sync->messages.list[next].peer
-                              == sync->messages.list[i].peer;
+        for (next = i;
+             next < sync->messages.count
+             && sync->messages.list[next].peer == sync->messages.list[i].peer;
              next++) {
         }
         uint32_t other = input_of(e, sync->messages.list[i].peer);
@@ -348,8 +346,8 @@ check_collective(const fd_clock_part *parts, uint32_t count,
     }
     for (uint32_t i = 0; i < count; i++) {
         const fd_clock_map *map = &maps[parts[i].member];
-        found[parts[i].member] += parts[i].joined
-                                  && fd_clock_apply(map, parts[i].end) < last;
+        found[parts[i].member] +=
+            parts[i].joined && fd_clock_apply(map, parts[i].end) < last;
     }
 }
 
@@ -361,13 +359,11 @@ check_messages(const fd_timeline_estimates *e, uint32_t own,
     for (uint32_t i = 0; i < sync->messages.count; i++) {
         const fd_timeline_message *message = &sync->messages.list[i];
         uint32_t other;
-        const fd_timeline_message *sent = message->received
-                                              ? other_end(e, own, message,
-                                                          &other)
-                                              : NULL;
+        const fd_timeline_message *sent =
+            message->received ? other_end(e, own, message, &other) : NULL;
         found[own] += sent != NULL
-                      && fd_clock_apply(&maps[own], message->time)
-                             < fd_clock_apply(&maps[other], sent->time);
+                   && fd_clock_apply(&maps[own], message->time)
+                          < fd_clock_apply(&maps[other], sent->time);
     }
 }
 
@@ -377,9 +373,9 @@ fd_timeline_violations(const fd_timeline_estimates *e,
 {
     memset(found, 0, e->count * sizeof *found);
     for (uint32_t i = 0, next; i < e->part_count; i = next) {
-        for (next = i; next < e->part_count
-                       && e->parts[next].kind == e->parts[i].kind
-                       && e->parts[next].order == e->parts[i].order;
+        for (next = i;
+             next < e->part_count && e->parts[next].kind == e->parts[i].kind
+             && e->parts[next].order == e->parts[i].order;
              next++) {
         }
         check_collective(e->parts + i, next - i, maps, found);

@@ -31,10 +31,10 @@ number_of(const fd_timeline_event *event, uint64_t *number)
 {
     fd_span value;
     return event->phase == 'X' && event->args.from != NULL
-           && event->ts.from != NULL && event->pid.from != NULL
-           && event->tid.from != NULL
-           && fd_scan_find(event->args, "Record function id", &value)
-           && fd_span_u64(value, number) && *number != 0;
+        && event->ts.from != NULL && event->pid.from != NULL
+        && event->tid.from != NULL
+        && fd_scan_find(event->args, "Record function id", &value)
+        && fd_span_u64(value, number) && *number != 0;
 }
 
 /* One beyond the bound, or without memory, goes without an arrow. */
@@ -42,9 +42,9 @@ static bool
 starts(fd_timeline_ties *ties, uint64_t number, int64_t ns)
 {
     return ties->starts.count < fd_budget(FD_TIMELINE_MOST_TIES)
-           && fd_map_get(&ties->started, number) == 0
-           && fd_vector_push(&ties->starts, ns) == FD_OK
-           && fd_map_put(&ties->started, number, ties->starts.count) == FD_OK;
+        && fd_map_get(&ties->started, number) == 0
+        && fd_vector_push(&ties->starts, ns) == FD_OK
+        && fd_map_put(&ties->started, number, ties->starts.count) == FD_OK;
 }
 
 /* An arrow may not end before it starts, and either program may see a call
@@ -75,12 +75,11 @@ write(fd_timeline_ties *ties, const fd_timeline_event *event, uint64_t number,
 {
     fd_buffer *to = &ties->text;
     to->size = 0;
-    fd_buffer_format(to,
-                     "{\"ph\":\"%s,\"cat\":\"record\",\"name\":\"record\","
-                     "\"id\":%" PRIu64,
-                     ties->tying == FD_TYING_STARTS ? "s\""
-                                                    : "f\",\"bp\":\"e\"",
-                     number);
+    fd_buffer_format(
+        to,
+        "{\"ph\":\"%s,\"cat\":\"record\",\"name\":\"record\","
+        "\"id\":%" PRIu64,
+        ties->tying == FD_TYING_STARTS ? "s\"" : "f\",\"bp\":\"e\"", number);
     copy(to, "pid", event->pid);
     copy(to, "tid", event->tid);
     fd_buffer_text(to, ",\"ts\":");
@@ -101,7 +100,7 @@ fd_timeline_ties_find(fd_timeline_ties *ties, const fd_timeline_event *event)
     }
     ns = fd_clock_apply(&ties->clock, ns);
     bool found = ties->tying == FD_TYING_STARTS
-                     ? starts(ties, number, ns)
-                     : ends(ties, number, ns, &later);
+                   ? starts(ties, number, ns)
+                   : ends(ties, number, ns, &later);
     return found && write(ties, event, number, later);
 }

@@ -25,11 +25,12 @@ typedef enum fd_timeline_tying {
 
 typedef struct fd_timeline_ties {
     fd_timeline_tying tying;
-    uint64_t place; /* of the recording: its flow ids are those of the arrows */
-    fd_clock_map clock; /* of the present input */
-    fd_map started; /* number -> place in `starts` + 1 */
+    uint64_t
+        place; /* of the recording: its flow ids are those of the arrows */
+    fd_clock_map clock;        /* of the present input */
+    fd_map started;            /* number -> place in `starts` + 1 */
     FD_VECTOR(int64_t) starts; /* ns, shifted; FD_TIED: has its end */
-    fd_buffer text; /* of the latest arrow */
+    fd_buffer text;            /* of the latest arrow */
 } fd_timeline_ties;
 
 void fd_timeline_ties_clear(fd_timeline_ties *ties);

@@ -27,10 +27,10 @@ member(fd_span object, const char *name)
 static uint64_t
 hash_of(uint64_t seed, fd_span text)
 {
-    return text.from == NULL ? seed
-                             : fd_hash_next(seed,
-                                            fd_hash_bytes(text.from,
-                                                          fd_span_size(text)));
+    return text.from == NULL
+             ? seed
+             : fd_hash_next(seed,
+                            fd_hash_bytes(text.from, fd_span_size(text)));
 }
 
 /* Element `place` of an array. */
@@ -95,8 +95,8 @@ kind_of(const fd_timeline_event *event, fd_span name)
     }
     uint64_t kind = fd_hash_bytes(what, strlen(what));
     kind = hash_of(kind, member(event->args, "Process Group Name"));
-    kind = hash_of(kind, member(event->args, gloo ? "Input Dims"
-                                                  : "In msg nelems"));
+    kind = hash_of(kind,
+                   member(event->args, gloo ? "Input Dims" : "In msg nelems"));
     return kind != 0 ? kind : 1;
 }
 
@@ -114,9 +114,9 @@ add_part(fd_timeline_sync *sync, fd_clock_part part, int64_t end)
 {
     part.end = end;
     return end >= part.begin
-                   && sync->parts.count < fd_budget(FD_TIMELINE_MOST_PARTS)
-               ? fd_vector_push(&sync->parts, part)
-               : FD_OK;
+                && sync->parts.count < fd_budget(FD_TIMELINE_MOST_PARTS)
+             ? fd_vector_push(&sync->parts, part)
+             : FD_OK;
 }
 
 static bool
@@ -144,8 +144,8 @@ static fd_status
 add_message(fd_timeline_sync *sync, fd_timeline_message message)
 {
     return sync->messages.count < fd_budget(FD_TIMELINE_MOST_PARTS)
-               ? fd_vector_push(&sync->messages, message)
-               : FD_OK;
+             ? fd_vector_push(&sync->messages, message)
+             : FD_OK;
 }
 
 static bool
@@ -241,9 +241,13 @@ finish(fd_timeline_sync *sync, const fd_timeline_deed *deed, int64_t end)
 {
     fd_timeline_message message = deed->message;
     switch (deed->what) {
-    case FD_DEED_NONE: break;
-    case FD_DEED_PART: return add_part(sync, deed->part, end);
-    case FD_DEED_RECEIVING: sync->pending_end = end; break;
+    case FD_DEED_NONE:
+        break;
+    case FD_DEED_PART:
+        return add_part(sync, deed->part, end);
+    case FD_DEED_RECEIVING:
+        sync->pending_end = end;
+        break;
     case FD_DEED_MESSAGE:
         if (end < message.time) {
             break;
@@ -308,12 +312,12 @@ may_matter(const fd_timeline_sync *sync, const fd_timeline_event *event,
            fd_span name)
 {
     bool may_end = sync->begun_count > 0 && event->phase != 0
-                   && strchr("BE", event->phase) != NULL;
+                && strchr("BE", event->phase) != NULL;
     return event->phase != 0 && strchr("XbeBE", event->phase) != NULL
-           && event->ts.from != NULL
-           && (may_end || begins(name, "gloo:") || begins(name, "nccl")
-               || begins(name, "c10d::") || begins(name, "send")
-               || begins(name, "rec"));
+        && event->ts.from != NULL
+        && (may_end || begins(name, "gloo:") || begins(name, "nccl")
+            || begins(name, "c10d::") || begins(name, "send")
+            || begins(name, "rec"));
 }
 
 fd_status
@@ -336,8 +340,7 @@ fd_timeline_sync_event(fd_timeline_sync *sync, const fd_timeline_event *event)
     }
     if (event->dur.from == NULL
         || !fd_decimal_ns(fd_span_inside(event->dur), &duration)
-        || duration < 0
-        || ts > INT64_MAX - duration) {
+        || duration < 0 || ts > INT64_MAX - duration) {
         return FD_OK;
     }
     const fd_timeline_deed deed = describe(sync, event, name, ts);
@@ -383,8 +386,8 @@ take_pings(fd_timeline_sync *sync, fd_span array)
         fd_span ping = {scan.at, scan.at};
         result = fd_scan_value(&scan);
         ping.to = scan.at;
-        fd_span from = result == FD_SCAN_OK ? element(ping, 0)
-                                            : (fd_span){NULL, NULL};
+        fd_span from =
+            result == FD_SCAN_OK ? element(ping, 0) : (fd_span){NULL, NULL};
         if (from.from != NULL && fd_span_u64(from, &peer)
             && peer < FD_TIMELINE_RANKS
             && take_i64(element(ping, 1), &one.ping.sent)
@@ -419,13 +422,13 @@ fd_timeline_sync_member(fd_timeline_sync *sync, fd_span key, fd_span value)
         return FD_OK;
     }
     take_text(member(value, "boot_id"), sync->boot_id, sizeof sync->boot_id);
-    sync->has_boot = sync->boot_id[0] != '\0'
-                     && take_i64(member(value, "boottime_ns"),
-                                 &sync->boottime_ns);
+    sync->has_boot =
+        sync->boot_id[0] != '\0'
+        && take_i64(member(value, "boottime_ns"), &sync->boottime_ns);
     sync->pings.count = 0;
     return fd_scan_find(value, "pings", &pings) && *pings.from == '['
-               ? take_pings(sync, pings)
-               : FD_OK;
+             ? take_pings(sync, pings)
+             : FD_OK;
 }
 
 static int
@@ -466,11 +469,11 @@ number_parts(fd_timeline_sync *sync)
     fd_clock_part *list = sync->parts.list;
     qsort(list, sync->parts.count, sizeof *list, by_kind);
     for (uint32_t i = 0, next; i < sync->parts.count; i = next) {
-        for (next = i; next < sync->parts.count
-                       && list[next].kind == list[i].kind;
+        for (next = i;
+             next < sync->parts.count && list[next].kind == list[i].kind;
              next++) {
-            list[next].order = list[next].total > 0 ? next - i
-                                                    : list[next].order;
+            list[next].order =
+                list[next].total > 0 ? next - i : list[next].order;
         }
         for (uint32_t at = i; at < next; at++) {
             list[at].total = list[at].total > 0 ? next - i : 0;
@@ -484,10 +487,10 @@ number_messages(fd_timeline_sync *sync)
     fd_timeline_message *list = sync->messages.list;
     qsort(list, sync->messages.count, sizeof *list, by_peer);
     for (uint32_t i = 0, next; i < sync->messages.count; i = next) {
-        for (next = i; next < sync->messages.count
-                       && list[next].peer == list[i].peer
-                       && list[next].received == list[i].received
-                       && list[next].tag == list[i].tag;
+        for (next = i;
+             next < sync->messages.count && list[next].peer == list[i].peer
+             && list[next].received == list[i].received
+             && list[next].tag == list[i].tag;
              next++) {
             list[next].order = next - i;
         }
@@ -552,10 +555,10 @@ fd_timeline_sync_settle(fd_timeline_sync *sync, uint32_t most)
     sync->messages.count = kept;
     fd_status status = shrink((void **)&sync->parts.list, sync->parts.count,
                               &sync->parts.room, sizeof *sync->parts.list);
-    return status == FD_OK ? shrink((void **)&sync->messages.list, kept,
-                                    &sync->messages.room,
-                                    sizeof *sync->messages.list)
-                           : status;
+    return status == FD_OK
+             ? shrink((void **)&sync->messages.list, kept,
+                      &sync->messages.room, sizeof *sync->messages.list)
+             : status;
 }
 
 void

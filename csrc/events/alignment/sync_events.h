@@ -4,12 +4,12 @@
 #ifndef FD_SYNC_EVENTS_H
 #define FD_SYNC_EVENTS_H
 
-#include "clocks/clock_collectives.h"
 #include "base/vector.h"
+#include "clocks/clock_collectives.h"
 #include "events/chrome_event.h"
 
 enum {
-    FD_TIMELINE_PARTS = 4096,      /* kept of a trace */
+    FD_TIMELINE_PARTS = 4096,         /* kept of a trace */
     FD_TIMELINE_MOST_PARTS = 1 << 18, /* looked at; later ones are not */
     FD_TIMELINE_MOST_PINGS = 4096,
     FD_TIMELINE_SYNC_OPEN = 16 /* begun and not ended at a time */
@@ -26,7 +26,7 @@ typedef struct fd_timeline_message {
 } fd_timeline_message;
 
 typedef struct fd_timeline_ping {
-    uint32_t peer; /* rank that answered */
+    uint32_t peer;      /* rank that answered */
     fd_clock_ping ping; /* by the clocks of the machines, since their start */
 } fd_timeline_ping;
 

@@ -11,11 +11,11 @@ static fd_status
 hide(fd_timeline_reader *reader, const fd_privacy *privacy, fd_error *error)
 {
     return strcmp(reader->source->name, FD_RECORDING_FORMAT) == 0
-               ? fd_timeline_recording_hide(&reader->in, privacy, error)
-               : fd_fail(error, FD_EINVAL,
-                         "names are hidden in recordings alone, and this is "
-                         "none: --anonymize and --strip-prefix leave it as it "
-                         "is");
+             ? fd_timeline_recording_hide(&reader->in, privacy, error)
+             : fd_fail(error, FD_EINVAL,
+                       "names are hidden in recordings alone, and this is "
+                       "none: --anonymize and --strip-prefix leave it as it "
+                       "is");
 }
 
 fd_status
@@ -25,8 +25,8 @@ fd_timeline_reader_open(fd_timeline_reader *reader, const char *path,
     fd_error why = {""};
     size_t size = strlen(path);
     *reader = (fd_timeline_reader){.first = true};
-    fd_status status = fd_timeline_source_open(&reader->in, path,
-                                               &reader->source, &why);
+    fd_status status =
+        fd_timeline_source_open(&reader->in, path, &reader->source, &why);
     if (status == FD_OK && privacy != NULL) {
         status = hide(reader, privacy, &why);
     }
@@ -37,7 +37,7 @@ fd_timeline_reader_open(fd_timeline_reader *reader, const char *path,
         return fd_fail(error, status, "%s", why.text);
     }
     bool named = strncmp(why.text, path, size) == 0
-                 && strncmp(why.text + size, ": ", 2) == 0;
+              && strncmp(why.text + size, ": ", 2) == 0;
     const char *text = why.text + (named ? size + 2 : 0);
     snprintf(reader->trouble, sizeof reader->trouble, "%.127s", text);
     return fd_fail(error, status, "%s: %.300s", path, text);
@@ -80,13 +80,15 @@ reason(const fd_timeline_reader *r, fd_scan_result result)
     switch (result) {
     case FD_SCAN_CUT:
         return r->in.trouble != NULL ? r->in.trouble
-               : r->in.ended         ? "cut short"
+             : r->in.ended           ? "cut short"
                                      : "a value of more than 16 MB";
-    case FD_SCAN_DEEP: return "nested deeper than 512 levels";
+    case FD_SCAN_DEEP:
+        return "nested deeper than 512 levels";
     case FD_SCAN_OK:
     case FD_SCAN_DONE:
     case FD_SCAN_BAD:
-    case FD_SCAN_ENOMEM: break;
+    case FD_SCAN_ENOMEM:
+        break;
     }
     return "not JSON";
 }
@@ -125,9 +127,9 @@ lose_value(fd_timeline_reader *r)
     r->lost++;
     r->lost_bytes += (uint64_t)(r->in.at - r->value.from);
     if (r->trouble[0] == '\0') {
-        snprintf(r->trouble, sizeof r->trouble, "no event at byte %llu",
-                 (unsigned long long)fd_bytes_in_offset(&r->in,
-                                                        r->value.from));
+        snprintf(
+            r->trouble, sizeof r->trouble, "no event at byte %llu",
+            (unsigned long long)fd_bytes_in_offset(&r->in, r->value.from));
     }
 }
 
@@ -330,7 +332,7 @@ may_end_here(const fd_timeline_reader *r, fd_scan_result result)
         at++;
     }
     return r->bare && result == FD_SCAN_CUT && at == r->in.end
-           && r->in.trouble == NULL;
+        && r->in.trouble == NULL;
 }
 
 static fd_timeline_item
@@ -372,13 +374,20 @@ fd_timeline_reader_next(fd_timeline_reader *r)
     while (item == FD_TIMELINE_END && r->status == FD_OK
            && r->state != FD_TIMELINE_AT_END) {
         switch (r->state) {
-        case FD_TIMELINE_AT_START: start(r); break;
-        case FD_TIMELINE_IN_OBJECT: item = member(r); break;
-        case FD_TIMELINE_IN_EVENTS: item = event(r); break;
+        case FD_TIMELINE_AT_START:
+            start(r);
+            break;
+        case FD_TIMELINE_IN_OBJECT:
+            item = member(r);
+            break;
+        case FD_TIMELINE_IN_EVENTS:
+            item = event(r);
+            break;
         case FD_TIMELINE_IN_DAMAGE:
             item = recover(r) ? FD_TIMELINE_EVENT : FD_TIMELINE_END;
             break;
-        case FD_TIMELINE_AT_END: break;
+        case FD_TIMELINE_AT_END:
+            break;
         }
     }
     return item;

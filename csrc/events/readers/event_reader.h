@@ -7,9 +7,9 @@
 #ifndef FD_EVENT_READER_H
 #define FD_EVENT_READER_H
 
-#include "trace/anonymize.h"
 #include "events/chrome_event.h"
 #include "events/event_source.h"
+#include "trace/anonymize.h"
 
 typedef enum fd_timeline_item {
     FD_TIMELINE_END,
@@ -28,15 +28,15 @@ typedef enum fd_timeline_state {
 typedef struct fd_timeline_reader {
     fd_bytes_in in;
     const fd_timeline_source *source; /* what it was before */
-    fd_scan scan; /* of the item: its repairs */
-    fd_span key;  /* with their text valid until the next item */
+    fd_scan scan;                     /* of the item: its repairs */
+    fd_span key; /* with their text valid until the next item */
     fd_span value;
     fd_timeline_event event;
     fd_timeline_state state;
-    bool bare;     /* an array without an object around it */
-    bool first;    /* nothing came yet in this object or array */
-    bool is_event; /* the last value of the array was an object */
-    bool is_trace; /* there is an array of events */
+    bool bare;           /* an array without an object around it */
+    bool first;          /* nothing came yet in this object or array */
+    bool is_event;       /* the last value of the array was an object */
+    bool is_trace;       /* there is an array of events */
     fd_status status;    /* FD_ENOMEM once memory was out */
     uint64_t lost;       /* damaged places */
     uint64_t lost_bytes; /* in them */

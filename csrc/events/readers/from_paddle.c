@@ -13,8 +13,8 @@ enum { PIECE = 1 << 16, STEPS = 1, JOBS = 2, MOST_NAME = 64 };
 
 /* Read twice: what stands before the events is known only after the last. */
 typedef struct paddle {
-    fd_bytes_in *in; /* borrowed: the text */
-    fd_bytes_in log; /* owned: the file's bytes */
+    fd_bytes_in *in;         /* borrowed: the text */
+    fd_bytes_in log;         /* owned: the file's bytes */
     char machine[MOST_NAME]; /* the folder, when its name begins so; "" */
     uint32_t device;
     uint64_t line;
@@ -49,8 +49,8 @@ next_line(paddle *p, fd_span *line)
     fd_bytes_in *in = &p->log;
     const char *end;
     while ((end = in->at < in->end
-                      ? memchr(in->at, '\n', (size_t)(in->end - in->at))
-                      : NULL)
+                    ? memchr(in->at, '\n', (size_t)(in->end - in->at))
+                    : NULL)
                == NULL
            && fd_bytes_in_more(in)) {
     }
@@ -98,11 +98,11 @@ look(paddle *p, fd_error *error)
         return p->log.status;
     }
     return p->bad > 0
-               ? fd_fail(error, FD_EFORMAT,
-                         "none of its %llu lines of the profiler is whole",
-                         (unsigned long long)p->bad)
-               : fd_fail(error, FD_EFORMAT,
-                         "no line \"Profiler Info: Job\" in it");
+             ? fd_fail(error, FD_EFORMAT,
+                       "none of its %llu lines of the profiler is whole",
+                       (unsigned long long)p->bad)
+             : fd_fail(error, FD_EFORMAT,
+                       "no line \"Profiler Info: Job\" in it");
 }
 
 static void
@@ -117,10 +117,10 @@ begin_row(const paddle *p, const char *what, int thread, fd_buffer *to)
 static void
 write_head(const paddle *p, fd_buffer *to)
 {
-    fd_buffer_format(to,
-                     "{\"displayTimeUnit\":\"ns\",\"baseTimeNanoseconds\":%"
-                     PRId64 ",\n",
-                     p->base_ns);
+    fd_buffer_format(
+        to,
+        "{\"displayTimeUnit\":\"ns\",\"baseTimeNanoseconds\":%" PRId64 ",\n",
+        p->base_ns);
     if (p->machine[0] != '\0') {
         fd_buffer_text(to, "\"host_name\":");
         fd_buffer_json(to, p->machine, strlen(p->machine));
@@ -157,9 +157,9 @@ end_step(paddle *p, fd_buffer *to)
 {
     if (p->steps > 0) {
         uint64_t step = p->first_step + p->steps - 1;
-        fd_buffer_format(to,
-                         ",\n{\"ph\":\"X\",\"cat\":\"step\",\"name\":\"step %"
-                         PRIu64, step);
+        fd_buffer_format(
+            to, ",\n{\"ph\":\"X\",\"cat\":\"step\",\"name\":\"step %" PRIu64,
+            step);
         write_rest(p, STEPS, p->step_start, p->step_end, to);
         fd_buffer_format(to, ",\"args\":{\"step\":%" PRIu64 "}}", step);
     }
@@ -176,10 +176,9 @@ write_job(paddle *p, const fd_paddle_job *job, fd_buffer *to)
     }
     p->step_end = job->end_ns > p->step_end ? job->end_ns : p->step_end;
     int size = (int)fd_span_size(job->type);
-    fd_buffer_format(to,
-                     ",\n{\"ph\":\"X\",\"cat\":\"%.*s\",\"name\":\"%.*s_%"
-                     PRIu64, size, job->type.from, size, job->type.from,
-                     job->number);
+    fd_buffer_format(
+        to, ",\n{\"ph\":\"X\",\"cat\":\"%.*s\",\"name\":\"%.*s_%" PRIu64, size,
+        job->type.from, size, job->type.from, job->number);
     write_rest(p, JOBS, job->start_ns, job->end_ns, to);
     fd_buffer_format(to,
                      ",\"args\":{\"job\":%" PRIu64 ",\"micro_batch\":%" PRIu64,
@@ -200,11 +199,11 @@ finish(paddle *p, fd_error *error)
         return FD_OK;
     }
     return p->log.trouble != NULL
-               ? fd_fail(error, FD_EFORMAT, "%s", p->log.trouble)
-               : fd_fail(error, FD_EFORMAT,
-                         "%" PRIu64 " jobs that cannot be read, the first in "
-                         "line %" PRIu64,
-                         p->bad, p->first_bad);
+             ? fd_fail(error, FD_EFORMAT, "%s", p->log.trouble)
+             : fd_fail(error, FD_EFORMAT,
+                       "%" PRIu64 " jobs that cannot be read, the first in "
+                       "line %" PRIu64,
+                       p->bad, p->first_bad);
 }
 
 static fd_status
@@ -268,8 +267,8 @@ fd_timeline_is_paddle(const char *path, const char *head, size_t size)
     const char *slash = strrchr(path, '/');
     const char *name = slash != NULL ? slash + 1 : path;
     return strncmp(name, "workerlog.", 10) == 0
-           || (size > 0 && *head != '{' && *head != '['
-               && memmem(head, size, "Profiler Info: Job (", 20) != NULL);
+        || (size > 0 && *head != '{' && *head != '['
+            && memmem(head, size, "Profiler Info: Job (", 20) != NULL);
 }
 
 fd_status

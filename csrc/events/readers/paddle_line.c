@@ -9,8 +9,8 @@ static bool
 take_text(fd_span *rest, const char *text)
 {
     size_t size = strlen(text);
-    bool there = fd_span_size(*rest) >= size
-                 && memcmp(rest->from, text, size) == 0;
+    bool there =
+        fd_span_size(*rest) >= size && memcmp(rest->from, text, size) == 0;
     rest->from += there ? size : 0;
     return there;
 }
@@ -66,13 +66,13 @@ static bool
 take_job(fd_span *rest, fd_paddle_job *job)
 {
     return take_number(rest, &job->number) && take_text(rest, "), type = ")
-           && take_word(rest, &job->type)
-           && take_text(rest, ", micro_batch_id = ")
-           && take_number(rest, &job->micro_batch)
-           && take_text(rest, ", job_start_time = ")
-           && take_time(rest, &job->start_ns)
-           && take_text(rest, ", job_end_time = ")
-           && take_time(rest, &job->end_ns) && job->end_ns >= job->start_ns;
+        && take_word(rest, &job->type)
+        && take_text(rest, ", micro_batch_id = ")
+        && take_number(rest, &job->micro_batch)
+        && take_text(rest, ", job_start_time = ")
+        && take_time(rest, &job->start_ns)
+        && take_text(rest, ", job_end_time = ")
+        && take_time(rest, &job->end_ns) && job->end_ns >= job->start_ns;
 }
 
 static const char *
@@ -87,14 +87,14 @@ fd_paddle_line_next(fd_span *line, fd_paddle_job *job, uint64_t *first_step)
     static const char job_mark[] = "Profiler Info: Job (";
     static const char step_mark[] = "Schedule Profiler start at step ";
     const char *at = find(*line, job_mark);
-    const char *step = find((fd_span){line->from, at != NULL ? at : line->to},
-                            step_mark);
+    const char *step =
+        find((fd_span){line->from, at != NULL ? at : line->to}, step_mark);
     if (step != NULL) {
         line->from = step + sizeof step_mark - 1;
         return take_number(line, first_step)
-                       && take_text(line, " and end at step ")
-                   ? FD_PADDLE_FIRST_STEP
-                   : fd_paddle_line_next(line, job, first_step);
+                    && take_text(line, " and end at step ")
+                 ? FD_PADDLE_FIRST_STEP
+                 : fd_paddle_line_next(line, job, first_step);
     }
     if (at == NULL) {
         line->from = line->to;

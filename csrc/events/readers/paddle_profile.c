@@ -1,8 +1,8 @@
 #include "events/readers/paddle_profile.h"
 
+#include "events/stats/step_index.h"
 #include "streams/output_stream.h"
 #include "json/decimal.h"
-#include "events/stats/step_index.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -45,10 +45,8 @@ static const struct {
     const char *type;
     const char *color;
 } colors[] = {
-    {"forward", "thread_state_running"},
-    {"backward", "rail_idle"},
-    {"optimizer", "rail_response"},
-    {"default", "thread_state_unknown"},
+    {"forward", "thread_state_running"}, {"backward", "rail_idle"},
+    {"optimizer", "rail_response"},      {"default", "thread_state_unknown"},
     {"step", "thread_state_unknown"},
 };
 
@@ -96,8 +94,8 @@ survey_row(profile *p, row *r)
         if (item == FD_TIMELINE_MEMBER) {
             uint64_t device;
             bool told = fd_span_is(reader.key, "paddle")
-                        && fd_scan_find(reader.value, "device", &value)
-                        && fd_span_u64(value, &device);
+                     && fd_scan_find(reader.value, "device", &value)
+                     && fd_span_u64(value, &device);
             r->device = told ? device : r->device;
         }
         else if (fd_timeline_is_step(&reader.event, &step.number, &step.begin,
@@ -116,7 +114,8 @@ survey_row(profile *p, row *r)
 static int64_t
 distance(const span *a, const span *b)
 {
-    int64_t between = (a->begin / 2 + a->end / 2) - (b->begin / 2 + b->end / 2);
+    int64_t between =
+        (a->begin / 2 + a->end / 2) - (b->begin / 2 + b->end / 2);
     return between < 0 ? -between : between;
 }
 
@@ -152,9 +151,8 @@ join_steps(profile *p)
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < p->rows.count; i++) {
         const row *r = &p->rows.list[i];
-        reference = reference == NULL || r->count > reference->count
-                        ? r
-                        : reference;
+        reference =
+            reference == NULL || r->count > reference->count ? r : reference;
         if (r->count > 0 && p->steps.list[r->first].number > first) {
             first = p->steps.list[r->first].number;
         }
@@ -236,7 +234,7 @@ write_row_id(profile *p, const row *r)
 typedef struct slice {
     fd_span name; /* insides of JSON strings */
     fd_span type;
-    fd_span args; /* or {NULL, NULL} */
+    fd_span args;   /* or {NULL, NULL} */
     const row *row; /* NULL: that of the steps */
     int64_t begin;
     int64_t end;
@@ -265,7 +263,8 @@ write_edge(profile *p, const slice *s, bool begins)
     write_name(p, s);
     put_text(p, "\",\"cat\":\"");
     put(p, s->type.from, fd_span_size(s->type));
-    put_text(p, begins ? "\",\"ph\":\"B\",\"ts\":" : "\",\"ph\":\"E\",\"ts\":");
+    put_text(p,
+             begins ? "\",\"ph\":\"B\",\"ts\":" : "\",\"ph\":\"E\",\"ts\":");
     write_time(p, begins ? s->begin : s->end);
     put_text(p, ",\"pid\":0,\"tid\":");
     write_row_id(p, s->row);
@@ -293,7 +292,7 @@ is_wanted(const profile *p, uint64_t step)
 {
     const fd_timeline_request *request = p->request;
     return !request->has_steps
-           || (step >= request->first_step && step < request->end_step);
+        || (step >= request->first_step && step < request->end_step);
 }
 
 /* The arguments of a job, its step as all rows count it. */
@@ -313,9 +312,9 @@ write_args(const profile *p, const row *r, fd_span args, fd_buffer *to)
     }
     fd_buffer_format(to, "\"micro_batch\":%" PRIu64, number);
     bool known = fd_scan_find(args, "step", &value)
-                 && fd_span_u64(value, &number) && r->count > 0;
-    uint64_t own = known ? number - p->steps.list[r->first].number
-                         : UINT64_MAX;
+              && fd_span_u64(value, &number) && r->count > 0;
+    uint64_t own =
+        known ? number - p->steps.list[r->first].number : UINT64_MAX;
     if (known && own < r->count) {
         uint32_t place = p->place_of.list[r->first + (uint32_t)own];
         number = p->common.list[place].number;
@@ -442,16 +441,16 @@ write_all(profile *p)
 static fd_status
 open_files(profile *p)
 {
-    static const char *const names[FILES] = {
-        "pipeline_profile.json", "pipeline_profile_perfetto.json"};
+    static const char *const names[FILES] = {"pipeline_profile.json",
+                                             "pipeline_profile_perfetto.json"};
     fd_status status = FD_OK;
     for (int i = 0; i < FILES && status == FD_OK; i++) {
-        int size = snprintf(p->paths[i], PATH_MAX, "%s/%s",
-                            p->request->output, names[i]);
+        int size = snprintf(p->paths[i], PATH_MAX, "%s/%s", p->request->output,
+                            names[i]);
         status = size < PATH_MAX
-                     ? FD_OK
-                     : fd_fail(p->error, FD_EINVAL, "%s: too long a path",
-                               p->request->output);
+                   ? FD_OK
+                   : fd_fail(p->error, FD_EINVAL, "%s: too long a path",
+                             p->request->output);
         if (status == FD_OK) {
             p->out[i] = fd_bytes_out_open(p->paths[i], &status, p->error);
         }

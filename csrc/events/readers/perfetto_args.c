@@ -113,7 +113,7 @@ put_nested(const printing *p, const fd_proto_field *nested)
         type = f.number == FD_PB_NESTED_TYPE ? f.value : type;
         more = more || f.number != FD_PB_NESTED_TYPE;
     }
-    fd_buffer_text(p->to, more ? "\"...\""
+    fd_buffer_text(p->to, more                         ? "\"...\""
                           : type == FD_PB_NESTED_DICT  ? "{}"
                           : type == FD_PB_NESTED_ARRAY ? "[]"
                                                        : "null");
@@ -129,16 +129,23 @@ put_field(const printing *p, const fd_proto_field *annotation,
     case FD_PB_NOTE_BOOL:
         fd_buffer_text(p->to, f->value != 0 ? "true" : "false");
         return true;
-    case FD_PB_NOTE_UINT: fd_buffer_u64(p->to, f->value); return true;
-    case FD_PB_NOTE_INT: put_signed((int64_t)f->value, p->to); return true;
-    case FD_PB_NOTE_DOUBLE: fd_perfetto_real(f->value, p->to); return true;
+    case FD_PB_NOTE_UINT:
+        fd_buffer_u64(p->to, f->value);
+        return true;
+    case FD_PB_NOTE_INT:
+        put_signed((int64_t)f->value, p->to);
+        return true;
+    case FD_PB_NOTE_DOUBLE:
+        fd_perfetto_real(f->value, p->to);
+        return true;
     case FD_PB_NOTE_POINTER:
         fd_buffer_format(p->to, "\"0x%" PRIx64 "\"", f->value);
         return true;
     case FD_PB_NOTE_STRING_IID:
         put_interned(p, FD_PB_INTERNED_NOTE_STRING, f->value);
         return true;
-    default: break;
+    default:
+        break;
     }
     if (bytes
         && (f->number == FD_PB_NOTE_STRING || f->number == FD_PB_NOTE_JSON)) {

@@ -78,13 +78,20 @@ read_clock(const fd_proto_field *message, reading *clock)
     *clock = (reading){.unit = 1};
     while (fd_proto_next(&r, &f)) {
         switch (f.number) {
-        case FD_PB_CLOCK_ID: clock->id = (uint32_t)f.value; break;
-        case FD_PB_CLOCK_TIMESTAMP: clock->at = (int64_t)f.value; break;
-        case FD_PB_CLOCK_INCREMENTAL: clock->incremental = f.value != 0; break;
+        case FD_PB_CLOCK_ID:
+            clock->id = (uint32_t)f.value;
+            break;
+        case FD_PB_CLOCK_TIMESTAMP:
+            clock->at = (int64_t)f.value;
+            break;
+        case FD_PB_CLOCK_INCREMENTAL:
+            clock->incremental = f.value != 0;
+            break;
         case FD_PB_CLOCK_UNIT:
             clock->unit = f.value != 0 ? (int64_t)f.value : 1;
             break;
-        default: break;
+        default:
+            break;
         }
     }
     return !r.bad;
@@ -123,8 +130,8 @@ fd_perfetto_clocks_boot(fd_perfetto_clocks *all, fd_perfetto_clocks *own,
             *time = clock->now;
         }
         const fd_perfetto_told *told = told_at(clock, *time);
-        *time = add(told->other, scaled(add(*time, scaled(told->at, -1)),
-                                        clock->unit));
+        *time = add(told->other,
+                    scaled(add(*time, scaled(told->at, -1)), clock->unit));
         id = clock->by;
     }
     return true;
@@ -194,8 +201,8 @@ fd_perfetto_clocks_snapshot(fd_perfetto_clocks *all, fd_perfetto_clocks *own,
             continue;
         }
         bool follows = is_own(clock.id) && !is_own(by.id) && by.unit == 1;
-        fd_perfetto_clock_of *told = make_clock(is_own(clock.id) ? own : all,
-                                                clock.id, &status);
+        fd_perfetto_clock_of *told =
+            make_clock(is_own(clock.id) ? own : all, clock.id, &status);
         if (told != NULL) {
             status = tell(told, &clock, follows ? by.id : FD_PB_BOOTTIME,
                           follows ? by.at : moment);

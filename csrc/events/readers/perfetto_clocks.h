@@ -23,7 +23,8 @@ typedef struct fd_perfetto_clock_of {
     bool incremental;
     int64_t unit;
     int64_t now; /* of one that is incremental */
-    FD_VECTOR(fd_perfetto_told) told; /* upwards; of an incremental one the
+    FD_VECTOR(fd_perfetto_told)
+    told; /* upwards; of an incremental one the
                                          last */
 } fd_perfetto_clock_of;
 

@@ -135,11 +135,10 @@ static uint32_t
 clock_of(const fd_perfetto_copy *c, uint64_t id)
 {
     uint32_t place = (uint32_t)c->ids->place;
-    return id >= OWN_CLOCKS && id < COMMON_CLOCKS
-               ? (uint32_t)id
-           : id < OWN_CLOCKS
-               ? COMMON_CLOCKS + place * OWN_CLOCKS + (uint32_t)id
-               : FAR_CLOCKS + (place << 12) + ((uint32_t)id & 0xFFF);
+    return id >= OWN_CLOCKS && id < COMMON_CLOCKS ? (uint32_t)id
+         : id < OWN_CLOCKS
+             ? COMMON_CLOCKS + place * OWN_CLOCKS + (uint32_t)id
+             : FAR_CLOCKS + (place << 12) + ((uint32_t)id & 0xFFF);
 }
 
 static fd_span
@@ -170,16 +169,16 @@ new_number(fd_perfetto_copy *c, action what, uint64_t value, uint64_t *made)
     fd_status status = FD_OK;
     switch (what) {
     case A_SEQUENCE:
-        status = renumber(&c->sequences, value + 1, &c->spare->sequence,
-                          &number);
+        status =
+            renumber(&c->sequences, value + 1, &c->spare->sequence, &number);
         break;
     case A_TRACK:
         status = renumber(&c->tracks, value != 0 ? value : UINT64_MAX,
                           &c->spare->track, &number);
         break;
     case A_FLOW:
-        *made = fd_timeline_ids_number(
-            c->ids, spelled(text, sizeof text, value));
+        *made =
+            fd_timeline_ids_number(c->ids, spelled(text, sizeof text, value));
         return FD_OK;
     case A_PID:
         status = find_process(c, value, &process);
@@ -193,7 +192,9 @@ new_number(fd_perfetto_copy *c, action what, uint64_t value, uint64_t *made)
                                        - FD_TIMELINE_FIRST_TID + FIRST_TID
                                  : 0;
         break;
-    case A_CLOCK: number = clock_of(c, value); break;
+    case A_CLOCK:
+        number = clock_of(c, value);
+        break;
     case A_SORT:
         value = value < FD_TIMELINE_PIDS ? value : FD_TIMELINE_PIDS - 1;
         number = fd_timeline_ids_place(c->ids, (uint32_t)value);
@@ -201,7 +202,8 @@ new_number(fd_perfetto_copy *c, action what, uint64_t value, uint64_t *made)
     case A_PROCESS_NAME:
     case A_TRACK_NAME:
     case A_DROP:
-    case A_MESSAGE: break;
+    case A_MESSAGE:
+        break;
     }
     *made = number;
     return status;
@@ -231,9 +233,9 @@ static void
 put_tag(fd_buffer *to, uint32_t number, uint32_t wire)
 {
     uint8_t bytes[16];
-    fd_buffer_bytes(to, bytes,
-                    (size_t)(fd_proto_put(bytes, (uint64_t)number << 3 | wire)
-                             - bytes));
+    fd_buffer_bytes(
+        to, bytes,
+        (size_t)(fd_proto_put(bytes, (uint64_t)number << 3 | wire) - bytes));
 }
 
 /* Numbers packed into one field: again each by itself, which readers take. */
@@ -241,8 +243,8 @@ static fd_status
 put_packed(fd_perfetto_copy *c, action what, const fd_proto_field *f,
            fd_buffer *to)
 {
-    bool fixed = f->number == FD_PB_EVENT_FLOWS
-                 || f->number == FD_PB_EVENT_LAST_FLOWS;
+    bool fixed =
+        f->number == FD_PB_EVENT_FLOWS || f->number == FD_PB_EVENT_LAST_FLOWS;
     uint32_t wire = fixed ? FD_PROTO_FIXED64 : FD_PROTO_VARINT;
     const char *at = f->bytes;
     const char *end = f->bytes + f->size;
@@ -297,8 +299,8 @@ look_ahead(fd_perfetto_copy *c, const fd_proto_field *message,
     while (status == FD_OK && fd_proto_next(&r, &f)) {
         if (rules == track_rules) {
             c->bare = c->bare && f.number != FD_PB_TRACK_PARENT
-                      && f.number != FD_PB_TRACK_PROCESS
-                      && f.number != FD_PB_TRACK_THREAD;
+                   && f.number != FD_PB_TRACK_PROCESS
+                   && f.number != FD_PB_TRACK_THREAD;
         }
         else if (f.number == pid
                  && (rules == thread_rules || rules == legacy_rules
@@ -324,8 +326,8 @@ put_message(fd_perfetto_copy *c, const fd_proto_field *f, const rule *rules,
     size_t from = to->size;
     fd_status status = rewrite(c, f, rules, to);
     if (status == FD_OK && rules == process_rules && !c->said) {
-        put_name(c, &(fd_proto_field){.number = FD_PB_PROCESS_NAME,
-                                      .bytes = ""},
+        put_name(c,
+                 &(fd_proto_field){.number = FD_PB_PROCESS_NAME, .bytes = ""},
                  to);
     }
     size_t size = to->size - from;
@@ -346,7 +348,8 @@ apply(fd_perfetto_copy *c, const rule *how, const fd_proto_field *f,
 {
     bool bytes = f->wire == FD_PROTO_BYTES;
     switch (how->what) {
-    case A_DROP: return FD_OK;
+    case A_DROP:
+        return FD_OK;
     case A_MESSAGE:
         if (bytes) {
             return put_message(c, f, how->inner, to);
@@ -428,8 +431,8 @@ wants_clock(fd_perfetto_copy *c, bool *wants)
         says = says || f.number == FD_PB_PACKET_CLOCK;
         id = f.number == FD_PB_PACKET_SEQUENCE ? (uint32_t)f.value : id;
         cleared = cleared
-                  || (f.number == FD_PB_PACKET_FLAGS
-                      && (f.value & FD_PB_STATE_CLEARED) != 0);
+               || (f.number == FD_PB_PACKET_FLAGS
+                   && (f.value & FD_PB_STATE_CLEARED) != 0);
         if (f.number == FD_PB_PACKET_DEFAULTS && f.wire == FD_PROTO_BYTES) {
             fd_proto_reader inner = fd_proto_read(f.bytes, f.size);
             defaults = true;
@@ -524,8 +527,8 @@ fd_perfetto_copy_begin(fd_perfetto_copy *c, const fd_perfetto_clock *clock,
     c->sequence = c->spare->sequence++;
     c->clock = *clock;
     if (clock->map.drift_ppt != 0) {
-        fd_status status = fd_perfetto_drift_open(&c->drift, clock, path,
-                                                  output, error);
+        fd_status status =
+            fd_perfetto_drift_open(&c->drift, clock, path, output, error);
         if (status == FD_OK) {
             put_next_offset(c, to, &status);
         }

@@ -17,18 +17,18 @@
 
 typedef struct fd_perfetto_copy {
     fd_packets packets;
-    fd_timeline_ids *ids;     /* borrowed */
-    fd_perfetto_spare *spare; /* borrowed */
-    fd_map tracks;            /* uuid -> track of the merge */
-    fd_map sequences;         /* id + 1 -> sequence of the merge */
-    fd_map clocked;           /* id + 1 -> 1: it has a clock by default */
+    fd_timeline_ids *ids;      /* borrowed */
+    fd_perfetto_spare *spare;  /* borrowed */
+    fd_map tracks;             /* uuid -> track of the merge */
+    fd_map sequences;          /* id + 1 -> sequence of the merge */
+    fd_map clocked;            /* id + 1 -> 1: it has a clock by default */
     FD_VECTOR(bool) described; /* processes that have a row, by their place */
     uint32_t pid;              /* of the message at hand */
     bool bare;                 /* it is a track below nothing */
     bool said;                 /* it has the name of its process */
-    fd_perfetto_clock clock; /* of the input */
-    fd_perfetto_drift drift; /* the same */
-    uint32_t sequence;       /* of the snapshots */
+    fd_perfetto_clock clock;   /* of the input */
+    fd_perfetto_drift drift;   /* the same */
+    uint32_t sequence;         /* of the snapshots */
     fd_buffer scratch;
     fd_buffer packet;
     uint64_t copied; /* packets */

@@ -1,8 +1,8 @@
 #include "events/readers/perfetto_event.h"
 
 #include "base/budget.h"
-#include "events/recorded/perfetto_fields.h"
 #include "events/readers/perfetto_args.h"
+#include "events/recorded/perfetto_fields.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -193,28 +193,31 @@ read_legacy(happening *h, legacy *l)
         switch (f.number) {
         case FD_PB_LEGACY_PHASE:
             l->phase = f.value > 32 && f.value < 127 && f.value != '"'
-                               && f.value != '\\'
-                           ? (char)f.value
-                           : '\0';
+                            && f.value != '\\'
+                         ? (char)f.value
+                         : '\0';
             break;
         case FD_PB_LEGACY_NAME_IID:
-            l->name = fd_perfetto_interned(h->from, FD_PB_INTERNED_NAME,
-                                           f.value);
+            l->name =
+                fd_perfetto_interned(h->from, FD_PB_INTERNED_NAME, f.value);
             break;
-        case FD_PB_LEGACY_DURATION_US: l->duration_us = f.value; break;
+        case FD_PB_LEGACY_DURATION_US:
+            l->duration_us = f.value;
+            break;
         case FD_PB_LEGACY_ID:
         case FD_PB_LEGACY_LOCAL_ID:
         case FD_PB_LEGACY_GLOBAL_ID:
             l->has_id = true;
             l->id = f.value;
-            l->id_kind = f.number == FD_PB_LEGACY_ID         ? NULL
-                         : f.number == FD_PB_LEGACY_LOCAL_ID ? "local"
-                                                             : "global";
+            l->id_kind = f.number == FD_PB_LEGACY_ID       ? NULL
+                       : f.number == FD_PB_LEGACY_LOCAL_ID ? "local"
+                                                           : "global";
             break;
         case FD_PB_LEGACY_BINDS_ENCLOSING:
             l->binds_enclosing = f.value != 0;
             break;
-        default: break;
+        default:
+            break;
         }
     }
     return r.bad ? FD_EFORMAT : FD_OK;
@@ -247,14 +250,17 @@ fd_perfetto_event_put(happening *h)
     legacy l;
     switch (h->type) {
     case FD_PB_TYPE_BEGIN:
-    case FD_PB_TYPE_END: return put_slice(h);
-    case FD_PB_TYPE_INSTANT: return put_instant(h);
+    case FD_PB_TYPE_END:
+        return put_slice(h);
+    case FD_PB_TYPE_INSTANT:
+        return put_instant(h);
     case FD_PB_TYPE_COUNTER:
         if (h->has_value) {
             put_counter(h);
         }
         return FD_OK;
-    default: break;
+    default:
+        break;
     }
     fd_status status = h->legacy.bytes != NULL ? read_legacy(h, &l) : FD_OK;
     if (status == FD_OK && h->legacy.bytes != NULL && l.phase != '\0') {
@@ -289,8 +295,8 @@ fd_perfetto_event_read(happening *h, uint64_t *uuid)
             *uuid = f.value;
         }
         else if (f.number == FD_PB_EVENT_NAME_IID) {
-            h->name = fd_perfetto_interned(h->from, FD_PB_INTERNED_NAME,
-                                           f.value);
+            h->name =
+                fd_perfetto_interned(h->from, FD_PB_INTERNED_NAME, f.value);
         }
         else if (f.number == FD_PB_EVENT_NAME && bytes) {
             h->name = text_field(h, &f, &status);

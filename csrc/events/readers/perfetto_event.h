@@ -14,7 +14,7 @@ typedef struct fd_perfetto_event {
     uint32_t name;
     bool has_value;
     bool is_real;
-    uint64_t value; /* of a counter, or its bits */
+    uint64_t value;        /* of a counter, or its bits */
     fd_proto_field legacy; /* bytes NULL: none */
     const fd_proto_field *message;
     bool *any; /* whether an event was written before */

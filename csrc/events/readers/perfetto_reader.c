@@ -1,10 +1,10 @@
 #include "events/readers/perfetto_reader.h"
 
 #include "base/budget.h"
-#include "events/recorded/perfetto_fields.h"
-#include "events/recorded/perfetto_preamble.h"
 #include "events/perfetto_packets.h"
 #include "events/readers/perfetto_event.h"
+#include "events/recorded/perfetto_fields.h"
+#include "events/recorded/perfetto_preamble.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,12 +22,12 @@ typedef struct reading {
     fd_packets packets;
     fd_perfetto_tables tables;
     FD_VECTOR(flow) flows;
-    fd_map flow_of; /* id -> its place + 1 */
-    uint64_t others; /* packets that hold something else */
+    fd_map flow_of;    /* id -> its place + 1 */
+    uint64_t others;   /* packets that hold something else */
     uint64_t timeless; /* events whose clock is not known */
-    bool text;   /* else the first pass: no text yet */
-    bool begun;  /* the text has */
-    bool any;    /* an event was written */
+    bool text;         /* else the first pass: no text yet */
+    bool begun;        /* the text has */
+    bool any;          /* an event was written */
     bool ended;
     uint32_t row; /* tracks whose rows are written */
 } reading;
@@ -54,9 +54,9 @@ fd_perfetto_matches(const char *path, const char *head, size_t size)
         return !r.bad && length > 0;
     }
     /* A newline and a bracket: text, unless it was a whole packet. */
-    return head[1] != '{' && head[1] != '['
-           && fd_proto_varint(&at, end, &tag) && tag >> 3 != 0
-           && ((tag & 7) <= FD_PROTO_BYTES || (tag & 7) == FD_PROTO_FIXED32);
+    return head[1] != '{' && head[1] != '[' && fd_proto_varint(&at, end, &tag)
+        && tag >> 3 != 0
+        && ((tag & 7) <= FD_PROTO_BYTES || (tag & 7) == FD_PROTO_FIXED32);
 }
 
 static void
@@ -108,8 +108,8 @@ static bool
 is_flow(uint32_t number)
 {
     return number == FD_PB_EVENT_FLOWS || number == FD_PB_EVENT_OLD_FLOWS
-           || number == FD_PB_EVENT_LAST_FLOWS
-           || number == FD_PB_EVENT_OLD_LAST_FLOWS;
+        || number == FD_PB_EVENT_LAST_FLOWS
+        || number == FD_PB_EVENT_OLD_LAST_FLOWS;
 }
 
 /* Several in one field are packed. */
@@ -117,7 +117,7 @@ static fd_status
 put_flows(reading *r, fd_perfetto_event *event, const fd_proto_field *f)
 {
     bool last = f->number == FD_PB_EVENT_LAST_FLOWS
-                || f->number == FD_PB_EVENT_OLD_LAST_FLOWS;
+             || f->number == FD_PB_EVENT_OLD_LAST_FLOWS;
     fd_status status = FD_OK;
     if (f->wire != FD_PROTO_BYTES) {
         return put_flow(r, event, f->value, last);
@@ -145,9 +145,11 @@ put_flows(reading *r, fd_perfetto_event *event, const fd_proto_field *f)
 static fd_status
 take_event(reading *r, const fd_perfetto_packet *packet, fd_buffer *to)
 {
-    fd_perfetto_event event = {.tables = &r->tables, .from = packet->from,
+    fd_perfetto_event event = {.tables = &r->tables,
+                               .from = packet->from,
                                .time = packet->time,
-                               .message = &packet->event, .any = &r->any,
+                               .message = &packet->event,
+                               .any = &r->any,
                                .to = to};
     uint64_t uuid = packet->from != NULL ? packet->from->track : 0;
     fd_status status = fd_perfetto_event_read(&event, &uuid);
@@ -160,8 +162,8 @@ take_event(reading *r, const fd_perfetto_packet *packet, fd_buffer *to)
     }
     status = r->text ? fd_perfetto_event_put(&event) : FD_OK;
     fd_proto_field f;
-    fd_proto_reader reader = fd_proto_read(packet->event.bytes,
-                                           packet->event.size);
+    fd_proto_reader reader =
+        fd_proto_read(packet->event.bytes, packet->event.size);
     while (status == FD_OK && fd_proto_next(&reader, &f)) {
         if (is_flow(f.number)) {
             status = put_flows(r, &event, &f);

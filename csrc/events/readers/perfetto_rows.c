@@ -141,8 +141,8 @@ end_now(fd_perfetto_lanes *l, fd_perfetto_lane *lane, int64_t time,
     int64_t end = lane->open.list[--lane->open.count].end;
     fd_status status = fd_vector_push(&lane->gone, end);
     return status == FD_OK
-               ? put(l, lane->track, FD_PB_TYPE_END, time, NULL, 0, to)
-               : status;
+             ? put(l, lane->track, FD_PB_TYPE_END, time, NULL, 0, to)
+             : status;
 }
 
 /* What ends when another begins is over before that. */
@@ -162,16 +162,16 @@ static fd_status
 add_lane(fd_perfetto_lanes *l, uint32_t thread, uint32_t track)
 {
     fd_perfetto_numbers *own = &l->threads.list[thread];
-    fd_status status = fd_vector_push(&l->lanes,
-                                      (fd_perfetto_lane){.track = track});
+    fd_status status =
+        fd_vector_push(&l->lanes, (fd_perfetto_lane){.track = track});
     return status == FD_OK ? fd_vector_push(own, l->lanes.count - 1) : status;
 }
 
 fd_status
 fd_perfetto_lanes_thread(fd_perfetto_lanes *l, uint32_t track)
 {
-    fd_status status = fd_vector_push(&l->threads,
-                                      (fd_perfetto_numbers){NULL, 0, 0});
+    fd_status status =
+        fd_vector_push(&l->threads, (fd_perfetto_numbers){NULL, 0, 0});
     return status == FD_OK ? add_lane(l, l->threads.count - 1, track) : status;
 }
 
@@ -209,9 +209,8 @@ static fd_status
 push(fd_perfetto_lane *lane, int64_t end)
 {
     int64_t limit = limit_of(lane);
-    return fd_vector_push(
-        &lane->open,
-        (fd_perfetto_open){end, end < limit ? end : limit});
+    return fd_vector_push(&lane->open,
+                          (fd_perfetto_open){end, end < limit ? end : limit});
 }
 
 /* The first lane in which the slice lies within what is open. */
@@ -222,8 +221,8 @@ find_lane(fd_perfetto_lanes *l, uint32_t thread, int64_t begin, int64_t end,
     for (uint32_t i = 0;; i++) {
         if (i == l->threads.list[thread].count) {
             fd_status status = i < fd_budget(FD_PERFETTO_LANES)
-                                   ? open_lane(l, thread, to)
-                                   : FD_EFULL;
+                                 ? open_lane(l, thread, to)
+                                 : FD_EFULL;
             if (status != FD_OK) {
                 return status;
             }
@@ -268,8 +267,8 @@ fd_perfetto_begin(fd_perfetto_lanes *l, uint32_t thread, int64_t time,
     status = status == FD_OK ? end_until(l, lane, time, to) : status;
     status = status == FD_OK ? push(lane, OPEN) : status;
     return status == FD_OK
-               ? put(l, lane->track, FD_PB_TYPE_BEGIN, time, body, size, to)
-               : status;
+             ? put(l, lane->track, FD_PB_TYPE_BEGIN, time, body, size, to)
+             : status;
 }
 
 fd_status
@@ -293,8 +292,8 @@ fd_perfetto_end(fd_perfetto_lanes *l, uint32_t thread, int64_t time,
     }
     lane->open.count -= status == FD_OK;
     return status == FD_OK
-               ? put(l, lane->track, FD_PB_TYPE_END, time, body, size, to)
-               : status;
+             ? put(l, lane->track, FD_PB_TYPE_END, time, body, size, to)
+             : status;
 }
 
 fd_status

@@ -24,7 +24,7 @@ typedef struct fd_perfetto_open {
 
 typedef struct fd_perfetto_lane {
     uint32_t track;
-    uint32_t forced; /* ended before their ends came */
+    uint32_t forced;                  /* ended before their ends came */
     FD_VECTOR(fd_perfetto_open) open; /* outermost first */
     FD_VECTOR(int64_t) gone; /* ends in the heap that were written before */
 } fd_perfetto_lane;
@@ -38,13 +38,14 @@ typedef struct fd_perfetto_due {
 
 typedef struct fd_perfetto_lanes {
     fd_perfetto_ticks ticks; /* times are those of the input */
-    uint32_t *spare_track; /* borrowed: the next number of a track */
+    uint32_t *spare_track;   /* borrowed: the next number of a track */
     FD_VECTOR(fd_perfetto_lane) lanes;
-    FD_VECTOR(fd_perfetto_numbers) threads; /* their lanes, the own one first */
-    FD_VECTOR(fd_perfetto_due) due;         /* a heap, the earliest first */
-    uint64_t aside;   /* slices in further lanes */
-    uint64_t crossed; /* ended early, with what they began in */
-    uint64_t alone;   /* ends without a begin */
+    FD_VECTOR(fd_perfetto_numbers)
+    threads;                        /* their lanes, the own one first */
+    FD_VECTOR(fd_perfetto_due) due; /* a heap, the earliest first */
+    uint64_t aside;                 /* slices in further lanes */
+    uint64_t crossed;               /* ended early, with what they began in */
+    uint64_t alone;                 /* ends without a begin */
     fd_buffer scratch;
 } fd_perfetto_lanes;
 

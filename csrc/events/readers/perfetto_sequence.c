@@ -2,16 +2,17 @@
 #include "events/writers/perfetto_writing.h"
 
 #include "base/budget.h"
+#include "events/readers/perfetto_rows.h"
 #include "events/recorded/perfetto_fields.h"
 #include "streams/protobuf.h"
 #include "json/json_string.h"
-#include "events/readers/perfetto_rows.h"
 
 #include <string.h>
 
 enum {
     TEXTS_PER_PACKET = 1 << 15,
-    FIRST_TID = 2000000000 /* where Chrome has FD_TIMELINE_FIRST_TID: 31 bits */
+    FIRST_TID =
+        2000000000 /* where Chrome has FD_TIMELINE_FIRST_TID: 31 bits */
 };
 
 /* One input on its way out. */
@@ -159,8 +160,8 @@ put_processes(sending *s)
     for (uint32_t i = 0; i < order.count && status == FD_OK; i++) {
         uint32_t process = order.list[i].process;
         while (w->processes.count <= process && status == FD_OK) {
-            status = fd_vector_push(&w->processes,
-                                    (fd_perfetto_process){0, 0});
+            status =
+                fd_vector_push(&w->processes, (fd_perfetto_process){0, 0});
         }
         if (status == FD_OK) {
             uint32_t *track = &w->processes.list[process].track;
@@ -209,7 +210,7 @@ number(const char **at)
         value |= (uint64_t)(*(*at)++ & 0x7F) << shift;
         shift += 7;
     }
-    return value | (uint64_t)*(*at)++ << shift;
+    return value | (uint64_t) * (*at)++ << shift;
 }
 
 static fd_status
@@ -235,7 +236,8 @@ put_event(sending *s, const fd_sorted *item)
     case FD_PERFETTO_COUNTER:
         return fd_perfetto_mark(&s->lanes, place, FD_PB_TYPE_COUNTER, time, at,
                                 size, s->to);
-    case FD_PERFETTO_LEGACY: break;
+    case FD_PERFETTO_LEGACY:
+        break;
     }
     return fd_perfetto_mark(&s->lanes, place, 0, time, at, size, s->to);
 }
@@ -299,8 +301,12 @@ fd_perfetto_writer_end(fd_perfetto_writer *w, const fd_timeline_ids *ids,
                        const fd_perfetto_clock *clock, const char *label,
                        fd_perfetto_counts *counts, fd_error *error)
 {
-    sending s = {.w = w, .ids = ids, .clock = clock, .label = label,
-                 .counts = counts, .to = fd_bytes_out_text(w->out),
+    sending s = {.w = w,
+                 .ids = ids,
+                 .clock = clock,
+                 .label = label,
+                 .counts = counts,
+                 .to = fd_bytes_out_text(w->out),
                  .error = error};
     s.lanes.spare_track = &w->spare->track;
     counts->skipped += w->skipped;

@@ -88,8 +88,7 @@ fd_perfetto_keep_text(fd_perfetto_tables *t, const char *text, size_t size,
                       fd_status *status)
 {
     uint32_t id = 0;
-    if (fd_buffer_fits(&t->texts.bytes, size,
-                       fd_budget(FD_PERFETTO_MOST_TEXT))
+    if (fd_buffer_fits(&t->texts.bytes, size, fd_budget(FD_PERFETTO_MOST_TEXT))
         && fd_text_pool_add(&t->texts, text, size, &id) != FD_OK) {
         *status = FD_ENOMEM;
     }
@@ -219,8 +218,8 @@ take_track(fd_perfetto_tables *t, const fd_proto_field *message)
             track->name = fd_perfetto_keep_text(t, f.bytes, f.size, &status);
         }
     }
-    track->kind = track->kind == FD_PERFETTO_UNKNOWN ? FD_PERFETTO_OTHER
-                                                     : track->kind;
+    track->kind =
+        track->kind == FD_PERFETTO_UNKNOWN ? FD_PERFETTO_OTHER : track->kind;
     return status;
 }
 
@@ -237,8 +236,7 @@ take_text(fd_perfetto_tables *t, fd_perfetto_from *from, uint32_t kind,
         if (f.number == FD_PB_INTERNED_IID) {
             iid = f.value;
         }
-        else if (f.number == FD_PB_INTERNED_TEXT
-                 && f.wire == FD_PROTO_BYTES) {
+        else if (f.number == FD_PB_INTERNED_TEXT && f.wire == FD_PROTO_BYTES) {
             text = fd_perfetto_keep_text(t, f.bytes, f.size, &status);
         }
     }
@@ -258,9 +256,9 @@ take_interned(fd_perfetto_tables *t, fd_perfetto_from *from,
     fd_proto_reader r = fd_proto_read(message->bytes, message->size);
     while (status == FD_OK && fd_proto_next(&r, &f)) {
         bool known = f.number == FD_PB_INTERNED_CATEGORY
-                     || f.number == FD_PB_INTERNED_NAME
-                     || f.number == FD_PB_INTERNED_NOTE_NAME
-                     || f.number == FD_PB_INTERNED_NOTE_STRING;
+                  || f.number == FD_PB_INTERNED_NAME
+                  || f.number == FD_PB_INTERNED_NOTE_NAME
+                  || f.number == FD_PB_INTERNED_NOTE_STRING;
         if (known && f.wire == FD_PROTO_BYTES) {
             status = take_text(t, from, f.number, &f);
         }
@@ -290,8 +288,8 @@ take_defaults(fd_perfetto_from *from, const fd_proto_field *message)
                  && f.wire == FD_PROTO_BYTES) {
             fd_proto_reader inner = fd_proto_read(f.bytes, f.size);
             while (fd_proto_next(&inner, &g)) {
-                from->track = g.number == FD_PB_EVENT_TRACK ? g.value
-                                                            : from->track;
+                from->track =
+                    g.number == FD_PB_EVENT_TRACK ? g.value : from->track;
             }
         }
     }
@@ -311,17 +309,24 @@ take_head(fd_perfetto_tables *t, const char *bytes, size_t size,
     *clock = 0;
     while (fd_proto_next(&r, &f)) {
         switch (f.number) {
-        case FD_PB_PACKET_SEQUENCE: id = (uint32_t)f.value; break;
+        case FD_PB_PACKET_SEQUENCE:
+            id = (uint32_t)f.value;
+            break;
         case FD_PB_PACKET_FLAGS:
             cleared = cleared || (f.value & FD_PB_STATE_CLEARED) != 0;
             break;
-        case FD_PB_PACKET_CLEARED: cleared = cleared || f.value != 0; break;
-        case FD_PB_PACKET_CLOCK: *clock = (uint32_t)f.value; break;
+        case FD_PB_PACKET_CLEARED:
+            cleared = cleared || f.value != 0;
+            break;
+        case FD_PB_PACKET_CLOCK:
+            *clock = (uint32_t)f.value;
+            break;
         case FD_PB_PACKET_TIMESTAMP:
             *time = f.value;
             packet->has_time = true;
             break;
-        default: break;
+        default:
+            break;
         }
     }
     if (r.bad) {
@@ -421,11 +426,11 @@ fd_perfetto_tables_take(fd_perfetto_tables *t, const char *bytes, size_t size,
         status = take_fields(t, bytes, size, packet);
     }
     if (status == FD_OK && packet->has_time) {
-        clock = clock == 0 && packet->from != NULL ? packet->from->clock
-                                                   : clock;
-        packet->lost = !fd_perfetto_clocks_boot(
-            &t->clocks, own_clocks(packet->from), clock, (int64_t)time,
-            &packet->time);
+        clock =
+            clock == 0 && packet->from != NULL ? packet->from->clock : clock;
+        packet->lost =
+            !fd_perfetto_clocks_boot(&t->clocks, own_clocks(packet->from),
+                                     clock, (int64_t)time, &packet->time);
     }
     return status;
 }

@@ -5,14 +5,14 @@
 #define FD_PERFETTO_TABLES_H
 
 #include "base/map.h"
+#include "events/readers/perfetto_clocks.h"
 #include "streams/protobuf.h"
 #include "trace/interned_texts.h"
-#include "events/readers/perfetto_clocks.h"
 
 enum {
     FD_PERFETTO_MOST_TRACKS = 1 << 20,
     FD_PERFETTO_MOST_SEQUENCES = 1 << 16,
-    FD_PERFETTO_MOST_TEXT = 16 << 20, /* bytes of all texts */
+    FD_PERFETTO_MOST_TEXT = 16 << 20,    /* bytes of all texts */
     FD_PERFETTO_MOST_INTERNED = 1 << 20, /* of a sequence */
     FD_PERFETTO_PARENTS = 64
 };
@@ -35,17 +35,17 @@ typedef struct fd_perfetto_track {
     uint32_t name; /* in `texts`; 0: none */
     bool sorted;
     int64_t sort_index;
-    int64_t unit;     /* of a counter */
-    bool incremental; /* the same */
-    double total;     /* of one that is */
+    int64_t unit;             /* of a counter */
+    bool incremental;         /* the same */
+    double total;             /* of one that is */
     FD_VECTOR(uint32_t) open; /* texts of what began: category, name */
 } fd_perfetto_track;
 
 typedef struct fd_perfetto_from {
     uint32_t id;
-    uint32_t clock;      /* by default; 0: boot time */
-    uint64_t track;      /* by default */
-    fd_map interned;     /* kind and iid -> text */
+    uint32_t clock;  /* by default; 0: boot time */
+    uint64_t track;  /* by default */
+    fd_map interned; /* kind and iid -> text */
     fd_perfetto_clocks clocks;
 } fd_perfetto_from;
 
@@ -54,7 +54,7 @@ typedef struct fd_perfetto_tables {
     FD_VECTOR(fd_perfetto_track) tracks;
     fd_map track_of; /* uuid -> its place + 1 */
     FD_VECTOR(fd_perfetto_from) sequences;
-    fd_map sequence_of; /* id + 1 -> its place + 1 */
+    fd_map sequence_of;        /* id + 1 -> its place + 1 */
     fd_perfetto_clocks clocks; /* those of the whole trace */
     bool has_base;
     int64_t base_ns; /* real time less boot time */
@@ -70,10 +70,10 @@ void fd_perfetto_tables_rewind(fd_perfetto_tables *tables);
 typedef struct fd_perfetto_packet {
     fd_perfetto_from *from; /* NULL: too many sequences */
     bool has_time;
-    int64_t time;       /* in boot time */
-    bool lost;          /* its clock is not known */
+    int64_t time;         /* in boot time */
+    bool lost;            /* its clock is not known */
     fd_proto_field event; /* of a track; bytes NULL: none */
-    bool other;         /* something that is not read */
+    bool other;           /* something that is not read */
 } fd_perfetto_packet;
 
 /* Take a packet into the tables. FD_EFORMAT: it is none; FD_ENOMEM. */
@@ -84,8 +84,7 @@ fd_status fd_perfetto_tables_take(fd_perfetto_tables *tables,
 /* NULL: not known, and no room to make it; `*status` says when that is for want
  * of memory. */
 fd_perfetto_track *fd_perfetto_track_of(fd_perfetto_tables *tables,
-                                        uint64_t uuid,
-                                        fd_status *status);
+                                        uint64_t uuid, fd_status *status);
 
 /* The pid of a track or of what is around it; false: none. */
 bool fd_perfetto_pid_of(fd_perfetto_tables *tables,

@@ -61,8 +61,8 @@ end_message(fd_buffer *to, uint32_t field, size_t from)
 {
     uint8_t head[20];
     size_t size = to->size - from;
-    uint8_t *end = fd_proto_put(
-        fd_proto_put(head, field << 3 | FD_PROTO_BYTES), size);
+    uint8_t *end =
+        fd_proto_put(fd_proto_put(head, field << 3 | FD_PROTO_BYTES), size);
     size_t more = (size_t)(end - head);
     fd_buffer_bytes(to, head, more);
     if (to->status == FD_OK) {
@@ -98,8 +98,8 @@ put_real(fd_span number, uint32_t field, fd_buffer *to)
     double value;
     size_t size = fd_span_size(number);
     bool is_real = memchr(number.from, '.', size) != NULL
-                   || memchr(number.from, 'e', size) != NULL
-                   || memchr(number.from, 'E', size) != NULL;
+                || memchr(number.from, 'e', size) != NULL
+                || memchr(number.from, 'E', size) != NULL;
     is_real = is_real && real(number, &value);
     if (is_real) {
         fd_proto_fixed(to, field, &value);
@@ -193,19 +193,20 @@ put_items(fd_perfetto_texts *texts, fd_scan *scan, fd_buffer *to)
 
 /* Members of an object as fields of `to`. */
 static fd_status
-put_members(fd_perfetto_texts *texts, fd_scan *scan, uint32_t field,
-            bool *any, fd_buffer *to)
+put_members(fd_perfetto_texts *texts, fd_scan *scan, uint32_t field, bool *any,
+            fd_buffer *to)
 {
     fd_status status = FD_OK;
     fd_span key;
     scan->at++;
     *any = false;
-    while (status == FD_OK && fd_scan_member(scan, !*any, &key) == FD_SCAN_OK) {
+    while (status == FD_OK
+           && fd_scan_member(scan, !*any, &key) == FD_SCAN_OK) {
         size_t from = to->size;
         *any = true;
         status = fd_perfetto_text(
-            &texts->notes, fd_perfetto_spell(texts, (fd_span){key.from - 1,
-                                                              key.to + 1}),
+            &texts->notes,
+            fd_perfetto_spell(texts, (fd_span){key.from - 1, key.to + 1}),
             FD_PB_NOTE_NAME_IID, FD_PB_NOTE_NAME, to);
         status = status == FD_OK ? put_value(texts, scan, to) : status;
         end_message(to, field, from);
@@ -223,8 +224,8 @@ put_value(fd_perfetto_texts *texts, fd_scan *scan, fd_buffer *to)
     }
     if (*scan->at == '{') {
         bool any;
-        fd_status status = put_members(texts, scan, FD_PB_NOTE_ENTRY, &any,
-                                       to);
+        fd_status status =
+            put_members(texts, scan, FD_PB_NOTE_ENTRY, &any, to);
         if (!any) {
             put_empty(to, FD_PB_NESTED_DICT);
         }

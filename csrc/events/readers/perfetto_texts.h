@@ -3,8 +3,8 @@
 #ifndef FD_PERFETTO_TEXTS_H
 #define FD_PERFETTO_TEXTS_H
 
-#include "json/json_scan.h"
 #include "trace/interned_texts.h"
+#include "json/json_scan.h"
 
 /* What comes when that is full stands in its event. */
 enum { FD_PERFETTO_TEXTS = 1 << 16, FD_PERFETTO_TEXT_BYTES = 4 << 20 };

@@ -1,8 +1,8 @@
 #include "events/recorded/between_ranks.h"
 
-#include "trace/reader/recording_reader.h"
-#include "events/tools/event_filter.h"
 #include "events/recorded/events_from_recording.h"
+#include "events/tools/event_filter.h"
+#include "trace/reader/recording_reader.h"
 
 #include <string.h>
 
@@ -17,9 +17,8 @@ add_recording(finding *f, const fd_timeline_input *input, uint32_t place,
               fd_error *error)
 {
     fd_trace *trace = NULL;
-    fd_transfers_window window = {.clock = input->clock,
-                                  .begin = INT64_MIN,
-                                  .end = INT64_MAX};
+    fd_transfers_window window = {
+        .clock = input->clock, .begin = INT64_MIN, .end = INT64_MAX};
     if (input->windows != NULL) {
         window.begin = input->windows->all.begin_ns;
         window.end = input->windows->all.end_ns;
@@ -34,8 +33,8 @@ add_recording(finding *f, const fd_timeline_input *input, uint32_t place,
             status = fd_reader_read(&trace, input->path, true, error);
         }
         if (status == FD_OK) {
-            status = fd_transfers_add(&f->search, trace,
-                                      &trace->ranks.list[0], &window);
+            status = fd_transfers_add(&f->search, trace, &trace->ranks.list[0],
+                                      &window);
             f->made->places[place] = f->search.ranks.count;
         }
     }
@@ -62,10 +61,10 @@ fd_timeline_between_find(fd_timeline_between *between,
 {
     finding f = {.made = between};
     *between = (fd_timeline_between){.places = NULL};
-    between->places = fd_calloc((size_t)inputs->count + 1,
-                                sizeof *between->places);
-    fd_status status = between->places == NULL ? FD_ENOMEM
-                                               : add_all(&f, inputs, error);
+    between->places =
+        fd_calloc((size_t)inputs->count + 1, sizeof *between->places);
+    fd_status status =
+        between->places == NULL ? FD_ENOMEM : add_all(&f, inputs, error);
     if (status == FD_OK && f.any) {
         status = fd_transfers_find(&between->transfers, &f.search);
     }

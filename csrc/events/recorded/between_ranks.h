@@ -6,8 +6,8 @@
 #ifndef FD_BETWEEN_RANKS_H
 #define FD_BETWEEN_RANKS_H
 
-#include "events/recorded/pipeline_flows.h"
 #include "events/event_inputs.h"
+#include "events/recorded/pipeline_flows.h"
 
 typedef struct fd_timeline_between {
     fd_transfers transfers; /* owned; of all recordings with jobs */
@@ -23,7 +23,7 @@ fd_status fd_timeline_between_find(fd_timeline_between *between,
 void fd_timeline_between_clear(fd_timeline_between *between);
 
 /* Those of an input, borrowed; false: it has none. */
-bool fd_timeline_between_of(const fd_timeline_between *between,
-                            uint32_t input, fd_transfers *transfers);
+bool fd_timeline_between_of(const fd_timeline_between *between, uint32_t input,
+                            fd_transfers *transfers);
 
 #endif

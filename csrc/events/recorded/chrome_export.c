@@ -1,16 +1,14 @@
 #include "events/recorded/chrome_export.h"
 
-#include "profile/call_slices.h"
 #include "base/budget.h"
-#include "base/sums.h"
 #include "events/recorded/chrome_head.h"
 #include "events/recorded/chrome_tracks.h"
-#include "events/recorded/call_flows.h"
-#include "events/recorded/job_names.h"
-#include "events/recorded/slice_names.h"
 #include "events/recorded/gpu_tracks.h"
-#include "graphs/graph_text.h"
+#include "events/recorded/job_names.h"
 #include "events/recorded/pipeline_flows.h"
+#include "events/recorded/slice_names.h"
+#include "graphs/graph_text.h"
+#include "profile/call_slices.h"
 #include "trace/rank_facts.h"
 
 #include <stdio.h>
@@ -37,21 +35,21 @@ typedef enum chrome_part {
 struct fd_chrome {
     const fd_trace *trace;
     const fd_trace_rank *rank;
-    uint32_t at;   /* of the ranks */
-    int only;      /* this one, or FD_ALL_RANKS */
+    uint32_t at; /* of the ranks */
+    int only;    /* this one, or FD_ALL_RANKS */
     chrome_part part;
     uint32_t event;  /* of the rank: where the part is */
     uint32_t thread; /* of the rank, whose events begin there */
     uint32_t count;  /* of them */
     fd_slices slices;
     fd_streams streams; /* of the rank; `thread` is the place in them */
-    uint64_t last;    /* ns: its latest edge */
+    uint64_t last;      /* ns: its latest edge */
     fd_slice_names names;
-    fd_buffer *json; /* owned; every name */
+    fd_buffer *json;            /* owned; every name */
     fd_buffer *json_categories; /* the same */
     fd_export_options options;
-    fd_clock_map clock; /* from times of the rank to those of the file */
-    fd_flows flows; /* of the rank */
+    fd_clock_map clock;     /* from times of the rank to those of the file */
+    fd_flows flows;         /* of the rank */
     fd_transfers transfers; /* of all */
     bool first;
     fd_buffer scratch;
@@ -246,7 +244,8 @@ write_async(writer *w, const fd_trace_event *event, uint32_t number)
                          "\"id2\":{\"local\":\"0x%x\"},\"ts\":",
                          end ? 'e' : 'b', w->rank->rank + 1,
                          thread_track(w, event->thread), number);
-        fd_chrome_us(w->to, shown(w, event->start + (end ? event->duration : 0)));
+        fd_chrome_us(w->to,
+                     shown(w, event->start + (end ? event->duration : 0)));
         fd_buffer_text(w->to, ",\"name\":\"");
         fd_buffer_bytes(w->to, w->json[name.name].bytes,
                         w->json[name.name].size);
@@ -358,8 +357,8 @@ thread_part(writer *w)
     }
     const fd_trace_thread *thread = &rank->threads.list[w->thread];
     const fd_trace_event *events = rank->events.list + w->event;
-    bool has_any = w->event < rank->events.count
-                   && events->thread == w->thread;
+    bool has_any =
+        w->event < rank->events.count && events->thread == w->thread;
     uint32_t end = has_any ? fd_events_of_thread(rank->events.list,
                                                  rank->events.count, w->event)
                            : w->event;
@@ -380,8 +379,9 @@ thread_part(writer *w)
 static uint64_t
 launch_id(const writer *w, uint32_t number)
 {
-    return number == 0 || w->options.no_flows ? 0
-                                      : fd_launch_id(w->rank->rank, number);
+    return number == 0 || w->options.no_flows
+             ? 0
+             : fd_launch_id(w->rank->rank, number);
 }
 
 /* An end of the arrow of a transfer, as a slice of no length. */
@@ -466,9 +466,8 @@ stream_part(writer *w)
         return FD_OK;
     }
     const fd_stream_track *track = &w->streams.tracks.list[w->thread];
-    fd_status status = fd_slices_make(&w->slices,
-                                      w->streams.events + track->first,
-                                      track->count);
+    fd_status status = fd_slices_make(
+        &w->slices, w->streams.events + track->first, track->count);
     fd_stream_name(track, name);
     write_track(w, stream_track(w), name);
     w->part = PART_INTERVALS;
@@ -547,7 +546,7 @@ fd_chrome_open(const fd_trace *trace, const fd_export_options *options,
 fd_status
 fd_chrome_next(fd_chrome *chrome, fd_buffer *to)
 {
-    static fd_status (*const parts[])(writer *w) = {
+    static fd_status (*const parts[])(writer * w) = {
         [PART_HEAD] = head_part,     [PART_RANK] = rank_part,
         [PART_STEPS] = steps_part,   [PART_ASYNC] = async_part,
         [PART_THREAD] = thread_part, [PART_CALLS] = calls_part,
@@ -571,7 +570,8 @@ fd_chrome_close(fd_chrome *chrome)
 {
     if (chrome != NULL) {
         fd_slice_texts_free(&chrome->names.names, chrome->json);
-        fd_slice_texts_free(&chrome->names.categories, chrome->json_categories);
+        fd_slice_texts_free(&chrome->names.categories,
+                            chrome->json_categories);
         fd_slice_names_clear(&chrome->names);
         fd_slices_clear(&chrome->slices);
         fd_buffer_clear(&chrome->scratch);
@@ -588,9 +588,8 @@ fd_export_chrome(const fd_trace *trace, const fd_export_options *options,
 {
     size_t before;
     fd_status status = fd_timeline_check(trace, options->rank, error);
-    fd_chrome *chrome = status == FD_OK
-                            ? fd_chrome_open(trace, options, &status)
-                            : NULL;
+    fd_chrome *chrome =
+        status == FD_OK ? fd_chrome_open(trace, options, &status) : NULL;
     do {
         before = to->size;
         status = status == FD_OK ? fd_chrome_next(chrome, to) : status;

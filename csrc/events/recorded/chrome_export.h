@@ -14,8 +14,7 @@ typedef struct fd_chrome fd_chrome;
 
 /* NULL with `*status` when memory is out. */
 fd_chrome *fd_chrome_open(const fd_trace *trace,
-                          const fd_export_options *options,
-                          fd_status *status);
+                          const fd_export_options *options, fd_status *status);
 void fd_chrome_close(fd_chrome *chrome); /* or NULL */
 
 /* Append some 100 kB; nothing appended is the end. */

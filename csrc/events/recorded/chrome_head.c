@@ -1,8 +1,8 @@
 #include "events/recorded/chrome_head.h"
 
 #include "events/recorded/slice_names.h"
-#include "trace/trace_columns.h"
 #include "trace/rank_facts.h"
+#include "trace/trace_columns.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -71,8 +71,7 @@ write_clock(const fd_trace *trace, const fd_trace_rank *rank, fd_buffer *to)
     int64_t offset = fd_rank_offset(trace, rank) - fd_first_offset(trace);
     fd_buffer_format(to,
                      "\"clock\":{\"boot_id\":\"%s\",\"boottime_ns\":%" PRId64,
-                     rank->boot_id,
-                     (int64_t)rank->start.boottime_ns - offset);
+                     rank->boot_id, (int64_t)rank->start.boottime_ns - offset);
     bool any = facts != NULL && facts[0] == '{' && facts[1] != '}';
     fd_buffer_text(to, any ? "," : "}");
     fd_buffer_text(to, any ? facts + 1 : "");

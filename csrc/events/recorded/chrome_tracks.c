@@ -62,8 +62,9 @@ write_phases(const fd_chrome_tracks *tracks, fd_buffer *to)
     for (uint32_t i = 0; i < slices.count; i++) {
         const fd_phase_slice *slice = &slices.list[i];
         int64_t start = shown(tracks, slice->start);
-        fd_buffer_format(to, ",\n{\"ph\":\"X\",\"pid\":%u,\"tid\":%u,\"ts\":",
-                         pid, tracks->phases);
+        fd_buffer_format(to,
+                         ",\n{\"ph\":\"X\",\"pid\":%u,\"tid\":%u,\"ts\":", pid,
+                         tracks->phases);
         fd_chrome_us(to, start);
         fd_buffer_text(to, ",\"dur\":");
         fd_chrome_us(to, fd_minus(shown(tracks, slice->end), start));

@@ -8,14 +8,14 @@
 #include <string.h>
 
 typedef struct recording {
-    fd_bytes_in *in; /* borrowed: the text */
-    char *path;      /* owned */
-    fd_trace *trace; /* owned; at first without its timeline */
-    fd_chrome *chrome; /* owned; of that trace */
+    fd_bytes_in *in;               /* borrowed: the text */
+    char *path;                    /* owned */
+    fd_trace *trace;               /* owned; at first without its timeline */
+    fd_chrome *chrome;             /* owned; of that trace */
     const fd_transfers *transfers; /* borrowed; NULL: those in the trace */
     const fd_privacy *privacy;     /* borrowed; NULL: names stay */
-    bool whole;        /* the timeline is loaded */
-    uint64_t made;     /* bytes of text */
+    bool whole;                    /* the timeline is loaded */
+    uint64_t made;                 /* bytes of text */
 } recording;
 
 static void
@@ -33,9 +33,8 @@ release(void *context)
 static fd_status
 load(recording *r, bool timeline, fd_error *error)
 {
-    fd_export_options options = {.rank = 0,
-                                 .no_flows = !timeline,
-                                 .transfers = r->transfers};
+    fd_export_options options = {
+        .rank = 0, .no_flows = !timeline, .transfers = r->transfers};
     fd_chrome_close(r->chrome);
     fd_trace_free(r->trace);
     r->chrome = NULL;
@@ -82,8 +81,8 @@ end(recording *r, fd_error *error)
     snprintf(text, sizeof text, "%llu events found no room in the timeline",
              (unsigned long long)calls);
     const char *note = rank->notes.count > 0
-                           ? fd_trace_text(r->trace, rank->notes.list[0])
-                           : "";
+                         ? fd_trace_text(r->trace, rank->notes.list[0])
+                         : "";
     return fd_fail(error, FD_EFORMAT, "%.100s%s%s", note,
                    note[0] != '\0' && calls > 0 ? "; " : "",
                    calls > 0 ? text : "");
@@ -94,8 +93,8 @@ static uint64_t
 guess_read(const recording *r)
 {
     enum { TEXT_OF_EVENT = 110 };
-    double of = 1 + (double)r->trace->ranks.list[0].events.count
-                        * TEXT_OF_EVENT;
+    double of =
+        1 + (double)r->trace->ranks.list[0].events.count * TEXT_OF_EVENT;
     double part = (double)r->made / of;
     return (uint64_t)((part < 1 ? part : 1) * (double)r->in->size);
 }
@@ -104,8 +103,8 @@ static fd_status
 produce(void *context, fd_buffer *to, fd_error *error)
 {
     recording *r = context;
-    fd_status status = r->made > 0 && !r->whole ? load_timeline(r, error)
-                                                : FD_OK;
+    fd_status status =
+        r->made > 0 && !r->whole ? load_timeline(r, error) : FD_OK;
     if (status == FD_OK) {
         status = fd_chrome_next(r->chrome, to);
     }
@@ -144,13 +143,13 @@ open_recording(recording **made, const char *path, fd_error *error)
     strcpy(r->path, path);
     fd_status status = load(r, false, error);
     return status != FD_OK || has_timeline(r->trace) ? status
-           : r->trace->ranks.list[0].incomplete
-               ? fd_fail(error, FD_EFORMAT,
-                         "it is cut short or damaged: no timeline in the "
-                         "readable part")
-               : fd_fail(error, FD_EFORMAT,
-                         "no timeline in it: record with `fastdispatch run "
-                         "--timeline`");
+         : r->trace->ranks.list[0].incomplete
+             ? fd_fail(error, FD_EFORMAT,
+                       "it is cut short or damaged: no timeline in the "
+                       "readable part")
+             : fd_fail(error, FD_EFORMAT,
+                       "no timeline in it: record with `fastdispatch run "
+                       "--timeline`");
 }
 
 bool

@@ -3,9 +3,9 @@
 #ifndef FD_EVENTS_FROM_RECORDING_H
 #define FD_EVENTS_FROM_RECORDING_H
 
-#include "trace/anonymize.h"
 #include "events/recorded/pipeline_flows.h"
 #include "streams/input_stream.h"
+#include "trace/anonymize.h"
 
 #define FD_RECORDING_FORMAT "recording"
 

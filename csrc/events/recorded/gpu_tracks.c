@@ -35,8 +35,8 @@ static uint32_t
 context_of(const fd_trace_rank *rank, const fd_trace_event *event)
 {
     return event->kind == FD_EVENT_JOB
-               ? rank->jobs.list[event->context].context
-               : event->context;
+             ? rank->jobs.list[event->context].context
+             : event->context;
 }
 
 /* The call that was open on the thread when the interval was launched: of its
@@ -63,8 +63,7 @@ call_of(const fd_trace_rank *rank, const fd_trace_gpu_event *event)
         if (at->thread != event->thread) {
             break;
         }
-        if (fd_event_is_call(at)
-            && context_of(rank, at) == event->context) {
+        if (fd_event_is_call(at) && context_of(rank, at) == event->context) {
             return at->start <= event->host ? low : FD_NO_SLICE;
         }
     }
@@ -75,10 +74,10 @@ static fd_status
 add(fd_streams *streams, const fd_trace_rank *rank,
     const fd_trace_gpu_event *event, uint32_t place)
 {
-    fd_stream_track *last
-        = streams->tracks.count > 0
-              ? &streams->tracks.list[streams->tracks.count - 1]
-              : NULL;
+    fd_stream_track *last =
+        streams->tracks.count > 0
+            ? &streams->tracks.list[streams->tracks.count - 1]
+            : NULL;
     if (last == NULL || last->device != event->device
         || last->stream != event->stream) {
         fd_stream_track track = {event->device, event->stream, place, 0};
@@ -93,8 +92,7 @@ add(fd_streams *streams, const fd_trace_rank *rank,
                                               .context = event->context,
                                               .kind = FD_EVENT_CALL};
     uint32_t call = call_of(rank, event);
-    if (call != FD_NO_SLICE
-        && rank->events.list[call].kind == FD_EVENT_JOB) {
+    if (call != FD_NO_SLICE && rank->events.list[call].kind == FD_EVENT_JOB) {
         streams->events[place].kind = FD_EVENT_JOB;
         streams->events[place].context = rank->events.list[call].context;
     }
@@ -116,13 +114,13 @@ fd_streams_make(fd_streams *streams, const fd_trace_rank *rank)
     const fd_trace_gpu_event **order = fd_malloc(count * sizeof *order);
     streams->events = fd_malloc(count * sizeof *streams->events);
     streams->flows = fd_calloc(count, sizeof *streams->flows);
-    streams->of_calls = fd_calloc(rank->events.count + 1,
-                                  sizeof *streams->of_calls);
+    streams->of_calls =
+        fd_calloc(rank->events.count + 1, sizeof *streams->of_calls);
     fd_status status = order != NULL && streams->events != NULL
-                               && streams->flows != NULL
-                               && streams->of_calls != NULL
-                           ? FD_OK
-                           : FD_ENOMEM;
+                            && streams->flows != NULL
+                            && streams->of_calls != NULL
+                         ? FD_OK
+                         : FD_ENOMEM;
     for (uint32_t i = 0; i < count && status == FD_OK; i++) {
         order[i] = &rank->gpu_events.list[i];
     }

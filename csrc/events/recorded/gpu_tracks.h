@@ -20,7 +20,7 @@ typedef struct fd_streams {
     FD_VECTOR(fd_stream_track) tracks;
     fd_trace_event *events; /* owned; by track, then by end: calls, as it were,
                                or jobs */
-    uint32_t *flows;    /* owned; of each of them, from 1; 0: no arrow, its call
+    uint32_t *flows; /* owned; of each of them, from 1; 0: no arrow, its call
                            is not in the timeline */
     uint32_t *of_calls; /* owned; the same flows by the rank's events */
     uint32_t flow_count;

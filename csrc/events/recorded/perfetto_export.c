@@ -1,16 +1,16 @@
 #include "events/recorded/perfetto_export.h"
 
-#include "profile/call_slices.h"
 #include "base/sums.h"
 #include "events/recorded/call_flows.h"
-#include "events/recorded/job_names.h"
-#include "events/recorded/perfetto_preamble.h"
-#include "events/recorded/perfetto_fields.h"
-#include "events/recorded/perfetto_tracks.h"
-#include "streams/protobuf.h"
-#include "events/recorded/slice_names.h"
 #include "events/recorded/gpu_tracks.h"
+#include "events/recorded/job_names.h"
+#include "events/recorded/perfetto_fields.h"
+#include "events/recorded/perfetto_preamble.h"
+#include "events/recorded/perfetto_tracks.h"
 #include "events/recorded/pipeline_flows.h"
+#include "events/recorded/slice_names.h"
+#include "profile/call_slices.h"
+#include "streams/protobuf.h"
 #include "trace/rank_facts.h"
 
 #include <stdio.h>
@@ -38,11 +38,11 @@ typedef struct writer {
     const fd_export_options *options;
     fd_perfetto_clock clock; /* of the rank, from its start on */
     fd_perfetto_ticks ticks; /* of the sequence */
-    bool on_stream; /* not on a thread */
-    fd_flows flows;     /* owned; of this rank */
-    fd_transfers transfers; /* owned; of all */
+    bool on_stream;          /* not on a thread */
+    fd_flows flows;          /* owned; of this rank */
+    fd_transfers transfers;  /* owned; of all */
     fd_buffer *to;
-    fd_buffer packet;   /* scratch */
+    fd_buffer packet; /* scratch */
     fd_buffer message;
     fd_buffer inner;
     fd_buffer event;
@@ -60,8 +60,8 @@ static void
 begin_sequence(writer *w, uint32_t number, uint32_t track)
 {
     uint32_t sequence = number < SHORT_SEQUENCES
-                            ? w->rank->rank * SHORT_SEQUENCES + number + 1
-                            : FIRST_LONG_SEQUENCE + track;
+                          ? w->rank->rank * SHORT_SEQUENCES + number + 1
+                          : FIRST_LONG_SEQUENCE + track;
     memset(w->named, 0, w->names.names.texts.count + 1);
     memset(w->categorised, 0, w->names.categories.texts.count + 1);
     fd_perfetto_sequence(w->to, sequence, track);
@@ -111,7 +111,8 @@ write_thread_track(writer *w, uint32_t thread)
     fd_proto_number(&w->inner, FD_PB_THREAD_PID, w->rank->rank + 1);
     fd_proto_number(&w->inner, FD_PB_THREAD_TID, thread_track(w, thread));
     fd_proto_number(&w->inner, FD_PB_THREAD_SORT, thread);
-    fd_proto_text(&w->inner, FD_PB_THREAD_NAME, fd_trace_text(w->trace, of->role));
+    fd_proto_text(&w->inner, FD_PB_THREAD_NAME,
+                  fd_trace_text(w->trace, of->role));
     fd_proto_number(&w->message, FD_PB_TRACK_UUID, thread_track(w, thread));
     fd_proto_message(&w->message, FD_PB_TRACK_THREAD, &w->inner);
     fd_proto_message(&w->packet, FD_PB_PACKET_TRACK, &w->message);
@@ -136,7 +137,8 @@ intern(writer *w, uint32_t id, bool *seen, const fd_text_pool *texts,
     if (!seen[id]) {
         seen[id] = true;
         fd_proto_number(&w->inner, FD_PB_INTERNED_IID, id);
-        fd_proto_text(&w->inner, FD_PB_INTERNED_TEXT, fd_text_pool_get(texts, id));
+        fd_proto_text(&w->inner, FD_PB_INTERNED_TEXT,
+                      fd_text_pool_get(texts, id));
         fd_proto_message(&w->message, field, &w->inner);
     }
 }
@@ -221,8 +223,8 @@ write_edge(writer *w, const fd_trace_event *event, uint64_t time, bool begins)
     }
     uint8_t body[96];
     uint8_t inner[48];
-    uint8_t *end = fd_proto_put_field(inner, FD_PB_EVENT_TYPE,
-                                      begins ? FD_PB_TYPE_BEGIN : FD_PB_TYPE_END);
+    uint8_t *end = fd_proto_put_field(
+        inner, FD_PB_EVENT_TYPE, begins ? FD_PB_TYPE_BEGIN : FD_PB_TYPE_END);
     if (begins) {
         fd_slice_name name = w->names.of_context[event->context];
         end = fd_proto_put_field(end, FD_PB_EVENT_CATEGORY_IID, name.category);
@@ -232,9 +234,14 @@ write_edge(writer *w, const fd_trace_event *event, uint64_t time, bool begins)
         intern(w, name.name, w->named, &w->names.names, FD_PB_INTERNED_NAME);
     }
     if (begins && event->kind == FD_EVENT_OPEN) {
-        static const uint8_t open[] = {FD_PB_NOTE_BOOL << 3, 1,
-                                       FD_PB_NOTE_NAME << 3 | FD_PROTO_BYTES, 4,
-                                       'o', 'p', 'e', 'n'};
+        static const uint8_t open[] = {FD_PB_NOTE_BOOL << 3,
+                                       1,
+                                       FD_PB_NOTE_NAME << 3 | FD_PROTO_BYTES,
+                                       4,
+                                       'o',
+                                       'p',
+                                       'e',
+                                       'n'};
         *end++ = FD_PB_EVENT_NOTE << 3 | FD_PROTO_BYTES;
         *end++ = sizeof open;
         memcpy(end, open, sizeof open);
@@ -266,7 +273,8 @@ write_edge(writer *w, const fd_trace_event *event, uint64_t time, bool begins)
         return;
     }
     uint8_t head[8];
-    uint8_t *after = fd_proto_put(head, FD_PB_TRACE_PACKET << 3 | FD_PROTO_BYTES);
+    uint8_t *after =
+        fd_proto_put(head, FD_PB_TRACE_PACKET << 3 | FD_PROTO_BYTES);
     after = fd_proto_put(after, (uint64_t)(at - body));
     fd_buffer_bytes(w->to, head, (size_t)(after - head));
     fd_buffer_bytes(w->to, body, (size_t)(at - body));
@@ -401,9 +409,8 @@ set_clock(writer *w)
         .step_ns = fd_perfetto_step(off),
         .has_base = true,
         .base_ns = fd_minus(real, boot)};
-    w->clock.map.offset_ns =
-        fd_plus(w->clock.map.offset_ns,
-                fd_minus(boot, fd_clock_apply(&zero, 0)));
+    w->clock.map.offset_ns = fd_plus(w->clock.map.offset_ns,
+                                     fd_minus(boot, fd_clock_apply(&zero, 0)));
 }
 
 static fd_status
@@ -460,9 +467,7 @@ fd_status
 fd_export_perfetto(const fd_trace *trace, const fd_export_options *options,
                    fd_buffer *to, fd_error *error)
 {
-    writer w = {.trace = trace,
-                .options = options,
-                .to = to};
+    writer w = {.trace = trace, .options = options, .to = to};
     fd_status status = fd_timeline_check(trace, options->rank, error);
     if (status == FD_OK) {
         write_origin(&w);
@@ -471,8 +476,7 @@ fd_export_perfetto(const fd_trace *trace, const fd_export_options *options,
     if (status == FD_OK) {
         w.named = fd_malloc(w.names.names.texts.count + 1);
         w.categorised = fd_malloc(w.names.categories.texts.count + 1);
-        status = w.named != NULL && w.categorised != NULL ? FD_OK
-                                                          : FD_ENOMEM;
+        status = w.named != NULL && w.categorised != NULL ? FD_OK : FD_ENOMEM;
     }
     if (status == FD_OK) {
         status = fd_transfers_make(&w.transfers, trace, options);
@@ -480,8 +484,8 @@ fd_export_perfetto(const fd_trace *trace, const fd_export_options *options,
     for (uint32_t i = 0; i < trace->ranks.count && status == FD_OK; i++) {
         if (options->rank == FD_ALL_RANKS || options->rank == (int)i) {
             w.rank = &trace->ranks.list[i];
-            status = options->no_flows ? FD_OK
-                                       : fd_flows_make(&w.flows, w.rank);
+            status =
+                options->no_flows ? FD_OK : fd_flows_make(&w.flows, w.rank);
             status = status == FD_OK ? write_rank(&w) : status;
             fd_flows_clear(&w.flows);
         }

@@ -120,7 +120,8 @@ enum {
     FD_PB_TYPE_COUNTER = 4,
     FD_PB_REALTIME = 1,
     FD_PB_BOOTTIME = 6,
-    FD_PB_INCREMENTAL = 64 /* a clock of the sequence: every time is the ns since
+    FD_PB_INCREMENTAL =
+        64 /* a clock of the sequence: every time is the ns since
                               the packet before */
 };
 

@@ -33,8 +33,8 @@ fd_perfetto_sequence(fd_buffer *to, uint32_t sequence, uint64_t track)
     uint8_t defaults[48];
     uint8_t packet[96];
     uint8_t whole[112];
-    uint8_t *inner = fd_proto_put_field(defaults, FD_PB_DEFAULTS_CLOCK,
-                                        FD_PB_INCREMENTAL);
+    uint8_t *inner =
+        fd_proto_put_field(defaults, FD_PB_DEFAULTS_CLOCK, FD_PB_INCREMENTAL);
     if (track != 0) {
         put_message(&inner, FD_PB_DEFAULTS_TRACK_EVENT, event,
                     fd_proto_put_field(event, FD_PB_EVENT_TRACK, track));
@@ -60,8 +60,8 @@ fd_perfetto_snapshot(fd_buffer *to, uint32_t sequence,
     uint8_t *outer = packet;
     uint8_t *all = whole;
     for (int i = 0; i < count; i++) {
-        uint8_t *end = fd_proto_put_field(clock, FD_PB_CLOCK_ID,
-                                          readings[i].clock);
+        uint8_t *end =
+            fd_proto_put_field(clock, FD_PB_CLOCK_ID, readings[i].clock);
         end = fd_proto_put_field(end, FD_PB_CLOCK_TIMESTAMP,
                                  (uint64_t)readings[i].time);
         if (readings[i].clock == FD_PB_INCREMENTAL) {

@@ -4,8 +4,8 @@
 #ifndef FD_PERFETTO_PREAMBLE_H
 #define FD_PERFETTO_PREAMBLE_H
 
-#include "clocks/clock_steps.h"
 #include "base/buffer.h"
+#include "clocks/clock_steps.h"
 
 enum { FD_PERFETTO_STEP_NS = 1000, FD_PERFETTO_READINGS = 3 };
 
@@ -21,8 +21,8 @@ static inline int64_t
 fd_perfetto_step(int64_t uncertainty_ns)
 {
     return uncertainty_ns > 0 && uncertainty_ns < FD_PERFETTO_STEP_NS
-               ? uncertainty_ns
-               : FD_PERFETTO_STEP_NS;
+             ? uncertainty_ns
+             : FD_PERFETTO_STEP_NS;
 }
 
 typedef struct fd_perfetto_reading {

@@ -1,8 +1,8 @@
 #include "events/recorded/perfetto_tracks.h"
 
 #include "events/recorded/perfetto_fields.h"
-#include "streams/protobuf.h"
 #include "events/recorded/side_tracks.h"
+#include "streams/protobuf.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -190,8 +190,8 @@ write_counters(writer *w, const fd_counter_values *values, bool in_flight)
         }
         fd_proto_number(&w->message, FD_PB_EVENT_COUNTER, value->value);
         write_event(w, FD_PB_TYPE_COUNTER, value->time);
-        w->counters += i + 1 == values->count
-                       || values->list[i + 1].of != value->of;
+        w->counters +=
+            i + 1 == values->count || values->list[i + 1].of != value->of;
     }
 }
 

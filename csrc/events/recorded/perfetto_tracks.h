@@ -12,7 +12,7 @@ typedef struct fd_perfetto_tracks {
     const fd_slice_names *names;
     const fd_perfetto_clock *clock; /* borrowed; from the rank's start on */
     uint32_t sequences; /* and the number of a track: its sequence */
-    uint32_t parent; /* track of the process */
+    uint32_t parent;    /* track of the process */
     uint32_t steps;
     uint32_t phases;
     uint32_t lanes; /* the first of asynchronous work */

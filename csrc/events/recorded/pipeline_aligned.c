@@ -26,9 +26,8 @@ fd_timeline_pipeline(fd_pipe_report *report, const fd_trace *trace,
                      fd_pipe_known *known, const fd_pipe_request *request,
                      fd_error *error)
 {
-    fd_status status = trace->ranks.count == 0
-                           ? FD_OK
-                           : take_clocks(known, trace, error);
+    fd_status status =
+        trace->ranks.count == 0 ? FD_OK : take_clocks(known, trace, error);
     if (status == FD_OK) {
         status = fd_pipe_read(&report->pipeline, trace, known);
     }

@@ -3,8 +3,8 @@
 #ifndef FD_PIPELINE_ALIGNED_H
 #define FD_PIPELINE_ALIGNED_H
 
-#include "pipeline/report/recorded_jobs.h"
 #include "pipeline/report/pipeline_report.h"
+#include "pipeline/report/recorded_jobs.h"
 
 /* `known` has one a rank of the trace; its clocks are set here. The report is
  * to be cleared in any case. */

@@ -1,10 +1,10 @@
 #include "events/recorded/pipeline_flows.h"
 
+#include "events/recorded/slice_names.h"
 #include "pipeline/report/pipeline_match.h"
 #include "pipeline/report/recorded_jobs.h"
-#include "events/recorded/slice_names.h"
-#include "json/json_scan.h"
 #include "trace/rank_facts.h"
+#include "json/json_scan.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +13,8 @@ bool
 fd_transfers_any(const fd_trace *trace, const fd_trace_rank *rank)
 {
     for (uint32_t i = 0; i < rank->jobs.count; i++) {
-        uint8_t kind = fd_pipe_kind_named(
-            fd_trace_text(trace, rank->jobs.list[i].kind));
+        uint8_t kind =
+            fd_pipe_kind_named(fd_trace_text(trace, rank->jobs.list[i].kind));
         if (kind == FD_PIPE_SEND || kind == FD_PIPE_RECEIVE
             || (kind < FD_JOB_KINDS
                 && fd_job_is_transfer((fd_job_kind)kind))) {
@@ -120,8 +120,8 @@ tie(fd_transfers *made, const fd_transfers_search *search,
 {
     uint32_t from = search->added.list[send->at];
     uint32_t out = search->first.list[from] + send->row;
-    uint32_t in = search->first.list[search->added.list[receive->at]]
-                  + receive->row;
+    uint32_t in =
+        search->first.list[search->added.list[receive->at]] + receive->row;
     const fd_transfers_slice *sent = &search->slices.list[out];
     const fd_transfers_slice *came = &search->slices.list[in];
     if (sent->shown && came->arrives && sent->start < came->arrival) {
@@ -137,8 +137,8 @@ tie_all(fd_transfers *made, fd_transfers_search *search)
     fd_pipe *p = &search->pipeline;
     fd_pipe_matches matches = {.matched = 0};
     uint32_t *takers = fd_calloc((size_t)p->jobs.count + 1, sizeof *takers);
-    fd_status status = takers == NULL ? FD_ENOMEM
-                                      : fd_pipeline_match(&matches, p);
+    fd_status status =
+        takers == NULL ? FD_ENOMEM : fd_pipeline_match(&matches, p);
     if (status == FD_OK) {
         find_takers(p, takers);
         for (uint32_t i = 0; i < p->jobs.count; i++) {
@@ -162,8 +162,8 @@ fd_transfers_find(fd_transfers *transfers, fd_transfers_search *search)
         .ends = fd_calloc((size_t)jobs + 1, sizeof *made.ends),
         .first = fd_calloc((size_t)ranks + 1, sizeof *made.first)};
     fd_status status = made.ends == NULL || made.first == NULL
-                           ? FD_ENOMEM
-                           : fd_pipeline_settle(&search->pipeline);
+                         ? FD_ENOMEM
+                         : fd_pipeline_settle(&search->pipeline);
     for (uint32_t i = 0; i <= ranks && status == FD_OK; i++) {
         made.first[i] = i < ranks ? search->first.list[i] : jobs;
     }
@@ -214,14 +214,14 @@ fd_transfers_make(fd_transfers *transfers, const fd_trace *trace,
         return FD_OK;
     }
     for (uint32_t i = 0; i < trace->ranks.count && status == FD_OK; i++) {
-        bool written = options->rank == FD_ALL_RANKS
-                       || options->rank == (int)i;
+        bool written =
+            options->rank == FD_ALL_RANKS || options->rank == (int)i;
         fd_transfers_window window = {
             .clock = fd_export_clock_of(trace, options, i),
             .begin = INT64_MIN,
             .end = written ? INT64_MAX : INT64_MIN};
-        status = fd_transfers_add(&search, trace, &trace->ranks.list[i],
-                                  &window);
+        status =
+            fd_transfers_add(&search, trace, &trace->ranks.list[i], &window);
     }
     if (status == FD_OK) {
         status = fd_transfers_find(transfers, &search);

@@ -12,9 +12,9 @@
 #ifndef FD_PIPELINE_FLOWS_H
 #define FD_PIPELINE_FLOWS_H
 
+#include "events/recorded/call_flows.h"
 #include "pipeline/report/pipeline_stats.h"
 #include "trace/export_options.h"
-#include "events/recorded/call_flows.h"
 
 /* Of the slice where an arrow ends. */
 #define FD_TRANSFER_CATEGORY "transfer"
@@ -46,7 +46,8 @@ typedef struct fd_transfers_search {
     fd_pipe pipeline;
     FD_VECTOR(uint32_t) ranks; /* their numbers, as they are added */
     FD_VECTOR(uint32_t) first; /* of `slices` those of a rank */
-    FD_VECTOR(uint32_t) added; /* by rank of the pipeline, in `ranks`: ranks
+    FD_VECTOR(uint32_t)
+    added; /* by rank of the pipeline, in `ranks`: ranks
                                   without jobs are not in it */
     FD_VECTOR(fd_transfers_slice) slices; /* by job */
 } fd_transfers_search;
@@ -83,8 +84,8 @@ fd_transfers_at(const fd_transfers *transfers, uint32_t rank,
     }
     const uint32_t *first = &transfers->first[rank];
     return event->context < first[1] - first[0]
-               ? transfers->ends[first[0] + event->context]
-               : (fd_arrow_end){0};
+             ? transfers->ends[first[0] + event->context]
+             : (fd_arrow_end){0};
 }
 
 /* Where in a receive its arrow ends. */

@@ -33,8 +33,8 @@ take_slices(fd_timeline_sync *sync, const fd_trace *trace,
         const fd_trace_event *event = &rank->events.list[i];
         if (event->kind == FD_EVENT_CALL || event->kind == FD_EVENT_ASYNC) {
             uint32_t node = trace->contexts.list[event->context].node;
-            const char *name = fd_trace_text(trace,
-                                             trace->nodes.list[node].name);
+            const char *name =
+                fd_trace_text(trace, trace->nodes.list[node].name);
             status = fd_timeline_sync_slice(
                 sync, (fd_span){name, name + strlen(name)},
                 (int64_t)event->start,
@@ -71,8 +71,8 @@ align_all(aligned_ranks *a, const fd_trace *trace, fd_timeline_align align,
 {
     uint32_t count = trace->ranks.count;
     fd_timeline_wish wish = fd_timeline_align_wish(align, count);
-    fd_status status = a->inputs != NULL && a->list != NULL ? FD_OK
-                                                            : FD_ENOMEM;
+    fd_status status =
+        a->inputs != NULL && a->list != NULL ? FD_OK : FD_ENOMEM;
     for (uint32_t i = 0; i < count && status == FD_OK; i++) {
         a->list[i] = &a->inputs[i];
         status = take_rank(a->list[i], trace, &trace->ranks.list[i], wish);
@@ -80,9 +80,9 @@ align_all(aligned_ranks *a, const fd_trace *trace, fd_timeline_align align,
     if (status == FD_OK) {
         status = fd_timeline_align_all(a->list, count, align, clock);
     }
-    return status == FD_OK && strict ? fd_timeline_align_check(a->list, count,
-                                                               error)
-                                     : status;
+    return status == FD_OK && strict
+             ? fd_timeline_align_check(a->list, count, error)
+             : status;
 }
 
 fd_status
@@ -96,9 +96,9 @@ fd_timeline_align_trace(const fd_trace *trace, fd_timeline_align align,
                        fd_calloc(count, sizeof *a.list)};
     fd_status status = align_all(&a, trace, align, strict, &clock, error);
     if (status == FD_OK) {
-        *base_ns = clock.has_base ? clock.base_ns
-                                  : (int64_t)trace->ranks.list[0]
-                                        .start.realtime_ns;
+        *base_ns = clock.has_base
+                     ? clock.base_ns
+                     : (int64_t)trace->ranks.list[0].start.realtime_ns;
         for (uint32_t i = 0; i < count; i++) {
             const fd_timeline_input *input = &a.inputs[i];
             clocks[i] = (fd_export_clock){

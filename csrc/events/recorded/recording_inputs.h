@@ -2,8 +2,8 @@
 #ifndef FD_RECORDING_INPUTS_H
 #define FD_RECORDING_INPUTS_H
 
-#include "trace/export_options.h"
 #include "events/alignment/clock_alignment.h"
+#include "trace/export_options.h"
 
 /* One for every rank of a trace that was read with its timeline. `base_ns` is
  * what time 0 is, since 1970. With `strict` FD_EINVAL and one line when it is

@@ -10,8 +10,8 @@ static fd_status
 add_phases(fd_phase_slices *slices, const fd_trace_step *step)
 {
     static const int order[FD_PHASES] = {FD_PHASE_DATA, FD_PHASE_FORWARD,
-                                         FD_PHASE_BACKWARD,
-                                         FD_PHASE_OPTIMIZER, FD_PHASE_OTHER};
+                                         FD_PHASE_BACKWARD, FD_PHASE_OPTIMIZER,
+                                         FD_PHASE_OTHER};
     uint64_t at = step->begin;
     fd_status status = FD_OK;
     for (int i = 0; i < FD_PHASES && status == FD_OK; i++) {
@@ -19,8 +19,9 @@ add_phases(fd_phase_slices *slices, const fd_trace_step *step)
         uint64_t ns = step->phases[order[i]];
         ns = ns < left ? ns : left;
         if (ns > 0) {
-            status = fd_vector_push(slices, (fd_phase_slice){
-                at, at + ns, fd_phase_names[order[i]]});
+            status = fd_vector_push(
+                slices,
+                (fd_phase_slice){at, at + ns, fd_phase_names[order[i]]});
         }
         at += ns;
     }
@@ -72,8 +73,9 @@ add_up(fd_counter_values *values, const change *changes, uint32_t count)
         now = changes[i].up > 0 ? now + 1 : now - 1;
         if (next == NULL || next->device != changes[i].device
             || next->time != changes[i].time) {
-            status = fd_vector_push(values, (fd_counter_value){
-                changes[i].time, changes[i].device, now});
+            status = fd_vector_push(
+                values,
+                (fd_counter_value){changes[i].time, changes[i].device, now});
         }
     }
     return status;
@@ -94,8 +96,8 @@ fd_counter_in_flight(fd_counter_values *values, const fd_trace_rank *rank)
         const fd_trace_gpu_event *event = &rank->gpu_events.list[i];
         uint64_t end = event->start + event->duration;
         changes[2 * i] = (change){event->host, event->device, 1};
-        changes[2 * i + 1] = (change){end > event->host ? end : event->host,
-                                      event->device, -1};
+        changes[2 * i + 1] =
+            (change){end > event->host ? end : event->host, event->device, -1};
     }
     qsort(changes, 2 * (size_t)count, sizeof *changes, by_time);
     fd_status status = add_up(values, changes, 2 * count);

@@ -28,17 +28,16 @@ name_context(fd_slice_names *names, const fd_trace *trace,
 {
     const fd_trace_node *node = &trace->nodes.list[context->node];
     const char *category = node->kind == FD_NODE_PYTHON && node->file != 0
-                               ? fd_trace_text(trace, node->file)
-                               : fd_kind_names[node->kind];
+                             ? fd_trace_text(trace, node->file)
+                             : fd_kind_names[node->kind];
     write_name(trace, context, scratch);
     fd_status status = scratch->status;
     if (status == FD_OK) {
         status = fd_text_pool_add(&names->names, scratch->bytes, scratch->size,
                                   &name->name);
     }
-    return status == FD_OK ? fd_text_pool_add(&names->categories, category,
-                                              strlen(category),
-                                              &name->category)
+    return status == FD_OK ? fd_text_pool_add(
+               &names->categories, category, strlen(category), &name->category)
                            : status;
 }
 

@@ -15,7 +15,7 @@ typedef struct fd_slice_name {
 
 typedef struct fd_slice_names {
     fd_text_pool names;
-    fd_text_pool categories; /* few, so that their numbers are short */
+    fd_text_pool categories;   /* few, so that their numbers are short */
     fd_slice_name *of_context; /* owned */
 } fd_slice_names;
 

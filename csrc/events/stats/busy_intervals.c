@@ -70,20 +70,19 @@ fd_lanes_add(fd_lanes *lanes, uint32_t rank, uint32_t thread, fd_work work,
              int64_t from, int64_t to)
 {
     fd_lane *lane;
-    fd_status status = work == FD_WORK_NONE
-                           ? FD_OK
-                           : find_lane(lanes, rank, thread, &lane);
+    fd_status status =
+        work == FD_WORK_NONE ? FD_OK : find_lane(lanes, rank, thread, &lane);
     if (work == FD_WORK_NONE || status != FD_OK) {
         return status;
     }
-    fd_intervals *set = work == FD_WORK_COMPUTE         ? &lane->compute
-                        : work == FD_WORK_COMMUNICATION ? &lane->communication
-                                                        : &lane->copies;
+    fd_intervals *set = work == FD_WORK_COMPUTE       ? &lane->compute
+                      : work == FD_WORK_COMMUNICATION ? &lane->communication
+                                                      : &lane->copies;
     set->gap = lanes->gap;
     uint32_t before = set->list.count;
     status = fd_intervals_add(set, from, to);
-    uint64_t most = lanes->most != 0 ? lanes->most
-                                      : fd_budget(FD_LANES_INTERVALS);
+    uint64_t most =
+        lanes->most != 0 ? lanes->most : fd_budget(FD_LANES_INTERVALS);
     lanes->held += set->list.count - (uint64_t)before;
     if (lanes->held > most) {
         make_room(lanes, most);
@@ -99,15 +98,14 @@ add_lane(fd_lanes *lanes, fd_lane *lane, fd_rank_work *work)
     fd_intervals_settle(&lane->communication);
     fd_intervals_settle(&lane->copies);
     lanes->closed_ns += lane->compute.closed_ns + lane->communication.closed_ns
-                        + lane->copies.closed_ns;
-    fd_status status = fd_intervals_without(&lane->compute,
-                                            &lane->communication, &alone);
+                      + lane->copies.closed_ns;
+    fd_status status =
+        fd_intervals_without(&lane->compute, &lane->communication, &alone);
     if (status == FD_OK) {
         status = fd_intervals_join(&work->compute, &alone);
     }
     if (status == FD_OK) {
-        status = fd_intervals_join(&work->communication,
-                                   &lane->communication);
+        status = fd_intervals_join(&work->communication, &lane->communication);
     }
     if (status == FD_OK) {
         status = fd_intervals_join(&work->copies, &lane->copies);

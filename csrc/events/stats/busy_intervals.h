@@ -56,8 +56,7 @@ fd_status fd_lanes_add(fd_lanes *lanes, uint32_t rank, uint32_t thread,
 
 /* All threads of a rank together. A thread does not compute while it
  * communicates: what lies around a call does not count as computing. */
-fd_status fd_lanes_of_rank(fd_lanes *lanes, uint32_t rank,
-                           fd_rank_work *work);
+fd_status fd_lanes_of_rank(fd_lanes *lanes, uint32_t rank, fd_rank_work *work);
 
 void fd_rank_work_clear(fd_rank_work *work);
 fd_work_sums fd_rank_work_within(const fd_rank_work *work, int64_t from,

@@ -33,10 +33,9 @@ by_key(const void *left, const void *right)
     const fd_collective *a = left;
     const fd_collective *b = right;
     return a->key != b->key     ? (a->key < b->key ? -1 : 1)
-           : a->rank != b->rank ? (a->rank < b->rank ? -1 : 1)
-           : a->start != b->start
-               ? (a->start < b->start ? -1 : 1)
-               : (a->end > b->end) - (a->end < b->end);
+         : a->rank != b->rank   ? (a->rank < b->rank ? -1 : 1)
+         : a->start != b->start ? (a->start < b->start ? -1 : 1)
+                                : (a->end > b->end) - (a->end < b->end);
 }
 
 static fd_status
@@ -91,8 +90,8 @@ measure(fd_skew *skew, fd_skew_row *row, const fd_collective *list,
     row->ranks = ranks > row->ranks ? ranks : row->ranks;
     fd_status status = fd_digest_add(&row->begin, spread);
     if (status == FD_OK) {
-        status = fd_digest_add(&row->end,
-                               (uint64_t)last_end - (uint64_t)first_end);
+        status =
+            fd_digest_add(&row->end, (uint64_t)last_end - (uint64_t)first_end);
     }
     return status == FD_OK && spread > 0 ? count_last(skew, last->rank)
                                          : status;

@@ -23,7 +23,7 @@ typedef struct fd_skew_row {
     uint32_t ranks; /* the most that took part in one */
     uint64_t matched;
     uint64_t unmatched; /* slices of keys that some rank has more often */
-    fd_digest begin; /* last begin - first begin, ns */
+    fd_digest begin;    /* last begin - first begin, ns */
     fd_digest end;
     uint64_t worst; /* the greatest spread of begins, and who was last */
     uint32_t worst_rank;

@@ -34,8 +34,8 @@ value_of(uint16_t bucket, uint32_t bits)
 static fd_status
 insert(fd_digest *digest, uint32_t at, uint16_t bucket)
 {
-    fd_status status = fd_vector_push(&digest->buckets,
-                                      (fd_digest_bucket){bucket, 0});
+    fd_status status =
+        fd_vector_push(&digest->buckets, (fd_digest_bucket){bucket, 0});
     if (status == FD_OK) {
         fd_digest_bucket *list = digest->buckets.list;
         memmove(list + at + 1, list + at,
@@ -69,9 +69,8 @@ fd_digest_add(fd_digest *digest, uint64_t value)
         }
     }
     digest->buckets.list[low].count++;
-    digest->least = digest->count == 0 || value < digest->least
-                        ? value
-                        : digest->least;
+    digest->least =
+        digest->count == 0 || value < digest->least ? value : digest->least;
     digest->most = value > digest->most ? value : digest->most;
     digest->total += value;
     digest->count++;
@@ -89,8 +88,7 @@ fd_digest_widen(fd_digest *digest)
     for (uint32_t i = 0; i < digest->buckets.count; i++) {
         fd_digest_bucket each = digest->buckets.list[i];
         each.bucket = bucket_of(value_of(each.bucket, before), before - 1);
-        if (kept > 0
-            && digest->buckets.list[kept - 1].bucket == each.bucket) {
+        if (kept > 0 && digest->buckets.list[kept - 1].bucket == each.bucket) {
             digest->buckets.list[kept - 1].count += each.count;
         }
         else {
@@ -111,11 +109,11 @@ fd_digest_at(const fd_digest *digest, double share)
         fd_digest_bucket each = digest->buckets.list[i];
         seen += each.count;
         if (seen >= place) {
-            uint64_t value = value_of(each.bucket,
-                                      FD_DIGEST_BITS - digest->widened);
-            return value < digest->least  ? digest->least
-                   : value > digest->most ? digest->most
-                                          : value;
+            uint64_t value =
+                value_of(each.bucket, FD_DIGEST_BITS - digest->widened);
+            return value < digest->least ? digest->least
+                 : value > digest->most  ? digest->most
+                                         : value;
         }
     }
     return digest->most;

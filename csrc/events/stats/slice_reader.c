@@ -23,9 +23,8 @@ go_on(fd_timeline_slices *slices, uint32_t process, uint32_t thread)
     fd_text_pool texts = slices->texts;
     slices->texts = (fd_text_pool){.bytes = {.bytes = NULL}};
     fd_timeline_slices_clear(slices);
-    *slices = (fd_timeline_slices){.first_process = process,
-                                   .first_thread = thread,
-                                   .texts = texts};
+    *slices = (fd_timeline_slices){
+        .first_process = process, .first_thread = thread, .texts = texts};
 }
 
 /* Id 0 is there before any other. */
@@ -68,10 +67,10 @@ fd_timeline_slices_process(fd_timeline_slices *slices, fd_span pid,
                            uint32_t *process)
 {
     static const char zero[] = "0";
-    fd_span text = pid.from != NULL ? fd_span_inside(pid)
-                                    : (fd_span){zero, zero + 1};
-    fd_status status = number(&slices->pids, text, FD_TIMELINE_MOST_PIDS,
-                              process);
+    fd_span text =
+        pid.from != NULL ? fd_span_inside(pid) : (fd_span){zero, zero + 1};
+    fd_status status =
+        number(&slices->pids, text, FD_TIMELINE_MOST_PIDS, process);
     *process += slices->first_process;
     return status;
 }
@@ -89,10 +88,10 @@ find_thread(fd_timeline_slices *slices, const fd_timeline_facts *facts,
         fd_buffer_bytes(scratch, tid.from, fd_span_size(tid));
     }
     fd_span text = {scratch->bytes, scratch->bytes + scratch->size};
-    fd_status status = scratch->status == FD_OK
-                           ? number(&slices->threads, text, FD_SLICES_THREADS,
-                                    &slice->thread)
-                           : scratch->status;
+    fd_status status =
+        scratch->status == FD_OK
+            ? number(&slices->threads, text, FD_SLICES_THREADS, &slice->thread)
+            : scratch->status;
     slice->thread += slices->first_thread;
     return status;
 }
@@ -101,9 +100,9 @@ static uint64_t
 hash_of(uint64_t seed, fd_span text)
 {
     return text.from == NULL
-               ? fd_hash_next(seed, 1)
-               : fd_hash_next(seed,
-                              fd_hash_bytes(text.from, fd_span_size(text)));
+             ? fd_hash_next(seed, 1)
+             : fd_hash_next(seed,
+                            fd_hash_bytes(text.from, fd_span_size(text)));
 }
 
 /* Collectives that belong together have the same name and the same size in the
@@ -121,8 +120,8 @@ describe_group(fd_timeline_slices *slices, const fd_timeline_facts *facts,
     }
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
         bool there = fd_scan_find(facts->args, same[i], &value);
-        slice->group = hash_of(slice->group,
-                               there ? value : (fd_span){NULL, NULL});
+        slice->group =
+            hash_of(slice->group, there ? value : (fd_span){NULL, NULL});
     }
     if (fd_scan_find(facts->args, "Process Group Name", &value)) {
         group = fd_span_inside(value);
@@ -154,14 +153,14 @@ describe(fd_timeline_slices *slices, const fd_timeline_facts *facts,
     uint64_t step;
     fd_span none = {nothing, nothing};
     fd_span cat = facts->cat.from != NULL ? facts->cat : none;
-    fd_span name = fd_timeline_plain_name(
-        facts->name.from != NULL ? facts->name : none);
+    fd_span name =
+        fd_timeline_plain_name(facts->name.from != NULL ? facts->name : none);
     slice->kind |= fd_timeline_kind_of(cat, name, &step);
     if (slice->kind & (FD_IS_STEP | FD_IS_GPU_STEP)) {
         slice->step = step <= INT64_MAX ? (int64_t)step : INT64_MAX;
     }
-    fd_status status = number(&slices->texts, cat, FD_SLICES_NAMES,
-                              &slice->cat);
+    fd_status status =
+        number(&slices->texts, cat, FD_SLICES_NAMES, &slice->cat);
     if (status == FD_OK) {
         status = number(&slices->texts, name, FD_SLICES_NAMES, &slice->name);
     }
@@ -220,8 +219,8 @@ begin(fd_timeline_slices *slices, uint64_t key, const fd_slice *slice)
     if (status != FD_OK) {
         return status;
     }
-    slices->open.list[place - 1] = (fd_slice_open){
-        *slice, key, fd_map_get(&slices->last, key)};
+    slices->open.list[place - 1] =
+        (fd_slice_open){*slice, key, fd_map_get(&slices->last, key)};
     slices->open_count++;
     return fd_map_put(&slices->last, key, place);
 }
@@ -258,11 +257,9 @@ static bool
 has_times(const fd_timeline_facts *facts, fd_slice *slice)
 {
     int64_t duration = facts->phase == 'X' ? facts->duration : 0;
-    bool has = facts->has_start
-               && (facts->phase != 'X' || facts->has_duration)
-               && facts->start > -FD_SLICES_TIME
-               && facts->start < FD_SLICES_TIME
-               && duration < FD_SLICES_TIME - facts->start;
+    bool has = facts->has_start && (facts->phase != 'X' || facts->has_duration)
+            && facts->start > -FD_SLICES_TIME && facts->start < FD_SLICES_TIME
+            && duration < FD_SLICES_TIME - facts->start;
     slice->end = has && duration > 0 ? facts->start + duration : facts->start;
     return has;
 }
@@ -288,8 +285,8 @@ fd_timeline_slices_take(fd_timeline_slices *slices,
         slices->timeless++;
         return FD_OK;
     }
-    fd_status status = fd_timeline_slices_process(slices, facts->pid,
-                                                  &slice->process);
+    fd_status status =
+        fd_timeline_slices_process(slices, facts->pid, &slice->process);
     if (status == FD_OK) {
         status = find_thread(slices, facts, async ? "~" : " ", slice);
     }

@@ -3,14 +3,14 @@
 #ifndef FD_SLICE_READER_H
 #define FD_SLICE_READER_H
 
-#include "clocks/clock_fit.h"
 #include "base/map.h"
-#include "trace/interned_texts.h"
+#include "clocks/clock_fit.h"
 #include "events/slice_kinds.h"
+#include "trace/interned_texts.h"
 
 enum {
-    FD_SLICES_NAMES = 1 << 16,  /* texts; later ones are all "(other)" */
-    FD_SLICES_OPEN = 1 << 18,   /* begun and not ended at one time */
+    FD_SLICES_NAMES = 1 << 16, /* texts; later ones are all "(other)" */
+    FD_SLICES_OPEN = 1 << 18,  /* begun and not ended at one time */
     FD_SLICES_THREADS = 1 << 16
 };
 
@@ -31,14 +31,15 @@ typedef struct fd_slice {
     uint32_t thread;  /* the same, over all processes */
     uint32_t cat;     /* in `texts` */
     uint32_t name;
-    uint32_t type;   /* of a job */
-    uint32_t pg;     /* process group of a collective, as it is named */
+    uint32_t type; /* of a job */
+    uint32_t pg;   /* process group of a collective, as it is named */
 } fd_slice;
 
 typedef struct fd_slice_open {
     fd_slice slice;
     uint64_t key;
-    uint32_t below; /* what the key's last open one was before, + 1; free: next free */
+    uint32_t
+        below; /* what the key's last open one was before, + 1; free: next free */
 } fd_slice_open;
 
 typedef struct fd_timeline_slices {
@@ -48,9 +49,9 @@ typedef struct fd_timeline_slices {
     fd_text_pool threads; /* of process and tid */
     fd_text_pool texts;
     fd_buffer scratch;
-    fd_map last;          /* key -> the last open one + 1 */
+    fd_map last; /* key -> the last open one + 1 */
     FD_VECTOR(fd_slice_open) open;
-    uint32_t free;        /* + 1 */
+    uint32_t free; /* + 1 */
     uint32_t open_count;
     uint64_t events;   /* taken */
     uint64_t endless;  /* an end without a begin, a begin beyond the bound */

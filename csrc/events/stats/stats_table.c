@@ -28,7 +28,7 @@ static bool
 are_equal(const fd_tally_key *a, const fd_tally_key *b)
 {
     return a->of == b->of && a->rank == b->rank && a->stage == b->stage
-           && a->step == b->step && a->cat == b->cat && a->name == b->name;
+        && a->step == b->step && a->cat == b->cat && a->name == b->name;
 }
 
 static fd_status
@@ -48,8 +48,8 @@ find_row(fd_tally *tally, const fd_tally_key *key, fd_tally_row **row)
         tally->left_out++;
         return FD_OK;
     }
-    fd_status status = fd_vector_push(&tally->rows,
-                                      (fd_tally_row){.key = *key});
+    fd_status status =
+        fd_vector_push(&tally->rows, (fd_tally_row){.key = *key});
     if (status == FD_OK) {
         status = fd_index_add(&tally->index, hash, tally->rows.count);
     }

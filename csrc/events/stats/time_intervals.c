@@ -83,9 +83,8 @@ fd_intervals_add(fd_intervals *set, int64_t from, int64_t to)
         return FD_OK;
     }
     bool in_order = set->sorted == set->list.count
-                    && (set->sorted == 0
-                        || from > set->list.list[set->sorted - 1].to
-                                      + set->gap);
+                 && (set->sorted == 0
+                     || from > set->list.list[set->sorted - 1].to + set->gap);
     fd_status status = fd_vector_push(&set->list, (fd_interval){from, to});
     set->sorted += status == FD_OK && in_order;
     /* Sorting costs in proportion to what came since the last time. */
@@ -155,7 +154,7 @@ fd_intervals_within(const fd_intervals *set, int64_t from, int64_t to)
     for (; low < set->list.count && set->list.list[low].from < to; low++) {
         fd_interval each = set->list.list[low];
         sum += (each.to < to ? each.to : to)
-               - (each.from > from ? each.from : from);
+             - (each.from > from ? each.from : from);
     }
     return sum;
 }

@@ -18,7 +18,7 @@ typedef struct fd_interval {
 typedef struct fd_intervals {
     FD_VECTOR(fd_interval) list;
     uint32_t sorted;
-    int64_t gap;       /* gaps up to this are closed */
+    int64_t gap;        /* gaps up to this are closed */
     uint64_t closed_ns; /* in all */
 } fd_intervals;
 

@@ -37,10 +37,14 @@ const char *
 fd_stats_basis_name(fd_stats_basis basis)
 {
     switch (basis) {
-    case FD_BASIS_GPU: return "gpu";
-    case FD_BASIS_OPERATORS: return "operators";
-    case FD_BASIS_JOBS: return "jobs";
-    case FD_BASIS_CALLS: break;
+    case FD_BASIS_GPU:
+        return "gpu";
+    case FD_BASIS_OPERATORS:
+        return "operators";
+    case FD_BASIS_JOBS:
+        return "jobs";
+    case FD_BASIS_CALLS:
+        break;
     }
     return "calls";
 }
@@ -49,8 +53,8 @@ static fd_stats_basis
 basis_of(uint32_t kinds)
 {
     return kinds & (FD_IS_KERNEL | FD_IS_COPY) ? FD_BASIS_GPU
-           : kinds & FD_IS_OPERATOR            ? FD_BASIS_OPERATORS
-           : kinds & FD_IS_JOB                 ? FD_BASIS_JOBS
+         : kinds & FD_IS_OPERATOR              ? FD_BASIS_OPERATORS
+         : kinds & FD_IS_JOB                   ? FD_BASIS_JOBS
                                                : FD_BASIS_CALLS;
 }
 
@@ -60,25 +64,25 @@ work_of(fd_stats_basis basis, uint32_t kind)
     bool talks = (kind & FD_IS_COMMUNICATION) != 0;
     switch (basis) {
     case FD_BASIS_GPU:
-        return kind & FD_IS_COPY               ? FD_WORK_COPY
-               : (kind & FD_IS_KERNEL) == 0    ? FD_WORK_NONE
-               : talks                         ? FD_WORK_COMMUNICATION
-                                               : FD_WORK_COMPUTE;
+        return kind & FD_IS_COPY          ? FD_WORK_COPY
+             : (kind & FD_IS_KERNEL) == 0 ? FD_WORK_NONE
+             : talks                      ? FD_WORK_COMMUNICATION
+                                          : FD_WORK_COMPUTE;
     case FD_BASIS_OPERATORS:
-        return talks                     ? FD_WORK_COMMUNICATION
-               : kind & FD_IS_ASYNC      ? FD_WORK_NONE
-               : kind & FD_IS_OPERATOR   ? FD_WORK_COMPUTE
-                                         : FD_WORK_NONE;
+        return talks                 ? FD_WORK_COMMUNICATION
+             : kind & FD_IS_ASYNC    ? FD_WORK_NONE
+             : kind & FD_IS_OPERATOR ? FD_WORK_COMPUTE
+                                     : FD_WORK_NONE;
     case FD_BASIS_JOBS:
-        return talks              ? FD_WORK_COMMUNICATION
-               : kind & FD_IS_JOB ? FD_WORK_COMPUTE
-                                  : FD_WORK_NONE;
-    case FD_BASIS_CALLS: break;
+        return talks            ? FD_WORK_COMMUNICATION
+             : kind & FD_IS_JOB ? FD_WORK_COMPUTE
+                                : FD_WORK_NONE;
+    case FD_BASIS_CALLS:
+        break;
     }
     return talks ? FD_WORK_COMMUNICATION
-           : kind & (FD_IS_ASYNC | FD_IS_STEP | FD_IS_AROUND)
-               ? FD_WORK_NONE
-               : FD_WORK_COMPUTE;
+         : kind & (FD_IS_ASYNC | FD_IS_STEP | FD_IS_AROUND) ? FD_WORK_NONE
+                                                            : FD_WORK_COMPUTE;
 }
 
 /* The slices by which collectives are matched: those nearest to the work. */
@@ -86,7 +90,7 @@ static bool
 is_matched(uint32_t kinds, uint32_t kind)
 {
     uint32_t wanted = kinds & FD_HAS_GPU_COLLECTIVES ? FD_IS_KERNEL
-                      : kinds & FD_IS_BACKEND        ? FD_IS_BACKEND
+                    : kinds & FD_IS_BACKEND          ? FD_IS_BACKEND
                                                      : FD_IS_CALL;
     return (kind & FD_IS_COLLECTIVE) != 0 && (kind & wanted) != 0;
 }
@@ -118,8 +122,8 @@ step_at(const fd_timeline_rank *rank, int64_t time)
         }
     }
     return low > 0 && time < rank->steps.list[low - 1].end
-               ? rank->steps.list[low - 1].number
-               : FD_NO_STEP;
+             ? rank->steps.list[low - 1].number
+             : FD_NO_STEP;
 }
 
 static fd_status
@@ -148,22 +152,19 @@ tally_slice(counting *c, const fd_timeline_rank *rank, const fd_slice *slice)
 {
     fd_tally *tally = &c->stats->tally;
     uint64_t duration = (uint64_t)slice->end - (uint64_t)slice->start;
-    fd_tally_key key = {.of = FD_TALLY_CATEGORY,
-                        .rank = rank->rank,
-                        .cat = slice->cat};
+    fd_tally_key key = {
+        .of = FD_TALLY_CATEGORY, .rank = rank->rank, .cat = slice->cat};
     fd_status status = fd_tally_add(tally, &key, duration);
-    key = (fd_tally_key){.of = FD_TALLY_NAME,
-                         .cat = slice->cat,
-                         .name = slice->name};
-    bool counted = (slice->kind
-                    & (FD_IS_STEP | FD_IS_GPU_STEP | FD_IS_AROUND))
-                   != 0;
+    key = (fd_tally_key){
+        .of = FD_TALLY_NAME, .cat = slice->cat, .name = slice->name};
+    bool counted =
+        (slice->kind & (FD_IS_STEP | FD_IS_GPU_STEP | FD_IS_AROUND)) != 0;
     if (status == FD_OK && !counted) {
         status = fd_tally_add(tally, &key, duration);
     }
     /* Another program beside it may have the same jobs. */
-    bool is_job = (slice->kind & FD_IS_JOB) != 0
-                  && slice->process + 1 == rank->jobs_of;
+    bool is_job =
+        (slice->kind & FD_IS_JOB) != 0 && slice->process + 1 == rank->jobs_of;
     return status == FD_OK && is_job ? tally_job(c, rank, slice) : status;
 }
 
@@ -187,9 +188,8 @@ take_slice(counting *c, fd_slice *slice)
                               slice->start, slice->end);
     }
     if (status == FD_OK && is_matched(rank->kinds, slice->kind)) {
-        fd_collective collective = {slice->group, slice->start,
-                                    slice->end,   rank->rank,
-                                    slice->name,  slice->pg};
+        fd_collective collective = {slice->group, slice->start, slice->end,
+                                    rank->rank,   slice->name,  slice->pg};
         status = fd_skew_add(&stats->skew, &collective);
     }
     return status;
@@ -221,11 +221,11 @@ take_for_figures(counting *c, const fd_timeline_reader *reader, bool is_event)
     c->file->events++;
     fd_timeline_facts_read(&facts, &reader->event);
     /* In the same order as in the first reading: numbers are the same. */
-    fd_status status = fd_timeline_slices_process(&c->stats->slices,
-                                                  facts.pid, &process);
+    fd_status status =
+        fd_timeline_slices_process(&c->stats->slices, facts.pid, &process);
     if (status == FD_OK) {
-        status = fd_timeline_slices_take(&c->stats->slices, &facts, &slice,
-                                         &whole);
+        status =
+            fd_timeline_slices_take(&c->stats->slices, &facts, &slice, &whole);
     }
     whole = whole && slice.process < c->outline.processes.count;
     return status == FD_OK && whole ? take_slice(c, &slice) : status;
@@ -240,8 +240,8 @@ tell(counting *c, uint64_t read)
     }
     c->told = c->done + read + PROGRESS_STEP;
     return request->progress(request->context, c->done + read, c->total)
-               ? FD_OK
-               : fd_fail(c->error, FD_EINVAL, "stopped");
+             ? FD_OK
+             : fd_fail(c->error, FD_EINVAL, "stopped");
 }
 
 static fd_status
@@ -325,9 +325,9 @@ outline_files(counting *c, fd_timeline_input **files, uint32_t count)
         status = read_file(c, take_for_outline);
         fd_timeline_outline_next(&c->outline);
     }
-    return status == FD_OK ? fd_timeline_outline_finish(&c->outline,
-                                                        files[0]->rank)
-                           : status;
+    return status == FD_OK
+             ? fd_timeline_outline_finish(&c->outline, files[0]->rank)
+             : status;
 }
 
 static fd_status
@@ -391,8 +391,8 @@ prepare(counting *c, fd_timeline_input *inputs, uint32_t count,
 {
     const fd_timeline_request request = {.align = c->request->align};
     fd_timeline_clock clock = {.has_base = false};
-    fd_status status = fd_timeline_inputs_find(&request, inputs, count, used,
-                                               c->error);
+    fd_status status =
+        fd_timeline_inputs_find(&request, inputs, count, used, c->error);
     if (status == FD_OK) {
         status = fd_timeline_align_all(used->list, used->count, request.align,
                                        &clock);
@@ -420,9 +420,8 @@ fd_timeline_stats(const fd_stats_request *request, fd_timeline_input *inputs,
     fd_timeline_inputs_clear(&used);
     if (status == FD_OK && stats->ranks.count == 0) {
         status = fd_fail(error, FD_EINVAL,
-                         request->ranks != NULL
-                             ? "no slices of these ranks"
-                             : "no slices in these traces");
+                         request->ranks != NULL ? "no slices of these ranks"
+                                                : "no slices in these traces");
     }
     return status == FD_OK ? fd_skew_match(&stats->skew) : status;
 }

@@ -5,9 +5,9 @@
 
 #include "events/alignment/clock_alignment.h"
 #include "events/stats/busy_intervals.h"
-#include "events/tools/trace_outline.h"
 #include "events/stats/collective_skew.h"
 #include "events/stats/stats_table.h"
+#include "events/tools/trace_outline.h"
 
 /* What counts as computing: docs/timeline-stats.md. */
 typedef enum fd_stats_basis {
@@ -49,7 +49,7 @@ typedef struct fd_stats_request {
 
 typedef struct fd_stats {
     bool has_base;
-    int64_t base_ns; /* wall clock at time 0 */
+    int64_t base_ns;           /* wall clock at time 0 */
     fd_timeline_slices slices; /* its texts are those of all rows */
     FD_VECTOR(fd_stats_rank) ranks;
     FD_VECTOR(fd_stats_step) steps;

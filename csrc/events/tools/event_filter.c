@@ -1,8 +1,8 @@
 #include "events/tools/event_filter.h"
 
 #include "base/hash.h"
-#include "json/decimal.h"
 #include "events/readers/event_reader.h"
+#include "json/decimal.h"
 
 #include <string.h>
 
@@ -11,11 +11,10 @@ enum { LEFT_OUT_SHIFT = 16, KEPT_MASK = (1 << LEFT_OUT_SHIFT) - 1 };
 static void
 widen(fd_timeline_window *window, int64_t begin, int64_t end)
 {
-    window->begin_ns = !window->any || begin < window->begin_ns
-                           ? begin
-                           : window->begin_ns;
-    window->end_ns = !window->any || end > window->end_ns ? end
-                                                          : window->end_ns;
+    window->begin_ns =
+        !window->any || begin < window->begin_ns ? begin : window->begin_ns;
+    window->end_ns =
+        !window->any || end > window->end_ns ? end : window->end_ns;
     window->any = true;
 }
 
@@ -24,14 +23,14 @@ add_step(fd_timeline_windows *windows, const fd_timeline_event *event,
          int64_t begin, int64_t end)
 {
     uint32_t id;
-    fd_span pid = event->pid.from != NULL ? fd_span_inside(event->pid)
-                                          : event->pid;
+    fd_span pid =
+        event->pid.from != NULL ? fd_span_inside(event->pid) : event->pid;
     widen(&windows->all, begin, end);
-    fd_status status = fd_text_pool_add(&windows->pids, pid.from,
-                                        fd_span_size(pid), &id);
+    fd_status status =
+        fd_text_pool_add(&windows->pids, pid.from, fd_span_size(pid), &id);
     while (status == FD_OK && windows->list.count <= id) {
-        status = fd_vector_push(&windows->list,
-                                (fd_timeline_window){.any = false});
+        status =
+            fd_vector_push(&windows->list, (fd_timeline_window){.any = false});
     }
     if (status == FD_OK) {
         widen(&windows->list.list[id], begin, end);
@@ -89,8 +88,7 @@ static bool
 starts(fd_span value, const char *text)
 {
     size_t size = strlen(text);
-    return fd_span_size(value) >= size
-           && memcmp(value.from, text, size) == 0;
+    return fd_span_size(value) >= size && memcmp(value.from, text, size) == 0;
 }
 
 /* The GPU of an event on one, plus 1. */
@@ -99,22 +97,21 @@ own_device(const fd_timeline_event *event)
 {
     fd_span value;
     uint64_t device;
-    fd_span cat = event->cat.from != NULL ? fd_span_inside(event->cat)
-                                          : event->cat;
+    fd_span cat =
+        event->cat.from != NULL ? fd_span_inside(event->cat) : event->cat;
     bool on_gpu = fd_span_size(cat) > 0
-                  && (starts(cat, "gpu") || fd_span_is(cat, "kernel"));
+               && (starts(cat, "gpu") || fd_span_is(cat, "kernel"));
     if (!on_gpu) {
         return 0;
     }
-    if (event->args.from != NULL
-        && fd_scan_find(event->args, "device", &value)
+    if (event->args.from != NULL && fd_scan_find(event->args, "device", &value)
         && fd_span_u64(value, &device)) {
         return device + 1;
     }
     return event->pid.from != NULL
-                   && fd_span_u64(fd_span_inside(event->pid), &device)
-               ? device + 1
-               : 0;
+                && fd_span_u64(fd_span_inside(event->pid), &device)
+             ? device + 1
+             : 0;
 }
 
 /* Of a process that torch.profiler labels "GPU 2": plus 1. */
@@ -141,10 +138,10 @@ of_wanted_device(fd_timeline_filter *filter, const fd_timeline_event *event,
                  bool *wanted)
 {
     uint32_t pid;
-    fd_span text = event->pid.from != NULL ? fd_span_inside(event->pid)
-                                           : event->pid;
-    fd_status status = fd_text_pool_add(&filter->pids, text.from,
-                                        fd_span_size(text), &pid);
+    fd_span text =
+        event->pid.from != NULL ? fd_span_inside(event->pid) : event->pid;
+    fd_status status =
+        fd_text_pool_add(&filter->pids, text.from, fd_span_size(text), &pid);
     while (status == FD_OK && filter->devices.count <= pid) {
         status = fd_vector_push(&filter->devices, UINT64_C(0));
     }
@@ -158,8 +155,8 @@ of_wanted_device(fd_timeline_filter *filter, const fd_timeline_event *event,
     device = device != 0 ? device : *of_process;
     *wanted = device == 0;
     for (size_t i = 0; i < filter->request->device_count; i++) {
-        *wanted = *wanted || filter->request->devices[i] + UINT64_C(1)
-                                 == device;
+        *wanted =
+            *wanted || filter->request->devices[i] + UINT64_C(1) == device;
     }
     return FD_OK;
 }
@@ -169,8 +166,8 @@ is_inside(const fd_timeline_filter *filter, const fd_timeline_event *event)
 {
     const fd_timeline_windows *windows = filter->windows;
     const fd_timeline_window *window = &windows->all;
-    fd_span pid = event->pid.from != NULL ? fd_span_inside(event->pid)
-                                          : event->pid;
+    fd_span pid =
+        event->pid.from != NULL ? fd_span_inside(event->pid) : event->pid;
     for (uint32_t i = 0; i < windows->list.count; i++) {
         const fd_text_pool *pids = &windows->pids;
         if (windows->list.list[i].any
@@ -184,7 +181,7 @@ is_inside(const fd_timeline_filter *filter, const fd_timeline_event *event)
     }
     int64_t ns;
     return fd_decimal_ns(fd_span_inside(event->ts), &ns)
-           && ns >= window->begin_ns && ns < window->end_ns;
+        && ns >= window->begin_ns && ns < window->end_ns;
 }
 
 /* What joins begins and ends: a thread, or an id; never 0. */
@@ -192,10 +189,10 @@ static uint64_t
 join_key(const fd_timeline_event *event)
 {
     bool by_thread = event->phase == 'B' || event->phase == 'E';
-    uint64_t key = by_thread || event->cat.from == NULL
-                       ? 1
-                       : fd_hash_bytes(event->cat.from,
-                                       fd_span_size(event->cat));
+    uint64_t key =
+        by_thread || event->cat.from == NULL
+            ? 1
+            : fd_hash_bytes(event->cat.from, fd_span_size(event->cat));
     for (uint32_t i = 0; i < event->count; i++) {
         const fd_timeline_field *field = &event->fields[i];
         bool joins = by_thread ? field->kind == FD_TIMELINE_PID
@@ -239,11 +236,15 @@ of_wanted_step(fd_timeline_filter *filter, const fd_timeline_event *event,
     switch (event->phase) {
     case 'B':
     case 'b':
-    case 'S': return keep_pair(filter, event, true, wanted);
+    case 'S':
+        return keep_pair(filter, event, true, wanted);
     case 'E':
     case 'e':
-    case 'F': return keep_pair(filter, event, false, wanted);
-    case 'M': *wanted = true; return FD_OK;
+    case 'F':
+        return keep_pair(filter, event, false, wanted);
+    case 'M':
+        *wanted = true;
+        return FD_OK;
     default:
         *wanted = event->ts.from == NULL || is_inside(filter, event);
         return FD_OK;

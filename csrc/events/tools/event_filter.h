@@ -9,8 +9,8 @@
 #ifndef FD_EVENT_FILTER_H
 #define FD_EVENT_FILTER_H
 
-#include "events/tools/timeline_merge.h"
 #include "events/stats/step_index.h"
+#include "events/tools/timeline_merge.h"
 
 typedef struct fd_timeline_window {
     bool any;
@@ -45,6 +45,7 @@ void fd_timeline_filter_clear(fd_timeline_filter *filter);
 
 /* Counts what is left out. Asked in the order of the file. */
 fd_status fd_timeline_filter_keeps(fd_timeline_filter *filter,
-                                   const fd_timeline_event *event, bool *keeps);
+                                   const fd_timeline_event *event,
+                                   bool *keeps);
 
 #endif

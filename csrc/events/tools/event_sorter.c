@@ -150,9 +150,9 @@ folder_of(const fd_sorter *s, const char **folder)
     }
     const char *slash = strrchr(s->output, '/');
     *folder = slash != NULL ? s->output : ".";
-    return slash == NULL       ? 1
-           : slash == s->output ? 1
-                                : (size_t)(slash - s->output);
+    return slash == NULL      ? 1
+         : slash == s->output ? 1
+                              : (size_t)(slash - s->output);
 }
 
 static fd_status
@@ -173,8 +173,8 @@ open_file(const fd_sorter *s, int *fd, fd_error *error)
     char path[PATH];
     const char *folder;
     int size = (int)folder_of(s, &folder);
-    int length = snprintf(path, sizeof path, "%.*s/fastdispatch.XXXXXX", size,
-                          folder);
+    int length =
+        snprintf(path, sizeof path, "%.*s/fastdispatch.XXXXXX", size, folder);
     if (length < 0 || length >= PATH) {
         return refused(s, "keep", ENAMETOOLONG, error);
     }
@@ -205,15 +205,15 @@ flush(fd_sorter *s, int fd, fd_error *error)
 }
 
 static fd_status
-put(fd_sorter *s, int fd, const head *record, const char *bytes,
-    uint64_t *end, fd_error *error)
+put(fd_sorter *s, int fd, const head *record, const char *bytes, uint64_t *end,
+    fd_error *error)
 {
     fd_buffer_bytes(&s->out, record, sizeof *record);
     fd_buffer_bytes(&s->out, bytes, record->size);
     *end += sizeof *record + record->size;
     return s->out.size < fd_budget(WINDOW) && s->out.status == FD_OK
-               ? FD_OK
-               : flush(s, fd, error);
+             ? FD_OK
+             : flush(s, fd, error);
 }
 
 /* A block that grew for one large record is given back. */
@@ -237,8 +237,8 @@ spill(fd_sorter *s, fd_error *error)
     for (uint32_t i = 0; i < s->entries.count && status == FD_OK; i++) {
         const entry *each = &s->entries.list[i];
         head record = {each->key, each->second, each->size};
-        status = put(s, s->fd, &record, s->arena.bytes + each->at, &s->end,
-                     error);
+        status =
+            put(s, s->fd, &record, s->arena.bytes + each->at, &s->end, error);
     }
     status = status == FD_OK ? flush(s, s->fd, error) : status;
     made.to = s->end;
@@ -252,7 +252,7 @@ fits(const fd_sorter *s, size_t size)
 {
     size_t listed = ((size_t)s->entries.count + 1) * sizeof(entry);
     return listed <= s->budget
-           && fd_buffer_fits(&s->arena, size, s->budget - listed);
+        && fd_buffer_fits(&s->arena, size, s->budget - listed);
 }
 
 /* A record larger than the budget is alone in the arena, which grows for it:
@@ -291,9 +291,9 @@ take(fd_sorter *s, cursor *c, void *to, size_t size, fd_error *error)
         if (size > 0) {
             uint64_t rest = c->to - c->from;
             size_t room = fd_budget(WINDOW);
-            ssize_t got = pread(s->fd, c->window,
-                                rest < room ? (size_t)rest : room,
-                                (off_t)c->from);
+            ssize_t got =
+                pread(s->fd, c->window, rest < room ? (size_t)rest : room,
+                      (off_t)c->from);
             if (got <= 0 && !(got < 0 && errno == EINTR)) {
                 return refused(s, "read", got < 0 ? errno : EIO, error);
             }
@@ -318,9 +318,9 @@ is_before(const fd_sorter *s, uint32_t left, uint32_t right)
 {
     const head *a = &s->cursors[left].head;
     const head *b = &s->cursors[right].head;
-    return a->key != b->key         ? a->key < b->key
-           : a->second != b->second ? a->second < b->second
-                                    : left < right;
+    return a->key != b->key       ? a->key < b->key
+         : a->second != b->second ? a->second < b->second
+                                  : left < right;
 }
 
 static void
@@ -349,10 +349,10 @@ begin_merge(fd_sorter *s, const run *runs, uint32_t count, fd_error *error)
     s->left = 0;
     for (uint32_t i = 0; i < count; i++) {
         cursor *c = &s->cursors[i];
-        char *window = c->window != NULL ? c->window
-                                          : fd_malloc(fd_budget(WINDOW));
-        *c = (cursor){.from = runs[i].from, .to = runs[i].to,
-                      .window = window};
+        char *window =
+            c->window != NULL ? c->window : fd_malloc(fd_budget(WINDOW));
+        *c =
+            (cursor){.from = runs[i].from, .to = runs[i].to, .window = window};
         fd_status status = window != NULL ? advance(s, c, error) : FD_ENOMEM;
         if (status != FD_OK) {
             return status;
@@ -454,9 +454,8 @@ start_reading(fd_sorter *s, fd_error *error)
     while (status == FD_OK && s->runs.count > FD_SORTER_RUNS) {
         status = pass(s, error);
     }
-    return status == FD_OK
-               ? begin_merge(s, s->runs.list, s->runs.count, error)
-               : status;
+    return status == FD_OK ? begin_merge(s, s->runs.list, s->runs.count, error)
+                           : status;
 }
 
 /* Of those in memory. */

@@ -11,7 +11,7 @@ find_number(fd_span object, const char *name, uint64_t most, uint64_t *number)
 {
     fd_span value;
     return fd_scan_find(object, name, &value) && fd_span_u64(value, number)
-           && *number <= most;
+        && *number <= most;
 }
 
 static void
@@ -26,9 +26,12 @@ static void
 take_program(fd_timeline_survey *survey, fd_span key)
 {
     static const char *const members[][2] = {
-        {"recordings", FD_TIMELINE_OURS},   {"paddle", "Paddle"},
-        {"deviceProperties", "torch.profiler"}, {"trace_id", "torch.profiler"},
-        {"traceName", "torch.profiler"},    {"viztracer_metadata", "VizTracer"},
+        {"recordings", FD_TIMELINE_OURS},
+        {"paddle", "Paddle"},
+        {"deviceProperties", "torch.profiler"},
+        {"trace_id", "torch.profiler"},
+        {"traceName", "torch.profiler"},
+        {"viztracer_metadata", "VizTracer"},
     };
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
         if (fd_span_is(key, members[i][0])) {
@@ -42,7 +45,8 @@ take_member(fd_timeline_survey *survey, fd_span key, fd_span value)
 {
     uint64_t number;
     take_program(survey, key);
-    if (fd_span_is(key, "baseTimeNanoseconds") && fd_span_u64(value, &number)) {
+    if (fd_span_is(key, "baseTimeNanoseconds")
+        && fd_span_u64(value, &number)) {
         take_base(survey, number);
     }
     else if (fd_span_is(key, "viztracer_metadata") && !survey->has_base
@@ -57,11 +61,11 @@ take_member(fd_timeline_survey *survey, fd_span key, fd_span value)
         fd_span_words(value, survey->place, FD_TIMELINE_NAME);
     }
     else if (fd_span_is(key, "distributedInfo")) {
-        survey->has_rank = find_number(value, "rank", FD_TIMELINE_RANKS - 1,
-                                       &number);
+        survey->has_rank =
+            find_number(value, "rank", FD_TIMELINE_RANKS - 1, &number);
         survey->rank = survey->has_rank ? (uint32_t)number : 0;
-        bool told = find_number(value, "world_size", FD_TIMELINE_RANKS,
-                                &number);
+        bool told =
+            find_number(value, "world_size", FD_TIMELINE_RANKS, &number);
         survey->world = told ? (uint32_t)number : 0;
         fd_span place;
         if (fd_scan_find(value, "coordinates", &place)) {
@@ -89,13 +93,13 @@ is_enough(const fd_timeline_survey *survey, const fd_timeline_reader *reader,
 {
     const fd_timeline_sync *sync = &survey->sync;
     bool timed = survey->has_first
-                 || fd_bytes_in_offset(&reader->in, reader->in.at)
-                        > fd_budget(FD_TIMELINE_FIRST_BYTES);
+              || fd_bytes_in_offset(&reader->in, reader->in.at)
+                     > fd_budget(FD_TIMELINE_FIRST_BYTES);
     return !wish.first && timed
-           && (wish.sync == 0
-               || (sync->parts.count + sync->messages.count == 0
-                   && fd_bytes_in_offset(&reader->in, reader->in.at)
-                          > fd_budget(FD_TIMELINE_SYNC_BYTES)));
+        && (wish.sync == 0
+            || (sync->parts.count + sync->messages.count == 0
+                && fd_bytes_in_offset(&reader->in, reader->in.at)
+                       > fd_budget(FD_TIMELINE_SYNC_BYTES)));
 }
 
 /* `more`: whether reading stopped at an event while more may be told behind
@@ -123,7 +127,7 @@ read_items(fd_timeline_survey *survey, fd_timeline_reader *reader,
             && is_enough(survey, reader, wish)) {
             /* What is no Chrome JSON tells all it knows first. */
             *more = !survey->has_base && !reader->bare
-                    && reader->source->open == NULL;
+                 && reader->source->open == NULL;
             break;
         }
     }
@@ -137,16 +141,15 @@ read_twice(fd_timeline_survey *survey, fd_timeline_reader *reader,
     static const char *const later[] = {"\"baseTimeNanoseconds\"",
                                         "\"distributedInfo\""};
     bool more = false;
-    fd_status status = fd_timeline_reader_open(reader, path, wish.privacy,
-                                                error);
+    fd_status status =
+        fd_timeline_reader_open(reader, path, wish.privacy, error);
     if (status == FD_OK) {
         status = read_items(survey, reader, wish, false, &more);
     }
     if (status == FD_OK && more && fd_bytes_in_find(&reader->in, later, 2)) {
         fd_timeline_reader_close(reader);
         fd_timeline_sync_clear(&survey->sync);
-        status = fd_timeline_reader_open(reader, path, wish.privacy,
-                                                error);
+        status = fd_timeline_reader_open(reader, path, wish.privacy, error);
         if (status == FD_OK) {
             status = read_items(survey, reader, wish, true, &more);
         }
@@ -165,7 +168,7 @@ fd_timeline_survey_read(fd_timeline_survey *survey, const char *path,
     survey->size = reader.in.size;
     survey->format = reader.source != NULL ? reader.source->name : "";
     snprintf(survey->trouble, sizeof survey->trouble, "%s",
-             reader.is_trace            ? ""
+             reader.is_trace             ? ""
              : reader.trouble[0] != '\0' ? reader.trouble
                                          : "no traceEvents in it");
     status = status == FD_EFORMAT || status == FD_EVERSION ? FD_OK : status;

@@ -2,8 +2,8 @@
 #ifndef FD_INPUT_SURVEY_H
 #define FD_INPUT_SURVEY_H
 
-#include "events/readers/event_reader.h"
 #include "events/alignment/sync_events.h"
+#include "events/readers/event_reader.h"
 
 /* Longer names are not taken. */
 enum { FD_TIMELINE_NAME = 96 };
@@ -13,20 +13,21 @@ enum { FD_TIMELINE_NAME = 96 };
 
 typedef struct fd_timeline_survey {
     bool is_trace;
-    const char *program; /* that wrote it; "": not known */
-    const char *format;  /* of the file */
+    const char *program;          /* that wrote it; "": not known */
+    const char *format;           /* of the file */
     char host[FD_TIMELINE_NAME];  /* "": not said, as the one below */
     char place[FD_TIMELINE_NAME]; /* "pipe 1, data 0" */
-    bool has_rank; /* distributedInfo says it */
+    bool has_rank;                /* distributedInfo says it */
     uint32_t rank;
     uint32_t world; /* 0: not said */
-    bool has_base;  /* baseTimeNanoseconds: of PyTorch, or in the facts of VizTracer */
+    bool
+        has_base; /* baseTimeNanoseconds: of PyTorch, or in the facts of VizTracer */
     int64_t base_ns;
     bool has_first;
-    int64_t first_ns;  /* the earliest time of an event that was read */
+    int64_t first_ns;      /* the earliest time of an event that was read */
     fd_timeline_sync sync; /* owned; where it was asked for */
-    uint64_t size;     /* of the file */
-    char trouble[128]; /* why it is no trace; "" */
+    uint64_t size;         /* of the file */
+    char trouble[128];     /* why it is no trace; "" */
 } fd_timeline_survey;
 
 /* What is wanted beside that. */

@@ -1,9 +1,9 @@
 #include "events/tools/timeline_check.h"
 
 #include "base/budget.h"
-#include "json/decimal.h"
-#include "trace/interned_texts.h"
 #include "events/slice_kinds.h"
+#include "trace/interned_texts.h"
+#include "json/decimal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -62,15 +62,15 @@ find_process(checking *c, fd_span pid, process **found)
 {
     static const char zero[] = "0";
     uint32_t id;
-    fd_span text = pid.from != NULL ? fd_span_inside(pid)
-                                    : (fd_span){zero, zero + 1};
+    fd_span text =
+        pid.from != NULL ? fd_span_inside(pid) : (fd_span){zero, zero + 1};
     *found = NULL;
     if (c->pids.texts.count >= fd_budget(FD_TIMELINE_MOST_PIDS)) {
         c->check->left_out++;
         return FD_OK;
     }
-    fd_status status = fd_text_pool_add(&c->pids, text.from,
-                                        fd_span_size(text), &id);
+    fd_status status =
+        fd_text_pool_add(&c->pids, text.from, fd_span_size(text), &id);
     while (status == FD_OK && c->processes.count <= id) {
         status = fd_vector_push(&c->processes, (process){.name = 0});
     }
@@ -84,8 +84,8 @@ name_process(checking *c, const fd_timeline_facts *facts, process *of,
 {
     fd_span name;
     uint32_t id;
-    if (facts->args.from == NULL
-        || !fd_scan_find(facts->args, "name", &name) || *name.from != '"') {
+    if (facts->args.from == NULL || !fd_scan_find(facts->args, "name", &name)
+        || *name.from != '"') {
         fault(c, FD_FAULT_METADATA, place);
         return FD_OK;
     }
@@ -94,8 +94,8 @@ name_process(checking *c, const fd_timeline_facts *facts, process *of,
         c->check->left_out++;
         return FD_OK;
     }
-    fd_status status = fd_text_pool_add(&c->names, text.from,
-                                        fd_span_size(text), &id);
+    fd_status status =
+        fd_text_pool_add(&c->names, text.from, fd_span_size(text), &id);
     if (status == FD_OK && of->name != 0 && of->name != id) {
         fault(c, FD_FAULT_TWO_NAMES, place);
     }
@@ -108,11 +108,11 @@ static fd_status
 check_row(checking *c, const fd_timeline_facts *facts, process *of,
           fd_fault_place place)
 {
-    static const char *const rows[][2] = {{"thread_name", "name"},
-                                          {"process_labels", "labels"},
-                                          {"thread_sort_index", "sort_index"},
-                                          {"process_sort_index",
-                                           "sort_index"}};
+    static const char *const rows[][2] = {
+        {"thread_name", "name"},
+        {"process_labels", "labels"},
+        {"thread_sort_index", "sort_index"},
+        {"process_sort_index", "sort_index"}};
     fd_span value;
     if (facts->named && fd_span_is(facts->name, "process_name")
         && of != NULL) {
@@ -135,16 +135,16 @@ check_step(checking *c, const fd_timeline_facts *facts, process *of,
 {
     static const char nothing[] = "";
     uint64_t step;
-    fd_span cat = facts->cat.from != NULL ? facts->cat
-                                          : (fd_span){nothing, nothing};
+    fd_span cat =
+        facts->cat.from != NULL ? facts->cat : (fd_span){nothing, nothing};
     if (!facts->named || of == NULL
         || (fd_timeline_kind_of(cat, facts->name, &step) & FD_IS_STEP) == 0) {
         return;
     }
     if (of->has_step
-        && (step < of->step ? facts->start > of->step_start
-                            : step > of->step
-                                  && facts->start < of->step_start)) {
+        && (step < of->step
+                ? facts->start > of->step_start
+                : step > of->step && facts->start < of->step_start)) {
         fault(c, FD_FAULT_STEPS, place);
     }
     of->has_step = true;
@@ -243,8 +243,7 @@ take_rank(checking *c, fd_span row, fd_fault_place place)
     fd_span value;
     uint64_t rank;
     if (!fd_scan_find(row, "rank", &value) || !fd_span_u64(value, &rank)
-        || rank >= FD_TIMELINE_RANKS
-        || !fd_scan_find(row, "offset_ns", &value)
+        || rank >= FD_TIMELINE_RANKS || !fd_scan_find(row, "offset_ns", &value)
         || !fd_scan_find(row, "align", &value) || *value.from != '"') {
         fault(c, FD_FAULT_RANKS, place);
         return FD_OK;
@@ -255,8 +254,7 @@ take_rank(checking *c, fd_span row, fd_fault_place place)
             return FD_OK;
         }
     }
-    bool empty = fd_scan_find(row, "events", &value)
-                 && fd_span_is(value, "0");
+    bool empty = fd_scan_find(row, "events", &value) && fd_span_is(value, "0");
     return fd_vector_push(&c->ranks, (rank_row){rank, empty});
 }
 
@@ -264,9 +262,8 @@ take_rank(checking *c, fd_span row, fd_fault_place place)
 static fd_status
 take_member(checking *c, const fd_timeline_reader *reader)
 {
-    fd_scan scan = {.at = reader->value.from,
-                    .end = reader->value.to,
-                    .forgets = true};
+    fd_scan scan = {
+        .at = reader->value.from, .end = reader->value.to, .forgets = true};
     fd_status status = FD_OK;
     if (!fd_span_is(reader->key, "ranks")
         || fd_scan_mark(&scan, '[') != FD_SCAN_OK) {
@@ -289,10 +286,10 @@ static fd_status
 take_item(checking *c, const fd_timeline_reader *reader, bool is_event)
 {
     fd_timeline_facts facts;
-    const char *from = is_event ? reader->event.whole.from
-                                : reader->value.from;
+    const char *from =
+        is_event ? reader->event.whole.from : reader->value.from;
     fd_fault_place place = {fd_bytes_in_offset(&reader->in, from),
-                      is_event ? ++c->events : 0};
+                            is_event ? ++c->events : 0};
     if (c->tracks.pass == 0 && c->tracks.passes == 0) {
         for (uint32_t i = 0; i < reader->scan.repairs.count; i++) {
             fault(c, FD_FAULT_REPAIR, place);
@@ -305,10 +302,9 @@ take_item(checking *c, const fd_timeline_reader *reader, bool is_event)
         return FD_OK;
     }
     fd_timeline_facts_read(&facts, &reader->event);
-    fd_status status = c->tracks.passes == 0 ? first_look(c, &facts, place)
-                                             : FD_OK;
-    return status == FD_OK ? fd_tracks_add(&c->tracks, &facts, place)
-                           : status;
+    fd_status status =
+        c->tracks.passes == 0 ? first_look(c, &facts, place) : FD_OK;
+    return status == FD_OK ? fd_tracks_add(&c->tracks, &facts, place) : status;
 }
 
 static fd_status
@@ -321,10 +317,9 @@ tell(checking *c, const fd_timeline_reader *reader)
         return FD_OK;
     }
     c->told = done + PROGRESS_STEP;
-    return request->progress(request->context, done,
-                             passes * reader->in.size)
-               ? FD_OK
-               : fd_fail(c->error, FD_EINVAL, "stopped");
+    return request->progress(request->context, done, passes * reader->in.size)
+             ? FD_OK
+             : fd_fail(c->error, FD_EINVAL, "stopped");
 }
 
 /* Damage is found by the reader, which goes on behind it. */
@@ -347,8 +342,8 @@ read_once(checking *c, const char *path, bool *done)
     bool first = c->tracks.passes == 0;
     c->events = 0;
     fd_tracks_begin(&c->tracks);
-    fd_status status = fd_timeline_reader_open(
-        &reader, path, c->request->privacy, c->error);
+    fd_status status =
+        fd_timeline_reader_open(&reader, path, c->request->privacy, c->error);
     while (status == FD_OK
            && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
         status = take_item(c, &reader, item == FD_TIMELINE_EVENT);
@@ -363,9 +358,8 @@ read_once(checking *c, const char *path, bool *done)
     c->done += reader.in.size;
     c->check->passes++;
     fd_timeline_reader_close(&reader);
-    return status == FD_OK
-               ? fd_tracks_end(&c->tracks, &c->check->faults, done)
-               : status;
+    return status == FD_OK ? fd_tracks_end(&c->tracks, &c->check->faults, done)
+                           : status;
 }
 
 static int
@@ -437,10 +431,10 @@ fd_timeline_check_file(const char *path, const fd_check_request *request,
     while (status == FD_OK && !done) {
         status = read_once(&c, path, &done);
         if (status == FD_OK && !c.is_trace) {
-            status = fd_fail(error, FD_EFORMAT, "%s: %s", path,
-                             check->trouble[0] != '\0'
-                                 ? check->trouble
-                                 : "no traceEvents in it");
+            status =
+                fd_fail(error, FD_EFORMAT, "%s: %s", path,
+                        check->trouble[0] != '\0' ? check->trouble
+                                                  : "no traceEvents in it");
         }
     }
     if (status == FD_OK) {

@@ -7,7 +7,7 @@
 
 typedef struct fd_check_request {
     const fd_privacy *privacy; /* borrowed; NULL: names stay */
-    uint32_t most_records; /* in memory at a time; 0: FD_TRACKS_RECORDS */
+    uint32_t most_records;     /* in memory at a time; 0: FD_TRACKS_RECORDS */
     /* Told now and then how many bytes of how many are read; false stops it
      * with FD_EINVAL. May be NULL. */
     bool (*progress)(void *context, uint64_t done, uint64_t total);

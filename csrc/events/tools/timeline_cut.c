@@ -1,8 +1,8 @@
 #include "events/tools/timeline_cut.h"
 
 #include "base/budget.h"
-#include "streams/output_stream.h"
 #include "events/tools/trace_outline.h"
+#include "streams/output_stream.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -28,10 +28,10 @@ typedef struct cutting {
     fd_map flows;
     fd_bytes_out *out; /* third reading */
     fd_buffer *text;
-    bool begun;   /* the outermost brace or bracket is written */
+    bool begun; /* the outermost brace or bracket is written */
     bool in_events;
     bool had_events;
-    bool any;     /* an item of the present level is written */
+    bool any; /* an item of the present level is written */
     bool bare;
     uint64_t place; /* of the event */
     uint64_t done;
@@ -51,10 +51,9 @@ tell(cutting *c, const fd_timeline_reader *reader)
         return FD_OK;
     }
     c->told = done + PROGRESS_STEP;
-    return request->progress(request->context, done,
-                             PASSES * reader->in.size)
-               ? FD_OK
-               : fd_fail(c->error, FD_EINVAL, "stopped");
+    return request->progress(request->context, done, PASSES * reader->in.size)
+             ? FD_OK
+             : fd_fail(c->error, FD_EINVAL, "stopped");
 }
 
 static fd_status
@@ -65,8 +64,8 @@ read_all(cutting *c, take_item *take)
     fd_cut_result *cut = c->cut;
     const char *path = c->request->path;
     c->place = 0;
-    fd_status status = fd_timeline_reader_open(
-        &reader, path, c->request->privacy, c->error);
+    fd_status status =
+        fd_timeline_reader_open(&reader, path, c->request->privacy, c->error);
     while (status == FD_OK
            && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
         status = take(c, &reader, item == FD_TIMELINE_EVENT);
@@ -101,16 +100,15 @@ take_outline(cutting *c, const fd_timeline_reader *reader, bool is_event)
     fd_timeline_facts_read(&facts, &reader->event);
     if (facts.phase != 'M' && facts.phase != 0 && facts.has_start
         && facts.start > -FD_SLICES_TIME && facts.start < FD_SLICES_TIME) {
-        c->first = !c->has_first || facts.start < c->first ? facts.start
-                                                           : c->first;
-        c->last = !c->has_first || facts.start > c->last ? facts.start
-                                                         : c->last;
+        c->first =
+            !c->has_first || facts.start < c->first ? facts.start : c->first;
+        c->last =
+            !c->has_first || facts.start > c->last ? facts.start : c->last;
         c->has_first = true;
     }
-    return c->request->steps
-               ? fd_timeline_outline_event(&c->outline, &facts,
-                                           &(fd_clock_map){0})
-               : FD_OK;
+    return c->request->steps ? fd_timeline_outline_event(&c->outline, &facts,
+                                                         &(fd_clock_map){0})
+                             : FD_OK;
 }
 
 /* From the first begin of such a step on any rank to the last end. */
@@ -132,10 +130,10 @@ find_steps(cutting *c)
                 continue;
             }
             c->cut->from_ns = !any || step->start < c->cut->from_ns
-                                  ? step->start
-                                  : c->cut->from_ns;
-            c->cut->to_ns = !any || step->end > c->cut->to_ns ? step->end
-                                                              : c->cut->to_ns;
+                                ? step->start
+                                : c->cut->from_ns;
+            c->cut->to_ns =
+                !any || step->end > c->cut->to_ns ? step->end : c->cut->to_ns;
             any = true;
         }
     }
@@ -143,13 +141,13 @@ find_steps(cutting *c)
         return status;
     }
     return least > most
-               ? fd_fail(c->error, FD_EINVAL,
-                         "%s: no steps in it (ProfilerStep#N, or a track of "
-                         "steps): cut by --time",
-                         request->path)
-               : fd_fail(c->error, FD_EINVAL,
-                         "%s: no such steps: it has %" PRId64 " to %" PRId64,
-                         request->path, least, most);
+             ? fd_fail(c->error, FD_EINVAL,
+                       "%s: no steps in it (ProfilerStep#N, or a track of "
+                       "steps): cut by --time",
+                       request->path)
+             : fd_fail(c->error, FD_EINVAL,
+                       "%s: no such steps: it has %" PRId64 " to %" PRId64,
+                       request->path, least, most);
 }
 
 static fd_status
@@ -165,8 +163,8 @@ find_window(cutting *c)
         return find_steps(c);
     }
     bool open = request->to >= FD_SLICES_TIME;
-    cut->from_ns = request->from > -FD_SLICES_TIME ? c->first + request->from
-                                                   : c->first;
+    cut->from_ns =
+        request->from > -FD_SLICES_TIME ? c->first + request->from : c->first;
     cut->to_ns = open ? INT64_MAX : c->first + request->to;
     return FD_OK;
 }
@@ -175,7 +173,7 @@ static bool
 overlaps(const cutting *c, int64_t start, int64_t end)
 {
     return start < c->cut->to_ns
-           && (end > c->cut->from_ns || start >= c->cut->from_ns);
+        && (end > c->cut->from_ns || start >= c->cut->from_ns);
 }
 
 static fd_status
@@ -195,7 +193,7 @@ static bool
 is_marked(const cutting *c, uint64_t place)
 {
     return place / 64 < c->keep.count
-           && (c->keep.list[place / 64] >> place % 64 & 1) != 0;
+        && (c->keep.list[place / 64] >> place % 64 & 1) != 0;
 }
 
 static uint64_t
@@ -204,12 +202,11 @@ flow_of(const fd_timeline_facts *facts)
     const fd_span parts[] = {facts->cat, facts->name, facts->id};
     uint64_t key = 2;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        fd_span text = parts[i].from != NULL ? fd_span_inside(parts[i])
-                                             : parts[i];
-        key = fd_hash_next(key, text.from != NULL
-                                    ? fd_hash_bytes(text.from,
-                                                    fd_span_size(text))
-                                    : 1);
+        fd_span text =
+            parts[i].from != NULL ? fd_span_inside(parts[i]) : parts[i];
+        key = fd_hash_next(key, text.from != NULL ? fd_hash_bytes(
+                                    text.from, fd_span_size(text))
+                                                  : 1);
     }
     return key | 1;
 }
@@ -221,12 +218,12 @@ note_flow(cutting *c, const fd_timeline_facts *facts)
     uint64_t key = flow_of(facts);
     uint32_t state = fd_map_get(&c->flows, key);
     bool inside = facts->has_start && facts->start > c->cut->from_ns
-                  && facts->start < c->cut->to_ns;
+               && facts->start < c->cut->to_ns;
     uint32_t now = state | (inside ? INSIDE : OUTSIDE);
     bool full = c->flows.count >= fd_budget(MOST_FLOWS);
     return now == state || (state == 0 && full)
-               ? FD_OK
-               : fd_map_put(&c->flows, key, now);
+             ? FD_OK
+             : fd_map_put(&c->flows, key, now);
 }
 
 static bool
@@ -259,17 +256,16 @@ take_pairs(cutting *c, const fd_timeline_reader *reader, bool is_event)
     }
     uint64_t alone = c->slices.endless;
     c->slices.events = c->place;
-    fd_status status = fd_timeline_slices_take(&c->slices, &facts, &slice,
-                                               &whole);
-    if (status == FD_OK && whole
-        && overlaps(c, slice.start, slice.end)) {
+    fd_status status =
+        fd_timeline_slices_take(&c->slices, &facts, &slice, &whole);
+    if (status == FD_OK && whole && overlaps(c, slice.start, slice.end)) {
         status = mark(c, slice.place);
         return status == FD_OK ? mark(c, c->place) : status;
     }
     return status == FD_OK && c->slices.endless > alone
-                   && overlaps(c, facts.start, facts.start)
-               ? mark(c, c->place)
-               : status;
+                && overlaps(c, facts.start, facts.start)
+             ? mark(c, c->place)
+             : status;
 }
 
 /* What never ends lasts to the end. */
@@ -302,9 +298,9 @@ is_kept(cutting *c, const fd_timeline_facts *facts)
     }
     if (phase == 'X') {
         int64_t end;
-        bool whole = facts->has_duration && facts->duration > 0
-                     && !__builtin_add_overflow(facts->start, facts->duration,
-                                                &end);
+        bool whole =
+            facts->has_duration && facts->duration > 0
+            && !__builtin_add_overflow(facts->start, facts->duration, &end);
         return overlaps(c, facts->start, whole ? end : facts->start);
     }
     bool inside = overlaps(c, facts->start, facts->start);
@@ -397,8 +393,9 @@ static void
 end_output(cutting *c)
 {
     if (!c->had_events && !c->bare) {
-        fd_buffer_text(c->text, c->any ? ",\n\"traceEvents\":[" : "\n"
-                                           "\"traceEvents\":[");
+        fd_buffer_text(c->text, c->any ? ",\n\"traceEvents\":["
+                                       : "\n"
+                                         "\"traceEvents\":[");
         c->in_events = true;
     }
     fd_buffer_text(c->text, c->in_events ? "\n]" : "");
@@ -418,8 +415,7 @@ write_output(cutting *c)
     if (status == FD_OK && c->cut->kept == 0) {
         status = fd_fail(c->error, FD_EINVAL,
                          "%s: no event there: it lasts %.9g s, from 0 on",
-                         c->request->path,
-                         (double)(c->last - c->first) / 1e9);
+                         c->request->path, (double)(c->last - c->first) / 1e9);
     }
     if (status != FD_OK) {
         fd_bytes_out_drop(c->out);
@@ -430,7 +426,8 @@ write_output(cutting *c)
 }
 
 fd_status
-fd_timeline_cut(const fd_cut_request *request, fd_cut_result *cut, fd_error *error)
+fd_timeline_cut(const fd_cut_request *request, fd_cut_result *cut,
+                fd_error *error)
 {
     cutting c = {.request = request, .cut = cut, .error = error};
     *cut = (fd_cut_result){.events = 0};

@@ -14,7 +14,7 @@ typedef struct fd_cut_request {
     const char *path;
     const char *output;
     const fd_privacy *privacy; /* borrowed; NULL: names stay */
-    bool steps;   /* the bounds are numbers of steps; else ns since the start */
+    bool steps; /* the bounds are numbers of steps; else ns since the start */
     int64_t from; /* the first, FD_CUT_FROM_START */
     int64_t to;   /* behind the last, FD_CUT_TO_END */
     /* Told now and then how many bytes of how many are read; false stops it

@@ -2,17 +2,17 @@
 
 #include "base/alloc.h"
 #include "base/budget.h"
-#include "streams/output_stream.h"
-#include "json/decimal.h"
-#include "events/recorded/between_ranks.h"
-#include "events/tools/event_filter.h"
-#include "events/recorded/events_from_recording.h"
+#include "events/alignment/profiler_flows.h"
 #include "events/event_inputs.h"
 #include "events/readers/paddle_profile.h"
 #include "events/readers/perfetto_copy.h"
 #include "events/readers/perfetto_reader.h"
+#include "events/recorded/between_ranks.h"
+#include "events/recorded/events_from_recording.h"
+#include "events/tools/event_filter.h"
 #include "events/tools/event_sorter.h"
-#include "events/alignment/profiler_flows.h"
+#include "streams/output_stream.h"
+#include "json/decimal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,8 +27,8 @@ typedef struct merging {
     const fd_timeline_request *request;
     fd_timeline_inputs inputs; /* those used, by rank */
     fd_bytes_out *out;
-    fd_buffer *text;    /* of `out` */
-    fd_sorter *sorter;  /* owned; NULL: events stay in their own order */
+    fd_buffer *text;   /* of `out` */
+    fd_sorter *sorter; /* owned; NULL: events stay in their own order */
     fd_perfetto_writer *native; /* owned; NULL: the output is Chrome JSON */
     fd_perfetto_spare spare;
     fd_buffer metadata; /* "<rank>":{...}, ... */
@@ -106,9 +106,9 @@ time_of(const fd_timeline_event *event, const fd_clock_map *clock)
 {
     int64_t ns;
     return event->phase == 'M' || event->ts.from == NULL
-                   || !fd_decimal_ns(fd_span_inside(event->ts), &ns)
-               ? INT64_MIN
-               : fd_clock_apply(clock, ns);
+                || !fd_decimal_ns(fd_span_inside(event->ts), &ns)
+             ? INT64_MIN
+             : fd_clock_apply(clock, ns);
 }
 
 static fd_status
@@ -143,8 +143,8 @@ copy_event(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
     fd_status status =
         m->native != NULL
             ? fd_perfetto_writer_event(m->native, event, scan, ids, m->error)
-            : fd_timeline_event_write(event, scan, &input->clock,
-                                      ids, m->text);
+            : fd_timeline_event_write(event, scan, &input->clock, ids,
+                                      m->text);
     if (status == FD_EFORMAT || status == FD_EFULL) {
         input->lost++;
         input->lost_bytes += fd_span_size(event->whole);
@@ -202,8 +202,8 @@ tell(merging *m, uint64_t read)
     }
     m->told = m->done + read + PROGRESS_STEP;
     return request->progress(request->context, m->done + read, m->total)
-               ? FD_OK
-               : fd_fail(m->error, FD_EINVAL, "stopped");
+             ? FD_OK
+             : fd_fail(m->error, FD_EINVAL, "stopped");
 }
 
 static fd_status
@@ -232,15 +232,15 @@ copy_items(merging *m, fd_timeline_input *input, fd_timeline_reader *reader,
                                                         &keeps)
                              : FD_OK;
             if (status == FD_OK && keeps) {
-                status = copy_event(m, input, ids, &reader->event,
-                                    &reader->scan);
+                status =
+                    copy_event(m, input, ids, &reader->event, &reader->scan);
                 if (status == FD_OK) {
                     status = copy_tie(m, input, ids, &reader->event);
                 }
             }
             else if (status == FD_OK && reader->event.phase == 'M') {
-                status = fd_timeline_event_drop(&reader->event, &reader->scan,
-                                                ids);
+                status =
+                    fd_timeline_event_drop(&reader->event, &reader->scan, ids);
             }
         }
         if (status == FD_OK) {
@@ -254,9 +254,9 @@ copy_items(merging *m, fd_timeline_input *input, fd_timeline_reader *reader,
 static const char *
 program_beside(const fd_timeline_input *input)
 {
-    return !input->beside ? ""
-           : input->survey.program[0] != '\0' ? input->survey.program
-                                              : "another program";
+    return !input->beside                   ? ""
+         : input->survey.program[0] != '\0' ? input->survey.program
+                                            : "another program";
 }
 
 /* Whether it is the other trace of the rank before. */
@@ -279,7 +279,7 @@ static fd_perfetto_clock
 clock_of(const merging *m, const fd_timeline_input *input)
 {
     bool has_base = m->clock.has_base && input->align != FD_ALIGN_NONE
-                    && input->align != FD_ALIGN_START;
+                 && input->align != FD_ALIGN_START;
     return (fd_perfetto_clock){input->clock,
                                fd_perfetto_step(input->uncertainty_ns),
                                has_base, m->clock.base_ns};
@@ -305,8 +305,8 @@ end_text(merging *m, fd_timeline_ids *ids)
         m->events = 1;
     }
     return status == FD_OK && m->sorter != NULL
-               ? put_aside(m, before, INT64_MIN)
-               : status;
+             ? put_aside(m, before, INT64_MIN)
+             : status;
 }
 
 /* From native to native: packets, which are not taken apart into events. */
@@ -317,12 +317,11 @@ copy_packets(merging *m, fd_timeline_input *input, fd_timeline_ids *ids)
     char label[256];
     const fd_perfetto_clock clock = clock_of(m, input);
     describe(input, label, sizeof label);
-    fd_status status = fd_perfetto_copy_open(&copy, input->path, ids,
-                                             &m->spare, m->error);
+    fd_status status =
+        fd_perfetto_copy_open(&copy, input->path, ids, &m->spare, m->error);
     if (status == FD_OK) {
         status = fd_perfetto_copy_begin(&copy, &clock, input->path,
-                                        m->request->output, m->text,
-                                        m->error);
+                                        m->request->output, m->text, m->error);
     }
     while (status == FD_OK && fd_perfetto_copy_next(&copy, m->text, &status)) {
         status = fd_bytes_out_flow(m->out, m->error);
@@ -360,11 +359,11 @@ static fd_status
 open_input(merging *m, uint32_t place, fd_timeline_reader *reader,
            fd_timeline_ids *ids, fd_transfers *transfers)
 {
-    fd_status status = fd_timeline_input_open(m->inputs.list[place], reader,
-                                              m->error);
+    fd_status status =
+        fd_timeline_input_open(m->inputs.list[place], reader, m->error);
     ids->tied = status == FD_OK
-                && strcmp(reader->source->name, FD_RECORDING_FORMAT) == 0
-                && fd_timeline_between_of(&m->between, place, transfers);
+             && strcmp(reader->source->name, FD_RECORDING_FORMAT) == 0
+             && fd_timeline_between_of(&m->between, place, transfers);
     if (ids->tied) {
         fd_timeline_recording_tie(&reader->in, transfers);
     }
@@ -380,16 +379,15 @@ copy_input(merging *m, uint32_t place)
                                  .windows = input->windows};
     fd_timeline_ids ids = {.rank = input->rank,
                            .place = place,
-                           .inputs = m->inputs.count
-                                     + (m->between.places != NULL),
+                           .inputs =
+                               m->inputs.count + (m->between.places != NULL),
                            .label = input->label,
                            .program = program_beside(input),
                            .named_durations = m->request->named_durations,
                            .first = is_second(m, place) ? m->processes : 0,
                            .spare_pid = &m->spare_pid,
                            .spare_tid = &m->spare_tid};
-    fd_timeline_ties_begin(&m->ties, tying_of(m, place), place,
-                           &input->clock);
+    fd_timeline_ties_begin(&m->ties, tying_of(m, place), place, &input->clock);
     fd_buffer_format(&m->metadata, "%s\"%u%s%s\":{", place > 0 ? ",\n" : "",
                      (unsigned)input->rank, input->beside ? " " : "",
                      ids.program);
@@ -406,8 +404,8 @@ copy_input(merging *m, uint32_t place)
         status = copy_items(m, input, &reader, &ids, &filter);
     }
     if (status == FD_OK) {
-        status = m->native != NULL ? end_native(m, input, &ids)
-                                   : end_text(m, &ids);
+        status =
+            m->native != NULL ? end_native(m, input, &ids) : end_text(m, &ids);
     }
     fd_buffer_text(&m->metadata, "}");
     input->lost += reader.lost;
@@ -462,12 +460,12 @@ write_rank(fd_buffer *to, const fd_timeline_input *input)
     fd_buffer_json(to, name, strlen(name));
     fd_buffer_format(to,
                      ",\"rank\":%u,\"program\":\"%s\",\"events\":%" PRIu64
-                     ",\"arrows\":%" PRIu64 ",\"filtered\":%" PRIu64 ",\"lost\":%" PRIu64
-                     ",\"lost_bytes\":%" PRIu64 ",\"repaired\":%" PRIu64
-                     ",\"trouble\":",
+                     ",\"arrows\":%" PRIu64 ",\"filtered\":%" PRIu64
+                     ",\"lost\":%" PRIu64 ",\"lost_bytes\":%" PRIu64
+                     ",\"repaired\":%" PRIu64 ",\"trouble\":",
                      (unsigned)input->rank, input->survey.program,
-                     input->events, input->arrows, input->filtered, input->lost,
-                     input->lost_bytes, input->repaired);
+                     input->events, input->arrows, input->filtered,
+                     input->lost, input->lost_bytes, input->repaired);
     fd_buffer_json(to, input->trouble, strlen(input->trouble));
     write_alignment(to, input);
 }
@@ -525,8 +523,8 @@ write_all(merging *m)
                  (unsigned)m->inputs.count);
         fd_perfetto_origin(m->text, origin);
         m->spare = (fd_perfetto_spare){1, 1};
-        m->native = fd_perfetto_writer_new(m->out, m->request->output,
-                                           &m->spare);
+        m->native =
+            fd_perfetto_writer_new(m->out, m->request->output, &m->spare);
         status = m->native != NULL ? FD_OK : FD_ENOMEM;
     }
     else {
@@ -558,8 +556,8 @@ fd_timeline_merge(const fd_timeline_request *request,
                   fd_timeline_input *inputs, uint32_t count, fd_error *error)
 {
     merging m = {.request = request, .error = error};
-    fd_status status = fd_timeline_inputs_find(request, inputs, count,
-                                               &m.inputs, error);
+    fd_status status =
+        fd_timeline_inputs_find(request, inputs, count, &m.inputs, error);
     if (status == FD_OK && request->has_steps && !request->paddle) {
         status = fd_timeline_inputs_find_steps(request, &m.inputs, error);
     }
@@ -579,10 +577,9 @@ fd_timeline_merge(const fd_timeline_request *request,
         status = fd_timeline_between_find(&m.between, &m.inputs, error);
     }
     if (status == FD_OK) {
-        status = request->paddle
-                     ? fd_timeline_paddle_profile(request, &m.inputs, &m.clock,
-                                                  error)
-                     : write_all(&m);
+        status = request->paddle ? fd_timeline_paddle_profile(
+                     request, &m.inputs, &m.clock, error)
+                                 : write_all(&m);
     }
     for (uint32_t i = 0; i < count; i++) {
         fd_timeline_survey_clear(&inputs[i].survey);

@@ -9,10 +9,10 @@ typedef struct fd_timeline_request {
     const char *output; /* native Perfetto when its name says so; with
                            `paddle` a folder */
     bool paddle; /* the files of events/readers/paddle_profile.h instead */
-    bool named_durations; /* durations are part of the names of slices */
-    bool has_steps;       /* only what began in the steps from */
-    uint64_t first_step;  /* this one */
-    uint64_t end_step;    /* to before this one */
+    bool named_durations;    /* durations are part of the names of slices */
+    bool has_steps;          /* only what began in the steps from */
+    uint64_t first_step;     /* this one */
+    uint64_t end_step;       /* to before this one */
     const uint32_t *devices; /* GPUs that are wanted; NULL: all */
     size_t device_count;
     fd_timeline_align align;

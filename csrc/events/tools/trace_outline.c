@@ -21,8 +21,8 @@ fd_timeline_outline_clear(fd_timeline_outline *outline)
 static fd_status
 find_process(fd_timeline_outline *outline, fd_span pid, uint32_t *process)
 {
-    fd_status status = fd_timeline_slices_process(&outline->slices, pid,
-                                                  process);
+    fd_status status =
+        fd_timeline_slices_process(&outline->slices, pid, process);
     while (status == FD_OK && outline->processes.count <= *process) {
         status = fd_vector_push(&outline->processes,
                                 (fd_timeline_process_facts){.number = 0});
@@ -58,8 +58,7 @@ take_slice(fd_timeline_outline *outline, const fd_slice *slice)
     }
     return fd_vector_push(&outline->steps,
                           (fd_timeline_step){slice->step, slice->start,
-                                             slice->end, slice->process,
-                                             gpu});
+                                             slice->end, slice->process, gpu});
 }
 
 fd_status
@@ -92,7 +91,8 @@ fd_timeline_outline_event(fd_timeline_outline *outline,
     if ((facts->phase == 'i' || facts->phase == 'I') && facts->named
         && fd_span_numbered(facts->name, "", " ", &number)
         && memmem(facts->name.from, fd_span_size(facts->name),
-                  " events found no room", 21) != NULL) {
+                  " events found no room", 21)
+               != NULL) {
         of->sums.calls_lost += number;
     }
     status = fd_timeline_slices_take(&outline->slices, facts, &slice, &whole);
@@ -110,8 +110,7 @@ fd_timeline_outline_member(fd_timeline_outline *outline, fd_span key,
 {
     fd_scan scan = {.at = value.from, .end = value.to, .forgets = true};
     fd_status status = FD_OK;
-    if (!fd_span_is(key, "ranks")
-        || fd_scan_mark(&scan, '[') != FD_SCAN_OK) {
+    if (!fd_span_is(key, "ranks") || fd_scan_mark(&scan, '[') != FD_SCAN_OK) {
         return FD_OK;
     }
     do {
@@ -127,10 +126,9 @@ fd_timeline_outline_member(fd_timeline_outline *outline, fd_span key,
         if (fd_scan_find(row, "rank", &found) && fd_span_u64(found, &rank)
             && rank < FD_TIMELINE_RANKS && fd_scan_find(row, "lost", &found)
             && fd_span_u64(found, &lost) && lost > 0) {
-            status = fd_vector_push(
-                &outline->told,
-                (fd_timeline_rank){.rank = (uint32_t)rank,
-                                   .places_lost = lost});
+            status = fd_vector_push(&outline->told,
+                                    (fd_timeline_rank){.rank = (uint32_t)rank,
+                                                       .places_lost = lost});
         }
     } while (status == FD_OK && fd_scan_mark(&scan, ',') == FD_SCAN_OK);
     return status;
@@ -149,9 +147,9 @@ find_rank(const fd_timeline_outline *outline, uint32_t rank)
 {
     fd_timeline_rank key = {.rank = rank};
     return outline->ranks.count == 0
-               ? NULL
-               : bsearch(&key, outline->ranks.list, outline->ranks.count,
-                         sizeof key, by_rank);
+             ? NULL
+             : bsearch(&key, outline->ranks.list, outline->ranks.count,
+                       sizeof key, by_rank);
 }
 
 /* A rank for every process that has events. */
@@ -165,8 +163,7 @@ make_ranks(fd_timeline_outline *outline, uint32_t rank)
         process->number = process->named ? process->number : rank;
         if (process->sums.any) {
             status = fd_vector_push(
-                &outline->ranks,
-                (fd_timeline_rank){.rank = process->number});
+                &outline->ranks, (fd_timeline_rank){.rank = process->number});
         }
     }
     if (status == FD_OK && outline->ranks.count > 0) {
@@ -208,8 +205,8 @@ add_sums(fd_timeline_outline *outline)
         }
     }
     for (uint32_t i = 0; i < outline->told.count; i++) {
-        fd_timeline_rank *rank = find_rank(outline,
-                                           outline->told.list[i].rank);
+        fd_timeline_rank *rank =
+            find_rank(outline, outline->told.list[i].rank);
         if (rank != NULL) {
             rank->places_lost += outline->told.list[i].places_lost;
         }
@@ -221,9 +218,9 @@ by_number(const void *left, const void *right)
 {
     const fd_timeline_step *a = left;
     const fd_timeline_step *b = right;
-    return a->number != b->number ? (a->number < b->number ? -1 : 1)
-                                  : (a->start > b->start)
-                                        - (a->start < b->start);
+    return a->number != b->number
+             ? (a->number < b->number ? -1 : 1)
+             : (a->start > b->start) - (a->start < b->start);
 }
 
 static int
@@ -249,9 +246,8 @@ tidy_steps(fd_timeline_rank *rank)
     for (uint32_t i = 0; i < rank->steps.count; i++) {
         if (kept > 0 && list[kept - 1].number == list[i].number) {
             int64_t end = list[i].end;
-            list[kept - 1].end = end > list[kept - 1].end
-                                     ? end
-                                     : list[kept - 1].end;
+            list[kept - 1].end =
+                end > list[kept - 1].end ? end : list[kept - 1].end;
         }
         else {
             list[kept++] = list[i];
@@ -276,8 +272,8 @@ share_steps(fd_timeline_outline *outline)
         uint32_t place = outline->processes.list[step->process].rank;
         fd_timeline_rank *rank = &outline->ranks.list[place];
         bool counts = (rank->kinds & FD_IS_GPU_STEP) != 0
-                          ? step->gpu
-                          : step->process + 1 == rank->steps_of;
+                        ? step->gpu
+                        : step->process + 1 == rank->steps_of;
         if (counts) {
             status = fd_vector_push(&rank->steps, *step);
         }

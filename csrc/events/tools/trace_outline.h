@@ -21,9 +21,9 @@ typedef struct fd_timeline_step {
 
 typedef struct fd_timeline_rank {
     uint32_t rank;
-    uint32_t kinds;  /* of all its slices */
-    uint64_t events; /* but rows of metadata */
-    uint64_t calls_lost; /* the recorder had no room */
+    uint32_t kinds;       /* of all its slices */
+    uint64_t events;      /* but rows of metadata */
+    uint64_t calls_lost;  /* the recorder had no room */
     uint64_t places_lost; /* damaged places, as a merge tells them */
     bool any;
     int64_t first; /* begin of the first slice, end of the last */
@@ -44,7 +44,7 @@ typedef struct fd_timeline_outline {
     fd_timeline_slices slices;
     FD_VECTOR(fd_timeline_process_facts) processes;
     FD_VECTOR(fd_timeline_step) steps;
-    uint64_t steps_lost; /* beyond FD_OUTLINE_STEPS */
+    uint64_t steps_lost;               /* beyond FD_OUTLINE_STEPS */
     FD_VECTOR(fd_timeline_rank) ranks; /* by number */
     FD_VECTOR(fd_timeline_rank) told;  /* rows of a merge: places lost */
 } fd_timeline_outline;
@@ -55,8 +55,8 @@ void fd_timeline_outline_clear(fd_timeline_outline *outline);
 fd_status fd_timeline_outline_event(fd_timeline_outline *outline,
                                     const fd_timeline_facts *facts,
                                     const fd_clock_map *clock);
-fd_status fd_timeline_outline_member(fd_timeline_outline *outline,
-                                     fd_span key, fd_span value);
+fd_status fd_timeline_outline_member(fd_timeline_outline *outline, fd_span key,
+                                     fd_span value);
 
 /* Between the items of two files of one rank. */
 void fd_timeline_outline_next(fd_timeline_outline *outline);

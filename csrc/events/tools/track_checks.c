@@ -67,9 +67,8 @@ static uint64_t
 mix(uint64_t seed, fd_span text)
 {
     text = text.from != NULL ? fd_span_inside(text) : text;
-    uint64_t hash = text.from == NULL
-                        ? 1
-                        : fd_hash_bytes(text.from, fd_span_size(text));
+    uint64_t hash =
+        text.from == NULL ? 1 : fd_hash_bytes(text.from, fd_span_size(text));
     return fd_hash_next(seed, hash) | 1; /* never 0 */
 }
 
@@ -124,9 +123,8 @@ by_time(const void *left, const void *right)
     const fd_track_record *a = left;
     const fd_track_record *b = right;
     return a->track != b->track ? (a->track < b->track ? -1 : 1)
-           : a->time != b->time
-               ? (a->time < b->time ? -1 : 1)
-               : (a->event > b->event) - (a->event < b->event);
+         : a->time != b->time   ? (a->time < b->time ? -1 : 1)
+                              : (a->event > b->event) - (a->event < b->event);
 }
 
 static int
@@ -168,8 +166,7 @@ close_top(walk *w, int64_t time)
 static void
 close_ended(walk *w, int64_t time)
 {
-    while (w->open.count > 0
-           && w->open.list[w->open.count - 1].end <= time) {
+    while (w->open.count > 0 && w->open.list[w->open.count - 1].end <= time) {
         close_top(w, w->open.list[w->open.count - 1].end);
     }
 }
@@ -178,8 +175,8 @@ static fd_status
 begin_slice(walk *w, const fd_track_record *record, fd_fault_place place)
 {
     bool whole = record->what == 'X';
-    open_slice slice = {whole ? record->end : INT64_MAX,
-                        (uint64_t)record->end, place};
+    open_slice slice = {whole ? record->end : INT64_MAX, (uint64_t)record->end,
+                        place};
     close_ended(w, record->time);
     if (whole && w->open.count > 0
         && w->open.list[w->open.count - 1].end < record->end) {
@@ -209,8 +206,7 @@ end_slice(walk *w, const fd_track_record *record, fd_fault_place place)
         crosses = crosses || w->open.list[i].end < record->time;
     }
     if (crosses) {
-        fd_faults_add(w->faults, FD_FAULT_OVERLAP,
-                      w->open.list[at - 1].place);
+        fd_faults_add(w->faults, FD_FAULT_OVERLAP, w->open.list[at - 1].place);
     }
     memmove(&w->open.list[at - 1], &w->open.list[at],
             (w->open.count - at) * sizeof *w->open.list);
@@ -264,7 +260,9 @@ walk_thread(walk *w, const fd_track_record *list, uint32_t count)
             slices--;
             status = begin_slice(w, &list[i], place);
             break;
-        case 'E': end_slice(w, &list[i], place); break;
+        case 'E':
+            end_slice(w, &list[i], place);
+            break;
         case POINT:
             if (!is_inside(w, list[i].time) && !begins_at(list, i, count)) {
                 fd_faults_add(w->faults, FD_FAULT_FLOW_SLICE, place);
@@ -275,7 +273,8 @@ walk_thread(walk *w, const fd_track_record *list, uint32_t count)
                 fd_faults_add(w->faults, FD_FAULT_FLOW_SLICE, place);
             }
             break;
-        default: break;
+        default:
+            break;
         }
     }
     for (uint32_t i = 0; i < w->open.count; i++) {
@@ -345,10 +344,14 @@ walk_track(walk *w, const fd_track_record *list, uint32_t count)
     switch (list->what) {
     case 's':
     case 't':
-    case 'f': walk_flow(w->faults, list, count); return FD_OK;
+    case 'f':
+        walk_flow(w->faults, list, count);
+        return FD_OK;
     case 'b':
-    case 'e': return walk_async(w, list, count);
-    default: break;
+    case 'e':
+        return walk_async(w, list, count);
+    default:
+        break;
     }
     return walk_thread(w, list, count);
 }

@@ -11,8 +11,8 @@
 
 #include "base/map.h"
 #include "base/vector.h"
-#include "events/event_fields.h"
 #include "events/event_faults.h"
+#include "events/event_fields.h"
 
 enum { FD_TRACKS_RECORDS = 1 << 21 };
 
@@ -27,10 +27,10 @@ typedef struct fd_track_record {
 
 typedef struct fd_tracks {
     FD_VECTOR(fd_track_record) records;
-    uint32_t most;   /* 0: FD_TRACKS_RECORDS */
-    uint32_t passes; /* 0: one, until that turns out to be too few */
-    uint32_t pass;   /* from 0 on */
-    uint64_t offered; /* records of all tracks, in one pass */
+    uint32_t most;     /* 0: FD_TRACKS_RECORDS */
+    uint32_t passes;   /* 0: one, until that turns out to be too few */
+    uint32_t pass;     /* from 0 on */
+    uint64_t offered;  /* records of all tracks, in one pass */
     fd_map cut;        /* tracks that did not fit into the pass */
     uint64_t left_out; /* records of such tracks: nothing is told of those */
 } fd_tracks;

@@ -27,8 +27,8 @@ fd_perfetto_drift_open(fd_perfetto_drift *d, const fd_perfetto_clock *clock,
                        const char *path, const char *output, fd_error *error)
 {
     fd_packets packets;
-    *d = (fd_perfetto_drift){.map = clock->map, .step_ns = clock->step_ns,
-                             .error = error};
+    *d = (fd_perfetto_drift){
+        .map = clock->map, .step_ns = clock->step_ns, .error = error};
     d->times = fd_sorter_new(output, FD_SORTER_BUDGET);
     if (d->times == NULL) {
         return FD_ENOMEM;

@@ -80,8 +80,8 @@ find_thread(taking *t, uint32_t *thread)
 {
     static const char zero[] = "0";
     fd_perfetto_writer *w = t->w;
-    fd_span tid = t->event->pid.from != NULL ? t->event->pid
-                                             : (fd_span){zero, zero + 1};
+    fd_span tid =
+        t->event->pid.from != NULL ? t->event->pid : (fd_span){zero, zero + 1};
     for (uint32_t i = 0; i < t->event->count; i++) {
         const fd_timeline_field *field = &t->event->fields[i];
         tid = field->kind == FD_TIMELINE_TID ? field->value : tid;
@@ -120,17 +120,15 @@ static fd_status
 take_row(taking *t)
 {
     fd_perfetto_writer *w = t->w;
-    fd_span what = t->event->name.from != NULL
-                       ? fd_span_inside(t->event->name)
-                       : (fd_span){"", ""};
+    fd_span what = t->event->name.from != NULL ? fd_span_inside(t->event->name)
+                                               : (fd_span){"", ""};
     uint32_t thread;
     if (fd_span_is(what, "process_labels")) {
         uint32_t track;
         fd_status status = process_track(w, t->process, &track);
-        return status == FD_OK
-                   ? keep_said(t, "labels",
-                               &w->processes.list[t->process].labels)
-                   : status;
+        return status == FD_OK ? keep_said(
+                   t, "labels", &w->processes.list[t->process].labels)
+                               : status;
     }
     bool names = fd_span_is(what, "thread_name");
     if (!names && !fd_span_is(what, "thread_sort_index")) {
@@ -166,12 +164,12 @@ put_aside(taking *t, fd_perfetto_what what, uint32_t number, uint64_t second,
     w->record.size = 0;
     fd_buffer_bytes(&w->record, head, (size_t)(end - head));
     fd_buffer_bytes(&w->record, w->body.bytes, w->body.size);
-    fd_status status = w->body.status != FD_OK ? w->body.status
-                                               : w->record.status;
+    fd_status status =
+        w->body.status != FD_OK ? w->body.status : w->record.status;
     return status == FD_OK
-               ? fd_sorter_add(w->sorter, t->time, second, w->record.bytes,
-                               w->record.size, t->error)
-               : status;
+             ? fd_sorter_add(w->sorter, t->time, second, w->record.bytes,
+                             w->record.size, t->error)
+             : status;
 }
 
 /* Category and name. */
@@ -191,12 +189,12 @@ put_title(taking *t)
         }
     }
     fd_span name = t->event->name.from != NULL
-                       ? fd_perfetto_spell(texts, t->event->name)
-                       : (fd_span){unnamed, unnamed + sizeof unnamed - 1};
+                     ? fd_perfetto_spell(texts, t->event->name)
+                     : (fd_span){unnamed, unnamed + sizeof unnamed - 1};
     return status == FD_OK
-               ? fd_perfetto_text(&texts->names, name, FD_PB_EVENT_NAME_IID,
-                                  FD_PB_EVENT_NAME, body)
-               : status;
+             ? fd_perfetto_text(&texts->names, name, FD_PB_EVENT_NAME_IID,
+                                FD_PB_EVENT_NAME, body)
+             : status;
 }
 
 static const fd_timeline_field *
@@ -221,9 +219,9 @@ put_binding(taking *t)
         return;
     }
     bool in = fd_scan_find(t->event->whole, "flow_in", &value)
-              && fd_span_is(value, "true");
+           && fd_span_is(value, "true");
     bool out = fd_scan_find(t->event->whole, "flow_out", &value)
-               && fd_span_is(value, "true");
+            && fd_span_is(value, "true");
     legacy->size = 0;
     fd_proto_number(legacy, FD_PB_LEGACY_BIND_ID,
                     fd_timeline_ids_number(t->ids, id->value));
@@ -249,12 +247,10 @@ take_slice(taking *t)
         status = fd_perfetto_notes(&t->w->texts, t->event->args, &t->w->body);
     }
     if (status != FD_OK || phase != 'X') {
-        return status == FD_OK
-                   ? put_aside(t,
-                               phase == 'B' ? FD_PERFETTO_BEGIN
-                                            : FD_PERFETTO_END,
-                               thread, 0, 0)
-                   : status;
+        return status == FD_OK ? put_aside(
+                   t, phase == 'B' ? FD_PERFETTO_BEGIN : FD_PERFETTO_END,
+                   thread, 0, 0)
+                               : status;
     }
     if (t->event->dur.from == NULL
         || !fd_decimal_ns(fd_span_inside(t->event->dur), &dur) || dur < 0) {
@@ -263,9 +259,9 @@ take_slice(taking *t)
     if (dur >= INT64_MAX - (t->time > 0 ? t->time : 0)) {
         dur = INT64_MAX - 1 - (t->time > 0 ? t->time : 0);
     }
-    uint64_t shorter = SECOND_SLICE - 1
-                       - ((uint64_t)dur < SECOND_SLICE ? (uint64_t)dur
-                                                       : SECOND_SLICE - 1);
+    uint64_t shorter =
+        SECOND_SLICE - 1
+        - ((uint64_t)dur < SECOND_SLICE ? (uint64_t)dur : SECOND_SLICE - 1);
     return put_aside(t, FD_PERFETTO_SLICE, thread, SECOND_SLICE | shorter,
                      (uint64_t)dur);
 }
@@ -282,8 +278,7 @@ take_instant(taking *t)
     }
     fd_status status = FD_OK;
     if (scope == 'g') {
-        t->w->global = t->w->global != 0 ? t->w->global
-                                         : t->w->spare->track++;
+        t->w->global = t->w->global != 0 ? t->w->global : t->w->spare->track++;
         track = t->w->global;
     }
     else if (scope == 'p') {
@@ -298,8 +293,8 @@ take_instant(taking *t)
         status = fd_perfetto_notes(&t->w->texts, t->event->args, &t->w->body);
     }
     return status == FD_OK
-               ? put_aside(t, FD_PERFETTO_INSTANT, track, SECOND_MARK, 0)
-               : status;
+             ? put_aside(t, FD_PERFETTO_INSTANT, track, SECOND_MARK, 0)
+             : status;
 }
 
 /* The track of "<name> [id: <id>] <key>". */
@@ -310,8 +305,8 @@ find_series(taking *t, fd_span key, uint32_t *track)
     fd_buffer *title = &w->scratch;
     const fd_timeline_field *id = find_field(t->event, FD_TIMELINE_ID);
     uint32_t made;
-    fd_span parts[3] = {t->event->name, {NULL, NULL}, {key.from - 1,
-                                                       key.to + 1}};
+    fd_span parts[3] = {
+        t->event->name, {NULL, NULL}, {key.from - 1, key.to + 1}};
     title->size = 0;
     fd_buffer_format(title, "%u:", (unsigned)t->process);
     parts[1] = id != NULL ? id->value : parts[1];
@@ -327,8 +322,8 @@ find_series(taking *t, fd_span key, uint32_t *track)
         return FD_EFULL;
     }
     if (status == FD_OK) {
-        status = fd_text_pool_add(&w->series, title->bytes, title->size,
-                                  &made);
+        status =
+            fd_text_pool_add(&w->series, title->bytes, title->size, &made);
     }
     while (status == FD_OK && w->counters.count <= made) {
         fd_perfetto_one_series one = {
@@ -352,8 +347,8 @@ take_value(taking *t, fd_span key, fd_span value)
     }
     fd_status status = find_series(t, key, &track);
     return status == FD_OK
-               ? put_aside(t, FD_PERFETTO_COUNTER, track, SECOND_MARK, 0)
-               : status;
+             ? put_aside(t, FD_PERFETTO_COUNTER, track, SECOND_MARK, 0)
+             : status;
 }
 
 static fd_status
@@ -370,7 +365,8 @@ take_counters(taking *t)
         return FD_OK;
     }
     status = process_track(t->w, t->process, &unused);
-    while (status == FD_OK && fd_scan_member(&scan, first, &key) == FD_SCAN_OK) {
+    while (status == FD_OK
+           && fd_scan_member(&scan, first, &key) == FD_SCAN_OK) {
         const char *from = scan.at;
         first = false;
         if (fd_scan_value(&scan) != FD_SCAN_OK) {
@@ -434,23 +430,27 @@ take_joined(taking *t)
         status = fd_perfetto_notes(&w->texts, t->event->args, &w->body);
     }
     return status == FD_OK
-               ? put_aside(t, FD_PERFETTO_LEGACY,
-                           w->threads.list[thread].track, SECOND_MARK, 0)
-               : status;
+             ? put_aside(t, FD_PERFETTO_LEGACY, w->threads.list[thread].track,
+                         SECOND_MARK, 0)
+             : status;
 }
 
 static fd_status
 take(taking *t)
 {
     switch (t->event->phase) {
-    case 'M': return take_row(t);
+    case 'M':
+        return take_row(t);
     case 'X':
     case 'B':
-    case 'E': return take_slice(t);
+    case 'E':
+        return take_slice(t);
     case 'i':
     case 'I':
-    case 'R': return take_instant(t);
-    case 'C': return take_counters(t);
+    case 'R':
+        return take_instant(t);
+    case 'C':
+        return take_counters(t);
     case 's':
     case 't':
     case 'f':
@@ -460,8 +460,10 @@ take(taking *t)
     case 'S':
     case 'T':
     case 'p':
-    case 'F': return take_joined(t);
-    default: break;
+    case 'F':
+        return take_joined(t);
+    default:
+        break;
     }
     t->w->skipped++;
     return FD_OK;
@@ -472,11 +474,11 @@ fd_perfetto_writer_event(fd_perfetto_writer *w, const fd_timeline_event *event,
                          const fd_scan *scan, fd_timeline_ids *ids,
                          fd_error *error)
 {
-    taking t = {.w = w, .event = event, .scan = scan, .ids = ids,
-                .error = error};
+    taking t = {
+        .w = w, .event = event, .scan = scan, .ids = ids, .error = error};
     bool taken;
-    fd_status status = fd_timeline_event_process(event, scan, ids, &t.process,
-                                                 &taken);
+    fd_status status =
+        fd_timeline_event_process(event, scan, ids, &t.process, &taken);
     if (status != FD_OK || taken) {
         return status;
     }

@@ -9,9 +9,9 @@
 #ifndef FD_PERFETTO_WRITER_H
 #define FD_PERFETTO_WRITER_H
 
-#include "streams/output_stream.h"
 #include "events/chrome_event.h"
 #include "events/recorded/perfetto_preamble.h"
+#include "streams/output_stream.h"
 
 typedef struct fd_perfetto_writer fd_perfetto_writer;
 
@@ -42,15 +42,15 @@ void fd_perfetto_writer_free(fd_perfetto_writer *writer);
  * leave the event out. */
 fd_status fd_perfetto_writer_event(fd_perfetto_writer *writer,
                                    const fd_timeline_event *event,
-                                   const fd_scan *scan,
-                                   fd_timeline_ids *ids, fd_error *error);
+                                   const fd_scan *scan, fd_timeline_ids *ids,
+                                   fd_error *error);
 
 /* Write what the input had; the next one may begin. `label` is shown with its
  * processes. */
 fd_status fd_perfetto_writer_end(fd_perfetto_writer *writer,
                                  const fd_timeline_ids *ids,
                                  const fd_perfetto_clock *clock,
-                                 const char *label,
-                                 fd_perfetto_counts *counts, fd_error *error);
+                                 const char *label, fd_perfetto_counts *counts,
+                                 fd_error *error);
 
 #endif

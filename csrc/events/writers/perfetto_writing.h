@@ -3,8 +3,8 @@
 #define FD_PERFETTO_WRITING_H
 
 #include "events/readers/perfetto_texts.h"
-#include "events/writers/perfetto_writer.h"
 #include "events/tools/event_sorter.h"
+#include "events/writers/perfetto_writer.h"
 
 enum {
     FD_PERFETTO_SERIES = 1 << 16, /* of counters of an input */
@@ -12,7 +12,7 @@ enum {
 };
 
 typedef struct fd_perfetto_process {
-    uint32_t track; /* 0: none yet */
+    uint32_t track;  /* 0: none yet */
     uint32_t labels; /* in `said`; 0: none */
 } fd_perfetto_process;
 
@@ -47,9 +47,9 @@ struct fd_perfetto_writer {
     fd_sorter *sorter;
     fd_perfetto_texts texts;
     fd_text_pool said;
-    FD_VECTOR(fd_perfetto_process) processes; /* by their place in the ids */
-    FD_VECTOR(fd_perfetto_thread) threads;    /* the same */
-    fd_text_pool series;                      /* process and name */
+    FD_VECTOR(fd_perfetto_process) processes;   /* by their place in the ids */
+    FD_VECTOR(fd_perfetto_thread) threads;      /* the same */
+    fd_text_pool series;                        /* process and name */
     FD_VECTOR(fd_perfetto_one_series) counters; /* by their id in `series` */
     uint32_t global; /* the track of instants of everything; 0: none */
     uint64_t skipped;

@@ -1,11 +1,11 @@
 /* et_convert(), et_info() and et_export(). */
 #include "module/et/et_binding.h"
 
-#include "et/readers/from_recording.h"
 #include "et/et_layers.h"
 #include "et/et_summary.h"
-#include "module/errors.h"
+#include "et/readers/from_recording.h"
 #include "module/anonymize_binding.h"
+#include "module/errors.h"
 
 bool
 fd_et_put(PyObject *dict, const char *name, PyObject *value)
@@ -37,16 +37,16 @@ fault_counts(const fd_et_faults *faults)
         return NULL;
     }
     return Py_BuildValue(
-        "{s:K,s:K,s:s,s:K,s:K,s:K,s:K,s:K,s:K,s:s,s:N,s:K,s:K,s:K,s:s}", "lost",
-        (unsigned long long)faults->lost, "lost_bytes",
+        "{s:K,s:K,s:s,s:K,s:K,s:K,s:K,s:K,s:K,s:s,s:N,s:K,s:K,s:K,s:s}",
+        "lost", (unsigned long long)faults->lost, "lost_bytes",
         (unsigned long long)faults->lost_bytes, "trouble", faults->trouble,
         "repaired", (unsigned long long)faults->repaired, "wrong",
         (unsigned long long)faults->wrong, "duplicates",
         (unsigned long long)faults->duplicates, "orphans",
         (unsigned long long)faults->orphans, "dangling",
         (unsigned long long)faults->dangling, "cycles",
-        (unsigned long long)faults->cycles, "cycle", faults->cycle, "cut",
-        cut, "renumbered", (unsigned long long)faults->renumbered,
+        (unsigned long long)faults->cycles, "cycle", faults->cycle, "cut", cut,
+        "renumbered", (unsigned long long)faults->renumbered,
         "collectives_unknown", (unsigned long long)faults->untyped,
         "dtypes_unknown", (unsigned long long)faults->dtypes, "dtype",
         faults->dtype);
@@ -136,8 +136,9 @@ fd_et_answer(const fd_et *et, fd_et_format format)
         (unsigned)et->world, "steps", (unsigned long long)s.steps, "finished",
         et->finished ? Py_True : Py_False);
     if (made != NULL
-        && fd_et_put(made, "rank", et->rank < 0 ? Py_NewRef(Py_None)
-                                                : PyLong_FromLongLong(et->rank))
+        && fd_et_put(made, "rank",
+                     et->rank < 0 ? Py_NewRef(Py_None)
+                                  : PyLong_FromLongLong(et->rank))
         && fd_et_put(made, "schema", fd_et_py_text(et, et->schema))
         && fd_et_put(made, "types", type_counts(&s))
         && fd_et_put(made, "edges", edge_counts(&s))
@@ -152,8 +153,8 @@ fd_et_answer(const fd_et *et, fd_et_format format)
 
 /* Read `path`, write `output` unless it is NULL, and answer. */
 static PyObject *
-convert(PyObject *module, const char *path, const char *output,
-        unsigned edges, long long rank, bool timeline)
+convert(PyObject *module, const char *path, const char *output, unsigned edges,
+        long long rank, bool timeline)
 {
     fd_et et;
     fd_et_format format;
@@ -161,11 +162,11 @@ convert(PyObject *module, const char *path, const char *output,
     fd_status status;
     PyObject *made;
     Py_BEGIN_ALLOW_THREADS
-    status = fd_et_load(&et, path, edges, &format, &error);
-    et.rank = et.rank < 0 ? rank : et.rank;
-    if (status == FD_OK && output != NULL) {
-        status = fd_et_save(&et, output, timeline, &error);
-    }
+        status = fd_et_load(&et, path, edges, &format, &error);
+        et.rank = et.rank < 0 ? rank : et.rank;
+        if (status == FD_OK && output != NULL) {
+            status = fd_et_save(&et, output, timeline, &error);
+        }
     Py_END_ALLOW_THREADS
     made = status == FD_OK ? fd_et_answer(&et, format)
                            : fd_raise(module, status, &error);
@@ -176,18 +177,17 @@ convert(PyObject *module, const char *path, const char *output,
 PyObject *
 fd_et_convert_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"path", "output", "edges", "rank", "timeline",
-                            NULL};
+    static char *names[] = {"path", "output",   "edges",
+                            "rank", "timeline", NULL};
     PyObject *path = NULL;
     PyObject *output = NULL;
     unsigned edges = FD_ET_ALL_KINDS;
     long long rank = -1;
     int timeline = 0;
     PyObject *made = NULL;
-    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O&O&|$ILp:et_convert",
-                                    names, PyUnicode_FSConverter, &path,
-                                    PyUnicode_FSConverter, &output, &edges,
-                                    &rank, &timeline)) {
+    if (PyArg_ParseTupleAndKeywords(
+            args, kwargs, "O&O&|$ILp:et_convert", names, PyUnicode_FSConverter,
+            &path, PyUnicode_FSConverter, &output, &edges, &rank, &timeline)) {
         made = convert(module, PyBytes_AS_STRING(path),
                        PyBytes_AS_STRING(output), edges, rank, timeline != 0);
     }
@@ -208,8 +208,8 @@ fd_et_info_py(PyObject *module, PyObject *args, PyObject *kwargs)
                                      &rank)) {
         return NULL;
     }
-    PyObject *made = convert(module, PyBytes_AS_STRING(path), NULL, edges,
-                             rank, false);
+    PyObject *made =
+        convert(module, PyBytes_AS_STRING(path), NULL, edges, rank, false);
     Py_DECREF(path);
     return made;
 }
@@ -226,33 +226,32 @@ typedef struct exported {
 static fd_status
 save_all(const fd_et *et, const exported *e, fd_error *error)
 {
-    fd_status status = fd_et_save(et, PyBytes_AS_STRING(e->pytorch), false,
-                                  error);
+    fd_status status =
+        fd_et_save(et, PyBytes_AS_STRING(e->pytorch), false, error);
     if (status == FD_OK) {
         status = fd_et_save(et, PyBytes_AS_STRING(e->chakra), false, error);
     }
-    return status != FD_OK ? status
-                           : fd_et_save_kineto(
-                                 et, PyBytes_AS_STRING(e->kineto), error);
+    return status != FD_OK
+             ? status
+             : fd_et_save_kineto(et, PyBytes_AS_STRING(e->kineto), error);
 }
 
 /* The calls of a recording, in all forms. */
-static PyObject *
-export(PyObject *module, const exported *e, unsigned edges)
+static PyObject *export(PyObject *module, const exported *e, unsigned edges)
 {
     fd_et et;
     fd_error error = {""};
     fd_status status;
     PyObject *made;
     Py_BEGIN_ALLOW_THREADS
-    status = fd_et_from_recording(&et, PyBytes_AS_STRING(e->path),
-                                  fd_private_wish(&e->private), &error);
-    if (status == FD_OK) {
-        status = fd_et_complete(&et, edges);
-    }
-    if (status == FD_OK) {
-        status = save_all(&et, e, &error);
-    }
+        status = fd_et_from_recording(&et, PyBytes_AS_STRING(e->path),
+                                      fd_private_wish(&e->private), &error);
+        if (status == FD_OK) {
+            status = fd_et_complete(&et, edges);
+        }
+        if (status == FD_OK) {
+            status = save_all(&et, e, &error);
+        }
     Py_END_ALLOW_THREADS
     made = status == FD_OK ? fd_et_answer(&et, FD_ET_PYTORCH)
                            : fd_raise(module, status, &error);
@@ -263,16 +262,16 @@ export(PyObject *module, const exported *e, unsigned edges)
 PyObject *
 fd_et_export_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"path", "pytorch", "chakra", "kineto", "edges",
-                            "privacy", NULL};
+    static char *names[] = {"path",  "pytorch", "chakra", "kineto",
+                            "edges", "privacy", NULL};
     exported e = {.path = NULL};
     unsigned edges = FD_ET_ALL_KINDS;
     PyObject *made = NULL;
     if (PyArg_ParseTupleAndKeywords(
             args, kwargs, "O&O&O&O&|$IO&:et_export", names,
             PyUnicode_FSConverter, &e.path, PyUnicode_FSConverter, &e.pytorch,
-            PyUnicode_FSConverter, &e.chakra, PyUnicode_FSConverter,
-            &e.kineto, &edges, fd_take_private, &e.private)) {
+            PyUnicode_FSConverter, &e.chakra, PyUnicode_FSConverter, &e.kineto,
+            &edges, fd_take_private, &e.private)) {
         made = export(module, &e, edges);
     }
     Py_XDECREF(e.path);
@@ -293,13 +292,11 @@ fd_et_layer_calls_py(PyObject *module, PyObject *path)
     }
     fd_status status;
     Py_BEGIN_ALLOW_THREADS
-    status = fd_et_layer_calls(&text, PyBytes_AS_STRING(encoded), &error);
+        status = fd_et_layer_calls(&text, PyBytes_AS_STRING(encoded), &error);
     Py_END_ALLOW_THREADS
-    PyObject *made = status == FD_OK
-                         ? PyUnicode_DecodeUTF8(text.bytes,
-                                                (Py_ssize_t)text.size,
-                                                "replace")
-                         : fd_raise(module, status, &error);
+    PyObject *made = status == FD_OK ? PyUnicode_DecodeUTF8(
+                         text.bytes, (Py_ssize_t)text.size, "replace")
+                                     : fd_raise(module, status, &error);
     fd_buffer_clear(&text);
     Py_DECREF(encoded);
     return made;

@@ -6,8 +6,7 @@
 #include "module/state.h"
 
 /* et_convert(path, output, *, edges, rank, timeline) -> dict */
-PyObject *fd_et_convert_py(PyObject *module, PyObject *args,
-                           PyObject *kwargs);
+PyObject *fd_et_convert_py(PyObject *module, PyObject *args, PyObject *kwargs);
 
 /* et_info(path, *, edges, rank) -> dict */
 PyObject *fd_et_info_py(PyObject *module, PyObject *args, PyObject *kwargs);

@@ -7,10 +7,9 @@
 static PyObject *
 text(const fd_et_ranks *ranks, uint32_t id)
 {
-    return PyUnicode_DecodeUTF8(fd_text_pool_get(&ranks->texts, id),
-                                (Py_ssize_t)fd_text_pool_size(&ranks->texts,
-                                                              id),
-                                "replace");
+    return PyUnicode_DecodeUTF8(
+        fd_text_pool_get(&ranks->texts, id),
+        (Py_ssize_t)fd_text_pool_size(&ranks->texts, id), "replace");
 }
 
 /* A call of a rank, None where there is none. */
@@ -33,8 +32,8 @@ call_row(const fd_et_ranks *ranks, uint32_t place, uint32_t call)
 static PyObject *
 mismatch_rows(const fd_et_ranks *ranks)
 {
-    static const char *const kinds[] = {"kind", "size", "missing", "receive",
-                                        "send", "message_size"};
+    static const char *const kinds[] = {"kind",    "size", "missing",
+                                        "receive", "send", "message_size"};
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list != NULL && i < ranks->mismatches.count; i++) {
         const fd_et_mismatch *m = &ranks->mismatches.list[i];
@@ -61,11 +60,11 @@ add_file(PyObject *module, fd_et_ranks *ranks, const char *path,
     fd_error error = {""};
     fd_status status;
     Py_BEGIN_ALLOW_THREADS
-    status = fd_et_load(&et, path, FD_ET_ALL_KINDS, &format, &error);
-    et.rank = et.rank < 0 ? rank : et.rank;
-    if (status == FD_OK) {
-        status = fd_et_ranks_add(ranks, &et);
-    }
+        status = fd_et_load(&et, path, FD_ET_ALL_KINDS, &format, &error);
+        et.rank = et.rank < 0 ? rank : et.rank;
+        if (status == FD_OK) {
+            status = fd_et_ranks_add(ranks, &et);
+        }
     Py_END_ALLOW_THREADS
     PyObject *made = status == FD_OK ? fd_et_answer(&et, format)
                                      : fd_raise(module, status, &error);
@@ -106,12 +105,12 @@ fd_et_check_py(PyObject *module, PyObject *args)
     PyObject *rows = add_files(module, &ranks, inputs);
     fd_status status = rows == NULL ? FD_OK : fd_et_ranks_compare(&ranks);
     if (rows != NULL && status == FD_OK) {
-        made = Py_BuildValue(
-            "{s:O,s:K,s:K,s:K,s:N}", "files", rows, "collectives",
-            (unsigned long long)ranks.collectives, "messages",
-            (unsigned long long)ranks.messages, "unknown_peers",
-            (unsigned long long)ranks.unknown, "mismatches",
-            mismatch_rows(&ranks));
+        made =
+            Py_BuildValue("{s:O,s:K,s:K,s:K,s:N}", "files", rows,
+                          "collectives", (unsigned long long)ranks.collectives,
+                          "messages", (unsigned long long)ranks.messages,
+                          "unknown_peers", (unsigned long long)ranks.unknown,
+                          "mismatches", mismatch_rows(&ranks));
     }
     else if (rows != NULL) {
         fd_raise(module, status, NULL);

@@ -1,26 +1,25 @@
 /* et_diff(). */
 #include "module/et/et_binding.h"
 
-#include "et/tools/et_diff.h"
 #include "et/et_names.h"
+#include "et/tools/et_diff.h"
 #include "module/errors.h"
 
 static PyObject *
 text(const fd_et_diff *diff, uint32_t id)
 {
-    return PyUnicode_DecodeUTF8(fd_text_pool_get(&diff->texts, id),
-                                (Py_ssize_t)fd_text_pool_size(&diff->texts,
-                                                              id),
-                                "replace");
+    return PyUnicode_DecodeUTF8(
+        fd_text_pool_get(&diff->texts, id),
+        (Py_ssize_t)fd_text_pool_size(&diff->texts, id), "replace");
 }
 
 static PyObject *
 ranks_of(const fd_et_diff_ranks *ranks)
 {
     return ranks->count == 0
-               ? Py_NewRef(Py_None)
-               : Py_BuildValue("{s:I,s:L}", "count", (unsigned)ranks->count,
-                               "first", (long long)ranks->first);
+             ? Py_NewRef(Py_None)
+             : Py_BuildValue("{s:I,s:L}", "count", (unsigned)ranks->count,
+                             "first", (long long)ranks->first);
 }
 
 /* Append a row and let go of it; false with an exception. */
@@ -58,13 +57,12 @@ static PyObject *
 form(const fd_et_diff *diff, const fd_et_diff_form *row, int at)
 {
     const fd_et_form *f = &diff->forms.list[row->forms[at] - 1];
-    return Py_BuildValue("{s:K,s:N,s:N,s:N,s:N,s:N}", "id",
-                         (unsigned long long)row->id[at], "input_shapes",
-                         text(diff, f->shapes[0]), "input_types",
-                         text(diff, f->types[0]), "output_shapes",
-                         text(diff, f->shapes[1]), "output_types",
-                         text(diff, f->types[1]), "communication",
-                         text(diff, f->comm));
+    return Py_BuildValue(
+        "{s:K,s:N,s:N,s:N,s:N,s:N}", "id", (unsigned long long)row->id[at],
+        "input_shapes", text(diff, f->shapes[0]), "input_types",
+        text(diff, f->types[0]), "output_shapes", text(diff, f->shapes[1]),
+        "output_types", text(diff, f->types[1]), "communication",
+        text(diff, f->comm));
 }
 
 static PyObject *
@@ -150,8 +148,7 @@ answer(const fd_et_diff *diff, PyObject *files)
         (unsigned long long)diff->nodes[1], "paired",
         (unsigned long long)diff->paired, "timed", (unsigned)diff->timed[0],
         (unsigned)diff->timed[1], "names", name_rows(diff), "changed",
-        changed_rows(diff), "only", only_rows(diff), "edges",
-        edge_rows(diff));
+        changed_rows(diff), "only", only_rows(diff), "edges", edge_rows(diff));
 }
 
 /* Two files as one rank more; what is known of each goes to `files`. */
@@ -164,14 +161,14 @@ add_files(PyObject *module, fd_et_diff *diff, PyObject *const paths[2],
     fd_error error = {""};
     fd_status status = FD_OK;
     Py_BEGIN_ALLOW_THREADS
-    for (int i = 0; i < 2 && status == FD_OK; i++) {
-        status = fd_et_load(&traces[i], PyBytes_AS_STRING(paths[i]), edges,
-                            &formats[i], &error);
-        traces[i].rank = traces[i].rank < 0 ? rank : traces[i].rank;
-    }
-    if (status == FD_OK) {
-        status = fd_et_diff_add(diff, &traces[0], &traces[1]);
-    }
+        for (int i = 0; i < 2 && status == FD_OK; i++) {
+            status = fd_et_load(&traces[i], PyBytes_AS_STRING(paths[i]), edges,
+                                &formats[i], &error);
+            traces[i].rank = traces[i].rank < 0 ? rank : traces[i].rank;
+        }
+        if (status == FD_OK) {
+            status = fd_et_diff_add(diff, &traces[0], &traces[1]);
+        }
     Py_END_ALLOW_THREADS
     bool done = status == FD_OK || fd_raise(module, status, &error) != NULL;
     for (int i = 0; i < 2; i++) {
@@ -192,7 +189,7 @@ add_all(PyObject *module, fd_et_diff *diff, PyObject *pairs, unsigned edges,
         done = PyArg_Parse(PyList_GET_ITEM(pairs, i), "(O&O&L)",
                            PyUnicode_FSConverter, &paths[0],
                            PyUnicode_FSConverter, &paths[1], &rank)
-               && add_files(module, diff, paths, rank, edges, files);
+            && add_files(module, diff, paths, rank, edges, files);
         Py_XDECREF(paths[0]);
         Py_XDECREF(paths[1]);
     }

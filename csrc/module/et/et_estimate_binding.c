@@ -65,7 +65,8 @@ load_all(PyObject *module, arguments *a, fd_et_ranks *ranks)
         }
         fd_et *et = &a->traces[a->count++];
         Py_BEGIN_ALLOW_THREADS
-        status = load_one(et, PyBytes_AS_STRING(path), rank, ranks, &error);
+            status =
+                load_one(et, PyBytes_AS_STRING(path), rank, ranks, &error);
         Py_END_ALLOW_THREADS
         Py_DECREF(path);
         if (status != FD_OK) {
@@ -113,7 +114,8 @@ path_rows(const fd_et_estimate *e, const fd_et_ranks *ranks)
         const fd_et_stretch *s = &e->path.list[i];
         PyObject *row = Py_BuildValue(
             "{s:N,s:L,s:K,s:L}", "name",
-            s->name == 0 ? Py_NewRef(Py_None) : text_of(e, s->name), "rank", (long long)ranks->ranks.list[s->rank].rank, "count",
+            s->name == 0 ? Py_NewRef(Py_None) : text_of(e, s->name), "rank",
+            (long long)ranks->ranks.list[s->rank].rank, "count",
             (unsigned long long)s->count, "ns", (long long)s->ns);
         if (row == NULL || PyList_Append(list, row) != 0) {
             Py_CLEAR(list);
@@ -130,26 +132,26 @@ estimate(PyObject *module, arguments *a, fd_et_ranks *ranks)
     fd_error error = {""};
     fd_status status;
     Py_BEGIN_ALLOW_THREADS
-    e = (fd_et_estimate){.matched = 0};
-    status = fd_et_ranks_compare(ranks);
-    if (status == FD_OK) {
-        status = fd_et_estimate_make(a->traces, a->count, ranks, &a->changes,
-                                     &e, &error);
-    }
+        e = (fd_et_estimate){.matched = 0};
+        status = fd_et_ranks_compare(ranks);
+        if (status == FD_OK) {
+            status = fd_et_estimate_make(a->traces, a->count, ranks,
+                                         &a->changes, &e, &error);
+        }
     Py_END_ALLOW_THREADS
-    PyObject *made =
-        status != FD_OK
-            ? fd_raise(module, status, &error)
-            : Py_BuildValue(
-                "{s:I,s:N,s:L,s:L,s:L,s:K,s:I,s:K,s:K,s:N}", "ranks",
-                (unsigned)a->count, "steps", step_rows(&e), "measured_ns", (long long)e.measured_ns, "replayed_ns",
-                (long long)e.replayed_ns, "predicted_ns",
-                (long long)e.predicted_ns, "matched",
-                (unsigned long long)e.matched, "mismatches",
-                (unsigned)ranks->mismatches.count, "broken",
-                (unsigned long long)e.broken, "untimed",
-                (unsigned long long)e.untimed, "critical_path",
-                path_rows(&e, ranks));
+    PyObject *made = status != FD_OK
+                       ? fd_raise(module, status, &error)
+                       : Py_BuildValue(
+                           "{s:I,s:N,s:L,s:L,s:L,s:K,s:I,s:K,s:K,s:N}",
+                           "ranks", (unsigned)a->count, "steps", step_rows(&e),
+                           "measured_ns", (long long)e.measured_ns,
+                           "replayed_ns", (long long)e.replayed_ns,
+                           "predicted_ns", (long long)e.predicted_ns,
+                           "matched", (unsigned long long)e.matched,
+                           "mismatches", (unsigned)ranks->mismatches.count,
+                           "broken", (unsigned long long)e.broken, "untimed",
+                           (unsigned long long)e.untimed, "critical_path",
+                           path_rows(&e, ranks));
     fd_et_estimate_clear(&e);
     return made;
 }

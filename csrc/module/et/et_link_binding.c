@@ -41,17 +41,19 @@ run(PyObject *module, const paths *p, unsigned edges, long long rank)
     fd_status status;
     PyObject *made;
     Py_BEGIN_ALLOW_THREADS
-    status = fd_et_link_files(&et, PyBytes_AS_STRING(p->et),
-                              PyBytes_AS_STRING(p->kineto), edges, &link,
-                              &kineto, &error);
-    et.rank = et.rank < 0 ? rank : et.rank;
-    if (status == FD_OK) {
-        status = fd_et_save(&et, PyBytes_AS_STRING(p->output), false, &error);
-    }
+        status = fd_et_link_files(&et, PyBytes_AS_STRING(p->et),
+                                  PyBytes_AS_STRING(p->kineto), edges, &link,
+                                  &kineto, &error);
+        et.rank = et.rank < 0 ? rank : et.rank;
+        if (status == FD_OK) {
+            status =
+                fd_et_save(&et, PyBytes_AS_STRING(p->output), false, &error);
+        }
     Py_END_ALLOW_THREADS
     made = status == FD_OK ? fd_et_answer(&et, FD_ET_PYTORCH)
                            : fd_raise(module, status, &error);
-    if (made != NULL && !fd_et_put(made, "link", link_counts(&link, &kineto))) {
+    if (made != NULL
+        && !fd_et_put(made, "link", link_counts(&link, &kineto))) {
         Py_CLEAR(made);
     }
     fd_kineto_clear(&kineto);

@@ -2,15 +2,15 @@
 #include "module/events/timeline_binding.h"
 
 #include "base/alloc.h"
-#include "module/errors.h"
-#include "module/anonymize_binding.h"
-#include "module/progress_binding.h"
 #include "events/tools/timeline_merge.h"
+#include "module/anonymize_binding.h"
+#include "module/errors.h"
+#include "module/progress_binding.h"
 
 /* What the arguments own while the merge runs. */
 typedef struct arguments {
-    PyObject *output;         /* owned; bytes */
-    PyObject *paths;          /* owned; list of bytes */
+    PyObject *output;          /* owned; bytes */
+    PyObject *paths;           /* owned; list of bytes */
     fd_timeline_input *inputs; /* owned */
     uint32_t count;
     uint32_t *ranks; /* owned; NULL: all */
@@ -70,8 +70,7 @@ take_inputs(arguments *a, PyObject *list)
             PyErr_SetString(PyExc_TypeError, "an input is a file and a rank");
             return false;
         }
-        if (!PyArg_ParseTuple(item, "OO|z", &path, &rank,
-                              &a->inputs[i].shown)
+        if (!PyArg_ParseTuple(item, "OO|z", &path, &rank, &a->inputs[i].shown)
             || !take_rank(rank, &a->inputs[i].rank)
             || !PyUnicode_FSConverter(path, &bytes)) {
             return false;
@@ -102,8 +101,7 @@ take_numbers(PyObject *list, const char *name, uint32_t **numbers,
         return false;
     }
     for (size_t i = 0; i < *count; i++) {
-        if (!take_rank(PyList_GET_ITEM(list, (Py_ssize_t)i),
-                       &(*numbers)[i])) {
+        if (!take_rank(PyList_GET_ITEM(list, (Py_ssize_t)i), &(*numbers)[i])) {
             return false;
         }
     }
@@ -219,7 +217,7 @@ merge(PyObject *module, arguments *a)
     fd_error error = {""};
     fd_status status;
     Py_BEGIN_ALLOW_THREADS
-    status = fd_timeline_merge(&request, a->inputs, a->count, &error);
+        status = fd_timeline_merge(&request, a->inputs, a->count, &error);
     Py_END_ALLOW_THREADS
     if (a->telling.raised) {
         return NULL;
@@ -230,9 +228,10 @@ merge(PyObject *module, arguments *a)
 PyObject *
 fd_timeline_merge_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"inputs", "output", "align", "ranks", "sorted",
-                            "devices", "steps", "paddle", "named_durations",
-                            "progress", "strict", "privacy", NULL};
+    static char *names[] = {
+        "inputs",  "output",  "align",  "ranks",           "sorted",
+        "devices", "steps",   "paddle", "named_durations", "progress",
+        "strict",  "privacy", NULL};
     arguments a = {.align = FD_ALIGN_WALL};
     PyObject *inputs;
     PyObject *ranks = Py_None;

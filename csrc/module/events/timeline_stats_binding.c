@@ -3,13 +3,13 @@
 
 #include "base/alloc.h"
 #include "events/stats/timeline_stats.h"
-#include "module/errors.h"
 #include "module/anonymize_binding.h"
+#include "module/errors.h"
 #include "module/progress_binding.h"
 
 /* What the arguments own while the files are read. */
 typedef struct arguments {
-    PyObject *paths;      /* owned; list of bytes */
+    PyObject *paths;          /* owned; list of bytes */
     fd_timeline_input *files; /* owned */
     uint32_t count;
     fd_timeline_align align;
@@ -103,14 +103,14 @@ text(const fd_stats *stats, uint32_t id)
 static PyObject *
 figures(const fd_digest *d)
 {
-    return Py_BuildValue(
-        "{s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "count",
-        (unsigned long long)d->count, "total", (unsigned long long)d->total,
-        "min", (unsigned long long)d->least, "p50",
-        (unsigned long long)fd_digest_at(d, 0.5), "p95",
-        (unsigned long long)fd_digest_at(d, 0.95), "p99",
-        (unsigned long long)fd_digest_at(d, 0.99), "max",
-        (unsigned long long)d->most);
+    return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "count",
+                         (unsigned long long)d->count, "total",
+                         (unsigned long long)d->total, "min",
+                         (unsigned long long)d->least, "p50",
+                         (unsigned long long)fd_digest_at(d, 0.5), "p95",
+                         (unsigned long long)fd_digest_at(d, 0.95), "p99",
+                         (unsigned long long)fd_digest_at(d, 0.99), "max",
+                         (unsigned long long)d->most);
 }
 
 static PyObject *
@@ -120,17 +120,15 @@ file_rows(const arguments *a)
     for (uint32_t i = 0; list != NULL && i < a->count; i++) {
         const fd_timeline_input *file = &a->files[i];
         PyObject *row = Py_BuildValue(
-            "{s:N,s:O,s:I,s:I,s:s,s:L,s:N,s:K,s:K,s:K,s:K,s:K,s:K,s:s}", "file",
-            PyUnicode_DecodeFSDefault(file->path), "used",
+            "{s:N,s:O,s:I,s:I,s:s,s:L,s:N,s:K,s:K,s:K,s:K,s:K,s:K,s:s}",
+            "file", PyUnicode_DecodeFSDefault(file->path), "used",
             file->used ? Py_True : Py_False, "rank", file->rank, "world",
-            file->survey.world,
-            "align", fd_timeline_align_name(file->align), "offset_ns",
-            (long long)file->clock.offset_ns, "uncertainty_ns",
+            file->survey.world, "align", fd_timeline_align_name(file->align),
+            "offset_ns", (long long)file->clock.offset_ns, "uncertainty_ns",
             file->used && fd_timeline_is_calibrated(file)
                 ? PyLong_FromLongLong(file->uncertainty_ns)
                 : Py_NewRef(Py_None),
-            "events",
-            (unsigned long long)file->events, "lost",
+            "events", (unsigned long long)file->events, "lost",
             (unsigned long long)file->lost, "lost_bytes",
             (unsigned long long)file->lost_bytes, "repaired",
             (unsigned long long)file->repaired, "unpaired",
@@ -154,13 +152,13 @@ rank_rows(const fd_stats *stats)
             const fd_skew_rank *each = &stats->skew.ranks.list[k];
             last = each->rank == rank->rank ? each->last : last;
         }
-        PyObject *row = Py_BuildValue(
-            "{s:I,s:s,s:K,s:K,s:K,s:I,s:K}", "rank", rank->rank, "basis",
-            fd_stats_basis_name(rank->basis), "events",
-            (unsigned long long)rank->events, "calls_lost",
-            (unsigned long long)rank->calls_lost, "places_lost",
-            (unsigned long long)rank->places_lost, "steps", rank->steps,
-            "began_last", last);
+        PyObject *row =
+            Py_BuildValue("{s:I,s:s,s:K,s:K,s:K,s:I,s:K}", "rank", rank->rank,
+                          "basis", fd_stats_basis_name(rank->basis), "events",
+                          (unsigned long long)rank->events, "calls_lost",
+                          (unsigned long long)rank->calls_lost, "places_lost",
+                          (unsigned long long)rank->places_lost, "steps",
+                          rank->steps, "began_last", last);
         if (!append(list, row)) {
             Py_CLEAR(list);
         }
@@ -200,8 +198,8 @@ tally_row(const fd_stats *stats, const fd_tally_row *row)
     }
     if (key->of == FD_TALLY_JOB) {
         good = good && put(made, "stage", number_or_none(key->stage))
-               && put(made, "step", number_or_none(key->step))
-               && put(made, "type", text(stats, key->name));
+            && put(made, "step", number_or_none(key->step))
+            && put(made, "type", text(stats, key->name));
     }
     else {
         good = good && put(made, "category", text(stats, key->cat));
@@ -289,7 +287,8 @@ count(PyObject *module, arguments *a)
     fd_status status;
     PyObject *made = NULL;
     Py_BEGIN_ALLOW_THREADS
-    status = fd_timeline_stats(&request, a->files, a->count, &stats, &error);
+        status =
+            fd_timeline_stats(&request, a->files, a->count, &stats, &error);
     Py_END_ALLOW_THREADS
     if (!a->telling.raised) {
         made = status == FD_OK ? answer(a, &stats)
@@ -302,8 +301,8 @@ count(PyObject *module, arguments *a)
 PyObject *
 fd_timeline_stats_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"inputs", "align", "ranks", "progress",
-                            "privacy", NULL};
+    static char *names[] = {"inputs",   "align",   "ranks",
+                            "progress", "privacy", NULL};
     arguments a = {.align = FD_ALIGN_WALL};
     PyObject *inputs;
     PyObject *ranks = Py_None;
@@ -311,8 +310,8 @@ fd_timeline_stats_py(PyObject *module, PyObject *args, PyObject *kwargs)
     PyObject *made = NULL;
     if (PyArg_ParseTupleAndKeywords(args, kwargs, "O!|$O&OOO&:timeline_stats",
                                     names, &PyList_Type, &inputs,
-                                    fd_take_align, &a.align, &ranks,
-                                    &progress, fd_take_private, &a.private)
+                                    fd_take_align, &a.align, &ranks, &progress,
+                                    fd_take_private, &a.private)
         && take_files(&a, inputs) && take_ranks(&a, ranks)) {
         a.telling.progress = progress;
         made = count(module, &a);

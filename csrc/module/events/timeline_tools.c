@@ -3,8 +3,8 @@
 
 #include "events/tools/timeline_check.h"
 #include "events/tools/timeline_cut.h"
-#include "module/errors.h"
 #include "module/anonymize_binding.h"
+#include "module/errors.h"
 #include "module/progress_binding.h"
 
 static PyObject *
@@ -38,8 +38,8 @@ fault_rows(const fd_faults *faults)
         PyObject *row = Py_BuildValue(
             "{s:s,s:O,s:K,s:s,s:s,s:N}", "kind", text->id, "broken",
             text->broken ? Py_True : Py_False, "count",
-            (unsigned long long)faults->count[i], "what", text->what,
-            "remedy", text->remedy, "first", place_rows(faults->first[i]));
+            (unsigned long long)faults->count[i], "what", text->what, "remedy",
+            text->remedy, "first", place_rows(faults->first[i]));
         if (row == NULL || PyList_Append(list, row) != 0) {
             Py_CLEAR(list);
         }
@@ -56,9 +56,8 @@ check_answer(const fd_check *check)
         fd_faults_broken(&check->faults) == 0 ? Py_True : Py_False, "events",
         (unsigned long long)check->events, "lost_bytes",
         (unsigned long long)check->lost_bytes, "left_out",
-        (unsigned long long)check->left_out, "passes",
-        (unsigned)check->passes, "trouble", check->trouble, "faults",
-        fault_rows(&check->faults));
+        (unsigned long long)check->left_out, "passes", (unsigned)check->passes,
+        "trouble", check->trouble, "faults", fault_rows(&check->faults));
 }
 
 PyObject *
@@ -80,13 +79,13 @@ fd_timeline_check_py(PyObject *module, PyObject *args, PyObject *kwargs)
     }
     request.privacy = fd_private_wish(&private);
     Py_BEGIN_ALLOW_THREADS
-    status = fd_timeline_check_file(PyBytes_AS_STRING(path), &request, &check,
-                                    &error);
+        status = fd_timeline_check_file(PyBytes_AS_STRING(path), &request,
+                                        &check, &error);
     Py_END_ALLOW_THREADS
     Py_DECREF(path);
-    return telling.raised    ? NULL
-           : status == FD_OK ? check_answer(&check)
-                             : fd_raise(module, status, &error);
+    return telling.raised  ? NULL
+         : status == FD_OK ? check_answer(&check)
+                           : fd_raise(module, status, &error);
 }
 
 static PyObject *
@@ -94,9 +93,9 @@ cut_answer(const fd_cut_result *cut)
 {
     return Py_BuildValue(
         "{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:s}", "events",
-        (unsigned long long)cut->events, "kept",
-        (unsigned long long)cut->kept, "rows", (unsigned long long)cut->rows,
-        "flows_left", (unsigned long long)cut->flows_left, "timeless",
+        (unsigned long long)cut->events, "kept", (unsigned long long)cut->kept,
+        "rows", (unsigned long long)cut->rows, "flows_left",
+        (unsigned long long)cut->flows_left, "timeless",
         (unsigned long long)cut->timeless, "lost",
         (unsigned long long)cut->lost, "lost_bytes",
         (unsigned long long)cut->lost_bytes, "repaired",
@@ -115,8 +114,8 @@ take_bound(PyObject *object, int64_t none, int64_t *bound)
 PyObject *
 fd_timeline_cut_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"path", "output", "begin", "end", "steps",
-                            "progress", "privacy", NULL};
+    static char *names[] = {"path",  "output",   "begin",   "end",
+                            "steps", "progress", "privacy", NULL};
     PyObject *path = NULL;
     PyObject *output = NULL;
     fd_private private = {.asked = false};
@@ -129,11 +128,10 @@ fd_timeline_cut_py(PyObject *module, PyObject *args, PyObject *kwargs)
     fd_error error = {""};
     fd_status status;
     PyObject *made = NULL;
-    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O&O&OO|$pOO&:timeline_cut",
-                                    names, PyUnicode_FSConverter, &path,
-                                    PyUnicode_FSConverter, &output, &from,
-                                    &to, &steps, &telling.progress,
-                                    fd_take_private, &private)
+    if (PyArg_ParseTupleAndKeywords(
+            args, kwargs, "O&O&OO|$pOO&:timeline_cut", names,
+            PyUnicode_FSConverter, &path, PyUnicode_FSConverter, &output,
+            &from, &to, &steps, &telling.progress, fd_take_private, &private)
         && take_bound(from, FD_CUT_FROM_START, &request.from)
         && take_bound(to, FD_CUT_TO_END, &request.to)) {
         request.path = PyBytes_AS_STRING(path);
@@ -141,11 +139,11 @@ fd_timeline_cut_py(PyObject *module, PyObject *args, PyObject *kwargs)
         request.steps = steps != 0;
         request.privacy = fd_private_wish(&private);
         Py_BEGIN_ALLOW_THREADS
-        status = fd_timeline_cut(&request, &cut, &error);
+            status = fd_timeline_cut(&request, &cut, &error);
         Py_END_ALLOW_THREADS
-        made = telling.raised    ? NULL
-               : status == FD_OK ? cut_answer(&cut)
-                                 : fd_raise(module, status, &error);
+        made = telling.raised  ? NULL
+             : status == FD_OK ? cut_answer(&cut)
+                               : fd_raise(module, status, &error);
     }
     Py_XDECREF(path);
     Py_XDECREF(output);

@@ -53,33 +53,30 @@ fd_pipeline_facts(const fd_session *session)
     const fd_pipeline_summary *summary = &pipeline->summary;
     PyObject *rules = rules_of(pipeline);
     return rules == NULL
-               ? NULL
-               : Py_BuildValue(
-                   "{s:s,s:I,s:s,s:z,s:N,s:N,s:N,s:z,s:N}", "engine",
-                   fd_job_engine_name(summary->engine), "iterations",
-                   pipeline->iterations, "class", summary->name, "schedule",
-                   summary->planned ? fd_schedule_name(summary->schedule)
-                                    : NULL,
-                   "stages", number_of(summary->globals), "processes",
-                   number_of(summary->processes), "micro_batches",
-                   number_of(summary->micro_batches), "difference",
-                   pipeline->difference[0] != '\0' ? pipeline->difference
-                                                   : NULL,
-                   "rules", rules);
+             ? NULL
+             : Py_BuildValue(
+                 "{s:s,s:I,s:s,s:z,s:N,s:N,s:N,s:z,s:N}", "engine",
+                 fd_job_engine_name(summary->engine), "iterations",
+                 pipeline->iterations, "class", summary->name, "schedule",
+                 summary->planned ? fd_schedule_name(summary->schedule) : NULL,
+                 "stages", number_of(summary->globals), "processes",
+                 number_of(summary->processes), "micro_batches",
+                 number_of(summary->micro_batches), "difference",
+                 pipeline->difference[0] != '\0' ? pipeline->difference : NULL,
+                 "rules", rules);
 }
 
 PyObject *
 fd_pipeline_rule(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"path_suffix", "qualname", "kind",  "mb",
-                            "stage",       "chunk",    "peer",  "buffer",
+    static char *names[] = {"path_suffix", "qualname", "kind", "mb",
+                            "stage",       "chunk",    "peer", "buffer",
                             "bytes",       "when",     NULL};
     fd_job_rule rule = {.engine = FD_ENGINE_USER};
     if (!PyArg_ParseTupleAndKeywords(
             args, kwargs, "sss|$zzzzzzz:pipeline_rule", names, &rule.suffix,
             &rule.qualified, &rule.kinds, &rule.micro_batch, &rule.stage,
-            &rule.chunk, &rule.peer, &rule.buffer, &rule.bytes,
-            &rule.when)) {
+            &rule.chunk, &rule.peer, &rule.buffer, &rule.bytes, &rule.when)) {
         return NULL;
     }
     if (strcmp(rule.kinds, "ITER") == 0) {

@@ -9,7 +9,6 @@ PyObject *fd_pipeline_attach(fd_session *session, PyObject *on_pipeline);
 PyObject *fd_pipeline_facts(const fd_session *session);
 
 /* pipeline_rule */
-PyObject *fd_pipeline_rule(PyObject *module, PyObject *args,
-                           PyObject *kwargs);
+PyObject *fd_pipeline_rule(PyObject *module, PyObject *args, PyObject *kwargs);
 
 #endif

@@ -54,18 +54,18 @@ stage_dict(const fd_pipeline *pipeline, const fd_model *model,
     fd_block_ends ends = fd_pipeline_ends(pipeline, model, stage->block);
     double time = stage->cost.compute + stage->cost.reduce;
     return Py_BuildValue(
-        "{s:I,s:I,s:I,s:I,s:I,s:I,s:s,s:s,s:I,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:d}",
+        "{s:I,s:I,s:I,s:I,s:I,s:I,s:s,s:s,s:I,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:"
+        "d}",
         "level", (unsigned)stage->level, "parent", (unsigned)stage->parent,
         "first", begin_of(stage->block), "last",
-        (unsigned)stage->block.last + 1, "replicas",
-        (unsigned)stage->machines, "after", (unsigned)stage->after,
-        "first_node", ends.first, "last_node", ends.last, "layers",
-        (unsigned)ends.layers, "forward_s",
+        (unsigned)stage->block.last + 1, "replicas", (unsigned)stage->machines,
+        "after", (unsigned)stage->after, "first_node", ends.first, "last_node",
+        ends.last, "layers", (unsigned)ends.layers, "forward_s",
         fd_state_sum(pipeline->states.forward, stage->block) / stage->machines,
-        "compute_s", stage->cost.compute, "reduce_s",
-        stage->cost.reduce, "in_s", stage->cost.in, "out_s", stage->cost.out,
-        "time_s", fmax(time, fmax(stage->cost.in, stage->cost.out)),
-        "memory_bytes", stage->memory, "parameter_bytes",
+        "compute_s", stage->cost.compute, "reduce_s", stage->cost.reduce,
+        "in_s", stage->cost.in, "out_s", stage->cost.out, "time_s",
+        fmax(time, fmax(stage->cost.in, stage->cost.out)), "memory_bytes",
+        stage->memory, "parameter_bytes",
         fd_state_sum(pipeline->states.parameters, stage->block));
 }
 
@@ -91,8 +91,8 @@ optimum_dict(const fd_pipeline *pipeline, const fd_model *model,
 static PyObject *
 stage_list(const fd_pipeline *pipeline, const fd_model *model)
 {
-    int32_t *stages = fd_calloc((size_t)model->nodes.count + 1,
-                                sizeof *stages);
+    int32_t *stages =
+        fd_calloc((size_t)model->nodes.count + 1, sizeof *stages);
     PyObject *list = NULL;
     if (stages == NULL) {
         return PyErr_NoMemory();
@@ -134,8 +134,8 @@ schedule_dict(const fd_pipeline *pipeline, const fd_pipeline_request *request)
         (unsigned)request->micro_batches, "chunks", (unsigned)found->chunks,
         "ranks", (unsigned)found->best.ranks, "step_s", found->best.time,
         "bound_s", found->bound, "asynchronous_s", seconds(found->beginning),
-        "second_s", seconds(request->second ? pipeline->second_step
-                                            : INFINITY));
+        "second_s",
+        seconds(request->second ? pipeline->second_step : INFINITY));
 }
 
 static PyObject *
@@ -147,9 +147,8 @@ answer(const fd_pipeline *pipeline, const fd_pipeline_request *request,
         (unsigned)pipeline->layers.count, "states",
         (unsigned)(pipeline->states.complete ? pipeline->states.found
                                              : pipeline->states.count),
-        "complete",
-        PyBool_FromLong(pipeline->states.complete), "single_machine_s",
-        pipeline->best.one_machine, "data_parallel_s",
+        "complete", PyBool_FromLong(pipeline->states.complete),
+        "single_machine_s", pipeline->best.one_machine, "data_parallel_s",
         pipeline->best.data_parallel, "best",
         optimum_dict(pipeline, model, &pipeline->best), "second",
         second_dict(pipeline, model), "one_more_s",
@@ -170,8 +169,8 @@ take_schedule(fd_pipeline_request *request, const char *name)
                         "a schedule has micro-batches, and these one");
         return false;
     }
-    request->schedule = name == NULL ? FD_SCHEDULE_GPIPE
-                                     : fd_schedule_named(name);
+    request->schedule =
+        name == NULL ? FD_SCHEDULE_GPIPE : fd_schedule_named(name);
     if (request->schedule == FD_SCHEDULES) {
         PyErr_Format(PyExc_ValueError, "schedule '%s': there is none", name);
         return false;
@@ -206,7 +205,8 @@ search(PyObject *self, const fd_pipeline_request *request)
     fd_error error = {""};
     fd_status status;
     Py_BEGIN_ALLOW_THREADS
-    status = fd_pipeline_find(&pipeline, fd_model_of(self), request, &error);
+        status =
+            fd_pipeline_find(&pipeline, fd_model_of(self), request, &error);
     Py_END_ALLOW_THREADS
     PyObject *made =
         status == FD_OK
@@ -219,13 +219,11 @@ search(PyObject *self, const fd_pipeline_request *request)
 PyObject *
 fd_graph_optimize(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"machines",  "bandwidths", "ratio",
-                            "straight",  "fewer",      "true_cut",
-                            "memory",    "room",       "optimizer",
-                            "in_flight", "most_states", "second",
-                            "gains",     "schedule",   "micro_batches",
-                            "chunks",    "effort",     "watch",
-                            NULL};
+    static char *names[] = {
+        "machines",    "bandwidths", "ratio", "straight",  "fewer",
+        "true_cut",    "memory",     "room",  "optimizer", "in_flight",
+        "most_states", "second",     "gains", "schedule",  "micro_batches",
+        "chunks",      "effort",     "watch", NULL};
     const char *schedule = NULL;
     unsigned long long effort = 0;
     PyObject *watch = Py_None;

@@ -4,13 +4,12 @@
 
 #include "module/errors.h"
 #include "module/pipeline/plan_type.h"
+#include "pipeline/planner/graph_shape.h"
 #include "pipeline/planner/layer_graph_json.h"
 #include "pipeline/planner/layer_graph_text.h"
-#include "pipeline/planner/graph_shape.h"
 
 typedef struct graph_object {
-    PyObject_HEAD
-    fd_model model; /* its own; never changes */
+    PyObject_HEAD fd_model model; /* its own; never changes */
 } graph_object;
 
 const fd_model *
@@ -45,9 +44,9 @@ graph_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         return NULL;
     }
     fd_error error = {""};
-    fd_status status = (is_json(text, size) ? fd_model_read_json
-                                            : fd_model_read_text)(
-        &self->model, text, (size_t)size, where, &error);
+    fd_status status =
+        (is_json(text, size) ? fd_model_read_json : fd_model_read_text)(
+            &self->model, text, (size_t)size, where, &error);
     if (status != FD_OK) {
         Py_DECREF(self);
         return fd_raise(PyType_GetModule(type), status, &error);
@@ -116,8 +115,8 @@ answer(PyObject *self, fd_status status, bool yes)
 {
     fd_error error = {""};
     return status == FD_OK
-               ? PyBool_FromLong(yes)
-               : fd_raise(PyType_GetModule(Py_TYPE(self)), status, &error);
+             ? PyBool_FromLong(yes)
+             : fd_raise(PyType_GetModule(Py_TYPE(self)), status, &error);
 }
 
 static PyObject *
@@ -197,7 +196,7 @@ int
 fd_graph_type_init(PyObject *module)
 {
     fd_module_state *state = fd_module_state_of(module);
-    state->graph = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec,
-                                                            NULL);
+    state->graph =
+        (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
     return state->graph == NULL ? -1 : PyModule_AddType(module, state->graph);
 }

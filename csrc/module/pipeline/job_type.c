@@ -1,15 +1,14 @@
 /* fastdispatch._core.job: one unit of a pipeline schedule. */
-#include "capture/frames/python_calls.h"
 #include "capture/engines/engine_jobs.h"
+#include "capture/frames/python_calls.h"
 #include "module/state.h"
 
 /* mb, stage, chunk, peer */
 enum { NUMBERS = 4 };
 
 typedef struct job_object {
-    PyObject_HEAD
-    PyObject *kind; /* owned str */
-    uint32_t numbers[NUMBERS]; /* plus 1; 0: none */
+    PyObject_HEAD PyObject *kind; /* owned str */
+    uint32_t numbers[NUMBERS];    /* plus 1; 0: none */
 } job_object;
 
 static bool

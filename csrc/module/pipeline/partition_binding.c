@@ -1,9 +1,9 @@
 /* partition(): sums from Python's, cuts to a list. */
 #include "module/pipeline/partition_binding.h"
 
-#include "pipeline/deepspeed_partition.h"
 #include "base/alloc.h"
 #include "module/errors.h"
+#include "pipeline/deepspeed_partition.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -64,7 +64,7 @@ cut_list(PyObject *module, fd_cut cut, PyObject *list, uint32_t stages)
         fd_error error = {""};
         fd_status status;
         Py_BEGIN_ALLOW_THREADS
-        status = fd_partition(cut, sums, layers, stages, cuts, &error);
+            status = fd_partition(cut, sums, layers, stages, cuts, &error);
         Py_END_ALLOW_THREADS
         made = status == FD_OK ? cuts_list(cuts, stages)
                                : fd_raise(module, status, &error);
@@ -81,8 +81,8 @@ fd_partition_py(PyObject *module, PyObject *args)
     long long stages;
     const char *method;
     fd_cut cut;
-    if (!PyArg_ParseTuple(args, "O!Ls:partition", &PyList_Type, &sums,
-                          &stages, &method)
+    if (!PyArg_ParseTuple(args, "O!Ls:partition", &PyList_Type, &sums, &stages,
+                          &method)
         || !find_cut(method, &cut)) {
         return NULL;
     }

@@ -1,11 +1,11 @@
 /* pipeline_report(): arguments from Python's, figures to a dict. */
 #include "module/pipeline/pipeline_report_binding.h"
 
-#include "module/trace/column_dicts.h"
+#include "events/recorded/pipeline_aligned.h"
 #include "module/errors.h"
 #include "module/pipeline/plan_type.h"
+#include "module/trace/column_dicts.h"
 #include "module/trace/trace_type.h"
-#include "events/recorded/pipeline_aligned.h"
 
 /* What the arguments own while the report is made. */
 typedef struct arguments {
@@ -45,10 +45,9 @@ take_known(arguments *a, PyObject *list)
                          &model)) {
             return false;
         }
-        a->known[i] = (fd_pipe_known){
-            .place = place > INT16_MAX ? -1 : place,
-            .data = data,
-            .model = model};
+        a->known[i] = (fd_pipe_known){.place = place > INT16_MAX ? -1 : place,
+                                      .data = data,
+                                      .model = model};
     }
     return true;
 }
@@ -105,8 +104,8 @@ take_choice(arguments *a, PyObject *iterations)
 {
     a->request.choice.given = iterations != Py_None;
     return iterations == Py_None
-           || PyArg_Parse(iterations, "(ii)", &a->request.choice.from,
-                          &a->request.choice.to);
+        || PyArg_Parse(iterations, "(ii)", &a->request.choice.from,
+                       &a->request.choice.to);
 }
 
 static PyObject *
@@ -127,8 +126,8 @@ schedule(const fd_pipe_report *report)
     }
     PyObject *held = PyList_New(0);
     for (uint32_t i = 0; held != NULL && i < found->plan.stages; i++) {
-        PyObject *number = PyLong_FromUnsignedLong(
-            fd_plan_in_flight(&found->plan, i));
+        PyObject *number =
+            PyLong_FromUnsignedLong(fd_plan_in_flight(&found->plan, i));
         if (number == NULL || PyList_Append(held, number) < 0) {
             Py_CLEAR(held);
         }
@@ -143,8 +142,9 @@ schedule(const fd_pipe_report *report)
         : found->blocking     ? "blocking"
         : found->mixed        ? "mixed"
                               : "posted",
-        "ideal", theory(&report->ifs.ideal), "stages", theory(&report->ifs.stages),
-        "base", theory(&report->ifs.base), "held", held, "buffers",
+        "ideal", theory(&report->ifs.ideal), "stages",
+        theory(&report->ifs.stages), "base", theory(&report->ifs.base), "held",
+        held, "buffers",
         fd_number_list(found->plan.buffers, found->plan.stages));
 }
 
@@ -188,14 +188,14 @@ answer(const fd_pipe_report *report)
         "drawn_line", (unsigned)report->drawn_line);
     int32_t drawn = report->idle.drawn;
     made = fd_columns_with(made, "drawn",
-                           drawn < 0 ? Py_NewRef(Py_None)
-                                     : PyLong_FromLong(
-                                           p->iterations.list[drawn]));
+                           drawn < 0
+                               ? Py_NewRef(Py_None)
+                               : PyLong_FromLong(p->iterations.list[drawn]));
     made = fd_columns_with(made, "ranks", fd_pipeline_ranks_py(report));
     made = fd_columns_with(made, "shares", fd_pipeline_shares_py(report));
     made = fd_columns_with(made, "waits", waits(report));
-    made = fd_columns_with(made, "stretches",
-                           fd_pipeline_stretches_py(report));
+    made =
+        fd_columns_with(made, "stretches", fd_pipeline_stretches_py(report));
     made = fd_columns_with(made, "path", fd_pipeline_path_py(report));
     made = fd_columns_with(made, "jobs", fd_pipeline_jobs_py(report));
     made = fd_columns_with(made, "open", fd_pipeline_open_py(report));
@@ -211,11 +211,11 @@ report_of(PyObject *module, arguments *a)
     fd_error error = {""};
     fd_status status;
     Py_BEGIN_ALLOW_THREADS
-    status = fd_timeline_pipeline(&report, a->trace, a->known, &a->request,
-                                  &error);
+        status = fd_timeline_pipeline(&report, a->trace, a->known, &a->request,
+                                      &error);
     Py_END_ALLOW_THREADS
-    PyObject *made = status == FD_OK ? answer(&report)
-                                     : fd_raise(module, status, &error);
+    PyObject *made =
+        status == FD_OK ? answer(&report) : fd_raise(module, status, &error);
     fd_pipe_report_clear(&report);
     return made;
 }

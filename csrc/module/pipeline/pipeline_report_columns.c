@@ -2,17 +2,26 @@
 #include "module/pipeline/pipeline_report_binding.h"
 
 #include "base/alloc.h"
-#include "trace/trace_columns.h"
 #include "module/trace/column_dicts.h"
+#include "trace/trace_columns.h"
 
-#define NUMBER(row, name, field)                                              \
-    {name, FD_COLUMN_I64, offsetof(row, field), NULL}
-#define NAME(row, name, field, names)                                         \
-    {name, FD_COLUMN_U8, offsetof(row, field), names}
-#define TRUTH(row, name, field)                                               \
-    {name, FD_COLUMN_BOOL, offsetof(row, field), NULL}
-#define TABLE(columns, row)                                                   \
-    {NULL, columns, sizeof(columns) / sizeof *(columns), sizeof(row), false}
+#define NUMBER(row, name, field)                        \
+    {                                                   \
+        name, FD_COLUMN_I64, offsetof(row, field), NULL \
+    }
+#define NAME(row, name, field, names)                   \
+    {                                                   \
+        name, FD_COLUMN_U8, offsetof(row, field), names \
+    }
+#define TRUTH(row, name, field)                          \
+    {                                                    \
+        name, FD_COLUMN_BOOL, offsetof(row, field), NULL \
+    }
+#define TABLE(columns, row)                                              \
+    {                                                                    \
+        NULL, columns, sizeof(columns) / sizeof *(columns), sizeof(row), \
+            false                                                        \
+    }
 
 /* What a column of a rank's number says where there is none. */
 static int64_t
@@ -25,8 +34,8 @@ rank_number(const fd_pipe *p, uint32_t at)
 static PyObject *
 columns_of(const fd_table *table, void *rows, uint32_t count)
 {
-    PyObject *made = rows == NULL ? PyErr_NoMemory()
-                                  : fd_columns(table, rows, count, NULL);
+    PyObject *made =
+        rows == NULL ? PyErr_NoMemory() : fd_columns(table, rows, count, NULL);
     fd_free(rows);
     return made;
 }
@@ -39,13 +48,16 @@ typedef struct rank_row {
 PyObject *
 fd_pipeline_ranks_py(const fd_pipe_report *report)
 {
-    static const fd_column columns[] = {
-        NUMBER(rank_row, "rank", rank),   NUMBER(rank_row, "stage", place),
-        NUMBER(rank_row, "line", line),   NUMBER(rank_row, "data", data),
-        NUMBER(rank_row, "model", model), NUMBER(rank_row, "jobs", jobs),
-        NUMBER(rank_row, "open", open),   TRUTH(rank_row, "killed", killed),
-        NUMBER(rank_row, "moved_ns", moved),
-        NUMBER(rank_row, "unsure_ns", unsure)};
+    static const fd_column columns[] = {NUMBER(rank_row, "rank", rank),
+                                        NUMBER(rank_row, "stage", place),
+                                        NUMBER(rank_row, "line", line),
+                                        NUMBER(rank_row, "data", data),
+                                        NUMBER(rank_row, "model", model),
+                                        NUMBER(rank_row, "jobs", jobs),
+                                        NUMBER(rank_row, "open", open),
+                                        TRUTH(rank_row, "killed", killed),
+                                        NUMBER(rank_row, "moved_ns", moved),
+                                        NUMBER(rank_row, "unsure_ns", unsure)};
     static const fd_table table = TABLE(columns, rank_row);
     const fd_pipe *p = &report->pipeline;
     rank_row *rows = fd_calloc((size_t)p->ranks.count + 1, sizeof *rows);
@@ -71,9 +83,11 @@ typedef struct share_row {
     bool whole, chosen;
 } share_row;
 
-#define PART(name, part)                                                      \
-    {name, FD_COLUMN_I64,                                                     \
-     offsetof(share_row, parts) + (part) * sizeof(int64_t), NULL}
+#define PART(name, part)                                                \
+    {                                                                   \
+        name, FD_COLUMN_I64,                                            \
+            offsetof(share_row, parts) + (part) * sizeof(int64_t), NULL \
+    }
 
 PyObject *
 fd_pipeline_shares_py(const fd_pipe_report *report)
@@ -105,8 +119,8 @@ fd_pipeline_shares_py(const fd_pipe_report *report)
         (size_t)p->ranks.count * p->iterations.count + 1, sizeof *rows);
     for (uint32_t i = 0; i < p->ranks.count && rows != NULL; i++) {
         for (uint32_t j = 0; j < p->iterations.count; j++) {
-            const fd_pipe_share *share = fd_pipe_share_of(
-                report->idle.shares, p, i, j);
+            const fd_pipe_share *share =
+                fd_pipe_share_of(report->idle.shares, p, i, j);
             fd_pipe_cell cell = fd_pipeline_cell(p, i, j);
             if (cell.end == cell.first) {
                 continue;
@@ -135,10 +149,12 @@ typedef struct span_row {
 } span_row;
 
 static const fd_column span_columns[] = {
-    NUMBER(span_row, "rank", rank), NUMBER(span_row, "start", start),
-    NUMBER(span_row, "end", end),   NAME(span_row, "part", part,
-                                         fd_pipe_part_names),
-    NUMBER(span_row, "job", job),   NUMBER(span_row, "waits_for", waits_for)};
+    NUMBER(span_row, "rank", rank),
+    NUMBER(span_row, "start", start),
+    NUMBER(span_row, "end", end),
+    NAME(span_row, "part", part, fd_pipe_part_names),
+    NUMBER(span_row, "job", job),
+    NUMBER(span_row, "waits_for", waits_for)};
 static const fd_table span_table = TABLE(span_columns, span_row);
 
 /* The row of a job in fd_pipeline_jobs_py, -1: none. */
@@ -151,8 +167,8 @@ job_row_of(const fd_pipe_report *report, uint32_t job)
     const fd_pipe *p = &report->pipeline;
     int64_t row = 0;
     for (uint32_t i = 0; i < p->jobs.list[job].at; i++) {
-        fd_pipe_cell cell = fd_pipeline_cell(p, i,
-                                             (uint32_t)report->idle.drawn);
+        fd_pipe_cell cell =
+            fd_pipeline_cell(p, i, (uint32_t)report->idle.drawn);
         row += (int64_t)cell.end - cell.first;
     }
     fd_pipe_cell own = fd_pipeline_cell(p, p->jobs.list[job].at,
@@ -185,13 +201,12 @@ fd_pipeline_path_py(const fd_pipe_report *report)
     span_row *rows = fd_calloc((size_t)count + 1, sizeof *rows);
     for (uint32_t i = 0; i < count && rows != NULL; i++) {
         const fd_pipe_piece *from = &report->path.pieces.list[i];
-        rows[i] = (span_row){
-            .rank = rank_number(&report->pipeline, from->at),
-            .start = from->start,
-            .end = from->end,
-            .job = job_row_of(report, from->job),
-            .waits_for = -1,
-            .part = from->part};
+        rows[i] = (span_row){.rank = rank_number(&report->pipeline, from->at),
+                             .start = from->start,
+                             .end = from->end,
+                             .job = job_row_of(report, from->job),
+                             .waits_for = -1,
+                             .part = from->part};
     }
     return columns_of(&span_table, rows, count);
 }
@@ -252,10 +267,10 @@ fd_pipeline_jobs_py(const fd_pipe_report *report)
     const fd_pipe *p = &report->pipeline;
     job_row *rows = fd_calloc((size_t)p->jobs.count + 1, sizeof *rows);
     uint32_t count = 0;
-    for (uint32_t i = 0; i < p->ranks.count && rows != NULL
-                         && report->idle.drawn >= 0; i++) {
-        fd_pipe_cell cell = fd_pipeline_cell(p, i,
-                                             (uint32_t)report->idle.drawn);
+    for (uint32_t i = 0;
+         i < p->ranks.count && rows != NULL && report->idle.drawn >= 0; i++) {
+        fd_pipe_cell cell =
+            fd_pipeline_cell(p, i, (uint32_t)report->idle.drawn);
         for (uint32_t j = cell.first; j < cell.end; j++) {
             rows[count] = row_of(report, j);
             rows[count++].other = job_row_of(report, p->jobs.list[j].other);
@@ -303,8 +318,10 @@ fd_pipeline_ifs_py(const fd_pipe_report *report)
 {
     static const fd_column columns[] = {
         NAME(if_row, "change", change, fd_if_names),
-        NUMBER(if_row, "stage", stage), NUMBER(if_row, "to", to),
-        NUMBER(if_row, "layer", layer), NUMBER(if_row, "saves", saves),
+        NUMBER(if_row, "stage", stage),
+        NUMBER(if_row, "to", to),
+        NUMBER(if_row, "layer", layer),
+        NUMBER(if_row, "saves", saves),
         {"schedule", FD_COLUMN_U8, offsetof(if_row, schedule), NULL}};
     static const fd_table table = TABLE(columns, if_row);
     uint32_t count = report->ifs.list.count;

@@ -1,9 +1,9 @@
 /* Plan.replay(): times from Python's, figures to a dict. */
 #include "module/pipeline/plan_type.h"
 
-#include "pipeline/plan_simulator.h"
 #include "module/errors.h"
 #include "module/trace/column_dicts.h"
+#include "pipeline/plan_simulator.h"
 
 /* What the arguments own while the plan is played. */
 typedef struct priced {
@@ -51,8 +51,8 @@ take(priced *to, const fd_plan *plan, PyObject *prices)
 {
     Py_ssize_t known = 0;
     for (int kind = 0; kind < FD_JOB_KINDS; kind++) {
-        PyObject *list = PyDict_GetItemString(
-            prices, fd_job_kind_name((fd_job_kind)kind));
+        PyObject *list =
+            PyDict_GetItemString(prices, fd_job_kind_name((fd_job_kind)kind));
         if (list != NULL) {
             known++;
             if (!take_kind(to, plan, kind, list)) {
@@ -111,10 +111,10 @@ answer(PyObject *self, const priced *with, bool blocking, bool times)
     fd_error error = {""};
     fd_status status;
     Py_BEGIN_ALLOW_THREADS
-    status = fd_replay_run(&replay, plan, with->times, blocking, &error);
-    if (status == FD_OK) {
-        status = fd_replay_critical(&critical, &replay);
-    }
+        status = fd_replay_run(&replay, plan, with->times, blocking, &error);
+        if (status == FD_OK) {
+            status = fd_replay_critical(&critical, &replay);
+        }
     Py_END_ALLOW_THREADS
     PyObject *made =
         status == FD_OK
@@ -122,11 +122,11 @@ answer(PyObject *self, const priced *with, bool blocking, bool times)
             : fd_raise(PyType_GetModule(Py_TYPE(self)), status, &error);
     if (times && made != NULL) {
         size_t count = plan->jobs.count;
-        made = fd_columns_with(made, "begin",
-                               time_list(replay.begin, count, 1));
-        made = fd_columns_with(
-            made, "end",
-            made == NULL ? NULL : time_list(replay.end, count, 1));
+        made =
+            fd_columns_with(made, "begin", time_list(replay.begin, count, 1));
+        made = fd_columns_with(made, "end",
+                               made == NULL ? NULL
+                                            : time_list(replay.end, count, 1));
     }
     fd_vector_clear(&critical);
     fd_replay_clear(&replay);
@@ -147,8 +147,8 @@ fd_plan_replay(PyObject *self, PyObject *args, PyObject *kwargs)
     }
     priced with = {.times = NULL};
     PyObject *made = take(&with, fd_plan_of(self), prices)
-                         ? answer(self, &with, blocking != 0, times != 0)
-                         : NULL;
+                       ? answer(self, &with, blocking != 0, times != 0)
+                       : NULL;
     clear(&with);
     return made;
 }

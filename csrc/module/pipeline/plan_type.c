@@ -1,13 +1,12 @@
 /* fastdispatch._core.Plan: what a schedule makes each stage do. */
 #include "module/pipeline/plan_type.h"
 
-#include "pipeline/schedules/plan_text.h"
-#include "module/trace/column_dicts.h"
 #include "module/errors.h"
+#include "module/trace/column_dicts.h"
+#include "pipeline/schedules/plan_text.h"
 
 typedef struct plan_object {
-    PyObject_HEAD
-    fd_plan plan; /* its own */
+    PyObject_HEAD fd_plan plan; /* its own */
 } plan_object;
 
 const fd_plan *
@@ -34,8 +33,8 @@ take_counts(fd_plan_request *request, const Py_ssize_t *counts)
 static PyObject *
 plan_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"schedule", "stages", "micro_batches", "chunks",
-                            "group",    NULL};
+    static char *names[] = {"schedule", "stages", "micro_batches",
+                            "chunks",   "group",  NULL};
     const char *name;
     Py_ssize_t counts[4] = {0, 0, 0, 0};
     fd_plan_request request;
@@ -221,8 +220,7 @@ cell_buffer(const fd_plan *plan, const fd_plan_job *job)
 static PyObject *
 cell_holder(const fd_plan *plan, const fd_plan_job *job)
 {
-    return PyLong_FromUnsignedLong(
-        fd_plan_holder(plan, (uint32_t)job->stage));
+    return PyLong_FromUnsignedLong(fd_plan_holder(plan, (uint32_t)job->stage));
 }
 
 static PyObject *
@@ -260,10 +258,10 @@ plan_jobs(PyObject *self, PyObject *unused)
         const char *name;
         cell make;
     } columns[] = {
-        {"stage", cell_stage},       {"step", cell_step},
-        {"kind", cell_kind},         {"mb", cell_micro_batch},
-        {"buffer", cell_buffer},     {"rank", cell_holder},
-        {"chunk", cell_chunk},       {"peer", cell_peer},
+        {"stage", cell_stage},   {"step", cell_step},
+        {"kind", cell_kind},     {"mb", cell_micro_batch},
+        {"buffer", cell_buffer}, {"rank", cell_holder},
+        {"chunk", cell_chunk},   {"peer", cell_peer},
     };
     (void)unused;
     PyObject *table = PyDict_New();
@@ -314,7 +312,7 @@ int
 fd_plan_type_init(PyObject *module)
 {
     fd_module_state *state = fd_module_state_of(module);
-    state->plan = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec,
-                                                           NULL);
+    state->plan =
+        (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
     return state->plan == NULL ? -1 : PyModule_AddType(module, state->plan);
 }

@@ -4,8 +4,7 @@
 #include "module/errors.h"
 
 typedef struct dispatch_object {
-    PyObject_HEAD
-    fd_dispatch dispatch;
+    PyObject_HEAD fd_dispatch dispatch;
 } dispatch_object;
 
 static fd_dispatch *
@@ -71,8 +70,7 @@ torch_dispatch(PyObject *self, PyObject *const *args, Py_ssize_t count)
         }
         return NULL;
     }
-    PyObject *result = fd_dispatch_call(dispatch_of(self), args[0],
-                                        positional,
+    PyObject *result = fd_dispatch_call(dispatch_of(self), args[0], positional,
                                         count > 3 ? args[3] : Py_None);
     Py_DECREF(positional);
     return result;
@@ -118,9 +116,13 @@ get_calls(PyObject *self, void *closure)
     for (uint32_t i = 0; calls != NULL && i < dispatch->list.count; i++) {
         const fd_dispatched *known = &dispatch->list.list[i];
         PyObject *before = PyDict_GetItemWithError(calls, known->name);
-        PyObject *sum = PyErr_Occurred() ? NULL : PyLong_FromUnsignedLongLong(
-            known->calls + (before != NULL ? PyLong_AsUnsignedLongLong(before)
-                                           : 0));
+        PyObject *sum =
+            PyErr_Occurred()
+                ? NULL
+                : PyLong_FromUnsignedLongLong(
+                    known->calls
+                    + (before != NULL ? PyLong_AsUnsignedLongLong(before)
+                                      : 0));
         if (sum == NULL || PyDict_SetItem(calls, known->name, sum) < 0) {
             Py_CLEAR(calls);
         }
@@ -131,7 +133,8 @@ get_calls(PyObject *self, void *closure)
 
 static PyMethodDef methods[] = {
     {"__torch_dispatch__", (PyCFunction)(void (*)(void))torch_dispatch,
-     METH_FASTCALL, PyDoc_STR("__torch_dispatch__($self, func, types, args=(), kwargs=None, "
+     METH_FASTCALL,
+     PyDoc_STR("__torch_dispatch__($self, func, types, args=(), kwargs=None, "
                "/)\n--\n\nCalled by PyTorch for every operator.")},
     {"is_infra_mode", answer_false, METH_NOARGS,
      PyDoc_STR("is_infra_mode($self, /)\n--\n\n"
@@ -145,8 +148,7 @@ static PyMethodDef methods[] = {
 static PyGetSetDef properties[] = {
     {"supports_higher_order_operators", get_true, NULL,
      PyDoc_STR("True: they are run as any other."), NULL},
-    {"_dispatch_key", get_none, NULL, PyDoc_STR("None: no infra mode."),
-     NULL},
+    {"_dispatch_key", get_none, NULL, PyDoc_STR("None: no infra mode."), NULL},
     {"calls", get_calls, NULL,
      PyDoc_STR("Calls of each operator so far, by name."), NULL},
     {NULL, NULL, NULL, NULL, NULL},
@@ -175,8 +177,8 @@ int
 fd_dispatch_type_init(PyObject *module)
 {
     fd_module_state *state = fd_module_state_of(module);
-    state->dispatch = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec,
-                                                               NULL);
-    return state->dispatch == NULL ? -1 : PyModule_AddType(module,
-                                                           state->dispatch);
+    state->dispatch =
+        (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
+    return state->dispatch == NULL ? -1
+                                   : PyModule_AddType(module, state->dispatch);
 }

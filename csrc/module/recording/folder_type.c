@@ -13,8 +13,7 @@
 #include <unistd.h>
 
 typedef struct folder_object {
-    PyObject_HEAD
-    fd_folder folder;
+    PyObject_HEAD fd_folder folder;
     int lock;  /* -1: not locked */
     pid_t pid; /* that locked it: a forked child shares the lock */
 } folder_object;
@@ -121,8 +120,8 @@ content_of(const fd_folder *folder, const char *name, Py_ssize_t most,
     }
     struct stat info;
     Py_ssize_t size = fstat(fd, &info) == 0 && info.st_size < most
-                          ? (Py_ssize_t)info.st_size
-                          : most;
+                        ? (Py_ssize_t)info.st_size
+                        : most;
     PyObject *bytes = PyBytes_FromStringAndSize(NULL, size);
     if (bytes != NULL) {
         Py_ssize_t got = (Py_ssize_t)fd_read_at(fd, PyBytes_AS_STRING(bytes),
@@ -146,9 +145,9 @@ folder_read(PyObject *self, PyObject *args)
     fd_status status = FD_OK;
     fd_error error = {""};
     PyObject *content = folder == NULL
-                            ? NULL
-                            : content_of(folder, PyBytes_AS_STRING(name), most,
-                                         &status, &error);
+                          ? NULL
+                          : content_of(folder, PyBytes_AS_STRING(name), most,
+                                       &status, &error);
     Py_DECREF(name);
     return status != FD_OK ? fd_raise(module_of(self), status, &error)
                            : content;
@@ -161,8 +160,8 @@ write_all(fd_new_file *file, fd_status opened, const Py_buffer *content,
     if (opened != FD_OK) {
         return opened;
     }
-    fd_status status = fd_new_file_write(file, content->buf,
-                                         (size_t)content->len, error);
+    fd_status status =
+        fd_new_file_write(file, content->buf, (size_t)content->len, error);
     if (status != FD_OK) {
         fd_new_file_drop(file);
         return status;
@@ -185,16 +184,16 @@ folder_write(PyObject *self, PyObject *args)
     fd_status status = FD_OK;
     if (folder != NULL) {
         Py_BEGIN_ALLOW_THREADS
-        status = fd_new_file_open_in(&file, folder, PyBytes_AS_STRING(name),
-                                     &error);
-        status = write_all(&file, status, &content, &error);
+            status = fd_new_file_open_in(&file, folder,
+                                         PyBytes_AS_STRING(name), &error);
+            status = write_all(&file, status, &content, &error);
         Py_END_ALLOW_THREADS
     }
     PyBuffer_Release(&content);
     Py_DECREF(name);
-    return folder == NULL     ? NULL
-           : status != FD_OK ? fd_raise(module_of(self), status, &error)
-                             : Py_NewRef(Py_None);
+    return folder == NULL  ? NULL
+         : status != FD_OK ? fd_raise(module_of(self), status, &error)
+                           : Py_NewRef(Py_None);
 }
 
 static PyObject *
@@ -202,8 +201,7 @@ folder_remove(PyObject *self, PyObject *argument)
 {
     PyObject *name = name_in(argument);
     const fd_folder *folder = name != NULL ? folder_of(self) : NULL;
-    if (folder != NULL
-        && fd_folder_is_name(PyBytes_AS_STRING(name))) {
+    if (folder != NULL && fd_folder_is_name(PyBytes_AS_STRING(name))) {
         fd_folder_remove(folder, PyBytes_AS_STRING(name));
     }
     Py_XDECREF(name);
@@ -214,10 +212,14 @@ static const char *
 writer_name(fd_writer writer)
 {
     switch (writer) {
-    case FD_WRITER_GONE: return "gone";
-    case FD_WRITER_LIVES: return "live";
-    case FD_WRITER_UNKNOWN: return "unknown";
-    case FD_WRITER_NONE: break;
+    case FD_WRITER_GONE:
+        return "gone";
+    case FD_WRITER_LIVES:
+        return "live";
+    case FD_WRITER_UNKNOWN:
+        return "unknown";
+    case FD_WRITER_NONE:
+        break;
     }
     return NULL;
 }
@@ -236,14 +238,14 @@ folder_writer(PyObject *self, PyObject *argument)
     fd_error error = {""};
     PyObject *name = name_in(argument);
     const fd_folder *folder = name != NULL ? folder_of(self) : NULL;
-    fd_status status = folder != NULL
-                           ? fd_place_look(folder, PyBytes_AS_STRING(name),
-                                           &writer, &error)
-                           : FD_OK;
+    fd_status status =
+        folder != NULL
+            ? fd_place_look(folder, PyBytes_AS_STRING(name), &writer, &error)
+            : FD_OK;
     Py_XDECREF(name);
-    return folder == NULL    ? NULL
-           : status != FD_OK ? fd_raise(module_of(self), status, &error)
-                             : writer_object(writer);
+    return folder == NULL  ? NULL
+         : status != FD_OK ? fd_raise(module_of(self), status, &error)
+                           : writer_object(writer);
 }
 
 static PyObject *
@@ -258,21 +260,20 @@ folder_move(PyObject *self, PyObject *args)
         return NULL;
     }
     const fd_folder *folder = folder_of(self);
-    const fd_folder *to = folder != NULL
-                              ? fd_folder_in(module_of(self), other)
-                              : NULL;
+    const fd_folder *to =
+        folder != NULL ? fd_folder_in(module_of(self), other) : NULL;
     fd_status status = FD_OK;
     if (to != NULL) {
         Py_BEGIN_ALLOW_THREADS
-        status = fd_place_move(folder, PyBytes_AS_STRING(name), to,
-                               PyBytes_AS_STRING(target), &error);
+            status = fd_place_move(folder, PyBytes_AS_STRING(name), to,
+                                   PyBytes_AS_STRING(target), &error);
         Py_END_ALLOW_THREADS
     }
     Py_DECREF(name);
     Py_DECREF(target);
-    return to == NULL        ? NULL
-           : status != FD_OK ? fd_raise(module_of(self), status, &error)
-                             : Py_NewRef(Py_None);
+    return to == NULL      ? NULL
+         : status != FD_OK ? fd_raise(module_of(self), status, &error)
+                           : Py_NewRef(Py_None);
 }
 
 /* The file of the lock is created if it does not exist, and never written. */
@@ -290,9 +291,8 @@ open_lock(const fd_folder *folder, const char *name, int *fd, fd_error *error)
     }
     *fd = fd_high(*fd);
     return status == FD_OK && *fd < 0
-               ? fd_folder_fail(folder, name, FD_EIO, error,
-                                "it comes and goes")
-               : status;
+             ? fd_folder_fail(folder, name, FD_EIO, error, "it comes and goes")
+             : status;
 }
 
 static PyObject *
@@ -306,8 +306,8 @@ folder_lock(PyObject *self, PyObject *argument)
     unlock(object);
     object->pid = getpid();
     if (folder != NULL) {
-        status = open_lock(folder, PyBytes_AS_STRING(name), &object->lock,
-                           &error);
+        status =
+            open_lock(folder, PyBytes_AS_STRING(name), &object->lock, &error);
     }
     Py_XDECREF(name);
     if (folder == NULL || status != FD_OK) {
@@ -385,10 +385,10 @@ int
 fd_folder_type_init(PyObject *module)
 {
     fd_module_state *state = fd_module_state_of(module);
-    state->folder = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec,
-                                                             NULL);
-    return state->folder == NULL ? -1 : PyModule_AddType(module,
-                                                         state->folder);
+    state->folder =
+        (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
+    return state->folder == NULL ? -1
+                                 : PyModule_AddType(module, state->folder);
 }
 
 PyObject *
@@ -424,8 +424,8 @@ fd_save_py(PyObject *module, PyObject *args)
         return NULL;
     }
     Py_BEGIN_ALLOW_THREADS
-    status = fd_new_file_open(&file, PyBytes_AS_STRING(path), &error);
-    status = write_all(&file, status, &content, &error);
+        status = fd_new_file_open(&file, PyBytes_AS_STRING(path), &error);
+        status = write_all(&file, status, &content, &error);
     Py_END_ALLOW_THREADS
     PyBuffer_Release(&content);
     Py_DECREF(path);

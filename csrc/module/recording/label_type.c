@@ -5,8 +5,7 @@
 #include "recording/open_entries.h"
 
 typedef struct label_object {
-    PyObject_HEAD
-    PyObject *name; /* owned str */
+    PyObject_HEAD PyObject *name; /* owned str */
 } label_object;
 
 static PyObject *
@@ -55,8 +54,8 @@ label_exit(PyObject *self, PyObject *const *args, Py_ssize_t count)
     (void)count;
     fd_thread *thread = fd_calls_ready();
     int64_t at = thread == NULL
-                     ? -1
-                     : fd_stack_find(thread->tree, self, FD_ENTRY_RANGE);
+                   ? -1
+                   : fd_stack_find(thread->tree, self, FD_ENTRY_RANGE);
     if (at >= 0) {
         fd_range_end(thread, (uint32_t)at, thread->session->timed);
     }
@@ -93,7 +92,7 @@ int
 fd_label_type_init(PyObject *module)
 {
     fd_module_state *state = fd_module_state_of(module);
-    state->label = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec,
-                                                            NULL);
+    state->label =
+        (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
     return state->label == NULL ? -1 : PyModule_AddType(module, state->label);
 }

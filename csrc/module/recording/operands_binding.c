@@ -19,8 +19,8 @@ fd_session_attach_operands(PyObject *module, fd_session *session,
         return NULL;
     }
     fd_operands_sample sample = {tensor, places[0], places[1], places[2]};
-    fd_status status = fd_operands_attach(session, thread, &sample, run,
-                                          &error);
+    fd_status status =
+        fd_operands_attach(session, thread, &sample, run, &error);
     if (status != FD_OK) {
         return fd_raise(module, status, &error);
     }

@@ -6,14 +6,12 @@
 #include <stdbool.h>
 
 typedef struct answerer_object {
-    PyObject_HEAD
-    fd_ping_answerer *answerer; /* owned; NULL: closed */
+    PyObject_HEAD fd_ping_answerer *answerer; /* owned; NULL: closed */
     uint16_t port;
 } answerer_object;
 
 typedef struct asker_object {
-    PyObject_HEAD
-    fd_ping_asker *asker; /* owned; NULL: closed */
+    PyObject_HEAD fd_ping_asker *asker; /* owned; NULL: closed */
 } asker_object;
 
 /* The bytes of a token, borrowed; NULL with an exception. */
@@ -44,8 +42,8 @@ answerer_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (self == NULL) {
         return NULL;
     }
-    fd_status status = fd_ping_answerer_open(
-        &self->answerer, address, token, &self->port, &error);
+    fd_status status = fd_ping_answerer_open(&self->answerer, address, token,
+                                             &self->port, &error);
     if (status != FD_OK) {
         Py_DECREF(self);
         return fd_raise(PyType_GetModule(type), status, &error);
@@ -61,7 +59,7 @@ answerer_close(PyObject *self, PyObject *unused)
     fd_ping_answerer *answerer = object->answerer;
     object->answerer = NULL;
     Py_BEGIN_ALLOW_THREADS
-    fd_ping_answerer_close(answerer);
+        fd_ping_answerer_close(answerer);
     Py_END_ALLOW_THREADS
     Py_RETURN_NONE;
 }
@@ -100,8 +98,8 @@ asker_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (self == NULL) {
         return NULL;
     }
-    fd_status status = fd_ping_asker_open(&self->asker, address, port, token,
-                                          &error);
+    fd_status status =
+        fd_ping_asker_open(&self->asker, address, port, token, &error);
     if (status != FD_OK) {
         Py_DECREF(self);
         return fd_raise(PyType_GetModule(type), status, &error);
@@ -140,7 +138,7 @@ asker_finish(PyObject *self, PyObject *unused)
     }
     object->asker = NULL;
     Py_BEGIN_ALLOW_THREADS
-    pings = fd_ping_asker_finish(asker, &count, &trouble);
+        pings = fd_ping_asker_finish(asker, &count, &trouble);
     Py_END_ALLOW_THREADS
     PyObject *list = pings_of(pings, count);
     fd_ping_asker_close(asker);
@@ -214,8 +212,8 @@ static int
 add_type(PyObject *module, PyType_Spec *spec)
 {
     PyObject *type = PyType_FromModuleAndSpec(module, spec, NULL);
-    int result = type == NULL ? -1
-                              : PyModule_AddType(module, (PyTypeObject *)type);
+    int result =
+        type == NULL ? -1 : PyModule_AddType(module, (PyTypeObject *)type);
     Py_XDECREF(type);
     return result;
 }
@@ -224,7 +222,7 @@ int
 fd_ping_types_init(PyObject *module)
 {
     return add_type(module, &answerer_spec) < 0
-                   || add_type(module, &asker_spec) < 0
-               ? -1
-               : 0;
+                || add_type(module, &asker_spec) < 0
+             ? -1
+             : 0;
 }

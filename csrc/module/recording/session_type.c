@@ -2,17 +2,16 @@
 #include "capture/operators/tensor_layout.h"
 #include "capture/records.h"
 #include "capture/session.h"
-#include "trace/reader/recording_reader.h"
-#include "module/pipeline/engine_binding.h"
 #include "module/errors.h"
+#include "module/pipeline/engine_binding.h"
 #include "module/recording/folder_type.h"
 #include "module/recording/operands_binding.h"
 #include "module/recording/session_options.h"
 #include "module/trace/trace_type.h"
+#include "trace/reader/recording_reader.h"
 
 typedef struct session_object {
-    PyObject_HEAD
-    fd_session *session; /* owned */
+    PyObject_HEAD fd_session *session; /* owned */
 } session_object;
 
 static PyObject *
@@ -63,10 +62,10 @@ session_opened(PyTypeObject *type, PyObject *path, PyObject *place, int max_mb,
     session_object *self = (session_object *)type->tp_alloc(type, 0);
     const char *name = bytes != NULL ? PyBytes_AS_STRING(bytes) : NULL;
     fd_error error = {""};
-    fd_status status = self == NULL ? FD_ENOMEM
-                                    : fd_session_open(&self->session, folder,
-                                                      name, (size_t)max_mb,
-                                                      timing, &error);
+    fd_status status = self == NULL
+                         ? FD_ENOMEM
+                         : fd_session_open(&self->session, folder, name,
+                                           (size_t)max_mb, timing, &error);
     Py_XDECREF(bytes);
     if (status != FD_OK) {
         Py_XDECREF(self);
@@ -78,10 +77,10 @@ session_opened(PyTypeObject *type, PyObject *path, PyObject *place, int max_mb,
 static PyObject *
 session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"path",   "max_mb",   "timing",   "calls",
-                            "fold",   "prefixes", "rank",     "world",
-                            "keep",   "schedule", "on_change", "on_ready",
-                            "timeline", "folder",  NULL};
+    static char *names[] = {"path",     "max_mb",   "timing",    "calls",
+                            "fold",     "prefixes", "rank",      "world",
+                            "keep",     "schedule", "on_change", "on_ready",
+                            "timeline", "folder",   NULL};
     PyObject *path = Py_None;
     PyObject *folder = Py_None;
     PyObject *prefixes = NULL;
@@ -96,15 +95,13 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     unsigned int rank = 0;
     unsigned int world = 1;
     fd_timeline timeline = {.on = false};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O$ipipOIIOOOOO&O:Session",
-                                     names, &path, &max_mb, &timing, &calls,
-                                     &fold, &prefixes, &rank, &world, &keep,
-                                     &schedule, &on_change, &on_ready,
-                                     fd_session_timeline, &timeline, &folder)) {
+    if (!PyArg_ParseTupleAndKeywords(
+            args, kwargs, "|O$ipipOIIOOOOO&O:Session", names, &path, &max_mb,
+            &timing, &calls, &fold, &prefixes, &rank, &world, &keep, &schedule,
+            &on_change, &on_ready, fd_session_timeline, &timeline, &folder)) {
         return NULL;
     }
-    PyObject *self = session_opened(type, path, folder, max_mb,
-                                    timing);
+    PyObject *self = session_opened(type, path, folder, max_mb, timing);
     if (self == NULL) {
         return NULL;
     }
@@ -112,14 +109,14 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     session->calls = (fd_calls_source)calls;
     session->fold = fold;
     fd_error error = {""};
-    fd_status status = fd_recording_plan(session->recording, &timeline,
-                                         &error);
+    fd_status status =
+        fd_recording_plan(session->recording, &timeline, &error);
     if (status != FD_OK) {
         Py_DECREF(self);
         return fd_raise(PyType_GetModule(type), status, &error);
     }
-    session->origins.keeps_starts
-        = timeline.on && timeline.shortest[FD_TIMELINE_OPS] != UINT64_MAX;
+    session->origins.keeps_starts =
+        timeline.on && timeline.shortest[FD_TIMELINE_OPS] != UINT64_MAX;
     fd_header *header = fd_file_header(&session->recording->file);
     header->rank = rank;
     header->world = world;
@@ -249,9 +246,9 @@ session_save(PyObject *self, PyObject *args)
                               PyBytes_AS_STRING(name), &error);
     }
     Py_DECREF(name);
-    return folder == NULL    ? NULL
-           : status != FD_OK ? fd_raise(module_of(self), status, &error)
-                             : Py_NewRef(Py_None);
+    return folder == NULL  ? NULL
+         : status != FD_OK ? fd_raise(module_of(self), status, &error)
+                           : Py_NewRef(Py_None);
 }
 
 static PyObject *
@@ -331,9 +328,8 @@ session_attach_operands(PyObject *self, PyObject *args)
 {
     fd_thread *thread = this_thread();
     return thread == NULL ? NULL
-                          : fd_session_attach_operands(module_of(self),
-                                                       session_of(self),
-                                                       thread, args);
+                          : fd_session_attach_operands(
+                              module_of(self), session_of(self), thread, args);
 }
 
 static PyObject *
@@ -346,8 +342,9 @@ session_sample_gpu(PyObject *self, PyObject *args)
     fd_marks_plan *plan = &session_of(self)->marks;
     PyObject *globs;
     PyObject *in_use;
-    if (!PyArg_ParseTuple(args, "I(pppp)O!O:sample_gpu", &plan->every, &ops, &modules, &functions, &jobs,
-                          &PyList_Type, &globs, &in_use)
+    if (!PyArg_ParseTuple(args, "I(pppp)O!O:sample_gpu", &plan->every, &ops,
+                          &modules, &functions, &jobs, &PyList_Type, &globs,
+                          &in_use)
         || fd_session_globs(plan, globs) < 0) {
         return NULL;
     }
@@ -403,9 +400,9 @@ session_stats(PyObject *self, PyObject *unused)
     const fd_header *header = fd_file_header(&recording->file);
     return Py_BuildValue(
         "{s:k,s:I,s:I,s:I,s:I,s:I,s:k,s:I}", "bytes",
-        (unsigned long)header->file_bytes, "nodes", recording->nodes.pool.count,
-        "edges", recording->nodes.edges.count, "contexts",
-        (unsigned int)recording->contexts, "modules",
+        (unsigned long)header->file_bytes, "nodes",
+        recording->nodes.pool.count, "edges", recording->nodes.edges.count,
+        "contexts", (unsigned int)recording->contexts, "modules",
         recording->modules.pool.count, "threads", recording->threads.count,
         "steps", (unsigned long)header->steps, "steps_source",
         header->steps_source);
@@ -499,8 +496,7 @@ static PyGetSetDef properties[] = {
     {"active", session_get_active, NULL,
      PyDoc_STR("Whether this is the session that records."), NULL},
     {"module_visits", session_get_module_visits, NULL,
-     PyDoc_STR("Modules visited so far in searches for paths."),
-     NULL},
+     PyDoc_STR("Modules visited so far in searches for paths."), NULL},
     {"error", session_get_error, NULL,
      PyDoc_STR("The first exception of keep, schedule or a handler."), NULL},
     {NULL, NULL, NULL, NULL, NULL},
@@ -510,7 +506,8 @@ static PyType_Slot slots[] = {
     {Py_tp_doc,
      "Session(path=None, *, max_mb=64, timing=True, calls=1, fold=True,\n"
      "        prefixes=(), rank=0, world=1, keep=None, schedule=None,\n"
-     "        on_change=None, on_ready=None, timeline=None, folder=None)\n--\n\n"
+     "        on_change=None, on_ready=None, timeline=None, "
+     "folder=None)\n--\n\n"
      "One recording session."},
     {Py_tp_new, session_new},
     {Py_tp_traverse, session_traverse},
@@ -524,8 +521,8 @@ static PyType_Slot slots[] = {
 static PyType_Spec spec = {
     .name = "fastdispatch._core.Session",
     .basicsize = sizeof(session_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC
-             | Py_TPFLAGS_IMMUTABLETYPE,
+    .flags =
+        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = slots,
 };
 
@@ -533,8 +530,8 @@ int
 fd_session_type_init(PyObject *module)
 {
     fd_module_state *state = fd_module_state_of(module);
-    state->session = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec,
-                                                              NULL);
-    return state->session == NULL ? -1 : PyModule_AddType(module,
-                                                          state->session);
+    state->session =
+        (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
+    return state->session == NULL ? -1
+                                  : PyModule_AddType(module, state->session);
 }

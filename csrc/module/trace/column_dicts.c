@@ -66,9 +66,9 @@ fd_columns(const fd_table *table, const void *rows, uint32_t count,
 {
     PyObject *columns = PyDict_New();
     for (size_t i = 0; columns != NULL && i < table->count; i++) {
-        columns = fd_columns_with(columns, table->columns[i].name,
-                                  column_list(table, &table->columns[i], rows,
-                                              count, texts));
+        columns = fd_columns_with(
+            columns, table->columns[i].name,
+            column_list(table, &table->columns[i], rows, count, texts));
     }
     return columns;
 }

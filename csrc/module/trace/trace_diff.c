@@ -1,17 +1,19 @@
 /* Trace.diff() and .joined(): two traces, or two ranks, compared. */
 #include "module/trace/trace_type.h"
 
-#include "profile/profile_diff.h"
-#include "profile/diff_joined.h"
-#include "profile/totals.h"
 #include "base/alloc.h"
 #include "module/trace/column_dicts.h"
+#include "profile/diff_joined.h"
+#include "profile/profile_diff.h"
+#include "profile/totals.h"
 
-#define SIDE(name, field)                                                     \
-    {name "_before", FD_COLUMN_DOUBLE,                                        \
-     offsetof(fd_diff_row, side[0].field), NULL},                             \
-    {name "_after", FD_COLUMN_DOUBLE, offsetof(fd_diff_row, side[1].field),   \
-     NULL}
+#define SIDE(name, field)                                                    \
+    {name "_before", FD_COLUMN_DOUBLE, offsetof(fd_diff_row, side[0].field), \
+     NULL},                                                                  \
+    {                                                                        \
+        name "_after", FD_COLUMN_DOUBLE,                                     \
+            offsetof(fd_diff_row, side[1].field), NULL                       \
+    }
 
 static const fd_column row_columns[] = {
     {"key", FD_COLUMN_TEXT, offsetof(fd_diff_row, key), NULL},
@@ -25,9 +27,9 @@ static const fd_column row_columns[] = {
     SIDE("gpu", gpu),
     SIDE("spread", spread),
 };
-static const fd_table rows_table = {
-    "rows", row_columns, sizeof row_columns / sizeof *row_columns,
-    sizeof(fd_diff_row), false};
+static const fd_table rows_table = {"rows", row_columns,
+                                    sizeof row_columns / sizeof *row_columns,
+                                    sizeof(fd_diff_row), false};
 
 static const fd_column call_columns[] = {
     {"caller", FD_COLUMN_INDEX, offsetof(fd_diff_call, caller), NULL},
@@ -43,8 +45,8 @@ static const fd_table calls_table = {
 static PyObject *
 found(const fd_diff *diff)
 {
-    PyObject *rows = fd_columns(&rows_table, diff->rows.list,
-                                diff->rows.count, &diff->keys);
+    PyObject *rows = fd_columns(&rows_table, diff->rows.list, diff->rows.count,
+                                &diff->keys);
     PyObject *calls = fd_columns(&calls_table, diff->calls.list,
                                  diff->calls.count, &diff->keys);
     if (rows == NULL || calls == NULL) {
@@ -55,14 +57,13 @@ found(const fd_diff *diff)
     return Py_BuildValue("{s:N,s:N,s:(KK),s:(dd),s:d}", "rows", rows, "calls",
                          calls, "steps", (unsigned long long)diff->steps[0],
                          (unsigned long long)diff->steps[1], "whole",
-                         diff->whole[0], diff->whole[1], "speed",
-                         diff->speed);
+                         diff->whole[0], diff->whole[1], "speed", diff->speed);
 }
 
 PyObject *
 fd_trace_diff(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"",     "rank",       "after_rank", "by",
+    static char *names[] = {"",          "rank",       "after_rank", "by",
                             "threshold", "same_speed", NULL};
     PyObject *after;
     const char *by = "node";
@@ -71,11 +72,10 @@ fd_trace_diff(PyObject *self, PyObject *args, PyObject *kwargs)
         .sides = {{.rank = FD_ALL_RANKS}, {.rank = FD_ALL_RANKS}},
         .threshold = 0.1};
     fd_diff diff;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|$iisdp:diff", names,
-                                     Py_TYPE(self), &after,
-                                     &request.sides[0].rank,
-                                     &request.sides[1].rank, &by,
-                                     &request.threshold, &same_speed)
+    if (!PyArg_ParseTupleAndKeywords(
+            args, kwargs, "O!|$iisdp:diff", names, Py_TYPE(self), &after,
+            &request.sides[0].rank, &request.sides[1].rank, &by,
+            &request.threshold, &same_speed)
         || !fd_trace_rank_fits(self, request.sides[0].rank)
         || !fd_trace_rank_fits(after, request.sides[1].rank)
         || !fd_take_grouping(by, &request.grouping)) {
@@ -86,7 +86,7 @@ fd_trace_diff(PyObject *self, PyObject *args, PyObject *kwargs)
     request.sides[1].trace = fd_trace_of(after);
     fd_status status;
     Py_BEGIN_ALLOW_THREADS
-    status = fd_diff_make(&diff, &request);
+        status = fd_diff_make(&diff, &request);
     Py_END_ALLOW_THREADS
     PyObject *made = status == FD_OK ? found(&diff) : PyErr_NoMemory();
     fd_diff_clear(&diff);
@@ -101,8 +101,8 @@ take_pair(PyObject *before, PyObject *after, PyObject *pair,
     sides[0].trace = fd_trace_of(before);
     sides[1].trace = fd_trace_of(after);
     return PyArg_Parse(pair, "(ii)", &sides[0].rank, &sides[1].rank)
-           && fd_trace_rank_fits(before, sides[0].rank)
-           && fd_trace_rank_fits(after, sides[1].rank);
+        && fd_trace_rank_fits(before, sides[0].rank)
+        && fd_trace_rank_fits(after, sides[1].rank);
 }
 
 PyObject *
@@ -133,10 +133,10 @@ fd_trace_joined(PyObject *self, PyObject *args)
     fd_trace *joined;
     fd_status status;
     Py_BEGIN_ALLOW_THREADS
-    status = fd_diff_joined(&joined, sides, 2 * count);
+        status = fd_diff_joined(&joined, sides, 2 * count);
     Py_END_ALLOW_THREADS
     fd_free(sides);
     return status == FD_OK
-               ? fd_trace_object(PyType_GetModule(Py_TYPE(self)), joined)
-               : PyErr_NoMemory();
+             ? fd_trace_object(PyType_GetModule(Py_TYPE(self)), joined)
+             : PyErr_NoMemory();
 }

@@ -1,11 +1,11 @@
 /* Trace.export(): the options of a format from Python's. */
 #include "module/errors.h"
 
-#include "profile/totals.h"
+#include "events/recorded/recording_inputs.h"
 #include "export/exporters.h"
 #include "module/events/timeline_binding.h"
 #include "module/trace/trace_type.h"
-#include "events/recorded/recording_inputs.h"
+#include "profile/totals.h"
 
 /* The index of a name in a list that ends in NULL; -1 with ValueError. */
 static int
@@ -84,11 +84,11 @@ write_aligned(const fd_trace *trace, const fd_exporter *exporter,
     fd_export_clock *clocks = NULL;
     if (many && exporter->is_timeline) {
         clocks = fd_calloc(trace->ranks.count, sizeof *clocks);
-        status = clocks == NULL
-                     ? FD_ENOMEM
-                     : fd_timeline_align_trace(trace, how.align, how.strict,
-                                               clocks, &options.clocks_base_ns,
-                                               error);
+        status =
+            clocks == NULL
+                ? FD_ENOMEM
+                : fd_timeline_align_trace(trace, how.align, how.strict, clocks,
+                                          &options.clocks_base_ns, error);
         options.clocks = clocks;
     }
     if (status == FD_OK) {
@@ -107,8 +107,8 @@ written(PyObject *self, const fd_exporter *exporter,
     fd_status status;
     PyObject *bytes = NULL;
     Py_BEGIN_ALLOW_THREADS
-    status = write_aligned(fd_trace_of(self), exporter, *options, how, &text,
-                           &error);
+        status = write_aligned(fd_trace_of(self), exporter, *options, how,
+                               &text, &error);
     Py_END_ALLOW_THREADS
     if (status != FD_OK) {
         fd_raise(PyType_GetModule(Py_TYPE(self)), status, &error);
@@ -123,9 +123,10 @@ written(PyObject *self, const fd_exporter *exporter,
 PyObject *
 fd_trace_export(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"format", "rank", "style", "weight", "ops", "hide",
-                            "contract", "min_percent", "all",
-                            "durations", "flows", "align", "strict", NULL};
+    static char *names[] = {"format", "rank",      "style",    "weight",
+                            "ops",    "hide",      "contract", "min_percent",
+                            "all",    "durations", "flows",    "align",
+                            "strict", NULL};
     const char *format;
     const char *style = "default";
     const char *weight = "time";
@@ -138,14 +139,11 @@ fd_trace_export(PyObject *self, PyObject *args, PyObject *kwargs)
     int strict = 0;
     alignment how = {.align = FD_ALIGN_AUTO};
     fd_export_options options = {.rank = FD_ALL_RANKS, .min_percent = -1};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs,
-                                     "s|$isssO!O!dpspO&p:export", names,
-                                     &format, &options.rank, &style, &weight,
-                                     &ops, &PyTuple_Type, &hide,
-                                     &PyTuple_Type, &contract,
-                                     &options.min_percent, &all, &durations,
-                                     &flows, fd_take_align, &how.align,
-                                     &strict)
+    if (!PyArg_ParseTupleAndKeywords(
+            args, kwargs, "s|$isssO!O!dpspO&p:export", names, &format,
+            &options.rank, &style, &weight, &ops, &PyTuple_Type, &hide,
+            &PyTuple_Type, &contract, &options.min_percent, &all, &durations,
+            &flows, fd_take_align, &how.align, &strict)
         || !fd_trace_rank_fits(self, options.rank)
         || !choose_all(&options, style, weight, ops, durations)) {
         return NULL;

@@ -1,9 +1,9 @@
 /* Trace.ranks and .figures: what one rank recorded. */
 #include "module/trace/trace_type.h"
 
+#include "module/trace/column_dicts.h"
 #include "profile/totals.h"
 #include "trace/trace_columns.h"
-#include "module/trace/column_dicts.h"
 
 static PyObject *
 counters_of(const fd_trace_rank *rank)
@@ -23,8 +23,8 @@ meta_of(const fd_trace *trace, const fd_trace_rank *rank)
     PyObject *meta = PyDict_New();
     for (uint32_t i = 0; meta != NULL && i < rank->meta.count; i++) {
         const char *key = fd_trace_text(trace, rank->meta.list[i].key);
-        PyObject *json = fd_text_object(&trace->texts,
-                                        rank->meta.list[i].json);
+        PyObject *json =
+            fd_text_object(&trace->texts, rank->meta.list[i].json);
         meta = fd_columns_with(meta, key, json);
     }
     return meta;
@@ -55,9 +55,8 @@ threads_of(const fd_trace_rank *rank, const fd_text_pool *texts)
                                     sizeof(fd_trace_thread), false};
     PyObject *threads = fd_columns(&fd_threads_table, rank->threads.list,
                                    rank->threads.count, texts);
-    return fd_columns_join(threads,
-                           fd_columns(&latest, rank->threads.list,
-                                      rank->threads.count, texts));
+    return fd_columns_join(threads, fd_columns(&latest, rank->threads.list,
+                                               rank->threads.count, texts));
 }
 
 static PyObject *
@@ -66,9 +65,10 @@ rank_of(const fd_trace *trace, const fd_trace_rank *rank)
     PyObject *made = Py_BuildValue(
         "{s:I,s:I,s:I,s:s,s:s,s:s,s:O,s:O,s:s,s:K,s:K,s:K,s:K,s:K,s:K,s:I,"
         "s:K}",
-        "rank", rank->rank, "world", rank->world, "pid", rank->pid, "id", rank->id,
-        "boot_id", rank->boot_id, "state", fd_state_names[rank->state],
-        "timing", rank->timing != 0 ? Py_True : Py_False, "complete",
+        "rank", rank->rank, "world", rank->world, "pid", rank->pid, "id",
+        rank->id, "boot_id", rank->boot_id, "state",
+        fd_state_names[rank->state], "timing",
+        rank->timing != 0 ? Py_True : Py_False, "complete",
         rank->incomplete ? Py_False : Py_True, "steps_source",
         fd_steps_source_names[rank->steps_source], "steps",
         (unsigned long long)rank->steps, "recorded",
@@ -83,18 +83,18 @@ rank_of(const fd_trace *trace, const fd_trace_rank *rank)
     made = fd_columns_with(made, "meta", meta_of(trace, rank));
     made = fd_columns_with(made, "notes", notes_of(trace, rank));
     made = fd_columns_with(made, "threads", threads_of(rank, texts));
-    made = fd_columns_with(made, "open",
-                           fd_columns(&fd_open_table, rank->open.list,
-                                      rank->open.count, texts));
+    made = fd_columns_with(
+        made, "open",
+        fd_columns(&fd_open_table, rank->open.list, rank->open.count, texts));
     made = fd_columns_with(made, "latest_steps",
                            fd_columns(&fd_steps_table, rank->latest.list,
                                       rank->latest.count, texts));
-    made = fd_columns_with(made, "gpu",
-                           fd_columns(&fd_gpu_table, rank->gpu.list,
-                                      rank->gpu.count, texts));
-    return fd_columns_with(made, "step_tops",
-                           fd_columns(&fd_tops_table, rank->tops.list,
-                                      rank->tops.count, texts));
+    made = fd_columns_with(
+        made, "gpu",
+        fd_columns(&fd_gpu_table, rank->gpu.list, rank->gpu.count, texts));
+    return fd_columns_with(
+        made, "step_tops",
+        fd_columns(&fd_tops_table, rank->tops.list, rank->tops.count, texts));
 }
 
 PyObject *
@@ -134,18 +134,18 @@ PyObject *
 fd_trace_figures(PyObject *self, PyObject *args)
 {
     const fd_trace_rank *rank = rank_in(self, args, "i:figures");
-    return rank == NULL ? NULL
-                        : fd_columns(&fd_figures_table, rank->figures.list,
-                                     rank->figures.count,
-                                     &fd_trace_of(self)->texts);
+    return rank == NULL
+             ? NULL
+             : fd_columns(&fd_figures_table, rank->figures.list,
+                          rank->figures.count, &fd_trace_of(self)->texts);
 }
 
 PyObject *
 fd_trace_jobs(PyObject *self, PyObject *args)
 {
     const fd_trace_rank *rank = rank_in(self, args, "i:jobs");
-    return rank == NULL ? NULL
-                        : fd_columns(&fd_jobs_table, rank->jobs.list,
-                                     rank->jobs.count,
-                                     &fd_trace_of(self)->texts);
+    return rank == NULL
+             ? NULL
+             : fd_columns(&fd_jobs_table, rank->jobs.list, rank->jobs.count,
+                          &fd_trace_of(self)->texts);
 }

@@ -1,9 +1,9 @@
 /* Trace.table, .edges and .coverage: sums over groups of contexts. */
 #include "module/trace/trace_type.h"
 
+#include "module/trace/column_dicts.h"
 #include "profile/group_edges.h"
 #include "profile/profile_rows.h"
-#include "module/trace/column_dicts.h"
 
 static const fd_column row_columns[] = {
     {"calls", FD_COLUMN_U64, offsetof(fd_row, calls), NULL},
@@ -22,9 +22,9 @@ static const fd_column row_columns[] = {
     {"step_deviation", FD_COLUMN_DOUBLE, offsetof(fd_row, step_deviation),
      NULL},
 };
-static const fd_table rows_table = {
-    "rows", row_columns, sizeof row_columns / sizeof *row_columns,
-    sizeof(fd_row), true};
+static const fd_table rows_table = {"rows", row_columns,
+                                    sizeof row_columns / sizeof *row_columns,
+                                    sizeof(fd_row), true};
 
 static const fd_column group_columns[] = {
     {"where", FD_COLUMN_TEXT, offsetof(fd_group, label), NULL},
@@ -45,8 +45,8 @@ static const fd_table edges_table = {
     "edges", edge_columns, sizeof edge_columns / sizeof *edge_columns,
     sizeof(fd_edge), false};
 
-static const char *const grouping_names[] = {"node", "function", "operator",
-                                             "module", "package", NULL};
+static const char *const grouping_names[] = {"node",   "function", "operator",
+                                             "module", "package",  NULL};
 
 bool
 fd_take_grouping(const char *name, fd_grouping *grouping)
@@ -73,9 +73,9 @@ group_totals(const fd_trace *trace, const fd_groups *groups,
     }
     PyObject *columns = fd_columns(&groups_table, groups->list.list,
                                    groups->list.count, &groups->labels);
-    columns = fd_columns_join(columns, fd_columns(&rows_table, rows.list,
-                                                  rows.count,
-                                                  &groups->labels));
+    columns =
+        fd_columns_join(columns, fd_columns(&rows_table, rows.list, rows.count,
+                                            &groups->labels));
     fd_vector_clear(&rows);
     return columns;
 }
@@ -90,8 +90,8 @@ group_edges(const fd_trace *trace, const fd_groups *groups,
         PyErr_NoMemory();
     }
     else {
-        columns = fd_columns(&edges_table, edges.list, edges.count,
-                             &groups->labels);
+        columns =
+            fd_columns(&edges_table, edges.list, edges.count, &groups->labels);
     }
     fd_vector_clear(&edges);
     return columns;
@@ -155,7 +155,6 @@ fd_trace_coverage(PyObject *self, PyObject *args)
     fd_totals_clear(&totals);
     return Py_BuildValue("{s:K,s:K,s:K}", "autograd",
                          (unsigned long long)coverage.autograd, "accumulate",
-                         (unsigned long long)coverage.accumulate,
-                         "attributed",
+                         (unsigned long long)coverage.accumulate, "attributed",
                          (unsigned long long)coverage.attributed);
 }

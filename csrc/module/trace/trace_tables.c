@@ -2,9 +2,9 @@
  * the contexts. */
 #include "module/trace/trace_type.h"
 
+#include "module/trace/column_dicts.h"
 #include "profile/totals.h"
 #include "trace/trace_columns.h"
-#include "module/trace/column_dicts.h"
 
 PyObject *
 fd_trace_nodes(PyObject *self, PyObject *unused)
@@ -57,18 +57,16 @@ fd_trace_contexts(PyObject *self, PyObject *args)
         || !fd_trace_rank_fits(self, rank)) {
         return NULL;
     }
-    fd_status status = steady != 0
-                           ? fd_totals_sum_steady(&totals, trace, rank)
-                           : fd_totals_sum(&totals, trace, rank);
+    fd_status status = steady != 0 ? fd_totals_sum_steady(&totals, trace, rank)
+                                   : fd_totals_sum(&totals, trace, rank);
     if (status != FD_OK) {
         return PyErr_NoMemory();
     }
     PyObject *columns = fd_columns(&fd_contexts_table, trace->contexts.list,
                                    trace->contexts.count, &trace->texts);
-    columns = fd_columns_join(columns,
-                              fd_columns(&totals_table, totals.list,
-                                         trace->contexts.count,
-                                         &trace->texts));
+    columns = fd_columns_join(columns, fd_columns(&totals_table, totals.list,
+                                                  trace->contexts.count,
+                                                  &trace->texts));
     fd_totals_clear(&totals);
     return columns;
 }

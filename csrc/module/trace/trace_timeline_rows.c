@@ -1,12 +1,12 @@
 /* Trace.strips and .clocks: the timeline as pictures have it. */
 #include "module/errors.h"
 
+#include "events/recorded/recording_inputs.h"
+#include "module/trace/column_dicts.h"
+#include "module/trace/trace_type.h"
 #include "profile/timeline_rows.h"
 #include "profile/totals.h"
 #include "trace/trace_columns.h"
-#include "module/trace/column_dicts.h"
-#include "module/trace/trace_type.h"
-#include "events/recorded/recording_inputs.h"
 
 static const fd_column strip_columns[] = {
     {"thread", FD_COLUMN_U32, offsetof(fd_strip, thread), NULL},
@@ -64,25 +64,24 @@ streams_of(const fd_trace *trace, const fd_trace_rank *rank)
         sizeof(fd_trace_gpu_event), false};
     PyObject *made = fd_columns(&table, rank->gpu_events.list,
                                 rank->gpu_events.count, &trace->texts);
-    made = fd_columns_with(made, "thread",
-                           narrow_column(rank, offsetof(fd_trace_gpu_event,
-                                                        thread)));
-    made = fd_columns_with(made, "device",
-                           narrow_column(rank, offsetof(fd_trace_gpu_event,
-                                                        device)));
-    return fd_columns_with(made, "stream",
-                           narrow_column(rank, offsetof(fd_trace_gpu_event,
-                                                        stream)));
+    made = fd_columns_with(
+        made, "thread",
+        narrow_column(rank, offsetof(fd_trace_gpu_event, thread)));
+    made = fd_columns_with(
+        made, "device",
+        narrow_column(rank, offsetof(fd_trace_gpu_event, device)));
+    return fd_columns_with(
+        made, "stream",
+        narrow_column(rank, offsetof(fd_trace_gpu_event, stream)));
 }
 
 static PyObject *
 strips_object(const fd_trace *trace, const fd_trace_rank *rank,
               const fd_strips *strips)
 {
-    PyObject *made = Py_BuildValue("{s:K,s:K}", "left_out",
-                                   (unsigned long long)strips->left_out,
-                                   "flows_left_out",
-                                   (unsigned long long)strips->flows_left_out);
+    PyObject *made = Py_BuildValue(
+        "{s:K,s:K}", "left_out", (unsigned long long)strips->left_out,
+        "flows_left_out", (unsigned long long)strips->flows_left_out);
     made = fd_columns_with(made, "strips",
                            fd_columns(&strips_table, strips->list.list,
                                       strips->list.count, &trace->texts));
@@ -110,7 +109,7 @@ fd_trace_strips(PyObject *self, PyObject *args)
     fd_strips strips;
     fd_status status;
     Py_BEGIN_ALLOW_THREADS
-    status = fd_strips_make(&strips, wanted, most);
+        status = fd_strips_make(&strips, wanted, most);
     Py_END_ALLOW_THREADS
     PyObject *made = status == FD_OK ? strips_object(trace, wanted, &strips)
                                      : PyErr_NoMemory();
@@ -125,9 +124,9 @@ clocks_object(const fd_export_clock *clocks, uint32_t count)
     for (uint32_t i = 0; list != NULL && i < count; i++) {
         const fd_export_clock *clock = &clocks[i];
         bool known = clock->uncertainty_ns != FD_CLOCK_UNKNOWN;
-        PyObject *uncertainty = known ? PyLong_FromLongLong(
-                                            clock->uncertainty_ns)
-                                      : Py_NewRef(Py_None);
+        PyObject *uncertainty = known
+                                  ? PyLong_FromLongLong(clock->uncertainty_ns)
+                                  : Py_NewRef(Py_None);
         PyObject *made = Py_BuildValue(
             "{s:L,s:L,s:L,s:s,s:N}", "at_ns", (long long)clock->map.at_ns,
             "offset_ns", (long long)clock->map.offset_ns, "drift_ppt",
@@ -149,17 +148,16 @@ fd_trace_clocks(PyObject *self, PyObject *unused)
     const fd_trace *trace = fd_trace_of(self);
     fd_error error = {""};
     int64_t base;
-    fd_export_clock *clocks = fd_calloc(trace->ranks.count + 1u,
-                                        sizeof *clocks);
+    fd_export_clock *clocks =
+        fd_calloc(trace->ranks.count + 1u, sizeof *clocks);
     fd_status status = clocks == NULL
-                           ? FD_ENOMEM
-                           : fd_timeline_align_trace(trace, FD_ALIGN_AUTO,
-                                                     false, clocks, &base,
-                                                     &error);
-    PyObject *made = status == FD_OK
-                         ? clocks_object(clocks, trace->ranks.count)
-                         : fd_raise(PyType_GetModule(Py_TYPE(self)), status,
-                                    &error);
+                         ? FD_ENOMEM
+                         : fd_timeline_align_trace(trace, FD_ALIGN_AUTO, false,
+                                                   clocks, &base, &error);
+    PyObject *made =
+        status == FD_OK
+            ? clocks_object(clocks, trace->ranks.count)
+            : fd_raise(PyType_GetModule(Py_TYPE(self)), status, &error);
     fd_free(clocks);
     return made;
 }

@@ -2,15 +2,14 @@
  * answer is in trace_tables.c, trace_ranks.c, trace_sums.c, trace_export.c. */
 #include "module/trace/trace_type.h"
 
-#include "trace/anonymize.h"
+#include "module/errors.h"
 #include "profile/totals.h"
+#include "trace/anonymize.h"
 #include "trace/dump/dump_writer.h"
 #include "trace/trace_source.h"
-#include "module/errors.h"
 
 typedef struct trace_object {
-    PyObject_HEAD
-    fd_trace *trace; /* owned */
+    PyObject_HEAD fd_trace *trace; /* owned */
 } trace_object;
 
 fd_trace *
@@ -42,8 +41,8 @@ static PyObject *
 encoded_paths(PyObject *paths)
 {
     PyObject *fast = PySequence_Fast(paths, "paths must be a sequence");
-    PyObject *list = fast == NULL ? NULL
-                                  : PyList_New(PySequence_Fast_GET_SIZE(fast));
+    PyObject *list =
+        fast == NULL ? NULL : PyList_New(PySequence_Fast_GET_SIZE(fast));
     for (Py_ssize_t i = 0; list != NULL && i < PyList_GET_SIZE(list); i++) {
         PyObject *bytes = NULL;
         if (!PyUnicode_FSConverter(PySequence_Fast_GET_ITEM(fast, i),
@@ -70,7 +69,8 @@ open_paths(PyObject *list, bool timeline, fd_trace **trace, fd_error *error)
     }
     fd_status status;
     Py_BEGIN_ALLOW_THREADS
-    status = fd_source_open_all(trace, paths, (size_t)count, timeline, error);
+        status =
+            fd_source_open_all(trace, paths, (size_t)count, timeline, error);
     Py_END_ALLOW_THREADS
     fd_free(paths);
     return status;
@@ -82,8 +82,8 @@ trace_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     static char *names[] = {"paths", "timeline", NULL};
     PyObject *paths;
     int timeline = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$p:Trace", names,
-                                     &paths, &timeline)) {
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$p:Trace", names, &paths,
+                                     &timeline)) {
         return NULL;
     }
     PyObject *list = encoded_paths(paths);
@@ -133,8 +133,8 @@ trace_dump(PyObject *self, PyObject *path)
     fd_error error = {""};
     fd_status status;
     Py_BEGIN_ALLOW_THREADS
-    fd_dump(fd_trace_of(self), &text);
-    status = fd_buffer_save(&text, PyBytes_AS_STRING(bytes), &error);
+        fd_dump(fd_trace_of(self), &text);
+        status = fd_buffer_save(&text, PyBytes_AS_STRING(bytes), &error);
     Py_END_ALLOW_THREADS
     fd_buffer_clear(&text);
     Py_DECREF(bytes);
@@ -248,7 +248,7 @@ int
 fd_trace_type_init(PyObject *module)
 {
     fd_module_state *state = fd_module_state_of(module);
-    state->trace = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec,
-                                                            NULL);
+    state->trace =
+        (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
     return state->trace == NULL ? -1 : PyModule_AddType(module, state->trace);
 }

@@ -2,8 +2,8 @@
 #ifndef FD_TRACE_TYPE_H
 #define FD_TRACE_TYPE_H
 
-#include "profile/call_groups.h"
 #include "module/state.h"
+#include "profile/call_groups.h"
 
 /* Takes the trace over, in failure too. */
 PyObject *fd_trace_object(PyObject *module, fd_trace *trace);

@@ -14,8 +14,8 @@ typedef struct family {
     uint64_t *rows; /* owned */
     uint32_t count;
     uint32_t room;
-    fd_index index; /* row + 1 */
-    uint64_t *next; /* owned; a row to work in */
+    fd_index index;      /* row + 1 */
+    uint64_t *next;      /* owned; a row to work in */
     double *least_times; /* taken over by the states, as the one below */
     double *least_parameters;
 } family;
@@ -51,10 +51,9 @@ put(family *f, uint32_t *place)
     }
     if (f->count == f->room) {
         size_t room = f->room > 0 ? (size_t)f->room * 2 : 64;
-        uint64_t *rows =
-            room > UINT32_MAX
-                ? NULL
-                : fd_realloc(f->rows, room * words * sizeof *rows);
+        uint64_t *rows = room > UINT32_MAX
+                           ? NULL
+                           : fd_realloc(f->rows, room * words * sizeof *rows);
         if (rows == NULL) {
             return FD_ENOMEM;
         }
@@ -74,8 +73,8 @@ may_follow(const family *f, const uint64_t *state, uint32_t layer)
 {
     const fd_layers *layers = f->layers;
     return !fd_bits_has(state, layer)
-           && fd_bits_meet(fd_layers_row(layers, layers->parents, layer),
-                           state, layers->words);
+        && fd_bits_meet(fd_layers_row(layers, layers->parents, layer), state,
+                        layers->words);
 }
 
 static uint32_t
@@ -84,13 +83,12 @@ first_source(const family *f, const uint64_t *state)
     const fd_layers *layers = f->layers;
     uint32_t layer = 0;
     for (; layer < layers->count; layer++) {
-        const uint64_t *within =
-            fd_layers_row(layers, layers->within, layer);
+        const uint64_t *within = fd_layers_row(layers, layers->within, layer);
         bool source = true;
         for (uint32_t i = 0; i < layers->words; i++) {
-            source = source && (i == layer / 64
-                                    ? within[i] == UINT64_C(1) << layer % 64
-                                    : within[i] == 0);
+            source = source
+                  && (i == layer / 64 ? within[i] == UINT64_C(1) << layer % 64
+                                      : within[i] == 0);
         }
         if (source && !fd_bits_has(state, layer)) {
             break;
@@ -116,8 +114,7 @@ note_step(const family *f, const uint64_t *state)
         for (uint32_t word = 0; word < layers->words; word++) {
             uint64_t added = f->next[word] & ~state[word];
             for (; added != 0; added &= added - 1) {
-                uint32_t layer =
-                    word * 64 + (uint32_t)__builtin_ctzll(added);
+                uint32_t layer = word * 64 + (uint32_t)__builtin_ctzll(added);
                 const fd_model_node *node =
                     &f->model->nodes.list[layers->nodes[layer]];
                 if (pass == 0) {
@@ -190,8 +187,7 @@ cut_of(const fd_model *model, const fd_layers *layers, const uint64_t *state,
         if (!fd_bits_has(state, i)) {
             continue;
         }
-        const uint64_t *children =
-            fd_layers_row(layers, layers->children, i);
+        const uint64_t *children = fd_layers_row(layers, layers->children, i);
         bool last = !fd_bits_meet(children, state, words);
         if (last || (!wide && !fd_bits_within(children, state, words))) {
             fd_bits_add(work, i);
@@ -359,8 +355,7 @@ by_time(const void *a, const void *b)
     const timed *x = a;
     const timed *y = b;
     int order = (x->time > y->time) - (x->time < y->time);
-    return order != 0 ? order
-                      : (x->state > y->state) - (x->state < y->state);
+    return order != 0 ? order : (x->state > y->state) - (x->state < y->state);
 }
 
 static fd_status
@@ -390,12 +385,12 @@ fill(fd_states *states, const family *f)
     states->sets = fd_calloc(count * states->words, sizeof *states->sets);
     states->by_time = fd_calloc(count, sizeof *states->by_time);
     states->waists = fd_calloc(count, sizeof *states->waists);
-    double **const columns[] = {
-        &states->times,      &states->forward, &states->activations,
-        &states->parameters, &states->saved,   &states->cuts,
-        &states->wide_cuts};
+    double **const columns[] = {&states->times,       &states->forward,
+                                &states->activations, &states->parameters,
+                                &states->saved,       &states->cuts,
+                                &states->wide_cuts};
     bool made = states->sets != NULL && states->by_time != NULL
-                && states->waists != NULL;
+             && states->waists != NULL;
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         *columns[i] = fd_calloc(count, sizeof **columns[i]);
         made = made && *columns[i] != NULL;
@@ -434,9 +429,9 @@ static bool
 is_wanted(const fd_states_window *window, double time, double whole)
 {
     return is_within(window->cap, window->machines, time, whole)
-           || (window->more_machines > 0
-               && is_within(window->more_cap, window->more_machines, time,
-                            whole));
+        || (window->more_machines > 0
+            && is_within(window->more_cap, window->more_machines, time,
+                         whole));
 }
 
 /* Rows that are wanted move to the front, the whole with them. */
@@ -465,8 +460,7 @@ static void
 each_alone(const family *f)
 {
     for (uint32_t i = 0; i < f->layers->count; i++) {
-        const fd_model_node *node =
-            &f->model->nodes.list[f->layers->nodes[i]];
+        const fd_model_node *node = &f->model->nodes.list[f->layers->nodes[i]];
         f->least_times[i] = time_of(node);
         f->least_parameters[i] = node->parameters;
     }
@@ -519,7 +513,7 @@ fd_states_make(fd_states *states, const fd_model *model,
     states->least_times = f.least_times;
     states->least_parameters = f.least_parameters;
     bool made = f.next != NULL && work != NULL && f.least_times != NULL
-                && f.least_parameters != NULL;
+             && f.least_parameters != NULL;
     fd_status status = made ? FD_OK : FD_ENOMEM;
     if (status == FD_OK && window->found > 0) {
         status = find_all(&f, window->found, &states->complete);

@@ -18,21 +18,21 @@
 
 typedef struct fd_states {
     uint32_t count;
-    uint32_t found;     /* of the family, with those that no plan within the
+    uint32_t found; /* of the family, with those that no plan within the
                            window can be cut at; 0: not looked for */
     uint32_t words;
-    bool complete;      /* false: there are more; these are a few chains */
-    uint64_t *sets;     /* owned, as all below; a row a state */
-    double *times;      /* forward and backward, seconds */
-    double *forward;    /* seconds */
+    bool complete;       /* false: there are more; these are a few chains */
+    uint64_t *sets;      /* owned, as all below; a row a state */
+    double *times;       /* forward and backward, seconds */
+    double *forward;     /* seconds */
     double *activations; /* bytes */
     double *parameters;  /* bytes */
     double *saved;       /* bytes kept for backward; activations where a layer
                             does not know */
-    double *cuts;       /* bytes that go on to the layers outside */
-    double *wide_cuts;  /* the same as PipeDream counts it */
-    uint32_t *by_time;  /* states, the quickest first */
-    bool *waists;       /* all others are before or behind it */
+    double *cuts;        /* bytes that go on to the layers outside */
+    double *wide_cuts;   /* the same as PipeDream counts it */
+    uint32_t *by_time;   /* states, the quickest first */
+    bool *waists;        /* all others are before or behind it */
     double *least_times; /* a layer: the least time, in seconds, of layers that
                             come with it from a state to one that follows */
     double *least_parameters; /* the same in bytes */

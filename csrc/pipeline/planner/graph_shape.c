@@ -47,7 +47,7 @@ static bool
 begins_branch(const fd_model *model, const uint32_t *head, uint32_t node)
 {
     return head[node] == node && is_link(model, node)
-           && outs(model, model->in_list[model->in_first[node]]) > 1;
+        && outs(model, model->in_list[model->in_first[node]]) > 1;
 }
 
 static uint32_t
@@ -105,8 +105,7 @@ add_run(fd_model *to, const fd_model *from, const uint32_t *head,
         sum.forward_spread = FD_UNKNOWN;
         sum.backward_spread = FD_UNKNOWN;
     }
-    fd_status status =
-        keep_outputs(to, from, &from->nodes.list[last], &sum);
+    fd_status status = keep_outputs(to, from, &from->nodes.list[last], &sum);
     return status == FD_OK ? fd_model_add(to, &sum, NULL) : status;
 }
 
@@ -150,15 +149,14 @@ typedef struct half {
 
 typedef struct rest {
     FD_VECTOR(half) halves;
-    uint32_t *heads; /* owned; in and out of each node */
+    uint32_t *heads;  /* owned; in and out of each node */
     uint32_t *counts; /* owned; the same */
 } rest;
 
 static bool
 has_half(const rest *r, uint32_t list, uint32_t node)
 {
-    for (uint32_t at = r->heads[list]; at != 0;
-         at = r->halves.list[at].next) {
+    for (uint32_t at = r->heads[list]; at != 0; at = r->halves.list[at].next) {
         if (r->halves.list[at].node == node) {
             return true;
         }
@@ -230,8 +228,8 @@ fd_shape_is_series_parallel(const fd_model *model, bool *answer)
               .counts = fd_calloc(2 * (size_t)count + 2, sizeof(uint32_t))};
     uint32_t *todo = fd_calloc(2 * (size_t)count + 2, sizeof *todo);
     fd_status status = r.heads == NULL || r.counts == NULL || todo == NULL
-                           ? FD_ENOMEM
-                           : fd_vector_push(&r.halves, (half){0, 0});
+                         ? FD_ENOMEM
+                         : fd_vector_push(&r.halves, (half){0, 0});
     for (uint32_t i = 0; i < model->edges.count && status == FD_OK; i++) {
         status =
             connect(&r, model->edges.list[i].from, model->edges.list[i].to);
@@ -287,8 +285,7 @@ hash_nodes(const fd_model *model, uint64_t **hashes)
     *hashes = both;
     if (start != NULL && before != NULL && both != NULL) {
         for (uint32_t i = 0; i < model->nodes.count; i++) {
-            const char *name =
-                fd_model_text(model, model->nodes.list[i].name);
+            const char *name = fd_model_text(model, model->nodes.list[i].name);
             start[i] = fd_hash_bytes(name, strlen(name));
         }
         hash_side(model, start, before, true);
@@ -304,8 +301,8 @@ hash_nodes(const fd_model *model, uint64_t **hashes)
 fd_status
 fd_shape_is_same(const fd_model *a, const fd_model *b, bool *answer)
 {
-    *answer = a->nodes.count == b->nodes.count
-              && a->edges.count == b->edges.count;
+    *answer =
+        a->nodes.count == b->nodes.count && a->edges.count == b->edges.count;
     if (!*answer) {
         return FD_OK;
     }

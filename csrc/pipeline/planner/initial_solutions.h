@@ -4,15 +4,15 @@
 #ifndef FD_INITIAL_SOLUTIONS_H
 #define FD_INITIAL_SOLUTIONS_H
 
-#include "pipeline/planner/lower_bound.h"
 #include "pipeline/planner/local_search.h"
+#include "pipeline/planner/lower_bound.h"
 
 typedef struct fd_beginnings_request {
-    fd_chain *best; /* the best so far, and what comes of it */
-    fd_chain *now;  /* to work in */
+    fd_chain *best;                 /* the best so far, and what comes of it */
+    fd_chain *now;                  /* to work in */
     const fd_optimum *asynchronous; /* NULL: none */
-    uint64_t effort; /* of each climb */
-    double played;   /* to be set: the asynchronous plan as it is, played;
+    uint64_t effort;                /* of each climb */
+    double played; /* to be set: the asynchronous plan as it is, played;
                         INFINITY: schedules with several parts a rank */
 } fd_beginnings_request;
 

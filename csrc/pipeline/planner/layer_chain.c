@@ -34,8 +34,8 @@ fd_id_order(const char *a, const char *b)
             y += strspn(y, "0");
             size_t more = digits_of(x);
             size_t other = digits_of(y);
-            int order = more != other ? (more < other ? -1 : 1)
-                                      : strncmp(x, y, more);
+            int order =
+                more != other ? (more < other ? -1 : 1) : strncmp(x, y, more);
             if (order != 0) {
                 return order;
             }
@@ -78,7 +78,7 @@ is_left_out(const fd_model *model, uint32_t node)
     bool source = model->in_first[node] == model->in_first[node + 1];
     bool sink = model->out_first[node] == model->out_first[node + 1];
     return (source && begins(name, "Input"))
-           || (sink && begins(name, "__getitem__"));
+        || (sink && begins(name, "__getitem__"));
 }
 
 static fd_status
@@ -91,8 +91,8 @@ choose(fd_layers *layers, const fd_model *model, fd_error *error)
     }
     for (uint32_t i = 0; i < nodes; i++) {
         if (!is_left_out(model, i)) {
-            list[layers->count++] = (named){
-                fd_model_text(model, model->nodes.list[i].id), i};
+            list[layers->count++] =
+                (named){fd_model_text(model, model->nodes.list[i].id), i};
         }
     }
     qsort(list, layers->count, sizeof *list, by_id);
@@ -105,8 +105,8 @@ choose(fd_layers *layers, const fd_model *model, fd_error *error)
     }
     fd_free(list);
     return layers->count > 0
-               ? FD_OK
-               : fd_fail(error, FD_EINVAL, "the graph has no layer");
+             ? FD_OK
+             : fd_fail(error, FD_EINVAL, "the graph has no layer");
 }
 
 static void
@@ -143,9 +143,8 @@ find_leaving(const fd_layers *layers)
         const uint64_t *within = fd_layers_row(layers, layers->within, i);
         for (uint32_t j = 0; j < layers->count; j++) {
             if (j != i && fd_bits_has(within, j)
-                && !fd_bits_within(
-                    fd_layers_row(layers, layers->children, j), within,
-                    layers->words)) {
+                && !fd_bits_within(fd_layers_row(layers, layers->children, j),
+                                   within, layers->words)) {
                 fd_bits_add(fd_layers_row(layers, layers->leaving, i), j);
             }
         }

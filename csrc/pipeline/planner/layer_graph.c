@@ -105,8 +105,8 @@ check_figures(const fd_model *model, const fd_model_node *node,
     };
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
         double value = figures[i].value;
-        bool lacks = figures[i].may_lack && value <= FD_UNKNOWN
-                     && value >= FD_UNKNOWN;
+        bool lacks =
+            figures[i].may_lack && value <= FD_UNKNOWN && value >= FD_UNKNOWN;
         if (!lacks && !(value >= 0 && isfinite(value))) {
             return fd_fail(error, FD_EINVAL,
                            "node '%.60s': %s is %g: a finite number from 0 on",

@@ -30,14 +30,14 @@ typedef struct fd_model_node {
     uint32_t about;        /* texts; a JSON object, or empty */
     uint32_t first_output; /* in sizes */
     uint32_t outputs;
-    int32_t stage;         /* FD_NO_STAGE: none */
-    double forward;        /* milliseconds */
+    int32_t stage;  /* FD_NO_STAGE: none */
+    double forward; /* milliseconds */
     double backward;
     double forward_spread; /* milliseconds; FD_UNKNOWN */
     double backward_spread;
-    double activation;     /* bytes of all outputs */
-    double parameters;     /* bytes */
-    double saved;          /* bytes kept for backward; FD_UNKNOWN */
+    double activation; /* bytes of all outputs */
+    double parameters; /* bytes */
+    double saved;      /* bytes kept for backward; FD_UNKNOWN */
 } fd_model_node;
 
 typedef struct fd_model_edge {

@@ -1,7 +1,7 @@
 #include "pipeline/planner/layer_graph_json.h"
 
-#include "json/json_text.h"
 #include "pipeline/planner/decimal_digits.h"
+#include "json/json_text.h"
 
 #include <cjson/cJSON.h>
 
@@ -89,8 +89,7 @@ read_outputs(const reading *r, const cJSON *object, fd_model_node *node)
         if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0)) {
             return wrong(r, "output_bytes", "numbers from 0 on");
         }
-        fd_status status =
-            fd_vector_push(&r->model->sizes, item->valuedouble);
+        fd_status status = fd_vector_push(&r->model->sizes, item->valuedouble);
         if (status != FD_OK) {
             return status;
         }
@@ -177,8 +176,8 @@ read_edge(const reading *r, const cJSON *edge)
                            "%s: edges[%u]: a list of two ids", r->where,
                            r->at);
         }
-        found[end] = fd_model_find(r->model, id->valuestring,
-                                   strlen(id->valuestring));
+        found[end] =
+            fd_model_find(r->model, id->valuestring, strlen(id->valuestring));
         if (found[end] == r->model->nodes.count) {
             return fd_fail(r->error, FD_EFORMAT,
                            "%s: edges[%u]: an edge of an unknown node: "
@@ -198,8 +197,7 @@ read_list(reading *r, const cJSON *document, const char *name,
     const cJSON *item;
     fd_status status = FD_OK;
     if (!cJSON_IsArray(list)) {
-        return fd_fail(r->error, FD_EFORMAT, "%s: %s: a list", r->where,
-                       name);
+        return fd_fail(r->error, FD_EFORMAT, "%s: %s: a list", r->where, name);
     }
     r->list = name;
     r->at = 0;
@@ -241,8 +239,8 @@ read_document(reading *r, const cJSON *document)
     if (status == FD_OK) {
         status = fd_model_close(r->model, &inner);
         if (status == FD_EINVAL) {
-            status = fd_fail(r->error, FD_EFORMAT, "%s: %s", r->where,
-                             inner.text);
+            status =
+                fd_fail(r->error, FD_EFORMAT, "%s: %s", r->where, inner.text);
         }
     }
     return status;
@@ -264,18 +262,17 @@ fd_model_read_json(fd_model *model, const char *text, size_t size,
         end++;
         rest--;
     }
-    fd_status status =
-        rest == 0 ? read_document(&r, document)
-                  : fd_fail(error, FD_EFORMAT,
-                            "%s: more after the JSON, at byte %zu", where,
-                            (size_t)(end - text));
+    fd_status status = rest == 0
+                         ? read_document(&r, document)
+                         : fd_fail(error, FD_EFORMAT,
+                                   "%s: more after the JSON, at byte %zu",
+                                   where, (size_t)(end - text));
     cJSON_Delete(document);
     return status;
 }
 
 static void
-write_text(const fd_model *model, const char *name, uint32_t id,
-           fd_buffer *to)
+write_text(const fd_model *model, const char *name, uint32_t id, fd_buffer *to)
 {
     const char *text = fd_model_text(model, id);
     fd_buffer_text(to, name);

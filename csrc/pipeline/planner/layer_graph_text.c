@@ -63,8 +63,7 @@ static span
 from(span text, const char *begin)
 {
     const char *end = text.from + text.size;
-    return begin < end ? (span){begin, (size_t)(end - begin)}
-                       : (span){end, 0};
+    return begin < end ? (span){begin, (size_t)(end - begin)} : (span){end, 0};
 }
 
 /* The part before the next `mark`, or all; `rest` goes behind it. */
@@ -99,7 +98,7 @@ static fd_status
 read_outputs(const reading *r, span text, fd_model_node *node)
 {
     bool listed = text.size >= 2 && text.from[0] == '['
-                  && text.from[text.size - 1] == ']';
+               && text.from[text.size - 1] == ']';
     span rest = listed ? (span){text.from + 1, text.size - 2} : text;
     node->first_output = r->model->sizes.count;
     do {
@@ -119,9 +118,9 @@ read_outputs(const reading *r, span text, fd_model_node *node)
 static fd_status
 read_figures(const reading *r, span text, fd_model_node *node)
 {
-    static const char *const names[] = {"forward_compute_time=",
-                                        "backward_compute_time=",
-                                        "activation_size=", "parameter_size="};
+    static const char *const names[] = {
+        "forward_compute_time=", "backward_compute_time=", "activation_size=",
+        "parameter_size="};
     double *const values[] = {&node->forward, &node->backward, NULL,
                               &node->parameters};
     span rest = text;
@@ -136,8 +135,8 @@ read_figures(const reading *r, span text, fd_model_node *node)
         char name[32] = "";
         strncat(name, names[i], size - 1);
         fd_status status = values[i] == NULL
-                               ? read_outputs(r, value, node)
-                               : read_number(r, name, value, values[i]);
+                             ? read_outputs(r, value, node)
+                             : read_number(r, name, value, values[i]);
         if (status != FD_OK) {
             return status;
         }
@@ -182,8 +181,9 @@ read_node(const reading *r, span line)
     const char *first = place_of(line, between, false);
     const char *meta = place_of(line, figures, true);
     if (first == NULL || meta == NULL) {
-        return wrong(r, "neither a node 'ID -- NAME -- "
-                        "forward_compute_time=...' nor an edge '<TAB>ID -- ID'",
+        return wrong(r,
+                     "neither a node 'ID -- NAME -- "
+                     "forward_compute_time=...' nor an edge '<TAB>ID -- ID'",
                      line);
     }
     if (meta < first + strlen(between)) {
@@ -226,15 +226,14 @@ resolve(reading *r)
         const span ends[] = {named->from, named->to};
         uint32_t found[2];
         for (size_t end = 0; end < 2; end++) {
-            found[end] =
-                fd_model_find(model, ends[end].from, ends[end].size);
+            found[end] = fd_model_find(model, ends[end].from, ends[end].size);
             if (found[end] == model->nodes.count) {
                 r->line = named->line;
                 return wrong(r, "an edge of an unknown node", ends[end]);
             }
         }
-        fd_status status = fd_vector_push(
-            &model->edges, (fd_model_edge){found[0], found[1]});
+        fd_status status =
+            fd_vector_push(&model->edges, (fd_model_edge){found[0], found[1]});
         if (status != FD_OK) {
             return status;
         }

@@ -36,8 +36,8 @@ static bool
 trains(fd_schedule schedule)
 {
     return schedule == FD_SCHEDULE_GPIPE || schedule == FD_SCHEDULE_1F1B
-           || schedule == FD_SCHEDULE_INTERLEAVED
-           || schedule == FD_SCHEDULE_ZB_H1 || schedule == FD_SCHEDULE_ZB_V;
+        || schedule == FD_SCHEDULE_INTERLEAVED || schedule == FD_SCHEDULE_ZB_H1
+        || schedule == FD_SCHEDULE_ZB_V;
 }
 
 fd_status
@@ -64,10 +64,9 @@ fd_trial_make(fd_trial *trial, fd_error *error)
     trial->ready = fd_calloc(trial->most_ranks, sizeof *trial->ready);
     trial->known = fd_calloc(trial->most_ranks, sizeof *trial->known);
     trial->parts = fd_calloc(trial->most_parts, sizeof *trial->parts);
-    return trial->ready != NULL && trial->known != NULL
-                   && trial->parts != NULL
-               ? FD_OK
-               : FD_ENOMEM;
+    return trial->ready != NULL && trial->known != NULL && trial->parts != NULL
+             ? FD_OK
+             : FD_ENOMEM;
 }
 
 void
@@ -108,8 +107,7 @@ fd_trial_fits(const fd_trial *trial, const fd_rehearsal *rehearsal,
               uint32_t rank, const fd_part *parts)
 {
     return trial->costs->memory == FD_MEMORY_FREE
-           || fd_rehearsal_memory(rehearsal, rank, parts)
-                  <= trial->costs->room;
+        || fd_rehearsal_memory(rehearsal, rank, parts) <= trial->costs->room;
 }
 
 uint32_t

@@ -37,14 +37,14 @@ typedef struct fd_trial {
     fd_schedule schedule;
     uint32_t micro_batches;
     uint32_t chunks;
-    uint32_t forbidden;   /* a state at which it may not be cut; FD_NO_STATE */
-    bool cut_once;        /* it must be cut at all */
-    uint32_t most_ranks;  /* as many as machines and layers */
+    uint32_t forbidden;  /* a state at which it may not be cut; FD_NO_STATE */
+    bool cut_once;       /* it must be cut at all */
+    uint32_t most_ranks; /* as many as machines and layers */
     uint32_t most_parts;
     fd_rehearsal *ready; /* owned, as the two below; ranks - 1; jobs NULL: no
                             engine would run it, or not made yet */
     bool *known;
-    fd_part *parts; /* to work in */
+    fd_part *parts;  /* to work in */
     uint64_t played; /* computations so far */
 } fd_trial;
 

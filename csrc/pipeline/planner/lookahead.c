@@ -25,8 +25,8 @@ try_block(fd_lookahead *ahead, const fd_lookahead_request *request,
     uint32_t most = costs->straight ? 1 : ahead->machines;
     for (uint32_t used = 1; used <= most; used++) {
         fd_line lines[FD_LINES];
-        fd_part part = fd_part_of(costs, request->states,
-                                  (fd_block){start, state}, used);
+        fd_part part =
+            fd_part_of(costs, request->states, (fd_block){start, state}, used);
         fd_part_lines(lines, &part, request->micro_batches, request->apart);
         if (costs->memory != FD_MEMORY_FREE
             && part.kept + part.saved > costs->room) {

@@ -32,22 +32,21 @@ make_levels(fd_level *levels, const fd_optimum_request *request,
     double unit = 1;
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < costs->levels && status == FD_OK; i++) {
-        levels[i] = (fd_level){
-            .costs = costs,
-            .states = states,
-            .at = i,
-            .machines = costs->machines[i],
-            .unit = unit,
-            .outermost = i + 1 == costs->levels,
-            .cut_once = request->cut_once,
-            .forbidden = request->forbidden,
-            .effort = request->effort > 0 ? request->effort : UINT64_MAX,
-            .looked = looked,
-            .watch = request->watch};
+        levels[i] = (fd_level){.costs = costs,
+                               .states = states,
+                               .at = i,
+                               .machines = costs->machines[i],
+                               .unit = unit,
+                               .outermost = i + 1 == costs->levels,
+                               .cut_once = request->cut_once,
+                               .forbidden = request->forbidden,
+                               .effort = request->effort > 0 ? request->effort
+                                                             : UINT64_MAX,
+                               .looked = looked,
+                               .watch = request->watch};
         status = fd_level_make(&levels[i]);
         if (i > 0 && status == FD_OK) {
-            levels[i].blocks =
-                fd_malloc((count + 1) * count * sizeof(double));
+            levels[i].blocks = fd_malloc((count + 1) * count * sizeof(double));
             status = levels[i].blocks != NULL ? FD_OK : FD_ENOMEM;
         }
         unit *= costs->machines[i];
@@ -75,19 +74,17 @@ walk_back(fd_optimum *optimum, const fd_level *levels, uint32_t at,
     uint32_t state = block.last;
     bool more = true;
     while (more) {
-        fd_choice how =
-            l->choices[(size_t)state * l->machines + machines - 1];
+        fd_choice how = l->choices[(size_t)state * l->machines + machines - 1];
         more = how.cut != FD_NO_STATE;
         fd_block part = {more ? how.cut : block.first, state};
-        fd_stage stage = {
-            .block = part,
-            .level = at,
-            .parent = parent,
-            .machines = how.back,
-            .after = after,
-            .cost = fd_stage_costs(l->costs, l->states, at,
-                                   fd_level_compute(l, part), part,
-                                   how.back, !more)};
+        fd_stage stage = {.block = part,
+                          .level = at,
+                          .parent = parent,
+                          .machines = how.back,
+                          .after = after,
+                          .cost = fd_stage_costs(l->costs, l->states, at,
+                                                 fd_level_compute(l, part),
+                                                 part, how.back, !more)};
         fd_status status = fd_vector_push(&optimum->stages, stage);
         if (status != FD_OK) {
             return status;
@@ -137,7 +134,7 @@ data_parallel_time(const fd_costs *costs, const fd_states *states)
     for (uint32_t i = 0; i < costs->levels; i++) {
         double machines = costs->machines[i];
         double reduce = 4 * (machines - 1) * states->parameters[last]
-                        / (costs->bandwidths[i] * machines) / width;
+                      / (costs->bandwidths[i] * machines) / width;
         time = (time + reduce) / machines;
         width = machines;
     }

@@ -35,13 +35,15 @@ typedef struct fd_stage {
 } fd_stage;
 
 typedef struct fd_optimum {
-    double time;        /* a step of the pipeline in seconds */
-    double bound;       /* none is quicker; set by pipeline/planner/fastest_split.h */
+    double time; /* a step of the pipeline in seconds */
+    double
+        bound; /* none is quicker; set by pipeline/planner/fastest_split.h */
     double one_machine; /* seconds */
     double data_parallel;
     uint32_t unused; /* machines of the outermost level */
     uint64_t looked; /* steps of the search */
-    FD_VECTOR(fd_stage) stages; /* outermost level first, parents before their
+    FD_VECTOR(fd_stage)
+    stages; /* outermost level first, parents before their
                                    parts, in the order of layers */
 } fd_optimum;
 
@@ -52,8 +54,8 @@ typedef struct fd_optimum_request {
     fd_costs costs;
     uint32_t forbidden;
     bool cut_once;
-    double cap;   /* no plan above this is wanted; INFINITY */
-    double floor; /* no plan is below this; 0 */
+    double cap;      /* no plan above this is wanted; INFINITY */
+    double floor;    /* no plan is below this; 0 */
     uint64_t effort; /* steps at most; 0: as many as it takes */
     fd_watch *watch; /* NULL: nobody looks on */
 } fd_optimum_request;

@@ -7,9 +7,9 @@ fd_stage_costs(const fd_costs *costs, const fd_states *states, uint32_t level,
                double compute, fd_block block, uint32_t machines, bool single)
 {
     double bandwidth = costs->bandwidths[level];
-    double width =
-        level > 0 && (single || costs->true_cut) ? costs->machines[level - 1]
-                                                 : 1;
+    double width = level > 0 && (single || costs->true_cut)
+                     ? costs->machines[level - 1]
+                     : 1;
     const double *cuts = fd_cuts_of(costs, states);
     double parameters = fd_state_sum(states->parameters, block);
     double count = machines;
@@ -36,7 +36,7 @@ fd_stage_memory(const fd_costs *costs, const fd_states *states, fd_block block,
     double rounds = ceil((double)after / machines);
     if (costs->memory == FD_MEMORY_PUBLISHED) {
         return rounds
-               * (parameters + fd_state_sum(states->activations, block));
+             * (parameters + fd_state_sum(states->activations, block));
     }
     double flying = rounds + 1;
     if (costs->in_flight > 0 && flying > costs->in_flight) {
@@ -44,13 +44,12 @@ fd_stage_memory(const fd_costs *costs, const fd_states *states, fd_block block,
     }
     double versions = costs->memory == FD_MEMORY_STASHED ? flying : 1;
     return parameters * (versions + 1 + costs->optimizer)
-           + flying * fd_state_sum(states->saved, block);
+         + flying * fd_state_sum(states->saved, block);
 }
 
 /* A hair more than it is: the same sums in another order are not above it. */
 double
-fd_least_time(const fd_costs *costs, const fd_states *states,
-              uint32_t layers)
+fd_least_time(const fd_costs *costs, const fd_states *states, uint32_t layers)
 {
     double all = 1;
     double fastest = 0;
@@ -64,10 +63,10 @@ fd_least_time(const fd_costs *costs, const fd_states *states,
         double time = states->least_times[i];
         double best = time;
         for (double count = 2; count <= all && !costs->straight; count++) {
-            double reduce = costs->levels > 1 ? 0
-                                              : 4 * (count - 1)
-                                                    * states->least_parameters[i]
-                                                    / (fastest * count);
+            double reduce = costs->levels > 1
+                              ? 0
+                              : 4 * (count - 1) * states->least_parameters[i]
+                                    / (fastest * count);
             best = fmin(best, (time + reduce) / count);
         }
         least = fmax(least, best);

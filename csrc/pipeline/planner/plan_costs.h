@@ -32,13 +32,13 @@ typedef struct fd_costs {
     uint32_t machines[FD_PLAN_LEVELS];
     double bandwidths[FD_PLAN_LEVELS]; /* bytes a second */
     double ratio; /* of activations when sent; 0: sending them takes no time */
-    bool straight;  /* a machine a stage */
-    bool fewer;     /* machines may be left over */
-    bool true_cut;  /* each tensor that crosses once; and gradients of a stage
+    bool straight; /* a machine a stage */
+    bool fewer;    /* machines may be left over */
+    bool true_cut; /* each tensor that crosses once; and gradients of a stage
                        are reduced by all machines of the level below */
     fd_memory_model memory;
-    double room;      /* bytes of a machine */
-    double optimizer; /* bytes of state a byte of parameters */
+    double room;        /* bytes of a machine */
+    double optimizer;   /* bytes of state a byte of parameters */
     uint32_t in_flight; /* at most so many micro-batches; 0: no bound */
 } fd_costs;
 
@@ -65,7 +65,7 @@ static inline double
 fd_state_sum(const double *sums, fd_block block)
 {
     return sums[block.last]
-           - (block.first == FD_NO_STATE ? 0 : sums[block.first]);
+         - (block.first == FD_NO_STATE ? 0 : sums[block.first]);
 }
 
 /* Bytes that each machine of a stage needs, with so many machines after it. */

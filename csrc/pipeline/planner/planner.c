@@ -31,8 +31,8 @@ static bool
 is_in(const fd_states *states, fd_block block, uint32_t layer)
 {
     return fd_bits_has(fd_state_set(states, block.last), layer)
-           && (block.first == FD_NO_STATE
-               || !fd_bits_has(fd_state_set(states, block.first), layer));
+        && (block.first == FD_NO_STATE
+            || !fd_bits_has(fd_state_set(states, block.first), layer));
 }
 
 fd_block_ends
@@ -101,8 +101,8 @@ ask(const fd_pipeline *pipeline, const fd_pipeline_request *request,
         .costs = *costs,
         .forbidden = FD_NO_STATE,
         .cap = cap,
-        .floor = fd_least_time(costs, &pipeline->states,
-                               pipeline->layers.count),
+        .floor =
+            fd_least_time(costs, &pipeline->states, pipeline->layers.count),
         .effort = own ? request->effort : 0,
         .watch = request->watch};
 }
@@ -187,10 +187,10 @@ tell_none(fd_pipeline *pipeline, const fd_model *model,
         }
     }
     return costs->memory != FD_MEMORY_FREE
-               ? tell_memory(pipeline, model, request, error)
-               : fd_fail(error, FD_EINVAL,
-                         "no plan: the graph has %u places to cut",
-                         (unsigned)pipeline->states.count - 1);
+             ? tell_memory(pipeline, model, request, error)
+             : fd_fail(error, FD_EINVAL,
+                       "no plan: the graph has %u places to cut",
+                       (unsigned)pipeline->states.count - 1);
 }
 
 static fd_costs
@@ -215,12 +215,12 @@ window_of(const fd_pipeline *pipeline, const fd_pipeline_request *request,
     bool schedule = request->micro_batches > 0;
     uint64_t row = pipeline->layers.words * sizeof(uint64_t) + 16;
     fd_costs changed = with_one_more(&request->costs);
-    fd_states_window window = {.found = (uint32_t)(MOST_BYTES / row),
-                               .kept = request->costs.levels > 1 || schedule
-                                           ? MOST_STATES_LEVELS
-                                           : MOST_STATES,
-                               .cap = schedule ? INFINITY : fd_loosened(cap.now),
-                               .machines = all_machines(&request->costs)};
+    fd_states_window window = {
+        .found = (uint32_t)(MOST_BYTES / row),
+        .kept = request->costs.levels > 1 || schedule ? MOST_STATES_LEVELS
+                                                      : MOST_STATES,
+        .cap = schedule ? INFINITY : fd_loosened(cap.now),
+        .machines = all_machines(&request->costs)};
     if (request->gains) {
         window.more_cap = fd_loosened(cap.more);
         window.more_machines = all_machines(&changed);
@@ -239,16 +239,15 @@ window_of(const fd_pipeline *pipeline, const fd_pipeline_request *request,
 /* All states within a window, and the best plan with them. */
 static fd_status
 find_within(fd_pipeline *pipeline, const fd_model *model,
-            const fd_pipeline_request *request,
-            const fd_states_window *window, double cap)
+            const fd_pipeline_request *request, const fd_states_window *window,
+            double cap)
 {
     fd_states_clear(&pipeline->states);
     fd_optimum_clear(&pipeline->best);
     fd_status status =
         fd_states_make(&pipeline->states, model, &pipeline->layers, window);
     if (status == FD_OK) {
-        fd_optimum_request best =
-            ask(pipeline, request, &request->costs, cap);
+        fd_optimum_request best = ask(pipeline, request, &request->costs, cap);
         status = fd_quickest_find(&pipeline->best, &best, NULL);
     }
     return status;
@@ -261,7 +260,8 @@ find_on_chains(fd_pipeline *pipeline, const fd_model *model,
 {
     const fd_states_window chains = {.found = 0};
     double bound = pipeline->best.bound;
-    fd_status status = find_within(pipeline, model, request, &chains, INFINITY);
+    fd_status status =
+        find_within(pipeline, model, request, &chains, INFINITY);
     pipeline->best.bound =
         fmin(fmax(bound, pipeline->best.bound), pipeline->best.time);
     return status;
@@ -272,12 +272,12 @@ check_sums(const fd_states *states, fd_error *error)
 {
     uint32_t whole = states->count - 1;
     double all = states->times[whole] + states->activations[whole]
-                 + states->parameters[whole] + states->saved[whole];
+               + states->parameters[whole] + states->saved[whole];
     return isfinite(all)
-               ? FD_OK
-               : fd_fail(error, FD_EINVAL,
-                         "times or bytes of all layers add up to more than a "
-                         "number holds");
+             ? FD_OK
+             : fd_fail(error, FD_EINVAL,
+                       "times or bytes of all layers add up to more than a "
+                       "number holds");
 }
 
 /* Times of plans on chains, which those of all states are not above. */
@@ -327,9 +327,8 @@ find_best(fd_pipeline *pipeline, const fd_model *model,
         pipeline->best.time = INFINITY;
         status = FD_OK;
     }
-    return status == FD_EINVAL
-               ? tell_none(pipeline, model, request, error)
-               : status;
+    return status == FD_EINVAL ? tell_none(pipeline, model, request, error)
+                               : status;
 }
 
 /* The best of the plans that lack one of the cuts of the best: each in turn. */
@@ -346,7 +345,7 @@ find_second(fd_pipeline *pipeline, const fd_pipeline_request *request)
     for (uint32_t i = 0; i < pipeline->best.stages.count; i++) {
         const fd_stage *stage = &pipeline->best.stages.list[i];
         bool whole = stage->block.first == FD_NO_STATE
-                     && stage->block.last == pipeline->states.count - 1;
+                  && stage->block.last == pipeline->states.count - 1;
         if (stage->level != top
             || (stage->block.first == FD_NO_STATE && !whole)) {
             continue;
@@ -399,8 +398,8 @@ static fd_status
 find_gains(fd_pipeline *pipeline, const fd_pipeline_request *request)
 {
     fd_costs changed = with_one_more(&request->costs);
-    fd_status status = time_of(pipeline, request, &changed, INFINITY,
-                               &pipeline->one_more);
+    fd_status status =
+        time_of(pipeline, request, &changed, INFINITY, &pipeline->one_more);
     if (status == FD_OK) {
         changed = request->costs;
         for (uint32_t i = 0; i < changed.levels; i++) {
@@ -433,9 +432,8 @@ fd_pipeline_find(fd_pipeline *pipeline, const fd_model *model,
     }
     if (synchronous) {
         status = find_best(pipeline, model, request, cap, error);
-        return status == FD_OK
-                   ? fd_synchronous_find(pipeline, request, error)
-                   : status;
+        return status == FD_OK ? fd_synchronous_find(pipeline, request, error)
+                               : status;
     }
     status = find_both(pipeline, model, request, cap, error);
     if (status == FD_OK && request->gains) {

@@ -7,9 +7,9 @@
 
 typedef struct fd_pipeline_request {
     fd_costs costs;
-    uint32_t most_states; /* 0: as many as take a second or two */
-    bool second;          /* look for the second best too */
-    bool gains;           /* and for what would help */
+    uint32_t most_states;   /* 0: as many as take a second or two */
+    bool second;            /* look for the second best too */
+    bool gains;             /* and for what would help */
     uint32_t micro_batches; /* of a synchronous schedule; 0: asynchronous */
     fd_schedule schedule;   /* with micro-batches */
     uint32_t chunks;        /* a rank; 0: as the schedule has */
@@ -28,7 +28,7 @@ typedef struct fd_pipeline {
     fd_layers layers;
     fd_states states;
     fd_optimum best;
-    fd_optimum second;    /* lacks a cut of the best, or has one where the best
+    fd_optimum second; /* lacks a cut of the best, or has one where the best
                              has none; time INFINITY: none, or not asked for */
     fd_scheduled scheduled; /* the best as the schedule has it */
     double second_step;     /* of the second best under the schedule */

@@ -30,9 +30,9 @@ fd_level_make(fd_level *level)
     level->choices = fd_malloc(cells * sizeof *level->choices);
     level->open = fd_malloc(count * sizeof *level->open);
     return level->values != NULL && level->choices != NULL
-                   && level->open != NULL
-               ? FD_OK
-               : FD_ENOMEM;
+                && level->open != NULL
+             ? FD_OK
+             : FD_ENOMEM;
 }
 
 void
@@ -49,9 +49,9 @@ static bool
 is_behind(const fd_states *states, uint32_t state, uint32_t start)
 {
     return start == FD_NO_STATE
-           || (state != start
-               && fd_bits_within(fd_state_set(states, start),
-                                 fd_state_set(states, state), states->words));
+        || (state != start
+            && fd_bits_within(fd_state_set(states, start),
+                              fd_state_set(states, state), states->words));
 }
 
 double
@@ -81,8 +81,8 @@ static bool
 has_room(const fd_level *l, fd_block block, uint32_t machines, uint32_t after)
 {
     return l->costs->memory == FD_MEMORY_FREE
-           || fd_stage_memory(l->costs, l->states, block, machines, after)
-                  <= l->costs->room;
+        || fd_stage_memory(l->costs, l->states, block, machines, after)
+               <= l->costs->room;
 }
 
 /* At least so many, and one more than there are where that is not enough. */
@@ -113,8 +113,8 @@ is_open(const fd_level *l, const row *r, uint32_t machines, uint32_t back)
 {
     const fd_choice *how = &r->choices[machines - 1];
     return machines > back
-           && (r->values[machines - 1] > l->floor
-               || (how->cut != FD_NO_STATE && how->back > back));
+        && (r->values[machines - 1] > l->floor
+            || (how->cut != FD_NO_STATE && how->back > back));
 }
 
 /* Takes in what is looked at, and what a last stage must not exceed. */
@@ -141,9 +141,9 @@ is_better(const fd_level *l, const row *r, uint32_t machines, double value,
     double found = fmax(value, l->floor);
     const fd_choice *how = &r->choices[machines - 1];
     return value <= l->cap
-           && (found < known
-               || (found <= known && how->cut != FD_NO_STATE
-                   && back < how->back));
+        && (found < known
+            || (found <= known && how->cut != FD_NO_STATE
+                && back < how->back));
 }
 
 /* A last stage that takes `time`, with as many machines before it as can be.

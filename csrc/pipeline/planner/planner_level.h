@@ -30,7 +30,7 @@ typedef struct fd_choice {
 } fd_choice;
 
 typedef struct fd_open {
-    double time;    /* of the state */
+    double time; /* of the state */
     uint32_t state;
     uint16_t least; /* machines that have a value */
     uint16_t need;  /* machines that can receive in time what is sent here */
@@ -47,7 +47,7 @@ typedef struct fd_level {
     bool outermost;
     bool cut_once;      /* the whole must be cut */
     uint32_t forbidden; /* a state at which it is not; FD_NO_STATE */
-    uint64_t effort;  /* steps: pairs of states, and last stages; at most ... */
+    uint64_t effort; /* steps: pairs of states, and last stages; at most ... */
     uint64_t *looked; /* ... so many so far; borrowed, of all levels */
     fd_watch *watch;  /* borrowed; NULL: nobody looks on */
     double *values;   /* owned, as all below */

@@ -1,7 +1,7 @@
 #include "pipeline/planner/schedule_search.h"
 
-#include "pipeline/planner/initial_solutions.h"
 #include "pipeline/planner/bit_sets.h"
+#include "pipeline/planner/initial_solutions.h"
 #include "pipeline/planner/lookahead.h"
 
 #include <math.h>
@@ -14,8 +14,8 @@ enum { MOST_NODES = 1 << 20, CLIMB_SHARE = 16 };
 /* A plan that is begun: its last part, and those before it behind `parent`. */
 typedef struct node {
     double bound;
-    uint32_t parent;   /* in nodes */
-    uint32_t state;    /* FD_NO_STATE: nothing yet */
+    uint32_t parent; /* in nodes */
+    uint32_t state;  /* FD_NO_STATE: nothing yet */
     uint16_t parts;
     uint16_t ranks;
     uint16_t machines; /* of the last part */
@@ -29,12 +29,12 @@ typedef struct search {
     fd_scheduled *to;
     fd_trial trial;
     fd_lookahead ahead;
-    fd_chain now;          /* the plan at hand, as are the two below */
+    fd_chain now; /* the plan at hand, as are the two below */
     fd_part *parts;
     fd_line prefix[FD_LINES];
     FD_VECTOR(node) nodes;
     FD_VECTOR(uint32_t) heap; /* nodes, the least bound first */
-    double lost;           /* the least bound of what was not kept */
+    double lost;              /* the least bound of what was not kept */
     uint64_t looked;
     bool apart;
     fd_status status;
@@ -119,9 +119,9 @@ recall(search *s, const node *last)
     memset(s->parts, 0, s->trial.most_parts * sizeof *s->parts);
     for (uint32_t i = 0; i < last->parts; i++) {
         fd_line lines[FD_LINES];
-        s->parts[i] = fd_part_of(s->costs, s->states,
-                                 fd_chain_block(&s->now, i),
-                                 s->now.machines[i]);
+        s->parts[i] =
+            fd_part_of(s->costs, s->states, fd_chain_block(&s->now, i),
+                       s->now.machines[i]);
         fd_part_lines(lines, &s->parts[i], s->request->micro_batches,
                       s->apart);
         for (int line = 0; line < FD_LINES; line++) {
@@ -139,8 +139,7 @@ bound_along(const search *s, const node *new)
     fd_part_lines(lines, &s->parts[new->parts - 1], s->request->micro_batches,
                   s->apart);
     for (int line = 0; line < FD_LINES; line++) {
-        double rest =
-            fd_lookahead_at(&s->ahead, new->state, line)[new->left];
+        double rest = fd_lookahead_at(&s->ahead, new->state, line)[new->left];
         double here = fmax(lines[line].busy, lines[line].step + rest);
         bound = fmax(bound, s->prefix[line].step + here);
     }
@@ -175,14 +174,14 @@ add_loads(const search *s, const node *new, load *loads)
     for (uint32_t i = 0; i < new->parts; i++) {
         load *at = &loads[fd_trial_rank(&s->trial, new->ranks, i)];
         double work = s->request->micro_batches
-                      * (s->parts[i].forward + s->parts[i].backward);
+                    * (s->parts[i].forward + s->parts[i].backward);
         at->done += work;
         at->reduced += work + s->parts[i].reduce;
     }
     for (uint32_t i = 0; i < used; i++) {
         loads[i].done = fmax(loads[i].done, loads[i].reduced);
     }
-    for (uint32_t i = new->parts; i < s->trial.chunks * new->ranks; i++) {
+    for (uint32_t i = new->parts; i < s->trial.chunks *new->ranks; i++) {
         uint32_t rank = fd_trial_rank(&s->trial, new->ranks, i);
         loads[rank < used ? rank : used].more = true;
     }
@@ -199,12 +198,12 @@ add_loads(const search *s, const node *new, load *loads)
 static double
 bound_filled(const search *s, const node *new, load *loads)
 {
-    memset(loads, 0, ((size_t)new->ranks + 1) * sizeof *loads);
+    memset(loads, 0, ((size_t) new->ranks + 1) * sizeof *loads);
     uint32_t count = add_loads(s, new, loads);
-    double before = new->state == FD_NO_STATE ? 0
-                                              : s->states->times[new->state];
+    double before =
+        new->state == FD_NO_STATE ? 0 : s->states->times[new->state];
     double rest = s->request->micro_batches
-                  * (s->states->times[s->states->count - 1] - before);
+                * (s->states->times[s->states->count - 1] - before);
     double full = 0;
     bool again = true;
     while (again) {
@@ -253,14 +252,15 @@ try_part(search *s, const fd_rehearsal *rehearsal, const node *new,
     s->now.count = new->parts;
     s->parts[part] = fd_part_of(s->costs, s->states, block, new->machines);
     node found = *new;
-    found.bound = fmax(new->bound, s->trial.chunks == 1
-                                       ? bound_along(s, new)
-                                       : bound_filled(s, new, loads));
+    found.bound =
+        fmax(new->bound, s->trial.chunks == 1 ? bound_along(s, new)
+                                              : bound_filled(s, new, loads));
     s->looked += s->trial.chunks == 1 ? 1 : new->ranks * s->trial.chunks;
     if (found.bound < wanted(s)
         && fd_trial_fits(&s->trial, rehearsal,
-                         fd_trial_rank(&s->trial, new->ranks, part), s->parts)) {
-        if (new->parts == s->trial.chunks * new->ranks) {
+                         fd_trial_rank(&s->trial, new->ranks, part),
+                         s->parts)) {
+        if (new->parts == s->trial.chunks *new->ranks) {
             finish(s, rehearsal);
         }
         else {
@@ -292,10 +292,10 @@ static bool
 may_follow(const search *s, uint32_t start, uint32_t state)
 {
     return start == FD_NO_STATE
-           || (state > start
-               && fd_bits_within(fd_state_set(s->states, start),
-                                 fd_state_set(s->states, state),
-                                 s->states->words));
+        || (state > start
+            && fd_bits_within(fd_state_set(s->states, start),
+                              fd_state_set(s->states, state),
+                              s->states->words));
 }
 
 /* All blocks that may follow a node, the quickest first. */
@@ -320,9 +320,8 @@ expand(search *s, uint32_t place, const fd_rehearsal *rehearsal, load *loads)
         if (s->request->micro_batches * work > wanted(s) * most) {
             break;
         }
-        for (uint32_t used = least;
-             used <= most && (last || state != whole)
-             && may_follow(s, at.state, state);
+        for (uint32_t used = least; used <= most && (last || state != whole)
+                                    && may_follow(s, at.state, state);
              used++) {
             uint32_t taken = at.parts < at.ranks ? used : 0;
             node new = {.bound = at.bound,
@@ -344,7 +343,7 @@ begin(search *s)
     const fd_costs *costs = s->costs;
     uint32_t machines = costs->machines[0];
     double even = s->request->micro_batches
-                  * s->states->times[s->states->count - 1] / machines;
+                * s->states->times[s->states->count - 1] / machines;
     for (uint32_t ranks = 1; ranks <= s->trial.most_ranks; ranks++) {
         const fd_rehearsal *rehearsal;
         fd_status status = fd_trial_on(&s->trial, ranks, &rehearsal);
@@ -378,8 +377,7 @@ carry_on(search *s, load *loads)
         uint32_t at = pop(s);
         fd_watch_bounds(s->request->watch, s->nodes.list[at].bound,
                         s->to->best.time);
-        fd_watch_done(s->request->watch,
-                      (double)(s->looked + s->trial.played),
+        fd_watch_done(s->request->watch, (double)(s->looked + s->trial.played),
                       (double)effort_of(s));
         s->status =
             fd_trial_on(&s->trial, s->nodes.list[at].ranks, &rehearsal);
@@ -397,16 +395,15 @@ prepare(search *s, fd_error *error)
 {
     const fd_scheduled_request *request = s->request;
     uint32_t machines = s->costs->machines[0];
-    s->trial = (fd_trial){.states = s->states,
-                          .costs = s->costs,
-                          .schedule = request->schedule,
-                          .micro_batches = request->micro_batches,
-                          .chunks = request->chunks,
-                          .forbidden = request->forbidden,
-                          .cut_once = request->cut_once,
-                          .most_ranks = machines < request->layers
-                                            ? machines
-                                            : request->layers};
+    s->trial = (fd_trial){
+        .states = s->states,
+        .costs = s->costs,
+        .schedule = request->schedule,
+        .micro_batches = request->micro_batches,
+        .chunks = request->chunks,
+        .forbidden = request->forbidden,
+        .cut_once = request->cut_once,
+        .most_ranks = machines < request->layers ? machines : request->layers};
     fd_status status = fd_trial_make(&s->trial, error);
     if (status == FD_OK) {
         s->to->chunks = s->trial.chunks;
@@ -474,8 +471,7 @@ bound_of(const search *s)
     double bound = fmin(s->lost, to->best.time);
     if (!s->states->complete) {
         bound = s->request->micro_batches
-                * s->states->times[s->states->count - 1]
-                / s->costs->machines[0];
+              * s->states->times[s->states->count - 1] / s->costs->machines[0];
     }
     return bound < wanted(s) ? bound : to->best.time;
 }
@@ -484,14 +480,14 @@ fd_status
 fd_scheduled_find(fd_scheduled *scheduled, const fd_scheduled_request *request,
                   fd_error *error)
 {
-    *scheduled = (fd_scheduled){.best = {.time = INFINITY},
-                                .beginning = INFINITY};
+    *scheduled =
+        (fd_scheduled){.best = {.time = INFINITY}, .beginning = INFINITY};
     search s = {.request = request,
                 .states = request->states,
                 .costs = request->costs,
                 .to = scheduled,
                 .apart = request->schedule == FD_SCHEDULE_ZB_H1
-                         || request->schedule == FD_SCHEDULE_ZB_V,
+                      || request->schedule == FD_SCHEDULE_ZB_V,
                 .lost = INFINITY};
     fd_status status = prepare(&s, error);
     if (status == FD_OK) {

@@ -16,8 +16,8 @@
 #ifndef FD_SCHEDULE_SEARCH_H
 #define FD_SCHEDULE_SEARCH_H
 
-#include "pipeline/planner/lower_bound.h"
 #include "pipeline/planner/local_search.h"
+#include "pipeline/planner/lower_bound.h"
 
 /* The innermost level alone; machines that share a stage are many factors. */
 enum { FD_SCHEDULED_MACHINES = 256 };

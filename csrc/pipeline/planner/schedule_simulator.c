@@ -6,8 +6,8 @@
 /* While the jobs are put in order. */
 typedef struct sorter {
     fd_rehearsal *to;
-    uint32_t *at;      /* owned; a rank: its next job in the plan */
-    uint32_t *made;    /* owned; direction, part, micro-batch: the job that
+    uint32_t *at;   /* owned; a rank: its next job in the plan */
+    uint32_t *made; /* owned; direction, part, micro-batch: the job that
                           makes the data, place + 1 */
 } sorter;
 
@@ -160,7 +160,7 @@ fd_rehearsal_make(fd_rehearsal *rehearsal, const fd_plan_request *request,
     rehearsal->last = fd_calloc(plan->stages, sizeof *rehearsal->last);
     rehearsal->ends = fd_calloc(jobs, sizeof *rehearsal->ends);
     bool made = s.at != NULL && s.made != NULL && rehearsal->jobs != NULL
-                && rehearsal->last != NULL && rehearsal->ends != NULL;
+             && rehearsal->last != NULL && rehearsal->ends != NULL;
     status = made ? FD_OK : FD_ENOMEM;
     if (status == FD_OK) {
         sort_jobs(&s);
@@ -174,9 +174,9 @@ fd_rehearsal_make(fd_rehearsal *rehearsal, const fd_plan_request *request,
 static double
 time_of(const fd_part *part, uint8_t kind)
 {
-    return kind == FD_JOB_F   ? part->forward
-           : kind == FD_JOB_B ? part->backward
-                              : part->backward / 2;
+    return kind == FD_JOB_F ? part->forward
+         : kind == FD_JOB_B ? part->backward
+                            : part->backward / 2;
 }
 
 static double
@@ -199,8 +199,8 @@ fd_rehearsal_time(const fd_rehearsal *rehearsal, const fd_part *parts)
         const fd_rehearsal_job *job = &rehearsal->jobs[i];
         double begin = job->before == 0 ? 0 : ends[job->before - 1];
         if (job->data != 0) {
-            begin = fmax(begin, ends[job->data - 1]
-                                    + parts[job->link].transfer);
+            begin =
+                fmax(begin, ends[job->data - 1] + parts[job->link].transfer);
         }
         ends[i] = begin + time_of(&parts[job->part], job->kind);
     }

@@ -11,8 +11,8 @@
 #ifndef FD_SCHEDULE_SIMULATOR_H
 #define FD_SCHEDULE_SIMULATOR_H
 
-#include "pipeline/schedules/schedule_plan.h"
 #include "pipeline/planner/plan_part.h"
+#include "pipeline/schedules/schedule_plan.h"
 
 /* A part is a global stage of the plan. */
 typedef struct fd_rehearsal_job {
@@ -24,12 +24,13 @@ typedef struct fd_rehearsal_job {
 } fd_rehearsal_job;
 
 typedef struct fd_rehearsal {
-    fd_plan plan; /* the schedule itself */
+    fd_plan plan;           /* the schedule itself */
     fd_rehearsal_job *jobs; /* owned, as all below */
     uint32_t count;
     uint32_t *last; /* a rank: place in jobs + 1 */
     double *ends;   /* a job: to work in */
-    FD_VECTOR(uint32_t) holds; /* rank, then a count a chunk; no entry of a
+    FD_VECTOR(uint32_t)
+    holds; /* rank, then a count a chunk; no entry of a
                                   rank is within another */
 } fd_rehearsal;
 

@@ -88,10 +88,9 @@ as_stages(fd_optimum *to, const fd_pipeline_request *request,
         fd_block block = fd_chain_block(chain, i);
         uint32_t machines = chain->machines[i];
         used -= i < chain->ranks ? machines : 0;
-        fd_stage_cost cost =
-            fd_stage_costs(costs, states, 0,
-                           fd_state_sum(states->times, block), block,
-                           machines, block.first == FD_NO_STATE);
+        fd_stage_cost cost = fd_stage_costs(
+            costs, states, 0, fd_state_sum(states->times, block), block,
+            machines, block.first == FD_NO_STATE);
         fd_stage stage = {.block = block,
                           .machines = machines,
                           .after = i < chain->ranks ? used : 0,
@@ -100,7 +99,8 @@ as_stages(fd_optimum *to, const fd_pipeline_request *request,
                                        fmax(cost.in, cost.out)));
         status = fd_vector_push(&to->stages, stage);
     }
-    to->bound = fmin(to->bound, to->time); /* equal times, added up otherwise */
+    to->bound =
+        fmin(to->bound, to->time); /* equal times, added up otherwise */
     if (status == FD_OK && costs->memory != FD_MEMORY_FREE) {
         status = add_memory(to, request, costs, states, found);
     }
@@ -135,10 +135,10 @@ tell_memory(const fd_pipeline *pipeline, const fd_pipeline_request *request,
     if (status == FD_OK) {
         uint32_t worst = 0;
         for (uint32_t i = 0; i < found.best.ranks; i++) {
-            worst = stages.stages.list[i].memory
-                            > stages.stages.list[worst].memory
-                        ? i
-                        : worst;
+            worst =
+                stages.stages.list[i].memory > stages.stages.list[worst].memory
+                    ? i
+                    : worst;
         }
         double room = request->costs.room;
         status =
@@ -146,8 +146,7 @@ tell_memory(const fd_pipeline *pipeline, const fd_pipeline_request *request,
                     "no plan for %s was found that has room in %.4g bytes a "
                     "machine: without the bound the rank of stage %u lacks "
                     "%.4g bytes",
-                    fd_schedule_name(request->schedule), room,
-                    (unsigned)worst,
+                    fd_schedule_name(request->schedule), room, (unsigned)worst,
                     stages.stages.list[worst].memory - room);
     }
     fd_optimum_clear(&stages);
@@ -179,8 +178,8 @@ tell_none(const fd_pipeline *pipeline, const fd_pipeline_request *request,
                        (unsigned)parts, (unsigned)pipeline->layers.count);
     }
     return costs->memory != FD_MEMORY_FREE
-               ? tell_memory(pipeline, request, error)
-               : tell_places(pipeline, error);
+             ? tell_memory(pipeline, request, error)
+             : tell_places(pipeline, error);
 }
 
 /* The best of the plans that lack one of the cuts of the best: each in turn. */

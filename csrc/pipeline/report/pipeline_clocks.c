@@ -6,8 +6,7 @@ typedef FD_VECTOR(fd_clock_bound) bound_list;
 
 /* What transfers of a rank with ranks of known clocks say of its own. */
 static fd_status
-collect(bound_list *bounds, int64_t *unsure, const fd_pipe *p,
-        uint32_t at)
+collect(bound_list *bounds, int64_t *unsure, const fd_pipe *p, uint32_t at)
 {
     const fd_pipe_rank *rank = &p->ranks.list[at];
     fd_status status = FD_OK;
@@ -15,9 +14,8 @@ collect(bound_list *bounds, int64_t *unsure, const fd_pipe *p,
     *unsure = 0;
     for (uint32_t i = rank->first; i < rank->end && status == FD_OK; i++) {
         const fd_pipe_job *job = &p->jobs.list[i];
-        const fd_pipe_job *other = job->other == FD_NO_PIPE_JOB
-                                       ? NULL
-                                       : &p->jobs.list[job->other];
+        const fd_pipe_job *other =
+            job->other == FD_NO_PIPE_JOB ? NULL : &p->jobs.list[job->other];
         if (other == NULL || other->at == at
             || p->ranks.list[other->at].unsure < 0) {
             continue;
@@ -26,10 +24,10 @@ collect(bound_list *bounds, int64_t *unsure, const fd_pipe *p,
         *unsure = theirs > *unsure ? theirs : *unsure;
         bool sends = fd_pipe_sends(job);
         status = fd_vector_push(
-            bounds, (fd_clock_bound){.own = sends ? job->start : job->end,
-                                     .other = sends ? other->end
-                                                    : other->start,
-                                     .earlier = sends});
+            bounds,
+            (fd_clock_bound){.own = sends ? job->start : job->end,
+                             .other = sends ? other->end : other->start,
+                             .earlier = sends});
     }
     return status;
 }
@@ -114,9 +112,8 @@ fd_pipeline_early(const fd_pipe *p)
     for (uint32_t i = 0; i < p->jobs.count; i++) {
         const fd_pipe_job *job = &p->jobs.list[i];
         count += fd_pipe_moves(job) && !fd_pipe_sends(job)
-                 && job->other != FD_NO_PIPE_JOB
-                 && !(job->marks & FD_PIPE_POSTED)
-                 && job->end < p->jobs.list[job->other].start;
+              && job->other != FD_NO_PIPE_JOB && !(job->marks & FD_PIPE_POSTED)
+              && job->end < p->jobs.list[job->other].start;
     }
     return count;
 }

@@ -34,9 +34,9 @@ is_bound(const walk *w, uint32_t at)
 {
     const fd_pipe_job *job = job_at(w, at);
     return fd_pipe_moves(job) && job->other != FD_NO_PIPE_JOB
-           && (job->marks & FD_PIPE_POSTED) == 0
-           && !(fd_pipe_sends(job) && job_at(w, job->other)->start >= job->end
-                && job->end > job->start);
+        && (job->marks & FD_PIPE_POSTED) == 0
+        && !(fd_pipe_sends(job) && job_at(w, job->other)->start >= job->end
+             && job->end > job->start);
 }
 
 static fd_status
@@ -47,8 +47,8 @@ piece(walk *w, int64_t start, int64_t end, uint32_t job, uint32_t at)
         return FD_OK;
     }
     fd_pipe_part part = job == FD_NO_PIPE_JOB
-                            ? FD_PART_LAUNCH
-                            : fd_pipe_part_of(job_at(w, job));
+                          ? FD_PART_LAUNCH
+                          : fd_pipe_part_of(job_at(w, job));
     return fd_vector_push(&w->path->pieces,
                           (fd_pipe_piece){.start = start,
                                           .end = end,

@@ -18,31 +18,35 @@ role(const fd_pipe_job *job)
         return NO_ROLE;
     }
     switch (job->kind) {
-    case FD_JOB_F: return FORWARD;
+    case FD_JOB_F:
+        return FORWARD;
     case FD_JOB_B:
-    case FD_JOB_I: return BACKWARD;
-    case FD_JOB_RA: return TAKES_FORWARD;
-    case FD_JOB_RG: return TAKES_BACKWARD;
-    default: return NO_ROLE;
+    case FD_JOB_I:
+        return BACKWARD;
+    case FD_JOB_RA:
+        return TAKES_FORWARD;
+    case FD_JOB_RG:
+        return TAKES_BACKWARD;
+    default:
+        return NO_ROLE;
     }
 }
 
 static uint32_t *
-slot_of(const table *t, const fd_pipe *p, const fd_pipe_job *job,
-        int wanted, int32_t stage)
+slot_of(const table *t, const fd_pipe *p, const fd_pipe_job *job, int wanted,
+        int32_t stage)
 {
     uint32_t line = p->ranks.list[job->at].line;
-    uint64_t where = (uint64_t)(uint32_t)job->iteration << 32
-                     | (uint32_t)job->micro_batch;
-    uint64_t which = (uint64_t)line << 32 | (uint32_t)stage << 2
-                     | (uint32_t)wanted;
-    uint32_t at = (uint32_t)fd_hash_word(fd_hash_word(where) ^ which)
-                  & t->mask;
+    uint64_t where =
+        (uint64_t)(uint32_t)job->iteration << 32 | (uint32_t)job->micro_batch;
+    uint64_t which =
+        (uint64_t)line << 32 | (uint32_t)stage << 2 | (uint32_t)wanted;
+    uint32_t at =
+        (uint32_t)fd_hash_word(fd_hash_word(where) ^ which) & t->mask;
     while (t->slots[at] != 0) {
         const fd_pipe_job *there = &p->jobs.list[t->slots[at] - 1];
         if (there->iteration == job->iteration && there->stage == stage
-            && there->micro_batch == job->micro_batch
-            && role(there) == wanted
+            && there->micro_batch == job->micro_batch && role(there) == wanted
             && p->ranks.list[there->at].line == line) {
             break;
         }
@@ -64,9 +68,8 @@ maker_of(const table *t, const fd_pipe *p, const fd_pipe_job *job)
         return FD_NO_PIPE_JOB;
     }
     uint32_t found = *slot_of(t, p, job, of, from);
-    return found == 0 || p->jobs.list[found - 1].at == job->at
-               ? FD_NO_PIPE_JOB
-               : found - 1;
+    return found == 0 || p->jobs.list[found - 1].at == job->at ? FD_NO_PIPE_JOB
+                                                               : found - 1;
 }
 
 fd_status
@@ -122,5 +125,5 @@ bool
 fd_pipeline_is_twin(const fd_pipe_job *a, const fd_pipe_job *b)
 {
     return (a->marks & b->marks & FD_PIPE_FUSED) != 0 && a->at == b->at
-           && a->start == b->start && a->end == b->end;
+        && a->start == b->start && a->end == b->end;
 }

@@ -1,7 +1,7 @@
 #include "pipeline/report/pipeline_idle.h"
 
-#include "pipeline/report/pipeline_memory.h"
 #include "pipeline/report/pipeline_dependencies.h"
+#include "pipeline/report/pipeline_memory.h"
 
 const char *const fd_pipe_part_names[FD_PARTS] = {
     [FD_PART_BUSY] = "busy",           [FD_PART_WARM_UP] = "warm_up",
@@ -36,19 +36,18 @@ fd_pipe_part_of(const fd_pipe_job *job)
         return job->other == FD_NO_PIPE_JOB ? FD_PART_UNMATCHED
                                             : FD_PART_TRANSFER;
     }
-    return job->kind == FD_JOB_LM    ? FD_PART_LOAD
-           : job->kind == FD_JOB_OPT ? FD_PART_OPTIMIZER
-           : job->kind == FD_JOB_RT || job->kind == FD_JOB_RD
-               ? FD_PART_REDUCE
-               : FD_PART_OTHER;
+    return job->kind == FD_JOB_LM                           ? FD_PART_LOAD
+         : job->kind == FD_JOB_OPT                          ? FD_PART_OPTIMIZER
+         : job->kind == FD_JOB_RT || job->kind == FD_JOB_RD ? FD_PART_REDUCE
+                                                            : FD_PART_OTHER;
 }
 
 static fd_pipe_part
 phase(const sweep *s, int64_t time)
 {
-    return time < s->backward    ? FD_PART_WARM_UP
-           : time >= s->forward ? FD_PART_COOL_DOWN
-                                : FD_PART_STEADY;
+    return time < s->backward ? FD_PART_WARM_UP
+         : time >= s->forward ? FD_PART_COOL_DOWN
+                              : FD_PART_STEADY;
 }
 
 static void
@@ -220,13 +219,12 @@ sweep_all(fd_pipe_idle *idle, fd_pipe *p)
 }
 
 fd_status
-fd_pipeline_idle(fd_pipe_idle *idle, fd_pipe *p,
-                 const fd_pipe_choice *choice)
+fd_pipeline_idle(fd_pipe_idle *idle, fd_pipe *p, const fd_pipe_choice *choice)
 {
     size_t cells = (size_t)p->ranks.count * p->iterations.count;
     idle->shares = fd_calloc(cells + 1, sizeof *idle->shares);
-    idle->waits = fd_calloc((size_t)p->ranks.count * p->stages + 1,
-                            sizeof *idle->waits);
+    idle->waits =
+        fd_calloc((size_t)p->ranks.count * p->stages + 1, sizeof *idle->waits);
     idle->makers = fd_calloc((size_t)p->jobs.count + 1, sizeof *idle->makers);
     if (idle->shares == NULL || idle->waits == NULL || idle->makers == NULL) {
         return FD_ENOMEM;

@@ -25,8 +25,8 @@ fd_pipe_part fd_pipe_part_of(const fd_pipe_job *job);
 typedef struct fd_pipe_stretch {
     int64_t start;
     int64_t end;
-    uint32_t at;  /* place in ranks */
-    uint32_t job; /* FD_NO_PIPE_JOB: between jobs */
+    uint32_t at;       /* place in ranks */
+    uint32_t job;      /* FD_NO_PIPE_JOB: between jobs */
     uint32_t for_rank; /* waited for, place in ranks; FD_NO_PIPE_JOB: nobody */
     int32_t iteration; /* place in iterations */
     uint8_t part;

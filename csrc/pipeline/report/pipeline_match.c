@@ -12,7 +12,7 @@ static bool
 fits(const fd_pipe_job *job)
 {
     return fd_pipe_moves(job) && job->micro_batch >= 0 && job->stage >= 0
-           && job->peer >= 0;
+        && job->peer >= 0;
 }
 
 static bool
@@ -28,22 +28,21 @@ lower(const fd_pipe_job *job)
 }
 
 static bool
-same_transfer(const fd_pipe *p, const fd_pipe_job *a,
-              const fd_pipe_job *b)
+same_transfer(const fd_pipe *p, const fd_pipe_job *a, const fd_pipe_job *b)
 {
     return a->iteration == b->iteration && a->micro_batch == b->micro_batch
-           && lower(a) == lower(b) && is_gradient(a) == is_gradient(b)
-           && p->ranks.list[a->at].line == p->ranks.list[b->at].line;
+        && lower(a) == lower(b) && is_gradient(a) == is_gradient(b)
+        && p->ranks.list[a->at].line == p->ranks.list[b->at].line;
 }
 
 static uint32_t
 hash_of(const fd_pipe *p, const fd_pipe_job *job, bool sends)
 {
-    uint64_t where = (uint64_t)(uint32_t)job->iteration << 32
-                     | (uint32_t)job->micro_batch;
+    uint64_t where =
+        (uint64_t)(uint32_t)job->iteration << 32 | (uint32_t)job->micro_batch;
     uint64_t which = (uint64_t)p->ranks.list[job->at].line << 32
-                     | (uint32_t)lower(job) << 2
-                     | (uint32_t)is_gradient(job) << 1 | sends;
+                   | (uint32_t)lower(job) << 2
+                   | (uint32_t)is_gradient(job) << 1 | sends;
     return (uint32_t)fd_hash_word(fd_hash_word(where) ^ which);
 }
 
@@ -150,7 +149,7 @@ meeting(const fd_pipe *p, uint32_t at)
         return job->start;
     }
     return there < job->start ? job->start
-           : there > job->end ? job->end
+         : there > job->end   ? job->end
                               : there;
 }
 

@@ -8,8 +8,8 @@
 typedef FD_VECTOR(uint32_t) fd_pipe_list;
 
 typedef struct fd_pipe_matches {
-    uint32_t matched; /* transfers with both ends */
-    uint32_t local;   /* of them within a rank */
+    uint32_t matched;   /* transfers with both ends */
+    uint32_t local;     /* of them within a rank */
     fd_pipe_list alone; /* transfers whose other end is not there */
 } fd_pipe_matches;
 

@@ -12,9 +12,9 @@ typedef struct holding {
 static uint64_t *
 bytes_of(holding *h, const fd_pipe_job *job)
 {
-    uint64_t key = ((uint64_t)(uint32_t)job->stage << 32
-                    | (uint32_t)job->micro_batch)
-                   + 1;
+    uint64_t key =
+        ((uint64_t)(uint32_t)job->stage << 32 | (uint32_t)job->micro_batch)
+        + 1;
     uint32_t slot = fd_map_get(&h->slots, key);
     if (slot != 0) {
         return &h->bytes.list[slot - 1];
@@ -44,7 +44,7 @@ step(holding *h, const fd_pipe_job *job, bool apart)
         return FD_OK;
     }
     bool over = job->kind == FD_JOB_B || job->kind == FD_JOB_W
-                || (job->kind == FD_JOB_I && !apart);
+             || (job->kind == FD_JOB_I && !apart);
     if (over) {
         h->held -= h->held > 0;
     }

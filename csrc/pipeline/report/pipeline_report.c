@@ -23,8 +23,8 @@ check_clocks(const fd_pipe *p, fd_error *error)
 }
 
 static fd_status
-check_choice(const fd_pipe *p, const fd_pipe_choice *choice,
-             int32_t drawn, fd_error *error)
+check_choice(const fd_pipe *p, const fd_pipe_choice *choice, int32_t drawn,
+             fd_error *error)
 {
     if (!choice->given || drawn >= 0 || p->iterations.count == 0) {
         return FD_OK;
@@ -79,8 +79,8 @@ fd_pipeline_report(fd_pipe_report *r, const fd_pipe_request *request,
                                   (uint32_t)r->idle.drawn);
     }
     if (status == FD_OK) {
-        status = fd_pipe_find_schedule(&r->schedule, p, &r->idle,
-                                      request->named);
+        status =
+            fd_pipe_find_schedule(&r->schedule, p, &r->idle, request->named);
     }
     if (status == FD_OK) {
         status = fd_pipeline_ifs(&r->ifs, &r->schedule, &request->layers);

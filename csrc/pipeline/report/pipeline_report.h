@@ -2,9 +2,9 @@
 #ifndef FD_PIPELINE_REPORT_H
 #define FD_PIPELINE_REPORT_H
 
-#include "pipeline/report/pipeline_what_if.h"
-#include "pipeline/report/pipeline_match.h"
 #include "pipeline/report/pipeline_critical_path.h"
+#include "pipeline/report/pipeline_match.h"
+#include "pipeline/report/pipeline_what_if.h"
 
 typedef struct fd_pipe_report {
     fd_pipe pipeline;
@@ -20,7 +20,7 @@ typedef struct fd_pipe_report {
 typedef struct fd_pipe_request {
     fd_pipe_choice choice;
     fd_schedule named; /* what the engine said; FD_SCHEDULES: nothing */
-    bool strict; /* FD_EINVAL where clocks are not one */
+    bool strict;       /* FD_EINVAL where clocks are not one */
     fd_pipe_layers layers;
 } fd_pipe_request;
 

@@ -1,7 +1,7 @@
 #include "pipeline/report/pipeline_schedule.h"
 
-#include "pipeline/report/pipeline_match.h"
 #include "pipeline/report/pipeline_dependencies.h"
+#include "pipeline/report/pipeline_match.h"
 
 #include <stdio.h>
 
@@ -26,12 +26,12 @@ static bool
 is_same(const fd_pipe_job *job, const fd_plan_job *planned)
 {
     return job->kind == planned->kind && job->stage == planned->stage
-           && job->micro_batch == planned->micro_batch;
+        && job->micro_batch == planned->micro_batch;
 }
 
 static void
-tell(char *text, size_t room, const fd_pipe_rank *rank,
-     const fd_pipe_job *job, const fd_plan_job *planned)
+tell(char *text, size_t room, const fd_pipe_rank *rank, const fd_pipe_job *job,
+     const fd_plan_job *planned)
 {
     char has[48] = "nothing more";
     char wants[48] = "nothing more";
@@ -50,8 +50,8 @@ tell(char *text, size_t room, const fd_pipe_rank *rank,
 
 /* Whether a rank computed in the order of the plan; if not, where. */
 static bool
-follows(const fd_pipe *p, const fd_plan *plan, uint32_t at,
-        uint32_t iteration, char *text, size_t room)
+follows(const fd_pipe *p, const fd_plan *plan, uint32_t at, uint32_t iteration,
+        char *text, size_t room)
 {
     const fd_pipe_rank *rank = &p->ranks.list[at];
     fd_pipe_cell cell = fd_pipeline_cell(p, at, iteration);
@@ -98,10 +98,10 @@ try_schedule(fd_pipe_schedule *found, const fd_pipe *p,
         fd_pipe_cell cell = fd_pipeline_cell(p, i, drawn);
         int32_t place = p->ranks.list[i].place;
         if (place >= 0 && cell.end > cell.first) {
-            found->known = (uint32_t)place < found->plan.stages
-                           && follows(p, &found->plan, i, drawn,
-                                      found->difference,
-                                      sizeof found->difference);
+            found->known =
+                (uint32_t)place < found->plan.stages
+                && follows(p, &found->plan, i, drawn, found->difference,
+                           sizeof found->difference);
         }
     }
     return status;
@@ -132,8 +132,9 @@ find_schedule(fd_pipe_schedule *found, const fd_pipe *p,
     if (has_loads(p)) {
         status = try_schedule(found, p, idle, FD_SCHEDULE_DEEPSPEED_TRAIN);
     }
-    for (size_t i = 0; i < sizeof others / sizeof *others
-                       && status == FD_OK && !found->known; i++) {
+    for (size_t i = 0; i < sizeof others / sizeof *others && status == FD_OK
+                       && !found->known;
+         i++) {
         status = try_schedule(found, p, idle, others[i]);
     }
     found->difference[0] = '\0';
@@ -153,10 +154,10 @@ static size_t
 slot(const sums *s, int kind, int32_t stage, int32_t micro_batch)
 {
     uint32_t batch = micro_batch < 0 || (uint32_t)micro_batch >= s->batches
-                         ? s->batches
-                         : (uint32_t)micro_batch;
+                       ? s->batches
+                       : (uint32_t)micro_batch;
     return ((size_t)kind * s->globals + (size_t)stage) * (s->batches + 1)
-           + batch;
+         + batch;
 }
 
 /* Nothing is waited for and nothing is done before the job. */
@@ -218,7 +219,7 @@ goes_on(const fd_pipe *p, const uint32_t *waits, uint32_t send)
     const fd_pipe_job *job = &p->jobs.list[send];
     if ((job->marks & FD_PIPE_POSTED) == 0) {
         return job->other != FD_NO_PIPE_JOB
-               && p->jobs.list[job->other].at == job->at;
+            && p->jobs.list[job->other].at == job->at;
     }
     for (uint32_t i = send + 1; i < waits[send]; i++) {
         if (fd_pipe_computes(&p->jobs.list[i])) {
@@ -234,9 +235,8 @@ add_sends(sums *s, const fd_pipe *p, const uint32_t *waits, fd_pipe_cell cell)
 {
     for (uint32_t i = cell.first; i < cell.end; i++) {
         const fd_pipe_job *job = &p->jobs.list[i];
-        if (fd_pipe_moves(job) && fd_pipe_sends(job)
-            && fd_pipe_post(p, i) == i && job->stage >= 0
-            && (uint32_t)job->stage < s->globals) {
+        if (fd_pipe_moves(job) && fd_pipe_sends(job) && fd_pipe_post(p, i) == i
+            && job->stage >= 0 && (uint32_t)job->stage < s->globals) {
             size_t to = slot(s, job->kind, job->stage, job->micro_batch);
             s->time[to] += goes_on(p, waits, i) ? 1 : -1;
             s->count[to]++;
@@ -275,8 +275,8 @@ take_means(fd_pipe_schedule *found, const sums *s)
         const fd_plan_job *job = &plan->jobs.list[i];
         size_t from = slot(s, job->kind, job->stage, job->micro_batch);
         found->times[i] = s->count[from] > 0
-                              ? s->time[from] / s->count[from]
-                              : found->prices[job->kind][job->stage];
+                            ? s->time[from] / s->count[from]
+                            : found->prices[job->kind][job->stage];
     }
     return all ? FD_OK : FD_ENOMEM;
 }
@@ -300,8 +300,7 @@ close_sums(sums *s)
 }
 
 static fd_status
-measure(fd_pipe_schedule *found, const fd_pipe *p,
-        const fd_pipe_idle *idle)
+measure(fd_pipe_schedule *found, const fd_pipe *p, const fd_pipe_idle *idle)
 {
     sums s;
     fd_status status = open_sums(&s, found);
@@ -347,8 +346,8 @@ check_posted(fd_pipe_schedule *found)
 {
     const fd_plan *plan = &found->plan;
     fd_replay replay;
-    fd_status status = fd_replay_run_posted(&replay, plan, found->times,
-                                            found->posted, NULL);
+    fd_status status =
+        fd_replay_run_posted(&replay, plan, found->times, found->posted, NULL);
     fd_replay_clear(&replay);
     for (uint32_t i = 0; status == FD_EINVAL && i < plan->jobs.count; i++) {
         found->posted[i] = true;
@@ -376,8 +375,8 @@ find_posted(fd_pipe_schedule *found, const fd_pipe *p,
     uint32_t *waits = fd_calloc((size_t)p->jobs.count + 1, sizeof *waits);
     found->posted = fd_calloc(found->plan.jobs.count, sizeof *found->posted);
     fd_status status = waits == NULL || found->posted == NULL
-                           ? FD_ENOMEM
-                           : open_sums(&s, found);
+                         ? FD_ENOMEM
+                         : open_sums(&s, found);
     if (status == FD_OK) {
         find_waits(p, waits);
     }
@@ -413,7 +412,7 @@ fd_pipe_schedule_posts(const fd_pipe_schedule *found, const fd_plan *plan,
 
 fd_status
 fd_pipe_find_schedule(fd_pipe_schedule *found, const fd_pipe *p,
-                     const fd_pipe_idle *idle, fd_schedule named)
+                      const fd_pipe_idle *idle, fd_schedule named)
 {
     if (idle->drawn < 0) {
         return FD_OK;

@@ -21,8 +21,8 @@ widen(window *w, const fd_pipe *p, fd_pipe_cell cell)
         const fd_pipe_job *job = &p->jobs.list[i];
         w->start = job->ready < w->start ? job->ready : w->start;
         w->end = job->end > w->end ? job->end : w->end;
-        w->broken = w->broken
-                    || (job->marks & (FD_PIPE_OPEN | FD_PIPE_FAILED)) != 0;
+        w->broken =
+            w->broken || (job->marks & (FD_PIPE_OPEN | FD_PIPE_FAILED)) != 0;
     }
 }
 
@@ -39,8 +39,8 @@ find_window(fd_pipe_share *shares, const fd_pipe *p, uint32_t line,
             widen(&w, p, cell);
             /* What a killed process did last is not all. */
             w.broken = w.broken
-                       || (p->ranks.list[i].killed && !is_empty(cell)
-                           && cell.end == p->ranks.list[i].end);
+                    || (p->ranks.list[i].killed && !is_empty(cell)
+                        && cell.end == p->ranks.list[i].end);
         }
     }
     for (uint32_t i = 0; i < p->ranks.count && w.present > 0; i++) {
@@ -71,8 +71,7 @@ first_whole(fd_pipe_share *shares, const fd_pipe *p, uint32_t *count)
 }
 
 static void
-choose(fd_pipe_share *shares, const fd_pipe *p,
-       const fd_pipe_choice *choice)
+choose(fd_pipe_share *shares, const fd_pipe *p, const fd_pipe_choice *choice)
 {
     uint32_t count;
     uint32_t first = first_whole(shares, p, &count);
@@ -80,11 +79,11 @@ choose(fd_pipe_share *shares, const fd_pipe *p,
         for (uint32_t j = 0; j < p->iterations.count; j++) {
             fd_pipe_share *share = fd_pipe_share_of(shares, p, i, j);
             int32_t number = p->iterations.list[j];
-            bool wanted = choice->given ? number >= choice->from
-                                              && number < choice->to
-                                        : j != first || count == 1;
+            bool wanted = choice->given
+                            ? number >= choice->from && number < choice->to
+                            : j != first || count == 1;
             share->chosen = wanted && share->end > share->start
-                            && (share->whole || count == 0);
+                         && (share->whole || count == 0);
         }
     }
 }
@@ -103,9 +102,10 @@ middle(fd_pipe_share *shares, const fd_pipe *p)
             uint32_t below = 0;
             for (uint32_t k = 0; k < p->iterations.count; k++) {
                 const fd_pipe_share *than = fd_pipe_share_of(shares, p, i, k);
-                int64_t longer = (at->end - at->start)
-                                 - (than->end - than->start);
-                below += than->chosen && (longer > 0 || (longer == 0 && k < j));
+                int64_t longer =
+                    (at->end - at->start) - (than->end - than->start);
+                below +=
+                    than->chosen && (longer > 0 || (longer == 0 && k < j));
             }
             if (at->chosen && below == (chosen - 1) / 2) {
                 return (int32_t)j;

@@ -29,15 +29,16 @@ typedef struct fd_pipe_share {
     int64_t parts[FD_PARTS]; /* add up to end - start */
     uint64_t bytes; /* most received, sent and not yet used by backward */
     uint32_t held;  /* most micro-batches in flight, over chunks */
-    bool whole;  /* all ranks of the line took part to the end */
-    bool chosen; /* its figures count */
+    bool whole;     /* all ranks of the line took part to the end */
+    bool chosen;    /* its figures count */
 } fd_pipe_share;
 
 /* Numbers of iterations, the second one past the last. */
 typedef struct fd_pipe_choice {
     int32_t from;
     int32_t to;
-    bool given; /* else all that are whole, but the first where there are more */
+    bool
+        given; /* else all that are whole, but the first where there are more */
 } fd_pipe_choice;
 
 /* `shares`, one a cell and zero, get start, end, whole, chosen. The answer is

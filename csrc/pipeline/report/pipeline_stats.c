@@ -7,18 +7,20 @@ static const struct {
     const char *word;
     uint8_t kind;
 } words[] = {
-    {"load", FD_JOB_LM},         {"forward", FD_JOB_F},
-    {"backward", FD_JOB_B},      {"send", FD_PIPE_SEND},
+    {"load", FD_JOB_LM},          {"forward", FD_JOB_F},
+    {"backward", FD_JOB_B},       {"send", FD_PIPE_SEND},
     {"receive", FD_PIPE_RECEIVE}, {"recv", FD_PIPE_RECEIVE},
-    {"reduce", FD_JOB_RD},       {"optimizer", FD_JOB_OPT},
+    {"reduce", FD_JOB_RD},        {"optimizer", FD_JOB_OPT},
     {"iter", FD_PIPE_WHOLE},
 };
 
 const char *const fd_pipe_kind_names[FD_PIPE_KINDS] = {
-    [FD_JOB_LM] = "LM", [FD_JOB_F] = "F",     [FD_JOB_B] = "B",
-    [FD_JOB_I] = "I",   [FD_JOB_W] = "W",     [FD_JOB_SA] = "SA",
-    [FD_JOB_RA] = "RA", [FD_JOB_SG] = "SG",   [FD_JOB_RG] = "RG",
-    [FD_JOB_RT] = "RT", [FD_JOB_RD] = "RD",   [FD_JOB_OPT] = "OPT",
+    [FD_JOB_LM] = "LM",        [FD_JOB_F] = "F",
+    [FD_JOB_B] = "B",          [FD_JOB_I] = "I",
+    [FD_JOB_W] = "W",          [FD_JOB_SA] = "SA",
+    [FD_JOB_RA] = "RA",        [FD_JOB_SG] = "SG",
+    [FD_JOB_RG] = "RG",        [FD_JOB_RT] = "RT",
+    [FD_JOB_RD] = "RD",        [FD_JOB_OPT] = "OPT",
     [FD_PIPE_OTHER] = "OTHER", [FD_PIPE_WHOLE] = "ITER",
     [FD_PIPE_SEND] = "OTHER",  [FD_PIPE_RECEIVE] = "OTHER"};
 
@@ -139,8 +141,8 @@ count_stages(fd_pipe *p)
         p->globals = p->stages * p->chunks;
     }
     if (p->chunks == 0) {
-        p->chunks = p->stages == 0 ? 1 : (p->globals + p->stages - 1)
-                                             / p->stages;
+        p->chunks =
+            p->stages == 0 ? 1 : (p->globals + p->stages - 1) / p->stages;
     }
     /* A rank that is missing was at the other end of a transfer. */
     uint32_t least = (p->globals + p->chunks - 1) / p->chunks;
@@ -165,13 +167,13 @@ aim(fd_pipe *p, fd_pipe_job *job)
         }
         job->peer = peer;
         job->kind = (peer > job->stage) == sends
-                        ? (sends ? FD_JOB_SA : FD_JOB_RA)
-                        : (sends ? FD_JOB_SG : FD_JOB_RG);
+                      ? (sends ? FD_JOB_SA : FD_JOB_RA)
+                      : (sends ? FD_JOB_SG : FD_JOB_RG);
     }
     else if (fd_pipe_moves(job) && job->peer < 0 && job->stage >= 0) {
         bool up = job->kind == FD_JOB_SA || job->kind == FD_JOB_RG;
-        job->peer = up ? (job->stage < last ? job->stage + 1 : -1)
-                       : job->stage - 1;
+        job->peer =
+            up ? (job->stage < last ? job->stage + 1 : -1) : job->stage - 1;
     }
 }
 
@@ -191,8 +193,8 @@ find_lines(fd_pipe *p)
         for (uint32_t j = 0; j < i && !found; j++) {
             const fd_pipe_rank *before = &p->ranks.list[j];
             if (known) {
-                found = before->data == rank->data
-                        && before->model == rank->model;
+                found =
+                    before->data == rank->data && before->model == rank->model;
                 line = found ? before->line : line;
             }
             else {

@@ -17,17 +17,17 @@
 /* Kinds beside those of fd_job_kind. */
 enum {
     FD_PIPE_OTHER = FD_JOB_KINDS,
-    FD_PIPE_WHOLE,   /* the iteration itself */
-    FD_PIPE_SEND,    /* until it is known to whom */
+    FD_PIPE_WHOLE, /* the iteration itself */
+    FD_PIPE_SEND,  /* until it is known to whom */
     FD_PIPE_RECEIVE,
     FD_PIPE_KINDS
 };
 
 /* Bits of fd_pipe_job.marks. */
 enum {
-    FD_PIPE_POSTED = 1, /* begun here, waited for in another job */
-    FD_PIPE_FUSED = 2,  /* shares its interval with the job beside it */
-    FD_PIPE_OPEN = 4,   /* had not ended */
+    FD_PIPE_POSTED = 1,  /* begun here, waited for in another job */
+    FD_PIPE_FUSED = 2,   /* shares its interval with the job beside it */
+    FD_PIPE_OPEN = 4,    /* had not ended */
     FD_PIPE_FAILED = 8,  /* ended by an exception */
     FD_PIPE_ON_PATH = 16 /* critical */
 };
@@ -40,9 +40,9 @@ typedef struct fd_pipe_job {
     int64_t ready; /* within: a transfer's other end has come; else start */
     int64_t slack; /* ns it could take longer, and the iteration would not */
     uint64_t bytes;
-    uint32_t at;    /* place in ranks */
-    uint32_t row;   /* of the rank's jobs where they were read */
-    uint32_t other; /* the other end, FD_NO_PIPE_JOB: none is known */
+    uint32_t at;     /* place in ranks */
+    uint32_t row;    /* of the rank's jobs where they were read */
+    uint32_t other;  /* the other end, FD_NO_PIPE_JOB: none is known */
     uint32_t before; /* what its rank had ended last when it began */
     int32_t iteration;
     int32_t micro_batch; /* -1: none, as those below */

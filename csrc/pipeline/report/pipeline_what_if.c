@@ -3,12 +3,12 @@
 #include <string.h>
 
 const char *const fd_if_names[FD_IF_CHANGES] = {
-    "stage_faster", "balanced",       "overlapped_transfers",
+    "stage_faster",         "balanced", "overlapped_transfers",
     "double_micro_batches", "schedule", "move_layer"};
 
 /* Computations and transfers: what every schedule has. */
-static const int common[] = {FD_JOB_F,  FD_JOB_B,  FD_JOB_I, FD_JOB_W,
-                             FD_JOB_RA, FD_JOB_RG};
+static const int common[] = {FD_JOB_F, FD_JOB_B,  FD_JOB_I,
+                             FD_JOB_W, FD_JOB_RA, FD_JOB_RG};
 
 typedef struct study {
     fd_pipe_ifs *made;
@@ -34,10 +34,10 @@ play(fd_pipe_theory *theory, const fd_plan *plan, const int64_t *times,
         }
         int64_t total = replay.makespan * (int64_t)plan->stages;
         double idle = (double)(total - busy);
-        *theory = (fd_pipe_theory){
-            .makespan = replay.makespan,
-            .of_total = total > 0 ? idle / (double)total : 0,
-            .of_ideal = busy > 0 ? idle / (double)busy : 0};
+        *theory =
+            (fd_pipe_theory){.makespan = replay.makespan,
+                             .of_total = total > 0 ? idle / (double)total : 0,
+                             .of_ideal = busy > 0 ? idle / (double)busy : 0};
     }
     fd_replay_clear(&replay);
     return status;
@@ -105,8 +105,8 @@ static fd_status
 theories(study *s)
 {
     const fd_plan *plan = &s->found->plan;
-    fd_status status = play(&s->made->base, plan, s->found->times,
-                            s->found->posted);
+    fd_status status =
+        play(&s->made->base, plan, s->found->times, s->found->posted);
     if (status == FD_OK) {
         take_base(s);
         drop_others(s);
@@ -129,10 +129,11 @@ faster(study *s, uint32_t place)
             s->times[i] -= s->times[i] / 10;
         }
     }
-    return add_played(s, (fd_pipe_if){.change = FD_IF_FASTER,
-                                      .stage = (int32_t)place,
-                                      .to = -1,
-                                      .layer = -1},
+    return add_played(s,
+                      (fd_pipe_if){.change = FD_IF_FASTER,
+                                   .stage = (int32_t)place,
+                                   .to = -1,
+                                   .layer = -1},
                       s->found->posted);
 }
 
@@ -141,9 +142,11 @@ balanced(study *s)
 {
     take_base(s);
     take_balanced(s);
-    return add_played(s, (fd_pipe_if){.change = FD_IF_BALANCED, .stage = -1,
-                                      .to = -1, .layer = -1},
-                      s->found->posted);
+    return add_played(
+        s,
+        (fd_pipe_if){
+            .change = FD_IF_BALANCED, .stage = -1, .to = -1, .layer = -1},
+        s->found->posted);
 }
 
 /* A plan of any schedule priced with means: `common` kinds or all. */
@@ -188,12 +191,12 @@ doubled(study *s)
         status = play_priced(&one, &found->plan, &prices, found);
     }
     if (status == FD_OK) {
-        status = add(s, &(fd_pipe_if){.change = FD_IF_DOUBLED,
-                                      .stage = -1,
-                                      .to = -1,
-                                      .layer = -1,
-                                      .saves = one.makespan
-                                               - two.makespan / 2});
+        status =
+            add(s, &(fd_pipe_if){.change = FD_IF_DOUBLED,
+                                 .stage = -1,
+                                 .to = -1,
+                                 .layer = -1,
+                                 .saves = one.makespan - two.makespan / 2});
     }
     fd_plan_clear(&plan);
     return status == FD_EINVAL ? FD_OK : status; /* a plan past all bounds */
@@ -214,9 +217,9 @@ price_place(study *s, uint32_t place, int64_t of[FD_JOB_KINDS])
             int kind = common[i];
             bool moves = fd_job_is_transfer((fd_job_kind)kind);
             int64_t price = found->prices[kind][g];
-            of[kind] = !moves                 ? of[kind] + price
-                       : price > of[kind] ? price
-                                          : of[kind];
+            of[kind] = !moves           ? of[kind] + price
+                     : price > of[kind] ? price
+                                        : of[kind];
         }
     }
     if (of[FD_JOB_I] + of[FD_JOB_W] == 0) {
@@ -244,8 +247,8 @@ play_other(study *s, fd_schedule schedule, fd_pipe_theory *played)
     fd_plan plan;
     fd_status status = fd_plan_make(&plan, &request, NULL);
     uint32_t globals = status == FD_OK ? fd_plan_globals(&plan) : 0;
-    int64_t *room = fd_calloc((size_t)globals * FD_JOB_KINDS + 1,
-                              sizeof *room);
+    int64_t *room =
+        fd_calloc((size_t)globals * FD_JOB_KINDS + 1, sizeof *room);
     status = status == FD_OK && room == NULL ? FD_ENOMEM : status;
     fd_replay_prices prices = {.of_kind = {NULL}};
     for (uint32_t g = 0; g < globals && room != NULL; g++) {
@@ -271,8 +274,9 @@ static fd_status
 schedules(study *s)
 {
     static const fd_schedule others[] = {
-        FD_SCHEDULE_GPIPE, FD_SCHEDULE_1F1B, FD_SCHEDULE_DEEPSPEED_TRAIN,
-        FD_SCHEDULE_INTERLEAVED, FD_SCHEDULE_ZB_H1, FD_SCHEDULE_ZB_V};
+        FD_SCHEDULE_GPIPE,           FD_SCHEDULE_1F1B,
+        FD_SCHEDULE_DEEPSPEED_TRAIN, FD_SCHEDULE_INTERLEAVED,
+        FD_SCHEDULE_ZB_H1,           FD_SCHEDULE_ZB_V};
     fd_schedule own = s->found->plan.schedule;
     fd_pipe_theory now;
     fd_status status = play_other(s, own, &now);
@@ -283,13 +287,13 @@ schedules(study *s)
         }
         status = play_other(s, others[i], &then);
         if (status == FD_OK) {
-            status = add(s, &(fd_pipe_if){.change = FD_IF_SCHEDULE,
-                                          .stage = -1,
-                                          .to = -1,
-                                          .layer = -1,
-                                          .schedule = others[i],
-                                          .saves = now.makespan
-                                                   - then.makespan});
+            status =
+                add(s, &(fd_pipe_if){.change = FD_IF_SCHEDULE,
+                                     .stage = -1,
+                                     .to = -1,
+                                     .layer = -1,
+                                     .schedule = others[i],
+                                     .saves = now.makespan - then.makespan});
         }
         status = status == FD_EINVAL ? FD_OK : status; /* too few batches */
     }
@@ -318,8 +322,8 @@ static fd_status
 moved(study *s, const fd_pipe_layers *layers, uint32_t from, uint32_t to)
 {
     const fd_plan *plan = &s->found->plan;
-    uint32_t layer = to > from ? layers->first[from + 1] - 1
-                               : layers->first[from];
+    uint32_t layer =
+        to > from ? layers->first[from + 1] - 1 : layers->first[from];
     double part = part_of(layers, from, layer);
     take_base(s);
     for (uint32_t i = 0; i < plan->jobs.count; i++) {
@@ -336,10 +340,11 @@ moved(study *s, const fd_pipe_layers *layers, uint32_t from, uint32_t to)
             s->times[i] += (int64_t)goes;
         }
     }
-    return add_played(s, (fd_pipe_if){.change = FD_IF_MOVED,
-                                      .stage = (int32_t)from,
-                                      .to = (int32_t)to,
-                                      .layer = (int32_t)layer},
+    return add_played(s,
+                      (fd_pipe_if){.change = FD_IF_MOVED,
+                                   .stage = (int32_t)from,
+                                   .to = (int32_t)to,
+                                   .layer = (int32_t)layer},
                       s->found->posted);
 }
 
@@ -351,7 +356,8 @@ moves(study *s, const fd_pipe_layers *layers)
         if (layers->first[g + 1] > layers->first[g] + 1) {
             status = moved(s, layers, g, g + 1);
         }
-        if (status == FD_OK && layers->first[g + 2] > layers->first[g + 1] + 1) {
+        if (status == FD_OK
+            && layers->first[g + 2] > layers->first[g + 1] + 1) {
             status = moved(s, layers, g + 1, g);
         }
     }
@@ -370,9 +376,11 @@ changes(study *s, const fd_pipe_layers *layers)
     }
     if (status == FD_OK && s->found->posted != NULL) {
         take_base(s);
-        status = add_played(s, (fd_pipe_if){.change = FD_IF_OVERLAPPED,
-                                            .stage = -1, .to = -1,
-                                            .layer = -1},
+        status = add_played(s,
+                            (fd_pipe_if){.change = FD_IF_OVERLAPPED,
+                                         .stage = -1,
+                                         .to = -1,
+                                         .layer = -1},
                             NULL);
     }
     if (status == FD_OK) {

@@ -19,11 +19,11 @@ extern const char *const fd_if_names[FD_IF_CHANGES];
 
 typedef struct fd_pipe_if {
     fd_if_change change;
-    int32_t stage; /* FASTER: place; MOVED: global; else -1 */
-    int32_t to;    /* MOVED: global */
-    int32_t layer; /* MOVED */
+    int32_t stage;        /* FASTER: place; MOVED: global; else -1 */
+    int32_t to;           /* MOVED: global */
+    int32_t layer;        /* MOVED */
     fd_schedule schedule; /* SCHEDULE */
-    int64_t saves; /* ns of a step; below 0: it would take longer */
+    int64_t saves;        /* ns of a step; below 0: it would take longer */
 } fd_pipe_if;
 
 /* A replay in short. */

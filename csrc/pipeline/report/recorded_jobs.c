@@ -63,26 +63,26 @@ read_job(fd_pipe *p, const fd_trace *trace, const fd_trace_job *job,
         .peer = (int32_t)job->peer - 1,
         .buffer = (int32_t)job->buffer - 1,
         .kind = kind,
-        .marks = (uint8_t)((job->open ? FD_PIPE_OPEN : 0)
-                           | (job->flags & FD_JOB_POSTED ? FD_PIPE_POSTED : 0)
-                           | (job->flags & FD_JOB_FUSED ? FD_PIPE_FUSED : 0)
-                           | (job->flags & FD_JOB_EXCEPTION ? FD_PIPE_FAILED
-                                                            : 0)),
+        .marks =
+            (uint8_t)((job->open ? FD_PIPE_OPEN : 0)
+                      | (job->flags & FD_JOB_POSTED ? FD_PIPE_POSTED : 0)
+                      | (job->flags & FD_JOB_FUSED ? FD_PIPE_FUSED : 0)
+                      | (job->flags & FD_JOB_EXCEPTION ? FD_PIPE_FAILED : 0)),
     };
     p->ranks.list[p->ranks.count - 1].open += job->open;
     return fd_pipeline_add_job(p, &made);
 }
 
 fd_status
-fd_pipe_read_rank(fd_pipe *p, const fd_trace *trace,
-                  const fd_trace_rank *rank, const fd_pipe_known *known)
+fd_pipe_read_rank(fd_pipe *p, const fd_trace *trace, const fd_trace_rank *rank,
+                  const fd_pipe_known *known)
 {
     fd_pipe_rank made = {.rank = rank->rank,
                          .place = known->place,
                          .data = known->data,
                          .model = known->model,
                          .killed = rank->state == FD_STATE_KILLED
-                                   || rank->state == FD_STATE_RUNNING,
+                                || rank->state == FD_STATE_RUNNING,
                          .moved = known->clock.offset_ns,
                          .unsure = known->unsure};
     bool gpu = is_on_gpu(trace, rank);
@@ -101,8 +101,7 @@ fd_pipe_read(fd_pipe *p, const fd_trace *trace, const fd_pipe_known *known)
 {
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < trace->ranks.count && status == FD_OK; i++) {
-        status = fd_pipe_read_rank(p, trace, &trace->ranks.list[i],
-                                   &known[i]);
+        status = fd_pipe_read_rank(p, trace, &trace->ranks.list[i], &known[i]);
     }
     return status == FD_OK ? fd_pipeline_settle(p) : status;
 }

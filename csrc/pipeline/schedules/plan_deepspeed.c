@@ -69,10 +69,9 @@ fd_plan_train_step(uint32_t stages, uint32_t stage, uint32_t step)
     int32_t s = (int32_t)stage;
     bool forward = (step + stage) % 2 == 0;
     return (fd_train_step){.forward = forward,
-                           .micro_batch = forward
-                                              ? (t - s) / 2
-                                              : (t + s + 1) / 2
-                                                    - (int32_t)stages};
+                           .micro_batch =
+                               forward ? (t - s) / 2
+                                       : (t + s + 1) / 2 - (int32_t)stages};
 }
 
 fd_status

@@ -43,9 +43,9 @@ fd_plan_compute(fd_plan *plan, uint32_t *step, fd_job_kind kind,
         status = fd_vector_push(&plan->jobs, job);
     }
     return status == FD_OK
-               ? transfer(plan, at, forward ? FD_JOB_SA : FD_JOB_SG, global,
-                          to, micro_batch)
-               : status;
+             ? transfer(plan, at, forward ? FD_JOB_SA : FD_JOB_SG, global, to,
+                        micro_batch)
+             : status;
 }
 
 fd_status
@@ -107,8 +107,8 @@ fd_plan_1f1b(fd_plan *plan, uint32_t stage)
 fd_status
 fd_plan_interleaved(fd_plan *plan, uint32_t stage)
 {
-    uint32_t warmup = 2 * (plan->stages - stage - 1)
-                      + (plan->chunks - 1) * plan->group;
+    uint32_t warmup =
+        2 * (plan->stages - stage - 1) + (plan->chunks - 1) * plan->group;
     return one_by_one(plan, stage,
                       fd_least(warmup, plan->micro_batches * plan->chunks));
 }

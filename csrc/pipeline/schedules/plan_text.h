@@ -2,8 +2,8 @@
 #ifndef FD_PLAN_TEXT_H
 #define FD_PLAN_TEXT_H
 
-#include "pipeline/schedules/schedule_plan.h"
 #include "base/buffer.h"
+#include "pipeline/schedules/schedule_plan.h"
 
 /* What a stage does, on one line. DeepSpeed's with transfers, steps apart and
  * the numbers of buffers: "LM0 F0|SA0|-"; others the computations alone, with

@@ -64,9 +64,8 @@ set_chunks(fd_plan *plan, uint32_t chunks, fd_error *error)
     }
     uint32_t wanted = plan->schedule == FD_SCHEDULE_ZB_V ? 2 : 1;
     if (plan->chunks != wanted) {
-        return fd_fail(error, FD_EINVAL,
-                       "%s has %u chunk%s a stage, not %u", name, wanted,
-                       wanted == 1 ? "" : "s", plan->chunks);
+        return fd_fail(error, FD_EINVAL, "%s has %u chunk%s a stage, not %u",
+                       name, wanted, wanted == 1 ? "" : "s", plan->chunks);
     }
     return FD_OK;
 }
@@ -81,11 +80,11 @@ set_group(fd_plan *plan, uint32_t group, fd_error *error)
     if (plan->schedule != FD_SCHEDULE_INTERLEAVED) {
         plan->group = count;
         return group == 0
-                   ? FD_OK
-                   : fd_fail(error, FD_EINVAL,
-                             "%s has no groups of micro-batches; interleaved"
-                             " has",
-                             fd_schedule_name(plan->schedule));
+                 ? FD_OK
+                 : fd_fail(error, FD_EINVAL,
+                           "%s has no groups of micro-batches; interleaved"
+                           " has",
+                           fd_schedule_name(plan->schedule));
     }
     if (group == 0) {
         uint32_t rounds = count < plan->stages ? 1 : count / plan->stages;
@@ -101,17 +100,19 @@ set_group(fd_plan *plan, uint32_t group, fd_error *error)
     }
     plan->group = group;
     if (group < plan->stages || group > count) {
-        return fd_fail(error, FD_EINVAL,
-                       "interleaved: a group has at least as many micro-batches"
-                       " as there are stages (%u) and at most all (%u), not"
-                       " %u",
-                       plan->stages, count, group);
+        return fd_fail(
+            error, FD_EINVAL,
+            "interleaved: a group has at least as many micro-batches"
+            " as there are stages (%u) and at most all (%u), not"
+            " %u",
+            plan->stages, count, group);
     }
     if (count % group != 0 && count % group < plan->stages) {
-        return fd_fail(error, FD_EINVAL,
-                       "interleaved: the last group would have %u micro-batches,"
-                       " less than the %u stages",
-                       count % group, plan->stages);
+        return fd_fail(
+            error, FD_EINVAL,
+            "interleaved: the last group would have %u micro-batches,"
+            " less than the %u stages",
+            count % group, plan->stages);
     }
     return FD_OK;
 }
@@ -158,8 +159,7 @@ set_numbers(fd_plan *plan, const fd_plan_request *request, fd_error *error)
     }
     /* At most 7 jobs a micro-batch on a global stage, and 3 at the end. */
     uint64_t globals = (uint64_t)plan->stages * plan->chunks;
-    if (globals > INT16_MAX
-        || globals * 7 * plan->micro_batches > FD_PLAN_MOST
+    if (globals > INT16_MAX || globals * 7 * plan->micro_batches > FD_PLAN_MOST
         || plan->stages * steps_of(plan) > FD_PLAN_MOST) {
         return fd_fail(error, FD_EINVAL,
                        "%u stages of %u chunks with %u micro-batches are too"

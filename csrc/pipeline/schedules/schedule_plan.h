@@ -74,8 +74,9 @@ typedef struct fd_plan_request {
     fd_schedule schedule;
     uint32_t stages;
     uint32_t micro_batches;
-    uint32_t chunks; /* 0: as many as the schedule wants, where that is known */
-    uint32_t group;  /* interleaved only; 0: as the engines do */
+    uint32_t
+        chunks;     /* 0: as many as the schedule wants, where that is known */
+    uint32_t group; /* interleaved only; 0: as the engines do */
 } fd_plan_request;
 
 /* FD_EINVAL for what no engine would run. The plan is to be cleared in any

@@ -13,8 +13,7 @@ slot_of(const fd_plan *plan, const fd_plan_job *job)
 static fd_status
 alone(const fd_plan_job *job, const char *what, fd_error *error)
 {
-    return fd_fail(error, FD_EINVAL,
-                   "%s of micro-batch %d on stage %d has %s",
+    return fd_fail(error, FD_EINVAL, "%s of micro-batch %d on stage %d has %s",
                    fd_job_kind_name((fd_job_kind)job->kind), job->micro_batch,
                    job->stage, what);
 }
@@ -56,8 +55,8 @@ fd_pairs_find(uint32_t *others, uint32_t none, const fd_plan *plan,
     fd_status status = pair(others, none, plan, ends, error);
     for (size_t i = 0; i < slots && status == FD_OK; i++) {
         if (ends[i] != 0 && others[ends[i] - 1] == none) {
-            status = alone(&plan->jobs.list[ends[i] - 1], "no other end",
-                           error);
+            status =
+                alone(&plan->jobs.list[ends[i] - 1], "no other end", error);
         }
     }
     fd_free(ends);

@@ -33,19 +33,19 @@ load_rank_table(const fd_loading *l, const cJSON *json, const fd_table *table,
                            : status;
 }
 
-#define LOAD_INTO(vector, table, context_column)                              \
-    do {                                                                      \
-        fd_loading_rows from;                                                 \
-        status = load_rank_table(l, json, table, context_column, &from);      \
-        if (status == FD_OK) {                                                \
-            (vector)->list = from.list;                                       \
-            (vector)->count = from.count;                                     \
-            (vector)->room = from.count;                                      \
-        }                                                                     \
-        else {                                                                \
-            fd_free(from.list);                                               \
-            return status;                                                    \
-        }                                                                     \
+#define LOAD_INTO(vector, table, context_column)                         \
+    do {                                                                 \
+        fd_loading_rows from;                                            \
+        status = load_rank_table(l, json, table, context_column, &from); \
+        if (status == FD_OK) {                                           \
+            (vector)->list = from.list;                                  \
+            (vector)->count = from.count;                                \
+            (vector)->room = from.count;                                 \
+        }                                                                \
+        else {                                                           \
+            fd_free(from.list);                                          \
+            return status;                                               \
+        }                                                                \
     } while (0)
 
 static fd_status
@@ -165,9 +165,9 @@ load_names(const fd_loading *l, const cJSON *json, fd_trace_rank *rank)
         status = name_of(l, json, "state", fd_state_names, &rank->state);
     }
     return status == FD_OK
-               ? name_of(l, json, "steps_source", fd_steps_source_names,
-                         &rank->steps_source)
-               : status;
+             ? name_of(l, json, "steps_source", fd_steps_source_names,
+                       &rank->steps_source)
+             : status;
 }
 
 static fd_status
@@ -192,7 +192,8 @@ load_meta(fd_loading *l, const cJSON *json, fd_trace_rank *rank)
     const cJSON *meta = cJSON_GetObjectItemCaseSensitive(json, "meta");
     const cJSON *item;
     fd_status status = FD_OK;
-    cJSON_ArrayForEach (item, meta) {
+    cJSON_ArrayForEach(item, meta)
+    {
         fd_trace_meta made;
         char *text = cJSON_PrintUnformatted(item);
         if (text == NULL || item->string == NULL) {
@@ -200,10 +201,10 @@ load_meta(fd_loading *l, const cJSON *json, fd_trace_rank *rank)
             return FD_ENOMEM;
         }
         status = fd_text_pool_add_clean(&l->trace->texts, item->string,
-                                  strlen(item->string), &made.key);
+                                        strlen(item->string), &made.key);
         if (status == FD_OK) {
-            status = fd_text_pool_add_clean(&l->trace->texts, text, strlen(text),
-                                      &made.json);
+            status = fd_text_pool_add_clean(&l->trace->texts, text,
+                                            strlen(text), &made.json);
         }
         cJSON_free(text);
         if (status == FD_OK) {
@@ -221,13 +222,14 @@ load_notes(fd_loading *l, const cJSON *json, fd_trace_rank *rank)
 {
     const cJSON *notes = cJSON_GetObjectItemCaseSensitive(json, "notes");
     const cJSON *item;
-    cJSON_ArrayForEach (item, notes) {
+    cJSON_ArrayForEach(item, notes)
+    {
         uint32_t id;
         if (!cJSON_IsString(item)) {
             return fd_loading_wrong(l, "notes", "not a string");
         }
         if (fd_text_pool_add_clean(&l->trace->texts, item->valuestring,
-                             strlen(item->valuestring), &id)
+                                   strlen(item->valuestring), &id)
                 != FD_OK
             || fd_vector_push(&rank->notes, id) != FD_OK) {
             return FD_ENOMEM;
@@ -271,7 +273,8 @@ fd_load_ranks(fd_loading *l, const cJSON *document)
     if (!cJSON_IsArray(ranks)) {
         return fd_loading_wrong(l, "ranks", "an array is missing");
     }
-    cJSON_ArrayForEach (item, ranks) {
+    cJSON_ArrayForEach(item, ranks)
+    {
         status = load_rank(l, item);
         if (status != FD_OK) {
             break;

@@ -1,7 +1,7 @@
 #include "trace/dump/dump_reader.h"
 
-#include "trace/dump/dump_reading.h"
 #include "trace/canonical_order.h"
+#include "trace/dump/dump_reading.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -61,8 +61,8 @@ parse(const char *path, cJSON **document, fd_error *error)
     }
     const char *end = NULL;
     *document = text.bytes == NULL
-                    ? NULL
-                    : cJSON_ParseWithLengthOpts(text.bytes, text.size, &end, 0);
+                  ? NULL
+                  : cJSON_ParseWithLengthOpts(text.bytes, text.size, &end, 0);
     size_t at = end != NULL ? (size_t)(end - text.bytes) : 0;
     if (*document == NULL || !only_space(text.bytes + at, text.size - at)) {
         cJSON_Delete(*document);

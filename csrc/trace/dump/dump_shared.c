@@ -13,13 +13,14 @@ fd_load_strings(fd_loading *l, const cJSON *document)
     if (!cJSON_IsArray(strings)) {
         return fd_loading_wrong(l, "strings", "an array is missing");
     }
-    cJSON_ArrayForEach (item, strings) {
+    cJSON_ArrayForEach(item, strings)
+    {
         uint32_t id;
         if (!cJSON_IsString(item)) {
             return fd_loading_wrong(l, "strings", "not a string");
         }
         if (fd_text_pool_add_clean(&l->trace->texts, item->valuestring,
-                             strlen(item->valuestring), &id)
+                                   strlen(item->valuestring), &id)
                 != FD_OK
             || fd_vector_push(&l->texts, id) != FD_OK) {
             return FD_ENOMEM;

@@ -20,7 +20,7 @@ fd_loading_unsigned(const cJSON *json, uint64_t *value)
         errno = 0;
         *value = strtoull(json->valuestring, &end, 10);
         return errno == 0 && end != json->valuestring && *end == '\0'
-               && json->valuestring[0] != '-';
+            && json->valuestring[0] != '-';
     }
     double number = json->valuedouble;
     if (!cJSON_IsNumber(json) || !(number >= 0) || number > 9007199254740992.0
@@ -73,9 +73,9 @@ fd_loading_number(const fd_loading *l, const cJSON *json, const char *name,
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(json, name);
     return item != NULL && fd_loading_unsigned(item, value) && *value <= max
-               ? FD_OK
-               : fd_loading_wrong(l, name,
-                                  "a whole number is missing or out of range");
+             ? FD_OK
+             : fd_loading_wrong(l, name,
+                                "a whole number is missing or out of range");
 }
 
 /* Numbers that stand for names are those of a name. */
@@ -95,7 +95,7 @@ static bool
 is_new(const char *where)
 {
     return strcmp(where, "modules.parameters") == 0
-           || strcmp(where, "modules.parameter_bytes") == 0;
+        || strcmp(where, "modules.parameter_bytes") == 0;
 }
 
 static fd_status
@@ -112,7 +112,8 @@ load_column(const fd_loading *l, const fd_table *table,
     }
     uint32_t at = table->from_one;
     const cJSON *item;
-    cJSON_ArrayForEach (item, values) {
+    cJSON_ArrayForEach(item, values)
+    {
         uint64_t value;
         if (at >= to->count) {
             return fd_loading_wrong(l, where,
@@ -126,9 +127,9 @@ load_column(const fd_loading *l, const fd_table *table,
         fd_cell_set(column, (char *)to->list + at++ * table->row_bytes, value);
     }
     return at == to->count
-               ? FD_OK
-               : fd_loading_wrong(l, where,
-                                  "fewer values than in the first column");
+             ? FD_OK
+             : fd_loading_wrong(l, where,
+                                "fewer values than in the first column");
 }
 
 fd_status

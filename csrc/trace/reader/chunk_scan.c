@@ -7,7 +7,8 @@
 static void __attribute__((no_sanitize("thread")))
 copy_live(char *to, const char *from, size_t size)
 {
-    const volatile uint64_t *words = (const volatile uint64_t *)(const void *)from;
+    const volatile uint64_t *words =
+        (const volatile uint64_t *)(const void *)from;
     for (size_t i = 0; i < size / sizeof *words; i++) {
         uint64_t word = words[i];
         memcpy(to + i * sizeof word, &word, sizeof word);
@@ -35,23 +36,40 @@ static uint32_t
 record_bytes_of(uint32_t kind)
 {
     switch (kind) {
-    case FD_CHUNK_STRINGS: return 1;
-    case FD_CHUNK_NODES: return sizeof(fd_node);
-    case FD_CHUNK_MODULES: return sizeof(fd_module);
-    case FD_CHUNK_CONTEXTS: return sizeof(fd_context);
-    case FD_CHUNK_SPREADS: return sizeof(fd_spread);
-    case FD_CHUNK_THREADS: return sizeof(fd_thread_record);
-    case FD_CHUNK_STACK: return sizeof(fd_entry);
-    case FD_CHUNK_STEPS: return sizeof(fd_step);
-    case FD_CHUNK_META: return sizeof(fd_meta);
-    case FD_CHUNK_EVENTS: return sizeof(fd_event);
-    case FD_CHUNK_JOBS: return sizeof(fd_job);
-    case FD_CHUNK_OP_CALLS: return sizeof(fd_op_call);
-    case FD_CHUNK_OPERANDS: return sizeof(uint64_t);
-    case FD_CHUNK_SCHEMAS: return sizeof(fd_schema);
-    case FD_CHUNK_GPU: return sizeof(fd_gpu_record);
-    case FD_CHUNK_GPU_EVENTS: return sizeof(fd_gpu_event);
-    default: return 0;
+    case FD_CHUNK_STRINGS:
+        return 1;
+    case FD_CHUNK_NODES:
+        return sizeof(fd_node);
+    case FD_CHUNK_MODULES:
+        return sizeof(fd_module);
+    case FD_CHUNK_CONTEXTS:
+        return sizeof(fd_context);
+    case FD_CHUNK_SPREADS:
+        return sizeof(fd_spread);
+    case FD_CHUNK_THREADS:
+        return sizeof(fd_thread_record);
+    case FD_CHUNK_STACK:
+        return sizeof(fd_entry);
+    case FD_CHUNK_STEPS:
+        return sizeof(fd_step);
+    case FD_CHUNK_META:
+        return sizeof(fd_meta);
+    case FD_CHUNK_EVENTS:
+        return sizeof(fd_event);
+    case FD_CHUNK_JOBS:
+        return sizeof(fd_job);
+    case FD_CHUNK_OP_CALLS:
+        return sizeof(fd_op_call);
+    case FD_CHUNK_OPERANDS:
+        return sizeof(uint64_t);
+    case FD_CHUNK_SCHEMAS:
+        return sizeof(fd_schema);
+    case FD_CHUNK_GPU:
+        return sizeof(fd_gpu_record);
+    case FD_CHUNK_GPU_EVENTS:
+        return sizeof(fd_gpu_event);
+    default:
+        return 0;
     }
 }
 
@@ -59,10 +77,10 @@ static bool
 is_chunk(const fd_chunk *chunk, size_t at)
 {
     return chunk->magic == FD_CHUNK_MAGIC && chunk->offset == at
-           && chunk->bytes >= FD_PAGE && chunk->bytes % FD_PAGE == 0
-           && chunk->bytes <= SIZE_MAX / 2 - at && chunk->record_bytes > 0
-           && (record_bytes_of(chunk->kind) == 0
-               || record_bytes_of(chunk->kind) == chunk->record_bytes);
+        && chunk->bytes >= FD_PAGE && chunk->bytes % FD_PAGE == 0
+        && chunk->bytes <= SIZE_MAX / 2 - at && chunk->record_bytes > 0
+        && (record_bytes_of(chunk->kind) == 0
+            || record_bytes_of(chunk->kind) == chunk->record_bytes);
 }
 
 static bool
@@ -75,9 +93,9 @@ static bool
 is_read(const fd_chunks *chunks, uint32_t kind)
 {
     bool traced = kind == FD_CHUNK_OP_CALLS || kind == FD_CHUNK_OPERANDS
-                  || kind == FD_CHUNK_SCHEMAS;
+               || kind == FD_CHUNK_SCHEMAS;
     return !chunks->side && !is_event(kind)
-           && (chunks->part == FD_CHUNKS_ALL || !traced);
+        && (chunks->part == FD_CHUNKS_ALL || !traced);
 }
 
 /* The use count must belong to the lap that `first` says. The writer sets it to
@@ -87,9 +105,10 @@ take_header(const fd_chunks *chunks, size_t at, fd_chunk *header)
 {
     uint64_t first;
     bool whole = fd_chunks_take(chunks, &first, sizeof first,
-                      at + offsetof(fd_chunk, first))
-                     == sizeof first
-                 && fd_chunks_take(chunks, header, sizeof *header, at) == sizeof *header;
+                                at + offsetof(fd_chunk, first))
+                  == sizeof first
+              && fd_chunks_take(chunks, header, sizeof *header, at)
+                     == sizeof *header;
     atomic_thread_fence(memory_order_acquire);
     if (whole && header->first != first) {
         header->used = 0;
@@ -140,7 +159,8 @@ add_chunk(fd_chunks *chunks, const fd_chunk *found)
     if (is_read(chunks, found->kind)) {
         char *to = chunks->base + at + sizeof now;
         size_t wanted = found->kind == FD_CHUNK_STACK ? fit : view.used;
-        size_t got = fd_chunks_take(chunks, to, wanted * record, at + sizeof now);
+        size_t got =
+            fd_chunks_take(chunks, to, wanted * record, at + sizeof now);
         if (got < wanted * record) {
             chunks->truncated = true;
             view.used = got / record < view.used ? (uint32_t)(got / record)
@@ -156,14 +176,18 @@ static int
 round_of(uint32_t kind)
 {
     switch (kind) {
-    case FD_CHUNK_STRINGS: return 3;
+    case FD_CHUNK_STRINGS:
+        return 3;
     case FD_CHUNK_NODES:
     case FD_CHUNK_MODULES:
     case FD_CHUNK_OPERANDS:
-    case FD_CHUNK_SPREADS: return 2;
+    case FD_CHUNK_SPREADS:
+        return 2;
     case FD_CHUNK_CONTEXTS:
-    case FD_CHUNK_JOBS: return 1;
-    default: return 0;
+    case FD_CHUNK_JOBS:
+        return 1;
+    default:
+        return 0;
     }
 }
 
@@ -249,8 +273,8 @@ fd_chunks_events(fd_chunks *chunks, const fd_chunk_view *view,
     }
     size_t got = fd_chunks_take(chunks, chunks->events, size, at + sizeof now);
     atomic_thread_fence(memory_order_acquire);
-    if (got == size && take_header(chunks, at, &now)
-        && now.used >= view->used && now.first == view->header.first) {
+    if (got == size && take_header(chunks, at, &now) && now.used >= view->used
+        && now.first == view->header.first) {
         *records = chunks->events;
     }
     return FD_OK;

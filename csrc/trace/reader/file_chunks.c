@@ -13,14 +13,14 @@ bool
 fd_chunks_match(const void *bytes, size_t size)
 {
     return size >= sizeof(FD_FILE_MAGIC) - 1
-           && memcmp(bytes, FD_FILE_MAGIC, sizeof(FD_FILE_MAGIC) - 1) == 0;
+        && memcmp(bytes, FD_FILE_MAGIC, sizeof(FD_FILE_MAGIC) - 1) == 0;
 }
 
 bool
 fd_chunks_match_spill(const void *bytes, size_t size)
 {
     return size >= sizeof(FD_SPILL_MAGIC) - 1
-           && memcmp(bytes, FD_SPILL_MAGIC, sizeof(FD_SPILL_MAGIC) - 1) == 0;
+        && memcmp(bytes, FD_SPILL_MAGIC, sizeof(FD_SPILL_MAGIC) - 1) == 0;
 }
 
 static fd_status
@@ -52,8 +52,8 @@ static fd_status
 check_header(const fd_chunks *chunks, const char *path, fd_error *error)
 {
     const fd_header *header = fd_chunks_header(chunks);
-    if (!(chunks->side ? fd_chunks_match_spill : fd_chunks_match)(chunks->base,
-                                                           chunks->size)) {
+    if (!(chunks->side ? fd_chunks_match_spill
+                       : fd_chunks_match)(chunks->base, chunks->size)) {
         return fd_fail(error, FD_EFORMAT, "%s: not a fastdispatch recording",
                        path);
     }
@@ -78,8 +78,8 @@ check_header(const fd_chunks *chunks, const char *path, fd_error *error)
 static fd_status
 start(fd_chunks *chunks)
 {
-    size_t room = chunks->side || chunks->room < FD_PAGE ? FD_PAGE
-                                                         : chunks->room;
+    size_t room =
+        chunks->side || chunks->room < FD_PAGE ? FD_PAGE : chunks->room;
     size_t pages = (room + FD_PAGE - 1) / FD_PAGE;
     chunks->base = fd_calloc(pages, FD_PAGE);
     if (!chunks->side) {
@@ -182,8 +182,8 @@ static const fd_chunk_view *
 chunk_at(const fd_chunks *chunks, uint32_t kind, size_t at)
 {
     uint32_t index = at < chunks->size && chunks->by_page != NULL
-                         ? chunks->by_page[at / FD_PAGE]
-                         : 0;
+                       ? chunks->by_page[at / FD_PAGE]
+                       : 0;
     if (index == 0 || chunks->list.list[index - 1].header.kind != kind) {
         return NULL;
     }
@@ -212,8 +212,8 @@ fd_chunks_record(const fd_chunks *chunks, uint32_t kind, uint32_t id)
 {
     uint32_t index;
     return find_record(chunks, kind, id, &index) != NULL
-               ? chunks->base + (size_t)id * FD_ID_UNIT
-               : NULL;
+             ? chunks->base + (size_t)id * FD_ID_UNIT
+             : NULL;
 }
 
 uint32_t
@@ -228,8 +228,8 @@ const fd_string *
 fd_chunks_string(const fd_chunks *chunks, uint32_t id)
 {
     size_t at = (size_t)id * FD_STRING_UNIT;
-    const fd_chunk_view *view
-        = id == 0 ? NULL : chunk_at(chunks, FD_CHUNK_STRINGS, at);
+    const fd_chunk_view *view =
+        id == 0 ? NULL : chunk_at(chunks, FD_CHUNK_STRINGS, at);
     if (view == NULL || view->records == NULL
         || chunks->base + at < (const char *)view->records) {
         return NULL;
@@ -237,7 +237,7 @@ fd_chunks_string(const fd_chunks *chunks, uint32_t id)
     size_t offset = (size_t)(chunks->base + at - (const char *)view->records);
     const fd_string *string = (const fd_string *)(chunks->base + at);
     return offset + sizeof *string <= view->used
-                   && string->size < view->used - offset - sizeof *string
-               ? string
-               : NULL;
+                && string->size < view->used - offset - sizeof *string
+             ? string
+             : NULL;
 }

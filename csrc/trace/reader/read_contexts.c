@@ -21,7 +21,8 @@ collect_contexts(fd_reading *r)
 {
     fd_trace_context none = {.flags = 0};
     fd_status status = push_raw(r, &none, NULL, 0);
-    FOR_EACH_CHUNK(r, FD_CHUNK_CONTEXTS, view) {
+    FOR_EACH_CHUNK(r, FD_CHUNK_CONTEXTS, view)
+    {
         const fd_context *contexts = view->records;
         for (uint32_t i = 0; i < view->used && status == FD_OK; i++) {
             const fd_context *c = &contexts[i];
@@ -43,8 +44,8 @@ make_lost(fd_reading *r)
 {
     fd_trace_node node = {.kind = FD_NODE_OVERFLOW};
     fd_trace_context context = {.flags = 0};
-    fd_status status = fd_text_pool_add(&r->trace->texts, "<lost>", 6,
-                                        &node.name);
+    fd_status status =
+        fd_text_pool_add(&r->trace->texts, "<lost>", 6, &node.name);
     if (status == FD_OK) {
         status = fd_trace_add_node(r->trace, &node, &context.node);
     }
@@ -84,7 +85,7 @@ static bool
 is_active(const fd_context *record)
 {
     return record != NULL
-           && (record->calls > 0 || record->resumes > 0 || record->self > 0);
+        && (record->calls > 0 || record->resumes > 0 || record->self > 0);
 }
 
 /* Contexts that never ran, and nothing below them, are left out. */
@@ -100,8 +101,8 @@ graft_contexts(fd_reading *r)
     for (uint32_t i = 1; i < r->raw.count; i++) {
         wanted[i] = is_active(r->records.list[i]);
     }
-    fd_status status = fd_graft(r->trace, r->raw.list, wanted, r->raw.count,
-                                r->map);
+    fd_status status =
+        fd_graft(r->trace, r->raw.list, wanted, r->raw.count, r->map);
     fd_free(wanted);
     return status;
 }
@@ -111,19 +112,18 @@ static bool
 is_sound(const fd_spread *spread)
 {
     return spread->steps > 0 && spread->self_squares >= 0
-           && spread->self_squares < LARGEST_SUM && spread->total_squares >= 0
-           && spread->total_squares < LARGEST_SUM && spread->self_min >= 0
-           && spread->total_min >= 0 && spread->self_max < LARGEST
-           && spread->total_max < LARGEST
-           && spread->self_min <= spread->self_max
-           && spread->total_min <= spread->total_max;
+        && spread->self_squares < LARGEST_SUM && spread->total_squares >= 0
+        && spread->total_squares < LARGEST_SUM && spread->self_min >= 0
+        && spread->total_min >= 0 && spread->self_max < LARGEST
+        && spread->total_max < LARGEST && spread->self_min <= spread->self_max
+        && spread->total_min <= spread->total_max;
 }
 
 static void
 add_spread(const fd_reading *r, const fd_context *record, fd_figure *figure)
 {
-    const fd_spread *spread = fd_chunks_record(&r->file, FD_CHUNK_SPREADS,
-                                               record->spread);
+    const fd_spread *spread =
+        fd_chunks_record(&r->file, FD_CHUNK_SPREADS, record->spread);
     if (spread == NULL || !is_sound(spread)) {
         return;
     }

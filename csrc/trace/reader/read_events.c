@@ -11,8 +11,8 @@ event_of(const fd_reading *r, uint64_t start, uint64_t ticks, uint16_t thread,
     uint64_t origin = fd_chunks_header(&r->file)->start.ticks;
     uint64_t since = start > origin ? start - origin : 0;
     uint64_t begin = fd_reading_ns(r, since);
-    uint64_t end = since + ticks >= since ? fd_reading_ns(r, since + ticks)
-                                          : begin;
+    uint64_t end =
+        since + ticks >= since ? fd_reading_ns(r, since + ticks) : begin;
     return (fd_trace_event){.start = begin,
                             .duration = end - begin,
                             .thread = thread,
@@ -26,18 +26,18 @@ read_record_id(fd_reading *r, const fd_event *event, uint16_t thread)
 {
     fd_trace_rank *rank = r->rank;
     fd_trace_event call = event_of(r, event->start, 0, thread, FD_EVENT_CALL);
-    const fd_trace_event *last
-        = rank->events.count > 0
-              ? &rank->events.list[rank->events.count - 1]
-              : NULL;
+    const fd_trace_event *last = rank->events.count > 0
+                                   ? &rank->events.list[rank->events.count - 1]
+                                   : NULL;
     rank->threads.list[thread].events--;
     if (last == NULL || last->kind != FD_EVENT_CALL || last->thread != thread
         || last->start != call.start
         || last->context != fd_reading_context(r, event->context)) {
         return FD_OK;
     }
-    return fd_vector_push(&rank->record_ids,
-                          (fd_trace_record){rank->events.count - 1, event->ticks});
+    return fd_vector_push(
+        &rank->record_ids,
+        (fd_trace_record){rank->events.count - 1, event->ticks});
 }
 
 /* The line of a job, of which the jobs of the rank know the rest. */
@@ -58,13 +58,13 @@ static fd_status
 read_event(fd_reading *r, const fd_event *event, uint16_t thread)
 {
     const fd_header *header = fd_chunks_header(&r->file);
-    fd_trace_event made = event_of(r, event->start, event->ticks, thread,
-                                   event->kind);
+    fd_trace_event made =
+        event_of(r, event->start, event->ticks, thread, event->kind);
     if (event->kind == FD_EVENT_STEP) {
         made.context = event->context;
         return event->source == header->steps_source
-                   ? fd_vector_push(&r->rank->events, made)
-                   : FD_OK;
+                 ? fd_vector_push(&r->rank->events, made)
+                 : FD_OK;
     }
     if (event->kind == FD_EVENT_RECORD) {
         return read_record_id(r, event, thread);
@@ -112,8 +112,8 @@ open_job(const fd_reading *r, const fd_entry *entry, const fd_trace_event *at)
         job++;
     }
     return (entry->flags & FD_ENTRY_RANGE) != 0 && job < r->rank->jobs.count
-               ? job
-               : NO_JOB;
+             ? job
+             : NO_JOB;
 }
 
 /* Innermost first: all of them "end" now. */
@@ -128,9 +128,9 @@ read_open(fd_reading *r, const fd_thread_record *record, uint16_t thread)
     fd_status status = FD_OK;
     for (uint32_t i = depth; i-- > 0 && status == FD_OK;) {
         uint64_t start = entries[i].start;
-        fd_trace_event open = event_of(
-            r, start, record->last > start ? record->last - start : 0, thread,
-            FD_EVENT_OPEN);
+        fd_trace_event open =
+            event_of(r, start, record->last > start ? record->last - start : 0,
+                     thread, FD_EVENT_OPEN);
         open.context = fd_reading_context(r, entries[i].context);
         uint32_t job = open_job(r, &entries[i], &open);
         if (job != NO_JOB) {
@@ -139,7 +139,7 @@ read_open(fd_reading *r, const fd_thread_record *record, uint16_t thread)
             status = fd_vector_push(&r->rank->events, open);
         }
         else if (open.context != 0 && start != 0
-            && (entries[i].flags & NO_CALL) == 0) {
+                 && (entries[i].flags & NO_CALL) == 0) {
             status = fd_vector_push(&r->rank->events, open);
         }
     }
@@ -151,16 +151,16 @@ read_thread(fd_reading *r, const fd_thread_record *record, uint16_t thread)
 {
     fd_run_list runs = {NULL, 0, 0};
     uint64_t written = record->events - record->events_lost;
-    fd_status status = fd_reading_runs(r, FD_CHUNK_EVENTS,
-                                       fd_reading_id(r, record), &runs);
+    fd_status status =
+        fd_reading_runs(r, FD_CHUNK_EVENTS, fd_reading_id(r, record), &runs);
     for (uint32_t i = 0; i < runs.count && status == FD_OK; i++) {
         status = read_run(r, &runs.list[i], thread);
     }
     if (status == FD_OK && runs.count > 0) {
         status = read_open(r, record, thread);
     }
-    r->rank->threads.list[thread].events_lost
-        += fd_spill_missing(r, written, &runs);
+    r->rank->threads.list[thread].events_lost +=
+        fd_spill_missing(r, written, &runs);
     fd_vector_clear(&runs);
     return status;
 }
@@ -173,10 +173,11 @@ fd_read_events(fd_reading *r)
     if (!r->timeline) {
         return FD_OK;
     }
-    FOR_EACH_CHUNK(r, FD_CHUNK_THREADS, view) {
+    FOR_EACH_CHUNK(r, FD_CHUNK_THREADS, view)
+    {
         const fd_thread_record *records = view->records;
-        for (uint32_t i = 0; i < view->used && status == FD_OK
-                             && thread < UINT16_MAX; i++) {
+        for (uint32_t i = 0;
+             i < view->used && status == FD_OK && thread < UINT16_MAX; i++) {
             status = read_thread(r, &records[i], (uint16_t)thread++);
         }
     }

@@ -24,8 +24,8 @@ since_start(const fd_reading *r, uint64_t tick)
 fd_status
 fd_read_flow(fd_reading *r, const fd_event *event, uint16_t thread)
 {
-    const fd_context *context = fd_chunks_record(&r->file, FD_CHUNK_CONTEXTS,
-                                                 event->context);
+    const fd_context *context =
+        fd_chunks_record(&r->file, FD_CHUNK_CONTEXTS, event->context);
     uint32_t origin = context != NULL ? context->origin : 0;
     uint32_t from = thread_of(r, origin);
     r->rank->threads.list[thread].events--;
@@ -52,17 +52,16 @@ typedef struct ends {
 static uint64_t
 hash_of(uint64_t start, uint32_t context, uint16_t thread)
 {
-    return fd_hash_next(fd_hash_word(start),
-                        (uint64_t)thread << 32 | context)
-           | 1;
+    return fd_hash_next(fd_hash_word(start), (uint64_t)thread << 32 | context)
+         | 1;
 }
 
 static bool
 is_end(const fd_raw_flow *flow, int side, const fd_trace_event *event)
 {
     return flow->ends[side] == event->start
-           && flow->contexts[side] == event->context
-           && flow->threads[side] == event->thread;
+        && flow->contexts[side] == event->context
+        && flow->threads[side] == event->thread;
 }
 
 static fd_status
@@ -93,9 +92,8 @@ find_calls(const fd_reading *r, const ends *e, fd_trace_flow *found)
         if (event->kind != FD_EVENT_CALL && event->kind != FD_EVENT_OPEN) {
             continue;
         }
-        uint32_t end = fd_map_get(&e->first,
-                                  hash_of(event->start, event->context,
-                                          event->thread));
+        uint32_t end = fd_map_get(
+            &e->first, hash_of(event->start, event->context, event->thread));
         for (; end != 0; end = e->next[end - 1]) {
             int side = (end - 1) % 2;
             uint32_t *place = side == 0 ? &found[(end - 1) / 2].from

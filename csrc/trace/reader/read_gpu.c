@@ -17,15 +17,15 @@ read_figures(fd_reading *r)
     uint32_t count = r->trace->contexts.count;
     fd_gpu_figure *sums = NULL;
     fd_status status = FD_OK;
-    FOR_EACH_CHUNK(r, FD_CHUNK_GPU, view) {
+    FOR_EACH_CHUNK(r, FD_CHUNK_GPU, view)
+    {
         const fd_gpu_record *records = view->records;
         sums = sums != NULL ? sums : fd_calloc(count, sizeof *sums);
         if (sums == NULL) {
             return FD_ENOMEM;
         }
         for (uint32_t i = 0; i < view->used; i++) {
-            add(&sums[fd_reading_context(r, records[i].context)],
-                &records[i]);
+            add(&sums[fd_reading_context(r, records[i].context)], &records[i]);
         }
     }
     for (uint32_t i = 1; sums != NULL && i < count && status == FD_OK; i++) {
@@ -43,7 +43,8 @@ static uint16_t
 thread_of(const fd_reading *r, uint32_t id)
 {
     uint32_t thread = 0;
-    FOR_EACH_CHUNK(r, FD_CHUNK_THREADS, view) {
+    FOR_EACH_CHUNK(r, FD_CHUNK_THREADS, view)
+    {
         const fd_thread_record *records = view->records;
         for (uint32_t i = 0; i < view->used; i++, thread++) {
             if (fd_reading_id(r, &records[i]) == id && thread < UINT16_MAX) {
@@ -99,7 +100,8 @@ written(const fd_reading *r)
 {
     uint64_t calls = 0;
     uint64_t lost = r->rank->counters[FD_COUNT_GPU_EVENTS_LOST];
-    FOR_EACH_CHUNK(r, FD_CHUNK_GPU, view) {
+    FOR_EACH_CHUNK(r, FD_CHUNK_GPU, view)
+    {
         const fd_gpu_record *records = view->records;
         for (uint32_t i = 0; i < view->used; i++) {
             calls += records[i].calls;
@@ -117,8 +119,8 @@ read_events(fd_reading *r)
     for (uint32_t i = 0; i < runs.count && status == FD_OK; i++) {
         status = read_run(r, &runs.list[i]);
     }
-    r->rank->counters[FD_COUNT_GPU_EVENTS_LOST]
-        += fd_spill_missing(r, lines, &runs);
+    r->rank->counters[FD_COUNT_GPU_EVENTS_LOST] +=
+        fd_spill_missing(r, lines, &runs);
     fd_vector_clear(&runs);
     return status;
 }
@@ -155,10 +157,9 @@ give_to_jobs(fd_reading *r)
     for (uint32_t i = 0; i < r->rank->gpu_events.count; i++) {
         const fd_trace_gpu_event *event = &r->rank->gpu_events.list[i];
         uint32_t node = r->trace->contexts.list[event->context].node;
-        fd_trace_job *job
-            = r->trace->nodes.list[node].kind == FD_NODE_JOB
-                  ? job_of(r->rank, event)
-                  : NULL;
+        fd_trace_job *job = r->trace->nodes.list[node].kind == FD_NODE_JOB
+                              ? job_of(r->rank, event)
+                              : NULL;
         if (job != NULL && job->device == 0) {
             job->device = (uint32_t)event->device + 1;
             job->gpu_start = event->start;

@@ -19,7 +19,8 @@ static fd_status
 number_threads(fd_reading *r)
 {
     fd_status status = FD_OK;
-    FOR_EACH_CHUNK(r, FD_CHUNK_THREADS, view) {
+    FOR_EACH_CHUNK(r, FD_CHUNK_THREADS, view)
+    {
         const fd_thread_record *records = view->records;
         for (uint32_t i = 0; i < view->used && status == FD_OK; i++) {
             status = fd_map_put(&r->threads, fd_reading_id(r, &records[i]),
@@ -36,8 +37,8 @@ ticks_of(const fd_reading *r, const fd_job *job, bool open)
     if (!open) {
         return job->ticks;
     }
-    const fd_thread_record *thread = fd_chunks_record(
-        &r->file, FD_CHUNK_THREADS, job->thread);
+    const fd_thread_record *thread =
+        fd_chunks_record(&r->file, FD_CHUNK_THREADS, job->thread);
     return thread->last > job->start ? thread->last - job->start : 0;
 }
 
@@ -45,8 +46,8 @@ ticks_of(const fd_reading *r, const fd_job *job, bool open)
 static fd_status
 read_job(fd_reading *r, const fd_job *job)
 {
-    const fd_node *node = fd_chunks_record(&r->file, FD_CHUNK_NODES,
-                                           job->node);
+    const fd_node *node =
+        fd_chunks_record(&r->file, FD_CHUNK_NODES, job->node);
     uint32_t thread = fd_map_get(&r->threads, job->thread);
     uint64_t origin = fd_chunks_header(&r->file)->start.ticks;
     if (node == NULL || thread == 0) {
@@ -56,8 +57,8 @@ read_job(fd_reading *r, const fd_job *job)
     uint64_t since = job->start > origin ? job->start - origin : 0;
     uint64_t ticks = ticks_of(r, job, open);
     uint64_t start = fd_reading_ns(r, since);
-    uint64_t end = since + ticks >= since ? fd_reading_ns(r, since + ticks)
-                                          : start;
+    uint64_t end =
+        since + ticks >= since ? fd_reading_ns(r, since + ticks) : start;
     fd_trace_job made = {
         .context = fd_reading_context(r, job->context),
         .thread = thread - 1,
@@ -78,9 +79,9 @@ read_job(fd_reading *r, const fd_job *job)
     if (status == FD_OK) {
         status = fd_vector_push(&r->rank->jobs, made);
     }
-    return status == FD_OK ? fd_map_put(&r->jobs, fd_reading_id(r, job),
-                                        r->rank->jobs.count)
-                           : status;
+    return status == FD_OK
+             ? fd_map_put(&r->jobs, fd_reading_id(r, job), r->rank->jobs.count)
+             : status;
 }
 
 fd_status
@@ -88,7 +89,8 @@ fd_read_jobs(fd_reading *r)
 {
     job_list list = {NULL, 0, 0};
     fd_status status = number_threads(r);
-    FOR_EACH_CHUNK(r, FD_CHUNK_JOBS, view) {
+    FOR_EACH_CHUNK(r, FD_CHUNK_JOBS, view)
+    {
         const fd_job *records = view->records;
         for (uint32_t i = 0; i < view->used && status == FD_OK; i++) {
             status = fd_vector_push(&list, &records[i]);

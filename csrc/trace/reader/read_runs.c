@@ -7,16 +7,17 @@ by_first(const void *left, const void *right)
 {
     const fd_chunk *a = &((const fd_run *)left)->view->header;
     const fd_chunk *b = &((const fd_run *)right)->view->header;
-    return a->first != b->first     ? (a->first < b->first ? -1 : 1)
-           : a->offset != b->offset ? (a->offset < b->offset ? -1 : 1)
-                                    : 0;
+    return a->first != b->first   ? (a->first < b->first ? -1 : 1)
+         : a->offset != b->offset ? (a->offset < b->offset ? -1 : 1)
+                                  : 0;
 }
 
 static fd_status
 add_runs(fd_chunks *chunks, uint32_t kind, uint32_t owner, fd_run_list *runs)
 {
     fd_status status = FD_OK;
-    FOR_EACH_CHUNK_OF(chunks, kind, view) {
+    FOR_EACH_CHUNK_OF(chunks, kind, view)
+    {
         if (view->header.owner == owner && status == FD_OK) {
             status = fd_vector_push(runs, (fd_run){chunks, view});
         }

@@ -57,21 +57,24 @@ add_module(fd_reading *r, const fd_module *module)
     if (status == FD_OK) {
         status = fd_trace_add_module(r->trace, &made, &id);
     }
-    return status != FD_OK ? status
-                           : fd_map_put(&r->modules, fd_reading_id(r, module), id);
+    return status != FD_OK
+             ? status
+             : fd_map_put(&r->modules, fd_reading_id(r, module), id);
 }
 
 fd_status
 fd_read_shared(fd_reading *r)
 {
     fd_status status = FD_OK;
-    FOR_EACH_CHUNK(r, FD_CHUNK_NODES, view) {
+    FOR_EACH_CHUNK(r, FD_CHUNK_NODES, view)
+    {
         const fd_node *nodes = view->records;
         for (uint32_t i = 0; i < view->used && status == FD_OK; i++) {
             status = add_node(r, &nodes[i]);
         }
     }
-    FOR_EACH_CHUNK(r, FD_CHUNK_MODULES, view) {
+    FOR_EACH_CHUNK(r, FD_CHUNK_MODULES, view)
+    {
         const fd_module *modules = view->records;
         for (uint32_t i = 0; i < view->used && status == FD_OK; i++) {
             status = add_module(r, &modules[i]);

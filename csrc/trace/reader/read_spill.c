@@ -38,9 +38,9 @@ is_ours(const fd_reading *r)
 {
     const fd_header *header = fd_chunks_header(&r->file);
     return r->spill.base != NULL
-           && memcmp(fd_chunks_header(&r->spill)->id, header->id,
-                     sizeof header->id)
-                  == 0;
+        && memcmp(fd_chunks_header(&r->spill)->id, header->id,
+                  sizeof header->id)
+               == 0;
 }
 
 /* The name that the recording gave its side file: the text of a JSON string
@@ -49,7 +49,8 @@ static bool
 noted_name(const fd_reading *r, char name[NAME_MAX + 1])
 {
     const fd_string *value = NULL;
-    FOR_EACH_CHUNK(r, FD_CHUNK_META, view) {
+    FOR_EACH_CHUNK(r, FD_CHUNK_META, view)
+    {
         const fd_meta *list = view->records;
         for (uint32_t i = 0; i < view->used; i++) {
             const fd_string *key = fd_chunks_string(&r->file, list[i].key);
@@ -122,8 +123,7 @@ fd_spill_settle(fd_reading *r, const char *path)
     if (!is_ours(r)) {
         fd_chunks_close(&r->spill);
         if (opened) {
-            fd_fail(&r->trouble, FD_EFORMAT,
-                    "%s%s is of another recording",
+            fd_fail(&r->trouble, FD_EFORMAT, "%s%s is of another recording",
                     path != NULL ? path : "this recording", FD_SPILL_SUFFIX);
         }
         if (expected && path != NULL) {
@@ -146,9 +146,8 @@ fd_spill_missing(fd_reading *r, uint64_t written, const fd_run_list *runs)
     for (uint32_t i = 0; i < runs->count; i++) {
         seen += runs->list[i].view->used;
     }
-    uint64_t missing = r->trouble.text[0] != '\0' && written > seen
-                           ? written - seen
-                           : 0;
+    uint64_t missing =
+        r->trouble.text[0] != '\0' && written > seen ? written - seen : 0;
     r->missing += missing;
     return missing;
 }

@@ -50,8 +50,8 @@ read_open_calls(fd_reading *r, const fd_thread_record *record)
         uint32_t context = fd_reading_context(r, entry->context);
         if (context != 0 && (entry->flags & FD_ENTRY_CONTRACTED) == 0) {
             uint64_t age = entry->start > 0 && record->last > entry->start
-                               ? record->last - entry->start
-                               : 0;
+                             ? record->last - entry->start
+                             : 0;
             fd_open_call call = {r->rank->threads.count - 1, context,
                                  fd_reading_ns(r, age)};
             status = fd_vector_push(&r->rank->open, call);
@@ -64,8 +64,8 @@ static fd_status
 read_thread(fd_reading *r, const fd_thread_record *record, uint64_t self)
 {
     uint64_t running = record->attached != 0 && record->last > record->attached
-                           ? record->last - record->attached
-                           : 0;
+                         ? record->last - record->attached
+                         : 0;
     uint64_t origin = fd_chunks_header(&r->file)->start.ticks;
     fd_trace_thread thread = {
         .system_id = record->system_id,
@@ -77,8 +77,8 @@ read_thread(fd_reading *r, const fd_thread_record *record, uint64_t self)
         .events = record->events,
         .events_lost = record->events_lost,
         .last = r->rank->state == FD_STATE_RUNNING && record->last > origin
-                    ? fd_reading_ns(r, record->last - origin)
-                    : 0,
+                  ? fd_reading_ns(r, record->last - origin)
+                  : 0,
     };
     fd_status status = fd_reading_text(r, record->role, 0, &thread.role);
     if (status == FD_OK) {
@@ -92,14 +92,15 @@ fd_read_threads(fd_reading *r)
 {
     fd_map places = {.entries = NULL};
     uint64_t *ticks = fd_calloc(r->raw.count + 1, sizeof *ticks);
-    fd_status status = ticks != NULL ? sum_trees(r, &places, ticks)
-                                     : FD_ENOMEM;
-    FOR_EACH_CHUNK(r, FD_CHUNK_THREADS, view) {
+    fd_status status =
+        ticks != NULL ? sum_trees(r, &places, ticks) : FD_ENOMEM;
+    FOR_EACH_CHUNK(r, FD_CHUNK_THREADS, view)
+    {
         const fd_thread_record *records = view->records;
         for (uint32_t i = 0; i < view->used && status == FD_OK; i++) {
             uint32_t id = fd_reading_id(r, &records[i]);
-            status = read_thread(r, &records[i],
-                                 ticks[fd_map_get(&places, id)]);
+            status =
+                read_thread(r, &records[i], ticks[fd_map_get(&places, id)]);
         }
     }
     fd_map_clear(&places);

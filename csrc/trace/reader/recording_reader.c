@@ -1,8 +1,8 @@
 #include "trace/reader/recording_reader.h"
 
-#include "json/json_text.h"
-#include "trace/reader/recording_reading.h"
 #include "trace/canonical_order.h"
+#include "trace/reader/recording_reading.h"
+#include "json/json_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@ read_step(fd_reading *r, const fd_step *step)
 {
     uint64_t start = fd_chunks_header(&r->file)->start.ticks;
     fd_trace_step made = {.number = step->number};
-    made.begin = step->begin > start ? fd_reading_ns(r, step->begin - start)
-                                     : 0;
+    made.begin =
+        step->begin > start ? fd_reading_ns(r, step->begin - start) : 0;
     made.end = step->end > start ? fd_reading_ns(r, step->end - start) : 0;
     for (int i = 0; i < FD_PHASES; i++) {
         made.phases[i] = fd_reading_ns(r, step->phases[i]);
@@ -24,8 +24,8 @@ read_step(fd_reading *r, const fd_step *step)
         fd_trace_top top = {
             .step = step->number,
             .context = fd_reading_context(r, step->top[i].context),
-            .self = fd_reading_whole((double)step->top[i].self
-                                     * r->ns_per_tick),
+            .self =
+                fd_reading_whole((double)step->top[i].self * r->ns_per_tick),
         };
         if (top.context != 0) {
             status = fd_vector_push(&r->rank->tops, top);
@@ -49,7 +49,8 @@ read_steps(fd_reading *r)
 {
     FD_VECTOR(const fd_step *) ended = {NULL, 0, 0};
     fd_status status = FD_OK;
-    FOR_EACH_CHUNK(r, FD_CHUNK_STEPS, view) {
+    FOR_EACH_CHUNK(r, FD_CHUNK_STEPS, view)
+    {
         const fd_step *steps = view->records;
         for (uint32_t i = 0; i < view->used && status == FD_OK; i++) {
             if (steps[i].end != 0) {
@@ -101,7 +102,8 @@ static fd_status
 read_meta(fd_reading *r)
 {
     fd_status status = FD_OK;
-    FOR_EACH_CHUNK(r, FD_CHUNK_META, view) {
+    FOR_EACH_CHUNK(r, FD_CHUNK_META, view)
+    {
         const fd_meta *list = view->records;
         for (uint32_t i = 0; i < view->used && status == FD_OK; i++) {
             fd_trace_meta meta;
@@ -129,8 +131,8 @@ static fd_status
 note(fd_reading *r, const char *line)
 {
     uint32_t id;
-    fd_status status = fd_text_pool_add(&r->trace->texts, line, strlen(line),
-                                        &id);
+    fd_status status =
+        fd_text_pool_add(&r->trace->texts, line, strlen(line), &id);
     return status == FD_OK ? fd_vector_push(&r->rank->notes, id) : status;
 }
 
@@ -172,9 +174,9 @@ read_header(fd_reading *r)
     fd_trace_rank *rank = r->rank;
     double hertz = header->hertz;
     if (header->stop.monotonic_ns > header->start.monotonic_ns + 1000000) {
-        hertz = (double)(header->stop.ticks - header->start.ticks) * 1e9
-                / (double)(header->stop.monotonic_ns
-                           - header->start.monotonic_ns);
+        hertz =
+            (double)(header->stop.ticks - header->start.ticks) * 1e9
+            / (double)(header->stop.monotonic_ns - header->start.monotonic_ns);
     }
     r->ns_per_tick = hertz > 1e6 && hertz < 1e12 ? 1e9 / hertz : 1.0;
     rank->rank = header->rank;
@@ -188,8 +190,8 @@ read_header(fd_reading *r)
     }
     rank->steps = header->steps;
     rank->steps_source = header->steps_source <= FD_STEPS_EXPLICIT
-                             ? header->steps_source
-                             : FD_STEPS_NONE;
+                           ? header->steps_source
+                           : FD_STEPS_NONE;
     rank->start = header->start;
     rank->start.ticks = fd_reading_ns(r, header->start.ticks);
     rank->file_bytes = header->file_bytes;
@@ -207,7 +209,8 @@ read_duration(fd_reading *r)
     const fd_header *header = fd_chunks_header(&r->file);
     uint64_t ticks = header->recorded;
     uint64_t last = 0;
-    FOR_EACH_CHUNK(r, FD_CHUNK_THREADS, view) {
+    FOR_EACH_CHUNK(r, FD_CHUNK_THREADS, view)
+    {
         const fd_thread_record *records = view->records;
         for (uint32_t i = 0; i < view->used; i++) {
             last = records[i].last > last ? records[i].last : last;
@@ -255,8 +258,7 @@ clear(fd_reading *r)
 
 /* The chunks are open; they are closed here. `path` NULL: in memory. */
 static fd_status
-read_chunks(fd_reading *r, fd_trace **trace, const char *path,
-            fd_error *error)
+read_chunks(fd_reading *r, fd_trace **trace, const char *path, fd_error *error)
 {
     const char *name = path != NULL ? path : "this recording";
     fd_status status = r->timeline ? fd_spill_settle(r, path) : FD_OK;
@@ -300,14 +302,14 @@ fd_reader_read_memory(fd_trace **trace, const void *base, size_t size,
 }
 
 fd_status
-fd_reader_read_memories(fd_trace **trace, fd_memory recording,
-                        fd_memory spill, bool timeline, fd_error *error)
+fd_reader_read_memories(fd_trace **trace, fd_memory recording, fd_memory spill,
+                        bool timeline, fd_error *error)
 {
     fd_reading r = {.timeline = timeline, .spill = {.fd = -1}};
     fd_status status = fd_spill_open(&r, NULL, spill.base, spill.size);
     if (status == FD_OK) {
-        status = fd_chunks_view(&r.file, recording.base, recording.size,
-                                error);
+        status =
+            fd_chunks_view(&r.file, recording.base, recording.size, error);
     }
     if (status != FD_OK) {
         fd_chunks_close(&r.spill);

@@ -14,8 +14,7 @@ fd_status fd_reader_read(fd_trace **trace, const char *path, bool timeline,
 
 /* The same for a recording that this process has in memory. */
 fd_status fd_reader_read_memory(fd_trace **trace, const void *base,
-                                size_t size, bool timeline,
-                                fd_error *error);
+                                size_t size, bool timeline, fd_error *error);
 
 /* And with its side file, which has no bytes where there is none. */
 typedef struct fd_memory {

@@ -33,26 +33,27 @@ typedef struct fd_reading {
     double ns_per_tick;
     fd_map nodes;
     fd_map modules;
-    FD_VECTOR(fd_trace_context) raw; /* entry 0, then the contexts of the file
+    FD_VECTOR(fd_trace_context)
+    raw; /* entry 0, then the contexts of the file
                                         in order */
     FD_VECTOR(const fd_context *) records; /* parallel to raw */
     FD_VECTOR(uint32_t) owners;            /* thread id, parallel to raw */
-    uint32_t *map; /* owned; raw index -> context of the trace */
-    uint32_t lost; /* raw index of <lost>, 0 before it is needed */
+    uint32_t *map;  /* owned; raw index -> context of the trace */
+    uint32_t lost;  /* raw index of <lost>, 0 before it is needed */
     fd_map threads; /* file id -> place among the threads, plus 1 */
-    fd_map jobs;   /* file id -> index into rank->jobs, plus 1 */
+    fd_map jobs;    /* file id -> index into rank->jobs, plus 1 */
     FD_VECTOR(fd_raw_flow) flows; /* found among the events */
-    bool timeline; /* wanted */
+    bool timeline;                /* wanted */
 } fd_reading;
 
 /* Every chunk of a kind; `view` walks them. No list, no arithmetic on it: that
  * is undefined even for + 0. */
-#define FOR_EACH_CHUNK_OF(chunks, wanted, view)                               \
-    for (const fd_chunk_view *view = (chunks)->list.list;                     \
-         view != NULL && view < (chunks)->list.list + (chunks)->list.count;   \
-         view++)                                                              \
+#define FOR_EACH_CHUNK_OF(chunks, wanted, view)                             \
+    for (const fd_chunk_view *view = (chunks)->list.list;                   \
+         view != NULL && view < (chunks)->list.list + (chunks)->list.count; \
+         view++)                                                            \
         if (view->header.kind == (wanted))
-#define FOR_EACH_CHUNK(r, wanted, view)                                       \
+#define FOR_EACH_CHUNK(r, wanted, view) \
     FOR_EACH_CHUNK_OF(&(r)->file, wanted, view)
 
 static inline uint32_t
@@ -123,8 +124,8 @@ fd_status fd_read_contexts(fd_reading *r); /* the tree, and its figures */
 fd_status fd_read_threads(fd_reading *r);  /* and what they had open */
 fd_status fd_read_jobs(fd_reading *r);
 fd_status fd_read_flow(fd_reading *r, const fd_event *event, uint16_t thread);
-fd_status fd_read_flows(fd_reading *r);    /* those found, when all is read */
-fd_status fd_read_events(fd_reading *r);   /* if the timeline is wanted */
-fd_status fd_read_gpu(fd_reading *r);      /* the same for its lines */
+fd_status fd_read_flows(fd_reading *r);  /* those found, when all is read */
+fd_status fd_read_events(fd_reading *r); /* if the timeline is wanted */
+fd_status fd_read_gpu(fd_reading *r);    /* the same for its lines */
 
 #endif

@@ -2,9 +2,9 @@
 #include "natives.h"
 
 #include "base/budget.h"
+#include "events/stats/timeline_stats.h"
 #include "events/tools/timeline_check.h"
 #include "events/tools/timeline_cut.h"
-#include "events/stats/timeline_stats.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -77,15 +77,15 @@ write_trace(int long_args, int long_name)
                    "\"tid\":7,\"ts\":81,\"name\":\"f\",\"bp\":\"e\"}");
     fd_buffer_text(&text, "],\"displayTimeUnit\":\"ns\",\"note\":\"text\"}");
     return text.status == FD_OK
-               ? fixture_write("in.json", text.bytes, text.size)
-               : text.status;
+             ? fixture_write("in.json", text.bytes, text.size)
+             : text.status;
 }
 
 static fd_status
 merge(const char *from, const char *to, bool sorted, fd_timeline_input *input)
 {
-    fd_timeline_request request = {.output = to, .sorted = sorted,
-                                   .align = FD_ALIGN_NONE};
+    fd_timeline_request request = {
+        .output = to, .sorted = sorted, .align = FD_ALIGN_NONE};
     *input = (fd_timeline_input){.path = from};
     return fd_timeline_merge(&request, input, 1, NULL);
 }
@@ -151,10 +151,9 @@ merges_with_any_budget(void)
         fd_timeline_input input;
         OK(merged(0, outputs[i / 2], i % 2, &input, &usual));
         for (size_t budget = 64; budget < 6000; budget += budget / 7) {
-            fd_status status = merged(budget, outputs[i / 2], i % 2, &input,
-                                      &tiny);
-            CHECK(status == FD_OK || status == FD_EFORMAT
-                  || check_refused());
+            fd_status status =
+                merged(budget, outputs[i / 2], i % 2, &input, &tiny);
+            CHECK(status == FD_OK || status == FD_EFORMAT || check_refused());
             if (status == FD_OK && !reports(&input)) {
                 SAME(strstr(tiny.bytes, "traceEvents"),
                      strstr(usual.bytes, "traceEvents"));
@@ -178,10 +177,9 @@ natives_with_any_budget(void)
         CLEAN(fd_buffer_clear) fd_buffer tiny = {.bytes = NULL};
         OK(merged(0, outputs[i], false, &input, &usual));
         for (size_t budget = 64; budget < 6000; budget += budget / 7) {
-            fd_status status = merged(budget, outputs[i], false, &input,
-                                      &tiny);
-            CHECK(status == FD_OK || status == FD_EFORMAT
-                  || check_refused());
+            fd_status status =
+                merged(budget, outputs[i], false, &input, &tiny);
+            CHECK(status == FD_OK || status == FD_EFORMAT || check_refused());
             if (status == FD_OK && !reports(&input)) {
                 SAME(strstr(tiny.bytes, "traceEvents"),
                      strstr(usual.bytes, "traceEvents"));
@@ -208,10 +206,12 @@ check_and_cut(void)
     fd_check check;
     fd_cut_result cut;
     fd_check_request to_check = {.most_records = 0};
-    fd_cut_request to_cut = {.path = "in.json", .output = "cut.json",
-                             .from = 5, .to = FD_CUT_TO_END};
-    fd_status status = fd_timeline_check_file("in.json", &to_check, &check,
-                                              NULL);
+    fd_cut_request to_cut = {.path = "in.json",
+                             .output = "cut.json",
+                             .from = 5,
+                             .to = FD_CUT_TO_END};
+    fd_status status =
+        fd_timeline_check_file("in.json", &to_check, &check, NULL);
     fd_status second = fd_timeline_cut(&to_cut, &cut, NULL);
     return status == FD_ENOMEM || second == FD_ENOMEM ? FD_ENOMEM : FD_OK;
 }

@@ -12,7 +12,7 @@ static bool
 is(const fd_buffer *buffer, const char *text)
 {
     return buffer->size == strlen(text)
-           && memcmp(buffer->bytes, text, buffer->size) == 0;
+        && memcmp(buffer->bytes, text, buffer->size) == 0;
 }
 
 static void
@@ -178,6 +178,5 @@ save_fails_cleanly(void)
 }
 
 RUN(TEST(grows_and_keeps_all), TEST(one_large_piece), TEST(integers),
-    TEST(formats_are_bounded), TEST(json_strings),
-    TEST(failure_is_remembered), TEST(save_replaces_at_once),
-    TEST(save_fails_cleanly))
+    TEST(formats_are_bounded), TEST(json_strings), TEST(failure_is_remembered),
+    TEST(save_replaces_at_once), TEST(save_fails_cleanly))

@@ -59,7 +59,8 @@ who_may_read_it(void)
         rmdir("rights/below");
         rmdir("rights");
         umask(0);
-        CHECK(mkdir("rights", 0777) == 0 && chmod("rights", cases[i].folder) == 0);
+        CHECK(mkdir("rights", 0777) == 0
+              && chmod("rights", cases[i].folder) == 0);
         umask(cases[i].umask);
         fd_status opened = fd_folder_open(&folder, "rights", false, NULL);
         if (opened == FD_OK) {
@@ -111,8 +112,8 @@ static void
 names_that_lead_elsewhere(void)
 {
     CLEAN(fd_folder_close) fd_folder folder = {.fd = -1};
-    static const char *const names[] = {"", ".", "..", "../outside", "/etc/passwd",
-                                        "a/b"};
+    static const char *const names[] = {"",           ".",           "..",
+                                        "../outside", "/etc/passwd", "a/b"};
     int fd;
     OK(fd_folder_open(&folder, "plain", true, NULL));
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -212,7 +213,7 @@ reading_by_a_path(void)
     SAME(error.text, "absent: No such file or directory");
 }
 
-RUN(TEST(made_with_what_is_above), TEST(who_may_read_it), TEST(what_is_no_file),
-    TEST(names_that_lead_elsewhere), TEST(names_are_given),
-    TEST(descriptors_are_high), TEST(closed_by_the_program),
-    TEST(reading_by_a_path))
+RUN(TEST(made_with_what_is_above), TEST(who_may_read_it),
+    TEST(what_is_no_file), TEST(names_that_lead_elsewhere),
+    TEST(names_are_given), TEST(descriptors_are_high),
+    TEST(closed_by_the_program), TEST(reading_by_a_path))

@@ -36,7 +36,8 @@ words_spread(void)
 static void
 order_of_words_matters(void)
 {
-    CHECK(fd_hash_next(fd_hash_word(1), 2) != fd_hash_next(fd_hash_word(2), 1));
+    CHECK(fd_hash_next(fd_hash_word(1), 2)
+          != fd_hash_next(fd_hash_word(2), 1));
     CHECK(fd_hash_next(0, 1) != fd_hash_next(1, 0));
 }
 

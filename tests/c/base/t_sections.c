@@ -4,10 +4,10 @@
 #include "check.h"
 
 #include "base/sections.h"
-#include "trace/reader/recording_reader.h"
-#include "recording/recording.h"
 #include "recording/open_entries.h"
+#include "recording/recording.h"
 #include "recording/step_table.h"
+#include "trace/reader/recording_reader.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -123,8 +123,8 @@ static void
 enter(worker *w)
 {
     fd_section_enter(&w->section);
-    uint32_t generation = atomic_load_explicit(&shared.generation,
-                                               memory_order_acquire);
+    uint32_t generation =
+        atomic_load_explicit(&shared.generation, memory_order_acquire);
     if (w->synced == generation || synchronise(w, generation)) {
         event(w);
         fd_section_leave(&w->section);
@@ -217,11 +217,11 @@ calls_in(const char *path)
     }
     const fd_trace_rank *rank = &trace->ranks.list[0];
     for (uint32_t i = 0; i < rank->figures.count; i++) {
-        uint32_t node = trace->contexts.list[rank->figures.list[i].context]
-                            .node;
+        uint32_t node =
+            trace->contexts.list[rank->figures.list[i].context].node;
         calls += trace->nodes.list[node].kind == FD_NODE_OP
-                     ? rank->figures.list[i].calls
-                     : 0;
+                   ? rank->figures.list[i].calls
+                   : 0;
     }
     fd_trace_free(trace);
     return calls;

@@ -10,7 +10,7 @@ typedef struct descent {
     uint32_t left;       /* segments still to enter */
     uint32_t entered;
     const volatile char *above; /* an address on the stack that called */
-    bool apart;  /* every segment is memory of its own */
+    bool apart;                 /* every segment is memory of its own */
 } descent;
 
 /* Fill a part of the segment, then continue on the next one. */
@@ -25,7 +25,7 @@ descend(void *argument)
     const volatile char *here = room;
     fd_segment *own = d->segment;
     d->apart = d->apart && here > own->base && here < own->base + own->bytes
-               && (d->above < own->base || d->above >= own->base + own->bytes);
+            && (d->above < own->base || d->above >= own->base + own->bytes);
     d->entered++;
     if (--d->left > 0) {
         own->next = fd_segment_make(own->bytes);

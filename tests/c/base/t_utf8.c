@@ -39,8 +39,7 @@ all_code_points(void)
         size_t size = encode(code, bytes);
         bool surrogate = code >= 0xD800 && code <= 0xDFFF;
         EQUAL(fd_utf8_length((const char *)bytes, size), surrogate ? 0 : size);
-        CHECK(size == 1
-              || fd_utf8_length((const char *)bytes, size - 1) == 0);
+        CHECK(size == 1 || fd_utf8_length((const char *)bytes, size - 1) == 0);
     }
 }
 
@@ -48,11 +47,21 @@ all_code_points(void)
 static void
 broken_sequences(void)
 {
-    static const char *const broken[] = {
-        "\x80",         "\xBF",         "\xC0\x80",     "\xC1\xBF",
-        "\xE0\x80\x80", "\xE0\x9F\xBF", "\xF0\x8F\xBF\xBF", "\xED\xA0\x80",
-        "\xED\xBF\xBF", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFF",
-        "\xC3(",        "\xE2\x82(",    "\xF0\x9F\x98("};
+    static const char *const broken[] = {"\x80",
+                                         "\xBF",
+                                         "\xC0\x80",
+                                         "\xC1\xBF",
+                                         "\xE0\x80\x80",
+                                         "\xE0\x9F\xBF",
+                                         "\xF0\x8F\xBF\xBF",
+                                         "\xED\xA0\x80",
+                                         "\xED\xBF\xBF",
+                                         "\xF4\x90\x80\x80",
+                                         "\xF5\x80\x80\x80",
+                                         "\xFF",
+                                         "\xC3(",
+                                         "\xE2\x82(",
+                                         "\xF0\x9F\x98("};
     for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
         EQUAL(fd_utf8_length(broken[i], strlen(broken[i])), 0);
     }

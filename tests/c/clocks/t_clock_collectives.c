@@ -62,13 +62,16 @@ perform(scene *s, uint32_t from, uint32_t to, uint64_t kind, double late,
         double last = 0;
         now += 2e9 * COUNT / (double)s->collectives * uniform(state);
         for (uint32_t r = from; r < to; r++) {
-            begin[r] = now + exponential(state, 500e3)
-                       + (r == from + 1 ? late : 0);
+            begin[r] =
+                now + exponential(state, 500e3) + (r == from + 1 ? late : 0);
             last = begin[r] > last ? begin[r] : last;
         }
         for (uint32_t r = from; r < to; r++) {
             s->parts[s->count++] = (fd_clock_part){
-                .kind = kind, .order = k, .total = s->collectives, .member = r,
+                .kind = kind,
+                .order = k,
+                .total = s->collectives,
+                .member = r,
                 .begin = shown(&s->skews[r], begin[r]),
                 .end = shown(&s->skews[r], last + delay(state, s->evenly))};
         }
@@ -92,7 +95,7 @@ static double
 error_of(const scene *s, const fd_clock_member *member, uint32_t rank)
 {
     double time = ((double)member->fit.map.at_ns - s->skews[rank].offset)
-                  / (1 + s->skews[rank].drift);
+                / (1 + s->skews[rank].drift);
     int64_t own = shown(&s->skews[rank], time);
     return fabs((double)fd_clock_apply(&member->fit.map, own) - time);
 }
@@ -112,8 +115,8 @@ worst_of(uint64_t seeds, double late, bool evenly, double *worst,
         s.evenly = evenly;
         s.collectives = evenly ? MANY : COUNT;
         perform(&s, 0, RANKS, 7, late, &state);
-        fd_status status = fd_clock_fit_collectives(s.parts, s.count, 0,
-                                                    members, RANKS);
+        fd_status status =
+            fd_clock_fit_collectives(s.parts, s.count, 0, members, RANKS);
         if (status != FD_OK) {
             return status;
         }
@@ -232,5 +235,5 @@ nothing_in_common(void)
 
 RUN(TEST(within_5_us), ONCE(within_5_us_of_any_delay),
     TEST(one_that_is_always_late), TEST(what_is_stated_is_true),
-    TEST(by_way_of_others),
-    TEST(groups_that_look_alike), TEST(nothing_in_common))
+    TEST(by_way_of_others), TEST(groups_that_look_alike),
+    TEST(nothing_in_common))

@@ -53,7 +53,8 @@ a_stair_is_a_step_off_and_keeps_the_order(void)
         {-500, 20000000, MOMENTS - MOMENTS / 4, MOMENTS},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const fd_clock_map map = {.at_ns = 40, .offset_ns = 12345,
+        const fd_clock_map map = {.at_ns = 40,
+                                  .offset_ns = 12345,
                                   .drift_ppt = cases[i].ppm * 1000000};
         int found = changes(&map, 3000000, cases[i].gap);
         CHECK(found >= cases[i].least && found <= cases[i].most);

@@ -134,7 +134,7 @@ invalid_answers(void)
     bool sound = count > 0;
     for (size_t i = 0; i < count; i++) {
         sound = sound && pings[i].sent <= pings[i].answered
-                && pings[i].answered <= pings[i].received;
+             && pings[i].answered <= pings[i].received;
     }
     fd_ping_asker_close(asker);
     shutdown(fd, SHUT_RDWR);

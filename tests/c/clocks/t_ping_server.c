@@ -31,14 +31,14 @@ bench_open(bench *b)
                              .sin_addr = {htonl(INADDR_LOOPBACK)}};
     uint16_t port = 0;
     *b = (bench){.asks = -1};
-    fd_status status = fd_ping_answerer_open(&b->answerer, "127.0.0.1", TOKEN,
-                                             &port, NULL);
+    fd_status status =
+        fd_ping_answerer_open(&b->answerer, "127.0.0.1", TOKEN, &port, NULL);
     to.sin_port = htons(port);
     b->asks = socket(AF_INET, SOCK_DGRAM, 0);
     return status != FD_OK
-                   || connect(b->asks, (struct sockaddr *)&to, sizeof to) == 0
-               ? status
-               : FD_EIO;
+                || connect(b->asks, (struct sockaddr *)&to, sizeof to) == 0
+             ? status
+             : FD_EIO;
 }
 
 /* The size of the answer; -1 if only the valid question that follows has one. */

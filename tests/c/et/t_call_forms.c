@@ -22,7 +22,8 @@ numbers(void)
     EQUAL(form->name, side.names[sum]);
     SAME(fd_text_pool_get(&diff.texts, form->name), "gloo:all_reduce");
     SAME(fd_text_pool_get(&diff.texts, form->shapes[1]), "[]");
-    SAME(fd_text_pool_get(&diff.texts, form->comm), "ALL_REDUCE 24 bytes, group 0");
+    SAME(fd_text_pool_get(&diff.texts, form->comm),
+         "ALL_REDUCE 24 bytes, group 0");
     form = &diff.forms.list[side.forms[fd_et_place(&et, 20) - 1] - 1];
     SAME(fd_text_pool_get(&diff.texts, form->comm),
          "SEND 24 bytes, group 0, to rank 1");

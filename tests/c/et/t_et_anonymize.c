@@ -10,10 +10,10 @@ hide(fd_et_hiding *hiding, fd_et *et, const char *name, uint8_t scope,
      const char *schema)
 {
     fd_et_node *node = fd_et_add(et);
-    fd_status status = node == NULL
-                           ? FD_ENOMEM
-                           : fd_text_pool_add(&et->texts, name, strlen(name),
-                                              &node->name);
+    fd_status status =
+        node == NULL
+            ? FD_ENOMEM
+            : fd_text_pool_add(&et->texts, name, strlen(name), &node->name);
     if (status == FD_OK && schema != NULL) {
         status = fd_text_pool_add(&et->texts, schema, strlen(schema),
                                   &node->schema);
@@ -96,11 +96,11 @@ static fd_status
 add_group(fd_et *et, const char *name, const char *about)
 {
     fd_et_group group = {.size = 2};
-    fd_status status = fd_text_pool_add(&et->texts, name, strlen(name),
-                                        &group.name);
+    fd_status status =
+        fd_text_pool_add(&et->texts, name, strlen(name), &group.name);
     if (status == FD_OK) {
-        status = fd_text_pool_add(&et->texts, about, strlen(about),
-                                  &group.about);
+        status =
+            fd_text_pool_add(&et->texts, about, strlen(about), &group.about);
     }
     return status == FD_OK ? fd_vector_push(&et->groups, group) : status;
 }

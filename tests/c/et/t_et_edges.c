@@ -9,7 +9,8 @@ counted(void)
     uint64_t counts[FD_ET_KINDS];
     OK(traces_loaded(&et));
     fd_et_count_edges(&et, counts);
-    EQUAL(counts[FD_ET_ORDER], 8); /* all below the thread, one after another */
+    EQUAL(counts[FD_ET_ORDER],
+          8); /* all below the thread, one after another */
     EQUAL(counts[FD_ET_GROUP], 0); /* one collective */
     EQUAL(counts[FD_ET_LAUNCH], 0);
     CHECK((traces_edge(&et, 4, 5) & 1U << FD_ET_ORDER) != 0);
@@ -26,11 +27,13 @@ of_kernels(void)
     traces_more(&text, 2, 1, "[pytorch|profiler|execution_trace|thread]", "");
     traces_more(&text, 3, 2, "a", ", \"ts\": 1");
     traces_more(&text, 4, 3, "b", ", \"ts\": 2");
-    traces_more(&text, 5, 3, "k", ", \"cat\": \"kernel\", \"stream\": 7, "
-                                  "\"ts\": 9");
+    traces_more(&text, 5, 3, "k",
+                ", \"cat\": \"kernel\", \"stream\": 7, "
+                "\"ts\": 9");
     traces_more(&text, 6, 2, "c", ", \"ts\": 5, \"sync_dep\": [5]");
-    traces_more(&text, 7, 6, "k", ", \"cat\": \"kernel\", \"stream\": 7, "
-                                  "\"ts\": 20");
+    traces_more(&text, 7, 6, "k",
+                ", \"cat\": \"kernel\", \"stream\": 7, "
+                "\"ts\": 20");
     traces_more(&text, 8, 6, "ncclKernel_AllReduce",
                 ", \"cat\": \"kernel\", \"stream\": 9, \"pg_name\": \"g\", "
                 "\"ts\": 21");
@@ -59,12 +62,15 @@ of_devices(void)
     CLEAN(fd_et_clear) fd_et et;
     traces_begin(&text);
     traces_more(&text, 2, 1, "a", ", \"ts\": 1");
-    traces_more(&text, 3, 2, "k", ", \"cat\": \"kernel\", \"stream\": 7, "
-                                  "\"ts\": 9");
-    traces_more(&text, 4, 2, "k", ", \"cat\": \"kernel\", \"stream\": 7, "
-                                  "\"fd_device\": 1, \"ts\": 10");
-    traces_more(&text, 5, 2, "k", ", \"cat\": \"kernel\", \"stream\": 7, "
-                                  "\"ts\": 11");
+    traces_more(&text, 3, 2, "k",
+                ", \"cat\": \"kernel\", \"stream\": 7, "
+                "\"ts\": 9");
+    traces_more(&text, 4, 2, "k",
+                ", \"cat\": \"kernel\", \"stream\": 7, "
+                "\"fd_device\": 1, \"ts\": 10");
+    traces_more(&text, 5, 2, "k",
+                ", \"cat\": \"kernel\", \"stream\": 7, "
+                "\"ts\": 11");
     traces_end(&text);
     OK(traces_load(&et, "d.json", &text, 1U << FD_ET_STREAM, NULL));
     EQUAL(et.edges.count, 1);

@@ -94,4 +94,5 @@ overlaps(void)
     EQUAL(fd_et_overlap(100, 50, 90), INT64_MAX);
 }
 
-RUN(TEST(sorted), TEST(damaged), TEST(kinds_of_one_pair), TEST(communication), TEST(overlaps))
+RUN(TEST(sorted), TEST(damaged), TEST(kinds_of_one_pair), TEST(communication),
+    TEST(overlaps))

@@ -2,8 +2,8 @@
 
 #include "fixtures.h"
 
-#include "et/readers/from_recording.h"
 #include "et/et_layers.h"
+#include "et/readers/from_recording.h"
 #include "recording/operator_log.h"
 
 #include <string.h>
@@ -63,10 +63,9 @@ calls_of_modules(void)
     OK(fd_et_layer_calls(&made, "a.fd", NULL));
     fd_buffer_bytes(&made, "", 1);
     OK(made.status);
-    SAME(made.bytes,
-         "[\n[3,2,\"Model\",\"\",100,77,-1,0,0,50,[],[]],\n"
-         "[4,3,\"Layer\",\"\",100,78,-1,0,0,30,[],[\"result\"]],\n"
-         "[5,4,\"range\",\"\",7,1,-1,1,0,10,[],[]]]\n");
+    SAME(made.bytes, "[\n[3,2,\"Model\",\"\",100,77,-1,0,0,50,[],[]],\n"
+                     "[4,3,\"Layer\",\"\",100,78,-1,0,0,30,[],[\"result\"]],\n"
+                     "[5,4,\"range\",\"\",7,1,-1,1,0,10,[],[]]]\n");
 }
 
 /* They are no nodes of an execution trace. */
@@ -90,5 +89,4 @@ no_recording(void)
     CHECK(fd_et_layer_calls(&made, "nowhere.fd", NULL) != FD_OK);
 }
 
-RUN(ABSORBS(calls_of_modules), ABSORBS(calls_of_others),
-    ABSORBS(no_recording))
+RUN(ABSORBS(calls_of_modules), ABSORBS(calls_of_others), ABSORBS(no_recording))

@@ -47,8 +47,7 @@ communication(void)
     EQUAL(fd_et_comm_level_of("ncclDevKernel_X", true), FD_ET_COMM_KERNEL);
     EQUAL(fd_et_comm_level_of("volta_sgemm", true), FD_ET_NO_COMM);
     EQUAL(fd_et_comm_level_of("gloo:send", false), FD_ET_COMM_WORK);
-    EQUAL(fd_et_comm_level_of("record_param_comms", false),
-          FD_ET_COMM_PARAMS);
+    EQUAL(fd_et_comm_level_of("record_param_comms", false), FD_ET_COMM_PARAMS);
     EQUAL(fd_et_comm_level_of("c10d::send", false), FD_ET_COMM_CALL);
     EQUAL(fd_et_comm_level_of("aten::mm", false), FD_ET_NO_COMM);
     SAME(fd_et_coll_name(FD_ET_BARRIER), "BARRIER");
@@ -76,8 +75,8 @@ tensors(void)
     CHECK(fd_et_tensor_bytes((fd_span){list, end}, &bytes));
     EQUAL(bytes, 160);
     static const char huge[] = "[[1,1,0,18446744073709551615,8,\"cpu\"]]";
-    CHECK(!fd_et_tensor_bytes((fd_span){huge, huge + sizeof huge - 1},
-                              &bytes));
+    CHECK(
+        !fd_et_tensor_bytes((fd_span){huge, huge + sizeof huge - 1}, &bytes));
 }
 
 RUN(TEST(roots), TEST(communication), TEST(tensors))

@@ -61,12 +61,10 @@ renumbered(void)
 static void
 cycles(void)
 {
-    static const fd_et_edge edges[] = {{0, 1, 1U << FD_ET_ORDER},
-                                       {1, 2, 1U << FD_ET_ORDER},
-                                       {2, 1, 1U << FD_ET_DATA},
-                                       {2, 3, 1U << FD_ET_DATA},
-                                       {4, 3, 1U << FD_ET_SYNC},
-                                       {3, 4, 1U << FD_ET_LAUNCH}};
+    static const fd_et_edge edges[] = {
+        {0, 1, 1U << FD_ET_ORDER}, {1, 2, 1U << FD_ET_ORDER},
+        {2, 1, 1U << FD_ET_DATA},  {2, 3, 1U << FD_ET_DATA},
+        {4, 3, 1U << FD_ET_SYNC},  {3, 4, 1U << FD_ET_LAUNCH}};
     CLEAN(fd_et_clear) fd_et et;
     OK(make(&et, 5, edges, 6));
     OK(fd_et_arrange(&et));

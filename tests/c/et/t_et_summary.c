@@ -33,12 +33,15 @@ times(void)
     traces_begin(&text);
     traces_more(&text, 2, 1, "ProfilerStep#1",
                 ", \"ts\": 3, \"inclusive_dur\": 9");
-    traces_more(&text, 3, 2, "k", ", \"cat\": \"kernel\", \"stream\": 7, "
-                                  "\"ts\": 8, \"inclusive_dur\": 9");
-    traces_more(&text, 4, 2, "k", ", \"cat\": \"kernel\", \"stream\": 8, "
-                                  "\"ts\": 8, \"inclusive_dur\": 2");
-    traces_more(&text, 5, 2, "k", ", \"cat\": \"kernel\", \"stream\": 8, "
-                                  "\"ts\": 8, \"fd_device\": 1");
+    traces_more(&text, 3, 2, "k",
+                ", \"cat\": \"kernel\", \"stream\": 7, "
+                "\"ts\": 8, \"inclusive_dur\": 9");
+    traces_more(&text, 4, 2, "k",
+                ", \"cat\": \"kernel\", \"stream\": 8, "
+                "\"ts\": 8, \"inclusive_dur\": 2");
+    traces_more(&text, 5, 2, "k",
+                ", \"cat\": \"kernel\", \"stream\": 8, "
+                "\"ts\": 8, \"fd_device\": 1");
     traces_end(&text);
     OK(traces_load(&et, "a.json", &text, 0, NULL));
     OK(fd_et_summarize(&et, &s));

@@ -10,10 +10,12 @@ filled(void)
     traces_begin(&text);
     traces_more(&text, 2, 1, "[pytorch|profiler|execution_trace|thread]", "");
     traces_more(&text, 3, 2, "a", "");
-    traces_more(&text, 4, 3, "b", ", \"ts\": 10, \"inclusive_dur\": 5, "
-                                  "\"exclusive_dur\": 5");
-    traces_more(&text, 5, 3, "c", ", \"ts\": 20, \"inclusive_dur\": 5, "
-                                  "\"exclusive_dur\": 5");
+    traces_more(&text, 4, 3, "b",
+                ", \"ts\": 10, \"inclusive_dur\": 5, "
+                "\"exclusive_dur\": 5");
+    traces_more(&text, 5, 3, "c",
+                ", \"ts\": 20, \"inclusive_dur\": 5, "
+                "\"exclusive_dur\": 5");
     traces_more(&text, 6, 2, "d", "");
     traces_end(&text);
     OK(traces_load(&et, "a.json", &text, 0, NULL));

@@ -19,12 +19,12 @@ listed(void)
 static void
 odd(void)
 {
-    static const char *const lists[] = {"", "5", "[", "[5,{}]", "[{\"pg_name\"",
-                                        "[{\"pg_name\":\"\"}]"};
+    static const char *const lists[] = {
+        "", "5", "[", "[5,{}]", "[{\"pg_name\"", "[{\"pg_name\":\"\"}]"};
     CLEAN(fd_et_clear) fd_et et = {.rank = -1};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        OK(fd_et_add_groups(&et, (fd_span){lists[i],
-                                           lists[i] + strlen(lists[i])}));
+        OK(fd_et_add_groups(&et,
+                            (fd_span){lists[i], lists[i] + strlen(lists[i])}));
         EQUAL(et.groups.count, 0);
     }
     static const char twice[] = "[{\"pg_name\":\"a\",\"pg_size\":4,\"ranks\":"
@@ -45,8 +45,10 @@ given(void)
         const char *name;
         uint64_t word;
         const char *group;
-    } calls[] = {{"c10d::send", 4096, "b"}, {"c10d::send", 0, ""},
-                 {"c10d::send", 8, ""},     {"aten::send", 4096, ""}};
+    } calls[] = {{"c10d::send", 4096, "b"},
+                 {"c10d::send", 0, ""},
+                 {"c10d::send", 8, ""},
+                 {"aten::send", 4096, ""}};
     CLEAN(fd_et_clear) fd_et et = {.rank = -1};
     OK(fd_et_add_groups(&et, (fd_span){list, list + sizeof list - 1}));
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {

@@ -15,16 +15,18 @@ rewrite_by(const char *text, fd_clock_map clock, fd_buffer *to)
     fd_scan scan = {.at = NULL};
     fd_timeline_event event;
     spare_tid = FD_TIMELINE_FIRST_TID;
-    fd_timeline_ids ids = {
-        .rank = 1, .place = 1, .inputs = 2, .spare_pid = &spare_pid,
-        .spare_tid = &spare_tid};
+    fd_timeline_ids ids = {.rank = 1,
+                           .place = 1,
+                           .inputs = 2,
+                           .spare_pid = &spare_pid,
+                           .spare_tid = &spare_tid};
     fd_scan_begin(&scan, text, text + strlen(text));
     fd_scan_result result = fd_timeline_event_scan(&scan, &event);
-    fd_status status = result == FD_SCAN_OK
-                           ? fd_timeline_event_write(&event, &scan, &clock,
-                                                     &ids, to)
-                       : result == FD_SCAN_ENOMEM ? FD_ENOMEM
-                                                  : FD_EINVAL;
+    fd_status status =
+        result == FD_SCAN_OK
+            ? fd_timeline_event_write(&event, &scan, &clock, &ids, to)
+        : result == FD_SCAN_ENOMEM ? FD_ENOMEM
+                                   : FD_EINVAL;
     if (status == FD_OK) {
         fd_buffer_bytes(to, "", 1);
         status = to->status;
@@ -46,7 +48,8 @@ clocks_that_drift(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     const fd_clock_map fast = {1000000, 5000, 100000000}; /* 100 ppm */
-    OK(rewrite_by("{\"ts\":2001000.5,\"dur\":3000000,\"ph\":\"X\"}", fast, &to));
+    OK(rewrite_by("{\"ts\":2001000.5,\"dur\":3000000,\"ph\":\"X\"}", fast,
+                  &to));
     SAME(to.bytes, ",\n{\"pid\":1026,\"ts\":2001205.500,\"dur\":3000300.000,"
                    "\"ph\":\"X\"}");
     to.size = 0;
@@ -69,7 +72,8 @@ what_is_rewritten(void)
         const char *to;
     } cases[] = {
         {"{ \"ph\" : \"X\", \"pid\" : 9, \"ts\":1, \"args\":{\"pid\":9}}", 0,
-         ",\n{ \"ph\" : \"X\", \"pid\" : 1026, \"ts\":1, \"args\":{\"pid\":9}}"},
+         ",\n{ \"ph\" : \"X\", \"pid\" : 1026, \"ts\":1, "
+         "\"args\":{\"pid\":9}}"},
         {"{\"ts\":1.5,\"dur\":1.5,\"pid\":\"a\"}", 1,
          ",\n{\"ts\":1.501,\"dur\":1.5,\"pid\":1026}"},
         {"{\"ph\":\"i\",\"ts\":\"2\",\"pid\":0}", 1000,
@@ -94,8 +98,7 @@ what_is_rewritten(void)
          "\"pid\":1026}"},
         {"{\"pid\":1,\"tid\":\"T\"}", 0,
          ",\n{\"pid\":1026,\"tid\":3000000000}"},
-        {"{\"tid\":7,\"pid\":1}", 0,
-         ",\n{\"tid\":3000000000,\"pid\":1026}"},
+        {"{\"tid\":7,\"pid\":1}", 0, ",\n{\"tid\":3000000000,\"pid\":1026}"},
         {"{\"args\":{\"x\":NaN,\"y\":9007199254740993},\"pid\":1}", 0,
          ",\n{\"args\":{\"x\":null,\"y\":9007199254740993},\"pid\":1026}"},
         {"{\"ph\":\"M\",\"name\":\"process_labels\",\"pid\":1}", 0,
@@ -129,16 +132,18 @@ take_row(fd_timeline_ids *ids, const char *text, fd_buffer *to)
     fd_scan_begin(&scan, text, text + strlen(text));
     fd_scan_result result = fd_timeline_event_scan(&scan, &event);
     return result == FD_SCAN_OK
-               ? fd_timeline_event_write(&event, &scan, 0, ids, to)
-               : FD_EINVAL;
+             ? fd_timeline_event_write(&event, &scan, 0, ids, to)
+             : FD_EINVAL;
 }
 
 static void
 rows_about_processes_are_taken_over(void)
 {
-    CLEAN(fd_timeline_ids_clear) fd_timeline_ids ids = {
-        .rank = 1, .inputs = 1, .spare_pid = &spare_pid,
-        .spare_tid = &spare_tid};
+    CLEAN(fd_timeline_ids_clear)
+    fd_timeline_ids ids = {.rank = 1,
+                           .inputs = 1,
+                           .spare_pid = &spare_pid,
+                           .spare_tid = &spare_tid};
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     OK(take_row(&ids,
                 "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":5,"
@@ -173,6 +178,7 @@ no_event(void)
     STATUS(rewrite("{\"a\":1", 0, &to), FD_EINVAL);
 }
 
-RUN(TEST(clocks_that_drift), TEST(what_is_rewritten), TEST(a_time_that_is_none_loses_the_event),
+RUN(TEST(clocks_that_drift), TEST(what_is_rewritten),
+    TEST(a_time_that_is_none_loses_the_event),
     TEST(rows_about_processes_are_taken_over), TEST(keys_again_and_again),
     TEST(no_event))

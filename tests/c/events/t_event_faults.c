@@ -10,7 +10,8 @@ first_places(void)
     fd_faults faults = {.count = {0}};
     static const uint64_t bytes[] = {50, 10, 40, 30, 20};
     for (uint64_t i = 0; i < 5; i++) {
-        fd_faults_add(&faults, FD_FAULT_TIME, (fd_fault_place){bytes[i], i + 1});
+        fd_faults_add(&faults, FD_FAULT_TIME,
+                      (fd_fault_place){bytes[i], i + 1});
     }
     fd_faults_add(&faults, FD_FAULT_DAMAGE, (fd_fault_place){0, 0});
     EQUAL(faults.count[FD_FAULT_TIME], 5);

@@ -21,8 +21,10 @@ static void
 all_keys(void)
 {
     fd_timeline_facts f;
-    read_text("{\"ph\":\"X\",\"name\":\"a\\\"b\",\"cat\":\"op\",\"pid\":1,\"tid\":\"2\","
-              "\"ts\":1.5009,\"dur\":\"2\",\"id\":7,\"args\":{\"n\":\"12\",\"s\":\"x\"},"
+    read_text("{\"ph\":\"X\",\"name\":\"a\\\"b\",\"cat\":\"op\",\"pid\":1,"
+              "\"tid\":\"2\","
+              "\"ts\":1.5009,\"dur\":\"2\",\"id\":7,\"args\":{\"n\":\"12\","
+              "\"s\":\"x\"},"
               "\"bp\":\"e\",\"other\":3}",
               &f);
     CHECK(f.phase == 'X' && f.named && !f.local && !f.to_next);

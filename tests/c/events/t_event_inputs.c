@@ -40,9 +40,11 @@ two_of_one_rank(void)
                  "\"ts\":2,\"dur\":1}]}"));
     OK(merged(inputs, 2, &to));
     CHECK(strstr(to.bytes, "\"pid\":1026,\"tid\":0,\"args\":{\"name\":"
-                           "\"rank 1 | fastdispatch\"}") != NULL);
+                           "\"rank 1 | fastdispatch\"}")
+          != NULL);
     CHECK(strstr(to.bytes, "\"pid\":1028,\"tid\":0,\"args\":{\"name\":"
-                           "\"rank 1 | pipe 1 | torch.profiler\"}") != NULL);
+                           "\"rank 1 | pipe 1 | torch.profiler\"}")
+          != NULL);
     CHECK(strstr(to.bytes, "\"sort_index\":1024}") != NULL);
     CHECK(strstr(to.bytes, "\"sort_index\":1026}") != NULL);
     CHECK(strstr(to.bytes, "\"1 fastdispatch\":{") != NULL);

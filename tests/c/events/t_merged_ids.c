@@ -14,7 +14,8 @@ static void
 processes(void)
 {
     static const fd_scan whole = {.at = NULL};
-    CLEAN(fd_timeline_ids_clear) fd_timeline_ids ids = {.rank = 3, .label = "rank 3", .program = ""};
+    CLEAN(fd_timeline_ids_clear)
+    fd_timeline_ids ids = {.rank = 3, .label = "rank 3", .program = ""};
     uint32_t spare = 1U << 31;
     uint32_t process;
     uint32_t again;
@@ -33,7 +34,8 @@ static void
 very_many_processes(void)
 {
     static const fd_scan whole = {.at = NULL};
-    CLEAN(fd_timeline_ids_clear) fd_timeline_ids ids = {.rank = 3, .label = "rank 3", .program = ""};
+    CLEAN(fd_timeline_ids_clear)
+    fd_timeline_ids ids = {.rank = 3, .label = "rank 3", .program = ""};
     CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
     uint32_t spare = 1U << 31;
     ids.spare_pid = &spare;
@@ -42,10 +44,9 @@ very_many_processes(void)
         text.size = 0;
         fd_buffer_u64(&text, i);
         OK(text.status);
-        OK(fd_timeline_ids_process(&ids,
-                                   (fd_span){text.bytes,
-                                             text.bytes + text.size},
-                                   &whole, &process));
+        OK(fd_timeline_ids_process(
+            &ids, (fd_span){text.bytes, text.bytes + text.size}, &whole,
+            &process));
         EQUAL(ids.processes.list[process].pid,
               i < 1022 ? 3 * 1024 + i + 2 : (1U << 31) + i - 1022);
     }
@@ -58,15 +59,16 @@ tid_of(fd_timeline_ids *ids, uint32_t pid, const char *tid)
 {
     static const fd_scan whole = {.at = NULL};
     uint32_t place;
-    fd_status status = fd_timeline_ids_thread(ids, pid, span(tid), &whole,
-                                              &place);
+    fd_status status =
+        fd_timeline_ids_thread(ids, pid, span(tid), &whole, &place);
     return status == FD_OK ? ids->threads.list[place].tid : 0;
 }
 
 static void
 threads(void)
 {
-    CLEAN(fd_timeline_ids_clear) fd_timeline_ids ids = {.rank = 0, .label = "rank 0", .program = ""};
+    CLEAN(fd_timeline_ids_clear)
+    fd_timeline_ids ids = {.rank = 0, .label = "rank 0", .program = ""};
     CLEAN(fd_buffer_clear) fd_buffer rows = {.bytes = NULL};
     static const char *const spelled[] = {"7", "\"a\\\"b\"", "-1", "\"\""};
     uint32_t spare = FD_TIMELINE_FIRST_TID;
@@ -85,10 +87,9 @@ threads(void)
     fd_buffer_bytes(&rows, "", 1);
     OK(rows.status);
 #define ROW ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":2,\"tid\":"
-    SAME(rows.bytes,
-         ROW "3000000000,\"args\":{\"name\":\"tid 7\"}}"
-         ROW "3000000001,\"args\":{\"name\":\"a\\\"b\"}}"
-         ROW "3000000002,\"args\":{\"name\":\"-1\"}}");
+    SAME(rows.bytes, ROW "3000000000,\"args\":{\"name\":\"tid 7\"}}" ROW
+                         "3000000001,\"args\":{\"name\":\"a\\\"b\"}}" ROW
+                         "3000000002,\"args\":{\"name\":\"-1\"}}");
 }
 
 static void
@@ -118,10 +119,14 @@ flows(void)
 static void
 hashed_flows(void)
 {
-    static const char *const texts[] = {
-        "\"abcx\"", "\"abcy\"", "-1", "1.5", "{\"a\":1}",
-        "99999999999999999999", "18446744073709551615",
-        "\"0xffffffffffffffff0\""};
+    static const char *const texts[] = {"\"abcx\"",
+                                        "\"abcy\"",
+                                        "-1",
+                                        "1.5",
+                                        "{\"a\":1}",
+                                        "99999999999999999999",
+                                        "18446744073709551615",
+                                        "\"0xffffffffffffffff0\""};
     char seen[8][32];
     for (size_t i = 0; i < 8; i++) {
         fd_timeline_ids ids = {.place = 5, .inputs = 8};
@@ -142,7 +147,8 @@ static void
 rows_of_processes(void)
 {
     static const fd_scan whole = {.at = NULL};
-    CLEAN(fd_timeline_ids_clear) fd_timeline_ids ids = {.rank = 1, .label = "rank 1", .program = ""};
+    CLEAN(fd_timeline_ids_clear)
+    fd_timeline_ids ids = {.rank = 1, .label = "rank 1", .program = ""};
     CLEAN(fd_buffer_clear) fd_buffer rows = {.bytes = NULL};
     uint32_t process;
     OK(fd_timeline_ids_process(&ids, span("\"GPU\""), &whole, &process));

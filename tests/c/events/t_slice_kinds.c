@@ -63,9 +63,12 @@ static void
 plain_names(void)
 {
     static const char *const cases[][2] = {
-        {"forward (12.3 ms)", "forward"}, {"a b (1 s)", "a b"},
-        {"f (ms)", "f (ms)"},             {"(12.3 ms)", "(12.3 ms)"},
-        {"f(12.3 ms)", "f(12.3 ms)"},     {"f (3 us) x", "f (3 us) x"},
+        {"forward (12.3 ms)", "forward"},
+        {"a b (1 s)", "a b"},
+        {"f (ms)", "f (ms)"},
+        {"(12.3 ms)", "(12.3 ms)"},
+        {"f(12.3 ms)", "f(12.3 ms)"},
+        {"f (3 us) x", "f (3 us) x"},
         {"", ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -78,14 +81,18 @@ static void
 job_types(void)
 {
     static const char *const cases[][2] = {
-        {"forward_3", "forward"},   {"forward mb12", "forward"},
-        {"forward #3", "forward"},  {"forward#3", "forward"},
-        {"forward 3", "forward"},   {"send_forward", "send_forward"},
-        {"_3", "_3"},               {"v2", "v2"},
+        {"forward_3", "forward"},
+        {"forward mb12", "forward"},
+        {"forward #3", "forward"},
+        {"forward#3", "forward"},
+        {"forward 3", "forward"},
+        {"send_forward", "send_forward"},
+        {"_3", "_3"},
+        {"v2", "v2"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        CHECK(fd_span_is(fd_timeline_job_type(span(cases[i][0])),
-                         cases[i][1]));
+        CHECK(
+            fd_span_is(fd_timeline_job_type(span(cases[i][0])), cases[i][1]));
     }
 }
 

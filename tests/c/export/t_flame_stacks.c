@@ -19,11 +19,13 @@ walk(const fd_stacks *stacks, fd_buffer *to)
 {
     fd_stacks_step step = {0, false};
     while (fd_stacks_walk(stacks, &step)) {
-        fd_buffer_format(to, "%c%s ", step.opens ? '+' : '-',
-                         fd_trace_text(stacks->trace,
-                                       stacks->trace->nodes.list[
-                                           stacks->trace->contexts.list[
-                                               step.context].node].name));
+        fd_buffer_format(
+            to, "%c%s ", step.opens ? '+' : '-',
+            fd_trace_text(
+                stacks->trace,
+                stacks->trace->nodes
+                    .list[stacks->trace->contexts.list[step.context].node]
+                    .name));
     }
     fd_buffer_bytes(to, "", 1);
 }

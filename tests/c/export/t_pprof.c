@@ -54,9 +54,9 @@ stacks_run_outwards(void)
         static const char stack[] = "\x0A\x03";
         static const char figures[] = "\x12\x04\xAC\x02\x14\x00";
         found = found
-                || (field.number == 2 && field.size == 11
-                    && memcmp(field.bytes, stack, 2) == 0
-                    && memcmp(field.bytes + 5, figures, 6) == 0);
+             || (field.number == 2 && field.size == 11
+                 && memcmp(field.bytes, stack, 2) == 0
+                 && memcmp(field.bytes + 5, figures, 6) == 0);
     }
     CHECK(found);
 }

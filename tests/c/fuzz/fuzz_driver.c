@@ -33,17 +33,21 @@ somewhere(const fd_buffer *seed)
 static void
 mutate(const fd_buffer *seed, char *bytes, size_t *size)
 {
-    static const uint64_t odd[] = {0,         1,          UINT32_MAX,
+    static const uint64_t odd[] = {0,          1,         UINT32_MAX,
                                    UINT64_MAX, INT64_MAX, 0x7FF8000000000000,
-                                   4096,      1U << 31};
+                                   4096,       1U << 31};
     static const char json[] = "[]{},:\"-0129e.\\ufalse\x80\xFF";
     size_t at = somewhere(seed);
     size_t from = somewhere(seed);
     size_t room = *size - (at < *size ? at : *size);
     size_t length = next() % 65;
     switch (next() % 7) {
-    case 0: bytes[at] = (char)(bytes[at] ^ 1 << next() % 8); break;
-    case 1: bytes[at] = (char)next(); break;
+    case 0:
+        bytes[at] = (char)(bytes[at] ^ 1 << next() % 8);
+        break;
+    case 1:
+        bytes[at] = (char)next();
+        break;
     case 2:
         memcpy(bytes + at, &odd[next() % 8], room < 8 ? room : 8);
         break;
@@ -52,8 +56,11 @@ mutate(const fd_buffer *seed, char *bytes, size_t *size)
         memcpy(bytes + at, seed->bytes + from,
                length < seed->size - from ? length : seed->size - from);
         break;
-    case 4: bytes[at] = json[next() % (sizeof json - 1)]; break;
-    case 5: memset(bytes + at, (int)next(), length < room ? length : room);
+    case 4:
+        bytes[at] = json[next() % (sizeof json - 1)];
+        break;
+    case 5:
+        memset(bytes + at, (int)next(), length < room ? length : room);
         break;
     default:
         if (next() % 8 == 0) {

@@ -2,8 +2,8 @@
 #include "traces.h"
 
 #include "et/et_file.h"
-#include "et/tools/et_link.h"
 #include "et/et_order.h"
+#include "et/tools/et_link.h"
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -13,8 +13,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fd_et_link link;
     fd_kineto kineto;
     must(fixture_write("damaged", data, size) == FD_OK);
-    fd_status status = fd_et_load(&et, "damaged", FD_ET_ALL_KINDS, &format,
-                                  NULL);
+    fd_status status =
+        fd_et_load(&et, "damaged", FD_ET_ALL_KINDS, &format, NULL);
     must(status == FD_OK || status == FD_EFORMAT);
     if (status == FD_OK) {
         fuzz_use_et(&et);
@@ -49,17 +49,20 @@ fuzz_seed(fd_buffer *to)
         to,
         ",\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":"
         "\"aten::linear\",\"tid\":5,\"ts\":10,\"dur\":20.5,\"args\":{\"Record "
-        "function id\":104,\"External id\":1}},{\"ph\":\"X\",\"cat\":\"cpu_op\""
+        "function id\":104,\"External "
+        "id\":1}},{\"ph\":\"X\",\"cat\":\"cpu_op\""
         ",\"name\":\"aten::relu_\",\"tid\":5,\"ts\":40,\"dur\":20,\"args\":"
         "{\"Record function id\":106}},{\"ph\":\"X\",\"cat\":\"cuda_runtime\","
         "\"name\":\"cudaLaunchKernel\",\"tid\":5,\"ts\":12,\"dur\":2,\"args\":"
         "{\"correlation\":1}},{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":"
         "\"ncclDevKernel_AllReduce\",\"ts\":20,\"dur\":4,\"args\":{\"stream\":"
         "7,\"correlation\":1,\"dtype\":\"Float\",\"In msg nelems\":9,\"Process"
-        " Group Name\":\"0\"}},{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":"
+        " Group "
+        "Name\":\"0\"}},{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":"
         "\"cudaStreamSynchronize\",\"tid\":5,\"ts\":30,\"dur\":2,\"args\":"
         "{\"correlation\":2}},{\"ph\":\"X\",\"cat\":\"cuda_sync\",\"name\":"
-        "\"Stream Wait Event\",\"ts\":30,\"args\":{\"stream\":7,\"correlation\""
+        "\"Stream Wait "
+        "Event\",\"ts\":30,\"args\":{\"stream\":7,\"correlation\""
         ":0,\"wait_on_stream\":8,"
         "\"wait_on_cuda_event_record_corr_id\":1}}]}");
     return to->status;

@@ -1,8 +1,8 @@
 #include "fuzz.h"
 
+#include "events/stats/timeline_stats.h"
 #include "events/tools/timeline_check.h"
 #include "events/tools/timeline_cut.h"
-#include "events/stats/timeline_stats.h"
 
 static void
 use_stats(void)
@@ -51,8 +51,8 @@ use_tiny_cut(void)
     fd_cut_result cut;
     fd_check check;
     fd_check_request every = {.most_records = 0};
-    fd_cut_request request = {.path = "damaged.json", .output = "cut.json",
-                              .from = 0, .to = 5000};
+    fd_cut_request request = {
+        .path = "damaged.json", .output = "cut.json", .from = 0, .to = 5000};
     fd_status status = fd_timeline_cut(&request, &cut, NULL);
     must(status == FD_OK || status == FD_EFORMAT || status == FD_EINVAL);
     status = fd_timeline_check_file("damaged.json", &every, &check, NULL);
@@ -65,8 +65,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fd_check check;
     fd_check_request request = {.most_records = 4};
     must(fixture_write("damaged.json", data, size) == FD_OK);
-    fd_status status = fd_timeline_check_file("damaged.json", &request,
-                                              &check, NULL);
+    fd_status status =
+        fd_timeline_check_file("damaged.json", &request, &check, NULL);
     must(status == FD_OK || status == FD_EFORMAT);
     use_stats();
     use_cut(size % 2 == 0, size % 3 == 0 ? FD_CUT_TO_END : 5000);

@@ -1,9 +1,9 @@
 #include "fuzz.h"
 
+#include "pipeline/planner/graph_shape.h"
 #include "pipeline/planner/layer_graph_json.h"
 #include "pipeline/planner/layer_graph_text.h"
 #include "pipeline/planner/planner.h"
-#include "pipeline/planner/graph_shape.h"
 
 #include <math.h>
 #include <string.h>

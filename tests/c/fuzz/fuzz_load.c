@@ -1,7 +1,7 @@
 #include "fuzz.h"
 
-#include "trace/trace_merge.h"
 #include "trace/canonical_order.h"
+#include "trace/trace_merge.h"
 
 /* With another rank, and with itself, which is refused where it has ranks. */
 static void

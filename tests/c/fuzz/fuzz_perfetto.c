@@ -20,8 +20,8 @@ use_shrunk(const uint8_t *data, size_t size)
     fd_timeline_input input;
     fuzz_shrink(data, size);
     for (int i = 0; i < 2; i++) {
-        fd_status status = merge("damaged.pftrace", outputs[i], FD_ALIGN_WALL,
-                                 &input);
+        fd_status status =
+            merge("damaged.pftrace", outputs[i], FD_ALIGN_WALL, &input);
         must(status == FD_OK || status == FD_EFORMAT);
     }
     fd_budget_shrink(0);

@@ -2,11 +2,11 @@
 
 #include "et/et_file.h"
 #include "et/readers/from_recording.h"
-#include "trace/reader/recording_reader.h"
-#include "recording/operator_log.h"
+#include "events/stats/timeline_stats.h"
 #include "events/tools/timeline_check.h"
 #include "events/tools/timeline_merge.h"
-#include "events/stats/timeline_stats.h"
+#include "recording/operator_log.h"
+#include "trace/reader/recording_reader.h"
 
 #include <string.h>
 
@@ -26,8 +26,8 @@ use_file(void)
     static const char *const outputs[] = {"out.json", "out.pftrace"};
     fd_check check;
     fd_check_request every = {.most_records = 0};
-    fd_status status = fd_timeline_check_file("damaged.fd", &every, &check,
-                                              NULL);
+    fd_status status =
+        fd_timeline_check_file("damaged.fd", &every, &check, NULL);
     must(status == FD_OK || status == FD_EFORMAT || status == FD_EVERSION);
     for (int i = 0; i < 2 && status == FD_OK; i++) {
         fd_timeline_input input = {.path = "damaged.fd"};
@@ -80,14 +80,14 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 static fd_status
 operate(fixture *f, const char *schema)
 {
-    const uint64_t words[] = {FD_OPERAND_TENSOR | 6 << 8 | UINT64_C(0xff) << 24,
-                              0x100, 0x108, 0, 1};
+    const uint64_t words[] = {
+        FD_OPERAND_TENSOR | 6 << 8 | UINT64_C(0xff) << 24, 0x100, 0x108, 0, 1};
     fd_op_call call = {
         .start = check_clock_now(),
         .id = 7,
         .torch_thread = 1,
-        .schema = fd_strings_add(&f->recording->strings, schema,
-                                 strlen(schema)),
+        .schema =
+            fd_strings_add(&f->recording->strings, schema, strlen(schema)),
     };
     fd_status status = FD_OK;
     for (int side = 0; side < 2; side++) {
@@ -101,8 +101,9 @@ operate(fixture *f, const char *schema)
             fd_op_calls_end(f->main, schema, check_clock_now());
         }
     }
-    fd_recording_schema(f->recording, schema, "aten::mm.out(Tensor self) -> "
-                                              "Tensor");
+    fd_recording_schema(f->recording, schema,
+                        "aten::mm.out(Tensor self) -> "
+                        "Tensor");
     return status;
 }
 

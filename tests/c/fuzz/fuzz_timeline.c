@@ -127,6 +127,8 @@ fuzz_seed(fd_buffer *to)
         "job_start_time = 1697793307213.760986, job_end_time = "
         "1697793307254.006104\",\n\"Profiler Info: Job (1), type = optimizer,"
         " micro_batch_id = 1, job_start_time = 1697793307255.000001, "
-        "job_end_time = 1697793307256.5\"],\"traceName\":\"C:\\path\\r1.json\",\"displayTimeUnit\":\"ns\"}");
+        "job_end_time = "
+        "1697793307256.5\"],\"traceName\":\"C:\\path\\r1.json\","
+        "\"displayTimeUnit\":\"ns\"}");
     return to->status;
 }

@@ -1,14 +1,14 @@
 #include "fuzz.h"
 
-#include "profile/profile_diff.h"
-#include "profile/group_edges.h"
-#include "trace/anonymize.h"
-#include "profile/profile_rows.h"
-#include "profile/timeline_rows.h"
 #include "base/hash.h"
 #include "base/utf8.h"
-#include "export/exporters.h"
 #include "events/recorded/pipeline_aligned.h"
+#include "export/exporters.h"
+#include "profile/group_edges.h"
+#include "profile/profile_diff.h"
+#include "profile/profile_rows.h"
+#include "profile/timeline_rows.h"
+#include "trace/anonymize.h"
 
 static void
 use_analysis(const fd_trace *trace)
@@ -49,7 +49,7 @@ static void
 use_exports(const fd_trace *trace)
 {
     static const char *const others[] = {"folded", "speedscope", "graphml",
-                                         "pprof", "chrome", "perfetto"};
+                                         "pprof",  "chrome",     "perfetto"};
     fd_export_options options = {.rank = FD_ALL_RANKS, .min_percent = -1};
     use_export(trace, "dot", &options);
     options.ops = FD_OPS_ALL;
@@ -60,8 +60,8 @@ use_exports(const fd_trace *trace)
     use_export(trace, "dot", &options);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         fd_buffer text = {.bytes = NULL};
-        fd_status status = fd_exporter_find(others[i])->write(
-            trace, &options, &text, NULL);
+        fd_status status =
+            fd_exporter_find(others[i])->write(trace, &options, &text, NULL);
         must(status == FD_OK || status == FD_EINVAL || status == FD_EFORMAT);
         fd_buffer_clear(&text);
     }
@@ -72,10 +72,10 @@ static void
 use_diff(const fd_trace *trace)
 {
     fd_diff diff;
-    fd_diff_request request = {.sides = {{trace, FD_ALL_RANKS},
-                                         {trace, FD_ALL_RANKS}},
-                               .grouping = FD_BY_NODE,
-                               .threshold = 0.1};
+    fd_diff_request request = {
+        .sides = {{trace, FD_ALL_RANKS}, {trace, FD_ALL_RANKS}},
+        .grouping = FD_BY_NODE,
+        .threshold = 0.1};
     must(fd_diff_make(&diff, &request) == FD_OK);
     for (uint32_t i = 0; i < diff.rows.count; i++) {
         must(diff.rows.list[i].said == 0);
@@ -104,8 +104,8 @@ use_pipeline(const fd_trace *trace)
     for (uint32_t i = 0; i < trace->ranks.count; i++) {
         known[i] = (fd_pipe_known){.place = -1, .data = -1, .model = -1};
     }
-    fd_status status = fd_timeline_pipeline(&report, trace, known, &request,
-                                            NULL);
+    fd_status status =
+        fd_timeline_pipeline(&report, trace, known, &request, NULL);
     must(status == FD_OK || status == FD_EINVAL || status == FD_EFORMAT);
     fd_pipe_report_clear(&report);
     free(known);

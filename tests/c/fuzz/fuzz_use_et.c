@@ -1,10 +1,10 @@
 #include "fuzz.h"
 
-#include "et/tools/et_diff.h"
-#include "et/tools/et_estimate.h"
 #include "et/et_file.h"
 #include "et/et_order.h"
 #include "et/et_summary.h"
+#include "et/tools/et_diff.h"
+#include "et/tools/et_estimate.h"
 
 /* What everything that reads a trace relies on. */
 static void
@@ -35,8 +35,8 @@ play(const fd_et *et)
         must(fd_et_ranks_add(&ranks, &both[i]) == FD_OK);
     }
     must(fd_et_ranks_compare(&ranks) == FD_OK);
-    fd_status status = fd_et_estimate_make(both, 2, &ranks, &changes,
-                                           &estimate, NULL);
+    fd_status status =
+        fd_et_estimate_make(both, 2, &ranks, &changes, &estimate, NULL);
     must(status == FD_OK || status == FD_EINVAL);
     fd_et_estimate_clear(&estimate);
     fd_et_ranks_clear(&ranks);

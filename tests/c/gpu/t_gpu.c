@@ -107,8 +107,9 @@ gives_up(void)
     fd_gpu_close(gpu);
     EQUAL(standin_sleeps(""), 5);
     EQUAL(run(gpu), 0);
-    EQUAL(fd_file_header(&f.recording->file)
-              ->counters[FD_COUNT_GPU_UNFINISHED], 1);
+    EQUAL(
+        fd_file_header(&f.recording->file)->counters[FD_COUNT_GPU_UNFINISHED],
+        1);
     EQUAL(standin_calls("cudaEventSynchronize"), 0);
 }
 

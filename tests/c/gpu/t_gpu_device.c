@@ -53,9 +53,9 @@ static fd_gpu_record
 figure(const bench *b, uint32_t context)
 {
     uint32_t id = fd_map_get(&b->figures.records, context);
-    return id == 0 ? (fd_gpu_record){.context = 0}
-                   : *(fd_gpu_record *)fd_file_record(&b->f.recording->file,
-                                                      id);
+    return id == 0
+             ? (fd_gpu_record){.context = 0}
+             : *(fd_gpu_record *)fd_file_record(&b->f.recording->file, id);
 }
 
 static uint32_t
@@ -94,8 +94,8 @@ static bool
 never_synchronised(void)
 {
     return standin_calls("cudaEventSynchronize") == 0
-           && standin_calls("cudaStreamSynchronize") == 0
-           && standin_calls("cudaDeviceSynchronize") == 0;
+        && standin_calls("cudaStreamSynchronize") == 0
+        && standin_calls("cudaDeviceSynchronize") == 0;
 }
 
 /* Totals are GPU time; what lies inside on the same stream is not self. */
@@ -170,8 +170,9 @@ starves(void)
     fd_gpu_device_end(&b.device, slot, 32);
     settle(&b);
     /* An anchor is uncertain by half of what it took. */
-    CHECK(check_refused() || (figure(&b, 48).starved >= 89000
-                              && figure(&b, 48).starved <= 91000));
+    CHECK(check_refused()
+          || (figure(&b, 48).starved >= 89000
+              && figure(&b, 48).starved <= 91000));
     EQUAL(figure(&b, 48).calls, 0);
     EQUAL(figure(&b, 32).launch_bound, 1);
     EQUAL(figure(&b, 32).total, 5000);
@@ -250,7 +251,8 @@ a_dry_pool_loses(void)
     run(&b, NULL, 16, 100);
     settle(&b);
     uint64_t made = standin_calls("cudaEventCreateWithFlags");
-    standin_launch(NULL, UINT64_C(3600000000000)); /* an hour: nothing drains */
+    standin_launch(NULL,
+                   UINT64_C(3600000000000)); /* an hour: nothing drains */
     for (int i = 0; i < 1000; i++) {
         run(&b, NULL, 16, 100);
     }
@@ -272,7 +274,8 @@ captured_streams_are_left_alone(void)
     EQUAL(cudaStreamCreateWithFlags(&side, 1), 0);
     standin_capture(side, 1);
     EQUAL(begin(&b, side, 0), 0);
-    EQUAL(begin(&b, NULL, 0), 0); /* the legacy stream is forbidden meanwhile */
+    EQUAL(begin(&b, NULL, 0),
+          0); /* the legacy stream is forbidden meanwhile */
     EQUAL(standin_calls("cudaEventRecord"), recorded);
     EQUAL(cudaPeekAtLastError(), 0);
     settle(&b); /* asking must not end somebody's capture */
@@ -407,9 +410,8 @@ several_threads_at_once(void)
         workers[i] = (worker){.b = &b, .context = i + 1};
         cudaStreamCreateWithFlags(&workers[i].stream,
                                   FD_CUDA_STREAM_NON_BLOCKING);
-        workers[i].started = pthread_create(&workers[i].thread, NULL, work,
-                                            &workers[i])
-                             == 0;
+        workers[i].started =
+            pthread_create(&workers[i].thread, NULL, work, &workers[i]) == 0;
     }
     uint64_t calls = 0;
     uint64_t wanted = 0;
@@ -486,9 +488,9 @@ no_start_before_its_launch(void)
 }
 
 RUN(ABSORBS(measures), ABSORBS(streams_are_apart), ABSORBS(starves),
-    ABSORBS(gaps_do_not_starve), ABSORBS(busy_streams_do_not_starve), ONCE(a_million_marks), ABSORBS(a_gpu_goes_away),
-    ONCE(several_threads_at_once),
-    ABSORBS(a_dry_pool_loses), ABSORBS(captured_streams_are_left_alone),
-    ABSORBS(capture_in_between), ABSORBS(user_errors_stay),
-    ABSORBS(sticky_errors_end_it), ABSORBS(drops_what_never_ends),
-    ABSORBS(no_start_before_its_launch))
+    ABSORBS(gaps_do_not_starve), ABSORBS(busy_streams_do_not_starve),
+    ONCE(a_million_marks), ABSORBS(a_gpu_goes_away),
+    ONCE(several_threads_at_once), ABSORBS(a_dry_pool_loses),
+    ABSORBS(captured_streams_are_left_alone), ABSORBS(capture_in_between),
+    ABSORBS(user_errors_stay), ABSORBS(sticky_errors_end_it),
+    ABSORBS(drops_what_never_ends), ABSORBS(no_start_before_its_launch))

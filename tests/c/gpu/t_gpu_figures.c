@@ -50,8 +50,8 @@ tells_its_call(void)
     const fd_op_call *call = fd_op_calls_begin(f.main, &what, &f, 1);
     CHECK(call != NULL || check_refused());
     fd_gpu_sample sample = {
-        .event = {.context = 100, .host = 6, .start = 7, .ticks = 8,
-                  .device = 1},
+        .event =
+            {.context = 100, .host = 6, .start = 7, .ticks = 8, .device = 1},
         .call = call == NULL ? 0 : fd_file_id(&f.recording->file, call),
     };
     fd_gpu_figures_add(&figures, &sample);

@@ -26,12 +26,12 @@ contraction_keeps_sums(void)
     OK(picture_graph(&p));
     EQUAL(p.graph.boxes.count, 3);
     EQUAL(p.graph.edges.count, 3);
-    fd_edge edge = picture_edge(&p, "train.py:[]:main",
-                                "model.py:[GPT]:forward");
+    fd_edge edge =
+        picture_edge(&p, "train.py:[]:main", "model.py:[GPT]:forward");
     EQUAL(edge.calls, 2);
     EQUAL(edge.total, 3900);
-    edge = picture_edge(&p, "model.py:[GPT]:forward",
-                        "model.py:[Block]:forward");
+    edge =
+        picture_edge(&p, "model.py:[GPT]:forward", "model.py:[Block]:forward");
     EQUAL(edge.calls, 10);
     EQUAL(edge.total, 2800);
     edge = picture_edge(&p, "train.py:[]:main", "model.py:[Block]:forward");
@@ -71,15 +71,16 @@ deleted_with_their_edges(void)
     p.options.hide = (fd_export_globs){forward, 1};
     OK(picture_graph(&p));
     EQUAL(p.graph.edges.count, 1);
-    EQUAL(picture_edge(&p, "train.py:[]:main", "model.py:[Block]:forward")
-              .calls, 4);
+    EQUAL(
+        picture_edge(&p, "train.py:[]:main", "model.py:[Block]:forward").calls,
+        4);
     EQUAL(picture_box(&p, "train.py:[]:main")->own, 1000 + 100 + 1000 + 100);
     p.options.hide.count = 0;
     p.options.contract = (fd_export_globs){forward, 1};
     OK(picture_graph(&p));
     EQUAL(p.graph.edges.count, 1);
-    fd_edge edge = picture_edge(&p, "train.py:[]:main",
-                                "model.py:[Block]:forward");
+    fd_edge edge =
+        picture_edge(&p, "train.py:[]:main", "model.py:[Block]:forward");
     EQUAL(edge.calls, 14);
     EQUAL(edge.total, 3300);
 }
@@ -231,5 +232,4 @@ RUN(TEST(contraction_keeps_sums), TEST(all_time_is_somewhere),
     TEST(deleted_with_their_edges), TEST(operators_that_python_calls),
     TEST(python_below_operators), TEST(modules_of_a_forward),
     TEST(without_times), TEST(whole_without_a_main_thread),
-    TEST(one_rank_of_two),
-    TEST(present_without_calls))
+    TEST(one_rank_of_two), TEST(present_without_calls))

@@ -58,11 +58,10 @@ only_what_is_asked_is_dropped(void)
     p.options.hide = (fd_export_globs){hooks, 1};
     p.options.contract = (fd_export_globs){steps, 1};
     OK(picture_write(&p, "callgraph"));
-    SAME(p.text.bytes,
-         "{\"nodes\":[\n\"a.py:[]:B\",\n\"a.py:[]:_\",\n"
-         "\"train.py:[]:step\"],\n"
-         "\"edges\":[\n\"train.py:[]:step->a.py:[]:B\",\n"
-         "\"train.py:[]:step->a.py:[]:_\"]}\n");
+    SAME(p.text.bytes, "{\"nodes\":[\n\"a.py:[]:B\",\n\"a.py:[]:_\",\n"
+                       "\"train.py:[]:step\"],\n"
+                       "\"edges\":[\n\"train.py:[]:step->a.py:[]:B\",\n"
+                       "\"train.py:[]:step->a.py:[]:_\"]}\n");
 }
 
 static void

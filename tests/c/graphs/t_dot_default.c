@@ -7,17 +7,17 @@
 #define TEN "1234567890"
 #define MORE "\xE2\x80\xA6"
 
-#define HEAD                                                                  \
-    "digraph callgraph {\n"                                                   \
-    "graph [fontname=\"Helvetica,Arial,sans-serif\", fontsize=11, "           \
-    "labelloc=b, labeljust=l, ranksep=0.35, nodesep=0.2, style=rounded]\n"    \
-    "node [shape=box, style=\"rounded,filled\", color=\"#8893A0\", "          \
-    "fontname=\"Helvetica,Arial,sans-serif\", fontsize=13, "                  \
-    "margin=\"0.1,0.05\"]\n"                                                  \
+#define HEAD                                                               \
+    "digraph callgraph {\n"                                                \
+    "graph [fontname=\"Helvetica,Arial,sans-serif\", fontsize=11, "        \
+    "labelloc=b, labeljust=l, ranksep=0.35, nodesep=0.2, style=rounded]\n" \
+    "node [shape=box, style=\"rounded,filled\", color=\"#8893A0\", "       \
+    "fontname=\"Helvetica,Arial,sans-serif\", fontsize=13, "               \
+    "margin=\"0.1,0.05\"]\n"                                               \
     "edge [color=\"#5F6B7A\", arrowsize=0.7]\n"
-#define CLUSTER(number, name, back, line)                                     \
-    "subgraph cluster_" number " {\n  label=\"" name "\" tooltip=\"" name     \
-    "\" bgcolor=\"" back "\" color=\"" line "\" labelloc=t "                  \
+#define CLUSTER(number, name, back, line)                                 \
+    "subgraph cluster_" number " {\n  label=\"" name "\" tooltip=\"" name \
+    "\" bgcolor=\"" back "\" color=\"" line "\" labelloc=t "              \
     "fontcolor=\"#5B6570\"\n"
 
 static fd_status
@@ -40,30 +40,34 @@ small_picture(void)
     };
     CLEAN(picture_clear) picture p = {.trace = NULL};
     OK(DRAWN(&p, run));
-    SAME(p.text.bytes,
-         HEAD
+    SAME(p.text.bytes, HEAD
          "label=<<FONT POINT-SIZE=\"11\" COLOR=\"#444C55\">1 rank, "
          "1.00 \xC2\xB5s of CPU time in main threads. Colour: time in the "
          "function and what is folded into it. Width of lines: time."
          "<BR ALIGN=\"LEFT\"/>hidden: 1 function of torch"
-         "<BR ALIGN=\"LEFT\"/></FONT>>\n"
-         CLUSTER("1", "project", "#EEF4FB", "#A9C4E4")
-         "  n1 [fillcolor=\"#FF7D45\", label=<<B>main</B>" GRAY
-         "train.py</FONT>" DARK "100 %" DOT "1 call</FONT>>, "
-         "tooltip=\"train.py:[]:main\\n1 call"
-         "\\ntotal 1.00 \xC2\xB5s (1 000 ns, 100 %)"
-         "\\nself 640 ns (640 ns, 64.0 %)"
-         "\\nself and what is folded into it 750 ns (750 ns, 75.0 %)\"]\n"
-         "  n2 [fillcolor=\"#FFB494\", label=<<B>GPT.forward</B>" GRAY
-         "model.py</FONT>" DARK "25.0 %" DOT "2 calls</FONT>>, "
-         "tooltip=\"model.py:[GPT]:forward\\n2 calls"
-         "\\ntotal 250 ns (250 ns, 25.0 %)\\nself 250 ns (250 ns, 25.0 %)"
-         "\\nself and what is folded into it 250 ns (250 ns, 25.0 %)\"]\n"
-         "}\n"
-         "n1 -> n2 [penwidth=5.00, weight=21, tooltip=\"train.py:[]:main "
-         "-&gt; model.py:[GPT]:forward\\n2 calls"
-         "\\ntotal 250 ns (250 ns, 25.0 %)\"]\n"
-         "}\n");
+         "<BR ALIGN=\"LEFT\"/></FONT>>\n" CLUSTER(
+             "1", "project", "#EEF4FB",
+             "#A9C4E4") "  n1 [fillcolor=\"#FF7D45\", label=<<B>main</B>" GRAY
+                        "train.py</FONT>" DARK "100 %" DOT "1 call</FONT>>, "
+                        "tooltip=\"train.py:[]:main\\n1 call"
+                        "\\ntotal 1.00 \xC2\xB5s (1 000 ns, 100 %)"
+                        "\\nself 640 ns (640 ns, 64.0 %)"
+                        "\\nself and what is folded into it 750 ns (750 ns, "
+                        "75.0 %)\"]\n"
+                        "  n2 [fillcolor=\"#FFB494\", "
+                        "label=<<B>GPT.forward</B>" GRAY "model.py</FONT>" DARK
+                        "25.0 %" DOT "2 calls</FONT>>, "
+                        "tooltip=\"model.py:[GPT]:forward\\n2 calls"
+                        "\\ntotal 250 ns (250 ns, 25.0 %)\\nself 250 ns (250 "
+                        "ns, 25.0 %)"
+                        "\\nself and what is folded into it 250 ns (250 ns, "
+                        "25.0 %)\"]\n"
+                        "}\n"
+                        "n1 -> n2 [penwidth=5.00, weight=21, "
+                        "tooltip=\"train.py:[]:main "
+                        "-&gt; model.py:[GPT]:forward\\n2 calls"
+                        "\\ntotal 250 ns (250 ns, 25.0 %)\"]\n"
+                        "}\n");
 }
 
 static void
@@ -82,8 +86,8 @@ titles(void)
     CHECK(picture_has(&p, "label=<<B>train.py</B>" DARK));
     CHECK(picture_has(&p, "<B>A&amp;B.&lt;lambda&gt;@3</B>"));
     CHECK(picture_has(&p, "<B>A&amp;B.&lt;lambda&gt;@4</B>"));
-    CHECK(picture_has(&p, "<B>f234567890123456789012345678901234567890ABCD"
-                          MORE "</B>"));
+    CHECK(picture_has(
+        &p, "<B>f234567890123456789012345678901234567890ABCD" MORE "</B>"));
     /* An empty one is no dot language. */
     CHECK(picture_has(&p, "<B>(no name)</B>" DARK));
 }
@@ -95,8 +99,7 @@ places(void)
     static const picture_call paths[] = {
         {USER(0, "megatron/core/models/gpt/model1.py::a", 1, 10)},
         {USER(0, "x/megatron/core/models/gpt/model22.py::b", 1, 10)},
-        {USER(0, "x/a_name_of_more_than_thirty_four_characters.py::c", 1,
-              10)},
+        {USER(0, "x/a_name_of_more_than_thirty_four_characters.py::c", 1, 10)},
         {USER(0, "<b>.py::d", 1, 10)},
         {USER(0, "x_megatron/core/models/gpt/model.py::e", 1, 10)},
         {USER(0, "y/" TEN TEN TEN TEN TEN TEN "12345678.py::f", 1, 10)},
@@ -106,11 +109,11 @@ places(void)
     CHECK(picture_has(&p, GRAY "megatron/core/models/gpt/model1.py</FONT>"));
     CHECK(picture_has(&p, GRAY MORE "/core/models/gpt/model22.py</FONT>"));
     CHECK(picture_has(&p, GRAY MORE "a_name_of_more_than_thirty_four_"
-                               "characters.py</FONT>"));
+                                    "characters.py</FONT>"));
     CHECK(picture_has(&p, GRAY "&lt;b&gt;.py</FONT>"));
     CHECK(picture_has(&p, GRAY MORE "/core/models/gpt/model.py</FONT>"));
     CHECK(picture_has(&p, GRAY MORE TEN TEN TEN TEN TEN TEN "12345678" MORE
-                               "</FONT>"));
+                                                            "</FONT>"));
 }
 
 static void
@@ -143,23 +146,21 @@ frames(void)
     };
     CLEAN(picture_clear) picture p = {.trace = NULL};
     OK(DRAWN(&p, run));
-    CHECK(picture_has(&p, CLUSTER("1", "project", "#EEF4FB", "#A9C4E4")
-                          "  n1 [fill"));
-    CHECK(picture_has(&p, CLUSTER("2", "torch", "#FBF4EA", "#E2C9A0")
-                          "  n2 [fill"));
+    CHECK(picture_has(
+        &p, CLUSTER("1", "project", "#EEF4FB", "#A9C4E4") "  n1 [fill"));
+    CHECK(picture_has(
+        &p, CLUSTER("2", "torch", "#FBF4EA", "#E2C9A0") "  n2 [fill"));
     CHECK(picture_has(&p, "label=\"we\\\"b&lt;\" tooltip=\"we\\\"b&lt;\" "
                           "bgcolor=\"#EEF7F8\" color=\"#A5CFD4\""));
-    CHECK(picture_has(&p, CLUSTER("4", "project", "#EEF4FB", "#A9C4E4")
-                          "  n4 [fill"));
+    CHECK(picture_has(
+        &p, CLUSTER("4", "project", "#EEF4FB", "#A9C4E4") "  n4 [fill"));
     CHECK(picture_lacks(&p, "style=invis"));
 }
 
 /* Width by the root of the share of the largest, and pull. */
 static const picture_call weighed[] = {
-    {USER(0, "a.py::main", 1, 100)},
-    {USER(1, "a.py::one", 100, 250)},
-    {USER(1, "a.py::two", 25, 1000)},
-    {TORCH(2, "torch/a.py::f", 1, 0)},
+    {USER(0, "a.py::main", 1, 100)},   {USER(1, "a.py::one", 100, 250)},
+    {USER(1, "a.py::two", 25, 1000)},  {TORCH(2, "torch/a.py::f", 1, 0)},
     {TORCH(1, "torch/a.py::f", 1, 0)},
 };
 

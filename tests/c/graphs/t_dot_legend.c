@@ -5,8 +5,9 @@
 #include <stdio.h>
 
 #define START "label=<<FONT POINT-SIZE=\"11\" COLOR=\"#444C55\">"
-#define TIMED " of CPU time in main threads. Colour: time in the function "   \
-              "and what is folded into it. Width of lines: "
+#define TIMED                                                     \
+    " of CPU time in main threads. Colour: time in the function " \
+    "and what is folded into it. Width of lines: "
 #define BREAK "<BR ALIGN=\"LEFT\"/>"
 #define END "</FONT>>\n"
 
@@ -50,9 +51,9 @@ hidden_by_reason(void)
     OK(legend(&p));
     SAME(p.text.bytes,
          START "1 rank, 10.0 \xC2\xB5s" TIMED "time." BREAK
-         "hidden: 1 function of torch, 2 of the standard library, "
-         "1 comprehensions and wrappers, 2 under 0.1 %, "
-         "1 joined (--contract), 2 deleted (--hide)" BREAK END);
+               "hidden: 1 function of torch, 2 of the standard library, "
+               "1 comprehensions and wrappers, 2 under 0.1 %, "
+               "1 joined (--contract), 2 deleted (--hide)" BREAK END);
     p.options.weight = FD_WEIGHT_CALLS;
     p.options.hide.count = 0;
     p.options.contract.count = 0;
@@ -60,8 +61,8 @@ hidden_by_reason(void)
     OK(legend(&p));
     SAME(p.text.bytes,
          START "1 rank, 10.0 \xC2\xB5s" TIMED "calls." BREAK
-         "hidden: 1 function of torch, 2 of the standard library, "
-         "1 comprehensions and wrappers, 5 under 0.5 %" BREAK END);
+               "hidden: 1 function of torch, 2 of the standard library, "
+               "1 comprehensions and wrappers, 5 under 0.5 %" BREAK END);
 }
 
 static void
@@ -88,7 +89,7 @@ ranks(void)
     p.trace->ranks.list[1].rank = 7;
     OK(legend(&p));
     SAME(p.text.bytes, START "2 ranks, 140 ns" TIMED "time." BREAK
-                       "hidden: 2 functions of torch" BREAK END);
+                             "hidden: 2 functions of torch" BREAK END);
     p.options.rank = 0;
     OK(legend(&p));
     CHECK(picture_has(&p, ">rank 0, 110 ns of"));

@@ -61,7 +61,7 @@ together(uint64_t direct, uint64_t through, bool *same)
     status = status == FD_OK ? picture_graph(&p) : status;
     if (status == FD_OK) {
         *same = region_of(&p, "zlib.py:[]:used")
-                == region_of(&p, "lib.py:[]:first");
+             == region_of(&p, "lib.py:[]:first");
     }
     return status;
 }
@@ -104,10 +104,8 @@ static void
 depth_is_the_longest_way(void)
 {
     static const picture_call ways[] = {
-        {USER(0, "a.py::a", 1, 10)},
-        {USER(1, "a.py::b", 1, 10)},
-        {USER(2, "a.py::c", 1, 10)},
-        {USER(3, "a.py::d", 1, 10)},
+        {USER(0, "a.py::a", 1, 10)}, {USER(1, "a.py::b", 1, 10)},
+        {USER(2, "a.py::c", 1, 10)}, {USER(3, "a.py::d", 1, 10)},
         {USER(1, "a.py::d", 1, 10)},
     };
     CLEAN(picture_clear) picture p = {.trace = NULL};
@@ -156,7 +154,7 @@ leaves_on_lines(void)
         EQUAL(p.graph.boxes.list[1 + i].above, i < 4 ? 0 : 1 + i - 4 + 1);
     }
     EQUAL(p.graph.boxes.list[0].above, 0); /* main calls */
-    OK(leaves(&q, 5, 0)); /* one line */
+    OK(leaves(&q, 5, 0));                  /* one line */
     OK(picture_graph(&q));
     EQUAL(stacked(&q), 0);
 }

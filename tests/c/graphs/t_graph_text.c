@@ -77,11 +77,16 @@ static void
 no_characters_of_xml(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
-    const char *got = written(&to, fd_text_dot, "a\tb\x1B" "c\x7F\xFFz", 99);
+    const char *got = written(&to, fd_text_dot,
+                              "a\tb\x1B"
+                              "c\x7F\xFFz",
+                              99);
     OK(to.status);
     SAME(got, "a" UNKNOWN "b" UNKNOWN "c" UNKNOWN UNKNOWN "z");
-    got = written(&to, fd_text_html, "\xEF\xBF\xBE|\xEF\xBF\xBF|\xEF\xBF\xBD"
-                                     "|\xED\xA0\x80", 99);
+    got = written(&to, fd_text_html,
+                  "\xEF\xBF\xBE|\xEF\xBF\xBF|\xEF\xBF\xBD"
+                  "|\xED\xA0\x80",
+                  99);
     OK(to.status);
     SAME(got, UNKNOWN "|" UNKNOWN "|" UNKNOWN "|" UNKNOWN UNKNOWN UNKNOWN);
     got = written(&to, fd_text_tooltip, "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x94\xA5",
@@ -127,12 +132,18 @@ times(void)
     static const struct {
         uint64_t ns;
         const char *text;
-    } known[] = {{0, "0 ns"}, {999, "999 ns"},
-                 {1000, "1.00 \xC2\xB5s"}, {9994, "9.99 \xC2\xB5s"},
-                 {9996, "10.0 \xC2\xB5s"}, {99960, "100 \xC2\xB5s"},
-                 {999499, "999 \xC2\xB5s"}, {999500, "1.00 ms"},
-                 {80000000, "80.0 ms"}, {999500000, "1.00 s"},
-                 {1240000000, "1.24 s"}, {3600000000000, "3600 s"}};
+    } known[] = {{0, "0 ns"},
+                 {999, "999 ns"},
+                 {1000, "1.00 \xC2\xB5s"},
+                 {9994, "9.99 \xC2\xB5s"},
+                 {9996, "10.0 \xC2\xB5s"},
+                 {99960, "100 \xC2\xB5s"},
+                 {999499, "999 \xC2\xB5s"},
+                 {999500, "1.00 ms"},
+                 {80000000, "80.0 ms"},
+                 {999500000, "1.00 s"},
+                 {1240000000, "1.24 s"},
+                 {3600000000000, "3600 s"}};
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         const char *got = time_text(&to, known[i].ns);
@@ -145,8 +156,8 @@ static void
 counts(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
-    static const uint64_t known[] = {0, 7, 999, 1000, 123456, 1234567,
-                                     UINT64_MAX};
+    static const uint64_t known[] = {0,      7,       999,       1000,
+                                     123456, 1234567, UINT64_MAX};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         fd_text_count(&to, known[i]);
         fd_buffer_text(&to, "|");
@@ -162,8 +173,8 @@ percents(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     static const uint64_t known[][2] = {
-        {0, 0}, {0, 9}, {1, 3}, {1, 2500}, {1, 1000}, {1, 1000000},
-        {9994, 10000}, {9995, 10000}, {8, 8}, {3, 2}};
+        {0, 0},       {0, 9},        {1, 3},        {1, 2500}, {1, 1000},
+        {1, 1000000}, {9994, 10000}, {9995, 10000}, {8, 8},    {3, 2}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         fd_text_percent(&to, known[i][0], known[i][1]);
         fd_buffer_text(&to, "|");

@@ -27,11 +27,13 @@ static const picture_call run[] = {
 static void
 what_a_reader_looks_for_is_drawn(void)
 {
-    static const char *const drawn[] = {
-        "train.py:[]:main", "torch/optim/adam.py:[Adam]:step",
-        "megatron/model.py:[GPT]:forward", "torch/nn/functional.py:[]:gelu",
-        "torch/data.py:[Loader]:__next__", "stdlib/json/__init__.py:[]:dumps",
-        "train.py:[]:<lambda>"};
+    static const char *const drawn[] = {"train.py:[]:main",
+                                        "torch/optim/adam.py:[Adam]:step",
+                                        "megatron/model.py:[GPT]:forward",
+                                        "torch/nn/functional.py:[]:gelu",
+                                        "torch/data.py:[Loader]:__next__",
+                                        "stdlib/json/__init__.py:[]:dumps",
+                                        "train.py:[]:<lambda>"};
     CLEAN(picture_clear) picture p = {.trace = NULL};
     OK(PICTURE(&p, run));
     OK(picture_graph(&p));
@@ -78,8 +80,12 @@ a_framework_alone_is_folded(void)
         {OTHER(0, FD_NODE_THREAD, "main", 0, 0)},
         {STDLIB(1, "stdlib/threading.py:Thread:start", 1, 10)},
         {TORCH(2, "torch/nn/functional.py::gelu", 1, 10)},
-        {.depth = 2, .kind = FD_NODE_PYTHON, .from = FD_FROM_GENERATED,
-         .package = "<string>", .name = "<string>::made", .calls = 1,
+        {.depth = 2,
+         .kind = FD_NODE_PYTHON,
+         .from = FD_FROM_GENERATED,
+         .package = "<string>",
+         .name = "<string>::made",
+         .calls = 1,
          .self = 10},
     };
     CLEAN(picture_clear) picture p = {.trace = NULL};
@@ -107,8 +113,9 @@ drawn_for_one_path(void)
     EQUAL(picture_fate(&p, "torch/a.py:[]:second"), FD_DRAWN);
     EQUAL(picture_fate(&p, "torch/a.py:[]:<lambda>"), FD_FOLDED_TORCH);
     EQUAL(p.graph.folding.functions[FD_FOLDED_TORCH], 1);
-    EQUAL(picture_edge(&p, "torch/a.py:[]:public", "torch/a.py:[]:second")
-              .calls, 1);
+    EQUAL(
+        picture_edge(&p, "torch/a.py:[]:public", "torch/a.py:[]:second").calls,
+        1);
 }
 
 static void
@@ -222,8 +229,8 @@ crowd(picture *p, char names[2 * CROWD][24])
         snprintf(names[i], sizeof names[i], "a.py::f%u", i);
         snprintf(names[CROWD + i], sizeof names[i], "aten::o%u", i);
         calls[1 + i] = (picture_call){USER(1, names[i], 1, 100 + i)};
-        calls[1 + CROWD + i]
-            = (picture_call){OP(1, names[CROWD + i], 1, 200 + i)};
+        calls[1 + CROWD + i] =
+            (picture_call){OP(1, names[CROWD + i], 1, 200 + i)};
     }
     calls[1 + 60].self = calls[1 + 10].self; /* two share the last place */
     return picture_make(p, calls, 2 * CROWD + 1, false);
@@ -299,5 +306,5 @@ RUN(TEST(what_a_reader_looks_for_is_drawn),
     TEST(drawn_for_one_path), TEST(wrappers_of_decorators),
     TEST(ranges_of_a_reader), TEST(all_and_classic_fold_nothing),
     TEST(instants_are_drawn), TEST(a_threshold_of_the_whole),
-    TEST(a_crowd_raises_the_threshold),
-    TEST(globs_decide_last), TEST(only_what_the_rank_met_is_counted))
+    TEST(a_crowd_raises_the_threshold), TEST(globs_decide_last),
+    TEST(only_what_the_rank_met_is_counted))

@@ -24,8 +24,7 @@ values(void)
         {"[NaN,Infinity,-Infinity,nan,-inf]", FD_SCAN_OK,
          "[null,null,null,null,null]"},
         {"{\"a\":\"x\ny\"}", FD_SCAN_OK, "{\"a\":\"x\\u000ay\"}"},
-        {"\"C:\\dir\\u12 xyz\"", FD_SCAN_OK,
-         "\"C:\\\\dir\\\\u12 xyz\""},
+        {"\"C:\\dir\\u12 xyz\"", FD_SCAN_OK, "\"C:\\\\dir\\\\u12 xyz\""},
         {"\"\xFF and more\"", FD_SCAN_OK, "\"\xEF\xBF\xBD and more\""},
         {"", FD_SCAN_CUT, NULL},
         {"12", FD_SCAN_CUT, NULL},
@@ -175,8 +174,8 @@ words_of_values(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char to[24];
         const char *text = cases[i][0];
-        bool any = fd_span_words((fd_span){text, text + strlen(text)}, to,
-                                 sizeof to);
+        bool any =
+            fd_span_words((fd_span){text, text + strlen(text)}, to, sizeof to);
         SAME(any ? to : "-", cases[i][1]);
         CHECK(any || to[0] == '\0');
     }

@@ -29,8 +29,15 @@ static void
 what_is_no_text(void)
 {
     says("\\ud800", "\xEF\xBF\xBD", 3);
-    says("\\ud800\\u0041", "\xEF\xBF\xBD" "A", 4);
-    says("\xFF" "a", "\xEF\xBF\xBD" "a", 4);
+    says("\\ud800\\u0041",
+         "\xEF\xBF\xBD"
+         "A",
+         4);
+    says("\xFF"
+         "a",
+         "\xEF\xBF\xBD"
+         "a",
+         4);
     says("C:\\dir", "C:\\dir", 6);
     says("\\u12", "\\u12", 4);
     says("\\", "\\", 1);

@@ -8,19 +8,22 @@
 enum { MOST_LAYERS = 64, MOST_STAGES = 32 };
 
 /* Compares the cuts of whole weights. */
-#define CUTS(cut, stages, weights, ...)                                       \
-    do {                                                                      \
-        const double given[] = weights;                                       \
-        const uint32_t wanted[] = {__VA_ARGS__};                              \
-        EQUAL(sizeof wanted / sizeof *wanted, (stages) + 1);                  \
-        uint32_t got[MOST_STAGES + 1];                                        \
-        OK(cut_weights(cut, given, sizeof given / sizeof *given, stages,      \
-                       got));                                                 \
-        for (uint32_t at = 0; at <= (stages); at++) {                         \
-            EQUAL(got[at], wanted[at]);                                       \
-        }                                                                     \
+#define CUTS(cut, stages, weights, ...)                                  \
+    do {                                                                 \
+        const double given[] = weights;                                  \
+        const uint32_t wanted[] = {__VA_ARGS__};                         \
+        EQUAL(sizeof wanted / sizeof *wanted, (stages) + 1);             \
+        uint32_t got[MOST_STAGES + 1];                                   \
+        OK(cut_weights(cut, given, sizeof given / sizeof *given, stages, \
+                       got));                                            \
+        for (uint32_t at = 0; at <= (stages); at++) {                    \
+            EQUAL(got[at], wanted[at]);                                  \
+        }                                                                \
     } while (0)
-#define WEIGHTS(...) {__VA_ARGS__}
+#define WEIGHTS(...) \
+    {                \
+        __VA_ARGS__  \
+    }
 
 static fd_status
 cut_weights(fd_cut cut, const double *weights, size_t layers, uint32_t stages,

@@ -54,9 +54,13 @@ unplanned(const executed_list *list)
 static void
 every_plan_is_what_it_says(void)
 {
-    static const char *const names[]
-        = {"deepspeed-train", "deepspeed-inference", "gpipe", "1f1b",
-           "interleaved",     "zb-h1",               "zb-v"};
+    static const char *const names[] = {"deepspeed-train",
+                                        "deepspeed-inference",
+                                        "gpipe",
+                                        "1f1b",
+                                        "interleaved",
+                                        "zb-h1",
+                                        "zb-v"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         CLEAN(fd_plan_clear) fd_plan plan = {.first = NULL};
         OK(plan_of(&plan, names[i], 3, 6));

@@ -32,11 +32,14 @@ play(fd_replay *replay, const fd_plan *plan, int64_t transfer, bool blocking,
         twenty[i] = 20;
         moved[i] = transfer;
     }
-    fd_replay_prices prices = {.of_kind = {
-        [FD_JOB_F] = ten, [FD_JOB_B] = twenty, [FD_JOB_I] = ten,
-        [FD_JOB_W] = ten, [FD_JOB_RA] = moved, [FD_JOB_RG] = moved}};
-    CLEAN(times_clear) int64_t *times =
-        fd_malloc(plan->jobs.count * sizeof *times);
+    fd_replay_prices prices = {.of_kind = {[FD_JOB_F] = ten,
+                                           [FD_JOB_B] = twenty,
+                                           [FD_JOB_I] = ten,
+                                           [FD_JOB_W] = ten,
+                                           [FD_JOB_RA] = moved,
+                                           [FD_JOB_RG] = moved}};
+    CLEAN(times_clear)
+    int64_t *times = fd_malloc(plan->jobs.count * sizeof *times);
     if (times == NULL) {
         return FD_ENOMEM;
     }

@@ -24,13 +24,17 @@ labels_by_grouping(void)
         uint32_t count;
         const char *labels[4];
     } cases[] = {
-        {FD_BY_NODE, 11, {"main", "train.py:[]:train", "aten::linear",
-                          "AddmmBackward0"}},
-        {FD_BY_FUNCTION, 4, {"train.py:[]:train", "model.py:[GPT]:forward",
-                             "model.py:[Block]:forward",
-                             "model.py:[Adam]:step"}},
-        {FD_BY_OPERATOR, 5, {"aten::embedding", "aten::linear", "aten::mm",
-                             "torch::autograd::AccumulateGrad"}},
+        {FD_BY_NODE,
+         11,
+         {"main", "train.py:[]:train", "aten::linear", "AddmmBackward0"}},
+        {FD_BY_FUNCTION,
+         4,
+         {"train.py:[]:train", "model.py:[GPT]:forward",
+          "model.py:[Block]:forward", "model.py:[Adam]:step"}},
+        {FD_BY_OPERATOR,
+         5,
+         {"aten::embedding", "aten::linear", "aten::mm",
+          "torch::autograd::AccumulateGrad"}},
         {FD_BY_MODULE, 2, {"GPT", "blocks.*", "GPT", "blocks.*"}},
         {FD_BY_PACKAGE, 5, {"train", "model", "aten::", "autograd"}},
     };
@@ -65,10 +69,11 @@ members_and_contexts(void)
 static void
 module_patterns(void)
 {
-    static const char *const names[][2] = {
-        {"blocks.3.attn", "blocks.*.attn"}, {"h2.fc1", "h2.fc1"},
-        {"0", "*"},                         {"12.0", "*.*"},
-        {"a.1b.2", "a.1b.*"}};
+    static const char *const names[][2] = {{"blocks.3.attn", "blocks.*.attn"},
+                                           {"h2.fc1", "h2.fc1"},
+                                           {"0", "*"},
+                                           {"12.0", "*.*"},
+                                           {"a.1b.2", "a.1b.*"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
         CLEAN(fd_groups_clear) fd_groups groups = {.of_context = NULL};

@@ -103,9 +103,9 @@ sums_are_those_of_a_side(void)
     CLEAN(fd_totals_clear) fd_totals alone = {.list = NULL};
     CLEAN(fd_totals_clear) fd_totals joined = {.list = NULL};
     OK(fixture_trace(&one, 0, "run"));
-    OK(fd_diff_joined(&both, (fd_diff_side[2]){{one, FD_ALL_RANKS},
-                                               {one, FD_ALL_RANKS}},
-                      2));
+    OK(fd_diff_joined(
+        &both, (fd_diff_side[2]){{one, FD_ALL_RANKS}, {one, FD_ALL_RANKS}},
+        2));
     EQUAL(both->contexts.count, one->contexts.count);
     EQUAL(both->ranks.list[1].steps, one->ranks.list[0].steps);
     OK(fd_totals_sum_steady(&alone, one, FD_ALL_RANKS));

@@ -1,8 +1,8 @@
 #include "check.h"
 #include "pictures.h"
 
-#include "profile/profile_diff.h"
 #include "profile/diff_side.h"
+#include "profile/profile_diff.h"
 
 #include <string.h>
 
@@ -19,8 +19,8 @@ lines_part_nothing(void)
     CLEAN(fd_diff_clear) fd_diff diff = {.speed = 1};
     OK(PICTURE(&p, twins));
     OK(picture_make(&q, twins, 1, false));
-    fd_diff_request request = {.sides = {{p.trace, FD_ALL_RANKS},
-                                         {q.trace, FD_ALL_RANKS}}};
+    fd_diff_request request = {
+        .sides = {{p.trace, FD_ALL_RANKS}, {q.trace, FD_ALL_RANKS}}};
     OK(fd_diff_make(&diff, &request));
     EQUAL(diff.rows.count, 1);
     EQUAL((uint64_t)diff.rows.list[0].side[0].calls, 3);
@@ -39,15 +39,15 @@ packages_have_no_kind(void)
     CLEAN(picture_clear) picture p = {.trace = NULL};
     CLEAN(fd_diff_clear) fd_diff diff = {.speed = 1};
     OK(PICTURE(&p, two));
-    fd_diff_request request = {.sides = {{p.trace, FD_ALL_RANKS},
-                                         {p.trace, FD_ALL_RANKS}},
-                               .grouping = FD_BY_PACKAGE};
+    fd_diff_request request = {
+        .sides = {{p.trace, FD_ALL_RANKS}, {p.trace, FD_ALL_RANKS}},
+        .grouping = FD_BY_PACKAGE};
     OK(fd_diff_make(&diff, &request));
     EQUAL(diff.rows.count, 2);
     for (uint32_t i = 0; i < diff.rows.count; i++) {
         const fd_diff_row *row = &diff.rows.list[i];
-        bool ours = strcmp(fd_text_pool_get(&diff.keys, row->key),
-                           "project") == 0;
+        bool ours =
+            strcmp(fd_text_pool_get(&diff.keys, row->key), "project") == 0;
         EQUAL(row->kind, 0);
         EQUAL(row->said, 0);
         EQUAL((uint64_t)row->side[1].self, ours ? 40 : 5);

@@ -44,12 +44,11 @@ compare(compared *c, fd_grouping grouping, bool same_speed)
     if (status == FD_OK) {
         status = PICTURE(&c->after, after);
     }
-    fd_diff_request request = {
-        .sides = {{c->before.trace, FD_ALL_RANKS},
-                  {c->after.trace, FD_ALL_RANKS}},
-        .grouping = grouping,
-        .threshold = 0.1,
-        .same_speed = same_speed};
+    fd_diff_request request = {.sides = {{c->before.trace, FD_ALL_RANKS},
+                                         {c->after.trace, FD_ALL_RANKS}},
+                               .grouping = grouping,
+                               .threshold = 0.1,
+                               .same_speed = same_speed};
     return status == FD_OK ? fd_diff_make(&c->diff, &request) : status;
 }
 
@@ -150,14 +149,13 @@ nothing_with_nothing(void)
     CLEAN(picture_clear) picture p = {.trace = NULL};
     CLEAN(fd_diff_clear) fd_diff diff = {.speed = 1};
     OK(picture_make(&p, NULL, 0, false));
-    fd_diff_request request = {.sides = {{p.trace, FD_ALL_RANKS},
-                                         {p.trace, FD_ALL_RANKS}}};
+    fd_diff_request request = {
+        .sides = {{p.trace, FD_ALL_RANKS}, {p.trace, FD_ALL_RANKS}}};
     OK(fd_diff_make(&diff, &request));
     EQUAL(diff.rows.count, 0);
     CHECK(diff.speed > 0.999 && diff.speed < 1.001);
 }
 
-RUN(TEST(what_changed_beyond_the_machine),
-    TEST(one_step_says_nothing), TEST(ranks_of_one_run_share_no_speed),
-    TEST(calls_by_their_ends),
+RUN(TEST(what_changed_beyond_the_machine), TEST(one_step_says_nothing),
+    TEST(ranks_of_one_run_share_no_speed), TEST(calls_by_their_ends),
     TEST(nothing_with_nothing))

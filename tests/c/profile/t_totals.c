@@ -2,8 +2,8 @@
 #include "fixtures.h"
 
 #include "profile/totals.h"
-#include "trace/trace_merge.h"
 #include "trace/canonical_order.h"
+#include "trace/trace_merge.h"
 
 static void
 sums_of_a_recording(void)
@@ -172,6 +172,5 @@ impossible_times(void)
 }
 
 RUN(TEST(sums_of_a_recording), TEST(backward_attribution),
-    TEST(nested_backward), TEST(asynchronous_is_apart),
-    TEST(ranks_one_or_all), TEST(steady_without_the_slowest_step),
-    TEST(impossible_times))
+    TEST(nested_backward), TEST(asynchronous_is_apart), TEST(ranks_one_or_all),
+    TEST(steady_without_the_slowest_step), TEST(impossible_times))

@@ -38,8 +38,9 @@ chunks_double(void)
     for (int i = 0; i < 10; i++) {
         CHECK(fd_pool_reserve(&pool, i == 0 ? 1 : pool.chunk->capacity)
               != NULL);
-        EQUAL(pool.chunk->bytes,
-              last == 0 ? 4096 : last < FD_POOL_LARGEST ? 2 * last : last);
+        EQUAL(pool.chunk->bytes, last == 0                ? 4096
+                                 : last < FD_POOL_LARGEST ? 2 * last
+                                                          : last);
         last = pool.chunk->bytes;
         fd_pool_publish(&pool, pool.chunk->capacity);
     }

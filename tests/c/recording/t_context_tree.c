@@ -331,8 +331,8 @@ hints(void)
     for (int i = 0; i < 3; i++) {
         char name[2] = {(char)('a' + i), '\0'};
         fd_callee callee = {fixture_node(&f, FD_NODE_OP, name), 0, 0};
-        ids[i] = fd_tree_id(f.main,
-                            fd_tree_child(f.main, f.main->root, &callee));
+        ids[i] =
+            fd_tree_id(f.main, fd_tree_child(f.main, f.main->root, &callee));
         fd_tree_note(f.main, ids[i]);
     }
     fd_tree_note(f.main, ids[0]);

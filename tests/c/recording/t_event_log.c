@@ -8,7 +8,8 @@ enum { FIRST = (8 * 1024 - sizeof(fd_chunk)) / sizeof(fd_event) };
 static const fd_event *
 event_at(const fd_tree *tree, uint32_t chunk, uint32_t at)
 {
-    const fd_event *list = fd_chunk_records(tree->events.ring.chunks.list[chunk]);
+    const fd_event *list =
+        fd_chunk_records(tree->events.ring.chunks.list[chunk]);
     return &list[at];
 }
 
@@ -25,7 +26,8 @@ lines_in_the_order_of_their_ends(void)
 {
     CLEAN(fixture_clear) fixture f;
     OK(fixture_open_timeline(&f, &(fd_timeline){.on = true}));
-    fd_context *outer = fixture_enter_node(f.main, fixture_function(&f, "a", 0));
+    fd_context *outer =
+        fixture_enter_node(f.main, fixture_function(&f, "a", 0));
     fixture_work(10);
     call(f.main, fixture_function(&f, "b", 0), 5);
     fixture_work(1);
@@ -116,8 +118,8 @@ entries_that_are_no_end_of_a_call(void)
 {
     CLEAN(fixture_clear) fixture f;
     OK(fixture_open_timeline(&f, &(fd_timeline){.on = true}));
-    fd_context *context = fixture_enter_node(f.main,
-                                             fixture_function(&f, "a", 0));
+    fd_context *context =
+        fixture_enter_node(f.main, fixture_function(&f, "a", 0));
     uint32_t id = fd_tree_id(f.main, context);
     fd_tree_push(f.main, context, id, &f, FD_ENTRY_FRAME);
     fd_tree_push(f.main, context, id, NULL, FD_ENTRY_RANGE);

@@ -29,9 +29,8 @@ clear(series *s)
 static fd_status
 open_series(series *s, const char *path, size_t max_spill, bool overwrites)
 {
-    fd_timeline timeline = {.on = true,
-                            .overwrites = overwrites,
-                            .max_spill = max_spill};
+    fd_timeline timeline = {
+        .on = true, .overwrites = overwrites, .max_spill = max_spill};
     *s = (series){.ring = {.kind = FD_CHUNK_EVENTS,
                            .record_bytes = sizeof(fd_event),
                            .owner = 7}};
@@ -48,9 +47,9 @@ static fd_chunk *
 next(series *s)
 {
     uint32_t lost;
-    fd_chunk *chunk = fd_event_ring_next(
-        &s->ring, &s->f.recording->timeline, &s->f.recording->file,
-        s->written, &lost);
+    fd_chunk *chunk =
+        fd_event_ring_next(&s->ring, &s->f.recording->timeline,
+                           &s->f.recording->file, s->written, &lost);
     s->lost += lost;
     if (chunk != NULL) {
         chunk->used = chunk->capacity;

@@ -26,8 +26,8 @@ one_call_is_enough(void)
     OK(fixture_open(&f, "none.fd", 4));
     f.main->root->calls = 1;
     EQUAL(answer("none.fd"), false);
-    fd_context *context
-        = fixture_enter_node(f.main, fixture_node(&f, FD_NODE_OP, "op"));
+    fd_context *context =
+        fixture_enter_node(f.main, fixture_node(&f, FD_NODE_OP, "op"));
     EQUAL(answer("none.fd"), true);
     context->calls = 0;
     EQUAL(answer("none.fd"), false);

@@ -53,7 +53,8 @@ nothing_above_the_top_comes_back(void)
     fd_stack_close(f.main, 3);
     EQUAL(fd_tree_depth(f.main), 1);
     SAME(name_at(&f, 0), "a");
-    CHECK(f.main->current == fd_tree_context(f.main, f.main->stack[0].context));
+    CHECK(f.main->current
+          == fd_tree_context(f.main, f.main->stack[0].context));
 }
 
 /* The drawing in stack.h, step by step. */
@@ -168,6 +169,6 @@ room_ends(void)
 }
 
 RUN(ABSORBS(find_by_owner_and_kind), ABSORBS(range_outlives_its_enter),
-    ABSORBS(nothing_above_the_top_comes_back),
-    ABSORBS(close_keeps_ranges), ABSORBS(empty_range_is_counted_once),
-    ABSORBS(pending_time), ABSORBS(room_ends))
+    ABSORBS(nothing_above_the_top_comes_back), ABSORBS(close_keeps_ranges),
+    ABSORBS(empty_range_is_counted_once), ABSORBS(pending_time),
+    ABSORBS(room_ends))

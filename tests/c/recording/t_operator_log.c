@@ -24,7 +24,8 @@ end(fixture *f, uintptr_t record)
 static uint64_t
 counted(const fixture *f)
 {
-    return fd_file_header(&f->recording->file)->counters[FD_COUNT_OP_CALLS_FULL];
+    return fd_file_header(&f->recording->file)
+        ->counters[FD_COUNT_OP_CALLS_FULL];
 }
 
 static void

@@ -75,8 +75,9 @@ ids_differ(void)
     OK(fd_recording_open(&one, NULL, &limits, NULL));
     fd_status status = fd_recording_open(&two, NULL, &limits, NULL);
     bool differ = status == FD_OK
-                  && memcmp(fd_file_header(&one->file)->id,
-                            fd_file_header(&two->file)->id, 16) != 0;
+               && memcmp(fd_file_header(&one->file)->id,
+                         fd_file_header(&two->file)->id, 16)
+                      != 0;
     fd_recording_free(one);
     if (status == FD_OK) {
         fd_recording_free(two);
@@ -179,7 +180,7 @@ static bool
 is_whole(const fd_trace *trace)
 {
     return trace->ranks.list[0].notes.count == 0
-           && fixture_find(trace, "<lost>") == 0;
+        && fixture_find(trace, "<lost>") == 0;
 }
 
 /* A copy taken at any moment is complete: every context has its parent, its

@@ -67,10 +67,10 @@ full_disk(void)
     setrlimit(RLIMIT_FSIZE, &small);
     fd_chunk *first;
     fd_chunk *second;
-    fd_status fits = fd_file_chunk(&file, FD_CHUNK_META, 8, FD_PAGE, 0,
-                                   &first);
-    fd_status full = fd_file_chunk(&file, FD_CHUNK_META, 8, FD_PAGE, 0,
-                                   &second);
+    fd_status fits =
+        fd_file_chunk(&file, FD_CHUNK_META, 8, FD_PAGE, 0, &first);
+    fd_status full =
+        fd_file_chunk(&file, FD_CHUNK_META, 8, FD_PAGE, 0, &second);
     setrlimit(RLIMIT_FSIZE, &old);
     OK(fits);
     STATUS(full, FD_EFULL);
@@ -152,8 +152,8 @@ file_starts_with(const char *path, const char *text)
 {
     char head[8] = "";
     int fd = open(path, O_RDONLY);
-    bool same = fd >= 0 && pread(fd, head, 8, 0) == 8
-                && memcmp(head, text, 8) == 0;
+    bool same =
+        fd >= 0 && pread(fd, head, 8, 0) == 8 && memcmp(head, text, 8) == 0;
     if (fd >= 0) {
         close(fd);
     }

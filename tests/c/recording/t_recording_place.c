@@ -110,9 +110,9 @@ where_there_are_no_locks(void)
     OK(fd_place_look(&folder, "rank.fd", &writer, NULL));
     EQUAL(writer, FD_WRITER_UNKNOWN);
     fd_limits limits = fd_limits_of(4);
-    STATUS(fd_recording_open(&f.recording, "unlocked/rank.fd", &limits,
-                             &error),
-           FD_ECONFLICT);
+    STATUS(
+        fd_recording_open(&f.recording, "unlocked/rank.fd", &limits, &error),
+        FD_ECONFLICT);
     SAME(error.text,
          "unlocked/rank.fd: another process may be recording there");
     SAME(names_in("unlocked"), "rank.fd");
@@ -127,8 +127,7 @@ the_last_recording_is_kept(void)
     OK(record("kept/rank.fd", true, true));
     SAME(names_in("kept"), "rank.fd,rank.fd.events");
     OK(record("kept/rank.fd", false, false)); /* nothing was called in it */
-    SAME(names_in("kept"),
-         "rank.fd,rank.fd.previous,rank.fd.previous.events");
+    SAME(names_in("kept"), "rank.fd,rank.fd.previous,rank.fd.previous.events");
     OK(record("kept/rank.fd", false, true));
     SAME(names_in("kept"),
          "rank.fd,rank.fd.events,rank.fd.previous,rank.fd.previous.events");
@@ -137,8 +136,7 @@ the_last_recording_is_kept(void)
     CHECK(bytes.size > FD_PAGE);
     OK(fixture_open(&f, "kept/rank.fd", 4));
     fixture_enter_node(f.main, fixture_node(&f, FD_NODE_OP, "op"));
-    SAME(names_in("kept"),
-         "rank.fd,rank.fd.previous,rank.fd.previous.events");
+    SAME(names_in("kept"), "rank.fd,rank.fd.previous,rank.fd.previous.events");
     fixture_stop(&f);
     SAME(names_in("kept"), "rank.fd");
 }
@@ -264,9 +262,9 @@ moved_to_another_file_system(void)
     OK(record(path, true, true));
     fd_status status = fd_place_move(&here, "a.fd", &there, "b.fd", NULL);
     bool moved = access(path, F_OK) != 0;
-    bool whole = strcmp(names_in("/var/tmp/fastdispatch-t_place"),
-                        "b.fd,b.fd.events")
-                 == 0;
+    bool whole =
+        strcmp(names_in("/var/tmp/fastdispatch-t_place"), "b.fd,b.fd.events")
+        == 0;
     fd_folder_close(&there);
     OK(fresh(&there, "/var/tmp/fastdispatch-t_place"));
     OK(status);

@@ -17,8 +17,8 @@ near(double got, double wanted)
 
 /* A parent that calls a leaf, for these times, one step each. */
 static void
-play(fixture *f, uint32_t parent, uint32_t leaf, const uint64_t *ns,
-     int count, fd_context *contexts[2])
+play(fixture *f, uint32_t parent, uint32_t leaf, const uint64_t *ns, int count,
+     fd_context *contexts[2])
 {
     for (int i = 0; i < count; i++) {
         contexts[0] = fixture_enter_node(f->main, parent);
@@ -52,8 +52,8 @@ spreads_over_steps(void)
     EQUAL(outer->steps, 4);
     CHECK(near(outer->self_min, 10) && near(outer->self_max, 10));
     CHECK(near(outer->total_min, 10) && near(outer->total_max, 310));
-    CHECK(near(outer->total_squares, 110. * 110 + 10 * 10 + 310 * 310
-                                         + 210 * 210));
+    CHECK(near(outer->total_squares,
+               110. * 110 + 10 * 10 + 310 * 310 + 210 * 210));
     EQUAL(fd_file_header(&f.recording->file)->steps, 4);
 }
 

@@ -72,7 +72,7 @@ keeps_what_is_needed(void)
     FILE *file = fopen("large", "wb");
     CHECK(file != NULL);
     bool written = fseek(file, FD_BYTES_IN_MOST + 100, SEEK_SET) == 0
-                   && fputc('x', file) == 'x';
+                && fputc('x', file) == 'x';
     CHECK(fclose(file) == 0 && written);
     OK(fd_bytes_in_open(&in, "large", NULL));
     while (fd_bytes_in_more(&in)) {
@@ -200,8 +200,8 @@ make(void *context, fd_buffer *to, fd_error *error)
         fd_buffer_text(to, "\n");
     }
     return m->made < m->count || m->status == FD_OK
-               ? FD_OK
-               : fd_fail(error, m->status, "no more");
+             ? FD_OK
+             : fd_fail(error, m->status, "no more");
 }
 
 static void

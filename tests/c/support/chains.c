@@ -5,9 +5,10 @@
 #include <math.h>
 
 #define LAYER(half) FIGURES(half, half, 1000, 1000)
-#define CHAIN                                                                 \
-    NODE("a", LAYER(2)) NODE("b", LAYER(0.5)) NODE("c", LAYER(0.5))           \
-    NODE("d", LAYER(1)) "\ta -- b\n\tb -- c\n\tc -- d\n"
+#define CHAIN                                   \
+    NODE("a", LAYER(2))                         \
+    NODE("b", LAYER(0.5)) NODE("c", LAYER(0.5)) \
+        NODE("d", LAYER(1)) "\ta -- b\n\tb -- c\n\tc -- d\n"
 
 fd_status
 states_of(fd_states *states, const char *text)
@@ -38,17 +39,16 @@ chained_clear(chained *c)
 fd_status
 chained_make(chained *c, uint32_t machines)
 {
-    *c = (chained){.costs = {.levels = 1,
-                             .machines = {machines},
-                             .bandwidths = {1e9}}};
+    *c = (chained){
+        .costs = {.levels = 1, .machines = {machines}, .bandwidths = {1e9}}};
     fd_status status = model_of(&c->model, CHAIN, NULL);
     if (status == FD_OK) {
         status = fd_layers_make(&c->layers, &c->model, NULL);
     }
     fd_states_window all = {.found = 100, .kept = 100, .cap = INFINITY};
     return status == FD_OK
-               ? fd_states_make(&c->states, &c->model, &c->layers, &all)
-               : status;
+             ? fd_states_make(&c->states, &c->model, &c->layers, &all)
+             : status;
 }
 
 fd_status

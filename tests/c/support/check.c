@@ -15,8 +15,8 @@ typedef struct check_state {
     const check_test *test;
     bool failed;
     _Atomic long calls; /* allocations so far in this run */
-    long refuse;      /* the one to refuse, from 1; 0: none */
-    bool refuse_rest; /* and all after it */
+    long refuse;        /* the one to refuse, from 1; 0: none */
+    bool refuse_rest;   /* and all after it */
     _Atomic bool refused;
     uint64_t clock;
 } check_state;
@@ -39,8 +39,8 @@ refuses(void)
 {
     long call = ++state.calls;
     bool hit = state.refuse > 0
-               && (call == state.refuse
-                   || (state.refuse_rest && call > state.refuse));
+            && (call == state.refuse
+                || (state.refuse_rest && call > state.refuse));
     if (hit) {
         state.refused = true;
     }
@@ -165,9 +165,8 @@ run_once(const check_test *test, long refuse, bool refuse_rest)
 {
     size_t before = fd_alloc_in_use();
     bool failed = state.failed;
-    state = (check_state){.test = test,
-                          .refuse = refuse,
-                          .refuse_rest = refuse_rest};
+    state = (check_state){
+        .test = test, .refuse = refuse, .refuse_rest = refuse_rest};
     test->run();
     state.refuse = 0;
     size_t after = fd_alloc_in_use();

@@ -54,9 +54,8 @@ document_load(const char *from, const char *to, fd_trace **trace,
         status = fixture_load(trace, text.bytes, text.size, error);
     }
     fd_buffer_clear(&text);
-    const char *place = status == FD_OK || error == NULL
-                            ? NULL
-                            : strstr(error->text, ": ");
+    const char *place =
+        status == FD_OK || error == NULL ? NULL : strstr(error->text, ": ");
     if (place != NULL) {
         memmove(error->text, place + 2, strlen(place + 2) + 1);
     }

@@ -1,10 +1,10 @@
 #include "fixtures.h"
 
 #include "base/utf8.h"
-#include "trace/dump/dump_writer.h"
-#include "trace/dump/dump_reader.h"
-#include "trace/reader/recording_reader.h"
 #include "trace/canonical_order.h"
+#include "trace/dump/dump_reader.h"
+#include "trace/dump/dump_writer.h"
+#include "trace/reader/recording_reader.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -188,10 +188,10 @@ cast_of(fixture *f)
                                    "torch::autograd::AccumulateGrad"),
         .gpt = fd_recording_module(f->recording, 0, "", "GPT"),
     };
-    c.blocks[0] = fd_recording_module(f->recording, c.gpt, "blocks.0",
-                                      "Block");
-    c.blocks[1] = fd_recording_module(f->recording, c.gpt, "blocks.1",
-                                      "Block");
+    c.blocks[0] =
+        fd_recording_module(f->recording, c.gpt, "blocks.0", "Block");
+    c.blocks[1] =
+        fd_recording_module(f->recording, c.gpt, "blocks.1", "Block");
     return c;
 }
 
@@ -213,8 +213,8 @@ play_forward(fixture *f, const cast *c, uint32_t linears[2])
     for (int i = 0; i < 2; i++) {
         fixture_enter(f->main, (fd_callee){c->block, c->blocks[i], 0});
         fixture_work(40);
-        linears[i] = fd_tree_id(f->main,
-                                fixture_enter_node(f->main, c->linear));
+        linears[i] =
+            fd_tree_id(f->main, fixture_enter_node(f->main, c->linear));
         fixture_work(i == 0 ? 50 : 60);
         fixture_leave(f->main);
         fixture_leave(f->main);
@@ -328,15 +328,15 @@ split(fd_trace *trace, const char *name, fd_trace_node *node)
 {
     const char *class_name = strchr(name, ':') + 1;
     const char *function = strchr(class_name, ':') + 1;
-    fd_status status = text(trace, name, (size_t)(class_name - name) - 1,
-                            &node->file);
+    fd_status status =
+        text(trace, name, (size_t)(class_name - name) - 1, &node->file);
     if (status == FD_OK) {
         status = text(trace, class_name, (size_t)(function - class_name) - 1,
                       &node->class_name);
     }
     return status == FD_OK
-               ? text(trace, function, strlen(function), &node->name)
-               : status;
+             ? text(trace, function, strlen(function), &node->name)
+             : status;
 }
 
 fd_status
@@ -346,8 +346,8 @@ fixture_add(fd_trace *trace, uint32_t parent, uint8_t kind, const char *name,
     fd_trace_node node = {.kind = kind};
     fd_trace_context context = {.parent = parent};
     fd_status status = kind == FD_NODE_PYTHON && strchr(name, ':') != NULL
-                           ? split(trace, name, &node)
-                           : text(trace, name, strlen(name), &node.name);
+                         ? split(trace, name, &node)
+                         : text(trace, name, strlen(name), &node.name);
     if (status == FD_OK) {
         status = fd_trace_add_node(trace, &node, &context.node);
     }
@@ -373,7 +373,7 @@ fixture_same(const fd_trace *a, const fd_trace *b, bool *same)
     fd_dump(b, &right);
     fd_status status = left.status == FD_OK ? right.status : left.status;
     *same = status == FD_OK && left.size == right.size
-            && memcmp(left.bytes, right.bytes, left.size) == 0;
+         && memcmp(left.bytes, right.bytes, left.size) == 0;
     fd_buffer_clear(&left);
     fd_buffer_clear(&right);
     return status;
@@ -405,8 +405,7 @@ fixture_figure(const fd_trace *trace, uint32_t rank, uint32_t context)
 }
 
 fd_status
-fixture_load(fd_trace **trace, const void *bytes, size_t size,
-             fd_error *error)
+fixture_load(fd_trace **trace, const void *bytes, size_t size, fd_error *error)
 {
     char path[64];
     int fd = memfd_create("document", MFD_CLOEXEC);
@@ -454,7 +453,7 @@ sound_tables(const fd_trace *trace)
     for (uint32_t i = 1; i < trace->nodes.count; i++) {
         const fd_trace_node *node = &trace->nodes.list[i];
         sound = sound && node->kind > 0 && node->kind < FD_NODE_KINDS
-                && node->from <= FD_FROM_GENERATED;
+             && node->from <= FD_FROM_GENERATED;
     }
     for (uint32_t i = 1; i < trace->modules.count; i++) {
         sound = sound && trace->modules.list[i].parent < i;
@@ -462,9 +461,9 @@ sound_tables(const fd_trace *trace)
     for (uint32_t i = 1; i < trace->contexts.count; i++) {
         const fd_trace_context *context = &trace->contexts.list[i];
         sound = sound && context->parent < i && context->node > 0
-                && context->node < trace->nodes.count
-                && context->module < trace->modules.count
-                && context->origin < trace->contexts.count;
+             && context->node < trace->nodes.count
+             && context->module < trace->modules.count
+             && context->origin < trace->contexts.count;
     }
     return sound;
 }
@@ -474,18 +473,18 @@ sound_rank(const fd_trace *trace, const fd_trace_rank *rank)
 {
     uint32_t count = trace->contexts.count;
     bool sound = rank->state <= FD_STATE_KILLED
-                 && rank->steps_source <= FD_STEPS_EXPLICIT;
+              && rank->steps_source <= FD_STEPS_EXPLICIT;
     for (uint32_t i = 0; i < rank->figures.count; i++) {
         uint32_t context = rank->figures.list[i].context;
         sound = sound && context > 0 && context < count
-                && rank->figures.list[i].self_squares >= 0;
+             && rank->figures.list[i].self_squares >= 0;
     }
     for (uint32_t i = 0; i < rank->threads.count; i++) {
         sound = sound && rank->threads.list[i].root < count;
     }
     for (uint32_t i = 0; i < rank->open.count; i++) {
         sound = sound && rank->open.list[i].context < count
-                && rank->open.list[i].thread < rank->threads.count;
+             && rank->open.list[i].thread < rank->threads.count;
     }
     for (uint32_t i = 0; i < rank->tops.count; i++) {
         sound = sound && rank->tops.list[i].context < count;
@@ -496,8 +495,8 @@ sound_rank(const fd_trace *trace, const fd_trace_rank *rank)
 bool
 fixture_sound(const fd_trace *trace)
 {
-    bool sound = trace->sorted && sound_texts(&trace->texts)
-                 && sound_tables(trace);
+    bool sound =
+        trace->sorted && sound_texts(&trace->texts) && sound_tables(trace);
     for (uint32_t i = 0; i < trace->ranks.count; i++) {
         sound = sound && sound_rank(trace, &trace->ranks.list[i]);
     }

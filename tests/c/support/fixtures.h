@@ -5,10 +5,10 @@
 
 #include "check.h"
 
-#include "trace/trace.h"
+#include "recording/context_tree.h"
 #include "recording/recording.h"
 #include "recording/step_table.h"
-#include "recording/context_tree.h"
+#include "trace/trace.h"
 
 /* A recording that is being made. Ticks are nanoseconds. */
 typedef struct fixture {

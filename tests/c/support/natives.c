@@ -22,8 +22,8 @@ native_round(const char *text, bool copy, fd_timeline_input *input,
         status = native_merge(from, "again.pftrace", &unused);
         from = "again.pftrace";
     }
-    status = status == FD_OK ? native_merge(from, "out.json", &unused)
-                             : status;
+    status =
+        status == FD_OK ? native_merge(from, "out.json", &unused) : status;
     status = status == FD_OK ? fixture_read("out.json", back) : status;
     fd_buffer_bytes(back, "", 1);
     return status == FD_OK ? back->status : status;

@@ -4,8 +4,8 @@
 
 #include "fixtures.h"
 
-#include "streams/protobuf.h"
 #include "events/tools/timeline_merge.h"
+#include "streams/protobuf.h"
 
 /* Write `text` to "in.json", merge it into "native.pftrace", and that into
  * "out.json" or, natively, "again.pftrace" and from there. `back` is the text

@@ -19,34 +19,34 @@ split_name(fd_trace *trace, const char *name, fd_trace_node *node)
 {
     const char *of_class = strchr(name, ':') + 1;
     const char *function = strchr(of_class, ':') + 1;
-    fd_status status = add_text(trace, name, (size_t)(of_class - name) - 1,
-                                &node->file);
+    fd_status status =
+        add_text(trace, name, (size_t)(of_class - name) - 1, &node->file);
     if (status == FD_OK) {
         status = add_text(trace, of_class, (size_t)(function - of_class) - 1,
                           &node->class_name);
     }
-    return status == FD_OK ? add_text(trace, function, strlen(function),
-                                      &node->name)
-                           : status;
+    return status == FD_OK
+             ? add_text(trace, function, strlen(function), &node->name)
+             : status;
 }
 
 static fd_status
 add_node(fd_trace *trace, const picture_call *call, uint32_t *id)
 {
-    fd_trace_node node = {.kind = call->kind, .from = call->from,
-                          .line = call->line};
+    fd_trace_node node = {
+        .kind = call->kind, .from = call->from, .line = call->line};
     const char *package = call->package != NULL ? call->package : "";
     const char *qualified = call->qualified != NULL ? call->qualified : "";
-    fd_status status = call->kind == FD_NODE_PYTHON
-                           ? split_name(trace, call->name, &node)
-                           : add_text(trace, call->name, strlen(call->name),
-                                      &node.name);
+    fd_status status =
+        call->kind == FD_NODE_PYTHON
+            ? split_name(trace, call->name, &node)
+            : add_text(trace, call->name, strlen(call->name), &node.name);
     if (status == FD_OK) {
         status = add_text(trace, package, strlen(package), &node.package);
     }
     if (status == FD_OK) {
-        status = add_text(trace, qualified, strlen(qualified),
-                          &node.qualified);
+        status =
+            add_text(trace, qualified, strlen(qualified), &node.qualified);
     }
     return status == FD_OK ? fd_trace_add_node(trace, &node, id) : status;
 }
@@ -76,8 +76,10 @@ add_figure(fd_trace *trace, const picture_call *call, uint32_t context)
         }
         rank->rank = trace->ranks.count - 1;
     }
-    fd_figure figure = {.context = context, .calls = call->calls,
-                        .resumes = call->resumes, .self = call->self};
+    fd_figure figure = {.context = context,
+                        .calls = call->calls,
+                        .resumes = call->resumes,
+                        .self = call->self};
     return fd_vector_push(&trace->ranks.list[call->rank].figures, figure);
 }
 
@@ -133,8 +135,7 @@ picture_make(picture *p, const picture_call *calls, uint32_t count,
              bool turned)
 {
     *p = (picture){.trace = fd_trace_new()};
-    p->options = (fd_export_options){.rank = FD_ALL_RANKS,
-                                     .min_percent = -1};
+    p->options = (fd_export_options){.rank = FD_ALL_RANKS, .min_percent = -1};
     fd_status status = p->trace != NULL ? FD_OK : FD_ENOMEM;
     if (status == FD_OK) {
         status = add_calls(p->trace, calls, count, turned);
@@ -161,8 +162,10 @@ fd_dot_picture
 picture_begin(picture *p)
 {
     p->text.size = 0;
-    return (fd_dot_picture){.trace = p->trace, .options = &p->options,
-                            .graph = &p->graph, .to = &p->text};
+    return (fd_dot_picture){.trace = p->trace,
+                            .options = &p->options,
+                            .graph = &p->graph,
+                            .to = &p->text};
 }
 
 fd_status
@@ -177,8 +180,8 @@ fd_status
 picture_write(picture *p, const char *format)
 {
     picture_begin(p);
-    fd_status status = fd_exporter_find(format)->write(
-        p->trace, &p->options, &p->text, NULL);
+    fd_status status =
+        fd_exporter_find(format)->write(p->trace, &p->options, &p->text, NULL);
     return status == FD_OK ? picture_end(p) : status;
 }
 
@@ -205,8 +208,7 @@ int64_t
 picture_calls(const picture *p, const char *key)
 {
     const fd_box *box = picture_box(p, key);
-    return box->group == 0 ? -1
-                           : (int64_t)fd_graph_row(&p->graph, box)->calls;
+    return box->group == 0 ? -1 : (int64_t)fd_graph_row(&p->graph, box)->calls;
 }
 
 fd_edge

@@ -12,8 +12,8 @@ typedef struct picture_call {
     uint32_t depth; /* 0: a root */
     uint8_t kind;
     uint8_t from;
-    const char *package;   /* NULL: "" */
-    const char *name;      /* of a Python function "file:Class:name" */
+    const char *package; /* NULL: "" */
+    const char *name;    /* of a Python function "file:Class:name" */
     uint64_t calls;
     uint64_t self;
     uint64_t resumes;
@@ -25,23 +25,23 @@ typedef struct picture_call {
 } picture_call;
 
 /* The start of a row. */
-#define OTHER(d, k, n, c, s)                                                  \
+#define OTHER(d, k, n, c, s) \
     .depth = (d), .kind = (k), .name = (n), .calls = (c), .self = (s)
 #define OP(d, n, c, s) OTHER(d, FD_NODE_OP, n, c, s)
-#define SITE(d, p, n, c, s)                                                   \
+#define SITE(d, p, n, c, s) \
     OTHER(d, FD_NODE_PYTHON, n, c, s), .from = FD_FROM_SITE, .package = (p)
 #define TORCH(d, n, c, s) SITE(d, "torch", n, c, s)
-#define USER(d, n, c, s)                                                      \
+#define USER(d, n, c, s) \
     OTHER(d, FD_NODE_PYTHON, n, c, s), .package = "project"
-#define STDLIB(d, n, c, s)                                                    \
-    OTHER(d, FD_NODE_PYTHON, n, c, s), .from = FD_FROM_STDLIB,                \
-        .package = "stdlib"
+#define STDLIB(d, n, c, s)                                     \
+    OTHER(d, FD_NODE_PYTHON, n, c, s), .from = FD_FROM_STDLIB, \
+                                       .package = "stdlib"
 
 typedef struct picture {
     fd_trace *trace; /* owned, sorted */
     fd_export_options options;
     fd_graph graph;
-    fd_buffer text;  /* with a NUL behind it that does not count */
+    fd_buffer text; /* with a NUL behind it that does not count */
 } picture;
 
 /* Make the trace and the options that the command line has; `turned`: add
@@ -49,7 +49,7 @@ typedef struct picture {
 fd_status picture_make(picture *p, const picture_call *calls, uint32_t count,
                        bool turned);
 void picture_clear(picture *p);
-#define PICTURE(p, calls)                                                     \
+#define PICTURE(p, calls) \
     picture_make(p, calls, sizeof(calls) / sizeof *(calls), false)
 
 /* The graph, or the text in a format, by the options; again if need be. */
@@ -63,8 +63,7 @@ fd_status picture_end(picture *p);
 /* In the graph. A box or an edge that is not there has calls -1. */
 const fd_box *picture_box(const picture *p, const char *key);
 int64_t picture_calls(const picture *p, const char *key);
-fd_edge picture_edge(const picture *p, const char *caller,
-                     const char *callee);
+fd_edge picture_edge(const picture *p, const char *caller, const char *callee);
 int picture_fate(const picture *p, const char *key);
 
 /* Whether the text has this once, or not at all. */

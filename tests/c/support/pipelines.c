@@ -9,17 +9,24 @@ price(int64_t *times, const fd_plan *plan, const pipeline_wish *wish)
 {
     for (uint32_t i = 0; i < plan->jobs.count; i++) {
         const fd_plan_job *job = &plan->jobs.list[i];
-        int64_t forward = wish->forward == NULL ? 10
-                                                : wish->forward[job->stage];
+        int64_t forward =
+            wish->forward == NULL ? 10 : wish->forward[job->stage];
         int64_t time = 0;
         switch (job->kind) {
         case FD_JOB_F:
         case FD_JOB_I:
-        case FD_JOB_W: time = forward; break;
-        case FD_JOB_B: time = 2 * forward; break;
+        case FD_JOB_W:
+            time = forward;
+            break;
+        case FD_JOB_B:
+            time = 2 * forward;
+            break;
         case FD_JOB_RA:
-        case FD_JOB_RG: time = wish->transfer; break;
-        default: break;
+        case FD_JOB_RG:
+            time = wish->transfer;
+            break;
+        default:
+            break;
         }
         times[i] = time * PIPELINE_UNIT;
     }
@@ -97,10 +104,10 @@ replay_of(fd_replay *replay, const fd_plan *plan, const int64_t *times,
     for (uint32_t i = 0; posted != NULL && i < plan->jobs.count; i++) {
         posted[i] = true;
     }
-    fd_status status = posted == NULL
-                           ? FD_ENOMEM
-                           : fd_replay_run_posted(replay, plan, times, posted,
-                                                  NULL);
+    fd_status status =
+        posted == NULL
+            ? FD_ENOMEM
+            : fd_replay_run_posted(replay, plan, times, posted, NULL);
     fd_free(posted);
     return status;
 }
@@ -111,8 +118,8 @@ pipeline_played(fd_pipe *p, const pipeline_wish *wish)
     fd_plan plan = {.first = NULL};
     fd_replay replay = {.begin = NULL};
     int64_t *times = NULL;
-    fd_status status = plan_of(&plan, wish->schedule, wish->stages,
-                               wish->micro_batches);
+    fd_status status =
+        plan_of(&plan, wish->schedule, wish->stages, wish->micro_batches);
     if (status == FD_OK) {
         times = fd_calloc(plan.jobs.count, sizeof *times);
         status = times == NULL ? FD_ENOMEM : FD_OK;
@@ -144,8 +151,8 @@ pipeline_reported(fd_pipe_report *report, const pipeline_wish *wish,
 }
 
 fd_status
-pipeline_job(fd_pipe *p, const char *kind, int32_t stage,
-             int32_t micro_batch, int64_t start, int64_t end)
+pipeline_job(fd_pipe *p, const char *kind, int32_t stage, int32_t micro_batch,
+             int64_t start, int64_t end)
 {
     return fd_pipeline_add_job(
         p, &(fd_pipe_job){.start = start,

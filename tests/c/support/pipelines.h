@@ -15,7 +15,7 @@ typedef struct pipeline_wish {
     uint32_t micro_batches;
     const int64_t *forward;
     int64_t transfer; /* blocking where it is not 0, unless they are posted */
-    bool posts; /* sends are posted, receivers alone wait */
+    bool posts;       /* sends are posted, receivers alone wait */
     bool moves;       /* transfers are jobs, too */
     uint32_t iterations; /* 0: 1 */
     uint32_t lines;      /* 0: 1 */

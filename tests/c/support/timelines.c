@@ -1,8 +1,8 @@
 #include "timelines.h"
 
-#include "trace/trace_merge.h"
-#include "trace/reader/recording_reader.h"
 #include "trace/canonical_order.h"
+#include "trace/reader/recording_reader.h"
+#include "trace/trace_merge.h"
 
 static void
 put(fixture *f, uint64_t start, uint64_t end, const fd_context *context,
@@ -16,9 +16,8 @@ put(fixture *f, uint64_t start, uint64_t end, const fd_context *context,
 static void
 perform(fixture *f)
 {
-    fd_callee forward = {
-        fixture_function(f, "forward", 0),
-        fd_recording_module(f->recording, 0, "", "GPT"), 0};
+    fd_callee forward = {fixture_function(f, "forward", 0),
+                         fd_recording_module(f->recording, 0, "", "GPT"), 0};
     fd_context *work = fd_tree_child(
         f->main, f->main->current,
         &(fd_callee){fixture_node(f, FD_NODE_RANGE, "gloo"), 0, 0});
@@ -66,8 +65,8 @@ fixture_timeline_file(const char *path, uint32_t rank)
     fixture f = {.recording = NULL};
     fd_status status = record(&f, rank, true);
     if (status == FD_OK) {
-        status = fixture_write(path, f.recording->file.base,
-                               fixture_bytes(&f));
+        status =
+            fixture_write(path, f.recording->file.base, fixture_bytes(&f));
     }
     fixture_clear(&f);
     return status;

@@ -18,7 +18,8 @@ head(fd_buffer *to, unsigned id, unsigned parent, const char *name)
 {
     size_t size = to->size;
     bool first = size > 0 && to->bytes[size - 1] == '[';
-    fd_buffer_format(to, "%s\n {\"id\": %u, \"name\": \"%s\", \"ctrl_deps\": %u",
+    fd_buffer_format(to,
+                     "%s\n {\"id\": %u, \"name\": \"%s\", \"ctrl_deps\": %u",
                      first ? "" : ",", id, name, parent);
 }
 
@@ -114,8 +115,8 @@ traces_loaded(fd_et *et)
 {
     fd_buffer text = {.bytes = NULL};
     traces_small(&text);
-    fd_status status = traces_load(et, "small.json", &text, FD_ET_ALL_KINDS,
-                                   NULL);
+    fd_status status =
+        traces_load(et, "small.json", &text, FD_ET_ALL_KINDS, NULL);
     fd_buffer_clear(&text);
     return status;
 }

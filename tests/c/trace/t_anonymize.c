@@ -27,7 +27,8 @@ names_of_the_user_go(void)
     OK(fd_trace_anonymize(trace, "salt", 4));
     CHECK(!has_text(trace, "train") && !has_text(trace, "GPT"));
     CHECK(!has_text(trace, "blocks"));
-    CHECK(has_text(trace, "aten::linear") && has_text(trace, "AccumulateGrad"));
+    CHECK(has_text(trace, "aten::linear")
+          && has_text(trace, "AccumulateGrad"));
     CHECK(has_text(trace, "f_"));
     EQUAL(trace->nodes.count, nodes);
     EQUAL(trace->contexts.count, contexts);

@@ -1,8 +1,8 @@
 #include "check.h"
 #include "fixtures.h"
 
-#include "trace/context_merge.h"
 #include "trace/canonical_order.h"
+#include "trace/context_merge.h"
 
 #include <string.h>
 
@@ -58,10 +58,10 @@ scrambled(fd_trace **made, uint32_t seed)
     shuffle(place, COUNT, seed + 1);
     fd_status status = add_nodes(trace, order, nodes);
     for (uint32_t n = 0; n < COUNT; n++) {
-        contexts[place[n]] = (fd_trace_context){
-            .parent = n < 3 ? 0 : place[n / 3],
-            .node = nodes[n % 11],
-            .origin = n % 4 == 3 ? place[n / 2] : 0};
+        contexts[place[n]] =
+            (fd_trace_context){.parent = n < 3 ? 0 : place[n / 3],
+                               .node = nodes[n % 11],
+                               .origin = n % 4 == 3 ? place[n / 2] : 0};
     }
     if (status == FD_OK) {
         status = fd_graft(trace, contexts, NULL, COUNT + 1, map);

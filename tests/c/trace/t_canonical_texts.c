@@ -39,10 +39,15 @@ all_references(void)
     for (int i = 0; i < 10; i++, name[0]--) {
         OK(fd_text_pool_add(&trace->texts, name, 1, &t[i]));
     }
-    fd_trace_node node = {.kind = 1, .file = t[0], .class_name = t[1],
-                          .name = t[2], .qualified = t[3], .package = t[4]};
+    fd_trace_node node = {.kind = 1,
+                          .file = t[0],
+                          .class_name = t[1],
+                          .name = t[2],
+                          .qualified = t[3],
+                          .package = t[4]};
     OK(fd_vector_push(&trace->nodes, node));
-    OK(fd_vector_push(&trace->modules, (fd_trace_module){.name = t[5], .class_name = t[6]}));
+    OK(fd_vector_push(&trace->modules,
+                      (fd_trace_module){.name = t[5], .class_name = t[6]}));
     fd_trace_rank *rank = fd_trace_add_rank(trace);
     OK(rank != NULL ? FD_OK : FD_ENOMEM);
     OK(fd_vector_push(&rank->threads, (fd_trace_thread){.role = t[7]}));

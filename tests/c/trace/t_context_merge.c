@@ -118,8 +118,7 @@ very_deep(void)
     CLEAN(fixture_trace_free) fd_trace *trace = with_a_node();
     OK(trace != NULL ? FD_OK : FD_ENOMEM);
     for (uint32_t i = 1; i < DEPTH; i++) {
-        contexts[i] = (fd_trace_context){.parent = (i + 1) % DEPTH,
-                                         .node = 1};
+        contexts[i] = (fd_trace_context){.parent = (i + 1) % DEPTH, .node = 1};
     }
     OK(fd_graft(trace, contexts, NULL, DEPTH, map));
     EQUAL(trace->contexts.count, DEPTH);

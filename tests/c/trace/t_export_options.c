@@ -19,9 +19,10 @@ labels_of_clocks(void)
     fd_export_clock_label(&unknown, &label);
     fd_buffer_bytes(&label, "", 1);
     OK(label.status);
-    SAME(label.bytes,
-         "clock pingpong: offset -7 ns, drift 5 ppb, within 900 ns, residual 3 "
-         "ns|clock wall: offset 0 ns, drift 0 ppb");
+    SAME(
+        label.bytes,
+        "clock pingpong: offset -7 ns, drift 5 ppb, within 900 ns, residual 3 "
+        "ns|clock wall: offset 0 ns, drift 0 ppb");
 }
 
 /* Without clocks that were fitted: from the starts of the ranks. */

@@ -83,5 +83,5 @@ taken(void)
     EQUAL(id, 0);
 }
 
-RUN(TEST(each_once), TEST(none_and_unknown), TEST(thousands),
-    TEST(cleaned), TEST(taken))
+RUN(TEST(each_once), TEST(none_and_unknown), TEST(thousands), TEST(cleaned),
+    TEST(taken))

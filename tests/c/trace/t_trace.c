@@ -74,13 +74,28 @@ static void
 figures_add_up(void)
 {
     fd_figure sum = {.context = 3};
-    fd_figure one = {.calls = 2, .resumes = 1, .self = 10, .stepped = 8,
-                     .steps = 2, .last_step = 5, .self_min = 3, .self_max = 5,
-                     .total_min = 4, .total_max = 9, .self_squares = 34,
+    fd_figure one = {.calls = 2,
+                     .resumes = 1,
+                     .self = 10,
+                     .stepped = 8,
+                     .steps = 2,
+                     .last_step = 5,
+                     .self_min = 3,
+                     .self_max = 5,
+                     .total_min = 4,
+                     .total_max = 9,
+                     .self_squares = 34,
                      .total_squares = 97};
-    fd_figure two = {.calls = 1, .self = 7, .stepped = 7, .steps = 1,
-                     .last_step = 2, .self_min = 7, .self_max = 7,
-                     .total_min = 2, .total_max = 2, .self_squares = 49,
+    fd_figure two = {.calls = 1,
+                     .self = 7,
+                     .stepped = 7,
+                     .steps = 1,
+                     .last_step = 2,
+                     .self_min = 7,
+                     .self_max = 7,
+                     .total_min = 2,
+                     .total_max = 2,
+                     .self_squares = 49,
                      .total_squares = 4};
     fd_figure none = {.calls = 1, .self = 1};
     fd_figure_add(&sum, &one);

@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-static const fd_table *const tables[] = {
-    &fd_nodes_table,   &fd_modules_table, &fd_contexts_table,
-    &fd_figures_table, &fd_threads_table, &fd_open_table,
-    &fd_steps_table,   &fd_tops_table};
+static const fd_table *const tables[] = {&fd_nodes_table,    &fd_modules_table,
+                                         &fd_contexts_table, &fd_figures_table,
+                                         &fd_threads_table,  &fd_open_table,
+                                         &fd_steps_table,    &fd_tops_table};
 
 /* Bytes of a cell. */
 static size_t
@@ -15,13 +15,16 @@ width(fd_column_type type)
 {
     switch (type) {
     case FD_COLUMN_U8:
-    case FD_COLUMN_BOOL: return 1;
+    case FD_COLUMN_BOOL:
+        return 1;
     case FD_COLUMN_INDEX:
     case FD_COLUMN_TEXT:
-    case FD_COLUMN_U32: return 4;
+    case FD_COLUMN_U32:
+        return 4;
     case FD_COLUMN_U64:
     case FD_COLUMN_I64:
-    case FD_COLUMN_DOUBLE: return 8;
+    case FD_COLUMN_DOUBLE:
+        return 8;
     }
     return 0;
 }

@@ -1,8 +1,8 @@
 #include "check.h"
 #include "fixtures.h"
 
-#include "trace/trace_merge.h"
 #include "trace/canonical_order.h"
+#include "trace/trace_merge.h"
 
 #include <string.h>
 

@@ -122,8 +122,8 @@ cut_short(void)
         CLEAN(fd_et_clear) fd_et part = {.rank = -1};
         fd_et_format format;
         OK(fixture_write("b.et", file.bytes, size));
-        fd_status status = fd_et_load(&part, "b.et", FD_ET_ALL_KINDS, &format,
-                                      NULL);
+        fd_status status =
+            fd_et_load(&part, "b.et", FD_ET_ALL_KINDS, &format, NULL);
         if (part.nodes.count == 0) { /* no node is left: that is an error */
             STATUS(status, FD_EFORMAT);
             continue;

@@ -51,8 +51,8 @@ threads_among_each_other(void)
     CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
     CLEAN(fd_et_clear) fd_et et;
     static const char thread[] = "[pytorch|profiler|execution_trace|thread]";
-    static const int64_t times[][2] = {{0, 100}, {30, 20}, {0, 100}, {10, 10},
-                                       {30, 20}, {60, 10}};
+    static const int64_t times[][2] = {{0, 100}, {30, 20}, {0, 100},
+                                       {10, 10}, {30, 20}, {60, 10}};
     traces_begin(&text);
     traces_node(&text, 2, 1, thread, "", "[]", "[]");
     traces_node(&text, 3, 1, thread, "", "[]", "[]");

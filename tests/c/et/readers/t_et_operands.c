@@ -16,8 +16,8 @@ put(fd_et *et, const uint64_t *words, size_t count, fd_et_io *io)
 }
 
 /* A matrix of floats on cuda:1. */
-#define TENSOR                                                                \
-    HEAD(FD_OPERAND_TENSOR, 2) | 6 << 8 | 1 << 16 | 1 << 24, 0x1000, 0x2000,  \
+#define TENSOR                                                               \
+    HEAD(FD_OPERAND_TENSOR, 2) | 6 << 8 | 1 << 16 | 1 << 24, 0x1000, 0x2000, \
         4, 6, 2, 3, 3, 1
 
 static void
@@ -30,13 +30,24 @@ lists_like_pytorch(void)
     fd_et_io io = {0, 0, 0, 0};
     memcpy(&bits[0], &half, sizeof half);
     memcpy(&bits[1], &nan, sizeof nan);
-    const uint64_t words[] = {
-        TENSOR, HEAD(FD_OPERAND_LIST, 2), TENSOR, HEAD(FD_OPERAND_INT, 0),
-        (uint64_t)-3, HEAD(FD_OPERAND_DOUBLE, 0), bits[0],
-        HEAD(FD_OPERAND_DOUBLE, 0), bits[1], HEAD(FD_OPERAND_BOOL, 1),
-        HEAD(FD_OPERAND_NONE, 0), HEAD(FD_OPERAND_TEXT, 2),
-        '"' | '\n' << 8, HEAD(FD_OPERAND_DEVICE, 0) | 0xffU << 24,
-        HEAD(FD_OPERAND_OTHER, 40), 1, HEAD(FD_OPERAND_UNDEFINED, 0), 9};
+    const uint64_t words[] = {TENSOR,
+                              HEAD(FD_OPERAND_LIST, 2),
+                              TENSOR,
+                              HEAD(FD_OPERAND_INT, 0),
+                              (uint64_t)-3,
+                              HEAD(FD_OPERAND_DOUBLE, 0),
+                              bits[0],
+                              HEAD(FD_OPERAND_DOUBLE, 0),
+                              bits[1],
+                              HEAD(FD_OPERAND_BOOL, 1),
+                              HEAD(FD_OPERAND_NONE, 0),
+                              HEAD(FD_OPERAND_TEXT, 2),
+                              '"' | '\n' << 8,
+                              HEAD(FD_OPERAND_DEVICE, 0) | 0xffU << 24,
+                              HEAD(FD_OPERAND_OTHER, 40),
+                              1,
+                              HEAD(FD_OPERAND_UNDEFINED, 0),
+                              9};
     OK(put(&et, words, sizeof words / sizeof *words, &io));
     SAME(fd_et_text(&et, io.values),
          "[[5,6,4,6,4,\"cuda:1\"],[[8,6,4,6,4,\"cuda:1\"],-3],0.5,\"nan\","

@@ -5,26 +5,40 @@
 
 #include <string.h>
 
-#define OP(tid, name, ts, dur, args)                                          \
-    "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"" name "\",\"tid\":" #tid    \
+#define OP(tid, name, ts, dur, args)                                       \
+    "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"" name "\",\"tid\":" #tid \
     ",\"ts\":" #ts ",\"dur\":" #dur ",\"args\":{" args "}},"
 
-static const char events[] =
-    "{\"distributedInfo\": {\"rank\": 3, \"world_size\": 4}, \"traceEvents\": ["
+static const char events[] = "{\"distributedInfo\": {\"rank\": 3, "
+                             "\"world_size\": 4}, \"traceEvents\": ["
     /* A call comes behind what it encloses; two threads; no step. */
     OP(50, "aten::addmm", 12, 10,
        "\"Record function id\":105,\"Sequence number\":8,\"Input Dims\":[[2,3]"
        "],\"Input type\":[\"float\"]")
-    OP(50, "aten::linear", 10, 20, "\"Record function id\":104")
-    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\","
-    "\"tid\":50,\"ts\":14,\"dur\":2,\"args\":{\"correlation\":1}},"
-    OP(51, "gloo:all_reduce", 15, 5, "\"Record function id\":104")
-    OP(50, "aten::relu", 30, 1, "")
-    OP(50, "late", "soon", 1, "")
-    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\",\"ts\":20,\"dur\":30,"
-    "\"args\":{\"stream\":7,\"correlation\":1}},"
-    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"lost\",\"ts\":60,\"dur\":1,"
-    "\"args\":{\"stream\":7,\"correlation\":9}}]}";
+        OP(50, "aten::linear", 10, 20,
+           "\"Record function id\":104") "{\"ph\":\"X\",\"cat\":\"cuda_"
+                                         "runtime\",\"name\":"
+                                         "\"cudaLaunchKernel\","
+                                         "\"tid\":50,\"ts\":14,\"dur\":2,"
+                                         "\"args\":{\"correlation\":1}}," OP(
+                                             51, "gloo:all_reduce", 15, 5,
+                                             "\"Record function id\":104")
+                                             OP(50, "aten::relu", 30, 1, "")
+                                                 OP(50, "late", "soon", 1,
+                                                    "") "{\"ph\":\"X\","
+                                                        "\"cat\":\"kernel\","
+                                                        "\"name\":\"gemm\","
+                                                        "\"ts\":20,\"dur\":30,"
+                                                        "\"args\":{\"stream\":"
+                                                        "7,\"correlation\":1}}"
+                                                        ","
+                                                        "{\"ph\":\"X\","
+                                                        "\"cat\":\"kernel\","
+                                                        "\"name\":\"lost\","
+                                                        "\"ts\":60,\"dur\":1,"
+                                                        "\"args\":{\"stream\":"
+                                                        "7,\"correlation\":9}}"
+                                                        "]}";
 
 static void
 alone(void)

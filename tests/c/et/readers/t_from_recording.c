@@ -11,7 +11,8 @@
 static void
 tensor(fixture *f, uint64_t address)
 {
-    const uint64_t words[] = {FD_OPERAND_TENSOR | 6 << 8 | UINT64_C(0xff) << 24,
+    const uint64_t words[] = {FD_OPERAND_TENSOR | 6 << 8
+                                  | UINT64_C(0xff) << 24,
                               address, address + 8, 0, 1};
     for (int i = 0; i < 5; i++) {
         OK(fd_vector_push(&f->main->ops.words, words[i]));
@@ -59,9 +60,11 @@ record(fixture *f, const char *path)
     end(f, linear);
     tensor(f, 0x200);
     begin(f, "MmBackward0", 0, 1);
-    fd_recording_schema(f->recording, mm, "aten::mm.out(Tensor self) -> Tensor");
-    fd_recording_note(f->recording, "process_groups",
-                      "[{\"pg_name\":\"0\",\"ranks\":[0,1],\"group_size\":2}]");
+    fd_recording_schema(f->recording, mm,
+                        "aten::mm.out(Tensor self) -> Tensor");
+    fd_recording_note(
+        f->recording, "process_groups",
+        "[{\"pg_name\":\"0\",\"ranks\":[0,1],\"group_size\":2}]");
     fixture_stop(f);
 }
 

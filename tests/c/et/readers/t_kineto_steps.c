@@ -27,10 +27,9 @@ recorded(fd_et *et)
                     i == 0 ? "" : "a()", "[]", "[]");
     }
     traces_end(&text);
-    fd_status status = traces_load(et, "s.json", &text, FD_ET_ALL_KINDS,
-                                   NULL);
-    for (size_t i = 0;
-         i < sizeof calls / sizeof *calls && status == FD_OK; i++) {
+    fd_status status = traces_load(et, "s.json", &text, FD_ET_ALL_KINDS, NULL);
+    for (size_t i = 0; i < sizeof calls / sizeof *calls && status == FD_OK;
+         i++) {
         fd_et_node *node = &et->nodes.list[fd_et_place(et, calls[i].id) - 1];
         node->flags |= FD_ET_TIMED;
         node->start_ns = calls[i].start;

@@ -17,10 +17,11 @@ put(fd_et *et, const uint64_t *words, size_t count, uint32_t *text)
 
 /* Two columns of a matrix with four, from its second element on; the number
  * two. */
-#define COLUMNS                                                               \
+#define COLUMNS \
     HEAD(FD_OPERAND_TENSOR, 2) | 6 << 8, 0x10, 0x20, 1, 6, 3, 2, 4, 1
-#define TWO                                                                   \
-    HEAD(FD_OPERAND_TENSOR, 0) | 4 << 8 | FD_OPERAND_VALUED, 0x11, 0x21, 0, 1, 2
+#define TWO                                                                 \
+    HEAD(FD_OPERAND_TENSOR, 0) | 4 << 8 | FD_OPERAND_VALUED, 0x11, 0x21, 0, \
+        1, 2
 
 static void
 all_is_said(void)
@@ -32,17 +33,28 @@ all_is_said(void)
     CLEAN(fd_et_clear) fd_et et = {.rank = -1};
     memcpy(&bits[0], &real, sizeof real);
     memcpy(&bits[1], &none, sizeof none);
-    const uint64_t words[] = {
-        COLUMNS, TWO, HEAD(FD_OPERAND_LIST, 2) | 2 << 8,
-        HEAD(FD_OPERAND_INT, 0), (uint64_t)-3, HEAD(FD_OPERAND_NONE, 0),
-        HEAD(FD_OPERAND_DICT, 2), HEAD(FD_OPERAND_TEXT, 1), 'a',
-        HEAD(FD_OPERAND_LIST, 1), HEAD(FD_OPERAND_BOOL, 1),
-        HEAD(FD_OPERAND_DOUBLE, 0), bits[0], HEAD(FD_OPERAND_DOUBLE, 0),
-        bits[1], HEAD(FD_OPERAND_DEVICE, 0) | 0xffU << 24,
-        HEAD(FD_OPERAND_OTHER, 40), 1};
+    const uint64_t words[] = {COLUMNS,
+                              TWO,
+                              HEAD(FD_OPERAND_LIST, 2) | 2 << 8,
+                              HEAD(FD_OPERAND_INT, 0),
+                              (uint64_t)-3,
+                              HEAD(FD_OPERAND_NONE, 0),
+                              HEAD(FD_OPERAND_DICT, 2),
+                              HEAD(FD_OPERAND_TEXT, 1),
+                              'a',
+                              HEAD(FD_OPERAND_LIST, 1),
+                              HEAD(FD_OPERAND_BOOL, 1),
+                              HEAD(FD_OPERAND_DOUBLE, 0),
+                              bits[0],
+                              HEAD(FD_OPERAND_DOUBLE, 0),
+                              bits[1],
+                              HEAD(FD_OPERAND_DEVICE, 0) | 0xffU << 24,
+                              HEAD(FD_OPERAND_OTHER, 40),
+                              1};
     OK(put(&et, words, sizeof words / sizeof *words, &text));
     SAME(fd_et_text(&et, text),
-         "[{\"id\":5,\"storage\":6,\"at\":16,\"dtype\":\"float32\",\"shape\":[3,2],"
+         "[{\"id\":5,\"storage\":6,\"at\":16,\"dtype\":\"float32\",\"shape\":["
+         "3,2],"
          "\"bytes\":24,\"extent\":44},"
          "{\"id\":8,\"storage\":9,\"at\":17,\"dtype\":\"int64\",\"shape\":[],"
          "\"bytes\":8,\"extent\":8,\"value\":2},"

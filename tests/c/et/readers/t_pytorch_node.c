@@ -15,7 +15,7 @@ scan(fd_et *et, const char *text)
     return result;
 }
 
-#define STOP(result)                                                          \
+#define STOP(result) \
     STATUS((result) == FD_SCAN_ENOMEM ? FD_ENOMEM : FD_OK, FD_OK)
 
 static void
@@ -121,9 +121,10 @@ wrong(void)
         EQUAL(et.nodes.count, 0);
     }
     CLEAN(fd_et_clear) fd_et et = {.rank = -1};
-    fd_scan_result result = scan(&et, "{\"id\": 5, \"name\": [], \"ctrl_deps\":"
-                                      " {}, \"attrs\": 7, \"ts\": \"x\", "
-                                      "\"inputs\": 3, \"seq_id\": 1.5}");
+    fd_scan_result result =
+        scan(&et, "{\"id\": 5, \"name\": [], \"ctrl_deps\":"
+                  " {}, \"attrs\": 7, \"ts\": \"x\", "
+                  "\"inputs\": 3, \"seq_id\": 1.5}");
     STOP(result);
     EQUAL(result, FD_SCAN_OK);
     EQUAL(et.faults.wrong, 3);

@@ -27,8 +27,8 @@ cut_short(void)
     for (size_t size = 110; size < text.size; size += 37) {
         CLEAN(fd_et_clear) fd_et et;
         fd_buffer part = {.bytes = text.bytes, .size = size};
-        fd_status status = traces_load(&et, "cut.json", &part, FD_ET_ALL_KINDS,
-                                       NULL);
+        fd_status status =
+            traces_load(&et, "cut.json", &part, FD_ET_ALL_KINDS, NULL);
         if (et.nodes.count == 0) { /* no node is left: that is an error */
             STATUS(status, FD_EFORMAT);
             continue;

@@ -24,9 +24,10 @@ whatever_is_known(void)
     /* The last fact of a name counts. */
     fd_recording_note(f.recording, "host", "\"first\"");
     fd_recording_note(f.recording, "host", "\"node\\u00371\"");
-    fd_recording_note(f.recording, "process_groups",
-                      "[{\"pg_name\":\"0\",\"ranks\":[],\"group_size\":2},"
-                      "{\"pg_name\":\"1\",\"ranks\":[1],\"fd_address\":4096}]");
+    fd_recording_note(
+        f.recording, "process_groups",
+        "[{\"pg_name\":\"0\",\"ranks\":[],\"group_size\":2},"
+        "{\"pg_name\":\"1\",\"ranks\":[1],\"fd_address\":4096}]");
     fixture_stop(&f);
     OK(fd_chunks_open(&file, "h.fd", FD_CHUNKS_ALL, NULL));
     OK(fd_et_put_recording_head(&et, &file));

@@ -3,7 +3,10 @@
 #include "et/readers/tensor_identities.h"
 
 #define TENSOR(address, storage)                                              \
-    {(uint64_t)FD_OPERAND_TENSOR | UINT64_C(6) << 8, address, storage, 0, 1}
+    {                                                                         \
+        (uint64_t) FD_OPERAND_TENSOR | UINT64_C(6) << 8, address, storage, 0, \
+            1                                                                 \
+    }
 
 enum { WORDS = 5 };
 
@@ -17,8 +20,9 @@ static fd_status
 push(fd_et_calls *calls, fd_words in, fd_words out, uint32_t begin,
      uint32_t end)
 {
-    return fd_vector_push(calls, (fd_tensor_call){.in = in, .out = out,
-                                              .begin = begin, .end = end});
+    return fd_vector_push(
+        calls,
+        (fd_tensor_call){.in = in, .out = out, .begin = begin, .end = end});
 }
 
 static void
@@ -95,4 +99,5 @@ nothing(void)
     EQUAL(ids.tensor_count, 0);
 }
 
-RUN(TEST(an_address_that_is_used_again), TEST(made_within_a_call), TEST(storages), TEST(nothing))
+RUN(TEST(an_address_that_is_used_again), TEST(made_within_a_call),
+    TEST(storages), TEST(nothing))

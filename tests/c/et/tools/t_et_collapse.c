@@ -28,11 +28,13 @@ load(fd_et *et)
     for (unsigned step = 0; step < 2; step++) {
         unsigned id = 3 + 4 * step;
         traces_more(&text, id, 2, "step", "");
-        traces_more(&text, id + 1, id, "a", ", \"ts\": 1, "
-                                            "\"inclusive_dur\": 2");
+        traces_more(&text, id + 1, id, "a",
+                    ", \"ts\": 1, "
+                    "\"inclusive_dur\": 2");
         traces_more(&text, id + 2, id, "b", "");
-        traces_more(&text, id + 3, id + 2, "a", ", \"ts\": 4, "
-                                                "\"inclusive_dur\": 3");
+        traces_more(&text, id + 3, id + 2, "a",
+                    ", \"ts\": 4, "
+                    "\"inclusive_dur\": 3");
     }
     traces_end(&text);
     fd_status status = traces_load(et, "a.json", &text, FD_ET_ALL_KINDS, NULL);

@@ -55,8 +55,8 @@ load_other(fd_et *et)
                 "[]");
     traces_node(&text, 8, 2, "c10d::allreduce_", "c10d::allreduce_()", "[]",
                 "[]");
-    traces_node(&text, 9, 8, "gloo:all_reduce", "",
-                "[[12,22,0,2,4,\"cpu\"]]", "[]");
+    traces_node(&text, 9, 8, "gloo:all_reduce", "", "[[12,22,0,2,4,\"cpu\"]]",
+                "[]");
     traces_node(&text, 20, 2, "c10d::send", "c10d::send()",
                 "[[[12,22,0,2,4,\"cpu\"]],\"<Object>\",1,7]", "[]");
     traces_node(&text, 21, 2, "wrapped", "", "[]", "[]");
@@ -98,9 +98,9 @@ different(void)
     EQUAL(diff.changed.count, 2);
     const fd_et_diff_form *sum = &diff.changed.list[0];
     EQUAL(sum->what, FD_ET_COMMS_DIFFER);
-    SAME(fd_text_pool_get(&diff.texts,
-                          diff.forms.list[sum->forms[1] - 1].comm),
-         "ALL_REDUCE 8 bytes");
+    SAME(
+        fd_text_pool_get(&diff.texts, diff.forms.list[sum->forms[1] - 1].comm),
+        "ALL_REDUCE 8 bytes");
     CHECK(diff.shared[FD_ET_ORDER] < diff.edges[FD_ET_ORDER][0]);
 }
 

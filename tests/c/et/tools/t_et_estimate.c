@@ -4,8 +4,9 @@
 
 #include <string.h>
 
-#define T(ts, dur, self)                                                      \
-    ", \"ts\": " #ts ", \"inclusive_dur\": " #dur ", \"exclusive_dur\": " #self
+#define T(ts, dur, self)                               \
+    ", \"ts\": " #ts ", \"inclusive_dur\": " #dur ", " \
+                                                  "\"exclusive_dur\": " #self
 #define K(stream) ", \"cat\": \"kernel\", \"stream\": " #stream
 
 /* Two operators that launch kernels of 50 us each on one stream; the thread is
@@ -34,9 +35,9 @@ predicted(void)
         fd_et_scale scale;
         int64_t ns;
     } cases[] = {{{"none", 0}, 120000},
-                 {{"k", 0.5}, 95000},  /* both kernels come earlier */
+                 {{"k", 0.5}, 95000}, /* both kernels come earlier */
                  {{"m", 2}, 170000},
-                 {{"b", 0.5}, 95000},  /* with the kernel below it */
+                 {{"b", 0.5}, 95000}, /* with the kernel below it */
                  {{"c", 0.5}, 115000}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLEAN(fd_et_clear) fd_et et;

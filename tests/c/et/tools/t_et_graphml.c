@@ -17,23 +17,21 @@ nodes_and_edges(void)
     fd_buffer_bytes(text, "", 1);
     bool written = text->status == FD_OK;
     bool node = written
-                && strstr(text->bytes,
-                          "<data key=\"name\">aten::relu_</data>"
-                          "<data key=\"type\">COMP</data>"
-                          "<data key=\"parent\">2</data>"
-                          "<data key=\"cpu\">true</data>"
-                          "<data key=\"tid\">1</data></node>\n")
-                       != NULL;
+             && strstr(text->bytes, "<data key=\"name\">aten::relu_</data>"
+                                    "<data key=\"type\">COMP</data>"
+                                    "<data key=\"parent\">2</data>"
+                                    "<data key=\"cpu\">true</data>"
+                                    "<data key=\"tid\">1</data></node>\n")
+                    != NULL;
     bool comm = written
-                && strstr(text->bytes,
-                          "<data key=\"comm\">ALL_REDUCE</data>"
-                          "<data key=\"bytes\">24</data>"
-                          "<data key=\"group\">0</data></node>\n")
-                       != NULL;
+             && strstr(text->bytes, "<data key=\"comm\">ALL_REDUCE</data>"
+                                    "<data key=\"bytes\">24</data>"
+                                    "<data key=\"group\">0</data></node>\n")
+                    != NULL;
     bool edge = written
-                && strstr(text->bytes, "<data key=\"kinds\">order,data</data>"
-                                       "</edge>\n")
-                       != NULL;
+             && strstr(text->bytes, "<data key=\"kinds\">order,data</data>"
+                                    "</edge>\n")
+                    != NULL;
     fd_bytes_out_drop(out);
     OK(written ? status : FD_ENOMEM);
     CHECK(node);

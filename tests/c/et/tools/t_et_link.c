@@ -5,18 +5,19 @@
 
 #include <string.h>
 
-#define OP(rf, name, ts, dur)                                                 \
-    "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"" name "\",\"tid\":50,"      \
-    "\"ts\":" #ts ",\"dur\":" #dur ",\"args\":{\"Record function id\":" #rf   \
+#define OP(rf, name, ts, dur)                                               \
+    "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"" name "\",\"tid\":50,"    \
+    "\"ts\":" #ts ",\"dur\":" #dur ",\"args\":{\"Record function id\":" #rf \
     ",\"External id\":9" #rf "}},"
 #define CALL(name, correlation, ts, dur)                                      \
-    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"" name "\",\"tid\":50,"\
+    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"" name                 \
+    "\",\"tid\":50,"                                                          \
     "\"ts\":" #ts ",\"dur\":" #dur ",\"args\":{\"correlation\":" #correlation \
     "}},"
-#define KERNEL(name, correlation, stream, ts, dur, more)                      \
-    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"" name "\",\"ts\":" #ts      \
-    ",\"dur\":" #dur ",\"args\":{\"stream\":" #stream ",\"correlation\":"     \
-    #correlation more "}},"
+#define KERNEL(name, correlation, stream, ts, dur, more)                 \
+    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"" name "\",\"ts\":" #ts \
+    ",\"dur\":" #dur ",\"args\":{\"stream\":" #stream                    \
+    ",\"correlation\":" #correlation more "}},"
 
 static fd_status
 link_texts(fd_et *et, const char *kineto, fd_et_link *link, fd_error *error)
@@ -46,23 +47,22 @@ joined(void)
 {
     CLEAN(fd_et_clear) fd_et et;
     fd_et_link link;
-    OK(link_texts(&et,
-                  "[" OP(104, "aten::linear", 10, 20)
-                      OP(105, "aten::addmm", 12, 10)
-                      CALL("cudaLaunchKernel", 1, 14, 2)
-                      OP(106, "aten::relu_", 40, 10)
-                      CALL("cudaLaunchKernel", 2, 41, 2)
-                      OP(107, "aten::other", 60, 1)
-                      OP(108, "c10d::allreduce_", 70, 1)
-                      OP(999, "aten::nowhere", 80, 1)
-                      CALL("cudaDeviceSynchronize", 3, 90, 10)
-                      OP(120, "c10d::send", 110, 5)
-                      KERNEL("gemm", 1, 7, 20, 30, "")
-                      KERNEL("relu", 2, 7, 50, 35, "")
-                      KERNEL("lost", 77, 9, 60, 1, "")
-                      KERNEL("found", 78, 9, 65, 1, ",\"External id\":9106")
-                  "]",
-                  &link, NULL));
+    OK(link_texts(
+        &et,
+        "[" OP(104, "aten::linear", 10, 20) OP(105, "aten::addmm", 12, 10)
+            CALL("cudaLaunchKernel", 1, 14, 2) OP(106, "aten::relu_", 40, 10)
+                CALL("cudaLaunchKernel", 2, 41, 2) OP(107, "aten::other", 60,
+                                                      1)
+                    OP(108, "c10d::allreduce_", 70, 1) OP(999, "aten::nowhere",
+                                                          80, 1)
+                        CALL("cudaDeviceSynchronize", 3, 90, 10)
+                            OP(120, "c10d::send", 110, 5) KERNEL("gemm", 1, 7,
+                                                                 20, 30, "")
+                                KERNEL("relu", 2, 7, 50, 35, "")
+                                    KERNEL("lost", 77, 9, 60, 1, "")
+                                        KERNEL("found", 78, 9, 65, 1,
+                                               ",\"External id\":9106") "]",
+        &link, NULL));
     EQUAL(link.linked, 5);
     EQUAL(link.renamed, 1);
     EQUAL(link.only_kineto, 1);

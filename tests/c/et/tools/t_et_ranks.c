@@ -26,9 +26,9 @@ add(fd_et_ranks *ranks, int64_t rank, const char *calls)
         }
         fd_et_comm *comm = &et.comms.list[et.comms.count - 1];
         et.nodes.list[i].id = 10 + i;
-        et.nodes.list[i].type = c == 's'               ? FD_ET_SEND
-                                : c == 'v' || c == 'w' ? FD_ET_RECV
-                                                       : FD_ET_COLL;
+        et.nodes.list[i].type = c == 's'             ? FD_ET_SEND
+                              : c == 'v' || c == 'w' ? FD_ET_RECV
+                                                     : FD_ET_COLL;
         comm->type = c == 'B' ? FD_ET_BROADCAST : FD_ET_ALL_REDUCE;
         comm->group = groups[c == 'B'];
         comm->bytes = c == 'r' || c == 'w' ? 8 : 4;

@@ -2,8 +2,9 @@
 
 #include "et/tools/et_estimate.h"
 
-#define T(ts, dur, self)                                                      \
-    ", \"ts\": " #ts ", \"inclusive_dur\": " #dur ", \"exclusive_dur\": " #self
+#define T(ts, dur, self)                               \
+    ", \"ts\": " #ts ", \"inclusive_dur\": " #dur ", " \
+                                                  "\"exclusive_dur\": " #self
 #define K(stream) ", \"cat\": \"kernel\", \"stream\": " #stream
 #define ROOT "[pytorch|profiler|execution_trace|thread]"
 
@@ -61,7 +62,7 @@ static const struct {
     {synced, {"k", 0.5}, 63000},
     {synced, {"k", 0}, 46000},
     {synced, {"s", 0.5}, 75000}, /* what it does after the kernel */
-    {synced, {"l", 2}, 114000}, /* and its kernel */
+    {synced, {"l", 2}, 114000},  /* and its kernel */
     {elsewhere, {"none", 0}, 100000},
     {elsewhere, {"p", 0.5}, 80000},
     {elsewhere, {"gloo:all_reduce", 0.5}, 80000},
@@ -77,9 +78,9 @@ load(fd_et *et, const fd_buffer *text, bool chakra)
         status = fd_et_save(et, "a.et", false, NULL);
         fd_et_clear(et);
         *et = (fd_et){.rank = 0};
-        status = status == FD_OK ? fd_et_load(et, "a.et", FD_ET_ALL_KINDS,
-                                              &format, NULL)
-                                 : status;
+        status = status == FD_OK
+                   ? fd_et_load(et, "a.et", FD_ET_ALL_KINDS, &format, NULL)
+                   : status;
     }
     return status;
 }

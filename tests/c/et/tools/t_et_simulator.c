@@ -52,9 +52,9 @@ together(void)
         int64_t end;
     } cases[] = {
         {{.bandwidth = 1}, 100},
-        {{.bandwidth = 2}, 90},                   /* 20 from the last come */
+        {{.bandwidth = 2}, 90}, /* 20 from the last come */
         {{.bandwidth = 1, .latency_ns = 7}, 107},
-        {{&faster, 1, 1, 0}, 95},                 /* the last comes 5 before */
+        {{&faster, 1, 1, 0}, 95}, /* the last comes 5 before */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLEAN(clear_two) fd_et traces[2] = {{.rank = 0}, {.rank = 1}};

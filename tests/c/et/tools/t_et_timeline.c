@@ -19,15 +19,17 @@ drawn(void)
     traces_begin(&text);
     traces_more(&text, 2, 1, "[pytorch|profiler|execution_trace|thread]", "");
     traces_more(&text, 3, 2, "a", ", \"ts\": 1, \"inclusive_dur\": 2.5");
-    traces_more(&text, 5, 3, "k\\n", ", \"cat\": \"kernel\", \"stream\": 7, "
-                                     "\"ts\": 9, \"inclusive_dur\": 1");
+    traces_more(&text, 5, 3, "k\\n",
+                ", \"cat\": \"kernel\", \"stream\": 7, "
+                "\"ts\": 9, \"inclusive_dur\": 1");
     traces_end(&text);
     OK(traces_load(&et, "a.json", &text, FD_ET_ALL_KINDS, NULL));
     et.rank = 3;
     OK(fd_et_save(&et, "t.json", true, NULL));
     OK(fixture_read("t.json", &file));
-    CHECK(holds(&file, "{\"ph\":\"X\",\"pid\":3,\"tid\":0,\"ts\":1.000,\"dur\":"
-                       "2.500,\"cat\":\"user_annotation\",\"name\":\"a\""));
+    CHECK(holds(&file,
+                "{\"ph\":\"X\",\"pid\":3,\"tid\":0,\"ts\":1.000,\"dur\":"
+                "2.500,\"cat\":\"user_annotation\",\"name\":\"a\""));
     CHECK(holds(&file, "\"cat\":\"kernel\",\"name\":\"k\\n\""));
     CHECK(holds(&file, "{\"ph\":\"s\",\"pid\":3,\"tid\":0,\"ts\":1.000,"
                        "\"cat\":\"launch\""));
@@ -52,8 +54,9 @@ laid_out(void)
     }
     OK(fd_et_save(&et, "t.json", true, NULL));
     OK(fixture_read("t.json", &file));
-    CHECK(holds(&file, "\"ts\":2.000,\"dur\":1.000,\"cat\":\"cpu_op\",\"name\":"
-                       "\"aten::linear\""));
+    CHECK(holds(&file,
+                "\"ts\":2.000,\"dur\":1.000,\"cat\":\"cpu_op\",\"name\":"
+                "\"aten::linear\""));
     CHECK(holds(&file, "\"ts\":7.000,\"dur\":1.000"));
     CHECK(holds(&file, "\"collective\":\"ALL_REDUCE\",\"bytes\":24"));
 }

@@ -19,13 +19,21 @@ add(fd_et *et, uint64_t thread, int64_t start)
 static fd_status
 make(fd_et *et, fd_kineto *k)
 {
-    static const fd_kineto_kernel kernels[] = {
-        {.correlation = 1, .start = 20000, .dur = 10000, .stream = 1,
-         .place = 3},
-        {.correlation = 2, .start = 25000, .dur = 20000, .stream = 2,
-         .place = 4},
-        {.correlation = 9, .start = 90000, .dur = 1000, .stream = 2,
-         .place = 5}};
+    static const fd_kineto_kernel kernels[] = {{.correlation = 1,
+                                                .start = 20000,
+                                                .dur = 10000,
+                                                .stream = 1,
+                                                .place = 3},
+                                               {.correlation = 2,
+                                                .start = 25000,
+                                                .dur = 20000,
+                                                .stream = 2,
+                                                .place = 4},
+                                               {.correlation = 9,
+                                                .start = 90000,
+                                                .dur = 1000,
+                                                .stream = 2,
+                                                .place = 5}};
     fd_status status = add(et, 7, 1000);
     status = status == FD_OK ? add(et, 7, 70000) : status;
     for (int i = 0; i < 3 && status == FD_OK; i++) {
@@ -52,15 +60,17 @@ threads(void)
         CLEAN(fd_et_clear) fd_et et = {.rank = -1};
         CLEAN(fd_kineto_clear) fd_kineto k = {.events = 0};
         bool copy = cases[i].wait == FD_KINETO_COPY;
-        fd_kineto_call call = {.correlation = copy ? 1 : 5, .thread = 7,
-                               .start = copy ? 2000 : 47000, .dur = 20000,
+        fd_kineto_call call = {.correlation = copy ? 1 : 5,
+                               .thread = 7,
+                               .start = copy ? 2000 : 47000,
+                               .dur = 20000,
                                .wait = (uint8_t)cases[i].wait};
         OK(make(&et, &k));
         OK(fd_vector_push(&k.calls, call));
         if (cases[i].stream >= 0) {
-            OK(fd_vector_push(&k.syncs, (fd_kineto_sync){
-                                            .correlation = 5,
-                                            .stream = cases[i].stream}));
+            OK(fd_vector_push(&k.syncs,
+                              (fd_kineto_sync){.correlation = 5,
+                                               .stream = cases[i].stream}));
         }
         OK(fd_et_find_waits(&et, &k));
         EQUAL(traces_edge(&et, 3, 2), cases[i].one << FD_ET_SYNC);
@@ -75,15 +85,19 @@ streams(void)
     CLEAN(fd_kineto_clear) fd_kineto k = {.events = 0};
     OK(make(&et, &k));
     OK(fd_vector_push(&k.syncs, (fd_kineto_sync){.correlation = 4,
-                                                 .record = 3, .stream = 2,
+                                                 .record = 3,
+                                                 .stream = 2,
                                                  .source = 1}));
     OK(fd_vector_push(&k.syncs, (fd_kineto_sync){.correlation = 40,
-                                                 .record = 3, .stream = 2,
+                                                 .record = 3,
+                                                 .stream = 2,
                                                  .source = 1}));
     /* Streams of these numbers on another device. */
     OK(fd_vector_push(&k.syncs, (fd_kineto_sync){.correlation = 4,
-                                                 .record = 3, .stream = 2,
-                                                 .source = 1, .device = 1}));
+                                                 .record = 3,
+                                                 .stream = 2,
+                                                 .source = 1,
+                                                 .device = 1}));
     OK(fd_et_find_waits(&et, &k));
     EQUAL(et.edges.count, 1);
     EQUAL(traces_edge(&et, 3, 5), 1U << FD_ET_EVENT);

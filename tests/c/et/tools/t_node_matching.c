@@ -53,11 +53,11 @@ found(void)
     static const struct {
         const char *names[2];
         uint64_t twins[2];
-    } cases[] = {{{"a1", "a2"}, {4, 5}},  /* the same */
-                 {{"a2", "a1"}, {5, 4}},  /* by form */
-                 {{"a3", "a1"}, {5, 4}},  /* what is left, by name */
+    } cases[] = {{{"a1", "a2"}, {4, 5}}, /* the same */
+                 {{"a2", "a1"}, {5, 4}}, /* by form */
+                 {{"a3", "a1"}, {5, 4}}, /* what is left, by name */
                  {{"a3", "a4"}, {4, 5}},
-                 {{"b1", "a2"}, {0, 5}},  /* and what they call */
+                 {{"b1", "a2"}, {0, 5}}, /* and what they call */
                  {{"b1", "b2"}, {0, 0}}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLEAN(fd_et_clear) fd_et a;
@@ -73,9 +73,8 @@ found(void)
         EQUAL(twin_of(sides, 3), 3);
         EQUAL(twin_of(sides, 4), cases[i].twins[0]);
         EQUAL(twin_of(sides, 5), cases[i].twins[1]);
-        EQUAL(twin_of(sides, 6), cases[i].twins[0] == 0
-                                     ? 0
-                                     : cases[i].twins[0] + 2);
+        EQUAL(twin_of(sides, 6),
+              cases[i].twins[0] == 0 ? 0 : cases[i].twins[0] + 2);
     }
 }
 

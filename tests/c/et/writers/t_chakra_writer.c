@@ -21,7 +21,7 @@ find_attr(const fd_proto_field *node, const char *name, fd_proto_field *value)
         while (fd_proto_next(&r, &f)) {
             if (f.number == FD_CHAKRA_ATTR_NAME) {
                 same = f.size == strlen(name)
-                       && memcmp(f.bytes, name, f.size) == 0;
+                    && memcmp(f.bytes, name, f.size) == 0;
             }
             else if (same) {
                 *value = f;

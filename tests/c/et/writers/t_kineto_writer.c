@@ -55,14 +55,16 @@ written(void)
     CHECK(holds(&file, "\"baseTimeNanoseconds\":1688849860263936,"));
     CHECK(holds(&file, "\"name\":\"ProfilerStep#0\",\"pid\":7,\"tid\":70,"
                        "\"ts\":1.500"));
-    CHECK(holds(&file, "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::linear\","
-                       "\"pid\":7,\"tid\":70,\"ts\":6.500,\"dur\":10.000,"
-                       "\"args\":{\"External id\":104,\"Record function id\":"
-                       "104,\"Ev Idx\":"));
+    CHECK(holds(&file,
+                "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::linear\","
+                "\"pid\":7,\"tid\":70,\"ts\":6.500,\"dur\":10.000,"
+                "\"args\":{\"External id\":104,\"Record function id\":"
+                "104,\"Ev Idx\":"));
     CHECK(holds(&file, "\"cat\":\"fwdbwd\""));
     CHECK(holds(&file, "\"Collective name\":\"ALL_REDUCE\""));
-    CHECK(holds(&file, "\"cat\":\"kernel\",\"name\":\"fastdispatch stand-in: no "
-                       "kernel ran\""));
+    CHECK(holds(&file,
+                "\"cat\":\"kernel\",\"name\":\"fastdispatch stand-in: no "
+                "kernel ran\""));
     CHECK(holds(&file, "\"fd_stand_in\":true"));
     CHECK(!holds(&file, "c10d::send")); /* it has not ended */
     CHECK(!holds(&file, "thread]"));
@@ -92,8 +94,8 @@ recorded_on_gpu(fd_et *et)
         node->attrs = attrs;
         fd_et_attr at = {.field = 9,
                          .number = (uint64_t)node->start_ns - 1000};
-        status = fd_text_pool_add_clean(&et->texts, "fd_launch_ns", 12,
-                                        &at.name);
+        status =
+            fd_text_pool_add_clean(&et->texts, "fd_launch_ns", 12, &at.name);
         if (status == FD_OK) {
             status = fd_et_add_attr(et, node, at);
         }
@@ -120,11 +122,12 @@ kernels(void)
                        "12.500,\"dur\":0.000,\"args\":{\"External id\":105,"
                        "\"correlation\":16777217,"
                        "\"fd_timing\":\"cuda_event\"}}"));
-    CHECK(holds(&file, "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\","
-                       "\"pid\":2,\"tid\":1,\"ts\":13.500,\"dur\":0.700,"
-                       "\"args\":{\"External id\":105,\"correlation\":16777218,"
-                       "\"fd_timing\":\"cuda_event\",\"device\":2,"
-                       "\"context\":1,\"stream\":1}}"));
+    CHECK(holds(&file,
+                "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\","
+                "\"pid\":2,\"tid\":1,\"ts\":13.500,\"dur\":0.700,"
+                "\"args\":{\"External id\":105,\"correlation\":16777218,"
+                "\"fd_timing\":\"cuda_event\",\"device\":2,"
+                "\"context\":1,\"stream\":1}}"));
     CHECK(holds(&file, "{\"ph\":\"f\",\"cat\":\"ac2g\",\"name\":\"ac2g\","
                        "\"id\":16777218,\"pid\":2,\"tid\":1,\"ts\":13.500,"
                        "\"bp\":\"e\"}"));

@@ -37,8 +37,8 @@ round_trip(void)
     EQUAL(read->thread, 99);
     EQUAL(read->rf_id, node->rf_id);
     /* Each of these comes back as what it was. */
-    const uint32_t waits = 1U << FD_ET_SYNC | 1U << FD_ET_EVENT
-                           | 1U << FD_ET_GIVEN;
+    const uint32_t waits =
+        1U << FD_ET_SYNC | 1U << FD_ET_EVENT | 1U << FD_ET_GIVEN;
     EQUAL(traces_edge(&again, 3, 20) & waits, 1U << FD_ET_SYNC);
     EQUAL(traces_edge(&again, 4, 20) & waits,
           1U << FD_ET_SYNC | 1U << FD_ET_EVENT);

@@ -23,16 +23,14 @@ shown(int rank, int64_t time)
 static fd_status
 add_message(fd_timeline_sync *syncs, int from, int to, int64_t time)
 {
-    fd_timeline_message sent = {.peer = (uint32_t)to,
-                                .tag = 5,
-                                .time = shown(from, time)};
+    fd_timeline_message sent = {
+        .peer = (uint32_t)to, .tag = 5, .time = shown(from, time)};
     fd_timeline_message got = {.peer = (uint32_t)from,
                                .received = true,
                                .tag = 5,
                                .time = shown(to, time + 30000)};
     fd_status status = fd_vector_push(&syncs[from].messages, sent);
-    return status == FD_OK ? fd_vector_push(&syncs[to].messages, got)
-                           : status;
+    return status == FD_OK ? fd_vector_push(&syncs[to].messages, got) : status;
 }
 
 static fd_status
@@ -41,10 +39,10 @@ add_pings(fd_timeline_sync *syncs, int from, int to)
     fd_status status = FD_OK;
     for (int64_t i = 0; i < 8 && status == FD_OK; i++) {
         int64_t at = i * 20000000000;
-        fd_timeline_ping ping = {
-            (uint32_t)to,
-            {shown(from, at) + 100 * from, shown(to, at + 9000) + 100 * to,
-             shown(from, at + 20000) + 100 * from}};
+        fd_timeline_ping ping = {(uint32_t)to,
+                                 {shown(from, at) + 100 * from,
+                                  shown(to, at + 9000) + 100 * to,
+                                  shown(from, at + 20000) + 100 * from}};
         status = fd_vector_push(&syncs[from].pings, ping);
     }
     syncs[from].has_boot = syncs[to].has_boot = true;
@@ -54,8 +52,7 @@ add_pings(fd_timeline_sync *syncs, int from, int to)
 }
 
 static fd_status
-estimate(fd_timeline_sync *syncs, fd_timeline_estimates *e,
-         uint32_t reference)
+estimate(fd_timeline_sync *syncs, fd_timeline_estimates *e, uint32_t reference)
 {
     fd_timeline_witness *witnesses = fd_calloc(RANKS, sizeof *witnesses);
     fd_status status = witnesses == NULL ? FD_ENOMEM : FD_OK;
@@ -75,7 +72,7 @@ is_near(const fd_timeline_estimate *e, int64_t offset, int64_t most)
 {
     int64_t error = e->fit.map.offset_ns - offset;
     return e->found && error <= most && error >= -most
-           && e->fit.uncertainty_ns >= (error < 0 ? -error : error);
+        && e->fit.uncertainty_ns >= (error < 0 ? -error : error);
 }
 
 static void

@@ -13,15 +13,15 @@ take(fd_timeline_sync *sync, const char *const *texts, size_t count)
         fd_timeline_event event;
         fd_scan_begin(&scan, texts[i], texts[i] + strlen(texts[i]));
         status = fd_timeline_event_scan(&scan, &event) == FD_SCAN_OK
-                     ? fd_timeline_sync_event(sync, &event)
-                     : FD_EINVAL;
+                   ? fd_timeline_sync_event(sync, &event)
+                   : FD_EINVAL;
         fd_scan_clear(&scan);
     }
     return status;
 }
 
-#define SLICE(name, ts, args)                                                 \
-    "{\"ph\":\"X\",\"name\":\"" name "\",\"ts\":" #ts                         \
+#define SLICE(name, ts, args)                         \
+    "{\"ph\":\"X\",\"name\":\"" name "\",\"ts\":" #ts \
     ",\"dur\":2,\"args\":{" args "}}"
 #define DIMS(n) "\"Input Dims\":[[" #n "]]"
 
@@ -65,7 +65,7 @@ collectives(void)
     EQUAL(certain, 1);
 }
 
-#define PART(phase, lane, ts, name)                                           \
+#define PART(phase, lane, ts, name) \
     "{\"ph\":\"" #phase "\"," lane ",\"ts\":" #ts name "}"
 #define REDUCE ",\"name\":\"gloo:all_reduce\""
 
@@ -104,9 +104,11 @@ messages_in_pairs(void)
 {
     CLEAN(fd_timeline_sync_clear) fd_timeline_sync sync = {.has_boot = false};
     static const char *const texts[] = {
-        PART(B, "\"tid\":1", 5, ",\"name\":\"c10d::send\",\"args\":{"
+        PART(B, "\"tid\":1", 5,
+             ",\"name\":\"c10d::send\",\"args\":{"
              "\"Concrete Inputs\":[\"\",\"\",\"1\",\"7\"]}"),
-        PART(B, "\"tid\":2", 6, ",\"name\":\"c10d::recv_\",\"args\":{"
+        PART(B, "\"tid\":2", 6,
+             ",\"name\":\"c10d::recv_\",\"args\":{"
              "\"Concrete Inputs\":[\"\",\"\",\"2\",\"7\"]}"),
         PART(B, "\"tid\":2", 7, ",\"name\":\"gloo:recv\""),
         PART(E, "\"tid\":1", 8, ""),

@@ -25,8 +25,7 @@ read_text(const char *text, size_t size, fd_buffer *to)
             fd_buffer_text(to, " ");
         }
         else {
-            fd_buffer_bytes(to, &reader.event.phase,
-                            reader.event.phase != 0);
+            fd_buffer_bytes(to, &reader.event.phase, reader.event.phase != 0);
         }
     }
     fd_buffer_format(to, "|%s", reader.is_trace ? "" : "no trace");
@@ -35,9 +34,9 @@ read_text(const char *text, size_t size, fd_buffer *to)
                          (unsigned)reader.lost_bytes, reader.trouble);
     }
     fd_buffer_bytes(to, "", 1);
-    status = status != FD_OK          ? status
-             : reader.status != FD_OK ? reader.status
-                                      : to->status;
+    status = status != FD_OK        ? status
+           : reader.status != FD_OK ? reader.status
+                                    : to->status;
     fd_timeline_reader_close(&reader);
     return status;
 }

@@ -6,20 +6,22 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define JOB(number, type, batch, start, end)                                  \
-    "I1020 executor.cc:217] Profiler Info: Job (" number "), type = " type    \
-    ", micro_batch_id = " batch ", job_start_time = 1000000000000." start     \
+#define JOB(number, type, batch, start, end)                               \
+    "I1020 executor.cc:217] Profiler Info: Job (" number "), type = " type \
+    ", micro_batch_id = " batch ", job_start_time = 1000000000000." start  \
     ", job_end_time = 1000000000000." end "\n"
 
 static const char LOG[] =
-    "hello\r\nINFO: Schedule Profiler start at step 5 and end at step 7\n"
-    JOB("0", "default", "0", "000001", "000003")
-    JOB("0", "lr", "0", "000002", "000005")
-    JOB("0", "forward", "0", "001000", "002000")
-    "loss: 3" JOB("1", "forward", "1", "002000", "003000")
-    "Profiler Info: Job (2), type = forw\n"
-    JOB("0", "lr", "0", "004000", "004005")
-    JOB("0", "backward_b", "0", "004005", "009000");
+    "hello\r\nINFO: Schedule Profiler start at step 5 and end at step 7\n" JOB(
+        "0", "default", "0", "000001", "000003") JOB("0", "lr", "0", "000002",
+                                                     "000005")
+        JOB("0", "forward", "0", "001000", "002000") "loss: 3" JOB(
+            "1", "forward", "1", "002000",
+            "003000") "Profiler Info: Job (2), type = forw\n" JOB("0", "lr",
+                                                                  "0",
+                                                                  "004000",
+                                                                  "004005")
+            JOB("0", "backward_b", "0", "004005", "009000");
 
 static fd_status
 read_all(const char *path, fd_buffer *to, fd_timeline_reader *reader)
@@ -28,15 +30,15 @@ read_all(const char *path, fd_buffer *to, fd_timeline_reader *reader)
     fd_status status = fd_timeline_reader_open(reader, path, NULL, NULL);
     while (status == FD_OK
            && (item = fd_timeline_reader_next(reader)) != FD_TIMELINE_END) {
-        fd_span part = item == FD_TIMELINE_EVENT ? reader->event.whole
-                                                 : reader->value;
+        fd_span part =
+            item == FD_TIMELINE_EVENT ? reader->event.whole : reader->value;
         fd_buffer_bytes(to, part.from, fd_span_size(part));
         fd_buffer_text(to, "\n");
     }
     fd_buffer_bytes(to, "", 1);
-    return status != FD_OK ? status
-           : reader->status != FD_OK ? reader->status
-                                     : to->status;
+    return status != FD_OK         ? status
+         : reader->status != FD_OK ? reader->status
+                                   : to->status;
 }
 
 static void
@@ -48,32 +50,36 @@ jobs_and_steps(void)
     mkdir("machine1", 0777);
     OK(fixture_write("machine1/workerlog.3", LOG, sizeof LOG - 1));
     OK(read_all("machine1/workerlog.3", &to, &reader));
-#define ROW(what, thread, name)                                               \
-    "{\"ph\":\"M\",\"name\":\"" what "\",\"pid\":3,\"tid\":" #thread          \
+#define ROW(what, thread, name)                                      \
+    "{\"ph\":\"M\",\"name\":\"" what "\",\"pid\":3,\"tid\":" #thread \
     ",\"args\":{\"name\":\"" name "\"}}\n"
-#define SLICE(type, name, thread, ts, dur, args)                              \
-    "{\"ph\":\"X\",\"cat\":\"" type "\",\"name\":\"" name                     \
-    "\",\"pid\":3,\"tid\":" #thread ",\"ts\":" #ts ",\"dur\":" #dur           \
+#define SLICE(type, name, thread, ts, dur, args)                    \
+    "{\"ph\":\"X\",\"cat\":\"" type "\",\"name\":\"" name           \
+    "\",\"pid\":3,\"tid\":" #thread ",\"ts\":" #ts ",\"dur\":" #dur \
     ",\"args\":{" args "}}\n"
-    SAME(to.bytes,
-         "\"ns\"\n1000000000000000001\n\"machine1\"\n"
-         "{\"device\":3,\"jobs\":6,\"first_step\":5}\n"
-         ROW("process_name", 0, "GPU 3") ROW("thread_name", 1, "Steps")
-         ROW("thread_name", 2, "Jobs")
-         SLICE("default", "default_0", 2, 0.000, 0.002,
-               "\"job\":0,\"micro_batch\":0")
-         SLICE("lr", "lr_0", 2, 0.001, 0.003,
-               "\"job\":0,\"micro_batch\":0,\"step\":5")
-         SLICE("forward", "forward_0", 2, 0.999, 1.000,
-               "\"job\":0,\"micro_batch\":0,\"step\":5")
-         SLICE("forward", "forward_1", 2, 1.999, 1.000,
-               "\"job\":1,\"micro_batch\":1,\"step\":5")
-         SLICE("step", "step 5", 1, 0.001, 2.998, "\"step\":5")
-         SLICE("lr", "lr_0", 2, 3.999, 0.005,
-               "\"job\":0,\"micro_batch\":0,\"step\":6")
-         SLICE("backward_b", "backward_b_0", 2, 4.004, 4.995,
-               "\"job\":0,\"micro_batch\":0,\"step\":6")
-         SLICE("step", "step 6", 1, 3.999, 5.000, "\"step\":6"));
+    SAME(
+        to.bytes,
+        "\"ns\"\n1000000000000000001\n\"machine1\"\n"
+        "{\"device\":3,\"jobs\":6,\"first_step\":5}\n" ROW("process_name", 0,
+                                                           "GPU 3")
+            ROW("thread_name", 1, "Steps") ROW("thread_name", 2, "Jobs") SLICE(
+                "default", "default_0", 2, 0.000, 0.002,
+                "\"job\":0,\"micro_batch\":0") SLICE("lr", "lr_0", 2, 0.001,
+                                                     0.003,
+                                                     "\"job\":0,\"micro_"
+                                                     "batch\":0,\"step\":5")
+                SLICE("forward", "forward_0", 2, 0.999, 1.000,
+                      "\"job\":0,\"micro_batch\":0,\"step\":5")
+                    SLICE("forward", "forward_1", 2, 1.999, 1.000,
+                          "\"job\":1,\"micro_batch\":1,\"step\":5")
+                        SLICE("step", "step 5", 1, 0.001, 2.998, "\"step\":5")
+                            SLICE("lr", "lr_0", 2, 3.999, 0.005,
+                                  "\"job\":0,\"micro_batch\":0,\"step\":6")
+                                SLICE("backward_b", "backward_b_0", 2, 4.004,
+                                      4.995,
+                                      "\"job\":0,\"micro_batch\":0,\"step\":6")
+                                    SLICE("step", "step 6", 1, 3.999, 5.000,
+                                          "\"step\":6"));
     SAME(reader.source->name, "log of Paddle");
     EQUAL(reader.lost, 1);
     SAME(reader.trouble, "1 jobs that cannot be read, the first in line 7");
@@ -96,8 +102,7 @@ what_is_a_log(void)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLEAN(fd_timeline_reader_close) fd_timeline_reader reader;
-        OK(fixture_write(cases[i].path, cases[i].text,
-                         strlen(cases[i].text)));
+        OK(fixture_write(cases[i].path, cases[i].text, strlen(cases[i].text)));
         STATUS(fd_timeline_reader_open(&reader, cases[i].path, NULL, NULL),
                FD_EFORMAT);
         SAME(reader.trouble, cases[i].trouble);

@@ -8,7 +8,8 @@
 
 #define INFO "Profiler Info: Job ("
 #define REST ", micro_batch_id = 2, job_start_time = 1697793307213.760986, "
-#define JOB INFO "3), type = forward" REST "job_end_time = 1697793307254.006104"
+#define JOB \
+    INFO "3), type = forward" REST "job_end_time = 1697793307254.006104"
 #define FOUND "forward_3/2 1697793307213760986+40245118;"
 
 /* What is in a line: jobs, "first N;", "bad;". */
@@ -27,12 +28,11 @@ describe(const char *text, char to[256])
             found == FD_PADDLE_BAD ? snprintf(to + size, 256 - size, "bad;")
             : found == FD_PADDLE_FIRST_STEP
                 ? snprintf(to + size, 256 - size, "first %" PRIu64 ";", step)
-                : snprintf(to + size, 256 - size,
-                           "%.*s_%" PRIu64 "/%" PRIu64 " %" PRId64 "+%" PRId64
-                           ";",
-                           (int)fd_span_size(job.type), job.type.from,
-                           job.number, job.micro_batch, job.start_ns,
-                           job.end_ns - job.start_ns);
+                : snprintf(
+                    to + size, 256 - size,
+                    "%.*s_%" PRIu64 "/%" PRIu64 " %" PRId64 "+%" PRId64 ";",
+                    (int)fd_span_size(job.type), job.type.from, job.number,
+                    job.micro_batch, job.start_ns, job.end_ns - job.start_ns);
         size += (size_t)more;
     }
 }

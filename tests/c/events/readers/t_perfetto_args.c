@@ -31,8 +31,7 @@ values(void)
     fd_perfetto_tables tables = {.has_base = false};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
-        fd_proto_field note = {.bytes = cases[i].bytes,
-                               .size = cases[i].size};
+        fd_proto_field note = {.bytes = cases[i].bytes, .size = cases[i].size};
         fd_perfetto_arg(&tables, NULL, &note, true, &to);
         fd_buffer_bytes(&to, "", 1);
         OK(to.status);

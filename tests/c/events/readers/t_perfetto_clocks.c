@@ -1,7 +1,7 @@
 #include "check.h"
 
-#include "events/recorded/perfetto_fields.h"
 #include "events/readers/perfetto_clocks.h"
+#include "events/recorded/perfetto_fields.h"
 
 #include <string.h>
 

@@ -14,7 +14,8 @@ copies_say_the_same(void)
         "{\"ph\":\"X\",\"pid\":6,\"tid\":7,\"ts\":12,\"dur\":5,\"name\":\"y\"}"
         ",{\"ph\":\"s\",\"pid\":5,\"tid\":7,\"ts\":11,\"id\":3,\"name\":"
         "\"f\"},"
-        "{\"ph\":\"C\",\"pid\":5,\"ts\":12,\"name\":\"c\",\"args\":{\"n\":1}}]";
+        "{\"ph\":\"C\",\"pid\":5,\"ts\":12,\"name\":\"c\",\"args\":{\"n\":1}}"
+        "]";
     CLEAN(fd_buffer_clear) fd_buffer once = {.bytes = NULL};
     CLEAN(fd_buffer_clear) fd_buffer twice = {.bytes = NULL};
     fd_timeline_input input;

@@ -11,11 +11,14 @@ text_of(fd_perfetto_tables *tables, const char *bytes, size_t size,
     bool any = false;
     uint64_t uuid = 9;
     fd_proto_field message = {.bytes = bytes, .size = size};
-    fd_perfetto_event event = {.tables = tables, .time = 1234567,
-                               .message = &message, .any = &any, .to = to};
+    fd_perfetto_event event = {.tables = tables,
+                               .time = 1234567,
+                               .message = &message,
+                               .any = &any,
+                               .to = to};
     fd_status status = fd_perfetto_event_read(&event, &uuid);
-    event.track = status == FD_OK ? fd_perfetto_track_of(tables, uuid, &status)
-                                  : NULL;
+    event.track =
+        status == FD_OK ? fd_perfetto_track_of(tables, uuid, &status) : NULL;
     status = status == FD_OK ? fd_perfetto_event_put(&event) : status;
     fd_buffer_bytes(to, "", 1);
     return status == FD_OK ? to->status : status;
@@ -30,10 +33,14 @@ on_and_beside_threads(void)
         fd_perfetto_track_kind kind;
         const char *text;
     } cases[] = {
-        {"\x48\x01\xBA\x01\x01" "a", 6, FD_PERFETTO_THREAD,
+        {"\x48\x01\xBA\x01\x01"
+         "a",
+         6, FD_PERFETTO_THREAD,
          "\n{\"ph\":\"B\",\"pid\":3,\"tid\":4,\"ts\":1234.567,"
          "\"name\":\"a\"}"},
-        {"\x48\x01\xBA\x01\x01" "a", 6, FD_PERFETTO_OTHER,
+        {"\x48\x01\xBA\x01\x01"
+         "a",
+         6, FD_PERFETTO_OTHER,
          "\n{\"ph\":\"b\",\"pid\":3,\"ts\":1234.567,"
          "\"id2\":{\"local\":\"0x9\"},\"cat\":\"lane x\",\"name\":\"a\"}"},
         {"\x48\x02", 2, FD_PERFETTO_OTHER,

@@ -1,8 +1,8 @@
 #include "natives.h"
 
+#include "events/readers/perfetto_reader.h"
 #include "events/recorded/perfetto_fields.h"
 #include "streams/protobuf.h"
-#include "events/readers/perfetto_reader.h"
 
 #include <string.h>
 
@@ -10,8 +10,10 @@ static void
 known_by_its_first_packet(void)
 {
     CHECK(fd_perfetto_matches("", "\x0A\x02\x50\x01", 4));
-    CHECK(fd_perfetto_matches("", "\x0A\x0A\x50\x01\x50\x01\x50\x01\x50\x01"
-                                  "\x50\x01", 12));
+    CHECK(fd_perfetto_matches("",
+                              "\x0A\x0A\x50\x01\x50\x01\x50\x01\x50\x01"
+                              "\x50\x01",
+                              12));
     CHECK(fd_perfetto_matches("", "\x0A\x7F\x50\x01", 4)); /* goes on */
     CHECK(!fd_perfetto_matches("", "\n[{\"ph\":\"X\"}]", 12));
     CHECK(!fd_perfetto_matches("", "\n\n[{\"ph\":\"X\",\"ts\":1}]", 21));
@@ -54,9 +56,11 @@ arrows_begin_where_time_does(void)
     fd_buffer_bytes(&to, "", 1);
     OK(to.status);
     CHECK(strstr(to.bytes, "\"ph\":\"t\",\"pid\":2,\"tid\":3000000000,"
-                           "\"ts\":0.100") != NULL);
+                           "\"ts\":0.100")
+          != NULL);
     CHECK(strstr(to.bytes, "\"ph\":\"s\",\"pid\":2,\"tid\":3000000000,"
-                           "\"ts\":0.010") != NULL);
+                           "\"ts\":0.010")
+          != NULL);
 }
 
 RUN(TEST(known_by_its_first_packet), TEST(arrows_begin_where_time_does))

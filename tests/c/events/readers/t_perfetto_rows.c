@@ -1,8 +1,8 @@
 #include "check.h"
 
+#include "events/readers/perfetto_rows.h"
 #include "events/recorded/perfetto_fields.h"
 #include "streams/protobuf.h"
-#include "events/readers/perfetto_rows.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -61,7 +61,8 @@ slices_lie_within_each_other(void)
 {
     uint32_t spare = 50;
     char text[512];
-    CLEAN(fd_perfetto_lanes_clear) fd_perfetto_lanes l = {.spare_track = &spare};
+    CLEAN(fd_perfetto_lanes_clear)
+    fd_perfetto_lanes l = {.spare_track = &spare};
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     OK(fd_perfetto_lanes_thread(&l, 7));
     OK(slice(&l, 0, 10, &to));
@@ -84,7 +85,8 @@ begins_and_ends(void)
 {
     uint32_t spare = 50;
     char text[512];
-    CLEAN(fd_perfetto_lanes_clear) fd_perfetto_lanes l = {.spare_track = &spare};
+    CLEAN(fd_perfetto_lanes_clear)
+    fd_perfetto_lanes l = {.spare_track = &spare};
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     OK(fd_perfetto_lanes_thread(&l, 7));
     OK(fd_perfetto_end(&l, 0, 0, "", 0, &to)); /* of nothing */

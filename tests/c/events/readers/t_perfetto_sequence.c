@@ -1,7 +1,7 @@
 #include "natives.h"
 
-#include "events/recorded/perfetto_fields.h"
 #include "events/perfetto_packets.h"
+#include "events/recorded/perfetto_fields.h"
 
 #include <string.h>
 

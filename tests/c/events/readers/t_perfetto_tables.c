@@ -1,7 +1,7 @@
 #include "check.h"
 
-#include "events/recorded/perfetto_fields.h"
 #include "events/readers/perfetto_tables.h"
+#include "events/recorded/perfetto_fields.h"
 
 #include <string.h>
 
@@ -67,11 +67,20 @@ what_we_wrote(void)
 {
     CLEAN(fd_perfetto_tables_clear) fd_perfetto_tables t = {.has_base = false};
     fd_perfetto_packet p;
-    OK(take(&t, "\xEA\x02\x05\x22\x03""abc", 8, &p));
+    OK(take(&t,
+            "\xEA\x02\x05\x22\x03"
+            "abc",
+            8, &p));
     CHECK(p.other);
     SAME(t.origin, "");
-    OK(take(&t, "\xEA\x02\x17\x22\x15""fastdispatch: 2 files", 26, &p));
-    OK(take(&t, "\xEA\x02\x17\x22\x15""fastdispatch: 3 files", 26, &p));
+    OK(take(&t,
+            "\xEA\x02\x17\x22\x15"
+            "fastdispatch: 2 files",
+            26, &p));
+    OK(take(&t,
+            "\xEA\x02\x17\x22\x15"
+            "fastdispatch: 3 files",
+            26, &p));
     CHECK(!p.other);
     SAME(t.origin, "fastdispatch: 2 files");
 }

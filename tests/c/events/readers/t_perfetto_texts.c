@@ -1,8 +1,8 @@
 #include "check.h"
 
+#include "events/readers/perfetto_texts.h"
 #include "events/recorded/perfetto_fields.h"
 #include "streams/protobuf.h"
-#include "events/readers/perfetto_texts.h"
 
 #include <string.h>
 
@@ -21,7 +21,8 @@ is(const fd_buffer *to, const char *bytes, size_t size)
 static void
 texts_once(void)
 {
-    CLEAN(fd_perfetto_texts_clear) fd_perfetto_texts texts = {.scratch = {NULL, 0, 0, FD_OK}};
+    CLEAN(fd_perfetto_texts_clear)
+    fd_perfetto_texts texts = {.scratch = {NULL, 0, 0, FD_OK}};
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     OK(fd_perfetto_text(&texts.names, span("a"), 10, 23, &to));
     OK(fd_perfetto_text(&texts.names, span("b"), 10, 23, &to));
@@ -38,14 +39,18 @@ texts_once(void)
 static void
 every_kind_of_value(void)
 {
-    CLEAN(fd_perfetto_texts_clear) fd_perfetto_texts texts = {.scratch = {NULL, 0, 0, FD_OK}};
+    CLEAN(fd_perfetto_texts_clear)
+    fd_perfetto_texts texts = {.scratch = {NULL, 0, 0, FD_OK}};
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
-    OK(fd_perfetto_notes(&texts, span("{\"a\":7,\"a\":true,\"a\":\"s\","
-                                      "\"a\":null,\"a\":{},\"a\":[1,[]]}"),
+    OK(fd_perfetto_notes(&texts,
+                         span("{\"a\":7,\"a\":true,\"a\":\"s\","
+                              "\"a\":null,\"a\":{},\"a\":[1,[]]}"),
                          &to));
     CHECK(is(&to,
-             "\x22\x04\x08\x01\x20\x07" "\x22\x04\x08\x01\x10\x01"
-             "\x22\x05\x08\x01\x32\x01s" "\x22\x02\x08\x01"
+             "\x22\x04\x08\x01\x20\x07"
+             "\x22\x04\x08\x01\x10\x01"
+             "\x22\x05\x08\x01\x32\x01s"
+             "\x22\x02\x08\x01"
              "\x22\x06\x08\x01\x42\x02\x08\x01"
              "\x22\x0C\x08\x01\x62\x02\x20\x01\x62\x04\x42\x02\x08\x02",
              6 + 6 + 7 + 4 + 8 + 14));

@@ -1,9 +1,9 @@
 #include "check.h"
 #include "fixtures.h"
 
+#include "events/tools/timeline_merge.h"
 #include "recording/job_table.h"
 #include "recording/open_entries.h"
-#include "events/tools/timeline_merge.h"
 
 #include <string.h>
 
@@ -57,8 +57,8 @@ record(const char *path, uint32_t rank)
         header->boot_id[0] = 7;
         header->start.boottime_ns = 5000 + 100 * rank;
         perform(&f, rank);
-        status = fixture_write(path, f.recording->file.base,
-                               fixture_bytes(&f));
+        status =
+            fixture_write(path, f.recording->file.base, fixture_bytes(&f));
     }
     fixture_clear(&f);
     return status;

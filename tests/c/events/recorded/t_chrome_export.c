@@ -1,9 +1,9 @@
 #include "check.h"
 #include "timelines.h"
 
-#include "profile/totals.h"
 #include "events/recorded/chrome_export.h"
 #include "export/exporters.h"
+#include "profile/totals.h"
 
 #include <string.h>
 
@@ -11,8 +11,8 @@ static fd_status
 export_as(const fd_trace *trace, const fd_export_options *options,
           fd_buffer *to, fd_error *error)
 {
-    fd_status status = fd_exporter_find("chrome")->write(trace, options, to,
-                                                         error);
+    fd_status status =
+        fd_exporter_find("chrome")->write(trace, options, to, error);
     fd_buffer_bytes(to, "", 1);
     return status != FD_OK ? status : to->status;
 }
@@ -81,9 +81,8 @@ numbers_of_torch_profiler(void)
     OK(fd_vector_push(&trace->ranks.list[1].record_ids,
                       (fd_trace_record){1, UINT64_C(1) << 40}));
     OK(export_as(trace, &(fd_export_options){.rank = 1}, &to, NULL));
-    CHECK(strstr(to.bytes,
-                 "\"name\":\"aten::mm\",\"cat\":\"op\","
-                 "\"args\":{\"Record function id\":1099511627776}}")
+    CHECK(strstr(to.bytes, "\"name\":\"aten::mm\",\"cat\":\"op\","
+                           "\"args\":{\"Record function id\":1099511627776}}")
           != NULL);
 }
 
@@ -138,7 +137,8 @@ add_job_and_interval(const fd_trace *trace, fd_trace_rank *rank)
     uint32_t call = 0;
     for (uint32_t i = 0; i < rank->events.count; i++) {
         const fd_trace_event *event = &rank->events.list[i];
-        job = event->kind == FD_EVENT_CALL && event->context == forward ? i : job;
+        job = event->kind == FD_EVENT_CALL && event->context == forward ? i
+                                                                        : job;
         call = event->kind == FD_EVENT_CALL && event->context == mm ? i : call;
     }
     fd_status status = fd_vector_push(
@@ -149,12 +149,12 @@ add_job_and_interval(const fd_trace *trace, fd_trace_rank *rank)
         status = fd_vector_push(&rank->flows,
                                 ((fd_trace_flow){.from = call, .to = job}));
     }
-    return status != FD_OK ? status
-                           : fd_vector_push(&rank->gpu_events,
-                                            ((fd_trace_gpu_event){.host = 25,
-                                                                  .start = 40,
-                                                                  .duration = 10,
-                                                                  .context = mm}));
+    return status != FD_OK
+             ? status
+             : fd_vector_push(
+                 &rank->gpu_events,
+                 ((fd_trace_gpu_event){
+                     .host = 25, .start = 40, .duration = 10, .context = mm}));
 }
 
 /* Its clock is 5 us behind and loses a third. */
@@ -169,18 +169,19 @@ all_that_is_shown_is_aligned(void)
          .map = {.offset_ns = 5000, .drift_ppt = 500000000000}}};
     OK(fixture_timeline(&trace, true));
     OK(add_job_and_interval(trace, &trace->ranks.list[1]));
-    OK(export_as(trace,
-                 &(fd_export_options){.rank = 1, .clocks = clocks}, &to, NULL));
+    OK(export_as(trace, &(fd_export_options){.rank = 1, .clocks = clocks}, &to,
+                 NULL));
     CHECK(strstr(to.bytes, ROW "\"ts\":5.015,\"dur\":0.045,") != NULL);
     CHECK(strstr(to.bytes, ROW "\"ts\":5.030,\"dur\":0.015,") != NULL);
-    CHECK(strstr(to.bytes, "\"tid\":280000,\"ts\":5.060,\"dur\":0.015,") != NULL);
+    CHECK(strstr(to.bytes, "\"tid\":280000,\"ts\":5.060,\"dur\":0.015,")
+          != NULL);
     const char *const ends[] = {
         "\"s\",\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\"," ROW
         "\"id\":4294967297,\"ts\":5.030}",
         "\"bp\":\"e\",\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\"," ROW
         "\"id\":4294967297,\"ts\":5.015}",
         ROW "\"ts\":5.030,\"dur\":0.015,\"bind_id\":\"0x180000001\","
-        "\"flow_out\":true,",
+            "\"flow_out\":true,",
         "\"tid\":280000,\"ts\":5.060,\"dur\":0.015,\"bind_id\":"
         "\"0x180000001\",\"flow_in\":true,"};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
@@ -197,7 +198,8 @@ losses_are_in_the_picture(void)
     trace->ranks.list[0].threads.list[0].events_lost = 17;
     OK(export_as(trace, &(fd_export_options){.rank = 0}, &to, NULL));
     CHECK(strstr(to.bytes, "\"name\":\"17 events found no room in the "
-                           "timeline\",\"ts\":0.100}") != NULL);
+                           "timeline\",\"ts\":0.100}")
+          != NULL);
     CHECK(strstr(to.bytes, "GPU intervals") == NULL);
     to.size = 0;
     trace->ranks.list[0].counters[FD_COUNT_GPU_EVENTS_LOST] = 19;
@@ -219,7 +221,8 @@ losses_of_a_thread_that_kept_nothing(void)
     OK(fd_vector_push(&trace->ranks.list[0].threads, more));
     OK(export_as(trace, &(fd_export_options){.rank = 0}, &to, NULL));
     CHECK(strstr(to.bytes, "\"tid\":100002,\"name\":\"18 events found no room "
-                           "in the timeline\",\"ts\":0.000}\n]") != NULL);
+                           "in the timeline\",\"ts\":0.000}\n]")
+          != NULL);
 }
 
 /* The first piece needs no timeline. */
@@ -270,9 +273,8 @@ no_timeline(void)
 }
 
 RUN(ABSORBS(the_whole_file_of_one_rank), ABSORBS(durations_in_names),
-    ABSORBS(numbers_of_torch_profiler),
-    ABSORBS(ranks_of_other_hosts),
-    ABSORBS(a_later_rank_that_started_first), ABSORBS(losses_are_in_the_picture),
-    ABSORBS(all_that_is_shown_is_aligned),
+    ABSORBS(numbers_of_torch_profiler), ABSORBS(ranks_of_other_hosts),
+    ABSORBS(a_later_rank_that_started_first),
+    ABSORBS(losses_are_in_the_picture), ABSORBS(all_that_is_shown_is_aligned),
     ABSORBS(losses_of_a_thread_that_kept_nothing), ABSORBS(piece_by_piece),
     ABSORBS(no_timeline))

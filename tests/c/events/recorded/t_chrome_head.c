@@ -1,8 +1,8 @@
 #include "check.h"
 #include "timelines.h"
 
-#include "profile/totals.h"
 #include "events/recorded/chrome_head.h"
+#include "profile/totals.h"
 #include "trace/trace_columns.h"
 
 #include <stdio.h>
@@ -12,11 +12,11 @@ static fd_status
 add_fact(fd_trace *trace, const char *key, const char *json)
 {
     fd_trace_meta fact;
-    fd_status status = fd_text_pool_add(&trace->texts, key, strlen(key),
-                                        &fact.key);
+    fd_status status =
+        fd_text_pool_add(&trace->texts, key, strlen(key), &fact.key);
     if (status == FD_OK) {
-        status = fd_text_pool_add(&trace->texts, json, strlen(json),
-                                  &fact.json);
+        status =
+            fd_text_pool_add(&trace->texts, json, strlen(json), &fact.json);
     }
     return status == FD_OK ? fd_vector_push(&trace->ranks.list[1].meta, fact)
                            : status;
@@ -49,8 +49,8 @@ facts_and_clocks(void)
              "\"realtime\":902000},\n\"notes\":[\"a \\\"note\\\"\"],"
              "\"facts\":{\"host\":\"node7\",\"coordinates\":{\"pipe\":1}}}"
              "\n],\n\"traceEvents\":[",
-             rank->boot_id, rank->pid, rank->id, fd_state_names[rank->state], rank->boot_id,
-             (unsigned long long)rank->start.monotonic_ns);
+             rank->boot_id, rank->pid, rank->id, fd_state_names[rank->state],
+             rank->boot_id, (unsigned long long)rank->start.monotonic_ns);
     SAME(to.bytes, wanted);
 }
 
@@ -64,7 +64,8 @@ of_all_ranks(void)
     fd_buffer_bytes(&to, "", 1);
     OK(to.status);
     CHECK(strstr(to.bytes, "\"rank\":0,\"world_size\":2},\n") != NULL);
-    CHECK(strstr(to.bytes, "},\n{\"rank\":1,\"world_size\":2,\"pid\"") != NULL);
+    CHECK(strstr(to.bytes, "},\n{\"rank\":1,\"world_size\":2,\"pid\"")
+          != NULL);
 }
 
 RUN(ABSORBS(facts_and_clocks), ABSORBS(of_all_ranks))

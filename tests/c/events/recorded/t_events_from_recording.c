@@ -1,9 +1,9 @@
 #include "check.h"
 #include "timelines.h"
 
+#include "events/readers/event_reader.h"
 #include "events/recorded/chrome_export.h"
 #include "trace/reader/recording_reader.h"
-#include "events/readers/event_reader.h"
 
 #include <string.h>
 
@@ -15,14 +15,14 @@ read_all(const char *path, const fd_privacy *privacy, fd_buffer *to,
     fd_status status = fd_timeline_reader_open(reader, path, privacy, NULL);
     while (status == FD_OK
            && (item = fd_timeline_reader_next(reader)) != FD_TIMELINE_END) {
-        fd_span part = item == FD_TIMELINE_EVENT ? reader->event.whole
-                                                 : reader->value;
+        fd_span part =
+            item == FD_TIMELINE_EVENT ? reader->event.whole : reader->value;
         fd_buffer_bytes(to, part.from, fd_span_size(part));
         fd_buffer_text(to, "\n");
     }
-    return status != FD_OK ? status
-           : reader->status != FD_OK ? reader->status
-                                     : to->status;
+    return status != FD_OK         ? status
+         : reader->status != FD_OK ? reader->status
+                                   : to->status;
 }
 
 /* Read as a recording it is what the export of it says, event by event. */
@@ -123,9 +123,9 @@ without_a_timeline(void)
     SAME(reader.trouble, "cut off within the header, nothing is readable");
     fd_timeline_reader_close(&reader);
     OK(fixture_write("dump.json", "{\"format\":\"fastdispatch.trace\",", 31));
-    STATUS(fd_timeline_reader_open(&reader, "dump.json", NULL, &error), FD_EFORMAT);
-    SAME(reader.trouble,
-         "a dump holds no timeline: give its recording (.fd)");
+    STATUS(fd_timeline_reader_open(&reader, "dump.json", NULL, &error),
+           FD_EFORMAT);
+    SAME(reader.trouble, "a dump holds no timeline: give its recording (.fd)");
 }
 
 RUN(ABSORBS(as_its_export), ABSORBS(losses_are_told),

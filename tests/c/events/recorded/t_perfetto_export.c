@@ -2,10 +2,10 @@
 #include "natives.h"
 #include "timelines.h"
 
-#include "profile/totals.h"
-#include "export/exporters.h"
 #include "events/recorded/perfetto_export.h"
 #include "events/recorded/perfetto_fields.h"
+#include "export/exporters.h"
+#include "profile/totals.h"
 #include "streams/protobuf.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ number(const uint8_t **at)
         value |= (uint64_t)(*(*at)++ & 0x7f) << shift;
         shift += 7;
     }
-    return value | (uint64_t)*(*at)++ << shift;
+    return value | (uint64_t) * (*at)++ << shift;
 }
 
 /* How often a numeric field has a value, over all messages of a kind. */
@@ -77,8 +77,8 @@ take_census(const fd_trace *trace, int rank, census *found, fd_error *error)
 {
     fd_buffer to = {.bytes = NULL};
     fd_export_options options = {.rank = rank};
-    fd_status status = fd_exporter_find("perfetto")->write(trace, &options,
-                                                           &to, error);
+    fd_status status =
+        fd_exporter_find("perfetto")->write(trace, &options, &to, error);
     const uint8_t *at = (const uint8_t *)to.bytes;
     const uint8_t *end = at + (status == FD_OK ? to.size : 0);
     *found = (census){.packets = 0};
@@ -138,9 +138,14 @@ take_snapshot(const fd_proto_field *message, moment *now)
     while (fd_proto_next(&r, &f)) {
         int64_t time = (int64_t)native_number(&f, FD_PB_CLOCK_TIMESTAMP);
         switch (native_number(&f, FD_PB_CLOCK_ID)) {
-        case FD_PB_INCREMENTAL: now->own = time; break;
-        case FD_PB_BOOTTIME: now->boot = time; break;
-        default: break;
+        case FD_PB_INCREMENTAL:
+            now->own = time;
+            break;
+        case FD_PB_BOOTTIME:
+            now->boot = time;
+            break;
+        default:
+            break;
         }
     }
 }
@@ -204,23 +209,23 @@ drift_is_in_snapshots(void)
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
     census found;
     OK(fixture_timeline(&trace, true));
-    OK(fd_vector_push(&trace->ranks.list[1].gpu_events,
-                      ((fd_trace_gpu_event){
-                          .host = 25,
-                          .start = 40,
-                          .duration = 10,
-                          .context = fixture_find(trace, "aten::mm")})));
+    OK(fd_vector_push(
+        &trace->ranks.list[1].gpu_events,
+        ((fd_trace_gpu_event){.host = 25,
+                              .start = 40,
+                              .duration = 10,
+                              .context = fixture_find(trace, "aten::mm")})));
     OK(take_census(trace, 1, &found, NULL));
     EQUAL(found.arrows, 2);
     CLEAN(moments_clear) moments plain = {.snapshots = 0};
     OK(take_moments(trace, NULL, &plain));
     EQUAL(plain.snapshots, plain.sequences.count);
     for (int i = 0; i < 2; i++) {
-        const fd_export_clock clocks[]
-            = {{.method = "reference"},
-               {.method = "pingpong",
-                .uncertainty_ns = 10,
-                .map = {.offset_ns = 5000, .drift_ppt = drifts[i]}}};
+        const fd_export_clock clocks[] = {
+            {.method = "reference"},
+            {.method = "pingpong",
+             .uncertainty_ns = 10,
+             .map = {.offset_ns = 5000, .drift_ppt = drifts[i]}}};
         CLEAN(moments_clear) moments drifting = {.snapshots = 0};
         OK(take_moments(trace, clocks, &drifting));
         CHECK(drifting.snapshots > drifting.sequences.count);

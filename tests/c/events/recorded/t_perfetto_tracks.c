@@ -61,8 +61,7 @@ packets_of_phases_and_counters(void)
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     OK(trace != NULL && fd_trace_add_rank(trace) != NULL ? FD_OK : FD_ENOMEM);
     fd_trace_rank *rank = &trace->ranks.list[0];
-    const fd_perfetto_clock clock = {.map = {.offset_ns = 5000},
-                                     .step_ns = 1};
+    const fd_perfetto_clock clock = {.map = {.offset_ns = 5000}, .step_ns = 1};
     fd_perfetto_tracks tracks = {.trace = trace,
                                  .rank = rank,
                                  .clock = &clock,
@@ -77,10 +76,8 @@ packets_of_phases_and_counters(void)
     step.phases[FD_PHASE_FORWARD] = 20;
     OK(fd_vector_push(&rank->latest, step));
     for (uint16_t device = 0; device < 3; device++) { /* one too many */
-        fd_trace_gpu_event event = {.host = 10,
-                                    .start = 12,
-                                    .duration = 8,
-                                    .device = device};
+        fd_trace_gpu_event event = {
+            .host = 10, .start = 12, .duration = 8, .device = device};
         OK(fd_vector_push(&rank->gpu_events, event));
     }
     OK(fd_perfetto_tracks_write(&tracks, &to));

@@ -23,8 +23,8 @@ make(fd_trace *trace, bool hosts)
                                        .realtime_ns = 1000000 * (i + 1),
                                        .boottime_ns = 1000000 * i};
         strcpy(rank->boot_id, boots[hosts ? i : 0]);
-        fd_trace_job job = {.start = 5, .duration = 10, .stage = i + 1,
-                            .micro_batch = 1};
+        fd_trace_job job = {
+            .start = 5, .duration = 10, .stage = i + 1, .micro_batch = 1};
         status = fd_text_pool_add(&trace->texts, "F", 1, &job.kind);
         if (status == FD_OK) {
             status = fd_vector_push(&rank->jobs, job);
@@ -47,7 +47,8 @@ one_host_is_one_clock(void)
         OK(fd_timeline_pipeline(&r, trace, known, &request, NULL));
         EQUAL(r.pipeline.ranks.list[1].unsure, hosts ? -1 : 0);
         if (!hosts) {
-            EQUAL(r.pipeline.jobs.list[1].start - r.pipeline.jobs.list[0].start,
+            EQUAL(r.pipeline.jobs.list[1].start
+                      - r.pipeline.jobs.list[0].start,
                   1000000);
         }
     }

@@ -1,9 +1,9 @@
 #include "check.h"
 #include "fixtures.h"
 
-#include "profile/totals.h"
 #include "events/recorded/chrome_export.h"
 #include "events/recorded/pipeline_flows.h"
+#include "profile/totals.h"
 
 #include <string.h>
 
@@ -86,12 +86,11 @@ from_sends_to_receives(void)
         uint32_t rank, event;
         uint64_t id;
         bool ends;
-    } wanted[] = {
-        {0, 0, 0xC0000000, false},  {1, 0, 0xC0000000, true},
-        {0, 1, 0, false},           {1, 1, 0, false},
-        {0, 2, 0xC0000002, false},  {1, 2, 0, false},
-        {1, 3, 0xC0000002, true},   {1, 4, 0x1C0000004, false},
-        {1, 5, 0x1C0000004, true},  {1, 6, 0, false}};
+    } wanted[] = {{0, 0, 0xC0000000, false}, {1, 0, 0xC0000000, true},
+                  {0, 1, 0, false},          {1, 1, 0, false},
+                  {0, 2, 0xC0000002, false}, {1, 2, 0, false},
+                  {1, 3, 0xC0000002, true},  {1, 4, 0x1C0000004, false},
+                  {1, 5, 0x1C0000004, true}, {1, 6, 0, false}};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         fd_arrow_end end = at(&found, trace, wanted[i].rank, wanted[i].event);
         EQUAL(end.id, wanted[i].id);
@@ -134,11 +133,10 @@ a_send_that_launches(void)
         OK(fd_vector_push(&trace->ranks.list[i].threads,
                           (fd_trace_thread){.role = 0}));
     }
-    OK(fd_vector_push(&trace->ranks.list[0].gpu_events,
-                      (fd_trace_gpu_event){.host = 15,
-                                           .start = 40,
-                                           .duration = 5,
-                                           .context = 1}));
+    OK(fd_vector_push(
+        &trace->ranks.list[0].gpu_events,
+        (fd_trace_gpu_event){
+            .host = 15, .start = 40, .duration = 5, .context = 1}));
     OK(fd_export_chrome(trace, &options, &to, NULL));
     fd_buffer_bytes(&to, "", 1);
     OK(to.status);

@@ -70,10 +70,9 @@ calls_in_flight(void)
         OK(fd_vector_push(&rank->gpu_events, events[i]));
     }
     OK(fd_counter_in_flight(&values, rank));
-    static const fd_counter_value wanted[] = {{10, 0, 1}, {15, 0, 2},
-                                              {20, 0, 2}, {40, 0, 1},
-                                              {60, 0, 0}, {20, 1, 1},
-                                              {50, 1, 0}};
+    static const fd_counter_value wanted[] = {
+        {10, 0, 1}, {15, 0, 2}, {20, 0, 2}, {40, 0, 1},
+        {60, 0, 0}, {20, 1, 1}, {50, 1, 0}};
     EQUAL(values.count, 7);
     for (uint32_t i = 0; i < values.count; i++) {
         EQUAL(values.list[i].time, wanted[i].time);

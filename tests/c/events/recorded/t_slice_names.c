@@ -37,8 +37,8 @@ modules_are_part_of_the_name(void)
     OK(fd_slice_names_make(&names, trace));
     bool found = false;
     for (uint32_t i = 1; i < trace->contexts.count; i++) {
-        const char *name = fd_text_pool_get(&names.names,
-                                            names.of_context[i].name);
+        const char *name =
+            fd_text_pool_get(&names.names, names.of_context[i].name);
         found = found || strstr(name, "blocks.1 [Block]:forward") == name;
     }
     CHECK(found);

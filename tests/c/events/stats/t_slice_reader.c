@@ -24,7 +24,8 @@ complete(void)
     fd_slice slice;
     bool whole;
     OK(take(&slices,
-            EVENT("X", "\"cat\":\"job\",\"name\":\"forward_3 (1 ms)\",\"ts\":1,"
+            EVENT("X",
+                  "\"cat\":\"job\",\"name\":\"forward_3 (1 ms)\",\"ts\":1,"
                   "\"dur\":2.5,\"args\":{\"stage\":1,\"step\":4}"),
             &slice, &whole));
     CHECK(whole);
@@ -78,15 +79,18 @@ by_id(void)
     CLEAN(fd_timeline_slices_clear) fd_timeline_slices slices = {.free = 0};
     fd_slice slice;
     bool whole;
-    OK(take(&slices, EVENT("b", "\"cat\":\"async\",\"id2\":{\"local\":1},"
-                           "\"name\":\"gloo:all_reduce\",\"ts\":1"),
+    OK(take(&slices,
+            EVENT("b", "\"cat\":\"async\",\"id2\":{\"local\":1},"
+                       "\"name\":\"gloo:all_reduce\",\"ts\":1"),
             &slice, &whole));
-    OK(take(&slices, "{\"ph\":\"e\",\"pid\":9,\"cat\":\"async\",\"id2\":"
-                     "{\"local\":1},\"ts\":2}",
+    OK(take(&slices,
+            "{\"ph\":\"e\",\"pid\":9,\"cat\":\"async\",\"id2\":"
+            "{\"local\":1},\"ts\":2}",
             &slice, &whole));
     CHECK(!whole); /* an id of another process */
-    OK(take(&slices, EVENT("e", "\"cat\":\"async\",\"id2\":{\"local\":1},"
-                           "\"ts\":4"),
+    OK(take(&slices,
+            EVENT("e", "\"cat\":\"async\",\"id2\":{\"local\":1},"
+                       "\"ts\":4"),
             &slice, &whole));
     CHECK(whole && (slice.kind & FD_IS_ASYNC) != 0);
     CHECK((slice.kind & FD_IS_BACKEND) != 0);
@@ -146,9 +150,9 @@ static void
 groups(void)
 {
     CLEAN(fd_timeline_slices_clear) fd_timeline_slices slices = {.free = 0};
-    static const char *const args[] = {
-        "{}", "{\"Input Dims\":[[3]]}", "{\"Input Dims\":[[3]],\"x\":1}",
-        "{\"Process Group Name\":\"7\"}"};
+    static const char *const args[] = {"{}", "{\"Input Dims\":[[3]]}",
+                                       "{\"Input Dims\":[[3]],\"x\":1}",
+                                       "{\"Process Group Name\":\"7\"}"};
     uint64_t keys[4];
     for (size_t i = 0; i < 4; i++) {
         char text[200];

@@ -37,8 +37,7 @@ bounds(void)
     EQUAL(tally.left_out, 5);
     EQUAL(tally.widened, 0);
     for (uint64_t value = 1; tally.widened == 0; value += value / 60 + 1) {
-        for (uint32_t i = 0; i < FD_TALLY_ROWS && tally.widened == 0;
-             i += 8) {
+        for (uint32_t i = 0; i < FD_TALLY_ROWS && tally.widened == 0; i += 8) {
             key.name = i;
             OK(fd_tally_add(&tally, &key, value));
         }

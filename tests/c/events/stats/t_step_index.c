@@ -13,7 +13,7 @@ step_of(const char *text, int64_t *begin, int64_t *end)
     uint64_t number = 0;
     fd_scan_begin(&scan, text, text + strlen(text));
     bool is_step = fd_timeline_event_scan(&scan, &event) == FD_SCAN_OK
-                   && fd_timeline_is_step(&event, &number, begin, end);
+                && fd_timeline_is_step(&event, &number, begin, end);
     fd_scan_clear(&scan);
     return is_step ? (int64_t)number : -1;
 }
@@ -25,20 +25,30 @@ known_steps(void)
         const char *text;
         int64_t step;
     } cases[] = {
-        {"{\"ph\":\"X\",\"name\":\"ProfilerStep#12\",\"ts\":1.5,\"dur\":2}", 12},
+        {"{\"ph\":\"X\",\"name\":\"ProfilerStep#12\",\"ts\":1.5,\"dur\":2}",
+         12},
         {"{\"ph\":\"X\",\"name\":\"ProfilerStep#12 (2 us)\",\"ts\":\"1.5\","
-         "\"dur\":2}", 12},
+         "\"dur\":2}",
+         12},
         {"{\"ph\":\"X\",\"name\":\"step 7\",\"cat\":\"step\",\"ts\":1.5,"
-         "\"dur\":2}", 7},
-        {"{\"ph\":\"X\",\"name\":\"step 7 (2 us)\",\"cat\":\"step\",\"ts\":1.5,"
-         "\"dur\":2}", 7},
-        {"{\"ph\":\"X\",\"name\":\"step 7\",\"cat\":\"op\",\"ts\":1.5,\"dur\":2}",
+         "\"dur\":2}",
+         7},
+        {"{\"ph\":\"X\",\"name\":\"step 7 (2 "
+         "us)\",\"cat\":\"step\",\"ts\":1.5,"
+         "\"dur\":2}",
+         7},
+        {"{\"ph\":\"X\",\"name\":\"step "
+         "7\",\"cat\":\"op\",\"ts\":1.5,\"dur\":2}",
          -1},
-        {"{\"ph\":\"X\",\"name\":\"ProfilerStep#*\",\"ts\":1.5,\"dur\":2}", -1},
-        {"{\"ph\":\"X\",\"name\":\"ProfilerStep#1x\",\"ts\":1.5,\"dur\":2}", -1},
+        {"{\"ph\":\"X\",\"name\":\"ProfilerStep#*\",\"ts\":1.5,\"dur\":2}",
+         -1},
+        {"{\"ph\":\"X\",\"name\":\"ProfilerStep#1x\",\"ts\":1.5,\"dur\":2}",
+         -1},
         {"{\"ph\":\"X\",\"name\":\"ProfilerStep#12\",\"ts\":1.5}", -1},
-        {"{\"ph\":\"X\",\"name\":\"ProfilerStep#12\",\"ts\":1.5,\"dur\":-2}", -1},
-        {"{\"ph\":\"B\",\"name\":\"ProfilerStep#12\",\"ts\":1.5,\"dur\":2}", -1},
+        {"{\"ph\":\"X\",\"name\":\"ProfilerStep#12\",\"ts\":1.5,\"dur\":-2}",
+         -1},
+        {"{\"ph\":\"B\",\"name\":\"ProfilerStep#12\",\"ts\":1.5,\"dur\":2}",
+         -1},
         {"{\"ph\":\"X\",\"ts\":1.5,\"dur\":2}", -1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

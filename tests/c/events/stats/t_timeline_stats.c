@@ -5,10 +5,10 @@
 
 #include <string.h>
 
-#define SLICE(tid, cat, name, ts, dur)                                        \
-    "{\"ph\":\"X\",\"pid\":1,\"tid\":" #tid ",\"cat\":\"" cat                 \
+#define SLICE(tid, cat, name, ts, dur)                        \
+    "{\"ph\":\"X\",\"pid\":1,\"tid\":" #tid ",\"cat\":\"" cat \
     "\",\"name\":\"" name "\",\"ts\":" #ts ",\"dur\":" #dur "}"
-#define STEP(number, ts, dur)                                                 \
+#define STEP(number, ts, dur) \
     SLICE(0, "user_annotation", "ProfilerStep#" #number, ts, dur)
 
 static fd_status
@@ -27,14 +27,14 @@ write_rank(const char *path, const char *base)
     fd_buffer_text(&text, STEP(4, 0, 100) ",");
     fd_buffer_text(&text, SLICE(7, "kernel", "gemm", 10, 50) ",");
     fd_buffer_text(&text, SLICE(7, "kernel", "gemm", 70, 10) ",");
-    fd_buffer_text(&text, SLICE(20, "kernel", "ncclDevKernel_AllReduce", 50,
-                                25) ",");
+    fd_buffer_text(&text,
+                   SLICE(20, "kernel", "ncclDevKernel_AllReduce", 50, 25) ",");
     fd_buffer_text(&text, SLICE(21, "gpu_memcpy", "Memcpy", 85, 5) ",");
     fd_buffer_text(&text, SLICE(0, "cpu_op", "aten::mm", 0, 100) ",");
     fd_buffer_text(&text, SLICE(0, "job", "forward_1", 5, 10) "]}");
     fd_status status = text.status == FD_OK
-                           ? fixture_write(path, text.bytes, text.size)
-                           : text.status;
+                         ? fixture_write(path, text.bytes, text.size)
+                         : text.status;
     fd_buffer_clear(&text);
     return status;
 }
@@ -43,7 +43,8 @@ static void
 figures(void)
 {
     CLEAN(fd_stats_clear) fd_stats stats = {.has_base = false};
-    fd_timeline_input files[] = {{.path = "r0.json"}, {.path = "r1.json", .rank = 1}};
+    fd_timeline_input files[] = {{.path = "r0.json"},
+                                 {.path = "r1.json", .rank = 1}};
     fd_stats_request request = {.align = FD_ALIGN_WALL};
     OK(write_rank("r0.json", "1000"));
     OK(write_rank("r1.json", "3000"));
@@ -81,21 +82,30 @@ static void
 two_files_of_a_rank(void)
 {
     CLEAN(fd_stats_clear) fd_stats stats = {.has_base = false};
-    fd_timeline_input files[] = {{.path = "b.json"}, {.path = "a.json"},
+    fd_timeline_input files[] = {{.path = "b.json"},
+                                 {.path = "a.json"},
                                  {.path = "r1.json", .rank = 1}};
     fd_stats_request request = {.align = FD_ALIGN_WALL};
-    OK(text_file("a.json", "{\"baseTimeNanoseconds\":1000,\"recordings\":[],"
-                           "\"traceEvents\":[" STEP(0, 0, 50) ","
-                           SLICE(0, "op", "aten::mm", 10, 20) ","
-                           SLICE(0, "job", "forward_1", 12, 4) ","
-                           "{\"ph\":\"B\",\"pid\":1,\"tid\":0,\"ts\":50,"
-                           "\"name\":\"open\"},{\"ph"));
-    OK(text_file("b.json", "{\"baseTimeNanoseconds\":2000,\"traceEvents\":["
-                           STEP(9, 0, 90) ","
-                           SLICE(0, "cpu_op", "c10d::barrier", 5, 20) ","
-                           SLICE(0, "user_annotation", "forward_1", 26, 4) ","
-                           "{\"ph\":\"E\",\"pid\":1,\"tid\":0,\"ts\":60},"
-                           "{\"ph\":\"X\",\"ts\":1,\"dur\":\"\"}]}"));
+    OK(text_file(
+        "a.json",
+        "{\"baseTimeNanoseconds\":1000,\"recordings\":[],"
+        "\"traceEvents\":[" STEP(0, 0, 50) "," SLICE(
+            0, "op", "aten::mm", 10,
+            20) "," SLICE(0, "job", "forward_1", 12,
+                          4) ","
+                             "{\"ph\":\"B\",\"pid\":1,\"tid\":0,\"ts\":50,"
+                             "\"name\":\"open\"},{\"ph"));
+    OK(text_file(
+        "b.json",
+        "{\"baseTimeNanoseconds\":2000,\"traceEvents\":[" STEP(
+            9, 0, 90) "," SLICE(0, "cpu_op", "c10d::barrier", 5,
+                                20) "," SLICE(0, "user_annotation",
+                                              "forward_1", 26,
+                                              4) ","
+                                                 "{\"ph\":\"E\",\"pid\":1,"
+                                                 "\"tid\":0,\"ts\":60},"
+                                                 "{\"ph\":\"X\",\"ts\":1,"
+                                                 "\"dur\":\"\"}]}"));
     OK(write_rank("r1.json", "3000"));
     OK(fd_timeline_stats(&request, files, 3, &stats, NULL));
     EQUAL(stats.ranks.count, 2);
@@ -121,7 +131,7 @@ two_files_of_a_rank(void)
     for (uint32_t i = 0; i < stats.tally.rows.count; i++) {
         const fd_tally_row *row = &stats.tally.rows.list[i];
         bool counts = row->key.of == FD_TALLY_JOB && row->key.rank == 0
-                      && row->key.step == FD_NO_STEP;
+                   && row->key.step == FD_NO_STEP;
         total += counts ? row->figures.total : 0;
     }
     EQUAL(total, 4000); /* not both */
@@ -134,7 +144,8 @@ wanted_ranks(void)
     static const uint32_t none[] = {9};
     CLEAN(fd_stats_clear) fd_stats stats = {.has_base = false};
     fd_error error;
-    fd_timeline_input files[] = {{.path = "r0.json"}, {.path = "r1.json", .rank = 1}};
+    fd_timeline_input files[] = {{.path = "r0.json"},
+                                 {.path = "r1.json", .rank = 1}};
     fd_stats_request request = {.ranks = one, .rank_count = 1};
     OK(write_rank("r0.json", "1000"));
     OK(write_rank("r1.json", "3000"));
@@ -158,8 +169,9 @@ bases(void)
     } cases[] = {
         {SLICE(1, "kernel", "gemm", 1, 1), FD_BASIS_GPU, 1000, 0},
         {SLICE(1, "op", "aten::mm", 1, 2), FD_BASIS_OPERATORS, 2000, 0},
-        {SLICE(1, "op", "c10d::barrier", 1, 2) ","
-         SLICE(1, "op", "aten::mm", 0, 5), FD_BASIS_OPERATORS, 3000, 2000},
+        {SLICE(1, "op", "c10d::barrier", 1, 2) "," SLICE(1, "op", "aten::mm",
+                                                         0, 5),
+         FD_BASIS_OPERATORS, 3000, 2000},
         {SLICE(1, "job", "forward_1", 1, 3), FD_BASIS_JOBS, 3000, 0},
         {SLICE(1, "job", "send_1", 1, 3), FD_BASIS_JOBS, 0, 3000},
         {SLICE(1, "a.py", "f", 1, 4) "," STEP(1, 0, 9), FD_BASIS_CALLS, 4000,
@@ -198,15 +210,15 @@ what_is_refused(void)
         {"[" SLICE(1, "", "a", 1, 1) "]", "[" SLICE(1, "", "a", 1, 1) "]", 0,
          FD_ECONFLICT, "rank 0 is there twice: a.json and b.json"},
         {"[" SLICE(1, "", "a", 1, 1) "]",
-         "[" SLICE(1, "", "a", 1, 1) ",{\"ph\":\"M\",\"pid\":1,\"name\":"
-         "\"process_name\",\"args\":{\"name\":\"rank 0\"}}]", 1,
-         FD_ECONFLICT, "b.json: rank 0 is in another file, too"},
+         "[" SLICE(1, "", "a", 1,
+                   1) ",{\"ph\":\"M\",\"pid\":1,\"name\":"
+                      "\"process_name\",\"args\":{\"name\":\"rank 0\"}}]",
+         1, FD_ECONFLICT, "b.json: rank 0 is in another file, too"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLEAN(fd_stats_clear) fd_stats stats = {.has_base = false};
-        fd_timeline_input files[] = {{.path = "a.json"},
-                                     {.path = "b.json",
-                                      .rank = cases[i].rank}};
+        fd_timeline_input files[] = {
+            {.path = "a.json"}, {.path = "b.json", .rank = cases[i].rank}};
         fd_stats_request request = {.align = FD_ALIGN_WALL};
         fd_error error = {""};
         OK(text_file("a.json", cases[i].first));
@@ -223,10 +235,13 @@ damage(void)
     CLEAN(fd_stats_clear) fd_stats stats = {.has_base = false};
     fd_timeline_input file = {.path = "a.json"};
     fd_stats_request request = {.align = FD_ALIGN_WALL};
-    OK(text_file("a.json", "{\"traceEvents\":[" SLICE(1, "op", "a", 1, 1) ","
-                           "{\"ph\":\"B\",\"ts\":2,\"name\":\"b\"},"
-                           "{\"ph\":\"E\",\"ts\":2,\"tid\":9},"
-                           "{\"ph\":\"X\",\"ts\":NaN,\"dur\":1},{\"ph"));
+    OK(text_file(
+        "a.json",
+        "{\"traceEvents\":[" SLICE(
+            1, "op", "a", 1, 1) ","
+                                "{\"ph\":\"B\",\"ts\":2,\"name\":\"b\"},"
+                                "{\"ph\":\"E\",\"ts\":2,\"tid\":9},"
+                                "{\"ph\":\"X\",\"ts\":NaN,\"dur\":1},{\"ph"));
     OK(fd_timeline_stats(&request, &file, 1, &stats, NULL));
     EQUAL(file.lost, 1);
     EQUAL(file.repaired, 1);
@@ -252,6 +267,5 @@ progress_can_stop_it(void)
     STATUS(fd_timeline_stats(&request, &file, 1, &stats, NULL), FD_EINVAL);
 }
 
-RUN(TEST(figures), TEST(two_files_of_a_rank), TEST(wanted_ranks),
-    TEST(bases), TEST(what_is_refused),
-    TEST(damage), TEST(progress_can_stop_it))
+RUN(TEST(figures), TEST(two_files_of_a_rank), TEST(wanted_ranks), TEST(bases),
+    TEST(what_is_refused), TEST(damage), TEST(progress_can_stop_it))

@@ -49,11 +49,11 @@ count_ordered(fd_sorter *sorter, uint32_t *count, fd_error *error)
         uint32_t i;
         memcpy(&i, item.bytes, sizeof i);
         bool after = last.bytes == NULL || last.key < item.key
-                     || (last.key == item.key
-                         && (last.second < item.second
-                             || (last.second == item.second && before < i)));
+                  || (last.key == item.key
+                      && (last.second < item.second
+                          || (last.second == item.second && before < i)));
         *count += after && item.size == 4 + i % 30
-                  && item.key == (int64_t)scattered(i) - 100;
+               && item.key == (int64_t)scattered(i) - 100;
         last = item;
         before = i;
     }

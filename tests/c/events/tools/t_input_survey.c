@@ -11,13 +11,13 @@ survey(const char *text, bool find_first, fd_timeline_survey *found)
 {
     const fd_timeline_wish wish = {.first = find_first};
     fd_status status = fixture_write("trace.json", text, strlen(text));
-    return status == FD_OK ? fd_timeline_survey_read(found, "trace.json",
-                                                     wish, NULL)
-                           : status;
+    return status == FD_OK
+             ? fd_timeline_survey_read(found, "trace.json", wish, NULL)
+             : status;
 }
 
-#define EVENTS                                                                \
-    "\"traceEvents\":[{\"ph\":\"M\",\"ts\":0},{\"ph\":\"X\",\"ts\":2.5},"     \
+#define EVENTS                                                            \
+    "\"traceEvents\":[{\"ph\":\"M\",\"ts\":0},{\"ph\":\"X\",\"ts\":2.5}," \
     "{\"ph\":\"X\",\"ts\":1.5}]"
 
 static void
@@ -85,7 +85,8 @@ no_traces(void)
     }
     fd_timeline_survey found;
     STATUS(fd_timeline_survey_read(&found, "absent",
-                                   (fd_timeline_wish){.sync = 0}, NULL), FD_EIO);
+                                   (fd_timeline_wish){.sync = 0}, NULL),
+           FD_EIO);
 }
 
 RUN(TEST(what_is_told), TEST(first_event), TEST(no_traces))

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #define X(rest) "{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":1" rest "}"
-#define NAMED                                                                 \
-    "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":"             \
+#define NAMED                                                     \
+    "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":" \
     "{\"name\":\"rank 0\"}}"
 
 static fd_status
@@ -17,8 +17,8 @@ judge(const char *text, fd_check *check, fd_error *error)
     fd_check_request request = {.most_records = 0};
     fd_status status = fixture_write("a.json", text, strlen(text));
     return status == FD_OK
-               ? fd_timeline_check_file("a.json", &request, check, error)
-               : status;
+             ? fd_timeline_check_file("a.json", &request, check, error)
+             : status;
 }
 
 static void
@@ -60,8 +60,8 @@ each_fault(void)
          "{\"name\":\"rank 0\"}}",
          FD_FAULT_SAME_NAME},
         {"{\"ph\":\"i\",\"name\":\"a\",\"pid\":3,\"ts\":1}", FD_FAULT_NO_NAME},
-        {X(",\"ts\":9,\"dur\":1,\"cat\":\"step\",\"name\":\"step 1\"") ","
-         X(",\"ts\":5,\"dur\":1,\"cat\":\"step\",\"name\":\"step 2\""),
+        {X(",\"ts\":9,\"dur\":1,\"cat\":\"step\",\"name\":\"step 1\"") "," X(
+             ",\"ts\":5,\"dur\":1,\"cat\":\"step\",\"name\":\"step 2\""),
          FD_FAULT_STEPS},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -81,11 +81,15 @@ static void
 whole(void)
 {
     fd_check check;
-    OK(judge("{\"traceEvents\":[" NAMED "," X(",\"ts\":1,\"dur\":9") ","
-             "{\"ph\":\"C\",\"name\":\"a\",\"pid\":1,\"ts\":1,\"args\":"
-             "{\"v\":-1.5e3,\"w\":2}}],\"ranks\":[{\"rank\":0,\"align\":"
-             "\"wall\",\"offset_ns\":0},{\"rank\":1,\"align\":\"wall\","
-             "\"offset_ns\":-7,\"events\":0}]}",
+    OK(judge("{\"traceEvents\":[" NAMED
+             "," X(",\"ts\":1,\"dur\":9") ","
+                                          "{\"ph\":\"C\",\"name\":\"a\","
+                                          "\"pid\":1,\"ts\":1,\"args\":"
+                                          "{\"v\":-1.5e3,\"w\":2}}],\"ranks\":"
+                                          "[{\"rank\":0,\"align\":"
+                                          "\"wall\",\"offset_ns\":0},{"
+                                          "\"rank\":1,\"align\":\"wall\","
+                                          "\"offset_ns\":-7,\"events\":0}]}",
              &check, NULL));
     for (int i = 0; i < FD_FAULT_KINDS; i++) {
         EQUAL(check.faults.count[i], 0);
@@ -134,9 +138,9 @@ damaged(void)
     SAME(error.text, "a.json: empty");
     STATUS(judge("{}", &check, &error), FD_EFORMAT);
     SAME(error.text, "a.json: no traceEvents in it");
-    STATUS(fd_timeline_check_file("absent", &(fd_check_request){0}, &check,
-                                  NULL),
-           FD_EIO);
+    STATUS(
+        fd_timeline_check_file("absent", &(fd_check_request){0}, &check, NULL),
+        FD_EIO);
 }
 
 /* However little memory, the same is found. */

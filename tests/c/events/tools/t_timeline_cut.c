@@ -37,13 +37,15 @@ byte_for_byte(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     fd_cut_result cut;
-    OK(cut_text("{ \"a\" : [1.50] ,\"traceEvents\":[" ROW "," X(100, 20) ","
-                X(100, 20.001) "," X(120, 0) " ,\n" X(139, 99) "," X(140, 1)
-                "," P("i", 140, "") "," P("i", 125, "") "],\"b\":{}}",
-                window, &cut, &to, NULL));
-    SAME(to.bytes, "{\n\"a\":[1.50],\n\"traceEvents\":[\n" ROW ",\n"
-                   X(100, 20.001) ",\n" X(120, 0) ",\n" X(139, 99) ",\n"
-                   P("i", 125, "") "\n],\n\"b\":{}\n}\n");
+    OK(cut_text(
+        "{ \"a\" : [1.50] ,\"traceEvents\":[" ROW
+        "," X(100, 20) "," X(100, 20.001) "," X(120, 0) " ,\n" X(
+            139, 99) "," X(140, 1) "," P("i", 140, "") "," P("i", 125,
+                                                             "") "],\"b\":{}}",
+        window, &cut, &to, NULL));
+    SAME(to.bytes, "{\n\"a\":[1.50],\n\"traceEvents\":[\n" ROW
+                   ",\n" X(100, 20.001) ",\n" X(120, 0) ",\n" X(
+                       139, 99) ",\n" P("i", 125, "") "\n],\n\"b\":{}\n}\n");
     EQUAL(cut.events, 8);
     EQUAL(cut.kept, 4);
     EQUAL(cut.rows, 1);
@@ -56,15 +58,27 @@ pairs_stay_whole(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     fd_cut_result cut;
-    OK(cut_text("[" P("B", 100, "") "," P("B", 105, "") "," P("E", 110, "")
-                "," P("b", 100, ",\"id\":1") "," P("b", 101, ",\"id\":2") ","
-                P("E", 150, "") "," P("e", 119, ",\"id\":1") ","
-                P("e", 121, ",\"id\":2") "," P("E", 130, "") ","
-                P("E", 160, "") "," P("B", 135, ",\"x\":1") "]",
-                window, &cut, &to, NULL));
-    SAME(to.bytes, "[\n" P("B", 100, "") ",\n" P("b", 101, ",\"id\":2") ",\n"
-                   P("E", 150, "") ",\n" P("e", 121, ",\"id\":2") ",\n"
-                   P("E", 130, "") ",\n" P("B", 135, ",\"x\":1") "\n]\n");
+    OK(cut_text(
+        "[" P("B", 100, "") "," P("B", 105, "") "," P("E", 110, "") "," P("b", 100, ",\"id\":1") "," P(
+            "b", 101,
+            ",\"id\":2") "," P("E", 150,
+                               "") "," P("e", 119,
+                                         ",\"id\":1") "," P("e", 121,
+                                                            ",\"id\":2") "," P("E",
+                                                                               130,
+                                                                               "") "," P("E",
+                                                                                         160,
+                                                                                         "") "," P("B",
+                                                                                                   135,
+                                                                                                   ",\"x\":1") "]",
+        window, &cut, &to, NULL));
+    SAME(to.bytes,
+         "[\n" P("B", 100, "") ",\n" P("b", 101, ",\"id\":2") ",\n" P(
+             "E", 150,
+             "") ",\n" P("e", 121,
+                         ",\"id\":2") ",\n" P("E", 130,
+                                              "") ",\n" P("B", 135,
+                                                          ",\"x\":1") "\n]\n");
 }
 
 static void
@@ -72,19 +86,23 @@ flows_stay_whole(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     fd_cut_result cut;
-    OK(cut_text("[" X(100, 100) "," P("s", 125, ",\"id\":1") ","
-                P("f", 135, ",\"id\":1") "," P("f", 131, ",\"id\":2") ","
-                P("s", 110, ",\"id\":2") "," P("s", 120, ",\"id\":3") ","
-                P("f", 122, ",\"id\":3") "]",
-                window, &cut, &to, NULL));
-    SAME(to.bytes, "[\n" X(100, 100) ",\n" P("s", 125, ",\"id\":1") ",\n"
-                   P("f", 135, ",\"id\":1") "\n]\n");
+    OK(cut_text(
+        "[" X(100, 100) "," P("s", 125, ",\"id\":1") "," P("f", 135, ",\"id\":1") "," P(
+            "f", 131,
+            ",\"id\":2") "," P("s", 110,
+                               ",\"id\":2") "," P("s", 120,
+                                                  ",\"id\":3") "," P("f", 122,
+                                                                     ",\"id\":"
+                                                                     "3") "]",
+        window, &cut, &to, NULL));
+    SAME(to.bytes, "[\n" X(100, 100) ",\n" P("s", 125, ",\"id\":1") ",\n" P(
+                       "f", 135, ",\"id\":1") "\n]\n");
     EQUAL(cut.flows_left, 3);
 }
 
-#define STEP(n, ts)                                                           \
-    "{\"ph\":\"X\",\"name\":\"ProfilerStep#" #n "\",\"ts\":" #ts              \
-    ",\"dur\":10}"
+#define STEP(n, ts)                                                          \
+    "{\"ph\":\"X\",\"name\":\"ProfilerStep#" #n "\",\"ts\":" #ts ",\"dur\":" \
+                                                                 "10}"
 
 static void
 steps(void)
@@ -92,16 +110,15 @@ steps(void)
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     fd_cut_result cut;
     fd_error error;
-    static const char text[] = "[" STEP(3, 100) "," STEP(4, 110) ","
-                               STEP(5, 120) "," X(105, 1) "," X(115, 1) "]";
+    static const char text[] = "[" STEP(3, 100) "," STEP(4, 110) "," STEP(
+        5, 120) "," X(105, 1) "," X(115, 1) "]";
     OK(cut_text(text, (fd_cut_request){.steps = true, .from = 4, .to = 5},
                 &cut, &to, NULL));
     SAME(to.bytes, "[\n" STEP(4, 110) ",\n" X(115, 1) "\n]\n");
-    OK(cut_text(text,
-                (fd_cut_request){.steps = true,
-                                 .from = FD_CUT_FROM_START,
-                                 .to = 5},
-                &cut, &to, NULL));
+    OK(cut_text(
+        text,
+        (fd_cut_request){.steps = true, .from = FD_CUT_FROM_START, .to = 5},
+        &cut, &to, NULL));
     EQUAL(cut.kept, 4);
     STATUS(cut_text(text, (fd_cut_request){.steps = true, .from = 6, .to = 9},
                     &cut, &to, &error),
@@ -129,8 +146,8 @@ what_is_refused(void)
          "in.json: no event there: it lasts 0 s, from 0 on"},
         {"[" X(1, 1) "]", FD_EINVAL,
          "in.json: no event there: it lasts 0 s, from 0 on"},
-        {"{\"traceEvents\":[" X(1, 25) "],\"a\":1,\"traceEvents\":["
-         X(1, 25) "]}",
+        {"{\"traceEvents\":[" X(1, 25) "],\"a\":1,\"traceEvents\":[" X(
+             1, 25) "]}",
          FD_EFORMAT,
          "in.json: two arrays of events: `timeline merge` joins them"},
     };
@@ -152,7 +169,7 @@ damaged(void)
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     fd_cut_result cut;
     OK(cut_text("[" X(100, 1) ",{\"ph\":\"X\",\"ts\":125,\"dur\":NaN},"
-                "{\"ph\":\"X\"},{\"ph\":\"X\",\"ts\":12",
+                              "{\"ph\":\"X\"},{\"ph\":\"X\",\"ts\":12",
                 window, &cut, &to, NULL));
     SAME(to.bytes, "[\n{\"ph\":\"X\",\"ts\":125,\"dur\":null}\n]\n");
     EQUAL(cut.lost, 1);

@@ -9,18 +9,18 @@
 
 #define BASE(ns) "{\"baseTimeNanoseconds\":" #ns ","
 #define EVENT(ts) "{\"ph\":\"X\",\"pid\":9,\"tid\":1,\"ts\":" #ts ",\"dur\":1}"
-#define ROWS(rank, pid, place, tid)                                           \
-    "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":" #pid                   \
-    ",\"tid\":0,\"args\":{\"name\":\"rank " #rank "\"}},\n"                   \
-    "{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":" #pid             \
-    ",\"tid\":0,\"args\":{\"sort_index\":" #place "}},\n"                     \
-    "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":" #pid ",\"tid\":" #tid    \
+#define ROWS(rank, pid, place, tid)                                         \
+    "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":" #pid                 \
+    ",\"tid\":0,\"args\":{\"name\":\"rank " #rank "\"}},\n"                 \
+    "{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":" #pid           \
+    ",\"tid\":0,\"args\":{\"sort_index\":" #place "}},\n"                   \
+    "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":" #pid ",\"tid\":" #tid \
     ",\"args\":{\"name\":\"tid 1\"}}"
-#define RANK(file, rank, align, offset)                                       \
+#define RANK(file, rank, align, offset)                                      \
     "{\"file\":\"" file "\",\"rank\":" #rank                                 \
-    ",\"program\":\"\",\"events\":1,\"arrows\":0,\"filtered\":0,\"lost\":0,"             \
-    "\"lost_bytes\":0,\"repaired\":0,\"trouble\":\"\",\"align\":\"" align     \
-    "\",\"offset_ns\":" #offset ",\"at_ns\":0,\"drift_ppb\":0.000,"     \
+    ",\"program\":\"\",\"events\":1,\"arrows\":0,\"filtered\":0,\"lost\":0," \
+    "\"lost_bytes\":0,\"repaired\":0,\"trouble\":\"\",\"align\":\"" align    \
+    "\",\"offset_ns\":" #offset ",\"at_ns\":0,\"drift_ppb\":0.000,"          \
     "\"uncertainty_ns\":null,\"residual_ns\":null,\"violations\":0}"
 
 static fd_status
@@ -51,11 +51,12 @@ two_ranks(fd_timeline_align align, fd_buffer *to)
                                    {.path = "a.json", .rank = 0}};
     fd_timeline_request request = {.align = align};
     fd_status status = text_file(
-        "a.json", BASE(2000) "\"displayTimeUnit\":\"ns\",\"traceEvents\":["
-                             EVENT(1) "]}");
+        "a.json",
+        BASE(2000) "\"displayTimeUnit\":\"ns\",\"traceEvents\":[" EVENT(
+            1) "]}");
     if (status == FD_OK) {
-        status = text_file("b.json", BASE(1000) "\"traceEvents\":[" EVENT(5)
-                                                "],\"x\":[1.50]}");
+        status = text_file("b.json", BASE(1000) "\"traceEvents\":[" EVENT(
+                                         5) "],\"x\":[1.50]}");
     }
     return status == FD_OK ? merge(request, inputs, 2, to, NULL) : status;
 }
@@ -65,18 +66,37 @@ byte_for_byte(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     OK(two_ranks(FD_ALIGN_WALL, &to));
-    SAME(to.bytes,
-         "{\"mergedFiles\":2,\"traceEvents\":[ \n"
-         "{\"ph\":\"X\",\"pid\":2,\"tid\":3000000000,\"ts\":2.000,\"dur\":1},\n"
-         ROWS(0, 2, 0, 3000000000) ",\n"
-         "{\"ph\":\"X\",\"pid\":1026,\"tid\":3000000001,\"ts\":5,\"dur\":1},\n"
-         ROWS(1, 1026, 1024, 3000000001) "\n"
-         "],\n\"displayTimeUnit\":\"ns\",\n\"baseTimeNanoseconds\":1000,\n"
-         "\"ranks\":[\n" RANK("a.json", 0, "wall", 1000) ",\n"
-         RANK("b.json", 1, "wall", 0) "\n],\n"
-         "\"metadata\":{\"0\":{\"baseTimeNanoseconds\":2000,\n"
-         "\"displayTimeUnit\":\"ns\"},\n"
-         "\"1\":{\"baseTimeNanoseconds\":1000,\n\"x\":[1.50]}}}\n");
+    SAME(
+        to.bytes,
+        "{\"mergedFiles\":2,\"traceEvents\":[ \n"
+        "{\"ph\":\"X\",\"pid\":2,\"tid\":3000000000,\"ts\":2.000,\"dur\":1},"
+        "\n" ROWS(
+            0, 2, 0,
+            3000000000) ",\n"
+                        "{\"ph\":\"X\",\"pid\":1026,\"tid\":3000000001,\"ts\":"
+                        "5,\"dur\":1},\n" ROWS(
+                            1, 1026, 1024,
+                            3000000001) "\n"
+                                        "],\n\"displayTimeUnit\":\"ns\","
+                                        "\n\"baseTimeNanoseconds\":1000,\n"
+                                        "\"ranks\":[\n" RANK(
+                                            "a.json", 0, "wall",
+                                            1000) ",\n" RANK("b.json", 1,
+                                                             "wall",
+                                                             0) "\n],\n"
+                                                                "\"metadata\":"
+                                                                "{\"0\":{"
+                                                                "\"baseTimeNan"
+                                                                "oseconds\":"
+                                                                "2000,\n"
+                                                                "\"displayTime"
+                                                                "Unit\":"
+                                                                "\"ns\"},\n"
+                                                                "\"1\":{"
+                                                                "\"baseTimeNan"
+                                                                "oseconds\":"
+                                                                "1000,\n\"x\":"
+                                                                "[1.50]}}}\n");
 }
 
 static void
@@ -89,7 +109,8 @@ other_alignments(void)
     CHECK(strstr(none.bytes, "\"ts\":5,") != NULL);
     CHECK(strstr(none.bytes, RANK("b.json", 1, "none", 0)) != NULL);
     OK(two_ranks(FD_ALIGN_START, &start));
-    CHECK(strstr(start.bytes, "\"pid\":2,\"tid\":3000000000,\"ts\":0.000,") != NULL);
+    CHECK(strstr(start.bytes, "\"pid\":2,\"tid\":3000000000,\"ts\":0.000,")
+          != NULL);
     CHECK(strstr(start.bytes, "\"pid\":1026,\"tid\":3000000001,\"ts\":0.000,")
           != NULL);
     CHECK(strstr(start.bytes, RANK("b.json", 1, "start", -5000)) != NULL);
@@ -156,10 +177,11 @@ damaged_inputs(void)
                                    {.path = "b.json", .rank = 1},
                                    {.path = "c.json", .rank = 2}};
     OK(text_file("a.json", ""));
-    OK(text_file("b.json", "{\"traceEvents\":[" EVENT(1) "," EVENT(x) ","
-                 "{\"pid\":9,\"args\":{\"a\":NaN}}"));
-    OK(text_file("c.json", BASE(5) "\"traceEvents\":[" EVENT("x") ","
-                 EVENT(2) "]}"));
+    OK(text_file("b.json", "{\"traceEvents\":[" EVENT(1) "," EVENT(
+                               x) ","
+                                  "{\"pid\":9,\"args\":{\"a\":NaN}}"));
+    OK(text_file("c.json",
+                 BASE(5) "\"traceEvents\":[" EVENT("x") "," EVENT(2) "]}"));
     fd_timeline_request request = {.align = FD_ALIGN_START};
     OK(merge(request, inputs, 3, &to, NULL));
     CHECK(!inputs[0].used && strcmp(inputs[0].trouble, "empty") == 0);
@@ -184,9 +206,8 @@ progress_can_stop_it(void)
 {
     fd_timeline_input inputs[1] = {{.path = "long.json"}};
     int calls = 0;
-    fd_timeline_request request = {.output = "stopped.json",
-                                   .progress = tell,
-                                   .context = &calls};
+    fd_timeline_request request = {
+        .output = "stopped.json", .progress = tell, .context = &calls};
     FILE *file = fopen("long.json", "wb");
     CHECK(file != NULL);
     fputs("[", file);

@@ -17,16 +17,16 @@ event(fd_timeline_outline *outline, const char *text)
 static fd_status
 member(fd_timeline_outline *outline, const char *key, const char *value)
 {
-    return fd_timeline_outline_member(
-        outline, (fd_span){key, key + strlen(key)},
-        (fd_span){value, value + strlen(value)});
+    return fd_timeline_outline_member(outline,
+                                      (fd_span){key, key + strlen(key)},
+                                      (fd_span){value, value + strlen(value)});
 }
 
-#define SLICE(pid, cat, name, ts, dur)                                        \
-    "{\"ph\":\"X\",\"pid\":" #pid ",\"tid\":1,\"cat\":\"" cat                 \
+#define SLICE(pid, cat, name, ts, dur)                        \
+    "{\"ph\":\"X\",\"pid\":" #pid ",\"tid\":1,\"cat\":\"" cat \
     "\",\"name\":\"" name "\",\"ts\":" #ts ",\"dur\":" #dur "}"
-#define NAME(pid, name)                                                       \
-    "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":" #pid                   \
+#define NAME(pid, name)                                     \
+    "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":" #pid \
     ",\"args\":{\"name\":\"" name "\"}}"
 
 static void
@@ -42,8 +42,9 @@ ranks(void)
     OK(event(&o, NAME(2, "rank 3 | a")));
     OK(event(&o, NAME(9, "rank 4")));
     OK(event(&o, SLICE(8, "Trace", "PyTorch Profiler", 0, 500)));
-    OK(member(&o, "ranks", "[{\"rank\":3,\"lost\":2},{\"rank\":0,\"lost\":0},"
-                           "{\"rank\":77,\"lost\":1}]"));
+    OK(member(&o, "ranks",
+              "[{\"rank\":3,\"lost\":2},{\"rank\":0,\"lost\":0},"
+              "{\"rank\":77,\"lost\":1}]"));
     OK(member(&o, "ranks", "[1,2"));
     OK(member(&o, "other", "[]"));
     OK(fd_timeline_outline_finish(&o, 5));

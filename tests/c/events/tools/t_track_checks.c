@@ -27,17 +27,16 @@ offer(fd_tracks *tracks, const given *list, size_t count)
     fd_tracks_begin(tracks);
     for (size_t i = 0; i < count && status == FD_OK; i++) {
         bool joined = strchr("stfbe", list[i].phase) != NULL;
-        fd_timeline_facts facts = {
-            .phase = list[i].phase,
-            .name = span(list[i].name),
-            .named = list[i].name != NULL,
-            .tid = span(joined ? "1" : list[i].where),
-            .id = span(joined ? list[i].where : NULL),
-            .has_start = true,
-            .has_duration = true,
-            .to_next = list[i].duration == 1,
-            .start = list[i].time,
-            .duration = list[i].duration};
+        fd_timeline_facts facts = {.phase = list[i].phase,
+                                   .name = span(list[i].name),
+                                   .named = list[i].name != NULL,
+                                   .tid = span(joined ? "1" : list[i].where),
+                                   .id = span(joined ? list[i].where : NULL),
+                                   .has_start = true,
+                                   .has_duration = true,
+                                   .to_next = list[i].duration == 1,
+                                   .start = list[i].time,
+                                   .duration = list[i].duration};
         status = fd_tracks_add(tracks, &facts,
                                (fd_fault_place){100 * (i + 1), i + 1});
     }
@@ -71,10 +70,10 @@ sum(const fd_faults *faults)
     return all;
 }
 
-#define JUDGE(...)                                                            \
-    static const given list[] = {__VA_ARGS__};                                \
-    CLEAN(fd_tracks_clear) fd_tracks tracks = {.pass = 0};                    \
-    fd_faults faults;                                                         \
+#define JUDGE(...)                                         \
+    static const given list[] = {__VA_ARGS__};             \
+    CLEAN(fd_tracks_clear) fd_tracks tracks = {.pass = 0}; \
+    fd_faults faults;                                      \
     OK(judge(list, sizeof list / sizeof *list, 0, &tracks, &faults))
 
 static void
@@ -85,9 +84,8 @@ sound(void)
           {'E', "2", 30, 0, "b"}, {'B', "2", 20, 0, "a"},
           {'B', "2", 20, 0, "b"}, {'E', "2", 30, 0, NULL},
           {'s', "7", 10, 0, "f"}, {'t', "7", 12, 0, "f"},
-          {'f', "7", 35, 0, "f"}, {'b', "8", 1, 0, "w"},
-          {'b', "8", 2, 0, "w"}, {'e', "8", 3, 0, "w"},
-          {'e', "8", 4, 0, "w"}, {'s', "9", 10, 0, "f"},
+          {'f', "7", 35, 0, "f"}, {'b', "8", 1, 0, "w"}, {'b', "8", 2, 0, "w"},
+          {'e', "8", 3, 0, "w"}, {'e', "8", 4, 0, "w"}, {'s', "9", 10, 0, "f"},
           {'f', "9", 29, 1, "f"});
     EQUAL(sum(&faults), 0);
     EQUAL(tracks.left_out, 0);

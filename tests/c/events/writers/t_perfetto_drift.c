@@ -56,9 +56,9 @@ no_such_file(void)
 {
     CLEAN(fd_perfetto_drift_close) fd_perfetto_drift drift = {.times = NULL};
     const fd_perfetto_clock clock = {.map = {.drift_ppt = 5}};
-    STATUS(fd_perfetto_drift_open(&drift, &clock, "nowhere", "out.pftrace",
-                                  NULL),
-           FD_EIO);
+    STATUS(
+        fd_perfetto_drift_open(&drift, &clock, "nowhere", "out.pftrace", NULL),
+        FD_EIO);
 }
 
 RUN(TEST(offsets_of_a_file_that_drifts), TEST(no_such_file))

@@ -5,11 +5,12 @@
 #include <math.h>
 
 #define ONE FIGURES(1, 2, 4, 8)
-#define DIAMOND                                                               \
-    NODE("a", ONE) NODE("b", ONE) NODE("c", FIGURES(5, 5, 16, 8))             \
-    NODE("d", ONE) "\ta -- b\n\ta -- c\n\tb -- d\n\tc -- d\n"
+#define DIAMOND                                    \
+    NODE("a", ONE)                                 \
+    NODE("b", ONE) NODE("c", FIGURES(5, 5, 16, 8)) \
+        NODE("d", ONE) "\ta -- b\n\ta -- c\n\tb -- d\n\tc -- d\n"
 
-#define ALL(most)                                                             \
+#define ALL(most) \
     ((fd_states_window){.found = most, .kept = most, .cap = INFINITY})
 
 static fd_status
@@ -56,7 +57,7 @@ later_sources_come_with_what_needs_them(void)
     CLEAN(fd_states_clear) fd_states states = {.count = 0};
     OK(states_of(&states, &model, &layers,
                  NODE("n1", ONE) NODE("n2", ONE) NODE("n3", ONE)
-                 NODE("n9", ONE) "\tn1 -- n3\n\tn2 -- n3\n",
+                     NODE("n9", ONE) "\tn1 -- n3\n\tn2 -- n3\n",
                  ALL(100)));
     EQUAL(states.count, 3);
     EQUAL(states.sets[0], 1);
@@ -114,6 +115,6 @@ more_where_more_machines_are_asked_for(void)
     }
 }
 
-RUN(TEST(more_where_more_machines_are_asked_for), TEST(sets_of_a_diamond), TEST(later_sources_come_with_what_needs_them),
-    TEST(chains_when_there_are_too_many),
-    TEST(only_what_a_plan_can_be_cut_at))
+RUN(TEST(more_where_more_machines_are_asked_for), TEST(sets_of_a_diamond),
+    TEST(later_sources_come_with_what_needs_them),
+    TEST(chains_when_there_are_too_many), TEST(only_what_a_plan_can_be_cut_at))

@@ -56,9 +56,9 @@ three_decimals_where_they_are_enough(void)
 static void
 what_is_no_number(void)
 {
-    static const char *const texts[] = {"",    "nan", "inf",   "0x10", "1e999",
-                                        "1,5", "1 ",  " 1",    "-",    "12x",
-                                        "--1", "1.2.3"};
+    static const char *const texts[] = {"",      "nan", "inf", "0x10",
+                                        "1e999", "1,5", "1 ",  " 1",
+                                        "-",     "12x", "--1", "1.2.3"};
     double value;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         CHECK(!fd_digits_read(texts[i], strlen(texts[i]), &value));

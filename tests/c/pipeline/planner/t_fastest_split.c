@@ -7,10 +7,12 @@
 
 /* A chain of 4, 1, 1, 2, 3, 1 ms of nothing but time. */
 #define TIME(ms) FIGURES(ms, 0, 0, 0)
-#define CHAIN                                                                 \
-    NODE("a", TIME(4)) NODE("b", TIME(1)) NODE("c", TIME(1))                  \
-    NODE("d", TIME(2)) NODE("e", TIME(3)) NODE("f", TIME(1))                  \
-    "\ta -- b\n\tb -- c\n\tc -- d\n\td -- e\n\te -- f\n"
+#define CHAIN                                                              \
+    NODE("a", TIME(4))                                                     \
+    NODE("b", TIME(1)) NODE("c", TIME(1)) NODE("d", TIME(2)) NODE("e",     \
+                                                                  TIME(3)) \
+        NODE("f",                                                          \
+             TIME(1)) "\ta -- b\n\tb -- c\n\tc -- d\n\td -- e\n\te -- f\n"
 
 static fd_status
 find(fd_optimum *best, fd_states *states, fd_optimum_request *request)
@@ -18,10 +20,8 @@ find(fd_optimum *best, fd_states *states, fd_optimum_request *request)
     fd_status status = states_of(states, CHAIN);
     *best = (fd_optimum){.time = 0};
     request->states = states;
-    request->costs = (fd_costs){.levels = 1,
-                                .machines = {3},
-                                .bandwidths = {1e9},
-                                .straight = true};
+    request->costs = (fd_costs){
+        .levels = 1, .machines = {3}, .bandwidths = {1e9}, .straight = true};
     request->forbidden = FD_NO_STATE;
     return status == FD_OK ? fd_quickest_find(best, request, NULL) : status;
 }

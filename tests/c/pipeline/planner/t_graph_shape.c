@@ -5,10 +5,12 @@
 #define ONE FIGURES(1, 2, 4, 8)
 
 /* a forks into b c and d, which join in e; then f g. */
-#define FORKED                                                                \
-    NODE("a", ONE) NODE("b", ONE) NODE("c", FIGURES(1, 2, 16, 8))             \
-    NODE("d", ONE) NODE("e", ONE) NODE("f", ONE) NODE("g", ONE)               \
-    "\ta -- b\n\tb -- c\n\ta -- d\n\tc -- e\n\td -- e\n\te -- f\n\tf -- g\n"
+#define FORKED                                                               \
+    NODE("a", ONE)                                                           \
+    NODE("b", ONE) NODE("c", FIGURES(1, 2, 16, 8)) NODE("d", ONE)            \
+        NODE("e", ONE) NODE("f", ONE)                                        \
+            NODE("g", ONE) "\ta -- b\n\tb -- c\n\ta -- d\n\tc -- e\n\td -- " \
+                           "e\n\te -- f\n\tf -- g\n"
 
 static void
 branches_become_one(void)
@@ -50,17 +52,22 @@ the_same_or_not(void)
     CLEAN(fd_model_clear) fd_model same = {.about = 0};
     CLEAN(fd_model_clear) fd_model other = {.about = 0};
     bool answer = false;
-    OK(model_of(&model, NODE("a", ONE) NODE("b", ONE) NODE("c", ONE)
-                "\ta -- b\n\ta -- c\n", NULL));
-    OK(model_of(&same, NODE("z", ONE) NODE("y", ONE) NODE("x", ONE)
-                "\tx -- y\n\tx -- z\n", NULL));
-    OK(model_of(&other, NODE("a", ONE) NODE("b", ONE) NODE("c", ONE)
-                "\ta -- c\n\tb -- c\n", NULL));
+    OK(model_of(&model,
+                NODE("a", ONE) NODE("b", ONE)
+                    NODE("c", ONE) "\ta -- b\n\ta -- c\n",
+                NULL));
+    OK(model_of(&same,
+                NODE("z", ONE) NODE("y", ONE)
+                    NODE("x", ONE) "\tx -- y\n\tx -- z\n",
+                NULL));
+    OK(model_of(&other,
+                NODE("a", ONE) NODE("b", ONE)
+                    NODE("c", ONE) "\ta -- c\n\tb -- c\n",
+                NULL));
     OK(fd_shape_is_same(&model, &same, &answer));
     CHECK(answer);
     OK(fd_shape_is_same(&model, &other, &answer));
     CHECK(!answer);
 }
 
-RUN(TEST(branches_become_one), TEST(rows_and_branches),
-    TEST(the_same_or_not))
+RUN(TEST(branches_become_one), TEST(rows_and_branches), TEST(the_same_or_not))

@@ -21,10 +21,8 @@ the_asynchronous_one_is_tried(void)
                                 .forbidden = FD_NO_STATE,
                                 .cap = INFINITY};
     OK(fd_optimum_find(&optimum, &asked, NULL));
-    fd_beginnings_request request = {.best = &best,
-                                     .now = &now,
-                                     .asynchronous = &optimum,
-                                     .effort = 1000};
+    fd_beginnings_request request = {
+        .best = &best, .now = &now, .asynchronous = &optimum, .effort = 1000};
     OK(fd_beginnings_try(&trial, &request));
     CHECK(near(request.played, 20));
     CHECK(best.time <= request.played);

@@ -23,10 +23,10 @@ inputs_and_items_are_left_out(void)
     CLEAN(fd_model_clear) fd_model model = {.about = 0};
     CLEAN(fd_layers_clear) fd_layers layers = {.count = 0};
     OK(model_of(&model,
-                NODE("n10", ONE) NODE("n2", ONE)
-                "n1 -- Input0 -- " ONE "\n"
-                "n11 -- __getitem__(1) -- " ONE "\n"
-                "\tn1 -- n2\n\tn2 -- n10\n\tn10 -- n11\n",
+                NODE("n10", ONE)
+                    NODE("n2", ONE) "n1 -- Input0 -- " ONE "\n"
+                                    "n11 -- __getitem__(1) -- " ONE "\n"
+                                    "\tn1 -- n2\n\tn2 -- n10\n\tn10 -- n11\n",
                 NULL));
     OK(fd_layers_make(&layers, &model, NULL));
     EQUAL(layers.count, 2);
@@ -46,8 +46,8 @@ what_others_need_too(void)
     CLEAN(fd_model_clear) fd_model model = {.about = 0};
     CLEAN(fd_layers_clear) fd_layers layers = {.count = 0};
     OK(model_of(&model,
-                NODE("a", ONE) NODE("b", ONE) NODE("c", ONE) NODE("d", ONE)
-                "\ta -- b\n\ta -- c\n\tb -- d\n\tc -- d\n",
+                NODE("a", ONE) NODE("b", ONE) NODE("c", ONE)
+                    NODE("d", ONE) "\ta -- b\n\ta -- c\n\tb -- d\n\tc -- d\n",
                 NULL));
     OK(fd_layers_make(&layers, &model, NULL));
     EQUAL(layers.leaving[1], 1);

@@ -9,8 +9,8 @@ neighbours_in_the_order_of_edges(void)
 {
     CLEAN(fd_model_clear) fd_model model = {.about = 0};
     OK(model_of(&model,
-                NODE("c", ONE) NODE("a", ONE) NODE("b", ONE)
-                "\tb -- c\n\ta -- c\n\ta -- b\n\tb -- c\n",
+                NODE("c", ONE) NODE("a", ONE)
+                    NODE("b", ONE) "\tb -- c\n\ta -- c\n\ta -- b\n\tb -- c\n",
                 NULL));
     EQUAL(model.nodes.count, 3);
     EQUAL(model.edges.count, 4);
@@ -29,7 +29,7 @@ order_follows_edges_then_the_file(void)
     CLEAN(fd_model_clear) fd_model model = {.about = 0};
     OK(model_of(&model,
                 NODE("d", ONE) NODE("z", ONE) NODE("a", ONE) NODE("b", ONE)
-                NODE("q", ONE) "\ta -- d\n\tb -- a\n",
+                    NODE("q", ONE) "\ta -- d\n\tb -- a\n",
                 NULL));
     const uint32_t wanted[] = {1, 3, 2, 0, 4};
     for (uint32_t i = 0; i < 5; i++) {
@@ -44,9 +44,8 @@ a_cycle_is_told(void)
     CLEAN(fd_model_clear) fd_model self = {.about = 0};
     fd_error error = {""};
     STATUS(model_of(&model,
-                    NODE("a", ONE) NODE("b", ONE) NODE("c", ONE)
-                    NODE("d", ONE)
-                    "\ta -- b\n\tb -- c\n\tc -- b\n\tc -- d\n",
+                    NODE("a", ONE) NODE("b", ONE) NODE("c", ONE) NODE(
+                        "d", ONE) "\ta -- b\n\tb -- c\n\tc -- b\n\tc -- d\n",
                     &error),
            FD_EFORMAT);
     CHECK(strcmp(error.text, "g.txt: a cycle: b needs c needs b") == 0

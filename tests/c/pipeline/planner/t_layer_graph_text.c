@@ -4,16 +4,18 @@
 
 #include <string.h>
 
-static const char document[] =
-    "node1 -- Input0 -- " FIGURES(0.000, 0.000, 0.0, 0.000) "\n"
-    "node7 -- LSTM(2048, 1024) -- "
-    FIGURES(3.190, 5.348, [6291456.0; 131072.0], 50364416.000)
-    " -- stage_id=2\n"
-    "node8 -- odd -- name, a=b -- "
-    FIGURES(0.00012, 0.000, 4.0, 0.000) " -- stage_id=10\n"
-    "\tnode1 -- node7\n"
-    "\tnode7 -- node8\n"
-    "\tnode7 -- node8";
+static const char document[] = "node1 -- Input0 -- " FIGURES(
+    0.000, 0.000, 0.0,
+    0.000) "\n"
+           "node7 -- LSTM(2048, 1024) -- " FIGURES(
+               3.190, 5.348, [6291456.0; 131072.0],
+               50364416.000) " -- stage_id=2\n"
+                             "node8 -- odd -- name, a=b -- " FIGURES(
+                                 0.00012, 0.000, 4.0,
+                                 0.000) " -- stage_id=10\n"
+                                        "\tnode1 -- node7\n"
+                                        "\tnode7 -- node8\n"
+                                        "\tnode7 -- node8";
 
 static void
 what_is_read_is_written(void)
@@ -39,7 +41,8 @@ lines_of_other_systems(void)
     OK(model_of(&model,
                 "\ta -- b\r\n\r\n"
                 "a -- x -- " FIGURES(1, 2, 4, 8) "\r\n"
-                "b -- y -- " FIGURES(1, 2, 4, 8) "\r\n",
+                                                 "b -- y -- " FIGURES(
+                                                     1, 2, 4, 8) "\r\n",
                 NULL));
     EQUAL(model.nodes.count, 2);
     EQUAL(model.edges.count, 1);

@@ -6,9 +6,10 @@
 
 /* A chain of 4: 4, 1, 1, 2 ms of nothing but time. */
 #define TIME(ms) FIGURES(ms, 0, 0, 0)
-#define CHAIN                                                                 \
-    NODE("a", TIME(4)) NODE("b", TIME(1)) NODE("c", TIME(1))                  \
-    NODE("d", TIME(2)) "\ta -- b\n\tb -- c\n\tc -- d\n"
+#define CHAIN                             \
+    NODE("a", TIME(4))                    \
+    NODE("b", TIME(1)) NODE("c", TIME(1)) \
+        NODE("d", TIME(2)) "\ta -- b\n\tb -- c\n\tc -- d\n"
 
 static fd_status
 find(fd_optimum *optimum, fd_optimum_request *request)
@@ -36,9 +37,11 @@ find(fd_optimum *optimum, fd_optimum_request *request)
     return status;
 }
 
-#define ON(count)                                                             \
-    {.costs = {.levels = 1, .machines = {count}, .bandwidths = {1e9}},        \
-     .forbidden = FD_NO_STATE}
+#define ON(count)                                                         \
+    {                                                                     \
+        .costs = {.levels = 1, .machines = {count}, .bandwidths = {1e9}}, \
+        .forbidden = FD_NO_STATE                                          \
+    }
 
 static bool
 takes(const fd_optimum *optimum, double ms)
@@ -102,12 +105,11 @@ static void
 two_levels(void)
 {
     CLEAN(fd_optimum_clear) fd_optimum optimum = {.time = 0};
-    fd_optimum_request request = {
-        .costs = {.levels = 2,
-                  .machines = {2, 2},
-                  .bandwidths = {1e9, 1e9},
-                  .straight = true},
-        .forbidden = FD_NO_STATE};
+    fd_optimum_request request = {.costs = {.levels = 2,
+                                            .machines = {2, 2},
+                                            .bandwidths = {1e9, 1e9},
+                                            .straight = true},
+                                  .forbidden = FD_NO_STATE};
     OK(find(&optimum, &request));
     CHECK(takes(&optimum, 4));
     uint32_t outer = 0;

@@ -44,11 +44,9 @@ a_stage(void)
 static void
 machines_below_share_a_reduce(void)
 {
-    fd_costs costs = {
-        .levels = 2, .machines = {4, 2}, .bandwidths = {10, 10}};
+    fd_costs costs = {.levels = 2, .machines = {4, 2}, .bandwidths = {10, 10}};
     fd_block block = {FD_NO_STATE, 1};
-    fd_stage_cost cost =
-        fd_stage_costs(&costs, &states, 1, 2, block, 2, true);
+    fd_stage_cost cost = fd_stage_costs(&costs, &states, 1, 2, block, 2, true);
     CHECK(near(cost.reduce, 0.75));
     block.first = 0;
     cost = fd_stage_costs(&costs, &states, 1, 2, block, 2, false);
@@ -104,5 +102,5 @@ figures_out_of_range(void)
     SAME(error.text, "9 levels of machines: 1 to 8");
 }
 
-RUN(TEST(a_stage), TEST(machines_below_share_a_reduce),
-    TEST(memory_by_model), TEST(the_least_time), TEST(figures_out_of_range))
+RUN(TEST(a_stage), TEST(machines_below_share_a_reduce), TEST(memory_by_model),
+    TEST(the_least_time), TEST(figures_out_of_range))

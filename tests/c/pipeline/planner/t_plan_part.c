@@ -27,10 +27,8 @@ near(double a, double b)
 static void
 machines_share_a_micro_batch(void)
 {
-    fd_costs costs = {.machines = {4},
-                      .bandwidths = {10},
-                      .ratio = 0.5,
-                      .optimizer = 2};
+    fd_costs costs = {
+        .machines = {4}, .bandwidths = {10}, .ratio = 0.5, .optimizer = 2};
     fd_part part = fd_part_of(&costs, &states, (fd_block){0, 1}, 2);
     CHECK(near(part.forward, 0.375) && near(part.backward, 0.625));
     CHECK(near(part.transfer, 0.5) && near(part.reduce, 4));

@@ -5,23 +5,23 @@
 #include <math.h>
 
 #define WORK FIGURES(1, 1, 100, 1000)
-#define CHAIN                                                                 \
-    "i -- Input0 -- " WORK "\n" NODE("a", WORK) NODE("b", WORK)               \
-    NODE("c", WORK) NODE("d", WORK) "e -- __getitem__(1) -- " WORK "\n"       \
-    "\ti -- a\n\ta -- b\n\tb -- c\n\tc -- d\n\tb -- e\n"
+#define CHAIN                                               \
+    "i -- Input0 -- " WORK                                  \
+    "\n" NODE("a", WORK) NODE("b", WORK) NODE("c", WORK)    \
+        NODE("d", WORK) "e -- __getitem__(1) -- " WORK "\n" \
+                        "\ti -- a\n\ta -- b\n\tb -- c\n\tc -- d\n\tb -- e\n"
 
 static void
 every_node_has_a_stage(void)
 {
     CLEAN(fd_model_clear) fd_model model = {.about = 0};
     CLEAN(fd_pipeline_clear) fd_pipeline pipeline = {.second_step = 0};
-    fd_pipeline_request request = {
-        .costs = {.levels = 1,
-                  .machines = {2},
-                  .bandwidths = {1e3},
-                  .straight = true},
-        .second = true,
-        .gains = true};
+    fd_pipeline_request request = {.costs = {.levels = 1,
+                                             .machines = {2},
+                                             .bandwidths = {1e3},
+                                             .straight = true},
+                                   .second = true,
+                                   .gains = true};
     OK(model_of(&model, CHAIN, NULL));
     OK(fd_pipeline_find(&pipeline, &model, &request, NULL));
     CHECK(fabs(pipeline.best.time - 0.004) < 1e-12);
@@ -35,8 +35,8 @@ every_node_has_a_stage(void)
     for (uint32_t i = 0; i < 6; i++) {
         EQUAL(stages[i], wanted[i]);
     }
-    fd_block_ends ends = fd_pipeline_ends(
-        &pipeline, &model, pipeline.best.stages.list[1].block);
+    fd_block_ends ends = fd_pipeline_ends(&pipeline, &model,
+                                          pipeline.best.stages.list[1].block);
     SAME(ends.first, "c");
     SAME(ends.last, "d");
     EQUAL(ends.layers, 2);
@@ -49,10 +49,7 @@ no_plan_is_told(void)
         fd_costs costs;
         const char *message;
     } cases[] = {
-        {{.levels = 1,
-          .machines = {5},
-          .bandwidths = {1e9},
-          .straight = true},
+        {{.levels = 1, .machines = {5}, .bandwidths = {1e9}, .straight = true},
          "5 stages of at least one layer: the graph has 4 layers"},
         {{.levels = 1,
           .machines = {2},
@@ -92,4 +89,5 @@ little_effort_is_told_by_the_bound(void)
     CHECK(pipeline.best.bound >= 0.008 / 3);
 }
 
-RUN(TEST(little_effort_is_told_by_the_bound), TEST(every_node_has_a_stage), TEST(no_plan_is_told))
+RUN(TEST(little_effort_is_told_by_the_bound), TEST(every_node_has_a_stage),
+    TEST(no_plan_is_told))

@@ -53,8 +53,8 @@ static void
 as_the_exact_player(void)
 {
     static const fd_plan_request requests[] = {
-        {FD_SCHEDULE_GPIPE, 6, 5, 0, 0},  {FD_SCHEDULE_1F1B, 6, 9, 0, 0},
-        {FD_SCHEDULE_ZB_H1, 6, 8, 0, 0},  {FD_SCHEDULE_INTERLEAVED, 3, 6, 2, 0},
+        {FD_SCHEDULE_GPIPE, 6, 5, 0, 0}, {FD_SCHEDULE_1F1B, 6, 9, 0, 0},
+        {FD_SCHEDULE_ZB_H1, 6, 8, 0, 0}, {FD_SCHEDULE_INTERLEAVED, 3, 6, 2, 0},
         {FD_SCHEDULE_ZB_V, 3, 7, 0, 0},
     };
     fd_part parts[PARTS];

@@ -5,9 +5,10 @@
 #include <math.h>
 
 #define WORK FIGURES(1, 1, 100, 1000)
-#define CHAIN                                                                 \
-    NODE("a", WORK) NODE("b", WORK) NODE("c", WORK) NODE("d", WORK)           \
-    "\ta -- b\n\tb -- c\n\tc -- d\n"
+#define CHAIN                       \
+    NODE("a", WORK)                 \
+    NODE("b", WORK) NODE("c", WORK) \
+        NODE("d", WORK) "\ta -- b\n\tb -- c\n\tc -- d\n"
 
 static void
 a_step_of_a_schedule(void)
@@ -62,9 +63,7 @@ no_plan_is_told(void)
           .micro_batches = 3},
          "no plan for 1f1b was found that has room in 4000 bytes a machine: "
          "without the bound the rank of stage 0 lacks 400 bytes"},
-        {{.costs = {.levels = 2,
-                    .machines = {2, 2},
-                    .bandwidths = {1e9, 1e9}},
+        {{.costs = {.levels = 2, .machines = {2, 2}, .bandwidths = {1e9, 1e9}},
           .schedule = FD_SCHEDULE_1F1B,
           .micro_batches = 1},
          "1f1b: planned for one level of machines, not 2"},

@@ -5,9 +5,8 @@
 static void
 as_long_as_the_iteration(void)
 {
-    static const char *const schedules[] = {"1f1b", "gpipe", "interleaved",
-                                            "zb-h1", "zb-v",
-                                            "deepspeed-train"};
+    static const char *const schedules[] = {
+        "1f1b", "gpipe", "interleaved", "zb-h1", "zb-v", "deepspeed-train"};
     for (size_t i = 0; i < sizeof schedules / sizeof *schedules; i++) {
         for (int moves = 0; moves < 2; moves++) {
             CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};

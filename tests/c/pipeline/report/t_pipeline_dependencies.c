@@ -26,8 +26,8 @@ makers(void)
             found++;
             EQUAL(maker->kind, job->kind);
             EQUAL(maker->micro_batch, job->micro_batch);
-            EQUAL(maker->stage, job->kind == FD_JOB_F ? job->stage - 1
-                                                      : job->stage + 1);
+            EQUAL(maker->stage,
+                  job->kind == FD_JOB_F ? job->stage - 1 : job->stage + 1);
             EQUAL(p->ranks.list[maker->at].line, p->ranks.list[job->at].line);
             CHECK(maker->end <= job->start);
         }

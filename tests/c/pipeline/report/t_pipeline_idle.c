@@ -5,10 +5,10 @@
 static int64_t
 idle_of(const fd_pipe_report *r, uint32_t rank)
 {
-    const fd_pipe_share *share = fd_pipe_share_of(r->idle.shares,
-                                                  &r->pipeline, rank, 0);
+    const fd_pipe_share *share =
+        fd_pipe_share_of(r->idle.shares, &r->pipeline, rank, 0);
     return (share->end - share->start - share->parts[FD_PART_BUSY])
-           / PIPELINE_UNIT;
+         / PIPELINE_UNIT;
 }
 
 static int64_t
@@ -64,8 +64,8 @@ known_figures(void)
                                   .moves = moves != 0};
             OK(pipeline_reported(&r, &wish, FD_SCHEDULES));
             for (uint32_t rank = 0; rank < wish.stages; rank++) {
-                const fd_pipe_share *share = fd_pipe_share_of(
-                    r.idle.shares, &r.pipeline, rank, 0);
+                const fd_pipe_share *share =
+                    fd_pipe_share_of(r.idle.shares, &r.pipeline, rank, 0);
                 EQUAL(share->end - share->start,
                       cases[i].makespan * PIPELINE_UNIT);
                 EQUAL(idle_of(&r, rank), cases[i].idle[rank]);
@@ -83,16 +83,17 @@ static void
 waits_apart_from_transfers(void)
 {
     CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
-    OK(pipeline_reported(&r, &(pipeline_wish){.schedule = "deepspeed-train",
-                                              .stages = 2,
-                                              .micro_batches = 4,
-                                              .transfer = 1,
-                                              .moves = true},
+    OK(pipeline_reported(&r,
+                         &(pipeline_wish){.schedule = "deepspeed-train",
+                                          .stages = 2,
+                                          .micro_batches = 4,
+                                          .transfer = 1,
+                                          .moves = true},
                          FD_SCHEDULES));
     EQUAL(r.matches.matched, 8);
     for (uint32_t rank = 0; rank < 2; rank++) {
-        const fd_pipe_share *share = fd_pipe_share_of(r.idle.shares,
-                                                      &r.pipeline, rank, 0);
+        const fd_pipe_share *share =
+            fd_pipe_share_of(r.idle.shares, &r.pipeline, rank, 0);
         EQUAL(share->parts[FD_PART_TRANSFER], 8 * PIPELINE_UNIT);
         EQUAL(share->parts[FD_PART_LAUNCH], 0);
         EQUAL(share->parts[FD_PART_STEADY], 0);
@@ -117,11 +118,12 @@ who_is_waited_for(void)
     static const int64_t middle[] = {10, 20, 10};
     for (int moves = 0; moves < 2; moves++) {
         CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
-        OK(pipeline_reported(&r, &(pipeline_wish){.schedule = "1f1b",
-                                                  .stages = 3,
-                                                  .micro_batches = 4,
-                                                  .forward = middle,
-                                                  .moves = moves != 0},
+        OK(pipeline_reported(&r,
+                             &(pipeline_wish){.schedule = "1f1b",
+                                              .stages = 3,
+                                              .micro_batches = 4,
+                                              .forward = middle,
+                                              .moves = moves != 0},
                              FD_SCHEDULES));
         const int64_t *waits = r.idle.waits;
         CHECK(waits[0 * 3 + 1] >= 120 * PIPELINE_UNIT);

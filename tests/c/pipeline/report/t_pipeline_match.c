@@ -22,12 +22,10 @@ each_send_has_its_receive(void)
                               .iterations = 2,
                               .lines = 2};
         OK(pipeline_reported(&r, &wish, FD_SCHEDULES));
-        uint32_t all = 4 * 2 * cases[i].micro_batches
-                       * (cases[i].globals - 1);
+        uint32_t all = 4 * 2 * cases[i].micro_batches * (cases[i].globals - 1);
         uint32_t apart = r.matches.matched - r.matches.local;
         EQUAL(r.matches.alone.count, 0);
-        CHECK(apart + 4 * cases[i].local == all
-              || r.matches.matched == all);
+        CHECK(apart + 4 * cases[i].local == all || r.matches.matched == all);
         for (uint32_t j = 0; j < r.pipeline.jobs.count; j++) {
             const fd_pipe_job *job = &r.pipeline.jobs.list[j];
             if (fd_pipe_moves(job)) {

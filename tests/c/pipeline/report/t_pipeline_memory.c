@@ -8,9 +8,8 @@ as_planned(void)
     static const struct {
         const char *schedule;
         uint32_t stages, micro_batches;
-    } cases[] = {{"1f1b", 4, 8},        {"gpipe", 3, 5},
-                 {"interleaved", 2, 4}, {"zb-h1", 4, 8},
-                 {"zb-v", 2, 6},        {"deepspeed-train", 4, 4}};
+    } cases[] = {{"1f1b", 4, 8},  {"gpipe", 3, 5}, {"interleaved", 2, 4},
+                 {"zb-h1", 4, 8}, {"zb-v", 2, 6},  {"deepspeed-train", 4, 4}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
         pipeline_wish wish = {.schedule = cases[i].schedule,

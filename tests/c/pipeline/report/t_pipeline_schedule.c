@@ -1,11 +1,13 @@
 #include "check.h"
 #include "pipelines.h"
 
-static const fd_schedule all[] = {
-    FD_SCHEDULE_DEEPSPEED_TRAIN, FD_SCHEDULE_DEEPSPEED_INFERENCE,
-    FD_SCHEDULE_GPIPE,           FD_SCHEDULE_1F1B,
-    FD_SCHEDULE_INTERLEAVED,     FD_SCHEDULE_ZB_H1,
-    FD_SCHEDULE_ZB_V};
+static const fd_schedule all[] = {FD_SCHEDULE_DEEPSPEED_TRAIN,
+                                  FD_SCHEDULE_DEEPSPEED_INFERENCE,
+                                  FD_SCHEDULE_GPIPE,
+                                  FD_SCHEDULE_1F1B,
+                                  FD_SCHEDULE_INTERLEAVED,
+                                  FD_SCHEDULE_ZB_H1,
+                                  FD_SCHEDULE_ZB_V};
 
 /* By its order; and replayed it takes as long as it took. */
 static void
@@ -31,8 +33,8 @@ static void
 another_than_was_named(void)
 {
     CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
-    pipeline_wish wish = {.schedule = "gpipe", .stages = 2,
-                          .micro_batches = 4};
+    pipeline_wish wish = {
+        .schedule = "gpipe", .stages = 2, .micro_batches = 4};
     OK(pipeline_reported(&r, &wish, FD_SCHEDULE_1F1B));
     CHECK(!r.schedule.known);
     SAME(r.schedule.difference, "rank 0: F of micro-batch 2 on stage 0 where"

@@ -55,8 +55,8 @@ static void
 schedules_and_micro_batches(void)
 {
     CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
-    pipeline_wish wish = {.schedule = "gpipe", .stages = 4,
-                          .micro_batches = 8};
+    pipeline_wish wish = {
+        .schedule = "gpipe", .stages = 4, .micro_batches = 8};
     OK(pipeline_reported(&r, &wish, FD_SCHEDULES));
     EQUAL(r.ifs.base.makespan, 330 * PIPELINE_UNIT);
     EQUAL(find(&r, FD_IF_DOUBLED, -1)->saves, 45 * PIPELINE_UNIT);

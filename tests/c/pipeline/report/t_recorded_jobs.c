@@ -9,8 +9,8 @@ static fd_status
 job_of(fd_trace *trace, fd_trace_rank *rank, const char *kind,
        fd_trace_job job)
 {
-    fd_status status = fd_text_pool_add(&trace->texts, kind, strlen(kind),
-                                        &job.kind);
+    fd_status status =
+        fd_text_pool_add(&trace->texts, kind, strlen(kind), &job.kind);
     return status == FD_OK ? fd_vector_push(&rank->jobs, job) : status;
 }
 
@@ -40,7 +40,11 @@ make(fd_trace *trace)
           .micro_batch = 3,
           .stage = 2,
           .buffer = 1}},
-        {"F", {.start = 21, .duration = 1, .flags = FD_JOB_EVAL, .gpu_duration = 1}},
+        {"F",
+         {.start = 21,
+          .duration = 1,
+          .flags = FD_JOB_EVAL,
+          .gpu_duration = 1}},
         {"UNSHARD", {.start = 22, .duration = 1, .step = 5}},
         {"RG",
          {.start = 40,
@@ -90,8 +94,7 @@ jobs_of_a_rank(void)
     EQUAL(forward->row, 1);
     EQUAL(p.jobs.list[1].kind, FD_PIPE_OTHER);
     EQUAL(p.jobs.list[1].stage, 1);
-    EQUAL(p.jobs.list[2].marks,
-          FD_PIPE_OPEN | FD_PIPE_POSTED | FD_PIPE_FUSED);
+    EQUAL(p.jobs.list[2].marks, FD_PIPE_OPEN | FD_PIPE_POSTED | FD_PIPE_FUSED);
     EQUAL(p.jobs.list[2].bytes, 64);
 }
 

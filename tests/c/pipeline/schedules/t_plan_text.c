@@ -20,8 +20,8 @@ document(void)
     OK(plan_of(&plan, "deepspeed-train", 2, 2));
     fd_plan_json(&plan, "{\"makespan\":9}", &text);
     OK(text.status);
-    CLEAN(free_json) cJSON *json =
-        cJSON_ParseWithLength(text.bytes, text.size);
+    CLEAN(free_json)
+    cJSON *json = cJSON_ParseWithLength(text.bytes, text.size);
     CHECK(json != NULL);
     SAME(cJSON_GetObjectItem(json, "schedule")->valuestring,
          "deepspeed-train");

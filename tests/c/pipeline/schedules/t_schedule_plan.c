@@ -87,8 +87,8 @@ groups(void)
 {
     static const struct {
         uint32_t stages, micro_batches, asked, made;
-    } cases[] = {{4, 8, 0, 4},  {4, 10, 0, 5}, {4, 3, 0, 3}, {4, 8, 8, 8},
-                 {2, 7, 5, 5},  {1, 3, 0, 1}};
+    } cases[] = {{4, 8, 0, 4}, {4, 10, 0, 5}, {4, 3, 0, 3},
+                 {4, 8, 8, 8}, {2, 7, 5, 5},  {1, 3, 0, 1}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLEAN(fd_plan_clear) fd_plan plan = {.first = NULL};
         OK(make(&plan, FD_SCHEDULE_INTERLEAVED, cases[i].stages,

@@ -32,8 +32,8 @@ each_has_one(void)
 {
     CLEAN(fd_plan_clear) fd_plan plan = {.first = NULL};
     OK(plan_of(&plan, "deepspeed-train", 3, 4));
-    CLEAN(free_list) uint32_t *others =
-        fd_malloc(plan.jobs.count * sizeof *others);
+    CLEAN(free_list)
+    uint32_t *others = fd_malloc(plan.jobs.count * sizeof *others);
     OK(others != NULL ? FD_OK : FD_ENOMEM);
     OK(fd_pairs_find(others, NONE, &plan, NULL));
     for (uint32_t i = 0; i < plan.jobs.count; i++) {
@@ -57,8 +57,8 @@ faults(void)
 {
     CLEAN(fd_plan_clear) fd_plan plan = {.first = NULL};
     OK(plan_of(&plan, "1f1b", 3, 4));
-    CLEAN(free_list) uint32_t *others =
-        fd_malloc(plan.jobs.count * sizeof *others);
+    CLEAN(free_list)
+    uint32_t *others = fd_malloc(plan.jobs.count * sizeof *others);
     OK(others != NULL ? FD_OK : FD_ENOMEM);
     fd_error error = {""};
     fd_plan_job *job = &plan.jobs.list[job_of(&plan, 1, FD_JOB_SA, 2)];

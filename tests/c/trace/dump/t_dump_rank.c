@@ -66,9 +66,9 @@ wrong_facts(void)
         fd_error error = {""};
         STATUS(document_load(refused[i].from, refused[i].to, &trace, &error),
                FD_EFORMAT);
-        CHECK(strncmp(error.text, refused[i].message,
-                      strlen(refused[i].message))
-              == 0);
+        CHECK(
+            strncmp(error.text, refused[i].message, strlen(refused[i].message))
+            == 0);
     }
 }
 
@@ -82,5 +82,4 @@ unknown_fields_are_skipped(void)
     EQUAL(trace->ranks.list[0].counters[FD_COUNT_NODES_FULL], 5);
 }
 
-RUN(TEST(facts_of_a_rank), TEST(wrong_facts),
-    TEST(unknown_fields_are_skipped))
+RUN(TEST(facts_of_a_rank), TEST(wrong_facts), TEST(unknown_fields_are_skipped))

@@ -1,9 +1,9 @@
 #include "check.h"
 #include "fixtures.h"
 
+#include "trace/canonical_order.h"
 #include "trace/dump/dump_reader.h"
 #include "trace/trace_merge.h"
-#include "trace/canonical_order.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +15,7 @@ merged(fd_trace **to)
     fd_trace *one = NULL;
     fd_trace *two = NULL;
     *to = fd_trace_new();
-    fd_status status = *to != NULL ? fixture_trace(&one, 0, "run")
-                                   : FD_ENOMEM;
+    fd_status status = *to != NULL ? fixture_trace(&one, 0, "run") : FD_ENOMEM;
     if (status == FD_OK) {
         status = fixture_trace(&two, 1, "run");
     }
@@ -35,9 +34,9 @@ static bool
 same_figures(const fd_trace_rank *a, const fd_trace_rank *b)
 {
     return a->figures.count == b->figures.count
-           && memcmp(a->figures.list, b->figures.list,
-                     a->figures.count * sizeof *a->figures.list)
-                  == 0;
+        && memcmp(a->figures.list, b->figures.list,
+                  a->figures.count * sizeof *a->figures.list)
+               == 0;
 }
 
 /* load(dump(x)) is x: field by field where a field has no padding, and by its
@@ -87,7 +86,8 @@ what_is_refused(void)
         {"[]", FD_EFORMAT, "format: not a fastdispatch dump"},
         {"{}", FD_EFORMAT, "format: not a fastdispatch dump"},
         {"{\"format\":7}", FD_EFORMAT, "format: not a fastdispatch dump"},
-        {"{\"format\":\"fastdispatch.trace\"}", FD_EFORMAT, "version: a whole"},
+        {"{\"format\":\"fastdispatch.trace\"}", FD_EFORMAT,
+         "version: a whole"},
         {"{\"format\":\"fastdispatch.trace\",\"version\":2}", FD_EVERSION,
          "version 2 of the dump, this fastdispatch reads version 1"},
         {"{\"format\":\"fastdispatch.trace\",\"version\":1}", FD_EFORMAT,
@@ -98,9 +98,9 @@ what_is_refused(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fd_trace *trace = NULL;
         fd_error error = {""};
-        STATUS(fixture_load(&trace, cases[i].text, strlen(cases[i].text),
-                            &error),
-               cases[i].status);
+        STATUS(
+            fixture_load(&trace, cases[i].text, strlen(cases[i].text), &error),
+            cases[i].status);
         CHECK(trace == NULL);
         CHECK(strstr(error.text, cases[i].message) != NULL);
     }

@@ -45,9 +45,9 @@ wrong_references(void)
         fd_error error = {""};
         STATUS(document_load(refused[i].from, refused[i].to, &trace, &error),
                FD_EFORMAT);
-        CHECK(strncmp(error.text, refused[i].message,
-                      strlen(refused[i].message))
-              == 0);
+        CHECK(
+            strncmp(error.text, refused[i].message, strlen(refused[i].message))
+            == 0);
     }
 }
 

@@ -80,9 +80,9 @@ wrong_values(void)
         STATUS(document_load(refused[i].from, refused[i].to, &trace, &error),
                FD_EFORMAT);
         CHECK(trace == NULL);
-        CHECK(strncmp(error.text, refused[i].message,
-                                strlen(refused[i].message))
-              == 0);
+        CHECK(
+            strncmp(error.text, refused[i].message, strlen(refused[i].message))
+            == 0);
     }
 }
 

@@ -1,8 +1,8 @@
 #include "check.h"
 #include "fixtures.h"
 
-#include "trace/dump/dump_writer.h"
 #include "trace/canonical_order.h"
+#include "trace/dump/dump_writer.h"
 
 #include <cjson/cJSON.h>
 #include <locale.h>
@@ -41,13 +41,13 @@ document_says_what_is_there(void)
     CLEAN(json_free) cJSON *document = cJSON_Parse(text.bytes);
     CHECK(document != NULL);
     const cJSON *rank = rank_of(document);
-    EQUAL(cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(document,
-                                                              "strings")),
+    EQUAL(cJSON_GetArraySize(
+              cJSON_GetObjectItemCaseSensitive(document, "strings")),
           trace->texts.texts.count);
     const cJSON *figures = cJSON_GetObjectItemCaseSensitive(rank, "figures");
-    EQUAL(cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(figures,
-                                                              "self")),
-          trace->ranks.list[0].figures.count);
+    EQUAL(
+        cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(figures, "self")),
+        trace->ranks.list[0].figures.count);
     for (uint32_t i = 1; i < trace->contexts.count; i++) {
         EQUAL(number_in(document, "contexts", "parent", (int)i - 1),
               (int64_t)trace->contexts.list[i].parent - 1);
@@ -68,10 +68,10 @@ with_values(fd_trace **trace, uint64_t self, double squares)
 {
     uint32_t id;
     *trace = fd_trace_new();
-    fd_status status = *trace == NULL ? FD_ENOMEM
-                                      : fixture_add(*trace, 0, FD_NODE_OP,
-                                                    "a\"\\\n<b>\x7f", 1, self,
-                                                    &id);
+    fd_status status = *trace == NULL
+                         ? FD_ENOMEM
+                         : fixture_add(*trace, 0, FD_NODE_OP, "a\"\\\n<b>\x7f",
+                                       1, self, &id);
     if (status == FD_OK) {
         (*trace)->ranks.list[0].figures.list[0].self_squares = squares;
         status = fd_trace_sort(*trace);

@@ -1,8 +1,8 @@
 #include "check.h"
 #include "fixtures.h"
 
-#include "trace/reader/recording_reader.h"
 #include "trace/reader/chunk_scan.h"
+#include "trace/reader/recording_reader.h"
 
 #include <fcntl.h>
 #include <signal.h>

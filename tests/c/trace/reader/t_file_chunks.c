@@ -19,8 +19,9 @@ open_bytes(fd_chunks *chunks, const fd_buffer *bytes, size_t size,
 {
     *chunks = (fd_chunks){.fd = -1};
     fd_status status = fixture_write("part.fd", bytes->bytes, size);
-    return status == FD_OK ? fd_chunks_open(chunks, "part.fd", FD_CHUNKS_ALL,
-                                            error) : status;
+    return status == FD_OK
+             ? fd_chunks_open(chunks, "part.fd", FD_CHUNKS_ALL, error)
+             : status;
 }
 
 static void
@@ -31,7 +32,8 @@ what_is_refused(void)
     fd_error error;
     OK(fixture_recorded("whole.fd", 0, NULL));
     OK(fixture_read("whole.fd", &bytes));
-    STATUS(fd_chunks_open(&chunks, "absent.fd", FD_CHUNKS_ALL, &error), FD_EIO);
+    STATUS(fd_chunks_open(&chunks, "absent.fd", FD_CHUNKS_ALL, &error),
+           FD_EIO);
     SAME(error.text, "absent.fd: No such file or directory");
     STATUS(open_bytes(&chunks, &bytes, 0, &error), FD_EFORMAT);
     SAME(error.text, "part.fd: the file is empty");
@@ -143,18 +145,35 @@ damaged_chunks(void)
     fd_chunk *hot = f.main->contexts.chunk;
     fd_chunk saved = *hot;
     const fd_chunk wrong[] = {
-        {.magic = 1, .offset = saved.offset, .bytes = 4096, .record_bytes = 64,
+        {.magic = 1,
+         .offset = saved.offset,
+         .bytes = 4096,
+         .record_bytes = 64,
          .kind = FD_CHUNK_CONTEXTS},
-        {.magic = saved.magic, .offset = 4096, .bytes = 4096,
-         .record_bytes = 64, .kind = FD_CHUNK_CONTEXTS},
-        {.magic = saved.magic, .offset = saved.offset, .bytes = 100,
-         .record_bytes = 64, .kind = FD_CHUNK_CONTEXTS},
-        {.magic = saved.magic, .offset = saved.offset, .bytes = 4096,
-         .record_bytes = 0, .kind = 99},
-        {.magic = saved.magic, .offset = saved.offset, .bytes = 4096,
-         .record_bytes = 32, .kind = FD_CHUNK_CONTEXTS},
-        {.magic = saved.magic, .offset = saved.offset,
-         .bytes = UINT64_MAX / 4096 * 4096, .record_bytes = 64,
+        {.magic = saved.magic,
+         .offset = 4096,
+         .bytes = 4096,
+         .record_bytes = 64,
+         .kind = FD_CHUNK_CONTEXTS},
+        {.magic = saved.magic,
+         .offset = saved.offset,
+         .bytes = 100,
+         .record_bytes = 64,
+         .kind = FD_CHUNK_CONTEXTS},
+        {.magic = saved.magic,
+         .offset = saved.offset,
+         .bytes = 4096,
+         .record_bytes = 0,
+         .kind = 99},
+        {.magic = saved.magic,
+         .offset = saved.offset,
+         .bytes = 4096,
+         .record_bytes = 32,
+         .kind = FD_CHUNK_CONTEXTS},
+        {.magic = saved.magic,
+         .offset = saved.offset,
+         .bytes = UINT64_MAX / 4096 * 4096,
+         .record_bytes = 64,
          .kind = FD_CHUNK_CONTEXTS},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

@@ -38,8 +38,8 @@ only_where_it_is_wanted(void)
     OK(fixture_open_timeline(&f, &(fd_timeline){.on = true}));
     fixture_enter_node(f.main, fixture_function(&f, "a", 0));
     fixture_leave(f.main);
-    OK(fd_reader_read_memory(&trace, f.recording->file.base,
-                             fixture_bytes(&f), false, NULL));
+    OK(fd_reader_read_memory(&trace, f.recording->file.base, fixture_bytes(&f),
+                             false, NULL));
     EQUAL(trace->ranks.list[0].events.count, 0);
     EQUAL(trace->ranks.list[0].threads.list[0].events, 1);
 }
@@ -57,10 +57,10 @@ what_does_not_count(void)
     fixture_work(5);
     fd_steps_end(&f.steps, f.main, FD_STEPS_EXPLICIT);
     fd_tree_event(f.main, (fd_event){0, 0, 12345, FD_EVENT_CALL, 0});
-    fd_tree_event(f.main, (fd_event){
-        0, 0, fd_tree_id(f.main, f.main->root), 99, 0});
-    OK(fd_reader_read_memory(&trace, f.recording->file.base,
-                             fixture_bytes(&f), true, NULL));
+    fd_tree_event(f.main,
+                  (fd_event){0, 0, fd_tree_id(f.main, f.main->root), 99, 0});
+    OK(fd_reader_read_memory(&trace, f.recording->file.base, fixture_bytes(&f),
+                             true, NULL));
     EQUAL(trace->ranks.list[0].events.count, 1);
     EQUAL(trace->ranks.list[0].events.list[0].duration, 10);
     EQUAL(trace->ranks.list[0].threads.list[0].events_lost, 2);
@@ -82,8 +82,8 @@ numbers_of_calls(void)
         fixture_leave(f.main);
         fd_tree_event(f.main, number);
     }
-    OK(fd_reader_read_memory(&trace, f.recording->file.base,
-                             fixture_bytes(&f), true, NULL));
+    OK(fd_reader_read_memory(&trace, f.recording->file.base, fixture_bytes(&f),
+                             true, NULL));
     const fd_trace_rank *rank = &trace->ranks.list[0];
     EQUAL(rank->events.count, 3);
     EQUAL(rank->threads.list[0].events, 3);
@@ -107,8 +107,8 @@ chunks_in_their_order(void)
         fixture_work(1);
         fixture_leave(f.main);
     }
-    OK(fd_reader_read_memory(&trace, f.recording->file.base,
-                             fixture_bytes(&f), true, NULL));
+    OK(fd_reader_read_memory(&trace, f.recording->file.base, fixture_bytes(&f),
+                             true, NULL));
     const fd_trace_rank *rank = &trace->ranks.list[0];
     CHECK(rank->events.count > 700);
     EQUAL(rank->events.count + rank->threads.list[0].events_lost, 1100);

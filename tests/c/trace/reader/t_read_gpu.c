@@ -1,9 +1,9 @@
 #include "fixtures.h"
 
 #include "gpu/gpu_figures.h"
-#include "trace/reader/recording_reader.h"
 #include "recording/job_table.h"
 #include "recording/open_entries.h"
+#include "trace/reader/recording_reader.h"
 
 static void
 put(fixture *f, fd_gpu_figures *figures, uint32_t context, uint64_t ns)
@@ -75,8 +75,8 @@ of_jobs(void)
     for (uint32_t i = 1; i <= 3; i++) {
         fixture_work(100);
         fd_tree_tick(f.main, check_clock_now());
-        fd_job *job = fd_jobs_begin(f.main, &(fd_job){.node = node,
-                                                      .micro_batch = i});
+        fd_job *job =
+            fd_jobs_begin(f.main, &(fd_job){.node = node, .micro_batch = i});
         fd_stack_push_range(f.main, node, job);
         fd_stack_settle_to(f.main, 0);
         id = f.main->stack[0].context;

@@ -1,11 +1,11 @@
 #include "check.h"
 #include "fixtures.h"
 
-#include "trace/trace_merge.h"
-#include "trace/reader/recording_reader.h"
-#include "trace/canonical_order.h"
 #include "recording/job_table.h"
 #include "recording/open_entries.h"
+#include "trace/canonical_order.h"
+#include "trace/reader/recording_reader.h"
+#include "trace/trace_merge.h"
 
 /* train │ forward mb3 (10 .. 30), receive (30 ..), still open at 40. */
 static void

@@ -20,8 +20,8 @@ in_the_order_of_writing(void)
     static const uint64_t firsts[] = {900, 0, 300, 0};
     fd_chunk *made[4];
     for (int i = 0; i < 4; i++) {
-        OK(fd_file_chunk(&f.recording->file, FD_CHUNK_EVENTS,
-                         sizeof(fd_event), FD_PAGE, 5, &made[i]));
+        OK(fd_file_chunk(&f.recording->file, FD_CHUNK_EVENTS, sizeof(fd_event),
+                         FD_PAGE, 5, &made[i]));
         made[i]->first = firsts[i];
         made[i]->used = 10;
     }

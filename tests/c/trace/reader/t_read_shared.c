@@ -87,8 +87,8 @@ damaged_nodes(void)
     EQUAL(fixture_figure(trace, 0, lost).calls, 1);
     EQUAL(trace->contexts.list[fixture_find(trace, "from")].parent, lost);
     const fd_trace_node *node =
-        &trace->nodes.list[trace->contexts.list[fixture_find(trace, "strip")]
-                               .node];
+        &trace->nodes
+             .list[trace->contexts.list[fixture_find(trace, "strip")].node];
     EQUAL(node->file, 0);
     EQUAL(node->package, 0);
 }

@@ -42,8 +42,8 @@ record(fixture *f, const char *path)
             .event = {.host = check_clock_now(),
                       .start = check_clock_now() + (uint64_t)i,
                       .context = context,
-                      .thread = fd_file_id(&f->recording->file,
-                                           tree->record)}};
+                      .thread =
+                          fd_file_id(&f->recording->file, tree->record)}};
         fd_gpu_figures_add(&figures, &sample);
     }
     fd_gpu_figures_clear(&figures);
@@ -89,8 +89,8 @@ is_whole(const fd_trace *trace)
 {
     const fd_trace_rank *rank = &trace->ranks.list[0];
     bool whole = rank->events.count == CALLS && rank->notes.count == 0
-                 && rank->gpu_events.count == INTERVALS
-                 && thread(trace)->events_lost == 0 && gpu_lost(trace) == 0;
+              && rank->gpu_events.count == INTERVALS
+              && thread(trace)->events_lost == 0 && gpu_lost(trace) == 0;
     for (uint32_t i = 0; i < CALLS && whole; i++) {
         whole = rank->events.list[i].start == i;
     }
@@ -144,7 +144,7 @@ is_counted(const fd_trace *trace)
 {
     const fd_trace_rank *rank = &trace->ranks.list[0];
     return rank->events.count + thread(trace)->events_lost == CALLS
-           && rank->gpu_events.count + gpu_lost(trace) == INTERVALS;
+        && rank->gpu_events.count + gpu_lost(trace) == INTERVALS;
 }
 
 static void

@@ -18,9 +18,12 @@ figures_of_a_recording(void)
         uint64_t calls;
         uint64_t self;
     } known[] = {
-        {"main", 1, 0},          {"train", 1, 400},
-        {"aten::embedding", 2, 60}, {"aten::linear", 2, 100},
-        {"step", 2, 70},         {"autograd:0", 1, 570},
+        {"main", 1, 0},
+        {"train", 1, 400},
+        {"aten::embedding", 2, 60},
+        {"aten::linear", 2, 100},
+        {"step", 2, 70},
+        {"autograd:0", 1, 570},
         {"aten::mm", 2, 50},
         {"torch::autograd::AccumulateGrad", 2, 30},
     };
@@ -84,8 +87,8 @@ ring_and_facts_settle(void)
         fixture_work(10);
         fd_steps_end(&f.steps, f.main, FD_STEPS_PROFILER);
     }
-    OK(fd_reader_read_memory(&trace, f.recording->file.base,
-                             fixture_bytes(&f), false, NULL));
+    OK(fd_reader_read_memory(&trace, f.recording->file.base, fixture_bytes(&f),
+                             false, NULL));
     const fd_trace_rank *rank = &trace->ranks.list[0];
     EQUAL(rank->meta.count, 1);
     SAME(fd_trace_text(trace, rank->meta.list[0].json), "2");
@@ -126,7 +129,8 @@ unreadable(void)
     OK(fixture_write("text.fd", "hello", 5));
     STATUS(fd_reader_read(&trace, "text.fd", false, &error), FD_EFORMAT);
     SAME(error.text, "text.fd: not a fastdispatch recording");
-    STATUS(fd_reader_read_memory(&trace, "fastdisp", 8, false, &error), FD_EFORMAT);
+    STATUS(fd_reader_read_memory(&trace, "fastdisp", 8, false, &error),
+           FD_EFORMAT);
     CHECK(strstr(error.text, "this recording: cut off") != NULL);
 }
 
@@ -147,7 +151,8 @@ survives(const char *bytes, size_t size, bool *has_notes)
     fd_error error = {""};
     fd_buffer dump = {.bytes = NULL};
     memcpy(copy, bytes, size);
-    fd_status status = fd_reader_read_memory(&trace, copy, size, false, &error);
+    fd_status status =
+        fd_reader_read_memory(&trace, copy, size, false, &error);
     bool good = status == FD_OK ? fixture_sound(trace)
                                 : error.text[0] != '\0' && trace == NULL;
     if (status == FD_OK) {
@@ -226,8 +231,8 @@ orphans_are_kept(void)
     }
     CHECK(f.main->chunks.count >= 2);
     f.main->chunks.list[0]->magic = 0;
-    OK(fd_reader_read_memory(&trace, f.recording->file.base,
-                             fixture_bytes(&f), false, NULL));
+    OK(fd_reader_read_memory(&trace, f.recording->file.base, fixture_bytes(&f),
+                             false, NULL));
     uint32_t lost = fixture_find(trace, "<lost>");
     CHECK(lost != 0 && trace->contexts.list[lost].parent == 0);
     uint32_t child = fixture_find(trace, "child");
