@@ -1,6 +1,7 @@
 #include "events/recorded/chrome_export.h"
 
 #include "base/budget.h"
+#include "base/sums.h"
 #include "events/recorded/chrome_head.h"
 #include "events/recorded/chrome_tracks.h"
 #include "events/recorded/gpu_tracks.h"

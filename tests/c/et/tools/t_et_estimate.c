@@ -6,7 +6,7 @@
 
 #define T(ts, dur, self)                               \
     ", \"ts\": " #ts ", \"inclusive_dur\": " #dur ", " \
-                                                  "\"exclusive_dur\": " #self
+    "\"exclusive_dur\": " #self
 #define K(stream) ", \"cat\": \"kernel\", \"stream\": " #stream
 
 /* Two operators that launch kernels of 50 us each on one stream; the thread is

@@ -4,7 +4,7 @@
 
 #define T(ts, dur, self)                               \
     ", \"ts\": " #ts ", \"inclusive_dur\": " #dur ", " \
-                                                  "\"exclusive_dur\": " #self
+    "\"exclusive_dur\": " #self
 #define K(stream) ", \"cat\": \"kernel\", \"stream\": " #stream
 #define ROOT "[pytorch|profiler|execution_trace|thread]"
 

@@ -102,7 +102,7 @@ flows_stay_whole(void)
 
 #define STEP(n, ts)                                                          \
     "{\"ph\":\"X\",\"name\":\"ProfilerStep#" #n "\",\"ts\":" #ts ",\"dur\":" \
-                                                                 "10}"
+    "10}"
 
 static void
 steps(void)

@@ -6,10 +6,10 @@
 
 /* A chain of 4: 4, 1, 1, 2 ms of nothing but time. */
 #define TIME(ms) FIGURES(ms, 0, 0, 0)
-#define CHAIN                             \
-    NODE("a", TIME(4))                    \
-    NODE("b", TIME(1)) NODE("c", TIME(1)) \
-        NODE("d", TIME(2)) "\ta -- b\n\tb -- c\n\tc -- d\n"
+#define CHAIN          \
+    NODE("a", TIME(4)) \
+    NODE("b", TIME(1)) \
+    NODE("c", TIME(1)) NODE("d", TIME(2)) "\ta -- b\n\tb -- c\n\tc -- d\n"
 
 static fd_status
 find(fd_optimum *optimum, fd_optimum_request *request)

@@ -5,10 +5,10 @@
 #include <math.h>
 
 #define WORK FIGURES(1, 1, 100, 1000)
-#define CHAIN                       \
-    NODE("a", WORK)                 \
-    NODE("b", WORK) NODE("c", WORK) \
-        NODE("d", WORK) "\ta -- b\n\tb -- c\n\tc -- d\n"
+#define CHAIN       \
+    NODE("a", WORK) \
+    NODE("b", WORK) \
+    NODE("c", WORK) NODE("d", WORK) "\ta -- b\n\tb -- c\n\tc -- d\n"
 
 static void
 a_step_of_a_schedule(void)
