@@ -13,25 +13,25 @@
 
 #include <stdint.h>
 
-#define FD_VECTOR(type)         \
-    struct {                    \
+#define FD_VECTOR(type) \
+    struct { \
         type *list; /* owned */ \
-        uint32_t count;         \
-        uint32_t room;          \
+        uint32_t count; \
+        uint32_t room; \
     }
 
 /* Make room for `more` elements; evaluates to a status. */
-#define fd_vector_reserve(vector, more)                       \
+#define fd_vector_reserve(vector, more) \
     fd_vector_grow((void **)&(vector)->list, (vector)->count, \
                    &(vector)->room, sizeof *(vector)->list, (more))
 
-#define fd_vector_push(vector, ...)                                        \
-    ((fd_status)(fd_vector_reserve((vector), 1) == FD_OK                   \
+#define fd_vector_push(vector, ...) \
+    ((fd_status)(fd_vector_reserve((vector), 1) == FD_OK \
                      ? ((vector)->list[(vector)->count++] = (__VA_ARGS__), \
-                        FD_OK)                                             \
+                        FD_OK) \
                      : FD_ENOMEM))
 
-#define fd_vector_clear(vector)                                           \
+#define fd_vector_clear(vector) \
     (fd_free((vector)->list), (vector)->list = NULL, (vector)->count = 0, \
      (vector)->room = 0)
 

@@ -352,10 +352,10 @@ mark_used(const fd_trace *trace, bool *nodes, bool *modules)
 }
 
 /* Keep the elements ids[0..count), in this order. */
-#define REORDER(vector, ids, new_count)                               \
+#define REORDER(vector, ids, new_count) \
     (move((vector)->list, (new_count), sizeof *(vector)->list, (ids)) \
-             == FD_OK                                                 \
-         ? ((vector)->count = (new_count), FD_OK)                     \
+             == FD_OK \
+         ? ((vector)->count = (new_count), FD_OK) \
          : FD_ENOMEM)
 
 static fd_status

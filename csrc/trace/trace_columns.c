@@ -43,18 +43,18 @@ const char *const fd_counter_names[] = {"nodes_full",
                                         "classes_full",
                                         NULL};
 
-#define COLUMN(struct_type, name, type, field)                     \
-    {                                                              \
+#define COLUMN(struct_type, name, type, field) \
+    { \
         name, FD_COLUMN_##type, offsetof(struct_type, field), NULL \
     }
-#define NAMED(struct_type, name, field, names)                  \
-    {                                                           \
+#define NAMED(struct_type, name, field, names) \
+    { \
         name, FD_COLUMN_U8, offsetof(struct_type, field), names \
     }
-#define TABLE(name, columns, row, from_one)                              \
-    {                                                                    \
+#define TABLE(name, columns, row, from_one) \
+    { \
         name, columns, sizeof(columns) / sizeof *(columns), sizeof(row), \
-            from_one                                                     \
+            from_one \
     }
 
 static const fd_column nodes[] = {

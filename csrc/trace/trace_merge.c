@@ -136,8 +136,8 @@ fd_merge_ids_clear(fd_merge_ids *ids)
     *ids = (fd_merge_ids){.lineless = ids->lineless};
 }
 
-#define COPY(to, from, field)                                             \
-    copy_list((void **)&(to)->field.list, &(to)->field.count,             \
+#define COPY(to, from, field) \
+    copy_list((void **)&(to)->field.list, &(to)->field.count, \
               &(to)->field.room, (from)->field.list, (from)->field.count, \
               sizeof *(from)->field.list)
 

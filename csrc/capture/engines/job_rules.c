@@ -16,69 +16,69 @@
 
 /* An instruction of DeepSpeed's. Of the micro-batch it is not told: the k-th of
  * a kind is of micro-batch k. */
-#define INSTRUCTION(name, kind)                                    \
-    {                                                              \
-        DEEPSPEED, "PipelineEngine._exec_" name, kind,             \
+#define INSTRUCTION(name, kind) \
+    { \
+        DEEPSPEED, "PipelineEngine._exec_" name, kind, \
             .engine = FD_ENGINE_DEEPSPEED, .micro_batch = "count", \
-            .stage = "attr:stage_id", .buffer = "arg:buffer_id"    \
+            .stage = "attr:stage_id", .buffer = "arg:buffer_id" \
     }
 
 /* The end of a DeepSpeed batch: of no micro-batch. */
-#define AT_THE_END(name, kind)                                      \
-    {                                                               \
-        DEEPSPEED, "PipelineEngine._exec_" name, kind,              \
+#define AT_THE_END(name, kind) \
+    { \
+        DEEPSPEED, "PipelineEngine._exec_" name, kind, \
             .engine = FD_ENGINE_DEEPSPEED, .stage = "attr:stage_id" \
     }
 
-#define OF_STAGE(name, kind, ...)                                             \
-    {                                                                         \
-        STAGE, "_PipelineStageBase." name, kind, .engine = FD_ENGINE_TORCH,   \
+#define OF_STAGE(name, kind, ...) \
+    { \
+        STAGE, "_PipelineStageBase." name, kind, .engine = FD_ENGINE_TORCH, \
                                                  .stage = "attr:stage_index", \
-                                                 __VA_ARGS__                  \
+                                                 __VA_ARGS__ \
     }
 
-#define BATCH_OF(class_name, stages, processes)                     \
-    {                                                               \
-        SCHEDULES, class_name ".step", "ITER", FD_ROLE_ITERATION,   \
+#define BATCH_OF(class_name, stages, processes) \
+    { \
+        SCHEDULES, class_name ".step", "ITER", FD_ROLE_ITERATION, \
             FD_ENGINE_TORCH, .micro_batch = "attr:_n_microbatches", \
-                             .stage = stages, .chunk = processes,   \
-                             .plan = "arg:self",                    \
-                             .eval = "!attr:_has_backward"          \
+                             .stage = stages, .chunk = processes, \
+                             .plan = "arg:self", \
+                             .eval = "!attr:_has_backward" \
     }
 
-#define P2P_METHOD(name, kind, condition)                                 \
-    {                                                                     \
+#define P2P_METHOD(name, kind, condition) \
+    { \
         P2P, "P2PCommunicator." name, kind, .engine = FD_ENGINE_MEGATRON, \
-                                            .micro_batch = "count",       \
-                                            .when = condition             \
+                                            .micro_batch = "count", \
+                                            .when = condition \
     }
 
 /* One of several that a call may make at once. */
-#define MAYBE(name, kind, condition)                                        \
-    {                                                                       \
-        P2P, "P2PCommunicator." name, kind, .engine = FD_ENGINE_MEGATRON,   \
-                                            .micro_batch = "count",         \
+#define MAYBE(name, kind, condition) \
+    { \
+        P2P, "P2PCommunicator." name, kind, .engine = FD_ENGINE_MEGATRON, \
+                                            .micro_batch = "count", \
                                             .when = condition, .also = true \
     }
 
 /* What the functions below those of P2PCommunicator send and receive. */
-#define MOVES(name, kind, tensor)                          \
-    {                                                      \
+#define MOVES(name, kind, tensor) \
+    { \
         P2P, name, kind, FD_ROLE_MOVE, FD_ENGINE_MEGATRON, \
-            .bytes = "arg:" tensor, .also = true           \
+            .bytes = "arg:" tensor, .also = true \
     }
 
-#define REDUCES(name, tensors)                                     \
-    {                                                              \
+#define REDUCES(name, tensors) \
+    { \
         COLLECTIVES, name, "RT+RD", FD_ROLE_MOVE, FD_ENGINE_TORCH, \
-            .bytes = "arg:" tensors                                \
+            .bytes = "arg:" tensors \
     }
 
-#define BATCH(name)                                                    \
-    {                                                                  \
+#define BATCH(name) \
+    { \
         MEGATRON, name, "ITER", FD_ROLE_ITERATION, FD_ENGINE_MEGATRON, \
-            .micro_batch = "arg:num_microbatches",                     \
-            .eval = "arg:forward_only", .owner = "arg:model"           \
+            .micro_batch = "arg:num_microbatches", \
+            .eval = "arg:forward_only", .owner = "arg:model" \
     }
 
 static const fd_job_rule built_in[] = {

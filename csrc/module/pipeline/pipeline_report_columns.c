@@ -5,22 +5,22 @@
 #include "module/trace/column_dicts.h"
 #include "trace/trace_columns.h"
 
-#define NUMBER(row, name, field)                        \
-    {                                                   \
+#define NUMBER(row, name, field) \
+    { \
         name, FD_COLUMN_I64, offsetof(row, field), NULL \
     }
-#define NAME(row, name, field, names)                   \
-    {                                                   \
+#define NAME(row, name, field, names) \
+    { \
         name, FD_COLUMN_U8, offsetof(row, field), names \
     }
-#define TRUTH(row, name, field)                          \
-    {                                                    \
+#define TRUTH(row, name, field) \
+    { \
         name, FD_COLUMN_BOOL, offsetof(row, field), NULL \
     }
-#define TABLE(columns, row)                                              \
-    {                                                                    \
+#define TABLE(columns, row) \
+    { \
         NULL, columns, sizeof(columns) / sizeof *(columns), sizeof(row), \
-            false                                                        \
+            false \
     }
 
 /* What a column of a rank's number says where there is none. */
@@ -83,9 +83,9 @@ typedef struct share_row {
     bool whole, chosen;
 } share_row;
 
-#define PART(name, part)                                                \
-    {                                                                   \
-        name, FD_COLUMN_I64,                                            \
+#define PART(name, part) \
+    { \
+        name, FD_COLUMN_I64, \
             offsetof(share_row, parts) + (part) * sizeof(int64_t), NULL \
     }
 

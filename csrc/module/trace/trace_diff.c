@@ -7,12 +7,12 @@
 #include "profile/profile_diff.h"
 #include "profile/totals.h"
 
-#define SIDE(name, field)                                                    \
+#define SIDE(name, field) \
     {name "_before", FD_COLUMN_DOUBLE, offsetof(fd_diff_row, side[0].field), \
-     NULL},                                                                  \
-    {                                                                        \
-        name "_after", FD_COLUMN_DOUBLE,                                     \
-            offsetof(fd_diff_row, side[1].field), NULL                       \
+     NULL}, \
+    { \
+        name "_after", FD_COLUMN_DOUBLE, \
+            offsetof(fd_diff_row, side[1].field), NULL \
     }
 
 static const fd_column row_columns[] = {

@@ -33,19 +33,19 @@ load_rank_table(const fd_loading *l, const cJSON *json, const fd_table *table,
                            : status;
 }
 
-#define LOAD_INTO(vector, table, context_column)                         \
-    do {                                                                 \
-        fd_loading_rows from;                                            \
+#define LOAD_INTO(vector, table, context_column) \
+    do { \
+        fd_loading_rows from; \
         status = load_rank_table(l, json, table, context_column, &from); \
-        if (status == FD_OK) {                                           \
-            (vector)->list = from.list;                                  \
-            (vector)->count = from.count;                                \
-            (vector)->room = from.count;                                 \
-        }                                                                \
-        else {                                                           \
-            fd_free(from.list);                                          \
-            return status;                                               \
-        }                                                                \
+        if (status == FD_OK) { \
+            (vector)->list = from.list; \
+            (vector)->count = from.count; \
+            (vector)->room = from.count; \
+        } \
+        else { \
+            fd_free(from.list); \
+            return status; \
+        } \
     } while (0)
 
 static fd_status

@@ -48,10 +48,10 @@ typedef struct fd_reading {
 
 /* Every chunk of a kind; `view` walks them. No list, no arithmetic on it: that
  * is undefined even for + 0. */
-#define FOR_EACH_CHUNK_OF(chunks, wanted, view)                             \
-    for (const fd_chunk_view *view = (chunks)->list.list;                   \
+#define FOR_EACH_CHUNK_OF(chunks, wanted, view) \
+    for (const fd_chunk_view *view = (chunks)->list.list; \
          view != NULL && view < (chunks)->list.list + (chunks)->list.count; \
-         view++)                                                            \
+         view++) \
         if (view->header.kind == (wanted))
 #define FOR_EACH_CHUNK(r, wanted, view) \
     FOR_EACH_CHUNK_OF(&(r)->file, wanted, view)

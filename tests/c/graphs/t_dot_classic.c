@@ -4,9 +4,9 @@
 #include <stdio.h>
 
 #define TWENTY "12345678901234567890"
-#define FIGURES(calls, percent)                         \
+#define FIGURES(calls, percent) \
     "\\n" calls "\\ntotal 100 ns (100 ns, " percent ")" \
-    "\\nself 100 ns (100 ns, " percent ")"              \
+    "\\nself 100 ns (100 ns, " percent ")" \
     "\\nself and what is folded into it 100 ns (100 ns, " percent ")\"]\n"
 
 static fd_status

@@ -7,17 +7,17 @@
 #define TEN "1234567890"
 #define MORE "\xE2\x80\xA6"
 
-#define HEAD                                                               \
-    "digraph callgraph {\n"                                                \
-    "graph [fontname=\"Helvetica,Arial,sans-serif\", fontsize=11, "        \
+#define HEAD \
+    "digraph callgraph {\n" \
+    "graph [fontname=\"Helvetica,Arial,sans-serif\", fontsize=11, " \
     "labelloc=b, labeljust=l, ranksep=0.35, nodesep=0.2, style=rounded]\n" \
-    "node [shape=box, style=\"rounded,filled\", color=\"#8893A0\", "       \
-    "fontname=\"Helvetica,Arial,sans-serif\", fontsize=13, "               \
-    "margin=\"0.1,0.05\"]\n"                                               \
+    "node [shape=box, style=\"rounded,filled\", color=\"#8893A0\", " \
+    "fontname=\"Helvetica,Arial,sans-serif\", fontsize=13, " \
+    "margin=\"0.1,0.05\"]\n" \
     "edge [color=\"#5F6B7A\", arrowsize=0.7]\n"
-#define CLUSTER(number, name, back, line)                                 \
+#define CLUSTER(number, name, back, line) \
     "subgraph cluster_" number " {\n  label=\"" name "\" tooltip=\"" name \
-    "\" bgcolor=\"" back "\" color=\"" line "\" labelloc=t "              \
+    "\" bgcolor=\"" back "\" color=\"" line "\" labelloc=t " \
     "fontcolor=\"#5B6570\"\n"
 
 static fd_status

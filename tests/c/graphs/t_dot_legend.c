@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #define START "label=<<FONT POINT-SIZE=\"11\" COLOR=\"#444C55\">"
-#define TIMED                                                     \
+#define TIMED \
     " of CPU time in main threads. Colour: time in the function " \
     "and what is folded into it. Width of lines: "
 #define BREAK "<BR ALIGN=\"LEFT\"/>"

@@ -8,21 +8,21 @@
 enum { MOST_LAYERS = 64, MOST_STAGES = 32 };
 
 /* Compares the cuts of whole weights. */
-#define CUTS(cut, stages, weights, ...)                                  \
-    do {                                                                 \
-        const double given[] = weights;                                  \
-        const uint32_t wanted[] = {__VA_ARGS__};                         \
-        EQUAL(sizeof wanted / sizeof *wanted, (stages) + 1);             \
-        uint32_t got[MOST_STAGES + 1];                                   \
+#define CUTS(cut, stages, weights, ...) \
+    do { \
+        const double given[] = weights; \
+        const uint32_t wanted[] = {__VA_ARGS__}; \
+        EQUAL(sizeof wanted / sizeof *wanted, (stages) + 1); \
+        uint32_t got[MOST_STAGES + 1]; \
         OK(cut_weights(cut, given, sizeof given / sizeof *given, stages, \
-                       got));                                            \
-        for (uint32_t at = 0; at <= (stages); at++) {                    \
-            EQUAL(got[at], wanted[at]);                                  \
-        }                                                                \
+                       got)); \
+        for (uint32_t at = 0; at <= (stages); at++) { \
+            EQUAL(got[at], wanted[at]); \
+        } \
     } while (0)
 #define WEIGHTS(...) \
-    {                \
-        __VA_ARGS__  \
+    { \
+        __VA_ARGS__ \
     }
 
 static fd_status
@@ -36,7 +36,7 @@ cut_weights(fd_cut cut, const double *weights, size_t layers, uint32_t stages,
     return fd_partition(cut, sums, (uint32_t)layers, stages, cuts, NULL);
 }
 
-#define ALEXNET                                                               \
+#define ALEXNET \
     WEIGHTS(23296, 0, 0, 307392, 0, 0, 663936, 0, 884992, 0, 590080, 0, 0, 0, \
             0, 0, 37752832, 0, 0, 16781312, 0, 40970)
 

@@ -30,12 +30,12 @@ call(uint64_t start, uint64_t end)
     return (fd_trace_event){start, end - start, 1, 0, FD_EVENT_CALL};
 }
 
-#define WALKED(text, ...)                                      \
-    do {                                                       \
+#define WALKED(text, ...) \
+    do { \
         CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL}; \
-        const fd_trace_event list[] = {__VA_ARGS__};           \
-        OK(walk(list, sizeof list / sizeof *list, &to));       \
-        SAME(to.bytes, text);                                  \
+        const fd_trace_event list[] = {__VA_ARGS__}; \
+        OK(walk(list, sizeof list / sizeof *list, &to)); \
+        SAME(to.bytes, text); \
     } while (0)
 
 static void

@@ -50,16 +50,16 @@ make(fd_trace_rank *rank)
     rank->flows.count = 1;
 }
 
-#define STRIPS(most, text)                                     \
-    do {                                                       \
-        fd_trace_rank rank;                                    \
-        CLEAN(fd_strips_clear) fd_strips strips;               \
+#define STRIPS(most, text) \
+    do { \
+        fd_trace_rank rank; \
+        CLEAN(fd_strips_clear) fd_strips strips; \
         CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL}; \
-        make(&rank);                                           \
-        OK(fd_strips_make(&strips, &rank, most));              \
-        describe(&strips, &to);                                \
-        OK(to.status);                                         \
-        SAME(to.bytes, text);                                  \
+        make(&rank); \
+        OK(fd_strips_make(&strips, &rank, most)); \
+        describe(&strips, &to); \
+        OK(to.status); \
+        SAME(to.bytes, text); \
     } while (0)
 
 static void

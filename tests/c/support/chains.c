@@ -5,8 +5,8 @@
 #include <math.h>
 
 #define LAYER(half) FIGURES(half, half, 1000, 1000)
-#define CHAIN             \
-    NODE("a", LAYER(2))   \
+#define CHAIN \
+    NODE("a", LAYER(2)) \
     NODE("b", LAYER(0.5)) \
     NODE("c", LAYER(0.5)) \
     NODE("d", LAYER(1)) "\ta -- b\n\tb -- c\n\tc -- d\n"

@@ -35,22 +35,22 @@ typedef struct check_test {
     bool once;
 } check_test;
 
-#define TEST(test)                \
-    {                             \
+#define TEST(test) \
+    { \
 #test, test, false, false \
     }
-#define ABSORBS(test)            \
-    {                            \
+#define ABSORBS(test) \
+    { \
 #test, test, true, false \
     }
-#define ONCE(test)               \
-    {                            \
+#define ONCE(test) \
+    { \
 #test, test, false, true \
     }
-#define RUN(...)                                                           \
-    int main(int argc, char **argv)                                        \
-    {                                                                      \
-        static const check_test tests[] = {__VA_ARGS__};                   \
+#define RUN(...) \
+    int main(int argc, char **argv) \
+    { \
+        static const check_test tests[] = {__VA_ARGS__}; \
         return check_run(tests, sizeof tests / sizeof *tests, argc, argv); \
     }
 
@@ -59,30 +59,30 @@ int check_run(const check_test *tests, size_t count, int argc, char **argv);
 #define CLEAN(function) __attribute__((cleanup(function)))
 
 /* Each leaves the test when it does not hold. */
-#define CHECK(condition)                                                \
-    do {                                                                \
+#define CHECK(condition) \
+    do { \
         if (!check_true((condition), #condition, __FILE__, __LINE__)) { \
-            return;                                                     \
-        }                                                               \
+            return; \
+        } \
     } while (0)
-#define EQUAL(got, wanted)                                                  \
-    do {                                                                    \
+#define EQUAL(got, wanted) \
+    do { \
         if (!check_equal((int64_t)(got), (int64_t)(wanted), #got, __FILE__, \
-                         __LINE__)) {                                       \
-            return;                                                         \
-        }                                                                   \
+                         __LINE__)) { \
+            return; \
+        } \
     } while (0)
-#define SAME(got, wanted)                                             \
-    do {                                                              \
+#define SAME(got, wanted) \
+    do { \
         if (!check_same((got), (wanted), #got, __FILE__, __LINE__)) { \
-            return;                                                   \
-        }                                                             \
+            return; \
+        } \
     } while (0)
-#define STATUS(call, wanted)                                              \
-    do {                                                                  \
+#define STATUS(call, wanted) \
+    do { \
         if (!check_status((call), (wanted), #call, __FILE__, __LINE__)) { \
-            return;                                                       \
-        }                                                                 \
+            return; \
+        } \
     } while (0)
 #define OK(call) STATUS(call, FD_OK)
 

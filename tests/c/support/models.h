@@ -11,7 +11,7 @@ fd_status model_of(fd_model *model, const char *text, fd_error *error);
 
 /* The figures of a node: forward and backward time in ms, bytes of output and
  * parameters. */
-#define FIGURES(forward, backward, activation, parameters)                \
+#define FIGURES(forward, backward, activation, parameters) \
     "forward_compute_time=" #forward ", backward_compute_time=" #backward \
     ", activation_size=" #activation ", parameter_size=" #parameters
 #define NODE(id, figures) id " -- Layer() -- " figures "\n"

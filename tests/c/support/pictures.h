@@ -33,7 +33,7 @@ typedef struct picture_call {
 #define TORCH(d, n, c, s) SITE(d, "torch", n, c, s)
 #define USER(d, n, c, s) \
     OTHER(d, FD_NODE_PYTHON, n, c, s), .package = "project"
-#define STDLIB(d, n, c, s)                                     \
+#define STDLIB(d, n, c, s) \
     OTHER(d, FD_NODE_PYTHON, n, c, s), .from = FD_FROM_STDLIB, \
                                        .package = "stdlib"
 

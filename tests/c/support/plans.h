@@ -15,17 +15,17 @@ fd_status plan_of(fd_plan *plan, const char *schedule, uint32_t stages,
 const char *plan_table(const fd_plan *plan, uint32_t stage, fd_buffer *text);
 
 /* Checks the table of each stage of a plan. */
-#define TABLES(schedule, count, batches, ...)                     \
-    do {                                                          \
-        CLEAN(fd_plan_clear) fd_plan plan_ = {.first = NULL};     \
+#define TABLES(schedule, count, batches, ...) \
+    do { \
+        CLEAN(fd_plan_clear) fd_plan plan_ = {.first = NULL}; \
         CLEAN(fd_buffer_clear) fd_buffer text_ = {.bytes = NULL}; \
-        static const char *const lines_[] = {__VA_ARGS__};        \
-        OK(plan_of(&plan_, (schedule), (count), (batches)));      \
-        for (uint32_t at_ = 0; at_ < plan_.stages; at_++) {       \
-            const char *got_ = plan_table(&plan_, at_, &text_);   \
-            OK(text_.status);                                     \
-            SAME(got_, lines_[at_]);                              \
-        }                                                         \
+        static const char *const lines_[] = {__VA_ARGS__}; \
+        OK(plan_of(&plan_, (schedule), (count), (batches))); \
+        for (uint32_t at_ = 0; at_ < plan_.stages; at_++) { \
+            const char *got_ = plan_table(&plan_, at_, &text_); \
+            OK(text_.status); \
+            SAME(got_, lines_[at_]); \
+        } \
     } while (0)
 
 #endif

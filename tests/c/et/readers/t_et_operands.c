@@ -16,7 +16,7 @@ put(fd_et *et, const uint64_t *words, size_t count, fd_et_io *io)
 }
 
 /* A matrix of floats on cuda:1. */
-#define TENSOR                                                               \
+#define TENSOR \
     HEAD(FD_OPERAND_TENSOR, 2) | 6 << 8 | 1 << 16 | 1 << 24, 0x1000, 0x2000, \
         4, 6, 2, 3, 3, 1
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define OP(tid, name, ts, dur, args)                                       \
+#define OP(tid, name, ts, dur, args) \
     "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"" name "\",\"tid\":" #tid \
     ",\"ts\":" #ts ",\"dur\":" #dur ",\"args\":{" args "}},"
 

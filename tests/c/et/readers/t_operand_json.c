@@ -19,7 +19,7 @@ put(fd_et *et, const uint64_t *words, size_t count, uint32_t *text)
  * two. */
 #define COLUMNS \
     HEAD(FD_OPERAND_TENSOR, 2) | 6 << 8, 0x10, 0x20, 1, 6, 3, 2, 4, 1
-#define TWO                                                                 \
+#define TWO \
     HEAD(FD_OPERAND_TENSOR, 0) | 4 << 8 | FD_OPERAND_VALUED, 0x11, 0x21, 0, \
         1, 2
 

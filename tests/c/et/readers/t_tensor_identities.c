@@ -2,10 +2,10 @@
 
 #include "et/readers/tensor_identities.h"
 
-#define TENSOR(address, storage)                                              \
-    {                                                                         \
+#define TENSOR(address, storage) \
+    { \
         (uint64_t) FD_OPERAND_TENSOR | UINT64_C(6) << 8, address, storage, 0, \
-            1                                                                 \
+            1 \
     }
 
 enum { WORDS = 5 };

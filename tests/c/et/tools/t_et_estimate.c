@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define T(ts, dur, self)                               \
+#define T(ts, dur, self) \
     ", \"ts\": " #ts ", \"inclusive_dur\": " #dur ", " \
     "\"exclusive_dur\": " #self
 #define K(stream) ", \"cat\": \"kernel\", \"stream\": " #stream

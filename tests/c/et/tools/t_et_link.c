@@ -5,18 +5,18 @@
 
 #include <string.h>
 
-#define OP(rf, name, ts, dur)                                               \
-    "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"" name "\",\"tid\":50,"    \
+#define OP(rf, name, ts, dur) \
+    "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"" name "\",\"tid\":50," \
     "\"ts\":" #ts ",\"dur\":" #dur ",\"args\":{\"Record function id\":" #rf \
     ",\"External id\":9" #rf "}},"
-#define CALL(name, correlation, ts, dur)                                      \
-    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"" name                 \
-    "\",\"tid\":50,"                                                          \
+#define CALL(name, correlation, ts, dur) \
+    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"" name \
+    "\",\"tid\":50," \
     "\"ts\":" #ts ",\"dur\":" #dur ",\"args\":{\"correlation\":" #correlation \
     "}},"
-#define KERNEL(name, correlation, stream, ts, dur, more)                 \
+#define KERNEL(name, correlation, stream, ts, dur, more) \
     "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"" name "\",\"ts\":" #ts \
-    ",\"dur\":" #dur ",\"args\":{\"stream\":" #stream                    \
+    ",\"dur\":" #dur ",\"args\":{\"stream\":" #stream \
     ",\"correlation\":" #correlation more "}},"
 
 static fd_status

@@ -2,7 +2,7 @@
 
 #include "et/tools/et_estimate.h"
 
-#define T(ts, dur, self)                               \
+#define T(ts, dur, self) \
     ", \"ts\": " #ts ", \"inclusive_dur\": " #dur ", " \
     "\"exclusive_dur\": " #self
 #define K(stream) ", \"cat\": \"kernel\", \"stream\": " #stream

@@ -21,13 +21,13 @@ arrow(fd_timeline_ties *ties, const char *text)
     return ties->text.status == FD_OK ? ties->text.bytes : "";
 }
 
-#define CALL(ts, number)                               \
+#define CALL(ts, number) \
     "{\"ph\":\"X\",\"pid\":\"p\",\"tid\":4,\"ts\":" ts \
     ",\"dur\":1,\"args\":{\"Record function id\":" number "}}"
-#define START(ts)                                                    \
+#define START(ts) \
     "{\"ph\":\"s\",\"cat\":\"record\",\"name\":\"record\",\"id\":7," \
     "\"pid\":\"p\",\"tid\":4,\"ts\":" ts "}"
-#define END(ts)                                                          \
+#define END(ts) \
     "{\"ph\":\"f\",\"bp\":\"e\",\"cat\":\"record\",\"name\":\"record\"," \
     "\"id\":7,\"pid\":\"p\",\"tid\":4,\"ts\":" ts "}"
 

@@ -20,7 +20,7 @@ take(fd_timeline_sync *sync, const char *const *texts, size_t count)
     return status;
 }
 
-#define SLICE(name, ts, args)                         \
+#define SLICE(name, ts, args) \
     "{\"ph\":\"X\",\"name\":\"" name "\",\"ts\":" #ts \
     ",\"dur\":2,\"args\":{" args "}}"
 #define DIMS(n) "\"Input Dims\":[[" #n "]]"

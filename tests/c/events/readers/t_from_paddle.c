@@ -6,9 +6,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define JOB(number, type, batch, start, end)                               \
+#define JOB(number, type, batch, start, end) \
     "I1020 executor.cc:217] Profiler Info: Job (" number "), type = " type \
-    ", micro_batch_id = " batch ", job_start_time = 1000000000000." start  \
+    ", micro_batch_id = " batch ", job_start_time = 1000000000000." start \
     ", job_end_time = 1000000000000." end "\n"
 
 static const char LOG[] =
@@ -50,11 +50,11 @@ jobs_and_steps(void)
     mkdir("machine1", 0777);
     OK(fixture_write("machine1/workerlog.3", LOG, sizeof LOG - 1));
     OK(read_all("machine1/workerlog.3", &to, &reader));
-#define ROW(what, thread, name)                                      \
+#define ROW(what, thread, name) \
     "{\"ph\":\"M\",\"name\":\"" what "\",\"pid\":3,\"tid\":" #thread \
     ",\"args\":{\"name\":\"" name "\"}}\n"
-#define SLICE(type, name, thread, ts, dur, args)                    \
-    "{\"ph\":\"X\",\"cat\":\"" type "\",\"name\":\"" name           \
+#define SLICE(type, name, thread, ts, dur, args) \
+    "{\"ph\":\"X\",\"cat\":\"" type "\",\"name\":\"" name \
     "\",\"pid\":3,\"tid\":" #thread ",\"ts\":" #ts ",\"dur\":" #dur \
     ",\"args\":{" args "}}\n"
     SAME(

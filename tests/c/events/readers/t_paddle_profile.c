@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define JOB(type, start, end)                                       \
+#define JOB(type, start, end) \
     "Profiler Info: Job (0), type = " type ", micro_batch_id = 0, " \
     "job_start_time = " start ".000000, job_end_time = " end ".000000\n"
 
@@ -48,24 +48,24 @@ byte_for_byte(void)
                  "Schedule Profiler start at step 4 and end at step 5\n" JOB(
                      "forward", "10", "12")));
     OK(profile(&request, &input, 1, &plain, &numbered));
-#define EDGE(name, cat, phase, ts, tid, color, args)             \
+#define EDGE(name, cat, phase, ts, tid, color, args) \
     "{\"name\":\"" name "\",\"cat\":\"" cat "\",\"ph\":\"" phase \
-    "\",\"ts\":" ts ",\"pid\":0,\"tid\":" tid                    \
+    "\",\"ts\":" ts ",\"pid\":0,\"tid\":" tid \
     ",\"cname\":\"thread_state_" color "\"" args "}"
 #define ARGS ",\"args\":{\"job\":0,\"micro_batch\":0,\"step\":4}"
-#define EDGES(gpu, step)                                                      \
+#define EDGES(gpu, step) \
     EDGE("forward_0 (2.000 ms)", "forward", "B", "10000.000", gpu, "running", \
-         ARGS)                                                                \
-    ",\n" EDGE(                                                               \
-        "forward_0 (2.000 ms)", "forward", "E", "12000.000", gpu, "running",  \
-        "") ",\n" EDGE("step4 (2.000 ms)", "step", "B", "10000.000", step,    \
-                       "unknown", "") ",\n" EDGE("step4 (2.000 ms)", "step",  \
-                                                 "E", "12000.000", step,      \
+         ARGS) \
+    ",\n" EDGE( \
+        "forward_0 (2.000 ms)", "forward", "E", "12000.000", gpu, "running", \
+        "") ",\n" EDGE("step4 (2.000 ms)", "step", "B", "10000.000", step, \
+                       "unknown", "") ",\n" EDGE("step4 (2.000 ms)", "step", \
+                                                 "E", "12000.000", step, \
                                                  "unknown", "")
     SAME(plain.bytes,
          "{\"traceEvents\":[\n" EDGES("\"GPU2\"", "\"Step\"") "\n]}\n");
-#define ROW(name, tid)                                              \
-    ",\n{\"args\":{\"name\":\"" name "\"},\"cat\":\"__metadata\","  \
+#define ROW(name, tid) \
+    ",\n{\"args\":{\"name\":\"" name "\"},\"cat\":\"__metadata\"," \
     "\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":0,\"tid\":" #tid \
     ",\"ts\":0}"
     SAME(numbered.bytes, "{\"traceEvents\":[\n" EDGES("2334", "2333")

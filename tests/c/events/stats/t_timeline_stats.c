@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define SLICE(tid, cat, name, ts, dur)                        \
+#define SLICE(tid, cat, name, ts, dur) \
     "{\"ph\":\"X\",\"pid\":1,\"tid\":" #tid ",\"cat\":\"" cat \
     "\",\"name\":\"" name "\",\"ts\":" #ts ",\"dur\":" #dur "}"
 #define STEP(number, ts, dur) \

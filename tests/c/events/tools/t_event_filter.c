@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define STEP(number, pid, from, dur)                                    \
+#define STEP(number, pid, from, dur) \
     "{\"ph\":\"X\",\"name\":\"ProfilerStep#" #number "\",\"pid\":" #pid \
     ",\"ts\":" #from ",\"dur\":" #dur "},"
 #define MARK(phase, name, pid, more) \

@@ -16,7 +16,7 @@ survey(const char *text, bool find_first, fd_timeline_survey *found)
              : status;
 }
 
-#define EVENTS                                                            \
+#define EVENTS \
     "\"traceEvents\":[{\"ph\":\"M\",\"ts\":0},{\"ph\":\"X\",\"ts\":2.5}," \
     "{\"ph\":\"X\",\"ts\":1.5}]"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define X(rest) "{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":1" rest "}"
-#define NAMED                                                     \
+#define NAMED \
     "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":" \
     "{\"name\":\"rank 0\"}}"
 

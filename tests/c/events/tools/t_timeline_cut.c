@@ -100,7 +100,7 @@ flows_stay_whole(void)
     EQUAL(cut.flows_left, 3);
 }
 
-#define STEP(n, ts)                                                          \
+#define STEP(n, ts) \
     "{\"ph\":\"X\",\"name\":\"ProfilerStep#" #n "\",\"ts\":" #ts ",\"dur\":" \
     "10}"
 

@@ -9,18 +9,18 @@
 
 #define BASE(ns) "{\"baseTimeNanoseconds\":" #ns ","
 #define EVENT(ts) "{\"ph\":\"X\",\"pid\":9,\"tid\":1,\"ts\":" #ts ",\"dur\":1}"
-#define ROWS(rank, pid, place, tid)                                         \
-    "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":" #pid                 \
-    ",\"tid\":0,\"args\":{\"name\":\"rank " #rank "\"}},\n"                 \
-    "{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":" #pid           \
-    ",\"tid\":0,\"args\":{\"sort_index\":" #place "}},\n"                   \
+#define ROWS(rank, pid, place, tid) \
+    "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":" #pid \
+    ",\"tid\":0,\"args\":{\"name\":\"rank " #rank "\"}},\n" \
+    "{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":" #pid \
+    ",\"tid\":0,\"args\":{\"sort_index\":" #place "}},\n" \
     "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":" #pid ",\"tid\":" #tid \
     ",\"args\":{\"name\":\"tid 1\"}}"
-#define RANK(file, rank, align, offset)                                      \
-    "{\"file\":\"" file "\",\"rank\":" #rank                                 \
+#define RANK(file, rank, align, offset) \
+    "{\"file\":\"" file "\",\"rank\":" #rank \
     ",\"program\":\"\",\"events\":1,\"arrows\":0,\"filtered\":0,\"lost\":0," \
-    "\"lost_bytes\":0,\"repaired\":0,\"trouble\":\"\",\"align\":\"" align    \
-    "\",\"offset_ns\":" #offset ",\"at_ns\":0,\"drift_ppb\":0.000,"          \
+    "\"lost_bytes\":0,\"repaired\":0,\"trouble\":\"\",\"align\":\"" align \
+    "\",\"offset_ns\":" #offset ",\"at_ns\":0,\"drift_ppb\":0.000," \
     "\"uncertainty_ns\":null,\"residual_ns\":null,\"violations\":0}"
 
 static fd_status

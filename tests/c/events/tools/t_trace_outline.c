@@ -22,10 +22,10 @@ member(fd_timeline_outline *outline, const char *key, const char *value)
                                       (fd_span){value, value + strlen(value)});
 }
 
-#define SLICE(pid, cat, name, ts, dur)                        \
+#define SLICE(pid, cat, name, ts, dur) \
     "{\"ph\":\"X\",\"pid\":" #pid ",\"tid\":1,\"cat\":\"" cat \
     "\",\"name\":\"" name "\",\"ts\":" #ts ",\"dur\":" #dur "}"
-#define NAME(pid, name)                                     \
+#define NAME(pid, name) \
     "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":" #pid \
     ",\"args\":{\"name\":\"" name "\"}}"
 

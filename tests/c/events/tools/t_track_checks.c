@@ -70,10 +70,10 @@ sum(const fd_faults *faults)
     return all;
 }
 
-#define JUDGE(...)                                         \
-    static const given list[] = {__VA_ARGS__};             \
+#define JUDGE(...) \
+    static const given list[] = {__VA_ARGS__}; \
     CLEAN(fd_tracks_clear) fd_tracks tracks = {.pass = 0}; \
-    fd_faults faults;                                      \
+    fd_faults faults; \
     OK(judge(list, sizeof list / sizeof *list, 0, &tracks, &faults))
 
 static void

@@ -5,9 +5,9 @@
 #include <math.h>
 
 #define ONE FIGURES(1, 2, 4, 8)
-#define DIAMOND                     \
-    NODE("a", ONE)                  \
-    NODE("b", ONE)                  \
+#define DIAMOND \
+    NODE("a", ONE) \
+    NODE("b", ONE) \
     NODE("c", FIGURES(5, 5, 16, 8)) \
     NODE("d", ONE) "\ta -- b\n\ta -- c\n\tb -- d\n\tc -- d\n"
 

@@ -7,12 +7,13 @@
 
 /* A chain of 4, 1, 1, 2, 3, 1 ms of nothing but time. */
 #define TIME(ms) FIGURES(ms, 0, 0, 0)
-#define CHAIN                                   \
-    NODE("a", TIME(4))                          \
-    NODE("b", TIME(1))                          \
-    NODE("c", TIME(1))                          \
-    NODE("d", TIME(2)) NODE("e", TIME(3)) NODE( \
-        "f", TIME(1)) "\ta -- b\n\tb -- c\n\tc -- d\n\td -- e\n\te -- f\n"
+#define CHAIN \
+    NODE("a", TIME(4)) \
+    NODE("b", TIME(1)) \
+    NODE("c", TIME(1)) \
+    NODE("d", TIME(2)) \
+    NODE("e", TIME(3)) \
+    NODE("f", TIME(1)) "\ta -- b\n\tb -- c\n\tc -- d\n\td -- e\n\te -- f\n"
 
 static fd_status
 find(fd_optimum *best, fd_states *states, fd_optimum_request *request)

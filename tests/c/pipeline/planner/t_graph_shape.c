@@ -5,13 +5,16 @@
 #define ONE FIGURES(1, 2, 4, 8)
 
 /* a forks into b c and d, which join in e; then f g. */
-#define FORKED                                                           \
-    NODE("a", ONE)                                                       \
-    NODE("b", ONE)                                                       \
-    NODE("c", FIGURES(1, 2, 16, 8))                                      \
-    NODE("d", ONE) NODE("e", ONE) NODE("f", ONE)                         \
-        NODE("g", ONE) "\ta -- b\n\tb -- c\n\ta -- d\n\tc -- e\n\td -- " \
-                       "e\n\te -- f\n\tf -- g\n"
+#define FORKED \
+    NODE("a", ONE) \
+    NODE("b", ONE) \
+    NODE("c", FIGURES(1, 2, 16, 8)) \
+    NODE("d", ONE) \
+    NODE("e", ONE) \
+    NODE("f", ONE) \
+    NODE("g", ONE) \
+    "\ta -- b\n\tb -- c\n\ta -- d\n\tc -- e\n\td -- " \
+    "e\n\te -- f\n\tf -- g\n"
 
 static void
 branches_become_one(void)

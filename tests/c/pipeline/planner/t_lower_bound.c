@@ -6,7 +6,7 @@
 
 /* A chain of 4: 4, 1, 1, 2 ms of nothing but time. */
 #define TIME(ms) FIGURES(ms, 0, 0, 0)
-#define CHAIN          \
+#define CHAIN \
     NODE("a", TIME(4)) \
     NODE("b", TIME(1)) \
     NODE("c", TIME(1)) NODE("d", TIME(2)) "\ta -- b\n\tb -- c\n\tc -- d\n"
@@ -37,10 +37,10 @@ find(fd_optimum *optimum, fd_optimum_request *request)
     return status;
 }
 
-#define ON(count)                                                         \
-    {                                                                     \
+#define ON(count) \
+    { \
         .costs = {.levels = 1, .machines = {count}, .bandwidths = {1e9}}, \
-        .forbidden = FD_NO_STATE                                          \
+        .forbidden = FD_NO_STATE \
     }
 
 static bool

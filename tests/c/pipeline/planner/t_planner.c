@@ -5,9 +5,9 @@
 #include <math.h>
 
 #define WORK FIGURES(1, 1, 100, 1000)
-#define CHAIN                                               \
-    "i -- Input0 -- " WORK                                  \
-    "\n" NODE("a", WORK) NODE("b", WORK) NODE("c", WORK)    \
+#define CHAIN \
+    "i -- Input0 -- " WORK \
+    "\n" NODE("a", WORK) NODE("b", WORK) NODE("c", WORK) \
         NODE("d", WORK) "e -- __getitem__(1) -- " WORK "\n" \
                         "\ti -- a\n\ta -- b\n\tb -- c\n\tc -- d\n\tb -- e\n"
 

@@ -5,15 +5,19 @@
 
 #include <math.h>
 
+/* clang-format off */
 /* Two branches between two joins: a | b c | d | e f | g. */
 #define TIME(seconds) FIGURES(seconds##000, 0, 8, 0)
-#define BRANCHES                                                      \
-    NODE("a", TIME(1))                                                \
-    NODE("b", TIME(2))                                                \
-    NODE("c", TIME(3))                                                \
-    NODE("d", TIME(1)) NODE("e", TIME(2)) NODE("f", TIME(2))          \
+#define BRANCHES \
+    NODE("a", TIME(1)) \
+    NODE("b", TIME(2)) \
+    NODE("c", TIME(3)) \
+    NODE("d", TIME(1)) \
+    NODE("e", TIME(2)) \
+    NODE("f", TIME(2)) \
         NODE("g", TIME(1)) "\ta -- b\n\ta -- c\n\tb -- d\n\tc -- d\n" \
                            "\td -- e\n\td -- f\n\te -- g\n\tf -- g\n"
+/* clang-format on */
 
 static fd_status
 fill(fd_level *level, const fd_states *states, const fd_costs *costs,

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #define WORK FIGURES(1, 1, 100, 1000)
-#define CHAIN       \
+#define CHAIN \
     NODE("a", WORK) \
     NODE("b", WORK) \
     NODE("c", WORK) NODE("d", WORK) "\ta -- b\n\tb -- c\n\tc -- d\n"
