@@ -9,8 +9,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-__thread fd_thread *fd_thread_self __attribute__((tls_model("initial-exec"))) =
-    NULL;
+/* clang-format off */
+__thread fd_thread *fd_thread_self
+    __attribute__((tls_model("initial-exec"))) = NULL;
+/* clang-format on */
 
 static pthread_key_t at_exit;
 

@@ -25,7 +25,8 @@ CALLEES = (
 FLAGS = (1, 8, 16, 64, 0, 2, 32, 0)
 MODULES = ((-1, "", "GPT"), (0, "blocks.0", "Block"), (0, "blocks.1", "Block"), (1, "attn", "Attention"))
 COUNTERS = re.findall(
-    r'"(\w+)"', (ROOT / "csrc" / "io" / "columns.c").read_text().split("fd_counter_names[] = {")[1].split("NULL")[0]
+    r'"(\w+)"',
+    (ROOT / "csrc" / "trace" / "trace_columns.c").read_text().split("fd_counter_names[] = {")[1].split("NULL")[0],
 )
 
 whole = st.one_of(st.integers(0, 1000), st.integers(EXACT - 2, EXACT + 2), st.integers(0, 2**64 - 1))

@@ -16,7 +16,7 @@ from tests.unit import pyreader
 
 ROOT = Path(__file__).parent.parent.parent
 DOCUMENT = (ROOT / "docs" / "format.md").read_text()
-HEADER = (ROOT / "csrc" / "store" / "format.h").read_text()
+HEADER = (ROOT / "csrc" / "recording" / "recording_format.h").read_text()
 
 KINDS = ("none", "python", "op", "autograd", "range", "job", "module", "thread", "overflow")
 FROM = ("project", "site", "stdlib", "generated")
@@ -110,7 +110,7 @@ def test_the_kinds_of_chunks_and_counters_are_those_of_the_code() -> None:
     kinds = {name.removeprefix("fd_chunk_"): value for name, value in enumeration("FD_CHUNK_").items()}
     assert rows == kinds
     told = re.findall(r"^\| (\d+) \| (\w+) \| [^|]+ \|$", DOCUMENT.split("**Counters**")[1].split("## Chunks")[0], re.M)
-    columns = (ROOT / "csrc" / "io" / "columns.c").read_text()
+    columns = (ROOT / "csrc" / "trace" / "trace_columns.c").read_text()
     names = re.search(r"fd_counter_names\[\] = \{(.*?)NULL", columns, re.S)
     assert names is not None
     assert [name for _, name in told] == re.findall(r'"(\w+)"', names[1])

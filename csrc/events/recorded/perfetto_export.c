@@ -211,6 +211,19 @@ write_flows(writer *w, uint32_t event)
     }
 }
 
+/* The note "open": a call that has not ended. */
+static uint8_t *
+put_open(uint8_t *to)
+{
+    static const uint8_t open[] = "\0\1\0\4open";
+    *to++ = FD_PB_EVENT_NOTE << 3 | FD_PROTO_BYTES;
+    *to++ = sizeof open - 1;
+    memcpy(to, open, sizeof open - 1);
+    to[0] = FD_PB_NOTE_BOOL << 3;
+    to[2] = FD_PB_NOTE_NAME << 3 | FD_PROTO_BYTES;
+    return to + sizeof open - 1;
+}
+
 /* One write for all of a packet but its texts and arrows: there are
  * millions. */
 static void
@@ -234,18 +247,7 @@ write_edge(writer *w, const fd_trace_event *event, uint64_t time, bool begins)
         intern(w, name.name, w->named, &w->names.names, FD_PB_INTERNED_NAME);
     }
     if (begins && event->kind == FD_EVENT_OPEN) {
-        static const uint8_t open[] = {FD_PB_NOTE_BOOL << 3,
-                                       1,
-                                       FD_PB_NOTE_NAME << 3 | FD_PROTO_BYTES,
-                                       4,
-                                       'o',
-                                       'p',
-                                       'e',
-                                       'n'};
-        *end++ = FD_PB_EVENT_NOTE << 3 | FD_PROTO_BYTES;
-        *end++ = sizeof open;
-        memcpy(end, open, sizeof open);
-        end += sizeof open;
+        end = put_open(end);
     }
     uint8_t *at = fd_proto_put_field(body, FD_PB_PACKET_TIMESTAMP, delta);
     at = fd_proto_put_field(at, FD_PB_PACKET_SEQUENCE, w->ticks.sequence);
