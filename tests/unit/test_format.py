@@ -1,4 +1,4 @@
-"""docs/format.md: its tables agree with csrc/recording/recording_format.h, and who follows it reads what the C reader reads."""
+"""The tables of docs/format.md agree with recording_format.h, and a reader made from them reads what the C reader reads."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ def compiled(structs: dict[str, Any], folder: Path) -> dict[str, tuple[int, int]
         for name in fields:
             where = f"offsetof({struct}, {name}), sizeof((({struct} *)0)->{name})"
             prints.append(f'printf("{struct}.{name} %zu %zu\\n", {where});')
-    source = '#include "recording/recording_format.h"\n#include <stdio.h>\nint main(void) {' + "".join(prints) + "return 0; }"
+    includes = '#include "recording/recording_format.h"\n#include <stdio.h>\n'
+    source = includes + "int main(void) {" + "".join(prints) + "return 0; }"
     (folder / "sizes.c").write_text(source)
     subprocess.run(["cc", "-std=c11", f"-I{ROOT / 'csrc'}", "-o", folder / "sizes", folder / "sizes.c"], check=True)
     lines = subprocess.check_output([folder / "sizes"], text=True).splitlines()
