@@ -62,7 +62,7 @@ def pipeline_rule(
     bytes: str | None = None,
     when: str | None = None,
 ) -> None:
-    """Calls of this function are jobs from now on: :func:`fastdispatch.pipeline.rule` (csrc/capture/engines/job_rules.c).
+    """Calls of this function are jobs from now on: :func:`fastdispatch.pipeline.rule` (capture/engines/job_rules.c).
     :class:`Error` for a source that is none, or an empty name."""
 
 def pipeline_report(
@@ -211,12 +211,12 @@ def et_export(
 def et_layer_calls(path: _Path, /) -> str:
     """The calls of operators and of modules' forwards in a recording that ``CallGraph(et=True)`` made, as JSON: rows of
     id, parent's id, name, schema, scope (100: a module), number of the record (of a module its address), autograd's
-    number, thread, forward thread, duration (ns; -1: it did not end), inputs, outputs (``csrc/et/readers/operand_json.h``). Raises
+    number, thread, forward thread, duration (ns; -1: it did not end), inputs, outputs (``et/readers/operand_json.h``). Raises
     :class:`Error`."""
 
 @final
 class Folder:
-    """A run directory held open (csrc/module/recording/folder_type.c, csrc/base/folder.h). Names are plain names of regular
+    """A run directory held open (module/recording/folder_type.c, base/folder.h). Names are plain names of regular
     files; :class:`Error` for paths, links, FIFOs. With ``make`` the directory is created if it does not exist."""
 
     def __new__(cls, path: _Path, *, make: bool = False) -> Self: ...
@@ -512,7 +512,7 @@ class Plan:
 
 @final
 class Graph:
-    """A model as a graph of layers, from its text or JSON (csrc/module/pipeline/graph_type.c). ``where`` begins messages.
+    """A model as a graph of layers, from its text or JSON (module/pipeline/graph_type.c). ``where`` begins messages.
 
     :class:`Error` with one line for what is neither, for unknown nodes, cycles, and figures that are no figures.
     """
