@@ -43,7 +43,7 @@ try_asynchronous(fd_trial *trial, fd_beginnings_request *request)
 {
     const fd_optimum *plan = request->asynchronous;
     uint32_t ranks = plan == NULL ? 0 : plan->stages.count / trial->chunks;
-    const fd_rehearsal *rehearsal = NULL;
+    fd_compiled *compiled = NULL;
     fd_status status = FD_OK;
     /* Several stages of a machine each would be a rank of several machines. */
     if (ranks == 0 || ranks > trial->most_ranks
@@ -51,10 +51,10 @@ try_asynchronous(fd_trial *trial, fd_beginnings_request *request)
         || !take_stages(trial, request->now, plan, ranks)) {
         return FD_OK;
     }
-    status = fd_trial_on(trial, ranks, &rehearsal);
-    if (status == FD_OK && rehearsal != NULL) {
+    status = fd_trial_on(trial, ranks, &compiled);
+    if (status == FD_OK && compiled != NULL) {
         if (trial->chunks == 1) {
-            request->played = fd_trial_time(trial, rehearsal, request->now);
+            request->played = fd_trial_time(trial, compiled, request->now);
         }
         status = climb(trial, request);
     }
@@ -76,9 +76,9 @@ try_even(fd_trial *trial, const fd_beginnings_request *request, uint32_t ranks)
     equal.costs.straight = true;
     equal.costs.fewer = false;
     equal.costs.memory = FD_MEMORY_FREE;
-    const fd_rehearsal *rehearsal = NULL;
-    fd_status status = fd_trial_on(trial, ranks, &rehearsal);
-    if (status != FD_OK || rehearsal == NULL) {
+    fd_compiled *compiled = NULL;
+    fd_status status = fd_trial_on(trial, ranks, &compiled);
+    if (status != FD_OK || compiled == NULL) {
         return status;
     }
     status = fd_optimum_find(&even, &equal, NULL);

@@ -73,7 +73,7 @@ void
 fd_trial_clear(fd_trial *trial)
 {
     for (uint32_t i = 0; trial->ready != NULL && i < trial->most_ranks; i++) {
-        fd_rehearsal_clear(&trial->ready[i]);
+        fd_compiled_clear(&trial->ready[i]);
     }
     fd_free(trial->ready);
     fd_free(trial->known);
@@ -82,32 +82,32 @@ fd_trial_clear(fd_trial *trial)
 }
 
 fd_status
-fd_trial_on(fd_trial *trial, uint32_t ranks, const fd_rehearsal **rehearsal)
+fd_trial_on(fd_trial *trial, uint32_t ranks, fd_compiled **compiled)
 {
-    fd_rehearsal *ready = &trial->ready[ranks - 1];
+    fd_compiled *ready = &trial->ready[ranks - 1];
     fd_status status = FD_OK;
     if (!trial->known[ranks - 1]) {
         fd_plan_request request = {.schedule = trial->schedule,
                                    .stages = ranks,
                                    .micro_batches = trial->micro_batches,
                                    .chunks = trial->chunks};
-        status = fd_rehearsal_make(ready, &request, NULL);
+        status = fd_compiled_make(ready, &request, NULL);
         if (status == FD_EINVAL) {
-            fd_rehearsal_clear(ready);
+            fd_compiled_clear(ready);
             status = FD_OK;
         }
         trial->known[ranks - 1] = true;
     }
-    *rehearsal = ready->jobs == NULL ? NULL : ready;
+    *compiled = ready->simulation.ordered == 0 ? NULL : ready;
     return status;
 }
 
 bool
-fd_trial_fits(const fd_trial *trial, const fd_rehearsal *rehearsal,
-              uint32_t rank, const fd_part *parts)
+fd_trial_fits(const fd_trial *trial, fd_compiled *compiled, uint32_t rank,
+              const fd_part *parts)
 {
     return trial->costs->memory == FD_MEMORY_FREE
-        || fd_rehearsal_memory(rehearsal, rank, parts) <= trial->costs->room;
+        || fd_compiled_memory(compiled, rank, parts) <= trial->costs->room;
 }
 
 uint32_t
@@ -128,8 +128,7 @@ is_allowed(const fd_trial *trial, const fd_chain *chain)
 }
 
 double
-fd_trial_time(fd_trial *trial, const fd_rehearsal *rehearsal,
-              const fd_chain *chain)
+fd_trial_time(fd_trial *trial, fd_compiled *compiled, const fd_chain *chain)
 {
     if (!is_allowed(trial, chain)) {
         return INFINITY;
@@ -140,18 +139,18 @@ fd_trial_time(fd_trial *trial, const fd_rehearsal *rehearsal,
                        chain->machines[i]);
     }
     for (uint32_t rank = 0; rank < chain->ranks; rank++) {
-        if (!fd_trial_fits(trial, rehearsal, rank, trial->parts)) {
+        if (!fd_trial_fits(trial, compiled, rank, trial->parts)) {
             return INFINITY;
         }
     }
-    trial->played += rehearsal->count;
-    return fd_rehearsal_time(rehearsal, trial->parts);
+    trial->played += compiled->simulation.jobs.count;
+    return fd_compiled_time(compiled, trial->parts);
 }
 
 /* One change after the other from the best so far. */
 typedef struct climb {
     fd_trial *trial;
-    const fd_rehearsal *rehearsal;
+    fd_compiled *compiled;
     fd_chain *best;
     fd_chain now; /* owned */
     bool better;
@@ -160,7 +159,7 @@ typedef struct climb {
 static void
 try_now(climb *c)
 {
-    double time = fd_trial_time(c->trial, c->rehearsal, &c->now);
+    double time = fd_trial_time(c->trial, c->compiled, &c->now);
     if (time < c->best->time * (1 - 1e-12)) {
         c->now.time = time;
         fd_chain_copy(c->best, &c->now);
@@ -193,7 +192,7 @@ move_cut(climb *c, uint32_t part)
 static void
 change_machines(climb *c, uint32_t rank, uint32_t machines)
 {
-    const fd_plan *plan = &c->rehearsal->plan;
+    const fd_plan *plan = &c->compiled->plan;
     for (uint32_t part = 0; part < c->now.count; part++) {
         if (fd_plan_holder(plan, part) == rank) {
             c->now.machines[part] = machines;
@@ -205,7 +204,7 @@ static uint32_t
 machines_of(const climb *c, const fd_chain *chain, uint32_t rank)
 {
     uint32_t part = 0;
-    while (fd_plan_holder(&c->rehearsal->plan, part) != rank) {
+    while (fd_plan_holder(&c->compiled->plan, part) != rank) {
         part++;
     }
     return chain->machines[part];
@@ -227,13 +226,13 @@ fd_status
 fd_trial_climb(fd_trial *trial, fd_chain *chain, uint64_t effort)
 {
     climb c = {.trial = trial, .best = chain, .better = true};
-    fd_status status = fd_trial_on(trial, chain->ranks, &c.rehearsal);
+    fd_status status = fd_trial_on(trial, chain->ranks, &c.compiled);
     chain->time = INFINITY;
-    if (status == FD_OK && c.rehearsal != NULL) {
+    if (status == FD_OK && c.compiled != NULL) {
         status = fd_chain_make(&c.now, trial->most_parts);
     }
-    if (status == FD_OK && c.rehearsal != NULL) {
-        chain->time = fd_trial_time(trial, c.rehearsal, chain);
+    if (status == FD_OK && c.compiled != NULL) {
+        chain->time = fd_trial_time(trial, c.compiled, chain);
         uint64_t end = trial->played + effort;
         while (c.better && trial->played < end) {
             c.better = false;

@@ -10,7 +10,7 @@
 #ifndef FD_LOCAL_SEARCH_H
 #define FD_LOCAL_SEARCH_H
 
-#include "pipeline/planner/schedule_simulator.h"
+#include "pipeline/planner/compiled_schedule.h"
 
 typedef struct fd_chain {
     uint32_t ranks;
@@ -41,7 +41,7 @@ typedef struct fd_trial {
     bool cut_once;       /* it must be cut at all */
     uint32_t most_ranks; /* as many as machines and layers */
     uint32_t most_parts;
-    fd_rehearsal *ready; /* owned, as the two below; ranks - 1; jobs NULL: no
+    fd_compiled *ready; /* owned, as the two below; ranks - 1; jobs NULL: no
                             engine would run it, or not made yet */
     bool *known;
     fd_part *parts;  /* to work in */
@@ -54,20 +54,19 @@ fd_status fd_trial_make(fd_trial *trial, fd_error *error);
 void fd_trial_clear(fd_trial *trial);
 
 /* NULL: no engine would run it on so many ranks. */
-fd_status fd_trial_on(fd_trial *trial, uint32_t ranks,
-                      const fd_rehearsal **rehearsal);
+fd_status fd_trial_on(fd_trial *trial, uint32_t ranks, fd_compiled **compiled);
 
 /* The rank that has a part. */
 uint32_t fd_trial_rank(const fd_trial *trial, uint32_t ranks, uint32_t part);
 
 /* What it takes on so many ranks as the chain has; INFINITY: no room, or a cut
  * that may not be. */
-double fd_trial_time(fd_trial *trial, const fd_rehearsal *rehearsal,
+double fd_trial_time(fd_trial *trial, fd_compiled *compiled,
                      const fd_chain *chain);
 
 /* Whether the parts of a chain so far have room on a rank. */
-bool fd_trial_fits(const fd_trial *trial, const fd_rehearsal *rehearsal,
-                   uint32_t rank, const fd_part *parts);
+bool fd_trial_fits(const fd_trial *trial, fd_compiled *compiled, uint32_t rank,
+                   const fd_part *parts);
 
 /* Sets chain->time to what it takes, and makes it shorter by moving one cut or
  * one machine at a time as long as that helps. `effort`: computations played at

@@ -230,9 +230,9 @@ bound_filled(const search *s, const node *new, load *loads)
 
 /* A whole plan: played, and kept where it is the best. */
 static void
-finish(search *s, const fd_rehearsal *rehearsal)
+finish(search *s, fd_compiled *compiled)
 {
-    double time = fd_trial_time(&s->trial, rehearsal, &s->now);
+    double time = fd_trial_time(&s->trial, compiled, &s->now);
     if (time < wanted(s)) {
         s->now.time = time;
         fd_chain_copy(&s->to->best, &s->now);
@@ -241,8 +241,7 @@ finish(search *s, const fd_rehearsal *rehearsal)
 
 /* The plan at hand with one more part. */
 static void
-try_part(search *s, const fd_rehearsal *rehearsal, const node *new,
-         load *loads)
+try_part(search *s, fd_compiled *compiled, const node *new, load *loads)
 {
     uint32_t part = new->parts - 1;
     fd_block block = {part == 0 ? FD_NO_STATE : s->now.ends[part - 1],
@@ -257,11 +256,11 @@ try_part(search *s, const fd_rehearsal *rehearsal, const node *new,
                                               : bound_filled(s, new, loads));
     s->looked += s->trial.chunks == 1 ? 1 : new->ranks * s->trial.chunks;
     if (found.bound < wanted(s)
-        && fd_trial_fits(&s->trial, rehearsal,
+        && fd_trial_fits(&s->trial, compiled,
                          fd_trial_rank(&s->trial, new->ranks, part),
                          s->parts)) {
         if (new->parts == s->trial.chunks *new->ranks) {
-            finish(s, rehearsal);
+            finish(s, compiled);
         }
         else {
             push(s, &found);
@@ -300,7 +299,7 @@ may_follow(const search *s, uint32_t start, uint32_t state)
 
 /* All blocks that may follow a node, the quickest first. */
 static void
-expand(search *s, uint32_t place, const fd_rehearsal *rehearsal, load *loads)
+expand(search *s, uint32_t place, fd_compiled *compiled, load *loads)
 {
     const fd_states *states = s->states;
     const node at = s->nodes.list[place];
@@ -331,7 +330,7 @@ expand(search *s, uint32_t place, const fd_rehearsal *rehearsal, load *loads)
                         .ranks = at.ranks,
                         .machines = (uint16_t)used,
                         .left = (uint16_t)(at.left - taken)};
-            try_part(s, rehearsal, &new, loads);
+            try_part(s, compiled, &new, loads);
         }
     }
 }
@@ -345,11 +344,11 @@ begin(search *s)
     double even = s->request->micro_batches
                 * s->states->times[s->states->count - 1] / machines;
     for (uint32_t ranks = 1; ranks <= s->trial.most_ranks; ranks++) {
-        const fd_rehearsal *rehearsal;
-        fd_status status = fd_trial_on(&s->trial, ranks, &rehearsal);
+        fd_compiled *compiled;
+        fd_status status = fd_trial_on(&s->trial, ranks, &compiled);
         s->status = s->status == FD_OK ? status : s->status;
         bool all = costs->fewer || !costs->straight || ranks == machines;
-        if (s->status != FD_OK || rehearsal == NULL || !all
+        if (s->status != FD_OK || compiled == NULL || !all
             || ranks * s->trial.chunks > s->request->layers) {
             continue;
         }
@@ -373,16 +372,15 @@ carry_on(search *s, load *loads)
     while (s->status == FD_OK && s->heap.count > 0
            && s->looked + s->trial.played < effort_of(s)
            && s->nodes.list[s->heap.list[0]].bound < wanted(s)) {
-        const fd_rehearsal *rehearsal = NULL;
+        fd_compiled *compiled = NULL;
         uint32_t at = pop(s);
         fd_watch_bounds(s->request->watch, s->nodes.list[at].bound,
                         s->to->best.time);
         fd_watch_done(s->request->watch, (double)(s->looked + s->trial.played),
                       (double)effort_of(s));
-        s->status =
-            fd_trial_on(&s->trial, s->nodes.list[at].ranks, &rehearsal);
+        s->status = fd_trial_on(&s->trial, s->nodes.list[at].ranks, &compiled);
         if (s->status == FD_OK) {
-            expand(s, at, rehearsal, loads);
+            expand(s, at, compiled, loads);
         }
     }
     if (s->heap.count > 0) {

@@ -47,12 +47,12 @@ add_memory(fd_optimum *to, const fd_pipeline_request *request,
            const fd_scheduled *found)
 {
     const fd_chain *chain = &found->best;
-    fd_rehearsal rehearsal;
+    fd_compiled compiled;
     fd_plan_request plan = {.schedule = request->schedule,
                             .stages = chain->ranks,
                             .micro_batches = request->micro_batches,
                             .chunks = found->chunks};
-    fd_status status = fd_rehearsal_make(&rehearsal, &plan, NULL);
+    fd_status status = fd_compiled_make(&compiled, &plan, NULL);
     fd_part *parts = fd_calloc(chain->count, sizeof *parts);
     status = status == FD_OK && parts == NULL ? FD_ENOMEM : status;
     for (uint32_t i = 0; i < chain->count && status == FD_OK; i++) {
@@ -60,11 +60,10 @@ add_memory(fd_optimum *to, const fd_pipeline_request *request,
                               chain->machines[i]);
     }
     for (uint32_t i = 0; i < chain->count && status == FD_OK; i++) {
-        uint32_t rank = fd_plan_holder(&rehearsal.plan, i);
-        to->stages.list[i].memory =
-            fd_rehearsal_memory(&rehearsal, rank, parts);
+        uint32_t rank = fd_plan_holder(&compiled.plan, i);
+        to->stages.list[i].memory = fd_compiled_memory(&compiled, rank, parts);
     }
-    fd_rehearsal_clear(&rehearsal);
+    fd_compiled_clear(&compiled);
     fd_free(parts);
     return status;
 }

@@ -32,25 +32,25 @@ what_may_not_be(void)
     CLEAN(chained_clear) chained c = {.model = {.about = 0}};
     CLEAN(fd_trial_clear) fd_trial trial = {.ready = NULL};
     CLEAN(fd_chain_clear) fd_chain chain = {.count = 0};
-    const fd_rehearsal *rehearsal = NULL;
+    fd_compiled *compiled = NULL;
     OK(chained_make(&c, 2));
     OK(chained_trial(&trial, &c));
     OK(fd_chain_make(&chain, trial.most_parts));
-    OK(fd_trial_on(&trial, 2, &rehearsal));
+    OK(fd_trial_on(&trial, 2, &compiled));
     chain.ranks = chain.count = 2;
     chain.ends[0] = 1;
     chain.ends[1] = 3;
     chain.machines[0] = chain.machines[1] = 1;
-    CHECK(isfinite(fd_trial_time(&trial, rehearsal, &chain)));
+    CHECK(isfinite(fd_trial_time(&trial, compiled, &chain)));
     trial.forbidden = 1;
-    CHECK(isinf(fd_trial_time(&trial, rehearsal, &chain)));
+    CHECK(isinf(fd_trial_time(&trial, compiled, &chain)));
     trial.forbidden = FD_NO_STATE;
     c.costs.memory = FD_MEMORY_FLUSHED;
     c.costs.room = 7999;
     /* Two layers of 1000 bytes: weights and gradients, and twice in flight. */
-    CHECK(isinf(fd_trial_time(&trial, rehearsal, &chain)));
+    CHECK(isinf(fd_trial_time(&trial, compiled, &chain)));
     c.costs.room = 8000;
-    CHECK(isfinite(fd_trial_time(&trial, rehearsal, &chain)));
+    CHECK(isfinite(fd_trial_time(&trial, compiled, &chain)));
     fd_trial other = {.schedule = FD_SCHEDULE_DEEPSPEED_TRAIN};
     STATUS(fd_trial_make(&other, NULL), FD_EINVAL);
 }

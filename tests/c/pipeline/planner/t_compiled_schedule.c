@@ -1,7 +1,7 @@
 #include "check.h"
 
 #include "pipeline/plan_simulator.h"
-#include "pipeline/planner/schedule_simulator.h"
+#include "pipeline/planner/compiled_schedule.h"
 
 #include <math.h>
 
@@ -61,11 +61,11 @@ as_the_exact_player(void)
     int64_t times[4][PARTS];
     fill(parts, times);
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
-        CLEAN(fd_rehearsal_clear) fd_rehearsal rehearsal = {.count = 0};
-        OK(fd_rehearsal_make(&rehearsal, &requests[i], NULL));
+        CLEAN(fd_compiled_clear) fd_compiled compiled = {.durations = NULL};
+        OK(fd_compiled_make(&compiled, &requests[i], NULL));
         int64_t wanted = 0;
-        OK(play(&rehearsal.plan, times, &wanted));
-        CHECK(fabs(fd_rehearsal_time(&rehearsal, parts) - (double)wanted)
+        OK(play(&compiled.plan, times, &wanted));
+        CHECK(fabs(fd_compiled_time(&compiled, parts) - (double)wanted)
               < 1e-9);
     }
 }
@@ -73,43 +73,42 @@ as_the_exact_player(void)
 static void
 gradients_are_reduced_last(void)
 {
-    CLEAN(fd_rehearsal_clear) fd_rehearsal rehearsal = {.count = 0};
+    CLEAN(fd_compiled_clear) fd_compiled compiled = {.durations = NULL};
     fd_plan_request request = {FD_SCHEDULE_1F1B, 2, 2, 0, 0};
     fd_part parts[2] = {{.forward = 1, .backward = 2, .reduce = 1},
                         {.forward = 1, .backward = 2, .reduce = 5}};
-    OK(fd_rehearsal_make(&rehearsal, &request, NULL));
+    OK(fd_compiled_make(&compiled, &request, NULL));
     /* 9 is where rank 0 ends; rank 1 is done at 7. */
-    CHECK(fabs(fd_rehearsal_time(&rehearsal, parts) - 12) < 1e-9);
+    CHECK(fabs(fd_compiled_time(&compiled, parts) - 12) < 1e-9);
 }
 
 static void
 what_ranks_hold(void)
 {
-    CLEAN(fd_rehearsal_clear) fd_rehearsal pipe = {.count = 0};
-    CLEAN(fd_rehearsal_clear) fd_rehearsal loops = {.count = 0};
+    CLEAN(fd_compiled_clear) fd_compiled pipe = {.durations = NULL};
+    CLEAN(fd_compiled_clear) fd_compiled loops = {.durations = NULL};
     fd_plan_request request = {FD_SCHEDULE_1F1B, 3, 8, 0, 0};
     fd_part parts[4] = {{.saved = 10, .kept = 1},
                         {.saved = 100, .kept = 2},
                         {.saved = 1000, .kept = 3},
                         {.saved = 10000, .kept = 4}};
-    OK(fd_rehearsal_make(&pipe, &request, NULL));
-    CHECK(fd_rehearsal_memory(&pipe, 0, parts) <= 31
-          && fd_rehearsal_memory(&pipe, 0, parts) >= 31);
-    CHECK(fd_rehearsal_memory(&pipe, 2, parts) <= 1003
-          && fd_rehearsal_memory(&pipe, 2, parts) >= 1003);
+    OK(fd_compiled_make(&pipe, &request, NULL));
+    CHECK(fd_compiled_memory(&pipe, 0, parts) <= 31
+          && fd_compiled_memory(&pipe, 0, parts) >= 31);
+    CHECK(fd_compiled_memory(&pipe, 2, parts) <= 1003
+          && fd_compiled_memory(&pipe, 2, parts) >= 1003);
     request = (fd_plan_request){FD_SCHEDULE_INTERLEAVED, 2, 4, 2, 0};
-    OK(fd_rehearsal_make(&loops, &request, NULL));
+    OK(fd_compiled_make(&loops, &request, NULL));
     /* 1F0 1F1 3F0 3B0 3F1 3B1 1F2 ...: two of part 1 beside one of part 3. */
-    CHECK(fabs(fd_rehearsal_memory(&loops, 1, parts) - (2 + 4 + 10200))
-          < 1e-9);
+    CHECK(fabs(fd_compiled_memory(&loops, 1, parts) - (2 + 4 + 10200)) < 1e-9);
 }
 
 static void
 what_no_engine_runs(void)
 {
-    CLEAN(fd_rehearsal_clear) fd_rehearsal rehearsal = {.count = 0};
+    CLEAN(fd_compiled_clear) fd_compiled compiled = {.durations = NULL};
     fd_plan_request request = {FD_SCHEDULE_INTERLEAVED, 2, 5, 2, 0};
-    STATUS(fd_rehearsal_make(&rehearsal, &request, NULL), FD_EINVAL);
+    STATUS(fd_compiled_make(&compiled, &request, NULL), FD_EINVAL);
 }
 
 RUN(TEST(as_the_exact_player), TEST(gradients_are_reduced_last),
