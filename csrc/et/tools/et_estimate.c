@@ -78,23 +78,23 @@ widen(fd_et_step *step, fd_et_telling telling, int64_t begin, int64_t end)
 }
 
 static void
-tell_node(const fd_play_rank *rank, uint32_t place, fd_et_telling telling,
+tell_node(const fd_et_sim_rank *rank, uint32_t place, fd_et_telling telling,
           fd_et_step *step)
 {
     if (telling == FD_ET_MEASURED) {
         widen(step, telling, rank->nodes[place].measured,
-              fd_play_measured_end(rank, place));
+              fd_et_measured_end(rank, place));
     }
     else {
         widen(step, telling, rank->nodes[place].start,
-              fd_play_end(rank, place));
+              fd_et_simulated_end(rank, place));
     }
 }
 
 /* The steps of a rank and the kernels below them. `around` has room for all
  * nodes: the place of the step in `steps`, + 1. */
 static fd_status
-tell_rank(const fd_play_rank *rank, fd_et_telling telling, uint32_t *around,
+tell_rank(const fd_et_sim_rank *rank, fd_et_telling telling, uint32_t *around,
           fd_et_estimate *e)
 {
     for (uint32_t i = 0; i < rank->et->nodes.count; i++) {
@@ -118,15 +118,16 @@ tell_rank(const fd_play_rank *rank, fd_et_telling telling, uint32_t *around,
 }
 
 static fd_status
-tell_steps(const fd_play *play, fd_et_telling telling, fd_et_estimate *e)
+tell_steps(const fd_et_simulation *simulation, fd_et_telling telling,
+           fd_et_estimate *e)
 {
     fd_status status = FD_OK;
-    for (uint32_t r = 0; r < play->count && status == FD_OK; r++) {
-        size_t nodes = (size_t)play->ranks[r].et->nodes.count + 1;
+    for (uint32_t r = 0; r < simulation->count && status == FD_OK; r++) {
+        size_t nodes = (size_t)simulation->ranks[r].et->nodes.count + 1;
         uint32_t *around = fd_malloc(nodes * sizeof *around);
         status = around == NULL
                    ? FD_ENOMEM
-                   : tell_rank(&play->ranks[r], telling, around, e);
+                   : tell_rank(&simulation->ranks[r], telling, around, e);
         fd_free(around);
     }
     return status;
@@ -185,18 +186,18 @@ own_time_of(const fd_et *et, uint32_t place)
 }
 
 typedef struct going {
-    const fd_play *play;
+    const fd_et_simulation *simulation;
     fd_et_estimate *e;
     fd_map places;
-    fd_play_place at;
+    fd_et_ref at;
     int64_t until; /* what came later is told */
 } going;
 
 /* The path came from `from` on, which was up to `since`. */
 static fd_status
-go(going *g, fd_play_place to, int64_t since, uint32_t name)
+go(going *g, fd_et_ref to, int64_t since, uint32_t name)
 {
-    const fd_et *et = g->play->ranks[g->at.rank].et;
+    const fd_et *et = g->simulation->ranks[g->at.rank].et;
     int64_t until = since < g->until ? since : g->until;
     fd_status status = add_stretch(g->e, &g->places, et, g->at.rank, name,
                                    fd_minus(g->until, until));
@@ -209,40 +210,43 @@ go(going *g, fd_play_place to, int64_t since, uint32_t name)
 static fd_status
 step_back(going *g)
 {
-    const fd_play_rank *rank = &g->play->ranks[g->at.rank];
+    const fd_et_sim_rank *rank = &g->simulation->ranks[g->at.rank];
     uint32_t place = g->at.place - 1;
-    const fd_play_node *node = &rank->nodes[place];
+    const fd_et_sim_node *node = &rank->nodes[place];
     const fd_et_node *made = &rank->et->nodes.list[place];
-    const fd_play_node *kernel =
+    const fd_et_sim_node *kernel =
         node->synced != 0 ? &rank->nodes[node->synced - 1] : NULL;
     if (kernel != NULL && kernel->end > node->start
         && kernel->end <= g->until) {
-        return go(g, (fd_play_place){g->at.rank, node->synced}, kernel->end,
+        return go(g, (fd_et_ref){g->at.rank, node->synced}, kernel->end,
                   made->name);
     }
     if (node->last != 0 && node->synced == 0 && g->until > node->start
-        && fd_play_end(rank, node->last - 1) <= g->until) {
-        return go(g, (fd_play_place){g->at.rank, node->last},
-                  fd_play_end(rank, node->last - 1),
+        && fd_et_simulated_end(rank, node->last - 1) <= g->until) {
+        return go(g, (fd_et_ref){g->at.rank, node->last},
+                  fd_et_simulated_end(rank, node->last - 1),
                   own_time_of(rank->et, place));
     }
-    if (node->held.place != 0 && node->begun <= g->until) {
-        return go(g, node->held, node->begun, made->name);
+    if (node->late.place != 0 && node->begun <= g->until) {
+        return go(g, node->late, node->begun, made->name);
     }
     fd_status status = go(g, g->at, node->start, made->name);
     if (status == FD_OK) {
         uint32_t around =
             made->parent == 0 ? 0 : own_time_of(rank->et, made->parent - 1);
-        status = go(g, node->why, node->ready, around);
+        status = go(g, node->after, node->ready, around);
     }
     return status;
 }
 
 /* From the last end back to the first begin. */
 static fd_status
-find_path(const fd_play *play, fd_et_estimate *e)
+find_path(const fd_et_simulation *simulation, fd_et_estimate *e)
 {
-    going g = {.play = play, .e = e, .at = play->last, .until = play->end};
+    going g = {.simulation = simulation,
+               .e = e,
+               .at = simulation->last,
+               .until = simulation->end};
     uint32_t rank = g.at.rank;
     fd_status status = FD_OK;
     while (status == FD_OK && g.at.place != 0) {
@@ -252,7 +256,7 @@ find_path(const fd_play *play, fd_et_estimate *e)
     if (status == FD_OK) {
         /* It began later than the first. */
         g.at.rank = rank;
-        status = go(&g, g.at, play->measured_begin, 0);
+        status = go(&g, g.at, simulation->measured_begin, 0);
     }
     fd_map_clear(&g.places);
     if (status == FD_OK && e->path.count > 0) {
@@ -267,32 +271,37 @@ fd_et_estimate_make(const fd_et *traces, uint32_t count,
                     fd_et_estimate *e, fd_error *error)
 {
     static const fd_et_changes none = {.bandwidth = 1};
-    fd_play play;
+    fd_et_simulation simulation;
     *e = (fd_et_estimate){.matched = 0};
     fd_status status = judge(traces, count, e, error);
     if (status != FD_OK) {
         return status;
     }
-    status = fd_play_make(&play, traces, count, ranks);
+    status = fd_et_sim_make(&simulation, traces, count, ranks);
     if (status == FD_OK) {
-        e->measured_ns = fd_minus(play.measured_end, play.measured_begin);
+        e->measured_ns =
+            fd_minus(simulation.measured_end, simulation.measured_begin);
         e->matched = ranks->matches;
-        status = tell_steps(&play, FD_ET_MEASURED, e);
+        status = tell_steps(&simulation, FD_ET_MEASURED, e);
     }
     if (status == FD_OK) {
-        fd_play_run(&play, &none);
-        e->replayed_ns = fd_minus(play.end, play.measured_begin);
-        status = tell_steps(&play, FD_ET_REPLAYED, e);
+        status = fd_et_sim_run(&simulation, &none);
     }
     if (status == FD_OK) {
-        fd_play_run(&play, changes);
-        e->predicted_ns = fd_minus(play.end, play.measured_begin);
-        e->broken = play.broken;
-        status = tell_steps(&play, FD_ET_PREDICTED, e);
+        e->replayed_ns = fd_minus(simulation.end, simulation.measured_begin);
+        status = tell_steps(&simulation, FD_ET_REPLAYED, e);
     }
     if (status == FD_OK) {
-        status = find_path(&play, e);
+        status = fd_et_sim_run(&simulation, changes);
     }
-    fd_play_clear(&play);
+    if (status == FD_OK) {
+        e->predicted_ns = fd_minus(simulation.end, simulation.measured_begin);
+        e->broken = simulation.broken;
+        status = tell_steps(&simulation, FD_ET_PREDICTED, e);
+    }
+    if (status == FD_OK) {
+        status = find_path(&simulation, e);
+    }
+    fd_et_sim_clear(&simulation);
     return status;
 }

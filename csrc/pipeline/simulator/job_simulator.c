@@ -36,40 +36,26 @@ fd_sim_prepare(fd_simulation *s)
     size_t jobs = (size_t)s->jobs.count + 1;
     size_t resources = (size_t)s->resources.count + 1;
     s->next = fd_calloc(resources, sizeof *s->next);
-    s->waiting = fd_calloc(resources, sizeof *s->waiting);
+    s->blocker = fd_calloc(resources, sizeof *s->blocker);
     s->link = fd_calloc(resources, sizeof *s->link);
+    s->waiting = fd_calloc(jobs, sizeof *s->waiting);
     s->order = fd_calloc(jobs, sizeof *s->order);
-    s->placed = fd_calloc(jobs, sizeof *s->placed);
     s->starts = fd_calloc(jobs, sizeof *s->starts);
     s->ends = fd_calloc(jobs, sizeof *s->ends);
     s->causes = fd_calloc(jobs, sizeof *s->causes);
-    if (s->next == NULL || s->waiting == NULL || s->link == NULL
-        || s->order == NULL || s->placed == NULL || s->starts == NULL
+    if (s->next == NULL || s->blocker == NULL || s->link == NULL
+        || s->waiting == NULL || s->order == NULL || s->starts == NULL
         || s->ends == NULL || s->causes == NULL) {
         return FD_ENOMEM;
     }
     for (uint32_t i = 0; i < s->resources.count; i++) {
         s->next[i] = s->resources.list[i];
+        s->blocker[i] = FD_SIM_NONE;
+    }
+    for (uint32_t i = 0; i < s->jobs.count; i++) {
+        s->waiting[i] = FD_SIM_NONE;
     }
     return FD_OK;
-}
-
-/* The last resource whose first job is not behind `job`. */
-static uint32_t
-resource_of(const fd_simulation *s, uint32_t job)
-{
-    uint32_t low = 0;
-    uint32_t high = s->resources.count;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (s->resources.list[middle] <= job) {
-            low = middle;
-        }
-        else {
-            high = middle;
-        }
-    }
-    return low;
 }
 
 /* A dependency of a job that has no place in the order yet. */
@@ -79,32 +65,45 @@ unplaced(const fd_simulation *s, uint32_t job)
     const fd_sim_job *at = &s->jobs.list[job];
     for (uint32_t i = at->first; i < at->first + at->count; i++) {
         uint32_t other = s->dependencies.list[i].job;
-        if (!s->placed[other]) {
+        if (s->waiting[other] != FD_SIM_PLACED) {
             return other;
         }
     }
     return FD_SIM_NONE;
 }
 
-/* Place the jobs of a resource until one has to wait; whether any was placed. */
-static bool
-advance(fd_simulation *s, uint32_t resource)
+/* Place a job. The resources that it blocked join those that are ready. */
+static void
+place(fd_simulation *s, uint32_t job, uint32_t *ready)
 {
-    uint32_t before = s->ordered;
+    uint32_t woken = s->waiting[job];
+    s->order[s->ordered++] = job;
+    s->waiting[job] = FD_SIM_PLACED;
+    while (woken != FD_SIM_NONE) {
+        uint32_t next = s->link[woken];
+        s->blocker[woken] = FD_SIM_NONE;
+        s->link[woken] = *ready;
+        *ready = woken;
+        woken = next;
+    }
+}
+
+/* Place the jobs of a resource until one is blocked. */
+static void
+advance(fd_simulation *s, uint32_t resource, uint32_t *ready)
+{
     uint32_t end = fd_sim_end_of(s, resource);
     uint32_t job = s->next[resource];
     uint32_t other = FD_SIM_NONE;
     while (job < end && (other = unplaced(s, job)) == FD_SIM_NONE) {
-        s->order[s->ordered++] = job;
-        s->placed[job++] = true;
+        place(s, job++, ready);
     }
     s->next[resource] = job;
     if (job < end) {
-        uint32_t owner = resource_of(s, other);
-        s->link[resource] = s->waiting[owner];
-        s->waiting[owner] = resource;
+        s->blocker[resource] = other;
+        s->link[resource] = s->waiting[other];
+        s->waiting[other] = resource;
     }
-    return s->ordered > before;
 }
 
 bool
@@ -112,22 +111,17 @@ fd_sim_order(fd_simulation *s)
 {
     uint32_t ready = FD_SIM_NONE; /* a list of resources through `link` */
     for (uint32_t i = s->resources.count; i-- > 0;) {
-        s->waiting[i] = FD_SIM_NONE;
+        if (s->blocker[i] != FD_SIM_NONE) {
+            s->waiting[s->blocker[i]] = FD_SIM_NONE;
+            s->blocker[i] = FD_SIM_NONE;
+        }
         s->link[i] = ready;
         ready = i;
     }
     while (ready != FD_SIM_NONE) {
         uint32_t resource = ready;
         ready = s->link[resource];
-        if (!advance(s, resource)) {
-            continue;
-        }
-        while (s->waiting[resource] != FD_SIM_NONE) {
-            uint32_t woken = s->waiting[resource];
-            s->waiting[resource] = s->link[woken];
-            s->link[woken] = ready;
-            ready = woken;
-        }
+        advance(s, resource, &ready);
     }
     return s->ordered == s->jobs.count;
 }
@@ -161,10 +155,10 @@ fd_sim_clear(fd_simulation *s)
     fd_vector_clear(&s->dependencies);
     fd_vector_clear(&s->resources);
     fd_free(s->next);
-    fd_free(s->waiting);
+    fd_free(s->blocker);
     fd_free(s->link);
+    fd_free(s->waiting);
     fd_free(s->order);
-    fd_free(s->placed);
     fd_free(s->starts);
     fd_free(s->ends);
     fd_free(s->causes);

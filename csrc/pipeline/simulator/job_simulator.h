@@ -21,6 +21,7 @@
 #include <stdbool.h>
 
 #define FD_SIM_NONE UINT32_MAX
+#define FD_SIM_PLACED (UINT32_MAX - 1)
 
 typedef struct fd_sim_job {
     uint32_t first; /* in dependencies */
@@ -37,14 +38,15 @@ typedef struct fd_simulation {
     FD_VECTOR(fd_sim_job) jobs;
     FD_VECTOR(fd_sim_dependency) dependencies;
     FD_VECTOR(uint32_t) resources; /* the first job of each */
-    uint32_t *next;  /* owned, as all below; per resource: its first job that
-                        has no place in `order` */
-    uint32_t *order; /* jobs after all that they depend on */
+    uint32_t *next;    /* owned, as all below; per resource: its first job that
+                          has no place in `order` */
+    uint32_t *blocker; /* the job that this one depends on; FD_SIM_NONE */
+    uint32_t *link;    /* the next resource with the same blocker */
+    uint32_t *waiting; /* per job: the first resource it blocks; FD_SIM_NONE:
+                          no resource; FD_SIM_PLACED: it is in `order` */
+    uint32_t *order;   /* jobs after all that they depend on */
     uint32_t ordered;
-    bool *placed;      /* per job: in `order` */
-    uint32_t *waiting; /* per resource: the first that waits for it ... */
-    uint32_t *link;    /* ... and the next that waits for the same one */
-    int64_t *starts;   /* per job */
+    int64_t *starts; /* per job */
     int64_t *ends;
     uint32_t *causes; /* per job: the dependency that ended last, the first of
                          several; FD_SIM_NONE: no dependencies */
