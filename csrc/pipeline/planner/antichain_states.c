@@ -71,10 +71,8 @@ put(family *f, uint32_t *place)
 static bool
 may_follow(const family *f, const uint64_t *state, uint32_t layer)
 {
-    const fd_layers *layers = f->layers;
     return !fd_bits_has(state, layer)
-        && fd_bits_meet(fd_layers_row(layers, layers->parents, layer), state,
-                        layers->words);
+        && fd_layers_parent_in(f->layers, layer, state);
 }
 
 static uint32_t
@@ -187,9 +185,8 @@ cut_of(const fd_model *model, const fd_layers *layers, const uint64_t *state,
         if (!fd_bits_has(state, i)) {
             continue;
         }
-        const uint64_t *children = fd_layers_row(layers, layers->children, i);
-        bool last = !fd_bits_meet(children, state, words);
-        if (last || (!wide && !fd_bits_within(children, state, words))) {
+        bool last = !fd_layers_child_in(layers, i, state);
+        if (last || (!wide && !fd_layers_children_in(layers, i, state))) {
             fd_bits_add(work, i);
         }
         if (last && wide) {
@@ -306,12 +303,12 @@ sort_rows(const family *f, uint64_t *sets)
 }
 
 /* Whether all layers outside need all inside: another state with any of them
- * has it all. */
+ * has it all. Layers with a parent outside need what that needs. */
 static bool
 is_waist(const fd_layers *layers, const uint64_t *state)
 {
     for (uint32_t i = 0; i < layers->count; i++) {
-        if (!fd_bits_has(state, i)
+        if (!fd_bits_has(state, i) && fd_layers_parents_in(layers, i, state)
             && !fd_bits_within(state, fd_layers_row(layers, layers->within, i),
                                layers->words)) {
             return false;

@@ -73,4 +73,15 @@ fd_state_set(const fd_states *states, uint32_t state)
     return &states->sets[(size_t)state * states->words];
 }
 
+/* Whether `state` is another one behind `start`. Next to a waist the order of
+ * states decides, which is that of sizes. */
+static inline bool
+fd_state_follows(const fd_states *states, uint32_t start, uint32_t state)
+{
+    return state > start
+        && (states->waists[start] || states->waists[state]
+            || fd_bits_within(fd_state_set(states, start),
+                              fd_state_set(states, state), states->words));
+}
+
 #endif

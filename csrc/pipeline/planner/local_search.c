@@ -177,12 +177,8 @@ move_cut(climb *c, uint32_t part)
     uint32_t behind = c->now.ends[part + 1];
     uint32_t first = before == FD_NO_STATE ? 0 : before + 1;
     for (uint32_t state = first; state < behind; state++) {
-        const uint64_t *set = fd_state_set(states, state);
-        if ((before == FD_NO_STATE
-             || fd_bits_within(fd_state_set(states, before), set,
-                               states->words))
-            && fd_bits_within(set, fd_state_set(states, behind),
-                              states->words)) {
+        if ((before == FD_NO_STATE || fd_state_follows(states, before, state))
+            && fd_state_follows(states, state, behind)) {
             c->now.ends[part] = state;
             try_now(c);
         }

@@ -47,8 +47,6 @@ static void
 fill(fd_lookahead *ahead, const fd_lookahead_request *request, uint32_t start)
 {
     const fd_states *states = request->states;
-    const uint64_t *set =
-        start == FD_NO_STATE ? NULL : fd_state_set(states, start);
     uint32_t most = request->costs->straight ? 1 : ahead->machines;
     double before = start == FD_NO_STATE ? 0 : states->times[start];
     double slack = 1e-9 * states->times[states->count - 1];
@@ -60,10 +58,7 @@ fill(fd_lookahead *ahead, const fd_lookahead_request *request, uint32_t start)
         if (request->micro_batches * work / 2 > request->cap * most) {
             break;
         }
-        if (set == NULL
-            || (state > start
-                && fd_bits_within(set, fd_state_set(states, state),
-                                  states->words))) {
+        if (start == FD_NO_STATE || fd_state_follows(states, start, state)) {
             try_block(ahead, request, start, state);
         }
     }

@@ -1,7 +1,5 @@
 #include "pipeline/planner/planner_level.h"
 
-#include "pipeline/planner/bit_sets.h"
-
 #include <math.h>
 #include <string.h>
 
@@ -48,10 +46,7 @@ fd_level_clear(fd_level *level)
 static bool
 is_behind(const fd_states *states, uint32_t state, uint32_t start)
 {
-    return start == FD_NO_STATE
-        || (state != start
-            && fd_bits_within(fd_state_set(states, start),
-                              fd_state_set(states, state), states->words));
+    return start == FD_NO_STATE || fd_state_follows(states, start, state);
 }
 
 double

@@ -290,11 +290,7 @@ machines_for(const search *s, const node *at, uint32_t *least, uint32_t *most)
 static bool
 may_follow(const search *s, uint32_t start, uint32_t state)
 {
-    return start == FD_NO_STATE
-        || (state > start
-            && fd_bits_within(fd_state_set(s->states, start),
-                              fd_state_set(s->states, state),
-                              s->states->words));
+    return start == FD_NO_STATE || fd_state_follows(s->states, start, state);
 }
 
 /* All blocks that may follow a node, the quickest first. */
