@@ -17,7 +17,8 @@ fd_et_estimate_clear(fd_et_estimate *estimate)
 }
 
 static fd_status
-judge(const fd_et *traces, uint32_t count, fd_et_estimate *e, fd_error *error)
+check_times(const fd_et *traces, uint32_t count, fd_et_estimate *e,
+            fd_error *error)
 {
     bool any = false;
     for (uint32_t r = 0; r < count; r++) {
@@ -60,7 +61,7 @@ step_of(fd_et_estimate *e, const fd_et *et, const fd_et_node *node)
         }
     }
     fd_et_step step = {.name = name};
-    for (int t = 0; t < FD_ET_TELLINGS; t++) {
+    for (int t = 0; t < FD_ET_VERSIONS; t++) {
         step.begin[t] = INT64_MAX;
         step.end[t] = INT64_MIN;
     }
@@ -70,23 +71,23 @@ step_of(fd_et_estimate *e, const fd_et *et, const fd_et_node *node)
 }
 
 static void
-widen(fd_et_step *step, fd_et_telling telling, int64_t begin, int64_t end)
+widen(fd_et_step *step, fd_et_version version, int64_t begin, int64_t end)
 {
-    step->begin[telling] =
-        begin < step->begin[telling] ? begin : step->begin[telling];
-    step->end[telling] = end > step->end[telling] ? end : step->end[telling];
+    step->begin[version] =
+        begin < step->begin[version] ? begin : step->begin[version];
+    step->end[version] = end > step->end[version] ? end : step->end[version];
 }
 
 static void
-tell_node(const fd_et_sim_rank *rank, uint32_t place, fd_et_telling telling,
-          fd_et_step *step)
+add_node(const fd_et_sim_rank *rank, uint32_t place, fd_et_version version,
+         fd_et_step *step)
 {
-    if (telling == FD_ET_MEASURED) {
-        widen(step, telling, rank->nodes[place].measured,
+    if (version == FD_ET_MEASURED) {
+        widen(step, version, rank->nodes[place].measured,
               fd_et_measured_end(rank, place));
     }
     else {
-        widen(step, telling, rank->nodes[place].start,
+        widen(step, version, rank->nodes[place].start,
               fd_et_simulated_end(rank, place));
     }
 }
@@ -94,8 +95,8 @@ tell_node(const fd_et_sim_rank *rank, uint32_t place, fd_et_telling telling,
 /* The steps of a rank and the kernels below them. `around` has room for all
  * nodes: the place of the step in `steps`, + 1. */
 static fd_status
-tell_rank(const fd_et_sim_rank *rank, fd_et_telling telling, uint32_t *around,
-          fd_et_estimate *e)
+add_rank(const fd_et_sim_rank *rank, fd_et_version version, uint32_t *around,
+         fd_et_estimate *e)
 {
     for (uint32_t i = 0; i < rank->et->nodes.count; i++) {
         const fd_et_node *node = &rank->et->nodes.list[i];
@@ -111,15 +112,15 @@ tell_rank(const fd_et_sim_rank *rank, fd_et_telling telling, uint32_t *around,
             around[i] = (uint32_t)(step - e->steps.list) + 1;
         }
         if (around[i] != 0 && (begins || (node->flags & FD_ET_GPU) != 0)) {
-            tell_node(rank, i, telling, &e->steps.list[around[i] - 1]);
+            add_node(rank, i, version, &e->steps.list[around[i] - 1]);
         }
     }
     return FD_OK;
 }
 
 static fd_status
-tell_steps(const fd_et_simulation *simulation, fd_et_telling telling,
-           fd_et_estimate *e)
+add_steps(const fd_et_simulation *simulation, fd_et_version version,
+          fd_et_estimate *e)
 {
     fd_status status = FD_OK;
     for (uint32_t r = 0; r < simulation->count && status == FD_OK; r++) {
@@ -127,7 +128,7 @@ tell_steps(const fd_et_simulation *simulation, fd_et_telling telling,
         uint32_t *around = fd_malloc(nodes * sizeof *around);
         status = around == NULL
                    ? FD_ENOMEM
-                   : tell_rank(&simulation->ranks[r], telling, around, e);
+                   : add_rank(&simulation->ranks[r], version, around, e);
         fd_free(around);
     }
     return status;
@@ -135,10 +136,10 @@ tell_steps(const fd_et_simulation *simulation, fd_et_telling telling,
 
 /* -- the critical path ----------------------------------------------------- */
 
-/* One stretch of the path, added to those of its name and rank. */
+/* Add a part of the path to those of its name and rank. */
 static fd_status
-add_stretch(fd_et_estimate *e, fd_map *places, const fd_et *et, uint32_t rank,
-            uint32_t name, int64_t ns)
+add_entry(fd_et_estimate *e, fd_map *places, const fd_et *et, uint32_t rank,
+          uint32_t name, int64_t ns)
 {
     uint32_t text = 0;
     fd_status status = FD_OK;
@@ -152,7 +153,8 @@ add_stretch(fd_et_estimate *e, fd_map *places, const fd_et *et, uint32_t rank,
     uint64_t key = (uint64_t)rank << 32 | (text + 1);
     uint32_t place = fd_map_get(places, key);
     if (status == FD_OK && place == 0) {
-        status = fd_vector_push(&e->path, (fd_et_stretch){text, rank, 0, 0});
+        status =
+            fd_vector_push(&e->path, (fd_et_path_entry){text, rank, 0, 0});
         place = e->path.count;
         status = status == FD_OK ? fd_map_put(places, key, place) : status;
     }
@@ -166,8 +168,8 @@ add_stretch(fd_et_estimate *e, fd_map *places, const fd_et *et, uint32_t rank,
 static int
 by_length(const void *a, const void *b)
 {
-    const fd_et_stretch *one = a;
-    const fd_et_stretch *other = b;
+    const fd_et_path_entry *one = a;
+    const fd_et_path_entry *other = b;
     return one->ns != other->ns     ? (one->ns > other->ns ? -1 : 1)
          : one->rank != other->rank ? (one->rank < other->rank ? -1 : 1)
          : one->name < other->name  ? -1
@@ -185,30 +187,30 @@ own_time_of(const fd_et *et, uint32_t place)
     return runs ? node->name : 0;
 }
 
-typedef struct going {
+typedef struct path_walk {
     const fd_et_simulation *simulation;
     fd_et_estimate *e;
     fd_map places;
     fd_et_ref at;
-    int64_t until; /* what came later is told */
-} going;
+    int64_t until; /* later time is accounted for */
+} path_walk;
 
 /* The path came from `from` on, which was up to `since`. */
 static fd_status
-go(going *g, fd_et_ref to, int64_t since, uint32_t name)
+go(path_walk *g, fd_et_ref to, int64_t since, uint32_t name)
 {
     const fd_et *et = g->simulation->ranks[g->at.rank].et;
     int64_t until = since < g->until ? since : g->until;
-    fd_status status = add_stretch(g->e, &g->places, et, g->at.rank, name,
-                                   fd_minus(g->until, until));
+    fd_status status = add_entry(g->e, &g->places, et, g->at.rank, name,
+                                 fd_minus(g->until, until));
     g->until = until;
     g->at = to;
     return status;
 }
 
-/* From a node back to what held it up. */
+/* From a node back to what delayed it. */
 static fd_status
-step_back(going *g)
+step_back(path_walk *g)
 {
     const fd_et_sim_rank *rank = &g->simulation->ranks[g->at.rank];
     uint32_t place = g->at.place - 1;
@@ -243,10 +245,10 @@ step_back(going *g)
 static fd_status
 find_path(const fd_et_simulation *simulation, fd_et_estimate *e)
 {
-    going g = {.simulation = simulation,
-               .e = e,
-               .at = simulation->last,
-               .until = simulation->end};
+    path_walk g = {.simulation = simulation,
+                   .e = e,
+                   .at = simulation->last,
+                   .until = simulation->end};
     uint32_t rank = g.at.rank;
     fd_status status = FD_OK;
     while (status == FD_OK && g.at.place != 0) {
@@ -273,7 +275,7 @@ fd_et_estimate_make(const fd_et *traces, uint32_t count,
     static const fd_et_changes none = {.bandwidth = 1};
     fd_et_simulation simulation;
     *e = (fd_et_estimate){.matched = 0};
-    fd_status status = judge(traces, count, e, error);
+    fd_status status = check_times(traces, count, e, error);
     if (status != FD_OK) {
         return status;
     }
@@ -282,14 +284,14 @@ fd_et_estimate_make(const fd_et *traces, uint32_t count,
         e->measured_ns =
             fd_minus(simulation.measured_end, simulation.measured_begin);
         e->matched = ranks->matches;
-        status = tell_steps(&simulation, FD_ET_MEASURED, e);
+        status = add_steps(&simulation, FD_ET_MEASURED, e);
     }
     if (status == FD_OK) {
         status = fd_et_sim_run(&simulation, &none);
     }
     if (status == FD_OK) {
         e->replayed_ns = fd_minus(simulation.end, simulation.measured_begin);
-        status = tell_steps(&simulation, FD_ET_REPLAYED, e);
+        status = add_steps(&simulation, FD_ET_REPLAYED, e);
     }
     if (status == FD_OK) {
         status = fd_et_sim_run(&simulation, changes);
@@ -297,7 +299,7 @@ fd_et_estimate_make(const fd_et *traces, uint32_t count,
     if (status == FD_OK) {
         e->predicted_ns = fd_minus(simulation.end, simulation.measured_begin);
         e->broken = simulation.broken;
-        status = tell_steps(&simulation, FD_ET_PREDICTED, e);
+        status = add_steps(&simulation, FD_ET_PREDICTED, e);
     }
     if (status == FD_OK) {
         status = find_path(&simulation, e);

@@ -90,8 +90,8 @@ step_rows(const fd_et_estimate *e)
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list != NULL && i < e->steps.count; i++) {
         const fd_et_step *s = &e->steps.list[i];
-        long long ns[FD_ET_TELLINGS];
-        for (int t = 0; t < FD_ET_TELLINGS; t++) {
+        long long ns[FD_ET_VERSIONS];
+        for (int t = 0; t < FD_ET_VERSIONS; t++) {
             ns[t] = (long long)(s->end[t] - s->begin[t]);
         }
         PyObject *row = Py_BuildValue(
@@ -111,7 +111,7 @@ path_rows(const fd_et_estimate *e, const fd_et_ranks *ranks)
 {
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list != NULL && i < e->path.count; i++) {
-        const fd_et_stretch *s = &e->path.list[i];
+        const fd_et_path_entry *s = &e->path.list[i];
         PyObject *row = Py_BuildValue(
             "{s:N,s:L,s:K,s:L}", "name",
             s->name == 0 ? Py_NewRef(Py_None) : text_of(e, s->name), "rank",

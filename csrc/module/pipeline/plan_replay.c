@@ -5,7 +5,7 @@
 #include "module/trace/column_dicts.h"
 #include "pipeline/plan_simulator.h"
 
-/* What the arguments own while the plan is played. */
+/* What the arguments own during the simulation. */
 typedef struct priced {
     int64_t *stages[FD_JOB_KINDS]; /* owned; a global stage */
     fd_replay_prices prices;

@@ -423,17 +423,17 @@ is_within(double cap, double machines, double time, double whole)
 }
 
 static bool
-is_wanted(const fd_states_window *window, double time, double whole)
+is_wanted(const fd_states_limits *limits, double time, double whole)
 {
-    return is_within(window->cap, window->machines, time, whole)
-        || (window->more_machines > 0
-            && is_within(window->more_cap, window->more_machines, time,
+    return is_within(limits->cap, limits->machines, time, whole)
+        || (limits->more_machines > 0
+            && is_within(limits->more_cap, limits->more_machines, time,
                          whole));
 }
 
 /* Rows that are wanted move to the front, the whole with them. */
 static void
-keep_wanted(family *f, const fd_states_window *window)
+keep_wanted(family *f, const fd_states_limits *limits)
 {
     uint32_t words = f->layers->words;
     double whole = 0;
@@ -444,10 +444,36 @@ keep_wanted(family *f, const fd_states_window *window)
     for (uint32_t i = 0; i < f->count; i++) {
         const uint64_t *row = row_of(f, i);
         if (size_of(row, words) == f->layers->count
-            || is_wanted(window, time_of_set(f, row), whole)) {
+            || is_wanted(limits, time_of_set(f, row), whole)) {
             memmove(&f->rows[(size_t)kept * words], row, words * sizeof *row);
             kept++;
         }
+    }
+    f->count = kept;
+}
+
+/* Keep at most so many rows of the chains, spread evenly over time, with the
+ * whole. */
+static void
+thin_out(family *f, uint32_t most)
+{
+    uint32_t words = f->layers->words;
+    double whole = 0;
+    uint32_t kept = 0;
+    double next = 0;
+    for (uint32_t i = 0; i < f->layers->count; i++) {
+        whole += time_of(&f->model->nodes.list[f->layers->nodes[i]]);
+    }
+    for (uint32_t i = 0; i < f->count; i++) {
+        const uint64_t *row = row_of(f, i);
+        bool last = size_of(row, words) == f->layers->count;
+        double time = time_of_set(f, row);
+        if (last || time >= next) {
+            memmove(&f->rows[(size_t)kept * words], row, words * sizeof *row);
+            kept++;
+            next = whole * (floor(time / whole * most) + 1) / most;
+        }
+        next = last ? 0 : next;
     }
     f->count = kept;
 }
@@ -499,7 +525,7 @@ find_all(family *f, uint32_t most, bool *complete)
 
 fd_status
 fd_states_make(fd_states *states, const fd_model *model,
-               const fd_layers *layers, const fd_states_window *window)
+               const fd_layers *layers, const fd_states_limits *limits)
 {
     *states = (fd_states){.count = 0};
     family f = {.model = model, .layers = layers};
@@ -512,22 +538,25 @@ fd_states_make(fd_states *states, const fd_model *model,
     bool made = f.next != NULL && work != NULL && f.least_times != NULL
              && f.least_parameters != NULL;
     fd_status status = made ? FD_OK : FD_ENOMEM;
-    if (status == FD_OK && window->found > 0) {
-        status = find_all(&f, window->found, &states->complete);
+    if (status == FD_OK && limits->found > 0) {
+        status = find_all(&f, limits->found, &states->complete);
         states->found = f.count;
         fd_index_clear(&f.index);
     }
-    if (status == FD_OK && states->complete && f.count > window->few
-        && isfinite(window->cap) && isfinite(window->more_cap)) {
-        keep_wanted(&f, window);
+    if (status == FD_OK && states->complete && f.count > limits->few
+        && isfinite(limits->cap) && isfinite(limits->more_cap)) {
+        keep_wanted(&f, limits);
     }
-    states->complete = states->complete && f.count <= window->kept;
+    states->complete = states->complete && f.count <= limits->kept;
     if (status == FD_OK && !states->complete) {
         f.count = 0;
         each_alone(&f);
         status = walk(&f, work, false);
         if (status == FD_OK) {
             status = walk(&f, work, true);
+        }
+        if (status == FD_OK && limits->chain > 0 && f.count > limits->chain) {
+            thin_out(&f, limits->chain);
         }
     }
     if (status == FD_OK) {

@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace, path: str, machines: list[int]) -> None:
     found = _solve(arguments, graph, machines, speeds, second=arguments.second, gains=arguments.explain)
     each = _each(arguments, graph, machines, speeds) if arguments.each else []
     if found.schedule is None and found.bound_s < found.time_per_stage_s:
-        looked = f"{found.states} " + ("were not all compared" if found.complete else "on two chains were looked at")
+        looked = f"{found.states} " + ("on two chains were looked at" if found.chains else "were not all compared")
         print(
             f"fastdispatch: {path}: too many places to cut: {looked}; "
             f"no plan takes less than {found.bound_s:g} s (--max-states)",

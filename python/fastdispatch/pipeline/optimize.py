@@ -32,9 +32,11 @@ class Optimum:
         self.machines = machines
         self.bandwidths = bandwidths
         self.layers: int = found["layers"]
-        #: Places to cut that were looked at; whether these are all there are.
+        #: Places to cut that were considered; whether these are all there are, and all of them were compared.
         self.states: int = found["states"]
         self.complete: bool = found["complete"]
+        #: Whether two chains of them alone were considered.
+        self.chains: bool = found["chains"]
         self.single_machine_s: float = found["single_machine_s"]
         #: One step of the pipeline once it is full: T of the published optimizer.
         self.time_per_stage_s: float = found["best"]["time_s"]

@@ -1,4 +1,4 @@
-#include "pipeline/planner/lookahead.h"
+#include "pipeline/planner/suffix_bounds.h"
 
 #include "pipeline/planner/bit_sets.h"
 
@@ -18,11 +18,11 @@ take(double *here, const double *rest, uint32_t count, fd_line line)
 
 /* All ways to go on from `start` with a block up to `state`. */
 static void
-try_block(fd_lookahead *ahead, const fd_lookahead_request *request,
+try_block(fd_suffix_bounds *bounds, const fd_suffix_bounds_request *request,
           uint32_t start, uint32_t state)
 {
     const fd_costs *costs = request->costs;
-    uint32_t most = costs->straight ? 1 : ahead->machines;
+    uint32_t most = costs->straight ? 1 : bounds->machines;
     for (uint32_t used = 1; used <= most; used++) {
         fd_line lines[FD_LINES];
         fd_part part =
@@ -36,18 +36,19 @@ try_block(fd_lookahead *ahead, const fd_lookahead_request *request,
             if (lines[line].busy > request->cap) {
                 continue;
             }
-            take(fd_lookahead_at(ahead, start, line) + used,
-                 fd_lookahead_at(ahead, state, line),
-                 ahead->machines - used + 1, lines[line]);
+            take(fd_suffix_bounds_at(bounds, start, line) + used,
+                 fd_suffix_bounds_at(bounds, state, line),
+                 bounds->machines - used + 1, lines[line]);
         }
     }
 }
 
 static void
-fill(fd_lookahead *ahead, const fd_lookahead_request *request, uint32_t start)
+fill(fd_suffix_bounds *bounds, const fd_suffix_bounds_request *request,
+     uint32_t start)
 {
     const fd_states *states = request->states;
-    uint32_t most = request->costs->straight ? 1 : ahead->machines;
+    uint32_t most = request->costs->straight ? 1 : bounds->machines;
     double before = start == FD_NO_STATE ? 0 : states->times[start];
     double slack = 1e-9 * states->times[states->count - 1];
     uint32_t from = fd_states_until(states, before - slack);
@@ -59,40 +60,41 @@ fill(fd_lookahead *ahead, const fd_lookahead_request *request, uint32_t start)
             break;
         }
         if (start == FD_NO_STATE || fd_state_follows(states, start, state)) {
-            try_block(ahead, request, start, state);
+            try_block(bounds, request, start, state);
         }
     }
 }
 
 fd_status
-fd_lookahead_make(fd_lookahead *ahead, const fd_lookahead_request *request)
+fd_suffix_bounds_make(fd_suffix_bounds *bounds,
+                      const fd_suffix_bounds_request *request)
 {
     uint32_t count = request->states->count;
-    ahead->machines = request->costs->machines[0];
-    size_t size = ((size_t)count + 1) * (ahead->machines + 1) * FD_LINES;
-    ahead->values = fd_malloc(size * sizeof *ahead->values);
-    if (ahead->values == NULL) {
+    bounds->machines = request->costs->machines[0];
+    size_t size = ((size_t)count + 1) * (bounds->machines + 1) * FD_LINES;
+    bounds->values = fd_malloc(size * sizeof *bounds->values);
+    if (bounds->values == NULL) {
         return FD_ENOMEM;
     }
     for (size_t i = 0; i < size; i++) {
-        ahead->values[i] = INFINITY;
+        bounds->values[i] = INFINITY;
     }
-    uint32_t over = request->costs->fewer ? ahead->machines : 0;
+    uint32_t over = request->costs->fewer ? bounds->machines : 0;
     for (int line = 0; line < FD_LINES; line++) {
         for (uint32_t i = 0; i <= over; i++) {
-            fd_lookahead_at(ahead, count - 1, line)[i] = 0;
+            fd_suffix_bounds_at(bounds, count - 1, line)[i] = 0;
         }
     }
     for (uint32_t state = count - 1; state-- > 0;) {
-        fill(ahead, request, state);
+        fill(bounds, request, state);
     }
-    fill(ahead, request, FD_NO_STATE);
+    fill(bounds, request, FD_NO_STATE);
     return FD_OK;
 }
 
 void
-fd_lookahead_clear(fd_lookahead *ahead)
+fd_suffix_bounds_clear(fd_suffix_bounds *bounds)
 {
-    fd_free(ahead->values);
-    *ahead = (fd_lookahead){.machines = 0};
+    fd_free(bounds->values);
+    *bounds = (fd_suffix_bounds){.machines = 0};
 }
