@@ -1,4 +1,4 @@
-"""The tables of docs/format.md agree with recording_format.h, and a reader made from them agrees with the C reader."""
+"""The tables of docs/formats/recording.md agree with recording_format.h; a reader made from them agrees with ours."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests import processes, programs
 from tests.unit import pyreader
 
 ROOT = Path(__file__).parent.parent.parent
-DOCUMENT = (ROOT / "docs" / "format.md").read_text()
+DOCUMENT = (ROOT / "docs" / "formats" / "recording.md").read_text()
 HEADER = (ROOT / "csrc" / "recording" / "recording_format.h").read_text()
 
 KINDS = ("none", "python", "op", "autograd", "range", "job", "module", "thread", "overflow")
