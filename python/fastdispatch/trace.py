@@ -48,10 +48,10 @@ class Trace:
     def contexts(self) -> Columns:
         """One row a call path, parents first; summed over ranks.
 
-        parent, node, module, origin (rows), flags (docs/formats/recording.md); calls and resumes (of generators); self, and
-        total with all below (ns); ops (calls of operators at or below); backward (ns of autograd that this and all below
-        caused, in no total); async (ns, in no total); gpu_calls, gpu_self, gpu_total, gpu_starved, gpu_launch_bound (of
-        sampled steps, docs/guides/gpu.md; ns, and numbers of calls); steps in which it was active.
+        parent, node, module, origin (rows), flags (docs/formats/recording.md); calls and resumes of generators; self,
+        and total with all below (ns); ops (calls of operators at or below); backward (ns of autograd that this and all
+        below caused, in no total); async (ns, in no total); gpu_calls, gpu_self, gpu_total, gpu_starved,
+        gpu_launch_bound (of sampled steps, docs/guides/gpu.md; ns, and numbers of calls); steps in which it was active.
         """
         return self.core.contexts()
 
@@ -114,9 +114,10 @@ class Trace:
         """One row a :class:`fastdispatch.job` of a recording with a timeline of jobs, by start.
 
         kind (text), context (row), thread (row of the rank's threads), step, iteration (of the engine), micro_batch,
-        stage, chunk, peer, buffer (-1: none), bytes (0: not known), flags (fd_job in docs/formats/recording.md), start (ns
-        since the start of the recording), duration (ns), open (had not ended; duration is its age), and where the trace was
-        loaded with ``timeline=True`` its first interval on a GPU: device (-1: none), gpu_start, gpu_duration (ns).
+        stage, chunk, peer, buffer (-1: none), bytes (0: not known), flags (fd_job in docs/formats/recording.md),
+        start (ns since the start of the recording), duration (ns), open (had not ended; duration is its age), and, if
+        the trace was loaded with ``timeline=True``, its first interval on a GPU: device (-1: none), gpu_start,
+        gpu_duration (ns).
         ``rank`` may be left out where there is one only; a dump has no jobs.
         """
         if rank is None and len(self.ranks) != 1:
