@@ -21,6 +21,8 @@ sys.path.insert(0, str(EXAMPLES / "gpt"))
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: Other Python versions run the tests without PyTorch; under the main one nothing may be missing.
+if "WITHOUT_TORCH" in os.environ:  # make check
+    sys.modules["torch"] = None  # type: ignore[assignment]
 WITHOUT_TORCH = find_spec("torch") is None
 NEEDS_MORE = re.compile(
     r"^(?:import|from) (?:torch|pandas|playwright|pretrain|tests\.training|tests\.consumers|tests\.browser)\b",
