@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import subprocess
@@ -17,7 +16,7 @@ ROOT = Path(__file__).parent.parent.parent
 DOCUMENT = (ROOT / "docs" / "start" / "usage.md").read_text()
 BLOCKS = re.findall(r"^```(\w+)(?: file=(\S+))?\n(.*?)^```$", DOCUMENT, re.M | re.S)
 
-pytestmark = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="the examples need PyTorch")
+pytestmark = pytest.mark.torch
 
 
 def programs_in(folder: Path) -> dict[str, str]:
