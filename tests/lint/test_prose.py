@@ -35,7 +35,7 @@ RULES: dict[str, tuple[str, str]] = {
         r"|found|comes|came|goes|lies|ended|ends|began|asks|runs|ran|stands|stood|takes|took)\b(?![^.;]*\?)",
         "a noun as subject: 'calls without room are counted', not 'what finds no room is counted'",
     ),
-    "none": (r"\b(?:is|are|was|were) none\b", "'invalid', 'missing', 'no X'"),
+    "none": (r"(?<!there )\b(?:is|are|was|were) none\b", "'invalid', 'missing', 'no X'"),
     "ours": (r"\bof (?:ours|theirs|yours)\b", "'own', or the name of the owner"),
     "least": (r"\bthe least\b(?! common)", "'minimum', 'at least', 'shortest'"),
     "per": (
@@ -49,7 +49,10 @@ RULES: dict[str, tuple[str, str]] = {
     "come": (r"\b(?:comes? (?:to|out|of|with)|came to|goes by|go by)\b", "'reaches', 'contains', 'uses'"),
     "taken": (r"\b(?:taken (?:for|as|too|by)|takes? (?:what|these|those|all that))\b", "'accepts', 'treated as'"),
     "where": (r"\bwhere (?:there|that|it|one|none) (?:is|are|was|were)\b", "'if', 'when', 'wherever possible'"),
-    "own": (r"\bof (?:its|their|our) own\b", "'own' before the noun: 'its own thread'"),
+    "own": (
+        r"\bof (?:its|their|our) own(?=[.,;:)]|$| (?:and|or|in|for|to|that|which|by|on|at|with|below|of|is|are)\b)",
+        "'own' before the noun: 'its own thread'",
+    ),
     "left out": (r"\b(?:left|leaves?|leaving) out\b", "'skipped', 'omitted', 'excluded'"),
     "words": (
         r"\b(?:witness|deeds?|comers?|rehearsal|askers?|answerers?|twins|tying|fate|hiding|lookahead|telescopes)\b",
