@@ -317,7 +317,7 @@ def test_the_example_is_a_recording(tmp_path: Path) -> None:
         content[int(offset, 16) : int(offset, 16) + 16] = bytes.fromhex(bytes_)
     (tmp_path / "tiny.fd").write_bytes(content)
     found = agree(tmp_path / "tiny.fd")
-    told = re.search(r"What a reader makes of it(.*)\Z", DOCUMENT, re.S)
+    told = re.search(r"Result of a reader(.*)\Z", DOCUMENT, re.S)
     assert told is not None
     lines = re.findall(r"`([^`]+)` (\d+) calls?[^,]*, ([\d ]+) ns", told[1].replace("\n", " "))
     trace = fastdispatch.load(tmp_path / "tiny.fd")
