@@ -69,3 +69,14 @@ def test_no_path_of_a_missing_page_is_named() -> None:
                 if not (ROOT / mention).exists() and "{" not in mention and "perfetto.dev/" + mention not in mention:
                     wrong.append(f"{name(path)}: {mention}")
     assert wrong == []
+
+
+def test_source_files_named_by_maps_exist() -> None:
+    files = {path.name for path in tracked()}
+    pages = [ROOT / "HACKING.md", ROOT / "CONTRIBUTING.md", *(DOCS / "internals").glob("*.md")]
+    wrong = []
+    for page in pages:
+        for path in re.findall(r"`([\w/.]*\w\.[ch])`", page.read_text(encoding="utf-8")):
+            if path.rpartition("/")[2] not in files | {"Python.h"} and "NAME" not in path:
+                wrong.append(f"{name(page)}: {path}")
+    assert wrong == []

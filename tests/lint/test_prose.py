@@ -108,7 +108,9 @@ def findings(path: Path) -> Iterator[tuple[int, str, str]]:
 
 def folder(path: Path) -> str:
     parts = path.relative_to(ROOT).parts
-    return "pages" if path.suffix == ".md" and parts[0] != "csrc" else "/".join(parts[: -1 if len(parts) < 4 else 3][:3])
+    return (
+        "pages" if path.suffix == ".md" and parts[0] != "csrc" else "/".join(parts[: -1 if len(parts) < 4 else 3][:3])
+    )
 
 
 def files() -> list[Path]:
