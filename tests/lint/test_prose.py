@@ -1,7 +1,8 @@
 """Plain English in pages, comments, docstrings and messages.
 
-``python -m tests.lint.test_prose [FOLDER...]`` prints the findings. A folder may not have more than prose.json allows; pages have
-none. ``--lower`` writes the present counts to prose.json, unless their sum has risen (counts may move with files).
+``python -m tests.lint.test_prose [FOLDER...]`` prints the findings. A folder may not have more than prose.json allows;
+pages have none. ``--lower`` writes the present counts to prose.json, unless their sum has risen (counts may move with
+files).
 """
 
 from __future__ import annotations
