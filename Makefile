@@ -15,13 +15,18 @@ export MKL_NUM_THREADS = 1
 
 CHAKRA := $(VENV)/chakra
 
-.PHONY: help demo test test-consumers test-python test-c test-versions test-cpython test-sanitized test-soak soak lint format bench bench-peers clean
+.PHONY: help demo check test test-consumers test-python test-c test-versions test-cpython test-sanitized test-soak soak lint format bench bench-peers clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 demo: $(VENV)/.torch $(VENV)/.install ## Train a small GPT on two ranks under the recorder and show what it did
 	@docs/examples/gpt/demo.sh $(BIN) $(OPS) $(OUT)
+
+check: $(VENV)/.tools $(VENV)/.install ## C layers (plain), unit tests that need no PyTorch, lint: about two minutes
+	$(MAKE) -C tests/c plain PYTHON=$(abspath $(BIN))/python
+	WITHOUT_TORCH=1 $(BIN)/python -m pytest tests/unit tests/lint
+	$(MAKE) lint
 
 test: $(VENV)/.torch $(VENV)/.tools $(VENV)/.install ## All tests
 	$(MAKE) -j2 --output-sync=line test-python test-c lint test-versions test-cpython test-sanitized test-soak
@@ -41,8 +46,9 @@ test-versions: $(VENV)/bin/python ## Everything that needs no PyTorch, on Python
 test-cpython: $(VENV)/bin/python ## CPython's own tests under the recorder, on every version; all of the list with ALL=1
 	$(BIN)/python -m tests.cpython 3.11 3.12 3.13 --jobs 2 $(if $(ALL),,--short)
 
-test-sanitized: $(VENV)/.tools $(VENV)/.install ## The extension under AddressSanitizer and UBSan, on real calls and operators
+test-sanitized: $(VENV)/.tools $(VENV)/.install ## The extension under AddressSanitizer and UBSan, the C layers with threads under ThreadSanitizer
 	tests/sanitized.sh $(BIN)/python $(VENV)/sanitized
+	$(MAKE) -C tests/c threads PYTHON=$(abspath $(BIN))/python
 
 test-soak: SECONDS = 120
 test-soak soak: $(VENV)/.torch $(VENV)/.install ## A training with everything that can go wrong around it, for SECONDS (soak: 1800)
