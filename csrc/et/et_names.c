@@ -16,13 +16,13 @@ static const char *const coll_names[FD_ET_COLLS] = {
     "BARRIER"};
 
 const char *
-fd_et_type_name(uint32_t type)
+fd_et_type_name(int type)
 {
-    return type < FD_ET_TYPES ? type_names[type] : "INVALID";
+    return type >= 0 && type < FD_ET_TYPES ? type_names[type] : "INVALID";
 }
 
 const char *
-fd_et_kind_name(fd_et_edge_kind kind)
+fd_et_kind_name(int kind)
 {
     return kind_names[kind];
 }

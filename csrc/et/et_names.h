@@ -31,8 +31,8 @@ typedef enum fd_et_comm_level {
     FD_ET_COMM_KERNEL  /* on the GPU */
 } fd_et_comm_level;
 
-const char *fd_et_type_name(uint32_t type);
-const char *fd_et_kind_name(fd_et_edge_kind kind);
+const char *fd_et_type_name(int type);
+const char *fd_et_kind_name(int kind);
 const char *fd_et_coll_name(int32_t type); /* "" for none */
 
 /* FD_ET_THREAD, FD_ET_PROCESS or 0. */

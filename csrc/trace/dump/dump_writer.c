@@ -41,9 +41,14 @@ write_cell(fd_json_writer *w, const fd_column *column, const void *row)
     case FD_COLUMN_U8:
     case FD_COLUMN_U32:
     case FD_COLUMN_U64:
-    case FD_COLUMN_I64:
         put_exact(w, NULL, value);
         break;
+    case FD_COLUMN_I64:
+    case FD_COLUMN_U16:
+    case FD_COLUMN_CHARS:
+    case FD_COLUMN_TEXT_OR_NONE:
+    case FD_COLUMN_I64_OR_NONE:
+        break; /* of no dump */
     }
 }
 
