@@ -208,6 +208,9 @@ def et_export(
     (.et) and as torch.profiler's trace beside the first, each with .gz. Answers what :func:`et_info` does. Raises
     :class:`Error`."""
 
+def anonymous_name(salt: str, name: _Path, /) -> str:
+    """The salted hash of a name or path, as of :meth:`Trace.anonymize`: ``f_`` and 12 hexadecimal digits."""
+
 def et_layer_calls(path: _Path, /) -> str:
     """The calls of operators and of modules' forwards in a recording that ``CallGraph(et=True)`` made, as JSON: rows of
     id, parent's id, name, schema, scope (100: a module), number of the record (of a module its address), autograd's

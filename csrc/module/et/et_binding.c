@@ -212,7 +212,7 @@ static PyObject *export(PyObject *module, const exported *e, unsigned edges)
     PyObject *made;
     Py_BEGIN_ALLOW_THREADS
         status = fd_et_from_recording(&et, PyBytes_AS_STRING(e->path),
-                                      fd_private_wish(&e->private), &error);
+                                      fd_private_options(&e->private), &error);
         if (status == FD_OK) {
             status = fd_et_complete(&et, edges);
         }
