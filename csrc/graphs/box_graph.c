@@ -129,7 +129,7 @@ make_boxes(fd_graph *graph, const fd_trace *trace)
     }
     for (uint32_t i = 1; i < trace->contexts.count; i++) {
         uint32_t group = graph->groups.of_context[i];
-        if (graph->folding.fates[group] != FD_DRAWN
+        if (graph->selection.visibility[group] != FD_DRAWN
             || graph->box_of[group] != 0) {
             continue;
         }
@@ -193,8 +193,9 @@ static fd_status
 make_edges(fd_graph *graph, const fd_trace *trace)
 {
     for (uint32_t i = 1; i < trace->contexts.count; i++) {
-        uint8_t fate = graph->folding.fates[graph->groups.of_context[i]];
-        if (fate != FD_DRAWN && fate != FD_DELETED) {
+        uint8_t state =
+            graph->selection.visibility[graph->groups.of_context[i]];
+        if (state != FD_DRAWN && state != FD_DELETED) {
             graph->groups.of_context[i] = 0;
         }
     }
@@ -219,8 +220,8 @@ fd_graph_make(fd_graph *graph, const fd_trace *trace,
     *graph = (fd_graph){.whole = 0};
     fd_status status = group_all(graph, trace, options);
     if (status == FD_OK) {
-        status = fd_folding_make(&graph->folding, trace, &graph->groups,
-                                 &graph->rows, graph->whole, options);
+        status = fd_selection_make(&graph->selection, trace, &graph->groups,
+                                   &graph->rows, graph->whole, options);
     }
     if (status == FD_OK) {
         status = make_boxes(graph, trace);
@@ -254,7 +255,7 @@ fd_graph_clear(fd_graph *graph)
     fd_groups_clear(&graph->packages);
     fd_groups_clear(&graph->modules);
     fd_vector_clear(&graph->rows);
-    fd_folding_clear(&graph->folding);
+    fd_selection_clear(&graph->selection);
     fd_vector_clear(&graph->boxes);
     fd_free(graph->box_of);
     fd_vector_clear(&graph->edges);

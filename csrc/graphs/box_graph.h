@@ -7,7 +7,7 @@
 #ifndef FD_BOX_GRAPH_H
 #define FD_BOX_GRAPH_H
 
-#include "graphs/recursion_folding.h"
+#include "graphs/function_selection.h"
 #include "profile/group_edges.h"
 
 typedef struct fd_box {
@@ -29,7 +29,7 @@ typedef struct fd_graph {
     fd_groups packages;
     fd_groups modules;
     fd_rows rows; /* of groups */
-    fd_folding folding;
+    fd_selection selection;
     FD_VECTOR(fd_box) boxes; /* in the order of the call tree */
     uint32_t regions;
     uint32_t *box_of; /* owned; by group, index into boxes + 1 */

@@ -11,7 +11,7 @@
 
 #include "trace/trace.h"
 
-typedef struct fd_strip {
+typedef struct fd_timeline_call {
     uint32_t thread;  /* index into the rank's threads */
     uint32_t depth;   /* 0 where it is asynchronous */
     uint32_t context; /* 0: none */
@@ -20,25 +20,25 @@ typedef struct fd_strip {
     uint64_t duration;
     bool open;  /* had not ended */
     bool async; /* work that ends by itself: may overlap others */
-} fd_strip;
+} fd_timeline_call;
 
 /* An arrow from forward to backward: indexes of strips. */
-typedef struct fd_strip_flow {
+typedef struct fd_timeline_flow {
     uint32_t from;
     uint32_t to;
-} fd_strip_flow;
+} fd_timeline_flow;
 
-typedef struct fd_strips {
-    FD_VECTOR(fd_strip) list;
-    FD_VECTOR(fd_strip_flow) flows; /* both of whose ends are here */
+typedef struct fd_timeline_rows {
+    FD_VECTOR(fd_timeline_call) list;
+    FD_VECTOR(fd_timeline_flow) flows; /* both of whose ends are here */
     uint64_t left_out; /* strips, shorter than all that are here */
     uint64_t flows_left_out;
-} fd_strips;
+} fd_timeline_rows;
 
 /* The `most` longest of a rank; of equals the first. What is made is to be
  * cleared, failed or not. */
-fd_status fd_strips_make(fd_strips *strips, const fd_trace_rank *rank,
-                         uint32_t most);
-void fd_strips_clear(fd_strips *strips);
+fd_status fd_timeline_rows_make(fd_timeline_rows *rows,
+                                const fd_trace_rank *rank, uint32_t most);
+void fd_timeline_rows_clear(fd_timeline_rows *rows);
 
 #endif

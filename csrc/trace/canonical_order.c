@@ -114,7 +114,7 @@ sorted_ids(uint32_t *count, const bool *used,
 }
 
 /* A hash of what each context is: its own text, its parents', its origin's.
- * Both have lower ids: fd_graft adds them first. */
+ * Both have lower ids: fd_contexts_merge adds them first. */
 static uint64_t *
 identities(const sorting *s)
 {

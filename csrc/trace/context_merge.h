@@ -9,7 +9,7 @@
  * `wanted` (NULL: all) tells which; what those need comes too. map[i] becomes
  * the trace's id of contexts[i], 0 where it was not added. A cycle or an index
  * out of range is cut: its child hangs below nothing. */
-fd_status fd_graft(fd_trace *trace, const fd_trace_context *contexts,
-                   const bool *wanted, uint32_t count, uint32_t *map);
+fd_status fd_contexts_merge(fd_trace *trace, const fd_trace_context *contexts,
+                            const bool *wanted, uint32_t count, uint32_t *map);
 
 #endif

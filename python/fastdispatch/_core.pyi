@@ -410,11 +410,11 @@ class Trace:
         bytes, flags (``FD_JOB_*``, see docs/format.md), start, duration, open, device (-1: none), gpu_start,
         gpu_duration (0: none) of one rank. ``ValueError`` for -1."""
 
-    def strips(self, rank: SupportsIndex, most: SupportsIndex, /) -> dict[str, Any]:
+    def timeline_rows(self, rank: SupportsIndex, most: SupportsIndex, /) -> dict[str, Any]:
         """The timeline of one rank for a picture, the ``most`` longest calls of it. ``ValueError`` for rank -1.
 
-        ``strips``: thread (row of the rank's threads), depth, context (row), job (row of :meth:`jobs`, -1: none),
-        start and duration (ns), open, async (may overlap others). ``flows``: arrows, from and to (rows of strips).
+        ``calls``: thread (row of the rank's threads), depth, context (row), job (row of :meth:`jobs`, -1: none),
+        start and duration (ns), open, async (may overlap others). ``flows``: arrows, from and to (rows of calls).
         ``gpu``: intervals, context, host (its launch), start, duration, thread, device, stream. ``left_out`` and
         ``flows_left_out``: how many there were no room for.
         """

@@ -14,7 +14,7 @@ typedef struct listing {
     fd_buffer types;
     fd_buffer strides;
     fd_operand_ids ids;
-    const fd_et_hiding *hiding; /* NULL: names stay */
+    const fd_et_anonymizer *anonymizer; /* NULL: names stay */
 } listing;
 
 /* c10::DeviceType */
@@ -214,8 +214,8 @@ put_scalar(listing *l, const fd_operand *operand)
         put_text(&l->types, "Bool");
         break;
     case FD_OPERAND_TEXT:
-        fd_et_put_said(l->hiding, &l->values, (const char *)operand->more,
-                       operand->number);
+        fd_et_put_private(l->anonymizer, &l->values,
+                          (const char *)operand->more, operand->number);
         put_text(&l->types, "String");
         break;
     case FD_OPERAND_DEVICE:
@@ -287,9 +287,9 @@ put_operand(listing *l, fd_words *words, int depth)
 
 fd_status
 fd_et_put_operands(fd_et *et, fd_words words, fd_operand_ids ids,
-                   const fd_et_hiding *hiding, fd_et_io *io)
+                   const fd_et_anonymizer *anonymizer, fd_et_io *io)
 {
-    listing l = {.ids = ids, .hiding = hiding};
+    listing l = {.ids = ids, .anonymizer = anonymizer};
     const char *between = "";
     put_all(&l, "[");
     put_text(&l.types, "[");

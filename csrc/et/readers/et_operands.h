@@ -58,8 +58,8 @@ typedef struct fd_operand_ids {
 /* A device in the first word of an operand, as a JSON text: "cuda:0". */
 void fd_et_put_device(fd_buffer *to, uint64_t head);
 
-/* All of them as texts of `et`. Names in them stay where `hiding` is NULL. */
+/* All of them as texts of `et`. Names in them stay where `anonymizer` is NULL. */
 fd_status fd_et_put_operands(fd_et *et, fd_words words, fd_operand_ids ids,
-                             const fd_et_hiding *hiding, fd_et_io *io);
+                             const fd_et_anonymizer *anonymizer, fd_et_io *io);
 
 #endif

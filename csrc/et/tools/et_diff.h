@@ -7,14 +7,14 @@
 #include "et/et_graph.h"
 
 /* What a call says of its data: texts of fd_et_diff. */
-typedef struct fd_et_form {
+typedef struct fd_et_signature {
     uint32_t name;
     uint32_t shapes[2]; /* of inputs, of outputs */
     uint32_t types[2];
     uint32_t comm; /* collective, size, group, peers; 0: none */
-} fd_et_form;
+} fd_et_signature;
 
-/* What differs between two forms. */
+/* What differs between two signatures. */
 enum {
     FD_ET_SHAPES_DIFFER = 1,
     FD_ET_TYPES_DIFFER = 2,
@@ -39,13 +39,13 @@ typedef struct fd_et_diff_name {
 } fd_et_diff_name;
 
 /* A call in both traces that says something else of its data. */
-typedef struct fd_et_diff_form {
-    uint32_t forms[2]; /* in `forms`, + 1 */
-    uint32_t what;     /* FD_ET_SHAPES_DIFFER ... */
+typedef struct fd_et_diff_change {
+    uint32_t signatures[2]; /* in `signatures`, + 1 */
+    uint32_t what;          /* FD_ET_SHAPES_DIFFER ... */
     uint64_t count;
     uint64_t id[2]; /* the first */
     fd_et_diff_ranks ranks;
-} fd_et_diff_form;
+} fd_et_diff_change;
 
 /* A call in one trace alone, below one that is in both. */
 typedef struct fd_et_diff_only {
@@ -65,13 +65,13 @@ typedef struct fd_et_diff {
     uint64_t paired;
     uint32_t timed[2];                /* ranks with times */
     FD_VECTOR(fd_et_diff_name) names; /* all, equal ones too */
-    FD_VECTOR(fd_et_diff_form) changed;
+    FD_VECTOR(fd_et_diff_change) changed;
     FD_VECTOR(fd_et_diff_only) only;
-    FD_VECTOR(fd_et_form) forms;
+    FD_VECTOR(fd_et_signature) signatures;
     uint64_t edges[FD_ET_KINDS][2];
     uint64_t shared[FD_ET_KINDS]; /* between nodes that are in both */
     fd_text_pool texts;
-    fd_text_pool keys; /* forms as bytes */
+    fd_text_pool keys; /* signatures as bytes */
     fd_map name_rows;  /* name + 1 -> row + 1 */
     fd_map changed_rows;
     fd_map only_rows[2];
@@ -85,7 +85,7 @@ fd_status fd_et_diff_add(fd_et_diff *diff, const fd_et *before,
                          const fd_et *after);
 
 /* Whether a name has other counts or times on some rank. */
-bool fd_et_diff_says(const fd_et_diff_name *row);
+bool fd_et_diff_differs(const fd_et_diff_name *row);
 
 /* Whether anything was found. */
 bool fd_et_diff_any(const fd_et_diff *diff);

@@ -12,21 +12,21 @@ static const fd_column name_columns[] = {
 static const fd_table names_table =
     FD_TABLE("names", name_columns, fd_et_diff_name, false);
 
-static const fd_column form_columns[] = {
-    FD_COLUMN(fd_et_form, "input_shapes", TEXT, shapes[0]),
-    FD_COLUMN(fd_et_form, "input_types", TEXT, types[0]),
-    FD_COLUMN(fd_et_form, "output_shapes", TEXT, shapes[1]),
-    FD_COLUMN(fd_et_form, "output_types", TEXT, types[1]),
-    FD_COLUMN(fd_et_form, "communication", TEXT, comm),
+static const fd_column signature_columns[] = {
+    FD_COLUMN(fd_et_signature, "input_shapes", TEXT, shapes[0]),
+    FD_COLUMN(fd_et_signature, "input_types", TEXT, types[0]),
+    FD_COLUMN(fd_et_signature, "output_shapes", TEXT, shapes[1]),
+    FD_COLUMN(fd_et_signature, "output_types", TEXT, types[1]),
+    FD_COLUMN(fd_et_signature, "communication", TEXT, comm),
 };
-static const fd_table form_table =
-    FD_TABLE("form", form_columns, fd_et_form, false);
+static const fd_table signature_table =
+    FD_TABLE("signature", signature_columns, fd_et_signature, false);
 
 static const fd_column changed_columns[] = {
-    FD_COLUMN(fd_et_diff_form, "count", U64, count),
+    FD_COLUMN(fd_et_diff_change, "count", U64, count),
 };
 static const fd_table changed_table =
-    FD_TABLE("changed", changed_columns, fd_et_diff_form, false);
+    FD_TABLE("changed", changed_columns, fd_et_diff_change, false);
 
 static const char *const sides[] = {"before", "after", NULL};
 static const fd_column only_columns[] = {
@@ -74,7 +74,7 @@ complete_name(PyObject *record, const void *row, const void *unused)
 {
     const fd_et_diff_name *n = row;
     (void)unused;
-    if (!fd_et_diff_says(n)) {
+    if (!fd_et_diff_differs(n)) {
         Py_DECREF(record);
         return Py_NewRef(Py_None);
     }
@@ -89,12 +89,13 @@ complete_name(PyObject *record, const void *row, const void *unused)
 }
 
 static PyObject *
-form(const fd_et_diff *diff, const fd_et_diff_form *row, int at)
+signature(const fd_et_diff *diff, const fd_et_diff_change *row, int at)
 {
-    return fd_columns_with(fd_record(&form_table,
-                                     &diff->forms.list[row->forms[at] - 1],
-                                     &diff->texts),
-                           "id", PyLong_FromUnsignedLongLong(row->id[at]));
+    return fd_columns_with(
+        fd_record(&signature_table,
+                  &diff->signatures.list[row->signatures[at] - 1],
+                  &diff->texts),
+        "id", PyLong_FromUnsignedLongLong(row->id[at]));
 }
 
 static PyObject *
@@ -114,13 +115,13 @@ static PyObject *
 complete_changed(PyObject *record, const void *changed, const void *context)
 {
     const fd_et_diff *diff = context;
-    const fd_et_diff_form *row = changed;
-    uint32_t name = diff->forms.list[row->forms[0] - 1].name;
+    const fd_et_diff_change *row = changed;
+    uint32_t name = diff->signatures.list[row->signatures[0] - 1].name;
     record =
         fd_columns_with(record, "name", fd_text_object(&diff->texts, name));
     record = fd_columns_with(record, "what", what_list(row->what));
-    record = fd_columns_with(record, "before", form(diff, row, 0));
-    record = fd_columns_with(record, "after", form(diff, row, 1));
+    record = fd_columns_with(record, "before", signature(diff, row, 0));
+    record = fd_columns_with(record, "after", signature(diff, row, 1));
     return fd_columns_with(record, "ranks", ranks_of(&row->ranks));
 }
 

@@ -8,25 +8,25 @@
 #include "profile/totals.h"
 #include "trace/trace_columns.h"
 
-static const fd_column strip_columns[] = {
-    FD_COLUMN(fd_strip, "thread", U32, thread),
-    FD_COLUMN(fd_strip, "depth", U32, depth),
-    FD_COLUMN(fd_strip, "context", INDEX, context),
-    FD_COLUMN(fd_strip, "job", INDEX, job),
-    FD_COLUMN(fd_strip, "start", U64, start),
-    FD_COLUMN(fd_strip, "duration", U64, duration),
-    FD_COLUMN(fd_strip, "open", BOOL, open),
-    FD_COLUMN(fd_strip, "async", BOOL, async),
+static const fd_column call_columns[] = {
+    FD_COLUMN(fd_timeline_call, "thread", U32, thread),
+    FD_COLUMN(fd_timeline_call, "depth", U32, depth),
+    FD_COLUMN(fd_timeline_call, "context", INDEX, context),
+    FD_COLUMN(fd_timeline_call, "job", INDEX, job),
+    FD_COLUMN(fd_timeline_call, "start", U64, start),
+    FD_COLUMN(fd_timeline_call, "duration", U64, duration),
+    FD_COLUMN(fd_timeline_call, "open", BOOL, open),
+    FD_COLUMN(fd_timeline_call, "async", BOOL, async),
 };
-static const fd_table strips_table =
-    FD_TABLE("strips", strip_columns, fd_strip, false);
+static const fd_table calls_table =
+    FD_TABLE("calls", call_columns, fd_timeline_call, false);
 
 static const fd_column flow_columns[] = {
-    FD_COLUMN(fd_strip_flow, "from", U32, from),
-    FD_COLUMN(fd_strip_flow, "to", U32, to),
+    FD_COLUMN(fd_timeline_flow, "from", U32, from),
+    FD_COLUMN(fd_timeline_flow, "to", U32, to),
 };
 static const fd_table flows_table =
-    FD_TABLE("flows", flow_columns, fd_strip_flow, false);
+    FD_TABLE("flows", flow_columns, fd_timeline_flow, false);
 
 static const fd_column stream_columns[] = {
     FD_COLUMN(fd_trace_gpu_event, "context", INDEX, context),
@@ -41,46 +41,46 @@ static const fd_table streams_table =
     FD_TABLE("gpu", stream_columns, fd_trace_gpu_event, false);
 
 static PyObject *
-strips_object(const fd_trace *trace, const fd_trace_rank *rank,
-              const fd_strips *strips)
+rows_object(const fd_trace *trace, const fd_trace_rank *rank,
+            const fd_timeline_rows *rows)
 {
     PyObject *made = Py_BuildValue(
-        "{s:K,s:K}", "left_out", (unsigned long long)strips->left_out,
-        "flows_left_out", (unsigned long long)strips->flows_left_out);
-    made = fd_columns_with(made, "strips",
-                           fd_columns(&strips_table, strips->list.list,
-                                      strips->list.count, &trace->texts));
+        "{s:K,s:K}", "left_out", (unsigned long long)rows->left_out,
+        "flows_left_out", (unsigned long long)rows->flows_left_out);
+    made = fd_columns_with(made, "calls",
+                           fd_columns(&calls_table, rows->list.list,
+                                      rows->list.count, &trace->texts));
     made = fd_columns_with(made, "flows",
-                           fd_columns(&flows_table, strips->flows.list,
-                                      strips->flows.count, &trace->texts));
+                           fd_columns(&flows_table, rows->flows.list,
+                                      rows->flows.count, &trace->texts));
     return fd_columns_with(made, "gpu",
                            fd_columns(&streams_table, rank->gpu_events.list,
                                       rank->gpu_events.count, &trace->texts));
 }
 
 PyObject *
-fd_trace_strips(PyObject *self, PyObject *args)
+fd_trace_timeline_rows(PyObject *self, PyObject *args)
 {
     int rank;
     unsigned int most;
-    if (!PyArg_ParseTuple(args, "iI:strips", &rank, &most)
+    if (!PyArg_ParseTuple(args, "iI:timeline_rows", &rank, &most)
         || !fd_trace_rank_fits(self, rank)) {
         return NULL;
     }
     if (rank == FD_ALL_RANKS) {
-        PyErr_SetString(PyExc_ValueError, "strips are per rank");
+        PyErr_SetString(PyExc_ValueError, "this table is per rank");
         return NULL;
     }
     const fd_trace *trace = fd_trace_of(self);
     const fd_trace_rank *wanted = &trace->ranks.list[rank];
-    fd_strips strips;
+    fd_timeline_rows rows;
     fd_status status;
     Py_BEGIN_ALLOW_THREADS
-        status = fd_strips_make(&strips, wanted, most);
+        status = fd_timeline_rows_make(&rows, wanted, most);
     Py_END_ALLOW_THREADS
-    PyObject *made = status == FD_OK ? strips_object(trace, wanted, &strips)
-                                     : PyErr_NoMemory();
-    fd_strips_clear(&strips);
+    PyObject *made =
+        status == FD_OK ? rows_object(trace, wanted, &rows) : PyErr_NoMemory();
+    fd_timeline_rows_clear(&rows);
     return made;
 }
 
