@@ -5,7 +5,7 @@
 
 enum { BACKWARD = 1, USER = 7 }; /* at::RecordScope */
 
-/* PyTorch numbers groups, and knows two by name. */
+/* PyTorch numbers groups, except two with fixed names. */
 static bool
 is_common(const char *name)
 {

@@ -1,6 +1,6 @@
-/* Names of the user's in an execution trace that is made of a recording: those
- * of operators that are not PyTorch's, ranges, process groups and the host
- * become hashes, as in trace/anonymize.h. */
+/* Hashes for the names of the user in an execution trace from a recording:
+ * operators that are not PyTorch's, ranges, process groups and the host, as in
+ * trace/anonymize.h. */
 #ifndef FD_ET_ANONYMIZE_H
 #define FD_ET_ANONYMIZE_H
 
@@ -21,7 +21,7 @@ fd_status fd_et_hide_node(fd_et_anonymizer *anonymizer, fd_et *et,
 void fd_et_put_private(const fd_et_anonymizer *anonymizer, fd_buffer *to,
                        const char *text, size_t size);
 
-/* The host and the process groups, when no operand needs them any more. */
+/* The host and the process groups, after the last operand. */
 fd_status fd_et_hide_head(const fd_et_anonymizer *anonymizer, fd_et *et);
 
 #endif

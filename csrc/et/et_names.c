@@ -81,8 +81,8 @@ fd_et_comm_level_of(const char *name, bool gpu)
              : FD_ET_NO_COMM;
 }
 
-/* A name without case and marks, so that AllReduce_Sum, all_reduce and
- * allreduce_ are one. */
+/* A name in lower case without underscores, so that AllReduce_Sum, all_reduce
+ * and allreduce_ are equal. */
 static void
 squeeze(const char *name, char *to, size_t room)
 {

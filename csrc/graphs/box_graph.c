@@ -46,7 +46,7 @@ whole_of(const fd_totals *totals, const fd_trace *trace)
     return of_main > 0 ? of_main : of_all;
 }
 
-/* What this rank never met has no place in its picture. Children come after
+/* Contexts that this rank does not have are not drawn. Children come after
  * their parents, so one pass from the end finds it. */
 static fd_status
 leave_out_absent(fd_groups *groups, const fd_totals *totals,
@@ -143,7 +143,7 @@ make_boxes(fd_graph *graph, const fd_trace *trace)
     return FD_OK;
 }
 
-/* Self times to the nearest box above; a parent comes before its children. */
+/* Add self times to the nearest box above; parents precede their children. */
 static fd_status
 share_self(fd_graph *graph, const fd_trace *trace)
 {

@@ -94,7 +94,7 @@ fd_export_callgraph(const fd_trace *trace, const fd_export_options *options,
     (void)error;
     fd_export_options every = *options;
     fd_graph graph;
-    every.style = FD_STYLE_CLASSIC; /* Python alone, nothing folded */
+    every.style = FD_STYLE_CLASSIC; /* only Python, nothing contracted */
     fd_status status = fd_graph_make(&graph, trace, &every);
     if (status == FD_OK) {
         status = write_both(&graph, to);

@@ -16,7 +16,7 @@ static const char *const colours[COLOURS] = {
     "#E6194B", "#3CB44B", "#4363D8", "#F58231", "#911EB4",
     "#008080", "#F032E6", "#9A6324", "#000075", "#808000"};
 
-/* Whether `file` lies in a folder of that name. */
+/* Whether `file` is in a folder of that name. */
 static bool
 in_folder(const char *file, const char *folder)
 {

@@ -27,8 +27,8 @@ hidden(const fd_dot_picture *p, uint32_t *parts, uint32_t count,
     ++*parts;
 }
 
-/* The share that all small functions are below: what was asked for, or more
- * when there were too many, in tenths of a percent. */
+/* The share that all small functions are below: the requested one, or more if
+ * there were too many, in tenths of a percent. */
 static double
 small_percent(const fd_dot_picture *p)
 {

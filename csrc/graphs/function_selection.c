@@ -49,8 +49,8 @@ one_of(const char *text, const char *const *list)
     return false;
 }
 
-/* Names that decorators and context managers leave on the way from a caller
- * to what it called, and special methods that nobody calls by name. */
+/* Names of wrappers by decorators and context managers, and special methods
+ * that are not called by name. */
 static bool
 is_machinery_name(const char *name)
 {
@@ -262,7 +262,7 @@ fold_small(folder *f, uint64_t whole)
     return status;
 }
 
-/* A group without a context is none of this rank's. */
+/* A group without a context is of another rank. */
 static fd_status
 count_all(folder *f)
 {

@@ -1,11 +1,11 @@
-/* Which functions of a trace are drawn, and why the others are not.
+/* Which functions of a trace are drawn, and the reason for each other one.
  *
- * Some thousand functions are no picture. What a reader looks for is his own
- * code and, of the frameworks, the functions that it calls: optimizer.step,
- * DataLoader.__next__, Linear.forward. So of torch and of the standard
- * library those are kept that are public and the first such below other code;
- * the machinery between two calls of a reader's functions (_call_impl, DDP,
- * decorators) is folded into its callers. */
+ * Thousands of functions are not readable. Users look for their own code and
+ * the functions of frameworks that it calls: optimizer.step,
+ * DataLoader.__next__, Linear.forward. So only those functions of torch and of
+ * the standard library are drawn that are public and the first such below
+ * other code; the functions between two calls of user code (_call_impl, DDP,
+ * decorators) are folded into their callers. */
 #ifndef FD_FUNCTION_SELECTION_H
 #define FD_FUNCTION_SELECTION_H
 
@@ -14,7 +14,7 @@
 
 typedef enum fd_visibility {
     FD_DRAWN,
-    FD_LEFT_OUT, /* a thread, an operator that nobody asked for */
+    FD_LEFT_OUT, /* a thread, an operator that was not requested */
     FD_FOLDED_TORCH,
     FD_FOLDED_OTHER, /* standard library, generated code */
     FD_FOLDED_INNER, /* comprehensions, wrappers of decorators */
@@ -26,10 +26,10 @@ typedef enum fd_visibility {
 
 typedef struct fd_selection {
     uint8_t *visibility; /* owned; fd_visibility by group of FD_BY_NODE */
-    uint32_t
-        functions[FD_VISIBILITIES]; /* how many Python functions and ranges */
+    uint32_t functions[FD_VISIBILITIES]; /* how many Python functions and
+                                            ranges */
     uint32_t operators[FD_VISIBILITIES];
-    double min_percent; /* the threshold that was asked for */
+    double min_percent; /* the requested threshold */
     uint64_t small;     /* the largest total that was dropped as small; may
                            lie above the threshold, when there were too many */
 } fd_selection;

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a strip must be at least as long as, and how many of exactly that
- * length there is room for. */
+/* The minimum duration of a call, and how many of exactly that duration
+ * fit. */
 typedef struct length_bound {
     uint64_t least;
     uint64_t equals;
@@ -16,7 +16,7 @@ typedef struct making {
     fd_timeline_rows *rows;
     const fd_trace_rank *rank;
     length_bound bound;
-    uint32_t *of_event; /* owned; strip plus 1; 0: none */
+    uint32_t *of_event; /* owned; index of the call + 1; 0: none */
 } making;
 
 static bool

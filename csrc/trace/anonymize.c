@@ -58,7 +58,7 @@ learn_class(anonymizer *h, const char *name, size_t size, uint8_t whose)
     return status;
 }
 
-/* "Outer.Inner.method" tells of the classes Outer and Inner. */
+/* "Outer.Inner.method" names the classes Outer and Inner. */
 static fd_status
 learn_qualified(anonymizer *h, uint32_t text, uint8_t whose)
 {
@@ -77,9 +77,9 @@ learn_qualified(anonymizer *h, uint32_t text, uint8_t whose)
     return status;
 }
 
-/* A method of a library's class may run for a class of the project, whose
- * name is then that of the node's class: what says where a class is from is
- * the qualified name of its functions. */
+/* A method of a library's class may run for a class of the project, whose name
+ * is then the class of the node: the origin of a class follows from the
+ * qualified names of its functions. */
 static fd_status
 learn_classes(anonymizer *h)
 {
@@ -95,7 +95,7 @@ learn_classes(anonymizer *h)
     return status;
 }
 
-/* A class is the library's where nobody else has one of its name. */
+/* A class is the library's if only libraries have one of that name. */
 static bool
 is_known_class(const anonymizer *h, uint32_t text)
 {
@@ -236,8 +236,8 @@ hide_shared(anonymizer *h)
     return status;
 }
 
-/* What was found out about other hosts' clocks is numbers, but for what went
- * wrong with it. */
+/* Facts about other hosts' clocks are numbers, except the text of a
+ * failure. */
 static bool
 is_kept(const anonymizer *h, const char *key, fd_trace_meta fact)
 {

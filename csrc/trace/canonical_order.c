@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One pass works on ids that are sorted by what they stand for. */
+/* One pass over ids that are sorted by their content. */
 typedef struct sorting {
     const fd_trace *trace;
     const uint32_t *node_place; /* where each node has gone */

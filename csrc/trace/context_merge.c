@@ -11,8 +11,8 @@ typedef struct merging {
     FD_VECTOR(uint32_t) todo;
 } merging;
 
-/* What `id` stands for: 0 for none, out of range and around a cycle; `wait`
- * is set when it has to be added first. */
+/* The new id of `id`: 0 for none, out of range and in a cycle; `wait` is set
+ * if it must be added first. */
 static uint32_t
 resolved(const merging *g, uint32_t id, uint32_t *wait)
 {
@@ -25,7 +25,7 @@ resolved(const merging *g, uint32_t id, uint32_t *wait)
     return g->map[id];
 }
 
-/* Add the context on top of the list, or put what it needs above it. */
+/* Add the context on top of the stack, or push those it depends on. */
 static fd_status
 merge_pass(merging *g)
 {

@@ -8,7 +8,7 @@
 #include "trace/trace.h"
 
 typedef enum fd_column_type {
-    FD_COLUMN_INDEX, /* uint32_t; in files and Python one less: -1 is none */
+    FD_COLUMN_INDEX, /* uint32_t; one less in files and Python: -1 for none */
     FD_COLUMN_TEXT,  /* uint32_t id of a text */
     FD_COLUMN_U8,
     FD_COLUMN_BOOL,

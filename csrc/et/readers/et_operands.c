@@ -30,7 +30,7 @@ fd_dtype_of(const fd_operand *tensor)
     return fd_dtype_at(tensor->head >> 8 & 0xff);
 }
 
-/* Words behind the first, as many as it may have; false: none of ours. */
+/* The number of words after the first; false for an unknown kind. */
 static bool
 size_of(const fd_operand *operand, uint64_t *size)
 {

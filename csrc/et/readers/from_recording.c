@@ -202,7 +202,8 @@ find_schemas(making *m)
     return status;
 }
 
-/* -- ids ------------------------------------------------------------------- */
+/* -- ids
+ * ------------------------------------------------------------------- */
 
 static void
 give_ids(making *m, uint32_t from, uint32_t to)
@@ -221,8 +222,8 @@ give_ids(making *m, uint32_t from, uint32_t to)
     }
 }
 
-/* A root of its own for each thread: not by PyTorch's number of it, since work
- * of a backend (gloo) has that of the thread which asked for it. */
+/* One root per thread: not by PyTorch's thread number, since work of a backend
+ * (gloo) has that of the thread which requested it. */
 static fd_status
 give_thread(making *m, const fd_op_call *raw)
 {
@@ -279,7 +280,8 @@ number_all(making *m)
     return status;
 }
 
-/* -- nodes ----------------------------------------------------------------- */
+/* -- nodes
+ * ----------------------------------------------------------------- */
 
 static fd_status
 put_text(fd_et *et, const char *text, size_t size, uint32_t *id)
@@ -287,7 +289,7 @@ put_text(fd_et *et, const char *text, size_t size, uint32_t *id)
     return fd_text_pool_add_clean(&et->texts, text, size, id);
 }
 
-/* The name: what stands before the overload, or the first operand. */
+/* The name: the part before the overload, or the first operand. */
 static fd_status
 put_name(making *m, fd_tensor_call *call, fd_et_node *node)
 {
@@ -325,8 +327,8 @@ ns_of(const making *m, uint64_t tick)
          + (since < 0x1p62 ? (int64_t)since : 0);
 }
 
-/* A forward operator is told by the number of the autograd node it made, and
- * the thread that made it; the innermost is the one. */
+/* A forward operator is identified by the number of the autograd node it made
+ * and by its thread; the innermost one counts. */
 static fd_status
 put_forward(making *m, fd_et_node *node)
 {

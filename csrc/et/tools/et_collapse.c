@@ -34,7 +34,7 @@ key_of(const fd_et_collapsed *collapsed, const fd_et_node *node,
     return ((uint64_t)parent << 32 | node->name) + 1;
 }
 
-/* Parents come first in `calls`. FD_EFULL: there are more than `most`. */
+/* Parents come first in `calls`. FD_EFULL: more than `most`. */
 static fd_status
 make_boxes(fd_et_collapsed *collapsed, const fd_et *et, const uint32_t *calls,
            uint32_t most)

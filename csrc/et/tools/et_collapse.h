@@ -1,5 +1,5 @@
 /* A trace as a graph that is small enough to draw: calls of one name below one
- * call are one box, else all of one name are; what then is too much is one box
+ * call are one box; if too many, all calls of one name; the rest is one box
  * more. */
 #ifndef FD_ET_COLLAPSE_H
 #define FD_ET_COLLAPSE_H

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* A change of less than this part of the time of all is none: short calls
- * differ from run to run. */
+/* Changes below this part of the total time are ignored: short calls differ
+ * from run to run. */
 enum { LEAST_PART = 100 };
 
 void
@@ -184,7 +184,7 @@ compare_signatures(fd_et_diff *diff, const fd_et_match_side sides[2])
     return status;
 }
 
-/* The row of the highest call around a node that is in this trace alone. */
+/* The row of the highest call around a node that is only in this trace. */
 static fd_status
 only_row(fd_et_diff *diff, const fd_et_match_side *side, uint32_t at,
          uint32_t place, fd_et_diff_only **row)
@@ -240,7 +240,7 @@ edge_key(uint32_t from, uint32_t to)
     return (uint64_t)(from + 1) << 32 | to;
 }
 
-/* Edges of the first trace that the second has between the matches. */
+/* Edges of the first trace that the second has between matching nodes. */
 static fd_status
 compare_edges(fd_et_diff *diff, const fd_et_match_side sides[2])
 {

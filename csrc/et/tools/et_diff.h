@@ -1,12 +1,12 @@
-/* What differs between two execution traces, rank by rank: names and their
+/* What differs between two execution traces, rank by rank: names with their
  * counts and times, shapes and types of calls that are in both, calls that are
- * in one alone, and what waits for what. */
+ * only in one, and dependencies. */
 #ifndef FD_ET_DIFF_H
 #define FD_ET_DIFF_H
 
 #include "et/et_graph.h"
 
-/* What a call says of its data: texts of fd_et_diff. */
+/* Name, shapes, types and communication of a call: texts of fd_et_diff. */
 typedef struct fd_et_signature {
     uint32_t name;
     uint32_t shapes[2]; /* of inputs, of outputs */
@@ -38,7 +38,7 @@ typedef struct fd_et_diff_name {
     fd_et_diff_ranks times;
 } fd_et_diff_name;
 
-/* A call in both traces that says something else of its data. */
+/* A call in both traces with another signature. */
 typedef struct fd_et_diff_change {
     uint32_t signatures[2]; /* in `signatures`, + 1 */
     uint32_t what;          /* FD_ET_SHAPES_DIFFER ... */
@@ -47,7 +47,7 @@ typedef struct fd_et_diff_change {
     fd_et_diff_ranks ranks;
 } fd_et_diff_change;
 
-/* A call in one trace alone, below one that is in both. */
+/* A call only in one trace, below one that is in both. */
 typedef struct fd_et_diff_only {
     uint32_t side;
     uint32_t name;
@@ -77,7 +77,7 @@ typedef struct fd_et_diff {
     fd_map only_rows[2];
 } fd_et_diff;
 
-/* Zero-initialised memory, but for `threshold`, is a diff of nothing. */
+/* Zero-initialised memory, except `threshold`, is an empty diff. */
 void fd_et_diff_clear(fd_et_diff *diff);
 
 /* One rank of both, with edges. */

@@ -9,9 +9,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Boxes; lines of dependencies beside those of calls, where each box is a node
- * and where it is many: these depend on one another in all ways, and more than
- * the most frequent hide the calls; characters of a name. */
+/* Maximum number of boxes; of lines of dependencies besides those of calls, if
+ * each box is a node, and if boxes have many nodes, since those depend on each
+ * other in all directions and hide the calls; of characters of a name. */
 enum { BOXES = 120, LINES = 400, COLLAPSED_LINES = 40, TITLE = 44 };
 
 static const char *const colours[FD_ET_KINDS] = {
@@ -127,16 +127,16 @@ more_often(const void *a, const void *b)
     return one->kind - other->kind;
 }
 
-/* Program order says nothing among folded calls: a comes before b and b before
- * a. */
+/* Program order is meaningless between collapsed calls: a precedes b and b
+ * precedes a. */
 static bool
 is_drawn(const fd_et_collapsed *collapsed, int kind)
 {
     return kind != FD_ET_ORDER || collapsed->mode == FD_ET_EACH;
 }
 
-/* The most frequent lines, tensors last: there are many of them; `*left` is how
- * many are not drawn. */
+/* The most frequent lines, tensors last: there are many of them; `*left` is
+ * how many are not drawn. */
 static fd_status
 put_lines(fd_dot_writer *w, const fd_et_collapsed *collapsed, uint32_t *left)
 {

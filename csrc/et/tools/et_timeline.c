@@ -20,7 +20,7 @@ start_of(const writing *w, uint32_t place)
                              : w->et->nodes.list[place].start_ns;
 }
 
-/* Laid out, a node takes its own time: what it encloses comes after it. */
+/* In a computed layout a node has its own time; its children follow it. */
 static int64_t
 length_of(const writing *w, uint32_t place)
 {

@@ -66,8 +66,8 @@ sort_by_depth(levels *l, const fd_et *et, const uint32_t *calls,
     for (uint32_t i = 1; i <= l->depths; i++) {
         l->ends[i] += l->ends[i - 1];
     }
-    /* From here on ends[d] is where the next of depth d goes: in the end it is
-     * where they end. */
+    /* From here on ends[d] is the position of the next node of depth d,
+     * finally the end of that depth. */
     for (uint32_t i = 0; i < count; i++) {
         l->order[l->ends[depths[calls[i]]]++] = calls[i];
     }
@@ -99,14 +99,14 @@ level_begin(const levels *l, uint32_t depth)
     return depth == 0 ? 0 : l->ends[depth - 1];
 }
 
-/* Of one depth: nodes of the second trace wait, by parent and number, for those
- * of the first. */
+/* Of one depth: nodes of the second trace are queued by parent and number for
+ * those of the first. */
 typedef struct search {
     fd_et_match_side *sides;
     levels levels[2];
-    uint32_t
-        *next;    /* of the second's nodes: who waits behind it, + 1; owned */
-    fd_map first; /* parent and number -> who waits first, + 1 */
+    uint32_t *next; /* of nodes of the second: the next in its queue, + 1;
+                       owned */
+    fd_map first;   /* parent and number -> first in the queue, + 1 */
 } search;
 
 static uint64_t

@@ -1,5 +1,5 @@
-/* Nodes of two traces that are the same call: below the same call, of the same
- * signature the n-th; of what is left there, of the same name the n-th. */
+/* Nodes of two traces that are the same call: below the same call, the n-th of
+ * the same signature; of the rest, the n-th of the same name. */
 #ifndef FD_NODE_MATCHING_H
 #define FD_NODE_MATCHING_H
 

@@ -1,5 +1,5 @@
-/* fastdispatch._core.Trace: recordings in memory, as columns. What its methods
- * answer is in trace_tables.c, trace_ranks.c, trace_sums.c, trace_export.c. */
+/* fastdispatch._core.Trace: recordings in memory, as columns. Its methods are
+ * in trace_tables.c, trace_ranks.c, trace_sums.c, trace_export.c. */
 #include "module/trace/trace_type.h"
 
 #include "module/errors.h"

@@ -83,7 +83,7 @@ fd_loading_number(const fd_loading *l, const cJSON *json, const char *name,
                                 "a whole number is missing or out of range");
 }
 
-/* Numbers that stand for names are those of a name. */
+/* Numbers of an enumeration must have a name. */
 static bool
 is_named(const fd_column *column, uint64_t value)
 {

@@ -88,7 +88,7 @@ is_active(const fd_context *record)
         && (record->calls > 0 || record->resumes > 0 || record->self > 0);
 }
 
-/* Contexts that never ran, and nothing below them, are left out. */
+/* Skip contexts that never ran with no context below that did. */
 static fd_status
 merge_contexts(fd_reading *r)
 {
