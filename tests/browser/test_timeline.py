@@ -58,7 +58,7 @@ def fields(shown: Page) -> dict[str, str]:
     return dict(zip(names, shown.locator("#view-timeline .facts dd").all_inner_texts(), strict=True))
 
 
-def test_strips_are_the_longest_of_all_calls(gpt: Path) -> None:
+def test_timeline_rows_are_the_longest_of_all_calls(gpt: Path) -> None:
     trace = fastdispatch.load(gpt, timeline=True)
     every = trace.core.timeline_rows(0, 10**6)
     events = sum(trace.ranks[0]["threads"]["events"]) - len(trace.ranks[0]["latest_steps"]["number"])

@@ -212,7 +212,7 @@ static PyMethodDef methods[] = {
     {"jobs", fd_trace_jobs, METH_VARARGS,
      PyDoc_STR("jobs($self, rank, /)\n--\n\n"
                "Columns, a row a job of one rank.")},
-    {"strips", fd_trace_timeline_rows, METH_VARARGS,
+    {"timeline_rows", fd_trace_timeline_rows, METH_VARARGS,
      PyDoc_STR("timeline_rows($self, rank, most, /)\n--\n\n"
                "The timeline of one rank, its longest calls.")},
     {"clocks", fd_trace_clocks, METH_NOARGS,
