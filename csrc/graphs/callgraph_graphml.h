@@ -1,4 +1,4 @@
-/* The call graph as GraphML: docs/export.md. */
+/* The call graph as GraphML: docs/guides/export.md. */
 #ifndef FD_CALLGRAPH_GRAPHML_H
 #define FD_CALLGRAPH_GRAPHML_H
 

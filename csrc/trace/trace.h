@@ -64,7 +64,7 @@ typedef struct fd_figure {
     double total_squares;
 } fd_figure;
 
-/* The GPU figures of one context, in sampled steps (docs/gpu.md). */
+/* The GPU figures of one context, in sampled steps (docs/guides/gpu.md). */
 typedef struct fd_gpu_figure {
     uint32_t context;
     uint64_t calls; /* with an interval */

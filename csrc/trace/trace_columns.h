@@ -1,7 +1,7 @@
 /* Structs described by tables of their fields: the one description that the
  * dump, its reader and the conversion to Python objects
  * (module/field_tables.h) share; and the tables of a trace, which
- * docs/dump.schema.json describes in words. */
+ * docs/reference/schemas/dump.schema.json describes in words. */
 #ifndef FD_TRACE_COLUMNS_H
 #define FD_TRACE_COLUMNS_H
 
