@@ -211,6 +211,9 @@ def et_export(
     (.et) and as torch.profiler's trace beside the first, each with .gz. Answers what :func:`et_info` does. Raises
     :class:`Error`."""
 
+def anonymous_name(salt: str, name: _Path, /) -> str:
+    """The salted hash of a name or path, as of :meth:`Trace.anonymize`: ``f_`` and 12 hexadecimal digits."""
+
 def et_layer_calls(path: _Path, /) -> str:
     """The calls of operators and of modules' forwards in a recording that ``CallGraph(et=True)`` made, as JSON: rows of
     id, parent's id, name, schema, scope (100: a module), number of the record (of a module its address), autograd's
@@ -410,11 +413,11 @@ class Trace:
         bytes, flags (``FD_JOB_*``, see docs/formats/recording.md), start, duration, open, device (-1: none), gpu_start,
         gpu_duration (0: none) of one rank. ``ValueError`` for -1."""
 
-    def strips(self, rank: SupportsIndex, most: SupportsIndex, /) -> dict[str, Any]:
+    def timeline_rows(self, rank: SupportsIndex, most: SupportsIndex, /) -> dict[str, Any]:
         """The timeline of one rank for a picture, the ``most`` longest calls of it. ``ValueError`` for rank -1.
 
-        ``strips``: thread (row of the rank's threads), depth, context (row), job (row of :meth:`jobs`, -1: none),
-        start and duration (ns), open, async (may overlap others). ``flows``: arrows, from and to (rows of strips).
+        ``calls``: thread (row of the rank's threads), depth, context (row), job (row of :meth:`jobs`, -1: none),
+        start and duration (ns), open, async (may overlap others). ``flows``: arrows, from and to (rows of calls).
         ``gpu``: intervals, context, host (its launch), start, duration, thread, device, stream. ``left_out`` and
         ``flows_left_out``: how many there were no room for.
         """

@@ -3,8 +3,8 @@
 
 #include "events/recorded/pipeline_aligned.h"
 #include "module/errors.h"
+#include "module/field_tables.h"
 #include "module/pipeline/plan_type.h"
-#include "module/trace/column_dicts.h"
 #include "module/trace/trace_type.h"
 
 /* What the arguments own while the report is made. */

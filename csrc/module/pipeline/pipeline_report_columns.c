@@ -2,7 +2,7 @@
 #include "module/pipeline/pipeline_report_binding.h"
 
 #include "base/alloc.h"
-#include "module/trace/column_dicts.h"
+#include "module/field_tables.h"
 #include "trace/trace_columns.h"
 
 #define NUMBER(row, name, field) \

@@ -2,7 +2,7 @@
 #include "module/pipeline/plan_type.h"
 
 #include "module/errors.h"
-#include "module/trace/column_dicts.h"
+#include "module/field_tables.h"
 #include "pipeline/plan_simulator.h"
 
 /* What the arguments own during the simulation. */

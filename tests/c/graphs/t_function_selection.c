@@ -38,9 +38,9 @@ what_a_reader_looks_for_is_drawn(void)
     OK(PICTURE(&p, run));
     OK(picture_graph(&p));
     for (size_t i = 0; i < sizeof drawn / sizeof *drawn; i++) {
-        EQUAL(picture_fate(&p, drawn[i]), FD_DRAWN);
+        EQUAL(picture_visibility(&p, drawn[i]), FD_DRAWN);
     }
-    EQUAL(p.graph.folding.functions[FD_DRAWN], 7);
+    EQUAL(p.graph.selection.functions[FD_DRAWN], 7);
     EQUAL(p.graph.boxes.count, 7);
 }
 
@@ -50,26 +50,30 @@ the_rest_is_counted_by_reason(void)
     CLEAN(picture_clear) picture p = {.trace = NULL};
     OK(PICTURE(&p, run));
     OK(picture_graph(&p));
-    EQUAL(picture_fate(&p, "torch/optim/adam.py:[]:adam"), FD_FOLDED_TORCH);
-    EQUAL(picture_fate(&p, "torch/nn/modules/module.py:[GPT]:_call_impl"),
+    EQUAL(picture_visibility(&p, "torch/optim/adam.py:[]:adam"),
           FD_FOLDED_TORCH);
-    EQUAL(picture_fate(&p, "torch/_dynamo/guards.py:[]:check"),
+    EQUAL(
+        picture_visibility(&p, "torch/nn/modules/module.py:[GPT]:_call_impl"),
+        FD_FOLDED_TORCH);
+    EQUAL(picture_visibility(&p, "torch/_dynamo/guards.py:[]:check"),
           FD_FOLDED_TORCH);
-    EQUAL(picture_fate(&p, "torch/utils.py:[]:wrapper"), FD_FOLDED_TORCH);
-    EQUAL(picture_fate(&p, "stdlib/json/encoder.py:[JSONEncoder]:encode"),
-          FD_FOLDED_OTHER);
-    EQUAL(picture_fate(&p, "train.py:[]:<listcomp>"), FD_FOLDED_INNER);
-    EQUAL(picture_fate(&p, "train.py:[]:tiny"), FD_SMALL);
-    EQUAL(picture_fate(&p, "aten::mm"), FD_LEFT_OUT);
-    EQUAL(picture_fate(&p, "main"), FD_LEFT_OUT);
-    const fd_folding *folding = &p.graph.folding;
-    EQUAL(folding->functions[FD_FOLDED_TORCH], 4);
-    EQUAL(folding->functions[FD_FOLDED_OTHER], 1);
-    EQUAL(folding->functions[FD_FOLDED_INNER], 1);
-    EQUAL(folding->functions[FD_SMALL], 1);
-    EQUAL(folding->functions[FD_JOINED] + folding->functions[FD_DELETED], 0);
-    EQUAL(folding->operators[FD_LEFT_OUT], 1);
-    EQUAL(folding->small, 5);
+    EQUAL(picture_visibility(&p, "torch/utils.py:[]:wrapper"),
+          FD_FOLDED_TORCH);
+    EQUAL(
+        picture_visibility(&p, "stdlib/json/encoder.py:[JSONEncoder]:encode"),
+        FD_FOLDED_OTHER);
+    EQUAL(picture_visibility(&p, "train.py:[]:<listcomp>"), FD_FOLDED_INNER);
+    EQUAL(picture_visibility(&p, "train.py:[]:tiny"), FD_SMALL);
+    EQUAL(picture_visibility(&p, "aten::mm"), FD_LEFT_OUT);
+    EQUAL(picture_visibility(&p, "main"), FD_LEFT_OUT);
+    const fd_selection *selection = &p.graph.selection;
+    EQUAL(selection->functions[FD_FOLDED_TORCH], 4);
+    EQUAL(selection->functions[FD_FOLDED_OTHER], 1);
+    EQUAL(selection->functions[FD_FOLDED_INNER], 1);
+    EQUAL(selection->functions[FD_SMALL], 1);
+    EQUAL(selection->functions[FD_JOINED] + selection->functions[FD_DELETED], 0);
+    EQUAL(selection->operators[FD_LEFT_OUT], 1);
+    EQUAL(selection->small, 5);
 }
 
 /* Nothing but frameworks: no reader's code, so nothing that it calls. */
@@ -92,8 +96,8 @@ a_framework_alone_is_folded(void)
     OK(PICTURE(&p, alone));
     OK(picture_graph(&p));
     EQUAL(p.graph.boxes.count, 0);
-    EQUAL(p.graph.folding.functions[FD_FOLDED_TORCH], 1);
-    EQUAL(p.graph.folding.functions[FD_FOLDED_OTHER], 2);
+    EQUAL(p.graph.selection.functions[FD_FOLDED_TORCH], 1);
+    EQUAL(p.graph.selection.functions[FD_FOLDED_OTHER], 2);
 }
 
 /* One context where it is called by a reader is enough. */
@@ -110,9 +114,9 @@ drawn_for_one_path(void)
     CLEAN(picture_clear) picture p = {.trace = NULL};
     OK(PICTURE(&p, paths));
     OK(picture_graph(&p));
-    EQUAL(picture_fate(&p, "torch/a.py:[]:second"), FD_DRAWN);
-    EQUAL(picture_fate(&p, "torch/a.py:[]:<lambda>"), FD_FOLDED_TORCH);
-    EQUAL(p.graph.folding.functions[FD_FOLDED_TORCH], 1);
+    EQUAL(picture_visibility(&p, "torch/a.py:[]:second"), FD_DRAWN);
+    EQUAL(picture_visibility(&p, "torch/a.py:[]:<lambda>"), FD_FOLDED_TORCH);
+    EQUAL(p.graph.selection.functions[FD_FOLDED_TORCH], 1);
     EQUAL(
         picture_edge(&p, "torch/a.py:[]:public", "torch/a.py:[]:second").calls,
         1);
@@ -132,10 +136,10 @@ wrappers_of_decorators(void)
     CLEAN(picture_clear) picture p = {.trace = NULL};
     OK(PICTURE(&p, wrapped));
     OK(picture_graph(&p));
-    EQUAL(picture_fate(&p, "a.py:[]:wrapper"), FD_FOLDED_INNER);
-    EQUAL(picture_fate(&p, "a.py:[]:inner"), FD_FOLDED_INNER);
-    EQUAL(picture_fate(&p, "a.py:[]:wrap_model"), FD_DRAWN);
-    EQUAL(picture_fate(&p, "a.py:[]:step"), FD_DRAWN);
+    EQUAL(picture_visibility(&p, "a.py:[]:wrapper"), FD_FOLDED_INNER);
+    EQUAL(picture_visibility(&p, "a.py:[]:inner"), FD_FOLDED_INNER);
+    EQUAL(picture_visibility(&p, "a.py:[]:wrap_model"), FD_DRAWN);
+    EQUAL(picture_visibility(&p, "a.py:[]:step"), FD_DRAWN);
 }
 
 static void
@@ -152,16 +156,16 @@ ranges_of_a_reader(void)
     CLEAN(picture_clear) picture p = {.trace = NULL};
     OK(PICTURE(&p, ranges));
     OK(picture_graph(&p));
-    EQUAL(picture_fate(&p, "outer"), FD_DRAWN);
-    EQUAL(picture_fate(&p, "inner"), FD_DRAWN);
-    EQUAL(picture_fate(&p, "Optimizer.step#Adam"), FD_FOLDED_TORCH);
-    EQUAL(picture_fate(&p, "nested"), FD_FOLDED_TORCH);
+    EQUAL(picture_visibility(&p, "outer"), FD_DRAWN);
+    EQUAL(picture_visibility(&p, "inner"), FD_DRAWN);
+    EQUAL(picture_visibility(&p, "Optimizer.step#Adam"), FD_FOLDED_TORCH);
+    EQUAL(picture_visibility(&p, "nested"), FD_FOLDED_TORCH);
     p.options.style = FD_STYLE_CLASSIC;
     OK(picture_graph(&p));
-    EQUAL(picture_fate(&p, "outer"), FD_LEFT_OUT);
+    EQUAL(picture_visibility(&p, "outer"), FD_LEFT_OUT);
     p.options = (fd_export_options){.rank = FD_ALL_RANKS, .all = true};
     OK(picture_graph(&p));
-    EQUAL(picture_fate(&p, "nested"), FD_DRAWN);
+    EQUAL(picture_visibility(&p, "nested"), FD_DRAWN);
 }
 
 static void
@@ -174,11 +178,11 @@ all_and_classic_fold_nothing(void)
         p.options.style = classic ? FD_STYLE_CLASSIC : FD_STYLE_DEFAULT;
         p.options.min_percent = -1;
         OK(picture_graph(&p));
-        EQUAL(p.graph.folding.functions[FD_DRAWN], 14);
+        EQUAL(p.graph.selection.functions[FD_DRAWN], 14);
         EQUAL(p.graph.boxes.count, 14);
         p.options.min_percent = 5; /* but what was asked for */
         OK(picture_graph(&p));
-        EQUAL(p.graph.folding.functions[FD_SMALL], 7);
+        EQUAL(p.graph.selection.functions[FD_SMALL], 7);
     }
 }
 
@@ -194,10 +198,10 @@ instants_are_drawn(void)
     OK(PICTURE(&p, instant));
     p.options.min_percent = 0;
     OK(picture_graph(&p));
-    EQUAL(picture_fate(&p, "train.py:[]:instant"), FD_DRAWN);
+    EQUAL(picture_visibility(&p, "train.py:[]:instant"), FD_DRAWN);
     p.options.min_percent = -1;
     OK(picture_graph(&p));
-    EQUAL(picture_fate(&p, "train.py:[]:instant"), FD_SMALL);
+    EQUAL(picture_visibility(&p, "train.py:[]:instant"), FD_SMALL);
 }
 
 static void
@@ -207,15 +211,16 @@ a_threshold_of_the_whole(void)
     OK(PICTURE(&p, run));
     p.options.min_percent = 0;
     OK(picture_graph(&p));
-    EQUAL(picture_fate(&p, "train.py:[]:tiny"), FD_DRAWN);
-    EQUAL(p.graph.folding.small, 0);
+    EQUAL(picture_visibility(&p, "train.py:[]:tiny"), FD_DRAWN);
+    EQUAL(p.graph.selection.small, 0);
     p.options.min_percent = 10; /* of 10 005: 1 000 is less */
     OK(picture_graph(&p));
-    EQUAL(picture_fate(&p, "torch/nn/functional.py:[]:gelu"), FD_SMALL);
-    EQUAL(picture_fate(&p, "stdlib/json/__init__.py:[]:dumps"), FD_SMALL);
-    EQUAL(picture_fate(&p, "torch/optim/adam.py:[Adam]:step"), FD_DRAWN);
-    EQUAL(p.graph.folding.small, 1000);
-    CHECK(p.graph.folding.min_percent > 9.9);
+    EQUAL(picture_visibility(&p, "torch/nn/functional.py:[]:gelu"), FD_SMALL);
+    EQUAL(picture_visibility(&p, "stdlib/json/__init__.py:[]:dumps"),
+          FD_SMALL);
+    EQUAL(picture_visibility(&p, "torch/optim/adam.py:[Adam]:step"), FD_DRAWN);
+    EQUAL(p.graph.selection.small, 1000);
+    CHECK(p.graph.selection.min_percent > 9.9);
 }
 
 enum { CROWD = 70 };
@@ -245,18 +250,18 @@ a_crowd_raises_the_threshold(void)
     p.options.ops = FD_OPS_ALL;
     OK(picture_graph(&p));
     /* main and the 59 slowest: of 110 ns and more, which are 60. */
-    EQUAL(p.graph.folding.functions[FD_DRAWN], 61);
-    EQUAL(p.graph.folding.functions[FD_SMALL], 10);
-    EQUAL(picture_fate(&p, "a.py:[]:f60"), FD_DRAWN);
-    EQUAL(picture_fate(&p, "a.py:[]:f10"), FD_DRAWN);
-    EQUAL(picture_fate(&p, "a.py:[]:f9"), FD_SMALL);
-    EQUAL(p.graph.folding.operators[FD_DRAWN], 40);
-    EQUAL(p.graph.folding.operators[FD_SMALL], 30);
-    EQUAL(p.graph.folding.small, 229);
+    EQUAL(p.graph.selection.functions[FD_DRAWN], 61);
+    EQUAL(p.graph.selection.functions[FD_SMALL], 10);
+    EQUAL(picture_visibility(&p, "a.py:[]:f60"), FD_DRAWN);
+    EQUAL(picture_visibility(&p, "a.py:[]:f10"), FD_DRAWN);
+    EQUAL(picture_visibility(&p, "a.py:[]:f9"), FD_SMALL);
+    EQUAL(p.graph.selection.operators[FD_DRAWN], 40);
+    EQUAL(p.graph.selection.operators[FD_SMALL], 30);
+    EQUAL(p.graph.selection.small, 229);
     p.options.min_percent = 0; /* who asks for all gets all */
     OK(picture_graph(&p));
-    EQUAL(p.graph.folding.functions[FD_DRAWN], 71);
-    EQUAL(p.graph.folding.operators[FD_DRAWN], 70);
+    EQUAL(p.graph.selection.functions[FD_DRAWN], 71);
+    EQUAL(p.graph.selection.operators[FD_DRAWN], 70);
 }
 
 static void
@@ -269,18 +274,21 @@ globs_decide_last(void)
     p.options.hide = (fd_export_globs){hide, 3};
     p.options.contract = (fd_export_globs){contract, 3};
     OK(picture_graph(&p));
-    EQUAL(picture_fate(&p, "torch/nn/functional.py:[]:gelu"), FD_DELETED);
-    EQUAL(picture_fate(&p, "stdlib/json/__init__.py:[]:dumps"), FD_DELETED);
-    EQUAL(picture_fate(&p, "megatron/model.py:[GPT]:forward"), FD_JOINED);
-    EQUAL(picture_fate(&p, "train.py:[]:tiny"), FD_JOINED);
+    EQUAL(picture_visibility(&p, "torch/nn/functional.py:[]:gelu"),
+          FD_DELETED);
+    EQUAL(picture_visibility(&p, "stdlib/json/__init__.py:[]:dumps"),
+          FD_DELETED);
+    EQUAL(picture_visibility(&p, "megatron/model.py:[GPT]:forward"),
+          FD_JOINED);
+    EQUAL(picture_visibility(&p, "train.py:[]:tiny"), FD_JOINED);
     /* Operators were not asked for: there is nothing to delete. */
-    EQUAL(picture_fate(&p, "aten::mm"), FD_LEFT_OUT);
-    EQUAL(p.graph.folding.functions[FD_DELETED], 3);
-    EQUAL(p.graph.folding.functions[FD_JOINED], 2);
-    EQUAL(p.graph.folding.operators[FD_DELETED], 0);
+    EQUAL(picture_visibility(&p, "aten::mm"), FD_LEFT_OUT);
+    EQUAL(p.graph.selection.functions[FD_DELETED], 3);
+    EQUAL(p.graph.selection.functions[FD_JOINED], 2);
+    EQUAL(p.graph.selection.operators[FD_DELETED], 0);
     p.options.ops = FD_OPS_ALL;
     OK(picture_graph(&p));
-    EQUAL(p.graph.folding.operators[FD_DELETED], 1);
+    EQUAL(p.graph.selection.operators[FD_DELETED], 1);
 }
 
 static void
@@ -296,9 +304,9 @@ only_what_the_rank_met_is_counted(void)
     OK(PICTURE(&p, ranks));
     p.options.rank = 1;
     OK(picture_graph(&p));
-    EQUAL(p.graph.folding.functions[FD_FOLDED_TORCH], 0);
-    EQUAL(p.graph.folding.functions[FD_FOLDED_OTHER], 1);
-    EQUAL(p.graph.folding.functions[FD_LEFT_OUT], 1);
+    EQUAL(p.graph.selection.functions[FD_FOLDED_TORCH], 0);
+    EQUAL(p.graph.selection.functions[FD_FOLDED_OTHER], 1);
+    EQUAL(p.graph.selection.functions[FD_LEFT_OUT], 1);
 }
 
 RUN(TEST(what_a_reader_looks_for_is_drawn),

@@ -1,8 +1,8 @@
-#include "module/trace/column_dicts.h"
+#include "module/field_tables.h"
 
 #include <string.h>
 
-/* Names of programs may hold bytes that are no UTF-8: shown, never fatal. */
+/* Names in programs may have invalid UTF-8, which must not raise. */
 static PyObject *
 decode(const char *text, size_t size)
 {
@@ -20,6 +20,7 @@ cell_object(const fd_column *column, const void *row,
             const fd_text_pool *texts)
 {
     uint64_t value = fd_cell(column, row);
+    const char *chars = (const char *)row + column->offset;
     double number;
     switch (column->type) {
     case FD_COLUMN_INDEX:
@@ -31,9 +32,18 @@ cell_object(const fd_column *column, const void *row,
     case FD_COLUMN_DOUBLE:
         memcpy(&number, &value, sizeof number);
         return PyFloat_FromDouble(number);
+    case FD_COLUMN_TEXT_OR_NONE:
+        return value == 0 ? Py_NewRef(Py_None)
+                          : fd_text_object(texts, (uint32_t)value);
+    case FD_COLUMN_I64_OR_NONE:
+        return (int64_t)value < 0 ? Py_NewRef(Py_None)
+                                  : PyLong_FromLongLong((long long)value);
     case FD_COLUMN_I64:
         return PyLong_FromLongLong((long long)value);
+    case FD_COLUMN_CHARS:
+        return decode(chars, strlen(chars));
     case FD_COLUMN_U8:
+    case FD_COLUMN_U16:
     case FD_COLUMN_U32:
     case FD_COLUMN_U64:
         break;
@@ -71,6 +81,62 @@ fd_columns(const fd_table *table, const void *rows, uint32_t count,
             column_list(table, &table->columns[i], rows, count, texts));
     }
     return columns;
+}
+
+PyObject *
+fd_record(const fd_table *table, const void *row, const fd_text_pool *texts)
+{
+    PyObject *record = PyDict_New();
+    for (size_t i = 0; record != NULL && i < table->count; i++) {
+        record = fd_columns_with(record, table->columns[i].name,
+                                 cell_object(&table->columns[i], row, texts));
+    }
+    return record;
+}
+
+PyObject *
+fd_records(const fd_table *table, const void *rows, uint32_t count,
+           const fd_text_pool *texts, fd_record_rest *rest,
+           const void *context)
+{
+    PyObject *list = PyList_New(0);
+    for (uint32_t i = 0; list != NULL && i < count; i++) {
+        const void *row = (const char *)rows + i * table->row_bytes;
+        PyObject *record = fd_record(table, row, texts);
+        if (rest != NULL && record != NULL) {
+            record = rest(record, row, context);
+        }
+        if (Py_IsNone(record)) {
+            Py_DECREF(record);
+            continue;
+        }
+        list = fd_list_with(list, record);
+    }
+    return list;
+}
+
+PyObject *
+fd_named_counts(const char *(*name)(int), const uint64_t *counts, int count,
+                bool zeros)
+{
+    PyObject *dict = PyDict_New();
+    for (int i = 0; dict != NULL && i < count; i++) {
+        if (zeros || counts[i] != 0) {
+            dict = fd_columns_with(dict, name(i),
+                                   PyLong_FromUnsignedLongLong(counts[i]));
+        }
+    }
+    return dict;
+}
+
+PyObject *
+fd_list_with(PyObject *list, PyObject *item)
+{
+    if (list == NULL || item == NULL || PyList_Append(list, item) < 0) {
+        Py_CLEAR(list);
+    }
+    Py_XDECREF(item);
+    return list;
 }
 
 PyObject *

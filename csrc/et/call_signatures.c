@@ -1,4 +1,4 @@
-#include "et/call_forms.h"
+#include "et/call_signatures.h"
 
 #include "et/et_names.h"
 
@@ -99,36 +99,37 @@ comm_of(reading *r, const fd_et_node *node, uint32_t *id)
 }
 
 static fd_status
-read_form(reading *r, const fd_et_node *node, fd_et_form *form)
+read_signature(reading *r, const fd_et_node *node, fd_et_signature *signature)
 {
     const fd_et_io *io[] = {&node->in, &node->out};
-    fd_status status = name_of(r, node->name, &form->name);
+    fd_status status = name_of(r, node->name, &signature->name);
     for (int i = 0; i < 2 && status == FD_OK; i++) {
-        status = list_of(r, io[i]->shapes, &form->shapes[i]);
+        status = list_of(r, io[i]->shapes, &signature->shapes[i]);
         if (status == FD_OK) {
-            status = list_of(r, io[i]->types, &form->types[i]);
+            status = list_of(r, io[i]->types, &signature->types[i]);
         }
     }
-    return status == FD_OK ? comm_of(r, node, &form->comm) : status;
+    return status == FD_OK ? comm_of(r, node, &signature->comm) : status;
 }
 
-/* Keys and forms are added together: text n is form n - 1. */
+/* Keys and signatures are added together: text n is signature n - 1. */
 static fd_status
-number_form(fd_et_diff *diff, const fd_et_form *form, uint32_t *number)
+number_signature(fd_et_diff *diff, const fd_et_signature *signature,
+                 uint32_t *number)
 {
-    fd_status status = fd_vector_reserve(&diff->forms, 1);
+    fd_status status = fd_vector_reserve(&diff->signatures, 1);
     if (status == FD_OK) {
-        status = fd_text_pool_add(&diff->keys, (const char *)form,
-                                  sizeof *form, number);
+        status = fd_text_pool_add(&diff->keys, (const char *)signature,
+                                  sizeof *signature, number);
     }
-    if (status == FD_OK && *number > diff->forms.count) {
-        diff->forms.list[diff->forms.count++] = *form;
+    if (status == FD_OK && *number > diff->signatures.count) {
+        diff->signatures.list[diff->signatures.count++] = *signature;
     }
     return status;
 }
 
 fd_status
-fd_et_find_forms(fd_et_diff *diff, fd_et_twin_side *side)
+fd_et_find_signatures(fd_et_diff *diff, fd_et_match_side *side)
 {
     const fd_et *et = side->et;
     size_t texts = (size_t)et->texts.texts.count + 1;
@@ -138,11 +139,11 @@ fd_et_find_forms(fd_et_diff *diff, fd_et_twin_side *side)
                  .names = fd_calloc(texts, sizeof *r.names)};
     fd_status status = r.lists == NULL || r.names == NULL ? FD_ENOMEM : FD_OK;
     for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
-        fd_et_form form = {.name = 0};
-        status = read_form(&r, &et->nodes.list[i], &form);
+        fd_et_signature signature = {.name = 0};
+        status = read_signature(&r, &et->nodes.list[i], &signature);
         if (status == FD_OK) {
-            side->names[i] = form.name;
-            status = number_form(diff, &form, &side->forms[i]);
+            side->names[i] = signature.name;
+            status = number_signature(diff, &signature, &side->signatures[i]);
         }
     }
     fd_buffer_clear(&r.text);

@@ -1,4 +1,4 @@
-#include "graphs/recursion_folding.h"
+#include "graphs/function_selection.h"
 
 #include "graphs/graph_text.h"
 
@@ -21,7 +21,7 @@ typedef struct folder {
     const fd_groups *groups;
     const fd_rows *rows;
     const fd_export_options *options;
-    fd_folding *folding;
+    fd_selection *selection;
     uint8_t *met; /* owned; by context */
 } folder;
 
@@ -49,8 +49,8 @@ one_of(const char *text, const char *const *list)
     return false;
 }
 
-/* Names that decorators and context managers leave on the way from a caller
- * to what it called, and special methods that nobody calls by name. */
+/* Names of wrappers by decorators and context managers, and special methods
+ * that are not called by name. */
 static bool
 is_machinery_name(const char *name)
 {
@@ -86,7 +86,7 @@ opened_by_reader(const folder *f, const fd_trace_context *context)
     const fd_trace_context *above = &f->trace->contexts.list[context->parent];
     const fd_trace_node *node = &f->trace->nodes.list[above->node];
     if (node->kind == FD_NODE_RANGE) {
-        return f->folding->fates[f->groups->of_context[context->parent]]
+        return f->selection->visibility[f->groups->of_context[context->parent]]
             == FD_DRAWN;
     }
     return node->kind == FD_NODE_PYTHON && !is_framework(f->trace, node);
@@ -114,7 +114,7 @@ walk_context(folder *f, uint32_t id)
 {
     const fd_trace_context *context = &f->trace->contexts.list[id];
     const fd_trace_node *node = &f->trace->nodes.list[context->node];
-    uint8_t *fate = &f->folding->fates[f->groups->of_context[id]];
+    uint8_t *state = &f->selection->visibility[f->groups->of_context[id]];
     uint8_t met = f->met[context->parent];
     bool drawn = false;
     bool inner = false;
@@ -129,7 +129,7 @@ walk_context(folder *f, uint32_t id)
     }
     f->met[id] = met;
     if (drawn) {
-        *fate = inner ? FD_FOLDED_INNER : FD_DRAWN;
+        *state = inner ? FD_FOLDED_INNER : FD_DRAWN;
     }
 }
 
@@ -141,18 +141,18 @@ start(folder *f)
     for (uint32_t i = 1; i < f->trace->contexts.count; i++) {
         const fd_trace_context *context = &f->trace->contexts.list[i];
         const fd_trace_node *node = &f->trace->nodes.list[context->node];
-        uint8_t *fate = &f->folding->fates[f->groups->of_context[i]];
+        uint8_t *state = &f->selection->visibility[f->groups->of_context[i]];
         if (node->kind == FD_NODE_PYTHON || node->kind == FD_NODE_RANGE) {
-            *fate = is_torch(f->trace, node) || node->kind == FD_NODE_RANGE
-                      ? FD_FOLDED_TORCH
-                      : FD_FOLDED_OTHER;
+            *state = is_torch(f->trace, node) || node->kind == FD_NODE_RANGE
+                       ? FD_FOLDED_TORCH
+                       : FD_FOLDED_OTHER;
             bool classic_range = f->options->style == FD_STYLE_CLASSIC
                               && node->kind == FD_NODE_RANGE;
-            *fate = classic_range ? FD_LEFT_OUT : folds ? *fate : FD_DRAWN;
+            *state = classic_range ? FD_LEFT_OUT : folds ? *state : FD_DRAWN;
         }
         else if ((node->kind == FD_NODE_OP || node->kind == FD_NODE_AUTOGRAD)
                  && f->options->ops != FD_OPS_NONE) {
-            *fate = FD_DRAWN;
+            *state = FD_DRAWN;
         }
     }
 }
@@ -177,15 +177,15 @@ apply_globs(folder *f)
         const fd_trace_node *node = &f->trace->nodes.list[group->node];
         const char *key = fd_groups_label(f->groups, g);
         const char *package = fd_trace_text(f->trace, node->package);
-        uint8_t *fate = &f->folding->fates[g];
-        if (*fate == FD_LEFT_OUT) {
+        uint8_t *state = &f->selection->visibility[g];
+        if (*state == FD_LEFT_OUT) {
             continue;
         }
         if (matches(&f->options->hide, key, package)) {
-            *fate = FD_DELETED;
+            *state = FD_DELETED;
         }
         else if (matches(&f->options->contract, key, package)) {
-            *fate = FD_JOINED;
+            *state = FD_JOINED;
         }
     }
 }
@@ -201,9 +201,9 @@ static void
 drop_small(folder *f, uint32_t group)
 {
     uint64_t total = f->rows->list[group].total;
-    f->folding->fates[group] = FD_SMALL;
-    if (total > f->folding->small) {
-        f->folding->small = total;
+    f->selection->visibility[group] = FD_SMALL;
+    if (total > f->selection->small) {
+        f->selection->small = total;
     }
 }
 
@@ -223,7 +223,7 @@ total_of_last(const folder *f, bool operators, uint32_t limit, uint64_t *total)
     FD_VECTOR(uint64_t) totals = {NULL, 0, 0};
     fd_status status = fd_vector_reserve(&totals, f->groups->list.count);
     for (uint32_t g = 1; g < f->groups->list.count && status == FD_OK; g++) {
-        if (f->folding->fates[g] == FD_DRAWN
+        if (f->selection->visibility[g] == FD_DRAWN
             && is_operator(f, g) == operators) {
             totals.list[totals.count++] = f->rows->list[g].total;
         }
@@ -243,7 +243,7 @@ fold_small(folder *f, uint64_t whole)
     bool limited = f->options->min_percent < 0;
     double percent = limited ? DEFAULT_MIN_PERCENT : f->options->min_percent;
     double least = percent / 100 * (double)whole;
-    f->folding->min_percent = percent;
+    f->selection->min_percent = percent;
     uint64_t last[2] = {0, 0};
     fd_status status = FD_OK;
     if (limited) {
@@ -254,7 +254,7 @@ fold_small(folder *f, uint64_t whole)
     }
     for (uint32_t g = 1; g < f->groups->list.count && status == FD_OK; g++) {
         uint64_t total = f->rows->list[g].total;
-        if (f->folding->fates[g] == FD_DRAWN
+        if (f->selection->visibility[g] == FD_DRAWN
             && ((double)total < least || total < last[is_operator(f, g)])) {
             drop_small(f, g);
         }
@@ -262,9 +262,9 @@ fold_small(folder *f, uint64_t whole)
     return status;
 }
 
-/* A group without a context is none of this rank's. */
+/* A group without a context is of another rank. */
 static fd_status
-count_fates(folder *f)
+count_all(folder *f)
 {
     bool *present = fd_calloc(f->groups->list.count, sizeof *present);
     if (present == NULL) {
@@ -274,13 +274,13 @@ count_fates(folder *f)
         present[f->groups->of_context[i]] = true;
     }
     for (uint32_t g = 1; g < f->groups->list.count; g++) {
-        uint8_t *fate = &f->folding->fates[g];
-        *fate = present[g] ? *fate : FD_LEFT_OUT;
-        uint32_t *counts =
-            is_operator(f, g) ? f->folding->operators : f->folding->functions;
-        counts[*fate]++;
+        uint8_t *state = &f->selection->visibility[g];
+        *state = present[g] ? *state : FD_LEFT_OUT;
+        uint32_t *counts = is_operator(f, g) ? f->selection->operators
+                                             : f->selection->functions;
+        counts[*state]++;
     }
-    f->folding->fates[0] = FD_LEFT_OUT;
+    f->selection->visibility[0] = FD_LEFT_OUT;
     fd_free(present);
     return FD_OK;
 }
@@ -298,37 +298,38 @@ decide(folder *f, uint64_t whole)
     if (folds || f->options->min_percent > 0) {
         status = fold_small(f, whole);
     }
-    return status == FD_OK ? count_fates(f) : status;
+    return status == FD_OK ? count_all(f) : status;
 }
 
 fd_status
-fd_folding_make(fd_folding *folding, const fd_trace *trace,
-                const fd_groups *groups, const fd_rows *rows, uint64_t whole,
-                const fd_export_options *options)
+fd_selection_make(fd_selection *selection, const fd_trace *trace,
+                  const fd_groups *groups, const fd_rows *rows, uint64_t whole,
+                  const fd_export_options *options)
 {
-    *folding = (fd_folding){
-        .fates = fd_malloc(groups->list.count * sizeof *folding->fates)};
+    *selection = (fd_selection){
+        .visibility =
+            fd_malloc(groups->list.count * sizeof *selection->visibility)};
     folder f = {.trace = trace,
                 .groups = groups,
                 .rows = rows,
                 .options = options,
-                .folding = folding,
+                .selection = selection,
                 .met = fd_calloc(trace->contexts.count, sizeof *f.met)};
     fd_status status = FD_ENOMEM;
-    if (folding->fates != NULL && f.met != NULL) {
-        memset(folding->fates, FD_LEFT_OUT, groups->list.count);
+    if (selection->visibility != NULL && f.met != NULL) {
+        memset(selection->visibility, FD_LEFT_OUT, groups->list.count);
         status = decide(&f, whole);
     }
     fd_free(f.met);
     if (status != FD_OK) {
-        fd_folding_clear(folding);
+        fd_selection_clear(selection);
     }
     return status;
 }
 
 void
-fd_folding_clear(fd_folding *folding)
+fd_selection_clear(fd_selection *selection)
 {
-    fd_free(folding->fates);
-    *folding = (fd_folding){.fates = NULL};
+    fd_free(selection->visibility);
+    *selection = (fd_selection){.visibility = NULL};
 }
