@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import fastdispatch
-from fastdispatch import live
+from fastdispatch.read import live
 from tests import processes
 
 pytest.importorskip("torch")

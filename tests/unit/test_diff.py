@@ -9,9 +9,9 @@ import jsonschema
 import pytest
 
 import fastdispatch
-from fastdispatch.diff import Diff
-from fastdispatch.gate import Budget, matches
-from fastdispatch.ranks import RankTimes, judge
+from fastdispatch.read.diff import Diff
+from fastdispatch.read.gate import Budget, matches
+from fastdispatch.read.ranks import RankTimes, judge
 from tests import processes
 from tests.unit.call_trees import Dump
 

@@ -1,4 +1,4 @@
-"""The command line: one module a command, each with ``add(commands)`` and a function of the parsed arguments."""
+"""The command line: one module per command, each with ``add(commands)`` and a function of the parsed arguments."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
-from fastdispatch import Error, __version__, privacy
+from fastdispatch import Error, __version__
 from fastdispatch.cli import paths, private
-from fastdispatch.summary import printable
-from fastdispatch.trace import reporting_incomplete
+from fastdispatch.read import privacy
+from fastdispatch.read.summary import printable
+from fastdispatch.read.trace import reporting_incomplete
 
 #: In the order of the help text.
 COMMANDS = (
@@ -31,6 +32,9 @@ COMMANDS = (
     "et",
     "pipeline",
 )
+
+#: Commands with actions of their own, each a folder.
+GROUPS = ("timeline", "et", "pipeline")
 
 BAD_INPUT = 2
 
@@ -53,7 +57,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"fastdispatch {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in COMMANDS:
-        import_module(f"fastdispatch.cli.{name}").add(commands)
+        import_module(f"fastdispatch.cli.{name if name in GROUPS else f'{name}_command'}").add(commands)
     for name in (*private.COMMANDS, *private.REFUSING):
         private.add(commands.choices[name])
     return top

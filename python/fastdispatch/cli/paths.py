@@ -13,9 +13,9 @@ from typing import Self
 
 from fastdispatch import Error
 from fastdispatch.cli.output import check_folder, check_place
-from fastdispatch.files import MANIFEST
-from fastdispatch.regular import NOT_REGULAR
-from fastdispatch.views.svg import FORMS
+from fastdispatch.page.graphviz import FORMS
+from fastdispatch.read.regular import NOT_REGULAR
+from fastdispatch.record.files import MANIFEST
 
 #: What a run directory holds.
 OF_A_RUN = (".fd", ".fd.events")

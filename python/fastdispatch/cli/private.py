@@ -6,7 +6,7 @@ import argparse
 import secrets
 
 from fastdispatch import Error
-from fastdispatch.privacy import Privacy
+from fastdispatch.read.privacy import Privacy
 
 #: Commands that hide names of recordings; the files of other programs those of ``timeline`` refuse one by one.
 COMMANDS = ("report", "html", "svg", "diff", "top", "where", "merge", "dump", "export", "timeline")

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from fastdispatch.trace import Trace
+from fastdispatch.read.trace import Trace
 
 SCHEMA = "fastdispatch-flow/1"
 

@@ -16,10 +16,10 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode, resolve_name
 
 from fastdispatch import _core
-from fastdispatch.models import is_leaf
 from fastdispatch.pipeline.call_text import function_call, module_call
 from fastdispatch.pipeline.graph import Graph
 from fastdispatch.pipeline.watched import Makers, Owned, Watched, graph_of
+from fastdispatch.record.models import is_leaf
 
 _SIGNS = {"add": "Add", "__add__": "Add", "__radd__": "Add", "__iadd__": "Add(inplace)", "add_": "Add(inplace)"}
 _SIGNS |= {"mul": "Mul", "__mul__": "Mul", "__rmul__": "Mul"}

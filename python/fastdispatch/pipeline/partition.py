@@ -15,7 +15,7 @@ from fastdispatch._core import Error
 from fastdispatch.pipeline.errors import PipelineNotImplementedError, PipelineRuntimeError
 from fastdispatch.pipeline.layers import Layers, Number, layers_of, weights_of
 from fastdispatch.pipeline.times import recorded_layers, times_of
-from fastdispatch.trace import Trace, load
+from fastdispatch.read.trace import Trace, load
 
 
 @dataclass(frozen=True)

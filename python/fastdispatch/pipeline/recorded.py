@@ -17,7 +17,7 @@ from fastdispatch import _core
 from fastdispatch.pipeline.aten_text import Told, is_tensor
 from fastdispatch.pipeline.graph import Graph
 from fastdispatch.pipeline.watched import Makers, Owned, Watched, graph_of
-from fastdispatch.trace import load
+from fastdispatch.read.trace import load
 
 _FORWARD, _BACKWARD, _MODULE = 0, 1, 100
 

@@ -15,8 +15,8 @@ from fastdispatch import _core
 from fastdispatch._core import Error
 from fastdispatch.pipeline.plan import SCHEDULES
 from fastdispatch.pipeline.times import recorded_layers
-from fastdispatch.summary import PHASES
-from fastdispatch.trace import Columns, PathLike, Trace, load
+from fastdispatch.read.summary import PHASES
+from fastdispatch.read.trace import Columns, PathLike, Trace, load
 
 SCHEMA = "fastdispatch-pipeline-report/1"
 

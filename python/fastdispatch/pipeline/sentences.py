@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from fastdispatch.summary import seconds
+from fastdispatch.read.summary import seconds
 
 if TYPE_CHECKING:
     from fastdispatch.pipeline.report import Report

@@ -54,8 +54,8 @@ def convert(
     """
     from fastdispatch.pipeline.convert import compat, package
     from fastdispatch.pipeline.convert.imports import read_imports
-    from fastdispatch.pipeline.convert.layers import from_graph
-    from fastdispatch.pipeline.convert.plan import plan
+    from fastdispatch.pipeline.convert.layer_graph import from_graph
+    from fastdispatch.pipeline.convert.stage_plans import plan
     from fastdispatch.pipeline.convert.targets import TARGETS, add_program
     from fastdispatch.pipeline.convert.templates import Templates
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from fastdispatch import Error
 from fastdispatch.pipeline.convert import published
-from fastdispatch.pipeline.convert.layers import LayerGraph
+from fastdispatch.pipeline.convert.layer_graph import LayerGraph
 from fastdispatch.pipeline.convert.templates import Templates
 
 

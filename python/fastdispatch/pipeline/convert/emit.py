@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fastdispatch import Error
 from fastdispatch.pipeline.convert.naming import Names
-from fastdispatch.pipeline.convert.plan import Plan, StagePlan
+from fastdispatch.pipeline.convert.stage_plans import Plan, StagePlan
 from fastdispatch.pipeline.convert.ties import Ties
 
 _INDENT = "\n        "

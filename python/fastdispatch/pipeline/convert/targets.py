@@ -11,10 +11,10 @@ from string import Template
 from fastdispatch import Error
 from fastdispatch.pipeline.convert.compat import Written
 from fastdispatch.pipeline.convert.emit import wires
-from fastdispatch.pipeline.convert.plan import Plan, crossing
 from fastdispatch.pipeline.convert.programs import CARRY, DEEPSPEED, TORCH
 from fastdispatch.pipeline.convert.rows import rows
 from fastdispatch.pipeline.convert.samples import forms
+from fastdispatch.pipeline.convert.stage_plans import Plan, crossing
 
 _SINGLE = "each.backward()"
 
