@@ -491,7 +491,7 @@ def test_cut_does_not_write_over_its_input(tmp_path: Path, capsys: pytest.Captur
     path = write(tmp_path / "a.json", [event()])
     before = path.read_bytes()
     call("cut", path, "-o", path, "--time", ":1s", status=2)
-    assert "it is read as an input" in capsys.readouterr().err and path.read_bytes() == before
+    assert "it is also an input" in capsys.readouterr().err and path.read_bytes() == before
 
 
 def test_damage_is_told_and_the_rest_is_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -315,9 +315,9 @@ def test_more_states_than_may_be() -> None:
         ("-n 2 -b 0 {graph}", "bandwidth 0 at level 1: bytes a second, above 0"),
         ("-n 0 {graph}", "-n '0': write a whole number from 1 to 2147483647"),
         ("-n 5000 {graph}", "5000 machines at level 1: from 1 on, and at most 4096 over all levels"),
-        ("-n two {graph}", "one INPUT is needed, and 2 are given: two {graph}"),
+        ("-n two {graph}", "expected one INPUT, got 2: two {graph}"),
         ("-n 2.5 {graph}", "-n '2.5': write a whole number from 1 to 2147483647"),
-        ("{graph}", "-n is missing: how many machines"),
+        ("{graph}", "-n is missing: give the number of machines"),
         ("-n 2", "INPUT is missing"),
         ("-n 2 --activation_compression_ratio -1 {graph}", "compression -1.0: a number above 0"),
         (

@@ -1,4 +1,4 @@
-"""``fastdispatch diff``: what changed between two recordings, or between ranks of one."""
+"""``fastdispatch diff``: changes between two recordings, or between ranks of one."""
 
 from __future__ import annotations
 
@@ -14,43 +14,64 @@ from fastdispatch.read.privacy import shown
 
 _TOP = 20
 
-_DESCRIPTION = """What changed from A to B: functions that are new, gone, slower or faster, and calls that are more or
-fewer, of a training step. Times that changed by less than steps of one run differ by are not said."""
+_DESCRIPTION = """Compare a training step of two recordings A and B: new and removed functions, changed times and
+changed numbers of calls. Changes of times within the variation between steps of one run are not reported."""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("diff", help="what changed between two recordings", description=_DESCRIPTION)
-    parser.add_argument("before", type=Input, metavar="A", help="a recording, run directory, dump or merge")
-    parser.add_argument("after", type=Input, metavar="B", nargs="?", help="another; not with --ranks")
-    parser.add_argument("--ranks", metavar="R,S", help="two ranks of A; outliers: each slow rank and a typical one")
-    parser.add_argument("--rank", type=whole, metavar="N", help="this rank of both alone")
-    parser.add_argument("--by", choices=("node", "module", "package"), default="node", help="what a row is")
+    parser = commands.add_parser("diff", help="compare two recordings, or ranks of one", description=_DESCRIPTION)
+    parser.add_argument("before", type=Input, metavar="A", help="recording, run directory, dump or merge")
     parser.add_argument(
-        "--threshold", type=growth, default=10.0, metavar="PERCENT", help="least change of a time; default: 10"
+        "after", type=Input, metavar="B", nargs="?", help="the recording to compare with (without --ranks)"
     )
-    parser.add_argument("--gate", type=Input, metavar="FILE", help="a budget (TOML); status 1 when it is broken")
-    parser.add_argument("--top", type=count, default=_TOP, metavar="N", help=f"lines of each sort; default: {_TOP}")
-    parser.add_argument("--all", action="store_true", help="all lines; with --json what did not change too")
-    parser.add_argument("--json", action="store_true", help="as JSON, times in nanoseconds")
-    parser.add_argument("--html", type=OutputFile, metavar="FILE", help="a page of both, coloured by what changed")
-    parser.add_argument("--source", action="store_true", help="the page has the text of functions whose files are here")
-    parser.add_argument("--max-mb", type=within(1, 2000), default=16.0, metavar="N", help="of the page; default: 16")
+    parser.add_argument(
+        "--ranks", metavar="R,S", help="compare two ranks of A; outliers: each slow rank with a typical one"
+    )
+    parser.add_argument("--rank", type=whole, metavar="N", help="only this rank of both")
+    parser.add_argument(
+        "--by", choices=("node", "module", "package"), default="node", help="group rows by this (default: node)"
+    )
+    parser.add_argument(
+        "--threshold",
+        type=growth,
+        default=10.0,
+        metavar="PERCENT",
+        help="smallest change of a time to report (default: 10)",
+    )
+    parser.add_argument(
+        "--gate",
+        type=Input,
+        metavar="FILE",
+        help="check the changes against a budget (TOML); exit with status 1 if it is exceeded",
+    )
+    parser.add_argument(
+        "--top", type=count, default=_TOP, metavar="N", help=f"print N lines of each kind (default: {_TOP})"
+    )
+    parser.add_argument("--all", action="store_true", help="print all lines; with --json include unchanged rows")
+    parser.add_argument("--json", action="store_true", help="print JSON, with times in nanoseconds")
+    parser.add_argument(
+        "--html", type=OutputFile, metavar="FILE", help="also write an HTML report of both, coloured by change"
+    )
+    parser.add_argument("--source", action="store_true", help="include the source code of functions in the HTML report")
+    parser.add_argument(
+        "--max-mb", type=within(1, 2000), default=16.0, metavar="N", help="limit the HTML report to N MB (default: 16)"
+    )
     parser.set_defaults(function=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     if (arguments.after is None) == (arguments.ranks is None):
-        raise Error("diff: give two recordings, or one and --ranks")
+        raise Error("diff: give two recordings, or one recording and --ranks")
     if arguments.source and arguments.html is None:
-        raise Error("diff: --source is of the page: --html FILE --source")
+        raise Error("diff: --source requires --html FILE")
     if arguments.html is not None and arguments.by != "node":
-        raise Error(f"diff: a page has functions and modules: --html without --by {arguments.by}")
+        raise Error(f"diff: --html and --by {arguments.by} exclude each other")
     if arguments.ranks is None:
         return two_recordings(arguments)
     if arguments.gate is not None:
         raise Error("diff: --gate compares two recordings, not ranks")
     if arguments.html is not None and arguments.ranks == "outliers":
-        raise Error("diff: a page is of two ranks: --ranks R,S --html FILE")
+        raise Error("diff: --html requires two ranks: --ranks R,S")
     return ranks_of_one(arguments)
 
 
@@ -116,7 +137,7 @@ def ranks_of_one(arguments: argparse.Namespace) -> int:
 def pair_of(text: str) -> tuple[int, int]:
     parts = text.split(",")
     if len(parts) != 2 or not all(part.strip().isdecimal() for part in parts):
-        raise Error(f"--ranks {text}: two numbers such as 0,5, or outliers")
+        raise Error(f"--ranks {text}: expected two numbers, e.g. 0,5, or outliers")
     return int(parts[0]), int(parts[1])
 
 

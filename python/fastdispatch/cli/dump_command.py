@@ -9,9 +9,11 @@ from fastdispatch.cli.paths import Input, OutputFile
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("dump", help="a recording as JSON", description=__doc__)
-    parser.add_argument("path", type=Input, metavar="PATH")
-    parser.add_argument("-o", dest="output", required=True, type=OutputFile, metavar="FILE")
+    parser = commands.add_parser("dump", help="write a recording as JSON", description="Write a recording as JSON.")
+    parser.add_argument("path", type=Input, metavar="PATH", help="recording, run directory, dump or merge")
+    parser.add_argument(
+        "-o", dest="output", required=True, type=OutputFile, metavar="FILE", help="write the JSON to FILE"
+    )
     parser.set_defaults(function=run)
 
 

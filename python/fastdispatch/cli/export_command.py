@@ -1,4 +1,4 @@
-"""``fastdispatch export``: a recording in the formats of other programs."""
+"""``fastdispatch export``: a recording in the formats of other tools."""
 
 from __future__ import annotations
 
@@ -12,59 +12,75 @@ from fastdispatch.cli import svg_command
 from fastdispatch.cli.numbers import whole
 from fastdispatch.cli.output import make_folder, write
 from fastdispatch.cli.paths import DotFile, Input, Output, OutputFile
-from fastdispatch.cli.timeline.timeline_merge import ALIGNMENTS
+from fastdispatch.cli.timeline.timeline_merge import ALIGNMENTS, add_aligned
 from fastdispatch.read import tables
 from fastdispatch.read.privacy import shown
 
 FLAMES = {
-    "folded": "a line a stack and its weight, for flamegraph.pl, inferno and others",
-    "speedscope": "call trees for speedscope.app, one a thread",
-    "pprof": "samples with calls, time and GPU time for pprof and what reads its profiles",
+    "folded": "folded stacks for flamegraph.pl, inferno and other tools",
+    "speedscope": "call trees for speedscope.app, one per thread",
+    "pprof": "profile for pprof with calls, time and GPU time",
 }
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("export", help="a recording in another format", description=__doc__)
+    parser = commands.add_parser(
+        "export",
+        help="convert a recording to another format",
+        description="Convert a recording to the format of another tool.",
+    )
     formats = parser.add_subparsers(dest="format", metavar="FORMAT", required=True)
     callgraph = formats.add_parser(
         "callgraph",
-        help="call_graph_<rank>.json: two sorted lists, functions and 'caller->callee'",
-        description="call_graph_<rank>.json, one a rank: two sorted lists of strings, functions and 'caller->callee'.",
+        help="sorted lists of functions and calls: call_graph_<rank>.json",
+        description="Write call_graph_<rank>.json, one per rank: two sorted lists, functions and 'caller->callee'.",
     )
-    callgraph.add_argument("path", type=Input, metavar="PATH", help="a recording, run directory, dump or merge")
+    callgraph.add_argument("path", type=Input, metavar="PATH", help="recording, run directory, dump or merge")
     callgraph.add_argument(
-        "-o", dest="output", required=True, type=Output, metavar="PATH", help="a folder, or FILE.json for one rank"
+        "-o", dest="output", required=True, type=Output, metavar="PATH", help="output folder, or FILE.json for one rank"
     )
-    callgraph.add_argument("--ops", action="store_true", help="operators too")
-    callgraph.add_argument("--rank", type=whole, metavar="N", help="this rank alone")
+    callgraph.add_argument("--ops", action="store_true", help="include operators")
+    callgraph.add_argument("--rank", type=whole, metavar="N", help="only this rank")
     callgraph.set_defaults(function=export_callgraph)
     for name, what in FLAMES.items():
         add_flame(formats, name, what)
     add_graphml(formats)
     what = "the call graph in Graphviz's language"
-    dot = formats.add_parser("dot", help=what, description=f"Write {what}: what svg has Graphviz lay out.")
-    svg_command.add_options(dot, DotFile, "ending in .gz: compressed")
+    dot = formats.add_parser("dot", help=what, description=f"Write {what}, as svg passes it to Graphviz.")
+    svg_command.add_options(dot, DotFile, "output file; compressed if the name ends in .gz")
     dot.set_defaults(function=export_dot)
     add_tables(formats)
-    add_timeline(formats, "perfetto", "a timeline for ui.perfetto.dev, native")
-    chrome = add_timeline(formats, "chrome", "a timeline for chrome://tracing, Perfetto and other readers of its JSON")
+    add_timeline(formats, "perfetto", "native Perfetto timeline, for ui.perfetto.dev")
+    chrome = add_timeline(formats, "chrome", "Chrome JSON timeline, for chrome://tracing, Perfetto and other viewers")
     chrome.add_argument(
-        "--durations", choices=("jobs", "name", "args"), default="jobs", help="in the names of jobs, of all, of none"
+        "--durations",
+        choices=("jobs", "name", "args"),
+        default="jobs",
+        help="add durations to the names of jobs (default), to all names, or only to the arguments",
     )
 
 
 def add_timeline(
     formats: argparse._SubParsersAction[argparse.ArgumentParser], name: str, what: str
 ) -> argparse.ArgumentParser:
-    parser = formats.add_parser(name, help=what, description=f"Write {what}. Record with --timeline first.")
-    parser.add_argument("path", type=Input, metavar="PATH", help="a recording or run directory")
-    parser.add_argument(
-        "-o", dest="output", required=True, type=OutputFile, metavar="FILE", help="ending in .gz: compressed"
+    parser = formats.add_parser(
+        name, help=what, description=f"Write a {what}. The recording needs a timeline: record with --timeline."
     )
-    parser.add_argument("--rank", type=whole, metavar="N", help="this rank alone")
-    parser.add_argument("--no-flows", action="store_true", help="no arrows between slices")
-    parser.add_argument("--align", choices=ALIGNMENTS, default="auto", help="how clocks of several ranks are made one")
-    parser.add_argument("--strict", action="store_true", help="refuse ranks whose clocks may be off by an unknown time")
+    parser.add_argument("path", type=Input, metavar="PATH", help="recording or run directory")
+    parser.add_argument(
+        "-o",
+        dest="output",
+        required=True,
+        type=OutputFile,
+        metavar="FILE",
+        help="output file; compressed if the name ends in .gz",
+    )
+    parser.add_argument("--rank", type=whole, metavar="N", help="only this rank")
+    parser.add_argument("--no-flows", action="store_true", help="omit arrows between slices")
+    parser.add_argument(
+        "--align", choices=ALIGNMENTS, default="auto", help="how to align the clocks of ranks (default: auto)"
+    )
+    add_aligned(parser)
     parser.set_defaults(function=export_timeline)
     return parser
 
@@ -73,37 +89,59 @@ def add_flame(formats: argparse._SubParsersAction[argparse.ArgumentParser], name
     parser = formats.add_parser(name, help=what, description=f"Write {what}.")
     add_common(parser)
     if name != "pprof":
-        parser.add_argument("--weight", choices=("time", "calls", "gpu"), default="time", help="what makes a call wide")
+        parser.add_argument(
+            "--weight",
+            choices=("time", "calls", "gpu"),
+            default="time",
+            help="quantity that determines the width of calls (default: time)",
+        )
     parser.set_defaults(function=export_one)
 
 
 def add_graphml(formats: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    what = "the call graph for networkx, yEd, Gephi"
-    parser = formats.add_parser("graphml", help=what, description=f"Write {what}: functions and calls, nothing folded.")
+    what = "call graph for networkx, yEd and Gephi"
+    parser = formats.add_parser("graphml", help=what, description=f"Write a {what}, with all functions and calls.")
     add_common(parser)
     parser.add_argument(
-        "--ops", choices=("none", "top", "all"), default="all", help="operators: none, those that Python calls, all"
+        "--ops",
+        choices=("none", "top", "all"),
+        default="all",
+        help="include no operators, those that Python calls directly, or all (default: all)",
     )
     parser.set_defaults(function=export_one)
 
 
 def add_tables(formats: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    csv = formats.add_parser("csv", help="one table", description="Write one table, a line a row.")
+    csv = formats.add_parser("csv", help="one table as CSV", description="Write one table as CSV.")
     add_common(csv)
-    csv.add_argument("--table", choices=tables.NAMES, default="functions", help="which one")
+    csv.add_argument("--table", choices=tables.NAMES, default="functions", help="table to write (default: functions)")
     csv.set_defaults(function=export_csv)
-    sqlite = formats.add_parser("sqlite", help="all tables, for SQL", description="Write all tables as a database.")
-    sqlite.add_argument("path", type=Input, metavar="PATH", help="a recording, run directory, dump or merge")
-    sqlite.add_argument("-o", dest="output", required=True, type=OutputFile, metavar="FILE", help="replaced as a whole")
+    sqlite = formats.add_parser(
+        "sqlite", help="all tables as an SQLite database", description="Write all tables as an SQLite database."
+    )
+    sqlite.add_argument("path", type=Input, metavar="PATH", help="recording, run directory, dump or merge")
+    sqlite.add_argument(
+        "-o",
+        dest="output",
+        required=True,
+        type=OutputFile,
+        metavar="FILE",
+        help="output file; an existing file is replaced",
+    )
     sqlite.set_defaults(function=export_sqlite)
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", type=Input, metavar="PATH", help="a recording, run directory, dump or merge")
+    parser.add_argument("path", type=Input, metavar="PATH", help="recording, run directory, dump or merge")
     parser.add_argument(
-        "-o", dest="output", required=True, type=OutputFile, metavar="FILE", help="ending in .gz: compressed"
+        "-o",
+        dest="output",
+        required=True,
+        type=OutputFile,
+        metavar="FILE",
+        help="output file; compressed if the name ends in .gz",
     )
-    parser.add_argument("--rank", type=whole, metavar="N", help="this rank alone")
+    parser.add_argument("--rank", type=whole, metavar="N", help="only this rank")
 
 
 def export_one(arguments: argparse.Namespace) -> None:
@@ -127,13 +165,14 @@ def export_sqlite(arguments: argparse.Namespace) -> None:
     large = tables.to_sqlite(load(arguments.path, timeline=True), arguments.output)
     if large:
         print(
-            f"fastdispatch: {arguments.output}: {large} numbers of more than 63 bits are text: is it damaged?",
+            f"fastdispatch: {arguments.output}: {large} numbers of more than 63 bits are stored as text: is the "
+            f"recording damaged?",
             file=sys.stderr,
         )
 
 
 def write_file(path: str, content: bytes) -> None:
-    """At once; compressed, always to the same bytes, when the name says so."""
+    """Write a file atomically; compress it, reproducibly, if the name ends in .gz."""
     write(path, gzip.compress(content, compresslevel=6, mtime=0) if path.endswith(".gz") else content)
 
 
@@ -146,7 +185,7 @@ def export_timeline(arguments: argparse.Namespace) -> None:
         durations=durations,
         flows=not arguments.no_flows,
         align=arguments.align,
-        strict=arguments.strict,
+        strict=arguments.require_aligned_clocks,
     )
     write_file(arguments.output, content)
 
@@ -164,7 +203,9 @@ def export_callgraph(arguments: argparse.Namespace) -> None:
     elif len(ranks) == 1:
         write(output, texts[ranks[0]])
     else:
-        raise Error(f"{output}: one file cannot hold {len(ranks)} ranks: give -o a folder, or choose one with --rank")
+        raise Error(
+            f"{output}: one file cannot hold {len(ranks)} ranks: give a folder to -o, or select one with --rank"
+        )
 
 
 def ranks_of(trace: Trace) -> list[int]:

@@ -1,4 +1,4 @@
-"""``fastdispatch html``: a page to look at a recording in a browser."""
+"""``fastdispatch html``: a recording as a self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -14,16 +14,22 @@ from fastdispatch.read.privacy import is_anonymous, shown
 if TYPE_CHECKING:
     from fastdispatch.page.html import Wanted
 
-_DESCRIPTION = """One file that shows the recording in a browser: flame graph, call graph, tables, modules, timeline,
-ranks. It opens from a disk, needs no network, and holds all its data."""
+_DESCRIPTION = """Write a self-contained HTML report of a recording: flame graph, call graph, tables, modules, timeline
+and ranks. The file includes all its data and needs no network."""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("html", help="a page to look at it in a browser", description=_DESCRIPTION)
-    parser.add_argument("path", type=Input, metavar="PATH", help="a recording, run directory, dump or merge")
-    parser.add_argument("-o", dest="output", required=True, type=OutputFile, metavar="FILE", help="the page")
-    parser.add_argument("--source", action="store_true", help="with the text of functions whose files are found here")
-    parser.add_argument("--max-mb", type=within(1, 2000), default=16.0, metavar="N", help="of the file; default: 16")
+    parser = commands.add_parser("html", help="write a self-contained HTML report", description=_DESCRIPTION)
+    parser.add_argument("path", type=Input, metavar="PATH", help="recording, run directory, dump or merge")
+    parser.add_argument(
+        "-o", dest="output", required=True, type=OutputFile, metavar="FILE", help="write the report to FILE"
+    )
+    parser.add_argument(
+        "--source", action="store_true", help="include the source code of functions, where their files are found"
+    )
+    parser.add_argument(
+        "--max-mb", type=within(1, 2000), default=16.0, metavar="N", help="limit the file to N MB (default: 16)"
+    )
     parser.set_defaults(function=run)
 
 
@@ -35,9 +41,9 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def wanted_of(arguments: argparse.Namespace) -> Wanted:
-    """Of this command and of ``diff --html``."""
+    """Return the options of this command and of ``diff --html``."""
     from fastdispatch.page.html import Wanted
 
     if arguments.source and is_anonymous():
-        raise Error(f"{arguments.command}: --source shows code, --anonymize hides it: give one of them")
+        raise Error(f"{arguments.command}: --source shows code and --anonymize hides it: give only one of them")
     return Wanted(source=arguments.source, most=int(arguments.max_mb * 1e6))

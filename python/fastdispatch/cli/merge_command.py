@@ -1,4 +1,4 @@
-"""``fastdispatch merge``: many recordings into one file."""
+"""``fastdispatch merge``: many recordings in one file."""
 
 from __future__ import annotations
 
@@ -9,11 +9,17 @@ from fastdispatch.cli.paths import Input, OutputFile
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("merge", help="many recordings into one file", description=__doc__)
+    parser = commands.add_parser(
+        "merge",
+        help="merge recordings into one file",
+        description="Merge recordings, dumps and merges into one JSON file.",
+    )
     parser.add_argument(
         "paths", nargs="+", type=Input, metavar="PATH", help="recordings, dumps, merges, run directories"
     )
-    parser.add_argument("-o", dest="output", required=True, type=OutputFile, metavar="FILE", help="the merge, JSON")
+    parser.add_argument(
+        "-o", dest="output", required=True, type=OutputFile, metavar="FILE", help="write the merge (JSON) to FILE"
+    )
     parser.set_defaults(function=run)
 
 

@@ -17,6 +17,7 @@ from types import CodeType, ModuleType, TracebackType
 
 import fastdispatch
 from fastdispatch import Error
+from fastdispatch.cli import renamed
 from fastdispatch.read.summary import summary_lines
 from fastdispatch.record.callgraph import CallGraph
 from fastdispatch.record.environment import run_id
@@ -28,37 +29,74 @@ _OWN_FOLDER = fastdispatch.__path__[0] + os.sep
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "run",
-        help="record a program: run [options] script.py ... | -m module ...",
+        help="record a Python program",
         usage="fastdispatch run [options] (script.py | -m module) [arguments ...]",
-        description="Run a program as `python` would, and record its call graph.",
+        description="Run a program as `python` does and record its call graph.",
     )
-    parser.add_argument("-o", "--out", default=os.environ.get("FASTDISPATCH_OUT", "fastdispatch-out"), metavar="DIR")
-    parser.add_argument("--ops", default="auto", choices=("auto", "record", "dispatch", "off"))
-    parser.add_argument("--calls", default="auto", choices=("auto", "frame", "monitor", "off"))
-    parser.add_argument("--no-timing", action="store_true", help="count calls, take no times")
-    parser.add_argument("--timeline", action="store_const", const=Timeline().what, help="also when each call was")
     parser.add_argument(
-        "--timeline-of", dest="timeline", metavar="WHAT", help="of these kinds of calls only: ops,python>50us"
+        "-o",
+        "--out",
+        default=os.environ.get("FASTDISPATCH_OUT", "fastdispatch-out"),
+        metavar="DIR",
+        help="write the recordings to DIR (default: $FASTDISPATCH_OUT or fastdispatch-out)",
     )
+    parser.add_argument(
+        "--ops",
+        default="auto",
+        choices=("auto", "record", "dispatch", "off"),
+        help="how to record operators (default: auto)",
+    )
+    parser.add_argument(
+        "--calls",
+        default="auto",
+        choices=("auto", "frame", "monitor", "off"),
+        help="how to record Python calls (default: auto)",
+    )
+    parser.add_argument("--no-timing", action="store_true", help="count calls without timing them")
+    parser.add_argument(
+        "--timeline", action="store_const", const=Timeline().what, help="also record when each call happened"
+    )
+    parser.add_argument(
+        "--timeline-events",
+        dest="timeline",
+        metavar="KINDS",
+        help="record a timeline of only these kinds of calls, e.g. ops,python>50us",
+    )
+    renamed.option(parser, "--timeline-of", "--timeline-events")
     parser.add_argument(
         "--gpu",
         default="auto",
         metavar="WHAT",
-        help="auto (default), off, require, or which calls in one step out of how many: ops+modules@10",
+        help="measure GPU time: auto (default), off, require, or kinds of calls and the sampled share of steps, e.g. "
+        "ops+modules@10 for one step in 10",
     )
-    parser.add_argument("--keep", action="append", metavar="GLOB", help="functions to keep; !GLOB drops; repeatable")
-    parser.add_argument("--steps", metavar="A:B", help="record steps A to B-1 only")
-    parser.add_argument("--job_schedule_profiler_start", type=int, metavar="A", help="with ..._end B: --steps A:B")
+    parser.add_argument(
+        "--keep",
+        action="append",
+        metavar="GLOB",
+        help="record only functions that match GLOB; !GLOB excludes; repeatable",
+    )
+    parser.add_argument("--steps", metavar="A:B", help="record only steps A to B-1")
+    parser.add_argument(
+        "--job_schedule_profiler_start",
+        type=int,
+        metavar="A",
+        help="same as --steps A:B, together with --job_schedule_profiler_end B",
+    )
     parser.add_argument("--job_schedule_profiler_end", type=int, metavar="B", help=argparse.SUPPRESS)
-    parser.add_argument("--ranks", metavar="R,...", help="record on these ranks only")
-    parser.add_argument("--max-mb", type=int, default=64, metavar="N")
+    parser.add_argument("--ranks", metavar="R,...", help="record only these ranks")
+    parser.add_argument(
+        "--max-mb", type=int, default=64, metavar="N", help="limit each recording to N MB (default: 64)"
+    )
     parser.add_argument(
         "--best-effort",
         action="store_true",
-        help="run the program even if its recording cannot be written; hold it in memory and write it at the end",
+        help="run the program even if the recording cannot be written: keep it in memory and write it at the end",
     )
-    parser.add_argument("--no-children", action="store_true", help="leave out processes that multiprocessing spawns")
-    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing at the end")
+    parser.add_argument(
+        "--no-children", action="store_true", help="do not record processes that multiprocessing spawns"
+    )
+    parser.add_argument("-q", "--quiet", action="store_true", help="print no summary")
     parser.add_argument("-m", dest="is_module", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     parser.set_defaults(function=run)
@@ -66,7 +104,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     if not arguments.program:
-        raise Error("run: no program given: fastdispatch run script.py, or fastdispatch run -m module")
+        raise Error("run: no program given: use fastdispatch run script.py, or fastdispatch run -m module")
     arguments.steps = _steps(arguments)
     graph = CallGraph(
         arguments.out,
@@ -83,8 +121,8 @@ def run(arguments: argparse.Namespace) -> int:
     )
     graph._ambient = True
     if not arguments.no_children:
-        _tell_children(arguments)
-    # A program that does not exist is an error before the last recording is touched.
+        _set_environment(arguments)
+    # Report a missing program before an earlier recording is overwritten.
     program = _module(arguments.program) if arguments.is_module else script(arguments.program)
     graph.start()
     atexit.register(_finish, graph, arguments.quiet)
@@ -99,13 +137,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _steps(arguments: argparse.Namespace) -> str | None:
-    """The window, from either of its spellings; PaddlePaddle's may begin before step 0."""
+    """Return the window of steps, from either pair of options; PaddlePaddle's may begin before step 0."""
     begin, end = arguments.job_schedule_profiler_start, arguments.job_schedule_profiler_end
     steps: str | None = arguments.steps
     if begin is None and end is None:
         return steps
     if steps is not None:
-        raise Error("--steps and --job_schedule_profiler_start both say which steps to record: give one of them")
+        raise Error("--steps and --job_schedule_profiler_start both select the steps to record: give only one of them")
     return f"{max(begin or 0, 0)}:{'' if end is None else end}"
 
 
@@ -113,11 +151,11 @@ def _ranks(text: str | None) -> list[int] | None:
     try:
         return None if text is None else [int(part) for part in text.split(",")]
     except ValueError:
-        raise Error(f"--ranks {text}: rank numbers with commas between them, like 0,3") from None
+        raise Error(f"--ranks {text}: expected rank numbers separated by commas, e.g. 0,3") from None
 
 
-def _tell_children(arguments: argparse.Namespace) -> None:
-    """Processes that multiprocessing spawns are ranks of their own often enough: they record too."""
+def _set_environment(arguments: argparse.Namespace) -> None:
+    """Let processes that multiprocessing spawns record too: they are often ranks of their own."""
     options = [f"ops={arguments.ops}", f"calls={arguments.calls}", f"max_mb={arguments.max_mb}"]
     options += ["timing=0"] if arguments.no_timing else []
     options += [f"timeline={arguments.timeline.replace(',', '+')}"] if arguments.timeline else []
@@ -139,9 +177,6 @@ def _finish(graph: CallGraph, quiet: bool) -> None:
             print(f"fastdispatch: {line}", file=sys.stderr)
 
 
-# -- as `python` does --------------------------------------------------------------------------------------------------
-
-
 def _fresh_main() -> ModuleType:
     module = ModuleType("__main__")
     module.__dict__.update(__builtins__=__builtins__, __annotations__={}, __spec__=None, __loader__=None)
@@ -158,8 +193,8 @@ def _module(program: list[str]) -> Callable[[], object]:
 
 
 def _check_module(name: str) -> None:
-    """Raise Error if ``-m name`` would find nothing to run. The import of its packages is part of the program, so they
-    are imported here only if the search without that fails: a package may extend its own path."""
+    """Raise Error if ``-m name`` finds nothing to run. Importing its packages is part of the program, so they are
+    imported here only if the search without importing fails: a package may extend its own path."""
     if name.partition(".")[0] not in sys.modules and _found(name.partition(".")[0], None) is None:
         raise Error(f"no module named {name!r}")
     if _is_there(name):
@@ -219,7 +254,7 @@ def script(program: list[str]) -> Callable[[], object]:
 
 
 def _code(script: str) -> CodeType:
-    """Of a source or a compiled file. A syntax error is reported as `python` reports it."""
+    """Return the code of a source or compiled file. A syntax error is reported as `python` reports it."""
     try:
         with open(script, "rb") as file:
             code: CodeType | None = pkgutil.read_code(file)
@@ -240,7 +275,7 @@ _ExceptHook = Callable[[type[BaseException], BaseException, TracebackType | None
 
 
 def without_our_frames(hook: _ExceptHook) -> _ExceptHook:
-    """The program's traceback, from its own first frame on."""
+    """Print tracebacks from the first frame of the program."""
 
     def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         first = trace

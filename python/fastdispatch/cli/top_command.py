@@ -1,4 +1,4 @@
-"""``fastdispatch top``: what a running recording spends its time on."""
+"""``fastdispatch top``: live table of the functions of a running recording."""
 
 from __future__ import annotations
 
@@ -11,24 +11,28 @@ from fastdispatch import Error
 from fastdispatch.cli.numbers import count, within
 from fastdispatch.cli.paths import Input
 
-_DESCRIPTION = """What a running recording does, refreshed: functions by their own share of the time since the last
-refresh. It reads the files of the run; the processes do not notice."""
+_DESCRIPTION = """Show a live table of functions, sorted by self time since the last refresh. Only the files of the run
+are read; the processes are not interrupted."""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("top", help="what a running recording does, live", description=_DESCRIPTION)
-    parser.add_argument("path", type=Input, metavar="PATH", help="a run directory, or the recording of one rank")
-    parser.add_argument("--interval", type=within(0.1, 3600), default=2.0, metavar="S", help="seconds; default: 2")
-    parser.add_argument("--once", action="store_true", help="print one interval and end")
-    parser.add_argument("--total", action="store_true", help="since the start, not since the last refresh")
-    parser.add_argument("--rows", type=count, default=20, metavar="N", help="with --once; default: 20")
-    parser.add_argument("--json", action="store_true", help="with --once: as JSON")
+    parser = commands.add_parser("top", help="show a live table of a running recording", description=_DESCRIPTION)
+    parser.add_argument("path", type=Input, metavar="PATH", help="run directory, or recording of one rank")
+    parser.add_argument(
+        "--interval", type=within(0.1, 3600), default=2.0, metavar="S", help="refresh every S seconds (default: 2)"
+    )
+    parser.add_argument("--once", action="store_true", help="print one interval and exit")
+    parser.add_argument(
+        "--total", action="store_true", help="show totals since the start instead of since the last refresh"
+    )
+    parser.add_argument("--rows", type=count, default=20, metavar="N", help="with --once, print N rows (default: 20)")
+    parser.add_argument("--json", action="store_true", help="with --once, print JSON")
     parser.set_defaults(function=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
     if arguments.json and not arguments.once:
-        raise Error("top: --json goes with --once")
+        raise Error("top: --json requires --once")
     if arguments.once or not sys.stdout.isatty():
         once(arguments)
         return

@@ -1,4 +1,4 @@
-"""``fastdispatch et check``: whether execution traces are whole and their ranks agree."""
+"""``fastdispatch et check``: validity of execution traces, and agreement of their ranks."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ HARMLESS = ("repaired", "renumbered", "collectives_unknown", "dtypes_unknown")
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     check = actions.add_parser(
         "check",
-        help="whether execution traces are whole and their ranks agree",
-        description="Ids, parents, dependencies and cycles of each trace; of all ranks together whether "
-        "collectives and messages match. Exit status 0: all do; 1: something does not; 2: no trace.",
+        help="check execution traces and the agreement of ranks",
+        description="Check ids, parents, dependencies and cycles of each trace, and whether collectives and messages "
+        "of all ranks match. Exit status: 0 valid, 1 faults found, 2 not a trace.",
     )
-    check.add_argument("paths", nargs="+", type=Input, metavar="ET", help="traces, one a rank, or folders of them")
-    check.add_argument("--json", action="store_true", help="all as JSON")
+    check.add_argument("paths", nargs="+", type=Input, metavar="ET", help="traces, one per rank, or folders of traces")
+    check.add_argument("--json", action="store_true", help="print everything as JSON")
     check.set_defaults(function=run)
 
 
@@ -66,7 +66,7 @@ def together(made: dict[str, Any], ranks: int) -> Iterator[str]:
         f"{grouped(made['messages'])} messages with both ends, {len(made['mismatches'])} mismatches"
     )
     if made["unknown_peers"]:
-        yield f"  {grouped(made['unknown_peers'])} messages whose peer no trace says were not compared"
+        yield f"  {grouped(made['unknown_peers'])} messages with an unknown peer were not compared"
     for mismatch in made["mismatches"]:
         yield f"  {sentence(mismatch)}"
 
@@ -79,7 +79,7 @@ def sentence(mismatch: dict[str, Any]) -> str:
         "kind": f"{group}: rank {one['rank']} is in {call(one)}, rank {other['rank']} in {call(other)}",
         "size": f"{group}: {call(one)} has {one['bytes']} bytes on rank {one['rank']}, {other['bytes']} on rank "
         f"{other['rank']} ({call(other)})",
-        "missing": f"{group}: rank {one['rank']} is in {call(one)}, rank {other['rank']} never comes there",
+        "missing": f"{group}: rank {one['rank']} is in {call(one)}, rank {other['rank']} never reaches it",
         "receive": f"{pair} is never received: {call(one)}",
         "send": f"{pair} is never sent: {call(other)} waits for it",
         "message_size": f"{pair}: {one['bytes']} bytes sent ({call(one)}), {other['bytes']} received ({call(other)})",

@@ -1,4 +1,4 @@
-"""``fastdispatch et convert``: execution traces in another form."""
+"""``fastdispatch et convert``: execution traces in another format."""
 
 from __future__ import annotations
 
@@ -24,21 +24,24 @@ OUTPUTS = ENDINGS + GRAPHS + PICTURES
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     convert = actions.add_parser(
         "convert",
-        help="execution traces in another form",
-        description="PyTorch's execution traces and Chakra's .et, each to the other, to a timeline, graph or picture.",
+        help="convert execution traces to another format",
+        description="Convert execution traces of PyTorch (JSON) and Chakra (.et) to each other, or to a timeline, "
+        "graph or image.",
     )
-    convert.add_argument("paths", nargs="+", type=Input, metavar="ET", help="traces, one a rank, or folders of them")
+    convert.add_argument(
+        "paths", nargs="+", type=Input, metavar="ET", help="traces, one per rank, or folders of traces"
+    )
     convert.add_argument(
         "-o",
         dest="output",
         required=True,
         type=Output,
         metavar="FILE",
-        help="Chakra when it ends in .et, PyTorch's form in .json, a graph in .graphml, a picture in .svg, .png, .pdf "
-        "or .dot; gzip with .gz; of several ranks %%d stands for the rank, or a folder",
+        help="output file: Chakra (.et), PyTorch (.json), graph (.graphml, .dot) or image (.svg, .png, .pdf), "
+        "compressed if the name ends in .gz; for several ranks a name with %%d for the rank, or a folder",
     )
     convert.add_argument(
-        "--timeline", action="store_true", help="write a Chrome trace (.json): a row a thread and stream"
+        "--timeline", action="store_true", help="write a Chrome trace (.json) with a row per thread and stream"
     )
     add_edges(convert)
     convert.set_defaults(function=run)
@@ -70,7 +73,7 @@ def convert_one(
 
 
 def draw(path: str, output: str, edges: int, rank: int) -> dict[str, Any]:
-    """By Graphviz, which says so where it is not there."""
+    """Draw a trace with Graphviz."""
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder) / "trace.dot"
         row = et_convert(path, str(text), edges=edges, rank=rank)
@@ -79,17 +82,17 @@ def draw(path: str, output: str, edges: int, rank: int) -> dict[str, Any]:
 
 
 def name_outputs(output: str, files: list[tuple[str, int]], timeline: bool) -> list[str]:
-    """One for each file, none of them an input."""
+    """Return an output per file; raise Error if one of them is an input."""
     made = _names(output, files, timeline)
     if len(set(made)) < len(made):
-        raise Error(f"{output}: ranks of the same number would be written to the same file: name them apart")
+        raise Error(f"{output}: two traces of the same rank would be written to one file: give different names")
     for one in made:
         check_output(one, [path for path, _ in files])
     return made
 
 
 def place_of(outputs: list[str], output: str) -> AbstractContextManager[None]:
-    """The folder that they are written to is made, where it was asked for as one."""
+    """Make the output folder, if the output is one."""
     folder = Path(output)
     return new_folder(folder) if any(Path(one).parent == folder for one in outputs) else nullcontext()
 
@@ -101,7 +104,7 @@ def _names(output: str, files: list[tuple[str, int]], timeline: bool) -> list[st
     if output.endswith(OUTPUTS) and len(files) == 1:
         return [output]
     if output.endswith(OUTPUTS):
-        raise Error(f"{output}: {len(files)} traces need as many files: write %d where the rank goes, or a folder")
+        raise Error(f"{output}: {len(files)} traces need separate files: write %d for the rank, or give a folder")
     if not output.endswith("/") and Path(output).suffix and not Path(output).is_dir():
         raise Error(f"{output}: write a name that ends in {', '.join(OUTPUTS)}, or a folder")
     end = "json" if timeline else "et"

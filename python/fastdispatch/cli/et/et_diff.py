@@ -1,4 +1,4 @@
-"""``fastdispatch et diff``: what differs between two execution traces."""
+"""``fastdispatch et diff``: differences between two execution traces."""
 
 from __future__ import annotations
 
@@ -24,18 +24,22 @@ _NAME = 24
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     diff = actions.add_parser(
         "diff",
-        help="what differs between two execution traces",
-        description="Counts, shapes, types, communication, times and dependencies of two traces of one rank, or of "
-        "folders of ranks. Exit status 0: nothing differs; 1: something does; 2: no trace.",
+        help="compare two execution traces",
+        description="Compare counts, shapes, types, communication, times and dependencies of two traces of one rank, "
+        "or of two folders of ranks. Exit status: 0 equal, 1 different, 2 not a trace.",
     )
-    diff.add_argument("before", type=Input, metavar="A", help="a trace, or a folder of them, one a rank")
-    diff.add_argument("after", type=Input, metavar="B", help="another")
+    diff.add_argument("before", type=Input, metavar="A", help="trace, or folder of traces, one per rank")
+    diff.add_argument("after", type=Input, metavar="B", help="trace or folder to compare with")
     diff.add_argument(
-        "--threshold", type=growth, default=10.0, metavar="PERCENT", help="least change of a time; default: 10"
+        "--threshold",
+        type=growth,
+        default=10.0,
+        metavar="PERCENT",
+        help="smallest change of a time to report (default: 10)",
     )
     diff.add_argument("--no-times", action="store_true", help="do not compare times")
-    diff.add_argument("--top", type=count, default=_TOP, metavar="N", help=f"lines of each table; default: {_TOP}")
-    diff.add_argument("--json", action="store_true", help="all as JSON, times in nanoseconds")
+    diff.add_argument("--top", type=count, default=_TOP, metavar="N", help=f"print N rows per table (default: {_TOP})")
+    diff.add_argument("--json", action="store_true", help="print everything as JSON, with times in nanoseconds")
     add_edges(diff)
     diff.set_defaults(function=run, edges=ALL & ~(1 << KINDS.index("data")))
 

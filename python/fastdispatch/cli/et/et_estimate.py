@@ -1,4 +1,4 @@
-"""``fastdispatch et estimate``: how long a step would take if something were faster or slower."""
+"""``fastdispatch et estimate``: predicted time of a step if operators or communication change."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _TOP = 15
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     estimate = actions.add_parser(
         "estimate",
-        help="how long a step would take if something were faster or slower",
-        description="Plays the dependencies of all ranks again with the measured times, changed as told.",
+        help="predict the time of a step if operators or communication change",
+        description="Simulate the dependencies of all ranks with the measured times, changed as given.",
     )
     estimate.add_argument(
-        "paths", nargs="+", type=Input, metavar="ET", help="traces with times, one a rank, or folders of them"
+        "paths", nargs="+", type=Input, metavar="ET", help="traces with times, one per rank, or folders of traces"
     )
     estimate.add_argument(
         "--scale",
@@ -34,11 +34,15 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         default=[],
         type=parse_scale,
         metavar="NAME=FACTOR",
-        help="operators (with their kernels) or kernels of this name take so many times as long; repeatable",
+        help="multiply the time of operators (with their kernels) or kernels of this name; repeatable",
     )
-    estimate.add_argument("--bandwidth", type=parse_factor, default=1.0, metavar="2x", help="of all communication")
-    estimate.add_argument("--latency", type=parse_time, default=0, metavar="5us", help="more, for each communication")
-    estimate.add_argument("--json", action="store_true", help="all as JSON")
+    estimate.add_argument(
+        "--bandwidth", type=parse_factor, default=1.0, metavar="2x", help="multiply the bandwidth of all communication"
+    )
+    estimate.add_argument(
+        "--latency", type=parse_time, default=0, metavar="5us", help="add latency to each communication"
+    )
+    estimate.add_argument("--json", action="store_true", help="print everything as JSON")
     estimate.set_defaults(function=run)
 
 
@@ -59,7 +63,7 @@ def number(digits: str, text: str, least: float) -> float:
     except ValueError:
         factor = math.nan
     if not least <= factor <= 1e6:
-        raise argparse.ArgumentTypeError(f"{text!r}: no factor, such as 0.8 or 2x")
+        raise argparse.ArgumentTypeError(f"{text!r}: not a factor: write e.g. 0.8 or 2x")
     return factor
 
 
@@ -68,7 +72,7 @@ def parse_time(text: str) -> int:
     try:
         return round(float(found[1]) * _UNITS[found[2]]) if found else int("")
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time, such as 5us") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time: write e.g. 5us") from None
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -79,19 +83,22 @@ def run(arguments: argparse.Namespace) -> None:
         print(json.dumps({"schema": SCHEMA, "error": error_of(made), **made}))
         return
     if made["mismatches"] or made["broken"]:
-        tell("collectives or messages of the ranks do not match and are played alone from there on: see et check")
+        tell(
+            "collectives or messages of the ranks do not match and are simulated without their peers from there on: "
+            "see et check"
+        )
     if made["untimed"]:
-        tell(f"{made['untimed']} nodes without times take none")
+        tell(f"{made['untimed']} nodes without times are simulated as taking no time")
     show(made, names)
 
 
 def spans_of(made: dict[str, Any]) -> list[dict[str, Any]]:
-    """The steps; the whole where there are none."""
+    """Return the steps, or the whole trace if it has none."""
     return list(made["steps"]) or [made]
 
 
 def error_of(made: dict[str, Any]) -> float:
-    """Of the model: what it says without changes against what was measured, the median over the steps."""
+    """Return the error of the model: replayed against measured time, the median over steps."""
     errors = [
         abs(span["replayed_ns"] - span["measured_ns"]) / span["measured_ns"]
         for span in spans_of(made)

@@ -24,9 +24,9 @@ KINETO = "kineto"
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     export = actions.add_parser(
         "export",
-        help="execution traces from recordings",
-        description="The operators that CallGraph(et=True) recorded: for each rank an execution trace in PyTorch's "
-        "form, one in Chakra's, and the trace that torch.profiler writes beside the first.",
+        help="write execution traces from recordings",
+        description="Write the operators that CallGraph(et=True) recorded: for each rank an execution trace in the "
+        "formats of PyTorch and Chakra, and the matching trace of torch.profiler (Kineto).",
     )
     export.add_argument("paths", nargs="+", type=Input, metavar="RUN", help="recordings, or run directories")
     export.add_argument(
@@ -35,13 +35,13 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         required=True,
         type=OutputFolder,
         metavar="DIR",
-        help="folder for et_RANK.json, trace.RANK.et and kineto/kineto_RANK.json",
+        help="output folder, for et_RANK.json, trace.RANK.et and kineto/kineto_RANK.json",
     )
     export.add_argument(
         "--layout",
         choices=("astra-sim",),
-        help="astra-sim: also comm_groups.json, the ranks of each process group, for --comm-group-configuration; the "
-        "prefix of the workload is DIR/trace",
+        help="astra-sim: also write comm_groups.json, the ranks of each process group, for --comm-group-configuration; "
+        "the prefix of the workload is DIR/trace",
     )
     add_edges(export)
     export.set_defaults(function=run)

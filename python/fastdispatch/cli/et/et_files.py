@@ -1,4 +1,4 @@
-"""What the commands on execution traces share: their files, ranks, kinds of edges, and what is said of damage."""
+"""Shared by the commands for execution traces: files, ranks, kinds of edges, warnings about damage."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ def add_edges(parser: argparse.ArgumentParser) -> None:
         type=parse_edges,
         default=ALL,
         metavar="LIST",
-        help=f"these kinds of dependencies alone, of {','.join(KINDS)}; -data: all but these",
+        help=f"only these kinds of dependencies: {','.join(KINDS)}; -data: all except data",
     )
 
 
 def parse_edges(text: str) -> int:
-    """``order,launch`` as a mask; ``-data,-group``: all but these."""
+    """Return ``order,launch`` as a mask; ``-data,-group``: all except these."""
     names = text.split(",")
     wanted = [name.removeprefix("-") for name in names]
     unknown = [name for name in wanted if name not in KINDS]
     if unknown or len({name.startswith("-") for name in names}) > 1:
-        raise argparse.ArgumentTypeError(f"{text!r}: write kinds with commas between them, of {', '.join(KINDS)}")
+        raise argparse.ArgumentTypeError(f"{text!r}: write kinds separated by commas: {', '.join(KINDS)}")
     mask = sum({1 << KINDS.index(name) for name in wanted})
     return ALL & ~mask if text.startswith("-") else mask
 

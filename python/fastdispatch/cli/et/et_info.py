@@ -1,4 +1,4 @@
-"""``fastdispatch et info``: what execution traces hold."""
+"""``fastdispatch et info``: contents of execution traces."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ SCHEMA = "fastdispatch-et-info/1"
 
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     info = actions.add_parser(
-        "info", help="what execution traces hold", description="Counts, versions and communication, rank by rank."
+        "info", help="summarize execution traces", description="Print counts, versions and communication by rank."
     )
-    info.add_argument("paths", nargs="+", type=Input, metavar="ET", help="traces, one a rank, or folders of them")
-    info.add_argument("--json", action="store_true", help="all as JSON")
+    info.add_argument("paths", nargs="+", type=Input, metavar="ET", help="traces, one per rank, or folders of traces")
+    info.add_argument("--json", action="store_true", help="print everything as JSON")
     add_edges(info)
     info.set_defaults(function=run)
 

@@ -20,17 +20,19 @@ from fastdispatch.read.summary import grouped
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     link = actions.add_parser(
         "link",
-        help="execution traces with the times and kernels of Kineto traces",
-        description="PyTorch's execution traces and torch.profiler's traces of the same ranks made one, joined by "
+        help="add times and kernels of Kineto traces to execution traces",
+        description="Join PyTorch's execution traces with torch.profiler's traces of the same ranks, by "
         '"Record function id".',
     )
-    link.add_argument("et", type=Input, metavar="ET", help="a trace of PyTorch's, or a folder of them, one a rank")
+    link.add_argument(
+        "et", type=Input, metavar="ET", help="execution trace of PyTorch, or folder of traces, one per rank"
+    )
     link.add_argument(
         "kineto",
         type=Input,
         metavar="KINETO",
         nargs="?",
-        help="the trace of torch.profiler, or a folder of them; where there is no execution trace KINETO alone",
+        help="trace of torch.profiler, or folder of traces; without an execution trace give only KINETO",
     )
     link.add_argument(
         "-o",
@@ -38,8 +40,8 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         required=True,
         type=Output,
         metavar="FILE",
-        help="Chakra when it ends in .et, PyTorch's form in .json, gzip with .gz; of several ranks %%d stands for the "
-        "rank, or a folder",
+        help="output file: Chakra (.et) or PyTorch (.json), compressed if the name ends in .gz; for several ranks a "
+        "name with %%d for the rank, or a folder",
     )
     add_edges(link)
     link.set_defaults(function=run)
@@ -88,12 +90,12 @@ def unlinked(link: dict[str, Any]) -> Iterator[str]:
         yield f"{link['trouble']}: {link['lost']} damaged places, {link['lost_bytes']} bytes lost"
     said = {
         "only_et": "nodes of the execution trace are not in the Kineto trace: no times of their own",
-        "only_kineto": "operators of the Kineto trace are not in the execution trace: left out",
-        "unnumbered": 'operators without a "Record function id": left out',
-        "again": "operators with the number of another: left out",
+        "only_kineto": "operators of the Kineto trace are not in the execution trace: skipped",
+        "unnumbered": 'operators without a "Record function id": skipped',
+        "again": "operators with a duplicate number: skipped",
         "by_external": 'kernels without a launch: put below the operator of their "External id"',
         "alone": "kernels that nothing launched: they stand alone",
-        "timeless": "events whose time is no number: left out",
+        "timeless": "events with an invalid time: skipped",
     }
     for key, text in said.items():
         if link[key]:
@@ -101,4 +103,4 @@ def unlinked(link: dict[str, Any]) -> Iterator[str]:
     if link["renamed"]:
         yield f"{link['renamed']} operators have another name in each file and were not linked: {link['example']}"
     if link["linked"] == 0:
-        yield "nothing was linked: are both files of one run and one rank?"
+        yield "nothing was linked: are both files from the same run and rank?"

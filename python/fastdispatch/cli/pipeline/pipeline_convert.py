@@ -1,4 +1,4 @@
-"""``fastdispatch pipeline convert``: the program of every stage of a graph."""
+"""``fastdispatch pipeline convert``: programs of the stages of a graph."""
 
 from __future__ import annotations
 
@@ -23,41 +23,47 @@ from fastdispatch.pipeline.graph import Graph
 
 SCHEMA = "fastdispatch-convert/1"
 
-_DESCRIPTION = """Write the program of every stage of a graph whose nodes have stages: one module a stage, the model
-that chains them, and the configurations of the runtime (docs/pipeline-convert.md)."""
+_DESCRIPTION = """Generate the program of a partitioned graph: one module per stage, the model that chains them, and the
+configurations of the runtime (docs/pipeline-convert.md)."""
 
 
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = actions.add_parser("convert", help="programs of stages", description=_DESCRIPTION)
-    needed = parser.add_argument_group("what the published converter takes")
+    parser = actions.add_parser("convert", help="generate the programs of stages", description=_DESCRIPTION)
+    needed = parser.add_argument_group("options of the published converter")
     needed.add_argument(
-        "-f", "--profile_filename", type=Input, metavar="GRAPH", required=True, help="text or JSON, with stages"
+        "-f", "--profile_filename", type=Input, metavar="GRAPH", required=True, help="graph with stages, text or JSON"
     )
-    needed.add_argument("-n", "--model_name", metavar="NAME", required=True, help="class of the model")
-    needed.add_argument("-a", "--arch", metavar="ARCH", required=True, help="module of that class")
-    needed.add_argument("-o", "--output_directory", type=OutputFolder, metavar="FOLDER", required=True)
-    needed.add_argument("--stage_to_num_ranks_map", metavar="MAP", help="replicas of every stage in order: 0:3,1:1")
+    needed.add_argument("-n", "--model_name", metavar="NAME", required=True, help="class name of the model")
+    needed.add_argument("-a", "--arch", metavar="ARCH", required=True, help="module name of the model")
+    needed.add_argument(
+        "-o", "--output_directory", type=OutputFolder, metavar="FOLDER", required=True, help="output folder"
+    )
+    needed.add_argument("--stage_to_num_ranks_map", metavar="MAP", help="replicas of each stage in order, e.g. 0:3,1:1")
     for name in ("model", "init", "conf"):
         needed.add_argument(f"--{name}_template_filename", type=Input, metavar="FILE", help=argparse.SUPPRESS)
     parser.add_argument(
-        "--target", choices=TARGETS, default="package", metavar="TARGET", help="package, or beside it torch, deepspeed"
+        "--target", choices=TARGETS, default="package", metavar="TARGET", help="package (default), torch or deepspeed"
     )
-    parser.add_argument("--compat", action="store_true", help="the published converter's files, faults included")
+    parser.add_argument(
+        "--compat", action="store_true", help="write the same files as the published converter, including its faults"
+    )
     parser.add_argument(
         "--import",
         dest="imports",
         action="append",
         default=[],
         metavar="NAME=MODULE:CLASS(ARGS)",
-        help="how a class outside torch.nn is made; may be given again",
+        help="constructor of a class outside torch.nn; repeatable",
     )
     parser.add_argument(
-        "--verify", action="store_true", help="run the stages against the whole, also where FOLDER was edited"
+        "--verify",
+        action="store_true",
+        help="run the stages and compare them with the whole model, even if FOLDER was edited",
     )
-    parser.add_argument("--inputs", metavar="SHAPES", help="of the model: 2x3x32x32,4x8:int64:100@1")
+    parser.add_argument("--inputs", metavar="SHAPES", help="shapes of the inputs, e.g. 2x3x32x32,4x8:int64:100@1")
     parser.add_argument("--eval", action="store_true", help="verify without dropout and batch statistics")
-    parser.add_argument("--force", action="store_true", help="overwrite files that were changed since")
-    parser.add_argument("--json", action="store_true", help="what was written, as JSON")
+    parser.add_argument("--force", action="store_true", help="overwrite files that were edited")
+    parser.add_argument("--json", action="store_true", help="print the written files as JSON")
     parser.set_defaults(function=run)
 
 
@@ -77,14 +83,14 @@ def run(arguments: argparse.Namespace) -> int:
         inputs=arguments.inputs,
     )
     kept = save(folder, written.files, force=arguments.force, keep=arguments.verify, listed=not arguments.compat)
-    notes = [*written.warnings, *(f"{folder / name}: was changed: left as it is" for name in kept)]
+    notes = [*written.warnings, *(f"{folder / name}: was edited: not overwritten" for name in kept)]
     verdict = _verdict(arguments, folder, written, graph) if arguments.verify else None
     for line in notes:
         print(f"fastdispatch: {line}", file=sys.stderr)
     if arguments.json:
         print(json.dumps(as_json(folder, written, notes, verdict)))
     else:
-        sys.stdout.writelines(f"{line}\n" for line in [*written.lines, *_told(verdict)])
+        sys.stdout.writelines(f"{line}\n" for line in [*written.lines, *_verdict_lines(verdict)])
     return 1 if verdict and verdict.faults else 0
 
 
@@ -98,13 +104,13 @@ def _templates(arguments: argparse.Namespace) -> Templates:
 
 
 def _verdict(arguments: argparse.Namespace, folder: Path, written: Written, graph: Graph) -> Verdict:
-    # The published converter runs the nodes of a stage in another order: dropout would draw other numbers.
+    # The published converter runs the nodes of a stage in another order: dropout draws different numbers.
     train = not (arguments.eval or arguments.compat)
     imports = read_imports(arguments.imports)
     return verify(folder, written, from_graph(graph), imports, arguments.inputs, train=train)
 
 
-def _told(verdict: Verdict | None) -> list[str]:
+def _verdict_lines(verdict: Verdict | None) -> list[str]:
     if verdict is None:
         return []
     if verdict.faults:
@@ -132,7 +138,7 @@ def replicas_of(text: str | None) -> list[int] | None:
         match = re.fullmatch(r"\s*\d+\s*:\s*(\d{1,6})\s*", entry)
         if match is None or not int(match[1]):
             raise Error(
-                f"--stage_to_num_ranks_map {text}: {entry.strip()!r}: write STAGE:RANKS,STAGE:RANKS, as 0:3,1:1"
+                f"--stage_to_num_ranks_map {text}: {entry.strip()!r}: write STAGE:RANKS,STAGE:RANKS, e.g. 0:3,1:1"
             )
         found.append(int(match[1]))
     return found

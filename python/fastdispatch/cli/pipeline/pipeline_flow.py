@@ -1,4 +1,4 @@
-"""``fastdispatch pipeline flow``: which functions of an engine call which, on which stages."""
+"""``fastdispatch pipeline flow``: calls between the functions of an engine, by stage."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from fastdispatch import Error, load
 from fastdispatch.cli.paths import Input
 from fastdispatch.pipeline.flow import Edge, Flow, flow
 
-_DESCRIPTION = """The calls of a pipeline engine's functions over all ranks of a run, with the stages on which each
-occurs (docs/pipeline-jobs.md)."""
+_DESCRIPTION = """Print the calls between the functions of a pipeline engine over all ranks of a run, with the stages of
+each call (docs/pipeline-jobs.md)."""
 
 
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = actions.add_parser("flow", help="who calls whom, on which stages", description=_DESCRIPTION)
+    parser = actions.add_parser("flow", help="print the calls of an engine by stage", description=_DESCRIPTION)
     parser.add_argument("path", nargs="+", help="run directory, recordings, dump or merge", type=Input)
-    parser.add_argument("--all", action="store_true", help="every call, not only those of engines")
-    parser.add_argument("--json", action="store_true", help="as JSON (docs/pipeline-flow.schema.json)")
+    parser.add_argument("--all", action="store_true", help="print all calls, not only those of engines")
+    parser.add_argument("--json", action="store_true", help="print JSON (docs/pipeline-flow.schema.json)")
     parser.set_defaults(function=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     made = flow(load(arguments.path), all=arguments.all)
     if not made.edges:
-        raise Error(f"{arguments.path[0]}: no function of a pipeline engine was called; --all shows every call")
+        raise Error(f"{arguments.path[0]}: no function of a pipeline engine was called; --all prints all calls")
     print(made.to_json() if arguments.json else "\n".join(_lines(made)))
     return 0
 
 
 def _lines(made: Flow) -> list[str]:
-    """Callers by the time of their calls, below each what it calls."""
+    """Return callers in order of their calls, each followed by its callees."""
     callers: dict[str, list[Edge]] = {}
     for edge in made.edges:
         callers.setdefault(edge.caller, []).append(edge)

@@ -1,4 +1,4 @@
-"""``fastdispatch pipeline partition --method pipedream``: the pipeline of least time for a graph."""
+"""``fastdispatch pipeline optimize``: the fastest pipeline for a graph of layers."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from fastdispatch import Error
+from fastdispatch.cli import renamed
 from fastdispatch.cli.numbers import count
 from fastdispatch.cli.output import check_folder, check_place, make_folder, write
-from fastdispatch.cli.paths import Input, OutputFolder, Picture, SvgFile
+from fastdispatch.cli.paths import Input, OutputFolder, Picture, SvgFile, check_input
 from fastdispatch.pipeline.graph import Graph
 from fastdispatch.pipeline.optimize import MEMORY, SYNCHRONOUS, Optimum, Stage, optimize
+from fastdispatch.read import privacy
 from fastdispatch.read.summary import printable
 
-#: Seconds without a word.
+#: Seconds before the progress bar.
 _PATIENCE = 0.5
 
 _BOUND_BY = {
@@ -31,46 +33,95 @@ _BOUND_BY = {
 }
 
 
-def add(parser: argparse.ArgumentParser) -> None:
-    """Its options, by the names of the published optimizer where that has them."""
-    group = parser.add_argument_group("pipedream", "INPUT is a graph (docs/pipeline-graph.md); -n machines a level")
-    group.add_argument("-f", "--profile_filename", type=Input, metavar="GRAPH", help="the same as INPUT")
-    group.add_argument(
-        "-b", "--network_bandwidths", nargs="+", metavar="BYTES", help="a second, one a level (default 1e9)"
+_DESCRIPTION = """Find the fastest pipeline for a graph of layers (docs/pipeline-optimize.md): the stages, their
+replicas and, with --schedule, a step under that schedule. Options of
+the published optimizer of PipeDream keep their names."""
+
+
+def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = actions.add_parser(
+        "optimize", help="find the fastest pipeline for a graph of layers", description=_DESCRIPTION
     )
-    group.add_argument("-s", "--memory_size", type=float, default=16e9, metavar="BYTES", help="default: 16e9")
-    group.add_argument(
-        "-o", "--output_directory", type=OutputFolder, metavar="DIR", help="write gpus=N.txt, .json, .dot (.svg)"
+    parser.add_argument(
+        "input", nargs="?", type=Input, metavar="GRAPH", help="graph of layers (docs/pipeline-graph.md)"
     )
-    group.add_argument("--straight_pipeline", action="store_true", help="a machine a stage")
-    group.add_argument("--use_memory_constraint", action="store_true", help="the same as --memory published")
-    group.add_argument("--use_fewer_machines", action="store_true", help="machines may be left over")
+    parser.add_argument(
+        "-n",
+        "--machines",
+        "--all_num_machines",
+        dest="stages",
+        nargs="+",
+        metavar="N",
+        help="machines per level, the innermost level first",
+    )
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    add_options(parser, hidden=False)
+    parser.set_defaults(function=run)
+
+
+def add_options(parser: argparse.ArgumentParser, *, hidden: bool) -> None:
+    """Add the options, under the names of the published optimizer where it has them."""
+    group = parser.add_argument_group()
+    group.add_argument("-f", "--profile_filename", type=Input, metavar="GRAPH", help="same as the argument GRAPH")
     group.add_argument(
-        "--activation_compression_ratio", type=float, metavar="R", help="without it sending activations is free"
+        "-b", "--network_bandwidths", nargs="+", metavar="BYTES", help="bytes per second, per level (default: 1e9)"
     )
     group.add_argument(
-        "--cut", choices=("published", "true"), default="published", help="how bytes at a cut are counted"
+        "-s", "--memory_size", type=float, default=16e9, metavar="BYTES", help="memory per machine (default: 16e9)"
     )
-    group.add_argument("--memory", choices=MEMORY, help="what must fit in -s")
     group.add_argument(
-        "--optimizer-bytes", type=float, default=2.0, metavar="X", help="a byte of parameters; default 2"
+        "-o", "--output_directory", type=OutputFolder, metavar="DIR", help="write gpus=N.txt, .json and .dot to DIR"
     )
-    group.add_argument("--in-flight", type=count, metavar="N", help="micro-batches in flight at most")
-    group.add_argument("--max-states", type=count, metavar="N", help="places to cut that are looked at")
-    group.add_argument("--second", action="store_true", help="the second best plan too")
-    group.add_argument("--explain", action="store_true", help="what a machine more or twice the bandwidth would give")
-    group.add_argument("--each", action="store_true", help="times for 1, 2, ... machines of the outermost level")
+    group.add_argument("--straight_pipeline", action="store_true", help="use one machine per stage")
+    group.add_argument("--use_memory_constraint", action="store_true", help="same as --memory published")
+    group.add_argument("--use_fewer_machines", action="store_true", help="allow unused machines")
     group.add_argument(
-        "--schedule", metavar="NAME", help=f"make its step short, as it is played: {', '.join(SYNCHRONOUS)}"
+        "--activation_compression_ratio",
+        type=float,
+        metavar="R",
+        help="compression of activations; without it sending them takes no time",
     )
-    group.add_argument("--micro-batches", type=count, default=8, metavar="M", help="of that schedule (default 8)")
-    group.add_argument("--chunks", type=count, metavar="V", help="stages a rank, of interleaved (default 2)")
-    group.add_argument("--schedule-svg", type=SvgFile, metavar="FILE", help="a picture of it")
-    group.add_argument("--svg", type=Picture, metavar="FILE", help="a picture of the stages; .dot: its source")
+    group.add_argument(
+        "--cut",
+        choices=("published", "true"),
+        default="published",
+        help="how to count the bytes at a cut (default: published)",
+    )
+    group.add_argument("--memory", choices=MEMORY, help="which memory must fit in -s")
+    group.add_argument(
+        "--optimizer-bytes",
+        type=float,
+        default=2.0,
+        metavar="X",
+        help="bytes of optimizer state per byte of parameters (default: 2)",
+    )
+    group.add_argument("--in-flight", type=count, metavar="N", help="maximum number of micro-batches in flight")
+    group.add_argument("--max-states", type=count, metavar="N", help="maximum number of cuts to consider")
+    group.add_argument("--second", action="store_true", help="also print the second best plan")
+    group.add_argument(
+        "--explain", action="store_true", help="also print the gain of one more machine and of twice the bandwidth"
+    )
+    group.add_argument(
+        "--each-machine-count",
+        action="store_true",
+        help="also print the times for 1, 2, ... machines of the outermost level",
+    )
+    renamed.option(group, "--each", "--each-machine-count")
+    group.add_argument(
+        "--schedule", metavar="NAME", help=f"minimize the step under this schedule: {', '.join(SYNCHRONOUS)}"
+    )
+    group.add_argument(
+        "--micro-batches", type=count, default=8, metavar="M", help="micro-batches of the schedule (default: 8)"
+    )
+    group.add_argument("--chunks", type=count, metavar="V", help="interleaved: stages per rank (default: 2)")
+    group.add_argument("--schedule-svg", type=SvgFile, metavar="FILE", help="draw the schedule")
+    group.add_argument("--svg", type=Picture, metavar="FILE", help="draw the stages; .dot: write the Graphviz source")
+    for action in group._group_actions if hidden else ():
+        action.help = argparse.SUPPRESS
 
 
 def numbers(texts: list[str]) -> tuple[list[str], list[str]]:
-    """Leading numbers, and what an option with several values took of others."""
+    """Split values of an option into leading numbers and the rest, which belongs to other arguments."""
     for place, text in enumerate(texts):
         try:
             float(text)
@@ -79,7 +130,31 @@ def numbers(texts: list[str]) -> tuple[list[str], list[str]]:
     return texts, []
 
 
-def run(arguments: argparse.Namespace, path: str, machines: list[int]) -> None:
+def inputs(arguments: argparse.Namespace) -> tuple[str, list[int]]:
+    """Return INPUT, which may follow an option with several values, and the numbers of -n."""
+    counts, found = numbers(arguments.stages or [])
+    arguments.network_bandwidths, more = numbers(arguments.network_bandwidths or [])
+    named = [*found, *more, *([arguments.input] if arguments.input else [])]
+    named += [arguments.profile_filename] if arguments.profile_filename else []
+    if len(named) != 1:
+        raise Error(f"expected one INPUT, got {len(named)}: {' '.join(named)}" if named else "INPUT is missing")
+    check_input(named[0])
+    try:
+        return named[0], [count(text) for text in counts]
+    except argparse.ArgumentTypeError as error:
+        raise Error(f"-n {error}") from None
+
+
+def refuse_privacy(path: str) -> None:
+    if privacy.wish() is not None:
+        raise Error(f"{path}: --anonymize and --strip-prefix apply to recordings; names in this file stay unchanged")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    path, machines = inputs(arguments)
+    if not machines:
+        raise Error("-n is missing: give the number of machines")
+    refuse_privacy(path)
     graph = Graph.read(path)
     for place in filter(None, (arguments.svg, arguments.schedule_svg)):
         check_place(place)
@@ -87,9 +162,9 @@ def run(arguments: argparse.Namespace, path: str, machines: list[int]) -> None:
         check_folder(Path(arguments.output_directory))
     speeds = [float(text) for text in arguments.network_bandwidths or ["1e9"]]
     found = _solve(arguments, graph, machines, speeds, second=arguments.second, gains=arguments.explain)
-    each = _each(arguments, graph, machines, speeds) if arguments.each else []
+    each = _each(arguments, graph, machines, speeds) if arguments.each_machine_count else []
     if found.schedule is None and found.bound_s < found.time_per_stage_s:
-        looked = f"{found.states} " + ("were not all compared" if found.complete else "on two chains were looked at")
+        looked = f"{found.states} " + ("were not all compared" if found.complete else "on two chains were considered")
         print(
             f"fastdispatch: {path}: too many places to cut: {looked}; "
             f"no plan takes less than {found.bound_s:g} s (--max-states)",
@@ -139,7 +214,7 @@ def _solve(
 
 
 def _watched(search: Callable[..., Optimum], *arguments: Any, **options: Any) -> Optimum:
-    """The search beside the main thread, which Ctrl-C ends with status 130; a terminal shows how far it is."""
+    """Run the search in a thread, so that Ctrl-C ends it with status 130; show progress in a terminal."""
     watch = array("d", (0, math.inf, 0))
     done: list[Optimum] = []
     failed: list[Exception] = []
@@ -166,7 +241,7 @@ def _watched(search: Callable[..., Optimum], *arguments: Any, **options: Any) ->
 
 
 def _show(thread: threading.Thread, watch: array[float]) -> None:
-    """A bar until the thread has ended: of the question at hand, there are several."""
+    """Show a progress bar until the thread ends."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -195,7 +270,7 @@ def _each(
 
 
 def _step(found: Optimum) -> float:
-    """What was made short."""
+    """Return the minimized time."""
     return found.time_per_stage_s if found.schedule is None else float(found.schedule["step_s"])
 
 

@@ -1,4 +1,4 @@
-"""``fastdispatch pipeline partition``: which layers each stage has."""
+"""``fastdispatch pipeline partition``: layers of each stage."""
 
 from __future__ import annotations
 
@@ -11,69 +11,77 @@ from pathlib import Path
 from typing import Any
 
 from fastdispatch import Error
+from fastdispatch.cli import renamed
 from fastdispatch.cli.numbers import count
-from fastdispatch.cli.paths import Input, check_input
+from fastdispatch.cli.paths import Input
 from fastdispatch.cli.pipeline import pipeline_optimize
 from fastdispatch.pipeline.layers import Number, is_module, is_spec
 from fastdispatch.pipeline.layouts import megatron_layout, split_points
 from fastdispatch.pipeline.partition import Partition, cut, stage_report
-from fastdispatch.read.privacy import wish
 from fastdispatch.read.regular import open_regular, read_text
 
-_DESCRIPTION = """Cut a row of layers into the stages of a pipeline. INPUT is a file of weights (a JSON list, or one
-number a line), a recording or run directory of a model whose layers are numbered modules, or MODULE:ATTRIBUTE, a model
-or a function without arguments that makes one: nn.Sequential, PipelineModule, or a list of layers. For
---method pipedream INPUT is a graph of layers."""
+_DESCRIPTION = """Partition a sequence of layers into the stages of a pipeline. INPUT is a file of weights (a JSON list,
+or one number per line), a recording or run directory of a model whose layers are numbered modules, or
+MODULE:ATTRIBUTE, a model or a function without arguments that returns one: nn.Sequential, PipelineModule, or a list of
+layers. For a graph of layers see `fastdispatch pipeline optimize`."""
 
 SCHEMA = "fastdispatch-partition/1"
 
 
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = actions.add_parser("partition", help="cut layers into stages", description=_DESCRIPTION)
+    parser = actions.add_parser(
+        "partition", help="partition a sequence of layers into stages", description=_DESCRIPTION
+    )
     parser.add_argument("input", nargs="?", type=Input, metavar="INPUT")
     parser.add_argument(
         "-n",
         "--stages",
-        "--all_num_machines",
         nargs="+",
         metavar="STAGES",
-        help="number of stages; pipedream: machines, a number a level, the innermost first",
+        help="number of stages",
     )
+    renamed.option(parser, "--all_num_machines", "--stages")
     parser.add_argument(
         "--method",
         metavar="METHOD",
-        help="uniform, parameters (default), type:REGEX, profile (default for a recording), bottleneck; or pipedream",
+        help="uniform, parameters (default), type:REGEX, profile (default for a recording) or bottleneck",
     )
-    parser.add_argument("--times", type=Input, metavar="PATH", help="weigh the layers of a model by a recording of it")
-    parser.add_argument("--within", metavar="MODULE", help="of a recording: whose numbered children are the layers")
-    parser.add_argument("--world-size", type=count, metavar="N", help="ranks, which the stages must divide")
-    parser.add_argument("--loss", metavar="NAME", help="MODULE:ATTRIBUTE of the loss, for the last line of the list")
-    parser.add_argument("--weights", action="store_true", help="what each layer weighs, behind its name")
-    parser.add_argument("--report", action="store_true", help="the list of layers alone, as DeepSpeed prints it")
-    parser.add_argument("--json", action="store_true", help="everything as JSON")
-    pipeline_optimize.add(parser)
+    parser.add_argument(
+        "--times", type=Input, metavar="PATH", help="use the times of a recording as weights of the layers of a model"
+    )
+    parser.add_argument(
+        "--layers-of", metavar="MODULE", help="use the numbered children of MODULE as layers (of a recording)"
+    )
+    renamed.option(parser, "--within", "--layers-of")
+    parser.add_argument(
+        "--world-size", type=count, metavar="N", help="number of ranks, a multiple of the number of stages"
+    )
+    parser.add_argument("--loss", metavar="NAME", help="name MODULE:ATTRIBUTE as the loss in the list")
+    parser.add_argument("--weights", action="store_true", help="print the weight of each layer")
+    parser.add_argument("--report", action="store_true", help="print only the list of layers, as DeepSpeed does")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    pipeline_optimize.add_options(parser, hidden=True)
     parser.set_defaults(function=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    path, counts = inputs(arguments)
     if arguments.method == "pipedream":
-        needs_no_privacy(path)
-        pipeline_optimize.run(arguments, path, counts)
+        pipeline_optimize.run(arguments)
         return
+    path, counts = pipeline_optimize.inputs(arguments)
     if len(counts) > 1:
-        raise Error(f"-n {' '.join(map(str, counts))}: one number of stages (several are levels of --method pipedream)")
+        raise Error(f"-n {' '.join(map(str, counts))}: expected one number of stages")
     given = read(path)
     recording = isinstance(given, Path)
     if not recording:
-        needs_no_privacy(path)
+        pipeline_optimize.refuse_privacy(path)
     done = cut(
         given,
         counts[0] if counts else None,
         arguments.method or ("profile" if recording or arguments.times else "parameters"),
         weights=arguments.times,
         world_size=arguments.world_size,
-        within=arguments.within,
+        within=arguments.layers_of,
     )
     loss = attribute(arguments.loss) if arguments.loss else None
     for note in done.notes:
@@ -86,30 +94,6 @@ def run(arguments: argparse.Namespace) -> None:
         print("\n".join(summary(done)))
 
 
-def needs_no_privacy(path: str) -> None:
-    if wish() is not None:
-        raise Error(f"{path}: --anonymize and --strip-prefix are for recordings: names in it stay as they are")
-
-
-def inputs(arguments: argparse.Namespace) -> tuple[str, list[int]]:
-    """INPUT, which may stand behind an option that takes several numbers, and the numbers of -n."""
-    counts, found = pipeline_optimize.numbers(arguments.stages or [])
-    arguments.network_bandwidths, more = pipeline_optimize.numbers(arguments.network_bandwidths or [])
-    named = [*found, *more, *([arguments.input] if arguments.input else [])]
-    named += [arguments.profile_filename] if arguments.profile_filename else []
-    if len(named) != 1:
-        raise Error(
-            f"one INPUT is needed, and {len(named)} are given: {' '.join(named)}" if named else "INPUT is missing"
-        )
-    if arguments.method == "pipedream" and not counts:
-        raise Error("-n is missing: how many machines")
-    check_input(named[0])
-    try:
-        return named[0], [count(text) for text in counts]
-    except argparse.ArgumentTypeError as error:
-        raise Error(f"-n {error}") from None
-
-
 def read(text: str) -> Any:
     """Weights, a model, or the path of a recording."""
     path = Path(text)
@@ -118,7 +102,7 @@ def read(text: str) -> Any:
     if path.exists():
         return weights_in(path) if holds_weights(path) else path
     if ":" not in text:
-        raise Error(f"{text}: no such file (a model is MODULE:ATTRIBUTE)")
+        raise Error(f"{text}: no such file (a model is given as MODULE:ATTRIBUTE)")
     found = attribute(text)
     if callable(found) and not (is_module(found) or is_spec(found)):
         return guarded(text, found)
@@ -126,7 +110,7 @@ def read(text: str) -> Any:
 
 
 def holds_weights(path: Path) -> bool:
-    """Whether a file begins as numbers do, and no recording or dump."""
+    """Return whether a file starts with a number, unlike a recording or dump."""
     try:
         with open_regular(path) as file:
             start = file.read(4096).lstrip()
@@ -144,7 +128,7 @@ def weights_in(path: Path) -> list[Number]:
         try:
             values = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise Error(f"{path}: no JSON: {error}") from None
+            raise Error(f"{path}: invalid JSON: {error}") from None
         for index, value in enumerate(values):
             if isinstance(value, bool) or not isinstance(value, (int, float)):
                 raise Error(f"{path}: weight {index} is {str(value)[:40]!r}: not a number")
@@ -152,7 +136,7 @@ def weights_in(path: Path) -> list[Number]:
         lines = [line.partition("#")[0].strip() for line in text.splitlines()]
         values = [number(line, f"{path}:{at}") for at, line in enumerate(lines, 1) if line]
     if not values:
-        raise Error(f"{path}: no weights in it")
+        raise Error(f"{path}: no weights")
     return list(values)
 
 
@@ -162,11 +146,11 @@ def number(text: str, where: str) -> Number:
             return convert(text)
         except ValueError:
             pass
-    raise Error(f"{where}: {text[:40]!r} is no number")
+    raise Error(f"{where}: {text[:40]!r} is not a number")
 
 
 def attribute(text: str) -> Any:
-    """What MODULE:ATTRIBUTE names, looked for in this folder first."""
+    """Return the object MODULE:ATTRIBUTE, searched in the current folder first."""
     module, _, names = text.partition(":")
     if not module or not names:
         raise Error(f"{text}: write MODULE:ATTRIBUTE")
@@ -179,7 +163,7 @@ def attribute(text: str) -> Any:
 
 
 def guarded(text: str, call: Any) -> Any:
-    """Run code that is not ours; its errors are one line."""
+    """Run user code; report its errors as one line."""
     try:
         return call()
     except (Exception, SystemExit) as error:
@@ -188,7 +172,7 @@ def guarded(text: str, call: Any) -> Any:
 
 
 def weight_texts(done: Partition) -> list[str]:
-    """What stands behind each layer: its weight, or for layers that were cut by other means its parameters."""
+    """Return the weight of each layer, or its parameters if the method uses no weights."""
     counted = done.unit in ("layers", "matches") and any(is_module(each) or is_spec(each) for each in done.layers.items)
     weights = done.layers.parameters if counted else done.weights
     texts = [text_of(weight, "parameters" if counted else done.unit) for weight in weights]
@@ -203,7 +187,7 @@ def text_of(weight: Number, unit: str) -> str:
 
 
 def summary(done: Partition) -> list[str]:
-    """Where the cuts are, what the stages weigh."""
+    """Return the cuts and the weights of stages as lines."""
     units = {"ns": "time", "": "weight"}
     texts = [text_of(weight, done.unit) for weight in done.stage_weights]
     head = units.get(done.unit, done.unit)

@@ -1,4 +1,4 @@
-"""``fastdispatch pipeline plan``: the table of a schedule, what it would take, and its picture."""
+"""``fastdispatch pipeline plan``: the table, simulated times and diagram of a schedule."""
 
 from __future__ import annotations
 
@@ -13,29 +13,35 @@ from fastdispatch.cli.output import write
 from fastdispatch.cli.paths import SvgFile
 from fastdispatch.pipeline.plan import SCHEDULES, Plan, Replay, plan
 
-_DESCRIPTION = """What a pipeline schedule makes each stage do, in its order, and what it would take. Times are of one
-micro-batch on a whole stage, in any unit: one number, or one a stage with commas between them."""
+_DESCRIPTION = """Print the actions of each stage under a pipeline schedule, and simulate their times. Times are those
+of one micro-batch on a whole stage, in any unit: one number, or one per stage, separated by commas."""
 
 
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = actions.add_parser("plan", help="the table of a schedule", description=_DESCRIPTION)
+    parser = actions.add_parser("plan", help="print and simulate a schedule", description=_DESCRIPTION)
     parser.add_argument("schedule", choices=SCHEDULES, metavar="SCHEDULE", help=", ".join(SCHEDULES))
-    parser.add_argument("--stages", type=count, required=True, metavar="S", help="processes of the pipeline")
-    parser.add_argument("--micro-batches", type=count, required=True, metavar="M", help="of one optimizer step")
-    parser.add_argument("--chunks", type=count, metavar="V", help="pieces of the model a stage; interleaved: default 2")
-    parser.add_argument("--group", type=count, metavar="G", help="interleaved: micro-batches in a row on a chunk")
-    parser.add_argument("--stage", type=whole, metavar="K", help="this stage alone")
+    parser.add_argument("--stages", type=count, required=True, metavar="S", help="number of stages (processes)")
+    parser.add_argument(
+        "--micro-batches", type=count, required=True, metavar="M", help="number of micro-batches per optimizer step"
+    )
+    parser.add_argument("--chunks", type=count, metavar="V", help="model chunks per stage (interleaved: default 2)")
+    parser.add_argument("--group", type=count, metavar="G", help="interleaved: consecutive micro-batches per chunk")
+    parser.add_argument("--stage", type=whole, metavar="K", help="only this stage")
     parser.add_argument(
         "--steps",
         action="store_true",
-        help="deepspeed-train: step, whether it is even, whether the stage is, micro-batch, whether forward",
+        help="deepspeed-train: print step, even step, even stage, micro-batch and forward",
     )
-    parser.add_argument("--forward", type=_times, default=[Fraction(1)], metavar="T", help="default: 1")
-    parser.add_argument("--backward", type=_times, default=[Fraction(2)], metavar="T", help="default: 2")
-    parser.add_argument("--transfer", type=_times, default=[Fraction(0)], metavar="T", help="default: 0")
-    parser.add_argument("--blocking", action="store_true", help="transfers make both ends wait")
-    parser.add_argument("--json", action="store_true", help="all of it as JSON (docs/pipeline-plan.schema.json)")
-    parser.add_argument("--svg", type=SvgFile, metavar="FILE", help="write a picture in place of the table")
+    parser.add_argument("--forward", type=_times, default=[Fraction(1)], metavar="T", help="forward time (default: 1)")
+    parser.add_argument(
+        "--backward", type=_times, default=[Fraction(2)], metavar="T", help="backward time (default: 2)"
+    )
+    parser.add_argument(
+        "--transfer", type=_times, default=[Fraction(0)], metavar="T", help="transfer time (default: 0)"
+    )
+    parser.add_argument("--blocking", action="store_true", help="let both ends wait for transfers")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON (docs/pipeline-plan.schema.json)")
+    parser.add_argument("--svg", type=SvgFile, metavar="FILE", help="write a diagram to FILE instead of the table")
     parser.set_defaults(function=run)
 
 
@@ -43,7 +49,9 @@ def _times(text: str) -> list[Fraction]:
     try:
         return [Fraction(part.strip()) for part in text.split(",")]
     except (ValueError, ZeroDivisionError):
-        raise argparse.ArgumentTypeError(f"{text!r}: a number, or numbers with commas, such as 1,2.5,1") from None
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: write a number, or numbers separated by commas, e.g. 1,2.5,1"
+        ) from None
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -93,7 +101,7 @@ def _table(made: Plan, replay: Replay, stage: int | None) -> Iterator[str]:
 
 
 def summary(made: Plan, replay: Replay, stages: range) -> Iterator[str]:
-    """What the plan takes, in sentences."""
+    """Yield the simulated times as sentences."""
     transfers = ""
     if any(replay.times["RA"]):
         transfers = f" and {'blocking' if replay.blocking else 'overlapped'} transfers of {_each(replay, 'RA')}"
@@ -122,7 +130,7 @@ def _each(replay: Replay, kind: str) -> str:
 
 
 def _number(value: Fraction) -> str:
-    """Digits where few do, a fraction where it is short, else rounded."""
+    """Format a number exactly if it is short, as decimal or fraction, else rounded."""
     if value == round(value, 4):
         return f"{float(value):.12g}"
     return str(value) if value.denominator < 1000 else f"{float(value):.6g}"

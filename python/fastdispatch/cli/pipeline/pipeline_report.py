@@ -1,4 +1,4 @@
-"""``fastdispatch pipeline report``: where the time of a pipeline goes."""
+"""``fastdispatch pipeline report``: analysis of the time of a pipeline."""
 
 from __future__ import annotations
 
@@ -7,25 +7,31 @@ import sys
 
 from fastdispatch.cli.output import write
 from fastdispatch.cli.paths import Input, SvgFile
+from fastdispatch.cli.timeline.timeline_merge import add_aligned
 from fastdispatch.pipeline.report import CHANGES, report
 
-_DESCRIPTION = """Where the time of a pipeline goes: step, bubble next to theory, why stages are idle, who waits for
-whom, the critical path, and what would help. RUN is a run directory, a merge, or recordings of the ranks."""
+_DESCRIPTION = """Analyze the time of a pipeline: step time, measured and theoretical bubble, causes of idle time, waits
+between stages, the critical path, and estimated improvements. RUN is a run directory, a merge, or recordings of
+ranks."""
 
 
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = actions.add_parser("report", help="where the time of a pipeline goes", description=_DESCRIPTION)
+    parser = actions.add_parser("report", help="analyze the time of a pipeline", description=_DESCRIPTION)
     parser.add_argument("run", nargs="+", type=Input, metavar="RUN")
     parser.add_argument(
         "--iterations",
         type=_span,
         metavar="A:B",
-        help="from A up to but not B; default: all whole ones but the first",
+        help="iterations A to B-1 (default: all complete ones except the first)",
     )
-    parser.add_argument("--strict", action="store_true", help="refuse ranks whose clocks are not aligned")
-    parser.add_argument("--what-if", choices=CHANGES, metavar="CHANGE", help=f"these rows alone: {', '.join(CHANGES)}")
-    parser.add_argument("--json", action="store_true", help="all of it (docs/pipeline-report.schema.json)")
-    parser.add_argument("--svg", type=SvgFile, metavar="FILE", help="also draw the iteration in the middle")
+    add_aligned(parser)
+    parser.add_argument(
+        "--what-if", choices=CHANGES, metavar="CHANGE", help=f"print only these estimates: {', '.join(CHANGES)}"
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print everything as JSON (docs/pipeline-report.schema.json)"
+    )
+    parser.add_argument("--svg", type=SvgFile, metavar="FILE", help="also draw the middle iteration")
     parser.set_defaults(function=run)
 
 
@@ -36,13 +42,13 @@ def _span(text: str) -> tuple[int, int]:
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r}: write A:B, such as 2:10") from None
     if not 0 <= span[0] < span[1] < 2**31:
-        raise argparse.ArgumentTypeError(f"{text!r}: A is a number from 0 on, and B is more")
+        raise argparse.ArgumentTypeError(f"{text!r}: write A:B, with A at least 0 and B greater than A")
     return span
 
 
 def run(arguments: argparse.Namespace) -> None:
     paths = arguments.run if len(arguments.run) > 1 else arguments.run[0]
-    made = report(paths, iterations=arguments.iterations, strict=arguments.strict)
+    made = report(paths, iterations=arguments.iterations, strict=arguments.require_aligned_clocks)
     if arguments.svg:
         from fastdispatch.page.pipeline_gantt import picture
 

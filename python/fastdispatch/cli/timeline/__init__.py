@@ -1,4 +1,4 @@
-"""``fastdispatch timeline``: what happened when, on all ranks."""
+"""``fastdispatch timeline``: traces over time, of all ranks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from fastdispatch.cli.timeline import timeline_check, timeline_cut, timeline_mer
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("timeline", help="what happened when, on all ranks", description=__doc__)
+    parser = commands.add_parser(
+        "timeline",
+        help="merge, cut, check and summarize timelines",
+        description="Merge, cut, check and summarize timelines of ranks.",
+    )
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     timeline_merge.add(actions)
     timeline_stats.add(actions)

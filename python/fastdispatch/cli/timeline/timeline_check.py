@@ -1,4 +1,4 @@
-"""``fastdispatch timeline check``: whether a trace is what viewers expect, and where it is not."""
+"""``fastdispatch timeline check``: validity of traces, and the places of faults."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ BROKEN = 1
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     check = actions.add_parser(
         "check",
-        help="whether a trace is whole, and where it is not",
-        description="Whether a trace is whole: exit status 0; where it is broken: 1; what is no trace: 2.",
+        help="check traces for faults",
+        description="Check traces for faults and print where they are. Exit status: 0 valid, 1 faults found, 2 not a "
+        "trace.",
     )
-    check.add_argument("paths", nargs="+", type=Input, metavar="PATH", help="traces, or folders of them")
-    check.add_argument("--json", action="store_true", help="all as JSON")
+    check.add_argument("paths", nargs="+", type=Input, metavar="PATH", help="traces, or folders of traces")
+    check.add_argument("--json", action="store_true", help="print everything as JSON")
     check.set_defaults(function=run)
 
 
@@ -43,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def lines(file: dict[str, Any]) -> list[str]:
-    """What was found: a line a kind, and where it is first."""
+    """Return one line per kind of fault, with the places of the first ones."""
     broken = sum(fault["count"] for fault in file["faults"] if fault["broken"])
     state = "whole" if file["whole"] else f"broken: {grouped(broken)} faults"
     found = [f"{file['file']}: {state}, {grouped(file['events'])} events"]
@@ -53,7 +54,7 @@ def lines(file: dict[str, Any]) -> list[str]:
         found.append(f"  {grouped(fault['count'])} {fault['what']}{note}{': ' + where if where else ''}")
         found.append(f"    {fault['remedy']}")
     if file["left_out"]:
-        found.append(f"  {grouped(file['left_out'])} events of threads that are too long were not looked at")
+        found.append(f"  {grouped(file['left_out'])} events of threads that are too long were not checked")
     return found
 
 

@@ -1,4 +1,4 @@
-"""``fastdispatch timeline merge``: traces of many ranks into one."""
+"""``fastdispatch timeline merge``: traces of many ranks in one file."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import Any
 
 from fastdispatch import Error, load
 from fastdispatch._core import timeline_merge
+from fastdispatch.cli import renamed
 from fastdispatch.cli.output import new_folder
 from fastdispatch.cli.paths import Input, Output
 from fastdispatch.read import privacy
@@ -51,42 +52,47 @@ LOG = re.compile(r"workerlog\.(\d{1,5})", re.ASCII)
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     merge = actions.add_parser(
         "merge",
-        help="timelines of many ranks into one",
-        description="Timelines of many ranks into one: recordings, Chrome traces (torch.profiler, VizTracer, others), "
-        "plain or gzip, and logs of Paddle (workerlog.N).",
+        help="merge timelines of ranks into one",
+        description="Merge timelines of ranks into one: recordings, Chrome traces (torch.profiler, VizTracer, others), "
+        "plain or compressed, and logs of Paddle (workerlog.N).",
     )
-    merge.add_argument("paths", nargs="*", type=Input, metavar="PATH", help="timelines, or folders of them")
+    merge.add_argument("paths", nargs="*", type=Input, metavar="PATH", help="timelines, or folders of timelines")
     merge.add_argument(
-        "--log_dir", "--log-dir", action="append", default=[], type=Input, metavar="DIR", help="the same as PATH"
+        "--log_dir", "--log-dir", action="append", default=[], type=Input, metavar="DIR", help="same as PATH"
     )
     merge.add_argument(
         "-o",
         dest="output",
         type=Output,
         metavar="FILE",
-        help="native Perfetto when it ends in .pftrace or .perfetto-trace, gzip with .gz; with --paddle a folder",
+        help="output file: native Perfetto if the name ends in .pftrace or .perfetto-trace, else Chrome JSON; "
+        "compressed if it ends in .gz; with --paddle a folder",
     )
-    merge.add_argument("--ranks", type=parse_ranks, metavar="LIST", help="these alone, as in 0,2-3")
-    merge.add_argument("--devices", type=parse_ranks, metavar="LIST", help="these GPUs alone, workerlog.N of these N")
+    merge.add_argument("--ranks", type=parse_ranks, metavar="LIST", help="only these ranks, e.g. 0,2-3")
+    merge.add_argument(
+        "--devices", type=parse_ranks, metavar="LIST", help="only these GPUs, i.e. workerlog.N of these N"
+    )
     steps = merge.add_mutually_exclusive_group()
-    steps.add_argument("--steps", type=parse_steps, metavar="A:B", help="what begins in steps A to before B")
+    steps.add_argument("--steps", type=parse_steps, metavar="A:B", help="only events that begin in steps A to B-1")
     steps.add_argument(
-        "--last", type=parse_last, metavar="N", help="of recordings, also of running ones: their last N steps"
+        "--last", type=parse_last, metavar="N", help="only the last N steps of recordings, finished or running"
     )
     merge.add_argument(
-        "--multi_machine", "--multi-machine", action="store_true", help="of a folder only its folders machine*"
+        "--multi_machine", "--multi-machine", action="store_true", help="read only the subfolders machine* of a folder"
     )
     add_align(merge)
     merge.add_argument(
-        "--durations", choices=("args", "name"), help="name: as part of the names, too (default with --paddle)"
+        "--durations",
+        choices=("args", "name"),
+        help="add durations to the arguments (default), or also to the names (default with --paddle)",
     )
     merge.add_argument(
         "--paddle",
         action="store_true",
         help="write pipeline_profile.json and pipeline_profile_perfetto.json, as Paddle's tool does",
     )
-    merge.add_argument("--strict", action="store_true", help="refuse ranks whose clocks may be off by an unknown time")
-    merge.add_argument("--sorted", action="store_true", help="all events by time, not file by file")
+    add_aligned(merge)
+    merge.add_argument("--sorted", action="store_true", help="sort the events of all files by time")
     merge.set_defaults(function=run)
 
 
@@ -95,17 +101,24 @@ def add_align(command: argparse.ArgumentParser) -> None:
         "--align",
         choices=ALIGNMENTS,
         default="auto",
-        help="how clocks are made one: the best way there is by rank (default), or one of the others",
+        help="how to align the clocks of ranks; auto (default): the best available method for each rank",
     )
+
+
+def add_aligned(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--require-aligned-clocks", action="store_true", help="reject ranks whose clock offset is unknown"
+    )
+    renamed.option(command, "--strict", "--require-aligned-clocks")
 
 
 def run(arguments: argparse.Namespace) -> None:
     paths = [*arguments.paths, *arguments.log_dir]
     if not paths:
-        raise Error("timeline merge: give a PATH")
+        raise Error("timeline merge: no PATH given")
     output = arguments.output or (paddle_folder(paths) if arguments.paddle else None)
     if output is None:
-        raise Error("timeline merge: give the output with -o FILE")
+        raise Error("timeline merge: no output given: use -o FILE")
     files = list_files(paths, output, arguments.multi_machine)
     inputs = list(with_ranks(files, arguments.devices))
     if arguments.last is not None:
@@ -122,7 +135,7 @@ def run(arguments: argparse.Namespace) -> None:
             paddle=arguments.paddle,
             named_durations=(arguments.durations or ("name" if arguments.paddle else "args")) == "name",
             progress=progress,
-            strict=arguments.strict,
+            strict=arguments.require_aligned_clocks,
             privacy=privacy.wish(),
         )
     for line in warnings(rows, arguments.ranks, arguments.align, alone=arguments.devices is None):
@@ -130,7 +143,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def paddle_folder(paths: Sequence[str]) -> str:
-    """Where Paddle's tool writes: into the folder of logs."""
+    """Return the folder of logs, to which Paddle's tool writes."""
     path = Path(paths[0])
     return str(path if path.is_dir() else path.parent)
 
@@ -195,7 +208,7 @@ def parse_ranks(text: str) -> list[int]:
         bounds = re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip())
         first, last = (int(bounds[1]), int(bounds[2] or bounds[1])) if bounds else (1, 0)
         if not 0 <= first <= last < MOST_RANKS:
-            raise argparse.ArgumentTypeError(f"{text!r} is no list of ranks, such as 0,2-3")
+            raise argparse.ArgumentTypeError(f"{text!r} is not a list of ranks: write e.g. 0,2-3")
         ranks.update(range(first, last + 1))
     return sorted(ranks)
 
@@ -297,7 +310,7 @@ def progress_bar() -> Iterator[Callable[[int, int], None] | None]:
 def warnings(
     rows: Sequence[dict[str, Any]], wanted: Sequence[int] | None, align: str, alone: bool = True
 ) -> Iterator[str]:
-    """A line for each input that is not whole, and one for ranks that are not there, unless ``alone`` is false."""
+    """Yield a line per incomplete input, and one for missing ranks unless ``alone`` is false."""
     used = [row for row in rows if row["used"]]
     for row in rows:
         if not row["used"] and not row["left_out"]:
@@ -319,14 +332,14 @@ def clock_warnings(used: Sequence[dict[str, Any]], align: str) -> Iterator[str]:
     files = [row["file"] for row in used if row["align"] == "none"]
     if align != "none" and len(files) < len(used) and files:
         named = ", ".join(files[:3]) + (" ..." if len(files) > 3 else "")
-        yield f"no common clock: the times of {named} were left as they are"
+        yield f"no common clock: the times of {named} are unchanged"
     guessed = [row["rank"] for row in used if row["align"] == "wall"]
     if align in ("pingpong", "collective", "p2p") and guessed:
         yield f"no {align} to align rank {spans(guessed)} by: the wall clock was taken"
 
 
 def faults(row: dict[str, Any]) -> Iterator[str]:
-    """What an input lost, and what is no longer as it was."""
+    """Yield what an input lost and what was repaired."""
     if row["lost"] and row["format"] == "Chrome JSON":
         places = "place" if row["lost"] == 1 else "places"
         yield f"{row['trouble']}: {row['lost']} damaged {places}"
@@ -335,4 +348,4 @@ def faults(row: dict[str, Any]) -> Iterator[str]:
     elif row["lost"]:
         yield f"{row['trouble']}; {row['events']} events kept"
     if row["repaired"]:
-        yield f"{row['repaired']} values that were no JSON repaired"
+        yield f"{row['repaired']} invalid JSON values repaired"

@@ -1,4 +1,4 @@
-"""``fastdispatch timeline stats``: what ranks and steps spend their time on."""
+"""``fastdispatch timeline stats``: time of ranks, steps and slices."""
 
 from __future__ import annotations
 
@@ -28,17 +28,18 @@ _TOP = 20
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     stats = actions.add_parser(
         "stats",
-        help="what ranks and steps spend their time on",
-        description="Busy, idle and communicating: by rank and step, with stragglers, and the slices with most time.",
+        help="summarize the time of ranks and steps",
+        description="Print busy, idle and communication time by rank and step, stragglers, and the slices with most "
+        "time.",
     )
     stats.add_argument(
-        "paths", nargs="+", type=Input, metavar="PATH", help="a merged trace, traces of ranks, or folders of them"
+        "paths", nargs="+", type=Input, metavar="PATH", help="merged trace, traces of ranks, or folders of traces"
     )
-    stats.add_argument("--ranks", type=parse_ranks, metavar="LIST", help="these alone, as in 0,2-3")
+    stats.add_argument("--ranks", type=parse_ranks, metavar="LIST", help="only these ranks, e.g. 0,2-3")
     add_align(stats)
-    stats.add_argument("--top", type=count, default=_TOP, metavar="N", help=f"rows of a table; default: {_TOP}")
-    stats.add_argument("--json", action="store_true", help="everything as JSON, times in nanoseconds")
-    stats.add_argument("--svg", type=SvgFile, metavar="FILE", help="also draw the steps of the ranks")
+    stats.add_argument("--top", type=count, default=_TOP, metavar="N", help=f"print N rows per table (default: {_TOP})")
+    stats.add_argument("--json", action="store_true", help="print everything as JSON, with times in nanoseconds")
+    stats.add_argument("--svg", type=SvgFile, metavar="FILE", help="also draw the steps of ranks")
     stats.set_defaults(function=run)
 
 
@@ -78,8 +79,8 @@ def warnings(files: Sequence[dict[str, Any]], align: str) -> Iterator[str]:
         if row["lost"]:
             faults.append(f"{row['trouble']}: {row['lost']} damaged places, {row['lost_bytes']} bytes lost")
         if row["unpaired"]:
-            faults.append(f"{row['unpaired']} begins or ends without the other")
+            faults.append(f"{row['unpaired']} begin or end events without a counterpart")
         if row["timeless"]:
-            faults.append(f"{row['timeless']} slices whose time is no number")
+            faults.append(f"{row['timeless']} slices with an invalid time")
         if faults:
             yield f"{row['file']}: {', '.join(faults)}"
