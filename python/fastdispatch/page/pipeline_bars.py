@@ -1,37 +1,34 @@
-"""What the layers of a graph take: bars of time, output and parameters, and how much the layers up to one take."""
+"""Drawing of the cost of layers: bars of time, output and parameters, with their cumulative share."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from html import escape
 from itertools import accumulate
 from typing import NamedTuple
 
+from fastdispatch.page.svg_markup import document, element, group, line, rect, text
 from fastdispatch.pipeline.graph import Graph, Node
 from fastdispatch.read.summary import printable, seconds, size
 
 WIDTH, LEFT, RIGHT, TOP = 1160, 84, 64, 56
-TALL, GAP = 132, 52  # of a panel, and below it
-MOST = WIDTH - LEFT - RIGHT  # bars: one a pixel
+TALL, GAP = 132, 52  # height of a panel, and space below it
+MOST = WIDTH - LEFT - RIGHT  # bars: one per pixel
 
 STYLE = """
-text { font-family: 'Helvetica Neue', Helvetica, Arial, sans-serif; fill: #1b1f24; font-size: 12px }
-.title { font-size: 17px; font-weight: bold } .note { fill: #57606a } .small { font-size: 11px; fill: #57606a }
 .forward { fill: #2f6fad } .backward { fill: #f0a35e } .bytes { fill: #5b8c5a }
-.grid { stroke: #d0d7de; stroke-width: 0.7 } .sum { fill: none; stroke: #8a1c7c; stroke-width: 1.6 }
+.sum { fill: none; stroke: #8a1c7c; stroke-width: 1.6 }
 """
 
 
 class Panel(NamedTuple):
     title: str
-    kinds: tuple[str, ...]  # of the bars, from below
-    heights: list[tuple[float, ...]]  # a layer: one of each kind
+    kinds: tuple[str, ...]  # kinds of bars, from below
+    heights: list[tuple[float, ...]]  # per layer: one per kind
     unit: str
 
 
 def picture(graph: Graph) -> str:
-    """SVG. Layers stand in an order in which each is behind what it needs; where there are more than pixels, those in a
-    row share a bar."""
+    """Return SVG. Layers are in topological order; if there are more than pixels, consecutive ones share a bar."""
     layers = graph.order()
     each = -(-len(layers) // MOST)
     runs = [layers[at : at + each] for at in range(0, len(layers), each)]
@@ -43,17 +40,14 @@ def picture(graph: Graph) -> str:
         Panel("parameters", ("bytes",), [(_sum(run, "parameter_bytes"),) for run in runs], "bytes"),
     ]
     height = TOP + len(panels) * (TALL + GAP)
-    told = f"{len(layers)} layers in order" + (f", {each} a bar" if each > 1 else "")
+    note = f"{len(layers)} layers in order" + (f", {each} per bar" if each > 1 else "")
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" '
-        f'role="img"><title>What layers take</title><style>{STYLE}</style>',
-        f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
-        f'<text class="title" x="{LEFT}" y="28">What layers take</text>',
-        f'<text class="note" x="{LEFT + 148}" y="28">{told}; the line: all layers up to one, of the whole</text>',
+        text(LEFT, 28, "Cost of layers", class_="title"),
+        text(LEFT + 132, 28, f"{note}; the line: cumulative share of all layers", class_="note"),
     ]
     for place, panel in enumerate(panels):
         parts += _panel(panel, runs, TOP + place * (TALL + GAP) + 24)
-    return "\n".join([*parts, "</svg>"]) + "\n"
+    return document(WIDTH, height, "Cost of layers", parts, style=STYLE)
 
 
 def _sum(run: list[Node], name: str) -> float:
@@ -64,23 +58,23 @@ def _panel(panel: Panel, runs: list[list[Node]], top: float) -> Iterator[str]:
     whole = [sum(parts) for parts in panel.heights]
     most, total = max(whole), sum(whole)
     wide = MOST / len(runs)
-    yield f'<text x="{LEFT}" y="{top - 8}">{escape(_heading(panel, whole))}</text>'
+    yield text(LEFT, top - 8, _heading(panel, whole))
     for share in (0, 0.5, 1):
         y = top + TALL * (1 - share)
-        yield f'<path class="grid" d="M{LEFT},{y} H{WIDTH - RIGHT}"/>'
-        yield f'<text class="small" x="{LEFT - 8}" y="{y + 4}" text-anchor="end">{_figure(panel, most * share)}</text>'
-        yield f'<text class="small" x="{WIDTH - RIGHT + 8}" y="{y + 4}">{share:.0%}</text>'
+        yield line(LEFT, y, WIDTH - RIGHT, y, class_="grid")
+        yield text(LEFT - 8, y + 4, _figure(panel, most * share), class_="small", text_anchor="end")
+        yield text(WIDTH - RIGHT + 8, y + 4, f"{share:.0%}", class_="small")
     for place, (run, parts) in enumerate(zip(runs, panel.heights, strict=True)):
         if most > 0 and sum(parts) > 0:
-            yield from _bar(panel, run, parts, LEFT + place * wide, wide, top + TALL, TALL / most)
+            yield _bar(panel, run, parts, LEFT + place * wide, wide, top + TALL, TALL / most)
     if total > 0:
         sums = enumerate(accumulate(whole), 1)
         points = " ".join(f"{LEFT + at * wide:.1f},{top + TALL * (1 - up_to / total):.1f}" for at, up_to in sums)
-        yield f'<polyline class="sum" points="{LEFT},{top + TALL} {points}"/>'
+        yield element("polyline", class_="sum", points=f"{LEFT},{top + TALL} {points}")
 
 
 def _heading(panel: Panel, whole: list[float]) -> str:
-    """With how few layers make up most of it."""
+    """Return the title, the sum, and the number of bars that make up most of it."""
     total, up_to, few = sum(whole), 0.0, 0
     if total == 0:
         return f"{panel.title}: none"
@@ -97,13 +91,12 @@ def _figure(panel: Panel, value: float) -> str:
 
 def _bar(
     panel: Panel, run: list[Node], parts: tuple[float, ...], x: float, wide: float, bottom: float, scale: float
-) -> Iterator[str]:
+) -> str:
     last = f" to {run[-1].id}" if len(run) > 1 else ""
     figures = ", ".join(f"{kind} {_figure(panel, part)}" for kind, part in zip(panel.kinds, parts, strict=True))
-    told = f"{run[0].id}{last}: {run[0].name}: {figures if len(parts) > 1 else _figure(panel, parts[0])}"
-    yield f"<g><title>{escape(printable(told))}</title>"
+    tip = f"{run[0].id}{last}: {run[0].name}: {figures if len(parts) > 1 else _figure(panel, parts[0])}"
+    boxes = []
     for kind, part in zip(panel.kinds, parts, strict=True):
         bottom -= part * scale
-        width = max(wide - 0.5, 0.5)
-        yield f'<rect class="{kind}" x="{x:.2f}" y="{bottom:.2f}" width="{width:.2f}" height="{part * scale:.2f}"/>'
-    yield "</g>"
+        boxes.append(rect(x, bottom, max(wide - 0.5, 0.5), part * scale, class_=kind))
+    return group(printable(tip), boxes)

@@ -1,16 +1,16 @@
-"""A plan played, as a picture: stages as rows, time to the right."""
+"""Drawing of a simulated plan: a row per stage, time to the right."""
 
 from __future__ import annotations
 
 import colorsys
 from collections.abc import Iterator
 from fractions import Fraction
-from html import escape
 
 from fastdispatch import Error
+from fastdispatch.page.svg_markup import document, dots, group, legend, line, rect, stripes, text
 from fastdispatch.pipeline.plan import Job, Plan, Replay
 
-#: More steps than this are a smear, and no viewer likes them.
+#: Maximum number of steps: more are not visible.
 _MOST = 50_000
 
 _LEFT, _RIGHT, _ROW, _GAP, _TOP = 74, 110, 30, 6, 54
@@ -19,28 +19,22 @@ _UNIT, _WIDEST, _NARROWEST = 26.0, 8000.0, 520.0
 KINDS = {
     "F": "forward",
     "B": "backward",
-    "I": "backward, inputs alone",
-    "W": "backward, weights alone",
+    "I": "backward of inputs",
+    "W": "backward of weights",
 }
 
-#: Kinds are told apart by what is drawn over the colour: nothing, stripes one way, the other way, dots.
-PATTERNS = """<defs>
-<pattern id="B" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">\
-<rect width="2" height="7" fill="#fff" fill-opacity=".3"/></pattern>
-<pattern id="I" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(-45)">\
-<rect width="2" height="7" fill="#fff" fill-opacity=".3"/></pattern>
-<pattern id="W" width="6" height="6" patternUnits="userSpaceOnUse">\
-<circle cx="3" cy="3" r="1.2" fill="#333" fill-opacity=".35"/></pattern>
-</defs>"""
+#: Kinds differ in the pattern over the colour: none, stripes in two directions, dots.
+PATTERNS = (
+    stripes("B", 7, 2, fill="#fff", fill_opacity=0.3),
+    stripes("I", 7, 2, -45, fill="#fff", fill_opacity=0.3),
+    dots("W", 6, 1.2, fill="#333", fill_opacity=0.35),
+)
 
 
 def draw(made: Plan, replay: Replay) -> str:
-    """The picture as SVG text.
-
-    Raises :class:`fastdispatch.Error` for a plan of more steps than can be seen.
-    """
+    """Return a plan as SVG. Raises :class:`fastdispatch.Error` for a plan with too many steps."""
     if made.steps * made.stages > _MOST:
-        raise Error(f"a picture of {made.steps * made.stages} steps shows nothing; draw a plan with at most {_MOST}")
+        raise Error(f"a plan of {made.steps * made.stages} steps is too large to draw (at most {_MOST})")
     boxes = [(job, at) for at, job in enumerate(made.rows) if job.kind in KINDS]
     scale = _scale(replay)
     kinds = [kind for kind in KINDS if any(job.kind == kind for job, _ in boxes)]
@@ -49,27 +43,19 @@ def draw(made: Plan, replay: Replay) -> str:
     bottom = _TOP + made.stages * (_ROW + _GAP)
     height = bottom + 70 + 17 * len(words)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height}"'
-        f' viewBox="0 0 {width:.0f} {height}" font-family="Helvetica,Arial,sans-serif" font-size="12">',
-        PATTERNS,
-        '<rect width="100%" height="100%" fill="#fff"/>',
-        f'<text x="{_LEFT}" y="24" font-size="16" font-weight="bold">{escape(_title(made))}</text>',
+        text(_LEFT, 24, _title(made), class_="title"),
         *_rows(made, replay, scale),
         *_axis(replay, scale, bottom),
         *(_box(job, replay, at, scale, made) for job, at in boxes),
         *_arrows(made, replay, scale),
         *_legend(made, kinds, bottom + 36),
-        *(
-            f'<text x="{_LEFT}" y="{bottom + 80 + 17 * line}" fill="#333">{escape(text)}</text>'
-            for line, text in enumerate(words)
-        ),
-        "</svg>\n",
+        *(text(_LEFT, bottom + 80 + 17 * place, caption) for place, caption in enumerate(words)),
     ]
-    return "\n".join(parts)
+    return document(width, height, _title(made), parts, patterns=PATTERNS)
 
 
 def _scale(replay: Replay) -> float:
-    """Pixels a unit of time: so that the shortest computation holds a number, within bounds."""
+    """Return pixels per unit of time, so that the shortest job has room for a number, within bounds."""
     shortest = min((each for kind in "FBIW" for each in replay.times[kind] if each), default=Fraction(1))
     makespan = float(replay.makespan) or 1.0
     return min(max(_UNIT / float(shortest), _NARROWEST / makespan), _WIDEST / makespan)
@@ -89,45 +75,45 @@ def _many(count: int, what: str, plural: str = "s") -> str:
 
 
 def _rows(made: Plan, replay: Replay, scale: float) -> Iterator[str]:
-    """Names, idle time as the ground of each row, and what a stage has on the right."""
+    """Yield names, the ground of each row (idle time), and figures to the right."""
     end = float(replay.makespan) * scale
-    yield f'<text x="{_LEFT + end + 10:.1f}" y="{_TOP - 8}" fill="#555">idle · held</text>'
+    yield text(_LEFT + end + 10, _TOP - 8, "idle · held", class_="note")
     for stage in range(made.stages):
         middle = _y(stage) + _ROW / 2 + 4
         share = replay.idle[stage] / replay.makespan if replay.makespan else Fraction()
-        yield f'<text x="{_LEFT - 10}" y="{middle}" text-anchor="end">stage {stage}</text>'
-        yield f'<rect x="{_LEFT}" y="{_y(stage)}" width="{end:.1f}" height="{_ROW}" fill="#ececec"/>'
+        yield text(_LEFT - 10, middle, f"stage {stage}", text_anchor="end")
+        yield rect(_LEFT, _y(stage), end, _ROW, fill="#ececec")
         held = f"{float(share):.1%} · {replay.in_flight[stage]}"
-        yield f'<text x="{_LEFT + end + 10:.1f}" y="{middle}" fill="#555">{held}</text>'
+        yield text(_LEFT + end + 10, middle, held, class_="note")
 
 
 def _box(job: Job, replay: Replay, at: int, scale: float, made: Plan) -> str:
     begin, end = replay.begin[at], replay.end[at]
     x, width = _LEFT + float(begin) * scale, float(end - begin) * scale
-    y, height = _y(job.rank), _ROW
-    fill, ink = colours(job.mb, job.kind)
-    where = f'x="{x:.1f}" y="{y}" width="{width:.1f}" height="{height}"'
     chunk = f" in chunk {job.chunk}" if made.chunks > 1 else ""
     tip = f"{KINDS[job.kind]} of micro-batch {job.mb} on stage {job.rank}{chunk}, {_brief(begin)} to {_brief(end)}"
-    drawn = [f"<g><title>{tip}</title>", f'<rect {where} fill="{fill}" stroke="#fff" stroke-width=".8"/>']
-    if job.kind != "F":
-        drawn.append(f'<rect {where} fill="url(#{job.kind})"/>')
-    if job.chunk > 0:
-        # A bar above: how far along the model a chunk lies.
-        bar = min(3 * job.chunk, height // 2)
-        drawn.append(f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="{bar}" fill="#111"/>')
-    number = str(job.mb)
-    if width >= 7 * len(number) + 3:
-        weight = "" if job.kind in "FW" else ' font-weight="bold"'
-        drawn.append(
-            f'<text x="{x + width / 2:.1f}" y="{y + height / 2 + 4.5}" text-anchor="middle" fill="{ink}"{weight}>'
-            f"{number}</text>"
-        )
-    return "".join(drawn) + "</g>"
+    return group(tip, job_box(job.kind, job.mb, job.chunk, x, _y(job.rank), width, _ROW))
+
+
+def job_box(kind: str, micro_batch: int, chunk: int, x: float, y: float, width: float, height: float) -> Iterator[str]:
+    """Yield a job: colour of its micro-batch, pattern of its kind, a bar for its chunk, and its number if it fits."""
+    fill, ink = colours(max(micro_batch, 0), kind)
+    yield rect(x, y, width, height, fill=fill)
+    if kind != "F":
+        yield rect(x, y, width, height, fill=f"url(#{kind})")
+    if chunk > 0:
+        yield rect(x, y, width, min(3 * chunk, height // 2), fill="#111")
+    if width > 1:
+        yield rect(x, y, width, height, fill="none", stroke="#fff", stroke_width=0.7)
+    number = str(micro_batch)
+    if micro_batch >= 0 and width >= 7 * len(number) + 3:
+        weight = None if kind in "FW" else "bold"
+        style = f"fill:{ink}"
+        yield text(x + width / 2, y + height / 2 + 4.5, number, text_anchor="middle", style=style, font_weight=weight)
 
 
 def colours(mb: int, kind: str) -> tuple[str, str]:
-    """Of a box and its number: a hue for each micro-batch, neighbours far apart; forward light, backward dark."""
+    """Return colours of a box and its number: a hue per micro-batch; forward light, backward dark."""
     hue = mb * 0.381966 % 1
     if kind == "F":
         return _hex(colorsys.hls_to_rgb(hue, 0.83, 0.62)), "#111"
@@ -144,13 +130,13 @@ def _hex(colour: tuple[float, float, float]) -> str:
 
 
 def _luminance(colour: tuple[float, float, float]) -> float:
-    """Relative, of WCAG 2."""
+    """Return the relative luminance of WCAG 2."""
     red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colour)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def _arrows(made: Plan, replay: Replay, scale: float) -> Iterator[str]:
-    """Transfers that take time, from the stage that sends to the one that receives."""
+    """Yield transfers that take time, from sender to receiver."""
     kinds = {"RA": replay.times["RA"], "RG": replay.times["RG"]}
     ranks = {job.stage: job.rank for job in made.rows}
     for at, job in enumerate(made.rows):
@@ -161,10 +147,7 @@ def _arrows(made: Plan, replay: Replay, scale: float) -> Iterator[str]:
             down = sender < job.rank
             y1, y2 = _y(sender) + (_ROW if down else 0), _y(job.rank) + (0 if down else _ROW)
             x2 = _LEFT + float(end) * scale
-            yield (
-                f'<line x1="{x2 - float(takes) * scale:.1f}" y1="{y1}" x2="{x2:.1f}" y2="{y2}"'
-                ' stroke="#c00" stroke-width="1.4"/>'
-            )
+            yield line(x2 - float(takes) * scale, y1, x2, y2, stroke="#c00", stroke_width=1.4)
 
 
 def _axis(replay: Replay, scale: float, bottom: int) -> Iterator[str]:
@@ -177,25 +160,23 @@ def _axis(replay: Replay, scale: float, bottom: int) -> Iterator[str]:
     at = 0.0
     while at <= makespan * 1.0001:
         x = _LEFT + at * scale
-        yield f'<line x1="{x:.1f}" y1="{_TOP - 4}" x2="{x:.1f}" y2="{bottom}" stroke="#000" stroke-opacity=".12"/>'
-        yield f'<text x="{x:.1f}" y="{bottom + 12}" text-anchor="middle" fill="#555" font-size="11">{at:.12g}</text>'
+        yield line(x, _TOP - 4, x, bottom, class_="grid")
+        yield text(x, bottom + 12, f"{at:.12g}", class_="small", text_anchor="middle")
         at += step
 
 
 def _legend(made: Plan, kinds: list[str], y: int) -> Iterator[str]:
     x = float(_LEFT)
-    entries = [(colours(0, kind)[0], kind, KINDS[kind], 0) for kind in kinds]
-    entries.append(("#ececec", "F", "idle", 0))
+    entries = [([colours(0, kind)[0], *([f"url(#{kind})"] if kind != "F" else [])], KINDS[kind]) for kind in kinds]
+    entries.append((["#ececec"], "idle"))
     if made.chunks > 1:
-        entries.append((colours(0, "F")[0], "F", "bar: chunk 1" if made.chunks == 2 else "bars: chunks from 1 on", 4))
-    for fill, kind, text, bar in entries:
-        yield f'<rect x="{x}" y="{y}" width="22" height="16" fill="{fill}"/>'
-        if kind != "F":
-            yield f'<rect x="{x}" y="{y}" width="22" height="16" fill="url(#{kind})"/>'
-        if bar:
-            yield f'<rect x="{x}" y="{y}" width="22" height="{bar}" fill="#111"/>'
-        yield f'<text x="{x + 28}" y="{y + 12}">{escape(text)}</text>'
-        x += 28 + 6.4 * len(text) + 22
+        entries.append(([colours(0, "F")[0]], "bar: chunk 1" if made.chunks == 2 else "bars: chunks from 1"))
+    for fills, words in entries:
+        drawn, following = legend(x, y, fills, words)
+        yield from drawn
+        if words.startswith("bar"):
+            yield rect(x, y, 24, 4, fill="#111")
+        x = following
 
 
 def _captions(made: Plan, replay: Replay, kinds: list[str]) -> Iterator[str]:

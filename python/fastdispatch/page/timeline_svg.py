@@ -1,41 +1,38 @@
-"""A picture of steps by rank: when each was, and what it was spent on."""
+"""Drawing of steps by rank over time, with the shares of their parts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from html import escape
 
+from fastdispatch.page import svg_markup
+from fastdispatch.page.svg_markup import document, element, group, legend, rect, text, time_axis
 from fastdispatch.read.summary import grouped, seconds
 from fastdispatch.report.timeline_figures import Row, Stats, own
 
 WIDTH, LEFT, RIGHT, TOP = 1160, 84, 24, 116
-#: The narrowest bar in which shares can be told apart.
+#: Minimum width of a bar with visible shares.
 NARROWEST = 14
-ROOM = 900  # for all rows, where they are many
+ROOM = 900  # height of all rows, if they are many
 
 STYLE = """
-text { font-family: 'Helvetica Neue', Helvetica, Arial, sans-serif; fill: #1b1f24; font-size: 12px }
-.title { font-size: 17px; font-weight: bold } .note { fill: #57606a } .small { font-size: 11px }
 .compute { fill: #2f6fad } .exposed { fill: url(#hatched) } .copies { fill: url(#dotted) } .idle { fill: #ffffff }
 .step { fill: none; stroke: #57606a; stroke-width: 0.7 } .slow { stroke: #b3261e; stroke-width: 2 }
-.mark { fill: #b3261e } .grid { stroke: #d0d7de; stroke-width: 0.7 } .axis { stroke: #57606a }
+.mark { fill: #b3261e }
 """
-PATTERNS = """<defs>
-<pattern id="hatched" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
-<rect width="6" height="6" fill="#f6c177"/><rect width="2" height="6" fill="#9a5b00"/></pattern>
-<pattern id="dotted" width="5" height="5" patternUnits="userSpaceOnUse">
-<rect width="5" height="5" fill="#d8dee4"/><circle cx="2.5" cy="2.5" r="1.2" fill="#57606a"/></pattern>
-</defs>"""
+PATTERNS = (
+    svg_markup.stripes("hatched", 6, 2, ground="#f6c177", fill="#9a5b00"),
+    svg_markup.dots("dotted", 5, 1.2, ground="#d8dee4", fill="#57606a"),
+)
 LEGEND = (
-    ("compute", "compute"),
-    ("exposed", "exposed communication"),
-    ("copies", "copies and other work"),
-    ("idle", "idle"),
+    ("compute", "compute", "#2f6fad"),
+    ("exposed", "exposed communication", "url(#hatched)"),
+    ("copies", "copies and other work", "url(#dotted)"),
+    ("idle", "idle", "#ffffff"),
 )
 
 
 def picture(made: Stats) -> str:
-    """SVG. Too many steps for the width: those in a row that took longest, and a note that says so."""
+    """Return SVG. If the steps exceed the width, draw the consecutive ones that took longest, with a note."""
     rows, note = window(made)
     ranks = sorted({row["rank"] for row in rows})
     height = max(13, min(44, ROOM // len(ranks)))
@@ -44,33 +41,26 @@ def picture(made: Stats) -> str:
     bottom = TOP + height * len(ranks)
     slow = {(row["step"], row["slowest"]) for row in made.stragglers if row["marked"]}
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{bottom + 62}" '
-        f'viewBox="0 0 {WIDTH} {bottom + 62}" role="img">',
-        f"<title>Steps of {len(ranks)} ranks</title><style>{STYLE}</style>{PATTERNS}",
-        f'<rect width="{WIDTH}" height="{bottom + 62}" fill="#ffffff"/>',
         *headings(made, note, any((row["step"], row["rank"]) in slow for row in rows)),
-        *axis(first, last, scale, bottom),
+        *time_axis(last - first, "time since the first step", LEFT, WIDTH - RIGHT, TOP - 6, bottom + 4),
         *numbers(rows, first, scale),
     ]
     for place, rank in enumerate(ranks):
         top = TOP + place * height
-        size = 12 if height >= 14 else 10
-        parts.append(
-            f'<text x="{LEFT - 8}" y="{top + height / 2 + 4:.1f}" text-anchor="end" style="font-size:{size}px">'
-            f"rank {rank}</text>"
-        )
+        size = f"font-size:{12 if height >= 14 else 10}px"
+        parts.append(text(LEFT - 8, top + height / 2 + 4, f"rank {rank}", text_anchor="end", style=size))
         for row in rows:
             if row["rank"] == rank:
                 x, width = LEFT + (row["start"] - first) * scale, row["duration"] * scale
-                parts += bar(row, x, width, top + 1, height - 2 - height // 10, (row["step"], rank) in slow)
-    parts.append("</svg>")
-    return "\n".join(parts) + "\n"
+                marked = (row["step"], rank) in slow
+                parts.append(group(words(row, marked), bar(row, x, width, top + 1, height - 2 - height // 10, marked)))
+    return document(WIDTH, bottom + 62, f"Steps of {len(ranks)} ranks", parts, style=STYLE, patterns=PATTERNS)
 
 
 def window(made: Stats) -> tuple[list[Row], str]:
-    """The rows to draw, and which of how many they are. Ranks without steps have one bar."""
+    """Return the rows to draw and a note on omitted ones. Ranks without steps have one bar."""
     if not made.steps:
-        return [{**row, "step": None} for row in made.ranks], "no steps in these traces: all the time of a rank"
+        return [{**row, "step": None} for row in made.ranks], "no steps in these traces: one bar for the time of a rank"
     numbers = [row["step"] for row in made.stragglers]
     span = {row["step"]: (row["start"], row["end"]) for row in reversed(made.steps)}
     for row in made.steps:
@@ -83,27 +73,25 @@ def window(made: Stats) -> tuple[list[Row], str]:
     at = max(range(len(lengths)), key=lengths.__getitem__)
     chosen = set(numbers[at : at + most])
     note = f"steps {numbers[at]} to {numbers[at + most - 1]} of {grouped(len(numbers))}: "
-    note += f"the {most} in a row that took longest"
+    note += f"the {most} consecutive ones that took longest"
     return [row for row in made.steps if row["step"] in chosen], note
 
 
 def headings(made: Stats, note: str, marks: bool) -> Iterator[str]:
     count = len(made.ranks)
-    yield f'<text class="title" x="{LEFT}" y="28">Steps by rank</text>'
-    told = f"{count} rank{'s' if count > 1 else ''}, {grouped(len(made.stragglers))} steps; "
-    told += "the height of a colour is its share of the step"
-    yield f'<text class="note" x="{LEFT + 128}" y="28">{escape(told)}{escape("; " + note if note else "")}</text>'
-    x = LEFT
+    yield text(LEFT, 28, "Steps by rank", class_="title")
+    summary = f"{count} rank{'s' if count > 1 else ''}, {grouped(len(made.stragglers))} steps; "
+    summary += "the height of a colour is its share of the step"
+    yield text(LEFT + 128, 28, summary + ("; " + note if note else ""), class_="note")
+    x = float(LEFT)
     copies = any(other(row) for row in (*made.steps, *made.ranks))
-    for kind, what in LEGEND:
+    for kind, what, fill in LEGEND:
         if kind != "copies" or copies:
-            yield f'<rect class="{kind}" x="{x}" y="44" width="26" height="14"/>'
-            yield f'<rect class="step" x="{x}" y="44" width="26" height="14"/>'
-            yield f'<text x="{x + 33}" y="55">{what}</text>'
-            x += 33 + 6 * len(what) + 24
+            drawn, x = legend(x, 44, [fill], what)
+            yield from drawn
     if marks:
-        yield f'<path class="mark" d="{triangle(x + 6, 45)}"/>'
-        yield f'<text x="{x + 18}" y="55">straggler: own work 10 % above the median</text>'
+        yield element("path", class_="mark", d=triangle(x + 6, 45))
+        yield text(x + 18, 55, "straggler: own work 10 % above the median")
 
 
 def other(row: Row) -> int:
@@ -116,64 +104,39 @@ def triangle(x: float, y: float, size: float = 11) -> str:
 
 
 def bar(row: Row, x: float, width: float, top: float, height: float, slow: bool) -> Iterator[str]:
-    """From below: compute, exposed communication, copies, idle."""
+    """Yield a bar, from below: compute, exposed communication, copies, idle."""
     whole = max(row["duration"], 1)
     wide = max(width, 0.5)
-    yield f"<g><title>{escape(words(row, slow))}</title>"
-    yield f'<rect class="idle" x="{x:.2f}" y="{top:.2f}" width="{wide:.2f}" height="{height:.2f}"/>'
+    yield rect(x, top, wide, height, class_="idle")
     bottom = top + height
     for kind, part in (("compute", row["compute"]), ("exposed", row["exposed"]), ("copies", other(row))):
         tall = height * part / whole
         bottom -= tall
         if tall > 0:
-            yield f'<rect class="{kind}" x="{x:.2f}" y="{bottom:.2f}" width="{wide:.2f}" height="{tall:.2f}"/>'
-    frame = "step slow" if slow else "step"
-    yield f'<rect class="{frame}" x="{x:.2f}" y="{top:.2f}" width="{wide:.2f}" height="{height:.2f}"/>'
+            yield rect(x, bottom, wide, tall, class_=kind)
+    yield rect(x, top, wide, height, class_="step slow" if slow else "step")
     if slow:
-        yield f'<path class="mark" d="{triangle(x + max(wide / 2, 6), top + 1, min(11, height - 2))}" stroke="#fff"/>'
-    yield "</g>"
+        mark = triangle(x + max(wide / 2, 6), top + 1, min(11, height - 2))
+        yield element("path", class_="mark", d=mark, stroke="#fff")
 
 
 def words(row: Row, slow: bool) -> str:
-    name = "all its time" if row["step"] is None else f"step {row['step']}"
+    name = "all time" if row["step"] is None else f"step {row['step']}"
     figures = ", ".join(f"{key} {seconds(row[key])}" for key in ("compute", "communication", "exposed", "idle"))
     mark = f"; straggler, own work {seconds(own(row))}" if slow else ""
     return f"rank {row['rank']}, {name}: {seconds(row['duration'])}; {figures}{mark}"
 
 
-def axis(first: int, last: int, scale: float, bottom: float) -> Iterator[str]:
-    span = last - first
-    unit, size = next(
-        ((unit, size) for unit, size in (("s", 10**9), ("ms", 10**6), ("us", 10**3)) if span >= 2 * size), ("ns", 1)
-    )
-    between = tick(span / 10)
-    for k in range(int(span / between) + 1):
-        x = LEFT + k * between * scale
-        yield f'<line class="grid" x1="{x:.2f}" x2="{x:.2f}" y1="{TOP - 6}" y2="{bottom + 4:.1f}"/>'
-        yield f'<text x="{x:.2f}" y="{bottom + 20:.1f}" text-anchor="middle">{k * between / size:g}</text>'
-    yield f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{bottom + 4:.1f}" y2="{bottom + 4:.1f}"/>'
-    middle = (LEFT + WIDTH - RIGHT) / 2
-    yield f'<text x="{middle}" y="{bottom + 42:.1f}" text-anchor="middle">time since the first step, {unit}</text>'
-
-
-def tick(least: float) -> int:
-    """1, 2 or 5 times a power of ten."""
-    power = 1
-    while 10 * power <= least:
-        power *= 10
-    return next(power * times for times in (1, 2, 5, 10) if power * times >= least)
-
-
 def numbers(rows: Sequence[Row], first: int, scale: float) -> Iterator[str]:
-    """The numbers of steps above the first rank's bars, as many as there is room for."""
+    """Yield the numbers of steps above the bars of the first rank, as many as fit."""
     free = 0.0
     rank = min(row["rank"] for row in rows)
-    yield f'<text class="note small" x="{LEFT - 8}" y="{TOP - 12}" text-anchor="end">step</text>'
+    yield text(LEFT - 8, TOP - 12, "step", class_="small", text_anchor="end")
     for row in sorted(
         (row for row in rows if row["rank"] == rank and row["step"] is not None), key=lambda row: row["start"]
     ):
         x = LEFT + (row["start"] - first + row["duration"] / 2) * scale
         half = 4 + 3.5 * len(str(row["step"]))
         if x - half >= free:
-            yield f'<text class="small" x="{x:.2f}" y="{TOP - 12}" text-anchor="middle">{row["step"]}</text>'
+            yield text(x, TOP - 12, row["step"], class_="small", text_anchor="middle")
             free = x + half
