@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from typing import IO
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from fastdispatch.pipeline.report import CAUSES, Report, Row
 from fastdispatch.pipeline.sentences import percent
 from fastdispatch.read.summary import PHASES, grouped, printable, seconds
-from fastdispatch.report.timeline_text import section, share, table
+from fastdispatch.report.terminal import print_parts, section, share, table, width_of
 
-_ENDLESS = 100_000
 _MOST = 12
 
 
 def print_report(made: Report, file: IO[str], change: str | None = None) -> None:
     """Sentences, then tables. ``change``: these rows of the what-if alone."""
-    console = Console(file=file, highlight=False)
-    endless = not console.is_terminal and "COLUMNS" not in os.environ
-    console.width = _ENDLESS if endless else console.width
-    with console.capture() as capture:
-        for part in parts(made, change):
-            console.print(part)
-    text = "\n".join(line.rstrip() for line in capture.get().splitlines()) + "\n"
-    if not console.encoding.startswith("utf"):
-        text = text.replace("\u202f", " ").encode(console.encoding, "backslashreplace").decode(console.encoding)
-    file.write(text)
+    print_parts(parts(made, change), file, width_of(file))
 
 
 def parts(made: Report, change: str | None) -> Iterator[Text | Table]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from textwrap import fill
 from typing import IO
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -18,26 +16,15 @@ from fastdispatch.report.report_model import Report
 from fastdispatch.report.report_paths import HotPath, Paths
 from fastdispatch.report.report_rows import Row
 from fastdispatch.report.report_tree import Branch
+from fastdispatch.report.terminal import ENDLESS, print_parts, width_of
 
-#: Lines that go into a pipe are never folded.
-_ENDLESS = 100_000
 _NARROWEST = 24
-_ASCII = str.maketrans({"\u202f": " ", "│": "|", "├": "|", "└": "`", "─": "-", "«": "<"})
 
 
 def print_report(report: Report, file: IO[str], *, times: bool) -> None:
-    """Draw a report: shares, or ``times`` in their place."""
-    console = Console(file=file, highlight=False)
-    endless = not console.is_terminal and "COLUMNS" not in os.environ
-    drawing = _Drawing(report, _ENDLESS if endless else console.width, times and report.timing)
-    console.width = _ENDLESS  # all that is longer than a line has been folded before
-    with console.capture() as capture:
-        for part in drawing.parts():
-            console.print(part)
-    text = "\n".join(line.rstrip() for line in capture.get().splitlines()) + "\n"
-    if not console.encoding.startswith("utf"):
-        text = text.translate(_ASCII).encode(console.encoding, "backslashreplace").decode(console.encoding)
-    file.write(text)
+    """Print a report with shares, or with ``times``."""
+    drawing = _Drawing(report, width_of(file), times and report.timing)
+    print_parts(drawing.parts(), file, ENDLESS)  # long lines have been folded
 
 
 class _Drawing:

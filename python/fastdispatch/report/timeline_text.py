@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from typing import IO
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from fastdispatch.read.summary import grouped, printable, seconds, spans
+from fastdispatch.report.terminal import print_parts, section, share, table, width_of
 from fastdispatch.report.timeline_figures import Row, Stats, total
 
-_ENDLESS = 100_000
-_ASCII = str.maketrans({"\u202f": " ", "▲": "!"})
 _BASIS = {
     "gpu": "kernels on the GPU",
     "operators": "operators on the CPU",
@@ -25,16 +22,7 @@ _BASIS = {
 
 def print_stats(made: Stats, file: IO[str], top: int) -> None:
     """Tables of at most ``top`` rows each."""
-    console = Console(file=file, highlight=False)
-    endless = not console.is_terminal and "COLUMNS" not in os.environ
-    console.width = _ENDLESS if endless else console.width
-    with console.capture() as capture:
-        for part in parts(made, top):
-            console.print(part)
-    text = "\n".join(line.rstrip() for line in capture.get().splitlines()) + "\n"
-    if not console.encoding.startswith("utf"):
-        text = text.translate(_ASCII).encode(console.encoding, "backslashreplace").decode(console.encoding)
-    file.write(text)
+    print_parts(parts(made, top), file, width_of(file))
 
 
 def parts(made: Stats, top: int) -> Iterator[Text | Table]:
@@ -55,12 +43,6 @@ def parts(made: Stats, top: int) -> Iterator[Text | Table]:
         yield Text(printable(line), style="dim")
 
 
-def section(title: str, table: Table) -> Iterator[Text | Table]:
-    yield Text("")
-    yield Text(title, style="bold")
-    yield table
-
-
 def longest(count: int, top: int) -> str:
     return f": the {top} longest of {grouped(count)}" if count > top else ""
 
@@ -76,19 +58,6 @@ def head(made: Stats) -> str:
         f"{count} rank{'s' if count > 1 else ''}, {grouped(len(made.stragglers))} steps, "
         f"{grouped(total(made.ranks, 'events'))} events, {seconds(last - first)}"
     )
-
-
-def table(columns: Sequence[str], rows: Sequence[Sequence[str]], words: Sequence[str] = ()) -> Table:
-    made = Table(box=None, padding=(0, 3, 0, 0), pad_edge=False, header_style="bold")
-    for name in columns:
-        made.add_column(name, justify="left" if name in words else "right", no_wrap=name not in words, overflow="fold")
-    for row in rows:
-        made.add_row(*(Text(printable(cell)) for cell in row))
-    return made
-
-
-def share(part: float, whole: float) -> str:
-    return f"{100 * part / whole:.1f} %" if whole > 0 else ""
 
 
 def ranks(made: Stats) -> Table:
