@@ -1,4 +1,4 @@
-"""What changed between two recordings, or between two ranks of one: ``diff`` (docs/diff.md)."""
+"""Changes between two recordings, or between two ranks of one: ``diff`` (docs/diff.md)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NS_PER_MS = 1e6
 
 @dataclass(frozen=True)
 class Pair:
-    """A figure of one step (of the whole run where a side has no steps), before and after; times in ns."""
+    """A figure of one step (of the whole run if a side has no steps), before and after; times in ns."""
 
     before: float
     after: float
@@ -32,7 +32,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Row:
-    """A function, operator, ... that at least one side has."""
+    """A function, operator, ... of at least one side."""
 
     key: str
     kind: str
@@ -54,7 +54,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Call:
-    """Who calls whom, of which at least one side has some. ``caller`` None: the outside."""
+    """Calls between a caller (None: the outside) and a callee, on at least one side."""
 
     caller: Row | None
     callee: Row
@@ -63,8 +63,8 @@ class Call:
 
     @property
     def follows(self) -> bool:
-        """Whether there are as many a call of the caller as before: it is the caller that changed, not this. What
-        operators call in turn follows from their arguments."""
+        """Whether the number per call of the caller is unchanged: then the caller changed, not this. Calls of operators
+        follow from their arguments."""
         if self.caller is None or self.caller.said & {"new", "gone"}:
             return True
         if "calls" in self.caller.said and self.caller.kind in ("op", "autograd"):
@@ -83,7 +83,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two: how it is called, its rank (None: all), ended steps (summed over ranks) and ns of one."""
+    """One side: its name, rank (None: all), ended steps (summed over ranks) and ns per step."""
 
     name: str
     rank: int | None
@@ -95,10 +95,10 @@ class Side:
 class Diff:
     """Two traces compared.
 
-    ``by``: ``node`` (functions, operators, ranges), ``module`` or ``package``. ``threshold``: the share by which a time
-    must change to be said, beyond twice the spread of steps and half a percent of the step. ``same_speed``: what all
-    has in common is not taken out, as between ranks of one run. Raises ``ValueError`` for another ``by``, Error for a
-    rank that is not there.
+    ``by``: ``node`` (functions, operators, ranges), ``module`` or ``package``. ``threshold``: minimum relative change
+    of a time to report, beyond twice the spread of steps and half a percent of the step. ``same_speed``: keep the
+    speed difference common to all rows, as between ranks of one run. Raises ``ValueError`` for another ``by``, Error
+    for a missing rank.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class Diff:
             threshold=threshold,
             same_speed=same_speed,
         )
-        #: after / before of what is alike in both. Rows are judged with it taken out; their figures have it.
+        #: Speed of the machine: after / before of unchanged rows. Rows are judged without it; their figures include it.
         self.speed: float = self.found["speed"]
         self.sides = tuple(
             Side(name, rank, 1 if rank is not None else len(trace.ranks), steps, whole)
@@ -134,7 +134,7 @@ class Diff:
 
     @property
     def by_step(self) -> bool:
-        """Whether figures are of a step; else of whole runs."""
+        """Whether figures are per step; else of whole runs."""
         return bool(self.sides[0].steps)
 
     @cached_property
@@ -159,29 +159,29 @@ class Diff:
         ]
 
     def joined(self, ranks: Sequence[int] = ()) -> _core.Trace:
-        """Both as one trace: its rank 0 is before and 1 after, and so on by pairs for each of ``ranks`` that both
-        have."""
+        """Return both as one trace: rank 0 is before and 1 after, and so on in pairs for each common one of
+        ``ranks``."""
         before, after = self.traces
         wanted = [(self.sides[0].rank, self.sides[1].rank), *((rank, rank) for rank in ranks)]
         return before.core.joined(after.core, [(before.index(one), after.index(other)) for one, other in wanted])
 
     def time(self, row: Row) -> Pair:
-        """What is compared: own time, of modules the whole, with the speed of the machine taken out."""
+        """Return the compared time: self time, for modules total time, corrected for the speed of the machine."""
         pair = row.total if self.by == "module" else row.self
         return Pair(pair.before * self.speed, pair.after)
 
     def changed(self) -> list[Row]:
-        """Rows that are new, gone, slower or faster: what changes most first."""
+        """Return rows that are new, gone, slower or faster, the largest change first."""
         found = [row for row in self.rows if row.said - {"calls"}]
         return sorted(found, key=lambda row: (-abs(self.time(row).change), row.key))
 
     def changed_calls(self) -> list[Call]:
-        """Calls that are more or fewer for each call of their caller: most first."""
+        """Return calls whose number per call of the caller changed, the largest change first."""
         found = [call for call in self.calls if call.said and not call.follows]
         return sorted(found, key=lambda call: (-abs(call.calls.change), call.callee.key))
 
     def as_json(self, *, everything: bool = False) -> dict[str, Any]:
-        """docs/diff.schema.json. ``everything``: rows and calls that did not change too."""
+        """Return the document of docs/diff.schema.json. ``everything``: include unchanged rows and calls."""
         return {
             "format": "fastdispatch.diff",
             "version": 1,

@@ -1,4 +1,4 @@
-"""Budgets: what a comparison may have changed and what not (docs/diff.md)."""
+"""Budgets: limits of the changes between two recordings (docs/diff.md)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _KEYS = {"forbid": list, "new_operators": bool, "step": (int, float), "calls": d
 
 @dataclass(frozen=True)
 class Broken:
-    """A line of a budget that is not kept, and how."""
+    """A line of a budget that is exceeded, and by what."""
 
     text: str
     line: int
 
 
 class Budget:
-    """A budget file. Raises Error with one line for what is none."""
+    """A budget file. Raises Error with one line for an invalid file."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -52,7 +52,7 @@ class Budget:
                 raise Error(f"{self.path}:{self._line(str(edge))}: {edge!r}: write 'CALLER -> CALLEE'")
 
     def _line(self, text: str) -> int:
-        """The first line of the file that has this text, where TOML says no more."""
+        """Return the first line of the file with this text: TOML has no positions."""
         for wanted in (f'"{text}"', f"'{text}'", text):
             for number, line in enumerate(self.text.splitlines(), 1):
                 if wanted in line:
@@ -60,7 +60,7 @@ class Budget:
         return 1
 
     def broken(self, diff: Diff) -> list[Broken]:
-        """In the order of the checks: the step, calls, times, operators, forbidden calls."""
+        """Yield exceeded lines in the order step, calls, times, operators, forbidden calls."""
         return [
             *self._step(diff),
             *self._calls(diff),
@@ -85,7 +85,7 @@ class Budget:
         return found
 
     def _times(self, diff: Diff) -> list[Broken]:
-        """Only of rows that are slower beyond what steps differ by."""
+        """Check only rows that are slower than the spread of steps explains."""
         found = []
         for glob, allowed in self.content.get("time", {}).items():
             for row in matching(diff.rows, glob):
@@ -125,6 +125,6 @@ def matching(rows: list[Row], glob: str) -> list[Row]:
 
 
 def matches(glob: str, text: str) -> bool:
-    """``*`` is any text, ``?`` one character; brackets are part of keys and stand for themselves."""
+    """Match a glob: ``*`` is any text, ``?`` one character; brackets are literal, as they are part of keys."""
     pattern = "".join({"*": ".*", "?": "."}.get(c, re.escape(c)) for c in glob)
     return re.fullmatch(pattern, text, re.S) is not None

@@ -1,6 +1,6 @@
-"""Recordings of running processes, read from outside: who is where, who is on (docs/live.md).
+"""Recordings of running processes, read and controlled from outside (docs/live.md).
 
-A recording is a file that its process maps; reading it costs that process nothing and needs nothing from it.
+A recording is a file that its process maps; reading it does not affect the process.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from fastdispatch.read.trace import Trace, load
 from fastdispatch.record import files
 from fastdispatch.record.clocks import boot_id
 
-#: While there is a file of the recording's name and this, nothing is recorded (csrc/capture/session.h).
+#: While a file with the recording's name and this ending exists, recording is paused (csrc/capture/session.h).
 OFF = ".off"
 
 
 def recordings(path: str) -> list[Path]:
-    """The recordings of a run directory, by rank, or the one file. Raises Error where there is none."""
+    """Return the recordings of a run directory, by rank, or the one file. Raises Error if none exists."""
     place = Path(path)
     if place.is_dir():
         found = [place / entry["file"] for entry in files.entries(place)] or sorted(place.glob("rank*.fd"))
@@ -36,9 +36,9 @@ def recordings(path: str) -> list[Path]:
 
 
 def switch(path: str, on: bool) -> tuple[list[Path], list[Path]]:
-    """Have running recordings go on or pause from their next step. Answers those that run and those that have ended.
+    """Resume or pause running recordings from their next step. Returns the running and the ended ones.
 
-    Raises Error where none of them runs, or a file cannot be written beside them.
+    Raises Error if none is running, or if a file cannot be written beside them.
     """
     found = recordings(path)
     running = [each for each in found if files.is_live(each)]
@@ -55,8 +55,8 @@ def switch(path: str, on: bool) -> tuple[list[Path], list[Path]]:
 
 @dataclass(frozen=True)
 class Stack:
-    """Where a thread is: its calls from the outermost on, and for how long (ns) the innermost has been running. The
-    process is ``running``, ``paused``, ``stopped`` or ``killed``; a thread of an ended one is where it was then."""
+    """Stack of a thread, outermost call first, and the time (ns) since the innermost began. The process is ``running``,
+    ``paused``, ``stopped`` or ``killed``; for an ended one this is the last stack."""
 
     rank: int
     state: str
@@ -84,8 +84,8 @@ class Stack:
 
 
 def stacks(path: str, incomplete: Callable[[str], object] = lambda line: None) -> list[Stack]:
-    """Every thread of every rank that has open calls, by rank. ``incomplete`` is called with a line for each recording
-    that is cut short or damaged. Raises Error if the path is not a recording or run directory."""
+    """Return the stacks of all threads with open calls, by rank. ``incomplete`` is called with a line for each
+    recording that is truncated or damaged. Raises Error if the path is not a recording or run directory."""
     found: list[Stack] = []
     for each in recordings(path):
         trace = load(each)
@@ -103,7 +103,7 @@ def stacks_of(trace: Trace, live: bool) -> Iterable[Stack]:
     state = "killed" if rank["state"] == "running" and not live else rank["state"]
     threads, open_calls = rank["threads"], rank["open"]
     for thread, role in enumerate(threads["role"]):
-        # Since its last event a thread has been where it is, where events are written down.
+        # If events are recorded, the stack is unchanged since the last event of the thread.
         known = live and here and state == "running"
         silent = now - rank["start_monotonic"] - threads["last"][thread] if known else 0
         lines = [
@@ -118,7 +118,7 @@ def stacks_of(trace: Trace, live: bool) -> Iterable[Stack]:
 
 @dataclass(frozen=True)
 class Group:
-    """Threads that are at one place."""
+    """Threads with equal stacks."""
 
     stacks: list[Stack]
 
@@ -131,7 +131,7 @@ class Group:
 
 
 def grouped(found: list[Stack]) -> list[Group]:
-    """By equal calls and state, the largest group last: the odd one out is what a hang is about."""
+    """Group by equal calls and state, the largest group last: in a hang, the small groups matter."""
     groups: dict[tuple[str, str, tuple[str, ...]], list[Stack]] = {}
     for stack in found:
         groups.setdefault((stack.state, stack.thread, stack.calls), []).append(stack)
@@ -139,7 +139,7 @@ def grouped(found: list[Stack]) -> list[Group]:
 
 
 class Figures(NamedTuple):
-    """Of a function, so far: calls, and own and whole time, ns."""
+    """Calls, self and total time (ns) of a function so far."""
 
     kind: str
     calls: int
@@ -152,16 +152,16 @@ _NONE = Figures("", 0, 0, 0)
 
 @dataclass(frozen=True)
 class Sample:
-    """What a run had recorded at one moment (of the monotonic clock, s): figures by key."""
+    """Figures of a run, by key, at one moment (of the monotonic clock, s)."""
 
     at: float
     figures: dict[str, Figures]
     ranks: list[dict[str, Any]]
-    ended: int  # recordings whose process is gone, or has stopped them
+    ended: int  # recordings that have stopped or whose process is gone
 
 
 def sample(path: str) -> Sample:
-    """All ranks of a run together, as of now."""
+    """Return the current figures of a run, summed over ranks."""
     found = recordings(path)
     trace = load([str(each) for each in found])
     table = trace.table("node")
@@ -191,7 +191,7 @@ class Rate:
 
 
 def rates(before: Sample | None, after: Sample) -> list[Rate]:
-    """What ran between two samples, by own time; without the first one, since the start."""
+    """Return the functions that ran between two samples, by self time; without the first, since the start."""
     earlier = before.figures if before is not None else {}
     began = before.at if before is not None else after.at - max(rank["recorded"] for rank in after.ranks) / 1e9
     seconds = max(after.at - began, 1e-9)

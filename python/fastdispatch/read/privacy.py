@@ -1,4 +1,4 @@
-"""What outputs tell of the user: within :func:`private`, every recording that is read is made anonymous first."""
+"""Anonymous outputs: within :func:`private`, every recording is anonymized when it is read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from fastdispatch import _core
 
 @dataclass(frozen=True)
 class Privacy:
-    """``salt``: names of the user become hashes with it; None: they stay. ``prefix`` is cut off files."""
+    """``salt`` of the hashes that replace names of the user, None to keep names; ``prefix`` to remove from file
+    names."""
 
     salt: str | None = None
     prefix: str = ""
@@ -35,14 +36,14 @@ def is_anonymous() -> bool:
     return _current.get().salt is not None
 
 
-def wish() -> tuple[str | None, str] | None:
-    """What is asked for here, as functions of the core take it that read recordings themselves; None: nothing."""
+def requested() -> tuple[str | None, str] | None:
+    """Return the current settings for functions of the core that read recordings; None without any."""
     privacy = _current.get()
     return None if privacy == _NONE else (privacy.salt, privacy.prefix)
 
 
 def apply(core: _core.Trace) -> _core.Trace:
-    """The trace itself, changed as is asked for here."""
+    """Anonymize a trace in place as currently requested, and return it."""
     privacy = _current.get()
     if privacy.prefix:
         core.strip_prefix(privacy.prefix)
@@ -52,7 +53,7 @@ def apply(core: _core.Trace) -> _core.Trace:
 
 
 def shown(path: str) -> str:
-    """How an output names the file it is of."""
+    """Return the name of a file for outputs."""
     privacy = _current.get()
     if privacy.salt is not None:
         return "f_" + _digest(path, _digest(privacy.salt)).hex()[:12]
@@ -60,6 +61,6 @@ def shown(path: str) -> str:
 
 
 def _digest(text: str, key: bytes = b"") -> bytes:
-    import hashlib  # when it is needed: every program that is recorded imports this file
+    import hashlib  # only if needed: every recorded program imports this file
 
     return hashlib.blake2b(text.encode(errors="surrogateescape"), key=key).digest()

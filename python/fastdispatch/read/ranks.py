@@ -1,4 +1,4 @@
-"""Ranks of one run compared: which one is slow, and which ones wait for it."""
+"""Comparison of the ranks of a run: slow ranks, and ranks that wait for them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 from fastdispatch.read.trace import Trace
 
-#: A rank is slow where it waits this share of a step less than the others do, or works that much longer.
+#: A rank is slow if it waits this share of a step less than the others, or works that much longer.
 NOTABLE = 0.1
 
 
 @dataclass(frozen=True)
 class RankTimes:
-    """Of one rank, ns of a step (of the run without steps): its recorded time, and how long its collectives and
-    transfers took, waiting for others included."""
+    """Times of one rank, ns per step (of the run without steps): recorded time, and time of collectives and transfers,
+    including waits."""
 
     rank: int
     whole: float
@@ -23,7 +23,7 @@ class RankTimes:
 
 
 def is_communication(name: str) -> bool:
-    """Records of c10d's back ends, on the thread that does the work: ``gloo:all_reduce``, ``nccl:send``."""
+    """Return whether a record is of a c10d back end, on its worker thread: ``gloo:all_reduce``, ``nccl:send``."""
     return name.partition(":")[0] in ("gloo", "nccl", "mpi", "ucc", "xccl", "hccl") and not name.startswith("nccl::")
 
 
@@ -43,7 +43,7 @@ def times(trace: Trace) -> list[RankTimes]:
 
 @dataclass(frozen=True)
 class Verdict:
-    """``slow`` ranks, what was found as a sentence for each, and the rank that stands for the others."""
+    """``slow`` ranks, a sentence for each, and the ``typical`` rank."""
 
     slow: list[int]
     sentences: list[str]
@@ -54,8 +54,8 @@ class Verdict:
 
 
 def judge(found: list[RankTimes]) -> Verdict:
-    """A rank that others wait for is the one whose own collectives are short: it comes last and meets those that
-    wait. Where nothing communicates the longer time tells."""
+    """Find slow ranks. A rank that others wait for arrives last, so its own collectives are short. Without
+    communication the longer time decides."""
     slow, sentences = [], []
     for one in found:
         others = [other for other in found if other is not one]

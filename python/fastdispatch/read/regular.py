@@ -1,4 +1,4 @@
-"""Files that are read: regular ones, opened without waiting."""
+"""Input files: only regular ones, opened without waiting."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import os
 import stat
 from typing import BinaryIO
 
-NOT_REGULAR = "not a regular file: save what it holds to a file, and give that"
+NOT_REGULAR = "not a regular file: save its contents to a file first"
 
 
 def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
-    """Open ``path`` for reading. A FIFO, device or socket is an ``OSError`` at once: it may have no end, or wait for
-    ever."""
+    """Open ``path`` for reading. Raises ``OSError`` at once for a FIFO, device or socket, which may have no end or
+    block forever."""
     _check(os.stat(path), path)
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     try:
@@ -30,7 +30,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 
 
 def read_text(path: str | os.PathLike[str], errors: str = "strict") -> str:
-    """UTF-8, with any kind of line end."""
+    """Read UTF-8 text with any line endings."""
     with io.TextIOWrapper(open_regular(path), encoding="utf-8", errors=errors) as file:
         return file.read()
 

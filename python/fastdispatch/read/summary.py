@@ -1,4 +1,4 @@
-"""What a recording says about itself in a line or two: its size and its own price."""
+"""Summary of a recording in two lines, and formats of numbers."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 from fastdispatch.read.trace import Trace, load
 from fastdispatch.record import files
 
-#: Kinds of nodes whose calls pass a hook of ours, with the name of their cost in the recording's meta. Calls that are
-#: counted in a ``<folded>`` were hooked like any other.
+#: Kinds of nodes whose calls pass a hook, with the name of their cost in the recording's meta. Calls counted in a
+#: ``<folded>`` were hooked like others.
 _HOOKED = {
     "python": "python_call",
     "overflow": "python_call",
@@ -20,21 +20,21 @@ _HOOKED = {
 }
 
 
-#: Of training, as the recording numbers them; columns of its steps.
+#: Phases of training, by their number in the recording; columns of its steps.
 PHASES = ("other", "forward", "backward", "optimizer", "data")
 
-#: Nanoseconds; a cost above is no measurement.
+#: Maximum valid cost, nanoseconds.
 _DEAREST = 1e9
 
 
 def mapping(value: object) -> dict[str, Any]:
-    """A value of a recording's meta that should be a JSON object, and is not where somebody wrote it by hand."""
+    """Return a value of a recording's meta if it is a JSON object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def overhead(trace: Trace, index: int) -> float | None:
-    """Nanoseconds that recording cost the rank at ``index`` of ``trace.ranks``: its events times their calibrated
-    cost; ``None`` when nothing was calibrated."""
+    """Return the nanoseconds that recording cost the rank at ``index`` of ``trace.ranks``: its events times their
+    calibrated cost; ``None`` without calibration."""
     costs = mapping(trace.ranks[index]["meta"].get("cost_ns"))
     kinds = trace.nodes["kind"]
     table = trace.core.table("node", index)
@@ -46,23 +46,23 @@ def overhead(trace: Trace, index: int) -> float | None:
 
 
 def share_of_overhead(trace: Trace, index: int) -> float | None:
-    """The same as a share of the recorded time, 0 to 1."""
+    """Return the overhead as a share of the recorded time, 0 to 1."""
     cost, recorded = overhead(trace, index), trace.ranks[index]["recorded"]
     return None if cost is None or not recorded else min(cost / recorded, 1.0)
 
 
 def printable(text: str) -> str:
-    """Names come from outside: no line breaks and nothing that a terminal acts on."""
+    """Return text without line breaks and control characters."""
     return "".join(c if c.isprintable() or c == "\u202f" else repr(c)[1:-1] for c in text)
 
 
 def grouped(number: int) -> str:
-    """``12 345``"""
+    """Format an integer as ``12 345``."""
     return f"{number:,}".replace(",", "\u202f")
 
 
 def seconds(nanoseconds: float) -> str:
-    """With a unit that keeps two to four digits: ``41.2 s``, ``7.31 ms``."""
+    """Format nanoseconds with a unit for two to four digits: ``41.2 s``, ``7.31 ms``."""
     for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
         number = nanoseconds / size
         if number >= 0.9995:
@@ -71,7 +71,7 @@ def seconds(nanoseconds: float) -> str:
 
 
 def size(number: int) -> str:
-    """Bytes: ``512 B``, ``6.29 MB``."""
+    """Format bytes: ``512 B``, ``6.29 MB``."""
     for unit, of in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if number >= 0.9995 * of:
             return f"{number / of:.3g} {unit}"
@@ -79,7 +79,7 @@ def size(number: int) -> str:
 
 
 def spans(ranks: Sequence[int]) -> str:
-    """Sorted numbers as ``1, 4-6``."""
+    """Format sorted numbers as ``1, 4-6``."""
     runs: list[list[int]] = []
     for rank in ranks:
         if runs and rank == runs[-1][1] + 1:
@@ -90,7 +90,7 @@ def spans(ranks: Sequence[int]) -> str:
 
 
 def summary_lines(path: str) -> list[str]:
-    """Two lines about a finished recording: what is in it and what to type next."""
+    """Return two lines about a finished recording: its contents and the next command."""
     trace = load(path)
     rank = trace.ranks[0]
     used = sum(1 for kind in trace.nodes["kind"] if kind in _HOOKED and kind != "overflow")

@@ -1,4 +1,4 @@
-"""The tables of a trace for other programs: CSV, and a SQLite database (docs/export.md)."""
+"""Tables of a trace for other programs: CSV and SQLite (docs/export.md)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fastdispatch.read.trace import Columns, PathLike, Trace
 
 SUMS = {"functions": "function", "operators": "operator", "modules": "module", "packages": "package"}
 
-#: Of the CSV export.
+#: Tables of the CSV export.
 NAMES = (*SUMS, "nodes", "contexts", "edges", "steps", "threads", "jobs")
 
 #: Tables inside the dict of a rank, by their name here.
@@ -27,8 +27,7 @@ IN_SQL = {"where": "place", "from": "came_from"}
 
 
 def table(trace: Trace, name: str, rank: int | None = None) -> Columns:
-    """A table by its name in ``NAMES``. Raises Error for a rank that is not there, or for tables that are of no rank
-    alone."""
+    """Return a table by its name in ``NAMES``. Raises Error for a missing rank, and for tables without ranks."""
     if name in SUMS:
         return trace.table(SUMS[name], rank)
     if name in ("steps", "threads", "jobs"):
@@ -40,7 +39,7 @@ def table(trace: Trace, name: str, rank: int | None = None) -> Columns:
 
 
 def of_ranks(trace: Trace, name: str, rank: int | None = None) -> Columns:
-    """The tables of the ranks below each other, with a column ``rank`` before."""
+    """Concatenate the tables of ranks, with a first column ``rank``."""
     chosen = [trace.ranks[trace.index(rank)]] if rank is not None else trace.ranks
     below: Columns = {"rank": []}
     for one in chosen:
@@ -52,7 +51,7 @@ def of_ranks(trace: Trace, name: str, rank: int | None = None) -> Columns:
 
 
 def to_csv(columns: Columns) -> str:
-    """A line of names, then a line a row. Text that a spreadsheet would take for a formula is as it is."""
+    """Format as CSV with a header. Text that a spreadsheet would read as a formula is unchanged."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
@@ -65,9 +64,8 @@ def rows(columns: Columns) -> Iterator[tuple[Any, ...]]:
 
 
 def to_sqlite(trace: Trace, path: PathLike) -> int:
-    """All tables as a database, at once: a reader of ``path`` sees the old file or the new one. Raises Error where it
-    cannot be written. Returns how many numbers have more than 63 bits, which SQLite has no integers for: those are
-    text, their digits."""
+    """Write all tables as a database, atomically: a reader of ``path`` sees the old file or the new one. Raises Error
+    if it cannot be written. Returns how many numbers exceed SQLite's 63 bits: they are stored as text."""
     target = Path(path)
     try:
         with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as folder:
@@ -100,18 +98,18 @@ def all_tables(trace: Trace) -> Iterator[tuple[str, Columns]]:
 
 
 def numbered(columns: Columns) -> Columns:
-    """With the number that other tables call a row by."""
+    """Add a column with the row numbers that other tables refer to."""
     return {"id": list(range(len(next(iter(columns.values()))))), **columns}
 
 
 def scalars(ranks: list[dict[str, Any]]) -> Columns:
-    """A row a rank: its numbers and texts, and the counters of what was dropped."""
+    """Return one row per rank: its numbers and texts, and the counters of dropped events."""
     flat = [{k: v for k, v in (rank | rank["counters"]).items() if not isinstance(v, (dict, list))} for rank in ranks]
     return {name: [one[name] for one in flat] for name in flat[0]} if flat else {"rank": []}
 
 
 def facts(trace: Trace) -> Columns:
-    """What was recorded about the run, and notes of damage: rank, key, value (JSON)."""
+    """Return facts of the run and notes of damage: rank, key, value (JSON)."""
     found = [
         (one, key, value) for one in range(len(trace.ranks)) for key, value in trace.core.ranks()[one]["meta"].items()
     ]
@@ -124,7 +122,7 @@ def facts(trace: Trace) -> Columns:
 
 
 def figures(trace: Trace) -> Columns:
-    """What each rank recorded in each context."""
+    """Return the figures of each rank in each context."""
     below: Columns = {"rank": []}
     for index, rank in enumerate(trace.ranks):
         columns = trace.core.figures(index)
@@ -135,7 +133,7 @@ def figures(trace: Trace) -> Columns:
 
 
 def insert(database: sqlite3.Connection, name: str, columns: Columns) -> int:
-    """Add a table. Returns how many of its numbers are text."""
+    """Add a table. Returns how many of its numbers are stored as text."""
     large = 0
     for column, values in columns.items():
         beyond = sum(isinstance(value, int) and not -(2**63) <= value < 2**63 for value in values)

@@ -24,9 +24,9 @@ PathLike = str | os.PathLike[str]
 class Trace:
     """A recording, or several merged. Times are nanoseconds; a table is a dict of columns of equal length.
 
-    ``pandas.DataFrame(trace.nodes)`` and the like work as they are. Rows count from 0; a column of rows of another
-    table has -1 for none. Where a method takes ``rank``, that is the rank's number, ``None`` the sum over all;
-    a rank that is not in the trace raises :class:`fastdispatch.Error`.
+    ``pandas.DataFrame(trace.nodes)`` works as expected. Rows count from 0; a column of rows of another table has -1 for
+    none. The argument ``rank`` of methods is the rank's number, ``None`` the sum over all; a rank that is not in the
+    trace raises :class:`fastdispatch.Error`.
     """
 
     def __init__(self, core: _core.Trace) -> None:
@@ -34,20 +34,20 @@ class Trace:
 
     @cached_property
     def nodes(self) -> Columns:
-        """One row a function, operator, range, ...: kind, from (names), file, class, name, qualified, package, key
-        (texts; the key is ``file:[class]:name``, or the name of what is no Python function), line (0: none)."""
+        """One row per function, operator, range, ...: kind, from (names), file, class, name, qualified, package, key
+        (texts; the key of a Python function is ``file:[class]:name``, of others the name), line (0: none)."""
         return self.core.nodes()
 
     @cached_property
     def modules(self) -> Columns:
-        """One row an ``nn.Module`` instance: path (``blocks.3.attn``), class, parent (row, -1: none), name,
-        parameters (elements, with those of modules below, each once; the most of any rank; 0: none, or not known) and
+        """One row per ``nn.Module`` instance: path (``blocks.3.attn``), class, parent (row, -1: none), name,
+        parameters (elements, with those of modules below, each once; the most of any rank; 0: none, or unknown) and
         parameter_bytes."""
         return self.core.modules()
 
     @cached_property
     def contexts(self) -> Columns:
-        """One row a call path, parents first; summed over ranks.
+        """One row per call path, parents first; summed over ranks.
 
         parent, node, module, origin (rows), flags (docs/format.md); calls and resumes (of generators); self, and total
         with all below (ns); ops (calls of operators at or below); backward (ns of autograd that this and all below
@@ -58,7 +58,7 @@ class Trace:
 
     @cached_property
     def edges(self) -> Columns:
-        """One row a caller and callee (rows of ``nodes``, -1: the outside), with calls and total (ns; a recursion
+        """One row per caller and callee (rows of ``nodes``, -1: the outside), with calls and total (ns; a recursion
         counts once)."""
         rows = self.core.table("node")["node"]
         edges = self.core.edges("node")
@@ -68,10 +68,10 @@ class Trace:
 
     @cached_property
     def ranks(self) -> list[dict[str, Any]]:
-        """One dict a rank, by rank: who recorded (rank, world, pid, id, ...), state (``stopped``, ``killed``, ...),
-        complete (false where the file is cut short or damaged),
-        recorded (ns), steps, steps_source, counters of what was dropped, notes, meta, flows and flows_lost (arrows of a
-        timeline, and those of which an end is not there), and the tables threads, open (calls that were open; age in
+        """One dict per rank, by rank: identity (rank, world, pid, id, ...), state (``stopped``, ``killed``, ...),
+        complete (false if the file is truncated or damaged),
+        recorded (ns), steps, steps_source, counters of dropped events, notes, meta, flows and flows_lost (arrows of a
+        timeline, and those without one end), and the tables threads, open (calls that were open; age in
         ns), latest_steps (ns since the start) and step_tops."""
         ranks = self.core.ranks()
         for rank in ranks:
@@ -80,7 +80,7 @@ class Trace:
 
     @property
     def incomplete(self) -> list[str]:
-        """One line for each rank whose file is cut short or damaged."""
+        """One line for each rank whose file is truncated or damaged."""
         return [
             f"rank {rank['rank']} is incomplete: {'; '.join(rank['notes']) or 'its file was damaged'}"
             for rank in self.ranks
@@ -89,14 +89,14 @@ class Trace:
 
     @property
     def meta(self) -> dict[str, Any]:
-        """Facts about the run, as its first rank recorded them."""
+        """Facts about the run, from its first rank."""
         return self.ranks[0]["meta"] if self.ranks else {}
 
     def table(self, by: str = "function", rank: int | None = None) -> Columns:
-        """Sums by ``function``, ``operator``, ``module``, ``package`` or ``node``: one row a group.
+        """Sums by ``function``, ``operator``, ``module``, ``package`` or ``node``: one row per group.
 
         where (text), node (row of one of its nodes), instances, calls, resumes, ops, self, total, backward, async (ns),
-        hidden (calls that no hook saw), gpu_calls, gpu_self, gpu_total, gpu_starved (of sampled
+        hidden (calls without a hook), gpu_calls, gpu_self, gpu_total, gpu_starved (of sampled
         steps), step_mean and step_deviation of the total (ns). Any other ``by`` raises
         ``ValueError``.
         """
@@ -125,7 +125,7 @@ class Trace:
         return self.core.jobs(0 if rank is None else self.index(rank))
 
     def dump(self, path: PathLike) -> None:
-        """Write as JSON (docs/dump.md); ``load`` gives an equal trace back. Raises Error where it cannot be written."""
+        """Write as JSON (docs/dump.md); ``load`` returns an equal trace. Raises Error if it cannot be written."""
         self.core.dump(path)
 
     def export(
@@ -145,15 +145,16 @@ class Trace:
         align: str = "auto",
         strict: bool = False,
     ) -> bytes:
-        """The file of another program: ``callgraph`` (JSON), ``dot`` (Graphviz), ``chrome`` or ``perfetto`` (timelines,
-        of a trace loaded with ``timeline=True``), ``folded``, ``speedscope``, ``pprof`` (flame graphs) or ``graphml``;
-        docs/export.md and docs/timeline.md say what is in it.
+        """Return the trace in the format of another program: ``callgraph`` (JSON), ``dot`` (Graphviz), ``chrome`` or
+        ``perfetto`` (timelines, of a trace loaded with ``timeline=True``), ``folded``, ``speedscope``, ``pprof``
+        (flame graphs) or ``graphml``; docs/export.md and docs/timeline.md describe the contents.
 
-        ``durations``: which names of a chrome timeline have them: those of ``jobs``, ``name`` (all), ``args`` (none).
+        ``durations``: names in a chrome timeline that include durations: those of ``jobs``, ``name`` (all), ``args``
+        (none).
         ``flows``: whether a timeline has arrows: from operators to the autograd nodes they made and to their GPU
         intervals, from sends of a pipeline to their receives.
-        ``align``: how the clocks of ranks on several hosts are made one in a timeline (docs/clocks.md); ``strict``
-        refuses when it is not known how good that is.
+        ``align``: how to align the clocks of ranks on several hosts in a timeline (docs/clocks.md); ``strict`` rejects
+        ranks with an unknown error.
         ``weight``: ``time`` or ``calls``; of ``folded`` and ``speedscope`` also ``gpu``.
         The other options are those of ``fastdispatch svg``. ``ops``: ``none``, ``top`` or ``all``. ``hide`` and
         ``contract`` are globs of keys or packages. ``min_percent`` is of the time, None the default.
@@ -181,7 +182,7 @@ class Trace:
         return {name: DataFrame(getattr(self, name)) for name in ("nodes", "modules", "contexts", "edges")}
 
     def index(self, rank: int | None) -> int:
-        """Of rank number ``rank`` in ``ranks``; -1 for all. Raises Error where it is not there."""
+        """Return the index of rank number ``rank`` in ``ranks``; -1 for all. Raises Error if it is missing."""
         if rank is None:
             return -1
         for index, found in enumerate(self.ranks):
@@ -194,9 +195,9 @@ class Trace:
 def load(path: PathLike | Sequence[PathLike], *, timeline: bool = False) -> Trace:
     """Read a recording, a dump, a merge or a run directory (its ranks merged), or several of them.
 
-    With ``timeline`` what recordings have of one is read too (24 bytes a call), for ``export``.
+    With ``timeline`` the timelines of recordings are read too (24 bytes per call), for ``export``.
 
-    Raises :class:`fastdispatch.Error` with one line when that is not what it is.
+    Raises :class:`fastdispatch.Error` with one line for other inputs.
     """
     paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
     trace = Trace(privacy.apply(_core.Trace(paths, timeline=timeline)))
@@ -223,7 +224,7 @@ def reporting_incomplete(report: Callable[[str], object] | None) -> Iterator[Non
 def merge(inputs: Iterable[PathLike], output: PathLike) -> None:
     """Merge recordings, dumps, merges and run directories into one JSON file.
 
-    The order does not matter, nor does what was merged before: ranks are kept apart. The same rank twice, or ranks of
-    different runs, raise :class:`fastdispatch.Error`.
+    The order does not matter, nor do earlier merges: ranks are kept separate. Duplicate ranks, or ranks of different
+    runs, raise :class:`fastdispatch.Error`.
     """
     load(list(inputs)).dump(output)

@@ -1,8 +1,8 @@
-"""What one recorded event costs on this machine, so that a recording can state its own price.
+"""Cost of one recorded event on this machine, so that a recording can state its own overhead.
 
 The cost of a Python call is that of an empty function, recorded minus plain; the cost of an operator is that of one
-that does next to nothing. Both are minima over short loops in alternating rounds, so that a busy machine slows both
-sides alike, taken once per process while nothing records.
+that does almost nothing. Both are minima over short loops in alternating rounds, so that a busy machine slows both
+sides equally, measured once per process while nothing records.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from fastdispatch.record.timeline import Timeline
 
 _CALLS, _OPERATORS, _REPEATS, _ROUNDS = 1000, 100, 5, 4
 
-# Not in a file of this package: those are no nodes.
+# Not in a file of this package: functions of this package are not recorded.
 _PROGRAM = """
 def empty(): pass
 def loop(count):
@@ -37,12 +37,12 @@ def _best(work: Callable[[], object]) -> int:
     return min(times)
 
 
-#: Every event of every kind, into the same memory again and again.
+#: Every event of every kind, overwriting the same memory.
 _EVENTS = Timeline(when_full="overwrite").core()
 
 
 def _recorded(work: Callable[[], object], *, timing: bool, events: bool, calls: int, ops: str) -> int:
-    """The time ``work`` takes while a recording in memory runs."""
+    """Return the time of ``work`` during a recording in memory."""
     session = _core.Session(None, max_mb=1, timing=timing, calls=calls, timeline=_EVENTS if events else None)
     session.start()
     try:
@@ -56,14 +56,14 @@ def _recorded(work: Callable[[], object], *, timing: bool, events: bool, calls: 
 
 
 def _added(recorded: Callable[[], int], plain: Callable[[], int], count: int) -> float:
-    """Nanoseconds that recording adds to one of ``count`` events."""
+    """Return the nanoseconds that recording adds to one of ``count`` events."""
     rounds = [(recorded(), plain()) for _ in range(_ROUNDS)]
     return max(min(with_it for with_it, _ in rounds) - min(without for _, without in rounds), 0) / count
 
 
 @cache
 def call_cost(timing: bool, events: bool = False) -> float:
-    """Nanoseconds a recorded Python call adds, with its event in the timeline or without."""
+    """Return the nanoseconds that recording adds to a Python call, with or without its event in the timeline."""
     namespace: dict[str, Callable[[int], None]] = {}
     exec(compile(_PROGRAM, "<calibration>", "exec"), namespace)
 
@@ -78,7 +78,7 @@ def call_cost(timing: bool, events: bool = False) -> float:
 
 @cache
 def operator_cost(source: str, timing: bool, events: bool = False) -> float:
-    """Nanoseconds a recorded operator adds; PyTorch's own part of it included. PyTorch must be imported."""
+    """Return the nanoseconds that recording adds to an operator, including PyTorch's part. Requires PyTorch."""
     torch = sys.modules["torch"]
     tensor = torch.ones(1)
 

@@ -1,4 +1,4 @@
-"""``CallGraph``: records the calls of this process while it is open."""
+"""``CallGraph``: record the calls of this process within a context."""
 
 from __future__ import annotations
 
@@ -58,49 +58,48 @@ class CallGraph:
     out:
         The run directory; this process writes ``rankNNNNN.fd`` there. ``None`` records in memory only.
     calls:
-        How Python calls are seen: ``"frame"`` (an evaluator hook, PEP 523), ``"monitor"`` (``sys.monitoring``, Python
-        3.12 and later), ``"off"``, or ``"auto"``, which is ``"frame"``.
+        How Python calls are recorded: ``"frame"`` (an evaluator hook, PEP 523), ``"monitor"`` (``sys.monitoring``,
+        Python 3.12 and later), ``"off"``, or ``"auto"``, which is ``"frame"``.
     ops:
-        How operators are seen: ``"record"`` (PyTorch's record functions; x86-64), ``"dispatch"`` (a dispatch mode),
-        ``"off"``, or ``"auto"``: record where its self-test passes, else dispatch. The recording says which and why.
+        How operators are recorded: ``"record"`` (PyTorch's record functions; x86-64), ``"dispatch"`` (a dispatch mode),
+        ``"off"``, or ``"auto"``: record if its self-test passes, else dispatch. The recording states the choice.
     timing:
-        ``False`` counts calls and takes no times, at about two thirds of the cost.
+        ``False`` counts calls without timing them, at about two thirds of the cost.
     timeline:
-        Also when each call was: ``True``, kinds of calls (``"ops,python>50us"``), or a :class:`fastdispatch.Timeline`.
+        Also record when each call happened: ``True``, kinds of calls (``"ops,python>50us"``), or a
+        :class:`fastdispatch.Timeline`.
     jobs:
-        ``True`` adds jobs to the timeline, or makes one of jobs alone: when each :class:`fastdispatch.job` was, and
-        each job of a pipeline engine (DeepSpeed, torch.distributed.pipelining, Megatron; docs/pipeline-jobs.md).
+        ``True`` adds jobs to the timeline, or makes a timeline of only jobs: each :class:`fastdispatch.job`, and each
+        job of a pipeline engine (DeepSpeed, torch.distributed.pipelining, Megatron; docs/pipeline-jobs.md).
     et:
-        Also what goes into each operator and comes out, for ``fastdispatch et export``: give the steps with ``steps``
-        or ``schedule``, a step takes some 500 bytes an operator. Needs ``ops="record"`` and ``timing``.
+        Also record inputs and outputs of operators, for ``fastdispatch et export``. Select a few steps with ``steps``
+        or ``schedule``: a step takes about 500 bytes per operator. Requires ``ops="record"`` and ``timing``.
     gpu:
-        Time on the GPU, of one step in 100 (with ``et`` of each): ``"auto"`` where PyTorch uses CUDA, ``"off"``,
-        ``"require"`` (an error where there is no GPU), or a :class:`fastdispatch.Gpu` that says of which calls and how
-        often.
+        GPU time of one step in 100 (with ``et`` of each): ``"auto"`` if PyTorch uses CUDA, ``"off"``, ``"require"`` (an
+        error without a GPU), or a :class:`fastdispatch.Gpu` with calls and sampling.
     keep:
-        Which Python functions become nodes: a callable that gets the key ``file:[Class]:function`` and answers yes or
-        no, or globs of which one must match (``"!glob"`` excludes). It is asked once per function. A dropped function
-        is contracted: what it calls is called by its caller. With ``keep`` nothing is folded.
+        Python functions that become nodes: a predicate of the key ``file:[Class]:function``, or globs of which one must
+        match (``"!glob"`` excludes). The predicate is called once per function. A dropped function is merged into its
+        caller. With ``keep`` nothing is folded.
     schedule, steps:
-        Which steps are recorded: a function of the step number like :func:`fastdispatch.schedule`, or ``"A:B"``.
+        Steps to record: a function of the step number like :func:`fastdispatch.schedule`, or ``"A:B"``.
     ranks:
-        Record on these ranks only; on others nothing is installed. Default: ``FASTDISPATCH_RANKS``, else all.
+        Record only these ranks; on others nothing is installed. Default: ``FASTDISPATCH_RANKS``, else all.
     on_trace_ready:
         Called with this object at the end of each recorded window of the schedule.
     max_mb:
-        Bound on the file and the memory beside it, 1 to 1024. What finds no room is counted in ``<overflow>``.
+        Limit of the file and of additional memory, 1 to 1024. Calls beyond it are counted in ``<overflow>``.
     best_effort:
-        If ``out`` cannot be written ``start()`` raises an error. With ``True`` the recording is held in memory instead,
-        and written at the end to ``out`` if that is possible by then, otherwise to a new directory for temporary files.
-        Standard error and ``path`` say where.
+        If ``out`` cannot be written, ``start()`` raises an error. With ``True`` the recording is kept in memory
+        instead, and written at the end to ``out`` if possible, otherwise to a new temporary directory, which standard
+        error and ``path`` name.
     gather:
-        At the end, send this rank's recording to rank 0 over torch.distributed and store it there (for hosts that
-        share no disk). Every rank must stop then; the only option that communicates.
+        At the end, send this rank's recording to rank 0 over torch.distributed and store it there (for hosts without a
+        shared disk). Every rank must stop then; only this option communicates.
 
-    The recording that was in ``out`` before is kept as ``rankNNNNN.fd.previous`` until the new one has ended and has a
-    call.
+    The previous recording in ``out`` is kept as ``rankNNNNN.fd.previous`` until the new one has ended with a call.
 
-    Raises :class:`fastdispatch.Error` for options that make no sense and when this process records already.
+    Raises :class:`fastdispatch.Error` for invalid options and if this process is recording already.
     """
 
     def __init__(
@@ -124,9 +123,9 @@ class CallGraph:
         gather: bool = False,
     ) -> None:
         if schedule is not None and steps is not None:
-            raise _core.Error("schedule and steps both say which steps to record: give one of them")
+            raise _core.Error("schedule and steps both select the steps to record: give only one of them")
         if gather and ranks is not None:
-            raise _core.Error("gather needs every rank, ranks leaves some out: give one of them")
+            raise _core.Error("gather requires every rank, ranks excludes some: give only one of them")
         if not 1 <= max_mb <= _MAX_MB:
             raise _core.Error(f"max_mb={max_mb}: 1 to {_MAX_MB}")
         self._out = out
@@ -137,14 +136,14 @@ class CallGraph:
         self._timing = timing
         self._timeline = timeline_of(timeline, jobs)
         if self._timeline is not None and not timing:
-            raise _core.Error("a timeline is made of times: leave timing=False out")
+            raise _core.Error("a timeline requires times: omit timing=False")
         if et and (not timing or ops in ("dispatch", "off")):
-            raise _core.Error("et=True needs times and ops='record': leave timing and ops out")
+            raise _core.Error("et=True requires times and ops='record': omit timing and ops")
         self._et = et
-        # A trace of some steps that lacks the kernels of most of them is of little use.
+        # A trace of a few steps needs the kernels of all of them.
         self._gpu = gpu_of(gpu, 1) if et else gpu_of(gpu)
         if self._gpu is not None and self._gpu.require and not timing:
-            raise _core.Error("gpu='require' takes times: leave timing=False out")
+            raise _core.Error("gpu='require' requires times: omit timing=False")
         self._keep = keep_function(keep)
         self._schedule = schedule if steps is None else window(steps)
         self._ranks = ranks if ranks is not None else _ranks_of_environment()
@@ -157,13 +156,13 @@ class CallGraph:
         self._operators: Operators | None = None
         self._pings: Pings | None = None
         self._engines: Engines | None = None
-        self._region: _core.label | None = None  # when another graph records already
+        self._region: _core.label | None = None  # if another graph is recording
         self._rank, self._world = 0, 1
         self._run_id = ""
-        self._place: files.Place | None = None  # where the recording is; None in memory
-        self._saved: Path | None = None  # the file of a recording that was held in memory
-        self._refused = ""  # the reason why it is in memory although a directory was given
-        self._start_folder = ""  # the current directory at the start, to which paths are relative
+        self._place: files.Place | None = None  # place of the recording; None in memory
+        self._saved: Path | None = None  # file of a recording that was kept in memory
+        self._refused = ""  # reason for recording in memory although a directory was given
+        self._start_folder = ""  # current directory at the start, base of relative paths
         self._iterating = False  # inside an iteration of job_schedule_profiler_range ...
         self._stepped = False  # ... that step() has ended
         self._ambient = False  # started by `run` or FASTDISPATCH=1: an inner CallGraph is a region of it
@@ -178,10 +177,10 @@ class CallGraph:
         self.stop()
 
     def start(self) -> None:
-        """Begin to record. Inside ``fastdispatch run`` this labels a region of the recording there is.
+        """Start recording. Inside ``fastdispatch run`` this labels a region of the existing recording.
 
-        Raises :class:`fastdispatch.Error` when this object was started before or another one records, and where the
-        recording cannot be written (see ``best_effort``).
+        Raises :class:`fastdispatch.Error` if this object was started before, another one is recording, or the recording
+        cannot be written (see ``best_effort``).
         """
         global _current
         if self._started:
@@ -218,17 +217,17 @@ class CallGraph:
         _current = self
         atexit.register(self._stop_at_exit)
         try:
-            self._look()  # before the start: what it calls is no part of the program
+            self._look()  # before the start: its calls are not part of the program
             session.start()
         except BaseException:
             self.stop()
             raise
 
     def stop(self) -> None:
-        """Finish the recording. Stopping twice, or what never started, does nothing.
+        """Finish the recording, if it is running.
 
-        With GPU timing this waits until the GPU has passed all timed calls, for at most two seconds and without the
-        GIL; not while an exception ends the program.
+        With GPU timing this waits, for at most two seconds and without the GIL, until the GPU has passed all timed
+        calls, unless an exception ends the program.
         """
         global _current
         if self._region is not None:
@@ -249,16 +248,16 @@ class CallGraph:
             self._finish(session)
 
     def step(self) -> None:
-        """End a training step. Once called, it alone says where steps end."""
+        """End a training step. After the first call only this method ends steps."""
         if self._recorder is not None and self._recorder._session is not None:
             self._recorder._stepped = True
             self._recorder._session.step()
 
     def iterate(self, record: bool, number: int | None) -> None:
-        """What :class:`fastdispatch.job_schedule_profiler_range` says at the edges of its iterations.
+        """Begin iteration ``number`` (None: end the last one) of :class:`fastdispatch.job_schedule_profiler_range`.
 
-        Iteration ``number`` begins (None: the last one has ended) and is recorded or not; a schedule, where there is
-        one, decides instead. The iteration before is a step: it ends now unless ``step()`` ended it.
+        ``record`` selects whether it is recorded, unless a schedule does. The previous iteration is a step: it ends now
+        unless ``step()`` ended it.
         """
         if self._session is None:
             return
@@ -269,14 +268,13 @@ class CallGraph:
         self._session.record(record, number or 0)
 
     def stats(self) -> dict[str, int]:
-        """How much there is so far: bytes, nodes, edges, contexts, modules, threads, steps; empty where nothing is
-        recorded."""
+        """Return the size so far: bytes, nodes, edges, contexts, modules, threads, steps; empty without a recording."""
         return self._recording.stats() if self._recording is not None else {}
 
     def dump(self, path: str | os.PathLike[str]) -> None:
-        """Write what was recorded so far as JSON (see ``docs/dump.md``).
+        """Write the recording so far as JSON (see ``docs/dump.md``).
 
-        Raises :class:`fastdispatch.Error` where nothing was recorded or the file cannot be written.
+        Raises :class:`fastdispatch.Error` if nothing was recorded or the file cannot be written.
         """
         if self._recording is None:
             raise _core.Error("nothing was recorded: start the CallGraph first")
@@ -284,8 +282,8 @@ class CallGraph:
 
     @property
     def path(self) -> str | None:
-        """The file of this process; ``None`` in memory and where nothing is recorded. Of a recording that had to be
-        held in memory, once it has stopped: the file to which it was written."""
+        """The file of this process; ``None`` in memory and without a recording. For a recording that had to be kept in
+        memory, after its end: the file to which it was written."""
         recorder = self._recorder
         if recorder is None or (recorder._place is None and recorder._saved is None):
             return None
@@ -294,14 +292,12 @@ class CallGraph:
 
     @property
     def _recorder(self) -> CallGraph | None:
-        """The graph that records for this one: another one where this is a region of it."""
+        """The graph that records for this one: another one if this is a region of it."""
         return _current if self._region is not None else self
 
     @property
     def _recording(self) -> _core.Session | None:
         return self._recorder._session if self._recorder is not None else None
-
-    # -- starting ----------------------------------------------------------------------------------------------------
 
     def _open(self) -> _core.Session:
         options: dict[str, Any] = {

@@ -1,7 +1,7 @@
-"""How far the clocks of ranks on other hosts are apart: pings between them while they record.
+"""Clock offsets between ranks on different hosts, measured by pings during the recording.
 
-Rank 0 (with more than 64 ranks every 64th, too) answers, the others ask. The store of torch.distributed has the
-address, port and token. No rank waits for another: a separate thread does everything that takes time. See SECURITY.md.
+Rank 0 (and with more than 64 ranks every 64th) replies, the others send requests. The store of torch.distributed has
+the address, port and token. No rank waits for another: a separate thread does all slow work. See SECURITY.md.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ PAUSE_SECONDS = 0.05
 TOKEN_BYTES = 16
 DISCARD = 9  # a port of the store's host; nothing is sent there
 
-_sessions = 0  # that wanted pings in this process: each has a key of its own in the store
+_sessions = 0  # recordings with pings in this process: each has its own key in the store
 
 
 def boot_id() -> str:
-    """The same on all ranks of a machine, which have one clock."""
+    """Return an id that is equal for all ranks of a machine, which share a clock."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
     except OSError:
@@ -34,7 +34,7 @@ def boot_id() -> str:
 
 
 def parent_of(rank: int) -> int:
-    """Whom a rank asks: its number with the last digit other than 0, to the base of 64, made 0."""
+    """Return the peer of a rank: its number with the last non-zero digit, in base 64, set to 0."""
     unit = 1
     while rank // unit % FAN == 0:
         unit *= FAN
@@ -42,14 +42,14 @@ def parent_of(rank: int) -> int:
 
 
 def host_of(store: Any) -> str:
-    """The host of the store that the process group uses, else ``MASTER_ADDR``, else ""."""
+    """Return the host of the store of the process group, else ``MASTER_ADDR``, else ""."""
     while hasattr(store, "underlying_store"):  # of a prefix
         store = store.underlying_store
     return str(getattr(store, "host", "")) or os.environ.get("MASTER_ADDR", "")
 
 
 def own_address(host: str) -> str:
-    """The source address of packets to ``host``: that of the interface that the process group uses.
+    """Return the source address of packets to ``host``: that of the interface of the process group.
 
     Sends nothing: the kernel selects the address when a datagram socket is connected. Calls only C functions, so that a
     recording does not contain them.
@@ -68,7 +68,7 @@ def own_address(host: str) -> str:
 
 
 class Pings:
-    """Those of one recording. What fails is a line in it."""
+    """The pings of one recording, which stores failures as a line."""
 
     def __init__(self, store: Any, rank: int, world: int) -> None:
         global _sessions
@@ -88,14 +88,14 @@ class Pings:
             _thread.start_new_thread(self._run, (store,))
 
     def _run(self, store: Any) -> None:
-        """The separate thread. Ends with the recording, or earlier. Calls no Python functions of other files: those
-        would be in the recording."""
+        """Run in a separate thread, at most until the end of the recording. Calls no Python functions of other files:
+        the recording would contain them."""
         try:
             if self._answers:
                 self._answer(store)
             if self._rank > 0:
                 self._search(store)
-        except Exception as error:  # the store is somebody else's, and may be gone; the program goes on
+        except Exception as error:  # the store may be gone; the program continues
             self._trouble = f"{type(error).__name__}: {error}"
 
     def _answer(self, store: Any) -> None:
@@ -131,7 +131,7 @@ class Pings:
                 self._asker = _core.ClockAsker(address.decode(), int(port), bytes.fromhex(token.decode()))
 
     def end(self) -> dict[str, object]:
-        """What the recording says about it."""
+        """Return the facts for the recording."""
         with self._lock:
             self._ended = True
             asker, self._asker = self._asker, None

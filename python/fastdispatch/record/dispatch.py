@@ -9,9 +9,9 @@ from fastdispatch import _core
 
 
 class DispatchMode(_core.DispatchMode):
-    """Sees every operator below autograd on this thread and on the autograd threads it starts.
+    """Record every operator below autograd on this thread and on the autograd threads it starts.
 
-    Inside a :class:`fastdispatch.CallGraph` with ``ops="dispatch"`` it is pushed for you. On its own it counts:
+    Inside a :class:`fastdispatch.CallGraph` with ``ops="dispatch"`` it is pushed automatically. On its own it counts:
 
         with fastdispatch.DispatchMode() as mode:
             model(x)
@@ -35,7 +35,7 @@ class DispatchMode(_core.DispatchMode):
         sys.modules["torch"]._C._push_on_torch_dispatch_stack(self)
 
     def remove(self) -> None:
-        """Take it out again, wherever it is; modes pushed after it stay."""
+        """Remove the mode from the stack, at any depth; modes pushed after it stay."""
         torch_c = sys.modules["torch"]._C
         above = []
         for _ in range(torch_c._len_torch_dispatch_stack()):

@@ -1,6 +1,6 @@
-"""What a pipeline engine says of itself: where this process is, which layers it has, which rules fit.
+"""Facts of a pipeline engine: position of this process, its layers, matching rules.
 
-Asked once, in the first iteration that is seen; the engine is not kept alive, and nothing of it changes.
+Read once, in the first recorded iteration; the engine is not kept alive and not changed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fastdispatch import _core
 
 _VERSIONS = {"deepspeed": "deepspeed", "torch": "torch", "megatron": "megatron.core"}
 
-Place = tuple[int, int, int]  # this process, processes, stages with chunks; -1: not known
+Place = tuple[int, int, int]  # this process, processes, stages with chunks; -1: unknown
 
 
 class Engines:
@@ -23,30 +23,30 @@ class Engines:
     def __init__(self, session: _core.Session, note: Callable[[dict[str, object]], None]) -> None:
         self._session = session
         self._note = note
-        self._told: dict[str, Any] = {}  # by the engine
+        self._facts: dict[str, Any] = {}  # by the engine
         session.attach_pipeline(self.begin)
 
     def blind(self) -> None:
-        """No calls are recorded: say why there will be no jobs."""
+        """Note why the recording has no jobs: no calls are recorded."""
         self._note({"pipeline": {"note": "jobs by rule need calls='frame' or calls='monitor'"}})
 
     def begin(self, what: tuple[str, object]) -> Place | None:
-        """The first iteration begins: of which engine, and its object if it has one."""
+        """Read the facts at the begin of the first iteration: ``what`` is the engine's name and object, if any."""
         engine, owner = what
         describe = _DESCRIBE.get(engine)
         if describe is None:
             return None
         try:
-            place, coordinates, self._told = describe(owner)
-        except Exception as error:  # another version's attributes; the program must not see it
-            self._told = {"note": f"the engine could not be asked: {error!r}"}
+            place, coordinates, self._facts = describe(owner)
+        except Exception as error:  # attributes of another version; the program must not fail
+            self._facts = {"note": f"the facts of the engine could not be read: {error!r}"}
             return None
         if coordinates:
             self._note({"coordinates": coordinates})
         return place
 
     def look(self) -> None:
-        """An iteration has told something new, or the recording ends."""
+        """Store the facts, after an iteration with new ones or at the end of the recording."""
         seen = self._session.pipeline()
         if seen is None or not (seen["iterations"] or any(rule[3] for rule in seen["rules"])):
             return
@@ -67,7 +67,7 @@ class Engines:
             "difference": seen["difference"],
             "note": None if seen["schedule"] else f"no plan of {seen['class'] or 'what ran'}: nothing to compare with",
         }
-        self._note({"pipeline": facts | self._told})
+        self._note({"pipeline": facts | self._facts})
 
 
 def _version(engine: str) -> str | None:
@@ -77,7 +77,7 @@ def _version(engine: str) -> str | None:
 
 
 def _rules(engine: str, rules: list[tuple[str, str, str, bool]]) -> dict[str, list[str]]:
-    """The rules of the engine and of the user that matched, and those whose function is not there."""
+    """Return the rules of the engine and the user that matched, and those whose function does not exist."""
     mine = [rule for rule in rules if rule[0] in (engine, "user")]
     matched = {name for _, _, name, did in mine if did}
     missing = {name for _, path, name, _ in mine if name not in matched and not _exists(path, name)}
@@ -85,7 +85,7 @@ def _rules(engine: str, rules: list[tuple[str, str, str, bool]]) -> dict[str, li
 
 
 def _exists(path: str, name: str) -> bool:
-    """Whether a module that is loaded from ``path`` defines ``name``. What is inside a function cannot be told."""
+    """Return whether a module loaded from ``path`` defines ``name``; True for names inside functions."""
     if "<locals>" in name:
         return True
     for module in list(sys.modules.values()):
@@ -145,14 +145,14 @@ def _torch(schedule: Any) -> Described:
 
 
 def _unwrapped(module: Any) -> Any:
-    """What is inside wrappers such as DistributedDataParallel: modules with nothing but a ``module``."""
+    """Unwrap modules such as DistributedDataParallel, whose only child is ``module``."""
     while list(module._modules) == ["module"]:
         module = module._modules["module"]
     return module
 
 
 def _layers(stage: int, module: Any) -> dict[str, Any]:
-    """The children of a stage's module, those of its lists one by one. Of their numbers in the model it knows none."""
+    """Return the children of a stage's module, including those of its lists. Their numbers in the model are unknown."""
     names = []
     for name, child in module._modules.items():
         if child is None:
@@ -164,7 +164,7 @@ def _layers(stage: int, module: Any) -> dict[str, Any]:
 
 
 def _tied(modules: Mapping[int, Any]) -> dict[str, list[int]]:
-    """Parameters that several stages of this process have; by the name in the first."""
+    """Return parameters shared by several stages of this process, by their name in the first."""
     names: dict[int, str] = {}
     found: dict[int, list[int]] = {}
     for stage, module in sorted(modules.items()):
@@ -198,7 +198,7 @@ def _megatron(model: Any) -> Described:
 
 
 def _decoder_layers(stage: int, module: Any) -> dict[str, Any]:
-    """Those of Megatron's decoder, which know their numbers; of another model its children."""
+    """Return the numbered layers of Megatron's decoder; for another model its children."""
     decoder = module._modules.get("decoder")
     if decoder is None or "layers" not in decoder._modules:
         return _layers(stage, module)

@@ -1,4 +1,4 @@
-"""What a recording says about the process that wrote it, and where it goes."""
+"""Facts of the recorded process: rank, run, hardware, versions, and its file system."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _RANK_VARIABLES = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK")
 _WORLD_VARIABLES = ("WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE")
 _RUN_VARIABLES = ("TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "SLURM_STEP_ID", "MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE")
 
-# Types in /proc/self/mountinfo on which a mapped file that is written all the time is unsafe or slow.
+# Types in /proc/self/mountinfo on which a mapped file with constant writes is unsafe or slow.
 _NETWORK_FILE_SYSTEMS = {"nfs", "nfs4", "cifs", "smb3", "lustre", "gpfs", "ceph", "beegfs", "9p", "afs"}
 
 
@@ -30,14 +30,14 @@ def _integer(names: tuple[str, ...]) -> int | None:
 
 
 def torch_distributed() -> ModuleType | None:
-    """``torch.distributed`` when the program has imported and initialised it; we import nothing."""
+    """Return ``torch.distributed`` if the program has imported and initialised it; import nothing."""
     module = sys.modules.get("torch.distributed")
     ready = module is not None and getattr(module, "is_available", lambda: False)() and module.is_initialized()
     return module if ready else None
 
 
 def rank_and_world() -> tuple[int, int]:
-    """From torch.distributed if it is initialised, else from the launcher's variables, else 0 of 1."""
+    """Return rank and world size from torch.distributed, else from the launcher's variables, else 0 of 1."""
     distributed = torch_distributed()
     if distributed is not None:
         return distributed.get_rank(), distributed.get_world_size()
@@ -46,10 +46,10 @@ def rank_and_world() -> tuple[int, int]:
 
 
 def run_id() -> str:
-    """The same on every rank of a run, another one for another run as far as can be told.
+    """Return an id of the run, equal on all its ranks.
 
-    In this order: ``FASTDISPATCH_RUN_ID``; what the ranks agree on through the store of torch.distributed when that is
-    initialised (one request, nobody waits for anybody); the launcher's variables; the process that spawned this one.
+    Sources, in this order: ``FASTDISPATCH_RUN_ID``; an id in the store of torch.distributed if that is initialised (one
+    request, no waiting); the launcher's variables; the process that spawned this one.
     """
     given = os.environ.get("FASTDISPATCH_RUN_ID")
     return given or _agreed_run_id() or _launched_run_id() or _spawned_run_id() or os.urandom(6).hex()
@@ -67,7 +67,7 @@ def _agreed_run_id() -> str | None:
 
 
 def _hash(text: str) -> str:
-    import uuid  # when it is needed: the program may have a module of its own of that name
+    import uuid  # only if needed: the program may have its own module of that name
 
     return uuid.uuid5(uuid.NAMESPACE_URL, text).hex[:12]
 
@@ -78,7 +78,7 @@ def _launched_run_id() -> str | None:
 
 
 def _spawned_run_id() -> str | None:
-    multiprocessing = sys.modules.get("multiprocessing.process")  # loaded in every process that it spawned
+    multiprocessing = sys.modules.get("multiprocessing.process")  # loaded in every process spawned by it
     parent = multiprocessing.parent_process() if multiprocessing is not None else None
     if parent is None:
         return None
@@ -90,7 +90,7 @@ def _spawned_run_id() -> str | None:
 
 
 def _standard_library() -> set[str]:
-    """As sysconfig has it, which would import threading before the program does."""
+    """Return the path of sysconfig, without importing it: it would import threading before the program does."""
     bases = {sys.base_prefix, sys.exec_prefix}
     folders = {"lib", sys.platlibdir}
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
@@ -99,7 +99,7 @@ def _standard_library() -> set[str]:
 
 
 def prefixes() -> list[tuple[str, int]]:
-    """Folders whose path differs from host to host, with where their files come from."""
+    """Return folders whose path depends on the host, with the origin of their files."""
     found = [(path, FROM_STDLIB) for path in _standard_library()]
     sites = {*site.getsitepackages(), site.getusersitepackages()}
     sites |= {path for path in sys.path if path.rstrip("/").endswith(("site-packages", "dist-packages"))}
@@ -110,12 +110,12 @@ def prefixes() -> list[tuple[str, int]]:
 
 
 def torch_version() -> str | None:
-    """Of the PyTorch that the program has imported."""
+    """Return the version of the PyTorch that the program has imported."""
     return str(sys.modules["torch"].__version__) if "torch" in sys.modules else None
 
 
 def process_groups(distributed: ModuleType) -> list[dict[str, object]]:
-    """As PyTorch lists them in its traces, and where they are; empty where this version cannot tell."""
+    """Return the process groups as in PyTorch's traces, and their addresses; empty if this version has none."""
     try:
         world = distributed.distributed_c10d._world
         groups: list[dict[str, object]] = world.pg_config_info
@@ -126,7 +126,7 @@ def process_groups(distributed: ModuleType) -> list[dict[str, object]]:
 
 
 def facts() -> dict[str, object]:
-    """Facts for the recording's meta; every value is JSON."""
+    """Return facts for the meta of the recording, all JSON values."""
     from fastdispatch.version import __version__
 
     return {
@@ -143,7 +143,7 @@ def facts() -> dict[str, object]:
 
 
 def network_file_system(folder: Path) -> str | None:
-    """The name of the network file system that holds ``folder``, None for a local one."""
+    """Return the name of the network file system that contains ``folder``, None for a local one."""
     try:
         mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
         device = os.stat(folder).st_dev

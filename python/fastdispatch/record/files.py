@@ -1,7 +1,7 @@
 """The run directory: where a process records, and the manifest that names the files of one run.
 
 All access is through :class:`fastdispatch._core.Folder`, relative to the directory, without following links or waiting
-for a FIFO: other users may be able to write there. Nothing in it raises an exception but :class:`fastdispatch.Error`.
+for a FIFO: other users may be able to write there. The only exception it raises is :class:`fastdispatch.Error`.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ LOCK = ".manifest.lock"
 SIDE = ".events"
 PREVIOUS = ".previous"
 
-#: Seconds to wait for the lock, which each process of a run holds for milliseconds: somebody may hold it for ever.
+#: Seconds to wait for the lock, which each process of a run keeps for milliseconds; another may keep it forever.
 _PATIENCE = 30.0
 
-#: Names to try for one recording: in a directory that cannot be read no name is free.
+#: Names to try for one recording: no name is free in a directory that cannot be read.
 _MOST_NAMES = 1000
 
 #: Bytes of a manifest, 100 000 ranks.
@@ -44,23 +44,23 @@ def recording_name(rank: int) -> str:
 
 
 def own_names(rank: int) -> Iterator[str]:
-    """Names for a rank whose usual name is taken, with the process id; a process of another host may have the same."""
+    """Yield names for a rank whose usual name is taken, with the process id, which another host may use too."""
     yield f"rank{rank:05d}.{os.getpid()}.fd"
     yield from (f"rank{rank:05d}.{os.getpid()}-{number}.fd" for number in range(2, _MOST_NAMES))
 
 
 def side(path: Path) -> Path:
-    """The side file of a recording, which may not exist."""
+    """Return the path of the side file of a recording, which may not exist."""
     return path.with_name(path.name + SIDE)
 
 
 def is_live(path: Path) -> bool:
-    """Whether a running process records to ``path``; without locks, whether the recording is unfinished."""
+    """Return whether a running process records to ``path``; without locks, whether the recording is unfinished."""
     return _core.writer(path) in ("live", "unknown")
 
 
 def open_folder(out: str | os.PathLike[str]) -> _core.Folder:
-    """The run directory, created if it does not exist. Later changes of the current directory have no effect on it."""
+    """Open the run directory; create it if needed. Later changes of the current directory have no effect on it."""
     try:
         return _core.Folder(os.path.abspath(out), make=True)
     except OSError as error:  # of getcwd()
@@ -69,8 +69,8 @@ def open_folder(out: str | os.PathLike[str]) -> _core.Folder:
 
 @contextmanager
 def locked(folder: _core.Folder, best_effort: bool = False) -> Iterator[None]:
-    """Hold the run directory's lock; not twice in one process. After half a minute the process goes on without it:
-    files appear atomically, and a name is given to one process only, also without the lock."""
+    """Acquire the lock of the run directory, once per process. After half a minute continue without it: files appear
+    atomically, and only one process gets a name, even without the lock."""
     until = time.monotonic() + _PATIENCE
     try:
         while not folder.lock(LOCK) and time.monotonic() < until:
@@ -85,8 +85,8 @@ def locked(folder: _core.Folder, best_effort: bool = False) -> Iterator[None]:
 
 
 class Place:
-    """Where this process records: a name in the run directory. For a run directory on a network file system the file is
-    in ``local`` until it is finished."""
+    """Name of this process's recording in the run directory. On a network file system the file is in ``local`` until it
+    is finished."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class Place:
         return self.shown / self.name
 
     def session(self, **options: Any) -> _core.Session:
-        """A session that records here."""
+        """Return a session that records to this place."""
         if self.local is not None:
             return _core.Session(self.local_name, folder=self.local, **options)
         return _core.Session(self.name, folder=self.folder, **options)
@@ -117,10 +117,10 @@ class Place:
 
 @contextmanager
 def claimed(out: str | os.PathLike[str], rank: int, best_effort: bool = False) -> Iterator[Place]:
-    """The place to record: ``out/rankNNNNN.fd``, with the process id when another process has that one.
+    """Yield the place to record: ``out/rankNNNNN.fd``, with the process id if another process uses that name.
 
-    One process at a time is in here: it creates and registers its file before the next one looks. Raises Error if the
-    directory cannot be written or, without ``best_effort``, if another file has the name.
+    One process at a time creates and registers its file here. Raises Error if the directory cannot be written or,
+    without ``best_effort``, if another file has the name.
     """
     folder = open_folder(out)
     with locked(folder, best_effort):
@@ -141,10 +141,10 @@ def temporary_folder() -> str:
 
 
 def free_name(folder: _core.Folder, rank: int, best_effort: bool = False) -> str:
-    """The name for a rank's recording in a directory whose lock is held."""
+    """Return the name for a rank's recording in a locked directory."""
     name = recording_name(rank)
     if not best_effort:
-        folder.writer(name)  # raises where something else has it
+        folder.writer(name)  # raises if another file has the name
     free = next((each for each in chain([name], own_names(rank)) if _is_free(folder, each)), None)
     if free is None:
         raise Error(f"{folder.path}: no name is free for a recording of rank {rank}")
@@ -166,7 +166,7 @@ def _is_live(folder: _core.Folder, name: str) -> bool:
 
 
 def recording_id(folder: _core.Folder, name: str) -> bytes | None:
-    """The id in the header of a recording (docs/format.md)."""
+    """Return the id in the header of a recording (docs/format.md)."""
     try:
         head = folder.read(name, 48)
     except Error:
@@ -175,7 +175,7 @@ def recording_id(folder: _core.Folder, name: str) -> bytes | None:
 
 
 def settle(place: Place, rank: int, world: int, run: str) -> str | None:
-    """Put a finished recording in its place, under the name of its rank. Returns a line for the user, if any. Raises
+    """Move a finished recording to its place, under the name of its rank. Returns a line for the user, if any. Raises
     Error if the recording cannot be moved."""
     if place.local is None and place.name == recording_name(rank):
         return None
@@ -191,8 +191,8 @@ def settle(place: Place, rank: int, world: int, run: str) -> str | None:
 
 
 def _is_left(place: Place, name: str) -> bool:
-    """Whether a name is free at the end: a recording that ended before this one began may be replaced, that of another
-    process of the same rank in this run may not."""
+    """Return whether a name is free at the end: a recording that ended before this one began may be replaced, that of
+    another process of the same rank in this run must not."""
     if not _is_free(place.folder, name):
         return False
     head = place.folder.read(name, 184)
@@ -203,8 +203,8 @@ def _is_left(place: Place, name: str) -> bool:
 
 
 def save(session: _core.Session, out: str | os.PathLike[str], rank: int, world: int, run: str) -> Path:
-    """Write a recording that was held in memory: to the run directory if that is possible by now, otherwise to a new
-    directory for temporary files. Returns its path; raises Error if neither can be written."""
+    """Write a recording from memory: to the run directory if that is possible by now, otherwise to a new temporary
+    directory. Returns its path; raises Error if neither can be written."""
     try:
         folder = open_folder(out)
         with locked(folder, best_effort=True):
@@ -225,11 +225,8 @@ def save(session: _core.Session, out: str | os.PathLike[str], rank: int, world: 
     return place / recording_name(rank)
 
 
-# -- the manifest ------------------------------------------------------------------------------------------------------
-
-
 def _read(folder: _core.Folder) -> tuple[dict[str, Any], str | None]:
-    """The manifest, empty if there is none, and the reason why it must not be replaced, if any."""
+    """Return the manifest, empty if none exists, and the reason why it must not be replaced, if any."""
     where = f"{folder.path}/{MANIFEST}"
     try:
         text = folder.read(MANIFEST, _LARGEST)
@@ -246,7 +243,7 @@ def _read(folder: _core.Folder) -> tuple[dict[str, Any], str | None]:
 
 
 def _is_entry(entry: object) -> bool:
-    """An entry with a number as its rank and the plain name of a file."""
+    """Return whether an entry has a number as its rank and the plain name of a file."""
     if not isinstance(entry, dict):
         return False
     rank, name = entry.get("rank"), entry.get("file")
@@ -256,7 +253,7 @@ def _is_entry(entry: object) -> bool:
 
 
 def entries(folder: Path) -> list[dict[str, Any]]:
-    """The recordings in the manifest of a run directory; empty without a valid manifest."""
+    """Return the recordings in the manifest of a run directory; empty without a valid manifest."""
     try:
         manifest, _ = _read(_core.Folder(folder))
     except Error:
@@ -268,11 +265,11 @@ def entries(folder: Path) -> list[dict[str, Any]]:
 def register(
     folder: _core.Folder, name: str, rank: int, world: int, run: str, *, again: bool = False, **writer: Any
 ) -> str | None:
-    """Add a recording to the manifest of its directory, whose lock is held; ``writer`` (host, pid) is this process by
-    default. ``again``: the manifest has an entry of that process already, perhaps with another name.
+    """Add a recording to the manifest of its locked directory; ``writer`` (host, pid) is this process by default.
+    ``again``: the manifest already has an entry of that process, perhaps with another name.
 
-    A run begins anew, and finished files of the run before are dropped, if the run's id differs or this rank has an
-    entry and its process is gone. Returns a line if the manifest cannot be written; the recording is not affected.
+    A new run begins, and finished files of the previous run are dropped, if the id of the run differs or this rank has
+    an entry whose process is gone. Returns a line if the manifest cannot be written; the recording is not affected.
     """
     manifest, trouble = _read(folder)
     if trouble is not None:

@@ -11,8 +11,8 @@ from fastdispatch.record import files
 
 
 def gather_recordings(distributed: ModuleType, place: files.Place | None, run: str) -> None:
-    """Send this rank's finished file to rank 0, which stores those it has not got. Collective: every rank calls it,
-    also one without a file."""
+    """Send this rank's finished file to rank 0, which stores missing ones. Collective: every rank calls it, even
+    without a file."""
     recordings = _collect(distributed, _content(place, ""))
     sides = _collect(distributed, _content(place, files.SIDE))
     for other, content in recordings.items():
@@ -25,7 +25,7 @@ def _content(place: files.Place | None, ending: str) -> bytes | None:
 
 
 def _collect(distributed: ModuleType, own: bytes | None) -> dict[int, bytes]:
-    """On rank 0 the contents of the ranks that have one, elsewhere nothing. Collective."""
+    """Return on rank 0 the contents of all files, on other ranks nothing. Collective."""
     import torch
 
     rank, world = distributed.get_rank(), distributed.get_world_size()
@@ -47,7 +47,7 @@ def _collect(distributed: ModuleType, own: bytes | None) -> dict[int, bytes]:
 
 
 def _store(place: files.Place, rank: int, content: bytes, side: bytes | None, run: str) -> None:
-    """A recording that is not here yet: ranks may share a disk. It replaces that of a run before."""
+    """Store a recording unless it exists: ranks may share a disk. It replaces that of a previous run."""
     folder, name = place.folder, files.recording_name(rank)
     with files.locked(folder, best_effort=True):
         here = [name, *(entry["file"] for entry in files.entries(Path(folder.path)))]

@@ -1,4 +1,4 @@
-"""Which calls are timed on the GPU, and in which steps."""
+"""GPU timing: selected calls and steps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fastdispatch._core import Error
 if TYPE_CHECKING:
     from fastdispatch._core import Session
 
-#: The longest wait for the GPU at the end of a recording.
+#: Maximum wait for the GPU at the end of a recording.
 PATIENCE_MS = 2000
 
 _MODES = {"off": 0, "auto": 1, "require": 2}
@@ -22,20 +22,20 @@ _KINDS = ("ops", "modules", "functions", "jobs")
 
 @dataclass(frozen=True)
 class Gpu:
-    """GPU intervals: the time that a CUDA stream takes from the begin of a call to its end (docs/gpu.md).
+    """GPU intervals: time of a CUDA stream from the begin of a call to its end (docs/gpu.md).
 
     Parameters
     ----------
     contexts:
-        Which calls, with commas (or ``+``) between them: ``ops`` (operators and autograd nodes), ``modules`` (forward
-        of ``nn.Module``), ``functions`` (all Python calls), ``jobs``, or globs of keys and names (``*:[Block]:*``).
+        Calls to time, separated by commas (or ``+``): ``ops`` (operators and autograd nodes), ``modules`` (forward of
+        ``nn.Module``), ``functions`` (all Python calls), ``jobs``, or globs of keys and names (``*:[Block]:*``).
     every:
-        In one step out of so many: steps 1, 1 + every, 1 + 2 * every, ... of each recorded window, which begins with
-        step 0. ``1`` is all steps.
+        Sample one step in ``every``: steps 1, 1 + every, 1 + 2 * every, ... of each recorded window, which begins with
+        step 0. ``1`` selects all steps.
     require:
-        Refuse to start where there is no GPU to use, as ``gpu="require"`` does.
+        Refuse to start without a usable GPU, as ``gpu="require"`` does.
 
-    Raises :class:`fastdispatch.Error` for what is none of these.
+    Raises :class:`fastdispatch.Error` for other values.
     """
 
     contexts: str = "ops"
@@ -56,11 +56,11 @@ class Gpu:
 
     @property
     def text(self) -> str:
-        """As :func:`gpu_of` takes it."""
+        """Return the text form, as accepted by :func:`gpu_of`."""
         return ("require:" if self.require else "") + f"{'+'.join(self.parts())}@{self.every}"
 
     def check(self) -> None:
-        """Raises Error where a GPU is required and none can be had. Calls nothing of CUDA's but through PyTorch."""
+        """Raise Error if a GPU is required but not available. CUDA is only called through PyTorch."""
         if not self.require:
             return
         try:
@@ -73,7 +73,7 @@ class Gpu:
             raise Error("gpu='require': PyTorch has no GPU to use (torch.cuda.is_available() is false): use gpu='auto'")
 
     def attach(self, session: Session) -> None:
-        """Tell a session that has not been started."""
+        """Configure a session before its start."""
         parts = self.parts()
         globs = [part for part in parts if part not in _KINDS]
         ops, modules, functions, jobs = (kind in parts for kind in _KINDS)
@@ -81,8 +81,8 @@ class Gpu:
 
 
 def gpu_of(value: str | Gpu, every: int = Gpu.every) -> Gpu | None:
-    """What ``CallGraph(gpu=...)`` was given; None for none. Text: a mode, ``CONTEXTS@EVERY``, or ``require:`` before
-    that; ``every`` is for what does not say in which steps."""
+    """Parse the argument of ``CallGraph(gpu=...)``; None for no GPU timing. Text: a mode, ``CONTEXTS@EVERY``, or
+    ``require:`` before that; ``every`` is the default for text without steps."""
     if isinstance(value, Gpu):
         return value
     if value in _MODES:
@@ -95,7 +95,7 @@ def gpu_of(value: str | Gpu, every: int = Gpu.every) -> Gpu | None:
 
 
 def is_in_use() -> bool:
-    """Whether the program has begun to use CUDA through PyTorch. Never begins itself."""
+    """Return whether the program has initialised CUDA through PyTorch, without initialising it."""
     cuda = getattr(sys.modules.get("torch"), "cuda", None)
     return cuda is not None and bool(cuda.is_initialized())
 

@@ -1,4 +1,4 @@
-"""The ``keep`` option: which functions become nodes."""
+"""The ``keep`` option: functions that become nodes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Keep = str | Iterable[str] | Callable[[str], object]
 
 
 def keep_function(keep: Keep | None) -> Callable[[str], object] | None:
-    """One function of the key for any form of ``keep``; ``None`` stays ``None``."""
+    """Convert any form of ``keep`` to a function of the key; ``None`` stays ``None``."""
     if keep is None or callable(keep):
         return keep
     globs = [keep] if isinstance(keep, str) else list(keep)

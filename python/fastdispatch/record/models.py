@@ -1,4 +1,4 @@
-"""What is in a model: the layers, parameters and buffers that a recording for execution traces keeps of it."""
+"""Contents of a model: the layers, parameters and buffers stored in a recording for execution traces."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fastdispatch._core import Session
 
 
 def teller(session: Session) -> Callable[[Any], None]:
-    """What the recording calls with each model, at its first call: a note of what is in it, under its address."""
+    """Return the function that the recording calls at the first call of each model: it notes the contents."""
 
     def tell(model: Any) -> None:
         session.note(f"model {id(model)}", json.dumps(contents(model)))
@@ -19,8 +19,8 @@ def teller(session: Session) -> Callable[[Any], None]:
 
 
 def contents(model: Any) -> dict[str, Any]:
-    """Of each module its address, path and, of a leaf, what it is; of each parameter and buffer, under each of its
-    names, the address of its tensor, dtype and bytes."""
+    """Return address, path and, for a leaf, description of each module; address of the tensor, dtype and bytes of each
+    parameter and buffer, under all its names."""
     return {
         "class": type(model).__name__,
         "modules": [
@@ -33,7 +33,7 @@ def contents(model: Any) -> dict[str, Any]:
 
 
 def is_leaf(module: Any) -> bool:
-    """Whether a module is a layer: without parts of its own, or one of torch.nn's that is no container."""
+    """Return whether a module is a layer: it has no children, or is a torch.nn class other than a container."""
     from torch import nn
 
     if not any(True for _ in module.children()):
@@ -45,7 +45,7 @@ def is_leaf(module: Any) -> bool:
 def _told(module: Any) -> str:
     try:
         return repr(module)
-    except Exception:  # the program's own: a recording must not fail for it
+    except Exception:  # code of the program: the recording must not fail
         return f"{type(module).__name__}()"
 
 

@@ -1,4 +1,4 @@
-"""Which of the two back ends sees PyTorch's operators."""
+"""Selection of the back end that records PyTorch's operators."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fastdispatch.record.dispatch import DispatchMode
 
 
 class Operators:
-    """The back end of a running session: ``source`` is its name, ``reason`` why it was chosen."""
+    """The back end of a running session: ``source`` is its name, ``reason`` the reason for its choice."""
 
     def __init__(self, session: Session, wanted: str, operands: bool = False) -> None:
         self._mode: DispatchMode | None = None
@@ -31,7 +31,7 @@ class Operators:
         self._mode.push()
 
     def detach(self) -> None:
-        """Take a dispatch mode out again; records end with the session."""
+        """Remove a dispatch mode; record functions end with the session."""
         if self._mode is not None:
             self._mode.remove()
             self._mode = None

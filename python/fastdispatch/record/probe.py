@@ -1,9 +1,8 @@
-"""The operators of the self-test that decides how to read PyTorch's records.
+"""Operators of the self-test that determines the layout of PyTorch's records.
 
-``csrc/capture/operators/tensor_layout.c`` listens while :func:`run` runs and knows what it must
-see: a multiplication that is numbered for autograd, one that is not, a range,
-and the backward of the first, called directly so that no autograd thread is
-started. Nothing random is drawn and no default is touched. The second part is the same for what goes into operators.
+``csrc/capture/operators/tensor_layout.c`` observes :func:`run` and knows the expected records: a multiplication with an
+autograd number, one without, a range, and the backward of the first, called directly so that no autograd thread starts.
+No random numbers are drawn and no defaults change. The second part does the same for operands.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from fastdispatch._core import Session
 
 
 def run() -> int:
-    """Run the operators; answer the autograd number the first one got."""
+    """Run the operators and return the autograd number of the first one."""
     import torch
     from torch.utils._python_dispatch import _disable_current_modes
 
@@ -24,7 +23,7 @@ def run() -> int:
         y = x * 2.0
         with torch.no_grad():
             x * 2.0
-        # Not torch.profiler's class: its first use imports modules, and that is the program's to do.
+        # Not torch.profiler's class: its first use imports modules, which only the program should do.
         mark = torch.ops.profiler._record_function_enter_new("fastdispatch.probe", None)
         torch.ops.profiler._record_function_exit._RecordFunction(mark)
         y.grad_fn(torch.ones(2))

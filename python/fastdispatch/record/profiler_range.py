@@ -1,4 +1,4 @@
-"""``job_schedule_profiler_range``: record some iterations of a loop, as PaddlePaddle's tool of that name does."""
+"""``job_schedule_profiler_range``: record some iterations of a loop, like PaddlePaddle's tool of that name."""
 
 from __future__ import annotations
 
@@ -12,30 +12,31 @@ from fastdispatch.record import callgraph
 from fastdispatch.record.callgraph import CallGraph
 from fastdispatch.record.gpu import Gpu
 
-#: The recording that a range has started, and how many there were.
+#: The recording started by a range, and the number of recordings so far.
 _own: CallGraph | None = None
 _windows = 0
 
 
 class job_schedule_profiler_range:
-    """A context manager around one iteration; gives whether the iteration is recorded: ``start <= iter_id < end``.
+    """Context manager around one iteration; its value is whether the iteration is recorded: ``start <= iter_id < end``.
 
-    Inside a running :class:`CallGraph` it says what that records, unless the graph has a schedule: iterations outside
-    the range have no hooks and cost nothing. Elsewhere it starts a recording with a timeline in ``fastdispatch-out``
-    (``FASTDISPATCH_OUT``; with ``-2``, ``-3`` for later ranges of a process), which lasts over the iterations and ends
-    with number ``end - 1``. Every iteration is a step, unless the program calls ``step()`` itself.
+    Inside a running :class:`CallGraph` it selects the recorded iterations, unless the graph has a schedule: iterations
+    outside the range have no hooks and cost nothing. Elsewhere it starts a recording with a timeline in
+    ``fastdispatch-out`` (``FASTDISPATCH_OUT``; with ``-2``, ``-3`` for later ranges of a process), which lasts over
+    the iterations and ends with number ``end - 1``. Every iteration is a step, unless the program calls ``step()``
+    itself.
 
-    After iteration ``end - 1`` the recording is finished and the process ends by ``sys.exit()``, unless an exception is
-    on its way or ``exit_after_prof`` is false. With ``start >= end`` nothing is recorded and nothing ends.
+    After iteration ``end - 1`` the recording is finished and the process ends by ``sys.exit()``, unless an exception
+    propagates or ``exit_after_prof`` is false. With ``start >= end`` nothing is recorded and the process continues.
 
-    A recording that cannot be written is held in memory and written somewhere at its end (``best_effort`` of
-    :class:`CallGraph`): this is the middle of a training.
+    A recording that cannot be written is kept in memory and written at its end (``best_effort`` of
+    :class:`CallGraph`), so that the training continues.
 
-    ``gpu`` is that of :class:`CallGraph`, for a recording that is started here: ``"ops+jobs@1"`` times operators and
+    ``gpu`` is that of :class:`CallGraph`, for a recording started here: ``"ops+jobs@1"`` times operators and
     jobs on the GPU in every iteration of the range.
 
-    ``start_step`` and ``stop_step`` are other names of ``start`` and ``end``. Raises ``TypeError`` where one is
-    missing, given twice or no integer.
+    ``start_step`` and ``stop_step`` are other names of ``start`` and ``end``. Raises ``TypeError`` if one is missing,
+    given twice or not an integer.
     """
 
     def __init__(

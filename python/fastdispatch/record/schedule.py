@@ -1,4 +1,4 @@
-"""Which steps of a training run are recorded."""
+"""Schedules: the steps of a training run to record."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def schedule(
 ) -> Callable[[int], int]:
     """A schedule with the meaning of :func:`torch.profiler.schedule`.
 
-    Steps are counted from 0. The first ``skip_first`` are left out; then cycles of ``wait`` and ``warmup`` steps that
-    are not recorded and ``active`` steps that are follow each other, ``repeat`` times (0: until the end). What is
-    recorded adds up in one recording; ``on_trace_ready`` is called at the end of each cycle. With ``skip_first_wait``
-    the first cycle does not wait.
+    Steps are counted from 0. The first ``skip_first`` are skipped; then cycles of ``wait`` and ``warmup`` steps, which
+    are not recorded, and ``active`` steps, which are, repeat ``repeat`` times (0: until the end). All cycles are added
+    up in one recording; ``on_trace_ready`` is called at the end of each cycle. With ``skip_first_wait`` the first
+    cycle does not wait.
 
     Raises :class:`fastdispatch.Error` for negative numbers and for ``active=0``.
     """

@@ -50,7 +50,7 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(arguments: argparse.Namespace) -> None:
     files = recordings(arguments.paths)
     folder = Path(arguments.output)
-    hidden = privacy.wish()  # here: threads have no context of their caller
+    hidden = privacy.requested()  # here: threads have no context of their caller
 
     def export(place: int) -> dict[str, Any]:
         path, rank = files[place]

@@ -146,7 +146,7 @@ def inputs(arguments: argparse.Namespace) -> tuple[str, list[int]]:
 
 
 def refuse_privacy(path: str) -> None:
-    if privacy.wish() is not None:
+    if privacy.requested() is not None:
         raise Error(f"{path}: --anonymize and --strip-prefix apply to recordings; names in this file stay unchanged")
 
 

@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     files = []
     for path in list_files(arguments.paths, ""):
         with progress_bar() as progress:
-            found = timeline_check(path, progress=progress, privacy=privacy.wish())
+            found = timeline_check(path, progress=progress, privacy=privacy.requested())
         files.append({"file": privacy.shown(str(path)), **found})
     whole = all(file["whole"] for file in files)
     if arguments.json:

@@ -95,7 +95,7 @@ def run(arguments: argparse.Namespace) -> None:
             end,
             steps=arguments.steps is not None,
             progress=progress,
-            privacy=privacy.wish(),
+            privacy=privacy.requested(),
         )
     print(f"fastdispatch: {'; '.join(summary(made))}", file=sys.stderr)
 

@@ -136,7 +136,7 @@ def run(arguments: argparse.Namespace) -> None:
             named_durations=(arguments.durations or ("name" if arguments.paddle else "args")) == "name",
             progress=progress,
             strict=arguments.require_aligned_clocks,
-            privacy=privacy.wish(),
+            privacy=privacy.requested(),
         )
     for line in warnings(rows, arguments.ranks, arguments.align, alone=arguments.devices is None):
         tell(line)

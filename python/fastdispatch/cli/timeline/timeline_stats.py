@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> None:
     inputs = [(str(path), rank_in_name(path.name, place)) for place, path in enumerate(files)]
     with progress_bar() as progress:
         figures = timeline_stats(
-            inputs, align=arguments.align, ranks=arguments.ranks, progress=progress, privacy=privacy.wish()
+            inputs, align=arguments.align, ranks=arguments.ranks, progress=progress, privacy=privacy.requested()
         )
     for file in figures["files"]:
         file["file"] = privacy.shown(file["file"])
