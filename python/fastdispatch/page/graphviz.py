@@ -1,4 +1,4 @@
-"""Pictures of the call graph. The dot text is made by the core; Graphviz does the layout."""
+"""Layout of graphs by Graphviz."""
 
 from __future__ import annotations
 
@@ -14,24 +14,23 @@ NO_GRAPHVIZ = (
 )
 
 
-#: What Graphviz is asked for, by the end of a file's name.
+#: Output formats of Graphviz, by file extension.
 FORMS: dict[str, Literal["svg", "pdf", "png"]] = {".svg": "svg", ".pdf": "pdf", ".png": "png"}
 
-#: With what a whole picture ends.
+#: Ends of complete images.
 _ENDS = {"svg": b"</svg>", "pdf": b"%%EOF", "png": b"IEND\xaeB`\x82"}
 
 
 def drawn(dot: bytes, path: str | os.PathLike[str]) -> bytes:
-    """What belongs into a file of this name: the text itself for ``.dot``, else a picture, SVG where the name does not
-    say."""
+    """Return the contents of a file of this name: the source for ``.dot``, else an image, by default SVG."""
     suffix = os.path.splitext(path)[1].lower()
     return dot if suffix == ".dot" else layout(dot, FORMS.get(suffix, "svg"))
 
 
 def layout(dot: bytes, form: Literal["svg", "pdf", "png"] = "svg") -> bytes:
-    """The picture of a graph in the dot language. Raises ``Error`` with one line without Graphviz or when it fails."""
+    """Return a graph in the dot language as an image. Raises ``Error`` without Graphviz or if it fails."""
     words: list[str] = []
-    # It cannot always bend lines around boxes ("triangulation failed"); then they are drawn straight.
+    # If it cannot bend lines around boxes ("triangulation failed"), draw them straight.
     for options in ([], ["-Gsplines=line"]):
         try:
             result = subprocess.run(["dot", f"-T{form}", *options], input=dot, capture_output=True, check=False)

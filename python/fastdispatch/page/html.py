@@ -1,4 +1,4 @@
-"""The page: one file that shows a recording in a browser, from a disk and without a network."""
+"""The HTML report: one self-contained file, without network access."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from fastdispatch.read.trace import Trace
 from fastdispatch.version import __version__
 
 _MEGABYTE = 10**6
-_FEWEST = 1000  # slices: a timeline of fewer would tell little
+_FEWEST = 1000  # slices: a timeline of fewer is of no use
 
 
 @dataclass
 class Wanted:
-    """What a page is asked for. ``source``: with texts of functions. ``most``: bytes."""
+    """Options of a page. ``source``: include source code of functions. ``most``: maximum bytes."""
 
     source: bool = False
     most: int = 16 * _MEGABYTE
 
 
 def page(trace: Trace, path: str, wanted: Wanted) -> bytes:
-    """Equal arguments give equal bytes. Where it would be too large the timeline is thinned out; raises Error where
-    that does not help."""
+    """Return a page; equal arguments give equal bytes. If it is too large, the timeline is reduced; raises Error if
+    that is not enough."""
     kept = html_data.contexts(trace)
     pipeline = html_timeline.findings_of(trace)
     source = block(*html_source.block_of(trace, wanted.source))
@@ -57,7 +57,7 @@ def page(trace: Trace, path: str, wanted: Wanted) -> bytes:
 
 
 def bounded(path: str, title: str, blocks: dict[str, str], wanted: Wanted, incomplete: Sequence[str] = ()) -> bytes:
-    """A page of these blocks. Raises Error where it would be too large."""
+    """Return a page of these blocks. Raises Error if it is too large."""
     return _bounded(path, _assembled(path, title, blocks, incomplete), wanted)
 
 
@@ -68,7 +68,7 @@ def _bounded(path: str, made: bytes, wanted: Wanted) -> bytes:
 
 
 def _hash(text: str) -> str:
-    """What the page's own policy lets run: this text and nothing else."""
+    """Return the hash that allows this text in the content security policy of the page."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 

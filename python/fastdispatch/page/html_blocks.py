@@ -2,8 +2,8 @@
 
     base64( gzip( length of head : u32 | head : JSON | columns, each at a multiple of 8 bytes ) )
 
-The head has ``values``, ``texts`` (each once) and ``tables``: of each its ``rows`` and, a column, its type, where its
-bytes begin, and whether they are rows of ``texts``. A column of zeros is not there.
+The head has ``values``, ``texts`` (without duplicates) and ``tables``: for each its ``rows`` and, per column, type,
+offset, and whether values are rows of ``texts``. Columns of zeros are omitted.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ALIGNMENT = 8
 
 
 class _Columns:
-    """The bytes of columns one after the other, and the texts that they refer to."""
+    """Concatenated bytes of columns, and the texts that they refer to."""
 
     def __init__(self) -> None:
         self.content = bytearray()
@@ -60,7 +60,7 @@ def _type_of(numbers: Sequence[Any]) -> tuple[str, str]:
 
 
 def block(values: Any, tables: Mapping[str, Table]) -> str:
-    """Equal arguments give equal text."""
+    """Return a block as text; equal arguments give equal text."""
     columns = _Columns()
     described = {}
     for name, table in tables.items():

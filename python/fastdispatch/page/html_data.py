@@ -1,6 +1,6 @@
-"""What a page is told of a trace: tables of nodes, contexts, modules and ranks, figures that a frame can be as wide as.
+"""Data of a trace for the page: tables of nodes, contexts, modules and ranks, and weights of frames.
 
-Figures are those of a context itself, without what it called; the page adds up, of any part of the tree.
+Figures are self values of contexts, without callees; the page adds them up for any part of the tree.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from fastdispatch.read.trace import Columns, Trace
 from fastdispatch.report.report_facts import PHASE_BITS, Facts, facts
 from fastdispatch.report.report_rows import module_pattern
 
-#: Kinds that are no function of a package, and what they are listed under.
+#: Kinds without a package, and their group.
 _GROUPS = {"autograd": "autograd", "range": "ranges", "job": "jobs", "thread": "threads", "overflow": "folded"}
 
 
 @dataclass(frozen=True)
 class Weight:
-    """A figure of contexts. ``inclusive``: its column counts what was called below, too."""
+    """A figure of contexts. ``inclusive``: its column includes callees."""
 
     id: str
     label: str
@@ -45,7 +45,7 @@ WEIGHTS = (
 
 
 def own(parents: Sequence[int], inclusive: Sequence[int]) -> list[int]:
-    """Of each context what is not in its callees; at least 0."""
+    """Return per context the value that is not in its callees; at least 0."""
     left = list(inclusive)
     for context, parent in enumerate(parents):
         if parent >= 0:
@@ -54,7 +54,7 @@ def own(parents: Sequence[int], inclusive: Sequence[int]) -> list[int]:
 
 
 def package_of(kind: str, package: str, name: str, source: str) -> str:
-    """Operators go by their namespace, other kinds by themselves."""
+    """Return the package; for operators the namespace, for other kinds the kind."""
     if kind == "op":
         return name.split("::", 1)[0] if "::" in name else "operators"
     if kind == "python":
@@ -72,7 +72,7 @@ def nodes(trace: Trace) -> Columns:
 
 
 def identities(found: Columns) -> list[tuple[str, ...]]:
-    """What makes functions the same in two recordings: no line."""
+    """Return the identity of functions across recordings: without lines."""
     return list(zip(*(found[name] for name in ("kind", "file", "class", "name")), strict=True))
 
 
@@ -89,7 +89,7 @@ def modules(trace: Trace) -> Columns:
 
 
 def places(found: Columns) -> Columns:
-    """Of contexts what they are, without figures."""
+    """Return contexts without figures."""
     kept: Columns = {name: found[name] for name in ("parent", "node", "module")}
     kept["phase"] = [flags & PHASE_BITS for flags in found["flags"]]
     return kept
@@ -106,19 +106,19 @@ def contexts(trace: Trace) -> Columns:
 
 
 def setting(trace: Trace) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Versions and options that a trace was recorded with."""
+    """Return versions and options of a recording."""
     meta = trace.meta
     return {name: meta[name] for name in sorted(meta) if isinstance(meta[name], str)}, mapping(meta.get("options"))
 
 
 def about(trace: Trace, path: str, said: Facts) -> dict[str, Any]:
-    """What the page says about the recording as a whole; the document that ``report --json`` has around its rows."""
+    """Return facts about the whole recording; the document that ``report --json`` has around its rows."""
     versions, options = setting(trace)
     return {"path": path, **asdict(said), "versions": versions, "options": options, "phases": PHASES}
 
 
 def weights(table: Columns, whole: int) -> list[dict[str, Any]]:
-    """Those with anything in them. ``whole`` is what 100 % is; of calls and the like it is all there are."""
+    """Return non-empty weights. ``whole`` is the value of 100 %, for counts their sum."""
     used = []
     for weight in WEIGHTS:
         everything = sum(table[weight.id])
@@ -129,12 +129,12 @@ def weights(table: Columns, whole: int) -> list[dict[str, Any]]:
     return used
 
 
-#: Figures of all ranks together, path by path; of more ranks there are sums by function alone.
+#: Maximum number of ranks with figures per path; with more ranks the page has sums per function only.
 MOST_FIGURES = 2_000_000
 
 
 def paths_by_rank(trace: Trace, kept: Columns) -> dict[str, Columns] | None:
-    """Figures of contexts, a table a rank, of the weights that have any; None for one rank, and for too many."""
+    """Return figures of contexts, one table per rank, for non-empty weights; None for one rank, and for too many."""
     used = [weight for weight in WEIGHTS if any(kept[weight.id])]
     if len(trace.ranks) < 2 or len(trace.ranks) * len(kept["node"]) * len(used) > MOST_FIGURES:
         return None
@@ -151,7 +151,7 @@ def per_module(trace: Trace, rank: int) -> Columns:
 
 
 def by_rank(trace: Trace) -> dict[str, Columns]:
-    """Calls, self and total of every node, and sums of modules, each a table a rank; none for one rank."""
+    """Return calls, self and total of every node, and sums of modules, one table per rank; none for one rank."""
     if len(trace.ranks) < 2:
         return {}
     tables = {}
@@ -163,8 +163,8 @@ def by_rank(trace: Trace) -> dict[str, Columns]:
 
 
 def core(trace: Trace, path: str, kept: Columns, more: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Columns]]:
-    """Values and tables of the block that every page has; ``kept`` are the contexts of the page, ``more`` is
-    what else it says about the recording: findings, notes, capped."""
+    """Return values and tables of the main block of every page; ``kept`` are its contexts, ``more`` are further facts
+    of the recording: findings, notes, capped."""
     said = facts(trace, None)
     named = nodes(trace)
     values = {

@@ -21,7 +21,7 @@ _LINES = 40  # of what changed
 
 
 def page(diff: Diff, wanted: Wanted) -> bytes:
-    """Equal comparisons give equal bytes. Raises Error where it would be too large."""
+    """Return the page; equal comparisons give equal bytes. Raises Error if it is too large."""
     ranks = _common_ranks(diff)
     joined = Trace(diff.joined(ranks))
     kept = _contexts(joined)
@@ -43,7 +43,7 @@ def _named(diff: Diff) -> list[str]:
 
 
 def _common_ranks(diff: Diff) -> list[int]:
-    """Ranks of which both sides have figures by themselves: none where the page is of one rank, or too large."""
+    """Return ranks with figures on both sides: none if the page is of one rank, or too large."""
     before, after = ({rank["rank"] for rank in trace.ranks} for trace in diff.traces)
     common = sorted(before & after)
     figures = sum(len(trace.contexts["node"]) for trace in diff.traces) * len(_ENDS) * len(html_data.WEIGHTS)
@@ -52,7 +52,7 @@ def _common_ranks(diff: Diff) -> list[int]:
 
 
 def _by_rank(joined: Trace, kept: Columns, count: int) -> dict[str, Columns]:
-    """Figures of each of the ranks before and after, of the weights that have any."""
+    """Return figures of each rank before and after, for non-empty weights."""
     tables: dict[str, Columns] = {}
     for place in range(count):
         table = tables[f"rank{place}"] = {}
@@ -65,7 +65,7 @@ def _by_rank(joined: Trace, kept: Columns, count: int) -> dict[str, Columns]:
 
 
 def _source(diff: Diff, joined: Trace, with_texts: bool) -> tuple[dict[str, Any], dict[str, Columns]]:
-    """Where functions are now; what is gone is in no file any more."""
+    """Return the current files of functions; removed functions have none."""
     before, after = diff.traces
     now, named = (html_data.identities(trace.nodes) for trace in (after, joined))
     there = set(now)
@@ -109,12 +109,12 @@ def _core(
     return values, tables
 
 
-#: Weights that the speed of the machine is taken out of.
+#: Weights corrected for the speed of the machine.
 _ON_CPU = ("time", "backward")
 
 
 def _steps(diff: Diff, rank: int | None) -> list[int]:
-    """Steps of both sides, or of one rank of them; 1 where figures are of whole runs."""
+    """Return the steps of both sides, or of one rank; 1 if figures are of whole runs."""
     if not diff.by_step:
         return [1, 1]
     if rank is None:
@@ -123,7 +123,7 @@ def _steps(diff: Diff, rank: int | None) -> list[int]:
 
 
 def _factors(diff: Diff, steps: list[int], weight: str) -> list[float]:
-    """What figures of a whole run are multiplied by: before and after are those of a step, on one machine."""
+    """Return the factors from whole runs to one step on one machine, before and after."""
     return [(diff.speed if weight in _ON_CPU else 1.0) / steps[0], 1.0 / steps[1]]
 
 
@@ -148,7 +148,7 @@ def _modules(joined: Trace) -> Columns:
 
 
 def _about(diff: Diff, path: str) -> dict[str, Any]:
-    """Both sides; of versions and options those that differ are both there."""
+    """Return facts of both sides; differing versions and options are listed twice."""
     sides = [facts(trace, side.rank) for trace, side in zip(diff.traces, diff.sides, strict=True)]
     about = asdict(sides[1])
     about |= {"path": path, "phases": PHASES, "findings": [], "notes": [], "capped": {}}

@@ -1,4 +1,4 @@
-"""Where the packages of the graph stand at first: Graphviz knows best. Without it the page has a layout of its own."""
+"""Initial layout of packages in the graph, by Graphviz. Without it the page computes a layout itself."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any
 
 from fastdispatch.read.trace import Columns
 
-_WIDTH, _HEIGHT = 206, 48  # of a box, pixels (page/assets/graph.js)
+_WIDTH, _HEIGHT = 206, 48  # size of a box, pixels (page/assets/graph.js)
 _DOT_PER_INCH = 72
-_MOST = 200  # packages; beyond, the page shows the heaviest and lays these out itself
+_MOST = 200  # packages; with more, the page shows the heaviest and computes their layout
 
 
 @dataclass
 class _Graph:
-    """Packages, the heaviest first, and who calls whom: what Graphviz sees first is furthest left."""
+    """Return packages, the heaviest first, and their calls: Graphviz puts the first ones to the left."""
 
     names: list[str] = field(default_factory=list)
     calls: list[tuple[int, int]] = field(default_factory=list)
 
 
 def packages(nodes: Columns, contexts: Columns) -> dict[str, Any]:
-    """``boxes``: the left upper corner of each package, by name; ``edges``: caller, callee and the points of a curve
-    (docs of Graphviz: a point, then three a piece). Empty where ``dot`` is not installed or fails."""
+    """Return ``boxes``, the upper left corner of each package by name, and ``edges``: caller, callee and points of a
+    curve (as in Graphviz: one point, then three per piece). Empty if ``dot`` is not installed or fails."""
     graph = _graph(nodes, contexts)
     if not 0 < len(graph.names) <= _MOST:
         return {}
@@ -78,7 +78,7 @@ def _graph(nodes: Columns, contexts: Columns) -> _Graph:
 
 
 def _placed(dot: str) -> list[list[str]]:
-    """The rows of Graphviz's plain format."""
+    """Return the rows of Graphviz's plain format."""
     try:
         done = subprocess.run(["dot", "-Tplain"], input=dot.encode(), capture_output=True, check=False, timeout=30)
     except (OSError, subprocess.TimeoutExpired):

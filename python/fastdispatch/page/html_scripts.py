@@ -1,7 +1,7 @@
-"""The page's own JavaScript: modules of ``page/assets``, joined into one script that needs no second file.
+"""JavaScript of the page: modules of ``page/assets``, joined into one script.
 
-Every file is an ES module and stays one for editors and linters; here ``import`` and ``export`` become constants, each
-module in a scope of its own::
+Every file is an ES module, for editors and linters; here ``import`` and ``export`` become constants, each module in its
+own scope::
 
     import { el } from "./dom.js";     const { el } = dom_js;
     export function draw() {}          const flame_js = (() => { function draw() {} return { draw }; })();
@@ -19,12 +19,12 @@ _FOLDER = files("fastdispatch.page").joinpath("assets")
 
 
 def text_of(name: str) -> str:
-    """A file of the page."""
+    """Return the text of an asset."""
     return _FOLDER.joinpath(name).read_text(encoding="utf-8")
 
 
 def script(start: str = "main") -> str:
-    """The module ``start`` and all it imports, those that are imported first."""
+    """Return the module ``start`` and its imports, in order of dependencies."""
     done: dict[str, str] = {}
     _add(start, done)
     return '"use strict";\n' + "\n".join(done.values())

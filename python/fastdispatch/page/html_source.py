@@ -1,7 +1,7 @@
 """Source files of a recording on this machine, and the text of its functions.
 
-A recording names files without the part that differs by host. A file here is taken for the recorded one where every
-function of it begins on the recorded line with a definition of its name.
+A recording names files without the host-specific part. A local file counts as the recorded one if every function of it
+begins on the recorded line with a definition of its name.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from fastdispatch.read.privacy import is_anonymous
 from fastdispatch.read.regular import read_text
 from fastdispatch.read.trace import Columns, Trace
 
-_LONGEST = 400  # lines of a function that are shown
+_LONGEST = 400  # lines shown per function
 _NO_DEFINITION = ("<", "__annotate")
 
 
 def block_of(
     trace: Trace, with_texts: bool, *, recorded: Sequence[Trace] = (), without: Collection[int] = ()
 ) -> tuple[dict[str, Any], dict[str, Columns]]:
-    """Values and tables of the block "data-source". ``recorded``: the recordings a trace was made of, where that has
-    no facts of its own; ``without``: nodes that are in no file any more."""
+    """Return values and tables of the block "data-source". ``recorded``: the recordings of a trace without own facts;
+    ``without``: nodes without a file."""
     nodes = trace.nodes
     hidden = set(without)
     of_file: dict[str, list[int]] = {}
     for node, (file, line) in enumerate(zip(nodes["file"], nodes["line"], strict=True)):
         if file and line and node not in hidden:
             of_file.setdefault(file, []).append(node)
-    # Where files are says who has them.
+    # Paths of files would name their owner.
     folders = [] if is_anonymous() else [folder for each in recorded or (trace,) for folder in _folders(each)]
     paths: dict[str, str] = {}
     texts: Columns = {"node": [], "text": []}
@@ -49,7 +49,7 @@ def block_of(
 
 
 def _folders(trace: Trace) -> Iterable[Path]:
-    """Where files may be: beside the programs that ran, then where this Python has its modules."""
+    """Return folders to search: those of the recorded programs, then the module path of this Python."""
     for rank in trace.ranks:
         folder = Path(str(rank["meta"].get("folder") or "."))
         yield folder
@@ -76,7 +76,7 @@ def _found(file: str, folders: Iterable[Path], functions: list[tuple[str, int]])
 
 
 def _defines(lines: list[str], name: str, line: int) -> bool:
-    """Whether a function of this name can begin there; a decorated one begins at its first decorator."""
+    """Return whether a function of this name can begin there; a decorated one begins at its first decorator."""
     if line > len(lines):
         return False
     if name.startswith(_NO_DEFINITION):

@@ -1,4 +1,4 @@
-"""When each call was: lanes of threads, asynchronous work, GPU streams and jobs, of all ranks on one clock."""
+"""Timeline of the page: lanes of threads, asynchronous work, GPU streams and jobs of all ranks, on one clock."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 from fastdispatch import Error
 from fastdispatch.read.trace import Columns, Trace
 
-#: Slices of all ranks together; the longest are taken.
+#: Maximum number of slices of all ranks; the longest are kept.
 MOST = 200_000
 
 _JOB = ("kind", "step", "micro_batch", "stage", "chunk", "peer", "open")
 
 
 class _Lanes:
-    """Tables of the block: a row a lane, a row a slice. Starts are counted from the slice before, as they are small
-    then; the first of a lane from the lane's ``base``."""
+    """Tables of the block: lanes and slices. Starts are relative to the previous slice, which keeps them small; the
+    first of a lane is relative to the lane's ``base``."""
 
     def __init__(self) -> None:
         self.lanes: Columns = {name: [] for name in ("rank", "kind", "name", "base", "size")}
@@ -48,7 +48,7 @@ class _Lanes:
 
 
 def block_of(trace: Trace, most: int) -> tuple[dict[str, Any], dict[str, Columns]] | None:
-    """Values and tables of the block "data-timeline"; None where nothing of the kind was recorded."""
+    """Return values and tables of the block "data-timeline"; None without a timeline."""
     clocks = trace.core.clocks()
     lanes = _Lanes()
     flows: Columns = {"from": [], "to": []}
@@ -81,8 +81,8 @@ def block_of(trace: Trace, most: int) -> tuple[dict[str, Any], dict[str, Columns
 
 
 def findings_of(trace: Trace) -> dict[str, list[str]]:
-    """What ``pipeline report`` says of a recording with jobs, in sentences: ``findings``, and ``notes`` on what they do
-    not cover."""
+    """Return the sentences of ``pipeline report`` for a recording with jobs: ``findings``, and ``notes`` on their
+    limits."""
     from fastdispatch.pipeline import report
 
     if not any(trace.core.jobs(index)["kind"] for index in range(len(trace.ranks))):
@@ -95,7 +95,7 @@ def findings_of(trace: Trace) -> dict[str, list[str]]:
 
 
 class _Clock:
-    """From a rank's nanoseconds to those of all."""
+    """Convert nanoseconds of a rank to the common clock."""
 
     def __init__(self, map_: dict[str, Any]) -> None:
         self.at, self.offset, self.drift = map_["at_ns"], map_["offset_ns"], map_["drift_ppt"]
@@ -109,7 +109,7 @@ def _rows(table: Columns) -> list[dict[str, Any]]:
 
 
 def _add_jobs(lanes: _Lanes, jobs: Columns, trace: Trace, index: int, clock: _Clock) -> None:
-    """A lane a stage: the Gantt chart of a pipeline."""
+    """Return a lane per stage: the Gantt chart of a pipeline."""
     table = trace.core.jobs(index)
     rows = _rows(table)
     by_stage: dict[int, list[dict[str, Any]]] = {}
@@ -132,7 +132,7 @@ def _add_jobs(lanes: _Lanes, jobs: Columns, trace: Trace, index: int, clock: _Cl
 
 
 def _stacked(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each in the first row that is free when it begins."""
+    """Place each slice in the first row that is free at its begin."""
     free: list[int] = []
     for row in sorted(rows, key=lambda row: row["start"]):
         depth = next((at for at, end in enumerate(free) if end <= row["start"]), len(free))

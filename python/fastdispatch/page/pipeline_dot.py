@@ -1,4 +1,4 @@
-"""A graph of layers as a picture: stages as clusters, bytes on the edges that are cut."""
+"""Graphviz source of a graph of layers: stages as clusters, bytes on the edges between stages."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _node(node: Node) -> str:
 
 
 def dot_of(graph: Graph, titles: Sequence[str] = ()) -> bytes:
-    """Source for Graphviz. ``titles``: of the stages; without one a stage is called by its number."""
+    """Return Graphviz source. ``titles``: names of stages, by default their numbers."""
     lines = [
         "digraph model {",
         'graph [rankdir=TB, fontname="Helvetica", newrank=true];',

@@ -1,7 +1,7 @@
 """``profile``: a graph of layers, measured (docs/pipeline-profile.md).
 
-The model is watched from outside for some steps: forward hooks on its leaf modules, a torch function mode for what runs
-between them, hooks on autograd nodes for backward. Tensors stay what they are; all is taken off at the end.
+The model is observed for some steps: forward hooks on its leaf modules, a torch function mode for operations between
+them, hooks on autograd nodes for backward. Tensors are unchanged; all hooks are removed at the end.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which layers each stage of a pipeline has."""
+"""Partition of layers into the stages of a pipeline."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fastdispatch.read.trace import Trace, load
 
 @dataclass(frozen=True)
 class Partition:
-    """Layers, what they weigh, and where they are cut."""
+    """Layers, their weights, and the cuts."""
 
     method: str
     layers: Layers

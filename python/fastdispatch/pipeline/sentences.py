@@ -1,4 +1,4 @@
-"""A report on a pipeline in words: what it comes to, and what it does not cover."""
+"""Sentences of a pipeline report: findings, and notes on their limits."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-#: Shares of a step below this are not worth a sentence.
+#: Minimum share of a step for a sentence.
 _LEAST = 0.05
-#: A change that saves less is none.
+#: Minimum saving of a change.
 _SAVES = 0.01
 #: A stage computes, or a link moves, this much more than usual.
 _SLOW = 1.1
@@ -79,8 +79,8 @@ def _slow_stage(made: Report) -> Iterator[str]:
 
 
 def _slow_links(made: Report) -> Iterator[str]:
-    """A sender is slow where all it sends, both ways, takes longer than what others send: what makes a few transfers
-    slow, such as a busy machine, is not the sender."""
+    """Find slow senders: all their transfers, in both directions, take longer than those of others. A few slow
+    transfers have other causes, such as a busy machine."""
     by_sender: dict[int, list[float]] = {}
     for row in made.transfers:
         if not row["local"]:

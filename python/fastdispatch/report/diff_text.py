@@ -1,4 +1,4 @@
-"""A comparison, printed."""
+"""Comparisons as text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fastdispatch.read.summary import grouped, seconds
 
 
 def lines(diff: Diff, *, top: int | None) -> Iterator[str]:
-    """What changed, worst first; then how much is not shown."""
+    """Yield changes, worst first, then the number of omitted ones."""
     yield from head(diff)
     calls, rows = diff.changed_calls(), diff.changed()
     for call in calls[:top]:

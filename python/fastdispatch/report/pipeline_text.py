@@ -1,4 +1,4 @@
-"""The printed report on a pipeline."""
+"""Pipeline reports as text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST = 12
 
 
 def print_report(made: Report, file: IO[str], change: str | None = None) -> None:
-    """Sentences, then tables. ``change``: these rows of the what-if alone."""
+    """Print sentences, then tables. ``change``: only these rows of the estimates."""
     print_parts(parts(made, change), file, width_of(file))
 
 

@@ -1,4 +1,4 @@
-"""What a recording says about itself beside its rows: who recorded, what 100 % is, our own cost, what is missing."""
+"""Facts of a recording beside its rows: its processes, what 100 % is, the overhead, and missing data."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 from fastdispatch.read.summary import PHASES, mapping, overhead
 from fastdispatch.read.trace import Columns, Trace
 
-#: Of a context's flags: its place in ``PHASES``.
+#: Bits of a context's flags with the index in ``PHASES``.
 PHASE_BITS = 7
 
-#: Counters of the ranks that say where backward time found no forward call.
+#: Counters of backward time without a forward call.
 MISSES = ("origin_old", "origin_none", "origin_thread", "origin_misfit")
 
-#: Counters that are no loss: they are shown elsewhere or say only how something was found.
+#: Counters that do not indicate a loss: shown elsewhere, or informational.
 _NO_LOSS = {*MISSES, "origin_near", "accumulate_grad", "hidden_frames"}
 
 _ENGINE = "torch/autograd/graph.py:[]:_engine_run_backward"
@@ -24,13 +24,13 @@ _SCRIPTED = {"RecursiveScriptModule", "TopLevelTracedModule", "ScriptModule"}
 
 @dataclass
 class Rank:
-    """One process. Times in nanoseconds; ``overhead`` is what recording cost it, None when nothing was calibrated."""
+    """One process. Times in nanoseconds; ``overhead`` is the cost of recording, None without calibration."""
 
     rank: int
     world: int
     pid: int
     host: str
-    complete: bool  # false: the file is cut short or damaged, and facts or calls may be missing
+    complete: bool  # false: the file is truncated or damaged, and facts or calls may be missing
     state: str  # running, paused, stopped or killed
     timing: bool
     recorded: int
@@ -38,19 +38,19 @@ class Rank:
     steps_source: str  # none, optimizer, engine, profiler or explicit
     overhead: int | None
     file_bytes: int
-    operators: str  # the back end that saw them: record, dispatch; off where none did; unknown
+    operators: str  # the back end: record, dispatch, off or unknown
     operators_reason: str
     calls: str  # frame, monitor or off
     python: str
     torch: str | None
     command: list[str]
-    dropped: dict[str, int]  # counters above 0 of what was dropped, capped or lost
-    notes: list[str]  # what was damaged or left out when it was read
+    dropped: dict[str, int]  # non-zero counters of dropped, capped or lost events
+    notes: list[str]  # damaged or skipped parts
 
 
 @dataclass
 class Thread:
-    """All threads of one role: how many there were and the time between their starts and ends."""
+    """All threads of one role: their number, and the time between their starts and ends."""
 
     role: str
     count: int
@@ -59,9 +59,9 @@ class Thread:
 
 @dataclass
 class Backward:
-    """Time of autograd nodes: in all, of AccumulateGrad (which belongs to no call site), attributed to a forward call.
+    """Time of autograd nodes: total, AccumulateGrad (without a call site), attributed to a forward call.
 
-    ``engine`` is the time in the engine itself and in waiting for it. ``misses`` counts autograd nodes without an
+    ``engine`` is the time in the engine itself and waiting for it. ``misses`` counts autograd nodes without an
     origin by cause, ``near`` those whose origin was found at the nearest lower number.
     """
 
@@ -77,8 +77,8 @@ class Backward:
 
 @dataclass
 class Phase:
-    """A phase of training, found without marks of the user: its time in the main threads (all of them together are
-    ``Facts.whole``), and in the mean of the latest steps that the recording kept, 0 without."""
+    """A phase of training, detected automatically: its time in the main threads (together ``Facts.whole``), and its
+    mean in the latest steps that the recording kept, 0 without any."""
 
     phase: str  # forward, backward, optimizer, data or other
     self: int
@@ -87,8 +87,8 @@ class Phase:
 
 @dataclass
 class Special:
-    """A node that is in no row of its own or needs a word: ``what`` is folded, asynchronous, compiled or scripted, or
-    unseen (calls that no hook saw, known from what they called)."""
+    """A node without a row, or with a remark: ``what`` is folded, asynchronous, compiled or scripted, or unseen (calls
+    without a hook, known from their callees)."""
 
     what: str
     where: str
@@ -98,7 +98,8 @@ class Special:
 
 @dataclass
 class OpenCall:
-    """A call that had not returned when the recording ended or was read. ``age``: nanoseconds since it began."""
+    """A call that had not returned at the end of the recording or when it was read. ``age``: nanoseconds since its
+    begin."""
 
     rank: int
     thread: str
@@ -112,7 +113,7 @@ class Facts:
     """Everything around the rows of a report."""
 
     ranks: list[Rank]
-    whole: int  # nanoseconds that are 100 %: the main threads of the ranks
+    whole: int  # nanoseconds of 100 %: the main threads of the ranks
     whole_role: str
     threads: list[Thread]
     phases: list[Phase]
@@ -122,7 +123,7 @@ class Facts:
 
 
 def facts(trace: Trace, rank: int | None) -> Facts:
-    """Facts about all ranks, or about rank number ``rank``."""
+    """Return facts about all ranks, or about rank number ``rank``."""
     indexes = [i for i, entry in enumerate(trace.ranks) if rank in (None, entry["rank"])]
     entries = [trace.ranks[i] for i in indexes]
     nodes = trace.table("node", rank)
@@ -180,7 +181,7 @@ def _threads(entries: list[dict[str, Any]]) -> list[Thread]:
 
 
 def _main_role(threads: list[Thread]) -> str:
-    """``main``, or where that was not recorded the thread with the most time."""
+    """Return ``main``, or if it was not recorded the thread with most time."""
     return threads[0].role if threads else "main"
 
 
@@ -197,7 +198,7 @@ def _phases(trace: Trace, rank: int | None, entries: list[dict[str, Any]], role:
 
 
 def in_role(trace: Trace, contexts: Columns, role: str) -> list[bool]:
-    """Of each context whether it is in the tree of a thread of this role."""
+    """Return for each context whether it is below a thread of this role."""
     keys = trace.nodes["key"]
     inside: list[bool] = []
     for node, parent in zip(contexts["node"], contexts["parent"], strict=True):  # a parent comes before its children
@@ -223,7 +224,7 @@ def _backward(trace: Trace, rank: int | None, entries: list[dict[str, Any]], nod
 
 
 def _special(trace: Trace, table: Columns) -> list[Special]:
-    """Folded subtrees, asynchronous work (in no total), and regions whose inside no recorder sees."""
+    """Return folded subtrees, asynchronous work (in no total), and regions that cannot be recorded."""
     kinds, classes = trace.nodes["kind"], trace.nodes["class"]
     names = trace.nodes["name"]
     found = []

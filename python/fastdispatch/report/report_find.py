@@ -1,4 +1,4 @@
-"""Finding the one function that a person names, and who calls it and whom it calls."""
+"""Search for a function by name, and its callers and callees."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LISTED = 8
 class Neighbour:
     """A caller or callee of a function: the calls between the two and the time of those calls, in nanoseconds.
 
-    ``through``: keys of the library functions between the two that only pass the call on, from the caller on.
+    ``through``: keys of the library functions between the two that only forward the call, from the caller on.
     """
 
     where: str
@@ -40,8 +40,8 @@ class Neighbours:
 def neighbours(
     trace: Trace, by: str, rank: int | None, name: str, side: str, top: int | None, *, whole: int, hide: bool
 ) -> Neighbours:
-    """``side`` is ``callers`` or ``callees``. With ``hide``, library functions that only pass a call on are looked
-    through. Raises Error where ``name`` is no row's or several rows'."""
+    """Return the ``callers`` or ``callees`` (``side``). With ``hide``, library functions that only forward a call are
+    skipped. Raises Error if ``name`` matches no row or several."""
     table = trace.table(by, rank)
     index = find(trace, table, name)
     finder = _Finder(trace, by, rank, table, whole, hide)
@@ -97,8 +97,8 @@ class _Finder:
 
 
 def find(trace: Trace, table: Columns, name: str) -> int:
-    """The row that ``name`` means: a whole key, else the one key it is a part of or matches as a glob, else the one
-    among those whose last part it is. Raises Error for none and for several."""
+    """Return the row for ``name``: an exact key, else the only key that contains it or matches it as a glob, else the
+    only one with this last part. Raises Error for none and for several."""
     where, kinds = table["where"], trace.nodes["kind"]
     rows = [i for i, node in enumerate(table["node"]) if kinds[node] != "thread"]
     found = [i for i in rows if where[i] == name] or [i for i in rows if name in where[i]]

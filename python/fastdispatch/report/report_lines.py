@@ -1,4 +1,4 @@
-"""The sentences around the rows of a printed report."""
+"""Sentences around the rows of a text report."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STEP_ENDS = {
     "explicit": "by step()",
 }
 
-#: What a counter that is not 0 means, with the number in front.
+#: Meaning of non-zero counters, after the number.
 _DROPPED = {
     "nodes_full": "functions found no room for a node and are in <overflow>",
     "strings_full": "names found no room and are empty",
@@ -64,7 +64,7 @@ _OPEN_SHOWN = 12
 
 
 def head(report: Report) -> Iterator[str]:
-    """What was recorded, what 100 % is, what it cost."""
+    """Yield the recorded program, the meaning of 100 %, and the overhead."""
     facts = report.facts
     for rank in facts.ranks:
         if not rank.complete:
@@ -155,7 +155,7 @@ def _states(ranks: Sequence[Rank]) -> str:
 
 
 def _command(ranks: Sequence[Rank]) -> str:
-    """The program of the run, without the interpreter and what started the recorder."""
+    """Return the program of the run, without interpreter and recorder."""
     words = ranks[0].command[1:] if ranks else []
     script = next((i for i, word in enumerate(words) if word.endswith(".py")), None)
     if script is None:
@@ -184,7 +184,7 @@ def _whole(facts: Facts) -> str:
 
 
 def _phases(facts: Facts) -> Iterator[str]:
-    """Of a step where steps were kept, else of all."""
+    """Return phases per step if steps were kept, else of the run."""
     step = sum(phase.per_step for phase in facts.phases)
     whole = step or facts.whole
     times = [(phase.phase, phase.per_step if step else phase.self) for phase in facts.phases]
@@ -256,7 +256,7 @@ def _missing(ranks: Iterable[Rank]) -> Iterator[str]:
 
 
 def _open(facts: Facts) -> Iterator[str]:
-    """Where the threads of ranks are that did not end well, the innermost call last."""
+    """Yield the stacks of ranks that did not end normally, the innermost call last."""
     states = {rank.rank: rank.state for rank in facts.ranks}
     stacks: dict[tuple[int, str, int], list[OpenCall]] = {}
     for call in facts.open:
@@ -271,7 +271,7 @@ def _open(facts: Facts) -> Iterator[str]:
 
 
 def _stack(calls: Sequence[OpenCall]) -> Iterator[str]:
-    """Calls of one function right below each other are one line, with the time of the outermost."""
+    """Merge consecutive calls of one function, with the time of the outermost."""
     levels = [list(same) for _, same in groupby(calls, key=lambda call: call.where)]
     if len(levels) > _OPEN_SHOWN:
         yield f"  {'':>9}  ({sum(map(len, levels[:-_OPEN_SHOWN]))} calls further out)"

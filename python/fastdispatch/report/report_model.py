@@ -1,4 +1,4 @@
-"""A report as plain values: the one thing that is printed and that becomes JSON (``docs/report.schema.json``)."""
+"""The model of a report, built once; printed as text or JSON (``docs/report.schema.json``)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SCHEMA = "fastdispatch-report/1"
 
 @dataclass
 class Wanted:
-    """What a report is asked for."""
+    """Options of a report."""
 
     by: str = "function"  # function, operator, module, package, phase; for callers and callees also node
     sort: str = "total"
@@ -27,15 +27,15 @@ class Wanted:
     rank: int | None = None
     tree: bool = False
     depth: int | None = None
-    least: float = 0.01  # of everything: what a branch of the tree must have
+    least: float = 0.01  # minimum share of a branch of the tree
     callers: str | None = None
     callees: str | None = None
-    paths: int | None = None  # how many; 0: as many as have most of the time
+    paths: int | None = None  # number; 0: as many as cover most of the time
 
 
 @dataclass
 class Report:
-    """One of ``listing``, ``tree``, ``neighbours`` and ``paths`` is there; all else is about the recording."""
+    """One of ``listing``, ``tree``, ``neighbours`` and ``paths`` is set; the rest describes the recording."""
 
     path: str
     wanted: Wanted
@@ -47,7 +47,7 @@ class Report:
 
     @property
     def timing(self) -> bool:
-        """Whether there are times, or counts only."""
+        """Whether the recording has times, or only counts."""
         return self.facts.whole > 0
 
     def as_json(self) -> dict[str, Any]:
@@ -68,7 +68,7 @@ class Report:
 
 
 def report(trace: Trace, path: str, wanted: Wanted) -> Report:
-    """Raises Error for a rank that is not there and for names of no function or of several."""
+    """Build a report. Raises Error for a missing rank, and for names of no function or of several."""
     made = Report(path, wanted, facts(trace, wanted.rank))
     whole = made.facts.whole
     name = wanted.callers or wanted.callees

@@ -1,4 +1,4 @@
-"""Hot paths: the few call paths at whose ends most of the time is spent."""
+"""Hot paths: the few call paths with most self time at their ends."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from fastdispatch.read.trace import Trace
 from fastdispatch.report.report_facts import in_role
 from fastdispatch.report.report_rows import is_library, module_pattern
 
-#: Without a number as many paths are listed as have this share, and no more than ``MOST``.
+#: Without a number, list as many paths as cover this share, at most ``MOST``.
 ENOUGH, MOST = 0.8, 20
 
 
 @dataclass
 class HotPath:
-    """A call path, from outside in, and what is spent at its end, not below it. Times in nanoseconds.
+    """A call path, outermost first, and the self time of its end. Times in nanoseconds.
 
-    Repeated modules (``blocks.0``, ``blocks.1``) are one path, and so is a function that calls itself. Of library
-    functions only those are in it that are its end; what an operator or autograd node calls is counted in it.
+    Repeated modules (``blocks.0``, ``blocks.1``) are one path, and so is a recursive function. Library functions appear
+    only as the end; callees of an operator or autograd node are counted in it.
     """
 
     path: list[str]  # keys
-    short: list[str]  # the same without files
-    module: str  # pattern of the modules that its end ran for, "" for none
-    instances: int  # of those modules
-    weight: int  # what paths are sorted by: self, or calls where there are no times
+    short: list[str]  # keys without files
+    module: str  # pattern of the modules of its end, "" for none
+    instances: int  # number of those modules
+    weight: int  # sort key: self, or calls without times
     self: int
-    calls: int  # of its end, resumes included
+    calls: int  # calls of its end, including resumes
 
 
 @dataclass
 class Paths:
-    """The heaviest paths, and how many more there are. ``whole``: of all paths together, ns or calls (``of``)."""
+    """The heaviest paths, and the number of others. ``whole``: sum of all paths, ns or calls (``of``)."""
 
     of: str  # self or calls
     whole: int
@@ -41,7 +41,7 @@ class Paths:
 
 @dataclass
 class _Place:
-    """A path while paths are collected: its end below another path."""
+    """A path during collection: its end below another path."""
 
     above: int
     node: int
@@ -52,7 +52,7 @@ class _Place:
 
 
 class _Places:
-    """All paths, each once. ``list[0]`` is the empty path."""
+    """All paths, without duplicates. ``list[0]`` is the empty path."""
 
     def __init__(self) -> None:
         self.list = [_Place(0, -1, "", 0, 0, set())]
@@ -76,7 +76,7 @@ class _Places:
 
 
 def paths(trace: Trace, rank: int | None, role: str, count: int, *, by_calls: bool) -> Paths:
-    """The ``count`` heaviest paths of the threads of ``role``; 0: as many as have most of the weight."""
+    """Return the ``count`` heaviest paths of the threads of ``role``; 0: as many as cover most of the weight."""
     places = _collect(trace, rank, role)
     weights = [place.calls if by_calls else place.self for place in places.list]
     keys = trace.nodes["key"]
@@ -95,7 +95,7 @@ def _collect(trace: Trace, rank: int | None, role: str) -> _Places:
     operators = {node for node, kind in enumerate(kinds) if kind in ("op", "autograd")}
     passes = [kinds[node] == "thread" or is_library(trace, node) for node in range(len(kinds))]
     places = _Places()
-    shown: list[int] = []  # of each context the path that those below it continue
+    shown: list[int] = []  # per context: the path that its callees continue
     columns = ("parent", "node", "module", "self", "calls", "resumes")
     rows = zip(*(contexts[name] for name in columns), in_role(trace, contexts, role), strict=True)
     for parent, node, module, own, calls, resumes, inside in rows:  # a parent comes before its children
@@ -113,7 +113,7 @@ def _collect(trace: Trace, rank: int | None, role: str) -> _Places:
 
 
 def _enough(weights: list[int], whole: int) -> int:
-    """How many of the heaviest have ``ENOUGH``."""
+    """Return how many of the heaviest paths cover ``ENOUGH``."""
     share = 0
     for number, weight in enumerate(weights[:MOST], 1):
         share += weight

@@ -1,4 +1,4 @@
-"""The rows of ``report --by phase``: what the main threads did in each phase of training."""
+"""Rows of ``report --by phase``: time of the main threads in each phase of training."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ _SUMS = ("calls", "resumes", "self", "async", "gpu_calls", "gpu_self", "gpu_star
 
 
 def phase_listing(trace: Trace, rank: int | None, facts: Facts, column: str) -> Listing:
-    """A row a phase in which anything ran, by ``column`` of :class:`Row`. No call is in two, so total is self."""
+    """Return a row per non-empty phase, sorted by ``column`` of :class:`Row`. Each call is in one phase: total is
+    self."""
     sums = _sums(trace, rank, facts.whole_role)
     rows = [_row(trace, rank, phase.phase, phase.per_step, sums[PHASES.index(phase.phase)]) for phase in facts.phases]
     rows = [row for row in rows if row.calls or row.self]

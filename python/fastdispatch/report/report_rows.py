@@ -1,4 +1,4 @@
-"""The rows of a report: one a function, operator, module or package, chosen, sorted and with library detail hidden."""
+"""Rows of a report: functions, operators, modules or packages, selected and sorted, with library details hidden."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from fastdispatch.read.trace import Columns, Trace
 
-#: What a table can be sorted by, with the column of ``Trace.table`` that holds it.
+#: Sort keys, with their column in ``Trace.table``.
 SORTS = {
     "calls": "calls",
     "ops": "ops",
@@ -20,11 +20,11 @@ SORTS = {
     "gpu": "gpu_total",
 }
 
-#: Library functions below this share of everything are hidden.
+#: Library functions below this share of the whole are hidden.
 SMALL = 0.001
 
-#: Wrappers are hidden, too: library functions that pass this share of their time on to one callee and keep no more than
-#: this share of everything for themselves.
+#: Wrappers are hidden too: library functions that spend this share of their time in one callee, with a self time of at
+#: most this share of the whole.
 PASSED_ON, KEPT = 0.95, 0.005
 
 _LIBRARIES = ("site", "stdlib")
@@ -32,7 +32,7 @@ _LIBRARIES = ("site", "stdlib")
 
 @dataclass
 class Modules:
-    """Instances of ``nn.Module`` with one pattern of names, for which a function ran."""
+    """Instances of ``nn.Module`` with one pattern of names, of calls of a function."""
 
     pattern: str
     instances: int
@@ -40,7 +40,7 @@ class Modules:
 
 @dataclass
 class Row:
-    """Sums of one group. Times in nanoseconds; ``where`` is the key that people read."""
+    """Sums of one group. Times in nanoseconds; ``where`` is the printed key."""
 
     where: str
     kind: str
@@ -54,14 +54,14 @@ class Row:
     total: int
     backward: int
     asynchronous: int
-    unseen_calls: int  # of a function some of whose calls no hook saw: a lower bound
+    unseen_calls: int  # calls without a hook: a lower bound
     step_mean: int  # of the total per step
     step_deviation: int
-    gpu_calls: int  # in sampled steps, as the next three
+    gpu_calls: int  # of sampled steps, like the next three
     gpu_self: int
     gpu_total: int
     gpu_starved: int
-    parameters: int = 0  # elements, of a row of modules those of all its instances and of what is below them
+    parameters: int = 0  # elements, for modules of all instances and their children
     parameter_bytes: int = 0
     modules: list[Modules] = field(default_factory=list)
     threads: list[str] = field(default_factory=list)  # roles of the threads it ran in
@@ -69,7 +69,7 @@ class Row:
 
 @dataclass
 class Hidden:
-    """Rows of libraries that are not listed: ``small`` by package, and those that ``pass_on`` to one callee."""
+    """Hidden rows of libraries: ``small`` by package, and wrappers that ``pass_on`` to one callee."""
 
     small: dict[str, int]
     pass_on: int
@@ -77,7 +77,7 @@ class Hidden:
 
 @dataclass
 class Listing:
-    """The rows that are listed, and how many more there are."""
+    """The listed rows, and the number of others."""
 
     rows: list[Row]
     more: int
@@ -85,8 +85,9 @@ class Listing:
 
 
 def listing(trace: Trace, by: str, rank: int | None, sort: str, top: int | None, *, whole: int, hide: bool) -> Listing:
-    """The ``top`` rows (None: all) by ``sort``. With ``hide``, library functions that say little are left out;
-    ``whole`` is the time that is 100 %."""
+    """Return the ``top`` rows (None: all) by ``sort``. With ``hide``, small and forwarding library functions are
+    omitted;
+    ``whole`` is the time of 100 %."""
     table = trace.table(by, rank)
     indexes = _visible(trace, by, table)
     hidden = Hidden({}, 0)
@@ -124,12 +125,12 @@ def row(trace: Trace, table: Columns, index: int) -> Row:
 
 
 def is_library(trace: Trace, node: int) -> bool:
-    """Whether a node is a Python function of PyTorch, the standard library or another installed package."""
+    """Return whether a node is a Python function of PyTorch, the standard library or another installed package."""
     return trace.nodes["kind"][node] == "python" and trace.nodes["from"][node] in _LIBRARIES
 
 
 def _visible(trace: Trace, by: str, table: Columns) -> list[int]:
-    """All rows but those that stand for no code of anybody: the threads themselves."""
+    """Return all rows except those of threads."""
     kinds = trace.nodes["kind"]
     return [i for i, node in enumerate(table["node"]) if by != "package" or kinds[node] != "thread"]
 
@@ -156,7 +157,7 @@ def _hide(
 
 
 def wrappers(trace: Trace, by: str, rank: int | None, table: Columns, whole: int) -> dict[int, int]:
-    """Rows of library functions that only pass a call on, with the row of the callee that gets it."""
+    """Return rows of library functions that only forward a call, with the row of the callee."""
     if whole <= 0:
         return {}
     graph = trace.graph(by, rank)
@@ -178,18 +179,18 @@ _NUMBER = re.compile(r"(?<![^.])\d+(?![^.])")
 
 
 def module_pattern(path: str) -> str:
-    """``blocks.*.attn`` for ``blocks.3.attn``."""
+    """Return ``blocks.*.attn`` for ``blocks.3.attn``."""
     return _NUMBER.sub("*", path)
 
 
 def _add_parameters(trace: Trace, rows: Iterable[Row]) -> None:
-    """Instances below one another do not meet in a row: their names have as many parts."""
+    """Group instances by pattern: nested instances differ in their number of parts."""
     modules = trace.modules
     elements, sizes = Counter[str](), Counter[str]()
     for path, name, count, size in zip(
         *(modules[column] for column in ("path", "class", "parameters", "parameter_bytes")), strict=True
     ):
-        where = module_pattern(path) or name  # a root has no name but its class
+        where = module_pattern(path) or name  # a root has only its class as a name
         elements[where] += count
         sizes[where] += size
     for row in rows:
@@ -197,10 +198,10 @@ def _add_parameters(trace: Trace, rows: Iterable[Row]) -> None:
 
 
 def _add_places(trace: Trace, rank: int | None, table: Columns, chosen: Sequence[int], rows: Iterable[Row]) -> None:
-    """For which modules and in which threads the functions of ``rows`` ran."""
+    """Fill in the modules and threads of the functions of ``rows``."""
     contexts = trace.contexts if rank is None else trace.core.contexts(trace.index(rank))
     nodes, keys, paths = contexts["node"], trace.nodes["key"], trace.modules["path"]
-    roots: list[int] = []  # of each context the node of its thread
+    roots: list[int] = []  # per context: the node of its thread
     for node, parent in zip(nodes, contexts["parent"], strict=True):  # a parent comes before its children
         roots.append(roots[parent] if parent >= 0 else node)
     wanted = {table["node"][i] for i in chosen}
@@ -209,7 +210,7 @@ def _add_places(trace: Trace, rank: int | None, table: Columns, chosen: Sequence
     for node, module, root in set(zip(nodes, contexts["module"], roots, strict=True)):
         if node in wanted:
             threads[node].add(keys[root])
-            if module >= 0 and paths[module]:  # a root has no name but its class, which the key has
+            if module >= 0 and paths[module]:  # a root has only its class as a name, which the key has
                 modules[node][module_pattern(paths[module])] += 1
     for i, made in zip(chosen, rows, strict=True):
         node = table["node"][i]

@@ -1,4 +1,4 @@
-"""The printed report."""
+"""Reports as text."""
 
 from __future__ import annotations
 
@@ -55,8 +55,6 @@ class _Drawing:
         )
         return Text(folded, style=style)
 
-    # -- tables ------------------------------------------------------------------------------------------------------
-
     def listing(self, rows: Sequence[Row]) -> Table:
         wanted = self.report.wanted
         wide = self.width >= 110
@@ -74,7 +72,7 @@ class _Drawing:
             if self.steps and (wide or of_steps):
                 figures.append(("spread", [seconds(row.step_deviation) if row.step_deviation else "" for row in rows]))
         for name, column in (("GPU self", "gpu_self"), ("GPU total", "gpu_total"), ("starved", "gpu_starved")):
-            if any(getattr(row, column) for row in rows):  # of sampled steps: times, no shares of all steps
+            if any(getattr(row, column) for row in rows):  # of sampled steps: times, not shares of all steps
                 figures.append((name, [seconds(getattr(row, column)) if getattr(row, column) else "" for row in rows]))
         if any(row.parameters for row in rows):
             figures.append(("parameters", [grouped(row.parameters) if row.parameters else "" for row in rows]))
@@ -114,14 +112,14 @@ class _Drawing:
         return self.table(figures, [self.path(row) for row in rows])
 
     def path(self, row: HotPath) -> Text:
-        """Short names down to the last, which is whole."""
+        """Return short names, the last one in full."""
         above = "".join(f"{name} > " for name in row.short[:-1])
         text = Text(printable(above), style="dim")
         text.append_text(self.where(row.path[-1], _instances(row.module, row.instances)))
         return text
 
     def table(self, figures: list[tuple[str, list[str]]], where: list[Text], guides: list[str] | None = None) -> Table:
-        """Figures keep their width; what is left is for ``where``, which folds."""
+        """Return a table: figures keep their width, ``where`` is folded into the rest."""
         table = Table(box=None, padding=(0, self.gap, 0, 0), pad_edge=False, header_style="bold")
         used = 0
         for name, values in figures:
@@ -133,8 +131,6 @@ class _Drawing:
             guide = guides[i] if guides is not None else ""
             table.add_row(*(values[i] for _, values in figures), _fold(guide, text, room))
         return table
-
-    # -- cells -------------------------------------------------------------------------------------------------------
 
     @property
     def steps(self) -> bool:
@@ -149,7 +145,7 @@ class _Drawing:
         return f"{share:.1f} %" if share >= 0.05 else "<0.1 %"
 
     def suffix(self, row: Row) -> str:
-        """For which modules a function ran, how many were folded into a pattern, and in which other threads."""
+        """Return the modules of a function, their number, and other threads."""
         if self.report.wanted.by == "module":
             return f"x {row.instances}" if row.instances > 1 else ""
         words = ""
@@ -163,7 +159,7 @@ class _Drawing:
         return words
 
     def where(self, key: str, suffix: str) -> Text:
-        """``file:[Class]:function``, the function in bold."""
+        """Return ``file:[Class]:function``, with the function in bold."""
         text = Text(printable(key))
         at = key.rfind(":") + 1
         if "]:" in key:
@@ -189,7 +185,7 @@ def _through(wrappers: int) -> str:
 
 
 def _guides(rows: Sequence[Branch]) -> list[str]:
-    """The lines of the tree in front of each row, two characters a level."""
+    """Return the lines of the tree in front of each row, two characters per level."""
     guides = [""] * len(rows)
     open_levels: set[int] = set()  # levels with a later sibling, seen from the end
     for i in range(len(rows) - 1, -1, -1):
@@ -204,7 +200,7 @@ def _guides(rows: Sequence[Branch]) -> list[str]:
 
 
 def _break(line: str) -> int:
-    """Where a line that is full is cut: after a separator that is not too far to the left, a dot as the last choice."""
+    """Return where to break a full line: after a separator that is not too far to the left, at a dot if necessary."""
     for signs in ("/: ", "._"):
         at = max(line.rfind(sign) for sign in signs) + 1
         if at > len(line) // 3:
@@ -213,8 +209,8 @@ def _break(line: str) -> int:
 
 
 def _fold(guide: str, text: Text, room: int) -> Text:
-    """The text in lines that fit, broken after a separator where there is one; the guide in front of each."""
-    if len(guide) > room - _NARROWEST:  # too deep for this width: the lines of the outer levels go
+    """Return the text in lines that fit, broken after separators, with the guide in front of each."""
+    if len(guide) > room - _NARROWEST:  # too deep for this width: drop the lines of outer levels
         guide = "« " + guide[len(guide) - (room - _NARROWEST) + 2 :]
     space = room - len(guide)
     lines = []

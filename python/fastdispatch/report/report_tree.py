@@ -1,4 +1,4 @@
-"""The tree of call paths, as flat rows in the order in which they are printed."""
+"""The tree of call paths, as flat rows in printing order."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from fastdispatch.report.report_rows import KEPT, PASSED_ON, is_library, module_
 
 @dataclass
 class Branch:
-    """One place in the tree; repeated modules (``blocks.0``, ``blocks.1``) are one. Times in nanoseconds."""
+    """A node of the tree; repeated modules (``blocks.0``, ``blocks.1``) are one. Times in nanoseconds."""
 
     depth: int
     where: str
     kind: str
-    module: str  # pattern of the modules it ran for, "" for none
+    module: str  # pattern of its modules, "" for none
     instances: int  # of those modules
     calls: int
     resumes: int
@@ -24,14 +24,14 @@ class Branch:
     total: int
     ops: int
     backward: int
-    passed: int  # library calls between its parent and it that only pass on and are not shown
-    small: int  # different callees below it that are not shown
+    passed: int  # hidden forwarding library calls between it and its parent
+    small: int  # hidden callees
     small_time: int
 
 
 @dataclass
 class _Cut:
-    """What is left out: below ``least`` (in ``figure``), below ``depth`` levels, and who only passes on."""
+    """Rules for hidden nodes: below ``least`` (in ``figure``), deeper than ``depth``, or only forwarding."""
 
     figure: str
     least: float
@@ -50,7 +50,7 @@ class _Forest:
             self.children.setdefault(parent, []).append(context)
 
     def add_calls_below(self) -> None:
-        """A column for cutting where there are no times: the calls of a context and of all below it."""
+        """Return the calls of each context and its callees, used for hiding if the recording has no times."""
         below = list(self.figures["calls"])
         parents = self.figures["parent"]
         for context in range(len(below) - 1, -1, -1):  # a parent comes before its children
@@ -70,7 +70,7 @@ class _Forest:
         return self.patterns[module] if module >= 0 else ""
 
     def below(self, contexts: list[int]) -> list[list[int]]:
-        """The callees of contexts that are shown as one, those of one node and module pattern joined."""
+        """Return the callees of a group of contexts, grouped by node and module pattern."""
         found: dict[tuple[int, str], list[int]] = {}
         nodes = self.figures["node"]
         for parent in contexts:
@@ -79,7 +79,7 @@ class _Forest:
         return list(found.values())
 
     def passes_on(self, contexts: list[int], whole: int) -> list[int] | None:
-        """The one callee to which a library function passes nearly all of its time."""
+        """Return the callee in which a library function spends nearly all of its time."""
         if whole <= 0 or not is_library(self.trace, self.figures["node"][contexts[0]]) or self.pattern(contexts[0]):
             return None
         total = self.sum(contexts, "total")
@@ -95,8 +95,8 @@ class _Forest:
 def tree(
     trace: Trace, rank: int | None, *, whole: int, least: float, depth: int | None, by_calls: bool, all_: bool
 ) -> list[Branch]:
-    """Rows of at least ``least`` (a share of everything: time, or calls where there are no times), down to ``depth``
-    levels. Unless ``all_``, library functions that only pass on to one callee are left out."""
+    """Return rows of at least ``least`` (a share of the whole: time, or calls without times), down to ``depth`` levels.
+    Unless ``all_``, library functions that only forward to one callee are omitted."""
     forest = _Forest(trace, rank)
     if by_calls:
         forest.add_calls_below()
@@ -124,7 +124,7 @@ def tree(
 
 
 def _skip(forest: _Forest, group: list[int], cut: _Cut) -> tuple[list[int], int]:
-    """The group, or what it only passes on to, and how many calls on the way that are."""
+    """Return the group, or the callee it only forwards to, and the number of skipped calls."""
     passed = 0
     while cut.pass_on:
         callee = forest.passes_on(group, cut.whole)
@@ -135,7 +135,7 @@ def _skip(forest: _Forest, group: list[int], cut: _Cut) -> tuple[list[int], int]
 
 
 def _joined(forest: _Forest, groups: Iterable[tuple[list[int], int]]) -> list[tuple[list[int], int]]:
-    """Callees that were reached through different wrappers are one."""
+    """Merge callees reached through different wrappers."""
     found: dict[tuple[int, str], tuple[list[int], int]] = {}
     for group, passed in groups:
         name = forest.figures["node"][group[0]], forest.pattern(group[0])

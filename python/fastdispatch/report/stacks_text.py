@@ -1,4 +1,4 @@
-"""Stacks of running processes, printed."""
+"""Stacks of running processes as text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ INNERMOST = 12
 
 
 def lines(groups: list[Group], incomplete: Sequence[str] = (), *, everything: bool) -> Iterator[str]:
-    """``incomplete``: lines about recordings that are cut short or damaged."""
+    """Yield the stacks as lines. ``incomplete``: lines about recordings that are truncated or damaged."""
     yield from map(printable, incomplete)
     if not groups:
         yield "no open calls in the readable part" if incomplete else "no open calls: nothing is being recorded there"
@@ -45,7 +45,7 @@ def numbers(stacks: list[Stack]) -> str:
 
 
 def calls(group: Group, everything: bool) -> Iterator[str]:
-    """From the outermost on, each with the time since it began on the first of the ranks."""
+    """Yield calls, outermost first, each with the time since its begin on the first of the ranks."""
     shown = list(zip(group.first.calls, group.first.ages, strict=True))
     outer = 0 if everything else max(len(shown) - INNERMOST, 0)
     if outer:

@@ -1,4 +1,4 @@
-"""Figures of a timeline as plain values: printed, drawn, and as JSON (``docs/timeline-stats.schema.json``)."""
+"""The model of timeline statistics: printed, drawn, and as JSON (``docs/timeline-stats.schema.json``)."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Row = dict[str, Any]
 
 @dataclass
 class Stats:
-    """``ranks`` with the figures of all their time, ``stages`` with those of their ranks, ``steps`` of each rank, and
-    what the ranks of a step have to do with each other in ``stragglers``. Times are nanoseconds from ``base_ns``."""
+    """``ranks`` with their total figures, ``stages`` with those of their ranks, ``steps`` of each rank, and the
+    comparison of ranks per step in ``stragglers``. Times are nanoseconds from ``base_ns``."""
 
     base_ns: int | None
     relative_error: float
@@ -41,7 +41,7 @@ class Stats:
 
 
 def stats(made: Row) -> Stats:
-    """From what ``_core.timeline_stats`` answers."""
+    """Build the model from the result of ``_core.timeline_stats``."""
     for row in (*made["names"], *made["categories"], *made["jobs"], *made["collectives"]):
         for key in row.keys() & {"name", "category", "type", "group"}:
             row[key] = unescaped(row[key])
@@ -85,7 +85,7 @@ BOUNDS = ("gap_ns", "closed_ns", "steps_left_out", "values_left_out", "collectiv
 
 
 def unescaped(text: str) -> str:
-    """What the inside of a JSON string says; text that is no JSON as it is."""
+    """Decode the inside of a JSON string; return other text unchanged."""
     if "\\" not in text:
         return text
     try:
@@ -101,7 +101,7 @@ def complete(row: Row) -> None:
 
 
 def by_stage(ranks: list[Row], jobs: list[Row]) -> list[Row]:
-    """Ranks whose jobs are of the same stages of a pipeline, together."""
+    """Group ranks with jobs of the same pipeline stages."""
     stages: dict[int, set[int]] = {}
     for job in jobs:
         if job["stage"] is not None:
@@ -117,7 +117,7 @@ def by_stage(ranks: list[Row], jobs: list[Row]) -> list[Row]:
 
 
 def straggler(step: int, rows: list[Row]) -> Row:
-    """Who ended last, and whose own work took longest, compared with the other ranks."""
+    """Find the rank that ended last, and the rank with most own work, compared with the others."""
     ends, work = [row["end"] for row in rows], [own(row) for row in rows]
     last = max(rows, key=lambda row: (row["end"], -row["rank"]))
     slowest = max(rows, key=lambda row: (own(row), -row["rank"]))
@@ -137,7 +137,7 @@ def straggler(step: int, rows: list[Row]) -> Row:
 
 
 def own(row: Row) -> int:
-    """What a rank does without waiting for others: all busy time but exposed communication."""
+    """Return the time of own work: busy time without exposed communication."""
     return int(row["busy"] - row["exposed"])
 
 

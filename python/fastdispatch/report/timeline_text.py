@@ -1,4 +1,4 @@
-"""The printed figures of a timeline."""
+"""Timeline statistics as text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BASIS = {
 
 
 def print_stats(made: Stats, file: IO[str], top: int) -> None:
-    """Tables of at most ``top`` rows each."""
+    """Print tables of at most ``top`` rows each."""
     print_parts(parts(made, top), file, width_of(file))
 
 
@@ -93,7 +93,7 @@ def stages(made: Stats) -> Table:
 
 
 def steps(made: Stats, top: int) -> Table:
-    """The longest ones, in order."""
+    """Return the table of the longest steps, in order."""
     chosen = sorted(sorted(made.stragglers, key=lambda row: -row["duration"])[:top], key=lambda row: row["step"])
     by_step: dict[int, list[Row]] = {}
     for row in made.steps:
@@ -158,7 +158,7 @@ def collectives(rows: Sequence[Row]) -> Table:
 
 
 def foot(made: Stats) -> Iterator[str]:
-    """What the figures mean, and what is missing in them."""
+    """Yield the meaning of figures, and missing data."""
     bases = sorted({row["basis"] for row in made.ranks}, key=list(_BASIS).index)
     compute = " or ".join(_BASIS[basis] for basis in bases)
     yield f"Compute is {compute}; percentiles within {share(made.relative_error, 1)}"

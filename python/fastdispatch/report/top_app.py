@@ -18,7 +18,7 @@ MOST_ROWS = 200
 
 
 class Top(App[None]):
-    """A table that is read anew every ``interval`` seconds."""
+    """A table that is updated every ``interval`` seconds."""
 
     CSS = """
     #head { height: 1; text-style: bold; }
@@ -72,7 +72,7 @@ class Top(App[None]):
         self.draw()
 
     def draw(self) -> None:
-        """The table as it is wanted; the line of the cursor stays where it is."""
+        """Fill the sorted table; the cursor keeps its line."""
         key = {
             "self": lambda rate: -rate.own,
             "total": lambda rate: -rate.total,

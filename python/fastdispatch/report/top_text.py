@@ -1,4 +1,4 @@
-"""A moment of a running recording, printed."""
+"""A sample of a running recording as text."""
 
 from __future__ import annotations
 

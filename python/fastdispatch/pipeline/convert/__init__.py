@@ -1,6 +1,6 @@
 """From a graph whose nodes have stages to programs that train (docs/pipeline-convert.md).
 
-What it takes is imported when it is used: half of what importing fastdispatch would take.
+Submodules are imported on first use: they would double the import time of fastdispatch.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def convert(
     folder: str | os.PathLike[str] = "package",
     inputs: str | None = None,
 ) -> Written:
-    """The files of a package and what is to be said of them (docs/pipeline-convert.md).
+    """Return the files of a package, with warnings (docs/pipeline-convert.md).
 
     Parameters
     ----------
