@@ -46,24 +46,24 @@ def picture(made: Report) -> str:
     """
     rows = [row for row in made.ranks if row["line"] == made.drawn_line and row["stage"] >= 0]
     ranks = {row["rank"]: place for place, row in enumerate(sorted(rows, key=lambda row: (row["stage"], row["rank"])))}
-    stretches = [row for row in rows_of(made.stretches) if row["rank"] in ranks]
-    if not stretches:
+    spans = [row for row in rows_of(made.stretches) if row["rank"] in ranks]
+    if not spans:
         raise Error("there is nothing to draw: no iteration of a pipeline was recorded")
-    if len(stretches) > MOST:
-        raise Error(f"{len(stretches)} jobs and gaps are too many to draw (at most {MOST})")
-    first, last = min(row["start"] for row in stretches), max(row["end"] for row in stretches)
+    if len(spans) > MOST:
+        raise Error(f"{len(spans)} jobs and gaps are too many to draw (at most {MOST})")
+    first, last = min(row["start"] for row in spans), max(row["end"] for row in spans)
     scale = (WIDTH - LEFT - RIGHT) / max(last - first, 1)
     bottom = TOP + len(ranks) * (ROW + GAP)
     words = [line for sentence in made.sentences[:4] for line in wrap(sentence, (WIDTH - LEFT) // 6)]
     height = bottom + 92 + 17 * len(words)
     jobs = rows_of(made.jobs)
     parts = [
-        *headings(made, {row["part"] for row in stretches}, jobs),
+        *headings(made, {row["part"] for row in spans}, jobs),
         *time_axis(last - first, "time since its begin", LEFT, WIDTH - RIGHT, TOP - 5, bottom),
         text(LEFT, bottom + 54, LINES, class_="small"),
-        *names(made, rows, ranks, stretches),
+        *names(made, rows, ranks, spans),
     ]
-    for row in stretches:
+    for row in spans:
         x, width = LEFT + (row["start"] - first) * scale, (row["end"] - row["start"]) * scale
         if width >= NARROWEST:
             parts.append(box(made, row, jobs, x, width, top(ranks[row["rank"]])))
@@ -99,10 +99,10 @@ def headings(made: Report, used: set[str], jobs: Sequence[Row]) -> Iterator[str]
         yield from drawn
 
 
-def names(made: Report, rows: Sequence[Row], ranks: dict[int, int], stretches: Sequence[Row]) -> Iterator[str]:
+def names(made: Report, rows: Sequence[Row], ranks: dict[int, int], spans: Sequence[Row]) -> Iterator[str]:
     yield text(WIDTH - RIGHT + 10, TOP - 9, "idle · held", class_="small")
     idle, whole = dict.fromkeys(ranks, 0), dict.fromkeys(ranks, 0)
-    for row in stretches:
+    for row in spans:
         took = row["end"] - row["start"]
         whole[row["rank"]] += took
         idle[row["rank"]] += took if row["part"] != "busy" else 0

@@ -80,10 +80,10 @@ def _function_name(function: Callable[..., Any], args: Sequence[Any], kwargs: Ma
         return f"__getitem__({args[1]!r})"
     if name == "transpose":
         return f"Transpose({', '.join(map(repr, plain))})"
-    told = [repr(each) for each in plain] + [
+    texts = [repr(each) for each in plain] + [
         f"{key}={each!r}" for key, each in kwargs.items() if not _has_tensors(each)
     ]
-    return f"{name}({', '.join(told)})"
+    return f"{name}({', '.join(texts)})"
 
 
 class _Watch(TorchFunctionMode):  # type: ignore[misc]

@@ -64,7 +64,7 @@ class Report:
         self.engine = engine
         self._facts = facts
         self._notes = notes
-        #: Of an engine without stages: a row a rank, ns of a mean step.
+        #: Of an engine without stages: one row per rank, ns of a mean step.
         self.phases = phases
         #: Processes of a pipeline, global stages of one of them, copies of the pipeline.
         self.stages: int = made["stages"]

@@ -152,7 +152,7 @@ def notes(made: Report, raw: dict[str, Any]) -> Iterator[str]:
     yield from _clocks(made)
     yield from _left_out(made)
     if made.schedule["name"] is not None and made.schedule["transfers"] == "unknown":
-        yield "transfers are not among the jobs: what overlapping them would save cannot be told"
+        yield "transfers are not recorded as jobs: the saving of overlapping them is unknown"
     if made.table and made.schedule["name"] is None:
         why = f" ({made.schedule['difference']})" if made.schedule["difference"] else ""
         yield f"the order of jobs is that of no schedule we know{why}: jobs are counted, no theory and no what-if"
@@ -196,11 +196,11 @@ def _left_out(made: Report) -> Iterator[str]:
     out = [number for number in recorded if number not in made.iterations]
     if out:
         listed = ", ".join(map(str, out[:_MOST])) + (", ..." if len(out) > _MOST else "")
-        yield f"iterations left out: {listed} (the first, those that are not whole, those not asked for)"
+        yield f"iterations skipped: {listed} (the first, incomplete ones, unselected ones)"
     if made.iterations and not any(made.shares["whole"]):
         yield "no iteration was recorded whole: the figures are of parts"
     for key, words in (
-        ("evals", "jobs of evaluations are left out"),
+        ("evals", "jobs of evaluations are skipped"),
         ("unknown", "jobs are of no kind of a pipeline"),
         ("aimless", "sends and receives do not say to which stage: no peer"),
     ):

@@ -411,7 +411,7 @@ class CallGraph:
             self._on_trace_ready(self)
 
     def _note_end(self) -> None:
-        """What an operator costs, which takes a moment in which nothing records; and what pings told."""
+        """Note the cost of an operator, measured while nothing records, and the results of pings."""
         self._look()
         if self._pings is not None:
             self._note({"clock": self._pings.end()})

@@ -140,8 +140,8 @@ def _torch(schedule: Any) -> Described:
     coordinates = {"pipe": int(stages[0].group_rank)}
     modules = {int(stage.stage_index): _unwrapped(stage.submod) for stage in stages}
     layers = [_layers(stage, modules[stage]) for stage in held]
-    told = {"held": held, "layers": layers, "tied": _tied(modules), "has_backward": bool(schedule._has_backward)}
-    return None, coordinates, told
+    known = {"held": held, "layers": layers, "tied": _tied(modules), "has_backward": bool(schedule._has_backward)}
+    return None, coordinates, known
 
 
 def _unwrapped(module: Any) -> Any:
@@ -186,15 +186,15 @@ def _megatron(model: Any) -> Described:
         "model": state.get_tensor_model_parallel_rank(),
     }
     held = [place + chunk * processes for chunk in range(chunks)]
-    told: dict[str, Any] = {"held": held}
+    known: dict[str, Any] = {"held": held}
     if model is not None:
         parts = [_unwrapped(part) for part in (model if isinstance(model, list) else [model])]
-        told["layers"] = [_decoder_layers(stage, part) for stage, part in zip(held, parts, strict=False)]
+        known["layers"] = [_decoder_layers(stage, part) for stage, part in zip(held, parts, strict=False)]
         shared = processes * chunks > 1 and getattr(parts[0], "share_embeddings_and_output_weights", False)
-        told["tied"] = {"embedding": [0, processes * chunks - 1]} if shared else {}
+        known["tied"] = {"embedding": [0, processes * chunks - 1]} if shared else {}
         layout = getattr(getattr(parts[0], "config", None), "pipeline_model_parallel_layout", None)
-        told |= {} if layout is None else {"layout": str(layout)}
-    return (place, processes, processes * chunks), coordinates, told
+        known |= {} if layout is None else {"layout": str(layout)}
+    return (place, processes, processes * chunks), coordinates, known
 
 
 def _decoder_layers(stage: int, module: Any) -> dict[str, Any]:

@@ -73,8 +73,8 @@ def _hash(text: str) -> str:
 
 
 def _launched_run_id() -> str | None:
-    told = [f"{name}={os.environ[name]}" for name in _RUN_VARIABLES if name in os.environ]
-    return _hash(" ".join(told)) if len(told) > 1 else None
+    values = [f"{name}={os.environ[name]}" for name in _RUN_VARIABLES if name in os.environ]
+    return _hash(" ".join(values)) if len(values) > 1 else None
 
 
 def _spawned_run_id() -> str | None:

@@ -28,13 +28,14 @@ class Timeline:
         ``"overwrite"`` the latest of each thread, and ``"spill"`` goes on in a file beside the recording,
         ``rank00000.fd.events``. How many are lost is in the recording and in the pictures made of it.
     spill_mb:
-        Bound on that file, 1 to 16384. It comes on top of ``max_mb``. A recording in memory has none, and stops.
+        Bound on that file, 1 to 16384. It is in addition to ``max_mb``. A recording in memory has no such file, and
+        stops.
     numbers:
         PyTorch numbers every operator while it is recorded, which torch.profiler writes as ``Record function id`` and
         so do we: ``timeline merge`` ties the two by arrows. 24 bytes more an operator. Where an
         ``ExecutionTraceObserver`` runs there are numbers without this.
 
-    Raises :class:`fastdispatch.Error` for what is none of these.
+    Raises :class:`fastdispatch.Error` for other values.
     """
 
     what: str = "python,ops,ranges,jobs"
@@ -50,7 +51,7 @@ class Timeline:
             raise Error(f"spill_mb={self.spill_mb}: 1 to {_MAX_SPILL_MB}")
 
     def shortest(self) -> dict[str, float]:
-        """Least duration in nanoseconds by kind; kinds that are left out are missing."""
+        """Return the minimum duration in nanoseconds by kind; excluded kinds are missing."""
         found = {}
         for part in re.split(r"[,+]", self.what):
             match = _PART.fullmatch(part.strip())
@@ -60,7 +61,7 @@ class Timeline:
         return found
 
     def core(self) -> tuple[bool, int, bool, float, float, float, float]:
-        """As _core.Session takes it: a kind that is left out is negative."""
+        """Return the argument of _core.Session: excluded kinds are negative."""
         shortest = self.shortest()
         python, ops, ranges, jobs = (shortest.get(kind, -1.0) for kind in _KINDS)
         spill = self.spill_mb if self.when_full == "spill" else 0

@@ -51,9 +51,9 @@ _RULED = re.compile(r"Size|View|__getitem__|Add|Mul|Concat|Transpose|hidden|self
 
 
 def _operator(node: Node, sources: Sequence[Node], imports: Mapping[str, Import]) -> Operator:
-    told = node.about.get("call")
-    if isinstance(told, str) and told and not told.startswith("("):
-        return _expression(Call(told), len(sources))
+    text = node.about.get("call")
+    if isinstance(text, str) and text and not text.startswith("("):
+        return _expression(Call(text), len(sources))
     if _RULED.match(node.desc):
         for pattern, rule in _RULES.items():
             found = re.fullmatch(pattern, node.desc)

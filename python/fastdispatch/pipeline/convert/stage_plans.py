@@ -39,7 +39,7 @@ class Plan:
     operators: dict[str, Operator]
     stages: list[StagePlan]
     names: Names
-    #: Inputs of the model, and what it answers, by node.
+    #: Inputs of the model, and its outputs, by node.
     inputs: list[str]
     outputs: list[str]
     notes: list[str]
@@ -145,7 +145,7 @@ def _readers(graph: LayerGraph, homes: Mapping[str, set[int]], id: str) -> set[i
 
 
 def crossing(made: Plan) -> list[list[str]]:
-    """At each border between neighbours, all values that later stages still read or that the model answers."""
+    """At each border between neighbours, all values that later stages still read or that the model returns."""
     borders = []
     for border in range(1, len(made.stages)):
         before = {id for stage in made.stages[:border] for id in (*stage.gives, *stage.reads)}

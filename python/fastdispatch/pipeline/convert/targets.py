@@ -66,9 +66,9 @@ def add_program(
         raise Error(f"--target {target}: the graph has one stage")
     ranks = [1] * len(plan.stages) if replicas is None else [*replicas]
     if target == "deepspeed" and len(set(ranks)) > 1:
-        told = ",".join(f"{stage}:{count}" for stage, count in enumerate(ranks))
+        listed = ",".join(f"{stage}:{count}" for stage, count in enumerate(ranks))
         raise Error(
-            f"--target deepspeed: {told}: DeepSpeed has as many replicas of every stage; --target torch takes any"
+            f"--target deepspeed: {listed}: DeepSpeed requires equal numbers of replicas; --target torch accepts any"
         )
     borders = crossing(plan)
     _check_tensors(plan, borders, target)
