@@ -1,4 +1,5 @@
-"""``--anonymize`` and ``--strip-prefix``, of every command that prints or writes recordings (docs/privacy.md)."""
+"""``--anonymize`` and ``--strip-prefix``, of every command that prints or writes recordings
+(docs/guides/privacy.md)."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Flow:
     by: str  #: stage; rank if the stages are unknown
 
     def to_json(self) -> str:
-        """Return the document of docs/pipeline-flow.schema.json."""
+        """Return the document of docs/reference/schemas/pipeline-flow.schema.json."""
         rows = [
             {
                 "caller": edge.caller,

@@ -1,4 +1,4 @@
-"""``profile``: a graph of layers, measured (docs/pipeline-profile.md).
+"""``profile``: a graph of layers, measured (docs/guides/pipeline-profile.md).
 
 The model is observed for some steps: forward hooks on its leaf modules, a torch function mode for operations between
 them, hooks on autograd nodes for backward. Tensors are unchanged; all hooks are removed at the end.

@@ -1,4 +1,4 @@
-"""Changes between two recordings, or between two ranks of one: ``diff`` (docs/diff.md)."""
+"""Changes between two recordings, or between two ranks of one: ``diff`` (docs/guides/diff.md)."""
 
 from __future__ import annotations
 
@@ -181,7 +181,8 @@ class Diff:
         return sorted(found, key=lambda call: (-abs(call.calls.change), call.callee.key))
 
     def as_json(self, *, everything: bool = False) -> dict[str, Any]:
-        """Return the document of docs/diff.schema.json. ``everything``: include unchanged rows and calls."""
+        """Return the document of docs/reference/schemas/diff.schema.json. ``everything``: include unchanged rows and
+        calls."""
         return {
             "format": "fastdispatch.diff",
             "version": 1,

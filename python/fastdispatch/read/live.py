@@ -1,4 +1,4 @@
-"""Recordings of running processes, read and controlled from outside (docs/live.md).
+"""Recordings of running processes, read and controlled from outside (docs/guides/live.md).
 
 A recording is a file that its process maps; reading it does not affect the process.
 """

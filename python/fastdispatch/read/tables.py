@@ -1,4 +1,4 @@
-"""Tables of a trace for other programs: CSV and SQLite (docs/export.md)."""
+"""Tables of a trace for other programs: CSV and SQLite (docs/guides/export.md)."""
 
 from __future__ import annotations
 

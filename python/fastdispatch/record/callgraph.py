@@ -70,7 +70,7 @@ class CallGraph:
         :class:`fastdispatch.Timeline`.
     jobs:
         ``True`` adds jobs to the timeline, or makes a timeline of only jobs: each :class:`fastdispatch.job`, and each
-        job of a pipeline engine (DeepSpeed, torch.distributed.pipelining, Megatron; docs/pipeline-jobs.md).
+        job of a pipeline engine (DeepSpeed, torch.distributed.pipelining, Megatron; docs/guides/pipeline-jobs.md).
     et:
         Also record inputs and outputs of operators, for ``fastdispatch et export``. Select a few steps with ``steps``
         or ``schedule``: a step takes about 500 bytes per operator. Requires ``ops="record"`` and ``timing``.
@@ -272,7 +272,7 @@ class CallGraph:
         return self._recording.stats() if self._recording is not None else {}
 
     def dump(self, path: str | os.PathLike[str]) -> None:
-        """Write the recording so far as JSON (see ``docs/dump.md``).
+        """Write the recording so far as JSON (see ``docs/formats/dump.md``).
 
         Raises :class:`fastdispatch.Error` if nothing was recorded or the file cannot be written.
         """

@@ -1,4 +1,4 @@
-"""The model of a report, built once; printed as text or JSON (``docs/report.schema.json``)."""
+"""The model of a report, built once; printed as text or JSON (``docs/reference/schemas/report.schema.json``)."""
 
 from __future__ import annotations
 

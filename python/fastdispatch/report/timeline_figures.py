@@ -1,4 +1,5 @@
-"""The model of timeline statistics: printed, drawn, and as JSON (``docs/timeline-stats.schema.json``)."""
+"""The model of timeline statistics: printed, drawn, and as JSON
+(``docs/reference/schemas/timeline-stats.schema.json``)."""
 
 from __future__ import annotations
 

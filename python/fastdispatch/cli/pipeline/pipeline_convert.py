@@ -24,7 +24,7 @@ from fastdispatch.pipeline.graph import Graph
 SCHEMA = "fastdispatch-convert/1"
 
 _DESCRIPTION = """Generate the program of a partitioned graph: one module per stage, the model that chains them, and the
-configurations of the runtime (docs/pipeline-convert.md)."""
+configurations of the runtime (docs/guides/pipeline-convert.md)."""
 
 
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -119,7 +119,7 @@ def _verdict_lines(verdict: Verdict | None) -> list[str]:
 
 
 def as_json(folder: Path, written: Written, notes: list[str], verdict: Verdict | None) -> dict[str, Any]:
-    """docs/pipeline-convert.schema.json."""
+    """docs/reference/schemas/pipeline-convert.schema.json."""
     return {
         "schema": SCHEMA,
         "folder": str(folder),

@@ -9,14 +9,16 @@ from fastdispatch.cli.paths import Input
 from fastdispatch.pipeline.flow import Edge, Flow, flow
 
 _DESCRIPTION = """Print the calls between the functions of a pipeline engine over all ranks of a run, with the stages of
-each call (docs/pipeline-jobs.md)."""
+each call (docs/guides/pipeline-jobs.md)."""
 
 
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = actions.add_parser("flow", help="print the calls of an engine by stage", description=_DESCRIPTION)
     parser.add_argument("path", nargs="+", help="run directory, recordings, dump or merge", type=Input)
     parser.add_argument("--all", action="store_true", help="print all calls, not only those of engines")
-    parser.add_argument("--json", action="store_true", help="print JSON (docs/pipeline-flow.schema.json)")
+    parser.add_argument(
+        "--json", action="store_true", help="print JSON (docs/reference/schemas/pipeline-flow.schema.json)"
+    )
     parser.set_defaults(function=run)
 
 

@@ -33,7 +33,7 @@ _BOUND_BY = {
 }
 
 
-_DESCRIPTION = """Find the fastest pipeline for a graph of layers (docs/pipeline-optimize.md): the stages, their
+_DESCRIPTION = """Find the fastest pipeline for a graph of layers (docs/guides/pipeline-optimize.md): the stages, their
 replicas and, with --schedule, a step under that schedule. Options of
 the published optimizer of PipeDream keep their names."""
 
@@ -43,7 +43,7 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "optimize", help="find the fastest pipeline for a graph of layers", description=_DESCRIPTION
     )
     parser.add_argument(
-        "input", nargs="?", type=Input, metavar="GRAPH", help="graph of layers (docs/pipeline-graph.md)"
+        "input", nargs="?", type=Input, metavar="GRAPH", help="graph of layers (docs/formats/pipeline-graph.md)"
     )
     parser.add_argument(
         "-n",

@@ -40,7 +40,11 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--transfer", type=_times, default=[Fraction(0)], metavar="T", help="transfer time (default: 0)"
     )
     parser.add_argument("--blocking", action="store_true", help="let both ends wait for transfers")
-    parser.add_argument("--json", action="store_true", help="print everything as JSON (docs/pipeline-plan.schema.json)")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="print everything as JSON (docs/reference/schemas/pipeline-plan.schema.json)",
+    )
     parser.add_argument("--svg", type=SvgFile, metavar="FILE", help="write a diagram to FILE instead of the table")
     parser.set_defaults(function=run)
 

@@ -29,7 +29,9 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--what-if", choices=CHANGES, metavar="CHANGE", help=f"print only these estimates: {', '.join(CHANGES)}"
     )
     parser.add_argument(
-        "--json", action="store_true", help="print everything as JSON (docs/pipeline-report.schema.json)"
+        "--json",
+        action="store_true",
+        help="print everything as JSON (docs/reference/schemas/pipeline-report.schema.json)",
     )
     parser.add_argument("--svg", type=SvgFile, metavar="FILE", help="also draw the middle iteration")
     parser.set_defaults(function=run)

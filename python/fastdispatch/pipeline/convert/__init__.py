@@ -1,4 +1,4 @@
-"""From a graph whose nodes have stages to programs that train (docs/pipeline-convert.md).
+"""From a graph whose nodes have stages to programs that train (docs/guides/pipeline-convert.md).
 
 Submodules are imported on first use: they would double the import time of fastdispatch.
 """
@@ -31,7 +31,7 @@ def convert(
     folder: str | os.PathLike[str] = "package",
     inputs: str | None = None,
 ) -> Written:
-    """Return the files of a package, with warnings (docs/pipeline-convert.md).
+    """Return the files of a package, with warnings (docs/guides/pipeline-convert.md).
 
     Parameters
     ----------
