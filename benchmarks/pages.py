@@ -11,7 +11,7 @@ import fastdispatch
 from benchmarks.figures import Result
 from benchmarks.measure import Effort, quiet
 from benchmarks.reading import record
-from fastdispatch.views.html import Wanted, page
+from fastdispatch.page.html import Wanted, page
 
 _MEGABYTES, _ANSWER_MS = 8, 2000
 _PATIENCE = 120_000

@@ -54,7 +54,7 @@ write_hidden(const fd_dot_picture *p)
            "comprehensions and wrappers");
     hidden(p, &parts, functions[FD_SMALL] + operators[FD_SMALL], small);
     hidden(p, &parts, functions[FD_JOINED] + operators[FD_JOINED],
-           "joined (--contract)");
+           "joined (--merge-into-caller)");
     hidden(p, &parts, functions[FD_DELETED] + operators[FD_DELETED],
            "deleted (--hide)");
     fd_buffer_text(p->to, parts > 0 ? "<BR ALIGN=\"LEFT\"/>" : "");

@@ -9,13 +9,13 @@ and then, in a shell, ``fastdispatch report fastdispatch-out``.
 """
 
 from fastdispatch._core import Error, job, label, set_own_folder
-from fastdispatch.callgraph import CallGraph, dump
-from fastdispatch.dispatch import DispatchMode
-from fastdispatch.gpu import Gpu
-from fastdispatch.profiler_range import job_schedule_profiler_range
-from fastdispatch.schedule import schedule
-from fastdispatch.timeline import Timeline
-from fastdispatch.trace import Trace, load, merge
+from fastdispatch.read.trace import Trace, load, merge
+from fastdispatch.record.callgraph import CallGraph, dump
+from fastdispatch.record.dispatch import DispatchMode
+from fastdispatch.record.gpu import Gpu
+from fastdispatch.record.profiler_range import job_schedule_profiler_range
+from fastdispatch.record.schedule import schedule
+from fastdispatch.record.timeline import Timeline
 from fastdispatch.version import __version__
 
 TYPE_CHECKING = False  # what typing would say, without the import of it

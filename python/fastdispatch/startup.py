@@ -30,7 +30,7 @@ def options_of(text: str) -> dict[str, Any]:
 
 
 def start() -> None:
-    from fastdispatch.callgraph import CallGraph
+    from fastdispatch.record.callgraph import CallGraph
 
     options = {"best_effort": True} | options_of(os.environ.get("FASTDISPATCH_OPTIONS", ""))
     steps = os.environ.get("FASTDISPATCH_STEPS") or None

@@ -34,7 +34,7 @@ def gpt(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a recording of the example and its page: two layers, two steps, when each call was."""
     import pretrain
 
-    from fastdispatch.views.html import Wanted, page
+    from fastdispatch.page.html import Wanted, page
 
     folder = tmp_path_factory.mktemp("gpt")
     with fastdispatch.CallGraph(folder, timeline=True):

@@ -61,7 +61,7 @@ def look(page: Page, **state: object) -> None:
     page.wait_for_timeout(50)
 
 
-STYLE = Path(__file__).parents[2] / "python/fastdispatch/views/page/page.css"
+STYLE = Path(__file__).parents[2] / "python/fastdispatch/page/assets/page.css"
 
 
 def painted(page: Page, canvas: str) -> dict[str, int]:

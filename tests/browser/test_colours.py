@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-STYLE = (Path(__file__).parents[2] / "python/fastdispatch/views/page/page.css").read_text()
+STYLE = (Path(__file__).parents[2] / "python/fastdispatch/page/assets/page.css").read_text()
 LEAST_DISTANCE = 15.0  # CIE76; 2.3 can just be told apart side by side
 
 Colour = tuple[float, float, float]

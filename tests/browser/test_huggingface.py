@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser
 
 import fastdispatch
-from fastdispatch.views.html import Wanted, page
+from fastdispatch.page.html import Wanted, page
 from tests.browser.opened import look, opened
 
 pytestmark = pytest.mark.torch

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser
 
 import fastdispatch
-from fastdispatch.views.html import Wanted, page
+from fastdispatch.page.html import Wanted, page
 from tests.browser.opened import PATIENCE, Dump, opened
 
 PATHS, FUNCTIONS = 100_000, 5_000

@@ -178,7 +178,7 @@ def test_about_says_what_was_recorded(gpt: Path, browser: Browser) -> None:
 
 
 def test_scripts_are_modules_of_our_own() -> None:
-    folder = Path(__file__).parents[2] / "python/fastdispatch/views/page"
+    folder = Path(__file__).parents[2] / "python/fastdispatch/page/assets"
     for file in folder.glob("*.js"):
         text = file.read_text()
         assert not any(

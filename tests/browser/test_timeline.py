@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 import fastdispatch
+from fastdispatch.page.html import Wanted, page
 from fastdispatch.pipeline import report
-from fastdispatch.views.html import Wanted, page
 from tests.browser.opened import look, opened, painted
 
 pytestmark = pytest.mark.torch

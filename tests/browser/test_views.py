@@ -12,8 +12,8 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 import fastdispatch
-from fastdispatch.views import html_layout
-from fastdispatch.views.html import Wanted, page
+from fastdispatch.page import html_layout
+from fastdispatch.page.html import Wanted, page
 from tests.browser.opened import Dump, look, opened
 
 pytestmark = pytest.mark.torch

@@ -77,7 +77,7 @@ class Outcomes(unittest.TextTestResult):
 
 def recorder():
     """The object that records this process, if there is one."""
-    module = sys.modules.get("fastdispatch.callgraph")
+    module = sys.modules.get("fastdispatch.record.callgraph")
     return module.current() if module is not None else None
 
 

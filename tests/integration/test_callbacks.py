@@ -214,7 +214,7 @@ def test_a_schedule_that_ends_the_recording() -> None:
         for _ in range(4):
             graph.step()
             spin()
-    assert fastdispatch.callgraph.current() is None
+    assert fastdispatch.record.callgraph.current() is None
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the stand-in is compiled for Linux")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import fastdispatch
-from fastdispatch.views.html import Wanted, page
+from fastdispatch.page.html import Wanted, page
 from tests import processes
 from tests.browser.opened import launched, look, opened
 

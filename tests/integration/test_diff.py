@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import fastdispatch
-from fastdispatch.diff import Diff
+from fastdispatch.read.diff import Diff
 from tests import processes
 
 torch = pytest.importorskip("torch")

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import fastdispatch
-from fastdispatch import live
+from fastdispatch.read import live
 from tests import processes
 
 pytest.importorskip("torch")
@@ -97,7 +97,7 @@ def test_top_says_what_runs_now(ranks: Ranks) -> None:
 
 def test_off_and_on_at_steps(ranks: Ranks) -> None:
     result = processes.fastdispatch("off", ranks.run)
-    assert (result.returncode, result.stderr) == (0, "fastdispatch: 2 recordings off from the next step\n")
+    assert (result.returncode, result.stderr) == (0, "fastdispatch: 2 recordings paused from the next step\n")
     wait_for(lambda: all(rank["state"] == "paused" for rank in fastdispatch.load(ranks.run).ranks))
     rest = live.sample(str(ranks.run)).figures
     time.sleep(0.2)
@@ -230,7 +230,7 @@ def test_bad_paths_are_one_line(tmp_path: Path) -> None:
         (["where", tmp_path / "none"], "no such recording or run directory"),
         (["top", tmp_path / "empty", "--once"], "no recording in this folder"),
         (["on", tmp_path / "empty"], "no recording in this folder"),
-        (["top", tmp_path, "--json"], "--json goes with --once"),
+        (["top", tmp_path, "--json"], "--json requires --once"),
         (["top", tmp_path, "--interval", "0"], "0.1 to 3600"),
     ):
         result = processes.fastdispatch(*arguments)

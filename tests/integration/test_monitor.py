@@ -44,7 +44,7 @@ def test_without_a_tool_id_the_start_says_who_has_them() -> None:
         "calls='monitor': no tool id of sys.monitoring is free (5: tool 5, 4: tool 4, 3: tool 3, 2: tool 2):"
         " end one of these tools, or use calls='frame'"
     )
-    assert fastdispatch.callgraph.current() is None
+    assert fastdispatch.record.callgraph.current() is None
     assert work(fastdispatch.CallGraph(None, calls="monitor", ops="off")) == 10
 
 

@@ -143,7 +143,7 @@ def test_the_example_on_other_models_and_ranks(
         (LAYERS, 3, {"inputs": "4x8"}, "1 of 2 inputs"),
         (LAYERS, 3, {"inputs": "4x8@2,4"}, "'4x8@2'"),
         (LAYERS, 3, {"published": True}, "target torch"),
-        (LAYERS, 2, {"target": "deepspeed", "replicas": [3, 1]}, "0:3,1:1: DeepSpeed has as many replicas"),
+        (LAYERS, 2, {"target": "deepspeed", "replicas": [3, 1]}, "0:3,1:1: DeepSpeed requires equal numbers"),
         (
             [*LAYERS[:6], ("Sequential(  (0): Identity())", 2, [5], {})],
             3,

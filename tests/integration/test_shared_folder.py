@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import fastdispatch
-from fastdispatch import files
+from fastdispatch.record import files
 from tests import processes, programs
 
 PROGRAM = "def work(): pass\nwork()\nprint('ran')\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 
 import fastdispatch
-from fastdispatch import files
+from fastdispatch.record import files
 from tests.training import make_step
 
 

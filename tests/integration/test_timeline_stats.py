@@ -366,7 +366,7 @@ def test_a_picture_of_many_steps_says_which(tmp_path: Path, capsys: pytest.Captu
     events += [event(name="step", ts=0, dur=5, args={"a": "<&>"}, tid=2)]
     call("stats", write(tmp_path / "r0.json", events), "--svg", tmp_path / "a.svg")
     text = (tmp_path / "a.svg").read_text()
-    assert "of 300: the 75 in a row that took longest" in text and text.count("<g>") == 75
+    assert "of 300: the 75 consecutive ones that took longest" in text and text.count("<g>") == 75
     ElementTree.fromstring(text)
 
 
@@ -491,7 +491,7 @@ def test_cut_does_not_write_over_its_input(tmp_path: Path, capsys: pytest.Captur
     path = write(tmp_path / "a.json", [event()])
     before = path.read_bytes()
     call("cut", path, "-o", path, "--time", ":1s", status=2)
-    assert "it is read as an input" in capsys.readouterr().err and path.read_bytes() == before
+    assert "it is also an input" in capsys.readouterr().err and path.read_bytes() == before
 
 
 def test_damage_is_told_and_the_rest_is_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

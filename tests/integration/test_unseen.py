@@ -88,8 +88,8 @@ thread = threading.Thread(target=inside)
 thread.start()
 """,
     "an atexit handler that stops it": """
-import atexit, fastdispatch.callgraph
-graph = fastdispatch.callgraph.current()
+import atexit, fastdispatch.record.callgraph
+graph = fastdispatch.record.callgraph.current()
 atexit.register(graph.stop)
 def work(): pass
 work()

@@ -13,7 +13,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.profiler import ProfilerActivity, profile
 
 import fastdispatch
-from fastdispatch import clocks
+from fastdispatch.record import clocks
 
 STEPS = 8
 

@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import fastdispatch
-from fastdispatch import files
+from fastdispatch.record import files
 
 folder, end = Path(sys.argv[1]), Path(sys.argv[2])
 met: Counter[str] = Counter()

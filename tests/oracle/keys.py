@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import CodeType, FrameType
 
-from fastdispatch.environment import prefixes
+from fastdispatch.record.environment import prefixes
 
 _FRAMEWORKS = ("megatron", "deepspeed", "torchtitan", "torch", "transformers")
 

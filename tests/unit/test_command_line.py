@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import signal
 import stat
@@ -37,6 +38,7 @@ COMMANDS = {
     "svg": "svg I:run -o O:x.svg",
     "diff": "diff I:run I:dump.json --gate I:gate.toml --html O:x.html",
     "top": "top I:run --once --interval 0.1",
+    "stacks": "stacks I:run",
     "where": "where I:run",
     "merge": "merge I:run -o O:x.json",
     "dump": "dump I:run -o O:x.json",
@@ -63,6 +65,7 @@ COMMANDS = {
     "pipeline flow": "pipeline flow I:run --all",
     "pipeline partition": "pipeline partition I:run -n 2",
     "pipeline partition, weights": "pipeline partition I:weights -n 2",
+    "pipeline optimize": "pipeline optimize I:graph.txt -n 2 -o O:made/ --svg O:x.svg",
     "pipeline partition, graph": "pipeline partition --method pipedream -f I:graph.txt -n 2 -o O:made/ --svg O:x.svg",
     "pipeline plan": "pipeline plan 1f1b --stages 2 --micro-batches 2 --svg O:x.svg",
     "pipeline profile": "pipeline profile I:graph.txt -o O:x.txt --svg O:y.svg",
@@ -70,7 +73,7 @@ COMMANDS = {
 }
 
 #: Leave out what needs programs of its own: tests of `run` are elsewhere.
-ELSEWHERE = {("run",), ("on",), ("off",)}
+ELSEWHERE = {("run",), ("on",), ("off",), ("resume",), ("pause",)}
 
 NONSENSE = ("nan", "inf", "-1", "1e400", "99999999999999999999", "", "x", "1.2.3", "3:1", "²", "--")
 
@@ -236,7 +239,7 @@ def test_outputs_inside_a_recording(files: Path, capsys: pytest.CaptureFixture[s
     try:
         for name in ("rank00000.fd", "rank00000.fd.events", "manifest.json"):
             message = refused(["dump", "run", "-o", f"run/{name}"], capsys, before)
-            assert "it is read as an input" in message
+            assert "it is also an input" in message
         assert main(["dump", "run", "-o", "run/dump.json"]) == 0
     finally:
         Path("run/rank00000.fd.events").unlink()
@@ -290,25 +293,25 @@ def test_options_of_nonsense(command: str, files: Path, capsys: pytest.CaptureFi
 
 #: What is refused, by whom, and with which words.
 REFUSED = {
-    "report run --depth 2": "--depth is of the tree: give --tree too",
-    "report run --min 2": "--min is of the tree: give --tree too",
+    "report run --depth 2": "--depth requires --tree",
+    "report run --min 2": "--min-percent requires --tree",
     "report run --sort gpu": "--sort gpu: run has no GPU figures",
     "report run --top nan": "argument --top: 'nan': write a whole number from 1 to 2147483647",
     "report run --tree --min nan": "argument --min: 'nan': write a percentage from 0 to 100",
     "report run --rank -1": "argument --rank: '-1': write a whole number from 0 to 2147483647",
-    "diff run run --threshold nan": "argument --threshold: 'nan': write a percentage from 0 on",
-    "diff run run --threshold inf": "argument --threshold: 'inf': write a percentage from 0 on",
-    "et diff a.et b.json --threshold nan": "argument --threshold: 'nan': write a percentage from 0 on",
+    "diff run run --threshold nan": "argument --threshold: 'nan': write a percentage of at least 0",
+    "diff run run --threshold inf": "argument --threshold: 'inf': write a percentage of at least 0",
+    "et diff a.et b.json --threshold nan": "argument --threshold: 'nan': write a percentage of at least 0",
     "html run -o x.html --max-mb nan": "argument --max-mb: 'nan': write a number from 1 to 2000",
     "svg run -o x.svg --hide nothing*": "--hide nothing*: no function has this key and no package this name",
-    "svg run -o x.svg --contract nothing": "--contract nothing: no function has this key and no package this name",
+    "svg run -o x.svg --contract nothing": "--merge-into-caller nothing: no function has this key",
     "export dot run -o x --hide nothing": "--hide nothing: no function has this key",
-    "svg run -o x.gif": "argument -o: 'x.gif': write a name that ends in .svg, .pdf, .png or .dot",
-    "export dot run -o x.png": "argument -o: 'x.png': this writes the text for Graphviz: fastdispatch svg draws it",
-    "timeline stats trace.json --svg x.png": "argument --svg: 'x.png': the picture is SVG",
+    "svg run -o x.gif": "argument -o: 'x.gif': give a name that ends in .svg, .pdf, .png or .dot",
+    "export dot run -o x.png": "argument -o: 'x.png': this writes the Graphviz source: use fastdispatch svg",
+    "timeline stats trace.json --svg x.png": "argument --svg: 'x.png': the image is SVG",
     "export folded run -o x --weight gpu": "--weight gpu: run has no GPU figures",
-    "merge dump.json -o dump.json": "dump.json: cannot write: it is read as an input",
-    "timeline merge trace.json -o trace.json": "trace.json: cannot write: it is read as an input",
+    "merge dump.json -o dump.json": "dump.json: cannot write: it is also an input",
+    "timeline merge trace.json -o trace.json": "trace.json: cannot write: it is also an input",
     "pipeline partition run -n 99999999999999999999": "-n '99999999999999999999': write a whole number",
     "pipeline plan 1f1b --stages 2 --micro-batches 2 --forward 1e-400": "a time that is not 0 is at least 1e-15",
 }
@@ -317,6 +320,41 @@ REFUSED = {
 @pytest.mark.parametrize(("line", "wanted"), REFUSED.items(), ids=REFUSED)
 def test_what_is_told(line: str, wanted: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert wanted in refused(line.split(), capsys, seen())
+
+
+#: Former names of commands and options, with the names of today.
+RENAMED = {
+    "where": "stacks",
+    "on": "resume",
+    "off": "pause",
+    "run --timeline-of": "--timeline-events",
+    "report --min": "--min-percent",
+    "svg --min": "--min-percent",
+    "svg --contract": "--merge-into-caller",
+    "export dot --min": "--min-percent",
+    "export dot --contract": "--merge-into-caller",
+    "export chrome --strict": "--require-aligned-clocks",
+    "export perfetto --strict": "--require-aligned-clocks",
+    "timeline merge --strict": "--require-aligned-clocks",
+    "pipeline report --strict": "--require-aligned-clocks",
+    "pipeline partition --within": "--layers-of",
+    "pipeline optimize --each": "--each-machine-count",
+}
+
+
+@pytest.mark.parametrize(("former", "name"), RENAMED.items(), ids=RENAMED)
+def test_former_names_work_and_are_not_in_the_help(former: str, name: str) -> None:
+    command, _, option = former.rpartition(" ")
+    every = dict(leaves(PARSER))
+    if not command:
+        assert every[(former,)] is every[(name,)]
+        assert re.search(rf"^    {name} ", PARSER.format_help(), re.M)
+        assert not re.search(rf"^    {former} ", PARSER.format_help(), re.M)
+        return
+    parser = every[tuple(command.split())]
+    old, new = (parser._option_string_actions[each] for each in (option, name))
+    assert (old.dest, old.type, old.nargs) == (new.dest, new.type, new.nargs)
+    assert name in parser.format_help() and not re.search(rf"{option}(?![\w-])", parser.format_help())
 
 
 @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz draws them")

@@ -9,9 +9,9 @@ import jsonschema
 import pytest
 
 import fastdispatch
-from fastdispatch.diff import Diff
-from fastdispatch.gate import Budget, matches
-from fastdispatch.ranks import RankTimes, judge
+from fastdispatch.read.diff import Diff
+from fastdispatch.read.gate import Budget, matches
+from fastdispatch.read.ranks import RankTimes, judge
 from tests import processes
 from tests.unit.call_trees import Dump
 
@@ -145,13 +145,13 @@ def test_a_budget_that_is_none(paths: tuple[Path, Path], tmp_path: Path, text: s
 
 def test_bad_requests_are_one_line(paths: tuple[Path, Path], tmp_path: Path) -> None:
     for arguments, said in (
-        ([paths[0]], "give two recordings, or one and --ranks"),
+        ([paths[0]], "give two recordings, or one recording and --ranks"),
         ([*paths, "--ranks", "0,1"], "give two recordings"),
-        ([paths[0], "--ranks", "0"], "two numbers such as 0,5"),
+        ([paths[0], "--ranks", "0"], "expected two numbers, e.g. 0,5"),
         ([paths[0], "--ranks", "0,1"], "rank 1 is not in this trace"),
         ([*paths, "--gate", tmp_path / "none"], "cannot read"),
-        ([*paths, "--html", tmp_path / "p.html", "--by", "module"], "--html without --by module"),
-        ([paths[0], "--ranks", "outliers", "--html", tmp_path / "p.html"], "a page is of two ranks"),
+        ([*paths, "--html", tmp_path / "p.html", "--by", "module"], "--html and --by module exclude each other"),
+        ([paths[0], "--ranks", "outliers", "--html", tmp_path / "p.html"], "--html requires two ranks"),
         ([paths[0], tmp_path / "none.json"], "none.json"),
     ):
         result = processes.fastdispatch("diff", *arguments)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fastdispatch._core import et_convert, et_info, et_link
-from fastdispatch.cli.et_files import ALL, KINDS, parse_edges
+from fastdispatch.cli.et.et_files import ALL, KINDS, parse_edges
 from tests.chakra.pairs import write_pair
 
 

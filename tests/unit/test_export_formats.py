@@ -16,8 +16,8 @@ import jsonschema
 import pytest
 
 import fastdispatch
-from fastdispatch import tables
 from fastdispatch.cli import main
+from fastdispatch.read import tables
 from tests import processes
 from tests.unit.call_trees import Dump
 

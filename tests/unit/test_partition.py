@@ -243,14 +243,14 @@ def test_command_on_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert error_of("[1, 2]") == "must provide num_stages or topology"
     assert error_of("[1, 2]", "-n", 3, "--world-size", 4) == "num_stages (3) must divide distributed world size (4)"
     assert error_of("[1, 2]", "-n", 2, "--method", "Guess") == "Partitioning method guess not implemented."
-    assert error_of("1\ntwo\n", "-n", 2) == "PATH:2: 'two' is no number"
+    assert error_of("1\ntwo\n", "-n", 2) == "PATH:2: 'two' is not a number"
     assert error_of('[1, "2"]', "-n", 2) == "PATH: weight 1 is '2': not a number"
-    assert error_of("[1, 2", "-n", 2).startswith("PATH: no JSON: ")
-    assert error_of(100000 * "[", "-n", 2).startswith("PATH: no JSON: ")
-    assert error_of("", "-n", 2) == "PATH: no weights in it"
+    assert error_of("[1, 2", "-n", 2).startswith("PATH: invalid JSON: ")
+    assert error_of(100000 * "[", "-n", 2).startswith("PATH: invalid JSON: ")
+    assert error_of("", "-n", 2) == "PATH: no weights"
     assert error_of("1\n-1\n", "-n", 2) == "layer 1: its weight is negative, no number, or too large"
     assert error_of("hello", "-n", 2).startswith("PATH")  # what load says
-    assert error_of(None, "-n", 2) == "PATH: no such file (a model is MODULE:ATTRIBUTE)"
+    assert error_of(None, "-n", 2) == "PATH: no such file (a model is given as MODULE:ATTRIBUTE)"
     for name, text in (
         ("json:nothing", "json:nothing: AttributeError: "),
         ("nomodule:x", "nomodule:x: ModuleNotFound"),

@@ -16,7 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from fastdispatch import Error, _core, clocks
+from fastdispatch import Error, _core
+from fastdispatch.record import clocks
 from tests import processes
 
 TOKEN = bytes(range(16))

@@ -150,7 +150,7 @@ ELSEWHERE = {
 NO_MODEL = {
     "pipeline profile none.py": "none.py",
     "pipeline profile none.fd": "none.fd",
-    "pipeline profile good": "good: no recording, no SCRIPT.py, no MODULE:FUNCTION",
+    "pipeline profile good": "good: not a recording, SCRIPT.py or MODULE:FUNCTION",
     "pipeline profile none:model": "none:model: ModuleNotFoundError",
 }
 PROFILED = [pytest.param(words, wanted, marks=pytest.mark.torch) for words, wanted in NO_MODEL.items()]

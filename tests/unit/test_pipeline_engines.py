@@ -122,7 +122,7 @@ def test_a_schedule_of_ones_own_is_counted(engine: ModuleType) -> None:
     trace = record(engine, [(F, 0), (F, 1), (F, 0), (B, 1), (B, 1)], schedule="OwnSchedule")
     facts = trace.ranks[0]["meta"]["pipeline"]
     assert (facts["schedule"], facts["class"], facts["difference"]) == (None, "OwnSchedule", None)
-    assert facts["note"].startswith(("no plan of OwnSchedule", "the engine could not be asked"))
+    assert facts["note"].startswith(("no plan of OwnSchedule", "the facts of the engine could not be read"))
     assert [row["micro_batch"] for row in rows(trace.jobs(), kind="F")] == [0, 1, 2]
     assert [row["micro_batch"] for row in rows(trace.jobs(), kind="B")] == [0, 1]
     assert not any(row["flags"] & UNPLANNED for row in rows(trace.jobs()))
@@ -131,7 +131,7 @@ def test_a_schedule_of_ones_own_is_counted(engine: ModuleType) -> None:
 def test_an_engine_that_cannot_be_asked_is_recorded_all_the_same(engine: ModuleType) -> None:
     """The stand-in has no grid: its program does not see our question fail."""
     trace = record(engine, ORDER)
-    assert "could not be asked" in trace.ranks[0]["meta"]["pipeline"]["note"]
+    assert "could not be read" in trace.ranks[0]["meta"]["pipeline"]["note"]
     assert "coordinates" not in trace.ranks[0]["meta"]
     assert len(rows(trace.jobs())) == 1 + len(ORDER)
 

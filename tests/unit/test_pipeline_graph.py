@@ -12,8 +12,8 @@ import pytest
 
 import fastdispatch
 from fastdispatch import cli
+from fastdispatch.page.pipeline_bars import picture
 from fastdispatch.pipeline import Graph, Node
-from fastdispatch.views.pipeline_bars import picture
 from tests import models
 
 ROOT = Path(__file__).parent.parent.parent

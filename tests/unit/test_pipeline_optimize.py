@@ -17,7 +17,7 @@ import pytest
 
 import fastdispatch
 from fastdispatch.cli import main
-from fastdispatch.cli.pipeline_optimize import _between
+from fastdispatch.cli.pipeline.pipeline_optimize import _between
 from fastdispatch.pipeline import Graph, Node, optimize
 from fastdispatch.pipeline.optimize import SYNCHRONOUS, Optimum
 from tests import models
@@ -163,7 +163,7 @@ def test_a_search_that_ends_early_has_a_bound(
     def in_haste(graph: Graph, machines: list[int], speeds: list[float], **options: object) -> Optimum:
         return Optimum(graph, machines, speeds, search([8], [1e9], ratio=1.0, effort=100, second=True, gains=True))
 
-    monkeypatch.setattr("fastdispatch.cli.pipeline_optimize.optimize", in_haste)
+    monkeypatch.setattr("fastdispatch.cli.pipeline.pipeline_optimize.optimize", in_haste)
     graph.write(tmp_path / "graph.txt")
     words = ["pipeline", "partition", "--method", "pipedream", "-n", "8", str(tmp_path / "graph.txt"), "--explain"]
     assert run(words) == 0
@@ -315,9 +315,9 @@ def test_more_states_than_may_be() -> None:
         ("-n 2 -b 0 {graph}", "bandwidth 0 at level 1: bytes a second, above 0"),
         ("-n 0 {graph}", "-n '0': write a whole number from 1 to 2147483647"),
         ("-n 5000 {graph}", "5000 machines at level 1: from 1 on, and at most 4096 over all levels"),
-        ("-n two {graph}", "one INPUT is needed, and 2 are given: two {graph}"),
+        ("-n two {graph}", "expected one INPUT, got 2: two {graph}"),
         ("-n 2.5 {graph}", "-n '2.5': write a whole number from 1 to 2147483647"),
-        ("{graph}", "-n is missing: how many machines"),
+        ("{graph}", "-n is missing: give the number of machines"),
         ("-n 2", "INPUT is missing"),
         ("-n 2 --activation_compression_ratio -1 {graph}", "compression -1.0: a number above 0"),
         (
@@ -400,7 +400,7 @@ def test_ctrl_c_ends_a_search(
         signal.raise_signal(signal.SIGINT)
         forever.wait(60)
 
-    monkeypatch.setattr("fastdispatch.cli.pipeline_optimize.optimize", search)
+    monkeypatch.setattr("fastdispatch.cli.pipeline.pipeline_optimize.optimize", search)
     models.chain(3).write(tmp_path / "graph.txt")
     words = ["pipeline", "partition", "--method", "pipedream", "-n", "2", str(tmp_path / "graph.txt")]
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
@@ -414,8 +414,8 @@ def test_ctrl_c_ends_a_search(
 
 @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz draws it")
 def test_odd_names_are_drawn(tmp_path: Path) -> None:
-    from fastdispatch.views.pipeline_graph import dot_of
-    from fastdispatch.views.svg import layout
+    from fastdispatch.page.graphviz import layout
+    from fastdispatch.page.pipeline_dot import dot_of
 
     nodes = [Node('a"b', 'Odd("\\n<b>&")', stage=0), Node("c\\", "x", stage=1), Node("é", "y")]
     nodes += [Node("\x01%s", "two\nlines\x1b[2J\ufffe")]

@@ -230,7 +230,7 @@ def test_what_is_no_recording_of_a_model(
         "plain": "record with CallGraph(et=True)",
         "bare": "no call of a module in it",
         "empty": "no recording in this folder",
-        "nothing": "nothing: no recording, no SCRIPT.py, no MODULE:FUNCTION",
+        "nothing": "nothing: not a recording, SCRIPT.py or MODULE:FUNCTION",
         "nothing.py": "can't open file 'nothing.py'",
         "nothing.fd": "nothing.fd",
     }
@@ -307,6 +307,6 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert [node.name.split("(")[0] for node in graph.nodes] == ["Input0", "Linear", "ReLU", "Linear"]
     assert not main(["pipeline", "profile", "to_profile:setup", "--json", "--steps", "1"])
     assert json.loads(capsys.readouterr().out)["schema"] == "fastdispatch-graph/1"
-    for name, message in (("wrong", "answer the model and a tuple"), ("none", "has no attribute 'none'")):
+    for name, message in (("wrong", "return the model and a tuple"), ("none", "has no attribute 'none'")):
         assert main(["pipeline", "profile", f"to_profile:{name}"]) == 2
         assert message in capsys.readouterr().err

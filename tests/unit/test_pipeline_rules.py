@@ -16,7 +16,7 @@ import pytest
 
 import fastdispatch
 from fastdispatch import pipeline
-from fastdispatch.engines import Engines
+from fastdispatch.record.engines import Engines
 from tests.pipelines import rows
 
 EXCEPTION, FUSED, ATTACHED = 4, 16, 64

@@ -88,7 +88,7 @@ OUTPUTS = {
     "pipeline partition": ["pipeline", "partition", "RUN", "-n", "2", "--json"],
     "pipeline flow": ["pipeline", "flow", "RUN", "--all", "--json"],
     "top": ["top", "RUN", "--once", "--total", "--rows", "1000"],
-    "where": ["where", "RUN", "--all", "--threads"],
+    "stacks": ["stacks", "RUN", "--all", "--threads"],
     "merge": ["merge", "RUN", "-o", "FILE"],
     "dump": ["dump", "RUN", "-o", "FILE"],
     **{
@@ -102,7 +102,7 @@ OUTPUTS = {
 
 #: What is in an output as it is, where that is no function of the program.
 NAMED = {
-    "where": b"<module>",
+    "stacks": b"<module>",
     "report modules": b"zebra_layers",
     "pipeline report": b"fastdispatch-pipeline-report",
     "pipeline partition": b"zebra_layers.1",
@@ -111,7 +111,7 @@ NAMED = {
 }
 
 #: Commands that show nothing of a recording, or refuse the options.
-NO_OUTPUT = {"run", "on", "off", *private.REFUSING}
+NO_OUTPUT = {"run", "resume", "pause", "on", "off", "where", *private.REFUSING}
 
 
 @pytest.fixture(scope="module")
@@ -156,10 +156,10 @@ def leaves(commands: argparse._SubParsersAction, above: tuple[str, ...] = ()) ->
 def test_every_command_with_an_output_is_here() -> None:
     (commands,) = (action for action in parser()._actions if isinstance(action, argparse._SubParsersAction))
     every = set(leaves(commands))
-    wanted = {words for words in every if words[0] not in NO_OUTPUT} | set(private.BELOW)
+    wanted = {words for words in every if words[0] not in NO_OUTPUT} | set(private.ALLOWED)
     tested = {words for words in every for line in OUTPUTS.values() if tuple(line[: len(words)]) == words}
     assert tested == wanted
-    assert {words[0] for words in wanted} == {*private.COMMANDS, *(words[0] for words in private.BELOW)}
+    assert {words[0] for words in wanted} == {*private.COMMANDS, *(words[0] for words in private.ALLOWED)}
 
 
 @pytest.mark.parametrize("name", OUTPUTS)
@@ -173,7 +173,7 @@ def test_no_name_of_the_user(
     host = json.dumps(fastdispatch.load(zebra_run).meta["host"]).encode()
     assert host not in hidden
     assert b"f_" in hidden or name == "pipeline report"
-    if name not in ("where", "diff", "report modules", "pipeline report", "timeline check"):
+    if name not in ("stacks", "diff", "report modules", "pipeline report", "timeline check"):
         assert re.search(rb"aten::|torch|Linear", hidden)
 
 
@@ -237,5 +237,5 @@ def test_other_files_are_refused(
 
 def test_source_is_no_secret(zebra_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["html", str(zebra_run), "-o", str(tmp_path / "page"), "--source", "--anonymize", "salt"]) == 2
-    assert "give one of them" in capsys.readouterr().err
+    assert "give only one of them" in capsys.readouterr().err
     assert not (tmp_path / "page").exists()

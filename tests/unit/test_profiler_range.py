@@ -42,7 +42,7 @@ def loop(*arguments: Any, count: int = 10) -> tuple[list[int], int]:
 def test_the_truth_table(arguments: Any, wanted: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FASTDISPATCH_OUT", str(tmp_path / "out"))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("fastdispatch.profiler_range._windows", 0)
+    monkeypatch.setattr("fastdispatch.record.profiler_range._windows", 0)
     assert loop(*arguments) == (wanted, 10)
     if wanted and wanted[-1] < 9:
         assert len(wanted) == fastdispatch.load(tmp_path / "out").ranks[0]["steps"]
@@ -57,7 +57,7 @@ def test_a_training_goes_on_where_it_cannot_be_recorded(
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("FASTDISPATCH_OUT", str(tmp_path / "file" / "out"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr("fastdispatch.profiler_range._windows", 0)
+    monkeypatch.setattr("fastdispatch.record.profiler_range._windows", 0)
     assert loop(3, 6, False) == ([3, 4, 5], 10)
     with job_schedule_profiler_range(99, 0, 0) as on:
         assert not on
@@ -68,7 +68,7 @@ def test_a_training_goes_on_where_it_cannot_be_recorded(
 
 def test_it_exits_after_the_last_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FASTDISPATCH_OUT", str(tmp_path))
-    monkeypatch.setattr("fastdispatch.profiler_range._windows", 0)
+    monkeypatch.setattr("fastdispatch.record.profiler_range._windows", 0)
     done = []
     with pytest.raises(SystemExit) as raised:
         for i in range(10):
@@ -81,7 +81,7 @@ def test_it_exits_after_the_last_one(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_an_exception_passes_and_is_not_replaced_by_the_exit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FASTDISPATCH_OUT", str(tmp_path))
-    monkeypatch.setattr("fastdispatch.profiler_range._windows", 0)
+    monkeypatch.setattr("fastdispatch.record.profiler_range._windows", 0)
     with pytest.raises(ZeroDivisionError), job_schedule_profiler_range(3, 2, 4):
         _ = 1 // 0
     assert fastdispatch.load(tmp_path).ranks[0]["state"] == "stopped"
@@ -91,7 +91,7 @@ def test_an_exception_passes_and_is_not_replaced_by_the_exit(tmp_path: Path, mon
 
 def test_its_recording_has_a_timeline_of_those_iterations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FASTDISPATCH_OUT", str(tmp_path / "out"))
-    monkeypatch.setattr("fastdispatch.profiler_range._windows", 0)
+    monkeypatch.setattr("fastdispatch.record.profiler_range._windows", 0)
     for start in (2, 5):
         for i in range(7):
             window = job_schedule_profiler_range(i, start_step=start, stop_step=start + 2, exit_after_prof=False)
@@ -203,7 +203,7 @@ def test_a_program_ends_well_and_its_recording_too(tmp_path: Path) -> None:
 
 def test_its_options_are_those_of_steps(tmp_path: Path) -> None:
     script = tmp_path / "loop.py"
-    script.write_text("from fastdispatch.callgraph import current\nfor i in range(6): current().step()\n")
+    script.write_text("from fastdispatch.record.callgraph import current\nfor i in range(6): current().step()\n")
     for number, (options, steps) in enumerate(
         {("1", "3"): [1, 2], ("-1", "2"): [0, 1], (None, "2"): [0, 1], ("4", None): [4, 5]}.items()
     ):

@@ -19,12 +19,12 @@ import pytest
 
 import fastdispatch
 from fastdispatch.cli import main
-from fastdispatch.summary import grouped, overhead, seconds
-from fastdispatch.views.report import Report, Wanted, report
-from fastdispatch.views.report_facts import _NO_LOSS, facts
-from fastdispatch.views.report_lines import _DROPPED, _MISSES
-from fastdispatch.views.report_rows import module_pattern
-from fastdispatch.views.report_text import print_report
+from fastdispatch.read.summary import grouped, overhead, seconds
+from fastdispatch.report.report_facts import _NO_LOSS, facts
+from fastdispatch.report.report_lines import _DROPPED, _MISSES
+from fastdispatch.report.report_model import Report, Wanted, report
+from fastdispatch.report.report_rows import module_pattern
+from fastdispatch.report.report_text import print_report
 from tests import processes, programs
 from tests.unit.timed import MS, timed
 

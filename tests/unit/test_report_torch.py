@@ -15,10 +15,10 @@ from torch import nn
 
 import fastdispatch
 from fastdispatch.cli import main
-from fastdispatch.summary import grouped, seconds
-from fastdispatch.views.report import Report
-from fastdispatch.views.report_facts import in_role
-from fastdispatch.views.report_rows import Modules
+from fastdispatch.read.summary import grouped, seconds
+from fastdispatch.report.report_facts import in_role
+from fastdispatch.report.report_model import Report
+from fastdispatch.report.report_rows import Modules
 from tests import processes
 from tests.training import make_step
 from tests.unit.test_report import SCHEMA, line_of, made, printed

@@ -160,7 +160,7 @@ def test_hiding_deletes_and_contracting_joins(trace: fastdispatch.Trace) -> None
         assert gpt not in picture.boxes and block in picture.boxes
     assert (engine, block) not in hidden.edges
     assert joined.calls(joined.edges[engine, block]) == 4
-    assert "1 deleted (--hide)" in hidden.text and "1 joined (--contract)" in joined.text
+    assert "1 deleted (--hide)" in hidden.text and "1 joined (--merge-into-caller)" in joined.text
 
 
 def test_a_glob_takes_brackets_as_they_are(trace: fastdispatch.Trace) -> None:

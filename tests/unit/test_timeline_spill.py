@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import fastdispatch
-from fastdispatch import files
+from fastdispatch.record import files
 from tests import programs
 from tests.processes import fastdispatch as command
 from tests.processes import start

@@ -68,3 +68,8 @@ def test_methods_of_the_core_have_signatures() -> None:
         for item in node.body:
             if isinstance(item, ast.FunctionDef) and not item.decorator_list and item.name != "__new__":
                 assert vars(getattr(_core, node.name))[item.name].__text_signature__, f"{node.name}.{item.name}"
+
+
+def test_names_of_modules_are_unique() -> None:
+    names = [path.stem for path in (ROOT / "python" / "fastdispatch").rglob("*.py") if path.stem != "__init__"]
+    assert sorted({name for name in names if names.count(name) > 1}) == []

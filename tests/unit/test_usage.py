@@ -67,7 +67,7 @@ def test_every_option_is_told() -> None:
     sources = "".join(path.read_text() for path in (ROOT / "python" / "fastdispatch").rglob("*.py"))
     for variable in set(re.findall(r"\bFASTDISPATCH_?[A-Z_]*\b", sources)):
         assert f"`{variable}`" in DOCUMENT, variable
-    callgraph = (ROOT / "python" / "fastdispatch" / "callgraph.py").read_text()
+    callgraph = (ROOT / "python" / "fastdispatch" / "record" / "callgraph.py").read_text()
     body = callgraph.split("def __init__(")[1].split(") -> None:")[0]
     for option in re.findall(r"^        (\w+):", body, re.M):
         assert f"{option}=" in DOCUMENT or f"`{option}`" in DOCUMENT, option

@@ -13,8 +13,8 @@ check_clocks(const fd_pipe *p, fd_error *error)
                 && (rank->unsure < 0 || p->ranks.list[j].unsure < 0)) {
                 return fd_fail(error, FD_EINVAL,
                                "the clocks of rank %u and rank %u are not"
-                               " aligned: they are of different hosts; leave"
-                               " --strict out for bounds",
+                               " aligned: they are of different hosts; omit"
+                               " --require-aligned-clocks for bounds",
                                p->ranks.list[j].rank, rank->rank);
             }
         }

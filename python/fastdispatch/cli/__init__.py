@@ -1,4 +1,4 @@
-"""The command line: one module a command, each with ``add(commands)`` and a function of the parsed arguments."""
+"""The command line: one module per command, each with ``add(commands)`` and a function of the parsed arguments."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
-from fastdispatch import Error, __version__, privacy
+from fastdispatch import Error, __version__
 from fastdispatch.cli import paths, private
-from fastdispatch.summary import printable
-from fastdispatch.trace import reporting_incomplete
+from fastdispatch.read import privacy
+from fastdispatch.read.summary import printable
+from fastdispatch.read.trace import reporting_incomplete
 
 #: In the order of the help text.
 COMMANDS = (
@@ -22,8 +23,8 @@ COMMANDS = (
     "svg",
     "diff",
     "top",
-    "where",
-    "switch",
+    "stacks",
+    "resume",
     "merge",
     "dump",
     "export",
@@ -32,39 +33,49 @@ COMMANDS = (
     "pipeline",
 )
 
+#: Commands with actions of their own, each a folder.
+GROUPS = ("timeline", "et", "pipeline")
+
 BAD_INPUT = 2
 
 
 class _Parser(argparse.ArgumentParser):
-    """A mistake is one line."""
+    """Print each mistake as one line."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(BAD_INPUT, f"fastdispatch: {message} (see {self.prog} --help)\n")
 
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Suggest only the commands of the help, without former names."""
+        if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
+            names = ", ".join(repr(choice.dest) for choice in action._choices_actions)
+            raise argparse.ArgumentError(action, f"invalid choice: {value!r} (choose from {names})")
+        super()._check_value(action, value)
+
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
-        """``--rank=--`` would be an option without a value: argparse drops the dashes after it has counted them."""
+        """Reject ``--rank=--``: argparse counts the dashes as a value, then drops them."""
         if action.option_strings and arg_strings == ["--"]:
-            self.error(f"argument {'/'.join(action.option_strings)}: '--' is no value")
+            self.error(f"argument {'/'.join(action.option_strings)}: '--' is not a value")
         return super()._get_values(action, arg_strings)
 
 
 def parser() -> argparse.ArgumentParser:
-    top = _Parser(prog="fastdispatch", description="See what a PyTorch training run does.")
+    top = _Parser(prog="fastdispatch", description="Record a PyTorch training run and inspect its call graph.")
     top.add_argument("--version", action="version", version=f"fastdispatch {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in COMMANDS:
-        import_module(f"fastdispatch.cli.{name}").add(commands)
+        import_module(f"fastdispatch.cli.{name if name in GROUPS else f'{name}_command'}").add(commands)
     for name in (*private.COMMANDS, *private.REFUSING):
         private.add(commands.choices[name])
     return top
 
 
 #: Commands whose first line of text says that a recording is incomplete.
-_WITH_OWN_LINE = ("report", "top", "where")
+_WITH_OWN_LINE = ("report", "top", "stacks")
 
 
 def _reporter(arguments: argparse.Namespace) -> Callable[[str], None] | None:
-    """Prints lines about incomplete recordings, each once, before the output of the command."""
+    """Return a function that prints each line about an incomplete recording once, before the output of the command."""
     if arguments.command in _WITH_OWN_LINE and not arguments.json:
         return None
     printed: set[str] = set()
@@ -78,7 +89,7 @@ def _reporter(arguments: argparse.Namespace) -> Callable[[str], None] | None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; answers the exit status: 0 success, 1 a check failed, 2 bad input."""
+    """Run a command and return the exit status: 0 success, 1 failed check, 2 bad input."""
     arguments = parser().parse_args(argv)
     try:
         paths.check(arguments)
@@ -88,6 +99,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"fastdispatch: {printable(str(error))}", file=sys.stderr)
         return BAD_INPUT
     except BrokenPipeError:
-        # Whoever read our output has seen enough. Nothing may be written at exit either.
+        # The reader closed the pipe. Nothing may be written at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

@@ -1,4 +1,4 @@
-"""Numbers on the command line: what is no number, or out of range, is one line that says what is taken."""
+"""Numbers on the command line, with messages that state the accepted range."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ def count(text: str) -> int:
 
 
 def whole(text: str) -> int:
-    """A rank, a number of steps."""
+    """Parse a rank or a number of steps."""
     return _whole(text, 0)
 
 
 def percent(text: str) -> float:
-    """A share: a percent sign may follow."""
+    """Parse a share, with an optional percent sign."""
     return _real(text.removesuffix("%"), text, 0, 100, "a percentage from 0 to 100")
 
 
 def growth(text: str) -> float:
-    """By how much something may change: a percent sign may follow."""
-    return _real(text.removesuffix("%"), text, 0, 1e9, "a percentage from 0 on")
+    """Parse a relative change, with an optional percent sign."""
+    return _real(text.removesuffix("%"), text, 0, 1e9, "a percentage of at least 0")
 
 
 def within(low: float, high: float) -> Callable[[str], float]:

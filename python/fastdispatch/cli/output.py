@@ -1,4 +1,4 @@
-"""Files that a command writes."""
+"""Output files and folders of commands."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fastdispatch import Error, _core
 
 
 def write(path: str | os.PathLike[str], content: bytes) -> None:
-    """Put ``content`` at ``path`` at once: a reader sees the old file or the new one and nothing between."""
+    """Write ``content`` to ``path`` atomically: a reader sees either the old file or the new one."""
     _core.save(path, content)
 
 
@@ -25,7 +25,7 @@ def make_folder(path: Path) -> None:
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[None]:
-    """Make a folder for what is written within the block; when that fails, remove what was made and is empty."""
+    """Make a folder for the files written within the block; if the block fails, remove new folders that are empty."""
     made = [each for each in (path, *path.parents) if not each.exists()]
     make_folder(path)
     try:
@@ -38,7 +38,7 @@ def new_folder(path: Path) -> Iterator[None]:
 
 
 def check_place(path: str | os.PathLike[str]) -> None:
-    """Before long work: whether a file could be written at ``path``."""
+    """Raise Error if a file cannot be written to ``path``: called before long work."""
     target = Path(path)
     error = errno.EISDIR if target.is_dir() else 0 if target.parent.is_dir() else errno.ENOENT
     if not error and not os.access(target.parent, os.W_OK):
@@ -48,7 +48,7 @@ def check_place(path: str | os.PathLike[str]) -> None:
 
 
 def check_folder(path: Path) -> None:
-    """The same for a folder that is made when there is something to put into it."""
+    """Raise Error if a folder cannot be made at ``path``."""
     there = next((each for each in (path, *path.absolute().parents) if each.exists()), path)
     if not there.is_dir() or not os.access(there, os.W_OK):
         error = errno.EACCES if there.is_dir() else errno.ENOTDIR

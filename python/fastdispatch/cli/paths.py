@@ -1,5 +1,7 @@
-"""Paths on the command line. The types say what a path is for, and all of them are checked before a command begins: an
-input may be a file or a folder, an output takes the place of a regular file and of no input."""
+"""Paths on the command line: their types state their purpose, and all are checked before a command starts.
+
+An input is a file or a folder. An output replaces at most a regular file, never an input.
+"""
 
 from __future__ import annotations
 
@@ -13,71 +15,73 @@ from typing import Self
 
 from fastdispatch import Error
 from fastdispatch.cli.output import check_folder, check_place
-from fastdispatch.files import MANIFEST
-from fastdispatch.regular import NOT_REGULAR
-from fastdispatch.views.svg import FORMS
+from fastdispatch.page.graphviz import FORMS
+from fastdispatch.read.regular import NOT_REGULAR
+from fastdispatch.record.files import MANIFEST
 
-#: What a run directory holds.
+#: Endings of recordings in a run directory.
 OF_A_RUN = (".fd", ".fd.events")
 
 
 class Given(str):
-    """A path as it was given."""
+    """A path from the command line."""
 
     def __new__(cls, text: str) -> Self:
         if not text or "\0" in text:
-            raise argparse.ArgumentTypeError(f"{text!r} is no path")
+            raise argparse.ArgumentTypeError(f"{text!r} is not a path")
         return super().__new__(cls, text)
 
 
 class Input(Given):
-    """A file or a folder that is read; also the name of something that is no file."""
+    """A file or folder to read, or the name of something that is not a file."""
 
 
 class OutputFile(Given):
-    """A file that is written, in a folder that is there."""
+    """A file to write, in an existing folder."""
 
 
 class SvgFile(OutputFile):
-    """A picture that is drawn here."""
+    """An SVG image."""
 
     def __new__(cls, text: str) -> Self:
         made = super().__new__(cls, text)
         if not text.lower().endswith(".svg"):
-            raise argparse.ArgumentTypeError(f"{text!r}: the picture is SVG: write a name that ends in .svg")
+            raise argparse.ArgumentTypeError(f"{text!r}: the image is SVG: give a name that ends in .svg")
         return made
 
 
 class Picture(OutputFile):
-    """A picture that Graphviz draws, or its text."""
+    """An image drawn by Graphviz, or its source."""
 
     def __new__(cls, text: str) -> Self:
         made = super().__new__(cls, text)
         if Path(text).suffix.lower() not in ("", *FORMS, ".dot"):
-            raise argparse.ArgumentTypeError(f"{text!r}: write a name that ends in {', '.join(FORMS)} or .dot")
+            raise argparse.ArgumentTypeError(f"{text!r}: give a name that ends in {', '.join(FORMS)} or .dot")
         return made
 
 
 class DotFile(OutputFile):
-    """A graph as text for Graphviz."""
+    """A graph as Graphviz source."""
 
     def __new__(cls, text: str) -> Self:
         made = super().__new__(cls, text)
         if Path(text).suffix.lower() in FORMS:
-            raise argparse.ArgumentTypeError(f"{text!r}: this writes the text for Graphviz: fastdispatch svg draws it")
+            raise argparse.ArgumentTypeError(
+                f"{text!r}: this writes the Graphviz source: use fastdispatch svg to draw it"
+            )
         return made
 
 
 class OutputFolder(Given):
-    """A folder that is written to, and made where it is missing."""
+    """A folder to write to; made if it does not exist."""
 
 
 class Output(Given):
-    """Either; the command decides by the name."""
+    """A file or a folder; the command decides by the name."""
 
 
 def check(arguments: argparse.Namespace) -> None:
-    """Raises Error for the first path that cannot be what it is for."""
+    """Raise Error for the first path that does not suit its purpose."""
     given = list(_given(arguments))
     inputs = [path for path in given if isinstance(path, Input)]
     for path in inputs:
@@ -95,7 +99,7 @@ def _given(arguments: argparse.Namespace) -> Iterator[Given]:
 
 
 def check_input(path: str) -> None:
-    """What is missing the command reports, in its own words."""
+    """Raise Error for devices and pipes; the command reports missing files."""
     mode = _mode(path)
     if mode is not None and not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise Error(f"{path}: {NOT_REGULAR}")
@@ -113,11 +117,11 @@ def check_output(path: str, inputs: Sequence[str]) -> None:
         raise Error(f"{path}: cannot write: not a regular file: give another name")
     for each in inputs:
         if _is_in(path, each):
-            raise Error(f"{path}: cannot write: it is read as an input: give the output another name")
+            raise Error(f"{path}: cannot write: it is also an input: give another output name")
 
 
 def _is_in(path: str, given: str) -> bool:
-    """Whether a file is an input, or a recording in a folder that is one."""
+    """Return whether a file is an input, or a recording in an input folder."""
     try:
         if os.path.samefile(path, given):
             return True
@@ -129,7 +133,7 @@ def _is_in(path: str, given: str) -> bool:
 
 
 def _mode(path: str) -> int | None:
-    """None where nothing is; raises Error for what cannot be looked at."""
+    """Return the mode, None if nothing exists there; raise Error if the path is not accessible."""
     try:
         return os.stat(path).st_mode
     except OSError as error:

@@ -1,4 +1,5 @@
-"""``--anonymize`` and ``--strip-prefix`` of commands that write names of a recording (docs/guides/privacy.md)."""
+"""``--anonymize`` and ``--strip-prefix``, of every command that prints or writes recordings
+(docs/guides/privacy.md)."""
 
 from __future__ import annotations
 
@@ -6,18 +7,18 @@ import argparse
 import secrets
 
 from fastdispatch import Error
-from fastdispatch.privacy import Privacy
+from fastdispatch.read.privacy import Privacy
 
-#: Commands that hide names of recordings; the files of other programs those of ``timeline`` refuse one by one.
-COMMANDS = ("report", "html", "svg", "diff", "top", "where", "merge", "dump", "export", "timeline")
+#: Commands that anonymize recordings; those of ``timeline`` refuse files of other programs one by one.
+COMMANDS = ("report", "html", "svg", "diff", "top", "stacks", "merge", "dump", "export", "timeline")
 
-#: Commands that read what is no recording, and say that they cannot; but for those below.
+#: Commands that read other files and refuse the options, except for the subcommands in ALLOWED.
 REFUSING = ("et", "pipeline")
-BELOW = (("pipeline", "report"), ("pipeline", "flow"), ("pipeline", "partition"), ("et", "export"))
+ALLOWED = (("pipeline", "report"), ("pipeline", "flow"), ("pipeline", "partition"), ("et", "export"))
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """To a command and all below it."""
+    """Add the options to a command and its subcommands."""
     below = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     for action in below:
         for each in action.choices.values():
@@ -29,19 +30,20 @@ def add(parser: argparse.ArgumentParser) -> None:
             nargs="?",
             const="",
             metavar="SALT",
-            help="hashes for the names of your code; equal ones with the same salt; default: a new salt",
+            help="replace the names of your code by hashes; equal salts give equal hashes (default: a random salt)",
         )
-        group.add_argument("--strip-prefix", default="", metavar="PREFIX", help="cut PREFIX off the names of files")
+        group.add_argument("--strip-prefix", default="", metavar="PREFIX", help="remove PREFIX from file names")
 
 
 def asked(arguments: argparse.Namespace) -> Privacy:
-    """Raises Error for a command that cannot."""
+    """Return the requested privacy; raise Error for a command without support."""
     salt, prefix = getattr(arguments, "anonymize", None), getattr(arguments, "strip_prefix", "")
-    known = (arguments.command, getattr(arguments, "action", None)) in BELOW
+    known = (arguments.command, getattr(arguments, "action", None)) in ALLOWED
     if arguments.command in REFUSING and not known and (salt is not None or prefix):
         raise Error(
-            f"{arguments.command} {arguments.action}: --anonymize and --strip-prefix are for recordings: names in "
-            "other files stay as they are; give them to the command that writes those (export, et export, dump, merge)"
+            f"{arguments.command} {arguments.action}: --anonymize and --strip-prefix apply to recordings; names in "
+            "other files stay unchanged: give the options to the command that wrote them (export, et export, dump, "
+            "merge)"
         )
     if salt == "":
         salt = secrets.token_hex(16)

@@ -1,4 +1,4 @@
-"""Pipelines: which layers each stage has, what a schedule makes it do, and what that would take.
+"""Pipeline parallelism: partitions, schedules, simulation, profiles and reports.
 
 plan = fastdispatch.pipeline.plan("1f1b", stages=4, micro_batches=8)
 print(plan.table(0))

@@ -62,7 +62,7 @@ def is_tensor(fact: Any) -> bool:
     return isinstance(fact, dict) and "storage" in fact
 
 
-class Told:
+class CallText:
     """A call. ``is_edge``: whether a tensor is a value of the graph; ``is_number``: whether it stands for a number."""
 
     def __init__(
@@ -99,9 +99,9 @@ class Told:
             return f"Concat({plain[0][1] if plain else 0})"
         if base == "transpose":
             return f"Transpose({', '.join(str(value) for _, value in plain)})"
-        told = [_shown(value, each.kind) for each, value in plain]
-        told += [f"{each.name}={_shown(value, each.kind)}" for each, value in self._by_name]
-        return f"{self._base}({', '.join(told)})"
+        texts = [_shown(value, each.kind) for each, value in plain]
+        texts += [f"{each.name}={_shown(value, each.kind)}" for each, value in self._by_name]
+        return f"{self._base}({', '.join(texts)})"
 
     def _holds_tensors(self, value: Any) -> bool:
         if is_tensor(value):
@@ -136,14 +136,14 @@ class Told:
         return ""
 
     def _written(self) -> str:
-        told = [self._text(value, each.kind) for each, value in self._by_place]
+        texts = [self._text(value, each.kind) for each, value in self._by_place]
         named = [f"{each.name}={self._text(value, each.kind)}" for each, value in self._by_name]
         first = self._by_place[0] if self._by_place else None
         if first and is_tensor(first[1]) and first[0].name == "self" and hasattr(Tensor, self._base):
-            return f"{told[0]}.{self._base}({', '.join([*told[1:], *named])})"
+            return f"{texts[0]}.{self._base}({', '.join([*texts[1:], *named])})"
         for module, path in ((torch, "torch"), (torch.nn.functional, "torch.nn.functional")):
             if hasattr(module, self._base):
-                return f"{path}.{self._base}({', '.join([*told, *named])})"
+                return f"{path}.{self._base}({', '.join([*texts, *named])})"
         raise _Untold
 
     def _text(self, value: Any, kind: str = "") -> str:

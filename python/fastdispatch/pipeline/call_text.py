@@ -70,24 +70,24 @@ def _function(name: str, args: Sequence[Any], kwargs: Mapping[str, Any], places:
             source, index = args
             return f"{places.text(source)}[{_index(index, places)}]"
         return _operator(plain, args, places)
-    told = [places.text(each) for each in args]
+    texts = [places.text(each) for each in args]
     keywords = {key: each for key, each in kwargs.items() if not isinstance(each, torch.device) or each.type != "cpu"}
     named = [f"{key}={places.text(each)}" for key, each in keywords.items()]
     if module.endswith("Tensor"):
-        return f"{told[0]}.{last}({', '.join([*told[1:], *named])})"
-    return f"{_MODULES.get(module, module)}.{last}({', '.join([*told, *named])})"
+        return f"{texts[0]}.{last}({', '.join([*texts[1:], *named])})"
+    return f"{_MODULES.get(module, module)}.{last}({', '.join([*texts, *named])})"
 
 
 def _operator(plain: str, args: Sequence[Any], places: _Places) -> str:
-    told = [places.text(each) for each in args]
+    texts = [places.text(each) for each in args]
     sign = _SIGNS.get(plain) or _COMPARISONS.get(plain) or _SIGNS.get(plain.removeprefix("i"))
-    if sign and len(told) == 2:
-        return f"{told[0]} {sign} {told[1]}"
+    if sign and len(texts) == 2:
+        return f"{texts[0]} {sign} {texts[1]}"
     sign = _SIGNS.get(plain.removeprefix("r"))
-    if sign and len(told) == 2:
-        return f"{told[1]} {sign} {told[0]}"
-    if plain == "neg" and len(told) == 1:
-        return f"-{told[0]}"
+    if sign and len(texts) == 2:
+        return f"{texts[1]} {sign} {texts[0]}"
+    if plain == "neg" and len(texts) == 1:
+        return f"-{texts[0]}"
     raise _Untold
 
 
@@ -106,8 +106,8 @@ def module_call(args: Sequence[Any], kwargs: Mapping[str, Any], is_edge: Callabl
     """The arguments of a call of a module, in parentheses; empty where they are just tensors, or no data."""
     places = _Places(is_edge)
     try:
-        told = [*map(places.text, args), *(f"{key}={places.text(each)}" for key, each in kwargs.items())]
+        texts = [*map(places.text, args), *(f"{key}={places.text(each)}" for key, each in kwargs.items())]
     except _Untold:
         return ""
     plain = not kwargs and all(isinstance(each, Tensor) for each in args)
-    return "" if plain else f"({', '.join(told)})"
+    return "" if plain else f"({', '.join(texts)})"

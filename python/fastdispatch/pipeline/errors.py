@@ -1,4 +1,4 @@
-"""Errors that DeepSpeed's users know: the same texts, caught as the same exceptions or as ours."""
+"""Errors with the texts and exception types of DeepSpeed, also caught as our own."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from fastdispatch._core import Error
 
 
 class PipelineRuntimeError(Error, RuntimeError):
-    """A ``RuntimeError`` of DeepSpeed's, in its words."""
+    """A ``RuntimeError`` of DeepSpeed, with its text."""
 
 
 class PipelineNotImplementedError(Error, NotImplementedError):
-    """A ``NotImplementedError`` of DeepSpeed's, in its words."""
+    """A ``NotImplementedError`` of DeepSpeed, with its text."""

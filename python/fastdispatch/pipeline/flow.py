@@ -1,4 +1,4 @@
-"""The call flow of a pipeline run: which of an engine's functions calls which, and on which stages."""
+"""The call flow of a pipeline run: calls between functions of an engine, by stage."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from fastdispatch.trace import Trace
+from fastdispatch.read.trace import Trace
 
 SCHEMA = "fastdispatch-flow/1"
 
-#: Where the engines are that we know; edges to and from their functions are the flow.
+#: Files of known engines; edges to and from their functions are the flow.
 FOLDERS = ("deepspeed/runtime/pipe/", "torch/distributed/pipelining/", "megatron/core/pipeline_parallel/")
 
 
 @dataclass
 class Edge:
-    """A function that calls another."""
+    """Calls of one function by another."""
 
     caller: str
     callee: str
-    stages: set[int] = field(default_factory=set)  #: global stages, or ranks, on which it occurs
+    stages: set[int] = field(default_factory=set)  #: global stages, or ranks, of the calls
     calls: int = 0
     total: int = 0  #: ns of the calls, all stages together
 
@@ -31,10 +31,10 @@ class Flow:
 
     edges: list[Edge]
     stages: list[int]
-    by: str  #: stage; rank where no rank says which stage it is
+    by: str  #: stage; rank if the stages are unknown
 
     def to_json(self) -> str:
-        """The document docs/reference/schemas/pipeline-flow.schema.json describes."""
+        """Return the document of docs/reference/schemas/pipeline-flow.schema.json."""
         rows = [
             {
                 "caller": edge.caller,
@@ -49,9 +49,9 @@ class Flow:
 
 
 def flow(trace: Trace, *, all: bool = False) -> Flow:
-    """The call flow of a recording: edges of which one end is a function of an engine, with ``all`` every edge.
+    """Return the call flow of a recording: edges with a function of an engine at one end, with ``all`` every edge.
 
-    A recording of one rank gives a part of what those of all ranks give.
+    A recording of one rank gives a part of the flow of all ranks.
     """
     held = [_held(rank) for rank in trace.ranks]
     by_stage = any(held)

@@ -11,7 +11,7 @@ from typing import Any
 
 from fastdispatch import _core
 from fastdispatch.cli.output import write
-from fastdispatch.regular import read_bytes
+from fastdispatch.read.regular import read_bytes
 
 SCHEMA = "fastdispatch-graph/1"
 

@@ -1,4 +1,4 @@
-"""Layers of a pipeline, whatever they are given as: what they are called, how many parameters they have."""
+"""Layers of a pipeline in all accepted forms: their names and numbers of parameters."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Layers:
     loss: Any = None
     #: The layers are numbers, and these are the weights.
     numbers: list[Number] | None = None
-    #: Where torch finds them: "3", "blocks.3".
+    #: Paths in the model: "3", "blocks.3".
     paths: Sequence[str] = field(default=())
 
     def __len__(self) -> int:
@@ -34,14 +34,14 @@ class Layers:
 
     @cached_property
     def parameters(self) -> list[int]:
-        """Trainable parameters of each layer. A spec is built for it and dropped, one at a time."""
+        """Return the number of trainable parameters of each layer. Specs are built and dropped one at a time."""
         return [_parameters(item) for item in self.items]
 
 
 def layers_of(given: Any) -> Layers:
     """The layers of a ``PipelineModule``, ``nn.Sequential`` or ``ModuleList``, or of anything that lists layers or
     weights."""
-    # DeepSpeed's module keeps what it was given: a rank has built its own stage alone.
+    # DeepSpeed's module keeps the specs: a rank builds only its own stage.
     items = list(given._layer_specs) if hasattr(given, "_layer_specs") else _listed(given)
     for index, item in enumerate(items):
         if _is(item, "PipelineModule"):
@@ -62,7 +62,7 @@ def layers_of(given: Any) -> Layers:
 
 
 def weights_of(given: Iterable[Any]) -> list[Number]:
-    """Numbers, one a layer."""
+    """Return numbers, one per layer."""
     weights = []
     for index, item in enumerate(_listed(given)):
         if not isinstance(item, Real):
@@ -72,7 +72,7 @@ def weights_of(given: Iterable[Any]) -> list[Number]:
 
 
 def type_name(item: Any) -> str | None:
-    """What ``type:REGEX`` is looked for in: the class of a spec or module, the name of a function."""
+    """Return the text for ``type:REGEX``: the class of a spec or module, the name of a function."""
     if _is(item, "LayerSpec"):
         return str(item.typename.__name__)
     if is_module(item):
@@ -81,18 +81,18 @@ def type_name(item: Any) -> str | None:
 
 
 def shown_name(item: Any) -> str:
-    """As DeepSpeed prints a layer."""
+    """Return a layer as DeepSpeed prints it."""
     return type_name(item) or str(item)
 
 
 def is_module(item: Any) -> bool:
-    """Whether it is an ``nn.Module``. There is none in a process that has not imported PyTorch."""
+    """Return whether it is an ``nn.Module``; False in a process that has not imported PyTorch."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(item, torch.nn.Module)
 
 
 def is_spec(item: Any) -> bool:
-    """Whether it is DeepSpeed's ``LayerSpec``."""
+    """Return whether it is DeepSpeed's ``LayerSpec``."""
     return _is(item, "LayerSpec")
 
 
@@ -119,7 +119,7 @@ def _parameters(item: Any) -> int:
     if _is(item, "LayerSpec"):
         import torch
 
-        with torch.random.fork_rng(devices=[]):  # random numbers of the program stay as they are
+        with torch.random.fork_rng(devices=[]):  # keep the random state of the program
             return _parameters(item.build())
     if is_module(item):
         return sum(each.numel() for each in item.parameters() if each.requires_grad)

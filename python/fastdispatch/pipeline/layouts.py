@@ -1,4 +1,4 @@
-"""Parts of a partition in the words of the programs that take them."""
+"""Partitions in the formats of other programs."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """``profile``: a graph of layers, measured (docs/guides/pipeline-profile.md).
 
-The model is watched from outside for some steps: forward hooks on its leaf modules, a torch function mode for what runs
-between them, hooks on autograd nodes for backward. Tensors stay what they are; all is taken off at the end.
+The model is observed for some steps: forward hooks on its leaf modules, a torch function mode for operations between
+them, hooks on autograd nodes for backward. Tensors are unchanged; all hooks are removed at the end.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode, resolve_name
 
 from fastdispatch import _core
-from fastdispatch.models import is_leaf
 from fastdispatch.pipeline.call_text import function_call, module_call
 from fastdispatch.pipeline.graph import Graph
 from fastdispatch.pipeline.watched import Makers, Owned, Watched, graph_of
+from fastdispatch.record.models import is_leaf
 
 _SIGNS = {"add": "Add", "__add__": "Add", "__radd__": "Add", "__iadd__": "Add(inplace)", "add_": "Add(inplace)"}
 _SIGNS |= {"mul": "Mul", "__mul__": "Mul", "__rmul__": "Mul"}
@@ -80,10 +80,10 @@ def _function_name(function: Callable[..., Any], args: Sequence[Any], kwargs: Ma
         return f"__getitem__({args[1]!r})"
     if name == "transpose":
         return f"Transpose({', '.join(map(repr, plain))})"
-    told = [repr(each) for each in plain] + [
+    texts = [repr(each) for each in plain] + [
         f"{key}={each!r}" for key, each in kwargs.items() if not _has_tensors(each)
     ]
-    return f"{name}({', '.join(told)})"
+    return f"{name}({', '.join(texts)})"
 
 
 class _Watch(TorchFunctionMode):  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""Which layers each stage of a pipeline has."""
+"""Partition of layers into the stages of a pipeline."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from fastdispatch._core import Error
 from fastdispatch.pipeline.errors import PipelineNotImplementedError, PipelineRuntimeError
 from fastdispatch.pipeline.layers import Layers, Number, layers_of, weights_of
 from fastdispatch.pipeline.times import recorded_layers, times_of
-from fastdispatch.trace import Trace, load
+from fastdispatch.read.trace import Trace, load
 
 
 @dataclass(frozen=True)
 class Partition:
-    """Layers, what they weigh, and where they are cut."""
+    """Layers, their weights, and the cuts."""
 
     method: str
     layers: Layers

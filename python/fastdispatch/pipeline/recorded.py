@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from fastdispatch import _core
-from fastdispatch.pipeline.aten_text import Told, is_tensor
+from fastdispatch.pipeline.aten_text import CallText, is_tensor
 from fastdispatch.pipeline.graph import Graph
 from fastdispatch.pipeline.watched import Makers, Owned, Watched, graph_of
-from fastdispatch.trace import load
+from fastdispatch.read.trace import load
 
 _FORWARD, _BACKWARD, _MODULE = 0, 1, 100
 
@@ -53,7 +53,7 @@ class _Model:
         paths: dict[int, str] = {}
         for address, path, _ in note["modules"]:
             paths.setdefault(address, path)
-        leaves = {address: told for address, _, told in note["modules"] if told}
+        leaves = {address: text for address, _, text in note["modules"] if text}
         owned = [[(name, Owned(at, *facts)) for name, at, *facts in note[kind]] for kind in ("parameters", "buffers")]
         return cls(paths, leaves, *owned)
 
@@ -221,8 +221,8 @@ class _Run:
         placed = list(_placed(given))
         if not placed:
             return
-        told = Told(call.name, call.schema, call.inputs, self._is_edge, self._is_number)
-        layer = Watched(told.name(), [], forward=call.ns / 1e6, call=told.call())
+        named = CallText(call.name, call.schema, call.inputs, self._is_edge, self._is_number)
+        layer = Watched(named.name(), [], forward=call.ns / 1e6, call=named.call())
         for fact in _tensors(call.inputs):
             if not self._is_number(fact):
                 self._take(layer, fact)
@@ -344,8 +344,8 @@ def _arguments(by_place: list[Any], by_name: list[Any], is_edge: Any) -> str:
         return repr(fact)
 
     try:
-        told = [*map(text, by_place), *(f"{key}={text(value)}" for key, value in by_name)]
+        texts = [*map(text, by_place), *(f"{key}={text(value)}" for key, value in by_name)]
     except _Untold:
         return ""
     plain = not by_name and all(map(is_tensor, by_place))
-    return "" if plain else f"({', '.join(told)})"
+    return "" if plain else f"({', '.join(texts)})"

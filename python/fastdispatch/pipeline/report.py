@@ -1,4 +1,4 @@
-"""``report``: where the time of a pipeline goes, stage by stage (docs/guides/pipeline-report.md)."""
+"""``report``: analysis of the time of a pipeline by stage (docs/guides/pipeline-report.md)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from fastdispatch import _core
 from fastdispatch._core import Error
 from fastdispatch.pipeline.plan import SCHEDULES
 from fastdispatch.pipeline.times import recorded_layers
-from fastdispatch.summary import PHASES
-from fastdispatch.trace import Columns, PathLike, Trace, load
+from fastdispatch.read.summary import PHASES
+from fastdispatch.read.trace import Columns, PathLike, Trace, load
 
 SCHEMA = "fastdispatch-pipeline-report/1"
 
@@ -64,7 +64,7 @@ class Report:
         self.engine = engine
         self._facts = facts
         self._notes = notes
-        #: Of an engine without stages: a row a rank, ns of a mean step.
+        #: Of an engine without stages: one row per rank, ns of a mean step.
         self.phases = phases
         #: Processes of a pipeline, global stages of one of them, copies of the pipeline.
         self.stages: int = made["stages"]
@@ -309,7 +309,7 @@ class Report:
 
     @cached_property
     def what_if(self) -> list[Row]:
-        """Changes and what a step would save, ns and share (below 0: it would take longer), most first."""
+        """Changes and their estimated saving per step, ns and share (negative: slower), largest first."""
         base = self.schedule["base"]["makespan"] if self.schedule["name"] else 0
         made = []
         for row in rows_of(self._made["what_if"]):
@@ -328,7 +328,7 @@ class Report:
 
     @cached_property
     def open(self) -> list[Row]:
-        """Jobs that had not ended: where a process was killed or hung."""
+        """Unfinished jobs of killed or hung processes."""
         return rows_of(self._made["open"])
 
     @cached_property
@@ -339,14 +339,14 @@ class Report:
 
     @cached_property
     def notes(self) -> list[str]:
-        """What the figures do not cover, a sentence each."""
+        """Limits of the figures, one sentence each."""
         from fastdispatch.pipeline.sentences import notes
 
         return [*self._notes, *notes(self, self._made)]
 
     @cached_property
     def sentences(self) -> list[str]:
-        """What it comes to, in words."""
+        """The findings, as sentences."""
         from fastdispatch.pipeline.sentences import sentences
 
         return [*sentences(self)]
@@ -395,7 +395,7 @@ def report(
     iterations: tuple[int, int] | None = None,
     strict: bool = False,
 ) -> Report:
-    """Where the time of a pipeline goes.
+    """Analyze the time of a pipeline.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Rules of one's own: which functions of an engine are jobs of a pipeline."""
+"""User-defined rules: functions of an engine that are jobs of a pipeline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report on a pipeline in words: what it comes to, and what it does not cover."""
+"""Sentences of a pipeline report: findings, and notes on their limits."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from fastdispatch.summary import seconds
+from fastdispatch.read.summary import seconds
 
 if TYPE_CHECKING:
     from fastdispatch.pipeline.report import Report
 
 Row = dict[str, Any]
 
-#: Shares of a step below this are not worth a sentence.
+#: Minimum share of a step for a sentence.
 _LEAST = 0.05
-#: A change that saves less is none.
+#: Minimum saving of a change.
 _SAVES = 0.01
 #: A stage computes, or a link moves, this much more than usual.
 _SLOW = 1.1
@@ -79,8 +79,8 @@ def _slow_stage(made: Report) -> Iterator[str]:
 
 
 def _slow_links(made: Report) -> Iterator[str]:
-    """A sender is slow where all it sends, both ways, takes longer than what others send: what makes a few transfers
-    slow, such as a busy machine, is not the sender."""
+    """Find slow senders: all their transfers, in both directions, take longer than those of others. A few slow
+    transfers have other causes, such as a busy machine."""
     by_sender: dict[int, list[float]] = {}
     for row in made.transfers:
         if not row["local"]:
@@ -152,7 +152,7 @@ def notes(made: Report, raw: dict[str, Any]) -> Iterator[str]:
     yield from _clocks(made)
     yield from _left_out(made)
     if made.schedule["name"] is not None and made.schedule["transfers"] == "unknown":
-        yield "transfers are not among the jobs: what overlapping them would save cannot be told"
+        yield "transfers are not recorded as jobs: the saving of overlapping them is unknown"
     if made.table and made.schedule["name"] is None:
         why = f" ({made.schedule['difference']})" if made.schedule["difference"] else ""
         yield f"the order of jobs is that of no schedule we know{why}: jobs are counted, no theory and no what-if"
@@ -196,11 +196,11 @@ def _left_out(made: Report) -> Iterator[str]:
     out = [number for number in recorded if number not in made.iterations]
     if out:
         listed = ", ".join(map(str, out[:_MOST])) + (", ..." if len(out) > _MOST else "")
-        yield f"iterations left out: {listed} (the first, those that are not whole, those not asked for)"
+        yield f"iterations skipped: {listed} (the first, incomplete ones, unselected ones)"
     if made.iterations and not any(made.shares["whole"]):
         yield "no iteration was recorded whole: the figures are of parts"
     for key, words in (
-        ("evals", "jobs of evaluations are left out"),
+        ("evals", "jobs of evaluations are skipped"),
         ("unknown", "jobs are of no kind of a pipeline"),
         ("aimless", "sends and receives do not say to which stage: no peer"),
     ):

@@ -13,7 +13,7 @@ from typing import Any
 
 from fastdispatch._core import Error
 from fastdispatch.pipeline.layers import Layers, is_module, is_spec
-from fastdispatch.trace import Trace
+from fastdispatch.read.trace import Trace
 
 #: Of a layer: what is longer is the name of something else, or damage.
 _NUMBER = re.compile(r"\d{1,6}", re.ASCII)

@@ -53,7 +53,7 @@ hidden_by_reason(void)
          START "1 rank, 10.0 \xC2\xB5s" TIMED "time." BREAK
                "hidden: 1 function of torch, 2 of the standard library, "
                "1 comprehensions and wrappers, 2 under 0.1 %, "
-               "1 joined (--contract), 2 deleted (--hide)" BREAK END);
+               "1 joined (--merge-into-caller), 2 deleted (--hide)" BREAK END);
     p.options.weight = FD_WEIGHT_CALLS;
     p.options.hide.count = 0;
     p.options.contract.count = 0;

@@ -1,6 +1,6 @@
 """From a graph whose nodes have stages to programs that train (docs/guides/pipeline-convert.md).
 
-What it takes is imported when it is used: half of what importing fastdispatch would take.
+Submodules are imported on first use: they would double the import time of fastdispatch.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def convert(
     folder: str | os.PathLike[str] = "package",
     inputs: str | None = None,
 ) -> Written:
-    """The files of a package and what is to be said of them (docs/guides/pipeline-convert.md).
+    """Return the files of a package, with warnings (docs/guides/pipeline-convert.md).
 
     Parameters
     ----------
@@ -54,8 +54,8 @@ def convert(
     """
     from fastdispatch.pipeline.convert import compat, package
     from fastdispatch.pipeline.convert.imports import read_imports
-    from fastdispatch.pipeline.convert.layers import from_graph
-    from fastdispatch.pipeline.convert.plan import plan
+    from fastdispatch.pipeline.convert.layer_graph import from_graph
+    from fastdispatch.pipeline.convert.stage_plans import plan
     from fastdispatch.pipeline.convert.targets import TARGETS, add_program
     from fastdispatch.pipeline.convert.templates import Templates
 

@@ -76,7 +76,7 @@ class Call:
 
     @property
     def is_size(self) -> bool:
-        """Whether it answers a number for sure."""
+        """Return whether it certainly returns a number."""
         call = self._tree.body
         method = call.func.attr if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else ""
         return method in ("dim", "numel", "item") or (method == "size" and bool(getattr(call, "args", None)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from fastdispatch import Error
 from fastdispatch.pipeline.convert import published
-from fastdispatch.pipeline.convert.layers import LayerGraph
+from fastdispatch.pipeline.convert.layer_graph import LayerGraph
 from fastdispatch.pipeline.convert.templates import Templates
 
 
@@ -33,7 +33,7 @@ def write(graph: LayerGraph, name: str, arch: str, replicas: list[int] | None, t
         raise Error(f"-a {arch}: is the name of a file and has no /")
     if not graph.nodes:
         raise Error("the graph has no nodes")
-    graph.ordered()  # a cycle is told by its node
+    graph.ordered()  # reports a cycle with its node
     initialize = arch in published.INITIALIZED
     parts = published.parts(graph.without_dead_items())
     written = Written()
@@ -85,7 +85,7 @@ def _check_replicas(replicas: list[int] | None, stages: int) -> None:
 def _fuse(
     graph: LayerGraph, parts: list[LayerGraph], name: str, arch: str, templates: Templates, written: Written
 ) -> list[str]:
-    """The class that chains all stages; answers the rows of ``model()``."""
+    """Write the class that chains all stages; return the rows of ``model()``."""
     given = published.input_names(graph, graph, whole=True)
     names = dict(given)
     written.inputs = {name: id for id, name in given.items()}

@@ -1,11 +1,11 @@
-"""What torch.nn's constructors take, so that nothing needs PyTorch to be told a good description from a bad one."""
+"""Parameters of torch.nn's constructors, to check descriptions without PyTorch."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
 
-#: Classes with the same parameters, then these; a question mark where it may be left out.
+#: Classes with the same parameters, then these; a question mark marks optional ones.
 _TABLE = """
 AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d: output_size
 AdaptiveMaxPool1d AdaptiveMaxPool2d AdaptiveMaxPool3d: output_size return_indices?
@@ -80,7 +80,7 @@ Upsample: size? scale_factor? mode? align_corners? recompute_scale_factor?
 UpsamplingBilinear2d UpsamplingNearest2d: size? scale_factor?
 """
 
-#: What the description of a class shows and its constructor does not take.
+#: Fields of the description of a class that are not parameters of its constructor.
 _SHOWN_ONLY = {"UpsamplingBilinear2d": {"mode"}, "UpsamplingNearest2d": {"mode"}}
 
 

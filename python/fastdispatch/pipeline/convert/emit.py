@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fastdispatch import Error
 from fastdispatch.pipeline.convert.naming import Names
-from fastdispatch.pipeline.convert.plan import Plan, StagePlan
+from fastdispatch.pipeline.convert.stage_plans import Plan, StagePlan
 from fastdispatch.pipeline.convert.ties import Ties
 
 _INDENT = "\n        "
@@ -90,7 +90,7 @@ def as_tuple(names: Sequence[str]) -> str:
 
 
 def emit_whole(plan: Plan, name: str, ties: Ties) -> dict[str, str]:
-    """The class that chains all stages and answers all that the graph gives."""
+    """Write the class that chains all stages and returns all outputs of the graph."""
     names = plan.names
     stages = range(len(plan.stages))
     statements = []

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from fastdispatch.pipeline.convert.layers import LayerGraph, Node
-from fastdispatch.pipeline.convert.operators import Operator
+from fastdispatch.pipeline.convert.layer_graph import LayerGraph, Node
+from fastdispatch.pipeline.convert.node_operators import Operator
 
 
 def shared_writes(

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from fastdispatch import Error
-from fastdispatch.pipeline.convert.layers import LayerGraph, in_order
+from fastdispatch.pipeline.convert.layer_graph import LayerGraph, in_order
 
 _TAKEN = {"torch", "arch", "model", "full_model", "criterion", "weights"}
 

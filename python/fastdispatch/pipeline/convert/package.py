@@ -10,8 +10,8 @@ from fastdispatch.pipeline.convert import compat
 from fastdispatch.pipeline.convert.compat import Written
 from fastdispatch.pipeline.convert.emit import emit_stage, emit_whole, wires
 from fastdispatch.pipeline.convert.naming import check_names
-from fastdispatch.pipeline.convert.plan import Plan
 from fastdispatch.pipeline.convert.rows import rows
+from fastdispatch.pipeline.convert.stage_plans import Plan
 from fastdispatch.pipeline.convert.templates import Templates
 from fastdispatch.pipeline.convert.ties import Ties
 

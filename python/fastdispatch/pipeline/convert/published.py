@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from fastdispatch import Error
 from fastdispatch.pipeline.convert.constructors import CONSTRUCTORS
-from fastdispatch.pipeline.convert.layers import LayerGraph, Node
+from fastdispatch.pipeline.convert.layer_graph import LayerGraph, Node
 from fastdispatch.pipeline.convert.published_classes import SPECIAL
 
 _UNDECLARED = (

@@ -8,7 +8,7 @@ from typing import Any
 
 from fastdispatch import Error
 from fastdispatch.pipeline.convert.describe import Description, describe
-from fastdispatch.pipeline.convert.plan import Plan
+from fastdispatch.pipeline.convert.stage_plans import Plan
 
 _FORM = re.compile(r"(?P<shape>\d+(?:x\d+)*)(?::(?P<dtype>\w+)(?::(?P<end>\d+))?)?(?:@(?P<dim>\d))?")
 _HINT = "say with --inputs what goes in, as 2x3x32x32 or 4x8:int64:100 (numbers below 100), with commas between inputs"

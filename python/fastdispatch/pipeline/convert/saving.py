@@ -13,7 +13,7 @@ from pathlib import Path
 
 from fastdispatch import Error
 from fastdispatch.cli.output import make_folder, write
-from fastdispatch.regular import read_bytes
+from fastdispatch.read.regular import read_bytes
 
 LIST = ".pipeline-convert.json"
 SCHEMA = "fastdispatch-package/1"

@@ -11,10 +11,10 @@ from string import Template
 from fastdispatch import Error
 from fastdispatch.pipeline.convert.compat import Written
 from fastdispatch.pipeline.convert.emit import wires
-from fastdispatch.pipeline.convert.plan import Plan, crossing
 from fastdispatch.pipeline.convert.programs import CARRY, DEEPSPEED, TORCH
 from fastdispatch.pipeline.convert.rows import rows
 from fastdispatch.pipeline.convert.samples import forms
+from fastdispatch.pipeline.convert.stage_plans import Plan, crossing
 
 _SINGLE = "each.backward()"
 
@@ -66,9 +66,9 @@ def add_program(
         raise Error(f"--target {target}: the graph has one stage")
     ranks = [1] * len(plan.stages) if replicas is None else [*replicas]
     if target == "deepspeed" and len(set(ranks)) > 1:
-        told = ",".join(f"{stage}:{count}" for stage, count in enumerate(ranks))
+        listed = ",".join(f"{stage}:{count}" for stage, count in enumerate(ranks))
         raise Error(
-            f"--target deepspeed: {told}: DeepSpeed has as many replicas of every stage; --target torch takes any"
+            f"--target deepspeed: {listed}: DeepSpeed requires equal numbers of replicas; --target torch accepts any"
         )
     borders = crossing(plan)
     _check_tensors(plan, borders, target)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fastdispatch import Error
-from fastdispatch.regular import read_text
+from fastdispatch.read.regular import read_text
 
 MODEL = """\
 import torch

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from fastdispatch import Error
-from fastdispatch.pipeline.convert.layers import Node
+from fastdispatch.pipeline.convert.layer_graph import Node
 from fastdispatch.pipeline.convert.naming import Names
 
 #: (stage, name of the parameter or layer in the stage)

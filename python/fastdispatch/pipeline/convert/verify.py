@@ -19,9 +19,9 @@ from fastdispatch import Error
 from fastdispatch.pipeline.convert import package
 from fastdispatch.pipeline.convert.compat import Written
 from fastdispatch.pipeline.convert.imports import Import
-from fastdispatch.pipeline.convert.layers import LayerGraph
-from fastdispatch.pipeline.convert.plan import plan
+from fastdispatch.pipeline.convert.layer_graph import LayerGraph
 from fastdispatch.pipeline.convert.samples import samples
+from fastdispatch.pipeline.convert.stage_plans import plan
 from fastdispatch.pipeline.convert.templates import Templates
 
 _SEED = 20

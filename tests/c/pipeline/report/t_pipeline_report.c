@@ -27,8 +27,8 @@ strict_refuses_clocks(void)
     OK(skewed(&r, false, NULL));
     STATUS(skewed(&strict, true, &error), FD_EINVAL);
     SAME(error.text, "the clocks of rank 0 and rank 1 are not aligned: they"
-                     " are of different hosts; leave --strict out for"
-                     " bounds");
+                     " are of different hosts; omit"
+                     " --require-aligned-clocks for bounds");
 }
 
 /* Replicas are apart: the longer line is drawn. */

@@ -1,0 +1,155 @@
+"""``fastdispatch diff``: changes between two recordings, or between ranks of one."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from fastdispatch import Error, load
+from fastdispatch.cli.html_command import wanted_of
+from fastdispatch.cli.numbers import count, growth, whole, within
+from fastdispatch.cli.paths import Input, OutputFile
+from fastdispatch.read.privacy import shown
+
+_TOP = 20
+
+_DESCRIPTION = """Compare a training step of two recordings A and B: new and removed functions, changed times and
+changed numbers of calls. Changes of times within the variation between steps of one run are not reported."""
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("diff", help="compare two recordings, or ranks of one", description=_DESCRIPTION)
+    parser.add_argument("before", type=Input, metavar="A", help="recording, run directory, dump or merge")
+    parser.add_argument(
+        "after", type=Input, metavar="B", nargs="?", help="the recording to compare with (without --ranks)"
+    )
+    parser.add_argument(
+        "--ranks", metavar="R,S", help="compare two ranks of A; outliers: each slow rank with a typical one"
+    )
+    parser.add_argument("--rank", type=whole, metavar="N", help="only this rank of both")
+    parser.add_argument(
+        "--by", choices=("node", "module", "package"), default="node", help="group rows by this (default: node)"
+    )
+    parser.add_argument(
+        "--threshold",
+        type=growth,
+        default=10.0,
+        metavar="PERCENT",
+        help="smallest change of a time to report (default: 10)",
+    )
+    parser.add_argument(
+        "--gate",
+        type=Input,
+        metavar="FILE",
+        help="check the changes against a budget (TOML); exit with status 1 if it is exceeded",
+    )
+    parser.add_argument(
+        "--top", type=count, default=_TOP, metavar="N", help=f"print N lines of each kind (default: {_TOP})"
+    )
+    parser.add_argument("--all", action="store_true", help="print all lines; with --json include unchanged rows")
+    parser.add_argument("--json", action="store_true", help="print JSON, with times in nanoseconds")
+    parser.add_argument(
+        "--html", type=OutputFile, metavar="FILE", help="also write an HTML report of both, coloured by change"
+    )
+    parser.add_argument("--source", action="store_true", help="include the source code of functions in the HTML report")
+    parser.add_argument(
+        "--max-mb", type=within(1, 2000), default=16.0, metavar="N", help="limit the HTML report to N MB (default: 16)"
+    )
+    parser.set_defaults(function=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if (arguments.after is None) == (arguments.ranks is None):
+        raise Error("diff: give two recordings, or one recording and --ranks")
+    if arguments.source and arguments.html is None:
+        raise Error("diff: --source requires --html FILE")
+    if arguments.html is not None and arguments.by != "node":
+        raise Error(f"diff: --html and --by {arguments.by} exclude each other")
+    if arguments.ranks is None:
+        return two_recordings(arguments)
+    if arguments.gate is not None:
+        raise Error("diff: --gate compares two recordings, not ranks")
+    if arguments.html is not None and arguments.ranks == "outliers":
+        raise Error("diff: --html requires two ranks: --ranks R,S")
+    return ranks_of_one(arguments)
+
+
+def two_recordings(arguments: argparse.Namespace) -> int:
+    from fastdispatch.read.diff import Diff
+    from fastdispatch.read.gate import Budget
+    from fastdispatch.report.diff_text import gate_lines
+
+    budget = Budget(arguments.gate) if arguments.gate is not None else None
+    diff = Diff(
+        load(arguments.before),
+        load(arguments.after),
+        names=(shown(arguments.before), shown(arguments.after)),
+        ranks=(arguments.rank, arguments.rank),
+        by=arguments.by,
+        threshold=arguments.threshold / 100,
+    )
+    broken = budget.broken(diff) if budget is not None else []
+    if arguments.json:
+        document = diff.as_json(everything=arguments.all)
+        print(json.dumps(document | ({"gate": budget.as_json(broken)} if budget is not None else {})))
+    else:
+        show(diff, arguments)
+        if budget is not None:
+            print("\n".join(gate_lines(budget, broken)))
+    save_page(diff, arguments)
+    return 1 if broken else 0
+
+
+def ranks_of_one(arguments: argparse.Namespace) -> int:
+    from fastdispatch.read.diff import Diff
+    from fastdispatch.read.ranks import judge, times
+
+    trace = load(arguments.before)
+    verdict = judge(times(trace))
+    pairs = [(verdict.typical, rank) for rank in verdict.slow]
+    if arguments.ranks != "outliers":
+        pairs = [pair_of(arguments.ranks)]
+    diffs = [
+        Diff(
+            trace,
+            trace,
+            names=(shown(arguments.before), shown(arguments.before)),
+            ranks=pair,
+            by=arguments.by,
+            threshold=arguments.threshold / 100,
+            same_speed=True,
+        )
+        for pair in pairs
+    ]
+    for diff in diffs:
+        save_page(diff, arguments)
+    if arguments.json:
+        documents: list[dict[str, Any]] = [diff.as_json(everything=arguments.all) for diff in diffs]
+        print(json.dumps({"format": "fastdispatch.ranks", "version": 1} | verdict.as_json() | {"diffs": documents}))
+        return 0
+    print("\n".join(verdict.sentences) or f"no rank of {len(trace.ranks)} is slow beside the others")
+    for diff in diffs:
+        show(diff, arguments)
+    return 0
+
+
+def pair_of(text: str) -> tuple[int, int]:
+    parts = text.split(",")
+    if len(parts) != 2 or not all(part.strip().isdecimal() for part in parts):
+        raise Error(f"--ranks {text}: expected two numbers, e.g. 0,5, or outliers")
+    return int(parts[0]), int(parts[1])
+
+
+def show(diff: Any, arguments: argparse.Namespace) -> None:
+    from fastdispatch.report.diff_text import lines
+
+    print("\n".join(lines(diff, top=None if arguments.all else arguments.top)))
+
+
+def save_page(diff: Any, arguments: argparse.Namespace) -> None:
+    if arguments.html is not None:
+        from fastdispatch.cli.output import write
+        from fastdispatch.page.html_diff import page
+
+        write(arguments.html, page(diff, wanted_of(arguments)))

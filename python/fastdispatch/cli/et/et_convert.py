@@ -1,0 +1,111 @@
+"""``fastdispatch et convert``: execution traces in another format."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import tempfile
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from fastdispatch import Error
+from fastdispatch._core import et_convert
+from fastdispatch.cli.et.et_files import ENDINGS, GRAPHS, PICTURES, add_edges, each, list_traces, tell, warnings
+from fastdispatch.cli.output import new_folder, write
+from fastdispatch.cli.paths import Input, Output, check_output
+from fastdispatch.page.graphviz import drawn
+from fastdispatch.read.summary import grouped
+
+OUTPUTS = ENDINGS + GRAPHS + PICTURES
+
+
+def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    convert = actions.add_parser(
+        "convert",
+        help="convert execution traces to another format",
+        description="Convert execution traces of PyTorch (JSON) and Chakra (.et) to each other, or to a timeline, "
+        "graph or image.",
+    )
+    convert.add_argument(
+        "paths", nargs="+", type=Input, metavar="ET", help="traces, one per rank, or folders of traces"
+    )
+    convert.add_argument(
+        "-o",
+        dest="output",
+        required=True,
+        type=Output,
+        metavar="FILE",
+        help="output file: Chakra (.et), PyTorch (.json), graph (.graphml, .dot) or image (.svg, .png, .pdf), "
+        "compressed if the name ends in .gz; for several ranks a name with %%d for the rank, or a folder",
+    )
+    convert.add_argument(
+        "--timeline", action="store_true", help="write a Chrome trace (.json) with a row per thread and stream"
+    )
+    add_edges(convert)
+    convert.set_defaults(function=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    files = list_traces(arguments.paths)
+    outputs = name_outputs(arguments.output, files, arguments.timeline)
+    with place_of(outputs, arguments.output):
+        rows = each(convert_one(arguments, files, outputs), len(files))
+    for (path, _), output, row in zip(files, outputs, rows, strict=True):
+        for line in warnings(row):
+            tell(f"{path}: {line}")
+        tell(f"{output}: {grouped(row['nodes'])} nodes, {grouped(row['dependencies'])} dependencies")
+
+
+def convert_one(
+    arguments: argparse.Namespace, files: list[tuple[str, int]], outputs: list[str]
+) -> Callable[[int], dict[str, Any]]:
+    """The trace of a place among the files."""
+
+    def convert(place: int) -> dict[str, Any]:
+        path, rank = files[place]
+        if outputs[place].endswith(PICTURES) and not arguments.timeline:
+            return draw(path, outputs[place], arguments.edges, rank)
+        return et_convert(path, outputs[place], edges=arguments.edges, rank=rank, timeline=arguments.timeline)
+
+    return convert
+
+
+def draw(path: str, output: str, edges: int, rank: int) -> dict[str, Any]:
+    """Draw a trace with Graphviz."""
+    with tempfile.TemporaryDirectory() as folder:
+        text = Path(folder) / "trace.dot"
+        row = et_convert(path, str(text), edges=edges, rank=rank)
+        write(output, drawn(text.read_bytes(), output))
+    return row
+
+
+def name_outputs(output: str, files: list[tuple[str, int]], timeline: bool) -> list[str]:
+    """Return an output per file; raise Error if one of them is an input."""
+    made = _names(output, files, timeline)
+    if len(set(made)) < len(made):
+        raise Error(f"{output}: two traces of the same rank would be written to one file: give different names")
+    for one in made:
+        check_output(one, [path for path, _ in files])
+    return made
+
+
+def place_of(outputs: list[str], output: str) -> AbstractContextManager[None]:
+    """Make the output folder, if the output is one."""
+    folder = Path(output)
+    return new_folder(folder) if any(Path(one).parent == folder for one in outputs) else nullcontext()
+
+
+def _names(output: str, files: list[tuple[str, int]], timeline: bool) -> list[str]:
+    place = re.search(r"%0?\d*d", output)
+    if place:
+        return [output[: place.start()] + place[0] % rank + output[place.end() :] for _, rank in files]
+    if output.endswith(OUTPUTS) and len(files) == 1:
+        return [output]
+    if output.endswith(OUTPUTS):
+        raise Error(f"{output}: {len(files)} traces need separate files: write %d for the rank, or give a folder")
+    if not output.endswith("/") and Path(output).suffix and not Path(output).is_dir():
+        raise Error(f"{output}: write a name that ends in {', '.join(OUTPUTS)}, or a folder")
+    end = "json" if timeline else "et"
+    return [str(Path(output) / f"trace.{rank}.{end}") for _, rank in files]

@@ -1,0 +1,92 @@
+"""``fastdispatch et export``: execution traces from recordings."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from fastdispatch import Error
+from fastdispatch._core import et_export
+from fastdispatch.cli.et.et_files import add_edges, each, rank_of, tell, warnings
+from fastdispatch.cli.output import new_folder, write
+from fastdispatch.cli.paths import Input, OutputFolder
+from fastdispatch.cli.timeline.timeline_merge import in_folder
+from fastdispatch.read import privacy
+from fastdispatch.read.summary import grouped
+
+#: A folder of their own: HTA takes every .json in the folder it is given for one.
+KINETO = "kineto"
+
+
+def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    export = actions.add_parser(
+        "export",
+        help="write execution traces from recordings",
+        description="Write the operators that CallGraph(et=True) recorded: for each rank an execution trace in the "
+        "formats of PyTorch and Chakra, and the matching trace of torch.profiler (Kineto).",
+    )
+    export.add_argument("paths", nargs="+", type=Input, metavar="RUN", help="recordings, or run directories")
+    export.add_argument(
+        "-o",
+        dest="output",
+        required=True,
+        type=OutputFolder,
+        metavar="DIR",
+        help="output folder, for et_RANK.json, trace.RANK.et and kineto/kineto_RANK.json",
+    )
+    export.add_argument(
+        "--layout",
+        choices=("astra-sim",),
+        help="astra-sim: also write comm_groups.json, the ranks of each process group, for --comm-group-configuration; "
+        "the prefix of the workload is DIR/trace",
+    )
+    add_edges(export)
+    export.set_defaults(function=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    files = recordings(arguments.paths)
+    folder = Path(arguments.output)
+    hidden = privacy.requested()  # here: threads have no context of their caller
+
+    def export(place: int) -> dict[str, Any]:
+        path, rank = files[place]
+        pytorch, chakra = folder / f"et_{rank}.json", folder / f"trace.{rank}.et"
+        kineto = folder / KINETO / f"kineto_{rank}.json"
+        return et_export(path, pytorch, chakra, kineto, edges=arguments.edges, privacy=hidden)
+
+    with new_folder(folder / KINETO):
+        rows = each(export, len(files))
+    if arguments.layout:
+        write(folder / "comm_groups.json", (json.dumps(groups_of(rows), indent=1) + "\n").encode())
+    for (path, rank), row in zip(files, rows, strict=True):
+        for line in warnings(row):
+            tell(f"{path}: {line}")
+        tell(
+            f"{folder / f'trace.{rank}.et'}: {grouped(row['nodes'])} nodes, {grouped(row['dependencies'])} dependencies"
+        )
+
+
+def groups_of(rows: list[dict[str, Any]]) -> dict[str, list[int]]:
+    """Ranks of each process group, by the name that nodes have; a group without ranks is of all."""
+    groups: dict[str, list[int]] = {}
+    for group in (group for row in rows for group in row["groups"]):
+        ranks = [int(rank) for rank in re.findall(r"\d+", group["ranks"])]
+        groups[group["name"]] = ranks or list(range(rows[0]["world"]))
+    return groups
+
+
+def recordings(paths: list[str]) -> list[tuple[Path, int]]:
+    """Each recording with the rank in its name, else its place."""
+    found: list[Path] = []
+    for path in map(Path, paths):
+        inside = [each for each in in_folder(path, "") if each.suffix == ".fd"] if path.is_dir() else [path]
+        if not inside:
+            raise Error(f"{path}: no recording in this folder")
+        found += inside
+    ranks = [rank_of(path.name) for path in found]
+    whole = min(ranks) >= 0 and len(set(ranks)) == len(ranks)
+    return [(path, ranks[place] if whole else place) for place, path in enumerate(found)]

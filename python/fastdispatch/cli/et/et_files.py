@@ -1,0 +1,150 @@
+"""Shared by the commands for execution traces: files, ranks, kinds of edges, warnings about damage."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+from fastdispatch import Error
+from fastdispatch.cli.timeline.timeline_merge import natural
+from fastdispatch.page.graphviz import FORMS
+from fastdispatch.read.regular import open_regular
+
+#: Why a node waits for another; as the C core numbers them.
+KINDS = ("order", "launch", "stream", "event", "sync", "group", "data", "given")
+ALL = (1 << len(KINDS)) - 1
+ENDINGS = (".et", ".et.gz", ".json", ".json.gz")
+#: What traces are written as and not read from: the core writes the first, Graphviz draws the others.
+GRAPHS = (".graphml", ".graphml.gz", ".dot", ".dot.gz")
+PICTURES = tuple(FORMS)
+#: Traces that are in memory at a time.
+MOST_AT_ONCE = 4
+
+Answer = TypeVar("Answer")
+
+
+def add_edges(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--edges",
+        type=parse_edges,
+        default=ALL,
+        metavar="LIST",
+        help=f"only these kinds of dependencies: {','.join(KINDS)}; -data: all except data",
+    )
+
+
+def parse_edges(text: str) -> int:
+    """Return ``order,launch`` as a mask; ``-data,-group``: all except these."""
+    names = text.split(",")
+    wanted = [name.removeprefix("-") for name in names]
+    unknown = [name for name in wanted if name not in KINDS]
+    if unknown or len({name.startswith("-") for name in names}) > 1:
+        raise argparse.ArgumentTypeError(f"{text!r}: write kinds separated by commas: {', '.join(KINDS)}")
+    mask = sum({1 << KINDS.index(name) for name in wanted})
+    return ALL & ~mask if text.startswith("-") else mask
+
+
+def list_traces(paths: Sequence[str]) -> list[tuple[str, int]]:
+    """Each file with its rank: the one in its name, else its place."""
+    files: list[Path] = []
+    for path in map(Path, paths):
+        if not path.is_dir():
+            files.append(path)
+            continue
+        inside = sorted(filter(Path.is_file, path.iterdir()), key=lambda each: natural(each.name))
+        found = list(filter(is_trace, inside)) or list(filter(is_kineto, inside))
+        if not found:
+            raise Error(f"{path}: no execution trace in this folder")
+        files += once(found)
+    ranks = [rank_of(path.name) for path in files]
+    known = [rank for rank in ranks if rank >= 0]
+    whole = len(known) == len(files) == len(set(known))
+    return [(str(path), ranks[place] if whole else place) for place, path in enumerate(files)]
+
+
+def once(found: list[Path]) -> list[Path]:
+    """A rank that a folder holds in both forms counts once: as its ``.et``, which has what was linked."""
+    both = {rank_of(path.name) for path in found if ".et" in path.suffixes[-2:]} - {-1}
+    return [path for path in found if ".et" in path.suffixes[-2:] or rank_of(path.name) not in both]
+
+
+def is_trace(path: Path) -> bool:
+    """By its first bytes: a folder may hold Kineto traces too."""
+    if not path.name.endswith(ENDINGS):
+        return False
+    return ".et" in path.suffixes[-2:] or re.match(rb'\s*\{\s*"schema"\s*:', head_of(path, 256)) is not None
+
+
+def is_kineto(path: Path) -> bool:
+    return path.name.endswith((".json", ".json.gz")) and b'"traceEvents"' in head_of(path, 1 << 16)
+
+
+def head_of(path: Path, size: int) -> bytes:
+    """The first bytes of a file, unpacked; empty where it cannot be read, which the command reports."""
+    import gzip
+    import zlib
+
+    try:
+        with open_regular(path) as file:
+            return gzip.GzipFile(fileobj=file).read(size) if path.suffix == ".gz" else file.read(size)
+    except (OSError, EOFError, zlib.error):
+        return b""
+
+
+def rank_of(name: str) -> int:
+    """``t.3.et``, ``rank-3.json``, ``et_3.json``; -1 without a number."""
+    stem = name.split(".gz")[0].rpartition(".")[0]
+    found = re.search(r"rank[-_=.]?(\d{1,6})", stem) or re.search(r"(\d{1,6})\D*$", stem)
+    return int(found[1]) if found else -1
+
+
+def each(function: Callable[[int], Answer], count: int) -> list[Answer]:
+    """Traces of many ranks side by side, a few in memory at a time: the C core runs without the interpreter's lock."""
+    with ThreadPoolExecutor(min(MOST_AT_ONCE, os.cpu_count() or 1)) as pool:
+        return list(pool.map(function, range(count)))
+
+
+def tell(line: str) -> None:
+    print(f"fastdispatch: {line}", file=sys.stderr)
+
+
+def warnings(row: dict[str, Any]) -> Iterator[str]:
+    """A line for each thing that was wrong with a trace, and what became of it."""
+    faults = row["faults"]
+    if row["format"] == "Kineto trace":
+        yield (
+            "a Kineto trace alone: tensors, schemas and process groups without a kernel are not in it, so neither are "
+            "dependencies of data; fastdispatch et link adds it to the execution trace of the same run"
+        )
+    if faults["lost"]:
+        places = "place" if faults["lost"] == 1 else "places"
+        yield (
+            f"{faults['trouble']}: {faults['lost']} damaged {places}, {faults['lost_bytes']} bytes lost, "
+            f"{row['nodes']} nodes kept"
+        )
+    elif not row["finished"]:
+        yield "without finish_ts: the program was stopped while it recorded"
+    said = {
+        "repaired": "names and values that were no JSON repaired",
+        "wrong": "fields of a wrong type left out",
+        "duplicates": "nodes whose id came before have new ids",
+        "orphans": "nodes whose parent is not there stand alone",
+        "dangling": "dependencies on nodes that are not there left out",
+        "collectives_unknown": "collectives of a kind that is not known",
+    }
+    for key, text in said.items():
+        if faults[key]:
+            yield f"{faults[key]} {text}"
+    if faults["dtypes_unknown"]:
+        yield f"{faults['dtypes_unknown']} nodes with a dtype that is not known, the first {faults['dtype']}"
+    if faults["cycles"]:
+        cut = ", ".join(f"{count} {kind}" for kind, count in faults["cut"].items() if count)
+        yield f"{faults['cycles']} cycles cut ({cut}), the first {faults['cycle']}"
+    if faults["renumbered"]:
+        yield f"all {faults['renumbered']} nodes have new ids: theirs did not grow along the dependencies"

@@ -1,0 +1,106 @@
+"""``fastdispatch et link``: execution traces with the times and kernels of Kineto traces."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from fastdispatch import Error
+from fastdispatch._core import et_link
+from fastdispatch.cli.et import et_convert
+from fastdispatch.cli.et.et_convert import name_outputs, place_of
+from fastdispatch.cli.et.et_files import add_edges, each, is_trace, list_traces, rank_of, tell, warnings
+from fastdispatch.cli.paths import Input, Output
+from fastdispatch.cli.timeline.timeline_merge import natural
+from fastdispatch.read.summary import grouped
+
+
+def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    link = actions.add_parser(
+        "link",
+        help="add times and kernels of Kineto traces to execution traces",
+        description="Join PyTorch's execution traces with torch.profiler's traces of the same ranks, by "
+        '"Record function id".',
+    )
+    link.add_argument(
+        "et", type=Input, metavar="ET", help="execution trace of PyTorch, or folder of traces, one per rank"
+    )
+    link.add_argument(
+        "kineto",
+        type=Input,
+        metavar="KINETO",
+        nargs="?",
+        help="trace of torch.profiler, or folder of traces; without an execution trace give only KINETO",
+    )
+    link.add_argument(
+        "-o",
+        dest="output",
+        required=True,
+        type=Output,
+        metavar="FILE",
+        help="output file: Chakra (.et) or PyTorch (.json), compressed if the name ends in .gz; for several ranks a "
+        "name with %%d for the rank, or a folder",
+    )
+    add_edges(link)
+    link.set_defaults(function=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    if arguments.kineto is None:
+        et_convert.run(argparse.Namespace(**vars(arguments), paths=[arguments.et], timeline=False))
+        return
+    files = list_traces([arguments.et])
+    pairs = pair(files, Path(arguments.kineto))
+    outputs = name_outputs(arguments.output, files, False)
+
+    def link(place: int) -> dict[str, Any]:
+        path, rank = files[place]
+        return et_link(path, pairs[place], outputs[place], edges=arguments.edges, rank=rank)
+
+    with place_of(outputs, arguments.output):
+        rows = each(link, len(files))
+    for (path, _), kineto, output, row in zip(files, pairs, outputs, rows, strict=True):
+        for line in warnings(row):
+            tell(f"{path}: {line}")
+        for line in unlinked(row["link"]):
+            tell(f"{kineto}: {line}")
+        counts = f"{grouped(row['nodes'])} nodes, {grouped(row['link']['linked'])} operators linked"
+        tell(f"{output}: {counts}, {grouped(row['gpu'])} on the GPU, {grouped(row['dependencies'])} dependencies")
+
+
+def pair(files: list[tuple[str, int]], kineto: Path) -> list[str]:
+    """The Kineto trace of each rank: in a folder by the number in its name."""
+    if not kineto.is_dir():
+        if len(files) != 1:
+            raise Error(f"{kineto}: one Kineto trace for {len(files)} execution traces: give a folder of them")
+        return [str(kineto)]
+    found = [path for path in kineto.iterdir() if path.name.endswith((".json", ".json.gz")) and not is_trace(path)]
+    traces = {rank_of(path.name): str(path) for path in sorted(found, key=lambda path: natural(path.name))}
+    missing = [str(rank) for _, rank in files if rank not in traces]
+    if missing:
+        raise Error(f"{kineto}: no Kineto trace of rank {', '.join(missing)}")
+    return [traces[rank] for _, rank in files]
+
+
+def unlinked(link: dict[str, Any]) -> Iterator[str]:
+    """What could not be linked, and why."""
+    if link["lost"]:
+        yield f"{link['trouble']}: {link['lost']} damaged places, {link['lost_bytes']} bytes lost"
+    said = {
+        "only_et": "nodes of the execution trace are not in the Kineto trace: no times of their own",
+        "only_kineto": "operators of the Kineto trace are not in the execution trace: skipped",
+        "unnumbered": 'operators without a "Record function id": skipped',
+        "again": "operators with a duplicate number: skipped",
+        "by_external": 'kernels without a launch: put below the operator of their "External id"',
+        "alone": "kernels that nothing launched: they stand alone",
+        "timeless": "events with an invalid time: skipped",
+    }
+    for key, text in said.items():
+        if link[key]:
+            yield f"{link[key]} {text}"
+    if link["renamed"]:
+        yield f"{link['renamed']} operators have another name in each file and were not linked: {link['example']}"
+    if link["linked"] == 0:
+        yield "nothing was linked: are both files from the same run and rank?"

@@ -1,0 +1,212 @@
+"""``fastdispatch export``: a recording in the formats of other tools."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import sys
+from pathlib import Path
+
+from fastdispatch import Error, Trace, load
+from fastdispatch.cli import svg_command
+from fastdispatch.cli.numbers import whole
+from fastdispatch.cli.output import make_folder, write
+from fastdispatch.cli.paths import DotFile, Input, Output, OutputFile
+from fastdispatch.cli.timeline.timeline_merge import ALIGNMENTS, add_aligned
+from fastdispatch.read import tables
+from fastdispatch.read.privacy import shown
+
+FLAMES = {
+    "folded": "folded stacks for flamegraph.pl, inferno and other tools",
+    "speedscope": "call trees for speedscope.app, one per thread",
+    "pprof": "profile for pprof with calls, time and GPU time",
+}
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "export",
+        help="convert a recording to another format",
+        description="Convert a recording to the format of another tool.",
+    )
+    formats = parser.add_subparsers(dest="format", metavar="FORMAT", required=True)
+    callgraph = formats.add_parser(
+        "callgraph",
+        help="sorted lists of functions and calls: call_graph_<rank>.json",
+        description="Write call_graph_<rank>.json, one per rank: two sorted lists, functions and 'caller->callee'.",
+    )
+    callgraph.add_argument("path", type=Input, metavar="PATH", help="recording, run directory, dump or merge")
+    callgraph.add_argument(
+        "-o", dest="output", required=True, type=Output, metavar="PATH", help="output folder, or FILE.json for one rank"
+    )
+    callgraph.add_argument("--ops", action="store_true", help="include operators")
+    callgraph.add_argument("--rank", type=whole, metavar="N", help="only this rank")
+    callgraph.set_defaults(function=export_callgraph)
+    for name, what in FLAMES.items():
+        add_flame(formats, name, what)
+    add_graphml(formats)
+    what = "the call graph in Graphviz's language"
+    dot = formats.add_parser("dot", help=what, description=f"Write {what}, as svg passes it to Graphviz.")
+    svg_command.add_options(dot, DotFile, "output file; compressed if the name ends in .gz")
+    dot.set_defaults(function=export_dot)
+    add_tables(formats)
+    add_timeline(formats, "perfetto", "native Perfetto timeline, for ui.perfetto.dev")
+    chrome = add_timeline(formats, "chrome", "Chrome JSON timeline, for chrome://tracing, Perfetto and other viewers")
+    chrome.add_argument(
+        "--durations",
+        choices=("jobs", "name", "args"),
+        default="jobs",
+        help="add durations to the names of jobs (default), to all names, or only to the arguments",
+    )
+
+
+def add_timeline(
+    formats: argparse._SubParsersAction[argparse.ArgumentParser], name: str, what: str
+) -> argparse.ArgumentParser:
+    parser = formats.add_parser(
+        name, help=what, description=f"Write a {what}. The recording needs a timeline: record with --timeline."
+    )
+    parser.add_argument("path", type=Input, metavar="PATH", help="recording or run directory")
+    parser.add_argument(
+        "-o",
+        dest="output",
+        required=True,
+        type=OutputFile,
+        metavar="FILE",
+        help="output file; compressed if the name ends in .gz",
+    )
+    parser.add_argument("--rank", type=whole, metavar="N", help="only this rank")
+    parser.add_argument("--no-flows", action="store_true", help="omit arrows between slices")
+    parser.add_argument(
+        "--align", choices=ALIGNMENTS, default="auto", help="how to align the clocks of ranks (default: auto)"
+    )
+    add_aligned(parser)
+    parser.set_defaults(function=export_timeline)
+    return parser
+
+
+def add_flame(formats: argparse._SubParsersAction[argparse.ArgumentParser], name: str, what: str) -> None:
+    parser = formats.add_parser(name, help=what, description=f"Write {what}.")
+    add_common(parser)
+    if name != "pprof":
+        parser.add_argument(
+            "--weight",
+            choices=("time", "calls", "gpu"),
+            default="time",
+            help="quantity that determines the width of calls (default: time)",
+        )
+    parser.set_defaults(function=export_one)
+
+
+def add_graphml(formats: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    what = "call graph for networkx, yEd and Gephi"
+    parser = formats.add_parser("graphml", help=what, description=f"Write a {what}, with all functions and calls.")
+    add_common(parser)
+    parser.add_argument(
+        "--ops",
+        choices=("none", "top", "all"),
+        default="all",
+        help="include no operators, those that Python calls directly, or all (default: all)",
+    )
+    parser.set_defaults(function=export_one)
+
+
+def add_tables(formats: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    csv = formats.add_parser("csv", help="one table as CSV", description="Write one table as CSV.")
+    add_common(csv)
+    csv.add_argument("--table", choices=tables.NAMES, default="functions", help="table to write (default: functions)")
+    csv.set_defaults(function=export_csv)
+    sqlite = formats.add_parser(
+        "sqlite", help="all tables as an SQLite database", description="Write all tables as an SQLite database."
+    )
+    sqlite.add_argument("path", type=Input, metavar="PATH", help="recording, run directory, dump or merge")
+    sqlite.add_argument(
+        "-o",
+        dest="output",
+        required=True,
+        type=OutputFile,
+        metavar="FILE",
+        help="output file; an existing file is replaced",
+    )
+    sqlite.set_defaults(function=export_sqlite)
+
+
+def add_common(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", type=Input, metavar="PATH", help="recording, run directory, dump or merge")
+    parser.add_argument(
+        "-o",
+        dest="output",
+        required=True,
+        type=OutputFile,
+        metavar="FILE",
+        help="output file; compressed if the name ends in .gz",
+    )
+    parser.add_argument("--rank", type=whole, metavar="N", help="only this rank")
+
+
+def export_one(arguments: argparse.Namespace) -> None:
+    options = {name: getattr(arguments, name) for name in ("weight", "ops") if hasattr(arguments, name)}
+    trace = load(arguments.path)
+    if options.get("weight") == "gpu" and not any(trace.contexts["gpu_calls"]):
+        raise Error(f"--weight gpu: {shown(arguments.path)} has no GPU figures: record with --gpu (docs/guides/gpu.md)")
+    write_file(arguments.output, trace.export(arguments.format, rank=arguments.rank, **options))
+
+
+def export_dot(arguments: argparse.Namespace) -> None:
+    write_file(arguments.output, svg_command.dot_of(arguments))
+
+
+def export_csv(arguments: argparse.Namespace) -> None:
+    table = tables.table(load(arguments.path), arguments.table, arguments.rank)
+    write_file(arguments.output, tables.to_csv(table).encode())
+
+
+def export_sqlite(arguments: argparse.Namespace) -> None:
+    large = tables.to_sqlite(load(arguments.path, timeline=True), arguments.output)
+    if large:
+        print(
+            f"fastdispatch: {arguments.output}: {large} numbers of more than 63 bits are stored as text: is the "
+            f"recording damaged?",
+            file=sys.stderr,
+        )
+
+
+def write_file(path: str, content: bytes) -> None:
+    """Write a file atomically; compress it, reproducibly, if the name ends in .gz."""
+    write(path, gzip.compress(content, compresslevel=6, mtime=0) if path.endswith(".gz") else content)
+
+
+def export_timeline(arguments: argparse.Namespace) -> None:
+    trace = load(arguments.path, timeline=True)
+    durations = getattr(arguments, "durations", "jobs")
+    content = trace.export(
+        arguments.format,
+        rank=arguments.rank,
+        durations=durations,
+        flows=not arguments.no_flows,
+        align=arguments.align,
+        strict=arguments.require_aligned_clocks,
+    )
+    write_file(arguments.output, content)
+
+
+def export_callgraph(arguments: argparse.Namespace) -> None:
+    trace = load(arguments.path)
+    ranks = ranks_of(trace) if arguments.rank is None else [arguments.rank]
+    ops = "all" if arguments.ops else "none"
+    texts = {rank: trace.export("callgraph", rank=rank, ops=ops) for rank in ranks}
+    output = Path(arguments.output)
+    if output.suffix != ".json" or output.is_dir():
+        make_folder(output)
+        for rank, text in texts.items():
+            write(output / f"call_graph_{rank}.json", text)
+    elif len(ranks) == 1:
+        write(output, texts[ranks[0]])
+    else:
+        raise Error(
+            f"{output}: one file cannot hold {len(ranks)} ranks: give a folder to -o, or select one with --rank"
+        )
+
+
+def ranks_of(trace: Trace) -> list[int]:
+    return [rank["rank"] for rank in trace.ranks]

@@ -1,0 +1,49 @@
+"""``fastdispatch html``: a recording as a self-contained HTML page."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from fastdispatch import Error, load
+from fastdispatch.cli.numbers import within
+from fastdispatch.cli.output import write
+from fastdispatch.cli.paths import Input, OutputFile
+from fastdispatch.read.privacy import is_anonymous, shown
+
+if TYPE_CHECKING:
+    from fastdispatch.page.html import Wanted
+
+_DESCRIPTION = """Write a self-contained HTML report of a recording: flame graph, call graph, tables, modules, timeline
+and ranks. The file includes all its data and needs no network."""
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("html", help="write a self-contained HTML report", description=_DESCRIPTION)
+    parser.add_argument("path", type=Input, metavar="PATH", help="recording, run directory, dump or merge")
+    parser.add_argument(
+        "-o", dest="output", required=True, type=OutputFile, metavar="FILE", help="write the report to FILE"
+    )
+    parser.add_argument(
+        "--source", action="store_true", help="include the source code of functions, where their files are found"
+    )
+    parser.add_argument(
+        "--max-mb", type=within(1, 2000), default=16.0, metavar="N", help="limit the file to N MB (default: 16)"
+    )
+    parser.set_defaults(function=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    from fastdispatch.page.html import page
+
+    wanted = wanted_of(arguments)
+    write(arguments.output, page(load(arguments.path, timeline=True), shown(arguments.path), wanted))
+
+
+def wanted_of(arguments: argparse.Namespace) -> Wanted:
+    """Return the options of this command and of ``diff --html``."""
+    from fastdispatch.page.html import Wanted
+
+    if arguments.source and is_anonymous():
+        raise Error(f"{arguments.command}: --source shows code and --anonymize hides it: give only one of them")
+    return Wanted(source=arguments.source, most=int(arguments.max_mb * 1e6))

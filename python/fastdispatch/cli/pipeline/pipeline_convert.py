@@ -1,0 +1,144 @@
+"""``fastdispatch pipeline convert``: programs of the stages of a graph."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from fastdispatch import Error
+from fastdispatch.cli.paths import Input, OutputFolder
+from fastdispatch.pipeline.convert import convert
+from fastdispatch.pipeline.convert.compat import Written
+from fastdispatch.pipeline.convert.imports import read_imports
+from fastdispatch.pipeline.convert.layer_graph import from_graph
+from fastdispatch.pipeline.convert.saving import save
+from fastdispatch.pipeline.convert.targets import TARGETS
+from fastdispatch.pipeline.convert.templates import Templates, template
+from fastdispatch.pipeline.convert.verify import Verdict, verify
+from fastdispatch.pipeline.graph import Graph
+
+SCHEMA = "fastdispatch-convert/1"
+
+_DESCRIPTION = """Generate the program of a partitioned graph: one module per stage, the model that chains them, and the
+configurations of the runtime (docs/guides/pipeline-convert.md)."""
+
+
+def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = actions.add_parser("convert", help="generate the programs of stages", description=_DESCRIPTION)
+    needed = parser.add_argument_group("options of the published converter")
+    needed.add_argument(
+        "-f", "--profile_filename", type=Input, metavar="GRAPH", required=True, help="graph with stages, text or JSON"
+    )
+    needed.add_argument("-n", "--model_name", metavar="NAME", required=True, help="class name of the model")
+    needed.add_argument("-a", "--arch", metavar="ARCH", required=True, help="module name of the model")
+    needed.add_argument(
+        "-o", "--output_directory", type=OutputFolder, metavar="FOLDER", required=True, help="output folder"
+    )
+    needed.add_argument("--stage_to_num_ranks_map", metavar="MAP", help="replicas of each stage in order, e.g. 0:3,1:1")
+    for name in ("model", "init", "conf"):
+        needed.add_argument(f"--{name}_template_filename", type=Input, metavar="FILE", help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--target", choices=TARGETS, default="package", metavar="TARGET", help="package (default), torch or deepspeed"
+    )
+    parser.add_argument(
+        "--compat", action="store_true", help="write the same files as the published converter, including its faults"
+    )
+    parser.add_argument(
+        "--import",
+        dest="imports",
+        action="append",
+        default=[],
+        metavar="NAME=MODULE:CLASS(ARGS)",
+        help="constructor of a class outside torch.nn; repeatable",
+    )
+    parser.add_argument(
+        "--verify",
+        action="store_true",
+        help="run the stages and compare them with the whole model, even if FOLDER was edited",
+    )
+    parser.add_argument("--inputs", metavar="SHAPES", help="shapes of the inputs, e.g. 2x3x32x32,4x8:int64:100@1")
+    parser.add_argument("--eval", action="store_true", help="verify without dropout and batch statistics")
+    parser.add_argument("--force", action="store_true", help="overwrite files that were edited")
+    parser.add_argument("--json", action="store_true", help="print the written files as JSON")
+    parser.set_defaults(function=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    graph = Graph.read(arguments.profile_filename)
+    folder = Path(arguments.output_directory)
+    written = convert(
+        graph,
+        arguments.model_name,
+        arguments.arch,
+        replicas=replicas_of(arguments.stage_to_num_ranks_map),
+        imports=arguments.imports,
+        templates=_templates(arguments),
+        published=arguments.compat,
+        target=arguments.target,
+        folder=folder,
+        inputs=arguments.inputs,
+    )
+    kept = save(folder, written.files, force=arguments.force, keep=arguments.verify, listed=not arguments.compat)
+    notes = [*written.warnings, *(f"{folder / name}: was edited: not overwritten" for name in kept)]
+    verdict = _verdict(arguments, folder, written, graph) if arguments.verify else None
+    for line in notes:
+        print(f"fastdispatch: {line}", file=sys.stderr)
+    if arguments.json:
+        print(json.dumps(as_json(folder, written, notes, verdict)))
+    else:
+        sys.stdout.writelines(f"{line}\n" for line in [*written.lines, *_verdict_lines(verdict)])
+    return 1 if verdict and verdict.faults else 0
+
+
+def _templates(arguments: argparse.Namespace) -> Templates:
+    built_in = Templates()
+    return Templates(
+        model=template(arguments.model_template_filename, built_in.model),
+        init=template(arguments.init_template_filename, built_in.init),
+        conf=template(arguments.conf_template_filename, built_in.conf),
+    )
+
+
+def _verdict(arguments: argparse.Namespace, folder: Path, written: Written, graph: Graph) -> Verdict:
+    # The published converter runs the nodes of a stage in another order: dropout draws different numbers.
+    train = not (arguments.eval or arguments.compat)
+    imports = read_imports(arguments.imports)
+    return verify(folder, written, from_graph(graph), imports, arguments.inputs, train=train)
+
+
+def _verdict_lines(verdict: Verdict | None) -> list[str]:
+    if verdict is None:
+        return []
+    if verdict.faults:
+        return [f"stages and whole differ: {fault}" for fault in verdict.faults]
+    return [f"stages and whole are equal bit for bit: {verdict}"]
+
+
+def as_json(folder: Path, written: Written, notes: list[str], verdict: Verdict | None) -> dict[str, Any]:
+    """docs/reference/schemas/pipeline-convert.schema.json."""
+    return {
+        "schema": SCHEMA,
+        "folder": str(folder),
+        "files": [*written.files],
+        "notes": notes,
+        "verified": verdict and {"equal": verdict.equal, "faults": verdict.faults},
+    }
+
+
+def replicas_of(text: str | None) -> list[int] | None:
+    """``0:3,1:1``. The stages' numbers are ignored, as published; their order counts."""
+    if text is None:
+        return None
+    found = []
+    for entry in text.split(","):
+        match = re.fullmatch(r"\s*\d+\s*:\s*(\d{1,6})\s*", entry)
+        if match is None or not int(match[1]):
+            raise Error(
+                f"--stage_to_num_ranks_map {text}: {entry.strip()!r}: write STAGE:RANKS,STAGE:RANKS, e.g. 0:3,1:1"
+            )
+        found.append(int(match[1]))
+    return found

@@ -1,0 +1,225 @@
+"""``fastdispatch pipeline partition``: layers of each stage."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from fastdispatch import Error
+from fastdispatch.cli import renamed
+from fastdispatch.cli.numbers import count
+from fastdispatch.cli.paths import Input
+from fastdispatch.cli.pipeline import pipeline_optimize
+from fastdispatch.pipeline.layers import Number, is_module, is_spec
+from fastdispatch.pipeline.layouts import megatron_layout, split_points
+from fastdispatch.pipeline.partition import Partition, cut, stage_report
+from fastdispatch.read.regular import open_regular, read_text
+
+_DESCRIPTION = """Partition a sequence of layers into the stages of a pipeline. INPUT is a file of weights (a JSON list,
+or one number per line), a recording or run directory of a model whose layers are numbered modules, or
+MODULE:ATTRIBUTE, a model or a function without arguments that returns one: nn.Sequential, PipelineModule, or a list of
+layers. For a graph of layers see `fastdispatch pipeline optimize`."""
+
+SCHEMA = "fastdispatch-partition/1"
+
+
+def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = actions.add_parser(
+        "partition", help="partition a sequence of layers into stages", description=_DESCRIPTION
+    )
+    parser.add_argument("input", nargs="?", type=Input, metavar="INPUT")
+    parser.add_argument(
+        "-n",
+        "--stages",
+        nargs="+",
+        metavar="STAGES",
+        help="number of stages",
+    )
+    renamed.option(parser, "--all_num_machines", "--stages")
+    parser.add_argument(
+        "--method",
+        metavar="METHOD",
+        help="uniform, parameters (default), type:REGEX, profile (default for a recording) or bottleneck",
+    )
+    parser.add_argument(
+        "--times", type=Input, metavar="PATH", help="use the times of a recording as weights of the layers of a model"
+    )
+    parser.add_argument(
+        "--layers-of", metavar="MODULE", help="use the numbered children of MODULE as layers (of a recording)"
+    )
+    renamed.option(parser, "--within", "--layers-of")
+    parser.add_argument(
+        "--world-size", type=count, metavar="N", help="number of ranks, a multiple of the number of stages"
+    )
+    parser.add_argument("--loss", metavar="NAME", help="name MODULE:ATTRIBUTE as the loss in the list")
+    parser.add_argument("--weights", action="store_true", help="print the weight of each layer")
+    parser.add_argument("--report", action="store_true", help="print only the list of layers, as DeepSpeed does")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    pipeline_optimize.add_options(parser, hidden=True)
+    parser.set_defaults(function=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    if arguments.method == "pipedream":
+        pipeline_optimize.run(arguments)
+        return
+    path, counts = pipeline_optimize.inputs(arguments)
+    if len(counts) > 1:
+        raise Error(f"-n {' '.join(map(str, counts))}: expected one number of stages")
+    given = read(path)
+    recording = isinstance(given, Path)
+    if not recording:
+        pipeline_optimize.refuse_privacy(path)
+    done = cut(
+        given,
+        counts[0] if counts else None,
+        arguments.method or ("profile" if recording or arguments.times else "parameters"),
+        weights=arguments.times,
+        world_size=arguments.world_size,
+        within=arguments.layers_of,
+    )
+    loss = attribute(arguments.loss) if arguments.loss else None
+    for note in done.notes:
+        print(f"fastdispatch: {note}", file=sys.stderr)
+    if arguments.json:
+        print(json.dumps(as_json(done)))
+        return
+    print(stage_report(done, loss, weight_texts(done) if arguments.weights else None), end="")
+    if not arguments.report:
+        print("\n".join(summary(done)))
+
+
+def read(text: str) -> Any:
+    """Weights, a model, or the path of a recording."""
+    path = Path(text)
+    if path.is_dir():
+        return path
+    if path.exists():
+        return weights_in(path) if holds_weights(path) else path
+    if ":" not in text:
+        raise Error(f"{text}: no such file (a model is given as MODULE:ATTRIBUTE)")
+    found = attribute(text)
+    if callable(found) and not (is_module(found) or is_spec(found)):
+        return guarded(text, found)
+    return found
+
+
+def holds_weights(path: Path) -> bool:
+    """Return whether a file starts with a number, unlike a recording or dump."""
+    try:
+        with open_regular(path) as file:
+            start = file.read(4096).lstrip()
+    except OSError as error:
+        raise Error(f"{path}: cannot read: {error.strerror}") from None
+    return not start or start[:1] in b"[0123456789+-.#"
+
+
+def weights_in(path: Path) -> list[Number]:
+    try:
+        text = read_text(path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise Error(f"{path}: cannot read: {error}") from None
+    if text.lstrip().startswith("["):
+        try:
+            values = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise Error(f"{path}: invalid JSON: {error}") from None
+        for index, value in enumerate(values):
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
+                raise Error(f"{path}: weight {index} is {str(value)[:40]!r}: not a number")
+    else:
+        lines = [line.partition("#")[0].strip() for line in text.splitlines()]
+        values = [number(line, f"{path}:{at}") for at, line in enumerate(lines, 1) if line]
+    if not values:
+        raise Error(f"{path}: no weights")
+    return list(values)
+
+
+def number(text: str, where: str) -> Number:
+    for convert in (int, float):
+        try:
+            return convert(text)
+        except ValueError:
+            pass
+    raise Error(f"{where}: {text[:40]!r} is not a number")
+
+
+def attribute(text: str) -> Any:
+    """Return the object MODULE:ATTRIBUTE, searched in the current folder first."""
+    module, _, names = text.partition(":")
+    if not module or not names:
+        raise Error(f"{text}: write MODULE:ATTRIBUTE")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    found = guarded(text, lambda: importlib.import_module(module))
+    for name in names.split("."):
+        found = guarded(text, lambda found=found, name=name: getattr(found, name))
+    return found
+
+
+def guarded(text: str, call: Any) -> Any:
+    """Run user code; report its errors as one line."""
+    try:
+        return call()
+    except (Exception, SystemExit) as error:
+        words = " ".join(str(error).split())
+        raise Error(f"{text}: {type(error).__name__}: {words}") from None
+
+
+def weight_texts(done: Partition) -> list[str]:
+    """Return the weight of each layer, or its parameters if the method uses no weights."""
+    counted = done.unit in ("layers", "matches") and any(is_module(each) or is_spec(each) for each in done.layers.items)
+    weights = done.layers.parameters if counted else done.weights
+    texts = [text_of(weight, "parameters" if counted else done.unit) for weight in weights]
+    width = max(map(len, texts), default=0)
+    return [f"{text:>{width}}" for text in texts]
+
+
+def text_of(weight: Number, unit: str) -> str:
+    if unit == "ns":
+        return f"{weight / 1e6:.3f} ms"
+    return f"{weight:.6g}" if isinstance(weight, float) else str(weight)
+
+
+def summary(done: Partition) -> list[str]:
+    """Return the cuts and the weights of stages as lines."""
+    units = {"ns": "time", "": "weight"}
+    texts = [text_of(weight, done.unit) for weight in done.stage_weights]
+    head = units.get(done.unit, done.unit)
+    width = max(len(head), *map(len, texts))
+    lines = ["", f"parts {done.parts}", f" stage  layers  {head:>{width}}  of mean"]
+    stages = len(done.parts) - 1
+    mean = sum(done.stage_weights) / stages
+    for stage, weight in enumerate(done.stage_weights):
+        layers = done.parts[stage + 1] - done.parts[stage]
+        share = f"{weight / mean:7.2f}" if mean else f"{'-':>7}"
+        lines.append(f"{stage:6d}{layers:8d}  {texts[stage]:>{width}}  {share}")
+    return lines
+
+
+def as_json(done: Partition) -> dict[str, Any]:
+    """docs/reference/schemas/partition.schema.json."""
+    stages = done.stage_weights
+    empty = any(first == last for first, last in zip(done.parts, done.parts[1:], strict=False))
+    return {
+        "schema": SCHEMA,
+        "method": done.method,
+        "stages": len(stages),
+        "parts": done.parts,
+        "unit": done.unit,
+        "layers": [
+            {"name": name, "path": path, "weight": weight}
+            for name, path, weight in zip(done.layers.shown, done.layers.paths, done.weights, strict=True)
+        ],
+        "stage_weights": stages,
+        "heaviest": max(stages),
+        "mean": sum(stages) / len(stages),
+        "split_points": None if empty else split_points(done.parts, done.layers.paths),
+        "megatron_layout": megatron_layout(done.parts),
+        "notes": list(done.notes),
+    }

@@ -1,0 +1,63 @@
+"""``fastdispatch pipeline report``: analysis of the time of a pipeline."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from fastdispatch.cli.output import write
+from fastdispatch.cli.paths import Input, SvgFile
+from fastdispatch.cli.timeline.timeline_merge import add_aligned
+from fastdispatch.pipeline.report import CHANGES, report
+
+_DESCRIPTION = """Analyze the time of a pipeline: step time, measured and theoretical bubble, causes of idle time, waits
+between stages, the critical path, and estimated improvements. RUN is a run directory, a merge, or recordings of
+ranks."""
+
+
+def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = actions.add_parser("report", help="analyze the time of a pipeline", description=_DESCRIPTION)
+    parser.add_argument("run", nargs="+", type=Input, metavar="RUN")
+    parser.add_argument(
+        "--iterations",
+        type=_span,
+        metavar="A:B",
+        help="iterations A to B-1 (default: all complete ones except the first)",
+    )
+    add_aligned(parser)
+    parser.add_argument(
+        "--what-if", choices=CHANGES, metavar="CHANGE", help=f"print only these estimates: {', '.join(CHANGES)}"
+    )
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="print everything as JSON (docs/reference/schemas/pipeline-report.schema.json)",
+    )
+    parser.add_argument("--svg", type=SvgFile, metavar="FILE", help="also draw the middle iteration")
+    parser.set_defaults(function=run)
+
+
+def _span(text: str) -> tuple[int, int]:
+    first, colon, last = text.partition(":")
+    try:
+        span = int(first or 0), int(last or 2**31 - 1) if colon else int(first) + 1
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r}: write A:B, such as 2:10") from None
+    if not 0 <= span[0] < span[1] < 2**31:
+        raise argparse.ArgumentTypeError(f"{text!r}: write A:B, with A at least 0 and B greater than A")
+    return span
+
+
+def run(arguments: argparse.Namespace) -> None:
+    paths = arguments.run if len(arguments.run) > 1 else arguments.run[0]
+    made = report(paths, iterations=arguments.iterations, strict=arguments.require_aligned_clocks)
+    if arguments.svg:
+        from fastdispatch.page.pipeline_gantt import picture
+
+        write(arguments.svg, picture(made).encode())
+    if arguments.json:
+        print(made.to_json())
+        return
+    from fastdispatch.report.pipeline_text import print_report
+
+    print_report(made, sys.stdout, arguments.what_if)

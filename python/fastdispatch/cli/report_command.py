@@ -1,0 +1,96 @@
+"""``fastdispatch report``: tables, call tree, hot paths, callers and callees."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from fastdispatch import Error, load
+from fastdispatch.cli import renamed
+from fastdispatch.cli.numbers import count, percent, whole
+from fastdispatch.cli.paths import Input
+from fastdispatch.read.privacy import shown
+
+_TOP, _LEAST = 20, 1.0
+
+_DESCRIPTION = """Print a recording as a table of functions, operators, modules, packages or phases, as the tree of call
+paths, or as the callers and callees of one function. Shares are fractions of the time of the main threads, which the
+second line of the report states."""
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("report", help="print a table or tree of a recording", description=_DESCRIPTION)
+    parser.add_argument("path", type=Input, metavar="PATH", help="recording, run directory, dump or merge")
+    parser.add_argument(
+        "--by", choices=("function", "operator", "module", "package", "phase"), help="group rows by this"
+    )
+    parser.add_argument(
+        "--sort",
+        default="total",
+        choices=("calls", "ops", "self", "total", "backward", "spread", "gpu"),
+        help="sort by this column (default: total)",
+    )
+    parser.add_argument("--top", type=count, metavar="N", help=f"print N rows (default: {_TOP}; with --json all)")
+    parser.add_argument("--all", action="store_true", help="print all rows, including functions of libraries")
+    parser.add_argument("--tree", action="store_true", help="print the tree of call paths")
+    parser.add_argument("--depth", type=count, metavar="N", help="limit the tree to N levels")
+    parser.add_argument(
+        "--min-percent",
+        type=percent,
+        metavar="PERCENT",
+        help="hide branches of the tree below this share of the time (default: 1; with --json 0)",
+    )
+    renamed.option(parser, "--min", "--min-percent")
+    parser.add_argument(
+        "--paths",
+        type=count,
+        nargs="?",
+        const=0,
+        metavar="N",
+        help="print the N hottest paths (default: as many as cover 80 %% of the time)",
+    )
+    parser.add_argument("--callers", metavar="NAME", help="print the callers of the function whose key contains NAME")
+    parser.add_argument("--callees", metavar="NAME", help="print its callees")
+    parser.add_argument("--rank", type=whole, metavar="N", help="only this rank")
+    parser.add_argument("--time", action="store_true", help="print times instead of shares")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON, with times in nanoseconds")
+    parser.set_defaults(function=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    from fastdispatch.report.report_model import Wanted, report
+
+    views = (arguments.callers, arguments.callees, arguments.paths)
+    if arguments.tree + sum(view is not None for view in views) > 1:
+        raise Error("--tree, --paths, --callers and --callees exclude each other: give only one")
+    neighbours = arguments.callers is not None or arguments.callees is not None
+    if neighbours and arguments.by == "phase":
+        raise Error("--by phase: phases have no callers or callees")
+    for option in ("--depth", "--min-percent"):
+        if getattr(arguments, option[2:].replace("-", "_")) is not None and not arguments.tree:
+            raise Error(f"{option} requires --tree")
+    trace = load(arguments.path)
+    if arguments.sort == "gpu" and not any(trace.contexts["gpu_calls"]):
+        raise Error(f"--sort gpu: {shown(arguments.path)} has no GPU figures: record with --gpu (docs/guides/gpu.md)")
+    everything = arguments.all or arguments.json
+    wanted = Wanted(
+        by=arguments.by or ("node" if neighbours else "function"),
+        sort=arguments.sort,
+        top=arguments.top if everything else arguments.top or _TOP,
+        hide=not everything,
+        rank=arguments.rank,
+        tree=arguments.tree,
+        depth=arguments.depth,
+        least=(arguments.min_percent if arguments.min_percent is not None else 0.0 if arguments.json else _LEAST) / 100,
+        callers=arguments.callers,
+        callees=arguments.callees,
+        paths=arguments.paths,
+    )
+    made = report(trace, shown(arguments.path), wanted)
+    if arguments.json:
+        print(json.dumps(made.as_json()))
+        return
+    from fastdispatch.report.report_text import print_report
+
+    print_report(made, sys.stdout, times=arguments.time)

@@ -1,0 +1,30 @@
+"""``fastdispatch resume`` and ``pause``: control the recordings of running processes from outside."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from fastdispatch.cli import renamed
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    for name, former in (("pause", "off"), ("resume", "on")):
+        parser = commands.add_parser(
+            name,
+            help=f"{name} a running recording",
+            description=f"{name.capitalize()} a running recording, from the next step of each process.",
+        )
+        parser.add_argument("path", metavar="PATH", help="run directory, or recording of one rank")
+        parser.set_defaults(function=run, on=name == "resume")
+        renamed.command(commands, former, name)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    from fastdispatch.read.live import switch
+
+    running, ended = switch(arguments.path, arguments.on)
+    word = "resumed" if arguments.on else "paused"
+    rest = f"; {len(ended)} ended before" if ended else ""
+    plural = "s" * (len(running) != 1)
+    print(f"fastdispatch: {len(running)} recording{plural} {word} from the next step{rest}", file=sys.stderr)

@@ -1,0 +1,289 @@
+"""``fastdispatch run``: record a program as ``python`` would run it."""
+
+from __future__ import annotations
+
+import argparse
+import atexit
+import errno
+import os
+import pkgutil
+import runpy
+import sys
+from collections.abc import Callable, Sequence
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import find_spec
+from pathlib import Path
+from types import CodeType, ModuleType, TracebackType
+
+import fastdispatch
+from fastdispatch import Error
+from fastdispatch.cli import renamed
+from fastdispatch.read.summary import summary_lines
+from fastdispatch.record.callgraph import CallGraph
+from fastdispatch.record.environment import run_id
+from fastdispatch.record.timeline import Timeline
+
+_OWN_FOLDER = fastdispatch.__path__[0] + os.sep
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "run",
+        help="record a Python program",
+        usage="fastdispatch run [options] (script.py | -m module) [arguments ...]",
+        description="Run a program as `python` does and record its call graph.",
+    )
+    parser.add_argument(
+        "-o",
+        "--out",
+        default=os.environ.get("FASTDISPATCH_OUT", "fastdispatch-out"),
+        metavar="DIR",
+        help="write the recordings to DIR (default: $FASTDISPATCH_OUT or fastdispatch-out)",
+    )
+    parser.add_argument(
+        "--ops",
+        default="auto",
+        choices=("auto", "record", "dispatch", "off"),
+        help="how to record operators (default: auto)",
+    )
+    parser.add_argument(
+        "--calls",
+        default="auto",
+        choices=("auto", "frame", "monitor", "off"),
+        help="how to record Python calls (default: auto)",
+    )
+    parser.add_argument("--no-timing", action="store_true", help="count calls without timing them")
+    parser.add_argument(
+        "--timeline", action="store_const", const=Timeline().what, help="also record when each call happened"
+    )
+    parser.add_argument(
+        "--timeline-events",
+        dest="timeline",
+        metavar="KINDS",
+        help="record a timeline of only these kinds of calls, e.g. ops,python>50us",
+    )
+    renamed.option(parser, "--timeline-of", "--timeline-events")
+    parser.add_argument(
+        "--gpu",
+        default="auto",
+        metavar="WHAT",
+        help="measure GPU time: auto (default), off, require, or kinds of calls and the sampled share of steps, e.g. "
+        "ops+modules@10 for one step in 10",
+    )
+    parser.add_argument(
+        "--keep",
+        action="append",
+        metavar="GLOB",
+        help="record only functions that match GLOB; !GLOB excludes; repeatable",
+    )
+    parser.add_argument("--steps", metavar="A:B", help="record only steps A to B-1")
+    parser.add_argument(
+        "--job_schedule_profiler_start",
+        type=int,
+        metavar="A",
+        help="same as --steps A:B, together with --job_schedule_profiler_end B",
+    )
+    parser.add_argument("--job_schedule_profiler_end", type=int, metavar="B", help=argparse.SUPPRESS)
+    parser.add_argument("--ranks", metavar="R,...", help="record only these ranks")
+    parser.add_argument(
+        "--max-mb", type=int, default=64, metavar="N", help="limit each recording to N MB (default: 64)"
+    )
+    parser.add_argument(
+        "--best-effort",
+        action="store_true",
+        help="run the program even if the recording cannot be written: keep it in memory and write it at the end",
+    )
+    parser.add_argument(
+        "--no-children", action="store_true", help="do not record processes that multiprocessing spawns"
+    )
+    parser.add_argument("-q", "--quiet", action="store_true", help="print no summary")
+    parser.add_argument("-m", dest="is_module", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    parser.set_defaults(function=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if not arguments.program:
+        raise Error("run: no program given: use fastdispatch run script.py, or fastdispatch run -m module")
+    arguments.steps = _steps(arguments)
+    graph = CallGraph(
+        arguments.out,
+        ops=arguments.ops,
+        calls=arguments.calls,
+        timing=not arguments.no_timing,
+        timeline=arguments.timeline or False,
+        gpu=arguments.gpu,
+        keep=arguments.keep,
+        steps=arguments.steps,
+        ranks=_ranks(arguments.ranks),
+        max_mb=arguments.max_mb,
+        best_effort=arguments.best_effort,
+    )
+    graph._ambient = True
+    if not arguments.no_children:
+        _set_environment(arguments)
+    # Report a missing program before an earlier recording is overwritten.
+    program = _module(arguments.program) if arguments.is_module else script(arguments.program)
+    graph.start()
+    atexit.register(_finish, graph, arguments.quiet)
+    try:
+        program()
+    except SystemExit:
+        raise
+    except BaseException:
+        sys.excepthook = without_our_frames(sys.excepthook)
+        raise
+    return 0
+
+
+def _steps(arguments: argparse.Namespace) -> str | None:
+    """Return the window of steps, from either pair of options; PaddlePaddle's may begin before step 0."""
+    begin, end = arguments.job_schedule_profiler_start, arguments.job_schedule_profiler_end
+    steps: str | None = arguments.steps
+    if begin is None and end is None:
+        return steps
+    if steps is not None:
+        raise Error("--steps and --job_schedule_profiler_start both select the steps to record: give only one of them")
+    return f"{max(begin or 0, 0)}:{'' if end is None else end}"
+
+
+def _ranks(text: str | None) -> list[int] | None:
+    try:
+        return None if text is None else [int(part) for part in text.split(",")]
+    except ValueError:
+        raise Error(f"--ranks {text}: expected rank numbers separated by commas, e.g. 0,3") from None
+
+
+def _set_environment(arguments: argparse.Namespace) -> None:
+    """Let processes that multiprocessing spawns record too: they are often ranks of their own."""
+    options = [f"ops={arguments.ops}", f"calls={arguments.calls}", f"max_mb={arguments.max_mb}"]
+    options += ["timing=0"] if arguments.no_timing else []
+    options += [f"timeline={arguments.timeline.replace(',', '+')}"] if arguments.timeline else []
+    options += [f"gpu={arguments.gpu.replace(',', '+')}"] if arguments.gpu != "auto" else []
+    os.environ["FASTDISPATCH"] = "children"
+    os.environ.setdefault("FASTDISPATCH_RUN_ID", run_id())
+    os.environ["FASTDISPATCH_OUT"] = os.path.abspath(arguments.out)
+    os.environ["FASTDISPATCH_OPTIONS"] = ",".join(options)
+    if arguments.steps:
+        os.environ["FASTDISPATCH_STEPS"] = arguments.steps
+    if arguments.ranks:
+        os.environ["FASTDISPATCH_RANKS"] = arguments.ranks
+
+
+def _finish(graph: CallGraph, quiet: bool) -> None:
+    graph.stop()
+    if not quiet and graph.path is not None:
+        for line in summary_lines(graph.path):
+            print(f"fastdispatch: {line}", file=sys.stderr)
+
+
+def _fresh_main() -> ModuleType:
+    module = ModuleType("__main__")
+    module.__dict__.update(__builtins__=__builtins__, __annotations__={}, __spec__=None, __loader__=None)
+    sys.modules["__main__"] = module
+    return module
+
+
+def _module(program: list[str]) -> Callable[[], object]:
+    sys.argv = ["-m", *program[1:]]
+    sys.path[0] = os.getcwd()
+    _check_module(program[0])
+    _fresh_main()
+    return lambda: runpy._run_module_as_main(program[0])  # type: ignore[attr-defined]
+
+
+def _check_module(name: str) -> None:
+    """Raise Error if ``-m name`` finds nothing to run. Importing its packages is part of the program, so they are
+    imported here only if the search without importing fails: a package may extend its own path."""
+    if name.partition(".")[0] not in sys.modules and _found(name.partition(".")[0], None) is None:
+        raise Error(f"no module named {name!r}")
+    if _is_there(name):
+        return
+    try:
+        spec = find_spec(name)
+        if spec is not None and spec.submodule_search_locations is not None:
+            name += ".__main__"
+            spec = find_spec(name)
+    except (ImportError, ValueError) as error:
+        absent = getattr(error, "name", None) or name
+        if not f"{name}.".startswith(f"{absent}."):
+            return  # a dependency of the package is missing: the program itself fails
+        spec = None
+    if spec is None:
+        raise Error(f"no module named {name!r}")
+
+
+def _is_there(name: str) -> bool:
+    places: Sequence[str] | None = None
+    for end in [at for at, sign in enumerate(f"{name}.__main__.") if sign == "."]:
+        part = f"{name}.__main__"[:end]
+        spec = _found(part, places)
+        if spec is None:
+            return False
+        places = spec.submodule_search_locations
+        if places is None:
+            return part in (name, f"{name}.__main__")
+    return False
+
+
+def _found(name: str, places: Sequence[str] | None) -> ModuleSpec | None:
+    for finder in sys.meta_path:
+        find = getattr(finder, "find_spec", None)
+        spec: ModuleSpec | None = find(name, places) if find is not None else None
+        if spec is not None:
+            return spec
+    return None
+
+
+def script(program: list[str]) -> Callable[[], object]:
+    script = program[0]
+    sys.argv = list(program)
+    if os.path.isdir(script) or script.endswith((".zip", ".pyz")):
+        if not os.path.exists(script):
+            raise Error(f"can't open file {script!r}: {os.strerror(errno.ENOENT)}")
+        if PathFinder.find_spec("__main__", [script]) is None:
+            raise Error(f"can't find '__main__' in {script!r}")
+        sys.path[0] = script
+        _fresh_main()
+        return lambda: runpy._run_module_as_main("__main__", False)  # type: ignore[attr-defined]
+    code = _code(script)
+    sys.path[0] = str(Path(script).resolve().parent)
+    module = _fresh_main()
+    module.__dict__.update(__file__=os.path.abspath(script), __cached__=None)
+    return lambda: exec(code, module.__dict__)
+
+
+def _code(script: str) -> CodeType:
+    """Return the code of a source or compiled file. A syntax error is reported as `python` reports it."""
+    try:
+        with open(script, "rb") as file:
+            code: CodeType | None = pkgutil.read_code(file)
+            if code is not None:
+                return code
+            file.seek(0)
+            source = file.read()
+    except OSError as error:
+        raise Error(f"can't open file {script!r}: {error.strerror}") from None
+    try:
+        return compile(source, os.path.abspath(script), "exec", dont_inherit=True)
+    except SyntaxError as error:
+        sys.excepthook(SyntaxError, error.with_traceback(None), None)
+        raise SystemExit(1) from None
+
+
+_ExceptHook = Callable[[type[BaseException], BaseException, TracebackType | None], object]
+
+
+def without_our_frames(hook: _ExceptHook) -> _ExceptHook:
+    """Print tracebacks from the first frame of the program."""
+
+    def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        first = trace
+        at = trace
+        while at is not None:
+            if at.tb_frame.f_code.co_filename.startswith(_OWN_FOLDER):
+                first = at.tb_next
+            at = at.tb_next
+        hook(kind, error.with_traceback(first), first)
+
+    return show

@@ -1,0 +1,36 @@
+"""``fastdispatch stacks``: the current call stacks of every rank of a run."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from fastdispatch.cli import renamed
+from fastdispatch.cli.paths import Input
+
+_DESCRIPTION = """Print the call stacks of every rank of a running, hung or killed run. Equal stacks are grouped, the
+largest group last. Only the recordings are read; the processes are not interrupted."""
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("stacks", help="print the current call stacks of every rank", description=_DESCRIPTION)
+    parser.add_argument("path", type=Input, metavar="PATH", help="run directory, or recording of one rank")
+    parser.add_argument("--threads", action="store_true", help="include all threads, not only main threads")
+    parser.add_argument("--all", action="store_true", help="print long stacks in full")
+    parser.add_argument("--json", action="store_true", help="print JSON, with times in nanoseconds")
+    parser.set_defaults(function=run)
+    renamed.command(commands, "where", "stacks")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    from fastdispatch.read.live import grouped, stacks
+    from fastdispatch.report.stacks_text import lines
+
+    incomplete: list[str] = []
+    found = [each for each in stacks(arguments.path, incomplete.append) if arguments.threads or each.thread == "main"]
+    groups = grouped(found)
+    if arguments.json:
+        document = {"format": "fastdispatch.where", "version": 1, "groups": [group.as_json() for group in groups]}
+        print(json.dumps(document))
+    else:
+        print("\n".join(lines(groups, incomplete, everything=arguments.all)))

@@ -1,0 +1,103 @@
+"""``fastdispatch svg``: the call graph as an image."""
+
+from __future__ import annotations
+
+import argparse
+
+from fastdispatch import Error, Trace, load
+from fastdispatch.cli import renamed
+from fastdispatch.cli.numbers import percent, whole
+from fastdispatch.cli.output import write
+from fastdispatch.cli.paths import Input, OutputFile, Picture
+from fastdispatch.read.gate import matches
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "svg", help="draw the call graph", description="Draw the call graph as SVG, PDF or PNG."
+    )
+    add_options(parser, Picture, "write the image to FILE (.svg, .png or .pdf), or its Graphviz source (.dot)")
+    parser.set_defaults(function=run)
+
+
+def add_options(parser: argparse.ArgumentParser, kind: type[OutputFile], output: str) -> None:
+    """Add the options of this command and of ``export dot``."""
+    parser.add_argument("path", type=Input, metavar="PATH", help="recording, run directory, dump or merge")
+    parser.add_argument("-o", dest="output", required=True, type=kind, metavar="FILE", help=output)
+    parser.add_argument(
+        "--style", choices=("default", "classic"), default="default", help="colour scheme (default: default)"
+    )
+    parser.add_argument(
+        "--weight",
+        choices=("time", "calls"),
+        default="time",
+        help="quantity that determines the width of lines (default: time)",
+    )
+    parser.add_argument(
+        "--ops",
+        nargs="?",
+        const="all",
+        default="none",
+        choices=("all", "top"),
+        help="also draw operators; top: only operators that Python calls directly",
+    )
+    parser.add_argument(
+        "--hide",
+        action="append",
+        default=[],
+        metavar="GLOB",
+        help="remove functions that match GLOB, and their edges; repeatable",
+    )
+    parser.add_argument(
+        "--merge-into-caller",
+        action="append",
+        default=[],
+        metavar="GLOB",
+        help="merge functions that match GLOB into their callers; repeatable",
+    )
+    renamed.option(parser, "--contract", "--merge-into-caller")
+    parser.add_argument(
+        "--min-percent",
+        type=percent,
+        metavar="PERCENT",
+        help="merge functions below this share of the time into their callers (default: 0.1)",
+    )
+    renamed.option(parser, "--min", "--min-percent")
+    parser.add_argument("--rank", type=whole, metavar="N", help="only this rank (default: the sum of all ranks)")
+    parser.add_argument("--all", action="store_true", help="draw all functions")
+
+
+def check_globs(trace: Trace, arguments: argparse.Namespace) -> None:
+    """Raise Error for a glob that matches no function, operator or package of the recording."""
+    names = {*trace.nodes["key"], *trace.nodes["package"]}
+    for option in ("--hide", "--merge-into-caller"):
+        for glob in getattr(arguments, option[2:].replace("-", "_")):
+            if not any(matches(glob, name) for name in names):
+                raise Error(
+                    f"{option} {glob}: no function has this key and no package this name (* matches any text; "
+                    f"fastdispatch "
+                    "report prints the keys)"
+                )
+
+
+def dot_of(arguments: argparse.Namespace) -> bytes:
+    """Return the graph in Graphviz's language."""
+    trace = load(arguments.path)
+    check_globs(trace, arguments)
+    return trace.export(
+        "dot",
+        rank=arguments.rank,
+        style=arguments.style,
+        weight=arguments.weight,
+        ops=arguments.ops,
+        hide=arguments.hide,
+        contract=arguments.merge_into_caller,
+        min_percent=arguments.min_percent,
+        all=arguments.all,
+    )
+
+
+def run(arguments: argparse.Namespace) -> None:
+    from fastdispatch.page.graphviz import drawn
+
+    write(arguments.output, drawn(dot_of(arguments), arguments.output))

@@ -1,0 +1,62 @@
+"""``fastdispatch timeline check``: validity of traces, and the places of faults."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from fastdispatch._core import timeline_check
+from fastdispatch.cli.paths import Input
+from fastdispatch.cli.timeline.timeline_merge import list_files, progress_bar
+from fastdispatch.read import privacy
+from fastdispatch.read.summary import grouped
+
+SCHEMA = "fastdispatch-timeline-check/1"
+BROKEN = 1
+
+
+def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    check = actions.add_parser(
+        "check",
+        help="check traces for faults",
+        description="Check traces for faults and print where they are. Exit status: 0 valid, 1 faults found, 2 not a "
+        "trace.",
+    )
+    check.add_argument("paths", nargs="+", type=Input, metavar="PATH", help="traces, or folders of traces")
+    check.add_argument("--json", action="store_true", help="print everything as JSON")
+    check.set_defaults(function=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    files = []
+    for path in list_files(arguments.paths, ""):
+        with progress_bar() as progress:
+            found = timeline_check(path, progress=progress, privacy=privacy.requested())
+        files.append({"file": privacy.shown(str(path)), **found})
+    whole = all(file["whole"] for file in files)
+    if arguments.json:
+        print(json.dumps({"schema": SCHEMA, "whole": whole, "files": files}))
+    else:
+        for file in files:
+            print("\n".join(lines(file)))
+    return 0 if whole else BROKEN
+
+
+def lines(file: dict[str, Any]) -> list[str]:
+    """Return one line per kind of fault, with the places of the first ones."""
+    broken = sum(fault["count"] for fault in file["faults"] if fault["broken"])
+    state = "whole" if file["whole"] else f"broken: {grouped(broken)} faults"
+    found = [f"{file['file']}: {state}, {grouped(file['events'])} events"]
+    for fault in file["faults"]:
+        where = file["trouble"] if fault["kind"] == "damage" else "; ".join(map(place, fault["first"]))
+        note = "" if fault["broken"] else " (no fault)"
+        found.append(f"  {grouped(fault['count'])} {fault['what']}{note}{': ' + where if where else ''}")
+        found.append(f"    {fault['remedy']}")
+    if file["left_out"]:
+        found.append(f"  {grouped(file['left_out'])} events of threads that are too long were not checked")
+    return found
+
+
+def place(where: dict[str, int]) -> str:
+    return f"byte {where['byte']}" + (f" (event {where['event']})" if where["event"] else "")

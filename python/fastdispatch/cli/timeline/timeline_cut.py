@@ -1,0 +1,115 @@
+"""``fastdispatch timeline cut``: a part of a trace, by time or steps."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from decimal import Decimal
+from typing import Any
+
+from fastdispatch import Error
+from fastdispatch._core import timeline_cut
+from fastdispatch.cli.paths import Input, OutputFile
+from fastdispatch.cli.timeline.timeline_merge import last_steps, parse_last, progress_bar
+from fastdispatch.read import privacy
+from fastdispatch.read.summary import grouped
+
+UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+
+Window = tuple[int | None, int | None]
+
+
+def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    cut = actions.add_parser(
+        "cut",
+        help="extract a part of a trace, by time or steps",
+        description="Extract the events of a trace that overlap a window. Events are not shortened; pairs and flows "
+        "stay complete.",
+    )
+    cut.add_argument("path", type=Input, metavar="PATH", help="trace")
+    cut.add_argument(
+        "-o",
+        dest="output",
+        required=True,
+        type=OutputFile,
+        metavar="FILE",
+        help="output file; compressed if the name ends in .gz",
+    )
+    window = cut.add_mutually_exclusive_group(required=True)
+    window.add_argument(
+        "--time", type=parse_times, metavar="A:B", help="time since the start, e.g. 1.5s:2s, :200ms or 3s:"
+    )
+    window.add_argument("--steps", type=parse_steps, metavar="A:B", help="steps A to B-1; N: only step N")
+    window.add_argument("--last", type=parse_last, metavar="N", help="last N steps of a recording, finished or running")
+    cut.set_defaults(function=run)
+
+
+def parse_times(text: str) -> Window:
+    parts = text.split(":")
+    if len(parts) != 2:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a range of times: write e.g. 1.5s:2s")
+    begin, end = map(parse_time, parts)
+    if begin is not None and end is not None and begin >= end:
+        raise argparse.ArgumentTypeError(f"{text!r} is empty")
+    return begin, end
+
+
+def parse_time(text: str) -> int | None:
+    """Return nanoseconds, or None for no bound."""
+    if not text.strip():
+        return None
+    match = re.fullmatch(r"\s*(\d{1,12}(?:\.\d{1,12})?)\s*(s|ms|us|ns)\s*", text, re.ASCII)
+    nanoseconds = int(Decimal(match[1]) * UNITS[match[2]]) if match else -1
+    if not 0 <= nanoseconds < 1 << 60:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time: write e.g. 200ms (units: s, ms, us, ns)")
+    return nanoseconds
+
+
+def parse_steps(text: str) -> Window:
+    match = re.fullmatch(r"(\d{1,18})|(\d{0,18}):(\d{0,18})", text, re.ASCII)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a range of steps: write e.g. 10:20")
+    if match[1]:
+        return int(match[1]), int(match[1]) + 1
+    begin, end = (int(part) if part else None for part in (match[2], match[3]))
+    if begin is not None and end is not None and begin >= end:
+        raise argparse.ArgumentTypeError(f"{text!r} is empty")
+    return begin, end
+
+
+def run(arguments: argparse.Namespace) -> None:
+    if arguments.last is not None:
+        arguments.steps = last_steps([arguments.path], arguments.last)
+    begin, end = arguments.steps or arguments.time
+    if os.path.realpath(arguments.path) == os.path.realpath(arguments.output):
+        raise Error(f"{arguments.output}: cannot cut a file in place: give another name to -o")
+    if re.search(r"\.(pftrace|perfetto-trace)(\.gz)?$", arguments.output):
+        raise Error(f"{arguments.output}: a cut is Chrome JSON: give a name that ends in .json or .json.gz to -o")
+    with progress_bar() as progress:
+        made = timeline_cut(
+            arguments.path,
+            arguments.output,
+            begin,
+            end,
+            steps=arguments.steps is not None,
+            progress=progress,
+            privacy=privacy.requested(),
+        )
+    print(f"fastdispatch: {'; '.join(summary(made))}", file=sys.stderr)
+
+
+def summary(made: dict[str, Any]) -> list[str]:
+    parts = [
+        f"{grouped(made['kept'])} events and {grouped(made['rows'])} rows of metadata of {grouped(made['events'])} kept"
+    ]
+    if made["flows_left"]:
+        parts.append(f"{grouped(made['flows_left'])} flow events skipped whose flow extends beyond the window")
+    if made["timeless"]:
+        parts.append(f"{grouped(made['timeless'])} events skipped that have no time or no ph")
+    if made["lost"]:
+        parts.append(f"{made['trouble']}: {made['lost']} damaged places, {made['lost_bytes']} bytes lost")
+    if made["repaired"]:
+        parts.append(f"{made['repaired']} invalid JSON values repaired")
+    return parts

@@ -1,0 +1,351 @@
+"""``fastdispatch timeline merge``: traces of many ranks in one file."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import os
+import re
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from fastdispatch import Error, load
+from fastdispatch._core import timeline_merge
+from fastdispatch.cli import renamed
+from fastdispatch.cli.output import new_folder
+from fastdispatch.cli.paths import Input, Output
+from fastdispatch.read import privacy
+from fastdispatch.read.regular import open_regular
+from fastdispatch.read.summary import spans
+from fastdispatch.record.files import MANIFEST, entries
+
+ALIGNMENTS = ("auto", "none", "wall", "pingpong", "collective", "p2p", "start")
+
+#: Of a trace whose name says no rank: greater numbers are times or process ids.
+MOST_RANKS = 1 << 21
+
+MOST_STEPS = (1 << 64) - 1
+
+#: Of the files in a folder that are taken.
+ENDINGS = (".fd", *(kind + end for kind in (".json", ".pftrace", ".perfetto-trace") for end in ("", ".gz")))
+#: What does not come out as it was, in a native trace or from one.
+NATIVE = {
+    "aside": "slices overlap others of their thread and lie beside them",
+    "crossed": "slices end with the one they began in",
+    "alone": "ends without a begin left out",
+    "skipped": "events that have no native form left out",
+    "early": "events before time 0 left out",
+    "others": "packets that hold no events left out",
+}
+
+#: What a merge, or a cut of one, begins with: Chrome JSON, and a packet of a native trace.
+MERGED = re.compile(rb'\{\s?"mergedFiles":(\d{1,9}),|\x0a.{6}fastdispatch: (\d{1,9}) files', re.DOTALL)
+
+#: The log of a worker of Paddle.
+LOG = re.compile(r"workerlog\.(\d{1,5})", re.ASCII)
+
+
+def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    merge = actions.add_parser(
+        "merge",
+        help="merge timelines of ranks into one",
+        description="Merge timelines of ranks into one: recordings, Chrome traces (torch.profiler, VizTracer, others), "
+        "plain or compressed, and logs of Paddle (workerlog.N).",
+    )
+    merge.add_argument("paths", nargs="*", type=Input, metavar="PATH", help="timelines, or folders of timelines")
+    merge.add_argument(
+        "--log_dir", "--log-dir", action="append", default=[], type=Input, metavar="DIR", help="same as PATH"
+    )
+    merge.add_argument(
+        "-o",
+        dest="output",
+        type=Output,
+        metavar="FILE",
+        help="output file: native Perfetto if the name ends in .pftrace or .perfetto-trace, else Chrome JSON; "
+        "compressed if it ends in .gz; with --paddle a folder",
+    )
+    merge.add_argument("--ranks", type=parse_ranks, metavar="LIST", help="only these ranks, e.g. 0,2-3")
+    merge.add_argument(
+        "--devices", type=parse_ranks, metavar="LIST", help="only these GPUs, i.e. workerlog.N of these N"
+    )
+    steps = merge.add_mutually_exclusive_group()
+    steps.add_argument("--steps", type=parse_steps, metavar="A:B", help="only events that begin in steps A to B-1")
+    steps.add_argument(
+        "--last", type=parse_last, metavar="N", help="only the last N steps of recordings, finished or running"
+    )
+    merge.add_argument(
+        "--multi_machine", "--multi-machine", action="store_true", help="read only the subfolders machine* of a folder"
+    )
+    add_align(merge)
+    merge.add_argument(
+        "--durations",
+        choices=("args", "name"),
+        help="add durations to the arguments (default), or also to the names (default with --paddle)",
+    )
+    merge.add_argument(
+        "--paddle",
+        action="store_true",
+        help="write pipeline_profile.json and pipeline_profile_perfetto.json, as Paddle's tool does",
+    )
+    add_aligned(merge)
+    merge.add_argument("--sorted", action="store_true", help="sort the events of all files by time")
+    merge.set_defaults(function=run)
+
+
+def add_align(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--align",
+        choices=ALIGNMENTS,
+        default="auto",
+        help="how to align the clocks of ranks; auto (default): the best available method for each rank",
+    )
+
+
+def add_aligned(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--require-aligned-clocks", action="store_true", help="reject ranks whose clock offset is unknown"
+    )
+    renamed.option(command, "--strict", "--require-aligned-clocks")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    paths = [*arguments.paths, *arguments.log_dir]
+    if not paths:
+        raise Error("timeline merge: no PATH given")
+    output = arguments.output or (paddle_folder(paths) if arguments.paddle else None)
+    if output is None:
+        raise Error("timeline merge: no output given: use -o FILE")
+    files = list_files(paths, output, arguments.multi_machine)
+    inputs = list(with_ranks(files, arguments.devices))
+    if arguments.last is not None:
+        arguments.steps = last_steps([path for path, _ in inputs], arguments.last)
+    with new_folder(Path(output)) if arguments.paddle else nullcontext(), progress_bar() as progress:
+        rows = timeline_merge(
+            [(path, rank, privacy.shown(path)) for path, rank in inputs],
+            output,
+            align=arguments.align,
+            ranks=arguments.ranks,
+            sorted=arguments.sorted,
+            devices=arguments.devices,
+            steps=arguments.steps,
+            paddle=arguments.paddle,
+            named_durations=(arguments.durations or ("name" if arguments.paddle else "args")) == "name",
+            progress=progress,
+            strict=arguments.require_aligned_clocks,
+            privacy=privacy.requested(),
+        )
+    for line in warnings(rows, arguments.ranks, arguments.align, alone=arguments.devices is None):
+        tell(line)
+
+
+def paddle_folder(paths: Sequence[str]) -> str:
+    """Return the folder of logs, to which Paddle's tool writes."""
+    path = Path(paths[0])
+    return str(path if path.is_dir() else path.parent)
+
+
+def with_ranks(files: Sequence[Path], devices: Sequence[int] | None) -> Iterator[tuple[str, int]]:
+    """Each file with the rank that its name suggests. Logs of several folders are of so many machines, in the order of
+    the folders, with equally many devices."""
+    logs = [path for path in files if LOG.fullmatch(path.name)]
+    folders = list(dict.fromkeys(path.parent for path in logs))
+    per_machine = 1 + max((device_of(path) for path in logs), default=0)
+    for folder in folders:
+        there = {device_of(path) for path in logs if path.parent == folder}
+        missing = [device for device in devices or () if device not in there]
+        if missing and len(missing) == len(devices or ()) and logs == files:
+            raise Error(f"{folder}: no log of device {spans(missing)} (workerlog.N)")
+        if missing:
+            tell(f"{folder}: no log of device {spans(missing)} (workerlog.N)")
+    for place, path in enumerate(files):
+        if path not in logs:
+            yield str(path), rank_in_name(path.name, place)
+        elif devices is None or device_of(path) in devices:
+            yield str(path), folders.index(path.parent) * per_machine + device_of(path)
+
+
+def device_of(log: Path) -> int:
+    found = LOG.fullmatch(log.name)
+    return int(found[1]) if found else 0
+
+
+def parse_steps(text: str) -> tuple[int, int]:
+    """``A:B``; either may be missing."""
+    bounds = re.fullmatch(r"(\d*):(\d*)", text, re.ASCII)
+    first, end = (int(bounds[1] or 0), int(bounds[2] or MOST_STEPS)) if bounds else (1, 0)
+    if not 0 <= first < end <= MOST_STEPS:
+        raise argparse.ArgumentTypeError(f"{text!r} is no range of steps, such as 5:8")
+    return first, end
+
+
+def parse_last(text: str) -> int:
+    if not re.fullmatch(r"\d{1,9}", text, re.ASCII) or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of steps, such as 10")
+    return int(text)
+
+
+def last_steps(recordings: Sequence[str], count: int) -> tuple[int, int]:
+    """The steps of recordings that ended last on all of them."""
+    ends = []
+    for path in recordings:
+        rank = load(path).ranks[0]
+        if rank["steps_source"] == "none":
+            raise Error(f"{path}: no steps were found: use --time, of several files --steps")
+        latest = rank["latest_steps"]["number"]
+        ends.append(latest[-1] + 1 if latest else 0)
+    end = min(ends)
+    return max(end - count, 0), end
+
+
+def parse_ranks(text: str) -> list[int]:
+    """``0,2-3`` as numbers."""
+    ranks: set[int] = set()
+    for part in text.split(","):
+        bounds = re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip())
+        first, last = (int(bounds[1]), int(bounds[2] or bounds[1])) if bounds else (1, 0)
+        if not 0 <= first <= last < MOST_RANKS:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a list of ranks: write e.g. 0,2-3")
+        ranks.update(range(first, last + 1))
+    return sorted(ranks)
+
+
+def list_files(paths: Iterable[str], output: str, multi_machine: bool = False) -> list[Path]:
+    """Files as given, those of folders in natural order. What an earlier merge wrote there is no input."""
+    files: list[Path] = []
+    for path in map(Path, paths):
+        if not path.is_dir():
+            files.append(path)
+            continue
+        found = list(in_folder(path, os.path.realpath(output)))
+        if multi_machine:
+            found = [each for each in found if each.parent != path]
+        whole = [each for each in found if not is_merge(each)]
+        for each in found if whole else []:
+            if each not in whole:
+                tell(f"{each}: left out: made by an earlier merge of several files")
+        found = whole or found
+        if not found:
+            where = "its folders machine*" if multi_machine else "this folder"
+            raise Error(f"{path}: no timeline ({', '.join('*' + end for end in ENDINGS)}, workerlog.N) in {where}")
+        files += found
+    return files
+
+
+def in_folder(folder: Path, output: str, nested: bool = False) -> Iterator[Path]:
+    """The timelines of a folder: of a run directory the recordings that its manifest names, as every command does."""
+    named = manifest(folder)
+    for path in sorted(folder.iterdir(), key=lambda each: natural(each.name)):
+        if path.is_dir():
+            if path.name.startswith("machine") and not nested:
+                yield from in_folder(path, output, nested=True)
+        elif not is_timeline(path.name) or not path.is_file() or os.path.realpath(path) == output:
+            continue
+        elif path.suffix == ".fd" and named is not None and path.name not in named:
+            tell(f"{path}: left out: not named in {MANIFEST}, so of an earlier run")
+        else:
+            yield path
+
+
+def is_merge(path: Path) -> bool:
+    """Whether we merged it of several files: it says so first."""
+    if path.suffix == ".fd" or not path.name.endswith(ENDINGS):
+        return False
+    try:
+        with open_regular(path) as file:
+            head = MERGED.match(gzip.GzipFile(fileobj=file).read(48) if path.suffix == ".gz" else file.read(48))
+    except (OSError, EOFError, zlib.error):
+        return False  # the merge says what is wrong with it
+    return head is not None and int(head[1] or head[2]) > 1
+
+
+def is_timeline(name: str) -> bool:
+    """Paddle's tool, and ours, write pictures among the logs."""
+    return bool(LOG.fullmatch(name)) or (
+        name.endswith(ENDINGS) and name != MANIFEST and not name.startswith("pipeline_profile")
+    )
+
+
+def manifest(folder: Path) -> set[str] | None:
+    """The recordings of the run that is in a folder; None without such a list."""
+    return {entry["file"] for entry in entries(folder)} or None
+
+
+def tell(line: str) -> None:
+    print(f"fastdispatch: {line}", file=sys.stderr)
+
+
+def natural(name: str) -> tuple[list[tuple[int, str]], str]:
+    """A key that sorts ``r2`` before ``r10``."""
+    parts = re.findall(r"\d+|\D+", name)
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts], name
+
+
+def rank_in_name(name: str, place: int) -> int:
+    """The number after ``rank`` or ``r``, else the last number, else the place among the inputs."""
+    for pattern in (r"rank[-_=.]?(\d+)", r"(?<![a-z])r[-_=.]?(\d+)", r"(\d+)\D*$"):
+        found = re.findall(pattern, name.lower(), re.ASCII)
+        if found and int(found[-1]) < MOST_RANKS:
+            return int(found[-1])
+    return place
+
+
+@contextmanager
+def progress_bar() -> Iterator[Callable[[int, int], None] | None]:
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("merging"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("merging")
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def warnings(
+    rows: Sequence[dict[str, Any]], wanted: Sequence[int] | None, align: str, alone: bool = True
+) -> Iterator[str]:
+    """Yield a line per incomplete input, and one for missing ranks unless ``alone`` is false."""
+    used = [row for row in rows if row["used"]]
+    for row in rows:
+        if not row["used"] and not row["left_out"]:
+            yield f"{row['file']}: left out: {row['trouble']}"
+        elif row["used"] and (row["lost"] or row["repaired"]):
+            yield f"{row['file']}: {', '.join(faults(row))}"
+        others = [f"{row[key]} {what}" for key, what in NATIVE.items() if row[key]]
+        if others:
+            yield f"{row['file']}: {', '.join(others)}"
+    yield from clock_warnings(used, align)
+    there = {row["rank"] for row in used}
+    expected = wanted or range(max([*(row["world"] for row in used), max(there, default=-1) + 1]))
+    missing = [rank for rank in expected if rank not in there]
+    if missing and alone:
+        yield f"no trace of rank {spans(missing)}"
+
+
+def clock_warnings(used: Sequence[dict[str, Any]], align: str) -> Iterator[str]:
+    files = [row["file"] for row in used if row["align"] == "none"]
+    if align != "none" and len(files) < len(used) and files:
+        named = ", ".join(files[:3]) + (" ..." if len(files) > 3 else "")
+        yield f"no common clock: the times of {named} are unchanged"
+    guessed = [row["rank"] for row in used if row["align"] == "wall"]
+    if align in ("pingpong", "collective", "p2p") and guessed:
+        yield f"no {align} to align rank {spans(guessed)} by: the wall clock was taken"
+
+
+def faults(row: dict[str, Any]) -> Iterator[str]:
+    """Yield what an input lost and what was repaired."""
+    if row["lost"] and row["format"] == "Chrome JSON":
+        places = "place" if row["lost"] == 1 else "places"
+        yield f"{row['trouble']}: {row['lost']} damaged {places}"
+        yield f"{row['lost_bytes']} bytes lost"
+        yield f"{row['events']} events kept"
+    elif row["lost"]:
+        yield f"{row['trouble']}; {row['events']} events kept"
+    if row["repaired"]:
+        yield f"{row['repaired']} invalid JSON values repaired"

@@ -1,0 +1,86 @@
+"""``fastdispatch timeline stats``: time of ranks, steps and slices."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from fastdispatch._core import timeline_stats
+from fastdispatch.cli.numbers import count
+from fastdispatch.cli.output import write
+from fastdispatch.cli.paths import Input, SvgFile
+from fastdispatch.cli.timeline.timeline_merge import (
+    add_align,
+    clock_warnings,
+    list_files,
+    parse_ranks,
+    progress_bar,
+    rank_in_name,
+)
+from fastdispatch.read import privacy
+
+_TOP = 20
+
+
+def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    stats = actions.add_parser(
+        "stats",
+        help="summarize the time of ranks and steps",
+        description="Print busy, idle and communication time by rank and step, stragglers, and the slices with most "
+        "time.",
+    )
+    stats.add_argument(
+        "paths", nargs="+", type=Input, metavar="PATH", help="merged trace, traces of ranks, or folders of traces"
+    )
+    stats.add_argument("--ranks", type=parse_ranks, metavar="LIST", help="only these ranks, e.g. 0,2-3")
+    add_align(stats)
+    stats.add_argument("--top", type=count, default=_TOP, metavar="N", help=f"print N rows per table (default: {_TOP})")
+    stats.add_argument("--json", action="store_true", help="print everything as JSON, with times in nanoseconds")
+    stats.add_argument("--svg", type=SvgFile, metavar="FILE", help="also draw the steps of ranks")
+    stats.set_defaults(function=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    from fastdispatch.report.timeline_figures import stats
+
+    files = list_files(arguments.paths, arguments.svg or "")
+    inputs = [(str(path), rank_in_name(path.name, place)) for place, path in enumerate(files)]
+    with progress_bar() as progress:
+        figures = timeline_stats(
+            inputs, align=arguments.align, ranks=arguments.ranks, progress=progress, privacy=privacy.requested()
+        )
+    for file in figures["files"]:
+        file["file"] = privacy.shown(file["file"])
+    made = stats(figures)
+    for line in warnings(made.files, arguments.align):
+        print(f"fastdispatch: {line}", file=sys.stderr)
+    if arguments.svg:
+        from fastdispatch.page.timeline_svg import picture
+
+        write(arguments.svg, picture(made).encode("utf-8", "replace"))
+    if arguments.json:
+        print(json.dumps(made.as_json()))
+        return
+    from fastdispatch.report.timeline_text import print_stats
+
+    print_stats(made, sys.stdout, arguments.top)
+
+
+def warnings(files: Sequence[dict[str, Any]], align: str) -> Iterator[str]:
+    yield from clock_warnings([row for row in files if row["used"]], align)
+    for row in files:
+        if not row["used"]:
+            yield f"{row['file']}: left out: {row['trouble']}"
+            continue
+        faults = []
+        if row["lost"]:
+            faults.append(f"{row['trouble']}: {row['lost']} damaged places, {row['lost_bytes']} bytes lost")
+        if row["unpaired"]:
+            faults.append(f"{row['unpaired']} begin or end events without a counterpart")
+        if row["timeless"]:
+            faults.append(f"{row['timeless']} slices with an invalid time")
+        if faults:
+            yield f"{row['file']}: {', '.join(faults)}"

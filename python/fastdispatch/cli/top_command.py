@@ -1,0 +1,59 @@
+"""``fastdispatch top``: live table of the functions of a running recording."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+
+from fastdispatch import Error
+from fastdispatch.cli.numbers import count, within
+from fastdispatch.cli.paths import Input
+
+_DESCRIPTION = """Show a live table of functions, sorted by self time since the last refresh. Only the files of the run
+are read; the processes are not interrupted."""
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("top", help="show a live table of a running recording", description=_DESCRIPTION)
+    parser.add_argument("path", type=Input, metavar="PATH", help="run directory, or recording of one rank")
+    parser.add_argument(
+        "--interval", type=within(0.1, 3600), default=2.0, metavar="S", help="refresh every S seconds (default: 2)"
+    )
+    parser.add_argument("--once", action="store_true", help="print one interval and exit")
+    parser.add_argument(
+        "--total", action="store_true", help="show totals since the start instead of since the last refresh"
+    )
+    parser.add_argument("--rows", type=count, default=20, metavar="N", help="with --once, print N rows (default: 20)")
+    parser.add_argument("--json", action="store_true", help="with --once, print JSON")
+    parser.set_defaults(function=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    if arguments.json and not arguments.once:
+        raise Error("top: --json requires --once")
+    if arguments.once or not sys.stdout.isatty():
+        once(arguments)
+        return
+    from fastdispatch.report.top_app import Top
+
+    Top(arguments.path, arguments.interval, arguments.total).run()
+
+
+def once(arguments: argparse.Namespace) -> None:
+    from fastdispatch.read.live import rates, sample
+    from fastdispatch.report.top_text import head, table
+
+    before = None
+    if not arguments.total:
+        before = sample(arguments.path)
+        time.sleep(arguments.interval)
+    after = sample(arguments.path)
+    found = rates(before, after)
+    if arguments.json:
+        rows = [rate.as_json() for rate in found]
+        print(json.dumps({"format": "fastdispatch.top", "version": 1, "head": head(before, after), "rows": rows}))
+        return
+    print(head(before, after))
+    print("\n".join(table(found[: arguments.rows])))

@@ -1,0 +1,89 @@
+"""The HTML report: one self-contained file, without network access."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from fastdispatch import Error
+from fastdispatch.page import html_data, html_source, html_timeline
+from fastdispatch.page.html_blocks import block
+from fastdispatch.page.html_scripts import script, text_of
+from fastdispatch.read.trace import Trace
+from fastdispatch.version import __version__
+
+_MEGABYTE = 10**6
+_FEWEST = 1000  # slices: a timeline of fewer is of no use
+
+
+@dataclass
+class Wanted:
+    """Options of a page. ``source``: include source code of functions. ``most``: maximum bytes."""
+
+    source: bool = False
+    most: int = 16 * _MEGABYTE
+
+
+def page(trace: Trace, path: str, wanted: Wanted) -> bytes:
+    """Return a page; equal arguments give equal bytes. If it is too large, the timeline is reduced; raises Error if
+    that is not enough."""
+    kept = html_data.contexts(trace)
+    pipeline = html_timeline.findings_of(trace)
+    source = block(*html_source.block_of(trace, wanted.source))
+    ranks = html_data.paths_by_rank(trace, kept)
+    slices = html_timeline.MOST
+    while True:
+        lines = html_timeline.block_of(trace, slices)
+        capped = {} if lines is None else lines[0]["capped"]
+        blocks = {
+            "data-core": block(*html_data.core(trace, path, kept, pipeline | {"capped": capped})),
+            "data-source": source,
+        }
+        if ranks is not None:
+            blocks["data-ranks"] = block({}, ranks)
+        if lines is not None:
+            blocks["data-timeline"] = block(*lines)
+        made = _assembled(path, PurePath(path).name or "recording", blocks, trace.incomplete)
+        if len(made) <= wanted.most or lines is None or slices < _FEWEST:
+            return _bounded(path, made, wanted)
+        slices //= 4
+
+
+def bounded(path: str, title: str, blocks: dict[str, str], wanted: Wanted, incomplete: Sequence[str] = ()) -> bytes:
+    """Return a page of these blocks. Raises Error if it is too large."""
+    return _bounded(path, _assembled(path, title, blocks, incomplete), wanted)
+
+
+def _bounded(path: str, made: bytes, wanted: Wanted) -> bytes:
+    if len(made) > wanted.most:
+        raise Error(f"{path}: the page would have {len(made) / _MEGABYTE:.1f} MB; allow more with --max-mb")
+    return made
+
+
+def _hash(text: str) -> str:
+    """Return the hash that allows this text in the content security policy of the page."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _assembled(path: str, title: str, blocks: dict[str, str], incomplete: Sequence[str]) -> bytes:
+    style, code = text_of("page.css"), script()
+    values: dict[str, Any] = {
+        "version": __version__,
+        "title": title,
+        "path": path,
+        "style": Markup(style),
+        "style_hash": _hash(style),
+        "script": Markup(code),
+        "script_hash": _hash(code),
+        "blocks": blocks,
+        "incomplete": incomplete,
+    }
+    template = jinja2.Environment(autoescape=True, trim_blocks=True, undefined=jinja2.StrictUndefined)
+    return template.from_string(text_of("page.html.j2")).render(values).encode("utf-8", "replace") + b"\n"

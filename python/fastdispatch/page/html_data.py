@@ -1,0 +1,181 @@
+"""Data of a trace for the page: tables of nodes, contexts, modules and ranks, and weights of frames.
+
+Figures are self values of contexts, without callees; the page adds them up for any part of the tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from fastdispatch.page import html_layout
+from fastdispatch.read.summary import PHASES, mapping
+from fastdispatch.read.trace import Columns, Trace
+from fastdispatch.report.report_facts import PHASE_BITS, Facts, facts
+from fastdispatch.report.report_rows import module_pattern
+
+#: Kinds without a package, and their group.
+_GROUPS = {"autograd": "autograd", "range": "ranges", "job": "jobs", "thread": "threads", "overflow": "folded"}
+
+
+@dataclass(frozen=True)
+class Weight:
+    """A figure of contexts. ``inclusive``: its column includes callees."""
+
+    id: str
+    label: str
+    unit: str  # ns or count
+    column: str
+    inclusive: bool
+    about: str
+
+
+WEIGHTS = (
+    Weight("time", "CPU time", "ns", "self", False, "Time on the CPU, in Python and in operators."),
+    Weight("gpu", "GPU time", "ns", "gpu_self", False, "Time of GPU intervals, in sampled steps."),
+    Weight("backward", "Backward time", "ns", "backward", True, "Autograd time that forward calls caused."),
+    Weight("calls", "Calls", "count", "calls", False, "Calls, of functions and operators alike."),
+    Weight("ops", "Operators", "count", "ops", True, "Calls of operators."),
+    Weight("async", "Asynchronous time", "ns", "async", False, "Work that ends by itself, such as collectives."),
+    Weight("starved", "GPU starved", "ns", "gpu_starved", True, "Time that streams stood still, in sampled steps."),
+    Weight("gpu_calls", "GPU intervals", "count", "gpu_calls", False, "Intervals on a GPU, in sampled steps."),
+    Weight("resumes", "Resumes", "count", "resumes", False, "Resumes of generators and coroutines."),
+)
+
+
+def own(parents: Sequence[int], inclusive: Sequence[int]) -> list[int]:
+    """Return per context the value that is not in its callees; at least 0."""
+    left = list(inclusive)
+    for context, parent in enumerate(parents):
+        if parent >= 0:
+            left[parent] -= inclusive[context]
+    return [max(number, 0) for number in left]
+
+
+def package_of(kind: str, package: str, name: str, source: str) -> str:
+    """Return the package; for operators the namespace, for other kinds the kind."""
+    if kind == "op":
+        return name.split("::", 1)[0] if "::" in name else "operators"
+    if kind == "python":
+        return package or source
+    return _GROUPS.get(kind, kind)
+
+
+def nodes(trace: Trace) -> Columns:
+    found = trace.nodes
+    kept: Columns = {name: found[name] for name in ("kind", "file", "class", "name", "line", "key")}
+    kept["package"] = [
+        package_of(*row) for row in zip(*(found[name] for name in ("kind", "package", "name", "from")), strict=True)
+    ]
+    return kept
+
+
+def identities(found: Columns) -> list[tuple[str, ...]]:
+    """Return the identity of functions across recordings: without lines."""
+    return list(zip(*(found[name] for name in ("kind", "file", "class", "name")), strict=True))
+
+
+def modules(trace: Trace) -> Columns:
+    found = trace.modules
+    return {
+        "path": found["path"],
+        "class": found["class"],
+        "parent": found["parent"],
+        "parameters": found["parameters"],
+        "parameter_bytes": found["parameter_bytes"],
+        "pattern": [module_pattern(path) for path in found["path"]],
+    }
+
+
+def places(found: Columns) -> Columns:
+    """Return contexts without figures."""
+    kept: Columns = {name: found[name] for name in ("parent", "node", "module")}
+    kept["phase"] = [flags & PHASE_BITS for flags in found["flags"]]
+    return kept
+
+
+def figure(found: Columns, weight: Weight) -> list[int]:
+    column = found[weight.column]
+    return own(found["parent"], column) if weight.inclusive else column
+
+
+def contexts(trace: Trace) -> Columns:
+    found = trace.contexts
+    return places(found) | {weight.id: figure(found, weight) for weight in WEIGHTS}
+
+
+def setting(trace: Trace) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return versions and options of a recording."""
+    meta = trace.meta
+    return {name: meta[name] for name in sorted(meta) if isinstance(meta[name], str)}, mapping(meta.get("options"))
+
+
+def about(trace: Trace, path: str, said: Facts) -> dict[str, Any]:
+    """Return facts about the whole recording; the document that ``report --json`` has around its rows."""
+    versions, options = setting(trace)
+    return {"path": path, **asdict(said), "versions": versions, "options": options, "phases": PHASES}
+
+
+def weights(table: Columns, whole: int) -> list[dict[str, Any]]:
+    """Return non-empty weights. ``whole`` is the value of 100 %, for counts their sum."""
+    used = []
+    for weight in WEIGHTS:
+        everything = sum(table[weight.id])
+        if everything:
+            base = whole if weight.id == "time" and whole else everything
+            shown = asdict(weight)
+            used.append({name: shown[name] for name in ("id", "label", "unit", "about")} | {"whole": base})
+    return used
+
+
+#: Maximum number of ranks with figures per path; with more ranks the page has sums per function only.
+MOST_FIGURES = 2_000_000
+
+
+def paths_by_rank(trace: Trace, kept: Columns) -> dict[str, Columns] | None:
+    """Return figures of contexts, one table per rank, for non-empty weights; None for one rank, and for too many."""
+    used = [weight for weight in WEIGHTS if any(kept[weight.id])]
+    if len(trace.ranks) < 2 or len(trace.ranks) * len(kept["node"]) * len(used) > MOST_FIGURES:
+        return None
+    tables = {}
+    for index in range(len(trace.ranks)):
+        found = trace.core.contexts(index)
+        tables[f"rank{index}"] = {weight.id: figure(found, weight) for weight in used}
+    return tables
+
+
+def per_module(trace: Trace, rank: int) -> Columns:
+    table = trace.core.table("module", rank)
+    return {name: table[name] for name in ("where", "instances", "calls", "ops", "self", "total", "backward")}
+
+
+def by_rank(trace: Trace) -> dict[str, Columns]:
+    """Return calls, self and total of every node, and sums of modules, one table per rank; none for one rank."""
+    if len(trace.ranks) < 2:
+        return {}
+    tables = {}
+    for index in range(len(trace.ranks)):
+        table = trace.core.table("node", index)
+        tables[f"rank{index}"] = {name: table[name] for name in ("node", "calls", "self", "total")}
+        tables[f"modules{index}"] = per_module(trace, index)
+    return tables
+
+
+def core(trace: Trace, path: str, kept: Columns, more: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Columns]]:
+    """Return values and tables of the main block of every page; ``kept`` are its contexts, ``more`` are further facts
+    of the recording: findings, notes, capped."""
+    said = facts(trace, None)
+    named = nodes(trace)
+    values = {
+        "about": about(trace, path, said) | more,
+        "weights": weights(kept, said.whole),
+        "layout": html_layout.packages(named, kept),
+    }
+    return values, {
+        "nodes": named,
+        "modules": modules(trace),
+        "contexts": kept,
+        "per_module": per_module(trace, -1),
+        **by_rank(trace),
+    }

@@ -1,0 +1,170 @@
+"""The page of a comparison: the paths of both recordings in one tree, each figure before and after."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import PurePath
+from typing import Any
+
+from fastdispatch.page import html_data, html_source
+from fastdispatch.page.html import Wanted, bounded
+from fastdispatch.page.html_blocks import block
+from fastdispatch.read.diff import SAID, Diff
+from fastdispatch.read.summary import PHASES
+from fastdispatch.read.trace import Columns, Trace
+from fastdispatch.report.diff_text import lines
+from fastdispatch.report.report_facts import facts
+
+_ENDS = ("before", "after")
+_MODULE = ("calls", "ops", "self", "total", "backward")
+_LINES = 40  # of what changed
+
+
+def page(diff: Diff, wanted: Wanted) -> bytes:
+    """Return the page; equal comparisons give equal bytes. Raises Error if it is too large."""
+    ranks = _common_ranks(diff)
+    joined = Trace(diff.joined(ranks))
+    kept = _contexts(joined)
+    path = " \u2192 ".join(_named(diff))
+    title = " \u2192 ".join(PurePath(name).name or name for name in _named(diff))
+    blocks = {
+        "data-core": block(*_core(diff, joined, path, kept, ranks)),
+        "data-source": block(*_source(diff, joined, wanted.source)),
+    }
+    if ranks:
+        blocks["data-ranks"] = block({}, _by_rank(joined, kept, len(ranks)))
+    sides = zip(diff.sides, diff.traces, strict=True)
+    incomplete = [f"{side.name}: {line}" for side, trace in sides for line in trace.incomplete]
+    return bounded(path, title, blocks, wanted, incomplete)
+
+
+def _named(diff: Diff) -> list[str]:
+    return [side.name if side.rank is None else f"{side.name} rank {side.rank}" for side in diff.sides]
+
+
+def _common_ranks(diff: Diff) -> list[int]:
+    """Return ranks with figures on both sides: none if the page is of one rank, or too large."""
+    before, after = ({rank["rank"] for rank in trace.ranks} for trace in diff.traces)
+    common = sorted(before & after)
+    figures = sum(len(trace.contexts["node"]) for trace in diff.traces) * len(_ENDS) * len(html_data.WEIGHTS)
+    alone = len(common) < 2 or any(side.rank is not None for side in diff.sides)
+    return [] if alone or figures * len(common) > html_data.MOST_FIGURES else common
+
+
+def _by_rank(joined: Trace, kept: Columns, count: int) -> dict[str, Columns]:
+    """Return figures of each rank before and after, for non-empty weights."""
+    tables: dict[str, Columns] = {}
+    for place in range(count):
+        table = tables[f"rank{place}"] = {}
+        for index, end in enumerate(_ENDS):
+            found = joined.core.contexts(2 + 2 * place + index)
+            for weight in html_data.WEIGHTS:
+                if any(kept[f"{weight.id}.{end}"]):
+                    table[f"{weight.id}.{end}"] = html_data.figure(found, weight)
+    return tables
+
+
+def _source(diff: Diff, joined: Trace, with_texts: bool) -> tuple[dict[str, Any], dict[str, Columns]]:
+    """Return the current files of functions; removed functions have none."""
+    before, after = diff.traces
+    now, named = (html_data.identities(trace.nodes) for trace in (after, joined))
+    there = set(now)
+    gone = [node for node, identity in enumerate(named) if identity not in there]
+    return html_source.block_of(joined, with_texts, recorded=(after, before), without=gone)
+
+
+def _core(
+    diff: Diff, joined: Trace, path: str, kept: Columns, ranks: list[int]
+) -> tuple[dict[str, Any], dict[str, Columns]]:
+    named = html_data.nodes(joined)
+    said = {(row.key, row.kind): sum(1 << SAID.index(word) for word in row.said) for row in diff.rows}
+    named["said"] = [said.get(node, 0) for node in zip(named["key"], named["kind"], strict=True)]
+    weights = [
+        weight
+        for weight in html_data.WEIGHTS
+        if any(any(kept[f"{weight.id}.{end}"]) for end in _ENDS if f"{weight.id}.{end}" in kept)
+    ]
+    values = {
+        "about": _about(diff, path),
+        "weights": [
+            {"id": each.id, "label": each.label, "unit": each.unit, "about": each.about, "whole": 0} for each in weights
+        ],
+        "layout": {},
+        "compared": {
+            "names": _named(diff),
+            "per": "a step" if diff.by_step else "in all",
+            "threshold": diff.threshold,
+            "said": SAID,
+            "factors": {weight.id: _factors(diff, _steps(diff, None), weight.id) for weight in weights},
+            "ranks": [
+                {
+                    "rank": rank,
+                    "factors": {weight.id: _factors(diff, _steps(diff, rank), weight.id) for weight in weights},
+                }
+                for rank in ranks
+            ],
+        },
+    }
+    tables = {"nodes": named, "modules": html_data.modules(joined), "contexts": kept, "per_module": _modules(joined)}
+    return values, tables
+
+
+#: Weights corrected for the speed of the machine.
+_ON_CPU = ("time", "backward")
+
+
+def _steps(diff: Diff, rank: int | None) -> list[int]:
+    """Return the steps of both sides, or of one rank; 1 if figures are of whole runs."""
+    if not diff.by_step:
+        return [1, 1]
+    if rank is None:
+        return [side.steps for side in diff.sides]
+    return [trace.ranks[trace.index(rank)]["steps"] or 1 for trace in diff.traces]
+
+
+def _factors(diff: Diff, steps: list[int], weight: str) -> list[float]:
+    """Return the factors from whole runs to one step on one machine, before and after."""
+    return [(diff.speed if weight in _ON_CPU else 1.0) / steps[0], 1.0 / steps[1]]
+
+
+def _contexts(joined: Trace) -> Columns:
+    kept: Columns = {}
+    for index, end in enumerate(_ENDS):
+        found = joined.core.contexts(index)
+        if not kept:
+            kept = html_data.places(found)
+        for weight in html_data.WEIGHTS:
+            kept[f"{weight.id}.{end}"] = html_data.figure(found, weight)
+    return kept
+
+
+def _modules(joined: Trace) -> Columns:
+    table: Columns = {}
+    for index, end in enumerate(_ENDS):
+        found = joined.core.table("module", index)
+        table |= {name: found[name] for name in ("where", "instances")}
+        table |= {f"{name}.{end}": found[name] for name in _MODULE}
+    return table
+
+
+def _about(diff: Diff, path: str) -> dict[str, Any]:
+    """Return facts of both sides; differing versions and options are listed twice."""
+    sides = [facts(trace, side.rank) for trace, side in zip(diff.traces, diff.sides, strict=True)]
+    about = asdict(sides[1])
+    about |= {"path": path, "phases": PHASES, "findings": [], "notes": [], "capped": {}}
+    about |= {"changes": list(lines(diff, top=_LINES)), "special": [], "open": [], "threads": []}
+    about["backward"]["autograd"] = 0
+    about["ranks"] = [
+        asdict(rank) | {"side": end} for end, side in zip(_ENDS, sides, strict=True) for rank in side.ranks
+    ]
+    versions, options = zip(
+        *(html_data.setting(trace) for trace in diff.traces),
+        strict=True,
+    )
+    return about | {"versions": _both(*versions), "options": _both(*options)}
+
+
+def _both(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    names = sorted({*before, *after})
+    pairs = {name: (before.get(name), after.get(name)) for name in names}
+    return {name: now if was == now else f"{was} \u2192 {now}" for name, (was, now) in pairs.items()}

@@ -1,0 +1,164 @@
+"""Timeline of the page: lanes of threads, asynchronous work, GPU streams and jobs of all ranks, on one clock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fastdispatch import Error
+from fastdispatch.read.trace import Columns, Trace
+
+#: Maximum number of slices of all ranks; the longest are kept.
+MOST = 200_000
+
+_JOB = ("kind", "step", "micro_batch", "stage", "chunk", "peer", "open")
+
+
+class _Lanes:
+    """Tables of the block: lanes and slices. Starts are relative to the previous slice, which keeps them small; the
+    first of a lane is relative to the lane's ``base``."""
+
+    def __init__(self) -> None:
+        self.lanes: Columns = {name: [] for name in ("rank", "kind", "name", "base", "size")}
+        self.slices: Columns = {
+            name: [] for name in ("start", "duration", "depth", "context", "job", "open", "launch", "rank")
+        }
+        self.place: dict[tuple[int, int], int] = {}  # (rank, row of its calls) -> slice
+
+    def add(self, rank: int, kind: str, name: str, rows: Sequence[dict[str, Any]]) -> None:
+        """Rows have start, duration, depth and context, and may have job, open, launch and strip."""
+        if not rows:
+            return
+        rows = sorted(rows, key=lambda row: (row["start"], row["depth"]))
+        for title, value in (("rank", rank), ("kind", kind), ("name", name), ("base", rows[0]["start"])):
+            self.lanes[title].append(value)
+        self.lanes["size"].append(len(rows))
+        before = rows[0]["start"]
+        for row in rows:
+            if "strip" in row:
+                self.place[rank, row["strip"]] = len(self.slices["start"])
+            self.slices["start"].append(row["start"] - before)
+            before = row["start"]
+            self.slices["rank"].append(rank)
+            for title in ("duration", "depth", "context"):
+                self.slices[title].append(row[title])
+            for title in ("job", "launch"):
+                self.slices[title].append(row.get(title, -1))
+            self.slices["open"].append(int(row.get("open", False)))
+
+
+def block_of(trace: Trace, most: int) -> tuple[dict[str, Any], dict[str, Columns]] | None:
+    """Return values and tables of the block "data-timeline"; None without a timeline."""
+    clocks = trace.core.clocks()
+    lanes = _Lanes()
+    flows: Columns = {"from": [], "to": []}
+    jobs: Columns = {name: [] for name in ("rank", *_JOB)}
+    steps: Columns = {name: [] for name in ("rank", "number", "start", "end")}
+    capped = {"slices": 0, "arrows": 0}
+    for index, rank in enumerate(trace.ranks):
+        clock = _Clock(clocks[index])
+        found = trace.core.timeline_rows(index, most // len(trace.ranks))
+        _add_jobs(lanes, jobs, trace, index, clock)
+        _add_threads(lanes, index, rank, found["calls"], clock)
+        _add_streams(lanes, index, found["gpu"], clock)
+        for flow in zip(found["flows"]["from"], found["flows"]["to"], strict=True):
+            for title, end in zip(("from", "to"), flow, strict=True):
+                flows[title].append(lanes.place[index, end])
+        latest = rank["latest_steps"]
+        for number, begin, end in zip(latest["number"], latest["begin"], latest["end"], strict=True):
+            for title, value in (("rank", index), ("number", number), ("start", clock(begin)), ("end", clock(end))):
+                steps[title].append(value)
+        capped["slices"] += found["left_out"]
+        capped["arrows"] += found["flows_left_out"]
+    if not lanes.slices["start"]:
+        return None
+    values: dict[str, Any] = {
+        "clocks": [{name: clock[name] for name in ("method", "uncertainty_ns")} for clock in clocks]
+    }
+    values["capped"] = {f"{what} of the timeline, shorter than all shown": n for what, n in capped.items() if n}
+    tables = {"lanes": lanes.lanes, "slices": lanes.slices, "flows": flows, "jobs": jobs, "steps": steps}
+    return values, tables
+
+
+def findings_of(trace: Trace) -> dict[str, list[str]]:
+    """Return the sentences of ``pipeline report`` for a recording with jobs: ``findings``, and ``notes`` on their
+    limits."""
+    from fastdispatch.pipeline import report
+
+    if not any(trace.core.jobs(index)["kind"] for index in range(len(trace.ranks))):
+        return {"findings": [], "notes": []}
+    try:
+        made = report(trace)
+        return {"findings": made.sentences, "notes": made.notes}
+    except Error as error:
+        return {"findings": [], "notes": [f"no report of the pipeline: {error}"]}
+
+
+class _Clock:
+    """Convert nanoseconds of a rank to the common clock."""
+
+    def __init__(self, map_: dict[str, Any]) -> None:
+        self.at, self.offset, self.drift = map_["at_ns"], map_["offset_ns"], map_["drift_ppt"]
+
+    def __call__(self, time: int) -> int:
+        return int(time + self.offset + (time - self.at) * self.drift // 10**12)
+
+
+def _rows(table: Columns) -> list[dict[str, Any]]:
+    return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+
+
+def _add_jobs(lanes: _Lanes, jobs: Columns, trace: Trace, index: int, clock: _Clock) -> None:
+    """Return a lane per stage: the Gantt chart of a pipeline."""
+    table = trace.core.jobs(index)
+    rows = _rows(table)
+    by_stage: dict[int, list[dict[str, Any]]] = {}
+    for row in rows:
+        by_stage.setdefault(row["stage"], []).append(
+            {
+                "start": clock(row["start"]),
+                "duration": row["duration"],
+                "depth": 0,
+                "context": row["context"],
+                "job": len(jobs["rank"]),
+                "open": row["open"],
+            }
+        )
+        jobs["rank"].append(index)
+        for name in _JOB:
+            jobs[name].append(row[name] if name != "open" else int(row[name]))
+    for stage, found in sorted(by_stage.items()):
+        lanes.add(index, "jobs", f"stage {stage}" if stage >= 0 else "jobs", _stacked(found))
+
+
+def _stacked(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Place each slice in the first row that is free at its begin."""
+    free: list[int] = []
+    for row in sorted(rows, key=lambda row: row["start"]):
+        depth = next((at for at, end in enumerate(free) if end <= row["start"]), len(free))
+        if depth == len(free):
+            free.append(0)
+        free[depth] = row["start"] + row["duration"]
+        row["depth"] = depth
+    return rows
+
+
+def _add_threads(lanes: _Lanes, index: int, rank: dict[str, Any], strips: Columns, clock: _Clock) -> None:
+    calls: dict[int, list[dict[str, Any]]] = {}
+    alone: dict[int, list[dict[str, Any]]] = {}
+    for number, row in enumerate(_rows(strips)):
+        row["start"], row["strip"] = clock(row["start"]), number
+        row.pop("job")
+        (alone if row["async"] else calls).setdefault(row["thread"], []).append(row)
+    for thread, role in enumerate(rank["threads"]["role"]):
+        lanes.add(index, "thread", role, calls.get(thread, []))
+        lanes.add(index, "asynchronous", role, _stacked(alone.get(thread, [])))
+
+
+def _add_streams(lanes: _Lanes, index: int, gpu: Columns, clock: _Clock) -> None:
+    streams: dict[tuple[int, int], list[dict[str, Any]]] = {}
+    for row in _rows(gpu):
+        row |= {"start": clock(row["start"]), "launch": clock(row["host"]), "depth": 0}
+        streams.setdefault((row["device"], row["stream"]), []).append(row)
+    for (device, stream), rows in sorted(streams.items()):
+        lanes.add(index, "stream", f"GPU {device} stream {stream}", _stacked(rows))

@@ -1,0 +1,159 @@
+"""What each stage of a graph computes, reads and gives: the one plan that all targets are written from.
+
+    graph        node1 ─► node2 ─► node3(a tuple) ─► node4: [0] ─► node5
+    given        stage 0  stage 0  stage 0           stage 1      stage 1
+    planned      stage 0  stage 0  stage 0           stage 0      stage 1     a tensor crosses, no tuple
+
+An item of a tuple is taken where the tuple is made. A number (``x.size(0)``) is computed in every stage that reads it.
+None crosses nothing: readers have it in their code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from fastdispatch import Error
+from fastdispatch.pipeline.convert.imports import Import
+from fastdispatch.pipeline.convert.layer_graph import LayerGraph, Node, in_order
+from fastdispatch.pipeline.convert.memory import shared_writes
+from fastdispatch.pipeline.convert.naming import Names
+from fastdispatch.pipeline.convert.node_operators import Operator, operator
+
+
+@dataclass
+class StagePlan:
+    """Nodes in the order of execution, and what crosses the borders of the stage, by node."""
+
+    index: int
+    nodes: list[Node]
+    reads: list[str]
+    gives: list[str]
+    #: (node, input): in-place operators that get a copy, for the tensor has other readers.
+    copies: set[tuple[str, int]] = field(default_factory=set)
+
+
+@dataclass
+class Plan:
+    graph: LayerGraph
+    operators: dict[str, Operator]
+    stages: list[StagePlan]
+    names: Names
+    #: Inputs of the model, and its outputs, by node.
+    inputs: list[str]
+    outputs: list[str]
+    notes: list[str]
+
+    @property
+    def nothing(self) -> set[str]:
+        """Nodes that are None."""
+        return {id for id, each in self.operators.items() if each.kind == "none"}
+
+
+def plan(graph: LayerGraph, imports: Mapping[str, Import], *, whole: bool = False) -> Plan:
+    """Read every node, place it and check that stages only feed later ones. ``whole``: all in one stage, for
+    comparison, in the same order."""
+    if not graph.nodes:
+        raise Error("the graph has no nodes")
+    graph = _placed(graph.without_dead_items())
+    operators = {}
+    for node in graph.nodes.values():
+        sources = [graph.nodes[source] for source in graph.sources_of[node.id]]
+        if not _is_input(node, graph):
+            operators[node.id] = operator(node, sources, imports)
+    _move_items(graph, operators)
+    order = graph.ordered()
+    _check_direction(graph, operators)
+    count = 1 + max(node.stage or 0 for node in order)
+    inputs = in_order(id for id, node in graph.nodes.items() if _is_input(node, graph))
+    made = Plan(graph, operators, [], Names(graph, inputs), inputs, [], [])
+    made.outputs = in_order(id for id in graph.nodes if not graph.targets_of[id] and id not in made.nothing)
+    if not made.outputs:
+        raise Error("the graph gives nothing: every output is None")
+    homes = _homes(made)
+    if whole:
+        count, homes = 1, {id: {0} for id in homes}
+    for index in range(count):
+        made.stages.append(_stage(made, index, [node for node in order if index in homes[node.id]], homes))
+    for stage in made.stages:
+        stage.copies, notes = shared_writes(made.graph, made.operators, stage.nodes, stage.reads, stage.gives)
+        made.notes += notes
+    return made
+
+
+def _is_input(node: Node, graph: LayerGraph) -> bool:
+    return node.desc.startswith("Input") and not graph.sources_of[node.id]
+
+
+def _placed(graph: LayerGraph) -> LayerGraph:
+    """Stages from 0 on without gaps; inputs come in at the first."""
+    without = [node for node in graph.nodes.values() if node.stage is None and not _is_input(node, graph)]
+    if without and any(node.stage is not None for node in graph.nodes.values()):
+        raise Error(f"{without[0]}: has no stage, other nodes have: partition the graph again")
+    numbers = sorted({node.stage or 0 for node in graph.nodes.values() if not _is_input(node, graph)}) or [0]
+    for id, node in graph.nodes.items():
+        stage = 0 if _is_input(node, graph) else numbers.index(node.stage or 0)
+        graph.nodes[id] = replace(node, stage=stage)
+    return graph
+
+
+def _move_items(graph: LayerGraph, operators: Mapping[str, Operator]) -> None:
+    """Items to where their tuple is made, along chains of items; what is None to the first stage."""
+    for node in graph.ordered():
+        if node.desc.startswith("__getitem__") and "call" not in node.about:
+            (source,) = graph.sources_of[node.id]
+            graph.nodes[node.id] = replace(node, stage=graph.nodes[source].stage)
+        if node.id in operators and operators[node.id].kind == "none":
+            graph.nodes[node.id] = replace(node, stage=0)
+
+
+def _check_direction(graph: LayerGraph, operators: Mapping[str, Operator]) -> None:
+    for source, targets in graph.targets_of.items():
+        for target in targets:
+            before, after = graph.nodes[source], graph.nodes[target]
+            if (before.stage or 0) > (after.stage or 0):
+                raise Error(f"{after}: is in stage {after.stage} and reads {before} of the later stage {before.stage}")
+
+
+def _homes(made: Plan) -> dict[str, set[int]]:
+    """The stages that compute each node: one, for numbers all that read them."""
+    homes: dict[str, set[int]] = {}
+    for node in reversed(made.graph.ordered()):
+        targets = [homes[target] for target in made.graph.targets_of[node.id]]
+        number = node.id in made.operators and made.operators[node.id].kind == "number"
+        homes[node.id] = set().union(*targets) if number and targets else {node.stage or 0}
+    return homes
+
+
+def _stage(made: Plan, index: int, nodes: list[Node], homes: Mapping[str, set[int]]) -> StagePlan:
+    graph, nothing = made.graph, made.nothing
+    own = {node.id for node in nodes}
+    reads = {source for id in own for source in graph.sources_of[id] if source not in own} - nothing
+    gives = {
+        id
+        for id in own
+        if min(homes[id]) == index
+        and id not in nothing
+        and (id in made.outputs or any(target_stage not in homes[id] for target_stage in _readers(graph, homes, id)))
+    }
+    first = set(made.inputs) if index == 0 else set()
+    return StagePlan(index, [node for node in nodes if node.id not in first], in_order(reads | first), in_order(gives))
+
+
+def _readers(graph: LayerGraph, homes: Mapping[str, set[int]], id: str) -> set[int]:
+    return set().union(*(homes[target] for target in graph.targets_of[id]))
+
+
+def crossing(made: Plan) -> list[list[str]]:
+    """At each border between neighbours, all values that later stages still read or that the model returns."""
+    borders = []
+    for border in range(1, len(made.stages)):
+        before = {id for stage in made.stages[:border] for id in (*stage.gives, *stage.reads)}
+        after = {id for stage in made.stages[border:] for id in stage.reads}
+        borders.append(in_order(before & (after | set(made.outputs))))
+    return borders
+
+
+def stage_of(stages: Sequence[StagePlan], id: str) -> int:
+    """The stage that gives a value."""
+    return next(stage.index for stage in stages if id in stage.gives)

@@ -1,0 +1,1 @@
+"""Reading: recordings as traces, tables, differences, and while they are written."""

@@ -1,0 +1,209 @@
+"""Changes between two recordings, or between two ranks of one: ``diff`` (docs/guides/diff.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from fastdispatch import _core
+from fastdispatch.read.trace import Trace
+
+#: Bits of the C core, in their order (csrc/profile/profile_diff.h).
+SAID = ("new", "gone", "calls", "slower", "faster")
+
+FIGURES = ("calls", "self", "total", "backward", "async", "gpu", "spread")
+
+NS_PER_MS = 1e6
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A figure of one step (of the whole run if a side has no steps), before and after; times in ns."""
+
+    before: float
+    after: float
+
+    @property
+    def change(self) -> float:
+        return self.after - self.before
+
+
+@dataclass(frozen=True)
+class Row:
+    """A function, operator, ... of at least one side."""
+
+    key: str
+    kind: str
+    said: frozenset[str]
+    calls: Pair
+    self: Pair
+    total: Pair
+    backward: Pair
+    asynchronous: Pair
+    gpu: Pair
+    spread: Pair
+
+    def as_json(self) -> dict[str, Any]:
+        figures = {name: getattr(self, "asynchronous" if name == "async" else name) for name in FIGURES}
+        return {"key": self.key, "kind": self.kind, "said": sorted(self.said, key=SAID.index)} | {
+            name: [pair.before, pair.after] for name, pair in figures.items()
+        }
+
+
+@dataclass(frozen=True)
+class Call:
+    """Calls between a caller (None: the outside) and a callee, on at least one side."""
+
+    caller: Row | None
+    callee: Row
+    said: frozenset[str]
+    calls: Pair
+
+    @property
+    def follows(self) -> bool:
+        """Whether the number per call of the caller is unchanged: then the caller changed, not this. Calls of operators
+        follow from their arguments."""
+        if self.caller is None or self.caller.said & {"new", "gone"}:
+            return True
+        if "calls" in self.caller.said and self.caller.kind in ("op", "autograd"):
+            return True
+        before, after = self.caller.calls.before, self.caller.calls.after
+        return bool(before and after) and abs(self.calls.before / before - self.calls.after / after) < 1e-9
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "caller": self.caller.key if self.caller else None,
+            "callee": self.callee.key,
+            "said": sorted(self.said, key=SAID.index),
+            "calls": [self.calls.before, self.calls.after],
+        }
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side: its name, rank (None: all), ended steps (summed over ranks) and ns per step."""
+
+    name: str
+    rank: int | None
+    ranks: int
+    steps: int
+    whole: float
+
+
+class Diff:
+    """Two traces compared.
+
+    ``by``: ``node`` (functions, operators, ranges), ``module`` or ``package``. ``threshold``: minimum relative change
+    of a time to report, beyond twice the spread of steps and half a percent of the step. ``same_speed``: keep the
+    speed difference common to all rows, as between ranks of one run. Raises ``ValueError`` for another ``by``, Error
+    for a missing rank.
+    """
+
+    def __init__(
+        self,
+        before: Trace,
+        after: Trace,
+        *,
+        names: tuple[str, str] = ("before", "after"),
+        ranks: tuple[int | None, int | None] = (None, None),
+        by: str = "node",
+        threshold: float = 0.1,
+        same_speed: bool = False,
+    ) -> None:
+        self.by = by
+        self.threshold = threshold
+        self.traces = (before, after)
+        self.found = before.core.diff(
+            after.core,
+            rank=before.index(ranks[0]),
+            after_rank=after.index(ranks[1]),
+            by=by,
+            threshold=threshold,
+            same_speed=same_speed,
+        )
+        #: Speed of the machine: after / before of unchanged rows. Rows are judged without it; their figures include it.
+        self.speed: float = self.found["speed"]
+        self.sides = tuple(
+            Side(name, rank, 1 if rank is not None else len(trace.ranks), steps, whole)
+            for name, rank, trace, steps, whole in zip(
+                names, ranks, (before, after), self.found["steps"], self.found["whole"], strict=True
+            )
+        )
+
+    @property
+    def by_step(self) -> bool:
+        """Whether figures are per step; else of whole runs."""
+        return bool(self.sides[0].steps)
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        columns = self.found["rows"]
+        return [
+            Row(
+                columns["key"][i],
+                columns["kind"][i],
+                _said(columns["said"][i]),
+                *(Pair(columns[f"{name}_before"][i], columns[f"{name}_after"][i]) for name in FIGURES),
+            )
+            for i in range(len(columns["key"]))
+        ]
+
+    @cached_property
+    def calls(self) -> list[Call]:
+        columns = self.found["calls"]
+        return [
+            Call(self.rows[caller] if caller >= 0 else None, self.rows[callee], _said(said), Pair(before, after))
+            for caller, callee, said, before, after in zip(*columns.values(), strict=True)
+        ]
+
+    def joined(self, ranks: Sequence[int] = ()) -> _core.Trace:
+        """Return both as one trace: rank 0 is before and 1 after, and so on in pairs for each common one of
+        ``ranks``."""
+        before, after = self.traces
+        wanted = [(self.sides[0].rank, self.sides[1].rank), *((rank, rank) for rank in ranks)]
+        return before.core.joined(after.core, [(before.index(one), after.index(other)) for one, other in wanted])
+
+    def time(self, row: Row) -> Pair:
+        """Return the compared time: self time, for modules total time, corrected for the speed of the machine."""
+        pair = row.total if self.by == "module" else row.self
+        return Pair(pair.before * self.speed, pair.after)
+
+    def changed(self) -> list[Row]:
+        """Return rows that are new, gone, slower or faster, the largest change first."""
+        found = [row for row in self.rows if row.said - {"calls"}]
+        return sorted(found, key=lambda row: (-abs(self.time(row).change), row.key))
+
+    def changed_calls(self) -> list[Call]:
+        """Return calls whose number per call of the caller changed, the largest change first."""
+        found = [call for call in self.calls if call.said and not call.follows]
+        return sorted(found, key=lambda call: (-abs(call.calls.change), call.callee.key))
+
+    def as_json(self, *, everything: bool = False) -> dict[str, Any]:
+        """Return the document of docs/reference/schemas/diff.schema.json. ``everything``: include unchanged rows and
+        calls."""
+        return {
+            "format": "fastdispatch.diff",
+            "version": 1,
+            "by": self.by,
+            "per": "step" if self.by_step else "run",
+            "threshold": self.threshold,
+            "speed": self.speed,
+            **{
+                end: {"name": side.name, "rank": side.rank, "steps": side.steps, "whole": side.whole}
+                for end, side in zip(("before", "after"), self.sides, strict=True)
+            },
+            "rows": [row.as_json() for row in (self.rows if everything else self.changed())],
+            "calls": [call.as_json() for call in (self.calls if everything else self.changed_calls())],
+        }
+
+
+def _said(bits: int) -> frozenset[str]:
+    return frozenset(_names(bits))
+
+
+def _names(bits: int) -> Iterator[str]:
+    for place, name in enumerate(SAID):
+        if bits >> place & 1:
+            yield name

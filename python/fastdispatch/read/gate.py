@@ -1,0 +1,130 @@
+"""Budgets: limits of the changes between two recordings (docs/guides/diff.md)."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from typing import Any
+
+from fastdispatch._core import Error
+from fastdispatch.read.diff import Diff, Row
+from fastdispatch.read.regular import read_text
+
+_KEYS = {"forbid": list, "new_operators": bool, "step": (int, float), "calls": dict, "time": dict}
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A line of a budget that is exceeded, and by what."""
+
+    text: str
+    line: int
+
+
+class Budget:
+    """A budget file. Raises Error with one line for an invalid file."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        try:
+            self.text = read_text(path)
+            self.content = tomllib.loads(self.text)
+        except OSError as error:
+            raise Error(f"{path}: cannot read: {error.strerror}") from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise Error(f"{path}: no TOML: {error}") from None
+        self._check()
+
+    def _check(self) -> None:
+        for key, value in self.content.items():
+            kind = _KEYS.get(key)
+            if kind is None:
+                raise Error(f"{self.path}:{self._line(key)}: {key} is unknown: one of {', '.join(_KEYS)}")
+            if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):  # type: ignore[arg-type]
+                raise Error(f"{self.path}:{self._line(key)}: {key}: {value!r} is of another kind (docs/guides/diff.md)")
+        for table in ("calls", "time"):
+            for key, value in self.content.get(table, {}).items():
+                if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
+                    raise Error(f"{self.path}:{self._line(key)}: {key}: {value!r} is no number from 0")
+        for edge in self.content.get("forbid", []):
+            if not isinstance(edge, str) or " -> " not in edge:
+                raise Error(f"{self.path}:{self._line(str(edge))}: {edge!r}: write 'CALLER -> CALLEE'")
+
+    def _line(self, text: str) -> int:
+        """Return the first line of the file with this text: TOML has no positions."""
+        for wanted in (f'"{text}"', f"'{text}'", text):
+            for number, line in enumerate(self.text.splitlines(), 1):
+                if wanted in line:
+                    return number
+        return 1
+
+    def broken(self, diff: Diff) -> list[Broken]:
+        """Yield exceeded lines in the order step, calls, times, operators, forbidden calls."""
+        return [
+            *self._step(diff),
+            *self._calls(diff),
+            *self._times(diff),
+            *self._operators(diff),
+            *self._forbidden(diff),
+        ]
+
+    def _step(self, diff: Diff) -> list[Broken]:
+        allowed = self.content.get("step")
+        before, after = (side.whole for side in diff.sides)
+        if allowed is None or not before or after <= before * (1 + allowed / 100):
+            return []
+        return [Broken(f"{after / before - 1:+.1%} a step, {allowed} % allowed", self._line("step"))]
+
+    def _calls(self, diff: Diff) -> list[Broken]:
+        found = []
+        for glob, allowed in self.content.get("calls", {}).items():
+            calls = sum(row.calls.after for row in matching(diff.rows, glob))
+            if calls != allowed:
+                found.append(Broken(f"{calls:g} calls{per(diff)} of {glob}, {allowed:g} expected", self._line(glob)))
+        return found
+
+    def _times(self, diff: Diff) -> list[Broken]:
+        """Check only rows that are slower than the spread of steps explains."""
+        found = []
+        for glob, allowed in self.content.get("time", {}).items():
+            for row in matching(diff.rows, glob):
+                time = diff.time(row)
+                if "slower" in row.said and time.after > time.before * (1 + allowed / 100):
+                    growth = f"{time.after / time.before - 1:+.0%}" if time.before else "all"
+                    found.append(Broken(f"{growth} time  {row.key}, {allowed:g} % allowed", self._line(glob)))
+        return found
+
+    def _operators(self, diff: Diff) -> list[Broken]:
+        if self.content.get("new_operators", True):
+            return []
+        new = [row for row in diff.rows if row.kind in ("op", "autograd") and "new" in row.said]
+        return [Broken(f"{row.key} is new", self._line("new_operators")) for row in new]
+
+    def _forbidden(self, diff: Diff) -> list[Broken]:
+        found = []
+        for edge in self.content.get("forbid", []):
+            caller, callee = (glob.strip() for glob in edge.split(" -> ", 1))
+            for call in diff.calls:
+                above = call.caller.key if call.caller else ""
+                if call.calls.after > 0 and matches(caller, above) and matches(callee, call.callee.key):
+                    text = f"{call.calls.after:g} calls{per(diff)}  {above or 'the outside'} -> {call.callee.key}"
+                    found.append(Broken(text, self._line(edge)))
+        return found
+
+    def as_json(self, broken: list[Broken]) -> dict[str, Any]:
+        return {"path": self.path, "broken": [{"line": one.line, "text": one.text} for one in broken]}
+
+
+def per(diff: Diff) -> str:
+    return "/step" if diff.by_step else ""
+
+
+def matching(rows: list[Row], glob: str) -> list[Row]:
+    return [row for row in rows if matches(glob, row.key)]
+
+
+def matches(glob: str, text: str) -> bool:
+    """Match a glob: ``*`` is any text, ``?`` one character; brackets are literal, as they are part of keys."""
+    pattern = "".join({"*": ".*", "?": "."}.get(c, re.escape(c)) for c in glob)
+    return re.fullmatch(pattern, text, re.S) is not None

@@ -1,0 +1,205 @@
+"""Recordings of running processes, read and controlled from outside (docs/guides/live.md).
+
+A recording is a file that its process maps; reading it does not affect the process.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fastdispatch import _core
+from fastdispatch._core import Error
+from fastdispatch.read.trace import Trace, load
+from fastdispatch.record import files
+from fastdispatch.record.clocks import boot_id
+
+#: While a file with the recording's name and this ending exists, recording is paused (csrc/capture/session.h).
+OFF = ".off"
+
+
+def recordings(path: str) -> list[Path]:
+    """Return the recordings of a run directory, by rank, or the one file. Raises Error if none exists."""
+    place = Path(path)
+    if place.is_dir():
+        found = [place / entry["file"] for entry in files.entries(place)] or sorted(place.glob("rank*.fd"))
+        found = [each for each in found if each.is_file()]
+        if not found:
+            raise Error(f"{path}: no recording in this folder")
+        return found
+    if not place.is_file():
+        raise Error(f"{path}: no such recording or run directory")
+    return [place]
+
+
+def switch(path: str, on: bool) -> tuple[list[Path], list[Path]]:
+    """Resume or pause running recordings from their next step. Returns the running and the ended ones.
+
+    Raises Error if none is running, or if a file cannot be written beside them.
+    """
+    found = recordings(path)
+    running = [each for each in found if files.is_live(each)]
+    if not running:
+        raise Error(f"{path}: no process records there: {len(found)} finished")
+    for each in running:
+        folder = _core.Folder(each.parent)
+        if on:
+            folder.remove(each.name + OFF)
+        else:
+            folder.write(each.name + OFF, b"")
+    return running, [each for each in found if each not in running]
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Stack of a thread, outermost call first, and the time (ns) since the innermost began. The process is ``running``,
+    ``paused``, ``stopped`` or ``killed``; for an ended one this is the last stack."""
+
+    rank: int
+    state: str
+    thread: str
+    step: int
+    calls: tuple[str, ...]
+    kinds: tuple[str, ...]
+    ages: tuple[int, ...]
+
+    @property
+    def age(self) -> int:
+        return self.ages[-1] if self.ages else 0
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "rank": self.rank,
+            "state": self.state,
+            "thread": self.thread,
+            "step": self.step,
+            "stack": [
+                {"call": call, "kind": kind, "ns": age}
+                for call, kind, age in zip(self.calls, self.kinds, self.ages, strict=True)
+            ],
+        }
+
+
+def stacks(path: str, incomplete: Callable[[str], object] = lambda line: None) -> list[Stack]:
+    """Return the stacks of all threads with open calls, by rank. ``incomplete`` is called with a line for each
+    recording that is truncated or damaged. Raises Error if the path is not a recording or run directory."""
+    found: list[Stack] = []
+    for each in recordings(path):
+        trace = load(each)
+        for line in trace.incomplete:
+            incomplete(line)
+        found += stacks_of(trace, files.is_live(each))
+    return found
+
+
+def stacks_of(trace: Trace, live: bool) -> Iterable[Stack]:
+    rank = trace.ranks[0]
+    nodes, contexts = trace.nodes, trace.contexts
+    now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    here = rank["boot_id"].replace("-", "") == boot_id().replace("-", "")
+    state = "killed" if rank["state"] == "running" and not live else rank["state"]
+    threads, open_calls = rank["threads"], rank["open"]
+    for thread, role in enumerate(threads["role"]):
+        # If events are recorded, the stack is unchanged since the last event of the thread.
+        known = live and here and state == "running"
+        silent = now - rank["start_monotonic"] - threads["last"][thread] if known else 0
+        lines = [
+            (nodes["key"][contexts["node"][context]], nodes["kind"][contexts["node"][context]], age + max(silent, 0))
+            for which, context, age in zip(*open_calls.values(), strict=True)
+            if which == thread and nodes["kind"][contexts["node"][context]] != "thread"
+        ]
+        if lines:
+            calls, kinds, ages = zip(*lines, strict=True)
+            yield Stack(rank["rank"], state, role, rank["steps"], calls, kinds, ages)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Threads with equal stacks."""
+
+    stacks: list[Stack]
+
+    @property
+    def first(self) -> Stack:
+        return self.stacks[0]
+
+    def as_json(self) -> dict[str, Any]:
+        return {"ranks": [one.rank for one in self.stacks], "stacks": [one.as_json() for one in self.stacks]}
+
+
+def grouped(found: list[Stack]) -> list[Group]:
+    """Group by equal calls and state, the largest group last: in a hang, the small groups matter."""
+    groups: dict[tuple[str, str, tuple[str, ...]], list[Stack]] = {}
+    for stack in found:
+        groups.setdefault((stack.state, stack.thread, stack.calls), []).append(stack)
+    return [Group(each) for each in sorted(groups.values(), key=lambda each: (len(each), each[0].rank))]
+
+
+class Figures(NamedTuple):
+    """Calls, self and total time (ns) of a function so far."""
+
+    kind: str
+    calls: int
+    own: int
+    total: int
+
+
+_NONE = Figures("", 0, 0, 0)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Figures of a run, by key, at one moment (of the monotonic clock, s)."""
+
+    at: float
+    figures: dict[str, Figures]
+    ranks: list[dict[str, Any]]
+    ended: int  # recordings that have stopped or whose process is gone
+
+
+def sample(path: str) -> Sample:
+    """Return the current figures of a run, summed over ranks."""
+    found = recordings(path)
+    trace = load([str(each) for each in found])
+    table = trace.table("node")
+    kinds = trace.nodes["kind"]
+    columns = (table[name] for name in ("where", "node", "calls", "resumes", "self", "total"))
+    figures = {
+        where: Figures(kinds[node], calls + resumes, own, total)
+        for where, node, calls, resumes, own, total in zip(*columns, strict=True)
+        if kinds[node] != "thread"
+    }
+    ended = sum(not files.is_live(each) for each in found)
+    return Sample(time.monotonic(), figures, trace.ranks, ended)
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A function in the time between two samples: calls a second, and shares of the recorded time, 0 to 1."""
+
+    key: str
+    kind: str
+    calls: float
+    own: float
+    total: float
+
+    def as_json(self) -> dict[str, Any]:
+        return {"key": self.key, "kind": self.kind, "calls": self.calls, "self": self.own, "total": self.total}
+
+
+def rates(before: Sample | None, after: Sample) -> list[Rate]:
+    """Return the functions that ran between two samples, by self time; without the first, since the start."""
+    earlier = before.figures if before is not None else {}
+    began = before.at if before is not None else after.at - max(rank["recorded"] for rank in after.ranks) / 1e9
+    seconds = max(after.at - began, 1e-9)
+    whole = sum(max(now.own - earlier.get(key, _NONE).own, 0) for key, now in after.figures.items()) or 1
+    found = []
+    for key, now in after.figures.items():
+        then = earlier.get(key, _NONE)
+        if now.calls > then.calls or now.own > then.own:
+            calls = (now.calls - then.calls) / seconds
+            found.append(Rate(key, now.kind, calls, (now.own - then.own) / whole, (now.total - then.total) / whole))
+    return sorted(found, key=lambda rate: (-rate.own, rate.key))

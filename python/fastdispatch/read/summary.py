@@ -1,0 +1,112 @@
+"""Summary of a recording in two lines, and formats of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from fastdispatch.read.trace import Trace, load
+from fastdispatch.record import files
+
+#: Kinds of nodes whose calls pass a hook, with the name of their cost in the recording's meta. Calls counted in a
+#: ``<folded>`` were hooked like others.
+_HOOKED = {
+    "python": "python_call",
+    "overflow": "python_call",
+    "op": "operator",
+    "autograd": "operator",
+    "range": "operator",
+}
+
+
+#: Phases of training, by their number in the recording; columns of its steps.
+PHASES = ("other", "forward", "backward", "optimizer", "data")
+
+#: Maximum valid cost, nanoseconds.
+_DEAREST = 1e9
+
+
+def mapping(value: object) -> dict[str, Any]:
+    """Return a value of a recording's meta if it is a JSON object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def overhead(trace: Trace, index: int) -> float | None:
+    """Return the nanoseconds that recording cost the rank at ``index`` of ``trace.ranks``: its events times their
+    calibrated cost; ``None`` without calibration."""
+    costs = mapping(trace.ranks[index]["meta"].get("cost_ns"))
+    kinds = trace.nodes["kind"]
+    table = trace.core.table("node", index)
+    total = 0.0
+    for node, calls, resumes in zip(table["node"], table["calls"], table["resumes"], strict=True):
+        cost = costs.get(_HOOKED.get(kinds[node], ""))
+        total += (calls + resumes) * (cost if isinstance(cost, (int, float)) and 0 <= cost < _DEAREST else 0.0)
+    return total if costs else None
+
+
+def share_of_overhead(trace: Trace, index: int) -> float | None:
+    """Return the overhead as a share of the recorded time, 0 to 1."""
+    cost, recorded = overhead(trace, index), trace.ranks[index]["recorded"]
+    return None if cost is None or not recorded else min(cost / recorded, 1.0)
+
+
+def printable(text: str) -> str:
+    """Return text without line breaks and control characters."""
+    return "".join(c if c.isprintable() or c == "\u202f" else repr(c)[1:-1] for c in text)
+
+
+def grouped(number: int) -> str:
+    """Format an integer as ``12 345``."""
+    return f"{number:,}".replace(",", "\u202f")
+
+
+def seconds(nanoseconds: float) -> str:
+    """Format nanoseconds with a unit for two to four digits: ``41.2 s``, ``7.31 ms``."""
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        number = nanoseconds / size
+        if number >= 0.9995:
+            return f"{number:.3g} {unit}" if number < 999.5 else f"{grouped(round(number))} {unit}"
+    return f"{nanoseconds:.0f} ns"
+
+
+def size(number: int) -> str:
+    """Format bytes: ``512 B``, ``6.29 MB``."""
+    for unit, of in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if number >= 0.9995 * of:
+            return f"{number / of:.3g} {unit}"
+    return f"{number} B"
+
+
+def spans(ranks: Sequence[int]) -> str:
+    """Format sorted numbers as ``1, 4-6``."""
+    runs: list[list[int]] = []
+    for rank in ranks:
+        if runs and rank == runs[-1][1] + 1:
+            runs[-1][1] = rank
+        else:
+            runs.append([rank, rank])
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+
+
+def summary_lines(path: str) -> list[str]:
+    """Return two lines about a finished recording: its contents and the next command."""
+    trace = load(path)
+    rank = trace.ranks[0]
+    used = sum(1 for kind in trace.nodes["kind"] if kind in _HOOKED and kind != "overflow")
+    edges = len(trace.edges["caller"])
+    paths = len(trace.contexts["node"])
+    share = share_of_overhead(trace, 0)
+    price = "" if share is None else f"; our own cost {100 * share:.1f} % of {seconds(rank['recorded'])}"
+    steps = f"{rank['steps']} steps, " if rank["steps_source"] != "none" else ""
+    folder = path.rpartition("/")[0] or "."
+    side = files.side(Path(path))
+    previous = Path(path + files.PREVIOUS)
+    spilled = f" and {side.stat().st_size / 1e6:.1f} MB of timeline in {side.name}" if side.exists() else ""
+    kept = [f"no call was recorded: the recording before it is kept as {previous}"] if previous.exists() else []
+    return [
+        *kept,
+        f"{steps}rank {rank['rank']} of {rank['world']}: {grouped(used)} functions and operators, "
+        f"{grouped(edges)} edges, {grouped(paths)} paths{price}",
+        f"{path} ({rank['file_bytes'] / 1e6:.1f} MB{spilled}).  Look: fastdispatch report | html | svg {folder}",
+    ]

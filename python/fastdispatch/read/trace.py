@@ -1,0 +1,233 @@
+"""Reading recordings back: ``load`` and ``merge``."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from fastdispatch import _core
+from fastdispatch.read import privacy
+
+if TYPE_CHECKING:
+    import pandas
+
+Columns = dict[str, list[Any]]
+
+PathLike = str | os.PathLike[str]
+
+
+class Trace:
+    """A recording, or several merged. Times are nanoseconds; a table is a dict of columns of equal length.
+
+    ``pandas.DataFrame(trace.nodes)`` works as expected. Rows count from 0; a column of rows of another table has -1 for
+    none. The argument ``rank`` of methods is the rank's number, ``None`` the sum over all; a rank that is not in the
+    trace raises :class:`fastdispatch.Error`.
+    """
+
+    def __init__(self, core: _core.Trace) -> None:
+        self.core = core
+
+    @cached_property
+    def nodes(self) -> Columns:
+        """One row per function, operator, range, ...: kind, from (names), file, class, name, qualified, package, key
+        (texts; the key of a Python function is ``file:[class]:name``, of others the name), line (0: none)."""
+        return self.core.nodes()
+
+    @cached_property
+    def modules(self) -> Columns:
+        """One row per ``nn.Module`` instance: path (``blocks.3.attn``), class, parent (row, -1: none), name,
+        parameters (elements, with those of modules below, each once; the most of any rank; 0: none, or unknown) and
+        parameter_bytes."""
+        return self.core.modules()
+
+    @cached_property
+    def contexts(self) -> Columns:
+        """One row per call path, parents first; summed over ranks.
+
+        parent, node, module, origin (rows), flags (docs/formats/recording.md); calls and resumes (of generators);
+        self, and total with all below (ns); ops (calls of operators at or below); backward (ns of autograd that this
+        and all below caused, in no total); async (ns, in no total); gpu_calls, gpu_self, gpu_total, gpu_starved,
+        gpu_launch_bound (of sampled steps, docs/guides/gpu.md; ns, and numbers of calls); steps in which it was
+        active.
+        """
+        return self.core.contexts()
+
+    @cached_property
+    def edges(self) -> Columns:
+        """One row per caller and callee (rows of ``nodes``, -1: the outside), with calls and total (ns; a recursion
+        counts once)."""
+        rows = self.core.table("node")["node"]
+        edges = self.core.edges("node")
+        for end in ("caller", "callee"):
+            edges[end] = [rows[group] if group >= 0 else -1 for group in edges[end]]
+        return edges
+
+    @cached_property
+    def ranks(self) -> list[dict[str, Any]]:
+        """One dict per rank, by rank: identity (rank, world, pid, id, ...), state (``stopped``, ``killed``, ...),
+        complete (false if the file is truncated or damaged),
+        recorded (ns), steps, steps_source, counters of dropped events, notes, meta, flows and flows_lost (arrows of a
+        timeline, and those without one end), and the tables threads, open (calls that were open; age in
+        ns), latest_steps (ns since the start) and step_tops."""
+        ranks = self.core.ranks()
+        for rank in ranks:
+            rank["meta"] = {key: json.loads(value) for key, value in rank["meta"].items()}
+        return ranks
+
+    @property
+    def incomplete(self) -> list[str]:
+        """One line for each rank whose file is truncated or damaged."""
+        return [
+            f"rank {rank['rank']} is incomplete: {'; '.join(rank['notes']) or 'its file was damaged'}"
+            for rank in self.ranks
+            if not rank["complete"]
+        ]
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """Facts about the run, from its first rank."""
+        return self.ranks[0]["meta"] if self.ranks else {}
+
+    def table(self, by: str = "function", rank: int | None = None) -> Columns:
+        """Sums by ``function``, ``operator``, ``module``, ``package`` or ``node``: one row per group.
+
+        where (text), node (row of one of its nodes), instances, calls, resumes, ops, self, total, backward, async (ns),
+        hidden (calls without a hook), gpu_calls, gpu_self, gpu_total, gpu_starved (of sampled
+        steps), step_mean and step_deviation of the total (ns). Any other ``by`` raises
+        ``ValueError``.
+        """
+        return self.core.table(by, self.index(rank))
+
+    def graph(self, by: str = "function", rank: int | None = None) -> Columns:
+        """Caller and callee (rows of ``table(by)``, -1: the outside), calls and total, of those groups."""
+        return self.core.edges(by, self.index(rank))
+
+    def coverage(self, rank: int | None = None) -> dict[str, int]:
+        """Backward time, ns: ``autograd`` in all, of which ``accumulate`` (AccumulateGrad, of no call) and
+        ``attributed`` to a forward call."""
+        return self.core.coverage(self.index(rank))
+
+    def jobs(self, rank: int | None = None) -> Columns:
+        """One row a :class:`fastdispatch.job` of a recording with a timeline of jobs, by start.
+
+        kind (text), context (row), thread (row of the rank's threads), step, iteration (of the engine), micro_batch,
+        stage, chunk, peer, buffer (-1: none), bytes (0: not known), flags (fd_job in docs/formats/recording.md), start
+        (ns since the start of the recording), duration (ns), open (had not ended; duration is its age), and where the
+        trace was loaded with ``timeline=True`` its first interval on a GPU: device (-1: none), gpu_start, gpu_duration
+        (ns).
+        ``rank`` may be left out where there is one only; a dump has no jobs.
+        """
+        if rank is None and len(self.ranks) != 1:
+            raise _core.Error(f"the trace has {len(self.ranks)} ranks: say of which one, jobs(rank)")
+        return self.core.jobs(0 if rank is None else self.index(rank))
+
+    def dump(self, path: PathLike) -> None:
+        """Write as JSON (docs/formats/dump.md); ``load`` returns an equal trace. Raises Error if it cannot be
+        written."""
+        self.core.dump(path)
+
+    def export(
+        self,
+        format: str,
+        *,
+        rank: int | None = None,
+        style: str = "default",
+        weight: str = "time",
+        ops: str = "none",
+        hide: Iterable[str] = (),
+        contract: Iterable[str] = (),
+        min_percent: float | None = None,
+        all: bool = False,
+        durations: str = "jobs",
+        flows: bool = True,
+        align: str = "auto",
+        strict: bool = False,
+    ) -> bytes:
+        """Return the trace in the format of another program: ``callgraph`` (JSON), ``dot`` (Graphviz), ``chrome`` or
+        ``perfetto`` (timelines, of a trace loaded with ``timeline=True``), ``folded``, ``speedscope``, ``pprof``
+        (flame graphs) or ``graphml``; docs/guides/export.md and docs/guides/timeline.md describe the contents.
+
+        ``durations``: names in a chrome timeline that include durations: those of ``jobs``, ``name`` (all), ``args``
+        (none).
+        ``flows``: whether a timeline has arrows: from operators to the autograd nodes they made and to their GPU
+        intervals, from sends of a pipeline to their receives.
+        ``align``: how to align the clocks of ranks on several hosts in a timeline (docs/concepts/clocks.md);
+        ``strict`` rejects ranks with an unknown error.
+        ``weight``: ``time`` or ``calls``; of ``folded`` and ``speedscope`` also ``gpu``.
+        The other options are those of ``fastdispatch svg``. ``ops``: ``none``, ``top`` or ``all``. ``hide`` and
+        ``contract`` are globs of keys or packages. ``min_percent`` is of the time, None the default.
+        """
+        return self.core.export(
+            format,
+            rank=self.index(rank),
+            style=style,
+            weight=weight,
+            ops=ops,
+            hide=tuple(hide),
+            contract=tuple(contract),
+            min_percent=-1.0 if min_percent is None else float(min_percent),
+            all=all,
+            durations=durations,
+            flows=flows,
+            align=align,
+            strict=strict,
+        )
+
+    def to_pandas(self) -> dict[str, pandas.DataFrame]:
+        """``nodes``, ``modules``, ``contexts`` and ``edges`` as data frames (needs pandas)."""
+        from pandas import DataFrame
+
+        return {name: DataFrame(getattr(self, name)) for name in ("nodes", "modules", "contexts", "edges")}
+
+    def index(self, rank: int | None) -> int:
+        """Return the index of rank number ``rank`` in ``ranks``; -1 for all. Raises Error if it is missing."""
+        if rank is None:
+            return -1
+        for index, found in enumerate(self.ranks):
+            if found["rank"] == rank:
+                return index
+        known = ", ".join(str(found["rank"]) for found in self.ranks)
+        raise _core.Error(f"rank {rank} is not in this trace, which has {known}")
+
+
+def load(path: PathLike | Sequence[PathLike], *, timeline: bool = False) -> Trace:
+    """Read a recording, a dump, a merge or a run directory (its ranks merged), or several of them.
+
+    With ``timeline`` the timelines of recordings are read too (24 bytes per call), for ``export``.
+
+    Raises :class:`fastdispatch.Error` with one line for other inputs.
+    """
+    paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
+    trace = Trace(privacy.apply(_core.Trace(paths, timeline=timeline)))
+    report = _on_incomplete.get()
+    if report is not None:
+        for line in trace.incomplete:
+            report(f"{privacy.shown(os.fspath(paths[0]))}: {line}")
+    return trace
+
+
+_on_incomplete: ContextVar[Callable[[str], object] | None] = ContextVar("fastdispatch_on_incomplete", default=None)
+
+
+@contextmanager
+def reporting_incomplete(report: Callable[[str], object] | None) -> Iterator[None]:
+    """Within this context :func:`load` calls ``report`` with each line of :attr:`Trace.incomplete`."""
+    token = _on_incomplete.set(report)
+    try:
+        yield
+    finally:
+        _on_incomplete.reset(token)
+
+
+def merge(inputs: Iterable[PathLike], output: PathLike) -> None:
+    """Merge recordings, dumps, merges and run directories into one JSON file.
+
+    The order does not matter, nor do earlier merges: ranks are kept separate. Duplicate ranks, or ranks of different
+    runs, raise :class:`fastdispatch.Error`.
+    """
+    load(list(inputs)).dump(output)

@@ -1,0 +1,1 @@
+"""Recording: what runs inside the program that is recorded."""

@@ -1,0 +1,525 @@
+"""``CallGraph``: record the calls of this process within a context."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import ModuleType, TracebackType
+from typing import TYPE_CHECKING, Any
+
+from fastdispatch import _core
+from fastdispatch.read.summary import printable
+from fastdispatch.record import files
+from fastdispatch.record.calibration import call_cost, operator_cost
+from fastdispatch.record.engines import Engines
+from fastdispatch.record.environment import (
+    facts,
+    prefixes,
+    process_groups,
+    rank_and_world,
+    run_id,
+    torch_distributed,
+    torch_version,
+)
+from fastdispatch.record.gpu import PATIENCE_MS, Gpu, gpu_of
+from fastdispatch.record.keep import Keep, keep_function
+from fastdispatch.record.operators import Operators
+from fastdispatch.record.schedule import Schedule, window
+from fastdispatch.record.timeline import Timeline, timeline_of
+
+if TYPE_CHECKING:
+    from fastdispatch.record.clocks import Pings
+
+_CALLS = {"off": 0, "frame": 1, "monitor": 2}
+_OPS = ("auto", "record", "dispatch", "off")
+_MAX_MB = 1024
+
+#: The graph that records this process; there is at most one.
+_current: CallGraph | None = None
+
+
+def _choice(name: str, value: str, choices: Sequence[str]) -> str:
+    if value not in choices:
+        raise _core.Error(f"{name}={value!r}: one of {', '.join(choices)}")
+    return value
+
+
+class CallGraph:
+    """Record which function calls which, down to the operators, with counts and times.
+
+    Parameters
+    ----------
+    out:
+        The run directory; this process writes ``rankNNNNN.fd`` there. ``None`` records in memory only.
+    calls:
+        How Python calls are recorded: ``"frame"`` (an evaluator hook, PEP 523), ``"monitor"`` (``sys.monitoring``,
+        Python 3.12 and later), ``"off"``, or ``"auto"``, which is ``"frame"``.
+    ops:
+        How operators are recorded: ``"record"`` (PyTorch's record functions; x86-64), ``"dispatch"`` (a dispatch mode),
+        ``"off"``, or ``"auto"``: record if its self-test passes, else dispatch. The recording states the choice.
+    timing:
+        ``False`` counts calls without timing them, at about two thirds of the cost.
+    timeline:
+        Also record when each call happened: ``True``, kinds of calls (``"ops,python>50us"``), or a
+        :class:`fastdispatch.Timeline`.
+    jobs:
+        ``True`` adds jobs to the timeline, or makes a timeline of only jobs: each :class:`fastdispatch.job`, and each
+        job of a pipeline engine (DeepSpeed, torch.distributed.pipelining, Megatron; docs/guides/pipeline-jobs.md).
+    et:
+        Also record inputs and outputs of operators, for ``fastdispatch et export``. Select a few steps with ``steps``
+        or ``schedule``: a step takes about 500 bytes per operator. Requires ``ops="record"`` and ``timing``.
+    gpu:
+        GPU time of one step in 100 (with ``et`` of each): ``"auto"`` if PyTorch uses CUDA, ``"off"``, ``"require"`` (an
+        error without a GPU), or a :class:`fastdispatch.Gpu` with calls and sampling.
+    keep:
+        Python functions that become nodes: a predicate of the key ``file:[Class]:function``, or globs of which one must
+        match (``"!glob"`` excludes). The predicate is called once per function. A dropped function is merged into its
+        caller. With ``keep`` nothing is folded.
+    schedule, steps:
+        Steps to record: a function of the step number like :func:`fastdispatch.schedule`, or ``"A:B"``.
+    ranks:
+        Record only these ranks; on others nothing is installed. Default: ``FASTDISPATCH_RANKS``, else all.
+    on_trace_ready:
+        Called with this object at the end of each recorded window of the schedule.
+    max_mb:
+        Limit of the file and of additional memory, 1 to 1024. Calls beyond it are counted in ``<overflow>``.
+    best_effort:
+        If ``out`` cannot be written, ``start()`` raises an error. With ``True`` the recording is kept in memory
+        instead, and written at the end to ``out`` if possible, otherwise to a new temporary directory, which standard
+        error and ``path`` name.
+    gather:
+        At the end, send this rank's recording to rank 0 over torch.distributed and store it there (for hosts without a
+        shared disk). Every rank must stop then; only this option communicates.
+
+    The previous recording in ``out`` is kept as ``rankNNNNN.fd.previous`` until the new one has ended with a call.
+
+    Raises :class:`fastdispatch.Error` for invalid options and if this process is recording already.
+    """
+
+    def __init__(
+        self,
+        out: str | os.PathLike[str] | None = "fastdispatch-out",
+        *,
+        calls: str = "auto",
+        ops: str = "auto",
+        timing: bool = True,
+        timeline: bool | str | Timeline = False,
+        jobs: bool = False,
+        et: bool = False,
+        gpu: str | Gpu = "auto",
+        keep: Keep | None = None,
+        schedule: Schedule | None = None,
+        steps: str | tuple[int, int] | None = None,
+        ranks: Sequence[int] | None = None,
+        on_trace_ready: Callable[[CallGraph], object] | None = None,
+        max_mb: int = 64,
+        best_effort: bool = False,
+        gather: bool = False,
+    ) -> None:
+        if schedule is not None and steps is not None:
+            raise _core.Error("schedule and steps both select the steps to record: give only one of them")
+        if gather and ranks is not None:
+            raise _core.Error("gather requires every rank, ranks excludes some: give only one of them")
+        if not 1 <= max_mb <= _MAX_MB:
+            raise _core.Error(f"max_mb={max_mb}: 1 to {_MAX_MB}")
+        self._out = out
+        self._calls = _choice("calls", calls, ("auto", *_CALLS))
+        if calls == "monitor" and sys.version_info < (3, 12):
+            raise _core.Error("calls='monitor' needs Python 3.12 or later: use calls='frame'")
+        self._ops = _choice("ops", ops, _OPS)
+        self._timing = timing
+        self._timeline = timeline_of(timeline, jobs)
+        if self._timeline is not None and not timing:
+            raise _core.Error("a timeline requires times: omit timing=False")
+        if et and (not timing or ops in ("dispatch", "off")):
+            raise _core.Error("et=True requires times and ops='record': omit timing and ops")
+        self._et = et
+        # A trace of a few steps needs the kernels of all of them.
+        self._gpu = gpu_of(gpu, 1) if et else gpu_of(gpu)
+        if self._gpu is not None and self._gpu.require and not timing:
+            raise _core.Error("gpu='require' requires times: omit timing=False")
+        self._keep = keep_function(keep)
+        self._schedule = schedule if steps is None else window(steps)
+        self._ranks = ranks if ranks is not None else _ranks_of_environment()
+        self._on_trace_ready = on_trace_ready
+        self._max_mb = max_mb
+        self._best_effort = best_effort
+        self._gather = gather
+        self._session: _core.Session | None = None
+        self._started = False
+        self._operators: Operators | None = None
+        self._pings: Pings | None = None
+        self._engines: Engines | None = None
+        self._region: _core.label | None = None  # if another graph is recording
+        self._rank, self._world = 0, 1
+        self._run_id = ""
+        self._place: files.Place | None = None  # place of the recording; None in memory
+        self._saved: Path | None = None  # file of a recording that was kept in memory
+        self._refused = ""  # reason for recording in memory although a directory was given
+        self._start_folder = ""  # current directory at the start, base of relative paths
+        self._iterating = False  # inside an iteration of job_schedule_profiler_range ...
+        self._stepped = False  # ... that step() has ended
+        self._ambient = False  # started by `run` or FASTDISPATCH=1: an inner CallGraph is a region of it
+
+    def __enter__(self) -> CallGraph:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Start recording. Inside ``fastdispatch run`` this labels a region of the existing recording.
+
+        Raises :class:`fastdispatch.Error` if this object was started before, another one is recording, or the recording
+        cannot be written (see ``best_effort``).
+        """
+        global _current
+        if self._started:
+            raise _core.Error("this CallGraph has been started already: make a new one")
+        if _current is not None:
+            if not _current._ambient:
+                raise _core.Error("this process is recording already: stop the running CallGraph first")
+            self._region = _core.label("CallGraph")
+            self._region.__enter__()
+            return
+        self._rank, self._world = rank_and_world()
+        self._run_id = run_id()
+        if self._ranks is not None and self._rank not in self._ranks:
+            return
+        if self._gpu is not None:
+            self._gpu.check()
+        session = self._open()
+        if self._gpu is not None:
+            self._gpu.attach(session)
+        self._session = session
+        self._started = True
+        if self._timeline is not None and "jobs" in self._timeline.shortest():
+            self._engines = Engines(session, self._note)
+            if self._calls == "off":
+                self._engines.blind()
+        self._note(
+            facts()
+            | {
+                "run_id": self._run_id,
+                "options": self._options(),
+                "cost_ns": {"python_call": call_cost(*self._price())},
+            }
+        )
+        _current = self
+        atexit.register(self._stop_at_exit)
+        try:
+            self._look()  # before the start: its calls are not part of the program
+            session.start()
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Finish the recording, if it is running.
+
+        With GPU timing this waits, for at most two seconds and without the GIL, until the GPU has passed all timed
+        calls, unless an exception ends the program.
+        """
+        global _current
+        if self._region is not None:
+            self._region.__exit__(None, None, None)
+            self._region = None
+        session = self._session
+        if session is None or _current is not self:
+            return
+        if self._operators is not None:
+            self._operators.detach()
+        session.stop()
+        _current = None
+        atexit.unregister(self._stop_at_exit)
+        try:
+            if not _is_failing():
+                session.wait_gpu(PATIENCE_MS)
+        finally:
+            self._finish(session)
+
+    def step(self) -> None:
+        """End a training step. After the first call only this method ends steps."""
+        if self._recorder is not None and self._recorder._session is not None:
+            self._recorder._stepped = True
+            self._recorder._session.step()
+
+    def iterate(self, record: bool, number: int | None) -> None:
+        """Begin iteration ``number`` (None: end the last one) of :class:`fastdispatch.job_schedule_profiler_range`.
+
+        ``record`` selects whether it is recorded, unless a schedule does. The previous iteration is a step: it ends now
+        unless ``step()`` ended it.
+        """
+        if self._session is None:
+            return
+        if self._iterating and not self._stepped:
+            self._session.step()
+        self._iterating, self._stepped = number is not None, False
+        self._look()
+        self._session.record(record, number or 0)
+
+    def stats(self) -> dict[str, int]:
+        """Return the size so far: bytes, nodes, edges, contexts, modules, threads, steps; empty without a recording."""
+        return self._recording.stats() if self._recording is not None else {}
+
+    def dump(self, path: str | os.PathLike[str]) -> None:
+        """Write the recording so far as JSON (see ``docs/formats/dump.md``).
+
+        Raises :class:`fastdispatch.Error` if nothing was recorded or the file cannot be written.
+        """
+        if self._recording is None:
+            raise _core.Error("nothing was recorded: start the CallGraph first")
+        self._recording.trace().dump(path)
+
+    @property
+    def path(self) -> str | None:
+        """The file of this process; ``None`` in memory and without a recording. For a recording that had to be kept in
+        memory, after its end: the file to which it was written."""
+        recorder = self._recorder
+        if recorder is None or (recorder._place is None and recorder._saved is None):
+            return None
+        path = recorder._saved or recorder._place.path  # type: ignore[union-attr]
+        return str(path if recorder._start_folder == _current_folder() else recorder._start_folder / path)
+
+    @property
+    def _recorder(self) -> CallGraph | None:
+        """The graph that records for this one: another one if this is a region of it."""
+        return _current if self._region is not None else self
+
+    @property
+    def _recording(self) -> _core.Session | None:
+        return self._recorder._session if self._recorder is not None else None
+
+    def _open(self) -> _core.Session:
+        options: dict[str, Any] = {
+            "max_mb": self._max_mb,
+            "timing": self._timing,
+            "calls": _CALLS[self._calls_source()],
+            "fold": self._keep is None,
+            "prefixes": prefixes(),
+            "rank": self._rank,
+            "world": self._world,
+            "keep": self._keep,
+            "schedule": self._schedule,
+            "timeline": None if self._timeline is None else self._timeline.core(),
+            "on_change": self._look,
+            "on_ready": self._ready if self._on_trace_ready is not None else None,
+        }
+        if self._out is None:
+            return _core.Session(None, **options)
+        self._start_folder = _current_folder()
+        trouble: str | None
+        try:
+            with files.claimed(self._out, self._rank, self._best_effort) as place:
+                session = place.session(**options)
+                self._place = place
+                trouble = files.register(place.folder, place.name, self._rank, self._world, self._run_id)
+        except _core.Error as error:
+            if not self._best_effort:
+                raise
+            self._refused = str(error)
+            session = _core.Session(None, **options)
+            trouble = f"{error}: recording in memory, to be written at the end"
+        self._say(trouble)
+        return session
+
+    def _say(self, line: str | None) -> None:
+        """Report a problem that does not affect the program."""
+        if line is None:
+            return
+        if self._ambient:
+            _print(line)
+        else:
+            warnings.warn(f"fastdispatch: {line}", RuntimeWarning, stacklevel=5)
+
+    def _calls_source(self) -> str:
+        return "frame" if self._calls == "auto" else self._calls
+
+    def _options(self) -> dict[str, object]:
+        return {
+            "calls": self._calls_source(),
+            "ops": self._ops,
+            "timing": self._timing,
+            "timeline": None if self._timeline is None else self._timeline.what,
+            "et": self._et,
+            "gpu": None if self._gpu is None else self._gpu.text,
+            "keep": self._keep is not None,
+            "schedule": self._schedule is not None,
+            "max_mb": self._max_mb,
+        }
+
+    def _look(self) -> None:
+        """Something new may be there: operators to listen to, a process group that says who we are."""
+        if self._session is None:
+            return
+        if "torch" in sys.modules and self._ops != "off" and self._operators is None:
+            self._operators = Operators(self._session, "record" if self._et else self._ops, self._et)
+            self._note({"ops": self._operators.source, "ops_reason": self._operators.reason, "torch": torch_version()})
+        distributed = torch_distributed()
+        if distributed is not None:
+            self._rank, self._world = rank_and_world()
+            self._session.set_rank(self._rank, self._world)
+            self._start_pings(distributed)
+            if self._et:
+                self._note({"process_groups": process_groups(distributed)})
+        if self._engines is not None:
+            self._engines.look()
+
+    def _start_pings(self, distributed: ModuleType) -> None:
+        """Where the timeline shall show ranks of several hosts. Nothing waits for another rank."""
+        one_host = os.environ.get("LOCAL_WORLD_SIZE", "") == str(self._world)
+        if self._pings is not None or self._timeline is None or self._world == 1 or one_host:
+            return
+        try:
+            store = distributed.distributed_c10d._get_default_store()
+        except (AttributeError, RuntimeError):
+            return
+        from fastdispatch.record.clocks import Pings
+
+        self._pings = Pings(store, self._rank, self._world)
+
+    def _price(self) -> tuple[bool, bool]:
+        """What makes an event dearer: times, a line in the timeline."""
+        return self._timing, self._timeline is not None
+
+    def _note(self, notes: dict[str, object]) -> None:
+        if self._session is not None:
+            for key, value in notes.items():
+                self._session.note(key, json.dumps(value))
+
+    # -- ending ------------------------------------------------------------------------------------------------------
+
+    def _finish(self, session: _core.Session) -> None:
+        self._note_end()
+        session.finish()
+        self._settle(session)
+        if self._gather:
+            self._send()
+        self._warn()
+
+    def _ready(self) -> None:
+        if self._on_trace_ready is not None:
+            self._on_trace_ready(self)
+
+    def _note_end(self) -> None:
+        """Note the cost of an operator, measured while nothing records, and the results of pings."""
+        self._look()
+        if self._pings is not None:
+            self._note({"clock": self._pings.end()})
+        if self._operators is not None:
+            costs = {
+                "python_call": call_cost(*self._price()),
+                "operator": operator_cost(self._operators.source, *self._price()),
+            }
+            self._note({"cost_ns": costs})
+
+    def _settle(self, session: _core.Session) -> None:
+        """The finished file where it belongs, under the name of its rank."""
+        try:
+            if self._place is not None:
+                self._say(files.settle(self._place, self._rank, self._world, self._run_id))
+            elif self._refused and self._out is not None:
+                self._saved = files.save(session, self._out, self._rank, self._world, self._run_id)
+                _print(f"the recording was held in memory ({self._refused}) and has been written to {self._saved}")
+        except _core.Error as error:
+            if self._place is None:
+                _print(f"the recording is lost: {error}")
+            elif self._place.local is not None:
+                _print(f"the recording stays at {session.path}: {error}")
+            else:
+                _print(f"the recording stays at {self._place.path}: {error}")
+
+    def _stop_at_exit(self) -> None:
+        """At the end of the program: no traceback, and no effect on its exit status."""
+        try:
+            self.stop()
+        except Exception as error:
+            _print(f"the recording was not finished: {error!r}")
+
+    def _send(self) -> None:
+        distributed = torch_distributed()
+        if distributed is None:
+            return
+        from fastdispatch.record.gather import gather_recordings
+
+        try:
+            gather_recordings(distributed, self._place, self._run_id)
+        except (RuntimeError, _core.Error) as error:
+            warnings.warn(f"fastdispatch: the recordings were not gathered: {error}", RuntimeWarning, stacklevel=3)
+
+    def _warn(self) -> None:
+        error = self._session.error if self._session is not None else None
+        if error is not None:
+            warnings.warn(
+                f"fastdispatch: a function given to CallGraph failed: {error!r}", RuntimeWarning, stacklevel=3
+            )
+
+
+def _is_failing() -> bool:
+    """Whether an exception propagates, or has ended the program; a normal exit does not count."""
+    error = sys.exc_info()[1]
+    if error is None and not hasattr(sys, "ps1"):
+        error = getattr(sys, "last_value", None)  # at exit: what the interpreter has printed
+    if isinstance(error, SystemExit):
+        return error.code not in (None, 0)
+    return error is not None and not isinstance(error, GeneratorExit)
+
+
+def _ranks_of_environment() -> list[int] | None:
+    text = os.environ.get("FASTDISPATCH_RANKS", "")
+    try:
+        return [int(part) for part in text.split(",")] if text else None
+    except ValueError:
+        raise _core.Error(f"FASTDISPATCH_RANKS={text}: rank numbers with commas between them, like 0,3") from None
+
+
+def current() -> CallGraph | None:
+    """The graph that records this process."""
+    return _current
+
+
+def dump(path: str | os.PathLike[str]) -> None:
+    """Write what this process has recorded so far as JSON. Raises :class:`fastdispatch.Error` where it does not."""
+    if _current is None:
+        raise _core.Error("this process is not recording: use CallGraph or `fastdispatch run`")
+    _current.dump(path)
+
+
+def _current_folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it was removed
+        return ""
+
+
+def _print(line: str) -> None:
+    """On standard error, if there is one."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        print(f"fastdispatch: {printable(line)}", file=sys.stderr)
+
+
+#: In a forked child, the sessions of its parent; they are not touched.
+_inherited: list[_core.Session | None] = []
+
+
+def _after_fork() -> None:
+    """A forked child records nothing: its hooks are off, and the file belongs to its parent."""
+    global _current
+    if _current is not None:
+        graph, _current = _current, None
+        atexit.unregister(graph._stop_at_exit)
+        _inherited.append(graph._session)
+        graph._session = graph._place = None
+        _core.after_fork()
+
+
+os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,148 @@
+"""Clock offsets between ranks on different hosts, measured by pings during the recording.
+
+Rank 0 (and with more than 64 ranks every 64th) replies, the others send requests. The store of torch.distributed has
+the address, port and token. No rank waits for another: a separate thread does all slow work. See SECURITY.md.
+"""
+
+from __future__ import annotations
+
+import _socket
+import _thread
+import os
+import socket
+import time
+from pathlib import Path
+from typing import Any
+
+from fastdispatch import _core
+
+FAN = 64
+SEARCH_SECONDS = 60.0
+PAUSE_SECONDS = 0.05
+TOKEN_BYTES = 16
+DISCARD = 9  # a port of the store's host; nothing is sent there
+
+_sessions = 0  # recordings with pings in this process: each has its own key in the store
+
+
+def boot_id() -> str:
+    """Return an id that is equal for all ranks of a machine, which share a clock."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
+    except OSError:
+        return socket.gethostname()
+
+
+def parent_of(rank: int) -> int:
+    """Return the peer of a rank: its number with the last non-zero digit, in base 64, set to 0."""
+    unit = 1
+    while rank // unit % FAN == 0:
+        unit *= FAN
+    return rank - rank // unit % FAN * unit
+
+
+def host_of(store: Any) -> str:
+    """Return the host of the store of the process group, else ``MASTER_ADDR``, else ""."""
+    while hasattr(store, "underlying_store"):  # of a prefix
+        store = store.underlying_store
+    return str(getattr(store, "host", "")) or os.environ.get("MASTER_ADDR", "")
+
+
+def own_address(host: str) -> str:
+    """Return the source address of packets to ``host``: that of the interface of the process group.
+
+    Sends nothing: the kernel selects the address when a datagram socket is connected. Calls only C functions, so that a
+    recording does not contain them.
+    """
+    why: OSError | None = None
+    for family, kind, _, _, place in _socket.getaddrinfo(host, DISCARD, 0, _socket.SOCK_DGRAM):
+        probe = _socket.socket(family, kind)
+        try:
+            probe.connect(place)
+            return str(probe.getsockname()[0])
+        except OSError as error:
+            why = error
+        finally:
+            probe.close()
+    raise why or OSError(f"{host} has no address")
+
+
+class Pings:
+    """The pings of one recording, which stores failures as a line."""
+
+    def __init__(self, store: Any, rank: int, world: int) -> None:
+        global _sessions
+        _sessions += 1
+        self._key = f"fastdispatch/clock/{_sessions}"
+        self._rank = rank
+        self._answers = rank % FAN == 0 and rank + 1 < world
+        self._peer = parent_of(rank) if rank > 0 else 0
+        self._boot_id = boot_id()
+        self._host = host_of(store)
+        self._trouble = ""
+        self._answerer: _core.ClockAnswerer | None = None
+        self._asker: _core.ClockAsker | None = None
+        self._lock = _thread.allocate_lock()
+        self._ended = False
+        if self._answers or rank > 0:
+            _thread.start_new_thread(self._run, (store,))
+
+    def _run(self, store: Any) -> None:
+        """Run in a separate thread, at most until the end of the recording. Calls no Python functions of other files:
+        the recording would contain them."""
+        try:
+            if self._answers:
+                self._answer(store)
+            if self._rank > 0:
+                self._search(store)
+        except Exception as error:  # the store may be gone; the program continues
+            self._trouble = f"{type(error).__name__}: {error}"
+
+    def _answer(self, store: Any) -> None:
+        if not self._host:
+            self._trouble = "no clock is offered: the network of the ranks is unknown; set MASTER_ADDR"
+            return
+        address = own_address(self._host)
+        token = os.urandom(TOKEN_BYTES)
+        with self._lock:
+            if self._ended:
+                return
+            self._answerer = answerer = _core.ClockAnswerer(address, token)
+        place = (self._boot_id, str(answerer.port), token.hex(), address)
+        store.set(f"{self._key}/{self._rank}", "\n".join(place))
+
+    def _search(self, store: Any) -> None:
+        key = f"{self._key}/{self._peer}"
+        end = time.monotonic() + SEARCH_SECONDS
+        while not self._ended and not store.check([key]):
+            if time.monotonic() > end:
+                self._trouble = f"no clock to ask was found within {SEARCH_SECONDS:.0f} s"
+                return
+            time.sleep(PAUSE_SECONDS)
+        if not self._ended:
+            self._ask(store.get(key).split(b"\n"))
+
+    def _ask(self, place: list[bytes]) -> None:
+        host, port, token, address = place
+        if host.decode() == self._boot_id:
+            return  # one clock: the difference is 0
+        with self._lock:
+            if not self._ended:
+                self._asker = _core.ClockAsker(address.decode(), int(port), bytes.fromhex(token.decode()))
+
+    def end(self) -> dict[str, object]:
+        """Return the facts for the recording."""
+        with self._lock:
+            self._ended = True
+            asker, self._asker = self._asker, None
+            answerer, self._answerer = self._answerer, None
+        facts: dict[str, object] = {}
+        if asker is not None:
+            pings, trouble = asker.finish()
+            facts["pings"] = [[self._peer, *ping] for ping in pings]
+            self._trouble = self._trouble or trouble
+        if answerer is not None:
+            answerer.close()
+        if self._trouble:
+            facts["trouble"] = self._trouble.splitlines()[0]
+        return facts

@@ -1,0 +1,154 @@
+"""Facts of the recorded process: rank, run, hardware, versions, and its file system."""
+
+from __future__ import annotations
+
+import os
+import site
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from fastdispatch import _core
+
+# Where files come from, as numbered in csrc/recording/recording_format.h.
+FROM_USER, FROM_SITE, FROM_STDLIB = range(3)
+
+_RANK_VARIABLES = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK")
+_WORLD_VARIABLES = ("WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE")
+_RUN_VARIABLES = ("TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "SLURM_STEP_ID", "MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE")
+
+# Types in /proc/self/mountinfo on which a mapped file with constant writes is unsafe or slow.
+_NETWORK_FILE_SYSTEMS = {"nfs", "nfs4", "cifs", "smb3", "lustre", "gpfs", "ceph", "beegfs", "9p", "afs"}
+
+
+def _integer(names: tuple[str, ...]) -> int | None:
+    for name in names:
+        value = os.environ.get(name, "")
+        if value.isdigit():
+            return int(value)
+    return None
+
+
+def torch_distributed() -> ModuleType | None:
+    """Return ``torch.distributed`` if the program has imported and initialised it; import nothing."""
+    module = sys.modules.get("torch.distributed")
+    ready = module is not None and getattr(module, "is_available", lambda: False)() and module.is_initialized()
+    return module if ready else None
+
+
+def rank_and_world() -> tuple[int, int]:
+    """Return rank and world size from torch.distributed, else from the launcher's variables, else 0 of 1."""
+    distributed = torch_distributed()
+    if distributed is not None:
+        return distributed.get_rank(), distributed.get_world_size()
+    rank = _integer(_RANK_VARIABLES) or 0
+    return rank, max(_integer(_WORLD_VARIABLES) or 1, rank + 1)
+
+
+def run_id() -> str:
+    """Return an id of the run, equal on all its ranks.
+
+    Sources, in this order: ``FASTDISPATCH_RUN_ID``; an id in the store of torch.distributed if that is initialised (one
+    request, no waiting); the launcher's variables; the process that spawned this one.
+    """
+    given = os.environ.get("FASTDISPATCH_RUN_ID")
+    return given or _agreed_run_id() or _launched_run_id() or _spawned_run_id() or os.urandom(6).hex()
+
+
+def _agreed_run_id() -> str | None:
+    distributed = torch_distributed()
+    if distributed is None:
+        return None
+    try:
+        store = distributed.distributed_c10d._get_default_store()
+        return str(store.compare_set("fastdispatch/run_id", "", os.urandom(6).hex()).decode())
+    except (AttributeError, RuntimeError):
+        return None
+
+
+def _hash(text: str) -> str:
+    import uuid  # only if needed: the program may have its own module of that name
+
+    return uuid.uuid5(uuid.NAMESPACE_URL, text).hex[:12]
+
+
+def _launched_run_id() -> str | None:
+    values = [f"{name}={os.environ[name]}" for name in _RUN_VARIABLES if name in os.environ]
+    return _hash(" ".join(values)) if len(values) > 1 else None
+
+
+def _spawned_run_id() -> str | None:
+    multiprocessing = sys.modules.get("multiprocessing.process")  # loaded in every process spawned by it
+    parent = multiprocessing.parent_process() if multiprocessing is not None else None
+    if parent is None:
+        return None
+    try:
+        started = Path(f"/proc/{parent.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
+    except OSError:
+        started = ""
+    return _hash(f"{os.uname().nodename} {parent.pid} {started}")
+
+
+def _standard_library() -> set[str]:
+    """Return the path of sysconfig, without importing it: it would import threading before the program does."""
+    bases = {sys.base_prefix, sys.exec_prefix}
+    folders = {"lib", sys.platlibdir}
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    found = {os.path.join(base, folder, version) for base in bases for folder in folders}
+    return found | {os.path.dirname(os.__file__)}
+
+
+def prefixes() -> list[tuple[str, int]]:
+    """Return folders whose path depends on the host, with the origin of their files."""
+    found = [(path, FROM_STDLIB) for path in _standard_library()]
+    sites = {*site.getsitepackages(), site.getusersitepackages()}
+    sites |= {path for path in sys.path if path.rstrip("/").endswith(("site-packages", "dist-packages"))}
+    found += [(path, FROM_SITE) for path in sorted(sites)]
+    known = {path for path, _ in found}
+    found += [(os.path.abspath(path), FROM_USER) for path in [*sys.path, os.getcwd()] if os.path.isdir(path or ".")]
+    return [(path, kind) for path, kind in found if path not in known or kind != FROM_USER]
+
+
+def torch_version() -> str | None:
+    """Return the version of the PyTorch that the program has imported."""
+    return str(sys.modules["torch"].__version__) if "torch" in sys.modules else None
+
+
+def process_groups(distributed: ModuleType) -> list[dict[str, object]]:
+    """Return the process groups as in PyTorch's traces, and their addresses; empty if this version has none."""
+    try:
+        world = distributed.distributed_c10d._world
+        groups: list[dict[str, object]] = world.pg_config_info
+        addresses = {name: _core.process_group_address(group) for group, name in world.pg_names.items()}
+        return [group | {"fd_address": addresses.get(group["pg_name"], 0)} for group in groups]
+    except (AttributeError, KeyError, RuntimeError, TypeError, ValueError):
+        return []
+
+
+def facts() -> dict[str, object]:
+    """Return facts for the meta of the recording, all JSON values."""
+    from fastdispatch.version import __version__
+
+    return {
+        "fastdispatch": __version__,
+        "python": sys.version.split()[0],
+        "implementation": "CPython" if sys.implementation.name == "cpython" else sys.implementation.name,
+        "torch": torch_version(),
+        "host": os.uname().nodename,
+        "machine": os.uname().machine,
+        "kernel": os.uname().release,
+        "command": [sys.executable, *sys.orig_argv[1:]],
+        "folder": os.getcwd(),
+    }
+
+
+def network_file_system(folder: Path) -> str | None:
+    """Return the name of the network file system that contains ``folder``, None for a local one."""
+    try:
+        mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
+        device = os.stat(folder).st_dev
+    except OSError:
+        return None
+    wanted = f"{os.major(device)}:{os.minor(device)}"
+    kinds = {line.split(" - ")[1].split()[0] for line in mounts.splitlines() if line.split()[2] == wanted}
+    return next((kind for kind in sorted(kinds) if kind in _NETWORK_FILE_SYSTEMS or kind.startswith("fuse.")), None)

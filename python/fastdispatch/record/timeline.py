@@ -1,0 +1,85 @@
+"""Which calls get a line of the timeline, and what happens when there is no room for more."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from fastdispatch._core import Error
+
+_KINDS = ("python", "ops", "ranges", "jobs")
+_UNITS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
+_PART = re.compile(r"(\w+)(?:>(\d{1,12}(?:\.\d{0,9})?)(ns|us|ms|s))?", re.ASCII)
+_WHEN_FULL = ("stop", "overwrite", "spill")
+_MAX_SPILL_MB = 16384
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """When each call was, not only how long all of them took: 24 bytes a call in the recording.
+
+    Parameters
+    ----------
+    what:
+        Kinds of calls with commas (or ``+``) between them: ``python``, ``ops`` (operators and autograd nodes),
+        ``ranges``, ``jobs``; each may have a least duration: ``"ops,python>50us"``. Units are ns, us, ms and s.
+    when_full:
+        Events may take half of the recording's file, three eighths of ``max_mb``. Then ``"stop"`` keeps the oldest,
+        ``"overwrite"`` the latest of each thread, and ``"spill"`` goes on in a file beside the recording,
+        ``rank00000.fd.events``. How many are lost is in the recording and in the pictures made of it.
+    spill_mb:
+        Bound on that file, 1 to 16384. It is in addition to ``max_mb``. A recording in memory has no such file, and
+        stops.
+    numbers:
+        PyTorch numbers every operator while it is recorded, which torch.profiler writes as ``Record function id`` and
+        so do we: ``timeline merge`` ties the two by arrows. 24 bytes more an operator. Where an
+        ``ExecutionTraceObserver`` runs there are numbers without this.
+
+    Raises :class:`fastdispatch.Error` for other values.
+    """
+
+    what: str = "python,ops,ranges,jobs"
+    when_full: str = "stop"
+    numbers: bool = False
+    spill_mb: int = 1024
+
+    def __post_init__(self) -> None:
+        self.shortest()
+        if self.when_full not in _WHEN_FULL:
+            raise Error(f"when_full={self.when_full!r}: one of {', '.join(_WHEN_FULL)}")
+        if not 1 <= self.spill_mb <= _MAX_SPILL_MB:
+            raise Error(f"spill_mb={self.spill_mb}: 1 to {_MAX_SPILL_MB}")
+
+    def shortest(self) -> dict[str, float]:
+        """Return the minimum duration in nanoseconds by kind; excluded kinds are missing."""
+        found = {}
+        for part in re.split(r"[,+]", self.what):
+            match = _PART.fullmatch(part.strip())
+            if match is None or match[1] not in _KINDS:
+                raise Error(f"timeline={self.what!r}: {part!r}: write {', '.join(_KINDS)}, or with a time, python>50us")
+            found[match[1]] = float(match[2]) * _UNITS[match[3]] if match[2] else 0.0
+        return found
+
+    def core(self) -> tuple[bool, int, bool, float, float, float, float]:
+        """Return the argument of _core.Session: excluded kinds are negative."""
+        shortest = self.shortest()
+        python, ops, ranges, jobs = (shortest.get(kind, -1.0) for kind in _KINDS)
+        spill = self.spill_mb if self.when_full == "spill" else 0
+        return self.when_full == "overwrite", spill, self.numbers, python, ops, ranges, jobs
+
+
+def timeline_of(value: bool | int | str | Timeline, jobs: bool = False) -> Timeline | None:
+    """What ``CallGraph(timeline=..., jobs=...)`` was given; None for no timeline."""
+    if isinstance(value, str):
+        value = _of_text(value)
+    if not isinstance(value, Timeline):
+        return Timeline() if value else Timeline("jobs") if jobs else None
+    return replace(value, what=f"{value.what},jobs") if jobs and "jobs" not in value.shortest() else value
+
+
+def _of_text(text: str) -> Timeline:
+    """Kinds of calls, and among them what happens when there is no room: ``"ops,python,spill"``."""
+    parts = re.split(r"[,+]", text)
+    when_full = next((part.strip() for part in parts if part.strip() in _WHEN_FULL), "stop")
+    kinds = ",".join(part for part in parts if part.strip() not in _WHEN_FULL)
+    return Timeline(kinds if kinds or not text else Timeline.what, when_full)

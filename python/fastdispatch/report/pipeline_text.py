@@ -1,0 +1,177 @@
+"""Pipeline reports as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import IO
+
+from rich.table import Table
+from rich.text import Text
+
+from fastdispatch.pipeline.report import CAUSES, Report, Row
+from fastdispatch.pipeline.sentences import percent
+from fastdispatch.read.summary import PHASES, grouped, printable, seconds
+from fastdispatch.report.terminal import print_parts, section, share, table, width_of
+
+_MOST = 12
+
+
+def print_report(made: Report, file: IO[str], change: str | None = None) -> None:
+    """Print sentences, then tables. ``change``: only these rows of the estimates."""
+    print_parts(parts(made, change), file, width_of(file))
+
+
+def parts(made: Report, change: str | None) -> Iterator[Text | Table]:
+    if change is not None:
+        yield changes(made, [row for row in made.what_if if row["change"] == change])
+        return
+    yield Text(head(made), style="dim")
+    for line in made.sentences:
+        yield Text(printable(f"* {line}"))
+    if made.phases:
+        yield from section("Phases of a step", phases(made.phases))
+    if made.table:
+        yield from section("Stages: a step, and why they are idle", stages(made))
+        yield from section("Bubble", bubbles(made))
+        yield from section("What stages hold", holdings(made))
+    if made.links:
+        capped = f": {_MOST} of {len(made.links)} pairs, the slowest" if len(made.links) > _MOST else ""
+        yield from section(f"Transfers of the iteration in the middle{capped}", links(made))
+    if made.critical:
+        yield from section("The critical path consists of", critical(made))
+    if made.replicas:
+        yield from section("Copies of a stage", replicas(made))
+    if made.what_if:
+        capped = f": {_MOST} of {len(made.what_if)}, what saves most" if len(made.what_if) > _MOST else ""
+        yield from section(f"What if{capped}", changes(made, made.what_if[:_MOST]))
+    yield Text("")
+    for line in made.notes:
+        yield Text(printable(line), style="dim")
+
+
+def head(made: Report) -> str:
+    if made.phases:
+        return f"DeepSpeed without a pipeline: {len(made.phases)} rank{'s' if len(made.phases) != 1 else ''}"
+    engine = made.engine
+    name = "" if engine is None else " ".join(str(engine[key]) for key in ("engine", "version") if engine[key]) + ", "
+    schedule = made.schedule["name"] or "no schedule we know"
+    copies = f", {made.lines} copies" if made.lines > 1 else ""
+    chunks = f" of {made.chunks} chunks" if made.chunks > 1 else ""
+    period = f", {seconds(made.period)} from begin to begin" if made.period is not None else ""
+    count = len(made.iterations)
+    return (
+        f"{name}{schedule}: {made.stages} stage{'s' if made.stages != 1 else ''}{chunks}{copies}, "
+        f"{made.schedule['micro_batches']} micro-batches, {grouped(count)} iteration{'s' if count != 1 else ''}"
+        f"{period}"
+    )
+
+
+def stages(made: Report) -> Table:
+    causes = [cause for cause in CAUSES if any(row[cause] for row in made.table)]
+    names = ["stage", "ranks", "busy", "of mean", "idle", *(cause.replace("_", "-") for cause in causes)]
+    rows = [
+        [
+            str(row["stage"]),
+            listed(row["ranks"]),
+            f"{seconds(row['busy'])} {share(row['busy'], row['time'])}",
+            "" if row["imbalance"] is None else f"{row['imbalance']:.2f}",
+            f"{seconds(row['idle'])} {share(row['idle'], row['time'])}",
+            *(share(row[cause], row["time"]) for cause in causes),
+        ]
+        for row in made.table
+    ]
+    return table(names, rows)
+
+
+def listed(numbers: Sequence[int]) -> str:
+    return ",".join(map(str, numbers[:4])) + (f",... {len(numbers)}" if len(numbers) > 4 else "")
+
+
+def bubbles(made: Report) -> Table:
+    rows = []
+    if made.schedule["name"] is not None:
+        for key, words in (
+            ("ideal", "theory: equal stages, transfers free"),
+            ("stages", "these stages, transfers free"),
+            ("base", "replayed with all that was measured"),
+        ):
+            of = made.schedule[key]
+            rows.append([words, seconds(of["makespan"]), percent(of["of_total"]), percent(of["of_ideal"])])
+    rows.append(["measured", seconds(made.step), percent(made.bubble_of_total), percent(made.bubble_of_ideal)])
+    return table(["", "step", "of total", "of ideal"], rows, words=("",))
+
+
+def holdings(made: Report) -> Table:
+    names = ["stage", "micro-batches held", "planned", "buffers", "bytes", "layers", "tied"]
+    rows = [
+        [
+            str(row["stage"]),
+            str(row["held"]),
+            "" if row["held_planned"] is None else str(row["held_planned"]),
+            "" if row["buffers"] is None else str(row["buffers"]),
+            grouped(row["bytes"]) if row["bytes"] else "",
+            spans(row["layers"]),
+            ", ".join(row["tied"]),
+        ]
+        for row in made.table
+    ]
+    kept = [at for at, name in enumerate(names) if at < 2 or any(row[at] for row in rows)]
+    return table([names[at] for at in kept], [[row[at] for at in kept] for row in rows], words=("layers", "tied"))
+
+
+def spans(layers: Sequence[Row]) -> str:
+    return ", ".join(_span(row) for row in layers)
+
+
+def _span(row: Row) -> str:
+    if row["first"] is None:  # not every stage is known
+        return f"{len(row['names'])} layers"
+    return f"{row['first']} to {row['end'] - 1}" if row["end"] > row["first"] else "none"
+
+
+def links(made: Report) -> Table:
+    slowest = sorted(made.links, key=lambda row: -row["transfer"]) if len(made.links) > _MOST else made.links
+    rows = [
+        [
+            f"{row['from']} to {row['to']}",
+            str(row["count"]),
+            grouped(row["bytes"]) if row["bytes"] else "",
+            seconds(row["transfer"]),
+            seconds(row["send_wait"]),
+            seconds(row["receive_wait"]),
+        ]
+        for row in slowest[:_MOST]
+    ]
+    return table(["stage", "count", "bytes", "median transfer", "sender waited", "receiver waited"], rows)
+
+
+def critical(made: Report) -> Table:
+    rows = [
+        [f"stage {row['stage']}", row["part"].replace("_", "-"), seconds(row["ns"]), percent(row["share"])]
+        for row in made.critical[:_MOST]
+    ]
+    return table(["where", "what", "time", "share"], rows, words=("where", "what"))
+
+
+def replicas(made: Report) -> Table:
+    rows = [
+        [str(row["stage"]), str(rank["rank"]), seconds(rank["busy"]), seconds(rank["idle"])]
+        for row in made.replicas
+        for rank in row["ranks"][:_MOST]
+    ]
+    return table(["stage", "rank", "busy", "idle"], rows)
+
+
+def changes(made: Report, rows: Sequence[Row]) -> Table:
+    cells = [[row["words"], signed(row["saves"]), percent(row["share"])] for row in rows]
+    return table(["", "a step would save", "share"], cells, words=("",))
+
+
+def signed(time: float) -> str:
+    return f"-{seconds(-time)}" if time < 0 else seconds(time)
+
+
+def phases(rows: Sequence[Row]) -> Table:
+    names = ("step", *PHASES[1:], PHASES[0])
+    cells = [[str(row["rank"]), str(row["steps"]), *(seconds(row[key]) for key in names)] for row in rows]
+    return table(["rank", "steps", *names], cells)

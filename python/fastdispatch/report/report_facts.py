@@ -1,0 +1,260 @@
+"""Facts of a recording beside its rows: its processes, what 100 % is, the overhead, and missing data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fastdispatch.read.summary import PHASES, mapping, overhead
+from fastdispatch.read.trace import Columns, Trace
+
+#: Bits of a context's flags with the index in ``PHASES``.
+PHASE_BITS = 7
+
+#: Counters of backward time without a forward call.
+MISSES = ("origin_old", "origin_none", "origin_thread", "origin_misfit")
+
+#: Counters that do not indicate a loss: shown elsewhere, or informational.
+_NO_LOSS = {*MISSES, "origin_near", "accumulate_grad", "hidden_frames"}
+
+_ENGINE = "torch/autograd/graph.py:[]:_engine_run_backward"
+_COMPILED = "Torch-Compiled Region"
+_SCRIPTED = {"RecursiveScriptModule", "TopLevelTracedModule", "ScriptModule"}
+
+
+@dataclass
+class Rank:
+    """One process. Times in nanoseconds; ``overhead`` is the cost of recording, None without calibration."""
+
+    rank: int
+    world: int
+    pid: int
+    host: str
+    complete: bool  # false: the file is truncated or damaged, and facts or calls may be missing
+    state: str  # running, paused, stopped or killed
+    timing: bool
+    recorded: int
+    steps: int
+    steps_source: str  # none, optimizer, engine, profiler or explicit
+    overhead: int | None
+    file_bytes: int
+    operators: str  # the back end: record, dispatch, off or unknown
+    operators_reason: str
+    calls: str  # frame, monitor or off
+    python: str
+    torch: str | None
+    command: list[str]
+    dropped: dict[str, int]  # non-zero counters of dropped, capped or lost events
+    notes: list[str]  # damaged or skipped parts
+
+
+@dataclass
+class Thread:
+    """All threads of one role: their number, and the time between their starts and ends."""
+
+    role: str
+    count: int
+    self: int
+
+
+@dataclass
+class Backward:
+    """Time of autograd nodes: total, AccumulateGrad (without a call site), attributed to a forward call.
+
+    ``engine`` is the time in the engine itself and waiting for it. ``misses`` counts autograd nodes without an
+    origin by cause, ``near`` those whose origin was found at the nearest lower number.
+    """
+
+    autograd: int
+    accumulate: int
+    attributed: int
+    coverage: float | None  # attributed / (autograd - accumulate), 0 to 1; None without backward time
+    engine: int
+    accumulate_calls: int
+    near: int
+    misses: dict[str, int]
+
+
+@dataclass
+class Phase:
+    """A phase of training, detected automatically: its time in the main threads (together ``Facts.whole``), and its
+    mean in the latest steps that the recording kept, 0 without any."""
+
+    phase: str  # forward, backward, optimizer, data or other
+    self: int
+    per_step: int
+
+
+@dataclass
+class Special:
+    """A node without a row, or with a remark: ``what`` is folded, asynchronous, compiled or scripted, or unseen (calls
+    without a hook, known from their callees)."""
+
+    what: str
+    where: str
+    calls: int
+    time: int
+
+
+@dataclass
+class OpenCall:
+    """A call that had not returned at the end of the recording or when it was read. ``age``: nanoseconds since its
+    begin."""
+
+    rank: int
+    thread: str
+    thread_id: int
+    where: str
+    age: int
+
+
+@dataclass
+class Facts:
+    """Everything around the rows of a report."""
+
+    ranks: list[Rank]
+    whole: int  # nanoseconds of 100 %: the main threads of the ranks
+    whole_role: str
+    threads: list[Thread]
+    phases: list[Phase]
+    backward: Backward
+    special: list[Special]
+    open: list[OpenCall]
+
+
+def facts(trace: Trace, rank: int | None) -> Facts:
+    """Return facts about all ranks, or about rank number ``rank``."""
+    indexes = [i for i, entry in enumerate(trace.ranks) if rank in (None, entry["rank"])]
+    entries = [trace.ranks[i] for i in indexes]
+    nodes = trace.table("node", rank)
+    threads = _threads(entries)
+    role = _main_role(threads)
+    return Facts(
+        ranks=[_rank(trace, i) for i in indexes],
+        whole=sum(thread.self for thread in threads if thread.role == role),
+        whole_role=role,
+        threads=threads,
+        phases=_phases(trace, rank, entries, role),
+        backward=_backward(trace, rank, entries, nodes),
+        special=_special(trace, nodes),
+        open=[call for entry in entries for call in _open(trace, entry)],
+    )
+
+
+def _rank(trace: Trace, index: int) -> Rank:
+    entry = trace.ranks[index]
+    meta = entry["meta"]
+    options = mapping(meta.get("options"))
+    command = meta.get("command")
+    cost = overhead(trace, index)
+    counters = entry["counters"] | {"events_lost": sum(entry["threads"]["events_lost"])}
+    return Rank(
+        **{name: entry[name] for name in ("rank", "world", "pid", "complete", "state", "timing", "recorded")},
+        **{name: entry[name] for name in ("steps", "steps_source", "file_bytes", "notes")},
+        host=str(meta.get("host") or ""),
+        overhead=None if cost is None else round(cost),
+        operators=str(meta.get("ops") or ("off" if entry["complete"] else "unknown")),
+        operators_reason=str(meta.get("ops_reason") or _why_no_operators(options, entry["complete"])),
+        calls=str(options.get("calls") or ""),
+        python=str(meta.get("python") or ""),
+        torch=str(meta["torch"]) if meta.get("torch") else None,
+        command=[str(word) for word in command] if isinstance(command, list) else [],
+        dropped={name: count for name, count in counters.items() if count and name not in _NO_LOSS},
+    )
+
+
+def _why_no_operators(options: dict[str, Any], complete: bool) -> str:
+    if options.get("ops") == "off":
+        return "asked for"
+    return "PyTorch was not imported" if complete else "the recording is incomplete"
+
+
+def _threads(entries: list[dict[str, Any]]) -> list[Thread]:
+    found: dict[str, Thread] = {}
+    for entry in entries:
+        threads = entry["threads"]
+        for role, served, time in zip(threads["role"], threads["served"], threads["self"], strict=True):
+            thread = found.setdefault(role, Thread(role, 0, 0))
+            thread.count += max(served, 1)
+            thread.self += time
+    return sorted(found.values(), key=lambda thread: (thread.role != "main", -thread.self, thread.role))
+
+
+def _main_role(threads: list[Thread]) -> str:
+    """Return ``main``, or if it was not recorded the thread with most time."""
+    return threads[0].role if threads else "main"
+
+
+def _phases(trace: Trace, rank: int | None, entries: list[dict[str, Any]], role: str) -> list[Phase]:
+    sums = dict.fromkeys(PHASES, 0)
+    contexts = trace.contexts if rank is None else trace.core.contexts(trace.index(rank))
+    for own, flags, inside in zip(contexts["self"], contexts["flags"], in_role(trace, contexts, role), strict=True):
+        if inside:
+            sums[PHASES[min(flags & PHASE_BITS, len(PHASES) - 1)]] += own
+    steps = [entry["latest_steps"] for entry in entries]
+    count = max(sum(len(each["begin"]) for each in steps), 1)
+    phases = (*PHASES[1:], PHASES[0])
+    return [Phase(phase, sums[phase], round(sum(sum(each[phase]) for each in steps) / count)) for phase in phases]
+
+
+def in_role(trace: Trace, contexts: Columns, role: str) -> list[bool]:
+    """Return for each context whether it is below a thread of this role."""
+    keys = trace.nodes["key"]
+    inside: list[bool] = []
+    for node, parent in zip(contexts["node"], contexts["parent"], strict=True):  # a parent comes before its children
+        inside.append(inside[parent] if parent >= 0 else keys[node] == role)
+    return inside
+
+
+def _backward(trace: Trace, rank: int | None, entries: list[dict[str, Any]], nodes: Columns) -> Backward:
+    def count(name: str) -> int:
+        return sum(entry["counters"][name] for entry in entries)
+
+    times = trace.coverage(rank)
+    wanted = times["autograd"] - times["accumulate"]
+    engine = nodes["where"].index(_ENGINE) if _ENGINE in nodes["where"] else None
+    return Backward(
+        **times,
+        coverage=times["attributed"] / wanted if wanted > 0 else None,
+        engine=0 if engine is None else nodes["self"][engine],
+        accumulate_calls=count("accumulate_grad"),
+        near=count("origin_near"),
+        misses={name: number for name in MISSES if (number := count(name))},
+    )
+
+
+def _special(trace: Trace, table: Columns) -> list[Special]:
+    """Return folded subtrees, asynchronous work (in no total), and regions that cannot be recorded."""
+    kinds, classes = trace.nodes["kind"], trace.nodes["class"]
+    names = trace.nodes["name"]
+    found = []
+    columns = ("where", "node", "calls", "resumes", "self", "total", "async", "hidden")
+    for where, node, calls, resumes, own, total, asynchronous, unseen in zip(
+        *(table[name] for name in columns), strict=True
+    ):
+        if unseen:
+            found.append(Special("unseen", where, unseen, total))
+        if kinds[node] == "overflow":
+            found.append(Special("folded", where, calls + resumes, own))  # as its row in the table has it
+        elif asynchronous:
+            found.append(Special("asynchronous", where, calls, asynchronous))
+        elif kinds[node] == "op" and where.startswith(_COMPILED):
+            found.append(Special("compiled", where, calls, total))
+        elif classes[node] in _SCRIPTED and names[node] == "_call_impl":
+            found.append(Special("scripted", where, calls, total))
+    return sorted(found, key=lambda special: (special.what, -special.time, special.where))
+
+
+def _open(trace: Trace, entry: dict[str, Any]) -> list[OpenCall]:
+    threads = entry["threads"]
+    nodes = trace.contexts["node"] if entry["open"]["context"] else []
+    return [
+        OpenCall(
+            rank=entry["rank"],
+            thread=threads["role"][thread],
+            thread_id=threads["system_id"][thread],
+            where=trace.nodes["key"][nodes[context]] if context >= 0 else "<lost>",
+            age=age,
+        )
+        for thread, context, age in zip(*(entry["open"][name] for name in ("thread", "context", "age")), strict=True)
+    ]

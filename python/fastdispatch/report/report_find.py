@@ -1,0 +1,117 @@
+"""Search for a function by name, and its callers and callees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from fastdispatch._core import Error
+from fastdispatch.read.trace import Columns, Trace
+from fastdispatch.report.report_rows import Row, row, wrappers
+
+_LISTED = 8
+
+
+@dataclass
+class Neighbour:
+    """A caller or callee of a function: the calls between the two and the time of those calls, in nanoseconds.
+
+    ``through``: keys of the library functions between the two that only forward the call, from the caller on.
+    """
+
+    where: str
+    kind: str
+    calls: int
+    total: int
+    through: list[str]
+
+
+@dataclass
+class Neighbours:
+    """Callers or callees (``side``) of ``of``, the most expensive first."""
+
+    side: str
+    of: Row
+    rows: list[Neighbour]
+    more: int
+
+
+def neighbours(
+    trace: Trace, by: str, rank: int | None, name: str, side: str, top: int | None, *, whole: int, hide: bool
+) -> Neighbours:
+    """Return the ``callers`` or ``callees`` (``side``). With ``hide``, library functions that only forward a call are
+    skipped. Raises Error if ``name`` matches no row or several."""
+    table = trace.table(by, rank)
+    index = find(trace, table, name)
+    finder = _Finder(trace, by, rank, table, whole, hide)
+    found = finder.callers(index) if side == "callers" else finder.callees(index)
+    found.sort(key=lambda neighbour: (-neighbour.total, -neighbour.calls, neighbour.where))
+    shown = found if top is None else found[:top]
+    return Neighbours(side, row(trace, table, index), shown, len(found) - len(shown))
+
+
+class _Finder:
+    def __init__(self, trace: Trace, by: str, rank: int | None, table: Columns, whole: int, hide: bool) -> None:
+        self.trace, self.table = trace, table
+        self.passes = wrappers(trace, by, rank, table, whole) if hide else {}
+        graph = trace.graph(by, rank)
+        self.into: dict[int, list[tuple[int, int, int]]] = {}  # callee -> caller, calls, total
+        self.out: dict[int, list[tuple[int, int, int]]] = {}
+        for caller, callee, calls, total in zip(
+            *(graph[name] for name in ("caller", "callee", "calls", "total")), strict=True
+        ):
+            self.into.setdefault(callee, []).append((caller, calls, total))
+            self.out.setdefault(caller, []).append((callee, calls, total))
+
+    def callers(self, index: int) -> list[Neighbour]:
+        found: dict[int, Neighbour] = {}
+        waiting: list[tuple[int, tuple[int, ...]]] = [(index, ())]
+        while waiting:
+            at, through = waiting.pop()
+            for caller, calls, total in self.into.get(at, ()):
+                if self.passes.get(caller) == at and caller != index and caller not in through:
+                    waiting.append((caller, (caller, *through)))
+                else:
+                    self.add(found, caller, calls, total, through)
+        return list(found.values())
+
+    def callees(self, index: int) -> list[Neighbour]:
+        found: dict[int, Neighbour] = {}
+        for callee, calls, total in self.out.get(index, ()):
+            through: list[int] = []
+            while callee in self.passes and callee != index and callee not in through:
+                through.append(callee)
+                callee = self.passes[callee]
+            self.add(found, callee, calls, total, through)
+        return list(found.values())
+
+    def add(self, found: dict[int, Neighbour], index: int, calls: int, total: int, through: Iterable[int]) -> None:
+        where = self.table["where"]
+        if index not in found:
+            kind = self.trace.nodes["kind"][self.table["node"][index]] if index >= 0 else "none"
+            found[index] = Neighbour(where[index] if index >= 0 else "<outside>", kind, 0, 0, [])
+        found[index].calls += calls
+        found[index].total += total
+        found[index].through += [where[i] for i in through if where[i] not in found[index].through]
+
+
+def find(trace: Trace, table: Columns, name: str) -> int:
+    """Return the row for ``name``: an exact key, else the only key that contains it or matches it as a glob, else the
+    only one with this last part. Raises Error for none and for several."""
+    where, kinds = table["where"], trace.nodes["kind"]
+    rows = [i for i, node in enumerate(table["node"]) if kinds[node] != "thread"]
+    found = [i for i in rows if where[i] == name] or [i for i in rows if name in where[i]]
+    if not found and any(sign in name for sign in "*?["):
+        found = [i for i in rows if fnmatchcase(where[i], name) or fnmatchcase(where[i], f"*{name}*")]
+    if len(found) > 1:
+        ends = [i for i in found if where[i].endswith((":" + name, "." + name))]
+        found = ends if len(ends) == 1 else found
+    if not found:
+        raise Error(f"no function or operator here is called {name!r}: a part of a key or a glob, like '*:forward'")
+    if len(found) > 1:
+        found.sort(key=lambda i: (-table["total"][i], where[i]))
+        more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
+        names = ", ".join(where[i] for i in found[:_LISTED])
+        raise Error(f"{name!r} is in {len(found)} keys, give more of one: {names}{more}")
+    return found[0]

@@ -1,0 +1,280 @@
+"""Sentences around the rows of a text report."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from fastdispatch.read.summary import grouped, seconds
+from fastdispatch.report.report_facts import Facts, OpenCall, Rank, Special
+from fastdispatch.report.report_model import Report
+
+_STEP_ENDS = {
+    "optimizer": "by Optimizer.step",
+    "engine": "by the engine's train_batch",
+    "profiler": "by ProfilerStep#N",
+    "explicit": "by step()",
+}
+
+#: Meaning of non-zero counters, after the number.
+_DROPPED = {
+    "nodes_full": "functions found no room for a node and are in <overflow>",
+    "strings_full": "names found no room and are empty",
+    "modules_full": "modules found no room, or no path: the limit on searches was reached",
+    "disk_full": "times the disk was full",
+    "deep_stack": "times the stack was too deep to record",
+    "end_without_start": "operators ended whose start was not seen",
+    "async_lost": "asynchronous operations never ended",
+    "hook_lost": "times another tool took the evaluator hook",
+    "ranges_folded": "range names were folded to a pattern",
+    "recursion_folded": "recursive paths were joined with a path above",
+    "threads_full": "threads found no room and are not recorded",
+    "jobs_full": "jobs found no room for a record",
+    "events_lost": "events found no room in the timeline",
+    "gpu_captured": "calls not timed on the GPU: their stream was being captured",
+    "gpu_lost": "calls not timed on the GPU: no room, or another thread or an error of CUDA's in the way",
+    "gpu_dropped": "GPU intervals whose end was not seen",
+    "gpu_shifted": "GPU intervals seemed to start before their launch and were moved to it",
+    "gpu_unfinished": "GPU intervals that the GPU had not passed at the end",
+    "gpu_events_lost": "GPU intervals found no room in the timeline",
+    "op_calls_full": "calls or operands found no room in the execution trace",
+    "operands_cut": "operands of execution traces were too long and were cut",
+    "classes_full": "calls are recorded without their class: classes found no room",
+}
+
+_MISSES = {
+    "origin_old": "forward call overwritten",
+    "origin_none": "no forward call known",
+    "origin_thread": "forward thread not recorded",
+    "origin_misfit": "names do not fit",
+}
+
+_SPECIAL = {
+    "asynchronous": "asynchronous, in no total",
+    "compiled": "compiled, opaque: what was inlined is not seen",
+    "folded": "folded: calls counted together, below imports and compilers",
+    "scripted": "scripted, opaque: only operators are seen",
+    "unseen": "constructors that Python 3.13 enters past the hook, known from what they called: at least so many calls",
+}
+
+_LISTED = 4
+_OPEN_SHOWN = 12
+
+
+def head(report: Report) -> Iterator[str]:
+    """Yield the recorded program, the meaning of 100 %, and the overhead."""
+    facts = report.facts
+    for rank in facts.ranks:
+        if not rank.complete:
+            damage = "; ".join(rank.notes) or "its file was damaged"
+            yield f"rank {rank.rank} is incomplete: {damage}; the report covers the rest"
+    yield f"{report.path}: {_ranks(facts.ranks)}{_command(facts.ranks)}"
+    if report.timing:
+        yield _whole(facts)
+        yield from _phases(facts)
+    elif any(rank.timing and not rank.complete for rank in facts.ranks):
+        yield "no time was found in the readable part"
+    elif any(rank.timing for rank in facts.ranks):
+        yield "no time was recorded: nothing ran while it recorded"
+    else:
+        yield "counts only: times were not taken (timing=False)"
+    yield _price(facts)
+    yield ""
+
+
+def hidden_line(report: Report) -> Iterator[str]:
+    listing = report.listing
+    if listing is None:
+        return
+    parts = []
+    if listing.more:
+        parts.append(f"{grouped(listing.more)} more rows (--top N)")
+    small = listing.hidden.small
+    hidden = []
+    if small:
+        names = ", ".join([*list(small)[:3], *(["others"] if len(small) > 3 else [])])
+        hidden.append(f"{grouped(sum(small.values()))} functions of {names} under 0.1 %")
+    if listing.hidden.pass_on:
+        hidden.append(f"{grouped(listing.hidden.pass_on)} that only pass a call on")
+    if hidden:
+        parts.append(f"hidden: {', '.join(hidden)} (--all)")
+    if parts:
+        yield "   ".join(parts)
+
+
+def foot(report: Report) -> Iterator[str]:
+    facts = report.facts
+    if report.neighbours is not None and report.neighbours.more:
+        yield f"{grouped(report.neighbours.more)} more (--top N)"
+    about = [] if report.neighbours is not None else [*_backward(report), *_special(facts)]
+    if report.paths is not None and report.paths.more:
+        yield f"{grouped(report.paths.more)} more paths (--paths N)"
+    lines = [*about, *_missing(facts.ranks), *_open(facts)]
+    if lines:
+        yield ""
+    yield from lines
+
+
+def _span(numbers: Sequence[int]) -> str:
+    """``0-3, 7``"""
+    parts: list[list[int]] = []
+    for number in sorted(numbers):
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1][1:] = [number]
+        else:
+            parts.append([number])
+    return ", ".join("-".join(map(str, part)) for part in parts)
+
+
+def _ranks(ranks: Sequence[Rank]) -> str:
+    if not ranks:
+        return "no rank recorded"
+    numbers = [rank.rank for rank in ranks]
+    who = f"rank{'s' if len(ranks) > 1 else ''} {_span(numbers)} of {max(rank.world for rank in ranks)}"
+    return f"{who}, {_steps(ranks)}, {_states(ranks)}"
+
+
+def _steps(ranks: Sequence[Rank]) -> str:
+    counts = {rank.steps for rank in ranks}
+    source = next((rank.steps_source for rank in ranks if rank.steps_source != "none"), "none")
+    if source == "none":
+        return "no steps found"
+    number = grouped(min(counts)) if len(counts) == 1 else f"{grouped(min(counts))} to {grouped(max(counts))}"
+    return f"{number} step{'' if counts == {1} else 's'} ({_STEP_ENDS[source]})"
+
+
+def _states(ranks: Sequence[Rank]) -> str:
+    found: dict[str, list[int]] = {}
+    for rank in ranks:
+        found.setdefault(rank.state, []).append(rank.rank)
+    if len(found) == 1:
+        return next(iter(found))
+    return ", ".join(f"{state}: rank {_span(numbers)}" for state, numbers in found.items())
+
+
+def _command(ranks: Sequence[Rank]) -> str:
+    """Return the program of the run, without interpreter and recorder."""
+    words = ranks[0].command[1:] if ranks else []
+    script = next((i for i, word in enumerate(words) if word.endswith(".py")), None)
+    if script is None:
+        return ""
+    return "; " + " ".join([os.path.basename(words[script]), *words[script + 1 :]])
+
+
+def _whole(facts: Facts) -> str:
+    whole = f"100 % = {seconds(facts.whole)}: the {facts.whole_role} thread"
+    if len(facts.ranks) > 1:
+        recorded = [rank.recorded for rank in facts.ranks]
+        low, high = seconds(min(recorded)), seconds(max(recorded))
+        whole = f"100 % = {seconds(facts.whole)}: the {facts.whole_role} threads of {len(facts.ranks)} ranks"
+        whole += f", {low} each" if low == high else f", {low} to {high} each"
+    beside = [
+        f"{thread.role} x {thread.count} {seconds(thread.self)}"
+        if thread.count > 1
+        else f"{thread.role} {seconds(thread.self)}"
+        for thread in facts.threads
+        if thread.role != facts.whole_role
+    ]
+    if beside:
+        rest = f" and {len(beside) - _LISTED} more" if len(beside) > _LISTED else ""
+        whole += f"; other threads, waiting included: {', '.join(beside[:_LISTED])}{rest}"
+    return whole
+
+
+def _phases(facts: Facts) -> Iterator[str]:
+    """Return phases per step if steps were kept, else of the run."""
+    step = sum(phase.per_step for phase in facts.phases)
+    whole = step or facts.whole
+    times = [(phase.phase, phase.per_step if step else phase.self) for phase in facts.phases]
+    if not any(time for name, time in times if name != "other"):
+        return
+    shares = [f"{name} {100 * time / whole:.1f} %" for name, time in times if time > 0]
+    yield f"{f'a step of {seconds(step)}' if step else 'phases'}: {', '.join(shares)}"
+
+
+def _price(facts: Facts) -> str:
+    known = [rank for rank in facts.ranks if rank.overhead is not None and rank.recorded > 0 and rank.complete]
+    cost = sum(rank.overhead or 0 for rank in known)
+    recorded = sum(rank.recorded for rank in known)
+    price = (
+        f"our own cost {100 * min(cost / recorded, 1):.1f} % (estimate)"
+        if recorded
+        else f"our own cost: not {'measured' if all(rank.complete for rank in facts.ranks) else 'known'}"
+    )
+    sources = Counter((rank.operators, rank.operators_reason) for rank in facts.ranks)
+    seen = "; ".join(f"{source} ({why})" for (source, why), _ in sources.most_common(2))
+    versions = [f"Python {facts.ranks[0].python}"] if facts.ranks and facts.ranks[0].python else []
+    versions += [f"PyTorch {facts.ranks[0].torch}"] if facts.ranks and facts.ranks[0].torch else []
+    return "; ".join([price, f"operators: {seen}", *([", ".join(versions)] if versions else [])])
+
+
+def _backward(report: Report) -> Iterator[str]:
+    backward = report.facts.backward
+    if backward.autograd <= 0 or not report.timing:
+        return
+    line = f"backward: {seconds(backward.autograd)} of autograd"
+    if backward.coverage is not None:
+        line += f", attributed to forward code: {100 * backward.coverage:.1f} %"
+    near = f" ({grouped(backward.near)} calls by the nearest number)" if backward.near else ""
+    yield line + near
+    if backward.accumulate:
+        share = 100 * backward.accumulate / backward.autograd
+        calls = f", {grouped(backward.accumulate_calls)} calls" if backward.accumulate_calls else ""
+        time = seconds(backward.accumulate)
+        yield f"  AccumulateGrad, which no call site has: {time}, {share:.1f} % of autograd{calls}"
+    if backward.engine:
+        yield f"  the engine itself, waiting included: {seconds(backward.engine)}"
+    if backward.misses:
+        causes = ", ".join(f"{grouped(count)} {_MISSES[name]}" for name, count in backward.misses.items())
+        yield f"  without a forward call: {causes}"
+
+
+def _special(facts: Facts) -> Iterator[str]:
+    for what, sentence in _SPECIAL.items():
+        found = [special for special in facts.special if special.what == what]
+        if found:
+            rest = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
+            yield f"{sentence}: {', '.join(map(_special_item, found[:_LISTED]))}{rest}"
+
+
+def _special_item(special: Special) -> str:
+    time = f", {seconds(special.time)}" if special.time else ""
+    return f"{special.where} ({grouped(special.calls)} calls{time})"
+
+
+def _missing(ranks: Iterable[Rank]) -> Iterator[str]:
+    counts: dict[str, dict[int, int]] = {}
+    for rank in ranks:
+        for name, count in rank.dropped.items():
+            counts.setdefault(name, {})[rank.rank] = count
+    for name, by_rank in counts.items():
+        yield f"dropped: {grouped(sum(by_rank.values()))} {_DROPPED.get(name, name)} (rank {_span(list(by_rank))})"
+    for rank in ranks:
+        yield from (f"rank {rank.rank}: {note}" for note in rank.notes if rank.complete)
+
+
+def _open(facts: Facts) -> Iterator[str]:
+    """Yield the stacks of ranks that did not end normally, the innermost call last."""
+    states = {rank.rank: rank.state for rank in facts.ranks}
+    stacks: dict[tuple[int, str, int], list[OpenCall]] = {}
+    for call in facts.open:
+        if states[call.rank] != "stopped":
+            stacks.setdefault((call.rank, call.thread, call.thread_id), []).append(call)
+    for number, ((rank, thread, _), calls) in enumerate(stacks.items()):
+        if number == _LISTED:
+            yield f"open calls of {len(stacks) - _LISTED} more threads: --rank N, --json"
+            return
+        yield f"open calls of rank {rank} ({states[rank]}), thread {thread}, with their time so far:"
+        yield from _stack(calls)
+
+
+def _stack(calls: Sequence[OpenCall]) -> Iterator[str]:
+    """Merge consecutive calls of one function, with the time of the outermost."""
+    levels = [list(same) for _, same in groupby(calls, key=lambda call: call.where)]
+    if len(levels) > _OPEN_SHOWN:
+        yield f"  {'':>9}  ({sum(map(len, levels[:-_OPEN_SHOWN]))} calls further out)"
+    for same in levels[-_OPEN_SHOWN:]:
+        count = f"   x {len(same)}" if len(same) > 1 else ""
+        yield f"  {seconds(same[0].age) if same[0].age else '':>9}  {same[0].where}{count}"

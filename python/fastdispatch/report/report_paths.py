@@ -1,0 +1,137 @@
+"""Hot paths: the few call paths with most self time at their ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fastdispatch.read.trace import Trace
+from fastdispatch.report.report_facts import in_role
+from fastdispatch.report.report_rows import is_library, module_pattern
+
+#: Without a number, list as many paths as cover this share, at most ``MOST``.
+ENOUGH, MOST = 0.8, 20
+
+
+@dataclass
+class HotPath:
+    """A call path, outermost first, and the self time of its end. Times in nanoseconds.
+
+    Repeated modules (``blocks.0``, ``blocks.1``) are one path, and so is a recursive function. Library functions appear
+    only as the end; callees of an operator or autograd node are counted in it.
+    """
+
+    path: list[str]  # keys
+    short: list[str]  # keys without files
+    module: str  # pattern of the modules of its end, "" for none
+    instances: int  # number of those modules
+    weight: int  # sort key: self, or calls without times
+    self: int
+    calls: int  # calls of its end, including resumes
+
+
+@dataclass
+class Paths:
+    """The heaviest paths, and the number of others. ``whole``: sum of all paths, ns or calls (``of``)."""
+
+    of: str  # self or calls
+    whole: int
+    rows: list[HotPath]
+    more: int
+
+
+@dataclass
+class _Place:
+    """A path during collection: its end below another path."""
+
+    above: int
+    node: int
+    pattern: str
+    self: int
+    calls: int
+    modules: set[int]
+
+
+class _Places:
+    """All paths, without duplicates. ``list[0]`` is the empty path."""
+
+    def __init__(self) -> None:
+        self.list = [_Place(0, -1, "", 0, 0, set())]
+        self.known: dict[tuple[int, int, str], int] = {}
+
+    def below(self, above: int, node: int, pattern: str) -> int:
+        end = self.list[above]
+        if (end.node, end.pattern) == (node, pattern):  # a recursion
+            return above
+        place = self.known.setdefault((above, node, pattern), len(self.list))
+        if place == len(self.list):
+            self.list.append(_Place(above, node, pattern, 0, 0, set()))
+        return place
+
+    def nodes(self, place: int) -> list[int]:
+        found = []
+        while place:
+            found.append(self.list[place].node)
+            place = self.list[place].above
+        return found[::-1]
+
+
+def paths(trace: Trace, rank: int | None, role: str, count: int, *, by_calls: bool) -> Paths:
+    """Return the ``count`` heaviest paths of the threads of ``role``; 0: as many as cover most of the weight."""
+    places = _collect(trace, rank, role)
+    weights = [place.calls if by_calls else place.self for place in places.list]
+    keys = trace.nodes["key"]
+    heavy = [i for i in range(1, len(weights)) if weights[i] > 0]
+    heavy.sort(key=lambda i: (-weights[i], [keys[node] for node in places.nodes(i)], places.list[i].pattern))
+    whole = sum(weights)
+    chosen = heavy[: count or _enough([weights[i] for i in heavy], whole)]
+    rows = [_row(trace, places, i, weights[i]) for i in chosen]
+    return Paths("calls" if by_calls else "self", whole, rows, len(heavy) - len(chosen))
+
+
+def _collect(trace: Trace, rank: int | None, role: str) -> _Places:
+    contexts = trace.contexts if rank is None else trace.core.contexts(trace.index(rank))
+    patterns = [module_pattern(path) for path in trace.modules["path"]]
+    kinds = trace.nodes["kind"]
+    operators = {node for node, kind in enumerate(kinds) if kind in ("op", "autograd")}
+    passes = [kinds[node] == "thread" or is_library(trace, node) for node in range(len(kinds))]
+    places = _Places()
+    shown: list[int] = []  # per context: the path that its callees continue
+    columns = ("parent", "node", "module", "self", "calls", "resumes")
+    rows = zip(*(contexts[name] for name in columns), in_role(trace, contexts, role), strict=True)
+    for parent, node, module, own, calls, resumes, inside in rows:  # a parent comes before its children
+        above = shown[parent] if parent >= 0 else 0
+        within = places.list[above].node in operators
+        end = above if within or not inside else places.below(above, node, patterns[module] if module >= 0 else "")
+        shown.append(above if passes[node] else end)
+        if inside:
+            place = places.list[end]
+            place.self += own
+            place.calls += 0 if within else calls + resumes
+            if module >= 0:
+                place.modules.add(module)
+    return places
+
+
+def _enough(weights: list[int], whole: int) -> int:
+    """Return how many of the heaviest paths cover ``ENOUGH``."""
+    share = 0
+    for number, weight in enumerate(weights[:MOST], 1):
+        share += weight
+        if share >= ENOUGH * whole:
+            return number
+    return MOST
+
+
+def _row(trace: Trace, places: _Places, index: int, weight: int) -> HotPath:
+    place = places.list[index]
+    nodes = places.nodes(index)
+    keys, classes, names = (trace.nodes[name] for name in ("key", "class", "name"))
+    return HotPath(
+        path=[keys[node] for node in nodes],
+        short=[f"{classes[node]}.{names[node]}" if classes[node] else names[node] for node in nodes],
+        module=place.pattern,
+        instances=len(place.modules),
+        weight=weight,
+        self=place.self,
+        calls=place.calls,
+    )

@@ -1,0 +1,218 @@
+"""Rows of a report: functions, operators, modules or packages, selected and sorted, with library details hidden."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from fastdispatch.read.trace import Columns, Trace
+
+#: Sort keys, with their column in ``Trace.table``.
+SORTS = {
+    "calls": "calls",
+    "ops": "ops",
+    "self": "self",
+    "total": "total",
+    "backward": "backward",
+    "spread": "step_deviation",
+    "gpu": "gpu_total",
+}
+
+#: Library functions below this share of the whole are hidden.
+SMALL = 0.001
+
+#: Wrappers are hidden too: library functions that spend this share of their time in one callee, with a self time of at
+#: most this share of the whole.
+PASSED_ON, KEPT = 0.95, 0.005
+
+_LIBRARIES = ("site", "stdlib")
+
+
+@dataclass
+class Modules:
+    """Instances of ``nn.Module`` with one pattern of names, of calls of a function."""
+
+    pattern: str
+    instances: int
+
+
+@dataclass
+class Row:
+    """Sums of one group. Times in nanoseconds; ``where`` is the printed key."""
+
+    where: str
+    kind: str
+    package: str
+    source: str  # project, site, stdlib or generated
+    instances: int
+    calls: int
+    resumes: int
+    ops: int
+    self: int
+    total: int
+    backward: int
+    asynchronous: int
+    unseen_calls: int  # calls without a hook: a lower bound
+    step_mean: int  # of the total per step
+    step_deviation: int
+    gpu_calls: int  # of sampled steps, like the next three
+    gpu_self: int
+    gpu_total: int
+    gpu_starved: int
+    parameters: int = 0  # elements, for modules of all instances and their children
+    parameter_bytes: int = 0
+    modules: list[Modules] = field(default_factory=list)
+    threads: list[str] = field(default_factory=list)  # roles of the threads it ran in
+
+
+@dataclass
+class Hidden:
+    """Hidden rows of libraries: ``small`` by package, and wrappers that ``pass_on`` to one callee."""
+
+    small: dict[str, int]
+    pass_on: int
+
+
+@dataclass
+class Listing:
+    """The listed rows, and the number of others."""
+
+    rows: list[Row]
+    more: int
+    hidden: Hidden
+
+
+def listing(trace: Trace, by: str, rank: int | None, sort: str, top: int | None, *, whole: int, hide: bool) -> Listing:
+    """Return the ``top`` rows (None: all) by ``sort``. With ``hide``, small and forwarding library functions are
+    omitted;
+    ``whole`` is the time of 100 %."""
+    table = trace.table(by, rank)
+    indexes = _visible(trace, by, table)
+    hidden = Hidden({}, 0)
+    if hide and by == "function":
+        indexes, hidden = _hide(trace, rank, table, indexes, SORTS[sort], whole)
+    where, figure = table["where"], table[SORTS[sort]]
+    indexes.sort(key=lambda i: (-figure[i], -table["total"][i], -table["calls"][i], where[i]))
+    chosen = indexes if top is None else indexes[:top]
+    rows = [row(trace, table, i) for i in chosen]
+    if by in ("function", "operator"):
+        _add_places(trace, rank, table, chosen, rows)
+    elif by == "module":
+        _add_parameters(trace, rows)
+    return Listing(rows, len(indexes) - len(chosen), hidden)
+
+
+def row(trace: Trace, table: Columns, index: int) -> Row:
+    node = table["node"][index]
+    nodes = trace.nodes
+    return Row(
+        **{name: table[name][index] for name in ("where", "instances", "calls", "resumes", "ops", "self", "total")},
+        kind=nodes["kind"][node],
+        package=nodes["package"][node],
+        source=nodes["from"][node],
+        backward=table["backward"][index],
+        asynchronous=table["async"][index],
+        unseen_calls=table["hidden"][index],
+        step_mean=round(table["step_mean"][index]),
+        step_deviation=round(table["step_deviation"][index]),
+        gpu_calls=table["gpu_calls"][index],
+        gpu_self=table["gpu_self"][index],
+        gpu_total=table["gpu_total"][index],
+        gpu_starved=table["gpu_starved"][index],
+    )
+
+
+def is_library(trace: Trace, node: int) -> bool:
+    """Return whether a node is a Python function of PyTorch, the standard library or another installed package."""
+    return trace.nodes["kind"][node] == "python" and trace.nodes["from"][node] in _LIBRARIES
+
+
+def _visible(trace: Trace, by: str, table: Columns) -> list[int]:
+    """Return all rows except those of threads."""
+    kinds = trace.nodes["kind"]
+    return [i for i, node in enumerate(table["node"]) if by != "package" or kinds[node] != "thread"]
+
+
+def _hide(
+    trace: Trace, rank: int | None, table: Columns, indexes: list[int], column: str, whole: int
+) -> tuple[list[int], Hidden]:
+    figure, total, backward = table[column], table["total"], table["backward"]
+    small_figure = SMALL * max(figure, default=0)
+    small_time = SMALL * whole
+    passing = wrappers(trace, "function", rank, table, whole)
+    left, small, pass_on = [], Counter[str](), 0
+    for i in indexes:
+        node = table["node"][i]
+        if not is_library(trace, node):
+            left.append(i)
+        elif figure[i] <= small_figure and total[i] <= small_time and backward[i] <= small_time:
+            small[trace.nodes["package"][node]] += 1
+        elif i in passing:
+            pass_on += 1
+        else:
+            left.append(i)
+    return left, Hidden(dict(small.most_common()), pass_on)
+
+
+def wrappers(trace: Trace, by: str, rank: int | None, table: Columns, whole: int) -> dict[int, int]:
+    """Return rows of library functions that only forward a call, with the row of the callee."""
+    if whole <= 0:
+        return {}
+    graph = trace.graph(by, rank)
+    total, own, node = table["total"], table["self"], table["node"]
+    kinds = trace.nodes["kind"]
+    return {
+        caller: callee
+        for caller, callee, time in zip(graph["caller"], graph["callee"], graph["total"], strict=True)
+        if caller >= 0
+        and caller != callee
+        and own[caller] <= KEPT * whole
+        and time >= PASSED_ON * total[caller] > 0
+        and kinds[node[callee]] != "overflow"
+        and is_library(trace, node[caller])
+    }
+
+
+_NUMBER = re.compile(r"(?<![^.])\d+(?![^.])")
+
+
+def module_pattern(path: str) -> str:
+    """Return ``blocks.*.attn`` for ``blocks.3.attn``."""
+    return _NUMBER.sub("*", path)
+
+
+def _add_parameters(trace: Trace, rows: Iterable[Row]) -> None:
+    """Group instances by pattern: nested instances differ in their number of parts."""
+    modules = trace.modules
+    elements, sizes = Counter[str](), Counter[str]()
+    for path, name, count, size in zip(
+        *(modules[column] for column in ("path", "class", "parameters", "parameter_bytes")), strict=True
+    ):
+        where = module_pattern(path) or name  # a root has only its class as a name
+        elements[where] += count
+        sizes[where] += size
+    for row in rows:
+        row.parameters, row.parameter_bytes = elements[row.where], sizes[row.where]
+
+
+def _add_places(trace: Trace, rank: int | None, table: Columns, chosen: Sequence[int], rows: Iterable[Row]) -> None:
+    """Fill in the modules and threads of the functions of ``rows``."""
+    contexts = trace.contexts if rank is None else trace.core.contexts(trace.index(rank))
+    nodes, keys, paths = contexts["node"], trace.nodes["key"], trace.modules["path"]
+    roots: list[int] = []  # per context: the node of its thread
+    for node, parent in zip(nodes, contexts["parent"], strict=True):  # a parent comes before its children
+        roots.append(roots[parent] if parent >= 0 else node)
+    wanted = {table["node"][i] for i in chosen}
+    modules: dict[int, Counter[str]] = {node: Counter() for node in wanted}
+    threads: dict[int, set[str]] = {node: set() for node in wanted}
+    for node, module, root in set(zip(nodes, contexts["module"], roots, strict=True)):
+        if node in wanted:
+            threads[node].add(keys[root])
+            if module >= 0 and paths[module]:  # a root has only its class as a name, which the key has
+                modules[node][module_pattern(paths[module])] += 1
+    for i, made in zip(chosen, rows, strict=True):
+        node = table["node"][i]
+        made.modules = [Modules(pattern, count) for pattern, count in sorted(modules[node].items())]
+        made.threads = sorted(threads[node])

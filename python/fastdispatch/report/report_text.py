@@ -1,0 +1,226 @@
+"""Reports as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from textwrap import fill
+from typing import IO
+
+from rich.table import Table
+from rich.text import Text
+
+from fastdispatch.read.summary import grouped, printable, seconds, size
+from fastdispatch.report.report_find import Neighbours
+from fastdispatch.report.report_lines import foot, head, hidden_line
+from fastdispatch.report.report_model import Report
+from fastdispatch.report.report_paths import HotPath, Paths
+from fastdispatch.report.report_rows import Row
+from fastdispatch.report.report_tree import Branch
+from fastdispatch.report.terminal import ENDLESS, print_parts, width_of
+
+_NARROWEST = 24
+
+
+def print_report(report: Report, file: IO[str], *, times: bool) -> None:
+    """Print a report with shares, or with ``times``."""
+    drawing = _Drawing(report, width_of(file), times and report.timing)
+    print_parts(drawing.parts(), file, ENDLESS)  # long lines have been folded
+
+
+class _Drawing:
+    def __init__(self, report: Report, width: int, times: bool) -> None:
+        self.report = report
+        self.width = width
+        self.times = times
+        self.gap = 3 if width >= 100 else 2
+
+    def parts(self) -> Iterator[Text | Table]:
+        yield from (self.sentence(line, "dim") for line in head(self.report))
+        if self.report.listing is not None:
+            yield self.listing(self.report.listing.rows)
+            yield from map(self.sentence, hidden_line(self.report))
+        elif self.report.tree is not None:
+            yield self.tree(self.report.tree)
+        elif self.report.paths is not None:
+            yield self.sentence(_share_of(self.report.paths))
+            yield self.paths(self.report.paths)
+        elif self.report.neighbours is not None:
+            yield self.neighbours(self.report.neighbours)
+        yield from map(self.sentence, foot(self.report))
+
+    def sentence(self, line: str, style: str = "") -> Text:
+        under = " " * (len(line) - len(line.lstrip()) + 2)
+        folded = fill(
+            printable(line), self.width, subsequent_indent=under, break_long_words=False, break_on_hyphens=False
+        )
+        return Text(folded, style=style)
+
+    def listing(self, rows: Sequence[Row]) -> Table:
+        wanted = self.report.wanted
+        wide = self.width >= 110
+        figures = [("calls", [grouped(row.calls + row.resumes) for row in rows])]
+        figures.append(("ops", [grouped(row.ops) if row.ops else "" for row in rows]))
+        if self.report.timing:
+            figures.append(("CPU self", [self.time(row.self) for row in rows]))
+            if wanted.by != "phase":
+                figures.append(("CPU total", [self.time(row.total) for row in rows]))
+            if self.report.facts.backward.autograd > 0 and wanted.by not in ("package", "phase"):
+                figures.append(("backward", [self.time(row.backward) for row in rows]))
+            of_steps = wanted.sort == "spread" or wanted.by == "phase"
+            if self.steps and (of_steps or (self.times and wide)):
+                figures.append(("per step", [seconds(row.step_mean) if row.step_mean else "" for row in rows]))
+            if self.steps and (wide or of_steps):
+                figures.append(("spread", [seconds(row.step_deviation) if row.step_deviation else "" for row in rows]))
+        for name, column in (("GPU self", "gpu_self"), ("GPU total", "gpu_total"), ("starved", "gpu_starved")):
+            if any(getattr(row, column) for row in rows):  # of sampled steps: times, not shares of all steps
+                figures.append((name, [seconds(getattr(row, column)) if getattr(row, column) else "" for row in rows]))
+        if any(row.parameters for row in rows):
+            figures.append(("parameters", [grouped(row.parameters) if row.parameters else "" for row in rows]))
+            figures.append(("bytes", [size(row.parameter_bytes) if row.parameters else "" for row in rows]))
+        if any(row.unseen_calls for row in rows):
+            figures.append(("unseen", [grouped(row.unseen_calls) if row.unseen_calls else "" for row in rows]))
+        return self.table(figures, [self.where(row.where, self.suffix(row)) for row in rows])
+
+    def tree(self, rows: Sequence[Branch]) -> Table:
+        figures = [("calls", [grouped(row.calls + row.resumes) for row in rows])]
+        if self.report.timing:
+            figures.append(("CPU self", [self.time(row.self) for row in rows]))
+            figures.append(("CPU total", [self.time(row.total) for row in rows]))
+            if any(row.backward > 0 for row in rows):
+                figures.append(("backward", [self.time(row.backward) for row in rows]))
+        labels = []
+        for guide, row in zip(_guides(rows), rows, strict=True):
+            labels.append((guide, self.where(row.where, _instances(row.module, row.instances))))
+        return self.table(figures, [where for _, where in labels], [guide for guide, _ in labels])
+
+    def neighbours(self, found: Neighbours) -> Table:
+        rows = found.rows
+        figures = [("calls", [grouped(found.of.calls + found.of.resumes), *(grouped(row.calls) for row in rows)])]
+        if self.report.timing:
+            figures.append(("CPU total", [self.time(found.of.total), *(self.time(row.total) for row in rows)]))
+        arrow = "called by " if found.side == "callers" else "calls "
+        where = [self.where(found.of.where, self.suffix(found.of))]
+        where += [self.where(row.where, _through(len(row.through))) for row in rows]
+        return self.table(figures, where, ["", *("  " + arrow for _ in rows)])
+
+    def paths(self, found: Paths) -> Table:
+        rows = found.rows
+        figures = [("share", [f"{100 * row.weight / max(found.whole, 1):.1f} %" for row in rows])]
+        if self.report.timing:
+            figures.append(("CPU self", [seconds(row.self) for row in rows]))
+        figures.append(("calls", [grouped(row.calls) for row in rows]))
+        return self.table(figures, [self.path(row) for row in rows])
+
+    def path(self, row: HotPath) -> Text:
+        """Return short names, the last one in full."""
+        above = "".join(f"{name} > " for name in row.short[:-1])
+        text = Text(printable(above), style="dim")
+        text.append_text(self.where(row.path[-1], _instances(row.module, row.instances)))
+        return text
+
+    def table(self, figures: list[tuple[str, list[str]]], where: list[Text], guides: list[str] | None = None) -> Table:
+        """Return a table: figures keep their width, ``where`` is folded into the rest."""
+        table = Table(box=None, padding=(0, self.gap, 0, 0), pad_edge=False, header_style="bold")
+        used = 0
+        for name, values in figures:
+            table.add_column(name, justify="right", no_wrap=True)
+            used += max(map(len, [name, *values])) + self.gap
+        table.add_column("where", no_wrap=True)
+        room = max(self.width - used, _NARROWEST)
+        for i, text in enumerate(where):
+            guide = guides[i] if guides is not None else ""
+            table.add_row(*(values[i] for _, values in figures), _fold(guide, text, room))
+        return table
+
+    @property
+    def steps(self) -> bool:
+        return sum(rank.steps for rank in self.report.facts.ranks) > 1
+
+    def time(self, nanoseconds: int) -> str:
+        if nanoseconds <= 0:
+            return ""
+        if self.times:
+            return seconds(nanoseconds)
+        share = 100 * nanoseconds / self.report.facts.whole
+        return f"{share:.1f} %" if share >= 0.05 else "<0.1 %"
+
+    def suffix(self, row: Row) -> str:
+        """Return the modules of a function, their number, and other threads."""
+        if self.report.wanted.by == "module":
+            return f"x {row.instances}" if row.instances > 1 else ""
+        words = ""
+        if len(row.modules) == 1:
+            words = _instances(row.modules[0].pattern, row.modules[0].instances)
+        elif row.modules:
+            words = f"{sum(each.instances for each in row.modules)} modules"
+        if row.threads and self.report.facts.whole_role not in row.threads:
+            words += "   in " if words else "in "
+            words += row.threads[0] if len(row.threads) == 1 else f"{len(row.threads)} other threads"
+        return words
+
+    def where(self, key: str, suffix: str) -> Text:
+        """Return ``file:[Class]:function``, with the function in bold."""
+        text = Text(printable(key))
+        at = key.rfind(":") + 1
+        if "]:" in key:
+            text.stylize("dim", 0, key.find(":["))
+            text.stylize("bold", at)
+        if suffix:
+            text.append("   " + suffix, style="cyan")
+        return text
+
+
+def _instances(pattern: str, count: int) -> str:
+    return f"{pattern} x {count}" if count > 1 else pattern
+
+
+def _share_of(found: Paths) -> str:
+    share = 100 * sum(row.weight for row in found.rows) / max(found.whole, 1)
+    paths = "this path" if len(found.rows) == 1 else f"these {len(found.rows)} paths"
+    return f"{share:.0f} % of the {'calls' if found.of == 'calls' else 'time'} is in {paths}"
+
+
+def _through(wrappers: int) -> str:
+    return f"through {wrappers} wrapper{'s' if wrappers > 1 else ''}" if wrappers else ""
+
+
+def _guides(rows: Sequence[Branch]) -> list[str]:
+    """Return the lines of the tree in front of each row, two characters per level."""
+    guides = [""] * len(rows)
+    open_levels: set[int] = set()  # levels with a later sibling, seen from the end
+    for i in range(len(rows) - 1, -1, -1):
+        depth = rows[i].depth
+        open_levels = {level for level in open_levels if level <= depth}
+        lines = ["│ " if level in open_levels else "  " for level in range(1, depth)]
+        if depth:
+            lines.append("├ " if depth in open_levels else "└ ")
+            open_levels.add(depth)
+        guides[i] = "".join(lines)
+    return guides
+
+
+def _break(line: str) -> int:
+    """Return where to break a full line: after a separator that is not too far to the left, at a dot if necessary."""
+    for signs in ("/: ", "._"):
+        at = max(line.rfind(sign) for sign in signs) + 1
+        if at > len(line) // 3:
+            return at
+    return len(line)
+
+
+def _fold(guide: str, text: Text, room: int) -> Text:
+    """Return the text in lines that fit, broken after separators, with the guide in front of each."""
+    if len(guide) > room - _NARROWEST:  # too deep for this width: drop the lines of outer levels
+        guide = "« " + guide[len(guide) - (room - _NARROWEST) + 2 :]
+    space = room - len(guide)
+    lines = []
+    while len(text) > space:
+        cut = _break(text.plain[:space])
+        lines.append(text[:cut])
+        text = text[cut:]
+        while text.plain.startswith(" "):
+            text = text[1:]
+    lines.append(text)
+    under = guide.replace("├ ", "│ ").replace("└ ", "  ") if set(guide) <= set("│├└« ") else " " * len(guide)
+    fronts = [guide, *([under] * (len(lines) - 1))]
+    return Text("\n").join(Text.assemble((front, "dim"), line) for front, line in zip(fronts, lines, strict=True))

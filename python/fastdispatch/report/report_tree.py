@@ -1,0 +1,160 @@
+"""The tree of call paths, as flat rows in printing order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from fastdispatch.read.trace import Columns, Trace
+from fastdispatch.report.report_rows import KEPT, PASSED_ON, is_library, module_pattern
+
+
+@dataclass
+class Branch:
+    """A node of the tree; repeated modules (``blocks.0``, ``blocks.1``) are one. Times in nanoseconds."""
+
+    depth: int
+    where: str
+    kind: str
+    module: str  # pattern of its modules, "" for none
+    instances: int  # of those modules
+    calls: int
+    resumes: int
+    self: int
+    total: int
+    ops: int
+    backward: int
+    passed: int  # hidden forwarding library calls between it and its parent
+    small: int  # hidden callees
+    small_time: int
+
+
+@dataclass
+class _Cut:
+    """Rules for hidden nodes: below ``least`` (in ``figure``), deeper than ``depth``, or only forwarding."""
+
+    figure: str
+    least: float
+    depth: int | None
+    whole: int
+    pass_on: bool
+
+
+class _Forest:
+    def __init__(self, trace: Trace, rank: int | None) -> None:
+        self.trace = trace
+        self.figures: Columns = trace.contexts if rank is None else trace.core.contexts(trace.index(rank))
+        self.patterns = [module_pattern(path) for path in trace.modules["path"]]
+        self.children: dict[int, list[int]] = {}
+        for context, parent in enumerate(self.figures["parent"]):
+            self.children.setdefault(parent, []).append(context)
+
+    def add_calls_below(self) -> None:
+        """Return the calls of each context and its callees, used for hiding if the recording has no times."""
+        below = list(self.figures["calls"])
+        parents = self.figures["parent"]
+        for context in range(len(below) - 1, -1, -1):  # a parent comes before its children
+            if parents[context] >= 0:
+                below[parents[context]] += below[context]
+        self.figures = self.figures | {"calls_below": below}
+
+    def kind(self, contexts: list[int]) -> str:
+        return str(self.trace.nodes["kind"][self.figures["node"][contexts[0]]])
+
+    def sum(self, contexts: Iterable[int], figure: str) -> int:
+        column = self.figures[figure]
+        return sum(column[context] for context in contexts)
+
+    def pattern(self, context: int) -> str:
+        module = self.figures["module"][context]
+        return self.patterns[module] if module >= 0 else ""
+
+    def below(self, contexts: list[int]) -> list[list[int]]:
+        """Return the callees of a group of contexts, grouped by node and module pattern."""
+        found: dict[tuple[int, str], list[int]] = {}
+        nodes = self.figures["node"]
+        for parent in contexts:
+            for context in self.children.get(parent, ()):
+                found.setdefault((nodes[context], self.pattern(context)), []).append(context)
+        return list(found.values())
+
+    def passes_on(self, contexts: list[int], whole: int) -> list[int] | None:
+        """Return the callee in which a library function spends nearly all of its time."""
+        if whole <= 0 or not is_library(self.trace, self.figures["node"][contexts[0]]) or self.pattern(contexts[0]):
+            return None
+        total = self.sum(contexts, "total")
+        if self.sum(contexts, "self") > KEPT * whole:
+            return None
+        callees = self.below(contexts)
+        heaviest = max(callees, key=lambda group: self.sum(group, "total"), default=None)
+        if heaviest is None or self.kind(heaviest) == "overflow":
+            return None
+        return heaviest if self.sum(heaviest, "total") >= PASSED_ON * total else None
+
+
+def tree(
+    trace: Trace, rank: int | None, *, whole: int, least: float, depth: int | None, by_calls: bool, all_: bool
+) -> list[Branch]:
+    """Return rows of at least ``least`` (a share of the whole: time, or calls without times), down to ``depth`` levels.
+    Unless ``all_``, library functions that only forward to one callee are omitted."""
+    forest = _Forest(trace, rank)
+    if by_calls:
+        forest.add_calls_below()
+    figure = "calls_below" if by_calls else "total"
+    everything = sum(forest.figures["calls"]) if by_calls else whole
+    cut = _Cut(figure, least * everything, depth, whole, not all_)
+    roots = forest.below([-1])
+    keys = trace.nodes["key"]
+    roots.sort(key=lambda group: (keys[forest.figures["node"][group[0]]] != "main", -forest.sum(group, figure)))
+    rows: list[Branch] = []
+    waiting = [(group, 0, passed) for group, passed in reversed([_skip(forest, group, cut) for group in roots])]
+    while waiting:
+        group, level, passed = waiting.pop()
+        callees = forest.below(group)
+        inside = cut.depth is None or level + 1 < cut.depth
+        kept: list[list[int]] = []
+        small: list[list[int]] = []
+        for callee in callees:
+            (kept if inside and forest.sum(callee, figure) >= cut.least else small).append(callee)
+        rows.append(_branch(forest, group, level, passed, small))
+        shown = _joined(forest, [_skip(forest, callee, cut) for callee in kept])
+        shown.sort(key=lambda callee: forest.sum(callee[0], figure))
+        waiting += [(callee, level + 1, passed) for callee, passed in shown]
+    return rows
+
+
+def _skip(forest: _Forest, group: list[int], cut: _Cut) -> tuple[list[int], int]:
+    """Return the group, or the callee it only forwards to, and the number of skipped calls."""
+    passed = 0
+    while cut.pass_on:
+        callee = forest.passes_on(group, cut.whole)
+        if callee is None:
+            break
+        group, passed = callee, passed + 1
+    return group, passed
+
+
+def _joined(forest: _Forest, groups: Iterable[tuple[list[int], int]]) -> list[tuple[list[int], int]]:
+    """Merge callees reached through different wrappers."""
+    found: dict[tuple[int, str], tuple[list[int], int]] = {}
+    for group, passed in groups:
+        name = forest.figures["node"][group[0]], forest.pattern(group[0])
+        same, most = found.get(name, ([], 0))
+        found[name] = same + group, max(most, passed)
+    return list(found.values())
+
+
+def _branch(forest: _Forest, group: list[int], level: int, passed: int, small: list[list[int]]) -> Branch:
+    node = forest.figures["node"][group[0]]
+    modules = {forest.figures["module"][context] for context in group} - {-1}
+    return Branch(
+        depth=level,
+        where=forest.trace.nodes["key"][node],
+        kind=forest.trace.nodes["kind"][node],
+        module=forest.pattern(group[0]),
+        instances=len(modules),
+        **{name: forest.sum(group, name) for name in ("calls", "resumes", "self", "total", "ops", "backward")},
+        passed=passed,
+        small=len(small),
+        small_time=sum(forest.sum(callee, "total") for callee in small),
+    )

@@ -1,0 +1,58 @@
+"""Stacks of running processes as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from fastdispatch.read.live import Group, Stack
+from fastdispatch.read.summary import seconds
+
+INNERMOST = 12
+
+
+def lines(groups: list[Group], incomplete: Sequence[str] = (), *, everything: bool) -> Iterator[str]:
+    """Yield the stacks as lines. ``incomplete``: lines about recordings that are truncated or damaged."""
+    yield from map(printable, incomplete)
+    if not groups:
+        yield "no open calls in the readable part" if incomplete else "no open calls: nothing is being recorded there"
+    for group in groups:
+        yield head(group, sum(len(each.stacks) for each in groups))
+        yield from calls(group, everything)
+
+
+def head(group: Group, threads: int) -> str:
+    first = group.first
+    ages = sorted(stack.age for stack in group.stacks)
+    long = seconds(ages[0]) if len(ages) == 1 else f"{seconds(ages[0])} to {seconds(ages[-1])}"
+    steps = sorted({stack.step for stack in group.stacks})
+    step = f"step {steps[0]}" if len(steps) == 1 else f"steps {steps[0]} to {steps[-1]}"
+    state = "" if first.state == "running" else f", {first.state}"
+    thread = "" if first.thread == "main" else f", thread {first.thread}"
+    plural = "s" * (len(group.stacks) != 1)
+    of = f" ({len(group.stacks)} of {threads})" if len(group.stacks) != threads else ""
+    return f"rank{plural} {numbers(group.stacks)}{of}{thread}{state}: {step}, for {long} in {first.calls[-1]}"
+
+
+def numbers(stacks: list[Stack]) -> str:
+    """``0, 2-5, 7``"""
+    parts: list[list[int]] = []
+    for rank in sorted({stack.rank for stack in stacks}):
+        if parts and parts[-1][-1] == rank - 1:
+            parts[-1] = [parts[-1][0], rank]
+        else:
+            parts.append([rank])
+    return ", ".join("-".join(map(str, part)) for part in parts)
+
+
+def calls(group: Group, everything: bool) -> Iterator[str]:
+    """Yield calls, outermost first, each with the time since its begin on the first of the ranks."""
+    shown = list(zip(group.first.calls, group.first.ages, strict=True))
+    outer = 0 if everything else max(len(shown) - INNERMOST, 0)
+    if outer:
+        yield f"   ... {outer} outer call{'s' * (outer != 1)} (--all)"
+    for call, age in shown[outer:]:
+        yield f"   {seconds(age):>8}  {printable(call)}"
+
+
+def printable(text: str) -> str:
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

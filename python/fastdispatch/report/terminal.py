@@ -1,0 +1,56 @@
+"""Text reports in a terminal or a pipe: tables, sections, and their output."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import IO
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from fastdispatch.read.summary import printable
+
+#: Lines written to a pipe are not folded.
+ENDLESS = 100_000
+_ASCII = str.maketrans({"\u202f": " ", "▲": "!", "│": "|", "├": "|", "└": "`", "─": "-", "«": "<"})
+
+
+def width_of(file: IO[str]) -> int:
+    """Return the width of the terminal, or of COLUMNS; endless for a pipe."""
+    console = Console(file=file)
+    return ENDLESS if not console.is_terminal and "COLUMNS" not in os.environ else console.width
+
+
+def print_parts(parts: Iterable[Text | Table], file: IO[str], width: int) -> None:
+    """Print texts and tables, in ASCII if the encoding of the file requires it."""
+    console = Console(file=file, highlight=False)
+    console.width = width
+    with console.capture() as capture:
+        for part in parts:
+            console.print(part)
+    text = "\n".join(line.rstrip() for line in capture.get().splitlines()) + "\n"
+    if not console.encoding.startswith("utf"):
+        text = text.translate(_ASCII).encode(console.encoding, "backslashreplace").decode(console.encoding)
+    file.write(text)
+
+
+def section(title: str, table: Table) -> Iterator[Text | Table]:
+    yield Text("")
+    yield Text(title, style="bold")
+    yield table
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]], words: Sequence[str] = ()) -> Table:
+    """Return a table of figures; the columns named in ``words`` have text, which is folded."""
+    made = Table(box=None, padding=(0, 3, 0, 0), pad_edge=False, header_style="bold")
+    for name in columns:
+        made.add_column(name, justify="left" if name in words else "right", no_wrap=name not in words, overflow="fold")
+    for row in rows:
+        made.add_row(*(Text(printable(cell)) for cell in row))
+    return made
+
+
+def share(part: float, whole: float) -> str:
+    return f"{100 * part / whole:.1f} %" if whole > 0 else ""

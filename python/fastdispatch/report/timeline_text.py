@@ -1,0 +1,177 @@
+"""Timeline statistics as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import IO
+
+from rich.table import Table
+from rich.text import Text
+
+from fastdispatch.read.summary import grouped, printable, seconds, spans
+from fastdispatch.report.terminal import print_parts, section, share, table, width_of
+from fastdispatch.report.timeline_figures import Row, Stats, total
+
+_BASIS = {
+    "gpu": "kernels on the GPU",
+    "operators": "operators on the CPU",
+    "jobs": "jobs",
+    "calls": "all calls",
+}
+
+
+def print_stats(made: Stats, file: IO[str], top: int) -> None:
+    """Print tables of at most ``top`` rows each."""
+    print_parts(parts(made, top), file, width_of(file))
+
+
+def parts(made: Stats, top: int) -> Iterator[Text | Table]:
+    yield Text(head(made), style="dim")
+    yield ranks(made)
+    if len(made.stages) > 1:
+        yield from section("Stages", stages(made))
+    if made.stragglers:
+        yield from section(f"Steps{longest(len(made.stragglers), top)}", steps(made, top))
+    if made.jobs:
+        yield from section("Jobs", jobs([row for row in made.jobs if row["step"] is None][: 4 * top]))
+    if made.collectives:
+        yield from section("Collectives: how far apart the ranks begin and end", collectives(made.collectives))
+    if made.names:
+        yield from section(f"Slices{largest(len(made.names), top)}", names(made.names[:top]))
+    yield Text("")
+    for line in foot(made):
+        yield Text(printable(line), style="dim")
+
+
+def longest(count: int, top: int) -> str:
+    return f": the {top} longest of {grouped(count)}" if count > top else ""
+
+
+def largest(count: int, top: int) -> str:
+    return f": the {top} of {grouped(count)} with most time" if count > top else ""
+
+
+def head(made: Stats) -> str:
+    first, last = min(row["start"] for row in made.ranks), max(row["end"] for row in made.ranks)
+    count = len(made.ranks)
+    return (
+        f"{count} rank{'s' if count > 1 else ''}, {grouped(len(made.stragglers))} steps, "
+        f"{grouped(total(made.ranks, 'events'))} events, {seconds(last - first)}"
+    )
+
+
+def ranks(made: Stats) -> Table:
+    shown = shares(made)
+    columns = ["rank", "steps", "time", *shown]
+    columns += ["straggler", "last to begin"] if len(made.ranks) > 1 else []
+    rows = []
+    for row in made.ranks:
+        cells = [str(row["rank"]), grouped(row["steps"]), seconds(row["duration"])]
+        cells += [share(row[key], row["duration"]) for key in shown]
+        cells += [str(row["straggler"]), str(row["began_last"])]
+        rows.append(cells[: len(columns)])
+    return table(columns, rows)
+
+
+def shares(made: Stats) -> list[str]:
+    copies = ["copies"] if any(row["copies"] for row in made.ranks) else []
+    return ["busy", "compute", "communication", "exposed", "idle", *copies]
+
+
+def stages(made: Stats) -> Table:
+    shown = shares(made)
+    rows = [
+        [
+            ", ".join(map(str, row["stages"])),
+            spans(row["ranks"]),
+            seconds(row["duration"] / len(row["ranks"])),
+            *(share(row[key], row["duration"]) for key in shown),
+        ]
+        for row in made.stages
+    ]
+    return table(["stage", "ranks", "mean time", *shown], rows)
+
+
+def steps(made: Stats, top: int) -> Table:
+    """Return the table of the longest steps, in order."""
+    chosen = sorted(sorted(made.stragglers, key=lambda row: -row["duration"])[:top], key=lambda row: row["step"])
+    by_step: dict[int, list[Row]] = {}
+    for row in made.steps:
+        by_step.setdefault(row["step"], []).append(row)
+    several = any(row["ranks"] > 1 for row in chosen)
+    columns = ["step", "mean time", "compute", "communication", "exposed", "idle"]
+    columns += ["slowest", "own work", "median", "z", "last", "late by"] if several else []
+    rows = []
+    for each in chosen:
+        of = by_step[each["step"]]
+        whole = total(of, "duration")
+        cells = [str(each["step"]), seconds(each["duration"])]
+        cells += [share(total(of, key), whole) for key in ("compute", "communication", "exposed", "idle")]
+        cells += [f"{'▲ ' if each['marked'] else ''}rank {each['slowest']}", seconds(each["own"])]
+        cells += [seconds(each["own_median"]), f"{each['z']:.1f}", f"rank {each['last']}", seconds(each["late"])]
+        rows.append(cells[: len(columns)])
+    return table(columns, rows)
+
+
+FIGURES = ("count", "total", "mean", "p50", "p95", "p99", "max")
+
+
+def figures(row: Row) -> list[str]:
+    return [grouped(row["count"]), *(seconds(row[key]) for key in FIGURES[1:])]
+
+
+def jobs(rows: Sequence[Row]) -> Table:
+    cells = [
+        [str(row["rank"]), "" if row["stage"] is None else str(row["stage"]), *figures(row), row["type"]]
+        for row in rows
+    ]
+    return table(["rank", "stage", *FIGURES, "job"], cells, ["job"])
+
+
+def names(rows: Sequence[Row]) -> Table:
+    return table(
+        [*FIGURES, "category", "name"], [[*figures(r), r["category"], r["name"]] for r in rows], ["category", "name"]
+    )
+
+
+def collectives(rows: Sequence[Row]) -> Table:
+    columns = [
+        "matched",
+        "ranks",
+        "begin p50",
+        "begin max",
+        "end p50",
+        "end max",
+        "worst",
+        "unmatched",
+        "name",
+        "group",
+    ]
+    cells = []
+    for row in rows:
+        begin, end = row["begin"], row["end"]
+        spreads = [seconds(begin["p50"]), seconds(begin["max"]), seconds(end["p50"]), seconds(end["max"])]
+        spreads = [*spreads, f"rank {row['worst_rank']}"] if row["matched"] else [""] * 5
+        unmatched = grouped(row["unmatched"]) if row["unmatched"] else ""
+        cells.append([grouped(row["matched"]), str(row["ranks"]), *spreads, unmatched, row["name"], row["group"]])
+    return table(columns, cells, ["name", "group"])
+
+
+def foot(made: Stats) -> Iterator[str]:
+    """Yield the meaning of figures, and missing data."""
+    bases = sorted({row["basis"] for row in made.ranks}, key=list(_BASIS).index)
+    compute = " or ".join(_BASIS[basis] for basis in bases)
+    yield f"Compute is {compute}; percentiles within {share(made.relative_error, 1)}"
+    if any(row["marked"] for row in made.stragglers):
+        yield "▲ own work (busy without exposed communication) more than 10 % above the median of the ranks"
+    for row in made.ranks:
+        if row["calls_lost"]:
+            yield f"rank {row['rank']}: {grouped(row['calls_lost'])} events found no room in its timeline"
+        if row["places_lost"]:
+            yield f"rank {row['rank']}: {grouped(row['places_lost'])} damaged places in its trace"
+    bounds = made.bounds
+    if bounds["gap_ns"]:
+        yield f"gaps up to {bounds['gap_ns']} ns count as busy: {seconds(bounds['closed_ns'])} in all"
+    for key, what in (("steps", "steps"), ("values", "slices"), ("collectives", "collectives")):
+        if bounds[f"{key}_left_out"]:
+            yield f"{grouped(bounds[f'{key}_left_out'])} {what} found no room in these tables"
