@@ -62,7 +62,7 @@ def pipeline_rule(
     bytes: str | None = None,
     when: str | None = None,
 ) -> None:
-    """Calls of this function are jobs from now on: :func:`fastdispatch.pipeline.rule` (capture/engines/job_rules.c).
+    """Calls of this function are jobs from now on: :func:`fastdispatch.pipeline.rule` (capture/rules/job_rules.c).
     :class:`Error` for a source that is none, or an empty name."""
 
 def pipeline_report(

@@ -16,7 +16,7 @@ from fastdispatch._core import Error
 from fastdispatch.clocks import boot_id
 from fastdispatch.trace import Trace, load
 
-#: While there is a file of the recording's name and this, nothing is recorded (csrc/capture/session.h).
+#: While there is a file of the recording's name and this, nothing is recorded (csrc/capture/session/session.h).
 OFF = ".off"
 
 

@@ -1,6 +1,6 @@
 """The operators of the self-test that decides how to read PyTorch's records.
 
-``csrc/capture/operators/tensor_layout.c`` listens while :func:`run` runs and knows what it must
+``csrc/capture/torch/record_layout.c`` listens while :func:`run` runs and knows what it must
 see: a multiplication that is numbered for autograd, one that is not, a range,
 and the backward of the first, called directly so that no autograd thread is
 started. Nothing random is drawn and no default is touched. The second part is the same for what goes into operators.

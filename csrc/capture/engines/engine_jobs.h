@@ -2,7 +2,7 @@
 #ifndef FD_ENGINE_JOBS_H
 #define FD_ENGINE_JOBS_H
 
-#include "capture/session.h"
+#include "capture/state/session_state.h"
 
 /* A job of this kind begins, known by `object`; `what` has its numbers. It is
  * a range (ranges.h) and, where the timeline has jobs, a record. */

@@ -1,8 +1,8 @@
-#include "capture/engines/pipeline_jobs.h"
+#include "capture/engines/engine_pipeline.h"
 
-#include "base/alloc.h"
-#include "capture/guard.h"
-#include "capture/session.h"
+#include "capture/engines/pipeline_jobs.h"
+#include "capture/frames/code_nodes.h"
+#include "capture/process/guard.h"
 #include "recording/job_table.h"
 
 #include <stdio.h>
@@ -423,7 +423,7 @@ fd_pipeline_pause(fd_engine_pipeline *pipeline)
 {
     for (uint32_t i = pipeline->open.count; i-- > 0;) {
         const fd_open_job *open = &pipeline->open.list[i];
-        fd_jobs_close(open->tree, open->job, open->context);
+        fd_tree_job_ended(open->tree, open->job, open->context);
     }
     pipeline->open.count = 0;
     pipeline->entered.count = 0;
@@ -431,33 +431,12 @@ fd_pipeline_pause(fd_engine_pipeline *pipeline)
     pipeline->eval = false;
 }
 
-fd_engine_pipeline *
-fd_pipeline_new(void)
+fd_status
+fd_pipeline_add_rule(const fd_job_rule *rule, fd_error *error)
 {
-    fd_engine_pipeline *pipeline = fd_calloc(1, sizeof *pipeline);
-    if (pipeline != NULL) {
-        pipeline->globals = -1;
-        pipeline->processes = -1;
-        pipeline->place = -1;
-        pipeline->micro_batches = -1;
+    fd_status status = fd_job_rules_add(rule, error);
+    if (status == FD_OK) {
+        fd_code_look_again();
     }
-    return pipeline;
-}
-
-void
-fd_pipeline_free(fd_engine_pipeline *pipeline)
-{
-    if (pipeline == NULL) {
-        return;
-    }
-    fd_plan_clear(&pipeline->plan);
-    fd_vector_clear(&pipeline->counts);
-    fd_vector_clear(&pipeline->prepared);
-    fd_vector_clear(&pipeline->posted);
-    fd_vector_clear(&pipeline->open);
-    fd_vector_clear(&pipeline->entered);
-    fd_vector_clear(&pipeline->executed);
-    fd_vector_clear(&pipeline->records);
-    fd_map_clear(&pipeline->matched);
-    fd_free(pipeline);
+    return status;
 }

@@ -1,9 +1,9 @@
 #include "capture/engines/pipeline_jobs.h"
 
-#include "capture/operands/tensors.h"
 #include "capture/operators/node_calls.h"
-#include "capture/python_texts.h"
-#include "capture/session.h"
+#include "capture/operators/text_nodes.h"
+#include "capture/rules/tensors.h"
+#include "capture/state/session_state.h"
 #include "recording/job_table.h"
 
 #include <stdio.h>
@@ -189,7 +189,7 @@ fd_pipeline_close(fd_thread *thread, const fd_pipeline_call *call,
         }
         const fd_open_job open = pipeline->open.list[at - 1];
         open.job->flags |= flags;
-        fd_jobs_close(open.tree, open.job, open.context);
+        fd_tree_job_ended(open.tree, open.job, open.context);
         pipeline->open.count--;
         for (; at <= pipeline->open.count; at++) {
             pipeline->open.list[at - 1] = pipeline->open.list[at];

@@ -3,7 +3,8 @@
 #ifndef FD_PIPELINE_JOBS_H
 #define FD_PIPELINE_JOBS_H
 
-#include "capture/engines/engine_pipeline.h"
+#include "capture/engines/pipeline_state.h"
+#include "capture/state/session_state.h"
 
 enum { FD_LONGEST_KIND = 64 };
 

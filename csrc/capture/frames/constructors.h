@@ -15,11 +15,4 @@ void fd_constructors_watch(void);
 
 void fd_constructors_release(void);
 
-/* A code object that is now known: keep it in mind if it is a constructor;
- * answers whether it is. */
-bool fd_constructors_add(PyCodeObject *code, const fd_code *known);
-
-/* It is being freed. */
-void fd_constructors_forget(const fd_code *known);
-
 #endif

@@ -4,7 +4,7 @@
 #define FD_FUNCTIONS_H
 
 #include "capture/frames/code_nodes.h"
-#include "capture/session.h"
+#include "capture/state/session_state.h"
 
 /* What a frame calls, in terms of the tree. `receiver` is the id of the class
  * that was looked at (0: none). */

@@ -2,7 +2,8 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "capture/guard.h"
+#include "capture/process/guard.h"
+#include "capture/timers/call_timers.h"
 #include "recording/open_entries.h"
 
 #include <errno.h>
@@ -169,7 +170,7 @@ fd_calls_leave(fd_thread *thread, uint32_t depth, const fd_frame *frame,
         at = fd_stack_find(tree, frame, FD_ENTRY_FRAME);
     }
     if (at >= 0) {
-        fd_thread_end_marks(thread, (uint32_t)at, true);
+        fd_thread_end_timers(thread, (uint32_t)at, true);
         fd_stack_close(tree, (uint32_t)at);
     }
     thread->frame = at >= 0 ? caller : NULL;

@@ -5,7 +5,7 @@
 #define FD_ARGUMENTS_H
 
 #include "capture/frames/code_nodes.h"
-#include "capture/session.h"
+#include "capture/state/session_state.h"
 
 /* Append the arguments of the call that `frame` is about to run, without its
  * receiver and without what has its default: a list of those by position, a

@@ -1,6 +1,6 @@
 #include "capture/operands/operands.h"
 
-#include "capture/operators/tensor_layout.h"
+#include "capture/torch/record_layout.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #ifndef FD_OPERANDS_H
 #define FD_OPERANDS_H
 
-#include "capture/session.h"
+#include "capture/state/session_state.h"
 
 /* A tensor, and where its parts are as PyTorch says. */
 typedef struct fd_operands_sample {

@@ -1,6 +1,6 @@
 #include "capture/operands/process_groups.h"
 
-#include "capture/operators/libtorch.h"
+#include "capture/torch/libtorch.h"
 #include "et/readers/et_operands.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 #include "capture/operators/backward.h"
 
 #include "capture/operators/node_calls.h"
-#include "capture/operators/tensor_layout.h"
-#include "capture/python_texts.h"
+#include "capture/operators/text_nodes.h"
+#include "capture/torch/record_layout.h"
 
 static const char ANNOUNCEMENT[] = "autograd::engine::evaluate_function: ";
 

@@ -2,7 +2,7 @@
 #ifndef FD_BACKWARD_H
 #define FD_BACKWARD_H
 
-#include "capture/session.h"
+#include "capture/state/session_state.h"
 
 /* The engine announces a node with a record of this prefix, prepares it, runs
  * it (a record of its own) and hands its results on. */

@@ -4,7 +4,7 @@
 #define FD_DISPATCH_H
 
 #include "base/vector.h"
-#include "capture/session.h"
+#include "capture/state/session_state.h"
 
 /* An operator the mode has met. */
 typedef struct fd_dispatched {

@@ -3,7 +3,7 @@
 #ifndef FD_NODE_CALLS_H
 #define FD_NODE_CALLS_H
 
-#include "capture/session.h"
+#include "capture/state/session_state.h"
 #include "recording/open_entries.h"
 
 /* In fd_context.callee: a node id, apart from the ids of code objects. */

@@ -10,7 +10,7 @@
 #ifndef FD_NVTX_H
 #define FD_NVTX_H
 
-#include "capture/session.h"
+#include "capture/state/session_state.h"
 
 typedef enum fd_nvtx_what {
     FD_NVTX_PUSH,

@@ -2,7 +2,7 @@
 
 #include "capture/operands/operands.h"
 #include "capture/operands/process_groups.h"
-#include "capture/operators/tensor_layout.h"
+#include "capture/torch/record_layout.h"
 #include "recording/operator_log.h"
 
 #include <stddef.h>

@@ -3,7 +3,7 @@
 #ifndef FD_OPERATOR_CALLS_H
 #define FD_OPERATOR_CALLS_H
 
-#include "capture/session.h"
+#include "capture/state/session_state.h"
 
 /* `record` begins, as the thread's tree has just been told. Answers the id of
  * its fd_op_call; 0: there was no room. */

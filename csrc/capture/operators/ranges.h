@@ -2,7 +2,7 @@
 #ifndef FD_RANGES_H
 #define FD_RANGES_H
 
-#include "capture/session.h"
+#include "capture/state/session_state.h"
 
 /* A range of this name begins, known by `owner`. It becomes a context when its
  * first child or its end shows whose range it is: see recording/open_entries.h. */

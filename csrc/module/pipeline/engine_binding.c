@@ -83,7 +83,7 @@ fd_pipeline_rule(PyObject *module, PyObject *args, PyObject *kwargs)
         rule.role = FD_ROLE_ITERATION;
     }
     fd_error error = {""};
-    fd_status status = fd_job_rules_add(&rule, &error);
+    fd_status status = fd_pipeline_add_rule(&rule, &error);
     if (status != FD_OK) {
         return fd_raise(module, status, &error);
     }
