@@ -1,4 +1,5 @@
 #include "graphs/recursion_folding.h"
+#include "base/glob.h"
 
 #include "graphs/graph_text.h"
 

@@ -369,13 +369,22 @@ typedef struct fd_job {
     uint32_t chunk;
     uint32_t peer;
     uint32_t buffer;
-    uint32_t unused;
+    uint32_t
+        ordinal;    /* plus 1; of a job whose engine does not number it: which
+                         of its kind it is. Its micro-batch and stage are those
+                         of the plan's; those above are a guess */
     uint64_t bytes; /* moved between stages, or reduced; 0: not known */
+    /* Of an iteration; 0: not known. All except the first plus 1. */
+    uint32_t schedule; /* string: the class of the schedule */
+    uint32_t micro_batches;
+    uint32_t stages; /* of all processes, with chunks */
+    uint32_t processes;
+    uint64_t object;          /* writer: who opened it */
+    uint32_t iteration;       /* plus 1 */
+    uint32_t place;           /* of an iteration: this process, plus 1 */
+    uint32_t iteration_flags; /* FD_ITERATION_* */
+    uint32_t unused;
     uint64_t unused2[2];
-    uint64_t object;    /* writer: who opened it */
-    uint32_t iteration; /* plus 1 */
-    uint32_t unused3;
-    uint64_t unused4[3];
 } fd_job;
 
 /* Bits of fd_job.flags. */
@@ -389,6 +398,14 @@ enum {
     FD_JOB_ATTACHED = 64, /* a rule made it, not the program */
     FD_JOB_UNPLANNED = 128, /* the schedule has no such job here */
     FD_JOB_WAIT = 256       /* the wait for a send that was POSTED before */
+};
+
+/* Bits of fd_job.iteration_flags. */
+enum {
+    FD_ITERATION_KNOWN = 1,     /* the job is an iteration */
+    FD_ITERATION_ENDED = 2,     /* by the end of its call, not by a pause */
+    FD_ITERATION_OWN_ORDER = 4, /* the engine left the order of its schedule */
+    FD_ITERATION_CUT = 8        /* jobs are missing: no room */
 };
 
 /* One call of an operator, autograd node or range, for execution traces:

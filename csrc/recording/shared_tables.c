@@ -30,6 +30,15 @@ fd_recording_schema(fd_recording *recording, const char *name,
 }
 
 uint32_t
+fd_recording_text(fd_recording *recording, const char *text)
+{
+    pthread_mutex_lock(&recording->lock);
+    uint32_t id = fd_strings_add(&recording->strings, text, strlen(text));
+    pthread_mutex_unlock(&recording->lock);
+    return id;
+}
+
+uint32_t
 fd_recording_node(fd_recording *recording, const fd_node_spec *spec,
                   bool *added)
 {

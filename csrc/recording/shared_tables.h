@@ -50,6 +50,9 @@ void fd_recording_note(fd_recording *recording, const char *key,
 void fd_recording_schema(fd_recording *recording, const char *name,
                          const char *text);
 
+/* A text, under the lock; 0 when there is no room. */
+uint32_t fd_recording_text(fd_recording *recording, const char *text);
+
 /* A node, under the lock. */
 uint32_t fd_recording_node(fd_recording *recording, const fd_node_spec *spec,
                            bool *added);

@@ -33,9 +33,6 @@ void fd_pipeline_left(fd_thread *thread, const fd_frame *frame,
 /* Recording pauses: what is open ends. */
 void fd_pipeline_pause(fd_engine_pipeline *pipeline);
 
-/* Our plan for the engine's schedule, by its class; FD_SCHEDULES: none. */
-fd_schedule fd_pipeline_schedule(const fd_engine_pipeline *pipeline);
-
 /* Add a rule of the user's. FD_EINVAL, with a line, for an invalid one. */
 fd_status fd_pipeline_add_rule(const fd_job_rule *rule, fd_error *error);
 

@@ -40,6 +40,10 @@ void fd_pipeline_open(fd_thread *thread, fd_found_job *job, bool count_it,
 void fd_pipeline_begin(fd_thread *thread, const fd_job_site *site,
                        const fd_frame *frame, fd_pipeline_call *call);
 
+/* Store what the plan of the running iteration depends on in its record. */
+void fd_pipeline_describe(fd_recording *recording,
+                          const fd_engine_pipeline *pipeline);
+
 /* The jobs of the call end, with these flags more. */
 void fd_pipeline_close(fd_thread *thread, const fd_pipeline_call *call,
                        uint32_t flags);

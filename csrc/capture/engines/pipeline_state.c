@@ -7,7 +7,7 @@ fd_pipeline_new(void)
 {
     fd_engine_pipeline *pipeline = fd_calloc(1, sizeof *pipeline);
     if (pipeline != NULL) {
-        pipeline->globals = -1;
+        pipeline->stages = -1;
         pipeline->processes = -1;
         pipeline->place = -1;
         pipeline->micro_batches = -1;
@@ -21,14 +21,11 @@ fd_pipeline_free(fd_engine_pipeline *pipeline)
     if (pipeline == NULL) {
         return;
     }
-    fd_plan_clear(&pipeline->plan);
     fd_vector_clear(&pipeline->counts);
     fd_vector_clear(&pipeline->prepared);
     fd_vector_clear(&pipeline->posted);
     fd_vector_clear(&pipeline->open);
     fd_vector_clear(&pipeline->entered);
-    fd_vector_clear(&pipeline->executed);
-    fd_vector_clear(&pipeline->records);
     fd_map_clear(&pipeline->matched);
     fd_free(pipeline);
 }

@@ -3,8 +3,8 @@
 #define FD_PIPELINE_STATE_H
 
 #include "capture/rules/job_rules.h"
-#include "pipeline/plan_comparison.h"
 #include "recording/context_tree.h"
+#include "recording/job_kinds.h"
 #include "recording/recording_format.h"
 
 enum { FD_PIPELINE_TEXT = 200, FD_CALL_JOBS = 16 };
@@ -31,14 +31,12 @@ typedef struct fd_open_job {
     fd_job_kind kind;
 } fd_open_job;
 
-/* The pipeline as its latest training iteration was, or the first evaluation
+/* The pipeline in its latest training iteration, or in the first evaluation
  * where there was none. */
 typedef struct fd_pipeline_summary {
     fd_job_engine engine;
     bool trained;
-    bool planned; /* compared with the plan of `schedule` */
-    fd_schedule schedule;
-    int64_t globals;
+    int64_t stages;
     int64_t processes;
     int64_t micro_batches;
     char name[FD_PIPELINE_TEXT];
@@ -59,36 +57,29 @@ typedef struct fd_entered_call {
     fd_pipeline_call call;
 } fd_entered_call;
 
-/* Of a session. */
+/* Of a session. Numbers that are not known are -1. */
 typedef struct fd_engine_pipeline {
     fd_pipeline_summary summary;
     fd_job_engine engine; /* of the latest iteration */
     uint32_t iterations;  /* begun */
     uint32_t nesting;     /* open ones: 0 or 1, and more inside */
+    fd_job *iteration;    /* record of the running one; NULL without */
     bool eval;
-    bool asked;      /* on_pipeline has been called */
-    bool failed;     /* out of memory: nothing is compared */
-    bool unplanned;  /* nor when the engine has an order of its own */
-    bool changed;    /* there are facts that were not told yet */
-    int64_t globals; /* stages, chunks counted; -1: not known, as below */
+    bool asked;     /* on_pipeline has been called */
+    bool own_order; /* the engine left the order of its schedule */
+    bool changed;   /* there are facts that on_change has not reported */
+    int64_t stages; /* of all processes, with chunks */
     int64_t processes;
     int64_t place; /* of this process */
     int64_t micro_batches;
-    char name[FD_PIPELINE_TEXT];       /* of the engine's schedule class */
-    char difference[FD_PIPELINE_TEXT]; /* the first; "" */
-    uint64_t step; /* counted in, where there is no iteration */
-    fd_plan plan;
-    bool planned;                   /* the plan is that of the iteration */
-    fd_plan_request request;        /* that the plan was made for */
-    uint32_t cursors[FD_JOB_KINDS]; /* places in the plan's jobs */
+    char name[FD_PIPELINE_TEXT]; /* of the engine's schedule class */
+    uint64_t step;               /* counted in, where there is no iteration */
     FD_VECTOR(fd_counted) counts;
     FD_VECTOR(fd_transfer) prepared;
     FD_VECTOR(fd_transfer) posted;
     FD_VECTOR(fd_open_job) open;
     FD_VECTOR(fd_entered_call) entered;
-    FD_VECTOR(fd_executed) executed; /* in this iteration */
-    FD_VECTOR(fd_job *) records;     /* parallel; NULL: found no room */
-    fd_map matched;                  /* number of a rule plus 1 -> 1 */
+    fd_map matched;        /* number of a rule plus 1 -> 1 */
     PyObject *on_pipeline; /* owned: on_pipeline(engine, owner) -> (stage,
                               processes, stages) or None, called in the first
                               iteration; NULL */

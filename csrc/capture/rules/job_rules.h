@@ -58,7 +58,7 @@ typedef struct fd_job_rule {
     const char *eval; /* the batch is evaluated where this holds */
     const char *owner; /* who is asked about the engine; NULL: `self` */
     bool also;         /* rules behind it may count as well */
-    bool unplanned;    /* with it the engine leaves the order of its plan */
+    bool own_order;    /* with it the engine leaves the order of its plan */
 } fd_job_rule;
 
 enum {

@@ -1,7 +1,7 @@
 #include "capture/timers/call_timers.h"
 
+#include "base/glob.h"
 #include "capture/process/guard.h"
-#include "graphs/graph_text.h"
 #include "recording/open_entries.h"
 
 enum {

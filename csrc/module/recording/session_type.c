@@ -9,6 +9,7 @@
 #include "module/recording/operands_binding.h"
 #include "module/recording/session_options.h"
 #include "module/trace/trace_type.h"
+#include "pipeline/iteration_plans.h"
 #include "recording/recording.h"
 #include "trace/reader/recording_reader.h"
 
@@ -390,8 +391,14 @@ session_trace(PyObject *self, PyObject *args, PyObject *kwargs)
         spill != NULL ? (fd_memory){spill->base, spill->room}
                       : (fd_memory){NULL, 0},
         timeline != 0, &error);
-    return status == FD_OK ? fd_trace_object(module_of(self), trace)
-                           : fd_raise(module_of(self), status, &error);
+    if (status == FD_OK) {
+        status = fd_iterations_compare(trace);
+    }
+    if (status != FD_OK) {
+        fd_trace_free(trace);
+        return fd_raise(module_of(self), status, &error);
+    }
+    return fd_trace_object(module_of(self), trace);
 }
 
 static PyObject *
