@@ -1,4 +1,4 @@
-/* What a function of the lower layers answers. Nothing below capture/ knows
+/* The result of a function of the lower layers. Nothing below capture/ knows
  * Python: a status travels up and module/errors.c turns it into an exception.
  *
  * An fd_error carries the one line a user reads: what happened, where, and

@@ -26,7 +26,7 @@ typedef struct fd_clock_steps {
 fd_clock_steps fd_clock_steps_begin(const fd_clock_map *map, int64_t step_ns,
                                     int64_t first);
 
-/* Moments go up from call to call; those below `due` need not be told, but for
+/* Moments go up from call to call; those below `due` need not be told, except for
  * the last before it, in `last`. True: the offset has changed. */
 bool fd_clock_steps_change(fd_clock_steps *steps, int64_t moment);
 

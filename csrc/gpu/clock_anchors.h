@@ -2,14 +2,14 @@
  * it happened on our clock: recorded on a stream of our own that has nothing
  * else to do, and polled until the GPU has passed it.
  *
- *     our clock   ──h0────────h1──────────────── mark ──►
+ *     our clock   ──h0────────h1──────────────── timestamp ──►
  *                     ^ anchor: the middle, uncertain by half of h1 - h0
  *     GPU clock   ────a───────────────────────── m ────►
  *                     └── cudaEventElapsedTime ──┘
  *
- * CUDA answers in milliseconds as float32, which is 0.12 us off at 2 s and
- * 0.12 ms at an hour. So a mark is measured from an anchor near it, and every
- * anchor is tied to our clock anew: errors do not add up. The chain of anchors
+ * CUDA returns in milliseconds as float32, which is 0.12 us off at 2 s and
+ * 0.12 ms at an hour. So a timestamp is measured from an anchor near it, and every
+ * anchor is tied to our clock again: errors do not add up. The chain of anchors
  * only tells how fast the GPU's clock runs beside ours. */
 #ifndef FD_CLOCK_ANCHORS_H
 #define FD_CLOCK_ANCHORS_H
@@ -39,7 +39,7 @@ typedef struct fd_gpu_anchors {
     uint64_t next; /* tick from which to try for another */
 } fd_gpu_anchors;
 
-/* A stream and events on the current device. Answers CUDA's error, as do all
+/* A stream and events on the current device. Returns CUDA's error, as do all
  * below; `anchors` may be cleared after one. */
 int fd_gpu_anchors_open(fd_gpu_anchors *anchors, const fd_cudart *cuda,
                         uint64_t (*now)(void), double ticks_per_ns);

@@ -1,5 +1,5 @@
 /* CUDA events of one device, made before they are needed and used again and
- * again: creating one costs more than all the rest of a mark.
+ * again: creating one costs more than all the rest of a timestamp.
  *
  *     free   [ event | event | event |       ]     the last one back is the
  *                                  ^ count          first one out
@@ -22,7 +22,7 @@ typedef struct fd_gpu_pool {
 } fd_gpu_pool;
 
 /* Make another FD_GPU_POOL_STEP events for the current device, as far as the
- * bound and memory allow. Answers CUDA's error. */
+ * bound and memory allow. Returns CUDA's error. */
 int fd_gpu_pool_grow(fd_gpu_pool *pool);
 
 /* NULL: none is left. */

@@ -24,17 +24,17 @@ fd_status fd_gpu_open(fd_gpu **gpu, fd_recording *recording, fd_error *error);
  * not say, its number is too high, or memory is out. */
 fd_gpu_device *fd_gpu_current(fd_gpu *gpu);
 
-/* Collect the marks that all devices have passed. Does not wait. `grows`: the
+/* Collect the timestamps that all devices have passed. Does not wait. `grows`: the
  * call is between two recorded steps, and may create events for the next. */
 void fd_gpu_drain(fd_gpu *gpu, bool grows);
 
-/* Sleep and drain until every mark is passed, at most `patience_ms`. True if
- * marks remain that a longer wait may bring. The only function in this folder
+/* Sleep and drain until every timestamp is passed, at most `patience_ms`. True if
+ * timestamps remain that a longer wait may bring. The only function in this folder
  * that waits: never call it from a hook, or with the GIL. */
 bool fd_gpu_wait(fd_gpu *gpu, int patience_ms);
 
-/* For good: no more marks, and the recording says what was used and what went
- * wrong. Does not wait: marks that were not passed are counted as
+/* For good: no more timestamps, and the recording says what was used and what went
+ * wrong. Does not wait: timestamps that were not passed are counted as
  * unfinished. */
 void fd_gpu_close(fd_gpu *gpu);
 

@@ -1,4 +1,4 @@
-/* Marks on the streams of one GPU, and the intervals between them.
+/* Timestamps on the streams of one GPU, and the intervals between them.
  *
  *     hooks ── begin, end ──► stream queue ── drain, by query ──► figures
  *                 │ event                       │ when the GPU passed it
@@ -33,7 +33,7 @@ typedef struct fd_gpu_device {
     fd_gpu_anchors anchors;
     fd_gpu_intervals intervals;
     FD_VECTOR(fd_gpu_stream) streams;
-    uint64_t marks;
+    uint64_t timestamps;
     int error; /* CUDA's number, and what answered it; 0: none */
     const char *failing;
     bool stuck; /* another thread held the lock when it was closed */
@@ -55,11 +55,11 @@ typedef struct fd_gpu_call {
 void fd_gpu_device_init(fd_gpu_device *device, const fd_cudart *cuda,
                         fd_gpu_figures *figures, int number);
 
-/* Mark the begin of a call; 0: it is not timed, which is counted. The device
+/* Start to time a call; 0: it is not timed, which is counted. The device
  * is the thread's current one. */
 uint32_t fd_gpu_device_begin(fd_gpu_device *device, const fd_gpu_call *call);
 
-/* Mark its end, as a call of `context`. The same device is current. */
+/* Stop, as a call of `context`. The same device is current. */
 void fd_gpu_device_end(fd_gpu_device *device, uint32_t slot, uint32_t context);
 
 /* Its end was missed. Any thread. */
@@ -69,10 +69,10 @@ void fd_gpu_device_drop(fd_gpu_device *device, uint32_t slot);
  * thread's current device must be one that CUDA is in use on. */
 void fd_gpu_device_drain(fd_gpu_device *device, bool grows);
 
-/* Whether there are marks left to pass. */
+/* Whether there are timestamps left to pass. */
 bool fd_gpu_device_is_busy(fd_gpu_device *device);
 
-/* No more marks. Counts the intervals without an end, unless another thread
+/* No more timestamps. Counts the intervals without an end, unless another thread
  * holds the lock right now. Later calls of hooks do nothing. */
 void fd_gpu_device_close(fd_gpu_device *device);
 

@@ -1,6 +1,6 @@
 /* The intervals of one device that are not over yet.
  *
- * A slot is held by the open call, by each of its marks that is still queued,
+ * A slot is held by the open call, by each of its timestamps that is still queued,
  * and by each interval inside it; the last one to let go frees it. Slots do
  * not move, so that a thread that does not get the device's lock can still say
  * that an interval is lost. The device serialises all other calls. */
@@ -17,8 +17,8 @@ enum {
 };
 
 typedef struct fd_gpu_interval {
-    void *event;     /* of its first mark; back to the pool at the end */
-    uint64_t host;   /* tick of that mark */
+    void *event;     /* of its first timestamp; back to the pool at the end */
+    uint64_t host;   /* tick of that timestamp */
     int64_t start;   /* when the GPU passed it, on the host's clock */
     uint64_t nested; /* ns of the intervals inside it on its stream */
     uint32_t context;
@@ -46,7 +46,7 @@ fd_gpu_interval_at(const fd_gpu_intervals *intervals, uint32_t slot)
                              [slot % FD_GPU_INTERVALS_STEP];
 }
 
-/* A slot, all zero but for one holder, the call; 0 when there is no room. */
+/* A slot, all zero except for one holder, the call; 0 when there is no room. */
 uint32_t fd_gpu_interval_take(fd_gpu_intervals *intervals);
 
 /* One holder less. The event of the last one's goes back to the pool. */

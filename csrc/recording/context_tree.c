@@ -89,7 +89,7 @@ reserve(fd_tree *tree)
     return context;
 }
 
-/* The spread that lies where the context lies, one chunk over. */
+/* The spread at the place of the context, one chunk over. */
 static uint32_t
 spread_of(const fd_tree *tree, const fd_context *context)
 {

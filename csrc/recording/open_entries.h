@@ -37,7 +37,7 @@ void fd_stack_remove(fd_tree *tree, uint32_t at);
 void fd_stack_push_range(fd_tree *tree, uint32_t node, const void *owner);
 
 /* Something is about to happen inside the pending ranges: give them their
- * context, but for those right above an __enter__. */
+ * context, except for those right above an __enter__. */
 void fd_stack_settle(fd_tree *tree);
 
 /* The range at `at` ends: whatever is pending up to it gets its context. */

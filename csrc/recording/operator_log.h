@@ -1,4 +1,4 @@
-/* Calls of operators with what goes in and out, for execution traces: one
+/* Calls of operators with inputs and outputs, for execution traces: one
  * fd_op_call each and words that say what its operands are, in chunks of
  * their own, a series a thread.
  *

@@ -9,7 +9,7 @@
  * status here and never a SIGBUS later. Without a path the same range is
  * anonymous memory, which can be saved as a file when it is finished.
  *
- * A second file of the same shape may lie beside it, with `.events` behind its
+ * A second file of the same shape may be beside it, with `.events` behind its
  * name: what becomes of the first happens to both.
  *
  * The owner serialises fd_file_chunk; reading records needs no lock.

@@ -470,7 +470,7 @@ enum {
  * it holds, as a number (int64_t, or bits of a double). */
 #define FD_OPERAND_VALUED (UINT64_C(1) << 63)
 
-/* What an operator takes and gives. */
+/* The inputs and outputs of an operator. */
 typedef struct fd_schema {
     uint32_t name; /* strings: "aten::relu" */
     uint32_t text; /* "aten::relu(Tensor self) -> Tensor" */

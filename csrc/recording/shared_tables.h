@@ -46,7 +46,7 @@ typedef struct fd_recording {
 void fd_recording_note(fd_recording *recording, const char *key,
                        const char *json);
 
-/* What the operator of this name takes and gives. */
+/* The inputs and outputs of the operator of this name. */
 void fd_recording_schema(fd_recording *recording, const char *name,
                          const char *text);
 

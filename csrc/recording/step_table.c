@@ -14,7 +14,7 @@ slot(const fd_recording *recording, uint64_t number)
     return &recording->steps[number % FD_STEPS_KEPT];
 }
 
-/* The spreads that lie parallel to a chunk of contexts; NULL without. */
+/* The spreads parallel to a chunk of contexts; NULL without. */
 static fd_spread *
 spreads_of(const fd_file *file, const fd_chunk *hot)
 {

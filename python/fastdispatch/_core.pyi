@@ -336,8 +336,8 @@ class Session:
         """
 
     def pipeline(self) -> dict[str, Any] | None:
-        """engine, iterations, class, schedule (of the plan they are compared with), stages (chunks counted), processes,
-        micro_batches, difference (one line), rules (engine, path, qualified name, whether one matched); None where
+        """engine, iterations, class, stages (chunks counted), processes,
+        micro_batches, rules (engine, path, qualified name, whether one matched); None where
         nothing looks for engines. What is not known is None."""
 
     def attach_operands(

@@ -1,4 +1,4 @@
-/* Jobs as a program marks them: fastdispatch.job. Needs the GIL. */
+/* Jobs that a program names itself: fastdispatch.job. Needs the GIL. */
 #ifndef FD_ENGINE_JOBS_H
 #define FD_ENGINE_JOBS_H
 

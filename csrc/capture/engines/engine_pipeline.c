@@ -44,8 +44,8 @@ read_pipeline(fd_engine_pipeline *pipeline, const fd_job_site *site,
     name_schedule(pipeline, site, frame);
 }
 
-/* What only the engine's own functions tell: asked once, by Python code of
- * ours, with hooks blind. */
+/* What only the functions of the engine know: asked once, by Python code of
+ * the recorder, with hooks off. */
 static void
 ask(fd_thread *thread, const fd_job_site *site, const fd_frame *frame)
 {
@@ -157,7 +157,7 @@ note_match(fd_engine_pipeline *pipeline, const fd_job_site *site)
     }
 }
 
-/* Where no iteration says so, counting starts anew with every step. */
+/* Where no iteration says so, counting starts again with every step. */
 static void
 look_at_step(fd_thread *thread)
 {
@@ -248,7 +248,7 @@ fd_pipeline_called(fd_thread *thread, fd_job_site *site, fd_frame *frame,
         return;
     }
     fd_guard guard = fd_guard_enter(thread);
-    fd_job_site *held =
+    fd_job_site *first =
         fd_job_site_hold(site); /* `called` may run Python code */
     bool more = true;
     for (; site != NULL && more; site = site->next) {
@@ -260,7 +260,7 @@ fd_pipeline_called(fd_thread *thread, fd_job_site *site, fd_frame *frame,
     if (call->count > 1) {
         fuse(call);
     }
-    fd_job_site_free(held);
+    fd_job_site_free(first);
     fd_guard_leave(&guard);
 }
 

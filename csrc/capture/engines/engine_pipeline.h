@@ -20,7 +20,7 @@
 void fd_pipeline_called(fd_thread *thread, fd_job_site *site, fd_frame *frame,
                         fd_pipeline_call *call);
 
-/* It answered `result`, or raised with NULL, and its entry is still there. */
+/* It returned `result`, or raised with NULL, and its entry is still there. */
 void fd_pipeline_returned(fd_thread *thread, fd_pipeline_call *call,
                           PyObject *result);
 

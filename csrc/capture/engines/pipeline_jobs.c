@@ -191,7 +191,7 @@ fd_pipeline_read(const fd_job_site *site, const fd_frame *frame,
     job->flags = site->rule->flags;
 }
 
-/* The kind at `text`, up to a "+"; answers what is behind it, NULL: nothing. */
+/* The kind at `text`, up to a "+"; returns what is behind it, NULL: nothing. */
 static const char *
 next_kind(const char *text, fd_found_job *job)
 {
@@ -285,7 +285,7 @@ fd_pipeline_wait(fd_thread *thread, const fd_job_site *site,
     while (end > 0 && list[end - 1].work != work) {
         end--;
     }
-    uint32_t first = end; /* those of one POST lie together */
+    uint32_t first = end; /* those of one POST are adjacent */
     while (first > 0 && list[first - 1].work == work) {
         first--;
     }

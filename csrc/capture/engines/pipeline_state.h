@@ -15,7 +15,7 @@ typedef struct fd_transfer {
     int64_t micro_batch;
     int64_t stage;
     uint64_t bytes;
-    const void *work; /* what POST answered, compared and never used */
+    const void *work; /* what POST returned, compared and never used */
 } fd_transfer;
 
 typedef struct fd_counted {
@@ -51,7 +51,7 @@ typedef struct fd_pipeline_call {
     fd_transfer transfer;
 } fd_pipeline_call;
 
-/* A call whose beginning and end are told apart (sys.monitoring). */
+/* A call whose beginning and end are distinguished (sys.monitoring). */
 typedef struct fd_entered_call {
     const fd_frame *frame;
     fd_pipeline_call call;

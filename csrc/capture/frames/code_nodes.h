@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-/* Where the object lies whose class goes into the key. */
+/* The place of the object whose class goes into the key. */
 enum {
     FD_RECEIVER_NONE,
     FD_RECEIVER_LOCAL,      /* a parameter `self` */

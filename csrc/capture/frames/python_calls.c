@@ -58,7 +58,7 @@ fd_calls_recent(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
 }
 
 /* The context of a call made from here before, without the look-ups. A
- * module's forward is looked up always: its class does not tell which instance
+ * module's forward is looked up always: its class does not say which instance
  * it is. */
 static fd_context *
 repeated(fd_tree *tree, const fd_code *known, const PyTypeObject *type)

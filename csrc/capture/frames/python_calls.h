@@ -73,13 +73,13 @@ void fd_calls_enter_unhooked(fd_thread *thread, PyCodeObject *code,
 
 /* Close the entry of `frame`, opened at `depth`, and what it left open above.
  * Ranges that outlive it move to its caller, `caller`. When the entry is gone
- * (another greenlet ran meanwhile) the next event looks at the frames anew. */
+ * (another greenlet ran meanwhile) the next event looks at the frames again. */
 void fd_calls_leave(fd_thread *thread, uint32_t depth, const fd_frame *frame,
                     const fd_frame *caller);
 
 /* Make the stack agree with the thread's Python frames, of which `current` is
  * the innermost: entries of frames that are gone are closed, frames without an
- * entry get one. Calls that began before this are not counted, but for the
+ * entry get one. Calls that began before this are not counted, except for the
  * constructors that 3.13 hides from the hook. */
 void fd_calls_match(fd_thread *thread, fd_frame *current);
 

@@ -21,7 +21,7 @@ static bool installed;
 
 /* The evaluator behind ours may have come to the front meanwhile, with ours
  * behind it (Dynamo does so in every compiled region): a frame that it has
- * already seen goes to CPython, never round in a circle. */
+ * already seen is evaluated by CPython, without a cycle. */
 static __attribute__((noinline)) PyObject *
 evaluate_next(PyThreadState *state, fd_frame *frame, int throwing)
 {
@@ -328,7 +328,7 @@ watching_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
 
 static void leave_chain(PyInterpreterState *interpreter);
 
-/* No recording, but another tool held the evaluator when the last one ended. */
+/* No recording, but another tool had the evaluator when the last one ended. */
 static PyObject *
 idle_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
 {

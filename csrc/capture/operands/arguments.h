@@ -1,5 +1,5 @@
-/* What a function of Python takes and gives, as operands (recording/operator_log.h):
- * tensors, numbers, texts, and lists and dicts of them. Read where they lie; no
+/* Arguments and results of a Python function, as operands (recording/operator_log.h):
+ * tensors, numbers, texts, and lists and dicts of them. Read from memory; no
  * code of the program runs. Needs the GIL, within a guard. */
 #ifndef FD_ARGUMENTS_H
 #define FD_ARGUMENTS_H

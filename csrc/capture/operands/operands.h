@@ -1,8 +1,8 @@
-/* What goes into an operator and comes out, read where PyTorch's boxed values
+/* Inputs and outputs of operators, read where PyTorch's boxed values
  * (c10::IValue) and tensors (c10::TensorImpl) lie in memory. Their accessors
  * are inline C++, and those that are not may raise or run Python for tensors of
  * some kinds: we read, and call nothing. A self-test on this very library
- * finds out where the fields lie, or refuses. */
+ * finds out the offsets of the fields, or refuses. */
 #ifndef FD_OPERANDS_H
 #define FD_OPERANDS_H
 
@@ -30,7 +30,7 @@ bool fd_operands_give(fd_op_log *log, const void *record);
 /* Append a text. */
 bool fd_operands_text(fd_op_log *log, const char *text, size_t size);
 
-/* Append the tensor that an object of Python's is. */
+/* Append the tensor that an object of Python is. */
 bool fd_operands_object(fd_op_log *log, const PyObject *tensor);
 
 /* Append a first word; `high` has 32 bits. */

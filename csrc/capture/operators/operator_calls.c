@@ -11,7 +11,7 @@
 
 enum { MOST_NAME = 256 };
 
-/* What an operator takes and gives, as PyTorch prints it: kept at once, so that
+/* The inputs and outputs of an operator, as PyTorch prints it: kept at once, so that
  * the recording of a killed process has it. */
 static void
 keep_schema(fd_recording *recording, const void *schema, const char *name)

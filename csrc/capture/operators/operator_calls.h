@@ -5,7 +5,7 @@
 
 #include "capture/state/session_state.h"
 
-/* `record` begins, as the thread's tree has just been told. Answers the id of
+/* `record` begins, the tree of the thread has its entry. Returns the id of
  * its fd_op_call; 0: there was no room. */
 uint32_t fd_op_call_start(fd_thread *thread, const void *record);
 

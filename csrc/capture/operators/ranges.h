@@ -1,4 +1,4 @@
-/* Ranges: record_function, label, and what C++ code marks. */
+/* Ranges: record_function, label, and ranges of C++ code. */
 #ifndef FD_RANGES_H
 #define FD_RANGES_H
 

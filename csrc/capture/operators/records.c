@@ -287,7 +287,7 @@ fd_records_attach(fd_session *session, fd_thread *thread, PyObject *probe,
     }
     status = fd_layout_probe_begin();
     if (status != FD_OK) {
-        return fd_fail(error, status, "PyTorch takes no callback");
+        return fd_fail(error, status, "PyTorch accepts no callback");
     }
     PyObject *answer = fd_session_call(session, thread, probe, NULL);
     uint64_t number = answer != NULL ? PyLong_AsUnsignedLongLong(answer) : 0;

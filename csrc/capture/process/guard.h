@@ -17,7 +17,7 @@
 typedef struct fd_guard {
     fd_thread *thread;
     int error;
-    uint32_t held; /* guards around an open one that keep the collector */
+    uint32_t holds; /* guards around an open one that keep the collector */
     bool open;
     bool was_busy;
     uint32_t generation;
@@ -52,7 +52,7 @@ static inline fd_guard
 fd_guard_enter(fd_thread *thread)
 {
     fd_guard guard = fd_guard_begin(thread);
-    if (fd_process.held++ == 0) {
+    if (fd_process.collector_holds++ == 0) {
         fd_process.collecting = fd_collector_hold();
     }
     return guard;
@@ -63,9 +63,9 @@ fd_guard_enter_open(fd_thread *thread)
 {
     fd_guard guard = fd_guard_begin(thread);
     guard.open = true;
-    guard.held = fd_process.held;
-    if (guard.held > 0) {
-        fd_process.held = 0;
+    guard.holds = fd_process.collector_holds;
+    if (guard.holds > 0) {
+        fd_process.collector_holds = 0;
         fd_collector_release(fd_process.collecting);
     }
     return guard;
@@ -74,11 +74,11 @@ fd_guard_enter_open(fd_thread *thread)
 static inline void
 fd_guard_leave(fd_guard *guard)
 {
-    if (guard->open && guard->held > 0) {
-        fd_process.held = guard->held;
+    if (guard->open && guard->holds > 0) {
+        fd_process.collector_holds = guard->holds;
         fd_process.collecting = fd_collector_hold();
     }
-    else if (!guard->open && --fd_process.held == 0) {
+    else if (!guard->open && --fd_process.collector_holds == 0) {
         fd_collector_release(fd_process.collecting);
     }
     guard->thread->pins--;

@@ -1,6 +1,6 @@
 /* The one piece of mutable state outside a session. An evaluator hook and a
- * record-function callback get no pointer of ours from their callers, so what
- * they need first must lie at a fixed place: whether anything records, and
+ * record-function callback get no pointer of the recorder from their callers, so what
+ * they need first must be at a fixed place: whether anything records, and
  * the tables of code objects and classes, whose ids outlive a recording. */
 #ifndef FD_PROCESS_H
 #define FD_PROCESS_H
@@ -21,7 +21,7 @@ typedef struct fd_process_state {
     /* Of guards (see guard.h), under the GIL. */
     uint32_t pins; /* not left yet, on all threads */
     uint32_t
-        held; /* of those, the ones that keep the collector from starting */
+        collector_holds; /* of those, the ones that keep the collector from starting */
     int collecting;      /* what it was before */
     uint32_t sessions;   /* serials given out */
     uint64_t dispatched; /* calls that dispatch modes recorded */

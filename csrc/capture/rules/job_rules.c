@@ -15,7 +15,7 @@
 #define BETWEEN_STAGES "deepspeed/runtime/pipe/p2p.py"
 #define COLLECTIVES "torch/distributed/distributed_c10d.py"
 
-/* An instruction of DeepSpeed's. Of the micro-batch it is not told: the k-th of
+/* An instruction of DeepSpeed. Of the micro-batch it is not told: the k-th of
  * a kind is of micro-batch k. */
 #define INSTRUCTION(name, kind) \
     { \

@@ -30,9 +30,9 @@ typedef enum fd_job_role {
                           chunk the processes */
     FD_ROLE_SCHEDULE,  /* says the same, but is no job; `plan` is the object
                           whose class is the schedule */
-    FD_ROLE_PREPARE,   /* answers the transfers that the next POST begins */
+    FD_ROLE_PREPARE,   /* returns the transfers that the next POST begins */
     FD_ROLE_POST,      /* begins them: a job for each send */
-    FD_ROLE_WAIT,      /* waits for what a POST answered: a job for each */
+    FD_ROLE_WAIT,      /* waits for what a POST returned: a job for each */
     FD_ROLE_MOVE       /* moves `bytes` more for the innermost open job of one
                           of its kinds */
 } fd_job_role;
@@ -52,10 +52,10 @@ typedef struct fd_job_rule {
     const char *peer;
     const char *buffer;
     const char *bytes; /* a number, or the tensors that are moved */
-    const char *when; /* the rule counts where this holds, or cannot be told */
-    const char *plan; /* the object whose class is the schedule; the code's
+    const char *when;  /* the rule counts where this holds, or is unknown */
+    const char *plan;  /* the object whose class is the schedule; the code's
                          own name where there is none */
-    const char *eval; /* the batch is evaluated where this holds */
+    const char *eval;  /* the batch is evaluated where this holds */
     const char *owner; /* who is asked about the engine; NULL: `self` */
     bool also;         /* rules behind it may count as well */
     bool own_order;    /* with it the engine leaves the order of its plan */
@@ -92,7 +92,7 @@ fd_job_site *fd_job_site_of(const PyCodeObject *code);
 fd_job_site *fd_job_site_hold(fd_job_site *site);
 void fd_job_site_free(fd_job_site *site);
 
-/* A rule of the user's, copied: code that is known already is looked at anew.
+/* A rule of the user's, copied: code that is known already is looked at again.
  * FD_EINVAL, with a line, for what is no rule. */
 fd_status fd_job_rules_add(const fd_job_rule *rule, fd_error *error);
 

@@ -56,7 +56,7 @@ int64_t fd_source_number(const fd_source *source, const fd_frame *frame);
  * (tensors.h); 0: not known. */
 uint64_t fd_source_bytes(const fd_source *source, const fd_frame *frame);
 
-/* Whether it is true; `otherwise` when that cannot be told plainly. */
+/* Whether it is true; `otherwise` when that is unknown. */
 bool fd_source_holds(const fd_source *source, const fd_frame *frame,
                      bool otherwise);
 

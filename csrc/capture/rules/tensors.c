@@ -7,7 +7,7 @@ enum { DEEPEST = 3 }; /* lists in lists */
 typedef struct counting {
     PyObject *type;  /* torch.Tensor */
     PyObject *bytes; /* "nbytes" */
-    PyObject *held;  /* "tensor" */
+    PyObject *name;  /* "tensor" */
 } counting;
 
 static uint64_t
@@ -41,9 +41,9 @@ count(const counting *c, PyObject *object, int depth)
         }
         return sum;
     }
-    PyObject *held = depth > 0 ? fd_plain_attribute(object, c->held) : NULL;
-    uint64_t bytes = held != NULL ? count(c, held, DEEPEST) : 0;
-    Py_XDECREF(held);
+    PyObject *inner = depth > 0 ? fd_plain_attribute(object, c->name) : NULL;
+    uint64_t bytes = inner != NULL ? count(c, inner, DEEPEST) : 0;
+    Py_XDECREF(inner);
     return bytes;
 }
 
@@ -86,9 +86,9 @@ fd_tensors_bytes(PyObject *object)
         counting c = {type, PyUnicode_InternFromString("nbytes"),
                       PyUnicode_InternFromString("tensor")};
         call(off, "__enter__");
-        bytes = c.bytes != NULL && c.held != NULL ? count(&c, object, 0) : 0;
+        bytes = c.bytes != NULL && c.name != NULL ? count(&c, object, 0) : 0;
         call(off, "__exit__");
-        Py_XDECREF(c.held);
+        Py_XDECREF(c.name);
         Py_XDECREF(c.bytes);
         PyErr_Clear();
     }

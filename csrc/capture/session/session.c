@@ -58,7 +58,7 @@ free_retired(void)
     }
 }
 
-/* "rank00000.fd.off"; what a run before left there goes. */
+/* "rank00000.fd.off"; a file of an earlier run is removed. */
 static char *
 hold_beside(const char *path)
 {
@@ -113,7 +113,7 @@ fd_session_open(fd_session **session, const fd_folder *folder,
 static long
 action(fd_session *session, fd_thread *thread)
 {
-    if (session->held) {
+    if (session->on_hold) {
         return FD_ACTION_NONE;
     }
     if (session->schedule == NULL) {
@@ -183,7 +183,7 @@ static void
 resume(fd_session *session)
 {
     if (session->calls == FD_CALLS_FRAME) {
-        fd_constructors_watch(); /* takes its time: before the clock runs */
+        fd_constructors_watch(); /* slow: before the clock runs */
     }
     fd_recording_resume(session->recording);
     fd_steps_begin(&session->steps, session->step, fd_clock_ticks());
@@ -331,14 +331,14 @@ static bool
 hold_changed(fd_session *session)
 {
     int error = errno;
-    bool held = session->hold != NULL && access(session->hold, F_OK) == 0;
-    bool changed = held != session->held;
-    session->held = held;
+    bool on_hold = session->hold != NULL && access(session->hold, F_OK) == 0;
+    bool changed = on_hold != session->on_hold;
+    session->on_hold = on_hold;
     errno = error;
     return changed;
 }
 
-/* Listening anew loses what other threads start at this instant: only when
+/* Listening again loses what other threads start at this instant: only when
  * CUDA is found. Evaluators change under the GIL. */
 static void
 sample(fd_session *session, fd_thread *thread)
@@ -384,7 +384,7 @@ void
 fd_session_record(fd_session *session, bool record, uint64_t step)
 {
     if (fd_process_active() != session || session->schedule != NULL
-        || session->held) {
+        || session->on_hold) {
         return;
     }
     if (!record && session->running) {

@@ -5,7 +5,7 @@
 
 #include "capture/state/session_state.h"
 
-/* What a schedule answers for a step: the values of
+/* What a schedule returns for a step: the values of
  * torch.profiler.ProfilerAction. */
 enum {
     FD_ACTION_NONE = 0,
@@ -45,7 +45,7 @@ void fd_session_retire(fd_session *session);
 /* Once per process: hooks for fork. -1 with an exception. */
 int fd_session_init(void);
 
-/* In a forked child, with the GIL: the evaluator goes too. */
+/* In a forked child, with the GIL: the evaluator is removed, too. */
 void fd_session_forked(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* Records that may end on any thread (c10d work): they never lie on a stack.
+/* Records that may end on any thread (c10d work): they are never on a stack.
  * Each keeps its start here, and its duration is added to its context when it
  * ends. Rare, so one lock. */
 #ifndef FD_ASYNC_CALLS_H
@@ -32,7 +32,7 @@ void fd_asyncs_forget(fd_asyncs *asyncs, const fd_file *file);
 /* What `record`, which has begun, is for execution traces. */
 void fd_asyncs_note(fd_asyncs *asyncs, const void *record, fd_op_call *call);
 
-/* `record` ends, on the thread of `tree`; NULL: one that is not ours. False when it is none of ours. */
+/* `record` ends, on the thread of `tree`; NULL: a thread that is not recorded. False for an unknown record. */
 bool fd_asyncs_end(fd_asyncs *asyncs, fd_tree *tree, const void *record,
                    bool timed);
 

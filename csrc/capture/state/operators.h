@@ -43,7 +43,7 @@ fd_operators_find(const fd_operators *operators, uintptr_t schema)
     }
 }
 
-/* Add the operator `name`, known by `schema`; answers its node, 0 when there
+/* Add the operator `name`, known by `schema`; returns its node, 0 when there
  * is no room. */
 uint32_t fd_operators_add(fd_operators *operators, fd_recording *recording,
                           uintptr_t schema, const char *name);

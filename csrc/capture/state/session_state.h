@@ -58,7 +58,7 @@ typedef enum fd_ops_source {
  *     once more, and no guard (guard.h) is open on any thread. */
 typedef struct fd_session {
     struct fd_session *next; /* of the retired ones */
-    uint32_t serial;         /* tells it from a freed one at its address */
+    uint32_t serial; /* differs from that of a freed one at its address */
     fd_recording *recording; /* owned */
     fd_steps steps;
     fd_paths paths;
@@ -74,7 +74,7 @@ typedef struct fd_session {
     void (*step_ended)(struct fd_session *session, fd_thread *thread,
                        uint32_t source);
     fd_map nodes;  /* code id << 32 | class id -> node */
-    fd_map models; /* address of a module that on_model was told -> 1 */
+    fd_map models; /* address of a module that on_model was called with -> 1 */
     bool fold;     /* imports and compilers in one <folded> */
     bool timed;
     _Atomic bool running; /* false between the windows of a schedule */
@@ -83,13 +83,13 @@ typedef struct fd_session {
     bool unhooked; /* paused by fd_session_record, no hook watches */
     fd_calls_source calls;
     fd_ops_source ops;
-    bool held;     /* `hold` was there when the step began */
+    bool on_hold;  /* `hold` was there when the step began */
     char *hold;    /* owned; the path and ".off": nothing is recorded while
                          there is such a file. NULL: in memory */
     uint64_t step; /* number of the running step */
     long wanted;   /* what the schedule said of it */
 
-    /* Owned. Called with the collector off and hooks blind, never in the
+    /* Owned. Called with the collector and hooks off, never in the
      * middle of an event. */
     PyObject *keep;      /* keep(key) -> bool, or NULL */
     PyObject *schedule;  /* schedule(step) -> action, or NULL */

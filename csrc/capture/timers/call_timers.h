@@ -3,10 +3,10 @@
  * stream that is current when it begins.
  *
  *     open stack   train │ forward │ aten::linear │ aten::addmm
- *     open timers                     [ linear     ,  addmm ]
+ *     open timers                   [ linear     ,  addmm ]
  *
- * Marks end with their entries. One whose entry went away unseen (a new
- * generation, a frame that no hook saw end) is found at the next mark, dropped
+ * Timers end with their entries. One whose entry went away unseen (a new
+ * generation, a frame that no hook saw end) is found at the start of the next timer, dropped
  * and counted: so nothing else has to know of timers. */
 #ifndef FD_CALL_TIMERS_H
 #define FD_CALL_TIMERS_H
@@ -15,7 +15,7 @@
 
 void fd_timer_plan_clear(fd_timer_plan *plan);
 
-/* Whether Python calls matter in this step: they are marked, or are where the
+/* Whether Python calls matter in this step: they are timed, or are where the
  * current stream can be asked for. */
 static inline bool
 fd_timers_frames(const fd_timer_plan *plan)
@@ -50,7 +50,7 @@ void fd_timers_close(fd_session *session);
  * for execution traces; 0: nothing. */
 void fd_timers_begin(fd_thread *thread, uint32_t call);
 
-/* The entry at `at` is about to end; `above`: so are those above it, but for
+/* The entry at `at` is about to end; `above`: so are those above it, except for
  * ranges. There are open timers. */
 void fd_timers_end(fd_thread *thread, uint32_t at, bool above);
 

@@ -46,7 +46,7 @@ typedef struct fd_libtorch {
                                      with; 0: PyTorch was built without it */
 } fd_libtorch;
 
-/* Callbacks get no pointer of ours. Filled in by fd_libtorch_find before the
+/* Callbacks get no pointer of the recorder. Filled in by fd_libtorch_find before the
  * first one, constant from then on. */
 extern fd_libtorch fd_torch;
 

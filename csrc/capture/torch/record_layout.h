@@ -1,4 +1,4 @@
-/* Where the fields of at::RecordFunction lie. Its accessors are inline C++,
+/* The offsets of the fields of at::RecordFunction. Its accessors are inline C++,
  * so we read memory; a self-test on this very library decides where, or
  * refuses. */
 #ifndef FD_RECORD_LAYOUT_H
@@ -67,7 +67,7 @@ fd_record_text(const void *record)
 }
 
 /* The self-test, in two halves: between them the caller runs the operators
- * of python/fastdispatch/probe.py on this thread and answers the number that
+ * of python/fastdispatch/probe.py on this thread and returns the number that
  * the first of them got. FD_EINVAL: no layout explains what was seen. */
 fd_status fd_layout_probe_begin(void);
 fd_status fd_layout_probe_end(uint64_t number, fd_error *error);
