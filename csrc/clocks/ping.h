@@ -29,7 +29,7 @@ enum {
 typedef struct fd_ping_server fd_ping_server;
 typedef struct fd_ping_client fd_ping_client;
 
-/* A round trip in ns of CLOCK_BOOTTIME: ours, theirs, ours. */
+/* A round trip in ns of CLOCK_BOOTTIME: client, server, client. */
 typedef struct fd_ping {
     int64_t sent;
     int64_t answered;

@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* After so many invalid datagrams the thread stops reading for a while, so that
- * a flood takes little processor time from the program. */
+/* After so many invalid datagrams the thread stops reading for a while, so
+ * that a flood takes little processor time from the program. */
 enum { MOST_STRANGE = 256, REST_MS = 10, ROUND = 1024 };
 
 struct fd_ping_server {

@@ -29,7 +29,7 @@ fail(fd_gpu_device *device, int error, const char *what)
     device->failed = true;
 }
 
-/* Whatever another stream's capture forbids us in this thread is allowed until
+/* Whatever another stream's capture forbids in this thread is allowed until
  * the mode is exchanged back. */
 static int
 exchange_mode(const fd_gpu_device *device, int mode)
@@ -58,7 +58,7 @@ take_anchor(fd_gpu_device *device)
     return !device->failed;
 }
 
-/* At the first timestamp: it pays for all later ones. */
+/* At the first timestamp, so that later ones are cheap. */
 static bool
 open_device(fd_gpu_device *device)
 {
@@ -143,7 +143,8 @@ add_timestamp(fd_gpu_device *device, fd_gpu_stream *stream, uint32_t slot,
 }
 
 /* The stream stood still while the host did something else: at most from the
- * timestamp before until this one was recorded, if nothing was launched between. */
+ * timestamp before until this one was recorded, if nothing was launched
+ * between. */
 static void
 starve(fd_gpu_device *device, const fd_gpu_stream *stream,
        const fd_gpu_timestamp *from, const fd_gpu_interval *interval)

@@ -1,8 +1,9 @@
-/* The timestamps of one stream that the GPU has not been seen to pass, in the order
- * in which they were recorded, which is the order in which it passes them.
+/* The timestamps of one stream that the GPU has not been seen to pass, in the
+ * order in which they were recorded, which is the order in which it passes
+ * them.
  *
  *     ring   | timestamp | timestamp | timestamp |      |      |
- *              ^ head               ^ tail          both count for ever
+ *              ^ head               ^ tail          both count without end
  *
  * The device serialises all calls: the order here must be the order in the
  * stream, so one lock covers recording a timestamp and queueing it. */
@@ -17,7 +18,7 @@
 typedef struct fd_gpu_timestamp {
     void *event;
     uint64_t host;     /* tick at which it was recorded */
-    uint32_t interval; /* that it begins or ends */
+    uint32_t interval; /* whose begin or end it is */
     bool ends;
     bool first; /* after a time without timestamps */
 } fd_gpu_timestamp;

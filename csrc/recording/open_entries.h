@@ -10,7 +10,7 @@
  *     pretrain │ range?                             __enter__ has returned
  *     pretrain │ range     │ forward                its first child
  *
- * Until then ("pending") nobody knows whose child it is: it has no context,
+ * Until then ("pending") its parent is unknown: it has no context,
  * and time goes to the entry below. So it is counted once, under the function
  * that uses it.
  */

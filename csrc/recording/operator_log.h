@@ -21,7 +21,7 @@ fd_op_call *fd_op_calls_begin(fd_tree *tree, const fd_op_call *what,
                               const void *record, uint32_t window);
 
 /* `record` ends now; the words are its outputs. Calls that it encloses and
- * whose end nobody saw stay open. */
+ * whose end was not seen stay open. */
 void fd_op_calls_end(fd_tree *tree, const void *record, uint64_t now);
 
 /* The end of a call on whatever thread: `ticks` before the flag, so that a

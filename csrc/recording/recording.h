@@ -13,7 +13,8 @@
 fd_limits fd_limits_of(size_t max_mb);
 
 /* Start a recording under a name in a folder, or in memory when `name` is
- * NULL. The recording that was there before is kept: recording/recording_place.h. */
+ * NULL. The recording that was there before is kept:
+ * recording/recording_place.h. */
 fd_status fd_recording_open_in(fd_recording **recording,
                                const fd_folder *folder, const char *name,
                                const fd_limits *limits, fd_error *error);
@@ -32,8 +33,8 @@ fd_status fd_recording_plan(fd_recording *recording,
 void fd_recording_resume(fd_recording *recording);
 
 /* Stop to record at this instant. With `settle` the time of every running
- * thread is brought up to it: no thread may write meanwhile. Without, what each
- * did since its last event is lost, as when the process is killed. */
+ * thread is brought up to it: no thread may write meanwhile. Without, what
+ * each did since its last event is lost, as when the process is killed. */
 void fd_recording_pause(fd_recording *recording, bool settle);
 
 /* The same for good. fd_file_finish closes the file. */

@@ -428,7 +428,7 @@ typedef struct fd_op_call {
     uint32_t torch_thread; /* PyTorch's number of the thread */
     uint32_t step;         /* low half */
     uint32_t flags;      /* FD_OP_CALL_* and, from bit 8 up, at::RecordScope */
-    uint64_t gpu_launch; /* tick at which the first mark was recorded */
+    uint64_t gpu_launch; /* tick at which the first timestamp was recorded */
     uint64_t gpu_start;  /* tick at which the GPU passed it */
     uint64_t gpu_ticks;  /* until it passed the second */
     uint16_t gpu_device;
@@ -439,7 +439,7 @@ typedef struct fd_op_call {
 } fd_op_call;
 
 enum {
-    FD_OP_CALL_OPEN = 1,   /* has not ended, or nobody saw it end */
+    FD_OP_CALL_OPEN = 1,   /* has not ended, or its end was not seen */
     FD_OP_CALL_ASYNC = 2,  /* may have ended on another thread */
     FD_OP_CALL_MODULE = 4, /* no operator: the forward of an nn.Module */
     FD_OP_CALL_SCOPE_SHIFT = 8
@@ -452,7 +452,7 @@ enum {
                               device; high half: dimensions. Then its address,
                               that of its storage, offset, elements, sizes,
                               strides; with FD_OPERAND_VALUED its only one */
-    FD_OPERAND_UNDEFINED = 2, /* a tensor that is none; then its address */
+    FD_OPERAND_UNDEFINED = 2, /* an undefined tensor; then its address */
     FD_OPERAND_NONE = 3,
     FD_OPERAND_INT = 4, /* then the number, as all below */
     FD_OPERAND_DOUBLE = 5,
@@ -491,7 +491,7 @@ typedef struct fd_gpu_record {
 
 /* One interval: a line of the timeline of a stream. */
 typedef struct fd_gpu_event {
-    uint64_t host;  /* tick of the first mark's launch */
+    uint64_t host;  /* tick at which the first timestamp was recorded */
     uint64_t start; /* tick at which the GPU passed it */
     uint64_t ticks; /* until it passed the second */
     uint32_t context;

@@ -1,6 +1,6 @@
-/* The tables of a recording that all threads of the process share. Each addition
- * takes `lock` for a moment; under it no Python runs and nothing waits for
- * another lock. */
+/* The tables of a recording that all threads of the process share. Each
+ * addition takes `lock` for a moment; under it no Python runs and nothing
+ * waits for another lock. */
 #ifndef FD_SHARED_TABLES_H
 #define FD_SHARED_TABLES_H
 

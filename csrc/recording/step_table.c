@@ -68,8 +68,8 @@ add_to_top(fd_step *step, uint32_t context, uint64_t self)
     }
 }
 
-/* Counters of other threads are read while those count on: a value may lack the
- * latest event, which is then in the next step. */
+/* Counters of other threads are read while those count on: a value may lack
+ * the latest event, which is then in the next step. */
 #if defined(__SANITIZE_THREAD__)
 #define READS_RUNNING_COUNTERS __attribute__((no_sanitize("thread")))
 #else

@@ -169,9 +169,9 @@ look_at_step(fd_thread *thread)
     }
 }
 
-/* The class of the schedule that users see is then the function that leaves the
- * order. The record keeps the schedule itself, whose plan is good for counting:
- * each kind alone has the plan's order. */
+/* The class of the schedule that users see is then the function that leaves
+ * the order. The record keeps the schedule itself, whose plan is good for
+ * counting: each kind alone has the plan's order. */
 static void
 note_order(fd_engine_pipeline *pipeline, const fd_job_site *site,
            const fd_frame *frame)

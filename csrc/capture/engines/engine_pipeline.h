@@ -1,10 +1,11 @@
-/* Jobs of pipeline engines, seen from outside: a call whose code object has
- * rules (job_rules.h) is a job, or says what the next ones are.
+/* Jobs of pipeline engines, recorded without changes to the engine: a call
+ * whose code object has rules (job_rules.h) is a job, or has facts about the
+ * next ones.
  *
  *     train_batch            ITER ┌──────────────────────────────┐
- *       _exec_schedule            │ which schedule: the plan      │
- *         _exec_forward_pass      │  F ┌──┐                       │ compare
- *         _exec_send_activations  │       SA ┌─┐                  │ with it
+ *       _exec_schedule            │ which schedule                │
+ *         _exec_forward_pass      │  F ┌──┐                       │
+ *         _exec_send_activations  │       SA ┌─┐                  │
  *
  * A job is a record of the timeline beside the call it is: the call graph is
  * the same with it and without. Nothing of the engine is replaced, called or
@@ -24,7 +25,7 @@ void fd_pipeline_called(fd_thread *thread, fd_job_site *site, fd_frame *frame,
 void fd_pipeline_returned(fd_thread *thread, fd_pipeline_call *call,
                           PyObject *result);
 
-/* The same where no function of ours waits for the end of the call. */
+/* The same for hooks that have separate callbacks for begin and end. */
 void fd_pipeline_entered(fd_thread *thread, fd_job_site *site,
                          fd_frame *frame);
 void fd_pipeline_left(fd_thread *thread, const fd_frame *frame,

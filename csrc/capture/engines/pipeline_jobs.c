@@ -47,9 +47,9 @@ counted(fd_engine_pipeline *pipeline, uint32_t node, int64_t stage)
     return fd_vector_push(&pipeline->counts, made) == FD_OK ? 0 : -1;
 }
 
-/* The k-th of a kind: with one chunk it is micro-batch k. A process with several
- * runs them in the order of its schedule: readers know the plan, and find there
- * which micro-batch and chunk the k-th is. */
+/* The k-th of a kind: with one chunk it is micro-batch k. A process with
+ * several runs them in the order of its schedule: readers know the plan, and
+ * find there which micro-batch and chunk the k-th is. */
 static uint32_t
 count(fd_engine_pipeline *pipeline, uint32_t node, fd_found_job *job)
 {

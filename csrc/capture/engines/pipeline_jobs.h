@@ -31,8 +31,8 @@ void fd_pipeline_recount(fd_engine_pipeline *pipeline);
 void fd_pipeline_read(const fd_job_site *site, const fd_frame *frame,
                       fd_found_job *job);
 
-/* A job begins that ends with the call. `count_it`: its micro-batch is how many
- * came before. */
+/* A job begins that ends with the call. `count_it`: its micro-batch is how
+ * many came before. */
 void fd_pipeline_open(fd_thread *thread, fd_found_job *job, bool count_it,
                       fd_pipeline_call *call);
 

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* Called with NULL for code that another tool has put a word to and we not. */
+/* Called with NULL for code that has a word of another tool only. */
 static void
 forget(void *extra)
 {

@@ -1,4 +1,4 @@
-/* What we know about a code object, kept in the slot CPython gives to tools
+/* Facts about a code object, stored in the slot CPython gives to tools
  * (co_extra) and freed with it. Needs the GIL. */
 #ifndef FD_CODE_NODES_H
 #define FD_CODE_NODES_H

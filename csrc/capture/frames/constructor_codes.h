@@ -1,5 +1,5 @@
-/* The code objects of constructors (see constructors.h), and whether they report
- * their calls. None on Python before 3.13. Needs the GIL. */
+/* The code objects of constructors (see constructors.h), and whether they
+ * report their calls. None on Python before 3.13. Needs the GIL. */
 #ifndef FD_CONSTRUCTOR_CODES_H
 #define FD_CONSTRUCTOR_CODES_H
 

@@ -18,8 +18,8 @@ typedef struct fd_function {
  * out. */
 const fd_code *fd_code_of(fd_thread *thread, PyCodeObject *code);
 
-/* Whether this is the body of a module of the user's own: it is seen even where
- * imports are folded. */
+/* Whether this is the body of a module of the user's own: it is seen even
+ * where imports are folded. */
 bool fd_function_unfolds(fd_thread *thread, const PyCodeObject *code,
                          const fd_code *known);
 

@@ -15,9 +15,9 @@ bool fd_calls_prepare(PyThreadState *state, fd_frame *caller, fd_frame *frame);
  * the event out. */
 fd_thread *fd_calls_ready(void);
 
-/* The calling thread, ready for an event of sys.monitoring: `frame` was entered
- * from `caller`, or `caller` itself is about to end (`frame` NULL). NULL: leave
- * the event out. */
+/* The calling thread, ready for an event of sys.monitoring: `frame` was
+ * entered from `caller`, or `caller` itself is about to end (`frame` NULL).
+ * NULL: leave the event out. */
 static inline fd_thread *
 fd_calls_monitored(PyThreadState *state, fd_frame *caller, fd_frame *frame)
 {

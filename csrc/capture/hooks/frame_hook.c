@@ -12,14 +12,14 @@
 
 #define FD_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
-/* The evaluator that ours hands frames on to; NULL: CPython's own. */
+/* The next evaluator of the chain; NULL: CPython's own. */
 static _PyFrameEvalFunction next_evaluator;
 
-/* Ours is in the chain of evaluators: on top, or below one that came later and
- * hands its frames on. It never enters the chain twice. */
+/* The evaluator is in the chain: on top, or below a later one that passes
+ * frames on. It never enters the chain twice. */
 static bool installed;
 
-/* The evaluator behind ours may have come to the front meanwhile, with ours
+/* The next evaluator may have moved to the front meanwhile, with this one
  * behind it (Dynamo does so in every compiled region): a frame that it has
  * already seen is evaluated by CPython, without a cycle. */
 static __attribute__((noinline)) PyObject *
@@ -46,7 +46,7 @@ evaluate(PyThreadState *state, fd_frame *frame, int throwing)
     return fd_frame_evaluate(state, frame, throwing);
 }
 
-/* A frame that is no node: keep the identity of the innermost frame right. */
+/* A frame that is no node: keep the innermost frame correct. */
 static PyObject *
 evaluate_plumbing(PyThreadState *state, fd_frame *frame, int throwing,
                   fd_thread *thread)
@@ -61,7 +61,7 @@ evaluate_plumbing(PyThreadState *state, fd_frame *frame, int throwing,
     return result;
 }
 
-/* Nothing below this frame is recorded; its time is its caller's. */
+/* Nothing below this frame is recorded; its time is charged to the caller. */
 static PyObject *
 evaluate_muted(PyThreadState *state, fd_frame *frame, int throwing,
                fd_thread *thread)
@@ -76,7 +76,7 @@ evaluate_muted(PyThreadState *state, fd_frame *frame, int throwing,
     return result;
 }
 
-/* A call that rules know: what it is to a pipeline lies inside its entry. */
+/* A call with job rules: its jobs are inside its entry. */
 static PyObject *
 evaluate_job(PyThreadState *state, fd_frame *frame, int throwing,
              fd_thread *thread, const fd_code *known)
@@ -122,7 +122,7 @@ evaluate_recorded(PyThreadState *state, fd_frame *frame, int throwing,
     return result;
 }
 
-/* What the argument was is gone when the frame is. */
+/* The argument does not outlive the frame. */
 static PyObject *
 evaluate_nvtx(PyThreadState *state, fd_frame *frame, int throwing,
               fd_thread *thread, const fd_code *known)
@@ -185,7 +185,7 @@ evaluate_other(PyThreadState *state, fd_frame *frame, int throwing)
     return result;
 }
 
-/* Of a call made from here before; NULL when it has to be looked up. */
+/* The context of an earlier call from here; NULL when a look-up is necessary. */
 static inline fd_context *
 known_context(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
 {
@@ -194,8 +194,8 @@ known_context(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
                                         : context;
 }
 
-/* TSC_TIMELINE and OTHER_CLOCK write the timeline where there is one; GPU_TIMED
- * takes no shortest path. */
+/* TSC_TIMELINE and OTHER_CLOCK write the timeline where there is one;
+ * GPU_TIMED takes no shortest path. */
 typedef enum evaluator_clock {
     NO_CLOCK,
     TSC,
@@ -272,9 +272,9 @@ record(PyThreadState *state, fd_frame *frame, int throwing,
     return result;
 }
 
-/* On a page of its own: where in a page a branch lies decides on some processors
- * (Zen 3) whether it is mistaken for one of the interpreter's, which costs a call
- * 11 ns. So what other files hold does not move it from good to bad. */
+/* On a page of its own: where in a page a branch lies decides on some
+ * processors (Zen 3) whether it is mistaken for one of the interpreter's,
+ * which costs a call 11 ns. So the size of other files does not change it. */
 #define FD_PLACED __attribute__((aligned(4096)))
 
 static FD_PLACED PyObject *

@@ -12,8 +12,8 @@ typedef enum fd_hook {
     FD_HOOK_WATCHING  /* record nothing, see where steps end */
 } fd_hook;
 
-/* Say what is to be done with frames. The first time this puts the evaluator in
- * front of the one that is there. Needs the GIL. */
+/* Say what is to be done with frames. The first time this puts the evaluator
+ * in front of the one that is there. Needs the GIL. */
 void fd_frame_hook_install(fd_hook hook);
 
 /* Do nothing with frames any more, and take the evaluator out if it is in
@@ -21,8 +21,8 @@ void fd_frame_hook_install(fd_hook hook);
  * frame that finds it in front. Needs the GIL. */
 void fd_frame_hook_remove(void);
 
-/* Whether CPython's own evaluator is back although nobody took ours out: a
- * tool that was in front restored what it had found. Needs the GIL. */
+/* Whether CPython's own evaluator is back although the recorder's was not
+ * removed: a tool that was in front restored what it had found. Needs the GIL. */
 bool fd_frame_hook_is_lost(void);
 
 #endif

@@ -1,6 +1,7 @@
-/* Arguments and results of a Python function, as operands (recording/operator_log.h):
- * tensors, numbers, texts, and lists and dicts of them. Read from memory; no
- * code of the program runs. Needs the GIL, within a guard. */
+/* Arguments and results of a Python function, as operands
+ * (recording/operator_log.h): tensors, numbers, texts, and lists and dicts of
+ * them. Read from memory; no code of the program runs. Needs the GIL, within a
+ * guard. */
 #ifndef FD_ARGUMENTS_H
 #define FD_ARGUMENTS_H
 

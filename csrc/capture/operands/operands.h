@@ -1,8 +1,8 @@
 /* Inputs and outputs of operators, read where PyTorch's boxed values
  * (c10::IValue) and tensors (c10::TensorImpl) lie in memory. Their accessors
- * are inline C++, and those that are not may raise or run Python for tensors of
- * some kinds: we read, and call nothing. A self-test on this very library
- * finds out the offsets of the fields, or refuses. */
+ * are inline C++, and those that are not may raise or run Python for tensors
+ * of some kinds: fields are read, and nothing is called. A self-test on the
+ * loaded library finds out the offsets of the fields, or refuses. */
 #ifndef FD_OPERANDS_H
 #define FD_OPERANDS_H
 
@@ -22,8 +22,8 @@ fd_status fd_operands_attach(fd_session *session, fd_thread *thread,
                              const fd_operands_sample *sample, PyObject *run,
                              fd_error *error);
 
-/* Append what `record` takes, or gives, as words (recording/recording_format.h). False: some
- * of it was cut. */
+/* Append what `record` takes, or gives, as words
+ * (recording/recording_format.h). False: some of it was cut. */
 bool fd_operands_take(fd_op_log *log, const void *record);
 bool fd_operands_give(fd_op_log *log, const void *record);
 

@@ -5,8 +5,9 @@
  *                     ┌───────────────┘
  *                     └► slot ──► c10d::ProcessGroup [ its virtual table | ...
  *
- * Where in the box is not ours to know: each word of it is tried. What may be no
- * pointer is read through the kernel, which refuses where we would crash. */
+ * The offset in the box is unknown: each word of it is tried. A word that may
+ * not be a pointer is read through the kernel, which returns an error for an
+ * invalid address. */
 #ifndef FD_PROCESS_GROUPS_H
 #define FD_PROCESS_GROUPS_H
 

@@ -41,7 +41,7 @@ origin_of(const fd_thread *thread, const void *record, const char *name)
 }
 
 /* Once per context: an origin found by its number alone may be wrong where
- * code we do not know creates autograd nodes. */
+ * unknown code creates autograd nodes. */
 static void
 check_fit(const fd_thread *thread, uint32_t origin, const char *name)
 {

@@ -140,7 +140,7 @@ node_of(fd_dispatched *known, fd_thread *thread)
     return known->node;
 }
 
-/* The node was made before we are called: if the counter has moved since the
+/* The node was made before this call: if the counter has moved since the
  * last operator, the number before it is this operator's. */
 static void
 note_number(fd_dispatch *dispatch, fd_thread *thread)
@@ -259,8 +259,8 @@ end_range(fd_thread *thread, bool timed)
     }
 }
 
-/* A unique owner for the entries of one call: an odd number, so that it differs
- * from every address. */
+/* A unique owner for the entries of one call: an odd number, so that it
+ * differs from every address. */
 static const void *
 new_owner(void)
 {

@@ -19,7 +19,7 @@ synchronise(fd_thread *thread, fd_session *session, uint32_t generation)
     thread->synced = generation;
 }
 
-/* Reads this thread's own frames, which nobody else changes. */
+/* Reads this thread's own frames, which no other thread changes. */
 void
 fd_native_drop_ended_frames(fd_thread *thread)
 {

@@ -1,11 +1,11 @@
-/* A thread getting ready for an event that comes without the GIL: an operator
- * on a thread of PyTorch's own, or on a Python thread that has let go. */
+/* Prepare a thread for an event without the GIL: an operator
+ * on a thread of PyTorch, or on a Python thread that has released the GIL. */
 #ifndef FD_NATIVE_THREAD_H
 #define FD_NATIVE_THREAD_H
 
 #include "capture/state/session_state.h"
 
-/* Look after whatever keeps the event off the shortest path, inside the
+/* Handle all that keeps the event off the shortest path, inside the
  * thread's section. NULL, outside of it: do not record the event. */
 fd_thread *fd_native_prepare(fd_thread *thread);
 

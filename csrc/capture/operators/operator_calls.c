@@ -11,8 +11,8 @@
 
 enum { MOST_NAME = 256 };
 
-/* The inputs and outputs of an operator, as PyTorch prints it: kept at once, so that
- * the recording of a killed process has it. */
+/* The inputs and outputs of an operator, as PyTorch prints it: kept at once,
+ * so that the recording of a killed process has it. */
 static void
 keep_schema(fd_recording *recording, const void *schema, const char *name)
 {

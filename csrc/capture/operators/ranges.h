@@ -5,7 +5,8 @@
 #include "capture/state/session_state.h"
 
 /* A range of this name begins, known by `owner`. It becomes a context when its
- * first child or its end shows whose range it is: see recording/open_entries.h. */
+ * first child or its end shows whose range it is: see
+ * recording/open_entries.h. */
 void fd_range_start(fd_thread *thread, const char *name, const void *owner,
                     bool timed);
 

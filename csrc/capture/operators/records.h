@@ -1,6 +1,6 @@
-/* The `record` back end: PyTorch calls us at the start and end of every
- * operator, autograd node and range, on every thread, with or without the
- * GIL. */
+/* The `record` back end: PyTorch calls the recorder at the start and end of
+ * every operator, autograd node and range, on every thread, with or without
+ * the GIL. */
 #ifndef FD_RECORDS_H
 #define FD_RECORDS_H
 

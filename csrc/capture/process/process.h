@@ -1,7 +1,7 @@
 /* The one piece of mutable state outside a session. An evaluator hook and a
- * record-function callback get no pointer of the recorder from their callers, so what
- * they need first must be at a fixed place: whether anything records, and
- * the tables of code objects and classes, whose ids outlive a recording. */
+ * record-function callback get no pointer of the recorder from their callers,
+ * so what they need first must be at a fixed place: whether anything records,
+ * and the tables of code objects and classes, whose ids outlive a recording. */
 #ifndef FD_PROCESS_H
 #define FD_PROCESS_H
 

@@ -6,9 +6,9 @@
  *
  * Classes are held by weak references only: a local class whose method closes
  * over a model must not keep it alive. The slot of a dead class is reused with
- * the next generation, so that a program can create classes without end; ids of
- * earlier generations, which contexts may still hold, match no class. A slot
- * that has used all generations stays empty. Needs the GIL. */
+ * the next generation, so that a program can create classes without end; ids
+ * of earlier generations, which contexts may still hold, match no class. A
+ * slot that has used all generations stays empty. Needs the GIL. */
 #ifndef FD_CLASSES_H
 #define FD_CLASSES_H
 

@@ -1,6 +1,7 @@
-/* One interpreter may load us, the main one: there is one evaluator, one active
- * recording. An interpreter with extensions that are checked (3.12 and later)
- * is refused by CPython, for the slot; any other by fd_interpreter_check. */
+/* Only the main interpreter may load the module: there is one evaluator, one
+ * active recording. An interpreter with extensions that are checked (3.12 and
+ * later) is refused by CPython, for the slot; any other by
+ * fd_interpreter_check. */
 #ifndef FD_INTERPRETERS_H
 #define FD_INTERPRETERS_H
 

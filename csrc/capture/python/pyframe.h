@@ -54,9 +54,9 @@ fd_frame_function(const fd_frame *frame)
 #endif
 }
 
-/* False for the frames that 3.12+ puts between C and Python, and between a call
- * of a class and its __init__: those have no function. The latter's code is
- * one static object, told by its file name being its name. */
+/* False for the frames that 3.12+ puts between C and Python, and between a
+ * call of a class and its __init__: those have no function. The latter's code
+ * is one static object, told by its file name being its name. */
 static inline bool
 fd_frame_is_python(const fd_frame *frame)
 {
@@ -159,10 +159,10 @@ fd_frame_code_extra(const PyCodeObject *code, Py_ssize_t index)
                                                   : NULL;
 }
 
-/* Set our word, with room for no index above ours. _PyCode_SetExtra makes room
- * for every tool, and the end of a code object calls the destructor of every
- * tool that has room: a tool that came after us would be called for code that
- * it has never seen, also when the interpreter that it needs is gone. -1 when
+/* Set the recorder's word, with room for no higher index. _PyCode_SetExtra
+ * makes room for every tool, and the end of a code object calls the destructor
+ * of every tool that has room: a later tool would be called for code that it
+ * has never seen, also when the interpreter that it needs is gone. -1 when
  * memory is out, without an exception. */
 static inline int
 fd_frame_set_code_extra(PyCodeObject *code, Py_ssize_t index, void *word)

@@ -7,7 +7,7 @@ enum {
     FD_CODE_GENERATOR = 1,    /* calls and resumes are counted apart */
     FD_CODE_RECEIVER = 2,     /* any receiver but NONE and LOCAL */
     FD_CODE_FORWARD = 4,      /* a method `forward`: maybe of an nn.Module */
-    FD_CODE_PLUMBING = 8,     /* ours or PyTorch's, never a node */
+    FD_CODE_PLUMBING = 8,     /* of fastdispatch or PyTorch, never a node */
     FD_CODE_BODY = 16,        /* a module's body: the user's unfold imports */
     FD_CODE_CHANGES = 32,     /* its end changes what there is to record */
     FD_CODE_OPTIMIZER = 64,   /* Optimizer.step: its end may end a step */

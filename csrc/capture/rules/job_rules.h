@@ -1,13 +1,13 @@
 /* Which functions of pipeline engines are jobs, as data: where the function
- * is, what kind of job its call is, and where the numbers of the job come
- * from (sources.h). What a code object is to us is found at its first sight:
+ * is, what kind of job its call is, and where the numbers of the job come from
+ * (node_sources.h). The rules of a code object are found at its first call:
  *
  *     fd_code.jobs ──► fd_job_site │ rule │ sources │──► next, for the same
  *                                                        function, another
  *                                                        `when`
  *
  * Rules of the user join those that are built in; the first that matches the
- * function and whose `when` holds counts, the user's before ours. */
+ * function and whose `when` holds counts, the user's before built-in ones. */
 #ifndef FD_JOB_RULES_H
 #define FD_JOB_RULES_H
 
@@ -86,8 +86,8 @@ typedef struct fd_job_site {
 /* What a code object is by the rules; NULL for nearly all. The GIL. */
 fd_job_site *fd_job_site_of(const PyCodeObject *code);
 
-/* Keep the sites of a code object alive while Python code runs, which may add a
- * rule and so replace them. The last fd_job_site_free frees them. NULL is
+/* Keep the sites of a code object alive while Python code runs, which may add
+ * a rule and so replace them. The last fd_job_site_free frees them. NULL is
  * allowed in both. */
 fd_job_site *fd_job_site_hold(fd_job_site *site);
 void fd_job_site_free(fd_job_site *site);

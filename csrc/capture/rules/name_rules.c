@@ -25,7 +25,7 @@ static const fd_rule rules[] = {
     /* What starts a program for `python -m`. */
     {"<frozen runpy>", NULL, FD_CODE_PLUMBING, 0},
 
-    /* Imports: hundreds of thousands of paths that nobody reads. */
+    /* Imports: hundreds of thousands of paths that are of no interest. */
     {"<frozen importlib", NULL, 0, FD_NODE_FOLD},
     {"/torch/__init__.py", "<module>", FD_CODE_CHANGES, 0},
 

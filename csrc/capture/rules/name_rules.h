@@ -1,4 +1,4 @@
-/* What is special about functions we know by name, as data: which ones open a
+/* Functions that are known by name, as data: which ones open a
  * phase, end a step, fold what they call, or are plumbing of a tracer. */
 #ifndef FD_NAME_RULES_H
 #define FD_NAME_RULES_H

@@ -293,7 +293,7 @@ is_active(const fd_session *session)
     return fd_process_active() == session;
 }
 
-/* The schedule, and whoever waits for the end of a window, may stop the
+/* The schedule, and the callback at the end of a window, may stop the
  * session. */
 static void
 turn(fd_session *session, fd_thread *thread, long ended)
@@ -313,8 +313,8 @@ turn(fd_session *session, fd_thread *thread, long ended)
     }
 }
 
-/* Started inside a region of another tool that holds the evaluator, ours goes
- * when that region ends. */
+/* Installed inside a region of another tool that sets the evaluator, the hook
+ * is removed when that region ends. */
 static void
 keep_hook(const fd_session *session)
 {
@@ -325,8 +325,8 @@ keep_hook(const fd_session *session)
     }
 }
 
-/* Whether somebody outside has put the recording on hold, or off it, since the
- * last step: one look at the file system. */
+/* Whether the file that puts the recording on hold was made or removed since
+ * the last step: one system call. */
 static bool
 hold_changed(fd_session *session)
 {

@@ -32,7 +32,8 @@ void fd_asyncs_forget(fd_asyncs *asyncs, const fd_file *file);
 /* What `record`, which has begun, is for execution traces. */
 void fd_asyncs_note(fd_asyncs *asyncs, const void *record, fd_op_call *call);
 
-/* `record` ends, on the thread of `tree`; NULL: a thread that is not recorded. False for an unknown record. */
+/* `record` ends, on the thread of `tree`; NULL: a thread that is not recorded.
+ * False for an unknown record. */
 bool fd_asyncs_end(fd_asyncs *asyncs, fd_tree *tree, const void *record,
                    bool timed);
 

@@ -219,9 +219,9 @@ has_come(fd_finder *finder, PyObject *holder, const PyObject *wanted)
     return found;
 }
 
-/* Holders without known places have twice the limit: most of their modules will
- * be searched for. A module that is missing among known places is probably not
- * below the holder. */
+/* Holders without known places have twice the limit: most of their modules
+ * will be searched for. A module that is missing among known places is
+ * probably not below the holder. */
 static bool
 affords(const fd_finder *finder, bool known)
 {

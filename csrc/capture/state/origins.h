@@ -20,7 +20,7 @@ enum {
 
 typedef struct fd_ring {
     uint32_t mask;
-    _Atomic uint64_t *starts;   /* ticks, of the operators; NULL: nobody asked.
+    _Atomic uint64_t *starts;   /* ticks, of the operators; NULL: not stored.
                                  Behind the entries, in one block */
     _Atomic uint64_t entries[]; /* number << 32 | context */
 } fd_ring;

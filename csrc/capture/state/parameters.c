@@ -52,8 +52,8 @@ imported(const char *module, const char *name)
     return value;
 }
 
-/* Whether torch._C's function says that nobody stands between a method of a
- * tensor and its answer. */
+/* Whether torch._C's function says that no program code runs between the call
+ * of a method of a tensor and its result. */
 static bool
 says(const char *function, PyObject *expected)
 {

@@ -13,8 +13,8 @@ raise_kept(void *error)
     return -1;
 }
 
-/* What stops the program, or a thread of it, is not to be lost in a call of
- * ours. Takes the reference. */
+/* An exception that stops the program, or a thread, must not be lost in a call
+ * of the recorder. Steals the reference. */
 static void
 raise_in_program(PyObject *error)
 {
@@ -27,7 +27,7 @@ raise_in_program(PyObject *error)
     Py_DECREF(error);
 }
 
-/* Take the pending exception. */
+/* Store the pending exception. */
 static void
 keep_error(fd_session *session)
 {
@@ -49,7 +49,7 @@ fd_session_call(fd_session *session, fd_thread *thread, PyObject *function,
                 PyObject *argument)
 {
     fd_guard guard = fd_guard_enter_open(thread);
-    PyObject *called = Py_NewRef(function); /* the session may let go of it */
+    PyObject *called = Py_NewRef(function); /* the session may release it */
     PyObject *answer = argument == NULL
                          ? PyObject_CallNoArgs(called)
                          : PyObject_CallOneArg(called, argument);

@@ -46,14 +46,14 @@ typedef enum fd_ops_source {
     FD_OPS_DISPATCH
 } fd_ops_source;
 
-/* Who may touch a session and its recording, and until when:
+/* Which threads may use a session and its recording, and until when:
  *  1. A thread without the GIL does so inside its section (base/sections.h),
  *     after it has compared the generation there; a thread with the GIL does
  *     so while it keeps it, and compares the generation again after anything
  *     that may have run Python code.
- *  2. Whoever ends a window holds the GIL, changes the generation and waits
+ *  2. The thread that ends a window has the GIL, changes the generation and waits
  *     until all sections have been left: from there to the next generation the
- *     trees of all threads and all that hangs on the session are its own.
+ *     trees of all threads and all that hangs on the session belong to it.
  *  3. Memory goes when the session is retired, all sections have been left
  *     once more, and no guard (guard.h) is open on any thread. */
 typedef struct fd_session {

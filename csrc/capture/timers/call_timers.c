@@ -22,7 +22,7 @@ fd_timer_plan_clear(fd_timer_plan *plan)
     plan->gpu = NULL;
 }
 
-/* PyTorch uses CUDA by now, and we know how to ask for its streams. */
+/* PyTorch uses CUDA by now, and its current stream can be found. */
 static bool
 is_in_use(fd_session *session, fd_thread *thread)
 {
@@ -133,7 +133,7 @@ fd_timers_close(fd_session *session)
     fd_recording_note(session->recording, "gpu_steps", text);
 }
 
-/* This thread's, of this session; NULL when memory is out. */
+/* The timers of this thread in this session; NULL when memory is out. */
 static fd_thread_timers *
 timers_of(fd_thread *thread)
 {
@@ -143,7 +143,7 @@ timers_of(fd_thread *thread)
     fd_thread_timers *timers = thread->timers;
     if (timers != NULL && timers->serial != thread->serial) {
         fd_map_clear(&timers->chosen);
-        timers->open.count = 0; /* the other session has counted them */
+        timers->open.count = 0; /* counted by the other session */
         timers->stream.known = false;
         timers->serial = thread->serial;
     }
@@ -172,7 +172,7 @@ forget(fd_thread_timers *timers, uint32_t at)
     }
 }
 
-/* Drop what has lost its entry. Entries go from the top, so the topmost timer
+/* Drop timers without an entry. Entries go from the top, so the topmost timer
  * that is in order ends the search. */
 static void
 reconcile(fd_thread_timers *timers, const fd_tree *tree)
@@ -245,7 +245,7 @@ is_wanted(const fd_session *session, fd_thread_timers *timers,
     return is_chosen(session, timers, node);
 }
 
-/* What this thread has open on the device, outermost first. */
+/* The open timers of this thread on the device, outermost first. */
 static uint32_t
 around(const fd_thread_timers *timers, const fd_gpu_device *device,
        uint32_t list[MOST_AROUND])

@@ -5,9 +5,9 @@
  *     open stack   train │ forward │ aten::linear │ aten::addmm
  *     open timers                   [ linear     ,  addmm ]
  *
- * Timers end with their entries. One whose entry went away unseen (a new
- * generation, a frame that no hook saw end) is found at the start of the next timer, dropped
- * and counted: so nothing else has to know of timers. */
+ * Timers end with their entries. One whose entry was closed without it (a new
+ * generation, a frame that no hook saw end) is found at the start of the next
+ * timer, dropped and counted: so nothing else has to know of timers. */
 #ifndef FD_CALL_TIMERS_H
 #define FD_CALL_TIMERS_H
 
@@ -39,19 +39,19 @@ bool fd_timers_step(fd_session *session, fd_thread *thread);
 void fd_timers_pause(fd_session *session);
 
 /* After the last window, outside all hooks: wait for the remaining timers, at
- * most `patience_ms`, without the GIL. -1 with an exception if a signal handler
- * raised one. */
+ * most `patience_ms`, without the GIL. -1 with an exception if a signal
+ * handler raised one. */
 int fd_timers_wait(fd_session *session, int patience_ms);
 
 /* Count the remaining intervals as unfinished, and close the GPU. */
 void fd_timers_close(fd_session *session);
 
-/* The topmost entry has just been opened, in a sampled step. `call`: what it is
- * for execution traces; 0: nothing. */
+/* The topmost entry has just been opened, in a sampled step. `call`: what it
+ * is for execution traces; 0: nothing. */
 void fd_timers_begin(fd_thread *thread, uint32_t call);
 
-/* The entry at `at` is about to end; `above`: so are those above it, except for
- * ranges. There are open timers. */
+/* The entry at `at` is about to end; `above`: so are those above it, except
+ * for ranges. There are open timers. */
 void fd_timers_end(fd_thread *thread, uint32_t at, bool above);
 
 /* Entries are about to end: so do their timers on the GPU, if there are any. */

@@ -1,11 +1,11 @@
 /* Which CUDA stream the calling thread launches on, as PyTorch sees it.
  *
  * By c10::cuda::getCurrentCUDAStream of the libc10_cuda.so that the program
- * has loaded: needs no GIL, and knows the streams that autograd sets on its own
- * threads. Where PyTorch has none of that name, by the function that Inductor
- * and Triton ask, torch._C._cuda_getCurrentRawStream: that one needs the GIL,
- * which operators run without. So it is asked as Python calls begin and end,
- * and a thread that runs no Python (autograd's own) is not timed. */
+ * has loaded: needs no GIL, and knows the streams that autograd sets on its
+ * own threads. Where PyTorch has none of that name, by the function that
+ * Inductor and Triton ask, torch._C._cuda_getCurrentRawStream: that one needs
+ * the GIL, which operators run without. So it is asked as Python calls begin
+ * and end, and a thread that runs no Python (autograd's own) is not timed. */
 #ifndef FD_CURRENT_STREAM_H
 #define FD_CURRENT_STREAM_H
 

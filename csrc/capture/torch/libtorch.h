@@ -1,5 +1,5 @@
-/* What we use of PyTorch's C++ library, found at run time in the copy that
- * the program has loaded. We never load it, and build without its headers. */
+/* Functions of PyTorch's C++ library, found at run time in the copy that the
+ * program has loaded. It is never loaded here; the build needs no headers. */
 #ifndef FD_LIBTORCH_H
 #define FD_LIBTORCH_H
 
@@ -46,8 +46,8 @@ typedef struct fd_libtorch {
                                      with; 0: PyTorch was built without it */
 } fd_libtorch;
 
-/* Callbacks get no pointer of the recorder. Filled in by fd_libtorch_find before the
- * first one, constant from then on. */
+/* Callbacks get no pointer of the recorder. Filled in by fd_libtorch_find
+ * before the first one, constant from then on. */
 extern fd_libtorch fd_torch;
 
 /* Look the functions up. FD_EINVAL with the missing one named: PyTorch is not

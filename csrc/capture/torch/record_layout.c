@@ -14,8 +14,8 @@ typedef struct seen_record {
 
 const fd_layout *fd_record_layout;
 
-/* The probe's callback gets no pointer of the recorder, and the probe runs once, with
- * the GIL held by the one thread it listens to. */
+/* The probe's callback gets no pointer of the recorder, and the probe runs
+ * once, with the GIL held by the one thread it listens to. */
 static struct {
     uint64_t handle;
     int count;

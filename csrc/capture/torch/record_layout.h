@@ -1,6 +1,6 @@
-/* The offsets of the fields of at::RecordFunction. Its accessors are inline C++,
- * so we read memory; a self-test on this very library decides where, or
- * refuses. */
+/* The offsets of the fields of at::RecordFunction. Its accessors are inline
+ * C++, so fields are read from memory; a self-test on the loaded library
+ * chooses the layout, or refuses. */
 #ifndef FD_RECORD_LAYOUT_H
 #define FD_RECORD_LAYOUT_H
 
@@ -13,10 +13,11 @@ typedef struct fd_layout {
     uint16_t variant;        /* 1: `function` is a schema, 0: it is text */
     uint16_t sequence;       /* int64: autograd number, -1 without */
     uint16_t forward_thread; /* uint64, autograd nodes only */
-    uint16_t id; /* uint64: number of the record, 0 where nobody asked for */
+    uint16_t
+        id; /* uint64: number of the record, 0 where no callback asked for */
 } fd_layout;
 
-/* The same in every layout we know. */
+/* The same in every known layout. */
 enum {
     FD_RECORD_THREAD = 88,   /* uint64: PyTorch's number of this thread */
     FD_RECORD_SCOPE = 96,    /* byte: at::RecordScope */
@@ -40,8 +41,8 @@ fd_record_byte(const void *record, int offset)
     return ((const uint8_t *)record)[offset];
 }
 
-/* The layout of this PyTorch; NULL before a self-test has passed, constant from
- * then on. */
+/* The layout of this PyTorch; NULL before a self-test has passed, constant
+ * from then on. */
 extern const fd_layout *fd_record_layout;
 
 /* The number that torch.profiler calls "Record function id"; 0 without. */
