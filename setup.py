@@ -33,7 +33,7 @@ LAYERS = (
     "base json streams recording clocks trace profile pipeline graphs events export et gpu capture module"
 ).split()
 
-#: What capture/ includes: it runs in the training process, and knows nothing of those who read recordings.
+#: What capture/ includes: it runs in the training process and must not depend on code that reads recordings.
 CAPTURE = "base json streams recording clocks gpu capture".split()
 
 WARNINGS = (

@@ -1,5 +1,5 @@
 /* One recording: the file and the tables in it, shared by all threads of the
- * process. The trees (tree.h) hold what each thread did.
+ * process. The trees (context_tree.h) have what each thread did.
  *
  * Everything that adds to a shared table takes `lock` for a moment; under it
  * no Python runs and nothing waits for another lock. The hot path takes none.

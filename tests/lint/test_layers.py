@@ -86,7 +86,7 @@ def test_no_include_cycle_between_files() -> None:
         pytest.fail(" -> ".join(error.args[1]))
 
 
-def test_capture_knows_nothing_of_readers() -> None:
+def test_capture_includes_no_reader() -> None:
     allowed = {"base", "json", "streams", "recording", "clocks", "gpu", "capture"}
     for path in sources(".c", ".h", below="csrc/capture"):
         assert {target.split("/")[0] for target in includes(path)} <= allowed, name(path)

@@ -7,7 +7,7 @@
  *         _exec_forward_pass      │  F ┌──┐                       │
  *         _exec_send_activations  │       SA ┌─┐                  │
  *
- * A job is a record of the timeline beside the call it is: the call graph is
+ * A job is a record of the timeline in addition to the call: the call graph is
  * the same with it and without. Nothing of the engine is replaced, called or
  * kept alive. One iteration is followed at a time; needs the GIL. */
 #ifndef FD_ENGINE_PIPELINE_H
@@ -16,7 +16,7 @@
 #include "capture/engines/pipeline_state.h"
 #include "capture/state/session_state.h"
 
-/* A call whose code has rules has been entered: `frame` is its, and its entry
+/* A call whose code has rules has been entered, in `frame`; its entry is
  * the topmost. */
 void fd_pipeline_called(fd_thread *thread, fd_job_site *site, fd_frame *frame,
                         fd_pipeline_call *call);
@@ -34,7 +34,8 @@ void fd_pipeline_left(fd_thread *thread, const fd_frame *frame,
 /* Recording pauses: what is open ends. */
 void fd_pipeline_pause(fd_engine_pipeline *pipeline);
 
-/* Add a rule of the user's. FD_EINVAL, with a line, for an invalid one. */
+/* Add a rule of the user, also to code that is known already. FD_EINVAL, with
+ * a line, for an invalid one. */
 fd_status fd_pipeline_add_rule(const fd_job_rule *rule, fd_error *error);
 
 #endif

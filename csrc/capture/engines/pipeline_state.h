@@ -42,7 +42,7 @@ typedef struct fd_pipeline_summary {
     char name[FD_PIPELINE_TEXT];
 } fd_pipeline_summary;
 
-/* What a call does to its end. */
+/* State of a call until its end. */
 typedef struct fd_pipeline_call {
     fd_job_role role;
     bool outermost; /* of the iterations */
@@ -51,7 +51,7 @@ typedef struct fd_pipeline_call {
     fd_transfer transfer;
 } fd_pipeline_call;
 
-/* A call whose beginning and end are distinguished (sys.monitoring). */
+/* A call with separate callbacks for begin and end (sys.monitoring). */
 typedef struct fd_entered_call {
     const fd_frame *frame;
     fd_pipeline_call call;

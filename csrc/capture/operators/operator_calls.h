@@ -1,5 +1,5 @@
-/* Calls of operators for execution traces: what the record back end sees,
- * with operands, of the steps that are recorded. */
+/* Calls of operators for execution traces: records of the record back
+ * end with operands, in recorded steps. */
 #ifndef FD_OPERATOR_CALLS_H
 #define FD_OPERATOR_CALLS_H
 

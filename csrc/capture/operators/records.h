@@ -7,8 +7,8 @@
 #include "capture/state/session_state.h"
 
 /* Find PyTorch, choose the layout by self-test and listen from now on.
- * FD_EINVAL when this PyTorch cannot be read; the text says why. Needs the
- * GIL; runs a few operators on this thread. */
+ * FD_EINVAL when this PyTorch is not supported; the text is the reason. Needs
+ * the GIL; runs a few operators on this thread. */
 fd_status fd_records_attach(fd_session *session, fd_thread *thread,
                             PyObject *probe, fd_error *error);
 

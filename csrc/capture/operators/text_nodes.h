@@ -1,5 +1,5 @@
 /* Nodes known by their text alone: ranges and autograd nodes, whose records
- * carry no address that lasts. */
+ * have no lasting address. */
 #ifndef FD_TEXT_NODES_H
 #define FD_TEXT_NODES_H
 

@@ -17,7 +17,7 @@
 typedef struct fd_guard {
     fd_thread *thread;
     int error;
-    uint32_t holds; /* guards around an open one that keep the collector */
+    uint32_t holds; /* guards around an open one that disable the collector */
     bool open;
     bool was_busy;
     uint32_t generation;

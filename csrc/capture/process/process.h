@@ -12,31 +12,31 @@
 
 typedef struct fd_process_state {
     /* Changes at every start, stop and window edge. A thread whose copy
-     * differs has to look; a thread whose copy is equal can go ahead. */
+     * differs has to synchronize; others continue. */
     _Atomic uint32_t generation;
     _Atomic(struct fd_session *) active; /* NULL: nothing records */
     _Atomic uint32_t serial;             /* of that session; 0 without */
     struct fd_session *retired; /* owned, linked; see fd_session_retire */
     struct fd_session *forking; /* its lock is held across fork */
     /* Of guards (see guard.h), under the GIL. */
-    uint32_t pins; /* not left yet, on all threads */
-    uint32_t
-        collector_holds; /* of those, the ones that keep the collector from starting */
-    int collecting;      /* what it was before */
-    uint32_t sessions;   /* serials given out */
-    uint64_t dispatched; /* calls that dispatch modes recorded */
+    uint32_t pins;            /* open guards of all threads */
+    uint32_t collector_holds; /* those of them that disable the collector */
+    int collecting;           /* whether it was enabled before */
+    uint32_t sessions;        /* serials given out */
+    uint64_t dispatched;      /* calls that dispatch modes recorded */
 
-    char *own_folder; /* owned; of our Python files, which are no nodes */
+    char *
+        own_folder; /* owned; folder of fastdispatch, whose functions are no nodes */
     fd_classes classes;
-    Py_ssize_t code_index; /* our slot in co_extra */
+    Py_ssize_t code_index; /* the slot in co_extra */
     uint32_t codes;        /* ids given to code objects, never reused */
-    struct fd_code *known; /* what is known of them, newest first */
-    FD_VECTOR(struct fd_job_rule *) job_rules; /* owned; the user's */
+    struct fd_code *known; /* facts about them, newest first */
+    FD_VECTOR(struct fd_job_rule *) job_rules; /* owned; of the user */
 } fd_process_state;
 
 extern fd_process_state fd_process;
 
-/* Acquire: what was settled before a generation began is seen by the threads
+/* Acquire: what was written before a generation began is visible to the threads
  * that record in it, also without the GIL. Free on x86-64. */
 static inline uint32_t
 fd_process_generation(void)

@@ -1,5 +1,5 @@
 /* What the hooks know about the thread they run on. One per OS thread that
- * was ever seen, found by thread-local storage, used by that thread alone. */
+ * had an event, found by thread-local storage, used by that thread alone. */
 #ifndef FD_THREAD_H
 #define FD_THREAD_H
 
@@ -11,16 +11,17 @@
 
 typedef struct fd_thread {
     /* Equal to fd_process.generation while an event may take the shortest
-     * path; 0 when this thread has something to settle first. */
+     * path; 0 when this thread has to synchronize first. */
     uint32_t generation;
     uint32_t synced;          /* the generation its stack was built for */
     const fd_frame *frame;    /* innermost Python frame of the stack */
     const fd_frame *unhooked; /* innermost frame whose end no hook reports */
-    const char *stack_low;    /* C stack below this address: go on elsewhere */
-    size_t stack_bytes;       /* of the thread's own stack */
+    const char *
+        stack_low; /* C stack below this address: continue on another segment */
+    size_t stack_bytes;   /* of the thread's own stack */
     fd_segment *segment;  /* that it runs on; NULL: the thread's own stack */
     fd_segment *segments; /* owned: the first of them */
-    const fd_frame *passing;    /* handed to the evaluator behind this one */
+    const fd_frame *passing;    /* passed to the next evaluator */
     fd_section section;         /* see base/sections.h */
     fd_tree *tree;              /* borrowed from the recording */
     struct fd_session *session; /* whose tree this is */
@@ -29,12 +30,12 @@ typedef struct fd_thread {
     PyThreadState *state;  /* of a thread that Python made, else NULL */
     fd_index names;        /* text of ranges and autograd nodes -> node */
     uint32_t step_nesting; /* open calls whose end may end a step */
-    bool ring_refused;     /* there was no room for one */
+    bool ring_refused;     /* no room for a ring */
     fd_thread_timers *timers; /* owned; NULL before the first */
     const fd_frame *muted;    /* see FD_CODE_MUTED; of the monitor only */
-    uint32_t beyond;          /* open calls that found no room for an entry */
-    uint32_t pins;            /* guards of this thread that are not left yet */
-    bool busy;                /* inside our own slow path, or muted */
+    uint32_t beyond; /* open calls without an entry, for lack of room */
+    uint32_t pins;   /* open guards of this thread */
+    bool busy;       /* inside a slow path of the hooks, or muted */
 } fd_thread;
 
 /* initial-exec: one load per access. A pointer's worth of the static TLS

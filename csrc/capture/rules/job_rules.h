@@ -22,25 +22,25 @@ typedef enum fd_job_engine {
     FD_ENGINES
 } fd_job_engine;
 
-/* What a call of the function is. */
+/* The role of calls of the function. */
 typedef enum fd_job_role {
     FD_ROLE_JOB,
     FD_ROLE_ITERATION, /* a whole batch; its numbers are those of the pipeline:
                           micro_batch is how many, stage the global stages,
                           chunk the processes */
-    FD_ROLE_SCHEDULE,  /* says the same, but is no job; `plan` is the object
+    FD_ROLE_SCHEDULE, /* has the same numbers, but is not a job; `plan` is the object
                           whose class is the schedule */
-    FD_ROLE_PREPARE,   /* returns the transfers that the next POST begins */
-    FD_ROLE_POST,      /* begins them: a job for each send */
-    FD_ROLE_WAIT,      /* waits for what a POST returned: a job for each */
-    FD_ROLE_MOVE       /* moves `bytes` more for the innermost open job of one
+    FD_ROLE_PREPARE, /* returns the transfers that the next POST begins */
+    FD_ROLE_POST,    /* begins them: a job for each send */
+    FD_ROLE_WAIT,    /* waits for what a POST returned: a job for each */
+    FD_ROLE_MOVE     /* moves `bytes` more for the innermost open job of one
                           of its kinds */
 } fd_job_role;
 
 enum { FD_JOB_AT_ONCE = 4 }; /* kinds of one call */
 
 typedef struct fd_job_rule {
-    const char *suffix;    /* how the file's path ends, at a folder */
+    const char *suffix; /* end of the file's path, from the start of a name */
     const char *qualified; /* the __qualname__ */
     const char *kinds;     /* "F"; "SA+RG": two at once */
     fd_job_role role;
@@ -52,13 +52,13 @@ typedef struct fd_job_rule {
     const char *peer;
     const char *buffer;
     const char *bytes; /* a number, or the tensors that are moved */
-    const char *when;  /* the rule counts where this holds, or is unknown */
+    const char *when;  /* the rule applies where this is true, or unknown */
     const char *plan;  /* the object whose class is the schedule; the code's
                          own name where there is none */
     const char *eval;  /* the batch is evaluated where this holds */
-    const char *owner; /* who is asked about the engine; NULL: `self` */
-    bool also;         /* rules behind it may count as well */
-    bool own_order;    /* with it the engine leaves the order of its plan */
+    const char *owner; /* the object that describes the engine; NULL: `self` */
+    bool also;         /* later rules may apply as well */
+    bool own_order;    /* the engine leaves the order of its schedule */
 } fd_job_rule;
 
 enum {
@@ -83,7 +83,7 @@ typedef struct fd_job_site {
     struct fd_job_site *next; /* owned */
 } fd_job_site;
 
-/* What a code object is by the rules; NULL for nearly all. The GIL. */
+/* The sites of a code object; NULL for nearly all. Needs the GIL. */
 fd_job_site *fd_job_site_of(const PyCodeObject *code);
 
 /* Keep the sites of a code object alive while Python code runs, which may add
@@ -92,8 +92,8 @@ fd_job_site *fd_job_site_of(const PyCodeObject *code);
 fd_job_site *fd_job_site_hold(fd_job_site *site);
 void fd_job_site_free(fd_job_site *site);
 
-/* A rule of the user's, copied: code that is known already is looked at again.
- * FD_EINVAL, with a line, for what is no rule. */
+/* Copy a rule of the user. FD_EINVAL, with a line, for an invalid rule. Code
+ * that is known already does not get it: see fd_pipeline_add_rule. */
 fd_status fd_job_rules_add(const fd_job_rule *rule, fd_error *error);
 
 /* Every rule: first those built in, then the user's. */

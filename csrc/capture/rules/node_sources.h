@@ -3,12 +3,12 @@
  *     arg:NAME         a parameter             arg:schedule.stages
  *     attr:NAME        of the first parameter  attr:stage_index
  *     !arg:NAME        0 for what is true, 1 for what is not
- *     count            how many of the kind there were before
+ *     count            number of jobs of the kind before
  *     7                itself
  *
  * Reading is plain: attributes from the instance or its class, never a
- * property, a descriptor of the program's or __getattr__. What is no whole
- * number is a number only where truth is asked for. Needs the GIL. */
+ * property, a descriptor of the program or __getattr__. Only whole
+ * numbers are numbers; any value has a truth value. Needs the GIL. */
 #ifndef FD_NODE_SOURCES_H
 #define FD_NODE_SOURCES_H
 
@@ -31,11 +31,11 @@ typedef struct fd_source {
     PyObject *path[FD_SOURCE_DEPTH]; /* owned: names of attributes */
 } fd_source;
 
-/* Whether a text says where a number comes from; NULL says none does. */
+/* Whether a text is a valid source; NULL is. */
 bool fd_source_is_valid(const char *text);
 
-/* The source for calls of `code`. One that names a parameter the code does not
- * have never reads anything. */
+/* The source for calls of `code`. Without such a parameter nothing is
+ * read. */
 fd_source fd_source_of(const char *text, const PyCodeObject *code);
 void fd_source_clear(fd_source *source);
 

@@ -1,5 +1,5 @@
-/* How many bytes the data of tensors is, asked of PyTorch's C code. No code of
- * the program runs: of a class derived from torch.Tensor nothing is known, and
+/* The size of the data of tensors in bytes, from PyTorch's C code. No code of
+ * the program runs: a class derived from torch.Tensor counts 0, and
  * function modes are off meanwhile. Needs the GIL, and a guard (guard.h). */
 #ifndef FD_TENSORS_H
 #define FD_TENSORS_H
@@ -8,8 +8,8 @@
 
 #include <stdint.h>
 
-/* Of a tensor, of those in lists and tuples, and of what objects there have as
- * their `tensor` (torch.distributed.P2POp). What is none of these counts 0. No
+/* The size of a tensor, of tensors in lists and tuples, and of the attribute
+ * `tensor` of objects there (torch.distributed.P2POp); 0 for other objects. No
  * exception. */
 uint64_t fd_tensors_bytes(PyObject *object);
 

@@ -21,11 +21,11 @@ fd_status fd_session_open(fd_session **session, const fd_folder *folder,
                           fd_error *error);
 
 /* Make the session the active one and record its first step, if its schedule
- * wants it. FD_ECONFLICT, with a message, when another session is active
+ * says so. FD_ECONFLICT, with a message, when another session is active
  * or sys.monitoring has no free tool id. Needs the GIL, as all below. */
 fd_status fd_session_start(fd_session *session, fd_error *error);
 
-/* Stop for good: hooks out, times settled. Notes can still be added. */
+/* Stop for good: remove hooks, complete times. Notes can still be added. */
 void fd_session_stop(fd_session *session);
 
 /* Close the file of a stopped session. */
@@ -34,11 +34,11 @@ void fd_session_finish(fd_session *session);
 /* A step ended, as seen through `source` (FD_STEPS_*). */
 void fd_session_step(fd_session *session, fd_thread *thread, uint32_t source);
 
-/* Record from now on, in step `step`, or nothing until the next call: outside
- * there is no hook. Of an active session without a schedule. */
+/* Record from now on, in step `step`, or nothing until the next call, without
+ * a hook. Of an active session without a schedule. */
 void fd_session_record(fd_session *session, bool record, uint64_t step);
 
-/* The object that owned it is gone: free the session as soon as that is
+/* The owner has released the session: free it as soon as that is
  * allowed. */
 void fd_session_retire(fd_session *session);
 

@@ -53,8 +53,8 @@ typedef enum fd_ops_source {
  *     that may have run Python code.
  *  2. The thread that ends a window has the GIL, changes the generation and waits
  *     until all sections have been left: from there to the next generation the
- *     trees of all threads and all that hangs on the session belong to it.
- *  3. Memory goes when the session is retired, all sections have been left
+ *     trees of all threads and the tables of the session belong to it.
+ *  3. Memory is freed when the session is retired, all sections have been left
  *     once more, and no guard (guard.h) is open on any thread. */
 typedef struct fd_session {
     struct fd_session *next; /* of the retired ones */

@@ -1,11 +1,11 @@
 /* Which CUDA stream the calling thread launches on, as PyTorch sees it.
  *
  * By c10::cuda::getCurrentCUDAStream of the libc10_cuda.so that the program
- * has loaded: needs no GIL, and knows the streams that autograd sets on its
- * own threads. Where PyTorch has none of that name, by the function that
- * Inductor and Triton ask, torch._C._cuda_getCurrentRawStream: that one needs
- * the GIL, which operators run without. So it is asked as Python calls begin
- * and end, and a thread that runs no Python (autograd's own) is not timed. */
+ * has loaded: needs no GIL, and returns the streams that autograd sets on its
+ * own threads. Where PyTorch has no such function, by the function that
+ * Inductor and Triton use, torch._C._cuda_getCurrentRawStream: that one needs
+ * the GIL, which operators run without. So it is called as Python calls begin
+ * and end, and a thread without Python calls (of autograd) is not timed. */
 #ifndef FD_CURRENT_STREAM_H
 #define FD_CURRENT_STREAM_H
 
@@ -28,11 +28,11 @@ typedef struct fd_current_stream {
     PyObject *function; /* owned: _cuda_getCurrentRawStream, or NULL */
 } fd_current_stream;
 
-/* Find either way; false: there is none. Needs the GIL. */
+/* Find either function; false: there is none. Needs the GIL. */
 bool fd_current_stream_find(fd_current_stream *stream);
 void fd_current_stream_clear(fd_current_stream *stream);
 
-/* The stream on `device`; false: it cannot be known here and now. Keeps a
+/* The stream on `device`; false: unknown at this moment. Keeps a
  * pending exception. */
 bool fd_current_stream_get(const fd_current_stream *stream, int device,
                            fd_stream_memory *memory, void **handle);

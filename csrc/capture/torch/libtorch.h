@@ -51,10 +51,10 @@ typedef struct fd_libtorch {
 extern fd_libtorch fd_torch;
 
 /* Look the functions up. FD_EINVAL with the missing one named: PyTorch is not
- * loaded, or too different. */
+ * loaded, or of an unknown version. */
 fd_status fd_libtorch_find(fd_error *error);
 
-/* The same for those that only execution traces need: from print_schema on. */
+/* The same for functions of execution traces: from print_schema on. */
 fd_status fd_libtorch_find_printer(fd_error *error);
 
 #endif

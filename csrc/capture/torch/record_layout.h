@@ -69,7 +69,7 @@ fd_record_text(const void *record)
 
 /* The self-test, in two halves: between them the caller runs the operators
  * of python/fastdispatch/probe.py on this thread and returns the number that
- * the first of them got. FD_EINVAL: no layout explains what was seen. */
+ * the first of them got. FD_EINVAL: no layout fits. */
 fd_status fd_layout_probe_begin(void);
 fd_status fd_layout_probe_end(uint64_t number, fd_error *error);
 
