@@ -37,7 +37,8 @@ MUTABLE = {
     "csrc/capture/process/thread.c": {"fd_thread_self", "at_exit"},
 }
 # The folders of capture/: a file includes its own and earlier ones.
-CAPTURE = "python process torch rules state timers frames operands operators engines hooks session".split()
+CAPTURE = ["python", "process", "torch", "rules", "state", "timers"]
+CAPTURE += ["frames", "operands", "operators", "engines", "hooks", "session"]
 # Layers with include cycles between their files; no other layer may have one.
 CYCLIC = {"trace", "profile", "pipeline", "graphs", "events", "et"}
 # Tables that CPython wants writable.
