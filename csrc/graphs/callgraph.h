@@ -1,4 +1,4 @@
-/* call_graph_<rank>.json: docs/export.md. */
+/* call_graph_<rank>.json: docs/guides/export.md. */
 #ifndef FD_CALLGRAPH_H
 #define FD_CALLGRAPH_H
 

@@ -1,4 +1,4 @@
-/* The call graph for programs that know graphs: docs/export.md. */
+/* The call graph for programs that know graphs: docs/guides/export.md. */
 #ifndef FD_CALLGRAPH_GRAPHML_H
 #define FD_CALLGRAPH_GRAPHML_H
 

@@ -64,7 +64,8 @@ typedef struct fd_figure {
     double total_squares;
 } fd_figure;
 
-/* What calls of one context were to a GPU, in sampled steps (docs/gpu.md). */
+/* GPU figures of the calls of one context, in sampled steps
+ * (docs/guides/gpu.md). */
 typedef struct fd_gpu_figure {
     uint32_t context;
     uint64_t calls; /* with an interval */

@@ -1,6 +1,6 @@
 /* The tables of a trace as columns: the one description that the dump, the
- * loader and Python's view of a trace all go by. docs/dump.schema.json says
- * the same in words. */
+ * loader and Python's view of a trace all go by. See
+ * docs/reference/schemas/dump.schema.json. */
 #ifndef FD_TRACE_COLUMNS_H
 #define FD_TRACE_COLUMNS_H
 

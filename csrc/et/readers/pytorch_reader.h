@@ -1,6 +1,6 @@
 /* PyTorch's execution traces: JSON of the schemas 1.0.1 to 1.1.1, linked or
- * not, in any order of nodes, whole or cut short. docs/execution-trace.md has
- * the fields.
+ * not, in any order of nodes, whole or cut short. Fields:
+ * docs/formats/execution-trace.md.
  *
  * Where the text is damaged, reading goes on at the next object that begins
  * with an "id"; what is between is lost and counted. Names that PyTorch did not

@@ -4,7 +4,7 @@
 
 #include "pipeline/report/pipeline_stats.h"
 
-/* The parts of a rank's time: docs/pipeline-report.md. */
+/* The parts of a rank's time: docs/guides/pipeline-report.md. */
 typedef enum fd_pipe_part {
     FD_PART_BUSY,
     FD_PART_WARM_UP,

@@ -33,7 +33,9 @@ _BOUND_BY = {
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Its options, by the names of the published optimizer where that has them."""
-    group = parser.add_argument_group("pipedream", "INPUT is a graph (docs/pipeline-graph.md); -n machines a level")
+    group = parser.add_argument_group(
+        "pipedream", "INPUT is a graph (docs/formats/pipeline-graph.md); -n machines a level"
+    )
     group.add_argument("-f", "--profile_filename", type=Input, metavar="GRAPH", help="the same as INPUT")
     group.add_argument(
         "-b", "--network_bandwidths", nargs="+", metavar="BYTES", help="a second, one a level (default 1e9)"

@@ -1,4 +1,4 @@
-"""``optimize``: the pipeline of least time for a graph of layers (docs/pipeline-optimize.md)."""
+"""``optimize``: the pipeline of least time for a graph of layers (docs/guides/pipeline-optimize.md)."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Optimum:
         return made, made.replay(forward, backward, transfer=transfer, transfer_back=[*transfer[1:], 0])
 
     def to_dict(self) -> dict[str, Any]:
-        """docs/pipeline-optimize.schema.json."""
+        """docs/reference/schemas/pipeline-optimize.schema.json."""
         return {
             "schema": SCHEMA,
             "machines": self.machines,
