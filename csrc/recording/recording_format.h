@@ -370,11 +370,8 @@ typedef struct fd_job {
     uint32_t chunk;
     uint32_t peer;
     uint32_t buffer;
-    uint32_t
-        ordinal;    /* plus 1; of a job whose engine does not number it: which
-                         of its kind it is. Its micro-batch and stage are those
-                         of the plan's; those above are a guess */
-    uint64_t bytes; /* moved between stages, or reduced; 0: not known */
+    uint32_t ordinal; /* plus 1: see docs/formats/recording.md */
+    uint64_t bytes;   /* moved between stages, or reduced; 0: not known */
     /* Of an iteration; 0: not known. All except the first plus 1. */
     uint32_t schedule; /* string: the class of the schedule */
     uint32_t micro_batches;
