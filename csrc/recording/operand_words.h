@@ -1,4 +1,4 @@
-/* Words that say what the operands of a call are: docs/format.md. */
+/* Words that say what the operands of a call are: docs/formats/recording.md. */
 #ifndef FD_OPERAND_WORDS_H
 #define FD_OPERAND_WORDS_H
 
