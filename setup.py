@@ -33,6 +33,9 @@ LAYERS = (
     "base json streams recording clocks trace profile pipeline graphs events export et gpu capture module"
 ).split()
 
+#: What capture/ includes: it runs in the training process and must not depend on code that reads recordings.
+CAPTURE = "base json streams recording clocks gpu capture".split()
+
 WARNINGS = (
     "-Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla "
     "-Wpointer-arith -Wundef -Wcast-qual -Wswitch-enum -Wformat=2 -Wnull-dereference"
@@ -134,7 +137,11 @@ def rooms(layer):
     """A folder of links to the layers that `layer` may include: its own and those before it."""
     folder = ROOT / "build" / "include" / layer
     folder.mkdir(parents=True, exist_ok=True)
-    for other in LAYERS[: LAYERS.index(layer) + 1]:
+    below = CAPTURE if layer == "capture" else LAYERS[: LAYERS.index(layer) + 1]
+    for old in folder.iterdir():
+        if old.name not in below:
+            old.unlink(missing_ok=True)
+    for other in below:
         with contextlib.suppress(FileExistsError):
             (folder / other).symlink_to(ROOT / "csrc" / other, target_is_directory=True)
     return f"build/include/{layer}"

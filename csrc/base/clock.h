@@ -40,7 +40,7 @@ double fd_clock_hertz(void);
 double fd_clock_rate(const fd_anchor *from, const fd_anchor *to,
                      double otherwise);
 
-/* What fd_clock_ticks answers, for callers that know which it is. */
+/* What fd_clock_ticks returns, for callers that know which it is. */
 static inline uint64_t
 fd_clock_ticks_of(bool tsc)
 {

@@ -40,9 +40,9 @@ fd_status fd_folder_copy(fd_folder *folder, const fd_folder *from,
 void fd_folder_close(fd_folder *folder);
 
 /* Make sure that the descriptor is still that of the directory: a program may
- * close all descriptors it finds and reuse their numbers. The directory is then
- * opened again by its path. False, and closed, if the path is that of another
- * directory by now. */
+ * close all descriptors it finds and reuse their numbers. The directory is
+ * then opened again by its path. False, and closed, if the path is that of
+ * another directory by now. */
 bool fd_folder_check(fd_folder *folder);
 
 /* Whether a descriptor is that of this file. */

@@ -1,8 +1,9 @@
-/* The lock that shows that the writer of a file lives: an open file description
- * lock over the whole file. The kernel releases it when the process ends, a
- * reader can query it without locking anything, and closing another descriptor
- * of the same file does not release it (unlike a POSIX lock of the process). A
- * forked child shares the lock until it has closed its copy. */
+/* The lock that shows that the writer of a file lives: an open file
+ * description lock over the whole file. The kernel releases it when the
+ * process ends, a reader can query it without locking anything, and closing
+ * another descriptor of the same file does not release it (unlike a POSIX lock
+ * of the process). A forked child shares the lock until it has closed its
+ * copy. */
 #ifndef FD_LOCK_H
 #define FD_LOCK_H
 

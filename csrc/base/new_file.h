@@ -1,7 +1,7 @@
 /* A file that appears as a whole: written under a temporary name beside it,
  * then renamed, so that a reader sees the old file or the new one and nothing
- * between. The temporary name is random and created exclusively. Only a regular
- * file is replaced; of a link, the link itself. */
+ * between. The temporary name is random and created exclusively. Only a
+ * regular file is replaced; of a link, the link itself. */
 #ifndef FD_NEW_FILE_H
 #define FD_NEW_FILE_H
 

@@ -7,7 +7,7 @@
  *     fd_section_leave, and only if it has read there, after entering, that
  *     the data is still published. Inside it waits for nothing but a short
  *     mutex, never for the GIL.
- *  2. Whoever withdraws the data first changes what was published, then calls
+ *  2. The thread that withdraws the data first changes what was published, then calls
  *     fd_sections_wait: when that returns true, every thread that saw the old
  *     state has left its section.
  *  3. Only then is the data written by others, reused or freed; after false

@@ -1,4 +1,4 @@
-/* SipHash-2-4: a hash that tells nothing of its input to whoever lacks the
+/* SipHash-2-4: a hash that reveals nothing of its input without the
  * key. For names that must not be guessed from their hashes. */
 #ifndef FD_SIPHASH_H
 #define FD_SIPHASH_H

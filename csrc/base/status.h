@@ -1,9 +1,9 @@
-/* What a function of the lower layers answers. Nothing below capture/ knows
+/* The result of a function of the lower layers. Nothing below capture/ knows
  * Python: a status travels up and module/errors.c turns it into an exception.
  *
  * An fd_error carries the one line a user reads: what happened, where, and
  * what to do. Functions that can fail on input or on the file system take one;
- * functions that can only run out of memory or of room answer a status alone.
+ * functions that can only run out of memory or of room return a status alone.
  */
 #ifndef FD_STATUS_H
 #define FD_STATUS_H
@@ -28,7 +28,7 @@ typedef struct fd_error {
 /* The plain name of a status, for messages and tests. Never NULL. */
 const char *fd_status_name(fd_status status);
 
-/* Write the message (printf rules) and answer `status`, so that a failing
+/* Write the message (printf rules) and return `status`, so that a failing
  * function ends in one line. `error` may be NULL. */
 fd_status fd_fail(fd_error *error, fd_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -362,8 +362,8 @@ find_extremes(fitting *f)
     }
 }
 
-/* The line of the least delays from the last begin (side 1), or of the greatest
- * (side -1), over our own time. */
+/* The line of the least delays from the last begin (side 1), or of the
+ * greatest (side -1), over our own time. */
 static fd_clock_line
 edge(fitting *f, const node *n, bool parents, double side)
 {
@@ -392,10 +392,10 @@ edge_error(fitting *f, const node *n, bool parents, double side)
     return f->numbers[count > NEAR ? NEAR : count - 1];
 }
 
-/* What each way to see a difference tells, as the inverse of its variance. An
- * edge is as sharp as where it looks bluntest: delays are alike on all members.
- * While clocks are apart by what medians scatter, edges look blunter than they
- * are: medians come in later. */
+/* The weight of each estimate of a difference, as the inverse of its variance.
+ * An edge is as sharp as where it looks bluntest: delays are alike on all
+ * members. While clocks are apart by what medians scatter, edges look blunter
+ * than they are: medians come in later. */
 static void
 weigh(fitting *f, bool medians)
 {
@@ -426,7 +426,7 @@ add_difference(fd_clock_line *to, double weight, fd_clock_line a,
 }
 
 /* Make the delays of a member those of its parent: the least, the greatest and
- * those in the middle, by what each tells. */
+ * those in the middle, by their weights. */
 static void
 level(fitting *f, node *n)
 {

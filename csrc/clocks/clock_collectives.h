@@ -5,7 +5,7 @@
 
 #include "clocks/clock_fit.h"
 
-/* Too few of one kind are no ground to stand on. */
+/* Fewer of one kind are ignored. */
 enum { FD_CLOCK_LEAST_COLLECTIVES = 5 };
 
 /* A member's part in a collective. Parts of one have the same kind (group,

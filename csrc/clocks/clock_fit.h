@@ -36,35 +36,35 @@ int64_t fd_clock_apply(const fd_clock_map *map, int64_t ns);
 fd_clock_map fd_clock_compose(const fd_clock_map *inner,
                               const fd_clock_map *outer);
 
-/* A question and its answer: by our clock, theirs, ours. */
+/* A request and its reply: by the own clock, the other clock, the own clock. */
 typedef struct fd_clock_ping {
     int64_t sent;
     int64_t answered;
     int64_t received;
 } fd_clock_ping;
 
-/* From our clock to theirs, by the fastest round trip of either half of the
- * time; the error is at most half of the slower of the two. False without a
- * ping that came back after it was sent. */
+/* From the own clock to the other, by the fastest round trip of either half of
+ * the time; the error is at most half of the slower of the two. False without
+ * a ping that was received after it was sent. */
 bool fd_clock_fit_pings(const fd_clock_ping *pings, size_t count,
                         fd_clock_fit *fit);
 
-/* Of two related moments the one on our clock is known to be the earlier one,
- * or the later. */
+/* Of two related moments the one on the own clock is known to be the earlier
+ * one, or the later. */
 typedef struct fd_clock_bound {
     int64_t own;
     int64_t other;
     bool earlier;
 } fd_clock_bound;
 
-/* From our clock to the other: the middle of what is feasible; the uncertainty
- * is half its width. Where nothing is, the fewest nanoseconds too wrong, and
- * the uncertainty is how much that is. FD_EINVAL without bounds of both
- * kinds. */
+/* From the own clock to the other: the middle of what is feasible; the
+ * uncertainty is half its width. Where nothing is, the fewest nanoseconds too
+ * wrong, and the uncertainty is how much that is. FD_EINVAL without bounds of
+ * both kinds. */
 fd_status fd_clock_fit_bounds(const fd_clock_bound *bounds, size_t count,
                               fd_clock_fit *fit);
 
-/* Bounds that do not hold when our clock is corrected. */
+/* Bounds that are violated when the own clock is corrected. */
 size_t fd_clock_violations(const fd_clock_bound *bounds, size_t count,
                            const fd_clock_map *map);
 

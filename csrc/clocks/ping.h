@@ -1,13 +1,13 @@
-/* The difference between the clocks of two processes: the asker sends a
- * question, the answerer replies with its CLOCK_BOOTTIME, and the asker notes
- * both times on its own clock. With datagrams, a stranger cannot hold a
+/* The difference between the clocks of two processes: the client sends a
+ * request, the server replies with its CLOCK_BOOTTIME, and the client stores
+ * both times of its own clock. With datagrams, a stranger cannot hold a
  * connection open or fill a table:
  *
- *     asker     token 16 B, number 8 B
- *     answerer                 number 8 B, time in ns 8 B
+ *     client     token 16 B, number 8 B
+ *     server                    number 8 B, time in ns 8 B
  *
- * The answerer drops questions without the token of the run, and an answer is
- * shorter than its question. Both run in threads of their own, without Python,
+ * The server drops requests without the token of the run, and a reply is
+ * shorter than its request. Both run in threads of their own, without Python,
  * with all signals blocked. Errors end quietly, with a reason. */
 #ifndef FD_PING_H
 #define FD_PING_H
@@ -19,17 +19,17 @@
 
 enum {
     FD_PING_TOKEN = 16,
-    FD_PING_QUESTION = FD_PING_TOKEN + 8, /* bytes */
-    FD_PING_ANSWER = 16,
-    FD_PING_BURST = 64,  /* questions at the start and the end; 16 between */
+    FD_PING_REQUEST = FD_PING_TOKEN + 8, /* bytes */
+    FD_PING_REPLY = 16,
+    FD_PING_BURST = 64,  /* requests at the start and the end; 16 between */
     FD_PING_KEPT = 1024, /* round trips, of the fastest of every burst */
-    FD_PING_END_MS = 20  /* what the end may take */
+    FD_PING_END_MS = 20  /* duration of the end, at most */
 };
 
-typedef struct fd_ping_answerer fd_ping_answerer;
-typedef struct fd_ping_asker fd_ping_asker;
+typedef struct fd_ping_server fd_ping_server;
+typedef struct fd_ping_client fd_ping_client;
 
-/* A round trip in ns of CLOCK_BOOTTIME: ours, theirs, ours. */
+/* A round trip in ns of CLOCK_BOOTTIME: client, server, client. */
 typedef struct fd_ping {
     int64_t sent;
     int64_t answered;
@@ -39,23 +39,23 @@ typedef struct fd_ping {
 /* CLOCK_BOOTTIME in ns. */
 int64_t fd_ping_now(void);
 
-/* Answer on any free port of a numeric address until closed. FD_EINVAL for a
+/* Reply on any free port of a numeric address until closed. FD_EINVAL for a
  * wildcard address, and for text that is not an address. */
-fd_status fd_ping_answerer_open(fd_ping_answerer **answerer,
-                                const char *address,
-                                const uint8_t token[FD_PING_TOKEN],
-                                uint16_t *port, fd_error *error);
-void fd_ping_answerer_close(fd_ping_answerer *answerer);
+fd_status fd_ping_server_open(fd_ping_server **server, const char *address,
+                              const uint8_t token[FD_PING_TOKEN],
+                              uint16_t *port, fd_error *error);
+void fd_ping_server_close(fd_ping_server *server);
 
-/* Ask there at once, now and then, and once more when finished. */
-fd_status fd_ping_asker_open(fd_ping_asker **asker, const char *address,
-                             uint16_t port, const uint8_t token[FD_PING_TOKEN],
-                             fd_error *error);
+/* Send requests there at once, now and then, and once more when finished. */
+fd_status fd_ping_client_open(fd_ping_client **client, const char *address,
+                              uint16_t port,
+                              const uint8_t token[FD_PING_TOKEN],
+                              fd_error *error);
 
 /* End the thread, within about FD_PING_END_MS. The result is valid until the
- * asker is closed. `trouble` is the reason for an empty result, else "". */
-const fd_ping *fd_ping_asker_finish(fd_ping_asker *asker, size_t *count,
-                                    const char **trouble);
-void fd_ping_asker_close(fd_ping_asker *asker);
+ * client is closed. `trouble` is the reason for an empty result, else "". */
+const fd_ping *fd_ping_client_finish(fd_ping_client *client, size_t *count,
+                                     const char **trouble);
+void fd_ping_client_close(fd_ping_client *client);
 
 #endif

@@ -16,17 +16,17 @@ enum {
     NS_PER_MS = 1000000,
     BURST_BETWEEN = 16,
     KEPT_OF_BURST = 4,
-    BURST_MS = 200,         /* what a burst may take */
-    FIRST_PATIENCE_MS = 25, /* with one question */
+    BURST_MS = 200,         /* longest burst */
+    FIRST_PATIENCE_MS = 25, /* for one reply */
     LAST_PATIENCE_MS = 200,
     FIRST_PAUSE_MS = 1000,
     LAST_PAUSE_MS = 10000
 };
 
-struct fd_ping_asker {
+struct fd_ping_client {
     fd_ping_thread thread;
     uint8_t token[FD_PING_TOKEN];
-    uint64_t number; /* of the latest question; starts at random */
+    uint64_t number; /* of the latest request; starts at random */
     uint32_t kept;
     int pause_ms;
     int patience_ms;
@@ -34,10 +34,10 @@ struct fd_ping_asker {
     fd_ping pings[FD_PING_KEPT];
 };
 
-/* Wait for an answer until `deadline`. Unless `ending`, also stop waiting when
+/* Wait for a reply until `deadline`. Unless `ending`, also stop waiting when
  * the thread is to end. */
 static bool
-wait_until(const fd_ping_asker *a, int64_t deadline, bool ending)
+wait_until(const fd_ping_client *a, int64_t deadline, bool ending)
 {
     struct pollfd polled[2] = {{a->thread.socket, POLLIN, 0},
                                {a->thread.ends, POLLIN, 0}};
@@ -51,23 +51,23 @@ wait_until(const fd_ping_asker *a, int64_t deadline, bool ending)
 }
 
 static bool
-ask_one(fd_ping_asker *a, fd_ping *ping)
+send_request(fd_ping_client *a, fd_ping *ping)
 {
-    uint8_t question[FD_PING_QUESTION];
+    uint8_t request[FD_PING_REQUEST];
     a->number++;
-    memcpy(question, a->token, FD_PING_TOKEN);
-    memcpy(question + FD_PING_TOKEN, &a->number, sizeof a->number);
+    memcpy(request, a->token, FD_PING_TOKEN);
+    memcpy(request + FD_PING_TOKEN, &a->number, sizeof a->number);
     ping->sent = fd_ping_now();
-    return send(a->thread.socket, question, sizeof question,
+    return send(a->thread.socket, request, sizeof request,
                 MSG_NOSIGNAL | MSG_DONTWAIT)
-        == (ssize_t)sizeof question;
+        == (ssize_t)sizeof request;
 }
 
-/* Receive the answer to the latest question; skip all other datagrams. */
+/* Receive the reply to the latest request; skip all other datagrams. */
 static bool
-hear(fd_ping_asker *a, int64_t deadline, bool ending, fd_ping *ping)
+receive_reply(fd_ping_client *a, int64_t deadline, bool ending, fd_ping *ping)
 {
-    uint8_t answer[FD_PING_ANSWER];
+    uint8_t answer[FD_PING_REPLY];
     while (wait_until(a, deadline, ending)) {
         ssize_t got = recv(a->thread.socket, answer, sizeof answer,
                            MSG_DONTWAIT | MSG_TRUNC);
@@ -87,7 +87,7 @@ hear(fd_ping_asker *a, int64_t deadline, bool ending, fd_ping *ping)
 
 /* When there is no room, drop every second burst and double the pauses. */
 static void
-make_room(fd_ping_asker *a)
+make_room(fd_ping_client *a)
 {
     uint32_t kept = 0;
     if (a->kept + KEPT_OF_BURST <= FD_PING_KEPT) {
@@ -120,10 +120,10 @@ keep(fd_ping *best, uint32_t *count, const fd_ping *one)
     }
 }
 
-/* Ask several questions one after the other and keep the fastest answers. If
+/* Send several requests one after the other and keep the fastest replies. If
  * there are none, wait longer in the next burst. */
 static void
-burst(fd_ping_asker *a, int many, int budget_ms, bool ending)
+burst(fd_ping_client *a, int many, int budget_ms, bool ending)
 {
     fd_ping best[KEPT_OF_BURST];
     uint32_t count = 0;
@@ -133,7 +133,8 @@ burst(fd_ping_asker *a, int many, int budget_ms, bool ending)
     for (int i = 0; i < many && now < end; i++) {
         fd_ping one;
         int64_t deadline = now + patience < end ? now + patience : end;
-        if (ask_one(a, &one) && hear(a, deadline, ending, &one)) {
+        if (send_request(a, &one)
+            && receive_reply(a, deadline, ending, &one)) {
             keep(best, &count, &one);
         }
         now = fd_ping_now();
@@ -149,16 +150,16 @@ burst(fd_ping_asker *a, int many, int budget_ms, bool ending)
 
 /* Sleep between bursts. True when the thread is to end, or cannot sleep. */
 static bool
-rest(const fd_ping_asker *a)
+rest(const fd_ping_client *a)
 {
     struct pollfd polled = {a->thread.ends, POLLIN, 0};
     return poll(&polled, 1, a->pause_ms) != 0;
 }
 
 static void *
-ask(void *context)
+run(void *context)
 {
-    fd_ping_asker *a = context;
+    fd_ping_client *a = context;
     burst(a, FD_PING_BURST, BURST_MS, false);
     while (!rest(a)) {
         burst(a, a->kept == 0 ? FD_PING_BURST : BURST_BETWEEN, BURST_MS,
@@ -172,16 +173,17 @@ ask(void *context)
 }
 
 fd_status
-fd_ping_asker_open(fd_ping_asker **asker, const char *address, uint16_t port,
-                   const uint8_t token[FD_PING_TOKEN], fd_error *error)
+fd_ping_client_open(fd_ping_client **client, const char *address,
+                    uint16_t port, const uint8_t token[FD_PING_TOKEN],
+                    fd_error *error)
 {
-    *asker = NULL;
+    *client = NULL;
     int fd = -1;
     fd_status status = fd_ping_socket_connect(&fd, address, port, error);
     if (status != FD_OK) {
         return status;
     }
-    fd_ping_asker *a = fd_calloc(1, sizeof *a);
+    fd_ping_client *a = fd_calloc(1, sizeof *a);
     if (a == NULL) {
         close(fd);
         return fd_fail(error, FD_ENOMEM, "out of memory");
@@ -194,19 +196,19 @@ fd_ping_asker_open(fd_ping_asker **asker, const char *address, uint16_t port,
     if (getrandom(&a->number, sizeof a->number, GRND_NONBLOCK) < 0) {
         a->number = (uint64_t)fd_ping_now();
     }
-    status = fd_ping_thread_start(&a->thread, fd, ask, a);
+    status = fd_ping_thread_start(&a->thread, fd, run, a);
     if (status != FD_OK) {
         status = fd_fail(error, status, "no clock can be asked: %s",
                          strerror(errno));
-        fd_ping_asker_close(a);
+        fd_ping_client_close(a);
         return status;
     }
-    *asker = a;
+    *client = a;
     return FD_OK;
 }
 
 const fd_ping *
-fd_ping_asker_finish(fd_ping_asker *a, size_t *count, const char **trouble)
+fd_ping_client_finish(fd_ping_client *a, size_t *count, const char **trouble)
 {
     fd_ping_thread_end(&a->thread);
     *count = a->kept;
@@ -215,7 +217,7 @@ fd_ping_asker_finish(fd_ping_asker *a, size_t *count, const char **trouble)
 }
 
 void
-fd_ping_asker_close(fd_ping_asker *a)
+fd_ping_client_close(fd_ping_client *a)
 {
     if (a != NULL) {
         fd_ping_thread_end(&a->thread);

@@ -11,11 +11,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* After so many invalid datagrams the thread stops reading for a while, so that
- * a flood takes little processor time from the program. */
+/* After so many invalid datagrams the thread stops reading for a while, so
+ * that a flood takes little processor time from the program. */
 enum { MOST_STRANGE = 256, REST_MS = 10, ROUND = 1024 };
 
-struct fd_ping_answerer {
+struct fd_ping_server {
     fd_ping_thread thread;
     uint8_t token[FD_PING_TOKEN];
 };
@@ -28,9 +28,9 @@ fd_ping_now(void)
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* Takes the same time wherever the first difference is. */
+/* Constant time, wherever the first difference is. */
 static bool
-has_token(const fd_ping_answerer *a, const uint8_t *bytes)
+has_token(const fd_ping_server *a, const uint8_t *bytes)
 {
     unsigned int difference = 0;
     for (int i = 0; i < FD_PING_TOKEN; i++) {
@@ -39,13 +39,13 @@ has_token(const fd_ping_answerer *a, const uint8_t *bytes)
     return difference == 0;
 }
 
-/* Read a datagram, and answer it if it is a valid question: 1. Returns 0 for an
+/* Read a datagram, and reply if it is a valid request: 1. Returns 0 for an
  * invalid one, -1 if there is none. */
 static int
-answer_one(const fd_ping_answerer *a)
+reply_to_one(const fd_ping_server *a)
 {
-    uint8_t question[FD_PING_QUESTION];
-    uint8_t answer[FD_PING_ANSWER];
+    uint8_t question[FD_PING_REQUEST];
+    uint8_t answer[FD_PING_REPLY];
     struct sockaddr_storage from;
     socklen_t size = sizeof from;
     ssize_t got =
@@ -63,29 +63,29 @@ answer_one(const fd_ping_answerer *a)
     ssize_t sent =
         sendto(a->thread.socket, answer, sizeof answer,
                MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&from, size);
-    (void)sent; /* the asker repeats lost questions */
+    (void)sent; /* the client repeats lost requests */
     return 1;
 }
 
 /* False after too many invalid datagrams. */
 static bool
-answer_some(const fd_ping_answerer *a)
+reply_to_some(const fd_ping_server *a)
 {
     int strange = 0;
     for (int i = 0; i < ROUND && strange < MOST_STRANGE; i++) {
-        int answered = answer_one(a);
-        if (answered < 0) {
+        int replied = reply_to_one(a);
+        if (replied < 0) {
             return true;
         }
-        strange += answered == 0;
+        strange += replied == 0;
     }
     return strange < MOST_STRANGE;
 }
 
 static void *
-answer_all(void *context)
+serve(void *context)
 {
-    const fd_ping_answerer *a = context;
+    const fd_ping_server *a = context;
     bool rests = false;
     for (;;) {
         struct pollfd polled[2] = {{a->thread.ends, POLLIN, 0},
@@ -97,40 +97,40 @@ answer_all(void *context)
         if (ready > 0 && polled[0].revents != 0) {
             return NULL;
         }
-        rests = ready < 0 || (!rests && !answer_some(a));
+        rests = ready < 0 || (!rests && !reply_to_some(a));
     }
 }
 
 fd_status
-fd_ping_answerer_open(fd_ping_answerer **answerer, const char *address,
-                      const uint8_t token[FD_PING_TOKEN], uint16_t *port,
-                      fd_error *error)
+fd_ping_server_open(fd_ping_server **server, const char *address,
+                    const uint8_t token[FD_PING_TOKEN], uint16_t *port,
+                    fd_error *error)
 {
-    *answerer = NULL;
+    *server = NULL;
     int fd = -1;
     fd_status status = fd_ping_socket_bind(&fd, address, port, error);
     if (status != FD_OK) {
         return status;
     }
-    fd_ping_answerer *a = fd_calloc(1, sizeof *a);
+    fd_ping_server *a = fd_calloc(1, sizeof *a);
     if (a == NULL) {
         close(fd);
         return fd_fail(error, FD_ENOMEM, "out of memory");
     }
     memcpy(a->token, token, FD_PING_TOKEN);
-    status = fd_ping_thread_start(&a->thread, fd, answer_all, a);
+    status = fd_ping_thread_start(&a->thread, fd, serve, a);
     if (status != FD_OK) {
         status = fd_fail(error, status, "no clock can be offered: %s",
                          strerror(errno));
-        fd_ping_answerer_close(a);
+        fd_ping_server_close(a);
         return status;
     }
-    *answerer = a;
+    *server = a;
     return FD_OK;
 }
 
 void
-fd_ping_answerer_close(fd_ping_answerer *a)
+fd_ping_server_close(fd_ping_server *a)
 {
     if (a != NULL) {
         fd_ping_thread_end(&a->thread);

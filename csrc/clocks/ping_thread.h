@@ -1,6 +1,6 @@
-/* A thread with a socket, and an eventfd that ends it. In a forked child, which
- * has no such thread, both descriptors are closed before fork() returns, also
- * when C code forks. */
+/* A thread with a socket, and an eventfd that ends it. In a forked child,
+ * which has no such thread, both descriptors are closed before fork() returns,
+ * also when C code forks. */
 #ifndef FD_PING_THREAD_H
 #define FD_PING_THREAD_H
 

@@ -1,14 +1,16 @@
-/* The CUDA runtime that the program has loaded, as a table of functions. We
- * never load it, never initialise CUDA, and build without its headers: all we
- * call takes numbers and opaque pointers and has looked the same since CUDA 9.
+/* The CUDA runtime that the program has loaded, as a table of functions. It is
+ * never loaded here, CUDA is never initialised, and the build needs no
+ * headers: all functions have numbers and opaque pointers as arguments, the
+ * same since CUDA 9.
  *
- * Where the program has the runtime linked in statically, the driver's own
- * functions serve: their arguments and the error numbers we know are the same.
+ * Where the program has the runtime linked statically, the driver's own
+ * functions are used: their arguments and the error numbers used here are the
+ * same.
  *
- * The error a thread saw last is the program's. A call of ours that fails, or
- * says "not ready", would leave its own there, so every answer goes through
- * fd_cuda_answer, which takes it away again; and where the program has an
- * error waiting (fd_cuda_is_clean), nothing is called at all. */
+ * The last error of a thread belongs to the program. A call of the recorder
+ * that fails, or returns "not ready", would replace it, so every result goes
+ * through fd_cuda_answer, which clears it; and where the program has a pending
+ * error (fd_cuda_is_clean), nothing is called at all. */
 #ifndef FD_CUDART_H
 #define FD_CUDART_H
 
@@ -38,13 +40,14 @@ typedef struct fd_cudart {
     int (*exchange_capture_mode)(int *mode); /* of the calling thread */
     int (*peek_error)(void); /* NULL: the driver keeps no last error */
     int (*last_error)(void);
-    const char *library; /* the name it was found under */
+    const char *library; /* its file name */
 } fd_cudart;
 
-/* FD_EINVAL with the reason: none is loaded, or one lacks a function. */
+/* FD_EINVAL with the reason: no runtime is loaded, or it lacks a function. */
 fd_status fd_cudart_find(fd_cudart *cuda, fd_error *error);
 
-/* What a call of ours answered, with no trace left of it. */
+/* The result of a call of the recorder; the last error of the thread is
+ * cleared. */
 static inline int
 fd_cuda_answer(const fd_cudart *cuda, int answer)
 {
@@ -54,7 +57,7 @@ fd_cuda_answer(const fd_cudart *cuda, int answer)
     return answer;
 }
 
-/* Whether this thread's last error is none, and ours to lose. */
+/* Whether this thread has no last error, so that calls may change it. */
 static inline bool
 fd_cuda_is_clean(const fd_cudart *cuda)
 {

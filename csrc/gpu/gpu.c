@@ -125,7 +125,7 @@ describe(const fd_gpu_device *device, fd_buffer *text)
                      "{\"device\": %d, \"streams\": %u, \"marks\": %llu, "
                      "\"events\": %u, \"uncertainty_ns\": %.0f",
                      device->number, device->streams.count,
-                     (unsigned long long)device->marks, device->pool.made,
+                     (unsigned long long)device->timestamps, device->pool.made,
                      width / 2 / device->ticks_per_ns);
     if (device->stuck) {
         fd_buffer_format(text,

@@ -29,7 +29,7 @@ fail(fd_gpu_device *device, int error, const char *what)
     device->failed = true;
 }
 
-/* Whatever another stream's capture forbids us in this thread is allowed until
+/* Whatever another stream's capture forbids in this thread is allowed until
  * the mode is exchanged back. */
 static int
 exchange_mode(const fd_gpu_device *device, int mode)
@@ -58,7 +58,7 @@ take_anchor(fd_gpu_device *device)
     return !device->failed;
 }
 
-/* At the first mark: it pays for all later ones. */
+/* At the first timestamp, so that later ones are cheap. */
 static bool
 open_device(fd_gpu_device *device)
 {
@@ -110,8 +110,8 @@ is_capturing(fd_gpu_device *device, void *stream)
 
 /* Record and queue. False: lost, nothing was done. */
 static bool
-mark(fd_gpu_device *device, fd_gpu_stream *stream, uint32_t slot, bool ends,
-     bool first)
+add_timestamp(fd_gpu_device *device, fd_gpu_stream *stream, uint32_t slot,
+              bool ends, bool first)
 {
     void *event = fd_gpu_stream_reserve(stream) == FD_OK
                     ? fd_gpu_pool_take(&device->pool)
@@ -133,20 +133,21 @@ mark(fd_gpu_device *device, fd_gpu_stream *stream, uint32_t slot, bool ends,
         interval->host = host;
     }
     interval->holders++;
-    fd_gpu_stream_put(stream, (fd_gpu_mark){.event = event,
-                                            .host = host,
-                                            .interval = slot,
-                                            .ends = ends,
-                                            .first = first});
-    device->marks++;
+    fd_gpu_stream_put(stream, (fd_gpu_timestamp){.event = event,
+                                                 .host = host,
+                                                 .interval = slot,
+                                                 .ends = ends,
+                                                 .first = first});
+    device->timestamps++;
     return true;
 }
 
 /* The stream stood still while the host did something else: at most from the
- * mark before until this one was recorded, if nothing was launched between. */
+ * timestamp before until this one was recorded, if nothing was launched
+ * between. */
 static void
 starve(fd_gpu_device *device, const fd_gpu_stream *stream,
-       const fd_gpu_mark *from, const fd_gpu_interval *interval)
+       const fd_gpu_timestamp *from, const fd_gpu_interval *interval)
 {
     int64_t until = (int64_t)from->host < interval->start ? (int64_t)from->host
                                                           : interval->start;
@@ -159,7 +160,7 @@ starve(fd_gpu_device *device, const fd_gpu_stream *stream,
 
 static int
 pass_begin(fd_gpu_device *device, fd_gpu_stream *stream,
-           const fd_gpu_mark *passed)
+           const fd_gpu_timestamp *passed)
 {
     fd_gpu_interval *interval =
         fd_gpu_interval_at(&device->intervals, passed->interval);
@@ -180,7 +181,7 @@ pass_begin(fd_gpu_device *device, fd_gpu_stream *stream,
 
 static int
 pass_end(fd_gpu_device *device, fd_gpu_stream *stream,
-         const fd_gpu_mark *passed)
+         const fd_gpu_timestamp *passed)
 {
     fd_gpu_intervals *intervals = &device->intervals;
     const fd_gpu_interval *interval =
@@ -222,7 +223,7 @@ static void
 drain_stream(fd_gpu_device *device, fd_gpu_stream *stream)
 {
     while (!fd_gpu_stream_is_empty(stream) && !device->failed) {
-        const fd_gpu_mark *head = fd_gpu_stream_head(stream);
+        const fd_gpu_timestamp *head = fd_gpu_stream_head(stream);
         int answer = fd_cuda_answer(device->cuda,
                                     device->cuda->event_query(head->event));
         if (answer == FD_CUDA_NOT_READY) {
@@ -232,7 +233,7 @@ drain_stream(fd_gpu_device *device, fd_gpu_stream *stream)
             fail(device, answer, "cudaEventQuery");
             return;
         }
-        fd_gpu_mark passed = fd_gpu_stream_pop(stream);
+        fd_gpu_timestamp passed = fd_gpu_stream_pop(stream);
         answer = passed.ends ? pass_end(device, stream, &passed)
                              : pass_begin(device, stream, &passed);
         if (answer != FD_CUDA_SUCCESS) {
@@ -341,7 +342,7 @@ begin(fd_gpu_device *device, const fd_gpu_call *call)
     interval->call = call->call;
     bool first = stream->window != call->window;
     stream->window = call->window;
-    if (!mark(device, stream, slot, false, first)) {
+    if (!add_timestamp(device, stream, slot, false, first)) {
         let_go(device, slot);
         return 0;
     }
@@ -387,7 +388,7 @@ fd_gpu_device_end(fd_gpu_device *device, uint32_t slot, uint32_t context)
     if (interval->open) { /* not closed meanwhile */
         interval->context = context;
         if (is_capturing(device, stream->handle) || device->failed
-            || !mark(device, stream, slot, true, false)) {
+            || !add_timestamp(device, stream, slot, true, false)) {
             count(device, FD_COUNT_GPU_DROPPED);
         }
         let_go(device, slot);
@@ -452,7 +453,7 @@ give_up(fd_gpu_device *device)
     for (uint32_t i = 0; i < device->streams.count; i++) {
         fd_gpu_stream *stream = &device->streams.list[i];
         while (!fd_gpu_stream_is_empty(stream)) {
-            fd_gpu_mark left = fd_gpu_stream_pop(stream);
+            fd_gpu_timestamp left = fd_gpu_stream_pop(stream);
             if (left.ends) {
                 count(device, FD_COUNT_GPU_UNFINISHED);
                 fd_gpu_pool_return(&device->pool, left.event);

@@ -1,15 +1,15 @@
-/* Marks on the streams of one GPU, and the intervals between them.
+/* Timestamps on the streams of one GPU, and the intervals between them.
  *
  *     hooks ── begin, end ──► stream queue ── drain, by query ──► figures
  *                 │ event                       │ when the GPU passed it
  *                 └──────◄──── pool ◄───────────┘
  *
  * Nothing here ever waits for the GPU, or for another thread: the device's
- * lock is tried once. Who does not get it goes without the interval, and that
- * is counted. (A thread may stand in cudaEventRecord for long, when the GPU has
- * all the work it can queue; one that holds the GIL must not wait for it.)
+ * lock is tried once. Without the lock the interval is lost, and counted. (A
+ * thread may block in cudaEventRecord for long, when the queue of the GPU is
+ * full; one that holds the GIL must not wait for it.)
  *
- * The first error of CUDA's ends all timing on this device. */
+ * The first error of CUDA ends all timing on this device. */
 #ifndef FD_GPU_DEVICE_H
 #define FD_GPU_DEVICE_H
 
@@ -24,22 +24,22 @@ typedef struct fd_gpu_device {
     uint64_t (*now)(void);
     double ticks_per_ns;
     int number;
-    bool starves; /* launches are marked one and all: see docs/guides/gpu.md */
+    bool starves; /* every launch is timed: see docs/guides/gpu.md */
     pthread_mutex_t lock;
     _Atomic bool failed;
     bool open; /* there is a pool, and an anchor */
-    bool warm; /* nothing is created between steps any more */
+    bool warm; /* no events are created between steps any more */
     fd_gpu_pool pool;
     fd_gpu_anchors anchors;
     fd_gpu_intervals intervals;
     FD_VECTOR(fd_gpu_stream) streams;
-    uint64_t marks;
-    int error; /* CUDA's number, and what answered it; 0: none */
+    uint64_t timestamps;
+    int error; /* CUDA's number, and the call that returned it; 0: none */
     const char *failing;
     bool stuck; /* another thread held the lock when it was closed */
 } fd_gpu_device;
 
-/* What a hook knows of a call that begins. */
+/* A call that begins, as the hook knows it. */
 typedef struct fd_gpu_call {
     void *stream;
     uint32_t caller;
@@ -55,25 +55,25 @@ typedef struct fd_gpu_call {
 void fd_gpu_device_init(fd_gpu_device *device, const fd_cudart *cuda,
                         fd_gpu_figures *figures, int number);
 
-/* Mark the begin of a call; 0: it is not timed, which is counted. The device
+/* Start to time a call; 0: it is not timed, which is counted. The device
  * is the thread's current one. */
 uint32_t fd_gpu_device_begin(fd_gpu_device *device, const fd_gpu_call *call);
 
-/* Mark its end, as a call of `context`. The same device is current. */
+/* Stop, as a call of `context`. The same device is current. */
 void fd_gpu_device_end(fd_gpu_device *device, uint32_t slot, uint32_t context);
 
-/* Its end was missed. Any thread. */
+/* Its end is unknown. Any thread. */
 void fd_gpu_device_drop(fd_gpu_device *device, uint32_t slot);
 
-/* Take in what the GPU has passed; `grows`: the pool too, if it ran dry. The
- * thread's current device must be one that CUDA is in use on. */
+/* Collect what the GPU has passed; `grows`: the pool may grow, if it was
+ * empty. CUDA must be in use on the current device of the thread. */
 void fd_gpu_device_drain(fd_gpu_device *device, bool grows);
 
-/* Whether there are marks left to pass. */
+/* Whether there are timestamps left to pass. */
 bool fd_gpu_device_is_busy(fd_gpu_device *device);
 
-/* No more marks. Counts the intervals without an end, unless another thread
- * holds the lock right now. Later calls of hooks do nothing. */
+/* No more timestamps. Counts the intervals without an end, unless another
+ * thread holds the lock right now. Later calls of hooks do nothing. */
 void fd_gpu_device_close(fd_gpu_device *device);
 
 /* Free everything. `alive` as for the pool. No hook runs any more. */

@@ -92,7 +92,7 @@ add_event(fd_gpu_figures *figures, const fd_gpu_event *event)
     }
 }
 
-/* The call may have ended long ago: nobody else writes these fields. */
+/* The call may have ended long ago: no other thread writes these fields. */
 static void
 tell_call(const fd_gpu_figures *figures, const fd_gpu_sample *sample)
 {

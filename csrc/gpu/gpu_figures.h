@@ -1,6 +1,6 @@
-/* What intervals add up to, in the recording: a record for each context that
- * had any, and each interval, as a line of the timeline and in the call for
- * execution traces that it is of. Any thread. */
+/* Sums of intervals in the recording: a record for each context with
+ * intervals, and each interval as an event of the timeline and in its call for
+ * execution traces. Any thread. */
 #ifndef FD_GPU_FIGURES_H
 #define FD_GPU_FIGURES_H
 
@@ -20,10 +20,10 @@ typedef struct fd_gpu_figures {
     bool full;            /* later ones are lost */
 } fd_gpu_figures;
 
-/* An interval that is over. */
+/* A complete interval. */
 typedef struct fd_gpu_sample {
     fd_gpu_event event;
-    uint32_t call;  /* fd_op_call; 0: it is of none */
+    uint32_t call;  /* fd_op_call; 0: no call */
     uint64_t total; /* ns */
     uint64_t self;
     bool launch_bound;
@@ -34,7 +34,7 @@ void fd_gpu_figures_clear(fd_gpu_figures *figures);
 
 void fd_gpu_figures_add(fd_gpu_figures *figures, const fd_gpu_sample *sample);
 
-/* A stream stood still for so many ns before a call that `context` made. */
+/* A stream was idle for so many ns before a call of `context`. */
 void fd_gpu_figures_starve(fd_gpu_figures *figures, uint32_t context,
                            uint64_t ns);
 

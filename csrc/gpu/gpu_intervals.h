@@ -1,9 +1,9 @@
-/* The intervals of one device that are not over yet.
+/* The open intervals of one device.
  *
- * A slot is held by the open call, by each of its marks that is still queued,
- * and by each interval inside it; the last one to let go frees it. Slots do
- * not move, so that a thread that does not get the device's lock can still say
- * that an interval is lost. The device serialises all other calls. */
+ * A slot has a reference of the open call, of each of its queued timestamps,
+ * and of each interval inside it; the last one frees it. Slots do not move, so
+ * that a thread that does not get the device's lock can still report that an
+ * interval is lost. The device serialises all other calls. */
 #ifndef FD_GPU_INTERVALS_H
 #define FD_GPU_INTERVALS_H
 
@@ -17,8 +17,8 @@ enum {
 };
 
 typedef struct fd_gpu_interval {
-    void *event;     /* of its first mark; back to the pool at the end */
-    uint64_t host;   /* tick of that mark */
+    void *event;     /* of its first timestamp; back to the pool at the end */
+    uint64_t host;   /* tick of that timestamp */
     int64_t start;   /* when the GPU passed it, on the host's clock */
     uint64_t nested; /* ns of the intervals inside it on its stream */
     uint32_t context;
@@ -29,13 +29,13 @@ typedef struct fd_gpu_interval {
     uint32_t next;   /* free slots: the next one */
     uint16_t holders;
     uint16_t stream;   /* of the device */
-    bool open;         /* held by the call */
-    _Atomic bool lost; /* said without the lock */
+    bool open;         /* has the call's reference */
+    _Atomic bool lost; /* set without the lock */
 } fd_gpu_interval;
 
 typedef struct fd_gpu_intervals {
     fd_gpu_interval *chunks[FD_GPU_INTERVALS_STEPS]; /* owned */
-    uint32_t count; /* slots there are; slot 0 is "none" */
+    uint32_t count; /* slots; slot 0 is not used */
     uint32_t free;  /* 0: none */
 } fd_gpu_intervals;
 
@@ -46,10 +46,11 @@ fd_gpu_interval_at(const fd_gpu_intervals *intervals, uint32_t slot)
                              [slot % FD_GPU_INTERVALS_STEP];
 }
 
-/* A slot, all zero but for one holder, the call; 0 when there is no room. */
+/* A slot, all zero except for one reference, of the call; 0 when there is no
+ * room. */
 uint32_t fd_gpu_interval_take(fd_gpu_intervals *intervals);
 
-/* One holder less. The event of the last one's goes back to the pool. */
+/* Drop a reference. The event of a freed slot goes back to the pool. */
 void fd_gpu_interval_release(fd_gpu_intervals *intervals, uint32_t slot,
                              fd_gpu_pool *pool);
 

@@ -12,7 +12,7 @@ fd_gpu_stream_reserve(fd_gpu_stream *stream)
         return FD_OK;
     }
     uint32_t room = stream->room == 0 ? FIRST_ROOM : 2 * stream->room;
-    fd_gpu_mark *ring = fd_malloc(room * sizeof *ring);
+    fd_gpu_timestamp *ring = fd_malloc(room * sizeof *ring);
     if (ring == NULL) {
         return FD_ENOMEM;
     }

@@ -1,5 +1,7 @@
 #include "graphs/function_selection.h"
 
+#include "base/glob.h"
+
 #include "graphs/graph_text.h"
 
 #include <stdlib.h>

@@ -5,34 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-bool
-fd_glob_matches(const char *glob, const char *text)
-{
-    const char *star = NULL; /* the last one, and where it may end next */
-    const char *retry = NULL;
-    while (*text != '\0') {
-        if (*glob == '*') {
-            star = glob++;
-            retry = text;
-        }
-        else if (*glob == '?' || *glob == *text) {
-            glob++;
-            text++;
-        }
-        else if (star != NULL) {
-            glob = star + 1;
-            text = ++retry;
-        }
-        else {
-            return false;
-        }
-    }
-    while (*glob == '*') {
-        glob++;
-    }
-    return *glob == '\0';
-}
-
 /* Whether XML allows this character of `length` bytes, 0 for invalid UTF-8:
  * XML has no control characters, U+FFFE or U+FFFF. */
 static bool

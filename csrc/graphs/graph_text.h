@@ -1,14 +1,10 @@
-/* Globs, escapes of dot and XML, units. */
+/* Escapes of dot and XML, units. */
 #ifndef FD_GRAPH_TEXT_H
 #define FD_GRAPH_TEXT_H
 
 #include "base/buffer.h"
 
 #include <stdbool.h>
-
-/* Whether all of `text` matches: '*' any run, '?' one byte, all else itself.
- * No backtracking beyond the last star: at most size * size steps. */
-bool fd_glob_matches(const char *glob, const char *text);
 
 /* Append a text for the inside of "..." in dot: a label or a tooltip, or for
  * an HTML-like label. At most `limit` characters, then an ellipsis. Invalid

@@ -1,13 +1,13 @@
 /* fastdispatch._core: module creation and nothing else. */
-#include "capture/process.h"
+#include "capture/process/process.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "capture/frames/code_nodes.h"
-#include "capture/interpreters.h"
+#include "capture/python/interpreters.h"
 #include "capture/operands/process_groups.h"
-#include "capture/session.h"
-#include "capture/thread.h"
+#include "capture/session/session.h"
+#include "capture/process/thread.h"
 #include "gpu/cudart.h"
 #include "module/anonymize_binding.h"
 #include "module/errors.h"

@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "recording/job_table.h"
 
 #include <string.h>
 
@@ -90,7 +89,7 @@ reserve(fd_tree *tree)
     return context;
 }
 
-/* The spread that lies where the context lies, one chunk over. */
+/* The spread at the place of the context, one chunk over. */
 static uint32_t
 spread_of(const fd_tree *tree, const fd_context *context)
 {
@@ -275,6 +274,22 @@ fd_tree_event(fd_tree *tree, fd_event event)
     fd_events_put(events, at, event);
 }
 
+/* `ticks` before `flags`: a reader that finds the job ended finds its end. */
+void
+fd_tree_job_ended(fd_tree *tree, fd_job *job, uint32_t context)
+{
+    uint64_t ticks = tree->record->last - job->start;
+    job->context = context;
+    job->ticks = ticks;
+    atomic_thread_fence(memory_order_release);
+    job->flags &= ~(uint32_t)FD_JOB_OPEN;
+    if (ticks >= tree->events.shortest[FD_TIMELINE_JOBS]) {
+        fd_tree_event(tree, (fd_event){job->start, ticks,
+                                       fd_file_id(&tree->recording->file, job),
+                                       FD_EVENT_JOB, 0});
+    }
+}
+
 /* A job without a record has no line of the timeline either. */
 static bool
 is_job(const fd_tree *tree, const fd_context *context)
@@ -294,9 +309,10 @@ fd_tree_ended(fd_tree *tree, uint32_t at)
     if (tree->events.chunk == NULL) {
         return;
     }
-    fd_job *job = fd_jobs_of(tree, entry);
+    fd_job *job = fd_tree_job_of(tree, entry);
     if (job != NULL) {
-        fd_jobs_end(tree, entry, job);
+        bool pending = (entry->flags & FD_ENTRY_PENDING) != 0;
+        fd_tree_job_ended(tree, job, pending ? 0 : entry->context);
         return;
     }
     if ((entry->flags & NO_CALL) != 0) {

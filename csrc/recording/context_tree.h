@@ -20,8 +20,8 @@
 #define FD_CONTEXT_TREE_H
 
 #include "base/vector.h"
-#include "recording/operator_log.h"
-#include "recording/recording.h"
+#include "recording/open_operators.h"
+#include "recording/shared_tables.h"
 
 typedef struct fd_alias {
     uint32_t parent; /* where the call happened */
@@ -74,7 +74,7 @@ fd_tree *fd_tree_attach(fd_recording *recording, const char *role,
 void fd_tree_start(fd_tree *tree);
 
 /* Bring the running context up to `now` and stop the clock. The stack stays
- * as it is: it tells what was open. */
+ * as it is: it shows what was open. */
 void fd_tree_settle(fd_tree *tree, uint64_t now);
 
 /* The thread has ended: the next one with its role may have the tree. */
@@ -167,6 +167,20 @@ fd_tree_called(fd_tree *tree, const fd_entry *entry, const fd_context *context,
     tree->record->events++;
     fd_events_put(&tree->events, tree->events.next, event);
 }
+
+/* The job of an entry, NULL when it has none. */
+static inline fd_job *
+fd_tree_job_of(const fd_tree *tree, const fd_entry *entry)
+{
+    uint64_t offset = entry->owner - (uintptr_t)tree->base;
+    return (entry->flags & FD_ENTRY_RANGE) != 0
+                && offset < tree->recording->file.room
+             ? (fd_job *)(tree->base + offset)
+             : NULL;
+}
+
+/* A job that is not the owner of an entry ends; its context is known. */
+void fd_tree_job_ended(fd_tree *tree, fd_job *job, uint32_t context);
 
 /* The entry at this depth ends, whatever it is: its line, if there is a
  * timeline. */

@@ -15,7 +15,7 @@
 typedef struct fd_events {
     fd_event *next;
     fd_event *end;
-    fd_chunk *chunk; /* that they lie in; NULL: no timeline */
+    fd_chunk *chunk; /* they are in; NULL: no timeline */
     uint64_t shortest[FD_TIMELINE_KINDS];
     fd_event_ring ring;
     bool full; /* later ones are lost */

@@ -4,15 +4,15 @@
  *               └ in the recording ┘  └ in its side file
  *
  * Events have a share of the recording. When it is used up the next chunk is
- * in the side file, if the recording has one, or the oldest is filled anew, or
- * there is none. All of it under the recording's lock. */
+ * in the side file, if the recording has one, or the oldest is filled again,
+ * or there is none. All of it under the recording's lock. */
 #ifndef FD_EVENT_RING_H
 #define FD_EVENT_RING_H
 
 #include "base/vector.h"
 #include "recording/recording_file.h"
 
-/* What entries are told apart by in a timeline. */
+/* What entries are distinguished by in a timeline. */
 enum {
     FD_TIMELINE_PYTHON,
     FD_TIMELINE_OPS, /* operators and autograd nodes */

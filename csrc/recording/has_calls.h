@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-/* For an open recording, which may be damaged. True if the file cannot be read:
- * that is no reason to remove it. */
+/* For an open recording, which may be damaged. True if the file cannot be
+ * read: that is no reason to remove it. */
 bool fd_has_call(int fd);
 
 #endif

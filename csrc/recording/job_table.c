@@ -51,33 +51,10 @@ fd_jobs_find(const fd_tree *tree, const void *object)
 {
     int64_t at = (int64_t)fd_tree_depth(tree) - 1;
     for (; at >= 0; at--) {
-        const fd_job *job = fd_jobs_of(tree, &tree->stack[at]);
+        const fd_job *job = fd_tree_job_of(tree, &tree->stack[at]);
         if (job != NULL && job->object == (uintptr_t)object) {
             break;
         }
     }
     return at;
-}
-
-/* `ticks` before `flags`: a reader that finds the job ended finds its end. */
-void
-fd_jobs_close(fd_tree *tree, fd_job *job, uint32_t context)
-{
-    uint64_t ticks = tree->record->last - job->start;
-    job->context = context;
-    job->ticks = ticks;
-    atomic_thread_fence(memory_order_release);
-    job->flags &= ~(uint32_t)FD_JOB_OPEN;
-    if (ticks >= tree->events.shortest[FD_TIMELINE_JOBS]) {
-        fd_tree_event(tree, (fd_event){job->start, ticks,
-                                       fd_file_id(&tree->recording->file, job),
-                                       FD_EVENT_JOB, 0});
-    }
-}
-
-void
-fd_jobs_end(fd_tree *tree, const fd_entry *entry, fd_job *job)
-{
-    bool pending = (entry->flags & FD_ENTRY_PENDING) != 0;
-    fd_jobs_close(tree, job, pending ? 0 : entry->context);
 }

@@ -19,25 +19,7 @@
  * room. */
 fd_job *fd_jobs_begin(fd_tree *tree, const fd_job *what);
 
-/* The job of an entry, NULL when it has none. */
-static inline fd_job *
-fd_jobs_of(const fd_tree *tree, const fd_entry *entry)
-{
-    uint64_t offset = entry->owner - (uintptr_t)tree->base;
-    return (entry->flags & FD_ENTRY_RANGE) != 0
-                && offset < tree->recording->file.room
-             ? (fd_job *)(tree->base + offset)
-             : NULL;
-}
-
 /* The topmost open job that `object` opened: its entry; -1 without. */
 int64_t fd_jobs_find(const fd_tree *tree, const void *object);
-
-/* A job that no entry is the owner of ends; its context is known. */
-void fd_jobs_close(fd_tree *tree, fd_job *job, uint32_t context);
-
-/* The entry ends, and with it its job: the record, and its line of the
- * timeline. */
-void fd_jobs_end(fd_tree *tree, const fd_entry *entry, fd_job *job);
 
 #endif

@@ -36,7 +36,7 @@ void fd_nodes_init(fd_nodes *nodes, fd_file *file, fd_strings *strings,
 void fd_nodes_clear(fd_nodes *nodes);
 
 /* The node of this description, added when new. 0 (and counted) when there is
- * no room. `added` (may be NULL) tells whether it is new. */
+ * no room. `added` (may be NULL) is set to whether it is new. */
 uint32_t fd_nodes_add(fd_nodes *nodes, const fd_node_spec *spec, bool *added);
 
 /* The node of this description, 0 when there is none. */

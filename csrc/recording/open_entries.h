@@ -10,7 +10,7 @@
  *     pretrain │ range?                             __enter__ has returned
  *     pretrain │ range     │ forward                its first child
  *
- * Until then ("pending") nobody knows whose child it is: it has no context,
+ * Until then ("pending") its parent is unknown: it has no context,
  * and time goes to the entry below. So it is counted once, under the function
  * that uses it.
  */
@@ -37,7 +37,7 @@ void fd_stack_remove(fd_tree *tree, uint32_t at);
 void fd_stack_push_range(fd_tree *tree, uint32_t node, const void *owner);
 
 /* Something is about to happen inside the pending ranges: give them their
- * context, but for those right above an __enter__. */
+ * context, except for those right above an __enter__. */
 void fd_stack_settle(fd_tree *tree);
 
 /* The range at `at` ends: whatever is pending up to it gets its context. */

@@ -1,7 +1,5 @@
 #include "recording/operator_log.h"
 
-#include "recording/context_tree.h"
-
 #include <string.h>
 
 enum { FIRST_CHUNK = 16 * 1024, DEEPEST = 1024 };
@@ -139,11 +137,4 @@ fd_op_calls_end(fd_tree *tree, const void *record, uint64_t now)
         fd_op_call_close(call, now);
     }
     log->words.count = 0;
-}
-
-void
-fd_op_log_clear(fd_op_log *log)
-{
-    fd_vector_clear(&log->open);
-    fd_vector_clear(&log->words);
 }

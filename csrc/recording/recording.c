@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 #include "base/buffer.h"
-#include "recording/context_tree.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -254,63 +253,6 @@ fd_recording_stop(fd_recording *recording, bool settle)
     fd_header *header = fd_file_header(&recording->file);
     header->stop = anchor_now();
     header->state = FD_STATE_STOPPED;
-}
-
-void
-fd_recording_note(fd_recording *recording, const char *key, const char *json)
-{
-    pthread_mutex_lock(&recording->lock);
-    fd_meta *meta = fd_pool_reserve(&recording->meta, 1);
-    if (meta != NULL) {
-        meta->key = fd_strings_add(&recording->strings, key, strlen(key));
-        meta->value = fd_strings_add(&recording->strings, json, strlen(json));
-        fd_pool_publish(&recording->meta, 1);
-    }
-    pthread_mutex_unlock(&recording->lock);
-}
-
-void
-fd_recording_schema(fd_recording *recording, const char *name,
-                    const char *text)
-{
-    pthread_mutex_lock(&recording->lock);
-    fd_schema *schema = fd_pool_reserve(&recording->schemas, 1);
-    if (schema != NULL) {
-        schema->name = fd_strings_add(&recording->strings, name, strlen(name));
-        schema->text = fd_strings_add(&recording->strings, text, strlen(text));
-        fd_pool_publish(&recording->schemas, 1);
-    }
-    pthread_mutex_unlock(&recording->lock);
-}
-
-uint32_t
-fd_recording_node(fd_recording *recording, const fd_node_spec *spec,
-                  bool *added)
-{
-    pthread_mutex_lock(&recording->lock);
-    uint32_t id = fd_nodes_add(&recording->nodes, spec, added);
-    pthread_mutex_unlock(&recording->lock);
-    return id;
-}
-
-uint32_t
-fd_recording_module(fd_recording *recording, uint32_t parent, const char *name,
-                    const char *class_name)
-{
-    pthread_mutex_lock(&recording->lock);
-    uint32_t id =
-        fd_modules_add(&recording->modules, parent, name, class_name);
-    pthread_mutex_unlock(&recording->lock);
-    return id;
-}
-
-void
-fd_recording_measure(fd_recording *recording, uint32_t module,
-                     uint64_t parameters, uint64_t bytes)
-{
-    pthread_mutex_lock(&recording->lock);
-    fd_modules_measure(&recording->modules, module, parameters, bytes);
-    pthread_mutex_unlock(&recording->lock);
 }
 
 void

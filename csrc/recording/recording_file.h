@@ -9,7 +9,7 @@
  * status here and never a SIGBUS later. Without a path the same range is
  * anonymous memory, which can be saved as a file when it is finished.
  *
- * A second file of the same shape may lie beside it, with `.events` behind its
+ * A second file of the same shape may be beside it, with `.events` behind its
  * name: what becomes of the first happens to both.
  *
  * The owner serialises fd_file_chunk; reading records needs no lock.
@@ -38,9 +38,9 @@ typedef struct fd_file {
     struct fd_file *spill; /* owned; the side file, NULL without */
 } fd_file;
 
-/* Make the file, locked, under a temporary name in the folder: nobody sees it
- * before fd_file_publish. `name` NULL: in memory, and there is nothing to
- * publish. */
+/* Make the file, locked, under a temporary name in the folder: it is not
+ * visible before fd_file_publish. `name` NULL: in memory, and there is nothing
+ * to publish. */
 fd_status fd_file_begin(fd_file *file, const fd_folder *folder,
                         const char *name, size_t max_bytes, fd_error *error);
 

@@ -370,13 +370,19 @@ typedef struct fd_job {
     uint32_t chunk;
     uint32_t peer;
     uint32_t buffer;
+    uint32_t ordinal; /* plus 1: see docs/formats/recording.md */
+    uint64_t bytes;   /* moved between stages, or reduced; 0: not known */
+    /* Of an iteration; 0: not known. All except the first plus 1. */
+    uint32_t schedule; /* string: the class of the schedule */
+    uint32_t micro_batches;
+    uint32_t stages; /* of all processes, with chunks */
+    uint32_t processes;
+    uint64_t object;          /* writer: who opened it */
+    uint32_t iteration;       /* plus 1 */
+    uint32_t place;           /* of an iteration: this process, plus 1 */
+    uint32_t iteration_flags; /* FD_ITERATION_* */
     uint32_t unused;
-    uint64_t bytes; /* moved between stages, or reduced; 0: not known */
     uint64_t unused2[2];
-    uint64_t object;    /* writer: who opened it */
-    uint32_t iteration; /* plus 1 */
-    uint32_t unused3;
-    uint64_t unused4[3];
 } fd_job;
 
 /* Bits of fd_job.flags. */
@@ -390,6 +396,14 @@ enum {
     FD_JOB_ATTACHED = 64, /* a rule made it, not the program */
     FD_JOB_UNPLANNED = 128, /* the schedule has no such job here */
     FD_JOB_WAIT = 256       /* the wait for a send that was POSTED before */
+};
+
+/* Bits of fd_job.iteration_flags. */
+enum {
+    FD_ITERATION_KNOWN = 1,     /* the job is an iteration */
+    FD_ITERATION_ENDED = 2,     /* by the end of its call, not by a pause */
+    FD_ITERATION_OWN_ORDER = 4, /* the engine left the order of its schedule */
+    FD_ITERATION_CUT = 8        /* jobs are missing: no room */
 };
 
 /* One call of an operator, autograd node or range, for execution traces:
@@ -412,7 +426,7 @@ typedef struct fd_op_call {
     uint32_t torch_thread; /* PyTorch's number of the thread */
     uint32_t step;         /* low half */
     uint32_t flags;      /* FD_OP_CALL_* and, from bit 8 up, at::RecordScope */
-    uint64_t gpu_launch; /* tick at which the first mark was recorded */
+    uint64_t gpu_launch; /* tick at which the first timestamp was recorded */
     uint64_t gpu_start;  /* tick at which the GPU passed it */
     uint64_t gpu_ticks;  /* until it passed the second */
     uint16_t gpu_device;
@@ -423,7 +437,7 @@ typedef struct fd_op_call {
 } fd_op_call;
 
 enum {
-    FD_OP_CALL_OPEN = 1,   /* has not ended, or nobody saw it end */
+    FD_OP_CALL_OPEN = 1,   /* has not ended, or its end was not seen */
     FD_OP_CALL_ASYNC = 2,  /* may have ended on another thread */
     FD_OP_CALL_MODULE = 4, /* no operator: the forward of an nn.Module */
     FD_OP_CALL_SCOPE_SHIFT = 8
@@ -436,7 +450,7 @@ enum {
                               device; high half: dimensions. Then its address,
                               that of its storage, offset, elements, sizes,
                               strides; with FD_OPERAND_VALUED its only one */
-    FD_OPERAND_UNDEFINED = 2, /* a tensor that is none; then its address */
+    FD_OPERAND_UNDEFINED = 2, /* an undefined tensor; then its address */
     FD_OPERAND_NONE = 3,
     FD_OPERAND_INT = 4, /* then the number, as all below */
     FD_OPERAND_DOUBLE = 5,
@@ -454,7 +468,7 @@ enum {
  * it holds, as a number (int64_t, or bits of a double). */
 #define FD_OPERAND_VALUED (UINT64_C(1) << 63)
 
-/* What an operator takes and gives. */
+/* The inputs and outputs of an operator. */
 typedef struct fd_schema {
     uint32_t name; /* strings: "aten::relu" */
     uint32_t text; /* "aten::relu(Tensor self) -> Tensor" */
@@ -475,7 +489,7 @@ typedef struct fd_gpu_record {
 
 /* One interval: a line of the timeline of a stream. */
 typedef struct fd_gpu_event {
-    uint64_t host;  /* tick of the first mark's launch */
+    uint64_t host;  /* tick at which the first timestamp was recorded */
     uint64_t start; /* tick at which the GPU passed it */
     uint64_t ticks; /* until it passed the second */
     uint32_t context;

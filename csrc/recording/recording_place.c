@@ -127,8 +127,8 @@ remove_both(const fd_folder *folder, const char *name)
     remove_ours(folder, name, FD_FILE_MAGIC);
 }
 
-/* The side file comes second: if the process is killed in between, readers find
- * it under its old name. */
+/* The side file comes second: if the process is killed in between, readers
+ * find it under its old name. */
 static fd_status
 rename_both(const fd_folder *folder, const char *from, const char *to,
             fd_error *error)

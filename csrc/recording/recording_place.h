@@ -5,10 +5,10 @@
  *   rank00000.fd.previous   the one before it   rank00000.fd.previous.events
  *
  * A new recording appears under its name as a whole, with its header and its
- * lock. The recording that had the name becomes the previous one, unless it has
- * no call and the previous one has some. The previous recording is removed when
- * the new one has ended and has recorded a call. Only recordings are ever moved
- * or removed. */
+ * lock. The recording that had the name becomes the previous one, unless it
+ * has no call and the previous one has some. The previous recording is removed
+ * when the new one has ended and has recorded a call. Only recordings are ever
+ * moved or removed. */
 #ifndef FD_RECORDING_PLACE_H
 #define FD_RECORDING_PLACE_H
 

@@ -14,7 +14,7 @@ slot(const fd_recording *recording, uint64_t number)
     return &recording->steps[number % FD_STEPS_KEPT];
 }
 
-/* The spreads that lie parallel to a chunk of contexts; NULL without. */
+/* The spreads parallel to a chunk of contexts; NULL without. */
 static fd_spread *
 spreads_of(const fd_file *file, const fd_chunk *hot)
 {
@@ -68,8 +68,8 @@ add_to_top(fd_step *step, uint32_t context, uint64_t self)
     }
 }
 
-/* Counters of other threads are read while those count on: a value may lack the
- * latest event, which is then in the next step. */
+/* Counters of other threads are read while those count on: a value may lack
+ * the latest event, which is then in the next step. */
 #if defined(__SANITIZE_THREAD__)
 #define READS_RUNNING_COUNTERS __attribute__((no_sanitize("thread")))
 #else

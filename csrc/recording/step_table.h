@@ -19,7 +19,7 @@ void fd_steps_begin(fd_steps *steps, uint64_t number, uint64_t now);
 
 /* A step ended on the thread of `tree`, seen through `source` (FD_STEPS_*).
  * A stronger source than before discards the steps of the weaker one and
- * starts to count anew; a weaker one is ignored: answers false then. */
+ * starts to count again; a weaker one is ignored: returns false then. */
 bool fd_steps_end(fd_steps *steps, fd_tree *tree, uint32_t source);
 
 #endif

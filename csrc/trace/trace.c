@@ -36,6 +36,7 @@ fd_trace_rank_clear(fd_trace_rank *rank)
     fd_vector_clear(&rank->events);
     fd_vector_clear(&rank->record_ids);
     fd_vector_clear(&rank->jobs);
+    fd_vector_clear(&rank->iterations);
     fd_vector_clear(&rank->flows);
     fd_vector_clear(&rank->gpu_events);
     fd_vector_clear(&rank->meta);

@@ -157,7 +157,21 @@ typedef struct fd_trace_job {
     uint64_t gpu_start;    /* the same, of the first GPU interval; */
     uint64_t gpu_duration; /* both 0 without */
     bool open;             /* had not ended; its duration is its age */
+    uint32_t ordinal;      /* see fd_job; 0 in dumps */
 } fd_trace_job;
+
+enum { FD_SCHEDULE_NAME = 64 };
+
+/* An iteration of a pipeline engine, with what its plan depends on. */
+typedef struct fd_trace_iteration {
+    uint32_t job;           /* index into the rank's jobs */
+    uint32_t flags;         /* FD_ITERATION_* */
+    uint32_t micro_batches; /* plus 1, as those below; 0: not known */
+    uint32_t stages;
+    uint32_t processes;
+    uint32_t place;
+    char schedule[FD_SCHEDULE_NAME]; /* a longer one is cut */
+} fd_trace_iteration;
 
 /* An arrow between two calls, from forward to backward: indexes into the
  * rank's events. */
@@ -205,7 +219,10 @@ typedef struct fd_trace_rank {
     FD_VECTOR(fd_trace_record) record_ids;    /* by event */
     FD_VECTOR(fd_trace_gpu_event) gpu_events; /* if requested */
     FD_VECTOR(fd_trace_job) jobs;             /* by start */
-    FD_VECTOR(fd_trace_flow) flows;           /* of the timeline */
+    FD_VECTOR(fd_trace_iteration)
+    iterations;                     /* by job; see
+                                        pipeline/iteration_plans.h */
+    FD_VECTOR(fd_trace_flow) flows; /* of the timeline */
     uint64_t flows_lost; /* one of their calls is not in the timeline */
     FD_VECTOR(fd_trace_meta) meta;
     FD_VECTOR(uint32_t) notes; /* texts: what was damaged, one line each */

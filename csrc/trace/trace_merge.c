@@ -174,6 +174,7 @@ copy_rank(fd_trace_rank *to, const fd_trace_rank *from)
     status |= COPY(to, from, events);
     status |= COPY(to, from, record_ids);
     status |= COPY(to, from, jobs);
+    status |= COPY(to, from, iterations);
     status |= COPY(to, from, flows);
     status |= COPY(to, from, gpu_events);
     status |= COPY(to, from, meta);

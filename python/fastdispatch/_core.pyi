@@ -63,7 +63,7 @@ def pipeline_rule(
     bytes: str | None = None,
     when: str | None = None,
 ) -> None:
-    """Calls of this function are jobs from now on: :func:`fastdispatch.pipeline.rule` (capture/engines/job_rules.c).
+    """Calls of this function are jobs from now on: :func:`fastdispatch.pipeline.rule` (capture/rules/job_rules.c).
     :class:`Error` for a source that is none, or an empty name."""
 
 def pipeline_report(
@@ -342,8 +342,8 @@ class Session:
         """
 
     def pipeline(self) -> dict[str, Any] | None:
-        """engine, iterations, class, schedule (of the plan they are compared with), stages (chunks counted), processes,
-        micro_batches, difference (one line), rules (engine, path, qualified name, whether one matched); None where
+        """engine, iterations, class, stages (chunks counted), processes,
+        micro_batches, rules (engine, path, qualified name, whether one matched); None where
         nothing looks for engines. What is not known is None."""
 
     def attach_operands(

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sysconfig
 from collections import Counter
+from graphlib import CycleError, TopologicalSorter
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -26,14 +27,20 @@ MUTABLE = {
     "csrc/base/clock.c": {"fd_clock_is_tsc", "first"},
     "csrc/base/sections.c": {"fd_sections_asymmetric", "sections", "lock"},
     "csrc/clocks/ping_thread.c": {"lock", "threads", "prepared", "refusal"},
-    "csrc/capture/frames/constructors.c": {"constructors", "tool", "watcher", "events"},
-    "csrc/capture/frames/frame_hook.c": {"installed", "next_evaluator", "work"},
-    "csrc/capture/operators/libtorch.c": {"fd_torch"},
-    "csrc/capture/frames/monitor.c": {"tool", "purpose", "rests", "events"},
-    "csrc/capture/records.c": {"handle"},
-    "csrc/capture/session.c": {"fd_process"},
-    "csrc/capture/thread.c": {"fd_thread_self", "at_exit"},
+    "csrc/capture/frames/constructor_codes.c": {"constructors", "tool", "events"},
+    "csrc/capture/frames/constructors.c": {"tool", "watcher", "events"},
+    "csrc/capture/hooks/frame_hook.c": {"installed", "next_evaluator", "work"},
+    "csrc/capture/torch/libtorch.c": {"fd_torch"},
+    "csrc/capture/hooks/monitor.c": {"tool", "purpose", "rests", "events"},
+    "csrc/capture/operators/records.c": {"handle"},
+    "csrc/capture/process/process.c": {"fd_process"},
+    "csrc/capture/process/thread.c": {"fd_thread_self", "at_exit"},
 }
+# The folders of capture/: a file includes its own and earlier ones.
+CAPTURE = ["python", "process", "torch", "rules", "state", "timers"]
+CAPTURE += ["frames", "operands", "operators", "engines", "hooks", "session"]
+# Layers with include cycles between their files; no other layer may have one.
+CYCLIC = {"trace", "profile", "pipeline", "graphs", "events", "et"}
 # Tables that CPython wants writable.
 PYTHON_TABLES = re.compile(r"^static (struct )?Py\w+ ")
 
@@ -48,6 +55,42 @@ def test_includes_point_to_the_same_or_an_earlier_folder(path: Path) -> None:
     for target in includes(path):
         assert (ROOT / "csrc" / target).is_file(), f'"{target}" is not below csrc/'
         assert LAYERS.index(target.split("/")[0]) <= own, f'{layer(path)}/ may not include "{target}"'
+
+
+def test_folders_of_capture_include_earlier_ones() -> None:
+    assert {path.parent.name for path in sources(".c", ".h", below="csrc/capture")} == set(CAPTURE)
+    for path in sources(".c", ".h", below="csrc/capture"):
+        own = CAPTURE.index(path.parent.name)
+        for target in includes(path):
+            layer_, folder = target.split("/")[:2]
+            assert layer_ != "capture" or CAPTURE.index(folder) <= own, f'{name(path)} may not include "{target}"'
+
+
+def unit(path: str) -> str:
+    """A header and its C file are one."""
+    return path.rpartition(".")[0]
+
+
+def test_no_include_cycle_between_files() -> None:
+    graph: dict[str, set[str]] = {}
+    for path in sources(".c", ".h"):
+        own = unit(str(path.relative_to(ROOT / "csrc")))
+        graph.setdefault(own, set()).update(unit(target) for target in includes(path))
+        graph[own].discard(own)
+    for layer_ in CYCLIC:
+        for own, targets in graph.items():
+            if own.startswith(f"{layer_}/"):
+                targets.difference_update({target for target in targets if target.startswith(f"{layer_}/")})
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
+
+
+def test_capture_includes_no_reader() -> None:
+    allowed = {"base", "json", "streams", "recording", "clocks", "gpu", "capture"}
+    for path in sources(".c", ".h", below="csrc/capture"):
+        assert {target.split("/")[0] for target in includes(path)} <= allowed, name(path)
 
 
 def test_python_starts_at_capture() -> None:

@@ -1,8 +1,10 @@
 #include "capture/engines/engine_jobs.h"
 
+#include "capture/engines/pipeline_state.h"
 #include "capture/operators/node_calls.h"
 #include "capture/operators/ranges.h"
-#include "capture/python_texts.h"
+#include "capture/operators/text_nodes.h"
+#include "capture/timers/call_timers.h"
 #include "recording/job_table.h"
 
 void
@@ -21,8 +23,8 @@ fd_job_start(fd_thread *thread, const char *kind, const fd_job *what,
     if (job.node != 0 && fd_stack_make_room(tree)) {
         const fd_job *made = fd_jobs_begin(tree, &job);
         fd_stack_push_range(tree, job.node, made != NULL ? made : object);
-        if (thread->session->marks.sampling) {
-            fd_marks_begin(thread, 0);
+        if (thread->session->timers.sampling) {
+            fd_timers_begin(thread, 0);
         }
         thread->generation = 0; /* the next event settles it */
     }

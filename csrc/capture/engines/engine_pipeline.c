@@ -1,64 +1,12 @@
-#include "capture/engines/pipeline_jobs.h"
+#include "capture/engines/engine_pipeline.h"
 
-#include "base/alloc.h"
-#include "capture/guard.h"
-#include "capture/session.h"
+#include "capture/engines/pipeline_jobs.h"
+#include "capture/frames/code_nodes.h"
+#include "capture/process/guard.h"
 #include "recording/job_table.h"
 
 #include <stdio.h>
 #include <string.h>
-
-fd_schedule
-fd_pipeline_schedule(const fd_engine_pipeline *pipeline)
-{
-    static const struct {
-        const char *name;
-        fd_schedule schedule;
-    } classes[] = {
-        {"TrainSchedule", FD_SCHEDULE_DEEPSPEED_TRAIN},
-        {"InferenceSchedule", FD_SCHEDULE_DEEPSPEED_INFERENCE},
-        {"DataParallelSchedule", FD_SCHEDULE_DEEPSPEED_DP},
-        {"ScheduleGPipe", FD_SCHEDULE_GPIPE},
-        {"Schedule1F1B", FD_SCHEDULE_1F1B},
-        {"ScheduleInterleaved1F1B", FD_SCHEDULE_INTERLEAVED},
-        {"ScheduleZBVZeroBubble", FD_SCHEDULE_ZB_V},
-        {"forward_backward_no_pipelining", FD_SCHEDULE_1F1B},
-        {"forward_backward_pipelining_without_interleaving", FD_SCHEDULE_1F1B},
-        {"forward_backward_pipelining_with_interleaving",
-         FD_SCHEDULE_INTERLEAVED},
-    };
-    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
-        if (strcmp(classes[i].name, pipeline->name) == 0) {
-            return classes[i].schedule;
-        }
-    }
-    return FD_SCHEDULES;
-}
-
-static void
-plan(fd_engine_pipeline *pipeline)
-{
-    fd_plan_request request = {.schedule = fd_pipeline_schedule(pipeline)};
-    pipeline->planned = false;
-    if (request.schedule == FD_SCHEDULES || pipeline->micro_batches <= 0
-        || pipeline->processes <= 0
-        || pipeline->globals < pipeline->processes) {
-        return;
-    }
-    request.stages = (uint32_t)pipeline->processes;
-    request.micro_batches = (uint32_t)pipeline->micro_batches;
-    request.chunks = (uint32_t)(pipeline->globals / pipeline->processes);
-    if (pipeline->plan.first == NULL
-        || memcmp(&request, &pipeline->request, sizeof request) != 0) {
-        fd_plan_clear(&pipeline->plan);
-        pipeline->request = request;
-        if (fd_plan_make(&pipeline->plan, &request, NULL) != FD_OK) {
-            fd_plan_clear(&pipeline->plan);
-            return;
-        }
-    }
-    pipeline->planned = true;
-}
 
 static void
 take(int64_t *to, int64_t number)
@@ -87,19 +35,17 @@ read_pipeline(fd_engine_pipeline *pipeline, const fd_job_site *site,
     const fd_source *sources = site->sources;
     take(&pipeline->micro_batches,
          fd_source_number(&sources[FD_FIELD_MICRO_BATCH], frame));
-    take(&pipeline->globals,
-         fd_source_number(&sources[FD_FIELD_STAGE], frame));
+    take(&pipeline->stages, fd_source_number(&sources[FD_FIELD_STAGE], frame));
     take(&pipeline->processes,
          fd_source_number(&sources[FD_FIELD_CHUNK], frame));
     if (pipeline->processes < 0) {
-        pipeline->processes = pipeline->globals;
+        pipeline->processes = pipeline->stages;
     }
     name_schedule(pipeline, site, frame);
-    plan(pipeline);
 }
 
-/* What only the engine's own functions tell: asked once, by Python code of
- * ours, with hooks blind. */
+/* What only the functions of the engine know: asked once, by Python code of
+ * the recorder, with hooks off. */
 static void
 ask(fd_thread *thread, const fd_job_site *site, const fd_frame *frame)
 {
@@ -122,12 +68,12 @@ ask(fd_thread *thread, const fd_job_site *site, const fd_frame *frame)
                                            pipeline->on_pipeline, argument);
     long long place;
     long long processes;
-    long long globals;
+    long long stages;
     if (answer != NULL && PyTuple_Check(answer)
-        && PyArg_ParseTuple(answer, "LLL", &place, &processes, &globals)) {
+        && PyArg_ParseTuple(answer, "LLL", &place, &processes, &stages)) {
         take(&pipeline->place, place);
         take(&pipeline->processes, processes);
-        take(&pipeline->globals, globals);
+        take(&pipeline->stages, stages);
     }
     PyErr_Clear();
     Py_XDECREF(answer);
@@ -148,10 +94,7 @@ begin_iteration(fd_thread *thread, const fd_job_site *site,
     pipeline->engine = site->rule->engine;
     pipeline->eval =
         fd_source_holds(&site->sources[FD_FIELD_EVAL], frame, false);
-    pipeline->failed = false;
-    pipeline->unplanned = false;
-    pipeline->executed.count = 0;
-    pipeline->records.count = 0;
+    pipeline->own_order = false;
     pipeline->prepared.count = 0;
     pipeline->posted.count = 0;
     fd_pipeline_recount(pipeline);
@@ -166,53 +109,8 @@ begin_iteration(fd_thread *thread, const fd_job_site *site,
                         .buffer = -1,
                         .flags = site->rule->flags};
     fd_pipeline_open(thread, &job, false, call);
-}
-
-/* Which process of the plan this is: the one that holds what ran here. */
-static int64_t
-place_of(const fd_engine_pipeline *pipeline)
-{
-    if (pipeline->place >= 0) {
-        return pipeline->place;
-    }
-    for (uint32_t i = 0; i < pipeline->executed.count; i++) {
-        int16_t stage = pipeline->executed.list[i].stage;
-        if (stage >= 0 && (uint32_t)stage < fd_plan_globals(&pipeline->plan)) {
-            return fd_plan_holder(&pipeline->plan, (uint32_t)stage);
-        }
-    }
-    return -1;
-}
-
-/* Evaluations run a part of their plan, DeepSpeed's have one of their own. */
-static void
-compare(fd_engine_pipeline *pipeline)
-{
-    char text[FD_PIPELINE_TEXT - 32];
-    bool inference =
-        pipeline->plan.schedule == FD_SCHEDULE_DEEPSPEED_INFERENCE;
-    int64_t place = pipeline->planned && !pipeline->failed
-                         && !pipeline->unplanned && pipeline->eval == inference
-                      ? place_of(pipeline)
-                      : -1;
-    if (place < 0 || place >= pipeline->plan.stages
-        || fd_executed_compare(pipeline->executed.list,
-                               pipeline->executed.count, &pipeline->plan,
-                               (uint32_t)place, text, sizeof text)
-               != FD_OK) {
-        return;
-    }
-    for (uint32_t i = 0; i < pipeline->executed.count; i++) {
-        if (pipeline->executed.list[i].unplanned
-            && pipeline->records.list[i] != NULL) {
-            pipeline->records.list[i]->flags |= FD_JOB_UNPLANNED;
-        }
-    }
-    if (text[0] != '\0' && pipeline->difference[0] == '\0') {
-        snprintf(pipeline->difference, sizeof pipeline->difference,
-                 "iteration %u, %s", pipeline->iterations - 1, text);
-        pipeline->changed = true;
-    }
+    pipeline->iteration = call->count > 0 ? call->jobs[0] : NULL;
+    fd_pipeline_describe(thread->session->recording, pipeline);
 }
 
 static void
@@ -221,17 +119,14 @@ summarize(fd_engine_pipeline *pipeline)
     fd_pipeline_summary *summary = &pipeline->summary;
     summary->engine = pipeline->engine;
     summary->trained = !pipeline->eval;
-    summary->planned = pipeline->planned && !pipeline->unplanned;
-    summary->schedule = pipeline->plan.schedule;
-    summary->globals = pipeline->globals;
+    summary->stages = pipeline->stages;
     summary->processes = pipeline->processes;
     summary->micro_batches = pipeline->micro_batches;
     memcpy(summary->name, pipeline->name, sizeof summary->name);
 }
 
-/* Facts change with the first iteration, and with the first that differs. */
 static void
-end_iteration(fd_thread *thread, const fd_pipeline_call *call, bool raised)
+end_iteration(fd_thread *thread, const fd_pipeline_call *call)
 {
     fd_session *session = thread->session;
     fd_engine_pipeline *pipeline = session->pipeline;
@@ -239,8 +134,9 @@ end_iteration(fd_thread *thread, const fd_pipeline_call *call, bool raised)
     if (!call->outermost) {
         return;
     }
-    if (!raised) {
-        compare(pipeline);
+    if (pipeline->iteration != NULL) {
+        pipeline->iteration->iteration_flags |= FD_ITERATION_ENDED;
+        pipeline->iteration = NULL;
     }
     if (!pipeline->eval || !pipeline->summary.trained) {
         summarize(pipeline);
@@ -261,7 +157,7 @@ note_match(fd_engine_pipeline *pipeline, const fd_job_site *site)
     }
 }
 
-/* Where no iteration says so, counting starts anew with every step. */
+/* Where no iteration says so, counting starts again with every step. */
 static void
 look_at_step(fd_thread *thread)
 {
@@ -273,15 +169,19 @@ look_at_step(fd_thread *thread)
     }
 }
 
-/* The schedule's class is then the function that says so. Its plan is good for
+/* The class of the schedule that users see is then the function that leaves
+ * the order. The record keeps the schedule itself, whose plan is good for
  * counting: each kind alone has the plan's order. */
 static void
 note_order(fd_engine_pipeline *pipeline, const fd_job_site *site,
            const fd_frame *frame)
 {
-    if (site->rule->unplanned && !pipeline->unplanned) {
-        pipeline->unplanned = true;
+    if (site->rule->own_order && !pipeline->own_order) {
+        pipeline->own_order = true;
         name_schedule(pipeline, site, frame);
+        if (pipeline->iteration != NULL) {
+            pipeline->iteration->iteration_flags |= FD_ITERATION_OWN_ORDER;
+        }
     }
 }
 
@@ -310,6 +210,7 @@ called(fd_thread *thread, const fd_job_site *site, fd_frame *frame,
         break;
     case FD_ROLE_SCHEDULE:
         read_pipeline(pipeline, site, frame);
+        fd_pipeline_describe(thread->session->recording, pipeline);
         break;
     case FD_ROLE_PREPARE:
         fd_pipeline_read(site, frame, &job);
@@ -347,7 +248,7 @@ fd_pipeline_called(fd_thread *thread, fd_job_site *site, fd_frame *frame,
         return;
     }
     fd_guard guard = fd_guard_enter(thread);
-    fd_job_site *held =
+    fd_job_site *first =
         fd_job_site_hold(site); /* `called` may run Python code */
     bool more = true;
     for (; site != NULL && more; site = site->next) {
@@ -359,7 +260,7 @@ fd_pipeline_called(fd_thread *thread, fd_job_site *site, fd_frame *frame,
     if (call->count > 1) {
         fuse(call);
     }
-    fd_job_site_free(held);
+    fd_job_site_free(first);
     fd_guard_leave(&guard);
 }
 
@@ -381,7 +282,7 @@ fd_pipeline_returned(fd_thread *thread, fd_pipeline_call *call,
         fd_pipeline_posted(pipeline, result);
     }
     else if (call->role == FD_ROLE_ITERATION) {
-        end_iteration(thread, call, result == NULL);
+        end_iteration(thread, call);
     }
 }
 
@@ -423,41 +324,21 @@ fd_pipeline_pause(fd_engine_pipeline *pipeline)
 {
     for (uint32_t i = pipeline->open.count; i-- > 0;) {
         const fd_open_job *open = &pipeline->open.list[i];
-        fd_jobs_close(open->tree, open->job, open->context);
+        fd_tree_job_ended(open->tree, open->job, open->context);
     }
     pipeline->open.count = 0;
     pipeline->entered.count = 0;
     pipeline->nesting = 0;
+    pipeline->iteration = NULL;
     pipeline->eval = false;
 }
 
-fd_engine_pipeline *
-fd_pipeline_new(void)
+fd_status
+fd_pipeline_add_rule(const fd_job_rule *rule, fd_error *error)
 {
-    fd_engine_pipeline *pipeline = fd_calloc(1, sizeof *pipeline);
-    if (pipeline != NULL) {
-        pipeline->globals = -1;
-        pipeline->processes = -1;
-        pipeline->place = -1;
-        pipeline->micro_batches = -1;
+    fd_status status = fd_job_rules_add(rule, error);
+    if (status == FD_OK) {
+        fd_code_look_again();
     }
-    return pipeline;
-}
-
-void
-fd_pipeline_free(fd_engine_pipeline *pipeline)
-{
-    if (pipeline == NULL) {
-        return;
-    }
-    fd_plan_clear(&pipeline->plan);
-    fd_vector_clear(&pipeline->counts);
-    fd_vector_clear(&pipeline->prepared);
-    fd_vector_clear(&pipeline->posted);
-    fd_vector_clear(&pipeline->open);
-    fd_vector_clear(&pipeline->entered);
-    fd_vector_clear(&pipeline->executed);
-    fd_vector_clear(&pipeline->records);
-    fd_map_clear(&pipeline->matched);
-    fd_free(pipeline);
+    return status;
 }

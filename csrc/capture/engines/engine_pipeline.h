@@ -1,119 +1,31 @@
-/* Jobs of pipeline engines, seen from outside: a call whose code object has
- * rules (job_rules.h) is a job, or says what the next ones are.
+/* Jobs of pipeline engines, recorded without changes to the engine: a call
+ * whose code object has rules (job_rules.h) is a job, or has facts about the
+ * next ones.
  *
  *     train_batch            ITER ┌──────────────────────────────┐
- *       _exec_schedule            │ which schedule: the plan      │
- *         _exec_forward_pass      │  F ┌──┐                       │ compare
- *         _exec_send_activations  │       SA ┌─┐                  │ with it
+ *       _exec_schedule            │ which schedule                │
+ *         _exec_forward_pass      │  F ┌──┐                       │
+ *         _exec_send_activations  │       SA ┌─┐                  │
  *
- * A job is a record of the timeline beside the call it is: the call graph is
+ * A job is a record of the timeline in addition to the call: the call graph is
  * the same with it and without. Nothing of the engine is replaced, called or
  * kept alive. One iteration is followed at a time; needs the GIL. */
 #ifndef FD_ENGINE_PIPELINE_H
 #define FD_ENGINE_PIPELINE_H
 
-#include "capture/engines/job_rules.h"
-#include "capture/thread.h"
-#include "pipeline/plan_comparison.h"
-#include "recording/recording_format.h"
+#include "capture/engines/pipeline_state.h"
+#include "capture/state/session_state.h"
 
-enum { FD_PIPELINE_TEXT = 200, FD_CALL_JOBS = 16 };
-
-/* A transfer on its way from PREPARE over POST to WAIT. */
-typedef struct fd_transfer {
-    fd_job_kind kind;
-    int64_t micro_batch;
-    int64_t stage;
-    uint64_t bytes;
-    const void *work; /* what POST answered, compared and never used */
-} fd_transfer;
-
-typedef struct fd_counted {
-    uint32_t node;
-    int64_t stage;
-    uint32_t count;
-} fd_counted;
-
-typedef struct fd_open_job {
-    fd_job *job;
-    fd_tree *tree;
-    uint32_t context;
-    fd_job_kind kind;
-} fd_open_job;
-
-/* The pipeline as its latest training iteration was, or the first evaluation
- * where there was none. */
-typedef struct fd_pipeline_summary {
-    fd_job_engine engine;
-    bool trained;
-    bool planned; /* compared with the plan of `schedule` */
-    fd_schedule schedule;
-    int64_t globals;
-    int64_t processes;
-    int64_t micro_batches;
-    char name[FD_PIPELINE_TEXT];
-} fd_pipeline_summary;
-
-/* What a call does to its end. */
-typedef struct fd_pipeline_call {
-    fd_job_role role;
-    bool outermost; /* of the iterations */
-    uint32_t count;
-    fd_job *jobs[FD_CALL_JOBS];
-    fd_transfer transfer;
-} fd_pipeline_call;
-
-/* A call whose beginning and end are told apart (sys.monitoring). */
-typedef struct fd_entered_call {
-    const fd_frame *frame;
-    fd_pipeline_call call;
-} fd_entered_call;
-
-/* Of a session. */
-typedef struct fd_engine_pipeline {
-    fd_pipeline_summary summary;
-    fd_job_engine engine; /* of the latest iteration */
-    uint32_t iterations;  /* begun */
-    uint32_t nesting;     /* open ones: 0 or 1, and more inside */
-    bool eval;
-    bool asked;      /* on_pipeline has been called */
-    bool failed;     /* out of memory: nothing is compared */
-    bool unplanned;  /* nor when the engine has an order of its own */
-    bool changed;    /* there are facts that were not told yet */
-    int64_t globals; /* stages, chunks counted; -1: not known, as below */
-    int64_t processes;
-    int64_t place; /* of this process */
-    int64_t micro_batches;
-    char name[FD_PIPELINE_TEXT];       /* of the engine's schedule class */
-    char difference[FD_PIPELINE_TEXT]; /* the first; "" */
-    uint64_t step; /* counted in, where there is no iteration */
-    fd_plan plan;
-    bool planned;                   /* the plan is that of the iteration */
-    fd_plan_request request;        /* that the plan was made for */
-    uint32_t cursors[FD_JOB_KINDS]; /* places in the plan's jobs */
-    FD_VECTOR(fd_counted) counts;
-    FD_VECTOR(fd_transfer) prepared;
-    FD_VECTOR(fd_transfer) posted;
-    FD_VECTOR(fd_open_job) open;
-    FD_VECTOR(fd_entered_call) entered;
-    FD_VECTOR(fd_executed) executed; /* in this iteration */
-    FD_VECTOR(fd_job *) records;     /* parallel; NULL: found no room */
-    fd_map matched;                  /* number of a rule plus 1 -> 1 */
-    PyObject *on_pipeline; /* owned: on_pipeline(engine, owner) -> (stage,
-                              processes, stages) or None, called in the first
-                              iteration; NULL */
-} fd_engine_pipeline;
-
-/* A call whose code has rules has been entered: `frame` is its, and its entry
+/* A call whose code has rules has been entered, in `frame`; its entry is
  * the topmost. */
 void fd_pipeline_called(fd_thread *thread, fd_job_site *site, fd_frame *frame,
                         fd_pipeline_call *call);
 
-/* It answered `result`, or raised with NULL, and its entry is still there. */
+/* It returned `result`, or raised with NULL, and its entry is still there. */
 void fd_pipeline_returned(fd_thread *thread, fd_pipeline_call *call,
                           PyObject *result);
 
-/* The same where no function of ours waits for the end of the call. */
+/* The same for hooks that have separate callbacks for begin and end. */
 void fd_pipeline_entered(fd_thread *thread, fd_job_site *site,
                          fd_frame *frame);
 void fd_pipeline_left(fd_thread *thread, const fd_frame *frame,
@@ -122,17 +34,8 @@ void fd_pipeline_left(fd_thread *thread, const fd_frame *frame,
 /* Recording pauses: what is open ends. */
 void fd_pipeline_pause(fd_engine_pipeline *pipeline);
 
-/* The number of the running iteration plus 1, 0 outside. */
-static inline uint32_t
-fd_pipeline_iteration(const fd_engine_pipeline *pipeline)
-{
-    return pipeline->nesting > 0 ? pipeline->iterations : 0;
-}
-
-/* Our plan for the engine's schedule, by its class; FD_SCHEDULES: none. */
-fd_schedule fd_pipeline_schedule(const fd_engine_pipeline *pipeline);
-
-fd_engine_pipeline *fd_pipeline_new(void);
-void fd_pipeline_free(fd_engine_pipeline *pipeline);
+/* Add a rule of the user, also to code that is known already. FD_EINVAL, with
+ * a line, for an invalid one. */
+fd_status fd_pipeline_add_rule(const fd_job_rule *rule, fd_error *error);
 
 #endif

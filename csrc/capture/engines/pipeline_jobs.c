@@ -1,16 +1,13 @@
 #include "capture/engines/pipeline_jobs.h"
 
-#include "capture/operands/tensors.h"
 #include "capture/operators/node_calls.h"
-#include "capture/python_texts.h"
-#include "capture/session.h"
+#include "capture/operators/text_nodes.h"
+#include "capture/rules/tensors.h"
+#include "capture/state/session_state.h"
 #include "recording/job_table.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* Jobs of one iteration that are compared with a plan. */
-enum { MOST_EXECUTED = 1 << 18 };
 
 fd_job_kind
 fd_job_kind_named(const char *name)
@@ -35,7 +32,6 @@ fd_pipeline_recount(fd_engine_pipeline *pipeline)
     for (uint32_t i = 0; i < pipeline->counts.count; i++) {
         pipeline->counts.list[i].count = 0;
     }
-    memset(pipeline->cursors, 0, sizeof pipeline->cursors);
 }
 
 static int64_t
@@ -51,44 +47,22 @@ counted(fd_engine_pipeline *pipeline, uint32_t node, int64_t stage)
     return fd_vector_push(&pipeline->counts, made) == FD_OK ? 0 : -1;
 }
 
-/* The next job of the kind in the plan of this process; NULL without. */
-static const fd_plan_job *
-next_planned(fd_engine_pipeline *pipeline, fd_job_kind kind)
-{
-    const fd_plan *plan = &pipeline->plan;
-    if (!pipeline->planned || pipeline->place < 0
-        || pipeline->place >= plan->stages || kind >= FD_JOB_KINDS) {
-        return NULL;
-    }
-    uint32_t end = plan->first[pipeline->place + 1];
-    uint32_t *at = &pipeline->cursors[kind];
-    *at = *at == 0 ? plan->first[pipeline->place] : *at;
-    while (*at < end && plan->jobs.list[*at].kind != kind) {
-        ++*at;
-    }
-    return *at < end ? &plan->jobs.list[(*at)++] : NULL;
-}
-
-/* The k-th of a kind is the plan's k-th where a process has several chunks;
- * with one it is micro-batch k, whatever the plan says. */
-static void
+/* The k-th of a kind: with one chunk it is micro-batch k. A process with
+ * several runs them in the order of its schedule: readers know the plan, and
+ * find there which micro-batch and chunk the k-th is. */
+static uint32_t
 count(fd_engine_pipeline *pipeline, uint32_t node, fd_found_job *job)
 {
-    bool chunks = pipeline->globals > pipeline->processes;
-    const fd_plan_job *planned =
-        chunks && job->stage < 0 ? next_planned(pipeline, job->planned) : NULL;
-    if (planned != NULL) {
-        job->micro_batch = planned->micro_batch;
-        job->stage = planned->stage;
-        return;
-    }
+    bool ordered = pipeline->stages > pipeline->processes && job->stage < 0
+                && pipeline->place >= 0 && job->planned != FD_JOB_KINDS;
     job->micro_batch = counted(pipeline, node, job->stage);
+    return ordered ? plus_one(job->micro_batch) : 0;
 }
 
 static void
 settle_stage(const fd_engine_pipeline *pipeline, fd_found_job *job)
 {
-    bool chunks = pipeline->globals > pipeline->processes;
+    bool chunks = pipeline->stages > pipeline->processes;
     if (job->stage < 0 && pipeline->place >= 0
         && (job->chunk >= 0 || !chunks)) {
         job->stage = pipeline->place
@@ -109,26 +83,13 @@ peer_of(fd_job_kind kind, int64_t stage)
     return kind == FD_JOB_SA || kind == FD_JOB_RG ? stage + 1 : stage - 1;
 }
 
+/* A job of the iteration has no record: readers must not compare it. */
 static void
-remember(fd_engine_pipeline *pipeline, const fd_found_job *job, fd_job *record)
+note_cut(const fd_engine_pipeline *pipeline)
 {
-    if (pipeline->nesting == 0 || job->planned == FD_JOB_KINDS
-        || (job->flags & (FD_JOB_LOCAL | FD_JOB_WAIT)) != 0) {
-        return;
+    if (pipeline->iteration != NULL) {
+        pipeline->iteration->iteration_flags |= FD_ITERATION_CUT;
     }
-    fd_executed ran = {.kind = (uint8_t)job->planned,
-                       .stage = (int16_t)job->stage,
-                       .micro_batch = (int32_t)job->micro_batch,
-                       .buffer = (int32_t)job->buffer};
-    bool room = pipeline->executed.count < MOST_EXECUTED
-             && fd_vector_reserve(&pipeline->executed, 1) == FD_OK
-             && fd_vector_reserve(&pipeline->records, 1) == FD_OK;
-    if (!room) {
-        pipeline->failed = true;
-        return;
-    }
-    pipeline->executed.list[pipeline->executed.count++] = ran;
-    pipeline->records.list[pipeline->records.count++] = record;
 }
 
 void
@@ -138,9 +99,7 @@ fd_pipeline_open(fd_thread *thread, fd_found_job *job, bool count_it,
     fd_session *session = thread->session;
     fd_engine_pipeline *pipeline = session->pipeline;
     uint32_t node = fd_texts_node(thread, FD_NODE_JOB, job->kind);
-    if (count_it) {
-        count(pipeline, node, job);
-    }
+    uint32_t ordinal = count_it ? count(pipeline, node, job) : 0;
     settle_stage(pipeline, job);
     if (job->peer < 0) {
         job->peer = peer_of(job->planned, job->stage);
@@ -154,6 +113,7 @@ fd_pipeline_open(fd_thread *thread, fd_found_job *job, bool count_it,
         .chunk = plus_one(job->chunk),
         .peer = plus_one(job->peer),
         .buffer = plus_one(job->buffer),
+        .ordinal = ordinal,
         .bytes = job->bytes,
         .flags =
             job->flags | FD_JOB_ATTACHED | (pipeline->eval ? FD_JOB_EVAL : 0),
@@ -163,12 +123,32 @@ fd_pipeline_open(fd_thread *thread, fd_found_job *job, bool count_it,
                           && fd_vector_reserve(&pipeline->open, 1) == FD_OK
                        ? fd_jobs_begin(tree, &made)
                        : NULL;
-    remember(pipeline, job, record);
-    if (record != NULL) {
+    if (record == NULL) {
+        note_cut(pipeline);
+    }
+    else {
         call->jobs[call->count++] = record;
         pipeline->open.list[pipeline->open.count++] = (fd_open_job){
             record, tree, fd_tree_id(tree, tree->current), job->planned};
     }
+}
+
+void
+fd_pipeline_describe(fd_recording *recording,
+                     const fd_engine_pipeline *pipeline)
+{
+    fd_job *job = pipeline->iteration;
+    if (job == NULL) {
+        return;
+    }
+    job->schedule = fd_recording_text(recording, pipeline->name);
+    job->micro_batches = plus_one(pipeline->micro_batches);
+    job->stages = plus_one(pipeline->stages);
+    job->processes = plus_one(pipeline->processes);
+    job->place = plus_one(pipeline->place);
+    job->iteration_flags |= pipeline->own_order
+                              ? FD_ITERATION_KNOWN | FD_ITERATION_OWN_ORDER
+                              : FD_ITERATION_KNOWN;
 }
 
 void
@@ -189,7 +169,7 @@ fd_pipeline_close(fd_thread *thread, const fd_pipeline_call *call,
         }
         const fd_open_job open = pipeline->open.list[at - 1];
         open.job->flags |= flags;
-        fd_jobs_close(open.tree, open.job, open.context);
+        fd_tree_job_ended(open.tree, open.job, open.context);
         pipeline->open.count--;
         for (; at <= pipeline->open.count; at++) {
             pipeline->open.list[at - 1] = pipeline->open.list[at];
@@ -211,7 +191,7 @@ fd_pipeline_read(const fd_job_site *site, const fd_frame *frame,
     job->flags = site->rule->flags;
 }
 
-/* The kind at `text`, up to a "+"; answers what is behind it, NULL: nothing. */
+/* The kind at `text`, up to a "+"; returns what is behind it, NULL: nothing. */
 static const char *
 next_kind(const char *text, fd_found_job *job)
 {
@@ -287,7 +267,7 @@ fd_pipeline_posted(fd_engine_pipeline *pipeline, const void *work)
         fd_transfer transfer = pipeline->prepared.list[i];
         transfer.work = work;
         if (fd_vector_push(&pipeline->posted, transfer) != FD_OK) {
-            pipeline->failed = true;
+            note_cut(pipeline);
         }
     }
     pipeline->prepared.count = 0;
@@ -305,7 +285,7 @@ fd_pipeline_wait(fd_thread *thread, const fd_job_site *site,
     while (end > 0 && list[end - 1].work != work) {
         end--;
     }
-    uint32_t first = end; /* those of one POST lie together */
+    uint32_t first = end; /* those of one POST are adjacent */
     while (first > 0 && list[first - 1].work == work) {
         first--;
     }
@@ -333,7 +313,7 @@ fd_pipeline_prepared(fd_engine_pipeline *pipeline, const fd_transfer *transfer,
     fd_transfer prepared = *transfer;
     prepared.bytes = fd_tensors_bytes(result);
     if (fd_vector_push(&pipeline->prepared, prepared) != FD_OK) {
-        pipeline->failed = true;
+        note_cut(pipeline);
     }
 }
 

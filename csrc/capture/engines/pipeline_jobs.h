@@ -1,16 +1,17 @@
 /* The jobs of a call, and transfers that are posted by one call and waited for
- * by another. Private to pipeline.c. */
+ * by another. Private to engines/. */
 #ifndef FD_PIPELINE_JOBS_H
 #define FD_PIPELINE_JOBS_H
 
-#include "capture/engines/engine_pipeline.h"
+#include "capture/engines/pipeline_state.h"
+#include "capture/state/session_state.h"
 
 enum { FD_LONGEST_KIND = 64 };
 
-/* What is known of a job before it is one; numbers it has not are -1. */
+/* The numbers of a job before it begins; unknown ones are -1. */
 typedef struct fd_found_job {
     char kind[FD_LONGEST_KIND];
-    fd_job_kind planned; /* FD_JOB_KINDS: a kind of the user's */
+    fd_job_kind planned; /* FD_JOB_KINDS: a kind of the user */
     int64_t micro_batch;
     int64_t stage;
     int64_t chunk;
@@ -30,21 +31,25 @@ void fd_pipeline_recount(fd_engine_pipeline *pipeline);
 void fd_pipeline_read(const fd_job_site *site, const fd_frame *frame,
                       fd_found_job *job);
 
-/* A job begins that ends with the call. `count_it`: its micro-batch is how many
- * came before. */
+/* A job begins that ends with the call. `count_it`: its micro-batch is the
+ * number of those before. */
 void fd_pipeline_open(fd_thread *thread, fd_found_job *job, bool count_it,
                       fd_pipeline_call *call);
 
-/* Those of a rule begin. */
+/* The jobs of a rule begin. */
 void fd_pipeline_begin(fd_thread *thread, const fd_job_site *site,
                        const fd_frame *frame, fd_pipeline_call *call);
 
-/* The jobs of the call end, with these flags more. */
+/* Store what the plan of the running iteration depends on in its record. */
+void fd_pipeline_describe(fd_recording *recording,
+                          const fd_engine_pipeline *pipeline);
+
+/* The jobs of the call end, with these additional flags. */
 void fd_pipeline_close(fd_thread *thread, const fd_pipeline_call *call,
                        uint32_t flags);
 
-/* PREPARE has answered `result`: a list, empty where there is nothing to
- * transfer. POST begins what was prepared, and has answered `work`. WAIT waits
+/* PREPARE has returned `result`: a list, empty where there is nothing to
+ * transfer. POST begins what was prepared, and has returned `work`. WAIT waits
  * for it. */
 void fd_pipeline_prepared(fd_engine_pipeline *pipeline,
                           const fd_transfer *transfer, PyObject *result);
@@ -53,7 +58,7 @@ void fd_pipeline_posted(fd_engine_pipeline *pipeline, const void *work);
 void fd_pipeline_wait(fd_thread *thread, const fd_job_site *site,
                       const fd_frame *frame, fd_pipeline_call *call);
 
-/* What MOVE moves is of a job that is open. False: there is none of its kinds,
+/* Add the bytes of MOVE to an open job. False: no job of its kinds is open,
  * the function was called for something else. */
 bool fd_pipeline_move(const fd_engine_pipeline *pipeline,
                       const fd_job_site *site, const fd_frame *frame);

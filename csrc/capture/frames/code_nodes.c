@@ -1,13 +1,13 @@
 #include "capture/frames/code_nodes.h"
 
 #include "base/alloc.h"
-#include "capture/engines/job_rules.h"
-#include "capture/frames/constructors.h"
-#include "capture/name_rules.h"
+#include "capture/frames/constructor_codes.h"
+#include "capture/rules/job_rules.h"
+#include "capture/rules/name_rules.h"
 
 #include <string.h>
 
-/* Called with NULL for code that another tool has put a word to and we not. */
+/* Called with NULL for code that has a word of another tool only. */
 static void
 forget(void *extra)
 {
@@ -16,7 +16,7 @@ forget(void *extra)
         return;
     }
     if (known->constructor) {
-        fd_constructors_forget(known);
+        fd_constructor_codes_remove(known);
     }
     if (known->next != NULL) {
         known->next->link = known->link;
@@ -214,7 +214,7 @@ fd_code_add(PyCodeObject *code)
         known->next->link = &known->next;
     }
     fd_process.known = known;
-    known->constructor = fd_constructors_add(code, known);
+    known->constructor = fd_constructor_codes_add(code, known);
     return known;
 }
 

@@ -1,13 +1,14 @@
-/* What we know about a code object, kept in the slot CPython gives to tools
+/* Facts about a code object, stored in the slot CPython gives to tools
  * (co_extra) and freed with it. Needs the GIL. */
 #ifndef FD_CODE_NODES_H
 #define FD_CODE_NODES_H
 
-#include "capture/process.h"
+#include "capture/process/process.h"
+#include "capture/rules/code_flags.h"
 
 #include <stdint.h>
 
-/* Where the object lies whose class goes into the key. */
+/* The place of the object whose class goes into the key. */
 enum {
     FD_RECEIVER_NONE,
     FD_RECEIVER_LOCAL,      /* a parameter `self` */
@@ -16,25 +17,6 @@ enum {
     FD_RECEIVER_CLASS,      /* a parameter `cls`: its value is the class */
     FD_RECEIVER_FREE_CLASS, /* a free variable `cls` */
     FD_RECEIVER_FIRST       /* a first parameter of any other name */
-};
-
-/* Anything that keeps a call off the shortest path. */
-enum {
-    FD_CODE_GENERATOR = 1,    /* calls and resumes are counted apart */
-    FD_CODE_RECEIVER = 2,     /* any receiver but NONE and LOCAL */
-    FD_CODE_FORWARD = 4,      /* a method `forward`: maybe of an nn.Module */
-    FD_CODE_PLUMBING = 8,     /* ours or PyTorch's, never a node */
-    FD_CODE_BODY = 16,        /* a module's body: the user's unfold imports */
-    FD_CODE_CHANGES = 32,     /* its end changes what there is to record */
-    FD_CODE_OPTIMIZER = 64,   /* Optimizer.step: its end may end a step */
-    FD_CODE_ENGINE = 128,     /* an engine's train_batch: the same */
-    FD_CODE_MAKES_NODE = 256, /* Function.apply: makes an autograd node */
-    FD_CODE_ENTERS =
-        512, /* __enter__, __aenter__: see recording/open_entries.h */
-    FD_CODE_MUTED = 1024, /* no node, nor is anything it calls */
-    FD_CODE_NVTX = 2048,  /* see nvtx.h */
-    FD_CODE_JOB = 4096,   /* an engine's: see job_rules.h */
-    FD_CODE_EVENTS = FD_CODE_CHANGES | FD_CODE_OPTIMIZER | FD_CODE_ENGINE
 };
 
 typedef struct fd_code {

@@ -1,33 +1,15 @@
 #include "capture/frames/constructors.h"
 
 #include "base/vector.h"
-#include "capture/frames/monitoring.h"
+#include "capture/frames/constructor_codes.h"
 #include "capture/frames/python_calls.h"
+#include "capture/python/monitoring.h"
 #include "recording/open_entries.h"
 
 #if PY_VERSION_HEX >= 0x030D0000
 
-typedef struct constructor {
-    PyCodeObject *code;   /* borrowed: taken out when it is freed */
-    const fd_code *known; /* its co_extra */
-} constructor;
-
-typedef FD_VECTOR(constructor) constructor_list;
-
-static constructor_list constructors;
 static int tool = -1;
 static int watcher = -1;
-
-/* Whether CPython may enter it without a hook: a plain __init__, as its
- * specialising interpreter defines that. */
-static bool
-is_constructor(const PyCodeObject *code)
-{
-    enum { KINDS = CO_VARARGS | CO_VARKEYWORDS | CO_OPTIMIZED };
-    return (code->co_flags & KINDS) == CO_OPTIMIZED
-        && code->co_kwonlyargcount == 0
-        && PyUnicode_CompareWithASCIIString(code->co_name, "__init__") == 0;
-}
 
 /* The hook opened this frame a moment ago. An unhooked entry may be left from
  * an earlier frame at the same address. */
@@ -102,45 +84,10 @@ static fd_monitored events[] = {
 };
 enum { EVENTS = sizeof events / sizeof *events };
 
-/* Without memory it stays unreported: found by what it calls. */
-static void
-report(PyCodeObject *code, bool on)
-{
-    long bits = on ? events[0].bit | events[1].bit : 0;
-    if (fd_monitoring_set_local(tool, code, bits) < 0) {
-        PyErr_Clear();
-    }
-}
-
-bool
-fd_constructors_add(PyCodeObject *code, const fd_code *known)
-{
-    if (!is_constructor(code)
-        || fd_vector_push(&constructors, (constructor){code, known})
-               != FD_OK) {
-        return false;
-    }
-    if (tool >= 0) {
-        report(code, true);
-    }
-    return true;
-}
-
-void
-fd_constructors_forget(const fd_code *known)
-{
-    for (uint32_t i = constructors.count; i-- > 0;) {
-        if (constructors.list[i].known == known) {
-            constructors.list[i] = constructors.list[--constructors.count];
-            return;
-        }
-    }
-}
-
 static void
 meet(PyCodeObject *code)
 {
-    if (is_constructor(code) && fd_code_known(code) == NULL) {
+    if (fd_constructor_is(code) && fd_code_known(code) == NULL) {
         fd_code_add(code);
     }
 }
@@ -164,7 +111,7 @@ collect(PyObject *object, void *list)
 {
     if (PyFunction_Check(object)) {
         PyCodeObject *code = (PyCodeObject *)PyFunction_GET_CODE(object);
-        if (is_constructor(code) && fd_code_known(code) == NULL
+        if (fd_constructor_is(code) && fd_code_known(code) == NULL
             && fd_vector_push((code_list *)list, code) == FD_OK) {
             Py_INCREF(code);
         }
@@ -193,9 +140,7 @@ fd_constructors_watch(void)
     PyObject *pending = PyErr_GetRaisedException();
     tool = fd_monitoring_open(events, EVENTS, NULL);
     if (tool >= 0) {
-        for (uint32_t i = 0; i < constructors.count; i++) {
-            report(constructors.list[i].code, true);
-        }
+        fd_constructor_codes_report(tool, events[0].bit | events[1].bit);
         meet_all();
         watcher = PyFunction_AddWatcher(on_function);
     }
@@ -213,29 +158,13 @@ fd_constructors_release(void)
         PyFunction_ClearWatcher(watcher);
         watcher = -1;
     }
-    for (uint32_t i = 0; i < constructors.count; i++) {
-        report(constructors.list[i].code, false);
-    }
+    fd_constructor_codes_report(tool, 0);
     fd_monitoring_close(tool, events, EVENTS);
     tool = -1;
     PyErr_SetRaisedException(pending);
 }
 
 #else
-
-bool
-fd_constructors_add(PyCodeObject *code, const fd_code *known)
-{
-    (void)code;
-    (void)known;
-    return false;
-}
-
-void
-fd_constructors_forget(const fd_code *known)
-{
-    (void)known;
-}
 
 void
 fd_constructors_watch(void)

@@ -1,9 +1,9 @@
 /* Python 3.13 enters the __init__ of a class that is called often without
- * asking the evaluator hook, whatever hook there is. So every __init__ that can
- * be entered that way reports its start and end through sys.monitoring, and
- * what the hook did not open is opened here. Without a free tool id such calls
- * are found only by what they call (fd_calls_match). Nothing to do on earlier
- * versions. Needs the GIL. */
+ * asking the evaluator hook, whatever hook there is. So every __init__ that
+ * can be entered that way reports its start and end through sys.monitoring,
+ * and what the hook did not open is opened here. Without a free tool id such
+ * calls are found only by what they call (fd_calls_match). Nothing to do on
+ * earlier versions. Needs the GIL. */
 #ifndef FD_CONSTRUCTORS_H
 #define FD_CONSTRUCTORS_H
 
@@ -14,12 +14,5 @@
 void fd_constructors_watch(void);
 
 void fd_constructors_release(void);
-
-/* A code object that is now known: keep it in mind if it is a constructor;
- * answers whether it is. */
-bool fd_constructors_add(PyCodeObject *code, const fd_code *known);
-
-/* It is being freed. */
-void fd_constructors_forget(const fd_code *known);
 
 #endif

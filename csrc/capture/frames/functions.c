@@ -1,8 +1,8 @@
 #include "capture/frames/functions.h"
 
 #include "base/buffer.h"
-#include "capture/guard.h"
-#include "capture/name_rules.h"
+#include "capture/process/guard.h"
+#include "capture/rules/name_rules.h"
 
 /* Limit of the cache from (code object, class) to node. Past the limit it is
  * emptied: a program that creates classes without end would fill it. */

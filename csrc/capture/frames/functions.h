@@ -4,22 +4,22 @@
 #define FD_FUNCTIONS_H
 
 #include "capture/frames/code_nodes.h"
-#include "capture/session.h"
+#include "capture/state/session_state.h"
 
-/* What a frame calls, in terms of the tree. `receiver` is the id of the class
- * that was looked at (0: none). */
+/* The callee of a frame in the tree. `receiver` is the id of its class
+ * (0: none). */
 typedef struct fd_function {
     fd_callee callee;
     uint32_t receiver;
     bool dropped; /* keep= said no */
 } fd_function;
 
-/* What is known of a code object, at first sight too; NULL when memory is
+/* Facts about a code object, collected at its first call; NULL when memory is
  * out. */
 const fd_code *fd_code_of(fd_thread *thread, PyCodeObject *code);
 
-/* Whether this is the body of a module of the user's own: it is seen even where
- * imports are folded. */
+/* Whether this is the body of a module of the user: it is recorded even
+ * where imports are folded. */
 bool fd_function_unfolds(fd_thread *thread, const PyCodeObject *code,
                          const fd_code *known);
 

@@ -2,7 +2,8 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "capture/guard.h"
+#include "capture/process/guard.h"
+#include "capture/timers/call_timers.h"
 #include "recording/open_entries.h"
 
 #include <errno.h>
@@ -57,7 +58,7 @@ fd_calls_recent(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
 }
 
 /* The context of a call made from here before, without the look-ups. A
- * module's forward is looked up always: its class does not tell which instance
+ * module's forward is looked up always: its class does not say which instance
  * it is. */
 static fd_context *
 repeated(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
@@ -169,7 +170,7 @@ fd_calls_leave(fd_thread *thread, uint32_t depth, const fd_frame *frame,
         at = fd_stack_find(tree, frame, FD_ENTRY_FRAME);
     }
     if (at >= 0) {
-        fd_thread_end_marks(thread, (uint32_t)at, true);
+        fd_thread_end_timers(thread, (uint32_t)at, true);
         fd_stack_close(tree, (uint32_t)at);
     }
     thread->frame = at >= 0 ? caller : NULL;

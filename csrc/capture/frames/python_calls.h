@@ -1,23 +1,23 @@
-/* The open stack as Python calls change it: everything but the shortest path,
- * which lives in the hooks themselves. Needs the GIL. */
+/* The open stack as Python calls change it: everything except the shortest
+ * path, which is in the hooks themselves. Needs the GIL. */
 #ifndef FD_PYTHON_CALLS_H
 #define FD_PYTHON_CALLS_H
 
 #include "capture/frames/functions.h"
 
-/* Look after whatever keeps an event off the shortest path: a thread seen for
+/* Handle what keeps an event off the shortest path: a thread seen for
  * the first time, a new generation, frames that no hook saw, open ranges.
  * `caller` is the innermost Python frame that runs, `frame` the one about to
  * (NULL: none, an operator or a range). False: do not record the event. */
 bool fd_calls_prepare(PyThreadState *state, fd_frame *caller, fd_frame *frame);
 
-/* The calling thread, ready for an event that is no Python call; NULL: leave
- * the event out. */
+/* The calling thread, ready for an event other than a Python call; NULL: skip
+ * the event. */
 fd_thread *fd_calls_ready(void);
 
-/* The calling thread, ready for an event of sys.monitoring: `frame` was entered
- * from `caller`, or `caller` itself is about to end (`frame` NULL). NULL: leave
- * the event out. */
+/* The calling thread, ready for an event of sys.monitoring: `frame` was
+ * entered from `caller`, or `caller` itself is about to end (`frame` NULL).
+ * NULL: skip the event. */
 static inline fd_thread *
 fd_calls_monitored(PyThreadState *state, fd_frame *caller, fd_frame *frame)
 {
@@ -29,8 +29,8 @@ fd_calls_monitored(PyThreadState *state, fd_frame *caller, fd_frame *frame)
     return fd_calls_prepare(state, caller, frame) ? fd_thread_self : NULL;
 }
 
-/* Whether `context` is what the last call of this code object with this class
- * went to. */
+/* Whether `context` is that of the last call of this code object with this
+ * class. */
 static inline bool
 fd_calls_is(const fd_context *context, const fd_code *known,
             const PyTypeObject *type)
@@ -67,19 +67,19 @@ fd_context *fd_calls_recent(fd_tree *tree, const fd_code *known,
 uint32_t fd_calls_enter(fd_thread *thread, PyCodeObject *code,
                         const fd_code *known, fd_frame *frame);
 
-/* The same for a frame that the evaluator hook was not asked for. */
+/* The same for a frame that CPython evaluates without the evaluator hook. */
 void fd_calls_enter_unhooked(fd_thread *thread, PyCodeObject *code,
                              const fd_code *known, fd_frame *frame);
 
 /* Close the entry of `frame`, opened at `depth`, and what it left open above.
  * Ranges that outlive it move to its caller, `caller`. When the entry is gone
- * (another greenlet ran meanwhile) the next event looks at the frames anew. */
+ * (another greenlet ran meanwhile) the next event looks at the frames again. */
 void fd_calls_leave(fd_thread *thread, uint32_t depth, const fd_frame *frame,
                     const fd_frame *caller);
 
 /* Make the stack agree with the thread's Python frames, of which `current` is
  * the innermost: entries of frames that are gone are closed, frames without an
- * entry get one. Calls that began before this are not counted, but for the
+ * entry get one. Calls that began before this are not counted, except for the
  * constructors that 3.13 hides from the hook. */
 void fd_calls_match(fd_thread *thread, fd_frame *current);
 

@@ -1,11 +1,12 @@
-/* What a function of Python takes and gives, as operands (recording/operator_log.h):
- * tensors, numbers, texts, and lists and dicts of them. Read where they lie; no
- * code of the program runs. Needs the GIL, within a guard. */
+/* Arguments and results of a Python function, as operands
+ * (recording/operator_log.h): tensors, numbers, texts, and lists and dicts of
+ * them. Read from memory; no code of the program runs. Needs the GIL, within a
+ * guard. */
 #ifndef FD_ARGUMENTS_H
 #define FD_ARGUMENTS_H
 
 #include "capture/frames/code_nodes.h"
-#include "capture/session.h"
+#include "capture/state/session_state.h"
 
 /* Append the arguments of the call that `frame` is about to run, without its
  * receiver and without what has its default: a list of those by position, a

@@ -1,6 +1,6 @@
 #include "capture/operands/operands.h"
 
-#include "capture/operators/tensor_layout.h"
+#include "capture/torch/record_layout.h"
 
 #include <string.h>
 
@@ -22,7 +22,7 @@ enum {
     INLINE_DIMENSIONS = 5,
     FIRST_SHAPE = 40,     /* where the shape of a TensorImpl may begin ... */
     LAST_SHAPE = 80,      /* ... in all versions */
-    LAST_BOX = 40,        /* where an object of Python's has its TensorImpl */
+    LAST_BOX = 40,        /* where an object of Python has its TensorImpl */
     LAST_DATA = 64,       /* where a StorageImpl has its data */
     MOST_ELEMENTS = 4096, /* of a list, as PyTorch's observer has it */
     MOST_BYTES = 8192,    /* of a text, the same */
@@ -46,7 +46,7 @@ typedef struct shape {
     uint8_t has_device;
 } shape;
 
-/* PyTorch numbers its tags anew from time to time. */
+/* PyTorch numbers its tags again from time to time. */
 typedef struct tags {
     uint32_t tensor;
     uint32_t list;
@@ -62,14 +62,14 @@ typedef struct tags {
 static struct {
     tags tags;
     uint16_t shape; /* offset in a TensorImpl; 0: not known */
-    uint16_t box;   /* the same of the TensorImpl in an object of Python's */
+    uint16_t box;   /* the same of the TensorImpl in an object of Python */
     uint16_t data;  /* and of the data in a StorageImpl */
 } known;
 
 /* As in layout.c: one probe, one thread, under the GIL. */
 static struct {
     fd_operands_sample sample;
-    uint64_t strided; /* what as_strided answered */
+    uint64_t strided; /* the result of as_strided */
     tags tags;
     uint16_t shape;
     uint32_t passed; /* a bit each operator */

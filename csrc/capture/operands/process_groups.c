@@ -1,7 +1,7 @@
 #include "capture/operands/process_groups.h"
 
-#include "capture/operators/libtorch.h"
-#include "et/readers/et_operands.h"
+#include "capture/torch/libtorch.h"
+#include "recording/operand_words.h"
 
 #include <errno.h>
 #include <sys/uio.h>

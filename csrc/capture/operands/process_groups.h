@@ -1,22 +1,23 @@
-/* Which process group an operator of c10d's is given. Its argument is a box of
+/* Which process group an operator of c10d is given. Its argument is a box of
  * TorchScript's around the C++ object, a new one each time:
  *
  *     operand ──► box [ ... | slots ──┐ ... ]
  *                     ┌───────────────┘
  *                     └► slot ──► c10d::ProcessGroup [ its virtual table | ...
  *
- * Where in the box is not ours to know: each word of it is tried. What may be no
- * pointer is read through the kernel, which refuses where we would crash. */
+ * The offset in the box is unknown: each word of it is tried. A word that may
+ * not be a pointer is read through the kernel, which returns an error for an
+ * invalid address. */
 #ifndef FD_PROCESS_GROUPS_H
 #define FD_PROCESS_GROUPS_H
 
 #include "recording/operator_log.h"
 
-/* The words of `log` are what an operator of c10d's takes: boxes of process
+/* The words of `log` are what an operator of c10d takes: boxes of process
  * groups become their addresses. */
 void fd_process_groups_tell(fd_op_log *log);
 
-/* The address of what an object of Python's stands for; 0: no group. */
+/* The address of the process group behind a Python object; 0: no group. */
 uint64_t fd_process_group_of(const void *object);
 
 #endif

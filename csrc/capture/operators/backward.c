@@ -1,8 +1,8 @@
 #include "capture/operators/backward.h"
 
 #include "capture/operators/node_calls.h"
-#include "capture/operators/tensor_layout.h"
-#include "capture/python_texts.h"
+#include "capture/operators/text_nodes.h"
+#include "capture/torch/record_layout.h"
 
 static const char ANNOUNCEMENT[] = "autograd::engine::evaluate_function: ";
 
@@ -41,7 +41,7 @@ origin_of(const fd_thread *thread, const void *record, const char *name)
 }
 
 /* Once per context: an origin found by its number alone may be wrong where
- * code we do not know creates autograd nodes. */
+ * unknown code creates autograd nodes. */
 static void
 check_fit(const fd_thread *thread, uint32_t origin, const char *name)
 {

@@ -1,11 +1,11 @@
-/* Autograd nodes: which forward call made them, and where their time goes. */
+/* Autograd nodes: which forward call made them, and their time. */
 #ifndef FD_BACKWARD_H
 #define FD_BACKWARD_H
 
-#include "capture/session.h"
+#include "capture/state/session_state.h"
 
 /* The engine announces a node with a record of this prefix, prepares it, runs
- * it (a record of its own) and hands its results on. */
+ * it (a record of its own) and passes its results on. */
 bool fd_backward_is_announcement(const void *record);
 
 /* The announcement: not a call yet, but the call ends with it. */

@@ -1,11 +1,12 @@
 #include "capture/operators/dispatch.h"
 
 #include "capture/frames/python_calls.h"
-#include "capture/guard.h"
-#include "capture/operators/libtorch.h"
 #include "capture/operators/node_calls.h"
 #include "capture/operators/ranges.h"
-#include "capture/python_texts.h"
+#include "capture/operators/text_nodes.h"
+#include "capture/process/guard.h"
+#include "capture/timers/call_timers.h"
+#include "capture/torch/libtorch.h"
 
 #include <string.h>
 
@@ -139,7 +140,7 @@ node_of(fd_dispatched *known, fd_thread *thread)
     return known->node;
 }
 
-/* The node was made before we are called: if the counter has moved since the
+/* The node was made before this call: if the counter has moved since the
  * last operator, the number before it is this operator's. */
 static void
 note_number(fd_dispatch *dispatch, fd_thread *thread)
@@ -258,8 +259,8 @@ end_range(fd_thread *thread, bool timed)
     }
 }
 
-/* A unique owner for the entries of one call: an odd number, so that it differs
- * from every address. */
+/* A unique owner for the entries of one call: an odd number, so that it
+ * differs from every address. */
 static const void *
 new_owner(void)
 {
@@ -281,7 +282,7 @@ leave(fd_thread *thread, uint32_t generation, const void *owner, bool timed)
         at--; /* of the autograd node */
     }
     if (at >= 0) {
-        fd_thread_end_marks(thread, (uint32_t)at, true);
+        fd_thread_end_timers(thread, (uint32_t)at, true);
         fd_stack_close(tree, (uint32_t)at);
     }
 }
@@ -303,8 +304,8 @@ record(fd_dispatch *dispatch, fd_dispatched *known, fd_thread *thread,
         return run(call, args, kwargs);
     }
     fd_node_push(tree, fd_node_enter(tree, node, 0), owner, FD_ENTRY_OP);
-    if (thread->session->marks.sampling) {
-        fd_marks_begin(thread, 0);
+    if (thread->session->timers.sampling) {
+        fd_timers_begin(thread, 0);
     }
     note_number(dispatch, thread);
     PyObject *result = run(call, args, kwargs);

@@ -1,12 +1,12 @@
-/* The `dispatch` back end: PyTorch hands every operator below autograd to a
+/* The `dispatch` back end: PyTorch passes every operator below autograd to a
  * mode object, with its arguments as Python objects. Needs the GIL. */
 #ifndef FD_DISPATCH_H
 #define FD_DISPATCH_H
 
 #include "base/vector.h"
-#include "capture/session.h"
+#include "capture/state/session_state.h"
 
-/* An operator the mode has met. */
+/* An operator that the mode has seen. */
 typedef struct fd_dispatched {
     PyObject *function; /* owned: the OpOverload; its address is the key */
     PyObject *call;     /* owned: what runs it, without a Python frame */
@@ -31,7 +31,7 @@ int fd_dispatch_init(fd_dispatch *dispatch);
 void fd_dispatch_clear(fd_dispatch *dispatch);
 int fd_dispatch_traverse(fd_dispatch *dispatch, visitproc visit, void *arg);
 
-/* What __torch_dispatch__ does: record the call, run it, answer its result. */
+/* What __torch_dispatch__ does: record the call, run it, return its result. */
 PyObject *fd_dispatch_call(fd_dispatch *dispatch, PyObject *function,
                            PyObject *args, PyObject *kwargs);
 

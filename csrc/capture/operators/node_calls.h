@@ -1,9 +1,9 @@
-/* Calls of what is no Python function (operators, autograd nodes): the
+/* Calls of operators and autograd nodes: the
  * shortest path to a context and an entry. Any thread, no GIL needed. */
 #ifndef FD_NODE_CALLS_H
 #define FD_NODE_CALLS_H
 
-#include "capture/session.h"
+#include "capture/state/session_state.h"
 #include "recording/open_entries.h"
 
 /* In fd_context.callee: a node id, apart from the ids of code objects. */
@@ -52,7 +52,7 @@ fd_node_push(fd_tree *tree, fd_context *context, const void *owner,
     }
 }
 
-/* Leave the running context under the number of the autograd node that is
+/* Store the running context under the number of the autograd node that is
  * made next on this thread, which PyTorch calls `torch_thread`. */
 void fd_node_first_number(fd_thread *thread, uint64_t number,
                           uint64_t torch_thread);

@@ -1,7 +1,7 @@
 #include "capture/operators/nvtx.h"
 
-#include "capture/guard.h"
 #include "capture/operators/ranges.h"
+#include "capture/process/guard.h"
 #include "recording/open_entries.h"
 
 #include <string.h>

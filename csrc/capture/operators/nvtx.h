@@ -1,6 +1,6 @@
 /* torch.cuda.nvtx as ranges. Its functions in Python are known by name
- * (rules.c); nothing is replaced, and whether there is an NVTX library is
- * their affair: where one raises, as on a CPU build, no range begins.
+ * (name_rules.c); nothing is replaced, and an NVTX library is not necessary
+ * here: where a function raises, as on a CPU build, no range begins.
  *
  *     range_push(msg) ... range_pop()      a range of the thread's stack
  *     id = range_start(msg) ... range_end(id)   may end on any thread: like
@@ -10,7 +10,7 @@
 #ifndef FD_NVTX_H
 #define FD_NVTX_H
 
-#include "capture/session.h"
+#include "capture/state/session_state.h"
 
 typedef enum fd_nvtx_what {
     FD_NVTX_PUSH,

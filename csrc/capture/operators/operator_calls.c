@@ -2,7 +2,7 @@
 
 #include "capture/operands/operands.h"
 #include "capture/operands/process_groups.h"
-#include "capture/operators/tensor_layout.h"
+#include "capture/torch/record_layout.h"
 #include "recording/operator_log.h"
 
 #include <stddef.h>
@@ -11,8 +11,8 @@
 
 enum { MOST_NAME = 256 };
 
-/* What an operator takes and gives, as PyTorch prints it: kept at once, so that
- * the recording of a killed process has it. */
+/* The inputs and outputs of an operator, as PyTorch prints it: kept at once,
+ * so that the recording of a killed process has it. */
 static void
 keep_schema(fd_recording *recording, const void *schema, const char *name)
 {

@@ -1,7 +1,8 @@
 #include "capture/operators/ranges.h"
 
 #include "capture/operators/node_calls.h"
-#include "capture/python_texts.h"
+#include "capture/operators/text_nodes.h"
+#include "capture/timers/call_timers.h"
 
 #include <string.h>
 
@@ -13,8 +14,8 @@ fd_range_start(fd_thread *thread, const char *name, const void *owner,
     fd_thread_tick(thread, timed);
     if (node != 0 && fd_stack_make_room(thread->tree)) {
         fd_stack_push_range(thread->tree, node, owner);
-        if (thread->session->marks.sampling) {
-            fd_marks_begin(thread, 0);
+        if (thread->session->timers.sampling) {
+            fd_timers_begin(thread, 0);
         }
         thread->generation = 0; /* the next event settles it */
     }
@@ -42,7 +43,7 @@ fd_range_end(fd_thread *thread, uint32_t at, bool timed)
         fd_stack_settle_to(tree, at);
         ends_step = is_profiler_step(tree, &tree->stack[at]);
     }
-    fd_thread_end_marks(thread, at, false);
+    fd_thread_end_timers(thread, at, false);
     fd_thread_tick(thread, timed);
     fd_stack_remove(tree, at);
     if (ends_step) {

@@ -5,39 +5,14 @@
 
 #include "et/dtypes.h"
 #include "et/et_anonymize.h"
+#include "recording/operand_words.h"
 #include "trace/reader/file_chunks.h"
-
-/* Words of one side of a call, within a file that may be damaged. */
-typedef struct fd_words {
-    const uint64_t *at;
-    const uint64_t *end;
-} fd_words;
-
-typedef struct fd_operand {
-    uint32_t kind;   /* FD_OPERAND_* */
-    uint32_t number; /* the high half of its first word, without
-                        FD_OPERAND_VALUED */
-    uint64_t head;
-    const uint64_t *more; /* the words behind it */
-} fd_operand;
 
 /* Those of a call; none if they are invalid. */
 fd_words fd_words_at(const fd_chunks *file, uint64_t offset, uint32_t size);
 
-/* The next one; false at the end and at invalid words. The items of a list
- * follow it. */
-bool fd_words_next(fd_words *words, fd_operand *operand);
-
 /* The next one that is a tensor. */
 bool fd_words_tensor(fd_words *words, fd_operand *tensor);
-
-enum {
-    FD_TENSOR_ADDRESS,
-    FD_TENSOR_STORAGE,
-    FD_TENSOR_OFFSET,
-    FD_TENSOR_ELEMENTS,
-    FD_TENSOR_SIZES
-};
 
 /* The dtype in the first word of a tensor. */
 const fd_dtype *fd_dtype_of(const fd_operand *tensor);

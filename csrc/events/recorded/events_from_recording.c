@@ -1,6 +1,7 @@
 #include "events/recorded/events_from_recording.h"
 
 #include "events/recorded/chrome_export.h"
+#include "pipeline/iteration_plans.h"
 #include "trace/reader/file_chunks.h"
 #include "trace/reader/recording_reader.h"
 
@@ -41,6 +42,9 @@ load(recording *r, bool timeline, fd_error *error)
     r->trace = NULL;
     r->whole = timeline;
     fd_status status = fd_reader_read(&r->trace, r->path, timeline, error);
+    if (status == FD_OK) {
+        status = fd_iterations_compare(r->trace);
+    }
     if (status == FD_OK && r->privacy != NULL) {
         status = fd_privacy_apply(r->privacy, r->trace);
     }

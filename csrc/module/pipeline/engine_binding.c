@@ -54,16 +54,13 @@ fd_pipeline_facts(const fd_session *session)
     PyObject *rules = rules_of(pipeline);
     return rules == NULL
              ? NULL
-             : Py_BuildValue(
-                 "{s:s,s:I,s:s,s:z,s:N,s:N,s:N,s:z,s:N}", "engine",
-                 fd_job_engine_name(summary->engine), "iterations",
-                 pipeline->iterations, "class", summary->name, "schedule",
-                 summary->planned ? fd_schedule_name(summary->schedule) : NULL,
-                 "stages", number_of(summary->globals), "processes",
-                 number_of(summary->processes), "micro_batches",
-                 number_of(summary->micro_batches), "difference",
-                 pipeline->difference[0] != '\0' ? pipeline->difference : NULL,
-                 "rules", rules);
+             : Py_BuildValue("{s:s,s:I,s:s,s:N,s:N,s:N,s:N}", "engine",
+                             fd_job_engine_name(summary->engine), "iterations",
+                             pipeline->iterations, "class", summary->name,
+                             "stages", number_of(summary->stages), "processes",
+                             number_of(summary->processes), "micro_batches",
+                             number_of(summary->micro_batches), "rules",
+                             rules);
 }
 
 PyObject *
@@ -83,7 +80,7 @@ fd_pipeline_rule(PyObject *module, PyObject *args, PyObject *kwargs)
         rule.role = FD_ROLE_ITERATION;
     }
     fd_error error = {""};
-    fd_status status = fd_job_rules_add(&rule, &error);
+    fd_status status = fd_pipeline_add_rule(&rule, &error);
     if (status != FD_OK) {
         return fd_raise(module, status, &error);
     }

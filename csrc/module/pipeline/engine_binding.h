@@ -2,7 +2,7 @@
 #ifndef FD_ENGINE_BINDING_H
 #define FD_ENGINE_BINDING_H
 
-#include "capture/session.h"
+#include "capture/engines/engine_pipeline.h"
 
 /* Session.attach_pipeline, Session.pipeline */
 PyObject *fd_pipeline_attach(fd_session *session, PyObject *on_pipeline);

@@ -1,6 +1,6 @@
 /* fastdispatch._core.DispatchMode: the object PyTorch's mode stack holds. */
 #include "capture/operators/dispatch.h"
-#include "capture/operators/libtorch.h"
+#include "capture/torch/libtorch.h"
 #include "module/errors.h"
 
 typedef struct dispatch_object {

@@ -1,7 +1,7 @@
 #include "module/recording/operands_binding.h"
 
 #include "capture/operands/operands.h"
-#include "capture/records.h"
+#include "capture/operators/records.h"
 #include "module/errors.h"
 
 PyObject *

@@ -2,7 +2,7 @@
 #ifndef FD_OPERANDS_BINDING_H
 #define FD_OPERANDS_BINDING_H
 
-#include "capture/session.h"
+#include "capture/session/session.h"
 
 /* attach_operands(tensor, (its TensorImpl, StorageImpl, data), run, on_model):
  * None, or an exception with the reason why operands cannot be read. */

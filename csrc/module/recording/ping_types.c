@@ -6,12 +6,12 @@
 #include <stdbool.h>
 
 typedef struct answerer_object {
-    PyObject_HEAD fd_ping_answerer *answerer; /* owned; NULL: closed */
+    PyObject_HEAD fd_ping_server *answerer; /* owned; NULL: closed */
     uint16_t port;
 } answerer_object;
 
 typedef struct asker_object {
-    PyObject_HEAD fd_ping_asker *asker; /* owned; NULL: closed */
+    PyObject_HEAD fd_ping_client *asker; /* owned; NULL: closed */
 } asker_object;
 
 /* The bytes of a token, borrowed; NULL with an exception. */
@@ -42,8 +42,8 @@ answerer_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (self == NULL) {
         return NULL;
     }
-    fd_status status = fd_ping_answerer_open(&self->answerer, address, token,
-                                             &self->port, &error);
+    fd_status status = fd_ping_server_open(&self->answerer, address, token,
+                                           &self->port, &error);
     if (status != FD_OK) {
         Py_DECREF(self);
         return fd_raise(PyType_GetModule(type), status, &error);
@@ -56,10 +56,10 @@ answerer_close(PyObject *self, PyObject *unused)
 {
     (void)unused;
     answerer_object *object = (answerer_object *)self;
-    fd_ping_answerer *answerer = object->answerer;
+    fd_ping_server *answerer = object->answerer;
     object->answerer = NULL;
     Py_BEGIN_ALLOW_THREADS
-        fd_ping_answerer_close(answerer);
+        fd_ping_server_close(answerer);
     Py_END_ALLOW_THREADS
     Py_RETURN_NONE;
 }
@@ -68,7 +68,7 @@ static void
 answerer_dealloc(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
-    fd_ping_answerer_close(((answerer_object *)self)->answerer);
+    fd_ping_server_close(((answerer_object *)self)->answerer);
     type->tp_free(self);
     Py_DECREF(type);
 }
@@ -99,7 +99,7 @@ asker_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         return NULL;
     }
     fd_status status =
-        fd_ping_asker_open(&self->asker, address, port, token, &error);
+        fd_ping_client_open(&self->asker, address, port, token, &error);
     if (status != FD_OK) {
         Py_DECREF(self);
         return fd_raise(PyType_GetModule(type), status, &error);
@@ -129,7 +129,7 @@ asker_finish(PyObject *self, PyObject *unused)
 {
     (void)unused;
     asker_object *object = (asker_object *)self;
-    fd_ping_asker *asker = object->asker;
+    fd_ping_client *asker = object->asker;
     const fd_ping *pings = NULL;
     const char *trouble = "finished";
     size_t count = 0;
@@ -138,10 +138,10 @@ asker_finish(PyObject *self, PyObject *unused)
     }
     object->asker = NULL;
     Py_BEGIN_ALLOW_THREADS
-        pings = fd_ping_asker_finish(asker, &count, &trouble);
+        pings = fd_ping_client_finish(asker, &count, &trouble);
     Py_END_ALLOW_THREADS
     PyObject *list = pings_of(pings, count);
-    fd_ping_asker_close(asker);
+    fd_ping_client_close(asker);
     return list == NULL ? NULL : Py_BuildValue("(Ns)", list, trouble);
 }
 
@@ -149,7 +149,7 @@ static void
 asker_dealloc(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
-    fd_ping_asker_close(((asker_object *)self)->asker);
+    fd_ping_client_close(((asker_object *)self)->asker);
     type->tp_free(self);
     Py_DECREF(type);
 }

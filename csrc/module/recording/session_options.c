@@ -62,7 +62,7 @@ fd_session_timeline(PyObject *value, void *to)
 }
 
 int
-fd_session_globs(fd_marks_plan *plan, PyObject *globs)
+fd_session_globs(fd_timer_plan *plan, PyObject *globs)
 {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(globs); i++) {
         Py_ssize_t size;

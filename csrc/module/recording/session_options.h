@@ -3,7 +3,7 @@
 #ifndef FD_SESSION_OPTIONS_H
 #define FD_SESSION_OPTIONS_H
 
-#include "capture/session.h"
+#include "capture/session/session.h"
 
 /* Add [(prefix, from), ...] to the session's paths. Returns -1 on failure. */
 int fd_session_add_prefixes(fd_session *session, PyObject *prefixes);
@@ -14,6 +14,6 @@ int fd_session_add_prefixes(fd_session *session, PyObject *prefixes);
 int fd_session_timeline(PyObject *value, void *to);
 
 /* Copy the strings of a list. Returns -1 on failure. */
-int fd_session_globs(fd_marks_plan *plan, PyObject *globs);
+int fd_session_globs(fd_timer_plan *plan, PyObject *globs);
 
 #endif

@@ -1,13 +1,16 @@
 /* fastdispatch._core.Session: one recording session. */
-#include "capture/operators/tensor_layout.h"
-#include "capture/records.h"
-#include "capture/session.h"
+#include "capture/operators/records.h"
+#include "capture/session/session.h"
+#include "capture/timers/call_timers.h"
+#include "capture/torch/record_layout.h"
 #include "module/errors.h"
 #include "module/pipeline/engine_binding.h"
 #include "module/recording/folder_type.h"
 #include "module/recording/operands_binding.h"
 #include "module/recording/session_options.h"
 #include "module/trace/trace_type.h"
+#include "pipeline/iteration_plans.h"
+#include "recording/recording.h"
 #include "trace/reader/recording_reader.h"
 
 typedef struct session_object {
@@ -144,7 +147,7 @@ session_traverse(PyObject *self, visitproc visit, void *arg)
         Py_VISIT(session->on_model);
         Py_VISIT(session->tensor);
         Py_VISIT(session->error);
-        Py_VISIT(session->marks.in_use);
+        Py_VISIT(session->timers.in_use);
         if (session->pipeline != NULL) {
             Py_VISIT(session->pipeline->on_pipeline);
         }
@@ -163,7 +166,7 @@ session_clear(PyObject *self)
         Py_CLEAR(session->on_ready);
         Py_CLEAR(session->on_model);
         Py_CLEAR(session->error);
-        Py_CLEAR(session->marks.in_use);
+        Py_CLEAR(session->timers.in_use);
         if (session->pipeline != NULL) {
             Py_CLEAR(session->pipeline->on_pipeline);
         }
@@ -214,7 +217,7 @@ session_wait_gpu(PyObject *self, PyObject *args)
         return NULL;
     }
     if (fd_process_active() != session_of(self)
-        && fd_marks_wait(session_of(self), patience_ms) < 0) {
+        && fd_timers_wait(session_of(self), patience_ms) < 0) {
         return NULL;
     }
     Py_RETURN_NONE;
@@ -339,7 +342,7 @@ session_sample_gpu(PyObject *self, PyObject *args)
     int modules;
     int functions;
     int jobs;
-    fd_marks_plan *plan = &session_of(self)->marks;
+    fd_timer_plan *plan = &session_of(self)->timers;
     PyObject *globs;
     PyObject *in_use;
     if (!PyArg_ParseTuple(args, "I(pppp)O!O:sample_gpu", &plan->every, &ops,
@@ -388,8 +391,14 @@ session_trace(PyObject *self, PyObject *args, PyObject *kwargs)
         spill != NULL ? (fd_memory){spill->base, spill->room}
                       : (fd_memory){NULL, 0},
         timeline != 0, &error);
-    return status == FD_OK ? fd_trace_object(module_of(self), trace)
-                           : fd_raise(module_of(self), status, &error);
+    if (status == FD_OK) {
+        status = fd_iterations_compare(trace);
+    }
+    if (status != FD_OK) {
+        fd_trace_free(trace);
+        return fd_raise(module_of(self), status, &error);
+    }
+    return fd_trace_object(module_of(self), trace);
 }
 
 static PyObject *

@@ -3,6 +3,7 @@
 #include "module/trace/trace_type.h"
 
 #include "module/errors.h"
+#include "pipeline/iteration_plans.h"
 #include "profile/totals.h"
 #include "trace/anonymize.h"
 #include "trace/dump/dump_writer.h"
@@ -71,7 +72,14 @@ open_paths(PyObject *list, bool timeline, fd_trace **trace, fd_error *error)
     Py_BEGIN_ALLOW_THREADS
         status =
             fd_source_open_all(trace, paths, (size_t)count, timeline, error);
+        if (status == FD_OK) {
+            status = fd_iterations_compare(*trace);
+        }
     Py_END_ALLOW_THREADS
+    if (status != FD_OK) {
+        fd_trace_free(*trace);
+        *trace = NULL;
+    }
     fd_free(paths);
     return status;
 }

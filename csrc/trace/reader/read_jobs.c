@@ -1,5 +1,6 @@
 #include "trace/reader/recording_reading.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 typedef FD_VECTOR(const fd_job *) job_list;
@@ -42,6 +43,24 @@ ticks_of(const fd_reading *r, const fd_job *job, bool open)
     return thread->last > job->start ? thread->last - job->start : 0;
 }
 
+/* Add the iteration of the latest job. */
+static fd_status
+add_iteration(fd_reading *r, const fd_job *job)
+{
+    const fd_string *name = fd_chunks_string(&r->file, job->schedule);
+    fd_trace_iteration made = {.job = r->rank->jobs.count - 1,
+                               .flags = job->iteration_flags,
+                               .micro_batches = job->micro_batches,
+                               .stages = job->stages,
+                               .processes = job->processes,
+                               .place = job->place};
+    if (name != NULL) {
+        snprintf(made.schedule, sizeof made.schedule, "%.*s", (int)name->size,
+                 name->bytes);
+    }
+    return fd_vector_push(&r->rank->iterations, made);
+}
+
 /* Skip a job with a damaged node or thread. */
 static fd_status
 read_job(fd_reading *r, const fd_job *job)
@@ -74,10 +93,14 @@ read_job(fd_reading *r, const fd_job *job)
         .start = start,
         .duration = end - start,
         .open = open,
+        .ordinal = job->ordinal,
     };
     fd_status status = fd_reading_text(r, node->name, 0, &made.kind);
     if (status == FD_OK) {
         status = fd_vector_push(&r->rank->jobs, made);
+    }
+    if (status == FD_OK && (job->iteration_flags & FD_ITERATION_KNOWN) != 0) {
+        status = add_iteration(r, job);
     }
     return status == FD_OK
              ? fd_map_put(&r->jobs, fd_reading_id(r, job), r->rank->jobs.count)

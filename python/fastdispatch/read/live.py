@@ -17,7 +17,8 @@ from fastdispatch.read.trace import Trace, load
 from fastdispatch.record import files
 from fastdispatch.record.clocks import boot_id
 
-#: While a file with the recording's name and this ending exists, recording is paused (csrc/capture/session.h).
+#: While a file with the recording's name and this ending exists, recording is paused
+#: (csrc/capture/session/session.h).
 OFF = ".off"
 
 

@@ -55,7 +55,7 @@ class Engines:
         facts: dict[str, object] = {
             "engine": engine,
             "version": _version(engine),
-            "schedule": seen["schedule"],
+            "schedule": None,  # the three that are None are filled in when the recording is read
             "class": seen["class"] or None,
             "stages": processes or globals_,
             "chunks": globals_ // processes if globals_ and processes else None,
@@ -64,8 +64,8 @@ class Engines:
             "layers": [],
             "tied": {},
             "rules": _rules(engine, seen["rules"]),
-            "difference": seen["difference"],
-            "note": None if seen["schedule"] else f"no plan of {seen['class'] or 'what ran'}: nothing to compare with",
+            "difference": None,
+            "note": None,
         }
         self._note({"pipeline": facts | self._facts})
 

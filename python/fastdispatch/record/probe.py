@@ -1,6 +1,6 @@
 """Operators of the self-test that determines the layout of PyTorch's records.
 
-``csrc/capture/operators/tensor_layout.c`` observes :func:`run` and knows the expected records: a multiplication with an
+``csrc/capture/torch/record_layout.c`` observes :func:`run` and knows the expected records: a multiplication with an
 autograd number, one without, a range, and the backward of the first, called directly so that no autograd thread starts.
 No random numbers are drawn and no defaults change. The second part does the same for operands.
 """

@@ -64,7 +64,7 @@ next(worker *w)
     return w->random >> 16;
 }
 
-/* As synchronise() in capture/native_thread.c. */
+/* As synchronise() in capture/operators/native_thread.c. */
 static bool
 synchronise(worker *w, uint32_t generation)
 {
@@ -135,7 +135,7 @@ enter(worker *w)
     }
 }
 
-/* As leave() in capture/thread.c. */
+/* As leave() in capture/process/thread.c. */
 static void
 end_of_thread(worker *w)
 {

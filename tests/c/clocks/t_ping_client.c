@@ -19,15 +19,15 @@ wait_ms(long ms)
 }
 
 static void
-close_answerer(fd_ping_answerer **answerer)
+close_answerer(fd_ping_server **answerer)
 {
-    fd_ping_answerer_close(*answerer);
+    fd_ping_server_close(*answerer);
 }
 
 static void
-close_asker(fd_ping_asker **asker)
+close_asker(fd_ping_client **asker)
 {
-    fd_ping_asker_close(*asker);
+    fd_ping_client_close(*asker);
 }
 
 static void
@@ -41,15 +41,15 @@ close_fd(int *fd)
 static void
 one_clock(void)
 {
-    CLEAN(close_answerer) fd_ping_answerer *answerer = NULL;
-    CLEAN(close_asker) fd_ping_asker *asker = NULL;
+    CLEAN(close_answerer) fd_ping_server *answerer = NULL;
+    CLEAN(close_asker) fd_ping_client *asker = NULL;
     const char *trouble;
     size_t count;
     uint16_t port;
-    OK(fd_ping_answerer_open(&answerer, "127.0.0.1", TOKEN, &port, NULL));
-    OK(fd_ping_asker_open(&asker, "127.0.0.1", port, TOKEN, NULL));
+    OK(fd_ping_server_open(&answerer, "127.0.0.1", TOKEN, &port, NULL));
+    OK(fd_ping_client_open(&asker, "127.0.0.1", port, TOKEN, NULL));
     wait_ms(200);
-    const fd_ping *pings = fd_ping_asker_finish(asker, &count, &trouble);
+    const fd_ping *pings = fd_ping_client_finish(asker, &count, &trouble);
     SAME(trouble, "");
     CHECK(count > 0);
     for (size_t i = 0; i < count; i++) {
@@ -61,24 +61,24 @@ one_clock(void)
 static void
 nobody_there(void)
 {
-    CLEAN(close_answerer) fd_ping_answerer *answerer = NULL;
-    CLEAN(close_asker) fd_ping_asker *wrong = NULL;
-    CLEAN(close_asker) fd_ping_asker *late = NULL;
+    CLEAN(close_answerer) fd_ping_server *answerer = NULL;
+    CLEAN(close_asker) fd_ping_client *wrong = NULL;
+    CLEAN(close_asker) fd_ping_client *late = NULL;
     static const uint8_t other[FD_PING_TOKEN] = "something else";
     const char *trouble;
     size_t count;
     uint16_t port;
-    OK(fd_ping_answerer_open(&answerer, "127.0.0.1", TOKEN, &port, NULL));
-    OK(fd_ping_asker_open(&wrong, "127.0.0.1", port, other, NULL));
+    OK(fd_ping_server_open(&answerer, "127.0.0.1", TOKEN, &port, NULL));
+    OK(fd_ping_client_open(&wrong, "127.0.0.1", port, other, NULL));
     wait_ms(100);
-    fd_ping_asker_finish(wrong, &count, &trouble);
+    fd_ping_client_finish(wrong, &count, &trouble);
     EQUAL(count, 0);
     CHECK(strstr(trouble, "no answer from the clock at 127.0.0.1, UDP port ")
           == trouble);
-    fd_ping_answerer_close(answerer);
+    fd_ping_server_close(answerer);
     answerer = NULL;
-    OK(fd_ping_asker_open(&late, "127.0.0.1", port, TOKEN, NULL));
-    fd_ping_asker_finish(late, &count, &trouble);
+    OK(fd_ping_client_open(&late, "127.0.0.1", port, TOKEN, NULL));
+    fd_ping_client_finish(late, &count, &trouble);
     EQUAL(count, 0);
 }
 
@@ -93,22 +93,22 @@ static void *
 lie(void *context)
 {
     liar *l = context;
-    uint8_t question[FD_PING_QUESTION];
-    uint8_t answer[FD_PING_ANSWER + 1] = {0};
+    uint8_t question[FD_PING_REQUEST];
+    uint8_t answer[FD_PING_REPLY + 1] = {0};
     struct sockaddr_storage from;
     socklen_t size = sizeof from;
     while (recvfrom(l->fd, question, sizeof question, 0,
                     (struct sockaddr *)&from, &size)
-           == FD_PING_QUESTION) {
+           == FD_PING_REQUEST) {
         int64_t now = fd_ping_now();
         struct sockaddr *to = (struct sockaddr *)&from;
         memcpy(answer, question + FD_PING_TOKEN, 8);
         memcpy(answer + 8, &now, sizeof now);
-        sendto(l->fd, answer, FD_PING_ANSWER - 1, 0, to, size);
-        sendto(l->fd, answer, FD_PING_ANSWER + 1, 0, to, size);
-        sendto(l->fd, TOKEN, FD_PING_ANSWER, 0, to, size);
+        sendto(l->fd, answer, FD_PING_REPLY - 1, 0, to, size);
+        sendto(l->fd, answer, FD_PING_REPLY + 1, 0, to, size);
+        sendto(l->fd, TOKEN, FD_PING_REPLY, 0, to, size);
         if (l->asked++ % 2 == 1) {
-            sendto(l->fd, answer, FD_PING_ANSWER, 0, to, size);
+            sendto(l->fd, answer, FD_PING_REPLY, 0, to, size);
         }
         size = sizeof from;
     }
@@ -123,20 +123,20 @@ invalid_answers(void)
     pthread_t thread;
     const char *trouble;
     size_t count;
-    fd_ping_asker *asker = NULL;
+    fd_ping_client *asker = NULL;
     OK(fd_ping_socket_bind(&fd, "127.0.0.1", &port, NULL));
     CHECK(fcntl(fd, F_SETFL, 0) == 0); /* the liar waits */
     liar l = {fd, 0};
-    OK(fd_ping_asker_open(&asker, "127.0.0.1", port, TOKEN, NULL));
+    OK(fd_ping_client_open(&asker, "127.0.0.1", port, TOKEN, NULL));
     pthread_create(&thread, NULL, lie, &l);
     wait_ms(300);
-    const fd_ping *pings = fd_ping_asker_finish(asker, &count, &trouble);
+    const fd_ping *pings = fd_ping_client_finish(asker, &count, &trouble);
     bool sound = count > 0;
     for (size_t i = 0; i < count; i++) {
         sound = sound && pings[i].sent <= pings[i].answered
              && pings[i].answered <= pings[i].received;
     }
-    fd_ping_asker_close(asker);
+    fd_ping_client_close(asker);
     shutdown(fd, SHUT_RDWR);
     pthread_join(thread, NULL);
     CHECK(sound);

@@ -11,14 +11,14 @@
 static const uint8_t TOKEN[FD_PING_TOKEN] = "0123456789abcde";
 
 typedef struct bench {
-    fd_ping_answerer *answerer;
+    fd_ping_server *answerer;
     int asks;
 } bench;
 
 static void
 bench_clear(bench *b)
 {
-    fd_ping_answerer_close(b->answerer);
+    fd_ping_server_close(b->answerer);
     if (b->asks >= 0) {
         close(b->asks);
     }
@@ -32,7 +32,7 @@ bench_open(bench *b)
     uint16_t port = 0;
     *b = (bench){.asks = -1};
     fd_status status =
-        fd_ping_answerer_open(&b->answerer, "127.0.0.1", TOKEN, &port, NULL);
+        fd_ping_server_open(&b->answerer, "127.0.0.1", TOKEN, &port, NULL);
     to.sin_port = htons(port);
     b->asks = socket(AF_INET, SOCK_DGRAM, 0);
     return status != FD_OK
@@ -45,7 +45,7 @@ bench_open(bench *b)
 static ssize_t
 ask(const bench *b, const void *text, size_t size, uint8_t answer[64])
 {
-    uint8_t good[FD_PING_QUESTION];
+    uint8_t good[FD_PING_REQUEST];
     struct pollfd polled = {b->asks, POLLIN, 0};
     memcpy(good, TOKEN, FD_PING_TOKEN);
     memcpy(good + FD_PING_TOKEN, "goodgood", 8);
@@ -55,7 +55,7 @@ ask(const bench *b, const void *text, size_t size, uint8_t answer[64])
     for (;;) {
         poll(&polled, 1, -1);
         ssize_t more = recv(b->asks, answer, 64, 0);
-        if (more == FD_PING_ANSWER && memcmp(answer, "goodgood", 8) == 0) {
+        if (more == FD_PING_REPLY && memcmp(answer, "goodgood", 8) == 0) {
             return got;
         }
         got = more;
@@ -66,14 +66,14 @@ static void
 a_question_is_answered(void)
 {
     CLEAN(bench_clear) bench b;
-    uint8_t question[FD_PING_QUESTION];
+    uint8_t question[FD_PING_REQUEST];
     uint8_t answer[64];
     OK(bench_open(&b));
     memcpy(question, TOKEN, FD_PING_TOKEN);
     memcpy(question + FD_PING_TOKEN, "12345678", 8);
     int64_t before = fd_ping_now();
     send(b.asks, question, sizeof question, 0);
-    EQUAL(recv(b.asks, answer, sizeof answer, 0), FD_PING_ANSWER);
+    EQUAL(recv(b.asks, answer, sizeof answer, 0), FD_PING_REPLY);
     int64_t time;
     memcpy(&time, answer + 8, sizeof time);
     CHECK(memcmp(answer, "12345678", 8) == 0);
@@ -84,18 +84,18 @@ static void
 nothing_else_is(void)
 {
     CLEAN(bench_clear) bench b;
-    uint8_t question[2 * FD_PING_QUESTION] = {0};
+    uint8_t question[2 * FD_PING_REQUEST] = {0};
     uint8_t answer[64];
     OK(bench_open(&b));
     memcpy(question, TOKEN, FD_PING_TOKEN);
     for (size_t size = 0; size < sizeof question; size++) {
-        if (size != FD_PING_QUESTION) {
+        if (size != FD_PING_REQUEST) {
             EQUAL(ask(&b, question, size, answer), -1);
         }
     }
     for (int i = 0; i < FD_PING_TOKEN * 8; i++) {
         question[i / 8] ^= (uint8_t)(1 << i % 8);
-        EQUAL(ask(&b, question, FD_PING_QUESTION, answer), -1);
+        EQUAL(ask(&b, question, FD_PING_REQUEST, answer), -1);
         question[i / 8] ^= (uint8_t)(1 << i % 8);
     }
 }

@@ -5,6 +5,7 @@
 #include "events/stats/timeline_stats.h"
 #include "events/tools/timeline_check.h"
 #include "events/tools/timeline_merge.h"
+#include "pipeline/iteration_plans.h"
 #include "recording/operator_log.h"
 #include "trace/reader/recording_reader.h"
 
@@ -64,6 +65,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (fd_reader_read_memories(&trace, (fd_memory){copy, size},
                                 (fd_memory){spill, size}, true, &error)
         == FD_OK) {
+        must(fd_iterations_compare(trace) == FD_OK);
         fuzz_use(trace);
         must(fixture_write("damaged.fd", data, size) == FD_OK);
         must(fixture_write("damaged.fd" FD_SPILL_SUFFIX, spill, size)

@@ -59,7 +59,7 @@ a_day_within_a_microsecond(void)
 }
 
 /* A GPU clock that runs 40 us a second fast: once two anchors have shown how
- * fast, marks are right again. */
+ * fast, timestamps are right again. */
 static void
 drift_is_measured(void)
 {

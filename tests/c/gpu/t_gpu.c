@@ -60,8 +60,8 @@ two_devices(void)
     fd_gpu_close(gpu);
     EQUAL(gpu->devices[1]->error, 719);
     EQUAL(gpu->devices[0]->error, 0);
-    EQUAL(gpu->devices[0]->marks, 4);
-    EQUAL(gpu->devices[1]->marks, 2);
+    EQUAL(gpu->devices[0]->timestamps, 4);
+    EQUAL(gpu->devices[1]->timestamps, 2);
     CHECK(strstr(note(&f), "{\"device\": 0, \"streams\": 1, \"marks\": 4")
           != NULL);
     CHECK(strstr(note(&f), "cudaEventRecord failed with error 719") != NULL);

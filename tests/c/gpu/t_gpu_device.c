@@ -214,10 +214,10 @@ busy_streams_do_not_starve(void)
     EQUAL(figure(&b, 16).launch_bound, 0);
 }
 
-/* A million marks: a bounded pool, no event made between steps once warm, no
+/* A million timestamps: a bounded pool, no event made between steps once warm, no
  * call that waits. */
 static void
-a_million_marks(void)
+a_million_timestamps(void)
 {
     CLEAN(bench_clear) bench b;
     OK(bench_open(&b, 0));
@@ -232,8 +232,8 @@ a_million_marks(void)
         }
         settle(&b);
     }
-    CHECK(b.device.marks >= 990000);
-    EQUAL(2 * figure(&b, 16).calls, b.device.marks);
+    CHECK(b.device.timestamps >= 990000);
+    EQUAL(2 * figure(&b, 16).calls, b.device.timestamps);
     EQUAL(figure(&b, 16).calls + counter(&b, FD_COUNT_GPU_LOST), 500000);
     CHECK(b.device.pool.made <= 4 * FD_GPU_POOL_STEP);
     EQUAL(standin_calls("cudaEventCreateWithFlags"), made);
@@ -343,7 +343,7 @@ sticky_errors_end_it(void)
     CHECK(cudaGetLastError() == 700 || check_refused());
 }
 
-/* It answers nothing any more, with marks queued and a call open: what was
+/* It answers nothing any more, with timestamps queued and a call open: what was
  * taken in stays, the rest is counted, and nothing is asked again. */
 static void
 a_gpu_goes_away(void)
@@ -489,7 +489,7 @@ no_start_before_its_launch(void)
 
 RUN(ABSORBS(measures), ABSORBS(streams_are_apart), ABSORBS(starves),
     ABSORBS(gaps_do_not_starve), ABSORBS(busy_streams_do_not_starve),
-    ONCE(a_million_marks), ABSORBS(a_gpu_goes_away),
+    ONCE(a_million_timestamps), ABSORBS(a_gpu_goes_away),
     ONCE(several_threads_at_once), ABSORBS(a_dry_pool_loses),
     ABSORBS(captured_streams_are_left_alone), ABSORBS(capture_in_between),
     ABSORBS(user_errors_stay), ABSORBS(sticky_errors_end_it),

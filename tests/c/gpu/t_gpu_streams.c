@@ -12,7 +12,7 @@ keeps_the_order(void)
     for (int round = 0; round < 6; round++) {
         for (uint32_t i = 0; i < 300; i++) {
             OK(fd_gpu_stream_reserve(&stream));
-            fd_gpu_stream_put(&stream, (fd_gpu_mark){.interval = put++});
+            fd_gpu_stream_put(&stream, (fd_gpu_timestamp){.interval = put++});
         }
         for (uint32_t i = 0; i < 200; i++) {
             EQUAL(fd_gpu_stream_head(&stream)->interval, popped);
@@ -34,7 +34,7 @@ counts_run_over(void)
     stream.head = stream.tail = UINT32_MAX - 100;
     for (uint32_t i = 0; i < 1000; i++) {
         OK(fd_gpu_stream_reserve(&stream));
-        fd_gpu_stream_put(&stream, (fd_gpu_mark){.interval = i});
+        fd_gpu_stream_put(&stream, (fd_gpu_timestamp){.interval = i});
     }
     for (uint32_t i = 0; i < 1000; i++) {
         EQUAL(fd_gpu_stream_pop(&stream).interval, i);

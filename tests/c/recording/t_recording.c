@@ -52,21 +52,6 @@ starts_and_stops(void)
 }
 
 static void
-notes_and_tables(void)
-{
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
-    fd_recording_note(f.recording, "key", "[1]");
-    const fd_meta *meta = fd_chunk_records(f.recording->meta.chunk);
-    const fd_file *file = &f.recording->file;
-    SAME(fd_strings_text(file, meta->key), "key");
-    SAME(fd_strings_text(file, meta->value), "[1]");
-    CHECK(fd_recording_module(f.recording, 0, "", "GPT") != 0);
-    CHECK(f.recording->folded_node != 0);
-    CHECK(f.recording->overflow_node != f.recording->folded_node);
-}
-
-static void
 ids_differ(void)
 {
     fd_limits limits = fd_limits_of(1);
@@ -227,7 +212,7 @@ threads_share_the_tables(void)
     EQUAL(f.recording->threads.count, 4);
 }
 
-RUN(TEST(limits_scale), ABSORBS(starts_and_stops), ABSORBS(notes_and_tables),
-    ABSORBS(ids_differ), TEST(no_room_to_start), ABSORBS(disk_fills_up),
+RUN(TEST(limits_scale), ABSORBS(starts_and_stops), ABSORBS(ids_differ),
+    TEST(no_room_to_start), ABSORBS(disk_fills_up),
     ABSORBS(in_a_child_it_is_forgotten), ONCE(complete_at_any_moment),
     ONCE(threads_share_the_tables))

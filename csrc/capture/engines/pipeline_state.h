@@ -1,0 +1,98 @@
+/* The state of pipeline engines that a session follows. */
+#ifndef FD_PIPELINE_STATE_H
+#define FD_PIPELINE_STATE_H
+
+#include "capture/rules/job_rules.h"
+#include "recording/context_tree.h"
+#include "recording/job_kinds.h"
+#include "recording/recording_format.h"
+
+enum { FD_PIPELINE_TEXT = 200, FD_CALL_JOBS = 16 };
+
+/* A transfer on its way from PREPARE over POST to WAIT. */
+typedef struct fd_transfer {
+    fd_job_kind kind;
+    int64_t micro_batch;
+    int64_t stage;
+    uint64_t bytes;
+    const void *work; /* what POST returned, compared and never used */
+} fd_transfer;
+
+typedef struct fd_counted {
+    uint32_t node;
+    int64_t stage;
+    uint32_t count;
+} fd_counted;
+
+typedef struct fd_open_job {
+    fd_job *job;
+    fd_tree *tree;
+    uint32_t context;
+    fd_job_kind kind;
+} fd_open_job;
+
+/* The pipeline in its latest training iteration, or in the first evaluation
+ * where there was none. */
+typedef struct fd_pipeline_summary {
+    fd_job_engine engine;
+    bool trained;
+    int64_t stages;
+    int64_t processes;
+    int64_t micro_batches;
+    char name[FD_PIPELINE_TEXT];
+} fd_pipeline_summary;
+
+/* State of a call until its end. */
+typedef struct fd_pipeline_call {
+    fd_job_role role;
+    bool outermost; /* of the iterations */
+    uint32_t count;
+    fd_job *jobs[FD_CALL_JOBS];
+    fd_transfer transfer;
+} fd_pipeline_call;
+
+/* A call with separate callbacks for begin and end (sys.monitoring). */
+typedef struct fd_entered_call {
+    const fd_frame *frame;
+    fd_pipeline_call call;
+} fd_entered_call;
+
+/* Of a session. Numbers that are not known are -1. */
+typedef struct fd_engine_pipeline {
+    fd_pipeline_summary summary;
+    fd_job_engine engine; /* of the latest iteration */
+    uint32_t iterations;  /* begun */
+    uint32_t nesting;     /* open ones: 0 or 1, and more inside */
+    fd_job *iteration;    /* record of the running one; NULL without */
+    bool eval;
+    bool asked;     /* on_pipeline has been called */
+    bool own_order; /* the engine left the order of its schedule */
+    bool changed;   /* there are facts that on_change has not reported */
+    int64_t stages; /* of all processes, with chunks */
+    int64_t processes;
+    int64_t place; /* of this process */
+    int64_t micro_batches;
+    char name[FD_PIPELINE_TEXT]; /* of the engine's schedule class */
+    uint64_t step;               /* counted in, where there is no iteration */
+    FD_VECTOR(fd_counted) counts;
+    FD_VECTOR(fd_transfer) prepared;
+    FD_VECTOR(fd_transfer) posted;
+    FD_VECTOR(fd_open_job) open;
+    FD_VECTOR(fd_entered_call) entered;
+    fd_map matched;        /* number of a rule plus 1 -> 1 */
+    PyObject *on_pipeline; /* owned: on_pipeline(engine, owner) -> (stage,
+                              processes, stages) or None, called in the first
+                              iteration; NULL */
+} fd_engine_pipeline;
+
+/* The number of the running iteration plus 1, 0 outside. */
+static inline uint32_t
+fd_pipeline_iteration(const fd_engine_pipeline *pipeline)
+{
+    return pipeline->nesting > 0 ? pipeline->iterations : 0;
+}
+
+fd_engine_pipeline *fd_pipeline_new(void);
+void fd_pipeline_free(fd_engine_pipeline *pipeline);
+
+#endif

@@ -1,0 +1,103 @@
+#include "capture/frames/constructor_codes.h"
+
+#if PY_VERSION_HEX >= 0x030D0000
+
+#include "base/vector.h"
+#include "capture/python/monitoring.h"
+
+typedef struct constructor {
+    PyCodeObject *code; /* borrowed: removed when it is freed */
+    const struct fd_code *known;
+} constructor;
+
+typedef FD_VECTOR(constructor) constructor_list;
+
+static constructor_list constructors;
+static int tool = -1;
+static long events; /* 0: nothing is reported */
+
+/* A plain __init__, as CPython's specialising interpreter defines that. */
+bool
+fd_constructor_is(const PyCodeObject *code)
+{
+    enum { KINDS = CO_VARARGS | CO_VARKEYWORDS | CO_OPTIMIZED };
+    return (code->co_flags & KINDS) == CO_OPTIMIZED
+        && code->co_kwonlyargcount == 0
+        && PyUnicode_CompareWithASCIIString(code->co_name, "__init__") == 0;
+}
+
+/* Out of memory: the calls stay unreported, and are found by what they call. */
+static void
+report(PyCodeObject *code)
+{
+    if (fd_monitoring_set_local(tool, code, events) < 0) {
+        PyErr_Clear();
+    }
+}
+
+bool
+fd_constructor_codes_add(PyCodeObject *code, const struct fd_code *known)
+{
+    if (!fd_constructor_is(code)
+        || fd_vector_push(&constructors, (constructor){code, known})
+               != FD_OK) {
+        return false;
+    }
+    if (events != 0) {
+        report(code);
+    }
+    return true;
+}
+
+void
+fd_constructor_codes_remove(const struct fd_code *known)
+{
+    for (uint32_t i = constructors.count; i-- > 0;) {
+        if (constructors.list[i].known == known) {
+            constructors.list[i] = constructors.list[--constructors.count];
+            return;
+        }
+    }
+}
+
+void
+fd_constructor_codes_report(int new_tool, long new_events)
+{
+    tool = new_tool;
+    events = new_events;
+    for (uint32_t i = 0; i < constructors.count; i++) {
+        report(constructors.list[i].code);
+    }
+}
+
+#else
+
+bool
+fd_constructor_is(const PyCodeObject *code)
+{
+    (void)code;
+    return false;
+}
+
+bool
+fd_constructor_codes_add(PyCodeObject *code, const struct fd_code *known)
+{
+    (void)code;
+    (void)known;
+    return false;
+}
+
+void
+fd_constructor_codes_remove(const struct fd_code *known)
+{
+    (void)known;
+}
+
+void
+fd_constructor_codes_report(int new_tool, long new_events)
+{
+    (void)new_tool;
+    (void)new_events;
+}
+
+#endif

@@ -1,0 +1,486 @@
+#include "capture/hooks/frame_hook.h"
+
+#include "capture/engines/engine_pipeline.h"
+#include "capture/frames/python_calls.h"
+#include "capture/hooks/step_calls.h"
+#include "capture/operands/layer_operands.h"
+#include "capture/operators/nvtx.h"
+#include "capture/operators/records.h"
+#include "capture/process/guard.h"
+#include "capture/process/thread_stack.h"
+#include "capture/timers/call_timers.h"
+
+#define FD_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+
+/* The next evaluator of the chain; NULL: CPython's own. */
+static _PyFrameEvalFunction next_evaluator;
+
+/* The evaluator is in the chain: on top, or below a later one that passes
+ * frames on. It never enters the chain twice. */
+static bool installed;
+
+/* The next evaluator may have moved to the front meanwhile, with this one
+ * behind it (Dynamo does so in every compiled region): a frame that it has
+ * already seen is evaluated by CPython, without a cycle. */
+static __attribute__((noinline)) PyObject *
+evaluate_next(PyThreadState *state, fd_frame *frame, int throwing)
+{
+    fd_thread *thread = fd_thread_self;
+    if (_PyInterpreterState_GetEvalFrameFunc(state->interp) == next_evaluator
+        || thread == NULL || thread->passing == frame) {
+        return fd_frame_evaluate(state, frame, throwing);
+    }
+    const fd_frame *outer = thread->passing;
+    thread->passing = frame;
+    PyObject *result = next_evaluator(state, frame, throwing);
+    thread->passing = outer;
+    return result;
+}
+
+static inline PyObject *
+evaluate(PyThreadState *state, fd_frame *frame, int throwing)
+{
+    if (FD_UNLIKELY(next_evaluator != NULL)) {
+        return evaluate_next(state, frame, throwing);
+    }
+    return fd_frame_evaluate(state, frame, throwing);
+}
+
+/* A frame that is no node: keep the innermost frame correct. */
+static PyObject *
+evaluate_plumbing(PyThreadState *state, fd_frame *frame, int throwing,
+                  fd_thread *thread)
+{
+    uint32_t generation = thread->synced;
+    const fd_frame *caller = thread->frame;
+    thread->frame = frame;
+    PyObject *result = evaluate(state, frame, throwing);
+    if (fd_process_generation() == generation) {
+        thread->frame = caller;
+    }
+    return result;
+}
+
+/* Nothing below this frame is recorded; its time is charged to the caller. */
+static PyObject *
+evaluate_muted(PyThreadState *state, fd_frame *frame, int throwing,
+               fd_thread *thread)
+{
+    bool was_busy = thread->busy;
+    uint32_t generation = thread->generation;
+    thread->busy = true;
+    thread->generation = 0;
+    PyObject *result = evaluate(state, frame, throwing);
+    thread->busy = was_busy;
+    thread->generation = generation;
+    return result;
+}
+
+/* A call with job rules: its jobs are inside its entry. */
+static PyObject *
+evaluate_job(PyThreadState *state, fd_frame *frame, int throwing,
+             fd_thread *thread, const fd_code *known)
+{
+    uint32_t generation = thread->synced;
+    fd_pipeline_call call;
+    fd_pipeline_called(thread, known->jobs, frame, &call);
+    PyObject *result = evaluate(state, frame, throwing);
+    if (fd_process_generation() == generation) {
+        fd_pipeline_returned(thread, &call, result);
+    }
+    return result;
+}
+
+static PyObject *
+evaluate_recorded(PyThreadState *state, fd_frame *frame, int throwing,
+                  fd_thread *thread, const fd_code *known)
+{
+    uint32_t generation = thread->synced;
+    const fd_frame *caller = thread->frame;
+    uint32_t depth =
+        fd_calls_enter(thread, fd_frame_code(frame), known, frame);
+    if (fd_process_generation() != generation) {
+        return evaluate(state, frame, throwing); /* a filter ended it all */
+    }
+    thread->frame = frame;
+    if (depth != FD_NO_ENTRY && fd_timers_frames(&thread->session->timers)) {
+        fd_timers_look(thread);
+        fd_timers_begin(thread, 0);
+    }
+    if ((known->special & FD_CODE_MAKES_NODE) != 0) {
+        fd_records_makes_node(thread);
+    }
+    PyObject *result = (known->special & FD_CODE_JOB) == 0
+                         ? evaluate(state, frame, throwing)
+                         : evaluate_job(state, frame, throwing, thread, known);
+    if (fd_process_generation() == generation) {
+        fd_calls_leave(thread, depth, frame, caller);
+        if (fd_timers_frames(&thread->session->timers)) {
+            fd_timers_look(thread);
+        }
+    }
+    return result;
+}
+
+/* The argument does not outlive the frame. */
+static PyObject *
+evaluate_nvtx(PyThreadState *state, fd_frame *frame, int throwing,
+              fd_thread *thread, const fd_code *known)
+{
+    uint32_t generation = thread->synced;
+    fd_nvtx_call call = fd_nvtx_called(frame);
+    PyObject *result =
+        evaluate_recorded(state, frame, throwing, thread, known);
+    if (result != NULL && fd_process_generation() == generation) {
+        fd_nvtx_returned(thread, &call, result);
+    }
+    Py_XDECREF(call.argument);
+    return result;
+}
+
+/* The forward of a module, where execution traces are wanted. */
+static PyObject *
+evaluate_layer(PyThreadState *state, fd_frame *frame, int throwing,
+               fd_thread *thread, const fd_code *known)
+{
+    uint32_t generation = thread->synced;
+    bool open = fd_layer_call_start(thread, known, frame);
+    PyObject *result =
+        evaluate_recorded(state, frame, throwing, thread, known);
+    if (open && fd_process_generation() == generation) {
+        fd_layer_call_end(thread, frame, result);
+    }
+    return result;
+}
+
+/* Every call that is not the plain repetition of one seen before. */
+static __attribute__((noinline)) PyObject *
+evaluate_other(PyThreadState *state, fd_frame *frame, int throwing)
+{
+    fd_thread *thread = fd_thread_self;
+    const fd_code *known = fd_code_of(thread, fd_frame_code(frame));
+    if (known == NULL) {
+        return evaluate(state, frame, throwing);
+    }
+    uint16_t special = known->special; /* `known` may die in the call */
+    if ((special & FD_CODE_PLUMBING) != 0) {
+        return evaluate_plumbing(state, frame, throwing, thread);
+    }
+    if ((special & FD_CODE_MUTED) != 0) {
+        return evaluate_muted(state, frame, throwing, thread);
+    }
+    if ((special & FD_CODE_NVTX) != 0) {
+        return evaluate_nvtx(state, frame, throwing, thread, known);
+    }
+    if ((special & FD_CODE_FORWARD) != 0 && thread->session->operands) {
+        return evaluate_layer(state, frame, throwing, thread, known);
+    }
+    if ((special & FD_CODE_EVENTS) == 0) {
+        return evaluate_recorded(state, frame, throwing, thread, known);
+    }
+    fd_events_called(thread, special);
+    PyObject *result =
+        evaluate_recorded(state, frame, throwing, thread, known);
+    fd_events_returned(thread, special);
+    return result;
+}
+
+/* The context of an earlier call from here; NULL when a look-up is necessary. */
+static inline fd_context *
+known_context(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
+{
+    fd_context *context = fd_calls_repeated(tree, known, type);
+    return FD_UNLIKELY(context == NULL) ? fd_calls_recent(tree, known, type)
+                                        : context;
+}
+
+/* TSC_TIMELINE and OTHER_CLOCK write the timeline where there is one;
+ * GPU_TIMED takes no shortest path. */
+typedef enum evaluator_clock {
+    NO_CLOCK,
+    TSC,
+    TSC_TIMELINE,
+    OTHER_CLOCK,
+    GPU_TIMED
+} evaluator_clock;
+
+static inline __attribute__((always_inline)) void
+tick(fd_tree *tree, const evaluator_clock clock)
+{
+    if (clock != NO_CLOCK) {
+        fd_tree_tick(tree, fd_clock_ticks_of(clock != OTHER_CLOCK));
+    }
+}
+
+/* The same call as last time, from the same place: no look-up, no lock, no
+ * allocation, one cache line of the recording. Always inlined: the clock as an
+ * argument at run time costs a test and a spilled register on either side of
+ * the call, a seventh of the whole. */
+static inline __attribute__((always_inline)) PyObject *
+record(PyThreadState *state, fd_frame *frame, int throwing,
+       const evaluator_clock clock)
+{
+    fd_thread *thread = fd_thread_self;
+    uint32_t generation = fd_process_generation();
+    if (FD_UNLIKELY(thread->generation != generation
+                    || thread->frame != fd_frame_current(state))) {
+        if (!fd_calls_prepare(state, fd_frame_python(fd_frame_current(state)),
+                              frame)) {
+            return evaluate(state, frame, throwing);
+        }
+        generation = thread->synced;
+    }
+    const fd_code *known = fd_code_known(fd_frame_code(frame));
+    if (clock == GPU_TIMED
+        || FD_UNLIKELY(known == NULL || known->special != 0)) {
+        return evaluate_other(state, frame, throwing);
+    }
+    fd_tree *tree = thread->tree;
+    uint32_t depth = fd_tree_depth(tree);
+    const PyTypeObject *type =
+        known->slot < 0 ? NULL : Py_TYPE(frame->localsplus[known->slot]);
+    fd_context *context = known_context(tree, known, type);
+    if (FD_UNLIKELY(context == NULL || depth == tree->record->capacity)) {
+        return evaluate_other(state, frame, throwing);
+    }
+    tick(tree, clock);
+    fd_context *parent = tree->current;
+    const fd_frame *caller = thread->frame;
+    uint32_t id = fd_tree_id(tree, context);
+    parent->last_child = id;
+    context->calls++;
+    fd_tree_push(tree, context, id, frame, FD_ENTRY_FRAME);
+    thread->frame = frame;
+
+    PyObject *result = evaluate(state, frame, throwing);
+
+    if (FD_UNLIKELY(fd_process_generation() != generation)) {
+        return result;
+    }
+    if (FD_UNLIKELY(fd_tree_depth(tree) != depth + 1
+                    || tree->stack[depth].owner != (uintptr_t)frame)) {
+        fd_calls_leave(thread, depth, frame, caller);
+        return result;
+    }
+    tick(tree, clock);
+    if (clock > TSC && tree->events.chunk != NULL) {
+        fd_tree_called(tree, &tree->stack[depth], tree->current,
+                       FD_TIMELINE_PYTHON);
+    }
+    fd_tree_return(tree, depth, parent);
+    thread->frame = caller;
+    return result;
+}
+
+/* On a page of its own: where in a page a branch lies decides on some
+ * processors (Zen 3) whether it is mistaken for one of the interpreter's,
+ * which costs a call 11 ns. So the size of other files does not change it. */
+#define FD_PLACED __attribute__((aligned(4096)))
+
+static FD_PLACED PyObject *
+timed_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
+{
+    return record(state, frame, throwing, TSC);
+}
+
+static FD_PLACED PyObject *
+timeline_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
+{
+    return record(state, frame, throwing, TSC_TIMELINE);
+}
+
+static PyObject *
+gpu_timed_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
+{
+    return record(state, frame, throwing, GPU_TIMED);
+}
+
+static PyObject *
+slow_clock_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
+{
+    return record(state, frame, throwing, OTHER_CLOCK);
+}
+
+static FD_PLACED PyObject *
+counting_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
+{
+    return record(state, frame, throwing, NO_CLOCK);
+}
+
+/* Between windows: steps are seen, nothing is recorded. */
+static PyObject *
+watching_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
+{
+    fd_thread *thread = fd_thread_self;
+    if (thread->busy || fd_process_active() == NULL) {
+        return evaluate(state, frame, throwing);
+    }
+    const fd_code *known = fd_code_of(thread, fd_frame_code(frame));
+    if (known == NULL || (known->special & FD_CODE_EVENTS) == 0) {
+        return evaluate(state, frame, throwing);
+    }
+    uint16_t special = known->special;
+    fd_events_called(thread, special);
+    PyObject *result = evaluate(state, frame, throwing);
+    fd_events_returned(thread, special);
+    return result;
+}
+
+static void leave_chain(PyInterpreterState *interpreter);
+
+/* No recording, but another tool had the evaluator when the last one ended. */
+static PyObject *
+idle_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
+{
+    _PyFrameEvalFunction next = next_evaluator;
+    leave_chain(state->interp);
+    if (installed) {
+        return evaluate(state, frame, throwing);
+    }
+    return next != NULL ? next(state, frame, throwing)
+                        : fd_frame_evaluate(state, frame, throwing);
+}
+
+/* What is done with a frame now; changes under the GIL. */
+static _PyFrameEvalFunction work = idle_evaluator;
+
+typedef struct deep_call {
+    PyThreadState *state;
+    fd_frame *frame;
+    int throwing;
+    PyObject *result;
+} deep_call;
+
+static void
+work_deep(void *argument)
+{
+    deep_call *call = argument;
+    call->result = work(call->state, call->frame, call->throwing);
+}
+
+/* No further stack is to be had: CPython's own evaluator runs nested Python
+ * calls without C recursion, so the hook is out, for all threads, until this
+ * call returns. */
+static PyObject *
+evaluate_unseen(PyThreadState *state, fd_frame *frame, int throwing)
+{
+    PyInterpreterState *interpreter = state->interp;
+    _PyFrameEvalFunction top =
+        _PyInterpreterState_GetEvalFrameFunc(interpreter);
+    fd_session *session = fd_process_active();
+    if (session != NULL) {
+        fd_file_count(&session->recording->file, FD_COUNT_DEEP_STACK);
+    }
+    _PyInterpreterState_SetEvalFrameFunc(interpreter,
+                                         _PyEval_EvalFrameDefault);
+    PyObject *result = fd_frame_evaluate(state, frame, throwing);
+    if (_PyInterpreterState_GetEvalFrameFunc(interpreter)
+        == _PyEval_EvalFrameDefault) {
+        _PyInterpreterState_SetEvalFrameFunc(interpreter, top);
+    }
+    return result;
+}
+
+/* The C stack is short: go on with another. */
+static PyObject *
+evaluate_deep(PyThreadState *state, fd_frame *frame, int throwing,
+              fd_thread *thread)
+{
+    deep_call call = {state, frame, throwing, NULL};
+    fd_stack_place before = fd_thread_deepen(thread);
+    if (thread->segment == before.segment) {
+        return evaluate_unseen(state, frame, throwing);
+    }
+    fd_segment_run(thread->segment, work_deep, &call);
+    fd_thread_surface(thread, before);
+    return call.result;
+}
+
+static __attribute__((noinline)) PyObject *
+begin(PyThreadState *state, fd_frame *frame, int throwing)
+{
+    fd_thread *thread = fd_thread_get();
+    if (thread == NULL) { /* out of memory: as if there were no hook */
+        return evaluate(state, frame, throwing);
+    }
+    if ((const char *)__builtin_frame_address(0) < thread->stack_low) {
+        return evaluate_deep(state, frame, throwing, thread);
+    }
+    return work(state, frame, throwing);
+}
+
+/* The one evaluator of the process. What it does is in `work`, so that
+ * beginning and ending a window changes no chain of evaluators. The stack is
+ * guarded here, whatever `work` is. */
+static FD_PLACED PyObject *
+evaluator(PyThreadState *state, fd_frame *frame, int throwing)
+{
+    const fd_thread *thread = fd_thread_self;
+    if (FD_UNLIKELY(thread == NULL
+                    || (const char *)__builtin_frame_address(0)
+                           < thread->stack_low)) {
+        return begin(state, frame, throwing);
+    }
+    return work(state, frame, throwing);
+}
+
+static _PyFrameEvalFunction
+evaluator_of(fd_hook hook)
+{
+    switch (hook) {
+    case FD_HOOK_TIMED:
+        return fd_clock_is_tsc ? timed_evaluator : slow_clock_evaluator;
+    case FD_HOOK_TIMELINE:
+        return fd_clock_is_tsc ? timeline_evaluator : slow_clock_evaluator;
+    case FD_HOOK_GPU:
+        return gpu_timed_evaluator;
+    case FD_HOOK_COUNTED:
+        return counting_evaluator;
+    case FD_HOOK_WATCHING:
+        return watching_evaluator;
+    }
+    return counting_evaluator;
+}
+
+static void
+leave_chain(PyInterpreterState *interpreter)
+{
+    if (_PyInterpreterState_GetEvalFrameFunc(interpreter) != evaluator) {
+        return;
+    }
+    _PyInterpreterState_SetEvalFrameFunc(
+        interpreter,
+        next_evaluator != NULL ? next_evaluator : _PyEval_EvalFrameDefault);
+    next_evaluator = NULL;
+    installed = false;
+}
+
+void
+fd_frame_hook_install(fd_hook hook)
+{
+    PyInterpreterState *interpreter = PyInterpreterState_Get();
+    _PyFrameEvalFunction top =
+        _PyInterpreterState_GetEvalFrameFunc(interpreter);
+    work = evaluator_of(hook);
+    if (top == evaluator || (installed && top != _PyEval_EvalFrameDefault)) {
+        return;
+    }
+    next_evaluator = top != _PyEval_EvalFrameDefault ? top : NULL;
+    installed = true;
+    _PyInterpreterState_SetEvalFrameFunc(interpreter, evaluator);
+}
+
+void
+fd_frame_hook_remove(void)
+{
+    work = idle_evaluator;
+    leave_chain(PyInterpreterState_Get());
+}
+
+bool
+fd_frame_hook_is_lost(void)
+{
+    return installed
+        && _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get())
+               == _PyEval_EvalFrameDefault;
+}

@@ -1,0 +1,72 @@
+#include "capture/operators/native_thread.h"
+
+#include "recording/open_entries.h"
+
+#include <errno.h>
+
+/* This thread's first event of a generation is an operator: without the GIL
+ * its Python frames cannot be walked, so they are found at its first call. */
+static void
+synchronise(fd_thread *thread, fd_session *session, uint32_t generation)
+{
+    if (fd_thread_attach(thread, session, NULL)) {
+        fd_tree_start(thread->tree);
+    }
+    thread->frame = NULL;
+    thread->beyond = 0;
+    thread->unhooked = NULL;
+    thread->state = NULL;
+    thread->synced = generation;
+}
+
+/* Reads this thread's own frames, which no other thread changes. */
+void
+fd_native_drop_ended_frames(fd_thread *thread)
+{
+    if (thread->state == NULL || thread->frame != thread->unhooked) {
+        return;
+    }
+    fd_tree *tree = thread->tree;
+    fd_frame *frame = fd_frame_python(fd_frame_current(thread->state));
+    if (frame == NULL || frame == thread->frame) {
+        return;
+    }
+    int64_t at = fd_stack_find(tree, frame, FD_ENTRY_FRAME);
+    if (at >= 0) {
+        fd_tree_close(tree, (uint32_t)at + 1);
+        thread->frame = frame;
+        thread->unhooked = frame;
+    }
+}
+
+static bool
+prepare(fd_thread *thread, fd_session *session, uint32_t generation)
+{
+    if (thread->synced != generation) {
+        synchronise(thread, session, generation);
+    }
+    if (thread->tree == NULL || thread->serial != session->serial) {
+        return false;
+    }
+    fd_stack_settle(thread->tree);
+    thread->generation = thread->tree->pending == 0 ? thread->synced : 0;
+    return true;
+}
+
+fd_thread *
+fd_native_prepare(fd_thread *thread)
+{
+    /* First: when it changes after this, what is read below may be the next
+     * one's, and the thread is synchronised again at its next event. */
+    uint32_t generation = fd_process_generation();
+    fd_session *session = fd_process_active();
+    int error = errno;
+    bool ready = session != NULL && session->running && !thread->busy
+              && prepare(thread, session, generation);
+    errno = error;
+    if (!ready) {
+        fd_section_leave(&thread->section);
+        return NULL;
+    }
+    return thread;
+}

@@ -1,0 +1,345 @@
+#include "capture/operators/records.h"
+
+#include "capture/operators/backward.h"
+#include "capture/operators/native_thread.h"
+#include "capture/operators/node_calls.h"
+#include "capture/operators/operator_calls.h"
+#include "capture/operators/ranges.h"
+#include "capture/operators/text_nodes.h"
+#include "capture/timers/call_timers.h"
+#include "capture/torch/record_layout.h"
+
+/* Of the callbacks that PyTorch holds; 0: not listening. */
+static uint64_t handle;
+
+static inline void
+start_operator(fd_thread *thread, const void *record, bool timed)
+{
+    fd_session *session = thread->session;
+    uint64_t schema = fd_record_word(record, FD_RECORD_FUNCTION);
+    uint32_t node = fd_operators_find(&session->operators, schema);
+    if (__builtin_expect(node == 0, false)) {
+        node = fd_operators_add(&session->operators, session->recording,
+                                schema, fd_torch.record_name(record));
+    }
+    fd_thread_tick(thread, timed);
+    fd_tree *tree = thread->tree;
+    fd_node_push(tree, fd_node_enter(tree, node, 0), record, FD_ENTRY_OP);
+    int64_t number =
+        (int64_t)fd_record_word(record, fd_record_layout->sequence);
+    if (number >= 0) {
+        fd_node_number(thread, (uint64_t)number,
+                       fd_record_word(record, FD_RECORD_THREAD));
+    }
+}
+
+static void
+start_range(fd_thread *thread, const void *record, bool timed)
+{
+    if (fd_torch.record_is_async(record)) {
+        fd_range_start_async(thread, fd_record_text(record), record, timed);
+    }
+    else {
+        fd_range_start(thread, fd_record_text(record), record, timed);
+    }
+}
+
+/* An operation that C++ code names by text. */
+static void
+start_named(fd_thread *thread, const void *record, bool timed)
+{
+    uint32_t node = fd_texts_node(thread, FD_NODE_OP, fd_record_text(record));
+    fd_thread_tick(thread, timed);
+    fd_node_push(thread->tree, fd_node_enter(thread->tree, node, 0), record,
+                 FD_ENTRY_OP);
+}
+
+static __attribute__((noinline)) void
+start_other(fd_thread *thread, const void *record, bool timed)
+{
+    if (fd_record_byte(record, FD_RECORD_SCOPE) == FD_SCOPE_BACKWARD) {
+        fd_backward_start(thread, record, timed);
+    }
+    else if (fd_record_has_schema(record)) {
+        start_operator(thread, record, timed);
+    }
+    else if (fd_backward_is_announcement(record)) {
+        fd_backward_announce(thread, record, timed);
+    }
+    else if (fd_record_byte(record, FD_RECORD_SCOPE) == FD_SCOPE_FUNCTION) {
+        start_named(thread, record, timed);
+    }
+    else {
+        start_range(thread, record, timed);
+    }
+}
+
+/* Returns the thread, inside its section; NULL: nothing is recorded. */
+static inline fd_thread *
+start(void **result, const void *record, bool timed)
+{
+    *result = NULL;
+    fd_thread *thread = fd_native_enter();
+    if (thread == NULL) {
+        return NULL;
+    }
+    if (fd_record_byte(record, FD_RECORD_SCOPE) == FD_SCOPE_FUNCTION
+        && fd_record_has_schema(record)) {
+        start_operator(thread, record, timed);
+    }
+    else {
+        start_other(thread, record, timed);
+    }
+    return thread;
+}
+
+/* An end that is not the topmost entry's, or has none. The record of an
+ * autograd node ends before its announcement does, and with that the call. */
+static __attribute__((noinline)) void
+end_other(fd_thread *thread, const void *record, bool timed)
+{
+    fd_tree *tree = thread->tree;
+    int64_t at = fd_stack_find(tree, record, ~(uint32_t)FD_ENTRY_FRAME);
+    if (at >= 0) {
+        fd_range_end(thread, (uint32_t)at, timed);
+    }
+    else if (fd_record_byte(record, FD_RECORD_SCOPE) != FD_SCOPE_BACKWARD
+             && !fd_asyncs_end(&thread->session->asyncs, tree, record,
+                               timed)) {
+        fd_file_count(&tree->recording->file, FD_COUNT_END_WITHOUT_START);
+    }
+}
+
+/* The call that has just ended has a number where torch.profiler gave it
+ * one. */
+static void
+identify(fd_tree *tree, const fd_entry *ended, uint64_t id)
+{
+    if (id != 0) {
+        fd_tree_event(tree, (fd_event){.start = ended->start,
+                                       .ticks = id,
+                                       .context = ended->context,
+                                       .kind = FD_EVENT_RECORD});
+    }
+}
+
+/* Inside the section of the thread. */
+static inline void
+end(fd_thread *thread, const void *record, bool timed, bool gpu_timed)
+{
+    fd_tree *tree = thread->tree;
+    uint32_t depth = fd_tree_depth(tree);
+    if (__builtin_expect(
+            depth == 0 || tree->stack[depth - 1].owner != (uintptr_t)record
+                || tree->stack[depth - 1].flags != FD_ENTRY_OP,
+            false)) {
+        end_other(thread, record, timed);
+        return;
+    }
+    if (gpu_timed) {
+        fd_thread_end_timers(thread, depth - 1, false);
+    }
+    fd_thread_tick(thread, timed);
+    fd_tree_close(tree, depth - 1);
+    if (__builtin_expect(tree->events.chunk != NULL, false)) {
+        identify(tree, &tree->stack[depth - 1], fd_record_id(record));
+    }
+}
+
+static inline void *
+start_plain(void **result, const void *record, bool timed)
+{
+    fd_thread *thread = start(result, record, timed);
+    if (thread != NULL) {
+        fd_native_leave(thread);
+    }
+    return result;
+}
+
+static inline void
+end_plain(const void *record, bool timed, bool gpu_timed)
+{
+    fd_thread *thread = fd_native_reenter();
+    if (thread != NULL) {
+        end(thread, record, timed, gpu_timed);
+        fd_native_leave(thread);
+    }
+}
+
+static void *
+timed_start(void **result, const void *record)
+{
+    return start_plain(result, record, true);
+}
+
+static void
+timed_end(const void *record, void *context)
+{
+    (void)context;
+    end_plain(record, true, false);
+}
+
+/* The entry of an autograd node is that of its announcement. */
+static void
+start_timer(fd_thread *thread, const void *record, uint32_t call)
+{
+    const fd_tree *tree = thread->tree;
+    uint32_t depth = fd_tree_depth(tree);
+    const fd_entry *top = depth > 0 ? &tree->stack[depth - 1] : NULL;
+    if (top != NULL && top->flags == FD_ENTRY_OP
+        && (top->owner == (uintptr_t)record
+            || fd_record_byte(record, FD_RECORD_SCOPE) == FD_SCOPE_BACKWARD)) {
+        fd_timers_begin(thread, call);
+    }
+}
+
+/* In every step, sampled or not: to exchange callbacks is to lose operators of
+ * other threads. */
+static void *
+gpu_timed_start(void **result, const void *record)
+{
+    fd_thread *thread = start(result, record, true);
+    if (thread != NULL) {
+        if (thread->session->timers.sampling) {
+            start_timer(thread, record, 0);
+        }
+        fd_native_leave(thread);
+    }
+    return result;
+}
+
+static void
+gpu_timed_end(const void *record, void *context)
+{
+    (void)context;
+    end_plain(record, true, true);
+}
+
+/* An asynchronous record may end on a thread that has recorded nothing. */
+static void
+end_elsewhere(fd_thread *thread, const void *record, bool timed)
+{
+    fd_section_enter(&thread->section);
+    fd_session *session = fd_process_active();
+    if (session != NULL && session->running) {
+        fd_asyncs_end(&session->asyncs, NULL, record, timed);
+    }
+    fd_section_leave(&thread->section);
+}
+
+/* For execution traces, whether calls are timed on the GPU or not. */
+static void *
+traced_start(void **result, const void *record)
+{
+    fd_thread *thread = start(result, record, true);
+    if (thread != NULL) {
+        uint32_t call = fd_op_call_start(thread, record);
+        if (thread->session->timers.sampling) {
+            start_timer(thread, record, call);
+        }
+        fd_native_leave(thread);
+    }
+    return result;
+}
+
+static void
+traced_end(const void *record, void *context)
+{
+    (void)context;
+    fd_thread *thread = fd_thread_get();
+    if (thread != NULL && thread->tree == NULL) {
+        end_elsewhere(thread, record, true);
+        return;
+    }
+    thread = fd_native_reenter();
+    if (thread != NULL) {
+        fd_op_call_end(thread, record);
+        end(thread, record, true, true);
+        fd_native_leave(thread);
+    }
+}
+
+static void *
+counted_start(void **result, const void *record)
+{
+    return start_plain(result, record, false);
+}
+
+static void
+counted_end(const void *record, void *context)
+{
+    (void)context;
+    end_plain(record, false, false);
+}
+
+fd_status
+fd_records_attach(fd_session *session, fd_thread *thread, PyObject *probe,
+                  fd_error *error)
+{
+#if !defined(__x86_64__)
+    /* A C++ object comes back through a hidden pointer whose register is not
+     * one a C function can name on other processors. */
+    return fd_fail(error, FD_EINVAL, "records are read on x86-64 only");
+#endif
+    fd_status status = fd_libtorch_find(error);
+    if (status != FD_OK || fd_record_layout != NULL) {
+        return status;
+    }
+    status = fd_layout_probe_begin();
+    if (status != FD_OK) {
+        return fd_fail(error, status, "PyTorch accepts no callback");
+    }
+    PyObject *answer = fd_session_call(session, thread, probe, NULL);
+    uint64_t number = answer != NULL ? PyLong_AsUnsignedLongLong(answer) : 0;
+    status = fd_layout_probe_end(number, error);
+    Py_XDECREF(answer);
+    return answer == NULL ? fd_fail(error, FD_EINVAL, "the self-test raised")
+                          : status;
+}
+
+void
+fd_records_listen(const fd_session *session)
+{
+    bool timed = session->timed;
+    bool gpu_timed = session->timers.gpu != NULL;
+    if (handle != 0) {
+        return;
+    }
+    fd_record_callback callback = {
+        .start = gpu_timed ? gpu_timed_start
+               : timed     ? timed_start
+                           : counted_start,
+        .end = gpu_timed ? gpu_timed_end
+             : timed     ? timed_end
+                         : counted_end,
+        .sampling_probability = 1.0,
+        .needs_ids = session->recording->timeline.numbers,
+    };
+    if (session->operands) {
+        callback.start = traced_start;
+        callback.end = traced_end;
+        callback.needs_inputs = true;
+        callback.needs_outputs = true;
+        callback.needs_ids = true;
+    }
+    memset(callback.scopes, 1, sizeof callback.scopes);
+    handle = fd_torch.add_global_callback(callback);
+}
+
+void
+fd_records_ignore(void)
+{
+    if (handle != 0) {
+        fd_torch.remove_callback(handle);
+        handle = 0;
+    }
+}
+
+void
+fd_records_makes_node(fd_thread *thread)
+{
+    if (handle != 0) {
+        fd_node_number(thread, fd_torch.next_number(),
+                       fd_torch.current_thread());
+    }
+}

@@ -1,0 +1,96 @@
+/* Around every piece of slow path that uses the Python API inside a hook: the
+ * program's pending exception and errno are put aside, the hooks do not record
+ * what this thread calls meanwhile, and no session is freed.
+ *
+ * Two kinds. fd_guard_enter is for our own bookkeeping: no Python code runs
+ * inside, not even a finaliser, because no collection of garbage begins, and
+ * the GIL is kept. With fd_guard_enter_open, also inside the other kind, the
+ * program's code may run: afterwards another recording may be the active one,
+ * so compare the generation before anything else. */
+#ifndef FD_GUARD_H
+#define FD_GUARD_H
+
+#include "capture/process/thread.h"
+
+#include <errno.h>
+
+typedef struct fd_guard {
+    fd_thread *thread;
+    int error;
+    uint32_t holds; /* guards around an open one that disable the collector */
+    bool open;
+    bool was_busy;
+    uint32_t generation;
+#if PY_VERSION_HEX >= 0x030C0000 /* exceptions became one object */
+    PyObject *exception;
+#else
+    PyObject *type;
+    PyObject *value;
+    PyObject *traceback;
+#endif
+} fd_guard;
+
+static inline fd_guard
+fd_guard_begin(fd_thread *thread)
+{
+    fd_guard guard = {.thread = thread, .error = errno};
+#if PY_VERSION_HEX >= 0x030C0000
+    guard.exception = PyErr_GetRaisedException();
+#else
+    PyErr_Fetch(&guard.type, &guard.value, &guard.traceback);
+#endif
+    guard.was_busy = thread->busy;
+    thread->busy = true;
+    guard.generation = thread->generation;
+    thread->generation = 0;
+    thread->pins++;
+    fd_process.pins++;
+    return guard;
+}
+
+static inline fd_guard
+fd_guard_enter(fd_thread *thread)
+{
+    fd_guard guard = fd_guard_begin(thread);
+    if (fd_process.collector_holds++ == 0) {
+        fd_process.collecting = fd_collector_hold();
+    }
+    return guard;
+}
+
+static inline fd_guard
+fd_guard_enter_open(fd_thread *thread)
+{
+    fd_guard guard = fd_guard_begin(thread);
+    guard.open = true;
+    guard.holds = fd_process.collector_holds;
+    if (guard.holds > 0) {
+        fd_process.collector_holds = 0;
+        fd_collector_release(fd_process.collecting);
+    }
+    return guard;
+}
+
+static inline void
+fd_guard_leave(fd_guard *guard)
+{
+    if (guard->open && guard->holds > 0) {
+        fd_process.collector_holds = guard->holds;
+        fd_process.collecting = fd_collector_hold();
+    }
+    else if (!guard->open && --fd_process.collector_holds == 0) {
+        fd_collector_release(fd_process.collecting);
+    }
+    guard->thread->pins--;
+    fd_process.pins--;
+    guard->thread->busy = guard->was_busy;
+    guard->thread->generation = guard->generation;
+#if PY_VERSION_HEX >= 0x030C0000
+    PyErr_SetRaisedException(guard->exception);
+#else
+    PyErr_Restore(guard->type, guard->value, guard->traceback);
+#endif
+    errno = guard->error;
+}
+
+#endif

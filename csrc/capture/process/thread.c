@@ -1,0 +1,82 @@
+#include "capture/process/thread.h"
+
+#include "base/alloc.h"
+
+#include <errno.h>
+
+/* clang-format off */
+__thread fd_thread *fd_thread_self
+    __attribute__((tls_model("initial-exec"))) = NULL;
+/* clang-format on */
+
+static pthread_key_t at_exit;
+
+/* Runs when a thread ends, without the GIL. */
+static void
+leave(void *value)
+{
+    fd_thread *thread = value;
+    fd_section_enter(&thread->section);
+    if (thread->tree != NULL && thread->serial == fd_process_serial()) {
+        fd_tree_release(thread->tree);
+    }
+    fd_section_leave(&thread->section);
+    fd_thread_self = NULL;
+    fd_sections_remove(&thread->section);
+    fd_index_clear(&thread->names);
+    fd_thread_timers_free(thread->timers);
+    fd_segment_free(thread->segments);
+    fd_free(thread);
+}
+
+int
+fd_thread_init(void)
+{
+    if (pthread_key_create(&at_exit, leave) != 0) {
+        PyErr_SetString(PyExc_RuntimeError, "no free pthread key");
+        return -1;
+    }
+    return 0;
+}
+
+/* Half of the stack stays for what the program itself does there. */
+static void
+measure_stack(fd_thread *thread)
+{
+    pthread_attr_t attributes;
+    void *base = NULL;
+    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+        pthread_attr_getstack(&attributes, &base, &thread->stack_bytes);
+        pthread_attr_destroy(&attributes);
+        thread->stack_low = (const char *)base + thread->stack_bytes / 2;
+    }
+}
+
+fd_thread *
+fd_thread_get(void)
+{
+    fd_thread *thread = fd_thread_self;
+    if (thread != NULL) {
+        return thread;
+    }
+    int error = errno;
+    thread = fd_calloc(1, sizeof *thread);
+    if (thread != NULL && pthread_setspecific(at_exit, thread) != 0) {
+        fd_free(thread);
+        thread = NULL;
+    }
+    if (thread != NULL) {
+        measure_stack(thread);
+        fd_sections_add(&thread->section);
+        fd_thread_self = thread;
+    }
+    errno = error;
+    return thread;
+}
+
+void
+fd_thread_forked(void)
+{
+    fd_thread *thread = fd_thread_self;
+    fd_sections_after_fork_in_child(thread != NULL ? &thread->section : NULL);
+}

@@ -1,0 +1,33 @@
+/* The GPU timers that a thread has open: see timers/call_timers.h. */
+#ifndef FD_THREAD_TIMERS_H
+#define FD_THREAD_TIMERS_H
+
+#include "base/map.h"
+#include "base/vector.h"
+#include "gpu/gpu_device.h"
+
+typedef struct fd_open_timer {
+    uint64_t owner; /* of its entry */
+    uint64_t start; /* tick of its entry: an owner's address is used again */
+    fd_gpu_device *device;
+    uint32_t slot;
+} fd_open_timer;
+
+/* The last known stream of a thread: see torch/current_stream.h. */
+typedef struct fd_stream_memory {
+    void *handle;
+    int device;
+    bool known;
+} fd_stream_memory;
+
+typedef struct fd_thread_timers {
+    uint32_t serial; /* of the session they belong to */
+    FD_VECTOR(fd_open_timer) open;
+    fd_map chosen; /* node -> 1 no, 2 yes, by globs */
+    fd_stream_memory stream;
+} fd_thread_timers;
+
+/* NULL is allowed. */
+void fd_thread_timers_free(fd_thread_timers *timers);
+
+#endif

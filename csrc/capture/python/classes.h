@@ -1,0 +1,59 @@
+/* The runtime classes of calls. Each has an id that is never given to another
+ * class:
+ *
+ *     id   │ generation │ slot │        slot 0: no class
+ *            12 bits      20 bits
+ *
+ * Classes are held by weak references only: a local class whose method closes
+ * over a model must not keep it alive. The slot of a dead class is reused with
+ * the next generation, so that a program can create classes without end; ids
+ * of earlier generations, which contexts may still hold, match no class. A
+ * slot that has used all generations stays empty. Needs the GIL. */
+#ifndef FD_CLASSES_H
+#define FD_CLASSES_H
+
+#include "capture/python/pyframe.h"
+
+#include "base/map.h"
+#include "base/vector.h"
+
+enum { FD_CLASS_SLOT_BITS = 20, FD_CLASS_SLOTS = 1 << FD_CLASS_SLOT_BITS };
+
+typedef struct fd_class {
+    PyObject *reference; /* owned weak reference */
+    uint32_t id;
+    bool is_module; /* a subclass of torch.nn.Module */
+} fd_class;
+
+typedef struct fd_classes {
+    FD_VECTOR(fd_class) known; /* by slot */
+    fd_map by_type; /* type address -> id of the class last seen there */
+    uint32_t hand;  /* last slot that was examined for reuse */
+} fd_classes;
+
+/* -1 with MemoryError. */
+int fd_classes_init(fd_classes *classes);
+
+/* The id of a class, added when new; 0 when there is no room. Keeps a pending
+ * exception. */
+uint32_t fd_classes_add(fd_classes *classes, PyTypeObject *type);
+
+static inline const fd_class *
+fd_classes_at(const fd_classes *classes, uint32_t id)
+{
+    return &classes->known.list[id & (FD_CLASS_SLOTS - 1)];
+}
+
+/* Whether class `id` is this very type object and alive; NULL is class 0. */
+static inline bool
+fd_classes_is(const fd_classes *classes, uint32_t id, const PyTypeObject *type)
+{
+    const fd_class *at = fd_classes_at(classes, id);
+    const PyWeakReference *reference = (const PyWeakReference *)at->reference;
+    return reference->wr_object == (const PyObject *)type && at->id == id;
+}
+
+/* The last part of the class's name: "OrderedDict". */
+const char *fd_class_name(const PyTypeObject *type);
+
+#endif

@@ -1,0 +1,191 @@
+#include "capture/python/monitoring.h"
+
+#include <stdio.h>
+
+/* sys.monitoring; NULL with an exception. */
+static PyObject *
+monitoring(void)
+{
+    PyObject *module = PySys_GetObject("monitoring"); /* borrowed */
+    if (module == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, "sys.monitoring is missing");
+    }
+    return module;
+}
+
+static int
+done(PyObject *result)
+{
+    Py_XDECREF(result);
+    return result == NULL ? -1 : 0;
+}
+
+/* First the id that CPython proposes for optimizers and that no published tool
+ * uses, then those without a proposed use, at last the profiler's. */
+static const int ids[] = {5, 4, 3, 2};
+enum { IDS = sizeof ids / sizeof *ids };
+
+/* The owners of the ids: "5: a, 4: b, 3: coverage, 2: cProfile". */
+static void
+name_owners(PyObject *module, char *text, size_t room)
+{
+    size_t used = 0;
+    for (int i = 0; i < IDS && used < room; i++) {
+        PyObject *owner = PyObject_CallMethod(module, "get_tool", "i", ids[i]);
+        const char *name = owner != NULL && PyUnicode_Check(owner)
+                             ? PyUnicode_AsUTF8(owner)
+                             : NULL;
+        int size =
+            snprintf(text + used, room - used, "%s%d: %.40s",
+                     i > 0 ? ", " : "", ids[i], name != NULL ? name : "?");
+        used += size > 0 ? (size_t)size : room;
+        PyErr_Clear();
+        Py_XDECREF(owner);
+    }
+}
+
+static int
+claim_tool(PyObject *module, fd_error *error)
+{
+    char owners[256] = "";
+    for (int i = 0; i < IDS; i++) {
+        if (done(PyObject_CallMethod(module, "use_tool_id", "is", ids[i],
+                                     "fastdispatch"))
+            == 0) {
+            return ids[i];
+        }
+        PyErr_Clear();
+    }
+    name_owners(module, owners, sizeof owners);
+    fd_fail(error, FD_ECONFLICT,
+            "calls='monitor': no tool id of sys.monitoring is free (%s):"
+            " end one of these tools, or use calls='frame'",
+            owners);
+    return -1;
+}
+
+/* `callback` may be None: nothing is called any more. */
+static int
+set_callback(PyObject *module, int tool, long event, PyObject *callback)
+{
+    return done(PyObject_CallMethod(module, "register_callback", "ilO", tool,
+                                    event, callback));
+}
+
+static int
+add(PyObject *module, int tool, PyObject *names, fd_monitored *monitored)
+{
+    PyObject *event = PyObject_GetAttrString(names, monitored->event);
+    PyObject *callback = PyCFunction_New(monitored->callback, NULL);
+    int result = -1;
+    if (event != NULL && callback != NULL) {
+        monitored->bit = PyLong_AsLong(event);
+        result = set_callback(module, tool, monitored->bit, callback);
+    }
+    Py_XDECREF(event);
+    Py_XDECREF(callback);
+    return result;
+}
+
+static int
+set_events(PyObject *module, int tool, long events)
+{
+    return done(PyObject_CallMethod(module, "set_events", "il", tool, events));
+}
+
+static long
+bits_of(const fd_monitored *events, size_t count)
+{
+    long bits = 0;
+    for (size_t i = 0; i < count; i++) {
+        bits |= events[i].local ? 0 : events[i].bit;
+    }
+    return bits;
+}
+
+static int
+add_all(PyObject *module, int tool, fd_monitored *events, size_t count)
+{
+    PyObject *names = PyObject_GetAttrString(module, "events");
+    int result = names == NULL ? -1 : 0;
+    for (size_t i = 0; i < count && result == 0; i++) {
+        result = add(module, tool, names, &events[i]);
+    }
+    Py_XDECREF(names);
+    return result == 0 ? set_events(module, tool, bits_of(events, count)) : -1;
+}
+
+static void
+give_back(PyObject *module, int tool, const fd_monitored *events, size_t count)
+{
+    set_events(module, tool, 0);
+    PyErr_Clear();
+    for (size_t i = 0; i < count; i++) {
+        if (events[i].bit != 0) {
+            set_callback(module, tool, events[i].bit, Py_None);
+            PyErr_Clear();
+        }
+    }
+    done(PyObject_CallMethod(module, "free_tool_id", "i", tool));
+    PyErr_Clear();
+}
+
+static int
+open_tool(PyObject *module, fd_monitored *events, size_t count,
+          fd_error *error)
+{
+    int tool = module == NULL ? -1 : claim_tool(module, error);
+    if (tool < 0 || add_all(module, tool, events, count) == 0) {
+        return tool;
+    }
+    PyErr_Clear();
+    give_back(module, tool, events, count);
+    fd_fail(error, FD_ECONFLICT,
+            "calls='monitor': sys.monitoring refused our callbacks: use"
+            " calls='frame'");
+    return -1;
+}
+
+int
+fd_monitoring_open(fd_monitored *events, size_t count, fd_error *error)
+{
+    PyObject *pending = fd_take_exception();
+    fd_fail(error, FD_EINVAL, "calls='monitor': sys.monitoring is missing");
+    int tool = open_tool(monitoring(), events, count, error);
+    fd_put_exception(pending);
+    return tool;
+}
+
+bool
+fd_monitoring_switch(int tool, const fd_monitored *events, size_t count,
+                     bool on)
+{
+    PyObject *pending = fd_take_exception();
+    PyObject *module = monitoring();
+    bool switched =
+        module != NULL
+        && set_events(module, tool, on ? bits_of(events, count) : 0) == 0;
+    fd_put_exception(pending);
+    return switched;
+}
+
+void
+fd_monitoring_close(int tool, const fd_monitored *events, size_t count)
+{
+    PyObject *pending = fd_take_exception();
+    PyObject *module = monitoring();
+    if (module != NULL) {
+        give_back(module, tool, events, count);
+    }
+    fd_put_exception(pending);
+}
+
+int
+fd_monitoring_set_local(int tool, PyCodeObject *code, long events)
+{
+    PyObject *module = monitoring();
+    return module == NULL
+             ? -1
+             : done(PyObject_CallMethod(module, "set_local_events", "iOl",
+                                        tool, code, events));
+}

@@ -1,0 +1,241 @@
+/* Every difference between CPython versions that the hooks meet: the shape of
+ * an interpreter frame, the current frame of a thread, the C recursion count.
+ * The only file that opens CPython's internal headers. Include it first.
+ *
+ * In the evaluator hook the new frame is not linked yet: the thread's current
+ * frame is the caller, and frame->previous must not be read. After evaluation
+ * (3.12+) the frame is gone: take what you need before. */
+#ifndef FD_PYFRAME_H
+#define FD_PYFRAME_H
+
+#ifndef Py_BUILD_CORE
+#define Py_BUILD_CORE 1
+#define FD_UNDO_BUILD_CORE
+#endif
+#include <Python.h>
+#include <internal/pycore_frame.h>
+#if PY_VERSION_HEX < 0x030C0000
+#include <internal/pycore_interp.h>
+#endif
+#ifdef FD_UNDO_BUILD_CORE
+#undef Py_BUILD_CORE
+#undef FD_UNDO_BUILD_CORE
+#endif
+
+#include <stdbool.h>
+
+#if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x030E0000
+#error "fastdispatch knows the frames of CPython 3.11, 3.12 and 3.13 only"
+#endif
+#ifdef Py_GIL_DISABLED
+#error "fastdispatch needs the GIL: its tables of functions rely on it"
+#endif
+
+typedef struct _PyInterpreterFrame fd_frame;
+
+static inline PyCodeObject *
+fd_frame_code(const fd_frame *frame)
+{
+#if PY_VERSION_HEX >= 0x030D0000 /* f_code became f_executable */
+    return (PyCodeObject *)frame->f_executable;
+#else
+    return frame->f_code;
+#endif
+}
+
+/* The function object; its closure holds the free variables. */
+static inline PyFunctionObject *
+fd_frame_function(const fd_frame *frame)
+{
+#if PY_VERSION_HEX >= 0x030C0000 /* f_func became f_funcobj */
+    return (PyFunctionObject *)frame->f_funcobj;
+#else
+    return frame->f_func;
+#endif
+}
+
+/* False for the frames that 3.12+ puts between C and Python, and between a
+ * call of a class and its __init__: those have no function. The latter's code
+ * is one static object, told by its file name being its name. */
+static inline bool
+fd_frame_is_python(const fd_frame *frame)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    const PyCodeObject *code = fd_frame_code(frame);
+    return frame->owner != FRAME_OWNED_BY_CSTACK
+        && PyCode_Check((const PyObject *)code)
+        && code->co_filename != code->co_name;
+#else
+    (void)frame;
+    return true;
+#endif
+}
+
+/* A generator or coroutine that continues (its first run included), as
+ * opposed to the call that creates it. */
+static inline bool
+fd_frame_is_resumed(const fd_frame *frame)
+{
+    return frame->owner == FRAME_OWNED_BY_GENERATOR;
+}
+
+/* The nearest Python frame at or above `frame`. */
+static inline fd_frame *
+fd_frame_python(fd_frame *frame)
+{
+    while (frame != NULL && !fd_frame_is_python(frame)) {
+        frame = frame->previous;
+    }
+    return frame;
+}
+
+static inline fd_frame *
+fd_frame_current(const PyThreadState *thread)
+{
+#if PY_VERSION_HEX >= 0x030D0000 /* _PyCFrame is gone */
+    return thread->current_frame;
+#else
+    return thread->cframe->current_frame;
+#endif
+}
+
+/* Evaluate, at the C recursion price of an inlined call. A hooked call costs
+ * two units of c_recursion_remaining where an unhooked one costs none: 3.12
+ * would raise RecursionError after 750 calls. The real stack is guarded by
+ * the hook itself (fd_thread.stack_low). */
+static inline PyObject *
+fd_frame_evaluate(PyThreadState *thread, fd_frame *frame, int throwing)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    thread->c_recursion_remaining += 2;
+    PyObject *result = _PyEval_EvalFrameDefault(thread, frame, throwing);
+    thread->c_recursion_remaining -= 2;
+    return result;
+#else
+    return _PyEval_EvalFrameDefault(thread, frame, throwing);
+#endif
+}
+
+/* Keep the collector of garbage from starting while no Python code runs: as a
+ * collection would keep a second one from starting, so that nobody sees it.
+ * Returns what fd_collector_release needs. From 3.12 on, collections start
+ * between bytecodes only. */
+static inline int
+fd_collector_hold(void)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    return 0;
+#else
+    struct _gc_runtime_state *collector = &PyThreadState_Get()->interp->gc;
+    int before = collector->collecting;
+    collector->collecting = 1;
+    return before;
+#endif
+}
+
+static inline void
+fd_collector_release(int before)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    (void)before;
+#else
+    PyThreadState_Get()->interp->gc.collecting = before;
+#endif
+}
+
+/* What tools keep with a code object: a word each, by the index that CPython
+ * gave them. Verified against CPython's own functions when the module loads. */
+typedef struct fd_code_extras {
+    Py_ssize_t size;
+    void *words[1];
+} fd_code_extras;
+
+/* Our word, without the call that _PyCode_GetExtra is. */
+static inline void *
+fd_frame_code_extra(const PyCodeObject *code, Py_ssize_t index)
+{
+    const fd_code_extras *extras = code->co_extra;
+    return extras != NULL && extras->size > index ? extras->words[index]
+                                                  : NULL;
+}
+
+/* Set the recorder's word, with room for no higher index. _PyCode_SetExtra
+ * makes room for every tool, and the end of a code object calls the destructor
+ * of every tool that has room: a later tool would be called for code that it
+ * has never seen, also when the interpreter that it needs is gone. -1 when
+ * memory is out, without an exception. */
+static inline int
+fd_frame_set_code_extra(PyCodeObject *code, Py_ssize_t index, void *word)
+{
+    fd_code_extras *extras = code->co_extra;
+    Py_ssize_t size = extras != NULL ? extras->size : 0;
+    if (size <= index) {
+        extras = PyMem_Realloc(extras, sizeof *extras
+                                           + (size_t)index * sizeof(void *));
+        if (extras == NULL) {
+            return -1;
+        }
+        while (size <= index) {
+            extras->words[size++] = NULL;
+        }
+        extras->size = size;
+        code->co_extra = extras;
+    }
+    extras->words[index] = word;
+    return 0;
+}
+
+/* The value of a local that may have been boxed for closures; may be NULL. */
+static inline PyObject *
+fd_unboxed(PyObject *value)
+{
+    return value != NULL && PyCell_Check(value) ? PyCell_GET(value) : value;
+}
+
+/* The pending exception, normalised, as a new reference; it is pending no
+ * more. NULL when there was none. */
+static inline PyObject *
+fd_take_exception(void)
+{
+#if PY_VERSION_HEX >= 0x030C0000 /* exceptions became one object */
+    return PyErr_GetRaisedException();
+#else
+    PyObject *type;
+    PyObject *value;
+    PyObject *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    if (traceback != NULL) {
+        PyException_SetTraceback(value, traceback);
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(traceback);
+    return value;
+#endif
+}
+
+/* Make an exception that was taken pending again, in place of any that is now;
+ * NULL: none is. */
+static inline void
+fd_put_exception(PyObject *exception)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    PyErr_SetRaisedException(exception);
+#else
+    PyErr_Clear();
+    if (exception != NULL) {
+        PyErr_Restore(Py_NewRef(Py_TYPE(exception)), exception,
+                      PyException_GetTraceback(exception));
+    }
+#endif
+}
+
+#if PY_VERSION_HEX >= 0x030C0000
+#define fd_code_request_index PyUnstable_Eval_RequestCodeExtraIndex
+#define fd_code_get_extra PyUnstable_Code_GetExtra
+#else
+#define fd_code_request_index _PyEval_RequestCodeExtraIndex
+#define fd_code_get_extra _PyCode_GetExtra
+#endif
+
+#endif

@@ -1,0 +1,110 @@
+#include "capture/rules/name_rules.h"
+
+#include "capture/process/process.h"
+#include "capture/rules/code_flags.h"
+#include "recording/recording_format.h"
+
+#include <string.h>
+
+typedef struct fd_rule {
+    const char *part;      /* must occur in the file's path */
+    const char *qualified; /* the __qualname__, NULL for any */
+    uint16_t code;         /* FD_CODE_* */
+    uint16_t node;         /* FD_NODE_* */
+} fd_rule;
+
+/* The first rule that matches counts. */
+static const fd_rule rules[] = {
+    /* What PyTorch runs around a dispatch mode: three frames per operator, and
+     * dozens at the first sight of each, when its Python object is made. */
+    {"torch/_library/simple_registry.py", NULL, FD_CODE_MUTED, 0},
+    {"torch/_ops.py", "_Ops.__getattr__", FD_CODE_MUTED, 0},
+    {"torch/_ops.py", "_OpNamespace.__getattr__", FD_CODE_MUTED, 0},
+    {"torch/_ops.py", "OpOverloadPacket.__getattr__", FD_CODE_MUTED, 0},
+
+    /* What starts a program for `python -m`. */
+    {"<frozen runpy>", NULL, FD_CODE_PLUMBING, 0},
+
+    /* Imports: hundreds of thousands of paths that are of no interest. */
+    {"<frozen importlib", NULL, 0, FD_NODE_FOLD},
+    {"/torch/__init__.py", "<module>", FD_CODE_CHANGES, 0},
+
+    {"torch/distributed/distributed_c10d.py", "init_process_group",
+     FD_CODE_CHANGES, 0},
+
+    {"torch/cuda/nvtx.py", "range_push", FD_CODE_NVTX, 0},
+    {"torch/cuda/nvtx.py", "range_pop", FD_CODE_NVTX, 0},
+    {"torch/cuda/nvtx.py", "range_start", FD_CODE_NVTX, 0},
+    {"torch/cuda/nvtx.py", "range_end", FD_CODE_NVTX, 0},
+
+    /* The compiler, not the code it compiled. */
+    {"torch/_dynamo/convert_frame.py", NULL, 0, FD_NODE_FOLD},
+    {"torch/_dynamo/eval_frame.py", NULL, 0, 0},
+    {"torch/_dynamo/", NULL, 0, FD_NODE_FOLD},
+    {"torch/_inductor/compile_fx.py", NULL, 0, FD_NODE_FOLD},
+    {"torch/_inductor/output_code.py", NULL, 0, 0},
+    {"torch/_inductor/utils.py", NULL, 0, 0},
+    {"torch/_inductor/", NULL, 0, FD_NODE_FOLD},
+    {"torch/fx/graph_module.py", NULL, 0, 0},
+    {"torch/fx/", NULL, 0, FD_NODE_FOLD},
+
+    /* Phases of a step, and where one ends. */
+    {"torch/autograd/__init__.py", "backward", 0, FD_PHASE_BACKWARD},
+    {"torch/autograd/__init__.py", "grad", 0, FD_PHASE_BACKWARD},
+    {"torch/autograd/graph.py", "_engine_run_backward", 0, FD_PHASE_BACKWARD},
+    {"torch/autograd/function.py", "Function.apply", FD_CODE_MAKES_NODE, 0},
+    {"torch/_tensor.py", "Tensor.backward", 0, FD_PHASE_BACKWARD},
+    {"torch/optim/optimizer.py",
+     "Optimizer.profile_hook_step.<locals>.wrapper", FD_CODE_OPTIMIZER,
+     FD_PHASE_OPTIMIZER},
+    {"torch/optim/optimizer.py", "Optimizer.zero_grad", 0, FD_PHASE_OPTIMIZER},
+    {"torch/utils/data/dataloader.py", "_BaseDataLoaderIter.__next__", 0,
+     FD_PHASE_DATA},
+    {"deepspeed/runtime/pipe/engine.py", "PipelineEngine.train_batch",
+     FD_CODE_ENGINE, 0},
+};
+
+static const fd_rule *
+match(const char *file, const char *qualified)
+{
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        const fd_rule *rule = &rules[i];
+        if (strstr(file, rule->part) != NULL
+            && (rule->qualified == NULL
+                || strcmp(qualified, rule->qualified) == 0)) {
+            return rule;
+        }
+    }
+    return NULL;
+}
+
+static bool
+is_own(const char *file)
+{
+    const char *folder = fd_process.own_folder;
+    size_t size = folder != NULL ? strlen(folder) : 0;
+    return size > 0 && strncmp(file, folder, size) == 0 && file[size] == '/';
+}
+
+uint16_t
+fd_rules_code(const PyCodeObject *code)
+{
+    const char *file = PyUnicode_AsUTF8(code->co_filename);
+    const char *qualified = PyUnicode_AsUTF8(code->co_qualname);
+    if (file == NULL || qualified == NULL) {
+        PyErr_Clear();
+        return 0;
+    }
+    if (is_own(file)) {
+        return FD_CODE_PLUMBING;
+    }
+    const fd_rule *rule = match(file, qualified);
+    return rule != NULL ? rule->code : 0;
+}
+
+uint32_t
+fd_rules_node(const char *file, const char *qualified)
+{
+    const fd_rule *rule = match(file, qualified);
+    return rule != NULL ? rule->node : 0;
+}

@@ -1,0 +1,16 @@
+/* Functions that are known by name, as data: which ones open a
+ * phase, end a step, fold what they call, or are plumbing of a tracer. */
+#ifndef FD_NAME_RULES_H
+#define FD_NAME_RULES_H
+
+#include "capture/python/pyframe.h"
+
+#include <stdint.h>
+
+/* The FD_CODE_* bits of a code object. Needs the GIL. */
+uint16_t fd_rules_code(const PyCodeObject *code);
+
+/* The FD_NODE_* bits (phase, fold) of a function. */
+uint32_t fd_rules_node(const char *file, const char *qualified);
+
+#endif

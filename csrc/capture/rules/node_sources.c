@@ -1,0 +1,199 @@
+#include "capture/rules/node_sources.h"
+
+#include "capture/rules/plain_attributes.h"
+#include "capture/rules/tensors.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LONGEST_NAME = 100 };
+
+static const char *
+after(const char *text, const char *prefix)
+{
+    size_t size = strlen(prefix);
+    return strncmp(text, prefix, size) == 0 ? text + size : NULL;
+}
+
+/* The names behind "arg:" or "attr:"; NULL for a text of another kind. */
+static const char *
+names_of(const char *text, bool *attribute)
+{
+    text += *text == '!';
+    const char *names = after(text, "attr:");
+    *attribute = names != NULL;
+    return names != NULL ? names : after(text, "arg:");
+}
+
+/* The length of the name here, 0 for none. */
+static size_t
+name_size(const char *text)
+{
+    size_t size = strcspn(text, ".");
+    return size <= LONGEST_NAME ? size : 0;
+}
+
+static bool
+is_number(const char *text)
+{
+    size_t digits = strspn(text, "0123456789");
+    return digits > 0 && digits <= 9 && text[digits] == '\0';
+}
+
+bool
+fd_source_is_valid(const char *text)
+{
+    bool attribute;
+    if (text == NULL || strcmp(text, "count") == 0 || is_number(text)) {
+        return true;
+    }
+    const char *names = names_of(text, &attribute);
+    if (names == NULL) {
+        return false;
+    }
+    int count = 0;
+    for (;; names++) {
+        size_t size = name_size(names);
+        if (size == 0) {
+            return false;
+        }
+        count++;
+        names += size;
+        if (*names == '\0') {
+            return count <= FD_SOURCE_DEPTH + !attribute;
+        }
+    }
+}
+
+static int16_t
+parameter(const PyCodeObject *code, const char *name, size_t size)
+{
+    int count = code->co_argcount + code->co_kwonlyargcount;
+    for (int i = 0; i < count && i < INT16_MAX; i++) {
+        Py_ssize_t length;
+        const char *text = PyUnicode_AsUTF8AndSize(
+            PyTuple_GET_ITEM(code->co_localsplusnames, i), &length);
+        if (text == NULL) {
+            PyErr_Clear();
+        }
+        else if ((size_t)length == size && memcmp(text, name, size) == 0) {
+            return (int16_t)i;
+        }
+    }
+    return -1;
+}
+
+fd_source
+fd_source_of(const char *text, const PyCodeObject *code)
+{
+    fd_source source = {.from = FD_SOURCE_NONE, .slot = -1};
+    bool attribute;
+    if (text == NULL || !fd_source_is_valid(text)) {
+        return source;
+    }
+    const char *names = names_of(text, &attribute);
+    if (names == NULL) {
+        source.from = is_number(text) ? FD_SOURCE_NUMBER : FD_SOURCE_COUNT;
+        source.number = is_number(text) ? strtol(text, NULL, 10) : 0;
+        return source;
+    }
+    source.from = FD_SOURCE_VALUE;
+    source.negated = *text == '!';
+    source.slot = code->co_argcount > 0 ? 0 : -1;
+    if (!attribute) {
+        size_t size = name_size(names);
+        source.slot = parameter(code, names, size);
+        names += size + (names[size] == '.');
+    }
+    for (int i = 0; i < FD_SOURCE_DEPTH && *names != '\0'; i++) {
+        size_t size = name_size(names);
+        source.path[i] = PyUnicode_FromStringAndSize(names, (Py_ssize_t)size);
+        if (source.path[i] == NULL) {
+            PyErr_Clear();
+            source.slot = -1;
+            break;
+        }
+        PyUnicode_InternInPlace(&source.path[i]);
+        names += size + (names[size] == '.');
+    }
+    return source;
+}
+
+void
+fd_source_clear(fd_source *source)
+{
+    for (int i = 0; i < FD_SOURCE_DEPTH; i++) {
+        Py_CLEAR(source->path[i]);
+    }
+    source->from = FD_SOURCE_NONE;
+}
+
+PyObject *
+fd_source_object(const fd_source *source, const fd_frame *frame)
+{
+    if (source->from != FD_SOURCE_VALUE || source->slot < 0) {
+        return NULL;
+    }
+    PyObject *value = Py_XNewRef(fd_unboxed(frame->localsplus[source->slot]));
+    for (int i = 0;
+         i < FD_SOURCE_DEPTH && value != NULL && source->path[i] != NULL;
+         i++) {
+        PyObject *next = fd_plain_attribute(value, source->path[i]);
+        Py_DECREF(value);
+        value = next;
+    }
+    return value;
+}
+
+static int64_t
+number_of(PyObject *value)
+{
+    int overflow = 0;
+    if (!PyLong_CheckExact(value) && !PyBool_Check(value)) {
+        return -1;
+    }
+    int64_t number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    return overflow == 0 && number >= 0 && number < INT32_MAX ? number : -1;
+}
+
+int64_t
+fd_source_number(const fd_source *source, const fd_frame *frame)
+{
+    if (source->from == FD_SOURCE_NUMBER) {
+        return source->number;
+    }
+    PyObject *value = fd_source_object(source, frame);
+    int64_t number = value != NULL ? number_of(value) : -1;
+    Py_XDECREF(value);
+    return number;
+}
+
+uint64_t
+fd_source_bytes(const fd_source *source, const fd_frame *frame)
+{
+    int64_t number = fd_source_number(source, frame);
+    PyObject *value = number < 0 ? fd_source_object(source, frame) : NULL;
+    uint64_t bytes = value != NULL ? fd_tensors_bytes(value)
+                                   : (uint64_t)(number > 0 ? number : 0);
+    Py_XDECREF(value);
+    return bytes;
+}
+
+bool
+fd_source_holds(const fd_source *source, const fd_frame *frame, bool otherwise)
+{
+    if (source->from == FD_SOURCE_NUMBER) {
+        return source->number != 0;
+    }
+    PyObject *value = fd_source_object(source, frame);
+    int64_t number = value == NULL    ? -1
+                   : value == Py_None ? 0
+                                      : number_of(value);
+    bool plain = value != NULL
+              && (value == Py_None || PyLong_CheckExact(value)
+                  || PyBool_Check(value));
+    /* What is neither number nor None is an object: there, thus true. */
+    bool known = value != NULL;
+    Py_XDECREF(value);
+    return known ? (plain ? number != 0 : true) != source->negated : otherwise;
+}

@@ -1,0 +1,16 @@
+/* The size of the data of tensors in bytes, from PyTorch's C code. No code of
+ * the program runs: a class derived from torch.Tensor counts 0, and
+ * function modes are off meanwhile. Needs the GIL, and a guard (guard.h). */
+#ifndef FD_TENSORS_H
+#define FD_TENSORS_H
+
+#include "capture/python/pyframe.h"
+
+#include <stdint.h>
+
+/* The size of a tensor, of tensors in lists and tuples, and of the attribute
+ * `tensor` of objects there (torch.distributed.P2POp); 0 for other objects. No
+ * exception. */
+uint64_t fd_tensors_bytes(PyObject *object);
+
+#endif

@@ -1,0 +1,478 @@
+#include "capture/session/session.h"
+
+#include "base/alloc.h"
+#include "capture/engines/engine_pipeline.h"
+#include "capture/frames/constructors.h"
+#include "capture/frames/python_calls.h"
+#include "capture/hooks/frame_hook.h"
+#include "capture/hooks/monitor.h"
+#include "capture/operators/records.h"
+#include "capture/process/guard.h"
+#include "capture/timers/call_timers.h"
+#include "recording/recording.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static void
+free_session(fd_session *session)
+{
+    if (session == NULL) {
+        return;
+    }
+    fd_paths_clear(&session->paths);
+    fd_operators_clear(&session->operators);
+    fd_operators_clear(&session->schemas);
+    fd_origins_clear(&session->origins);
+    fd_map_clear(&session->nodes);
+    fd_map_clear(&session->models);
+    fd_pipeline_free(session->pipeline);
+    fd_timer_plan_clear(&session->timers); /* writes to the recording */
+    if (session->recording != NULL) {
+        fd_recording_free(session->recording);
+    }
+    fd_free(session->hold);
+    fd_free(session);
+}
+
+/* Without the GIL another thread may still be in one of them. */
+static void
+free_retired(void)
+{
+    const fd_thread *thread = fd_thread_self;
+    if (fd_process.pins > 0 || fd_process.retired == NULL
+        || !fd_sections_wait(thread != NULL ? &thread->section : NULL)) {
+        return;
+    }
+    fd_session **link = &fd_process.retired;
+    while (*link != NULL) {
+        fd_session *session = *link;
+        if (session->stuck) {
+            link = &session->next;
+            continue;
+        }
+        *link = session->next;
+        free_session(session);
+    }
+}
+
+/* "rank00000.fd.off"; a file of an earlier run is removed. */
+static char *
+hold_beside(const char *path)
+{
+    static const char ending[] = ".off";
+    size_t size = strlen(path);
+    char *hold = fd_malloc(size + sizeof ending);
+    if (hold != NULL) {
+        memcpy(hold, path, size);
+        memcpy(hold + size, ending, sizeof ending);
+        unlink(hold);
+    }
+    return hold;
+}
+
+fd_status
+fd_session_open(fd_session **session, const fd_folder *folder,
+                const char *path, size_t max_mb, bool timed, fd_error *error)
+{
+    free_retired();
+    fd_session *made = fd_calloc(1, sizeof *made);
+    if (made == NULL) {
+        return fd_fail(error, FD_ENOMEM, "out of memory");
+    }
+    fd_limits limits = fd_limits_of(max_mb);
+    fd_status status =
+        folder != NULL
+            ? fd_recording_open_in(&made->recording, folder, path, &limits,
+                                   error)
+            : fd_recording_open(&made->recording, path, &limits, error);
+    if (status == FD_OK && path != NULL) {
+        made->hold = hold_beside(made->recording->file.path);
+        status = made->hold == NULL
+                   ? fd_fail(error, FD_ENOMEM, "out of memory")
+                   : FD_OK;
+    }
+    if (status != FD_OK) {
+        free_session(made);
+        return status;
+    }
+    made->serial = ++fd_process.sessions;
+    made->timed = timed;
+    made->step_ended = fd_session_step;
+    fd_file_header(&made->recording->file)->timing = timed;
+    fd_steps_init(&made->steps, made->recording);
+    fd_asyncs_init(&made->asyncs);
+    *session = made;
+    return FD_OK;
+}
+
+/* What the schedule wants with the running step. A schedule that fails
+ * records. */
+static long
+action(fd_session *session, fd_thread *thread)
+{
+    if (session->on_hold) {
+        return FD_ACTION_NONE;
+    }
+    if (session->schedule == NULL) {
+        return FD_ACTION_RECORD;
+    }
+    PyObject *step = PyLong_FromUnsignedLongLong(session->step);
+    PyObject *answer = step == NULL ? NULL
+                                    : fd_session_call(session, thread,
+                                                      session->schedule, step);
+    fd_guard guard = fd_guard_enter_open(thread);
+    PyObject *number = answer == NULL ? NULL : PyNumber_Index(answer);
+    if (number == NULL && answer != NULL) {
+        PyErr_Clear(); /* torch.profiler.ProfilerAction is an Enum */
+        number = PyObject_GetAttrString(answer, "value");
+    }
+    long value = number == NULL ? FD_ACTION_RECORD : PyLong_AsLong(number);
+    PyErr_Clear();
+    Py_XDECREF(number);
+    Py_XDECREF(answer);
+    Py_XDECREF(step);
+    fd_guard_leave(&guard);
+    return value;
+}
+
+static void
+install(const fd_session *session, bool watching)
+{
+    fd_hook hook = watching                           ? FD_HOOK_WATCHING
+                 : fd_timers_frames(&session->timers) ? FD_HOOK_GPU
+                 : session->recording->timeline.on    ? FD_HOOK_TIMELINE
+                 : session->timed                     ? FD_HOOK_TIMED
+                                                      : FD_HOOK_COUNTED;
+    if (session->calls == FD_CALLS_FRAME) {
+        fd_frame_hook_install(hook);
+    }
+    else if (session->calls == FD_CALLS_MONITOR) {
+        if (fd_monitor_install(hook, NULL) != FD_OK) {
+            fd_file_count(&session->recording->file, FD_COUNT_HOOK_LOST);
+        }
+    }
+}
+
+static void
+uninstall(const fd_session *session)
+{
+    if (session->calls == FD_CALLS_FRAME) {
+        fd_frame_hook_remove();
+    }
+    else if (session->calls == FD_CALLS_MONITOR) {
+        fd_monitor_remove();
+    }
+}
+
+/* Temporarily: keep the tool id of sys.monitoring. */
+static void
+unhook(const fd_session *session)
+{
+    if (session->calls == FD_CALLS_MONITOR) {
+        fd_monitor_rest();
+    }
+    else {
+        uninstall(session);
+    }
+}
+
+static void
+resume(fd_session *session)
+{
+    if (session->calls == FD_CALLS_FRAME) {
+        fd_constructors_watch(); /* slow: before the clock runs */
+    }
+    fd_recording_resume(session->recording);
+    fd_steps_begin(&session->steps, session->step, fd_clock_ticks());
+    session->running = true;
+    session->unhooked = false;
+    fd_process_next_generation();
+    fd_timers_window(session, fd_thread_self);
+    if (fd_process_active() != session) {
+        return;
+    }
+    install(session, false);
+    fd_calls_ready(); /* this thread's path, from the start */
+    if (session->ops == FD_OPS_RECORD) {
+        fd_records_listen(session);
+    }
+}
+
+/* Hooks first: no thread may write once the recording is settled. */
+static void
+pause_recording(fd_session *session)
+{
+    const fd_thread *thread = fd_thread_self;
+    session->running = false;
+    fd_process_next_generation();
+    fd_records_ignore();
+    session->stuck |=
+        !fd_sections_wait(thread != NULL ? &thread->section : NULL);
+    fd_asyncs_forget(&session->asyncs, &session->recording->file);
+    fd_timers_pause(session);
+    if (session->pipeline != NULL && !session->stuck) {
+        fd_pipeline_pause(session->pipeline);
+    }
+    fd_recording_pause(session->recording, !session->stuck);
+}
+
+fd_status
+fd_session_start(fd_session *session, fd_error *error)
+{
+    fd_thread *thread = fd_thread_get();
+    if (thread == NULL) {
+        return FD_ENOMEM;
+    }
+    if (fd_process_active() != NULL) {
+        return fd_fail(error, FD_ECONFLICT,
+                       "this process is recording already: stop the running "
+                       "CallGraph first");
+    }
+    if (session->calls
+        == FD_CALLS_MONITOR) { /* before anything else changes */
+        fd_status status = fd_monitor_install(FD_HOOK_WATCHING, error);
+        if (status != FD_OK) {
+            return status;
+        }
+    }
+    session->step = 0;
+    fd_process_activate(session, session->serial);
+    session->wanted = action(session, thread);
+    if (fd_process_active() != session) {
+        return FD_OK; /* its schedule stopped it */
+    }
+    if (session->wanted >= FD_ACTION_RECORD) {
+        resume(session);
+    }
+    else {
+        fd_recording_pause(session->recording, true);
+        install(session, true);
+    }
+    return FD_OK;
+}
+
+void
+fd_session_stop(fd_session *session)
+{
+    if (fd_process_active() != session) {
+        return;
+    }
+    if (session->running) {
+        pause_recording(session);
+    }
+    fd_process_activate(NULL, 0);
+    uninstall(session);
+    fd_constructors_release();
+    fd_recording_stop(session->recording, !session->stuck);
+}
+
+void
+fd_session_finish(fd_session *session)
+{
+    if (fd_process_active() != session) {
+        fd_timers_close(session);
+        fd_file_finish(&session->recording->file);
+    }
+}
+
+/* The recorded window ended with this step. */
+static void
+window_ended(fd_session *session, fd_thread *thread, long ended)
+{
+    if (ended == FD_ACTION_SAVE && session->on_ready != NULL) {
+        Py_XDECREF(fd_session_call(session, thread, session->on_ready, NULL));
+    }
+}
+
+static bool
+is_active(const fd_session *session)
+{
+    return fd_process_active() == session;
+}
+
+/* The schedule, and the callback at the end of a window, may stop the
+ * session. */
+static void
+turn(fd_session *session, fd_thread *thread, long ended)
+{
+    session->wanted = action(session, thread);
+    bool record = session->wanted >= FD_ACTION_RECORD;
+    if (is_active(session) && session->running
+        && (!record || ended == FD_ACTION_SAVE)) {
+        pause_recording(session);
+        window_ended(session, thread, ended);
+        if (!record && is_active(session)) {
+            install(session, true);
+        }
+    }
+    if (record && is_active(session) && !session->running) {
+        resume(session);
+    }
+}
+
+/* Installed inside a region of another tool that sets the evaluator, the hook
+ * is removed when that region ends. */
+static void
+keep_hook(const fd_session *session)
+{
+    if (session->calls == FD_CALLS_FRAME && !session->unhooked
+        && fd_frame_hook_is_lost()) {
+        fd_file_count(&session->recording->file, FD_COUNT_HOOK_LOST);
+        install(session, !session->running);
+    }
+}
+
+/* Whether the file that puts the recording on hold was made or removed since
+ * the last step: one system call. */
+static bool
+hold_changed(fd_session *session)
+{
+    int error = errno;
+    bool on_hold = session->hold != NULL && access(session->hold, F_OK) == 0;
+    bool changed = on_hold != session->on_hold;
+    session->on_hold = on_hold;
+    errno = error;
+    return changed;
+}
+
+/* Listening again loses what other threads start at this instant: only when
+ * CUDA is found. Evaluators change under the GIL. */
+static void
+sample(fd_session *session, fd_thread *thread)
+{
+    bool gpu_timed = session->timers.gpu != NULL;
+    if (!is_active(session) || !fd_timers_step(session, thread)
+        || !is_active(session) || !session->running) {
+        return;
+    }
+    install(session, false);
+    if (session->ops == FD_OPS_RECORD && !gpu_timed) {
+        fd_records_ignore();
+        fd_records_listen(session);
+    }
+}
+
+void
+fd_session_step(fd_session *session, fd_thread *thread, uint32_t source)
+{
+    fd_header *header = fd_file_header(&session->recording->file);
+    if (thread->busy) {
+        return;
+    }
+    if (source < header->steps_source) {
+        sample(session, thread); /* torch.profiler ends its steps elsewhere */
+        return;
+    }
+    keep_hook(session);
+    bool stronger = source > header->steps_source;
+    if (session->running && thread->serial == session->serial
+        && thread->tree != NULL) {
+        fd_steps_end(&session->steps, thread->tree, source);
+    }
+    header->steps_source = source;
+    session->step = stronger ? 1 : session->step + 1;
+    if (hold_changed(session) || session->schedule != NULL) {
+        turn(session, thread, session->wanted);
+    }
+    sample(session, thread);
+}
+
+void
+fd_session_record(fd_session *session, bool record, uint64_t step)
+{
+    if (fd_process_active() != session || session->schedule != NULL
+        || session->on_hold) {
+        return;
+    }
+    if (!record && session->running) {
+        pause_recording(session);
+        unhook(session);
+        session->unhooked = true;
+    }
+    else if (record && !session->running) {
+        session->step = step;
+        resume(session);
+    }
+    else if (record && session->steps.number != step) {
+        session->step = step;
+        fd_steps_begin(&session->steps, step, fd_clock_ticks());
+    }
+}
+
+void
+fd_session_retire(fd_session *session)
+{
+    fd_instances_clear(&session->instances);
+    Py_CLEAR(session->keep);
+    Py_CLEAR(session->schedule);
+    Py_CLEAR(session->on_change);
+    Py_CLEAR(session->on_ready);
+    Py_CLEAR(session->on_model);
+    Py_CLEAR(session->tensor);
+    Py_CLEAR(session->error);
+    Py_CLEAR(session->timers.in_use);
+    if (session->pipeline != NULL) {
+        Py_CLEAR(session->pipeline->on_pipeline);
+    }
+    fd_current_stream_clear(&session->timers.stream);
+    session->next = fd_process.retired;
+    fd_process.retired = session;
+    free_retired();
+}
+
+static void
+before_fork(void)
+{
+    fd_sections_before_fork();
+    fd_process.forking = fd_process_active();
+    if (fd_process.forking != NULL) {
+        pthread_mutex_lock(&fd_process.forking->recording->lock);
+    }
+}
+
+static void
+after_fork_in_parent(void)
+{
+    if (fd_process.forking != NULL) {
+        pthread_mutex_unlock(&fd_process.forking->recording->lock);
+    }
+    fd_sections_after_fork_in_parent();
+}
+
+/* First of all the mapping: a single call recorded here would be in the
+ * parent's file. */
+static void
+after_fork_in_child(void)
+{
+    if (fd_process.forking != NULL) {
+        fd_recording_detach(fd_process.forking->recording);
+        fd_process_activate(NULL, 0);
+        fd_process_next_generation();
+        pthread_mutex_unlock(&fd_process.forking->recording->lock);
+    }
+    fd_process.pins = fd_thread_self != NULL ? fd_thread_self->pins : 0;
+    fd_thread_forked();
+}
+
+int
+fd_session_init(void)
+{
+    fd_sections_init();
+    if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child)
+        != 0) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    return 0;
+}
+
+void
+fd_session_forked(void)
+{
+    fd_frame_hook_remove();
+    fd_monitor_remove();
+    fd_constructors_release();
+}

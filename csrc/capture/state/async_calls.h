@@ -1,0 +1,40 @@
+/* Records that may end on any thread (c10d work): they are never on a stack.
+ * Each keeps its start here, and its duration is added to its context when it
+ * ends. Rare, so one lock. */
+#ifndef FD_ASYNC_CALLS_H
+#define FD_ASYNC_CALLS_H
+
+#include "recording/context_tree.h"
+
+enum { FD_ASYNCS_OPEN = 256 };
+
+typedef struct fd_async {
+    const void *record; /* NULL: free */
+    fd_context *context;
+    uint64_t start;
+    fd_op_call *call; /* in the file; NULL without */
+} fd_async;
+
+typedef struct fd_asyncs {
+    pthread_mutex_t lock;
+    fd_async open[FD_ASYNCS_OPEN];
+} fd_asyncs;
+
+void fd_asyncs_init(fd_asyncs *asyncs);
+
+/* `record` began in `context`, which only asynchronous records may use. */
+void fd_asyncs_begin(fd_asyncs *asyncs, const fd_file *file,
+                     const void *record, fd_context *context);
+
+/* Recording pauses: what is open now ends unseen, and is counted as lost. */
+void fd_asyncs_forget(fd_asyncs *asyncs, const fd_file *file);
+
+/* What `record`, which has begun, is for execution traces. */
+void fd_asyncs_note(fd_asyncs *asyncs, const void *record, fd_op_call *call);
+
+/* `record` ends, on the thread of `tree`; NULL: a thread that is not recorded.
+ * False for an unknown record. */
+bool fd_asyncs_end(fd_asyncs *asyncs, fd_tree *tree, const void *record,
+                   bool timed);
+
+#endif

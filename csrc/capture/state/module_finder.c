@@ -1,0 +1,259 @@
+#include "capture/state/module_finder.h"
+
+#include <string.h>
+
+enum {
+    MAX_VISITS = 100000,   /* of one walk */
+    FEW = 64,              /* not worth a place in the cache */
+    MOST_VISITS = 2000000, /* of all walks, plus ... */
+    VISITS_A_SEARCH = 256  /* ... this for each search */
+};
+
+static void
+clear(fd_places *places)
+{
+    fd_map_clear(&places->at);
+    fd_vector_clear(&places->list);
+    fd_vector_clear(&places->names);
+    *places = (fd_places){.holder = 0};
+}
+
+void
+fd_finder_clear(fd_finder *finder)
+{
+    for (int i = 0; i < FD_PLACES; i++) {
+        clear(&finder->kept[i]);
+    }
+    clear(&finder->small);
+    Py_CLEAR(finder->key);
+}
+
+/* The `_modules` of a module, borrowed; NULL if it has none. */
+static PyObject *
+children_of(const fd_finder *finder, PyObject *module)
+{
+    PyObject *attributes = PyObject_GenericGetDict(module, NULL);
+    PyObject *children = attributes != NULL && PyDict_CheckExact(attributes)
+                           ? PyDict_GetItemWithError(attributes, finder->key)
+                           : NULL;
+    PyErr_Clear();
+    Py_XDECREF(attributes); /* the instance holds it */
+    return children != NULL && PyDict_Check(children) ? children : NULL;
+}
+
+/* Add a module. Returns 0 if it has a place already, or if there is no room. */
+static uint32_t
+add(fd_places *places, const PyObject *module, PyObject *key, uint32_t below)
+{
+    Py_ssize_t size;
+    const char *name =
+        PyUnicode_Check(key) ? PyUnicode_AsUTF8AndSize(key, &size) : NULL;
+    uint32_t place = places->list.count;
+    if (name == NULL || size >= FD_PLACE_NAME
+        || fd_map_get(&places->at, (uintptr_t)module) != 0
+        || fd_vector_reserve(&places->list, 1) != FD_OK
+        || fd_vector_reserve(&places->names, (size_t)size + 1) != FD_OK
+        || fd_map_put(&places->at, (uintptr_t)module, place) != FD_OK) {
+        PyErr_Clear();
+        return 0;
+    }
+    memcpy(places->names.list + places->names.count, name, (size_t)size + 1);
+    places->list.list[place] = (fd_place_below){places->names.count, below};
+    places->names.count += (uint32_t)size + 1;
+    places->list.count++;
+    return place;
+}
+
+/* Depth first: a module in several places gets the first. */
+static void
+walk(fd_finder *finder, uint64_t *visits, PyObject *module, uint32_t below,
+     int depth)
+{
+    fd_places *places = &finder->small;
+    PyObject *children = depth < FD_PLACE_DEPTH && *visits < MAX_VISITS
+                           ? children_of(finder, module)
+                           : NULL;
+    Py_ssize_t at = 0;
+    PyObject *key;
+    PyObject *child;
+    Py_XINCREF(children);
+    while (children != NULL && *visits < MAX_VISITS
+           && PyDict_Next(children, &at, &key, &child)) {
+        ++*visits;
+        uint32_t place = child != Py_None ? add(places, child, key, below) : 0;
+        if (place != 0) {
+            Py_INCREF(child);
+            walk(finder, visits, child, place, depth + 1);
+            Py_DECREF(child);
+        }
+    }
+    Py_XDECREF(children);
+}
+
+/* Whether `wanted` is below `module`. Much cheaper than a walk that collects
+ * places. */
+static bool
+is_below(const fd_finder *finder, uint64_t *visits, PyObject *module,
+         const PyObject *wanted, int depth)
+{
+    PyObject *children = depth < FD_PLACE_DEPTH && *visits < MAX_VISITS
+                           ? children_of(finder, module)
+                           : NULL;
+    Py_ssize_t at = 0;
+    PyObject *child;
+    bool found = false;
+    Py_XINCREF(children);
+    while (children != NULL && !found && *visits < MAX_VISITS
+           && PyDict_Next(children, &at, NULL, &child)) {
+        ++*visits;
+        found = child == wanted;
+        if (!found && child != Py_None) {
+            Py_INCREF(child);
+            found = is_below(finder, visits, child, wanted, depth + 1);
+            Py_DECREF(child);
+        }
+    }
+    Py_XDECREF(children);
+    return found;
+}
+
+/* Append a name to the path; false if it becomes too long. */
+static bool
+append(char path[FD_PLACE_NAME], size_t *used, const char *name)
+{
+    size_t size = strlen(name);
+    size_t point = *used > 0;
+    if (*used + point + size >= FD_PLACE_NAME) {
+        return false;
+    }
+    if (point != 0) {
+        path[(*used)++] = '.';
+    }
+    memcpy(path + *used, name, size + 1);
+    *used += size;
+    return true;
+}
+
+/* Follow the path of a place through the current modules of the holder. */
+static bool
+leads_to(const fd_finder *finder, const fd_places *places, PyObject *holder,
+         uint32_t place, const PyObject *wanted, char path[FD_PLACE_NAME])
+{
+    uint32_t chain[FD_PLACE_DEPTH];
+    int depth = 0;
+    size_t used = 0;
+    for (; place != 0 && depth < FD_PLACE_DEPTH;
+         place = places->list.list[place].below) {
+        chain[depth++] = places->list.list[place].name;
+    }
+    PyObject *module = holder;
+    while (depth > 0 && module != NULL) {
+        const char *name = &places->names.list[chain[--depth]];
+        PyObject *children = children_of(finder, module);
+        module = children != NULL && append(path, &used, name)
+                   ? PyDict_GetItemString(children, name)
+                   : NULL;
+    }
+    return place == 0 && module == wanted;
+}
+
+static bool
+finds(const fd_finder *finder, const fd_places *places, PyObject *holder,
+      PyObject *wanted, char path[FD_PLACE_NAME])
+{
+    uint32_t place = fd_map_get(&places->at, (uintptr_t)wanted);
+    return place != 0 && leads_to(finder, places, holder, place, wanted, path);
+}
+
+/* The cache entry of the holder, or the least recently used one. */
+static fd_places *
+places_of(fd_finder *finder, const PyObject *holder)
+{
+    fd_places *oldest = &finder->kept[0];
+    for (int i = 0; i < FD_PLACES; i++) {
+        fd_places *at = &finder->kept[i];
+        if (at->holder == (uintptr_t)holder) {
+            return at;
+        }
+        oldest = at->used < oldest->used ? at : oldest;
+    }
+    return oldest;
+}
+
+/* Collect all places below the holder. */
+static void
+build(fd_finder *finder, PyObject *holder)
+{
+    fd_places *places = &finder->small;
+    static const fd_place_below root = {0, 0};
+    uint64_t visits = 0;
+    clear(places);
+    if (fd_vector_push(&places->list, root) == FD_OK) {
+        places->holder = (uintptr_t)holder;
+        walk(finder, &visits, holder, 0, 0);
+    }
+    finder->visits += visits;
+}
+
+/* Move the places of the latest walk to the cache, unless they are few. */
+static void
+keep(fd_finder *finder, fd_places *places)
+{
+    fd_places made = finder->small;
+    if (made.list.count <= FEW) {
+        return;
+    }
+    made.used = finder->asked;
+    clear(places);
+    *places = made;
+    finder->small = (fd_places){.holder = 0};
+}
+
+/* Whether a module that is not among the known places was added since. */
+static bool
+has_come(fd_finder *finder, PyObject *holder, const PyObject *wanted)
+{
+    uint64_t visits = 0;
+    bool found = is_below(finder, &visits, holder, wanted, 0);
+    finder->visits += visits;
+    return found;
+}
+
+/* Holders without known places have twice the limit: most of their modules
+ * will be searched for. A module that is missing among known places is
+ * probably not below the holder. */
+static bool
+affords(const fd_finder *finder, bool known)
+{
+    uint64_t most = MOST_VISITS + VISITS_A_SEARCH * finder->asked;
+    return finder->visits < (known ? most : 2 * most);
+}
+
+fd_finding
+fd_finder_path(fd_finder *finder, PyObject *holder, PyObject *wanted,
+               char path[FD_PLACE_NAME])
+{
+    fd_places *places = places_of(finder, holder);
+    bool known = places->holder == (uintptr_t)holder;
+    finder->asked++;
+    if (known) {
+        places->used = finder->asked;
+        if (finds(finder, places, holder, wanted, path)) {
+            return FD_FOUND;
+        }
+    }
+    if (finder->key == NULL) {
+        finder->key = PyUnicode_InternFromString("_modules");
+        PyErr_Clear();
+    }
+    if (finder->key == NULL || !affords(finder, known)) {
+        return FD_NOT_SOUGHT;
+    }
+    if (known && !has_come(finder, holder, wanted)) {
+        return FD_NOT_BELOW;
+    }
+    build(finder, holder);
+    bool found = finds(finder, &finder->small, holder, wanted, path);
+    keep(finder, places);
+    return found ? FD_FOUND : FD_NOT_BELOW;
+}

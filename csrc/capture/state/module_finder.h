@@ -1,0 +1,60 @@
+/* The paths of the modules below a module. A single walk collects the paths of
+ * all of them, instead of one walk per module:
+ *
+ *     holder ── blocks ── 0 ── attention      names │blocks│0│attention│...
+ *                                             list   1: name, below 0
+ *     at   address of attention ──► 3                2: name, below 1
+ *                                                    3: name, below 2
+ *
+ * Stores addresses only and keeps nothing alive: each result is verified
+ * against the current modules of the holder, and the walk is repeated if it
+ * does not match. The total cost of all walks is bounded. Needs the GIL. */
+#ifndef FD_MODULE_FINDER_H
+#define FD_MODULE_FINDER_H
+
+#include "capture/python/pyframe.h"
+
+#include "base/map.h"
+#include "base/vector.h"
+
+enum {
+    FD_PLACES = 16,      /* holders in the cache */
+    FD_PLACE_DEPTH = 32, /* of containers between two forwards */
+    FD_PLACE_NAME = 512  /* bytes of a path */
+};
+
+typedef struct fd_place_below {
+    uint32_t name;  /* where it begins in `names` */
+    uint32_t below; /* place of its parent; 0: the holder */
+} fd_place_below;
+
+/* The places below one holder. */
+typedef struct fd_places {
+    uintptr_t holder;               /* 0: of none */
+    uint64_t used;                  /* last use, as a count of searches */
+    fd_map at;                      /* address of a module -> place */
+    FD_VECTOR(fd_place_below) list; /* place 0 is the holder */
+    FD_VECTOR(char) names;          /* each with its NUL */
+} fd_places;
+
+typedef struct fd_finder {
+    fd_places kept[FD_PLACES];
+    fd_places small; /* of the latest walk, if it found few modules */
+    PyObject *key;   /* owned: "_modules"; NULL before the first walk */
+    uint64_t asked;
+    uint64_t visits; /* modules visited by all walks */
+} fd_finder;
+
+void fd_finder_clear(fd_finder *finder);
+
+typedef enum fd_finding {
+    FD_FOUND,
+    FD_NOT_BELOW, /* it is not there */
+    FD_NOT_SOUGHT /* unknown: the limit on visits is reached */
+} fd_finding;
+
+/* The path from `holder` to `wanted`, with dots between names. */
+fd_finding fd_finder_path(fd_finder *finder, PyObject *holder,
+                          PyObject *wanted, char path[FD_PLACE_NAME]);
+
+#endif

@@ -1,0 +1,172 @@
+#include "capture/state/module_paths.h"
+
+#include "recording/recording_format.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Training frameworks that people run from a checkout: recognised by a folder
+ * of this name even when it is not an installed package. */
+static const char *const frameworks[] = {"megatron", "deepspeed", "torchtitan",
+                                         "torch", "transformers"};
+
+void
+fd_paths_clear(fd_paths *paths)
+{
+    for (uint32_t i = 0; i < paths->prefixes.count; i++) {
+        fd_free(paths->prefixes.list[i].text);
+    }
+    fd_vector_clear(&paths->prefixes);
+}
+
+static bool
+has(const fd_paths *paths, const char *prefix, size_t size)
+{
+    for (uint32_t i = 0; i < paths->prefixes.count; i++) {
+        const fd_prefix *known = &paths->prefixes.list[i];
+        if (known->size == size + 1
+            && strncmp(known->text, prefix, size) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+fd_status
+fd_paths_add(fd_paths *paths, const char *prefix, uint8_t from)
+{
+    size_t size = strlen(prefix);
+    while (size > 0 && prefix[size - 1] == '/') {
+        size--;
+    }
+    if (size == 0 || has(paths, prefix, size)) {
+        return FD_OK;
+    }
+    char *text = fd_malloc(size + 2);
+    fd_prefix made = {text, size + 1, from};
+    if (text == NULL || fd_vector_push(&paths->prefixes, made) != FD_OK) {
+        fd_free(text);
+        return FD_ENOMEM;
+    }
+    memcpy(text, prefix, size);
+    memcpy(text + size, "/", 2);
+    fd_prefix *list = paths->prefixes.list;
+    uint32_t at = paths->prefixes.count - 1;
+    for (; at > 0 && list[at - 1].size < made.size; at--) {
+        list[at] = list[at - 1];
+    }
+    list[at] = made;
+    return FD_OK;
+}
+
+static void
+set_package(fd_place *place, const char *name, size_t size)
+{
+    snprintf(place->package, sizeof place->package, "%.*s", (int)size, name);
+}
+
+/* "torch" of "torch/nn/functional.py", "six" of "six.py". */
+static void
+first_component(fd_place *place, const char *relative)
+{
+    size_t size = strcspn(relative, "/");
+    if (relative[size] == '\0' && size > 3
+        && strcmp(relative + size - 3, ".py") == 0) {
+        size -= 3;
+    }
+    set_package(place, relative, size);
+}
+
+/* A framework's folder in the path names the package, and what lies before
+ * it is stripped. */
+static bool
+in_framework(const char *file, fd_place *place)
+{
+    for (size_t i = 0; i < sizeof frameworks / sizeof *frameworks; i++) {
+        size_t size = strlen(frameworks[i]);
+        for (const char *at = strstr(file, frameworks[i]); at != NULL;
+             at = strstr(at + 1, frameworks[i])) {
+            if (at > file && at[-1] == '/' && at[size] == '/'
+                && at - file <= UINT16_MAX) {
+                place->strip = (uint16_t)(at - file);
+                set_package(place, frameworks[i], size);
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static size_t
+last_two_components(const char *file)
+{
+    const char *last = strrchr(file, '/');
+    const char *at = last;
+    while (at != NULL && at > file && at[-1] != '/') {
+        at--;
+    }
+    return at == NULL || at == last ? 0 : (size_t)(at - file);
+}
+
+static void
+place_generated(const char *file, fd_place *place)
+{
+    bool frozen = strncmp(file, "<frozen ", 8) == 0;
+    place->from = frozen ? FD_FROM_STDLIB : FD_FROM_GENERATED;
+    snprintf(place->package, sizeof place->package, "%s",
+             frozen ? "stdlib" : "generated");
+}
+
+/* What the compiler wrote: its folder and names differ from run to run. */
+static bool
+place_compiled(const char *file, fd_place *place)
+{
+    const char *name = strrchr(file, '/');
+    if (strstr(file, "/torchinductor_") == NULL || name == NULL
+        || name - file >= UINT16_MAX) {
+        return false;
+    }
+    place->from = FD_FROM_GENERATED;
+    place->strip = (uint16_t)(name + 1 - file);
+    snprintf(place->package, sizeof place->package, "generated");
+    return true;
+}
+
+static const fd_prefix *
+longest(const fd_paths *paths, const char *file)
+{
+    for (uint32_t i = 0; i < paths->prefixes.count; i++) {
+        const fd_prefix *known = &paths->prefixes.list[i];
+        if (strncmp(file, known->text, known->size) == 0) {
+            return known;
+        }
+    }
+    return NULL;
+}
+
+void
+fd_paths_place(const fd_paths *paths, const char *file, fd_place *place)
+{
+    *place = (fd_place){.from = FD_FROM_USER, .package = "project"};
+    if (file[0] == '<') {
+        place_generated(file, place);
+        return;
+    }
+    if (place_compiled(file, place)) {
+        return;
+    }
+    const fd_prefix *prefix = longest(paths, file);
+    size_t strip = prefix != NULL ? prefix->size : last_two_components(file);
+    place->strip = strip <= UINT16_MAX ? (uint16_t)strip : 0;
+    place->from = prefix != NULL ? prefix->from : FD_FROM_USER;
+    if (place->from == FD_FROM_SITE) {
+        first_component(place, file + strip);
+    }
+    else if (place->from == FD_FROM_STDLIB) {
+        snprintf(place->package, sizeof place->package, "stdlib");
+    }
+    else {
+        in_framework(file, place);
+    }
+}

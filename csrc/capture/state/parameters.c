@@ -1,0 +1,167 @@
+#include "capture/state/parameters.h"
+
+#include "base/map.h"
+
+enum {
+    MAX_DEPTH = 64,
+    MAX_VISITS = 100000 /* modules and parameters */
+};
+
+/* What is asked of PyTorch; all owned, NULL where it is not there. */
+typedef struct accessors {
+    PyObject *parameter; /* types */
+    PyObject *tensor;
+    PyObject *distributed; /* DTensor; NULL where nothing is distributed */
+    PyObject *elements;    /* methods of every tensor */
+    PyObject *element_bytes;
+} accessors;
+
+typedef struct counting {
+    accessors torch;
+    fd_map seen; /* by address: shared ones count once */
+    int visits;
+    fd_parameters sum;
+} counting;
+
+PyObject *
+fd_module_dict(PyObject *module, const char *name)
+{
+    PyObject *attributes = PyObject_GenericGetDict(module, NULL);
+    if (attributes == NULL) {
+        PyErr_Clear();
+        return NULL;
+    }
+    PyObject *dict = PyDict_CheckExact(attributes)
+                       ? PyDict_GetItemString(attributes, name)
+                       : NULL;
+    Py_DECREF(attributes); /* the instance holds it */
+    return dict != NULL && PyDict_Check(dict) ? dict : NULL;
+}
+
+/* An attribute of a module that the program has imported; owned. */
+static PyObject *
+imported(const char *module, const char *name)
+{
+    PyObject *key = PyUnicode_FromString(module);
+    PyObject *found = key == NULL ? NULL : PyImport_GetModule(key);
+    PyObject *value =
+        found == NULL ? NULL : PyObject_GetAttrString(found, name);
+    Py_XDECREF(key);
+    Py_XDECREF(found);
+    PyErr_Clear();
+    return value;
+}
+
+/* Whether torch._C's function says that no program code runs between the call
+ * of a method of a tensor and its result. */
+static bool
+says(const char *function, PyObject *expected)
+{
+    PyObject *callable = imported("torch._C", function);
+    PyObject *answer = callable == NULL ? NULL : PyObject_CallNoArgs(callable);
+    bool as_expected = answer == expected;
+    Py_XDECREF(callable);
+    Py_XDECREF(answer);
+    PyErr_Clear();
+    return as_expected;
+}
+
+static bool
+learn(accessors *torch)
+{
+    PyObject *base = imported("torch._C", "TensorBase");
+    if (base != NULL) {
+        torch->elements = PyObject_GetAttrString(base, "numel");
+        torch->element_bytes = PyObject_GetAttrString(base, "element_size");
+    }
+    torch->parameter = imported("torch.nn.parameter", "Parameter");
+    torch->tensor = imported("torch", "Tensor");
+    torch->distributed = imported("torch.distributed.tensor", "DTensor");
+    Py_XDECREF(base);
+    PyErr_Clear();
+    return torch->elements != NULL && torch->element_bytes != NULL
+        && torch->parameter != NULL && torch->tensor != NULL;
+}
+
+static void
+forget(accessors *torch)
+{
+    Py_CLEAR(torch->elements);
+    Py_CLEAR(torch->element_bytes);
+    Py_CLEAR(torch->parameter);
+    Py_CLEAR(torch->tensor);
+    Py_CLEAR(torch->distributed);
+}
+
+static uint64_t
+number_of(PyObject *method, PyObject *tensor)
+{
+    PyObject *answer = PyObject_CallOneArg(method, tensor);
+    unsigned long long number = answer != NULL && PyLong_CheckExact(answer)
+                                  ? PyLong_AsUnsignedLongLong(answer)
+                                  : 0;
+    bool failed = PyErr_Occurred() != NULL;
+    Py_XDECREF(answer);
+    PyErr_Clear();
+    return failed ? 0 : number;
+}
+
+static void
+add_tensor(counting *c, PyObject *tensor)
+{
+    uint64_t elements = number_of(c->torch.elements, tensor);
+    c->sum.elements += elements;
+    c->sum.bytes += elements * number_of(c->torch.element_bytes, tensor);
+}
+
+static void
+add_parameter(counting *c, PyObject *value)
+{
+    PyObject *type = (PyObject *)Py_TYPE(value);
+    uint64_t address = (uintptr_t)value;
+    if (value == Py_None || fd_map_get(&c->seen, address) != 0
+        || fd_map_put(&c->seen, address, 1) != FD_OK) {
+        return;
+    }
+    if (type == c->torch.parameter || type == c->torch.tensor
+        || type == c->torch.distributed) {
+        add_tensor(c, value);
+    }
+}
+
+static void
+add_module(counting *c, PyObject *module, int depth)
+{
+    Py_ssize_t at = 0;
+    PyObject *key;
+    PyObject *value;
+    PyObject *own = fd_module_dict(module, "_parameters");
+    while (own != NULL && c->visits++ < MAX_VISITS
+           && PyDict_Next(own, &at, &key, &value)) {
+        add_parameter(c, value);
+    }
+    PyObject *below = fd_module_dict(module, "_modules");
+    at = 0;
+    while (below != NULL && depth < MAX_DEPTH && c->visits++ < MAX_VISITS
+           && PyDict_Next(below, &at, &key, &value)) {
+        if (value != Py_None) {
+            add_module(c, value, depth + 1);
+        }
+    }
+}
+
+fd_parameters
+fd_parameters_of(PyObject *module)
+{
+    counting c = {.visits = 0};
+    if (says("_is_torch_function_mode_enabled", Py_False)
+        && says("_get_tracing_state", Py_None) && learn(&c.torch)) {
+        add_module(&c, module, 0);
+    }
+    if (c.visits >= MAX_VISITS) {
+        c.sum = (fd_parameters){0, 0};
+    }
+    forget(&c.torch);
+    fd_map_clear(&c.seen);
+    return c.sum;
+}

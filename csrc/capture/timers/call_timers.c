@@ -1,0 +1,368 @@
+#include "capture/timers/call_timers.h"
+
+#include "base/glob.h"
+#include "capture/process/guard.h"
+#include "recording/open_entries.h"
+
+enum {
+    SLICE_MS = 20, /* of a wait, between checks for signals */
+    MOST_AROUND = 64
+};
+
+void
+fd_timer_plan_clear(fd_timer_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->globs.count; i++) {
+        fd_free(plan->globs.list[i]);
+    }
+    fd_vector_clear(&plan->globs);
+    if (plan->gpu != NULL) {
+        fd_gpu_free(plan->gpu);
+    }
+    plan->gpu = NULL;
+}
+
+/* PyTorch uses CUDA by now, and its current stream can be found. */
+static bool
+is_in_use(fd_session *session, fd_thread *thread)
+{
+    const fd_timer_plan *plan = &session->timers;
+    PyObject *answer =
+        plan->in_use == NULL
+            ? NULL
+            : fd_session_call(session, thread, plan->in_use, NULL);
+    bool yes = answer == Py_True;
+    Py_XDECREF(answer);
+    return yes;
+}
+
+static bool
+find(fd_session *session, fd_thread *thread)
+{
+    fd_timer_plan *plan = &session->timers;
+    if (plan->gpu == NULL && is_in_use(session, thread)
+        && fd_current_stream_find(&plan->stream)
+        && fd_gpu_open(&plan->gpu, session->recording, NULL) == FD_OK) {
+        plan->gpu->starves = plan->ops;
+    }
+    return plan->gpu != NULL;
+}
+
+static bool
+turn(fd_session *session, fd_thread *thread, uint64_t step)
+{
+    fd_timer_plan *plan = &session->timers;
+    if (!plan->wanted || !session->timed) {
+        return false;
+    }
+    const fd_gpu *before = plan->gpu;
+    plan->last = step;
+    plan->sampled += plan->sampling; /* the step that ends */
+    bool sampled =
+        step % plan->every == 1 % plan->every && find(session, thread);
+    bool changed = sampled != plan->sampling || before != plan->gpu;
+    plan->windows += sampled && !plan->sampling;
+    plan->sampling = sampled;
+    return changed;
+}
+
+bool
+fd_timers_window(fd_session *session, fd_thread *thread)
+{
+    if (session->timers.gpu != NULL) {
+        fd_gpu_drain(session->timers.gpu, false);
+    }
+    session->timers.first = session->steps.number;
+    return turn(session, thread, 0);
+}
+
+bool
+fd_timers_step(fd_session *session, fd_thread *thread)
+{
+    fd_timer_plan *plan = &session->timers;
+    if (plan->gpu != NULL) {
+        fd_gpu_drain(plan->gpu, session->running);
+    }
+    if (!session->running) {
+        return false;
+    }
+    uint64_t step = session->steps.number - plan->first;
+    return step != plan->last && turn(session, thread, step);
+}
+
+void
+fd_timers_pause(fd_session *session)
+{
+    fd_timer_plan *plan = &session->timers;
+    bool over = session->steps.number - plan->first != plan->last;
+    plan->sampled += plan->sampling && over; /* or it has just begun */
+    plan->sampling = false;
+    if (plan->gpu != NULL) {
+        fd_gpu_drain(plan->gpu, false);
+    }
+}
+
+int
+fd_timers_wait(fd_session *session, int patience_ms)
+{
+    fd_gpu *gpu = session->timers.closed ? NULL : session->timers.gpu;
+    bool waits = gpu != NULL;
+    for (int left = patience_ms; waits && left > 0; left -= SLICE_MS) {
+        Py_BEGIN_ALLOW_THREADS
+            waits = fd_gpu_wait(gpu, left < SLICE_MS ? left : SLICE_MS);
+        Py_END_ALLOW_THREADS
+        if (PyErr_CheckSignals() < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+void
+fd_timers_close(fd_session *session)
+{
+    fd_timer_plan *plan = &session->timers;
+    if (plan->gpu == NULL || plan->closed) {
+        return;
+    }
+    plan->closed = true;
+    fd_gpu_drain(plan->gpu, false);
+    fd_gpu_close(plan->gpu);
+    char text[32];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)plan->sampled);
+    fd_recording_note(session->recording, "gpu_steps", text);
+}
+
+/* The timers of this thread in this session; NULL when memory is out. */
+static fd_thread_timers *
+timers_of(fd_thread *thread)
+{
+    if (thread->timers == NULL) {
+        thread->timers = fd_calloc(1, sizeof *thread->timers);
+    }
+    fd_thread_timers *timers = thread->timers;
+    if (timers != NULL && timers->serial != thread->serial) {
+        fd_map_clear(&timers->chosen);
+        timers->open.count = 0; /* counted by the other session */
+        timers->stream.known = false;
+        timers->serial = thread->serial;
+    }
+    return timers;
+}
+
+/* The entry of an open timer; -1: the entry is gone. */
+static int64_t
+entry_of(const fd_tree *tree, const fd_open_timer *timer)
+{
+    int64_t at = (int64_t)fd_tree_depth(tree) - 1;
+    while (at >= 0
+           && (tree->stack[at].owner != timer->owner
+               || tree->stack[at].start != timer->start)) {
+        at--;
+    }
+    return at;
+}
+
+static void
+forget(fd_thread_timers *timers, uint32_t at)
+{
+    timers->open.count--;
+    for (uint32_t i = at; i < timers->open.count; i++) {
+        timers->open.list[i] = timers->open.list[i + 1];
+    }
+}
+
+/* Drop timers without an entry. Entries go from the top, so the topmost timer
+ * that is in order ends the search. */
+static void
+reconcile(fd_thread_timers *timers, const fd_tree *tree)
+{
+    while (timers->open.count > 0) {
+        const fd_open_timer *last = &timers->open.list[timers->open.count - 1];
+        if (entry_of(tree, last) >= 0) {
+            return;
+        }
+        fd_gpu_device_drop(last->device, last->slot);
+        timers->open.count--;
+    }
+}
+
+static bool
+matches(const fd_session *session, uint32_t node)
+{
+    const fd_file *file = &session->recording->file;
+    fd_buffer key = {.bytes = NULL};
+    bool found = false;
+    fd_node_key(file, fd_file_record(file, node), &key);
+    fd_buffer_bytes(&key, "", 1);
+    for (uint32_t i = 0;
+         key.status == FD_OK && !found && i < session->timers.globs.count;
+         i++) {
+        found = fd_glob_matches(session->timers.globs.list[i], key.bytes);
+    }
+    fd_buffer_clear(&key);
+    return found;
+}
+
+static bool
+is_chosen(const fd_session *session, fd_thread_timers *timers, uint32_t node)
+{
+    if (session->timers.globs.count == 0 || node == 0) {
+        return false;
+    }
+    uint32_t known = fd_map_get(&timers->chosen, node);
+    if (known == 0) {
+        known = matches(session, node) ? 2 : 1;
+        fd_map_put(&timers->chosen, node, known); /* or ask again */
+    }
+    return known == 2;
+}
+
+static bool
+is_wanted(const fd_session *session, fd_thread_timers *timers,
+          const fd_tree *tree, const fd_entry *entry)
+{
+    const fd_timer_plan *plan = &session->timers;
+    const fd_context *context = fd_tree_context(tree, entry->context);
+    uint32_t node = (entry->flags & FD_ENTRY_PENDING) != 0
+                      ? entry->flags >> FD_ENTRY_NODE_SHIFT
+                      : context->node;
+    const fd_node *record = fd_file_record(&session->recording->file, node);
+    if ((entry->flags & (FD_ENTRY_CONTRACTED | FD_ENTRY_ENGINE)) != 0
+        || (context->flags & FD_CONTEXT_ABSORBS) != 0) {
+        return false;
+    }
+    if ((entry->flags & FD_ENTRY_OP) != 0 && plan->ops) {
+        return true;
+    }
+    if ((entry->flags & FD_ENTRY_FRAME) != 0
+        && (plan->functions || (plan->modules && context->module != 0))) {
+        return true;
+    }
+    if (node != 0 && record->kind == FD_NODE_JOB && plan->jobs) {
+        return true;
+    }
+    return is_chosen(session, timers, node);
+}
+
+/* The open timers of this thread on the device, outermost first. */
+static uint32_t
+around(const fd_thread_timers *timers, const fd_gpu_device *device,
+       uint32_t list[MOST_AROUND])
+{
+    uint32_t count = 0;
+    uint32_t from = timers->open.count > MOST_AROUND
+                      ? timers->open.count - MOST_AROUND
+                      : 0;
+    for (uint32_t i = from; i < timers->open.count; i++) {
+        if (timers->open.list[i].device == device) {
+            list[count++] = timers->open.list[i].slot;
+        }
+    }
+    return count;
+}
+
+static bool
+begin(const fd_thread *thread, fd_thread_timers *timers, const fd_entry *entry,
+      uint32_t caller, uint32_t traced)
+{
+    const fd_timer_plan *plan = &thread->session->timers;
+    uint32_t open[MOST_AROUND];
+    fd_gpu_call call = {
+        .caller = caller,
+        .thread = fd_file_id(&thread->session->recording->file,
+                             thread->tree->record),
+        .call = traced,
+        .window = plan->windows,
+        .around = open,
+    };
+    fd_gpu_device *device = fd_gpu_current(plan->gpu);
+    if (device == NULL || fd_vector_reserve(&timers->open, 1) != FD_OK
+        || !fd_current_stream_get(&plan->stream, device->number,
+                                  &timers->stream, &call.stream)) {
+        return false;
+    }
+    call.depth = around(timers, device, open);
+    uint32_t slot = fd_gpu_device_begin(device, &call);
+    if (slot != 0) {
+        timers->open.list[timers->open.count++] =
+            (fd_open_timer){entry->owner, entry->start, device, slot};
+    }
+    return true;
+}
+
+void
+fd_timers_begin(fd_thread *thread, uint32_t call)
+{
+    const fd_session *session = thread->session;
+    const fd_tree *tree = thread->tree;
+    uint32_t depth = fd_tree_depth(tree);
+    fd_thread_timers *timers =
+        session->timers.gpu != NULL ? timers_of(thread) : NULL;
+    if (timers == NULL || depth == 0) {
+        return;
+    }
+    const fd_entry *entry = &tree->stack[depth - 1];
+    uint32_t caller = depth > 1 ? tree->stack[depth - 2].context
+                                : fd_tree_id(tree, tree->root);
+    reconcile(timers, tree);
+    if (is_wanted(session, timers, tree, entry)
+        && !begin(thread, timers, entry, caller, call)) {
+        fd_file_count(&session->recording->file, FD_COUNT_GPU_LOST);
+    }
+}
+
+void
+fd_timers_look(fd_thread *thread)
+{
+    const fd_timer_plan *plan = &thread->session->timers;
+    fd_thread_timers *timers =
+        plan->stream.function != NULL ? timers_of(thread) : NULL;
+    const fd_gpu_device *device =
+        timers != NULL ? fd_gpu_current(plan->gpu) : NULL;
+    void *handle;
+    if (device != NULL) {
+        fd_current_stream_get(&plan->stream, device->number, &timers->stream,
+                              &handle);
+    }
+}
+
+static void
+end(const fd_thread *thread, const fd_open_timer *timer, uint32_t context)
+{
+    fd_gpu *gpu = thread->session->timers.gpu;
+    if (fd_gpu_current(gpu) == timer->device) {
+        fd_gpu_device_end(timer->device, timer->slot, context);
+    }
+    else {
+        fd_gpu_device_drop(timer->device, timer->slot);
+    }
+}
+
+void
+fd_timers_end(fd_thread *thread, uint32_t from, bool above)
+{
+    fd_thread_timers *timers = thread->timers;
+    const fd_tree *tree = thread->tree;
+    if (timers->serial != thread->serial) {
+        return;
+    }
+    for (uint32_t i = timers->open.count; i-- > 0;) {
+        fd_open_timer timer = timers->open.list[i];
+        int64_t at = entry_of(tree, &timer);
+        if (at < 0) {
+            fd_gpu_device_drop(timer.device, timer.slot);
+            forget(timers, i);
+            continue;
+        }
+        const fd_entry *entry = &tree->stack[at];
+        bool stays = (entry->flags & FD_ENTRY_RANGE) != 0 && at != from;
+        if (at == from || (above && at > from && !stays)) {
+            end(thread, &timer, entry->context);
+            forget(timers, i);
+        }
+        if (at <= from) {
+            return;
+        }
+    }
+}

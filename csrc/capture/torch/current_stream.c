@@ -1,0 +1,87 @@
+#include "capture/torch/current_stream.h"
+
+#include "capture/process/guard.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+static bool
+find_symbols(fd_current_stream *stream)
+{
+    void *library = dlopen("libc10_cuda.so", RTLD_LAZY | RTLD_NOLOAD);
+    if (library == NULL) {
+        return false;
+    }
+    void *current = dlsym(library, "_ZN3c104cuda20getCurrentCUDAStreamEa");
+    void *handle = dlsym(library, "_ZNK3c104cuda10CUDAStream6streamEv");
+    dlclose(library); /* the program has it open */
+    if (current == NULL || handle == NULL) {
+        return false;
+    }
+    memcpy(&stream->current, &current, sizeof current);
+    memcpy(&stream->handle, &handle, sizeof handle);
+    return true;
+}
+
+bool
+fd_current_stream_find(fd_current_stream *stream)
+{
+    if (stream->current != NULL || stream->function != NULL
+        || find_symbols(stream)) {
+        return true;
+    }
+    PyObject *modules = PyImport_GetModuleDict();
+    PyObject *torch =
+        modules == NULL ? NULL : PyDict_GetItemString(modules, "torch._C");
+    if (torch != NULL) {
+        stream->function =
+            PyObject_GetAttrString(torch, "_cuda_getCurrentRawStream");
+    }
+    PyErr_Clear();
+    return stream->function != NULL;
+}
+
+void
+fd_current_stream_clear(fd_current_stream *stream)
+{
+    Py_CLEAR(stream->function);
+}
+
+static bool
+ask_python(PyObject *function, int device, void **handle)
+{
+    fd_guard guard = fd_guard_enter(fd_thread_self);
+    PyObject *argument = PyLong_FromLong(device);
+    PyObject *arguments[] = {NULL, argument};
+    PyObject *answer =
+        argument == NULL
+            ? NULL
+            : PyObject_Vectorcall(function, &arguments[1],
+                                  1 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    *handle = answer == NULL ? NULL : PyLong_AsVoidPtr(answer);
+    bool known = answer != NULL && PyErr_Occurred() == NULL;
+    PyErr_Clear();
+    Py_XDECREF(answer);
+    Py_XDECREF(argument);
+    fd_guard_leave(&guard);
+    return known;
+}
+
+bool
+fd_current_stream_get(const fd_current_stream *stream, int device,
+                      fd_stream_memory *memory, void **handle)
+{
+    if (stream->current != NULL) {
+        fd_c10_stream current = stream->current((signed char)device);
+        *handle = stream->handle(&current);
+        return true;
+    }
+    if (PyGILState_Check()) {
+        memory->known = ask_python(stream->function, device, handle);
+        memory->handle = *handle;
+        memory->device = device;
+        return memory->known;
+    }
+    *handle = memory->handle;
+    return memory->known && memory->device == device;
+}

@@ -1,0 +1,95 @@
+#include "capture/torch/libtorch.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+
+fd_libtorch fd_torch;
+
+static int
+is_libtorch(struct dl_phdr_info *info, size_t size, void *path)
+{
+    (void)size;
+    const char *name = strrchr(info->dlpi_name, '/');
+    if (name == NULL || strcmp(name, "/libtorch_cpu.so") != 0) {
+        return 0;
+    }
+    *(const char **)path = info->dlpi_name;
+    return 1;
+}
+
+/* Python loads extension libraries privately, so RTLD_DEFAULT does not see
+ * them; a handle to the loaded one does. */
+static void *
+loaded_library(void)
+{
+    const char *path = NULL;
+    dl_iterate_phdr(is_libtorch, &path);
+    return path == NULL ? NULL : dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+}
+
+typedef struct wanted {
+    void *function; /* pointer to one */
+    const char *symbol;
+} wanted;
+
+/* In PyTorch, and in the libraries it was linked with. */
+static fd_status
+find_all(const wanted *list, size_t count, fd_error *error)
+{
+    void *library = loaded_library();
+    if (library == NULL) {
+        return fd_fail(error, FD_EINVAL, "PyTorch is not loaded");
+    }
+    for (size_t i = 0; i < count; i++) {
+        void *address = dlsym(library, list[i].symbol);
+        if (address == NULL) {
+            return fd_fail(error, FD_EINVAL, "libtorch_cpu.so has no %s",
+                           list[i].symbol);
+        }
+        memcpy(list[i].function, &address, sizeof address);
+    }
+    return FD_OK;
+}
+
+fd_status
+fd_libtorch_find(fd_error *error)
+{
+    const wanted list[] = {
+        {&fd_torch.add_global_callback,
+         "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE"},
+        {&fd_torch.add_thread_callback,
+         "_ZN2at22addThreadLocalCallbackENS_22RecordFunctionCallbackE"},
+        {&fd_torch.remove_callback, "_ZN2at14removeCallbackEm"},
+        {&fd_torch.record_name, "_ZNK2at14RecordFunction4nameEv"},
+        {&fd_torch.record_is_async, "_ZNK2at14RecordFunction7isAsyncEv"},
+        {&fd_torch.current_thread,
+         "_ZN2at14RecordFunction15currentThreadIdEv"},
+        {&fd_torch.next_number, "_ZN2at15sequence_number4peekEv"},
+    };
+    return find_all(list, sizeof list / sizeof *list, error);
+}
+
+#define OSTRINGSTREAM \
+    "St7__cxx1119basic_ostringstreamIcSt11char_traitsIcESaIcEE"
+
+fd_status
+fd_libtorch_find_printer(fd_error *error)
+{
+    const wanted list[] = {
+        {&fd_torch.print_schema, "_ZN3c10lsERSoRKNS_14FunctionSchemaE"},
+        {&fd_torch.begin_stream, "_ZN" OSTRINGSTREAM "C1Ev"},
+        {&fd_torch.end_stream, "_ZN" OSTRINGSTREAM "D1Ev"},
+        {&fd_torch.stream_text, "_ZNK" OSTRINGSTREAM "3strEv"},
+        {&fd_torch.end_text, "_ZNSt7__cxx1112basic_stringIcSt11char_traits"
+                             "IcESaIcEED1Ev"},
+    };
+    fd_status status = find_all(list, sizeof list / sizeof *list, error);
+    void *library = loaded_library();
+    void *table =
+        library == NULL ? NULL : dlsym(library, "_ZTVN4c10d12ProcessGroupE");
+    /* Before the functions are the offset in a larger object and the type. */
+    fd_torch.process_group_table =
+        table == NULL ? 0 : (uint64_t)(uintptr_t)table + 2 * sizeof(void *);
+    return status;
+}

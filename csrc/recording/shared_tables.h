@@ -1,0 +1,66 @@
+/* The tables of a recording that all threads of the process share. Each
+ * addition takes `lock` for a moment; under it no Python runs and nothing
+ * waits for another lock. */
+#ifndef FD_SHARED_TABLES_H
+#define FD_SHARED_TABLES_H
+
+#include "base/clock.h"
+#include "recording/event_log.h"
+#include "recording/module_table.h"
+#include "recording/node_table.h"
+
+#include <pthread.h>
+
+typedef struct fd_limits {
+    size_t max_bytes;     /* file and memory together */
+    uint32_t max_strings; /* bytes */
+    uint32_t max_nodes;
+    uint32_t max_modules;
+    uint32_t max_contexts;
+    size_t max_events;   /* bytes */
+    size_t max_jobs;     /* bytes */
+    size_t max_op_calls; /* bytes */
+} fd_limits;
+
+typedef struct fd_recording {
+    fd_file file;
+    pthread_mutex_t lock;
+    fd_limits limits;
+    fd_strings strings;
+    fd_nodes nodes;
+    fd_modules modules;
+    fd_pool threads;       /* fd_thread_record */
+    fd_pool meta;          /* fd_meta */
+    fd_step *steps;        /* the ring in the file */
+    struct fd_tree *trees; /* owned, linked by fd_tree.next */
+    fd_timeline timeline;  /* set before the first thread is attached */
+    size_t job_bytes;
+    size_t op_call_bytes;
+    fd_pool schemas; /* fd_schema */
+    _Atomic uint32_t contexts;
+    uint32_t folded_node;
+    uint32_t overflow_node;
+} fd_recording;
+
+/* Store a fact about the run; `json` is its value as JSON text. */
+void fd_recording_note(fd_recording *recording, const char *key,
+                       const char *json);
+
+/* The inputs and outputs of the operator of this name. */
+void fd_recording_schema(fd_recording *recording, const char *name,
+                         const char *text);
+
+/* A text, under the lock; 0 when there is no room. */
+uint32_t fd_recording_text(fd_recording *recording, const char *text);
+
+/* A node, under the lock. */
+uint32_t fd_recording_node(fd_recording *recording, const fd_node_spec *spec,
+                           bool *added);
+uint32_t fd_recording_module(fd_recording *recording, uint32_t parent,
+                             const char *name, const char *class_name);
+
+/* How many elements and bytes the parameters of a module have. */
+void fd_recording_measure(fd_recording *recording, uint32_t module,
+                          uint64_t parameters, uint64_t bytes);
+
+#endif
