@@ -15,8 +15,8 @@
 #define FD_MERGED_IDS_H
 
 #include "base/map.h"
+#include "events/timeline_event.h"
 #include "trace/interned_texts.h"
-#include "json/json_scan.h"
 
 enum {
     FD_TIMELINE_RANKS = 1 << 21,
@@ -71,12 +71,21 @@ void fd_timeline_ids_clear(fd_timeline_ids *ids);
 /* The process of a pid, as an index into `processes`. A pid that is a text
  * names it. FD_EFULL: too many. */
 fd_status fd_timeline_ids_process(fd_timeline_ids *ids, fd_span pid,
-                                  const fd_scan *scan, uint32_t *process);
+                                  uint32_t *process);
+
+/* The process of an event; `taken`: the event was a row with the name or the
+ * place of the process, which is now stored here. */
+fd_status fd_timeline_ids_take(fd_timeline_ids *ids,
+                               const fd_timeline_event *event,
+                               uint32_t *process, bool *taken);
+
+/* The process of a row that is not copied gets no rows. */
+fd_status fd_timeline_ids_drop(fd_timeline_ids *ids,
+                               const fd_timeline_event *row);
 
 /* The thread of a tid, as an index into `threads`. FD_EFULL: too many. */
 fd_status fd_timeline_ids_thread(fd_timeline_ids *ids, uint32_t pid,
-                                 fd_span tid, const fd_scan *scan,
-                                 uint32_t *thread);
+                                 fd_span tid, uint32_t *thread);
 
 /* The id of a flow or of an asynchronous event: its number, and appended as
  * text. */
@@ -84,9 +93,9 @@ uint64_t fd_timeline_ids_number(const fd_timeline_ids *ids, fd_span id);
 void fd_timeline_ids_flow(const fd_timeline_ids *ids, fd_span id,
                           fd_buffer *to);
 
-/* What a row of the input says about a process. */
+/* Name a process. */
 fd_status fd_timeline_ids_name(fd_timeline_ids *ids, uint32_t process,
-                               fd_span name, const fd_scan *scan);
+                               fd_span name);
 
 typedef struct fd_timeline_placed {
     int64_t sort_index;

@@ -2,7 +2,7 @@
 
 #include "et/et_names.h"
 #include "et/readers/kineto_steps.h"
-#include "events/recorded/chrome_tracks.h"
+#include "events/writers/chrome_writer.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,6 @@
 #include "events/alignment/sync_events.h"
 
 #include "base/budget.h"
-#include "json/decimal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -130,13 +129,7 @@ static uint64_t
 key_of(const fd_timeline_event *event, fd_span name)
 {
     uint64_t key = hash_of((uint64_t)is_async(event), event->pid);
-    for (uint32_t i = 0; i < event->count; i++) {
-        const fd_timeline_field *field = &event->fields[i];
-        if (field->kind
-            == (is_async(event) ? FD_TIMELINE_ID : FD_TIMELINE_TID)) {
-            key = hash_of(key, field->value);
-        }
-    }
+    key = hash_of(key, is_async(event) ? fd_timeline_id(event) : event->tid);
     return is_async(event) ? hash_of(key, name) : key;
 }
 
@@ -314,7 +307,7 @@ may_matter(const fd_timeline_sync *sync, const fd_timeline_event *event,
     bool may_end = sync->begun_count > 0 && event->phase != 0
                 && strchr("BE", event->phase) != NULL;
     return event->phase != 0 && strchr("XbeBE", event->phase) != NULL
-        && event->ts.from != NULL
+        && event->has_start
         && (may_end || begins(name, "gloo:") || begins(name, "nccl")
             || begins(name, "c10d::") || begins(name, "send")
             || begins(name, "rec"));
@@ -323,12 +316,10 @@ may_matter(const fd_timeline_sync *sync, const fd_timeline_event *event,
 fd_status
 fd_timeline_sync_event(fd_timeline_sync *sync, const fd_timeline_event *event)
 {
-    int64_t ts;
-    int64_t duration = 0;
+    int64_t ts = event->start;
     fd_span name = event->name.from != NULL ? fd_span_inside(event->name)
                                             : (fd_span){"", ""};
-    if (!may_matter(sync, event, name)
-        || !fd_decimal_ns(fd_span_inside(event->ts), &ts)) {
+    if (!may_matter(sync, event, name)) {
         return FD_OK;
     }
     if (event->phase == 'e' || event->phase == 'E') {
@@ -338,13 +329,12 @@ fd_timeline_sync_event(fd_timeline_sync *sync, const fd_timeline_event *event)
         take_begin(sync, event, name, ts);
         return FD_OK;
     }
-    if (event->dur.from == NULL
-        || !fd_decimal_ns(fd_span_inside(event->dur), &duration)
-        || duration < 0 || ts > INT64_MAX - duration) {
+    int64_t end;
+    if (!fd_timeline_interval(event, &ts, &end)) {
         return FD_OK;
     }
     const fd_timeline_deed deed = describe(sync, event, name, ts);
-    return finish(sync, &deed, ts + duration);
+    return finish(sync, &deed, end);
 }
 
 fd_status

@@ -6,7 +6,7 @@
 
 #include "base/vector.h"
 #include "clocks/clock_collectives.h"
-#include "events/chrome_event.h"
+#include "events/merged_ids.h"
 
 enum {
     FD_TIMELINE_PARTS = 4096,         /* kept of a trace */

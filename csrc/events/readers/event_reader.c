@@ -1,5 +1,6 @@
 #include "events/readers/event_reader.h"
 
+#include "events/readers/chrome_scan.h"
 #include "events/recorded/events_from_recording.h"
 
 #include <stdio.h>
@@ -48,6 +49,8 @@ fd_timeline_reader_close(fd_timeline_reader *reader)
 {
     fd_bytes_in_close(&reader->in);
     fd_scan_clear(&reader->scan);
+    fd_buffer_clear(&reader->rest);
+    fd_buffer_clear(&reader->repaired);
 }
 
 /* Take a step on the text in memory; when that ends first, again with more. */
@@ -170,6 +173,7 @@ member_step(fd_timeline_reader *r)
         }
     }
     const char *from = scan->at;
+    r->begin = fd_bytes_in_offset(&r->in, from);
     result = fd_scan_value(scan);
     r->value = (fd_span){from, scan->at};
     return result;
@@ -198,14 +202,17 @@ event_step(fd_timeline_reader *r)
     }
     r->is_event = *scan->at == '{';
     r->value.from = scan->at;
-    return r->is_event ? fd_timeline_event_scan(scan, &r->event)
+    r->begin = fd_bytes_in_offset(&r->in, scan->at);
+    return r->is_event ? fd_chrome_scan(scan, &r->event, &r->rest)
                        : fd_scan_value(scan);
 }
 
 static fd_scan_result
 bare_event_step(fd_timeline_reader *r)
 {
-    return fd_timeline_event_scan(&r->scan, &r->event);
+    r->value.from = r->scan.at;
+    r->begin = fd_bytes_in_offset(&r->in, r->scan.at);
+    return fd_chrome_scan(&r->scan, &r->event, &r->rest);
 }
 
 /* "}", a comma, and the brace of the next object; DONE at that brace. */
@@ -367,6 +374,29 @@ event(fd_timeline_reader *r)
     return FD_TIMELINE_END;
 }
 
+/* An event with repairs is copied with them and scanned again: nobody else has
+ * to know of them. */
+static void
+settle_event(fd_timeline_reader *r)
+{
+    uint32_t size =
+        (uint32_t)(fd_bytes_in_offset(&r->in, r->in.at) - r->begin);
+    if (r->repairs > 0) {
+        fd_scan scan = {.forgets = true};
+        fd_buffer *text = &r->repaired;
+        text->size = 0;
+        fd_scan_copy(&r->scan, (fd_span){r->value.from, r->in.at}, text);
+        fd_scan_begin(&scan, text->bytes, text->bytes + text->size);
+        if (text->status != FD_OK
+            || fd_chrome_scan(&scan, &r->event, &r->rest) == FD_SCAN_ENOMEM) {
+            r->status = FD_ENOMEM;
+        }
+    }
+    r->event.offset = r->begin;
+    r->event.size = size;
+    r->event.repairs = r->repairs;
+}
+
 fd_timeline_item
 fd_timeline_reader_next(fd_timeline_reader *r)
 {
@@ -390,5 +420,9 @@ fd_timeline_reader_next(fd_timeline_reader *r)
             break;
         }
     }
-    return item;
+    r->repairs = r->scan.repairs.count;
+    if (item == FD_TIMELINE_EVENT) {
+        settle_event(r);
+    }
+    return r->status == FD_OK ? item : FD_TIMELINE_END;
 }

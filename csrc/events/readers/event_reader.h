@@ -7,8 +7,8 @@
 #ifndef FD_EVENT_READER_H
 #define FD_EVENT_READER_H
 
-#include "events/chrome_event.h"
 #include "events/event_source.h"
+#include "events/merged_ids.h"
 #include "trace/anonymize.h"
 
 typedef enum fd_timeline_item {
@@ -32,6 +32,10 @@ typedef struct fd_timeline_reader {
     fd_span key; /* with their text valid until the next item */
     fd_span value;
     fd_timeline_event event;
+    fd_buffer rest;     /* owned; members of the event without a field */
+    fd_buffer repaired; /* owned; the text of an event with repairs */
+    uint64_t begin;     /* of the item's value in the content */
+    uint32_t repairs;   /* in the item */
     fd_timeline_state state;
     bool bare;           /* an array without an object around it */
     bool first;          /* nothing came yet in this object or array */

@@ -153,7 +153,7 @@ find_process(fd_perfetto_copy *c, uint64_t pid, uint32_t *process)
 {
     char text[24];
     fd_status status = fd_timeline_ids_process(
-        c->ids, spelled(text, sizeof text, (uint32_t)pid), NULL, process);
+        c->ids, spelled(text, sizeof text, (uint32_t)pid), process);
     while (status == FD_OK && c->described.count <= *process) {
         status = fd_vector_push(&c->described, false);
     }
@@ -186,7 +186,7 @@ new_number(fd_perfetto_copy *c, action what, uint64_t value, uint64_t *made)
         break;
     case A_TID:
         status = fd_timeline_ids_thread(
-            c->ids, c->pid, spelled(text, sizeof text, (uint32_t)value), NULL,
+            c->ids, c->pid, spelled(text, sizeof text, (uint32_t)value),
             &process);
         number = status == FD_OK ? c->ids->threads.list[process].tid
                                        - FD_TIMELINE_FIRST_TID + FIRST_TID

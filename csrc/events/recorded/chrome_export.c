@@ -8,6 +8,7 @@
 #include "events/recorded/job_names.h"
 #include "events/recorded/pipeline_flows.h"
 #include "events/recorded/slice_names.h"
+#include "events/writers/chrome_writer.h"
 #include "graphs/graph_text.h"
 #include "profile/call_slices.h"
 #include "trace/rank_facts.h"

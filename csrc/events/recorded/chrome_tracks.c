@@ -2,20 +2,9 @@
 
 #include "base/sums.h"
 #include "events/recorded/side_tracks.h"
+#include "events/writers/chrome_writer.h"
 
 #include <string.h>
-
-void
-fd_chrome_us(fd_buffer *to, int64_t ns)
-{
-    uint64_t size = ns < 0 ? (uint64_t)-ns : (uint64_t)ns;
-    char decimals[5] = {'.', (char)('0' + size / 100 % 10),
-                        (char)('0' + size / 10 % 10), (char)('0' + size % 10),
-                        '\0'};
-    fd_buffer_text(to, ns < 0 ? "-" : "");
-    fd_buffer_u64(to, size / 1000);
-    fd_buffer_bytes(to, decimals, 4);
-}
 
 void
 fd_chrome_row(fd_buffer *to, const fd_trace_rank *rank, const char *what,

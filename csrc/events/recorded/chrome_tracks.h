@@ -6,9 +6,6 @@
 #include "clocks/clock_fit.h"
 #include "trace/trace.h"
 
-/* Nanoseconds as microseconds with three decimals, by integers alone. */
-void fd_chrome_us(fd_buffer *to, int64_t ns);
-
 /* Append what a "process" or "thread" is called, and after a comma which place
  * among them it has. */
 void fd_chrome_row(fd_buffer *to, const fd_trace_rank *rank, const char *what,

@@ -1,7 +1,6 @@
 #include "events/tools/input_survey.h"
 
 #include "base/budget.h"
-#include "json/decimal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -77,12 +76,10 @@ take_member(fd_timeline_survey *survey, fd_span key, fd_span value)
 static void
 take_event(fd_timeline_survey *survey, const fd_timeline_event *event)
 {
-    int64_t ns;
-    if (event->ts.from != NULL && event->phase != 'M'
-        && fd_decimal_ns(fd_span_inside(event->ts), &ns)
-        && (!survey->has_first || ns < survey->first_ns)) {
+    if (event->has_start && event->phase != 'M'
+        && (!survey->has_first || event->start < survey->first_ns)) {
         survey->has_first = true;
-        survey->first_ns = ns;
+        survey->first_ns = event->start;
     }
 }
 

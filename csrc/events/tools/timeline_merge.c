@@ -11,8 +11,8 @@
 #include "events/recorded/events_from_recording.h"
 #include "events/tools/event_filter.h"
 #include "events/tools/event_sorter.h"
+#include "events/writers/chrome_writer.h"
 #include "streams/output_stream.h"
-#include "json/decimal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -104,11 +104,9 @@ put_aside(merging *m, size_t from, int64_t time_ns)
 static int64_t
 time_of(const fd_timeline_event *event, const fd_clock_map *clock)
 {
-    int64_t ns;
-    return event->phase == 'M' || event->ts.from == NULL
-                || !fd_decimal_ns(fd_span_inside(event->ts), &ns)
+    return event->phase == 'M' || !event->has_start
              ? INT64_MIN
-             : fd_clock_apply(clock, ns);
+             : fd_clock_apply(clock, event->start);
 }
 
 static fd_status
@@ -137,17 +135,16 @@ write_sorted(merging *m)
  * like a damaged one. */
 static fd_status
 copy_event(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
-           const fd_timeline_event *event, const fd_scan *scan)
+           const fd_timeline_event *event)
 {
     size_t before = m->text->size;
     fd_status status =
         m->native != NULL
-            ? fd_perfetto_writer_event(m->native, event, scan, ids, m->error)
-            : fd_timeline_event_write(event, scan, &input->clock, ids,
-                                      m->text);
+            ? fd_perfetto_writer_event(m->native, event, ids, m->error)
+            : fd_chrome_write(event, &input->clock, ids, m->text);
     if (status == FD_EFORMAT || status == FD_EFULL) {
         input->lost++;
-        input->lost_bytes += fd_span_size(event->whole);
+        input->lost_bytes += event->size;
         if (input->trouble[0] == '\0') {
             snprintf(input->trouble, sizeof input->trouble, "%s",
                      status == FD_EFULL
@@ -157,7 +154,7 @@ copy_event(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
         return FD_OK;
     }
     input->events++;
-    input->repaired += scan->repairs.count;
+    input->repaired += event->repairs;
     if (m->events == 0 && m->text->size > before && m->sorter == NULL) {
         m->text->bytes[before] = ' '; /* no comma before the first */
     }
@@ -173,23 +170,16 @@ static fd_status
 copy_tie(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
          const fd_timeline_event *event)
 {
-    if (!fd_timeline_ties_find(&m->ties, event)) {
+    fd_timeline_event arrow;
+    if (!fd_timeline_ties_find(&m->ties, event, &arrow)) {
         return FD_OK;
     }
-    const fd_buffer *text = &m->ties.text;
-    fd_scan scan = {.at = NULL};
-    fd_timeline_event arrow;
     uint64_t place = ids->place;
-    fd_scan_begin(&scan, text->bytes, text->bytes + text->size);
-    fd_status status = FD_OK;
-    if (fd_timeline_event_scan(&scan, &arrow) == FD_SCAN_OK) {
-        ids->place = m->ties.place;
-        status = copy_event(m, input, ids, &arrow, &scan);
-        ids->place = place;
-        input->events--;
-        input->arrows++;
-    }
-    fd_scan_clear(&scan);
+    ids->place = m->ties.place;
+    fd_status status = copy_event(m, input, ids, &arrow);
+    ids->place = place;
+    input->events--;
+    input->arrows++;
     return status;
 }
 
@@ -232,15 +222,13 @@ copy_items(merging *m, fd_timeline_input *input, fd_timeline_reader *reader,
                                                         &keeps)
                              : FD_OK;
             if (status == FD_OK && keeps) {
-                status =
-                    copy_event(m, input, ids, &reader->event, &reader->scan);
+                status = copy_event(m, input, ids, &reader->event);
                 if (status == FD_OK) {
                     status = copy_tie(m, input, ids, &reader->event);
                 }
             }
             else if (status == FD_OK && reader->event.phase == 'M') {
-                status =
-                    fd_timeline_event_drop(&reader->event, &reader->scan, ids);
+                status = fd_timeline_ids_drop(ids, &reader->event);
             }
         }
         if (status == FD_OK) {

@@ -53,7 +53,7 @@ void fd_timeline_outline_clear(fd_timeline_outline *outline);
 
 /* An item of the reader. `clock` is from the times of the file to those told. */
 fd_status fd_timeline_outline_event(fd_timeline_outline *outline,
-                                    const fd_timeline_facts *facts,
+                                    const fd_timeline_event *event,
                                     const fd_clock_map *clock);
 fd_status fd_timeline_outline_member(fd_timeline_outline *outline, fd_span key,
                                      fd_span value);

@@ -64,53 +64,55 @@ add(fd_tracks *tracks, fd_track_record record)
 }
 
 static uint64_t
-mix(uint64_t seed, fd_span text)
+mix(uint64_t seed, fd_span value)
 {
-    text = text.from != NULL ? fd_span_inside(text) : text;
+    fd_span text = fd_timeline_text(value);
     uint64_t hash =
         text.from == NULL ? 1 : fd_hash_bytes(text.from, fd_span_size(text));
     return fd_hash_next(seed, hash) | 1; /* never 0 */
 }
 
 static uint64_t
-thread_track(const fd_timeline_facts *facts)
+thread_track(const fd_timeline_event *event)
 {
-    return mix(mix(1, facts->pid), facts->tid);
+    return mix(mix(1, event->pid), event->tid);
 }
 
 fd_status
-fd_tracks_add(fd_tracks *tracks, const fd_timeline_facts *facts,
+fd_tracks_add(fd_tracks *tracks, const fd_timeline_event *event,
               fd_fault_place place)
 {
-    char phase = facts->phase;
-    fd_track_record record = {.time = facts->start,
+    char phase = event->phase;
+    fd_track_record record = {.time = event->start,
                               .event = place.event,
                               .byte = place.byte & ((UINT64_C(1) << 56) - 1),
                               .what = (unsigned char)phase};
-    if (!facts->has_start || phase == 0) {
+    if (!event->has_start || phase == 0) {
         return FD_OK;
     }
     if (phase == 'X' || phase == 'B' || phase == 'E') {
-        record.track = thread_track(facts);
-        record.end = facts->named ? (int64_t)mix(0, facts->name) : 0;
+        record.track = thread_track(event);
+        record.end = fd_timeline_named(event) ? (int64_t)mix(0, event->name) : 0;
         if (phase == 'X'
-            && (!facts->has_duration || facts->duration < 0
-                || __builtin_add_overflow(facts->start, facts->duration,
+            && (!event->has_duration || event->duration < 0
+                || __builtin_add_overflow(event->start, event->duration,
                                           &record.end))) {
             return FD_OK;
         }
         return add(tracks, record);
     }
-    if (strchr("stf", phase) != NULL && facts->id.from != NULL) {
-        record.track = mix(mix(mix(2, facts->cat), facts->name), facts->id);
+    fd_span id = fd_timeline_id(event);
+    if (strchr("stf", phase) != NULL && id.from != NULL) {
+        record.track = mix(mix(mix(2, event->cat), event->name), id);
         fd_status status = add(tracks, record);
-        record.track = thread_track(facts);
-        record.what = phase == 'f' && facts->to_next ? BEFORE_NEXT : POINT;
+        record.track = thread_track(event);
+        record.what = phase == 'f' && !event->encloses ? BEFORE_NEXT : POINT;
         return status == FD_OK ? add(tracks, record) : status;
     }
-    if (strchr("beSF", phase) != NULL && facts->id.from != NULL) {
-        uint64_t seed = facts->local ? mix(4, facts->pid) : 3;
-        record.track = mix(mix(seed, facts->cat), facts->id);
+    if (strchr("beSF", phase) != NULL && id.from != NULL) {
+        bool local = event->local_id.from != NULL;
+        uint64_t seed = local ? mix(4, event->pid) : 3;
+        record.track = mix(mix(seed, event->cat), id);
         record.what = phase == 'b' || phase == 'S' ? 'b' : 'e';
         return add(tracks, record);
     }

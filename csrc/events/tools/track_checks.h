@@ -12,7 +12,7 @@
 #include "base/map.h"
 #include "base/vector.h"
 #include "events/event_faults.h"
-#include "events/event_fields.h"
+#include "events/timeline_event.h"
 
 enum { FD_TRACKS_RECORDS = 1 << 21 };
 
@@ -40,7 +40,7 @@ void fd_tracks_clear(fd_tracks *tracks);
 /* Before every pass over the file. */
 void fd_tracks_begin(fd_tracks *tracks);
 
-fd_status fd_tracks_add(fd_tracks *tracks, const fd_timeline_facts *facts,
+fd_status fd_tracks_add(fd_tracks *tracks, const fd_timeline_event *event,
                         fd_fault_place place);
 
 /* After it: false asks for another pass. Faults are told of each track once. */

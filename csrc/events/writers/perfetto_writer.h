@@ -9,7 +9,7 @@
 #ifndef FD_PERFETTO_WRITER_H
 #define FD_PERFETTO_WRITER_H
 
-#include "events/chrome_event.h"
+#include "events/merged_ids.h"
 #include "events/recorded/perfetto_preamble.h"
 #include "streams/output_stream.h"
 
@@ -42,8 +42,7 @@ void fd_perfetto_writer_free(fd_perfetto_writer *writer);
  * leave the event out. */
 fd_status fd_perfetto_writer_event(fd_perfetto_writer *writer,
                                    const fd_timeline_event *event,
-                                   const fd_scan *scan, fd_timeline_ids *ids,
-                                   fd_error *error);
+                                   fd_timeline_ids *ids, fd_error *error);
 
 /* Write what the input had; the next one may begin. `label` is shown with its
  * processes. */
