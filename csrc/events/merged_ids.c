@@ -99,8 +99,8 @@ spell(fd_timeline_ids *ids, fd_span value)
 
 /* 17 and "17" are one thread. */
 static fd_status
-add_thread(fd_timeline_ids *ids, uint32_t pid, fd_span tid,
-           uint64_t key, uint32_t text)
+add_thread(fd_timeline_ids *ids, uint32_t pid, fd_span tid, uint64_t key,
+           uint32_t text)
 {
     uint64_t plain;
     fd_timeline_thread made = {.pid = pid, .tid = (*ids->spare_tid)++};

@@ -12,8 +12,8 @@
 #include "json/json_scan.h"
 
 typedef struct fd_timeline_event {
-    char phase; /* as in Chrome JSON: X, B, E, ...; 0: none */
-    char scope; /* of an instant: t, p, g; 0: not given */
+    char phase;        /* as in Chrome JSON: X, B, E, ...; 0: none */
+    char scope;        /* of an instant: t, p, g; 0: not given */
     bool encloses;     /* "bp": "e": a flow ends at the slice around it */
     bool flow_in;      /* of `bind_id` */
     bool flow_out;     /* the same */

@@ -88,8 +88,7 @@ take_pair(fd_timeline_event *event, const char *k, fd_span value)
         event->id = value;
         return true;
     }
-    event->encloses =
-        k[0] == 'b' && k[1] == 'p' && fd_span_is(value, "\"e\"");
+    event->encloses = k[0] == 'b' && k[1] == 'p' && fd_span_is(value, "\"e\"");
     return event->encloses;
 }
 

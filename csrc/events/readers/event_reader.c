@@ -12,7 +12,7 @@ static fd_status
 hide(fd_timeline_reader *reader, const fd_privacy *privacy, fd_error *error)
 {
     return strcmp(reader->source->name, FD_RECORDING_FORMAT) == 0
-             ? fd_timeline_recording_hide(&reader->in, privacy, error)
+             ? fd_timeline_recording_hide(&reader->maker, privacy, error)
              : fd_fail(error, FD_EINVAL,
                        "names are hidden in recordings alone, and this is "
                        "none: --anonymize and --strip-prefix leave it as it "
@@ -26,8 +26,9 @@ fd_timeline_reader_open(fd_timeline_reader *reader, const char *path,
     fd_error why = {""};
     size_t size = strlen(path);
     *reader = (fd_timeline_reader){.first = true};
-    fd_status status =
-        fd_timeline_source_open(&reader->in, path, &reader->source, &why);
+    fd_status status = fd_timeline_source_open(&reader->maker, &reader->in,
+                                               path, &reader->source, &why);
+    reader->is_trace = reader->maker.fill != NULL;
     if (status == FD_OK && privacy != NULL) {
         status = hide(reader, privacy, &why);
     }
@@ -47,6 +48,8 @@ fd_timeline_reader_open(fd_timeline_reader *reader, const char *path,
 void
 fd_timeline_reader_close(fd_timeline_reader *reader)
 {
+    fd_timeline_maker_close(&reader->maker);
+    fd_batch_clear(&reader->batch);
     fd_bytes_in_close(&reader->in);
     fd_scan_clear(&reader->scan);
     fd_buffer_clear(&reader->rest);
@@ -374,6 +377,50 @@ event(fd_timeline_reader *r)
     return FD_TIMELINE_END;
 }
 
+/* Damage is known at the end. */
+static void
+fill(fd_timeline_reader *r)
+{
+    fd_error why = {""};
+    fd_timeline_maker *maker = &r->maker;
+    fd_batch_reset(&r->batch);
+    fd_status status = maker->fill(maker, &r->batch, &why);
+    status = r->batch.status != FD_OK ? r->batch.status : status;
+    r->in.read = maker->read;
+    if (status == FD_ENOMEM) {
+        r->status = status;
+        return;
+    }
+    if (status != FD_OK) {
+        r->lost += maker->lost > 0 ? maker->lost : 1;
+        r->lost_bytes += maker->lost_bytes;
+        snprintf(r->trouble, sizeof r->trouble, "%.127s", why.text);
+    }
+    if (status != FD_OK || r->batch.items.count == 0) {
+        r->state = FD_TIMELINE_AT_END;
+    }
+}
+
+static fd_timeline_item
+next_made(fd_timeline_reader *r)
+{
+    fd_event_batch *batch = &r->batch;
+    while (batch->next == batch->items.count && r->status == FD_OK
+           && r->state != FD_TIMELINE_AT_END) {
+        fill(r);
+    }
+    if (batch->next == batch->items.count || r->status != FD_OK) {
+        return FD_TIMELINE_END;
+    }
+    const fd_batch_item *item = &batch->items.list[batch->next++];
+    r->begin++;
+    r->key = item->key;
+    r->value = item->value;
+    r->event = item->event;
+    r->event.offset = r->begin;
+    return item->key.from != NULL ? FD_TIMELINE_MEMBER : FD_TIMELINE_EVENT;
+}
+
 /* An event with repairs is copied with them and scanned again: nobody else has
  * to know of them. */
 static void
@@ -401,6 +448,9 @@ fd_timeline_item
 fd_timeline_reader_next(fd_timeline_reader *r)
 {
     fd_timeline_item item = FD_TIMELINE_END;
+    if (r->maker.fill != NULL) {
+        return next_made(r);
+    }
     while (item == FD_TIMELINE_END && r->status == FD_OK
            && r->state != FD_TIMELINE_AT_END) {
         switch (r->state) {

@@ -1,9 +1,8 @@
-/* A timeline of any kind and size (events/event_source.h) as a Chrome trace, piece
- * by piece: the events of its array, and the other members of its top-level
- * object.
+/* The events of a timeline of any format and size (events/event_source.h), and
+ * the other members of the top-level object of Chrome JSON.
  *
- * Where the text is damaged, reading goes on at the next object with a "ph"
- * that follows "}," and everything between is lost and counted. */
+ * Where the text of Chrome JSON is damaged, reading continues at the next object
+ * with a "ph" after "},"; everything between is lost and counted. */
 #ifndef FD_EVENT_READER_H
 #define FD_EVENT_READER_H
 
@@ -26,15 +25,18 @@ typedef enum fd_timeline_state {
 } fd_timeline_state;
 
 typedef struct fd_timeline_reader {
-    fd_bytes_in in;
-    const fd_timeline_source *source; /* what it was before */
-    fd_scan scan;                     /* of the item: its repairs */
-    fd_span key; /* with their text valid until the next item */
+    fd_bytes_in in; /* of Chrome JSON; `read` and `size` of any */
+    const fd_timeline_source *source;
+    fd_timeline_maker maker; /* owned; of other formats */
+    fd_event_batch batch;    /* owned; of its items */
+    fd_scan scan;            /* of the item: its repairs */
+    fd_span key;             /* with their text valid until the next item */
     fd_span value;
     fd_timeline_event event;
     fd_buffer rest;     /* owned; members of the event without a field */
     fd_buffer repaired; /* owned; the text of an event with repairs */
-    uint64_t begin;     /* of the item's value in the content */
+    uint64_t begin;     /* of the item in the content; of items that are made
+                           their number */
     uint32_t repairs;   /* in the item */
     fd_timeline_state state;
     bool bare;           /* an array without an object around it */

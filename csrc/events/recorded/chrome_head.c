@@ -109,5 +109,5 @@ fd_chrome_head(const fd_trace *trace, const fd_export_options *options,
             write_recording(trace, &ranks[i], to);
         }
     }
-    fd_buffer_text(to, "\n],\n\"traceEvents\":[");
+    fd_buffer_text(to, "\n]");
 }

@@ -1,17 +1,16 @@
-/* Tracks of one rank beside its calls, for Chrome's text: phases of steps, and
- * counters. */
+/* Events of one rank beside its calls: phases of steps, and counters. */
 #ifndef FD_CHROME_TRACKS_H
 #define FD_CHROME_TRACKS_H
 
 #include "clocks/clock_fit.h"
+#include "events/event_batch.h"
 #include "trace/trace.h"
 
-/* Append what a "process" or "thread" is called, and after a comma which place
- * among them it has. */
-void fd_chrome_row(fd_buffer *to, const fd_trace_rank *rank, const char *what,
-                   uint32_t tid, const char *text, size_t size);
-void fd_chrome_place(fd_buffer *to, const fd_trace_rank *rank,
-                     const char *what, uint32_t tid, uint32_t place);
+/* Add the rows with the name and the place of a process, or of a thread. */
+void fd_chrome_row(fd_event_batch *batch, const fd_trace_rank *rank,
+                   bool thread, uint32_t tid, const char *text, size_t size);
+void fd_chrome_place(fd_event_batch *batch, const fd_trace_rank *rank,
+                     bool thread, uint32_t tid, uint32_t place);
 
 typedef struct fd_chrome_tracks {
     const fd_trace *trace;
@@ -21,8 +20,7 @@ typedef struct fd_chrome_tracks {
     uint32_t place;  /* among the tracks */
 } fd_chrome_tracks;
 
-/* Append them, each row with a comma before it. */
-fd_status fd_chrome_tracks_write(const fd_chrome_tracks *tracks,
-                                 fd_buffer *to);
+fd_status fd_chrome_tracks_put(const fd_chrome_tracks *tracks,
+                               fd_event_batch *batch);
 
 #endif

@@ -152,8 +152,7 @@ describe(fd_timeline_slices *slices, const fd_timeline_event *event,
     static const char nothing[] = "";
     uint64_t step;
     fd_span none = {nothing, nothing};
-    fd_span cat =
-        event->cat.from != NULL ? fd_span_inside(event->cat) : none;
+    fd_span cat = event->cat.from != NULL ? fd_span_inside(event->cat) : none;
     fd_span name = fd_timeline_plain_name(
         event->name.from != NULL ? fd_span_inside(event->name) : none);
     slice->kind |= fd_timeline_kind_of(cat, name, &step);

@@ -202,7 +202,8 @@ take_for_outline(counting *c, const fd_timeline_reader *reader, bool is_event)
         return fd_timeline_outline_member(&c->outline, reader->key,
                                           reader->value);
     }
-    return fd_timeline_outline_event(&c->outline, &reader->event, &c->file->clock);
+    return fd_timeline_outline_event(&c->outline, &reader->event,
+                                     &c->file->clock);
 }
 
 static fd_status
@@ -217,11 +218,11 @@ take_for_figures(counting *c, const fd_timeline_reader *reader, bool is_event)
     }
     c->file->events++;
     /* In the same order as in the first reading: numbers are the same. */
-    fd_status status =
-        fd_timeline_slices_process(&c->stats->slices, reader->event.pid, &process);
+    fd_status status = fd_timeline_slices_process(&c->stats->slices,
+                                                  reader->event.pid, &process);
     if (status == FD_OK) {
-        status =
-            fd_timeline_slices_take(&c->stats->slices, &reader->event, &slice, &whole);
+        status = fd_timeline_slices_take(&c->stats->slices, &reader->event,
+                                         &slice, &whole);
     }
     whole = whole && slice.process < c->outline.processes.count;
     return status == FD_OK && whole ? take_slice(c, &slice) : status;

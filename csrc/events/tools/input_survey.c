@@ -89,14 +89,15 @@ is_enough(const fd_timeline_survey *survey, const fd_timeline_reader *reader,
           fd_timeline_wish wish)
 {
     const fd_timeline_sync *sync = &survey->sync;
-    bool timed = survey->has_first
-              || fd_bytes_in_offset(&reader->in, reader->in.at)
-                     > fd_budget(FD_TIMELINE_FIRST_BYTES);
+    uint64_t bytes = reader->maker.fill != NULL
+                       ? reader->in.read
+                       : fd_bytes_in_offset(&reader->in, reader->in.at);
+    bool timed =
+        survey->has_first || bytes > fd_budget(FD_TIMELINE_FIRST_BYTES);
     return !wish.first && timed
         && (wish.sync == 0
             || (sync->parts.count + sync->messages.count == 0
-                && fd_bytes_in_offset(&reader->in, reader->in.at)
-                       > fd_budget(FD_TIMELINE_SYNC_BYTES)));
+                && bytes > fd_budget(FD_TIMELINE_SYNC_BYTES)));
 }
 
 /* `more`: whether reading stopped at an event while more may be told behind

@@ -213,7 +213,8 @@ check_event(checking *c, const fd_timeline_event *event, fd_fault_place place)
     if (phase == 'X' && (!event->has_duration || event->duration < 0)) {
         fault(c, FD_FAULT_DURATION, place);
     }
-    if (strchr("stfbneSTpF", phase) != NULL && fd_timeline_id(event).from == NULL) {
+    if (strchr("stfbneSTpF", phase) != NULL
+        && fd_timeline_id(event).from == NULL) {
         fault(c, FD_FAULT_ID, place);
     }
     if (phase == 'C' && !counts(event->args)) {

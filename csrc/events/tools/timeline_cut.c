@@ -199,8 +199,7 @@ is_marked(const cutting *c, uint64_t place)
 static uint64_t
 flow_of(const fd_timeline_event *event)
 {
-    const fd_span parts[] = {event->cat, event->name,
-                             fd_timeline_id(event)};
+    const fd_span parts[] = {event->cat, event->name, fd_timeline_id(event)};
     uint64_t key = 2;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         fd_span text = fd_timeline_text(parts[i]);

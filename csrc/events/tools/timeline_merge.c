@@ -353,7 +353,7 @@ open_input(merging *m, uint32_t place, fd_timeline_reader *reader,
              && strcmp(reader->source->name, FD_RECORDING_FORMAT) == 0
              && fd_timeline_between_of(&m->between, place, transfers);
     if (ids->tied) {
-        fd_timeline_recording_tie(&reader->in, transfers);
+        fd_timeline_recording_tie(&reader->maker, transfers);
     }
     return status;
 }

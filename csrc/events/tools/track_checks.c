@@ -92,7 +92,8 @@ fd_tracks_add(fd_tracks *tracks, const fd_timeline_event *event,
     }
     if (phase == 'X' || phase == 'B' || phase == 'E') {
         record.track = thread_track(event);
-        record.end = fd_timeline_named(event) ? (int64_t)mix(0, event->name) : 0;
+        record.end =
+            fd_timeline_named(event) ? (int64_t)mix(0, event->name) : 0;
         if (phase == 'X'
             && (!event->has_duration || event->duration < 0
                 || __builtin_add_overflow(event->start, event->duration,

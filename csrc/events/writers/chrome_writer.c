@@ -114,8 +114,7 @@ put_duration(writing *w)
     bool drifts = w->clock->drift_ppt != 0 && event->has_start
                && event->has_duration && event->duration >= 0
                && !__builtin_add_overflow(event->start, event->duration, &end);
-    int64_t longer =
-        drifts ? shift_at(w, end) - shift_at(w, event->start) : 0;
+    int64_t longer = drifts ? shift_at(w, end) - shift_at(w, event->start) : 0;
     if (event->dur.from == NULL) {
         if (event->has_duration) {
             fd_buffer_text(w->to, ",\"dur\":");
@@ -141,14 +140,13 @@ put_thread(writing *w)
         return FD_OK;
     }
     uint32_t pid = w->ids->processes.list[w->process].pid;
-    fd_status status =
-        fd_timeline_ids_thread(w->ids, pid, event->tid, &place);
+    fd_status status = fd_timeline_ids_thread(w->ids, pid, event->tid, &place);
     if (status == FD_OK) {
         fd_timeline_thread *thread = &w->ids->threads.list[place];
-        thread->named = thread->named
-                     || (event->phase == 'M'
-                         && fd_span_is(fd_timeline_text(event->name),
-                                       "thread_name"));
+        thread->named =
+            thread->named
+            || (event->phase == 'M'
+                && fd_span_is(fd_timeline_text(event->name), "thread_name"));
         fd_buffer_text(w->to, ",\"tid\":");
         fd_buffer_u64(w->to, thread->tid);
     }
@@ -281,8 +279,8 @@ write_members(writing *w)
         scope[6] = event->scope;
         fd_buffer_text(w->to, scope);
     }
-    put(w, ",\"cat\":", event->cat);
     put_name(w);
+    put(w, ",\"cat\":", event->cat);
     put(w, ",\"args\":", event->args);
     put(w, "", event->rest);
     close_object(w, from);
@@ -303,8 +301,7 @@ fd_chrome_write(const fd_timeline_event *event, const fd_clock_map *clock,
     bool taken;
     size_t before = to->size;
     writing w = {.event = event, .clock = clock, .ids = ids, .to = to};
-    fd_status status =
-        fd_timeline_ids_take(ids, event, &w.process, &taken);
+    fd_status status = fd_timeline_ids_take(ids, event, &w.process, &taken);
     if (status != FD_OK || taken) {
         return status;
     }

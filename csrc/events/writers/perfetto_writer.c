@@ -358,7 +358,7 @@ put_id(taking *t, fd_buffer *legacy)
 {
     const fd_timeline_event *event = t->event;
     fd_span id = fd_timeline_id(event);
-    uint32_t field = event->local_id.from != NULL    ? FD_PB_LEGACY_LOCAL_ID
+    uint32_t field = event->local_id.from != NULL  ? FD_PB_LEGACY_LOCAL_ID
                    : event->global_id.from != NULL ? FD_PB_LEGACY_GLOBAL_ID
                                                    : FD_PB_LEGACY_ID;
     if (id.from != NULL) {
