@@ -77,7 +77,7 @@ begin_row(fd_buffer *rows, const char *name, uint32_t pid, uint32_t tid)
     fd_buffer_text(rows, ",\"args\":{");
 }
 
-/* The inside of a JSON string that says what the value says. */
+/* The value as the inside of a JSON string. */
 static fd_status
 spell(fd_timeline_ids *ids, fd_span value)
 {
@@ -105,7 +105,7 @@ add_thread(fd_timeline_ids *ids, uint32_t pid, fd_span tid, uint64_t key,
     uint64_t plain;
     fd_timeline_thread made = {.pid = pid, .tid = (*ids->spare_tid)++};
     fd_status status = FD_OK;
-    if (text != 0) { /* the empty text is no name for Perfetto */
+    if (text != 0) { /* Perfetto does not show an empty name */
         status = spell(ids, tid);
         fd_buffer name = {.bytes = NULL};
         fd_buffer_text(&name,
@@ -157,7 +157,7 @@ hex_digit(char c)
                                 : -1;
 }
 
-/* As viewers read the id of a flow: a string is hexadecimal. */
+/* Viewers read a string as hexadecimal. */
 static bool
 hex_number(fd_span text, uint64_t *number)
 {
@@ -284,8 +284,8 @@ by_sort_index(const void *left, const void *right)
              : (a->process < b->process ? -1 : 1);
 }
 
-/* What a name says beside the beginning of the label, which it may repeat:
- * "python" of "rank 3 | node7 | python" where that is "rank 3 | node7". */
+/* The rest of a name that begins like the label: "python" of "rank 3 |
+ * node7 | python" for the label "rank 3 | node7". */
 static fd_span
 beside_label(fd_span name, fd_span label)
 {

@@ -1,6 +1,5 @@
-/* The bytes of a file of any size, gzip unpacked, or of a text that is made as
- * it is read, through one window of memory: what is still needed stays in it,
- * the rest makes room.
+/* The bytes of a file of any size, gzip unpacked, through one window of memory:
+ * what is still needed stays in it, the rest makes room.
  *
  *     window  [ done | at ... end | room ]
  *
@@ -18,11 +17,6 @@
 enum { FD_BYTES_IN_MOST = 16 << 20 };
 
 typedef struct fd_unpacking fd_unpacking;
-typedef struct fd_producing fd_producing;
-
-/* Append the next piece of the content; nothing appended is its end. So is a
- * failure: what came before stays, and the message becomes `trouble`. */
-typedef fd_status fd_produce(void *context, fd_buffer *to, fd_error *error);
 
 typedef struct fd_bytes_in {
     const char *at;  /* the next byte */
@@ -32,28 +26,16 @@ typedef struct fd_bytes_in {
     uint64_t before; /* bytes of content before the window */
     uint64_t read;   /* bytes of the file, packed ones where it is packed */
     uint64_t size;   /* of the file when it was opened */
-    uint64_t lost;   /* what was made lacks so many things, once there is
-                        trouble */
     int fd;
     bool ended;
     fd_status status;    /* FD_ENOMEM once memory was out */
     const char *trouble; /* why the content ends early; NULL: it does not */
     fd_unpacking *unpacking; /* owned; NULL: plain */
-    fd_producing *producing; /* owned; NULL: a file */
 } fd_bytes_in;
 
 /* Close it in any case. */
 fd_status fd_bytes_in_open(fd_bytes_in *in, const char *path, fd_error *error);
 void fd_bytes_in_close(fd_bytes_in *in);
-
-/* Content that is made instead of read. `release` (may be NULL) ends the
- * context when it is closed, or at once when this fails. Whoever makes it sets
- * `size`, `read` as it goes on, and `lost`. */
-fd_status fd_bytes_in_produced(fd_bytes_in *in, fd_produce *produce,
-                               void (*release)(void *context), void *context);
-
-/* The context of content that is made; NULL: it is read. */
-void *fd_bytes_in_context(const fd_bytes_in *in);
 
 /* Read on, and keep the bytes from `at`; moves them. False when there are no
  * more, when the window is full of them, or without memory. */

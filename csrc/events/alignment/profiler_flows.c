@@ -31,7 +31,7 @@ number_of(const fd_timeline_event *event, uint64_t *number)
         && *number != 0;
 }
 
-/* One beyond the bound, or without memory, goes without an arrow. */
+/* Beyond the bound, or without memory, there is no arrow. */
 static bool
 starts(fd_timeline_ties *ties, uint64_t number, int64_t ns)
 {
@@ -41,8 +41,8 @@ starts(fd_timeline_ties *ties, uint64_t number, int64_t ns)
         && fd_map_put(&ties->started, number, ties->starts.count) == FD_OK;
 }
 
-/* An arrow may not end before it starts, and either program may see a call
- * begin first: by `later` ns it ends after the begin of this one. */
+/* An arrow must not end before it starts, and either program may see a call
+ * begin first: the arrow ends `later` ns after the begin of this call. */
 static bool
 ends(fd_timeline_ties *ties, uint64_t number, int64_t ns, int64_t *later)
 {

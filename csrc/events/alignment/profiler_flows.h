@@ -15,7 +15,7 @@
 #include "clocks/clock_fit.h"
 #include "events/timeline_event.h"
 
-/* More numbers of one recording are not remembered: 40 MB. */
+/* Numbers stored per recording: 40 MB. */
 enum { FD_TIMELINE_MOST_TIES = 1 << 20 };
 
 #define FD_TIED INT64_MIN

@@ -14,7 +14,7 @@ begins(fd_span text, const char *with)
     return fd_span_size(text) >= size && memcmp(text.from, with, size) == 0;
 }
 
-/* A text of an event's own object. */
+/* The text of a member, without quotes. */
 static fd_span
 member(fd_span object, const char *name)
 {
@@ -55,8 +55,8 @@ element(fd_span array, uint32_t place)
     return result == FD_SCAN_OK ? fd_span_inside(value) : none;
 }
 
-/* The operation that a name speaks of, if no member can end it before all
- * have begun: of a broadcast or a reduction that is not so. */
+/* The operation in a name, if no rank can end it before all have begun,
+ * which does not hold for broadcasts and reductions. */
 static const char *
 operation(fd_span name)
 {
@@ -79,8 +79,8 @@ operation(fd_span name)
     return NULL;
 }
 
-/* 0: not a collective. On a GPU the kernel is it, not the call or the range
- * that launched it. */
+/* 0: not a collective. On a GPU the kernel counts, not the call or the
+ * range that launched it. */
 static uint64_t
 kind_of(const fd_timeline_event *event, fd_span name)
 {
@@ -251,7 +251,7 @@ finish(fd_timeline_sync *sync, const fd_timeline_deed *deed, int64_t end)
     return FD_OK;
 }
 
-/* The last of them: others of its thread are around it. */
+/* The innermost one of its thread. */
 static fd_timeline_begun *
 find_begun(fd_timeline_sync *sync, uint64_t key)
 {
@@ -271,7 +271,7 @@ take_begin(fd_timeline_sync *sync, const fd_timeline_event *event,
     fd_timeline_begun *around = find_begun(sync, key);
     fd_timeline_deed deed = describe(sync, event, name, ts);
     if (around != NULL && is_async(event)) {
-        around->deed = deed; /* its end never came */
+        around->deed = deed; /* it never ended */
     }
     else if (deed.what != FD_DEED_NONE
              && sync->begun_count < FD_TIMELINE_SYNC_OPEN) {
@@ -299,7 +299,7 @@ take_end(fd_timeline_sync *sync, const fd_timeline_event *event, fd_span name,
     return finish(sync, &deed, ts);
 }
 
-/* Most events are told from those that matter by a few bytes. */
+/* A few bytes rule out most events. */
 static bool
 may_matter(const fd_timeline_sync *sync, const fd_timeline_event *event,
            fd_span name)
@@ -396,7 +396,7 @@ static void
 take_text(fd_span text, char *to, size_t room)
 {
     size_t size = text.from == NULL ? 0 : fd_span_size(text);
-    size = size < room ? size : 0; /* a part of a name is another name */
+    size = size < room ? size : 0; /* a truncated name is a different name */
     memcpy(to, size > 0 ? text.from : "", size);
     to[size] = '\0';
 }
@@ -490,8 +490,8 @@ number_messages(fd_timeline_sync *sync)
     }
 }
 
-/* Powers of two, so that two ranks that keep different shares keep common
- * ones. */
+/* A power of two, so that ranks with different strides have entries in
+ * common. */
 static uint64_t
 stride_of(uint32_t count, uint32_t most)
 {
@@ -502,7 +502,7 @@ stride_of(uint32_t count, uint32_t most)
     return stride;
 }
 
-/* Give back what the thinned list does not need. */
+/* Free the unused part of a thinned list. */
 static fd_status
 shrink(void **list, uint32_t count, uint32_t *room, size_t size)
 {

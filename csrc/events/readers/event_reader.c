@@ -56,7 +56,8 @@ fd_timeline_reader_close(fd_timeline_reader *reader)
     fd_buffer_clear(&reader->repaired);
 }
 
-/* Take a step on the text in memory; when that ends first, again with more. */
+/* Take a step on the text in memory, and repeat it with more text if that
+ * ends first. */
 static fd_scan_result
 attempt(fd_timeline_reader *r, step *take)
 {
@@ -99,15 +100,12 @@ reason(const fd_timeline_reader *r, fd_scan_result result)
     return "not JSON";
 }
 
-/* The text from `in.at` on is damaged; the scan stands where that showed. */
+/* The text from `in.at` on is damaged; the scan is where that was found. */
 static void
 begin_damage(fd_timeline_reader *r, fd_scan_result result)
 {
     r->lost++;
     r->damage = fd_bytes_in_offset(&r->in, r->in.at);
-    if (r->trouble[0] == '\0' && r->in.lost > 0) {
-        snprintf(r->trouble, sizeof r->trouble, "%.127s", r->in.trouble);
-    }
     if (r->trouble[0] == '\0') {
         snprintf(r->trouble, sizeof r->trouble, "%s at byte %llu",
                  reason(r, result),
@@ -115,7 +113,7 @@ begin_damage(fd_timeline_reader *r, fd_scan_result result)
     }
 }
 
-/* What is left of the file is lost. */
+/* The rest of the file is lost. */
 static void
 lose_rest(fd_timeline_reader *r)
 {
@@ -155,8 +153,8 @@ start_step(fd_timeline_reader *r)
     return fd_scan_mark(scan, r->bare ? '[' : '{');
 }
 
-/* DONE at the end of the object; else a member, or with a value that is not
- * there the begin of the events. */
+/* DONE at the end of the object; else a member, or the begin of the events,
+ * which has no value. */
 static fd_scan_result
 member_step(fd_timeline_reader *r)
 {
@@ -182,8 +180,8 @@ member_step(fd_timeline_reader *r)
     return result;
 }
 
-/* DONE at the end of the array. A comma before that is forgiven: programs that
- * append write one. */
+/* DONE at the end of the array. A comma before that is accepted: programs
+ * that append write one. */
 static fd_scan_result
 event_step(fd_timeline_reader *r)
 {
@@ -249,7 +247,7 @@ skip_to_brace(fd_timeline_reader *r)
     }
 }
 
-/* Find an event behind the damage. */
+/* Find an event after the damage. */
 static bool
 recover(fd_timeline_reader *r)
 {
@@ -266,7 +264,7 @@ recover(fd_timeline_reader *r)
             r->state = FD_TIMELINE_IN_EVENTS;
             return true;
         }
-        /* The last brace of an object that is no event may be a boundary. */
+        /* The last brace of another object may be a boundary. */
         r->in.at = result == FD_SCAN_OK ? r->in.at - 1 : r->scan.at;
     }
     lose_rest(r);
@@ -306,7 +304,6 @@ finish(fd_timeline_reader *r)
     if (result == FD_SCAN_BAD || r->in.trouble != NULL) {
         begin_damage(r, result);
         lose_rest(r);
-        r->lost += r->in.lost > 0 ? r->in.lost - 1 : 0;
     }
 }
 
@@ -333,7 +330,7 @@ member(fd_timeline_reader *r)
     return FD_TIMELINE_END;
 }
 
-/* An array of events needs no end when no object is around it. */
+/* A bare array of events needs no end. */
 static bool
 may_end_here(const fd_timeline_reader *r, fd_scan_result result)
 {
@@ -421,8 +418,8 @@ next_made(fd_timeline_reader *r)
     return item->key.from != NULL ? FD_TIMELINE_MEMBER : FD_TIMELINE_EVENT;
 }
 
-/* An event with repairs is copied with them and scanned again: nobody else has
- * to know of them. */
+/* An event with repairs is copied with them and scanned again, so that only
+ * the reader deals with repairs. */
 static void
 settle_event(fd_timeline_reader *r)
 {

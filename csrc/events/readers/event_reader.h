@@ -40,20 +40,20 @@ typedef struct fd_timeline_reader {
     uint32_t repairs;   /* in the item */
     fd_timeline_state state;
     bool bare;           /* an array without an object around it */
-    bool first;          /* nothing came yet in this object or array */
+    bool first;          /* no item of this object or array was read */
     bool is_event;       /* the last value of the array was an object */
-    bool is_trace;       /* there is an array of events */
-    fd_status status;    /* FD_ENOMEM once memory was out */
+    bool is_trace;       /* an array of events was found */
+    fd_status status;    /* FD_ENOMEM after a failed allocation */
     uint64_t lost;       /* damaged places */
     uint64_t lost_bytes; /* in them */
-    uint64_t damage;     /* where the present one begins */
+    uint64_t damage;     /* begin of the current one */
     char trouble[128];   /* the first one, in words; "" */
 } fd_timeline_reader;
 
-/* Close it in any case, and do not move it. FD_EFORMAT: of a known kind, but
- * nothing in it can be read; `trouble` says why, the error the path too. With
- * `privacy` (borrowed; NULL: names stay) anything but a recording of ours is
- * FD_EINVAL. */
+/* Close it in any case, and do not move it. FD_EFORMAT: known format, but
+ * nothing is readable; `trouble` is the reason, the error has the path too.
+ * With `privacy` (borrowed; NULL: names stay) only recordings are accepted
+ * (FD_EINVAL). */
 fd_status fd_timeline_reader_open(fd_timeline_reader *reader, const char *path,
                                   const fd_privacy *privacy, fd_error *error);
 void fd_timeline_reader_close(fd_timeline_reader *reader);

@@ -14,7 +14,7 @@ enum { STEPS = 1, JOBS = 2, MOST_NAME = 64 };
 /* Read twice: members before the events are known only after the last job. */
 typedef struct paddle {
     fd_bytes_in log;         /* owned: the file's bytes */
-    char machine[MOST_NAME]; /* the folder, when its name begins so; "" */
+    char machine[MOST_NAME]; /* the folder, if it is named like that; "" */
     uint32_t device;
     uint64_t line;
     /* from the first reading */
@@ -22,7 +22,7 @@ typedef struct paddle {
     int64_t base_ns; /* the earliest begin */
     bool has_first_step;
     uint64_t first_step;
-    char start[MOST_NAME + 1]; /* the type that a step begins with; "" */
+    char start[MOST_NAME + 1]; /* the first job type of a step; "" */
     /* of the second */
     bool begun;
     bool ended;
@@ -41,7 +41,7 @@ release(void *context)
     fd_free(p);
 }
 
-/* A line of more than 16 MB is taken in parts. */
+/* A line of more than 16 MB is read in parts. */
 static bool
 next_line(paddle *p, fd_span *line)
 {

@@ -11,7 +11,7 @@ enum { MOST_OPEN = 1 << 12 };
 
 typedef fd_perfetto_event happening;
 
-/* What of the older kind of event is used. */
+/* The fields of a legacy event. */
 typedef struct legacy {
     char phase;
     uint32_t name; /* text */

@@ -12,7 +12,7 @@
 
 enum { MOST_FLOWS = 1 << 20 };
 
-/* An arrow: it begins where it is met first in time. */
+/* A flow: it begins at its earliest slice. */
 typedef struct flow {
     int64_t first;
     bool begun;
@@ -23,8 +23,8 @@ typedef struct reading {
     fd_perfetto_tables tables;
     FD_VECTOR(flow) flows;
     fd_map flow_of;    /* id -> its place + 1 */
-    uint64_t others;   /* packets that hold something else */
-    uint64_t timeless; /* events whose clock is not known */
+    uint64_t others;   /* packets with other content */
+    uint64_t timeless; /* events of an unknown clock */
     bool second;       /* reading: events are made */
     bool begun;        /* the members are made */
     uint32_t row;      /* tracks whose rows are made */
@@ -51,7 +51,7 @@ fd_perfetto_matches(const char *path, const char *head, size_t size)
         }
         return !r.bad && length > 0;
     }
-    /* A newline and a bracket: text, unless it was a whole packet. */
+    /* A newline and a bracket are text, unless the packet is complete. */
     return head[1] != '{' && head[1] != '[' && fd_proto_varint(&at, end, &tag)
         && tag >> 3 != 0
         && ((tag & 7) <= FD_PROTO_BYTES || (tag & 7) == FD_PROTO_FIXED32);
@@ -84,7 +84,7 @@ find_flow(reading *r, uint64_t id, int64_t time)
     return &r->flows.list[place - 1];
 }
 
-/* An arrow that meets the slice that just began. */
+/* A flow of the slice that just began. */
 static fd_status
 put_flow(reading *r, fd_perfetto_event *event, uint64_t id, bool last)
 {
@@ -193,7 +193,7 @@ take_packet(reading *r, fd_event_batch *batch, fd_status *status)
     return *status == FD_OK;
 }
 
-/* What the Chrome JSON of the same trace says. */
+/* The members that Chrome JSON of the same trace has. */
 static void
 put_origin(const char *origin, fd_event_batch *batch)
 {

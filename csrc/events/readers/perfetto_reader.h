@@ -5,7 +5,7 @@
 
 #include "events/event_source.h"
 
-/* What the format is called. */
+/* The name of the format. */
 #define FD_PERFETTO_FORMAT "Perfetto"
 
 bool fd_perfetto_matches(const char *path, const char *head, size_t size);

@@ -178,7 +178,7 @@ is_inside(const fd_timeline_filter *filter, const fd_timeline_event *event)
         && event->start < window->end_ns;
 }
 
-/* What joins begins and ends: a thread, or an id; never 0. */
+/* The key of begins and ends: a thread, or an id; never 0. */
 static uint64_t
 join_key(const fd_timeline_event *event)
 {
@@ -201,7 +201,7 @@ join_key(const fd_timeline_event *event)
     return key | 1;
 }
 
-/* Begins within the steps are kept, and their ends wherever those are. */
+/* Begins within the steps are kept, and their ends anywhere. */
 static fd_status
 keep_pair(fd_timeline_filter *filter, const fd_timeline_event *event,
           bool begins, bool *keeps)

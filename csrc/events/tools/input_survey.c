@@ -20,7 +20,7 @@ take_base(fd_timeline_survey *survey, uint64_t base)
     survey->base_ns = survey->has_base ? (int64_t)base : 0;
 }
 
-/* Whose it is, by members that no other program writes. */
+/* The program, by members that no other program writes. */
 static void
 take_program(fd_timeline_survey *survey, fd_span key)
 {
@@ -83,7 +83,7 @@ take_event(fd_timeline_survey *survey, const fd_timeline_event *event)
     }
 }
 
-/* Whether no event behind this one need be looked at. */
+/* Whether no later event needs to be read. */
 static bool
 is_enough(const fd_timeline_survey *survey, const fd_timeline_reader *reader,
           fd_timeline_wish wish)
@@ -100,8 +100,7 @@ is_enough(const fd_timeline_survey *survey, const fd_timeline_reader *reader,
                 && bytes > fd_budget(FD_TIMELINE_SYNC_BYTES)));
 }
 
-/* `more`: whether reading stopped at an event while more may be told behind
- * them all. */
+/* `more`: reading stopped at an event, and members may follow the events. */
 static fd_status
 read_items(fd_timeline_survey *survey, fd_timeline_reader *reader,
            fd_timeline_wish wish, bool to_the_end, bool *more)
@@ -123,7 +122,7 @@ read_items(fd_timeline_survey *survey, fd_timeline_reader *reader,
         }
         if (!to_the_end && reader->is_trace
             && is_enough(survey, reader, wish)) {
-            /* What is no Chrome JSON tells all it knows first. */
+            /* Other formats have their members first. */
             *more = !survey->has_base && !reader->bare
                  && reader->source->open == NULL;
             break;

@@ -12,10 +12,10 @@ enum { PROGRESS_STEP = 1 << 24 };
 
 static const char PHASES[] = "XBEiIRCMstfbneSTpFPNODVvc(),=";
 
-/* What is known of a process; its place is that of its pid among `pids`. */
+/* A process, by the number of its pid in `pids`. */
 typedef struct process {
     uint32_t name;   /* in `names`; 0: none */
-    bool has_events; /* but rows of metadata */
+    bool has_events; /* except metadata rows */
     fd_fault_place first;
     bool has_step;
     uint64_t step; /* of the latest begin */
@@ -25,7 +25,7 @@ typedef struct process {
 /* A row of `ranks`, in a merge. */
 typedef struct rank_row {
     uint64_t rank;
-    bool there; /* a process is of it */
+    bool there; /* a process of it was found */
 } rank_row;
 
 typedef struct checking {
@@ -131,7 +131,7 @@ check_row(checking *c, const fd_timeline_event *event, process *of,
     return FD_OK;
 }
 
-/* Steps are numbered as they come, on the track of steps. */
+/* Steps are numbered in the order of time. */
 static void
 check_step(checking *c, const fd_timeline_event *event, process *of,
            fd_fault_place place)
@@ -157,7 +157,7 @@ check_step(checking *c, const fd_timeline_event *event, process *of,
     of->step_start = event->start;
 }
 
-/* Every argument is a number, and there is one. */
+/* There is an argument, and every argument is a number. */
 static bool
 counts(fd_span args)
 {
@@ -180,7 +180,7 @@ counts(fd_span args)
     return !first;
 }
 
-/* What must be so of an event alone. */
+/* Check one event by itself. */
 static void
 check_event(checking *c, const fd_timeline_event *event, fd_fault_place place)
 {
@@ -326,7 +326,7 @@ tell(checking *c, const fd_timeline_reader *reader)
              : fd_fail(c->error, FD_EINVAL, "stopped");
 }
 
-/* Damage is found by the reader, which goes on behind it. */
+/* The reader finds damage and continues after it. */
 static void
 take_damage(checking *c, const fd_timeline_reader *reader)
 {
@@ -376,7 +376,7 @@ by_name(const void *left, const void *right)
                                     - (a->first.byte < b->first.byte);
 }
 
-/* Whether a row of `ranks` is there for a process "rank N ...". */
+/* Whether `ranks` has a row for a process "rank N ...". */
 static bool
 has_row(checking *c, const process *of)
 {

@@ -25,14 +25,15 @@ typedef struct cutting {
     int64_t first; /* the earliest time */
     int64_t last;
     fd_timeline_slices slices; /* second reading: pairs and flows */
-    FD_VECTOR(uint64_t) keep;  /* a bit an event: of a pair in the window */
+    FD_VECTOR(uint64_t)
+    keep; /* one bit per event: part of a pair in the window */
     fd_map flows;
     fd_bytes_out *out; /* third reading */
     fd_buffer *text;
     bool begun; /* the outermost brace or bracket is written */
     bool in_events;
     bool had_events;
-    bool any; /* an item of the present level is written */
+    bool any; /* an item of the current level is written */
     bool bare;
     uint64_t place; /* of the event */
     uint64_t done;
@@ -111,7 +112,7 @@ take_outline(cutting *c, const fd_timeline_reader *reader, bool is_event)
                              : FD_OK;
 }
 
-/* From the first begin of such a step on any rank to the last end. */
+/* From the first begin to the last end of these steps on all ranks. */
 static fd_status
 find_steps(cutting *c)
 {
@@ -210,7 +211,7 @@ flow_of(const fd_timeline_event *event)
     return key | 1;
 }
 
-/* The bounds are outside: there a slice may end that is not kept. */
+/* The bounds are outside: a slice that ends there is not kept. */
 static fd_status
 note_flow(cutting *c, const fd_timeline_event *event)
 {

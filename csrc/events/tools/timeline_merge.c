@@ -5,13 +5,13 @@
 #include "events/alignment/profiler_flows.h"
 #include "events/event_inputs.h"
 #include "events/readers/paddle_profile.h"
-#include "events/readers/perfetto_copy.h"
 #include "events/readers/perfetto_reader.h"
 #include "events/recorded/between_ranks.h"
 #include "events/recorded/events_from_recording.h"
 #include "events/tools/event_filter.h"
 #include "events/tools/event_sorter.h"
 #include "events/writers/chrome_writer.h"
+#include "events/writers/perfetto_copy.h"
 #include "streams/output_stream.h"
 
 #include <inttypes.h>
@@ -19,8 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the inputs say beside their events waits in memory until those are
- * written. */
+/* Members beside the events stay in memory until the events are written. */
 enum { PROGRESS_STEP = 1 << 24, MOST_METADATA = 16 << 20 };
 
 typedef struct merging {
@@ -87,7 +86,7 @@ keep_member(merging *m, fd_timeline_input *input, bool *any, fd_span key,
     }
 }
 
-/* What was appended from `from` on takes its place among all events. */
+/* Sort the text that was appended from `from` on. */
 static fd_status
 put_aside(merging *m, size_t from, int64_t time_ns)
 {
@@ -100,7 +99,7 @@ put_aside(merging *m, size_t from, int64_t time_ns)
     return status;
 }
 
-/* Rows of metadata and what has no time come before all others. */
+/* Metadata rows and events without a time come first. */
 static int64_t
 time_of(const fd_timeline_event *event, const fd_clock_map *clock)
 {
@@ -131,8 +130,8 @@ write_sorted(merging *m)
     return status;
 }
 
-/* An event without a time that can be read, or of a process too many, is lost
- * like a damaged one. */
+/* An event with an unreadable time, or beyond the bound on processes,
+ * counts as damaged. */
 static fd_status
 copy_event(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
            const fd_timeline_event *event)
@@ -165,7 +164,7 @@ copy_event(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
     return status == FD_OK ? fd_bytes_out_flow(m->out, m->error) : status;
 }
 
-/* The arrow between this call and the same of another program. */
+/* The arrow between this call and the same call in another program's trace. */
 static fd_status
 copy_tie(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
          const fd_timeline_event *event)
@@ -238,7 +237,7 @@ copy_items(merging *m, fd_timeline_input *input, fd_timeline_reader *reader,
     return status != FD_OK ? status : reader->status;
 }
 
-/* What keeps two inputs of one rank apart. */
+/* The difference in name between two inputs of one rank. */
 static const char *
 program_beside(const fd_timeline_input *input)
 {
@@ -297,7 +296,7 @@ end_text(merging *m, fd_timeline_ids *ids)
              : status;
 }
 
-/* From native to native: packets, which are not taken apart into events. */
+/* From native to native: packets, whose fields are all kept. */
 static fd_status
 copy_packets(merging *m, fd_timeline_input *input, fd_timeline_ids *ids)
 {
@@ -342,7 +341,7 @@ tying_of(const merging *m, uint32_t place)
     return is_second(m, place) ? FD_TYING_ENDS : FD_TYING_STARTS;
 }
 
-/* `transfers` is needed while it is read. */
+/* `transfers` is used while the input is read. */
 static fd_status
 open_input(merging *m, uint32_t place, fd_timeline_reader *reader,
            fd_timeline_ids *ids, fd_transfers *transfers)
@@ -479,8 +478,7 @@ write_end(merging *m)
     to->status = m->metadata.status != FD_OK ? m->metadata.status : to->status;
 }
 
-/* When there is not one event and an input was damaged, there is nothing to
- * write. */
+/* Without any event, a damaged input is an error. */
 static fd_status
 check_use(const merging *m)
 {

@@ -102,7 +102,7 @@ fd_timeline_outline_event(fd_timeline_outline *outline,
     return take_slice(outline, &slice);
 }
 
-/* "ranks" of a merge: what each input had lost. */
+/* "ranks" of a merge: losses of each input. */
 fd_status
 fd_timeline_outline_member(fd_timeline_outline *outline, fd_span key,
                            fd_span value)
@@ -231,8 +231,8 @@ by_start(const void *left, const void *right)
                                 : by_number(left, right);
 }
 
-/* One step of each number, from its first begin to its last end, but not into
- * the next. */
+/* One step per number, from its first begin to its last end, at most to the
+ * begin of the next. */
 static void
 tidy_steps(fd_timeline_rank *rank)
 {
@@ -260,8 +260,8 @@ tidy_steps(fd_timeline_rank *rank)
     }
 }
 
-/* With work on a GPU its own steps count: the host runs ahead of it. Else
- * those of one process: another program beside it may count from elsewhere. */
+/* With work on a GPU the steps of the GPU count: the host runs ahead of it.
+ * Else those of one process: another program may number them differently. */
 static fd_status
 share_steps(fd_timeline_outline *outline)
 {

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a record is of, beside the phases B E X, s t f and b e. */
+/* Kinds of records beside the phases B E X, s t f and b e. */
 enum { POINT = '.', BEFORE_NEXT = '>' };
 
-/* One track on its way: what is open. */
+/* The open slices of one track. */
 typedef struct open_slice {
     int64_t end; /* INT64_MAX: of B, not known yet */
     uint64_t name;
@@ -46,7 +46,7 @@ room(const fd_tracks *tracks)
                              : (uint32_t)fd_budget(FD_TRACKS_RECORDS);
 }
 
-/* In the first pass all are taken, until there are too many. */
+/* The first pass collects all tracks, until there are too many records. */
 static fd_status
 add(fd_tracks *tracks, fd_track_record record)
 {
@@ -139,8 +139,8 @@ longest_first(const void *left, const void *right)
                             : (a->event > b->event) - (a->event < b->event);
 }
 
-/* Complete slices that begin at one time: as Perfetto, the longest is around
- * the others whatever their order in the file. */
+/* Of complete slices that begin at one time the longest encloses the
+ * others, as in Perfetto, in any order of the file. */
 static void
 order_equal(fd_track_record *list, uint32_t count)
 {
@@ -204,7 +204,7 @@ end_slice(walk *w, const fd_track_record *record, fd_fault_place place)
         fd_faults_add(w->faults, FD_FAULT_END, place);
         return;
     }
-    bool crosses = at < w->open.count; /* a complete slice goes on */
+    bool crosses = at < w->open.count; /* a complete slice continues */
     for (uint32_t i = 0; i + 1 < at; i++) {
         crosses = crosses || w->open.list[i].end < record->time;
     }
@@ -216,7 +216,7 @@ end_slice(walk *w, const fd_track_record *record, fd_fault_place place)
     close_top(w, record->time);
 }
 
-/* Whether a slice is around a time, its ends included. */
+/* Whether a slice encloses a time, ends included. */
 static bool
 is_inside(walk *w, int64_t time)
 {
@@ -234,7 +234,7 @@ place_of(const fd_track_record *record)
     return (fd_fault_place){record->byte, record->event};
 }
 
-/* A point may stand before the begin of its slice in the file. */
+/* The begin of the slice may follow later in the file. */
 static bool
 begins_at(const fd_track_record *list, uint32_t i, uint32_t count)
 {
@@ -251,7 +251,7 @@ static fd_status
 walk_thread(walk *w, const fd_track_record *list, uint32_t count)
 {
     fd_status status = FD_OK;
-    uint32_t slices = 0; /* that begin from here on */
+    uint32_t slices = 0; /* that begin from here */
     for (uint32_t i = 0; i < count; i++) {
         slices += list[i].what == 'X' || list[i].what == 'B';
     }
@@ -367,7 +367,7 @@ fd_tracks_end(fd_tracks *tracks, fd_faults *faults, bool *done)
     walk w = {.faults = faults};
     fd_status status = FD_OK;
     if (tracks->passes == 0 && tracks->offered > room(tracks)) {
-        /* Parts are uneven: half of the room is left for that. */
+        /* Parts are uneven: plan with half of the room. */
         tracks->passes = (uint32_t)(2 * tracks->offered / room(tracks)) + 1;
         *done = false;
         return FD_OK;

@@ -8,12 +8,12 @@
 
 #include <string.h>
 
-/* Events of one time: begins and ends as they come, whole slices from the
- * longest, then what is to be found within them. */
+/* Order of events of one time: begins and ends as read, complete slices
+ * from the longest, then marks, which lie within them. */
 #define SECOND_SLICE (UINT64_C(1) << 62)
 #define SECOND_MARK (UINT64_C(2) << 62)
 
-/* One event on its way in. */
+/* One event while it is stored. */
 typedef struct taking {
     fd_perfetto_writer *w;
     const fd_timeline_event *event;
@@ -73,7 +73,7 @@ process_track(fd_perfetto_writer *w, uint32_t process, uint32_t *track)
     return FD_OK;
 }
 
-/* Without a tid it is of the main thread, as viewers have it. */
+/* Viewers show an event without a tid on the main thread. */
 static fd_status
 find_thread(taking *t, uint32_t *thread)
 {
@@ -92,7 +92,7 @@ find_thread(taking *t, uint32_t *thread)
     return status;
 }
 
-/* Keep what a row says. */
+/* Store the text of a row. */
 static fd_status
 keep_said(taking *t, const char *name, uint32_t *said)
 {
@@ -146,7 +146,7 @@ take_row(taking *t)
     return status;
 }
 
-/* Put the event aside, with the body that was made for it. */
+/* Store the event with its body in the sorter. */
 static fd_status
 put_aside(taking *t, fd_perfetto_what what, uint32_t number, uint64_t second,
           uint64_t duration)
@@ -193,7 +193,7 @@ put_title(taking *t)
              : status;
 }
 
-/* An arrow that a slice says it has. */
+/* The flow of a slice with a bind_id. */
 static void
 put_binding(taking *t)
 {
@@ -352,7 +352,7 @@ take_counters(taking *t)
     return status;
 }
 
-/* Which of the ids it is decides what shares it. */
+/* The scope of an id is in its field. */
 static bool
 put_id(taking *t, fd_buffer *legacy)
 {
@@ -367,7 +367,7 @@ put_id(taking *t, fd_buffer *legacy)
     return id.from != NULL;
 }
 
-/* Arrows, and what runs beside all threads: Perfetto has them from Chrome. */
+/* Flows and asynchronous events: legacy events of Perfetto. */
 static fd_status
 take_joined(taking *t)
 {
