@@ -61,7 +61,8 @@ static char
 letter(fd_span value)
 {
     fd_span inside = fd_span_inside(value);
-    return fd_span_size(inside) == 1 ? *inside.from : '\0';
+    return fd_span_size(inside) == 1 && *value.from == '"' ? *inside.from
+                                                           : '\0';
 }
 
 /* {"local": id} or {"global": id} */

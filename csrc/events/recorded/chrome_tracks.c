@@ -47,8 +47,8 @@ shown(const fd_chrome_tracks *tracks, uint64_t time)
     return fd_clock_apply(tracks->clock, (int64_t)time);
 }
 
-static fd_status
-put_phases(const fd_chrome_tracks *tracks, fd_event_batch *batch)
+fd_status
+fd_chrome_phases(const fd_chrome_tracks *tracks, fd_event_batch *batch)
 {
     fd_phase_slices slices = {NULL, 0, 0};
     fd_status status = fd_phase_slices_make(&slices, tracks->rank);
@@ -94,33 +94,42 @@ put_value(const fd_chrome_tracks *tracks, const char *name,
     fd_batch_event(batch, &event);
 }
 
-static fd_status
-put_counters(const fd_chrome_tracks *tracks, fd_event_batch *batch)
+fd_status
+fd_chrome_counters_make(fd_chrome_counters *counters,
+                        const fd_trace_rank *rank)
 {
-    char name[FD_COUNTER_NAME];
-    fd_counter_values flights = {NULL, 0, 0};
-    fd_counter_values lost = {NULL, 0, 0};
-    fd_status status = fd_counter_in_flight(&flights, tracks->rank);
-    if (status == FD_OK) {
-        status = fd_counter_lost(&lost, tracks->rank);
-    }
-    for (uint32_t i = 0; i < flights.count; i++) {
-        fd_counter_in_flight_name(flights.list[i].of, name);
-        put_value(tracks, name, &flights.list[i], batch);
-    }
-    for (uint32_t i = 0; i < lost.count; i++) {
-        fd_counter_lost_name(tracks->trace, tracks->rank, lost.list[i].of,
-                             name);
-        put_value(tracks, name, &lost.list[i], batch);
-    }
-    fd_vector_clear(&flights);
-    fd_vector_clear(&lost);
-    return status;
+    fd_chrome_counters_clear(counters);
+    fd_status status = fd_counter_in_flight(&counters->flights, rank);
+    return status == FD_OK ? fd_counter_lost(&counters->lost, rank) : status;
 }
 
-fd_status
-fd_chrome_tracks_put(const fd_chrome_tracks *tracks, fd_event_batch *batch)
+void
+fd_chrome_counters_clear(fd_chrome_counters *counters)
 {
-    fd_status status = put_phases(tracks, batch);
-    return status == FD_OK ? put_counters(tracks, batch) : status;
+    fd_vector_clear(&counters->flights);
+    fd_vector_clear(&counters->lost);
+    counters->next = 0;
+}
+
+bool
+fd_chrome_counters_next(fd_chrome_counters *counters,
+                        const fd_chrome_tracks *tracks, fd_event_batch *batch)
+{
+    char name[FD_COUNTER_NAME];
+    uint32_t flights = counters->flights.count;
+    uint32_t i = counters->next++;
+    if (i >= flights + counters->lost.count) {
+        return false;
+    }
+    const fd_counter_value *value = i < flights
+                                      ? &counters->flights.list[i]
+                                      : &counters->lost.list[i - flights];
+    if (i < flights) {
+        fd_counter_in_flight_name(value->of, name);
+    }
+    else {
+        fd_counter_lost_name(tracks->trace, tracks->rank, value->of, name);
+    }
+    put_value(tracks, name, value, batch);
+    return true;
 }

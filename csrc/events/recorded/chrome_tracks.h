@@ -4,6 +4,7 @@
 
 #include "clocks/clock_fit.h"
 #include "events/event_batch.h"
+#include "events/recorded/side_tracks.h"
 #include "trace/trace.h"
 
 /* Add the rows with the name and the place of a process, or of a thread. */
@@ -20,7 +21,24 @@ typedef struct fd_chrome_tracks {
     uint32_t place;  /* among the tracks */
 } fd_chrome_tracks;
 
-fd_status fd_chrome_tracks_put(const fd_chrome_tracks *tracks,
-                               fd_event_batch *batch);
+/* Add the slices of phases. */
+fd_status fd_chrome_phases(const fd_chrome_tracks *tracks,
+                           fd_event_batch *batch);
+
+/* Zero-initialised memory is empty. */
+typedef struct fd_chrome_counters {
+    fd_counter_values flights;
+    fd_counter_values lost;
+    uint32_t next;
+} fd_chrome_counters;
+
+fd_status fd_chrome_counters_make(fd_chrome_counters *counters,
+                                  const fd_trace_rank *rank);
+void fd_chrome_counters_clear(fd_chrome_counters *counters);
+
+/* Add the next value; false: there are no more. */
+bool fd_chrome_counters_next(fd_chrome_counters *counters,
+                             const fd_chrome_tracks *tracks,
+                             fd_event_batch *batch);
 
 #endif

@@ -23,6 +23,7 @@ enum { IDS_PER_RANK = 100000, FIRST_STREAM = 80000 };
 typedef enum chrome_part {
     PART_HEAD,
     PART_RANK, /* its rows */
+    PART_COUNTERS,
     PART_STEPS,
     PART_ASYNC,
     PART_THREAD, /* its rows */
@@ -51,6 +52,8 @@ struct fd_trace_events {
     fd_clock_map clock;     /* from times of the rank to those of the file */
     fd_flows flows;         /* of the rank */
     fd_transfers transfers; /* of all */
+    fd_chrome_counters counters; /* of the rank */
+    bool any_step;
     fd_buffer scratch;
     fd_event_batch *batch; /* borrowed while it is filled */
     uint32_t enough;       /* events of it */
@@ -282,6 +285,14 @@ begin_rank(writer *w)
     begin_part(w, w->at < w->trace->ranks.count ? PART_RANK : PART_END);
 }
 
+static fd_chrome_tracks
+side_tracks(const writer *w)
+{
+    return (fd_chrome_tracks){w->trace, w->rank, &w->clock,
+                              steps_track(w) + FIRST_STREAM - 1,
+                              steps_track(w)};
+}
+
 static fd_status
 rank_part(writer *w)
 {
@@ -294,13 +305,14 @@ rank_part(writer *w)
              w->rank->counters[FD_COUNT_GPU_EVENTS_LOST], "GPU intervals", 0);
     fd_status status = label.status;
     fd_buffer_clear(&label);
-    fd_chrome_tracks tracks = {w->trace, w->rank, &w->clock,
-                               steps_track(w) + FIRST_STREAM - 1,
-                               steps_track(w)};
+    fd_chrome_tracks tracks = side_tracks(w);
     if (status == FD_OK) {
-        status = fd_chrome_tracks_put(&tracks, w->batch);
+        status = fd_chrome_phases(&tracks, w->batch);
     }
-    begin_part(w, PART_STEPS);
+    if (status == FD_OK) {
+        status = fd_chrome_counters_make(&w->counters, w->rank);
+    }
+    begin_part(w, PART_COUNTERS);
     fd_flows_clear(&w->flows);
     if (status == FD_OK && !w->options.no_flows) {
         status = fd_flows_make(&w->flows, w->rank);
@@ -309,17 +321,35 @@ rank_part(writer *w)
 }
 
 static fd_status
+counters_part(writer *w)
+{
+    const fd_chrome_tracks tracks = side_tracks(w);
+    while (fd_chrome_counters_next(&w->counters, &tracks, w->batch)) {
+        if (is_full(w)) {
+            return FD_OK;
+        }
+    }
+    fd_chrome_counters_clear(&w->counters);
+    begin_part(w, PART_STEPS);
+    w->any_step = false;
+    return FD_OK;
+}
+
+static fd_status
 steps_part(writer *w)
 {
     const fd_trace_event *events = w->rank->events.list;
-    bool any = false;
-    for (; w->event < w->rank->events.count; w->event++) {
-        if (events[w->event].kind == FD_EVENT_STEP) {
-            if (!any) {
+    while (w->event < w->rank->events.count) {
+        const fd_trace_event *event = &events[w->event++];
+        if (event->kind == FD_EVENT_STEP) {
+            if (!w->any_step) {
                 put_track(w, steps_track(w), "Steps");
-                any = true;
+                w->any_step = true;
             }
-            put_step(w, &events[w->event]);
+            put_step(w, event);
+            if (is_full(w)) {
+                return FD_OK;
+            }
         }
     }
     begin_part(w, PART_ASYNC);
@@ -543,10 +573,11 @@ fd_status
 fd_trace_events_fill(fd_trace_events *events, fd_event_batch *batch)
 {
     static fd_status (*const parts[])(writer * w) = {
-        [PART_HEAD] = head_part,     [PART_RANK] = rank_part,
-        [PART_STEPS] = steps_part,   [PART_ASYNC] = async_part,
-        [PART_THREAD] = thread_part, [PART_CALLS] = calls_part,
-        [PART_STREAM] = stream_part, [PART_INTERVALS] = intervals_part,
+        [PART_HEAD] = head_part,           [PART_RANK] = rank_part,
+        [PART_COUNTERS] = counters_part,   [PART_STEPS] = steps_part,
+        [PART_ASYNC] = async_part,         [PART_THREAD] = thread_part,
+        [PART_CALLS] = calls_part,         [PART_STREAM] = stream_part,
+        [PART_INTERVALS] = intervals_part,
     };
     fd_status status = FD_OK;
     events->batch = batch;
@@ -572,6 +603,7 @@ fd_trace_events_close(fd_trace_events *events)
         fd_buffer_clear(&events->scratch);
         fd_flows_clear(&events->flows);
         fd_transfers_clear(&events->transfers);
+        fd_chrome_counters_clear(&events->counters);
         fd_streams_clear(&events->streams);
         fd_free(events);
     }

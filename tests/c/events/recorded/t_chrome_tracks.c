@@ -13,7 +13,11 @@ rows_of_phases_and_counters(void)
     fd_trace_rank *rank = &trace->ranks.list[0];
     fd_clock_map clock = {.offset_ns = 1000};
     fd_chrome_tracks tracks = {trace, rank, &clock, 77, 5};
-    OK(fd_chrome_tracks_put(&tracks, &batch));
+    CLEAN(fd_chrome_counters_clear)
+    fd_chrome_counters counters = {.next = 0};
+    OK(fd_chrome_phases(&tracks, &batch));
+    OK(fd_chrome_counters_make(&counters, rank));
+    CHECK(!fd_chrome_counters_next(&counters, &tracks, &batch));
     EQUAL(batch.items.count, 0);
     fd_trace_step step = {.begin = 100, .end = 160};
     step.phases[FD_PHASE_FORWARD] = 20;
@@ -23,7 +27,10 @@ rows_of_phases_and_counters(void)
     fd_trace_thread thread = {.events_lost = 3};
     OK(fd_text_pool_add(&trace->texts, "a \"b\"", 5, &thread.role));
     OK(fd_vector_push(&rank->threads, thread));
-    OK(fd_chrome_tracks_put(&tracks, &batch));
+    OK(fd_chrome_phases(&tracks, &batch));
+    OK(fd_chrome_counters_make(&counters, rank));
+    while (fd_chrome_counters_next(&counters, &tracks, &batch)) {
+    }
     OK(batch.status);
     fixture_print(&batch, &to);
     fd_buffer_bytes(&to, "", 1);

@@ -2,6 +2,7 @@
 #include "timelines.h"
 
 #include "events/recorded/trace_events.h"
+#include "profile/totals.h"
 
 #include <string.h>
 
@@ -38,8 +39,8 @@ batch_by_batch(void)
     uint32_t count = 0;
     OK(fixture_timeline(&trace, true));
     fd_trace_events *events = fd_trace_events_open(trace, &options, &status);
-    status = status == FD_OK ? fill_all(events, &batches, &count, &whole)
-                             : status;
+    status =
+        status == FD_OK ? fill_all(events, &batches, &count, &whole) : status;
     fd_trace_events_close(events);
     OK(status);
     CHECK(batches > 5 && count > 30);
