@@ -41,8 +41,9 @@ test-versions: $(VENV)/bin/python ## Everything that needs no PyTorch, on Python
 test-cpython: $(VENV)/bin/python ## CPython's own tests under the recorder, on every version; all of the list with ALL=1
 	$(BIN)/python -m tests.cpython 3.11 3.12 3.13 --jobs 2 $(if $(ALL),,--short)
 
-test-sanitized: $(VENV)/.tools $(VENV)/.install ## The extension under AddressSanitizer and UBSan, on real calls and operators
+test-sanitized: $(VENV)/.tools $(VENV)/.install ## The extension under AddressSanitizer and UBSan, the C layers with threads under ThreadSanitizer
 	tests/sanitized.sh $(BIN)/python $(VENV)/sanitized
+	$(MAKE) -C tests/c threads PYTHON=$(abspath $(BIN))/python
 
 test-soak: SECONDS = 120
 test-soak soak: $(VENV)/.torch $(VENV)/.install ## A training with everything that can go wrong around it, for SECONDS (soak: 1800)

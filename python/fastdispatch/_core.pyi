@@ -211,8 +211,8 @@ def et_export(
 def et_layer_calls(path: _Path, /) -> str:
     """The calls of operators and of modules' forwards in a recording that ``CallGraph(et=True)`` made, as JSON: rows of
     id, parent's id, name, schema, scope (100: a module), number of the record (of a module its address), autograd's
-    number, thread, forward thread, duration (ns; -1: it did not end), inputs, outputs (``et/readers/operand_json.h``). Raises
-    :class:`Error`."""
+    number, thread, forward thread, duration (ns; -1: it did not end), inputs, outputs (``et/readers/operand_json.h``).
+    Raises :class:`Error`."""
 
 @final
 class Folder:

@@ -32,7 +32,7 @@ def run() -> int:
 
 
 def attach_operands(session: Session, on_model: Callable[[object], None]) -> None:
-    """Run the operators from which ``capture/operands/operands.c`` learns where tensors and boxed values lie. ``on_model``
+    """Run the operators from which ``capture/operands/operands.c`` learns where tensors and values lie. ``on_model``
     is called with each module that no other calls, when it is first called.
 
     Raises :class:`fastdispatch.Error` where it does not find them.

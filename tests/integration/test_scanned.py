@@ -59,10 +59,10 @@ def test_a_reader_that_locks_as_it_once_did_is_not_in_the_way(tmp_path: Path) ->
 def test_children_that_outlive_a_killed_process_are_no_writers(how: str, tmp_path: Path) -> None:
     text = f"import fastdispatch, os, subprocess, time\nfastdispatch.CallGraph({str(tmp_path)!r}, ops='off').start()\n"
     if how == "fork":
-        text += "child = os.fork()\nif child == 0: time.sleep(60)\n"
+        text += "if os.fork() == 0: print(os.getpid(), flush=True)\n"
     else:
-        text += "child = subprocess.Popen(['sleep', '60'], close_fds=False).pid\n"
-    text += "print(child, flush=True)\ntime.sleep(60)\n"
+        text += "subprocess.Popen(['sh', '-c', 'echo $$; exec sleep 60'], close_fds=False)\n"
+    text += "time.sleep(60)\n"  # the child has printed: it has been started completely
     process = subprocess.Popen([sys.executable, "-c", text], env=processes.environment(), stdout=subprocess.PIPE)
     assert process.stdout is not None
     child = int(process.stdout.readline())

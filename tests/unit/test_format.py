@@ -1,4 +1,4 @@
-"""The tables of docs/format.md agree with recording_format.h, and a reader made from them reads what the C reader does."""
+"""The tables of docs/format.md agree with recording_format.h, and a reader made from them agrees with the C reader."""
 
 from __future__ import annotations
 
