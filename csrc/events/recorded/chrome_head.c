@@ -111,3 +111,18 @@ fd_chrome_head(const fd_trace *trace, const fd_export_options *options,
     }
     fd_buffer_text(to, "\n]");
 }
+
+fd_status
+fd_chrome_members(const fd_trace *trace, const fd_export_options *options,
+                  fd_event_batch *batch)
+{
+    fd_buffer head = {.bytes = NULL};
+    fd_chrome_head(trace, options, &head);
+    fd_buffer_text(&head, "}");
+    fd_status status = head.status;
+    if (status == FD_OK) {
+        fd_batch_members(batch, (fd_span){head.bytes, head.bytes + head.size});
+    }
+    fd_buffer_clear(&head);
+    return status;
+}

@@ -3,6 +3,7 @@
 #ifndef FD_CHROME_HEAD_H
 #define FD_CHROME_HEAD_H
 
+#include "events/event_batch.h"
 #include "trace/export_options.h"
 #include "trace/trace.h"
 
@@ -10,5 +11,10 @@
  * least one rank. */
 void fd_chrome_head(const fd_trace *trace, const fd_export_options *options,
                     fd_buffer *to);
+
+/* Add them to a batch. */
+fd_status fd_chrome_members(const fd_trace *trace,
+                            const fd_export_options *options,
+                            fd_event_batch *batch);
 
 #endif

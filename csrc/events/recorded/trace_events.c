@@ -527,14 +527,7 @@ intervals_part(writer *w)
 static fd_status
 head_part(writer *w)
 {
-    fd_buffer head = {.bytes = NULL};
-    fd_chrome_head(w->trace, &w->options, &head);
-    fd_buffer_text(&head, "}");
-    fd_status status = head.status;
-    if (status == FD_OK) {
-        fd_batch_members(w->batch, span_of(&head));
-    }
-    fd_buffer_clear(&head);
+    fd_status status = fd_chrome_members(w->trace, &w->options, w->batch);
     begin_rank(w);
     return status;
 }
