@@ -15,13 +15,18 @@ export MKL_NUM_THREADS = 1
 
 CHAKRA := $(VENV)/chakra
 
-.PHONY: help demo test test-consumers test-python test-c test-versions test-cpython test-sanitized test-soak soak lint format bench bench-peers clean
+.PHONY: help demo check test test-consumers test-python test-c test-versions test-cpython test-sanitized test-soak soak lint format bench bench-peers clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 demo: $(VENV)/.torch $(VENV)/.install ## Train a small GPT on two ranks under the recorder and show what it did
 	@docs/examples/gpt/demo.sh $(BIN) $(OPS) $(OUT)
+
+check: $(VENV)/.tools $(VENV)/.install ## C layers (plain), unit tests that need no PyTorch, lint: about two minutes
+	$(MAKE) -C tests/c plain PYTHON=$(abspath $(BIN))/python
+	WITHOUT_TORCH=1 $(BIN)/python -m pytest tests/unit tests/lint
+	$(MAKE) lint
 
 test: $(VENV)/.torch $(VENV)/.tools $(VENV)/.install ## All tests
 	$(MAKE) -j2 --output-sync=line test-python test-c lint test-versions test-cpython test-sanitized test-soak

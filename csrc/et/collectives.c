@@ -61,7 +61,8 @@ item_number(fd_span list, uint32_t n, int32_t *number)
     return true;
 }
 
-/* The place of a rank among the arguments of c10d's calls; 0: they have none. */
+/* The place of a rank among the arguments of c10d's calls; 0: they have
+ * none. */
 static uint32_t
 place_of_rank(const char *name)
 {
@@ -90,7 +91,7 @@ set_peer(fd_et_comm *comm, fd_et_type type, int32_t peer)
     }
 }
 
-/* What a call of c10d's says. */
+/* Facts of a call of c10d. */
 static void
 ask_call(const fd_et *et, const fd_et_node *call, fd_et_type type,
          fd_et_comm *comm)
@@ -129,7 +130,7 @@ ask_params(fd_et *et, const fd_et_node *node, fd_et_type type,
             && (type == FD_ET_SEND || type == FD_ET_RECV)) {
             set_peer(comm, type, number);
         }
-        /* Adding a text moves those it comes from. */
+        /* Adding a text moves the texts of the pool. */
         char copy[256];
         size_t size = fd_span_size(name);
         if (comm->group == 0 && size < sizeof copy) {
@@ -161,7 +162,7 @@ ask_attrs(const fd_et *et, const fd_et_node *node, fd_et_comm *comm)
     }
 }
 
-/* What a node around the communication, or it itself, says of it. */
+/* Facts of a communication from its node or a node around it. */
 static fd_status
 ask(fd_et *et, uint32_t place, fd_et_type type, fd_et_comm *comm)
 {
@@ -173,7 +174,7 @@ ask(fd_et *et, uint32_t place, fd_et_type type, fd_et_comm *comm)
         status = ask_params(et, node, type, comm);
     }
     ask_call(et, node, type, comm);
-    /* What a barrier takes says where it is. */
+    /* The device of a barrier follows from its operands. */
     if (comm->bytes < 0 && comm->type != FD_ET_BARRIER
         && fd_et_tensor_bytes(text_span(et, node->in.values), &bytes)
         && bytes <= INT64_MAX) {
@@ -182,8 +183,8 @@ ask(fd_et *et, uint32_t place, fd_et_type type, fd_et_comm *comm)
     return status;
 }
 
-/* The kind of a communication: by its own name, else by those around it; a
- * kernel of sends and receives is what its call says. */
+/* The kind of a communication: by its own name, else by those of the nodes
+ * around it; a kernel of sends and receives has the kind of its call. */
 static fd_et_type
 kind_of(const fd_et *et, uint32_t place, int32_t *coll)
 {
@@ -197,7 +198,7 @@ kind_of(const fd_et *et, uint32_t place, int32_t *coll)
         if (found == FD_ET_COMP) {
             found = fd_et_comm_type(fd_et_text(et, node->name), coll);
         }
-        /* The first that says which wins; "SendRecv" alone does not. */
+        /* The first with a kind wins; "SendRecv" has none. */
         if (found == FD_ET_SEND || found == FD_ET_RECV || *coll >= 0) {
             return found;
         }
@@ -270,7 +271,8 @@ describe(fd_et *et, uint32_t place, uint32_t call)
     return status;
 }
 
-/* Mark what lies around a communication: it is told by what it encloses. */
+/* Flag the nodes around a communication, which is identified by the inner
+ * one. */
 static void
 cover(const fd_et *et, uint32_t place, uint8_t *levels)
 {
@@ -284,8 +286,8 @@ cover(const fd_et *et, uint32_t place, uint8_t *levels)
     }
 }
 
-/* Whether a call takes the first tensor of the work, if that has any: a call has
- * what it receives beside what it sends. */
+/* Whether the first tensor of the work, if any, is an operand of the call:
+ * calls have their receive buffers beside the send buffers. */
 static bool
 may_start(const fd_et *et, const fd_et_node *call, const fd_et_node *work)
 {
@@ -328,8 +330,8 @@ call_of(const fd_et *et, const uint8_t *levels, uint32_t place)
     return 0;
 }
 
-/* Kernels first, then what is nearer to the wire: each takes what is around
- * it, so that one communication is told once. */
+/* Kernels first, then lower layers: each claims the nodes around it, so that
+ * every communication is counted once. */
 static fd_status
 describe_level(fd_et *et, uint8_t *levels, uint8_t level)
 {

@@ -5,8 +5,8 @@
 
 #include "et/et_graph.h"
 
-/* Types of nodes, and their communication. Nodes whose file says so
- * (FD_ET_WRITTEN) stay as they are. */
+/* Types of nodes, and their communication. Nodes with both in their file
+ * (FD_ET_WRITTEN) are not changed. */
 fd_status fd_et_find_comms(fd_et *et);
 
 #endif

@@ -14,11 +14,10 @@ typedef struct fd_dtype {
 
 const fd_dtype *fd_dtype_at(uint32_t number);
 
-/* The bytes of one element of a dtype, whichever way it is spelled; 0: it is not
- * known. */
+/* The bytes of one element of a dtype in any spelling; 0 if unknown. */
 uint32_t fd_et_item_size(const char *dtype);
 
-/* Count the nodes that take, give or move a dtype that is not known. */
+/* Count the nodes with operands, results or messages of an unknown dtype. */
 fd_status fd_et_check_dtypes(fd_et *et);
 
 #endif

@@ -5,7 +5,7 @@
 
 enum { BACKWARD = 1, USER = 7 }; /* at::RecordScope */
 
-/* PyTorch numbers groups, and knows two by name. */
+/* PyTorch numbers groups, except two with fixed names. */
 static bool
 is_common(const char *name)
 {
@@ -14,7 +14,7 @@ is_common(const char *name)
 }
 
 static fd_status
-hide(const fd_et_hiding *hiding, fd_et *et, uint32_t *text)
+hide(const fd_et_anonymizer *anonymizer, fd_et *et, uint32_t *text)
 {
     fd_buffer made = {.bytes = NULL};
     const char *name = fd_et_text(et, *text);
@@ -23,14 +23,14 @@ hide(const fd_et_hiding *hiding, fd_et *et, uint32_t *text)
         return FD_OK;
     }
     fd_buffer_bytes(&made, name, kept);
-    fd_names_hide(hiding->key, &made, name + kept,
+    fd_names_hide(anonymizer->key, &made, name + kept,
                   fd_text_pool_size(&et->texts, *text) - kept);
     return fd_text_pool_take(&et->texts, &made, text);
 }
 
 /* What of a range's name PyTorch wrote stays. */
 static fd_status
-hide_range(fd_et_hiding *hiding, fd_et *et, uint32_t *text)
+hide_range(fd_et_anonymizer *anonymizer, fd_et *et, uint32_t *text)
 {
     const char *name = fd_et_text(et, *text);
     fd_range_name parts = fd_names_range(name);
@@ -38,13 +38,13 @@ hide_range(fd_et_hiding *hiding, fd_et *et, uint32_t *text)
     char owner[64]; /* no class that is known has a longer name */
     snprintf(owner, sizeof owner, "%.*s", (int)parts.owner,
              name + parts.known);
-    hiding->all =
+    anonymizer->all =
         parts.known == 0 || (parts.owner > 0 && !fd_names_class(owner));
-    if (parts.known == 0 || !hiding->all) {
-        return hiding->all ? hide(hiding, et, text) : FD_OK;
+    if (parts.known == 0 || !anonymizer->all) {
+        return anonymizer->all ? hide(anonymizer, et, text) : FD_OK;
     }
     fd_buffer_bytes(&made, name, parts.known);
-    fd_names_hide(hiding->key, &made, name + parts.known, parts.owner);
+    fd_names_hide(anonymizer->key, &made, name + parts.known, parts.owner);
     return fd_text_pool_take(&et->texts, &made, text);
 }
 
@@ -65,19 +65,19 @@ hide_schema(fd_et *et, fd_et_node *node)
 }
 
 fd_status
-fd_et_hide_node(fd_et_hiding *hiding, fd_et *et, fd_et_node *node)
+fd_et_hide_node(fd_et_anonymizer *anonymizer, fd_et *et, fd_et_node *node)
 {
     const char *name = fd_et_text(et, node->name);
-    hiding->all = false;
+    anonymizer->all = false;
     if (node->scope == USER && !fd_names_operator(name)) {
-        return hide_range(hiding, et, &node->name);
+        return hide_range(anonymizer, et, &node->name);
     }
     if (fd_names_operator(name)
         || (node->scope == BACKWARD && fd_names_autograd(name))) {
         return FD_OK;
     }
-    hiding->all = true;
-    fd_status status = hide(hiding, et, &node->name);
+    anonymizer->all = true;
+    fd_status status = hide(anonymizer, et, &node->name);
     return status == FD_OK ? hide_schema(et, node) : status;
 }
 
@@ -98,13 +98,13 @@ is_of_group(const fd_et *et, const char *text, size_t size)
 }
 
 void
-fd_et_put_said(const fd_et_hiding *hiding, fd_buffer *to, const char *text,
-               size_t size)
+fd_et_put_private(const fd_et_anonymizer *anonymizer, fd_buffer *to,
+                  const char *text, size_t size)
 {
-    if (hiding != NULL && size > 0
-        && (hiding->all || is_of_group(hiding->et, text, size))) {
+    if (anonymizer != NULL && size > 0
+        && (anonymizer->all || is_of_group(anonymizer->et, text, size))) {
         fd_buffer_text(to, "\"");
-        fd_names_hide(hiding->key, to, text, size);
+        fd_names_hide(anonymizer->key, to, text, size);
         fd_buffer_text(to, "\"");
         return;
     }
@@ -112,13 +112,13 @@ fd_et_put_said(const fd_et_hiding *hiding, fd_buffer *to, const char *text,
 }
 
 fd_status
-fd_et_hide_head(const fd_et_hiding *hiding, fd_et *et)
+fd_et_hide_head(const fd_et_anonymizer *anonymizer, fd_et *et)
 {
-    fd_status status = hide(hiding, et, &et->host);
+    fd_status status = hide(anonymizer, et, &et->host);
     for (uint32_t i = 0; i < et->groups.count && status == FD_OK; i++) {
-        status = hide(hiding, et, &et->groups.list[i].name);
+        status = hide(anonymizer, et, &et->groups.list[i].name);
         if (status == FD_OK) {
-            status = hide(hiding, et, &et->groups.list[i].about);
+            status = hide(anonymizer, et, &et->groups.list[i].about);
         }
     }
     return status;

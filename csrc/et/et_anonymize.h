@@ -1,26 +1,27 @@
-/* Names of the user's in an execution trace that is made of a recording: those
- * of operators that are not PyTorch's, ranges, process groups and the host
- * become hashes, as in trace/anonymize.h. */
+/* Hashes for the names of the user in an execution trace from a recording:
+ * operators that are not PyTorch's, ranges, process groups and the host, as in
+ * trace/anonymize.h. */
 #ifndef FD_ET_ANONYMIZE_H
 #define FD_ET_ANONYMIZE_H
 
 #include "et/et_graph.h"
 #include "trace/known_names.h"
 
-typedef struct fd_et_hiding {
+typedef struct fd_et_anonymizer {
     fd_sip_key key;
     const fd_et *et; /* borrowed: its process groups have their names still */
     bool all;        /* every text of the present node; else those of groups */
-} fd_et_hiding;
+} fd_et_anonymizer;
 
 /* The name and schema of a node, once its scope is known; sets `all`. */
-fd_status fd_et_hide_node(fd_et_hiding *hiding, fd_et *et, fd_et_node *node);
+fd_status fd_et_hide_node(fd_et_anonymizer *anonymizer, fd_et *et,
+                          fd_et_node *node);
 
-/* A text among its operands as a JSON string; `hiding` may be NULL. */
-void fd_et_put_said(const fd_et_hiding *hiding, fd_buffer *to,
-                    const char *text, size_t size);
+/* A text among its operands as a JSON string; `anonymizer` may be NULL. */
+void fd_et_put_private(const fd_et_anonymizer *anonymizer, fd_buffer *to,
+                       const char *text, size_t size);
 
-/* The host and the process groups, when no operand needs them any more. */
-fd_status fd_et_hide_head(const fd_et_hiding *hiding, fd_et *et);
+/* The host and the process groups, after the last operand. */
+fd_status fd_et_hide_head(const fd_et_anonymizer *anonymizer, fd_et *et);
 
 #endif

@@ -37,8 +37,8 @@ fd_et_walk(const fd_et *et, uint32_t *order)
     return status;
 }
 
-/* A thread: the operating system's where it is known, else the root above, else
- * PyTorch's number. */
+/* A thread: the operating system's where it is known, else the root above,
+ * else PyTorch's number. */
 static uint64_t
 thread_key(const fd_et *et, uint32_t place, uint64_t above)
 {
@@ -57,8 +57,8 @@ typedef struct threads {
     uint64_t *keys; /* of each node */
 } threads;
 
-/* One node of the order: it waits for the last of its thread. A kernel waits
- * for that and is none itself. */
+/* One node of program order: it waits for the last of its thread. A kernel
+ * waits for that too, but nothing waits for it. */
 static fd_status
 order_node(fd_et *et, threads *t, uint32_t place)
 {

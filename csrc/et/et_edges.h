@@ -7,14 +7,14 @@
  *     data    a tensor's storage is written before it is read, read before it
  *             is written again
  *
- * Events, synchronisation and what the file says come from readers. */
+ * Readers add edges of events, of synchronisation and of the file. */
 #ifndef FD_ET_EDGES_H
 #define FD_ET_EDGES_H
 
 #include "et/et_graph.h"
 
-/* Add the edges of these kinds (a mask), take out those of others, and sort
- * them. Edges of FD_ET_WRITTEN nodes are in the file: only filtered. */
+/* Add the edges of these kinds (a mask), remove those of other kinds, and sort
+ * them. Edges of FD_ET_WRITTEN nodes are in the file and only filtered. */
 fd_status fd_et_find_edges(fd_et *et, uint32_t kinds);
 
 /* How many edges there are of each kind. */

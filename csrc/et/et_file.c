@@ -19,7 +19,7 @@
 
 #include <string.h>
 
-/* Enough to know a file by. */
+/* Enough to detect the format of a file. */
 enum { HEAD = 1 << 16 };
 
 const char *
@@ -35,7 +35,7 @@ fd_et_format_name(fd_et_format format)
     return names[format];
 }
 
-/* Of the keys that only one of the two has, whichever comes first. */
+/* The first of the keys that only one of the two formats has. */
 static bool
 is_kineto(const char *head, size_t size)
 {

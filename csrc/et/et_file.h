@@ -25,15 +25,15 @@ fd_status fd_et_load(fd_et *et, const char *path, uint32_t kinds,
 fd_status fd_et_read(fd_et *et, const char *path, fd_et_format *format,
                      fd_error *error);
 
-/* What is left to do for nodes that come from elsewhere. */
+/* The remaining steps for nodes from other sources. */
 fd_status fd_et_complete(fd_et *et, uint32_t kinds);
 
-/* As Kineto's trace, whatever the name; gzip by ".gz". */
+/* As a Kineto trace, independent of the name; gzip by ".gz". */
 fd_status fd_et_save_kineto(const fd_et *et, const char *path,
                             fd_error *error);
 
-/* By the end of the name, ".gz" aside: .et, .json, .graphml, .dot; with
- * `timeline` .json alone, a Chrome trace. FD_EINVAL: another end. */
+/* By the suffix of the name, ".gz" aside: .et, .json, .graphml, .dot; with
+ * `timeline` only .json, a Chrome trace. FD_EINVAL: another suffix. */
 fd_status fd_et_save(const fd_et *et, const char *path, bool timeline,
                      fd_error *error);
 

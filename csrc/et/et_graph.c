@@ -205,8 +205,8 @@ sort_nodes(fd_et *et)
     return status;
 }
 
-/* Parents that go round in a circle: it is cut. Where every parent comes
- * before its child, as in all but damaged files, there is none. */
+/* Cut cycles of parents. There are none if every parent precedes its child, as
+ * in all files that are not damaged. */
 static fd_status
 cut_circles(fd_et *et)
 {

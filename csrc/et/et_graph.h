@@ -1,13 +1,13 @@
-/* An execution trace of one rank in memory: what ran (nodes), in which call
- * (parents), and what waits for what (edges). Readers and a recording fill it;
- * writers, the check, the picture and the estimate read it.
+/* An execution trace of one rank in memory: calls and kernels (nodes), the
+ * calls around them (parents), and their dependencies (edges). Readers and a
+ * recording fill it; writers, the check, the picture and the estimate read it.
  *
  *     nodes   one record of 152 bytes each: numbers, and ids of texts
  *     texts   every name, schema, argument list once
  *     edges   (from, to, kinds), sorted by `to` once they are made
  *
- * Places in `nodes` are numbers from 0; a reference to one is its place + 1,
- * and 0 is none. Ids are those of the file: any 64-bit number. */
+ * Places in `nodes` are numbers from 0; a reference is a place + 1, and 0
+ * means none. Ids are those of the file: any 64-bit number. */
 #ifndef FD_ET_GRAPH_H
 #define FD_ET_GRAPH_H
 
@@ -41,7 +41,7 @@ typedef enum fd_et_edge_kind {
     FD_ET_SYNC,   /* a thread waited for a kernel */
     FD_ET_GROUP,  /* the collective before it of its process group */
     FD_ET_DATA,   /* a tensor was written before it was read or written */
-    FD_ET_GIVEN,  /* the file says so, and not why */
+    FD_ET_GIVEN,  /* given by the file, without a reason */
     FD_ET_KINDS
 } fd_et_edge_kind;
 
@@ -102,7 +102,7 @@ typedef struct fd_et_node {
     uint8_t device; /* that the stream is of */
 } fd_et_node;
 
-/* What a node says of its communication. */
+/* The communication of a node. */
 typedef struct fd_et_comm {
     uint32_t group; /* text: the name of the process group; 0: not known */
     uint32_t dtype; /* text */
@@ -136,18 +136,18 @@ typedef struct fd_et_given {
 
 /* What was wrong with the input, and what became of it. */
 typedef struct fd_et_faults {
-    uint64_t lost;       /* damaged places */
-    uint64_t lost_bytes; /* in them */
-    uint64_t repaired;   /* texts and numbers that were no JSON */
-    uint64_t wrong;      /* fields of a wrong type: left at their default */
-    uint64_t duplicates; /* ids that came again: the later node has another */
-    uint64_t orphans;    /* nodes whose parent is not there */
-    uint64_t dangling;   /* dependencies on nodes that are not there */
-    uint64_t cycles;     /* cycles that were cut ... */
+    uint64_t lost;             /* damaged places */
+    uint64_t lost_bytes;       /* in them */
+    uint64_t repaired;         /* texts and numbers that were not JSON */
+    uint64_t wrong;            /* fields of a wrong type: at their default */
+    uint64_t duplicates;       /* duplicate ids: the later node gets another */
+    uint64_t orphans;          /* nodes whose parent is missing */
+    uint64_t dangling;         /* dependencies on missing nodes */
+    uint64_t cycles;           /* cycles that were cut ... */
     uint64_t cut[FD_ET_KINDS]; /* ... and the edges that were dropped */
-    uint64_t renumbered;       /* nodes with new ids: theirs did not grow */
-    uint64_t untyped;          /* collectives of a kind that is not known */
-    uint64_t dtypes;           /* nodes with a dtype that is not known */
+    uint64_t renumbered;       /* nodes with new ids: old ones decreased */
+    uint64_t untyped;          /* collectives of an unknown kind */
+    uint64_t dtypes;           /* nodes with an unknown dtype */
     char dtype[64];            /* the first of these; "" */
     char trouble[160];         /* the first damage, in words; "" */
     char cycle[256];           /* the first cycle, in words; "" */
@@ -171,8 +171,9 @@ typedef struct fd_et {
     int64_t finish_ts;
     int64_t rank;   /* -1: not known */
     uint32_t world; /* 0: not known */
-    bool finished;  /* the file says when it ended */
-    bool unlinked; /* PyTorch's form has no kernels: a Kineto trace has them */
+    bool finished;  /* the file has its end time */
+    bool unlinked;  /* PyTorch's format has no kernels: a Kineto trace has
+                      them */
 } fd_et;
 
 /* Zero-initialised memory with `rank` -1 is an empty trace. */
@@ -181,7 +182,7 @@ void fd_et_clear(fd_et *et);
 /* A new node with nothing in it; NULL without memory. Valid until the next. */
 fd_et_node *fd_et_add(fd_et *et);
 
-/* The text of what a string of JSON says between its quotes. */
+/* The text of a JSON string, given without its quotes. */
 fd_status fd_et_add_said(fd_et *et, fd_span inside, uint32_t *text);
 
 fd_status fd_et_add_attr(fd_et *et, fd_et_node *node, fd_et_attr attr);
@@ -194,7 +195,7 @@ fd_status fd_et_finish(fd_et *et);
 /* Edges by `to`, then `from`; two of one pair become one of both kinds. */
 void fd_et_sort_edges(fd_et *et);
 
-/* The place of an id, + 1; 0: there is none. */
+/* The place of an id, + 1; 0 for none. */
 uint32_t fd_et_place(const fd_et *et, uint64_t id);
 
 const fd_et_comm *fd_et_comm_of(const fd_et *et, const fd_et_node *node);
@@ -214,9 +215,9 @@ fd_et_end(const fd_et_node *node)
     return fd_plus(node->start_ns, node->dur_ns);
 }
 
-/* By how much work ended after who could have waited for it began; 0: not at
- * all. That who waited goes on may be seen before the end of the work is, but
- * not long: INT64_MAX is for who did not wait. */
+/* By how much work ended after a possible waiter began; 0: not at all. A
+ * waiter may resume shortly before the recorded end of the work: INT64_MAX
+ * means that it did not wait. */
 static inline int64_t
 fd_et_overlap(int64_t start, int64_t dur, int64_t begun)
 {

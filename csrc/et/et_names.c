@@ -16,13 +16,13 @@ static const char *const coll_names[FD_ET_COLLS] = {
     "BARRIER"};
 
 const char *
-fd_et_type_name(uint32_t type)
+fd_et_type_name(int type)
 {
-    return type < FD_ET_TYPES ? type_names[type] : "INVALID";
+    return type >= 0 && type < FD_ET_TYPES ? type_names[type] : "INVALID";
 }
 
 const char *
-fd_et_kind_name(fd_et_edge_kind kind)
+fd_et_kind_name(int kind)
 {
     return kind_names[kind];
 }
@@ -81,8 +81,8 @@ fd_et_comm_level_of(const char *name, bool gpu)
              : FD_ET_NO_COMM;
 }
 
-/* A name without case and marks, so that AllReduce_Sum, all_reduce and
- * allreduce_ are one. */
+/* A name in lower case without underscores, so that AllReduce_Sum, all_reduce
+ * and allreduce_ are equal. */
 static void
 squeeze(const char *name, char *to, size_t room)
 {

@@ -21,8 +21,8 @@ typedef enum fd_et_coll {
     FD_ET_COLLS
 } fd_et_coll;
 
-/* By what the nodes of a communication are told: a kernel is nearer to the
- * wire than the call that started it. */
+/* The layers of the nodes of a communication: a kernel is below the call that
+ * started it. */
 typedef enum fd_et_comm_level {
     FD_ET_NO_COMM,
     FD_ET_COMM_CALL,   /* c10d::... */
@@ -31,8 +31,8 @@ typedef enum fd_et_comm_level {
     FD_ET_COMM_KERNEL  /* on the GPU */
 } fd_et_comm_level;
 
-const char *fd_et_type_name(uint32_t type);
-const char *fd_et_kind_name(fd_et_edge_kind kind);
+const char *fd_et_type_name(int type);
+const char *fd_et_kind_name(int kind);
 const char *fd_et_coll_name(int32_t type); /* "" for none */
 
 /* FD_ET_THREAD, FD_ET_PROCESS or 0. */
@@ -44,8 +44,8 @@ fd_et_comm_level fd_et_comm_level_of(const char *name, bool gpu);
  * FD_ET_SEND, FD_ET_RECV, or FD_ET_COMP for what moves nothing. */
 fd_et_type fd_et_comm_type(const char *name, int32_t *coll);
 
-/* The bytes of the tensors in a list of values of PyTorch's; false when there
- * is none. */
+/* The bytes of the tensors in a list of values of PyTorch; false if there are
+ * none. */
 bool fd_et_tensor_bytes(fd_span values, uint64_t *bytes);
 
 /* The next tensor from `at` on, lists within lists opened: its six numbers but

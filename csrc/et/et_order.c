@@ -5,7 +5,7 @@
 
 enum { NONE = UINT32_MAX };
 
-/* Nodes that may come next, the lowest place on top. */
+/* Ready nodes, the lowest place on top. */
 typedef struct heap {
     uint32_t *list;
     uint32_t count;
@@ -160,8 +160,8 @@ tell(sorting *s, uint32_t kinds, uint32_t dropped)
              (unsigned long long)to->id, fd_et_text(et, to->name));
 }
 
-/* Nothing is ready: walk back from the lowest that waits until a node comes
- * again, and take out the least sure edge of that round. */
+/* Nothing is ready: walk back from the lowest waiting node until a node
+ * repeats, and remove the least certain edge of that cycle. */
 static void
 cut_cycle(sorting *s, uint32_t lowest, uint32_t round)
 {

@@ -8,8 +8,8 @@ is_timed(const fd_et_node *node)
     return (node->flags & FD_ET_TIMED) != 0;
 }
 
-/* Children hand their stretch to parents that have none: from the end of the
- * walk, so that a parent has all of it before it hands on. */
+/* Parents without times get the time range of their children: from the end of
+ * the walk, so that a parent is complete before its own parent. */
 static void
 stretch(fd_et *et, const uint32_t *order)
 {
@@ -69,7 +69,7 @@ fd_et_find_self(fd_et *et)
             continue;
         }
         fd_et_node *parent = &et->nodes.list[node->parent - 1];
-        /* Work that a call started on another thread is none of its own. */
+        /* Work that a call started on another thread does not count. */
         if (parent->thread == node->thread) {
             parent->self_ns = fd_minus(parent->self_ns, node->dur_ns);
         }
@@ -86,7 +86,7 @@ fd_et_fill_times(fd_et *et)
     bool any = false;
     bool all = true;
     for (uint32_t i = 0; i < et->nodes.count; i++) {
-        /* What a .et says is all there is. */
+        /* A .et file has all times it needs. */
         any = any || is_timed(&et->nodes.list[i]);
         all = all
            && (et->nodes.list[i].flags & (FD_ET_TIMED | FD_ET_WRITTEN)) != 0;

@@ -4,9 +4,9 @@
 
 #include "et/et_graph.h"
 
-/* Of nodes without times the stretch of what they enclose (FD_ET_GUESSED); of
- * all, the time without what they enclose on their thread, where a duration is
- * known and that is not. Nothing where no node has times. */
+/* Nodes without times get the time range of their children (FD_ET_GUESSED);
+ * all with a duration but no own time get the duration without their children
+ * on the same thread. Nothing if no node has times. */
 fd_status fd_et_fill_times(fd_et *et);
 
 /* The time of a node without what it encloses, from the durations. */

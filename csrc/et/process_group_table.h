@@ -5,15 +5,15 @@
 #include "et/readers/et_operands.h"
 #include "json/json_scan.h"
 
-/* From a list [{"pg_name": ..., "ranks": [...]}, ...]; those known already are
- * left out. What is no such list adds nothing. */
+/* From a list [{"pg_name": ..., "ranks": [...]}, ...]; known groups are
+ * skipped. Anything else adds nothing. */
 fd_status fd_et_add_groups(fd_et *et, fd_span list);
 
 /* From the label in which PyTorch writes them. */
 fd_status fd_et_find_groups(fd_et *et);
 
-/* A call of c10d's gets the attribute `pg_name`, as far as the group that it
- * takes is known. It has no attributes so far. */
+/* Add the attribute `pg_name` to a call of c10d, if its group is known. It has
+ * no attributes yet. */
 fd_status fd_et_give_group(fd_et *et, fd_et_node *node, fd_words taken);
 
 #endif

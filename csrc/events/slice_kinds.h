@@ -1,5 +1,5 @@
-/* What a slice is, by its category and its name: docs/timeline-stats.md has
- * the same list in words. */
+/* The kind of a slice, by its category and its name. The same list in words:
+ * docs/guides/timeline-stats.md. */
 #ifndef FD_SLICE_KINDS_H
 #define FD_SLICE_KINDS_H
 

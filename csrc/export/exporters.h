@@ -1,8 +1,8 @@
-/* The formats that a trace can be written in. To add one: a file pair that
- * writes a trace into a buffer, and a row in exporters.c.
+/* The formats of exports. A new one is a file pair that writes a trace into a
+ * buffer, and a row in exporters.c.
  *
- * Exporters take a finished, sorted trace, change nothing in it and never
- * open a file. Thread-compatible, no Python. */
+ * Exporters read a finished, sorted trace and never open a file.
+ * Thread-compatible, no Python. */
 #ifndef FD_EXPORTERS_H
 #define FD_EXPORTERS_H
 
@@ -14,7 +14,7 @@ typedef struct fd_exporter {
     bool is_timeline;
 } fd_exporter;
 
-/* NULL when there is no such format. */
+/* NULL for an unknown format. */
 const fd_exporter *fd_exporter_find(const char *name);
 
 #endif

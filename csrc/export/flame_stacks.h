@@ -1,11 +1,11 @@
-/* The call tree as flame graphs draw it: below each call what it called, as
- * wide as it weighs.
+/* The call tree as flame graphs draw it: callees below their caller, as wide
+ * as their weight.
  *
  *     main ████████████████████      weight   of the call itself
  *       step ███████████████  █      whole    and of all below it
  *         forward ██████
  *
- * Calls that weigh nothing, with all below them, are left out. */
+ * Calls of weight 0, with all below them, are skipped. */
 #ifndef FD_FLAME_STACKS_H
 #define FD_FLAME_STACKS_H
 

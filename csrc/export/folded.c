@@ -17,7 +17,7 @@ add_frame(fd_buffer *path, const fd_trace *trace, uint32_t node)
     }
 }
 
-/* The frame after the last ";" goes; at the bottom all goes. */
+/* Remove the frame after the last ";"; without one, everything. */
 static void
 drop_frame(fd_buffer *path)
 {

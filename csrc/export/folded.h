@@ -1,4 +1,4 @@
-/* Folded stacks, "main;step;forward 123" a line: docs/export.md. */
+/* Folded stacks, "main;step;forward 123" a line: docs/guides/export.md. */
 #ifndef FD_FOLDED_H
 #define FD_FOLDED_H
 

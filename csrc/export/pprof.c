@@ -44,7 +44,7 @@ typedef struct printer {
     const fd_trace *trace;
     fd_totals totals;
     fd_buffer *to;
-    fd_text_pool strings; /* entry 0 is "", as the format wants it */
+    fd_text_pool strings; /* entry 0 is "", which the format requires */
     fd_buffer message;    /* being made, and one inside it */
     fd_buffer inner;
     fd_status status;

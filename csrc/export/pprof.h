@@ -1,4 +1,4 @@
-/* The format of pprof: docs/export.md. */
+/* The format of pprof: docs/guides/export.md. */
 #ifndef FD_PPROF_H
 #define FD_PPROF_H
 

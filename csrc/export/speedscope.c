@@ -1,62 +1,58 @@
 #include "export/speedscope.h"
 
 #include "export/flame_stacks.h"
+#include "json/json_writer.h"
 
 typedef struct printer {
     const fd_trace *trace;
-    fd_buffer *to;
-    fd_buffer name; /* being made */
-    bool first;     /* of the profiles */
+    fd_json_writer json;
+    fd_buffer name; /* of the current frame or profile */
 } printer;
-
-static void
-write_text(fd_buffer *to, const char *before, const fd_trace *trace,
-           uint32_t text)
-{
-    const fd_text_pool *texts = &trace->texts;
-    fd_buffer_text(to, before);
-    fd_buffer_json(to, fd_text_pool_get(texts, text),
-                   fd_text_pool_size(texts, text));
-}
 
 static void
 write_name(printer *p)
 {
-    fd_buffer_text(p->to, "\"name\":");
-    fd_buffer_json(p->to, p->name.size > 0 ? p->name.bytes : "", p->name.size);
+    fd_json_put_bytes(&p->json, "name", p->name.size > 0 ? p->name.bytes : "",
+                      p->name.size);
     p->name.size = 0;
 }
 
-/* "GPT.forward": the file stands beside it. */
+/* "GPT.forward": the file is a member of its own. */
 static void
 write_frame(printer *p, const fd_trace_node *node)
 {
+    const fd_text_pool *texts = &p->trace->texts;
     if (node->class_name != 0) {
         fd_buffer_text(&p->name, fd_trace_text(p->trace, node->class_name));
         fd_buffer_text(&p->name, ".");
     }
     fd_buffer_text(&p->name, fd_trace_text(p->trace, node->name));
-    fd_buffer_text(p->to, "{");
+    fd_json_line(&p->json);
+    fd_json_begin_object(&p->json, NULL);
     write_name(p);
     if (node->file != 0) {
-        write_text(p->to, ",\"file\":", p->trace, node->file);
+        fd_json_put_bytes(&p->json, "file",
+                          fd_text_pool_get(texts, node->file),
+                          fd_text_pool_size(texts, node->file));
     }
     if (node->line != 0) {
-        fd_buffer_format(p->to, ",\"line\":%u", node->line);
+        fd_json_put_u64(&p->json, "line", node->line);
     }
-    fd_buffer_text(p->to, "}");
+    fd_json_end_object(&p->json);
 }
 
-/* Frame n is node n + 1: node 0 is none. */
+/* Frame n is node n + 1, since node 0 means "none". */
 static void
 write_frames(printer *p)
 {
-    fd_buffer_text(p->to, "\"shared\":{\"frames\":[");
+    fd_json_line(&p->json);
+    fd_json_begin_object(&p->json, "shared");
+    fd_json_begin_array(&p->json, "frames");
     for (uint32_t i = 1; i < p->trace->nodes.count; i++) {
-        fd_buffer_text(p->to, i > 1 ? ",\n" : "\n");
         write_frame(p, &p->trace->nodes.list[i]);
     }
-    fd_buffer_text(p->to, "]},\n");
+    fd_json_end_array(&p->json);
+    fd_json_end_object(&p->json);
 }
 
 static void
@@ -67,30 +63,30 @@ begin_profile(printer *p, const fd_stacks *stacks, const fd_trace_rank *rank,
         &p->trace->nodes.list[p->trace->contexts.list[root].node];
     fd_buffer_format(&p->name, "rank %u: %s", rank->rank,
                      fd_trace_text(p->trace, node->name));
-    fd_buffer_text(p->to, p->first ? "\n" : ",\n");
-    fd_buffer_text(p->to, "{\"type\":\"evented\",");
+    fd_json_line(&p->json);
+    fd_json_begin_object(&p->json, NULL);
+    fd_json_put_text(&p->json, "type", "evented");
     write_name(p);
-    fd_buffer_format(p->to,
-                     ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%llu,"
-                     "\"events\":[",
+    fd_json_put_text(&p->json, "unit",
                      stacks->weight == FD_WEIGHT_CALLS ? "none"
-                                                       : "nanoseconds",
-                     (unsigned long long)stacks->whole[root]);
-    p->first = false;
+                                                       : "nanoseconds");
+    fd_json_put_u64(&p->json, "startValue", 0);
+    fd_json_put_u64(&p->json, "endValue", stacks->whole[root]);
+    fd_json_begin_array(&p->json, "events");
 }
 
 static void
-write_event(const printer *p, uint32_t node, bool opens, uint64_t at)
+write_event(printer *p, uint32_t node, bool opens, uint64_t at)
 {
-    fd_buffer_text(p->to, opens ? "{\"type\":\"O\",\"frame\":"
-                                : ",\n{\"type\":\"C\",\"frame\":");
-    fd_buffer_u64(p->to, node - 1);
-    fd_buffer_text(p->to, ",\"at\":");
-    fd_buffer_u64(p->to, at);
-    fd_buffer_text(p->to, "}");
+    fd_json_begin_object(&p->json, NULL);
+    fd_json_put_text(&p->json, "type", opens ? "O" : "C");
+    fd_json_put_u64(&p->json, "frame", node - 1);
+    fd_json_put_u64(&p->json, "at", at);
+    fd_json_end_object(&p->json);
 }
 
-/* A call comes before what it calls: where in its time is not recorded. */
+/* Calls precede the own time of their caller: a recording has no order of the
+ * two. */
 static void
 write_rank(printer *p, const fd_stacks *stacks, const fd_trace_rank *rank)
 {
@@ -103,13 +99,14 @@ write_rank(printer *p, const fd_stacks *stacks, const fd_trace_rank *rank)
             begin_profile(p, stacks, rank, step.context);
             at = 0;
         }
-        else if (step.opens) {
-            fd_buffer_text(p->to, ",\n");
+        else {
+            fd_json_line(&p->json);
         }
         write_event(p, context->node, step.opens, at);
         at += step.opens ? fd_stacks_weight(stacks, step.context) : 0;
         if (context->parent == 0 && !step.opens) {
-            fd_buffer_text(p->to, "]}");
+            fd_json_end_array(&p->json);
+            fd_json_end_object(&p->json);
         }
     }
 }
@@ -119,13 +116,16 @@ fd_export_speedscope(const fd_trace *trace, const fd_export_options *options,
                      fd_buffer *to, fd_error *error)
 {
     (void)error;
-    printer p = {.trace = trace, .to = to, .first = true};
+    printer p = {.trace = trace, .json = {.to = to}};
     fd_status status = FD_OK;
-    fd_buffer_text(to, "{\"$schema\":"
-                       "\"https://www.speedscope.app/file-format-schema.json\""
-                       ",\n\"exporter\":\"fastdispatch\",\n");
+    fd_json_begin_object(&p.json, NULL);
+    fd_json_put_text(&p.json, "$schema",
+                     "https://www.speedscope.app/file-format-schema.json");
+    fd_json_line(&p.json);
+    fd_json_put_text(&p.json, "exporter", "fastdispatch");
     write_frames(&p);
-    fd_buffer_text(to, "\"profiles\":[");
+    fd_json_line(&p.json);
+    fd_json_begin_array(&p.json, "profiles");
     for (int i = 0; i < (int)trace->ranks.count && status == FD_OK; i++) {
         fd_stacks stacks;
         if (options->rank != FD_ALL_RANKS && options->rank != i) {
@@ -137,7 +137,9 @@ fd_export_speedscope(const fd_trace *trace, const fd_export_options *options,
         }
         fd_stacks_clear(&stacks);
     }
-    fd_buffer_text(to, "]}\n");
+    fd_json_end_array(&p.json);
+    fd_json_end_object(&p.json);
+    fd_buffer_text(to, "\n");
     status = status == FD_OK ? p.name.status : status;
     fd_buffer_clear(&p.name);
     return status == FD_OK ? to->status : status;

@@ -1,4 +1,4 @@
-/* The format of speedscope.app: docs/export.md. */
+/* The format of speedscope.app: docs/guides/export.md. */
 #ifndef FD_SPEEDSCOPE_H
 #define FD_SPEEDSCOPE_H
 

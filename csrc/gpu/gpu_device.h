@@ -24,7 +24,7 @@ typedef struct fd_gpu_device {
     uint64_t (*now)(void);
     double ticks_per_ns;
     int number;
-    bool starves; /* launches are marked one and all: see docs/gpu.md */
+    bool starves; /* launches are marked one and all: see docs/guides/gpu.md */
     pthread_mutex_t lock;
     _Atomic bool failed;
     bool open; /* there is a pool, and an anchor */

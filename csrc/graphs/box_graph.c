@@ -46,7 +46,7 @@ whole_of(const fd_totals *totals, const fd_trace *trace)
     return of_main > 0 ? of_main : of_all;
 }
 
-/* What this rank never met has no place in its picture. Children come after
+/* Contexts that this rank does not have are not drawn. Children come after
  * their parents, so one pass from the end finds it. */
 static fd_status
 leave_out_absent(fd_groups *groups, const fd_totals *totals,
@@ -129,7 +129,7 @@ make_boxes(fd_graph *graph, const fd_trace *trace)
     }
     for (uint32_t i = 1; i < trace->contexts.count; i++) {
         uint32_t group = graph->groups.of_context[i];
-        if (graph->folding.fates[group] != FD_DRAWN
+        if (graph->selection.visibility[group] != FD_DRAWN
             || graph->box_of[group] != 0) {
             continue;
         }
@@ -143,7 +143,7 @@ make_boxes(fd_graph *graph, const fd_trace *trace)
     return FD_OK;
 }
 
-/* Self times to the nearest box above; a parent comes before its children. */
+/* Add self times to the nearest box above; parents precede their children. */
 static fd_status
 share_self(fd_graph *graph, const fd_trace *trace)
 {
@@ -193,8 +193,9 @@ static fd_status
 make_edges(fd_graph *graph, const fd_trace *trace)
 {
     for (uint32_t i = 1; i < trace->contexts.count; i++) {
-        uint8_t fate = graph->folding.fates[graph->groups.of_context[i]];
-        if (fate != FD_DRAWN && fate != FD_DELETED) {
+        uint8_t state =
+            graph->selection.visibility[graph->groups.of_context[i]];
+        if (state != FD_DRAWN && state != FD_DELETED) {
             graph->groups.of_context[i] = 0;
         }
     }
@@ -219,8 +220,8 @@ fd_graph_make(fd_graph *graph, const fd_trace *trace,
     *graph = (fd_graph){.whole = 0};
     fd_status status = group_all(graph, trace, options);
     if (status == FD_OK) {
-        status = fd_folding_make(&graph->folding, trace, &graph->groups,
-                                 &graph->rows, graph->whole, options);
+        status = fd_selection_make(&graph->selection, trace, &graph->groups,
+                                   &graph->rows, graph->whole, options);
     }
     if (status == FD_OK) {
         status = make_boxes(graph, trace);
@@ -254,7 +255,7 @@ fd_graph_clear(fd_graph *graph)
     fd_groups_clear(&graph->packages);
     fd_groups_clear(&graph->modules);
     fd_vector_clear(&graph->rows);
-    fd_folding_clear(&graph->folding);
+    fd_selection_clear(&graph->selection);
     fd_vector_clear(&graph->boxes);
     fd_free(graph->box_of);
     fd_vector_clear(&graph->edges);

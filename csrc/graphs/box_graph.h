@@ -1,20 +1,20 @@
-/* What is drawn: boxes and edges, with exact figures.
+/* The drawn graph: boxes and edges, with exact figures.
  *
- * A function that is not drawn is contracted: what it calls is called by
- * whoever called it, so that the calls and times of the edges into a box are
- * always those of its function. Deleted functions (--hide) take their edges
- * with them instead. */
+ * A function that is not drawn is contracted: its callees become callees of
+ * its callers, so that the calls and times of the edges into a box are always
+ * those of its function. The edges of deleted functions (--hide) are deleted
+ * instead. */
 #ifndef FD_BOX_GRAPH_H
 #define FD_BOX_GRAPH_H
 
-#include "graphs/recursion_folding.h"
+#include "graphs/function_selection.h"
 #include "profile/group_edges.h"
 
 typedef struct fd_box {
     uint32_t group;     /* in fd_graph.groups */
     uint32_t package;   /* group in fd_graph.packages */
     uint32_t region;    /* regions are numbered from 1 */
-    uint32_t depth;     /* steps from the top, on the longest way */
+    uint32_t depth;     /* longest distance from the top */
     uint32_t above;     /* index + 1 of the box that it is put below without
                            being called by it; 0: none */
     uint32_t pattern;   /* group in fd_graph.modules; 0: of no module, or of
@@ -29,7 +29,7 @@ typedef struct fd_graph {
     fd_groups packages;
     fd_groups modules;
     fd_rows rows; /* of groups */
-    fd_folding folding;
+    fd_selection selection;
     FD_VECTOR(fd_box) boxes; /* in the order of the call tree */
     uint32_t regions;
     uint32_t *box_of; /* owned; by group, index into boxes + 1 */

@@ -1,6 +1,7 @@
 #include "graphs/callgraph.h"
 
 #include "graphs/box_graph.h"
+#include "json/json_writer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,9 +32,10 @@ add(lines *list, fd_buffer *texts, const char *caller, const char *callee)
     return fd_vector_push(list, made);
 }
 
-/* Texts move while they grow: their places are looked up at the end. */
+/* The buffer of texts may move while it grows: offsets become pointers at the
+ * end. */
 static void
-write_sorted(fd_buffer *to, const char *name, lines *list,
+write_sorted(fd_json_writer *w, const char *name, lines *list,
              const fd_buffer *texts)
 {
     for (uint32_t i = 0; i < list->count; i++) {
@@ -42,13 +44,12 @@ write_sorted(fd_buffer *to, const char *name, lines *list,
     if (list->count > 0) {
         qsort(list->list, list->count, sizeof *list->list, by_text);
     }
-    fd_buffer_format(to, "\"%s\":[", name);
+    fd_json_begin_array(w, name);
     for (uint32_t i = 0; i < list->count; i++) {
-        const char *text = list->list[i].text;
-        fd_buffer_text(to, i > 0 ? ",\n" : "\n");
-        fd_buffer_json(to, text, strlen(text));
+        fd_json_line(w);
+        fd_json_put_text(w, NULL, list->list[i].text);
     }
-    fd_buffer_text(to, "]");
+    fd_json_end_array(w);
 }
 
 static fd_status
@@ -72,11 +73,13 @@ write_both(const fd_graph *graph, fd_buffer *to)
         status = texts.status;
     }
     if (status == FD_OK) {
-        fd_buffer_text(to, "{");
-        write_sorted(to, "nodes", &nodes, &texts);
-        fd_buffer_text(to, ",\n");
-        write_sorted(to, "edges", &edges, &texts);
-        fd_buffer_text(to, "}\n");
+        fd_json_writer w = {.to = to};
+        fd_json_begin_object(&w, NULL);
+        write_sorted(&w, "nodes", &nodes, &texts);
+        fd_json_line(&w);
+        write_sorted(&w, "edges", &edges, &texts);
+        fd_json_end_object(&w);
+        fd_buffer_text(to, "\n");
     }
     fd_vector_clear(&nodes);
     fd_vector_clear(&edges);
@@ -91,7 +94,7 @@ fd_export_callgraph(const fd_trace *trace, const fd_export_options *options,
     (void)error;
     fd_export_options every = *options;
     fd_graph graph;
-    every.style = FD_STYLE_CLASSIC; /* Python alone, nothing folded */
+    every.style = FD_STYLE_CLASSIC; /* only Python, nothing contracted */
     fd_status status = fd_graph_make(&graph, trace, &every);
     if (status == FD_OK) {
         status = write_both(&graph, to);

@@ -25,8 +25,12 @@ fd_export_dot(const fd_trace *trace, const fd_export_options *options,
     if (status != FD_OK) {
         return status;
     }
-    fd_dot_picture picture = {
-        .trace = trace, .options = options, .graph = &graph, .to = to};
+    fd_dot_writer dot = {.to = to};
+    fd_dot_picture picture = {.trace = trace,
+                              .options = options,
+                              .graph = &graph,
+                              .dot = &dot,
+                              .to = to};
     if (options->style == FD_STYLE_CLASSIC) {
         fd_dot_classic(&picture);
     }

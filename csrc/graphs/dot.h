@@ -1,4 +1,4 @@
-/* The call graph in the language of Graphviz: docs/export.md. */
+/* The call graph in the language of Graphviz: docs/guides/export.md. */
 #ifndef FD_DOT_H
 #define FD_DOT_H
 

@@ -2,6 +2,7 @@
 
 #include "graphs/graph_text.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -9,13 +10,13 @@ enum {
     LINE = 120 /* characters of one path component */
 };
 
-/* Of the edges, by the box that they leave; boxes are numbered along the
- * call tree, so neighbours differ. */
+/* Colours of edges, by their caller; boxes are numbered along the call tree,
+ * so neighbours differ. */
 static const char *const colours[COLOURS] = {
     "#E6194B", "#3CB44B", "#4363D8", "#F58231", "#911EB4",
     "#008080", "#F032E6", "#9A6324", "#000075", "#808000"};
 
-/* Whether `file` lies in a folder of that name. */
+/* Whether `file` is in a folder of that name. */
 static bool
 in_folder(const char *file, const char *folder)
 {
@@ -40,7 +41,7 @@ fill(const fd_dot_picture *p, const fd_box *box)
     return in_folder(file, "deepspeed") ? "#FA8D89" : "#C0C0C0";
 }
 
-/* One path component a line; ':' ends a line too. */
+/* One path component per line; ':' ends a line too. */
 static void
 label(fd_buffer *to, const char *key)
 {
@@ -57,33 +58,40 @@ label(fd_buffer *to, const char *key)
     fd_buffer_text(to, "\"");
 }
 
+static void
+begin(const fd_dot_picture *p)
+{
+    char defaults[300];
+    snprintf(defaults, sizeof defaults,
+             "graph [bgcolor=gray, ratio=compress%s]\n"
+             "node [shape=plaintext, style=filled, fontsize=16]\n"
+             "edge [penwidth=2.0]\n",
+             fd_dot_limits(p->graph));
+    fd_dot_begin(p->dot, "callgraph", defaults);
+}
+
 void
 fd_dot_classic(const fd_dot_picture *p)
 {
     const fd_graph *graph = p->graph;
-    fd_buffer_format(p->to,
-                     "digraph callgraph {\n"
-                     "graph [bgcolor=gray, ratio=compress%s]\n"
-                     "node [shape=plaintext, style=filled, fontsize=16]\n"
-                     "edge [penwidth=2.0]\n",
-                     fd_dot_limits(graph));
+    begin(p);
     for (uint32_t i = 0; i < graph->boxes.count; i++) {
         const fd_box *box = &graph->boxes.list[i];
-        fd_buffer_format(p->to, "n%u [fillcolor=\"%s\", label=", i + 1,
-                         fill(p, box));
-        label(p->to, fd_graph_key(graph, box));
-        fd_buffer_text(p->to, ", tooltip=");
+        fd_dot_begin_node(p->dot, i + 1);
+        fd_dot_put_text(p->dot, "fillcolor", fill(p, box));
+        label(fd_dot_put(p->dot, "label"), fd_graph_key(graph, box));
+        fd_dot_put(p->dot, "tooltip");
         fd_dot_box_tooltip(p, box);
-        fd_buffer_text(p->to, "]\n");
+        fd_dot_end_statement(p->dot);
     }
     for (uint32_t i = 0; i < graph->edges.count; i++) {
         const fd_edge *edge = &graph->edges.list[i];
         uint32_t source = graph->box_of[edge->caller];
-        fd_buffer_format(p->to, "n%u -> n%u [color=\"%s\", tooltip=", source,
-                         graph->box_of[edge->callee],
-                         colours[source % COLOURS]);
+        fd_dot_begin_edge(p->dot, source, graph->box_of[edge->callee]);
+        fd_dot_put_text(p->dot, "color", colours[source % COLOURS]);
+        fd_dot_put(p->dot, "tooltip");
         fd_dot_edge_tooltip(p, edge);
-        fd_buffer_text(p->to, "]\n");
+        fd_dot_end_statement(p->dot);
     }
-    fd_buffer_text(p->to, "}\n");
+    fd_dot_end(p->dot);
 }

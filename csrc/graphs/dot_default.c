@@ -4,6 +4,7 @@
 #include "graphs/graph_text.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { TITLE = 44, WHERE = 34 };
@@ -13,21 +14,22 @@ typedef struct palette {
     const char *line;
 } palette;
 
-/* Of the clusters: a reader's own code, torch, other packages in turn. */
+/* Of the clusters: the project, torch, other packages in turn. */
 static const palette palettes[] = {
     {"#EEF4FB", "#A9C4E4"}, {"#FBF4EA", "#E2C9A0"}, {"#EFF8F0", "#A9D3AE"},
     {"#F6F0FA", "#CBB3DE"}, {"#FBEFF2", "#E3B1BE"}, {"#EEF7F8", "#A5CFD4"}};
 enum { PALETTES = sizeof palettes / sizeof *palettes };
 
 /* From white to orange-red with the time spent here. The root of the share:
- * half of all time in one box is rare, and 5 % must be seen. */
+ * half of all time in one box is rare, and 5 % must be visible. */
 static void
-heat(const fd_dot_picture *p, const fd_box *box)
+put_heat(const fd_dot_picture *p, const fd_box *box)
 {
     double at = sqrt(fd_dot_share(p, box->own));
     int green = (int)lround(255 - 150 * at);
     int blue = (int)lround(255 - 215 * at);
-    fd_buffer_format(p->to, "#FF%02X%02X", (unsigned)green, (unsigned)blue);
+    fd_buffer_format(fd_dot_put(p->dot, "fillcolor"), "\"#FF%02X%02X\"",
+                     (unsigned)green, (unsigned)blue);
 }
 
 static const fd_trace_node *
@@ -61,14 +63,14 @@ title(const fd_dot_picture *p, const fd_trace_node *node)
     if (node->ambiguous) {
         fd_buffer_format(&text, "@%u", node->line);
     }
-    /* record_function("") is legal; Graphviz takes no empty B either. */
+    /* record_function("") is legal; Graphviz rejects an empty B. */
     fd_buffer_text(&text, text.size == 0 ? "(no name)" : "");
     p->to->status = text.status != FD_OK ? text.status : p->to->status;
     fd_text_html(p->to, text.bytes, text.size, TITLE);
     fd_buffer_clear(&text);
 }
 
-/* The end of a path says more than its beginning. */
+/* The end of a long path: it identifies the file better than the start. */
 static void
 where(const fd_dot_picture *p, const char *file)
 {
@@ -79,7 +81,7 @@ where(const fd_dot_picture *p, const char *file)
     fd_text_html(p->to, from, strlen(from), 2 * WHERE);
 }
 
-/* Lines below the title. Graphviz takes no empty FONT. */
+/* A line below the title. Graphviz rejects an empty FONT. */
 static void
 open_line(const fd_dot_picture *p, const char *colour)
 {
@@ -145,16 +147,18 @@ static void
 write_box(const fd_dot_picture *p, uint32_t at)
 {
     const fd_box *box = &p->graph->boxes.list[at];
-    fd_buffer_format(p->to, "  n%u [fillcolor=\"", at + 1);
-    heat(p, box);
-    fd_buffer_text(p->to, "\", label=");
+    fd_dot_begin_node(p->dot, at + 1);
+    put_heat(p, box);
+    fd_dot_put(p->dot, "label");
     label(p, box);
-    fd_buffer_text(p->to, ", tooltip=");
+    fd_dot_put(p->dot, "tooltip");
     fd_dot_box_tooltip(p, box);
-    fd_buffer_text(p->to, "]\n");
+    fd_dot_end_statement(p->dot);
     if (box->above != 0) {
-        fd_buffer_format(p->to, "  n%u -> n%u [style=invis, weight=0]\n",
-                         box->above, at + 1);
+        fd_dot_begin_edge(p->dot, box->above, at + 1);
+        fd_dot_put_word(p->dot, "style", "invis");
+        fd_dot_put_number(p->dot, "weight", 0);
+        fd_dot_end_statement(p->dot);
     }
 }
 
@@ -174,20 +178,20 @@ write_cluster(const fd_dot_picture *p, uint32_t region, uint32_t package)
 {
     const char *name = fd_groups_label(&p->graph->packages, package);
     const palette *look = look_of(name, package);
-    fd_buffer_format(p->to, "subgraph cluster_%u {\n  label=\"", region);
-    fd_text_dot(p->to, name, strlen(name), TITLE);
-    fd_buffer_text(p->to, "\" tooltip=\"");
-    fd_text_tooltip(p->to, name, strlen(name), TITLE);
-    fd_buffer_format(p->to,
-                     "\" bgcolor=\"%s\" color=\"%s\" labelloc=t "
-                     "fontcolor=\"#5B6570\"\n",
-                     look->back, look->line);
+    fd_dot_begin_cluster(p->dot, region);
+    fd_dot_put_label(p->dot, name, TITLE);
+    fd_dot_put_tooltip(p->dot, name, TITLE);
+    fd_dot_put_text(p->dot, "bgcolor", look->back);
+    fd_dot_put_text(p->dot, "color", look->line);
+    fd_dot_put_word(p->dot, "labelloc", "t");
+    fd_dot_put_text(p->dot, "fontcolor", "#5B6570");
+    fd_dot_end_attributes(p->dot);
     for (uint32_t i = 0; i < p->graph->boxes.count; i++) {
         if (p->graph->boxes.list[i].region == region) {
             write_box(p, i);
         }
     }
-    fd_buffer_text(p->to, "}\n");
+    fd_dot_end_cluster(p->dot);
 }
 
 static void
@@ -209,19 +213,19 @@ size_of(const fd_dot_picture *p, const fd_edge *edge)
     return p->options->weight == FD_WEIGHT_CALLS ? edge->calls : edge->total;
 }
 
-/* How hard Graphviz pulls at an edge. Inside a cluster the expensive path is
- * drawn straight. Between clusters it is the deepest caller that counts: the
- * layout may draw such edges upwards, and a cluster belongs below its callers
- * and not beside them. */
-static int
-pull(const fd_dot_picture *p, const fd_edge *edge, const uint32_t *depths,
-     double size)
+/* The weight of an edge in the layout. Inside a cluster the expensive path is
+ * drawn straight. Between clusters only the deepest caller counts: the layout
+ * may draw such edges upwards, and a cluster belongs below its callers and not
+ * beside them. */
+static uint32_t
+weight_of(const fd_dot_picture *p, const fd_edge *edge, const uint32_t *depths,
+          double size)
 {
     const fd_graph *graph = p->graph;
     const fd_box *caller = &graph->boxes.list[graph->box_of[edge->caller] - 1];
     const fd_box *callee = &graph->boxes.list[graph->box_of[edge->callee] - 1];
     if (caller->region == callee->region) {
-        return 1 + (int)(20 * size);
+        return 1 + (uint32_t)(20 * size);
     }
     return caller->depth + 1 == depths[callee->region] ? 20 : 1;
 }
@@ -231,12 +235,13 @@ write_edge(const fd_dot_picture *p, const fd_edge *edge,
            const uint32_t *depths, uint64_t largest)
 {
     double size = sqrt((double)size_of(p, edge) / (double)largest);
-    fd_buffer_format(p->to, "n%u -> n%u [penwidth=%.2f, weight=%d, tooltip=",
-                     p->graph->box_of[edge->caller],
-                     p->graph->box_of[edge->callee], 0.7 + 4.3 * size,
-                     pull(p, edge, depths, size));
+    fd_dot_begin_edge(p->dot, p->graph->box_of[edge->caller],
+                      p->graph->box_of[edge->callee]);
+    fd_buffer_format(fd_dot_put(p->dot, "penwidth"), "%.2f", 0.7 + 4.3 * size);
+    fd_dot_put_number(p->dot, "weight", weight_of(p, edge, depths, size));
+    fd_dot_put(p->dot, "tooltip");
     fd_dot_edge_tooltip(p, edge);
-    fd_buffer_text(p->to, "]\n");
+    fd_dot_end_statement(p->dot);
 }
 
 static void
@@ -259,22 +264,28 @@ write_edges(const fd_dot_picture *p)
     fd_free(depths);
 }
 
+static void
+begin(const fd_dot_picture *p)
+{
+    char defaults[600];
+    snprintf(defaults, sizeof defaults,
+             "graph [fontname=\"Helvetica,Arial,sans-serif\", fontsize=11, "
+             "labelloc=b, labeljust=l, ranksep=0.35, nodesep=0.2, "
+             "style=rounded%s]\n"
+             "node [shape=box, style=\"rounded,filled\", color=\"#8893A0\", "
+             "fontname=\"Helvetica,Arial,sans-serif\", fontsize=13, "
+             "margin=\"0.1,0.05\"]\n"
+             "edge [color=\"#5F6B7A\", arrowsize=0.7]\n",
+             fd_dot_limits(p->graph));
+    fd_dot_begin(p->dot, "callgraph", defaults);
+}
+
 void
 fd_dot_default(const fd_dot_picture *p)
 {
-    fd_buffer_format(
-        p->to,
-        "digraph callgraph {\n"
-        "graph [fontname=\"Helvetica,Arial,sans-serif\", fontsize=11, "
-        "labelloc=b, labeljust=l, ranksep=0.35, nodesep=0.2, "
-        "style=rounded%s]\n"
-        "node [shape=box, style=\"rounded,filled\", color=\"#8893A0\", "
-        "fontname=\"Helvetica,Arial,sans-serif\", fontsize=13, "
-        "margin=\"0.1,0.05\"]\n"
-        "edge [color=\"#5F6B7A\", arrowsize=0.7]\n",
-        fd_dot_limits(p->graph));
+    begin(p);
     fd_dot_legend(p);
     write_clusters(p);
     write_edges(p);
-    fd_buffer_text(p->to, "}\n");
+    fd_dot_end(p->dot);
 }

@@ -27,22 +27,22 @@ hidden(const fd_dot_picture *p, uint32_t *parts, uint32_t count,
     ++*parts;
 }
 
-/* The share that all small functions are below: what was asked for, or more
- * when there were too many, in tenths of a percent. */
+/* The share that all small functions are below: the requested one, or more if
+ * there were too many, in tenths of a percent. */
 static double
 small_percent(const fd_dot_picture *p)
 {
-    const fd_folding *folding = &p->graph->folding;
-    double largest = 100 * fd_dot_share(p, folding->small);
-    return largest < folding->min_percent ? folding->min_percent
-                                          : floor(largest * 10 + 1) / 10;
+    const fd_selection *selection = &p->graph->selection;
+    double largest = 100 * fd_dot_share(p, selection->small);
+    return largest < selection->min_percent ? selection->min_percent
+                                            : floor(largest * 10 + 1) / 10;
 }
 
 static void
 write_hidden(const fd_dot_picture *p)
 {
-    const uint32_t *functions = p->graph->folding.functions;
-    const uint32_t *operators = p->graph->folding.operators;
+    const uint32_t *functions = p->graph->selection.functions;
+    const uint32_t *operators = p->graph->selection.operators;
     uint32_t parts = 0;
     char small[64];
     snprintf(small, sizeof small, "under %g %%", small_percent(p));

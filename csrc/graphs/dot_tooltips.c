@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* A name of any length is legal; a tooltip of any length is not readable. */
+/* Names may have any length; a long tooltip is not readable. */
 enum { TOOLTIP_NAME = 1000 };
 
 static void

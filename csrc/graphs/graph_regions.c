@@ -4,8 +4,8 @@
 
 enum { LEAVES_A_LINE = 5, LEVELS = 3 };
 
-/* By box: the box that spends most in calling it, among those that come
- * before it in the call tree (so that there is no cycle); 0 without. */
+/* By box: the caller that spends most time in it, among those before it in the
+ * call tree (so that there is no cycle); 0 for none. */
 static fd_status
 main_callers(const fd_graph *graph, uint32_t **callers)
 {
@@ -69,8 +69,8 @@ fd_regions_make(fd_graph *graph)
 
 typedef FD_VECTOR(uint32_t) leaves; /* boxes */
 
-/* Whether the boxes hang at much the same height. Boxes at many heights
- * would be tied together over a long way. */
+/* Whether the boxes are at similar depths. Boxes at many depths would get long
+ * invisible edges. */
 static bool
 is_level(const fd_graph *graph, const leaves *found)
 {

@@ -1,7 +1,8 @@
 /* Regions: the clusters of a picture. Boxes of one package that call each
- * other. One cluster for all of a package would turn a path that leaves the
- * package and comes back (train_step -> DistributedDataParallel.forward ->
- * GPT.forward) upside down: the layout keeps a cluster in one place. */
+ * other. With one cluster per package, the layout would draw a path that
+ * leaves the package and returns (train_step ->
+ * DistributedDataParallel.forward -> GPT.forward) upside down: it keeps a
+ * cluster in one place. */
 #ifndef FD_GRAPH_REGIONS_H
 #define FD_GRAPH_REGIONS_H
 
@@ -12,9 +13,8 @@
  * callers are in the same region. */
 fd_status fd_regions_make(fd_graph *graph);
 
-/* Sets fd_box.depth and fd_box.above. Twenty boxes that call nothing drawn,
- * side by side, make a picture nobody can read: those of a region are put on
- * several lines. */
+/* Sets fd_box.depth and fd_box.above. Twenty boxes without callees side by
+ * side are not readable: those of a region are arranged in several lines. */
 fd_status fd_regions_stack(fd_graph *graph);
 
 /* By region: the depth of the deepest box outside that calls into it, + 1. */

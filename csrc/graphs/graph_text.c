@@ -33,8 +33,8 @@ fd_glob_matches(const char *glob, const char *text)
     return *glob == '\0';
 }
 
-/* Whether XML allows this character of `length` bytes, 0 of bad UTF-8: XML
- * knows no controls and neither U+FFFE nor U+FFFF. */
+/* Whether XML allows this character of `length` bytes, 0 for invalid UTF-8:
+ * XML has no control characters, U+FFFE or U+FFFF. */
 static bool
 is_xml(const char *text, size_t length)
 {
@@ -95,8 +95,8 @@ escape_dot(char one)
     }
 }
 
-/* Graphviz takes "\\N" in a tooltip and in HTML apart twice, and how often
- * depends on its version. */
+/* Graphviz decodes "\\N" in a tooltip and in HTML twice or once, depending on
+ * its version. */
 #define FULL_WIDTH_BACKSLASH "\xEF\xBC\xBC"
 
 static const char *

@@ -1,4 +1,4 @@
-/* Texts for people in files for programs: matching, escaping, units. */
+/* Globs, escapes of dot and XML, units. */
 #ifndef FD_GRAPH_TEXT_H
 #define FD_GRAPH_TEXT_H
 
@@ -11,9 +11,9 @@
 bool fd_glob_matches(const char *glob, const char *text);
 
 /* Append a text for the inside of "..." in dot: a label or a tooltip, or for
- * an HTML-like label. At most `limit` characters, then an ellipsis. What is
- * no character of XML (bad UTF-8, controls) becomes U+FFFD; a backslash
- * becomes a full-width one where Graphviz knows no way to write it. */
+ * an HTML-like label. At most `limit` characters, then an ellipsis. Invalid
+ * characters of XML (bad UTF-8, controls) become U+FFFD; a backslash becomes a
+ * full-width one where Graphviz has no escape for it. */
 void fd_text_dot(fd_buffer *to, const char *text, size_t size, size_t limit);
 void fd_text_tooltip(fd_buffer *to, const char *text, size_t size,
                      size_t limit);

@@ -1,11 +1,12 @@
-/* Numbers of JSON as the decimals they are: exact, never through a double. */
+/* JSON numbers as exact decimals, never converted to a double. */
 #ifndef FD_DECIMAL_H
 #define FD_DECIMAL_H
 
 #include "json/json_scan.h"
 
-/* Append `number`, in microseconds, plus nanoseconds. Digits below a nanosecond
- * stay, down to 10^-21 us. False when it is no number or beyond 10^36. */
+/* Append `number`, in microseconds, plus nanoseconds. Keeps digits below a
+ * nanosecond, down to 10^-21 us. False if it is not a number or above
+ * 10^36. */
 bool fd_decimal_shift(fd_span number, int64_t ns, fd_buffer *to);
 
 /* A number of microseconds in nanoseconds, rounded down. */

@@ -54,8 +54,8 @@ repair(fd_scan *scan, const char *from, size_t size, const char *good)
                                                           : FD_SCAN_ENOMEM;
 }
 
-/* Whether a byte of a string needs a look: a quote, a backslash, a control
- * character, or no ASCII. */
+/* Whether a byte of a string is special: a quote, a backslash, a control
+ * character, or not ASCII. */
 static bool
 is_odd(char c)
 {
@@ -63,10 +63,9 @@ is_odd(char c)
         || c == '\\';
 }
 
-/* The first odd byte, eight at a time. A place of the word whose byte is odd
- * gets its top bit set; what a borrow sets wrongly lies above one that is set
- * rightly, so the lowest is right, and the lowest is the first in memory where
- * bytes lie so. */
+/* The first special byte, eight at a time. The top bit of each special byte is
+ * set; a borrow can set wrong bits only above a right one, so the lowest set
+ * bit is right, and on little-endian machines it is the first in memory. */
 static const char *
 find_odd(const char *at, const char *end)
 {
@@ -309,7 +308,7 @@ fd_scan_member(fd_scan *scan, bool first, fd_span *name)
     return result == FD_SCAN_OK ? name_and_colon(scan, name) : result;
 }
 
-/* A value, or the begin of one: DONE says that its first item is due. */
+/* A value, or the start of one: DONE if its first item follows. */
 static fd_scan_result
 begin_value(fd_scan *scan, nest *open)
 {
@@ -337,7 +336,7 @@ begin_value(fd_scan *scan, nest *open)
     return result == FD_SCAN_OK ? FD_SCAN_DONE : result;
 }
 
-/* What follows a value: DONE says that another item is due. */
+/* What follows a value: DONE if another item follows. */
 static fd_scan_result
 end_value(fd_scan *scan, nest *open)
 {

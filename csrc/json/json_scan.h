@@ -1,7 +1,7 @@
-/* JSON in memory, checked and taken apart without building anything: values are
- * spans of the text. Small faults that programs write are repaired where the
- * value is copied, and counted: NaN and Infinity (null), control characters and
- * lone backslashes in strings (escaped), bytes that are no UTF-8 (U+FFFD). */
+/* JSON in memory, checked and scanned without building a tree: values are
+ * spans of the text. Small faults that programs write are repaired when the
+ * value is copied, and counted: NaN and Infinity (null), control characters
+ * and lone backslashes in strings (escaped), invalid UTF-8 (U+FFFD). */
 #ifndef FD_JSON_SCAN_H
 #define FD_JSON_SCAN_H
 
@@ -35,22 +35,23 @@ typedef struct fd_scan {
     const char *at;
     const char *end;
     FD_VECTOR(fd_repair) repairs; /* in the order of the text */
-    bool forgets;                 /* repairs need not be kept */
+    bool forgets;                 /* do not store repairs */
 } fd_scan;
 
 /* Start at `at`, without repairs. */
 void fd_scan_begin(fd_scan *scan, const char *at, const char *end);
 void fd_scan_clear(fd_scan *scan);
 
-/* Each goes to behind what it found; after a fault `at` is not before it. */
+/* Each advances `at` past what it found; after a fault `at` is at or after
+ * it. */
 void fd_scan_space(fd_scan *scan);
 fd_scan_result fd_scan_value(fd_scan *scan);
 
 /* One character after any space, which must be `wanted`. */
 fd_scan_result fd_scan_mark(fd_scan *scan, char wanted);
 
-/* The next member of an object, behind its '{' or its last value: the name
- * (without quotes), and `at` stands at the value. */
+/* The next member of an object, after its '{' or its last value: the name
+ * without quotes; `at` is at the value. */
 fd_scan_result fd_scan_member(fd_scan *scan, bool first, fd_span *name);
 
 /* Find a member of an object by name; the last one counts. */
@@ -67,12 +68,12 @@ fd_span_size(fd_span span)
 
 bool fd_span_is(fd_span span, const char *text);
 
-/* What a string says, without its quotes; other values as they are. */
+/* The content of a string, without its quotes; other values unchanged. */
 fd_span fd_span_inside(fd_span value);
 
-/* What a value says, as a C string: "pipe 1, data 0" of {"pipe":1,"data":0}, a
- * text without its quotes, a number as it is. False, and "", of all else, of
- * what has escapes and of what has no room. */
+/* A value as words in a C string: "pipe 1, data 0" for {"pipe":1,"data":0}, a
+ * string without its quotes, a number unchanged. False, and "", for other
+ * values, for escapes and if `room` is too small. */
 bool fd_span_words(fd_span value, char *to, size_t room);
 
 /* An unsigned integer, whole and in range. */

@@ -41,7 +41,7 @@ put_point(fd_buffer *to, uint32_t point)
     fd_buffer_bytes(to, text, size);
 }
 
-/* Behind "\u"; answers where it ends, which is there when it is none. */
+/* After "\u"; returns its end, or the same position if it is invalid. */
 static const char *
 unicode(const char *at, const char *end, fd_buffer *to)
 {

@@ -1,12 +1,11 @@
-/* What a string of JSON says, as UTF-8. */
+/* The content of a JSON string, as UTF-8. */
 #ifndef FD_JSON_STRING_H
 #define FD_JSON_STRING_H
 
 #include "json/json_scan.h"
 
-/* Append what stands between the quotes, without its escapes. What is no text
- * (bytes that are no UTF-8, a surrogate alone) becomes U+FFFD; a backslash
- * that escapes nothing stays. */
+/* Append the text between the quotes, with escapes decoded. Invalid UTF-8 and
+ * lone surrogates become U+FFFD; a backslash of no valid escape stays. */
 void fd_json_string(fd_span inside, fd_buffer *to);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <cjson/cJSON.h>
 
-/* Both ways through cJSON's printer: it spells DEL and '/' its own way. */
+/* Both cases use cJSON's printer, which has its own escapes of DEL and '/'. */
 void
 fd_json_text(fd_buffer *to, const char *json)
 {

@@ -4,9 +4,9 @@
 
 #include "base/buffer.h"
 
-/* Append a JSON value spelled in the one way of this library, without spaces;
- * a text (UTF-8) that is no JSON becomes a JSON string. Spelling it again changes
- * nothing, so that a trace and a dump of it hold the same text. */
+/* Append a JSON value in the canonical spelling of this library, without
+ * spaces; a text (UTF-8) that is not JSON becomes a JSON string. The result is
+ * stable: a trace and a dump of it have the same text. */
 void fd_json_text(fd_buffer *to, const char *json);
 
 #endif

@@ -1,11 +1,37 @@
 #include "module/anonymize_binding.h"
 
+#include "trace/known_names.h"
+
+#include <string.h>
+
 int
 fd_take_private(PyObject *value, void *to)
 {
     fd_private *private = to;
-    private->asked = value != Py_None;
-    return !private->asked
-        || PyArg_Parse(value, "(zs)", &private->wish.salt,
-                       &private->wish.prefix);
+    private->requested = value != Py_None;
+    return !private->requested
+        || PyArg_Parse(value, "(zs)", &private->privacy.salt,
+                       &private->privacy.prefix);
+}
+
+PyObject *
+fd_anonymous_name_py(PyObject *module, PyObject *args)
+{
+    const char *salt;
+    PyObject *name;
+    fd_buffer made = {.bytes = NULL};
+    (void)module;
+    if (!PyArg_ParseTuple(args, "sO&:anonymous_name", &salt,
+                          PyUnicode_FSConverter, &name)) {
+        return NULL;
+    }
+    fd_names_hide(fd_names_key(salt, strlen(salt)), &made,
+                  PyBytes_AS_STRING(name), (size_t)PyBytes_GET_SIZE(name));
+    PyObject *text =
+        made.status != FD_OK
+            ? PyErr_NoMemory()
+            : PyUnicode_FromStringAndSize(made.bytes, (Py_ssize_t)made.size);
+    fd_buffer_clear(&made);
+    Py_DECREF(name);
+    return text;
 }

@@ -1,4 +1,4 @@
-/* How names are to be hidden, as an argument of functions. */
+/* Options of privacy as an argument of functions; hashes of single names. */
 #ifndef FD_ANONYMIZE_BINDING_H
 #define FD_ANONYMIZE_BINDING_H
 
@@ -6,8 +6,8 @@
 #include "trace/anonymize.h"
 
 typedef struct fd_private {
-    fd_privacy wish; /* its texts are those of the argument */
-    bool asked;
+    fd_privacy privacy; /* borrows the strings of the argument */
+    bool requested;
 } fd_private;
 
 /* A converter: from None, or a salt (or None) and a prefix. */
@@ -15,9 +15,12 @@ int fd_take_private(PyObject *value, void *to);
 
 /* NULL: names stay. */
 static inline const fd_privacy *
-fd_private_wish(const fd_private *private)
+fd_private_options(const fd_private *private)
 {
-    return private->asked ? &private->wish : NULL;
+    return private->requested ? &private->privacy : NULL;
 }
+
+/* anonymous_name(salt, name) -> str */
+PyObject *fd_anonymous_name_py(PyObject *module, PyObject *args);
 
 #endif

@@ -9,6 +9,7 @@
 #include "capture/session.h"
 #include "capture/thread.h"
 #include "gpu/cudart.h"
+#include "module/anonymize_binding.h"
 #include "module/errors.h"
 #include "module/et/et_binding.h"
 #include "module/events/timeline_binding.h"
@@ -170,6 +171,9 @@ static PyMethodDef functions[] = {
      PyDoc_STR("et_export($module, path, pytorch, chakra, kineto, *,\n"
                "          edges=255, privacy=None)\n--\n\n"
                "Execution traces from a recording.")},
+    {"anonymous_name", fd_anonymous_name_py, METH_VARARGS,
+     PyDoc_STR("anonymous_name($module, salt, name, /)\n--\n\n"
+               "The salted hash of a name or path: \"f_\" and 12 digits.")},
     {"et_layer_calls", fd_et_layer_calls_py, METH_O,
      PyDoc_STR("et_layer_calls($module, path, /)\n--\n\n"
                "Calls of operators and modules in a recording, as JSON.")},

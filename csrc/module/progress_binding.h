@@ -1,4 +1,4 @@
-/* Progress of what runs without the GIL, told to a function of Python's. */
+/* Progress of work without the GIL, reported to a Python function. */
 #ifndef FD_PROGRESS_BINDING_H
 #define FD_PROGRESS_BINDING_H
 
@@ -8,7 +8,8 @@
 #include <stdint.h>
 
 typedef struct fd_telling {
-    PyObject *progress; /* borrowed; called with (done, total); None: nobody */
+    PyObject *progress; /* borrowed; called with (done, total); None: not
+                            reported */
     bool raised;        /* it did, or a signal handler: an exception is set */
 } fd_telling;
 

@@ -152,7 +152,7 @@ mark(fd_executed *jobs, const row *ran)
     }
 }
 
-/* The global stage that a difference is told of. */
+/* The global stage that a difference is reported for. */
 static int32_t
 stage_of(const row *ran, const row *planned, uint32_t stage)
 {

@@ -1,203 +1,188 @@
 #include "pipeline/plan_simulator.h"
 
 #include "pipeline/schedules/transfer_pairs.h"
+#include "pipeline/simulator/job_simulator.h"
 
-/* How far a stage has come. */
-typedef struct place {
-    uint32_t at;   /* the job it is about to do */
-    uint32_t last; /* the one that kept it until `time` */
-    int64_t time;
-    bool queued;
-} place;
+#include <string.h>
 
-typedef struct player {
+/* A plan as jobs of a simulation. A computation is one job, and so is an
+ * overlapped transfer; the blocking transfers of a batch are
+ *
+ *     arrival of the stage | a transfer each | the end of all of them
+ *
+ * where the last is absent when the stage waits for exactly one transfer. */
+typedef struct plan_run {
     const fd_plan *plan;
-    const int64_t *times;
     bool blocking;
-    const bool *leaves; /* a job: a send that is not waited for; NULL: none */
+    const bool *posted; /* per job: a send the stage does not wait for; NULL:
+                           none */
     fd_replay *replay;
-    uint32_t *others; /* owned, as the four below; a job */
-    uint32_t *makers; /* of a send: the computation it sends the result of */
-    bool *posted;
-    place *places;   /* a stage */
-    uint32_t *queue; /* stages that may go on */
-    uint32_t queued;
-} player;
+    int64_t *durations; /* owned, as all below; times of the jobs, then 0 */
+    uint32_t *others;   /* per job, as the next four: the other end */
+    uint32_t *makers;   /* of a send: the computation it sends the result of */
+    uint32_t *arrivals; /* the simulated job that starts a blocking one */
+    uint32_t *ends;     /* the simulated job that ends it */
+    uint32_t *owners;   /* per simulated job: the job to report, the first of a
+                           batch */
+    fd_simulation simulation;
+} plan_run;
 
 static fd_job_kind
-kind_of(const player *p, uint32_t job)
+kind_of(const plan_run *p, uint32_t job)
 {
     return (fd_job_kind)p->plan->jobs.list[job].kind;
 }
 
-static void
-enqueue(player *p, uint32_t stage)
-{
-    if (!p->places[stage].queued) {
-        p->places[stage].queued = true;
-        p->queue[p->queued++] = stage;
-    }
-}
-
-static void
-post(player *p, uint32_t job)
-{
-    p->posted[job] = true;
-    enqueue(p,
-            fd_plan_holder(p->plan, (uint32_t)p->plan->jobs.list[job].peer));
-}
-
-static void
-set(player *p, uint32_t job, int64_t begin, int64_t end, uint32_t cause)
-{
-    p->replay->begin[job] = begin;
-    p->replay->end[job] = end;
-    p->replay->cause[job] = cause;
-}
-
-/* A transfer takes what its receiver says. */
-static int64_t
-transfer_time(const player *p, uint32_t job)
-{
-    bool sends = fd_job_is_send(kind_of(p, job));
-    return p->times[sends ? p->others[job] : job];
-}
-
-static void
-compute(player *p, place *at)
-{
-    uint32_t job = at->at++;
-    int64_t end = at->time + p->times[job];
-    set(p, job, at->time, end, at->last);
-    at->time = end;
-    at->last = job;
-}
-
-/* Overlapped: a send is over for its stage at once, a receive waits for what
- * was sent. */
 static bool
-transfer_beside(player *p, place *at)
+is_posted(const plan_run *p, uint32_t job)
 {
-    uint32_t job = at->at;
-    if (fd_job_is_send(kind_of(p, job))) {
-        uint32_t maker = p->makers[job];
-        int64_t begin = maker == FD_NO_JOB ? 0 : p->replay->end[maker];
-        set(p, job, begin, begin + transfer_time(p, job), maker);
-        post(p, job);
-        at->at++;
-        return true;
-    }
-    uint32_t send = p->others[job];
-    if (!p->posted[send]) {
-        return false;
-    }
-    int64_t there = p->replay->end[send];
-    if (there > at->time) {
-        set(p, job, at->time, there, send);
-        at->time = there;
-        at->last = job;
-    }
-    else {
-        set(p, job, at->time, at->time, at->last);
-    }
-    at->at++;
-    return true;
-}
-
-static bool
-leaves(const player *p, uint32_t job)
-{
-    return p->leaves != NULL && p->leaves[job]
+    return p->posted != NULL && p->posted[job]
         && fd_job_is_send(kind_of(p, job));
 }
 
-/* Both ends are posted: the later one begins the transfer. */
-static void
-meet(player *p, uint32_t job)
-{
-    uint32_t other = p->others[job];
-    fd_replay *replay = p->replay;
-    int64_t begin = replay->begin[job];
-    if (replay->begin[other] > begin) {
-        begin = replay->begin[other];
-        replay->cause[job] = other;
-    }
-    replay->end[job] = begin + transfer_time(p, job);
-    if (leaves(p, other)) {
-        replay->end[other] = replay->end[job];
-    }
-}
-
-/* Blocking: all jobs from the one at hand to `end` are posted, and done when
- * the last of them is. */
-static bool
-transfer_together(player *p, place *at, uint32_t end)
-{
-    bool all = true;
-    for (uint32_t job = at->at; job < end; job++) {
-        if (!p->posted[job]) {
-            set(p, job, at->time, at->time, at->last);
-            post(p, job);
-        }
-        all = all && (leaves(p, job) || p->posted[p->others[job]]);
-    }
-    if (!all) {
-        return false;
-    }
-    int64_t time = at->time;
-    bool first = true;
-    for (uint32_t job = at->at; job < end; job++) {
-        if (leaves(p, job)) {
-            continue;
-        }
-        meet(p, job);
-        if (p->replay->end[job] > time || first) {
-            time = p->replay->end[job];
-            at->last = job;
-        }
-        first = false;
-    }
-    at->time = time;
-    at->at = end;
-    return true;
-}
-
-/* Where the transfers that are posted together end. */
+/* The receiver determines the time of a transfer. */
 static uint32_t
-batch_end(const player *p, uint32_t job, uint32_t end)
+receiver(const plan_run *p, uint32_t job)
+{
+    return fd_job_is_send(kind_of(p, job)) ? p->others[job] : job;
+}
+
+static bool
+is_batch(const plan_run *p, uint32_t job)
+{
+    return p->blocking && fd_job_is_transfer(kind_of(p, job));
+}
+
+/* Where the transfers that start together end. */
+static uint32_t
+batch_end(const plan_run *p, uint32_t job, uint32_t end)
 {
     uint32_t at = job + 1;
-    while (p->plan->waiting != FD_WAIT_EACH && at < end
+    while (is_batch(p, job) && p->plan->waiting != FD_WAIT_EACH && at < end
            && fd_job_is_transfer(kind_of(p, at))) {
         at++;
     }
     return at;
 }
 
-/* Go on until something has to be waited for. */
-static void
-advance(player *p, uint32_t stage)
+static uint32_t
+waited_for(const plan_run *p, uint32_t job, uint32_t end)
 {
-    place *at = &p->places[stage];
-    uint32_t end = p->plan->first[stage + 1];
-    bool on = true;
-    while (on && at->at < end) {
-        if (!fd_job_is_transfer(kind_of(p, at->at))) {
-            compute(p, at);
-        }
-        else if (p->blocking) {
-            on = transfer_together(p, at, batch_end(p, at->at, end));
-        }
-        else {
-            on = transfer_beside(p, at);
+    uint32_t count = 0;
+    for (; job < end; job++) {
+        count += is_posted(p, job) ? 0 : 1;
+    }
+    return count;
+}
+
+/* Number the simulated jobs, which others refer to before they are added. */
+static uint32_t
+number_jobs(plan_run *p)
+{
+    const fd_plan *plan = p->plan;
+    uint32_t next = 0;
+    for (uint32_t stage = 0; stage < plan->stages; stage++) {
+        uint32_t job = plan->first[stage];
+        while (job < plan->first[stage + 1]) {
+            uint32_t end = batch_end(p, job, plan->first[stage + 1]);
+            bool batch = is_batch(p, job);
+            uint32_t first = next;
+            next += batch ? 1 : 0;
+            next += batch && waited_for(p, job, end) != 1 ? 1 : 0;
+            uint32_t at = first + 1;
+            for (uint32_t i = job; i < end; i++) {
+                p->arrivals[i] = first;
+                p->ends[i] = batch ? at : first;
+                at += is_posted(p, i) ? 0 : 1;
+                next += batch && is_posted(p, i) ? 0 : 1;
+            }
+            job = end;
         }
     }
+    return next;
+}
+
+static fd_status
+add_job(plan_run *p, uint32_t owner, uint32_t duration, uint32_t first,
+        uint32_t second)
+{
+    fd_simulation *s = &p->simulation;
+    p->owners[s->jobs.count] = owner;
+    fd_status status = fd_sim_add_job(s, duration);
+    if (status == FD_OK && first != FD_SIM_NONE) {
+        status = fd_sim_depend(s, first, 0);
+    }
+    if (status == FD_OK && second != FD_SIM_NONE) {
+        status = fd_sim_depend(s, second, 0);
+    }
+    return status;
+}
+
+/* `last` is the simulated job that the next one of the stage waits for. */
+static fd_status
+add_single(plan_run *p, uint32_t job, uint32_t *last)
+{
+    uint32_t none = p->plan->jobs.count; /* a duration of 0 */
+    uint32_t here = p->ends[job];
+    if (fd_job_is_send(kind_of(p, job))) {
+        uint32_t maker = p->makers[job];
+        uint32_t made = maker == FD_NO_JOB ? FD_SIM_NONE : p->ends[maker];
+        return add_job(p, job, p->others[job], made, FD_SIM_NONE);
+    }
+    bool receives = fd_job_is_transfer(kind_of(p, job));
+    uint32_t sent = receives ? p->ends[p->others[job]] : FD_SIM_NONE;
+    fd_status status = add_job(p, job, receives ? none : job, *last, sent);
+    *last = here;
+    return status;
+}
+
+static fd_status
+add_batch(plan_run *p, uint32_t first, uint32_t end, uint32_t *last)
+{
+    fd_simulation *s = &p->simulation;
+    uint32_t none = p->plan->jobs.count;
+    uint32_t arrival = s->jobs.count;
+    fd_status status = add_job(p, first, none, *last, FD_SIM_NONE);
+    for (uint32_t i = first; i < end && status == FD_OK; i++) {
+        if (!is_posted(p, i)) {
+            status = add_job(p, first, receiver(p, i), arrival,
+                             p->arrivals[p->others[i]]);
+        }
+    }
+    *last = s->jobs.count - 1;
+    if (status == FD_OK && waited_for(p, first, end) != 1) {
+        status = add_job(p, first, none, arrival, FD_SIM_NONE);
+        *last = s->jobs.count - 1;
+        for (uint32_t i = arrival + 1; i < *last && status == FD_OK; i++) {
+            status = fd_sim_depend(s, i, 0);
+        }
+    }
+    return status;
+}
+
+static fd_status
+add_jobs(plan_run *p)
+{
+    const fd_plan *plan = p->plan;
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < plan->stages && status == FD_OK; i++) {
+        uint32_t last = FD_SIM_NONE;
+        uint32_t job = plan->first[i];
+        status = fd_sim_add_resource(&p->simulation);
+        while (job < plan->first[i + 1] && status == FD_OK) {
+            uint32_t end = batch_end(p, job, plan->first[i + 1]);
+            status = is_batch(p, job) ? add_batch(p, job, end, &last)
+                                      : add_single(p, job, &last);
+            job = end;
+        }
+    }
+    return status;
 }
 
 /* The computation that each send sends the result of: the latest on its stage
  * of that direction, global stage and micro-batch. */
 static fd_status
-find_makers(player *p)
+find_makers(plan_run *p)
 {
     const fd_plan *plan = p->plan;
     size_t one = (size_t)fd_plan_globals(plan) * plan->micro_batches;
@@ -229,11 +214,10 @@ find_makers(player *p)
 }
 
 static fd_status
-check(const player *p, fd_error *error)
+check(const plan_run *p, const int64_t *times, fd_error *error)
 {
     const fd_plan *plan = p->plan;
-    const int64_t *times = p->times;
-    if (p->blocking && p->leaves == NULL && plan->waiting == FD_WAIT_NEVER) {
+    if (p->blocking && p->posted == NULL && plan->waiting == FD_WAIT_NEVER) {
         return fd_fail(error, FD_EINVAL,
                        "%s: its engines do not wait for transfers, so there is"
                        " nothing to block; play it overlapped",
@@ -251,32 +235,116 @@ check(const player *p, fd_error *error)
     return FD_OK;
 }
 
+/* The first stage that waits, and its job. */
 static fd_status
-play(player *p, fd_error *error)
+report_deadlock(const plan_run *p, fd_error *error)
 {
-    const fd_plan *plan = p->plan;
-    for (uint32_t i = plan->stages; i-- > 0;) {
-        p->places[i] = (place){.at = plan->first[i], .last = FD_NO_JOB};
-        enqueue(p, i);
+    const fd_simulation *s = &p->simulation;
+    uint32_t stage = 0;
+    while (s->next[stage] == fd_sim_end_of(s, stage)) {
+        stage++;
     }
-    while (p->queued > 0) {
-        uint32_t stage = p->queue[--p->queued];
-        p->places[stage].queued = false;
-        advance(p, stage);
+    uint32_t at = p->owners[s->next[stage]];
+    const fd_plan_job *job = &p->plan->jobs.list[at];
+    return fd_fail(error, FD_EINVAL,
+                   "%s with %s transfers never ends: stage %u waits"
+                   " in %s of micro-batch %d",
+                   fd_schedule_name(p->plan->schedule),
+                   p->blocking ? "blocking" : "overlapped", (unsigned)stage,
+                   fd_job_kind_name((fd_job_kind)job->kind), job->micro_batch);
+}
+
+static fd_status
+simulate(plan_run *p, fd_error *error)
+{
+    static const int64_t no_lag = 0;
+    uint32_t count = number_jobs(p);
+    p->owners = fd_calloc((size_t)count + 1, sizeof *p->owners);
+    fd_status status = p->owners == NULL ? FD_ENOMEM : add_jobs(p);
+    if (status == FD_OK) {
+        status = fd_sim_prepare(&p->simulation);
     }
-    for (uint32_t i = 0; i < plan->stages; i++) {
-        if (p->places[i].at < plan->first[i + 1]) {
-            const fd_plan_job *job = &plan->jobs.list[p->places[i].at];
-            return fd_fail(error, FD_EINVAL,
-                           "%s with %s transfers never ends: stage %u waits"
-                           " in %s of micro-batch %d",
-                           fd_schedule_name(plan->schedule),
-                           p->blocking ? "blocking" : "overlapped", i,
-                           fd_job_kind_name((fd_job_kind)job->kind),
-                           job->micro_batch);
+    if (status != FD_OK) {
+        return status;
+    }
+    if (!fd_sim_order(&p->simulation)) {
+        return report_deadlock(p, error);
+    }
+    fd_sim_run(&p->simulation, p->durations, &no_lag);
+    return FD_OK;
+}
+
+/* The time of a stage, and the job that kept it until then. */
+typedef struct stage_clock {
+    int64_t time;
+    uint32_t last;
+} stage_clock;
+
+static void
+set(const plan_run *p, uint32_t job, int64_t begin, int64_t end,
+    uint32_t cause)
+{
+    p->replay->begin[job] = begin;
+    p->replay->end[job] = end;
+    p->replay->cause[job] = cause;
+}
+
+/* A send is over for its stage at once. A receive waits for the data. */
+static void
+collect_single(const plan_run *p, uint32_t job, stage_clock *at)
+{
+    int64_t end = p->simulation.ends[p->ends[job]];
+    if (fd_job_is_send(kind_of(p, job))) {
+        int64_t start = p->simulation.starts[p->ends[job]];
+        set(p, job, start, end, p->makers[job]);
+        return;
+    }
+    bool receives = fd_job_is_transfer(kind_of(p, job));
+    bool waits = receives && end > at->time;
+    set(p, job, at->time, end, waits ? p->others[job] : at->last);
+    if (!receives || waits) {
+        *at = (stage_clock){end, job};
+    }
+}
+
+static void
+collect_batch(const plan_run *p, uint32_t first, uint32_t end, stage_clock *at)
+{
+    const int64_t *ends = p->simulation.ends;
+    stage_clock next = *at;
+    bool none = true;
+    for (uint32_t job = first; job < end; job++) {
+        uint32_t other = p->others[job];
+        uint32_t over = p->ends[is_posted(p, job) ? other : job];
+        bool later = ends[p->arrivals[other]] > at->time;
+        set(p, job, at->time, ends[over],
+            later && !is_posted(p, job) ? other : at->last);
+        if (!is_posted(p, job) && (none || ends[over] > next.time)) {
+            next = (stage_clock){ends[over], job};
+            none = false;
         }
     }
-    return FD_OK;
+    *at = next;
+}
+
+static void
+collect(const plan_run *p)
+{
+    const fd_plan *plan = p->plan;
+    for (uint32_t stage = 0; stage < plan->stages; stage++) {
+        stage_clock at = {0, FD_NO_JOB};
+        uint32_t job = plan->first[stage];
+        while (job < plan->first[stage + 1]) {
+            uint32_t end = batch_end(p, job, plan->first[stage + 1]);
+            if (is_batch(p, job)) {
+                collect_batch(p, job, end, &at);
+            }
+            else {
+                collect_single(p, job, &at);
+            }
+            job = end;
+        }
+    }
 }
 
 static void
@@ -301,55 +369,57 @@ sum(fd_replay *replay, const fd_plan *plan)
     }
 }
 
-/* What the playing takes, and what comes of it. */
 static fd_status
-allocate(player *p)
+allocate(plan_run *p)
 {
     size_t count = p->plan->jobs.count;
-    size_t stages = p->plan->stages;
     fd_replay *replay = p->replay;
     replay->begin = fd_calloc(count, sizeof *replay->begin);
     replay->end = fd_calloc(count, sizeof *replay->end);
     replay->cause = fd_calloc(count, sizeof *replay->cause);
-    replay->stages = fd_calloc(stages, sizeof *replay->stages);
+    replay->stages = fd_calloc(p->plan->stages, sizeof *replay->stages);
+    p->durations = fd_calloc(count + 1, sizeof *p->durations);
     p->others = fd_calloc(count, sizeof *p->others);
     p->makers = fd_calloc(count, sizeof *p->makers);
-    p->posted = fd_calloc(count, sizeof *p->posted);
-    p->places = fd_calloc(stages, sizeof *p->places);
-    p->queue = fd_calloc(stages, sizeof *p->queue);
+    p->arrivals = fd_calloc(count, sizeof *p->arrivals);
+    p->ends = fd_calloc(count, sizeof *p->ends);
     bool all = replay->begin != NULL && replay->end != NULL
             && replay->cause != NULL && replay->stages != NULL
-            && p->others != NULL && p->makers != NULL && p->posted != NULL
-            && p->places != NULL && p->queue != NULL;
+            && p->durations != NULL && p->others != NULL && p->makers != NULL
+            && p->arrivals != NULL && p->ends != NULL;
     return all ? FD_OK : FD_ENOMEM;
 }
 
 static fd_status
-run(player *p, fd_error *error)
+run(plan_run *p, const int64_t *times, fd_error *error)
 {
     const fd_plan *plan = p->plan;
     *p->replay = (fd_replay){.last = FD_NO_JOB};
     fd_status status = allocate(p);
     if (status == FD_OK) {
-        status = check(p, error);
+        status = check(p, times, error);
     }
     if (status == FD_OK) {
+        memcpy(p->durations, times, plan->jobs.count * sizeof *times);
         status = fd_pairs_find(p->others, FD_NO_JOB, plan, error);
     }
     if (status == FD_OK) {
         status = find_makers(p);
     }
     if (status == FD_OK) {
-        status = play(p, error);
+        status = simulate(p, error);
     }
     if (status == FD_OK) {
+        collect(p);
         sum(p->replay, plan);
     }
+    fd_free(p->durations);
     fd_free(p->others);
     fd_free(p->makers);
-    fd_free(p->posted);
-    fd_free(p->places);
-    fd_free(p->queue);
+    fd_free(p->arrivals);
+    fd_free(p->ends);
+    fd_free(p->owners);
+    fd_sim_clear(&p->simulation);
     return status;
 }
 
@@ -357,21 +427,17 @@ fd_status
 fd_replay_run(fd_replay *replay, const fd_plan *plan, const int64_t *times,
               bool blocking, fd_error *error)
 {
-    player p = {
-        .plan = plan, .times = times, .blocking = blocking, .replay = replay};
-    return run(&p, error);
+    plan_run p = {.plan = plan, .blocking = blocking, .replay = replay};
+    return run(&p, times, error);
 }
 
 fd_status
 fd_replay_run_posted(fd_replay *replay, const fd_plan *plan,
                      const int64_t *times, const bool *posted, fd_error *error)
 {
-    player p = {.plan = plan,
-                .times = times,
-                .blocking = true,
-                .leaves = posted,
-                .replay = replay};
-    return run(&p, error);
+    plan_run p = {
+        .plan = plan, .blocking = true, .posted = posted, .replay = replay};
+    return run(&p, times, error);
 }
 
 void

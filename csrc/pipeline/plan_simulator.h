@@ -1,5 +1,5 @@
-/* A plan played with given times: when each job would begin and end, who waits,
- * and what the whole takes. Three kinds of transfers:
+/* Simulation of a plan with given times: start and end of each job, waiting
+ * times and the makespan. Three kinds of transfers:
  *
  *   overlapped  data leaves when it is made, beside the work, and is there one
  *               transfer later; only a receive waits
@@ -50,7 +50,7 @@ fd_status fd_replay_run(fd_replay *replay, const fd_plan *plan,
 void fd_replay_clear(fd_replay *replay);
 
 /* `posted` holds one a job; those of sends count. All false: blocking. A
- * schedule that has no blocking transfers is played as if it had. */
+ * schedule without blocking transfers is simulated as if it had them. */
 fd_status fd_replay_run_posted(fd_replay *replay, const fd_plan *plan,
                                const int64_t *times, const bool *posted,
                                fd_error *error);

@@ -48,7 +48,7 @@ module_pattern(const fd_trace *trace, uint32_t module, fd_buffer *to)
     fd_buffer_clear(&name);
 }
 
-/* An operator's namespace stands for its package. */
+/* The package of an operator is its namespace. */
 static void
 package_label(const fd_trace *trace, const fd_trace_node *node, fd_buffer *to)
 {

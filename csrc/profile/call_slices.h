@@ -33,7 +33,8 @@ typedef struct fd_slice_edge {
     uint64_t time; /* ns, never before that of the edge before */
 } fd_slice_edge;
 
-/* Of `count` events in the order of their ends; what is no call is left out. */
+/* Of `count` events in the order of their ends; events of other kinds are
+ * skipped. */
 fd_status fd_slices_make(fd_slices *slices, const fd_trace_event *events,
                          uint32_t count);
 void fd_slices_clear(fd_slices *slices);

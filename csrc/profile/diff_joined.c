@@ -20,7 +20,7 @@ is_of(const fd_diff_side *side, uint32_t rank)
     return side->rank == FD_ALL_RANKS || side->rank == (int)rank;
 }
 
-/* Contexts that differ by a line alone become one. */
+/* Contexts that differ only by a line become one. */
 static fd_status
 add_figure(adding *a, fd_trace_rank *rank, uint32_t context)
 {
@@ -98,7 +98,8 @@ add_rank(adding *a, uint32_t number)
     return status;
 }
 
-/* Where functions stand now; what is gone stood where it was. */
+/* Functions are at their line in the later recording; removed ones keep their
+ * old line. */
 static void
 add_lines(fd_trace *into, const fd_trace *from, const fd_merge_ids *ids)
 {
@@ -125,7 +126,7 @@ add_side(fd_trace *into, const fd_diff_side *side, const fd_merge_ids *ids,
     return status;
 }
 
-/* Lines come last: they are part of what nodes are found by. */
+/* Lines come last: they are part of the keys of nodes. */
 static fd_status
 add_sides(fd_trace *into, const fd_diff_side *sides, uint32_t count,
           fd_merge_ids ids[2])

@@ -1,5 +1,5 @@
 /* Two recordings as one trace of two ranks, for pictures of what changed; and
- * of two ranks more for each pair of their ranks that is asked for.
+ * two more ranks for each requested pair of ranks.
  *
  *     before ─┐  paths of calls by the keys of their     ┌─ rank 0: before
  *             ├─ functions, no line, and by the places ──┤
@@ -12,9 +12,9 @@
 
 #include "profile/profile_diff.h"
 
-/* `joined` is sorted, and the caller's. Sides come by turns from before and
- * after: `count` is even, those of even places are of one trace, the others of
- * the other. */
+/* The caller owns `joined`, which is sorted. Sides alternate between before
+ * and after: `count` is even, sides at even indexes are of one trace, the
+ * others of the other. */
 fd_status fd_diff_joined(fd_trace **joined, const fd_diff_side *sides,
                          uint32_t count);
 

@@ -38,8 +38,8 @@ groups_nodes(const adding *a)
         && a->request->grouping != FD_BY_PACKAGE;
 }
 
-/* A line number tells two functions of one recording apart, and would part
- * one function of two versions of a file. */
+/* Line numbers distinguish functions of one recording, but differ between two
+ * versions of a file. */
 static size_t
 key_size(const adding *a, const char *label, uint32_t node)
 {
@@ -111,7 +111,7 @@ add_rows(adding *a)
     return status;
 }
 
-/* Contexts of a group as if they moved together: the widest it can be. */
+/* Contexts of a group as if fully correlated: an upper bound. */
 static void
 add_spreads(adding *a)
 {
@@ -128,9 +128,9 @@ add_spreads(adding *a)
     }
 }
 
-/* A context that some steps are without counts as often as it is there. One
- * that is in a single step (imports, initialisation) has no other to tell
- * noise by: nothing is said of its time. */
+/* A context that is missing in some steps counts only in the others. For one
+ * that is in a single step (imports, initialisation) noise cannot be
+ * estimated: its time is not judged. */
 static void
 add_least(adding *a, const fd_trace_rank *rank)
 {

@@ -1,5 +1,5 @@
 /* Call graphs: which group calls which. Contexts in no group are contracted:
- * what they call is called by whoever called them. */
+ * their callees become callees of their callers. */
 #ifndef FD_GROUP_EDGES_H
 #define FD_GROUP_EDGES_H
 

@@ -104,8 +104,8 @@ direction(double before, double after, double noise)
     return after - before > noise ? 1 : before - after > noise ? -1 : 0;
 }
 
-/* A busy machine makes some steps longer, not all: what changed did so in the
- * mean and in the least step alike. */
+/* A busy machine makes only some steps longer: a real change shows in both the
+ * mean and the fastest step. */
 static uint8_t
 time_said(const fd_diff *diff, const fd_diff_row *row, double threshold)
 {

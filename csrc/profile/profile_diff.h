@@ -1,12 +1,12 @@
 /* Two recordings, or two ranks of one, function by function.
  *
  *     before  groups of its contexts ─┐  by key: no absolute path, no line
- *                                     ├─► a row a key, a call a pair of keys
+ *                                     ├─► one row per key, one call per pair of keys
  *     after   groups of its contexts ─┘
  *
  * Figures are those of one training step, so that runs of different lengths
  * can be compared; the slowest step of each context counts like the mean of
- * its others (totals.h). Where either side has no steps they are those of the
+ * its others (totals.h). If either side has no steps, they are those of the
  * whole run. */
 #ifndef FD_PROFILE_DIFF_H
 #define FD_PROFILE_DIFF_H
@@ -34,11 +34,11 @@ typedef struct fd_diff_figures {
     double async;
     double gpu;
     double time;   /* what is compared: self, of modules total */
-    double least;  /* of self: sum of the least step of each context */
+    double least;  /* of self: sum of the fastest step of each context */
     double spread; /* of time over steps: standard deviation */
 } fd_diff_figures;
 
-/* What is said of a row or a call. */
+/* The verdict on a row or a call. */
 enum {
     FD_DIFF_NEW = 1,
     FD_DIFF_GONE = 2,

@@ -21,8 +21,8 @@ typedef struct fd_row {
     uint64_t gpu_total; /* this and the next as total above */
     uint64_t gpu_starved;
     double step_mean;      /* of the total, over all steps of the ranks */
-    double step_deviation; /* standard deviation; of several contexts the sum,
-                              as if they moved together */
+    double step_deviation; /* standard deviation; for several contexts the sum,
+                              as if correlated */
 } fd_row;
 
 typedef FD_VECTOR(fd_row) fd_rows; /* by group; entry 0 unused */

@@ -5,18 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a strip must be at least as long as, and how many of exactly that
- * length there is room for. */
+/* The minimum duration of a call, and how many of exactly that duration
+ * fit. */
 typedef struct length_bound {
     uint64_t least;
     uint64_t equals;
 } length_bound;
 
 typedef struct making {
-    fd_strips *strips;
+    fd_timeline_rows *rows;
     const fd_trace_rank *rank;
     length_bound bound;
-    uint32_t *of_event; /* owned; strip plus 1; 0: none */
+    uint32_t *of_event; /* owned; index of the call + 1; 0: none */
 } making;
 
 static bool
@@ -75,12 +75,12 @@ add(making *m, uint32_t number, uint32_t depth, uint64_t start)
 {
     const fd_trace_event *event = &m->rank->events.list[number];
     if (!is_kept(&m->bound, event->duration)) {
-        m->strips->left_out++;
+        m->rows->left_out++;
         return FD_OK;
     }
     bool is_job = event->kind == FD_EVENT_JOB;
     uint64_t end = event->start + event->duration;
-    fd_strip strip = {
+    fd_timeline_call call = {
         .thread = event->thread,
         .depth = depth,
         .context = is_job ? m->rank->jobs.list[event->context].context
@@ -91,8 +91,8 @@ add(making *m, uint32_t number, uint32_t depth, uint64_t start)
         .open = event->kind == FD_EVENT_OPEN,
         .async = event->kind == FD_EVENT_ASYNC,
     };
-    m->of_event[number] = m->strips->list.count + 1;
-    return fd_vector_push(&m->strips->list, strip);
+    m->of_event[number] = m->rows->list.count + 1;
+    return fd_vector_push(&m->rows->list, call);
 }
 
 /* Events `from` up to `end` are those of one thread. */
@@ -133,21 +133,22 @@ add_flows(making *m)
         uint32_t from = m->of_event[m->rank->flows.list[i].from];
         uint32_t to = m->of_event[m->rank->flows.list[i].to];
         if (from == 0 || to == 0) {
-            m->strips->flows_left_out++;
+            m->rows->flows_left_out++;
             continue;
         }
-        status = fd_vector_push(&m->strips->flows,
-                                (fd_strip_flow){from - 1, to - 1});
+        status = fd_vector_push(&m->rows->flows,
+                                (fd_timeline_flow){from - 1, to - 1});
     }
     return status;
 }
 
 fd_status
-fd_strips_make(fd_strips *strips, const fd_trace_rank *rank, uint32_t most)
+fd_timeline_rows_make(fd_timeline_rows *rows, const fd_trace_rank *rank,
+                      uint32_t most)
 {
-    memset(strips, 0, sizeof *strips);
+    memset(rows, 0, sizeof *rows);
     uint32_t count = rank->events.count;
-    making m = {.strips = strips, .rank = rank};
+    making m = {.rows = rows, .rank = rank};
     m.of_event = fd_calloc((size_t)count + 1, sizeof *m.of_event);
     fd_status status =
         m.of_event == NULL ? FD_ENOMEM : find_bound(rank, most, &m.bound);
@@ -164,8 +165,8 @@ fd_strips_make(fd_strips *strips, const fd_trace_rank *rank, uint32_t most)
 }
 
 void
-fd_strips_clear(fd_strips *strips)
+fd_timeline_rows_clear(fd_timeline_rows *rows)
 {
-    fd_vector_clear(&strips->list);
-    fd_vector_clear(&strips->flows);
+    fd_vector_clear(&rows->list);
+    fd_vector_clear(&rows->flows);
 }

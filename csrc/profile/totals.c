@@ -148,8 +148,9 @@ add(int64_t *sum, int64_t more)
 }
 
 /* Credit one autograd context to its origin. When it ran inside another one
- * (checkpointing recomputes a forward and runs its backward), both lie in the
- * backward time of whatever encloses both origins: count it once there. */
+ * (checkpointing recomputes a forward and runs its backward), both are in the
+ * backward time of a context that encloses both origins: count it once
+ * there. */
 static void
 credit(fd_totals *totals, const fd_trace *trace, uint32_t id)
 {

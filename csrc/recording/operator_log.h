@@ -4,7 +4,7 @@
  *
  *     calls     [ fd_op_call | fd_op_call | ... ]     in the order of starts
  *                    │ inputs   │ outputs
- *     operands  [ words | words | words | ... ]       docs/format.md
+ *     operands  [ words | words | words | ... ]
  *
  * A record is there from its beginning, so that a hung process says what it
  * waits for. The owner alone writes; a new chunk takes the recording's lock.

@@ -1,5 +1,6 @@
 /* The recording file, byte by byte: the records and nothing else. The text
- * version with the reasons is docs/format.md; the two change together.
+ * version with the reasons is docs/formats/recording.md; change them
+ * together.
  *
  *   0        4096
  *   +--------+---------+---------+-------------+----

@@ -47,8 +47,8 @@ start_unpacking(fd_bytes_in *in)
     return FD_OK;
 }
 
-/* A file of gzip is one member or several, end to end. What comes after them
- * and is none is padding. */
+/* A file of gzip is one member or several, end to end. Anything else after
+ * them is padding. */
 static bool
 next_member(fd_bytes_in *in, z_stream *stream)
 {

@@ -1,9 +1,9 @@
-/* The bytes of a file of any size, gzip unpacked, through one window of memory:
- * what is still needed stays in it, the rest makes room.
+/* The bytes of a file of any size, with gzip decompressed, through one window of
+ * memory: bytes that are still in use stay, the others make room.
  *
  *     window  [ done | at ... end | room ]
  *
- * A mapping would save one copy and die of SIGBUS when the file shrinks. */
+ * A mapping would save one copy but raise SIGBUS when the file shrinks. */
 #ifndef FD_INPUT_STREAM_H
 #define FD_INPUT_STREAM_H
 
@@ -24,12 +24,12 @@ typedef struct fd_bytes_in {
     char *window;    /* owned */
     size_t room;
     uint64_t before; /* bytes of content before the window */
-    uint64_t read;   /* bytes of the file, packed ones where it is packed */
+    uint64_t read;   /* bytes of the file, compressed ones for gzip */
     uint64_t size;   /* of the file when it was opened */
     int fd;
     bool ended;
-    fd_status status;    /* FD_ENOMEM once memory was out */
-    const char *trouble; /* why the content ends early; NULL: it does not */
+    fd_status status;        /* FD_ENOMEM after a failed allocation */
+    const char *trouble;     /* why the content ends early; NULL if not */
     fd_unpacking *unpacking; /* owned; NULL: plain */
 } fd_bytes_in;
 
@@ -37,19 +37,21 @@ typedef struct fd_bytes_in {
 fd_status fd_bytes_in_open(fd_bytes_in *in, const char *path, fd_error *error);
 void fd_bytes_in_close(fd_bytes_in *in);
 
-/* Read on, and keep the bytes from `at`; moves them. False when there are no
- * more, when the window is full of them, or without memory. */
+/* Read more and keep the bytes from `at`, which move. False at the end, if the
+ * window is full of them, or without memory. */
+/* Read more and keep the bytes from `at`, which move. False at the end, if the
+ * window is full of them, or without memory. */
 bool fd_bytes_in_more(fd_bytes_in *in);
 
-/* Where a byte of the window lies in the content. */
+/* The offset in the content of a byte of the window. */
 static inline uint64_t
 fd_bytes_in_offset(const fd_bytes_in *in, const char *at)
 {
     return in->before + (uint64_t)(at - in->window);
 }
 
-/* Whether one of the texts (each at most 64 bytes) comes from `at` on. Reads
- * on up to there, or to the end. */
+/* Whether one of the texts (each at most 64 bytes) occurs at or after `at`.
+ * Advances to it, or to the end. */
 bool fd_bytes_in_find(fd_bytes_in *in, const char *const *texts, size_t count);
 
 #endif

@@ -1,5 +1,5 @@
-/* A file that is written piece by piece, plain or gzip, and appears as a whole.
- * Writers append to `text` and call fd_bytes_out_flow now and then. */
+/* A file that is written piece by piece, plain or gzip, and appears as a
+ * whole. Writers append to `text` and call fd_bytes_out_flow now and then. */
 #ifndef FD_OUTPUT_STREAM_H
 #define FD_OUTPUT_STREAM_H
 
@@ -11,14 +11,13 @@ typedef struct fd_bytes_out fd_bytes_out;
 fd_bytes_out *fd_bytes_out_open(const char *path, fd_status *status,
                                 fd_error *error);
 
-/* What waits to be written; borrowed. */
+/* The text that is not written yet; borrowed. */
 fd_buffer *fd_bytes_out_text(fd_bytes_out *out);
 
-/* Write what waits, once it is worth a call. */
+/* Write the text once there is enough of it. */
 fd_status fd_bytes_out_flow(fd_bytes_out *out, fd_error *error);
 
-/* Exactly one of these ends it: put the file in its place, or leave no trace
- * of it. */
+/* Exactly one of these ends it: move the file to its path, or remove it. */
 fd_status fd_bytes_out_keep(fd_bytes_out *out, fd_error *error);
 void fd_bytes_out_drop(fd_bytes_out *out);
 

@@ -1,4 +1,4 @@
-/* Protocol-buffer wire format, as much as a trace needs.
+/* The wire format of protocol buffers, as far as traces use it.
  * https://protobuf.dev/programming-guides/encoding/ */
 #ifndef FD_PROTOBUF_H
 #define FD_PROTOBUF_H
@@ -15,8 +15,8 @@ enum {
     FD_PROTO_FIXED32 = 5
 };
 
-/* For small messages in memory that is large enough: 10 bytes a number, and as
- * many a tag. They answer where the next byte goes. */
+/* For small messages in memory that is large enough: 10 bytes per number and
+ * 10 per tag. They return the position of the next byte. */
 static inline uint8_t *
 fd_proto_put(uint8_t *at, uint64_t value)
 {
@@ -34,13 +34,13 @@ fd_proto_put_field(uint8_t *at, uint32_t field, uint64_t value)
     return fd_proto_put(fd_proto_put(at, field << 3 | FD_PROTO_VARINT), value);
 }
 
-/* For the others. */
+/* For messages of any size. */
 void fd_proto_number(fd_buffer *to, uint32_t field, uint64_t value);
 void fd_proto_bytes(fd_buffer *to, uint32_t field, const void *bytes,
                     size_t size);
 void fd_proto_text(fd_buffer *to, uint32_t field, const char *text);
 
-/* The eight bytes of a double or a number, in the order of little ends. */
+/* The eight bytes of a double or a number, little-endian. */
 void fd_proto_fixed(fd_buffer *to, uint32_t field, const void *eight);
 
 /* `message` becomes a field of `to`, and is empty afterwards. */
@@ -60,7 +60,7 @@ typedef struct fd_proto_field {
 typedef struct fd_proto_reader {
     const char *at;
     const char *end;
-    bool bad; /* it ended within a field, or is none */
+    bool bad; /* it ended within a field, or is malformed */
 } fd_proto_reader;
 
 static inline fd_proto_reader
@@ -69,7 +69,7 @@ fd_proto_read(const char *bytes, size_t size)
     return (fd_proto_reader){bytes, bytes + size, false};
 }
 
-/* False at the end, and where it is bad. */
+/* False at the end and at a malformed field. */
 bool fd_proto_next(fd_proto_reader *reader, fd_proto_field *field);
 
 /* A number of at most ten bytes; false when it does not end before `end`. */

@@ -1,4 +1,4 @@
-/* zlib's memory through our one door to the heap. */
+/* Allocation functions for zlib, through base/alloc.h. */
 #ifndef FD_ZLIB_MEMORY_H
 #define FD_ZLIB_MEMORY_H
 

@@ -8,16 +8,16 @@
 
 enum { LIBRARY = 1, PROJECT = 2 };
 
-typedef struct hiding {
+typedef struct anonymizer {
     fd_trace *trace;
     fd_sip_key key;
     uint8_t *classes; /* owned; who has a class of this name, by text */
     uint32_t texts;   /* that there were at first */
-} hiding;
+} anonymizer;
 
 /* Put what was written in place of a text; the buffer is cleared. */
 static fd_status
-replace(hiding *h, uint32_t *text, fd_buffer *by)
+replace(anonymizer *h, uint32_t *text, fd_buffer *by)
 {
     fd_status status =
         by->status != FD_OK
@@ -28,7 +28,7 @@ replace(hiding *h, uint32_t *text, fd_buffer *by)
 }
 
 static fd_status
-hide(hiding *h, uint32_t *text)
+hide(anonymizer *h, uint32_t *text)
 {
     fd_buffer made = {.bytes = NULL};
     if (*text == 0) {
@@ -48,7 +48,7 @@ is_library(const fd_trace *trace, const fd_trace_node *node)
 }
 
 static fd_status
-learn_class(hiding *h, const char *name, size_t size, uint8_t whose)
+learn_class(anonymizer *h, const char *name, size_t size, uint8_t whose)
 {
     uint32_t id;
     fd_status status = fd_text_pool_add(&h->trace->texts, name, size, &id);
@@ -58,9 +58,9 @@ learn_class(hiding *h, const char *name, size_t size, uint8_t whose)
     return status;
 }
 
-/* "Outer.Inner.method" tells of the classes Outer and Inner. */
+/* "Outer.Inner.method" names the classes Outer and Inner. */
 static fd_status
-learn_qualified(hiding *h, uint32_t text, uint8_t whose)
+learn_qualified(anonymizer *h, uint32_t text, uint8_t whose)
 {
     size_t size = fd_text_pool_size(&h->trace->texts, text);
     fd_buffer copy = {.bytes = NULL}; /* learning moves the pool */
@@ -77,11 +77,11 @@ learn_qualified(hiding *h, uint32_t text, uint8_t whose)
     return status;
 }
 
-/* A method of a library's class may run for a class of the project, whose
- * name is then that of the node's class: what says where a class is from is
- * the qualified name of its functions. */
+/* A method of a library's class may run for a class of the project, whose name
+ * is then the class of the node: the origin of a class follows from the
+ * qualified names of its functions. */
 static fd_status
-learn_classes(hiding *h)
+learn_classes(anonymizer *h)
 {
     fd_status status = FD_OK;
     for (uint32_t i = 1; i < h->trace->nodes.count && status == FD_OK; i++) {
@@ -95,9 +95,9 @@ learn_classes(hiding *h)
     return status;
 }
 
-/* A class is the library's where nobody else has one of its name. */
+/* A class is the library's if only libraries have one of that name. */
 static bool
-is_known_class(const hiding *h, uint32_t text)
+is_known_class(const anonymizer *h, uint32_t text)
 {
     int whose = text < h->texts ? h->classes[text] : 0;
     whose |= fd_names_class(fd_trace_text(h->trace, text)) ? LIBRARY : 0;
@@ -105,7 +105,7 @@ is_known_class(const hiding *h, uint32_t text)
 }
 
 static fd_status
-hide_class(hiding *h, uint32_t *text)
+hide_class(anonymizer *h, uint32_t *text)
 {
     return is_known_class(h, *text) ? FD_OK : hide(h, text);
 }
@@ -121,7 +121,7 @@ is_common(const char *name, size_t size)
 }
 
 static fd_status
-hide_function(hiding *h, fd_trace_node *node)
+hide_function(anonymizer *h, fd_trace_node *node)
 {
     const fd_trace *trace = h->trace;
     fd_status status = hide_class(h, &node->class_name);
@@ -145,7 +145,7 @@ hide_function(hiding *h, fd_trace_node *node)
 
 /* The class of an optimizer may be the project's. */
 static fd_status
-hide_range(hiding *h, uint32_t *text)
+hide_range(anonymizer *h, uint32_t *text)
 {
     const char *name = fd_trace_text(h->trace, *text);
     fd_range_name parts = fd_names_range(name);
@@ -167,7 +167,7 @@ hide_range(hiding *h, uint32_t *text)
 }
 
 static fd_status
-hide_node(hiding *h, fd_trace_node *node)
+hide_node(anonymizer *h, fd_trace_node *node)
 {
     const char *name = fd_trace_text(h->trace, node->name);
     bool known = false;
@@ -199,7 +199,7 @@ hide_node(hiding *h, fd_trace_node *node)
 
 /* Numbers stay, so that repeats are still folded. */
 static fd_status
-hide_path(hiding *h, uint32_t *text)
+hide_path(anonymizer *h, uint32_t *text)
 {
     const char *path = fd_trace_text(h->trace, *text);
     fd_buffer made = {.bytes = NULL};
@@ -220,7 +220,7 @@ hide_path(hiding *h, uint32_t *text)
 }
 
 static fd_status
-hide_shared(hiding *h)
+hide_shared(anonymizer *h)
 {
     fd_status status = FD_OK;
     for (uint32_t i = 1; i < h->trace->nodes.count && status == FD_OK; i++) {
@@ -236,10 +236,10 @@ hide_shared(hiding *h)
     return status;
 }
 
-/* What was found out about other hosts' clocks is numbers, but for what went
- * wrong with it. */
+/* Facts about other hosts' clocks are numbers, except the text of a
+ * failure. */
 static bool
-is_kept(const hiding *h, const char *key, fd_trace_meta fact)
+is_kept(const anonymizer *h, const char *key, fd_trace_meta fact)
 {
     return fd_names_fact(key)
         || (strcmp(key, "clock") == 0
@@ -248,7 +248,7 @@ is_kept(const hiding *h, const char *key, fd_trace_meta fact)
 }
 
 static fd_status
-hide_facts(hiding *h, fd_trace_rank *rank)
+hide_facts(anonymizer *h, fd_trace_rank *rank)
 {
     uint32_t kept = 0;
     fd_status status = FD_OK;
@@ -274,7 +274,7 @@ hide_facts(hiding *h, fd_trace_rank *rank)
 }
 
 static fd_status
-hide_rank(hiding *h, fd_trace_rank *rank)
+hide_rank(anonymizer *h, fd_trace_rank *rank)
 {
     fd_status status = hide_facts(h, rank);
     for (uint32_t i = 0; i < rank->threads.count && status == FD_OK; i++) {
@@ -306,7 +306,7 @@ hide_rank(hiding *h, fd_trace_rank *rank)
 fd_status
 fd_trace_anonymize(fd_trace *trace, const char *salt, size_t size)
 {
-    hiding h = {.trace = trace, .texts = trace->texts.texts.count};
+    anonymizer h = {.trace = trace, .texts = trace->texts.texts.count};
     h.key = fd_names_key(salt, size);
     h.classes = fd_calloc(h.texts + 1, sizeof *h.classes);
     fd_status status = h.classes == NULL ? FD_ENOMEM : learn_classes(&h);

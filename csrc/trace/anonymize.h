@@ -1,11 +1,11 @@
-/* Taking out of a trace what it says about its user, before anybody sees it:
+/* Replace the names of the user in a trace by hashes:
  *
  *     train.py:[GPT]:loss        f_5b1f..:[f_90c2..]:f_7e4d..
  *     torch/..:[Linear]:forward  as it is
  *     blocks.3.attn              f_c07a...3.f_1d55..
  *
- * Equal names become equal names where the salt is equal, so that anonymous
- * recordings can be compared. */
+ * Equal names with equal salts have equal hashes, so that anonymous recordings
+ * can be compared. */
 #ifndef FD_ANONYMIZE_H
 #define FD_ANONYMIZE_H
 
@@ -13,15 +13,15 @@
 
 /* Hide the names of the project's files, classes and functions, of module
  * instances, ranges, threads and hosts, and of operators that are not
- * PyTorch's; drop facts about the run that may hold any. The trace is sorted
- * anew, and damaged when this fails. */
+ * PyTorch's; drop facts about the run that may contain names. The trace is
+ * sorted again, and not usable if this fails. */
 fd_status fd_trace_anonymize(fd_trace *trace, const char *salt, size_t size);
 
-/* Cut `prefix` off the files of functions, and out of facts and notes. */
+/* Remove `prefix` from the files of functions, facts and notes. */
 fd_status fd_trace_strip_prefix(fd_trace *trace, const char *prefix,
                                 size_t size);
 
-/* What is asked for of what is read; both are borrowed. */
+/* Options of privacy; both strings are borrowed. */
 typedef struct fd_privacy {
     const char *salt;   /* NULL: names stay */
     const char *prefix; /* NULL: nothing is cut */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One pass works on ids that are sorted by what they stand for. */
+/* One pass over ids that are sorted by their content. */
 typedef struct sorting {
     const fd_trace *trace;
     const uint32_t *node_place; /* where each node has gone */
@@ -114,7 +114,7 @@ sorted_ids(uint32_t *count, const bool *used,
 }
 
 /* A hash of what each context is: its own text, its parents', its origin's.
- * Both have lower ids: fd_graft adds them first. */
+ * Both have lower ids: fd_contexts_merge adds them first. */
 static uint64_t *
 identities(const sorting *s)
 {

@@ -74,7 +74,7 @@ by_bytes(const void *left, const void *right, void *context)
     return order != 0 ? order : size_a < size_b ? -1 : size_a > size_b;
 }
 
-/* Used ids in the order of their bytes; answers how many. */
+/* Used ids in the order of their bytes; returns the count. */
 static uint32_t
 ordered(const fd_text_pool *pool, const bool *used, uint32_t *ids)
 {

@@ -4,8 +4,8 @@
 
 #include "trace/trace.h"
 
-/* Drop the texts that nothing refers to and number the others in the order of
- * their bytes. */
+/* Drop unreferenced texts and number the others in the order of their
+ * bytes. */
 fd_status fd_sort_texts(fd_trace *trace);
 
 #endif

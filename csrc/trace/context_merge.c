@@ -2,19 +2,19 @@
 
 #include <string.h>
 
-typedef struct graft {
+typedef struct merging {
     fd_trace *trace;
     const fd_trace_context *contexts;
     uint32_t count;
     uint32_t *map;
     uint8_t *open; /* 1 while its parents are being added */
     FD_VECTOR(uint32_t) todo;
-} graft;
+} merging;
 
-/* What `id` stands for: 0 for none, out of range and around a cycle; `wait`
- * is set when it has to be added first. */
+/* The new id of `id`: 0 for none, out of range and in a cycle; `wait` is set
+ * if it must be added first. */
 static uint32_t
-resolved(const graft *g, uint32_t id, uint32_t *wait)
+resolved(const merging *g, uint32_t id, uint32_t *wait)
 {
     if (id == 0 || id >= g->count) {
         return 0;
@@ -25,9 +25,9 @@ resolved(const graft *g, uint32_t id, uint32_t *wait)
     return g->map[id];
 }
 
-/* Add the context on top of the list, or put what it needs above it. */
+/* Add the context on top of the stack, or push those it depends on. */
 static fd_status
-graft_step(graft *g)
+merge_pass(merging *g)
 {
     uint32_t at = g->todo.list[g->todo.count - 1];
     fd_trace_context context = g->contexts[at];
@@ -45,10 +45,10 @@ graft_step(graft *g)
 }
 
 fd_status
-fd_graft(fd_trace *trace, const fd_trace_context *contexts, const bool *wanted,
-         uint32_t count, uint32_t *map)
+fd_contexts_merge(fd_trace *trace, const fd_trace_context *contexts,
+                  const bool *wanted, uint32_t count, uint32_t *map)
 {
-    graft g = {
+    merging g = {
         .trace = trace, .contexts = contexts, .count = count, .map = map};
     memset(map, 0, count * sizeof *map);
     g.open = fd_calloc(count, 1);
@@ -58,7 +58,7 @@ fd_graft(fd_trace *trace, const fd_trace_context *contexts, const bool *wanted,
             status = fd_vector_push(&g.todo, i);
         }
         while (g.todo.count > 0 && status == FD_OK) {
-            status = graft_step(&g);
+            status = merge_pass(&g);
         }
     }
     fd_vector_clear(&g.todo);

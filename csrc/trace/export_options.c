@@ -1,42 +1,48 @@
 #include "trace/export_options.h"
+
 #include "trace/rank_facts.h"
+#include "json/json_writer.h"
 
 static void
-write_known(fd_buffer *to, const char *name, bool known, int64_t ns)
+put_known(fd_json_writer *w, const char *key, bool known, int64_t ns)
 {
     if (known) {
-        fd_buffer_format(to, ",\"%s\":%lld", name, (long long)ns);
+        fd_json_put_i64(w, key, ns);
     }
     else {
-        fd_buffer_format(to, ",\"%s\":null", name);
+        fd_json_put_null(w, key);
     }
+}
+
+static void
+write_clock(fd_json_writer *w, uint32_t rank, const fd_export_clock *clock)
+{
+    fd_json_line(w);
+    fd_json_begin_object(w, NULL);
+    fd_json_put_u64(w, "rank", rank);
+    fd_json_put_text(w, "align", clock->method);
+    fd_json_put_i64(w, "offset_ns", clock->map.offset_ns);
+    fd_json_put_i64(w, "at_ns", clock->map.at_ns);
+    fd_json_put_milli(w, "drift_ppb", clock->map.drift_ppt);
+    put_known(w, "uncertainty_ns", clock->uncertainty_ns != FD_CLOCK_UNKNOWN,
+              clock->uncertainty_ns);
+    put_known(w, "residual_ns", clock->has_residual, clock->residual_ns);
+    fd_json_put_u64(w, "violations", clock->violations);
+    fd_json_end_object(w);
 }
 
 void
 fd_export_write_clocks(const fd_trace *trace, const fd_export_options *options,
                        fd_buffer *to)
 {
+    fd_json_writer w = {.to = to};
+    fd_json_begin_array(&w, "ranks");
     for (uint32_t i = 0; i < trace->ranks.count; i++) {
-        const fd_export_clock *clock = &options->clocks[i];
-        int64_t drift = clock->map.drift_ppt;
-        fd_buffer_format(
-            to,
-            "%s\n{\"rank\":%u,\"align\":\"%s\",\"offset_ns\":%lld,"
-            "\"at_ns\":%lld,\"drift_ppb\":%s%lld.%03lld",
-            i > 0 ? "," : "\"ranks\":[", (unsigned)trace->ranks.list[i].rank,
-            clock->method, (long long)clock->map.offset_ns,
-            (long long)clock->map.at_ns, drift < 0 ? "-" : "",
-            (long long)(drift < 0 ? -drift : drift) / 1000,
-            (long long)(drift < 0 ? -drift : drift) % 1000);
-        write_known(to, "uncertainty_ns",
-                    clock->uncertainty_ns != FD_CLOCK_UNKNOWN,
-                    clock->uncertainty_ns);
-        write_known(to, "residual_ns", clock->has_residual,
-                    clock->residual_ns);
-        fd_buffer_format(to, ",\"violations\":%llu}",
-                         (unsigned long long)clock->violations);
+        write_clock(&w, trace->ranks.list[i].rank, &options->clocks[i]);
     }
-    fd_buffer_text(to, "\n],\n");
+    fd_json_line(&w);
+    fd_json_end_array(&w);
+    fd_buffer_text(to, ",\n");
 }
 
 fd_clock_map

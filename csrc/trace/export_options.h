@@ -1,4 +1,4 @@
-/* What an exporter may be asked for: ranks, weights, filters, clocks. */
+/* Options of exporters: ranks, weights, filters, clocks. */
 #ifndef FD_EXPORT_OPTIONS_H
 #define FD_EXPORT_OPTIONS_H
 
@@ -14,7 +14,7 @@ typedef enum fd_export_style {
 typedef enum fd_export_weight {
     FD_WEIGHT_TIME,
     FD_WEIGHT_CALLS,
-    FD_WEIGHT_GPU /* flame graphs alone */
+    FD_WEIGHT_GPU /* only flame graphs */
 } fd_export_weight;
 
 typedef enum fd_export_ops {

@@ -24,8 +24,8 @@ void fd_text_pool_clear(fd_text_pool *pool);
 fd_status fd_text_pool_add(fd_text_pool *pool, const char *text, size_t size,
                            uint32_t *id);
 
-/* The same for bytes from outside: what is no UTF-8, and NULs, become U+FFFD,
- * so that a text of a trace is the same text in a dump of it. */
+/* The same for untrusted bytes: invalid UTF-8 and NULs become U+FFFD, so that
+ * a trace and its dump have the same texts. */
 fd_status fd_text_pool_add_clean(fd_text_pool *pool, const char *text,
                                  size_t size, uint32_t *id);
 

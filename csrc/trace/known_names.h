@@ -1,5 +1,5 @@
-/* Which names are PyTorch's, and what the others become where nobody shall see
- * them: a hash that is equal for equal names and equal salts. */
+/* Which names are PyTorch's, and the hash that replaces other names in
+ * anonymous outputs: equal for equal names and equal salts. */
 #ifndef FD_KNOWN_NAMES_H
 #define FD_KNOWN_NAMES_H
 
@@ -26,8 +26,8 @@ bool fd_names_job(const char *name);
 bool fd_names_role(const char *name); /* of a thread */
 bool fd_names_fact(const char *key);  /* one that holds no name */
 
-/* "Optimizer.step#AdamW.step": bytes of the part that PyTorch wrote, and of
- * the class behind it; 0 and 0 for a name of the user's. */
+/* "Optimizer.step#AdamW.step": bytes of PyTorch's prefix, and of the class
+ * after it; 0 and 0 for a name of the user. */
 typedef struct fd_range_name {
     size_t known;
     size_t owner;

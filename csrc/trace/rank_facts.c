@@ -16,7 +16,7 @@ fd_rank_fact(const fd_trace *trace, const fd_trace_rank *rank, const char *key)
     return NULL;
 }
 
-/* " | " and what a fact says, when there is one. */
+/* " | " and the words of a fact, if present. */
 static void
 add_fact(const fd_trace *trace, const fd_trace_rank *rank, const char *key,
          fd_buffer *to)

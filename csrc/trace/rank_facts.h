@@ -1,16 +1,16 @@
-/* What a recording says of its rank: host, coordinates, clock. */
+/* Facts of a rank: host, coordinates, clock. */
 #ifndef FD_RANK_FACTS_H
 #define FD_RANK_FACTS_H
 
 #include "base/buffer.h"
 #include "trace/trace.h"
 
-/* "rank 3 | node7 | pipe 1, data 0", what the recording knows of it; appended.
- * Its place comes from the fact "coordinates". */
+/* "rank 3 | node7 | pipe 1, data 0", as far as recorded; appended. The place
+ * is the fact "coordinates". */
 void fd_rank_label(const fd_trace *trace, const fd_trace_rank *rank,
                    fd_buffer *to);
 
-/* The last fact with a key, as JSON; NULL without. */
+/* The last fact with a key, as JSON; NULL if there is none. */
 const char *fd_rank_fact(const fd_trace *trace, const fd_trace_rank *rank,
                          const char *key);
 
@@ -18,7 +18,7 @@ const char *fd_rank_fact(const fd_trace *trace, const fd_trace_rank *rank,
  * first: exact on one host, the wall clocks' difference across hosts. */
 int64_t fd_rank_offset(const fd_trace *trace, const fd_trace_rank *rank);
 
-/* The offset of the rank that started first: where a timeline begins. */
+/* The offset of the rank that started first: the origin of timelines. */
 int64_t fd_first_offset(const fd_trace *trace);
 
 #endif

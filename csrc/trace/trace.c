@@ -91,7 +91,7 @@ settle_text(const fd_trace *trace, uint32_t *kept, uint32_t other)
 }
 
 /* Two ranks may describe one node differently (one has the package installed):
- * what stays must not depend on who came first. */
+ * the result must not depend on their order. */
 static void
 settle_node(const fd_trace *trace, fd_trace_node *kept,
             const fd_trace_node *other)

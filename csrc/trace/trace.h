@@ -1,9 +1,9 @@
-/* A trace: recordings in memory, as everything that reads them sees them.
+/* A trace: recordings in memory, the input of all outputs.
  *
  *     nodes     functions, operators, ...       shared by all ranks
  *     modules   nn.Module instances             shared
  *     contexts  the tree of call paths          shared
- *     ranks     who recorded, and the figures of each context there
+ *     ranks     the recorded processes, with the figures of each context
  *
  * One recording is a trace with one rank; a merge has several. Index 0 of
  * nodes, modules and contexts is "none". A parent's index is lower than its
@@ -33,8 +33,8 @@ typedef struct fd_trace_module {
     uint32_t parent;
     uint32_t name; /* below the parent: "blocks.3" */
     uint32_t class_name;
-    uint64_t parameters; /* elements, those below too; the most of any rank;
-                            0: none, or not known */
+    uint64_t parameters; /* elements, with modules below; the maximum of all
+                            ranks; 0: none or unknown */
     uint64_t parameter_bytes;
 } fd_trace_module;
 
@@ -46,8 +46,8 @@ typedef struct fd_trace_context {
     uint32_t flags; /* FD_CONTEXT_* */
 } fd_trace_context;
 
-/* What one context did on one rank. The spread is over the steps in which it
- * was active: sums of squares in ns^2. */
+/* The figures of one context on one rank. The spread is over the steps in
+ * which it was active: sums of squares in ns^2. */
 typedef struct fd_figure {
     uint32_t context;
     uint32_t steps;
@@ -64,7 +64,7 @@ typedef struct fd_figure {
     double total_squares;
 } fd_figure;
 
-/* What calls of one context were to a GPU, in sampled steps (docs/gpu.md). */
+/* The GPU figures of one context, in sampled steps (docs/guides/gpu.md). */
 typedef struct fd_gpu_figure {
     uint32_t context;
     uint64_t calls; /* with an interval */
@@ -195,16 +195,15 @@ typedef struct fd_trace_rank {
     fd_file_anchor start; /* ticks field: ns of the tick clock */
     uint64_t counters[FD_COUNTERS];
     FD_VECTOR(fd_figure) figures; /* by context, each once */
-    FD_VECTOR(fd_gpu_figure) gpu; /* the same; empty where there is none */
+    FD_VECTOR(fd_gpu_figure) gpu; /* the same; empty without a GPU */
     FD_VECTOR(fd_trace_thread) threads;
     FD_VECTOR(fd_open_call) open;
     FD_VECTOR(fd_trace_step) latest; /* the last steps, oldest first */
     FD_VECTOR(fd_trace_top) tops;    /* of those steps */
     FD_VECTOR(fd_trace_event)
-    events;                                /* where the timeline was asked for;
-                                         by thread, then by end */
-    FD_VECTOR(fd_trace_record) record_ids; /* by event */
-    FD_VECTOR(fd_trace_gpu_event) gpu_events; /* where asked for */
+    events; /* if the timeline was requested; by thread, then by end */
+    FD_VECTOR(fd_trace_record) record_ids;    /* by event */
+    FD_VECTOR(fd_trace_gpu_event) gpu_events; /* if requested */
     FD_VECTOR(fd_trace_job) jobs;             /* by start */
     FD_VECTOR(fd_trace_flow) flows;           /* of the timeline */
     uint64_t flows_lost; /* one of their calls is not in the timeline */

@@ -43,142 +43,131 @@ const char *const fd_counter_names[] = {"nodes_full",
                                         "classes_full",
                                         NULL};
 
-#define COLUMN(struct_type, name, type, field) \
-    { \
-        name, FD_COLUMN_##type, offsetof(struct_type, field), NULL \
-    }
-#define NAMED(struct_type, name, field, names) \
-    { \
-        name, FD_COLUMN_U8, offsetof(struct_type, field), names \
-    }
-#define TABLE(name, columns, row, from_one) \
-    { \
-        name, columns, sizeof(columns) / sizeof *(columns), sizeof(row), \
-            from_one \
-    }
-
 static const fd_column nodes[] = {
-    NAMED(fd_trace_node, "kind", kind, fd_kind_names),
-    NAMED(fd_trace_node, "from", from, fd_from_names),
-    COLUMN(fd_trace_node, "file", TEXT, file),
-    COLUMN(fd_trace_node, "class", TEXT, class_name),
-    COLUMN(fd_trace_node, "name", TEXT, name),
-    COLUMN(fd_trace_node, "qualified", TEXT, qualified),
-    COLUMN(fd_trace_node, "package", TEXT, package),
-    COLUMN(fd_trace_node, "line", U32, line),
+    FD_COLUMN_OF_NAMES(fd_trace_node, "kind", U8, kind, fd_kind_names),
+    FD_COLUMN_OF_NAMES(fd_trace_node, "from", U8, from, fd_from_names),
+    FD_COLUMN(fd_trace_node, "file", TEXT, file),
+    FD_COLUMN(fd_trace_node, "class", TEXT, class_name),
+    FD_COLUMN(fd_trace_node, "name", TEXT, name),
+    FD_COLUMN(fd_trace_node, "qualified", TEXT, qualified),
+    FD_COLUMN(fd_trace_node, "package", TEXT, package),
+    FD_COLUMN(fd_trace_node, "line", U32, line),
 };
 
 static const fd_column modules[] = {
-    COLUMN(fd_trace_module, "parent", INDEX, parent),
-    COLUMN(fd_trace_module, "name", TEXT, name),
-    COLUMN(fd_trace_module, "class", TEXT, class_name),
-    COLUMN(fd_trace_module, "parameters", U64, parameters),
-    COLUMN(fd_trace_module, "parameter_bytes", U64, parameter_bytes),
+    FD_COLUMN(fd_trace_module, "parent", INDEX, parent),
+    FD_COLUMN(fd_trace_module, "name", TEXT, name),
+    FD_COLUMN(fd_trace_module, "class", TEXT, class_name),
+    FD_COLUMN(fd_trace_module, "parameters", U64, parameters),
+    FD_COLUMN(fd_trace_module, "parameter_bytes", U64, parameter_bytes),
 };
 
 static const fd_column contexts[] = {
-    COLUMN(fd_trace_context, "parent", INDEX, parent),
-    COLUMN(fd_trace_context, "node", INDEX, node),
-    COLUMN(fd_trace_context, "module", INDEX, module),
-    COLUMN(fd_trace_context, "origin", INDEX, origin),
-    COLUMN(fd_trace_context, "flags", U32, flags),
+    FD_COLUMN(fd_trace_context, "parent", INDEX, parent),
+    FD_COLUMN(fd_trace_context, "node", INDEX, node),
+    FD_COLUMN(fd_trace_context, "module", INDEX, module),
+    FD_COLUMN(fd_trace_context, "origin", INDEX, origin),
+    FD_COLUMN(fd_trace_context, "flags", U32, flags),
 };
 
 static const fd_column figures[] = {
-    COLUMN(fd_figure, "context", INDEX, context),
-    COLUMN(fd_figure, "calls", U64, calls),
-    COLUMN(fd_figure, "resumes", U64, resumes),
-    COLUMN(fd_figure, "self", U64, self),
-    COLUMN(fd_figure, "stepped", U64, stepped),
-    COLUMN(fd_figure, "steps", U32, steps),
-    COLUMN(fd_figure, "last_step", U32, last_step),
-    COLUMN(fd_figure, "self_min", U64, self_min),
-    COLUMN(fd_figure, "self_max", U64, self_max),
-    COLUMN(fd_figure, "self_squares", DOUBLE, self_squares),
-    COLUMN(fd_figure, "total_min", U64, total_min),
-    COLUMN(fd_figure, "total_max", U64, total_max),
-    COLUMN(fd_figure, "total_squares", DOUBLE, total_squares),
+    FD_COLUMN(fd_figure, "context", INDEX, context),
+    FD_COLUMN(fd_figure, "calls", U64, calls),
+    FD_COLUMN(fd_figure, "resumes", U64, resumes),
+    FD_COLUMN(fd_figure, "self", U64, self),
+    FD_COLUMN(fd_figure, "stepped", U64, stepped),
+    FD_COLUMN(fd_figure, "steps", U32, steps),
+    FD_COLUMN(fd_figure, "last_step", U32, last_step),
+    FD_COLUMN(fd_figure, "self_min", U64, self_min),
+    FD_COLUMN(fd_figure, "self_max", U64, self_max),
+    FD_COLUMN(fd_figure, "self_squares", DOUBLE, self_squares),
+    FD_COLUMN(fd_figure, "total_min", U64, total_min),
+    FD_COLUMN(fd_figure, "total_max", U64, total_max),
+    FD_COLUMN(fd_figure, "total_squares", DOUBLE, total_squares),
 };
 
 static const fd_column gpu[] = {
-    COLUMN(fd_gpu_figure, "context", INDEX, context),
-    COLUMN(fd_gpu_figure, "calls", U64, calls),
-    COLUMN(fd_gpu_figure, "total", U64, total),
-    COLUMN(fd_gpu_figure, "self", U64, self),
-    COLUMN(fd_gpu_figure, "starved", U64, starved),
-    COLUMN(fd_gpu_figure, "launch_bound", U64, launch_bound),
+    FD_COLUMN(fd_gpu_figure, "context", INDEX, context),
+    FD_COLUMN(fd_gpu_figure, "calls", U64, calls),
+    FD_COLUMN(fd_gpu_figure, "total", U64, total),
+    FD_COLUMN(fd_gpu_figure, "self", U64, self),
+    FD_COLUMN(fd_gpu_figure, "starved", U64, starved),
+    FD_COLUMN(fd_gpu_figure, "launch_bound", U64, launch_bound),
 };
 
 static const fd_column threads[] = {
-    COLUMN(fd_trace_thread, "role", TEXT, role),
-    COLUMN(fd_trace_thread, "system_id", U32, system_id),
-    COLUMN(fd_trace_thread, "root", INDEX, root),
-    COLUMN(fd_trace_thread, "running", BOOL, running),
-    COLUMN(fd_trace_thread, "served", U64, served),
-    COLUMN(fd_trace_thread, "covered", U64, covered),
-    COLUMN(fd_trace_thread, "self", U64, self),
-    COLUMN(fd_trace_thread, "events", U64, events),
-    COLUMN(fd_trace_thread, "events_lost", U64, events_lost),
+    FD_COLUMN(fd_trace_thread, "role", TEXT, role),
+    FD_COLUMN(fd_trace_thread, "system_id", U32, system_id),
+    FD_COLUMN(fd_trace_thread, "root", INDEX, root),
+    FD_COLUMN(fd_trace_thread, "running", BOOL, running),
+    FD_COLUMN(fd_trace_thread, "served", U64, served),
+    FD_COLUMN(fd_trace_thread, "covered", U64, covered),
+    FD_COLUMN(fd_trace_thread, "self", U64, self),
+    FD_COLUMN(fd_trace_thread, "events", U64, events),
+    FD_COLUMN(fd_trace_thread, "events_lost", U64, events_lost),
 };
 
 static const fd_column open_calls[] = {
-    COLUMN(fd_open_call, "thread", U32, thread),
-    COLUMN(fd_open_call, "context", INDEX, context),
-    COLUMN(fd_open_call, "age", U64, age),
+    FD_COLUMN(fd_open_call, "thread", U32, thread),
+    FD_COLUMN(fd_open_call, "context", INDEX, context),
+    FD_COLUMN(fd_open_call, "age", U64, age),
 };
 
 static const fd_column steps[] = {
-    COLUMN(fd_trace_step, "number", U64, number),
-    COLUMN(fd_trace_step, "begin", U64, begin),
-    COLUMN(fd_trace_step, "end", U64, end),
-    COLUMN(fd_trace_step, "other", U64, phases[FD_PHASE_OTHER]),
-    COLUMN(fd_trace_step, "forward", U64, phases[FD_PHASE_FORWARD]),
-    COLUMN(fd_trace_step, "backward", U64, phases[FD_PHASE_BACKWARD]),
-    COLUMN(fd_trace_step, "optimizer", U64, phases[FD_PHASE_OPTIMIZER]),
-    COLUMN(fd_trace_step, "data", U64, phases[FD_PHASE_DATA]),
+    FD_COLUMN(fd_trace_step, "number", U64, number),
+    FD_COLUMN(fd_trace_step, "begin", U64, begin),
+    FD_COLUMN(fd_trace_step, "end", U64, end),
+    FD_COLUMN(fd_trace_step, "other", U64, phases[FD_PHASE_OTHER]),
+    FD_COLUMN(fd_trace_step, "forward", U64, phases[FD_PHASE_FORWARD]),
+    FD_COLUMN(fd_trace_step, "backward", U64, phases[FD_PHASE_BACKWARD]),
+    FD_COLUMN(fd_trace_step, "optimizer", U64, phases[FD_PHASE_OPTIMIZER]),
+    FD_COLUMN(fd_trace_step, "data", U64, phases[FD_PHASE_DATA]),
 };
 
 static const fd_column jobs[] = {
-    COLUMN(fd_trace_job, "kind", TEXT, kind),
-    COLUMN(fd_trace_job, "context", INDEX, context),
-    COLUMN(fd_trace_job, "thread", U32, thread),
-    COLUMN(fd_trace_job, "step", U64, step),
-    COLUMN(fd_trace_job, "iteration", INDEX, iteration),
-    COLUMN(fd_trace_job, "micro_batch", INDEX, micro_batch),
-    COLUMN(fd_trace_job, "stage", INDEX, stage),
-    COLUMN(fd_trace_job, "chunk", INDEX, chunk),
-    COLUMN(fd_trace_job, "peer", INDEX, peer),
-    COLUMN(fd_trace_job, "buffer", INDEX, buffer),
-    COLUMN(fd_trace_job, "bytes", U64, bytes),
-    COLUMN(fd_trace_job, "flags", U32, flags),
-    COLUMN(fd_trace_job, "start", U64, start),
-    COLUMN(fd_trace_job, "duration", U64, duration),
-    COLUMN(fd_trace_job, "open", BOOL, open),
-    COLUMN(fd_trace_job, "device", INDEX, device),
-    COLUMN(fd_trace_job, "gpu_start", U64, gpu_start),
-    COLUMN(fd_trace_job, "gpu_duration", U64, gpu_duration),
+    FD_COLUMN(fd_trace_job, "kind", TEXT, kind),
+    FD_COLUMN(fd_trace_job, "context", INDEX, context),
+    FD_COLUMN(fd_trace_job, "thread", U32, thread),
+    FD_COLUMN(fd_trace_job, "step", U64, step),
+    FD_COLUMN(fd_trace_job, "iteration", INDEX, iteration),
+    FD_COLUMN(fd_trace_job, "micro_batch", INDEX, micro_batch),
+    FD_COLUMN(fd_trace_job, "stage", INDEX, stage),
+    FD_COLUMN(fd_trace_job, "chunk", INDEX, chunk),
+    FD_COLUMN(fd_trace_job, "peer", INDEX, peer),
+    FD_COLUMN(fd_trace_job, "buffer", INDEX, buffer),
+    FD_COLUMN(fd_trace_job, "bytes", U64, bytes),
+    FD_COLUMN(fd_trace_job, "flags", U32, flags),
+    FD_COLUMN(fd_trace_job, "start", U64, start),
+    FD_COLUMN(fd_trace_job, "duration", U64, duration),
+    FD_COLUMN(fd_trace_job, "open", BOOL, open),
+    FD_COLUMN(fd_trace_job, "device", INDEX, device),
+    FD_COLUMN(fd_trace_job, "gpu_start", U64, gpu_start),
+    FD_COLUMN(fd_trace_job, "gpu_duration", U64, gpu_duration),
 };
 
 static const fd_column tops[] = {
-    COLUMN(fd_trace_top, "step", U64, step),
-    COLUMN(fd_trace_top, "context", INDEX, context),
-    COLUMN(fd_trace_top, "self", U64, self),
+    FD_COLUMN(fd_trace_top, "step", U64, step),
+    FD_COLUMN(fd_trace_top, "context", INDEX, context),
+    FD_COLUMN(fd_trace_top, "self", U64, self),
 };
 
-const fd_table fd_nodes_table = TABLE("nodes", nodes, fd_trace_node, true);
+const fd_table fd_nodes_table = FD_TABLE("nodes", nodes, fd_trace_node, true);
 const fd_table fd_modules_table =
-    TABLE("modules", modules, fd_trace_module, true);
+    FD_TABLE("modules", modules, fd_trace_module, true);
 const fd_table fd_contexts_table =
-    TABLE("contexts", contexts, fd_trace_context, true);
-const fd_table fd_figures_table = TABLE("figures", figures, fd_figure, false);
-const fd_table fd_gpu_table = TABLE("gpu", gpu, fd_gpu_figure, false);
+    FD_TABLE("contexts", contexts, fd_trace_context, true);
+const fd_table fd_figures_table =
+    FD_TABLE("figures", figures, fd_figure, false);
+const fd_table fd_gpu_table = FD_TABLE("gpu", gpu, fd_gpu_figure, false);
 const fd_table fd_threads_table =
-    TABLE("threads", threads, fd_trace_thread, false);
-const fd_table fd_open_table = TABLE("open", open_calls, fd_open_call, false);
+    FD_TABLE("threads", threads, fd_trace_thread, false);
+const fd_table fd_open_table =
+    FD_TABLE("open", open_calls, fd_open_call, false);
 const fd_table fd_steps_table =
-    TABLE("latest_steps", steps, fd_trace_step, false);
-const fd_table fd_jobs_table = TABLE("jobs", jobs, fd_trace_job, false);
-const fd_table fd_tops_table = TABLE("step_tops", tops, fd_trace_top, false);
+    FD_TABLE("latest_steps", steps, fd_trace_step, false);
+const fd_table fd_jobs_table = FD_TABLE("jobs", jobs, fd_trace_job, false);
+const fd_table fd_tops_table =
+    FD_TABLE("step_tops", tops, fd_trace_top, false);
 
 static_assert(sizeof fd_counter_names / sizeof *fd_counter_names
                   == FD_COUNT_USED + 1,
@@ -189,6 +178,7 @@ fd_cell(const fd_column *column, const void *row)
 {
     const char *at = (const char *)row + column->offset;
     uint8_t u8;
+    uint16_t u16;
     uint32_t u32;
     uint64_t u64;
     switch (column->type) {
@@ -196,16 +186,23 @@ fd_cell(const fd_column *column, const void *row)
     case FD_COLUMN_BOOL:
         memcpy(&u8, at, sizeof u8);
         return u8;
+    case FD_COLUMN_U16:
+        memcpy(&u16, at, sizeof u16);
+        return u16;
     case FD_COLUMN_INDEX:
     case FD_COLUMN_TEXT:
+    case FD_COLUMN_TEXT_OR_NONE:
     case FD_COLUMN_U32:
         memcpy(&u32, at, sizeof u32);
         return u32;
     case FD_COLUMN_U64:
     case FD_COLUMN_I64:
+    case FD_COLUMN_I64_OR_NONE:
     case FD_COLUMN_DOUBLE: /* its bits */
         memcpy(&u64, at, sizeof u64);
         return u64;
+    case FD_COLUMN_CHARS:
+        break;
     }
     return 0;
 }
@@ -215,21 +212,29 @@ fd_cell_set(const fd_column *column, void *row, uint64_t value)
 {
     char *at = (char *)row + column->offset;
     uint8_t u8 = (uint8_t)value;
+    uint16_t u16 = (uint16_t)value;
     uint32_t u32 = (uint32_t)value;
     switch (column->type) {
     case FD_COLUMN_U8:
     case FD_COLUMN_BOOL:
         memcpy(at, &u8, sizeof u8);
         break;
+    case FD_COLUMN_U16:
+        memcpy(at, &u16, sizeof u16);
+        break;
     case FD_COLUMN_INDEX:
     case FD_COLUMN_TEXT:
+    case FD_COLUMN_TEXT_OR_NONE:
     case FD_COLUMN_U32:
         memcpy(at, &u32, sizeof u32);
         break;
     case FD_COLUMN_U64:
     case FD_COLUMN_I64:
+    case FD_COLUMN_I64_OR_NONE:
     case FD_COLUMN_DOUBLE:
         memcpy(at, &value, sizeof value);
+        break;
+    case FD_COLUMN_CHARS:
         break;
     }
 }

@@ -1,28 +1,34 @@
-/* The tables of a trace as columns: the one description that the dump, the
- * loader and Python's view of a trace all go by. docs/dump.schema.json says
- * the same in words. */
+/* Structs described by tables of their fields: the one description that the
+ * dump, its reader and the conversion to Python objects
+ * (module/field_tables.h) share; and the tables of a trace, which
+ * docs/reference/schemas/dump.schema.json describes in words. */
 #ifndef FD_TRACE_COLUMNS_H
 #define FD_TRACE_COLUMNS_H
 
 #include "trace/trace.h"
 
 typedef enum fd_column_type {
-    FD_COLUMN_INDEX, /* uint32_t; 0 is none, -1 outside; others count from 0 */
+    FD_COLUMN_INDEX, /* uint32_t; one less in files and Python: -1 for none */
     FD_COLUMN_TEXT,  /* uint32_t id of a text */
     FD_COLUMN_U8,
     FD_COLUMN_BOOL,
     FD_COLUMN_U32,
-    FD_COLUMN_U64, /* above 2^53 a string outside */
-    FD_COLUMN_I64, /* sums only, never dumped */
-    FD_COLUMN_DOUBLE
+    FD_COLUMN_U64, /* in JSON a string above 2^53 */
+    FD_COLUMN_DOUBLE,
+    /* never dumped: */
+    FD_COLUMN_I64,
+    FD_COLUMN_U16,
+    FD_COLUMN_CHARS,        /* char[], with a NUL */
+    FD_COLUMN_TEXT_OR_NONE, /* id of a text; 0 is None in Python */
+    FD_COLUMN_I64_OR_NONE   /* int64_t; negative is None in Python */
 } fd_column_type;
 
 typedef struct fd_column {
     const char *name;
     fd_column_type type;
     size_t offset;            /* in the row */
-    const char *const *names; /* of the values, where those are a fixed set;
-                                 a dump has the numbers, Python the names */
+    const char *const *names; /* of the values of an enumeration; dumps have
+                                 the numbers, Python the names */
 } fd_column;
 
 typedef struct fd_table {
@@ -33,7 +39,23 @@ typedef struct fd_table {
     bool from_one; /* row 0 is "none" and not shown */
 } fd_table;
 
-/* Names outside, by number; NULL past the end. */
+/* Initializers of columns, FD_COLUMN(fd_edge, "calls", U64, calls), of those
+ * with an enumeration, and of tables. */
+#define FD_COLUMN(struct_type, name, type, field) \
+    { \
+        name, FD_COLUMN_##type, offsetof(struct_type, field), NULL \
+    }
+#define FD_COLUMN_OF_NAMES(struct_type, name, type, field, names) \
+    { \
+        name, FD_COLUMN_##type, offsetof(struct_type, field), names \
+    }
+#define FD_TABLE(name, columns, row, from_one) \
+    { \
+        name, columns, sizeof(columns) / sizeof *(columns), sizeof(row), \
+            from_one \
+    }
+
+/* Names of enumerations; NULL at the end. */
 extern const char *const fd_kind_names[];
 extern const char *const fd_from_names[];
 extern const char *const fd_phase_names[];
@@ -52,7 +74,8 @@ extern const fd_table fd_steps_table;
 extern const fd_table fd_tops_table;
 extern const fd_table fd_jobs_table; /* in no dump */
 
-/* The value of a cell as an unsigned number (indexes as they are inside). */
+/* The value of a cell as an unsigned number, as it is in the struct; 0 of
+ * FD_COLUMN_CHARS. */
 uint64_t fd_cell(const fd_column *column, const void *row);
 void fd_cell_set(const fd_column *column, void *row, uint64_t value);
 

@@ -100,7 +100,8 @@ map_contexts(fd_trace *into, const fd_trace *from, maps *m)
         contexts[i].node = m->nodes[contexts[i].node];
         contexts[i].module = m->modules[contexts[i].module];
     }
-    fd_status status = fd_graft(into, contexts, NULL, count, m->contexts);
+    fd_status status =
+        fd_contexts_merge(into, contexts, NULL, count, m->contexts);
     fd_free(contexts);
     return status;
 }

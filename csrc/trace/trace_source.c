@@ -28,7 +28,7 @@ typedef struct directory {
     fd_trace *trace;
     bool timeline; /* wanted */
     FD_VECTOR(candidate) candidates;
-    FD_VECTOR(char *) notes; /* owned: what was left out */
+    FD_VECTOR(char *) notes; /* owned: skipped inputs */
 } directory;
 
 static fd_status
@@ -183,9 +183,10 @@ ends_with(const char *name, const char *suffix)
     return size > tail && strcmp(name + size - tail, suffix) == 0;
 }
 
-/* Which of two recordings of one rank counts: the one that knew of more ranks
- * (a launcher that spawned the ranks knows of none), then "rank00000.fd" before
- * "rank00000.4711.fd", which a second process of the same rank wrote. */
+/* Which of two recordings of one rank is used: the one with the larger world
+ * size (a launcher that spawned the ranks has none), then "rank00000.fd"
+ * before "rank00000.4711.fd", which a second process of the same rank
+ * wrote. */
 static int
 by_weight(const void *left, const void *right)
 {
@@ -200,7 +201,7 @@ by_weight(const void *left, const void *right)
                             : strcmp(a->path, b->path);
 }
 
-/* Ranks that the recording knew of; 0 for what is no recording. */
+/* The world size of a recording; 0 for other files. */
 static uint32_t
 world_of(const char *path)
 {

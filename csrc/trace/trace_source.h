@@ -1,4 +1,4 @@
-/* Whatever a PATH on the command line is, as a trace. */
+/* A PATH of the command line as a trace. */
 #ifndef FD_TRACE_SOURCE_H
 #define FD_TRACE_SOURCE_H
 
@@ -6,9 +6,9 @@
 
 /* Open a recording, a dump or merge, or a run directory: the recordings that
  * its manifest.json names (all *.fd without one), and those of its machine*
- * folders, merged. In a directory, files that cannot be read and ranks that
- * occur twice are left out and named in the notes of the first rank. The
- * trace is sorted. Only recordings have a timeline. */
+ * folders, merged. In a directory, unreadable files and duplicate ranks are
+ * skipped and reported in the notes of the first rank. The trace is sorted.
+ * Only recordings have a timeline. */
 fd_status fd_source_open(fd_trace **trace, const char *path, bool timeline,
                          fd_error *error);
 

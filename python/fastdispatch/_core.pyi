@@ -1,6 +1,7 @@
 """The C core, as Python sees it: csrc/module.
 
-Tables are dicts of columns of one length, in the order of the document (docs/dump.md). Rows count from 0; references
+Tables are dicts of columns of one length, in the order of the document (docs/formats/dump.md). Rows count from 0;
+references
 to rows are numbers, -1 for none. Times are nanoseconds. Whatever has a ``rank`` takes the place of a rank in
 :meth:`Trace.ranks`, not its number, and -1 for the sum over all.
 
@@ -99,12 +100,12 @@ def timeline_merge(
     strict: bool = False,
     privacy: tuple[str | None, str] | None = None,
 ) -> list[dict[str, Any]]:
-    """Timelines of many ranks into one (docs/timeline-merge.md); gzip when ``output`` ends in .gz.
+    """Timelines of many ranks into one (docs/guides/timeline-merge.md); gzip when ``output`` ends in .gz.
 
     ``output``: native Perfetto when its name ends in .pftrace or .perfetto-trace (and .gz), else Chrome JSON.
     ``sorted``: all events by time, with a temporary file. ``inputs``: files, each with the rank that its name
     suggests, and how the output calls it where that is not its path. ``align``: none, wall, start, auto, pingpong,
-    collective or p2p (docs/clocks.md); ``strict`` refuses inputs whose clocks may be off by an unknown time.
+    collective or p2p (docs/concepts/clocks.md); ``strict`` refuses inputs whose clocks may be off by an unknown time.
     ``devices``: GPUs to keep. ``steps``: the first one to keep and the one behind the last. ``paddle``: the two files
     of Paddle's tool, into the folder ``output``. ``progress(done, total)`` is told bytes of input. Answers a dict an
     input: file, rank, format, program, used, left_out, world, events, arrows, filtered (left out by ``devices`` and
@@ -122,7 +123,7 @@ def timeline_stats(
     progress: Callable[[int, int], object] | None = None,
     privacy: tuple[str | None, str] | None = None,
 ) -> dict[str, Any]:
-    """Figures of traces of many ranks (docs/timeline-stats.md), times in nanoseconds.
+    """Figures of traces of many ranks (docs/guides/timeline-stats.md), times in nanoseconds.
 
     ``inputs``: files, each with the rank that its name suggests; ``align``: how their clocks become one, as for
     :func:`timeline_merge`; ``ranks``: these alone. Answers ``files``, ``ranks``,
@@ -138,7 +139,7 @@ def timeline_check(
     progress: Callable[[int, int], object] | None = None,
     privacy: tuple[str | None, str] | None = None,
 ) -> dict[str, Any]:
-    """What is wrong with a trace (docs/timeline-stats.md): ``whole``, ``events``, ``lost_bytes``, ``left_out``,
+    """What is wrong with a trace (docs/guides/timeline-stats.md): ``whole``, ``events``, ``lost_bytes``, ``left_out``,
     ``passes``, ``trouble``, and ``faults``, each with kind, broken, count, what, remedy and the ``first`` places (byte,
     event). Raises :class:`Error` when it cannot be read or is no trace."""
 
@@ -178,7 +179,8 @@ def et_check(inputs: list[tuple[str, int]], /) -> dict[str, Any]:
 def et_diff(pairs: list[tuple[str, str, int]], *, edges: int = 255, threshold: float = 0.1) -> dict[str, Any]:
     """Execution traces before and after, rank by rank, with the rank that counts where the files name none, compared.
     ``edges``: a mask of kinds; ``threshold``: least change of a time, relative; below 0: times are not compared.
-    Answers what ``docs/et-diff.schema.json`` describes, but for ``schema``, ``before``, ``after`` and ``alone``. Raises
+    Returns what ``docs/reference/schemas/et-diff.schema.json`` describes, except ``schema``, ``before``, ``after`` and
+    ``alone``. Raises
     :class:`Error`."""
 
 def et_estimate(
@@ -189,11 +191,12 @@ def et_estimate(
     latency_ns: int = 0,
 ) -> dict[str, Any]:
     """Execution traces of all ranks played again: nodes of these names take so many times as long, communication is
-    ``bandwidth`` times as fast and takes ``latency_ns`` more. Answers what ``docs/et-estimate.schema.json`` describes,
+    ``bandwidth`` times as fast and takes ``latency_ns`` more. Returns what
+    ``docs/reference/schemas/et-estimate.schema.json`` describes,
     but for ``schema`` and ``error``. Raises :class:`Error` where there are no times."""
 
 def et_info(path: _Path, *, edges: int = 255, rank: int = -1) -> dict[str, Any]:
-    """What an execution trace holds, as ``docs/et-info.schema.json`` describes it. Raises :class:`Error`."""
+    """Contents of an execution trace (``docs/reference/schemas/et-info.schema.json``). Raises :class:`Error`."""
 
 def et_export(
     path: _Path,
@@ -207,6 +210,9 @@ def et_export(
     """The operators of a recording that ``CallGraph(et=True)`` made, written in PyTorch's form (.json), in Chakra's
     (.et) and as torch.profiler's trace beside the first, each with .gz. Answers what :func:`et_info` does. Raises
     :class:`Error`."""
+
+def anonymous_name(salt: str, name: _Path, /) -> str:
+    """The salted hash of a name or path, as of :meth:`Trace.anonymize`: ``f_`` and 12 hexadecimal digits."""
 
 def et_layer_calls(path: _Path, /) -> str:
     """The calls of operators and of modules' forwards in a recording that ``CallGraph(et=True)`` made, as JSON: rows of
@@ -361,7 +367,7 @@ class Session:
         """The recording so far, as a Trace."""
 
     def stats(self) -> dict[str, int]:
-        """bytes, nodes, edges, contexts, modules, threads, steps, steps_source (its number, docs/format.md)."""
+        """bytes, nodes, edges, contexts, modules, threads, steps, steps_source (see docs/formats/recording.md)."""
 
 @final
 class Trace:
@@ -404,21 +410,21 @@ class Trace:
 
     def jobs(self, rank: SupportsIndex, /) -> _Columns:
         """kind (text), context (row), thread, step, iteration, micro_batch, stage, chunk, peer, buffer (-1: none),
-        bytes, flags (``FD_JOB_*``, see docs/format.md), start, duration, open, device (-1: none), gpu_start,
+        bytes, flags (``FD_JOB_*``, see docs/formats/recording.md), start, duration, open, device (-1: none), gpu_start,
         gpu_duration (0: none) of one rank. ``ValueError`` for -1."""
 
-    def strips(self, rank: SupportsIndex, most: SupportsIndex, /) -> dict[str, Any]:
+    def timeline_rows(self, rank: SupportsIndex, most: SupportsIndex, /) -> dict[str, Any]:
         """The timeline of one rank for a picture, the ``most`` longest calls of it. ``ValueError`` for rank -1.
 
-        ``strips``: thread (row of the rank's threads), depth, context (row), job (row of :meth:`jobs`, -1: none),
-        start and duration (ns), open, async (may overlap others). ``flows``: arrows, from and to (rows of strips).
+        ``calls``: thread (row of the rank's threads), depth, context (row), job (row of :meth:`jobs`, -1: none),
+        start and duration (ns), open, async (may overlap others). ``flows``: arrows, from and to (rows of calls).
         ``gpu``: intervals, context, host (its launch), start, duration, thread, device, stream. ``left_out`` and
         ``flows_left_out``: how many there were no room for.
         """
 
     def clocks(self) -> list[dict[str, Any]]:
         """One dict a rank: a time t of it is ``t + offset_ns + (t - at_ns) * drift_ppt / 1e12`` on the clock of all;
-        method (docs/clocks.md), uncertainty_ns (None: not known)."""
+        method (docs/concepts/clocks.md), uncertainty_ns (None: not known)."""
 
     def table(self, by: str = "function", rank: SupportsIndex = -1, /) -> _Columns:
         """Sums by node, function, operator, module or package: where (text), node (row), instances, calls, resumes,
@@ -498,7 +504,7 @@ class Plan:
         """stage (global), step, kind, mb, buffer, rank, chunk, peer; -1 for none."""
 
     def json(self, figures: str, /) -> str:
-        """The document (docs/pipeline-plan.schema.json); ``figures`` is the JSON of that member."""
+        """The document (docs/reference/schemas/pipeline-plan.schema.json); ``figures`` is the JSON of that member."""
 
     def train_step(self, stage: int, step: int, /) -> tuple[int, bool]:
         """Micro-batch, out of range where nothing is computed, and whether forward, by DeepSpeed's TrainSchedule."""
@@ -522,7 +528,7 @@ class Graph:
         """The text that planners exchange."""
 
     def json(self) -> str:
-        """The document (docs/pipeline-graph.schema.json)."""
+        """The document (docs/reference/schemas/pipeline-graph.schema.json)."""
 
     def order(self) -> list[int]:
         """Places of nodes, each after what it needs; of several the first in the file."""
@@ -636,7 +642,7 @@ class job:
 
 @final
 class ClockAnswerer:
-    """A thread that answers questions with the right token with this machine's clock (docs/clocks.md).
+    """A thread that answers questions with the right token with this machine's clock (docs/concepts/clocks.md).
 
     ``address``: a numeric address of this host, no wildcard. ``token``: 16 bytes, else ``ValueError``.
     Raises :class:`Error` where no port can be opened there.

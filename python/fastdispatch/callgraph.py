@@ -68,7 +68,7 @@ class CallGraph:
         Also when each call was: ``True``, kinds of calls (``"ops,python>50us"``), or a :class:`fastdispatch.Timeline`.
     jobs:
         ``True`` adds jobs to the timeline, or makes one of jobs alone: when each :class:`fastdispatch.job` was, and
-        each job of a pipeline engine (DeepSpeed, torch.distributed.pipelining, Megatron; docs/pipeline-jobs.md).
+        each job of a pipeline engine (DeepSpeed, torch.distributed.pipelining, Megatron; docs/guides/pipeline-jobs.md).
     et:
         Also what goes into each operator and comes out, for ``fastdispatch et export``: give the steps with ``steps``
         or ``schedule``, a step takes some 500 bytes an operator. Needs ``ops="record"`` and ``timing``.
@@ -273,7 +273,7 @@ class CallGraph:
         return self._recording.stats() if self._recording is not None else {}
 
     def dump(self, path: str | os.PathLike[str]) -> None:
-        """Write what was recorded so far as JSON (see ``docs/dump.md``).
+        """Write what was recorded so far as JSON (see ``docs/formats/dump.md``).
 
         Raises :class:`fastdispatch.Error` where nothing was recorded or the file cannot be written.
         """

@@ -1,4 +1,4 @@
-"""What changed between two recordings, or between two ranks of one: ``diff`` (docs/diff.md)."""
+"""What changed between two recordings, or between two ranks of one: ``diff`` (docs/guides/diff.md)."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ class Diff:
         return sorted(found, key=lambda call: (-abs(call.calls.change), call.callee.key))
 
     def as_json(self, *, everything: bool = False) -> dict[str, Any]:
-        """docs/diff.schema.json. ``everything``: rows and calls that did not change too."""
+        """docs/reference/schemas/diff.schema.json. ``everything``: rows and calls that did not change too."""
         return {
             "format": "fastdispatch.diff",
             "version": 1,

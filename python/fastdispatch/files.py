@@ -166,7 +166,7 @@ def _is_live(folder: _core.Folder, name: str) -> bool:
 
 
 def recording_id(folder: _core.Folder, name: str) -> bytes | None:
-    """The id in the header of a recording (docs/format.md)."""
+    """The id in the header of a recording (docs/formats/recording.md)."""
     try:
         head = folder.read(name, 48)
     except Error:

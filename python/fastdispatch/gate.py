@@ -1,4 +1,4 @@
-"""Budgets: what a comparison may have changed and what not (docs/diff.md)."""
+"""Budgets: what a comparison may have changed and what not (docs/guides/diff.md)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Budget:
             if kind is None:
                 raise Error(f"{self.path}:{self._line(key)}: {key} is unknown: one of {', '.join(_KEYS)}")
             if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):  # type: ignore[arg-type]
-                raise Error(f"{self.path}:{self._line(key)}: {key}: {value!r} is of another kind (docs/diff.md)")
+                raise Error(f"{self.path}:{self._line(key)}: {key}: {value!r} is of another kind (docs/guides/diff.md)")
         for table in ("calls", "time"):
             for key, value in self.content.get(table, {}).items():
                 if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:

@@ -22,7 +22,7 @@ _KINDS = ("ops", "modules", "functions", "jobs")
 
 @dataclass(frozen=True)
 class Gpu:
-    """GPU intervals: the time that a CUDA stream takes from the begin of a call to its end (docs/gpu.md).
+    """GPU intervals: the time that a CUDA stream takes from the begin of a call to its end (docs/guides/gpu.md).
 
     Parameters
     ----------

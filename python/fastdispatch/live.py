@@ -1,4 +1,4 @@
-"""Recordings of running processes, read from outside: who is where, who is on (docs/live.md).
+"""Recordings of running processes, read from outside: who is where, who is on (docs/guides/live.md).
 
 A recording is a file that its process maps; reading it costs that process nothing and needs nothing from it.
 """

@@ -55,11 +55,5 @@ def shown(path: str) -> str:
     """How an output names the file it is of."""
     privacy = _current.get()
     if privacy.salt is not None:
-        return "f_" + _digest(path, _digest(privacy.salt)).hex()[:12]
+        return _core.anonymous_name(privacy.salt, path)
     return path.removeprefix(privacy.prefix)
-
-
-def _digest(text: str, key: bytes = b"") -> bytes:
-    import hashlib  # when it is needed: every program that is recorded imports this file
-
-    return hashlib.blake2b(text.encode(errors="surrogateescape"), key=key).digest()

@@ -1,4 +1,4 @@
-"""The tables of a trace for other programs: CSV, and a SQLite database (docs/export.md)."""
+"""The tables of a trace for other programs: CSV, and a SQLite database (docs/guides/export.md)."""
 
 from __future__ import annotations
 

@@ -48,10 +48,10 @@ class Trace:
     def contexts(self) -> Columns:
         """One row a call path, parents first; summed over ranks.
 
-        parent, node, module, origin (rows), flags (docs/format.md); calls and resumes (of generators); self, and total
-        with all below (ns); ops (calls of operators at or below); backward (ns of autograd that this and all below
-        caused, in no total); async (ns, in no total); gpu_calls, gpu_self, gpu_total, gpu_starved, gpu_launch_bound (of
-        sampled steps, docs/gpu.md; ns, and numbers of calls); steps in which it was active.
+        parent, node, module, origin (rows), flags (docs/formats/recording.md); calls and resumes of generators; self,
+        and total with all below (ns); ops (calls of operators at or below); backward (ns of autograd that this and all
+        below caused, in no total); async (ns, in no total); gpu_calls, gpu_self, gpu_total, gpu_starved,
+        gpu_launch_bound (of sampled steps, docs/guides/gpu.md; ns, and numbers of calls); steps in which it was active.
         """
         return self.core.contexts()
 
@@ -114,9 +114,10 @@ class Trace:
         """One row a :class:`fastdispatch.job` of a recording with a timeline of jobs, by start.
 
         kind (text), context (row), thread (row of the rank's threads), step, iteration (of the engine), micro_batch,
-        stage, chunk, peer, buffer (-1: none), bytes (0: not known), flags (fd_job in docs/format.md), start (ns since
-        the start of the recording), duration (ns), open (had not ended; duration is its age), and where the trace was
-        loaded with ``timeline=True`` its first interval on a GPU: device (-1: none), gpu_start, gpu_duration (ns).
+        stage, chunk, peer, buffer (-1: none), bytes (0: not known), flags (fd_job in docs/formats/recording.md),
+        start (ns since the start of the recording), duration (ns), open (had not ended; duration is its age), and, if
+        the trace was loaded with ``timeline=True``, its first interval on a GPU: device (-1: none), gpu_start,
+        gpu_duration (ns).
         ``rank`` may be left out where there is one only; a dump has no jobs.
         """
         if rank is None and len(self.ranks) != 1:
@@ -124,7 +125,7 @@ class Trace:
         return self.core.jobs(0 if rank is None else self.index(rank))
 
     def dump(self, path: PathLike) -> None:
-        """Write as JSON (docs/dump.md); ``load`` gives an equal trace back. Raises Error where it cannot be written."""
+        """Write as JSON (docs/formats/dump.md); ``load`` returns an equal trace. Raises Error if writing fails."""
         self.core.dump(path)
 
     def export(
@@ -146,13 +147,13 @@ class Trace:
     ) -> bytes:
         """The file of another program: ``callgraph`` (JSON), ``dot`` (Graphviz), ``chrome`` or ``perfetto`` (timelines,
         of a trace loaded with ``timeline=True``), ``folded``, ``speedscope``, ``pprof`` (flame graphs) or ``graphml``;
-        docs/export.md and docs/timeline.md say what is in it.
+        docs/guides/export.md and docs/guides/timeline.md say what is in it.
 
         ``durations``: which names of a chrome timeline have them: those of ``jobs``, ``name`` (all), ``args`` (none).
         ``flows``: whether a timeline has arrows: from operators to the autograd nodes they made and to their GPU
         intervals, from sends of a pipeline to their receives.
-        ``align``: how the clocks of ranks on several hosts are made one in a timeline (docs/clocks.md); ``strict``
-        refuses when it is not known how good that is.
+        ``align``: how to align the clocks of several hosts in a timeline (docs/concepts/clocks.md); ``strict`` refuses
+        clocks of unknown uncertainty.
         ``weight``: ``time`` or ``calls``; of ``folded`` and ``speedscope`` also ``gpu``.
         The other options are those of ``fastdispatch svg``. ``ops``: ``none``, ``top`` or ``all``. ``hide`` and
         ``contract`` are globs of keys or packages. ``min_percent`` is of the time, None the default.

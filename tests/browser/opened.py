@@ -83,7 +83,7 @@ def painted(page: Page, canvas: str) -> dict[str, int]:
 
 
 class Dump:
-    """A dump of one rank (docs/dump.md), made call by call."""
+    """A dump of one rank (docs/formats/dump.md), made call by call."""
 
     def __init__(self, template: Path) -> None:
         """``template`` is any dump: what is around the tables is taken from it."""

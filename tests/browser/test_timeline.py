@@ -58,26 +58,26 @@ def fields(shown: Page) -> dict[str, str]:
     return dict(zip(names, shown.locator("#view-timeline .facts dd").all_inner_texts(), strict=True))
 
 
-def test_strips_are_the_longest_of_all_calls(gpt: Path) -> None:
+def test_timeline_rows_are_the_longest_of_all_calls(gpt: Path) -> None:
     trace = fastdispatch.load(gpt, timeline=True)
-    every = trace.core.strips(0, 10**6)
+    every = trace.core.timeline_rows(0, 10**6)
     events = sum(trace.ranks[0]["threads"]["events"]) - len(trace.ranks[0]["latest_steps"]["number"])
     assert every["left_out"] == every["flows_left_out"] == 0
-    assert len(every["strips"]["start"]) == pytest.approx(events, rel=0.01)
-    few = trace.core.strips(0, 100)
-    assert len(few["strips"]["start"]) == 100
-    assert few["left_out"] == len(every["strips"]["start"]) - 100
+    assert len(every["calls"]["start"]) == pytest.approx(events, rel=0.01)
+    few = trace.core.timeline_rows(0, 100)
+    assert len(few["calls"]["start"]) == 100
+    assert few["left_out"] == len(every["calls"]["start"]) - 100
     # A call that begins while another one still runs is shown from the end of that on: a few are longer than shown.
-    assert set(sorted(every["strips"]["duration"])[-90:]) <= set(few["strips"]["duration"])
+    assert set(sorted(every["calls"]["duration"])[-90:]) <= set(few["calls"]["duration"])
     with pytest.raises(ValueError, match="per rank"):
-        trace.core.strips(-1, 1)
+        trace.core.timeline_rows(-1, 1)
     with pytest.raises(IndexError):
-        trace.core.strips(1, 1)
+        trace.core.timeline_rows(1, 1)
 
 
 def test_all_slices_are_there_and_those_that_can_be_seen_are_drawn(shown: Page, gpt: Path) -> None:
     drawn, whole = numbers(shown)[:2]
-    strips = fastdispatch.load(gpt, timeline=True).core.strips(0, 10**6)["strips"]
+    strips = fastdispatch.load(gpt, timeline=True).core.timeline_rows(0, 10**6)["calls"]
     assert whole == len(strips["start"])
     assert 100 < drawn < whole
 
@@ -119,7 +119,7 @@ def test_a_click_shows_every_field_and_the_address_has_it(shown: Page, gpt: Path
 
 
 def test_arrows_join_forward_and_backward(shown: Page, gpt: Path) -> None:
-    flows = fastdispatch.load(gpt, timeline=True).core.strips(0, 10**6)["flows"]
+    flows = fastdispatch.load(gpt, timeline=True).core.timeline_rows(0, 10**6)["flows"]
     assert len(flows["from"]) > 20
 
     def red() -> int:

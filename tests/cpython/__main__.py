@@ -1,6 +1,6 @@
 """Run CPython's own regression tests plain and under the recorder, and print what differs.
 
-Exit status 1 when a difference is not listed in docs/reliability.md. A version that is not on this machine is named and
+Exit status 1 when a difference is not listed in docs/concepts/reliability.md. A missing version is named and
 left out. Plain results are kept in the folder of the environments; ``--fresh`` makes them anew.
 """
 
@@ -76,7 +76,7 @@ class Runs:
         listed = [one for one in found if any(row.explains(one) for row in rows)]
         unlisted = [str(one) for one in found if one not in listed]
         unlisted += [
-            f"{interpreter.version} {setting}  {row.test}: listed in docs/reliability.md, but there is no difference"
+            f"{interpreter.version} {setting}  {row.test}: listed in reliability.md, but no difference found"
             for row in rows
             if not any(row.explains(one) for one in found)
         ]
@@ -116,7 +116,7 @@ def main() -> int:
     with ThreadPoolExecutor(options.jobs) as pool:
         for text in pool.map(lambda one: one(), work):
             print(text, flush=True)
-    print(f"{len(runs.unlisted)} things that docs/reliability.md does not list or that it lists in vain")
+    print(f"{len(runs.unlisted)} things that docs/concepts/reliability.md does not list or that it lists in vain")
     for difference in runs.unlisted:
         print(f"  {difference}")
     return 1 if runs.unlisted else 0

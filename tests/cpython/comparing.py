@@ -1,4 +1,4 @@
-"""What differs between two runs of one module, and which differences docs/reliability.md explains."""
+"""What differs between two runs of one module, and which differences docs/concepts/reliability.md explains."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.cpython.running import PROCESS, Result, Setting
 
 FAILING = ("failed", "error", "unexpected success", "not finished")
-DOCUMENT = Path(__file__).parent.parent.parent / "docs" / "reliability.md"
+DOCUMENT = Path(__file__).parent.parent.parent / "docs" / "concepts" / "reliability.md"
 HEADING = "| test | version | mode | reason |"
 
 
@@ -31,7 +31,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Known:
-    """A row of the table in docs/reliability.md: a difference that must be, and why."""
+    """A row of the table in docs/concepts/reliability.md: a difference that must be, and why."""
 
     test: str
     versions: tuple[str, ...]

@@ -102,7 +102,9 @@ def test_a_dump_and_a_merge_keep_it(cut: Path, tmp_path: Path) -> None:
     assert trace.ranks[0]["complete"] is False and len(trace.incomplete) == 1
     trace.dump(tmp_path / "dump.json")
     document = json.loads((tmp_path / "dump.json").read_text())
-    jsonschema.validate(document, json.loads((ROOT / "docs" / "dump.schema.json").read_text()))
+    jsonschema.validate(
+        document, json.loads((ROOT / "docs" / "reference" / "schemas" / "dump.schema.json").read_text())
+    )
     fastdispatch.merge([tmp_path / "dump.json"], tmp_path / "merged.json")
     assert fastdispatch.load(tmp_path / "merged.json").incomplete == trace.incomplete
     printed, _ = lines("report", tmp_path / "merged.json")
@@ -112,7 +114,9 @@ def test_a_dump_and_a_merge_keep_it(cut: Path, tmp_path: Path) -> None:
 def test_json_has_it_and_standard_error_says_it(cut: Path) -> None:
     printed, errors = lines("report", cut, "--json")
     document = json.loads("\n".join(printed))
-    jsonschema.validate(document, json.loads((ROOT / "docs" / "report.schema.json").read_text()))
+    jsonschema.validate(
+        document, json.loads((ROOT / "docs" / "reference" / "schemas" / "report.schema.json").read_text())
+    )
     assert document["ranks"][0]["complete"] is False and is_said(errors[0])
 
 

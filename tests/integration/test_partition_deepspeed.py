@@ -69,7 +69,10 @@ def test_deepspeed_without_a_pipeline_has_phases(both: dict[str, Any], plain: Pa
     result = processes.fastdispatch("pipeline", "report", plain, "--json")
     assert result.returncode == 0, result.stderr
     document = json.loads(result.stdout)
-    jsonschema.validate(document, json.loads((processes.ROOT / "docs" / "pipeline-report.schema.json").read_text()))
+    jsonschema.validate(
+        document,
+        json.loads((processes.ROOT / "docs" / "reference" / "schemas" / "pipeline-report.schema.json").read_text()),
+    )
     assert "DeepSpeed ran without a pipeline: there are no stages, every rank has the whole model" in document["notes"]
     assert (document["stages"], document["table"], document["ranks"]) == (0, [], [])
     [row] = document["phases"]

@@ -321,7 +321,10 @@ def test_the_flow_on_the_command_line(deepspeed: Run, tmp_path: Path) -> None:
     assert "_exec_send_grads" in result.stdout
     result = processes.fastdispatch("pipeline", "flow", deepspeed.path, "--json")
     document = json.loads(result.stdout)
-    jsonschema.validate(document, json.loads((processes.ROOT / "docs" / "pipeline-flow.schema.json").read_text()))
+    jsonschema.validate(
+        document,
+        json.loads((processes.ROOT / "docs" / "reference" / "schemas" / "pipeline-flow.schema.json").read_text()),
+    )
     with fastdispatch.CallGraph(tmp_path / "none", ops="off"):
         json.dumps({})
     result = processes.fastdispatch("pipeline", "flow", tmp_path / "none")

@@ -21,7 +21,9 @@ from fastdispatch.pipeline.report import CAUSES, rows_of
 from tests import processes
 from tests.consumers.perfetto import assert_clean, open_trace, query
 
-SCHEMA = json.loads((Path(__file__).parent.parent.parent / "docs" / "pipeline-report.schema.json").read_text())
+SCHEMA = json.loads(
+    (Path(__file__).parent.parent.parent / "docs" / "reference" / "schemas" / "pipeline-report.schema.json").read_text()
+)
 STAGES, BATCHES = 3, 4
 RUNS = {"stage": ["slow-stage=1"], "sender": ["slow-sender=1", "die=2"]}
 

@@ -24,7 +24,7 @@ Event = dict[str, Any]
 Span = tuple[int, int]
 
 ROOT = Path(__file__).parent.parent.parent
-SCHEMA = json.loads((ROOT / "docs/timeline-stats.schema.json").read_text())
+SCHEMA = json.loads((ROOT / "docs/reference/schemas/timeline-stats.schema.json").read_text())
 BASE = 1_790_857_026_000_000_000
 
 

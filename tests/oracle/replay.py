@@ -1,4 +1,5 @@
-"""How long a step would take, slowly: the rules of docs/execution-trace.md over the .et files of all ranks, each time
+"""How long a step would take, slowly: the rules of docs/guides/execution-trace.md over the .et files of all ranks, each
+time
 asked for when something needs it, and remembered. Nothing of fastdispatch is used."""
 
 from __future__ import annotations

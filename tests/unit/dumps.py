@@ -1,4 +1,4 @@
-"""Dumps made up by hypothesis: a few ranks with small call trees, as docs/dump.md describes them."""
+"""Dumps made up by hypothesis: a few ranks with small call trees, as docs/formats/dump.md describes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A reader of recordings that follows docs/format.md and nothing else: slow, short, for comparison.
+"""A reader of recordings that follows docs/formats/recording.md and nothing else: slow, short, for comparison.
 
 Times are nanoseconds. Of a damaged file it reads what the document calls valid.
 """

@@ -16,7 +16,9 @@ from tests import processes
 from tests.unit.call_trees import Dump
 
 MS = 1_000_000
-SCHEMA = json.loads((Path(__file__).parent.parent.parent / "docs" / "diff.schema.json").read_text())
+SCHEMA = json.loads(
+    (Path(__file__).parent.parent.parent / "docs" / "reference" / "schemas" / "diff.schema.json").read_text()
+)
 
 
 def forward(*inside: object, own: int = 50) -> tuple[object, ...]:

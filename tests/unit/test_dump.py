@@ -1,4 +1,4 @@
-"""docs/dump.md: what is written follows the schema, what is read is the same, what is wrong is refused."""
+"""docs/formats/dump.md: what is written follows the schema, what is read is the same, what is wrong is refused."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ from tests.unit.dumps import documents
 from tests.unit.test_merge import written
 
 ROOT = Path(__file__).parent.parent.parent
-DOCUMENT = (ROOT / "docs" / "dump.md").read_text()
-SCHEMA = jsonschema.Draft202012Validator(json.loads((ROOT / "docs" / "dump.schema.json").read_text()))
+DOCUMENT = (ROOT / "docs" / "formats" / "dump.md").read_text()
+SCHEMA = jsonschema.Draft202012Validator(
+    json.loads((ROOT / "docs" / "reference" / "schemas" / "dump.schema.json").read_text())
+)
 
 Document = dict[str, Any]
 

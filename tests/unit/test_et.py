@@ -54,7 +54,9 @@ def valid(name: str, text: str) -> dict[str, Any]:
     """The JSON, as its schema has it."""
     jsonschema = pytest.importorskip("jsonschema")
     made: dict[str, Any] = json.loads(text)
-    jsonschema.validate(made, json.loads((ROOT / "docs" / f"et-{name}.schema.json").read_text()))
+    jsonschema.validate(
+        made, json.loads((ROOT / "docs" / "reference" / "schemas" / f"et-{name}.schema.json").read_text())
+    )
     return made
 
 

@@ -222,7 +222,7 @@ def test_exotic_dtypes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "not known" not in capsys.readouterr().err
 
 
-CALLS, OPERANDS = 14, 15  # kinds of chunks in docs/format.md
+CALLS, OPERANDS = 14, 15  # kinds of chunks in docs/formats/recording.md
 
 
 def test_steps_outside_the_window_leave_nothing(tmp_path: Path) -> None:

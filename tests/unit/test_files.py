@@ -74,7 +74,7 @@ def record_elsewhere(folder: Path, rank: int = 0) -> Path:
 
 @pytest.fixture
 def unlocked(tmp_path: Path) -> Path:
-    """A recording that has not finished, on a file system without locks (docs/format.md)."""
+    """A recording that has not finished, on a file system without locks (docs/formats/recording.md)."""
     path = record(tmp_path)
     content = bytearray(path.read_bytes())
     assert struct.unpack_from("<I", content, 464) == (1,)

@@ -1,4 +1,4 @@
-"""The tables of docs/format.md agree with recording_format.h, and a reader made from them agrees with the C reader."""
+"""The tables of docs/formats/recording.md agree with recording_format.h; a reader made from them agrees with ours."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests import processes, programs
 from tests.unit import pyreader
 
 ROOT = Path(__file__).parent.parent.parent
-DOCUMENT = (ROOT / "docs" / "format.md").read_text()
+DOCUMENT = (ROOT / "docs" / "formats" / "recording.md").read_text()
 HEADER = (ROOT / "csrc" / "recording" / "recording_format.h").read_text()
 
 KINDS = ("none", "python", "op", "autograd", "range", "job", "module", "thread", "overflow")
@@ -317,7 +317,7 @@ def test_the_example_is_a_recording(tmp_path: Path) -> None:
         content[int(offset, 16) : int(offset, 16) + 16] = bytes.fromhex(bytes_)
     (tmp_path / "tiny.fd").write_bytes(content)
     found = agree(tmp_path / "tiny.fd")
-    told = re.search(r"What a reader makes of it(.*)\Z", DOCUMENT, re.S)
+    told = re.search(r"Result of a reader(.*)\Z", DOCUMENT, re.S)
     assert told is not None
     lines = re.findall(r"`([^`]+)` (\d+) calls?[^,]*, ([\d ]+) ns", told[1].replace("\n", " "))
     trace = fastdispatch.load(tmp_path / "tiny.fd")

@@ -216,7 +216,7 @@ def test_command_on_weights(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_command_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    schema = json.loads((ROOT / "docs" / "partition.schema.json").read_text())
+    schema = json.loads((ROOT / "docs" / "reference" / "schemas" / "partition.schema.json").read_text())
     path = tmp_path / "weights"
     path.write_text(json.dumps(ALEXNET))
     for stages in (2, 30):

@@ -301,6 +301,8 @@ def test_what_was_written_is_told_as_json(tmp_path: Path, capsys: pytest.Capture
     jsonschema = pytest.importorskip("jsonschema")
     assert run("two_stages", tmp_path, "--json") == 0
     told = json.loads(capsys.readouterr().out)
-    jsonschema.validate(told, json.loads((ROOT / "docs" / "pipeline-convert.schema.json").read_text()))
+    jsonschema.validate(
+        told, json.loads((ROOT / "docs" / "reference" / "schemas" / "pipeline-convert.schema.json").read_text())
+    )
     assert {*told["files"]} == {path.name for path in tmp_path.iterdir()} - {".pipeline-convert.json"}
     assert told["verified"] is None

@@ -18,7 +18,7 @@ from tests import models
 
 ROOT = Path(__file__).parent.parent.parent
 jsonschema = pytest.importorskip("jsonschema")
-SCHEMA = json.loads((ROOT / "docs" / "pipeline-graph.schema.json").read_text())
+SCHEMA = json.loads((ROOT / "docs" / "reference" / "schemas" / "pipeline-graph.schema.json").read_text())
 
 
 def random_graph(seed: int) -> Graph:

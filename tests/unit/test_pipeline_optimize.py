@@ -25,7 +25,7 @@ from tests.oracle import pipedream
 
 ROOT = Path(__file__).parent.parent.parent
 jsonschema = pytest.importorskip("jsonschema")
-SCHEMA = json.loads((ROOT / "docs" / "pipeline-optimize.schema.json").read_text())
+SCHEMA = json.loads((ROOT / "docs" / "reference" / "schemas" / "pipeline-optimize.schema.json").read_text())
 
 
 def same(found: float, wanted: float) -> bool:

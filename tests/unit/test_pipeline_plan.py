@@ -481,7 +481,7 @@ def test_bad_calls() -> None:
 
 
 def test_the_page_shows_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    page = (ROOT / "docs" / "pipeline-plan.md").read_text()
+    page = (ROOT / "docs" / "guides" / "pipeline-plan.md").read_text()
     shown = re.search(r"^```\n\$ fastdispatch (.*)\n((?:.*\n)*?)```$", page, re.M)
     assert shown is not None
     cli.main(shown[1].split())
@@ -490,7 +490,7 @@ def test_the_page_shows_what_is_printed(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_document() -> None:
-    schema = json.loads((ROOT / "docs" / "pipeline-plan.schema.json").read_text())
+    schema = json.loads((ROOT / "docs" / "reference" / "schemas" / "pipeline-plan.schema.json").read_text())
     check = jsonschema.Draft202012Validator(schema)
     for schedule in SCHEDULES:
         made = plan(schedule, 3, 6, 2 if schedule == "interleaved" else 1)

@@ -28,7 +28,7 @@ from fastdispatch.views.report_text import print_report
 from tests import processes, programs
 from tests.unit.timed import MS, timed
 
-SCHEMA = Path(__file__).parents[2] / "docs" / "report.schema.json"
+SCHEMA = Path(__file__).parents[2] / "docs" / "reference" / "schemas" / "report.schema.json"
 THIS = "test_report.py"
 
 

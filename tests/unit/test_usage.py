@@ -1,8 +1,7 @@
-"""docs/usage.md works as it stands: its blocks are run in order in one folder."""
+"""docs/start/usage.md works as it stands: its blocks are run in order in one folder."""
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import subprocess
@@ -14,10 +13,10 @@ import pytest
 from tests import processes
 
 ROOT = Path(__file__).parent.parent.parent
-DOCUMENT = (ROOT / "docs" / "usage.md").read_text()
+DOCUMENT = (ROOT / "docs" / "start" / "usage.md").read_text()
 BLOCKS = re.findall(r"^```(\w+)(?: file=(\S+))?\n(.*?)^```$", DOCUMENT, re.M | re.S)
 
-pytestmark = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="the examples need PyTorch")
+pytestmark = pytest.mark.torch
 
 
 def programs_in(folder: Path) -> dict[str, str]:

@@ -96,7 +96,7 @@ find_slot(const attr_slot *slots, size_t count, fd_span name)
     return NULL;
 }
 
-/* A text where a number is due, or the other way round, is a fault. */
+/* A text instead of a number, or a number instead of a text, is a fault. */
 static fd_status
 fill(fd_et *et, char *record, const attr_slot *slot, const said *attr)
 {
@@ -142,7 +142,7 @@ keep(fd_et *et, const said *attr)
     fd_et_attr kept = {.field = attr->field, .number = attr->number};
     fd_status status = add_text(et, attr->name, &kept.name);
     if (status == FD_OK && fd_chakra_wire(attr->field) == FD_PROTO_BYTES) {
-        /* Bytes are bytes: lists of numbers are no text. */
+        /* Bytes stay bytes: lists of numbers are not text. */
         status = fd_text_pool_add(&et->texts, attr->bytes.from,
                                   fd_span_size(attr->bytes), &kept.text);
     }
@@ -262,7 +262,7 @@ take_field(fd_et *et, const fd_proto_field *f, fd_span *kinds)
     }
 }
 
-/* Edges know their kinds where we wrote them. */
+/* Files of fastdispatch have the kinds of edges. */
 static void
 set_kinds(fd_et *et, uint32_t from, fd_span kinds)
 {

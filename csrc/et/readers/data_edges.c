@@ -40,7 +40,7 @@ storage_of(finding *f, uint64_t id, fd_status *status)
     return *status == FD_OK ? &f->list.list[place - 1] : NULL;
 }
 
-/* Whether `node` lies within `around`, which is not deep above. */
+/* Whether `node` is within `around`, few levels above. */
 static bool
 within(const fd_et *et, uint32_t node, uint32_t around)
 {
@@ -54,8 +54,8 @@ within(const fd_et *et, uint32_t node, uint32_t around)
     return node == around;
 }
 
-/* Whether `to` waited for who touched a storage before. Work on another thread
- * may come later, or still run: then nobody did. */
+/* Whether `to` waited for an earlier access to a storage. Work on another
+ * thread may be later or still running: then it did not. */
 static bool
 waited(const fd_et *et, uint32_t from, uint32_t to)
 {
@@ -72,7 +72,7 @@ waited(const fd_et *et, uint32_t from, uint32_t to)
                        != INT64_MAX));
 }
 
-/* Later readers of a thread stand for earlier ones: there is an order. */
+/* Later readers of a thread imply earlier ones by program order. */
 static void
 remember(const fd_et *et, storage *s, uint32_t place)
 {
@@ -176,8 +176,8 @@ write_list(finding *f, uint32_t place, uint32_t list, uint32_t unless)
     return status;
 }
 
-/* An output that was an input is a view, unless the schema says that it is
- * written: "Tensor(a!)". What is received is written, whatever that says. */
+/* An output that was an input is a view, unless the schema marks it as
+ * written: "Tensor(a!)". Receive buffers are written in any case. */
 static fd_status
 write_outputs(finding *f, uint32_t place)
 {
@@ -258,7 +258,7 @@ note(const fd_et *et, moments *list, uint32_t place, bool end)
     return fd_vector_push(list, at);
 }
 
-/* Ends come on the way back from what a call encloses. */
+/* Ends follow the nodes that a call encloses. */
 static fd_status
 list_moments(const fd_et *et, const uint32_t *order, uint32_t *open,
              moments *list)
@@ -290,8 +290,8 @@ by_time(const void *left, const void *right)
     return a->number < b->number ? -1 : a->number > b->number;
 }
 
-/* The calls of one root come after those of the one before, unless times say
- * how they lay among each other. */
+/* The calls of one root follow those of the previous root, unless times give
+ * their order. */
 static bool
 needs_times(const fd_et *et)
 {

@@ -1,6 +1,7 @@
 #include "et/readers/et_operands.h"
 
-#include <inttypes.h>
+#include "json/json_writer.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -13,7 +14,7 @@ typedef struct listing {
     fd_buffer types;
     fd_buffer strides;
     fd_operand_ids ids;
-    const fd_et_hiding *hiding; /* NULL: names stay */
+    const fd_et_anonymizer *anonymizer; /* NULL: names stay */
 } listing;
 
 /* c10::DeviceType */
@@ -29,7 +30,7 @@ fd_dtype_of(const fd_operand *tensor)
     return fd_dtype_at(tensor->head >> 8 & 0xff);
 }
 
-/* Words behind the first, as many as it may have; false: none of ours. */
+/* The number of words after the first; false for an unknown kind. */
 static bool
 size_of(const fd_operand *operand, uint64_t *size)
 {
@@ -125,21 +126,14 @@ put_text(fd_buffer *to, const char *text)
 }
 
 static void
-put_i64(fd_buffer *to, int64_t value)
-{
-    fd_buffer_text(to, value < 0 ? "-" : "");
-    fd_buffer_u64(to, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
-}
-
-static void
 put_numbers(fd_buffer *to, const uint64_t *numbers, uint32_t count)
 {
-    put_text(to, "[");
+    fd_json_writer w = {.to = to};
+    fd_json_begin_array(&w, NULL);
     for (uint32_t i = 0; i < count; i++) {
-        put_text(to, i > 0 ? "," : "");
-        put_i64(to, (int64_t)numbers[i]);
+        fd_json_put_i64(&w, NULL, (int64_t)numbers[i]);
     }
-    put_text(to, "]");
+    fd_json_end_array(&w);
 }
 
 void
@@ -168,14 +162,15 @@ put_tensor(listing *l, const fd_operand *operand)
 {
     const fd_dtype *dtype = fd_dtype_of(operand);
     const uint64_t *sizes = operand->more + FD_TENSOR_SIZES;
-    fd_buffer_format(&l->values, "[%" PRIu32 ",%" PRIu32 ",",
-                     *l->ids.tensors++, *l->ids.storages++);
-    put_i64(&l->values, (int64_t)operand->more[FD_TENSOR_OFFSET]);
-    put_text(&l->values, ",");
-    put_i64(&l->values, (int64_t)operand->more[FD_TENSOR_ELEMENTS]);
-    fd_buffer_format(&l->values, ",%d,", dtype->bytes);
-    fd_et_put_device(&l->values, operand->head);
-    put_text(&l->values, "]");
+    fd_json_writer w = {.to = &l->values};
+    fd_json_begin_array(&w, NULL);
+    fd_json_put_u64(&w, NULL, *l->ids.tensors++);
+    fd_json_put_u64(&w, NULL, *l->ids.storages++);
+    fd_json_put_i64(&w, NULL, (int64_t)operand->more[FD_TENSOR_OFFSET]);
+    fd_json_put_i64(&w, NULL, (int64_t)operand->more[FD_TENSOR_ELEMENTS]);
+    fd_json_put_u64(&w, NULL, dtype->bytes);
+    fd_et_put_device(fd_json_put(&w, NULL), operand->head);
+    fd_json_end_array(&w);
     put_numbers(&l->shapes, sizes, operand->number);
     put_numbers(&l->strides, sizes + operand->number, operand->number);
     put_text(&l->types, "Tensor(");
@@ -185,40 +180,42 @@ put_tensor(listing *l, const fd_operand *operand)
 
 /* JSON has no infinities. */
 static void
-put_double(fd_buffer *to, uint64_t bits)
+put_double(fd_json_writer *w, uint64_t bits)
 {
     double value;
     memcpy(&value, &bits, sizeof value);
     if (isfinite(value)) {
-        fd_buffer_format(to, "%.17g", value);
+        fd_json_put_double(w, NULL, value);
     }
     else {
-        put_text(to, isnan(value) ? "\"nan\""
-                     : value > 0  ? "\"inf\""
-                                  : "\"-inf\"");
+        fd_json_put_text(w, NULL,
+                         isnan(value) ? "nan"
+                         : value > 0  ? "inf"
+                                      : "-inf");
     }
 }
 
 static void
 put_scalar(listing *l, const fd_operand *operand)
 {
+    fd_json_writer w = {.to = &l->values};
     put_no_shape(l);
     switch (operand->kind) {
     case FD_OPERAND_INT:
-        put_i64(&l->values, (int64_t)operand->more[0]);
+        fd_json_put_i64(&w, NULL, (int64_t)operand->more[0]);
         put_text(&l->types, "Int");
         break;
     case FD_OPERAND_DOUBLE:
-        put_double(&l->values, operand->more[0]);
+        put_double(&w, operand->more[0]);
         put_text(&l->types, "Double");
         break;
     case FD_OPERAND_BOOL:
-        put_text(&l->values, operand->number != 0 ? "true" : "false");
+        fd_json_put_bool(&w, NULL, operand->number != 0);
         put_text(&l->types, "Bool");
         break;
     case FD_OPERAND_TEXT:
-        fd_et_put_said(l->hiding, &l->values, (const char *)operand->more,
-                       operand->number);
+        fd_et_put_private(l->anonymizer, &l->values,
+                          (const char *)operand->more, operand->number);
         put_text(&l->types, "String");
         break;
     case FD_OPERAND_DEVICE:
@@ -230,11 +227,11 @@ put_scalar(listing *l, const fd_operand *operand)
         put_text(&l->types, "Tensor(nullptr (uninitialized))");
         break;
     case FD_OPERAND_NONE:
-        put_text(&l->values, "\"<None>\"");
+        fd_json_put_text(&w, NULL, "<None>");
         put_text(&l->types, "None");
         break;
     default:
-        put_text(&l->values, "\"<Object>\"");
+        fd_json_put_text(&w, NULL, "<Object>");
         put_text(&l->types, "Object");
     }
 }
@@ -290,9 +287,9 @@ put_operand(listing *l, fd_words *words, int depth)
 
 fd_status
 fd_et_put_operands(fd_et *et, fd_words words, fd_operand_ids ids,
-                   const fd_et_hiding *hiding, fd_et_io *io)
+                   const fd_et_anonymizer *anonymizer, fd_et_io *io)
 {
-    listing l = {.ids = ids, .hiding = hiding};
+    listing l = {.ids = ids, .anonymizer = anonymizer};
     const char *between = "";
     put_all(&l, "[");
     put_text(&l.types, "[");

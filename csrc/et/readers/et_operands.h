@@ -1,5 +1,5 @@
-/* Operands of recorded calls: words (recording/recording_format.h), one after the other, and
- * as the lists of JSON that PyTorch writes. */
+/* Operands of recorded calls: words (recording/recording_format.h), one after
+ * the other, and as the lists of JSON that PyTorch writes. */
 #ifndef FD_ET_OPERANDS_H
 #define FD_ET_OPERANDS_H
 
@@ -21,11 +21,11 @@ typedef struct fd_operand {
     const uint64_t *more; /* the words behind it */
 } fd_operand;
 
-/* Those of a call; none where it says what cannot be. */
+/* Those of a call; none if they are invalid. */
 fd_words fd_words_at(const fd_chunks *file, uint64_t offset, uint32_t size);
 
-/* The next one; false at the end and where words make no sense. What a list
- * holds comes next. */
+/* The next one; false at the end and at invalid words. The items of a list
+ * follow it. */
 bool fd_words_next(fd_words *words, fd_operand *operand);
 
 /* The next one that is a tensor. */
@@ -58,8 +58,9 @@ typedef struct fd_operand_ids {
 /* A device in the first word of an operand, as a JSON text: "cuda:0". */
 void fd_et_put_device(fd_buffer *to, uint64_t head);
 
-/* All of them as texts of `et`. Names in them stay where `hiding` is NULL. */
+/* All of them as texts of `et`. Names in them stay where `anonymizer` is
+ * NULL. */
 fd_status fd_et_put_operands(fd_et *et, fd_words words, fd_operand_ids ids,
-                             const fd_et_hiding *hiding, fd_et_io *io);
+                             const fd_et_anonymizer *anonymizer, fd_et_io *io);
 
 #endif

@@ -9,7 +9,7 @@
 typedef struct making {
     fd_et *et;
     fd_kineto *k;
-    uint64_t *numbers; /* owned; PyTorch's, by operator: our own joins */
+    uint64_t *numbers; /* owned; PyTorch's, by operator: the ids of the join */
     uint32_t threads;
 } making;
 

@@ -49,8 +49,8 @@ typedef struct making {
     fd_map schemas; /* string of the file -> string of the file */
     uint64_t next;  /* id */
     double ns_per_tick;
-    fd_et_hiding *hiding; /* borrowed; NULL: names stay */
-    bool layers;          /* forwards of modules are nodes, operands facts */
+    fd_et_anonymizer *anonymizer; /* borrowed; NULL: names stay */
+    bool layers; /* forwards of modules are nodes, operands facts */
 } making;
 
 static int
@@ -202,7 +202,8 @@ find_schemas(making *m)
     return status;
 }
 
-/* -- ids ------------------------------------------------------------------- */
+/* -- ids
+ * ------------------------------------------------------------------- */
 
 static void
 give_ids(making *m, uint32_t from, uint32_t to)
@@ -221,8 +222,8 @@ give_ids(making *m, uint32_t from, uint32_t to)
     }
 }
 
-/* A root of its own for each thread: not by PyTorch's number of it, since work
- * of a backend (gloo) has that of the thread which asked for it. */
+/* One root per thread: not by PyTorch's thread number, since work of a backend
+ * (gloo) has that of the thread which requested it. */
 static fd_status
 give_thread(making *m, const fd_op_call *raw)
 {
@@ -279,7 +280,8 @@ number_all(making *m)
     return status;
 }
 
-/* -- nodes ----------------------------------------------------------------- */
+/* -- nodes
+ * ----------------------------------------------------------------- */
 
 static fd_status
 put_text(fd_et *et, const char *text, size_t size, uint32_t *id)
@@ -287,7 +289,7 @@ put_text(fd_et *et, const char *text, size_t size, uint32_t *id)
     return fd_text_pool_add_clean(&et->texts, text, size, id);
 }
 
-/* The name: what stands before the overload, or the first operand. */
+/* The name: the part before the overload, or the first operand. */
 static fd_status
 put_name(making *m, fd_tensor_call *call, fd_et_node *node)
 {
@@ -325,8 +327,8 @@ ns_of(const making *m, uint64_t tick)
          + (since < 0x1p62 ? (int64_t)since : 0);
 }
 
-/* A forward operator is told by the number of the autograd node it made, and
- * the thread that made it; the innermost is the one. */
+/* A forward operator is identified by the number of the autograd node it made
+ * and by its thread; the innermost one counts. */
 static fd_status
 put_forward(making *m, fd_et_node *node)
 {
@@ -385,8 +387,9 @@ ids_from(const making *m, uint32_t slot)
 static fd_status
 put_side(making *m, fd_words words, fd_operand_ids ids, fd_et_io *io)
 {
-    return m->layers ? fd_et_put_facts(m->et, words, ids, &io->values)
-                     : fd_et_put_operands(m->et, words, ids, m->hiding, io);
+    return m->layers
+             ? fd_et_put_facts(m->et, words, ids, &io->values)
+             : fd_et_put_operands(m->et, words, ids, m->anonymizer, io);
 }
 
 static fd_status
@@ -400,8 +403,8 @@ put_call(making *m, uint32_t place)
     node->id = m->node_ids.list[place];
     put_numbers(m, call, node);
     fd_status status = put_name(m, call, node);
-    if (status == FD_OK && m->hiding != NULL) {
-        status = fd_et_hide_node(m->hiding, m->et, node);
+    if (status == FD_OK && m->anonymizer != NULL) {
+        status = fd_et_hide_node(m->anonymizer, m->et, node);
     }
     if (status == FD_OK) {
         status = put_forward(m, node);
@@ -435,8 +438,8 @@ put_calls(making *m)
     for (uint32_t i = 0; i < m->calls.count && status == FD_OK; i++) {
         status = put_call(m, i);
     }
-    if (status == FD_OK && m->hiding != NULL) {
-        status = fd_et_hide_head(m->hiding, m->et);
+    if (status == FD_OK && m->anonymizer != NULL) {
+        status = fd_et_hide_head(m->anonymizer, m->et);
     }
     if (status == FD_OK && !m->layers) {
         status = put_groups(m, first);
@@ -536,10 +539,10 @@ clear(making *m)
 }
 
 static fd_status
-read_recording(fd_et *et, const char *path, bool layers, fd_et_hiding *hiding,
-               fd_error *error)
+read_recording(fd_et *et, const char *path, bool layers,
+               fd_et_anonymizer *anonymizer, fd_error *error)
 {
-    making m = {.et = et, .layers = layers, .hiding = hiding};
+    making m = {.et = et, .layers = layers, .anonymizer = anonymizer};
     *et = (fd_et){.rank = -1, .unlinked = true};
     fd_status status = fd_chunks_open(&m.file, path, FD_CHUNKS_ALL, error);
     if (status != FD_OK) {
@@ -568,11 +571,11 @@ fd_et_from_recording(fd_et *et, const char *path, const fd_privacy *privacy,
                      fd_error *error)
 {
     const char *salt = privacy != NULL ? privacy->salt : NULL;
-    fd_et_hiding hiding = {.et = et};
+    fd_et_anonymizer anonymizer = {.et = et};
     if (salt != NULL) {
-        hiding.key = fd_names_key(salt, strlen(salt));
+        anonymizer.key = fd_names_key(salt, strlen(salt));
     }
-    return read_recording(et, path, false, salt != NULL ? &hiding : NULL,
+    return read_recording(et, path, false, salt != NULL ? &anonymizer : NULL,
                           error);
 }
 

@@ -7,8 +7,8 @@
 
 /* An interval begins or ends. */
 typedef struct edge {
-    uint64_t host;  /* ticks, when that was asked for ... */
-    uint64_t gpu;   /* ... and when the stream came to it */
+    uint64_t host;  /* ticks, when it was enqueued ... */
+    uint64_t gpu;   /* ... and when the stream reached it */
     uint32_t queue; /* device and stream */
     uint32_t call;
     bool ends;
@@ -28,11 +28,11 @@ typedef struct sweep {
     fd_et_kernels *kernels;
     FD_VECTOR(edge) edges;
     FD_VECTOR(opened) open;
-    uint64_t since; /* when the stream came to what is on top */
+    uint64_t since; /* when the stream reached the call on top */
 } sweep;
 
-/* A stream comes to its marks as they were asked for. Times do not tell: those
- * of two marks are good to half a microsecond. */
+/* A stream reaches its events in the order of enqueueing. Times do not give
+ * the order: their resolution is half a microsecond. */
 static int
 by_host(const void *left, const void *right)
 {
@@ -137,7 +137,7 @@ settle(sweep *s, uint64_t gpu)
     return status;
 }
 
-/* A call goes on, with what it launched since `inner` ended; when it was over
+/* A call continues, with what it launched since `inner` ended; if it was over
  * by then, the call around it. */
 static void
 resume(const sweep *s, opened *below, uint32_t inner)
@@ -212,8 +212,8 @@ put_text(fd_et *et, const char *text, size_t size, uint32_t *id)
     return fd_text_pool_add_clean(&et->texts, text, size, id);
 }
 
-/* Not the name of the call, which changes are told by; and nothing that other
- * programs know kernels of communication by. */
+/* Not the name of the call, by which et diff compares; and no name by which
+ * other programs detect kernels of communication. */
 static fd_status
 put_name(fd_et *et, fd_et_node *node, uint32_t call)
 {

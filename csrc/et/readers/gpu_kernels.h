@@ -1,25 +1,25 @@
-/* What calls did on a GPU themselves, from the intervals that were timed around
- * them. A stream works on one call at a time: the one that was begun last of
- * those whose intervals are open.
+/* The own GPU work of calls, from the timed intervals around them. A stream
+ * works on one call at a time: the last begun one of those with open
+ * intervals.
  *
  *     aten::linear   [──────────────────────────)
  *     aten::addmm         [──────────────)
  *     kernels         linear    addmm     linear
  *
- * Every stretch is one; who has none of any length has one of no length. What the
- * engine does after an autograd node is in the interval of that, and the
- * engine's. */
+ * Every such part is a kernel; a call without any gets one of length 0. Work
+ * of the engine after an autograd node is in the interval of the node, and
+ * belongs to the engine. */
 #ifndef FD_GPU_KERNELS_H
 #define FD_GPU_KERNELS_H
 
 #include "et/readers/tensor_identities.h"
 
 typedef struct fd_et_kernel {
-    uint64_t launch; /* tick on the host: the call's first mark, or the end of
-                        the call whose interval lay before */
+    uint64_t launch; /* tick on the host: the first event of the call, or the
+                        end of the call with the previous interval */
     uint64_t start;  /* ticks */
     uint64_t end;
-    uint64_t id; /* of its node, for whoever numbers them */
+    uint64_t id; /* of its node, set by the caller */
     uint32_t call;
     uint8_t device;
     uint16_t stream; /* of it, in the order in which they were met */

@@ -92,7 +92,7 @@ small(fd_span value)
                                                             : -1;
 }
 
-/* A thread: its number, else any number that stands for its text. */
+/* A thread: its number, else a number for its text. */
 static uint64_t
 thread_of(fd_span value)
 {
@@ -202,7 +202,7 @@ take_kernel(fd_kineto *k, fd_et *et, const fd_timeline_event *event,
     return status == FD_OK ? fd_vector_push(&k->kernels, kernel) : status;
 }
 
-/* A list as it is. */
+/* A list, unchanged. */
 static fd_status
 add_list(fd_et *et, fd_span value, uint32_t *text)
 {

@@ -1,5 +1,5 @@
-/* What a Kineto trace (torch.profiler's, with or without ProfilerStep, with or
- * without a GPU) says of the operators and kernels of one rank. */
+/* The operators and kernels of one rank in a Kineto trace of torch.profiler,
+ * with or without ProfilerStep and GPU. */
 #ifndef FD_KINETO_READER_H
 #define FD_KINETO_READER_H
 
@@ -22,7 +22,7 @@ typedef struct fd_kineto_kernel {
     uint64_t external;
     int64_t start;
     int64_t dur;
-    int64_t elements; /* of what is sent; -1: not said */
+    int64_t elements; /* of the message; -1: unknown */
     int32_t stream;
     uint8_t device;
     uint32_t name; /* texts */
@@ -64,10 +64,10 @@ typedef struct fd_kineto {
     FD_VECTOR(fd_kineto_call) calls;
     FD_VECTOR(fd_kineto_sync) syncs;
     uint64_t events;
-    uint64_t timeless; /* events whose time is no number */
+    uint64_t timeless; /* events with an invalid time */
     uint64_t lost;     /* damaged places */
     uint64_t lost_bytes;
-    bool all;          /* what operators take, too */
+    bool all;          /* operands of operators, too */
     char trouble[128]; /* the first one; "" */
 } fd_kineto;
 
@@ -78,7 +78,8 @@ void fd_kineto_clear(fd_kineto *kineto);
 fd_status fd_kineto_read(fd_kineto *kineto, fd_et *et, const char *path,
                          fd_error *error);
 
-/* The same, and what operators take, which an execution trace has better. */
+/* The same with the operands of operators, which an execution trace has in
+ * more detail. */
 fd_status fd_kineto_read_all(fd_kineto *kineto, fd_et *et, const char *path,
                              fd_error *error);
 

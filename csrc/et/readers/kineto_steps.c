@@ -86,7 +86,7 @@ find_recorded(const fd_et *et, const uint8_t *none, fd_kineto_steps *steps)
     return status;
 }
 
-/* The step that lies around a time; NULL: none. */
+/* The step that contains a time; NULL for none. */
 static fd_kineto_step *
 step_at(const fd_kineto_steps *steps, int64_t time)
 {

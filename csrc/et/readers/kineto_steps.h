@@ -8,7 +8,7 @@ typedef struct fd_kineto_step {
     int64_t begin; /* ns */
     int64_t end;
     uint32_t number;
-    uint32_t label; /* its ProfilerStep#N, + 1; 0: there is none */
+    uint32_t label; /* its ProfilerStep#N, + 1; 0 for none */
     uint32_t leaf;  /* the operator that took longest and encloses nothing,
                        + 1; 0: none */
     bool busy;      /* something in it was on a GPU */

@@ -1,41 +1,39 @@
 #include "et/readers/operand_json.h"
 
-#include <inttypes.h>
+#include "json/json_writer.h"
+
 #include <math.h>
 #include <string.h>
 
 enum { DEEPEST = 16, IS_TUPLE = 2 };
 
 typedef struct facts {
-    fd_buffer text;
+    fd_json_writer json;
     fd_operand_ids ids;
 } facts;
 
 static void put(facts *f, fd_words *words, int depth);
 
 static void
-put_text(facts *f, const char *text)
-{
-    fd_buffer_text(&f->text, text);
-}
-
-static void
 put_other(facts *f, const fd_operand *operand)
 {
-    fd_buffer_format(&f->text, "{\"other\":%" PRIu32 "}", operand->kind);
+    fd_json_begin_object(&f->json, NULL);
+    fd_json_put_u64(&f->json, "other", operand->kind);
+    fd_json_end_object(&f->json);
 }
 
+/* False and nothing written if JSON has no such number. */
 static bool
-put_double(facts *f, uint64_t bits)
+put_double(facts *f, const char *key, uint64_t bits)
 {
     double value;
     memcpy(&value, &bits, sizeof value);
     if (!isfinite(value)) {
         return false;
     }
-    fd_buffer_format(&f->text, "%.17g", value);
+    fd_json_put_double(&f->json, key, value);
     if (value == floor(value) && fabs(value) < 1e15) {
-        put_text(f, ".0"); /* 2.0 is no integer */
+        fd_buffer_text(f->json.to, ".0"); /* 2.0 is not an integer */
     }
     return true;
 }
@@ -59,15 +57,14 @@ static void
 put_value(facts *f, const fd_operand *tensor, const char *dtype)
 {
     uint64_t value = fd_operand_value(tensor);
-    put_text(f, ",\"value\":");
     if (strcmp(dtype, "bool") == 0) {
-        put_text(f, value != 0 ? "true" : "false");
+        fd_json_put_bool(&f->json, "value", value != 0);
     }
     else if (strcmp(dtype, "int64") == 0) {
-        fd_buffer_format(&f->text, "%" PRId64, (int64_t)value);
+        fd_json_put_i64(&f->json, "value", (int64_t)value);
     }
-    else if (!put_double(f, value)) {
-        put_text(f, "null");
+    else if (!put_double(f, "value", value)) {
+        fd_json_put_null(&f->json, "value");
     }
 }
 
@@ -76,79 +73,88 @@ put_tensor(facts *f, const fd_operand *tensor)
 {
     const fd_dtype *dtype = fd_dtype_of(tensor);
     const uint64_t *sizes = tensor->more + FD_TENSOR_SIZES;
-    fd_buffer_format(&f->text,
-                     "{\"id\":%" PRIu32 ",\"storage\":%" PRIu32
-                     ",\"at\":%" PRIu64 ",\"dtype\":\"%s\",\"shape\":[",
-                     *f->ids.tensors++, *f->ids.storages++,
-                     tensor->more[FD_TENSOR_ADDRESS], dtype->name);
+    fd_json_writer *json = &f->json;
+    fd_json_begin_object(json, NULL);
+    fd_json_put_u64(json, "id", *f->ids.tensors++);
+    fd_json_put_u64(json, "storage", *f->ids.storages++);
+    fd_json_put_u64(json, "at", tensor->more[FD_TENSOR_ADDRESS]);
+    fd_json_put_text(json, "dtype", dtype->name);
+    fd_json_begin_array(json, "shape");
     for (uint32_t i = 0; i < tensor->number; i++) {
-        fd_buffer_format(&f->text, "%s%" PRId64, i > 0 ? "," : "",
-                         (int64_t)sizes[i]);
+        fd_json_put_i64(json, NULL, (int64_t)sizes[i]);
     }
-    fd_buffer_format(&f->text, "],\"bytes\":%" PRIu64 ",\"extent\":%" PRIu64,
-                     tensor->more[FD_TENSOR_ELEMENTS] * dtype->bytes,
-                     reach(tensor) * dtype->bytes);
+    fd_json_end_array(json);
+    fd_json_put_u64(json, "bytes",
+                    tensor->more[FD_TENSOR_ELEMENTS] * dtype->bytes);
+    fd_json_put_u64(json, "extent", reach(tensor) * dtype->bytes);
     if ((tensor->head & FD_OPERAND_VALUED) != 0) {
         put_value(f, tensor, dtype->name);
     }
-    put_text(f, "}");
+    fd_json_end_object(json);
 }
 
 static void
-put_items(facts *f, fd_words *words, uint32_t count, int depth)
+put_items(facts *f, const char *key, fd_words *words, uint32_t count,
+          int depth)
 {
+    fd_json_begin_array(&f->json, key);
     for (uint32_t i = 0; i < count && words->at < words->end; i++) {
-        put_text(f, i > 0 ? "," : "");
         put(f, words, depth + 1);
     }
+    fd_json_end_array(&f->json);
 }
 
 static void
 put_list(facts *f, const fd_operand *list, fd_words *words, int depth)
 {
-    bool tuple = (list->head >> 8 & IS_TUPLE) != 0;
-    put_text(f, tuple ? "{\"tuple\":[" : "[");
-    put_items(f, words, list->number, depth);
-    put_text(f, tuple ? "]}" : "]");
+    if ((list->head >> 8 & IS_TUPLE) == 0) {
+        put_items(f, NULL, words, list->number, depth);
+        return;
+    }
+    fd_json_begin_object(&f->json, NULL);
+    put_items(f, "tuple", words, list->number, depth);
+    fd_json_end_object(&f->json);
 }
 
 static void
 put_dict(facts *f, fd_words *words, uint32_t count, int depth)
 {
-    put_text(f, "{\"dict\":[");
+    fd_json_begin_object(&f->json, NULL);
+    fd_json_begin_array(&f->json, "dict");
     for (uint32_t i = 0; i + 1 < count && words->at < words->end; i += 2) {
-        put_text(f, i > 0 ? ",[" : "[");
-        put_items(f, words, 2, depth);
-        put_text(f, "]");
+        put_items(f, NULL, words, 2, depth);
     }
-    put_text(f, "]}");
+    fd_json_end_array(&f->json);
+    fd_json_end_object(&f->json);
 }
 
 static void
 put_scalar(facts *f, const fd_operand *operand)
 {
+    fd_json_writer *json = &f->json;
     switch (operand->kind) {
     case FD_OPERAND_NONE:
-        put_text(f, "null");
+        fd_json_put_null(json, NULL);
         return;
     case FD_OPERAND_BOOL:
-        put_text(f, operand->number != 0 ? "true" : "false");
+        fd_json_put_bool(json, NULL, operand->number != 0);
         return;
     case FD_OPERAND_INT:
-        fd_buffer_format(&f->text, "%" PRId64, (int64_t)operand->more[0]);
+        fd_json_put_i64(json, NULL, (int64_t)operand->more[0]);
         return;
     case FD_OPERAND_DOUBLE:
-        if (put_double(f, operand->more[0])) {
+        if (put_double(f, NULL, operand->more[0])) {
             return;
         }
         break;
     case FD_OPERAND_TEXT:
-        fd_buffer_json(&f->text, (const char *)operand->more, operand->number);
+        fd_json_put_bytes(json, NULL, (const char *)operand->more,
+                          operand->number);
         return;
     case FD_OPERAND_DEVICE:
-        put_text(f, "{\"device\":");
-        fd_et_put_device(&f->text, operand->head);
-        put_text(f, "}");
+        fd_json_begin_object(json, NULL);
+        fd_et_put_device(fd_json_put(json, "device"), operand->head);
+        fd_json_end_object(json);
         return;
     default:
         break;
@@ -161,7 +167,7 @@ put(facts *f, fd_words *words, int depth)
 {
     fd_operand operand;
     if (depth > DEEPEST || !fd_words_next(words, &operand)) {
-        put_text(f, "null"); /* the rest is damaged */
+        fd_json_put_null(&f->json, NULL); /* the rest is damaged */
         words->at = words->end;
         return;
     }
@@ -183,9 +189,8 @@ put(facts *f, fd_words *words, int depth)
 fd_status
 fd_et_put_facts(fd_et *et, fd_words words, fd_operand_ids ids, uint32_t *text)
 {
-    facts f = {.ids = ids};
-    put_text(&f, "[");
-    put_items(&f, &words, UINT32_MAX, 0);
-    put_text(&f, "]");
-    return fd_text_pool_take(&et->texts, &f.text, text);
+    fd_buffer made = {.bytes = NULL};
+    facts f = {.json = {.to = &made}, .ids = ids};
+    put_items(&f, NULL, &words, UINT32_MAX, 0);
+    return fd_text_pool_take(&et->texts, &made, text);
 }

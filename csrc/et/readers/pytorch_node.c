@@ -219,7 +219,7 @@ fd_et_take_text(fd_et *et, const fd_scan *scan, fd_span value, uint32_t *text)
     return fd_et_add_said(et, inside, text);
 }
 
-/* JSON as it stands, repaired. */
+/* JSON unchanged except repairs. */
 static fd_status
 take_json(fd_et *et, const fd_scan *scan, fd_span value, uint32_t *text)
 {

@@ -5,8 +5,8 @@
 #include "et/et_graph.h"
 #include "json/json_scan.h"
 
-/* Scan one object and add its node. FD_SCAN_BAD without an id, as of what is
- * no JSON: nothing is added. Spans of `scan` are not needed afterwards. */
+/* Scan one object and add its node. FD_SCAN_BAD without an id or for invalid
+ * JSON: nothing is added. Spans of `scan` are not used afterwards. */
 fd_scan_result fd_et_scan_node(fd_scan *scan, fd_et *et);
 
 /* A number, an index of the text or a fault: for the head of a trace, too. */

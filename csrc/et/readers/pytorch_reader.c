@@ -134,7 +134,7 @@ is_space(char c)
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-/* From the damage on to "{" and an id. False: there is none. */
+/* Skip from the damage to "{" and an id. False if there is none. */
 static bool
 skip_damage(reading *r)
 {

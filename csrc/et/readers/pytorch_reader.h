@@ -1,18 +1,18 @@
 /* PyTorch's execution traces: JSON of the schemas 1.0.1 to 1.1.1, linked or
- * not, in any order of nodes, whole or cut short. docs/execution-trace.md has
- * the fields.
+ * not, in any order of nodes, complete or truncated. Fields:
+ * docs/formats/execution-trace.md.
  *
- * Where the text is damaged, reading goes on at the next object that begins
- * with an "id"; what is between is lost and counted. Names that PyTorch did not
- * escape are taken as they are. */
+ * After damage, reading continues at the next object that begins with an "id";
+ * the text between is lost and counted. Names that PyTorch did not escape are
+ * read unchanged. */
 #ifndef FD_PYTORCH_READER_H
 #define FD_PYTORCH_READER_H
 
 #include "et/et_graph.h"
 #include "streams/input_stream.h"
 
-/* `in` stands at the begin and is read to its end. The trace is not finished
- * (fd_et_finish). FD_EFORMAT: there are no nodes in it. */
+/* `in` is at its start and is read to its end. The trace is not finished
+ * (fd_et_finish). FD_EFORMAT: it has no nodes. */
 fd_status fd_et_read_pytorch(fd_et *et, fd_bytes_in *in, const char *path,
                              fd_error *error);
 

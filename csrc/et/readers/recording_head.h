@@ -1,4 +1,4 @@
-/* What a recording says of its process, and not of calls. */
+/* Facts of a recording about its process. */
 #ifndef FD_RECORDING_HEAD_H
 #define FD_RECORDING_HEAD_H
 

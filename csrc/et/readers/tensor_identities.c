@@ -68,8 +68,8 @@ see(sighting_list *list, const fd_tensor_call *call, int field)
     return status;
 }
 
-/* Number what the list tells apart. `storages`: those of the tensors, when
- * these are what is numbered. */
+/* Number the distinct entries of the list. `storages`: those of the tensors,
+ * if tensors are numbered. */
 static uint32_t
 number(const sighting_list *list, const uint32_t *storages, uint32_t *numbers)
 {

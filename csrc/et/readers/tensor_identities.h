@@ -1,19 +1,19 @@
 /* Which tensors are the same. A recording has addresses, and an address is
- * used again when a tensor dies. Nobody tells that it died: but what comes out
- * of a call that did not take it was made within that call. So between two
- * sightings of an address
+ * reused after a tensor is freed, which is not recorded: but a result of a
+ * call that was not an operand was created within that call. So between two
+ * uses of an address
  *
  *     seen ......... call begins ...... seen ........ call ends, gives it
  *      old                               new           new
  *
- * there is a new tensor when a call that gives it, and did not take it, began
- * in between. A tensor is also new when its storage is another one. */
+ * there is a new tensor if a call that returns it, without it as an operand,
+ * began in between. A tensor is also new if its storage is another one. */
 #ifndef FD_TENSOR_IDENTITIES_H
 #define FD_TENSOR_IDENTITIES_H
 
 #include "et/readers/et_operands.h"
 
-/* A call, by places in the order of all beginnings and ends. */
+/* A call, by positions in the order of all starts and ends. */
 typedef struct fd_tensor_call {
     const fd_op_call *raw;
     fd_words in;
@@ -22,7 +22,7 @@ typedef struct fd_tensor_call {
     uint32_t begin;
     uint32_t end;   /* UINT32_MAX: not seen */
     uint32_t first; /* its first tensor in fd_et_identities */
-    uint32_t outs;  /* the first that comes out */
+    uint32_t outs;  /* the first result */
 } fd_tensor_call;
 
 typedef FD_VECTOR(fd_tensor_call) fd_et_calls;

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 
 void
-fd_et_folds_clear(fd_et_folds *folds)
+fd_et_collapsed_clear(fd_et_collapsed *collapsed)
 {
-    fd_vector_clear(&folds->boxes);
-    fd_vector_clear(&folds->lines);
-    fd_free(folds->box_of);
-    folds->box_of = NULL;
+    fd_vector_clear(&collapsed->boxes);
+    fd_vector_clear(&collapsed->lines);
+    fd_free(collapsed->box_of);
+    collapsed->box_of = NULL;
 }
 
 static void
@@ -22,42 +22,43 @@ add_node(fd_et_box *box, const fd_et_node *node)
 }
 
 static uint64_t
-key_of(const fd_et_folds *folds, const fd_et_node *node, uint32_t place)
+key_of(const fd_et_collapsed *collapsed, const fd_et_node *node,
+       uint32_t place)
 {
-    if (folds->folding == FD_ET_EACH) {
+    if (collapsed->mode == FD_ET_EACH) {
         return (uint64_t)place + 1;
     }
-    uint32_t parent = folds->folding == FD_ET_BY_PARENT && node->parent != 0
-                        ? folds->box_of[node->parent - 1] + 1
+    uint32_t parent = collapsed->mode == FD_ET_BY_PARENT && node->parent != 0
+                        ? collapsed->box_of[node->parent - 1] + 1
                         : 0;
     return ((uint64_t)parent << 32 | node->name) + 1;
 }
 
-/* Parents come first in `calls`. FD_EFULL: there are more than `most`. */
+/* Parents come first in `calls`. FD_EFULL: more than `most`. */
 static fd_status
-make_boxes(fd_et_folds *folds, const fd_et *et, const uint32_t *calls,
+make_boxes(fd_et_collapsed *collapsed, const fd_et *et, const uint32_t *calls,
            uint32_t most)
 {
     fd_map seen = {.entries = NULL};
     fd_status status = FD_OK;
-    folds->boxes.count = 0;
+    collapsed->boxes.count = 0;
     for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
         const fd_et_node *node = &et->nodes.list[calls[i]];
-        uint64_t key = key_of(folds, node, calls[i]);
+        uint64_t key = key_of(collapsed, node, calls[i]);
         uint32_t box = fd_map_get(&seen, key);
         if (box == 0) {
-            box = folds->boxes.count + 1;
+            box = collapsed->boxes.count + 1;
             status = box > most
                        ? FD_EFULL
-                       : fd_vector_push(&folds->boxes,
+                       : fd_vector_push(&collapsed->boxes,
                                         (fd_et_box){.node = calls[i]});
             if (status == FD_OK) {
                 status = fd_map_put(&seen, key, box);
             }
         }
         if (status == FD_OK) {
-            folds->box_of[calls[i]] = box - 1;
-            add_node(&folds->boxes.list[box - 1], node);
+            collapsed->box_of[calls[i]] = box - 1;
+            add_node(&collapsed->boxes.list[box - 1], node);
         }
     }
     fd_map_clear(&seen);
@@ -87,15 +88,15 @@ heavier(const void *a, const void *b)
 /* The heaviest `most` - 1 boxes stay in their order; the others become the
  * last. `to` has room for all. */
 static fd_status
-choose(fd_et_folds *folds, uint32_t most, uint32_t *to)
+choose(fd_et_collapsed *collapsed, uint32_t most, uint32_t *to)
 {
-    uint32_t count = folds->boxes.count;
+    uint32_t count = collapsed->boxes.count;
     weight *weights = fd_calloc((size_t)count + 1, sizeof *weights);
     if (weights == NULL) {
         return FD_ENOMEM;
     }
     for (uint32_t i = 0; i < count; i++) {
-        const fd_et_box *box = &folds->boxes.list[i];
+        const fd_et_box *box = &collapsed->boxes.list[i];
         weights[i] = (weight){box->ns, box->count, i};
     }
     qsort(weights, count, sizeof *weights, heavier);
@@ -108,26 +109,26 @@ choose(fd_et_folds *folds, uint32_t most, uint32_t *to)
         bool stays = to[i] != 0;
         to[i] = stays ? kept : most - 1;
         if (stays) {
-            folds->boxes.list[kept++] = folds->boxes.list[i];
+            collapsed->boxes.list[kept++] = collapsed->boxes.list[i];
         }
     }
-    folds->names = count - kept;
+    collapsed->names = count - kept;
     return FD_OK;
 }
 
 static fd_status
-keep_largest(fd_et_folds *folds, const fd_et *et, uint32_t most)
+keep_largest(fd_et_collapsed *collapsed, const fd_et *et, uint32_t most)
 {
-    uint32_t *to = fd_calloc((size_t)folds->boxes.count + 1, sizeof *to);
-    fd_status status = to == NULL ? FD_ENOMEM : choose(folds, most, to);
+    uint32_t *to = fd_calloc((size_t)collapsed->boxes.count + 1, sizeof *to);
+    fd_status status = to == NULL ? FD_ENOMEM : choose(collapsed, most, to);
     if (status == FD_OK) {
-        fd_et_box *last = &folds->boxes.list[most - 1];
+        fd_et_box *last = &collapsed->boxes.list[most - 1];
         bool first = true;
-        folds->boxes.count = most;
+        collapsed->boxes.count = most;
         *last = (fd_et_box){.others = true};
         for (uint32_t i = 0; i < et->nodes.count; i++) {
-            folds->box_of[i] = to[folds->box_of[i]];
-            if (folds->box_of[i] == most - 1) {
+            collapsed->box_of[i] = to[collapsed->box_of[i]];
+            if (collapsed->box_of[i] == most - 1) {
                 last->node = first ? i : last->node;
                 first = false;
                 add_node(last, &et->nodes.list[i]);
@@ -139,54 +140,55 @@ keep_largest(fd_et_folds *folds, const fd_et *et, uint32_t most)
 }
 
 static fd_status
-make_any(fd_et_folds *folds, const fd_et *et, const uint32_t *calls,
+make_any(fd_et_collapsed *collapsed, const fd_et *et, const uint32_t *calls,
          uint32_t most)
 {
     fd_status status = FD_EFULL;
     for (int way = FD_ET_EACH; way <= FD_ET_BY_NAME && status == FD_EFULL;
          way++) {
-        folds->folding = (fd_et_folding)way;
-        status = make_boxes(folds, et, calls, most);
+        collapsed->mode = (fd_et_collapse_mode)way;
+        status = make_boxes(collapsed, et, calls, most);
     }
     if (status == FD_EFULL) {
-        status = make_boxes(folds, et, calls, UINT32_MAX);
-        folds->folding = FD_ET_BY_SIZE;
-        status = status == FD_OK ? keep_largest(folds, et, most) : status;
+        status = make_boxes(collapsed, et, calls, UINT32_MAX);
+        collapsed->mode = FD_ET_BY_SIZE;
+        status = status == FD_OK ? keep_largest(collapsed, et, most) : status;
     }
     return status;
 }
 
 static fd_status
-line_of(fd_et_folds *folds, fd_map *seen, uint32_t from, uint32_t to,
+line_of(fd_et_collapsed *collapsed, fd_map *seen, uint32_t from, uint32_t to,
         fd_et_line **line)
 {
     uint64_t key =
-        (uint64_t)(folds->box_of[from] + 1) << 32 | folds->box_of[to];
+        (uint64_t)(collapsed->box_of[from] + 1) << 32 | collapsed->box_of[to];
     uint32_t number = fd_map_get(seen, key);
     fd_status status = FD_OK;
     if (number == 0) {
-        status = fd_vector_push(&folds->lines,
-                                (fd_et_line){.from = folds->box_of[from],
-                                             .to = folds->box_of[to]});
-        number = folds->lines.count;
+        status = fd_vector_push(&collapsed->lines,
+                                (fd_et_line){.from = collapsed->box_of[from],
+                                             .to = collapsed->box_of[to]});
+        number = collapsed->lines.count;
         if (status == FD_OK) {
             status = fd_map_put(seen, key, number);
         }
     }
-    *line = status == FD_OK ? &folds->lines.list[number - 1] : NULL;
+    *line = status == FD_OK ? &collapsed->lines.list[number - 1] : NULL;
     return status;
 }
 
 static fd_status
-make_lines(fd_et_folds *folds, const fd_et *et)
+make_lines(fd_et_collapsed *collapsed, const fd_et *et)
 {
     fd_map seen = {.entries = NULL};
     fd_status status = FD_OK;
     fd_et_line *line;
     for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
         uint32_t parent = et->nodes.list[i].parent;
-        if (parent != 0 && folds->box_of[parent - 1] != folds->box_of[i]) {
-            status = line_of(folds, &seen, parent - 1, i, &line);
+        if (parent != 0
+            && collapsed->box_of[parent - 1] != collapsed->box_of[i]) {
+            status = line_of(collapsed, &seen, parent - 1, i, &line);
             if (status == FD_OK) {
                 line->calls++;
             }
@@ -194,10 +196,10 @@ make_lines(fd_et_folds *folds, const fd_et *et)
     }
     for (uint32_t i = 0; i < et->edges.count && status == FD_OK; i++) {
         const fd_et_edge *edge = &et->edges.list[i];
-        if (folds->box_of[edge->from] == folds->box_of[edge->to]) {
+        if (collapsed->box_of[edge->from] == collapsed->box_of[edge->to]) {
             continue;
         }
-        status = line_of(folds, &seen, edge->from, edge->to, &line);
+        status = line_of(collapsed, &seen, edge->from, edge->to, &line);
         for (int kind = 0; kind < FD_ET_KINDS && status == FD_OK; kind++) {
             line->counts[kind] += (edge->kinds & 1U << kind) != 0;
         }
@@ -207,17 +209,18 @@ make_lines(fd_et_folds *folds, const fd_et *et)
 }
 
 fd_status
-fd_et_fold(fd_et_folds *folds, const fd_et *et, uint32_t most)
+fd_et_collapse(fd_et_collapsed *collapsed, const fd_et *et, uint32_t most)
 {
     size_t count = (size_t)et->nodes.count + 1;
     uint32_t *calls = fd_calloc(count, sizeof *calls);
-    *folds = (fd_et_folds){.box_of = fd_calloc(count, sizeof *folds->box_of)};
-    fd_status status = calls == NULL || folds->box_of == NULL
+    *collapsed = (fd_et_collapsed){
+        .box_of = fd_calloc(count, sizeof *collapsed->box_of)};
+    fd_status status = calls == NULL || collapsed->box_of == NULL
                          ? FD_ENOMEM
                          : fd_et_walk(et, calls);
     if (status == FD_OK) {
-        status = make_any(folds, et, calls, most);
+        status = make_any(collapsed, et, calls, most);
     }
     fd_free(calls);
-    return status == FD_OK ? make_lines(folds, et) : status;
+    return status == FD_OK ? make_lines(collapsed, et) : status;
 }

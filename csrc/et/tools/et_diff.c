@@ -1,12 +1,12 @@
 #include "et/tools/et_diff.h"
 
-#include "et/call_forms.h"
+#include "et/call_signatures.h"
 #include "et/et_edges.h"
 
 #include <string.h>
 
-/* A change of less than this part of the time of all is none: short calls
- * differ from run to run. */
+/* Changes below this part of the total time are ignored: short calls differ
+ * from run to run. */
 enum { LEAST_PART = 100 };
 
 void
@@ -15,7 +15,7 @@ fd_et_diff_clear(fd_et_diff *diff)
     fd_vector_clear(&diff->names);
     fd_vector_clear(&diff->changed);
     fd_vector_clear(&diff->only);
-    fd_vector_clear(&diff->forms);
+    fd_vector_clear(&diff->signatures);
     fd_text_pool_clear(&diff->texts);
     fd_text_pool_clear(&diff->keys);
     fd_map_clear(&diff->name_rows);
@@ -59,7 +59,7 @@ name_row(fd_et_diff *diff, uint32_t name, fd_et_diff_name **row)
 /* Counts of one side; `*span` is from the first begin to the last end, -1
  * without times. */
 static fd_status
-count_names(fd_et_diff *diff, const fd_et_twin_side *side, int at,
+count_names(fd_et_diff *diff, const fd_et_match_side *side, int at,
             int64_t *span)
 {
     const fd_et *et = side->et;
@@ -115,7 +115,7 @@ fold_names(fd_et_diff *diff, const fd_et *et, const int64_t spans[2])
 }
 
 static fd_status
-compare_names(fd_et_diff *diff, const fd_et_twin_side sides[2])
+compare_names(fd_et_diff *diff, const fd_et_match_side sides[2])
 {
     int64_t spans[2] = {-1, -1};
     fd_status status = FD_OK;
@@ -130,7 +130,7 @@ compare_names(fd_et_diff *diff, const fd_et_twin_side sides[2])
 }
 
 static uint32_t
-what_differs(const fd_et_form *a, const fd_et_form *b)
+what_differs(const fd_et_signature *a, const fd_et_signature *b)
 {
     bool shapes = memcmp(a->shapes, b->shapes, sizeof a->shapes) != 0;
     bool types = memcmp(a->types, b->types, sizeof a->types) != 0;
@@ -140,20 +140,21 @@ what_differs(const fd_et_form *a, const fd_et_form *b)
 }
 
 static fd_status
-note_changed(fd_et_diff *diff, const fd_et_twin_side sides[2], uint32_t place)
+note_changed(fd_et_diff *diff, const fd_et_match_side sides[2], uint32_t place)
 {
-    uint32_t twin = sides[0].twins[place] - 1;
-    uint32_t forms[] = {sides[0].forms[place], sides[1].forms[twin]};
-    uint64_t key = (uint64_t)forms[0] << 32 | forms[1];
+    uint32_t match = sides[0].matches[place] - 1;
+    uint32_t signatures[] = {sides[0].signatures[place],
+                             sides[1].signatures[match]};
+    uint64_t key = (uint64_t)signatures[0] << 32 | signatures[1];
     uint32_t row = fd_map_get(&diff->changed_rows, key);
     fd_status status = FD_OK;
     if (row == 0) {
-        fd_et_diff_form made = {
-            .forms = {forms[0], forms[1]},
-            .what = what_differs(&diff->forms.list[forms[0] - 1],
-                                 &diff->forms.list[forms[1] - 1]),
+        fd_et_diff_change made = {
+            .signatures = {signatures[0], signatures[1]},
+            .what = what_differs(&diff->signatures.list[signatures[0] - 1],
+                                 &diff->signatures.list[signatures[1] - 1]),
             .id = {sides[0].et->nodes.list[place].id,
-                   sides[1].et->nodes.list[twin].id}};
+                   sides[1].et->nodes.list[match].id}};
         status = fd_vector_push(&diff->changed, made);
         row = diff->changed.count;
         if (status == FD_OK) {
@@ -168,23 +169,24 @@ note_changed(fd_et_diff *diff, const fd_et_twin_side sides[2], uint32_t place)
 }
 
 static fd_status
-compare_forms(fd_et_diff *diff, const fd_et_twin_side sides[2])
+compare_signatures(fd_et_diff *diff, const fd_et_match_side sides[2])
 {
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < sides[0].et->nodes.count && status == FD_OK;
          i++) {
-        uint32_t twin = sides[0].twins[i];
-        diff->paired += twin != 0;
-        if (twin != 0 && sides[0].forms[i] != sides[1].forms[twin - 1]) {
+        uint32_t match = sides[0].matches[i];
+        diff->paired += match != 0;
+        if (match != 0
+            && sides[0].signatures[i] != sides[1].signatures[match - 1]) {
             status = note_changed(diff, sides, i);
         }
     }
     return status;
 }
 
-/* The row of the highest call around a node that is in this trace alone. */
+/* The row of the highest call around a node that is only in this trace. */
 static fd_status
-only_row(fd_et_diff *diff, const fd_et_twin_side *side, uint32_t at,
+only_row(fd_et_diff *diff, const fd_et_match_side *side, uint32_t at,
          uint32_t place, fd_et_diff_only **row)
 {
     const fd_et_node *node = &side->et->nodes.list[place];
@@ -208,18 +210,18 @@ only_row(fd_et_diff *diff, const fd_et_twin_side *side, uint32_t at,
 }
 
 static fd_status
-note_only(fd_et_diff *diff, const fd_et_twin_side *side, uint32_t at)
+note_only(fd_et_diff *diff, const fd_et_match_side *side, uint32_t at)
 {
     const fd_et *et = side->et;
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
         uint32_t top = i;
         fd_et_diff_only *row;
-        if (side->twins[i] != 0) {
+        if (side->matches[i] != 0) {
             continue;
         }
         while (et->nodes.list[top].parent != 0
-               && side->twins[et->nodes.list[top].parent - 1] == 0) {
+               && side->matches[et->nodes.list[top].parent - 1] == 0) {
             top = et->nodes.list[top].parent - 1;
         }
         status = only_row(diff, side, at, top, &row);
@@ -238,9 +240,9 @@ edge_key(uint32_t from, uint32_t to)
     return (uint64_t)(from + 1) << 32 | to;
 }
 
-/* Edges of the first trace that the second has between the twins. */
+/* Edges of the first trace that the second has between matching nodes. */
 static fd_status
-compare_edges(fd_et_diff *diff, const fd_et_twin_side sides[2])
+compare_edges(fd_et_diff *diff, const fd_et_match_side sides[2])
 {
     const fd_et *et = sides[0].et;
     const fd_et *other = sides[1].et;
@@ -253,8 +255,8 @@ compare_edges(fd_et_diff *diff, const fd_et_twin_side sides[2])
     }
     for (uint32_t i = 0; i < et->edges.count && status == FD_OK; i++) {
         const fd_et_edge *edge = &et->edges.list[i];
-        uint32_t from = sides[0].twins[edge->from];
-        uint32_t to = sides[0].twins[edge->to];
+        uint32_t from = sides[0].matches[edge->from];
+        uint32_t to = sides[0].matches[edge->to];
         uint32_t both =
             from == 0 || to == 0
                 ? 0
@@ -275,20 +277,20 @@ compare_edges(fd_et_diff *diff, const fd_et_twin_side sides[2])
 }
 
 static fd_status
-compare(fd_et_diff *diff, fd_et_twin_side sides[2])
+compare(fd_et_diff *diff, fd_et_match_side sides[2])
 {
-    fd_status status = fd_et_find_forms(diff, &sides[0]);
+    fd_status status = fd_et_find_signatures(diff, &sides[0]);
     if (status == FD_OK) {
-        status = fd_et_find_forms(diff, &sides[1]);
+        status = fd_et_find_signatures(diff, &sides[1]);
     }
     if (status == FD_OK) {
-        status = fd_et_find_twins(sides);
+        status = fd_et_match_nodes(sides);
     }
     if (status == FD_OK) {
         status = compare_names(diff, sides);
     }
     if (status == FD_OK) {
-        status = compare_forms(diff, sides);
+        status = compare_signatures(diff, sides);
     }
     for (uint32_t at = 0; at < 2 && status == FD_OK; at++) {
         status = note_only(diff, &sides[at], at);
@@ -299,10 +301,10 @@ compare(fd_et_diff *diff, fd_et_twin_side sides[2])
 fd_status
 fd_et_diff_add(fd_et_diff *diff, const fd_et *before, const fd_et *after)
 {
-    fd_et_twin_side sides[2] = {{.et = NULL}, {.et = NULL}};
-    fd_status status = fd_et_twin_side_make(&sides[0], before);
+    fd_et_match_side sides[2] = {{.et = NULL}, {.et = NULL}};
+    fd_status status = fd_et_match_side_make(&sides[0], before);
     if (status == FD_OK) {
-        status = fd_et_twin_side_make(&sides[1], after);
+        status = fd_et_match_side_make(&sides[1], after);
     }
     if (status == FD_OK) {
         status = compare(diff, sides);
@@ -310,13 +312,13 @@ fd_et_diff_add(fd_et_diff *diff, const fd_et *before, const fd_et *after)
     diff->nodes[0] += before->nodes.count;
     diff->nodes[1] += after->nodes.count;
     diff->ranks++;
-    fd_et_twin_side_clear(&sides[0]);
-    fd_et_twin_side_clear(&sides[1]);
+    fd_et_match_side_clear(&sides[0]);
+    fd_et_match_side_clear(&sides[1]);
     return status;
 }
 
 bool
-fd_et_diff_says(const fd_et_diff_name *row)
+fd_et_diff_differs(const fd_et_diff_name *row)
 {
     return row->counts.count > 0 || row->times.count > 0;
 }
@@ -326,7 +328,7 @@ fd_et_diff_any(const fd_et_diff *diff)
 {
     bool any = diff->changed.count > 0 || diff->only.count > 0;
     for (uint32_t i = 0; i < diff->names.count; i++) {
-        any = any || fd_et_diff_says(&diff->names.list[i]);
+        any = any || fd_et_diff_differs(&diff->names.list[i]);
     }
     for (int kind = 0; kind < FD_ET_KINDS; kind++) {
         any = any || diff->edges[kind][0] != diff->shared[kind]

@@ -1,20 +1,20 @@
-/* What differs between two execution traces, rank by rank: names and their
+/* What differs between two execution traces, rank by rank: names with their
  * counts and times, shapes and types of calls that are in both, calls that are
- * in one alone, and what waits for what. */
+ * only in one, and dependencies. */
 #ifndef FD_ET_DIFF_H
 #define FD_ET_DIFF_H
 
 #include "et/et_graph.h"
 
-/* What a call says of its data: texts of fd_et_diff. */
-typedef struct fd_et_form {
+/* Name, shapes, types and communication of a call: texts of fd_et_diff. */
+typedef struct fd_et_signature {
     uint32_t name;
     uint32_t shapes[2]; /* of inputs, of outputs */
     uint32_t types[2];
     uint32_t comm; /* collective, size, group, peers; 0: none */
-} fd_et_form;
+} fd_et_signature;
 
-/* What differs between two forms. */
+/* What differs between two signatures. */
 enum {
     FD_ET_SHAPES_DIFFER = 1,
     FD_ET_TYPES_DIFFER = 2,
@@ -38,16 +38,16 @@ typedef struct fd_et_diff_name {
     fd_et_diff_ranks times;
 } fd_et_diff_name;
 
-/* A call in both traces that says something else of its data. */
-typedef struct fd_et_diff_form {
-    uint32_t forms[2]; /* in `forms`, + 1 */
-    uint32_t what;     /* FD_ET_SHAPES_DIFFER ... */
+/* A call in both traces with another signature. */
+typedef struct fd_et_diff_change {
+    uint32_t signatures[2]; /* in `signatures`, + 1 */
+    uint32_t what;          /* FD_ET_SHAPES_DIFFER ... */
     uint64_t count;
     uint64_t id[2]; /* the first */
     fd_et_diff_ranks ranks;
-} fd_et_diff_form;
+} fd_et_diff_change;
 
-/* A call in one trace alone, below one that is in both. */
+/* A call only in one trace, below one that is in both. */
 typedef struct fd_et_diff_only {
     uint32_t side;
     uint32_t name;
@@ -65,19 +65,19 @@ typedef struct fd_et_diff {
     uint64_t paired;
     uint32_t timed[2];                /* ranks with times */
     FD_VECTOR(fd_et_diff_name) names; /* all, equal ones too */
-    FD_VECTOR(fd_et_diff_form) changed;
+    FD_VECTOR(fd_et_diff_change) changed;
     FD_VECTOR(fd_et_diff_only) only;
-    FD_VECTOR(fd_et_form) forms;
+    FD_VECTOR(fd_et_signature) signatures;
     uint64_t edges[FD_ET_KINDS][2];
     uint64_t shared[FD_ET_KINDS]; /* between nodes that are in both */
     fd_text_pool texts;
-    fd_text_pool keys; /* forms as bytes */
+    fd_text_pool keys; /* signatures as bytes */
     fd_map name_rows;  /* name + 1 -> row + 1 */
     fd_map changed_rows;
     fd_map only_rows[2];
 } fd_et_diff;
 
-/* Zero-initialised memory, but for `threshold`, is a diff of nothing. */
+/* Zero-initialised memory, except `threshold`, is an empty diff. */
 void fd_et_diff_clear(fd_et_diff *diff);
 
 /* One rank of both, with edges. */
@@ -85,7 +85,7 @@ fd_status fd_et_diff_add(fd_et_diff *diff, const fd_et *before,
                          const fd_et *after);
 
 /* Whether a name has other counts or times on some rank. */
-bool fd_et_diff_says(const fd_et_diff_name *row);
+bool fd_et_diff_differs(const fd_et_diff_name *row);
 
 /* Whether anything was found. */
 bool fd_et_diff_any(const fd_et_diff *diff);

@@ -2,16 +2,17 @@
 
 #include "et/et_names.h"
 #include "et/tools/et_collapse.h"
+#include "graphs/dot_writer.h"
 #include "graphs/graph_text.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
-/* Boxes; lines of dependencies beside those of calls, where each box is a node
- * and where it is many: these depend on one another in all ways, and more than
- * the most frequent hide the calls; characters of a name. */
-enum { BOXES = 120, LINES = 400, FOLDED_LINES = 40, TITLE = 44 };
+/* Maximum number of boxes; of lines of dependencies besides those of calls, if
+ * each box is a node, and if boxes have many nodes, since those depend on each
+ * other in all directions and hide the calls; of characters of a name. */
+enum { BOXES = 120, LINES = 400, COLLAPSED_LINES = 40, TITLE = 44 };
 
 static const char *const colours[FD_ET_KINDS] = {
     "#B4BCC6", "#2E7D32", "#00838F", "#6A1B9A",
@@ -29,20 +30,8 @@ fill_of(const fd_et *et, const fd_et_box *box)
 }
 
 static void
-put_box(fd_buffer *to, const fd_et *et, const fd_et_folds *folds, uint32_t at)
+put_figures(fd_buffer *to, const fd_et_box *box)
 {
-    const fd_et_box *box = &folds->boxes.list[at];
-    uint32_t name = et->nodes.list[box->node].name;
-    fd_buffer_format(to, "n%" PRIu32 " [fillcolor=\"%s\", label=\"", at,
-                     fill_of(et, box));
-    if (box->others) {
-        fd_text_count(to, folds->names);
-        fd_buffer_text(to, " other names");
-    }
-    else {
-        fd_text_dot(to, fd_et_text(et, name),
-                    fd_text_pool_size(&et->texts, name), TITLE);
-    }
     if (box->count > 1 || box->ns > 0) {
         fd_buffer_text(to, "\\n");
     }
@@ -54,7 +43,28 @@ put_box(fd_buffer *to, const fd_et *et, const fd_et_folds *folds, uint32_t at)
         fd_buffer_text(to, box->count > 1 ? " \xC2\xB7 " : "");
         fd_text_time(to, (uint64_t)box->ns);
     }
-    fd_buffer_text(to, "\"]\n");
+}
+
+static void
+put_box(fd_dot_writer *w, const fd_et *et, const fd_et_collapsed *collapsed,
+        uint32_t at)
+{
+    const fd_et_box *box = &collapsed->boxes.list[at];
+    uint32_t name = et->nodes.list[box->node].name;
+    fd_dot_begin_node(w, at);
+    fd_dot_put_text(w, "fillcolor", fill_of(et, box));
+    fd_buffer_text(fd_dot_put(w, "label"), "\"");
+    if (box->others) {
+        fd_text_count(w->to, collapsed->names);
+        fd_buffer_text(w->to, " other names");
+    }
+    else {
+        fd_text_dot(w->to, fd_et_text(et, name),
+                    fd_text_pool_size(&et->texts, name), TITLE);
+    }
+    put_figures(w->to, box);
+    fd_buffer_text(w->to, "\"");
+    fd_dot_end_statement(w);
 }
 
 static double
@@ -64,30 +74,34 @@ width_of(uint64_t count)
 }
 
 static void
-put_call(fd_buffer *to, const fd_et_line *line)
+put_call(fd_dot_writer *w, const fd_et_line *line)
 {
-    fd_buffer_format(to,
-                     "n%" PRIu32 " -> n%" PRIu32 " [style=dotted, "
-                     "color=\"#5F6B7A\", arrowhead=none, weight=10]\n",
-                     line->from, line->to);
+    fd_dot_begin_edge(w, line->from, line->to);
+    fd_dot_put_word(w, "style", "dotted");
+    fd_dot_put_text(w, "color", "#5F6B7A");
+    fd_dot_put_word(w, "arrowhead", "none");
+    fd_dot_put_number(w, "weight", 10);
+    fd_dot_end_statement(w);
 }
 
 static void
-put_line(fd_buffer *to, const fd_et_line *line, int kind)
+put_line(fd_dot_writer *w, const fd_et_line *line, int kind)
 {
-    fd_buffer_format(to,
-                     "n%" PRIu32 " -> n%" PRIu32 " [color=\"%s\", "
-                     "penwidth=%.2f%s",
-                     line->from, line->to, colours[kind],
-                     width_of(line->counts[kind]),
-                     kind == FD_ET_LAUNCH ? "" : ", constraint=false");
-    if (line->counts[kind] > 1) {
-        /* A label that takes part in the layout makes Graphviz fail on some
-         * graphs. */
-        fd_buffer_format(to, ", xlabel=\"%" PRIu64 "\", fontcolor=\"%s\"",
-                         line->counts[kind], colours[kind]);
+    fd_dot_begin_edge(w, line->from, line->to);
+    fd_dot_put_text(w, "color", colours[kind]);
+    fd_buffer_format(fd_dot_put(w, "penwidth"), "%.2f",
+                     width_of(line->counts[kind]));
+    if (kind != FD_ET_LAUNCH) {
+        fd_dot_put_word(w, "constraint", "false");
     }
-    fd_buffer_text(to, "]\n");
+    if (line->counts[kind] > 1) {
+        /* Graphviz fails on some graphs when a label takes part in the
+         * layout. */
+        fd_buffer_format(fd_dot_put(w, "xlabel"), "\"%" PRIu64 "\"",
+                         line->counts[kind]);
+        fd_dot_put_text(w, "fontcolor", colours[kind]);
+    }
+    fd_dot_end_statement(w);
 }
 
 typedef struct drawn {
@@ -113,40 +127,40 @@ more_often(const void *a, const void *b)
     return one->kind - other->kind;
 }
 
-/* Program order says nothing among folded calls: a comes before b and b before
- * a. */
+/* Program order is meaningless between collapsed calls: a precedes b and b
+ * precedes a. */
 static bool
-is_drawn(const fd_et_folds *folds, int kind)
+is_drawn(const fd_et_collapsed *collapsed, int kind)
 {
-    return kind != FD_ET_ORDER || folds->folding == FD_ET_EACH;
+    return kind != FD_ET_ORDER || collapsed->mode == FD_ET_EACH;
 }
 
-/* The most frequent lines, tensors last: there are many of them; `*left` is how
- * many are not drawn. */
+/* The most frequent lines, tensors last: there are many of them; `*left` is
+ * how many are not drawn. */
 static fd_status
-put_lines(fd_buffer *to, const fd_et_folds *folds, uint32_t *left)
+put_lines(fd_dot_writer *w, const fd_et_collapsed *collapsed, uint32_t *left)
 {
-    size_t room = (size_t)folds->lines.count * FD_ET_KINDS + 1;
+    size_t room = (size_t)collapsed->lines.count * FD_ET_KINDS + 1;
     drawn *list = fd_calloc(room, sizeof *list);
-    uint32_t most = folds->folding == FD_ET_EACH ? LINES : FOLDED_LINES;
+    uint32_t most = collapsed->mode == FD_ET_EACH ? LINES : COLLAPSED_LINES;
     uint32_t count = 0;
     if (list == NULL) {
         return FD_ENOMEM;
     }
-    for (uint32_t i = 0; i < folds->lines.count; i++) {
-        const fd_et_line *line = &folds->lines.list[i];
+    for (uint32_t i = 0; i < collapsed->lines.count; i++) {
+        const fd_et_line *line = &collapsed->lines.list[i];
         if (line->calls > 0) {
-            put_call(to, line);
+            put_call(w, line);
         }
         for (int kind = 0; kind < FD_ET_KINDS; kind++) {
-            if (line->counts[kind] > 0 && is_drawn(folds, kind)) {
+            if (line->counts[kind] > 0 && is_drawn(collapsed, kind)) {
                 list[count++] = (drawn){line->counts[kind], i, kind};
             }
         }
     }
     qsort(list, count, sizeof *list, more_often);
     for (uint32_t i = 0; i < count && i < most; i++) {
-        put_line(to, &folds->lines.list[list[i].line], list[i].kind);
+        put_line(w, &collapsed->lines.list[list[i].line], list[i].kind);
     }
     *left = count > most ? count - most : 0;
     fd_free(list);
@@ -154,25 +168,25 @@ put_lines(fd_buffer *to, const fd_et_folds *folds, uint32_t *left)
 }
 
 static void
-put_legend(fd_buffer *to, const fd_et *et, const fd_et_folds *folds,
+put_legend(fd_buffer *to, const fd_et *et, const fd_et_collapsed *collapsed,
            uint32_t left)
 {
-    static const char *const foldings[] = {
+    static const char *const modes[] = {
         "each node", "calls of one name below one call are one box",
         "calls of one name are one box",
         "calls of one name are one box, small ones together"};
     bool seen[FD_ET_KINDS] = {false};
     fd_buffer_text(to, "label=<");
     fd_text_count(to, et->nodes.count);
-    fd_buffer_format(to, " nodes: %s. Dotted: calls",
-                     foldings[folds->folding]);
-    for (uint32_t i = 0; i < folds->lines.count; i++) {
+    fd_buffer_format(to, " nodes: %s. Dotted: calls", modes[collapsed->mode]);
+    for (uint32_t i = 0; i < collapsed->lines.count; i++) {
         for (int kind = 0; kind < FD_ET_KINDS; kind++) {
-            seen[kind] = seen[kind] || folds->lines.list[i].counts[kind] > 0;
+            seen[kind] =
+                seen[kind] || collapsed->lines.list[i].counts[kind] > 0;
         }
     }
     for (int kind = 0; kind < FD_ET_KINDS; kind++) {
-        if (seen[kind] && is_drawn(folds, kind)) {
+        if (seen[kind] && is_drawn(collapsed, kind)) {
             fd_buffer_format(to,
                              " <FONT COLOR=\"%s\"><B>\xE2\x86\x92 %s</B>"
                              "</FONT>",
@@ -182,36 +196,37 @@ put_legend(fd_buffer *to, const fd_et *et, const fd_et_folds *folds,
     if (left > 0) {
         fd_buffer_format(to, ". %" PRIu32 " rare lines are left out", left);
     }
-    if (folds->folding != FD_ET_EACH) {
+    if (collapsed->mode != FD_ET_EACH) {
         fd_buffer_text(to, ". Order is not drawn");
     }
     fd_buffer_text(to, ">\n");
 }
 
+static const char defaults[] =
+    "graph [fontname=\"Helvetica,Arial,sans-serif\", fontsize=12, labelloc=b, "
+    "labeljust=l, ranksep=0.4, nodesep=0.2, rankdir=LR]\n"
+    "node [shape=box, style=\"rounded,filled\", color=\"#8893A0\", "
+    "fontname=\"Helvetica,Arial,sans-serif\", fontsize=12, "
+    "margin=\"0.1,0.05\"]\n"
+    "edge [arrowsize=0.6, fontsize=9, "
+    "fontname=\"Helvetica,Arial,sans-serif\"]\n";
+
 fd_status
 fd_et_write_dot(const fd_et *et, fd_bytes_out *out)
 {
-    fd_buffer *to = fd_bytes_out_text(out);
-    fd_et_folds folds;
+    fd_dot_writer w = {.to = fd_bytes_out_text(out)};
+    fd_et_collapsed collapsed;
     uint32_t left = 0;
-    fd_status status = fd_et_fold(&folds, et, BOXES);
+    fd_status status = fd_et_collapse(&collapsed, et, BOXES);
     if (status == FD_OK) {
-        fd_buffer_text(to,
-                       "digraph trace {\ngraph [fontname=\"Helvetica,Arial,"
-                       "sans-serif\", fontsize=12, labelloc=b, labeljust=l, "
-                       "ranksep=0.4, nodesep=0.2, rankdir=LR]\nnode "
-                       "[shape=box, style=\"rounded,filled\", "
-                       "color=\"#8893A0\", fontname=\"Helvetica,Arial,"
-                       "sans-serif\", fontsize=12, margin=\"0.1,0.05\"]\n"
-                       "edge [arrowsize=0.6, fontsize=9, fontname=\""
-                       "Helvetica,Arial,sans-serif\"]\n");
-        for (uint32_t i = 0; i < folds.boxes.count; i++) {
-            put_box(to, et, &folds, i);
+        fd_dot_begin(&w, "trace", defaults);
+        for (uint32_t i = 0; i < collapsed.boxes.count; i++) {
+            put_box(&w, et, &collapsed, i);
         }
-        status = put_lines(to, &folds, &left);
-        put_legend(to, et, &folds, left);
-        fd_buffer_text(to, "}\n");
+        status = put_lines(&w, &collapsed, &left);
+        put_legend(w.to, et, &collapsed, left);
+        fd_dot_end(&w);
     }
-    fd_et_folds_clear(&folds);
+    fd_et_collapsed_clear(&collapsed);
     return status;
 }

@@ -17,7 +17,8 @@ fd_et_estimate_clear(fd_et_estimate *estimate)
 }
 
 static fd_status
-judge(const fd_et *traces, uint32_t count, fd_et_estimate *e, fd_error *error)
+check_times(const fd_et *traces, uint32_t count, fd_et_estimate *e,
+            fd_error *error)
 {
     bool any = false;
     for (uint32_t r = 0; r < count; r++) {
@@ -60,7 +61,7 @@ step_of(fd_et_estimate *e, const fd_et *et, const fd_et_node *node)
         }
     }
     fd_et_step step = {.name = name};
-    for (int t = 0; t < FD_ET_TELLINGS; t++) {
+    for (int t = 0; t < FD_ET_VERSIONS; t++) {
         step.begin[t] = INT64_MAX;
         step.end[t] = INT64_MIN;
     }
@@ -70,32 +71,32 @@ step_of(fd_et_estimate *e, const fd_et *et, const fd_et_node *node)
 }
 
 static void
-widen(fd_et_step *step, fd_et_telling telling, int64_t begin, int64_t end)
+widen(fd_et_step *step, fd_et_version version, int64_t begin, int64_t end)
 {
-    step->begin[telling] =
-        begin < step->begin[telling] ? begin : step->begin[telling];
-    step->end[telling] = end > step->end[telling] ? end : step->end[telling];
+    step->begin[version] =
+        begin < step->begin[version] ? begin : step->begin[version];
+    step->end[version] = end > step->end[version] ? end : step->end[version];
 }
 
 static void
-tell_node(const fd_play_rank *rank, uint32_t place, fd_et_telling telling,
-          fd_et_step *step)
+add_node(const fd_et_sim_rank *rank, uint32_t place, fd_et_version version,
+         fd_et_step *step)
 {
-    if (telling == FD_ET_MEASURED) {
-        widen(step, telling, rank->nodes[place].measured,
-              fd_play_measured_end(rank, place));
+    if (version == FD_ET_MEASURED) {
+        widen(step, version, rank->nodes[place].measured,
+              fd_et_measured_end(rank, place));
     }
     else {
-        widen(step, telling, rank->nodes[place].start,
-              fd_play_end(rank, place));
+        widen(step, version, rank->nodes[place].start,
+              fd_et_simulated_end(rank, place));
     }
 }
 
 /* The steps of a rank and the kernels below them. `around` has room for all
  * nodes: the place of the step in `steps`, + 1. */
 static fd_status
-tell_rank(const fd_play_rank *rank, fd_et_telling telling, uint32_t *around,
-          fd_et_estimate *e)
+add_rank(const fd_et_sim_rank *rank, fd_et_version version, uint32_t *around,
+         fd_et_estimate *e)
 {
     for (uint32_t i = 0; i < rank->et->nodes.count; i++) {
         const fd_et_node *node = &rank->et->nodes.list[i];
@@ -111,22 +112,23 @@ tell_rank(const fd_play_rank *rank, fd_et_telling telling, uint32_t *around,
             around[i] = (uint32_t)(step - e->steps.list) + 1;
         }
         if (around[i] != 0 && (begins || (node->flags & FD_ET_GPU) != 0)) {
-            tell_node(rank, i, telling, &e->steps.list[around[i] - 1]);
+            add_node(rank, i, version, &e->steps.list[around[i] - 1]);
         }
     }
     return FD_OK;
 }
 
 static fd_status
-tell_steps(const fd_play *play, fd_et_telling telling, fd_et_estimate *e)
+add_steps(const fd_et_simulation *simulation, fd_et_version version,
+          fd_et_estimate *e)
 {
     fd_status status = FD_OK;
-    for (uint32_t r = 0; r < play->count && status == FD_OK; r++) {
-        size_t nodes = (size_t)play->ranks[r].et->nodes.count + 1;
+    for (uint32_t r = 0; r < simulation->count && status == FD_OK; r++) {
+        size_t nodes = (size_t)simulation->ranks[r].et->nodes.count + 1;
         uint32_t *around = fd_malloc(nodes * sizeof *around);
         status = around == NULL
                    ? FD_ENOMEM
-                   : tell_rank(&play->ranks[r], telling, around, e);
+                   : add_rank(&simulation->ranks[r], version, around, e);
         fd_free(around);
     }
     return status;
@@ -134,10 +136,10 @@ tell_steps(const fd_play *play, fd_et_telling telling, fd_et_estimate *e)
 
 /* -- the critical path ----------------------------------------------------- */
 
-/* One stretch of the path, added to those of its name and rank. */
+/* Add a part of the path to those of its name and rank. */
 static fd_status
-add_stretch(fd_et_estimate *e, fd_map *places, const fd_et *et, uint32_t rank,
-            uint32_t name, int64_t ns)
+add_entry(fd_et_estimate *e, fd_map *places, const fd_et *et, uint32_t rank,
+          uint32_t name, int64_t ns)
 {
     uint32_t text = 0;
     fd_status status = FD_OK;
@@ -151,7 +153,8 @@ add_stretch(fd_et_estimate *e, fd_map *places, const fd_et *et, uint32_t rank,
     uint64_t key = (uint64_t)rank << 32 | (text + 1);
     uint32_t place = fd_map_get(places, key);
     if (status == FD_OK && place == 0) {
-        status = fd_vector_push(&e->path, (fd_et_stretch){text, rank, 0, 0});
+        status =
+            fd_vector_push(&e->path, (fd_et_path_entry){text, rank, 0, 0});
         place = e->path.count;
         status = status == FD_OK ? fd_map_put(places, key, place) : status;
     }
@@ -165,8 +168,8 @@ add_stretch(fd_et_estimate *e, fd_map *places, const fd_et *et, uint32_t rank,
 static int
 by_length(const void *a, const void *b)
 {
-    const fd_et_stretch *one = a;
-    const fd_et_stretch *other = b;
+    const fd_et_path_entry *one = a;
+    const fd_et_path_entry *other = b;
     return one->ns != other->ns     ? (one->ns > other->ns ? -1 : 1)
          : one->rank != other->rank ? (one->rank < other->rank ? -1 : 1)
          : one->name < other->name  ? -1
@@ -184,65 +187,68 @@ own_time_of(const fd_et *et, uint32_t place)
     return runs ? node->name : 0;
 }
 
-typedef struct going {
-    const fd_play *play;
+typedef struct path_walk {
+    const fd_et_simulation *simulation;
     fd_et_estimate *e;
     fd_map places;
-    fd_play_place at;
-    int64_t until; /* what came later is told */
-} going;
+    fd_et_ref at;
+    int64_t until; /* later time is accounted for */
+} path_walk;
 
 /* The path came from `from` on, which was up to `since`. */
 static fd_status
-go(going *g, fd_play_place to, int64_t since, uint32_t name)
+go(path_walk *g, fd_et_ref to, int64_t since, uint32_t name)
 {
-    const fd_et *et = g->play->ranks[g->at.rank].et;
+    const fd_et *et = g->simulation->ranks[g->at.rank].et;
     int64_t until = since < g->until ? since : g->until;
-    fd_status status = add_stretch(g->e, &g->places, et, g->at.rank, name,
-                                   fd_minus(g->until, until));
+    fd_status status = add_entry(g->e, &g->places, et, g->at.rank, name,
+                                 fd_minus(g->until, until));
     g->until = until;
     g->at = to;
     return status;
 }
 
-/* From a node back to what held it up. */
+/* From a node back to what delayed it. */
 static fd_status
-step_back(going *g)
+step_back(path_walk *g)
 {
-    const fd_play_rank *rank = &g->play->ranks[g->at.rank];
+    const fd_et_sim_rank *rank = &g->simulation->ranks[g->at.rank];
     uint32_t place = g->at.place - 1;
-    const fd_play_node *node = &rank->nodes[place];
+    const fd_et_sim_node *node = &rank->nodes[place];
     const fd_et_node *made = &rank->et->nodes.list[place];
-    const fd_play_node *kernel =
+    const fd_et_sim_node *kernel =
         node->synced != 0 ? &rank->nodes[node->synced - 1] : NULL;
     if (kernel != NULL && kernel->end > node->start
         && kernel->end <= g->until) {
-        return go(g, (fd_play_place){g->at.rank, node->synced}, kernel->end,
+        return go(g, (fd_et_ref){g->at.rank, node->synced}, kernel->end,
                   made->name);
     }
     if (node->last != 0 && node->synced == 0 && g->until > node->start
-        && fd_play_end(rank, node->last - 1) <= g->until) {
-        return go(g, (fd_play_place){g->at.rank, node->last},
-                  fd_play_end(rank, node->last - 1),
+        && fd_et_simulated_end(rank, node->last - 1) <= g->until) {
+        return go(g, (fd_et_ref){g->at.rank, node->last},
+                  fd_et_simulated_end(rank, node->last - 1),
                   own_time_of(rank->et, place));
     }
-    if (node->held.place != 0 && node->begun <= g->until) {
-        return go(g, node->held, node->begun, made->name);
+    if (node->late.place != 0 && node->begun <= g->until) {
+        return go(g, node->late, node->begun, made->name);
     }
     fd_status status = go(g, g->at, node->start, made->name);
     if (status == FD_OK) {
         uint32_t around =
             made->parent == 0 ? 0 : own_time_of(rank->et, made->parent - 1);
-        status = go(g, node->why, node->ready, around);
+        status = go(g, node->after, node->ready, around);
     }
     return status;
 }
 
 /* From the last end back to the first begin. */
 static fd_status
-find_path(const fd_play *play, fd_et_estimate *e)
+find_path(const fd_et_simulation *simulation, fd_et_estimate *e)
 {
-    going g = {.play = play, .e = e, .at = play->last, .until = play->end};
+    path_walk g = {.simulation = simulation,
+                   .e = e,
+                   .at = simulation->last,
+                   .until = simulation->end};
     uint32_t rank = g.at.rank;
     fd_status status = FD_OK;
     while (status == FD_OK && g.at.place != 0) {
@@ -252,7 +258,7 @@ find_path(const fd_play *play, fd_et_estimate *e)
     if (status == FD_OK) {
         /* It began later than the first. */
         g.at.rank = rank;
-        status = go(&g, g.at, play->measured_begin, 0);
+        status = go(&g, g.at, simulation->measured_begin, 0);
     }
     fd_map_clear(&g.places);
     if (status == FD_OK && e->path.count > 0) {
@@ -267,32 +273,37 @@ fd_et_estimate_make(const fd_et *traces, uint32_t count,
                     fd_et_estimate *e, fd_error *error)
 {
     static const fd_et_changes none = {.bandwidth = 1};
-    fd_play play;
+    fd_et_simulation simulation;
     *e = (fd_et_estimate){.matched = 0};
-    fd_status status = judge(traces, count, e, error);
+    fd_status status = check_times(traces, count, e, error);
     if (status != FD_OK) {
         return status;
     }
-    status = fd_play_make(&play, traces, count, ranks);
+    status = fd_et_sim_make(&simulation, traces, count, ranks);
     if (status == FD_OK) {
-        e->measured_ns = fd_minus(play.measured_end, play.measured_begin);
+        e->measured_ns =
+            fd_minus(simulation.measured_end, simulation.measured_begin);
         e->matched = ranks->matches;
-        status = tell_steps(&play, FD_ET_MEASURED, e);
+        status = add_steps(&simulation, FD_ET_MEASURED, e);
     }
     if (status == FD_OK) {
-        fd_play_run(&play, &none);
-        e->replayed_ns = fd_minus(play.end, play.measured_begin);
-        status = tell_steps(&play, FD_ET_REPLAYED, e);
+        status = fd_et_sim_run(&simulation, &none);
     }
     if (status == FD_OK) {
-        fd_play_run(&play, changes);
-        e->predicted_ns = fd_minus(play.end, play.measured_begin);
-        e->broken = play.broken;
-        status = tell_steps(&play, FD_ET_PREDICTED, e);
+        e->replayed_ns = fd_minus(simulation.end, simulation.measured_begin);
+        status = add_steps(&simulation, FD_ET_REPLAYED, e);
     }
     if (status == FD_OK) {
-        status = find_path(&play, e);
+        status = fd_et_sim_run(&simulation, changes);
     }
-    fd_play_clear(&play);
+    if (status == FD_OK) {
+        e->predicted_ns = fd_minus(simulation.end, simulation.measured_begin);
+        e->broken = simulation.broken;
+        status = add_steps(&simulation, FD_ET_PREDICTED, e);
+    }
+    if (status == FD_OK) {
+        status = find_path(&simulation, e);
+    }
+    fd_et_sim_clear(&simulation);
     return status;
 }

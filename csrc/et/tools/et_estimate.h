@@ -1,4 +1,4 @@
-/* How long a step would take: the traces of all ranks played again.
+/* How long a step would take: a simulation of the traces of all ranks.
  *
  * A thread does what it did, with the same pauses between operators; a kernel
  * begins once its launch, its stream and its events allow; a collective once
@@ -21,27 +21,27 @@ typedef struct fd_et_changes {
     int64_t latency_ns; /* more, for each of them */
 } fd_et_changes;
 
-/* A stretch of the critical path, all of one name together. */
-typedef struct fd_et_stretch {
+/* Time on the critical path per name and rank. */
+typedef struct fd_et_path_entry {
     uint32_t name; /* text of `texts`; 0: not in an operator */
     uint32_t rank; /* place */
     uint64_t count;
     int64_t ns;
-} fd_et_stretch;
+} fd_et_path_entry;
 
-typedef enum fd_et_telling {
+typedef enum fd_et_version {
     FD_ET_MEASURED,
     FD_ET_REPLAYED, /* without changes: how good the model is */
     FD_ET_PREDICTED,
-    FD_ET_TELLINGS
-} fd_et_telling;
+    FD_ET_VERSIONS
+} fd_et_version;
 
 /* ProfilerStep#N of all ranks: from the first begin to the last end of it and
  * of the kernels below it. */
 typedef struct fd_et_step {
     uint32_t name; /* text of `texts` */
-    int64_t begin[FD_ET_TELLINGS];
-    int64_t end[FD_ET_TELLINGS];
+    int64_t begin[FD_ET_VERSIONS];
+    int64_t end[FD_ET_VERSIONS];
 } fd_et_step;
 
 typedef struct fd_et_estimate {
@@ -49,11 +49,11 @@ typedef struct fd_et_estimate {
     int64_t replayed_ns; /* the same without changes: how good the model is */
     int64_t predicted_ns;
     FD_VECTOR(fd_et_step) steps; /* as the first rank that has them does */
-    uint64_t matched;            /* collectives and messages played together */
-    uint64_t broken;  /* those that were played alone: ranks differ */
+    uint64_t matched; /* collectives and messages that ranks wait in */
+    uint64_t broken;  /* those without waiting: ranks differ */
     uint64_t untimed; /* nodes without times: of no length */
     fd_text_pool texts;
-    FD_VECTOR(fd_et_stretch) path; /* longest first */
+    FD_VECTOR(fd_et_path_entry) path; /* longest first */
 } fd_et_estimate;
 
 /* `traces` of all ranks, with edges, and what they communicate. FD_EINVAL: they

@@ -19,7 +19,7 @@ typedef struct linking {
     fd_map by_rf;       /* PyTorch's number -> place + 1 */
     fd_map by_external; /* Kineto's -> operator + 1 */
     fd_map by_call;     /* correlation -> call + 1 */
-    int64_t *keys;      /* when each node came about */
+    int64_t *keys;      /* the time by which nodes are ordered */
 } linking;
 
 static fd_status
@@ -260,8 +260,8 @@ add_kernel(linking *l, fd_kineto_kernel *kernel, uint64_t id, uint32_t parent)
     return FD_OK;
 }
 
-/* When nodes came about: operators at their begin, kernels at their launch.
- * Ids of kernels lie beyond all others. */
+/* Operators by their start, kernels by their launch. Ids of kernels are above
+ * all others. */
 static fd_status
 add_kernels(linking *l)
 {
@@ -300,8 +300,7 @@ by_key(const void *a, const void *b)
                                      : 1;
 }
 
-/* Roots come before what they enclose, and so does every node: a clock may
- * disagree. */
+/* Every node precedes its children, even if clocks disagree. */
 static fd_status
 number_by_time(linking *l)
 {

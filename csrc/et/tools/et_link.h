@@ -1,6 +1,6 @@
-/* An execution trace and the Kineto trace of the same rank made one: operators
- * get times and threads, kernels become nodes, synchronisation edges. Joined by
- * "Record function id"; names must agree. */
+/* Join an execution trace with the Kineto trace of the same rank: operators
+ * get times and threads, kernels become nodes, synchronisation becomes edges.
+ * The key is "Record function id"; names must agree. */
 #ifndef FD_ET_LINK_H
 #define FD_ET_LINK_H
 
@@ -9,18 +9,18 @@
 typedef struct fd_et_link {
     uint64_t linked;      /* operators found in both */
     uint64_t only_et;     /* nodes without an operator in Kineto */
-    uint64_t only_kineto; /* operators that no node is of */
+    uint64_t only_kineto; /* operators without a node */
     uint64_t unnumbered;  /* operators of Kineto without a number */
     uint64_t renamed;     /* of one number, but with other names: not linked */
     uint64_t again;       /* operators with the number of another */
     uint64_t kernels;
     uint64_t by_external; /* kernels without a launch: by "External id" */
-    uint64_t alone;       /* kernels that nothing launched */
+    uint64_t alone;       /* kernels without a launch or an operator */
     char example[200];    /* the first that was renamed, in words; "" */
 } fd_et_link;
 
-/* `et` is finished; afterwards its nodes are in the order of time with ids from
- * 1 on, and edges of events and synchronisation are there. Then
+/* `et` is finished; afterwards its nodes are in the order of time with ids
+ * from 1 on, and edges of events and synchronisation are there. Then
  * fd_et_complete. */
 fd_status fd_et_link_kineto(fd_et *et, fd_kineto *kineto, fd_et_link *link);
 

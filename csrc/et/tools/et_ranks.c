@@ -146,7 +146,7 @@ differ(const fd_et_call *a, const fd_et_call *b, fd_et_mismatch_kind *kind)
             && a->bytes != b->bytes);
 }
 
-/* The collectives that ranks stand at are one. */
+/* The ranks are at the same collective. */
 static void
 number_round(fd_et_ranks *ranks, uint32_t group, const uint32_t *at)
 {
@@ -159,8 +159,8 @@ number_round(fd_et_ranks *ranks, uint32_t group, const uint32_t *at)
     }
 }
 
-/* One group on all ranks that use it, until the first mismatch: what comes
- * behind that says nothing. `at` has room for all ranks. */
+/* One group on all ranks that use it, until the first mismatch: later ones
+ * follow from it. `at` has one entry per rank. */
 static fd_status
 compare_group(fd_et_ranks *ranks, uint32_t group, uint32_t *at)
 {
@@ -174,7 +174,7 @@ compare_group(fd_et_ranks *ranks, uint32_t group, uint32_t *at)
             const fd_et_rank *rank = &ranks->ranks.list[i];
             uint32_t call = next_of(rank, group, at[i]);
             if (call == 0) {
-                /* Ranks that never name the group are no part of it. */
+                /* Ranks that never use the group are not part of it. */
                 ended = at[i] > 0 || is_member(rank, group) ? i : ended;
                 continue;
             }

@@ -1,6 +1,6 @@
-/* Traces of many ranks compared: whether the collectives of each process group
- * come in the same order, with the same size, on all of its ranks, and whether
- * each message has a sender and a receiver. What does not match is what hangs. */
+/* Compare the traces of many ranks: whether the collectives of each process
+ * group are in the same order and of the same size on all of its ranks, and
+ * whether each message has a sender and a receiver. A mismatch is a hang. */
 #ifndef FD_ET_RANKS_H
 #define FD_ET_RANKS_H
 
@@ -23,22 +23,22 @@ typedef struct fd_et_call {
 typedef struct fd_et_rank {
     int64_t rank;
     FD_VECTOR(fd_et_call) calls; /* in the order of the program */
-    FD_VECTOR(uint32_t) groups;  /* texts: those it says it is a part of */
+    FD_VECTOR(uint32_t) groups;  /* texts: groups that it is part of */
 } fd_et_rank;
 
 typedef enum fd_et_mismatch_kind {
     FD_ET_OTHER_KIND, /* one rank is in another collective */
     FD_ET_OTHER_SIZE,
     FD_ET_MISSING,    /* a rank ends before it */
-    FD_ET_NO_RECEIVE, /* a message that nobody takes ... */
-    FD_ET_NO_SEND,    /* ... or sends */
+    FD_ET_NO_RECEIVE, /* a message without a receive ... */
+    FD_ET_NO_SEND,    /* ... or without a send */
     FD_ET_MESSAGE_SIZE
 } fd_et_mismatch_kind;
 
 typedef struct fd_et_mismatch {
     fd_et_mismatch_kind kind;
     uint32_t group;  /* text */
-    uint64_t number; /* the how-manieth of the group, or of the pair, from 1 */
+    uint64_t number; /* index in the group, or the pair, from 1 */
     uint32_t one;    /* ranks: places */
     uint32_t other;
     uint32_t one_call; /* + 1; 0: none */
@@ -55,7 +55,7 @@ typedef struct fd_et_ranks {
     uint64_t collectives; /* that match on all ranks */
     uint64_t messages;    /* with both ends */
     uint32_t matches;     /* both together: numbers up to this */
-    uint64_t unknown;     /* messages whose peer no trace says */
+    uint64_t unknown;     /* messages with an unknown peer */
 } fd_et_ranks;
 
 /* Zero-initialised memory holds no ranks. */

@@ -14,46 +14,54 @@ is_root(const fd_et_node *node)
 }
 
 int64_t
-fd_play_measured_end(const fd_play_rank *rank, uint32_t place)
+fd_et_measured_end(const fd_et_sim_rank *rank, uint32_t place)
 {
     const fd_et_node *node = &rank->et->nodes.list[place];
     return fd_plus(rank->nodes[place].measured,
                    is_root(node) ? 0 : node->dur_ns);
 }
 
-/* The same as it was played: own time after the last that it encloses, and
- * after the kernel that it waited for, is its own. INT64_MIN: not all of it
+/* The end of a node as simulated: own time after the last enclosed node, and
+ * after the kernel that the node waited for, is its own. False: not all of it
  * lies before `limit`. */
-static int64_t
-end_before(const fd_play_rank *rank, uint32_t place, uint32_t limit)
+static bool
+end_point(const fd_et_sim_rank *rank, uint32_t place, uint32_t limit,
+          fd_et_point *point)
 {
-    int64_t more = 0;
+    point->lag = 0;
     while (place < limit) {
-        const fd_play_node *node = &rank->nodes[place];
-        int64_t end = fd_play_measured_end(rank, place);
+        const fd_et_sim_node *node = &rank->nodes[place];
+        uint32_t inner = node->synced != 0 ? node->synced : node->last;
+        if (inner == 0) {
+            point->end = place + 1;
+            return true;
+        }
+        int64_t own = fd_minus(fd_et_measured_end(rank, place),
+                               fd_et_measured_end(rank, inner - 1));
+        point->lag =
+            fd_plus(point->lag, fd_et_scaled(own, rank->factors[place]));
         if (node->synced != 0) {
-            const fd_play_node *kernel = &rank->nodes[node->synced - 1];
-            int64_t over = fd_play_measured_end(rank, node->synced - 1);
-            more = fd_plus(more, fd_play_scaled(fd_minus(end, over),
-                                                rank->factors[place]));
-            return fd_plus(
-                kernel->end > node->start ? kernel->end : node->start, more);
+            point->end = node->synced;
+            point->start = place + 1;
+            return true;
         }
-        if (node->last == 0) {
-            return fd_plus(node->end, more);
-        }
-        int64_t last = fd_play_measured_end(rank, node->last - 1);
-        more = fd_plus(
-            more, fd_play_scaled(fd_minus(end, last), rank->factors[place]));
-        place = node->last - 1;
+        place = inner - 1;
     }
-    return INT64_MIN;
+    return false;
 }
 
 int64_t
-fd_play_end(const fd_play_rank *rank, uint32_t place)
+fd_et_simulated_end(const fd_et_sim_rank *rank, uint32_t place)
 {
-    return end_before(rank, place, UINT32_MAX);
+    fd_et_point point = {.start = 0};
+    if (!end_point(rank, place, UINT32_MAX, &point)) {
+        return INT64_MIN;
+    }
+    int64_t end = rank->nodes[point.end - 1].end;
+    if (point.start != 0 && rank->nodes[point.start - 1].start > end) {
+        end = rank->nodes[point.start - 1].start;
+    }
+    return fd_plus(end, point.lag);
 }
 
 /* The outermost call around `from` that was over before `to`, which has the
@@ -73,48 +81,91 @@ call_before(const fd_et *et, uint32_t from, uint32_t to)
     return from;
 }
 
-int64_t
-fd_play_ready_by(const fd_play_rank *rank, const fd_et_edge *edge, bool played,
-                 uint32_t *who)
+/* The call that an order edge waits for the end of; `to`: it waits for the
+ * start of edge->from. */
+static uint32_t
+ended_call(const fd_et_sim_rank *rank, const fd_et_edge *edge)
 {
-    const fd_play_node *from = &rank->nodes[edge->from];
-    const fd_play_node *to = &rank->nodes[edge->to];
-    int64_t start = played ? from->start : from->measured;
-    *who = edge->from;
-    if (is_root(&rank->et->nodes.list[edge->from])) {
-        return INT64_MIN; /* it begins when the first that it encloses does */
+    uint32_t over = call_before(rank->et, edge->from, edge->to);
+    bool open =
+        over != edge->to
+        && fd_et_measured_end(rank, over) > rank->nodes[edge->to].measured;
+    return open ? edge->to : over;
+}
+
+/* How long edge->from, measured, ran after the start of edge->to. INT64_MAX: it
+ * had not ended, so it delayed nothing. */
+static int64_t
+overlap_of(const fd_et_sim_rank *rank, const fd_et_edge *edge)
+{
+    int64_t from = rank->nodes[edge->from].measured;
+    return fd_et_is_gpu(&rank->et->nodes.list[edge->to])
+             ? 0
+             : fd_et_overlap(
+                 from, fd_minus(fd_et_measured_end(rank, edge->from), from),
+                 rank->nodes[edge->to].measured);
+}
+
+bool
+fd_et_edge_point(const fd_et_sim_rank *rank, const fd_et_edge *edge,
+                 fd_et_point *point)
+{
+    uint32_t from = edge->from;
+    int64_t overlap = 0;
+    *point = (fd_et_point){.start = from + 1, .source = from};
+    if (is_root(&rank->et->nodes.list[from])) {
+        return false; /* it starts with the first node that it encloses */
     }
     if (has(edge->kinds, FD_ET_LAUNCH)) {
-        return fd_plus(start, to->launch);
+        point->lag = rank->nodes[edge->to].launch;
+        return true;
     }
+    uint32_t over = from;
     if (has(edge->kinds, FD_ET_ORDER)) {
-        uint32_t over = call_before(rank->et, edge->from, edge->to);
-        if (over == edge->to
-            || fd_play_measured_end(rank, over) > to->measured) {
-            return start;
+        over = ended_call(rank, edge);
+        if (over == edge->to) {
+            return true;
         }
-        int64_t end = played ? end_before(rank, over, edge->to)
-                             : fd_play_measured_end(rank, over);
-        *who = end == INT64_MIN ? edge->from : over;
-        return end == INT64_MIN ? start : end;
     }
-    /* Work that had not ended held nothing up. */
-    int64_t end = fd_play_measured_end(rank, edge->from);
-    int64_t over =
-        fd_play_is_gpu(&rank->et->nodes.list[edge->to])
-            ? 0
-            : fd_et_overlap(from->measured, fd_minus(end, from->measured),
-                            to->measured);
-    if (over == INT64_MAX) {
+    else {
+        overlap = overlap_of(rank, edge);
+        if (overlap == INT64_MAX) {
+            return false;
+        }
+    }
+    fd_et_point end = {.source = over};
+    if (end_point(rank, over, edge->to, &end)) {
+        *point = end;
+    }
+    point->lag = fd_minus(point->lag, overlap);
+    return true;
+}
+
+/* The same with measured times; INT64_MIN: the edge does not delay it. */
+static int64_t
+measured_ready(const fd_et_sim_rank *rank, const fd_et_edge *edge)
+{
+    int64_t start = rank->nodes[edge->from].measured;
+    if (is_root(&rank->et->nodes.list[edge->from])) {
         return INT64_MIN;
     }
-    return fd_minus(played ? fd_play_end(rank, edge->from) : end, over);
+    if (has(edge->kinds, FD_ET_LAUNCH)) {
+        return fd_plus(start, rank->nodes[edge->to].launch);
+    }
+    if (has(edge->kinds, FD_ET_ORDER)) {
+        uint32_t over = ended_call(rank, edge);
+        return over == edge->to ? start : fd_et_measured_end(rank, over);
+    }
+    int64_t overlap = overlap_of(rank, edge);
+    return overlap == INT64_MAX
+             ? INT64_MIN
+             : fd_minus(fd_et_measured_end(rank, edge->from), overlap);
 }
 
 /* A thread waited for a kernel in the call that was open when that ended: the
  * rest of the call comes after the kernel. */
 static void
-find_synced(fd_play_rank *rank, uint32_t first, uint32_t end)
+find_synced(fd_et_sim_rank *rank, uint32_t first, uint32_t end)
 {
     const fd_et_edge *edges = rank->et->edges.list;
     uint32_t before = 0;
@@ -125,21 +176,21 @@ find_synced(fd_play_rank *rank, uint32_t first, uint32_t end)
         }
         if (has(edges[i].kinds, FD_ET_SYNC)
             && (kernel == 0
-                || fd_play_measured_end(rank, edges[i].from)
-                       > fd_play_measured_end(rank, kernel - 1))) {
+                || fd_et_measured_end(rank, edges[i].from)
+                       > fd_et_measured_end(rank, kernel - 1))) {
             kernel = edges[i].from + 1;
         }
     }
     if (before == 0 || kernel == 0) {
         return;
     }
-    int64_t over = fd_play_measured_end(rank, kernel - 1);
+    int64_t over = fd_et_measured_end(rank, kernel - 1);
     uint32_t to = edges[first].to;
     uint32_t around = rank->et->nodes.list[to].parent;
     for (uint32_t at = before; at != 0 && at != around;
          at = rank->et->nodes.list[at - 1].parent) {
         if (over >= rank->nodes[at - 1].measured && kernel < at
-            && over <= fd_play_measured_end(rank, at - 1)
+            && over <= fd_et_measured_end(rank, at - 1)
             && !is_root(&rank->et->nodes.list[at - 1])) {
             rank->nodes[at - 1].synced = kernel;
             return;
@@ -150,7 +201,7 @@ find_synced(fd_play_rank *rank, uint32_t first, uint32_t end)
 /* The shortest time from a launch to what it started: what a launch costs when
  * that waits for nothing else. */
 static int64_t
-least_launch(const fd_play_rank *rank, bool gpu)
+least_launch(const fd_et_sim_rank *rank, bool gpu)
 {
     int64_t least = INT64_MAX;
     for (uint32_t i = 0; i < rank->et->edges.count; i++) {
@@ -158,7 +209,7 @@ least_launch(const fd_play_rank *rank, bool gpu)
         int64_t time = fd_minus(rank->nodes[edge->to].measured,
                                 rank->nodes[edge->from].measured);
         if (has(edge->kinds, FD_ET_LAUNCH) && time >= 0 && time < least
-            && fd_play_is_gpu(&rank->et->nodes.list[edge->to]) == gpu) {
+            && fd_et_is_gpu(&rank->et->nodes.list[edge->to]) == gpu) {
             least = time;
         }
     }
@@ -167,12 +218,12 @@ least_launch(const fd_play_rank *rank, bool gpu)
 
 /* When the stream of a kernel, or the thread of other work, was free. */
 static int64_t
-free_since(const fd_play_rank *rank, uint32_t first, uint32_t end)
+free_since(const fd_et_sim_rank *rank, uint32_t first, uint32_t end)
 {
     int64_t since = INT64_MIN;
     for (uint32_t i = first; i < end; i++) {
         const fd_et_edge *edge = &rank->et->edges.list[i];
-        int64_t ended = fd_play_measured_end(rank, edge->from);
+        int64_t ended = fd_et_measured_end(rank, edge->from);
         if (!has(edge->kinds, FD_ET_LAUNCH) && ended > since) {
             since = ended;
         }
@@ -181,13 +232,11 @@ free_since(const fd_play_rank *rank, uint32_t first, uint32_t end)
 }
 
 static int64_t
-ready_of(const fd_play_rank *rank, uint32_t first, uint32_t end)
+ready_of(const fd_et_sim_rank *rank, uint32_t first, uint32_t end)
 {
     int64_t ready = INT64_MIN;
-    uint32_t who;
     for (uint32_t i = first; i < end; i++) {
-        int64_t time =
-            fd_play_ready_by(rank, &rank->et->edges.list[i], false, &who);
+        int64_t time = measured_ready(rank, &rank->et->edges.list[i]);
         ready = time > ready ? time : ready;
     }
     return ready;
@@ -195,7 +244,7 @@ ready_of(const fd_play_rank *rank, uint32_t first, uint32_t end)
 
 /* Its begin, and of what encloses it whether it is the last. */
 static void
-place_node(fd_play_rank *rank, uint32_t place, uint32_t first, uint32_t end)
+place_node(fd_et_sim_rank *rank, uint32_t place, uint32_t first, uint32_t end)
 {
     const fd_et_node *made = &rank->et->nodes.list[place];
     rank->nodes[place].measured = made->start_ns;
@@ -204,35 +253,35 @@ place_node(fd_play_rank *rank, uint32_t place, uint32_t first, uint32_t end)
         int64_t ready = ready_of(rank, first, end);
         rank->nodes[place].measured = ready == INT64_MIN ? 0 : ready;
     }
-    if (made->parent == 0 || made->parent > place || fd_play_is_gpu(made)) {
+    if (made->parent == 0 || made->parent > place || fd_et_is_gpu(made)) {
         return;
     }
     uint32_t around = made->parent - 1;
     const fd_et_node *call = &rank->et->nodes.list[around];
-    if (!is_root(call) && !fd_play_communicates(call)
+    if (!is_root(call) && !fd_et_communicates(call)
         && call->thread == made->thread
-        && fd_play_measured_end(rank, place)
-               <= fd_play_measured_end(rank, around)) {
+        && fd_et_measured_end(rank, place)
+               <= fd_et_measured_end(rank, around)) {
         rank->nodes[around].last = place + 1;
     }
 }
 
 void
-fd_play_measure(fd_play_rank *rank)
+fd_et_measure(fd_et_sim_rank *rank)
 {
     const fd_et *et = rank->et;
     uint32_t edge = 0;
     for (uint32_t i = 0; i < et->nodes.count; i++) {
-        uint32_t end = fd_play_edges_end(et, i, edge);
+        uint32_t end = fd_et_edges_end(et, i, edge);
         place_node(rank, i, edge, end);
         edge = end;
     }
     int64_t least[] = {least_launch(rank, false), least_launch(rank, true)};
     edge = 0;
     for (uint32_t i = 0; i < et->nodes.count; i++) {
-        fd_play_node *node = &rank->nodes[i];
-        bool gpu = fd_play_is_gpu(&et->nodes.list[i]);
-        uint32_t end = fd_play_edges_end(et, i, edge);
+        fd_et_sim_node *node = &rank->nodes[i];
+        bool gpu = fd_et_is_gpu(&et->nodes.list[i]);
+        uint32_t end = fd_et_edges_end(et, i, edge);
         for (uint32_t k = edge; k < end; k++) {
             if (has(et->edges.list[k].kinds, FD_ET_LAUNCH)) {
                 int64_t from = rank->nodes[et->edges.list[k].from].measured;

@@ -1,40 +1,48 @@
-/* When a node of a trace that is played is ready, and what is taken from the
- * measured times for that. */
+/* The dependencies of the nodes of a trace, and the delays and launch times
+ * derived from the measured times. */
 #ifndef FD_ET_READY_H
 #define FD_ET_READY_H
 
 #include "et/tools/et_simulator.h"
 
-/* When edge->to could have begun as far as one edge says, with measured times
- * (`played` false) or played ones, and whose end or begin that was. INT64_MIN:
- * the edge does not hold it up. */
-int64_t fd_play_ready_by(const fd_play_rank *rank, const fd_et_edge *edge,
-                         bool played, uint32_t *who);
+/* A point in time: the start of a node, or the later of the end of `end` and
+ * the start of `start`, plus `lag`. */
+typedef struct fd_et_point {
+    uint32_t end;   /* a node, + 1; 0: none */
+    uint32_t start; /* the same */
+    int64_t lag;
+    uint32_t source; /* the node to report */
+} fd_et_point;
 
-/* Begins, delays, launches; what encloses what, who waited for a kernel. */
-void fd_play_measure(fd_play_rank *rank);
+/* The earliest start of edge->to according to one edge. False: the edge does
+ * not delay it. Points to nodes before edge->to alone. */
+bool fd_et_edge_point(const fd_et_sim_rank *rank, const fd_et_edge *edge,
+                      fd_et_point *point);
+
+/* Set starts, delays, launch times, enclosed nodes and awaited kernels. */
+void fd_et_measure(fd_et_sim_rank *rank);
 
 static inline bool
-fd_play_is_gpu(const fd_et_node *node)
+fd_et_is_gpu(const fd_et_node *node)
 {
     return (node->flags & FD_ET_GPU) != 0;
 }
 
 static inline bool
-fd_play_communicates(const fd_et_node *node)
+fd_et_communicates(const fd_et_node *node)
 {
     return node->type >= FD_ET_SEND && node->comm != 0;
 }
 
 static inline int64_t
-fd_play_scaled(int64_t ns, double factor)
+fd_et_scaled(int64_t ns, double factor)
 {
     return fd_whole((double)ns * factor);
 }
 
-/* The edges of a node begin at `edge`; where they end. */
+/* Where the edges of a node end that begin at `edge`. */
 static inline uint32_t
-fd_play_edges_end(const fd_et *et, uint32_t place, uint32_t edge)
+fd_et_edges_end(const fd_et *et, uint32_t place, uint32_t edge)
 {
     while (edge < et->edges.count && et->edges.list[edge].to == place) {
         edge++;

@@ -5,100 +5,88 @@
 
 #include <string.h>
 
-void
-fd_play_clear(fd_play *play)
+static void
+clear_jobs(fd_et_simulation *s)
 {
-    for (uint32_t r = 0; play->ranks != NULL && r < play->count; r++) {
-        fd_free(play->ranks[r].nodes);
-        fd_free(play->ranks[r].factors);
-    }
-    fd_free(play->ranks);
-    fd_free(play->comers);
-    fd_free(play->first);
+    fd_sim_clear(&s->jobs);
+    fd_vector_clear(&s->lags);
+    fd_vector_clear(&s->sources);
+    fd_free(s->durations);
+    s->durations = NULL;
 }
 
-/* Calls of a match side by side. */
+void
+fd_et_sim_clear(fd_et_simulation *s)
+{
+    for (uint32_t r = 0; s->ranks != NULL && r < s->count; r++) {
+        fd_free(s->ranks[r].nodes);
+        fd_free(s->ranks[r].factors);
+    }
+    fd_free(s->ranks);
+    fd_free(s->members);
+    fd_free(s->gathers);
+    fd_free(s->first);
+    clear_jobs(s);
+}
+
+/* Put the calls of a match side by side. */
 static fd_status
-find_meetings(fd_play *play, const fd_et_ranks *ranks)
+find_members(fd_et_simulation *s, const fd_et_ranks *ranks)
 {
     size_t calls = 0;
-    play->matches = ranks->matches;
-    play->first = fd_calloc((size_t)ranks->matches + 3, sizeof *play->first);
-    for (uint32_t r = 0; r < play->count; r++) {
+    s->matches = ranks->matches;
+    s->first = fd_calloc((size_t)ranks->matches + 3, sizeof *s->first);
+    for (uint32_t r = 0; r < s->count; r++) {
         calls += ranks->ranks.list[r].calls.count;
     }
-    play->comers = fd_calloc(calls + 1, sizeof *play->comers);
-    if (play->first == NULL || play->comers == NULL) {
+    s->members = fd_calloc(calls + 1, sizeof *s->members);
+    s->gathers = fd_calloc((size_t)ranks->matches + 1, sizeof *s->gathers);
+    if (s->first == NULL || s->members == NULL || s->gathers == NULL) {
         return FD_ENOMEM;
     }
-    /* Counted two places further on, so that filling leaves the begins. */
-    for (uint32_t r = 0; r < play->count; r++) {
+    /* Counted two places further on: filling leaves the first places. */
+    for (uint32_t r = 0; r < s->count; r++) {
         const fd_et_rank *rank = &ranks->ranks.list[r];
         for (uint32_t i = 0; i < rank->calls.count; i++) {
-            play->first[rank->calls.list[i].match + 2]++;
+            s->first[rank->calls.list[i].match + 2]++;
         }
     }
     for (uint32_t m = 2; m < ranks->matches + 3; m++) {
-        play->first[m] += play->first[m - 1];
+        s->first[m] += s->first[m - 1];
     }
-    for (uint32_t r = 0; r < play->count; r++) {
+    for (uint32_t r = 0; r < s->count; r++) {
         const fd_et_rank *rank = &ranks->ranks.list[r];
         for (uint32_t i = 0; i < rank->calls.count; i++) {
             const fd_et_call *call = &rank->calls.list[i];
-            play->ranks[r].nodes[call->place].match = call->match;
-            play->comers[play->first[call->match + 1]++].node =
-                (fd_play_place){r, call->place + 1};
+            s->ranks[r].nodes[call->place].match = call->match;
+            s->members[s->first[call->match + 1]++] =
+                (fd_et_ref){r, call->place + 1};
         }
     }
     return FD_OK;
 }
 
 static void
-find_bounds(fd_play *play)
+find_bounds(fd_et_simulation *s)
 {
-    play->measured_begin = INT64_MAX;
-    play->measured_end = INT64_MIN;
-    for (uint32_t r = 0; r < play->count; r++) {
-        const fd_play_rank *rank = &play->ranks[r];
+    s->measured_begin = INT64_MAX;
+    s->measured_end = INT64_MIN;
+    for (uint32_t r = 0; r < s->count; r++) {
+        const fd_et_sim_rank *rank = &s->ranks[r];
         for (uint32_t i = 0; i < rank->et->nodes.count; i++) {
             if (rank->et->nodes.list[i].start_ns <= 0) {
                 continue;
             }
             int64_t start = rank->nodes[i].measured;
-            int64_t end = fd_play_measured_end(rank, i);
-            play->measured_begin =
-                start < play->measured_begin ? start : play->measured_begin;
-            play->measured_end =
-                end > play->measured_end ? end : play->measured_end;
+            int64_t end = fd_et_measured_end(rank, i);
+            s->measured_begin =
+                start < s->measured_begin ? start : s->measured_begin;
+            s->measured_end = end > s->measured_end ? end : s->measured_end;
         }
     }
-    if (play->measured_begin == INT64_MAX) {
-        play->measured_begin = play->measured_end = 0; /* nothing began */
+    if (s->measured_begin == INT64_MAX) {
+        s->measured_begin = s->measured_end = 0; /* nothing began */
     }
-}
-
-fd_status
-fd_play_make(fd_play *play, const fd_et *traces, uint32_t count,
-             const fd_et_ranks *ranks)
-{
-    *play = (fd_play){.count = count};
-    play->ranks = fd_calloc((size_t)count + 1, sizeof *play->ranks);
-    if (play->ranks == NULL) {
-        return FD_ENOMEM;
-    }
-    for (uint32_t r = 0; r < count; r++) {
-        fd_play_rank *rank = &play->ranks[r];
-        size_t nodes = (size_t)traces[r].nodes.count + 1;
-        rank->et = &traces[r];
-        rank->nodes = fd_calloc(nodes, sizeof *rank->nodes);
-        rank->factors = fd_calloc(nodes, sizeof *rank->factors);
-        if (rank->nodes == NULL || rank->factors == NULL) {
-            return FD_ENOMEM;
-        }
-        fd_play_measure(rank);
-    }
-    find_bounds(play);
-    return find_meetings(play, ranks);
 }
 
 static double
@@ -115,7 +103,7 @@ factor_of(const fd_et *et, const fd_et_node *node, const fd_et_changes *c)
 
 /* Of the call around a node. */
 static double
-factor_around(const fd_play_rank *rank, uint32_t place)
+factor_around(const fd_et_sim_rank *rank, uint32_t place)
 {
     uint32_t parent = rank->et->nodes.list[place].parent;
     return parent == 0 || parent > place ? 1 : rank->factors[parent - 1];
@@ -123,7 +111,7 @@ factor_around(const fd_play_rank *rank, uint32_t place)
 
 /* An operator's factor is that of all it encloses. */
 static void
-find_factors(fd_play_rank *rank, const fd_et_changes *changes)
+find_factors(fd_et_sim_rank *rank, const fd_et_changes *changes)
 {
     for (uint32_t i = 0; i < rank->et->nodes.count; i++) {
         rank->factors[i] =
@@ -132,226 +120,382 @@ find_factors(fd_play_rank *rank, const fd_et_changes *changes)
     }
 }
 
-/* Its begin, from all it waits for: on a thread own time of the call around it
- * passes before. */
-static void
-begin(fd_play *play, uint32_t r)
-{
-    fd_play_rank *rank = &play->ranks[r];
-    uint32_t place = rank->at;
-    fd_play_node *node = &rank->nodes[place];
-    uint32_t end = fd_play_edges_end(rank->et, place, rank->edge);
-    int64_t ready = INT64_MIN;
-    node->why = (fd_play_place){r, 0};
-    for (uint32_t i = rank->edge; i < end; i++) {
-        const fd_et_edge *edge = &rank->et->edges.list[i];
-        uint32_t who;
-        int64_t time = fd_play_ready_by(rank, edge, true, &who);
-        if (time > ready) {
-            ready = time;
-            node->why = (fd_play_place){r, who + 1};
-        }
-    }
-    node->ready = ready == INT64_MIN ? node->measured : ready;
-    node->start = node->ready;
-    if (ready != INT64_MIN) {
-        bool gpu = fd_play_is_gpu(&rank->et->nodes.list[place]);
-        node->start = fd_plus(
-            node->start,
-            gpu ? node->delay
-                : fd_play_scaled(node->delay, factor_around(rank, place)));
-    }
-    node->begun = node->start;
-    node->held = (fd_play_place){r, 0};
-}
-
 static int64_t
-number_of(const fd_play *play, fd_play_place at)
+number_of(const fd_et_simulation *s, fd_et_ref at)
 {
-    return play->ranks[at.rank].et->rank;
+    return s->ranks[at.rank].et->rank;
 }
 
-/* Who of a meeting waits for whom: not one that left before the other came;
- * and of what has a root, as far as it is known, those that get data for those
- * that give it. */
+/* Whether a member of a match waits for another: not when it left before the
+ * other arrived; with a known root, receivers wait for senders alone. */
 static bool
-waits_for(const fd_play *play, fd_play_place one, fd_play_place other)
+waits_for(const fd_et_simulation *s, fd_et_ref one, fd_et_ref other)
 {
-    const fd_play_rank *rank = &play->ranks[one.rank];
+    const fd_et_sim_rank *rank = &s->ranks[one.rank];
     const fd_et_node *node = &rank->et->nodes.list[one.place - 1];
     const fd_et_comm *comm = fd_et_comm_of(rank->et, node);
     uint32_t match = rank->nodes[one.place - 1].match;
-    if (fd_play_measured_end(rank, one.place - 1)
-        < play->ranks[other.rank].nodes[other.place - 1].measured) {
+    if (fd_et_measured_end(rank, one.place - 1)
+        < s->ranks[other.rank].nodes[other.place - 1].measured) {
         return false;
     }
     /* Roots are numbers in the group: of all ranks where all are in it. */
     if (node->type != FD_ET_COLL || comm->src < 0
-        || play->first[match + 1] - play->first[match] != play->count) {
+        || s->first[match + 1] - s->first[match] != s->count) {
         return true;
     }
     switch (comm->type) {
     case FD_ET_BROADCAST:
     case FD_ET_SCATTER:
-        return number_of(play, other) == comm->src;
+        return number_of(s, other) == comm->src;
     case FD_ET_REDUCE:
     case FD_ET_GATHER:
-        return number_of(play, one) == comm->src;
+        return number_of(s, one) == comm->src;
     default:
         return true;
     }
 }
 
-/* Whether all are there that a node waits for: then `begun` is when the last
- * came, and *measured when that was. */
-static bool
-all_came(fd_play *play, uint32_t r, uint32_t place, int64_t *measured)
+/* The nodes that wait for all others of their match, and the job that ends when
+ * all have arrived; with two members a dependency on the other is enough. */
+static void
+find_gathers(fd_et_simulation *s, uint32_t next)
 {
-    fd_play_node *node = &play->ranks[r].nodes[place];
-    fd_play_place me = {r, place + 1};
-    *measured = node->measured;
-    node->begun = node->start;
-    node->held = (fd_play_place){r, 0};
-    if (node->match == 0 || node->alone) {
-        return true;
+    for (uint32_t m = 1; m <= s->matches; m++) {
+        uint32_t members = s->first[m + 1] - s->first[m];
+        bool any = false;
+        for (uint32_t i = s->first[m]; i < s->first[m + 1]; i++) {
+            fd_et_ref me = s->members[i];
+            bool all = members > 2;
+            for (uint32_t k = s->first[m]; k < s->first[m + 1] && all; k++) {
+                all = k == i || waits_for(s, me, s->members[k]);
+            }
+            s->ranks[me.rank].nodes[me.place - 1].all = all;
+            any = any || all;
+        }
+        s->gathers[m] = any ? next++ : 0;
     }
-    for (uint32_t i = play->first[node->match];
-         i < play->first[node->match + 1]; i++) {
-        const fd_play_comer *comer = &play->comers[i];
-        const fd_play_node *other =
-            &play->ranks[comer->node.rank].nodes[comer->node.place - 1];
-        if (other == node || !waits_for(play, me, comer->node)) {
+}
+
+fd_status
+fd_et_sim_make(fd_et_simulation *s, const fd_et *traces, uint32_t count,
+               const fd_et_ranks *ranks)
+{
+    *s = (fd_et_simulation){.count = count};
+    s->ranks = fd_calloc((size_t)count + 1, sizeof *s->ranks);
+    uint32_t jobs = 0;
+    if (s->ranks == NULL) {
+        return FD_ENOMEM;
+    }
+    for (uint32_t r = 0; r < count; r++) {
+        fd_et_sim_rank *rank = &s->ranks[r];
+        size_t nodes = (size_t)traces[r].nodes.count + 1;
+        rank->et = &traces[r];
+        rank->nodes = fd_calloc(nodes, sizeof *rank->nodes);
+        rank->factors = fd_calloc(nodes, sizeof *rank->factors);
+        if (rank->nodes == NULL || rank->factors == NULL) {
+            return FD_ENOMEM;
+        }
+        fd_et_measure(rank);
+        rank->first_job = jobs;
+        jobs += 2 * traces[r].nodes.count;
+    }
+    find_bounds(s);
+    fd_status status = find_members(s, ranks);
+    if (status == FD_OK) {
+        find_gathers(s, jobs);
+    }
+    return status;
+}
+
+/* -- jobs ------------------------------------------------------------------ */
+
+/* Two jobs per node; ranks one after the other. */
+static uint32_t
+arrival_of(const fd_et_simulation *s, fd_et_ref at)
+{
+    return s->ranks[at.rank].first_job + 2 * (at.place - 1);
+}
+
+static fd_status
+add_dependency(fd_et_simulation *s, uint32_t job, int64_t lag,
+               fd_et_ref source)
+{
+    fd_status status = fd_vector_push(&s->lags, lag);
+    status = status == FD_OK ? fd_vector_push(&s->sources, source) : status;
+    return status == FD_OK ? fd_sim_depend(&s->jobs, job, s->lags.count - 1)
+                           : status;
+}
+
+/* The arrival of a node, after all its edges. */
+static fd_status
+add_arrival(fd_et_simulation *s, uint32_t r, uint32_t place, uint32_t *edge)
+{
+    const fd_et_sim_rank *rank = &s->ranks[r];
+    uint32_t end = fd_et_edges_end(rank->et, place, *edge);
+    fd_status status = fd_sim_add_job(&s->jobs, s->jobs.jobs.count);
+    for (; *edge < end && status == FD_OK; ++*edge) {
+        fd_et_point point;
+        if (!fd_et_edge_point(rank, &rank->et->edges.list[*edge], &point)) {
             continue;
         }
-        if (!comer->there) {
-            return false;
+        fd_et_ref source = {r, point.source + 1};
+        if (point.end != 0) {
+            uint32_t job = arrival_of(s, (fd_et_ref){r, point.end}) + 1;
+            status = add_dependency(s, job, point.lag, source);
         }
-        *measured = other->measured > *measured ? other->measured : *measured;
-        if (other->start > node->begun) {
-            node->begun = other->start;
-            node->held = comer->node;
+        if (point.start != 0 && status == FD_OK) {
+            uint32_t job = arrival_of(s, (fd_et_ref){r, point.start});
+            status = add_dependency(s, job, point.lag, source);
         }
     }
-    return true;
+    return status;
 }
 
+static bool
+is_same(fd_et_ref one, fd_et_ref other)
+{
+    return one.rank == other.rank && one.place == other.place;
+}
+
+/* The completion of a node, after its arrival and those it waits for. */
+static fd_status
+add_completion(fd_et_simulation *s, fd_et_ref me)
+{
+    const fd_et_sim_node *node = &s->ranks[me.rank].nodes[me.place - 1];
+    fd_status status = fd_sim_add_job(&s->jobs, s->jobs.jobs.count);
+    if (status == FD_OK) {
+        status =
+            add_dependency(s, arrival_of(s, me), 0, (fd_et_ref){me.rank, 0});
+    }
+    if (status != FD_OK || node->match == 0 || node->alone) {
+        return status;
+    }
+    if (node->all) {
+        return add_dependency(s, s->gathers[node->match], 0,
+                              (fd_et_ref){me.rank, 0});
+    }
+    for (uint32_t i = s->first[node->match];
+         i < s->first[node->match + 1] && status == FD_OK; i++) {
+        fd_et_ref other = s->members[i];
+        if (!is_same(me, other) && waits_for(s, me, other)) {
+            status = add_dependency(s, arrival_of(s, other), 0, other);
+        }
+    }
+    return status;
+}
+
+/* The arrival of all members, a resource each. */
+static fd_status
+add_gathers(fd_et_simulation *s)
+{
+    fd_status status = FD_OK;
+    for (uint32_t m = 1; m <= s->matches && status == FD_OK; m++) {
+        if (s->gathers[m] == 0) {
+            continue;
+        }
+        status = fd_sim_add_resource(&s->jobs);
+        status = status == FD_OK ? fd_sim_add_job(&s->jobs, s->jobs.jobs.count)
+                                 : status;
+        for (uint32_t i = s->first[m]; i < s->first[m + 1] && status == FD_OK;
+             i++) {
+            status = add_dependency(s, arrival_of(s, s->members[i]), 0,
+                                    s->members[i]);
+        }
+    }
+    return status;
+}
+
+static fd_status
+add_jobs(fd_et_simulation *s)
+{
+    fd_status status = FD_OK;
+    for (uint32_t r = 0; r < s->count && status == FD_OK; r++) {
+        uint32_t edge = 0;
+        status = fd_sim_add_resource(&s->jobs);
+        for (uint32_t i = 0;
+             i < s->ranks[r].et->nodes.count && status == FD_OK; i++) {
+            status = add_arrival(s, r, i, &edge);
+            status = status == FD_OK ? add_completion(s, (fd_et_ref){r, i + 1})
+                                     : status;
+        }
+    }
+    status = status == FD_OK ? add_gathers(s) : status;
+    return status == FD_OK ? fd_sim_prepare(&s->jobs) : status;
+}
+
+/* Order all jobs. When ranks wait for each other, the last of them goes on
+ * alone. */
 static void
-come(fd_play *play, uint32_t r, uint32_t place)
+order_jobs(fd_et_simulation *s)
 {
-    uint32_t match = play->ranks[r].nodes[place].match;
-    for (uint32_t i = play->first[match]; i < play->first[match + 1]; i++) {
-        fd_play_comer *comer = &play->comers[i];
-        if (comer->node.rank == r && comer->node.place == place + 1) {
-            comer->there = true;
+    while (!fd_sim_order(&s->jobs)) {
+        uint32_t r = s->count - 1;
+        while (r > 0 && s->jobs.next[r] == fd_sim_end_of(&s->jobs, r)) {
+            r--;
         }
+        uint32_t job = s->jobs.next[r];
+        uint32_t place = (job - s->ranks[r].first_job) / 2;
+        s->ranks[r].nodes[place].alone = true;
+        s->jobs.jobs.list[job].count = 1; /* its own arrival */
+        s->broken++;
     }
 }
 
-/* What a node takes from `begun` on: sending what it measured from when the
- * last had come. */
+/* -- durations ------------------------------------------------------------- */
+
+/* When, measured, the last of those had arrived that a node waits for. */
 static int64_t
-length_of(const fd_play_rank *rank, uint32_t place, int64_t came,
-          const fd_et_changes *c)
+measured_arrival(const fd_et_simulation *s, fd_et_ref me)
 {
-    const fd_et_node *made = &rank->et->nodes.list[place];
-    double factor = rank->factors[place];
-    if (!fd_play_communicates(made)) {
-        int64_t length = fd_minus(fd_play_measured_end(rank, place),
-                                  rank->nodes[place].measured);
-        return fd_play_scaled(length, factor);
+    const fd_et_sim_node *node = &s->ranks[me.rank].nodes[me.place - 1];
+    int64_t last = node->measured;
+    if (node->match == 0 || node->alone) {
+        return last;
     }
-    int64_t sent = fd_minus(fd_play_measured_end(rank, place), came);
+    for (uint32_t i = s->first[node->match]; i < s->first[node->match + 1];
+         i++) {
+        fd_et_ref at = s->members[i];
+        int64_t other = s->ranks[at.rank].nodes[at.place - 1].measured;
+        if (other > last && waits_for(s, me, at)) {
+            last = other;
+        }
+    }
+    return last;
+}
+
+/* The time of a node from `begun` on. A transfer was measured from the arrival
+ * of the last rank. */
+static int64_t
+length_of(const fd_et_simulation *s, fd_et_ref me, const fd_et_changes *c)
+{
+    const fd_et_sim_rank *rank = &s->ranks[me.rank];
+    uint32_t place = me.place - 1;
+    double factor = rank->factors[place];
+    int64_t end = fd_et_measured_end(rank, place);
+    if (!fd_et_communicates(&rank->et->nodes.list[place])) {
+        int64_t length = fd_minus(end, rank->nodes[place].measured);
+        return fd_et_scaled(length, factor);
+    }
+    int64_t sent = fd_minus(end, measured_arrival(s, me));
     int64_t time =
-        fd_plus(fd_play_scaled(sent, factor / c->bandwidth), c->latency_ns);
+        fd_plus(fd_et_scaled(sent, factor / c->bandwidth), c->latency_ns);
     return time > 0 ? time : 0;
 }
 
-/* Play a rank as far as it can go; false when it waits for others. */
-static bool
-advance(fd_play *play, uint32_t r, const fd_et_changes *c)
+/* From the last dependency to the arrival: on a thread own time of the call
+ * around it. Without dependencies the measured start. */
+static int64_t
+delay_of(const fd_et_simulation *s, uint32_t r, uint32_t place)
 {
-    fd_play_rank *rank = &play->ranks[r];
-    while (rank->at < rank->et->nodes.count) {
-        uint32_t place = rank->at;
-        fd_play_node *node = &rank->nodes[place];
-        int64_t came;
-        if (!rank->waits) {
-            begin(play, r);
-            if (node->match != 0) {
-                come(play, r, place);
-            }
-        }
-        rank->waits = !all_came(play, r, place, &came);
-        if (rank->waits) {
-            return false;
-        }
-        node->end = fd_plus(node->begun, length_of(rank, place, came, c));
-        rank->edge = fd_play_edges_end(rank->et, place, rank->edge);
-        rank->at++;
+    const fd_et_sim_rank *rank = &s->ranks[r];
+    const fd_et_sim_node *node = &rank->nodes[place];
+    if (s->jobs.jobs.list[rank->first_job + 2 * place].count == 0) {
+        return node->measured;
     }
-    return true;
+    return fd_et_is_gpu(&rank->et->nodes.list[place])
+             ? node->delay
+             : fd_et_scaled(node->delay, factor_around(rank, place));
+}
+
+static fd_status
+find_durations(fd_et_simulation *s, const fd_et_changes *changes)
+{
+    size_t count = (size_t)s->jobs.jobs.count + 1;
+    s->durations = fd_calloc(count, sizeof *s->durations);
+    if (s->durations == NULL) {
+        return FD_ENOMEM;
+    }
+    for (uint32_t r = 0; r < s->count; r++) {
+        int64_t *durations = &s->durations[s->ranks[r].first_job];
+        for (uint32_t i = 0; i < s->ranks[r].et->nodes.count; i++) {
+            durations[2 * i] = delay_of(s, r, i);
+            durations[2 * i + 1] =
+                length_of(s, (fd_et_ref){r, i + 1}, changes);
+        }
+    }
+    return FD_OK;
+}
+
+/* -- results --------------------------------------------------------------- */
+
+/* The last to arrive of those that a completion waited for. */
+static fd_et_ref
+last_arrival(const fd_et_simulation *s, uint32_t completion)
+{
+    const fd_simulation *jobs = &s->jobs;
+    uint32_t cause = jobs->causes[completion];
+    if (cause == jobs->jobs.list[completion].first) {
+        return s->sources.list[cause]; /* its own arrival */
+    }
+    uint32_t by = jobs->dependencies.list[cause].job;
+    uint32_t gather = jobs->resources.count > s->count
+                        ? jobs->resources.list[s->count]
+                        : UINT32_MAX;
+    return s->sources.list[by >= gather ? jobs->causes[by] : cause];
 }
 
 static void
-restart(fd_play *play, const fd_et_changes *changes)
+collect(fd_et_simulation *s)
 {
-    for (uint32_t r = 0; r < play->count; r++) {
-        play->ranks[r].at = play->ranks[r].edge = 0;
-        play->ranks[r].waits = false;
-        find_factors(&play->ranks[r], changes);
-    }
-    for (uint32_t i = 0; i < play->first[play->matches + 1]; i++) {
-        play->comers[i].there = false;
+    for (uint32_t r = 0; r < s->count; r++) {
+        fd_et_sim_rank *rank = &s->ranks[r];
+        for (uint32_t i = 0; i < rank->et->nodes.count; i++) {
+            fd_et_sim_node *node = &rank->nodes[i];
+            uint32_t job = rank->first_job + 2 * i;
+            uint32_t cause = s->jobs.causes[job];
+            bool free = cause == FD_SIM_NONE;
+            node->after = free ? (fd_et_ref){r, 0} : s->sources.list[cause];
+            node->start = s->jobs.ends[job];
+            node->ready = free ? node->start : s->jobs.starts[job];
+            node->begun = s->jobs.starts[job + 1];
+            node->end = s->jobs.ends[job + 1];
+            node->late = last_arrival(s, job + 1);
+        }
     }
 }
 
 /* The last that ends; of those that end together the innermost. */
 static void
-find_end(fd_play *play)
+find_end(fd_et_simulation *s)
 {
-    play->end = INT64_MIN;
-    play->last = (fd_play_place){0, 0};
-    for (uint32_t r = 0; r < play->count; r++) {
-        const fd_play_rank *rank = &play->ranks[r];
+    s->end = INT64_MIN;
+    s->last = (fd_et_ref){0, 0};
+    for (uint32_t r = 0; r < s->count; r++) {
+        const fd_et_sim_rank *rank = &s->ranks[r];
         for (uint32_t i = 0; i < rank->et->nodes.count; i++) {
             /* Roots of threads stay where they were. */
             uint8_t flags = rank->et->nodes.list[i].flags;
             bool works =
                 (flags & (FD_ET_GUESSED | FD_ET_THREAD | FD_ET_PROCESS)) == 0;
-            int64_t end = works ? fd_play_end(rank, i) : INT64_MIN;
-            if (end > INT64_MIN && end >= play->end) {
-                play->end = end;
-                play->last = (fd_play_place){r, i + 1};
+            int64_t end = works ? fd_et_simulated_end(rank, i) : INT64_MIN;
+            if (end > INT64_MIN && end >= s->end) {
+                s->end = end;
+                s->last = (fd_et_ref){r, i + 1};
             }
         }
     }
-    if (play->last.place == 0) {
-        play->end = play->measured_begin; /* nothing that works */
+    if (s->last.place == 0) {
+        s->end = s->measured_begin; /* nothing that works */
     }
 }
 
-void
-fd_play_run(fd_play *play, const fd_et_changes *changes)
+fd_status
+fd_et_sim_run(fd_et_simulation *s, const fd_et_changes *changes)
 {
-    restart(play, changes);
-    for (;;) {
-        uint64_t before = 0;
-        uint64_t after = 0;
-        uint32_t stuck = play->count;
-        for (uint32_t r = 0; r < play->count; r++) {
-            before += play->ranks[r].at;
-            stuck = advance(play, r, changes) ? stuck : r;
-            after += play->ranks[r].at;
-        }
-        if (stuck == play->count) {
-            break;
-        }
-        if (before == after) {
-            /* Ranks wait for each other in a circle: one goes on alone. */
-            fd_play_rank *rank = &play->ranks[stuck];
-            rank->nodes[rank->at].alone = true;
-            play->broken++;
-        }
+    clear_jobs(s);
+    for (uint32_t r = 0; r < s->count; r++) {
+        find_factors(&s->ranks[r], changes);
     }
-    find_end(play);
+    fd_status status = add_jobs(s);
+    if (status == FD_OK) {
+        order_jobs(s);
+        status = find_durations(s, changes);
+    }
+    if (status == FD_OK) {
+        fd_sim_run(&s->jobs, s->durations, s->lags.list);
+        collect(s);
+        find_end(s);
+    }
+    return status;
 }

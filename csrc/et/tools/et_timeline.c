@@ -1,16 +1,16 @@
 #include "et/tools/et_timeline.h"
 
 #include "et/et_names.h"
+#include "json/json_writer.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 typedef struct writing {
     const fd_et *et;
-    fd_buffer *to;
-    int64_t *starts; /* owned; NULL: as the file says */
+    fd_json_writer json;
+    int64_t *starts; /* owned; NULL: those of the file */
     uint64_t pid;
-    bool any;
 } writing;
 
 static int64_t
@@ -20,7 +20,7 @@ start_of(const writing *w, uint32_t place)
                              : w->et->nodes.list[place].start_ns;
 }
 
-/* Laid out, a node takes its own time: what it encloses comes after it. */
+/* In a computed layout a node has its own time; its children follow it. */
 static int64_t
 length_of(const writing *w, uint32_t place)
 {
@@ -46,58 +46,54 @@ row_of(const fd_et_node *node)
 }
 
 static void
-put_us(fd_buffer *to, int64_t ns)
+begin(writing *w, const char *phase, uint64_t row)
 {
-    fd_buffer_format(to, "%s%" PRId64 ".%03d", ns < 0 ? "-" : "",
-                     ns < 0 ? -(ns / 1000) : ns / 1000,
-                     (int)(ns < 0 ? -(ns % 1000) : ns % 1000));
+    fd_json_line(&w->json);
+    fd_json_begin_object(&w->json, NULL);
+    fd_json_put_text(&w->json, "ph", phase);
+    fd_json_put_u64(&w->json, "pid", w->pid);
+    fd_json_put_u64(&w->json, "tid", row);
 }
 
 static void
-begin(writing *w, const char *phase, uint64_t row)
+put_text(writing *w, const char *key, uint32_t text)
 {
-    fd_buffer_text(w->to, w->any ? ",\n{\"ph\":\"" : "\n{\"ph\":\"");
-    fd_buffer_text(w->to, phase);
-    fd_buffer_text(w->to, "\",\"pid\":");
-    fd_buffer_u64(w->to, w->pid);
-    fd_buffer_text(w->to, ",\"tid\":");
-    fd_buffer_u64(w->to, row);
-    w->any = true;
+    fd_json_put_bytes(&w->json, key, fd_et_text(w->et, text),
+                      fd_text_pool_size(&w->et->texts, text));
+}
+
+static void
+put_args(writing *w, const fd_et_node *node)
+{
+    const fd_et_comm *comm = fd_et_comm_of(w->et, node);
+    fd_json_begin_object(&w->json, "args");
+    fd_json_put_u64(&w->json, "id", node->id);
+    fd_json_put_text(&w->json, "type", fd_et_type_name(node->type));
+    if (comm != NULL && node->type >= FD_ET_SEND) {
+        fd_json_put_text(&w->json, "collective", fd_et_coll_name(comm->type));
+        fd_json_put_i64(&w->json, "bytes", comm->bytes);
+        put_text(w, "Process Group Name", comm->group);
+    }
+    fd_json_end_object(&w->json);
 }
 
 static void
 put_slice(writing *w, uint32_t place)
 {
-    const fd_et *et = w->et;
-    const fd_et_node *node = &et->nodes.list[place];
-    const fd_et_comm *comm = fd_et_comm_of(et, node);
+    const fd_et_node *node = &w->et->nodes.list[place];
     bool gpu = (node->flags & FD_ET_GPU) != 0;
-    const char *cat = fd_et_text(et, node->category);
-    begin(w, "X", row_of(node));
-    fd_buffer_text(w->to, ",\"ts\":");
-    put_us(w->to, start_of(w, place));
-    fd_buffer_text(w->to, ",\"dur\":");
-    put_us(w->to, length_of(w, place));
-    fd_buffer_text(w->to, ",\"cat\":");
+    const char *cat = fd_et_text(w->et, node->category);
     cat = cat[0] != '\0'    ? cat
         : gpu               ? "kernel"
         : node->schema != 0 ? "cpu_op"
                             : "user_annotation";
-    fd_buffer_json(w->to, cat, strlen(cat));
-    fd_buffer_text(w->to, ",\"name\":");
-    fd_buffer_json(w->to, fd_et_text(et, node->name),
-                   fd_text_pool_size(&et->texts, node->name));
-    fd_buffer_format(w->to, ",\"args\":{\"id\":%" PRIu64 ",\"type\":\"%s\"",
-                     node->id, fd_et_type_name(node->type));
-    if (comm != NULL && node->type >= FD_ET_SEND) {
-        fd_buffer_format(w->to,
-                         ",\"collective\":\"%s\",\"bytes\":%" PRId64
-                         ",\"Process Group Name\":",
-                         fd_et_coll_name(comm->type), comm->bytes);
-        fd_buffer_json(w->to, fd_et_text(et, comm->group),
-                       fd_text_pool_size(&et->texts, comm->group));
-    }
-    fd_buffer_text(w->to, "}}");
+    begin(w, "X", row_of(node));
+    fd_json_put_milli(&w->json, "ts", start_of(w, place));
+    fd_json_put_milli(&w->json, "dur", length_of(w, place));
+    fd_json_put_text(&w->json, "cat", cat);
+    put_text(w, "name", node->name);
+    put_args(w, node);
+    fd_json_end_object(&w->json);
 }
 
 /* From the end of the one to the begin of the other; a launch from its begin,
@@ -127,22 +123,28 @@ put_arrow(writing *w, uint32_t number)
         {"f", row_of(to), start_of(w, edge->to)}};
     for (int i = 0; i < 2; i++) {
         begin(w, ends[i].phase, ends[i].row);
-        fd_buffer_text(w->to, ",\"ts\":");
-        put_us(w->to, ends[i].time);
-        fd_buffer_format(
-            w->to, ",\"cat\":\"%s\",\"name\":\"%s\",\"id\":%" PRIu32 "%s}",
-            name, name, number, i == 0 ? "" : ",\"bp\":\"e\"");
+        fd_json_put_milli(&w->json, "ts", ends[i].time);
+        fd_json_put_text(&w->json, "cat", name);
+        fd_json_put_text(&w->json, "name", name);
+        fd_json_put_u64(&w->json, "id", number);
+        if (i == 1) {
+            fd_json_put_text(&w->json, "bp", "e");
+        }
+        fd_json_end_object(&w->json);
     }
 }
 
 static void
-put_name(writing *w, uint64_t row, const char *kind, int64_t number)
+put_name(writing *w, uint64_t row, const char *what, const char *kind,
+         int64_t number)
 {
     begin(w, "M", row);
-    fd_buffer_format(w->to,
-                     ",\"name\":\"thread_name\",\"args\":{\"name\":\"%s "
-                     "%" PRId64 "\"}}",
-                     kind, number);
+    fd_json_put_text(&w->json, "name", what);
+    fd_json_begin_object(&w->json, "args");
+    fd_buffer_format(fd_json_put(&w->json, "name"), "\"%s %" PRId64 "\"", kind,
+                     number);
+    fd_json_end_object(&w->json);
+    fd_json_end_object(&w->json);
 }
 
 static fd_status
@@ -150,11 +152,7 @@ put_names(writing *w)
 {
     fd_map seen = {.entries = NULL};
     fd_status status = FD_OK;
-    begin(w, "M", 0);
-    fd_buffer_format(w->to,
-                     ",\"name\":\"process_name\",\"args\":{\"name\":\"rank "
-                     "%" PRIu64 "\"}}",
-                     w->pid);
+    put_name(w, 0, "process_name", "rank", (int64_t)w->pid);
     for (uint32_t i = 0; i < w->et->nodes.count && status == FD_OK; i++) {
         const fd_et_node *node = &w->et->nodes.list[i];
         uint64_t row = row_of(node);
@@ -163,7 +161,7 @@ put_names(writing *w)
         }
         status = fd_map_put(&seen, row + 1, 1);
         bool gpu = (node->flags & FD_ET_GPU) != 0;
-        put_name(w, row, gpu ? "stream" : "thread",
+        put_name(w, row, "thread_name", gpu ? "stream" : "thread",
                  gpu ? node->stream : (int64_t)row);
     }
     fd_map_clear(&seen);
@@ -213,20 +211,21 @@ fd_status
 fd_et_write_timeline(const fd_et *et, fd_bytes_out *out, fd_error *error)
 {
     writing w = {.et = et,
-                 .to = fd_bytes_out_text(out),
+                 .json = {.to = fd_bytes_out_text(out)},
                  .pid = et->rank < 0 ? 0 : (uint64_t)et->rank};
     fd_status status = judge(&w, error);
     if (status != FD_OK) {
         return status;
     }
-    fd_buffer_text(w.to, "{");
+    fd_json_begin_object(&w.json, NULL);
     if (et->rank >= 0) {
-        fd_buffer_format(w.to,
-                         "\"distributedInfo\":{\"rank\": %" PRId64
-                         ",\"world_size\":%" PRIu32 "},",
-                         et->rank, et->world);
+        fd_json_begin_object(&w.json, "distributedInfo");
+        fd_buffer_bytes(fd_json_put(&w.json, "rank"), " ", 1);
+        fd_buffer_u64(w.json.to, (uint64_t)et->rank);
+        fd_json_put_u64(&w.json, "world_size", et->world);
+        fd_json_end_object(&w.json);
     }
-    fd_buffer_text(w.to, "\"traceEvents\":[");
+    fd_json_begin_array(&w.json, "traceEvents");
     status = put_names(&w);
     for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
         if (is_shown(&et->nodes.list[i])) {
@@ -238,7 +237,10 @@ fd_et_write_timeline(const fd_et *et, fd_bytes_out *out, fd_error *error)
         put_arrow(&w, i);
         status = fd_bytes_out_flow(out, error);
     }
-    fd_buffer_text(w.to, "\n]}\n");
+    fd_json_line(&w.json);
+    fd_json_end_array(&w.json);
+    fd_json_end_object(&w.json);
+    fd_buffer_text(w.json.to, "\n");
     fd_free(w.starts);
     return status;
 }

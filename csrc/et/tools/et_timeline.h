@@ -1,5 +1,5 @@
-/* An execution trace as a timeline: Chrome's trace events, a row a thread and
- * a stream, arrows for what waits for what across rows. */
+/* An execution trace as a timeline: Chrome's trace events, one row per thread
+ * and stream, arrows for dependencies between rows. */
 #ifndef FD_ET_TIMELINE_H
 #define FD_ET_TIMELINE_H
 

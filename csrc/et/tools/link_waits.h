@@ -5,8 +5,8 @@
 
 #include "et/readers/kineto_reader.h"
 
-/* Kernels have their places. An edge of a thread goes to its first node after
- * the call: what the call is in may have launched the kernel itself. */
+/* Kernels have their places. An edge to a thread ends at its first node after
+ * the call: the caller of the call may have launched the kernel itself. */
 fd_status fd_et_find_waits(fd_et *et, const fd_kineto *kineto);
 
 #endif

@@ -5,25 +5,26 @@
 #include <string.h>
 
 fd_status
-fd_et_twin_side_make(fd_et_twin_side *side, const fd_et *et)
+fd_et_match_side_make(fd_et_match_side *side, const fd_et *et)
 {
     size_t count = (size_t)et->nodes.count + 1;
-    *side = (fd_et_twin_side){.et = et};
+    *side = (fd_et_match_side){.et = et};
     side->names = fd_calloc(count, sizeof *side->names);
-    side->forms = fd_calloc(count, sizeof *side->forms);
-    side->twins = fd_calloc(count, sizeof *side->twins);
-    return side->names != NULL && side->forms != NULL && side->twins != NULL
+    side->signatures = fd_calloc(count, sizeof *side->signatures);
+    side->matches = fd_calloc(count, sizeof *side->matches);
+    return side->names != NULL && side->signatures != NULL
+                && side->matches != NULL
              ? FD_OK
              : FD_ENOMEM;
 }
 
 void
-fd_et_twin_side_clear(fd_et_twin_side *side)
+fd_et_match_side_clear(fd_et_match_side *side)
 {
     fd_free(side->names);
-    fd_free(side->forms);
-    fd_free(side->twins);
-    *side = (fd_et_twin_side){.et = NULL};
+    fd_free(side->signatures);
+    fd_free(side->matches);
+    *side = (fd_et_match_side){.et = NULL};
 }
 
 /* Places by depth, those of one depth in the order of calls:
@@ -65,8 +66,8 @@ sort_by_depth(levels *l, const fd_et *et, const uint32_t *calls,
     for (uint32_t i = 1; i <= l->depths; i++) {
         l->ends[i] += l->ends[i - 1];
     }
-    /* From here on ends[d] is where the next of depth d goes: in the end it is
-     * where they end. */
+    /* From here on ends[d] is the position of the next node of depth d,
+     * finally the end of that depth. */
     for (uint32_t i = 0; i < count; i++) {
         l->order[l->ends[depths[calls[i]]]++] = calls[i];
     }
@@ -98,40 +99,40 @@ level_begin(const levels *l, uint32_t depth)
     return depth == 0 ? 0 : l->ends[depth - 1];
 }
 
-/* Of one depth: nodes of the second trace wait, by parent and number, for those
- * of the first. */
+/* Of one depth: nodes of the second trace are queued by parent and number for
+ * those of the first. */
 typedef struct search {
-    fd_et_twin_side *sides;
+    fd_et_match_side *sides;
     levels levels[2];
-    uint32_t
-        *next;    /* of the second's nodes: who waits behind it, + 1; owned */
-    fd_map first; /* parent and number -> who waits first, + 1 */
+    uint32_t *next; /* of nodes of the second: the next in its queue, + 1;
+                       owned */
+    fd_map first;   /* parent and number -> first in the queue, + 1 */
 } search;
 
 static uint64_t
-key_of(const fd_et_twin_side *side, const uint32_t *numbers, uint32_t place,
+key_of(const fd_et_match_side *side, const uint32_t *numbers, uint32_t place,
        bool second)
 {
     uint32_t parent = parent_of(side->et, place);
-    if (parent != 0 && side->twins[parent - 1] == 0) {
+    if (parent != 0 && side->matches[parent - 1] == 0) {
         return 0;
     }
-    parent = parent != 0 && second ? side->twins[parent - 1] : parent;
+    parent = parent != 0 && second ? side->matches[parent - 1] : parent;
     return (uint64_t)(parent + 1) << 32 | numbers[place];
 }
 
 static fd_status
-queue_second(search *s, uint32_t depth, bool by_form)
+queue_second(search *s, uint32_t depth, bool by_signature)
 {
-    fd_et_twin_side *side = &s->sides[1];
-    const uint32_t *numbers = by_form ? side->forms : side->names;
+    fd_et_match_side *side = &s->sides[1];
+    const uint32_t *numbers = by_signature ? side->signatures : side->names;
     const levels *l = &s->levels[1];
     fd_status status = FD_OK;
     for (uint32_t i = l->ends[depth];
          i-- > level_begin(l, depth) && status == FD_OK;) {
         uint32_t place = l->order[i];
         uint64_t key =
-            side->twins[place] != 0 ? 0 : key_of(side, numbers, place, true);
+            side->matches[place] != 0 ? 0 : key_of(side, numbers, place, true);
         if (key != 0) {
             s->next[place] = fd_map_get(&s->first, key);
             status = fd_map_put(&s->first, key, place + 1);
@@ -141,40 +142,41 @@ queue_second(search *s, uint32_t depth, bool by_form)
 }
 
 static fd_status
-match_first(search *s, uint32_t depth, bool by_form)
+match_first(search *s, uint32_t depth, bool by_signature)
 {
-    fd_et_twin_side *side = &s->sides[0];
-    const uint32_t *numbers = by_form ? side->forms : side->names;
+    fd_et_match_side *side = &s->sides[0];
+    const uint32_t *numbers = by_signature ? side->signatures : side->names;
     const levels *l = &s->levels[0];
     fd_status status = FD_OK;
     for (uint32_t i = level_begin(l, depth);
          i < l->ends[depth] && status == FD_OK; i++) {
         uint32_t place = l->order[i];
-        uint64_t key =
-            side->twins[place] != 0 ? 0 : key_of(side, numbers, place, false);
-        uint32_t twin = key == 0 ? 0 : fd_map_get(&s->first, key);
-        if (twin != 0) {
-            side->twins[place] = twin;
-            s->sides[1].twins[twin - 1] = place + 1;
-            status = fd_map_put(&s->first, key, s->next[twin - 1]);
+        uint64_t key = side->matches[place] != 0
+                         ? 0
+                         : key_of(side, numbers, place, false);
+        uint32_t match = key == 0 ? 0 : fd_map_get(&s->first, key);
+        if (match != 0) {
+            side->matches[place] = match;
+            s->sides[1].matches[match - 1] = place + 1;
+            status = fd_map_put(&s->first, key, s->next[match - 1]);
         }
     }
     return status;
 }
 
 static fd_status
-match_depth(search *s, uint32_t depth, bool by_form)
+match_depth(search *s, uint32_t depth, bool by_signature)
 {
-    fd_status status = queue_second(s, depth, by_form);
+    fd_status status = queue_second(s, depth, by_signature);
     if (status == FD_OK) {
-        status = match_first(s, depth, by_form);
+        status = match_first(s, depth, by_signature);
     }
     fd_map_clear(&s->first);
     return status;
 }
 
 fd_status
-fd_et_find_twins(fd_et_twin_side sides[2])
+fd_et_match_nodes(fd_et_match_side sides[2])
 {
     search s = {.sides = sides};
     s.next = fd_calloc((size_t)sides[1].et->nodes.count + 1, sizeof *s.next);

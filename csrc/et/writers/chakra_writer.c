@@ -3,6 +3,7 @@
 #include "et/et_names.h"
 #include "et/readers/chakra_fields.h"
 #include "streams/protobuf.h"
+#include "json/json_writer.h"
 
 #include <string.h>
 
@@ -70,6 +71,31 @@ put_length(writing *w)
     w->node.size = 0;
 }
 
+/* A process group as JSON: the format has no message for it. */
+static void
+put_group(writing *w, const fd_et_group *group)
+{
+    const fd_et *et = w->et;
+    fd_buffer text = {.bytes = NULL};
+    fd_json_writer json = {.to = &text};
+    fd_json_begin_object(&json, NULL);
+    fd_json_put_bytes(&json, "pg_name", fd_et_text(et, group->name),
+                      fd_text_pool_size(&et->texts, group->name));
+    fd_json_put_bytes(&json, "pg_desc", fd_et_text(et, group->about),
+                      fd_text_pool_size(&et->texts, group->about));
+    fd_json_put_u64(&json, "group_size", group->size);
+    if (group->ranks != 0) {
+        const char *ranks = fd_et_text(et, group->ranks);
+        fd_json_put_raw(&json, "ranks", ranks, strlen(ranks));
+    }
+    fd_json_end_object(&json);
+    fd_proto_text(&w->part, FD_CHAKRA_ATTR_NAME, "fd_group");
+    fd_proto_bytes(&w->part, FD_CHAKRA_STRING, text.bytes, text.size);
+    fd_proto_message(&w->node, FD_CHAKRA_META_ATTR, &w->part);
+    w->node.status = text.status != FD_OK ? text.status : w->node.status;
+    fd_buffer_clear(&text);
+}
+
 static void
 put_head(writing *w)
 {
@@ -93,25 +119,7 @@ put_head(writing *w)
         attr_text(w, owner, "host", et->host);
     }
     for (uint32_t i = 0; i < et->groups.count; i++) {
-        const fd_et_group *group = &et->groups.list[i];
-        fd_buffer json = {.bytes = NULL};
-        fd_buffer_text(&json, "{\"pg_name\":");
-        fd_buffer_json(&json, fd_et_text(et, group->name),
-                       fd_text_pool_size(&et->texts, group->name));
-        fd_buffer_text(&json, ",\"pg_desc\":");
-        fd_buffer_json(&json, fd_et_text(et, group->about),
-                       fd_text_pool_size(&et->texts, group->about));
-        fd_buffer_format(&json, ",\"group_size\":%u", group->size);
-        if (group->ranks != 0) {
-            fd_buffer_text(&json, ",\"ranks\":");
-            fd_buffer_text(&json, fd_et_text(et, group->ranks));
-        }
-        fd_buffer_text(&json, "}");
-        fd_proto_text(&w->part, FD_CHAKRA_ATTR_NAME, "fd_group");
-        fd_proto_bytes(&w->part, FD_CHAKRA_STRING, json.bytes, json.size);
-        fd_proto_message(&w->node, owner, &w->part);
-        w->node.status = json.status != FD_OK ? json.status : w->node.status;
-        fd_buffer_clear(&json);
+        put_group(w, &et->groups.list[i]);
     }
     put_length(w);
 }

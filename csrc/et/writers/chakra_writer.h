@@ -1,4 +1,4 @@
-/* Chakra's .et files: docs/execution-trace.md has them byte by byte. */
+/* Chakra's .et files: docs/formats/execution-trace.md has them byte by byte. */
 #ifndef FD_CHAKRA_WRITER_H
 #define FD_CHAKRA_WRITER_H
 

@@ -2,32 +2,31 @@
 
 #include "et/et_names.h"
 #include "et/readers/kineto_steps.h"
-#include "events/writers/chrome_writer.h"
+#include "json/json_writer.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Times count from a multiple of some 6.5 days: as doubles they are good to a
- * nanosecond, and the ranks of a run count from the same. */
+/* Times count from a multiple of some 6.5 days: as doubles they are exact to a
+ * nanosecond, and all ranks of a run have the same base. */
 #define BASE_NS (INT64_C(1) << 49)
 
-/* Launches are numbered from here. Small integers of readers that take the
- * smallest that hold the numbers hold row numbers in the same column, too. */
+/* The number of the first launch. Readers that select the smallest integer
+ * type of a column store row numbers in the same column. */
 #define FIRST_LAUNCH (UINT64_C(1) << 24)
 
-/* CUDA's number of the stream that PyTorch uses by itself. */
+/* CUDA's number of PyTorch's default stream. */
 enum { STAND_IN_STREAM = 7 };
 
 typedef struct writing {
     const fd_et *et;
-    fd_buffer *to;
+    fd_json_writer json;
     fd_kineto_steps steps; /* owned */
     int64_t base;
-    int64_t first;     /* when the first event began */
+    int64_t first;     /* start of the first event */
     uint64_t thread;   /* of the steps */
-    uint64_t launches; /* the last one's number: its correlation */
-    bool any;
+    uint64_t launches; /* the correlation of the last one */
 } writing;
 
 static bool
@@ -38,7 +37,7 @@ is_event(const fd_et_node *node)
         && (node->flags & FD_ET_GUESSED) == 0;
 }
 
-/* The call that launched a kernel; NULL: the file does not have it. */
+/* The call that launched a kernel; NULL if the file lacks it. */
 static const fd_et_node *
 launcher_of(const fd_et *et, const fd_et_node *kernel)
 {
@@ -54,11 +53,10 @@ row_of(const fd_et_node *node)
 }
 
 static void
-put_json(writing *w, const char *name, uint32_t text)
+put_text(writing *w, const char *key, uint32_t text)
 {
-    fd_buffer_text(w->to, name);
-    fd_buffer_json(w->to, fd_et_text(w->et, text),
-                   fd_text_pool_size(&w->et->texts, text));
+    fd_json_put_bytes(&w->json, key, fd_et_text(w->et, text),
+                      fd_text_pool_size(&w->et->texts, text));
 }
 
 /* Everything of an event up to its arguments. */
@@ -66,95 +64,111 @@ static void
 begin(writing *w, const char *cat, const char *name, uint64_t pid,
       uint64_t row, int64_t start, int64_t dur)
 {
-    fd_buffer_text(w->to, w->any ? ",\n" : "\n");
-    w->any = true;
-    fd_buffer_text(w->to, "{\"ph\":\"X\",\"cat\":\"");
-    fd_buffer_text(w->to, cat);
-    fd_buffer_text(w->to, "\",\"name\":");
-    fd_buffer_json(w->to, name, strlen(name));
-    fd_buffer_format(
-        w->to, ",\"pid\":%" PRIu64 ",\"tid\":%" PRIu64 ",\"ts\":", pid, row);
-    fd_chrome_us(w->to, fd_minus(start, w->base));
-    fd_buffer_text(w->to, ",\"dur\":");
-    fd_chrome_us(w->to, dur);
-    fd_buffer_text(w->to, ",\"args\":{");
+    fd_json_writer *json = &w->json;
+    fd_json_line(json);
+    fd_json_begin_object(json, NULL);
+    fd_json_put_text(json, "ph", "X");
+    fd_json_put_text(json, "cat", cat);
+    fd_json_put_text(json, "name", name);
+    fd_json_put_u64(json, "pid", pid);
+    fd_json_put_u64(json, "tid", row);
+    fd_json_put_milli(json, "ts", fd_minus(start, w->base));
+    fd_json_put_milli(json, "dur", dur);
+    fd_json_begin_object(json, "args");
 }
 
-/* -- what stands before the events ----------------------------------------- */
+/* The arguments and their event. */
+static void
+end(writing *w)
+{
+    fd_json_end_object(&w->json);
+    fd_json_end_object(&w->json);
+}
 
-/* A group without a list is of all ranks. */
+/* -- header ---------------------------------------------------------------- */
+
+/* A group without a list has all ranks. */
 static void
 put_ranks(writing *w, const fd_et_group *group)
 {
     const char *list = fd_et_text(w->et, group->ranks);
-    fd_buffer_text(w->to, ",\"ranks\":");
     if (list[0] != '\0' && strcmp(list, "[]") != 0) {
-        fd_buffer_text(w->to, list);
+        fd_json_put_raw(&w->json, "ranks", list, strlen(list));
         return;
     }
-    fd_buffer_text(w->to, "[");
+    fd_json_begin_array(&w->json, "ranks");
     for (uint32_t i = 0; i < w->et->world; i++) {
-        fd_buffer_text(w->to, i == 0 ? "" : ",");
-        fd_buffer_u64(w->to, i);
+        fd_json_put_u64(&w->json, NULL, i);
     }
-    fd_buffer_text(w->to, "]");
+    fd_json_end_array(&w->json);
 }
 
 static void
 put_groups(writing *w)
 {
     const fd_et *et = w->et;
-    fd_buffer_format(w->to, ",\"pg_count\":%" PRIu32 ",\"pg_config\":[",
-                     et->groups.count);
+    fd_json_put_u64(&w->json, "pg_count", et->groups.count);
+    fd_json_begin_array(&w->json, "pg_config");
     for (uint32_t i = 0; i < et->groups.count; i++) {
         const fd_et_group *group = &et->groups.list[i];
-        put_json(w, i == 0 ? "{\"pg_name\":" : ",{\"pg_name\":", group->name);
-        put_json(w, ",\"pg_desc\":", group->about);
-        fd_buffer_format(w->to, ",\"pg_size\":%" PRIu32, group->size);
+        fd_json_begin_object(&w->json, NULL);
+        put_text(w, "pg_name", group->name);
+        put_text(w, "pg_desc", group->about);
+        fd_json_put_u64(&w->json, "pg_size", group->size);
         put_ranks(w, group);
-        fd_buffer_text(w->to, "}");
+        fd_json_end_object(&w->json);
     }
-    fd_buffer_text(w->to, "]");
+    fd_json_end_array(&w->json);
 }
 
-/* HTA looks for the rank line by line, and for the space. */
+/* HTA searches the rank line by line, and requires the space. */
 static void
 put_head(writing *w)
 {
     const fd_et *et = w->et;
-    fd_buffer_text(w->to, "{\"schemaVersion\":1,\"deviceProperties\":[],\n"
-                          "\"distributedInfo\":{\n");
-    fd_buffer_format(w->to, "\"rank\": %" PRId64 ",\n\"world_size\":%" PRIu32,
-                     et->rank < 0 ? 0 : et->rank,
-                     et->world > 0 ? et->world : 1);
+    fd_json_writer *json = &w->json;
+    fd_json_begin_object(json, NULL);
+    fd_json_put_u64(json, "schemaVersion", 1);
+    fd_json_put_raw(json, "deviceProperties", "[]", 2);
+    fd_json_line(json);
+    fd_json_begin_object(json, "distributedInfo");
+    fd_json_line(json);
+    fd_buffer_bytes(fd_json_put(json, "rank"), " ", 1);
+    fd_buffer_u64(json->to, et->rank < 0 ? 0 : (uint64_t)et->rank);
+    fd_json_line(json);
+    fd_json_put_u64(json, "world_size", et->world > 0 ? et->world : 1);
     put_groups(w);
-    fd_buffer_text(w->to, "},\n");
+    fd_json_end_object(json);
+    fd_json_line(json);
     if (et->host != 0) {
-        put_json(w, "\"host_name\":", et->host);
-        fd_buffer_text(w->to, ",\n");
+        put_text(w, "host_name", et->host);
+        fd_json_line(json);
     }
-    fd_buffer_format(w->to,
-                     "\"displayTimeUnit\":\"ms\",\"baseTimeNanoseconds\":"
-                     "%" PRId64 ",\n\"traceEvents\":[",
-                     w->base);
+    fd_json_put_text(json, "displayTimeUnit", "ms");
+    fd_json_put_i64(json, "baseTimeNanoseconds", w->base);
+    fd_json_line(json);
+    fd_json_begin_array(json, "traceEvents");
 }
 
 static void
 put_name(writing *w, const char *what, uint64_t pid, uint64_t row,
          const char *name, uint64_t number)
 {
-    fd_buffer_text(w->to, w->any ? ",\n" : "\n");
-    w->any = true;
-    fd_buffer_format(w->to,
-                     "{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%" PRIu64
-                     ",\"tid\":%" PRIu64 ",\"ts\":",
-                     what, pid, row);
-    fd_chrome_us(w->to, w->first - w->base);
-    fd_buffer_format(w->to, ",\"args\":{\"name\":\"%s %" PRIu64 "\"}}", name,
+    fd_json_writer *json = &w->json;
+    fd_json_line(json);
+    fd_json_begin_object(json, NULL);
+    fd_json_put_text(json, "ph", "M");
+    fd_json_put_text(json, "name", what);
+    fd_json_put_u64(json, "pid", pid);
+    fd_json_put_u64(json, "tid", row);
+    fd_json_put_milli(json, "ts", w->first - w->base);
+    fd_json_begin_object(json, "args");
+    fd_buffer_format(fd_json_put(json, "name"), "\"%s %" PRIu64 "\"", name,
                      number);
+    end(w);
 }
 
-/* A process a device, as torch.profiler has it. */
+/* One process per device, as in traces of torch.profiler. */
 static fd_status
 put_stream(writing *w, const fd_et_node *kernel, fd_map *seen)
 {
@@ -205,23 +219,23 @@ put_comm(writing *w, const fd_et_node *node)
     if (comm == NULL || node->type < FD_ET_SEND) {
         return;
     }
-    fd_buffer_format(w->to, ",\"Collective name\":\"%s\"",
+    fd_json_put_text(&w->json, "Collective name",
                      node->type == FD_ET_SEND   ? "SEND"
                      : node->type == FD_ET_RECV ? "RECV"
                                                 : fd_et_coll_name(comm->type));
     if (comm->group != 0) {
-        put_json(w, ",\"Process Group Name\":", comm->group);
+        put_text(w, "Process Group Name", comm->group);
     }
     if (comm->bytes >= 0) {
-        fd_buffer_format(w->to, ",\"fd_bytes\":%" PRId64, comm->bytes);
+        fd_json_put_i64(&w->json, "fd_bytes", comm->bytes);
     }
 }
 
 static void
-put_list(writing *w, const char *name, uint32_t text)
+put_list(writing *w, const char *key, uint32_t text)
 {
-    fd_buffer_text(w->to, name);
-    fd_buffer_text(w->to, text == 0 ? "[]" : fd_et_text(w->et, text));
+    const char *list = text == 0 ? "[]" : fd_et_text(w->et, text);
+    fd_json_put_raw(&w->json, key, list, strlen(list));
 }
 
 /* An operator or range. "External id" is of Kineto, "Record function id" of
@@ -234,21 +248,18 @@ put_call(writing *w, uint32_t place)
     begin(w, node->scope == 7 ? "user_annotation" : "cpu_op",
           fd_et_text(et, node->name), et->pid, row_of(node), node->start_ns,
           node->dur_ns);
-    fd_buffer_format(w->to,
-                     "\"External id\":%" PRIu64
-                     ",\"Record function id\":%" PRIu64 ",\"Ev Idx\":%" PRIu32,
-                     node->rf_id, node->rf_id, place);
+    fd_json_put_u64(&w->json, "External id", node->rf_id);
+    fd_json_put_u64(&w->json, "Record function id", node->rf_id);
+    fd_json_put_u64(&w->json, "Ev Idx", place);
     if (node->seq >= 0) {
-        fd_buffer_format(w->to,
-                         ",\"Sequence number\":%" PRId64
-                         ",\"Fwd thread id\":%" PRIu32,
-                         node->seq, node->fw_tid);
+        fd_json_put_i64(&w->json, "Sequence number", node->seq);
+        fd_json_put_u64(&w->json, "Fwd thread id", node->fw_tid);
     }
-    put_list(w, ",\"Input Dims\":", node->in.shapes);
-    put_list(w, ",\"Input Strides\":", node->in.strides);
-    put_list(w, ",\"Input type\":", node->in.types);
+    put_list(w, "Input Dims", node->in.shapes);
+    put_list(w, "Input Strides", node->in.strides);
+    put_list(w, "Input type", node->in.types);
     put_comm(w, node);
-    fd_buffer_text(w->to, "}}");
+    end(w);
 }
 
 /* The first whole microsecond of a time. */
@@ -258,26 +269,41 @@ whole(const writing *w, int64_t ns)
     return w->base + (ns - w->base + 999) / 1000 * 1000;
 }
 
-/* What no GPU did, for readers that cannot do without: a launch within an
- * operator, and a kernel. Whole microseconds, which readers do not round. */
+/* Arguments that a kernel and its launch share. */
+static void
+put_launch(writing *w, const fd_et_node *node)
+{
+    fd_json_put_u64(&w->json, "External id", node->rf_id);
+    fd_json_put_u64(&w->json, "correlation", w->launches);
+}
+
+/* Where a kernel ran; the end of its arguments. */
+static void
+end_kernel(writing *w, uint64_t device, int64_t stream)
+{
+    fd_json_put_u64(&w->json, "device", device);
+    fd_json_put_u64(&w->json, "context", 1);
+    fd_json_put_i64(&w->json, "stream", stream);
+    end(w);
+}
+
+/* A launch within an operator and a kernel that did not run, for readers that
+ * require some. Whole microseconds, which readers do not round. */
 static void
 put_stand_in(writing *w, const fd_et_node *node)
 {
     int64_t launch = whole(w, node->start_ns);
-    char args[160];
-    int size = snprintf(args, sizeof args,
-                        "\"External id\":%" PRIu64 ",\"correlation\":%" PRIu64
-                        ",\"fd_stand_in\":true",
-                        node->rf_id, ++w->launches);
+    w->launches++;
     begin(w, "cuda_runtime", "cudaLaunchKernel", w->et->pid, row_of(node),
           launch, fd_plus(launch, 1000) <= fd_et_end(node) ? 1000 : 0);
-    fd_buffer_bytes(w->to, args, (size_t)size);
-    fd_buffer_text(w->to, "}}");
+    put_launch(w, node);
+    fd_json_put_bool(&w->json, "fd_stand_in", true);
+    end(w);
     begin(w, "kernel", "fastdispatch stand-in: no kernel ran", 0,
           STAND_IN_STREAM, fd_plus(launch, 1000), 1000);
-    fd_buffer_bytes(w->to, args, (size_t)size);
-    fd_buffer_format(w->to, ",\"device\":0,\"context\":1,\"stream\":%d}}",
-                     STAND_IN_STREAM);
+    put_launch(w, node);
+    fd_json_put_bool(&w->json, "fd_stand_in", true);
+    end_kernel(w, 0, STAND_IN_STREAM);
 }
 
 static void
@@ -290,7 +316,8 @@ put_step(writing *w, const fd_kineto_step *step)
     snprintf(name, sizeof name, "ProfilerStep#%" PRIu32, step->number);
     begin(w, "user_annotation", name, w->et->pid, w->thread, step->begin,
           fd_minus(step->end, step->begin));
-    fd_buffer_text(w->to, "\"fd_stand_in\":true}}");
+    fd_json_put_bool(&w->json, "fd_stand_in", true);
+    end(w);
 }
 
 /* One end of an arrow. */
@@ -298,16 +325,23 @@ static void
 put_end(writing *w, const char *cat, bool begins, uint64_t number,
         uint64_t pid, uint64_t row, int64_t time)
 {
-    fd_buffer_format(w->to,
-                     ",\n{\"ph\":\"%s\",\"cat\":\"%s\",\"name\":\"%s\","
-                     "\"id\":%" PRIu64 ",\"pid\":%" PRIu64 ",\"tid\":%" PRIu64
-                     ",\"ts\":",
-                     begins ? "s" : "f", cat, cat, number, pid, row);
-    fd_chrome_us(w->to, fd_minus(time, w->base));
-    fd_buffer_text(w->to, begins ? "}" : ",\"bp\":\"e\"}");
+    fd_json_writer *json = &w->json;
+    fd_json_line(json);
+    fd_json_begin_object(json, NULL);
+    fd_json_put_text(json, "ph", begins ? "s" : "f");
+    fd_json_put_text(json, "cat", cat);
+    fd_json_put_text(json, "name", cat);
+    fd_json_put_u64(json, "id", number);
+    fd_json_put_u64(json, "pid", pid);
+    fd_json_put_u64(json, "tid", row);
+    fd_json_put_milli(json, "ts", fd_minus(time, w->base));
+    if (!begins) {
+        fd_json_put_text(json, "bp", "e");
+    }
+    fd_json_end_object(json);
 }
 
-/* A kernel with its launch. How long that took is not known. */
+/* A kernel and its launch, whose duration is unknown. */
 static void
 put_kernel(writing *w, const fd_et_node *node)
 {
@@ -318,20 +352,17 @@ put_kernel(writing *w, const fd_et_node *node)
         return;
     }
     int64_t launch = at == NULL ? call->start_ns : (int64_t)at->number;
-    char args[160];
-    int size = snprintf(args, sizeof args,
-                        "\"External id\":%" PRIu64 ",\"correlation\":%" PRIu64
-                        ",\"fd_timing\":\"cuda_event\"",
-                        node->rf_id, ++w->launches);
+    w->launches++;
     begin(w, "cuda_runtime", "cudaLaunchKernel", et->pid, row_of(call), launch,
           0);
-    fd_buffer_bytes(w->to, args, (size_t)size);
-    fd_buffer_text(w->to, "}}");
+    put_launch(w, node);
+    fd_json_put_text(&w->json, "fd_timing", "cuda_event");
+    end(w);
     begin(w, "kernel", fd_et_text(et, node->name), node->device,
           (uint64_t)node->stream, node->start_ns, node->dur_ns);
-    fd_buffer_bytes(w->to, args, (size_t)size);
-    fd_buffer_format(w->to, ",\"device\":%d,\"context\":1,\"stream\":%d}}",
-                     node->device, node->stream);
+    put_launch(w, node);
+    fd_json_put_text(&w->json, "fd_timing", "cuda_event");
+    end_kernel(w, node->device, node->stream);
     put_end(w, "ac2g", true, w->launches, et->pid, row_of(call), launch);
     put_end(w, "ac2g", false, w->launches, node->device,
             (uint64_t)node->stream, node->start_ns);
@@ -396,8 +427,9 @@ find_base(writing *w)
 fd_status
 fd_et_write_kineto(const fd_et *et, fd_bytes_out *out, fd_error *error)
 {
-    writing w = {
-        .et = et, .to = fd_bytes_out_text(out), .launches = FIRST_LAUNCH};
+    writing w = {.et = et,
+                 .json = {.to = fd_bytes_out_text(out)},
+                 .launches = FIRST_LAUNCH};
     fd_status status = fd_kineto_find_steps(et, &w.steps);
     find_base(&w);
     if (status == FD_OK) {
@@ -407,7 +439,7 @@ fd_et_write_kineto(const fd_et *et, fd_bytes_out *out, fd_error *error)
     if (status == FD_OK) {
         status = put_events(&w, out, error);
     }
-    fd_buffer_text(w.to, "\n]}\n");
+    fd_buffer_text(w.json.to, "\n]}\n"); /* also after a failure */
     fd_vector_clear(&w.steps);
     return status;
 }

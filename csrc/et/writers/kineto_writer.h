@@ -1,5 +1,6 @@
-/* A recording's trace in the form of torch.profiler's (Kineto), for programs
- * that read that beside the execution trace: HTA, chakra_trace_link. */
+/* The trace of a recording in the format of torch.profiler (Kineto), for
+ * programs that read both it and the execution trace: HTA,
+ * chakra_trace_link. */
 #ifndef FD_KINETO_WRITER_H
 #define FD_KINETO_WRITER_H
 
@@ -7,7 +8,7 @@
 #include "streams/output_stream.h"
 
 /* Operators and ranges with their times, steps, arrows; kernels with their
- * launches, or one stand-in in each step that has none. */
+ * launches, or one stand-in per step without any. */
 fd_status fd_et_write_kineto(const fd_et *et, fd_bytes_out *out,
                              fd_error *error);
 

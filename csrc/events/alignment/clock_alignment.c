@@ -404,7 +404,7 @@ fd_timeline_align_check(fd_timeline_input *const *inputs, uint32_t count,
             fd_fail(error, FD_EINVAL,
                     "how far off the clock may be is not known of rank "
                     "%.*s: leave --strict out or record with pings "
-                    "(docs/clocks.md)",
+                    "(docs/concepts/clocks.md)",
                     (int)(ranks.size < MOST_LISTED ? ranks.size : MOST_LISTED),
                     ranks.bytes);
     }

@@ -1,4 +1,4 @@
-/* The clocks of all inputs of a merge made one: docs/clocks.md says how. */
+/* Alignment of the clocks of all inputs (docs/concepts/clocks.md). */
 #ifndef FD_CLOCK_ALIGNMENT_H
 #define FD_CLOCK_ALIGNMENT_H
 

@@ -1,4 +1,4 @@
-/* The timeline as a native Perfetto trace (docs/timeline.md has the packets).
+/* The timeline as a native Perfetto trace (packets: docs/formats/timeline.md).
  * https://perfetto.dev/docs/reference/trace-packet-proto */
 #ifndef FD_PERFETTO_EXPORT_H
 #define FD_PERFETTO_EXPORT_H

@@ -1,5 +1,5 @@
 /* Figures of traces of many ranks, each file read twice, none held in memory:
- * docs/timeline-stats.md says what they mean. */
+ * docs/guides/timeline-stats.md says what they mean. */
 #ifndef FD_TIMELINE_STATS_H
 #define FD_TIMELINE_STATS_H
 
@@ -9,7 +9,7 @@
 #include "events/stats/stats_table.h"
 #include "events/tools/trace_outline.h"
 
-/* What counts as computing: docs/timeline-stats.md. */
+/* What counts as computing: docs/guides/timeline-stats.md. */
 typedef enum fd_stats_basis {
     FD_BASIS_GPU,
     FD_BASIS_OPERATORS,

@@ -18,9 +18,10 @@ typedef struct fd_check {
     fd_faults faults;
     uint64_t events;
     uint64_t lost_bytes; /* in damaged places */
-    uint64_t left_out;   /* not looked at: docs/timeline-stats.md, "check" */
-    uint32_t passes;     /* over the file */
-    char trouble[128];   /* the first damage, in words; "" */
+    uint64_t
+        left_out; /* not looked at: docs/guides/timeline-stats.md, "check" */
+    uint32_t passes;   /* over the file */
+    char trouble[128]; /* the first damage, in words; "" */
 } fd_check;
 
 /* FD_EFORMAT: it is no trace at all. What is wrong with one is no failure. */

@@ -1,6 +1,5 @@
-/* A part of a trace by time or by steps: docs/timeline-stats.md says what is
- * kept. The file is read three times, and none of it is held in memory but a
- * bit an event. */
+/* A part of a trace by time or by steps (docs/guides/timeline-stats.md). Reads
+ * the file three times and stores one bit per event in memory. */
 #ifndef FD_TIMELINE_CUT_H
 #define FD_TIMELINE_CUT_H
 

@@ -1,5 +1,5 @@
-/* Chrome traces of many ranks into one: docs/timeline-merge.md says what comes
- * out. One input is open at a time and none is held in memory. */
+/* Merges Chrome traces of many ranks into one (docs/guides/timeline-merge.md).
+ * Only one input is open at a time, and no input is stored in memory. */
 #ifndef FD_TIMELINE_MERGE_H
 #define FD_TIMELINE_MERGE_H
 

@@ -6,50 +6,76 @@
 #include "et/readers/from_recording.h"
 #include "module/anonymize_binding.h"
 #include "module/errors.h"
+#include "module/field_tables.h"
 
-bool
-fd_et_put(PyObject *dict, const char *name, PyObject *value)
-{
-    bool good = value != NULL && PyDict_SetItemString(dict, name, value) == 0;
-    Py_XDECREF(value);
-    return good;
-}
+static const fd_column fault_columns[] = {
+    FD_COLUMN(fd_et_faults, "lost", U64, lost),
+    FD_COLUMN(fd_et_faults, "lost_bytes", U64, lost_bytes),
+    FD_COLUMN(fd_et_faults, "trouble", CHARS, trouble),
+    FD_COLUMN(fd_et_faults, "repaired", U64, repaired),
+    FD_COLUMN(fd_et_faults, "wrong", U64, wrong),
+    FD_COLUMN(fd_et_faults, "duplicates", U64, duplicates),
+    FD_COLUMN(fd_et_faults, "orphans", U64, orphans),
+    FD_COLUMN(fd_et_faults, "dangling", U64, dangling),
+    FD_COLUMN(fd_et_faults, "cycles", U64, cycles),
+    FD_COLUMN(fd_et_faults, "cycle", CHARS, cycle),
+    FD_COLUMN(fd_et_faults, "renumbered", U64, renumbered),
+    FD_COLUMN(fd_et_faults, "collectives_unknown", U64, untyped),
+    FD_COLUMN(fd_et_faults, "dtypes_unknown", U64, dtypes),
+    FD_COLUMN(fd_et_faults, "dtype", CHARS, dtype),
+};
+static const fd_table faults_table =
+    FD_TABLE("faults", fault_columns, fd_et_faults, false);
 
-PyObject *
-fd_et_py_text(const fd_et *et, uint32_t id)
-{
-    return PyUnicode_DecodeUTF8(fd_et_text(et, id),
-                                (Py_ssize_t)fd_text_pool_size(&et->texts, id),
-                                "replace");
-}
+static const fd_column traffic_columns[] = {
+    FD_COLUMN(fd_et_traffic, "count", U64, count),
+    FD_COLUMN(fd_et_traffic, "bytes", U64, bytes),
+    FD_COLUMN(fd_et_traffic, "ns", I64, ns),
+};
+static const fd_table traffic_table =
+    FD_TABLE("communication", traffic_columns, fd_et_traffic, false);
+
+static const fd_column group_columns[] = {
+    FD_COLUMN(fd_et_group, "name", TEXT, name),
+    FD_COLUMN(fd_et_group, "description", TEXT, about),
+    FD_COLUMN(fd_et_group, "ranks", TEXT, ranks),
+    FD_COLUMN(fd_et_group, "size", U32, size),
+};
+static const fd_table groups_table =
+    FD_TABLE("groups", group_columns, fd_et_group, false);
+
+static const fd_column summary_columns[] = {
+    FD_COLUMN(fd_et_summary, "dependencies", U64, deps),
+    FD_COLUMN(fd_et_summary, "cpu", U64, cpu),
+    FD_COLUMN(fd_et_summary, "gpu", U64, gpu),
+    FD_COLUMN(fd_et_summary, "operators", U64, operators),
+    FD_COLUMN(fd_et_summary, "threads", U64, threads),
+    FD_COLUMN(fd_et_summary, "streams", U64, streams),
+    FD_COLUMN(fd_et_summary, "timed", U64, timed),
+    FD_COLUMN(fd_et_summary, "guessed", U64, guessed),
+    FD_COLUMN(fd_et_summary, "begin_ns", I64, begin_ns),
+    FD_COLUMN(fd_et_summary, "end_ns", I64, end_ns),
+    FD_COLUMN(fd_et_summary, "steps", U64, steps),
+};
+static const fd_table summary_table =
+    FD_TABLE("summary", summary_columns, fd_et_summary, false);
+
+static const fd_column head_columns[] = {
+    FD_COLUMN(fd_et, "rank", I64_OR_NONE, rank),
+    FD_COLUMN(fd_et, "world", U32, world),
+    FD_COLUMN(fd_et, "nodes", U32, nodes.count),
+    FD_COLUMN(fd_et, "schema", TEXT, schema),
+    FD_COLUMN(fd_et, "finished", BOOL, finished),
+};
+static const fd_table head_table =
+    FD_TABLE("head", head_columns, fd_et, false);
 
 static PyObject *
 fault_counts(const fd_et_faults *faults)
 {
-    PyObject *cut = PyDict_New();
-    for (int i = 0; cut != NULL && i < FD_ET_KINDS; i++) {
-        if (!fd_et_put(cut, fd_et_kind_name(i),
-                       PyLong_FromUnsignedLongLong(faults->cut[i]))) {
-            Py_CLEAR(cut);
-        }
-    }
-    if (cut == NULL) {
-        return NULL;
-    }
-    return Py_BuildValue(
-        "{s:K,s:K,s:s,s:K,s:K,s:K,s:K,s:K,s:K,s:s,s:N,s:K,s:K,s:K,s:s}",
-        "lost", (unsigned long long)faults->lost, "lost_bytes",
-        (unsigned long long)faults->lost_bytes, "trouble", faults->trouble,
-        "repaired", (unsigned long long)faults->repaired, "wrong",
-        (unsigned long long)faults->wrong, "duplicates",
-        (unsigned long long)faults->duplicates, "orphans",
-        (unsigned long long)faults->orphans, "dangling",
-        (unsigned long long)faults->dangling, "cycles",
-        (unsigned long long)faults->cycles, "cycle", faults->cycle, "cut", cut,
-        "renumbered", (unsigned long long)faults->renumbered,
-        "collectives_unknown", (unsigned long long)faults->untyped,
-        "dtypes_unknown", (unsigned long long)faults->dtypes, "dtype",
-        faults->dtype);
+    return fd_columns_with(
+        fd_record(&faults_table, faults, NULL), "cut",
+        fd_named_counts(fd_et_kind_name, faults->cut, FD_ET_KINDS, true));
 }
 
 static PyObject *
@@ -57,101 +83,42 @@ traffic_rows(const fd_et_summary *s)
 {
     PyObject *dict = PyDict_New();
     for (int i = 0; dict != NULL && i < FD_ET_TRAFFICS; i++) {
-        const fd_et_traffic *row = &s->traffic[i];
-        if (row->count > 0
-            && !fd_et_put(dict, fd_et_traffic_name(i),
-                          Py_BuildValue("{s:K,s:K,s:L}", "count",
-                                        (unsigned long long)row->count,
-                                        "bytes",
-                                        (unsigned long long)row->bytes, "ns",
-                                        (long long)row->ns))) {
-            Py_CLEAR(dict);
+        if (s->traffic[i].count > 0) {
+            dict = fd_columns_with(
+                dict, fd_et_traffic_name(i),
+                fd_record(&traffic_table, &s->traffic[i], NULL));
         }
     }
     return dict;
-}
-
-static PyObject *
-edge_counts(const fd_et_summary *s)
-{
-    PyObject *dict = PyDict_New();
-    for (int i = 0; dict != NULL && i < FD_ET_KINDS; i++) {
-        if (!fd_et_put(dict, fd_et_kind_name(i),
-                       PyLong_FromUnsignedLongLong(s->edges[i]))) {
-            Py_CLEAR(dict);
-        }
-    }
-    return dict;
-}
-
-static PyObject *
-type_counts(const fd_et_summary *s)
-{
-    PyObject *dict = PyDict_New();
-    for (uint32_t i = 0; dict != NULL && i < FD_ET_TYPES; i++) {
-        if (s->types[i] > 0
-            && !fd_et_put(dict, fd_et_type_name(i),
-                          PyLong_FromUnsignedLongLong(s->types[i]))) {
-            Py_CLEAR(dict);
-        }
-    }
-    return dict;
-}
-
-static PyObject *
-group_rows(const fd_et *et)
-{
-    PyObject *list = PyList_New(0);
-    for (uint32_t i = 0; list != NULL && i < et->groups.count; i++) {
-        const fd_et_group *group = &et->groups.list[i];
-        PyObject *row = Py_BuildValue(
-            "{s:N,s:N,s:N,s:I}", "name", fd_et_py_text(et, group->name),
-            "description", fd_et_py_text(et, group->about), "ranks",
-            fd_et_py_text(et, group->ranks), "size", (unsigned)group->size);
-        if (row == NULL || PyList_Append(list, row) != 0) {
-            Py_CLEAR(list);
-        }
-        Py_XDECREF(row);
-    }
-    return list;
 }
 
 PyObject *
-fd_et_answer(const fd_et *et, fd_et_format format)
+fd_et_summary_py(const fd_et *et, fd_et_format format)
 {
     fd_et_summary s;
     if (fd_et_summarize(et, &s) != FD_OK) {
         return PyErr_NoMemory();
     }
-    PyObject *made = Py_BuildValue(
-        "{s:s,s:I,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:L,s:L,s:I,s:K,s:O}",
-        "format", fd_et_format_name(format), "nodes",
-        (unsigned)et->nodes.count, "dependencies", (unsigned long long)s.deps,
-        "cpu", (unsigned long long)s.cpu, "gpu", (unsigned long long)s.gpu,
-        "operators", (unsigned long long)s.operators, "threads",
-        (unsigned long long)s.threads, "streams",
-        (unsigned long long)s.streams, "timed", (unsigned long long)s.timed,
-        "guessed", (unsigned long long)s.guessed, "begin_ns",
-        (long long)s.begin_ns, "end_ns", (long long)s.end_ns, "world",
-        (unsigned)et->world, "steps", (unsigned long long)s.steps, "finished",
-        et->finished ? Py_True : Py_False);
-    if (made != NULL
-        && fd_et_put(made, "rank",
-                     et->rank < 0 ? Py_NewRef(Py_None)
-                                  : PyLong_FromLongLong(et->rank))
-        && fd_et_put(made, "schema", fd_et_py_text(et, et->schema))
-        && fd_et_put(made, "types", type_counts(&s))
-        && fd_et_put(made, "edges", edge_counts(&s))
-        && fd_et_put(made, "communication", traffic_rows(&s))
-        && fd_et_put(made, "groups", group_rows(et))
-        && fd_et_put(made, "faults", fault_counts(&et->faults))) {
-        return made;
-    }
-    Py_XDECREF(made);
-    return NULL;
+    PyObject *made =
+        fd_columns_with(PyDict_New(), "format",
+                        PyUnicode_FromString(fd_et_format_name(format)));
+    made = fd_columns_join(made, fd_record(&head_table, et, &et->texts));
+    made = fd_columns_join(made, fd_record(&summary_table, &s, NULL));
+    made = fd_columns_with(
+        made, "types",
+        fd_named_counts(fd_et_type_name, s.types, FD_ET_TYPES, false));
+    made = fd_columns_with(
+        made, "edges",
+        fd_named_counts(fd_et_kind_name, s.edges, FD_ET_KINDS, true));
+    made = fd_columns_with(made, "communication", traffic_rows(&s));
+    made =
+        fd_columns_with(made, "groups",
+                        fd_records(&groups_table, et->groups.list,
+                                   et->groups.count, &et->texts, NULL, NULL));
+    return fd_columns_with(made, "faults", fault_counts(&et->faults));
 }
 
-/* Read `path`, write `output` unless it is NULL, and answer. */
+/* Read `path` and write `output` unless it is NULL; the summary. */
 static PyObject *
 convert(PyObject *module, const char *path, const char *output, unsigned edges,
         long long rank, bool timeline)
@@ -168,7 +135,7 @@ convert(PyObject *module, const char *path, const char *output, unsigned edges,
             status = fd_et_save(&et, output, timeline, &error);
         }
     Py_END_ALLOW_THREADS
-    made = status == FD_OK ? fd_et_answer(&et, format)
+    made = status == FD_OK ? fd_et_summary_py(&et, format)
                            : fd_raise(module, status, &error);
     fd_et_clear(&et);
     return made;
@@ -236,7 +203,7 @@ save_all(const fd_et *et, const exported *e, fd_error *error)
              : fd_et_save_kineto(et, PyBytes_AS_STRING(e->kineto), error);
 }
 
-/* The calls of a recording, in all forms. */
+/* The calls of a recording, in all formats. */
 static PyObject *export(PyObject *module, const exported *e, unsigned edges)
 {
     fd_et et;
@@ -245,7 +212,7 @@ static PyObject *export(PyObject *module, const exported *e, unsigned edges)
     PyObject *made;
     Py_BEGIN_ALLOW_THREADS
         status = fd_et_from_recording(&et, PyBytes_AS_STRING(e->path),
-                                      fd_private_wish(&e->private), &error);
+                                      fd_private_options(&e->private), &error);
         if (status == FD_OK) {
             status = fd_et_complete(&et, edges);
         }
@@ -253,7 +220,7 @@ static PyObject *export(PyObject *module, const exported *e, unsigned edges)
             status = save_all(&et, e, &error);
         }
     Py_END_ALLOW_THREADS
-    made = status == FD_OK ? fd_et_answer(&et, FD_ET_PYTORCH)
+    made = status == FD_OK ? fd_et_summary_py(&et, FD_ET_PYTORCH)
                            : fd_raise(module, status, &error);
     fd_et_clear(&et);
     return made;

@@ -30,12 +30,7 @@ PyObject *fd_et_export_py(PyObject *module, PyObject *args, PyObject *kwargs);
 /* et_layer_calls(path) -> str */
 PyObject *fd_et_layer_calls_py(PyObject *module, PyObject *path);
 
-/* What is known of a trace, as a dict; NULL with an exception. */
-PyObject *fd_et_answer(const fd_et *et, fd_et_format format);
-
-/* Put a new reference into a dict; false with an exception set. */
-bool fd_et_put(PyObject *dict, const char *name, PyObject *value);
-
-PyObject *fd_et_py_text(const fd_et *et, uint32_t id);
+/* The summary of a trace, as a dict; NULL with an exception. */
+PyObject *fd_et_summary_py(const fd_et *et, fd_et_format format);
 
 #endif

@@ -3,54 +3,58 @@
 
 #include "et/tools/et_ranks.h"
 #include "module/errors.h"
+#include "module/field_tables.h"
 
-static PyObject *
-text(const fd_et_ranks *ranks, uint32_t id)
-{
-    return PyUnicode_DecodeUTF8(
-        fd_text_pool_get(&ranks->texts, id),
-        (Py_ssize_t)fd_text_pool_size(&ranks->texts, id), "replace");
-}
+static const fd_column call_columns[] = {
+    FD_COLUMN(fd_et_call, "id", U64, id),
+    FD_COLUMN(fd_et_call, "name", TEXT, name),
+    FD_COLUMN(fd_et_call, "bytes", I64, bytes),
+};
+static const fd_table call_table =
+    FD_TABLE("call", call_columns, fd_et_call, false);
 
-/* A call of a rank, None where there is none. */
+static const char *const mismatch_kinds[] = {
+    "kind", "size", "missing", "receive", "send", "message_size", NULL};
+static const fd_column mismatch_columns[] = {
+    FD_COLUMN_OF_NAMES(fd_et_mismatch, "what", U32, kind, mismatch_kinds),
+    FD_COLUMN(fd_et_mismatch, "group", TEXT, group),
+    FD_COLUMN(fd_et_mismatch, "number", U64, number),
+};
+static const fd_table mismatches_table =
+    FD_TABLE("mismatches", mismatch_columns, fd_et_mismatch, false);
+static_assert(sizeof(fd_et_mismatch_kind) == sizeof(uint32_t), "read as U32");
+
+static const fd_column ranks_columns[] = {
+    FD_COLUMN(fd_et_ranks, "collectives", U64, collectives),
+    FD_COLUMN(fd_et_ranks, "messages", U64, messages),
+    FD_COLUMN(fd_et_ranks, "unknown_peers", U64, unknown),
+};
+static const fd_table ranks_table =
+    FD_TABLE("ranks", ranks_columns, fd_et_ranks, false);
+
+/* A call of a rank; its members are None if `call` is 0. */
 static PyObject *
 call_row(const fd_et_ranks *ranks, uint32_t place, uint32_t call)
 {
     const fd_et_rank *rank = &ranks->ranks.list[place];
-    if (call == 0) {
-        return Py_BuildValue("{s:L,s:O,s:O,s:O}", "rank",
-                             (long long)rank->rank, "id", Py_None, "name",
-                             Py_None, "bytes", Py_None);
-    }
-    const fd_et_call *made = &rank->calls.list[call - 1];
-    return Py_BuildValue("{s:L,s:K,s:N,s:L}", "rank", (long long)rank->rank,
-                         "id", (unsigned long long)made->id, "name",
-                         text(ranks, made->name), "bytes",
-                         (long long)made->bytes);
+    PyObject *row = call != 0
+                      ? fd_record(&call_table, &rank->calls.list[call - 1],
+                                  &ranks->texts)
+                      : Py_BuildValue("{s:O,s:O,s:O}", "id", Py_None, "name",
+                                      Py_None, "bytes", Py_None);
+    return fd_columns_with(row, "rank", PyLong_FromLongLong(rank->rank));
 }
 
 static PyObject *
-mismatch_rows(const fd_et_ranks *ranks)
+add_calls(PyObject *row, const void *mismatch, const void *ranks)
 {
-    static const char *const kinds[] = {"kind",    "size", "missing",
-                                        "receive", "send", "message_size"};
-    PyObject *list = PyList_New(0);
-    for (uint32_t i = 0; list != NULL && i < ranks->mismatches.count; i++) {
-        const fd_et_mismatch *m = &ranks->mismatches.list[i];
-        PyObject *row = Py_BuildValue(
-            "{s:s,s:N,s:K,s:N,s:N}", "what", kinds[m->kind], "group",
-            text(ranks, m->group), "number", (unsigned long long)m->number,
-            "one", call_row(ranks, m->one, m->one_call), "other",
-            call_row(ranks, m->other, m->other_call));
-        if (row == NULL || PyList_Append(list, row) != 0) {
-            Py_CLEAR(list);
-        }
-        Py_XDECREF(row);
-    }
-    return list;
+    const fd_et_mismatch *m = mismatch;
+    row = fd_columns_with(row, "one", call_row(ranks, m->one, m->one_call));
+    return fd_columns_with(row, "other",
+                           call_row(ranks, m->other, m->other_call));
 }
 
-/* Read one trace; its communication stays. */
+/* Read one trace and keep its communication. */
 static PyObject *
 add_file(PyObject *module, fd_et_ranks *ranks, const char *path,
          long long rank)
@@ -66,7 +70,7 @@ add_file(PyObject *module, fd_et_ranks *ranks, const char *path,
             status = fd_et_ranks_add(ranks, &et);
         }
     Py_END_ALLOW_THREADS
-    PyObject *made = status == FD_OK ? fd_et_answer(&et, format)
+    PyObject *made = status == FD_OK ? fd_et_summary_py(&et, format)
                                      : fd_raise(module, status, &error);
     fd_et_clear(&et);
     return made;
@@ -85,10 +89,7 @@ add_files(PyObject *module, fd_et_ranks *ranks, PyObject *inputs)
             row = add_file(module, ranks, PyBytes_AS_STRING(path), rank);
         }
         Py_XDECREF(path);
-        if (row == NULL || PyList_Append(rows, row) != 0) {
-            Py_CLEAR(rows);
-        }
-        Py_XDECREF(row);
+        rows = fd_list_with(rows, row);
     }
     return rows;
 }
@@ -105,12 +106,13 @@ fd_et_check_py(PyObject *module, PyObject *args)
     PyObject *rows = add_files(module, &ranks, inputs);
     fd_status status = rows == NULL ? FD_OK : fd_et_ranks_compare(&ranks);
     if (rows != NULL && status == FD_OK) {
-        made =
-            Py_BuildValue("{s:O,s:K,s:K,s:K,s:N}", "files", rows,
-                          "collectives", (unsigned long long)ranks.collectives,
-                          "messages", (unsigned long long)ranks.messages,
-                          "unknown_peers", (unsigned long long)ranks.unknown,
-                          "mismatches", mismatch_rows(&ranks));
+        made = fd_columns_with(PyDict_New(), "files", Py_NewRef(rows));
+        made = fd_columns_join(made, fd_record(&ranks_table, &ranks, NULL));
+        made = fd_columns_with(made, "mismatches",
+                               fd_records(&mismatches_table,
+                                          ranks.mismatches.list,
+                                          ranks.mismatches.count, &ranks.texts,
+                                          add_calls, &ranks));
     }
     else if (rows != NULL) {
         fd_raise(module, status, NULL);

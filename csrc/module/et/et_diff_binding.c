@@ -4,65 +4,98 @@
 #include "et/et_names.h"
 #include "et/tools/et_diff.h"
 #include "module/errors.h"
+#include "module/field_tables.h"
 
-static PyObject *
-text(const fd_et_diff *diff, uint32_t id)
-{
-    return PyUnicode_DecodeUTF8(
-        fd_text_pool_get(&diff->texts, id),
-        (Py_ssize_t)fd_text_pool_size(&diff->texts, id), "replace");
-}
+static const fd_column name_columns[] = {
+    FD_COLUMN(fd_et_diff_name, "name", TEXT, name),
+};
+static const fd_table names_table =
+    FD_TABLE("names", name_columns, fd_et_diff_name, false);
+
+static const fd_column signature_columns[] = {
+    FD_COLUMN(fd_et_signature, "input_shapes", TEXT, shapes[0]),
+    FD_COLUMN(fd_et_signature, "input_types", TEXT, types[0]),
+    FD_COLUMN(fd_et_signature, "output_shapes", TEXT, shapes[1]),
+    FD_COLUMN(fd_et_signature, "output_types", TEXT, types[1]),
+    FD_COLUMN(fd_et_signature, "communication", TEXT, comm),
+};
+static const fd_table signature_table =
+    FD_TABLE("signature", signature_columns, fd_et_signature, false);
+
+static const fd_column changed_columns[] = {
+    FD_COLUMN(fd_et_diff_change, "count", U64, count),
+};
+static const fd_table changed_table =
+    FD_TABLE("changed", changed_columns, fd_et_diff_change, false);
+
+static const char *const sides[] = {"before", "after", NULL};
+static const fd_column only_columns[] = {
+    FD_COLUMN_OF_NAMES(fd_et_diff_only, "in", U32, side, sides),
+    FD_COLUMN(fd_et_diff_only, "name", TEXT, name),
+    FD_COLUMN(fd_et_diff_only, "parent", TEXT_OR_NONE, parent),
+    FD_COLUMN(fd_et_diff_only, "count", U64, count),
+    FD_COLUMN(fd_et_diff_only, "nodes", U64, nodes),
+    FD_COLUMN(fd_et_diff_only, "id", U64, id),
+};
+static const fd_table only_table =
+    FD_TABLE("only", only_columns, fd_et_diff_only, false);
+
+static const fd_column diff_columns[] = {
+    FD_COLUMN(fd_et_diff, "ranks", U32, ranks),
+    FD_COLUMN(fd_et_diff, "paired", U64, paired),
+};
+static const fd_table diff_table =
+    FD_TABLE("diff", diff_columns, fd_et_diff, false);
+
+static const fd_column rank_columns[] = {
+    FD_COLUMN(fd_et_diff_ranks, "count", U32, count),
+    FD_COLUMN(fd_et_diff_ranks, "first", I64, first),
+};
+static const fd_table ranks_table =
+    FD_TABLE("ranks", rank_columns, fd_et_diff_ranks, false);
 
 static PyObject *
 ranks_of(const fd_et_diff_ranks *ranks)
 {
-    return ranks->count == 0
-             ? Py_NewRef(Py_None)
-             : Py_BuildValue("{s:I,s:L}", "count", (unsigned)ranks->count,
-                             "first", (long long)ranks->first);
-}
-
-/* Append a row and let go of it; false with an exception. */
-static bool
-append(PyObject *list, PyObject *row)
-{
-    bool done = row != NULL && PyList_Append(list, row) == 0;
-    Py_XDECREF(row);
-    return done;
+    return ranks->count == 0 ? Py_NewRef(Py_None)
+                             : fd_record(&ranks_table, ranks, NULL);
 }
 
 static PyObject *
-name_rows(const fd_et_diff *diff)
+u64_pair(const uint64_t pair[2])
 {
-    PyObject *list = PyList_New(0);
-    for (uint32_t i = 0; list != NULL && i < diff->names.count; i++) {
-        const fd_et_diff_name *n = &diff->names.list[i];
-        if (fd_et_diff_says(n)
-            && !append(list,
-                       Py_BuildValue(
-                           "{s:N,s:[KK],s:[LL],s:N,s:N}", "name",
-                           text(diff, n->name), "count",
-                           (unsigned long long)n->count[0],
-                           (unsigned long long)n->count[1], "ns",
-                           (long long)n->ns[0], (long long)n->ns[1],
-                           "ranks_with_other_counts", ranks_of(&n->counts),
-                           "ranks_with_other_times", ranks_of(&n->times)))) {
-            Py_CLEAR(list);
-        }
+    return Py_BuildValue("[KK]", (unsigned long long)pair[0],
+                         (unsigned long long)pair[1]);
+}
+
+/* Names without a difference are skipped. */
+static PyObject *
+complete_name(PyObject *record, const void *row, const void *unused)
+{
+    const fd_et_diff_name *n = row;
+    (void)unused;
+    if (!fd_et_diff_differs(n)) {
+        Py_DECREF(record);
+        return Py_NewRef(Py_None);
     }
-    return list;
+    record = fd_columns_with(record, "count", u64_pair(n->count));
+    record = fd_columns_with(
+        record, "ns",
+        Py_BuildValue("[LL]", (long long)n->ns[0], (long long)n->ns[1]));
+    record = fd_columns_with(record, "ranks_with_other_counts",
+                             ranks_of(&n->counts));
+    return fd_columns_with(record, "ranks_with_other_times",
+                           ranks_of(&n->times));
 }
 
 static PyObject *
-form(const fd_et_diff *diff, const fd_et_diff_form *row, int at)
+signature(const fd_et_diff *diff, const fd_et_diff_change *row, int at)
 {
-    const fd_et_form *f = &diff->forms.list[row->forms[at] - 1];
-    return Py_BuildValue(
-        "{s:K,s:N,s:N,s:N,s:N,s:N}", "id", (unsigned long long)row->id[at],
-        "input_shapes", text(diff, f->shapes[0]), "input_types",
-        text(diff, f->types[0]), "output_shapes", text(diff, f->shapes[1]),
-        "output_types", text(diff, f->types[1]), "communication",
-        text(diff, f->comm));
+    return fd_columns_with(
+        fd_record(&signature_table,
+                  &diff->signatures.list[row->signatures[at] - 1],
+                  &diff->texts),
+        "id", PyLong_FromUnsignedLongLong(row->id[at]));
 }
 
 static PyObject *
@@ -71,54 +104,33 @@ what_list(uint32_t what)
     static const char *const names[] = {"shapes", "types", "communication"};
     PyObject *list = PyList_New(0);
     for (int i = 0; list != NULL && i < 3; i++) {
-        if ((what & 1U << i) != 0
-            && !append(list, PyUnicode_FromString(names[i]))) {
-            Py_CLEAR(list);
+        if ((what & 1U << i) != 0) {
+            list = fd_list_with(list, PyUnicode_FromString(names[i]));
         }
     }
     return list;
 }
 
 static PyObject *
-changed_rows(const fd_et_diff *diff)
+complete_changed(PyObject *record, const void *changed, const void *context)
 {
-    PyObject *list = PyList_New(0);
-    for (uint32_t i = 0; list != NULL && i < diff->changed.count; i++) {
-        const fd_et_diff_form *row = &diff->changed.list[i];
-        if (!append(list,
-                    Py_BuildValue(
-                        "{s:N,s:N,s:K,s:N,s:N,s:N}", "name",
-                        text(diff, diff->forms.list[row->forms[0] - 1].name),
-                        "what", what_list(row->what), "count",
-                        (unsigned long long)row->count, "before",
-                        form(diff, row, 0), "after", form(diff, row, 1),
-                        "ranks", ranks_of(&row->ranks)))) {
-            Py_CLEAR(list);
-        }
-    }
-    return list;
+    const fd_et_diff *diff = context;
+    const fd_et_diff_change *row = changed;
+    uint32_t name = diff->signatures.list[row->signatures[0] - 1].name;
+    record =
+        fd_columns_with(record, "name", fd_text_object(&diff->texts, name));
+    record = fd_columns_with(record, "what", what_list(row->what));
+    record = fd_columns_with(record, "before", signature(diff, row, 0));
+    record = fd_columns_with(record, "after", signature(diff, row, 1));
+    return fd_columns_with(record, "ranks", ranks_of(&row->ranks));
 }
 
 static PyObject *
-only_rows(const fd_et_diff *diff)
+complete_only(PyObject *record, const void *row, const void *unused)
 {
-    PyObject *list = PyList_New(0);
-    for (uint32_t i = 0; list != NULL && i < diff->only.count; i++) {
-        const fd_et_diff_only *row = &diff->only.list[i];
-        if (!append(list,
-                    Py_BuildValue("{s:s,s:N,s:N,s:K,s:K,s:K,s:N}", "in",
-                                  row->side == 0 ? "before" : "after", "name",
-                                  text(diff, row->name), "parent",
-                                  row->parent == 0 ? Py_NewRef(Py_None)
-                                                   : text(diff, row->parent),
-                                  "count", (unsigned long long)row->count,
-                                  "nodes", (unsigned long long)row->nodes,
-                                  "id", (unsigned long long)row->id, "ranks",
-                                  ranks_of(&row->ranks)))) {
-            Py_CLEAR(list);
-        }
-    }
-    return list;
+    const fd_et_diff_only *only = row;
+    (void)unused;
+    return fd_columns_with(record, "ranks", ranks_of(&only->ranks));
 }
 
 static PyObject *
@@ -126,32 +138,42 @@ edge_rows(const fd_et_diff *diff)
 {
     PyObject *dict = PyDict_New();
     for (int kind = 0; dict != NULL && kind < FD_ET_KINDS; kind++) {
-        if (!fd_et_put(dict, fd_et_kind_name(kind),
-                       Py_BuildValue(
-                           "{s:K,s:K,s:K}", "before",
-                           (unsigned long long)diff->edges[kind][0], "after",
-                           (unsigned long long)diff->edges[kind][1], "both",
-                           (unsigned long long)diff->shared[kind]))) {
-            Py_CLEAR(dict);
-        }
+        dict = fd_columns_with(
+            dict, fd_et_kind_name(kind),
+            Py_BuildValue("{s:K,s:K,s:K}", "before",
+                          (unsigned long long)diff->edges[kind][0], "after",
+                          (unsigned long long)diff->edges[kind][1], "both",
+                          (unsigned long long)diff->shared[kind]));
     }
     return dict;
 }
 
 static PyObject *
-answer(const fd_et_diff *diff, PyObject *files)
+result(const fd_et_diff *d, PyObject *files)
 {
-    return Py_BuildValue(
-        "{s:O,s:O,s:I,s:[KK],s:K,s:[II],s:N,s:N,s:N,s:N}", "equal",
-        fd_et_diff_any(diff) ? Py_False : Py_True, "files", files, "ranks",
-        (unsigned)diff->ranks, "nodes", (unsigned long long)diff->nodes[0],
-        (unsigned long long)diff->nodes[1], "paired",
-        (unsigned long long)diff->paired, "timed", (unsigned)diff->timed[0],
-        (unsigned)diff->timed[1], "names", name_rows(diff), "changed",
-        changed_rows(diff), "only", only_rows(diff), "edges", edge_rows(diff));
+    PyObject *made = fd_columns_with(PyDict_New(), "equal",
+                                     PyBool_FromLong(!fd_et_diff_any(d)));
+    made = fd_columns_with(made, "files", Py_NewRef(files));
+    made = fd_columns_join(made, fd_record(&diff_table, d, NULL));
+    made = fd_columns_with(made, "nodes", u64_pair(d->nodes));
+    made = fd_columns_with(
+        made, "timed",
+        Py_BuildValue("[II]", (unsigned)d->timed[0], (unsigned)d->timed[1]));
+    made =
+        fd_columns_with(made, "names",
+                        fd_records(&names_table, d->names.list, d->names.count,
+                                   &d->texts, complete_name, NULL));
+    made = fd_columns_with(made, "changed",
+                           fd_records(&changed_table, d->changed.list,
+                                      d->changed.count, &d->texts,
+                                      complete_changed, d));
+    made = fd_columns_with(made, "only",
+                           fd_records(&only_table, d->only.list, d->only.count,
+                                      &d->texts, complete_only, NULL));
+    return fd_columns_with(made, "edges", edge_rows(d));
 }
 
-/* Two files as one rank more; what is known of each goes to `files`. */
+/* Add two files as another rank; their summaries go to `files`. */
 static bool
 add_files(PyObject *module, fd_et_diff *diff, PyObject *const paths[2],
           long long rank, unsigned edges, PyObject *files)
@@ -172,7 +194,10 @@ add_files(PyObject *module, fd_et_diff *diff, PyObject *const paths[2],
     Py_END_ALLOW_THREADS
     bool done = status == FD_OK || fd_raise(module, status, &error) != NULL;
     for (int i = 0; i < 2; i++) {
-        done = done && append(files, fd_et_answer(&traces[i], formats[i]));
+        PyObject *summary =
+            done ? fd_et_summary_py(&traces[i], formats[i]) : NULL;
+        done = summary != NULL && PyList_Append(files, summary) == 0;
+        Py_XDECREF(summary);
         fd_et_clear(&traces[i]);
     }
     return done;
@@ -211,7 +236,7 @@ fd_et_diff_py(PyObject *module, PyObject *args, PyObject *kwargs)
     }
     PyObject *files = PyList_New(0);
     if (files != NULL && add_all(module, &diff, pairs, edges, files)) {
-        made = answer(&diff, files);
+        made = result(&diff, files);
     }
     Py_XDECREF(files);
     fd_et_diff_clear(&diff);

@@ -4,11 +4,12 @@
 #include "base/alloc.h"
 #include "et/tools/et_estimate.h"
 #include "module/errors.h"
+#include "module/field_tables.h"
 
-/* What the arguments own. */
+/* Arguments and what they own. */
 typedef struct arguments {
     PyObject *inputs; /* borrowed; list of (path, rank) */
-    PyObject *held;   /* names of scales, as they were given */
+    PyObject *list;   /* owned; has the names of the scales */
     fd_et *traces;
     uint32_t count;
     fd_et_scale *scales;
@@ -19,7 +20,7 @@ static bool
 take_scales(arguments *a, PyObject *list)
 {
     Py_ssize_t count = PyList_GET_SIZE(list);
-    a->held = Py_NewRef(list);
+    a->list = Py_NewRef(list);
     a->scales = fd_calloc((size_t)count + 1, sizeof *a->scales);
     if (a->scales == NULL) {
         return PyErr_NoMemory() != NULL;
@@ -76,53 +77,71 @@ load_all(PyObject *module, arguments *a, fd_et_ranks *ranks)
     return true;
 }
 
+static const fd_column step_columns[] = {
+    FD_COLUMN(fd_et_step, "name", TEXT, name),
+};
+static const fd_table steps_table =
+    FD_TABLE("steps", step_columns, fd_et_step, false);
+
+static const fd_column path_columns[] = {
+    FD_COLUMN(fd_et_path_entry, "name", TEXT_OR_NONE, name),
+    FD_COLUMN(fd_et_path_entry, "count", U64, count),
+    FD_COLUMN(fd_et_path_entry, "ns", I64, ns),
+};
+static const fd_table path_table =
+    FD_TABLE("critical_path", path_columns, fd_et_path_entry, false);
+
+static const fd_column estimate_columns[] = {
+    FD_COLUMN(fd_et_estimate, "measured_ns", I64, measured_ns),
+    FD_COLUMN(fd_et_estimate, "replayed_ns", I64, replayed_ns),
+    FD_COLUMN(fd_et_estimate, "predicted_ns", I64, predicted_ns),
+    FD_COLUMN(fd_et_estimate, "matched", U64, matched),
+    FD_COLUMN(fd_et_estimate, "broken", U64, broken),
+    FD_COLUMN(fd_et_estimate, "untimed", U64, untimed),
+};
+static const fd_table estimate_table =
+    FD_TABLE("estimate", estimate_columns, fd_et_estimate, false);
+
 static PyObject *
-text_of(const fd_et_estimate *e, uint32_t text)
+complete_step(PyObject *record, const void *row, const void *unused)
 {
-    return PyUnicode_DecodeUTF8(fd_text_pool_get(&e->texts, text),
-                                (Py_ssize_t)fd_text_pool_size(&e->texts, text),
-                                "replace");
+    static const char *const names[] = {"measured_ns", "replayed_ns",
+                                        "predicted_ns"};
+    const fd_et_step *step = row;
+    (void)unused;
+    for (int i = 0; i < FD_ET_VERSIONS; i++) {
+        record = fd_columns_with(
+            record, names[i],
+            PyLong_FromLongLong(step->end[i] - step->begin[i]));
+    }
+    return record;
 }
 
 static PyObject *
-step_rows(const fd_et_estimate *e)
+complete_path(PyObject *record, const void *row, const void *context)
 {
-    PyObject *list = PyList_New(0);
-    for (uint32_t i = 0; list != NULL && i < e->steps.count; i++) {
-        const fd_et_step *s = &e->steps.list[i];
-        long long ns[FD_ET_TELLINGS];
-        for (int t = 0; t < FD_ET_TELLINGS; t++) {
-            ns[t] = (long long)(s->end[t] - s->begin[t]);
-        }
-        PyObject *row = Py_BuildValue(
-            "{s:N,s:L,s:L,s:L}", "name", text_of(e, s->name), "measured_ns",
-            ns[FD_ET_MEASURED], "replayed_ns", ns[FD_ET_REPLAYED],
-            "predicted_ns", ns[FD_ET_PREDICTED]);
-        if (row == NULL || PyList_Append(list, row) != 0) {
-            Py_CLEAR(list);
-        }
-        Py_XDECREF(row);
-    }
-    return list;
+    const fd_et_path_entry *part = row;
+    const fd_et_ranks *ranks = context;
+    return fd_columns_with(
+        record, "rank",
+        PyLong_FromLongLong(ranks->ranks.list[part->rank].rank));
 }
 
 static PyObject *
-path_rows(const fd_et_estimate *e, const fd_et_ranks *ranks)
+result(const fd_et_estimate *e, const fd_et_ranks *ranks, uint32_t count)
 {
-    PyObject *list = PyList_New(0);
-    for (uint32_t i = 0; list != NULL && i < e->path.count; i++) {
-        const fd_et_stretch *s = &e->path.list[i];
-        PyObject *row = Py_BuildValue(
-            "{s:N,s:L,s:K,s:L}", "name",
-            s->name == 0 ? Py_NewRef(Py_None) : text_of(e, s->name), "rank",
-            (long long)ranks->ranks.list[s->rank].rank, "count",
-            (unsigned long long)s->count, "ns", (long long)s->ns);
-        if (row == NULL || PyList_Append(list, row) != 0) {
-            Py_CLEAR(list);
-        }
-        Py_XDECREF(row);
-    }
-    return list;
+    PyObject *made =
+        fd_columns_with(PyDict_New(), "ranks", PyLong_FromUnsignedLong(count));
+    made =
+        fd_columns_with(made, "steps",
+                        fd_records(&steps_table, e->steps.list, e->steps.count,
+                                   &e->texts, complete_step, NULL));
+    made = fd_columns_join(made, fd_record(&estimate_table, e, NULL));
+    made = fd_columns_with(made, "mismatches",
+                           PyLong_FromUnsignedLong(ranks->mismatches.count));
+    return fd_columns_with(made, "critical_path",
+                           fd_records(&path_table, e->path.list, e->path.count,
+                                      &e->texts, complete_path, ranks));
 }
 
 static PyObject *
@@ -139,19 +158,8 @@ estimate(PyObject *module, arguments *a, fd_et_ranks *ranks)
                                          &a->changes, &e, &error);
         }
     Py_END_ALLOW_THREADS
-    PyObject *made = status != FD_OK
-                       ? fd_raise(module, status, &error)
-                       : Py_BuildValue(
-                           "{s:I,s:N,s:L,s:L,s:L,s:K,s:I,s:K,s:K,s:N}",
-                           "ranks", (unsigned)a->count, "steps", step_rows(&e),
-                           "measured_ns", (long long)e.measured_ns,
-                           "replayed_ns", (long long)e.replayed_ns,
-                           "predicted_ns", (long long)e.predicted_ns,
-                           "matched", (unsigned long long)e.matched,
-                           "mismatches", (unsigned)ranks->mismatches.count,
-                           "broken", (unsigned long long)e.broken, "untimed",
-                           (unsigned long long)e.untimed, "critical_path",
-                           path_rows(&e, ranks));
+    PyObject *made = status != FD_OK ? fd_raise(module, status, &error)
+                                     : result(&e, ranks, a->count);
     fd_et_estimate_clear(&e);
     return made;
 }
@@ -180,7 +188,7 @@ fd_et_estimate_py(PyObject *module, PyObject *args, PyObject *kwargs)
     }
     fd_free(a.traces);
     fd_free(a.scales);
-    Py_XDECREF(a.held);
+    Py_XDECREF(a.list);
     fd_et_ranks_clear(&ranks);
     return made;
 }

@@ -3,25 +3,38 @@
 
 #include "et/tools/et_link.h"
 #include "module/errors.h"
+#include "module/field_tables.h"
+
+static const fd_column link_columns[] = {
+    FD_COLUMN(fd_et_link, "linked", U64, linked),
+    FD_COLUMN(fd_et_link, "only_et", U64, only_et),
+    FD_COLUMN(fd_et_link, "only_kineto", U64, only_kineto),
+    FD_COLUMN(fd_et_link, "unnumbered", U64, unnumbered),
+    FD_COLUMN(fd_et_link, "renamed", U64, renamed),
+    FD_COLUMN(fd_et_link, "again", U64, again),
+    FD_COLUMN(fd_et_link, "kernels", U64, kernels),
+    FD_COLUMN(fd_et_link, "by_external", U64, by_external),
+    FD_COLUMN(fd_et_link, "alone", U64, alone),
+    FD_COLUMN(fd_et_link, "example", CHARS, example),
+};
+static const fd_table link_table =
+    FD_TABLE("link", link_columns, fd_et_link, false);
+
+static const fd_column kineto_columns[] = {
+    FD_COLUMN(fd_kineto, "events", U64, events),
+    FD_COLUMN(fd_kineto, "timeless", U64, timeless),
+    FD_COLUMN(fd_kineto, "lost", U64, lost),
+    FD_COLUMN(fd_kineto, "lost_bytes", U64, lost_bytes),
+    FD_COLUMN(fd_kineto, "trouble", CHARS, trouble),
+};
+static const fd_table kineto_table =
+    FD_TABLE("kineto", kineto_columns, fd_kineto, false);
 
 static PyObject *
 link_counts(const fd_et_link *link, const fd_kineto *kineto)
 {
-    return Py_BuildValue(
-        "{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:s,s:K,s:K,s:K,s:K,s:s}",
-        "linked", (unsigned long long)link->linked, "only_et",
-        (unsigned long long)link->only_et, "only_kineto",
-        (unsigned long long)link->only_kineto, "unnumbered",
-        (unsigned long long)link->unnumbered, "renamed",
-        (unsigned long long)link->renamed, "again",
-        (unsigned long long)link->again, "kernels",
-        (unsigned long long)link->kernels, "by_external",
-        (unsigned long long)link->by_external, "alone",
-        (unsigned long long)link->alone, "example", link->example, "events",
-        (unsigned long long)kineto->events, "timeless",
-        (unsigned long long)kineto->timeless, "lost",
-        (unsigned long long)kineto->lost, "lost_bytes",
-        (unsigned long long)kineto->lost_bytes, "trouble", kineto->trouble);
+    return fd_columns_join(fd_record(&link_table, link, NULL),
+                           fd_record(&kineto_table, kineto, NULL));
 }
 
 /* What the arguments own. */
@@ -50,11 +63,10 @@ run(PyObject *module, const paths *p, unsigned edges, long long rank)
                 fd_et_save(&et, PyBytes_AS_STRING(p->output), false, &error);
         }
     Py_END_ALLOW_THREADS
-    made = status == FD_OK ? fd_et_answer(&et, FD_ET_PYTORCH)
+    made = status == FD_OK ? fd_et_summary_py(&et, FD_ET_PYTORCH)
                            : fd_raise(module, status, &error);
-    if (made != NULL
-        && !fd_et_put(made, "link", link_counts(&link, &kineto))) {
-        Py_CLEAR(made);
+    if (made != NULL) {
+        made = fd_columns_with(made, "link", link_counts(&link, &kineto));
     }
     fd_kineto_clear(&kineto);
     fd_et_clear(&et);

@@ -77,7 +77,7 @@ take_inputs(arguments *a, PyObject *list)
         }
         PyList_SET_ITEM(a->paths, i, bytes);
         a->inputs[i].path = PyBytes_AS_STRING(bytes);
-        a->inputs[i].privacy = fd_private_wish(&a->private);
+        a->inputs[i].privacy = fd_private_options(&a->private);
     }
     return true;
 }

@@ -40,7 +40,7 @@ take_files(arguments *a, PyObject *list)
         PyList_SET_ITEM(a->paths, i, bytes);
         a->files[i].path = PyBytes_AS_STRING(bytes);
         a->files[i].rank = rank;
-        a->files[i].privacy = fd_private_wish(&a->private);
+        a->files[i].privacy = fd_private_options(&a->private);
     }
     return true;
 }

@@ -65,7 +65,7 @@ fd_timeline_check_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"path", "progress", "privacy", NULL};
     PyObject *path = NULL;
-    fd_private private = {.asked = false};
+    fd_private private = {.requested = false};
     fd_telling telling = {.progress = Py_None};
     fd_check_request request = {.progress = fd_tell, .context = &telling};
     fd_check check;
@@ -77,7 +77,7 @@ fd_timeline_check_py(PyObject *module, PyObject *args, PyObject *kwargs)
                                      &private)) {
         return NULL;
     }
-    request.privacy = fd_private_wish(&private);
+    request.privacy = fd_private_options(&private);
     Py_BEGIN_ALLOW_THREADS
         status = fd_timeline_check_file(PyBytes_AS_STRING(path), &request,
                                         &check, &error);
@@ -118,7 +118,7 @@ fd_timeline_cut_py(PyObject *module, PyObject *args, PyObject *kwargs)
                             "steps", "progress", "privacy", NULL};
     PyObject *path = NULL;
     PyObject *output = NULL;
-    fd_private private = {.asked = false};
+    fd_private private = {.requested = false};
     PyObject *from;
     PyObject *to;
     int steps = 0;
@@ -137,7 +137,7 @@ fd_timeline_cut_py(PyObject *module, PyObject *args, PyObject *kwargs)
         request.path = PyBytes_AS_STRING(path);
         request.output = PyBytes_AS_STRING(output);
         request.steps = steps != 0;
-        request.privacy = fd_private_wish(&private);
+        request.privacy = fd_private_options(&private);
         Py_BEGIN_ALLOW_THREADS
             status = fd_timeline_cut(&request, &cut, &error);
         Py_END_ALLOW_THREADS

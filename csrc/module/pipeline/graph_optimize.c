@@ -133,9 +133,19 @@ schedule_dict(const fd_pipeline *pipeline, const fd_pipeline_request *request)
         fd_schedule_name(request->schedule), "micro_batches",
         (unsigned)request->micro_batches, "chunks", (unsigned)found->chunks,
         "ranks", (unsigned)found->best.ranks, "step_s", found->best.time,
-        "bound_s", found->bound, "asynchronous_s", seconds(found->beginning),
-        "second_s",
+        "bound_s", found->bound, "asynchronous_s",
+        seconds(found->asynchronous), "second_s",
         seconds(request->second ? pipeline->second_step : INFINITY));
+}
+
+/* Whether all places to cut were compared. */
+static bool
+is_complete(const fd_pipeline *pipeline, const fd_pipeline_request *request)
+{
+    const fd_optimum *best = &pipeline->best;
+    return pipeline->states.complete
+        && (request->micro_batches > 0
+            || best->bound >= best->time * (1 - 1e-12));
 }
 
 static PyObject *
@@ -143,12 +153,13 @@ answer(const fd_pipeline *pipeline, const fd_pipeline_request *request,
        const fd_model *model)
 {
     return Py_BuildValue(
-        "{s:I,s:I,s:N,s:d,s:d,s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "layers",
+        "{s:I,s:I,s:N,s:N,s:d,s:d,s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "layers",
         (unsigned)pipeline->layers.count, "states",
         (unsigned)(pipeline->states.complete ? pipeline->states.found
                                              : pipeline->states.count),
-        "complete", PyBool_FromLong(pipeline->states.complete),
-        "single_machine_s", pipeline->best.one_machine, "data_parallel_s",
+        "complete", PyBool_FromLong(is_complete(pipeline, request)), "chains",
+        PyBool_FromLong(!pipeline->states.complete), "single_machine_s",
+        pipeline->best.one_machine, "data_parallel_s",
         pipeline->best.data_parallel, "best",
         optimum_dict(pipeline, model, &pipeline->best), "second",
         second_dict(pipeline, model), "one_more_s",

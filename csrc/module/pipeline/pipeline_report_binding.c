@@ -3,8 +3,8 @@
 
 #include "events/recorded/pipeline_aligned.h"
 #include "module/errors.h"
+#include "module/field_tables.h"
 #include "module/pipeline/plan_type.h"
-#include "module/trace/column_dicts.h"
 #include "module/trace/trace_type.h"
 
 /* What the arguments own while the report is made. */
@@ -124,12 +124,12 @@ schedule(const fd_pipe_report *report)
                              found->difference, "micro_batches",
                              (unsigned)found->micro_batches);
     }
-    PyObject *held = PyList_New(0);
-    for (uint32_t i = 0; held != NULL && i < found->plan.stages; i++) {
+    PyObject *in_flight = PyList_New(0);
+    for (uint32_t i = 0; in_flight != NULL && i < found->plan.stages; i++) {
         PyObject *number =
             PyLong_FromUnsignedLong(fd_plan_in_flight(&found->plan, i));
-        if (number == NULL || PyList_Append(held, number) < 0) {
-            Py_CLEAR(held);
+        if (number == NULL || PyList_Append(in_flight, number) < 0) {
+            Py_CLEAR(in_flight);
         }
         Py_XDECREF(number);
     }
@@ -144,7 +144,7 @@ schedule(const fd_pipe_report *report)
                               : "posted",
         "ideal", theory(&report->ifs.ideal), "stages",
         theory(&report->ifs.stages), "base", theory(&report->ifs.base), "held",
-        held, "buffers",
+        in_flight, "buffers",
         fd_number_list(found->plan.buffers, found->plan.stages));
 }
 

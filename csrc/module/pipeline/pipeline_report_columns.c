@@ -2,7 +2,7 @@
 #include "module/pipeline/pipeline_report_binding.h"
 
 #include "base/alloc.h"
-#include "module/trace/column_dicts.h"
+#include "module/field_tables.h"
 #include "trace/trace_columns.h"
 
 #define NUMBER(row, name, field) \
@@ -130,7 +130,7 @@ fd_pipeline_shares_py(const fd_pipe_report *report)
                                .iteration = p->iterations.list[j],
                                .start = share->start,
                                .end = share->end,
-                               .held = share->held,
+                               .held = share->in_flight,
                                .bytes = (int64_t)share->bytes,
                                .whole = share->whole,
                                .chosen = share->chosen};
@@ -142,7 +142,7 @@ fd_pipeline_shares_py(const fd_pipe_report *report)
     return columns_of(&table, rows, count);
 }
 
-/* A stretch of time, or a piece of the critical path. */
+/* A span of time, or a piece of the critical path. */
 typedef struct span_row {
     int64_t rank, start, end, job, waits_for;
     uint8_t part;
@@ -256,9 +256,9 @@ row_of(const fd_pipe_report *report, uint32_t at)
                      .slack = job->slack,
                      .other = -1,
                      .kind = job->kind,
-                     .critical = (job->marks & FD_PIPE_ON_PATH) != 0,
-                     .posted = (job->marks & FD_PIPE_POSTED) != 0,
-                     .open = (job->marks & FD_PIPE_OPEN) != 0};
+                     .critical = (job->flags & FD_PIPE_ON_PATH) != 0,
+                     .posted = (job->flags & FD_PIPE_POSTED) != 0,
+                     .open = (job->flags & FD_PIPE_OPEN) != 0};
 }
 
 PyObject *
@@ -290,7 +290,7 @@ fd_pipeline_open_py(const fd_pipe_report *report)
     job_row *rows = fd_calloc((size_t)count + 1, sizeof *rows);
     count = 0;
     for (uint32_t i = 0; i < p->jobs.count && rows != NULL; i++) {
-        if ((p->jobs.list[i].marks & FD_PIPE_OPEN) != 0) {
+        if ((p->jobs.list[i].flags & FD_PIPE_OPEN) != 0) {
             rows[count++] = row_of(report, i);
         }
     }

@@ -2,10 +2,10 @@
 #include "module/pipeline/plan_type.h"
 
 #include "module/errors.h"
-#include "module/trace/column_dicts.h"
+#include "module/field_tables.h"
 #include "pipeline/plan_simulator.h"
 
-/* What the arguments own while the plan is played. */
+/* What the arguments own during the simulation. */
 typedef struct priced {
     int64_t *stages[FD_JOB_KINDS]; /* owned; a global stage */
     fd_replay_prices prices;

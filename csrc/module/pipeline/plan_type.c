@@ -2,7 +2,7 @@
 #include "module/pipeline/plan_type.h"
 
 #include "module/errors.h"
-#include "module/trace/column_dicts.h"
+#include "module/field_tables.h"
 #include "pipeline/schedules/plan_text.h"
 
 typedef struct plan_object {

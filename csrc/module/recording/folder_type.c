@@ -1,4 +1,4 @@
-/* fastdispatch._core.Folder: a run directory held open. Python and C share one
+/* fastdispatch._core.Folder: an open run directory. Python and C share one
  * implementation: base/folder.h, recording/recording_place.h. */
 #include "module/recording/folder_type.h"
 
@@ -24,8 +24,8 @@ module_of(PyObject *self)
     return PyType_GetModule(Py_TYPE(self));
 }
 
-/* Opened again if the program has closed its descriptor. NULL with an exception
- * if that fails. */
+/* Opened again if the program has closed its descriptor. NULL with an
+ * exception if that fails. */
 static fd_folder *
 folder_of(PyObject *self)
 {
@@ -318,7 +318,7 @@ folder_lock(PyObject *self, PyObject *argument)
         unlock(object);
         Py_RETURN_FALSE;
     }
-    Py_RETURN_TRUE; /* also where there are no locks */
+    Py_RETURN_TRUE; /* also if the file system has no locks */
 }
 
 static PyObject *

@@ -2,23 +2,19 @@
 #include "module/trace/trace_type.h"
 
 #include "base/alloc.h"
-#include "module/trace/column_dicts.h"
+#include "module/field_tables.h"
 #include "profile/diff_joined.h"
 #include "profile/profile_diff.h"
 #include "profile/totals.h"
 
 #define SIDE(name, field) \
-    {name "_before", FD_COLUMN_DOUBLE, offsetof(fd_diff_row, side[0].field), \
-     NULL}, \
-    { \
-        name "_after", FD_COLUMN_DOUBLE, \
-            offsetof(fd_diff_row, side[1].field), NULL \
-    }
+    FD_COLUMN(fd_diff_row, name "_before", DOUBLE, side[0].field), \
+        FD_COLUMN(fd_diff_row, name "_after", DOUBLE, side[1].field)
 
 static const fd_column row_columns[] = {
-    {"key", FD_COLUMN_TEXT, offsetof(fd_diff_row, key), NULL},
-    {"kind", FD_COLUMN_U8, offsetof(fd_diff_row, kind), fd_kind_names},
-    {"said", FD_COLUMN_U8, offsetof(fd_diff_row, said), NULL},
+    FD_COLUMN(fd_diff_row, "key", TEXT, key),
+    FD_COLUMN_OF_NAMES(fd_diff_row, "kind", U8, kind, fd_kind_names),
+    FD_COLUMN(fd_diff_row, "said", U8, said),
     SIDE("calls", calls),
     SIDE("self", self),
     SIDE("total", total),
@@ -27,20 +23,18 @@ static const fd_column row_columns[] = {
     SIDE("gpu", gpu),
     SIDE("spread", spread),
 };
-static const fd_table rows_table = {"rows", row_columns,
-                                    sizeof row_columns / sizeof *row_columns,
-                                    sizeof(fd_diff_row), false};
+static const fd_table rows_table =
+    FD_TABLE("rows", row_columns, fd_diff_row, false);
 
 static const fd_column call_columns[] = {
-    {"caller", FD_COLUMN_INDEX, offsetof(fd_diff_call, caller), NULL},
-    {"callee", FD_COLUMN_INDEX, offsetof(fd_diff_call, callee), NULL},
-    {"said", FD_COLUMN_U8, offsetof(fd_diff_call, said), NULL},
-    {"calls_before", FD_COLUMN_DOUBLE, offsetof(fd_diff_call, calls[0]), NULL},
-    {"calls_after", FD_COLUMN_DOUBLE, offsetof(fd_diff_call, calls[1]), NULL},
+    FD_COLUMN(fd_diff_call, "caller", INDEX, caller),
+    FD_COLUMN(fd_diff_call, "callee", INDEX, callee),
+    FD_COLUMN(fd_diff_call, "said", U8, said),
+    FD_COLUMN(fd_diff_call, "calls_before", DOUBLE, calls[0]),
+    FD_COLUMN(fd_diff_call, "calls_after", DOUBLE, calls[1]),
 };
-static const fd_table calls_table = {
-    "calls", call_columns, sizeof call_columns / sizeof *call_columns,
-    sizeof(fd_diff_call), false};
+static const fd_table calls_table =
+    FD_TABLE("calls", call_columns, fd_diff_call, false);
 
 static PyObject *
 found(const fd_diff *diff)

@@ -1,19 +1,35 @@
 /* Trace.ranks and .figures: what one rank recorded. */
 #include "module/trace/trace_type.h"
 
-#include "module/trace/column_dicts.h"
+#include "module/field_tables.h"
 #include "profile/totals.h"
 #include "trace/trace_columns.h"
 
-static PyObject *
-counters_of(const fd_trace_rank *rank)
+static const fd_column rank_columns[] = {
+    FD_COLUMN(fd_trace_rank, "rank", U32, rank),
+    FD_COLUMN(fd_trace_rank, "world", U32, world),
+    FD_COLUMN(fd_trace_rank, "pid", U32, pid),
+    FD_COLUMN(fd_trace_rank, "id", CHARS, id),
+    FD_COLUMN(fd_trace_rank, "boot_id", CHARS, boot_id),
+    FD_COLUMN_OF_NAMES(fd_trace_rank, "state", U32, state, fd_state_names),
+    FD_COLUMN_OF_NAMES(fd_trace_rank, "steps_source", U32, steps_source,
+                       fd_steps_source_names),
+    FD_COLUMN(fd_trace_rank, "steps", U64, steps),
+    FD_COLUMN(fd_trace_rank, "recorded", U64, recorded),
+    FD_COLUMN(fd_trace_rank, "file_bytes", U64, file_bytes),
+    FD_COLUMN(fd_trace_rank, "start_realtime", U64, start.realtime_ns),
+    FD_COLUMN(fd_trace_rank, "start_monotonic", U64, start.monotonic_ns),
+    FD_COLUMN(fd_trace_rank, "start_ticks", U64, start.ticks),
+    FD_COLUMN(fd_trace_rank, "flows", U32, flows.count),
+    FD_COLUMN(fd_trace_rank, "flows_lost", U64, flows_lost),
+};
+static const fd_table rank_table =
+    FD_TABLE("rank", rank_columns, fd_trace_rank, false);
+
+static const char *
+counter_name(int counter)
 {
-    PyObject *counters = PyDict_New();
-    for (int i = 0; counters != NULL && i < FD_COUNT_USED; i++) {
-        PyObject *value = PyLong_FromUnsignedLongLong(rank->counters[i]);
-        counters = fd_columns_with(counters, fd_counter_names[i], value);
-    }
-    return counters;
+    return fd_counter_names[counter];
 }
 
 /* {key: JSON text} */
@@ -33,26 +49,22 @@ meta_of(const fd_trace *trace, const fd_trace_rank *rank)
 static PyObject *
 notes_of(const fd_trace *trace, const fd_trace_rank *rank)
 {
-    PyObject *notes = PyList_New(rank->notes.count);
+    PyObject *notes = PyList_New(0);
     for (uint32_t i = 0; notes != NULL && i < rank->notes.count; i++) {
-        PyObject *text = fd_text_object(&trace->texts, rank->notes.list[i]);
-        if (text == NULL) {
-            Py_CLEAR(notes);
-            break;
-        }
-        PyList_SET_ITEM(notes, i, text);
+        notes = fd_list_with(
+            notes, fd_text_object(&trace->texts, rank->notes.list[i]));
     }
     return notes;
 }
 
-/* With what is in no dump beside it. */
+/* The table of dumps, and a column that no dump has. */
 static PyObject *
 threads_of(const fd_trace_rank *rank, const fd_text_pool *texts)
 {
     static const fd_column last[] = {
-        {"last", FD_COLUMN_U64, offsetof(fd_trace_thread, last), NULL}};
-    static const fd_table latest = {"threads", last, 1,
-                                    sizeof(fd_trace_thread), false};
+        FD_COLUMN(fd_trace_thread, "last", U64, last)};
+    static const fd_table latest =
+        FD_TABLE("threads", last, fd_trace_thread, false);
     PyObject *threads = fd_columns(&fd_threads_table, rank->threads.list,
                                    rank->threads.count, texts);
     return fd_columns_join(threads, fd_columns(&latest, rank->threads.list,
@@ -62,24 +74,14 @@ threads_of(const fd_trace_rank *rank, const fd_text_pool *texts)
 static PyObject *
 rank_of(const fd_trace *trace, const fd_trace_rank *rank)
 {
-    PyObject *made = Py_BuildValue(
-        "{s:I,s:I,s:I,s:s,s:s,s:s,s:O,s:O,s:s,s:K,s:K,s:K,s:K,s:K,s:K,s:I,"
-        "s:K}",
-        "rank", rank->rank, "world", rank->world, "pid", rank->pid, "id",
-        rank->id, "boot_id", rank->boot_id, "state",
-        fd_state_names[rank->state], "timing",
-        rank->timing != 0 ? Py_True : Py_False, "complete",
-        rank->incomplete ? Py_False : Py_True, "steps_source",
-        fd_steps_source_names[rank->steps_source], "steps",
-        (unsigned long long)rank->steps, "recorded",
-        (unsigned long long)rank->recorded, "file_bytes",
-        (unsigned long long)rank->file_bytes, "start_realtime",
-        (unsigned long long)rank->start.realtime_ns, "start_monotonic",
-        (unsigned long long)rank->start.monotonic_ns, "start_ticks",
-        (unsigned long long)rank->start.ticks, "flows", rank->flows.count,
-        "flows_lost", (unsigned long long)rank->flows_lost);
     const fd_text_pool *texts = &trace->texts;
-    made = fd_columns_with(made, "counters", counters_of(rank));
+    PyObject *made = fd_record(&rank_table, rank, texts);
+    made = fd_columns_with(made, "timing", PyBool_FromLong(rank->timing != 0));
+    made =
+        fd_columns_with(made, "complete", PyBool_FromLong(!rank->incomplete));
+    made = fd_columns_with(
+        made, "counters",
+        fd_named_counts(counter_name, rank->counters, FD_COUNT_USED, true));
     made = fd_columns_with(made, "meta", meta_of(trace, rank));
     made = fd_columns_with(made, "notes", notes_of(trace, rank));
     made = fd_columns_with(made, "threads", threads_of(rank, texts));
@@ -102,19 +104,14 @@ fd_trace_ranks(PyObject *self, PyObject *unused)
 {
     (void)unused;
     const fd_trace *trace = fd_trace_of(self);
-    PyObject *list = PyList_New(trace->ranks.count);
+    PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list != NULL && i < trace->ranks.count; i++) {
-        PyObject *rank = rank_of(trace, &trace->ranks.list[i]);
-        if (rank == NULL) {
-            Py_CLEAR(list);
-            break;
-        }
-        PyList_SET_ITEM(list, i, rank);
+        list = fd_list_with(list, rank_of(trace, &trace->ranks.list[i]));
     }
     return list;
 }
 
-/* The rank that the arguments name; NULL with an exception. */
+/* The rank in the arguments; NULL with an exception. */
 static const fd_trace_rank *
 rank_in(PyObject *self, PyObject *args, const char *format)
 {

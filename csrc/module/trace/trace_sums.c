@@ -1,49 +1,52 @@
 /* Trace.table, .edges and .coverage: sums over groups of contexts. */
 #include "module/trace/trace_type.h"
 
-#include "module/trace/column_dicts.h"
+#include "module/field_tables.h"
 #include "profile/group_edges.h"
 #include "profile/profile_rows.h"
 
 static const fd_column row_columns[] = {
-    {"calls", FD_COLUMN_U64, offsetof(fd_row, calls), NULL},
-    {"resumes", FD_COLUMN_U64, offsetof(fd_row, resumes), NULL},
-    {"ops", FD_COLUMN_U64, offsetof(fd_row, ops), NULL},
-    {"self", FD_COLUMN_U64, offsetof(fd_row, self), NULL},
-    {"total", FD_COLUMN_U64, offsetof(fd_row, total), NULL},
-    {"backward", FD_COLUMN_I64, offsetof(fd_row, backward), NULL},
-    {"async", FD_COLUMN_U64, offsetof(fd_row, async), NULL},
-    {"hidden", FD_COLUMN_U64, offsetof(fd_row, hidden), NULL},
-    {"gpu_calls", FD_COLUMN_U64, offsetof(fd_row, gpu_calls), NULL},
-    {"gpu_self", FD_COLUMN_U64, offsetof(fd_row, gpu_self), NULL},
-    {"gpu_total", FD_COLUMN_U64, offsetof(fd_row, gpu_total), NULL},
-    {"gpu_starved", FD_COLUMN_U64, offsetof(fd_row, gpu_starved), NULL},
-    {"step_mean", FD_COLUMN_DOUBLE, offsetof(fd_row, step_mean), NULL},
-    {"step_deviation", FD_COLUMN_DOUBLE, offsetof(fd_row, step_deviation),
-     NULL},
+    FD_COLUMN(fd_row, "calls", U64, calls),
+    FD_COLUMN(fd_row, "resumes", U64, resumes),
+    FD_COLUMN(fd_row, "ops", U64, ops),
+    FD_COLUMN(fd_row, "self", U64, self),
+    FD_COLUMN(fd_row, "total", U64, total),
+    FD_COLUMN(fd_row, "backward", I64, backward),
+    FD_COLUMN(fd_row, "async", U64, async),
+    FD_COLUMN(fd_row, "hidden", U64, hidden),
+    FD_COLUMN(fd_row, "gpu_calls", U64, gpu_calls),
+    FD_COLUMN(fd_row, "gpu_self", U64, gpu_self),
+    FD_COLUMN(fd_row, "gpu_total", U64, gpu_total),
+    FD_COLUMN(fd_row, "gpu_starved", U64, gpu_starved),
+    FD_COLUMN(fd_row, "step_mean", DOUBLE, step_mean),
+    FD_COLUMN(fd_row, "step_deviation", DOUBLE, step_deviation),
 };
-static const fd_table rows_table = {"rows", row_columns,
-                                    sizeof row_columns / sizeof *row_columns,
-                                    sizeof(fd_row), true};
+static const fd_table rows_table = FD_TABLE("rows", row_columns, fd_row, true);
 
 static const fd_column group_columns[] = {
-    {"where", FD_COLUMN_TEXT, offsetof(fd_group, label), NULL},
-    {"node", FD_COLUMN_INDEX, offsetof(fd_group, node), NULL},
-    {"instances", FD_COLUMN_U32, offsetof(fd_group, members), NULL},
+    FD_COLUMN(fd_group, "where", TEXT, label),
+    FD_COLUMN(fd_group, "node", INDEX, node),
+    FD_COLUMN(fd_group, "instances", U32, members),
 };
-static const fd_table groups_table = {
-    "groups", group_columns, sizeof group_columns / sizeof *group_columns,
-    sizeof(fd_group), true};
+static const fd_table groups_table =
+    FD_TABLE("groups", group_columns, fd_group, true);
 
 static const fd_column edge_columns[] = {
-    {"caller", FD_COLUMN_INDEX, offsetof(fd_edge, caller), NULL},
-    {"callee", FD_COLUMN_INDEX, offsetof(fd_edge, callee), NULL},
-    {"calls", FD_COLUMN_U64, offsetof(fd_edge, calls), NULL},
-    {"total", FD_COLUMN_U64, offsetof(fd_edge, total), NULL},
+    FD_COLUMN(fd_edge, "caller", INDEX, caller),
+    FD_COLUMN(fd_edge, "callee", INDEX, callee),
+    FD_COLUMN(fd_edge, "calls", U64, calls),
+    FD_COLUMN(fd_edge, "total", U64, total),
 };
-static const fd_table edges_table = {
-    "edges", edge_columns, sizeof edge_columns / sizeof *edge_columns,
-    sizeof(fd_edge), false};
+static const fd_table edges_table =
+    FD_TABLE("edges", edge_columns, fd_edge, false);
+
+static const fd_column coverage_columns[] = {
+    FD_COLUMN(fd_coverage, "autograd", U64, autograd),
+    FD_COLUMN(fd_coverage, "accumulate", U64, accumulate),
+    FD_COLUMN(fd_coverage, "attributed", U64, attributed),
+};
+static const fd_table coverage_table =
+    FD_TABLE("coverage", coverage_columns, fd_coverage, false);
 
 static const char *const grouping_names[] = {"node",   "function", "operator",
                                              "module", "package",  NULL};
@@ -151,10 +154,7 @@ fd_trace_coverage(PyObject *self, PyObject *args)
     if (fd_totals_sum(&totals, fd_trace_of(self), rank) != FD_OK) {
         return PyErr_NoMemory();
     }
-    fd_coverage coverage = totals.coverage;
+    PyObject *made = fd_record(&coverage_table, &totals.coverage, NULL);
     fd_totals_clear(&totals);
-    return Py_BuildValue("{s:K,s:K,s:K}", "autograd",
-                         (unsigned long long)coverage.autograd, "accumulate",
-                         (unsigned long long)coverage.accumulate, "attributed",
-                         (unsigned long long)coverage.attributed);
+    return made;
 }

@@ -2,7 +2,7 @@
  * the contexts. */
 #include "module/trace/trace_type.h"
 
-#include "module/trace/column_dicts.h"
+#include "module/field_tables.h"
 #include "profile/totals.h"
 #include "trace/trace_columns.h"
 
@@ -27,24 +27,22 @@ fd_trace_modules(PyObject *self, PyObject *unused)
 }
 
 static const fd_column total_columns[] = {
-    {"calls", FD_COLUMN_U64, offsetof(fd_total, calls), NULL},
-    {"resumes", FD_COLUMN_U64, offsetof(fd_total, resumes), NULL},
-    {"self", FD_COLUMN_U64, offsetof(fd_total, self), NULL},
-    {"total", FD_COLUMN_U64, offsetof(fd_total, total), NULL},
-    {"ops", FD_COLUMN_U64, offsetof(fd_total, ops), NULL},
-    {"backward", FD_COLUMN_I64, offsetof(fd_total, backward), NULL},
-    {"async", FD_COLUMN_U64, offsetof(fd_total, async), NULL},
-    {"gpu_calls", FD_COLUMN_U64, offsetof(fd_total, gpu_calls), NULL},
-    {"gpu_self", FD_COLUMN_U64, offsetof(fd_total, gpu_self), NULL},
-    {"gpu_total", FD_COLUMN_U64, offsetof(fd_total, gpu_total), NULL},
-    {"gpu_starved", FD_COLUMN_U64, offsetof(fd_total, gpu_starved), NULL},
-    {"gpu_launch_bound", FD_COLUMN_U64, offsetof(fd_total, gpu_launch_bound),
-     NULL},
-    {"steps", FD_COLUMN_U32, offsetof(fd_total, steps), NULL},
+    FD_COLUMN(fd_total, "calls", U64, calls),
+    FD_COLUMN(fd_total, "resumes", U64, resumes),
+    FD_COLUMN(fd_total, "self", U64, self),
+    FD_COLUMN(fd_total, "total", U64, total),
+    FD_COLUMN(fd_total, "ops", U64, ops),
+    FD_COLUMN(fd_total, "backward", I64, backward),
+    FD_COLUMN(fd_total, "async", U64, async),
+    FD_COLUMN(fd_total, "gpu_calls", U64, gpu_calls),
+    FD_COLUMN(fd_total, "gpu_self", U64, gpu_self),
+    FD_COLUMN(fd_total, "gpu_total", U64, gpu_total),
+    FD_COLUMN(fd_total, "gpu_starved", U64, gpu_starved),
+    FD_COLUMN(fd_total, "gpu_launch_bound", U64, gpu_launch_bound),
+    FD_COLUMN(fd_total, "steps", U32, steps),
 };
-static const fd_table totals_table = {
-    "totals", total_columns, sizeof total_columns / sizeof *total_columns,
-    sizeof(fd_total), true};
+static const fd_table totals_table =
+    FD_TABLE("totals", total_columns, fd_total, true);
 
 PyObject *
 fd_trace_contexts(PyObject *self, PyObject *args)

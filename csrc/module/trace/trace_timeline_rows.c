@@ -2,118 +2,85 @@
 #include "module/errors.h"
 
 #include "events/recorded/recording_inputs.h"
-#include "module/trace/column_dicts.h"
+#include "module/field_tables.h"
 #include "module/trace/trace_type.h"
 #include "profile/timeline_rows.h"
 #include "profile/totals.h"
 #include "trace/trace_columns.h"
 
-static const fd_column strip_columns[] = {
-    {"thread", FD_COLUMN_U32, offsetof(fd_strip, thread), NULL},
-    {"depth", FD_COLUMN_U32, offsetof(fd_strip, depth), NULL},
-    {"context", FD_COLUMN_INDEX, offsetof(fd_strip, context), NULL},
-    {"job", FD_COLUMN_INDEX, offsetof(fd_strip, job), NULL},
-    {"start", FD_COLUMN_U64, offsetof(fd_strip, start), NULL},
-    {"duration", FD_COLUMN_U64, offsetof(fd_strip, duration), NULL},
-    {"open", FD_COLUMN_BOOL, offsetof(fd_strip, open), NULL},
-    {"async", FD_COLUMN_BOOL, offsetof(fd_strip, async), NULL},
+static const fd_column call_columns[] = {
+    FD_COLUMN(fd_timeline_call, "thread", U32, thread),
+    FD_COLUMN(fd_timeline_call, "depth", U32, depth),
+    FD_COLUMN(fd_timeline_call, "context", INDEX, context),
+    FD_COLUMN(fd_timeline_call, "job", INDEX, job),
+    FD_COLUMN(fd_timeline_call, "start", U64, start),
+    FD_COLUMN(fd_timeline_call, "duration", U64, duration),
+    FD_COLUMN(fd_timeline_call, "open", BOOL, open),
+    FD_COLUMN(fd_timeline_call, "async", BOOL, async),
 };
-static const fd_table strips_table = {
-    "strips", strip_columns, sizeof strip_columns / sizeof *strip_columns,
-    sizeof(fd_strip), false};
+static const fd_table calls_table =
+    FD_TABLE("calls", call_columns, fd_timeline_call, false);
 
 static const fd_column flow_columns[] = {
-    {"from", FD_COLUMN_U32, offsetof(fd_strip_flow, from), NULL},
-    {"to", FD_COLUMN_U32, offsetof(fd_strip_flow, to), NULL},
+    FD_COLUMN(fd_timeline_flow, "from", U32, from),
+    FD_COLUMN(fd_timeline_flow, "to", U32, to),
 };
-static const fd_table flows_table = {
-    "flows", flow_columns, sizeof flow_columns / sizeof *flow_columns,
-    sizeof(fd_strip_flow), false};
+static const fd_table flows_table =
+    FD_TABLE("flows", flow_columns, fd_timeline_flow, false);
 
 static const fd_column stream_columns[] = {
-    {"context", FD_COLUMN_INDEX, offsetof(fd_trace_gpu_event, context), NULL},
-    {"host", FD_COLUMN_U64, offsetof(fd_trace_gpu_event, host), NULL},
-    {"start", FD_COLUMN_U64, offsetof(fd_trace_gpu_event, start), NULL},
-    {"duration", FD_COLUMN_U64, offsetof(fd_trace_gpu_event, duration), NULL},
+    FD_COLUMN(fd_trace_gpu_event, "context", INDEX, context),
+    FD_COLUMN(fd_trace_gpu_event, "host", U64, host),
+    FD_COLUMN(fd_trace_gpu_event, "start", U64, start),
+    FD_COLUMN(fd_trace_gpu_event, "duration", U64, duration),
+    FD_COLUMN(fd_trace_gpu_event, "thread", U16, thread),
+    FD_COLUMN(fd_trace_gpu_event, "device", U16, device),
+    FD_COLUMN(fd_trace_gpu_event, "stream", U16, stream),
 };
-
-/* Columns of uint16_t, which fd_columns does not know. */
-static PyObject *
-narrow_column(const fd_trace_rank *rank, size_t offset)
-{
-    PyObject *list = PyList_New(rank->gpu_events.count);
-    for (uint32_t i = 0; list != NULL && i < rank->gpu_events.count; i++) {
-        uint16_t value;
-        memcpy(&value, (const char *)&rank->gpu_events.list[i] + offset,
-               sizeof value);
-        PyObject *number = PyLong_FromLong(value);
-        if (number == NULL) {
-            Py_CLEAR(list);
-            break;
-        }
-        PyList_SET_ITEM(list, i, number);
-    }
-    return list;
-}
+static const fd_table streams_table =
+    FD_TABLE("gpu", stream_columns, fd_trace_gpu_event, false);
 
 static PyObject *
-streams_of(const fd_trace *trace, const fd_trace_rank *rank)
-{
-    static const fd_table table = {
-        "gpu", stream_columns, sizeof stream_columns / sizeof *stream_columns,
-        sizeof(fd_trace_gpu_event), false};
-    PyObject *made = fd_columns(&table, rank->gpu_events.list,
-                                rank->gpu_events.count, &trace->texts);
-    made = fd_columns_with(
-        made, "thread",
-        narrow_column(rank, offsetof(fd_trace_gpu_event, thread)));
-    made = fd_columns_with(
-        made, "device",
-        narrow_column(rank, offsetof(fd_trace_gpu_event, device)));
-    return fd_columns_with(
-        made, "stream",
-        narrow_column(rank, offsetof(fd_trace_gpu_event, stream)));
-}
-
-static PyObject *
-strips_object(const fd_trace *trace, const fd_trace_rank *rank,
-              const fd_strips *strips)
+rows_object(const fd_trace *trace, const fd_trace_rank *rank,
+            const fd_timeline_rows *rows)
 {
     PyObject *made = Py_BuildValue(
-        "{s:K,s:K}", "left_out", (unsigned long long)strips->left_out,
-        "flows_left_out", (unsigned long long)strips->flows_left_out);
-    made = fd_columns_with(made, "strips",
-                           fd_columns(&strips_table, strips->list.list,
-                                      strips->list.count, &trace->texts));
+        "{s:K,s:K}", "left_out", (unsigned long long)rows->left_out,
+        "flows_left_out", (unsigned long long)rows->flows_left_out);
+    made = fd_columns_with(made, "calls",
+                           fd_columns(&calls_table, rows->list.list,
+                                      rows->list.count, &trace->texts));
     made = fd_columns_with(made, "flows",
-                           fd_columns(&flows_table, strips->flows.list,
-                                      strips->flows.count, &trace->texts));
-    return fd_columns_with(made, "gpu", streams_of(trace, rank));
+                           fd_columns(&flows_table, rows->flows.list,
+                                      rows->flows.count, &trace->texts));
+    return fd_columns_with(made, "gpu",
+                           fd_columns(&streams_table, rank->gpu_events.list,
+                                      rank->gpu_events.count, &trace->texts));
 }
 
 PyObject *
-fd_trace_strips(PyObject *self, PyObject *args)
+fd_trace_timeline_rows(PyObject *self, PyObject *args)
 {
     int rank;
     unsigned int most;
-    if (!PyArg_ParseTuple(args, "iI:strips", &rank, &most)
+    if (!PyArg_ParseTuple(args, "iI:timeline_rows", &rank, &most)
         || !fd_trace_rank_fits(self, rank)) {
         return NULL;
     }
     if (rank == FD_ALL_RANKS) {
-        PyErr_SetString(PyExc_ValueError, "strips are per rank");
+        PyErr_SetString(PyExc_ValueError, "this table is per rank");
         return NULL;
     }
     const fd_trace *trace = fd_trace_of(self);
     const fd_trace_rank *wanted = &trace->ranks.list[rank];
-    fd_strips strips;
+    fd_timeline_rows rows;
     fd_status status;
     Py_BEGIN_ALLOW_THREADS
-        status = fd_strips_make(&strips, wanted, most);
+        status = fd_timeline_rows_make(&rows, wanted, most);
     Py_END_ALLOW_THREADS
-    PyObject *made = status == FD_OK ? strips_object(trace, wanted, &strips)
-                                     : PyErr_NoMemory();
-    fd_strips_clear(&strips);
+    PyObject *made =
+        status == FD_OK ? rows_object(trace, wanted, &rows) : PyErr_NoMemory();
+    fd_timeline_rows_clear(&rows);
     return made;
 }
 

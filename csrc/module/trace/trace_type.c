@@ -1,5 +1,5 @@
-/* fastdispatch._core.Trace: recordings in memory, as columns. What its methods
- * answer is in trace_tables.c, trace_ranks.c, trace_sums.c, trace_export.c. */
+/* fastdispatch._core.Trace: recordings in memory, as columns. Its methods are
+ * in trace_tables.c, trace_ranks.c, trace_sums.c, trace_export.c. */
 #include "module/trace/trace_type.h"
 
 #include "module/errors.h"
@@ -212,8 +212,8 @@ static PyMethodDef methods[] = {
     {"jobs", fd_trace_jobs, METH_VARARGS,
      PyDoc_STR("jobs($self, rank, /)\n--\n\n"
                "Columns, a row a job of one rank.")},
-    {"strips", fd_trace_strips, METH_VARARGS,
-     PyDoc_STR("strips($self, rank, most, /)\n--\n\n"
+    {"timeline_rows", fd_trace_timeline_rows, METH_VARARGS,
+     PyDoc_STR("timeline_rows($self, rank, most, /)\n--\n\n"
                "The timeline of one rank, its longest calls.")},
     {"clocks", fd_trace_clocks, METH_NOARGS,
      PyDoc_STR("clocks($self, /)\n--\n\n"

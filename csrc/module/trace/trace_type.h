@@ -24,7 +24,7 @@ PyObject *fd_trace_jobs(PyObject *self, PyObject *args);
 PyObject *fd_trace_table(PyObject *self, PyObject *args);
 PyObject *fd_trace_edges(PyObject *self, PyObject *args);
 PyObject *fd_trace_coverage(PyObject *self, PyObject *args);
-PyObject *fd_trace_strips(PyObject *self, PyObject *args);
+PyObject *fd_trace_timeline_rows(PyObject *self, PyObject *args);
 PyObject *fd_trace_clocks(PyObject *self, PyObject *unused);
 PyObject *fd_trace_diff(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *fd_trace_joined(PyObject *self, PyObject *args);

@@ -71,10 +71,8 @@ put(family *f, uint32_t *place)
 static bool
 may_follow(const family *f, const uint64_t *state, uint32_t layer)
 {
-    const fd_layers *layers = f->layers;
     return !fd_bits_has(state, layer)
-        && fd_bits_meet(fd_layers_row(layers, layers->parents, layer), state,
-                        layers->words);
+        && fd_layers_parent_in(f->layers, layer, state);
 }
 
 static uint32_t
@@ -187,9 +185,8 @@ cut_of(const fd_model *model, const fd_layers *layers, const uint64_t *state,
         if (!fd_bits_has(state, i)) {
             continue;
         }
-        const uint64_t *children = fd_layers_row(layers, layers->children, i);
-        bool last = !fd_bits_meet(children, state, words);
-        if (last || (!wide && !fd_bits_within(children, state, words))) {
+        bool last = !fd_layers_child_in(layers, i, state);
+        if (last || (!wide && !fd_layers_children_in(layers, i, state))) {
             fd_bits_add(work, i);
         }
         if (last && wide) {
@@ -306,12 +303,12 @@ sort_rows(const family *f, uint64_t *sets)
 }
 
 /* Whether all layers outside need all inside: another state with any of them
- * has it all. */
+ * has it all. Layers with a parent outside need what that needs. */
 static bool
 is_waist(const fd_layers *layers, const uint64_t *state)
 {
     for (uint32_t i = 0; i < layers->count; i++) {
-        if (!fd_bits_has(state, i)
+        if (!fd_bits_has(state, i) && fd_layers_parents_in(layers, i, state)
             && !fd_bits_within(state, fd_layers_row(layers, layers->within, i),
                                layers->words)) {
             return false;
@@ -426,17 +423,17 @@ is_within(double cap, double machines, double time, double whole)
 }
 
 static bool
-is_wanted(const fd_states_window *window, double time, double whole)
+is_wanted(const fd_states_limits *limits, double time, double whole)
 {
-    return is_within(window->cap, window->machines, time, whole)
-        || (window->more_machines > 0
-            && is_within(window->more_cap, window->more_machines, time,
+    return is_within(limits->cap, limits->machines, time, whole)
+        || (limits->more_machines > 0
+            && is_within(limits->more_cap, limits->more_machines, time,
                          whole));
 }
 
 /* Rows that are wanted move to the front, the whole with them. */
 static void
-keep_wanted(family *f, const fd_states_window *window)
+keep_wanted(family *f, const fd_states_limits *limits)
 {
     uint32_t words = f->layers->words;
     double whole = 0;
@@ -447,10 +444,36 @@ keep_wanted(family *f, const fd_states_window *window)
     for (uint32_t i = 0; i < f->count; i++) {
         const uint64_t *row = row_of(f, i);
         if (size_of(row, words) == f->layers->count
-            || is_wanted(window, time_of_set(f, row), whole)) {
+            || is_wanted(limits, time_of_set(f, row), whole)) {
             memmove(&f->rows[(size_t)kept * words], row, words * sizeof *row);
             kept++;
         }
+    }
+    f->count = kept;
+}
+
+/* Keep at most so many rows of the chains, spread evenly over time, with the
+ * whole. */
+static void
+thin_out(family *f, uint32_t most)
+{
+    uint32_t words = f->layers->words;
+    double whole = 0;
+    uint32_t kept = 0;
+    double next = 0;
+    for (uint32_t i = 0; i < f->layers->count; i++) {
+        whole += time_of(&f->model->nodes.list[f->layers->nodes[i]]);
+    }
+    for (uint32_t i = 0; i < f->count; i++) {
+        const uint64_t *row = row_of(f, i);
+        bool last = size_of(row, words) == f->layers->count;
+        double time = time_of_set(f, row);
+        if (last || time >= next) {
+            memmove(&f->rows[(size_t)kept * words], row, words * sizeof *row);
+            kept++;
+            next = whole * (floor(time / whole * most) + 1) / most;
+        }
+        next = last ? 0 : next;
     }
     f->count = kept;
 }
@@ -502,7 +525,7 @@ find_all(family *f, uint32_t most, bool *complete)
 
 fd_status
 fd_states_make(fd_states *states, const fd_model *model,
-               const fd_layers *layers, const fd_states_window *window)
+               const fd_layers *layers, const fd_states_limits *limits)
 {
     *states = (fd_states){.count = 0};
     family f = {.model = model, .layers = layers};
@@ -515,22 +538,25 @@ fd_states_make(fd_states *states, const fd_model *model,
     bool made = f.next != NULL && work != NULL && f.least_times != NULL
              && f.least_parameters != NULL;
     fd_status status = made ? FD_OK : FD_ENOMEM;
-    if (status == FD_OK && window->found > 0) {
-        status = find_all(&f, window->found, &states->complete);
+    if (status == FD_OK && limits->found > 0) {
+        status = find_all(&f, limits->found, &states->complete);
         states->found = f.count;
         fd_index_clear(&f.index);
     }
-    if (status == FD_OK && states->complete && f.count > window->few
-        && isfinite(window->cap) && isfinite(window->more_cap)) {
-        keep_wanted(&f, window);
+    if (status == FD_OK && states->complete && f.count > limits->few
+        && isfinite(limits->cap) && isfinite(limits->more_cap)) {
+        keep_wanted(&f, limits);
     }
-    states->complete = states->complete && f.count <= window->kept;
+    states->complete = states->complete && f.count <= limits->kept;
     if (status == FD_OK && !states->complete) {
         f.count = 0;
         each_alone(&f);
         status = walk(&f, work, false);
         if (status == FD_OK) {
             status = walk(&f, work, true);
+        }
+        if (status == FD_OK && limits->chain > 0 && f.count > limits->chain) {
+            thin_out(&f, limits->chain);
         }
     }
     if (status == FD_OK) {

@@ -1,5 +1,5 @@
-/* Places where a model can be cut: sets of layers that hold with each layer all
- * it needs.
+/* Places where a model can be cut: sets of layers that contain with each layer
+ * all that it depends on.
  *
  *            +- b -+
  *        a --+     +-- d       a | ab | ac | abc | abcd       5 states
@@ -19,7 +19,7 @@
 typedef struct fd_states {
     uint32_t count;
     uint32_t found; /* of the family, with those that no plan within the
-                           window can be cut at; 0: not looked for */
+                           limits can be cut at; 0: not looked for */
     uint32_t words;
     bool complete;       /* false: there are more; these are a few chains */
     uint64_t *sets;      /* owned, as all below; a row a state */
@@ -31,7 +31,7 @@ typedef struct fd_states {
                             does not know */
     double *cuts;        /* bytes that go on to the layers outside */
     double *wide_cuts;   /* the same as PipeDream counts it */
-    uint32_t *by_time;   /* states, the quickest first */
+    uint32_t *by_time;   /* states, by time */
     bool *waists;        /* all others are before or behind it */
     double *least_times; /* a layer: the least time, in seconds, of layers that
                             come with it from a state to one that follows */
@@ -47,7 +47,7 @@ typedef struct fd_states {
  *                 ^ as wide as what machines times cap is more than the whole
  *
  * or the same with more machines and their own cap. INFINITY keeps them all. */
-typedef struct fd_states_window {
+typedef struct fd_states_limits {
     uint32_t found; /* at most so many are found */
     uint32_t kept;  /* and at most so many kept */
     uint32_t few;   /* so many are kept all */
@@ -55,13 +55,14 @@ typedef struct fd_states_window {
     double machines;
     double more_cap;
     double more_machines; /* 0: none */
-} fd_states_window;
+    uint32_t chain; /* at most so many of chains, spread evenly; 0: all */
+} fd_states_limits;
 
 /* Chains alone, which are a part of the family, with `found` 0, and when the
- * family has more than the window allows. To be cleared in any case. */
+ * family has more than the limits allows. To be cleared in any case. */
 fd_status fd_states_make(fd_states *states, const fd_model *model,
                          const fd_layers *layers,
-                         const fd_states_window *window);
+                         const fd_states_limits *limits);
 void fd_states_clear(fd_states *states);
 
 /* The place in by_time behind the last state that takes at most `time`. */
@@ -71,6 +72,17 @@ static inline const uint64_t *
 fd_state_set(const fd_states *states, uint32_t state)
 {
     return &states->sets[(size_t)state * states->words];
+}
+
+/* Whether `state` is another one behind `start`. Next to a waist the order of
+ * states decides, which is that of sizes. */
+static inline bool
+fd_state_follows(const fd_states *states, uint32_t start, uint32_t state)
+{
+    return state > start
+        && (states->waists[start] || states->waists[state]
+            || fd_bits_within(fd_state_set(states, start),
+                              fd_state_set(states, state), states->words));
 }
 
 #endif

@@ -25,23 +25,35 @@ fd_bits_join(uint64_t *set, const uint64_t *more, uint32_t words)
     }
 }
 
-/* Whether all of `set` is in `of`. */
+/* The words of a set that have bits: from `first` up to `end`. */
+typedef struct fd_word_range {
+    uint32_t first;
+    uint32_t end;
+} fd_word_range;
+
+/* Whether all of `set`, which has bits in a range alone, is in `of`. */
 static inline bool
-fd_bits_within(const uint64_t *set, const uint64_t *of, uint32_t words)
+fd_bits_within_in(const uint64_t *set, const uint64_t *of, fd_word_range range)
 {
     uint64_t outside = 0;
-    for (uint32_t i = 0; i < words; i++) {
+    for (uint32_t i = range.first; i < range.end; i++) {
         outside |= set[i] & ~of[i];
     }
     return outside == 0;
 }
 
-/* Whether the two have anything in common. */
 static inline bool
-fd_bits_meet(const uint64_t *a, const uint64_t *b, uint32_t words)
+fd_bits_within(const uint64_t *set, const uint64_t *of, uint32_t words)
+{
+    return fd_bits_within_in(set, of, (fd_word_range){0, words});
+}
+
+/* Whether a set with bits in a range alone meets another. */
+static inline bool
+fd_bits_meet_in(const uint64_t *a, const uint64_t *b, fd_word_range range)
 {
     uint64_t common = 0;
-    for (uint32_t i = 0; i < words; i++) {
+    for (uint32_t i = range.first; i < range.end; i++) {
         common |= a[i] & b[i];
     }
     return common != 0;

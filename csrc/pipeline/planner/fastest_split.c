@@ -110,8 +110,8 @@ bound_of(const search *s)
 }
 
 fd_status
-fd_quickest_find(fd_optimum *best, const fd_optimum_request *request,
-                 fd_error *error)
+fd_optimum_search(fd_optimum *best, const fd_optimum_request *request,
+                  fd_error *error)
 {
     *best = (fd_optimum){.time = INFINITY};
     search s = {.request = request,
@@ -120,6 +120,11 @@ fd_quickest_find(fd_optimum *best, const fd_optimum_request *request,
                 .high = INFINITY,
                 .error = error};
     fd_status status = find(&s);
+    if (status == FD_EFULL && !isfinite(s.high)) {
+        fd_status simple = fd_optimum_data_parallel(best, request);
+        status = simple == FD_EINVAL ? FD_EFULL : simple;
+        s.high = best->time;
+    }
     best->bound = bound_of(&s);
     return status == FD_EFULL && isfinite(s.high) ? FD_OK : status;
 }

@@ -13,11 +13,13 @@
 #include "pipeline/planner/lower_bound.h"
 
 /* `request->effort`: of all questions together; 0: some ten seconds. Where that
- * ends the search, the plan is the best so far and its bound is below its time.
- * FD_EINVAL: there is none within the cap. FD_EFULL: none was found, and the
- * bound is that of any. To be cleared in any case. */
-fd_status fd_quickest_find(fd_optimum *best, const fd_optimum_request *request,
-                           fd_error *error);
+ * ends the search, the plan is the best so far, or data parallelism over all
+ * machines, and its bound is below its time. FD_EINVAL: no plan within the cap.
+ * FD_EFULL: no plan was found, and the bound is that of any. To be cleared in
+ * any case. */
+fd_status fd_optimum_search(fd_optimum *best,
+                            const fd_optimum_request *request,
+                            fd_error *error);
 
 /* A bound on a time that no rounding gets below. */
 static inline double

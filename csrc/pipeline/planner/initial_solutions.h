@@ -7,15 +7,16 @@
 #include "pipeline/planner/local_search.h"
 #include "pipeline/planner/lower_bound.h"
 
-typedef struct fd_beginnings_request {
+typedef struct fd_initial_request {
     fd_chain *best;                 /* the best so far, and what comes of it */
     fd_chain *now;                  /* to work in */
     const fd_optimum *asynchronous; /* NULL: none */
     uint64_t effort;                /* of each climb */
-    double played; /* to be set: the asynchronous plan as it is, played;
+    double asynchronous_step; /* to be set: the step of the asynchronous plan;
                         INFINITY: schedules with several parts a rank */
-} fd_beginnings_request;
+} fd_initial_request;
 
-fd_status fd_beginnings_try(fd_trial *trial, fd_beginnings_request *request);
+fd_status fd_initial_solutions(fd_evaluator *evaluator,
+                               fd_initial_request *request);
 
 #endif

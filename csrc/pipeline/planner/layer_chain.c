@@ -14,6 +14,8 @@ fd_layers_clear(fd_layers *layers)
     fd_free(layers->parents);
     fd_free(layers->children);
     fd_free(layers->leaving);
+    fd_free(layers->parent_words);
+    fd_free(layers->child_words);
     memset(layers, 0, sizeof *layers);
 }
 
@@ -137,14 +139,29 @@ relate(const fd_layers *layers, const fd_model *model)
 }
 
 static void
+find_ranges(const fd_layers *layers, const uint64_t *rows,
+            fd_word_range *ranges)
+{
+    for (uint32_t i = 0; i < layers->count; i++) {
+        const uint64_t *row = &rows[(size_t)i * layers->words];
+        fd_word_range *range = &ranges[i];
+        for (uint32_t word = layers->words; word-- > 0;) {
+            if (row[word] != 0) {
+                range->first = word;
+                range->end = range->end > 0 ? range->end : word + 1;
+            }
+        }
+    }
+}
+
+static void
 find_leaving(const fd_layers *layers)
 {
     for (uint32_t i = 0; i < layers->count; i++) {
         const uint64_t *within = fd_layers_row(layers, layers->within, i);
         for (uint32_t j = 0; j < layers->count; j++) {
             if (j != i && fd_bits_has(within, j)
-                && !fd_bits_within(fd_layers_row(layers, layers->children, j),
-                                   within, layers->words)) {
+                && !fd_layers_children_in(layers, j, within)) {
                 fd_bits_add(fd_layers_row(layers, layers->leaving, i), j);
             }
         }
@@ -171,11 +188,18 @@ fd_layers_make(fd_layers *layers, const fd_model *model, fd_error *error)
     layers->parents = fd_calloc(size, sizeof(uint64_t));
     layers->children = fd_calloc(size, sizeof(uint64_t));
     layers->leaving = fd_calloc(size, sizeof(uint64_t));
+    layers->parent_words =
+        fd_calloc(layers->count, sizeof *layers->parent_words);
+    layers->child_words =
+        fd_calloc(layers->count, sizeof *layers->child_words);
     if (layers->within == NULL || layers->parents == NULL
-        || layers->children == NULL || layers->leaving == NULL) {
+        || layers->children == NULL || layers->leaving == NULL
+        || layers->parent_words == NULL || layers->child_words == NULL) {
         return FD_ENOMEM;
     }
     relate(layers, model);
+    find_ranges(layers, layers->parents, layers->parent_words);
+    find_ranges(layers, layers->children, layers->child_words);
     find_leaving(layers);
     return FD_OK;
 }

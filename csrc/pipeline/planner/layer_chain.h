@@ -6,6 +6,7 @@
 #ifndef FD_LAYER_CHAIN_H
 #define FD_LAYER_CHAIN_H
 
+#include "pipeline/planner/bit_sets.h"
 #include "pipeline/planner/layer_graph.h"
 
 typedef struct fd_layers {
@@ -18,6 +19,9 @@ typedef struct fd_layers {
     uint64_t *children; /* a row a layer */
     uint64_t *leaving;  /* a row a layer: of those it needs, the ones that
                            something outside `within` needs too */
+    fd_word_range *parent_words; /* per layer: where the row of its parents has
+                                    bits */
+    fd_word_range *child_words;  /* the same of its children */
 } fd_layers;
 
 /* FD_EINVAL: nothing is left. To be cleared in any case. */
@@ -29,6 +33,36 @@ static inline uint64_t *
 fd_layers_row(const fd_layers *layers, uint64_t *rows, uint32_t layer)
 {
     return &rows[(size_t)layer * layers->words];
+}
+
+/* Whether a layer has a parent, or a child, in a set; and whether all its
+ * parents, or children, are in it. */
+static inline bool
+fd_layers_parent_in(const fd_layers *l, uint32_t layer, const uint64_t *set)
+{
+    return fd_bits_meet_in(fd_layers_row(l, l->parents, layer), set,
+                           l->parent_words[layer]);
+}
+
+static inline bool
+fd_layers_parents_in(const fd_layers *l, uint32_t layer, const uint64_t *set)
+{
+    return fd_bits_within_in(fd_layers_row(l, l->parents, layer), set,
+                             l->parent_words[layer]);
+}
+
+static inline bool
+fd_layers_child_in(const fd_layers *l, uint32_t layer, const uint64_t *set)
+{
+    return fd_bits_meet_in(fd_layers_row(l, l->children, layer), set,
+                           l->child_words[layer]);
+}
+
+static inline bool
+fd_layers_children_in(const fd_layers *l, uint32_t layer, const uint64_t *set)
+{
+    return fd_bits_within_in(fd_layers_row(l, l->children, layer), set,
+                             l->child_words[layer]);
 }
 
 /* Order of ids: runs of digits by their number, node9 before node10. */

@@ -1,4 +1,5 @@
-/* The text of a model that pipeline planners exchange (docs/pipeline-graph.md):
+/* The text of a model that pipeline planners exchange
+ * (docs/formats/pipeline-graph.md):
  *
  *     node4 -- Embedding(32320, 1024) -- forward_compute_time=0.073, backward_compute_time=6.949, activation_size=6291456.0, parameter_size=132382720.000 -- stage_id=0
  *     <TAB>node1 -- node4

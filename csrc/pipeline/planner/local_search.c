@@ -41,117 +41,123 @@ trains(fd_schedule schedule)
 }
 
 fd_status
-fd_trial_make(fd_trial *trial, fd_error *error)
+fd_evaluator_make(fd_evaluator *evaluator, fd_error *error)
 {
-    if (!trains(trial->schedule)) {
+    if (!trains(evaluator->schedule)) {
         return fd_fail(error, FD_EINVAL,
                        "%s: no schedule to plan for; gpipe, 1f1b, "
                        "interleaved, zb-h1 and zb-v are",
-                       fd_schedule_name(trial->schedule));
+                       fd_schedule_name(evaluator->schedule));
     }
     fd_plan plan;
-    fd_plan_request request = {.schedule = trial->schedule,
+    fd_plan_request request = {.schedule = evaluator->schedule,
                                .stages = 1,
-                               .micro_batches = trial->micro_batches,
-                               .chunks = trial->chunks};
+                               .micro_batches = evaluator->micro_batches,
+                               .chunks = evaluator->chunks};
     fd_status status = fd_plan_make(&plan, &request, error);
-    trial->chunks = plan.chunks;
+    evaluator->chunks = plan.chunks;
     fd_plan_clear(&plan);
     if (status != FD_OK) {
         return status;
     }
-    trial->most_parts = trial->most_ranks * trial->chunks;
-    trial->ready = fd_calloc(trial->most_ranks, sizeof *trial->ready);
-    trial->known = fd_calloc(trial->most_ranks, sizeof *trial->known);
-    trial->parts = fd_calloc(trial->most_parts, sizeof *trial->parts);
-    return trial->ready != NULL && trial->known != NULL && trial->parts != NULL
+    evaluator->most_parts = evaluator->most_ranks * evaluator->chunks;
+    evaluator->ready =
+        fd_calloc(evaluator->most_ranks, sizeof *evaluator->ready);
+    evaluator->known =
+        fd_calloc(evaluator->most_ranks, sizeof *evaluator->known);
+    evaluator->parts =
+        fd_calloc(evaluator->most_parts, sizeof *evaluator->parts);
+    return evaluator->ready != NULL && evaluator->known != NULL
+                && evaluator->parts != NULL
              ? FD_OK
              : FD_ENOMEM;
 }
 
 void
-fd_trial_clear(fd_trial *trial)
+fd_evaluator_clear(fd_evaluator *evaluator)
 {
-    for (uint32_t i = 0; trial->ready != NULL && i < trial->most_ranks; i++) {
-        fd_rehearsal_clear(&trial->ready[i]);
+    for (uint32_t i = 0; evaluator->ready != NULL && i < evaluator->most_ranks;
+         i++) {
+        fd_compiled_clear(&evaluator->ready[i]);
     }
-    fd_free(trial->ready);
-    fd_free(trial->known);
-    fd_free(trial->parts);
-    *trial = (fd_trial){.ready = NULL};
+    fd_free(evaluator->ready);
+    fd_free(evaluator->known);
+    fd_free(evaluator->parts);
+    *evaluator = (fd_evaluator){.ready = NULL};
 }
 
 fd_status
-fd_trial_on(fd_trial *trial, uint32_t ranks, const fd_rehearsal **rehearsal)
+fd_evaluator_schedule(fd_evaluator *evaluator, uint32_t ranks,
+                      fd_compiled **compiled)
 {
-    fd_rehearsal *ready = &trial->ready[ranks - 1];
+    fd_compiled *ready = &evaluator->ready[ranks - 1];
     fd_status status = FD_OK;
-    if (!trial->known[ranks - 1]) {
-        fd_plan_request request = {.schedule = trial->schedule,
+    if (!evaluator->known[ranks - 1]) {
+        fd_plan_request request = {.schedule = evaluator->schedule,
                                    .stages = ranks,
-                                   .micro_batches = trial->micro_batches,
-                                   .chunks = trial->chunks};
-        status = fd_rehearsal_make(ready, &request, NULL);
+                                   .micro_batches = evaluator->micro_batches,
+                                   .chunks = evaluator->chunks};
+        status = fd_compiled_make(ready, &request, NULL);
         if (status == FD_EINVAL) {
-            fd_rehearsal_clear(ready);
+            fd_compiled_clear(ready);
             status = FD_OK;
         }
-        trial->known[ranks - 1] = true;
+        evaluator->known[ranks - 1] = true;
     }
-    *rehearsal = ready->jobs == NULL ? NULL : ready;
+    *compiled = ready->simulation.ordered == 0 ? NULL : ready;
     return status;
 }
 
 bool
-fd_trial_fits(const fd_trial *trial, const fd_rehearsal *rehearsal,
-              uint32_t rank, const fd_part *parts)
+fd_evaluator_fits(const fd_evaluator *evaluator, fd_compiled *compiled,
+                  uint32_t rank, const fd_part *parts)
 {
-    return trial->costs->memory == FD_MEMORY_FREE
-        || fd_rehearsal_memory(rehearsal, rank, parts) <= trial->costs->room;
+    return evaluator->costs->memory == FD_MEMORY_FREE
+        || fd_compiled_memory(compiled, rank, parts) <= evaluator->costs->room;
 }
 
 uint32_t
-fd_trial_rank(const fd_trial *trial, uint32_t ranks, uint32_t part)
+fd_evaluator_rank(const fd_evaluator *evaluator, uint32_t ranks, uint32_t part)
 {
-    fd_plan plan = {.schedule = trial->schedule, .stages = ranks};
+    fd_plan plan = {.schedule = evaluator->schedule, .stages = ranks};
     return fd_plan_holder(&plan, part);
 }
 
 static bool
-is_allowed(const fd_trial *trial, const fd_chain *chain)
+is_allowed(const fd_evaluator *evaluator, const fd_chain *chain)
 {
-    bool allowed = chain->count > 1 || !trial->cut_once;
+    bool allowed = chain->count > 1 || !evaluator->cut_once;
     for (uint32_t i = 0; i + 1 < chain->count; i++) {
-        allowed = allowed && chain->ends[i] != trial->forbidden;
+        allowed = allowed && chain->ends[i] != evaluator->forbidden;
     }
     return allowed;
 }
 
 double
-fd_trial_time(fd_trial *trial, const fd_rehearsal *rehearsal,
-              const fd_chain *chain)
+fd_evaluator_time(fd_evaluator *evaluator, fd_compiled *compiled,
+                  const fd_chain *chain)
 {
-    if (!is_allowed(trial, chain)) {
+    if (!is_allowed(evaluator, chain)) {
         return INFINITY;
     }
     for (uint32_t i = 0; i < chain->count; i++) {
-        trial->parts[i] =
-            fd_part_of(trial->costs, trial->states, fd_chain_block(chain, i),
-                       chain->machines[i]);
+        evaluator->parts[i] =
+            fd_part_of(evaluator->costs, evaluator->states,
+                       fd_chain_block(chain, i), chain->machines[i]);
     }
     for (uint32_t rank = 0; rank < chain->ranks; rank++) {
-        if (!fd_trial_fits(trial, rehearsal, rank, trial->parts)) {
+        if (!fd_evaluator_fits(evaluator, compiled, rank, evaluator->parts)) {
             return INFINITY;
         }
     }
-    trial->played += rehearsal->count;
-    return fd_rehearsal_time(rehearsal, trial->parts);
+    evaluator->simulated += compiled->simulation.jobs.count;
+    return fd_compiled_time(compiled, evaluator->parts);
 }
 
 /* One change after the other from the best so far. */
 typedef struct climb {
-    fd_trial *trial;
-    const fd_rehearsal *rehearsal;
+    fd_evaluator *evaluator;
+    fd_compiled *compiled;
     fd_chain *best;
     fd_chain now; /* owned */
     bool better;
@@ -160,7 +166,7 @@ typedef struct climb {
 static void
 try_now(climb *c)
 {
-    double time = fd_trial_time(c->trial, c->rehearsal, &c->now);
+    double time = fd_evaluator_time(c->evaluator, c->compiled, &c->now);
     if (time < c->best->time * (1 - 1e-12)) {
         c->now.time = time;
         fd_chain_copy(c->best, &c->now);
@@ -172,18 +178,14 @@ try_now(climb *c)
 static void
 move_cut(climb *c, uint32_t part)
 {
-    const fd_states *states = c->trial->states;
+    const fd_states *states = c->evaluator->states;
     fd_chain_copy(&c->now, c->best);
     uint32_t before = part == 0 ? FD_NO_STATE : c->now.ends[part - 1];
     uint32_t behind = c->now.ends[part + 1];
     uint32_t first = before == FD_NO_STATE ? 0 : before + 1;
     for (uint32_t state = first; state < behind; state++) {
-        const uint64_t *set = fd_state_set(states, state);
-        if ((before == FD_NO_STATE
-             || fd_bits_within(fd_state_set(states, before), set,
-                               states->words))
-            && fd_bits_within(set, fd_state_set(states, behind),
-                              states->words)) {
+        if ((before == FD_NO_STATE || fd_state_follows(states, before, state))
+            && fd_state_follows(states, state, behind)) {
             c->now.ends[part] = state;
             try_now(c);
         }
@@ -193,7 +195,7 @@ move_cut(climb *c, uint32_t part)
 static void
 change_machines(climb *c, uint32_t rank, uint32_t machines)
 {
-    const fd_plan *plan = &c->rehearsal->plan;
+    const fd_plan *plan = &c->compiled->plan;
     for (uint32_t part = 0; part < c->now.count; part++) {
         if (fd_plan_holder(plan, part) == rank) {
             c->now.machines[part] = machines;
@@ -205,7 +207,7 @@ static uint32_t
 machines_of(const climb *c, const fd_chain *chain, uint32_t rank)
 {
     uint32_t part = 0;
-    while (fd_plan_holder(&c->rehearsal->plan, part) != rank) {
+    while (fd_plan_holder(&c->compiled->plan, part) != rank) {
         part++;
     }
     return chain->machines[part];
@@ -224,21 +226,22 @@ move_machine(climb *c, uint32_t from, uint32_t to)
 }
 
 fd_status
-fd_trial_climb(fd_trial *trial, fd_chain *chain, uint64_t effort)
+fd_local_search(fd_evaluator *evaluator, fd_chain *chain, uint64_t effort)
 {
-    climb c = {.trial = trial, .best = chain, .better = true};
-    fd_status status = fd_trial_on(trial, chain->ranks, &c.rehearsal);
+    climb c = {.evaluator = evaluator, .best = chain, .better = true};
+    fd_status status =
+        fd_evaluator_schedule(evaluator, chain->ranks, &c.compiled);
     chain->time = INFINITY;
-    if (status == FD_OK && c.rehearsal != NULL) {
-        status = fd_chain_make(&c.now, trial->most_parts);
+    if (status == FD_OK && c.compiled != NULL) {
+        status = fd_chain_make(&c.now, evaluator->most_parts);
     }
-    if (status == FD_OK && c.rehearsal != NULL) {
-        chain->time = fd_trial_time(trial, c.rehearsal, chain);
-        uint64_t end = trial->played + effort;
-        while (c.better && trial->played < end) {
+    if (status == FD_OK && c.compiled != NULL) {
+        chain->time = fd_evaluator_time(evaluator, c.compiled, chain);
+        uint64_t end = evaluator->simulated + effort;
+        while (c.better && evaluator->simulated < end) {
             c.better = false;
-            for (uint32_t i = 0; i + 1 < chain->count && trial->played < end;
-                 i++) {
+            for (uint32_t i = 0;
+                 i + 1 < chain->count && evaluator->simulated < end; i++) {
                 move_cut(&c, i);
             }
             for (uint32_t i = 0; i < chain->ranks * chain->ranks; i++) {

@@ -1,6 +1,6 @@
-/* Pipelines tried under a synchronous schedule: a chain of states is the cuts,
- * the schedule says which rank has which part, and playing it how long a step
- * of the optimizer takes.
+/* Evaluation of pipelines under a synchronous schedule, and local search: a
+ * chain of states is the cuts, the schedule determines the rank of each part,
+ * and its simulation the time of a step of the optimizer.
  *
  *     ends       [ part 0 | part 1 | ... the whole ]   the state behind each
  *     machines   [      2 |      1 | ...         1 ]   of the rank that has it
@@ -10,7 +10,7 @@
 #ifndef FD_LOCAL_SEARCH_H
 #define FD_LOCAL_SEARCH_H
 
-#include "pipeline/planner/schedule_simulator.h"
+#include "pipeline/planner/compiled_schedule.h"
 
 typedef struct fd_chain {
     uint32_t ranks;
@@ -31,7 +31,7 @@ fd_chain_block(const fd_chain *chain, uint32_t part)
                       chain->ends[part]};
 }
 
-typedef struct fd_trial {
+typedef struct fd_evaluator {
     const fd_states *states; /* borrowed, as the next */
     const fd_costs *costs;
     fd_schedule schedule;
@@ -41,37 +41,39 @@ typedef struct fd_trial {
     bool cut_once;       /* it must be cut at all */
     uint32_t most_ranks; /* as many as machines and layers */
     uint32_t most_parts;
-    fd_rehearsal *ready; /* owned, as the two below; ranks - 1; jobs NULL: no
+    fd_compiled *ready; /* owned, as the two below; ranks - 1; jobs NULL: no
                             engine would run it, or not made yet */
     bool *known;
-    fd_part *parts;  /* to work in */
-    uint64_t played; /* computations so far */
-} fd_trial;
+    fd_part *parts;     /* to work in */
+    uint64_t simulated; /* computations so far */
+} fd_evaluator;
 
 /* FD_EINVAL: the schedule is none for training, or has other chunks. To be
  * cleared in any case. */
-fd_status fd_trial_make(fd_trial *trial, fd_error *error);
-void fd_trial_clear(fd_trial *trial);
+fd_status fd_evaluator_make(fd_evaluator *evaluator, fd_error *error);
+void fd_evaluator_clear(fd_evaluator *evaluator);
 
 /* NULL: no engine would run it on so many ranks. */
-fd_status fd_trial_on(fd_trial *trial, uint32_t ranks,
-                      const fd_rehearsal **rehearsal);
+fd_status fd_evaluator_schedule(fd_evaluator *evaluator, uint32_t ranks,
+                                fd_compiled **compiled);
 
 /* The rank that has a part. */
-uint32_t fd_trial_rank(const fd_trial *trial, uint32_t ranks, uint32_t part);
+uint32_t fd_evaluator_rank(const fd_evaluator *evaluator, uint32_t ranks,
+                           uint32_t part);
 
 /* What it takes on so many ranks as the chain has; INFINITY: no room, or a cut
  * that may not be. */
-double fd_trial_time(fd_trial *trial, const fd_rehearsal *rehearsal,
-                     const fd_chain *chain);
+double fd_evaluator_time(fd_evaluator *evaluator, fd_compiled *compiled,
+                         const fd_chain *chain);
 
 /* Whether the parts of a chain so far have room on a rank. */
-bool fd_trial_fits(const fd_trial *trial, const fd_rehearsal *rehearsal,
-                   uint32_t rank, const fd_part *parts);
+bool fd_evaluator_fits(const fd_evaluator *evaluator, fd_compiled *compiled,
+                       uint32_t rank, const fd_part *parts);
 
 /* Sets chain->time to what it takes, and makes it shorter by moving one cut or
- * one machine at a time as long as that helps. `effort`: computations played at
+ * one machine at a time as long as that helps. `effort`: computations simulated at
  * most. */
-fd_status fd_trial_climb(fd_trial *trial, fd_chain *chain, uint64_t effort);
+fd_status fd_local_search(fd_evaluator *evaluator, fd_chain *chain,
+                          uint64_t effort);
 
 #endif

@@ -7,7 +7,7 @@
  *                  max(A[s][k][m - m'], last stage from k to j on m')
  *
  * The innermost level knows the layers; the next sees A[s][j][all machines] of
- * it as the time of a block. What a value depends on lies in a window: no
+ * it as the time of a block. What a value depends on lies in a span: no
  * machine can be better than fully used, so that with a cap c on the answer the
  * time of k is within m' c of j's and (m - m') c of s's. From below there is a
  * floor: what is quicker than that need not be better. Nothing that could make
@@ -66,5 +66,10 @@ typedef struct fd_optimum_request {
 fd_status fd_optimum_find(fd_optimum *optimum,
                           const fd_optimum_request *request, fd_error *error);
 void fd_optimum_clear(fd_optimum *optimum);
+
+/* One stage on all machines: a plan without a search. FD_EINVAL: the request
+ * excludes it, or it has no room. To be cleared in any case. */
+fd_status fd_optimum_data_parallel(fd_optimum *optimum,
+                                   const fd_optimum_request *request);
 
 #endif

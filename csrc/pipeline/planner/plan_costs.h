@@ -68,7 +68,7 @@ fd_state_sum(const double *sums, fd_block block)
          - (block.first == FD_NO_STATE ? 0 : sums[block.first]);
 }
 
-/* Bytes that each machine of a stage needs, with so many machines after it. */
+/* Bytes on each machine of a stage, with so many machines after it. */
 double fd_stage_memory(const fd_costs *costs, const fd_states *states,
                        fd_block block, uint32_t machines, uint32_t after);
 

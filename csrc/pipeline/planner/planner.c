@@ -13,7 +13,9 @@
 enum {
     MOST_STATES = 1 << 19,
     MOST_STATES_LEVELS = 1 << 12,
-    FEW_STATES = 1 << 16
+    FEW_STATES = 1 << 16,
+    CHAIN_STATES_LEVELS = 512, /* of a chain */
+    CHAIN_STATES_SCHEDULE = 2048
 };
 #define MOST_BYTES (UINT64_C(1) << 26)
 
@@ -114,7 +116,7 @@ time_of(const fd_pipeline *pipeline, const fd_pipeline_request *request,
 {
     fd_optimum found;
     fd_optimum_request wanted = ask(pipeline, request, costs, cap);
-    fd_status status = fd_quickest_find(&found, &wanted, NULL);
+    fd_status status = fd_optimum_search(&found, &wanted, NULL);
     *to = (fd_answer){status == FD_OK ? found.time : INFINITY, found.bound};
     fd_optimum_clear(&found);
     return status == FD_ENOMEM ? status : FD_OK;
@@ -122,15 +124,15 @@ time_of(const fd_pipeline *pipeline, const fd_pipeline_request *request,
 
 /* The stage that lacks most when memory is no matter, and what it lacks. */
 static fd_status
-tell_memory(fd_pipeline *pipeline, const fd_model *model,
-            const fd_pipeline_request *request, fd_error *error)
+report_memory(fd_pipeline *pipeline, const fd_model *model,
+              const fd_pipeline_request *request, fd_error *error)
 {
     const fd_costs *costs = &request->costs;
     fd_costs free = *costs;
     free.memory = FD_MEMORY_FREE;
     fd_optimum found;
     fd_optimum_request without = ask(pipeline, request, &free, INFINITY);
-    fd_status status = fd_quickest_find(&found, &without, error);
+    fd_status status = fd_optimum_search(&found, &without, error);
     if (status == FD_OK) {
         double most = 0;
         uint32_t number = 0;
@@ -173,8 +175,8 @@ all_machines(const fd_costs *costs)
 }
 
 static fd_status
-tell_none(fd_pipeline *pipeline, const fd_model *model,
-          const fd_pipeline_request *request, fd_error *error)
+report_none(fd_pipeline *pipeline, const fd_model *model,
+            const fd_pipeline_request *request, fd_error *error)
 {
     const fd_costs *costs = &request->costs;
     if (costs->straight && !costs->fewer) {
@@ -187,7 +189,7 @@ tell_none(fd_pipeline *pipeline, const fd_model *model,
         }
     }
     return costs->memory != FD_MEMORY_FREE
-             ? tell_memory(pipeline, model, request, error)
+             ? report_memory(pipeline, model, request, error)
              : fd_fail(error, FD_EINVAL,
                        "no plan: the graph has %u places to cut",
                        (unsigned)pipeline->states.count - 1);
@@ -207,48 +209,59 @@ typedef struct caps {
     double more; /* with one machine more */
 } caps;
 
-/* A schedule has no window of time. */
-static fd_states_window
-window_of(const fd_pipeline *pipeline, const fd_pipeline_request *request,
+/* Chains alone, with several levels or a schedule of few states. */
+static fd_states_limits
+chains_of(const fd_pipeline_request *request)
+{
+    uint32_t most = request->micro_batches > 0 ? CHAIN_STATES_SCHEDULE
+                  : request->costs.levels > 1  ? CHAIN_STATES_LEVELS
+                                               : 0;
+    return (fd_states_limits){.chain = most};
+}
+
+/* A schedule has no limits of time. */
+static fd_states_limits
+limits_of(const fd_pipeline *pipeline, const fd_pipeline_request *request,
           caps cap)
 {
     bool schedule = request->micro_batches > 0;
     uint64_t row = pipeline->layers.words * sizeof(uint64_t) + 16;
     fd_costs changed = with_one_more(&request->costs);
-    fd_states_window window = {
+    fd_states_limits limits = {
         .found = (uint32_t)(MOST_BYTES / row),
         .kept = request->costs.levels > 1 || schedule ? MOST_STATES_LEVELS
                                                       : MOST_STATES,
+        .chain = chains_of(request).chain,
         .cap = schedule ? INFINITY : fd_loosened(cap.now),
         .machines = all_machines(&request->costs)};
     if (request->gains) {
-        window.more_cap = fd_loosened(cap.more);
-        window.more_machines = all_machines(&changed);
+        limits.more_cap = fd_loosened(cap.more);
+        limits.more_machines = all_machines(&changed);
     }
     if (schedule) {
-        window.found = window.kept;
+        limits.found = limits.kept;
     }
     if (request->most_states > 0) {
-        window.found = request->most_states;
-        window.kept = request->most_states;
+        limits.found = request->most_states;
+        limits.kept = request->most_states;
     }
-    window.few = window.kept < FEW_STATES ? window.kept : FEW_STATES;
-    return window;
+    limits.few = limits.kept < FEW_STATES ? limits.kept : FEW_STATES;
+    return limits;
 }
 
-/* All states within a window, and the best plan with them. */
+/* All states within a limits, and the best plan with them. */
 static fd_status
 find_within(fd_pipeline *pipeline, const fd_model *model,
-            const fd_pipeline_request *request, const fd_states_window *window,
+            const fd_pipeline_request *request, const fd_states_limits *limits,
             double cap)
 {
     fd_states_clear(&pipeline->states);
     fd_optimum_clear(&pipeline->best);
     fd_status status =
-        fd_states_make(&pipeline->states, model, &pipeline->layers, window);
+        fd_states_make(&pipeline->states, model, &pipeline->layers, limits);
     if (status == FD_OK) {
         fd_optimum_request best = ask(pipeline, request, &request->costs, cap);
-        status = fd_quickest_find(&pipeline->best, &best, NULL);
+        status = fd_optimum_search(&pipeline->best, &best, NULL);
     }
     return status;
 }
@@ -258,7 +271,7 @@ static fd_status
 find_on_chains(fd_pipeline *pipeline, const fd_model *model,
                const fd_pipeline_request *request)
 {
-    const fd_states_window chains = {.found = 0};
+    const fd_states_limits chains = chains_of(request);
     double bound = pipeline->best.bound;
     fd_status status =
         find_within(pipeline, model, request, &chains, INFINITY);
@@ -285,7 +298,7 @@ static fd_status
 find_caps(fd_pipeline *pipeline, const fd_model *model,
           const fd_pipeline_request *request, caps *cap, fd_error *error)
 {
-    const fd_states_window chains = {.found = 0};
+    const fd_states_limits chains = chains_of(request);
     fd_answer now = {INFINITY, INFINITY};
     fd_answer more = now;
     fd_status status = fd_costs_check(&request->costs, error);
@@ -314,10 +327,13 @@ static fd_status
 find_best(fd_pipeline *pipeline, const fd_model *model,
           const fd_pipeline_request *request, caps cap, fd_error *error)
 {
-    fd_states_window window = window_of(pipeline, request, cap);
+    fd_states_limits limits = limits_of(pipeline, request, cap);
     fd_status status =
-        find_within(pipeline, model, request, &window, fd_loosened(cap.now));
-    if (status == FD_EFULL) {
+        find_within(pipeline, model, request, &limits, fd_loosened(cap.now));
+    bool early = status == FD_OK && pipeline->states.complete
+              && pipeline->best.bound < pipeline->best.time * (1 - 1e-9)
+              && request->costs.levels > 1;
+    if (status == FD_EFULL || early) {
         status = find_on_chains(pipeline, model, request);
     }
     if (status == FD_EFULL) {
@@ -327,7 +343,7 @@ find_best(fd_pipeline *pipeline, const fd_model *model,
         pipeline->best.time = INFINITY;
         status = FD_OK;
     }
-    return status == FD_EINVAL ? tell_none(pipeline, model, request, error)
+    return status == FD_EINVAL ? report_none(pipeline, model, request, error)
                                : status;
 }
 
@@ -353,7 +369,7 @@ find_second(fd_pipeline *pipeline, const fd_pipeline_request *request)
         other.forbidden = stage->block.first;
         other.cut_once = whole;
         fd_optimum found;
-        fd_status status = fd_quickest_find(&found, &other, NULL);
+        fd_status status = fd_optimum_search(&found, &other, NULL);
         double bound = fmin(second->bound, found.bound);
         if (status == FD_OK && found.time < second->time) {
             fd_optimum_clear(second);

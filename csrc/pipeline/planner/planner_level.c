@@ -1,9 +1,14 @@
 #include "pipeline/planner/planner_level.h"
 
-#include "pipeline/planner/bit_sets.h"
-
 #include <math.h>
 #include <string.h>
+
+/* fmax and fmin are calls. */
+static inline double
+larger(double a, double b)
+{
+    return a > b ? a : b;
+}
 
 /* All values of a state while they are found. */
 typedef struct row {
@@ -11,7 +16,8 @@ typedef struct row {
     uint32_t state;
     uint32_t first; /* machines that a plan within the cap can have here: */
     uint32_t last;  /* from this to that */
-    uint32_t need;  /* machines that can send in time what goes on */
+    uint32_t
+        transfer; /* machines that can send the bytes of this cut within the cap */
     uint32_t low;   /* of these, those that are looked at: from this */
     uint32_t high;  /* to that */
     uint32_t back;  /* later cuts have a last stage on as many at least */
@@ -48,10 +54,7 @@ fd_level_clear(fd_level *level)
 static bool
 is_behind(const fd_states *states, uint32_t state, uint32_t start)
 {
-    return start == FD_NO_STATE
-        || (state != start
-            && fd_bits_within(fd_state_set(states, start),
-                              fd_state_set(states, state), states->words));
+    return start == FD_NO_STATE || fd_state_follows(states, start, state);
 }
 
 double
@@ -95,7 +98,7 @@ machines_for(const fd_level *l, double work, double each)
 
 /* Machines between which the bytes of a cut pass within the cap. */
 static uint32_t
-need_of(const fd_level *l, uint32_t state)
+machines_for_cut(const fd_level *l, uint32_t state)
 {
     const fd_costs *costs = l->costs;
     if (costs->ratio <= 0 || state == l->states->count - 1) {
@@ -127,8 +130,8 @@ set_bound(const fd_level *l, row *r)
     r->bound = -1;
     for (uint32_t m = r->low; m <= r->high; m++) {
         if (is_open(l, r, m, r->back)) {
-            double value = fmax(r->values[m - 1], l->floor);
-            r->bound = fmax(r->bound, fmin(value, l->cap));
+            double value = larger(r->values[m - 1], l->floor);
+            r->bound = larger(r->bound, fmin(value, l->cap));
         }
     }
 }
@@ -137,8 +140,8 @@ static bool
 is_better(const fd_level *l, const row *r, uint32_t machines, double value,
           uint32_t back)
 {
-    double known = fmax(r->values[machines - 1], l->floor);
-    double found = fmax(value, l->floor);
+    double known = larger(r->values[machines - 1], l->floor);
+    double found = larger(value, l->floor);
     const fd_choice *how = &r->choices[machines - 1];
     return value <= l->cap
         && (found < known
@@ -155,7 +158,7 @@ try_fronts(const fd_level *l, row *r, const fd_open *cut, uint32_t back,
     bool found = false;
     uint32_t m = back + cut->least;
     for (m = m > r->low ? m : r->low; m <= r->high; m++) {
-        double value = fmax(fd_level_value(l, cut->state, m - back), time);
+        double value = larger(fd_level_value(l, cut->state, m - back), time);
         if (is_better(l, r, m, value, back)
             && has_room(l, (fd_block){cut->state, r->state}, back,
                         l->machines - m)) {
@@ -186,13 +189,13 @@ is_slow(const fd_level *l, const row *r, const fd_open *cut, uint32_t back)
 static double
 stage_time(const fd_stage_cost *cost)
 {
-    return fmax(cost->compute + cost->reduce, fmax(cost->in, cost->out));
+    return larger(cost->compute + cost->reduce, larger(cost->in, cost->out));
 }
 
 static void
 try_cut(const fd_level *l, row *r, const fd_open *cut)
 {
-    uint32_t back = cut->need > r->need ? cut->need : r->need;
+    uint32_t back = cut->transfer > r->transfer ? cut->transfer : r->transfer;
     back = back > r->back ? back : r->back;
     uint32_t most = r->high > cut->least ? r->high - cut->least : 0;
     most = l->costs->straight && most > 1 ? 1 : most;
@@ -234,7 +237,7 @@ open_until(const fd_level *l, uint32_t count, double time)
 }
 
 /* Cuts for the machines that are looked at, the latest first. What is before a
- * window of more machines for the last stage was in one of fewer, or in none. */
+ * span of more machines for the last stage was in one of fewer, or in none. */
 static void
 sweep(const fd_level *l, row *r)
 {
@@ -258,7 +261,7 @@ sweep(const fd_level *l, row *r)
     }
 }
 
-/* Each number of machines has windows of its own. Where there are many they
+/* Each number of machines has spans of its own. Where there are many they
  * overlap, and are gone through together. */
 static void
 try_cuts(const fd_level *l, row *r)
@@ -304,7 +307,7 @@ try_fewer(const fd_level *l, row *r)
         double value = r->values[m - 1];
         bool cut = r->choices[m - 1].cut != FD_NO_STATE;
         if (m >= r->first
-            && (cut ? fmax(fewer, l->floor) <= fmax(value, l->floor)
+            && (cut ? larger(fewer, l->floor) <= larger(value, l->floor)
                     : fewer < value)) {
             r->values[m - 1] = fewer;
             r->choices[m - 1] = r->choices[m - 2];
@@ -321,7 +324,7 @@ take_range(const fd_level *l, row *r)
     double each = l->unit * l->cap;
     double time = states->times[r->state] - start_time(states, r->start);
     bool whole = r->state == states->count - 1;
-    r->need = need_of(l, r->state);
+    r->transfer = machines_for_cut(l, r->state);
     r->first = machines_for(l, time - room, each);
     r->first = r->first > 0 ? r->first : 1;
     r->last = l->machines;
@@ -329,7 +332,7 @@ take_range(const fd_level *l, row *r)
         double rest =
             states->times[states->count - 1] - states->times[r->state];
         uint32_t later = machines_for(l, rest - room, each);
-        later = later > r->need ? later : r->need;
+        later = later > r->transfer ? later : r->transfer;
         later = later > 0 ? later : 1;
         r->last = later < l->machines ? l->machines - later : 0;
     }
@@ -345,11 +348,11 @@ open_state(fd_level *l, const row *r)
     }
     if (m <= r->last && r->state != l->states->count - 1
         && !(l->outermost && r->state == l->forbidden)
-        && r->need <= l->machines) {
+        && r->transfer <= l->machines) {
         l->open[l->opened++] = (fd_open){.time = l->states->times[r->state],
                                          .state = r->state,
                                          .least = (uint16_t)m,
-                                         .need = (uint16_t)r->need};
+                                         .transfer = (uint16_t)r->transfer};
     }
 }
 
@@ -378,21 +381,26 @@ is_beaten_by(const fd_level *l, const fd_open *cut, uint32_t other)
     return true;
 }
 
+/* Earlier calls compared the first `compared` with each other: they are
+ * compared with the new ones alone, which are from `new` on. */
 static void
 close_beaten(fd_level *l)
 {
     uint32_t to = l->opened;
+    uint32_t new = l->opened;
     for (uint32_t i = l->opened; i-- > 0;) {
         bool beaten = false;
-        for (uint32_t at = to; at < l->opened && !beaten; at++) {
+        for (uint32_t at = new; at < l->opened && !beaten; at++) {
             beaten = is_beaten_by(l, &l->open[i], l->open[at].state);
             ++*l->looked;
         }
         if (!beaten) {
             l->open[--to] = l->open[i];
+            new = i >= l->compared ? to : new;
         }
     }
     l->opened -= to;
+    l->compared = l->opened;
     memmove(l->open, &l->open[to], l->opened * sizeof *l->open);
 }
 
@@ -428,6 +436,7 @@ fd_level_fill(fd_level *l, uint32_t start, uint32_t last)
         l->values[i] = INFINITY;
     }
     l->opened = 0;
+    l->compared = 0;
     double before = nextafter(start_time(states, start), -1);
     for (uint32_t i = fd_states_until(states, before);
          i < states->count && *l->looked <= l->effort; i++) {

@@ -3,13 +3,13 @@
  *
  *     values    [ state 0: 1 machine, 2, ... M ][ state 1 ] ...
  *     choices   the same: the last stage, and the cut before it
- *     open      states that a later stage may begin behind, the quickest first
+ *     open      states that a later stage may begin behind, by time
  *     blocks    [ no start: state 0, 1, ... ][ start 0 ] ...   times of blocks
  *                                            as the level below makes them
  *
  * States are gone through by time. Which cuts before one can matter lies in a
- * window for each number of machines of the last stage; where windows overlap
- * they are one, so that no pair of states is looked at twice:
+ * span for each number of machines of the last stage; overlapping spans are
+ * one, so that no pair of states is looked at twice:
  *
  *     time  ----[--3--]--[--2-[==]-1--]-- state
  *
@@ -33,7 +33,8 @@ typedef struct fd_open {
     double time; /* of the state */
     uint32_t state;
     uint16_t least; /* machines that have a value */
-    uint16_t need;  /* machines that can receive in time what is sent here */
+    uint16_t
+        transfer; /* machines that can receive the bytes of this cut within the cap */
 } fd_open;
 
 typedef struct fd_level {
@@ -55,6 +56,7 @@ typedef struct fd_level {
     double *blocks; /* NULL: the innermost level */
     fd_open *open;
     uint32_t opened;
+    uint32_t compared; /* so many of them were compared with each other */
 } fd_level;
 
 /* The arrays, without blocks. To be cleared in any case. */

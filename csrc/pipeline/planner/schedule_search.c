@@ -2,12 +2,12 @@
 
 #include "pipeline/planner/bit_sets.h"
 #include "pipeline/planner/initial_solutions.h"
-#include "pipeline/planner/lookahead.h"
+#include "pipeline/planner/suffix_bounds.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Steps of search: blocks looked at, and computations played. */
+/* Steps of search: blocks considered, and computations simulated. */
 #define EFFORT (UINT64_C(1) << 24)
 enum { MOST_NODES = 1 << 20, CLIMB_SHARE = 16 };
 
@@ -27,8 +27,8 @@ typedef struct search {
     const fd_states *states;
     const fd_costs *costs;
     fd_scheduled *to;
-    fd_trial trial;
-    fd_lookahead ahead;
+    fd_evaluator evaluator;
+    fd_suffix_bounds bounds;
     fd_chain now; /* the plan at hand, as are the two below */
     fd_part *parts;
     fd_line prefix[FD_LINES];
@@ -116,7 +116,7 @@ recall(search *s, const node *last)
         s->now.machines[at->parts - 1] = at->machines;
     }
     memset(s->prefix, 0, sizeof s->prefix);
-    memset(s->parts, 0, s->trial.most_parts * sizeof *s->parts);
+    memset(s->parts, 0, s->evaluator.most_parts * sizeof *s->parts);
     for (uint32_t i = 0; i < last->parts; i++) {
         fd_line lines[FD_LINES];
         s->parts[i] =
@@ -139,7 +139,8 @@ bound_along(const search *s, const node *new)
     fd_part_lines(lines, &s->parts[new->parts - 1], s->request->micro_batches,
                   s->apart);
     for (int line = 0; line < FD_LINES; line++) {
-        double rest = fd_lookahead_at(&s->ahead, new->state, line)[new->left];
+        double rest =
+            fd_suffix_bounds_at(&s->bounds, new->state, line)[new->left];
         double here = fmax(lines[line].busy, lines[line].step + rest);
         bound = fmax(bound, s->prefix[line].step + here);
     }
@@ -172,7 +173,7 @@ add_loads(const search *s, const node *new, load *loads)
         back += s->apart ? 0 : part->backward;
     }
     for (uint32_t i = 0; i < new->parts; i++) {
-        load *at = &loads[fd_trial_rank(&s->trial, new->ranks, i)];
+        load *at = &loads[fd_evaluator_rank(&s->evaluator, new->ranks, i)];
         double work = s->request->micro_batches
                     * (s->parts[i].forward + s->parts[i].backward);
         at->done += work;
@@ -181,8 +182,8 @@ add_loads(const search *s, const node *new, load *loads)
     for (uint32_t i = 0; i < used; i++) {
         loads[i].done = fmax(loads[i].done, loads[i].reduced);
     }
-    for (uint32_t i = new->parts; i < s->trial.chunks *new->ranks; i++) {
-        uint32_t rank = fd_trial_rank(&s->trial, new->ranks, i);
+    for (uint32_t i = new->parts; i < s->evaluator.chunks *new->ranks; i++) {
+        uint32_t rank = fd_evaluator_rank(&s->evaluator, new->ranks, i);
         loads[rank < used ? rank : used].more = true;
     }
     if (used < new->ranks) {
@@ -228,11 +229,11 @@ bound_filled(const search *s, const node *new, load *loads)
     return full;
 }
 
-/* A whole plan: played, and kept where it is the best. */
+/* A whole plan: simulate it, and keep it if it is the best. */
 static void
-finish(search *s, const fd_rehearsal *rehearsal)
+finish(search *s, fd_compiled *compiled)
 {
-    double time = fd_trial_time(&s->trial, rehearsal, &s->now);
+    double time = fd_evaluator_time(&s->evaluator, compiled, &s->now);
     if (time < wanted(s)) {
         s->now.time = time;
         fd_chain_copy(&s->to->best, &s->now);
@@ -241,8 +242,7 @@ finish(search *s, const fd_rehearsal *rehearsal)
 
 /* The plan at hand with one more part. */
 static void
-try_part(search *s, const fd_rehearsal *rehearsal, const node *new,
-         load *loads)
+try_part(search *s, fd_compiled *compiled, const node *new, load *loads)
 {
     uint32_t part = new->parts - 1;
     fd_block block = {part == 0 ? FD_NO_STATE : s->now.ends[part - 1],
@@ -252,16 +252,17 @@ try_part(search *s, const fd_rehearsal *rehearsal, const node *new,
     s->now.count = new->parts;
     s->parts[part] = fd_part_of(s->costs, s->states, block, new->machines);
     node found = *new;
-    found.bound =
-        fmax(new->bound, s->trial.chunks == 1 ? bound_along(s, new)
-                                              : bound_filled(s, new, loads));
-    s->looked += s->trial.chunks == 1 ? 1 : new->ranks * s->trial.chunks;
+    found.bound = fmax(new->bound, s->evaluator.chunks == 1
+                                       ? bound_along(s, new)
+                                       : bound_filled(s, new, loads));
+    s->looked +=
+        s->evaluator.chunks == 1 ? 1 : new->ranks * s->evaluator.chunks;
     if (found.bound < wanted(s)
-        && fd_trial_fits(&s->trial, rehearsal,
-                         fd_trial_rank(&s->trial, new->ranks, part),
-                         s->parts)) {
-        if (new->parts == s->trial.chunks *new->ranks) {
-            finish(s, rehearsal);
+        && fd_evaluator_fits(
+            &s->evaluator, compiled,
+            fd_evaluator_rank(&s->evaluator, new->ranks, part), s->parts)) {
+        if (new->parts == s->evaluator.chunks *new->ranks) {
+            finish(s, compiled);
         }
         else {
             push(s, &found);
@@ -278,7 +279,7 @@ machines_for(const search *s, const node *at, uint32_t *least, uint32_t *most)
     *least = 1;
     *most = 1;
     if (fixed) {
-        uint32_t rank = fd_trial_rank(&s->trial, at->ranks, at->parts);
+        uint32_t rank = fd_evaluator_rank(&s->evaluator, at->ranks, at->parts);
         *least = *most = s->now.machines[rank];
     }
     else if (!s->costs->straight) {
@@ -291,21 +292,17 @@ machines_for(const search *s, const node *at, uint32_t *least, uint32_t *most)
 static bool
 may_follow(const search *s, uint32_t start, uint32_t state)
 {
-    return start == FD_NO_STATE
-        || (state > start
-            && fd_bits_within(fd_state_set(s->states, start),
-                              fd_state_set(s->states, state),
-                              s->states->words));
+    return start == FD_NO_STATE || fd_state_follows(s->states, start, state);
 }
 
-/* All blocks that may follow a node, the quickest first. */
+/* All blocks that may follow a node, by time. */
 static void
-expand(search *s, uint32_t place, const fd_rehearsal *rehearsal, load *loads)
+expand(search *s, uint32_t place, fd_compiled *compiled, load *loads)
 {
     const fd_states *states = s->states;
     const node at = s->nodes.list[place];
     uint32_t whole = states->count - 1;
-    bool last = at.parts + 1u == s->trial.chunks * at.ranks;
+    bool last = at.parts + 1u == s->evaluator.chunks * at.ranks;
     double before = at.state == FD_NO_STATE ? 0 : states->times[at.state];
     double slack = 1e-9 * states->times[whole];
     uint32_t least;
@@ -331,7 +328,7 @@ expand(search *s, uint32_t place, const fd_rehearsal *rehearsal, load *loads)
                         .ranks = at.ranks,
                         .machines = (uint16_t)used,
                         .left = (uint16_t)(at.left - taken)};
-            try_part(s, rehearsal, &new, loads);
+            try_part(s, compiled, &new, loads);
         }
     }
 }
@@ -344,13 +341,14 @@ begin(search *s)
     uint32_t machines = costs->machines[0];
     double even = s->request->micro_batches
                 * s->states->times[s->states->count - 1] / machines;
-    for (uint32_t ranks = 1; ranks <= s->trial.most_ranks; ranks++) {
-        const fd_rehearsal *rehearsal;
-        fd_status status = fd_trial_on(&s->trial, ranks, &rehearsal);
+    for (uint32_t ranks = 1; ranks <= s->evaluator.most_ranks; ranks++) {
+        fd_compiled *compiled;
+        fd_status status =
+            fd_evaluator_schedule(&s->evaluator, ranks, &compiled);
         s->status = s->status == FD_OK ? status : s->status;
         bool all = costs->fewer || !costs->straight || ranks == machines;
-        if (s->status != FD_OK || rehearsal == NULL || !all
-            || ranks * s->trial.chunks > s->request->layers) {
+        if (s->status != FD_OK || compiled == NULL || !all
+            || ranks * s->evaluator.chunks > s->request->layers) {
             continue;
         }
         node new = {.bound = even * (1 - 1e-12),
@@ -371,18 +369,19 @@ static void
 carry_on(search *s, load *loads)
 {
     while (s->status == FD_OK && s->heap.count > 0
-           && s->looked + s->trial.played < effort_of(s)
+           && s->looked + s->evaluator.simulated < effort_of(s)
            && s->nodes.list[s->heap.list[0]].bound < wanted(s)) {
-        const fd_rehearsal *rehearsal = NULL;
+        fd_compiled *compiled = NULL;
         uint32_t at = pop(s);
         fd_watch_bounds(s->request->watch, s->nodes.list[at].bound,
                         s->to->best.time);
-        fd_watch_done(s->request->watch, (double)(s->looked + s->trial.played),
+        fd_watch_done(s->request->watch,
+                      (double)(s->looked + s->evaluator.simulated),
                       (double)effort_of(s));
-        s->status =
-            fd_trial_on(&s->trial, s->nodes.list[at].ranks, &rehearsal);
+        s->status = fd_evaluator_schedule(&s->evaluator,
+                                          s->nodes.list[at].ranks, &compiled);
         if (s->status == FD_OK) {
-            expand(s, at, rehearsal, loads);
+            expand(s, at, compiled, loads);
         }
     }
     if (s->heap.count > 0) {
@@ -395,7 +394,7 @@ prepare(search *s, fd_error *error)
 {
     const fd_scheduled_request *request = s->request;
     uint32_t machines = s->costs->machines[0];
-    s->trial = (fd_trial){
+    s->evaluator = (fd_evaluator){
         .states = s->states,
         .costs = s->costs,
         .schedule = request->schedule,
@@ -404,59 +403,62 @@ prepare(search *s, fd_error *error)
         .forbidden = request->forbidden,
         .cut_once = request->cut_once,
         .most_ranks = machines < request->layers ? machines : request->layers};
-    fd_status status = fd_trial_make(&s->trial, error);
+    fd_status status = fd_evaluator_make(&s->evaluator, error);
     if (status == FD_OK) {
-        s->to->chunks = s->trial.chunks;
-        status = fd_chain_make(&s->now, s->trial.most_parts);
+        s->to->chunks = s->evaluator.chunks;
+        status = fd_chain_make(&s->now, s->evaluator.most_parts);
     }
     if (status == FD_OK) {
-        status = fd_chain_make(&s->to->best, s->trial.most_parts);
+        status = fd_chain_make(&s->to->best, s->evaluator.most_parts);
     }
     if (status == FD_OK) {
-        s->parts = fd_calloc(s->trial.most_parts, sizeof *s->parts);
+        s->parts = fd_calloc(s->evaluator.most_parts, sizeof *s->parts);
         status = s->parts == NULL ? FD_ENOMEM : FD_OK;
     }
     return status;
 }
 
 static fd_status
-look_ahead(search *s)
+find_suffix_bounds(search *s)
 {
-    fd_lookahead_request request = {.states = s->states,
-                                    .costs = s->costs,
-                                    .micro_batches = s->request->micro_batches,
-                                    .apart = s->apart,
-                                    .cap = s->to->best.time};
-    return s->trial.chunks > 1 ? FD_OK
-                               : fd_lookahead_make(&s->ahead, &request);
+    fd_suffix_bounds_request request = {.states = s->states,
+                                        .costs = s->costs,
+                                        .micro_batches =
+                                            s->request->micro_batches,
+                                        .apart = s->apart,
+                                        .cap = s->to->best.time};
+    return s->evaluator.chunks > 1
+             ? FD_OK
+             : fd_suffix_bounds_make(&s->bounds, &request);
 }
 
 static fd_status
-begin_with_plans(search *s)
+find_initial(search *s)
 {
-    fd_beginnings_request request = {.best = &s->to->best,
-                                     .now = &s->now,
-                                     .asynchronous = s->request->beginning,
-                                     .effort = effort_of(s) / CLIMB_SHARE};
-    fd_status status = fd_beginnings_try(&s->trial, &request);
-    s->to->beginning = request.played;
+    fd_initial_request request = {.best = &s->to->best,
+                                  .now = &s->now,
+                                  .asynchronous = s->request->asynchronous,
+                                  .effort = effort_of(s) / CLIMB_SHARE};
+    fd_status status = fd_initial_solutions(&s->evaluator, &request);
+    s->to->asynchronous = request.asynchronous_step;
     return status;
 }
 
 static void
 find(search *s)
 {
-    load *loads = fd_calloc((size_t)s->trial.most_ranks + 1, sizeof *loads);
+    load *loads =
+        fd_calloc((size_t)s->evaluator.most_ranks + 1, sizeof *loads);
     s->status = loads == NULL ? FD_ENOMEM : FD_OK;
     if (s->status == FD_OK) {
-        s->status = begin_with_plans(s);
+        s->status = find_initial(s);
     }
     if (s->status == FD_OK) {
-        s->status = look_ahead(s);
+        s->status = find_suffix_bounds(s);
     }
     if (s->status == FD_OK) {
         s->looked = 0;
-        s->trial.played = 0;
+        s->evaluator.simulated = 0;
         begin(s);
         carry_on(s, loads);
     }
@@ -481,7 +483,7 @@ fd_scheduled_find(fd_scheduled *scheduled, const fd_scheduled_request *request,
                   fd_error *error)
 {
     *scheduled =
-        (fd_scheduled){.best = {.time = INFINITY}, .beginning = INFINITY};
+        (fd_scheduled){.best = {.time = INFINITY}, .asynchronous = INFINITY};
     search s = {.request = request,
                 .states = request->states,
                 .costs = request->costs,
@@ -498,8 +500,8 @@ fd_scheduled_find(fd_scheduled *scheduled, const fd_scheduled_request *request,
         scheduled->bound = bound_of(&s);
         status = isfinite(scheduled->best.time) ? FD_OK : FD_EINVAL;
     }
-    fd_trial_clear(&s.trial);
-    fd_lookahead_clear(&s.ahead);
+    fd_evaluator_clear(&s.evaluator);
+    fd_suffix_bounds_clear(&s.bounds);
     fd_chain_clear(&s.now);
     fd_free(s.parts);
     fd_vector_clear(&s.nodes);

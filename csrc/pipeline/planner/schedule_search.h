@@ -1,11 +1,11 @@
 /* The pipeline whose step of the optimizer is shortest under a synchronous
  * schedule: what the schedule leaves idle, transfers on its way, and the
- * all-reduce at its end are all in it, for each plan is played.
+ * all-reduce at its end are all in it: each plan is simulated.
  *
  * Best first: plans are begun at the first part, the one of the least bound is
  * carried on, and where the least bound is no better than the best plan that
- * was played, that one is proven. For schedules with a part a rank the bound is
- * a sum along the stages (pipeline/planner/lookahead.h); with several, that the layers
+ * was simulated, that one is proven. For schedules with a part a rank the bound is
+ * a sum along the stages (pipeline/planner/suffix_bounds.h); with several, that the layers
  * behind the parts so far fill the ranks that are still to have some. The
  * search begins with plans of equal stages for each number of ranks, climbed
  * from (pipeline/planner/local_search.h), and with the asynchronous plan, so that it is never
@@ -28,8 +28,8 @@ typedef struct fd_scheduled_request {
     uint32_t layers;
     fd_schedule schedule;
     uint32_t micro_batches;
-    uint32_t chunks;             /* a rank; 0: as the schedule has */
-    const fd_optimum *beginning; /* the asynchronous plan; NULL: none */
+    uint32_t chunks;                /* a rank; 0: as the schedule has */
+    const fd_optimum *asynchronous; /* the asynchronous plan; NULL: none */
     uint32_t forbidden; /* a state at which it may not be cut; FD_NO_STATE */
     bool cut_once;      /* it must be cut at all */
     uint64_t effort; /* at most so many steps of search; 0: a second or two */
@@ -38,8 +38,8 @@ typedef struct fd_scheduled_request {
 
 typedef struct fd_scheduled {
     fd_chain best;
-    double bound;     /* seconds; no plan is shorter. best.time: proven */
-    double beginning; /* the asynchronous plan played; INFINITY: not played */
+    double bound;        /* seconds; no plan is shorter. best.time: proven */
+    double asynchronous; /* the asynchronous plan simulated; INFINITY: none */
     uint32_t chunks;
 } fd_scheduled;
 

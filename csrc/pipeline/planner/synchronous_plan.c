@@ -40,19 +40,19 @@ ask(const fd_pipeline *pipeline, const fd_pipeline_request *request,
                                   .watch = request->watch};
 }
 
-/* The bytes that each rank needs, on each of its parts. */
+/* Set the bytes of each rank, on each of its parts. */
 static fd_status
 add_memory(fd_optimum *to, const fd_pipeline_request *request,
            const fd_costs *costs, const fd_states *states,
            const fd_scheduled *found)
 {
     const fd_chain *chain = &found->best;
-    fd_rehearsal rehearsal;
+    fd_compiled compiled;
     fd_plan_request plan = {.schedule = request->schedule,
                             .stages = chain->ranks,
                             .micro_batches = request->micro_batches,
                             .chunks = found->chunks};
-    fd_status status = fd_rehearsal_make(&rehearsal, &plan, NULL);
+    fd_status status = fd_compiled_make(&compiled, &plan, NULL);
     fd_part *parts = fd_calloc(chain->count, sizeof *parts);
     status = status == FD_OK && parts == NULL ? FD_ENOMEM : status;
     for (uint32_t i = 0; i < chain->count && status == FD_OK; i++) {
@@ -60,11 +60,10 @@ add_memory(fd_optimum *to, const fd_pipeline_request *request,
                               chain->machines[i]);
     }
     for (uint32_t i = 0; i < chain->count && status == FD_OK; i++) {
-        uint32_t rank = fd_plan_holder(&rehearsal.plan, i);
-        to->stages.list[i].memory =
-            fd_rehearsal_memory(&rehearsal, rank, parts);
+        uint32_t rank = fd_plan_holder(&compiled.plan, i);
+        to->stages.list[i].memory = fd_compiled_memory(&compiled, rank, parts);
     }
-    fd_rehearsal_clear(&rehearsal);
+    fd_compiled_clear(&compiled);
     fd_free(parts);
     return status;
 }
@@ -108,7 +107,7 @@ as_stages(fd_optimum *to, const fd_pipeline_request *request,
 }
 
 static fd_status
-tell_places(const fd_pipeline *pipeline, fd_error *error)
+report_places(const fd_pipeline *pipeline, fd_error *error)
 {
     return fd_fail(error, FD_EINVAL, "no plan: the graph has %u places to cut",
                    (unsigned)pipeline->states.count - 1);
@@ -116,8 +115,8 @@ tell_places(const fd_pipeline *pipeline, fd_error *error)
 
 /* The rank that lacks most when memory is no matter, and what it lacks. */
 static fd_status
-tell_memory(const fd_pipeline *pipeline, const fd_pipeline_request *request,
-            fd_error *error)
+report_memory(const fd_pipeline *pipeline, const fd_pipeline_request *request,
+              fd_error *error)
 {
     fd_costs free = request->costs;
     free.memory = FD_MEMORY_FREE;
@@ -126,7 +125,7 @@ tell_memory(const fd_pipeline *pipeline, const fd_pipeline_request *request,
     fd_scheduled_request without = ask(pipeline, request, &free);
     fd_status status = fd_scheduled_find(&found, &without, error);
     if (status == FD_EINVAL) {
-        status = tell_places(pipeline, error);
+        status = report_places(pipeline, error);
     }
     if (status == FD_OK) {
         status = as_stages(&stages, request, &request->costs,
@@ -155,8 +154,8 @@ tell_memory(const fd_pipeline *pipeline, const fd_pipeline_request *request,
 }
 
 static fd_status
-tell_none(const fd_pipeline *pipeline, const fd_pipeline_request *request,
-          fd_error *error)
+report_none(const fd_pipeline *pipeline, const fd_pipeline_request *request,
+            fd_error *error)
 {
     const fd_costs *costs = &request->costs;
     uint32_t ranks = costs->straight && !costs->fewer ? costs->machines[0] : 1;
@@ -178,8 +177,8 @@ tell_none(const fd_pipeline *pipeline, const fd_pipeline_request *request,
                        (unsigned)parts, (unsigned)pipeline->layers.count);
     }
     return costs->memory != FD_MEMORY_FREE
-             ? tell_memory(pipeline, request, error)
-             : tell_places(pipeline, error);
+             ? report_memory(pipeline, request, error)
+             : report_places(pipeline, error);
 }
 
 /* The best of the plans that lack one of the cuts of the best: each in turn. */
@@ -249,10 +248,10 @@ fd_synchronous_find(fd_pipeline *pipeline, const fd_pipeline_request *request,
                     fd_error *error)
 {
     fd_scheduled_request best = ask(pipeline, request, &request->costs);
-    best.beginning = isfinite(pipeline->best.time) ? &pipeline->best : NULL;
+    best.asynchronous = isfinite(pipeline->best.time) ? &pipeline->best : NULL;
     fd_status status = fd_scheduled_find(&pipeline->scheduled, &best, error);
     if (status == FD_EINVAL) {
-        return tell_none(pipeline, request, error);
+        return report_none(pipeline, request, error);
     }
     if (status == FD_OK) {
         status = as_stages(&pipeline->best, request, &request->costs,

@@ -112,7 +112,7 @@ fd_pipeline_early(const fd_pipe *p)
     for (uint32_t i = 0; i < p->jobs.count; i++) {
         const fd_pipe_job *job = &p->jobs.list[i];
         count += fd_pipe_moves(job) && !fd_pipe_sends(job)
-              && job->other != FD_NO_PIPE_JOB && !(job->marks & FD_PIPE_POSTED)
+              && job->other != FD_NO_PIPE_JOB && !(job->flags & FD_PIPE_POSTED)
               && job->end < p->jobs.list[job->other].start;
     }
     return count;

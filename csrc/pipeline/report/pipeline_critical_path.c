@@ -34,7 +34,7 @@ is_bound(const walk *w, uint32_t at)
 {
     const fd_pipe_job *job = job_at(w, at);
     return fd_pipe_moves(job) && job->other != FD_NO_PIPE_JOB
-        && (job->marks & FD_PIPE_POSTED) == 0
+        && (job->flags & FD_PIPE_POSTED) == 0
         && !(fd_pipe_sends(job) && job_at(w, job->other)->start >= job->end
              && job->end > job->start);
 }
@@ -98,12 +98,12 @@ trace_back(walk *w)
     fd_status status = FD_OK;
     uint32_t rank = at == FD_NO_PIPE_JOB ? 0 : job_at(w, at)->at;
     while (at != FD_NO_PIPE_JOB && status == FD_OK
-           && (job_at(w, at)->marks & FD_PIPE_ON_PATH) == 0) {
+           && (job_at(w, at)->flags & FD_PIPE_ON_PATH) == 0) {
         fd_pipe_job *job = job_at(w, at);
         rank = job->at;
         status = piece(w, job->end, time, FD_NO_PIPE_JOB, rank);
         time = job->end < time ? job->end : time;
-        job->marks |= FD_PIPE_ON_PATH;
+        job->flags |= FD_PIPE_ON_PATH;
         int64_t begin = is_bound(w, at) ? job->ready : job->start;
         begin = begin < time ? begin : time;
         if (status == FD_OK) {
@@ -113,7 +113,7 @@ trace_back(walk *w)
         if (is_bound(w, at) && job->ready > job->start) {
             at = job->other;
             fd_pipe_job *other = job_at(w, at);
-            other->marks |= FD_PIPE_ON_PATH;
+            other->flags |= FD_PIPE_ON_PATH;
             time = other->start < time ? other->start : time;
             rank = other->at;
         }

@@ -110,7 +110,7 @@ fd_pipeline_need(const fd_pipe *p, const uint32_t *makers, uint32_t next,
     const fd_pipe_job *from = NULL;
     if (fd_pipe_moves(job) && !fd_pipe_sends(job)
         && job->other != FD_NO_PIPE_JOB
-        && (job->marks & FD_PIPE_POSTED) == 0) {
+        && (job->flags & FD_PIPE_POSTED) == 0) {
         from = &p->jobs.list[job->other];
         return (fd_pipe_need){from->start, from->at};
     }
@@ -124,6 +124,6 @@ fd_pipeline_need(const fd_pipe *p, const uint32_t *makers, uint32_t next,
 bool
 fd_pipeline_is_twin(const fd_pipe_job *a, const fd_pipe_job *b)
 {
-    return (a->marks & b->marks & FD_PIPE_FUSED) != 0 && a->at == b->at
+    return (a->flags & b->flags & FD_PIPE_FUSED) != 0 && a->at == b->at
         && a->start == b->start && a->end == b->end;
 }

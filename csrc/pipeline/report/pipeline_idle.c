@@ -90,7 +90,7 @@ count_job(sweep *s, uint32_t at, int64_t end)
     const fd_pipe_job *job = &s->p->jobs.list[at];
     if (fd_pipe_moves(job) && job->other != FD_NO_PIPE_JOB) {
         const fd_pipe_job *late = job;
-        if ((job->marks & FD_PIPE_FUSED) != 0 && at > 0
+        if ((job->flags & FD_PIPE_FUSED) != 0 && at > 0
             && fd_pipeline_is_twin(job, job - 1)
             && job[-1].ready > job->ready) {
             late = job - 1;
@@ -209,8 +209,9 @@ sweep_all(fd_pipe_idle *idle, fd_pipe *p)
                 run(&s);
             }
             if (s.status == FD_OK) {
-                s.status = fd_pipeline_held(p, fd_pipeline_cell(p, i, j),
-                                            &s.share->held, &s.share->bytes);
+                s.status = fd_pipeline_in_flight(p, fd_pipeline_cell(p, i, j),
+                                                 &s.share->in_flight,
+                                                 &s.share->bytes);
             }
         }
     }
@@ -231,7 +232,7 @@ fd_pipeline_idle(fd_pipe_idle *idle, fd_pipe *p, const fd_pipe_choice *choice)
     }
     fd_status status = fd_pipeline_needs(idle->makers, p);
     if (status == FD_OK) {
-        idle->drawn = fd_pipeline_windows(idle->shares, p, choice);
+        idle->drawn = fd_pipeline_iteration_spans(idle->shares, p, choice);
         status = sweep_all(idle, p);
     }
     return status;

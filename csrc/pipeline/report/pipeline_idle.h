@@ -21,7 +21,7 @@ extern const char *const fd_pipe_part_names[FD_PARTS];
 /* The part that a job is when nothing is waited for. */
 fd_pipe_part fd_pipe_part_of(const fd_pipe_job *job);
 
-/* A stretch of a rank's time, all of one part. */
+/* A span of a rank's time, all of one part. */
 typedef struct fd_pipe_stretch {
     int64_t start;
     int64_t end;

@@ -93,7 +93,7 @@ join(fd_pipe_matches *found, fd_pipe *p, const end_table *table,
             continue;
         }
         if (first - 1 != i
-            && !(p->jobs.list[first - 1].marks & FD_PIPE_POSTED)) {
+            && !(p->jobs.list[first - 1].flags & FD_PIPE_POSTED)) {
             /* A second one of its kind is nobody's. */
             status = fd_vector_push(&found->alone, i);
             continue;
@@ -141,7 +141,7 @@ static int64_t
 meeting(const fd_pipe *p, uint32_t at)
 {
     const fd_pipe_job *job = &p->jobs.list[at];
-    if (job->other == FD_NO_PIPE_JOB || (job->marks & FD_PIPE_POSTED) != 0) {
+    if (job->other == FD_NO_PIPE_JOB || (job->flags & FD_PIPE_POSTED) != 0) {
         return job->start;
     }
     int64_t there = p->jobs.list[job->other].start;

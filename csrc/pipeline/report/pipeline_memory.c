@@ -5,7 +5,7 @@
 typedef struct holding {
     fd_map slots; /* (stage, micro-batch) to its place in bytes, plus 1 */
     FD_VECTOR(uint64_t) bytes;
-    uint32_t held;
+    uint32_t in_flight;
     uint64_t sum;
 } holding;
 
@@ -46,9 +46,9 @@ step(holding *h, const fd_pipe_job *job, bool apart)
     bool over = job->kind == FD_JOB_B || job->kind == FD_JOB_W
              || (job->kind == FD_JOB_I && !apart);
     if (over) {
-        h->held -= h->held > 0;
+        h->in_flight -= h->in_flight > 0;
     }
-    h->held += job->kind == FD_JOB_F;
+    h->in_flight += job->kind == FD_JOB_F;
     if (over || (fd_pipe_moves(job) && job->kind != FD_JOB_SG)) {
         uint64_t *bytes = bytes_of(h, job);
         if (bytes == NULL) {
@@ -61,17 +61,17 @@ step(holding *h, const fd_pipe_job *job, bool apart)
 }
 
 fd_status
-fd_pipeline_held(const fd_pipe *p, fd_pipe_cell cell, uint32_t *held,
-                 uint64_t *bytes)
+fd_pipeline_in_flight(const fd_pipe *p, fd_pipe_cell cell, uint32_t *in_flight,
+                      uint64_t *bytes)
 {
-    holding h = {.held = 0};
+    holding h = {.in_flight = 0};
     bool apart = has_weights_apart(p, cell);
     fd_status status = FD_OK;
-    *held = 0;
+    *in_flight = 0;
     *bytes = 0;
     for (uint32_t i = cell.first; i < cell.end && status == FD_OK; i++) {
         status = step(&h, &p->jobs.list[i], apart);
-        *held = h.held > *held ? h.held : *held;
+        *in_flight = h.in_flight > *in_flight ? h.in_flight : *in_flight;
         *bytes = h.sum > *bytes ? h.sum : *bytes;
     }
     fd_map_clear(&h.slots);

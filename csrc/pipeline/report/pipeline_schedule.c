@@ -185,7 +185,7 @@ add_cell(sums *s, const fd_pipe *p, const fd_pipe_idle *idle,
         gap += launch_gap(p, idle, i);
         if (job->kind >= FD_JOB_KINDS || job->stage < 0
             || (uint32_t)job->stage >= s->globals
-            || (job->marks & FD_PIPE_POSTED) != 0) {
+            || (job->flags & FD_PIPE_POSTED) != 0) {
             continue;
         }
         size_t to = slot(s, job->kind, job->stage, job->micro_batch);
@@ -217,7 +217,7 @@ static bool
 goes_on(const fd_pipe *p, const uint32_t *waits, uint32_t send)
 {
     const fd_pipe_job *job = &p->jobs.list[send];
-    if ((job->marks & FD_PIPE_POSTED) == 0) {
+    if ((job->flags & FD_PIPE_POSTED) == 0) {
         return job->other != FD_NO_PIPE_JOB
             && p->jobs.list[job->other].at == job->at;
     }

@@ -1,11 +1,11 @@
 #include "pipeline/report/pipeline_spans.h"
 
-typedef struct window {
+typedef struct iteration_span {
     int64_t start;
     int64_t end;
     uint32_t present;
     bool broken; /* something in it did not end as it should */
-} window;
+} iteration_span;
 
 static bool
 is_empty(fd_pipe_cell cell)
@@ -14,7 +14,7 @@ is_empty(fd_pipe_cell cell)
 }
 
 static void
-widen(window *w, const fd_pipe *p, fd_pipe_cell cell)
+widen(iteration_span *w, const fd_pipe *p, fd_pipe_cell cell)
 {
     w->present += !is_empty(cell);
     for (uint32_t i = cell.first; i < cell.end; i++) {
@@ -22,15 +22,15 @@ widen(window *w, const fd_pipe *p, fd_pipe_cell cell)
         w->start = job->ready < w->start ? job->ready : w->start;
         w->end = job->end > w->end ? job->end : w->end;
         w->broken =
-            w->broken || (job->marks & (FD_PIPE_OPEN | FD_PIPE_FAILED)) != 0;
+            w->broken || (job->flags & (FD_PIPE_OPEN | FD_PIPE_FAILED)) != 0;
     }
 }
 
 static void
-find_window(fd_pipe_share *shares, const fd_pipe *p, uint32_t line,
-            uint32_t iteration)
+find_span(fd_pipe_share *shares, const fd_pipe *p, uint32_t line,
+          uint32_t iteration)
 {
-    window w = {INT64_MAX, INT64_MIN, 0, false};
+    iteration_span w = {INT64_MAX, INT64_MIN, 0, false};
     uint32_t members = 0;
     for (uint32_t i = 0; i < p->ranks.count; i++) {
         if (p->ranks.list[i].line == line) {
@@ -116,12 +116,12 @@ middle(fd_pipe_share *shares, const fd_pipe *p)
 }
 
 int32_t
-fd_pipeline_windows(fd_pipe_share *shares, const fd_pipe *p,
-                    const fd_pipe_choice *choice)
+fd_pipeline_iteration_spans(fd_pipe_share *shares, const fd_pipe *p,
+                            const fd_pipe_choice *choice)
 {
     for (uint32_t line = 0; line < p->lines; line++) {
         for (uint32_t j = 0; j < p->iterations.count; j++) {
-            find_window(shares, p, line, j);
+            find_span(shares, p, line, j);
         }
     }
     choose(shares, p, choice);

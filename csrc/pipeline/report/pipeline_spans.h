@@ -4,7 +4,7 @@
 
 #include "pipeline/report/pipeline_stats.h"
 
-/* The parts of a rank's time: docs/pipeline-report.md. */
+/* The parts of a rank's time: docs/guides/pipeline-report.md. */
 typedef enum fd_pipe_part {
     FD_PART_BUSY,
     FD_PART_WARM_UP,
@@ -27,10 +27,10 @@ typedef struct fd_pipe_share {
                       transfer begins nothing. */
     int64_t end;
     int64_t parts[FD_PARTS]; /* add up to end - start */
-    uint64_t bytes; /* most received, sent and not yet used by backward */
-    uint32_t held;  /* most micro-batches in flight, over chunks */
-    bool whole;     /* all ranks of the line took part to the end */
-    bool chosen;    /* its figures count */
+    uint64_t bytes;     /* most received, sent and not yet used by backward */
+    uint32_t in_flight; /* most micro-batches in flight, over chunks */
+    bool whole;         /* all ranks of the line took part to the end */
+    bool chosen;        /* its figures count */
 } fd_pipe_share;
 
 /* Numbers of iterations, the second one past the last. */
@@ -44,8 +44,8 @@ typedef struct fd_pipe_choice {
 /* `shares`, one a cell and zero, get start, end, whole, chosen. The answer is
  * the place of the iteration to draw: of those chosen the one in the middle by
  * length; -1: there is none. Where no iteration is whole all are chosen. */
-int32_t fd_pipeline_windows(fd_pipe_share *shares, const fd_pipe *p,
-                            const fd_pipe_choice *choice);
+int32_t fd_pipeline_iteration_spans(fd_pipe_share *shares, const fd_pipe *p,
+                                    const fd_pipe_choice *choice);
 
 static inline fd_pipe_share *
 fd_pipe_share_of(fd_pipe_share *shares, const fd_pipe *p, uint32_t rank,

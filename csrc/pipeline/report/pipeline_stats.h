@@ -23,7 +23,7 @@ enum {
     FD_PIPE_KINDS
 };
 
-/* Bits of fd_pipe_job.marks. */
+/* Bits of fd_pipe_job.flags. */
 enum {
     FD_PIPE_POSTED = 1,  /* begun here, waited for in another job */
     FD_PIPE_FUSED = 2,   /* shares its interval with the job beside it */
@@ -50,7 +50,7 @@ typedef struct fd_pipe_job {
     int32_t peer;        /* global */
     int32_t buffer;
     uint8_t kind;
-    uint8_t marks;
+    uint8_t flags;
 } fd_pipe_job;
 
 typedef struct fd_pipe_rank {

@@ -19,8 +19,8 @@ typedef struct study {
 
 /* `posted` NULL: transfers are overlapped. */
 static fd_status
-play(fd_pipe_theory *theory, const fd_plan *plan, const int64_t *times,
-     const bool *posted)
+simulate(fd_pipe_theory *theory, const fd_plan *plan, const int64_t *times,
+         const bool *posted)
 {
     fd_replay replay;
     fd_status status =
@@ -51,11 +51,11 @@ add(study *s, const fd_pipe_if *change)
 
 /* The plan with the times now in `s->times`, against the base. */
 static fd_status
-add_played(study *s, fd_pipe_if change, const bool *posted)
+add_simulated(study *s, fd_pipe_if change, const bool *posted)
 {
-    fd_pipe_theory played;
-    fd_status status = play(&played, &s->found->plan, s->times, posted);
-    change.saves = s->made->base.makespan - played.makespan;
+    fd_pipe_theory simulated;
+    fd_status status = simulate(&simulated, &s->found->plan, s->times, posted);
+    change.saves = s->made->base.makespan - simulated.makespan;
     return status == FD_OK ? add(s, &change) : status;
 }
 
@@ -106,15 +106,15 @@ theories(study *s)
 {
     const fd_plan *plan = &s->found->plan;
     fd_status status =
-        play(&s->made->base, plan, s->found->times, s->found->posted);
+        simulate(&s->made->base, plan, s->found->times, s->found->posted);
     if (status == FD_OK) {
         take_base(s);
         drop_others(s);
-        status = play(&s->made->stages, plan, s->times, NULL);
+        status = simulate(&s->made->stages, plan, s->times, NULL);
     }
     if (status == FD_OK) {
         take_balanced(s);
-        status = play(&s->made->ideal, plan, s->times, NULL);
+        status = simulate(&s->made->ideal, plan, s->times, NULL);
     }
     return status;
 }
@@ -129,12 +129,12 @@ faster(study *s, uint32_t place)
             s->times[i] -= s->times[i] / 10;
         }
     }
-    return add_played(s,
-                      (fd_pipe_if){.change = FD_IF_FASTER,
-                                   .stage = (int32_t)place,
-                                   .to = -1,
-                                   .layer = -1},
-                      s->found->posted);
+    return add_simulated(s,
+                         (fd_pipe_if){.change = FD_IF_FASTER,
+                                      .stage = (int32_t)place,
+                                      .to = -1,
+                                      .layer = -1},
+                         s->found->posted);
 }
 
 static fd_status
@@ -142,7 +142,7 @@ balanced(study *s)
 {
     take_base(s);
     take_balanced(s);
-    return add_played(
+    return add_simulated(
         s,
         (fd_pipe_if){
             .change = FD_IF_BALANCED, .stage = -1, .to = -1, .layer = -1},
@@ -151,8 +151,8 @@ balanced(study *s)
 
 /* A plan of any schedule priced with means: `common` kinds or all. */
 static fd_status
-play_priced(fd_pipe_theory *played, const fd_plan *plan,
-            const fd_replay_prices *prices, const fd_pipe_schedule *found)
+simulate_priced(fd_pipe_theory *simulated, const fd_plan *plan,
+                const fd_replay_prices *prices, const fd_pipe_schedule *found)
 {
     int64_t *times = fd_calloc(plan->jobs.count, sizeof *times);
     bool *posted = fd_calloc(plan->jobs.count, sizeof *posted);
@@ -160,7 +160,7 @@ play_priced(fd_pipe_theory *played, const fd_plan *plan,
     if (times != NULL && posted != NULL) {
         bool waits = fd_pipe_schedule_posts(found, plan, posted);
         fd_replay_price(times, plan, prices);
-        status = play(played, plan, times, waits ? posted : NULL);
+        status = simulate(simulated, plan, times, waits ? posted : NULL);
     }
     fd_free(times);
     fd_free(posted);
@@ -185,10 +185,10 @@ doubled(study *s)
     fd_pipe_theory two;
     fd_status status = fd_plan_make(&plan, &request, NULL);
     if (status == FD_OK) {
-        status = play_priced(&two, &plan, &prices, found);
+        status = simulate_priced(&two, &plan, &prices, found);
     }
     if (status == FD_OK) {
-        status = play_priced(&one, &found->plan, &prices, found);
+        status = simulate_priced(&one, &found->plan, &prices, found);
     }
     if (status == FD_OK) {
         status =
@@ -233,7 +233,7 @@ price_place(study *s, uint32_t place, int64_t of[FD_JOB_KINDS])
 
 /* Another schedule with the same work. */
 static fd_status
-play_other(study *s, fd_schedule schedule, fd_pipe_theory *played)
+simulate_other(study *s, fd_schedule schedule, fd_pipe_theory *simulated)
 {
     const fd_pipe_schedule *found = s->found;
     bool own = schedule == found->plan.schedule;
@@ -263,7 +263,7 @@ play_other(study *s, fd_schedule schedule, fd_pipe_theory *played)
         }
     }
     if (status == FD_OK) {
-        status = play_priced(played, &plan, &prices, found);
+        status = simulate_priced(simulated, &plan, &prices, found);
     }
     fd_free(room);
     fd_plan_clear(&plan);
@@ -279,13 +279,13 @@ schedules(study *s)
         FD_SCHEDULE_ZB_H1,           FD_SCHEDULE_ZB_V};
     fd_schedule own = s->found->plan.schedule;
     fd_pipe_theory now;
-    fd_status status = play_other(s, own, &now);
+    fd_status status = simulate_other(s, own, &now);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         fd_pipe_theory then;
         if (status != FD_OK || others[i] == own) {
             continue;
         }
-        status = play_other(s, others[i], &then);
+        status = simulate_other(s, others[i], &then);
         if (status == FD_OK) {
             status =
                 add(s, &(fd_pipe_if){.change = FD_IF_SCHEDULE,
@@ -340,12 +340,12 @@ moved(study *s, const fd_pipe_layers *layers, uint32_t from, uint32_t to)
             s->times[i] += (int64_t)goes;
         }
     }
-    return add_played(s,
-                      (fd_pipe_if){.change = FD_IF_MOVED,
-                                   .stage = (int32_t)from,
-                                   .to = (int32_t)to,
-                                   .layer = (int32_t)layer},
-                      s->found->posted);
+    return add_simulated(s,
+                         (fd_pipe_if){.change = FD_IF_MOVED,
+                                      .stage = (int32_t)from,
+                                      .to = (int32_t)to,
+                                      .layer = (int32_t)layer},
+                         s->found->posted);
 }
 
 static fd_status
@@ -376,12 +376,12 @@ changes(study *s, const fd_pipe_layers *layers)
     }
     if (status == FD_OK && s->found->posted != NULL) {
         take_base(s);
-        status = add_played(s,
-                            (fd_pipe_if){.change = FD_IF_OVERLAPPED,
-                                         .stage = -1,
-                                         .to = -1,
-                                         .layer = -1},
-                            NULL);
+        status = add_simulated(s,
+                               (fd_pipe_if){.change = FD_IF_OVERLAPPED,
+                                            .stage = -1,
+                                            .to = -1,
+                                            .layer = -1},
+                               NULL);
     }
     if (status == FD_OK) {
         status = doubled(s);

@@ -1,4 +1,4 @@
-/* What a pipeline would take if something were different: its schedule played
+/* What a pipeline would take if something were different: its schedule simulated
  * with the times that were measured, one of them changed. */
 #ifndef FD_PIPELINE_WHAT_IF_H
 #define FD_PIPELINE_WHAT_IF_H

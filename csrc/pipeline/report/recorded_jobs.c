@@ -63,7 +63,7 @@ read_job(fd_pipe *p, const fd_trace *trace, const fd_trace_job *job,
         .peer = (int32_t)job->peer - 1,
         .buffer = (int32_t)job->buffer - 1,
         .kind = kind,
-        .marks =
+        .flags =
             (uint8_t)((job->open ? FD_PIPE_OPEN : 0)
                       | (job->flags & FD_JOB_POSTED ? FD_PIPE_POSTED : 0)
                       | (job->flags & FD_JOB_FUSED ? FD_PIPE_FUSED : 0)

@@ -11,7 +11,8 @@
  * "F0 F1 B0" or "0F0 2F0 2B0". */
 void fd_plan_table(const fd_plan *plan, uint32_t stage, fd_buffer *out);
 
-/* docs/pipeline-plan.schema.json; `figures` is the JSON of that member. */
+/* docs/reference/schemas/pipeline-plan.schema.json; `figures` is the JSON of
+ * that member. */
 void fd_plan_json(const fd_plan *plan, const char *figures, fd_buffer *out);
 
 #endif

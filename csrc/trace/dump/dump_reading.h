@@ -1,5 +1,6 @@
 /* The parts of loading a dump. load.c opens the document, load_shared.c loads
- * what all ranks share, load_rank.c one rank, load_table.c cells and columns. */
+ * what all ranks share, load_rank.c one rank, load_table.c cells and
+ * columns. */
 #ifndef FD_DUMP_READING_H
 #define FD_DUMP_READING_H
 
@@ -12,7 +13,7 @@ typedef struct fd_loading {
     fd_error *error;
     fd_trace *trace;
     FD_VECTOR(uint32_t) texts; /* index in the document -> text */
-    FD_VECTOR(uint32_t) nodes; /* the same for nodes; entry 0 is none */
+    FD_VECTOR(uint32_t) nodes; /* the same for nodes; entry 0 means none */
     FD_VECTOR(uint32_t) modules;
     uint32_t *contexts; /* owned */
     uint32_t context_count;

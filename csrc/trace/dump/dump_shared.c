@@ -106,9 +106,10 @@ fd_load_contexts(fd_loading *l, const cJSON *document)
     if (status == FD_OK) {
         l->context_count = from.count;
         l->contexts = fd_calloc(from.count, sizeof *l->contexts);
-        status = l->contexts == NULL ? FD_ENOMEM
-                                     : fd_graft(l->trace, contexts, NULL,
-                                                from.count, l->contexts);
+        status = l->contexts == NULL
+                   ? FD_ENOMEM
+                   : fd_contexts_merge(l->trace, contexts, NULL, from.count,
+                                       l->contexts);
     }
     fd_free(from.list);
     return status;

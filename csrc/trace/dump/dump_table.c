@@ -55,7 +55,6 @@ cell_value(const fd_loading *l, fd_column_type type, const cJSON *json,
     case FD_COLUMN_U32:
         return fd_loading_unsigned(json, value) && *value <= UINT32_MAX;
     case FD_COLUMN_U64:
-    case FD_COLUMN_I64:
         return fd_loading_unsigned(json, value);
     case FD_COLUMN_BOOL:
         *value = cJSON_IsTrue(json) != 0;
@@ -63,6 +62,12 @@ cell_value(const fd_loading *l, fd_column_type type, const cJSON *json,
     case FD_COLUMN_DOUBLE: /* sums of squares */
         memcpy(value, &number, sizeof *value);
         return cJSON_IsNumber(json) && number >= 0 && isfinite(number);
+    case FD_COLUMN_I64:
+    case FD_COLUMN_U16:
+    case FD_COLUMN_CHARS:
+    case FD_COLUMN_TEXT_OR_NONE:
+    case FD_COLUMN_I64_OR_NONE:
+        break; /* of no dump */
     }
     return false;
 }
@@ -78,7 +83,7 @@ fd_loading_number(const fd_loading *l, const cJSON *json, const char *name,
                                 "a whole number is missing or out of range");
 }
 
-/* Numbers that stand for names are those of a name. */
+/* Numbers of an enumeration must have a name. */
 static bool
 is_named(const fd_column *column, uint64_t value)
 {

@@ -2,245 +2,206 @@
 
 #include "trace/trace_columns.h"
 #include "json/json_text.h"
+#include "json/json_writer.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const uint64_t EXACT = UINT64_C(1) << 53; /* of a JSON number */
 
+/* A string above 2^53: readers parse numbers as doubles. */
 static void
-key(fd_buffer *to, const char *name)
+put_exact(fd_json_writer *w, const char *key, uint64_t value)
 {
-    fd_buffer_json(to, name, strlen(name));
-    fd_buffer_text(to, ":");
-}
-
-static void
-integer(fd_buffer *to, uint64_t value)
-{
-    const char *quote = value > EXACT ? "\"" : "";
-    fd_buffer_text(to, quote);
-    fd_buffer_u64(to, value);
-    fd_buffer_text(to, quote);
-}
-
-/* The traced program may have chosen a locale in which printf writes "0,5". */
-static void
-decimal(fd_buffer *to, double number)
-{
-    char text[32];
-    int size = snprintf(text, sizeof text, "%.17g", number);
-    bool pointed = false;
-    for (int i = 0; i < size; i++) {
-        if (strchr("0123456789+-e", text[i]) != NULL) {
-            fd_buffer_bytes(to, &text[i], 1);
-        }
-        else if (!pointed) {
-            fd_buffer_bytes(to, ".", 1);
-            pointed = true;
-        }
+    if (value <= EXACT) {
+        fd_json_put_u64(w, key, value);
+        return;
     }
+    fd_buffer_bytes(fd_json_put(w, key), "\"", 1);
+    fd_buffer_u64(w->to, value);
+    fd_buffer_bytes(w->to, "\"", 1);
 }
 
 static void
-cell(fd_buffer *to, const fd_column *column, const void *row)
+write_cell(fd_json_writer *w, const fd_column *column, const void *row)
 {
     uint64_t value = fd_cell(column, row);
     double number;
     switch (column->type) {
     case FD_COLUMN_INDEX:
-        if (value == 0) {
-            fd_buffer_bytes(to, "-1", 2);
-        }
-        else {
-            fd_buffer_u64(to, value - 1);
-        }
+        fd_json_put_i64(w, NULL, (int64_t)value - 1);
         break;
     case FD_COLUMN_DOUBLE:
         memcpy(&number, &value, sizeof number);
-        if (value == 0) {
-            fd_buffer_bytes(to, "0", 1);
-        }
-        else {
-            decimal(to, number);
-        }
+        fd_json_put_double(w, NULL, number);
         break;
     case FD_COLUMN_BOOL:
-        fd_buffer_text(to, value != 0 ? "true" : "false");
+        fd_json_put_bool(w, NULL, value != 0);
         break;
     case FD_COLUMN_TEXT:
     case FD_COLUMN_U8:
     case FD_COLUMN_U32:
     case FD_COLUMN_U64:
-    case FD_COLUMN_I64:
-        integer(to, value);
+        put_exact(w, NULL, value);
         break;
+    case FD_COLUMN_I64:
+    case FD_COLUMN_U16:
+    case FD_COLUMN_CHARS:
+    case FD_COLUMN_TEXT_OR_NONE:
+    case FD_COLUMN_I64_OR_NONE:
+        break; /* of no dump */
     }
 }
 
 static void
-write_column(fd_buffer *to, const fd_table *table, const fd_column *column,
+write_column(fd_json_writer *w, const fd_table *table, const fd_column *column,
              const void *rows, uint32_t count)
 {
-    key(to, column->name);
-    fd_buffer_text(to, "[");
+    fd_json_begin_array(w, column->name);
     for (uint32_t i = table->from_one; i < count; i++) {
-        if (i > table->from_one) {
-            fd_buffer_bytes(to, ",", 1);
-        }
-        cell(to, column, (const char *)rows + i * table->row_bytes);
+        write_cell(w, column, (const char *)rows + i * table->row_bytes);
     }
-    fd_buffer_text(to, "]");
+    fd_json_end_array(w);
 }
 
 static void
-write_table(fd_buffer *to, const fd_table *table, const void *rows,
+write_table(fd_json_writer *w, const fd_table *table, const void *rows,
             uint32_t count)
 {
-    key(to, table->name);
-    fd_buffer_text(to, "{");
+    fd_json_line(w);
+    fd_json_begin_object(w, table->name);
     for (size_t i = 0; i < table->count; i++) {
-        fd_buffer_text(to, i > 0 ? ",\n" : "\n");
-        write_column(to, table, &table->columns[i], rows, count);
+        fd_json_line(w);
+        write_column(w, table, &table->columns[i], rows, count);
     }
-    fd_buffer_text(to, "}");
+    fd_json_end_object(w);
 }
 
 static void
-write_text(fd_buffer *to, const fd_trace *trace, uint32_t id)
+write_text(fd_json_writer *w, const fd_trace *trace, uint32_t id)
 {
-    fd_buffer_json(to, fd_trace_text(trace, id),
-                   fd_text_pool_size(&trace->texts, id));
+    fd_json_put_bytes(w, NULL, fd_trace_text(trace, id),
+                      fd_text_pool_size(&trace->texts, id));
 }
 
 static void
-write_meta(fd_buffer *to, const fd_trace *trace, const fd_trace_rank *rank)
+write_meta(fd_json_writer *w, const fd_trace *trace, const fd_trace_rank *rank)
 {
-    key(to, "meta");
-    fd_buffer_text(to, "{");
+    fd_json_line(w);
+    fd_json_begin_object(w, "meta");
     for (uint32_t i = 0; i < rank->meta.count; i++) {
-        fd_buffer_text(to, i > 0 ? ",\n" : "");
-        write_text(to, trace, rank->meta.list[i].key);
-        fd_buffer_text(to, ":");
-        fd_json_text(to, fd_trace_text(trace, rank->meta.list[i].json));
+        uint32_t key = rank->meta.list[i].key;
+        w->line = i > 0;
+        fd_json_key(w, fd_trace_text(trace, key),
+                    fd_text_pool_size(&trace->texts, key));
+        fd_json_text(fd_json_put(w, NULL),
+                     fd_trace_text(trace, rank->meta.list[i].json));
     }
-    fd_buffer_text(to, "}");
+    fd_json_end_object(w);
 }
 
 static void
-write_counters(fd_buffer *to, const fd_trace_rank *rank)
+write_counters(fd_json_writer *w, const fd_trace_rank *rank)
 {
-    key(to, "counters");
-    fd_buffer_text(to, "{");
+    fd_json_line(w);
+    fd_json_begin_object(w, "counters");
     for (int i = 0; i < FD_COUNT_USED; i++) {
-        fd_buffer_text(to, i > 0 ? "," : "");
-        key(to, fd_counter_names[i]);
-        integer(to, rank->counters[i]);
+        put_exact(w, fd_counter_names[i], rank->counters[i]);
     }
-    fd_buffer_text(to, "}");
+    fd_json_end_object(w);
 }
 
 static void
-write_notes(fd_buffer *to, const fd_trace *trace, const fd_trace_rank *rank)
+write_notes(fd_json_writer *w, const fd_trace *trace,
+            const fd_trace_rank *rank)
 {
-    key(to, "notes");
-    fd_buffer_text(to, "[");
+    fd_json_line(w);
+    fd_json_begin_array(w, "notes");
     for (uint32_t i = 0; i < rank->notes.count; i++) {
-        fd_buffer_text(to, i > 0 ? "," : "");
-        write_text(to, trace, rank->notes.list[i]);
+        write_text(w, trace, rank->notes.list[i]);
     }
-    fd_buffer_text(to, "]");
+    fd_json_end_array(w);
 }
 
 static void
-write_number(fd_buffer *to, const char *name, uint64_t value)
+write_header(fd_json_writer *w, const fd_trace_rank *rank)
 {
-    key(to, name);
-    integer(to, value);
-    fd_buffer_text(to, ",");
-}
-
-static void
-write_header(fd_buffer *to, const fd_trace_rank *rank)
-{
-    write_number(to, "rank", rank->rank);
-    write_number(to, "world", rank->world);
-    write_number(to, "pid", rank->pid);
-    fd_buffer_format(to, "\"id\":\"%s\",\"boot_id\":\"%s\",", rank->id,
-                     rank->boot_id);
-    fd_buffer_format(to, "\"state\":\"%s\",\"timing\":%s,",
-                     fd_state_names[rank->state],
-                     rank->timing != 0 ? "true" : "false");
-    fd_buffer_format(to, "\"steps_source\":\"%s\",",
+    if (rank->incomplete) {
+        fd_json_put_bool(w, "complete", false);
+    }
+    put_exact(w, "rank", rank->rank);
+    put_exact(w, "world", rank->world);
+    put_exact(w, "pid", rank->pid);
+    fd_json_put_text(w, "id", rank->id);
+    fd_json_put_text(w, "boot_id", rank->boot_id);
+    fd_json_put_text(w, "state", fd_state_names[rank->state]);
+    fd_json_put_bool(w, "timing", rank->timing != 0);
+    fd_json_put_text(w, "steps_source",
                      fd_steps_source_names[rank->steps_source]);
-    write_number(to, "steps", rank->steps);
-    write_number(to, "recorded", rank->recorded);
-    write_number(to, "file_bytes", rank->file_bytes);
-    fd_buffer_text(to, "\n\"start\":{");
-    write_number(to, "ticks", rank->start.ticks);
-    write_number(to, "monotonic", rank->start.monotonic_ns);
-    write_number(to, "boottime", rank->start.boottime_ns);
-    key(to, "realtime");
-    integer(to, rank->start.realtime_ns);
-    fd_buffer_text(to, "},\n");
+    put_exact(w, "steps", rank->steps);
+    put_exact(w, "recorded", rank->recorded);
+    put_exact(w, "file_bytes", rank->file_bytes);
+    fd_json_line(w);
+    fd_json_begin_object(w, "start");
+    put_exact(w, "ticks", rank->start.ticks);
+    put_exact(w, "monotonic", rank->start.monotonic_ns);
+    put_exact(w, "boottime", rank->start.boottime_ns);
+    put_exact(w, "realtime", rank->start.realtime_ns);
+    fd_json_end_object(w);
 }
 
 static void
-write_rank(fd_buffer *to, const fd_trace *trace, const fd_trace_rank *rank)
+write_rank(fd_json_writer *w, const fd_trace *trace, const fd_trace_rank *rank)
 {
-    fd_buffer_text(to, rank->incomplete ? "{\"complete\":false," : "{");
-    write_header(to, rank);
-    write_meta(to, trace, rank);
-    fd_buffer_text(to, ",\n");
-    write_counters(to, rank);
-    fd_buffer_text(to, ",\n");
-    write_notes(to, trace, rank);
-    fd_buffer_text(to, ",\n");
-    write_table(to, &fd_threads_table, rank->threads.list,
-                rank->threads.count);
-    fd_buffer_text(to, ",\n");
-    write_table(to, &fd_open_table, rank->open.list, rank->open.count);
-    fd_buffer_text(to, ",\n");
-    write_table(to, &fd_steps_table, rank->latest.list, rank->latest.count);
-    fd_buffer_text(to, ",\n");
-    write_table(to, &fd_tops_table, rank->tops.list, rank->tops.count);
-    fd_buffer_text(to, ",\n");
-    write_table(to, &fd_figures_table, rank->figures.list,
-                rank->figures.count);
+    fd_json_line(w);
+    fd_json_begin_object(w, NULL);
+    write_header(w, rank);
+    write_meta(w, trace, rank);
+    write_counters(w, rank);
+    write_notes(w, trace, rank);
+    write_table(w, &fd_threads_table, rank->threads.list, rank->threads.count);
+    write_table(w, &fd_open_table, rank->open.list, rank->open.count);
+    write_table(w, &fd_steps_table, rank->latest.list, rank->latest.count);
+    write_table(w, &fd_tops_table, rank->tops.list, rank->tops.count);
+    write_table(w, &fd_figures_table, rank->figures.list, rank->figures.count);
     if (rank->gpu.count > 0) {
-        fd_buffer_text(to, ",\n");
-        write_table(to, &fd_gpu_table, rank->gpu.list, rank->gpu.count);
+        write_table(w, &fd_gpu_table, rank->gpu.list, rank->gpu.count);
     }
-    fd_buffer_text(to, "}");
+    fd_json_end_object(w);
 }
 
 static void
-write_strings(fd_buffer *to, const fd_trace *trace)
+write_strings(fd_json_writer *w, const fd_trace *trace)
 {
-    fd_buffer_text(to, "\"strings\":[\"\"");
+    fd_json_line(w);
+    fd_json_begin_array(w, "strings");
+    fd_json_put_text(w, NULL, "");
     for (uint32_t i = 1; i < trace->texts.texts.count; i++) {
-        fd_buffer_text(to, ",\n");
-        write_text(to, trace, i);
+        fd_json_line(w);
+        write_text(w, trace, i);
     }
-    fd_buffer_text(to, "],\n");
+    fd_json_end_array(w);
 }
 
 void
 fd_dump(const fd_trace *trace, fd_buffer *to)
 {
-    fd_buffer_text(to, "{\"format\":\"fastdispatch.trace\",\"version\":1,\n");
-    write_strings(to, trace);
-    write_table(to, &fd_nodes_table, trace->nodes.list, trace->nodes.count);
-    fd_buffer_text(to, ",\n");
-    write_table(to, &fd_modules_table, trace->modules.list,
+    fd_json_writer w = {.to = to};
+    fd_json_begin_object(&w, NULL);
+    fd_json_put_text(&w, "format", "fastdispatch.trace");
+    fd_json_put_u64(&w, "version", 1);
+    write_strings(&w, trace);
+    write_table(&w, &fd_nodes_table, trace->nodes.list, trace->nodes.count);
+    write_table(&w, &fd_modules_table, trace->modules.list,
                 trace->modules.count);
-    fd_buffer_text(to, ",\n");
-    write_table(to, &fd_contexts_table, trace->contexts.list,
+    write_table(&w, &fd_contexts_table, trace->contexts.list,
                 trace->contexts.count);
-    fd_buffer_text(to, ",\n\"ranks\":[\n");
+    fd_json_line(&w);
+    fd_json_begin_array(&w, "ranks");
     for (uint32_t i = 0; i < trace->ranks.count; i++) {
-        fd_buffer_text(to, i > 0 ? ",\n" : "");
-        write_rank(to, trace, &trace->ranks.list[i]);
+        write_rank(&w, trace, &trace->ranks.list[i]);
     }
-    fd_buffer_text(to, "]}\n");
+    w.line = trace->ranks.count == 0;
+    fd_json_end_array(&w);
+    fd_json_end_object(&w);
+    fd_buffer_bytes(to, "\n", 1);
 }

@@ -1,5 +1,6 @@
-/* A trace as JSON: docs/dump.md, docs/dump.schema.json. Loading what was
- * dumped gives an equal trace. */
+/* A trace as JSON: docs/formats/dump.md and
+ * docs/reference/schemas/dump.schema.json. Loading a dump gives an equal
+ * trace. */
 #ifndef FD_DUMP_WRITER_H
 #define FD_DUMP_WRITER_H
 

@@ -31,7 +31,7 @@ fd_chunks_take(const fd_chunks *chunks, void *to, size_t size, size_t offset)
     return size;
 }
 
-/* Size of the records of a kind, 0 for kinds this version does not know. */
+/* Size of the records of a kind, 0 for unknown kinds. */
 static uint32_t
 record_bytes_of(uint32_t kind)
 {
@@ -98,8 +98,8 @@ is_read(const fd_chunks *chunks, uint32_t kind)
         && (chunks->part == FD_CHUNKS_ALL || !traced);
 }
 
-/* The use count must belong to the lap that `first` says. The writer sets it to
- * 0 before it changes `first`, so `first` is read before it. */
+/* The use count must belong to the lap of `first`. The writer sets it to 0
+ * before it changes `first`, so `first` is read before it. */
 static bool
 take_header(const fd_chunks *chunks, size_t at, fd_chunk *header)
 {
@@ -134,7 +134,7 @@ add_view(fd_chunks *chunks, fd_chunk_view *view, size_t end)
     return status;
 }
 
-/* Copy a chunk as it is now. Its place and layout are taken from the header
+/* Copy a chunk in its current state. Offset and layout are those of the header
  * that was checked before. */
 static fd_status
 add_chunk(fd_chunks *chunks, const fd_chunk *found)
@@ -191,8 +191,8 @@ round_of(uint32_t kind)
     }
 }
 
-/* The end of the last chunk by now. The file is as long before its header
- * says so. */
+/* The current end of the last chunk. The file grows before its header is
+ * updated. */
 static size_t
 end_of(fd_chunks *chunks)
 {

@@ -1,13 +1,13 @@
-/* A recording file, checked chunk by chunk, for reading. The bytes may come
- * from anywhere: a live process that goes on writing, a killed one, a copy cut
- * short, another program, a file that somebody rewrites or truncates at this
- * moment. Therefore everything is copied into private memory first, then
- * checked, and only the copy is used. The file is not mapped: a truncated
- * mapping is a SIGBUS. Nothing outside the file is touched.
+/* A recording file, checked chunk by chunk, for reading. The file is not
+ * trusted: its process may be alive and writing or killed, the file may be
+ * truncated, of another program, or rewritten during the reading. Therefore
+ * everything is copied into private memory first, then checked, and only the
+ * copy is used. The file is not mapped: a truncated mapping raises SIGBUS. No
+ * other file is opened.
  *
- * A writer that goes on publishes strings before nodes before contexts before
- * threads. Use counts are taken the other way round, each kind with the chunks
- * there are by then, so that whatever a record refers to is in the list. */
+ * A live writer publishes strings before nodes before contexts before threads.
+ * Use counts are read in the opposite order, each kind with the chunks that
+ * exist then, so that every referenced record is in the list. */
 #ifndef FD_FILE_CHUNKS_H
 #define FD_FILE_CHUNKS_H
 
@@ -39,15 +39,15 @@ typedef struct fd_chunks {
     const char *memory; /* borrowed; the source if there is no file */
     fd_chunks_part part;
     fd_writer writer;
-    uint32_t damaged; /* pages that are no chunk although they should be */
-    bool truncated;   /* the file ends before its last chunk does */
-    bool side;        /* a side file: nothing in it has an id */
-    size_t next;      /* where the next chunk is looked for */
+    uint32_t damaged;          /* pages without a valid chunk */
+    bool truncated;            /* the file ends before its last chunk does */
+    bool side;                 /* a side file: nothing in it has an id */
+    size_t next;               /* where the next chunk is looked for */
     FD_VECTOR(fd_chunk) found; /* in the order of the file */
     FD_VECTOR(fd_chunk_view) list;
     uint32_t *by_page; /* owned; page -> index in list + 1, 0: none */
     uint32_t counts[FD_CHUNK_SCHEMAS + 1]; /* records in the list, by kind */
-    char *events; /* owned; records of the chunk asked for last */
+    char *events; /* owned; records of the chunk requested last */
     size_t events_room;
 } fd_chunks;
 
@@ -63,7 +63,7 @@ fd_status fd_chunks_open_spill(fd_chunks *chunks, const char *path,
                                fd_error *error);
 
 /* The same for a recording that this process has in memory; `size` may be its
- * whole room, the header says how much is in use. The memory must stay while
+ * whole capacity; the header has the size in use. The memory must stay while
  * the chunks are open. */
 fd_status fd_chunks_view(fd_chunks *chunks, const void *base, size_t size,
                          fd_error *error);
@@ -71,8 +71,8 @@ fd_status fd_chunks_view_spill(fd_chunks *chunks, const void *base,
                                size_t size, fd_error *error);
 void fd_chunks_close(fd_chunks *chunks);
 
-/* Read the records of a chunk of events; valid until the next call. NULL if the
- * writer has refilled the chunk since it was found, or the file was
+/* Read the records of a chunk of events; valid until the next call. NULL if
+ * the writer has refilled the chunk since it was found, or the file was
  * truncated. */
 fd_status fd_chunks_events(fd_chunks *chunks, const fd_chunk_view *view,
                            const void **records);

@@ -88,9 +88,9 @@ is_active(const fd_context *record)
         && (record->calls > 0 || record->resumes > 0 || record->self > 0);
 }
 
-/* Contexts that never ran, and nothing below them, are left out. */
+/* Skip contexts that never ran with no context below that did. */
 static fd_status
-graft_contexts(fd_reading *r)
+merge_contexts(fd_reading *r)
 {
     bool *wanted = fd_calloc(r->raw.count, sizeof *wanted);
     r->map = fd_malloc(r->raw.count * sizeof *r->map);
@@ -102,7 +102,7 @@ graft_contexts(fd_reading *r)
         wanted[i] = is_active(r->records.list[i]);
     }
     fd_status status =
-        fd_graft(r->trace, r->raw.list, wanted, r->raw.count, r->map);
+        fd_contexts_merge(r->trace, r->raw.list, wanted, r->raw.count, r->map);
     fd_free(wanted);
     return status;
 }
@@ -170,7 +170,7 @@ fd_status
 fd_read_contexts(fd_reading *r)
 {
     fd_status (*const parts[])(fd_reading *) = {
-        collect_contexts, link_contexts, graft_contexts, read_figures};
+        collect_contexts, link_contexts, merge_contexts, read_figures};
     fd_status status = FD_OK;
     for (size_t i = 0; i < sizeof parts / sizeof *parts && status == FD_OK;
          i++) {

@@ -2,8 +2,8 @@
 
 static const uint32_t NO_JOB = UINT32_MAX;
 
-/* Start and end are rounded, not the duration: what lies inside another in
- * ticks lies inside it in nanoseconds. */
+/* Start and end are rounded, not the duration: nested events in ticks are
+ * nested in nanoseconds. */
 static fd_trace_event
 event_of(const fd_reading *r, uint64_t start, uint64_t ticks, uint16_t thread,
          uint16_t kind)
@@ -40,7 +40,7 @@ read_record_id(fd_reading *r, const fd_event *event, uint16_t thread)
         (fd_trace_record){rank->events.count - 1, event->ticks});
 }
 
-/* The line of a job, of which the jobs of the rank know the rest. */
+/* The event of a job; the jobs of the rank have its other fields. */
 static fd_status
 read_job_event(fd_reading *r, uint32_t id, fd_trace_event event)
 {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Of a context of the file: the raw ones know their thread. */
+/* Of a context of the file: raw contexts have their thread. */
 static uint32_t
 thread_of(const fd_reading *r, uint32_t context)
 {
@@ -42,8 +42,8 @@ fd_read_flow(fd_reading *r, const fd_event *event, uint16_t thread)
     return fd_vector_push(&r->flows, flow);
 }
 
-/* An end of a flow: 2 * flow for its beginning, + 1 for the other. Those of one
- * call are a list. */
+/* An end of a flow: 2 * flow for its beginning, + 1 for the other. Those of
+ * one call are a list. */
 typedef struct ends {
     fd_map first;   /* hash of a call -> end, plus 1 */
     uint32_t *next; /* owned; the same */

@@ -42,7 +42,7 @@ ticks_of(const fd_reading *r, const fd_job *job, bool open)
     return thread->last > job->start ? thread->last - job->start : 0;
 }
 
-/* A job whose node or thread is damaged is left out. */
+/* Skip a job with a damaged node or thread. */
 static fd_status
 read_job(fd_reading *r, const fd_job *job)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A file that is not there is no error yet: most recordings have none. */
+/* A missing file is not an error yet: most recordings have none. */
 static fd_status
 open_at(fd_reading *r, const char *path)
 {
@@ -72,7 +72,7 @@ noted_name(const fd_reading *r, char name[NAME_MAX + 1])
     return true;
 }
 
-/* Where the recording was moved alone, but within its folder. */
+/* If only the recording was moved, within its folder. */
 static fd_status
 open_noted(fd_reading *r, const char *path, const char *name)
 {

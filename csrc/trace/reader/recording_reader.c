@@ -42,8 +42,8 @@ by_number(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* Step n is at place n % size of the ring, and a schedule leaves gaps: the
- * order is by number. */
+/* Step n is at index n % size of the ring, and a schedule causes gaps: order
+ * by number. */
 static fd_status
 read_steps(fd_reading *r)
 {

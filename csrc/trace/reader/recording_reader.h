@@ -4,11 +4,11 @@
 
 #include "trace/trace.h"
 
-/* Read a recording, finished, live or left by a killed process. What is
- * damaged is left out and named in the rank's notes; paths whose beginning is
- * lost hang below <lost>. The trace is sorted. The timeline, 24 bytes an event,
- * is read only where it is wanted: from the side file too, which lies beside the
- * recording; what is missing of that is counted, and named in the notes. */
+/* Read a recording, finished, live or left by a killed process. Damaged parts
+ * are skipped and reported in the notes of the rank; paths whose start is lost
+ * are below <lost>. The trace is sorted. The timeline, 24 bytes per event, is
+ * read only on request, also from the side file next to the recording; missing
+ * parts of that are counted and reported in the notes. */
 fd_status fd_reader_read(fd_trace **trace, const char *path, bool timeline,
                          fd_error *error);
 
@@ -16,7 +16,7 @@ fd_status fd_reader_read(fd_trace **trace, const char *path, bool timeline,
 fd_status fd_reader_read_memory(fd_trace **trace, const void *base,
                                 size_t size, bool timeline, fd_error *error);
 
-/* And with its side file, which has no bytes where there is none. */
+/* The same with its side file, of size 0 if there is none. */
 typedef struct fd_memory {
     const void *base;
     size_t size;

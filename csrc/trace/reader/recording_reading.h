@@ -63,8 +63,8 @@ fd_reading_id(const fd_reading *r, const void *record)
                       / FD_ID_UNIT);
 }
 
-/* A damaged file holds any number: what is no time is 0, what is too long is
- * the longest. */
+/* A damaged file may have any number: invalid times become 0, too long
+ * durations the maximum. */
 static inline uint64_t
 fd_reading_whole(double ns)
 {
@@ -84,14 +84,14 @@ fd_reading_raw(const fd_reading *r, uint32_t id)
     return fd_chunks_place(&r->file, FD_CHUNK_CONTEXTS, id);
 }
 
-/* The trace's context for one of the file, 0 when it was left out. */
+/* The trace's context for one of the file, 0 if it was skipped. */
 static inline uint32_t
 fd_reading_context(const fd_reading *r, uint32_t id)
 {
     return r->map[fd_reading_raw(r, id)];
 }
 
-/* The open stack of a running thread; depth 0 when there is none to trust. */
+/* The open stack of a running thread; depth 0 if it is inconsistent. */
 const fd_entry *fd_reading_stack(const fd_reading *r,
                                  const fd_thread_record *record,
                                  uint32_t *depth);

@@ -109,7 +109,7 @@ def export_one(arguments: argparse.Namespace) -> None:
     options = {name: getattr(arguments, name) for name in ("weight", "ops") if hasattr(arguments, name)}
     trace = load(arguments.path)
     if options.get("weight") == "gpu" and not any(trace.contexts["gpu_calls"]):
-        raise Error(f"--weight gpu: {shown(arguments.path)} has no GPU figures: record with --gpu (docs/gpu.md)")
+        raise Error(f"--weight gpu: {shown(arguments.path)} has no GPU figures: record with --gpu (docs/guides/gpu.md)")
     write_file(arguments.output, trace.export(arguments.format, rank=arguments.rank, **options))
 
 

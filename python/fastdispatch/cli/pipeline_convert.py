@@ -24,7 +24,7 @@ from fastdispatch.pipeline.graph import Graph
 SCHEMA = "fastdispatch-convert/1"
 
 _DESCRIPTION = """Write the program of every stage of a graph whose nodes have stages: one module a stage, the model
-that chains them, and the configurations of the runtime (docs/pipeline-convert.md)."""
+that chains them, and the configurations of the runtime (docs/guides/pipeline-convert.md)."""
 
 
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -113,7 +113,7 @@ def _told(verdict: Verdict | None) -> list[str]:
 
 
 def as_json(folder: Path, written: Written, notes: list[str], verdict: Verdict | None) -> dict[str, Any]:
-    """docs/pipeline-convert.schema.json."""
+    """docs/reference/schemas/pipeline-convert.schema.json."""
     return {
         "schema": SCHEMA,
         "folder": str(folder),

@@ -9,14 +9,16 @@ from fastdispatch.cli.paths import Input
 from fastdispatch.pipeline.flow import Edge, Flow, flow
 
 _DESCRIPTION = """The calls of a pipeline engine's functions over all ranks of a run, with the stages on which each
-occurs (docs/pipeline-jobs.md)."""
+occurs (docs/guides/pipeline-jobs.md)."""
 
 
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = actions.add_parser("flow", help="who calls whom, on which stages", description=_DESCRIPTION)
     parser.add_argument("path", nargs="+", help="run directory, recordings, dump or merge", type=Input)
     parser.add_argument("--all", action="store_true", help="every call, not only those of engines")
-    parser.add_argument("--json", action="store_true", help="as JSON (docs/pipeline-flow.schema.json)")
+    parser.add_argument(
+        "--json", action="store_true", help="as JSON (docs/reference/schemas/pipeline-flow.schema.json)"
+    )
     parser.set_defaults(function=run)
 
 

@@ -33,7 +33,9 @@ _BOUND_BY = {
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Its options, by the names of the published optimizer where that has them."""
-    group = parser.add_argument_group("pipedream", "INPUT is a graph (docs/pipeline-graph.md); -n machines a level")
+    group = parser.add_argument_group(
+        "pipedream", "INPUT is a graph (docs/formats/pipeline-graph.md); -n machines a level"
+    )
     group.add_argument("-f", "--profile_filename", type=Input, metavar="GRAPH", help="the same as INPUT")
     group.add_argument(
         "-b", "--network_bandwidths", nargs="+", metavar="BYTES", help="a second, one a level (default 1e9)"
@@ -89,7 +91,7 @@ def run(arguments: argparse.Namespace, path: str, machines: list[int]) -> None:
     found = _solve(arguments, graph, machines, speeds, second=arguments.second, gains=arguments.explain)
     each = _each(arguments, graph, machines, speeds) if arguments.each else []
     if found.schedule is None and found.bound_s < found.time_per_stage_s:
-        looked = f"{found.states} " + ("were not all compared" if found.complete else "on two chains were looked at")
+        looked = f"{found.states} " + ("on two chains were looked at" if found.chains else "were not all compared")
         print(
             f"fastdispatch: {path}: too many places to cut: {looked}; "
             f"no plan takes less than {found.bound_s:g} s (--max-states)",

@@ -219,7 +219,7 @@ def summary(done: Partition) -> list[str]:
 
 
 def as_json(done: Partition) -> dict[str, Any]:
-    """docs/partition.schema.json."""
+    """docs/reference/schemas/partition.schema.json."""
     stages = done.stage_weights
     empty = any(first == last for first, last in zip(done.parts, done.parts[1:], strict=False))
     return {

@@ -34,7 +34,9 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--backward", type=_times, default=[Fraction(2)], metavar="T", help="default: 2")
     parser.add_argument("--transfer", type=_times, default=[Fraction(0)], metavar="T", help="default: 0")
     parser.add_argument("--blocking", action="store_true", help="transfers make both ends wait")
-    parser.add_argument("--json", action="store_true", help="all of it as JSON (docs/pipeline-plan.schema.json)")
+    parser.add_argument(
+        "--json", action="store_true", help="all of it as JSON (docs/reference/schemas/pipeline-plan.schema.json)"
+    )
     parser.add_argument("--svg", type=SvgFile, metavar="FILE", help="write a picture in place of the table")
     parser.set_defaults(function=run)
 

@@ -24,7 +24,9 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument("--strict", action="store_true", help="refuse ranks whose clocks are not aligned")
     parser.add_argument("--what-if", choices=CHANGES, metavar="CHANGE", help=f"these rows alone: {', '.join(CHANGES)}")
-    parser.add_argument("--json", action="store_true", help="all of it (docs/pipeline-report.schema.json)")
+    parser.add_argument(
+        "--json", action="store_true", help="all of it (docs/reference/schemas/pipeline-report.schema.json)"
+    )
     parser.add_argument("--svg", type=SvgFile, metavar="FILE", help="also draw the iteration in the middle")
     parser.set_defaults(function=run)
 

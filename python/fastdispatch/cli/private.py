@@ -1,4 +1,4 @@
-"""``--anonymize`` and ``--strip-prefix`` of every command that writes what a recording holds (docs/privacy.md)."""
+"""``--anonymize`` and ``--strip-prefix`` of commands that write names of a recording (docs/guides/privacy.md)."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> None:
             raise Error(f"--{option} is of the tree: give --tree too")
     trace = load(arguments.path)
     if arguments.sort == "gpu" and not any(trace.contexts["gpu_calls"]):
-        raise Error(f"--sort gpu: {shown(arguments.path)} has no GPU figures: record with --gpu (docs/gpu.md)")
+        raise Error(f"--sort gpu: {shown(arguments.path)} has no GPU figures: record with --gpu (docs/guides/gpu.md)")
     everything = arguments.all or arguments.json
     wanted = Wanted(
         by=arguments.by or ("node" if neighbours else "function"),

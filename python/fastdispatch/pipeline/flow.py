@@ -34,7 +34,7 @@ class Flow:
     by: str  #: stage; rank where no rank says which stage it is
 
     def to_json(self) -> str:
-        """The document docs/pipeline-flow.schema.json describes."""
+        """The document docs/reference/schemas/pipeline-flow.schema.json describes."""
         rows = [
             {
                 "caller": edge.caller,

@@ -1,4 +1,4 @@
-"""``Graph``: a model as a graph of layers with what they cost (docs/pipeline-graph.md)."""
+"""``Graph``: a model as a graph of layers with what they cost (docs/formats/pipeline-graph.md)."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Graph:
         return self._core.text()
 
     def to_json(self) -> str:
-        """docs/pipeline-graph.schema.json."""
+        """docs/reference/schemas/pipeline-graph.schema.json."""
         return self._core.json()
 
     def write(self, path: str | os.PathLike[str]) -> None:

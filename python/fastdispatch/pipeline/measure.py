@@ -1,4 +1,4 @@
-"""``profile``: a graph of layers, measured (docs/pipeline-profile.md).
+"""``profile``: a graph of layers, measured (docs/guides/pipeline-profile.md).
 
 The model is watched from outside for some steps: forward hooks on its leaf modules, a torch function mode for what runs
 between them, hooks on autograd nodes for backward. Tensors stay what they are; all is taken off at the end.

@@ -1,4 +1,4 @@
-"""``optimize``: the pipeline of least time for a graph of layers (docs/pipeline-optimize.md)."""
+"""``optimize``: the pipeline of least time for a graph of layers (docs/guides/pipeline-optimize.md)."""
 
 from __future__ import annotations
 
@@ -32,9 +32,11 @@ class Optimum:
         self.machines = machines
         self.bandwidths = bandwidths
         self.layers: int = found["layers"]
-        #: Places to cut that were looked at; whether these are all there are.
+        #: Places to cut that were considered; whether these are all there are, and all of them were compared.
         self.states: int = found["states"]
         self.complete: bool = found["complete"]
+        #: Whether two chains of them alone were considered.
+        self.chains: bool = found["chains"]
         self.single_machine_s: float = found["single_machine_s"]
         #: One step of the pipeline once it is full: T of the published optimizer.
         self.time_per_stage_s: float = found["best"]["time_s"]
@@ -104,7 +106,7 @@ class Optimum:
         return made, made.replay(forward, backward, transfer=transfer, transfer_back=[*transfer[1:], 0])
 
     def to_dict(self) -> dict[str, Any]:
-        """docs/pipeline-optimize.schema.json."""
+        """docs/reference/schemas/pipeline-optimize.schema.json."""
         return {
             "schema": SCHEMA,
             "machines": self.machines,

@@ -1,4 +1,4 @@
-"""``plan``: the table of a pipeline schedule, and the schedule played with given times (docs/pipeline-plan.md)."""
+"""``plan``: the table of a pipeline schedule, simulated with given times (docs/guides/pipeline-plan.md)."""
 
 from __future__ import annotations
 
@@ -244,7 +244,7 @@ class Plan:
         return [exact[holder] / share for holder in holders]
 
     def to_json(self) -> str:
-        """The plan and its figures for F = 1 and B = 2 as JSON text (docs/pipeline-plan.schema.json)."""
+        """The plan and its figures for F = 1, B = 2 as JSON (docs/reference/schemas/pipeline-plan.schema.json)."""
         return self.document(self.replay())
 
     def document(self, replay: Replay) -> str:

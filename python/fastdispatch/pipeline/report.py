@@ -1,4 +1,4 @@
-"""``report``: where the time of a pipeline goes, stage by stage (docs/pipeline-report.md)."""
+"""``report``: where the time of a pipeline goes, stage by stage (docs/guides/pipeline-report.md)."""
 
 from __future__ import annotations
 
@@ -385,7 +385,7 @@ class Report:
         }
 
     def to_json(self) -> str:
-        """docs/pipeline-report.schema.json."""
+        """docs/reference/schemas/pipeline-report.schema.json."""
         return json.dumps(self.figures())
 
 

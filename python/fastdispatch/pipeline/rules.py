@@ -18,7 +18,7 @@ def rule(
     bytes: str | None = None,
     when: str | None = None,
 ) -> None:
-    """From now on each call of a function is a job, where the timeline has jobs (docs/pipeline-jobs.md).
+    """From now on each call of a function is a job, where the timeline has jobs (docs/guides/pipeline-jobs.md).
 
     ``path_suffix`` is the end of its file's path (``engine/steps.py``), ``qualname`` its ``__qualname__``
     (``Engine.forward``), ``kind`` that of the job: ``F``, ``B``, ``SA``..., any text, two with a plus between them for

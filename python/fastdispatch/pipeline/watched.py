@@ -35,7 +35,7 @@ class Watched:
     saved: int = 0
     dtypes: list[str] = field(default_factory=list)
     module: str = ""
-    call: str = ""  # docs/pipeline-convert.md
+    call: str = ""  # docs/guides/pipeline-convert.md
     shape: list[int] | None = None  # of an input
     tied: dict[str, str] = field(default_factory=dict)
 

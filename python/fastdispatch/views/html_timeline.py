@@ -23,7 +23,7 @@ class _Lanes:
         self.slices: Columns = {
             name: [] for name in ("start", "duration", "depth", "context", "job", "open", "launch", "rank")
         }
-        self.place: dict[tuple[int, int], int] = {}  # (rank, row of its strips) -> slice
+        self.place: dict[tuple[int, int], int] = {}  # (rank, row of its calls) -> slice
 
     def add(self, rank: int, kind: str, name: str, rows: Sequence[dict[str, Any]]) -> None:
         """Rows have start, duration, depth and context, and may have job, open, launch and strip."""
@@ -57,9 +57,9 @@ def block_of(trace: Trace, most: int) -> tuple[dict[str, Any], dict[str, Columns
     capped = {"slices": 0, "arrows": 0}
     for index, rank in enumerate(trace.ranks):
         clock = _Clock(clocks[index])
-        found = trace.core.strips(index, most // len(trace.ranks))
+        found = trace.core.timeline_rows(index, most // len(trace.ranks))
         _add_jobs(lanes, jobs, trace, index, clock)
-        _add_threads(lanes, index, rank, found["strips"], clock)
+        _add_threads(lanes, index, rank, found["calls"], clock)
         _add_streams(lanes, index, found["gpu"], clock)
         for flow in zip(found["flows"]["from"], found["flows"]["to"], strict=True):
             for title, end in zip(("from", "to"), flow, strict=True):

@@ -1,4 +1,4 @@
-"""A report as plain values: the one thing that is printed and that becomes JSON (``docs/report.schema.json``)."""
+"""A report as plain values, printed or written as JSON (``docs/reference/schemas/report.schema.json``)."""
 
 from __future__ import annotations
 

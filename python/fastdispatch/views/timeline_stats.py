@@ -1,4 +1,4 @@
-"""Figures of a timeline as plain values: printed, drawn, and as JSON (``docs/timeline-stats.schema.json``)."""
+"""Timeline figures as plain values: printed, drawn, as JSON (``docs/reference/schemas/timeline-stats.schema.json``)."""
 
 from __future__ import annotations
 

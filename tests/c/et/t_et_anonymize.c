@@ -6,7 +6,7 @@
 
 /* A node of this name and scope, hidden; its texts as `name` and `schema`. */
 static fd_status
-hide(fd_et_hiding *hiding, fd_et *et, const char *name, uint8_t scope,
+hide(fd_et_anonymizer *hiding, fd_et *et, const char *name, uint8_t scope,
      const char *schema)
 {
     fd_et_node *node = fd_et_add(et);
@@ -49,7 +49,7 @@ names_that_stay(void)
                  {"ProfilerStep#3", 7},
                  {"Optimizer.step#AdamW.step", 7}};
     CLEAN(fd_et_clear) fd_et et = {.rank = -1};
-    fd_et_hiding hiding = {.et = &et, .key = fd_names_key("salt", 4)};
+    fd_et_anonymizer hiding = {.et = &et, .key = fd_names_key("salt", 4)};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         OK(hide(&hiding, &et, cases[i].name, cases[i].scope, "aten::x(!)"));
         SAME(name_of(&et), cases[i].name);
@@ -69,7 +69,7 @@ names_that_go(void)
                  {"a secret range", 7},
                  {"Optimizer.step#secretAdam.step", 7}};
     CLEAN(fd_et_clear) fd_et et = {.rank = -1};
-    fd_et_hiding hiding = {.et = &et, .key = fd_names_key("salt", 4)};
+    fd_et_anonymizer hiding = {.et = &et, .key = fd_names_key("salt", 4)};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         OK(hide(&hiding, &et, cases[i].name, cases[i].scope, NULL));
         CHECK(strstr(name_of(&et), "secret") == NULL);
@@ -110,20 +110,20 @@ groups_and_operands(void)
 {
     CLEAN(fd_et_clear) fd_et et = {.rank = -1};
     CLEAN(fd_buffer_clear) fd_buffer said = {.bytes = NULL};
-    fd_et_hiding hiding = {.et = &et, .key = fd_names_key("salt", 4)};
+    fd_et_anonymizer hiding = {.et = &et, .key = fd_names_key("salt", 4)};
     OK(add_group(&et, "0", "default_pg"));
     OK(add_group(&et, "1", "secret"));
     OK(fd_text_pool_add(&et.texts, "secret-host", 11, &et.host));
-    fd_et_put_said(NULL, &said, "secret", 6);
-    fd_et_put_said(&hiding, &said, "default_pg", 10);
-    fd_et_put_said(&hiding, &said, "tanh", 4);
+    fd_et_put_private(NULL, &said, "secret", 6);
+    fd_et_put_private(&hiding, &said, "default_pg", 10);
+    fd_et_put_private(&hiding, &said, "tanh", 4);
     OK(said.status);
     EQUAL(said.size, 26);
     CHECK(memcmp(said.bytes, "\"secret\"\"default_pg\"\"tanh\"", 26) == 0);
     fd_buffer_clear(&said);
-    fd_et_put_said(&hiding, &said, "secret", 6);
+    fd_et_put_private(&hiding, &said, "secret", 6);
     hiding.all = true;
-    fd_et_put_said(&hiding, &said, "tanh", 4);
+    fd_et_put_private(&hiding, &said, "tanh", 4);
     OK(said.status);
     EQUAL(said.size, 32);
     CHECK(memcmp(said.bytes, "\"f_", 3) == 0);

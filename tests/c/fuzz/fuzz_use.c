@@ -87,10 +87,11 @@ static void
 use_timeline(const fd_trace *trace)
 {
     for (uint32_t i = 0; i < trace->ranks.count; i++) {
-        fd_strips strips;
-        must(fd_strips_make(&strips, &trace->ranks.list[i], 3) == FD_OK);
+        fd_timeline_rows strips;
+        must(fd_timeline_rows_make(&strips, &trace->ranks.list[i], 3)
+             == FD_OK);
         must(strips.list.count <= 3);
-        fd_strips_clear(&strips);
+        fd_timeline_rows_clear(&strips);
     }
 }
 

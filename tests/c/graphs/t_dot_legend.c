@@ -124,7 +124,7 @@ the_threshold_that_was_used(void)
     OK(PICTURE(&p, calls));
     OK(legend(&p));
     /* The largest of them takes 140 of 14 951 ns: 0.936 %. */
-    EQUAL(p.graph.folding.small, 140);
+    EQUAL(p.graph.selection.small, 140);
     EQUAL(p.graph.whole, 14951);
     CHECK(picture_has(&p, "hidden: 41 under 1 %"));
 }

@@ -7,24 +7,24 @@
 
 /* Strips as text: thread, depth and context, start and duration. */
 static void
-describe(const fd_strips *strips, fd_buffer *to)
+describe(const fd_timeline_rows *rows, fd_buffer *to)
 {
-    for (uint32_t i = 0; i < strips->list.count; i++) {
-        const fd_strip *strip = &strips->list.list[i];
-        fd_buffer_format(to, "%u.%u%c%u %llu+%llu%s ", strip->thread,
-                         strip->depth, strip->job != 0 ? 'j' : 'c',
-                         strip->context, (unsigned long long)strip->start,
-                         (unsigned long long)strip->duration,
-                         strip->async  ? "~"
-                         : strip->open ? "?"
-                                       : "");
+    for (uint32_t i = 0; i < rows->list.count; i++) {
+        const fd_timeline_call *call = &rows->list.list[i];
+        fd_buffer_format(to, "%u.%u%c%u %llu+%llu%s ", call->thread,
+                         call->depth, call->job != 0 ? 'j' : 'c',
+                         call->context, (unsigned long long)call->start,
+                         (unsigned long long)call->duration,
+                         call->async  ? "~"
+                         : call->open ? "?"
+                                      : "");
     }
-    for (uint32_t i = 0; i < strips->flows.count; i++) {
-        fd_buffer_format(to, "%u>%u ", strips->flows.list[i].from,
-                         strips->flows.list[i].to);
+    for (uint32_t i = 0; i < rows->flows.count; i++) {
+        fd_buffer_format(to, "%u>%u ", rows->flows.list[i].from,
+                         rows->flows.list[i].to);
     }
-    fd_buffer_format(to, "-%llu -%llu", (unsigned long long)strips->left_out,
-                     (unsigned long long)strips->flows_left_out);
+    fd_buffer_format(to, "-%llu -%llu", (unsigned long long)rows->left_out,
+                     (unsigned long long)rows->flows_left_out);
     fd_buffer_bytes(to, "", 1);
 }
 
@@ -53,11 +53,11 @@ make(fd_trace_rank *rank)
 #define STRIPS(most, text) \
     do { \
         fd_trace_rank rank; \
-        CLEAN(fd_strips_clear) fd_strips strips; \
+        CLEAN(fd_timeline_rows_clear) fd_timeline_rows rows; \
         CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL}; \
         make(&rank); \
-        OK(fd_strips_make(&strips, &rank, most)); \
-        describe(&strips, &to); \
+        OK(fd_timeline_rows_make(&rows, &rank, most)); \
+        describe(&rows, &to); \
         OK(to.status); \
         SAME(to.bytes, text); \
     } while (0)
@@ -83,24 +83,24 @@ of_equals_the_first(void)
                                {5, 5, 2, 0, FD_EVENT_CALL},
                                {10, 5, 3, 0, FD_EVENT_CALL}};
     fd_trace_rank rank;
-    CLEAN(fd_strips_clear) fd_strips strips;
+    CLEAN(fd_timeline_rows_clear) fd_timeline_rows rows;
     memset(&rank, 0, sizeof rank);
     rank.events.list = events;
     rank.events.count = 3;
-    OK(fd_strips_make(&strips, &rank, 2));
-    EQUAL(strips.list.count, 2);
-    EQUAL(strips.list.list[1].context, 2);
-    EQUAL(strips.left_out, 1);
+    OK(fd_timeline_rows_make(&rows, &rank, 2));
+    EQUAL(rows.list.count, 2);
+    EQUAL(rows.list.list[1].context, 2);
+    EQUAL(rows.left_out, 1);
 }
 
 static void
 a_rank_without_a_timeline_has_none(void)
 {
     fd_trace_rank rank;
-    CLEAN(fd_strips_clear) fd_strips strips;
+    CLEAN(fd_timeline_rows_clear) fd_timeline_rows rows;
     memset(&rank, 0, sizeof rank);
-    OK(fd_strips_make(&strips, &rank, 10));
-    EQUAL(strips.list.count, 0);
+    OK(fd_timeline_rows_make(&rows, &rank, 10));
+    EQUAL(rows.list.count, 0);
 }
 
 RUN(TEST(calls_have_the_depth_of_their_callers), TEST(the_longest_are_kept),

@@ -16,7 +16,7 @@ states_of(fd_states *states, const char *text)
 {
     fd_model model = {.about = 0};
     fd_layers layers = {.count = 0};
-    fd_states_window all = {.found = 100, .kept = 100, .cap = INFINITY};
+    fd_states_limits all = {.found = 100, .kept = 100, .cap = INFINITY};
     fd_status status = model_of(&model, text, NULL);
     if (status == FD_OK) {
         status = fd_layers_make(&layers, &model, NULL);
@@ -46,22 +46,22 @@ chained_make(chained *c, uint32_t machines)
     if (status == FD_OK) {
         status = fd_layers_make(&c->layers, &c->model, NULL);
     }
-    fd_states_window all = {.found = 100, .kept = 100, .cap = INFINITY};
+    fd_states_limits all = {.found = 100, .kept = 100, .cap = INFINITY};
     return status == FD_OK
              ? fd_states_make(&c->states, &c->model, &c->layers, &all)
              : status;
 }
 
 fd_status
-chained_trial(fd_trial *trial, const chained *c)
+chained_evaluator(fd_evaluator *evaluator, const chained *c)
 {
-    *trial = (fd_trial){.states = &c->states,
-                        .costs = &c->costs,
-                        .schedule = FD_SCHEDULE_1F1B,
-                        .micro_batches = 4,
-                        .forbidden = FD_NO_STATE,
-                        .most_ranks = c->costs.machines[0]};
-    return fd_trial_make(trial, NULL);
+    *evaluator = (fd_evaluator){.states = &c->states,
+                                .costs = &c->costs,
+                                .schedule = FD_SCHEDULE_1F1B,
+                                .micro_batches = 4,
+                                .forbidden = FD_NO_STATE,
+                                .most_ranks = c->costs.machines[0]};
+    return fd_evaluator_make(evaluator, NULL);
 }
 
 bool

@@ -22,8 +22,8 @@ void chained_clear(chained *c);
  * with a gigabyte a second between them. */
 fd_status chained_make(chained *c, uint32_t machines);
 
-/* Its trial under 1F1B with 4 micro-batches. */
-fd_status chained_trial(fd_trial *trial, const chained *c);
+/* Its evaluator under 1F1B with 4 micro-batches. */
+fd_status chained_evaluator(fd_evaluator *evaluator, const chained *c);
 
 /* Whether a time is so many milliseconds. */
 bool near(double seconds, double ms);

@@ -226,9 +226,9 @@ picture_edge(const picture *p, const char *caller, const char *callee)
 }
 
 int
-picture_fate(const picture *p, const char *key)
+picture_visibility(const picture *p, const char *key)
 {
-    return p->graph.folding.fates[group_of(p, key)];
+    return p->graph.selection.visibility[group_of(p, key)];
 }
 
 bool

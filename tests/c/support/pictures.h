@@ -64,7 +64,7 @@ fd_status picture_end(picture *p);
 const fd_box *picture_box(const picture *p, const char *key);
 int64_t picture_calls(const picture *p, const char *key);
 fd_edge picture_edge(const picture *p, const char *caller, const char *callee);
-int picture_fate(const picture *p, const char *key);
+int picture_visibility(const picture *p, const char *key);
 
 /* Whether the text has this once, or not at all. */
 bool picture_has(const picture *p, const char *part);

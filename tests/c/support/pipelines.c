@@ -59,7 +59,7 @@ add_stage(fd_pipe *p, const fd_plan *plan, const fd_replay *replay,
                                 .bytes = 100,
                                 .kind = job->kind};
             if ((wish->transfer == 0 || wish->posts) && fd_pipe_sends(&made)) {
-                made.marks = FD_PIPE_POSTED;
+                made.flags = FD_PIPE_POSTED;
                 made.end = made.start;
             }
             status = fd_pipeline_add_job(p, &made);

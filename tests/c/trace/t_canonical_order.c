@@ -64,7 +64,7 @@ scrambled(fd_trace **made, uint32_t seed)
                                .origin = n % 4 == 3 ? place[n / 2] : 0};
     }
     if (status == FD_OK) {
-        status = fd_graft(trace, contexts, NULL, COUNT + 1, map);
+        status = fd_contexts_merge(trace, contexts, NULL, COUNT + 1, map);
     }
     fd_trace_rank *rank = status == FD_OK ? fd_trace_add_rank(trace) : NULL;
     for (uint32_t i = 0; i < COUNT && rank != NULL && status == FD_OK; i++) {

@@ -30,7 +30,7 @@ any_order(void)
         {.parent = 3, .node = 1, .module = 4},
     };
     uint32_t map[5];
-    OK(fd_graft(trace, contexts, NULL, 5, map));
+    OK(fd_contexts_merge(trace, contexts, NULL, 5, map));
     EQUAL(trace->contexts.count, 5);
     for (uint32_t i = 1; i < 5; i++) {
         const fd_trace_context *made = &trace->contexts.list[map[i]];
@@ -56,7 +56,7 @@ only_what_is_wanted(void)
     };
     bool wanted[] = {false, false, false, false, true, false};
     uint32_t map[6];
-    OK(fd_graft(trace, contexts, wanted, 6, map));
+    OK(fd_contexts_merge(trace, contexts, wanted, 6, map));
     EQUAL(trace->contexts.count, 5);
     EQUAL(map[2], 0);
     CHECK(map[1] != 0 && map[3] != 0 && map[4] != 0 && map[5] != 0);
@@ -76,7 +76,7 @@ duplicates_join(void)
         {.parent = 1, .node = 1},
     };
     uint32_t map[5];
-    OK(fd_graft(trace, contexts, NULL, 5, map));
+    OK(fd_contexts_merge(trace, contexts, NULL, 5, map));
     EQUAL(map[1], map[2]);
     EQUAL(map[3], map[4]);
     EQUAL(trace->contexts.count, 3);
@@ -99,7 +99,7 @@ cycles_are_cut(void)
         {.parent = 6, .node = 1, .module = 7},
     };
     uint32_t map[8];
-    OK(fd_graft(trace, contexts, NULL, 8, map));
+    OK(fd_contexts_merge(trace, contexts, NULL, 8, map));
     EQUAL(trace->contexts.count, 8);
     for (uint32_t i = 1; i < 8; i++) {
         CHECK(map[i] != 0);
@@ -120,7 +120,7 @@ very_deep(void)
     for (uint32_t i = 1; i < DEPTH; i++) {
         contexts[i] = (fd_trace_context){.parent = (i + 1) % DEPTH, .node = 1};
     }
-    OK(fd_graft(trace, contexts, NULL, DEPTH, map));
+    OK(fd_contexts_merge(trace, contexts, NULL, DEPTH, map));
     EQUAL(trace->contexts.count, DEPTH);
     EQUAL(map[1], DEPTH - 1);
 }

@@ -17,14 +17,20 @@ width(fd_column_type type)
     case FD_COLUMN_U8:
     case FD_COLUMN_BOOL:
         return 1;
+    case FD_COLUMN_U16:
+        return 2;
     case FD_COLUMN_INDEX:
     case FD_COLUMN_TEXT:
+    case FD_COLUMN_TEXT_OR_NONE:
     case FD_COLUMN_U32:
         return 4;
     case FD_COLUMN_U64:
     case FD_COLUMN_I64:
+    case FD_COLUMN_I64_OR_NONE:
     case FD_COLUMN_DOUBLE:
         return 8;
+    case FD_COLUMN_CHARS:
+        break;
     }
     return 0;
 }

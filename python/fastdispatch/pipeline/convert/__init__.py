@@ -1,4 +1,4 @@
-"""From a graph whose nodes have stages to programs that train (docs/pipeline-convert.md).
+"""From a graph whose nodes have stages to programs that train (docs/guides/pipeline-convert.md).
 
 What it takes is imported when it is used: half of what importing fastdispatch would take.
 """
@@ -31,7 +31,7 @@ def convert(
     folder: str | os.PathLike[str] = "package",
     inputs: str | None = None,
 ) -> Written:
-    """The files of a package and what is to be said of them (docs/pipeline-convert.md).
+    """The files of a package and what is to be said of them (docs/guides/pipeline-convert.md).
 
     Parameters
     ----------

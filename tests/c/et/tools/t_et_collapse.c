@@ -5,10 +5,10 @@
 #include <string.h>
 
 static const fd_et_box *
-box_of(const fd_et_folds *folds, const fd_et *et, const char *name)
+box_of(const fd_et_collapsed *collapsed, const fd_et *et, const char *name)
 {
-    for (uint32_t i = 0; i < folds->boxes.count; i++) {
-        const fd_et_box *box = &folds->boxes.list[i];
+    for (uint32_t i = 0; i < collapsed->boxes.count; i++) {
+        const fd_et_box *box = &collapsed->boxes.list[i];
         if (!box->others
             && strcmp(fd_et_text(et, et->nodes.list[box->node].name), name)
                    == 0) {
@@ -47,7 +47,7 @@ folded(void)
 {
     static const struct {
         uint32_t most;
-        fd_et_folding folding;
+        fd_et_collapse_mode mode;
         uint32_t boxes;
         uint64_t count; /* of the first box of `a` */
         int64_t ns;
@@ -59,22 +59,22 @@ folded(void)
                  {2, FD_ET_BY_SIZE, 2, 0, 0, 3}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLEAN(fd_et_clear) fd_et et;
-        CLEAN(fd_et_folds_clear) fd_et_folds folds = {.names = 0};
+        CLEAN(fd_et_collapsed_clear) fd_et_collapsed collapsed = {.names = 0};
         uint64_t nodes = 0;
         OK(load(&et));
-        OK(fd_et_fold(&folds, &et, cases[i].most));
-        EQUAL(folds.folding, cases[i].folding);
-        EQUAL(folds.boxes.count, cases[i].boxes);
-        EQUAL(folds.names, cases[i].names);
-        for (uint32_t k = 0; k < folds.boxes.count; k++) {
-            nodes += folds.boxes.list[k].count;
+        OK(fd_et_collapse(&collapsed, &et, cases[i].most));
+        EQUAL(collapsed.mode, cases[i].mode);
+        EQUAL(collapsed.boxes.count, cases[i].boxes);
+        EQUAL(collapsed.names, cases[i].names);
+        for (uint32_t k = 0; k < collapsed.boxes.count; k++) {
+            nodes += collapsed.boxes.list[k].count;
         }
         EQUAL(nodes, et.nodes.count);
-        const fd_et_box *box = box_of(&folds, &et, "a");
+        const fd_et_box *box = box_of(&collapsed, &et, "a");
         EQUAL(box == NULL ? 0 : box->count, cases[i].count);
         EQUAL(box == NULL ? 0 : box->ns, cases[i].ns);
-        for (uint32_t k = 0; k < folds.lines.count; k++) {
-            CHECK(folds.lines.list[k].from != folds.lines.list[k].to);
+        for (uint32_t k = 0; k < collapsed.lines.count; k++) {
+            CHECK(collapsed.lines.list[k].from != collapsed.lines.list[k].to);
         }
     }
 }
@@ -83,14 +83,14 @@ static void
 lines(void)
 {
     CLEAN(fd_et_clear) fd_et et;
-    CLEAN(fd_et_folds_clear) fd_et_folds folds = {.names = 0};
+    CLEAN(fd_et_collapsed_clear) fd_et_collapsed collapsed = {.names = 0};
     uint64_t calls = 0;
     uint64_t order = 0;
     OK(load(&et));
-    OK(fd_et_fold(&folds, &et, 8));
-    for (uint32_t i = 0; i < folds.lines.count; i++) {
-        calls += folds.lines.list[i].calls;
-        order += folds.lines.list[i].counts[FD_ET_ORDER];
+    OK(fd_et_collapse(&collapsed, &et, 8));
+    for (uint32_t i = 0; i < collapsed.lines.count; i++) {
+        calls += collapsed.lines.list[i].calls;
+        order += collapsed.lines.list[i].counts[FD_ET_ORDER];
     }
     EQUAL(calls, 8); /* two of each line: step, a, b, a below b */
     CHECK(order > 0);

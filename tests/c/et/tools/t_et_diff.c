@@ -85,7 +85,7 @@ different(void)
     EQUAL(row_of(&diff, "aten::relu_").count[1], 0);
     EQUAL(row_of(&diff, "c10d::send").count[1], 2);
     EQUAL(row_of(&diff, "c10d::send").counts.count, 1);
-    CHECK(!fd_et_diff_says(&diff.names.list[0]));
+    CHECK(!fd_et_diff_differs(&diff.names.list[0]));
     EQUAL(diff.only.count, 2);
     SAME(fd_text_pool_get(&diff.texts, diff.only.list[0].name), "aten::relu_");
     EQUAL(diff.only.list[0].side, 0);
@@ -96,11 +96,11 @@ different(void)
     EQUAL(diff.only.list[1].count, 1);
     EQUAL(diff.only.list[1].nodes, 2);
     EQUAL(diff.changed.count, 2);
-    const fd_et_diff_form *sum = &diff.changed.list[0];
+    const fd_et_diff_change *sum = &diff.changed.list[0];
     EQUAL(sum->what, FD_ET_COMMS_DIFFER);
-    SAME(
-        fd_text_pool_get(&diff.texts, diff.forms.list[sum->forms[1] - 1].comm),
-        "ALL_REDUCE 8 bytes");
+    SAME(fd_text_pool_get(&diff.texts,
+                          diff.signatures.list[sum->signatures[1] - 1].comm),
+         "ALL_REDUCE 8 bytes");
     CHECK(diff.shared[FD_ET_ORDER] < diff.edges[FD_ET_ORDER][0]);
 }
 
@@ -124,7 +124,7 @@ load_shapes(fd_et *et, const char *shapes, const char *types, const char *more)
 }
 
 static void
-forms(void)
+signatures(void)
 {
     static const struct {
         const char *shapes;
@@ -198,4 +198,4 @@ times(void)
     CHECK(!fd_et_diff_any(&none));
 }
 
-RUN(TEST(equal), TEST(different), TEST(forms), TEST(times))
+RUN(TEST(equal), TEST(different), TEST(signatures), TEST(times))

@@ -10,7 +10,7 @@
 #define K(stream) ", \"cat\": \"kernel\", \"stream\": " #stream
 
 /* Two operators that launch kernels of 50 us each on one stream; the thread is
- * ahead of them, and waits for the second. */
+ * bounds of them, and waits for the second. */
 static fd_status
 make(fd_et *et)
 {

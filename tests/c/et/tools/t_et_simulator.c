@@ -59,21 +59,21 @@ together(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLEAN(clear_two) fd_et traces[2] = {{.rank = 0}, {.rank = 1}};
         CLEAN(fd_et_ranks_clear) fd_et_ranks ranks = {.collectives = 0};
-        CLEAN(fd_play_clear) fd_play play = {.ranks = NULL};
+        CLEAN(fd_et_sim_clear) fd_et_simulation s = {.ranks = NULL};
         OK(make(&traces[0], &ranks, 0, 40));
         OK(make(&traces[1], &ranks, 1, 80));
         OK(fd_et_ranks_compare(&ranks));
         EQUAL(ranks.matches, 1);
-        OK(fd_play_make(&play, traces, 2, &ranks));
-        EQUAL(play.measured_begin, 25);
-        EQUAL(play.measured_end, 100);
-        fd_play_run(&play, &cases[i].changes);
-        EQUAL(play.end, cases[i].end);
-        EQUAL(play.ranks[0].nodes[1].end, play.ranks[1].nodes[1].end);
-        EQUAL(play.broken, 0);
+        OK(fd_et_sim_make(&s, traces, 2, &ranks));
+        EQUAL(s.measured_begin, 25);
+        EQUAL(s.measured_end, 100);
+        OK(fd_et_sim_run(&s, &cases[i].changes));
+        EQUAL(s.end, cases[i].end);
+        EQUAL(s.ranks[0].nodes[1].end, s.ranks[1].nodes[1].end);
+        EQUAL(s.broken, 0);
         /* What it did once it does again. */
-        fd_play_run(&play, &cases[i].changes);
-        EQUAL(play.end, cases[i].end);
+        OK(fd_et_sim_run(&s, &cases[i].changes));
+        EQUAL(s.end, cases[i].end);
     }
 }
 
@@ -93,7 +93,7 @@ who_waits(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLEAN(clear_two) fd_et traces[2] = {{.rank = 0}, {.rank = 1}};
         CLEAN(fd_et_ranks_clear) fd_et_ranks ranks = {.collectives = 0};
-        CLEAN(fd_play_clear) fd_play play = {.ranks = NULL};
+        CLEAN(fd_et_sim_clear) fd_et_simulation s = {.ranks = NULL};
         fd_et_changes changes = {&slower, 1, 1, 0};
         OK(make(&traces[0], &ranks, 0, 40));
         OK(make(&traces[1], &ranks, 1, 80));
@@ -104,10 +104,10 @@ who_waits(void)
             traces[r].comms.list[0].src = 0;
         }
         OK(fd_et_ranks_compare(&ranks));
-        OK(fd_play_make(&play, traces, 2, &ranks));
-        fd_play_run(&play, &changes);
-        EQUAL(play.ranks[0].nodes[1].end, cases[i].end);
-        EQUAL(play.ranks[1].nodes[1].end, 200);
+        OK(fd_et_sim_make(&s, traces, 2, &ranks));
+        OK(fd_et_sim_run(&s, &changes));
+        EQUAL(s.ranks[0].nodes[1].end, cases[i].end);
+        EQUAL(s.ranks[1].nodes[1].end, 200);
     }
 }
 
@@ -117,7 +117,7 @@ circle(void)
 {
     CLEAN(clear_two) fd_et traces[2] = {{.rank = 0}, {.rank = 1}};
     CLEAN(fd_et_ranks_clear) fd_et_ranks ranks = {.collectives = 0};
-    CLEAN(fd_play_clear) fd_play play = {.ranks = NULL};
+    CLEAN(fd_et_sim_clear) fd_et_simulation s = {.ranks = NULL};
     static const fd_et_changes none = {.bandwidth = 1};
     OK(make(&traces[0], &ranks, 0, 40));
     OK(make(&traces[1], &ranks, 1, 41));
@@ -132,11 +132,10 @@ circle(void)
         other.match = 2 - r;
         OK(fd_vector_push(&rank->calls, other));
     }
-    OK(fd_play_make(&play, traces, 2, &ranks));
-    fd_play_run(&play, &none);
-    CHECK(play.broken > 0);
-    EQUAL(play.ranks[0].at, 2);
-    EQUAL(play.ranks[1].at, 2);
+    OK(fd_et_sim_make(&s, traces, 2, &ranks));
+    OK(fd_et_sim_run(&s, &none));
+    CHECK(s.broken > 0);
+    EQUAL(s.jobs.ordered, 8);
 }
 
 RUN(TEST(together), TEST(who_waits), TEST(circle))

@@ -19,9 +19,9 @@ load(fd_et *et, const char *first, const char *second)
     return status;
 }
 
-/* Names by their first letter, forms by their last. */
+/* Names by their first letter, signatures by their last. */
 static void
-number(fd_et_twin_side *side)
+number(fd_et_match_side *side)
 {
     for (uint32_t i = 0; i < side->et->nodes.count; i++) {
         const char *name = fd_et_text(side->et, side->et->nodes.list[i].name);
@@ -29,22 +29,22 @@ number(fd_et_twin_side *side)
         while (name[1] != '\0') {
             name++;
         }
-        side->forms[i] = side->names[i] * 256 + (unsigned char)*name;
+        side->signatures[i] = side->names[i] * 256 + (unsigned char)*name;
     }
 }
 
 static uint64_t
-twin_of(const fd_et_twin_side sides[2], uint64_t id)
+twin_of(const fd_et_match_side sides[2], uint64_t id)
 {
-    uint32_t twin = sides[0].twins[fd_et_place(sides[0].et, id) - 1];
-    return twin == 0 ? 0 : sides[1].et->nodes.list[twin - 1].id;
+    uint32_t match = sides[0].matches[fd_et_place(sides[0].et, id) - 1];
+    return match == 0 ? 0 : sides[1].et->nodes.list[match - 1].id;
 }
 
 static void
-clear_sides(fd_et_twin_side (*sides)[2])
+clear_sides(fd_et_match_side (*sides)[2])
 {
-    fd_et_twin_side_clear(&(*sides)[0]);
-    fd_et_twin_side_clear(&(*sides)[1]);
+    fd_et_match_side_clear(&(*sides)[0]);
+    fd_et_match_side_clear(&(*sides)[1]);
 }
 
 static void
@@ -52,9 +52,9 @@ found(void)
 {
     static const struct {
         const char *names[2];
-        uint64_t twins[2];
+        uint64_t matches[2];
     } cases[] = {{{"a1", "a2"}, {4, 5}}, /* the same */
-                 {{"a2", "a1"}, {5, 4}}, /* by form */
+                 {{"a2", "a1"}, {5, 4}}, /* by signature */
                  {{"a3", "a1"}, {5, 4}}, /* what is left, by name */
                  {{"a3", "a4"}, {4, 5}},
                  {{"b1", "a2"}, {0, 5}}, /* and what they call */
@@ -62,19 +62,19 @@ found(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLEAN(fd_et_clear) fd_et a;
         CLEAN(fd_et_clear) fd_et b = {.rank = -1};
-        CLEAN(clear_sides) fd_et_twin_side sides[2] = {{.et = NULL}};
+        CLEAN(clear_sides) fd_et_match_side sides[2] = {{.et = NULL}};
         OK(load(&a, "a1", "a2"));
         OK(load(&b, cases[i].names[0], cases[i].names[1]));
-        OK(fd_et_twin_side_make(&sides[0], &a));
-        OK(fd_et_twin_side_make(&sides[1], &b));
+        OK(fd_et_match_side_make(&sides[0], &a));
+        OK(fd_et_match_side_make(&sides[1], &b));
         number(&sides[0]);
         number(&sides[1]);
-        OK(fd_et_find_twins(sides));
+        OK(fd_et_match_nodes(sides));
         EQUAL(twin_of(sides, 3), 3);
-        EQUAL(twin_of(sides, 4), cases[i].twins[0]);
-        EQUAL(twin_of(sides, 5), cases[i].twins[1]);
+        EQUAL(twin_of(sides, 4), cases[i].matches[0]);
+        EQUAL(twin_of(sides, 5), cases[i].matches[1]);
         EQUAL(twin_of(sides, 6),
-              cases[i].twins[0] == 0 ? 0 : cases[i].twins[0] + 2);
+              cases[i].matches[0] == 0 ? 0 : cases[i].matches[0] + 2);
     }
 }
 

@@ -37,7 +37,7 @@ two_hosts(void)
            FD_EINVAL);
     SAME(error.text, "how far off the clock may be is not known of rank 0, 1: "
                      "leave --strict out or record with pings "
-                     "(docs/clocks.md)");
+                     "(docs/concepts/clocks.md)");
     OK(fd_timeline_align_trace(trace, FD_ALIGN_NONE, false, clocks, &base,
                                NULL));
     SAME(clocks[1].method, "none");

@@ -12,17 +12,17 @@
     NODE("d", ONE) "\ta -- b\n\ta -- c\n\tb -- d\n\tc -- d\n"
 
 #define ALL(most) \
-    ((fd_states_window){.found = most, .kept = most, .cap = INFINITY})
+    ((fd_states_limits){.found = most, .kept = most, .cap = INFINITY})
 
 static fd_status
 states_of(fd_states *states, fd_model *model, fd_layers *layers,
-          const char *text, fd_states_window window)
+          const char *text, fd_states_limits limits)
 {
     fd_status status = model_of(model, text, NULL);
     if (status == FD_OK) {
         status = fd_layers_make(layers, model, NULL);
     }
-    return status == FD_OK ? fd_states_make(states, model, layers, &window)
+    return status == FD_OK ? fd_states_make(states, model, layers, &limits)
                            : status;
 }
 
@@ -90,7 +90,7 @@ only_what_a_plan_can_be_cut_at(void)
     CLEAN(fd_layers_clear) fd_layers layers = {.count = 0};
     CLEAN(fd_states_clear) fd_states states = {.count = 0};
     OK(states_of(&states, &model, &layers, DIAMOND,
-                 (fd_states_window){100, 3, 4, 0.013, 2, 0, 0}));
+                 (fd_states_limits){100, 3, 4, 0.013, 2, 0, 0}));
     CHECK(states.complete);
     EQUAL(states.found, 5);
     EQUAL(states.count, 3);
@@ -107,7 +107,7 @@ more_where_more_machines_are_asked_for(void)
     CLEAN(fd_layers_clear) fd_layers layers = {.count = 0};
     CLEAN(fd_states_clear) fd_states states = {.count = 0};
     OK(states_of(&states, &model, &layers, DIAMOND,
-                 (fd_states_window){100, 5, 4, 0.01, 2, 0.009, 3}));
+                 (fd_states_limits){100, 5, 4, 0.01, 2, 0.009, 3}));
     CHECK(states.complete);
     EQUAL(states.count, 5);
     const bool waists[] = {true, false, false, true, true};

@@ -24,7 +24,7 @@ find(fd_optimum *best, fd_states *states, fd_optimum_request *request)
     request->costs = (fd_costs){
         .levels = 1, .machines = {3}, .bandwidths = {1e9}, .straight = true};
     request->forbidden = FD_NO_STATE;
-    return status == FD_OK ? fd_quickest_find(best, request, NULL) : status;
+    return status == FD_OK ? fd_optimum_search(best, request, NULL) : status;
 }
 
 static void

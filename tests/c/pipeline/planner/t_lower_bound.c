@@ -24,7 +24,7 @@ find(fd_optimum *optimum, fd_optimum_request *request)
         status = fd_layers_make(&layers, &model, NULL);
     }
     if (status == FD_OK) {
-        fd_states_window all = {.found = 100, .kept = 100, .cap = INFINITY};
+        fd_states_limits all = {.found = 100, .kept = 100, .cap = INFINITY};
         status = fd_states_make(&states, &model, &layers, &all);
     }
     if (status == FD_OK) {

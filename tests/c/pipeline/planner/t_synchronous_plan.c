@@ -28,7 +28,7 @@ a_step_of_a_schedule(void)
     OK(model_of(&model, CHAIN, NULL));
     OK(fd_pipeline_find(&pipeline, &model, &request, NULL));
     CHECK(fabs(pipeline.scheduled.best.time - 0.016) < 1e-12);
-    CHECK(fabs(pipeline.scheduled.beginning - 0.016) < 1e-12);
+    CHECK(fabs(pipeline.scheduled.asynchronous - 0.016) < 1e-12);
     CHECK(fabs(pipeline.second_step - 0.018) < 1e-12);
     CHECK(pipeline.one_more.time < 0.0161);
     CHECK(fabs(pipeline.twice.time - 0.016) < 1e-12);

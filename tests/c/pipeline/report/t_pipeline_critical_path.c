@@ -58,8 +58,8 @@ slack(void)
     EQUAL(pipeline_find(p, "B", 1, 1)->slack, 5);
     EQUAL(pipeline_find(p, "F", 1, 1)->slack, 5);
     EQUAL(pipeline_find(p, "F", 0, 1)->slack, 20);
-    CHECK((pipeline_find(p, "B", 1, 0)->marks & FD_PIPE_ON_PATH) != 0);
-    CHECK((pipeline_find(p, "B", 1, 1)->marks & FD_PIPE_ON_PATH) == 0);
+    CHECK((pipeline_find(p, "B", 1, 0)->flags & FD_PIPE_ON_PATH) != 0);
+    CHECK((pipeline_find(p, "B", 1, 1)->flags & FD_PIPE_ON_PATH) == 0);
 }
 
 RUN(TEST(as_long_as_the_iteration), TEST(slack))

@@ -62,7 +62,7 @@ needs(void)
 static void
 twins(void)
 {
-    fd_pipe_job a = {.start = 1, .end = 2, .marks = FD_PIPE_FUSED};
+    fd_pipe_job a = {.start = 1, .end = 2, .flags = FD_PIPE_FUSED};
     fd_pipe_job b = a;
     CHECK(fd_pipeline_is_twin(&a, &b));
     b.end = 3;

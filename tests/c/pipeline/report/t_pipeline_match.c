@@ -64,7 +64,7 @@ posted_and_waited_for(void)
     CLEAN(fd_pipe_clear) fd_pipe p = {.lines = 0};
     CLEAN(fd_pipe_matches_clear) fd_pipe_matches found = {.matched = 0};
     OK(two_ranks(&p));
-    p.jobs.list[1].marks = FD_PIPE_POSTED;
+    p.jobs.list[1].flags = FD_PIPE_POSTED;
     OK(pipeline_job(&p, "RA", 1, 0, 6, 21));
     OK(fd_pipeline_settle(&p));
     OK(fd_pipeline_match(&found, &p));

@@ -14,7 +14,7 @@ reported(fd_pipe_report *r, fd_pipe_choice choice, uint32_t iterations,
     fd_status status = pipeline_played(&r->pipeline, &wish);
     if (status == FD_OK && iterations == 4) {
         fd_pipe_job *job = &r->pipeline.jobs.list[r->pipeline.jobs.count - 1];
-        job->marks |= FD_PIPE_OPEN; /* the last of all */
+        job->flags |= FD_PIPE_OPEN; /* the last of all */
     }
     if (status == FD_OK) {
         status = fd_pipeline_settle(&r->pipeline);

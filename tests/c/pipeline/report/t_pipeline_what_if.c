@@ -127,7 +127,7 @@ mixed(void)
         }
     }
     CHECK(send != NULL);
-    send->marks = FD_PIPE_POSTED;
+    send->flags = FD_PIPE_POSTED;
     OK(fd_pipeline_settle(&r.pipeline));
     OK(fd_pipeline_report(&r, &request, NULL));
     CHECK(!r.schedule.blocking && r.schedule.mixed);

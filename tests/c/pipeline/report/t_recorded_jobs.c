@@ -94,7 +94,7 @@ jobs_of_a_rank(void)
     EQUAL(forward->row, 1);
     EQUAL(p.jobs.list[1].kind, FD_PIPE_OTHER);
     EQUAL(p.jobs.list[1].stage, 1);
-    EQUAL(p.jobs.list[2].marks, FD_PIPE_OPEN | FD_PIPE_POSTED | FD_PIPE_FUSED);
+    EQUAL(p.jobs.list[2].flags, FD_PIPE_OPEN | FD_PIPE_POSTED | FD_PIPE_FUSED);
     EQUAL(p.jobs.list[2].bytes, 64);
 }
 

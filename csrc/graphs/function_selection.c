@@ -1,0 +1,335 @@
+#include "graphs/function_selection.h"
+
+#include "graphs/graph_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_FUNCTIONS = 60, MAX_OPERATORS = 40 };
+
+static const double DEFAULT_MIN_PERCENT = 0.1;
+
+/* Per context: what its path has met so far. */
+enum {
+    NO_CODE,   /* nothing but frameworks */
+    IN_CODE,   /* code of a reader, or machinery called by it */
+    IN_LIBRARY /* below the first public function of a framework */
+};
+
+typedef struct folder {
+    const fd_trace *trace;
+    const fd_groups *groups;
+    const fd_rows *rows;
+    const fd_export_options *options;
+    fd_selection *selection;
+    uint8_t *met; /* owned; by context */
+} folder;
+
+static bool
+is_torch(const fd_trace *trace, const fd_trace_node *node)
+{
+    return strcmp(fd_trace_text(trace, node->package), "torch") == 0;
+}
+
+static bool
+is_framework(const fd_trace *trace, const fd_trace_node *node)
+{
+    return node->from == FD_FROM_STDLIB || node->from == FD_FROM_GENERATED
+        || is_torch(trace, node);
+}
+
+static bool
+one_of(const char *text, const char *const *list)
+{
+    for (; *list != NULL; list++) {
+        if (strcmp(text, *list) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Names of wrappers by decorators and context managers, and special methods
+ * that are not called by name. */
+static bool
+is_machinery_name(const char *name)
+{
+    static const char *const between[] = {
+        "wrapper", "inner", "wrapped", "decorate_context",
+        "fn",      "func",  "helper",  "apply",
+        "run",     NULL};
+    static const char *const special[] = {"__init__", "__iter__", "__next__",
+                                          "__getitem__", NULL};
+    bool hidden = (name[0] == '_' && !one_of(name, special)) || name[0] == '<';
+    return hidden || one_of(name, between);
+}
+
+/* A folder below the package whose name begins with '_'. */
+static bool
+in_private_folder(const char *file)
+{
+    const char *at = strstr(file, "/_");
+    return at != NULL && strchr(at + 1, '/') != NULL;
+}
+
+static bool
+is_public(const fd_trace *trace, const fd_trace_node *node)
+{
+    return !is_machinery_name(fd_trace_text(trace, node->name))
+        && !in_private_folder(fd_trace_text(trace, node->file));
+}
+
+/* A range is a reader's own when his function opened it. */
+static bool
+opened_by_reader(const folder *f, const fd_trace_context *context)
+{
+    const fd_trace_context *above = &f->trace->contexts.list[context->parent];
+    const fd_trace_node *node = &f->trace->nodes.list[above->node];
+    if (node->kind == FD_NODE_RANGE) {
+        return f->selection->visibility[f->groups->of_context[context->parent]]
+            == FD_DRAWN;
+    }
+    return node->kind == FD_NODE_PYTHON && !is_framework(f->trace, node);
+}
+
+/* Parts of the function around them (Python 3.12 has no frames for most
+ * comprehensions), and the functions that decorators make: all calls of all
+ * decorated functions would meet in one box. */
+static bool
+is_inner(const fd_trace *trace, const fd_trace_node *node)
+{
+    static const char *const comprehensions[] = {
+        "<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>", NULL};
+    static const char *const wrappers[] = {"inner", "decorate_context",
+                                           "decorated", NULL};
+    const char *name = fd_trace_text(trace, node->name);
+    bool local =
+        strstr(fd_trace_text(trace, node->qualified), "<locals>.") != NULL;
+    return one_of(name, comprehensions)
+        || (local && (strstr(name, "wrap") != NULL || one_of(name, wrappers)));
+}
+
+static void
+walk_context(folder *f, uint32_t id)
+{
+    const fd_trace_context *context = &f->trace->contexts.list[id];
+    const fd_trace_node *node = &f->trace->nodes.list[context->node];
+    uint8_t *state = &f->selection->visibility[f->groups->of_context[id]];
+    uint8_t met = f->met[context->parent];
+    bool drawn = false;
+    bool inner = false;
+    if (node->kind == FD_NODE_RANGE) {
+        drawn = opened_by_reader(f, context);
+    }
+    else if (node->kind == FD_NODE_PYTHON) {
+        bool framework = is_framework(f->trace, node);
+        drawn = !framework || (met == IN_CODE && is_public(f->trace, node));
+        met = !framework ? IN_CODE : drawn ? IN_LIBRARY : met;
+        inner = !framework && is_inner(f->trace, node);
+    }
+    f->met[id] = met;
+    if (drawn) {
+        *state = inner ? FD_FOLDED_INNER : FD_DRAWN;
+    }
+}
+
+/* Fates before any name or figure is looked at. */
+static void
+start(folder *f)
+{
+    bool folds = f->options->style == FD_STYLE_DEFAULT && !f->options->all;
+    for (uint32_t i = 1; i < f->trace->contexts.count; i++) {
+        const fd_trace_context *context = &f->trace->contexts.list[i];
+        const fd_trace_node *node = &f->trace->nodes.list[context->node];
+        uint8_t *state = &f->selection->visibility[f->groups->of_context[i]];
+        if (node->kind == FD_NODE_PYTHON || node->kind == FD_NODE_RANGE) {
+            *state = is_torch(f->trace, node) || node->kind == FD_NODE_RANGE
+                       ? FD_FOLDED_TORCH
+                       : FD_FOLDED_OTHER;
+            bool classic_range = f->options->style == FD_STYLE_CLASSIC
+                              && node->kind == FD_NODE_RANGE;
+            *state = classic_range ? FD_LEFT_OUT : folds ? *state : FD_DRAWN;
+        }
+        else if ((node->kind == FD_NODE_OP || node->kind == FD_NODE_AUTOGRAD)
+                 && f->options->ops != FD_OPS_NONE) {
+            *state = FD_DRAWN;
+        }
+    }
+}
+
+static bool
+matches(const fd_export_globs *globs, const char *key, const char *package)
+{
+    for (size_t i = 0; i < globs->count; i++) {
+        if (fd_glob_matches(globs->list[i], key)
+            || fd_glob_matches(globs->list[i], package)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+apply_globs(folder *f)
+{
+    for (uint32_t g = 1; g < f->groups->list.count; g++) {
+        const fd_group *group = &f->groups->list.list[g];
+        const fd_trace_node *node = &f->trace->nodes.list[group->node];
+        const char *key = fd_groups_label(f->groups, g);
+        const char *package = fd_trace_text(f->trace, node->package);
+        uint8_t *state = &f->selection->visibility[g];
+        if (*state == FD_LEFT_OUT) {
+            continue;
+        }
+        if (matches(&f->options->hide, key, package)) {
+            *state = FD_DELETED;
+        }
+        else if (matches(&f->options->contract, key, package)) {
+            *state = FD_JOINED;
+        }
+    }
+}
+
+static bool
+is_operator(const folder *f, uint32_t group)
+{
+    uint8_t kind = f->trace->nodes.list[f->groups->list.list[group].node].kind;
+    return kind == FD_NODE_OP || kind == FD_NODE_AUTOGRAD;
+}
+
+static void
+drop_small(folder *f, uint32_t group)
+{
+    uint64_t total = f->rows->list[group].total;
+    f->selection->visibility[group] = FD_SMALL;
+    if (total > f->selection->small) {
+        f->selection->small = total;
+    }
+}
+
+static int
+downwards(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left;
+    uint64_t b = *(const uint64_t *)right;
+    return a > b ? -1 : a < b;
+}
+
+/* The total that `limit` of the drawn functions (or operators) reach; others
+ * with just as much are drawn too. */
+static fd_status
+total_of_last(const folder *f, bool operators, uint32_t limit, uint64_t *total)
+{
+    FD_VECTOR(uint64_t) totals = {NULL, 0, 0};
+    fd_status status = fd_vector_reserve(&totals, f->groups->list.count);
+    for (uint32_t g = 1; g < f->groups->list.count && status == FD_OK; g++) {
+        if (f->selection->visibility[g] == FD_DRAWN
+            && is_operator(f, g) == operators) {
+            totals.list[totals.count++] = f->rows->list[g].total;
+        }
+    }
+    *total = 0;
+    if (totals.count > limit) {
+        qsort(totals.list, totals.count, sizeof *totals.list, downwards);
+        *total = totals.list[limit - 1];
+    }
+    fd_vector_clear(&totals);
+    return status;
+}
+
+static fd_status
+fold_small(folder *f, uint64_t whole)
+{
+    bool limited = f->options->min_percent < 0;
+    double percent = limited ? DEFAULT_MIN_PERCENT : f->options->min_percent;
+    double least = percent / 100 * (double)whole;
+    f->selection->min_percent = percent;
+    uint64_t last[2] = {0, 0};
+    fd_status status = FD_OK;
+    if (limited) {
+        status = total_of_last(f, false, MAX_FUNCTIONS, &last[0]);
+    }
+    if (limited && status == FD_OK) {
+        status = total_of_last(f, true, MAX_OPERATORS, &last[1]);
+    }
+    for (uint32_t g = 1; g < f->groups->list.count && status == FD_OK; g++) {
+        uint64_t total = f->rows->list[g].total;
+        if (f->selection->visibility[g] == FD_DRAWN
+            && ((double)total < least || total < last[is_operator(f, g)])) {
+            drop_small(f, g);
+        }
+    }
+    return status;
+}
+
+/* A group without a context is of another rank. */
+static fd_status
+count_all(folder *f)
+{
+    bool *present = fd_calloc(f->groups->list.count, sizeof *present);
+    if (present == NULL) {
+        return FD_ENOMEM;
+    }
+    for (uint32_t i = 1; i < f->trace->contexts.count; i++) {
+        present[f->groups->of_context[i]] = true;
+    }
+    for (uint32_t g = 1; g < f->groups->list.count; g++) {
+        uint8_t *state = &f->selection->visibility[g];
+        *state = present[g] ? *state : FD_LEFT_OUT;
+        uint32_t *counts = is_operator(f, g) ? f->selection->operators
+                                             : f->selection->functions;
+        counts[*state]++;
+    }
+    f->selection->visibility[0] = FD_LEFT_OUT;
+    fd_free(present);
+    return FD_OK;
+}
+
+static fd_status
+decide(folder *f, uint64_t whole)
+{
+    bool folds = f->options->style == FD_STYLE_DEFAULT && !f->options->all;
+    start(f);
+    for (uint32_t i = 1; i < f->trace->contexts.count && folds; i++) {
+        walk_context(f, i);
+    }
+    apply_globs(f);
+    fd_status status = FD_OK;
+    if (folds || f->options->min_percent > 0) {
+        status = fold_small(f, whole);
+    }
+    return status == FD_OK ? count_all(f) : status;
+}
+
+fd_status
+fd_selection_make(fd_selection *selection, const fd_trace *trace,
+                  const fd_groups *groups, const fd_rows *rows, uint64_t whole,
+                  const fd_export_options *options)
+{
+    *selection = (fd_selection){
+        .visibility =
+            fd_malloc(groups->list.count * sizeof *selection->visibility)};
+    folder f = {.trace = trace,
+                .groups = groups,
+                .rows = rows,
+                .options = options,
+                .selection = selection,
+                .met = fd_calloc(trace->contexts.count, sizeof *f.met)};
+    fd_status status = FD_ENOMEM;
+    if (selection->visibility != NULL && f.met != NULL) {
+        memset(selection->visibility, FD_LEFT_OUT, groups->list.count);
+        status = decide(&f, whole);
+    }
+    fd_free(f.met);
+    if (status != FD_OK) {
+        fd_selection_clear(selection);
+    }
+    return status;
+}
+
+void
+fd_selection_clear(fd_selection *selection)
+{
+    fd_free(selection->visibility);
+    *selection = (fd_selection){.visibility = NULL};
+}

@@ -1,0 +1,177 @@
+#include "json/json_writer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SHORT_KEY = 60 };
+
+/* What precedes a value; in one piece for a key of usual size. */
+fd_buffer *
+fd_json_put(fd_json_writer *w, const char *key)
+{
+    char text[SHORT_KEY + 5];
+    size_t size = 0;
+    text[0] = ',';
+    size += w->comma;
+    text[size] = '\n';
+    size += w->line;
+    w->comma = true;
+    w->line = false;
+    if (key != NULL) {
+        size_t length = strlen(key);
+        text[size++] = '"';
+        if (length <= SHORT_KEY) {
+            memcpy(text + size, key, length);
+            size += length;
+        }
+        else {
+            fd_buffer_bytes(w->to, text, size);
+            fd_buffer_bytes(w->to, key, length);
+            size = 0;
+        }
+        text[size++] = '"';
+        text[size++] = ':';
+    }
+    fd_buffer_bytes(w->to, text, size);
+    return w->to;
+}
+
+static void
+begin(fd_json_writer *w, const char *key, const char *bracket)
+{
+    fd_buffer_bytes(fd_json_put(w, key), bracket, 1);
+    w->comma = false;
+}
+
+static void
+end(fd_json_writer *w, const char *bracket)
+{
+    w->comma = false;
+    fd_buffer_bytes(fd_json_put(w, NULL), bracket, 1);
+}
+
+void
+fd_json_begin_object(fd_json_writer *w, const char *key)
+{
+    begin(w, key, "{");
+}
+
+void
+fd_json_begin_array(fd_json_writer *w, const char *key)
+{
+    begin(w, key, "[");
+}
+
+void
+fd_json_end_object(fd_json_writer *w)
+{
+    end(w, "}");
+}
+
+void
+fd_json_end_array(fd_json_writer *w)
+{
+    end(w, "]");
+}
+
+void
+fd_json_key(fd_json_writer *w, const char *text, size_t size)
+{
+    fd_json_put_bytes(w, NULL, text, size);
+    fd_buffer_bytes(w->to, ":", 1);
+    w->comma = false;
+}
+
+void
+fd_json_put_bytes(fd_json_writer *w, const char *key, const char *text,
+                  size_t size)
+{
+    fd_buffer_json(fd_json_put(w, key), text, size);
+}
+
+void
+fd_json_put_text(fd_json_writer *w, const char *key, const char *text)
+{
+    fd_json_put_bytes(w, key, text, strlen(text));
+}
+
+void
+fd_json_put_u64(fd_json_writer *w, const char *key, uint64_t value)
+{
+    fd_buffer_u64(fd_json_put(w, key), value);
+}
+
+static void
+put_sign(fd_buffer *to, int64_t value)
+{
+    fd_buffer_bytes(to, "-", value < 0);
+}
+
+static uint64_t
+magnitude(int64_t value)
+{
+    return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+}
+
+void
+fd_json_put_i64(fd_json_writer *w, const char *key, int64_t value)
+{
+    put_sign(fd_json_put(w, key), value);
+    fd_buffer_u64(w->to, magnitude(value));
+}
+
+void
+fd_json_put_bool(fd_json_writer *w, const char *key, bool value)
+{
+    fd_buffer_text(fd_json_put(w, key), value ? "true" : "false");
+}
+
+void
+fd_json_put_null(fd_json_writer *w, const char *key)
+{
+    fd_buffer_bytes(fd_json_put(w, key), "null", 4);
+}
+
+/* The traced program may have selected a locale in which printf writes
+ * "0,5", or a separator of several bytes. */
+void
+fd_json_put_double(fd_json_writer *w, const char *key, double value)
+{
+    char text[32];
+    int size = snprintf(text, sizeof text, "%.17g", value);
+    bool pointed = false;
+    if (!isfinite(value)) {
+        fd_json_put_null(w, key);
+        return;
+    }
+    fd_json_put(w, key);
+    for (int i = 0; i < size; i++) {
+        if (strchr("0123456789+-e", text[i]) != NULL) {
+            fd_buffer_bytes(w->to, &text[i], 1);
+        }
+        else if (!pointed) {
+            fd_buffer_bytes(w->to, ".", 1);
+            pointed = true;
+        }
+    }
+}
+
+void
+fd_json_put_milli(fd_json_writer *w, const char *key, int64_t value)
+{
+    uint64_t size = magnitude(value);
+    const char decimals[4] = {'.', (char)('0' + size / 100 % 10),
+                              (char)('0' + size / 10 % 10),
+                              (char)('0' + size % 10)};
+    put_sign(fd_json_put(w, key), value);
+    fd_buffer_u64(w->to, size / 1000);
+    fd_buffer_bytes(w->to, decimals, sizeof decimals);
+}
+
+void
+fd_json_put_raw(fd_json_writer *w, const char *key, const char *json,
+                size_t size)
+{
+    fd_buffer_bytes(fd_json_put(w, key), json, size);
+}

@@ -1,0 +1,194 @@
+#include "module/field_tables.h"
+
+#include <string.h>
+
+/* Names in programs may have invalid UTF-8, which must not raise. */
+static PyObject *
+decode(const char *text, size_t size)
+{
+    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)size, "replace");
+}
+
+PyObject *
+fd_text_object(const fd_text_pool *texts, uint32_t id)
+{
+    return decode(fd_text_pool_get(texts, id), fd_text_pool_size(texts, id));
+}
+
+static PyObject *
+cell_object(const fd_column *column, const void *row,
+            const fd_text_pool *texts)
+{
+    uint64_t value = fd_cell(column, row);
+    const char *chars = (const char *)row + column->offset;
+    double number;
+    switch (column->type) {
+    case FD_COLUMN_INDEX:
+        return PyLong_FromLongLong((long long)value - 1);
+    case FD_COLUMN_TEXT:
+        return fd_text_object(texts, (uint32_t)value);
+    case FD_COLUMN_BOOL:
+        return PyBool_FromLong(value != 0);
+    case FD_COLUMN_DOUBLE:
+        memcpy(&number, &value, sizeof number);
+        return PyFloat_FromDouble(number);
+    case FD_COLUMN_TEXT_OR_NONE:
+        return value == 0 ? Py_NewRef(Py_None)
+                          : fd_text_object(texts, (uint32_t)value);
+    case FD_COLUMN_I64_OR_NONE:
+        return (int64_t)value < 0 ? Py_NewRef(Py_None)
+                                  : PyLong_FromLongLong((long long)value);
+    case FD_COLUMN_I64:
+        return PyLong_FromLongLong((long long)value);
+    case FD_COLUMN_CHARS:
+        return decode(chars, strlen(chars));
+    case FD_COLUMN_U8:
+    case FD_COLUMN_U16:
+    case FD_COLUMN_U32:
+    case FD_COLUMN_U64:
+        break;
+    }
+    return column->names != NULL ? PyUnicode_FromString(column->names[value])
+                                 : PyLong_FromUnsignedLongLong(value);
+}
+
+static PyObject *
+column_list(const fd_table *table, const fd_column *column, const void *rows,
+            uint32_t count, const fd_text_pool *texts)
+{
+    uint32_t first = table->from_one && count > 0;
+    PyObject *list = PyList_New((Py_ssize_t)(count - first));
+    for (uint32_t i = first; list != NULL && i < count; i++) {
+        PyObject *cell = cell_object(
+            column, (const char *)rows + i * table->row_bytes, texts);
+        if (cell == NULL) {
+            Py_CLEAR(list);
+            break;
+        }
+        PyList_SET_ITEM(list, (Py_ssize_t)(i - first), cell);
+    }
+    return list;
+}
+
+PyObject *
+fd_columns(const fd_table *table, const void *rows, uint32_t count,
+           const fd_text_pool *texts)
+{
+    PyObject *columns = PyDict_New();
+    for (size_t i = 0; columns != NULL && i < table->count; i++) {
+        columns = fd_columns_with(
+            columns, table->columns[i].name,
+            column_list(table, &table->columns[i], rows, count, texts));
+    }
+    return columns;
+}
+
+PyObject *
+fd_record(const fd_table *table, const void *row, const fd_text_pool *texts)
+{
+    PyObject *record = PyDict_New();
+    for (size_t i = 0; record != NULL && i < table->count; i++) {
+        record = fd_columns_with(record, table->columns[i].name,
+                                 cell_object(&table->columns[i], row, texts));
+    }
+    return record;
+}
+
+PyObject *
+fd_records(const fd_table *table, const void *rows, uint32_t count,
+           const fd_text_pool *texts, fd_record_rest *rest,
+           const void *context)
+{
+    PyObject *list = PyList_New(0);
+    for (uint32_t i = 0; list != NULL && i < count; i++) {
+        const void *row = (const char *)rows + i * table->row_bytes;
+        PyObject *record = fd_record(table, row, texts);
+        if (rest != NULL && record != NULL) {
+            record = rest(record, row, context);
+        }
+        if (Py_IsNone(record)) {
+            Py_DECREF(record);
+            continue;
+        }
+        list = fd_list_with(list, record);
+    }
+    return list;
+}
+
+PyObject *
+fd_named_counts(const char *(*name)(int), const uint64_t *counts, int count,
+                bool zeros)
+{
+    PyObject *dict = PyDict_New();
+    for (int i = 0; dict != NULL && i < count; i++) {
+        if (zeros || counts[i] != 0) {
+            dict = fd_columns_with(dict, name(i),
+                                   PyLong_FromUnsignedLongLong(counts[i]));
+        }
+    }
+    return dict;
+}
+
+PyObject *
+fd_list_with(PyObject *list, PyObject *item)
+{
+    if (list == NULL || item == NULL || PyList_Append(list, item) < 0) {
+        Py_CLEAR(list);
+    }
+    Py_XDECREF(item);
+    return list;
+}
+
+PyObject *
+fd_columns_with(PyObject *columns, const char *name, PyObject *values)
+{
+    if (columns == NULL || values == NULL
+        || PyDict_SetItemString(columns, name, values) < 0) {
+        Py_CLEAR(columns);
+    }
+    Py_XDECREF(values);
+    return columns;
+}
+
+PyObject *
+fd_columns_join(PyObject *columns, PyObject *more)
+{
+    if (columns == NULL || more == NULL || PyDict_Update(columns, more) < 0) {
+        Py_CLEAR(columns);
+    }
+    Py_XDECREF(more);
+    return columns;
+}
+
+static PyObject *
+texts_of(const fd_trace *trace, uint32_t count,
+         void (*write)(const fd_trace *, uint32_t, fd_buffer *))
+{
+    PyObject *list = PyList_New((Py_ssize_t)count - 1);
+    fd_buffer text = {.bytes = NULL};
+    for (uint32_t i = 1; list != NULL && i < count; i++) {
+        text.size = 0;
+        write(trace, i, &text);
+        PyObject *object = text.status == FD_OK ? decode(text.bytes, text.size)
+                                                : PyErr_NoMemory();
+        if (object == NULL) {
+            Py_CLEAR(list);
+            break;
+        }
+        PyList_SET_ITEM(list, (Py_ssize_t)i - 1, object);
+    }
+    fd_buffer_clear(&text);
+    return list;
+}
+
+PyObject *
+fd_node_keys(const fd_trace *trace)
+{
+    return texts_of(trace, trace->nodes.count, fd_trace_node_key);
+}
+
+PyObject *
+fd_module_paths(const fd_trace *trace)
+{
+    return texts_of(trace, trace->modules.count, fd_trace_module_name);
+}

@@ -1,0 +1,40 @@
+/* What the rest of a synchronous pipeline takes at least: behind each state, on
+ * so many machines, whatever the cuts. By dynamic programming from the end, one
+ * line of bounds (pipeline/planner/plan_part.h) at a time:
+ *
+ *     L[s][m] = min over k behind s, m' of max(busy, step + L[k][m - m'])
+ *
+ *     values   [ before all: line 0: 0 machines, 1, ... M | line 1 ][ state 0 ] ... */
+#ifndef FD_SUFFIX_BOUNDS_H
+#define FD_SUFFIX_BOUNDS_H
+
+#include "pipeline/planner/plan_part.h"
+
+typedef struct fd_suffix_bounds {
+    uint32_t machines;
+    double *values; /* owned; INFINITY: more than the cap, or not at all */
+} fd_suffix_bounds;
+
+typedef struct fd_suffix_bounds_request {
+    const fd_states *states;
+    const fd_costs *costs;
+    uint32_t micro_batches;
+    bool apart; /* as of fd_part_lines */
+    double cap; /* no value above counts */
+} fd_suffix_bounds_request;
+
+/* To be cleared in any case. */
+fd_status fd_suffix_bounds_make(fd_suffix_bounds *bounds,
+                                const fd_suffix_bounds_request *request);
+void fd_suffix_bounds_clear(fd_suffix_bounds *bounds);
+
+/* Values for 0 machines on, behind `state` (FD_NO_STATE: from the beginning). */
+static inline double *
+fd_suffix_bounds_at(const fd_suffix_bounds *bounds, uint32_t state, int line)
+{
+    size_t row = state == FD_NO_STATE ? 0 : (size_t)state + 1;
+    row = row * FD_LINES + (size_t)line;
+    return &bounds->values[row * (bounds->machines + 1)];
+}
+
+#endif

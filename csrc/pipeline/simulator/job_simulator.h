@@ -1,0 +1,76 @@
+/* Discrete-event simulation of jobs, dependencies and resources.
+ *
+ *     resource 0   [ 0 ][  1  ]        [ 2 ]
+ *                          \          /
+ *     resource 1            [ 3 ][ 4 ]
+ *
+ * A job starts once each of its dependencies has ended and the lag of that
+ * dependency has passed, or at 0 without dependencies, and takes its duration.
+ * A resource handles its jobs in the order in which they were added: a job
+ * cannot be simulated before the jobs added earlier. Time passes along
+ * dependencies alone, so a job that occupies its resource is a dependency of
+ * the next.
+ *
+ * The order of simulation depends on the structure alone. It is found once; any
+ * number of runs with other durations and lags follow. */
+#ifndef FD_JOB_SIMULATOR_H
+#define FD_JOB_SIMULATOR_H
+
+#include "base/vector.h"
+
+#include <stdbool.h>
+
+#define FD_SIM_NONE UINT32_MAX
+#define FD_SIM_PLACED (UINT32_MAX - 1)
+
+typedef struct fd_sim_job {
+    uint32_t first; /* in dependencies */
+    uint32_t count;
+    uint32_t duration; /* in the durations of a run */
+} fd_sim_job;
+
+typedef struct fd_sim_dependency {
+    uint32_t job;
+    uint32_t lag; /* in the lags of a run */
+} fd_sim_dependency;
+
+typedef struct fd_simulation {
+    FD_VECTOR(fd_sim_job) jobs;
+    FD_VECTOR(fd_sim_dependency) dependencies;
+    FD_VECTOR(uint32_t) resources; /* the first job of each */
+    uint32_t *next;    /* owned, as all below; per resource: its first job that
+                          has no place in `order` */
+    uint32_t *blocker; /* the job that this one depends on; FD_SIM_NONE */
+    uint32_t *link;    /* the next resource with the same blocker */
+    uint32_t *waiting; /* per job: the first resource it blocks; FD_SIM_NONE:
+                          no resource; FD_SIM_PLACED: it is in `order` */
+    uint32_t *order;   /* jobs after all that they depend on */
+    uint32_t ordered;
+    int64_t *starts; /* per job */
+    int64_t *ends;
+    uint32_t *causes; /* per job: the dependency that ended last, the first of
+                         several; FD_SIM_NONE: no dependencies */
+} fd_simulation;
+
+/* Add a resource; a job to the last resource; a dependency to the last job.
+ * Dependencies on jobs that are added later are valid. */
+fd_status fd_sim_add_resource(fd_simulation *simulation);
+fd_status fd_sim_add_job(fd_simulation *simulation, uint32_t duration);
+fd_status fd_sim_depend(fd_simulation *simulation, uint32_t job, uint32_t lag);
+
+/* Allocate what order and runs need, after the last job. */
+fd_status fd_sim_prepare(fd_simulation *simulation);
+
+/* Order as many jobs as possible. False: resources wait for each other; `next`
+ * is where each is stuck. Remove a dependency and call it again, or give up. */
+bool fd_sim_order(fd_simulation *simulation);
+
+/* The first job behind those of a resource. */
+uint32_t fd_sim_end_of(const fd_simulation *simulation, uint32_t resource);
+
+/* Set `starts`, `ends` and `causes` of all jobs in order. Sums saturate. */
+void fd_sim_run(fd_simulation *simulation, const int64_t *durations,
+                const int64_t *lags);
+void fd_sim_clear(fd_simulation *simulation);
+
+#endif

@@ -1,0 +1,40 @@
+#include "check.h"
+
+#include "graphs/dot_writer.h"
+
+#include <string.h>
+
+static void
+statements(void)
+{
+    static const char expected[] =
+        "digraph g {\nnode [shape=box]\n"
+        "subgraph cluster_2 {\n  label=\"a\\\"b\" tooltip=\"c\xE2\x80\xA6\""
+        " labelloc=t\n"
+        "  n1 [fillcolor=\"#FFFFFF\", weight=7]\n"
+        "}\n"
+        "n1 -> n2 [penwidth=0.5]\n"
+        "}\n";
+    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
+    fd_dot_writer w = {.to = &text};
+    fd_dot_begin(&w, "g", "node [shape=box]\n");
+    fd_dot_begin_cluster(&w, 2);
+    fd_dot_put_label(&w, "a\"b", 10);
+    fd_dot_put_tooltip(&w, "cde", 1);
+    fd_dot_put_word(&w, "labelloc", "t");
+    fd_dot_end_attributes(&w);
+    fd_dot_begin_node(&w, 1);
+    fd_dot_put_text(&w, "fillcolor", "#FFFFFF");
+    fd_dot_put_number(&w, "weight", 7);
+    fd_dot_end_statement(&w);
+    fd_dot_end_cluster(&w);
+    fd_dot_begin_edge(&w, 1, 2);
+    fd_buffer_text(fd_dot_put(&w, "penwidth"), "0.5");
+    fd_dot_end_statement(&w);
+    fd_dot_end(&w);
+    OK(text.status);
+    EQUAL(text.size, sizeof expected - 1);
+    CHECK(memcmp(text.bytes, expected, text.size) == 0);
+}
+
+RUN(TEST(statements))

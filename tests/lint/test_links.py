@@ -1,0 +1,82 @@
+"""Pages: reachable from docs/README.md, no dead link, no path of a page or schema that does not exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from .tree import ROOT, name, tracked
+
+DOCS = ROOT / "docs"
+PAGES = [path for path in tracked() if path.suffix == ".md"]
+LINK = re.compile(r"\]\(([^()\s]*)\)")
+MENTION = re.compile(r"\bdocs/[\w./-]+\.(?:md|json|py|sh|svg|png)\b")
+
+
+def text_of(page: Path) -> str:
+    """Without code, in which brackets mean something else."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    return re.sub(r"`[^`\n]*`(?!\])", "", text)
+
+
+def anchors(page: Path) -> set[str]:
+    """Anchors of headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def links(page: Path) -> list[tuple[Path, str]]:
+    """Files that a page links to, with anchors."""
+    found = []
+    for target in LINK.findall(text_of(page)):
+        if not re.match(r"\w+:", target):
+            path, _, anchor = target.partition("#")
+            found.append(((page.parent / path).resolve() if path else page, anchor))
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_no_link_is_dead(page: Path) -> None:
+    for target, anchor in links(page):
+        assert target.exists(), f"{name(page)} links to {target}"
+        assert not anchor or anchor in anchors(target), f"{name(page)} links to #{anchor} of {target.name}"
+
+
+def test_every_page_is_reachable_from_the_index() -> None:
+    seen: set[Path] = set()
+    waiting = [DOCS / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        if page not in seen and page.is_relative_to(DOCS):
+            seen.add(page)
+            waiting += [target for target, _ in links(page) if target.suffix == ".md"]
+    assert sorted(name(page) for page in PAGES if page.is_relative_to(DOCS) and page not in seen) == []
+
+
+def test_every_schema_and_picture_is_linked() -> None:
+    linked = {target for page in PAGES for target, _ in links(page)}
+    files = [path for path in tracked() if path.is_relative_to(DOCS) and path.suffix in (".json", ".svg", ".png")]
+    assert sorted(name(path) for path in files if path not in linked) == []
+
+
+def test_no_path_of_a_missing_page_is_named() -> None:
+    wrong = []
+    for path in tracked():
+        if path.suffix in {".c", ".h", ".py", ".pyi", ".md", ".toml", ".sh", ".yml"} or path.name == "Makefile":
+            for mention in MENTION.findall(path.read_text(encoding="utf-8")):
+                if not (ROOT / mention).exists() and "{" not in mention and "perfetto.dev/" + mention not in mention:
+                    wrong.append(f"{name(path)}: {mention}")
+    assert wrong == []
+
+
+def test_source_files_named_by_maps_exist() -> None:
+    files = {path.name for path in tracked()}
+    pages = [ROOT / "HACKING.md", ROOT / "CONTRIBUTING.md", *(DOCS / "internals").glob("*.md")]
+    wrong = []
+    for page in pages:
+        for path in re.findall(r"`([\w/.]*\w\.[ch])`", page.read_text(encoding="utf-8")):
+            if path.rpartition("/")[2] not in files | {"Python.h"} and "NAME" not in path:
+                wrong.append(f"{name(page)}: {path}")
+    assert wrong == []

@@ -1,0 +1,157 @@
+"""Plain English in pages, comments, docstrings and messages.
+
+``python -m tests.lint.test_prose [FOLDER...]`` prints the findings. A folder may not have more than prose.json allows;
+pages have none. ``--lower`` writes the present counts to prose.json, unless their sum has risen (counts may move with
+files).
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import re
+import sys
+import tokenize
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from .tree import ROOT, name, tracked
+
+ALLOWED = Path(__file__).parent / "prose.json"
+GENERATED = {"docs/reference/cli.md"}  # from help texts of python/
+QUOTING = {"CONTRIBUTING.md", "tests/lint/test_prose.py"}  # they show the words
+
+_PER = "byte|bit|row|line|box|bar|call|chunk|event|file|figure|group|job|layer|lock|machine|module|node|number|operator"
+_PER += "|page|pair|process|rank|record|schema|slice|slot|stack|stage|step|string|table|test|thread|track|type|word"
+
+#: What is found, and what to write instead.
+RULES: dict[str, tuple[str, str]] = {
+    "clause": (
+        r"(?:^|[.;:] +)(?:what|who|whoever|whatever) (?:\w+ ){0,5}?(?:is|are|was|were|has|had|does|did|can|may|waits"
+        r"|finds|found|comes|came|goes|lies|ended|ends|began|asks|runs|ran|stands|stood|takes|took)\b(?![^.;]*\?)",
+        "a noun as subject: 'calls without room are counted', not 'what finds no room is counted'",
+    ),
+    "none": (r"(?<!there )\b(?:is|are|was|were) none\b", "'invalid', 'missing', 'no X'"),
+    "ours": (r"\bof (?:ours|theirs|yours)\b", "'own', or the name of the owner"),
+    "least": (r"\bthe least\b(?! common)", "'minimum', 'at least', 'shortest'"),
+    "per": (
+        rf"\b(?:{_PER}|bytes|MB|KB|kB|ns|us|ms|figures|machines) an? (?:{_PER})\b",
+        "'per': 'one row per group'",
+    ),
+    "but for": (r"\bbut for\b", "'except'"),
+    "told": (r"\btold\b", "'reported', 'printed', 'distinguished'"),
+    "is no": (r"(?<!there )\b(?:is|are) no (?!longer\b|more\b)", "'is not a', 'has no', 'no X'"),
+    "answers": (r"\b(?:answers|answered|answering)\b", "'returns', 'replies', 'result'"),
+    "come": (r"\b(?:comes? (?:to|out|of|with)|came to|goes by|go by)\b", "'reaches', 'contains', 'uses'"),
+    "taken": (r"\b(?:taken (?:for|as|too|by)|takes? (?:what|these|those|all that))\b", "'accepts', 'treated as'"),
+    "where": (r"\bwhere (?:there|that|it|one|none) (?:is|are|was|were)\b", "'if', 'when', 'wherever possible'"),
+    "own": (
+        r"\bof (?:its|their|our) own(?=[.,;:)]|$| (?:and|or|in|for|to|that|which|by|on|at|with|below|of|is|are)\b)",
+        "'own' before the noun: 'its own thread'",
+    ),
+    "left out": (r"\b(?:left|leaves?|leaving) out\b", "'skipped', 'omitted', 'excluded'"),
+    "words": (
+        r"\b(?:witness|deeds?|comers?|rehearsal|askers?|answerers?|twins|tying|fate|hiding|lookahead|telescopes)\b",
+        "a standard term of the field",
+    ),
+}
+PATTERN = re.compile("|".join(f"(?P<r{i}>{pattern})" for i, (pattern, _) in enumerate(RULES.values())), re.I | re.M)
+
+
+def markdown(text: str) -> Iterator[tuple[int, str]]:
+    """Paragraphs without code and links."""
+    text = re.sub(r"^```.*?^```$", lambda code: "\n" * code[0].count("\n"), text, flags=re.M | re.S)
+    text = re.sub(r"^    .*$", "", text, flags=re.M) if "\n    " in text else text
+    line = 1
+    for part in re.split(r"(\n\n+|\n(?=[*|#-]))", text):
+        plain = re.sub(r"`[^`]*`", "X", part)
+        yield line, re.sub(r"\]\([^)]*\)", "]", plain)
+        line += part.count("\n")
+
+
+def c_texts(text: str) -> Iterator[tuple[int, str]]:
+    for match in re.finditer(r'/\*.*?\*/|//[^\n]*|(?:"(?:\\.|[^"\\\n])*"\s*)+', text, re.S):
+        if match[0][0] == "/" or not re.search(r"#\s*include\s*$", text[: match.start()]):
+            plain = re.sub(r"\n\s*\*", "\n", match[0]) if match[0][0] == "/" else re.sub(r'"\s*"', "", match[0])
+            yield text.count("\n", 0, match.start()) + 1, plain.strip('/*" \n')
+
+
+def python_texts(text: str) -> Iterator[tuple[int, str]]:
+    inside: set[ast.AST] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.JoinedStr):
+            inside.update(ast.walk(node))
+            parts = [part.value if isinstance(part, ast.Constant) else "X" for part in node.values]
+            yield node.lineno, "".join(map(str, parts))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in inside:
+            yield node.lineno, node.value
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string.lstrip("#: ")
+
+
+READERS = {".md": markdown, ".c": c_texts, ".h": c_texts, ".py": python_texts, ".pyi": python_texts}
+
+
+def findings(path: Path) -> Iterator[tuple[int, str, str]]:
+    """Line, rule and text of each finding in a file."""
+    for line, text in READERS[path.suffix](path.read_text(encoding="utf-8")):
+        flat = re.sub(r"\s+", " ", text)
+        for match in PATTERN.finditer(flat):
+            rule = list(RULES)[int(str(match.lastgroup)[1:])]
+            yield line, rule, flat[max(match.start() - 30, 0) : match.end() + 30].strip()
+
+
+def folder(path: Path) -> str:
+    parts = path.relative_to(ROOT).parts
+    return (
+        "pages" if path.suffix == ".md" and parts[0] != "csrc" else "/".join(parts[: -1 if len(parts) < 4 else 3][:3])
+    )
+
+
+def files() -> list[Path]:
+    return [path for path in tracked() if path.suffix in READERS and name(path) not in GENERATED | QUOTING]
+
+
+def counted() -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for path in files():
+        counts[folder(path)] += sum(1 for _ in findings(path))
+    return counts
+
+
+COUNTS: Counter[str] = Counter()
+
+
+@pytest.mark.parametrize("place", sorted({folder(path) for path in files()}))
+def test_plain_english(place: str) -> None:
+    if not COUNTS:
+        COUNTS.update(counted())
+    allowed = json.loads(ALLOWED.read_text()).get(place, 0)
+    assert COUNTS[place] <= allowed, f"more than {allowed}: python -m tests.lint.test_prose {place}"
+    if COUNTS[place] < allowed:
+        warnings.warn(f"{place}: {COUNTS[place]} of {allowed}: python -m tests.lint.test_prose --lower", stacklevel=1)
+
+
+def main(arguments: list[str]) -> int:
+    if arguments == ["--lower"]:
+        now = {place: count for place, count in sorted(counted().items()) if count}
+        if ALLOWED.exists() and sum(now.values()) > sum(json.loads(ALLOWED.read_text()).values()):
+            print("more findings than before", file=sys.stderr)
+            return 1
+        ALLOWED.write_text(json.dumps(now, indent=1) + "\n")
+        return 0
+    for path in files():
+        if not arguments or folder(path) in arguments or name(path).startswith(tuple(arguments)):
+            for line, rule, text in findings(path):
+                print(f"{name(path)}:{line}: {rule}: ...{text}...  ({RULES[rule][1]})")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
