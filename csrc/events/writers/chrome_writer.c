@@ -49,7 +49,7 @@ put(writing *w, const char *key, fd_span value)
     }
 }
 
-/* What is added to a time, in whole nanoseconds: digits below stay. */
+/* The shift of a time, in whole nanoseconds: digits below stay. */
 static int64_t
 shift_at(const writing *w, int64_t ns)
 {

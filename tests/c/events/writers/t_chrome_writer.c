@@ -135,7 +135,7 @@ printed_as_read(void)
     }
 }
 
-/* Times without a text of their own. */
+/* Times without a text. */
 static void
 times_of_other_formats(void)
 {
