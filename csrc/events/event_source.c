@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* Enough for every kind to be known by. */
+/* Enough to recognize every format. */
 enum { HEAD = 1 << 16 };
 
 /* A dump, or a merge of dumps. */
@@ -21,8 +21,10 @@ is_dump(const char *path, const char *head, size_t size)
 }
 
 static fd_status
-open_dump(fd_bytes_in *in, const char *path, fd_error *error)
+open_dump(fd_timeline_maker *maker, fd_bytes_in *in, const char *path,
+          fd_error *error)
 {
+    (void)maker;
     (void)in;
     (void)path;
     return fd_fail(error, FD_EFORMAT,
@@ -52,10 +54,12 @@ find(const char *path, const char *head, size_t size)
 }
 
 fd_status
-fd_timeline_source_open(fd_bytes_in *in, const char *path,
-                        const fd_timeline_source **source, fd_error *error)
+fd_timeline_source_open(fd_timeline_maker *maker, fd_bytes_in *in,
+                        const char *path, const fd_timeline_source **source,
+                        fd_error *error)
 {
     *source = NULL;
+    *maker = (fd_timeline_maker){.context = NULL};
     fd_status status = fd_bytes_in_open(in, path, error);
     size_t most = fd_budget(HEAD);
     while (status == FD_OK && (size_t)(in->end - in->at) < most
@@ -65,5 +69,20 @@ fd_timeline_source_open(fd_bytes_in *in, const char *path,
         return status != FD_OK ? status : in->status;
     }
     *source = find(path, in->at, (size_t)(in->end - in->at));
-    return (*source)->open != NULL ? (*source)->open(in, path, error) : FD_OK;
+    if ((*source)->open == NULL) {
+        return FD_OK;
+    }
+    maker->size = in->size;
+    status = (*source)->open(maker, in, path, error);
+    in->size = maker->size;
+    return status;
+}
+
+void
+fd_timeline_maker_close(fd_timeline_maker *maker)
+{
+    if (maker->release != NULL) {
+        maker->release(maker->context);
+    }
+    *maker = (fd_timeline_maker){.context = NULL};
 }

@@ -3,6 +3,7 @@
 #include "base/budget.h"
 #include "base/hash.h"
 #include "events/recorded/call_flows.h"
+#include "json/decimal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +22,7 @@ fd_timeline_ids_clear(fd_timeline_ids *ids)
 
 /* 17 and "17" are the same to viewers. */
 static fd_status
-add_process(fd_timeline_ids *ids, fd_span pid, const fd_scan *scan,
-            uint32_t *process)
+add_process(fd_timeline_ids *ids, fd_span pid, uint32_t *process)
 {
     uint64_t number;
     fd_span text = fd_span_inside(pid);
@@ -44,12 +44,11 @@ add_process(fd_timeline_ids *ids, fd_span pid, const fd_scan *scan,
             : (*ids->spare_pid)++;
     return fd_span_u64(text, &number)
              ? FD_OK
-             : fd_timeline_ids_name(ids, *process, pid, scan);
+             : fd_timeline_ids_name(ids, *process, pid);
 }
 
 fd_status
-fd_timeline_ids_process(fd_timeline_ids *ids, fd_span pid, const fd_scan *scan,
-                        uint32_t *process)
+fd_timeline_ids_process(fd_timeline_ids *ids, fd_span pid, uint32_t *process)
 {
     size_t size = fd_span_size(pid);
     if (size == ids->last_size && size > 0
@@ -57,7 +56,7 @@ fd_timeline_ids_process(fd_timeline_ids *ids, fd_span pid, const fd_scan *scan,
         *process = ids->last_process;
         return FD_OK;
     }
-    fd_status status = add_process(ids, pid, scan, process);
+    fd_status status = add_process(ids, pid, process);
     if (status == FD_OK && size <= sizeof ids->last) {
         memcpy(ids->last, pid.from, size);
         ids->last_size = (uint32_t)size;
@@ -78,14 +77,15 @@ begin_row(fd_buffer *rows, const char *name, uint32_t pid, uint32_t tid)
     fd_buffer_text(rows, ",\"args\":{");
 }
 
-/* The inside of a JSON string that says what the value says. */
+/* The value as the inside of a JSON string. */
 static fd_status
-spell(fd_timeline_ids *ids, fd_span value, const fd_scan *scan)
+spell(fd_timeline_ids *ids, fd_span value)
 {
     fd_buffer *scratch = &ids->scratch;
     scratch->size = 0;
     if (*value.from == '"') {
-        fd_scan_copy(scan, fd_span_inside(value), scratch);
+        fd_span inside = fd_span_inside(value);
+        fd_buffer_bytes(scratch, inside.from, fd_span_size(inside));
     }
     else {
         fd_buffer_json(scratch, value.from, fd_span_size(value));
@@ -99,14 +99,14 @@ spell(fd_timeline_ids *ids, fd_span value, const fd_scan *scan)
 
 /* 17 and "17" are one thread. */
 static fd_status
-add_thread(fd_timeline_ids *ids, uint32_t pid, fd_span tid,
-           const fd_scan *scan, uint64_t key, uint32_t text)
+add_thread(fd_timeline_ids *ids, uint32_t pid, fd_span tid, uint64_t key,
+           uint32_t text)
 {
     uint64_t plain;
     fd_timeline_thread made = {.pid = pid, .tid = (*ids->spare_tid)++};
     fd_status status = FD_OK;
-    if (text != 0) { /* the empty text is no name for Perfetto */
-        status = spell(ids, tid, scan);
+    if (text != 0) { /* Perfetto does not show an empty name */
+        status = spell(ids, tid);
         fd_buffer name = {.bytes = NULL};
         fd_buffer_text(&name,
                        fd_span_u64(fd_span_inside(tid), &plain) ? "tid " : "");
@@ -128,7 +128,7 @@ add_thread(fd_timeline_ids *ids, uint32_t pid, fd_span tid,
 
 fd_status
 fd_timeline_ids_thread(fd_timeline_ids *ids, uint32_t pid, fd_span tid,
-                       const fd_scan *scan, uint32_t *thread)
+                       uint32_t *thread)
 {
     uint32_t text;
     fd_span inside = fd_span_inside(tid);
@@ -141,7 +141,7 @@ fd_timeline_ids_thread(fd_timeline_ids *ids, uint32_t pid, fd_span tid,
     uint64_t key = (uint64_t)pid << 32 | (text + 1);
     uint32_t found = fd_map_get(&ids->thread_of, key);
     if (status == FD_OK && found == 0) {
-        status = add_thread(ids, pid, tid, scan, key, text);
+        status = add_thread(ids, pid, tid, key, text);
         found = ids->threads.count;
     }
     *thread = found - 1;
@@ -157,7 +157,7 @@ hex_digit(char c)
                                 : -1;
 }
 
-/* As viewers read the id of a flow: a string is hexadecimal. */
+/* Viewers read a string as hexadecimal. */
 static bool
 hex_number(fd_span text, uint64_t *number)
 {
@@ -215,15 +215,63 @@ fd_timeline_ids_flow(const fd_timeline_ids *ids, fd_span id, fd_buffer *to)
 }
 
 fd_status
-fd_timeline_ids_name(fd_timeline_ids *ids, uint32_t process, fd_span name,
-                     const fd_scan *scan)
+fd_timeline_ids_name(fd_timeline_ids *ids, uint32_t process, fd_span name)
 {
-    fd_status status = spell(ids, name, scan);
+    fd_status status = spell(ids, name);
     return status == FD_OK
              ? fd_text_pool_add(&ids->names, ids->scratch.bytes,
                                 ids->scratch.size,
                                 &ids->processes.list[process].name)
              : status;
+}
+
+/* Viewers show an event without a pid in process 0. */
+static fd_status
+process_of(fd_timeline_ids *ids, const fd_timeline_event *event,
+           uint32_t *process)
+{
+    static const char zero[] = "0";
+    fd_span pid =
+        event->pid.from != NULL ? event->pid : (fd_span){zero, zero + 1};
+    return fd_timeline_ids_process(ids, pid, process);
+}
+
+fd_status
+fd_timeline_ids_take(fd_timeline_ids *ids, const fd_timeline_event *event,
+                     uint32_t *process, bool *taken)
+{
+    fd_span value;
+    int64_t thousandths;
+    fd_status status = process_of(ids, event, process);
+    *taken = false;
+    if (status != FD_OK || event->phase != 'M' || event->args.from == NULL
+        || event->name.from == NULL) {
+        return status;
+    }
+    fd_span what = fd_span_inside(event->name);
+    bool names = fd_span_is(what, "process_name");
+    *taken = names || fd_span_is(what, "process_sort_index");
+    if (names && fd_scan_find(event->args, "name", &value)) {
+        status = fd_timeline_ids_name(ids, *process, value);
+    }
+    else if (*taken && !names
+             && fd_scan_find(event->args, "sort_index", &value)
+             && fd_decimal_ns(fd_span_inside(value), &thousandths)) {
+        ids->processes.list[*process].sort_index = thousandths;
+        ids->processes.list[*process].sorted = true;
+    }
+    return status;
+}
+
+fd_status
+fd_timeline_ids_drop(fd_timeline_ids *ids, const fd_timeline_event *row)
+{
+    uint32_t process;
+    fd_status status = process_of(ids, row, &process);
+    if (status == FD_OK) {
+        ids->processes.list[process].dropped = true;
+    }
+    return status == FD_EFULL ? FD_OK : status;
 }
 
 static int
@@ -236,8 +284,8 @@ by_sort_index(const void *left, const void *right)
              : (a->process < b->process ? -1 : 1);
 }
 
-/* What a name says beside the beginning of the label, which it may repeat:
- * "python" of "rank 3 | node7 | python" where that is "rank 3 | node7". */
+/* The rest of a name that begins like the label: "python" of "rank 3 |
+ * node7 | python" for the label "rank 3 | node7". */
 static fd_span
 beside_label(fd_span name, fd_span label)
 {

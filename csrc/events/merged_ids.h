@@ -15,8 +15,8 @@
 #define FD_MERGED_IDS_H
 
 #include "base/map.h"
+#include "events/timeline_event.h"
 #include "trace/interned_texts.h"
-#include "json/json_scan.h"
 
 enum {
     FD_TIMELINE_RANKS = 1 << 21,
@@ -38,29 +38,29 @@ typedef struct fd_timeline_process {
 typedef struct fd_timeline_thread {
     uint32_t pid;
     uint32_t tid;
-    uint32_t
-        was; /* in `names`: what its old tid makes it be called; 0: nothing */
+    uint32_t was; /* in `names`: a name made of its old tid; 0: none */
     bool named;
 } fd_timeline_thread;
 
 typedef struct fd_timeline_ids {
     uint32_t rank;
     uint64_t place;    /* among the inputs */
-    uint64_t inputs;   /* one more where transfers are tied */
-    bool tied;         /* its ids of transfers are those of other inputs too */
-    const char *label; /* borrowed: what its processes are called */
-    const char *program; /* borrowed: the same, where that is not enough; "" */
-    bool named_durations; /* of slices, in their names */
+    uint64_t inputs;   /* one more with transfers between ranks */
+    bool tied;         /* ids of transfers are shared with other inputs */
+    const char *label; /* borrowed: name of its processes */
+    const char *
+        program; /* borrowed: added to that name where another input has it too; "" */
+    bool named_durations; /* slices have their duration in the name */
     uint32_t first;       /* processes of other inputs of this rank */
-    uint32_t *spare_pid; /* borrowed: the next pid behind those of all ranks */
-    fd_text_pool pids;   /* as the input spells them */
+    uint32_t *spare_pid;  /* borrowed: the next pid after those of all ranks */
+    fd_text_pool pids;    /* as spelled in the input */
     fd_text_pool tids;
     fd_text_pool names;
     FD_VECTOR(fd_timeline_process) processes; /* by their id in `pids` */
     uint32_t *spare_tid; /* borrowed: the tid of the next new thread */
     FD_VECTOR(fd_timeline_thread) threads;
     fd_map thread_of; /* pid << 32 | text in `tids` + 1 -> its place + 1 */
-    char last[24];    /* the pid asked for last, as it is spelled */
+    char last[24];    /* the latest pid, as spelled */
     uint32_t last_size;
     uint32_t last_process;
     fd_buffer scratch;
@@ -71,12 +71,21 @@ void fd_timeline_ids_clear(fd_timeline_ids *ids);
 /* The process of a pid, as an index into `processes`. A pid that is a text
  * names it. FD_EFULL: too many. */
 fd_status fd_timeline_ids_process(fd_timeline_ids *ids, fd_span pid,
-                                  const fd_scan *scan, uint32_t *process);
+                                  uint32_t *process);
+
+/* The process of an event; `taken`: the event was a row with the name or the
+ * place of the process, which is now stored here. */
+fd_status fd_timeline_ids_take(fd_timeline_ids *ids,
+                               const fd_timeline_event *event,
+                               uint32_t *process, bool *taken);
+
+/* The process of a row that is not copied gets no rows. */
+fd_status fd_timeline_ids_drop(fd_timeline_ids *ids,
+                               const fd_timeline_event *row);
 
 /* The thread of a tid, as an index into `threads`. FD_EFULL: too many. */
 fd_status fd_timeline_ids_thread(fd_timeline_ids *ids, uint32_t pid,
-                                 fd_span tid, const fd_scan *scan,
-                                 uint32_t *thread);
+                                 fd_span tid, uint32_t *thread);
 
 /* The id of a flow or of an asynchronous event: its number, and appended as
  * text. */
@@ -84,9 +93,9 @@ uint64_t fd_timeline_ids_number(const fd_timeline_ids *ids, fd_span id);
 void fd_timeline_ids_flow(const fd_timeline_ids *ids, fd_span id,
                           fd_buffer *to);
 
-/* What a row of the input says about a process. */
+/* Name a process. */
 fd_status fd_timeline_ids_name(fd_timeline_ids *ids, uint32_t process,
-                               fd_span name, const fd_scan *scan);
+                               fd_span name);
 
 typedef struct fd_timeline_placed {
     int64_t sort_index;
@@ -95,21 +104,21 @@ typedef struct fd_timeline_placed {
 
 typedef FD_VECTOR(fd_timeline_placed) fd_timeline_order;
 
-/* Replace `order` (owned by the caller) by all processes as they lie below
- * each other. */
+/* Replace `order` (owned by the caller) by all processes in their order of
+ * display. */
 fd_status fd_timeline_ids_order(const fd_timeline_ids *ids,
                                 fd_timeline_order *order);
 
 /* The sort index of the k-th of them. */
 uint32_t fd_timeline_ids_place(const fd_timeline_ids *ids, uint32_t place);
 
-/* Append what a process is called: the label, the program, and what its own name
- * says beside them, all in one spelling. */
+/* Append the name of a process: the label, the program, and the rest of its
+ * own name, all in one spelling. */
 void fd_timeline_ids_title(const fd_timeline_ids *ids, fd_span label,
                            fd_span name, fd_buffer *to);
 
-/* Append the rows of all processes: name, place in the order; and the names of
- * threads that have none. */
+/* Append the rows of all processes (name, sort index) and the names of
+ * threads without one. */
 fd_status fd_timeline_ids_rows(fd_timeline_ids *ids, fd_buffer *rows);
 
 #endif

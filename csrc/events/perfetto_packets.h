@@ -18,7 +18,7 @@ typedef struct fd_packets {
     uint64_t lost;      /* damaged places */
     uint64_t lost_bytes;
     char trouble[96]; /* the first one, in words; "" */
-    fd_status status; /* FD_ENOMEM once memory was out */
+    fd_status status; /* FD_ENOMEM after a failed allocation */
 } fd_packets;
 
 /* Close it in any case. */

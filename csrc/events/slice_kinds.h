@@ -3,7 +3,7 @@
 #ifndef FD_SLICE_KINDS_H
 #define FD_SLICE_KINDS_H
 
-#include "events/event_fields.h"
+#include "events/timeline_event.h"
 
 enum {
     FD_IS_STEP = 1 << 0,     /* its number is known */

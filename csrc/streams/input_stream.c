@@ -16,15 +16,6 @@ struct fd_unpacking {
     unsigned char packed[PACKED];
 };
 
-struct fd_producing {
-    fd_produce *produce;
-    void (*release)(void *context);
-    void *context;
-    fd_buffer piece;
-    size_t taken; /* of the piece */
-    fd_error error;
-};
-
 static size_t
 read_file(fd_bytes_in *in, void *to, size_t room)
 {
@@ -104,32 +95,6 @@ unpack(fd_bytes_in *in, char *to, size_t room)
     return room - stream->avail_out;
 }
 
-static size_t
-take_produced(fd_bytes_in *in, char *to, size_t room)
-{
-    fd_producing *p = in->producing;
-    fd_buffer *piece = &p->piece;
-    if (p->taken == piece->size && in->trouble == NULL) {
-        p->taken = piece->size = 0;
-        fd_status status = p->produce(p->context, piece, &p->error);
-        status = piece->status != FD_OK ? piece->status : status;
-        if (status == FD_ENOMEM) {
-            in->status = status;
-            return 0;
-        }
-        in->trouble = status == FD_OK          ? NULL
-                    : p->error.text[0] != '\0' ? p->error.text
-                                               : fd_status_name(status);
-    }
-    size_t left = piece->size - p->taken;
-    size_t size = left < room ? left : room;
-    if (size > 0) {
-        memcpy(to, piece->bytes + p->taken, size);
-        p->taken += size;
-    }
-    return size;
-}
-
 /* Bytes before `at` make room; if that is too little, the window grows. */
 static bool
 make_room(fd_bytes_in *in)
@@ -166,9 +131,8 @@ read_more(fd_bytes_in *in)
     size_t kept = (size_t)(in->end - in->window);
     char *to = in->window + kept;
     size_t room = in->room - kept;
-    size_t got = in->producing != NULL ? take_produced(in, to, room)
-               : in->unpacking != NULL ? unpack(in, to, room)
-                                       : read_file(in, to, room);
+    size_t got =
+        in->unpacking != NULL ? unpack(in, to, room) : read_file(in, to, room);
     in->end += got;
     in->ended = in->ended || got == 0;
     return got > 0;
@@ -208,43 +172,9 @@ fd_bytes_in_open(fd_bytes_in *in, const char *path, fd_error *error)
                               : FD_OK;
 }
 
-fd_status
-fd_bytes_in_produced(fd_bytes_in *in, fd_produce *produce,
-                     void (*release)(void *context), void *context)
-{
-    *in = (fd_bytes_in){.fd = -1, .room = fd_budget(BLOCK)};
-    in->window = fd_malloc(in->room);
-    in->at = in->end = in->window;
-    in->producing = fd_calloc(1, sizeof *in->producing);
-    if (in->producing == NULL || in->window == NULL) {
-        if (release != NULL) {
-            release(context);
-        }
-        return FD_ENOMEM;
-    }
-    in->producing->produce = produce;
-    in->producing->release = release;
-    in->producing->context = context;
-    return FD_OK;
-}
-
-void *
-fd_bytes_in_context(const fd_bytes_in *in)
-{
-    return in->producing != NULL ? in->producing->context : NULL;
-}
-
 void
 fd_bytes_in_close(fd_bytes_in *in)
 {
-    fd_producing *p = in->producing;
-    if (p != NULL) {
-        if (p->release != NULL) {
-            p->release(p->context);
-        }
-        fd_buffer_clear(&p->piece);
-        fd_free(p);
-    }
     if (in->unpacking != NULL) {
         inflateEnd(&in->unpacking->stream);
     }

@@ -1,6 +1,5 @@
-/* The bytes of a file of any size, with gzip decompressed, or of generated
- * content, through one window of memory: bytes that are still in use stay, the
- * others make room.
+/* The bytes of a file of any size, with gzip decompressed, through one window of
+ * memory: bytes that are still in use stay, the others make room.
  *
  *     window  [ done | at ... end | room ]
  *
@@ -18,12 +17,6 @@
 enum { FD_BYTES_IN_MOST = 16 << 20 };
 
 typedef struct fd_unpacking fd_unpacking;
-typedef struct fd_producing fd_producing;
-
-/* Append the next piece of the content; nothing appended means the end. A
- * failure ends it too: earlier content stays, and the message becomes
- * `trouble`. */
-typedef fd_status fd_produce(void *context, fd_buffer *to, fd_error *error);
 
 typedef struct fd_bytes_in {
     const char *at;  /* the next byte */
@@ -33,28 +26,19 @@ typedef struct fd_bytes_in {
     uint64_t before; /* bytes of content before the window */
     uint64_t read;   /* bytes of the file, compressed ones for gzip */
     uint64_t size;   /* of the file when it was opened */
-    uint64_t lost; /* number of things missing in generated content, once there
-                      is trouble */
     int fd;
     bool ended;
     fd_status status;        /* FD_ENOMEM after a failed allocation */
     const char *trouble;     /* why the content ends early; NULL if not */
     fd_unpacking *unpacking; /* owned; NULL: plain */
-    fd_producing *producing; /* owned; NULL: a file */
 } fd_bytes_in;
 
 /* Close it in any case. */
 fd_status fd_bytes_in_open(fd_bytes_in *in, const char *path, fd_error *error);
 void fd_bytes_in_close(fd_bytes_in *in);
 
-/* Generated content. `release` (may be NULL) frees the context on close, or at
- * once if this fails. The producer sets `size`, `read` and `lost`. */
-fd_status fd_bytes_in_produced(fd_bytes_in *in, fd_produce *produce,
-                               void (*release)(void *context), void *context);
-
-/* The context of generated content; NULL for a file. */
-void *fd_bytes_in_context(const fd_bytes_in *in);
-
+/* Read more and keep the bytes from `at`, which move. False at the end, if the
+ * window is full of them, or without memory. */
 /* Read more and keep the bytes from `at`, which move. False at the end, if the
  * window is full of them, or without memory. */
 bool fd_bytes_in_more(fd_bytes_in *in);

@@ -10,9 +10,12 @@
 #ifndef FD_PROFILER_FLOWS_H
 #define FD_PROFILER_FLOWS_H
 
-#include "events/chrome_event.h"
+#include "base/map.h"
+#include "base/vector.h"
+#include "clocks/clock_fit.h"
+#include "events/timeline_event.h"
 
-/* More numbers of one recording are not remembered: 40 MB. */
+/* Numbers stored per recording: 40 MB. */
 enum { FD_TIMELINE_MOST_TIES = 1 << 20 };
 
 #define FD_TIED INT64_MIN
@@ -30,7 +33,6 @@ typedef struct fd_timeline_ties {
     fd_clock_map clock;        /* of the present input */
     fd_map started;            /* number -> place in `starts` + 1 */
     FD_VECTOR(int64_t) starts; /* ns, shifted; FD_TIED: has its end */
-    fd_buffer text;            /* of the latest arrow */
 } fd_timeline_ties;
 
 void fd_timeline_ties_clear(fd_timeline_ties *ties);
@@ -39,8 +41,10 @@ void fd_timeline_ties_clear(fd_timeline_ties *ties);
 void fd_timeline_ties_begin(fd_timeline_ties *ties, fd_timeline_tying tying,
                             uint64_t place, const fd_clock_map *clock);
 
-/* Whether an arrow starts or ends at this event: then it is in `ties->text`. */
+/* Whether an arrow starts or ends at this event. Its spans are those of the
+ * event. */
 bool fd_timeline_ties_find(fd_timeline_ties *ties,
-                           const fd_timeline_event *event);
+                           const fd_timeline_event *event,
+                           fd_timeline_event *arrow);
 
 #endif

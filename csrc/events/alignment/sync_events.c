@@ -1,7 +1,6 @@
 #include "events/alignment/sync_events.h"
 
 #include "base/budget.h"
-#include "json/decimal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,7 @@ begins(fd_span text, const char *with)
     return fd_span_size(text) >= size && memcmp(text.from, with, size) == 0;
 }
 
-/* A text of an event's own object. */
+/* The text of a member, without quotes. */
 static fd_span
 member(fd_span object, const char *name)
 {
@@ -56,8 +55,8 @@ element(fd_span array, uint32_t place)
     return result == FD_SCAN_OK ? fd_span_inside(value) : none;
 }
 
-/* The operation that a name speaks of, if no member can end it before all
- * have begun: of a broadcast or a reduction that is not so. */
+/* The operation in a name, if no rank can end it before all have begun,
+ * which does not hold for broadcasts and reductions. */
 static const char *
 operation(fd_span name)
 {
@@ -80,8 +79,8 @@ operation(fd_span name)
     return NULL;
 }
 
-/* 0: not a collective. On a GPU the kernel is it, not the call or the range
- * that launched it. */
+/* 0: not a collective. On a GPU the kernel counts, not the call or the
+ * range that launched it. */
 static uint64_t
 kind_of(const fd_timeline_event *event, fd_span name)
 {
@@ -130,13 +129,7 @@ static uint64_t
 key_of(const fd_timeline_event *event, fd_span name)
 {
     uint64_t key = hash_of((uint64_t)is_async(event), event->pid);
-    for (uint32_t i = 0; i < event->count; i++) {
-        const fd_timeline_field *field = &event->fields[i];
-        if (field->kind
-            == (is_async(event) ? FD_TIMELINE_ID : FD_TIMELINE_TID)) {
-            key = hash_of(key, field->value);
-        }
-    }
+    key = hash_of(key, is_async(event) ? fd_timeline_id(event) : event->tid);
     return is_async(event) ? hash_of(key, name) : key;
 }
 
@@ -258,7 +251,7 @@ finish(fd_timeline_sync *sync, const fd_timeline_deed *deed, int64_t end)
     return FD_OK;
 }
 
-/* The last of them: others of its thread are around it. */
+/* The innermost one of its thread. */
 static fd_timeline_begun *
 find_begun(fd_timeline_sync *sync, uint64_t key)
 {
@@ -278,7 +271,7 @@ take_begin(fd_timeline_sync *sync, const fd_timeline_event *event,
     fd_timeline_begun *around = find_begun(sync, key);
     fd_timeline_deed deed = describe(sync, event, name, ts);
     if (around != NULL && is_async(event)) {
-        around->deed = deed; /* its end never came */
+        around->deed = deed; /* it never ended */
     }
     else if (deed.what != FD_DEED_NONE
              && sync->begun_count < FD_TIMELINE_SYNC_OPEN) {
@@ -306,7 +299,7 @@ take_end(fd_timeline_sync *sync, const fd_timeline_event *event, fd_span name,
     return finish(sync, &deed, ts);
 }
 
-/* Most events are told from those that matter by a few bytes. */
+/* A few bytes rule out most events. */
 static bool
 may_matter(const fd_timeline_sync *sync, const fd_timeline_event *event,
            fd_span name)
@@ -314,7 +307,7 @@ may_matter(const fd_timeline_sync *sync, const fd_timeline_event *event,
     bool may_end = sync->begun_count > 0 && event->phase != 0
                 && strchr("BE", event->phase) != NULL;
     return event->phase != 0 && strchr("XbeBE", event->phase) != NULL
-        && event->ts.from != NULL
+        && event->has_start
         && (may_end || begins(name, "gloo:") || begins(name, "nccl")
             || begins(name, "c10d::") || begins(name, "send")
             || begins(name, "rec"));
@@ -323,12 +316,10 @@ may_matter(const fd_timeline_sync *sync, const fd_timeline_event *event,
 fd_status
 fd_timeline_sync_event(fd_timeline_sync *sync, const fd_timeline_event *event)
 {
-    int64_t ts;
-    int64_t duration = 0;
+    int64_t ts = event->start;
     fd_span name = event->name.from != NULL ? fd_span_inside(event->name)
                                             : (fd_span){"", ""};
-    if (!may_matter(sync, event, name)
-        || !fd_decimal_ns(fd_span_inside(event->ts), &ts)) {
+    if (!may_matter(sync, event, name)) {
         return FD_OK;
     }
     if (event->phase == 'e' || event->phase == 'E') {
@@ -338,13 +329,12 @@ fd_timeline_sync_event(fd_timeline_sync *sync, const fd_timeline_event *event)
         take_begin(sync, event, name, ts);
         return FD_OK;
     }
-    if (event->dur.from == NULL
-        || !fd_decimal_ns(fd_span_inside(event->dur), &duration)
-        || duration < 0 || ts > INT64_MAX - duration) {
+    int64_t end;
+    if (!fd_timeline_interval(event, &ts, &end)) {
         return FD_OK;
     }
     const fd_timeline_deed deed = describe(sync, event, name, ts);
-    return finish(sync, &deed, ts + duration);
+    return finish(sync, &deed, end);
 }
 
 fd_status
@@ -406,7 +396,7 @@ static void
 take_text(fd_span text, char *to, size_t room)
 {
     size_t size = text.from == NULL ? 0 : fd_span_size(text);
-    size = size < room ? size : 0; /* a part of a name is another name */
+    size = size < room ? size : 0; /* a truncated name is a different name */
     memcpy(to, size > 0 ? text.from : "", size);
     to[size] = '\0';
 }
@@ -500,8 +490,8 @@ number_messages(fd_timeline_sync *sync)
     }
 }
 
-/* Powers of two, so that two ranks that keep different shares keep common
- * ones. */
+/* A power of two, so that ranks with different strides have entries in
+ * common. */
 static uint64_t
 stride_of(uint32_t count, uint32_t most)
 {
@@ -512,7 +502,7 @@ stride_of(uint32_t count, uint32_t most)
     return stride;
 }
 
-/* Give back what the thinned list does not need. */
+/* Free the unused part of a thinned list. */
 static fd_status
 shrink(void **list, uint32_t count, uint32_t *room, size_t size)
 {

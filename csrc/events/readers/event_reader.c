@@ -1,5 +1,6 @@
 #include "events/readers/event_reader.h"
 
+#include "events/readers/chrome_scan.h"
 #include "events/recorded/events_from_recording.h"
 
 #include <stdio.h>
@@ -11,7 +12,7 @@ static fd_status
 hide(fd_timeline_reader *reader, const fd_privacy *privacy, fd_error *error)
 {
     return strcmp(reader->source->name, FD_RECORDING_FORMAT) == 0
-             ? fd_timeline_recording_hide(&reader->in, privacy, error)
+             ? fd_timeline_recording_hide(&reader->maker, privacy, error)
              : fd_fail(error, FD_EINVAL,
                        "names are hidden in recordings alone, and this is "
                        "none: --anonymize and --strip-prefix leave it as it "
@@ -25,8 +26,9 @@ fd_timeline_reader_open(fd_timeline_reader *reader, const char *path,
     fd_error why = {""};
     size_t size = strlen(path);
     *reader = (fd_timeline_reader){.first = true};
-    fd_status status =
-        fd_timeline_source_open(&reader->in, path, &reader->source, &why);
+    fd_status status = fd_timeline_source_open(&reader->maker, &reader->in,
+                                               path, &reader->source, &why);
+    reader->is_trace = reader->maker.fill != NULL;
     if (status == FD_OK && privacy != NULL) {
         status = hide(reader, privacy, &why);
     }
@@ -46,11 +48,16 @@ fd_timeline_reader_open(fd_timeline_reader *reader, const char *path,
 void
 fd_timeline_reader_close(fd_timeline_reader *reader)
 {
+    fd_timeline_maker_close(&reader->maker);
+    fd_batch_clear(&reader->batch);
     fd_bytes_in_close(&reader->in);
     fd_scan_clear(&reader->scan);
+    fd_buffer_clear(&reader->rest);
+    fd_buffer_clear(&reader->repaired);
 }
 
-/* Take a step on the text in memory; when that ends first, again with more. */
+/* Take a step on the text in memory, and repeat it with more text if that
+ * ends first. */
 static fd_scan_result
 attempt(fd_timeline_reader *r, step *take)
 {
@@ -93,15 +100,12 @@ reason(const fd_timeline_reader *r, fd_scan_result result)
     return "not JSON";
 }
 
-/* The text from `in.at` on is damaged; the scan stands where that showed. */
+/* The text from `in.at` on is damaged; the scan is where that was found. */
 static void
 begin_damage(fd_timeline_reader *r, fd_scan_result result)
 {
     r->lost++;
     r->damage = fd_bytes_in_offset(&r->in, r->in.at);
-    if (r->trouble[0] == '\0' && r->in.lost > 0) {
-        snprintf(r->trouble, sizeof r->trouble, "%.127s", r->in.trouble);
-    }
     if (r->trouble[0] == '\0') {
         snprintf(r->trouble, sizeof r->trouble, "%s at byte %llu",
                  reason(r, result),
@@ -109,7 +113,7 @@ begin_damage(fd_timeline_reader *r, fd_scan_result result)
     }
 }
 
-/* What is left of the file is lost. */
+/* The rest of the file is lost. */
 static void
 lose_rest(fd_timeline_reader *r)
 {
@@ -149,8 +153,8 @@ start_step(fd_timeline_reader *r)
     return fd_scan_mark(scan, r->bare ? '[' : '{');
 }
 
-/* DONE at the end of the object; else a member, or with a value that is not
- * there the begin of the events. */
+/* DONE at the end of the object; else a member, or the begin of the events,
+ * which has no value. */
 static fd_scan_result
 member_step(fd_timeline_reader *r)
 {
@@ -170,13 +174,14 @@ member_step(fd_timeline_reader *r)
         }
     }
     const char *from = scan->at;
+    r->begin = fd_bytes_in_offset(&r->in, from);
     result = fd_scan_value(scan);
     r->value = (fd_span){from, scan->at};
     return result;
 }
 
-/* DONE at the end of the array. A comma before that is forgiven: programs that
- * append write one. */
+/* DONE at the end of the array. A comma before that is accepted: programs
+ * that append write one. */
 static fd_scan_result
 event_step(fd_timeline_reader *r)
 {
@@ -198,14 +203,17 @@ event_step(fd_timeline_reader *r)
     }
     r->is_event = *scan->at == '{';
     r->value.from = scan->at;
-    return r->is_event ? fd_timeline_event_scan(scan, &r->event)
+    r->begin = fd_bytes_in_offset(&r->in, scan->at);
+    return r->is_event ? fd_chrome_scan(scan, &r->event, &r->rest)
                        : fd_scan_value(scan);
 }
 
 static fd_scan_result
 bare_event_step(fd_timeline_reader *r)
 {
-    return fd_timeline_event_scan(&r->scan, &r->event);
+    r->value.from = r->scan.at;
+    r->begin = fd_bytes_in_offset(&r->in, r->scan.at);
+    return fd_chrome_scan(&r->scan, &r->event, &r->rest);
 }
 
 /* "}", a comma, and the brace of the next object; DONE at that brace. */
@@ -239,7 +247,7 @@ skip_to_brace(fd_timeline_reader *r)
     }
 }
 
-/* Find an event behind the damage. */
+/* Find an event after the damage. */
 static bool
 recover(fd_timeline_reader *r)
 {
@@ -256,7 +264,7 @@ recover(fd_timeline_reader *r)
             r->state = FD_TIMELINE_IN_EVENTS;
             return true;
         }
-        /* The last brace of an object that is no event may be a boundary. */
+        /* The last brace of another object may be a boundary. */
         r->in.at = result == FD_SCAN_OK ? r->in.at - 1 : r->scan.at;
     }
     lose_rest(r);
@@ -296,7 +304,6 @@ finish(fd_timeline_reader *r)
     if (result == FD_SCAN_BAD || r->in.trouble != NULL) {
         begin_damage(r, result);
         lose_rest(r);
-        r->lost += r->in.lost > 0 ? r->in.lost - 1 : 0;
     }
 }
 
@@ -323,7 +330,7 @@ member(fd_timeline_reader *r)
     return FD_TIMELINE_END;
 }
 
-/* An array of events needs no end when no object is around it. */
+/* A bare array of events needs no end. */
 static bool
 may_end_here(const fd_timeline_reader *r, fd_scan_result result)
 {
@@ -367,10 +374,80 @@ event(fd_timeline_reader *r)
     return FD_TIMELINE_END;
 }
 
+/* Damage is known at the end. */
+static void
+fill(fd_timeline_reader *r)
+{
+    fd_error why = {""};
+    fd_timeline_maker *maker = &r->maker;
+    fd_batch_reset(&r->batch);
+    fd_status status = maker->fill(maker, &r->batch, &why);
+    status = r->batch.status != FD_OK ? r->batch.status : status;
+    r->in.read = maker->read;
+    if (status == FD_ENOMEM) {
+        r->status = status;
+        return;
+    }
+    if (status != FD_OK) {
+        r->lost += maker->lost > 0 ? maker->lost : 1;
+        r->lost_bytes += maker->lost_bytes;
+        snprintf(r->trouble, sizeof r->trouble, "%.127s", why.text);
+    }
+    if (status != FD_OK || r->batch.items.count == 0) {
+        r->state = FD_TIMELINE_AT_END;
+    }
+}
+
+static fd_timeline_item
+next_made(fd_timeline_reader *r)
+{
+    fd_event_batch *batch = &r->batch;
+    while (batch->next == batch->items.count && r->status == FD_OK
+           && r->state != FD_TIMELINE_AT_END) {
+        fill(r);
+    }
+    if (batch->next == batch->items.count || r->status != FD_OK) {
+        return FD_TIMELINE_END;
+    }
+    const fd_batch_item *item = &batch->items.list[batch->next++];
+    r->begin++;
+    r->key = item->key;
+    r->value = item->value;
+    r->event = item->event;
+    r->event.offset = r->begin;
+    return item->key.from != NULL ? FD_TIMELINE_MEMBER : FD_TIMELINE_EVENT;
+}
+
+/* An event with repairs is copied with them and scanned again, so that only
+ * the reader deals with repairs. */
+static void
+settle_event(fd_timeline_reader *r)
+{
+    uint32_t size =
+        (uint32_t)(fd_bytes_in_offset(&r->in, r->in.at) - r->begin);
+    if (r->repairs > 0) {
+        fd_scan scan = {.forgets = true};
+        fd_buffer *text = &r->repaired;
+        text->size = 0;
+        fd_scan_copy(&r->scan, (fd_span){r->value.from, r->in.at}, text);
+        fd_scan_begin(&scan, text->bytes, text->bytes + text->size);
+        if (text->status != FD_OK
+            || fd_chrome_scan(&scan, &r->event, &r->rest) == FD_SCAN_ENOMEM) {
+            r->status = FD_ENOMEM;
+        }
+    }
+    r->event.offset = r->begin;
+    r->event.size = size;
+    r->event.repairs = r->repairs;
+}
+
 fd_timeline_item
 fd_timeline_reader_next(fd_timeline_reader *r)
 {
     fd_timeline_item item = FD_TIMELINE_END;
+    if (r->maker.fill != NULL) {
+        return next_made(r);
+    }
     while (item == FD_TIMELINE_END && r->status == FD_OK
            && r->state != FD_TIMELINE_AT_END) {
         switch (r->state) {
@@ -390,5 +467,9 @@ fd_timeline_reader_next(fd_timeline_reader *r)
             break;
         }
     }
-    return item;
+    r->repairs = r->scan.repairs.count;
+    if (item == FD_TIMELINE_EVENT) {
+        settle_event(r);
+    }
+    return r->status == FD_OK ? item : FD_TIMELINE_END;
 }

@@ -9,13 +9,12 @@
 #include <string.h>
 
 /* JOBS and STEPS are threads of the process. */
-enum { PIECE = 1 << 16, STEPS = 1, JOBS = 2, MOST_NAME = 64 };
+enum { STEPS = 1, JOBS = 2, MOST_NAME = 64 };
 
-/* Read twice: what stands before the events is known only after the last. */
+/* Read twice: members before the events are known only after the last job. */
 typedef struct paddle {
-    fd_bytes_in *in;         /* borrowed: the text */
     fd_bytes_in log;         /* owned: the file's bytes */
-    char machine[MOST_NAME]; /* the folder, when its name begins so; "" */
+    char machine[MOST_NAME]; /* the folder, if it is named like that; "" */
     uint32_t device;
     uint64_t line;
     /* from the first reading */
@@ -23,7 +22,7 @@ typedef struct paddle {
     int64_t base_ns; /* the earliest begin */
     bool has_first_step;
     uint64_t first_step;
-    char start[MOST_NAME + 1]; /* the type that a step begins with; "" */
+    char start[MOST_NAME + 1]; /* the first job type of a step; "" */
     /* of the second */
     bool begun;
     bool ended;
@@ -42,7 +41,7 @@ release(void *context)
     fd_free(p);
 }
 
-/* A line of more than 16 MB is taken in parts. */
+/* A line of more than 16 MB is read in parts. */
 static bool
 next_line(paddle *p, fd_span *line)
 {
@@ -106,96 +105,104 @@ look(paddle *p, fd_error *error)
 }
 
 static void
-begin_row(const paddle *p, const char *what, int thread, fd_buffer *to)
+put_row(const paddle *p, const char *what, int thread, fd_span args,
+        fd_event_batch *batch)
 {
-    fd_buffer_format(to,
-                     "{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%u,\"tid\":%d,"
-                     "\"args\":{\"name\":\"",
-                     what, (unsigned)p->device, thread);
+    fd_timeline_event row = {.phase = 'M',
+                             .name = fd_batch_static(what),
+                             .pid = fd_batch_number(batch, p->device),
+                             .tid = fd_batch_number(batch, (uint64_t)thread),
+                             .args = args};
+    fd_batch_event(batch, &row);
 }
 
 static void
-write_head(const paddle *p, fd_buffer *to)
+put_head(const paddle *p, fd_event_batch *batch)
 {
-    fd_buffer_format(
-        to,
-        "{\"displayTimeUnit\":\"ns\",\"baseTimeNanoseconds\":%" PRId64 ",\n",
-        p->base_ns);
+    fd_batch_member(batch, "displayTimeUnit", fd_batch_static("\"ns\""));
+    fd_batch_member(batch, "baseTimeNanoseconds",
+                    fd_batch_format(batch, "%" PRId64, p->base_ns));
     if (p->machine[0] != '\0') {
-        fd_buffer_text(to, "\"host_name\":");
-        fd_buffer_json(to, p->machine, strlen(p->machine));
-        fd_buffer_text(to, ",\n");
+        fd_batch_member(batch, "host_name",
+                        fd_batch_json(batch, p->machine, strlen(p->machine)));
     }
-    fd_buffer_format(to,
-                     "\"paddle\":{\"device\":%u,\"jobs\":%" PRIu64
-                     ",\"first_step\":%" PRIu64 "},\n\"traceEvents\":[\n",
-                     (unsigned)p->device, p->jobs, p->first_step);
-    begin_row(p, "process_name", 0, to);
-    fd_buffer_format(to, "GPU %u\"}},\n", (unsigned)p->device);
-    begin_row(p, "thread_name", STEPS, to);
-    fd_buffer_text(to, "Steps\"}},\n");
-    begin_row(p, "thread_name", JOBS, to);
-    fd_buffer_text(to, "Jobs\"}}");
+    fd_batch_member(batch, "paddle",
+                    fd_batch_format(batch,
+                                    "{\"device\":%u,\"jobs\":%" PRIu64
+                                    ",\"first_step\":%" PRIu64 "}",
+                                    (unsigned)p->device, p->jobs,
+                                    p->first_step));
+    put_row(
+        p, "\"process_name\"", 0,
+        fd_batch_format(batch, "{\"name\":\"GPU %u\"}", (unsigned)p->device),
+        batch);
+    put_row(p, "\"thread_name\"", STEPS,
+            fd_batch_static("{\"name\":\"Steps\"}"), batch);
+    put_row(p, "\"thread_name\"", JOBS, fd_batch_static("{\"name\":\"Jobs\"}"),
+            batch);
 }
 
-/* From a name on; times are whole nanoseconds. */
-static void
-write_rest(const paddle *p, int thread, int64_t start, int64_t end,
-           fd_buffer *to)
+static fd_timeline_event
+slice(const paddle *p, int thread, int64_t start, int64_t end,
+      fd_event_batch *batch)
 {
-    int64_t ts = start - p->base_ns;
-    int64_t dur = end - start;
-    fd_buffer_format(to,
-                     "\",\"pid\":%u,\"tid\":%d,\"ts\":%" PRId64 ".%03d,"
-                     "\"dur\":%" PRId64 ".%03d",
-                     (unsigned)p->device, thread, ts / 1000, (int)(ts % 1000),
-                     dur / 1000, (int)(dur % 1000));
+    return (fd_timeline_event){.phase = 'X',
+                               .pid = fd_batch_number(batch, p->device),
+                               .tid = fd_batch_number(batch, (uint64_t)thread),
+                               .has_start = true,
+                               .start = start - p->base_ns,
+                               .has_duration = true,
+                               .duration = end - start};
 }
 
 static void
-end_step(paddle *p, fd_buffer *to)
+end_step(paddle *p, fd_event_batch *batch)
 {
     if (p->steps > 0) {
         uint64_t step = p->first_step + p->steps - 1;
-        fd_buffer_format(
-            to, ",\n{\"ph\":\"X\",\"cat\":\"step\",\"name\":\"step %" PRIu64,
-            step);
-        write_rest(p, STEPS, p->step_start, p->step_end, to);
-        fd_buffer_format(to, ",\"args\":{\"step\":%" PRIu64 "}}", step);
+        fd_timeline_event event =
+            slice(p, STEPS, p->step_start, p->step_end, batch);
+        event.cat = fd_batch_static("\"step\"");
+        event.name = fd_batch_format(batch, "\"step %" PRIu64 "\"", step);
+        event.args = fd_batch_format(batch, "{\"step\":%" PRIu64 "}", step);
+        fd_batch_event(batch, &event);
     }
 }
 
 static void
-write_job(paddle *p, const fd_paddle_job *job, fd_buffer *to)
+put_job(paddle *p, const fd_paddle_job *job, fd_event_batch *batch)
 {
     if (job->micro_batch == 0 && fd_span_is(job->type, p->start)) {
-        end_step(p, to);
+        end_step(p, batch);
         p->steps++;
         p->step_start = job->start_ns;
         p->step_end = job->end_ns;
     }
     p->step_end = job->end_ns > p->step_end ? job->end_ns : p->step_end;
     int size = (int)fd_span_size(job->type);
-    fd_buffer_format(
-        to, ",\n{\"ph\":\"X\",\"cat\":\"%.*s\",\"name\":\"%.*s_%" PRIu64, size,
-        job->type.from, size, job->type.from, job->number);
-    write_rest(p, JOBS, job->start_ns, job->end_ns, to);
-    fd_buffer_format(to,
-                     ",\"args\":{\"job\":%" PRIu64 ",\"micro_batch\":%" PRIu64,
+    fd_timeline_event event =
+        slice(p, JOBS, job->start_ns, job->end_ns, batch);
+    event.cat = fd_batch_format(batch, "\"%.*s\"", size, job->type.from);
+    event.name = fd_batch_format(batch, "\"%.*s_%" PRIu64 "\"", size,
+                                 job->type.from, job->number);
+    fd_buffer *args = fd_batch_compose(batch);
+    fd_buffer_format(args, "{\"job\":%" PRIu64 ",\"micro_batch\":%" PRIu64,
                      job->number, job->micro_batch);
     if (p->steps > 0) {
-        fd_buffer_format(to, ",\"step\":%" PRIu64,
+        fd_buffer_format(args, ",\"step\":%" PRIu64,
                          p->first_step + p->steps - 1);
     }
-    fd_buffer_text(to, "}}");
+    fd_buffer_text(args, "}");
+    event.args = fd_batch_composed(batch);
+    fd_batch_event(batch, &event);
 }
 
 static fd_status
-finish(paddle *p, fd_error *error)
+finish(const paddle *p, fd_timeline_maker *maker, fd_error *error)
 {
-    p->in->read = p->in->size;
-    p->in->lost = p->bad + (p->log.trouble != NULL);
-    if (p->in->lost == 0) {
+    maker->read = p->log.size;
+    maker->lost = p->bad + (p->log.trouble != NULL);
+    if (maker->lost == 0) {
         return FD_OK;
     }
     return p->log.trouble != NULL
@@ -206,40 +213,48 @@ finish(paddle *p, fd_error *error)
                        p->bad, p->first_bad);
 }
 
-static fd_status
-produce(void *context, fd_buffer *to, fd_error *error)
+static void
+take_line(paddle *p, fd_span line, fd_event_batch *batch)
 {
-    paddle *p = context;
-    fd_span line;
     fd_paddle_job job;
     fd_paddle_found found;
     uint64_t step;
-    if (p->ended) {
-        return finish(p, error);
-    }
-    if (!p->begun) {
-        write_head(p, to);
-        p->begun = true;
-    }
-    while (to->size < fd_budget(PIECE) && to->status == FD_OK
-           && next_line(p, &line)) {
-        while ((found = fd_paddle_line_next(&line, &job, &step))
-               != FD_PADDLE_NOTHING) {
-            if (found == FD_PADDLE_JOB) {
-                write_job(p, &job, to);
-            }
-            if (found == FD_PADDLE_BAD && p->bad++ == 0) {
-                p->first_bad = p->line;
-            }
+    while ((found = fd_paddle_line_next(&line, &job, &step))
+           != FD_PADDLE_NOTHING) {
+        if (found == FD_PADDLE_JOB) {
+            put_job(p, &job, batch);
+        }
+        if (found == FD_PADDLE_BAD && p->bad++ == 0) {
+            p->first_bad = p->line;
         }
     }
-    p->in->read = p->log.read;
-    if (to->size < fd_budget(PIECE)) {
-        end_step(p, to);
-        fd_buffer_text(to, "\n]}\n");
+}
+
+static fd_status
+fill(fd_timeline_maker *maker, fd_event_batch *batch, fd_error *error)
+{
+    paddle *p = maker->context;
+    uint32_t enough = (uint32_t)fd_budget(FD_BATCH_EVENTS);
+    fd_span line;
+    if (p->ended) {
+        return finish(p, maker, error);
+    }
+    if (!p->begun) {
+        put_head(p, batch);
+        p->begun = true;
+    }
+    while (batch->items.count < enough && batch->status == FD_OK
+           && next_line(p, &line)) {
+        take_line(p, line, batch);
+    }
+    maker->read = p->log.read;
+    if (batch->items.count < enough) {
+        end_step(p, batch);
         p->ended = true;
     }
-    return p->log.status;
+    return p->log.status == FD_OK && p->ended && batch->items.count == 0
+             ? finish(p, maker, error)
+             : p->log.status;
 }
 
 /* "machine1" of machine1/workerlog.3, and 3. */
@@ -272,13 +287,13 @@ fd_timeline_is_paddle(const char *path, const char *head, size_t size)
 }
 
 fd_status
-fd_timeline_from_paddle(fd_bytes_in *in, const char *path, fd_error *error)
+fd_timeline_from_paddle(fd_timeline_maker *maker, fd_bytes_in *in,
+                        const char *path, fd_error *error)
 {
     paddle *p = fd_calloc(1, sizeof *p);
     if (p == NULL) {
         return FD_ENOMEM;
     }
-    uint64_t size = in->size;
     take_names(p, path);
     p->log = *in;
     *in = (fd_bytes_in){.fd = -1};
@@ -291,9 +306,9 @@ fd_timeline_from_paddle(fd_bytes_in *in, const char *path, fd_error *error)
         release(p);
         return status;
     }
-    p->in = in;
     p->line = p->bad = 0;
-    status = fd_bytes_in_produced(in, produce, release, p);
-    in->size = size;
-    return status;
+    maker->context = p;
+    maker->fill = fill;
+    maker->release = release;
+    return FD_OK;
 }

@@ -11,13 +11,12 @@ enum { MOST_OPEN = 1 << 12 };
 
 typedef fd_perfetto_event happening;
 
-/* What of the older kind of event is used. */
+/* The fields of a legacy event. */
 typedef struct legacy {
     char phase;
     uint32_t name; /* text */
     uint64_t duration_us;
-    bool has_id;
-    const char *id_kind; /* NULL: for all */
+    uint32_t id_field; /* which of the ids it is; 0: none */
     uint64_t id;
     bool binds_enclosing;
 } legacy;
@@ -28,71 +27,63 @@ text_field(happening *h, const fd_proto_field *f, fd_status *status)
     return fd_perfetto_keep_text(h->tables, f->bytes, f->size, status);
 }
 
-/* {"ph":.,"pid":.,"tid":.,"ts":. */
-static void
-begin_event(happening *h, char phase, const fd_perfetto_track *track)
+static fd_timeline_event
+begin_event(happening *h, char phase)
 {
-    fd_buffer *to = h->to;
     uint32_t pid = 0;
-    uint64_t ns = h->time < 0 ? 0 - (uint64_t)h->time : (uint64_t)h->time;
-    fd_perfetto_pid_of(h->tables, track, &pid);
-    fd_buffer_text(to, *h->any ? ",\n{\"ph\":\"" : "\n{\"ph\":\"");
-    fd_buffer_bytes(to, &phase, 1);
-    fd_buffer_text(to, "\",\"pid\":");
-    fd_buffer_u64(to, pid);
-    if (track->kind == FD_PERFETTO_THREAD) {
-        fd_buffer_text(to, ",\"tid\":");
-        fd_buffer_u64(to, track->tid);
+    fd_perfetto_pid_of(h->tables, h->track, &pid);
+    fd_timeline_event event = {.phase = phase,
+                               .has_start = true,
+                               .start = h->time,
+                               .pid = fd_batch_number(h->batch, pid)};
+    if (h->track->kind == FD_PERFETTO_THREAD) {
+        event.tid = fd_batch_number(h->batch, h->track->tid);
     }
-    fd_buffer_text(to, h->time < 0 ? ",\"ts\":-" : ",\"ts\":");
-    fd_buffer_u64(to, ns / 1000);
-    char digits[4] = {'.', (char)('0' + ns / 100 % 10),
-                      (char)('0' + ns / 10 % 10), (char)('0' + ns % 10)};
-    fd_buffer_bytes(to, digits, sizeof digits);
-    *h->any = true;
+    return event;
 }
 
-static void
-put_text(happening *h, const char *key, uint32_t text)
+/* A text of the tables as JSON; 0: absent. */
+static fd_span
+text_of(happening *h, uint32_t text)
 {
     const fd_text_pool *texts = &h->tables->texts;
-    if (text != 0) {
-        fd_buffer_text(h->to, key);
-        fd_buffer_json(h->to, fd_text_pool_get(texts, text),
-                       fd_text_pool_size(texts, text));
-    }
+    return text == 0 ? (fd_span){NULL, NULL}
+                     : fd_batch_json(h->batch, fd_text_pool_get(texts, text),
+                                     fd_text_pool_size(texts, text));
 }
 
+/* With a name, a category and the annotations: all is known of the event. */
 static void
-put_title(happening *h, uint32_t category, uint32_t name)
-{
-    put_text(h, ",\"cat\":", category);
-    put_text(h, ",\"name\":", name);
-}
-
-static void
-put_args(happening *h)
+finish_event(happening *h, fd_timeline_event *event, uint32_t category,
+             uint32_t name)
 {
     fd_proto_field f;
     fd_proto_reader r = fd_proto_read(h->message->bytes, h->message->size);
-    bool first = true;
+    event->cat = text_of(h, category);
+    event->name = text_of(h, name);
+    fd_buffer *args = fd_batch_compose(h->batch);
     while (fd_proto_next(&r, &f)) {
         if (f.number == FD_PB_EVENT_NOTE && f.wire == FD_PROTO_BYTES) {
-            fd_buffer_text(h->to, first ? ",\"args\":{" : "");
-            fd_perfetto_arg(h->tables, h->from, &f, first, h->to);
-            first = false;
+            bool first = args->size == 0;
+            fd_buffer_text(args, first ? "{" : "");
+            fd_perfetto_arg(h->tables, h->from, &f, first, args);
         }
     }
-    fd_buffer_text(h->to, first ? "}" : "}}");
+    if (args->size > 0) {
+        fd_buffer_text(args, "}");
+        event->args = fd_batch_composed(h->batch);
+    }
+    fd_batch_event(h->batch, event);
 }
 
-static void
-put_id(happening *h, uint64_t id)
+static fd_span
+hex(happening *h, uint64_t id)
 {
-    fd_buffer_format(h->to, ",\"id2\":{\"local\":\"0x%" PRIx64 "\"}", id);
+    return fd_batch_format(h->batch, "\"0x%" PRIx64 "\"", id);
 }
 
-/* A slice of a track that is no thread has no stack in Chrome but an id. */
+/* Slices of a track that is not a thread have an id in Chrome JSON instead of a
+ * stack. */
 static fd_status
 put_beside(happening *h, char phase)
 {
@@ -115,10 +106,9 @@ put_beside(happening *h, char phase)
             return FD_ENOMEM;
         }
     }
-    begin_event(h, phase, track);
-    put_id(h, track->uuid);
-    put_title(h, category, name);
-    put_args(h);
+    fd_timeline_event event = begin_event(h, phase);
+    event.local_id = hex(h, track->uuid);
+    finish_event(h, &event, category, name);
     return FD_OK;
 }
 
@@ -129,9 +119,8 @@ put_slice(happening *h)
     if (h->track->kind != FD_PERFETTO_THREAD) {
         return put_beside(h, begins ? 'b' : 'e');
     }
-    begin_event(h, begins ? 'B' : 'E', h->track);
-    put_title(h, h->category, h->name);
-    put_args(h);
+    fd_timeline_event event = begin_event(h, begins ? 'B' : 'E');
+    finish_event(h, &event, h->category, h->name);
     return FD_OK;
 }
 
@@ -142,45 +131,49 @@ put_instant(happening *h)
         && h->track->kind != FD_PERFETTO_PROCESS) {
         return put_beside(h, 'n');
     }
-    begin_event(h, 'i', h->track);
-    fd_buffer_text(h->to, h->track->kind == FD_PERFETTO_THREAD
-                              ? ",\"s\":\"t\""
-                              : ",\"s\":\"p\"");
-    put_title(h, h->category, h->name);
-    put_args(h);
+    fd_timeline_event event = begin_event(h, 'i');
+    event.scope = h->track->kind == FD_PERFETTO_THREAD ? 't' : 'p';
+    finish_event(h, &event, h->category, h->name);
     return FD_OK;
 }
 
-/* "GPU busy" is the series "busy" of the counter "GPU": viewers put them
- * together again. */
-static void
-put_counter(happening *h)
+static double
+counted(happening *h)
 {
-    const fd_text_pool *texts = &h->tables->texts;
-    const char *name = fd_text_pool_get(texts, h->track->name);
-    const char *space = strrchr(name, ' ');
-    size_t size = space != NULL ? (size_t)(space - name) : strlen(name);
     double value;
     memcpy(&value, &h->value, sizeof value);
     value = h->is_real ? value : (double)(int64_t)h->value;
     h->track->total = h->track->incremental ? h->track->total + value : value;
-    value = h->track->total * (double)h->track->unit;
-    begin_event(h, 'C', h->track);
-    fd_buffer_text(h->to, ",\"name\":");
-    fd_buffer_json(h->to, name, size);
-    fd_buffer_text(h->to, ",\"args\":{");
-    fd_buffer_json(h->to, space != NULL ? space + 1 : "value",
+    return h->track->total * (double)h->track->unit;
+}
+
+/* "GPU busy" is the series "busy" of the counter "GPU": viewers join them
+ * again. */
+static void
+put_counter(happening *h)
+{
+    const char *name = fd_text_pool_get(&h->tables->texts, h->track->name);
+    const char *space = strrchr(name, ' ');
+    size_t size = space != NULL ? (size_t)(space - name) : strlen(name);
+    double value = counted(h);
+    fd_timeline_event event = begin_event(h, 'C');
+    event.name = fd_batch_json(h->batch, name, size);
+    fd_buffer *args = fd_batch_compose(h->batch);
+    fd_buffer_text(args, "{");
+    fd_buffer_json(args, space != NULL ? space + 1 : "value",
                    space != NULL ? strlen(space + 1) : 5);
-    fd_buffer_text(h->to, ":");
+    fd_buffer_text(args, ":");
     if (h->is_real || h->track->incremental || h->track->unit != 1) {
         uint64_t bits;
         memcpy(&bits, &value, sizeof bits);
-        fd_perfetto_real(bits, h->to);
+        fd_perfetto_real(bits, args);
     }
     else {
-        fd_buffer_format(h->to, "%" PRId64, (int64_t)h->value);
+        fd_buffer_format(args, "%" PRId64, (int64_t)h->value);
     }
-    fd_buffer_text(h->to, "}}");
+    fd_buffer_text(args, "}");
+    event.args = fd_batch_composed(h->batch);
+    fd_batch_event(h->batch, &event);
 }
 
 static fd_status
@@ -207,11 +200,8 @@ read_legacy(happening *h, legacy *l)
         case FD_PB_LEGACY_ID:
         case FD_PB_LEGACY_LOCAL_ID:
         case FD_PB_LEGACY_GLOBAL_ID:
-            l->has_id = true;
+            l->id_field = f.number;
             l->id = f.value;
-            l->id_kind = f.number == FD_PB_LEGACY_ID       ? NULL
-                       : f.number == FD_PB_LEGACY_LOCAL_ID ? "local"
-                                                           : "global";
             break;
         case FD_PB_LEGACY_BINDS_ENCLOSING:
             l->binds_enclosing = f.value != 0;
@@ -223,25 +213,26 @@ read_legacy(happening *h, legacy *l)
     return r.bad ? FD_EFORMAT : FD_OK;
 }
 
-/* It says its phase of Chrome itself. */
+/* The phase of Chrome JSON is a field of it. */
 static void
 put_legacy(happening *h, const legacy *l)
 {
-    begin_event(h, l->phase, h->track);
-    if (l->has_id && l->id_kind == NULL) {
-        fd_buffer_format(h->to, ",\"id\":\"0x%" PRIx64 "\"", l->id);
+    fd_timeline_event event = begin_event(h, l->phase);
+    if (l->id_field == FD_PB_LEGACY_ID) {
+        event.id = hex(h, l->id);
     }
-    else if (l->has_id) {
-        fd_buffer_format(h->to, ",\"id2\":{\"%s\":\"0x%" PRIx64 "\"}",
-                         l->id_kind, l->id);
+    else if (l->id_field == FD_PB_LEGACY_LOCAL_ID) {
+        event.local_id = hex(h, l->id);
     }
-    if (l->phase == 'X') {
-        fd_buffer_text(h->to, ",\"dur\":");
-        fd_buffer_u64(h->to, l->duration_us);
+    else if (l->id_field == FD_PB_LEGACY_GLOBAL_ID) {
+        event.global_id = hex(h, l->id);
     }
-    fd_buffer_text(h->to, l->binds_enclosing ? ",\"bp\":\"e\"" : "");
-    put_title(h, h->category, h->name != 0 ? h->name : l->name);
-    put_args(h);
+    if (l->phase == 'X' && l->duration_us <= INT64_MAX / 1000) {
+        event.has_duration = true;
+        event.duration = (int64_t)l->duration_us * 1000;
+    }
+    event.encloses = l->binds_enclosing;
+    finish_event(h, &event, h->category, h->name != 0 ? h->name : l->name);
 }
 
 fd_status
@@ -272,11 +263,11 @@ fd_perfetto_event_put(happening *h)
 void
 fd_perfetto_event_flow(happening *h, char phase, uint64_t id)
 {
-    begin_event(h, phase, h->track);
-    fd_buffer_format(h->to,
-                     ",\"id\":\"0x%" PRIx64
-                     "\",\"cat\":\"flow\",\"name\":\"flow\"%s}",
-                     id, phase == 'f' ? ",\"bp\":\"e\"" : "");
+    fd_timeline_event event = begin_event(h, phase);
+    event.id = hex(h, id);
+    event.encloses = phase == 'f';
+    event.cat = event.name = fd_batch_static("\"flow\"");
+    fd_batch_event(h->batch, &event);
 }
 
 fd_status

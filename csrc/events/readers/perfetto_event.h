@@ -1,7 +1,8 @@
-/* One event of a native track as the text of Chrome events. */
+/* One packet of a native track as events. */
 #ifndef FD_PERFETTO_EVENT_H
 #define FD_PERFETTO_EVENT_H
 
+#include "events/event_batch.h"
 #include "events/readers/perfetto_tables.h"
 
 typedef struct fd_perfetto_event {
@@ -17,15 +18,14 @@ typedef struct fd_perfetto_event {
     uint64_t value;        /* of a counter, or its bits */
     fd_proto_field legacy; /* bytes NULL: none */
     const fd_proto_field *message;
-    bool *any; /* whether an event was written before */
-    fd_buffer *to;
+    fd_event_batch *batch;
 } fd_perfetto_event;
 
-/* Take the fields of `message`; `uuid` is that of the track by default.
- * FD_EFORMAT: it is no event. */
+/* Read the fields of `message`; `uuid` is that of the track by default.
+ * FD_EFORMAT: malformed event. */
 fd_status fd_perfetto_event_read(fd_perfetto_event *event, uint64_t *uuid);
 
-/* Append it, and the arrow of a slice that begins: phase s, t or f. */
+/* Add it to the batch, and the flow of a slice that begins: phase s, t or f. */
 fd_status fd_perfetto_event_put(fd_perfetto_event *event);
 void fd_perfetto_event_flow(fd_perfetto_event *event, char phase, uint64_t id);
 

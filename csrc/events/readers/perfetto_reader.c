@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PIECE = 1 << 16, MOST_FLOWS = 1 << 20 };
+enum { MOST_FLOWS = 1 << 20 };
 
-/* An arrow: it begins where it is met first in time. */
+/* A flow: it begins at its earliest slice. */
 typedef struct flow {
     int64_t first;
     bool begun;
@@ -23,13 +23,11 @@ typedef struct reading {
     fd_perfetto_tables tables;
     FD_VECTOR(flow) flows;
     fd_map flow_of;    /* id -> its place + 1 */
-    uint64_t others;   /* packets that hold something else */
-    uint64_t timeless; /* events whose clock is not known */
-    bool text;         /* else the first pass: no text yet */
-    bool begun;        /* the text has */
-    bool any;          /* an event was written */
-    bool ended;
-    uint32_t row; /* tracks whose rows are written */
+    uint64_t others;   /* packets with other content */
+    uint64_t timeless; /* events of an unknown clock */
+    bool second;       /* reading: events are made */
+    bool begun;        /* the members are made */
+    uint32_t row;      /* tracks whose rows are made */
 } reading;
 
 /* A packet: field 1, its length, and fields. JSON after a line's end has a
@@ -53,7 +51,7 @@ fd_perfetto_matches(const char *path, const char *head, size_t size)
         }
         return !r.bad && length > 0;
     }
-    /* A newline and a bracket: text, unless it was a whole packet. */
+    /* A newline and a bracket are text, unless the packet is complete. */
     return head[1] != '{' && head[1] != '[' && fd_proto_varint(&at, end, &tag)
         && tag >> 3 != 0
         && ((tag & 7) <= FD_PROTO_BYTES || (tag & 7) == FD_PROTO_FIXED32);
@@ -86,7 +84,7 @@ find_flow(reading *r, uint64_t id, int64_t time)
     return &r->flows.list[place - 1];
 }
 
-/* An arrow that meets the slice that just began. */
+/* A flow of the slice that just began. */
 static fd_status
 put_flow(reading *r, fd_perfetto_event *event, uint64_t id, bool last)
 {
@@ -94,7 +92,7 @@ put_flow(reading *r, fd_perfetto_event *event, uint64_t id, bool last)
     if (f == NULL) {
         return FD_OK;
     }
-    if (!r->text) {
+    if (!r->second) {
         f->first = event->time < f->first ? event->time : f->first;
         return FD_OK;
     }
@@ -143,14 +141,13 @@ put_flows(reading *r, fd_perfetto_event *event, const fd_proto_field *f)
 }
 
 static fd_status
-take_event(reading *r, const fd_perfetto_packet *packet, fd_buffer *to)
+take_event(reading *r, const fd_perfetto_packet *packet, fd_event_batch *batch)
 {
     fd_perfetto_event event = {.tables = &r->tables,
                                .from = packet->from,
                                .time = packet->time,
                                .message = &packet->event,
-                               .any = &r->any,
-                               .to = to};
+                               .batch = batch};
     uint64_t uuid = packet->from != NULL ? packet->from->track : 0;
     fd_status status = fd_perfetto_event_read(&event, &uuid);
     if (status != FD_OK) {
@@ -160,7 +157,7 @@ take_event(reading *r, const fd_perfetto_packet *packet, fd_buffer *to)
     if (event.track == NULL) {
         return status;
     }
-    status = r->text ? fd_perfetto_event_put(&event) : FD_OK;
+    status = r->second ? fd_perfetto_event_put(&event) : FD_OK;
     fd_proto_field f;
     fd_proto_reader reader =
         fd_proto_read(packet->event.bytes, packet->event.size);
@@ -174,7 +171,7 @@ take_event(reading *r, const fd_perfetto_packet *packet, fd_buffer *to)
 
 /* Take one packet; false at the end. */
 static bool
-take_packet(reading *r, fd_buffer *to, fd_status *status)
+take_packet(reading *r, fd_event_batch *batch, fd_status *status)
 {
     fd_perfetto_packet packet;
     if (!fd_packets_next(&r->packets)) {
@@ -185,7 +182,7 @@ take_packet(reading *r, fd_buffer *to, fd_status *status)
                                       r->packets.size, &packet);
     if (*status == FD_OK && packet.event.bytes != NULL) {
         bool timed = packet.has_time && !packet.lost;
-        *status = timed ? take_event(r, &packet, to) : FD_OK;
+        *status = timed ? take_event(r, &packet, batch) : FD_OK;
         r->timeless += !timed;
     }
     r->others += *status == FD_OK && packet.other;
@@ -196,113 +193,115 @@ take_packet(reading *r, fd_buffer *to, fd_status *status)
     return *status == FD_OK;
 }
 
-/* As in the Chrome form of the same. */
+/* The members that Chrome JSON of the same trace has. */
 static void
-put_origin(const char *origin, fd_buffer *to)
+put_origin(const char *origin, fd_event_batch *batch)
 {
     unsigned number;
     unsigned world;
     if (sscanf(origin, FD_PERFETTO_MERGE, &number) == 1) {
-        fd_buffer_format(to, "\"mergedFiles\":%u,", number);
+        fd_batch_member(batch, "mergedFiles", fd_batch_number(batch, number));
     }
     else if (sscanf(origin, FD_PERFETTO_EXPORT, &number, &world) == 2) {
-        fd_buffer_format(to,
-                         "\"distributedInfo\":{\"rank\":%u,\"world_size\":%u},"
-                         "\"recordings\":[],",
-                         number, world);
+        fd_batch_member(batch, "distributedInfo",
+                        fd_batch_format(batch,
+                                        "{\"rank\":%u,\"world_size\":%u}",
+                                        number, world));
+        fd_batch_member(batch, "recordings", fd_batch_static("[]"));
     }
 }
 
 static void
-begin_text(reading *r, fd_buffer *to)
+put_members(reading *r, fd_event_batch *batch)
 {
-    fd_buffer_text(to, "{");
-    put_origin(r->tables.origin, to);
+    put_origin(r->tables.origin, batch);
     if (r->others > 0) {
-        fd_buffer_format(to, "\"otherPackets\":%" PRIu64 ",", r->others);
+        fd_batch_member(batch, "otherPackets",
+                        fd_batch_number(batch, r->others));
     }
     if (r->tables.has_base) {
-        fd_buffer_format(to, "\"baseTimeNanoseconds\":%" PRId64 ",",
-                         r->tables.base_ns);
+        fd_batch_member(batch, "baseTimeNanoseconds",
+                        fd_batch_format(batch, "%" PRId64, r->tables.base_ns));
     }
-    fd_buffer_text(to, "\"traceEvents\":[");
     r->begun = true;
 }
 
 static void
-put_row(reading *r, const fd_perfetto_track *track, const char *what,
-        fd_buffer *to)
+put_row(const fd_perfetto_track *track, const char *what, fd_span args,
+        fd_event_batch *batch)
 {
-    fd_buffer_format(to, "%s{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%u",
-                     r->any ? ",\n" : "\n", what, (unsigned)track->pid);
+    fd_timeline_event row = {.phase = 'M',
+                             .name = fd_batch_static(what),
+                             .pid = fd_batch_number(batch, track->pid),
+                             .args = args};
     if (track->kind == FD_PERFETTO_THREAD) {
-        fd_buffer_format(to, ",\"tid\":%u", (unsigned)track->tid);
+        row.tid = fd_batch_number(batch, track->tid);
     }
-    fd_buffer_text(to, ",\"args\":{\"");
-    r->any = true;
+    fd_batch_event(batch, &row);
 }
 
 static void
-put_rows(reading *r, const fd_perfetto_track *track, fd_buffer *to)
+put_rows(reading *r, const fd_perfetto_track *track, fd_event_batch *batch)
 {
     bool thread = track->kind == FD_PERFETTO_THREAD;
     if (!track->has_pid || (!thread && track->kind != FD_PERFETTO_PROCESS)) {
         return;
     }
     if (track->name != 0) {
-        put_row(r, track, thread ? "thread_name" : "process_name", to);
-        fd_buffer_text(to, "name\":");
-        fd_buffer_json(to, fd_text_pool_get(&r->tables.texts, track->name),
+        fd_buffer *args = fd_batch_compose(batch);
+        fd_buffer_text(args, "{\"name\":");
+        fd_buffer_json(args, fd_text_pool_get(&r->tables.texts, track->name),
                        fd_text_pool_size(&r->tables.texts, track->name));
-        fd_buffer_text(to, "}}");
+        fd_buffer_text(args, "}");
+        put_row(track, thread ? "\"thread_name\"" : "\"process_name\"",
+                fd_batch_composed(batch), batch);
     }
     if (track->sorted) {
-        put_row(r, track, thread ? "thread_sort_index" : "process_sort_index",
-                to);
-        fd_buffer_format(to, "sort_index\":%" PRId64 "}}", track->sort_index);
+        put_row(track,
+                thread ? "\"thread_sort_index\"" : "\"process_sort_index\"",
+                fd_batch_format(batch, "{\"sort_index\":%" PRId64 "}",
+                                track->sort_index),
+                batch);
     }
 }
 
 static fd_status
-end_text(reading *r, fd_buffer *to, fd_error *error)
+end(const reading *r, fd_timeline_maker *maker, fd_error *error)
 {
     const fd_packets *p = &r->packets;
-    r->ended = true;
-    if (p->lost == 0 && r->timeless == 0) {
-        fd_buffer_text(to, "\n]}\n");
-        return FD_OK;
+    maker->lost = p->lost;
+    maker->lost_bytes = p->lost_bytes;
+    if (p->lost > 0) {
+        return fd_fail(error, FD_EFORMAT, "%s", p->trouble);
     }
-    if (p->lost == 0) {
-        return fd_fail(error, FD_EFORMAT,
+    return r->timeless == 0
+             ? FD_OK
+             : fd_fail(error, FD_EFORMAT,
                        "%llu events of a clock that is not known",
                        (unsigned long long)r->timeless);
-    }
-    return fd_fail(error, FD_EFORMAT,
-                   "%s (%llu places, %llu bytes of the file)", p->trouble,
-                   (unsigned long long)p->lost,
-                   (unsigned long long)p->lost_bytes);
 }
 
 static fd_status
-produce(void *context, fd_buffer *to, fd_error *error)
+fill(fd_timeline_maker *maker, fd_event_batch *batch, fd_error *error)
 {
-    reading *r = context;
+    reading *r = maker->context;
+    uint32_t enough = (uint32_t)fd_budget(FD_BATCH_EVENTS);
     fd_status status = FD_OK;
-    if (r->ended) {
-        return FD_OK;
-    }
     if (!r->begun) {
-        begin_text(r, to);
+        put_members(r, batch);
     }
-    while (to->size < fd_budget(PIECE) && r->row < r->tables.tracks.count
-           && to->status == FD_OK) {
-        put_rows(r, &r->tables.tracks.list[r->row++], to);
+    while (batch->items.count < enough && r->row < r->tables.tracks.count) {
+        put_rows(r, &r->tables.tracks.list[r->row++], batch);
     }
-    while (to->size < fd_budget(PIECE) && to->status == FD_OK) {
-        if (!take_packet(r, to, &status)) {
-            return status == FD_OK ? end_text(r, to, error) : status;
+    while (batch->items.count < enough && batch->status == FD_OK) {
+        if (!take_packet(r, batch, &status)) {
+            maker->read = r->packets.in.read;
+            return status != FD_OK || batch->items.count > 0
+                     ? status
+                     : end(r, maker, error);
         }
     }
+    maker->read = r->packets.in.read;
     return FD_OK;
 }
 
@@ -316,16 +315,16 @@ read_first(reading *r, const char *path, fd_error *error)
         fd_perfetto_tables_rewind(&r->tables);
         fd_packets_close(&r->packets);
         r->timeless = 0;
-        r->text = true;
+        r->second = true;
         status = fd_packets_open(&r->packets, path, error);
     }
     return status;
 }
 
 fd_status
-fd_perfetto_open(fd_bytes_in *in, const char *path, fd_error *error)
+fd_perfetto_open(fd_timeline_maker *maker, fd_bytes_in *in, const char *path,
+                 fd_error *error)
 {
-    uint64_t size = in->size;
     reading *r = fd_calloc(1, sizeof *r);
     fd_bytes_in_close(in);
     if (r == NULL) {
@@ -337,7 +336,8 @@ fd_perfetto_open(fd_bytes_in *in, const char *path, fd_error *error)
         release(r);
         return status;
     }
-    status = fd_bytes_in_produced(in, produce, release, r);
-    in->size = size;
-    return status;
+    maker->context = r;
+    maker->fill = fill;
+    maker->release = release;
+    return FD_OK;
 }

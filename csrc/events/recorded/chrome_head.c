@@ -29,7 +29,7 @@ write_texts(const fd_trace *trace, const fd_trace_rank *rank, fd_buffer *to)
     fd_buffer_text(to, "}");
 }
 
-/* `start`: what its clocks showed at its own 0. */
+/* `start`: its clocks at its time 0. */
 static void
 write_recording(const fd_trace *trace, const fd_trace_rank *rank,
                 fd_buffer *to)
@@ -48,7 +48,7 @@ write_recording(const fd_trace *trace, const fd_trace_rank *rank,
     fd_buffer_text(to, "}");
 }
 
-/* Where other programs say it too. */
+/* A fact under the name that other programs use. */
 static void
 write_fact(const fd_trace *trace, const fd_trace_rank *rank, const char *key,
            const char *as, fd_buffer *to)
@@ -63,7 +63,7 @@ write_fact(const fd_trace *trace, const fd_trace_rank *rank, const char *key,
     }
 }
 
-/* What a merge needs to know of the clock of a file with one rank. */
+/* The clock of a file with one rank, for merges. */
 static void
 write_clock(const fd_trace *trace, const fd_trace_rank *rank, fd_buffer *to)
 {
@@ -109,5 +109,20 @@ fd_chrome_head(const fd_trace *trace, const fd_export_options *options,
             write_recording(trace, &ranks[i], to);
         }
     }
-    fd_buffer_text(to, "\n],\n\"traceEvents\":[");
+    fd_buffer_text(to, "\n]");
+}
+
+fd_status
+fd_chrome_members(const fd_trace *trace, const fd_export_options *options,
+                  fd_event_batch *batch)
+{
+    fd_buffer head = {.bytes = NULL};
+    fd_chrome_head(trace, options, &head);
+    fd_buffer_text(&head, "}");
+    fd_status status = head.status;
+    if (status == FD_OK) {
+        fd_batch_members(batch, (fd_span){head.bytes, head.bytes + head.size});
+    }
+    fd_buffer_clear(&head);
+    return status;
 }

@@ -1,13 +1,20 @@
-/* What Chrome's text of a timeline says before its events: when its 0 was, whose
- * it is, and all facts about the recordings. */
+/* The members of Chrome JSON before the events: the time of its zero, the ranks,
+ * all facts about the recordings. */
 #ifndef FD_CHROME_HEAD_H
 #define FD_CHROME_HEAD_H
 
+#include "events/event_batch.h"
 #include "trace/export_options.h"
 #include "trace/trace.h"
 
-/* Append it up to the begin of the events. There is at least one rank. */
+/* Append them with the opening brace, without the closing one. There is at
+ * least one rank. */
 void fd_chrome_head(const fd_trace *trace, const fd_export_options *options,
                     fd_buffer *to);
+
+/* Add them to a batch. */
+fd_status fd_chrome_members(const fd_trace *trace,
+                            const fd_export_options *options,
+                            fd_event_batch *batch);
 
 #endif

@@ -3,40 +3,42 @@
 #include "base/sums.h"
 #include "events/recorded/side_tracks.h"
 
+#include <inttypes.h>
 #include <string.h>
 
-void
-fd_chrome_us(fd_buffer *to, int64_t ns)
+static fd_timeline_event
+begin_row(fd_event_batch *batch, const fd_trace_rank *rank, const char *name,
+          uint32_t tid)
 {
-    uint64_t size = ns < 0 ? (uint64_t)-ns : (uint64_t)ns;
-    char decimals[5] = {'.', (char)('0' + size / 100 % 10),
-                        (char)('0' + size / 10 % 10), (char)('0' + size % 10),
-                        '\0'};
-    fd_buffer_text(to, ns < 0 ? "-" : "");
-    fd_buffer_u64(to, size / 1000);
-    fd_buffer_bytes(to, decimals, 4);
+    return (fd_timeline_event){.phase = 'M',
+                               .name = fd_batch_static(name),
+                               .pid = fd_batch_number(batch, rank->rank + 1),
+                               .tid = fd_batch_number(batch, tid)};
 }
 
 void
-fd_chrome_row(fd_buffer *to, const fd_trace_rank *rank, const char *what,
+fd_chrome_row(fd_event_batch *batch, const fd_trace_rank *rank, bool thread,
               uint32_t tid, const char *text, size_t size)
 {
-    fd_buffer_format(to,
-                     "{\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"name\":"
-                     "\"%s_name\",\"args\":{\"name\":",
-                     rank->rank + 1, tid, what);
-    fd_buffer_json(to, text, size);
-    fd_buffer_text(to, "}}");
+    fd_timeline_event row = begin_row(
+        batch, rank, thread ? "\"thread_name\"" : "\"process_name\"", tid);
+    fd_buffer *args = fd_batch_compose(batch);
+    fd_buffer_text(args, "{\"name\":");
+    fd_buffer_json(args, text, size);
+    fd_buffer_text(args, "}");
+    row.args = fd_batch_composed(batch);
+    fd_batch_event(batch, &row);
 }
 
 void
-fd_chrome_place(fd_buffer *to, const fd_trace_rank *rank, const char *what,
+fd_chrome_place(fd_event_batch *batch, const fd_trace_rank *rank, bool thread,
                 uint32_t tid, uint32_t place)
 {
-    fd_buffer_format(to,
-                     ",\n{\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"name\":"
-                     "\"%s_sort_index\",\"args\":{\"sort_index\":%u}}",
-                     rank->rank + 1, tid, what, place);
+    fd_timeline_event row = begin_row(
+        batch, rank,
+        thread ? "\"thread_sort_index\"" : "\"process_sort_index\"", tid);
+    row.args = fd_batch_format(batch, "{\"sort_index\":%u}", place);
+    fd_batch_event(batch, &row);
 }
 
 static int64_t
@@ -45,77 +47,89 @@ shown(const fd_chrome_tracks *tracks, uint64_t time)
     return fd_clock_apply(tracks->clock, (int64_t)time);
 }
 
-static fd_status
-write_phases(const fd_chrome_tracks *tracks, fd_buffer *to)
+fd_status
+fd_chrome_phases(const fd_chrome_tracks *tracks, fd_event_batch *batch)
 {
     fd_phase_slices slices = {NULL, 0, 0};
-    uint32_t pid = tracks->rank->rank + 1;
     fd_status status = fd_phase_slices_make(&slices, tracks->rank);
     if (slices.count > 0) {
         static const char name[] = "Time by phase";
-        fd_buffer_text(to, ",\n");
-        fd_chrome_row(to, tracks->rank, "thread", tracks->phases, name,
+        fd_chrome_row(batch, tracks->rank, true, tracks->phases, name,
                       sizeof name - 1);
-        fd_chrome_place(to, tracks->rank, "thread", tracks->phases,
+        fd_chrome_place(batch, tracks->rank, true, tracks->phases,
                         tracks->place);
     }
     for (uint32_t i = 0; i < slices.count; i++) {
         const fd_phase_slice *slice = &slices.list[i];
         int64_t start = shown(tracks, slice->start);
-        fd_buffer_format(to,
-                         ",\n{\"ph\":\"X\",\"pid\":%u,\"tid\":%u,\"ts\":", pid,
-                         tracks->phases);
-        fd_chrome_us(to, start);
-        fd_buffer_text(to, ",\"dur\":");
-        fd_chrome_us(to, fd_minus(shown(tracks, slice->end), start));
-        fd_buffer_format(to, ",\"name\":\"phase: %s\",\"cat\":\"phase\"}",
-                         slice->name);
+        fd_timeline_event event = {
+            .phase = 'X',
+            .has_start = true,
+            .has_duration = true,
+            .start = start,
+            .duration = fd_minus(shown(tracks, slice->end), start),
+            .pid = fd_batch_number(batch, tracks->rank->rank + 1),
+            .tid = fd_batch_number(batch, tracks->phases),
+            .name = fd_batch_format(batch, "\"phase: %s\"", slice->name),
+            .cat = fd_batch_static("\"phase\"")};
+        fd_batch_event(batch, &event);
     }
     fd_vector_clear(&slices);
     return status;
 }
 
 static void
-write_value(const fd_chrome_tracks *tracks, const char *name,
-            const fd_counter_value *value, fd_buffer *to)
+put_value(const fd_chrome_tracks *tracks, const char *name,
+          const fd_counter_value *value, fd_event_batch *batch)
 {
-    fd_buffer_format(to, ",\n{\"ph\":\"C\",\"pid\":%u,\"tid\":0,\"ts\":",
-                     tracks->rank->rank + 1);
-    fd_chrome_us(to, shown(tracks, value->time));
-    fd_buffer_text(to, ",\"name\":");
-    fd_buffer_json(to, name, strlen(name));
-    fd_buffer_text(to, ",\"args\":{\"value\":");
-    fd_buffer_u64(to, value->value);
-    fd_buffer_text(to, "}}");
-}
-
-static fd_status
-write_counters(const fd_chrome_tracks *tracks, fd_buffer *to)
-{
-    char name[FD_COUNTER_NAME];
-    fd_counter_values flights = {NULL, 0, 0};
-    fd_counter_values lost = {NULL, 0, 0};
-    fd_status status = fd_counter_in_flight(&flights, tracks->rank);
-    if (status == FD_OK) {
-        status = fd_counter_lost(&lost, tracks->rank);
-    }
-    for (uint32_t i = 0; i < flights.count; i++) {
-        fd_counter_in_flight_name(flights.list[i].of, name);
-        write_value(tracks, name, &flights.list[i], to);
-    }
-    for (uint32_t i = 0; i < lost.count; i++) {
-        fd_counter_lost_name(tracks->trace, tracks->rank, lost.list[i].of,
-                             name);
-        write_value(tracks, name, &lost.list[i], to);
-    }
-    fd_vector_clear(&flights);
-    fd_vector_clear(&lost);
-    return status;
+    fd_timeline_event event = {
+        .phase = 'C',
+        .has_start = true,
+        .start = shown(tracks, value->time),
+        .pid = fd_batch_number(batch, tracks->rank->rank + 1),
+        .tid = fd_batch_number(batch, 0),
+        .name = fd_batch_json(batch, name, strlen(name)),
+        .args =
+            fd_batch_format(batch, "{\"value\":%" PRIu64 "}", value->value)};
+    fd_batch_event(batch, &event);
 }
 
 fd_status
-fd_chrome_tracks_write(const fd_chrome_tracks *tracks, fd_buffer *to)
+fd_chrome_counters_make(fd_chrome_counters *counters,
+                        const fd_trace_rank *rank)
 {
-    fd_status status = write_phases(tracks, to);
-    return status == FD_OK ? write_counters(tracks, to) : status;
+    fd_chrome_counters_clear(counters);
+    fd_status status = fd_counter_in_flight(&counters->flights, rank);
+    return status == FD_OK ? fd_counter_lost(&counters->lost, rank) : status;
+}
+
+void
+fd_chrome_counters_clear(fd_chrome_counters *counters)
+{
+    fd_vector_clear(&counters->flights);
+    fd_vector_clear(&counters->lost);
+    counters->next = 0;
+}
+
+bool
+fd_chrome_counters_next(fd_chrome_counters *counters,
+                        const fd_chrome_tracks *tracks, fd_event_batch *batch)
+{
+    char name[FD_COUNTER_NAME];
+    uint32_t flights = counters->flights.count;
+    uint32_t i = counters->next++;
+    if (i >= flights + counters->lost.count) {
+        return false;
+    }
+    const fd_counter_value *value = i < flights
+                                      ? &counters->flights.list[i]
+                                      : &counters->lost.list[i - flights];
+    if (i < flights) {
+        fd_counter_in_flight_name(value->of, name);
+    }
+    else {
+        fd_counter_lost_name(tracks->trace, tracks->rank, value->of, name);
+    }
+    put_value(tracks, name, value, batch);
+    return true;
 }

@@ -1,20 +1,17 @@
-/* Tracks of one rank beside its calls, for Chrome's text: phases of steps, and
- * counters. */
+/* Events of one rank beside its calls: phases of steps, and counters. */
 #ifndef FD_CHROME_TRACKS_H
 #define FD_CHROME_TRACKS_H
 
 #include "clocks/clock_fit.h"
+#include "events/event_batch.h"
+#include "events/recorded/side_tracks.h"
 #include "trace/trace.h"
 
-/* Nanoseconds as microseconds with three decimals, by integers alone. */
-void fd_chrome_us(fd_buffer *to, int64_t ns);
-
-/* Append what a "process" or "thread" is called, and after a comma which place
- * among them it has. */
-void fd_chrome_row(fd_buffer *to, const fd_trace_rank *rank, const char *what,
-                   uint32_t tid, const char *text, size_t size);
-void fd_chrome_place(fd_buffer *to, const fd_trace_rank *rank,
-                     const char *what, uint32_t tid, uint32_t place);
+/* Add the rows with the name and the place of a process, or of a thread. */
+void fd_chrome_row(fd_event_batch *batch, const fd_trace_rank *rank,
+                   bool thread, uint32_t tid, const char *text, size_t size);
+void fd_chrome_place(fd_event_batch *batch, const fd_trace_rank *rank,
+                     bool thread, uint32_t tid, uint32_t place);
 
 typedef struct fd_chrome_tracks {
     const fd_trace *trace;
@@ -24,8 +21,24 @@ typedef struct fd_chrome_tracks {
     uint32_t place;  /* among the tracks */
 } fd_chrome_tracks;
 
-/* Append them, each row with a comma before it. */
-fd_status fd_chrome_tracks_write(const fd_chrome_tracks *tracks,
-                                 fd_buffer *to);
+/* Add the slices of phases. */
+fd_status fd_chrome_phases(const fd_chrome_tracks *tracks,
+                           fd_event_batch *batch);
+
+/* Zero-initialised memory is empty. */
+typedef struct fd_chrome_counters {
+    fd_counter_values flights;
+    fd_counter_values lost;
+    uint32_t next;
+} fd_chrome_counters;
+
+fd_status fd_chrome_counters_make(fd_chrome_counters *counters,
+                                  const fd_trace_rank *rank);
+void fd_chrome_counters_clear(fd_chrome_counters *counters);
+
+/* Add the next value; false: there are no more. */
+bool fd_chrome_counters_next(fd_chrome_counters *counters,
+                             const fd_chrome_tracks *tracks,
+                             fd_event_batch *batch);
 
 #endif

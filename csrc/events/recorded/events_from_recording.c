@@ -1,6 +1,6 @@
 #include "events/recorded/events_from_recording.h"
 
-#include "events/recorded/chrome_export.h"
+#include "events/recorded/trace_events.h"
 #include "pipeline/iteration_plans.h"
 #include "trace/reader/file_chunks.h"
 #include "trace/reader/recording_reader.h"
@@ -9,14 +9,13 @@
 #include <string.h>
 
 typedef struct recording {
-    fd_bytes_in *in;               /* borrowed: the text */
     char *path;                    /* owned */
     fd_trace *trace;               /* owned; at first without its timeline */
-    fd_chrome *chrome;             /* owned; of that trace */
+    fd_trace_events *events;       /* owned; of that trace */
     const fd_transfers *transfers; /* borrowed; NULL: those in the trace */
     const fd_privacy *privacy;     /* borrowed; NULL: names stay */
     bool whole;                    /* the timeline is loaded */
-    uint64_t made;                 /* bytes of text */
+    uint64_t made;                 /* events and members */
 } recording;
 
 static void
@@ -24,7 +23,7 @@ release(void *context)
 {
     recording *r = context;
     if (r != NULL) {
-        fd_chrome_close(r->chrome);
+        fd_trace_events_close(r->events);
         fd_trace_free(r->trace);
         fd_free(r->path);
         fd_free(r);
@@ -36,9 +35,9 @@ load(recording *r, bool timeline, fd_error *error)
 {
     fd_export_options options = {
         .rank = 0, .no_flows = !timeline, .transfers = r->transfers};
-    fd_chrome_close(r->chrome);
+    fd_trace_events_close(r->events);
     fd_trace_free(r->trace);
-    r->chrome = NULL;
+    r->events = NULL;
     r->trace = NULL;
     r->whole = timeline;
     fd_status status = fd_reader_read(&r->trace, r->path, timeline, error);
@@ -49,36 +48,36 @@ load(recording *r, bool timeline, fd_error *error)
         status = fd_privacy_apply(r->privacy, r->trace);
     }
     if (status == FD_OK) {
-        r->chrome = fd_chrome_open(r->trace, &options, &status);
+        r->events = fd_trace_events_open(r->trace, &options, &status);
     }
     return status;
 }
 
-/* The first piece again, now from the trace with the timeline. */
+/* The head again, now from the trace with the timeline. */
 static fd_status
 load_timeline(recording *r, fd_error *error)
 {
-    fd_buffer first = {.bytes = NULL};
+    fd_event_batch head = {.next = 0};
     fd_status status = load(r, true, error);
     if (status == FD_OK) {
-        status = fd_chrome_next(r->chrome, &first);
+        status = fd_trace_events_fill(r->events, &head);
     }
-    fd_buffer_clear(&first);
+    fd_batch_clear(&head);
     return status;
 }
 
 /* The end, or what is missing before it. */
 static fd_status
-end(recording *r, fd_error *error)
+end(const recording *r, fd_timeline_maker *maker, fd_error *error)
 {
     const fd_trace_rank *rank = &r->trace->ranks.list[0];
     uint64_t calls = 0;
     for (uint32_t i = 0; i < rank->threads.count; i++) {
         calls += rank->threads.list[i].events_lost;
     }
-    r->in->read = r->in->size;
-    r->in->lost = calls + rank->notes.count;
-    if (r->in->lost == 0) {
+    maker->read = maker->size;
+    maker->lost = calls + rank->notes.count;
+    if (maker->lost == 0) {
         return FD_OK;
     }
     char text[64];
@@ -92,31 +91,29 @@ end(recording *r, fd_error *error)
                    calls > 0 ? text : "");
 }
 
-/* Bytes of the file, by how much text so many events make. */
+/* Bytes of the file, by the share of its events. */
 static uint64_t
-guess_read(const recording *r)
+guess_read(const recording *r, uint64_t size)
 {
-    enum { TEXT_OF_EVENT = 110 };
-    double of =
-        1 + (double)r->trace->ranks.list[0].events.count * TEXT_OF_EVENT;
-    double part = (double)r->made / of;
-    return (uint64_t)((part < 1 ? part : 1) * (double)r->in->size);
+    double all = 1 + (double)r->trace->ranks.list[0].events.count;
+    double part = (double)r->made / all;
+    return (uint64_t)((part < 1 ? part : 1) * (double)size);
 }
 
 static fd_status
-produce(void *context, fd_buffer *to, fd_error *error)
+fill(fd_timeline_maker *maker, fd_event_batch *batch, fd_error *error)
 {
-    recording *r = context;
+    recording *r = maker->context;
     fd_status status =
         r->made > 0 && !r->whole ? load_timeline(r, error) : FD_OK;
     if (status == FD_OK) {
-        status = fd_chrome_next(r->chrome, to);
+        status = fd_trace_events_fill(r->events, batch);
     }
-    if (status != FD_OK || to->size == 0) {
-        return status != FD_OK ? status : end(r, error);
+    if (status != FD_OK || batch->items.count == 0) {
+        return status != FD_OK ? status : end(r, maker, error);
     }
-    r->made += to->size;
-    r->in->read = guess_read(r);
+    r->made += batch->items.count;
+    maker->read = guess_read(r, maker->size);
     return FD_OK;
 }
 
@@ -164,34 +161,35 @@ fd_timeline_is_recording(const char *path, const char *head, size_t size)
 }
 
 fd_status
-fd_timeline_from_recording(fd_bytes_in *in, const char *path, fd_error *error)
+fd_timeline_from_recording(fd_timeline_maker *maker, fd_bytes_in *in,
+                           const char *path, fd_error *error)
 {
     recording *r;
-    uint64_t size = in->size;
     fd_bytes_in_close(in);
     fd_status status = open_recording(&r, path, error);
     if (status != FD_OK) {
         release(r);
         return status;
     }
-    r->in = in;
-    status = fd_bytes_in_produced(in, produce, release, r);
-    in->size = size;
-    return status;
+    maker->context = r;
+    maker->fill = fill;
+    maker->release = release;
+    return FD_OK;
 }
 
 void
-fd_timeline_recording_tie(fd_bytes_in *in, const fd_transfers *transfers)
+fd_timeline_recording_tie(fd_timeline_maker *maker,
+                          const fd_transfers *transfers)
 {
-    recording *r = fd_bytes_in_context(in);
+    recording *r = maker->context;
     r->transfers = transfers;
 }
 
 fd_status
-fd_timeline_recording_hide(fd_bytes_in *in, const fd_privacy *privacy,
+fd_timeline_recording_hide(fd_timeline_maker *maker, const fd_privacy *privacy,
                            fd_error *error)
 {
-    recording *r = fd_bytes_in_context(in);
+    recording *r = maker->context;
     r->privacy = privacy;
     return load(r, false, error);
 }

@@ -1,26 +1,27 @@
-/* A recording of ours as the text of a Chrome trace. It is loaded when its
- * events are asked for and freed behind the last: one is in memory at a time. */
+/* The events of a recording. It is loaded when its events are read and freed
+ * after the last: one is in memory at a time. */
 #ifndef FD_EVENTS_FROM_RECORDING_H
 #define FD_EVENTS_FROM_RECORDING_H
 
+#include "events/event_source.h"
 #include "events/recorded/pipeline_flows.h"
-#include "streams/input_stream.h"
 #include "trace/anonymize.h"
 
 #define FD_RECORDING_FORMAT "recording"
 
-/* As fd_timeline_source has them. What a recording lost (calls without room,
- * damaged parts) becomes the trouble at its end. */
+/* See fd_timeline_source. What a recording lost (calls without room, damaged
+ * parts) is the trouble at its end. */
 bool fd_timeline_is_recording(const char *path, const char *head, size_t size);
-fd_status fd_timeline_from_recording(fd_bytes_in *in, const char *path,
-                                     fd_error *error);
+fd_status fd_timeline_from_recording(fd_timeline_maker *maker, fd_bytes_in *in,
+                                     const char *path, fd_error *error);
 
-/* Before the first piece of such a text: arrows of transfers are these
- * (borrowed), not those within the recording. */
-void fd_timeline_recording_tie(fd_bytes_in *in, const fd_transfers *transfers);
+/* Before the first batch: use these transfers (borrowed) instead of those within
+ * the recording. */
+void fd_timeline_recording_tie(fd_timeline_maker *maker,
+                               const fd_transfers *transfers);
 
-/* Likewise: names are as is asked for here (borrowed). */
-fd_status fd_timeline_recording_hide(fd_bytes_in *in,
+/* Before the first batch: hide names (`privacy` is borrowed). */
+fd_status fd_timeline_recording_hide(fd_timeline_maker *maker,
                                      const fd_privacy *privacy,
                                      fd_error *error);
 

@@ -102,28 +102,15 @@ fd_timeline_check(const fd_trace *trace, int rank, fd_error *error)
                                 "run --timeline`");
 }
 
-static fd_status
-escape(const char *plain, fd_buffer *to)
-{
-    fd_buffer quoted = {.bytes = NULL};
-    fd_buffer_json(&quoted, plain, strlen(plain));
-    if (quoted.status == FD_OK) {
-        fd_buffer_bytes(to, quoted.bytes + 1, quoted.size - 2);
-        fd_buffer_bytes(to, "", 1);
-        to->size--;
-    }
-    fd_status status = quoted.status == FD_OK ? to->status : quoted.status;
-    fd_buffer_clear(&quoted);
-    return status;
-}
-
 fd_status
 fd_slice_texts_json(const fd_text_pool *texts, fd_buffer **json)
 {
     *json = fd_calloc(texts->texts.count + 1, sizeof **json);
     fd_status status = *json != NULL ? FD_OK : FD_ENOMEM;
     for (uint32_t i = 0; i < texts->texts.count && status == FD_OK; i++) {
-        status = escape(fd_text_pool_get(texts, i), &(*json)[i]);
+        const char *text = fd_text_pool_get(texts, i);
+        fd_buffer_json(&(*json)[i], text, strlen(text));
+        status = (*json)[i].status;
     }
     return status;
 }

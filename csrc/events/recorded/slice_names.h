@@ -22,8 +22,8 @@ typedef struct fd_slice_names {
 fd_status fd_slice_names_make(fd_slice_names *names, const fd_trace *trace);
 void fd_slice_names_clear(fd_slice_names *names);
 
-/* Each text as a JSON string without its first quote and its last: escaped
- * once a text, not once a slice. What is made is to be freed, failed or not. */
+/* Each text as a JSON string: escaped once per text, not once per slice. Free
+ * it in any case. */
 fd_status fd_slice_texts_json(const fd_text_pool *texts, fd_buffer **json);
 void fd_slice_texts_free(const fd_text_pool *texts, fd_buffer *json);
 

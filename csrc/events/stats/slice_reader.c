@@ -1,6 +1,8 @@
 #include "events/stats/slice_reader.h"
 
 #include "base/budget.h"
+#include "base/hash.h"
+#include "events/merged_ids.h"
 
 #include <string.h>
 
@@ -76,15 +78,15 @@ fd_timeline_slices_process(fd_timeline_slices *slices, fd_span pid,
 }
 
 static fd_status
-find_thread(fd_timeline_slices *slices, const fd_timeline_facts *facts,
+find_thread(fd_timeline_slices *slices, const fd_timeline_event *event,
             const char *mark, fd_slice *slice)
 {
     fd_buffer *scratch = &slices->scratch;
     scratch->size = 0;
     fd_buffer_u64(scratch, slice->process);
     fd_buffer_text(scratch, mark);
-    if (facts->tid.from != NULL && *mark == ' ') {
-        fd_span tid = fd_span_inside(facts->tid);
+    if (event->tid.from != NULL && *mark == ' ') {
+        fd_span tid = fd_span_inside(event->tid);
         fd_buffer_bytes(scratch, tid.from, fd_span_size(tid));
     }
     fd_span text = {scratch->bytes, scratch->bytes + scratch->size};
@@ -108,37 +110,35 @@ hash_of(uint64_t seed, fd_span text)
 /* Collectives that belong together have the same name and the same size in the
  * same process group. */
 static fd_status
-describe_group(fd_timeline_slices *slices, const fd_timeline_facts *facts,
+describe_group(fd_timeline_slices *slices, const fd_timeline_event *event,
                fd_slice *slice)
 {
     static const char *const same[] = {"Process Group Ranks", "Input Dims",
                                        "In msg nelems", "dtype"};
     fd_span value;
     fd_span group = {NULL, NULL};
-    if (facts->args.from == NULL) {
+    if (event->args.from == NULL) {
         return FD_OK;
     }
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
-        bool there = fd_scan_find(facts->args, same[i], &value);
+        bool there = fd_scan_find(event->args, same[i], &value);
         slice->group =
             hash_of(slice->group, there ? value : (fd_span){NULL, NULL});
     }
-    if (fd_scan_find(facts->args, "Process Group Name", &value)) {
-        group = fd_span_inside(value);
-    }
+    group = fd_timeline_argument_text(event, "Process Group Name");
     slice->group = hash_of(slice->group, group);
     return number(&slices->texts, group, FD_SLICES_NAMES, &slice->pg);
 }
 
 static fd_status
-describe_job(fd_timeline_slices *slices, const fd_timeline_facts *facts,
+describe_job(fd_timeline_slices *slices, const fd_timeline_event *event,
              fd_span name, fd_slice *slice)
 {
     uint64_t value;
-    if (fd_timeline_argument(facts, "step", &value) && value <= INT64_MAX) {
+    if (fd_timeline_argument(event, "step", &value) && value <= INT64_MAX) {
         slice->step = (int64_t)value;
     }
-    if (fd_timeline_argument(facts, "stage", &value) && value <= INT64_MAX) {
+    if (fd_timeline_argument(event, "stage", &value) && value <= INT64_MAX) {
         slice->stage = (int64_t)value;
     }
     return number(&slices->texts, fd_timeline_job_type(name), FD_SLICES_NAMES,
@@ -146,15 +146,15 @@ describe_job(fd_timeline_slices *slices, const fd_timeline_facts *facts,
 }
 
 static fd_status
-describe(fd_timeline_slices *slices, const fd_timeline_facts *facts,
+describe(fd_timeline_slices *slices, const fd_timeline_event *event,
          fd_slice *slice)
 {
     static const char nothing[] = "";
     uint64_t step;
     fd_span none = {nothing, nothing};
-    fd_span cat = facts->cat.from != NULL ? facts->cat : none;
-    fd_span name =
-        fd_timeline_plain_name(facts->name.from != NULL ? facts->name : none);
+    fd_span cat = event->cat.from != NULL ? fd_span_inside(event->cat) : none;
+    fd_span name = fd_timeline_plain_name(
+        event->name.from != NULL ? fd_span_inside(event->name) : none);
     slice->kind |= fd_timeline_kind_of(cat, name, &step);
     if (slice->kind & (FD_IS_STEP | FD_IS_GPU_STEP)) {
         slice->step = step <= INT64_MAX ? (int64_t)step : INT64_MAX;
@@ -165,11 +165,11 @@ describe(fd_timeline_slices *slices, const fd_timeline_facts *facts,
         status = number(&slices->texts, name, FD_SLICES_NAMES, &slice->name);
     }
     if (status == FD_OK && slice->kind & FD_IS_JOB) {
-        status = describe_job(slices, facts, name, slice);
+        status = describe_job(slices, event, name, slice);
     }
     if (status == FD_OK && slice->kind & FD_IS_COMMUNICATION) {
         slice->group = hash_of(0, name);
-        status = describe_group(slices, facts, slice);
+        status = describe_group(slices, event, slice);
     }
     return status;
 }
@@ -244,32 +244,33 @@ end(fd_timeline_slices *slices, uint64_t key, int64_t time, fd_slice *slice)
 }
 
 static uint64_t
-async_key(const fd_timeline_facts *facts, uint32_t process)
+async_key(const fd_timeline_event *event, uint32_t process)
 {
-    uint64_t key = hash_of(facts->local ? process + 2 : 1, facts->cat);
-    fd_span id = facts->id;
-    key = hash_of(key, id.from != NULL ? fd_span_inside(id) : id);
+    bool local = event->local_id.from != NULL;
+    uint64_t key =
+        hash_of(local ? process + 2 : 1, fd_timeline_text(event->cat));
+    key = hash_of(key, fd_timeline_text(fd_timeline_id(event)));
     return key != 0 ? key : 1;
 }
 
 /* Sums and differences of times must not overflow. */
 static bool
-has_times(const fd_timeline_facts *facts, fd_slice *slice)
+has_times(const fd_timeline_event *event, fd_slice *slice)
 {
-    int64_t duration = facts->phase == 'X' ? facts->duration : 0;
-    bool has = facts->has_start && (facts->phase != 'X' || facts->has_duration)
-            && facts->start > -FD_SLICES_TIME && facts->start < FD_SLICES_TIME
-            && duration < FD_SLICES_TIME - facts->start;
-    slice->end = has && duration > 0 ? facts->start + duration : facts->start;
+    int64_t duration = event->phase == 'X' ? event->duration : 0;
+    bool has = event->has_start && (event->phase != 'X' || event->has_duration)
+            && event->start > -FD_SLICES_TIME && event->start < FD_SLICES_TIME
+            && duration < FD_SLICES_TIME - event->start;
+    slice->end = has && duration > 0 ? event->start + duration : event->start;
     return has;
 }
 
 fd_status
 fd_timeline_slices_take(fd_timeline_slices *slices,
-                        const fd_timeline_facts *facts, fd_slice *slice,
+                        const fd_timeline_event *event, fd_slice *slice,
                         bool *whole)
 {
-    char phase = facts->phase;
+    char phase = event->phase;
     bool async = phase == 'b' || phase == 'e';
     uint64_t place = slices->events++;
     *whole = false;
@@ -277,27 +278,27 @@ fd_timeline_slices_take(fd_timeline_slices *slices,
         return FD_OK;
     }
     *slice = (fd_slice){.place = place,
-                        .start = facts->start,
+                        .start = event->start,
                         .step = FD_NO_STEP,
                         .stage = FD_NO_STEP,
                         .kind = async ? FD_IS_ASYNC : 0};
-    if (!has_times(facts, slice)) {
+    if (!has_times(event, slice)) {
         slices->timeless++;
         return FD_OK;
     }
     fd_status status =
-        fd_timeline_slices_process(slices, facts->pid, &slice->process);
+        fd_timeline_slices_process(slices, event->pid, &slice->process);
     if (status == FD_OK) {
-        status = find_thread(slices, facts, async ? "~" : " ", slice);
+        status = find_thread(slices, event, async ? "~" : " ", slice);
     }
-    uint64_t key = async ? async_key(facts, slice->process)
+    uint64_t key = async ? async_key(event, slice->process)
                          : UINT64_C(1) << 63 | (slice->thread + 1);
     if (status == FD_OK && (phase == 'E' || phase == 'e')) {
-        *whole = end(slices, key, facts->start, slice);
+        *whole = end(slices, key, event->start, slice);
         return FD_OK;
     }
     if (status == FD_OK) {
-        status = describe(slices, facts, slice);
+        status = describe(slices, event, slice);
     }
     *whole = phase == 'X' && status == FD_OK;
     return status == FD_OK && phase != 'X' ? begin(slices, key, slice)

@@ -73,7 +73,7 @@ fd_status fd_timeline_slices_process(fd_timeline_slices *slices, fd_span pid,
 
 /* Whether the event is, or ends, a slice. */
 fd_status fd_timeline_slices_take(fd_timeline_slices *slices,
-                                  const fd_timeline_facts *facts,
+                                  const fd_timeline_event *event,
                                   fd_slice *slice, bool *whole);
 
 /* From the file's clock to another, as far as FD_SLICES_TIME on top of its own. */

@@ -198,34 +198,31 @@ take_slice(counting *c, fd_slice *slice)
 static fd_status
 take_for_outline(counting *c, const fd_timeline_reader *reader, bool is_event)
 {
-    fd_timeline_facts facts;
     if (!is_event) {
         return fd_timeline_outline_member(&c->outline, reader->key,
                                           reader->value);
     }
-    fd_timeline_facts_read(&facts, &reader->event);
-    return fd_timeline_outline_event(&c->outline, &facts, &c->file->clock);
+    return fd_timeline_outline_event(&c->outline, &reader->event,
+                                     &c->file->clock);
 }
 
 static fd_status
 take_for_figures(counting *c, const fd_timeline_reader *reader, bool is_event)
 {
-    fd_timeline_facts facts;
     fd_slice slice;
     uint32_t process;
     bool whole = false;
-    c->file->repaired += reader->scan.repairs.count;
+    c->file->repaired += reader->repairs;
     if (!is_event) {
         return FD_OK;
     }
     c->file->events++;
-    fd_timeline_facts_read(&facts, &reader->event);
     /* In the same order as in the first reading: numbers are the same. */
-    fd_status status =
-        fd_timeline_slices_process(&c->stats->slices, facts.pid, &process);
+    fd_status status = fd_timeline_slices_process(&c->stats->slices,
+                                                  reader->event.pid, &process);
     if (status == FD_OK) {
-        status =
-            fd_timeline_slices_take(&c->stats->slices, &facts, &slice, &whole);
+        status = fd_timeline_slices_take(&c->stats->slices, &reader->event,
+                                         &slice, &whole);
     }
     whole = whole && slice.process < c->outline.processes.count;
     return status == FD_OK && whole ? take_slice(c, &slice) : status;

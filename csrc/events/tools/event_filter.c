@@ -2,7 +2,6 @@
 
 #include "base/hash.h"
 #include "events/readers/event_reader.h"
-#include "json/decimal.h"
 
 #include <string.h>
 
@@ -23,8 +22,7 @@ add_step(fd_timeline_windows *windows, const fd_timeline_event *event,
          int64_t begin, int64_t end)
 {
     uint32_t id;
-    fd_span pid =
-        event->pid.from != NULL ? fd_span_inside(event->pid) : event->pid;
+    fd_span pid = fd_timeline_text(event->pid);
     widen(&windows->all, begin, end);
     fd_status status =
         fd_text_pool_add(&windows->pids, pid.from, fd_span_size(pid), &id);
@@ -97,8 +95,7 @@ own_device(const fd_timeline_event *event)
 {
     fd_span value;
     uint64_t device;
-    fd_span cat =
-        event->cat.from != NULL ? fd_span_inside(event->cat) : event->cat;
+    fd_span cat = fd_timeline_text(event->cat);
     bool on_gpu = fd_span_size(cat) > 0
                && (starts(cat, "gpu") || fd_span_is(cat, "kernel"));
     if (!on_gpu) {
@@ -138,8 +135,7 @@ of_wanted_device(fd_timeline_filter *filter, const fd_timeline_event *event,
                  bool *wanted)
 {
     uint32_t pid;
-    fd_span text =
-        event->pid.from != NULL ? fd_span_inside(event->pid) : event->pid;
+    fd_span text = fd_timeline_text(event->pid);
     fd_status status =
         fd_text_pool_add(&filter->pids, text.from, fd_span_size(text), &pid);
     while (status == FD_OK && filter->devices.count <= pid) {
@@ -166,8 +162,7 @@ is_inside(const fd_timeline_filter *filter, const fd_timeline_event *event)
 {
     const fd_timeline_windows *windows = filter->windows;
     const fd_timeline_window *window = &windows->all;
-    fd_span pid =
-        event->pid.from != NULL ? fd_span_inside(event->pid) : event->pid;
+    fd_span pid = fd_timeline_text(event->pid);
     for (uint32_t i = 0; i < windows->list.count; i++) {
         const fd_text_pool *pids = &windows->pids;
         if (windows->list.list[i].any
@@ -179,12 +174,11 @@ is_inside(const fd_timeline_filter *filter, const fd_timeline_event *event)
             window = &windows->list.list[i];
         }
     }
-    int64_t ns;
-    return fd_decimal_ns(fd_span_inside(event->ts), &ns)
-        && ns >= window->begin_ns && ns < window->end_ns;
+    return event->has_start && event->start >= window->begin_ns
+        && event->start < window->end_ns;
 }
 
-/* What joins begins and ends: a thread, or an id; never 0. */
+/* The key of begins and ends: a thread, or an id; never 0. */
 static uint64_t
 join_key(const fd_timeline_event *event)
 {
@@ -193,21 +187,21 @@ join_key(const fd_timeline_event *event)
         by_thread || event->cat.from == NULL
             ? 1
             : fd_hash_bytes(event->cat.from, fd_span_size(event->cat));
-    for (uint32_t i = 0; i < event->count; i++) {
-        const fd_timeline_field *field = &event->fields[i];
-        bool joins = by_thread ? field->kind == FD_TIMELINE_PID
-                                     || field->kind == FD_TIMELINE_TID
-                               : field->kind == FD_TIMELINE_ID;
-        if (joins) {
-            key = fd_hash_word(key
-                               ^ fd_hash_bytes(field->value.from,
-                                               fd_span_size(field->value)));
+    fd_span parts[2] = {event->pid, event->tid};
+    if (!by_thread) {
+        parts[0] = fd_timeline_id(event);
+        parts[1] = (fd_span){NULL, NULL};
+    }
+    for (int i = 0; i < 2; i++) {
+        if (parts[i].from != NULL) {
+            key = fd_hash_word(
+                key ^ fd_hash_bytes(parts[i].from, fd_span_size(parts[i])));
         }
     }
     return key | 1;
 }
 
-/* Begins within the steps are kept, and their ends wherever those are. */
+/* Begins within the steps are kept, and their ends anywhere. */
 static fd_status
 keep_pair(fd_timeline_filter *filter, const fd_timeline_event *event,
           bool begins, bool *keeps)
@@ -246,7 +240,8 @@ of_wanted_step(fd_timeline_filter *filter, const fd_timeline_event *event,
         *wanted = true;
         return FD_OK;
     default:
-        *wanted = event->ts.from == NULL || is_inside(filter, event);
+        *wanted = (event->ts.from == NULL && !event->has_start)
+               || is_inside(filter, event);
         return FD_OK;
     }
 }

@@ -1,7 +1,6 @@
 #include "events/tools/input_survey.h"
 
 #include "base/budget.h"
-#include "json/decimal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +20,7 @@ take_base(fd_timeline_survey *survey, uint64_t base)
     survey->base_ns = survey->has_base ? (int64_t)base : 0;
 }
 
-/* Whose it is, by members that no other program writes. */
+/* The program, by members that no other program writes. */
 static void
 take_program(fd_timeline_survey *survey, fd_span key)
 {
@@ -77,33 +76,31 @@ take_member(fd_timeline_survey *survey, fd_span key, fd_span value)
 static void
 take_event(fd_timeline_survey *survey, const fd_timeline_event *event)
 {
-    int64_t ns;
-    if (event->ts.from != NULL && event->phase != 'M'
-        && fd_decimal_ns(fd_span_inside(event->ts), &ns)
-        && (!survey->has_first || ns < survey->first_ns)) {
+    if (event->has_start && event->phase != 'M'
+        && (!survey->has_first || event->start < survey->first_ns)) {
         survey->has_first = true;
-        survey->first_ns = ns;
+        survey->first_ns = event->start;
     }
 }
 
-/* Whether no event behind this one need be looked at. */
+/* Whether no later event needs to be read. */
 static bool
 is_enough(const fd_timeline_survey *survey, const fd_timeline_reader *reader,
           fd_timeline_wish wish)
 {
     const fd_timeline_sync *sync = &survey->sync;
-    bool timed = survey->has_first
-              || fd_bytes_in_offset(&reader->in, reader->in.at)
-                     > fd_budget(FD_TIMELINE_FIRST_BYTES);
+    uint64_t bytes = reader->maker.fill != NULL
+                       ? reader->in.read
+                       : fd_bytes_in_offset(&reader->in, reader->in.at);
+    bool timed =
+        survey->has_first || bytes > fd_budget(FD_TIMELINE_FIRST_BYTES);
     return !wish.first && timed
         && (wish.sync == 0
             || (sync->parts.count + sync->messages.count == 0
-                && fd_bytes_in_offset(&reader->in, reader->in.at)
-                       > fd_budget(FD_TIMELINE_SYNC_BYTES)));
+                && bytes > fd_budget(FD_TIMELINE_SYNC_BYTES)));
 }
 
-/* `more`: whether reading stopped at an event while more may be told behind
- * them all. */
+/* `more`: reading stopped at an event, and members may follow the events. */
 static fd_status
 read_items(fd_timeline_survey *survey, fd_timeline_reader *reader,
            fd_timeline_wish wish, bool to_the_end, bool *more)
@@ -125,7 +122,7 @@ read_items(fd_timeline_survey *survey, fd_timeline_reader *reader,
         }
         if (!to_the_end && reader->is_trace
             && is_enough(survey, reader, wish)) {
-            /* What is no Chrome JSON tells all it knows first. */
+            /* Other formats have their members first. */
             *more = !survey->has_base && !reader->bare
                  && reader->source->open == NULL;
             break;

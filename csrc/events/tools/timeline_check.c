@@ -12,10 +12,10 @@ enum { PROGRESS_STEP = 1 << 24 };
 
 static const char PHASES[] = "XBEiIRCMstfbneSTpFPNODVvc(),=";
 
-/* What is known of a process; its place is that of its pid among `pids`. */
+/* A process, by the number of its pid in `pids`. */
 typedef struct process {
     uint32_t name;   /* in `names`; 0: none */
-    bool has_events; /* but rows of metadata */
+    bool has_events; /* except metadata rows */
     fd_fault_place first;
     bool has_step;
     uint64_t step; /* of the latest begin */
@@ -25,7 +25,7 @@ typedef struct process {
 /* A row of `ranks`, in a merge. */
 typedef struct rank_row {
     uint64_t rank;
-    bool there; /* a process is of it */
+    bool there; /* a process of it was found */
 } rank_row;
 
 typedef struct checking {
@@ -79,12 +79,12 @@ find_process(checking *c, fd_span pid, process **found)
 }
 
 static fd_status
-name_process(checking *c, const fd_timeline_facts *facts, process *of,
+name_process(checking *c, const fd_timeline_event *event, process *of,
              fd_fault_place place)
 {
     fd_span name;
     uint32_t id;
-    if (facts->args.from == NULL || !fd_scan_find(facts->args, "name", &name)
+    if (event->args.from == NULL || !fd_scan_find(event->args, "name", &name)
         || *name.from != '"') {
         fault(c, FD_FAULT_METADATA, place);
         return FD_OK;
@@ -105,7 +105,7 @@ name_process(checking *c, const fd_timeline_facts *facts, process *of,
 }
 
 static fd_status
-check_row(checking *c, const fd_timeline_facts *facts, process *of,
+check_row(checking *c, const fd_timeline_event *event, process *of,
           fd_fault_place place)
 {
     static const char *const rows[][2] = {
@@ -114,45 +114,50 @@ check_row(checking *c, const fd_timeline_facts *facts, process *of,
         {"thread_sort_index", "sort_index"},
         {"process_sort_index", "sort_index"}};
     fd_span value;
-    if (facts->named && fd_span_is(facts->name, "process_name")
-        && of != NULL) {
-        return name_process(c, facts, of, place);
+    fd_span what = fd_timeline_text(event->name);
+    if (!fd_timeline_named(event)) {
+        return FD_OK;
+    }
+    if (fd_span_is(what, "process_name") && of != NULL) {
+        return name_process(c, event, of, place);
     }
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (facts->named && fd_span_is(facts->name, rows[i][0])
-            && (facts->args.from == NULL
-                || !fd_scan_find(facts->args, rows[i][1], &value))) {
+        if (fd_span_is(what, rows[i][0])
+            && (event->args.from == NULL
+                || !fd_scan_find(event->args, rows[i][1], &value))) {
             fault(c, FD_FAULT_METADATA, place);
         }
     }
     return FD_OK;
 }
 
-/* Steps are numbered as they come, on the track of steps. */
+/* Steps are numbered in the order of time. */
 static void
-check_step(checking *c, const fd_timeline_facts *facts, process *of,
+check_step(checking *c, const fd_timeline_event *event, process *of,
            fd_fault_place place)
 {
     static const char nothing[] = "";
     uint64_t step;
-    fd_span cat =
-        facts->cat.from != NULL ? facts->cat : (fd_span){nothing, nothing};
-    if (!facts->named || of == NULL
-        || (fd_timeline_kind_of(cat, facts->name, &step) & FD_IS_STEP) == 0) {
+    fd_span cat = event->cat.from != NULL ? fd_span_inside(event->cat)
+                                          : (fd_span){nothing, nothing};
+    if (!fd_timeline_named(event) || of == NULL
+        || (fd_timeline_kind_of(cat, fd_span_inside(event->name), &step)
+            & FD_IS_STEP)
+               == 0) {
         return;
     }
     if (of->has_step
         && (step < of->step
-                ? facts->start > of->step_start
-                : step > of->step && facts->start < of->step_start)) {
+                ? event->start > of->step_start
+                : step > of->step && event->start < of->step_start)) {
         fault(c, FD_FAULT_STEPS, place);
     }
     of->has_step = true;
     of->step = step;
-    of->step_start = facts->start;
+    of->step_start = event->start;
 }
 
-/* Every argument is a number, and there is one. */
+/* There is an argument, and every argument is a number. */
 static bool
 counts(fd_span args)
 {
@@ -175,64 +180,66 @@ counts(fd_span args)
     return !first;
 }
 
-/* What must be so of an event alone. */
+/* Check one event by itself. */
 static void
-check_event(checking *c, const fd_timeline_facts *facts, fd_fault_place place)
+check_event(checking *c, const fd_timeline_event *event, fd_fault_place place)
 {
-    char phase = facts->phase;
+    char phase = event->phase;
     if (phase == 0 || strchr(PHASES, phase) == NULL) {
         fault(c, FD_FAULT_PHASE, place);
         return;
     }
     if (strchr("XBibCMs", phase) != NULL
-        && (!facts->named || fd_span_size(facts->name) == 0)) {
+        && (!fd_timeline_named(event)
+            || fd_span_size(fd_span_inside(event->name)) == 0)) {
         fault(c, FD_FAULT_NAME, place);
     }
-    if (facts->pid.from == NULL) {
+    if (event->pid.from == NULL) {
         fault(c, FD_FAULT_PID, place);
     }
-    if ((facts->pid.from != NULL && !is_small_number(facts->pid))
-        || (facts->tid.from != NULL && !is_small_number(facts->tid))) {
+    if ((event->pid.from != NULL && !is_small_number(event->pid))
+        || (event->tid.from != NULL && !is_small_number(event->tid))) {
         fault(c, FD_FAULT_TEXT_ID, place);
     }
     if (phase == 'M') {
         return;
     }
-    if (!facts->has_start) {
+    if (!event->has_start) {
         fault(c, FD_FAULT_TIME, place);
     }
-    else if (facts->start < 0) {
+    else if (event->start < 0) {
         fault(c, FD_FAULT_NEGATIVE, place);
     }
-    if (phase == 'X' && (!facts->has_duration || facts->duration < 0)) {
+    if (phase == 'X' && (!event->has_duration || event->duration < 0)) {
         fault(c, FD_FAULT_DURATION, place);
     }
-    if (strchr("stfbneSTpF", phase) != NULL && facts->id.from == NULL) {
+    if (strchr("stfbneSTpF", phase) != NULL
+        && fd_timeline_id(event).from == NULL) {
         fault(c, FD_FAULT_ID, place);
     }
-    if (phase == 'C' && !counts(facts->args)) {
+    if (phase == 'C' && !counts(event->args)) {
         fault(c, FD_FAULT_COUNTER, place);
     }
 }
 
 static fd_status
-first_look(checking *c, const fd_timeline_facts *facts, fd_fault_place place)
+first_look(checking *c, const fd_timeline_event *event, fd_fault_place place)
 {
     process *of;
-    check_event(c, facts, place);
-    fd_status status = find_process(c, facts->pid, &of);
+    check_event(c, event, place);
+    fd_status status = find_process(c, event->pid, &of);
     if (status != FD_OK) {
         return status;
     }
-    if (facts->phase == 'M') {
-        return check_row(c, facts, of, place);
+    if (event->phase == 'M') {
+        return check_row(c, event, of, place);
     }
     if (of != NULL && !of->has_events) {
         of->has_events = true;
         of->first = place;
     }
-    if (facts->phase == 'X' && facts->has_start) {
-        check_step(c, facts, of, place);
+    if (event->phase == 'X' && event->has_start) {
+        check_step(c, event, of, place);
     }
     return FD_OK;
 }
@@ -276,7 +283,8 @@ take_member(checking *c, const fd_timeline_reader *reader)
             break;
         }
         c->has_ranks = true;
-        fd_fault_place place = {fd_bytes_in_offset(&reader->in, from), 0};
+        fd_fault_place place = {
+            reader->begin + (uint64_t)(from - reader->value.from), 0};
         status = take_rank(c, (fd_span){from, scan.at}, place);
     } while (status == FD_OK && fd_scan_mark(&scan, ',') == FD_SCAN_OK);
     return status;
@@ -285,13 +293,10 @@ take_member(checking *c, const fd_timeline_reader *reader)
 static fd_status
 take_item(checking *c, const fd_timeline_reader *reader, bool is_event)
 {
-    fd_timeline_facts facts;
-    const char *from =
-        is_event ? reader->event.whole.from : reader->value.from;
-    fd_fault_place place = {fd_bytes_in_offset(&reader->in, from),
-                            is_event ? ++c->events : 0};
+    const fd_timeline_event *event = &reader->event;
+    fd_fault_place place = {reader->begin, is_event ? ++c->events : 0};
     if (c->tracks.pass == 0 && c->tracks.passes == 0) {
-        for (uint32_t i = 0; i < reader->scan.repairs.count; i++) {
+        for (uint32_t i = 0; i < reader->repairs; i++) {
             fault(c, FD_FAULT_REPAIR, place);
         }
         if (!is_event) {
@@ -301,10 +306,9 @@ take_item(checking *c, const fd_timeline_reader *reader, bool is_event)
     if (!is_event) {
         return FD_OK;
     }
-    fd_timeline_facts_read(&facts, &reader->event);
     fd_status status =
-        c->tracks.passes == 0 ? first_look(c, &facts, place) : FD_OK;
-    return status == FD_OK ? fd_tracks_add(&c->tracks, &facts, place) : status;
+        c->tracks.passes == 0 ? first_look(c, event, place) : FD_OK;
+    return status == FD_OK ? fd_tracks_add(&c->tracks, event, place) : status;
 }
 
 static fd_status
@@ -322,7 +326,7 @@ tell(checking *c, const fd_timeline_reader *reader)
              : fd_fail(c->error, FD_EINVAL, "stopped");
 }
 
-/* Damage is found by the reader, which goes on behind it. */
+/* The reader finds damage and continues after it. */
 static void
 take_damage(checking *c, const fd_timeline_reader *reader)
 {
@@ -372,7 +376,7 @@ by_name(const void *left, const void *right)
                                     - (a->first.byte < b->first.byte);
 }
 
-/* Whether a row of `ranks` is there for a process "rank N ...". */
+/* Whether `ranks` has a row for a process "rank N ...". */
 static bool
 has_row(checking *c, const process *of)
 {

@@ -2,6 +2,7 @@
 
 #include "base/budget.h"
 #include "events/tools/trace_outline.h"
+#include "events/writers/chrome_writer.h"
 #include "streams/output_stream.h"
 
 #include <inttypes.h>
@@ -24,14 +25,15 @@ typedef struct cutting {
     int64_t first; /* the earliest time */
     int64_t last;
     fd_timeline_slices slices; /* second reading: pairs and flows */
-    FD_VECTOR(uint64_t) keep;  /* a bit an event: of a pair in the window */
+    FD_VECTOR(uint64_t)
+    keep; /* one bit per event: part of a pair in the window */
     fd_map flows;
     fd_bytes_out *out; /* third reading */
     fd_buffer *text;
     bool begun; /* the outermost brace or bracket is written */
     bool in_events;
     bool had_events;
-    bool any; /* an item of the present level is written */
+    bool any; /* an item of the current level is written */
     bool bare;
     uint64_t place; /* of the event */
     uint64_t done;
@@ -93,25 +95,24 @@ read_all(cutting *c, take_item *take)
 static fd_status
 take_outline(cutting *c, const fd_timeline_reader *reader, bool is_event)
 {
-    fd_timeline_facts facts;
+    const fd_timeline_event *event = &reader->event;
     if (!is_event) {
         return FD_OK;
     }
-    fd_timeline_facts_read(&facts, &reader->event);
-    if (facts.phase != 'M' && facts.phase != 0 && facts.has_start
-        && facts.start > -FD_SLICES_TIME && facts.start < FD_SLICES_TIME) {
+    if (event->phase != 'M' && event->phase != 0 && event->has_start
+        && event->start > -FD_SLICES_TIME && event->start < FD_SLICES_TIME) {
         c->first =
-            !c->has_first || facts.start < c->first ? facts.start : c->first;
+            !c->has_first || event->start < c->first ? event->start : c->first;
         c->last =
-            !c->has_first || facts.start > c->last ? facts.start : c->last;
+            !c->has_first || event->start > c->last ? event->start : c->last;
         c->has_first = true;
     }
-    return c->request->steps ? fd_timeline_outline_event(&c->outline, &facts,
+    return c->request->steps ? fd_timeline_outline_event(&c->outline, event,
                                                          &(fd_clock_map){0})
                              : FD_OK;
 }
 
-/* From the first begin of such a step on any rank to the last end. */
+/* From the first begin to the last end of these steps on all ranks. */
 static fd_status
 find_steps(cutting *c)
 {
@@ -197,13 +198,12 @@ is_marked(const cutting *c, uint64_t place)
 }
 
 static uint64_t
-flow_of(const fd_timeline_facts *facts)
+flow_of(const fd_timeline_event *event)
 {
-    const fd_span parts[] = {facts->cat, facts->name, facts->id};
+    const fd_span parts[] = {event->cat, event->name, fd_timeline_id(event)};
     uint64_t key = 2;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        fd_span text =
-            parts[i].from != NULL ? fd_span_inside(parts[i]) : parts[i];
+        fd_span text = fd_timeline_text(parts[i]);
         key = fd_hash_next(key, text.from != NULL ? fd_hash_bytes(
                                     text.from, fd_span_size(text))
                                                   : 1);
@@ -211,14 +211,14 @@ flow_of(const fd_timeline_facts *facts)
     return key | 1;
 }
 
-/* The bounds are outside: there a slice may end that is not kept. */
+/* The bounds are outside: a slice that ends there is not kept. */
 static fd_status
-note_flow(cutting *c, const fd_timeline_facts *facts)
+note_flow(cutting *c, const fd_timeline_event *event)
 {
-    uint64_t key = flow_of(facts);
+    uint64_t key = flow_of(event);
     uint32_t state = fd_map_get(&c->flows, key);
-    bool inside = facts->has_start && facts->start > c->cut->from_ns
-               && facts->start < c->cut->to_ns;
+    bool inside = event->has_start && event->start > c->cut->from_ns
+               && event->start < c->cut->to_ns;
     uint32_t now = state | (inside ? INSIDE : OUTSIDE);
     bool full = c->flows.count >= fd_budget(MOST_FLOWS);
     return now == state || (state == 0 && full)
@@ -241,29 +241,28 @@ is_paired(char phase)
 static fd_status
 take_pairs(cutting *c, const fd_timeline_reader *reader, bool is_event)
 {
-    fd_timeline_facts facts;
+    const fd_timeline_event *event = &reader->event;
     fd_slice slice;
     bool whole;
     if (!is_event) {
         return FD_OK;
     }
-    fd_timeline_facts_read(&facts, &reader->event);
-    if (is_flow(facts.phase)) {
-        return note_flow(c, &facts);
+    if (is_flow(event->phase)) {
+        return note_flow(c, event);
     }
-    if (!is_paired(facts.phase)) {
+    if (!is_paired(event->phase)) {
         return FD_OK;
     }
     uint64_t alone = c->slices.endless;
     c->slices.events = c->place;
     fd_status status =
-        fd_timeline_slices_take(&c->slices, &facts, &slice, &whole);
+        fd_timeline_slices_take(&c->slices, event, &slice, &whole);
     if (status == FD_OK && whole && overlaps(c, slice.start, slice.end)) {
         status = mark(c, slice.place);
         return status == FD_OK ? mark(c, c->place) : status;
     }
     return status == FD_OK && c->slices.endless > alone
-                && overlaps(c, facts.start, facts.start)
+                && overlaps(c, event->start, event->start)
              ? mark(c, c->place)
              : status;
 }
@@ -283,28 +282,28 @@ mark_open(cutting *c)
 }
 
 static bool
-is_kept(cutting *c, const fd_timeline_facts *facts)
+is_kept(cutting *c, const fd_timeline_event *event)
 {
-    char phase = facts->phase;
+    char phase = event->phase;
     if (phase == 'M') {
         return true;
     }
     if (is_paired(phase)) {
         return is_marked(c, c->place);
     }
-    if (!facts->has_start || phase == 0) {
+    if (!event->has_start || phase == 0) {
         c->cut->timeless++;
         return false;
     }
     if (phase == 'X') {
         int64_t end;
         bool whole =
-            facts->has_duration && facts->duration > 0
-            && !__builtin_add_overflow(facts->start, facts->duration, &end);
-        return overlaps(c, facts->start, whole ? end : facts->start);
+            event->has_duration && event->duration > 0
+            && !__builtin_add_overflow(event->start, event->duration, &end);
+        return overlaps(c, event->start, whole ? end : event->start);
     }
-    bool inside = overlaps(c, facts->start, facts->start);
-    if (is_flow(phase) && fd_map_get(&c->flows, flow_of(facts)) != INSIDE) {
+    bool inside = overlaps(c, event->start, event->start);
+    if (is_flow(phase) && fd_map_get(&c->flows, flow_of(event)) != INSIDE) {
         c->cut->flows_left += inside;
         return false;
     }
@@ -342,7 +341,7 @@ write_member(cutting *c, const fd_timeline_reader *reader)
     fd_scan_copy(&reader->scan, reader->key, c->text);
     fd_buffer_text(c->text, "\":");
     fd_scan_copy(&reader->scan, reader->value, c->text);
-    c->cut->repaired += reader->scan.repairs.count;
+    c->cut->repaired += reader->repairs;
     return fd_bytes_out_flow(c->out, c->error);
 }
 
@@ -367,20 +366,19 @@ begin_events(cutting *c)
 static fd_status
 take_output(cutting *c, const fd_timeline_reader *reader, bool is_event)
 {
-    fd_timeline_facts facts;
+    const fd_timeline_event *event = &reader->event;
     begin_output(c, reader->bare);
     if (!is_event) {
         return write_member(c, reader);
     }
     fd_status status = begin_events(c);
-    fd_timeline_facts_read(&facts, &reader->event);
-    if (status != FD_OK || !is_kept(c, &facts)) {
+    if (status != FD_OK || !is_kept(c, event)) {
         return status;
     }
     separate(c);
-    fd_scan_copy(&reader->scan, reader->event.whole, c->text);
-    c->cut->repaired += reader->scan.repairs.count;
-    if (facts.phase == 'M') {
+    fd_chrome_print(event, c->text);
+    c->cut->repaired += event->repairs;
+    if (event->phase == 'M') {
         c->cut->rows++;
     }
     else {

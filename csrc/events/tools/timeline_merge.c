@@ -5,22 +5,21 @@
 #include "events/alignment/profiler_flows.h"
 #include "events/event_inputs.h"
 #include "events/readers/paddle_profile.h"
-#include "events/readers/perfetto_copy.h"
 #include "events/readers/perfetto_reader.h"
 #include "events/recorded/between_ranks.h"
 #include "events/recorded/events_from_recording.h"
 #include "events/tools/event_filter.h"
 #include "events/tools/event_sorter.h"
+#include "events/writers/chrome_writer.h"
+#include "events/writers/perfetto_copy.h"
 #include "streams/output_stream.h"
-#include "json/decimal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What the inputs say beside their events waits in memory until those are
- * written. */
+/* Members beside the events stay in memory until the events are written. */
 enum { PROGRESS_STEP = 1 << 24, MOST_METADATA = 16 << 20 };
 
 typedef struct merging {
@@ -87,7 +86,7 @@ keep_member(merging *m, fd_timeline_input *input, bool *any, fd_span key,
     }
 }
 
-/* What was appended from `from` on takes its place among all events. */
+/* Sort the text that was appended from `from` on. */
 static fd_status
 put_aside(merging *m, size_t from, int64_t time_ns)
 {
@@ -100,15 +99,13 @@ put_aside(merging *m, size_t from, int64_t time_ns)
     return status;
 }
 
-/* Rows of metadata and what has no time come before all others. */
+/* Metadata rows and events without a time come first. */
 static int64_t
 time_of(const fd_timeline_event *event, const fd_clock_map *clock)
 {
-    int64_t ns;
-    return event->phase == 'M' || event->ts.from == NULL
-                || !fd_decimal_ns(fd_span_inside(event->ts), &ns)
+    return event->phase == 'M' || !event->has_start
              ? INT64_MIN
-             : fd_clock_apply(clock, ns);
+             : fd_clock_apply(clock, event->start);
 }
 
 static fd_status
@@ -133,21 +130,20 @@ write_sorted(merging *m)
     return status;
 }
 
-/* An event without a time that can be read, or of a process too many, is lost
- * like a damaged one. */
+/* An event with an unreadable time, or beyond the bound on processes,
+ * counts as damaged. */
 static fd_status
 copy_event(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
-           const fd_timeline_event *event, const fd_scan *scan)
+           const fd_timeline_event *event)
 {
     size_t before = m->text->size;
     fd_status status =
         m->native != NULL
-            ? fd_perfetto_writer_event(m->native, event, scan, ids, m->error)
-            : fd_timeline_event_write(event, scan, &input->clock, ids,
-                                      m->text);
+            ? fd_perfetto_writer_event(m->native, event, ids, m->error)
+            : fd_chrome_write(event, &input->clock, ids, m->text);
     if (status == FD_EFORMAT || status == FD_EFULL) {
         input->lost++;
-        input->lost_bytes += fd_span_size(event->whole);
+        input->lost_bytes += event->size;
         if (input->trouble[0] == '\0') {
             snprintf(input->trouble, sizeof input->trouble, "%s",
                      status == FD_EFULL
@@ -157,7 +153,7 @@ copy_event(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
         return FD_OK;
     }
     input->events++;
-    input->repaired += scan->repairs.count;
+    input->repaired += event->repairs;
     if (m->events == 0 && m->text->size > before && m->sorter == NULL) {
         m->text->bytes[before] = ' '; /* no comma before the first */
     }
@@ -168,28 +164,21 @@ copy_event(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
     return status == FD_OK ? fd_bytes_out_flow(m->out, m->error) : status;
 }
 
-/* The arrow between this call and the same of another program. */
+/* The arrow between this call and the same call in another program's trace. */
 static fd_status
 copy_tie(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
          const fd_timeline_event *event)
 {
-    if (!fd_timeline_ties_find(&m->ties, event)) {
+    fd_timeline_event arrow;
+    if (!fd_timeline_ties_find(&m->ties, event, &arrow)) {
         return FD_OK;
     }
-    const fd_buffer *text = &m->ties.text;
-    fd_scan scan = {.at = NULL};
-    fd_timeline_event arrow;
     uint64_t place = ids->place;
-    fd_scan_begin(&scan, text->bytes, text->bytes + text->size);
-    fd_status status = FD_OK;
-    if (fd_timeline_event_scan(&scan, &arrow) == FD_SCAN_OK) {
-        ids->place = m->ties.place;
-        status = copy_event(m, input, ids, &arrow, &scan);
-        ids->place = place;
-        input->events--;
-        input->arrows++;
-    }
-    fd_scan_clear(&scan);
+    ids->place = m->ties.place;
+    fd_status status = copy_event(m, input, ids, &arrow);
+    ids->place = place;
+    input->events--;
+    input->arrows++;
     return status;
 }
 
@@ -232,15 +221,13 @@ copy_items(merging *m, fd_timeline_input *input, fd_timeline_reader *reader,
                                                         &keeps)
                              : FD_OK;
             if (status == FD_OK && keeps) {
-                status =
-                    copy_event(m, input, ids, &reader->event, &reader->scan);
+                status = copy_event(m, input, ids, &reader->event);
                 if (status == FD_OK) {
                     status = copy_tie(m, input, ids, &reader->event);
                 }
             }
             else if (status == FD_OK && reader->event.phase == 'M') {
-                status =
-                    fd_timeline_event_drop(&reader->event, &reader->scan, ids);
+                status = fd_timeline_ids_drop(ids, &reader->event);
             }
         }
         if (status == FD_OK) {
@@ -250,7 +237,7 @@ copy_items(merging *m, fd_timeline_input *input, fd_timeline_reader *reader,
     return status != FD_OK ? status : reader->status;
 }
 
-/* What keeps two inputs of one rank apart. */
+/* The difference in name between two inputs of one rank. */
 static const char *
 program_beside(const fd_timeline_input *input)
 {
@@ -309,7 +296,7 @@ end_text(merging *m, fd_timeline_ids *ids)
              : status;
 }
 
-/* From native to native: packets, which are not taken apart into events. */
+/* From native to native: packets, whose fields are all kept. */
 static fd_status
 copy_packets(merging *m, fd_timeline_input *input, fd_timeline_ids *ids)
 {
@@ -354,7 +341,7 @@ tying_of(const merging *m, uint32_t place)
     return is_second(m, place) ? FD_TYING_ENDS : FD_TYING_STARTS;
 }
 
-/* `transfers` is needed while it is read. */
+/* `transfers` is used while the input is read. */
 static fd_status
 open_input(merging *m, uint32_t place, fd_timeline_reader *reader,
            fd_timeline_ids *ids, fd_transfers *transfers)
@@ -365,7 +352,7 @@ open_input(merging *m, uint32_t place, fd_timeline_reader *reader,
              && strcmp(reader->source->name, FD_RECORDING_FORMAT) == 0
              && fd_timeline_between_of(&m->between, place, transfers);
     if (ids->tied) {
-        fd_timeline_recording_tie(&reader->in, transfers);
+        fd_timeline_recording_tie(&reader->maker, transfers);
     }
     return status;
 }
@@ -491,8 +478,7 @@ write_end(merging *m)
     to->status = m->metadata.status != FD_OK ? m->metadata.status : to->status;
 }
 
-/* When there is not one event and an input was damaged, there is nothing to
- * write. */
+/* Without any event, a damaged input is an error. */
 static fd_status
 check_use(const merging *m)
 {

@@ -63,24 +63,22 @@ take_slice(fd_timeline_outline *outline, const fd_slice *slice)
 
 fd_status
 fd_timeline_outline_event(fd_timeline_outline *outline,
-                          const fd_timeline_facts *facts,
+                          const fd_timeline_event *event,
                           const fd_clock_map *clock)
 {
     uint32_t process;
     uint64_t number;
-    fd_span name;
     fd_slice slice;
     bool whole = false;
-    fd_status status = find_process(outline, facts->pid, &process);
+    fd_status status = find_process(outline, event->pid, &process);
     if (status != FD_OK) {
         return status;
     }
     fd_timeline_process_facts *of = &outline->processes.list[process];
-    if (facts->phase == 'M') {
-        if (facts->named && fd_span_is(facts->name, "process_name")
-            && facts->args.from != NULL
-            && fd_scan_find(facts->args, "name", &name)
-            && fd_span_numbered(fd_span_inside(name), "rank ", " ", &number)
+    if (event->phase == 'M') {
+        fd_span name = fd_timeline_argument_text(event, "name");
+        if (name.from != NULL && fd_span_is(event->name, "\"process_name\"")
+            && fd_span_numbered(name, "rank ", " ", &number)
             && number < FD_TIMELINE_RANKS) {
             of->named = true;
             of->number = (uint32_t)number;
@@ -88,14 +86,15 @@ fd_timeline_outline_event(fd_timeline_outline *outline,
         return FD_OK;
     }
     of->sums.events++;
-    if ((facts->phase == 'i' || facts->phase == 'I') && facts->named
-        && fd_span_numbered(facts->name, "", " ", &number)
-        && memmem(facts->name.from, fd_span_size(facts->name),
+    if ((event->phase == 'i' || event->phase == 'I')
+        && fd_timeline_named(event)
+        && fd_span_numbered(fd_span_inside(event->name), "", " ", &number)
+        && memmem(event->name.from, fd_span_size(event->name),
                   " events found no room", 21)
                != NULL) {
         of->sums.calls_lost += number;
     }
-    status = fd_timeline_slices_take(&outline->slices, facts, &slice, &whole);
+    status = fd_timeline_slices_take(&outline->slices, event, &slice, &whole);
     if (status != FD_OK || !whole) {
         return status;
     }
@@ -103,7 +102,7 @@ fd_timeline_outline_event(fd_timeline_outline *outline,
     return take_slice(outline, &slice);
 }
 
-/* "ranks" of a merge: what each input had lost. */
+/* "ranks" of a merge: losses of each input. */
 fd_status
 fd_timeline_outline_member(fd_timeline_outline *outline, fd_span key,
                            fd_span value)
@@ -232,8 +231,8 @@ by_start(const void *left, const void *right)
                                 : by_number(left, right);
 }
 
-/* One step of each number, from its first begin to its last end, but not into
- * the next. */
+/* One step per number, from its first begin to its last end, at most to the
+ * begin of the next. */
 static void
 tidy_steps(fd_timeline_rank *rank)
 {
@@ -261,8 +260,8 @@ tidy_steps(fd_timeline_rank *rank)
     }
 }
 
-/* With work on a GPU its own steps count: the host runs ahead of it. Else
- * those of one process: another program beside it may count from elsewhere. */
+/* With work on a GPU the steps of the GPU count: the host runs ahead of it.
+ * Else those of one process: another program may number them differently. */
 static fd_status
 share_steps(fd_timeline_outline *outline)
 {

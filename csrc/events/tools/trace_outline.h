@@ -1,5 +1,5 @@
-/* What must be known of a trace before its slices can be told apart: which
- * processes are of which rank, what kinds of slices a rank has, its steps. */
+/* What must be known before slices are counted: the rank of each process,
+ * the kinds of slices of a rank, its steps. */
 #ifndef FD_TRACE_OUTLINE_H
 #define FD_TRACE_OUTLINE_H
 
@@ -22,9 +22,9 @@ typedef struct fd_timeline_step {
 typedef struct fd_timeline_rank {
     uint32_t rank;
     uint32_t kinds;       /* of all its slices */
-    uint64_t events;      /* but rows of metadata */
+    uint64_t events;      /* except metadata rows */
     uint64_t calls_lost;  /* the recorder had no room */
-    uint64_t places_lost; /* damaged places, as a merge tells them */
+    uint64_t places_lost; /* damaged places, from the table of a merge */
     bool any;
     int64_t first; /* begin of the first slice, end of the last */
     int64_t last;
@@ -51,9 +51,10 @@ typedef struct fd_timeline_outline {
 
 void fd_timeline_outline_clear(fd_timeline_outline *outline);
 
-/* An item of the reader. `clock` is from the times of the file to those told. */
+/* Add an item of the reader. `clock` is from the times of the file to those
+ * of the result. */
 fd_status fd_timeline_outline_event(fd_timeline_outline *outline,
-                                    const fd_timeline_facts *facts,
+                                    const fd_timeline_event *event,
                                     const fd_clock_map *clock);
 fd_status fd_timeline_outline_member(fd_timeline_outline *outline, fd_span key,
                                      fd_span value);
@@ -61,7 +62,7 @@ fd_status fd_timeline_outline_member(fd_timeline_outline *outline, fd_span key,
 /* Between the items of two files of one rank. */
 void fd_timeline_outline_next(fd_timeline_outline *outline);
 
-/* After the last item: processes that do not say their rank are of `rank`. */
+/* After the last item: processes without a rank are of `rank`. */
 fd_status fd_timeline_outline_finish(fd_timeline_outline *outline,
                                      uint32_t rank);
 

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a record is of, beside the phases B E X, s t f and b e. */
+/* Kinds of records beside the phases B E X, s t f and b e. */
 enum { POINT = '.', BEFORE_NEXT = '>' };
 
-/* One track on its way: what is open. */
+/* The open slices of one track. */
 typedef struct open_slice {
     int64_t end; /* INT64_MAX: of B, not known yet */
     uint64_t name;
@@ -46,7 +46,7 @@ room(const fd_tracks *tracks)
                              : (uint32_t)fd_budget(FD_TRACKS_RECORDS);
 }
 
-/* In the first pass all are taken, until there are too many. */
+/* The first pass collects all tracks, until there are too many records. */
 static fd_status
 add(fd_tracks *tracks, fd_track_record record)
 {
@@ -64,53 +64,56 @@ add(fd_tracks *tracks, fd_track_record record)
 }
 
 static uint64_t
-mix(uint64_t seed, fd_span text)
+mix(uint64_t seed, fd_span value)
 {
-    text = text.from != NULL ? fd_span_inside(text) : text;
+    fd_span text = fd_timeline_text(value);
     uint64_t hash =
         text.from == NULL ? 1 : fd_hash_bytes(text.from, fd_span_size(text));
     return fd_hash_next(seed, hash) | 1; /* never 0 */
 }
 
 static uint64_t
-thread_track(const fd_timeline_facts *facts)
+thread_track(const fd_timeline_event *event)
 {
-    return mix(mix(1, facts->pid), facts->tid);
+    return mix(mix(1, event->pid), event->tid);
 }
 
 fd_status
-fd_tracks_add(fd_tracks *tracks, const fd_timeline_facts *facts,
+fd_tracks_add(fd_tracks *tracks, const fd_timeline_event *event,
               fd_fault_place place)
 {
-    char phase = facts->phase;
-    fd_track_record record = {.time = facts->start,
+    char phase = event->phase;
+    fd_track_record record = {.time = event->start,
                               .event = place.event,
                               .byte = place.byte & ((UINT64_C(1) << 56) - 1),
                               .what = (unsigned char)phase};
-    if (!facts->has_start || phase == 0) {
+    if (!event->has_start || phase == 0) {
         return FD_OK;
     }
     if (phase == 'X' || phase == 'B' || phase == 'E') {
-        record.track = thread_track(facts);
-        record.end = facts->named ? (int64_t)mix(0, facts->name) : 0;
+        record.track = thread_track(event);
+        record.end =
+            fd_timeline_named(event) ? (int64_t)mix(0, event->name) : 0;
         if (phase == 'X'
-            && (!facts->has_duration || facts->duration < 0
-                || __builtin_add_overflow(facts->start, facts->duration,
+            && (!event->has_duration || event->duration < 0
+                || __builtin_add_overflow(event->start, event->duration,
                                           &record.end))) {
             return FD_OK;
         }
         return add(tracks, record);
     }
-    if (strchr("stf", phase) != NULL && facts->id.from != NULL) {
-        record.track = mix(mix(mix(2, facts->cat), facts->name), facts->id);
+    fd_span id = fd_timeline_id(event);
+    if (strchr("stf", phase) != NULL && id.from != NULL) {
+        record.track = mix(mix(mix(2, event->cat), event->name), id);
         fd_status status = add(tracks, record);
-        record.track = thread_track(facts);
-        record.what = phase == 'f' && facts->to_next ? BEFORE_NEXT : POINT;
+        record.track = thread_track(event);
+        record.what = phase == 'f' && !event->encloses ? BEFORE_NEXT : POINT;
         return status == FD_OK ? add(tracks, record) : status;
     }
-    if (strchr("beSF", phase) != NULL && facts->id.from != NULL) {
-        uint64_t seed = facts->local ? mix(4, facts->pid) : 3;
-        record.track = mix(mix(seed, facts->cat), facts->id);
+    if (strchr("beSF", phase) != NULL && id.from != NULL) {
+        bool local = event->local_id.from != NULL;
+        uint64_t seed = local ? mix(4, event->pid) : 3;
+        record.track = mix(mix(seed, event->cat), id);
         record.what = phase == 'b' || phase == 'S' ? 'b' : 'e';
         return add(tracks, record);
     }
@@ -136,8 +139,8 @@ longest_first(const void *left, const void *right)
                             : (a->event > b->event) - (a->event < b->event);
 }
 
-/* Complete slices that begin at one time: as Perfetto, the longest is around
- * the others whatever their order in the file. */
+/* Of complete slices that begin at one time the longest encloses the
+ * others, as in Perfetto, in any order of the file. */
 static void
 order_equal(fd_track_record *list, uint32_t count)
 {
@@ -201,7 +204,7 @@ end_slice(walk *w, const fd_track_record *record, fd_fault_place place)
         fd_faults_add(w->faults, FD_FAULT_END, place);
         return;
     }
-    bool crosses = at < w->open.count; /* a complete slice goes on */
+    bool crosses = at < w->open.count; /* a complete slice continues */
     for (uint32_t i = 0; i + 1 < at; i++) {
         crosses = crosses || w->open.list[i].end < record->time;
     }
@@ -213,7 +216,7 @@ end_slice(walk *w, const fd_track_record *record, fd_fault_place place)
     close_top(w, record->time);
 }
 
-/* Whether a slice is around a time, its ends included. */
+/* Whether a slice encloses a time, ends included. */
 static bool
 is_inside(walk *w, int64_t time)
 {
@@ -231,7 +234,7 @@ place_of(const fd_track_record *record)
     return (fd_fault_place){record->byte, record->event};
 }
 
-/* A point may stand before the begin of its slice in the file. */
+/* The begin of the slice may follow later in the file. */
 static bool
 begins_at(const fd_track_record *list, uint32_t i, uint32_t count)
 {
@@ -248,7 +251,7 @@ static fd_status
 walk_thread(walk *w, const fd_track_record *list, uint32_t count)
 {
     fd_status status = FD_OK;
-    uint32_t slices = 0; /* that begin from here on */
+    uint32_t slices = 0; /* that begin from here */
     for (uint32_t i = 0; i < count; i++) {
         slices += list[i].what == 'X' || list[i].what == 'B';
     }
@@ -364,7 +367,7 @@ fd_tracks_end(fd_tracks *tracks, fd_faults *faults, bool *done)
     walk w = {.faults = faults};
     fd_status status = FD_OK;
     if (tracks->passes == 0 && tracks->offered > room(tracks)) {
-        /* Parts are uneven: half of the room is left for that. */
+        /* Parts are uneven: plan with half of the room. */
         tracks->passes = (uint32_t)(2 * tracks->offered / room(tracks)) + 1;
         *done = false;
         return FD_OK;

@@ -12,7 +12,7 @@
 #include "base/map.h"
 #include "base/vector.h"
 #include "events/event_faults.h"
-#include "events/event_fields.h"
+#include "events/timeline_event.h"
 
 enum { FD_TRACKS_RECORDS = 1 << 21 };
 
@@ -28,11 +28,11 @@ typedef struct fd_track_record {
 typedef struct fd_tracks {
     FD_VECTOR(fd_track_record) records;
     uint32_t most;     /* 0: FD_TRACKS_RECORDS */
-    uint32_t passes;   /* 0: one, until that turns out to be too few */
+    uint32_t passes;   /* 0: one, unless that is too few */
     uint32_t pass;     /* from 0 on */
     uint64_t offered;  /* records of all tracks, in one pass */
     fd_map cut;        /* tracks that did not fit into the pass */
-    uint64_t left_out; /* records of such tracks: nothing is told of those */
+    uint64_t left_out; /* records of such tracks, which are not checked */
 } fd_tracks;
 
 void fd_tracks_clear(fd_tracks *tracks);
@@ -40,10 +40,11 @@ void fd_tracks_clear(fd_tracks *tracks);
 /* Before every pass over the file. */
 void fd_tracks_begin(fd_tracks *tracks);
 
-fd_status fd_tracks_add(fd_tracks *tracks, const fd_timeline_facts *facts,
+fd_status fd_tracks_add(fd_tracks *tracks, const fd_timeline_event *event,
                         fd_fault_place place);
 
-/* After it: false asks for another pass. Faults are told of each track once. */
+/* After it: `*done` is false if another pass is needed. Faults of each
+ * track are reported once. */
 fd_status fd_tracks_end(fd_tracks *tracks, fd_faults *faults, bool *done);
 
 #endif

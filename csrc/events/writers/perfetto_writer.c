@@ -8,16 +8,15 @@
 
 #include <string.h>
 
-/* Events of one time: begins and ends as they come, whole slices from the
- * longest, then what is to be found within them. */
+/* Order of events of one time: begins and ends as read, complete slices
+ * from the longest, then marks, which lie within them. */
 #define SECOND_SLICE (UINT64_C(1) << 62)
 #define SECOND_MARK (UINT64_C(2) << 62)
 
-/* One event on its way in. */
+/* One event while it is stored. */
 typedef struct taking {
     fd_perfetto_writer *w;
     const fd_timeline_event *event;
-    const fd_scan *scan;
     fd_timeline_ids *ids;
     uint32_t process;
     int64_t time; /* ns, by the clock of the input */
@@ -74,20 +73,17 @@ process_track(fd_perfetto_writer *w, uint32_t process, uint32_t *track)
     return FD_OK;
 }
 
-/* Without a tid it is of the main thread, as viewers have it. */
+/* Viewers show an event without a tid on the main thread. */
 static fd_status
 find_thread(taking *t, uint32_t *thread)
 {
     static const char zero[] = "0";
     fd_perfetto_writer *w = t->w;
-    fd_span tid =
-        t->event->pid.from != NULL ? t->event->pid : (fd_span){zero, zero + 1};
-    for (uint32_t i = 0; i < t->event->count; i++) {
-        const fd_timeline_field *field = &t->event->fields[i];
-        tid = field->kind == FD_TIMELINE_TID ? field->value : tid;
-    }
+    fd_span tid = t->event->tid.from != NULL ? t->event->tid
+                : t->event->pid.from != NULL ? t->event->pid
+                                             : (fd_span){zero, zero + 1};
     fd_status status = fd_timeline_ids_thread(
-        t->ids, t->ids->processes.list[t->process].pid, tid, t->scan, thread);
+        t->ids, t->ids->processes.list[t->process].pid, tid, thread);
     while (status == FD_OK && w->threads.count <= *thread) {
         fd_perfetto_thread made = {.track = w->spare->track++,
                                    .process = t->process};
@@ -96,7 +92,7 @@ find_thread(taking *t, uint32_t *thread)
     return status;
 }
 
-/* Keep what a row says. */
+/* Store the text of a row. */
 static fd_status
 keep_said(taking *t, const char *name, uint32_t *said)
 {
@@ -150,7 +146,7 @@ take_row(taking *t)
     return status;
 }
 
-/* Put the event aside, with the body that was made for it. */
+/* Store the event with its body in the sorter. */
 static fd_status
 put_aside(taking *t, fd_perfetto_what what, uint32_t number, uint64_t second,
           uint64_t duration)
@@ -197,39 +193,22 @@ put_title(taking *t)
              : status;
 }
 
-static const fd_timeline_field *
-find_field(const fd_timeline_event *event, fd_timeline_kind kind)
-{
-    for (uint32_t i = 0; i < event->count; i++) {
-        if (event->fields[i].kind == kind) {
-            return &event->fields[i];
-        }
-    }
-    return NULL;
-}
-
-/* An arrow that a slice says it has. */
+/* The flow of a slice with a bind_id. */
 static void
 put_binding(taking *t)
 {
-    const fd_timeline_field *id = find_field(t->event, FD_TIMELINE_BIND_ID);
     fd_buffer *legacy = &t->w->scratch;
-    fd_span value;
-    if (id == NULL) {
+    bool in = t->event->flow_in;
+    bool out = t->event->flow_out;
+    if (t->event->bind_id.from == NULL || (!in && !out)) {
         return;
     }
-    bool in = fd_scan_find(t->event->whole, "flow_in", &value)
-           && fd_span_is(value, "true");
-    bool out = fd_scan_find(t->event->whole, "flow_out", &value)
-            && fd_span_is(value, "true");
     legacy->size = 0;
     fd_proto_number(legacy, FD_PB_LEGACY_BIND_ID,
-                    fd_timeline_ids_number(t->ids, id->value));
+                    fd_timeline_ids_number(t->ids, t->event->bind_id));
     fd_proto_number(legacy, FD_PB_LEGACY_DIRECTION,
                     (uint64_t)in | (uint64_t)out << 1);
-    if (in || out) {
-        fd_proto_message(&t->w->body, FD_PB_EVENT_LEGACY, legacy);
-    }
+    fd_proto_message(&t->w->body, FD_PB_EVENT_LEGACY, legacy);
 }
 
 static fd_status
@@ -237,7 +216,6 @@ take_slice(taking *t)
 {
     char phase = t->event->phase;
     uint32_t thread;
-    int64_t dur = 0;
     fd_status status = find_thread(t, &thread);
     if (status == FD_OK && phase != 'E') {
         status = put_title(t);
@@ -252,10 +230,9 @@ take_slice(taking *t)
                    thread, 0, 0)
                                : status;
     }
-    if (t->event->dur.from == NULL
-        || !fd_decimal_ns(fd_span_inside(t->event->dur), &dur) || dur < 0) {
-        dur = 0;
-    }
+    int64_t dur = t->event->has_duration && t->event->duration > 0
+                    ? t->event->duration
+                    : 0;
     if (dur >= INT64_MAX - (t->time > 0 ? t->time : 0)) {
         dur = INT64_MAX - 1 - (t->time > 0 ? t->time : 0);
     }
@@ -272,9 +249,8 @@ take_instant(taking *t)
     char scope = 't';
     uint32_t track = 0;
     uint32_t thread;
-    if (t->event->phase != 'R' && t->event->scope.from != NULL) {
-        fd_span inside = fd_span_inside(t->event->scope);
-        scope = fd_span_size(inside) == 1 ? *inside.from : scope;
+    if (t->event->phase != 'R' && t->event->scope != 0) {
+        scope = t->event->scope;
     }
     fd_status status = FD_OK;
     if (scope == 'g') {
@@ -303,13 +279,12 @@ find_series(taking *t, fd_span key, uint32_t *track)
 {
     fd_perfetto_writer *w = t->w;
     fd_buffer *title = &w->scratch;
-    const fd_timeline_field *id = find_field(t->event, FD_TIMELINE_ID);
     uint32_t made;
     fd_span parts[3] = {
         t->event->name, {NULL, NULL}, {key.from - 1, key.to + 1}};
     title->size = 0;
     fd_buffer_format(title, "%u:", (unsigned)t->process);
-    parts[1] = id != NULL ? id->value : parts[1];
+    parts[1] = fd_timeline_id(t->event);
     for (int i = 0; i < 3; i++) {
         if (parts[i].from != NULL) {
             fd_span text = fd_perfetto_spell(&w->texts, parts[i]);
@@ -377,36 +352,22 @@ take_counters(taking *t)
     return status;
 }
 
-/* Which of the ids it is decides what shares it. */
+/* The scope of an id is in its field. */
 static bool
 put_id(taking *t, fd_buffer *legacy)
 {
-    fd_span id2;
-    fd_span id;
-    uint32_t field = FD_PB_LEGACY_ID;
-    if (fd_scan_find(t->event->whole, "id2", &id2)) {
-        if (fd_scan_find(id2, "local", &id)) {
-            field = FD_PB_LEGACY_LOCAL_ID;
-        }
-        else if (fd_scan_find(id2, "global", &id)) {
-            field = FD_PB_LEGACY_GLOBAL_ID;
-        }
-        else {
-            return false;
-        }
+    const fd_timeline_event *event = t->event;
+    fd_span id = fd_timeline_id(event);
+    uint32_t field = event->local_id.from != NULL  ? FD_PB_LEGACY_LOCAL_ID
+                   : event->global_id.from != NULL ? FD_PB_LEGACY_GLOBAL_ID
+                                                   : FD_PB_LEGACY_ID;
+    if (id.from != NULL) {
+        fd_proto_number(legacy, field, fd_timeline_ids_number(t->ids, id));
     }
-    else {
-        const fd_timeline_field *plain = find_field(t->event, FD_TIMELINE_ID);
-        if (plain == NULL) {
-            return false;
-        }
-        id = plain->value;
-    }
-    fd_proto_number(legacy, field, fd_timeline_ids_number(t->ids, id));
-    return true;
+    return id.from != NULL;
 }
 
-/* Arrows, and what runs beside all threads: Perfetto has them from Chrome. */
+/* Flows and asynchronous events: legacy events of Perfetto. */
 static fd_status
 take_joined(taking *t)
 {
@@ -421,8 +382,7 @@ take_joined(taking *t)
         w->skipped++;
         return FD_OK;
     }
-    if (t->event->phase == 'f' && t->event->binds.from != NULL
-        && fd_span_is(t->event->binds, "\"e\"")) {
+    if (t->event->phase == 'f' && t->event->encloses) {
         fd_proto_number(legacy, FD_PB_LEGACY_BINDS_ENCLOSING, 1);
     }
     fd_proto_message(&w->body, FD_PB_EVENT_LEGACY, legacy);
@@ -471,20 +431,19 @@ take(taking *t)
 
 fd_status
 fd_perfetto_writer_event(fd_perfetto_writer *w, const fd_timeline_event *event,
-                         const fd_scan *scan, fd_timeline_ids *ids,
-                         fd_error *error)
+                         fd_timeline_ids *ids, fd_error *error)
 {
-    taking t = {
-        .w = w, .event = event, .scan = scan, .ids = ids, .error = error};
+    taking t = {.w = w,
+                .event = event,
+                .ids = ids,
+                .time = event->start,
+                .error = error};
     bool taken;
-    fd_status status =
-        fd_timeline_event_process(event, scan, ids, &t.process, &taken);
+    fd_status status = fd_timeline_ids_take(ids, event, &t.process, &taken);
     if (status != FD_OK || taken) {
         return status;
     }
-    if (event->phase != 'M'
-        && (event->ts.from == NULL
-            || !fd_decimal_ns(fd_span_inside(event->ts), &t.time))) {
+    if (event->phase != 'M' && !event->has_start) {
         return FD_EFORMAT;
     }
     w->body.size = 0;

@@ -9,23 +9,23 @@
 #ifndef FD_PERFETTO_WRITER_H
 #define FD_PERFETTO_WRITER_H
 
-#include "events/chrome_event.h"
+#include "events/merged_ids.h"
 #include "events/recorded/perfetto_preamble.h"
 #include "streams/output_stream.h"
 
 typedef struct fd_perfetto_writer fd_perfetto_writer;
 
-/* What of an input could not come out as it was. */
+/* What of an input was changed or dropped. */
 typedef struct fd_perfetto_counts {
-    uint64_t aside;   /* slices beside others that they overlap */
-    uint64_t crossed; /* slices ended with what they began in */
-    uint64_t alone;   /* ends without a begin, left out */
-    uint64_t skipped; /* events that have no native form, left out */
-    uint64_t early;   /* events before time 0, left out */
+    uint64_t aside;   /* overlapping slices, in a further lane */
+    uint64_t crossed; /* slices ended with the one around them */
+    uint64_t alone;   /* ends without a begin, skipped */
+    uint64_t skipped; /* events that have no native form, skipped */
+    uint64_t early;   /* events before time 0, skipped */
     uint64_t others;  /* packets of a native input that hold no events */
 } fd_perfetto_counts;
 
-/* Numbers no two inputs share. */
+/* The next unused numbers. */
 typedef struct fd_perfetto_spare {
     uint32_t track;
     uint32_t sequence;
@@ -38,15 +38,14 @@ fd_perfetto_writer *fd_perfetto_writer_new(fd_bytes_out *out,
                                            fd_perfetto_spare *spare);
 void fd_perfetto_writer_free(fd_perfetto_writer *writer);
 
-/* FD_EFORMAT: its time is none; FD_EFULL: too many processes or threads; both
- * leave the event out. */
+/* FD_EFORMAT: no valid time; FD_EFULL: too many processes or threads; in
+ * both cases the event is skipped. */
 fd_status fd_perfetto_writer_event(fd_perfetto_writer *writer,
                                    const fd_timeline_event *event,
-                                   const fd_scan *scan, fd_timeline_ids *ids,
-                                   fd_error *error);
+                                   fd_timeline_ids *ids, fd_error *error);
 
-/* Write what the input had; the next one may begin. `label` is shown with its
- * processes. */
+/* Write the events of the input; the next one may begin. `label` is shown
+ * with its processes. */
 fd_status fd_perfetto_writer_end(fd_perfetto_writer *writer,
                                  const fd_timeline_ids *ids,
                                  const fd_perfetto_clock *clock,

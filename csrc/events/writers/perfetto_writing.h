@@ -2,13 +2,13 @@
 #ifndef FD_PERFETTO_WRITING_H
 #define FD_PERFETTO_WRITING_H
 
-#include "events/readers/perfetto_texts.h"
 #include "events/tools/event_sorter.h"
+#include "events/writers/perfetto_texts.h"
 #include "events/writers/perfetto_writer.h"
 
 enum {
     FD_PERFETTO_SERIES = 1 << 16, /* of counters of an input */
-    FD_PERFETTO_ROWS = 16 << 20   /* bytes of what rows say */
+    FD_PERFETTO_ROWS = 16 << 20   /* bytes of the texts of rows */
 };
 
 typedef struct fd_perfetto_process {
@@ -38,7 +38,7 @@ typedef enum fd_perfetto_what {
     FD_PERFETTO_END,
     FD_PERFETTO_INSTANT,
     FD_PERFETTO_COUNTER,
-    FD_PERFETTO_LEGACY /* what the body says: flows, asynchronous events */
+    FD_PERFETTO_LEGACY /* flows, asynchronous events: see the body */
 } fd_perfetto_what;
 
 struct fd_perfetto_writer {

@@ -24,9 +24,11 @@ known_by_their_first_bytes(void)
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         CLEAN(fd_bytes_in_close) fd_bytes_in in;
+        CLEAN(fd_timeline_maker_close) fd_timeline_maker maker;
         const fd_timeline_source *source;
         OK(fixture_write("file", kinds[i].head, kinds[i].size));
-        fd_status status = fd_timeline_source_open(&in, "file", &source, NULL);
+        fd_status status =
+            fd_timeline_source_open(&maker, &in, "file", &source, NULL);
         STATUS(status, source == NULL ? FD_OK : status);
         SAME(source->name, kinds[i].name);
     }

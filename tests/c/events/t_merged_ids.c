@@ -13,27 +13,25 @@ span(const char *text)
 static void
 processes(void)
 {
-    static const fd_scan whole = {.at = NULL};
     CLEAN(fd_timeline_ids_clear)
     fd_timeline_ids ids = {.rank = 3, .label = "rank 3", .program = ""};
     uint32_t spare = 1U << 31;
     uint32_t process;
     uint32_t again;
     ids.spare_pid = &spare;
-    OK(fd_timeline_ids_process(&ids, span("4711"), &whole, &process));
+    OK(fd_timeline_ids_process(&ids, span("4711"), &process));
     EQUAL(ids.processes.list[process].pid, 3 * 1024 + 2);
-    OK(fd_timeline_ids_process(&ids, span("\"Spans\""), &whole, &again));
+    OK(fd_timeline_ids_process(&ids, span("\"Spans\""), &again));
     EQUAL(ids.processes.list[again].pid, 3 * 1024 + 3);
-    OK(fd_timeline_ids_process(&ids, span("\"4711\""), &whole, &again));
+    OK(fd_timeline_ids_process(&ids, span("\"4711\""), &again));
     EQUAL(again, process);
-    OK(fd_timeline_ids_process(&ids, span("\"\""), &whole, &again));
+    OK(fd_timeline_ids_process(&ids, span("\"\""), &again));
     EQUAL(ids.processes.list[again].pid, 3 * 1024 + 1);
 }
 
 static void
 very_many_processes(void)
 {
-    static const fd_scan whole = {.at = NULL};
     CLEAN(fd_timeline_ids_clear)
     fd_timeline_ids ids = {.rank = 3, .label = "rank 3", .program = ""};
     CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
@@ -45,22 +43,18 @@ very_many_processes(void)
         fd_buffer_u64(&text, i);
         OK(text.status);
         OK(fd_timeline_ids_process(
-            &ids, (fd_span){text.bytes, text.bytes + text.size}, &whole,
-            &process));
+            &ids, (fd_span){text.bytes, text.bytes + text.size}, &process));
         EQUAL(ids.processes.list[process].pid,
               i < 1022 ? 3 * 1024 + i + 2 : (1U << 31) + i - 1022);
     }
-    STATUS(fd_timeline_ids_process(&ids, span("-1"), &whole, &process),
-           FD_EFULL);
+    STATUS(fd_timeline_ids_process(&ids, span("-1"), &process), FD_EFULL);
 }
 
 static uint32_t
 tid_of(fd_timeline_ids *ids, uint32_t pid, const char *tid)
 {
-    static const fd_scan whole = {.at = NULL};
     uint32_t place;
-    fd_status status =
-        fd_timeline_ids_thread(ids, pid, span(tid), &whole, &place);
+    fd_status status = fd_timeline_ids_thread(ids, pid, span(tid), &place);
     return status == FD_OK ? ids->threads.list[place].tid : 0;
 }
 
@@ -146,14 +140,13 @@ hashed_flows(void)
 static void
 rows_of_processes(void)
 {
-    static const fd_scan whole = {.at = NULL};
     CLEAN(fd_timeline_ids_clear)
     fd_timeline_ids ids = {.rank = 1, .label = "rank 1", .program = ""};
     CLEAN(fd_buffer_clear) fd_buffer rows = {.bytes = NULL};
     uint32_t process;
-    OK(fd_timeline_ids_process(&ids, span("\"GPU\""), &whole, &process));
-    OK(fd_timeline_ids_process(&ids, span("17"), &whole, &process));
-    OK(fd_timeline_ids_name(&ids, process, span("\"python\""), &whole));
+    OK(fd_timeline_ids_process(&ids, span("\"GPU\""), &process));
+    OK(fd_timeline_ids_process(&ids, span("17"), &process));
+    OK(fd_timeline_ids_name(&ids, process, span("\"python\"")));
     ids.processes.list[process].sorted = true;
     ids.processes.list[process].sort_index = 9;
     OK(fd_timeline_ids_rows(&ids, &rows));

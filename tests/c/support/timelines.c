@@ -1,8 +1,12 @@
 #include "timelines.h"
 
+#include "events/readers/chrome_scan.h"
+#include "events/writers/chrome_writer.h"
 #include "trace/canonical_order.h"
 #include "trace/reader/recording_reader.h"
 #include "trace/trace_merge.h"
+
+#include <string.h>
 
 static void
 put(fixture *f, uint64_t start, uint64_t end, const fd_context *context,
@@ -92,4 +96,60 @@ fixture_timeline(fd_trace **trace, bool one_host)
         fd_trace_free(ranks[i]);
     }
     return status == FD_OK ? fd_trace_sort(*trace) : status;
+}
+
+fd_status
+fixture_event(const char *text, fd_timeline_event *event)
+{
+    fd_scan scan = {.at = NULL};
+    fd_buffer rest = {.bytes = NULL};
+    fd_scan_begin(&scan, text, text + strlen(text));
+    fd_scan_result result = fd_chrome_scan(&scan, event, &rest);
+    event->rest = (fd_span){NULL, NULL};
+    fd_buffer_clear(&rest);
+    fd_scan_clear(&scan);
+    return result == FD_SCAN_OK     ? FD_OK
+         : result == FD_SCAN_ENOMEM ? FD_ENOMEM
+                                    : FD_EINVAL;
+}
+
+static void
+print_item(fd_span key, fd_span value, const fd_timeline_event *event,
+           fd_buffer *to)
+{
+    if (key.from != NULL) {
+        fd_buffer_bytes(to, key.from, fd_span_size(key));
+        fd_buffer_text(to, ":");
+        fd_buffer_bytes(to, value.from, fd_span_size(value));
+    }
+    else {
+        fd_chrome_print(event, to);
+    }
+    fd_buffer_text(to, "\n");
+}
+
+void
+fixture_print(const fd_event_batch *batch, fd_buffer *to)
+{
+    for (uint32_t i = 0; i < batch->items.count; i++) {
+        const fd_batch_item *item = &batch->items.list[i];
+        print_item(item->key, item->value, &item->event, to);
+    }
+}
+
+fd_status
+fixture_items(const char *path, const fd_privacy *privacy, fd_buffer *to,
+              fd_timeline_reader *reader)
+{
+    fd_timeline_item item;
+    fd_status status = fd_timeline_reader_open(reader, path, privacy, NULL);
+    while (status == FD_OK
+           && (item = fd_timeline_reader_next(reader)) != FD_TIMELINE_END) {
+        fd_span key =
+            item == FD_TIMELINE_MEMBER ? reader->key : (fd_span){NULL, NULL};
+        print_item(key, reader->value, &reader->event, to);
+    }
+    return status != FD_OK         ? status
+         : reader->status != FD_OK ? reader->status
+                                   : to->status;
 }

@@ -1,4 +1,5 @@
 #include "check.h"
+#include "timelines.h"
 
 #include "events/alignment/sync_events.h"
 
@@ -9,13 +10,11 @@ take(fd_timeline_sync *sync, const char *const *texts, size_t count)
 {
     fd_status status = FD_OK;
     for (size_t i = 0; i < count && status == FD_OK; i++) {
-        fd_scan scan = {.at = NULL};
         fd_timeline_event event;
-        fd_scan_begin(&scan, texts[i], texts[i] + strlen(texts[i]));
-        status = fd_timeline_event_scan(&scan, &event) == FD_SCAN_OK
-                   ? fd_timeline_sync_event(sync, &event)
-                   : FD_EINVAL;
-        fd_scan_clear(&scan);
+        status = fixture_event(texts[i], &event);
+        if (status == FD_OK) {
+            status = fd_timeline_sync_event(sync, &event);
+        }
     }
     return status;
 }

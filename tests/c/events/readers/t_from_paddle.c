@@ -1,7 +1,5 @@
 #include "check.h"
-#include "fixtures.h"
-
-#include "events/readers/event_reader.h"
+#include "timelines.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -26,19 +24,9 @@ static const char LOG[] =
 static fd_status
 read_all(const char *path, fd_buffer *to, fd_timeline_reader *reader)
 {
-    fd_timeline_item item;
-    fd_status status = fd_timeline_reader_open(reader, path, NULL, NULL);
-    while (status == FD_OK
-           && (item = fd_timeline_reader_next(reader)) != FD_TIMELINE_END) {
-        fd_span part =
-            item == FD_TIMELINE_EVENT ? reader->event.whole : reader->value;
-        fd_buffer_bytes(to, part.from, fd_span_size(part));
-        fd_buffer_text(to, "\n");
-    }
+    fd_status status = fixture_items(path, NULL, to, reader);
     fd_buffer_bytes(to, "", 1);
-    return status != FD_OK         ? status
-         : reader->status != FD_OK ? reader->status
-                                   : to->status;
+    return status;
 }
 
 static void
@@ -51,17 +39,17 @@ jobs_and_steps(void)
     OK(fixture_write("machine1/workerlog.3", LOG, sizeof LOG - 1));
     OK(read_all("machine1/workerlog.3", &to, &reader));
 #define ROW(what, thread, name) \
-    "{\"ph\":\"M\",\"name\":\"" what "\",\"pid\":3,\"tid\":" #thread \
-    ",\"args\":{\"name\":\"" name "\"}}\n"
+    "{\"ph\":\"M\",\"pid\":3,\"tid\":" #thread ",\"name\":\"" what \
+    "\",\"args\":{\"name\":\"" name "\"}}\n"
 #define SLICE(type, name, thread, ts, dur, args) \
-    "{\"ph\":\"X\",\"cat\":\"" type "\",\"name\":\"" name \
-    "\",\"pid\":3,\"tid\":" #thread ",\"ts\":" #ts ",\"dur\":" #dur \
-    ",\"args\":{" args "}}\n"
+    "{\"ph\":\"X\",\"pid\":3,\"tid\":" #thread ",\"ts\":" #ts \
+    ",\"dur\":" #dur ",\"name\":\"" name "\",\"cat\":\"" type \
+    "\",\"args\":{" args "}}\n"
     SAME(
         to.bytes,
-        "\"ns\"\n1000000000000000001\n\"machine1\"\n"
-        "{\"device\":3,\"jobs\":6,\"first_step\":5}\n" ROW("process_name", 0,
-                                                           "GPU 3")
+        "displayTimeUnit:\"ns\"\nbaseTimeNanoseconds:1000000000000000001\n"
+        "host_name:\"machine1\"\npaddle:{\"device\":3,\"jobs\":6,\"first_"
+        "step\":5}\n" ROW("process_name", 0, "GPU 3")
             ROW("thread_name", 1, "Steps") ROW("thread_name", 2, "Jobs") SLICE(
                 "default", "default_0", 2, 0.000, 0.002,
                 "\"job\":0,\"micro_batch\":0") SLICE("lr", "lr_0", 2, 0.001,

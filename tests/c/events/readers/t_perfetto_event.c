@@ -1,4 +1,5 @@
 #include "check.h"
+#include "timelines.h"
 
 #include "events/readers/perfetto_event.h"
 
@@ -8,19 +9,20 @@ static fd_status
 text_of(fd_perfetto_tables *tables, const char *bytes, size_t size,
         fd_buffer *to)
 {
-    bool any = false;
+    CLEAN(fd_batch_clear) fd_event_batch batch = {.next = 0};
     uint64_t uuid = 9;
     fd_proto_field message = {.bytes = bytes, .size = size};
     fd_perfetto_event event = {.tables = tables,
                                .time = 1234567,
                                .message = &message,
-                               .any = &any,
-                               .to = to};
+                               .batch = &batch};
     fd_status status = fd_perfetto_event_read(&event, &uuid);
     event.track =
         status == FD_OK ? fd_perfetto_track_of(tables, uuid, &status) : NULL;
     status = status == FD_OK ? fd_perfetto_event_put(&event) : status;
+    fixture_print(&batch, to);
     fd_buffer_bytes(to, "", 1);
+    status = status == FD_OK ? batch.status : status;
     return status == FD_OK ? to->status : status;
 }
 
@@ -36,25 +38,25 @@ on_and_beside_threads(void)
         {"\x48\x01\xBA\x01\x01"
          "a",
          6, FD_PERFETTO_THREAD,
-         "\n{\"ph\":\"B\",\"pid\":3,\"tid\":4,\"ts\":1234.567,"
-         "\"name\":\"a\"}"},
+         "{\"ph\":\"B\",\"pid\":3,\"tid\":4,\"ts\":1234.567,"
+         "\"name\":\"a\"}\n"},
         {"\x48\x01\xBA\x01\x01"
          "a",
          6, FD_PERFETTO_OTHER,
-         "\n{\"ph\":\"b\",\"pid\":3,\"ts\":1234.567,"
-         "\"id2\":{\"local\":\"0x9\"},\"cat\":\"lane x\",\"name\":\"a\"}"},
+         "{\"ph\":\"b\",\"pid\":3,\"ts\":1234.567,"
+         "\"id2\":{\"local\":\"0x9\"},\"name\":\"a\",\"cat\":\"lane x\"}\n"},
         {"\x48\x02", 2, FD_PERFETTO_OTHER,
-         "\n{\"ph\":\"e\",\"pid\":3,\"ts\":1234.567,"
-         "\"id2\":{\"local\":\"0x9\"},\"cat\":\"lane x\",\"name\":\"a\"}"},
+         "{\"ph\":\"e\",\"pid\":3,\"ts\":1234.567,"
+         "\"id2\":{\"local\":\"0x9\"},\"name\":\"a\",\"cat\":\"lane x\"}\n"},
         {"\x48\x02", 2, FD_PERFETTO_OTHER, ""},
         {"\x48\x03", 2, FD_PERFETTO_PROCESS,
-         "\n{\"ph\":\"i\",\"pid\":3,\"ts\":1234.567,\"s\":\"p\"}"},
+         "{\"ph\":\"i\",\"pid\":3,\"ts\":1234.567,\"s\":\"p\"}\n"},
         {"\x48\x04\xF0\x01\x05", 5, FD_PERFETTO_COUNTS,
-         "\n{\"ph\":\"C\",\"pid\":3,\"ts\":1234.567,\"name\":\"lane\","
-         "\"args\":{\"x\":5}}"},
+         "{\"ph\":\"C\",\"pid\":3,\"ts\":1234.567,\"name\":\"lane\","
+         "\"args\":{\"x\":5}}\n"},
         {"\x32\x04\x10\x73\x30\x11", 6, FD_PERFETTO_THREAD,
-         "\n{\"ph\":\"s\",\"pid\":3,\"tid\":4,\"ts\":1234.567,"
-         "\"id\":\"0x11\"}"},
+         "{\"ph\":\"s\",\"pid\":3,\"tid\":4,\"ts\":1234.567,"
+         "\"id\":\"0x11\"}\n"},
     };
     CLEAN(fd_perfetto_tables_clear) fd_perfetto_tables t = {.has_base = false};
     fd_status status = FD_OK;

@@ -48,7 +48,7 @@ facts_and_clocks(void)
              "\"start\":{\"monotonic\":%llu,\"boottime\":6000,"
              "\"realtime\":902000},\n\"notes\":[\"a \\\"note\\\"\"],"
              "\"facts\":{\"host\":\"node7\",\"coordinates\":{\"pipe\":1}}}"
-             "\n],\n\"traceEvents\":[",
+             "\n]",
              rank->boot_id, rank->pid, rank->id, fd_state_names[rank->state],
              rank->boot_id, (unsigned long long)rank->start.monotonic_ns);
     SAME(to.bytes, wanted);

@@ -1,29 +1,10 @@
 #include "check.h"
 #include "timelines.h"
 
-#include "events/readers/event_reader.h"
 #include "events/recorded/chrome_export.h"
 #include "trace/reader/recording_reader.h"
 
 #include <string.h>
-
-static fd_status
-read_all(const char *path, const fd_privacy *privacy, fd_buffer *to,
-         fd_timeline_reader *reader)
-{
-    fd_timeline_item item;
-    fd_status status = fd_timeline_reader_open(reader, path, privacy, NULL);
-    while (status == FD_OK
-           && (item = fd_timeline_reader_next(reader)) != FD_TIMELINE_END) {
-        fd_span part =
-            item == FD_TIMELINE_EVENT ? reader->event.whole : reader->value;
-        fd_buffer_bytes(to, part.from, fd_span_size(part));
-        fd_buffer_text(to, "\n");
-    }
-    return status != FD_OK         ? status
-         : reader->status != FD_OK ? reader->status
-                                   : to->status;
-}
 
 /* Read as a recording it is what the export of it says, event by event. */
 static void
@@ -41,8 +22,8 @@ as_its_export(void)
     OK(fd_reader_read(&trace, "rank00001.fd", true, NULL));
     OK(fd_export_chrome(trace, &options, &text, NULL));
     OK(fixture_write("export.json", text.bytes, text.size));
-    OK(read_all("export.json", NULL, &exported, &again));
-    OK(read_all("rank00001.fd", NULL, &ours, &reader));
+    OK(fixture_items("export.json", NULL, &exported, &again));
+    OK(fixture_items("rank00001.fd", NULL, &ours, &reader));
     SAME(reader.source->name, "recording");
     EQUAL(reader.lost, 0);
     EQUAL(reader.in.read, reader.in.size);
@@ -70,7 +51,7 @@ losses_are_told(void)
         }
     }
     OK(fixture_write("rank00001.fd", file.bytes, file.size));
-    OK(read_all("rank00001.fd", NULL, &ours, &reader));
+    OK(fixture_items("rank00001.fd", NULL, &ours, &reader));
     EQUAL(reader.lost, 17);
     SAME(reader.trouble, "17 events found no room in the timeline");
     fd_buffer_bytes(&ours, "", 1);
@@ -92,8 +73,8 @@ names_are_hidden(void)
     fd_error error = {""};
     other = two = one = (fd_timeline_reader){.in = {.fd = -1}};
     OK(fixture_timeline_file("rank00001.fd", 1));
-    OK(read_all("rank00001.fd", NULL, &plain, &one));
-    OK(read_all("rank00001.fd", &privacy, &hidden, &two));
+    OK(fixture_items("rank00001.fd", NULL, &plain, &one));
+    OK(fixture_items("rank00001.fd", &privacy, &hidden, &two));
     fd_buffer_bytes(&plain, "", 1);
     fd_buffer_bytes(&hidden, "", 1);
     OK(plain.status != FD_OK ? plain.status : hidden.status);

@@ -1,4 +1,5 @@
 #include "check.h"
+#include "timelines.h"
 
 #include "events/stats/slice_reader.h"
 
@@ -9,10 +10,11 @@ static fd_status
 take(fd_timeline_slices *slices, const char *text, fd_slice *slice,
      bool *whole)
 {
-    fd_timeline_facts facts;
-    fd_timeline_event event = {.whole = {text, text + strlen(text)}};
-    fd_timeline_facts_read(&facts, &event);
-    return fd_timeline_slices_take(slices, &facts, slice, whole);
+    fd_timeline_event event;
+    fd_status status = fixture_event(text, &event);
+    return status == FD_OK
+             ? fd_timeline_slices_take(slices, &event, slice, whole)
+             : status;
 }
 
 #define EVENT(ph, rest) "{\"ph\":\"" ph "\",\"pid\":1,\"tid\":2," rest "}"
@@ -110,13 +112,13 @@ many_ids(void)
     for (uint64_t i = 0; i < (1 << 20) + 10; i++) {
         char id[24];
         snprintf(id, sizeof id, "%llu", (unsigned long long)i);
-        fd_timeline_facts facts = {.phase = 'b',
+        fd_timeline_event event = {.phase = 'b',
                                    .id = {id, id + strlen(id)},
                                    .has_start = true,
                                    .start = (int64_t)i};
-        OK(fd_timeline_slices_take(&slices, &facts, &slice, &whole));
-        facts.phase = 'e';
-        OK(fd_timeline_slices_take(&slices, &facts, &slice, &whole));
+        OK(fd_timeline_slices_take(&slices, &event, &slice, &whole));
+        event.phase = 'e';
+        OK(fd_timeline_slices_take(&slices, &event, &slice, &whole));
         CHECK(whole);
     }
     EQUAL(slices.open.count, 2);

@@ -1,20 +1,16 @@
 #include "check.h"
+#include "timelines.h"
 
 #include "events/stats/step_index.h"
-
-#include <string.h>
 
 /* The step of an event's text, -1 without. */
 static int64_t
 step_of(const char *text, int64_t *begin, int64_t *end)
 {
-    fd_scan scan = {.at = NULL};
     fd_timeline_event event;
     uint64_t number = 0;
-    fd_scan_begin(&scan, text, text + strlen(text));
-    bool is_step = fd_timeline_event_scan(&scan, &event) == FD_SCAN_OK
+    bool is_step = fixture_event(text, &event) == FD_OK
                 && fd_timeline_is_step(&event, &number, begin, end);
-    fd_scan_clear(&scan);
     return is_step ? (int64_t)number : -1;
 }
 

@@ -25,9 +25,9 @@ cut_text(const char *text, fd_cut_request request, fd_cut_result *cut,
     return status == FD_OK ? to->status : status;
 }
 
-#define X(ts, dur) "{\"ph\":\"X\",\"tid\":1,\"ts\":" #ts ", \"dur\":" #dur "}"
+#define X(ts, dur) "{\"ph\":\"X\",\"tid\":1,\"ts\":" #ts ",\"dur\":" #dur "}"
 #define P(ph, ts, rest) "{\"ph\":\"" ph "\",\"tid\":1,\"ts\":" #ts rest "}"
-#define ROW "{\"ph\":\"M\",\"name\":\"process_name\",\"ts\":0}"
+#define ROW "{\"ph\":\"M\",\"ts\":0,\"name\":\"process_name\"}"
 
 static const fd_cut_request window = {.from = 20000, .to = 40000};
 
@@ -101,8 +101,7 @@ flows_stay_whole(void)
 }
 
 #define STEP(n, ts) \
-    "{\"ph\":\"X\",\"name\":\"ProfilerStep#" #n "\",\"ts\":" #ts ",\"dur\":" \
-    "10}"
+    "{\"ph\":\"X\",\"ts\":" #ts ",\"dur\":10,\"name\":\"ProfilerStep#" #n "\"}"
 
 static void
 steps(void)

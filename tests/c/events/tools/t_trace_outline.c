@@ -1,4 +1,5 @@
 #include "check.h"
+#include "timelines.h"
 
 #include "events/tools/trace_outline.h"
 
@@ -7,11 +8,11 @@
 static fd_status
 event(fd_timeline_outline *outline, const char *text)
 {
-    fd_timeline_facts facts;
-    fd_timeline_event each = {.whole = {text, text + strlen(text)}};
-    fd_timeline_facts_read(&facts, &each);
-    return fd_timeline_outline_event(outline, &facts,
-                                     &(fd_clock_map){.offset_ns = 1000});
+    fd_timeline_event each;
+    fd_status status = fixture_event(text, &each);
+    return status == FD_OK ? fd_timeline_outline_event(
+               outline, &each, &(fd_clock_map){.offset_ns = 1000})
+                           : status;
 }
 
 static fd_status

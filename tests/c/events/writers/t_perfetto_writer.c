@@ -31,7 +31,7 @@ every_kind_of_event(void)
     EQUAL(input.events, 7);
     EQUAL(input.native.skipped, 2); /* a text as a count; an object */
     CHECK(has(&to, "\"args\":{\"name\":\"main\"}"));
-    CHECK(has(&to, "\"ts\":10.000,\"cat\":\"c\",\"name\":\"x\",\"args\":"
+    CHECK(has(&to, "\"ts\":10.000,\"name\":\"x\",\"cat\":\"c\",\"args\":"
                    "{\"n\":-3,\"l\":[1,{}]}"));
     CHECK(has(&to, "\"ph\":\"E\",\"pid\":2,\"tid\":3000000000,\"ts\":15.000"));
     CHECK(has(&to, "\"s\":\"t\",\"name\":\"mark\""));

@@ -1,7 +1,7 @@
 #include "check.h"
 
-#include "events/readers/perfetto_rows.h"
 #include "events/recorded/perfetto_fields.h"
+#include "events/writers/perfetto_rows.h"
 #include "streams/protobuf.h"
 
 #include <stdio.h>

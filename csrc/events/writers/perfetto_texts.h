@@ -6,7 +6,7 @@
 #include "trace/interned_texts.h"
 #include "json/json_scan.h"
 
-/* What comes when that is full stands in its event. */
+/* Later texts are written in their events. */
 enum { FD_PERFETTO_TEXTS = 1 << 16, FD_PERFETTO_TEXT_BYTES = 4 << 20 };
 
 typedef struct fd_perfetto_texts {
@@ -23,8 +23,8 @@ fd_status fd_perfetto_text(fd_text_pool *pool, fd_span text,
                            uint32_t iid_field, uint32_t text_field,
                            fd_buffer *to);
 
-/* What a value of JSON says, when it is no string its own text. Valid until
- * the next call. */
+/* The text of a JSON string, or another value as it is. Valid until the
+ * next call. */
 fd_span fd_perfetto_spell(fd_perfetto_texts *texts, fd_span value);
 
 /* Append the members of an object to an event, each as an annotation. */

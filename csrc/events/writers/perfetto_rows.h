@@ -19,7 +19,7 @@ enum { FD_PERFETTO_LANES = 256 /* of a thread */ };
 
 typedef struct fd_perfetto_open {
     int64_t end;   /* INT64_MAX: not known yet */
-    int64_t limit; /* the least end around and of this one */
+    int64_t limit; /* the earliest end of this one and those around it */
 } fd_perfetto_open;
 
 typedef struct fd_perfetto_lane {
@@ -51,7 +51,7 @@ typedef struct fd_perfetto_lanes {
 
 void fd_perfetto_lanes_clear(fd_perfetto_lanes *lanes);
 
-/* A thread, by the number of its track: the next place from 0 on. */
+/* Add a thread, by the number of its track; threads are numbered from 0. */
 fd_status fd_perfetto_lanes_thread(fd_perfetto_lanes *lanes, uint32_t track);
 
 /* Append packets. `body` is of a TrackEvent without type and track; times go
@@ -66,12 +66,12 @@ fd_status fd_perfetto_end(fd_perfetto_lanes *lanes, uint32_t thread,
                           int64_t time, const void *body, size_t size,
                           fd_buffer *to);
 
-/* What is no slice: an instant, a counter, or with type 0 what the body says. */
+/* An instant, a counter, or with type 0 what the body contains. */
 fd_status fd_perfetto_mark(fd_perfetto_lanes *lanes, uint32_t track,
                            uint32_t type, int64_t time, const void *body,
                            size_t size, fd_buffer *to);
 
-/* All ends that are known. What has none stays open. */
+/* Write all known ends. Other slices stay open. */
 fd_status fd_perfetto_finish(fd_perfetto_lanes *lanes, fd_buffer *to);
 
 #endif

@@ -1,7 +1,7 @@
 #include "check.h"
 
-#include "events/readers/perfetto_texts.h"
 #include "events/recorded/perfetto_fields.h"
+#include "events/writers/perfetto_texts.h"
 #include "streams/protobuf.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "events/readers/perfetto_texts.h"
+#include "events/writers/perfetto_texts.h"
 
 #include "base/budget.h"
 #include "events/recorded/perfetto_fields.h"
@@ -124,7 +124,7 @@ fd_perfetto_number(fd_span number, uint32_t whole_field, uint32_t real_field,
     return put_real(number, real_field, to);
 }
 
-/* What is too large for both stays text. */
+/* A number too large for both stays text. */
 static void
 put_number(fd_buffer *to, fd_span number)
 {
@@ -139,7 +139,7 @@ put_number(fd_buffer *to, fd_span number)
     }
 }
 
-/* A null has no value, and what is empty says only what it is. */
+/* A null has no value, an empty container only a type. */
 static void
 put_scalar(fd_perfetto_texts *texts, fd_span value, fd_buffer *to)
 {
@@ -214,7 +214,7 @@ put_members(fd_perfetto_texts *texts, fd_scan *scan, uint32_t field, bool *any,
     return status;
 }
 
-/* The value at `scan`, which is known to be whole. */
+/* The value at `scan`, which is complete. */
 static fd_status
 put_value(fd_perfetto_texts *texts, fd_scan *scan, fd_buffer *to)
 {

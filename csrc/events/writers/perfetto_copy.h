@@ -24,8 +24,8 @@ typedef struct fd_perfetto_copy {
     fd_map clocked;            /* id + 1 -> 1: it has a clock by default */
     FD_VECTOR(bool) described; /* processes that have a row, by their place */
     uint32_t pid;              /* of the message at hand */
-    bool bare;                 /* it is a track below nothing */
-    bool said;                 /* it has the name of its process */
+    bool bare;                 /* it is a track without a parent */
+    bool said;                 /* it has a process name */
     fd_perfetto_clock clock;   /* of the input */
     fd_perfetto_drift drift;   /* the same */
     uint32_t sequence;         /* of the snapshots */
@@ -40,8 +40,8 @@ fd_status fd_perfetto_copy_open(fd_perfetto_copy *copy, const char *path,
                                 fd_error *error);
 void fd_perfetto_copy_close(fd_perfetto_copy *copy);
 
-/* Append what says how the clocks lie. With drift that is more than fits here:
- * then the file is read for its times, which wait beside `output`. */
+/* Append the clock snapshot. With drift there are many: then the file is
+ * read for its times, which are sorted beside `output`. */
 fd_status fd_perfetto_copy_begin(fd_perfetto_copy *copy,
                                  const fd_perfetto_clock *clock,
                                  const char *path, const char *output,

@@ -1,4 +1,4 @@
-#include "events/readers/perfetto_rows.h"
+#include "events/writers/perfetto_rows.h"
 
 #include "base/budget.h"
 #include "events/recorded/perfetto_fields.h"
@@ -24,7 +24,7 @@ fd_perfetto_lanes_clear(fd_perfetto_lanes *l)
     fd_buffer_clear(&l->scratch);
 }
 
-/* One write for all of a packet but its body: there are millions. */
+/* One write for a whole packet except its body: there are millions. */
 static fd_status
 put(fd_perfetto_lanes *l, uint32_t track, uint32_t type, int64_t time,
     const void *body, size_t size, fd_buffer *to)
@@ -89,7 +89,7 @@ pop_due(fd_perfetto_lanes *l)
     return first;
 }
 
-/* Whether an end was written ahead of its turn. */
+/* Whether an end was written early. */
 static bool
 was_written(fd_perfetto_lane *lane, int64_t end)
 {
@@ -102,7 +102,7 @@ was_written(fd_perfetto_lane *lane, int64_t end)
     return false;
 }
 
-/* What began in the slice and has not ended ends with it. */
+/* Slices open inside the slice end with it. */
 static fd_status
 end_due(fd_perfetto_lanes *l, fd_perfetto_lane *lane, int64_t end,
         fd_buffer *to)
@@ -118,7 +118,7 @@ end_due(fd_perfetto_lanes *l, fd_perfetto_lane *lane, int64_t end,
     return status;
 }
 
-/* Write the ends that are due before `time`. */
+/* Write the ends before `time`. */
 static fd_status
 end_before(fd_perfetto_lanes *l, int64_t time, fd_buffer *to)
 {
@@ -145,7 +145,7 @@ end_now(fd_perfetto_lanes *l, fd_perfetto_lane *lane, int64_t time,
              : status;
 }
 
-/* What ends when another begins is over before that. */
+/* A slice that ends at the begin of another ends first. */
 static fd_status
 end_until(fd_perfetto_lanes *l, fd_perfetto_lane *lane, int64_t time,
           fd_buffer *to)

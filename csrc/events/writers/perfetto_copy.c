@@ -1,4 +1,4 @@
-#include "events/readers/perfetto_copy.h"
+#include "events/writers/perfetto_copy.h"
 
 #include "events/recorded/perfetto_fields.h"
 
@@ -8,7 +8,7 @@ enum {
     OWN_CLOCKS = 64,     /* up to COMMON_CLOCKS: of a sequence */
     COMMON_CLOCKS = 128, /* from here on of the whole trace */
     FAR_CLOCKS = 1 << 28,
-    FIRST_TID = 2000000000 /* as in events/readers/perfetto_sequence.c */
+    FIRST_TID = 2000000000 /* as in events/writers/perfetto_sequence.c */
 };
 
 typedef enum action {
@@ -119,7 +119,7 @@ fd_perfetto_copy_close(fd_perfetto_copy *c)
     fd_buffer_clear(&c->packet);
 }
 
-/* The number of the merge for one of the input. */
+/* Map a number of the input to one of the merge. */
 static fd_status
 renumber(fd_map *map, uint64_t key, uint32_t *spare, uint32_t *number)
 {
@@ -153,7 +153,7 @@ find_process(fd_perfetto_copy *c, uint64_t pid, uint32_t *process)
 {
     char text[24];
     fd_status status = fd_timeline_ids_process(
-        c->ids, spelled(text, sizeof text, (uint32_t)pid), NULL, process);
+        c->ids, spelled(text, sizeof text, (uint32_t)pid), process);
     while (status == FD_OK && c->described.count <= *process) {
         status = fd_vector_push(&c->described, false);
     }
@@ -186,7 +186,7 @@ new_number(fd_perfetto_copy *c, action what, uint64_t value, uint64_t *made)
         break;
     case A_TID:
         status = fd_timeline_ids_thread(
-            c->ids, c->pid, spelled(text, sizeof text, (uint32_t)value), NULL,
+            c->ids, c->pid, spelled(text, sizeof text, (uint32_t)value),
             &process);
         number = status == FD_OK ? c->ids->threads.list[process].tid
                                        - FD_TIMELINE_FIRST_TID + FIRST_TID
@@ -238,7 +238,7 @@ put_tag(fd_buffer *to, uint32_t number, uint32_t wire)
         (size_t)(fd_proto_put(bytes, (uint64_t)number << 3 | wire) - bytes));
 }
 
-/* Numbers packed into one field: again each by itself, which readers take. */
+/* Write packed numbers one by one, which readers accept. */
 static fd_status
 put_packed(fd_perfetto_copy *c, action what, const fd_proto_field *f,
            fd_buffer *to)
@@ -283,7 +283,7 @@ put_name(fd_perfetto_copy *c, const fd_proto_field *f, fd_buffer *to)
     fd_proto_bytes(to, f->number, c->scratch.bytes, c->scratch.size);
 }
 
-/* What a message is about decides how its fields are read. */
+/* Read the fields that others depend on. */
 static fd_status
 look_ahead(fd_perfetto_copy *c, const fd_proto_field *message,
            const rule *rules)
@@ -412,7 +412,7 @@ rewrite(fd_perfetto_copy *c, const fd_proto_field *message, const rule *rules,
     return r.bad ? FD_EFORMAT : status;
 }
 
-/* Whether a packet means boot time without saying so. */
+/* Whether a packet has the default clock, boot time. */
 static fd_status
 wants_clock(fd_perfetto_copy *c, bool *wants)
 {

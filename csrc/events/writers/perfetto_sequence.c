@@ -1,9 +1,9 @@
-/* The other half of the writer: what was taken of an input, as packets. */
+/* The second half of the writer: the stored events of an input as packets. */
 #include "events/writers/perfetto_writing.h"
 
 #include "base/budget.h"
-#include "events/readers/perfetto_rows.h"
 #include "events/recorded/perfetto_fields.h"
+#include "events/writers/perfetto_rows.h"
 #include "streams/protobuf.h"
 #include "json/json_string.h"
 
@@ -15,7 +15,7 @@ enum {
         2000000000 /* where Chrome has FD_TIMELINE_FIRST_TID: 31 bits */
 };
 
-/* One input on its way out. */
+/* One input while it is written. */
 typedef struct sending {
     fd_perfetto_writer *w;
     const fd_timeline_ids *ids;
@@ -135,8 +135,8 @@ put_thread(sending *s, uint32_t thread)
     send(s);
 }
 
-/* A track that is no thread: a counter with its process around it, or the one
- * of instants of everything. */
+/* A track other than a thread: a counter of a process, or that of global
+ * instants. */
 static void
 put_track(sending *s, uint32_t track, uint32_t parent, const char *name,
           bool counts)

@@ -1,0 +1,172 @@
+#include "events/event_batch.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CHUNK = 1 << 15 };
+
+struct fd_batch_chunk {
+    fd_batch_chunk *next;
+    size_t used;
+    size_t room;
+    char bytes[];
+};
+
+static void
+free_chunks(fd_event_batch *batch, fd_batch_chunk *kept)
+{
+    fd_batch_chunk *chunk = batch->chunks;
+    while (chunk != NULL) {
+        fd_batch_chunk *next = chunk->next;
+        if (chunk != kept) {
+            fd_free(chunk);
+        }
+        chunk = next;
+    }
+    batch->chunks = kept;
+}
+
+void
+fd_batch_clear(fd_event_batch *batch)
+{
+    free_chunks(batch, NULL);
+    fd_vector_clear(&batch->items);
+    fd_buffer_clear(&batch->text);
+}
+
+void
+fd_batch_reset(fd_event_batch *batch)
+{
+    fd_batch_chunk *kept = batch->chunks;
+    if (kept != NULL && kept->room > CHUNK) {
+        kept = NULL;
+    }
+    free_chunks(batch, kept);
+    if (kept != NULL) {
+        kept->next = NULL;
+        kept->used = 0;
+    }
+    batch->items.count = 0;
+    batch->next = 0;
+}
+
+static void
+add(fd_event_batch *batch, const fd_batch_item *item)
+{
+    if (batch->status == FD_OK) {
+        batch->status = fd_vector_push(&batch->items, *item);
+    }
+}
+
+void
+fd_batch_event(fd_event_batch *batch, const fd_timeline_event *event)
+{
+    add(batch, &(fd_batch_item){.event = *event});
+}
+
+void
+fd_batch_member(fd_event_batch *batch, const char *key, fd_span value)
+{
+    add(batch, &(fd_batch_item){.key = fd_batch_static(key), .value = value});
+}
+
+/* NULL: no memory. */
+static char *
+make_room(fd_event_batch *batch, size_t size)
+{
+    fd_batch_chunk *chunk = batch->chunks;
+    if (chunk == NULL || chunk->room - chunk->used < size) {
+        size_t room = size > CHUNK ? size : CHUNK;
+        chunk = fd_malloc(sizeof *chunk + room);
+        if (chunk == NULL) {
+            batch->status = FD_ENOMEM;
+            return NULL;
+        }
+        *chunk = (fd_batch_chunk){.next = batch->chunks, .room = room};
+        batch->chunks = chunk;
+    }
+    char *at = chunk->bytes + chunk->used;
+    chunk->used += size;
+    return at;
+}
+
+fd_span
+fd_batch_text(fd_event_batch *batch, const char *text, size_t size)
+{
+    char *at = make_room(batch, size);
+    if (at == NULL) {
+        return (fd_span){"", ""};
+    }
+    memcpy(at, text, size);
+    return (fd_span){at, at + size};
+}
+
+void
+fd_batch_members(fd_event_batch *batch, fd_span object)
+{
+    fd_span text = fd_batch_text(batch, object.from, fd_span_size(object));
+    fd_scan scan = {.at = text.from, .end = text.to, .forgets = true};
+    fd_batch_item item = {.key = {NULL, NULL}};
+    bool first = true;
+    fd_scan_result result = fd_scan_mark(&scan, '{');
+    while (result == FD_SCAN_OK
+           && fd_scan_member(&scan, first, &item.key) == FD_SCAN_OK) {
+        const char *from = scan.at;
+        result = fd_scan_value(&scan);
+        item.value = (fd_span){from, scan.at};
+        add(batch, &item);
+        first = false;
+    }
+}
+
+fd_buffer *
+fd_batch_compose(fd_event_batch *batch)
+{
+    batch->text.size = 0;
+    return &batch->text;
+}
+
+fd_span
+fd_batch_composed(fd_event_batch *batch)
+{
+    const fd_buffer *text = &batch->text;
+    if (text->status != FD_OK) {
+        batch->status = text->status;
+    }
+    return text->size == 0 ? (fd_span){"", ""}
+                           : fd_batch_text(batch, text->bytes, text->size);
+}
+
+fd_span
+fd_batch_json(fd_event_batch *batch, const char *text, size_t size)
+{
+    fd_buffer_json(fd_batch_compose(batch), text, size);
+    return fd_batch_composed(batch);
+}
+
+fd_span
+fd_batch_number(fd_event_batch *batch, uint64_t number)
+{
+    char text[24];
+    size_t at = sizeof text;
+    do {
+        text[--at] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    return fd_batch_text(batch, text + at, sizeof text - at);
+}
+
+fd_span
+fd_batch_format(fd_event_batch *batch, const char *format, ...)
+{
+    char text[256];
+    va_list arguments;
+    va_start(arguments, format);
+    int size = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    size_t kept = size < 0                       ? 0
+                : (size_t)size >= sizeof text ? sizeof text - 1
+                                              : (size_t)size;
+    return fd_batch_text(batch, text, kept);
+}

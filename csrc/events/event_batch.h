@@ -1,0 +1,62 @@
+/* Events made by a reader, a few at a time, with the memory of their texts. A
+ * failed allocation is remembered in `status`, so that a reader checks once. */
+#ifndef FD_EVENT_BATCH_H
+#define FD_EVENT_BATCH_H
+
+#include "base/vector.h"
+#include "events/timeline_event.h"
+
+/* Readers add about so many events, then return. */
+enum { FD_BATCH_EVENTS = 256 };
+
+typedef struct fd_batch_item {
+    fd_span key; /* of a member beside the events; absent: an event */
+    fd_span value;
+    fd_timeline_event event;
+} fd_batch_item;
+
+typedef struct fd_batch_chunk fd_batch_chunk;
+
+typedef struct fd_event_batch {
+    FD_VECTOR(fd_batch_item) items;
+    uint32_t next;          /* item to be read */
+    fd_batch_chunk *chunks; /* owned; texts, the latest chunk first */
+    fd_buffer text;         /* the text that is being composed */
+    fd_status status;
+} fd_event_batch;
+
+void fd_batch_clear(fd_event_batch *batch);
+
+/* Forget all items and texts, keep some memory. */
+void fd_batch_reset(fd_event_batch *batch);
+
+/* Add an event, or a member. Their spans are static, or made here. */
+void fd_batch_event(fd_event_batch *batch, const fd_timeline_event *event);
+void fd_batch_member(fd_event_batch *batch, const char *key, fd_span value);
+
+/* Add the members of an object, whose text is copied. */
+void fd_batch_members(fd_event_batch *batch, fd_span object);
+
+/* Store a text; a JSON string; a number. Valid until the reset. */
+fd_span fd_batch_text(fd_event_batch *batch, const char *text, size_t size);
+fd_span fd_batch_json(fd_event_batch *batch, const char *text, size_t size);
+fd_span fd_batch_number(fd_event_batch *batch, uint64_t number);
+fd_span fd_batch_format(fd_event_batch *batch, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Begin a text that is appended to; store it. */
+fd_buffer *fd_batch_compose(fd_event_batch *batch);
+fd_span fd_batch_composed(fd_event_batch *batch);
+
+/* A static text. */
+static inline fd_span
+fd_batch_static(const char *text)
+{
+    const char *end = text;
+    while (*end != '\0') {
+        end++;
+    }
+    return (fd_span){text, end};
+}
+
+#endif

@@ -1,0 +1,603 @@
+#include "events/recorded/trace_events.h"
+
+#include "base/budget.h"
+#include "base/sums.h"
+#include "events/recorded/chrome_head.h"
+#include "events/recorded/chrome_tracks.h"
+#include "events/recorded/gpu_tracks.h"
+#include "events/recorded/job_names.h"
+#include "events/recorded/pipeline_flows.h"
+#include "events/recorded/slice_names.h"
+#include "graphs/graph_text.h"
+#include "profile/call_slices.h"
+#include "trace/rank_facts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Readers take equal thread ids of different processes for one thread: a rank
+ * has ids of its own. */
+enum { IDS_PER_RANK = 100000, FIRST_STREAM = 80000 };
+
+/* The next part. */
+typedef enum chrome_part {
+    PART_HEAD,
+    PART_RANK, /* its rows */
+    PART_COUNTERS,
+    PART_STEPS,
+    PART_ASYNC,
+    PART_THREAD, /* its rows */
+    PART_CALLS,
+    PART_STREAM, /* its rows */
+    PART_INTERVALS,
+    PART_END
+} chrome_part;
+
+struct fd_trace_events {
+    const fd_trace *trace;
+    const fd_trace_rank *rank;
+    uint32_t at; /* of the ranks */
+    int only;    /* this one, or FD_ALL_RANKS */
+    chrome_part part;
+    uint32_t event;  /* of the rank: where the part is */
+    uint32_t thread; /* of the rank, whose events begin there */
+    uint32_t count;  /* of them */
+    fd_slices slices;
+    fd_streams streams; /* of the rank; `thread` is the place in them */
+    uint64_t last;      /* ns: its latest edge */
+    fd_slice_names names;
+    fd_buffer *json;            /* owned; every name */
+    fd_buffer *json_categories; /* the same */
+    fd_export_options options;
+    fd_clock_map clock;     /* from times of the rank to those of the file */
+    fd_flows flows;         /* of the rank */
+    fd_transfers transfers; /* of all */
+    fd_chrome_counters counters; /* of the rank */
+    bool any_step;
+    fd_buffer scratch;
+    fd_event_batch *batch; /* borrowed while it is filled */
+    uint32_t enough;       /* events of it */
+};
+
+typedef struct fd_trace_events writer;
+
+static uint32_t
+steps_track(const writer *w)
+{
+    return (w->rank->rank + 1) * IDS_PER_RANK;
+}
+
+static uint32_t
+thread_track(const writer *w, uint32_t thread)
+{
+    return steps_track(w) + 1 + thread;
+}
+
+static int64_t
+shown(const writer *w, uint64_t time)
+{
+    return fd_clock_apply(&w->clock, (int64_t)time);
+}
+
+static bool
+is_full(const writer *w)
+{
+    return w->batch->items.count >= w->enough;
+}
+
+static void
+put_track(writer *w, uint32_t tid, const char *name)
+{
+    fd_chrome_row(w->batch, w->rank, true, tid, name, strlen(name));
+    fd_chrome_place(w->batch, w->rank, true, tid, tid);
+}
+
+static fd_timeline_event
+at(writer *w, char phase, uint32_t tid, uint64_t time)
+{
+    return (fd_timeline_event){
+        .phase = phase,
+        .has_start = true,
+        .start = shown(w, time),
+        .pid = fd_batch_number(w->batch, (uint64_t)w->rank->rank + 1),
+        .tid = fd_batch_number(w->batch, tid)};
+}
+
+/* Some flows are fields of their slices: of slices that begin at one time
+ * readers give a separate flow event to the innermost. */
+static fd_timeline_event
+slice(writer *w, uint32_t tid, uint64_t start, uint64_t end, fd_arrow_end tie)
+{
+    fd_timeline_event event = at(w, 'X', tid, start);
+    event.has_duration = true;
+    event.duration = fd_minus(shown(w, end), event.start);
+    if (tie.id != 0) {
+        event.bind_id = fd_batch_format(w->batch, "\"0x%llx\"",
+                                        (unsigned long long)tie.id);
+        event.flow_in = tie.ends;
+        event.flow_out = !tie.ends;
+    }
+    return event;
+}
+
+/* A name, with the duration where that is wanted. */
+static fd_span
+timed_name(writer *w, fd_span name, uint64_t duration)
+{
+    if (w->options.durations != FD_DURATIONS_NAME) {
+        return name;
+    }
+    fd_buffer *text = fd_batch_compose(w->batch);
+    fd_buffer_bytes(text, name.from, fd_span_size(name) - 1);
+    fd_buffer_text(text, " (");
+    fd_text_time(text, duration);
+    fd_buffer_text(text, ")\"");
+    return fd_batch_composed(w->batch);
+}
+
+static fd_span
+span_of(const fd_buffer *json)
+{
+    return (fd_span){json->bytes, json->bytes + json->size};
+}
+
+static void
+put_job(writer *w, uint32_t tid, const fd_trace_event *event, uint64_t start,
+        fd_arrow_end tie)
+{
+    bool on_stream = w->part == PART_INTERVALS;
+    const fd_trace_job *job = &w->rank->jobs.list[event->context];
+    fd_job_number numbers[FD_JOB_NUMBERS];
+    int count = fd_job_numbers(job, numbers);
+    w->scratch.size = 0;
+    fd_job_name(w->trace, job, &w->scratch);
+    if (w->options.durations != FD_DURATIONS_ARGS) {
+        fd_job_duration(event->duration, &w->scratch);
+    }
+    fd_timeline_event made =
+        slice(w, tid, start, event->start + event->duration, tie);
+    made.name = fd_batch_json(w->batch, w->scratch.bytes, w->scratch.size);
+    made.cat = fd_batch_static(on_stream ? "\"" FD_JOB_ON_STREAM "\""
+                                         : "\"" FD_JOB_CATEGORY "\"");
+    fd_buffer *args = fd_batch_compose(w->batch);
+    fd_buffer_text(args, "{");
+    for (int i = 0; i < count; i++) {
+        fd_buffer_format(args, "%s\"%s\":%llu", i > 0 ? "," : "",
+                         numbers[i].name,
+                         (unsigned long long)numbers[i].value);
+    }
+    fd_buffer_text(args, job->open ? ",\"open\":true}" : "}");
+    made.args = fd_batch_composed(w->batch);
+    fd_batch_event(w->batch, &made);
+}
+
+static void
+put_event(writer *w, uint32_t tid, const fd_trace_event *event, uint64_t start,
+          uint64_t record_id, fd_arrow_end tie)
+{
+    if (event->kind == FD_EVENT_JOB) {
+        put_job(w, tid, event, start, tie);
+        return;
+    }
+    fd_slice_name name = w->names.of_context[event->context];
+    uint64_t end = event->start + event->duration;
+    fd_timeline_event made = slice(w, tid, start, end, tie);
+    made.name = timed_name(w, span_of(&w->json[name.name]), end - start);
+    made.cat = span_of(&w->json_categories[name.category]);
+    if (event->kind == FD_EVENT_OPEN) {
+        made.args = fd_batch_static("{\"open\":true}");
+    }
+    else if (record_id != 0) {
+        made.args = fd_batch_format(w->batch, "{\"Record function id\":%llu}",
+                                    (unsigned long long)record_id);
+    }
+    fd_batch_event(w->batch, &made);
+}
+
+/* One end of a flow, of the slice that begins here. */
+static void
+put_flow(writer *w, uint32_t tid, uint64_t time, uint32_t number, bool ends)
+{
+    fd_timeline_event made = at(w, ends ? 'f' : 's', tid, time);
+    made.encloses = ends;
+    made.name = made.cat = fd_batch_static("\"fwdbwd\"");
+    made.id = fd_batch_number(w->batch, fd_flow_id(w->rank->rank, number));
+    fd_batch_event(w->batch, &made);
+}
+
+/* Flows from forward to backward have the names of PyTorch. */
+static void
+put_flows(writer *w, uint32_t tid, uint64_t time, uint32_t event)
+{
+    uint32_t flow;
+    uint32_t end = fd_flows_from(&w->flows, event, &flow);
+    for (; flow < end; flow++) {
+        put_flow(w, tid, time, flow, false);
+    }
+    uint32_t into = fd_flows_to(&w->flows, event);
+    if (into != 0) {
+        put_flow(w, tid, time, into - 1, true);
+    }
+}
+
+/* What was lost, on a track ('t') or across those of the process ('p'). */
+static void
+put_lost(writer *w, char scope, uint32_t tid, uint64_t lost, const char *what,
+         uint64_t time)
+{
+    if (lost > 0) {
+        fd_timeline_event made = at(w, 'i', tid, time);
+        made.scope = scope;
+        made.name = fd_batch_format(
+            w->batch, "\"%llu %s found no room in the timeline\"",
+            (unsigned long long)lost, what);
+        fd_batch_event(w->batch, &made);
+    }
+}
+
+/* Nestable asynchronous events may overlap; the id of each is local to its
+ * process: those of a plain `id` are shown outside all processes. */
+static void
+put_async(writer *w, const fd_trace_event *event, uint32_t number)
+{
+    fd_slice_name name = w->names.of_context[event->context];
+    for (int end = 0; end < 2; end++) {
+        fd_timeline_event made =
+            at(w, end ? 'e' : 'b', thread_track(w, event->thread),
+               event->start + (end ? event->duration : 0));
+        made.local_id = fd_batch_format(w->batch, "\"0x%x\"", number);
+        made.name = span_of(&w->json[name.name]);
+        made.cat = fd_batch_static("\"async\"");
+        fd_batch_event(w->batch, &made);
+    }
+}
+
+static void
+put_step(writer *w, const fd_trace_event *event)
+{
+    fd_timeline_event made =
+        slice(w, steps_track(w), event->start, event->start + event->duration,
+              (fd_arrow_end){0});
+    made.name =
+        timed_name(w, fd_batch_format(w->batch, "\"step %u\"", event->context),
+                   event->duration);
+    made.cat = fd_batch_static("\"step\"");
+    fd_batch_event(w->batch, &made);
+}
+
+static void
+begin_part(writer *w, chrome_part part)
+{
+    w->part = part;
+    w->event = 0;
+    w->thread = 0;
+}
+
+/* The first rank that is asked for, from `at` on. */
+static void
+begin_rank(writer *w)
+{
+    while (w->at < w->trace->ranks.count && w->only != FD_ALL_RANKS
+           && w->only != (int)w->at) {
+        w->at++;
+    }
+    w->rank = &w->trace->ranks.list[w->at];
+    begin_part(w, w->at < w->trace->ranks.count ? PART_RANK : PART_END);
+}
+
+static fd_chrome_tracks
+side_tracks(const writer *w)
+{
+    return (fd_chrome_tracks){w->trace, w->rank, &w->clock,
+                              steps_track(w) + FIRST_STREAM - 1,
+                              steps_track(w)};
+}
+
+static fd_status
+rank_part(writer *w)
+{
+    fd_buffer label = {.bytes = NULL};
+    w->clock = fd_export_clock_of(w->trace, &w->options, w->at);
+    fd_rank_label(w->trace, w->rank, &label);
+    fd_chrome_row(w->batch, w->rank, false, 0, label.bytes, label.size);
+    fd_chrome_place(w->batch, w->rank, false, 0, w->rank->rank);
+    put_lost(w, 'p', steps_track(w),
+             w->rank->counters[FD_COUNT_GPU_EVENTS_LOST], "GPU intervals", 0);
+    fd_status status = label.status;
+    fd_buffer_clear(&label);
+    fd_chrome_tracks tracks = side_tracks(w);
+    if (status == FD_OK) {
+        status = fd_chrome_phases(&tracks, w->batch);
+    }
+    if (status == FD_OK) {
+        status = fd_chrome_counters_make(&w->counters, w->rank);
+    }
+    begin_part(w, PART_COUNTERS);
+    fd_flows_clear(&w->flows);
+    if (status == FD_OK && !w->options.no_flows) {
+        status = fd_flows_make(&w->flows, w->rank);
+    }
+    return status == FD_OK ? fd_streams_make(&w->streams, w->rank) : status;
+}
+
+static fd_status
+counters_part(writer *w)
+{
+    const fd_chrome_tracks tracks = side_tracks(w);
+    while (fd_chrome_counters_next(&w->counters, &tracks, w->batch)) {
+        if (is_full(w)) {
+            return FD_OK;
+        }
+    }
+    fd_chrome_counters_clear(&w->counters);
+    begin_part(w, PART_STEPS);
+    w->any_step = false;
+    return FD_OK;
+}
+
+static fd_status
+steps_part(writer *w)
+{
+    const fd_trace_event *events = w->rank->events.list;
+    while (w->event < w->rank->events.count) {
+        const fd_trace_event *event = &events[w->event++];
+        if (event->kind == FD_EVENT_STEP) {
+            if (!w->any_step) {
+                put_track(w, steps_track(w), "Steps");
+                w->any_step = true;
+            }
+            put_step(w, event);
+            if (is_full(w)) {
+                return FD_OK;
+            }
+        }
+    }
+    begin_part(w, PART_ASYNC);
+    return FD_OK;
+}
+
+static fd_status
+async_part(writer *w)
+{
+    const fd_trace_event *events = w->rank->events.list;
+    for (; w->event < w->rank->events.count; w->event++) {
+        if (events[w->event].kind == FD_EVENT_ASYNC) {
+            put_async(w, &events[w->event], w->event);
+            if (is_full(w)) {
+                w->event++;
+                return FD_OK;
+            }
+        }
+    }
+    begin_part(w, PART_THREAD);
+    return FD_OK;
+}
+
+/* Of a thread that kept nothing, what it lost is shown all the same. */
+static fd_status
+thread_part(writer *w)
+{
+    const fd_trace_rank *rank = w->rank;
+    if (w->thread == rank->threads.count) {
+        begin_part(w, PART_STREAM);
+        return FD_OK;
+    }
+    const fd_trace_thread *thread = &rank->threads.list[w->thread];
+    const fd_trace_event *events = rank->events.list + w->event;
+    bool has_any =
+        w->event < rank->events.count && events->thread == w->thread;
+    uint32_t end = has_any ? fd_events_of_thread(rank->events.list,
+                                                 rank->events.count, w->event)
+                           : w->event;
+    uint32_t count = end - w->event;
+    if (count == 0 && thread->events_lost == 0) {
+        w->thread++;
+        return FD_OK;
+    }
+    fd_status status = fd_slices_make(&w->slices, events, count);
+    put_track(w, thread_track(w, w->thread),
+              fd_trace_text(w->trace, thread->role));
+    w->last = 0;
+    w->part = PART_CALLS;
+    w->count = count;
+    return status;
+}
+
+static uint64_t
+launch_id(const writer *w, uint32_t number)
+{
+    return number == 0 || w->options.no_flows
+             ? 0
+             : fd_launch_id(w->rank->rank, number);
+}
+
+/* An end of the flow of a transfer, as a slice of no length. */
+static void
+put_moment(writer *w, uint32_t tid, uint64_t time, const char *name,
+           fd_arrow_end tie)
+{
+    fd_timeline_event made = slice(w, tid, time, time, tie);
+    made.name = fd_batch_static(name);
+    made.cat = fd_batch_static("\"" FD_TRANSFER_CATEGORY "\"");
+    fd_batch_event(w->batch, &made);
+}
+
+/* A slice has one flow of its own: that of what it launched comes first. */
+static void
+put_call(writer *w, uint32_t tid, uint32_t number, uint64_t time)
+{
+    const fd_trace_event *event = &w->rank->events.list[number];
+    uint32_t launched = fd_streams_flow_of_call(&w->streams, number);
+    fd_arrow_end launch = {launch_id(w, launched), false};
+    fd_arrow_end transfer = fd_transfers_at(&w->transfers, w->at, event);
+    bool sends = transfer.id != 0 && !transfer.ends;
+    put_event(w, tid, event, time, fd_trace_record_id(w->rank, number),
+              sends && launch.id == 0 ? transfer : launch);
+    put_flows(w, tid, time, number);
+    if (sends && launch.id != 0) {
+        put_moment(w, tid, time, "\"sent\"", transfer);
+    }
+}
+
+/* Where a job ends. */
+static void
+put_arrival(writer *w, uint32_t tid, uint32_t number)
+{
+    const fd_trace_event *event = &w->rank->events.list[number];
+    fd_arrow_end end = fd_transfers_at(&w->transfers, w->at, event);
+    if (end.id != 0 && end.ends) {
+        put_moment(w, tid, fd_transfer_arrival(event), "\"received\"", end);
+    }
+}
+
+static fd_status
+calls_part(writer *w)
+{
+    uint32_t track = thread_track(w, w->thread);
+    fd_slice_edge edge;
+    while (fd_slices_next(&w->slices, &edge)) {
+        uint32_t event = w->event + edge.event;
+        w->last = edge.time;
+        if (edge.begins) {
+            put_call(w, track, event, edge.time);
+            if (is_full(w)) {
+                return FD_OK;
+            }
+        }
+        else {
+            put_arrival(w, track, event);
+        }
+    }
+    put_lost(w, 't', track, w->rank->threads.list[w->thread].events_lost,
+             "events", w->last);
+    fd_slices_clear(&w->slices);
+    w->event += w->count;
+    w->thread++;
+    w->part = PART_THREAD;
+    return FD_OK;
+}
+
+static uint32_t
+stream_track(const writer *w)
+{
+    return steps_track(w) + FIRST_STREAM + w->thread;
+}
+
+static fd_status
+stream_part(writer *w)
+{
+    char name[FD_STREAM_NAME];
+    if (w->thread == w->streams.tracks.count) {
+        fd_streams_clear(&w->streams);
+        w->at++;
+        begin_rank(w);
+        return FD_OK;
+    }
+    const fd_stream_track *track = &w->streams.tracks.list[w->thread];
+    fd_status status = fd_slices_make(
+        &w->slices, w->streams.events + track->first, track->count);
+    fd_stream_name(track, name);
+    put_track(w, stream_track(w), name);
+    w->part = PART_INTERVALS;
+    return status;
+}
+
+static fd_status
+intervals_part(writer *w)
+{
+    uint32_t first = w->streams.tracks.list[w->thread].first;
+    fd_slice_edge edge;
+    while (fd_slices_next(&w->slices, &edge)) {
+        uint32_t event = first + edge.event;
+        fd_arrow_end tie = {launch_id(w, w->streams.flows[event]), true};
+        if (edge.begins) {
+            put_event(w, stream_track(w), &w->streams.events[event], edge.time,
+                      0, tie);
+        }
+        if (is_full(w)) {
+            return FD_OK;
+        }
+    }
+    fd_slices_clear(&w->slices);
+    w->thread++;
+    w->part = PART_STREAM;
+    return FD_OK;
+}
+
+static fd_status
+head_part(writer *w)
+{
+    fd_status status = fd_chrome_members(w->trace, &w->options, w->batch);
+    begin_rank(w);
+    return status;
+}
+
+fd_trace_events *
+fd_trace_events_open(const fd_trace *trace, const fd_export_options *options,
+                     fd_status *status)
+{
+    fd_trace_events *events = fd_calloc(1, sizeof *events);
+    if (events == NULL) {
+        *status = FD_ENOMEM;
+        return NULL;
+    }
+    events->trace = trace;
+    events->only = options->rank;
+    events->options = *options;
+    *status = fd_slice_names_make(&events->names, trace);
+    if (*status == FD_OK) {
+        *status = fd_slice_texts_json(&events->names.names, &events->json);
+    }
+    if (*status == FD_OK) {
+        *status = fd_slice_texts_json(&events->names.categories,
+                                      &events->json_categories);
+    }
+    if (*status == FD_OK) {
+        *status = fd_transfers_make(&events->transfers, trace, options);
+    }
+    if (*status != FD_OK) {
+        fd_trace_events_close(events);
+        return NULL;
+    }
+    return events;
+}
+
+fd_status
+fd_trace_events_fill(fd_trace_events *events, fd_event_batch *batch)
+{
+    static fd_status (*const parts[])(writer * w) = {
+        [PART_HEAD] = head_part,           [PART_RANK] = rank_part,
+        [PART_COUNTERS] = counters_part,   [PART_STEPS] = steps_part,
+        [PART_ASYNC] = async_part,         [PART_THREAD] = thread_part,
+        [PART_CALLS] = calls_part,         [PART_STREAM] = stream_part,
+        [PART_INTERVALS] = intervals_part,
+    };
+    fd_status status = FD_OK;
+    events->batch = batch;
+    events->enough = (uint32_t)fd_budget(FD_BATCH_EVENTS);
+    while (status == FD_OK && batch->status == FD_OK
+           && events->part != PART_END
+           && (batch->items.count == 0 || events->part == PART_RANK)) {
+        status = parts[events->part](events);
+    }
+    status = status == FD_OK ? events->scratch.status : status;
+    return status == FD_OK ? batch->status : status;
+}
+
+void
+fd_trace_events_close(fd_trace_events *events)
+{
+    if (events != NULL) {
+        fd_slice_texts_free(&events->names.names, events->json);
+        fd_slice_texts_free(&events->names.categories,
+                            events->json_categories);
+        fd_slice_names_clear(&events->names);
+        fd_slices_clear(&events->slices);
+        fd_buffer_clear(&events->scratch);
+        fd_flows_clear(&events->flows);
+        fd_transfers_clear(&events->transfers);
+        fd_chrome_counters_clear(&events->counters);
+        fd_streams_clear(&events->streams);
+        fd_free(events);
+    }
+}
