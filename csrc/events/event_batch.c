@@ -165,7 +165,7 @@ fd_batch_format(fd_event_batch *batch, const char *format, ...)
     va_start(arguments, format);
     int size = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    size_t kept = size < 0                       ? 0
+    size_t kept = size < 0                    ? 0
                 : (size_t)size >= sizeof text ? sizeof text - 1
                                               : (size_t)size;
     return fd_batch_text(batch, text, kept);

@@ -11,11 +11,10 @@ items_and_their_texts(void)
     for (int round = 0; round < 2; round++) {
         fd_batch_reset(&batch);
         fd_batch_member(&batch, "n", fd_batch_number(&batch, 120));
-        fd_timeline_event event = {
-            .phase = 'i',
-            .pid = fd_batch_format(&batch, "%d", -1),
-            .name = fd_batch_json(&batch, "a\"b", 3),
-            .cat = fd_batch_static("\"c\"")};
+        fd_timeline_event event = {.phase = 'i',
+                                   .pid = fd_batch_format(&batch, "%d", -1),
+                                   .name = fd_batch_json(&batch, "a\"b", 3),
+                                   .cat = fd_batch_static("\"c\"")};
         fd_buffer_text(fd_batch_compose(&batch), "{}");
         event.args = fd_batch_composed(&batch);
         fd_batch_event(&batch, &event);

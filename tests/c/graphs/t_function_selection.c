@@ -71,7 +71,8 @@ the_rest_is_counted_by_reason(void)
     EQUAL(selection->functions[FD_FOLDED_OTHER], 1);
     EQUAL(selection->functions[FD_FOLDED_INNER], 1);
     EQUAL(selection->functions[FD_SMALL], 1);
-    EQUAL(selection->functions[FD_JOINED] + selection->functions[FD_DELETED], 0);
+    EQUAL(selection->functions[FD_JOINED] + selection->functions[FD_DELETED],
+          0);
     EQUAL(selection->operators[FD_LEFT_OUT], 1);
     EQUAL(selection->small, 5);
 }
