@@ -46,7 +46,7 @@ def test_rank_0_gets_every_recording_and_names_it(tmp_path: Path) -> None:
 
 
 def test_it_needs_every_rank() -> None:
-    with pytest.raises(fastdispatch.Error, match="gather needs every rank"):
+    with pytest.raises(fastdispatch.Error, match="gather requires every rank"):
         fastdispatch.CallGraph(None, gather=True, ranks=[0])
 
 

@@ -313,7 +313,7 @@ def test_chosen_ranks(tmp_path: Path, ranks: list[Trace]) -> None:
     (line,) = merge(tmp_path / "in", "--ranks", "7", "-o", tmp_path / "out.json", status=2)
     assert "no trace of these ranks" in line
     (line,) = merge(tmp_path / "in", "--ranks", "3-1", "-o", tmp_path / "out.json", status=2)
-    assert "no list of ranks" in line
+    assert "is not a list of ranks" in line
 
 
 def test_a_rank_that_is_there_twice(tmp_path: Path) -> None:
@@ -372,7 +372,7 @@ def test_faults_that_are_repaired(tmp_path: Path) -> None:
     )
     (tmp_path / "r0.json").write_text(text)
     (line,) = merge(tmp_path / "r0.json", "-o", tmp_path / "out.json")
-    assert line.endswith("r0.json: 5 values that were no JSON repaired")
+    assert line.endswith("r0.json: 5 invalid JSON values repaired")
     each = load(tmp_path / "out.json")["traceEvents"][0]
     assert (each["name"], each["dur"]) == ("a\nb", 1)
     assert each["args"] == {"x": None, "y": [None, None], "p": "C:\\dir", "q": '"'}

@@ -73,10 +73,11 @@ def begin(soak: Soak, rank: int, options: dict[str, Any] | None, end: str) -> Li
 
 
 def options_of(chance: random.Random) -> dict[str, Any]:
+    timed = chance.random() < 0.8
     return {
         "ops": chance.choice(["record", "record", "dispatch"]),
-        "timing": chance.random() < 0.8,
-        "timeline": chance.random() < 0.3,
+        "timing": timed,
+        "timeline": timed and chance.random() < 0.3,
         "period": chance.choice([0, 0, 2, 5]),
     }
 

@@ -104,7 +104,7 @@ def test_many_ranks(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
     capsys.readouterr()
     assert [row["rank"] for row in info(capsys, tmp_path / "out")] == [2, 3, 10]
     assert cli.main(["et", "convert", str(tmp_path / "out"), "-o", str(tmp_path / "one.et")]) == 2
-    assert "write %d where the rank goes" in capsys.readouterr().err
+    assert "write %d for the rank" in capsys.readouterr().err
 
 
 def test_edges_are_chosen(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -241,7 +241,7 @@ def test_numbers_that_sqlite_has_no_integers_for(
     assert database.execute("SELECT count(*) FROM contexts").fetchone()[0] > 1
     database.close()
     told = capsys.readouterr().err
-    assert "numbers of more than 63 bits are text" in told and told.count("\n") == 1
+    assert "numbers of more than 63 bits are stored as text" in told and told.count("\n") == 1
     assert int(told.split(": ")[2].split()[0]) >= 2
 
 

@@ -266,6 +266,6 @@ def test_options_that_make_no_sense() -> None:
         fastdispatch.Timeline(when_full="later")
     with pytest.raises(fastdispatch.Error, match="spill_mb=0: 1 to 16384"):
         fastdispatch.Timeline(when_full="spill", spill_mb=0)
-    with pytest.raises(fastdispatch.Error, match="made of times"):
+    with pytest.raises(fastdispatch.Error, match="requires times"):
         fastdispatch.CallGraph(None, timing=False, timeline=True)
     assert fastdispatch.Timeline("ops+python>1.5ms").shortest() == {"ops": 0.0, "python": 1.5e6}

@@ -90,7 +90,7 @@ only_what_a_plan_can_be_cut_at(void)
     CLEAN(fd_layers_clear) fd_layers layers = {.count = 0};
     CLEAN(fd_states_clear) fd_states states = {.count = 0};
     OK(states_of(&states, &model, &layers, DIAMOND,
-                 (fd_states_limits){100, 3, 4, 0.013, 2, 0, 0}));
+                 (fd_states_limits){100, 3, 4, 0.013, 2, 0, 0, 0}));
     CHECK(states.complete);
     EQUAL(states.found, 5);
     EQUAL(states.count, 3);
@@ -107,7 +107,7 @@ more_where_more_machines_are_asked_for(void)
     CLEAN(fd_layers_clear) fd_layers layers = {.count = 0};
     CLEAN(fd_states_clear) fd_states states = {.count = 0};
     OK(states_of(&states, &model, &layers, DIAMOND,
-                 (fd_states_limits){100, 5, 4, 0.01, 2, 0.009, 3}));
+                 (fd_states_limits){100, 5, 4, 0.01, 2, 0.009, 3, 0}));
     CHECK(states.complete);
     EQUAL(states.count, 5);
     const bool waists[] = {true, false, false, true, true};

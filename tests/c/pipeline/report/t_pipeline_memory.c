@@ -18,7 +18,7 @@ as_planned(void)
         OK(pipeline_reported(&r, &wish, FD_SCHEDULES));
         CHECK(r.schedule.known);
         for (uint32_t stage = 0; stage < wish.stages; stage++) {
-            EQUAL(r.idle.shares[stage].held,
+            EQUAL(r.idle.shares[stage].in_flight,
                   fd_plan_in_flight(&r.schedule.plan, stage));
         }
     }
