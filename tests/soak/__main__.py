@@ -23,6 +23,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fastdispatch.read import live
+
 RANKS = 2
 STEPS = 400
 MEMORY_MB = 48  # a life may grow so much after its first quarter: chunks of the recording, compiled code
@@ -55,6 +57,8 @@ class Life:
     folder: Path
     options: dict[str, Any] | None
     ends_at_step: int
+    on_since: int | None = None  # step since which recording has not been paused
+    recorded: bool = False  # for several steps
 
 
 def environment(rank: int) -> dict[str, str]:
@@ -113,7 +117,7 @@ def intervene(life: Life) -> bool:
     """End the life when its step has come. True when it is over."""
     if life.process.poll() is not None:
         return True
-    if life.end != "finish" and len(lines(life)) >= life.ends_at_step:
+    if life.end in ("kill", "interrupt") and len(lines(life)) >= life.ends_at_step:
         life.process.send_signal(signal.SIGKILL if life.end == "kill" else signal.SIGINT)
         life.end += " sent"
     return False
@@ -148,11 +152,21 @@ def recording_problem(life: Life) -> str | None:
     return None if found["rows"] else f"an empty recording after {life.end} with {life.options}"
 
 
+def watch(life: Life) -> None:
+    """Find out whether the rank has recorded for several steps: one that is off has an empty recording."""
+    done = len(lines(life))
+    if (life.folder / "out" / f"rank{life.rank:05}.fd{live.OFF}").exists():
+        life.on_since = None
+    elif life.on_since is None:
+        life.on_since = done
+    life.recorded = life.recorded or (life.on_since is not None and done - life.on_since > 20)
+
+
 def finish(soak: Soak, life: Life) -> None:
     _, errors = life.process.communicate(timeout=60)
     fault = {"interrupt sent": "Ctrl-C", "kill sent": "kill -9 and restart"}.get(life.end, "training to its end")
     problem = problem_of(soak, life, errors)
-    if problem is None and len(lines(life)) > 5:
+    if problem is None and life.recorded:
         problem = recording_problem(life)
     soak.count(fault, problem)
     assert life.options is not None
@@ -168,6 +182,8 @@ def lives(soak: Soak, seconds: float) -> Iterator[None]:
     while running or time.monotonic() < until:
         for rank in range(RANKS):
             life = running.get(rank)
+            if life is not None:
+                watch(life)
             if life is not None and intervene(life):
                 finish(soak, running.pop(rank))
             if rank not in running and time.monotonic() < until:
