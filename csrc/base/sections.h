@@ -7,8 +7,8 @@
  *     fd_section_leave, and only if it has read there, after entering, that
  *     the data is still published. Inside it waits for nothing but a short
  *     mutex, never for the GIL.
- *  2. The thread that withdraws the data first changes what was published, then calls
- *     fd_sections_wait: when that returns true, every thread that saw the old
+ *  2. To withdraw data, a thread first changes the pointer or generation that
+ *     publishes it, then calls fd_sections_wait: when that returns true, every thread that saw the old
  *     state has left its section.
  *  3. Only then is the data written by others, reused or freed; after false
  *     (a thread is stuck inside, under a debugger say) it is left alone for

@@ -362,7 +362,7 @@ find_extremes(fitting *f)
     }
 }
 
-/* The line of the least delays from the last begin (side 1), or of the
+/* The line of the minimum delays from the last begin (side 1), or of the
  * greatest (side -1), over our own time. */
 static fd_clock_line
 edge(fitting *f, const node *n, bool parents, double side)

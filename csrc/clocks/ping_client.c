@@ -121,7 +121,7 @@ keep(fd_ping *best, uint32_t *count, const fd_ping *one)
 }
 
 /* Send several requests one after the other and keep the fastest replies. If
- * there are none, wait longer in the next burst. */
+ * without replies, wait longer in the next burst. */
 static void
 burst(fd_ping_client *a, int many, int budget_ms, bool ending)
 {

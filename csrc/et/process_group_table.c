@@ -89,8 +89,7 @@ add_from(fd_et *et, uint32_t values)
     fd_json_string((fd_span){quote + 1, end - 1}, &text);
     fd_status status = text.status;
     if (status == FD_OK && text.size > 0) {
-        status = fd_et_add_groups(
-            et, (fd_span){text.bytes, text.bytes + text.size});
+        status = fd_et_add_groups(et, fd_span_of(&text));
     }
     fd_buffer_clear(&text);
     return status;

@@ -26,6 +26,13 @@ typedef struct fd_span {
     const char *to;
 } fd_span;
 
+/* The contents of a buffer, which keeps them. */
+static inline fd_span
+fd_span_of(const fd_buffer *buffer)
+{
+    return (fd_span){buffer->bytes, buffer->bytes + buffer->size};
+}
+
 typedef struct fd_repair {
     fd_span bad;
     char good[8];

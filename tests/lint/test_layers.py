@@ -15,7 +15,7 @@ import pytest
 
 from .tree import BELOW_PYTHON, LAYERS, ROOT, code, layer, name, sources
 
-MAX_FILE_LINES = 605
+MAX_FILE_LINES = 600
 MAX_FOLDER_FILES = 42
 MAX_FUNCTION_LINES = 60  # the longest today: session_new, 59
 

@@ -49,7 +49,7 @@ void fd_pipeline_close(fd_thread *thread, const fd_pipeline_call *call,
                        uint32_t flags);
 
 /* PREPARE has returned `result`: a list, empty where there is nothing to
- * transfer. POST begins what was prepared, and has returned `work`. WAIT waits
+ * transfer. POST begins the prepared transfer and has returned `work`. WAIT waits
  * for it. */
 void fd_pipeline_prepared(fd_engine_pipeline *pipeline,
                           const fd_transfer *transfer, PyObject *result);

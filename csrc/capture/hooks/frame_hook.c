@@ -272,7 +272,7 @@ record(PyThreadState *state, fd_frame *frame, int throwing,
     return result;
 }
 
-/* On a page of its own: where in a page a branch lies decides on some
+/* On a page of its own: the place of a branch in its page decides on some
  * processors (Zen 3) whether it is mistaken for one of the interpreter's,
  * which costs a call 11 ns. So the size of other files does not change it. */
 #define FD_PLACED __attribute__((aligned(4096)))

@@ -5,7 +5,7 @@
 #include "capture/state/session_state.h"
 
 /* The engine announces a node with a record of this prefix, prepares it, runs
- * it (a record of its own) and passes its results on. */
+ * it (a separate record) and forwards its results. */
 bool fd_backward_is_announcement(const void *record);
 
 /* The announcement: not a call yet, but the call ends with it. */

@@ -36,7 +36,7 @@ typedef struct fd_process_state {
 
 extern fd_process_state fd_process;
 
-/* Acquire: what was written before a generation began is visible to the threads
+/* Acquire: data written before the start of a generation is visible to threads
  * that record in it, also without the GIL. Free on x86-64. */
 static inline uint32_t
 fd_process_generation(void)

@@ -66,7 +66,7 @@ next_id(uint32_t id)
     return id <= UINT32_MAX - FD_CLASS_SLOTS ? id + FD_CLASS_SLOTS : 0;
 }
 
-/* A slot whose class is dead, among the next few; 0 if there is none. A few
+/* A slot whose class is dead, among the next few; 0 without one. A few
  * are enough: the table then grows only while most of its classes are alive. */
 static uint32_t
 abandoned(fd_classes *classes)

@@ -87,7 +87,7 @@ name(fd_instances *instances, fd_tree *tree, PyObject *self)
 }
 
 /* The entry of a dead instance: the one at this address, or one of the next
- * few; 0 if there is none. */
+ * few; 0 without one. */
 static uint32_t
 abandoned(fd_instances *instances, const PyObject *self)
 {

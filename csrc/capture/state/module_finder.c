@@ -165,7 +165,7 @@ finds(const fd_finder *finder, const fd_places *places, PyObject *holder,
     return place != 0 && leads_to(finder, places, holder, place, wanted, path);
 }
 
-/* The cache entry of the holder, or the least recently used one. */
+/* The cache entry of the holder, or the oldest one. */
 static fd_places *
 places_of(fd_finder *finder, const PyObject *holder)
 {

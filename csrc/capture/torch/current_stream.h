@@ -28,7 +28,7 @@ typedef struct fd_current_stream {
     PyObject *function; /* owned: _cuda_getCurrentRawStream, or NULL */
 } fd_current_stream;
 
-/* Find either function; false: there is none. Needs the GIL. */
+/* Find either function. Returns false without one. Needs the GIL. */
 bool fd_current_stream_find(fd_current_stream *stream);
 void fd_current_stream_clear(fd_current_stream *stream);
 

@@ -176,7 +176,7 @@ fd_chrome_scan(fd_scan *scan, fd_timeline_event *event, fd_buffer *rest)
         }
     }
     if (rest->size > 0) {
-        event->rest = (fd_span){rest->bytes, rest->bytes + rest->size};
+        event->rest = fd_span_of(rest);
     }
     result = result == FD_SCAN_DONE ? FD_SCAN_OK : result;
     return rest->status == FD_OK ? result : FD_SCAN_ENOMEM;

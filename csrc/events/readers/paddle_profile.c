@@ -341,7 +341,7 @@ write_event(profile *p, row *r, const fd_timeline_event *event)
         made.end = fd_clock_apply(&r->input->clock, made.end);
         made.name = fd_span_inside(event->name);
         made.type = fd_span_inside(event->cat);
-        made.args = (fd_span){args.bytes, args.bytes + args.size};
+        made.args = fd_span_of(&args);
         write_edge(p, &made, true);
         write_edge(p, &made, false);
         p->jobs++;

@@ -121,7 +121,7 @@ fd_chrome_members(const fd_trace *trace, const fd_export_options *options,
     fd_buffer_text(&head, "}");
     fd_status status = head.status;
     if (status == FD_OK) {
-        fd_batch_members(batch, (fd_span){head.bytes, head.bytes + head.size});
+        fd_batch_members(batch, fd_span_of(&head));
     }
     fd_buffer_clear(&head);
     return status;

@@ -135,12 +135,6 @@ timed_name(writer *w, fd_span name, uint64_t duration)
     return fd_batch_composed(w->batch);
 }
 
-static fd_span
-span_of(const fd_buffer *json)
-{
-    return (fd_span){json->bytes, json->bytes + json->size};
-}
-
 static void
 put_job(writer *w, uint32_t tid, const fd_trace_event *event, uint64_t start,
         fd_arrow_end tie)
@@ -182,8 +176,8 @@ put_event(writer *w, uint32_t tid, const fd_trace_event *event, uint64_t start,
     fd_slice_name name = w->names.of_context[event->context];
     uint64_t end = event->start + event->duration;
     fd_timeline_event made = slice(w, tid, start, end, tie);
-    made.name = timed_name(w, span_of(&w->json[name.name]), end - start);
-    made.cat = span_of(&w->json_categories[name.category]);
+    made.name = timed_name(w, fd_span_of(&w->json[name.name]), end - start);
+    made.cat = fd_span_of(&w->json_categories[name.category]);
     if (event->kind == FD_EVENT_OPEN) {
         made.args = fd_batch_static("{\"open\":true}");
     }
@@ -246,7 +240,7 @@ put_async(writer *w, const fd_trace_event *event, uint32_t number)
             at(w, end ? 'e' : 'b', thread_track(w, event->thread),
                event->start + (end ? event->duration : 0));
         made.local_id = fd_batch_format(w->batch, "\"0x%x\"", number);
-        made.name = span_of(&w->json[name.name]);
+        made.name = fd_span_of(&w->json[name.name]);
         made.cat = fd_batch_static("\"async\"");
         fd_batch_event(w->batch, &made);
     }

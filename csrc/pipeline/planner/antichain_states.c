@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "pipeline/planner/bit_sets.h"
+#include "pipeline/planner/time_order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -341,38 +342,6 @@ add_up(fd_states *states, const family *f)
     }
 }
 
-typedef struct timed {
-    double time;
-    uint32_t state;
-} timed;
-
-static int
-by_time(const void *a, const void *b)
-{
-    const timed *x = a;
-    const timed *y = b;
-    int order = (x->time > y->time) - (x->time < y->time);
-    return order != 0 ? order : (x->state > y->state) - (x->state < y->state);
-}
-
-static fd_status
-sort_by_time(const fd_states *states)
-{
-    timed *list = fd_malloc(states->count * sizeof *list);
-    if (list == NULL) {
-        return FD_ENOMEM;
-    }
-    for (uint32_t i = 0; i < states->count; i++) {
-        list[i] = (timed){states->times[i], i};
-    }
-    qsort(list, states->count, sizeof *list, by_time);
-    for (uint32_t i = 0; i < states->count; i++) {
-        states->by_time[i] = list[i].state;
-    }
-    fd_free(list);
-    return FD_OK;
-}
-
 static fd_status
 fill(fd_states *states, const family *f)
 {
@@ -395,7 +364,7 @@ fill(fd_states *states, const family *f)
     fd_status status = made ? sort_rows(f, states->sets) : FD_ENOMEM;
     if (status == FD_OK) {
         add_up(states, f);
-        status = sort_by_time(states);
+        status = fd_time_order(states->by_time, states->times, states->count);
     }
     return status;
 }
