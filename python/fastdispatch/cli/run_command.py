@@ -103,6 +103,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.program[:1] == ["--"]:
+        del arguments.program[0]
     if not arguments.program:
         raise Error("run: no program given: use fastdispatch run script.py, or fastdispatch run -m module")
     arguments.steps = _steps(arguments)

@@ -65,6 +65,8 @@ def open_folder(out: str | os.PathLike[str]) -> _core.Folder:
         return _core.Folder(os.path.abspath(out), make=True)
     except OSError as error:  # of getcwd()
         raise Error(f"{out}: cannot make the directory: {error.strerror}") from None
+    except ValueError as error:  # lone surrogate or null character
+        raise Error(f"{out!r}: cannot make the directory: {error}") from None
 
 
 @contextmanager
