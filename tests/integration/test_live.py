@@ -88,7 +88,7 @@ def test_top_says_what_runs_now(ranks: Ranks) -> None:
     rows = {row["key"]: row for row in document["rows"]}
     forward = next(key for key in rows if key.endswith("live_ranks.py:[]:train_step"))
     assert rows["c10d::allreduce_"]["calls"] > 0 and rows[forward]["total"] > rows[forward]["self"]
-    assert abs(sum(row["self"] for row in rows.values()) - 1) < 1e-6
+    assert 0 < rows[forward]["self"] < rows[forward]["total"] < 1.05
     since_start = json.loads(command("top", ranks.run, "--once", "--total", "--json"))
     assert {row["key"] for row in since_start["rows"]} >= set(rows)
     made = ranks.end()

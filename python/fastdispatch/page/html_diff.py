@@ -92,7 +92,7 @@ def _core(
         "layout": {},
         "compared": {
             "names": _named(diff),
-            "per": "a step" if diff.by_step else "in all",
+            "per": "per step" if diff.by_step else "in total",
             "threshold": diff.threshold,
             "said": SAID,
             "factors": {weight.id: _factors(diff, _steps(diff, None), weight.id) for weight in weights},

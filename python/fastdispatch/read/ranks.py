@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from fastdispatch.read.summary import step_time
 from fastdispatch.read.trace import Trace
 
 #: A rank is slow if it waits this share of a step less than the others, or works that much longer.
@@ -14,8 +15,8 @@ NOTABLE = 0.1
 
 @dataclass(frozen=True)
 class RankTimes:
-    """Times of one rank, ns per step (of the run without steps): recorded time, and time of collectives and transfers,
-    including waits."""
+    """Times of one rank, ns per step (of the run without steps): the time of a step, and time of collectives and
+    transfers, including waits."""
 
     rank: int
     whole: float
@@ -37,7 +38,7 @@ def times(trace: Trace) -> list[RankTimes]:
             for where, own, asynchronous in zip(table["where"], table["self"], table["async"], strict=True)
             if is_communication(where)
         )
-        found.append(RankTimes(rank["rank"], rank["recorded"] / steps, waits / steps))
+        found.append(RankTimes(rank["rank"], step_time([rank]) or rank["recorded"] / steps, waits / steps))
     return found
 
 

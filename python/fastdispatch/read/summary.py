@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,39 @@ def share_of_overhead(trace: Trace, index: int) -> float | None:
     """Return the overhead as a share of the recorded time, 0 to 1."""
     cost, recorded = overhead(trace, index), trace.ranks[index]["recorded"]
     return None if cost is None or not recorded else min(cost / recorded, 1.0)
+
+
+def step_time(ranks: Iterable[Mapping[str, Any]]) -> int:
+    """Return the time of a step, ns: the mean of the kept steps of these entries of ``trace.ranks``; 0 without any."""
+    return sum(phase_times(ranks).values())
+
+
+def phase_times(ranks: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Return the time of each phase in the mean step, ns."""
+    steps = [rank["latest_steps"] for rank in ranks]
+    count = max(sum(len(each["begin"]) for each in steps), 1)
+    return {phase: round(sum(sum(each[phase]) for each in steps) / count) for phase in PHASES}
+
+
+def main_role(ranks: Iterable[Mapping[str, Any]]) -> str:
+    """Return the role of the threads whose time is 100 %: ``main``, or if it was not recorded the one with most
+    time."""
+    times = thread_times(ranks)
+    return min(times, key=lambda role: (role != "main", -times[role], role), default="main")
+
+
+def thread_times(ranks: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Return the self time of the threads of each role, ns."""
+    times = Counter[str]()
+    for rank in ranks:
+        for role, time in zip(rank["threads"]["role"], rank["threads"]["self"], strict=True):
+            times[role] += time
+    return dict(times)
+
+
+def whole_time(ranks: Sequence[Mapping[str, Any]]) -> int:
+    """Return the time of 100 %, ns: that of the main threads."""
+    return thread_times(ranks).get(main_role(ranks), 0)
 
 
 def printable(text: str) -> str:

@@ -30,7 +30,7 @@ WHAT = {"node": "functions and operators", "module": "modules", "package": "pack
 
 def head(diff: Diff) -> Iterator[str]:
     before, after = diff.sides
-    unit = "a step" if diff.by_step else "in all"
+    unit = "per step" if diff.by_step else "in total"
     growth = f" ({after.whole / before.whole - 1:+.1%})" if before.whole else ""
     for side in diff.sides:
         rank = f"rank {side.rank}" if side.rank is not None else f"{side.ranks} rank{'s' * (side.ranks != 1)}"

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from fastdispatch.read.summary import grouped, seconds
+from fastdispatch.read.summary import grouped, seconds, spans
 from fastdispatch.report.report_facts import Facts, OpenCall, Rank, Special
 from fastdispatch.report.report_model import Report
 
@@ -117,22 +117,11 @@ def foot(report: Report) -> Iterator[str]:
     yield from lines
 
 
-def _span(numbers: Sequence[int]) -> str:
-    """``0-3, 7``"""
-    parts: list[list[int]] = []
-    for number in sorted(numbers):
-        if parts and number == parts[-1][-1] + 1:
-            parts[-1][1:] = [number]
-        else:
-            parts.append([number])
-    return ", ".join("-".join(map(str, part)) for part in parts)
-
-
 def _ranks(ranks: Sequence[Rank]) -> str:
     if not ranks:
         return "no rank recorded"
     numbers = [rank.rank for rank in ranks]
-    who = f"rank{'s' if len(ranks) > 1 else ''} {_span(numbers)} of {max(rank.world for rank in ranks)}"
+    who = f"rank{'s' if len(ranks) > 1 else ''} {spans(sorted(numbers))} of {max(rank.world for rank in ranks)}"
     return f"{who}, {_steps(ranks)}, {_states(ranks)}"
 
 
@@ -151,7 +140,7 @@ def _states(ranks: Sequence[Rank]) -> str:
         found.setdefault(rank.state, []).append(rank.rank)
     if len(found) == 1:
         return next(iter(found))
-    return ", ".join(f"{state}: rank {_span(numbers)}" for state, numbers in found.items())
+    return ", ".join(f"{state}: rank {spans(sorted(numbers))}" for state, numbers in found.items())
 
 
 def _command(ranks: Sequence[Rank]) -> str:
@@ -185,13 +174,14 @@ def _whole(facts: Facts) -> str:
 
 def _phases(facts: Facts) -> Iterator[str]:
     """Return phases per step if steps were kept, else of the run."""
-    step = sum(phase.per_step for phase in facts.phases)
+    step = facts.step
     whole = step or facts.whole
     times = [(phase.phase, phase.per_step if step else phase.self) for phase in facts.phases]
-    if not any(time for name, time in times if name != "other"):
-        return
     shares = [f"{name} {100 * time / whole:.1f} %" for name, time in times if time > 0]
-    yield f"{f'a step of {seconds(step)}' if step else 'phases'}: {', '.join(shares)}"
+    detected = any(time for name, time in times if name != "other")
+    if step or detected:
+        head = f"a step of {seconds(step)}" if step else "phases"
+        yield f"{head}: {', '.join(shares)}" if detected else head
 
 
 def _price(facts: Facts) -> str:
@@ -250,7 +240,8 @@ def _missing(ranks: Iterable[Rank]) -> Iterator[str]:
         for name, count in rank.dropped.items():
             counts.setdefault(name, {})[rank.rank] = count
     for name, by_rank in counts.items():
-        yield f"dropped: {grouped(sum(by_rank.values()))} {_DROPPED.get(name, name)} (rank {_span(list(by_rank))})"
+        what = _DROPPED.get(name, name)
+        yield f"dropped: {grouped(sum(by_rank.values()))} {what} (rank {spans(sorted(by_rank))})"
     for rank in ranks:
         yield from (f"rank {rank.rank}: {note}" for note in rank.notes if rank.complete)
 

@@ -100,6 +100,7 @@ function mount(host) {
             ["File", about.path],
             ...(trace.compared ? commands() : [["Command", first?.command.join(" ")]]),
             ["100 %", trace.compared ? `the greater of both, ${trace.compared.per}, path by path` : `${seconds(about.whole)}: threads "${about.whole_role}" of ${counted(about.ranks.length, "rank")}`],
+            ["Step", about.step && !trace.compared ? seconds(about.step) : ""],
             ["Timeline", trace.compared ? "not here: the page of each recording has its own (fastdispatch html)" : ""],
             ["Content", `${counted(trace.nodes.rows, "function or operator", "functions and operators")}, ${counted(trace.count, "path")}`],
         ])),
