@@ -59,5 +59,5 @@ def test_equal_input_gives_equal_bytes(large: Path) -> None:
 
 
 def test_a_page_that_is_too_large_is_refused(large: Path) -> None:
-    with pytest.raises(fastdispatch.Error, match=r"large\.json: the page would have .* MB; allow more with --max-mb"):
+    with pytest.raises(fastdispatch.Error, match=r"large\.json: the page would be .* MB: raise --max-mb"):
         page(fastdispatch.load(large.with_suffix(".json")), "large.json", Wanted(most=10**5))

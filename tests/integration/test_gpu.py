@@ -252,7 +252,7 @@ def test_without_a_gpu_nothing_is_asked(tmp_path: Path) -> None:
         ("require", "no CUDA runtime is loaded in this process"),
         ("sometimes@many", "one of off, auto, require"),
         ("ops,@5", "write ops, modules, functions, jobs or globs"),
-        ("ops@0", "one step out of how many"),
+        ("ops@0", "must be at least 1"),
     ],
 )
 def test_requests_that_make_no_sense(tmp_path: Path, gpu: str, problem: str) -> None:

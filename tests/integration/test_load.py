@@ -77,5 +77,5 @@ def test_ranks_can_be_looked_at_one_by_one(tmp_path: Path) -> None:
     for rank in range(2):
         table = trace.table("function", rank)
         assert table["calls"][table["where"].index("helper.py:[]:made")] == 1
-    with pytest.raises(fastdispatch.Error, match="rank 7 is not in this trace, which has 0, 1"):
+    with pytest.raises(fastdispatch.Error, match="rank 7 is not in this trace, which has ranks 0, 1"):
         trace.table("function", 7)

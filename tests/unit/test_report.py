@@ -313,13 +313,13 @@ def test_our_own_cost_is_events_times_their_calibrated_cost(recording: Path) -> 
     assert events >= 4 * (1 + 2 + 3 + 4)
     assert overhead(trace, 0) == pytest.approx(events * cost)
     rank = made(recording).facts.ranks[0]
-    assert f"our own cost {100 * rank.overhead / rank.recorded:.1f} %" in printed(recording)
+    assert f"recording overhead {100 * rank.overhead / rank.recorded:.1f} %" in printed(recording)
 
 
 def test_the_head_says_what_was_recorded(recording: Path) -> None:
     text = printed(recording, width=None)
     assert text.startswith(f"{recording}: rank 0 of 1, 4 steps (by step()), stopped")
-    assert "operators: off (asked for)" in text
+    assert "operators: off (requested)" in text
 
 
 def test_operators_without_pytorch(tmp_path: Path) -> None:
@@ -358,7 +358,7 @@ def test_what_was_dropped_is_said(tmp_path: Path) -> None:
     found = made(tmp_path).facts
     dropped = found.ranks[0].dropped
     assert dropped["nodes_full"] > 0
-    assert f"dropped: {grouped(dropped['nodes_full'])} functions found no room" in printed(tmp_path)
+    assert f"dropped: {grouped(dropped['nodes_full'])} functions without room" in printed(tmp_path)
     overflow = [special for special in found.special if special.where == "<overflow>"]
     assert overflow[0].calls > 0
 

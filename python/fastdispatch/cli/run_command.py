@@ -44,13 +44,13 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--ops",
         default="auto",
         choices=("auto", "record", "dispatch", "off"),
-        help="how to record operators (default: auto)",
+        help="record operators through PyTorch's observer (record), a dispatch mode (dispatch), or not (default: auto)",
     )
     parser.add_argument(
         "--calls",
         default="auto",
         choices=("auto", "frame", "monitor", "off"),
-        help="how to record Python calls (default: auto)",
+        help="record Python calls through the evaluator (frame), sys.monitoring (monitor), or not (default: auto)",
     )
     parser.add_argument("--no-timing", action="store_true", help="count calls without timing them")
     parser.add_argument(

@@ -67,11 +67,13 @@ def judge(found: list[RankTimes]) -> Verdict:
         if waits - one.communication > NOTABLE * one.whole:
             slow.append(one.rank)
             sentences.append(
-                f"rank {one.rank} is slow: it spends {one.communication / 1e6:.3g} ms a step in collectives,"
-                f" the others {waits / 1e6:.3g} ms, most of it waiting for it"
+                f"rank {one.rank} is slow: {one.communication / 1e6:.3g} ms per step in collectives, other ranks"
+                f" {waits / 1e6:.3g} ms, mostly waiting for rank {one.rank}"
             )
         elif not any(each.communication for each in found) and one.whole > wholes * (1 + NOTABLE):
             slow.append(one.rank)
-            sentences.append(f"rank {one.rank} takes {one.whole / 1e6:.3g} ms a step, the others {wholes / 1e6:.3g} ms")
+            sentences.append(
+                f"rank {one.rank} is slow: {one.whole / 1e6:.3g} ms per step, other ranks {wholes / 1e6:.3g} ms"
+            )
     rest = sorted((one for one in found if one.rank not in slow), key=lambda one: one.whole) or found
     return Verdict(slow, sentences, rest[len(rest) // 2].rank)

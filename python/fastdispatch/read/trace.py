@@ -123,7 +123,7 @@ class Trace:
         ``rank`` may be left out where there is one only; a dump has no jobs.
         """
         if rank is None and len(self.ranks) != 1:
-            raise _core.Error(f"the trace has {len(self.ranks)} ranks: say of which one, jobs(rank)")
+            raise _core.Error(f"the trace has {len(self.ranks)} ranks: select one with jobs(rank)")
         return self.core.jobs(0 if rank is None else self.index(rank))
 
     def dump(self, path: PathLike) -> None:
@@ -192,7 +192,7 @@ class Trace:
             if found["rank"] == rank:
                 return index
         known = ", ".join(str(found["rank"]) for found in self.ranks)
-        raise _core.Error(f"rank {rank} is not in this trace, which has {known}")
+        raise _core.Error(f"rank {rank} is not in this trace, which has ranks {known}")
 
 
 def load(path: PathLike | Sequence[PathLike], *, timeline: bool = False) -> Trace:

@@ -46,7 +46,7 @@ _current: CallGraph | None = None
 
 def _choice(name: str, value: str, choices: Sequence[str]) -> str:
     if value not in choices:
-        raise _core.Error(f"{name}={value!r}: one of {', '.join(choices)}")
+        raise _core.Error(f"{name}={value!r}: must be one of {', '.join(choices)}")
     return value
 
 
@@ -127,7 +127,7 @@ class CallGraph:
         if gather and ranks is not None:
             raise _core.Error("gather requires every rank, ranks excludes some: give only one of them")
         if not 1 <= max_mb <= _MAX_MB:
-            raise _core.Error(f"max_mb={max_mb}: 1 to {_MAX_MB}")
+            raise _core.Error(f"max_mb={max_mb}: must be from 1 to {_MAX_MB}")
         self._out = out
         self._calls = _choice("calls", calls, ("auto", *_CALLS))
         if calls == "monitor" and sys.version_info < (3, 12):
@@ -429,7 +429,7 @@ class CallGraph:
                 self._say(files.settle(self._place, self._rank, self._world, self._run_id))
             elif self._refused and self._out is not None:
                 self._saved = files.save(session, self._out, self._rank, self._world, self._run_id)
-                _print(f"the recording was held in memory ({self._refused}) and has been written to {self._saved}")
+                _print(f"the recording was kept in memory ({self._refused}) and was written to {self._saved}")
         except _core.Error as error:
             if self._place is None:
                 _print(f"the recording is lost: {error}")
@@ -479,7 +479,7 @@ def _ranks_of_environment() -> list[int] | None:
     try:
         return [int(part) for part in text.split(",")] if text else None
     except ValueError:
-        raise _core.Error(f"FASTDISPATCH_RANKS={text}: rank numbers with commas between them, like 0,3") from None
+        raise _core.Error(f"FASTDISPATCH_RANKS={text}: expected rank numbers separated by commas, e.g. 0,3") from None
 
 
 def current() -> CallGraph | None:

@@ -149,7 +149,7 @@ def free_name(folder: _core.Folder, rank: int, best_effort: bool = False) -> str
         folder.writer(name)  # raises if another file has the name
     free = next((each for each in chain([name], own_names(rank)) if _is_free(folder, each)), None)
     if free is None:
-        raise Error(f"{folder.path}: no name is free for a recording of rank {rank}")
+        raise Error(f"{folder.path}: all names for a recording of rank {rank} are in use")
     return free
 
 

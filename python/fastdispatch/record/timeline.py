@@ -46,9 +46,9 @@ class Timeline:
     def __post_init__(self) -> None:
         self.shortest()
         if self.when_full not in _WHEN_FULL:
-            raise Error(f"when_full={self.when_full!r}: one of {', '.join(_WHEN_FULL)}")
+            raise Error(f"when_full={self.when_full!r}: must be one of {', '.join(_WHEN_FULL)}")
         if not 1 <= self.spill_mb <= _MAX_SPILL_MB:
-            raise Error(f"spill_mb={self.spill_mb}: 1 to {_MAX_SPILL_MB}")
+            raise Error(f"spill_mb={self.spill_mb}: must be from 1 to {_MAX_SPILL_MB}")
 
     def shortest(self) -> dict[str, float]:
         """Return the minimum duration in nanoseconds by kind; excluded kinds are missing."""
@@ -56,7 +56,10 @@ class Timeline:
         for part in re.split(r"[,+]", self.what):
             match = _PART.fullmatch(part.strip())
             if match is None or match[1] not in _KINDS:
-                raise Error(f"timeline={self.what!r}: {part!r}: write {', '.join(_KINDS)}, or with a time, python>50us")
+                raise Error(
+                    f"timeline={self.what!r}: {part!r}: must be one of {', '.join(_KINDS)}, or with a minimum time, "
+                    "e.g. python>50us"
+                )
             found[match[1]] = float(match[2]) * _UNITS[match[3]] if match[2] else 0.0
         return found
 

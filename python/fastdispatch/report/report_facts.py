@@ -169,7 +169,7 @@ def _rank(trace: Trace, index: int) -> Rank:
 
 def _why_no_operators(options: dict[str, Any], complete: bool) -> str:
     if options.get("ops") == "off":
-        return "asked for"
+        return "requested"
     return "PyTorch was not imported" if complete else "the recording is incomplete"
 
 

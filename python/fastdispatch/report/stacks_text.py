@@ -14,7 +14,7 @@ def lines(groups: list[Group], incomplete: Sequence[str] = (), *, everything: bo
     """Yield the stacks as lines. ``incomplete``: lines about recordings that are truncated or damaged."""
     yield from map(printable, incomplete)
     if not groups:
-        yield "no open calls in the readable part" if incomplete else "no open calls: nothing is being recorded there"
+        yield "no open calls in the readable part" if incomplete else "no open calls: nothing is being recorded"
     for group in groups:
         yield head(group, sum(len(each.stacks) for each in groups))
         yield from calls(group, everything)

@@ -26,7 +26,7 @@ def head(before: Sample | None, after: Sample) -> str:
     paused = sum(rank["state"] == "paused" for rank in ranks) if after.ended < len(ranks) else 0
     states = "".join(f", {count} {word}" for count, word in ((paused, "paused"), (after.ended, "ended")) if count)
     damaged = [str(rank["rank"]) for rank in ranks if not rank["complete"]]
-    damage = f"INCOMPLETE, cut short or damaged: rank {', '.join(damaged)}; " if damaged else ""
+    damage = f"INCOMPLETE, truncated or damaged: rank {', '.join(damaged)}; " if damaged else ""
     return f"{damage}{len(ranks)} rank{'s' * (len(ranks) != 1)}{states}, {span}{rate}, recorded {recorded}"
 
 

@@ -38,7 +38,7 @@ function losses() {
 }
 
 function ranks() {
-    return table(["Rank", "Process", "Host", "State", "Recorded", "Steps", "Own cost", "Operators", "Calls"], trace.about.ranks.map((rank) => [
+    return table(["Rank", "Process", "Host", "State", "Recorded", "Steps", "Overhead", "Operators", "Calls"], trace.about.ranks.map((rank) => [
         `${rank.side ? `${rank.side}: ` : ""}${rank.rank} of ${rank.world}`, rank.pid, rank.host, rank.state, seconds(rank.recorded),
         rank.steps_source === "none" ? "none found" : `${rank.steps} (${rank.steps_source})`,
         rank.overhead === null ? "not measured" : `${seconds(rank.overhead)}, ${share(rank.overhead, rank.recorded)}`,
@@ -53,7 +53,7 @@ function backward() {
     return section("Backward time", facts([
         ["Autograd nodes", seconds(backward.autograd)],
         ["Attributed to forward calls", `${seconds(backward.attributed)}${backward.coverage === null ? "" : ` (${(100 * backward.coverage).toFixed(1)} %)`}`],
-        ["Of AccumulateGrad, no call's", seconds(backward.accumulate)],
+        ["AccumulateGrad, of no call", seconds(backward.accumulate)],
         ["In the engine itself", seconds(backward.engine)],
         ["Without a forward call", misses],
     ]));
@@ -62,7 +62,7 @@ function backward() {
 function special() {
     const { special, open } = trace.about;
     return [
-        special.length > 0 && section("Regions with a word of their own",
+        special.length > 0 && section("Special regions",
             table(["What", "Where", "Calls", "Time"], special.slice(0, 200).map((each) => [each.what, each.where, grouped(each.calls), seconds(each.time)]))),
         open.length > 0 && section("Open when the recording ended",
             table(["Rank", "Thread", "Call", "For"], open.slice(0, 400).map((each) => [each.rank, each.thread, each.where, seconds(each.age)]))),
