@@ -162,4 +162,4 @@ def test_the_end_message(run: Path, report: dict[str, Any]) -> None:
     line = summary_lines(str(run / "rank00000.fd"))[0]
     assert line.startswith(f"{rank['steps']} steps, rank 0 of 1")
     share = 100 * rank["overhead"] / rank["recorded"]
-    assert f"own cost {share:.1f} % of {seconds(rank['recorded'])}" in line
+    assert f"recording overhead {share:.1f} % of {seconds(rank['recorded'])}" in line
