@@ -264,7 +264,7 @@ def test_what_is_no_kind_of_call(what: str) -> None:
 def test_options_that_make_no_sense() -> None:
     with pytest.raises(fastdispatch.Error, match="one of stop, overwrite, spill"):
         fastdispatch.Timeline(when_full="later")
-    with pytest.raises(fastdispatch.Error, match="spill_mb=0: 1 to 16384"):
+    with pytest.raises(fastdispatch.Error, match="spill_mb=0: must be from 1 to 16384"):
         fastdispatch.Timeline(when_full="spill", spill_mb=0)
     with pytest.raises(fastdispatch.Error, match="requires times"):
         fastdispatch.CallGraph(None, timing=False, timeline=True)
