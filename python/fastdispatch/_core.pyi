@@ -341,7 +341,7 @@ class Session:
 
     def pipeline(self) -> dict[str, Any] | None:
         """Return engine, iterations, class, stages (with chunks), processes, micro_batches, rules (engine, path,
-        qualified name, whether a call matched); None without :meth:`attach_pipeline`. Unknown values have the value None."""
+        qualified name, whether a call matched); None without :meth:`attach_pipeline`. Unknown values: None."""
 
     def attach_operands(
         self, tensor: object, places: tuple[int, int, int], run: Callable[[], None], on_model: Callable[[Any], None], /

@@ -168,7 +168,7 @@ def test_source_of_what_is_there(tmp_path: Path, template: Path, browser: Browse
         assert "def new_now(): 7" in shown.locator("#view-source pre").inner_text()
         look(shown, view="source", query="gone_since")
         shown.locator("#view-source button.entry").first.click()
-        assert "The text is not here" in shown.locator("#view-source").inner_text()
+        assert "No source text" in shown.locator("#view-source").inner_text()
 
 
 def test_equal_comparisons_give_equal_bytes(compared: tuple[Path, Diff]) -> None:

@@ -157,7 +157,7 @@ def _ranks(text: str | None) -> list[int] | None:
 
 
 def _set_environment(arguments: argparse.Namespace) -> None:
-    """Let processes that multiprocessing spawns record too: they are often ranks of their own."""
+    """Let processes that multiprocessing spawns record too: they are often separate ranks."""
     options = [f"ops={arguments.ops}", f"calls={arguments.calls}", f"max_mb={arguments.max_mb}"]
     options += ["timing=0"] if arguments.no_timing else []
     options += [f"timeline={arguments.timeline.replace(',', '+')}"] if arguments.timeline else []

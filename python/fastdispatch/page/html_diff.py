@@ -17,7 +17,7 @@ from fastdispatch.report.report_facts import facts
 
 _ENDS = ("before", "after")
 _MODULE = ("calls", "ops", "self", "total", "backward")
-_LINES = 40  # of what changed
+_LINES = 40  # of changes
 
 
 def page(diff: Diff, wanted: Wanted) -> bytes:

@@ -54,7 +54,7 @@ def schedule(
 
 
 def window(steps: str | tuple[int, int]) -> Callable[[int], int]:
-    """The schedule of ``--steps A:B``: steps A to B-1, counted from 0; either side may be empty."""
+    """Return the schedule of ``--steps A:B``: steps A to B-1, counted from 0; either side may be empty."""
     if isinstance(steps, str):
         first, colon, last = steps.partition(":")
         try:

@@ -1,4 +1,4 @@
-"""Facts of a recording beside its rows: its processes, what 100 % is, the overhead, and missing data."""
+"""Facts of a recording beside its rows: its processes, the time of 100 %, the overhead, and missing data."""
 
 from __future__ import annotations
 

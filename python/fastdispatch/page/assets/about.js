@@ -1,4 +1,4 @@
-// The about view: what was recorded, by what, how well, and everything that is not here.
+// The about view: facts of the recording, its ranks, versions and options, and missing data.
 
 import { el } from "./dom.js";
 import { counted, grouped, seconds, share, words } from "./format.js";
@@ -19,7 +19,7 @@ function table(heads, rows) {
         el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map((cell) => el("td", {}, String(cell)))))));
 }
 
-/** A state with a mark that is no colour. */
+/** A state with a mark, so that it does not depend on colour. */
 function status(good, text) {
     return el("p", { class: good ? "status good" : "status bad" }, el("b", {}, good ? "✓ " : "⚠ "), text);
 }
@@ -69,7 +69,7 @@ function special() {
     ].filter(Boolean);
 }
 
-/** Findings of the pipeline report, and what they do not cover. */
+/** Findings of the pipeline report, and their limits. */
 function pipeline() {
     const { findings, notes } = trace.about;
     if (findings.length + notes.length === 0) return null;
@@ -81,7 +81,7 @@ function commands() {
     return ["before", "after"].map((side) => [`Command ${side}`, trace.about.ranks.find((rank) => rank.side === side)?.command.join(" ")]);
 }
 
-/** What changed, in the words of the comparison. */
+/** Changes, as the lines of `fastdispatch diff`. */
 function changes() {
     const { changes: lines } = trace.about;
     return lines === undefined ? null : section("What changed", el("pre", { tabindex: "0", class: "lines" }, lines.join("\n")));
@@ -101,7 +101,7 @@ function mount(host) {
             ...(trace.compared ? commands() : [["Command", first?.command.join(" ")]]),
             ["100 %", trace.compared ? `the greater of both, ${trace.compared.per}, path by path` : `${seconds(about.whole)}: threads "${about.whole_role}" of ${counted(about.ranks.length, "rank")}`],
             ["Step", about.step && !trace.compared ? seconds(about.step) : ""],
-            ["Timeline", trace.compared ? "not here: the page of each recording has its own (fastdispatch html)" : ""],
+            ["Timeline", trace.compared ? "in the page of each recording (fastdispatch html)" : ""],
             ["Content", `${counted(trace.nodes.rows, "function or operator", "functions and operators")}, ${counted(trace.count, "path")}`],
         ])),
         section("Dropped, capped or damaged", losses()),
@@ -112,7 +112,7 @@ function mount(host) {
         section("Options", facts(Object.entries(about.options).map(([name, value]) => [words(name), value]))),
         section("Keys", facts([
             ["/", "search"], ["1 – 9", "views"], ["Tab", "to the next control"], ["Escape", "leave the search; zoom out"],
-            ["Flame", "arrows walk, Enter zooms in, Backspace out"],
+            ["Flame", "arrows move, Enter zooms in, Backspace out"],
             ["Graph", "arrows move to a caller, callee or neighbour; Enter unfolds; F focuses; Backspace folds"],
             ["Timeline", "W and S zoom, A and D move"],
         ]))));
