@@ -1,4 +1,4 @@
-"""The page of a recording with 100 000 contexts: how large it is, when it answers a search after it was opened."""
+"""The page of a recording with 100 000 contexts: its size, and the time from opening to the result of a search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of a model of transformers: made from a configuration, nothing is downloaded."""
+"""The page of a model of transformers, built from a configuration without downloads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of the example GPT: every view, every way to look."""
+"""The page of the example GPT: all views and controls."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_everything_can_be_reached_by_keyboard_and_the_focus_is_seen(gpt: Path, 
 
 
 def test_paper_is_light_and_has_the_view_alone(gpt: Path, browser: Browser) -> None:
-    """Of each view, of a page that is dark on the screen."""
+    """Each view, of a page in the dark theme."""
     node = node_of(gpt, "pretrain.py:[Block]:forward")
     with opened(browser, gpt / "page.html", f"view=flame&theme=dark&node={node}") as shown:
         for view in ("flame", "graph", "table", "modules", "timeline", "source", "about"):

@@ -1,4 +1,4 @@
-"""``diff`` and its gate, on call trees that are written down."""
+"""``diff`` and its gate, on hand-written call trees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``export callgraph``: two sorted lists a rank."""
+"""``export callgraph``: two sorted lists per rank."""
 
 from __future__ import annotations
 

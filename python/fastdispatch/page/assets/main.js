@@ -190,7 +190,7 @@ async function start() {
     parts.query.value = state.query;
     answer();
     await painted();
-    performance.mark("answered");
+    performance.mark("searched");
     const every = await Promise.all(views.map(async (view) => (view.load ? await view.load(block) : true)));
     present = views.filter((_, index) => every[index]);
     if (!present.some(({ id }) => id === state.view)) state.view = present[0].id;
