@@ -19,8 +19,8 @@ def node_of(folder: Path, key: str) -> int:
     return fastdispatch.load(folder).nodes["key"].index(key)
 
 
-def answer(shown: Page) -> str:
-    return shown.locator("#answer").inner_text()
+def matches(shown: Page) -> str:
+    return shown.locator("#matches").inner_text()
 
 
 def test_the_page_is_small(gpt: Path) -> None:
@@ -33,12 +33,12 @@ def test_search_says_how_many_and_what_share(gpt: Path, browser: Browser) -> Non
     with opened(browser, gpt / "page.html") as shown:
         shown.keyboard.press("/")
         shown.keyboard.type("aten::linear")
-        assert answer(shown).startswith(f"{len(nodes)} function")
-        assert float(answer(shown).split("·")[2].split()[0]) > 0
+        assert matches(shown).startswith(f"{len(nodes)} function")
+        assert float(matches(shown).split("·")[2].split()[0]) > 0
         assert "query=aten%3A%3Alinear" in shown.url
         shown.keyboard.press("Escape")
         shown.locator("#reset").click()
-        assert answer(shown) == ""
+        assert matches(shown) == ""
 
 
 def test_zoom_by_keyboard_and_back(gpt: Path, browser: Browser) -> None:

@@ -24,7 +24,7 @@ const views = [flame, graph, table, modules, timeline, source, ranks, about];
 
 const LEAST = [0, 0.1, 0.5, 1, 2, 5, 10];
 
-const parts = Object.fromEntries(["tabs", "weight", "query", "answer", "package", "kind", "phase", "rank", "said", "min", "theme", "reset", "views", "details", "legend"]
+const parts = Object.fromEntries(["tabs", "weight", "query", "matches", "package", "kind", "phase", "rank", "said", "min", "theme", "reset", "views", "details", "legend"]
     .map((name) => [name, document.getElementById(name)]));
 
 const hosts = new Map(); // of the views that were opened
@@ -62,14 +62,14 @@ function showTabs() {
     }
 }
 
-function answer() {
+function showMatches() {
     const matched = matches();
     if (matched === null) {
-        parts.answer.textContent = "";
+        parts.matches.textContent = "";
         return;
     }
     const { functions, value, whole } = found(matched);
-    parts.answer.textContent = `${counted(functions, "function")} · ${figure(value, weight().unit)} · ${share(value, whole)}`;
+    parts.matches.textContent = `${counted(functions, "function")} · ${figure(value, weight().unit)} · ${share(value, whole)}`;
 }
 
 /** The legend of a comparison. */
@@ -118,7 +118,7 @@ function changed(names) {
     for (const name of ["package", "kind", "phase", "rank", "said", "min"]) parts[name].value = String(state[name]);
     parts.weight.value = weight().id;
     showTabs();
-    answer();
+    showMatches();
     render();
 }
 
@@ -188,7 +188,7 @@ async function start() {
     restore();
     document.documentElement.dataset.theme = state.theme;
     parts.query.value = state.query;
-    answer();
+    showMatches();
     await painted();
     performance.mark("searched");
     const every = await Promise.all(views.map(async (view) => (view.load ? await view.load(block) : true)));
