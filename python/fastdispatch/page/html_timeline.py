@@ -26,7 +26,7 @@ class _Lanes:
         self.place: dict[tuple[int, int], int] = {}  # (rank, row of its calls) -> slice
 
     def add(self, rank: int, kind: str, name: str, rows: Sequence[dict[str, Any]]) -> None:
-        """Rows have start, duration, depth and context, and may have job, open, launch and call (a row of the calls)."""
+        """Rows have start, duration, depth and context, and may have job, open, launch and call (a row)."""
         if not rows:
             return
         rows = sorted(rows, key=lambda row: (row["start"], row["depth"]))
