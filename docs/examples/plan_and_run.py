@@ -77,7 +77,7 @@ MODELS: dict[str, Callable[[], tuple[nn.Module, tuple[Tensor, ...]]]] = {"gpt": 
 
 
 def train(graph: Graph, name: str, stages: int, folder: Path, steps: int) -> Path:
-    """Write the program, run it on as many ranks as stages; return the recording."""
+    """Write the program, run it on as many ranks as stages; answers the recording."""
     package = folder / f"{name}_{stages}"
     package.mkdir()
     made = convert(graph, "Model", "net", target="torch", folder=package)
@@ -91,7 +91,7 @@ def train(graph: Graph, name: str, stages: int, folder: Path, steps: int) -> Pat
 
 
 def on_ranks(module: str, words: list[str], count: int, folder: Path) -> str:
-    """Run a module on a number of ranks; return their output."""
+    """Run a module on so many ranks; answers what they print."""
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={count}", "-m"]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     done = subprocess.run([*command, module, *words], cwd=folder, env=environment, text=True, capture_output=True)
@@ -107,7 +107,7 @@ def planned(graph: Graph, stage: int) -> tuple[float, float]:
 
 
 def measured(run: Path, stage: int) -> tuple[float, float]:
-    """The same from the jobs of the rank of the stage, without the first step, which allocates."""
+    """The same by the jobs of the rank that has the stage. The first step, which allocates, is left out."""
     jobs = fastdispatch.load(run).jobs(stage)
     rows = [*zip(jobs["kind"], jobs["micro_batch"], jobs["duration"], strict=True)]
     times = {kind: [took / 1e6 for each, _, took in rows if each == kind][MICRO_BATCHES:] for kind in ("F", "B")}
