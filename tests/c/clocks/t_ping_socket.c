@@ -52,7 +52,7 @@ no_address_is_all(void)
     }
 }
 
-/* From the range that is reserved for documentation. */
+/* An address of the range reserved for documentation. */
 static void
 an_address_of_another_host(void)
 {
@@ -60,8 +60,7 @@ an_address_of_another_host(void)
     int fd = 0;
     uint16_t port;
     STATUS(fd_ping_socket_bind(&fd, "192.0.2.1", &port, &error), FD_EIO);
-    CHECK(strstr(error.text, "no clock can be offered at 192.0.2.1: ")
-          != NULL);
+    CHECK(strstr(error.text, "cannot serve the clock at 192.0.2.1: ") != NULL);
     EQUAL(fd, -1);
 }
 
