@@ -40,7 +40,7 @@ leaves_no_error(void)
     EQUAL(cuda.event_record(event, NULL), 0);
     EQUAL(cuda.event_query(event), FD_CUDA_NOT_READY);
     EQUAL(cudaPeekAtLastError(), FD_CUDA_NOT_READY);
-    EQUAL(fd_cuda_answer(&cuda, cuda.event_query(event)), FD_CUDA_NOT_READY);
+    EQUAL(fd_cuda_result(&cuda, cuda.event_query(event)), FD_CUDA_NOT_READY);
     EQUAL(cudaPeekAtLastError(), 0);
     CHECK(fd_cuda_is_clean(&cuda));
     standin_leave_error(9);
