@@ -19,8 +19,8 @@ MAX_FILE_LINES = 600
 MAX_FOLDER_FILES = 42
 MAX_FUNCTION_LINES = 60  # the longest today: session_new, 59
 
-# The only mutable data at file scope: the allocator's and the clock's own state, process.h, and what a hook of the
-# whole process (a fork's, too) must find without a pointer of ours.
+# The only mutable data at file scope: the state of the allocator and the clock, process.h, and state that hooks of the
+# process (also fork handlers) reach without the module.
 MUTABLE = {
     "csrc/base/alloc.c": {"in_use", "remaining"},
     "csrc/base/budget.c": {"shrunk"},
@@ -31,7 +31,7 @@ MUTABLE = {
     "csrc/capture/frames/constructors.c": {"tool", "watcher", "events"},
     "csrc/capture/hooks/frame_hook.c": {"installed", "next_evaluator", "work"},
     "csrc/capture/torch/libtorch.c": {"fd_torch"},
-    "csrc/capture/hooks/monitor.c": {"tool", "purpose", "rests", "events"},
+    "csrc/capture/hooks/monitor.c": {"tool", "purpose", "paused", "events"},
     "csrc/capture/operators/records.c": {"handle"},
     "csrc/capture/process/process.c": {"fd_process"},
     "csrc/capture/process/thread.c": {"fd_thread_self", "at_exit"},
@@ -67,7 +67,7 @@ def test_folders_of_capture_include_earlier_ones() -> None:
 
 
 def unit(path: str) -> str:
-    """A header and its C file are one."""
+    """The name shared by a header and its C file."""
     return path.rpartition(".")[0]
 
 
@@ -100,7 +100,7 @@ def test_python_starts_at_capture() -> None:
             assert not re.search(r"#\s*include\s+<Python\.h>|\bPy(_|[A-Z])", text), name(path)
 
 
-def test_versions_of_python_are_told_apart_in_capture() -> None:
+def test_only_capture_distinguishes_versions_of_python() -> None:
     for path in sources(".c", ".h"):
         if layer(path) != "capture":
             assert not re.search(r"PY_(VERSION_HEX|MINOR_VERSION|MAJOR_VERSION)", code(path)), name(path)
@@ -110,7 +110,7 @@ def test_a_library_does_not_print_or_exit() -> None:
     names = "v?f?printf|puts|perror|exit|_exit|_Exit|abort|system|popen|alloca|gets|strtok"
     forbidden = re.compile(rf"(?<!\w)({names})\s*\(")
     for path in sources(".c", ".h"):
-        # __attribute__((format(printf, ...))) is no call.
+        # __attribute__((format(printf, ...))) is not a call.
         text = re.sub(r"format\(printf", "format(", code(path))
         found = forbidden.search(text)
         assert found is None, f"{name(path)}: {found.group(1)}" if found else ""

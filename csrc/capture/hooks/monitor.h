@@ -8,13 +8,13 @@
 #include "capture/hooks/frame_hook.h"
 
 /* Register our callbacks, or change their purpose. FD_ECONFLICT if no tool id
- * is free; the message names the tools that have them. Needs the GIL, as all
- * below. Sets no exception. */
+ * is free; the message names the tools that have them. Requires the GIL, as
+ * all below. Sets no exception. */
 fd_status fd_monitor_install(fd_hook hook, fd_error *error);
 
 /* Disable all events until the next fd_monitor_install, and keep the tool id:
  * another tool could claim it meanwhile. */
-void fd_monitor_rest(void);
+void fd_monitor_pause(void);
 
 void fd_monitor_remove(void);
 

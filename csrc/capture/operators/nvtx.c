@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* The owner of every pushed range: they end in the reverse order. */
+/* The owner of all pushed ranges, which end in reverse order. */
 static const char pushed;
 
 static fd_nvtx_what
@@ -32,7 +32,7 @@ fd_nvtx_called(const fd_frame *frame)
                                              : NULL};
 }
 
-/* Odd, unlike the address of a record. */
+/* An odd number, unlike the address of a record. */
 static const void *
 owner_of(PyObject *id)
 {
@@ -82,5 +82,5 @@ fd_nvtx_returned(fd_thread *thread, const fd_nvtx_call *call, PyObject *result)
     }
     PyErr_Clear();
     fd_guard_leave(&guard);
-    thread->generation = 0; /* the next event settles what began */
+    thread->generation = 0; /* the next event settles the range */
 }

@@ -20,8 +20,8 @@ done(PyObject *result)
     return result == NULL ? -1 : 0;
 }
 
-/* First the id that CPython proposes for optimizers and that no published tool
- * uses, then those without a proposed use, at last the profiler's. */
+/* First the id that CPython proposes for optimizers, which no published tool
+ * uses, then ids without a proposed use, last the id for profilers. */
 static const int ids[] = {5, 4, 3, 2};
 enum { IDS = sizeof ids / sizeof *ids };
 
@@ -64,7 +64,7 @@ claim_tool(PyObject *module, fd_error *error)
     return -1;
 }
 
-/* `callback` may be None: nothing is called any more. */
+/* `callback` None removes the callback. */
 static int
 set_callback(PyObject *module, int tool, long event, PyObject *callback)
 {
