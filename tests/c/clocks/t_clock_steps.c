@@ -37,7 +37,7 @@ changes(const fd_clock_map *map, int64_t at, uint64_t gap)
 }
 
 static void
-a_stair_is_a_step_off_and_keeps_the_order(void)
+steps_stay_close_and_keep_the_order(void)
 {
     static const struct {
         int64_t ppm;
@@ -72,4 +72,4 @@ the_ends_of_time(void)
     EQUAL(fd_clock_steps_change(&steps, INT64_MAX), false);
 }
 
-RUN(TEST(a_stair_is_a_step_off_and_keeps_the_order), TEST(the_ends_of_time))
+RUN(TEST(steps_stay_close_and_keep_the_order), TEST(the_ends_of_time))

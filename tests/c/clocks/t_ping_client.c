@@ -59,7 +59,7 @@ one_clock(void)
 }
 
 static void
-nobody_there(void)
+without_a_server(void)
 {
     CLEAN(close_server) fd_ping_server *server = NULL;
     CLEAN(close_client) fd_ping_client *wrong = NULL;
@@ -84,15 +84,15 @@ nobody_there(void)
 
 /* A server that ignores every second request, and sends invalid replies before
  * each valid one. */
-typedef struct liar {
+typedef struct bad_server {
     int fd;
     uint32_t asked;
-} liar;
+} bad_server;
 
 static void *
-lie(void *context)
+reply_badly(void *context)
 {
-    liar *l = context;
+    bad_server *l = context;
     uint8_t request[FD_PING_REQUEST];
     uint8_t reply[FD_PING_REPLY + 1] = {0};
     struct sockaddr_storage from;
@@ -125,10 +125,10 @@ invalid_replies(void)
     size_t count;
     fd_ping_client *client = NULL;
     OK(fd_ping_socket_bind(&fd, "127.0.0.1", &port, NULL));
-    CHECK(fcntl(fd, F_SETFL, 0) == 0); /* the liar waits */
-    liar l = {fd, 0};
+    CHECK(fcntl(fd, F_SETFL, 0) == 0); /* blocking */
+    bad_server l = {fd, 0};
     OK(fd_ping_client_open(&client, "127.0.0.1", port, TOKEN, NULL));
-    pthread_create(&thread, NULL, lie, &l);
+    pthread_create(&thread, NULL, reply_badly, &l);
     wait_ms(300);
     const fd_ping *pings = fd_ping_client_finish(client, &count, &trouble);
     bool sound = count > 0;
@@ -143,4 +143,4 @@ invalid_replies(void)
     CHECK(l.asked > 2);
 }
 
-RUN(ONCE(one_clock), ONCE(nobody_there), ONCE(invalid_replies))
+RUN(ONCE(one_clock), ONCE(without_a_server), ONCE(invalid_replies))

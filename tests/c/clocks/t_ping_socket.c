@@ -34,7 +34,7 @@ of_one_address(void)
 }
 
 static void
-no_address_is_all(void)
+wildcard_addresses_are_refused(void)
 {
     const char *const all[] = {"0.0.0.0", "0", "::", "::ffff:0.0.0.0"};
     const char *const none[] = {"", "localhost", "127.0.0.1:9", "fe80::zz"};
@@ -66,7 +66,7 @@ an_address_of_another_host(void)
 
 /* Datagrams from other ports are not received. */
 static void
-hears_whom_it_is_connected_to(void)
+receives_from_its_peer_only(void)
 {
     CLEAN(close_fd) int one = -1;
     CLEAN(close_fd) int other = -1;
@@ -87,5 +87,5 @@ hears_whom_it_is_connected_to(void)
     EQUAL(byte, 'y');
 }
 
-RUN(TEST(of_one_address), TEST(no_address_is_all),
-    TEST(an_address_of_another_host), ONCE(hears_whom_it_is_connected_to))
+RUN(TEST(of_one_address), TEST(wildcard_addresses_are_refused),
+    TEST(an_address_of_another_host), ONCE(receives_from_its_peer_only))

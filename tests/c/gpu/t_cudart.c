@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-/* The runtime that is there already is found by its name and called. */
+/* The loaded runtime is found by its name and called. */
 static void
-finds_what_is_loaded(void)
+finds_the_loaded_runtime(void)
 {
     standin_reset();
     fd_cudart cuda;
@@ -25,8 +25,8 @@ finds_what_is_loaded(void)
     EQUAL(standin_calls("cudaEventRecord"), 1);
 }
 
-/* "Not ready" is an error to the runtime's own book-keeping: a program that
- * looks at its last error after us must not find it. */
+/* The runtime stores "not ready" as the last error of the thread: the program
+ * must not see it. */
 static void
 leaves_no_error(void)
 {
@@ -49,4 +49,4 @@ leaves_no_error(void)
     EQUAL(cuda.event_destroy(event), 0);
 }
 
-RUN(TEST(finds_what_is_loaded), TEST(leaves_no_error))
+RUN(TEST(finds_the_loaded_runtime), TEST(leaves_no_error))
