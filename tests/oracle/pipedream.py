@@ -1,7 +1,7 @@
-"""The objective of PipeDream's optimizer, written down from its definition: slow, and nothing clever.
+"""The objective of PipeDream's optimizer, implemented directly from its definition.
 
-States are sets of layers closed under what they need; the recursion runs over all pairs of them. Only what the C core
-also takes from the definition is shared: the first source is the one of the least id.
+States are sets of layers that contain all their predecessors; the recursion runs over all pairs of them. The only
+convention shared with the C core is that the first source is the one with the smallest id.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def solve(
     true_cut: bool = False,
     memory: float | None = None,
 ) -> float:
-    """T in seconds; infinite where there is no plan."""
+    """T in seconds; infinite without a plan."""
     model = Model(graph)
     empty: State = frozenset()
     cuts = {state: model.cut(state, true_cut) for state in model.states}
@@ -132,7 +132,7 @@ def solve(
 
 
 def tried(graph: Graph, machines: int, bandwidth: float, compression: float | None = None) -> float:
-    """T on one level by trying all plans: every chain of states, every way to share the machines out."""
+    """T on one level, over all plans: all chains of states with all assignments of machines."""
     model = Model(graph)
     inner = [state for state in model.states if state != model.whole]
     best = math.inf
@@ -167,7 +167,7 @@ def _plan_time(
 
 
 def recomputed(graph: Graph, stages: list[dict], bandwidth: float, compression: float | None, true_cut: bool) -> float:
-    """T of a plan of one level, from the stages of the graph's nodes alone."""
+    """T of a plan of one level, from the stages of the nodes of the graph."""
     model = Model(graph)
     stage_of = {node.id: node.stage for node in graph.nodes}
     assert all(stage_of[id] is not None for id in model.nodes)
@@ -199,8 +199,8 @@ def scheduled(
     room: float = math.inf,
     optimizer: float = 2.0,
 ) -> float:
-    """The shortest step under a schedule by trying all plans: every chain of states, every way to share the machines
-    out, each played. ``room``: bytes of a machine."""
+    """The shortest step with a schedule, over all plans: all chains of states with all assignments of machines, each
+    simulated. ``room``: bytes per machine."""
     model = Model(graph)
     inner = [state for state in model.states if state != model.whole]
     budgets = range(1, machines + 1) if fewer else [machines]
@@ -229,7 +229,7 @@ def _played(
     room: float,
     optimizer: float,
 ) -> float:
-    """The step of one plan; infinite where a rank has no room."""
+    """The step of one plan; infinite if it exceeds the memory of a rank."""
     holder = {row.stage: row.rank for row in made.rows}
     forward, backward, transfer, saved = [], [], [], []
     reduce = [0.0] * made.stages
