@@ -1,4 +1,4 @@
-"""The structure of the C tree: who may include whom, how large things get, what is exported."""
+"""The structure of the C tree: allowed includes, sizes, exported symbols."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ MUTABLE = {
     "csrc/capture/process/process.c": {"fd_process"},
     "csrc/capture/process/thread.c": {"fd_thread_self", "at_exit"},
 }
-# The folders of capture/: a file includes its own and earlier ones.
+# The folders of capture/: a file includes its own folder and earlier ones.
 CAPTURE = ["python", "process", "torch", "rules", "state", "timers"]
 CAPTURE += ["frames", "operands", "operators", "engines", "hooks", "session"]
 # Layers with include cycles between their files; no other layer may have one.
 CYCLIC = {"trace", "profile", "pipeline", "graphs", "events", "et"}
-# Tables that CPython wants writable.
+# Tables that CPython requires to be writable.
 PYTHON_TABLES = re.compile(r"^static (struct )?Py\w+ ")
 
 
@@ -221,7 +221,7 @@ def test_no_banners() -> None:
 def test_only_the_module_is_exported() -> None:
     spec = find_spec("fastdispatch._core")
     assert spec is not None and spec.origin is not None, "build the extension first"
-    assert shutil.which("nm") is not None, "nm comes with the compiler"
+    assert shutil.which("nm") is not None, "nm is missing: install binutils"
     assert spec.origin.endswith(sysconfig.get_config_var("EXT_SUFFIX"))
     table = subprocess.run(["nm", "-D", "--defined-only", spec.origin], capture_output=True, text=True, check=True)
     exported = {line.split()[-1] for line in table.stdout.splitlines()}
