@@ -31,11 +31,11 @@ typedef struct fd_clock_member {
  * directly or through other members. Sorts the parts. `members` has room for
  * `count`; members of parts are below that.
  *
- * The correction is the mean of three estimates, weighted by their variances:
- * the median difference between ends, which is best for evenly distributed
- * delays, and the minimum and maximum delays from the last begin to the end,
- * which are best for delays with sharp bounds. The uncertainty is twice the
- * standard error plus the minimum delay. */
+ * The correction is the mean of three estimates, weighted by the inverse of
+ * their variances: the median difference between ends, which is best for
+ * evenly distributed delays, and the minimum and maximum delays from the last
+ * begin to the end, which are best for delays with sharp bounds. The
+ * uncertainty is twice the standard error plus the minimum delay. */
 fd_status fd_clock_fit_collectives(fd_clock_part *parts, size_t part_count,
                                    uint32_t reference,
                                    fd_clock_member *members, uint32_t count);

@@ -85,7 +85,7 @@ receive_reply(fd_ping_client *c, int64_t deadline, bool ending, fd_ping *ping)
     return false;
 }
 
-/* When there is no room, drop every second burst and double the pauses. */
+/* Without room, drop every second burst and double the pauses. */
 static void
 make_room(fd_ping_client *c)
 {

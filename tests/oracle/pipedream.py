@@ -215,11 +215,13 @@ def scheduled(
             if all(before < after for before, after in pairwise(chain)):
                 for shares in [shares for budget in budgets for shares in _shares(budget, ranks)]:
                     if not straight or max(shares) == 1:
-                        best = min(best, _played(model, made, chain, shares, bandwidth, compression, room, optimizer))
+                        best = min(
+                            best, _simulated(model, made, chain, shares, bandwidth, compression, room, optimizer)
+                        )
     return best
 
 
-def _played(
+def _simulated(
     model: Model,
     made: Plan,
     chain: list[State],
@@ -251,9 +253,9 @@ def _played(
         held[row.rank] += {"F": saved[row.stage], freed: -saved[row.stage]}.get(row.kind, 0)
         if kept[row.rank] + held[row.rank] > room:
             return math.inf
-    played = made.replay(forward, backward, transfer=transfer, transfer_back=[*transfer[1:], 0])
+    simulated = made.replay(forward, backward, transfer=transfer, transfer_back=[*transfer[1:], 0])
     ends = [0.0] * made.stages
-    for row, end in zip(made.rows, played.end, strict=True):
+    for row, end in zip(made.rows, simulated.end, strict=True):
         if row.kind in "FBIW":
             ends[row.rank] = max(ends[row.rank], float(end))
     return max(end + more for end, more in zip(ends, reduce, strict=True))

@@ -191,11 +191,11 @@ class Replay:
         return self.begin(node) - begin if max(busy, default=begin) <= begin + least else least
 
     def delay(self, node: Node) -> int:
-        ready = self.ready(node, played=False)
+        ready = self.ready(node, replayed=False)
         delay = 0 if ready is None else self.begin(node) - ready
         return delay if node.gpu else max(delay, 0)
 
-    # -- predicted ---------------------------------------------------------------------------------------------------
+    # -- replayed ----------------------------------------------------------------------------------------------------
 
     def remember(self, what: str, node: Node, find: Callable[[Node], Any]) -> Any:
         if (what, node) not in self.known:
@@ -207,13 +207,13 @@ class Replay:
             return 1.0
         return float(self.remember("factor", node, lambda n: self.factor(n.parent) * self.scales.get(n.name, 1.0)))
 
-    def ready(self, node: Node, *, played: bool) -> int | None:
-        times = [self.ready_by(cause, kinds, node, played) for cause, kinds in node.waits if not cause.root]
+    def ready(self, node: Node, *, replayed: bool) -> int | None:
+        times = [self.ready_by(cause, kinds, node, replayed) for cause, kinds in node.waits if not cause.root]
         return max((time for time in times if time is not None), default=None)
 
-    def ready_by(self, cause: Node, kinds: int, node: Node, played: bool) -> int | None:
+    def ready_by(self, cause: Node, kinds: int, node: Node, replayed: bool) -> int | None:
         if kinds & LAUNCH:
-            return (self.start(cause) if played else self.begin(cause)) + self.launch(node)
+            return (self.start(cause) if replayed else self.begin(cause)) + self.launch(node)
         if kinds & ORDER:
             call: Node | None = cause
             if cause is node.parent:
@@ -223,18 +223,18 @@ class Replay:
                     call = call.parent
                 call = call or cause
             if call is None or self.over(call) > self.begin(node):
-                return self.start(cause) if played else self.begin(cause)
-            return self.end(call) if played else self.over(call)
+                return self.start(cause) if replayed else self.begin(cause)
+            return self.end(call) if replayed else self.over(call)
         late = 0 if node.gpu else max(self.over(cause) - self.begin(node), 0)
         if late > (self.over(cause) - self.begin(cause)) // 10:
             return None  # it had not ended: no wait
-        return (self.end(cause) if played else self.over(cause)) - late
+        return (self.end(cause) if replayed else self.over(cause)) - late
 
     def start(self, node: Node) -> int:
         return int(self.remember("start", node, self.find_start))
 
     def find_start(self, node: Node) -> int:
-        ready = self.ready(node, played=True)
+        ready = self.ready(node, replayed=True)
         if ready is None:
             return self.begin(node)
         return ready + (self.delay(node) if node.gpu else int(self.delay(node) * self.factor(node.parent)))
@@ -271,7 +271,7 @@ class Replay:
         return begun + max(transfer, 0)
 
     def steps(self) -> dict[str, tuple[int, int]]:
-        """Measured and predicted time by name, over all ranks, including kernels below."""
+        """Measured and replayed time by name, over all ranks, including kernels below."""
         found: dict[str, list[tuple[int, int, int, int]]] = {}
         for node in (node for nodes in self.ranks for node in nodes):
             step: Node | None = node
@@ -286,7 +286,7 @@ class Replay:
         }
 
     def whole(self) -> tuple[int, int]:
-        """Measured and predicted time from the first begin to the last end."""
+        """Measured and replayed time from the first begin to the last end."""
         nodes = [node for nodes in self.ranks for node in nodes if self.begin(node) > 0]
         begin = min(map(self.begin, nodes))
         work = [node for node in nodes if not node.root]

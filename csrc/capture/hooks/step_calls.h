@@ -1,6 +1,5 @@
-/* Calls that mean something to the recording itself: the end of a training
- * step, the import of PyTorch, the making of a process group. Requires the
- * GIL. */
+/* Calls that affect the recording itself: the end of a training step, the
+ * import of PyTorch, the creation of a process group. Requires the GIL. */
 #ifndef FD_STEP_CALLS_H
 #define FD_STEP_CALLS_H
 

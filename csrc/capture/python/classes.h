@@ -27,8 +27,8 @@ typedef struct fd_class {
 
 typedef struct fd_classes {
     FD_VECTOR(fd_class) known; /* by slot */
-    fd_map by_type; /* type address -> id of the class last seen there */
-    uint32_t hand;  /* last slot that was examined for reuse */
+    fd_map by_type;            /* type address -> id of its latest class */
+    uint32_t hand;             /* last slot that was examined for reuse */
 } fd_classes;
 
 /* -1 with MemoryError. */

@@ -43,7 +43,7 @@ fd_frame_code(const fd_frame *frame)
 #endif
 }
 
-/* The function object; its closure holds the free variables. */
+/* The function object; its closure has the free variables. */
 static inline PyFunctionObject *
 fd_frame_function(const fd_frame *frame)
 {

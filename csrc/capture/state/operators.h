@@ -19,7 +19,7 @@ typedef struct fd_operator_table {
 
 typedef struct fd_operators {
     _Atomic(fd_operator_table *) table; /* owned */
-    fd_map families; /* hash of a range name without digits -> names seen */
+    fd_map families; /* hash of a name without digits -> number of names */
 } fd_operators;
 
 void fd_operators_clear(fd_operators *operators);

@@ -70,7 +70,7 @@ typedef struct fd_session {
     fd_timer_plan timers;
     /* Owned; NULL if the timeline has no jobs: engines/pipeline_state.h */
     struct fd_engine_pipeline *pipeline;
-    /* A step ended, as seen through `source` (FD_STEPS_*). */
+    /* Handle the end of a step, reported by `source` (FD_STEPS_*). */
     void (*step_ended)(struct fd_session *session, fd_thread *thread,
                        uint32_t source);
     fd_map nodes;  /* code id << 32 | class id -> node */
@@ -79,7 +79,7 @@ typedef struct fd_session {
     bool timed;
     _Atomic bool running; /* false between the windows of a schedule */
     bool stuck;    /* a thread never left its section: memory is not freed */
-    bool operands; /* execution traces are wanted */
+    bool operands; /* for execution traces */
     bool unhooked; /* paused by fd_session_record, without hooks */
     fd_calls_source calls;
     fd_ops_source ops;
