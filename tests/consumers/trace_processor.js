@@ -13,7 +13,7 @@ const vm = require('vm');
 
 const [folder, address] = process.argv.slice(2);
 
-// What the engine asks of the worker it believes to be in. It reads the engine's code by a synchronous request.
+// The used parts of a Web Worker. The engine reads its code by a synchronous request.
 class Request {
   open(method, url) {
     this.file = path.join(folder, path.basename(url));
