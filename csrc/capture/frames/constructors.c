@@ -120,7 +120,7 @@ collect(PyObject *object, void *list)
 }
 
 static void
-meet_all(void)
+add_existing(void)
 {
     code_list found = {NULL, 0, 0};
     PyUnstable_GC_VisitObjects(collect, &found);
@@ -141,7 +141,7 @@ fd_constructors_watch(void)
     tool = fd_monitoring_open(events, EVENTS, NULL);
     if (tool >= 0) {
         fd_constructor_codes_report(tool, events[0].bit | events[1].bit);
-        meet_all();
+        add_existing();
         watcher = PyFunction_AddWatcher(on_function);
     }
     PyErr_SetRaisedException(pending);

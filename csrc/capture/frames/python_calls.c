@@ -78,8 +78,8 @@ repeated(fd_tree *tree, const fd_code *known, const PyTypeObject *type)
 /* The context of any other call; NULL for a dropped function, and if the
  * recording has ended. */
 static fd_context *
-looked_up(fd_thread *thread, PyCodeObject *code, const fd_code *known,
-          const fd_frame *frame)
+resolve(fd_thread *thread, PyCodeObject *code, const fd_code *known,
+        const fd_frame *frame)
 {
     fd_tree *tree = thread->tree;
     fd_context *context = fd_tree_absorbing(tree, tree->current);
@@ -121,7 +121,7 @@ fd_calls_enter(fd_thread *thread, PyCodeObject *code, const fd_code *known,
         repeated(thread->tree, known, fd_receiver_type(known, frame));
     if (context == NULL) {
         uint32_t generation = thread->synced;
-        context = looked_up(thread, code, known, frame);
+        context = resolve(thread, code, known, frame);
         if (fd_process_generation() != generation) {
             return FD_NO_ENTRY;
         }

@@ -388,12 +388,12 @@ evaluate_deep(PyThreadState *state, fd_frame *frame, int throwing,
               fd_thread *thread)
 {
     deep_call call = {state, frame, throwing, NULL};
-    fd_stack_place before = fd_thread_deepen(thread);
+    fd_stack_place before = fd_thread_next_segment(thread);
     if (thread->segment == before.segment) {
         return evaluate_unhooked(state, frame, throwing);
     }
     fd_segment_run(thread->segment, work_deep, &call);
-    fd_thread_surface(thread, before);
+    fd_thread_previous_segment(thread, before);
     return call.result;
 }
 

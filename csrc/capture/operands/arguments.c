@@ -220,7 +220,7 @@ put_by_name(fd_thread *thread, const parameters *p)
 }
 
 bool
-fd_arguments_take(fd_thread *thread, const fd_frame *frame)
+fd_arguments_append(fd_thread *thread, const fd_frame *frame)
 {
     parameters p = parameters_of(frame);
     bool whole = put_by_position(thread, &p);

@@ -11,7 +11,7 @@
 /* Append the arguments of the call that `frame` is about to run: a list of
  * positional ones and a dict of keywords, without the receiver and without
  * defaults. False: some were truncated. */
-bool fd_arguments_take(fd_thread *thread, const fd_frame *frame);
+bool fd_arguments_append(fd_thread *thread, const fd_frame *frame);
 
 /* Append a value. */
 bool fd_arguments_value(fd_thread *thread, PyObject *value);

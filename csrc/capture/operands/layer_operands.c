@@ -73,7 +73,7 @@ fd_layer_call_start(fd_thread *thread, const fd_code *known,
     tree->ops.words.count = 0;
     fd_guard guard = fd_guard_enter(thread);
     if (!fd_operands_text(&tree->ops, name, strlen(name))
-        || !fd_arguments_take(thread, frame)) {
+        || !fd_arguments_append(thread, frame)) {
         count_cut(thread);
     }
     fd_guard_leave(&guard);

@@ -95,7 +95,7 @@ describe(fd_dispatched *met)
  * caller then runs it unrecorded. Clears the exception if it is an Exception,
  * and keeps others, such as KeyboardInterrupt. */
 static fd_dispatched *
-meet(fd_dispatch *dispatch, PyObject *function)
+add(fd_dispatch *dispatch, PyObject *function)
 {
     fd_dispatched met = {.function = function};
     uint32_t at = dispatch->list.count;
@@ -118,7 +118,7 @@ static fd_dispatched *
 look_up(fd_dispatch *dispatch, PyObject *function)
 {
     uint32_t at = fd_map_get(&dispatch->by_address, (uintptr_t)function);
-    return at != 0 ? &dispatch->list.list[at - 1] : meet(dispatch, function);
+    return at != 0 ? &dispatch->list.list[at - 1] : add(dispatch, function);
 }
 
 static PyObject *

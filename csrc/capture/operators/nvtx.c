@@ -10,7 +10,7 @@
 static const char pushed;
 
 static fd_nvtx_what
-what_of(const PyCodeObject *code)
+kind_of(const PyCodeObject *code)
 {
     static const char *const names[] = {"range_push", "range_pop",
                                         "range_start", "range_end"};
@@ -27,7 +27,7 @@ fd_nvtx_call
 fd_nvtx_called(const fd_frame *frame)
 {
     const PyCodeObject *code = fd_frame_code(frame);
-    return (fd_nvtx_call){what_of(code), code->co_argcount > 0
+    return (fd_nvtx_call){kind_of(code), code->co_argcount > 0
                                              ? Py_XNewRef(frame->localsplus[0])
                                              : NULL};
 }

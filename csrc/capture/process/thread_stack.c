@@ -14,7 +14,7 @@ has_greenlets(fd_thread *thread)
 }
 
 fd_stack_place
-fd_thread_deepen(fd_thread *thread)
+fd_thread_next_segment(fd_thread *thread)
 {
     fd_stack_place before = {thread->segment, thread->stack_low};
     fd_segment **next =
@@ -31,7 +31,7 @@ fd_thread_deepen(fd_thread *thread)
 
 /* Keeps one segment for reuse. */
 void
-fd_thread_surface(fd_thread *thread, fd_stack_place before)
+fd_thread_previous_segment(fd_thread *thread, fd_stack_place before)
 {
     fd_segment_free(thread->segment->next);
     thread->segment->next = NULL;

@@ -12,9 +12,9 @@ typedef struct fd_stack_place {
 
 /* Select the next segment, as thread->segment, for the next call of a thread
  * with little stack left. Returns the previous place, the argument of
- * fd_thread_surface after the call. Without a further segment nothing changes.
- * Requires the GIL. */
-fd_stack_place fd_thread_deepen(fd_thread *thread);
-void fd_thread_surface(fd_thread *thread, fd_stack_place before);
+ * fd_thread_previous_segment after the call. Without a further segment nothing
+ * changes. Requires the GIL. */
+fd_stack_place fd_thread_next_segment(fd_thread *thread);
+void fd_thread_previous_segment(fd_thread *thread, fd_stack_place before);
 
 #endif

@@ -52,7 +52,7 @@ inherits_module(const PyTypeObject *type)
 }
 
 static bool
-is_gone(const fd_class *known)
+is_dead(const fd_class *known)
 {
     const PyWeakReference *reference =
         (const PyWeakReference *)known->reference;
@@ -75,7 +75,7 @@ abandoned(fd_classes *classes)
     for (int i = 0; i < PROBES && count > 1; i++) {
         classes->hand = classes->hand + 1 < count ? classes->hand + 1 : 1;
         const fd_class *at = &classes->known.list[classes->hand];
-        if (is_gone(at) && next_id(at->id) != 0) {
+        if (is_dead(at) && next_id(at->id) != 0) {
             return classes->hand;
         }
     }

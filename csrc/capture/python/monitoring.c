@@ -116,7 +116,8 @@ add_all(PyObject *module, int tool, fd_monitored *events, size_t count)
 }
 
 static void
-give_back(PyObject *module, int tool, const fd_monitored *events, size_t count)
+release_tool(PyObject *module, int tool, const fd_monitored *events,
+             size_t count)
 {
     set_events(module, tool, 0);
     PyErr_Clear();
@@ -139,7 +140,7 @@ open_tool(PyObject *module, fd_monitored *events, size_t count,
         return tool;
     }
     PyErr_Clear();
-    give_back(module, tool, events, count);
+    release_tool(module, tool, events, count);
     fd_fail(error, FD_ECONFLICT,
             "calls='monitor': sys.monitoring refused our callbacks: use"
             " calls='frame'");
@@ -175,7 +176,7 @@ fd_monitoring_close(int tool, const fd_monitored *events, size_t count)
     PyObject *pending = fd_take_exception();
     PyObject *module = monitoring();
     if (module != NULL) {
-        give_back(module, tool, events, count);
+        release_tool(module, tool, events, count);
     }
     fd_put_exception(pending);
 }

@@ -60,7 +60,7 @@ free_retired(void)
 
 /* "rank00000.fd.off". Removes a file of an earlier run. */
 static char *
-hold_beside(const char *path)
+hold_path(const char *path)
 {
     static const char ending[] = ".off";
     size_t size = strlen(path);
@@ -89,7 +89,7 @@ fd_session_open(fd_session **session, const fd_folder *folder,
                                    error)
             : fd_recording_open(&made->recording, path, &limits, error);
     if (status == FD_OK && path != NULL) {
-        made->hold = hold_beside(made->recording->file.path);
+        made->hold = hold_path(made->recording->file.path);
         status = made->hold == NULL
                    ? fd_fail(error, FD_ENOMEM, "out of memory")
                    : FD_OK;
@@ -295,7 +295,7 @@ is_active(const fd_session *session)
 /* Both the schedule and the callback at the end of a window may stop the
  * session. */
 static void
-turn(fd_session *session, fd_thread *thread, long ended)
+apply_schedule(fd_session *session, fd_thread *thread, long ended)
 {
     session->wanted = action(session, thread);
     bool record = session->wanted >= FD_ACTION_RECORD;
@@ -375,7 +375,7 @@ fd_session_step(fd_session *session, fd_thread *thread, uint32_t source)
     header->steps_source = source;
     session->step = stronger ? 1 : session->step + 1;
     if (hold_changed(session) || session->schedule != NULL) {
-        turn(session, thread, session->wanted);
+        apply_schedule(session, thread, session->wanted);
     }
     sample(session, thread);
 }

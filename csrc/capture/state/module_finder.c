@@ -136,8 +136,9 @@ append(char path[FD_PLACE_NAME], size_t *used, const char *name)
 
 /* Follow the path of a place through the current modules of the holder. */
 static bool
-leads_to(const fd_finder *finder, const fd_places *places, PyObject *holder,
-         uint32_t place, const PyObject *wanted, char path[FD_PLACE_NAME])
+path_reaches(const fd_finder *finder, const fd_places *places,
+             PyObject *holder, uint32_t place, const PyObject *wanted,
+             char path[FD_PLACE_NAME])
 {
     uint32_t chain[FD_PLACE_DEPTH];
     int depth = 0;
@@ -162,7 +163,8 @@ finds(const fd_finder *finder, const fd_places *places, PyObject *holder,
       PyObject *wanted, char path[FD_PLACE_NAME])
 {
     uint32_t place = fd_map_get(&places->at, (uintptr_t)wanted);
-    return place != 0 && leads_to(finder, places, holder, place, wanted, path);
+    return place != 0
+        && path_reaches(finder, places, holder, place, wanted, path);
 }
 
 /* The cache entry of the holder, or the oldest one. */

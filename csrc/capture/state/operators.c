@@ -37,7 +37,7 @@ place(fd_operator_table *table, uintptr_t schema, uint32_t node)
 /* Publish a table of twice the size; readers use it from their next look-up
  * on. */
 static fd_operator_table *
-grown(fd_operators *operators)
+publish_larger(fd_operators *operators)
 {
     fd_operator_table *before = operators->table;
     uint32_t slots = before == NULL ? FIRST_SLOTS : 2 * (before->mask + 1);
@@ -62,7 +62,7 @@ remember(fd_operators *operators, uintptr_t schema, uint32_t id)
 {
     fd_operator_table *table = operators->table;
     if (table == NULL || 2 * table->count > table->mask) {
-        table = grown(operators);
+        table = publish_larger(operators);
     }
     if (id != 0 && table != NULL) {
         place(table, schema, id);

@@ -140,7 +140,7 @@ nearest(const fd_ring *ring, const fd_file *file, uint64_t number,
 }
 
 static int
-cause_of_miss(const fd_ring *ring, uint64_t number)
+miss_counter(const fd_ring *ring, uint64_t number)
 {
     uint64_t entry = ring->entries[number & ring->mask];
     bool overwritten = (uint32_t)(entry >> 32) > (uint32_t)number;
@@ -164,6 +164,6 @@ fd_origins_find(const fd_origins *origins, const fd_file *file,
     }
     origin = nearest(ring, file, number, name);
     fd_file_count(file, origin.context != 0 ? FD_COUNT_ORIGIN_NEAR
-                                            : cause_of_miss(ring, number));
+                                            : miss_counter(ring, number));
     return origin;
 }

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 static int
-raise_kept(void *error)
+raise_pending(void *error)
 {
     fd_put_exception(error);
     return -1;
@@ -19,7 +19,7 @@ static void
 raise_in_program(PyObject *error)
 {
     bool is_main = syscall(SYS_gettid) == getpid();
-    if (is_main && Py_AddPendingCall(raise_kept, error) == 0) {
+    if (is_main && Py_AddPendingCall(raise_pending, error) == 0) {
         return;
     }
     PyThreadState_SetAsyncExc(PyThread_get_thread_ident(),

@@ -49,7 +49,7 @@ find(fd_session *session, fd_thread *thread)
 }
 
 static bool
-turn(fd_session *session, fd_thread *thread, uint64_t step)
+decide(fd_session *session, fd_thread *thread, uint64_t step)
 {
     fd_timer_plan *plan = &session->timers;
     if (!plan->wanted || !session->timed) {
@@ -73,7 +73,7 @@ fd_timers_window(fd_session *session, fd_thread *thread)
         fd_gpu_drain(session->timers.gpu, false);
     }
     session->timers.first = session->steps.number;
-    return turn(session, thread, 0);
+    return decide(session, thread, 0);
 }
 
 bool
@@ -87,7 +87,7 @@ fd_timers_step(fd_session *session, fd_thread *thread)
         return false;
     }
     uint64_t step = session->steps.number - plan->first;
-    return step != plan->last && turn(session, thread, step);
+    return step != plan->last && decide(session, thread, step);
 }
 
 void
@@ -247,8 +247,8 @@ is_wanted(const fd_session *session, fd_thread_timers *timers,
 
 /* The open timers of this thread on the device, outermost first. */
 static uint32_t
-around(const fd_thread_timers *timers, const fd_gpu_device *device,
-       uint32_t list[MOST_AROUND])
+open_timers(const fd_thread_timers *timers, const fd_gpu_device *device,
+            uint32_t list[MOST_AROUND])
 {
     uint32_t count = 0;
     uint32_t from = timers->open.count > MOST_AROUND
@@ -282,7 +282,7 @@ begin(const fd_thread *thread, fd_thread_timers *timers, const fd_entry *entry,
                                   &timers->stream, &call.stream)) {
         return false;
     }
-    call.depth = around(timers, device, open);
+    call.depth = open_timers(timers, device, open);
     uint32_t slot = fd_gpu_device_begin(device, &call);
     if (slot != 0) {
         timers->open.list[timers->open.count++] =

@@ -48,7 +48,7 @@ fd_current_stream_clear(fd_current_stream *stream)
 }
 
 static bool
-ask_python(PyObject *function, int device, void **handle)
+stream_from_python(PyObject *function, int device, void **handle)
 {
     fd_guard guard = fd_guard_enter(fd_thread_self);
     PyObject *argument = PyLong_FromLong(device);
@@ -77,7 +77,7 @@ fd_current_stream_get(const fd_current_stream *stream, int device,
         return true;
     }
     if (PyGILState_Check()) {
-        memory->known = ask_python(stream->function, device, handle);
+        memory->known = stream_from_python(stream->function, device, handle);
         memory->handle = *handle;
         memory->device = device;
         return memory->known;
