@@ -110,8 +110,7 @@ fd_arguments_value(fd_thread *thread, PyObject *value)
     return put(thread, value, 0);
 }
 
-/* -- of a frame
- * ------------------------------------------------------------ */
+/* Arguments of a frame. */
 
 /* The parameters of a function in its frame. */
 typedef struct parameters {

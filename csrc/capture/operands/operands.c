@@ -118,8 +118,7 @@ boxed_text(const value *boxed, size_t *size)
     return text;
 }
 
-/* -- writing
- * --------------------------------------------------------------- */
+/* Writing. */
 
 static bool
 put(fd_op_log *log, uint64_t word)
@@ -311,8 +310,7 @@ fd_operands_outputs(fd_op_log *log, const void *record)
     return put_values(log, outputs_of(record), 0);
 }
 
-/* -- the self-test
- * --------------------------------------------------------- */
+/* The self-test. */
 
 static bool
 is_view(const value *v)
