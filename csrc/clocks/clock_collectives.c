@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { NO_MEMBER = UINT32_MAX };
 enum {
-    NO_MEMBER = UINT32_MAX,
     ROUNDS = 8, /* of levelling; it settles after three or four */
     NEAR = 3,   /* to an edge: two lie on it, one is next */
     FAR_DEVIATIONS = 12,

@@ -180,7 +180,7 @@ fd_calls_leave(fd_thread *thread, uint32_t depth, const fd_frame *frame,
 static bool
 is_hidden(const PyCodeObject *code)
 {
-#if PY_VERSION_HEX >= 0x030D0000
+#if FD_HAS_HIDDEN_CONSTRUCTORS
     return PyUnicode_CompareWithASCIIString(code->co_name, "__init__") == 0;
 #else
     (void)code;
@@ -309,11 +309,11 @@ python_name(fd_thread *thread, fd_frame *caller, fd_frame *frame)
         outermost != NULL ? fd_frame_code(outermost) : NULL;
     if (code == NULL
         || PyUnicode_CompareWithASCIIString(code->co_name, "_bootstrap") != 0
-        || outermost->localsplus[0] == NULL) {
+        || fd_frame_local(outermost, 0) == NULL) {
         return NULL;
     }
     fd_guard guard = fd_guard_enter(thread);
-    PyObject *self = fd_unboxed(outermost->localsplus[0]);
+    PyObject *self = fd_unboxed(fd_frame_local(outermost, 0));
     PyObject *attributes =
         self != NULL ? PyObject_GenericGetDict(self, NULL) : NULL;
     PyObject *name = attributes != NULL && PyDict_Check(attributes)

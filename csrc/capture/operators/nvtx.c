@@ -27,9 +27,9 @@ fd_nvtx_call
 fd_nvtx_called(const fd_frame *frame)
 {
     const PyCodeObject *code = fd_frame_code(frame);
-    return (fd_nvtx_call){what_of(code), code->co_argcount > 0
-                                             ? Py_XNewRef(frame->localsplus[0])
-                                             : NULL};
+    return (fd_nvtx_call){
+        what_of(code),
+        code->co_argcount > 0 ? Py_XNewRef(fd_frame_local(frame, 0)) : NULL};
 }
 
 /* Odd, unlike the address of a record. */
