@@ -40,8 +40,8 @@ test-consumers: $(VENV)/.tools $(VENV)/.install $(CHAKRA)/.install ## The public
 test-c: $(VENV)/.install ## The C layers without an interpreter: plain, sanitizers, failing allocator
 	$(MAKE) -C tests/c PYTHON=$(abspath $(BIN))/python
 
-test-versions: $(VENV)/bin/python ## Everything that needs no PyTorch, on Python 3.12 and 3.13 where they are installed
-	$(PYTHON) tests/versions.py $(VENV)/versions 3.12 3.13
+test-versions: $(VENV)/bin/python ## Everything that needs no PyTorch, on Python 3.12 to 3.15 where they are installed
+	$(PYTHON) tests/versions.py $(VENV)/versions 3.12 3.13 3.14 3.15
 
 test-cpython: $(VENV)/bin/python ## CPython's own tests under the recorder, on every version; all of the list with ALL=1
 	$(BIN)/python -m tests.cpython 3.11 3.12 3.13 --jobs 2 $(if $(ALL),,--short)
