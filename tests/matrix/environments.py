@@ -118,7 +118,7 @@ def copy_tree(root: Path) -> None:
 
 
 def install(root: Path, row: Environment) -> str:
-    """Install the tree in a virtual environment of its own. Returns the path of its Python."""
+    """Install the tree in its own virtual environment. Returns the path of that Python."""
     venv = f"{VENVS}/{row.name}"
     packages = DISTRIBUTION if row.torch else PACKAGES
     script = f"""

@@ -171,7 +171,7 @@ fd_stack_limits_swap(PyThreadState *state, fd_stack_limits limits)
 #endif
 }
 
-/* The limits of a stack, as CPython sets them for a thread of its own. */
+/* The limits of a stack, as CPython sets them for its own threads. */
 static inline fd_stack_limits
 fd_stack_limits_of(const char *base, const char *top)
 {
