@@ -39,7 +39,7 @@ def test_counts_equal_those_of_setprofile(program: Callable[[], None], source: s
     program()  # imports and caches of the first time
     counter = count(program)
     recorded = Recorded(record(program, calls=source), program.__name__)
-    # A generator that is created runs nothing yet: setprofile does not see that call, we count it.
+    # setprofile does not report the call that creates a generator; the recorder counts it.
     calls = Counter({key: n for key, n in recorded.calls().items() if key not in counter.resumes})
     assert calls == counter.calls
     assert recorded.calls("resumes") == counter.resumes
@@ -57,7 +57,7 @@ MONITORING = pytest.mark.skipif(sys.version_info < (3, 13), reason="the hook see
 
 @MONITORING
 def test_constructors_past_the_hook_have_their_callees() -> None:
-    programs.constructors()  # every place is specialised before the recording begins
+    programs.constructors()  # specialise all call sites before the recording
     trace = record(programs.constructors)
     assert sum(trace.ranks[0]["counters"].values()) == 0
     nodes, contexts = trace.nodes, trace.contexts
@@ -127,7 +127,7 @@ def helper(name):
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_what_pytorch_does_to_look_an_operator_up_is_left_out(source: str) -> None:
-    """A file of PyTorch's name: neither the look-up nor what it calls is a node, and what follows it is."""
+    """A file with the name of PyTorch's: the look-up and its callees are not nodes, later calls are."""
     space: dict[str, object] = {}
     exec(compile(LOOK_UP, "site-packages/torch/_ops.py", "exec"), space)
     ops = space["_Ops"]()  # type: ignore[operator]

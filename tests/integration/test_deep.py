@@ -1,4 +1,4 @@
-"""Recursion that works without a recorder works under it, recorded or paused, and blinds no other thread."""
+"""Recursion that works without a recorder works under it, recorded or paused, and other threads are still recorded."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "capture/process/guard.h"
+#include "capture/python/utf8_text.h"
 #include "capture/timers/call_timers.h"
 #include "recording/open_entries.h"
 
@@ -295,9 +296,9 @@ fd_calls_match(fd_thread *thread, fd_frame *current)
     }
 }
 
-/* The name of the threading.Thread whose bootstrap is the outermost frame;
- * read from its dict, no code of the program runs. */
-static const char *
+/* New reference to the name of the threading.Thread whose bootstrap is the
+ * outermost frame, or NULL. Read from its dict: no code of the program runs. */
+static PyObject *
 python_name(fd_thread *thread, fd_frame *caller, fd_frame *frame)
 {
     fd_frame *outermost = frame; /* not linked yet: it has no `previous` */
@@ -316,15 +317,14 @@ python_name(fd_thread *thread, fd_frame *caller, fd_frame *frame)
     PyObject *self = fd_unboxed(fd_frame_local(outermost, 0));
     PyObject *attributes =
         self != NULL ? PyObject_GenericGetDict(self, NULL) : NULL;
-    PyObject *name = attributes != NULL && PyDict_Check(attributes)
-                       ? PyDict_GetItemString(attributes, "_name")
-                       : NULL;
-    const char *text =
-        name != NULL && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    PyObject *name =
+        fd_utf8_text_of(attributes != NULL && PyDict_Check(attributes)
+                            ? PyDict_GetItemString(attributes, "_name")
+                            : NULL);
     PyErr_Clear();
-    Py_XDECREF(attributes); /* the thread object holds it, and the name */
+    Py_XDECREF(attributes); /* the thread object holds it */
     fd_guard_leave(&guard);
-    return text;
+    return name;
 }
 
 static bool
@@ -338,10 +338,11 @@ static bool
 synchronise(fd_thread *thread, fd_session *session, PyThreadState *state,
             fd_frame *caller, fd_frame *frame)
 {
-    const char *name = python_name(thread, caller, frame);
+    PyObject *name = python_name(thread, caller, frame);
     uint32_t generation = fd_process_generation();
-    bool attached = fd_thread_attach(thread, session, name);
+    bool attached = fd_thread_attach(thread, session, fd_utf8(name, NULL));
     thread->state = name != NULL || thread_is_main() ? state : NULL;
+    Py_XDECREF(name);
     thread->frame = NULL;
     thread->unhooked = NULL;
     if (attached) {

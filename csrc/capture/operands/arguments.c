@@ -1,6 +1,7 @@
 #include "capture/operands/arguments.h"
 
 #include "capture/operands/operands.h"
+#include "capture/python/utf8_text.h"
 
 enum { DEEPEST = 6, MOST_ITEMS = 4096, IS_CUT = 1 << 8, IS_TUPLE = 2 << 8 };
 
@@ -27,13 +28,15 @@ put_real(fd_op_log *log, double value)
 static bool
 put_text(fd_op_log *log, PyObject *value)
 {
-    Py_ssize_t size;
-    const char *text = PyUnicode_AsUTF8AndSize(value, &size);
+    PyObject *text = fd_utf8_text_of(value);
     if (text == NULL) {
-        PyErr_Clear();
         return fd_operands_number(log, FD_OPERAND_OTHER, 0, 0);
     }
-    return fd_operands_text(log, text, (size_t)size);
+    Py_ssize_t size;
+    const char *bytes = PyUnicode_AsUTF8AndSize(text, &size);
+    bool put = fd_operands_text(log, bytes, (size_t)size);
+    Py_DECREF(text);
+    return put;
 }
 
 /* A list or tuple. */

@@ -33,7 +33,7 @@ COMMANDS = (
     "pipeline",
 )
 
-#: Commands with actions of their own, each a folder.
+#: Commands with actions; each is a folder.
 GROUPS = ("timeline", "et", "pipeline")
 
 BAD_INPUT = 2
