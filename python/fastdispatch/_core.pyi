@@ -29,6 +29,9 @@ def after_fork() -> None:
 def gpu_runtime() -> str:
     """Return the name of the CUDA library that this process has loaded. Raises :class:`Error` without one."""
 
+def clock_source() -> Literal["tsc", "clock_gettime"]:
+    """Return the clock of all times: the processor's counter if the kernel trusts it, else ``clock_gettime``."""
+
 def process_group_address(group: object, /) -> int:
     """Return the address of a ``c10d::ProcessGroup``, as in the operands of its operators; 0 for other objects, and if
     no execution trace is recorded."""
