@@ -83,7 +83,7 @@ def check(folder: Path, row: Environment) -> Outcome:
         versions = inside(root, f"{python} -c '{VERSIONS}'").stdout
         script = (
             f"cd {TREE}; git init -q .; git add -A; OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 {python} -m pytest -q "
-            "--continue-on-collection-errors --timeout 300 --junitxml /root/report.xml tests/unit tests/integration"
+            "--continue-on-collection-errors --timeout 300 --junitxml /root/report.xml " + " ".join(row.tests)
         )
         inside(root, script)
     return read(root / "root" / "report.xml", versions)

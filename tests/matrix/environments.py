@@ -21,6 +21,13 @@ BUILD = (
 RUN = "graphviz python3-rich python3-jinja2 python3-textual python3-torch python3-numpy python3-wheel"
 TEST = "python3-pytest python3-pytest-timeout python3-hypothesis python3-jsonschema python3-greenlet"
 
+#: What depends on the version of PyTorch: operators, origins, classes, compiled regions, unchanged results.
+TORCH_TESTS = [
+    f"tests/integration/test_{name}.py"
+    for name in "backward callbacks calls classes cycles deep dispatch evaluators monitor operators other_tools "
+    "recording schedule unchanged unseen".split()  # noqa: SIM905
+]
+
 
 @dataclass(frozen=True)
 class Environment:
@@ -30,6 +37,10 @@ class Environment:
     python: str  #: name of the program
     torch: bool
     packages: str = ""  #: beside those of all environments
+
+    @property
+    def tests(self) -> list[str]:
+        return TORCH_TESTS if self.torch else ["tests/unit", "tests/integration"]
 
     @property
     def name(self) -> str:
