@@ -22,11 +22,9 @@ RUN = "graphviz python3-rich python3-jinja2 python3-textual python3-torch python
 TEST = "python3-pytest python3-pytest-timeout python3-hypothesis python3-jsonschema python3-greenlet"
 
 #: What depends on the version of PyTorch: operators, origins, classes, compiled regions, unchanged results.
-TORCH_TESTS = [
-    f"tests/integration/test_{name}.py"
-    for name in "backward callbacks calls classes cycles deep dispatch evaluators monitor operators other_tools "
-    "recording schedule unchanged unseen".split()  # noqa: SIM905
-]
+TORCH_SUBJECTS = ["backward", "callbacks", "calls", "classes", "cycles", "deep", "dispatch", "evaluators", "monitor"]
+TORCH_SUBJECTS += ["operators", "other_tools", "recording", "schedule", "unchanged", "unseen"]
+TORCH_TESTS = [f"tests/integration/test_{subject}.py" for subject in TORCH_SUBJECTS]
 
 
 @dataclass(frozen=True)
