@@ -129,12 +129,29 @@ def recursion() -> None:
     even(61)
 
 
+def closed_generator() -> None:
+    """From 3.14 on, CPython closes a generator that catches nothing without running it, unless a tool monitors it."""
+
+    def count() -> Iterator[int]:
+        yield leaf(1)
+
+    closed = count()
+    next(closed)
+    closed.close()
+
+
 def generators() -> None:
     def count(n: int) -> Iterator[int]:
         for i in range(n):
             received = yield leaf(i)
             if received:
                 leaf(received)
+
+    def guarded() -> Iterator[int]:
+        try:
+            yield leaf(1)
+        finally:
+            leaf(2)
 
     def delegate(n: int) -> Iterator[int]:
         yield from count(n)
@@ -146,7 +163,7 @@ def generators() -> None:
     talker.send(7)
     with contextlib.suppress(ValueError):
         talker.throw(ValueError())
-    closed = count(5)
+    closed = guarded()
     next(closed)
     closed.close()
     count(9)  # never started

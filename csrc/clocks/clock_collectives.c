@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { NO_MEMBER = UINT32_MAX };
 enum {
-    NO_MEMBER = UINT32_MAX,
     ROUNDS = 8, /* of refinement; it converges after three or four */
     NEAR = 3,   /* the first delay off an edge: two points define the edge */
     FAR_DEVIATIONS = 12,

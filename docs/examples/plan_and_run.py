@@ -3,7 +3,7 @@
     python plan_and_run.py                          a GPT and a small ResNet on 2 and 4 ranks
     python plan_and_run.py --models gpt --stages 2 --steps 8
 
-Each model is profiled on the CPU, cut into stages of one machine each (`pipeline partition --method pipedream`),
+Each model is profiled on the CPU, cut into stages of one machine each (`pipeline optimize`),
 written as a program for torch.distributed.pipelining (`pipeline convert --target torch`) and trained by it on gloo
 ranks under the recorder. The program trains the unsplit model beside it: their losses must be equal. At the end stand
 the times of each stage as planned, and as its forward and backward jobs took them.
@@ -84,7 +84,7 @@ def train(graph: Graph, name: str, stages: int, folder: Path, steps: int) -> Pat
     for file, text in made.files.items():
         (package / file).write_text(text)
     run = folder / f"{name}_{stages}_run"
-    words = ["run", "-q", "--timeline-of", "jobs", "-o", str(run), "-m", f"{package.name}.train_torch"]
+    words = ["run", "-q", "--timeline-events", "jobs", "-o", str(run), "-m", f"{package.name}.train_torch"]
     words += ["--check", "--steps", str(steps), "--micro-batches", str(MICRO_BATCHES)]
     print(on_ranks("fastdispatch", words, stages, folder).splitlines()[-1])
     return run

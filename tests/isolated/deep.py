@@ -142,6 +142,34 @@ def c_frames() -> dict[str, Any]:
         return {"result": through_c(300)}
 
 
+def limits_of_c_code() -> dict[str, Any]:
+    """Objects die at once, and C code has its own limit of recursion, wherever the calls run."""
+
+    class Dying:
+        def __del__(self) -> None:
+            events.append("died")
+
+    def bottom(depth: int) -> None:
+        if depth > 0:
+            return bottom(depth - 1)
+        [Dying()].clear()
+        events.append("next")
+        nested: list[object] = []
+        for _ in range(100_000):
+            nested = [nested]
+        try:
+            if sys.version_info >= (3, 12):  # earlier ones have one limit for Python and C
+                repr(nested)
+        except RecursionError:
+            events.append("stopped")
+        return None
+
+    events: list[str] = []
+    with fastdispatch.CallGraph(None, ops="off", calls=calls):
+        bottom(DEPTH)
+    return {"events": events}
+
+
 CASES: dict[str, Callable[[], dict[str, Any]]] = {
     function.__name__: function
     for function in (
@@ -153,6 +181,7 @@ CASES: dict[str, Callable[[], dict[str, Any]]] = {
         main_past_half,
         errors,
         c_frames,
+        limits_of_c_code,
     )
 }
 print(json.dumps(CASES[case]()))

@@ -227,7 +227,7 @@ fd_receiver_value(const fd_code *known, const fd_frame *frame)
     case FD_RECEIVER_CELL:
     case FD_RECEIVER_CLASS:
     case FD_RECEIVER_FIRST:
-        return fd_unboxed(frame->localsplus[known->slot]);
+        return fd_unboxed(fd_frame_local(frame, known->slot));
     case FD_RECEIVER_FREE:
     case FD_RECEIVER_FREE_CLASS: {
         PyObject *closure = fd_frame_function(frame)->func_closure;

@@ -1,6 +1,6 @@
 #include "capture/frames/constructor_codes.h"
 
-#if PY_VERSION_HEX >= 0x030D0000
+#if FD_HAS_HIDDEN_CONSTRUCTORS
 
 #include "base/vector.h"
 #include "capture/python/monitoring.h"

@@ -6,7 +6,7 @@
 #include "capture/python/monitoring.h"
 #include "recording/open_entries.h"
 
-#if PY_VERSION_HEX >= 0x030D0000
+#if FD_HAS_HIDDEN_CONSTRUCTORS
 
 static int tool = -1;
 static int watcher = -1;

@@ -2,23 +2,12 @@
 
 #include "base/buffer.h"
 #include "capture/process/guard.h"
+#include "capture/python/utf8_text.h"
 #include "capture/rules/name_rules.h"
 
 /* Limit of the cache from (code object, class) to node. At the limit it is
  * emptied: a program that keeps creating classes would fill it. */
 enum { MOST_KEYS = 1 << 18 };
-
-/* Text of a name; fails for a lone surrogate, which has no UTF-8 form. */
-static const char *
-text_of(PyObject *name)
-{
-    const char *text = PyUnicode_AsUTF8(name);
-    if (text == NULL) {
-        PyErr_Clear();
-        return "<undecodable>";
-    }
-    return text;
-}
 
 /* A filter that raises keeps the function. */
 static bool
@@ -48,9 +37,11 @@ add_node(fd_thread *thread, const PyCodeObject *code, const PyTypeObject *type,
          bool *added)
 {
     fd_session *session = thread->session;
-    const char *file = text_of(code->co_filename);
-    const char *name = text_of(code->co_name);
-    const char *qualified = text_of(code->co_qualname);
+    PyObject *texts[] = {fd_utf8_text_of(code->co_filename),
+                         fd_utf8_text_of(code->co_name),
+                         fd_utf8_text_of(code->co_qualname)};
+    const char *file = fd_utf8(texts[0], "");
+    const char *qualified = fd_utf8(texts[2], "");
     fd_place place;
     fd_paths_place(&session->paths, file, &place);
     uint32_t flags = fd_rules_node(file, qualified);
@@ -65,11 +56,15 @@ add_node(fd_thread *thread, const PyCodeObject *code, const PyTypeObject *type,
         .line = code->co_firstlineno > 0 ? (uint32_t)code->co_firstlineno : 0,
         .file = file,
         .class_name = type != NULL ? fd_class_name(type) : NULL,
-        .name = name,
+        .name = fd_utf8(texts[1], ""),
         .qualified = qualified,
         .package = place.package,
     };
-    return fd_recording_node(session->recording, &spec, added);
+    uint32_t node = fd_recording_node(session->recording, &spec, added);
+    for (int i = 0; i < 3; i++) {
+        Py_XDECREF(texts[i]);
+    }
+    return node;
 }
 
 static uint32_t
@@ -144,8 +139,9 @@ fd_function_unfolds(fd_thread *thread, const PyCodeObject *code,
     }
     fd_place place;
     fd_guard guard = fd_guard_enter(thread);
-    fd_paths_place(&thread->session->paths, text_of(code->co_filename),
-                   &place);
+    PyObject *file = fd_utf8_text_of(code->co_filename);
+    fd_paths_place(&thread->session->paths, fd_utf8(file, ""), &place);
+    Py_XDECREF(file);
     fd_guard_leave(&guard);
     return place.from == FD_FROM_USER;
 }

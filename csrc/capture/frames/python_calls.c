@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "capture/process/guard.h"
+#include "capture/python/utf8_text.h"
 #include "capture/timers/call_timers.h"
 #include "recording/open_entries.h"
 
@@ -181,7 +182,7 @@ fd_calls_leave(fd_thread *thread, uint32_t depth, const fd_frame *frame,
 static bool
 is_hidden(const PyCodeObject *code)
 {
-#if PY_VERSION_HEX >= 0x030D0000
+#if FD_HAS_HIDDEN_CONSTRUCTORS
     return PyUnicode_CompareWithASCIIString(code->co_name, "__init__") == 0;
 #else
     (void)code;
@@ -296,9 +297,9 @@ fd_calls_match(fd_thread *thread, fd_frame *current)
     }
 }
 
-/* The name of the threading.Thread whose bootstrap is the outermost frame.
- * Read from its dict, without running code of the program. */
-static const char *
+/* New reference to the name of the threading.Thread whose bootstrap is the
+ * outermost frame, or NULL. Read from its dict: no code of the program runs. */
+static PyObject *
 python_name(fd_thread *thread, fd_frame *caller, fd_frame *frame)
 {
     fd_frame *outermost = frame; /* not linked yet: without `previous` */
@@ -310,22 +311,21 @@ python_name(fd_thread *thread, fd_frame *caller, fd_frame *frame)
         outermost != NULL ? fd_frame_code(outermost) : NULL;
     if (code == NULL
         || PyUnicode_CompareWithASCIIString(code->co_name, "_bootstrap") != 0
-        || outermost->localsplus[0] == NULL) {
+        || fd_frame_local(outermost, 0) == NULL) {
         return NULL;
     }
     fd_guard guard = fd_guard_enter(thread);
-    PyObject *self = fd_unboxed(outermost->localsplus[0]);
+    PyObject *self = fd_unboxed(fd_frame_local(outermost, 0));
     PyObject *attributes =
         self != NULL ? PyObject_GenericGetDict(self, NULL) : NULL;
-    PyObject *name = attributes != NULL && PyDict_Check(attributes)
-                       ? PyDict_GetItemString(attributes, "_name")
-                       : NULL;
-    const char *text =
-        name != NULL && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    PyObject *name =
+        fd_utf8_text_of(attributes != NULL && PyDict_Check(attributes)
+                            ? PyDict_GetItemString(attributes, "_name")
+                            : NULL);
     PyErr_Clear();
-    Py_XDECREF(attributes); /* the thread has references to it and its name */
+    Py_XDECREF(attributes); /* the thread has references to it */
     fd_guard_leave(&guard);
-    return text;
+    return name;
 }
 
 static bool
@@ -339,10 +339,11 @@ static bool
 synchronise(fd_thread *thread, fd_session *session, PyThreadState *state,
             fd_frame *caller, fd_frame *frame)
 {
-    const char *name = python_name(thread, caller, frame);
+    PyObject *name = python_name(thread, caller, frame);
     uint32_t generation = fd_process_generation();
-    bool attached = fd_thread_attach(thread, session, name);
+    bool attached = fd_thread_attach(thread, session, fd_utf8(name, NULL));
     thread->state = name != NULL || thread_is_main() ? state : NULL;
+    Py_XDECREF(name);
     thread->frame = NULL;
     thread->unhooked = NULL;
     if (attached) {

@@ -238,7 +238,7 @@ record(PyThreadState *state, fd_frame *frame, int throwing,
     fd_tree *tree = thread->tree;
     uint32_t depth = fd_tree_depth(tree);
     const PyTypeObject *type =
-        known->slot < 0 ? NULL : Py_TYPE(frame->localsplus[known->slot]);
+        known->slot < 0 ? NULL : Py_TYPE(fd_frame_local(frame, known->slot));
     fd_context *context = known_context(tree, known, type);
     if (FD_UNLIKELY(context == NULL || depth == tree->record->capacity)) {
         return evaluate_other(state, frame, throwing);
@@ -388,12 +388,12 @@ evaluate_deep(PyThreadState *state, fd_frame *frame, int throwing,
               fd_thread *thread)
 {
     deep_call call = {state, frame, throwing, NULL};
-    fd_stack_place before = fd_thread_next_segment(thread);
+    fd_stack_place before = fd_thread_next_segment(thread, state);
     if (thread->segment == before.segment) {
         return evaluate_unhooked(state, frame, throwing);
     }
     fd_segment_run(thread->segment, work_deep, &call);
-    fd_thread_previous_segment(thread, before);
+    fd_thread_previous_segment(thread, state, &before);
     return call.result;
 }
 

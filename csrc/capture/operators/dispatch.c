@@ -5,6 +5,7 @@
 #include "capture/operators/ranges.h"
 #include "capture/operators/text_nodes.h"
 #include "capture/process/guard.h"
+#include "capture/python/utf8_text.h"
 #include "capture/timers/call_timers.h"
 #include "capture/torch/libtorch.h"
 
@@ -240,14 +241,12 @@ enter_autograd(fd_dispatch *dispatch, fd_thread *thread, const void *owner)
 static void
 begin_range(fd_thread *thread, PyObject *args, bool timed)
 {
-    PyObject *name =
-        PyTuple_GET_SIZE(args) > 0 ? PyTuple_GET_ITEM(args, 0) : NULL;
-    const char *text =
-        name != NULL && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
-    if (text != NULL) {
-        fd_range_start(thread, text, NULL, timed);
+    PyObject *name = fd_utf8_text_of(
+        PyTuple_GET_SIZE(args) > 0 ? PyTuple_GET_ITEM(args, 0) : NULL);
+    if (name != NULL) {
+        fd_range_start(thread, PyUnicode_AsUTF8(name), NULL, timed);
     }
-    PyErr_Clear();
+    Py_XDECREF(name);
 }
 
 /* Ranges of one thread end in reverse order. */

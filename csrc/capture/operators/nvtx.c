@@ -2,6 +2,7 @@
 
 #include "capture/operators/ranges.h"
 #include "capture/process/guard.h"
+#include "capture/python/utf8_text.h"
 #include "recording/open_entries.h"
 
 #include <string.h>
@@ -27,9 +28,9 @@ fd_nvtx_call
 fd_nvtx_called(const fd_frame *frame)
 {
     const PyCodeObject *code = fd_frame_code(frame);
-    return (fd_nvtx_call){kind_of(code), code->co_argcount > 0
-                                             ? Py_XNewRef(frame->localsplus[0])
-                                             : NULL};
+    return (fd_nvtx_call){
+        kind_of(code),
+        code->co_argcount > 0 ? Py_XNewRef(fd_frame_local(frame, 0)) : NULL};
 }
 
 /* An odd number, unlike the address of a record. */
@@ -44,13 +45,15 @@ static void
 start(fd_thread *thread, const fd_nvtx_call *call, PyObject *result)
 {
     bool timed = thread->session->timed;
-    const char *name = PyUnicode_AsUTF8(call->argument);
+    PyObject *text = fd_utf8_text_of(call->argument);
+    const char *name = fd_utf8(text, NULL);
     if (name != NULL && call->what == FD_NVTX_PUSH) {
         fd_range_start(thread, name, &pushed, timed);
     }
     else if (name != NULL && PyLong_Check(result)) {
         fd_range_start_async(thread, name, owner_of(result), timed);
     }
+    Py_XDECREF(text);
 }
 
 static void

@@ -17,6 +17,10 @@
 #if PY_VERSION_HEX < 0x030C0000
 #include <internal/pycore_interp.h>
 #endif
+#if PY_VERSION_HEX >= 0x030E0000 /* the frame moved out of pycore_frame.h */
+#include <internal/pycore_interpframe.h>
+#include <internal/pycore_pystate.h>
+#endif
 #ifdef FD_UNDO_BUILD_CORE
 #undef Py_BUILD_CORE
 #undef FD_UNDO_BUILD_CORE
@@ -24,19 +28,25 @@
 
 #include <stdbool.h>
 
-#if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x030E0000
-#error "fastdispatch supports CPython 3.11, 3.12 and 3.13 only"
+#if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x03100000
+#error "fastdispatch supports CPython 3.11 to 3.15"
 #endif
 #ifdef Py_GIL_DISABLED
 #error "fastdispatch requires the GIL, which protects its tables of functions"
 #endif
+
+/* 3.13 enters the constructors of some classes without the evaluator. */
+#define FD_HAS_HIDDEN_CONSTRUCTORS \
+    (PY_VERSION_HEX >= 0x030D0000 && PY_VERSION_HEX < 0x030E0000)
 
 typedef struct _PyInterpreterFrame fd_frame;
 
 static inline PyCodeObject *
 fd_frame_code(const fd_frame *frame)
 {
-#if PY_VERSION_HEX >= 0x030D0000 /* f_code renamed to f_executable */
+#if PY_VERSION_HEX >= 0x030E0000 /* tagged references */
+    return (PyCodeObject *)PyStackRef_AsPyObjectBorrow(frame->f_executable);
+#elif PY_VERSION_HEX >= 0x030D0000 /* f_code renamed to f_executable */
     return (PyCodeObject *)frame->f_executable;
 #else
     return frame->f_code;
@@ -47,10 +57,29 @@ fd_frame_code(const fd_frame *frame)
 static inline PyFunctionObject *
 fd_frame_function(const fd_frame *frame)
 {
-#if PY_VERSION_HEX >= 0x030C0000 /* f_func renamed to f_funcobj */
+#if PY_VERSION_HEX >= 0x030E0000
+    return (PyFunctionObject *)PyStackRef_AsPyObjectBorrow(frame->f_funcobj);
+#elif PY_VERSION_HEX >= 0x030C0000 /* f_func renamed to f_funcobj */
     return (PyFunctionObject *)frame->f_funcobj;
 #else
     return frame->f_func;
+#endif
+}
+
+#if PY_VERSION_HEX >= 0x030E0000
+#define FD_FRAME_OF_INTERPRETER FRAME_OWNED_BY_INTERPRETER
+#elif PY_VERSION_HEX >= 0x030C0000
+#define FD_FRAME_OF_INTERPRETER FRAME_OWNED_BY_CSTACK
+#endif
+
+/* A local variable, borrowed; NULL while it is unset. */
+static inline PyObject *
+fd_frame_local(const fd_frame *frame, int at)
+{
+#if PY_VERSION_HEX >= 0x030E0000
+    return PyStackRef_AsPyObjectBorrow(frame->localsplus[at]);
+#else
+    return frame->localsplus[at];
 #endif
 }
 
@@ -62,7 +91,7 @@ fd_frame_is_python(const fd_frame *frame)
 {
 #if PY_VERSION_HEX >= 0x030C0000
     const PyCodeObject *code = fd_frame_code(frame);
-    return frame->owner != FRAME_OWNED_BY_CSTACK
+    return frame->owner != FD_FRAME_OF_INTERPRETER
         && PyCode_Check((const PyObject *)code)
         && code->co_filename != code->co_name;
 #else
@@ -106,13 +135,52 @@ fd_frame_current(const PyThreadState *thread)
 static inline PyObject *
 fd_frame_evaluate(PyThreadState *thread, fd_frame *frame, int throwing)
 {
-#if PY_VERSION_HEX >= 0x030C0000
+#if PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030E0000
     thread->c_recursion_remaining += 2;
     PyObject *result = _PyEval_EvalFrameDefault(thread, frame, throwing);
     thread->c_recursion_remaining -= 2;
     return result;
 #else
     return _PyEval_EvalFrameDefault(thread, frame, throwing);
+#endif
+}
+
+/* The limits that 3.14+ compares the stack pointer of a thread with. */
+typedef struct fd_stack_limits {
+    uintptr_t top;
+    uintptr_t soft;
+    uintptr_t hard;
+} fd_stack_limits;
+
+/* Set the limits of a thread; returns those before. Earlier versions count
+ * nested calls instead, and have no limits. */
+static inline fd_stack_limits
+fd_stack_limits_swap(PyThreadState *state, fd_stack_limits limits)
+{
+#if PY_VERSION_HEX >= 0x030E0000
+    _PyThreadStateImpl *thread = (_PyThreadStateImpl *)state;
+    fd_stack_limits before = {thread->c_stack_top, thread->c_stack_soft_limit,
+                              thread->c_stack_hard_limit};
+    thread->c_stack_top = limits.top;
+    thread->c_stack_soft_limit = limits.soft;
+    thread->c_stack_hard_limit = limits.hard;
+    return before;
+#else
+    (void)state;
+    return limits;
+#endif
+}
+
+/* The limits of a stack, as CPython sets them for its own threads. */
+static inline fd_stack_limits
+fd_stack_limits_of(const char *base, const char *top)
+{
+#if PY_VERSION_HEX >= 0x030E0000
+    const uintptr_t hard = (uintptr_t)base + _PyOS_STACK_MARGIN_BYTES;
+    return (fd_stack_limits){(uintptr_t)top, hard + _PyOS_STACK_MARGIN_BYTES,
+                             hard};
+#else
+    return (fd_stack_limits){(uintptr_t)top, (uintptr_t)base, (uintptr_t)base};
 #endif
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "capture/process/process.h"
+#include "capture/python/utf8_text.h"
 #include "recording/recording_format.h"
 
 #include <string.h>
@@ -245,12 +246,10 @@ site_of(uint32_t number, const PyCodeObject *code)
 fd_job_site *
 fd_job_site_of(const PyCodeObject *code)
 {
-    const char *file = PyUnicode_AsUTF8(code->co_filename);
-    const char *qualified = PyUnicode_AsUTF8(code->co_qualname);
-    if (file == NULL || qualified == NULL) {
-        PyErr_Clear();
-        return NULL;
-    }
+    PyObject *texts[] = {fd_utf8_text_of(code->co_filename),
+                         fd_utf8_text_of(code->co_qualname)};
+    const char *file = fd_utf8(texts[0], "");
+    const char *qualified = fd_utf8(texts[1], "");
     fd_job_site *first = NULL;
     fd_job_site **end = &first;
     uint32_t count = fd_job_rules_count();
@@ -261,6 +260,8 @@ fd_job_site_of(const PyCodeObject *code)
             end = *end != NULL ? &(*end)->next : end;
         }
     }
+    Py_XDECREF(texts[0]);
+    Py_XDECREF(texts[1]);
     return first;
 }
 

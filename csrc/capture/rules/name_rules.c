@@ -1,6 +1,7 @@
 #include "capture/rules/name_rules.h"
 
 #include "capture/process/process.h"
+#include "capture/python/utf8_text.h"
 #include "capture/rules/code_flags.h"
 #include "recording/recording_format.h"
 
@@ -89,17 +90,15 @@ is_own(const char *file)
 uint16_t
 fd_rules_code(const PyCodeObject *code)
 {
-    const char *file = PyUnicode_AsUTF8(code->co_filename);
-    const char *qualified = PyUnicode_AsUTF8(code->co_qualname);
-    if (file == NULL || qualified == NULL) {
-        PyErr_Clear();
-        return 0;
-    }
-    if (is_own(file)) {
-        return FD_CODE_PLUMBING;
-    }
-    const fd_rule *rule = match(file, qualified);
-    return rule != NULL ? rule->code : 0;
+    PyObject *texts[] = {fd_utf8_text_of(code->co_filename),
+                         fd_utf8_text_of(code->co_qualname)};
+    const char *file = fd_utf8(texts[0], "");
+    const fd_rule *rule = match(file, fd_utf8(texts[1], ""));
+    uint16_t flags = rule != NULL ? rule->code : 0;
+    flags = is_own(file) ? FD_CODE_PLUMBING : flags;
+    Py_XDECREF(texts[0]);
+    Py_XDECREF(texts[1]);
+    return flags;
 }
 
 uint32_t

@@ -134,7 +134,8 @@ fd_source_object(const fd_source *source, const fd_frame *frame)
     if (source->from != FD_SOURCE_VALUE || source->slot < 0) {
         return NULL;
     }
-    PyObject *value = Py_XNewRef(fd_unboxed(frame->localsplus[source->slot]));
+    PyObject *value =
+        Py_XNewRef(fd_unboxed(fd_frame_local(frame, source->slot)));
     for (int i = 0;
          i < FD_SOURCE_DEPTH && value != NULL && source->path[i] != NULL;
          i++) {
