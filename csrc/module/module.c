@@ -83,6 +83,14 @@ gpu_runtime(PyObject *module, PyObject *unused)
 }
 
 static PyObject *
+clock_source(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    return PyUnicode_FromString(fd_clock_is_tsc ? "tsc" : "clock_gettime");
+}
+
+static PyObject *
 process_group_address(PyObject *module, PyObject *group)
 {
     (void)module;
@@ -99,6 +107,9 @@ static PyMethodDef functions[] = {
     {"gpu_runtime", gpu_runtime, METH_NOARGS,
      PyDoc_STR("gpu_runtime($module, /)\n--\n\n"
                "The CUDA library that this process has loaded.")},
+    {"clock_source", clock_source, METH_NOARGS,
+     PyDoc_STR("clock_source($module, /)\n--\n\n"
+               "The clock of all times: tsc or clock_gettime.")},
     {"process_group_address", process_group_address, METH_O,
      PyDoc_STR("process_group_address($module, group, /)\n--\n\n"
                "By which operators of c10d's are given it.")},

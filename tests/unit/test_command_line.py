@@ -38,6 +38,7 @@ COMMANDS = {
     "svg": "svg I:run -o O:x.svg",
     "diff": "diff I:run I:dump.json --gate I:gate.toml --html O:x.html",
     "top": "top I:run --once --interval 0.1",
+    "doctor": "doctor",
     "stacks": "stacks I:run",
     "where": "where I:run",
     "merge": "merge I:run -o O:x.json",

@@ -32,6 +32,7 @@ COMMANDS = {
     "report run --paths": "report",
     "report run --callers zebra_step": "report",
     "report untimed": "report",
+    "doctor": "doctor",
     "diff run dump.json": "diff",
     "diff run ranks.json --all --gate gate.toml": "diff",
     "diff ranks.json --ranks 0,1": "ranks",

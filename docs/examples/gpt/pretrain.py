@@ -99,7 +99,7 @@ class GPT(nn.Module):
 
 
 class StandardLibrary(Dataset[tuple[Tensor, Tensor]]):
-    """Windows of the bytes of Python's own source files."""
+    """Sequences of bytes from Python's own source files."""
 
     def __init__(self, context: int, files: int = 40) -> None:
         folder = Path(sysconfig.get_paths()["stdlib"])

@@ -31,6 +31,7 @@ COMMANDS = (
     "timeline",
     "et",
     "pipeline",
+    "doctor",
 )
 
 #: Commands with actions; each is a folder.
