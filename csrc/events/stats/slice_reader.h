@@ -16,8 +16,9 @@ enum {
 
 #define FD_NO_STEP INT64_MIN
 
-/* Times beyond this many ns, 36 years, are none. */
-#define FD_SLICES_TIME (INT64_C(1) << 60)
+/* Sums and differences of two times within +-146 years of any epoch fit into
+ * int64. */
+#define FD_SLICES_TIME (INT64_MAX / 2)
 
 typedef struct fd_slice {
     uint64_t place; /* of the event that began it, from 0 on */
@@ -76,7 +77,7 @@ fd_status fd_timeline_slices_take(fd_timeline_slices *slices,
                                   const fd_timeline_event *event,
                                   fd_slice *slice, bool *whole);
 
-/* From the file's clock to another, as far as FD_SLICES_TIME on top of its own. */
+/* From the file's clock to another; saturates at FD_SLICES_TIME. */
 void fd_slice_move(fd_slice *slice, const fd_clock_map *clock);
 
 #endif

@@ -163,10 +163,13 @@ find_window(cutting *c)
     if (request->steps) {
         return find_steps(c);
     }
-    bool open = request->to >= FD_SLICES_TIME;
-    cut->from_ns =
-        request->from > -FD_SLICES_TIME ? c->first + request->from : c->first;
-    cut->to_ns = open ? INT64_MAX : c->first + request->to;
+    bool fits =
+        request->from != FD_CUT_FROM_START
+        && !__builtin_add_overflow(c->first, request->from, &cut->from_ns);
+    cut->from_ns = fits ? cut->from_ns : c->first;
+    fits = request->to != FD_CUT_TO_END
+        && !__builtin_add_overflow(c->first, request->to, &cut->to_ns);
+    cut->to_ns = fits ? cut->to_ns : INT64_MAX;
     return FD_OK;
 }
 
