@@ -144,7 +144,7 @@ fd_timeline_ids_thread(fd_timeline_ids *ids, uint32_t pid, fd_span tid,
         status = add_thread(ids, pid, tid, key, text);
         found = ids->threads.count;
     }
-    *thread = found - 1;
+    *thread = ids->last_thread = found - 1;
     return status;
 }
 

@@ -59,8 +59,9 @@ typedef struct fd_timeline_ids {
     FD_VECTOR(fd_timeline_process) processes; /* by their id in `pids` */
     uint32_t *spare_tid; /* borrowed: the tid of the next new thread */
     FD_VECTOR(fd_timeline_thread) threads;
-    fd_map thread_of; /* pid << 32 | text in `tids` + 1 -> its place + 1 */
-    char last[24];    /* the latest pid, as spelled */
+    fd_map thread_of;     /* pid << 32 | text in `tids` + 1 -> its place + 1 */
+    uint32_t last_thread; /* the latest thread, as an index */
+    char last[24];        /* the latest pid, as spelled */
     uint32_t last_size;
     uint32_t last_process;
     fd_buffer scratch;

@@ -23,6 +23,9 @@ enum {
 /* `step` is set for steps alone. */
 uint32_t fd_timeline_kind_of(fd_span cat, fd_span name, uint64_t *step);
 
+/* Whether torch.profiler writes slices of this category. */
+bool fd_timeline_is_profiled(fd_span cat);
+
 /* `aten::mm (12.3 ms)` without its duration. */
 fd_span fd_timeline_plain_name(fd_span name);
 

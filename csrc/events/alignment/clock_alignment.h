@@ -42,6 +42,7 @@ typedef struct fd_timeline_input {
     uint64_t events;
     uint64_t filtered;   /* events of other steps and devices */
     uint64_t arrows;     /* to and from the other input of its rank */
+    uint64_t overlaps;   /* slices that viewers of Chrome JSON drop */
     uint64_t lost;       /* damaged places */
     uint64_t lost_bytes; /* in them */
     uint64_t repaired;   /* values that were no JSON */

@@ -10,6 +10,7 @@
 #include "events/recorded/events_from_recording.h"
 #include "events/tools/event_filter.h"
 #include "events/tools/event_sorter.h"
+#include "events/tools/overlap_count.h"
 #include "events/writers/chrome_writer.h"
 #include "events/writers/perfetto_copy.h"
 #include "streams/output_stream.h"
@@ -38,6 +39,7 @@ typedef struct merging {
     uint32_t processes; /* of the input before */
     fd_timeline_ties ties;
     fd_timeline_between between;
+    fd_overlaps overlaps; /* of the input, in Chrome JSON */
     uint64_t events;
     uint64_t done; /* bytes of the inputs read */
     uint64_t told;
@@ -158,6 +160,9 @@ copy_event(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
         m->text->bytes[before] = ' '; /* no comma before the first */
     }
     m->events += m->native != NULL || m->text->size > before;
+    if (status == FD_OK && m->native == NULL) {
+        status = fd_overlaps_add(&m->overlaps, event, ids->last_thread);
+    }
     if (status == FD_OK && m->sorter != NULL) {
         return put_aside(m, before, time_of(event, &input->clock));
     }
@@ -403,6 +408,8 @@ copy_input(merging *m, uint32_t place)
     m->done += reader.in.size;
     m->processes = ids.processes.count;
     input->filtered = filter.left_out;
+    input->overlaps = m->overlaps.count;
+    fd_overlaps_clear(&m->overlaps);
     fd_timeline_filter_clear(&filter);
     fd_timeline_ids_clear(&ids);
     fd_timeline_reader_close(&reader);

@@ -40,6 +40,7 @@ NATIVE = {
     "skipped": "events that have no native form left out",
     "early": "events before time 0 left out",
     "others": "packets that hold no events left out",
+    "overlaps": "slices partly overlap others of their thread: Perfetto drops them from Chrome JSON, not from .pftrace",
 }
 
 #: What a merge, or a cut of one, begins with: Chrome JSON, and a packet of a native trace.
