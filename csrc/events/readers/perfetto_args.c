@@ -1,6 +1,7 @@
 #include "events/readers/perfetto_args.h"
 
 #include "events/recorded/perfetto_fields.h"
+#include "json/json_scan.h"
 
 #include <inttypes.h>
 #include <locale.h>
@@ -8,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Deeper ones are null: what reads them has a bound too. */
-enum { DEPTH = 200 };
+/* Deeper values are null, and deeper JSON is text: readers have a bound too. */
+enum { DEPTH = 200, JSON_DEPTH = 20 };
 
 typedef struct printing {
     const fd_perfetto_tables *tables;
@@ -119,6 +120,43 @@ put_nested(const printing *p, const fd_proto_field *nested)
                                                        : "null");
 }
 
+static bool
+is_shallow(const char *at, const char *end)
+{
+    int depth = 0;
+    bool inside = false; /* of a string */
+    for (; at < end && depth <= JSON_DEPTH; at++) {
+        if (inside && *at == '\\') {
+            at++;
+        }
+        else if (*at == '"') {
+            inside = !inside;
+        }
+        else if (!inside) {
+            depth += (*at == '[' || *at == '{') - (*at == ']' || *at == '}');
+        }
+    }
+    return depth <= JSON_DEPTH;
+}
+
+/* Text that another program wrote as JSON. */
+static void
+put_json(const printing *p, const fd_proto_field *f)
+{
+    fd_scan scan = {.at = NULL};
+    const char *end = f->bytes + f->size;
+    fd_scan_begin(&scan, f->bytes, end);
+    bool whole = fd_scan_value(&scan) == FD_SCAN_OK && scan.at == end
+              && scan.repairs.count == 0 && is_shallow(f->bytes, end);
+    fd_scan_clear(&scan);
+    if (whole) {
+        fd_buffer_bytes(p->to, f->bytes, f->size);
+    }
+    else {
+        fd_buffer_json(p->to, f->bytes, f->size);
+    }
+}
+
 /* True when the field is a value. */
 static bool
 put_field(const printing *p, const fd_proto_field *annotation,
@@ -147,9 +185,12 @@ put_field(const printing *p, const fd_proto_field *annotation,
     default:
         break;
     }
-    if (bytes
-        && (f->number == FD_PB_NOTE_STRING || f->number == FD_PB_NOTE_JSON)) {
+    if (bytes && f->number == FD_PB_NOTE_STRING) {
         fd_buffer_json(p->to, f->bytes, f->size);
+        return true;
+    }
+    if (bytes && f->number == FD_PB_NOTE_JSON) {
+        put_json(p, f);
         return true;
     }
     if (bytes && f->number == FD_PB_NOTE_NESTED) {

@@ -116,6 +116,27 @@ sequence_of(fd_perfetto_tables *t, uint32_t id, fd_status *status)
     return &t->sequences.list[place - 1];
 }
 
+/* Labels of a process are one text: "a, b". */
+static void
+add_label(fd_perfetto_tables *t, fd_perfetto_track *track,
+          const fd_proto_field *f, fd_status *status)
+{
+    fd_buffer both = {.bytes = NULL};
+    if (track->labels != 0) {
+        fd_buffer_bytes(&both, fd_text_pool_get(&t->texts, track->labels),
+                        fd_text_pool_size(&t->texts, track->labels));
+        fd_buffer_text(&both, ", ");
+    }
+    fd_buffer_bytes(&both, f->bytes, f->size);
+    fd_buffer_bytes(&both, "", 1);
+    *status = both.status;
+    if (both.status == FD_OK) {
+        track->labels =
+            fd_perfetto_keep_text(t, both.bytes, both.size - 1, status);
+    }
+    fd_buffer_clear(&both);
+}
+
 static void
 take_process(fd_perfetto_tables *t, fd_perfetto_track *track,
              const fd_proto_field *message, fd_status *status)
@@ -123,13 +144,17 @@ take_process(fd_perfetto_tables *t, fd_perfetto_track *track,
     fd_proto_field f;
     fd_proto_reader r = fd_proto_read(message->bytes, message->size);
     track->kind = FD_PERFETTO_PROCESS;
-    while (fd_proto_next(&r, &f)) {
+    track->labels = 0;
+    while (*status == FD_OK && fd_proto_next(&r, &f)) {
         if (f.number == FD_PB_PROCESS_PID) {
             track->pid = (uint32_t)f.value;
             track->has_pid = true;
         }
         else if (f.number == FD_PB_PROCESS_NAME && f.wire == FD_PROTO_BYTES) {
             track->name = fd_perfetto_keep_text(t, f.bytes, f.size, status);
+        }
+        else if (f.number == FD_PB_PROCESS_LABEL && f.wire == FD_PROTO_BYTES) {
+            add_label(t, track, &f, status);
         }
         else if (f.number == FD_PB_PROCESS_SORT) {
             track->sorted = true;

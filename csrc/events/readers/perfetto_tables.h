@@ -32,7 +32,8 @@ typedef struct fd_perfetto_track {
     bool has_pid;
     uint32_t pid;
     uint32_t tid;
-    uint32_t name; /* in `texts`; 0: none */
+    uint32_t name;   /* in `texts`; 0: none */
+    uint32_t labels; /* of a process; the same */
     bool sorted;
     int64_t sort_index;
     int64_t unit;             /* of a counter */

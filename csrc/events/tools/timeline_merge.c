@@ -12,7 +12,7 @@
 #include "events/tools/event_sorter.h"
 #include "events/tools/overlap_count.h"
 #include "events/writers/chrome_writer.h"
-#include "events/writers/perfetto_copy.h"
+#include "events/writers/perfetto_writer.h"
 #include "streams/output_stream.h"
 
 #include <inttypes.h>
@@ -301,40 +301,6 @@ end_text(merging *m, fd_timeline_ids *ids)
              : status;
 }
 
-/* From native to native: packets, whose fields are all kept. */
-static fd_status
-copy_packets(merging *m, fd_timeline_input *input, fd_timeline_ids *ids)
-{
-    fd_perfetto_copy copy;
-    char label[256];
-    const fd_perfetto_clock clock = clock_of(m, input);
-    describe(input, label, sizeof label);
-    fd_status status =
-        fd_perfetto_copy_open(&copy, input->path, ids, &m->spare, m->error);
-    if (status == FD_OK) {
-        status = fd_perfetto_copy_begin(&copy, &clock, input->path,
-                                        m->request->output, m->text, m->error);
-    }
-    while (status == FD_OK && fd_perfetto_copy_next(&copy, m->text, &status)) {
-        status = fd_bytes_out_flow(m->out, m->error);
-        status = status == FD_OK ? tell(m, copy.packets.in.read) : status;
-    }
-    if (status == FD_OK) {
-        fd_perfetto_copy_end(&copy, label, m->text);
-    }
-    input->events = copy.copied;
-    m->events += copy.copied;
-    input->lost += copy.packets.lost;
-    input->lost_bytes += copy.packets.lost_bytes;
-    if (copy.packets.trouble[0] != '\0') {
-        snprintf(input->trouble, sizeof input->trouble, "%s",
-                 copy.packets.trouble);
-    }
-    m->done += copy.packets.in.size;
-    fd_perfetto_copy_close(&copy);
-    return status;
-}
-
 /* A recording comes before the other trace of its rank. */
 static fd_timeline_tying
 tying_of(const merging *m, uint32_t place)
@@ -383,12 +349,9 @@ copy_input(merging *m, uint32_t place)
     fd_buffer_format(&m->metadata, "%s\"%u%s%s\":{", place > 0 ? ",\n" : "",
                      (unsigned)input->rank, input->beside ? " " : "",
                      ids.program);
-    if (m->native != NULL
-        && strcmp(input->survey.format, FD_PERFETTO_FORMAT) == 0) {
-        fd_status copied = copy_packets(m, input, &ids);
-        m->processes = ids.processes.count;
-        fd_timeline_ids_clear(&ids);
-        return copied;
+    if (m->native != NULL) {
+        fd_perfetto_writer_begin(
+            m->native, strcmp(input->survey.format, FD_PERFETTO_FORMAT) == 0);
     }
     fd_transfers transfers;
     fd_status status = open_input(m, place, &reader, &ids, &transfers);

@@ -38,6 +38,10 @@ fd_perfetto_writer *fd_perfetto_writer_new(fd_bytes_out *out,
                                            fd_perfetto_spare *spare);
 void fd_perfetto_writer_free(fd_perfetto_writer *writer);
 
+/* Begin an input. `nested`: its slices are begins and ends, in the order of
+ * time with the marks within them. */
+void fd_perfetto_writer_begin(fd_perfetto_writer *writer, bool nested);
+
 /* FD_EFORMAT: no valid time; FD_EFULL: too many processes or threads; in
  * both cases the event is skipped. */
 fd_status fd_perfetto_writer_event(fd_perfetto_writer *writer,

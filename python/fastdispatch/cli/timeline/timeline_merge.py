@@ -32,14 +32,14 @@ MOST_STEPS = (1 << 64) - 1
 
 #: Of the files in a folder that are taken.
 ENDINGS = (".fd", *(kind + end for kind in (".json", ".pftrace", ".perfetto-trace") for end in ("", ".gz")))
-#: What does not come out as it was, in a native trace or from one.
+#: Events that a merge changes or skips.
 NATIVE = {
-    "aside": "slices overlap others of their thread and lie beside them",
-    "crossed": "slices end with the one they began in",
-    "alone": "ends without a begin left out",
-    "skipped": "events that have no native form left out",
-    "early": "events before time 0 left out",
-    "others": "packets that hold no events left out",
+    "aside": "slices that overlap others of their thread were moved to a track below",
+    "crossed": "slices were ended with their enclosing slice",
+    "alone": "ends without a begin skipped",
+    "skipped": "events without a native form skipped",
+    "early": "events before time 0 skipped",
+    "others": "packets skipped that are not events (ftrace, samples and the like)",
     "overlaps": "slices partly overlap others of their thread: Perfetto drops them from Chrome JSON, not from .pftrace",
 }
 
