@@ -4,7 +4,7 @@
 #define FD_EVENT_INPUTS_H
 
 #include "base/vector.h"
-#include "events/tools/timeline_merge.h"
+#include "events/merge_request.h"
 
 typedef FD_VECTOR(fd_timeline_input *) fd_timeline_inputs;
 

@@ -173,18 +173,14 @@ next_unpacked(fd_packets *p)
     return false;
 }
 
-/* Packets in the packet, which then has nothing else. */
+/* Packets in the packet, which then has no other field. */
 static bool
 is_packed(const fd_packets *p, fd_proto_field *field)
 {
     fd_proto_reader reader = fd_proto_read(p->bytes, p->size);
-    while (fd_proto_next(&reader, field)) {
-        if (field->number == FD_PB_PACKET_COMPRESSED
-            && field->wire == FD_PROTO_BYTES) {
-            return true;
-        }
-    }
-    return false;
+    return fd_proto_next(&reader, field)
+        && field->number == FD_PB_PACKET_COMPRESSED
+        && field->wire == FD_PROTO_BYTES;
 }
 
 bool

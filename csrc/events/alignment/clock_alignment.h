@@ -3,7 +3,7 @@
 #define FD_CLOCK_ALIGNMENT_H
 
 #include "events/tools/input_survey.h"
-#include "events/writers/perfetto_writer.h"
+#include "events/writers/perfetto_counts.h"
 
 typedef enum fd_timeline_align {
     FD_ALIGN_NONE,  /* times as they are */

@@ -133,6 +133,22 @@ put_flows(reading *r, fd_perfetto_event *event, const fd_proto_field *f)
 }
 
 static fd_status
+take_flows(reading *r, fd_perfetto_event *event,
+           const fd_perfetto_packet *packet)
+{
+    fd_proto_field f;
+    fd_status status = FD_OK;
+    fd_proto_reader reader =
+        fd_proto_read(packet->event.bytes, packet->event.size);
+    while (status == FD_OK && fd_proto_next(&reader, &f)) {
+        if (fd_perfetto_event_is_flow(f.number)) {
+            status = put_flows(r, event, &f);
+        }
+    }
+    return status;
+}
+
+static fd_status
 take_event(reading *r, const fd_perfetto_packet *packet, fd_event_batch *batch)
 {
     fd_perfetto_event event = {.tables = &r->tables,
@@ -141,6 +157,9 @@ take_event(reading *r, const fd_perfetto_packet *packet, fd_event_batch *batch)
                                .message = &packet->event,
                                .batch = batch};
     uint64_t uuid = packet->from != NULL ? packet->from->track : 0;
+    if (!r->second) {
+        return take_flows(r, &event, packet);
+    }
     fd_status status = fd_perfetto_event_read(&event, &uuid);
     if (status != FD_OK) {
         return status;
@@ -149,16 +168,9 @@ take_event(reading *r, const fd_perfetto_packet *packet, fd_event_batch *batch)
     if (event.track == NULL) {
         return status;
     }
-    status = r->second ? fd_perfetto_event_put(&event) : FD_OK;
-    fd_proto_field f;
-    fd_proto_reader reader =
-        fd_proto_read(packet->event.bytes, packet->event.size);
-    while (event.has_flows && status == FD_OK && fd_proto_next(&reader, &f)) {
-        if (fd_perfetto_event_is_flow(f.number)) {
-            status = put_flows(r, &event, &f);
-        }
-    }
-    return status;
+    status = fd_perfetto_event_put(&event);
+    return status == FD_OK && event.has_flows ? take_flows(r, &event, packet)
+                                              : status;
 }
 
 /* Take one packet; false at the end. */

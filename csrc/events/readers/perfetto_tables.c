@@ -320,11 +320,12 @@ take_defaults(fd_perfetto_from *from, const fd_proto_field *message)
     }
 }
 
-/* The fields that others depend on: which sequence, and whether it starts
- * anew. */
+/* The event, and the fields that others depend on: which sequence, and whether
+ * it starts anew. `*more`: there are others. */
 static fd_status
 take_head(fd_perfetto_tables *t, const char *bytes, size_t size,
-          fd_perfetto_packet *packet, uint32_t *clock, uint64_t *time)
+          fd_perfetto_packet *packet, uint32_t *clock, uint64_t *time,
+          bool *more)
 {
     fd_proto_field f;
     uint32_t id = 0;
@@ -332,8 +333,12 @@ take_head(fd_perfetto_tables *t, const char *bytes, size_t size,
     fd_status status = FD_OK;
     fd_proto_reader r = fd_proto_read(bytes, size);
     *clock = 0;
+    *more = false;
     while (fd_proto_next(&r, &f)) {
         switch (f.number) {
+        case FD_PB_PACKET_TRACK_EVENT:
+            packet->event = f.wire == FD_PROTO_BYTES ? f : packet->event;
+            break;
         case FD_PB_PACKET_SEQUENCE:
             id = (uint32_t)f.value;
             break;
@@ -351,6 +356,7 @@ take_head(fd_perfetto_tables *t, const char *bytes, size_t size,
             packet->has_time = true;
             break;
         default:
+            *more = true;
             break;
         }
     }
@@ -370,8 +376,8 @@ take_head(fd_perfetto_tables *t, const char *bytes, size_t size,
 static bool
 is_known(uint32_t number)
 {
-    static const uint8_t plain[] = {3,  8,  10, 12, 13, 36, 41, 42,
-                                    58, 59, 60, 6,  79, 87, 89, 98};
+    static const uint8_t plain[] = {3,  6,  8,  10, 11, 12, 13, 36, 41,
+                                    42, 58, 59, 60, 79, 87, 89, 98};
     for (size_t i = 0; i < sizeof plain; i++) {
         if (plain[i] == number) {
             return true;
@@ -418,9 +424,6 @@ take_fields(fd_perfetto_tables *t, const char *bytes, size_t size,
                                                  own_clocks(packet->from), &f,
                                                  &t->has_base, &t->base_ns);
         }
-        else if (f.number == FD_PB_PACKET_TRACK_EVENT && is_bytes) {
-            packet->event = f;
-        }
         else if (f.number == FD_PB_PACKET_DEFAULTS && is_bytes
                  && packet->from != NULL) {
             take_defaults(packet->from, &f);
@@ -444,10 +447,11 @@ fd_perfetto_tables_take(fd_perfetto_tables *t, const char *bytes, size_t size,
 {
     uint32_t clock;
     uint64_t time = 0;
+    bool more;
     *packet = (fd_perfetto_packet){.from = NULL};
     packet->event.bytes = NULL;
-    fd_status status = take_head(t, bytes, size, packet, &clock, &time);
-    if (status == FD_OK) {
+    fd_status status = take_head(t, bytes, size, packet, &clock, &time, &more);
+    if (status == FD_OK && more) {
         status = take_fields(t, bytes, size, packet);
     }
     if (status == FD_OK && packet->has_time) {

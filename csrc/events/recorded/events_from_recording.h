@@ -3,7 +3,7 @@
 #ifndef FD_EVENTS_FROM_RECORDING_H
 #define FD_EVENTS_FROM_RECORDING_H
 
-#include "events/event_source.h"
+#include "events/event_maker.h"
 #include "events/recorded/pipeline_flows.h"
 #include "trace/anonymize.h"
 

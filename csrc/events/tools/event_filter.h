@@ -9,8 +9,8 @@
 #ifndef FD_EVENT_FILTER_H
 #define FD_EVENT_FILTER_H
 
+#include "events/merge_request.h"
 #include "events/stats/step_index.h"
-#include "events/tools/timeline_merge.h"
 
 typedef struct fd_timeline_window {
     bool any;

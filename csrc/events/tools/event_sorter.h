@@ -15,7 +15,7 @@
 
 enum {
     /* qsort takes up to half as much again for a moment */
-    FD_SORTER_BUDGET = 24 << 20,
+    FD_SORTER_BUDGET = 16 << 20,
     FD_SORTER_RUNS = 64 /* merged at a time */
 };
 

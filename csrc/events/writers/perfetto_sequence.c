@@ -1,4 +1,5 @@
 /* The second half of the writer: the stored events of an input as packets. */
+#include "events/writers/perfetto_writer.h"
 #include "events/writers/perfetto_writing.h"
 
 #include "base/budget.h"

@@ -1,3 +1,4 @@
+#include "events/writers/perfetto_writer.h"
 #include "events/writers/perfetto_writing.h"
 
 #include "base/alloc.h"

@@ -3,8 +3,9 @@
 #define FD_PERFETTO_WRITING_H
 
 #include "events/tools/event_sorter.h"
+#include "events/writers/perfetto_counts.h"
 #include "events/writers/perfetto_texts.h"
-#include "events/writers/perfetto_writer.h"
+#include "streams/output_stream.h"
 
 enum {
     FD_PERFETTO_SERIES = 1 << 16, /* of counters of an input */
