@@ -12,14 +12,14 @@ typedef struct fd_timeline_request {
     bool has_steps;          /* only what began in the steps from */
     uint64_t first_step;     /* this one */
     uint64_t end_step;       /* to before this one */
-    const uint32_t *devices; /* GPUs that are wanted; NULL: all */
+    const uint32_t *devices; /* requested GPUs; NULL: all */
     size_t device_count;
     fd_timeline_align align;
-    bool strict; /* FD_EINVAL where it is not known how good that is */
-    const uint32_t *ranks; /* those wanted; NULL: all */
+    bool strict; /* FD_EINVAL if the accuracy of a clock is unknown */
+    const uint32_t *ranks; /* requested; NULL: all */
     size_t rank_count;
     bool sorted; /* all events by time; else file by file in their own order */
-    /* Told now and then how many bytes of how many are read; false stops the
+    /* Called from time to time with the bytes read and their total; false stops the
      * merge with FD_EINVAL. May be NULL. */
     bool (*progress)(void *context, uint64_t done, uint64_t total);
     void *context;

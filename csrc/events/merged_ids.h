@@ -1,4 +1,4 @@
-/* What makes the ids of one input of a merge differ from those of all others.
+/* Unique ids for each input of a merge.
  *
  *   pid    rank * 1024 + k + 1, the k-th process of the rank's inputs; a process
  *          beyond the 1023rd gets a number behind those of all ranks
@@ -8,8 +8,8 @@
  *          gets a thread_name row that says its old tid
  *   flow   id * inputs + place of the input, as "0x..." (both viewers take it for
  *          the same number; JavaScript would round a plain one): no two inputs meet,
- *          and within one they differ as before. What is no number, or too large, is
- *          hashed first. Ids of transfers are made of the sender's rank already: in
+ *          and within one they differ as before. Other texts and larger
+ *          numbers are hashed first. Ids of transfers are made of the sender's rank already: in
  *          recordings they keep equal, at a place behind those of all inputs */
 #ifndef FD_MERGED_IDS_H
 #define FD_MERGED_IDS_H

@@ -16,7 +16,7 @@ enum {
     FD_IS_BACKEND = 1 << 7,    /* gloo:all_reduce: a collective at work */
     FD_IS_CALL = 1 << 8,       /* c10d::allreduce_: asking for one */
     FD_IS_ASYNC = 1 << 9,      /* of no thread */
-    FD_IS_AROUND = 1 << 10,    /* of the profiler itself, sums of ours */
+    FD_IS_AROUND = 1 << 10,    /* of the profiler itself; sums of phases */
     FD_IS_COLLECTIVE = 1 << 11 /* communication of all of a group */
 };
 

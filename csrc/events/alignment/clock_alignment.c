@@ -200,10 +200,9 @@ choose_reference(const aligning *a)
     return 0;
 }
 
-/* Viewers hold microseconds in a double, which 2^40 of them leave room for a
- * nanosecond in. Where inputs have zeros of their own and the first event comes
- * later than that, time 0 is a day before it: of a file only some events were
- * looked at. */
+/* Viewers store microseconds in a double, which is exact to the nanosecond up to
+ * 2^40 us. If inputs have a base and the first event is later than that, time 0
+ * is a day before it: the survey reads only some events of a file. */
 static int64_t
 near_events(const aligning *a, int64_t least, int64_t most)
 {

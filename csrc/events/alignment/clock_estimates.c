@@ -224,7 +224,7 @@ find_message(const fd_timeline_sync *sync, const fd_timeline_message *like)
              : NULL;
 }
 
-/* The other end of a message; NULL where it is not known. */
+/* The other end of a message; NULL: unknown. */
 static const fd_timeline_message *
 other_end(const fd_timeline_estimates *e, uint32_t own,
           const fd_timeline_message *message, uint32_t *other)

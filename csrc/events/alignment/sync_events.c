@@ -360,7 +360,7 @@ take_i64(fd_span text, int64_t *number)
     return true;
 }
 
-/* "pings": [[peer, sent, answered, received], ...] */
+/* "pings": [[peer, sent, replied, received], ...] */
 static fd_status
 take_pings(fd_timeline_sync *sync, fd_span array)
 {

@@ -26,11 +26,11 @@ typedef struct fd_timeline_message {
 } fd_timeline_message;
 
 typedef struct fd_timeline_ping {
-    uint32_t peer;      /* rank that answered */
+    uint32_t peer;      /* rank that replied */
     fd_clock_ping ping; /* by the clocks of the machines, since their start */
 } fd_timeline_ping;
 
-/* What a slice is, while it is open. */
+/* The kind of an open slice. */
 typedef struct fd_timeline_deed {
     enum {
         FD_DEED_NONE,

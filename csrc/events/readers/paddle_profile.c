@@ -23,7 +23,7 @@ typedef struct row {
     uint64_t device;
     uint32_t machine;
     bool of_machine; /* its name says which */
-    uint32_t first;  /* of its steps, in the order of its own */
+    uint32_t first;  /* of its steps, in its own order */
     uint32_t count;
 } row;
 

@@ -101,8 +101,7 @@ put_inner(const printing *p, const fd_proto_field *annotation, uint32_t number,
     fd_buffer_text(p->to, named ? "}" : "]");
 }
 
-/* What the older form of a value within values says: of ours, only that it is
- * empty. */
+/* The older form of nested values: only empty ones are read. */
 static void
 put_nested(const printing *p, const fd_proto_field *nested)
 {

@@ -19,7 +19,7 @@ fd_perfetto_clocks_clear(fd_perfetto_clocks *clocks)
     fd_vector_clear(clocks);
 }
 
-/* Wrapping, as times of a file that is no good may. */
+/* Wraps around: times of a malformed file are arbitrary. */
 static int64_t
 add(int64_t a, int64_t b)
 {
@@ -97,7 +97,7 @@ read_clock(const fd_proto_field *message, reading *clock)
     return !r.bad;
 }
 
-/* The last that was told before, or the first. */
+/* The last reading before `value`, or the first. */
 static const fd_perfetto_told *
 told_at(const fd_perfetto_clock_of *clock, int64_t value)
 {
@@ -181,8 +181,8 @@ find_moment(fd_perfetto_clocks *all, fd_perfetto_clocks *own,
     return known;
 }
 
-/* A clock of a sequence keeps to the one of the trace that tells it, which may
- * be told more of. */
+/* A clock of a sequence refers to the first clock of the trace in its snapshots,
+ * which may have further readings. */
 fd_status
 fd_perfetto_clocks_snapshot(fd_perfetto_clocks *all, fd_perfetto_clocks *own,
                             const fd_proto_field *message, bool *has_base,

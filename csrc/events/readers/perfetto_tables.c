@@ -27,8 +27,7 @@ fd_perfetto_tables_clear(fd_perfetto_tables *t)
     fd_map_clear(&t->track_of);
 }
 
-/* A key may not be 0; that one uuid is not told from another is as likely as
- * any collision of hashes. */
+/* A key is not 0. The replacement collides with a uuid as rarely as hashes do. */
 static uint64_t
 key_of(uint64_t uuid)
 {
@@ -372,7 +371,7 @@ take_head(fd_perfetto_tables *t, const char *bytes, size_t size,
     return status;
 }
 
-/* Fields by their numbers that are read, or say nothing that could be lost. */
+/* Fields, by number, that are read or have no contents to lose. */
 static bool
 is_known(uint32_t number)
 {
@@ -386,7 +385,7 @@ is_known(uint32_t number)
     return false;
 }
 
-/* Of several the first: a merge has those of its inputs behind its own. */
+/* The first of several counts: a merge has those of its inputs after its own. */
 static bool
 take_origin(fd_perfetto_tables *t, const fd_proto_field *message)
 {

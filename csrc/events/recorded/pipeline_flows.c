@@ -97,8 +97,8 @@ fd_transfers_add(fd_transfers_search *search, const fd_trace *trace,
     return fd_pipe_read_rank(&search->pipeline, trace, rank, &known);
 }
 
-/* What is received in two jobs has come when the later one ends. `takers`: of
- * a send the job that received it last, plus 1. */
+/* A message received in two jobs has arrived when the later one ends. `takers`:
+ * for each send the last job that received it, plus 1. */
 static void
 find_takers(const fd_pipe *p, uint32_t *takers)
 {

@@ -15,8 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Readers take equal thread ids of different processes for one thread: a rank
- * has ids of its own. */
+/* Readers treat equal thread ids of two processes as one thread, so each rank
+ * has its own ids. */
 enum { IDS_PER_RANK = 100000, FIRST_STREAM = 80000 };
 
 /* The next part. */
@@ -120,7 +120,7 @@ slice(writer *w, uint32_t tid, uint64_t start, uint64_t end, fd_arrow_end tie)
     return event;
 }
 
-/* A name, with the duration where that is wanted. */
+/* A name, with the duration if requested. */
 static fd_span
 timed_name(writer *w, fd_span name, uint64_t duration)
 {
@@ -214,7 +214,7 @@ put_flows(writer *w, uint32_t tid, uint64_t time, uint32_t event)
     }
 }
 
-/* What was lost, on a track ('t') or across those of the process ('p'). */
+/* The number of lost events, on a track ('t') or on the process ('p'). */
 static void
 put_lost(writer *w, char scope, uint32_t tid, uint64_t lost, const char *what,
          uint64_t time)
@@ -416,7 +416,7 @@ put_moment(writer *w, uint32_t tid, uint64_t time, const char *name,
     fd_batch_event(w->batch, &made);
 }
 
-/* A slice has one flow of its own: that of what it launched comes first. */
+/* A slice has one flow: that to its launched work, if any. */
 static void
 put_call(writer *w, uint32_t tid, uint32_t number, uint64_t time)
 {

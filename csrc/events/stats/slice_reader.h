@@ -1,5 +1,5 @@
-/* The slices of a trace, whatever they are written as: X, B with E by thread,
- * b with e by id. What a slice is called lies in tables of bounded size. */
+/* The slices of a trace, from events X, B with E by thread, b with e by id.
+ * Their texts are in tables of bounded size. */
 #ifndef FD_SLICE_READER_H
 #define FD_SLICE_READER_H
 
@@ -28,7 +28,7 @@ typedef struct fd_slice {
     int64_t stage;    /* of a job; FD_NO_STEP */
     uint64_t group;   /* of a collective: hash of all that must be equal */
     uint32_t kind;    /* FD_IS_... */
-    uint32_t process; /* number in the order they come */
+    uint32_t process; /* number in order of appearance */
     uint32_t thread;  /* the same, over all processes */
     uint32_t cat;     /* in `texts` */
     uint32_t name;
@@ -40,7 +40,7 @@ typedef struct fd_slice_open {
     fd_slice slice;
     uint64_t key;
     uint32_t
-        below; /* what the key's last open one was before, + 1; free: next free */
+        below; /* the open slice of the key before, + 1; free: next free */
 } fd_slice_open;
 
 typedef struct fd_timeline_slices {
@@ -54,9 +54,9 @@ typedef struct fd_timeline_slices {
     FD_VECTOR(fd_slice_open) open;
     uint32_t free; /* + 1 */
     uint32_t open_count;
-    uint64_t events;   /* taken */
+    uint64_t events;   /* read */
     uint64_t endless;  /* an end without a begin, a begin beyond the bound */
-    uint64_t timeless; /* events whose ts or dur is no number */
+    uint64_t timeless; /* events without a valid ts or dur */
 } fd_timeline_slices;
 
 void fd_timeline_slices_clear(fd_timeline_slices *slices);

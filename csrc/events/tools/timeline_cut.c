@@ -270,7 +270,7 @@ take_pairs(cutting *c, const fd_timeline_reader *reader, bool is_event)
              : status;
 }
 
-/* What never ends lasts to the end. */
+/* A slice without an end lasts to the end of the trace. */
 static fd_status
 mark_open(cutting *c)
 {

@@ -150,7 +150,7 @@ copy_event(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
             snprintf(input->trouble, sizeof input->trouble, "%s",
                      status == FD_EFULL
                          ? "more than 65535 processes or 2^20 threads"
-                         : "an event whose ts is no number");
+                         : "an event whose ts is not a number");
         }
         return FD_OK;
     }

@@ -1,5 +1,5 @@
-/* What must be known before slices are counted: the rank of each process,
- * the kinds of slices of a rank, its steps. */
+/* The first pass of statistics: the rank of each process, the kinds of slices of
+ * a rank, its steps. */
 #ifndef FD_TRACE_OUTLINE_H
 #define FD_TRACE_OUTLINE_H
 
