@@ -65,10 +65,11 @@ survey_input(const fd_timeline_request *request, fd_timeline_input *input,
              uint32_t count, fd_timeline_inputs *used, fd_error *error)
 {
     fd_timeline_survey *survey = &input->survey;
-    fd_timeline_wish wish = fd_timeline_align_wish(request->align, count);
-    wish.privacy = input->privacy;
+    fd_timeline_survey_options options =
+        fd_timeline_align_survey(request->align, count);
+    options.privacy = input->privacy;
     fd_status status =
-        fd_timeline_survey_read(survey, input->path, wish, error);
+        fd_timeline_survey_read(survey, input->path, options, error);
     if (status != FD_OK) {
         return status;
     }

@@ -44,10 +44,10 @@ typedef struct fd_timeline_thread {
 
 typedef struct fd_timeline_ids {
     uint32_t rank;
-    uint64_t place;    /* among the inputs */
-    uint64_t inputs;   /* one more with transfers between ranks */
-    bool tied;         /* ids of transfers are shared with other inputs */
-    const char *label; /* borrowed: name of its processes */
+    uint64_t place;        /* among the inputs */
+    uint64_t inputs;       /* one more with transfers between ranks */
+    bool shares_transfers; /* ids of transfers are shared with other inputs */
+    const char *label;     /* borrowed: name of its processes */
     const char *
         program; /* borrowed: added to that name where another input has it too; "" */
     bool named_durations; /* slices have their duration in the name */

@@ -50,17 +50,17 @@ looks_for_moments(fd_timeline_align align)
         || align == FD_ALIGN_COLLECTIVE || align == FD_ALIGN_P2P;
 }
 
-fd_timeline_wish
-fd_timeline_align_wish(fd_timeline_align align, uint32_t count)
+fd_timeline_survey_options
+fd_timeline_align_survey(fd_timeline_align align, uint32_t count)
 {
-    fd_timeline_wish wish = {.first = align == FD_ALIGN_START};
+    fd_timeline_survey_options options = {.first = align == FD_ALIGN_START};
     if (looks_for_moments(align) && count > 1) {
         uint32_t share = (uint32_t)fd_budget(MOST_MOMENTS) / count;
-        wish.sync = share > FD_TIMELINE_PARTS ? FD_TIMELINE_PARTS
-                  : share < LEAST_MOMENTS     ? LEAST_MOMENTS
-                                              : share;
+        options.sync = share > FD_TIMELINE_PARTS ? FD_TIMELINE_PARTS
+                     : share < LEAST_MOMENTS     ? LEAST_MOMENTS
+                                                 : share;
     }
-    return wish;
+    return options;
 }
 
 typedef struct aligning {

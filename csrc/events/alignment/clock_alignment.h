@@ -72,8 +72,8 @@ typedef struct fd_timeline_clock {
 } fd_timeline_clock;
 
 /* The options of a survey. */
-fd_timeline_wish fd_timeline_align_wish(fd_timeline_align align,
-                                        uint32_t count);
+fd_timeline_survey_options fd_timeline_align_survey(fd_timeline_align align,
+                                                    uint32_t count);
 
 /* Set `align`, `clock` and its accuracy for all inputs. */
 fd_status fd_timeline_align_all(fd_timeline_input *const *inputs,

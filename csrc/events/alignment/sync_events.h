@@ -31,22 +31,22 @@ typedef struct fd_timeline_ping {
 } fd_timeline_ping;
 
 /* The kind of an open slice. */
-typedef struct fd_timeline_deed {
+typedef struct fd_sync_slice {
     enum {
-        FD_DEED_NONE,
-        FD_DEED_PART,
-        FD_DEED_MESSAGE,
-        FD_DEED_RECEIVING
+        FD_SYNC_NONE,
+        FD_SYNC_PART,
+        FD_SYNC_MESSAGE,
+        FD_SYNC_RECEIVING
     } what;
     fd_clock_part part;
     fd_timeline_message message; /* its time is the begin */
-} fd_timeline_deed;
+} fd_sync_slice;
 
 /* An open slice, whose end is a separate event. */
 typedef struct fd_timeline_begun {
     uint64_t key;   /* of its thread, or of its id */
     uint32_t inner; /* open slices inside */
-    fd_timeline_deed deed;
+    fd_sync_slice slice;
 } fd_timeline_begun;
 
 typedef struct fd_timeline_sync {

@@ -93,10 +93,10 @@ survey_row(profile *p, row *r)
            && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
         if (item == FD_TIMELINE_MEMBER) {
             uint64_t device;
-            bool told = fd_span_is(reader.key, "paddle")
-                     && fd_scan_find(reader.value, "device", &value)
-                     && fd_span_u64(value, &device);
-            r->device = told ? device : r->device;
+            bool known = fd_span_is(reader.key, "paddle")
+                      && fd_scan_find(reader.value, "device", &value)
+                      && fd_span_u64(value, &device);
+            r->device = known ? device : r->device;
         }
         else if (fd_timeline_is_step(&reader.event, &step.number, &step.begin,
                                      &step.end)) {

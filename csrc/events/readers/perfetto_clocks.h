@@ -12,10 +12,10 @@
 #include "streams/protobuf.h"
 
 /* The clock showed `at` when its reference showed `other`. */
-typedef struct fd_perfetto_told {
+typedef struct fd_perfetto_clock_pair {
     int64_t at;
     int64_t other;
-} fd_perfetto_told;
+} fd_perfetto_clock_pair;
 
 typedef struct fd_perfetto_clock_of {
     uint32_t id;
@@ -23,8 +23,8 @@ typedef struct fd_perfetto_clock_of {
     bool incremental;
     int64_t unit;
     int64_t now; /* of one that is incremental */
-    FD_VECTOR(fd_perfetto_told)
-    told; /* upwards; of an incremental one the
+    FD_VECTOR(fd_perfetto_clock_pair)
+    pairs; /* upwards; of an incremental one the
                                          last */
 } fd_perfetto_clock_of;
 

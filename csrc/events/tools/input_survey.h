@@ -31,11 +31,11 @@ typedef struct fd_timeline_survey {
 } fd_timeline_survey;
 
 /* Options of a survey. */
-typedef struct fd_timeline_wish {
+typedef struct fd_timeline_survey_options {
     bool first;    /* the earliest event */
     uint32_t sync; /* at most so many moments to align clocks by; 0: none */
     const fd_privacy *privacy; /* borrowed; NULL: names stay */
-} fd_timeline_wish;
+} fd_timeline_survey_options;
 
 /* An event that has a time is looked for in so many bytes. */
 enum { FD_TIMELINE_FIRST_BYTES = 1 << 20 };
@@ -46,7 +46,8 @@ enum { FD_TIMELINE_SYNC_BYTES = 64 << 20 };
 /* Read to the begin of the events if the base is before them and no option asks
  * for more. Clear it in any case. */
 fd_status fd_timeline_survey_read(fd_timeline_survey *survey, const char *path,
-                                  fd_timeline_wish wish, fd_error *error);
+                                  fd_timeline_survey_options options,
+                                  fd_error *error);
 void fd_timeline_survey_clear(fd_timeline_survey *survey);
 
 #endif

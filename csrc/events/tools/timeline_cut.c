@@ -37,7 +37,7 @@ typedef struct cutting {
     bool bare;
     uint64_t place; /* of the event */
     uint64_t done;
-    uint64_t told;
+    uint64_t reported;
     fd_error *error;
 } cutting;
 
@@ -45,14 +45,14 @@ typedef fd_status take_item(cutting *c, const fd_timeline_reader *reader,
                             bool is_event);
 
 static fd_status
-tell(cutting *c, const fd_timeline_reader *reader)
+report(cutting *c, const fd_timeline_reader *reader)
 {
     const fd_cut_request *request = c->request;
     uint64_t done = c->done + reader->in.read;
-    if (request->progress == NULL || done < c->told) {
+    if (request->progress == NULL || done < c->reported) {
         return FD_OK;
     }
-    c->told = done + PROGRESS_STEP;
+    c->reported = done + PROGRESS_STEP;
     return request->progress(request->context, done, PASSES * reader->in.size)
              ? FD_OK
              : fd_fail(c->error, FD_EINVAL, "stopped");
@@ -73,7 +73,7 @@ read_all(cutting *c, take_item *take)
         status = take(c, &reader, item == FD_TIMELINE_EVENT);
         c->place += item == FD_TIMELINE_EVENT;
         if (status == FD_OK) {
-            status = tell(c, &reader);
+            status = report(c, &reader);
         }
     }
     status = status == FD_OK ? reader.status : status;

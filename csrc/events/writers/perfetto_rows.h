@@ -31,19 +31,19 @@ typedef struct fd_perfetto_lane {
 
 typedef FD_VECTOR(uint32_t) fd_perfetto_numbers;
 
-typedef struct fd_perfetto_due {
+typedef struct fd_perfetto_ending {
     int64_t end;
     uint32_t lane;
-} fd_perfetto_due;
+} fd_perfetto_ending;
 
 typedef struct fd_perfetto_lanes {
     fd_perfetto_ticks ticks; /* times are those of the input */
     uint32_t *spare_track;   /* borrowed: the next number of a track */
     FD_VECTOR(fd_perfetto_lane) lanes;
     FD_VECTOR(fd_perfetto_numbers)
-    threads;                        /* their lanes, the own one first */
-    FD_VECTOR(fd_perfetto_due) due; /* a heap, the earliest first */
-    uint64_t aside;                 /* slices in further lanes */
+    threads;                               /* their lanes, the own one first */
+    FD_VECTOR(fd_perfetto_ending) endings; /* a heap, the earliest first */
+    uint64_t aside;                        /* slices in further lanes */
     uint64_t crossed; /* ended early, with their enclosing slice */
     uint64_t alone;   /* ends without a begin */
     fd_buffer scratch;

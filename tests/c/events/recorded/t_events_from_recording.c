@@ -60,7 +60,7 @@ losses_are_told(void)
           != NULL);
 }
 
-/* Of files that are no recording of ours names cannot be hidden. */
+/* Names can be hidden only in recordings. */
 static void
 names_are_hidden(void)
 {
