@@ -2,6 +2,7 @@
 #include "timelines.h"
 
 #include "events/event_inputs.h"
+#include "events/tools/timeline_merge.h"
 
 #include <string.h>
 
