@@ -1,4 +1,4 @@
-"""Small programs that are hard on a recorder. Each is a function without arguments, the same in every run."""
+"""Small programs that are difficult for a recorder: deterministic functions without arguments."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Refuser:
 
 
 def constructors() -> None:
-    """Classes called from places where they are called often, which 3.13 specialises."""
+    """Classes called often from the same places, which 3.13 specializes."""
     for i in range(60):
         Leaf(i)
         Nest(i)
@@ -232,7 +232,7 @@ def contexts() -> None:
 
 
 def fresh_code() -> None:
-    """Code objects and classes that are born and die, at addresses that are used again."""
+    """Code objects and classes that are created and freed, at reused addresses."""
     for i in range(50):
         local = type(f"Local{i % 3}", (Base,), {"other": lambda self: leaf(self.value)})
         local(i).other()

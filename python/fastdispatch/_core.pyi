@@ -641,11 +641,11 @@ class job:
         """The job ends. Exceptions pass."""
 
 @final
-class ClockAnswerer:
-    """A thread that answers questions with the right token with this machine's clock (docs/concepts/clocks.md).
+class ClockServer:
+    """A thread that replies with the clock of this machine to requests with the right token (docs/concepts/clocks.md).
 
     ``address``: a numeric address of this host, no wildcard. ``token``: 16 bytes, else ``ValueError``.
-    Raises :class:`Error` where no port can be opened there.
+    Raises :class:`Error` if no port can be opened there.
     """
 
     def __new__(cls, address: str, token: bytes) -> Self: ...
@@ -654,14 +654,14 @@ class ClockAnswerer:
         """The UDP port, on that address alone."""
 
     def close(self) -> None:
-        """Answer no more."""
+        """Stop the thread."""
 
 @final
-class ClockAsker:
-    """A thread that asks for another machine's clock now and then, at a numeric address. ``ValueError`` for a token
-    that has not 16 bytes; raises :class:`Error` where no socket or thread can be made."""
+class ClockClient:
+    """A thread that periodically measures the clock of another machine, at a numeric address. Raises ``ValueError``
+    unless the token has 16 bytes, and :class:`Error` if no socket or thread can be created."""
 
     def __new__(cls, address: str, port: int, token: bytes) -> Self: ...
     def finish(self) -> tuple[list[tuple[int, int, int]], str]:
-        """Ask once more and end, within some 20 ms: (sent, answered, received), ns of CLOCK_BOOTTIME, ours, theirs
-        and ours; and why there are none."""
+        """Send a last burst and stop the thread, within about 20 ms. Return (sent, replied, received) in ns of
+        CLOCK_BOOTTIME of the client, the server and the client, and the reason if there are none."""

@@ -56,7 +56,7 @@ def paused() -> dict[str, Any]:
 
 
 def edges_in_the_deep() -> dict[str, Any]:
-    """Windows begin and end far down: the path is rebuilt there, in time that does not grow with its square."""
+    """Windows begin and end in a deep recursion: the path is rebuilt there, in less than quadratic time."""
 
     def dive(depth: int) -> int:
         if depth == 0:
@@ -124,7 +124,7 @@ def main_past_half() -> dict[str, Any]:
 
 
 def errors() -> dict[str, Any]:
-    """RecursionError comes where it comes without a recorder, and unwinds from there."""
+    """RecursionError is raised at the same depth as without a recorder."""
     sys.setrecursionlimit(50_000)
     raised = 0
     with fastdispatch.CallGraph(None, ops="off", calls=calls) as graph:

@@ -4,11 +4,11 @@
 #include "capture/process/guard.h"
 #include "capture/rules/name_rules.h"
 
-/* Limit of the cache from (code object, class) to node. Past the limit it is
- * emptied: a program that creates classes without end would fill it. */
+/* Limit of the cache from (code object, class) to node. At the limit it is
+ * emptied: a program that keeps creating classes would fill it. */
 enum { MOST_KEYS = 1 << 18 };
 
-/* Text of a name; a lone surrogate in it cannot be UTF-8. */
+/* Text of a name; fails for a lone surrogate, which has no UTF-8 form. */
 static const char *
 text_of(PyObject *name)
 {
@@ -20,9 +20,9 @@ text_of(PyObject *name)
     return text;
 }
 
-/* A filter that fails keeps everything. */
+/* A filter that raises keeps the function. */
 static bool
-asked_to_keep(fd_thread *thread, uint32_t node)
+passes_filter(fd_thread *thread, uint32_t node)
 {
     fd_session *session = thread->session;
     const fd_file *file = &session->recording->file;
@@ -32,12 +32,12 @@ asked_to_keep(fd_thread *thread, uint32_t node)
     PyObject *key =
         PyUnicode_DecodeUTF8(text.bytes, (Py_ssize_t)text.size, "replace");
     fd_buffer_clear(&text);
-    PyObject *answer =
+    PyObject *result =
         key == NULL ? NULL
                     : fd_session_call(session, thread, session->keep, key);
     Py_XDECREF(key);
-    int kept = answer != NULL ? PyObject_IsTrue(answer) : 1;
-    Py_XDECREF(answer);
+    int kept = result != NULL ? PyObject_IsTrue(result) : 1;
+    Py_XDECREF(result);
     PyErr_Clear();
     fd_guard_leave(&guard);
     return kept != 0;
@@ -108,7 +108,7 @@ node_of(fd_thread *thread, const PyCodeObject *code, const fd_code *known,
     return node;
 }
 
-/* The module instance, when this is the forward of one. */
+/* The module instance, if this is the forward of one. */
 static uint32_t
 module_of(fd_thread *thread, const fd_code *known, const fd_frame *frame,
           uint32_t class_id)
@@ -150,13 +150,14 @@ fd_function_unfolds(fd_thread *thread, const PyCodeObject *code,
     return place.from == FD_FROM_USER;
 }
 
-/* A new node: the user's filter decides. It may end the recording. */
+/* Call the filter of the user for a new node. The filter may end the
+ * recording. */
 static void
 filter(fd_thread *thread, uint32_t node)
 {
     fd_session *session = thread->session;
     uint32_t generation = thread->synced;
-    if (session->keep != NULL && !asked_to_keep(thread, node)
+    if (session->keep != NULL && !passes_filter(thread, node)
         && fd_process_generation() == generation) {
         fd_node *record = fd_file_record(&session->recording->file, node);
         record->flags |= FD_NODE_DROPPED;

@@ -110,16 +110,16 @@ fd_arguments_value(fd_thread *thread, PyObject *value)
     return put(thread, value, 0);
 }
 
-/* -- of a frame ------------------------------------------------------------ */
+/* Arguments of a frame. */
 
-/* The parameters of a function as its frame has them. */
+/* The parameters of a function in its frame. */
 typedef struct parameters {
     const PyCodeObject *code;
-    PyObject *const *values; /* borrowed; places of names in the code */
-    PyObject *defaults; /* borrowed tuple of the last by position, or NULL */
+    PyObject *const *values; /* borrowed; locals, as ordered in the code */
+    PyObject *defaults; /* borrowed tuple of positional defaults, or NULL */
     PyObject *named_defaults; /* borrowed dict, or NULL */
-    PyObject *rest;           /* borrowed tuple: *args; NULL */
-    PyObject *named;          /* borrowed dict: **kwargs; NULL */
+    PyObject *rest;           /* borrowed tuple *args, or NULL */
+    PyObject *named;          /* borrowed dict **kwargs, or NULL */
 } parameters;
 
 static parameters
@@ -143,7 +143,7 @@ parameters_of(const fd_frame *frame)
     return p;
 }
 
-/* Whether the value at a place by position is the default of its parameter. */
+/* Whether a positional argument is the default of its parameter. */
 static bool
 is_default(const parameters *p, int at)
 {
@@ -164,7 +164,7 @@ static bool
 put_by_position(fd_thread *thread, const parameters *p)
 {
     int count = p->code->co_argcount;
-    /* Of `def forward(*args)` the first is the receiver. */
+    /* In `def forward(*args)`, args[0] is the receiver. */
     Py_ssize_t skipped = count == 0;
     Py_ssize_t rest =
         p->rest != NULL ? PyTuple_GET_SIZE(p->rest) - skipped : 0;
@@ -184,7 +184,7 @@ put_by_position(fd_thread *thread, const parameters *p)
     return whole;
 }
 
-/* Whether a parameter by name has its default; its name is borrowed. */
+/* Whether a keyword argument is the default; `name` is borrowed. */
 static bool
 is_named_default(const parameters *p, int at, PyObject **name)
 {
@@ -219,7 +219,7 @@ put_by_name(fd_thread *thread, const parameters *p)
 }
 
 bool
-fd_arguments_take(fd_thread *thread, const fd_frame *frame)
+fd_arguments_append(fd_thread *thread, const fd_frame *frame)
 {
     parameters p = parameters_of(frame);
     bool whole = put_by_position(thread, &p);

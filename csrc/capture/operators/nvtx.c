@@ -6,11 +6,11 @@
 
 #include <string.h>
 
-/* The owner of every pushed range: they end in the reverse order. */
+/* The owner of all pushed ranges, which end in reverse order. */
 static const char pushed;
 
 static fd_nvtx_what
-what_of(const PyCodeObject *code)
+kind_of(const PyCodeObject *code)
 {
     static const char *const names[] = {"range_push", "range_pop",
                                         "range_start", "range_end"};
@@ -27,12 +27,12 @@ fd_nvtx_call
 fd_nvtx_called(const fd_frame *frame)
 {
     const PyCodeObject *code = fd_frame_code(frame);
-    return (fd_nvtx_call){what_of(code), code->co_argcount > 0
+    return (fd_nvtx_call){kind_of(code), code->co_argcount > 0
                                              ? Py_XNewRef(frame->localsplus[0])
                                              : NULL};
 }
 
-/* Odd, unlike the address of a record. */
+/* An odd number, unlike the address of a record. */
 static const void *
 owner_of(PyObject *id)
 {
@@ -82,5 +82,5 @@ fd_nvtx_returned(fd_thread *thread, const fd_nvtx_call *call, PyObject *result)
     }
     PyErr_Clear();
     fd_guard_leave(&guard);
-    thread->generation = 0; /* the next event settles what began */
+    thread->generation = 0; /* the next event settles the range */
 }

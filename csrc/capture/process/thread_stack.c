@@ -2,8 +2,7 @@
 
 #include "capture/process/guard.h"
 
-/* greenlet copies pieces of what it takes for one stack: with further
- * segments that would be no piece. */
+/* greenlet copies parts of the C stack, which it assumes to be contiguous. */
 static bool
 has_greenlets(fd_thread *thread)
 {
@@ -15,7 +14,7 @@ has_greenlets(fd_thread *thread)
 }
 
 fd_stack_place
-fd_thread_deepen(fd_thread *thread)
+fd_thread_next_segment(fd_thread *thread)
 {
     fd_stack_place before = {thread->segment, thread->stack_low};
     fd_segment **next =
@@ -30,9 +29,9 @@ fd_thread_deepen(fd_thread *thread)
     return before;
 }
 
-/* One segment is kept for the next time. */
+/* Keeps one segment for reuse. */
 void
-fd_thread_surface(fd_thread *thread, fd_stack_place before)
+fd_thread_previous_segment(fd_thread *thread, fd_stack_place before)
 {
     fd_segment_free(thread->segment->next);
     thread->segment->next = NULL;

@@ -13,19 +13,19 @@ typedef struct fd_rule {
     uint16_t node;         /* FD_NODE_* */
 } fd_rule;
 
-/* The first rule that matches counts. */
+/* The first rule that matches applies. */
 static const fd_rule rules[] = {
-    /* What PyTorch runs around a dispatch mode: three frames per operator, and
-     * dozens at the first sight of each, when its Python object is made. */
+    /* Functions that PyTorch calls around a dispatch mode: three per operator,
+     * and dozens when the Python object of an operator is created. */
     {"torch/_library/simple_registry.py", NULL, FD_CODE_MUTED, 0},
     {"torch/_ops.py", "_Ops.__getattr__", FD_CODE_MUTED, 0},
     {"torch/_ops.py", "_OpNamespace.__getattr__", FD_CODE_MUTED, 0},
     {"torch/_ops.py", "OpOverloadPacket.__getattr__", FD_CODE_MUTED, 0},
 
-    /* What starts a program for `python -m`. */
+    /* `python -m` */
     {"<frozen runpy>", NULL, FD_CODE_PLUMBING, 0},
 
-    /* Imports: hundreds of thousands of paths that are of no interest. */
+    /* Imports: hundreds of thousands of paths. */
     {"<frozen importlib", NULL, 0, FD_NODE_FOLD},
     {"/torch/__init__.py", "<module>", FD_CODE_CHANGES, 0},
 
@@ -37,7 +37,7 @@ static const fd_rule rules[] = {
     {"torch/cuda/nvtx.py", "range_start", FD_CODE_NVTX, 0},
     {"torch/cuda/nvtx.py", "range_end", FD_CODE_NVTX, 0},
 
-    /* The compiler, not the code it compiled. */
+    /* The compiler, not the compiled code. */
     {"torch/_dynamo/convert_frame.py", NULL, 0, FD_NODE_FOLD},
     {"torch/_dynamo/eval_frame.py", NULL, 0, 0},
     {"torch/_dynamo/", NULL, 0, FD_NODE_FOLD},
@@ -48,7 +48,7 @@ static const fd_rule rules[] = {
     {"torch/fx/graph_module.py", NULL, 0, 0},
     {"torch/fx/", NULL, 0, FD_NODE_FOLD},
 
-    /* Phases of a step, and where one ends. */
+    /* Phases and ends of steps. */
     {"torch/autograd/__init__.py", "backward", 0, FD_PHASE_BACKWARD},
     {"torch/autograd/__init__.py", "grad", 0, FD_PHASE_BACKWARD},
     {"torch/autograd/graph.py", "_engine_run_backward", 0, FD_PHASE_BACKWARD},

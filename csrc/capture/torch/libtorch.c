@@ -33,7 +33,7 @@ typedef struct wanted {
     const char *symbol;
 } wanted;
 
-/* In PyTorch, and in the libraries it was linked with. */
+/* Search PyTorch and the libraries that it was linked with. */
 static fd_status
 find_all(const wanted *list, size_t count, fd_error *error)
 {
@@ -88,7 +88,7 @@ fd_libtorch_find_printer(fd_error *error)
     void *library = loaded_library();
     void *table =
         library == NULL ? NULL : dlsym(library, "_ZTVN4c10d12ProcessGroupE");
-    /* Before the functions are the offset in a larger object and the type. */
+    /* Two words precede the functions: offset to top and type. */
     fd_torch.process_group_table =
         table == NULL ? 0 : (uint64_t)(uintptr_t)table + 2 * sizeof(void *);
     return status;
