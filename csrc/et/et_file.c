@@ -35,13 +35,33 @@ fd_et_format_name(fd_et_format format)
     return names[format];
 }
 
-/* The first of the keys that only one of the two formats has. */
-static bool
-is_kineto(const char *head, size_t size)
+static const char node_key[] = "\"nodes\"";
+static const char event_key[] = "\"traceEvents\"";
+
+/* The first of the keys that only one of the two formats has; NULL: neither is
+ * in memory. */
+static const char *
+find_key(const fd_bytes_in *in)
 {
-    const char *events = memmem(head, size, "\"traceEvents\"", 13);
-    const char *nodes = memmem(head, size, "\"nodes\"", 7);
-    return events != NULL && (nodes == NULL || events < nodes);
+    size_t size = (size_t)(in->end - in->at);
+    const char *events = memmem(in->at, size, event_key, sizeof event_key - 1);
+    const char *nodes = memmem(in->at, size, node_key, sizeof node_key - 1);
+    return events == NULL || (nodes != NULL && nodes < events) ? nodes
+                                                               : events;
+}
+
+/* Skip a byte-order mark and white space. */
+static void
+skip_mark(fd_bytes_in *in)
+{
+    static const char mark[] = "\xEF\xBB\xBF";
+    if (in->end - in->at >= 3 && memcmp(in->at, mark, 3) == 0) {
+        in->at += 3;
+    }
+    while (in->at < in->end && *in->at != '\0'
+           && strchr(" \r\n\t", *in->at) != NULL) {
+        in->at++;
+    }
 }
 
 static fd_et_format
@@ -50,16 +70,18 @@ sniff(fd_bytes_in *in)
     size_t most = fd_budget(HEAD);
     while ((size_t)(in->end - in->at) < most && fd_bytes_in_more(in)) {
     }
-    const char *at = in->at;
-    while (at < in->end && strchr(" \r\n\t", *at) != NULL && *at != '\0') {
-        at++;
-    }
     /* A length of 123 and a message look like "{": the message decides. */
     if (fd_et_is_chakra(in->at, (size_t)(in->end - in->at))) {
         return FD_ET_CHAKRA;
     }
-    return at == in->end || *at != '{'           ? FD_ET_UNKNOWN
-         : is_kineto(at, (size_t)(in->end - at)) ? FD_ET_KINETO
+    skip_mark(in);
+    if (in->at == in->end || *in->at != '{') {
+        return FD_ET_UNKNOWN;
+    }
+    while (find_key(in) == NULL && fd_bytes_in_more(in)) {
+    }
+    const char *key = find_key(in);
+    return key != NULL && key[1] == event_key[1] ? FD_ET_KINETO
                                                  : FD_ET_PYTORCH;
 }
 

@@ -185,6 +185,10 @@ fd_et_node *fd_et_add(fd_et *et);
 /* The text of a JSON string, given without its quotes. */
 fd_status fd_et_add_said(fd_et *et, fd_span inside, uint32_t *text);
 
+/* A JSON value without the white space around its parts, so that equal lists
+ * are equal texts. */
+fd_status fd_et_add_json(fd_et *et, fd_span value, uint32_t *text);
+
 fd_status fd_et_add_attr(fd_et *et, fd_et_node *node, fd_et_attr attr);
 fd_status fd_et_add_edge(fd_et *et, uint32_t from, uint32_t to,
                          fd_et_edge_kind kind);

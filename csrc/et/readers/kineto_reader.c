@@ -202,14 +202,12 @@ take_kernel(fd_kineto *k, fd_et *et, const fd_timeline_event *event,
     return status == FD_OK ? fd_vector_push(&k->kernels, kernel) : status;
 }
 
-/* A list, unchanged. */
 static fd_status
 add_list(fd_et *et, fd_span value, uint32_t *text)
 {
     return value.from == NULL || *value.from != '['
              ? FD_OK
-             : fd_text_pool_add_clean(&et->texts, value.from,
-                                      fd_span_size(value), text);
+             : fd_et_add_json(et, value, text);
 }
 
 static fd_status

@@ -146,7 +146,7 @@ skip_damage(reading *r)
     uint64_t from = fd_bytes_in_offset(r->in, r->in->at);
     r->in->at += r->in->at < r->in->end;
     while (!found) {
-        static const char *const begin[] = {"\"id\":"};
+        static const char *const begin[] = {"\"id\""};
         if (!fd_bytes_in_find(r->in, begin, 1)) {
             break;
         }

@@ -75,14 +75,23 @@ def once(found: list[Path]) -> list[Path]:
 
 
 def is_trace(path: Path) -> bool:
-    """By its first bytes: a folder may hold Kineto traces too."""
+    """Whether a file is an execution trace, by its content: a folder may have Kineto traces too."""
     if not path.name.endswith(ENDINGS):
         return False
-    return ".et" in path.suffixes[-2:] or re.match(rb'\s*\{\s*"schema"\s*:', head_of(path, 256)) is not None
+    return ".et" in path.suffixes[-2:] or form_of(path) == "et"
 
 
 def is_kineto(path: Path) -> bool:
-    return path.name.endswith((".json", ".json.gz")) and b'"traceEvents"' in head_of(path, 1 << 16)
+    return path.name.endswith((".json", ".json.gz")) and form_of(path) == "kineto"
+
+
+def form_of(path: Path) -> str:
+    """Return ``et``, ``kineto`` or nothing, by the first of the keys that only one of the two has."""
+    head = head_of(path, 1 << 16)
+    keys = re.findall(rb'"(traceEvents|nodes|ctrl_deps|rf_id|schema)"\s*:', head)
+    if b"traceEvents" in keys and b"nodes" not in keys[: keys.index(b"traceEvents")]:
+        return "kineto"
+    return "et" if b"schema" in keys or {b"nodes", b"ctrl_deps"} <= set(keys) else ""
 
 
 def head_of(path: Path, size: int) -> bytes:
