@@ -271,19 +271,55 @@ describe(fd_et *et, uint32_t place, uint32_t call)
     return status;
 }
 
-/* Flag the nodes around a communication, which is identified by the inner
- * one. */
-static void
-cover(const fd_et *et, uint32_t place, uint8_t *levels)
+/* The nodes that may communicate, and by which level of them each node is
+ * described. */
+typedef struct finding {
+    fd_et *et;
+    uint8_t *levels; /* owned; FD_ET_NO_COMM: described by another node */
+    uint8_t *claims; /* owned; the highest level that a node contains */
+} finding;
+
+static bool
+is_comm(const fd_et *et, uint32_t place)
 {
-    uint32_t at = et->nodes.list[place].parent;
+    return fd_et_comm_level_of(fd_et_text(et, et->nodes.list[place].name),
+                               false)
+        != FD_ET_NO_COMM;
+}
+
+/* The call of communication around a node, + 1; 0: there is none. */
+static uint32_t
+comm_around(const fd_et *et, uint32_t place)
+{
+    uint32_t parent = et->nodes.list[place].parent;
+    return parent != 0 && is_comm(et, parent - 1) ? parent : 0;
+}
+
+/* A communication is described by its innermost node, not by those around. */
+static void
+claim(finding *f, uint32_t place, uint8_t level)
+{
+    uint32_t at = place + 1;
     for (int i = 0; i < MOST_ABOVE && at != 0; i++) {
-        if (levels[at - 1] == FD_ET_NO_COMM) {
-            break;
-        }
-        levels[at - 1] = FD_ET_NO_COMM;
-        at = et->nodes.list[at - 1].parent;
+        f->levels[at - 1] = FD_ET_NO_COMM;
+        f->claims[at - 1] =
+            level > f->claims[at - 1] ? level : f->claims[at - 1];
+        at = comm_around(f->et, at - 1);
     }
+}
+
+/* Whether a call around a node has a node of a higher level. */
+static bool
+is_claimed(const finding *f, uint32_t place, uint8_t level)
+{
+    uint32_t at = place + 1;
+    for (int i = 0; i < MOST_ABOVE && at != 0; i++) {
+        if (f->claims[at - 1] > level) {
+            return true;
+        }
+        at = comm_around(f->et, at - 1);
+    }
+    return false;
 }
 
 /* Whether the first tensor of the work, if any, is an operand of the call:
@@ -330,26 +366,25 @@ call_of(const fd_et *et, const uint8_t *levels, uint32_t place)
     return 0;
 }
 
-/* Kernels first, then lower layers: each claims the nodes around it, so that
- * every communication is counted once. */
+/* Kernels first, then lower levels, so that every communication is counted
+ * once. */
 static fd_status
-describe_level(fd_et *et, uint8_t *levels, uint8_t level)
+describe_level(finding *f, uint8_t level)
 {
+    fd_et *et = f->et;
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
-        if (levels[i] != level) {
+        if (f->levels[i] != level || is_claimed(f, i, level)) {
             continue;
         }
-        uint32_t parent = et->nodes.list[i].parent;
         uint32_t call = 0;
-        if (level == FD_ET_COMM_WORK
-            && (parent == 0 || levels[parent - 1] != FD_ET_COMM_CALL)) {
-            call = call_of(et, levels, i);
+        if (level == FD_ET_COMM_WORK && comm_around(et, i) == 0) {
+            call = call_of(et, f->levels, i);
         }
         status = describe(et, i, call);
-        cover(et, i, levels);
+        claim(f, i, level);
         if (call != 0) {
-            levels[call - 1] = FD_ET_NO_COMM;
+            claim(f, call - 1, level);
             status = status == FD_OK
                        ? fd_et_add_edge(et, call - 1, i, FD_ET_LAUNCH)
                        : status;
@@ -358,27 +393,38 @@ describe_level(fd_et *et, uint8_t *levels, uint8_t level)
     return status;
 }
 
-fd_status
-fd_et_find_comms(fd_et *et)
+static void
+find_levels(finding *f)
 {
-    uint8_t *levels = fd_calloc(et->nodes.count + 1, 1);
-    fd_status status = levels == NULL ? FD_ENOMEM : FD_OK;
-    for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
-        fd_et_node *node = &et->nodes.list[i];
-        const char *name = fd_et_text(et, node->name);
+    for (uint32_t i = 0; i < f->et->nodes.count; i++) {
+        fd_et_node *node = &f->et->nodes.list[i];
+        const char *name = fd_et_text(f->et, node->name);
         if ((node->flags & FD_ET_WRITTEN) != 0) {
             continue;
         }
         bool head = (node->flags & FD_ET_PROCESS) != 0
                  || strstr(name, process_group) != NULL;
         node->type = head ? FD_ET_METADATA : FD_ET_COMP;
-        levels[i] =
+        f->levels[i] =
             (uint8_t)fd_et_comm_level_of(name, (node->flags & FD_ET_GPU) != 0);
+    }
+}
+
+fd_status
+fd_et_find_comms(fd_et *et)
+{
+    size_t room = (size_t)et->nodes.count + 1;
+    finding f = {et, fd_calloc(room, 1), fd_calloc(room, 1)};
+    fd_status status =
+        f.levels == NULL || f.claims == NULL ? FD_ENOMEM : FD_OK;
+    if (status == FD_OK) {
+        find_levels(&f);
     }
     for (uint8_t level = FD_ET_COMM_KERNEL;
          level > FD_ET_NO_COMM && status == FD_OK; level--) {
-        status = describe_level(et, levels, level);
+        status = describe_level(&f, level);
     }
-    fd_free(levels);
+    fd_free(f.levels);
+    fd_free(f.claims);
     return status;
 }

@@ -59,7 +59,7 @@ fd_et_comm_level
 fd_et_comm_level_of(const char *name, bool gpu)
 {
     static const char *const work[] = {
-        "gloo:", "ucc:", "mpi:", "xccl:", "hccl:"};
+        "gloo:", "nccl:", "ucc:", "mpi:", "xccl:", "hccl:"};
     if (gpu) {
         return strstr(name, "ncclKernel") != NULL
                     || strstr(name, "ncclDevKernel") != NULL
@@ -73,7 +73,7 @@ fd_et_comm_level_of(const char *name, bool gpu)
             return FD_ET_COMM_WORK;
         }
     }
-    if (strcmp(name, "record_param_comms") == 0 || begins(name, "nccl:")) {
+    if (strcmp(name, "record_param_comms") == 0) {
         return FD_ET_COMM_PARAMS;
     }
     return begins(name, "c10d::") || begins(name, "_c10d_functional::")

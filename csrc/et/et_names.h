@@ -26,8 +26,8 @@ typedef enum fd_et_coll {
 typedef enum fd_et_comm_level {
     FD_ET_NO_COMM,
     FD_ET_COMM_CALL,   /* c10d::... */
-    FD_ET_COMM_PARAMS, /* record_param_comms, nccl:... */
-    FD_ET_COMM_WORK,   /* gloo:..., ucc:..., mpi:... */
+    FD_ET_COMM_PARAMS, /* record_param_comms */
+    FD_ET_COMM_WORK,   /* gloo:..., nccl:..., ucc:..., mpi:... */
     FD_ET_COMM_KERNEL  /* on the GPU */
 } fd_et_comm_level;
 

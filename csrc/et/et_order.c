@@ -1,5 +1,7 @@
 #include "et/et_order.h"
 
+#include "et/et_names.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -132,28 +134,31 @@ unmet(const sorting *s, uint32_t place)
     return NONE;
 }
 
-/* Tell the first cycle: its kinds and one of its nodes. */
+/* Count a cycle that the file is at fault for, and describe the first: edges
+ * that were only derived from the file make no fault. */
 static void
-tell(sorting *s, uint32_t kinds, uint32_t dropped)
+blame(fd_et *et, uint32_t kinds, const fd_et_edge *dropped)
 {
-    fd_et *et = s->et;
-    const fd_et_edge *edge = &et->edges.list[dropped];
-    static const char *const names[FD_ET_KINDS] = {"order", "launch", "stream",
-                                                   "event", "sync",   "group",
-                                                   "data",  "given"};
+    const uint32_t stated =
+        1U << FD_ET_GIVEN | 1U << FD_ET_SYNC | 1U << FD_ET_EVENT;
     char list[80] = "";
-    if (et->faults.cycle[0] != '\0') {
+    if ((et->nodes.list[0].flags & FD_ET_WRITTEN) == 0
+        && (kinds & stated) == 0) {
         return;
     }
     for (int i = 0; i < FD_ET_KINDS; i++) {
+        et->faults.cut[i] += (dropped->kinds >> i) & 1;
         if ((kinds & 1U << i) != 0) {
             size_t size = strlen(list);
             snprintf(list + size, sizeof list - size, "%s%s",
-                     size > 0 ? ", " : "", names[i]);
+                     size > 0 ? ", " : "", fd_et_kind_name(i));
         }
     }
-    const fd_et_node *from = &et->nodes.list[edge->from];
-    const fd_et_node *to = &et->nodes.list[edge->to];
+    if (et->faults.cycles++ > 0) {
+        return;
+    }
+    const fd_et_node *from = &et->nodes.list[dropped->from];
+    const fd_et_node *to = &et->nodes.list[dropped->to];
     snprintf(et->faults.cycle, sizeof et->faults.cycle,
              "of %s; dropped the edge from %llu (%.48s) to %llu (%.48s)", list,
              (unsigned long long)from->id, fd_et_text(et, from->name),
@@ -186,11 +191,7 @@ cut_cycle(sorting *s, uint32_t lowest, uint32_t round)
         worst = less ? i : worst;
         at = edge->from;
     } while (at != first);
-    tell(s, kinds, worst);
-    et->faults.cycles++;
-    for (int kind = 0; kind < FD_ET_KINDS; kind++) {
-        et->faults.cut[kind] += (et->edges.list[worst].kinds >> kind) & 1;
-    }
+    blame(et, kinds, &et->edges.list[worst]);
     s->gone[worst] = true;
     uint32_t to = et->edges.list[worst].to;
     if (--s->waits[to] == 0) {

@@ -290,20 +290,37 @@ by_time(const void *left, const void *right)
     return a->number < b->number ? -1 : a->number > b->number;
 }
 
-/* The calls of one root follow those of the previous root, unless times give
- * their order. */
-static bool
-needs_times(const fd_et *et)
+/* Times give the order of calls on several threads; without them ids do, which
+ * PyTorch assigns at the start of a call on any thread. A call then ends with
+ * the last that it encloses. */
+static void
+order_by_id(moments *list)
+{
+    int64_t last = 0;
+    for (uint32_t i = 0; i < list->count; i++) {
+        moment *at = &list->list[i];
+        last = !at->end || at->place > last ? at->place : last;
+        at->time = last;
+    }
+}
+
+/* The calls of one thread are in order already. */
+static void
+order_moments(const fd_et *et, moments *list)
 {
     uint32_t roots = 0;
+    bool timed = true;
     for (uint32_t i = 0; i < et->nodes.count; i++) {
         const fd_et_node *node = &et->nodes.list[i];
         roots += (node->flags & FD_ET_THREAD) != 0;
-        if ((node->flags & (FD_ET_TIMED | FD_ET_PROCESS)) == 0) {
-            return false;
-        }
+        timed = timed && (node->flags & (FD_ET_TIMED | FD_ET_PROCESS)) != 0;
     }
-    return roots > 1;
+    if (roots > 1) {
+        if (!timed) {
+            order_by_id(list);
+        }
+        qsort(list->list, list->count, sizeof *list->list, by_time);
+    }
 }
 
 /* Reads at entry, writes at exit. */
@@ -328,10 +345,8 @@ fd_et_find_data(fd_et *et, const uint32_t *order)
     fd_status status = open == NULL || f.works == NULL
                          ? FD_ENOMEM
                          : list_moments(et, order, open, &list);
-    if (status == FD_OK && list.count > 0 && needs_times(et)) {
-        qsort(list.list, list.count, sizeof *list.list, by_time);
-    }
     if (status == FD_OK) {
+        order_moments(et, &list);
         find_works(&f);
         status = visit(&f, &list);
     }
