@@ -183,6 +183,41 @@ ask(fd_et *et, uint32_t place, fd_et_type type, fd_et_comm *comm)
     return status;
 }
 
+static fd_et_comm_level
+level_of(const fd_et *et, uint32_t place)
+{
+    return fd_et_comm_level_of(fd_et_text(et, et->nodes.list[place].name),
+                               false);
+}
+
+/* The call of communication around a node, + 1; 0: there is none. PyTorch puts
+ * a call below whatever is open on its thread, also below the call before. */
+static uint32_t
+comm_around(const fd_et *et, uint32_t place)
+{
+    static const char calls[] = "c10d::";
+    uint32_t parent = et->nodes.list[place].parent;
+    if (parent == 0 || level_of(et, parent - 1) == FD_ET_NO_COMM) {
+        return 0;
+    }
+    const char *inner = fd_et_text(et, et->nodes.list[place].name);
+    const char *outer = fd_et_text(et, et->nodes.list[parent - 1].name);
+    bool apart = strncmp(inner, calls, sizeof calls - 1) == 0
+              && strncmp(outer, calls, sizeof calls - 1) == 0;
+    return apart ? 0 : parent;
+}
+
+/* Whether `call`, + 1, is one of the calls of communication around a node. */
+static bool
+is_around(const fd_et *et, uint32_t call, uint32_t place)
+{
+    uint32_t at = place + 1;
+    for (int i = 0; i < MOST_ABOVE && at != 0 && at != call; i++) {
+        at = comm_around(et, at - 1);
+    }
+    return at == call;
+}
+
 /* The kind of a communication: by its own name, else by those of the nodes
  * around it; a kernel of sends and receives has the kind of its call. */
 static fd_et_type
@@ -206,11 +241,10 @@ kind_of(const fd_et *et, uint32_t place, int32_t *coll)
         if (node->parent == 0) {
             break;
         }
-        node = &et->nodes.list[node->parent - 1];
-        if (fd_et_comm_level_of(fd_et_text(et, node->name), false)
-            == FD_ET_NO_COMM) {
+        if (level_of(et, node->parent - 1) == FD_ET_NO_COMM) {
             break;
         }
+        node = &et->nodes.list[node->parent - 1];
     }
     return type;
 }
@@ -233,6 +267,25 @@ find_peer(const fd_et *et, fd_et_type type, fd_et_comm *comm)
     }
 }
 
+/* Collect the facts about a communication from its node and the calls around
+ * it, up to the call that started it: `call`, + 1. */
+static fd_status
+ask_around(fd_et *et, uint32_t place, uint32_t call, fd_et_type type,
+           fd_et_comm *comm)
+{
+    bool around = call == 0 || is_around(et, call, place);
+    fd_status status = ask(et, place, type, comm);
+    uint32_t at = place + 1;
+    for (int i = 0; i < MOST_ABOVE && around && status == FD_OK; i++) {
+        at = at == call ? 0 : comm_around(et, at - 1);
+        if (at == 0) {
+            return FD_OK;
+        }
+        status = ask(et, at - 1, type, comm);
+    }
+    return status == FD_OK && !around ? ask(et, call - 1, type, comm) : status;
+}
+
 static fd_status
 describe(fd_et *et, uint32_t place, uint32_t call)
 {
@@ -248,21 +301,7 @@ describe(fd_et *et, uint32_t place, uint32_t call)
     fd_et_comm comm = *fd_et_comm_of(et, &et->nodes.list[place]);
     comm.type = coll;
     et->faults.untyped += type == FD_ET_COLL && coll < 0;
-    fd_status status = FD_OK;
-    uint32_t at = place + 1;
-    for (int i = 0; i < MOST_ABOVE && at != 0 && status == FD_OK; i++) {
-        const fd_et_node *node = &et->nodes.list[at - 1];
-        bool gpu = (node->flags & FD_ET_GPU) != 0;
-        if (fd_et_comm_level_of(fd_et_text(et, node->name), gpu)
-            == FD_ET_NO_COMM) {
-            break;
-        }
-        status = ask(et, at - 1, type, &comm);
-        at = et->nodes.list[at - 1].parent;
-    }
-    if (call != 0 && status == FD_OK) {
-        status = ask(et, call - 1, type, &comm);
-    }
+    fd_status status = ask_around(et, place, call, type, &comm);
     if (comm.group == 0 && et->groups.count == 1) {
         comm.group = et->groups.list[0].name;
     }
@@ -279,32 +318,19 @@ typedef struct finding {
     uint8_t *claims; /* owned; the highest level that a node contains */
 } finding;
 
-static bool
-is_comm(const fd_et *et, uint32_t place)
-{
-    return fd_et_comm_level_of(fd_et_text(et, et->nodes.list[place].name),
-                               false)
-        != FD_ET_NO_COMM;
-}
-
-/* The call of communication around a node, + 1; 0: there is none. */
-static uint32_t
-comm_around(const fd_et *et, uint32_t place)
-{
-    uint32_t parent = et->nodes.list[place].parent;
-    return parent != 0 && is_comm(et, parent - 1) ? parent : 0;
-}
-
-/* A communication is described by its innermost node, not by those around. */
+/* A communication is described by its innermost node, not by those around it
+ * up to its call, + 1 (0: not known). */
 static void
-claim(finding *f, uint32_t place, uint8_t level)
+claim(finding *f, uint32_t place, uint32_t call, uint8_t level)
 {
     uint32_t at = place + 1;
     for (int i = 0; i < MOST_ABOVE && at != 0; i++) {
         f->levels[at - 1] = FD_ET_NO_COMM;
         f->claims[at - 1] =
             level > f->claims[at - 1] ? level : f->claims[at - 1];
-        at = comm_around(f->et, at - 1);
+        at = call != 0 && !is_around(f->et, call, at - 1)
+               ? 0
+               : comm_around(f->et, at - 1);
     }
 }
 
@@ -344,26 +370,41 @@ may_start(const fd_et *et, const fd_et_node *call, const fd_et_node *work)
     return false;
 }
 
-/* The call that started work on another thread: the last before it of its kind
- * that nothing else took, with the same tensors. 0: none. */
+/* The innermost c10d call around work, + 1; 0: there is none. */
 static uint32_t
-call_of(const fd_et *et, const uint8_t *levels, uint32_t place)
+call_around(const fd_et *et, uint32_t place)
 {
+    uint32_t at = comm_around(et, place);
+    for (int i = 0; i < MOST_ABOVE && at != 0; i++) {
+        if (level_of(et, at - 1) == FD_ET_COMM_CALL) {
+            return at;
+        }
+        at = comm_around(et, at - 1);
+    }
+    return 0;
+}
+
+/* The call that started work: the last before it of its kind, with the same
+ * tensors, that started nothing else; otherwise the one around it. 0: none. */
+static uint32_t
+call_of(const finding *f, uint32_t place)
+{
+    enum { FARTHEST = 4096 };
+    const fd_et *et = f->et;
     const fd_et_node *work = &et->nodes.list[place];
+    uint32_t around = call_around(et, place);
     int32_t coll;
     int32_t its_coll;
     fd_et_type type = fd_et_comm_type(fd_et_text(et, work->name), &coll);
-    for (uint32_t i = place, steps = 0; i-- > 0 && steps < 4096; steps++) {
-        if (levels[i] != FD_ET_COMM_CALL) {
-            continue;
-        }
+    for (uint32_t i = place, steps = 0; i-- > 0 && steps < FARTHEST; steps++) {
         const fd_et_node *call = &et->nodes.list[i];
-        if (fd_et_comm_type(fd_et_text(et, call->name), &its_coll) == type
+        if ((f->levels[i] == FD_ET_COMM_CALL || i + 1 == around)
+            && fd_et_comm_type(fd_et_text(et, call->name), &its_coll) == type
             && its_coll == coll && may_start(et, call, work)) {
             return i + 1;
         }
     }
-    return 0;
+    return around;
 }
 
 /* Kernels first, then lower levels, so that every communication is counted
@@ -377,14 +418,11 @@ describe_level(finding *f, uint8_t level)
         if (f->levels[i] != level || is_claimed(f, i, level)) {
             continue;
         }
-        uint32_t call = 0;
-        if (level == FD_ET_COMM_WORK && comm_around(et, i) == 0) {
-            call = call_of(et, f->levels, i);
-        }
+        uint32_t call = level == FD_ET_COMM_WORK ? call_of(f, i) : 0;
         status = describe(et, i, call);
-        claim(f, i, level);
+        claim(f, i, call, level);
         if (call != 0) {
-            claim(f, call - 1, level);
+            claim(f, call - 1, 0, level);
             status = status == FD_OK
                        ? fd_et_add_edge(et, call - 1, i, FD_ET_LAUNCH)
                        : status;

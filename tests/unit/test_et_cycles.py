@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from fastdispatch import cli
 from fastdispatch._core import et_convert, et_info
+from fastdispatch.cli.et.et_files import KINDS
 from tests.chakra.pairs import node
 
 ROOT = node(1, 1, "[pytorch|profiler|execution_trace|process]", 0)
@@ -155,3 +156,27 @@ def test_no_derived_dependency_closes_a_cycle(nodes: list[dict[str, Any]]) -> No
         for before, after in edges_of(path, Path(folder)):
             sorter.add(after, before)
         sorter.prepare()
+
+
+def test_work_waits_for_its_call(tmp_path: Path) -> None:
+    """PyTorch puts work of gloo, and the next call, below whatever is open on the thread of the caller."""
+
+    def call(number: int, parent: int, storage: int) -> dict[str, Any]:
+        return node(number, parent, "c10d::allreduce_", number, "c10d::allreduce_()", ([[tensor(storage)]], []))
+
+    def work(number: int, parent: int, storage: int) -> dict[str, Any]:
+        return node(number, parent, "gloo:all_reduce", number, "", ([tensor(storage)], []))
+
+    nodes = [root(2), call(10, 2, 1), node(11, 2, "aten::mm", 11, "aten::mm()"), work(12, 11, 1)]
+    nodes += [call(20, 2, 2), work(21, 20, 2), call(30, 20, 3), work(31, 20, 3)]
+    nodes += [call(40, 2, 4), call(41, 2, 5), work(42, 41, 4), work(43, 2, 5)]
+    path = write(tmp_path / "et.json", nodes)
+    for kinds in (255, 1 << KINDS.index("launch")):
+        row = et_info(path, edges=kinds)
+        assert row["communication"]["ALL_REDUCE"]["count"] == 5
+        assert row["edges"]["launch"] == 5
+    made = et_convert(path, tmp_path / "edges.graphml", edges=1 << KINDS.index("launch"))
+    assert made["dependencies"] == 5
+    text = (tmp_path / "edges.graphml").read_text()
+    found = {(int(a), int(b)) for a, b in re.findall(r'<edge source="n?(\d+)" target="n?(\d+)"', text)}
+    assert found == {(10, 12), (20, 21), (30, 31), (40, 42), (41, 43)}
