@@ -16,6 +16,7 @@
 #include "et/writers/chakra_writer.h"
 #include "et/writers/kineto_writer.h"
 #include "et/writers/pytorch_writer.h"
+#include "et/writers/workload_writer.h"
 
 #include <string.h>
 
@@ -27,6 +28,7 @@ fd_et_format_name(fd_et_format format)
 {
     static const char *const names[] = {"PyTorch execution trace",
                                         "Chakra execution trace",
+                                        "Chakra workload graph",
                                         "Chrome trace",
                                         "Kineto trace",
                                         "GraphML",
@@ -35,19 +37,26 @@ fd_et_format_name(fd_et_format format)
     return names[format];
 }
 
-static const char node_key[] = "\"nodes\"";
-static const char event_key[] = "\"traceEvents\"";
-
-/* The first of the keys that only one of the two formats has; NULL: neither is
+/* The format of the first key that only one has; FD_ET_UNKNOWN: none of them is
  * in memory. */
-static const char *
+static fd_et_format
 find_key(const fd_bytes_in *in)
 {
-    size_t size = (size_t)(in->end - in->at);
-    const char *events = memmem(in->at, size, event_key, sizeof event_key - 1);
-    const char *nodes = memmem(in->at, size, node_key, sizeof node_key - 1);
-    return events == NULL || (nodes != NULL && nodes < events) ? nodes
-                                                               : events;
+    static const struct {
+        const char *text;
+        fd_et_format format;
+    } keys[] = {{"\"nodes\"", FD_ET_PYTORCH},
+                {"\"traceEvents\"", FD_ET_KINETO},
+                {"\"workload_graph\"", FD_ET_WORKLOAD}};
+    fd_et_format format = FD_ET_UNKNOWN;
+    const char *end = in->end;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const char *found = memmem(in->at, (size_t)(end - in->at),
+                                   keys[i].text, strlen(keys[i].text));
+        format = found != NULL ? keys[i].format : format;
+        end = found != NULL ? found : end;
+    }
+    return format;
 }
 
 /* Skip a byte-order mark and white space. */
@@ -78,11 +87,11 @@ sniff(fd_bytes_in *in)
     if (in->at == in->end || *in->at != '{') {
         return FD_ET_UNKNOWN;
     }
-    while (find_key(in) == NULL && fd_bytes_in_more(in)) {
+    fd_et_format format = find_key(in);
+    while (format == FD_ET_UNKNOWN && fd_bytes_in_more(in)) {
+        format = find_key(in);
     }
-    const char *key = find_key(in);
-    return key != NULL && key[1] == event_key[1] ? FD_ET_KINETO
-                                                 : FD_ET_PYTORCH;
+    return format == FD_ET_UNKNOWN ? FD_ET_PYTORCH : format;
 }
 
 static fd_status
@@ -97,6 +106,7 @@ read_any(fd_et *et, fd_bytes_in *in, const char *path, fd_et_format *format,
     case FD_ET_CHAKRA:
         return fd_et_read_chakra(et, in);
     case FD_ET_PYTORCH:
+    case FD_ET_WORKLOAD:
         return fd_et_read_pytorch(et, in, path, error);
     case FD_ET_KINETO:
         return FD_OK; /* once `in` is closed */
@@ -197,6 +207,8 @@ write_as(const fd_et *et, fd_et_format format, fd_bytes_out *out,
         return fd_et_write_pytorch(et, out, error);
     case FD_ET_CHAKRA:
         return fd_et_write_chakra(et, out, error);
+    case FD_ET_WORKLOAD:
+        return fd_et_write_workload(et, out, error);
     case FD_ET_CHROME:
         return fd_et_write_timeline(et, out, error);
     case FD_ET_KINETO:
@@ -231,6 +243,17 @@ fd_status
 fd_et_save_kineto(const fd_et *et, const char *path, fd_error *error)
 {
     return save(et, path, FD_ET_KINETO, error);
+}
+
+fd_status
+fd_et_save_workload(const fd_et *et, const char *path, fd_error *error)
+{
+    if (format_of(path, false) != FD_ET_PYTORCH) {
+        return fd_fail(error, FD_EINVAL,
+                       "%s: write a name that ends in .json or .json.gz",
+                       path);
+    }
+    return save(et, path, FD_ET_WORKLOAD, error);
 }
 
 fd_status

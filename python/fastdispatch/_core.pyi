@@ -122,6 +122,7 @@ def timeline_stats(
     ranks: list[int] | None = None,
     progress: Callable[[int, int], object] | None = None,
     privacy: tuple[str | None, str] | None = None,
+    workload: _Path | None = None,
 ) -> dict[str, Any]:
     """Figures of traces of many ranks (docs/guides/timeline-stats.md), times in nanoseconds.
 
@@ -138,6 +139,7 @@ def timeline_check(
     *,
     progress: Callable[[int, int], object] | None = None,
     privacy: tuple[str | None, str] | None = None,
+    workload: _Path | None = None,
 ) -> dict[str, Any]:
     """What is wrong with a trace (docs/guides/timeline-stats.md): ``whole``, ``events``, ``lost_bytes``, ``left_out``,
     ``passes``, ``trouble``, and ``faults``, each with kind, broken, count, what, remedy and the ``first`` places (byte,
@@ -152,20 +154,24 @@ def timeline_cut(
     steps: bool = False,
     progress: Callable[[int, int], object] | None = None,
     privacy: tuple[str | None, str] | None = None,
+    workload: _Path | None = None,
 ) -> dict[str, Any]:
     """The part of a trace from ``begin`` up to ``end``: nanoseconds since its start, or numbers of ``steps``; None: no
     bound. Answers events, kept, rows (of metadata), flows_left, timeless, lost, lost_bytes, repaired, trouble. Raises
     :class:`Error`, and writes nothing, when there is nothing in between."""
 
 def et_convert(
-    path: _Path, output: _Path, *, edges: int = 255, rank: int = -1, timeline: bool = False
+    path: _Path, output: _Path, *, edges: int = 255, rank: int = -1, timeline: bool = False, workload: bool = False
 ) -> dict[str, Any]:
     """An execution trace (PyTorch's JSON or Chakra's .et) in the form that the end of ``output`` says: .et, .json,
-    .graphml (all of it), .dot (folded), each with .gz; with ``timeline`` .json is a Chrome trace. ``edges`` is a mask
+    .graphml (all of it), .dot (folded), each with .gz; with ``timeline`` .json is a Chrome trace, with ``workload`` the
+    JSON form of Chakra's feeder. ``edges`` is a mask
     of kinds: 1 order, 2 launch, 4 stream, 8 event, 16 sync, 32 group, 64 data, 128 given; ``rank`` counts where the
     file names none. Answers what :func:`et_info` does. Raises :class:`Error` for what is no trace, and other ends."""
 
-def et_link(path: _Path, kineto: _Path, output: _Path, *, edges: int = 255, rank: int = -1) -> dict[str, Any]:
+def et_link(
+    path: _Path, kineto: _Path, output: _Path, *, edges: int = 255, rank: int = -1, workload: bool = False
+) -> dict[str, Any]:
     """PyTorch's execution trace with the times, threads, kernels and waits of a Kineto trace of the same rank,
     in the form that the end of ``output`` says. Answers what :func:`et_info` does and ``link``: how many operators were
     linked, and how many were not for which reason. Raises :class:`Error`."""
@@ -206,6 +212,7 @@ def et_export(
     *,
     edges: int = 255,
     privacy: tuple[str | None, str] | None = None,
+    workload: _Path | None = None,
 ) -> dict[str, Any]:
     """The operators of a recording that ``CallGraph(et=True)`` made, written in PyTorch's form (.json), in Chakra's
     (.et) and as torch.profiler's trace beside the first, each with .gz. Answers what :func:`et_info` does. Raises

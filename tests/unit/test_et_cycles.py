@@ -131,7 +131,8 @@ def traces(draw: st.DrawFn) -> list[dict[str, Any]]:
         thread = draw(st.integers(0, threads - 1))
         parent = draw(st.sampled_from(parents[thread]))
         sides = [
-            [tensor(storage) for storage in draw(st.lists(st.integers(1, 4), max_size=3))] for _ in ("inputs", "outputs")
+            [tensor(storage) for storage in draw(st.lists(st.integers(1, 4), max_size=3))]
+            for _ in ("inputs", "outputs")
         ]
         name = draw(st.sampled_from(NAMES))
         schema = f"{name}(Tensor(a!) x)" if name.endswith("_") else f"{name}()" if "::" in name else ""

@@ -65,7 +65,9 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     for event in events["traceEvents"]:
         if event["cat"] == "cpu_op":
             event["args"] |= {"Input Dims": [[32, 64], [64]], "Input type": ["float", "Scalar"]}
-    return {"et": linked, "kineto": events}
+    folder = tmp_path_factory.mktemp("workload")
+    et_convert(write(folder / "et.json", compact(linked)), folder / "w.json", workload=True)
+    return {"et": linked, "kineto": events, "workload": json.loads((folder / "w.json").read_text())}
 
 
 def write(path: Path, text: str) -> Path:
@@ -82,12 +84,12 @@ def model(path: Path, folder: Path) -> tuple[dict[str, Any], bytes]:
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
-@pytest.mark.parametrize("name", ["et", "kineto"])
+@pytest.mark.parametrize("name", ["et", "kineto", "workload"])
 @pytest.mark.parametrize("end", [".json", ".json.gz"])
 def test_one_model(name: str, spelling: str, end: str, documents: dict[str, Any], tmp_path: Path) -> None:
     plain = model(write(tmp_path / "plain.json", compact(documents[name])), tmp_path)
     other = write(tmp_path / f"other{end}", SPELLINGS[spelling](documents[name]))
-    assert (is_trace(other), is_kineto(other)) == (name == "et", name == "kineto")
+    assert (is_trace(other), is_kineto(other)) == (name != "kineto", name == "kineto")
     assert model(other, tmp_path) == plain
     if name == "et":
         assert plain[0]["edges"]["data"] > 0

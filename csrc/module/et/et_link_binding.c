@@ -45,7 +45,8 @@ typedef struct paths {
 } paths;
 
 static PyObject *
-run(PyObject *module, const paths *p, unsigned edges, long long rank)
+run(PyObject *module, const paths *p, unsigned edges, long long rank,
+    bool workload)
 {
     fd_et et;
     fd_kineto kineto;
@@ -59,8 +60,9 @@ run(PyObject *module, const paths *p, unsigned edges, long long rank)
                                   &kineto, &error);
         et.rank = et.rank < 0 ? rank : et.rank;
         if (status == FD_OK) {
-            status =
-                fd_et_save(&et, PyBytes_AS_STRING(p->output), false, &error);
+            const char *output = PyBytes_AS_STRING(p->output);
+            status = workload ? fd_et_save_workload(&et, output, &error)
+                              : fd_et_save(&et, output, false, &error);
         }
     Py_END_ALLOW_THREADS
     made = status == FD_OK ? fd_et_summary_py(&et, FD_ET_PYTORCH)
@@ -76,16 +78,18 @@ run(PyObject *module, const paths *p, unsigned edges, long long rank)
 PyObject *
 fd_et_link_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"path", "kineto", "output", "edges", "rank", NULL};
+    static char *names[] = {"path", "kineto",   "output", "edges",
+                            "rank", "workload", NULL};
     paths p = {.et = NULL};
     unsigned edges = FD_ET_ALL_KINDS;
     long long rank = -1;
+    int workload = 0;
     PyObject *made = NULL;
     if (PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O&O&O&|$IL:et_link", names, PyUnicode_FSConverter,
+            args, kwargs, "O&O&O&|$ILp:et_link", names, PyUnicode_FSConverter,
             &p.et, PyUnicode_FSConverter, &p.kineto, PyUnicode_FSConverter,
-            &p.output, &edges, &rank)) {
-        made = run(module, &p, edges, rank);
+            &p.output, &edges, &rank, &workload)) {
+        made = run(module, &p, edges, rank, workload != 0);
     }
     Py_XDECREF(p.et);
     Py_XDECREF(p.kineto);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from fastdispatch import Error
+from fastdispatch.cli.output import write
 from fastdispatch.cli.timeline.timeline_merge import natural
 from fastdispatch.page.graphviz import FORMS
 from fastdispatch.read.regular import open_regular
@@ -37,6 +39,29 @@ def add_edges(parser: argparse.ArgumentParser) -> None:
         metavar="LIST",
         help=f"only these kinds of dependencies: {','.join(KINDS)}; -data: all except data",
     )
+
+
+def add_layout(parser: argparse.ArgumentParser, workload: str) -> None:
+    parser.add_argument(
+        "--layout",
+        choices=("astra-sim", "workload-graph"),
+        help="astra-sim: also write comm_groups.json, the ranks of each process group, for "
+        f"--comm-group-configuration; workload-graph: the same, and {workload}",
+    )
+
+
+def write_groups(folder: Path, rows: list[dict[str, Any]]) -> None:
+    write(folder / "comm_groups.json", (json.dumps(groups_of(rows), indent=1) + "\n").encode())
+
+
+def groups_of(rows: list[dict[str, Any]]) -> dict[str, list[int]]:
+    """Return the ranks of each process group by name; a group without a list of ranks has all."""
+    groups: dict[str, list[int]] = {}
+    for row in rows:
+        for group in row["groups"]:
+            ranks = [int(rank) for rank in re.findall(r"\d+", group["ranks"])]
+            groups[group["name"]] = ranks or list(range(group["size"] or row["world"] or len(rows)))
+    return groups
 
 
 def parse_edges(text: str) -> int:
@@ -87,11 +112,10 @@ def is_kineto(path: Path) -> bool:
 
 def form_of(path: Path) -> str:
     """Return ``et``, ``kineto`` or nothing, by the first of the keys that only one of the two has."""
-    head = head_of(path, 1 << 16)
-    keys = re.findall(rb'"(traceEvents|nodes|ctrl_deps|rf_id|schema)"\s*:', head)
+    keys = re.findall(rb'"(traceEvents|nodes|ctrl_deps|schema|workload_graph)"\s*:', head_of(path, 1 << 16))
     if b"traceEvents" in keys and b"nodes" not in keys[: keys.index(b"traceEvents")]:
         return "kineto"
-    return "et" if b"schema" in keys or {b"nodes", b"ctrl_deps"} <= set(keys) else ""
+    return "et" if {b"schema", b"workload_graph"} & set(keys) or {b"nodes", b"ctrl_deps"} <= set(keys) else ""
 
 
 def head_of(path: Path, size: int) -> bytes:

@@ -11,7 +11,17 @@ from fastdispatch import Error
 from fastdispatch._core import et_link
 from fastdispatch.cli.et import et_convert
 from fastdispatch.cli.et.et_convert import name_outputs, place_of
-from fastdispatch.cli.et.et_files import add_edges, each, is_trace, list_traces, rank_of, tell, warnings
+from fastdispatch.cli.et.et_files import (
+    add_edges,
+    add_layout,
+    each,
+    is_trace,
+    list_traces,
+    rank_of,
+    tell,
+    warnings,
+    write_groups,
+)
 from fastdispatch.cli.paths import Input, Output
 from fastdispatch.cli.timeline.timeline_merge import natural
 from fastdispatch.read.summary import grouped
@@ -43,6 +53,7 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="output file: Chakra (.et) or PyTorch (.json), compressed if the name ends in .gz; for several ranks a "
         "name with %%d for the rank, or a folder",
     )
+    add_layout(link, ".json outputs are in the JSON form of Chakra's feeder")
     add_edges(link)
     link.set_defaults(function=run)
 
@@ -53,14 +64,19 @@ def run(arguments: argparse.Namespace) -> None:
         return
     files = list_traces([arguments.et])
     pairs = pair(files, Path(arguments.kineto))
-    outputs = name_outputs(arguments.output, files, False)
+    workload = arguments.layout == "workload-graph"
+    outputs = name_outputs(arguments.output, files, workload)
 
     def link(place: int) -> dict[str, Any]:
         path, rank = files[place]
-        return et_link(path, pairs[place], outputs[place], edges=arguments.edges, rank=rank)
+        output = outputs[place]
+        form = workload and output.endswith((".json", ".json.gz"))
+        return et_link(path, pairs[place], output, edges=arguments.edges, rank=rank, workload=form)
 
     with place_of(outputs, arguments.output):
         rows = each(link, len(files))
+    if arguments.layout:
+        write_groups(Path(outputs[0]).parent, rows)
     for (path, _), kineto, output, row in zip(files, pairs, outputs, rows, strict=True):
         for line in warnings(row):
             tell(f"{path}: {line}")
