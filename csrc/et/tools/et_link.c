@@ -5,6 +5,7 @@
 #include "et/et_order.h"
 #include "et/et_times.h"
 #include "et/process_group_table.h"
+#include "et/tools/link_by_order.h"
 #include "et/tools/link_waits.h"
 
 #include <inttypes.h>
@@ -67,8 +68,10 @@ join_ops(linking *l)
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < l->k->ops.count && status == FD_OK; i++) {
         fd_kineto_op *op = &l->k->ops.list[i];
-        uint32_t place = op->rf_id == 0 ? 0 : fd_map_get(&l->by_rf, op->rf_id);
-        l->link->unnumbered += op->rf_id == 0;
+        uint32_t place =
+            op->rf_id == 0 ? op->place : fd_map_get(&l->by_rf, op->rf_id);
+        l->link->by_order += op->rf_id == 0 && place != 0;
+        l->link->unnumbered += op->rf_id == 0 && place == 0;
         l->link->only_kineto += op->rf_id != 0 && place == 0;
         if (place != 0) {
             join(l, op, place - 1);
@@ -338,6 +341,9 @@ fd_et_link_kineto(fd_et *et, fd_kineto *k, fd_et_link *link)
     linking l = {.et = et, .k = k, .link = link};
     *link = (fd_et_link){.linked = 0};
     fd_status status = map_nodes(&l);
+    if (status == FD_OK) {
+        status = fd_et_link_by_order(et, k);
+    }
     if (status == FD_OK) {
         status = join_ops(&l);
     }

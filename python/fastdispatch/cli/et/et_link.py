@@ -107,6 +107,7 @@ def unlinked(link: dict[str, Any]) -> Iterator[str]:
     said = {
         "only_et": "nodes of the execution trace are not in the Kineto trace: no times of their own",
         "only_kineto": "operators of the Kineto trace are not in the execution trace: skipped",
+        "by_order": 'operators found by name and order: the Kineto trace has no "Record function id"',
         "unnumbered": 'operators without a "Record function id": skipped',
         "again": "operators with a duplicate number: skipped",
         "by_external": 'kernels without a launch: put below the operator of their "External id"',
