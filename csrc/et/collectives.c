@@ -466,3 +466,69 @@ fd_et_find_comms(fd_et *et)
     fd_free(f.claims);
     return status;
 }
+
+/* The place of the process group among the arguments of record_param_comms, + 1;
+ * 0: it has none. */
+static uint32_t
+place_of_group(const fd_et *et, const fd_et_node *node)
+{
+    fd_span types = text_span(et, node->in.types);
+    fd_span type;
+    for (uint32_t i = 0; list_item(types, i, &type); i++) {
+        if (fd_span_is(fd_span_inside(type), "Tuple[String,String]")) {
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
+/* The rank of a member of a group in all; -1: the group is not listed. */
+static int64_t
+global_rank(const fd_et *et, fd_span group, uint32_t member)
+{
+    for (uint32_t i = 0; i < et->groups.count; i++) {
+        const fd_et_group *each = &et->groups.list[i];
+        int32_t rank;
+        if (fd_span_is(group, fd_et_text(et, each->name))) {
+            fd_span ranks = text_span(et, each->ranks);
+            fd_span first;
+            if (!list_item(ranks, 0, &first)) {
+                return member; /* all ranks */
+            }
+            return item_number(ranks, member, &rank) ? rank : -1;
+        }
+    }
+    return -1;
+}
+
+int64_t
+fd_et_find_rank(const fd_et *et)
+{
+    for (uint32_t i = 0; i < et->nodes.count; i++) {
+        const fd_et_node *node = &et->nodes.list[i];
+        int32_t coll;
+        int32_t member;
+        fd_span pair;
+        fd_span group;
+        if (strcmp(fd_et_text(et, node->name), "record_param_comms") != 0) {
+            continue;
+        }
+        /* Others name the root or the peer. */
+        const char *said = fd_et_attr_text(et, node, "collective_name");
+        uint32_t place = place_of_group(et, node);
+        fd_span values = text_span(et, node->in.values);
+        if (fd_et_comm_type(said, &coll) == FD_ET_COLL
+            && (coll == FD_ET_ALL_REDUCE || coll == FD_ET_ALL_GATHER
+                || coll == FD_ET_REDUCE_SCATTER)
+            && place != 0 && list_item(values, place - 1, &pair)
+            && list_item(pair, 0, &group)
+            && item_number(values, place, &member)) {
+            int64_t rank =
+                global_rank(et, fd_span_inside(group), (uint32_t)member);
+            if (rank >= 0) {
+                return rank;
+            }
+        }
+    }
+    return -1;
+}

@@ -122,7 +122,6 @@ def timeline_stats(
     ranks: list[int] | None = None,
     progress: Callable[[int, int], object] | None = None,
     privacy: tuple[str | None, str] | None = None,
-    workload: _Path | None = None,
 ) -> dict[str, Any]:
     """Figures of traces of many ranks (docs/guides/timeline-stats.md), times in nanoseconds.
 
@@ -139,7 +138,6 @@ def timeline_check(
     *,
     progress: Callable[[int, int], object] | None = None,
     privacy: tuple[str | None, str] | None = None,
-    workload: _Path | None = None,
 ) -> dict[str, Any]:
     """What is wrong with a trace (docs/guides/timeline-stats.md): ``whole``, ``events``, ``lost_bytes``, ``left_out``,
     ``passes``, ``trouble``, and ``faults``, each with kind, broken, count, what, remedy and the ``first`` places (byte,
@@ -154,7 +152,6 @@ def timeline_cut(
     steps: bool = False,
     progress: Callable[[int, int], object] | None = None,
     privacy: tuple[str | None, str] | None = None,
-    workload: _Path | None = None,
 ) -> dict[str, Any]:
     """The part of a trace from ``begin`` up to ``end``: nanoseconds since its start, or numbers of ``steps``; None: no
     bound. Answers events, kept, rows (of metadata), flows_left, timeless, lost, lost_bytes, repaired, trouble. Raises
@@ -170,11 +167,23 @@ def et_convert(
     file names none. Answers what :func:`et_info` does. Raises :class:`Error` for what is no trace, and other ends."""
 
 def et_link(
-    path: _Path, kineto: _Path, output: _Path, *, edges: int = 255, rank: int = -1, workload: bool = False
+    path: _Path,
+    kineto: _Path,
+    output: _Path,
+    *,
+    edges: int = 255,
+    rank: int = -1,
+    workload: bool = False,
+    force: bool = False,
 ) -> dict[str, Any]:
     """PyTorch's execution trace with the times, threads, kernels and waits of a Kineto trace of the same rank,
     in the form that the end of ``output`` says. Answers what :func:`et_info` does and ``link``: how many operators were
-    linked, and how many were not for which reason. Raises :class:`Error`."""
+    linked, and how many were not for which reason. Raises :class:`Error`, also for traces of different ranks, processes
+    or times unless ``force`` is true."""
+
+def et_identity(path: _Path, /) -> dict[str, Any]:
+    """The pid (0 if unknown) and rank (None if unknown) that an execution trace or a Kineto trace contains. Raises
+    :class:`Error`."""
 
 def et_check(inputs: list[tuple[str, int]], /) -> dict[str, Any]:
     """Execution traces of all ranks, each with the rank that counts where the file names none, compared: whether

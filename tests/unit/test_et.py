@@ -182,7 +182,7 @@ def test_a_timeline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def operator(number: int, name: str, ts: float, dur: float) -> dict[str, Any]:
     args = {"Record function id": number + 100, "External id": number}
-    return {"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 50, "ts": ts, "dur": dur, "args": args}
+    return {"ph": "X", "cat": "cpu_op", "name": name, "pid": 7, "tid": 50, "ts": ts, "dur": dur, "args": args}
 
 
 def test_linked(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

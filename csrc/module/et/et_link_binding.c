@@ -1,7 +1,8 @@
-/* et_link(). */
+/* et_link() and et_identity(). */
 #include "module/et/et_binding.h"
 
 #include "et/tools/et_link.h"
+#include "et/tools/trace_identity.h"
 #include "module/errors.h"
 #include "module/field_tables.h"
 
@@ -38,6 +39,13 @@ link_counts(const fd_et_link *link, const fd_kineto *kineto)
                            fd_record(&kineto_table, kineto, NULL));
 }
 
+static const fd_column identity_columns[] = {
+    FD_COLUMN(fd_et_identity, "pid", U64, pid),
+    FD_COLUMN(fd_et_identity, "rank", I64_OR_NONE, rank),
+};
+static const fd_table identity_table =
+    FD_TABLE("identity", identity_columns, fd_et_identity, false);
+
 /* What the arguments own. */
 typedef struct paths {
     PyObject *et;
@@ -46,8 +54,8 @@ typedef struct paths {
 } paths;
 
 static PyObject *
-run(PyObject *module, const paths *p, unsigned edges, long long rank,
-    bool workload)
+run(PyObject *module, const paths *p, fd_et_link_options options,
+    long long rank, bool workload)
 {
     fd_et et;
     fd_kineto kineto;
@@ -57,7 +65,7 @@ run(PyObject *module, const paths *p, unsigned edges, long long rank,
     PyObject *made;
     Py_BEGIN_ALLOW_THREADS
         status = fd_et_link_files(&et, PyBytes_AS_STRING(p->et),
-                                  PyBytes_AS_STRING(p->kineto), edges, &link,
+                                  PyBytes_AS_STRING(p->kineto), options, &link,
                                   &kineto, &error);
         et.rank = et.rank < 0 ? rank : et.rank;
         if (status == FD_OK) {
@@ -80,20 +88,41 @@ PyObject *
 fd_et_link_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"path", "kineto",   "output", "edges",
-                            "rank", "workload", NULL};
+                            "rank", "workload", "force",  NULL};
     paths p = {.et = NULL};
     unsigned edges = FD_ET_ALL_KINDS;
     long long rank = -1;
     int workload = 0;
+    int force = 0;
     PyObject *made = NULL;
     if (PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O&O&O&|$ILp:et_link", names, PyUnicode_FSConverter,
+            args, kwargs, "O&O&O&|$ILpp:et_link", names, PyUnicode_FSConverter,
             &p.et, PyUnicode_FSConverter, &p.kineto, PyUnicode_FSConverter,
-            &p.output, &edges, &rank, &workload)) {
-        made = run(module, &p, edges, rank, workload != 0);
+            &p.output, &edges, &rank, &workload, &force)) {
+        made = run(module, &p, (fd_et_link_options){edges, force != 0}, rank,
+                   workload != 0);
     }
     Py_XDECREF(p.et);
     Py_XDECREF(p.kineto);
     Py_XDECREF(p.output);
     return made;
+}
+
+PyObject *
+fd_et_identity_py(PyObject *module, PyObject *path)
+{
+    fd_et_identity identity = {.rank = -1};
+    fd_error error = {""};
+    PyObject *encoded;
+    if (!PyUnicode_FSConverter(path, &encoded)) {
+        return NULL;
+    }
+    fd_status status;
+    Py_BEGIN_ALLOW_THREADS
+        status =
+            fd_et_read_identity(PyBytes_AS_STRING(encoded), &identity, &error);
+    Py_END_ALLOW_THREADS
+    Py_DECREF(encoded);
+    return status == FD_OK ? fd_record(&identity_table, &identity, NULL)
+                           : fd_raise(module, status, &error);
 }

@@ -131,9 +131,13 @@ def head_of(path: Path, size: int) -> bytes:
 
 
 def rank_of(name: str) -> int:
-    """``t.3.et``, ``rank-3.json``, ``et_3.json``; -1 without a number."""
+    """Return the rank in ``t.3.et``, ``rank3.json`` or ``et_3.json``; -1 without one. Digits within a word, of a
+    version or of a time are none."""
     stem = name.split(".gz")[0].rpartition(".")[0]
-    found = re.search(r"rank[-_=.]?(\d{1,6})", stem) or re.search(r"(\d{1,6})\D*$", stem)
+    found = re.search(r"(?<![A-Za-z])rank[-_=.]?(\d{1,6})(?!\d)", stem)
+    if found is None:
+        alone = list(re.finditer(r"(?<![A-Za-z0-9])(?<!\d\.)(\d{1,6})(?![A-Za-z0-9])(?!\.\d)", stem))
+        found = alone[-1] if alone else None
     return int(found[1]) if found else -1
 
 

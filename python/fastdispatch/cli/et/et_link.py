@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from fastdispatch import Error
-from fastdispatch._core import et_link
+from fastdispatch._core import et_identity, et_link
 from fastdispatch.cli.et import et_convert
 from fastdispatch.cli.et.et_convert import name_outputs, place_of
 from fastdispatch.cli.et.et_files import (
     add_edges,
     add_layout,
     each,
-    is_trace,
+    is_kineto,
     list_traces,
     rank_of,
     tell,
@@ -26,13 +26,16 @@ from fastdispatch.cli.paths import Input, Output
 from fastdispatch.cli.timeline.timeline_merge import natural
 from fastdispatch.read.summary import grouped
 
+NOTHING = 1  # was linked
+
 
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     link = actions.add_parser(
         "link",
         help="add times and kernels of Kineto traces to execution traces",
         description="Join PyTorch's execution traces with torch.profiler's traces of the same ranks, by "
-        '"Record function id".',
+        '"Record function id". Exit status: 0 linked, 1 a trace of which nothing was linked, 2 not a trace, or traces '
+        "of different ranks, processes or times.",
     )
     link.add_argument(
         "et", type=Input, metavar="ET", help="execution trace of PyTorch, or folder of traces, one per rank"
@@ -53,15 +56,18 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="output file: Chakra (.et) or PyTorch (.json), compressed if the name ends in .gz; for several ranks a "
         "name with %%d for the rank, or a folder",
     )
+    link.add_argument(
+        "--force", action="store_true", help="link traces of different ranks, processes or times all the same"
+    )
     add_layout(link, ".json outputs are in the JSON form of Chakra's feeder")
     add_edges(link)
     link.set_defaults(function=run)
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> int:
     if arguments.kineto is None:
         et_convert.run(argparse.Namespace(**vars(arguments), paths=[arguments.et], timeline=False))
-        return
+        return 0
     files = list_traces([arguments.et])
     pairs = pair(files, Path(arguments.kineto))
     workload = arguments.layout == "workload-graph"
@@ -71,7 +77,9 @@ def run(arguments: argparse.Namespace) -> None:
         path, rank = files[place]
         output = outputs[place]
         form = workload and output.endswith((".json", ".json.gz"))
-        return et_link(path, pairs[place], output, edges=arguments.edges, rank=rank, workload=form)
+        return et_link(
+            path, pairs[place], output, edges=arguments.edges, rank=rank, workload=form, force=arguments.force
+        )
 
     with place_of(outputs, arguments.output):
         rows = each(link, len(files))
@@ -84,20 +92,53 @@ def run(arguments: argparse.Namespace) -> None:
             tell(f"{kineto}: {line}")
         counts = f"{grouped(row['nodes'])} nodes, {grouped(row['link']['linked'])} operators linked"
         tell(f"{output}: {counts}, {grouped(row['gpu'])} on the GPU, {grouped(row['dependencies'])} dependencies")
+    return 0 if all(row["link"]["linked"] for row in rows) else NOTHING
 
 
 def pair(files: list[tuple[str, int]], kineto: Path) -> list[str]:
-    """The Kineto trace of each rank: in a folder by the number in its name."""
+    """Return the Kineto trace of each execution trace: by process and rank in the files, then by rank in the names."""
     if not kineto.is_dir():
         if len(files) != 1:
             raise Error(f"{kineto}: one Kineto trace for {len(files)} execution traces: give a folder of them")
         return [str(kineto)]
-    found = [path for path in kineto.iterdir() if path.name.endswith((".json", ".json.gz")) and not is_trace(path)]
-    traces = {rank_of(path.name): str(path) for path in sorted(found, key=lambda path: natural(path.name))}
-    missing = [str(rank) for _, rank in files if rank not in traces]
-    if missing:
-        raise Error(f"{kineto}: no Kineto trace of rank {', '.join(missing)}")
-    return [traces[rank] for _, rank in files]
+    found = [path for path in kineto.iterdir() if path.name.endswith((".json", ".json.gz")) and is_kineto(path)]
+    traces = [str(path) for path in sorted(found, key=lambda path: natural(path.name))]
+    if not traces:
+        raise Error(f"{kineto}: no Kineto trace in this folder")
+    paths = [path for path, _ in files]
+    known = each(lambda place: et_identity([*paths, *traces][place]), len(paths) + len(traces))
+    chosen = [match(path, known[place], traces, known[len(paths) :]) for place, path in enumerate(paths)]
+    for path in chosen:
+        same = [one for one, other in zip(paths, chosen, strict=True) if other == path]
+        if len(same) > 1:
+            raise Error(f"{path}: fits {' and '.join(same)}: give them one by one")
+    return chosen
+
+
+def match(path: str, own: dict[str, Any], traces: list[str], known: list[dict[str, Any]]) -> str:
+    """Return the Kineto trace of an execution trace."""
+    rank = rank_of(Path(path).name)
+    fits = {}
+    for trace, other in zip(traces, known, strict=True):
+        facts = [(own[key], other[key]) for key in ("pid", "rank") if own[key] not in (0, None)]
+        facts = [pair for pair in facts if pair[1] not in (0, None)]
+        if all(one == two for one, two in facts):
+            its = rank_of(Path(trace).name) if other["rank"] is None else other["rank"]
+            fits[trace] = (len(facts), rank >= 0 and its == rank)
+    best = [trace for trace, score in fits.items() if score == max(fits.values())]
+    if len(best) == 1:
+        return best[0]
+    what = describe(own, rank)
+    if not best:
+        raise Error(f"{Path(traces[0]).parent}: no Kineto trace of {what}, of which is {path}")
+    raise Error(f"{path}: {' and '.join(best)} may each be the Kineto trace of {what}: give the one to link")
+
+
+def describe(own: dict[str, Any], rank: int) -> str:
+    number = own["rank"] if own["rank"] is not None else rank
+    words = [f"rank {number}"] if number >= 0 else []
+    words += [f"process {own['pid']}"] if own["pid"] else []
+    return ", ".join(words) or "an unknown rank and process"
 
 
 def unlinked(link: dict[str, Any]) -> Iterator[str]:
