@@ -7,19 +7,7 @@
 #ifndef FD_ET_ESTIMATE_H
 #define FD_ET_ESTIMATE_H
 
-#include "et/tools/et_ranks.h"
-
-typedef struct fd_et_scale {
-    const char *name; /* of operators, with all they enclose, or of kernels */
-    double factor;
-} fd_et_scale;
-
-typedef struct fd_et_changes {
-    const fd_et_scale *scales;
-    size_t scale_count;
-    double bandwidth;   /* of collectives and messages: 2 is twice as fast */
-    int64_t latency_ns; /* more, for each of them */
-} fd_et_changes;
+#include "et/tools/et_simulator.h"
 
 /* Time on the critical path per name and rank. */
 typedef struct fd_et_path_entry {

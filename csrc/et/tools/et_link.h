@@ -26,15 +26,4 @@ typedef struct fd_et_link {
  * fd_et_complete. */
 fd_status fd_et_link_kineto(fd_et *et, fd_kineto *kineto, fd_et_link *link);
 
-typedef struct fd_et_link_options {
-    uint32_t kinds; /* of edges */
-    bool forced;    /* also files of different ranks, processes or times */
-} fd_et_link_options;
-
-/* Both files, and all of that. Clear `et` in any case. FD_EFORMAT: the files
- * are not of the same rank and run. */
-fd_status fd_et_link_files(fd_et *et, const char *path, const char *kineto,
-                           fd_et_link_options options, fd_et_link *link,
-                           fd_kineto *read, fd_error *error);
-
 #endif

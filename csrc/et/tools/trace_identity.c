@@ -1,8 +1,6 @@
 #include "et/tools/trace_identity.h"
 
 #include "et/collectives.h"
-#include "et/et_file.h"
-#include "et/process_group_table.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -103,26 +101,4 @@ fd_et_compare_identity(const fd_et_identity *et, const fd_et_identity *kineto,
                        path, times[0], times[1]);
     }
     return FD_OK;
-}
-
-fd_status
-fd_et_read_identity(const char *path, fd_et_identity *identity,
-                    fd_error *error)
-{
-    fd_et et;
-    fd_kineto kineto = {.events = 0};
-    fd_et_format format;
-    fd_status status = fd_et_read(&et, path, &format, error);
-    if (status == FD_OK && format == FD_ET_KINETO) {
-        fd_et_clear(&et);
-        status = fd_kineto_read(&kineto, &et, path, error);
-        *identity = fd_et_identity_of_kineto(&kineto);
-    }
-    else if (status == FD_OK) {
-        status = fd_et_find_groups(&et);
-        *identity = fd_et_identity_of(&et);
-    }
-    fd_kineto_clear(&kineto);
-    fd_et_clear(&et);
-    return status;
 }

@@ -21,8 +21,4 @@ fd_status fd_et_compare_identity(const fd_et_identity *et,
                                  const fd_et_identity *kineto,
                                  const char *path, fd_error *error);
 
-/* The identity of a file of either kind; Chakra's, too. */
-fd_status fd_et_read_identity(const char *path, fd_et_identity *identity,
-                              fd_error *error);
-
 #endif

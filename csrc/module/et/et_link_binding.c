@@ -1,8 +1,7 @@
 /* et_link() and et_identity(). */
 #include "module/et/et_binding.h"
 
-#include "et/tools/et_link.h"
-#include "et/tools/trace_identity.h"
+#include "et/tools/link_files.h"
 #include "module/errors.h"
 #include "module/field_tables.h"
 

@@ -1,6 +1,6 @@
 #include "traces.h"
 
-#include "et/tools/et_link.h"
+#include "et/tools/link_files.h"
 #include "fixtures.h"
 
 #include <string.h>
