@@ -39,8 +39,8 @@ fd_et_walk(const fd_et *et, uint32_t *order)
     return status;
 }
 
-/* A thread: the operating system's where it is known, else the root above,
- * else PyTorch's number. */
+/* The thread of a node: the number of the operating system if known, else the
+ * root above, else PyTorch's number. */
 static uint64_t
 thread_key(const fd_et *et, uint32_t place, uint64_t above)
 {

@@ -157,7 +157,7 @@ fd_et_attr_text(const fd_et *et, const fd_et_node *node, const char *name)
     return attr != NULL ? fd_et_text(et, attr->text) : "";
 }
 
-/* A node's id, and where it is before sorting. */
+/* The id of a node and its place before sorting. */
 typedef struct key {
     uint64_t id;
     uint32_t place;

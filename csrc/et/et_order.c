@@ -46,16 +46,16 @@ heap_pop(heap *h)
     return top;
 }
 
-/* What is known while nodes are taken. Edges are by `to`: those into node n
- * are [into[n], into[n + 1]). */
+/* The state of the sort. Edges are sorted by `to`: those into node n are
+ * [into[n], into[n + 1]). */
 typedef struct sorting {
     fd_et *et;
     uint32_t *into;
     uint32_t *from;  /* the same edges by `from`: places in `edges` ... */
     uint32_t *begin; /* ... of node n from begin[n] on */
-    uint32_t *waits; /* how many each still waits for */
+    uint32_t *waits; /* per node, edges from nodes not in the order yet */
     uint32_t *mark;
-    bool *gone; /* edges that were taken out */
+    bool *gone; /* edges that were removed */
     bool *done;
     heap ready;
 } sorting;
@@ -108,7 +108,7 @@ release(sorting *s)
     fd_free(s->ready.list);
 }
 
-/* How sure we are of an edge: of all its kinds the surest. */
+/* The certainty of an edge: that of its most certain kind. */
 static uint32_t
 sureness(uint32_t kinds)
 {
@@ -122,7 +122,7 @@ sureness(uint32_t kinds)
     return found;
 }
 
-/* An edge into `place` from a node that was not taken. */
+/* An edge into `place` from a node that is not in the order yet. */
 static uint32_t
 unmet(const sorting *s, uint32_t place)
 {
@@ -166,7 +166,7 @@ blame(fd_et *et, uint32_t kinds, const fd_et_edge *dropped)
 }
 
 /* Nothing is ready: walk back from the lowest waiting node until a node
- * repeats, and remove the least certain edge of that cycle. */
+ * repeats, and remove the edge of that cycle with the lowest certainty. */
 static void
 cut_cycle(sorting *s, uint32_t lowest, uint32_t round)
 {
@@ -273,7 +273,7 @@ fd_et_sort_order(fd_et *et, uint32_t *order)
     return status;
 }
 
-/* Everything that names a place, with the new one. */
+/* Replace the old places in nodes and edges. */
 static void
 rename_places(fd_et *et, const uint32_t *order, const uint32_t *now,
               fd_et_node *moved)

@@ -110,7 +110,7 @@ def test_layouts(
 
 
 def test_foreign_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Members that other programs leave out, and of a wrong type."""
+    """Missing members, and members of a wrong type."""
     nodes = [
         {"Id": 5, "Name": "a", "NodeType": 4, "ctrlDeps": [], "data_deps": [], "runtime": 3, "is_cpu_op": True},
         {"Id": 6, "Name": "k", "NodeType": 7, "data_deps": [5], "runtime": "x", "is_cpu_op": False, "comm_type": 5},

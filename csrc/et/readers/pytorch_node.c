@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-/* What is found before the node is added: a node cut short adds nothing. */
+/* The values of a node, found before it is added: a truncated node adds
+ * nothing. */
 typedef struct parts {
     fd_span id;
     fd_span name;

@@ -1,9 +1,8 @@
 /* How long a step would take: a simulation of the traces of all ranks.
  *
- * A thread does what it did, with the same pauses between operators; a kernel
- * begins once its launch, its stream and its events allow; a collective once
- * all ranks are in it that it waits for. What was changed moves all that waits
- * for it. */
+ * A thread repeats its operators with the same pauses between them. A kernel
+ * starts after its launch, the kernel before it on its stream and its events; a
+ * collective starts once all ranks that it waits for have arrived. */
 #ifndef FD_ET_ESTIMATE_H
 #define FD_ET_ESTIMATE_H
 

@@ -41,7 +41,7 @@ known(int64_t value)
 }
 
 /* The feeder does not initialize fields that the file lacks: all are written.
- * A collective of unknown type is none of Chakra's numbers. */
+ * An unknown type of a collective is -1. */
 static void
 put_comm(writing *w, const fd_et_node *node)
 {

@@ -54,7 +54,7 @@ of_kernels(void)
     EQUAL(et.edges.count, 2);
 }
 
-/* A stream of a device is none of another with the same number. */
+/* Streams of different devices with the same number differ. */
 static void
 of_devices(void)
 {

@@ -57,8 +57,8 @@ renumbered(void)
     EQUAL(fd_et_place(&et, 13), 0);
 }
 
-/* The least certain edge of a cycle is dropped. A cycle of derived edges alone
- * is no fault of the file, unless they are from it. */
+/* The edge with the lowest certainty is dropped. A cycle of derived edges alone
+ * is not a fault of the file, unless they are from it. */
 static void
 cycles(void)
 {

@@ -15,7 +15,7 @@ from fastdispatch.cli.timeline.timeline_merge import in_folder
 from fastdispatch.read import privacy
 from fastdispatch.read.summary import grouped
 
-#: A folder of their own: HTA takes every .json in the folder it is given for one.
+#: A separate folder: HTA reads every .json file of its folder as a trace.
 KINETO = "kineto"
 
 

@@ -142,17 +142,17 @@ def describe(own: dict[str, Any], rank: int) -> str:
 
 
 def unlinked(link: dict[str, Any]) -> Iterator[str]:
-    """What could not be linked, and why."""
+    """Yield a line per kind of thing that could not be linked."""
     if link["lost"]:
         yield f"{link['trouble']}: {link['lost']} damaged places, {link['lost_bytes']} bytes lost"
     said = {
-        "only_et": "nodes of the execution trace are not in the Kineto trace: no times of their own",
+        "only_et": "nodes of the execution trace are not in the Kineto trace: without times",
         "only_kineto": "operators of the Kineto trace are not in the execution trace: skipped",
         "by_order": 'operators found by name and order: the Kineto trace has no "Record function id"',
         "unnumbered": 'operators without a "Record function id": skipped',
         "again": "operators with a duplicate number: skipped",
-        "by_external": 'kernels without a launch: put below the operator of their "External id"',
-        "alone": "kernels that nothing launched: they stand alone",
+        "by_external": 'kernels without a launch: placed below the operator of their "External id"',
+        "alone": "kernels without a launch and an operator: kept without a parent",
         "timeless": "events with an invalid time: skipped",
     }
     for key, text in said.items():

@@ -20,7 +20,7 @@ reads_and_writes(void)
     EQUAL(et.edges.count, 5);         /* and 6 -> 20 */
 }
 
-/* What was read is written only afterwards. */
+/* A write waits for the reads before it. */
 static void
 written_after_read(void)
 {
