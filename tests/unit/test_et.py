@@ -143,7 +143,7 @@ def test_damage_is_told_and_the_rest_kept(trace: Path, tmp_path: Path, capsys: p
     for said in (
         "cut short at byte",
         "1 names and values with invalid JSON repaired",
-        "1 nodes whose id came before",
+        "1 nodes with a duplicate id",
         "nodes with a missing parent",
     ):
         assert said in errors

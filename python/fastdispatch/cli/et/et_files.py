@@ -142,7 +142,7 @@ def rank_of(name: str) -> int:
 
 
 def each(function: Callable[[int], Answer], count: int) -> list[Answer]:
-    """Process traces of many ranks in parallel, a few in memory at a time; the C core releases the interpreter's lock."""
+    """Process traces of many ranks in parallel, a few in memory at a time: the C core releases the GIL."""
     with ThreadPoolExecutor(min(MOST_AT_ONCE, os.cpu_count() or 1)) as pool:
         return list(pool.map(function, range(count)))
 
@@ -156,8 +156,8 @@ def warnings(row: dict[str, Any]) -> Iterator[str]:
     faults = row["faults"]
     if row["format"] == "Kineto trace":
         yield (
-            "a Kineto trace alone: it lacks tensors, schemas and process groups without a kernel, and so dependencies of "
-            "data; fastdispatch et link adds it to the execution trace of the same run"
+            "a Kineto trace alone: it lacks tensors, schemas and process groups without a kernel, and so dependencies "
+            "of data; fastdispatch et link adds it to the execution trace of the same run"
         )
     if faults["lost"]:
         places = "place" if faults["lost"] == 1 else "places"
