@@ -467,8 +467,8 @@ fd_et_find_comms(fd_et *et)
     return status;
 }
 
-/* The place of the process group among the arguments of record_param_comms, + 1;
- * 0: it has none. */
+/* The place of the process group among the arguments of record_param_comms,
+ * + 1; 0: it has none. */
 static uint32_t
 place_of_group(const fd_et *et, const fd_et_node *node)
 {

@@ -37,8 +37,8 @@ fd_et_format_name(fd_et_format format)
     return names[format];
 }
 
-/* The format of the first key that only one has; FD_ET_UNKNOWN: none of them is
- * in memory. */
+/* The format of the first key that only one format has; FD_ET_UNKNOWN: no such
+ * key is in memory. */
 static fd_et_format
 find_key(const fd_bytes_in *in)
 {

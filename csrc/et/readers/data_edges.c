@@ -202,8 +202,8 @@ touches(const fd_et *et, uint32_t place)
         && (node->schema != 0 || node->comm != 0);
 }
 
-/* Work of a collective is visited with the call that started it, which need not
- * be around it. */
+/* Work of a collective is visited with the call that started it, which need
+ * not be around it. */
 static void
 find_works(finding *f)
 {

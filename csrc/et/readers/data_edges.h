@@ -1,6 +1,6 @@
 /* Edges of tensors: from the writer of a storage to its readers and the next
  * writer. Storages, not tensors, because views share them. PyTorch's observer
- * reuses ids of freed tensors, which joins unrelated calls in program order. */
+ * reuses ids of freed tensors, which joins unrelated calls. */
 #ifndef FD_DATA_EDGES_H
 #define FD_DATA_EDGES_H
 
