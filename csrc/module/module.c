@@ -161,13 +161,16 @@ static PyMethodDef functions[] = {
     {"et_convert", (PyCFunction)(void (*)(void))fd_et_convert_py,
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("et_convert($module, path, output, *, edges=255, rank=-1,\n"
-               "           timeline=False)\n--\n\n"
+               "           timeline=False, workload=False)\n--\n\n"
                "An execution trace in another form.")},
     {"et_link", (PyCFunction)(void (*)(void))fd_et_link_py,
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("et_link($module, path, kineto, output, *, edges=255,\n"
-               "        rank=-1)\n--\n\n"
+               "        rank=-1, workload=False, force=False)\n--\n\n"
                "An execution trace and the Kineto trace of its rank.")},
+    {"et_identity", fd_et_identity_py, METH_O,
+     PyDoc_STR("et_identity($module, path, /)\n--\n\n"
+               "The process and rank of a trace.")},
     {"et_check", fd_et_check_py, METH_VARARGS,
      PyDoc_STR("et_check($module, inputs, /)\n--\n\n"
                "Execution traces of all ranks compared.")},
@@ -187,7 +190,7 @@ static PyMethodDef functions[] = {
     {"et_export", (PyCFunction)(void (*)(void))fd_et_export_py,
      METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("et_export($module, path, pytorch, chakra, kineto, *,\n"
-               "          edges=255, privacy=None)\n--\n\n"
+               "          edges=255, privacy=None, workload=None)\n--\n\n"
                "Execution traces from a recording.")},
     {"anonymous_name", fd_anonymous_name_py, METH_VARARGS,
      PyDoc_STR("anonymous_name($module, salt, name, /)\n--\n\n"
