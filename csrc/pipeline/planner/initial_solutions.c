@@ -111,8 +111,9 @@ fd_initial_solutions(fd_evaluator *evaluator, fd_initial_request *request)
     if (all && costs->machines[0] <= most && status == FD_OK) {
         return add_even(evaluator, request, costs->machines[0]);
     }
+    /* The last one is data parallelism. */
     for (uint32_t ranks = most; !all && ranks >= 1 && status == FD_OK;
-         ranks = ranks <= step ? 0 : ranks - step) {
+         ranks = ranks > step ? ranks - step : ranks > 1) {
         status = add_even(evaluator, request, ranks);
     }
     return status;

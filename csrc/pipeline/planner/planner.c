@@ -14,7 +14,8 @@ enum {
     MOST_STATES = 1 << 19,
     MOST_STATES_LEVELS = 1 << 12,
     FEW_STATES = 1 << 16,
-    CHAIN_STATES_LEVELS = 512, /* of a chain */
+    CAP_STATES_LEVELS = 128,   /* of a chain, for an upper bound */
+    CHAIN_STATES_LEVELS = 512, /* of a chain, for a plan */
     CHAIN_STATES_SCHEDULE = 2048
 };
 #define MOST_BYTES (UINT64_C(1) << 26)
@@ -293,14 +294,17 @@ check_sums(const fd_states *states, fd_error *error)
                        "number holds");
 }
 
-/* Times of plans on chains, which those of all states are not above. */
+/* Times of plans on chains: upper bounds on those of all states. */
 static fd_status
 find_caps(fd_pipeline *pipeline, const fd_model *model,
           const fd_pipeline_request *request, caps *cap, fd_error *error)
 {
-    const fd_states_limits chains = chains_of(request);
+    fd_states_limits chains = chains_of(request);
     fd_answer now = {INFINITY, INFINITY};
     fd_answer more = now;
+    if (request->costs.levels > 1) {
+        chains.chain = CAP_STATES_LEVELS;
+    }
     fd_status status = fd_costs_check(&request->costs, error);
     if (status == FD_OK) {
         status = fd_layers_make(&pipeline->layers, model, error);
