@@ -88,8 +88,8 @@ def branchy(blocks: int, lengths: tuple[int, ...], seed: int = 0) -> Graph:
 
 
 def nasnet(cells: int, pairs: int = 5, seed: int = 0) -> Graph:
-    """Cells of pairs of separable convolutions over the outputs of the two cells before, as in NASNet: no layer precedes
-    all others, so that the states multiply."""
+    """Cells of pairs of separable convolutions over the outputs of the two cells before, as in NASNet: the states
+    multiply, since no layer precedes all others."""
     build = Builder(seed)
 
     def convolution(last: str) -> str:
