@@ -1,6 +1,6 @@
 /* Schedules given by the order of their computations: GPipe, 1F1B as Megatron
  * and PyTorch have it, and Megatron's interleaved 1F1B. */
-#include "pipeline/schedules/schedule_building.h"
+#include "pipeline/schedules/schedule_plan.h"
 
 static fd_status
 transfer(fd_plan *plan, uint32_t step, fd_job_kind kind, uint32_t global,

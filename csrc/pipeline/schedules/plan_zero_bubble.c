@@ -1,6 +1,6 @@
 /* Schedules that part the backward pass, so that W fills what would be a gap:
  * ZB-H1 (arXiv 2401.10241, 3.1) and ZB-V in PyTorch's order. */
-#include "pipeline/schedules/schedule_building.h"
+#include "pipeline/schedules/schedule_plan.h"
 
 /* 1F1B, but stage s does W only s passes after its I: every stage then holds
  * as much as the first. The idle time of each is (S - 1)(F + I - W). */

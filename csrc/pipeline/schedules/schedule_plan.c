@@ -1,4 +1,4 @@
-#include "pipeline/schedules/schedule_building.h"
+#include "pipeline/schedules/schedule_plan.h"
 
 #include <string.h>
 

@@ -109,4 +109,29 @@ typedef struct fd_train_step {
 fd_train_step fd_plan_train_step(uint32_t stages, uint32_t stage,
                                  uint32_t step);
 
+/* For the files that fill schedules: each function adds the jobs of one stage.
+ * The numbers of the plan are set and checked; its vector is empty or ends with
+ * the jobs of the previous stage. */
+typedef fd_status (*fd_plan_stage)(fd_plan *plan, uint32_t stage);
+
+fd_status fd_plan_deepspeed_train(fd_plan *plan, uint32_t stage);
+fd_status fd_plan_deepspeed_inference(fd_plan *plan, uint32_t stage);
+fd_status fd_plan_deepspeed_dp(fd_plan *plan, uint32_t stage);
+fd_status fd_plan_gpipe(fd_plan *plan, uint32_t stage);
+fd_status fd_plan_1f1b(fd_plan *plan, uint32_t stage);
+fd_status fd_plan_interleaved(fd_plan *plan, uint32_t stage);
+fd_status fd_plan_zb_h1(fd_plan *plan, uint32_t stage);
+fd_status fd_plan_zb_v(fd_plan *plan, uint32_t stage);
+
+/* Add a computation as a step, with the receive of its input before it and the
+ * send of its output after it, if the peer is another stage. */
+fd_status fd_plan_compute(fd_plan *plan, uint32_t *step, fd_job_kind kind,
+                          uint32_t global, uint32_t micro_batch);
+
+static inline uint32_t
+fd_least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
 #endif

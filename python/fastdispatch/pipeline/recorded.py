@@ -80,9 +80,14 @@ def profile_recording(path: str | os.PathLike[str], *, steps: int | None = None,
     """
     if warmup < 0 or (steps is not None and steps < 1):
         raise _core.Error(f"profile: {steps} steps after {warmup}: at least 1 after 0")
+    return graph_of_model(path, None, steps, warmup)
+
+
+def graph_of_model(path: str | os.PathLike[str], address: int | None, steps: int | None, warmup: int) -> Graph:
+    """Return the graph of the model with this ``id()``; None: the one with most operators."""
     recording = _Recording([_Call(*row) for row in json.loads(_core.et_layer_calls(path))])
     trace = load(path)
-    model, roots = recording.model(trace.meta, os.fspath(path))
+    model, roots = recording.model(trace.meta, os.fspath(path), address)
     runs = [_Run(recording, model, root) for root in roots]
     elsewhere = recording.measure(runs) / len(runs)
     whole = [run.made.layers for run in runs if run.has_backward] or [run.made.layers for run in runs]
@@ -124,8 +129,8 @@ class _Recording:
             above = self.by_id.get(above.parent)
         return call.scope == _MODULE and above is None and call.ns >= 0
 
-    def model(self, notes: Mapping[str, Any], where: str) -> tuple[_Model, list[_Call]]:
-        """The model, and its calls."""
+    def model(self, notes: Mapping[str, Any], where: str, address: int | None) -> tuple[_Model, list[_Call]]:
+        """Return the model and its calls."""
         roots: dict[int, list[_Call]] = defaultdict(list)
         for call in self.calls:
             if self._is_root(call) and f"model {call.number}" in notes:
@@ -134,7 +139,7 @@ class _Recording:
             advice = "record training with CallGraph(et=True), calls='frame'"
             raise _core.Error(f"{where}: no call of a module in it: {advice}")
         sizes = {number: sum(1 for _ in self.below(calls[0])) for number, calls in roots.items()}
-        largest = max(sizes, key=lambda number: sizes[number])
+        largest = address if address in roots else max(sizes, key=lambda number: sizes[number])
         return _Model.of(notes[f"model {largest}"]), roots[largest]
 
     def measure(self, runs: list[_Run]) -> float:
