@@ -217,7 +217,7 @@ def test_a_schedule_of_these_stages(tmp_path: Path, capsys: pytest.CaptureFixtur
     # (M + S - 1)(F + B)
     assert same(float(found.replay("1f1b", 8)[1].makespan), 11 * 0.003)
     assert found.replay("zb-v", 8)[0].chunks == 2
-    with pytest.raises(fastdispatch.Error, match="3 stages are no multiple of 2 chunks"):
+    with pytest.raises(fastdispatch.Error, match="3 stages are not a multiple of 2 chunks"):
         optimize(graph, 3, 1e9, straight=True).replay("interleaved", 6)
     graph.write(tmp_path / "graph.txt")
     words = ["pipeline", "partition", "--method", "pipedream", "-n", "4", "--straight_pipeline", "--schedule", "1f1b"]

@@ -4,20 +4,20 @@
 
 #define EFFORT (UINT64_C(1) << 32)
 
-/* So close to each other the best between two bounds is looked for. */
+/* The ratio of the bounds at which the optimum between them is computed. */
 #define CLOSE 1e-2
 
 typedef struct search {
     const fd_optimum_request *request;
-    fd_optimum *best; /* the plan of `high`, where one was found */
-    double low;       /* none is quicker */
+    fd_optimum *best; /* the plan of `high`, if any */
+    double low;       /* a lower bound */
     double high;
     uint64_t looked;
     fd_error *error;
 } search;
 
-/* Whether there is a plan of at most so many seconds, which becomes the best.
- * What is quicker than `floor` is as good. */
+/* Search for a plan of at most `time` seconds, which becomes the best. Times
+ * below `floor` are equally good. */
 static fd_status
 ask(search *s, double time, double floor)
 {
@@ -46,8 +46,8 @@ ask(search *s, double time, double floor)
     return status;
 }
 
-/* Any plan, looked for not far above the floor first: the less room it has,
- * the fewer places a cut can have. */
+/* Find any plan. The first caps are close to the lower bound: a smaller cap
+ * leaves fewer places for a cut. */
 static fd_status
 find_any(search *s)
 {
@@ -119,7 +119,7 @@ use_data_parallel(search *s)
     return any ? FD_OK : status == FD_EINVAL ? FD_EFULL : status;
 }
 
-/* Where not all states are known, what was not found may be elsewhere. */
+/* If not all states are known, better plans may exist outside of them. */
 static double
 bound_of(const search *s)
 {

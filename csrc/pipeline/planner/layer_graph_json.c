@@ -14,8 +14,8 @@ static const char schema[] = "fastdispatch-graph/";
 typedef struct reading {
     fd_model *model;
     const char *where;
-    const char *list; /* what is read */
-    unsigned at;      /* which of it */
+    const char *list; /* the list that is read */
+    unsigned at;      /* the element of it */
     fd_error *error;
 } reading;
 

@@ -21,7 +21,7 @@ _LAST = 2**63 - 1  # of a slice without an end
 
 
 class _Untold(Exception):
-    """An argument that is no data."""
+    """An argument that is not plain data."""
 
 
 class _Parameter(NamedTuple):
@@ -35,7 +35,7 @@ class _Parameter(NamedTuple):
 
 @cache
 def parameters(schema: str) -> tuple[_Parameter, ...]:
-    """What a schema says that its operator takes; none where there is no schema."""
+    """Return the parameters in a schema; empty without a schema."""
     found = []
     named = False
     for part in _parts(schema.partition("(")[2].rpartition(") ->")[0]):
@@ -111,7 +111,7 @@ class CallText:
     # -- the call ------------------------------------------------------------------------------------------------------
 
     def call(self) -> str:
-        """Empty where an argument is no data, or a parameter."""
+        """Return the call as text; empty if an argument is not plain data, or is a parameter."""
         try:
             return self._special() or self._written()
         except _Untold:

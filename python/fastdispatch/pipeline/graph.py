@@ -21,13 +21,13 @@ class Node:
     """One layer, or one operation between layers."""
 
     id: str
-    name: str  #: what it is, for a module its repr; the "desc" of other planners
+    name: str  #: description, for a module its repr; the "desc" of other planners
     forward_ms: float = 0.0  #: milliseconds of one forward
     backward_ms: float = 0.0
     output_bytes: Sequence[float] = ()  #: of each output
     parameter_bytes: float = 0.0
     stage: int | None = None  #: from 0 on
-    forward_spread_ms: float | None = None  #: how far steps lie apart; None: not known
+    forward_spread_ms: float | None = None  #: spread of steps; None: unknown
     backward_spread_ms: float | None = None
     saved_bytes: float | None = None  #: kept from forward to backward; None: not known
     about: Mapping[str, Any] = field(default_factory=dict)  #: facts that only the JSON form has
@@ -77,12 +77,12 @@ class Graph:
             try:
                 text.decode()
             except UnicodeDecodeError as error:
-                raise _core.Error(f"{where}: no text: byte {error.start} is no UTF-8") from None
+                raise _core.Error(f"{where}: not text: byte {error.start} is not UTF-8") from None
         return cls._made(_core.Graph(text.encode() if isinstance(text, str) else text, where))
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Graph:
-        """From a file of either form."""
+        """Read a file in either form."""
         try:
             content = read_bytes(path)
         except OSError as error:
@@ -204,8 +204,8 @@ class Graph:
         return self._core.is_series_parallel()
 
     def is_same(self, other: Graph) -> bool:
-        """Whether two graphs have the same names and edges but for ids and the order of lines. Never wrong when it says
-        no; graphs that differ only in how equal layers are connected may look the same."""
+        """Return whether two graphs have the same names and edges, except for ids and the order of lines. False is
+        always right; graphs that differ only in the connections of equal layers may be considered the same."""
         return self._core.is_same(other._core)
 
     def before(self, id: str) -> set[str]:

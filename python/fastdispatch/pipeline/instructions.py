@@ -7,7 +7,7 @@ from typing import Any
 
 from fastdispatch.pipeline.errors import PipelineRuntimeError
 
-#: What DeepSpeed's engine knows to execute; a class derived from one of these is none of them.
+#: Instructions of DeepSpeed's engine; derived classes do not count.
 _MODULE = "deepspeed.runtime.pipe.schedule"
 _KINDS = {
     "LoadMicroBatch": "LM",

@@ -25,10 +25,10 @@ class Partition:
     method: str
     layers: Layers
     weights: Sequence[Number]
-    #: Of the weights: "parameters", "ns", "layers", "matches", or "" for numbers that were given.
+    #: Unit of the weights: "parameters", "ns", "layers", "matches", or "" for given numbers.
     unit: str
     parts: list[int]
-    #: What the user should know about the weights, a line each.
+    #: Notes about the weights, one line each.
     notes: Sequence[str] = ()
 
     @property
@@ -91,7 +91,7 @@ def cut(
     world_size: int | None = None,
     within: str | None = None,
 ) -> Partition:
-    """``partition`` with all that it knows."""
+    """Partition layers, and return all facts."""
     count = _stages(stages, topology, world_size)
     row, own, unit, notes = _read(layers, within)
     lowered = method.lower()
@@ -114,8 +114,8 @@ def cut(
 
 
 def stage_report(done: Partition, loss: Any = None, weights: Sequence[str] | None = None) -> str:
-    """What DeepSpeed prints on its first rank: the method, the layers of each stage, the loss (the layers' own where
-    none is given). ``weights``: a text behind each layer."""
+    """Return the listing that DeepSpeed prints on its first rank: the method, the layers of each stage, the loss
+    (default: the layers' own). ``weights``: a text after each layer."""
     lines = [f"Partitioning pipeline stages with method {done.method}"]
     width = max((len(name) for name in done.layers.shown), default=0)
     for stage, (first, last) in enumerate(zip(done.parts, done.parts[1:], strict=False)):
@@ -146,7 +146,7 @@ def _stages(stages: int | None, topology: Any, world_size: int | None) -> int:
 
 
 def _read(layers: Any, within: str | None) -> tuple[Layers, list[Number] | None, str, list[str]]:
-    """The layers, the weights that come with them (None: parameters, if asked for), their unit, notes."""
+    """Return the layers, their weights (None: parameters, if requested), the unit, and notes."""
     if is_recording(layers):
         trace = layers if isinstance(layers, Trace) else load(layers)
         row, times, notes = recorded_layers(trace, within)

@@ -83,7 +83,7 @@ class Replay:
         #: makespan - busy.
         self.idle = [self.makespan - busy for busy in self.busy]
         spans = zip(found["first"], found["last"], found["busy"], strict=True)
-        #: What of it is between a stage's own first and last computation.
+        #: Its part between the first and last computation of a stage.
         self.waits = self._scaled([last - first - busy for first, last, busy in spans])
         #: Most forward passes, over all chunks, that no backward pass (W) has followed yet.
         self.in_flight = in_flight
@@ -141,9 +141,9 @@ class Replay:
 
 
 class Plan:
-    """What each stage of a pipeline does, in its order. Made by :func:`plan`.
+    """The jobs of each stage of a pipeline, in order. Made by :func:`plan`.
 
-    A stage is one process of the pipeline. Where it holds several chunks of the model, these are numbered along the
+    A stage is one process of the pipeline. With several chunks of the model per stage, these are numbered along the
     model as global stages.
     """
 
@@ -158,7 +158,7 @@ class Plan:
         self.steps: int = self._numbers["steps"]
 
     def __repr__(self) -> str:
-        chunks = f", {self.chunks} chunks a stage" if self.chunks > 1 else ""
+        chunks = f", {self.chunks} chunks per stage" if self.chunks > 1 else ""
         return f"<Plan {self.schedule}: {self.stages} stages, {self.micro_batches} micro-batches{chunks}>"
 
     def _stage(self, stage: int) -> int:
@@ -253,7 +253,7 @@ class Plan:
 
 
 def plan(schedule: str, stages: int, micro_batches: int, chunks: int = 1, *, group: int | None = None) -> Plan:
-    """The plan of a schedule: one of ``SCHEDULES``.
+    """Return the plan of a schedule, one of ``SCHEDULES``.
 
     Parameters
     ----------
@@ -262,13 +262,13 @@ def plan(schedule: str, stages: int, micro_batches: int, chunks: int = 1, *, gro
     micro_batches:
         Micro-batches of one step of the optimizer.
     chunks:
-        Pieces of the model that each stage holds: 2 or more for ``interleaved``, for ``zb-v`` always 2, else 1.
+        Pieces of the model per stage: 2 or more for ``interleaved``, for ``zb-v`` always 2, else 1.
     group:
-        ``interleaved``: how many micro-batches go through a chunk before the stage turns to its next (Megatron's
-        ``microbatch_group_size_per_vp_stage``). By default as many as there are stages; where the micro-batches are no
-        multiple of that, what PyTorch makes of them.
+        ``interleaved``: number of micro-batches that pass a chunk before the stage runs the next one (Megatron's
+        ``microbatch_group_size_per_vp_stage``). By default the number of stages; if the micro-batches are not a
+        multiple of it, the groups of PyTorch.
 
-    Raises :class:`fastdispatch.Error` for what no engine would run.
+    Raises :class:`fastdispatch.Error` for plans that no engine runs.
     """
     if schedule not in SCHEDULES:
         raise _core.Error(f"schedule {schedule!r} is unknown: one of {', '.join(SCHEDULES)}")

@@ -98,8 +98,8 @@ def graph_of_model(path: str | os.PathLike[str], address: int | None, steps: int
 
 
 def _before_it_was_full(whole: list[list[Watched]]) -> list[list[Watched]]:
-    """Calls of the model while there was room for all operators: those that are like the first, but for the last one,
-    whose backward may be cut."""
+    """Return the complete calls of the model: those equal to the first, except for the last one, whose backward may be
+    cut."""
     count = 1
     while count < len(whole) and len(whole[count]) == len(whole[0]):
         count += 1
@@ -107,7 +107,7 @@ def _before_it_was_full(whole: list[list[Watched]]) -> list[list[Watched]]:
 
 
 class _Recording:
-    """All calls, and who called them."""
+    """All calls and their callers."""
 
     def __init__(self, calls: list[_Call]) -> None:
         self.by_id = {call.id: call for call in calls}
@@ -143,11 +143,11 @@ class _Recording:
         return _Model.of(notes[f"model {largest}"]), roots[largest]
 
     def measure(self, runs: list[_Run]) -> float:
-        """Give each layer its autograd nodes: how long they ran, what they needed of the forward. Answers the time (ms)
-        of those that are of no layer."""
+        """Assign autograd nodes to layers, with their times and the tensors of the forward that they read. Return the
+        time (ms) of the others."""
         elsewhere = 0.0
         owners = {key: (run, place) for run in runs for key, place in run.numbers.items()}
-        givers: dict[int, tuple[_Run, int]] = {}  # by tensor: who gave a gradient
+        givers: dict[int, tuple[_Run, int]] = {}  # by tensor: the producer of a gradient
         for call in self.calls:
             if call.scope != _BACKWARD:
                 continue
@@ -203,7 +203,7 @@ class _Run:
                 self._function(each)
             elif each.scope != _BACKWARD:
                 self._walk(each)
-                if each.scope == _FORWARD and each.sequence >= 0 and self.made.layers:  # a function of its own
+                if each.scope == _FORWARD and each.sequence >= 0 and self.made.layers:  # a custom autograd function
                     self.numbers[each.thread, each.sequence] = len(self.made.layers) - 1
 
     def _module(self, call: _Call) -> None:
@@ -316,7 +316,7 @@ def _placed(facts: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any,
 
 
 def _within(rows: list[tuple[str, Owned]], path: str) -> Iterator[tuple[str, Owned]]:
-    """What a module has, by its own names; a shared tensor once."""
+    """Yield the tensors of a module by their names in it; a shared tensor once."""
     start = f"{path}." if path else ""
     seen = set()
     for name, each in rows:
@@ -326,11 +326,11 @@ def _within(rows: list[tuple[str, Owned]], path: str) -> Iterator[tuple[str, Own
 
 
 class _Untold(Exception):
-    """An argument that is no data."""
+    """An argument that is not plain data."""
 
 
 def _arguments(by_place: list[Any], by_name: list[Any], is_edge: Any) -> str:
-    """The arguments of a call of a module, in parentheses; empty where they are just tensors, or no data."""
+    """Return the arguments of a call of a module, in parentheses; empty if they are only tensors, or not plain data."""
     count = 0
 
     def text(fact: Any) -> str:

@@ -35,7 +35,7 @@ CAUSES = (
 )
 #: Of them those in which another rank is waited for.
 WAITING = ("warm_up", "steady", "cool_down")
-#: What may be different in ``Report.what_if``.
+#: Changes in ``Report.what_if``.
 CHANGES = (
     "stage_faster",
     "balanced",
@@ -49,7 +49,7 @@ Row = dict[str, Any]
 
 
 class Report:
-    """What is known of a pipeline from the jobs its ranks recorded. Times are nanoseconds. Made by :func:`report`."""
+    """The analysis of a recorded pipeline. Times are nanoseconds. Made by :func:`report`."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Report:
         phases: list[Row],
     ) -> None:
         self._made = made
-        #: What ran: name, version, class, as the recording has it; None: not known.
+        #: The engine: name, version, class, as recorded; None: unknown.
         self.engine = engine
         self._facts = facts
         self._notes = notes
@@ -83,7 +83,7 @@ class Report:
         #: The critical path of it, end to end; of ``drawn_line``.
         self.path: Columns = made["path"]
         self.drawn_line: int = made["drawn_line"]
-        #: A row a rank and iteration: start, end, held, bytes, whole, chosen, busy and ``CAUSES``.
+        #: One row per rank and iteration: start, end, held, bytes, whole, chosen, busy and ``CAUSES``.
         self.shares: Columns = made["shares"]
 
     @cached_property
@@ -122,8 +122,8 @@ class Report:
 
     @cached_property
     def ranks(self) -> list[Row]:
-        """A row a rank: rank, stage (its place), line, data, model, jobs, open, killed, moved_ns, unsure_ns; and of a
-        mean iteration busy, idle, ``CAUSES``, waits_for (by stage), held, bytes (most)."""
+        """One row per rank: rank, stage (its place), line, data, model, jobs, open, killed, moved_ns, unsure_ns; and of
+        a mean iteration busy, idle, ``CAUSES``, waits_for (by stage), held, bytes (most)."""
         by_rank: dict[int, list[Row]] = defaultdict(list)
         for row in self.chosen:
             by_rank[row["rank"]].append(row)
@@ -148,8 +148,8 @@ class Report:
 
     @cached_property
     def table(self) -> list[Row]:
-        """A row a stage, over its replicas: stage, ranks, busy, idle and causes, share of idle, imbalance (busy over
-        the mean of all stages), waits_for, held and held_planned, bytes, buffers, layers, tied."""
+        """One row per stage, over its replicas: stage, ranks, busy, idle and causes, share of idle, imbalance (busy
+        over the mean of all stages), waits_for, held and held_planned, bytes, buffers, layers, tied."""
         found = []
         for stage in range(self.stages):
             ranks = [row for row in self.ranks if row["stage"] == stage and row["time"]]
@@ -333,8 +333,8 @@ class Report:
 
     @cached_property
     def counts(self) -> Row:
-        """matched and local transfers, early (received before they were sent: clocks are off), evals (jobs of
-        evaluations, left out), unknown and aimless (jobs of no kind; sends that do not say where to)."""
+        """matched and local transfers, early (received before they were sent: clocks are off), evals (skipped jobs of
+        evaluations), unknown and aimless (jobs of no kind; sends that do not say where to)."""
         return {key: self._made[key] for key in ("matched", "local", "early", "evals", "unknown", "aimless")}
 
     @cached_property
@@ -402,8 +402,8 @@ def report(
     run:
         Recordings of its ranks: a run directory, files, or a loaded :class:`fastdispatch.Trace`.
     iterations:
-        The first, and one past the last, of the engine's count. By default all that were recorded whole, but the first
-        where there are more: it loads libraries and allocates.
+        The first, and one past the last, of the engine's count. By default all complete ones, except the first if there
+        are more: it loads libraries and allocates.
     strict:
         Refuse ranks whose clocks are not known to be one.
 
@@ -436,7 +436,7 @@ def report(
 
 
 def phases_of(trace: Trace) -> list[Row]:
-    """A row a rank: steps, and of a mean step ns and those of its phases, of the steps that the recording kept."""
+    """Return one row per rank: the number of recorded steps, and the mean ns of a step and its phases."""
     rows = []
     for rank in trace.ranks:
         steps = rank["latest_steps"]
@@ -499,7 +499,7 @@ def _missing(trace: Trace, made: dict[str, Any]) -> Iterable[str]:
     absent = sorted(set(range(world)) - there) if world <= 1 << 20 else []
     if absent:
         listed = ", ".join(map(str, absent[:8])) + (", ..." if len(absent) > 8 else "")
-        yield f"no recording of rank {listed} of {world}: what they did, and transfers to them, are missing"
+        yield f"no recording of rank {listed} of {world}: their jobs, and transfers to them, are missing"
     for rank in trace.ranks:
         yield from rank["notes"][:3]
     idle = sorted(there - set(made["ranks"]["rank"]))

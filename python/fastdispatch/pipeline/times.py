@@ -15,7 +15,7 @@ from fastdispatch._core import Error
 from fastdispatch.pipeline.layers import Layers, is_module, is_spec
 from fastdispatch.read.trace import Trace
 
-#: Of a layer: what is longer is the name of something else, or damage.
+#: The number of a layer; longer numbers are other names, or damage.
 _NUMBER = re.compile(r"\d{1,6}", re.ASCII)
 
 

@@ -119,12 +119,12 @@ def graph_of(shape: list[Watched], timed: list[list[Watched]], about: Mapping[st
 
 
 def _forms(layers: list[Watched]) -> Iterator[tuple[str, list[int]]]:
-    """What steps have in common: numbers that are no data, such as a factor of the step, may differ."""
+    """Return the structure that all steps must have. Numbers, such as a factor of the step, may differ."""
     return ((each.name.split("(")[0], each.inputs) for each in layers)
 
 
 def _facts(layer: Watched, id: str, seen: dict[Hashable, str]) -> tuple[list[Owned], dict[str, Any]]:
-    """The parameters that no layer before has, and what else there is to say."""
+    """Return the parameters that no earlier layer has, and further facts."""
     about: dict[str, Any] = {"module": layer.module} if layer.module else {}
     known: Mapping[str, Any] = {"call": layer.call, "tied": layer.tied, "dtypes": layer.dtypes}
     about |= {key: value for key, value in known.items() if value}
