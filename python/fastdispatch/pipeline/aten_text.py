@@ -1,4 +1,4 @@
-"""A recorded call of an operator as its node's name and its call, ``%0.softmax(-1)``, for ``pipeline convert``."""
+"""The name and the call of the node of a recorded operator, ``%0.softmax(-1)``, for ``pipeline convert``."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class CallText:
     # -- the name ------------------------------------------------------------------------------------------------------
 
     def name(self) -> str:
-        """As the profiler that watches the model writes it, where both can tell."""
+        """Return the name of the node."""
         plain = [(each, value) for each, value in self._by_place if not self._holds_tensors(value)]
         inplace = self._base.endswith("_") and not self._base.endswith("__")
         base = self._base.rstrip("_") if inplace else self._base

@@ -41,11 +41,11 @@ class _Call(NamedTuple):
 
 @dataclass
 class _Model:
-    """What the recording notes of a model at its first call."""
+    """Facts of a model that the recording stores at its first call."""
 
     paths: dict[int, str]  # by address of the module
     leaves: dict[int, str]
-    parameters: list[tuple[str, Owned]]  # a shared one under each of its names
+    parameters: list[tuple[str, Owned]]  # shared ones under each name
     buffers: list[tuple[str, Owned]]
 
     @classmethod
@@ -65,15 +65,15 @@ class _Model:
 
 
 def profile_recording(path: str | os.PathLike[str], *, steps: int | None = None, warmup: int = 2) -> Graph:
-    """The graph of the model in a recording that ``CallGraph(et=True)`` made.
+    """Return the graph of the model in a recording made with ``CallGraph(et=True)``.
 
     Parameters
     ----------
     path:
         The recording of one process, ``rank00000.fd``.
     steps, warmup:
-        Of the calls of the model with a backward that ended, how many count at most (default: all) and how many before
-        them do not; one always counts.
+        Maximum of measured calls of the model with a complete backward (default: all), and the number of skipped calls
+        before them; at least one is measured.
 
     The model is the module that no other calls and that has most operators. Raises :class:`fastdispatch.Error` for a
     recording without such a module, or whose calls of it differ.
@@ -237,7 +237,8 @@ class _Run:
         return fact["at"] not in self._parameters and fact["at"] not in self._buffers
 
     def _is_number(self, fact: Mapping[str, Any]) -> bool:
-        """``x + 1`` has a tensor for the 1. Nothing made it, but it may lie where one did that is gone."""
+        """Return whether a tensor is a number: ``x + 1`` has a tensor for 1. It may have the address of a freed
+        tensor."""
         return (
             "value" in fact
             and fact["id"] not in self._arguments
@@ -278,7 +279,7 @@ class _Run:
     # -- backward ------------------------------------------------------------------------------------------------------
 
     def needs(self, place: int, call: _Call) -> None:
-        """The backward of a layer made this call."""
+        """Note the tensors that a call in the backward of a layer reads."""
         for fact in _tensors(call.inputs):
             storage = fact["storage"]
             if storage in self._stored and storage not in self._owned and "value" not in fact:
@@ -293,7 +294,7 @@ class _Run:
 
 
 def _tensors(facts: Any) -> Iterator[dict[str, Any]]:
-    """All tensors in facts (csrc/et/readers/operand_json.h), in order."""
+    """Yield all tensors in facts (csrc/et/readers/operand_json.h), in order."""
     if isinstance(facts, list):
         for each in facts:
             yield from _tensors(each)
@@ -304,7 +305,7 @@ def _tensors(facts: Any) -> Iterator[dict[str, Any]]:
 
 
 def _placed(facts: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
-    """All tensors in a result, each with the items that lead to it."""
+    """Yield all tensors in a result, each with its path of items."""
     if is_tensor(facts):
         yield path, facts
     elif isinstance(facts, dict) and "dict" in facts:

@@ -1,6 +1,6 @@
 #include "models.h"
 
-#include "pipeline/planner/synchronous_plan.h"
+#include "pipeline/planner/planner.h"
 
 #include <math.h>
 
