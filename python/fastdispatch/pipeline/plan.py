@@ -204,7 +204,7 @@ class Plan:
         """Simulate the plan with the times of one micro-batch, in any unit.
 
         A time is one number for all stages, one per stage, or one per global stage. The first two are of a whole stage
-        and divided evenly among its chunks. Without ``backward_input`` and ``backward_weight`` each is half of ``backward``.
+        and divided evenly among its chunks. ``backward_input`` and ``backward_weight`` default to half of ``backward``.
         A ``transfer`` is counted at its receiver; ``transfer_back`` is that of gradients, by default the same. By
         default transfers run in parallel to the work; with ``blocking`` both ends wait for each other. Other jobs have
         no duration.
