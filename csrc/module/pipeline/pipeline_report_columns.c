@@ -23,7 +23,7 @@
             false \
     }
 
-/* What a column of a rank's number says where there is none. */
+/* The number of a rank in a column; -1: none. */
 static int64_t
 rank_number(const fd_pipe *p, uint32_t at)
 {
