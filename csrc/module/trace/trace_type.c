@@ -137,14 +137,12 @@ trace_dump(PyObject *self, PyObject *path)
     if (!PyUnicode_FSConverter(path, &bytes)) {
         return NULL;
     }
-    fd_buffer text = {.bytes = NULL};
     fd_error error = {""};
     fd_status status;
     Py_BEGIN_ALLOW_THREADS
-        fd_dump(fd_trace_of(self), &text);
-        status = fd_buffer_save(&text, PyBytes_AS_STRING(bytes), &error);
+        status =
+            fd_dump_save(fd_trace_of(self), PyBytes_AS_STRING(bytes), &error);
     Py_END_ALLOW_THREADS
-    fd_buffer_clear(&text);
     Py_DECREF(bytes);
     if (status != FD_OK) {
         return fd_raise(module_of(self), status, &error);

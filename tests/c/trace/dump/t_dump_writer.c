@@ -149,5 +149,23 @@ empty_trace(void)
     EQUAL(again->ranks.count, 0);
 }
 
+static void
+saved_rank_by_rank(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
+    CLEAN(fd_buffer_clear) fd_buffer saved = {.bytes = NULL};
+    OK(fixture_trace(&trace, 0, "run"));
+    fd_dump(trace, &text);
+    OK(text.status);
+    OK(fd_dump_save(trace, "saved.json", NULL));
+    OK(fixture_read("saved.json", &saved));
+    EQUAL(saved.size, text.size);
+    CHECK(memcmp(saved.bytes, text.bytes, text.size) == 0);
+    fd_error error = {""};
+    STATUS(fd_dump_save(trace, "absent/saved.json", &error), FD_EIO);
+}
+
 RUN(TEST(document_says_what_is_there), TEST(large_numbers_are_strings),
-    TEST(doubles), TEST(facts_that_are_no_json), TEST(empty_trace))
+    TEST(doubles), TEST(facts_that_are_no_json), TEST(empty_trace),
+    TEST(saved_rank_by_rank))
