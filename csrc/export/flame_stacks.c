@@ -13,7 +13,7 @@ fd_stacks_weight(const fd_stacks *stacks, uint32_t context)
         return total->gpu_self;
     case FD_WEIGHT_CALLS:
     default:
-        return total->calls + total->resumes;
+        return total->calls;
     }
 }
 

@@ -174,7 +174,7 @@ add_call(adding *a, const fd_edge *edge)
     }
     if (status == FD_OK) {
         diff->calls.list[at - 1].calls[a->side] +=
-            (double)edge->calls / a->steps;
+            (double)(edge->calls + edge->resumes) / a->steps;
     }
     return status;
 }

@@ -62,9 +62,9 @@ least_of(const fd_diff_figures *figures)
     return figures->least;
 }
 
-/* What most of the time has in common is the machine's doing. */
+/* The ratio that most of the time has in common: the machine. */
 static fd_status
-find_speed(const fd_diff *diff, figure *of, double *speed)
+common_ratio(const fd_diff *diff, figure *of, double *speed)
 {
     ratios list = {NULL, 0, 0};
     fd_status status = FD_OK;
@@ -131,6 +131,31 @@ time_said(const fd_diff *diff, const fd_diff_row *row, double threshold)
 }
 
 static fd_status
+find_speeds(fd_diff *diff)
+{
+    fd_status status = common_ratio(diff, time_of, &diff->speed);
+    return status == FD_OK && diff->by_least
+             ? common_ratio(diff, least_of, &diff->least_speed)
+             : status;
+}
+
+/* The speed of the machine is that of functions and operators: times of
+ * modules contain each other, so that one that is slower looks like most of
+ * the time. */
+static fd_status
+find_speeds_by_node(fd_diff *diff, const fd_diff_request *request)
+{
+    fd_diff_request by_node = *request;
+    fd_diff nodes;
+    by_node.grouping = FD_BY_NODE;
+    fd_status status = fd_diff_make(&nodes, &by_node);
+    diff->speed = nodes.speed;
+    diff->least_speed = nodes.least_speed;
+    fd_diff_clear(&nodes);
+    return status;
+}
+
+static fd_status
 judge(fd_diff *diff, const fd_diff_request *request)
 {
     for (uint32_t i = 0; i < diff->rows.count; i++) {
@@ -143,10 +168,9 @@ judge(fd_diff *diff, const fd_diff_request *request)
     }
     fd_status status = FD_OK;
     if (!request->same_speed) {
-        status = find_speed(diff, time_of, &diff->speed);
-    }
-    if (!request->same_speed && diff->by_least && status == FD_OK) {
-        status = find_speed(diff, least_of, &diff->least_speed);
+        status = request->grouping == FD_BY_NODE
+                   ? find_speeds(diff)
+                   : find_speeds_by_node(diff, request);
     }
     for (uint32_t i = 0; i < diff->rows.count; i++) {
         fd_diff_row *row = &diff->rows.list[i];

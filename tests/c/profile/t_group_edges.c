@@ -86,7 +86,7 @@ contraction(void)
     OK(graph(trace, FD_BY_FUNCTION, &groups, &edges));
     EQUAL(edges.count, 2);
     fd_edge edge = edge_of(&edges, &groups, ":[]:a", ":[]:b");
-    EQUAL(edge.calls, 5);
+    CHECK(edge.calls == 3 && edge.resumes == 2);
     EQUAL(edge.total, 4);
     EQUAL(edge_of(&edges, &groups, "", ":[]:a").total, 7);
 }
