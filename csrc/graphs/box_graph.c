@@ -1,7 +1,6 @@
 #include "graphs/box_graph.h"
 
 #include "base/map.h"
-#include "graphs/graph_regions.h"
 
 #include <string.h>
 
@@ -234,12 +233,6 @@ fd_graph_make(fd_graph *graph, const fd_trace *trace,
     }
     if (status == FD_OK) {
         status = make_edges(graph, trace);
-    }
-    if (status == FD_OK) {
-        status = fd_regions_make(graph);
-    }
-    if (status == FD_OK) {
-        status = fd_regions_stack(graph);
     }
     if (status != FD_OK) {
         fd_graph_clear(graph);

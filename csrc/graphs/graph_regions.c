@@ -45,8 +45,8 @@ region_below(fd_graph *graph, fd_map *known, uint32_t above, uint32_t package)
              : 0;
 }
 
-fd_status
-fd_regions_make(fd_graph *graph)
+static fd_status
+find_regions(fd_graph *graph)
 {
     fd_map known = {.entries = NULL};
     uint32_t *callers = NULL;
@@ -113,8 +113,8 @@ measure(fd_graph *graph, bool *calls)
     }
 }
 
-fd_status
-fd_regions_stack(fd_graph *graph)
+static fd_status
+stack_leaves(fd_graph *graph)
 {
     bool *calls = fd_calloc(graph->boxes.count + 1, sizeof *calls);
     if (calls == NULL) {
@@ -154,4 +154,11 @@ fd_regions_depths(const fd_graph *graph, uint32_t *depths)
             *depth = caller->depth + 1;
         }
     }
+}
+
+fd_status
+fd_regions_make(fd_graph *graph)
+{
+    fd_status status = find_regions(graph);
+    return status == FD_OK ? stack_leaves(graph) : status;
 }

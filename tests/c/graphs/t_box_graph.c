@@ -73,7 +73,7 @@ deleted_with_their_edges(void)
     EQUAL(p.graph.edges.count, 1);
     EQUAL(
         picture_edge(&p, "train.py:[]:main", "model.py:[Block]:forward").calls,
-        4);
+        1);
     EQUAL(picture_box(&p, "train.py:[]:main")->own, 1000 + 100 + 1000 + 100);
     p.options.hide.count = 0;
     p.options.contract = (fd_export_globs){forward, 1};
@@ -81,7 +81,7 @@ deleted_with_their_edges(void)
     EQUAL(p.graph.edges.count, 1);
     fd_edge edge =
         picture_edge(&p, "train.py:[]:main", "model.py:[Block]:forward");
-    EQUAL(edge.calls, 14);
+    EQUAL(edge.calls, 11);
     EQUAL(edge.total, 3300);
 }
 

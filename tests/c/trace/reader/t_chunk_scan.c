@@ -2,6 +2,7 @@
 #include "fixtures.h"
 
 #include "trace/reader/chunk_scan.h"
+#include "trace/reader/file_chunks.h"
 #include "trace/reader/recording_reader.h"
 
 #include <fcntl.h>
